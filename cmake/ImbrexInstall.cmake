@@ -1,0 +1,12 @@
+# find_package(imbrex) from an installed prefix, which may be moved: every path in it is relative.
+include(CMakePackageConfigHelpers)
+
+set(imbrex_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/imbrex)
+imbrex_export(imbrex_llvm llvm)
+install(EXPORT imbrexTargets NAMESPACE imbrex:: DESTINATION ${imbrex_package_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/imbrexConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/imbrexConfig.cmake INSTALL_DESTINATION ${imbrex_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/imbrexConfig.cmake ${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake
+        DESTINATION ${imbrex_package_dir})

@@ -1,0 +1,58 @@
+# imbrex_export(<target> <name>): the target is installed and found by users as imbrex::<name>.
+function(imbrex_export target name)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  if(IMBREX_INSTALL)
+    set(headers)
+    get_target_property(sets ${target} INTERFACE_HEADER_SETS)
+    if(sets)
+      set(headers FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    endif()
+    install(TARGETS ${target} EXPORT imbrexTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} ${headers})
+  endif()
+endfunction()
+
+# imbrex_add_library(<imbrex_folder> [SOURCES …] [HEADERS …] [DEPENDS …] [PRIVATE_DEPENDS …])
+#
+# The one library of a folder. HEADERS are the public ones, below the folder's include/; the other
+# headers of a folder need no list. Internal code includes from the root of the repository
+# ("backend/ir/types.h"), which a target sees that DEPENDS on a backend library; who depends on the
+# DSL or the runtime alone sees the public headers alone. A folder without SOURCES yet is an
+# INTERFACE library, so that others can link it already.
+function(imbrex_add_library target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "imbrex_add_library(${target}): unknown '${arg_UNPARSED_ARGUMENTS}'")
+  endif()
+  string(REGEX REPLACE "^imbrex_" "" name ${target})
+
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    set(public PUBLIC)
+    set(private PRIVATE)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+    imbrex_warnings(${target})
+    set_target_properties(${target} PROPERTIES
+      CXX_EXTENSIONS OFF
+      CXX_VISIBILITY_PRESET hidden
+      VISIBILITY_INLINES_HIDDEN ON
+      POSITION_INDEPENDENT_CODE ON)
+  else()
+    add_library(${target} INTERFACE)
+    set(public INTERFACE)
+    set(private INTERFACE)
+  endif()
+  add_library(imbrex::${name} ALIAS ${target})
+
+  target_compile_features(${target} ${public} cxx_std_20)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
+    target_include_directories(${target} ${public}
+      $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    if(arg_HEADERS)
+      target_sources(${target} ${public} FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+    endif()
+  else()
+    target_include_directories(${target} ${public} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  endif()
+  target_link_libraries(${target} ${public} ${arg_DEPENDS} ${private} ${arg_PRIVATE_DEPENDS})
+  imbrex_export(${target} ${name})
+endfunction()

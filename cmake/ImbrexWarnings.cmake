@@ -1,0 +1,6 @@
+# imbrex_warnings(<target>): our warning set, for our own targets only; nothing of it is exported.
+function(imbrex_warnings target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wswitch-enum -Wnon-virtual-dtor -Wold-style-cast
+    $<$<BOOL:${IMBREX_WARNINGS_AS_ERRORS}>:-Werror>)
+endfunction()
