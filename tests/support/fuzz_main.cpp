@@ -1,9 +1,10 @@
 // The fuzz tests' main where there is no libFuzzer: runs every file of the folders named, then
-// seeded random mutations of them, for the seconds of -max_total_time=. The input that is tried is
-// kept in crash-input, so that it is there after an abort.
+// seeded random mutations of them, for the seconds of -max_total_time=. An input that crashes is
+// written to crash-input.
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -14,13 +15,26 @@
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 
 namespace {
 
-void tryInput(const std::string &input) {
-  std::ofstream("crash-input", std::ios::binary) << input;
-  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t *>(input.data()), input.size());
+std::string current;
+
+// Only calls that a signal handler may make.
+extern "C" void keepInput(int signal) {
+  const int file = ::open("crash-input", O_CREAT | O_TRUNC | O_WRONLY, 0644);
+  [[maybe_unused]] const auto written = ::write(file, current.data(), current.size());
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void tryInput(std::string input) {
+  current = std::move(input);
+  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t *>(current.data()), current.size());
 }
 
 std::vector<std::string> readCorpus(const std::filesystem::path &folder) {
@@ -81,6 +95,7 @@ int main(int argc, char **argv) {
       for (std::string &input : readCorpus(argument)) corpus.push_back(std::move(input));
   }
 
+  for (int signal : {SIGABRT, SIGSEGV, SIGILL, SIGFPE, SIGBUS}) std::signal(signal, keepInput);
   for (const std::string &input : corpus) tryInput(input);
   corpus.emplace_back();
   Mutator mutator(std::move(corpus));
@@ -88,5 +103,4 @@ int main(int argc, char **argv) {
   std::size_t runs = 0;
   for (; std::chrono::steady_clock::now() < end; ++runs) tryInput(mutator.next());
   std::printf("%zu inputs survived\n", runs);
-  std::filesystem::remove("crash-input");
 }
