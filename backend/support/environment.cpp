@@ -35,13 +35,6 @@ const char *read(std::string_view value, EnvironmentFlag &flag) {
   return nullptr;
 }
 
-const char *read(std::string_view value, EnvironmentLevels &levels) {
-  const auto filter = parseLogFilter(value);
-  if (!filter) return "a list of levels (none, error, warn, info, debug) or topic:level";
-  levels = *filter;
-  return nullptr;
-}
-
 void readVariable(std::string_view name, std::string_view value, Environment &environment,
                   Diagnostics &diagnostics) {
 #define IMBREX_VARIABLE(member, variable, type, meaning)                                           \
