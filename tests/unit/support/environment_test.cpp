@@ -1,11 +1,11 @@
+#include "backend/support/environment.h"
+
+#include <doctest/doctest.h>
+
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
-
-#include <doctest/doctest.h>
-
-#include "backend/support/environment.h"
 
 using namespace imbrex;
 
@@ -23,10 +23,9 @@ Environment parse(std::vector<const char *> block, std::string &warnings) {
 
 TEST_CASE("variables are read by their type, and those of others are left alone") {
   std::string warnings;
-  const auto environment =
-      parse({"HOME=/home/a", "IMBREX_DUMP=out=1", "IMBREX_NUM_THREADS=8", "IMBREX_UPDATE_GOLDEN=1",
-             "IMBREX_LOG=info", "NOT_IMBREX_X=1"},
-            warnings);
+  const auto environment = parse({"HOME=/home/a", "IMBREX_DUMP=out=1", "IMBREX_NUM_THREADS=8",
+                                  "IMBREX_UPDATE_GOLDEN=1", "IMBREX_LOG=info", "NOT_IMBREX_X=1"},
+                                 warnings);
   CHECK(warnings.empty());
   CHECK(environment.dump == "out=1");
   CHECK(environment.numThreads == 8);
