@@ -35,7 +35,6 @@ std::string toText(Id<Tag> id) {
 
 } // namespace imbrex
 
-// NOLINTNEXTLINE(bugprone-std-namespace-modification): a specialisation for a type of ours
 template <class Tag>
 struct std::hash<imbrex::Id<Tag>> {
   std::size_t operator()(imbrex::Id<Tag> id) const noexcept { return id.index(); }
