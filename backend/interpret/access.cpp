@@ -1,9 +1,9 @@
-#include <limits>
-
 #include "backend/interpret/block_run.h"
 #include "backend/interpret/scalar.h"
 #include "backend/support/check.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 namespace imbrex::interpret {
 namespace {

@@ -1,11 +1,11 @@
-#include <algorithm>
-#include <limits>
-
 #include "backend/interpret/block_run.h"
 #include "backend/interpret/lines.h"
 #include "backend/interpret/scalar.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <algorithm>
+#include <limits>
 
 // Reductions and scans. One line along the axis at a time is taken out, folded and put back, so
 // that a fold is written once for all shapes, and for one operand as for several.

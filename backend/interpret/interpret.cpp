@@ -1,8 +1,8 @@
 #include "backend/interpret/interpret.h"
 
-#include <bit>
-
 #include "backend/interpret/block_run.h"
+
+#include <bit>
 
 namespace imbrex::interpret {
 namespace {

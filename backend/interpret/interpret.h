@@ -1,12 +1,12 @@
 #pragma once
 
-#include <functional>
-#include <string_view>
-
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
+
+#include <functional>
+#include <string_view>
 
 namespace imbrex::interpret {
 

@@ -1,9 +1,9 @@
 #include "backend/interpret/memory.h"
 
+#include "backend/support/check.h"
+
 #include <bit>
 #include <cstring>
-
-#include "backend/support/check.h"
 
 namespace imbrex::interpret {
 namespace {

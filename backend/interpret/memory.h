@@ -1,10 +1,10 @@
 #pragma once
 
-#include <optional>
-
 #include "backend/interpret/interpret.h"
 #include "backend/interpret/races.h"
 #include "backend/interpret/value.h"
+
+#include <optional>
 
 namespace imbrex::interpret {
 

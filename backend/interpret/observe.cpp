@@ -1,7 +1,7 @@
-#include <cstdio>
-
 #include "backend/interpret/block_run.h"
 #include "backend/ir/print_line.h"
+
+#include <cstdio>
 
 namespace imbrex::interpret {
 

@@ -1,11 +1,11 @@
+#include "backend/interpret/block_run.h"
+#include "backend/interpret/lines.h"
+#include "backend/interpret/scalar.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numeric>
-
-#include "backend/interpret/block_run.h"
-#include "backend/interpret/lines.h"
-#include "backend/interpret/scalar.h"
 
 namespace imbrex::interpret {
 namespace {

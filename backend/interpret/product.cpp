@@ -1,8 +1,8 @@
-#include <bit>
-#include <cmath>
-
 #include "backend/interpret/block_run.h"
 #include "backend/interpret/scalar.h"
+
+#include <bit>
+#include <cmath>
 
 // Matrix products. Sums run along k from 0 up, in f64, and are rounded to the accumulator's element
 // at the end, once: products of two elements of at most 24 bits are exact in f64.
@@ -32,7 +32,8 @@ struct Pair {
 };
 
 /// The sum of f(k) over k = 0, 1, ...
-template <class Term> double sum(std::int64_t depth, const Term &term) {
+template <class Term>
+double sum(std::int64_t depth, const Term &term) {
   double total = 0;
   for (std::int64_t k = 0; k < depth; ++k) total += term(k);
   return total;
@@ -54,7 +55,8 @@ double toBf16(double value) {
 
 /// The product of sums of two pieces, the small terms first. What an infinity leaves as its small
 /// piece is NaN; such a sum of small terms counts as 0.
-template <class Piece> double threeProducts(const Pair &pair, const Piece &piece) {
+template <class Piece>
+double threeProducts(const Pair &pair, const Piece &piece) {
   const auto big = [&](std::uint64_t bits) { return piece(toDouble(bits, ElementKind::F32)); };
   const auto small = [&](std::uint64_t bits) {
     const double value = toDouble(bits, ElementKind::F32);

@@ -1,13 +1,13 @@
 #pragma once
 
+#include "backend/ir/op.h"
+
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
-
-#include "backend/ir/op.h"
 
 namespace imbrex::interpret {
 

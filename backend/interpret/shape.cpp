@@ -8,7 +8,8 @@ const ir::Shape &resultShape(BlockRun &run, const ir::Op &op) {
 }
 
 /// The result's element at an index is the operand's at `source(index)`.
-template <class Source> void rearrange(BlockRun &run, const ir::Op &op, const Source &source) {
+template <class Source>
+void rearrange(BlockRun &run, const ir::Op &op, const Source &source) {
   run.set(op.result(), rearranged(run.operand(op, 0), resultShape(run, op), source));
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "backend/ir/types.h"
 #include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace imbrex::interpret {
 

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cstdio>
-
 #include <unistd.h>
 
 namespace imbrex {

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "backend/support/diagnostics.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include "backend/support/diagnostics.h"
 
 namespace imbrex {
 

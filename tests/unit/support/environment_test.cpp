@@ -1,8 +1,11 @@
-#include <vector>
+#include "backend/support/environment.h"
 
 #include <doctest/doctest.h>
 
-#include "backend/support/environment.h"
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
 
 using namespace imbrex;
 
@@ -21,12 +24,13 @@ Environment parse(std::vector<const char *> block, std::string &warnings) {
 TEST_CASE("variables are read by their type, and those of others are left alone") {
   std::string warnings;
   const auto environment = parse({"HOME=/home/a", "IMBREX_DUMP=out=1", "IMBREX_NUM_THREADS=8",
-                                  "IMBREX_UPDATE_GOLDEN=1", "NOT_IMBREX_X=1"},
+                                  "IMBREX_UPDATE_GOLDEN=1", "IMBREX_LOG=info", "NOT_IMBREX_X=1"},
                                  warnings);
   CHECK(warnings.empty());
   CHECK(environment.dump == "out=1");
   CHECK(environment.numThreads == 8);
   CHECK(environment.updateGolden);
+  CHECK(environment.log == "info");
   CHECK(environment.device.empty());
 }
 
@@ -52,4 +56,11 @@ TEST_CASE("a value that a variable cannot have is warned about and ignored") {
   CHECK_FALSE(parse({"IMBREX_UPDATE_GOLDEN=yes"}, warnings).updateGolden);
   CHECK(warnings == "imbrex: warning: the environment variable 'IMBREX_UPDATE_GOLDEN' is 'yes', "
                     "which is not 0 or 1\n  hint: it is ignored\n");
+}
+
+TEST_CASE("docs/environment.md has the table that the variables make") {
+  std::ifstream file("../../../docs/environment.md");
+  const std::string page{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  INFO("the table should be:\n", environmentAsMarkdown());
+  CHECK(page.find(environmentAsMarkdown()) != std::string::npos);
 }
