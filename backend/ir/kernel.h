@@ -15,6 +15,8 @@ enum class Stage : std::uint8_t {
   Traced, // as recorded: variables are read and written
   Tiles,  // SSA: no variables
 };
+template <>
+inline constexpr std::string_view kNames<Stage>[] = {"traced", "tiles"};
 
 /// A kernel in Block IR: the program of one block of the grid. Values are numbered; the numbers
 /// mean nothing but identity, and the text form renumbers them in order of definition.
