@@ -1,4 +1,0 @@
-#pragma once
-
-/// Everything: the language and the runtime.
-#include <imbrex/dsl.hpp>
