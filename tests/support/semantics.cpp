@@ -2,6 +2,7 @@
 
 #include "backend/ir/constant_text.h"
 #include "backend/ir/text.h"
+#include "backend/ir/verify.h"
 #include "backend/support/check.h"
 
 #include <algorithm>
@@ -249,8 +250,8 @@ Case toCase(const ElementwiseCase &op) {
 ir::Kernel kernelOf(const Case &question) {
   Diagnostics diagnostics;
   auto kernel = ir::parse(question.text, question.name, diagnostics);
-  IMBREX_CHECK(kernel.has_value(), "the case '{0}' does not parse: {1}\n{2}", question.name,
-               diagnostics.render(), question.text);
+  IMBREX_CHECK(kernel && ir::verify(*kernel, diagnostics), "the case '{0}' is not valid: {1}\n{2}",
+               question.name, diagnostics.render(), question.text);
   return std::move(*kernel);
 }
 

@@ -127,7 +127,7 @@ void addBranches(std::vector<Case> &cases) {
   %d = mul %c, %ten : i32
   %r = add %d, %nz : i32
 )",
-                          {121}, {{1, 2, 1}}));
+                          {211}, {{1, 2, 1}}));
   cases.push_back(control("an assert that holds does nothing", R"(
   assert %true [text = "fine"]
   %r = add %zero, %two : i32
