@@ -31,10 +31,4 @@ std::string print(const Kernel &kernel, const PrintOptions &options = {});
 std::optional<Kernel> parse(std::string_view text, std::string_view fileName,
                             Diagnostics &diagnostics);
 
-/// The most elements that a tile may have, so that every index and count of elements fits in i32.
-inline constexpr std::int64_t kMaxElements = 0x7fffffff;
-
-/// Whether the extents are from 1 and their product is at most kMaxElements.
-bool isPossible(const Shape &shape);
-
 } // namespace imbrex::ir
