@@ -1,0 +1,4 @@
+#pragma once
+
+/// Everything: the language and the runtime.
+#include <imbrex/dsl.hpp>
