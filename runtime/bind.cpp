@@ -61,7 +61,8 @@ std::optional<Diagnostic> checkAddress(const Pair &pair) {
   const auto address = std::bit_cast<std::uintptr_t>(pair.given.data);
   if (address == 0 && !isEmpty(pair))
     return diagnostic(Diag::NullArgument, pair.where, pair.parameter.name);
-  const auto unit = static_cast<std::uintptr_t>(std::max(ir::storageBits(pair.type().element()), 8) / 8);
+  const auto unit =
+      static_cast<std::uintptr_t>(std::max(ir::storageBits(pair.type().element()), 8) / 8);
   if (address % unit != 0)
     return diagnostic(Diag::MisalignedArgument, pair.where, pair.parameter.name, unit);
   return std::nullopt;
@@ -123,8 +124,10 @@ Parameters parametersOf(const ir::Kernel &kernel) {
 std::optional<Diagnostic> BoundLaunch::bind(const LaunchContext &context,
                                             const imbrex::grid &blocks,
                                             detail::list<launch_argument> arguments) {
-  IMBREX_CHECK(arguments.size() == context.parameters.size(), "the launcher's type has {0} "
-               "parameters, its kernel {1}", arguments.size(), context.parameters.size());
+  IMBREX_CHECK(arguments.size() == context.parameters.size(),
+               "the launcher's type has {0} "
+               "parameters, its kernel {1}",
+               arguments.size(), context.parameters.size());
   if (auto wrong = bindGrid(blocks, context.where, grid_)) return wrong;
   arguments_.resize(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -1,11 +1,11 @@
 #include "imbrex/cache.hpp"
+#include "runtime/log.h"
+
+#include "backend/ir/text.h"
+#include "runtime/executable.h"
 
 #include <map>
 #include <mutex>
-
-#include "backend/ir/text.h"
-#include "backend/support/log.h"
-#include "runtime/executable.h"
 
 namespace imbrex {
 namespace {
@@ -54,7 +54,7 @@ std::shared_ptr<const Executable> cachedExecutable(const ir::Kernel &kernel, dev
   const std::scoped_lock lock(entry->mutex);
   if (entry->executable) {
     count(&Cache::hits);
-    log(LogLevel::Debug, "cache", "hit kernel={0} device={1}", kernel.name(), on.name());
+    log(log_level::debug, "cache", "hit kernel={0} device={1}", kernel.name(), on.name());
   } else {
     count(&Cache::misses);
     entry->executable = makeExecutable(kernel, on, diagnostics);

@@ -1,8 +1,8 @@
-#include <atomic>
-
 #include "backend/support/environment.h"
 #include "runtime/devices.h"
 #include "runtime/throw.h"
+
+#include <atomic>
 
 namespace imbrex {
 namespace {

@@ -1,12 +1,12 @@
 #include "runtime/executable.h"
 
-#include <chrono>
-
 #include "backend/interpret/interpret.h"
 #include "backend/pipeline.h"
-#include "backend/support/log.h"
 #include "backend/target/host/program.h"
 #include "runtime/devices.h"
+#include "runtime/log.h"
+
+#include <chrono>
 
 namespace imbrex::runtime {
 namespace {
@@ -67,7 +67,7 @@ std::shared_ptr<const Executable> makeExecutable(const ir::Kernel &kernel, devic
   if (!runPasses(copy, pipelineOf(kind), diagnostics)) return nullptr;
   auto executable = finish(std::move(copy), kind, diagnostics);
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-  log(LogLevel::Info, "compile", "kernel={0} device={1} ms={2}", kernel.name(), on.name(),
+  log(log_level::info, "compile", "kernel={0} device={1} ms={2}", kernel.name(), on.name(),
       taken.count());
   return executable;
 }

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <memory>
-
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/support/diagnostics.h"
 #include "imbrex/device.hpp"
 #include "llvm/ADT/ArrayRef.h"
+
+#include <memory>
 
 namespace imbrex::runtime {
 

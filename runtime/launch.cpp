@@ -12,8 +12,8 @@
 
 namespace imbrex::detail {
 
-/// What has been compiled, by device. A launch reads one pointer; what it points to lives as long as
-/// the state.
+/// What has been compiled, by device. A launch reads one pointer; what it points to lives as long
+/// as the state.
 struct launch_state {
   traced_kernel kernel;
   std::optional<device> on;

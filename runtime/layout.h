@@ -1,10 +1,10 @@
 #pragma once
 
-#include <optional>
-#include <string_view>
-
 #include "backend/support/result.h"
 #include "imbrex/memory.hpp"
+
+#include <optional>
+#include <string_view>
 
 namespace imbrex::runtime {
 

@@ -1,14 +1,13 @@
 #include "imbrex/memory.hpp"
 
+#include "runtime/layout.h"
+#include "runtime/throw.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
-
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include "runtime/layout.h"
-#include "runtime/throw.h"
 
 namespace imbrex::detail {
 namespace {

@@ -12,7 +12,8 @@ error toError(const Diagnostics &diagnostics);
 
 [[noreturn]] void throwError(const Diagnostic &diagnostic);
 
-template <class T> T valueOrThrow(Result<T> result) {
+template <class T>
+T valueOrThrow(Result<T> result) {
   if (!result) throwError(result.error());
   return *std::move(result);
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <imbrex/tensor_ref.hpp>
+
 #include <algorithm>
 #include <memory>
 #include <ranges>
@@ -7,14 +9,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <imbrex/tensor_ref.hpp>
-
 namespace imbrex {
 
 /// Memory for an array of up to five axes, which a launch takes wherever a kernel has a pointer or
 /// a view. It owns the memory, moves and does not copy, and is aligned to 64 bytes. Its elements
 /// are not set at first.
-template <class T> class buffer {
+template <class T>
+class buffer {
   static_assert(!std::is_const_v<T>,
                 "imbrex: a buffer owns its elements and can't have them const");
 

@@ -80,7 +80,8 @@ struct managed_tensor_versioned {
 namespace imbrex {
 
 /// Another library's DLTensor by our declaration.
-template <class Theirs> const dlpack::tensor &as_dlpack(const Theirs *theirs) {
+template <class Theirs>
+const dlpack::tensor &as_dlpack(const Theirs *theirs) {
   static_assert(sizeof(Theirs) == sizeof(dlpack::tensor) &&
                     alignof(Theirs) == alignof(dlpack::tensor),
                 "imbrex: not a DLTensor of the ABI that imbrex/dlpack.hpp declares");

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <optional>
-
 #include <imbrex/buffer.hpp>
 #include <imbrex/detail/argument.hpp>
 #include <imbrex/grid.hpp>
 #include <imbrex/stream.hpp>
+
+#include <optional>
 
 namespace imbrex {
 
@@ -36,21 +36,25 @@ private:
 };
 
 /// In the message of the compiler, which prints these numbers.
-template <std::size_t Given, std::size_t Wanted> struct argument_count {
+template <std::size_t Given, std::size_t Wanted>
+struct argument_count {
   static constexpr bool is_right = Given == Wanted;
 };
 
 } // namespace detail
 
 /// A kernel that can be called: `k(grid(64), a, b, c)`. Made by `jit`.
-template <class Parameters> class launcher;
+template <class Parameters>
+class launcher;
 
-template <class... P> class launcher<std::tuple<P...>> {
+template <class... P>
+class launcher<std::tuple<P...>> {
 public:
   explicit launcher(detail::launchable kernel) : kernel_(std::move(kernel)) {}
 
   /// Run the kernel's blocks; throws imbrex::error where that can't be.
-  template <class... A> void operator()(const grid &blocks, A &&...arguments) const {
+  template <class... A>
+  void operator()(const grid &blocks, A &&...arguments) const {
     go(nullptr, blocks, arguments...).value();
   }
   template <class... A>
@@ -59,7 +63,8 @@ public:
   }
 
   /// The same, with the error as a value.
-  template <class... A> result<void> try_launch(const grid &blocks, A &&...arguments) const {
+  template <class... A>
+  result<void> try_launch(const grid &blocks, A &&...arguments) const {
     return go(nullptr, blocks, arguments...);
   }
   template <class... A>

@@ -1,15 +1,16 @@
 #pragma once
 
-#include <concepts>
-
 #include <imbrex/memory.hpp>
 #include <imbrex/storage.hpp>
+
+#include <concepts>
 
 namespace imbrex {
 
 /// Somebody else's memory as an array of up to five axes, for the launch of a kernel that takes a
 /// view: a pointer, an extent and a stride (in elements) for each axis.
-template <class T> class tensor_ref {
+template <class T>
+class tensor_ref {
 public:
   using element_type = T;
   using storage_type = detail::storage_of<T>;
@@ -59,7 +60,8 @@ public:
   }
 
 private:
-  template <class> friend class buffer;
+  template <class>
+  friend class buffer;
   tensor_ref(detail::memory_block *block, const detail::layout &layout, std::source_location where)
       : tensor_ref(block == nullptr ? nullptr : reinterpret_cast<storage_type *>(block->data()),
                    layout, block == nullptr ? 0 : block->bytes(), where) {

@@ -1,6 +1,6 @@
 #include "dsl/traced_kernel.h"
 
-#include <imbrex/imbrex.hpp>
+#include <imbrex/dsl.hpp>
 
 #include "doctest/doctest.h"
 

@@ -1,15 +1,15 @@
 #pragma once
 
+#include <imbrex/dlpack.hpp>
+#include <imbrex/memory.hpp>
+#include <imbrex/storage.hpp>
+#include <imbrex/trace.hpp>
+
 #include <bit>
 #include <concepts>
 #include <cstring>
 #include <ranges>
 #include <utility>
-
-#include <imbrex/dlpack.hpp>
-#include <imbrex/memory.hpp>
-#include <imbrex/storage.hpp>
-#include <imbrex/trace.hpp>
 
 /// From what a launch is given to what the library runs with. Types are checked here, when the
 /// launch is compiled; all that only the run knows is checked in the library.
@@ -55,7 +55,8 @@ concept contiguous_array = !own_array<A> && !mdspan_like<A> && std::ranges::cont
 template <class A>
 concept raw_pointer = std::is_pointer_v<std::remove_cvref_t<A>>;
 
-template <class A> auto *first_of(A &a) {
+template <class A>
+auto *first_of(A &a) {
   if constexpr (requires { a.data_handle(); })
     return a.data_handle();
   else
@@ -63,25 +64,30 @@ template <class A> auto *first_of(A &a) {
 }
 
 /// What an argument's elements are; const if they can't be written.
-template <class A> struct given_element {
+template <class A>
+struct given_element {
   using type = std::remove_pointer_t<decltype(first_of(std::declval<A &>()))>;
 };
-template <own_array A> struct given_element<A> {
+template <own_array A>
+struct given_element<A> {
   using owner = std::remove_cvref_t<A>;
   static constexpr bool read_only =
       std::is_const_v<std::remove_pointer_t<decltype(std::declval<A &>().data())>>;
   using type = std::conditional_t<read_only, const typename owner::element_type,
                                   typename owner::element_type>;
 };
-template <contiguous_array A> struct given_element<A> {
+template <contiguous_array A>
+struct given_element<A> {
   using type = std::remove_pointer_t<decltype(std::ranges::data(std::declval<A &>()))>;
 };
-template <raw_pointer A> struct given_element<A> {
+template <raw_pointer A>
+struct given_element<A> {
   using type = std::remove_pointer_t<std::remove_cvref_t<A>>;
 };
 
 /// T is a parameter's element, A what was given for it.
-template <class T, class A> constexpr void check_element() {
+template <class T, class A>
+constexpr void check_element() {
   using given = typename given_element<A>::type;
   static_assert(std::same_as<std::remove_const_t<given>, std::remove_const_t<T>>,
                 "imbrex: the argument's elements have another type than the kernel's parameter");
@@ -91,7 +97,8 @@ template <class T, class A> constexpr void check_element() {
       "the parameter view<const T, ...> or ptr<const T>");
 }
 
-template <class A> launch_argument of_own_array(A &a) {
+template <class A>
+launch_argument of_own_array(A &a) {
   launch_argument made{.kind = launch_argument::form::array};
   // As const: to ask for the address of what may be written counts as writing it. The launch knows
   // better what it writes.
@@ -102,7 +109,8 @@ template <class A> launch_argument of_own_array(A &a) {
   return made;
 }
 
-template <class T, class A> launch_argument of_mdspan(A &a) {
+template <class T, class A>
+launch_argument of_mdspan(A &a) {
   launch_argument made{.kind = launch_argument::form::array, .data = first_of(a)};
   static_assert(std::remove_cvref_t<A>::rank() <= std::size_t{max_rank},
                 "imbrex: a view has at most 5 axes");
@@ -116,7 +124,8 @@ template <class T, class A> launch_argument of_mdspan(A &a) {
   return made;
 }
 
-template <class T, class A> launch_argument of_range(A &a) {
+template <class T, class A>
+launch_argument of_range(A &a) {
   const auto count = static_cast<std::int64_t>(std::ranges::size(a));
   return {.kind = launch_argument::form::array,
           .data = std::ranges::data(a),
@@ -125,7 +134,8 @@ template <class T, class A> launch_argument of_range(A &a) {
 }
 
 /// For a view or a pointer to T.
-template <class T, class A> launch_argument of_array(A &a) {
+template <class T, class A>
+launch_argument of_array(A &a) {
   if constexpr (dlpack_array<A>) {
     return {.kind = launch_argument::form::dlpack, .data = &a};
   } else {
@@ -150,7 +160,8 @@ concept whole_number =
     std::integral<A> && !std::same_as<A, bool> && !std::same_as<A, wchar_t> &&
     !std::same_as<A, char8_t> && !std::same_as<A, char16_t> && !std::same_as<A, char32_t>;
 
-template <class T, class A> launch_argument of_scalar(A given) {
+template <class T, class A>
+launch_argument of_scalar(A given) {
   if constexpr (std::same_as<A, T>) {
     return {.scalar = bits_of(given)};
   } else if constexpr (integer_element<T>) {
@@ -167,16 +178,21 @@ template <class T, class A> launch_argument of_scalar(A given) {
                   "imbrex: the kernel's parameter is a bool, the argument is not");
     static_assert(std::floating_point<A> || whole_number<A> || float_element<A>,
                   "imbrex: the kernel's parameter is a number, the argument is not");
-    if constexpr (std::is_arithmetic_v<A>) return {.scalar = bits_of(to_element<T>(given))};
-    else return {.scalar = bits_of(to_element<T>(static_cast<double>(given)))};
+    if constexpr (std::is_arithmetic_v<A>)
+      return {.scalar = bits_of(to_element<T>(given))};
+    else
+      return {.scalar = bits_of(to_element<T>(static_cast<double>(given)))};
   }
 }
 
 /// The way from an argument to the kernel's parameter P.
-template <class P> struct argument_for;
+template <class P>
+struct argument_for;
 
-template <class T, int Rank> struct argument_for<view<T, Rank>> {
-  template <class A> static launch_argument make(A &a) {
+template <class T, int Rank>
+struct argument_for<view<T, Rank>> {
+  template <class A>
+  static launch_argument make(A &a) {
     static_assert(!raw_pointer<A>, "imbrex: a view needs extents; pass tensor_ref(pointer, "
                                    "{rows, columns}) instead of a pointer");
     static_assert(
@@ -190,8 +206,10 @@ template <class T, int Rank> struct argument_for<view<T, Rank>> {
   }
 };
 
-template <class T> struct argument_for<tile<pointer<T>>> {
-  template <class A> static launch_argument make(A &a) {
+template <class T>
+struct argument_for<tile<pointer<T>>> {
+  template <class A>
+  static launch_argument make(A &a) {
     static_assert(
         raw_pointer<A> || array_argument<A>,
         "imbrex: the kernel's parameter is a pointer; pass a pointer, a buffer, a span or "
@@ -205,8 +223,12 @@ template <class T> struct argument_for<tile<pointer<T>>> {
   }
 };
 
-template <class T> struct argument_for<tile<T>> {
-  template <class A> static launch_argument make(const A &a) { return of_scalar<T>(a); }
+template <class T>
+struct argument_for<tile<T>> {
+  template <class A>
+  static launch_argument make(const A &a) {
+    return of_scalar<T>(a);
+  }
 };
 
 } // namespace imbrex::detail

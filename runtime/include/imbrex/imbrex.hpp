@@ -2,3 +2,4 @@
 
 /// Everything: the language and the runtime.
 #include <imbrex/dsl.hpp>
+#include <imbrex/runtime.hpp>
