@@ -60,7 +60,7 @@ bool isEmpty(const Pair &pair) {
 std::optional<Diagnostic> checkAddress(const Pair &pair) {
   const auto address = std::bit_cast<std::uintptr_t>(pair.given.data);
   if (address == 0 && !isEmpty(pair))
-    return diagnostic(Diag::NullArgument, pair.where, pair.parameter.name);
+    return diagnostic(Diag::NullPointer, pair.where, pair.parameter.name);
   const auto unit =
       static_cast<std::uintptr_t>(std::max(ir::storageBits(pair.type().element()), 8) / 8);
   if (address % unit != 0)

@@ -1,8 +1,8 @@
 #include "imbrex/cache.hpp"
-#include "runtime/log.h"
 
 #include "backend/ir/text.h"
 #include "runtime/executable.h"
+#include "runtime/log.h"
 
 #include <map>
 #include <mutex>

@@ -16,8 +16,8 @@ using logger = std::function<void(log_level level, std::string_view topic, std::
 /// any thread, but from one at a time.
 void set_logger(logger receiver);
 
-/// Replace what IMBREX_LOG asks for, in the same words: `info`, or `warn,cache:debug` for other levels
-/// of some topics. False, and nothing is changed, where a level is unknown.
+/// Replace what IMBREX_LOG asks for, in the same words: `info`, or `warn,cache:debug` for other
+/// levels of some topics. False, and nothing is changed, where a level is unknown.
 bool set_log_filter(std::string_view levels);
 
 } // namespace imbrex
