@@ -5,8 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "backend/passes/canonicalise.h"
 #include "backend/passes/construct_ssa.h"
+#include "backend/passes/cse.h"
 #include "backend/passes/dce.h"
+#include "backend/passes/fold.h"
+#include "backend/passes/licm.h"
 #include "backend/support/check.h"
 
 namespace imbrex {
@@ -17,6 +21,10 @@ using ir::Stage;
 // Every pass, once. A header says why its pass must come where it does.
 constexpr auto kPasses = std::to_array<Pass>({
     {"construct-ssa", passes::constructSsa, Stage::Traced, Stage::Tiles},
+    {"canonicalise", passes::canonicalise, Stage::Tiles, Stage::Tiles},
+    {"fold", passes::foldConstants, Stage::Tiles, Stage::Tiles},
+    {"cse", passes::mergeCommonValues, Stage::Tiles, Stage::Tiles},
+    {"licm", passes::hoistInvariants, Stage::Tiles, Stage::Tiles},
     {"dce", passes::dropDeadCode, Stage::Tiles, Stage::Tiles},
 });
 
@@ -29,6 +37,10 @@ consteval Pass named(std::string_view name) {
 // The whole compiler up to a target's own code, in order.
 constexpr auto kHostPipeline = std::to_array<Pass>({
     named("construct-ssa"),
+    named("canonicalise"),
+    named("fold"),
+    named("cse"),
+    named("licm"),
     named("dce"),
 });
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "backend/ir/op.h"
-
 #include <imbrex/detail/recorder.hpp>
 
 namespace imbrex::dsl {

@@ -136,8 +136,8 @@ void dropUnused(ir::Block &block, ir::Kernel &kernel, std::vector<std::int32_t> 
     for (ir::Block &region : (*op)->regions) dropUnused(region, kernel, uses, droppable);
     const bool isRead = (*op)->kind == ir::OpKind::VarRead;
     const bool mayDrop = isRead || std::ranges::any_of((*op)->results, [&](ir::ValueId result) {
-      return droppable.contains(result.index());
-    });
+                           return droppable.contains(result.index());
+                         });
     const bool unused = std::ranges::none_of(
         (*op)->results, [&](ir::ValueId result) { return uses[result.index()] != 0; });
     if (!mayDrop || !unused) continue;

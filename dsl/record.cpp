@@ -1,10 +1,9 @@
 // The recorder's border (imbrex/detail/recorder.hpp): names become kinds, and every handle is
 // checked before it becomes a value.
 
+#include "backend/support/check.h"
 #include "dsl/attributes.h"
 #include "dsl/recorder.h"
-
-#include "backend/support/check.h"
 
 #include <mutex>
 
@@ -14,7 +13,8 @@ ir::Type typeOf(const detail::type &described) {
   const auto element = ir::elementNamed(described.element);
   IMBREX_CHECK(element.has_value(), "there is no element type '{0}'", described.element);
   const ir::Shape shape(llvm::ArrayRef<std::int64_t>(
-      described.extents.data(), static_cast<std::size_t>(described.form == detail::type_form::view ? 0 : described.rank)));
+      described.extents.data(),
+      static_cast<std::size_t>(described.form == detail::type_form::view ? 0 : described.rank)));
   switch (described.form) {
   case detail::type_form::tile: return ir::Type::tile(*element, shape);
   case detail::type_form::pointer_tile:
@@ -168,8 +168,8 @@ void end_body(list<value> yielded, location where) {
 void end_combine(list<value> yielded, list<type> types, location where, value *results) {
   Recorder &recorder = recorderFor("body", where);
   checkMadeInside(yielded, where);
-  const ir::Op &op = recorder.endCombine(use(recorder, yielded, locate(where)), typesOf(types),
-                                         locate(where));
+  const ir::Op &op =
+      recorder.endCombine(use(recorder, yielded, locate(where)), typesOf(types), locate(where));
   for (std::size_t i = 0; i < types.size(); ++i) results[i] = recorder.handle(op.result(i));
 }
 

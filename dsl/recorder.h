@@ -4,7 +4,6 @@
 #include "backend/support/diagnostics.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
-
 #include <imbrex/detail/recorder.hpp>
 
 #include <optional>
@@ -16,8 +15,8 @@ namespace imbrex::dsl {
 ///
 /// A variable's read is not recorded where C++ happens to evaluate it, because compilers differ in
 /// that. Inside a block the value last written is known and stands for the read. Where it is not
-/// known (the block has just begun, or a nested body may have written it) one var.read is put at the
-/// beginning of that stretch, in the order of the variables' numbers:
+/// known (the block has just begun, or a nested body may have written it) one var.read is put at
+/// the beginning of that stretch, in the order of the variables' numbers:
 ///
 ///   var v = x;           %v = var.new %x
 ///   for (auto k : …)     for … {
@@ -66,8 +65,8 @@ private:
     Body(std::uint32_t number, ir::Op *owner, ir::Block *into)
         : id(number), op(owner), block(into) {}
     std::uint32_t id;
-    ir::Op *op;       // null: the kernel's own
-    ir::Block *block; // ops of `op`'s last region, or of the kernel
+    ir::Op *op;              // null: the kernel's own
+    ir::Block *block;        // ops of `op`'s last region, or of the kernel
     std::size_t stretch = 0; // index of the op where the present stretch begins
     std::vector<std::uint32_t> stretchReads;
     llvm::DenseMap<std::uint32_t, ir::ValueId> known;

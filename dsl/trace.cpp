@@ -1,3 +1,4 @@
+#include "backend/ir/text.h"
 #include "backend/support/check.h"
 #include "dsl/recorder.h"
 #include "dsl/traced_kernel.h"
@@ -6,7 +7,7 @@
 
 namespace imbrex {
 
-std::string traced_kernel::text() const { return kernel_->name(); }
+std::string traced_kernel::text() const { return ir::print(*kernel_); }
 const std::string &traced_kernel::name() const { return kernel_->name(); }
 std::size_t traced_kernel::parameter_count() const { return kernel_->parameterCount(); }
 const std::string &traced_kernel::parameter_name(std::size_t i) const {
@@ -60,10 +61,9 @@ std::string kernel_name(std::string_view signature) {
   rest = rest.substr(0, rest.find_first_of("<;]"));
   const std::size_t qualified = rest.rfind(':');
   if (qualified != std::string_view::npos) rest = rest.substr(qualified + 1);
-  const bool is_identifier =
-      !rest.empty() && std::ranges::all_of(rest, [](char c) {
-        return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-      });
+  const bool is_identifier = !rest.empty() && std::ranges::all_of(rest, [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  });
   return is_identifier ? std::string(rest) : "kernel";
 }
 

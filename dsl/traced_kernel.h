@@ -1,7 +1,6 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-
 #include <imbrex/trace.hpp>
 
 namespace imbrex {

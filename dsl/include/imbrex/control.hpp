@@ -1,9 +1,9 @@
 #pragma once
 
+#include <imbrex/create.hpp>
+
 #include <exception>
 #include <iterator>
-
-#include <imbrex/create.hpp>
 
 namespace imbrex {
 
@@ -61,7 +61,8 @@ public:
   loop_range(std::array<detail::value, 3> bounds, detail::location where)
       : bounds_(bounds), where_(where) {}
 
-  /// Let up to `slots` iterations overlap: what later ones load is fetched while earlier ones compute.
+  /// Let up to `slots` iterations overlap: what later ones load is fetched while earlier ones
+  /// compute.
   loop_range pipelined(int slots) const {
     if (slots < 1) detail::raise("PipelinedSlots", where_, {std::to_string(slots)});
     loop_range copy = *this;
@@ -99,10 +100,14 @@ namespace detail {
 
 template <class A, class B>
 constexpr auto index_meet() {
-  if constexpr (literal_number<A> && literal_number<B>) return std::type_identity<meet<own_element_t<A>, own_element_t<B>>>{};
-  else if constexpr (literal_number<A>) return std::type_identity<element_t<B>>{};
-  else if constexpr (literal_number<B>) return std::type_identity<element_t<A>>{};
-  else return std::type_identity<meet<element_t<A>, element_t<B>>>{};
+  if constexpr (literal_number<A> && literal_number<B>)
+    return std::type_identity<meet<own_element_t<A>, own_element_t<B>>>{};
+  else if constexpr (literal_number<A>)
+    return std::type_identity<element_t<B>>{};
+  else if constexpr (literal_number<B>)
+    return std::type_identity<element_t<A>>{};
+  else
+    return std::type_identity<meet<element_t<A>, element_t<B>>>{};
 }
 
 template <class Low, class High, class Step>

@@ -25,7 +25,8 @@ template <element To, operand X>
 auto cast(const X &x, rounding how, detail::location where = detail::location::current()) {
   using From = detail::element_t<X>;
   using Shape = detail::shape_of<X>;
-  static_assert(element<From>, "imbrex: pointers are not converted; use bitcast on what they point to");
+  static_assert(element<From>,
+                "imbrex: pointers are not converted; use bitcast on what they point to");
   const detail::value from = detail::record_value(x, where);
   if constexpr (std::same_as<From, To>) {
     return detail::tile_t<To, Shape>(from);
@@ -68,11 +69,15 @@ constexpr auto bitcast_shape() {
 template <element To, operand X>
 auto bitcast(const X &x, detail::location where = detail::location::current()) {
   using From = detail::element_t<X>;
-  static_assert(!std::same_as<From, bool> && !std::same_as<To, bool>, "imbrex: a bool has no bits to cast");
+  static_assert(!std::same_as<From, bool> && !std::same_as<To, bool>,
+                "imbrex: a bool has no bits to cast");
   using Shape = decltype(detail::bitcast_shape<From, To, detail::shape_of<X>>());
   const detail::value from = detail::record_value(x, where);
-  if constexpr (std::same_as<From, To>) return detail::tile_t<To, Shape>(from);
-  else return detail::tile_t<To, Shape>(detail::record("bitcast", {from}, detail::type_of<To, Shape>, {}, where));
+  if constexpr (std::same_as<From, To>)
+    return detail::tile_t<To, Shape>(from);
+  else
+    return detail::tile_t<To, Shape>(
+        detail::record("bitcast", {from}, detail::type_of<To, Shape>, {}, where));
 }
 
 } // namespace imbrex

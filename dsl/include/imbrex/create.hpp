@@ -23,14 +23,15 @@ tile<T, Extents...> zeros(detail::location where = detail::location::current()) 
 /// First, First + Step, … : N numbers along one axis. `arange<0, 128>()` counts 0 … 127.
 template <int First, int Last, int Step = 1, integer_element T = i32>
 auto arange(detail::location where = detail::location::current()) {
-  static_assert(Step != 0 && (Step > 0 ? First < Last : First > Last),
-                "imbrex: arange<first, last, step> counts from first towards last and needs at least "
-                "one number");
-  constexpr int count = Step > 0 ? (Last - First + Step - 1) / Step : (First - Last - Step - 1) / -Step;
+  static_assert(
+      Step != 0 && (Step > 0 ? First < Last : First > Last),
+      "imbrex: arange<first, last, step> counts from first towards last and needs at least "
+      "one number");
+  constexpr int count =
+      Step > 0 ? (Last - First + Step - 1) / Step : (First - Last - Step - 1) / -Step;
   static_assert(detail::fits<T>(First) && detail::fits<T>(First + (count - 1) * Step),
                 "imbrex: a number of arange does not fit into its element type");
-  return tile<T, count>(detail::record("arange", {},
-                                       detail::type_of<T, detail::shape_t<count>>,
+  return tile<T, count>(detail::record("arange", {}, detail::type_of<T, detail::shape_t<count>>,
                                        {{"start", First}, {"step", Step}}, where));
 }
 

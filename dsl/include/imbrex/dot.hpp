@@ -25,20 +25,25 @@ constexpr dot_options promote_every(int k) {
 namespace detail {
 
 template <class T>
-inline constexpr bool is_f8 = narrow_element<T> && element_info<T>.bits == 8 && !std::same_as<T, e8m0>;
+inline constexpr bool is_f8 =
+    narrow_element<T> && element_info<T>.bits == 8 && !std::same_as<T, e8m0>;
 
 /// The element of a product's sums.
 template <class A, class B>
 constexpr auto dot_sum() {
   constexpr bool bytes = std::same_as<A, i8> || std::same_as<A, u8>;
   constexpr bool supported = bytes || float_element<A> || is_f8<A>;
-  static_assert(std::same_as<A, B> || (is_f8<A> && is_f8<B>),
-                "imbrex: dot(a, b) needs one element type on both sides (f8 types may mix); cast one");
+  static_assert(
+      std::same_as<A, B> || (is_f8<A> && is_f8<B>),
+      "imbrex: dot(a, b) needs one element type on both sides (f8 types may mix); cast one");
   static_assert(supported || !std::same_as<A, B>,
                 "imbrex: dot works on i8, u8, f8, f16, bf16, f32 and f64");
-  if constexpr (bytes) return std::type_identity<i32>{};
-  else if constexpr (std::same_as<A, f64>) return std::type_identity<f64>{};
-  else return std::type_identity<f32>{};
+  if constexpr (bytes)
+    return std::type_identity<i32>{};
+  else if constexpr (std::same_as<A, f64>)
+    return std::type_identity<f64>{};
+  else
+    return std::type_identity<f32>{};
 }
 
 template <class A, class B>
@@ -50,7 +55,8 @@ constexpr auto dot_shape() {
                   "imbrex: dot(a, b) needs a's columns to equal b's rows");
     return shape_t<A::extents[0], B::extents[1]>{};
   } else if constexpr (A::rank == 3 && B::rank == 3) {
-    static_assert(A::extents[0] == B::extents[0], "imbrex: dot(a, b) needs stacks of the same height");
+    static_assert(A::extents[0] == B::extents[0],
+                  "imbrex: dot(a, b) needs stacks of the same height");
     static_assert(A::extents[2] == B::extents[1],
                   "imbrex: dot(a, b) needs a's columns to equal b's rows");
     return shape_t<A::extents[0], A::extents[1], B::extents[2]>{};
@@ -63,8 +69,8 @@ inline constexpr std::string_view precision_words[] = {"ieee", "tf32", "tf32x3",
 
 } // namespace detail
 
-/// a · b + acc over the last two axes, of matrices [M, K] and [K, N] or stacks of them. Products are
-/// exact; sums are i32 for i8 and u8, f64 for f64, else f32, in any order.
+/// a · b + acc over the last two axes, of matrices [M, K] and [K, N] or stacks of them. Products
+/// are exact; sums are i32 for i8 and u8, f64 for f64, else f32, in any order.
 template <operand A, operand B, operand Acc>
 auto dot(const A &a, const B &b, const Acc &acc, dot_options options = {},
          detail::location where = detail::location::current()) {
@@ -77,11 +83,11 @@ auto dot(const A &a, const B &b, const Acc &acc, dot_options options = {},
                 "imbrex: the accumulator of dot has as many rows as a and as many columns as b");
   const std::array<value, 3> operands{record_value(a, where), record_value(b, where),
                                       record_value(acc, where)};
-  return tile_t<T, Shape>(detail::record(
-      "dot", operands, type_of<T, Shape>,
-      {{"precision", precision_words[static_cast<int>(options.how)]},
-       {"promote_every", options.promote}},
-      where));
+  return tile_t<T, Shape>(
+      detail::record("dot", operands, type_of<T, Shape>,
+                     {{"precision", precision_words[static_cast<int>(options.how)]},
+                      {"promote_every", options.promote}},
+                     where));
 }
 /// a · b
 template <operand A, operand B>

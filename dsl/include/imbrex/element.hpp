@@ -1,10 +1,10 @@
 #pragma once
 
+#include <imbrex/element_types.hpp>
+
 #include <concepts>
 #include <string_view>
 #include <type_traits>
-
-#include <imbrex/element_types.hpp>
 
 namespace imbrex {
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <imbrex/detail/small_float.hpp>
+
 #include <cstddef>
 #include <cstdint>
-
-#include <imbrex/detail/small_float.hpp>
 
 /// The element types of tiles, views and pointers. On the host the small floats are storage: they
 /// convert to and from float and double, exactly or rounded to nearest even, and compute nothing.
@@ -31,7 +31,8 @@ struct small_float {
   Storage bits;
 
   constexpr small_float() = default;
-  explicit constexpr small_float(double value) : bits(static_cast<Storage>(encode(Format, value))) {}
+  explicit constexpr small_float(double value)
+      : bits(static_cast<Storage>(encode(Format, value))) {}
   explicit constexpr small_float(float value) : small_float(static_cast<double>(value)) {}
   explicit constexpr small_float(int value) : small_float(static_cast<double>(value)) {}
   explicit constexpr operator double() const { return decode(Format, bits); }
@@ -90,7 +91,9 @@ struct e8m0 {
     if (bits == 0xff) return std::bit_cast<double>(std::uint64_t{0x7ff8} << 48);
     return detail::power_of_two(bits - 127);
   }
-  explicit constexpr operator float() const { return static_cast<float>(static_cast<double>(*this)); }
+  explicit constexpr operator float() const {
+    return static_cast<float>(static_cast<double>(*this));
+  }
 
   static constexpr e8m0 from_bits(std::uint8_t code) {
     e8m0 value(1.0);

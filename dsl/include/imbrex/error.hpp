@@ -20,10 +20,10 @@ struct source_place {
 /// line per hint and note.
 class error : public std::runtime_error {
 public:
-  error(std::string code, source_place where, std::vector<std::string> notes, const std::string &text)
-      : std::runtime_error(text),
-        details_(std::make_shared<const details>(
-            details{std::move(code), std::move(where), std::move(notes)})) {}
+  error(std::string code, source_place where, std::vector<std::string> notes,
+        const std::string &text)
+      : std::runtime_error(text), details_(std::make_shared<const details>(details{
+                                      std::move(code), std::move(where), std::move(notes)})) {}
 
   /// The kind of mistake: the name of its row in the table of diagnostics.
   std::string_view code() const noexcept { return details_->code; }

@@ -31,7 +31,8 @@ using common_t = typename meet_held<held_t<Xs>...>::type;
 template <class T, class... Xs>
 auto same_type_op(const char *op, location where, const Xs &...xs) {
   using Shape = broadcast_t<shape_of<Xs>...>;
-  return tile_t<T, Shape>(record(op, {record_as<T, Shape>(xs, where)...}, type_of<T, Shape>, {}, where));
+  return tile_t<T, Shape>(
+      record(op, {record_as<T, Shape>(xs, where)...}, type_of<T, Shape>, {}, where));
 }
 
 } // namespace detail

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <tuple>
-
 #include <imbrex/detail/expression.hpp>
+
+#include <tuple>
 
 /// The operators of tiles. Operands broadcast (a scalar to any shape, an extent of 1 to any extent)
 /// and meet in one element type; a literal takes the tile's type. All elementwise.
@@ -27,7 +27,8 @@ auto hold(X &&x) {
 }
 
 template <class A, class B>
-concept operator_pair = operand_or_literal<A> && operand_or_literal<B> && (operand<A> || operand<B>)&&
+concept operator_pair =
+    operand_or_literal<A> && operand_or_literal<B> && (operand<A> || operand<B>) &&
     !is_pointer<element_t<A>> && !is_pointer<element_t<B>>;
 
 template <class Op, class A, class B>
@@ -50,8 +51,9 @@ auto unary(X &&x) {
 template <class A, class B>
 constexpr void check_signs() {
   if constexpr (operand<A> && operand<B>)
-    static_assert(!mixed_sign<element_t<A>, element_t<B>>,
-                  "imbrex: a signed and an unsigned tile do not compare or divide; cast one of them");
+    static_assert(
+        !mixed_sign<element_t<A>, element_t<B>>,
+        "imbrex: a signed and an unsigned tile do not compare or divide; cast one of them");
 }
 
 template <class A, class B>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <memory>
-#include <tuple>
-
 #include <imbrex/error.hpp>
 #include <imbrex/view.hpp>
+
+#include <memory>
+#include <tuple>
 
 namespace imbrex {
 
@@ -85,9 +85,10 @@ constexpr auto signature_of() {
   if constexpr (std::is_pointer_v<K>) {
     return call_signature<K>{};
   } else {
-    static_assert(has_one_call<K>,
-                  "imbrex: a kernel is a functor or lambda with one operator() whose parameters have "
-                  "types; `auto` parameters are not known until the launch");
+    static_assert(
+        has_one_call<K>,
+        "imbrex: a kernel is a functor or lambda with one operator() whose parameters have "
+        "types; `auto` parameters are not known until the launch");
     return call_signature<decltype(&K::operator())>{};
   }
 }
@@ -132,8 +133,10 @@ std::string kernel_name(std::string_view function_signature);
 
 template <class K>
 std::string default_name() {
-  if constexpr (requires { K::name; }) return std::string(K::name);
-  else return kernel_name(__PRETTY_FUNCTION__);
+  if constexpr (requires { K::name; })
+    return std::string(K::name);
+  else
+    return kernel_name(__PRETTY_FUNCTION__);
 }
 
 template <class K>

@@ -51,8 +51,10 @@ public:
 private:
   template <class X>
   static constexpr bool is_float_product() {
-    if constexpr (operand<X>) return is_product<X, T> && broadcasts_to_shape<X>();
-    else return false;
+    if constexpr (operand<X>)
+      return is_product<X, T> && broadcasts_to_shape<X>();
+    else
+      return false;
   }
   template <class X>
   static constexpr bool broadcasts_to_shape() {
@@ -61,8 +63,10 @@ private:
   template <class X>
   static constexpr void check_given() {
     if constexpr (operand<X>) {
-      if constexpr (shape_of<X>::rank == 0) check_assignable<T, scalar_shape, X>();
-      else check_assignable<T, shape, X>();
+      if constexpr (shape_of<X>::rank == 0)
+        check_assignable<T, scalar_shape, X>();
+      else
+        check_assignable<T, shape, X>();
     } else {
       check_assignable<T, shape, X>();
     }
@@ -127,7 +131,8 @@ private:
 };
 
 template <operand X>
-var(const X &, detail::location = {}) -> var<detail::tile_t<detail::element_t<X>, detail::shape_of<X>>>;
+var(const X &, detail::location = {})
+    -> var<detail::tile_t<detail::element_t<X>, detail::shape_of<X>>>;
 template <detail::literal_number S>
 var(S, detail::location = {}) -> var<tile<detail::own_element_t<S>>>;
 

@@ -150,9 +150,7 @@ public:
 private:
   using pad_type = std::remove_cvref_t<decltype(std::declval<Box>().padding)>;
 
-  const view_cell &assign(const view_cell &other) const {
-    return *this = tile_type(other.read_);
-  }
+  const view_cell &assign(const view_cell &other) const { return *this = tile_type(other.read_); }
   using tile_type = detail::tile_t<element, shape>;
 
   detail::value load() const {
@@ -203,7 +201,8 @@ public:
   using element = T;
   static constexpr int rank = Rank;
 
-  static_assert(imbrex::element<std::remove_const_t<T>>, "imbrex: not an element type; see docs/language.md");
+  static_assert(imbrex::element<std::remove_const_t<T>>,
+                "imbrex: not an element type; see docs/language.md");
   static_assert(Rank >= 1 && Rank <= 5, "imbrex: a view has 1 to 5 axes");
 
   explicit view(detail::value id) : id_(id) {}
@@ -224,8 +223,8 @@ public:
   }
   /// The first element.
   ptr<T> data(detail::location where = detail::location::current()) const {
-    return ptr<T>(detail::record("view.data", {id_},
-                                 detail::type_of<detail::pointer<T>, detail::scalar_shape>, {}, where));
+    return ptr<T>(detail::record(
+        "view.data", {id_}, detail::type_of<detail::pointer<T>, detail::scalar_shape>, {}, where));
   }
 
 private:

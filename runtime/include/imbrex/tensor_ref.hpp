@@ -74,7 +74,15 @@ private:
   detail::memory_block *block_ = nullptr;
 };
 
-template <class T, class... Rest>
-tensor_ref(T *, std::initializer_list<std::int64_t>, Rest...) -> tensor_ref<T>;
+template <class T>
+tensor_ref(T *, std::initializer_list<std::int64_t>) -> tensor_ref<T>;
+template <class T>
+tensor_ref(T *, std::initializer_list<std::int64_t>, std::int64_t) -> tensor_ref<T>;
+template <class T>
+tensor_ref(T *, std::initializer_list<std::int64_t>, std::initializer_list<std::int64_t>)
+    -> tensor_ref<T>;
+template <class T>
+tensor_ref(T *, std::initializer_list<std::int64_t>, std::initializer_list<std::int64_t>,
+           std::int64_t) -> tensor_ref<T>;
 
 } // namespace imbrex

@@ -21,7 +21,7 @@ struct add_one {
 
 struct fill_pointer {
   static constexpr names parameters{"p", "value"};
-  void operator()(ptr<f32> p, scalar<f32> value) const { store(p + arange<64>(), value); }
+  void operator()(ptr<f32> p, scalar<f32> value) const { store(p + arange<0, 64>(), value); }
 };
 
 struct transpose {

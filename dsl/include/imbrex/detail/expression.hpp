@@ -1,9 +1,9 @@
 #pragma once
 
+#include <imbrex/detail/operand.hpp>
+
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
-
-#include <imbrex/detail/operand.hpp>
 
 /// Expression templates: elementwise arithmetic builds a tree that holds its operands by value and
 /// is recorded, left operand first, when it is used as a value.
@@ -19,8 +19,7 @@ template <class>
 using truth = bool;
 /// f16 and bf16 quotients and remainders are f32 (docs/language.md, promotion).
 template <class T>
-using at_least_f32 =
-    std::conditional_t<float_element<T> && (element_info<T>.bits < 32), f32, T>;
+using at_least_f32 = std::conditional_t<float_element<T> && (element_info<T>.bits < 32), f32, T>;
 
 // clang-format off
 struct add_op   { static constexpr const char *name = "add";  template <class T> using works_on = number_of<T>; template <class T> using gives = number_of<T>; };
@@ -148,9 +147,11 @@ value record_fma(const Product &product, const Other &other, location where) {
 }
 
 template <class Op, class T, class Shape, class A, class B>
-constexpr bool contracts_left = (std::same_as<Op, add_op> || std::same_as<Op, sub_op>) && is_product<A, T>;
+constexpr bool contracts_left =
+    (std::same_as<Op, add_op> || std::same_as<Op, sub_op>) && is_product<A, T>;
 template <class Op, class T, class Shape, class A, class B>
-constexpr bool contracts_right = (std::same_as<Op, add_op> || std::same_as<Op, sub_op>) && is_product<B, T>;
+constexpr bool contracts_right =
+    (std::same_as<Op, add_op> || std::same_as<Op, sub_op>) && is_product<B, T>;
 
 } // namespace detail
 

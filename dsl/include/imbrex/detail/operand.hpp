@@ -1,9 +1,9 @@
 #pragma once
 
-#include <string>
-
 #include <imbrex/detail/promotion.hpp>
 #include <imbrex/detail/recorder.hpp>
+
+#include <string>
 
 /// What may stand in an expression: tiles, expressions, variables, boxes of views, and literals.
 namespace imbrex {
@@ -36,7 +36,8 @@ constexpr type make_type() {
     made.element = element_info<T>.name;
   }
   made.rank = Shape::rank;
-  for (int i = 0; i < Shape::rank; ++i) made.extents[static_cast<std::size_t>(i)] = Shape::extents[i];
+  for (int i = 0; i < Shape::rank; ++i)
+    made.extents[static_cast<std::size_t>(i)] = Shape::extents[i];
   return made;
 }
 template <class T, class Shape>
@@ -56,9 +57,10 @@ struct traced {
   template <class Bool>
     requires std::same_as<Bool, bool>
   explicit operator Bool() const {
-    static_assert(always_false<Bool>,
-                  "imbrex: a tile has no value while the kernel is traced, so that C++'s if, while, "
-                  "?: cannot test it; use IMBREX_IF, where or while_");
+    static_assert(
+        always_false<Bool>,
+        "imbrex: a tile has no value while the kernel is traced, so that C++'s if, while, "
+        "?: cannot test it; use IMBREX_IF, where or while_");
     return false;
   }
 };
@@ -100,7 +102,8 @@ decltype(auto) operand_of(const X &x) {
   return as_operand<X>::of(x);
 }
 template <class X>
-using operand_t = std::remove_cvref_t<decltype(operand_of(std::declval<const std::remove_cvref_t<X> &>()))>;
+using operand_t =
+    std::remove_cvref_t<decltype(operand_of(std::declval<const std::remove_cvref_t<X> &>()))>;
 
 template <class X>
 struct element_of_operand {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <limits>
-
-#include <imbrex/element.hpp>
 #include <imbrex/detail/shape.hpp>
+#include <imbrex/element.hpp>
+
+#include <limits>
 
 /// Which element type two operands meet in (docs/language.md, promotion). Kinds go bool < integer <
 /// float; within a kind the wider wins; equally wide integers of both signs meet in the unsigned.
@@ -21,11 +21,15 @@ constexpr auto meet_of() {
                              "to f16, bf16 or f32");
   static_assert(!halves_differ, "imbrex: f16 and bf16 do not mix; cast one of them");
   if constexpr (kind_of<A> != kind_of<B>) {
-    if constexpr (kind_of<A> < kind_of<B>) return std::type_identity<B>{};
-    else return std::type_identity<A>{};
+    if constexpr (kind_of<A> < kind_of<B>)
+      return std::type_identity<B>{};
+    else
+      return std::type_identity<A>{};
   } else if constexpr (element_info<A>.bits != element_info<B>.bits) {
-    if constexpr (element_info<A>.bits < element_info<B>.bits) return std::type_identity<B>{};
-    else return std::type_identity<A>{};
+    if constexpr (element_info<A>.bits < element_info<B>.bits)
+      return std::type_identity<B>{};
+    else
+      return std::type_identity<A>{};
   } else if constexpr (integer_element<A> && signed_element<A>) {
     return std::type_identity<B>{};
   } else {
@@ -75,8 +79,10 @@ concept literal_number = std::is_arithmetic_v<S> && !std::same_as<S, long double
 /// double → f32, otherwise its own type by width and sign.
 template <class S>
 constexpr auto own_element() {
-  if constexpr (std::same_as<S, bool>) return std::type_identity<bool>{};
-  else if constexpr (std::is_floating_point_v<S>) return std::type_identity<f32>{};
+  if constexpr (std::same_as<S, bool>)
+    return std::type_identity<bool>{};
+  else if constexpr (std::is_floating_point_v<S>)
+    return std::type_identity<f32>{};
   else if constexpr (std::is_signed_v<S>)
     return std::type_identity<std::conditional_t<sizeof(S) <= 4, i32, i64>>{};
   else
@@ -101,9 +107,12 @@ constexpr bool fits(S number) {
 
 template <class T>
 constexpr std::uint64_t bits_of(T element_value) {
-  if constexpr (std::same_as<T, bool>) return element_value ? 1 : 0;
-  else if constexpr (std::same_as<T, f32>) return std::bit_cast<std::uint32_t>(element_value);
-  else if constexpr (std::same_as<T, f64>) return std::bit_cast<std::uint64_t>(element_value);
+  if constexpr (std::same_as<T, bool>)
+    return element_value ? 1 : 0;
+  else if constexpr (std::same_as<T, f32>)
+    return std::bit_cast<std::uint32_t>(element_value);
+  else if constexpr (std::same_as<T, f64>)
+    return std::bit_cast<std::uint64_t>(element_value);
   else if constexpr (integer_element<T>)
     return static_cast<std::uint64_t>(static_cast<std::make_unsigned_t<T>>(element_value));
   else
@@ -114,9 +123,12 @@ constexpr std::uint64_t bits_of(T element_value) {
 template <class T, class S>
 constexpr T to_element(S number) {
   if constexpr (float_element<T> || narrow_element<T>) {
-    if constexpr (std::same_as<T, f64>) return static_cast<f64>(number);
-    else if constexpr (std::same_as<T, f32>) return static_cast<f32>(number);
-    else return T(static_cast<double>(number));
+    if constexpr (std::same_as<T, f64>)
+      return static_cast<f64>(number);
+    else if constexpr (std::same_as<T, f32>)
+      return static_cast<f32>(number);
+    else
+      return T(static_cast<double>(number));
   } else if constexpr (std::same_as<T, bool>) {
     return number != S{};
   } else {

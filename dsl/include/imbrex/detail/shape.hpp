@@ -1,12 +1,12 @@
 #pragma once
 
+#include <boost/hana/bool.hpp>
+#include <boost/hana/integral_constant.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
-
-#include <boost/hana/bool.hpp>
-#include <boost/hana/integral_constant.hpp>
 
 namespace imbrex::detail {
 
@@ -66,9 +66,12 @@ struct broadcast_two {
     return A::extents[i] == 1 ? B::extents[i] : A::extents[i];
   };
   static constexpr auto shape() {
-    if constexpr (A::rank == 0) return B{};
-    else if constexpr (B::rank == 0 || !broadcastable<A, B>()) return A{};
-    else return shape_by<A::rank, extent>{};
+    if constexpr (A::rank == 0)
+      return B{};
+    else if constexpr (B::rank == 0 || !broadcastable<A, B>())
+      return A{};
+    else
+      return shape_by<A::rank, extent>{};
   }
   using type = decltype(shape());
 };

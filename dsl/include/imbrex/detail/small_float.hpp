@@ -18,15 +18,17 @@ struct float_format {
   int mantissa_bits;
   int bias;
   overflow beyond;
-  std::uint32_t largest;      ///< code of the largest finite value
-  std::uint32_t nan;          ///< code of the NaN that a conversion makes
-  std::uint32_t infinity;     ///< code of +infinity; 0: there is none
+  std::uint32_t largest;  ///< code of the largest finite value
+  std::uint32_t nan;      ///< code of the NaN that a conversion makes
+  std::uint32_t infinity; ///< code of +infinity; 0: there is none
   bool has_negative_zero;
   bool has_nan;
 };
 
-inline constexpr float_format binary16{5, 10, 15, overflow::infinity, 0x7bff, 0x7e00, 0x7c00, true, true};
-inline constexpr float_format bfloat16{8, 7, 127, overflow::infinity, 0x7f7f, 0x7fc0, 0x7f80, true, true};
+inline constexpr float_format binary16{5,      10,   15,  overflow::infinity, 0x7bff, 0x7e00,
+                                       0x7c00, true, true};
+inline constexpr float_format bfloat16{8,      7,    127, overflow::infinity, 0x7f7f, 0x7fc0,
+                                       0x7f80, true, true};
 inline constexpr float_format e4m3fn{4, 3, 7, overflow::saturate, 0x7e, 0x7f, 0, true, true};
 inline constexpr float_format e5m2{5, 2, 15, overflow::saturate, 0x7b, 0x7e, 0x7c, true, true};
 inline constexpr float_format e4m3fnuz{4, 3, 8, overflow::saturate, 0x7f, 0x80, 0, false, true};
@@ -69,8 +71,7 @@ constexpr std::uint32_t encode(float_format to, double x) {
   if (magnitude == 0) return to.has_negative_zero ? sign : 0;
   const bool is_infinite = magnitude == infinite;
   const std::uint64_t code = is_infinite ? to.largest + 1 : encode_magnitude(to, magnitude);
-  if (code > to.largest)
-    return sign | (to.beyond == overflow::infinity ? to.infinity : to.largest);
+  if (code > to.largest) return sign | (to.beyond == overflow::infinity ? to.infinity : to.largest);
   if (code == 0 && !to.has_negative_zero) return 0;
   return sign | static_cast<std::uint32_t>(code);
 }
@@ -87,7 +88,8 @@ constexpr double decode(float_format from, std::uint32_t code) {
   const double sign = (code & sign_bit) != 0 ? -1.0 : 1.0;
   const bool is_infinite = from.infinity != 0 && magnitude == from.infinity;
   if (is_infinite) return sign * std::bit_cast<double>(std::uint64_t{0x7ff} << 52);
-  const bool is_nan = from.has_nan && (from.has_negative_zero ? magnitude > from.largest : code == from.nan);
+  const bool is_nan =
+      from.has_nan && (from.has_negative_zero ? magnitude > from.largest : code == from.nan);
   if (is_nan) return std::bit_cast<double>(std::uint64_t{0x7ff8} << 48);
   const int field = static_cast<int>(magnitude >> from.mantissa_bits);
   const std::uint32_t fraction = magnitude & ((1U << from.mantissa_bits) - 1);
