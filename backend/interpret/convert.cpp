@@ -1,8 +1,9 @@
-#include <bit>
-
 #include "backend/interpret/scalar.h"
+#include "backend/ir/constant_text.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/APSInt.h"
+
+#include <bit>
 
 // Every conversion goes through IEEE quad, which holds every value of every element exactly (64-bit
 // integers included), and rounds once, on the way out of it.
@@ -99,9 +100,7 @@ std::uint64_t wrapped(std::uint64_t value, ElementKind kind) {
 
 std::uint64_t nanBits(ElementKind kind) {
   constexpr std::uint64_t kLargestF4 = 0x7;
-  if (kind == ElementKind::E8M0) return kE8M0Nan;
-  if (kind == ElementKind::F4E2M1) return kLargestF4;
-  return APFloat::getNaN(ir::floatFormat(kind)).bitcastToAPInt().getZExtValue();
+  return ir::canonicalNan(kind).value_or(kLargestF4);
 }
 
 double toDouble(std::uint64_t bits, ElementKind kind) {

@@ -1,11 +1,11 @@
 #include "backend/interpret/scalar.h"
 
+#include "backend/support/check.h"
+#include "llvm/ADT/APInt.h"
+
 #include <array>
 #include <bit>
 #include <cmath>
-
-#include "backend/support/check.h"
-#include "llvm/ADT/APInt.h"
 
 namespace imbrex::interpret {
 namespace {
@@ -61,12 +61,17 @@ std::uint64_t shiftRight(Integer a, Integer b, ElementKind kind) {
 // has more than twice their precision and far more range, so that rounding twice is rounding once.
 // (Not so for fma, which goes its own way below.)
 
-template <class F> using FloatFunction = F (*)(F a, F b, F c);
+template <class F>
+using FloatFunction = F (*)(F a, F b, F c);
 
-template <class F> F nan() { return std::numeric_limits<F>::quiet_NaN(); }
+template <class F>
+F nan() {
+  return std::numeric_limits<F>::quiet_NaN();
+}
 
 struct LesserNumber {
-  template <class F> F operator()(F a, F b, F) const {
+  template <class F>
+  F operator()(F a, F b, F) const {
     if (std::isnan(a)) return b;
     if (std::isnan(b)) return a;
     return std::signbit(a) && a == b ? a : b < a || a == b ? b : a;
@@ -74,7 +79,8 @@ struct LesserNumber {
 };
 
 struct GreaterNumber {
-  template <class F> F operator()(F a, F b, F) const {
+  template <class F>
+  F operator()(F a, F b, F) const {
     if (std::isnan(a)) return b;
     if (std::isnan(b)) return a;
     return std::signbit(a) && a == b ? b : a < b ? b : a;

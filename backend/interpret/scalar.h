@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cstdint>
-
 #include "backend/ir/attributes.h"
 #include "backend/ir/op.h"
 #include "backend/ir/types.h"
 #include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
 
 /// What the elementwise ops mean for one element (docs/semantics.md). An element is its bits,
 /// zero-extended; so are results.

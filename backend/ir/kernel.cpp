@@ -27,6 +27,7 @@ Block cloneBlock(const Block &block, Kernel &into) {
 
 Kernel Kernel::clone() const {
   Kernel copy(name_);
+  copy.where_ = where_;
   copy.stage_ = stage_;
   copy.parameterNames_ = parameterNames_;
   copy.values_ = values_;

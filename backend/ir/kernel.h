@@ -1,11 +1,11 @@
 #pragma once
 
-#include "backend/ir/op.h"
-
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "backend/ir/op.h"
 
 namespace imbrex::ir {
 
@@ -15,8 +15,7 @@ enum class Stage : std::uint8_t {
   Traced, // as recorded: variables are read and written
   Tiles,  // SSA: no variables
 };
-template <>
-inline constexpr std::string_view kNames<Stage>[] = {"traced", "tiles"};
+template <> inline constexpr std::string_view kNames<Stage>[] = {"traced", "tiles"};
 
 /// A kernel in Block IR: the program of one block of the grid. Values are numbered; the numbers
 /// mean nothing but identity, and the text form renumbers them in order of definition.
@@ -29,6 +28,9 @@ public:
 
   const std::string &name() const { return name_; }
   void setName(std::string name) { name_ = std::move(name); }
+  /// The place that names the kernel as a whole: where its author defined it.
+  Location where() const { return where_; }
+  void setWhere(Location where) { where_ = where; }
   Stage stage() const { return stage_; }
   void setStage(Stage stage) { stage_ = stage; }
 
@@ -56,6 +58,7 @@ private:
   };
 
   std::string name_;
+  Location where_;
   Stage stage_ = Stage::Traced;
   Block body_;
   std::vector<std::string> parameterNames_;

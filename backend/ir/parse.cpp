@@ -1,12 +1,12 @@
-#include <algorithm>
-#include <charconv>
-#include <iterator>
-#include <map>
-
 #include "backend/ir/attribute_text.h"
 #include "backend/ir/constant_text.h"
 #include "backend/ir/lexer.h"
 #include "backend/ir/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <map>
 
 namespace imbrex::ir {
 namespace {
@@ -32,7 +32,8 @@ public:
 private:
   // --- reports; each returns false ---
 
-  template <class... Args> bool error(Diag kind, const Token &token, const Args &...arguments) {
+  template <class... Args>
+  bool error(Diag kind, const Token &token, const Args &...arguments) {
     diagnostics_.report(kind, place(token), arguments...);
     return false;
   }
@@ -95,7 +96,8 @@ private:
   }
 
   /// Zero or more of `one`, separated by commas; `end` tells that there is none.
-  template <class One> bool parseList(char end, One &&one) {
+  template <class One>
+  bool parseList(char end, One &&one) {
     if (accept(end)) return true;
     do {
       if (!one()) return false;
@@ -240,7 +242,8 @@ private:
   }
 
   /// `%name: type`, made by `make`.
-  template <class Make> bool parseArgument(Make &&make) {
+  template <class Make>
+  bool parseArgument(Make &&make) {
     const auto token = take(TokenKind::Value, "an argument, such as %i: i64");
     if (!token || !expect(':')) return false;
     const auto type = parseType();
@@ -257,6 +260,7 @@ private:
   }
 
   bool parseHeader() {
+    kernel_.setWhere(place(lexer_.peek()));
     if (!expectWord("kernel") || !expect('@')) return false;
     const auto name = parseName();
     if (!name || !expect('(')) return false;
@@ -269,6 +273,11 @@ private:
       return error(Diag::TextUnknownStage, *token, shown(*token),
                    listed({std::begin(kNames<Stage>), std::end(kNames<Stage>)}));
     kernel_.setStage(static_cast<Stage>(stage - std::begin(kNames<Stage>)));
+    if (accept('@')) {
+      const auto where = parseLocation();
+      if (!where) return false;
+      kernel_.setWhere(*where);
+    }
     return expect('{');
   }
 
@@ -344,7 +353,11 @@ private:
     }
     if (!parseResults(op, mnemonic, names)) return false;
     if (constant && !setConstant(op, *constant)) return false;
-    if (accept('@') && !parseLocation(op)) return false;
+    if (accept('@')) {
+      const auto where = parseLocation();
+      if (!where) return false;
+      op.where = *where;
+    }
     if (op.kind == OpKind::If && op.regions.size() == 1) addEmptyElse(op);
     return true;
   }
@@ -441,23 +454,20 @@ private:
     return true;
   }
 
-  bool parseLocation(Op &op) {
-    if (lexer_.peek().is("unknown")) {
-      lexer_.take();
-      op.where = {};
-      return true;
-    }
+  /// Behind the `@`.
+  std::optional<Location> parseLocation() {
+    if (lexer_.peek().is("unknown")) return lexer_.take(), Location{};
     const auto file = takeString("a file's name in quotes");
-    if (!file || !expect(':')) return false;
+    if (!file || !expect(':')) return std::nullopt;
     const auto token = take(TokenKind::Number, "a line's number");
-    if (!token) return false;
+    if (!token) return std::nullopt;
     std::uint32_t line = 0;
     const char *const end = token->text.data() + token->text.size();
     const auto [stop, problem] = std::from_chars(token->text.data(), end, line);
-    if (problem != std::errc{} || stop != end)
-      return error(Diag::TextUnexpected, *token, "a line's number", shown(*token));
-    op.where = {.file = internFileName(*file), .line = line};
-    return true;
+    if (problem == std::errc{} && stop == end)
+      return Location{.file = internFileName(*file), .line = line};
+    error(Diag::TextUnexpected, *token, "a line's number", shown(*token));
+    return std::nullopt;
   }
 
   void addEmptyElse(Op &op) {
@@ -492,15 +502,6 @@ private:
 };
 
 } // namespace
-
-bool isPossible(const Shape &shape) {
-  std::int64_t elements = 1;
-  for (const std::int64_t extent : shape.extents()) {
-    if (extent < 1 || extent > kMaxElements / elements) return false;
-    elements *= extent;
-  }
-  return true;
-}
 
 std::optional<Kernel> parse(std::string_view text, std::string_view fileName,
                             Diagnostics &diagnostics) {

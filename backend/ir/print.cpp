@@ -1,9 +1,9 @@
-#include <unordered_map>
-
 #include "backend/ir/attribute_text.h"
 #include "backend/ir/constant_text.h"
 #include "backend/ir/lexer.h"
 #include "backend/ir/text.h"
+
+#include <unordered_map>
 
 namespace imbrex::ir {
 namespace {
@@ -16,8 +16,9 @@ public:
   std::string run() {
     text_ += "kernel @" + wordOrQuoted(kernel_.name()) + "(";
     printParameters();
-    text_ +=
-        ") stage " + std::string(kNames<Stage>[static_cast<std::size_t>(kernel_.stage())]) + " {\n";
+    text_ += ") stage " + std::string(kNames<Stage>[static_cast<std::size_t>(kernel_.stage())]);
+    if (options_.locations) printLocation(kernel_.where());
+    text_ += " {\n";
     for (const auto &op : kernel_.body().ops) printOp(*op, 1);
     text_ += "}\n";
     return std::move(text_);

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "backend/ir/kernel.h"
+#include "backend/support/diagnostics.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
 
 /// The text form of Block IR, described in docs/ir.md. It is exact: what is printed parses to a
 /// kernel with the same ops, types, attributes and stage, which prints as the same text.
@@ -30,11 +30,5 @@ std::string print(const Kernel &kernel, const PrintOptions &options = {});
 /// verify.h.
 std::optional<Kernel> parse(std::string_view text, std::string_view fileName,
                             Diagnostics &diagnostics);
-
-/// The most elements that a tile may have, so that every index and count of elements fits in i32.
-inline constexpr std::int64_t kMaxElements = 0x7fffffff;
-
-/// Whether the extents are from 1 and their product is at most kMaxElements.
-bool isPossible(const Shape &shape);
 
 } // namespace imbrex::ir

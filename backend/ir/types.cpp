@@ -1,8 +1,8 @@
 #include "backend/ir/types.h"
 
-#include "backend/support/check.h"
-
 #include <algorithm>
+
+#include "backend/support/check.h"
 
 namespace imbrex::ir {
 namespace {
@@ -52,6 +52,15 @@ std::int64_t Shape::elements() const {
   std::int64_t product = 1;
   for (const std::int64_t extent : extents()) product *= extent;
   return product;
+}
+
+bool isPossible(const Shape &shape) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape.extents()) {
+    if (extent < 1 || extent > kMaxElements / elements) return false;
+    elements *= extent;
+  }
+  return true;
 }
 
 Shape Shape::withAxis(std::int32_t axis, std::int64_t extent) const {

@@ -1,11 +1,11 @@
+#include "backend/interpret/scalar.h"
+
+#include <doctest/doctest.h>
+
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
-
-#include <doctest/doctest.h>
-
-#include "backend/interpret/scalar.h"
 
 using namespace imbrex;
 using interpret::convert;

@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include "backend/ir/text.h"
+
+#include <doctest/doctest.h>
 
 using namespace imbrex;
 using namespace imbrex::ir;
@@ -54,7 +54,7 @@ TEST_CASE("what is printed parses to what prints the same") {
 }
 
 TEST_CASE("locations print and parse") {
-  const std::string text = R"(kernel @"a b"() stage traced {
+  const std::string text = R"(kernel @"a b"() stage traced @ "k.cpp":7 {
   %0 = constant 1 : i32 @ "gemm.cpp":12
   %1 = var.new %0 : var<i32> @ unknown
   var.write %1, %0 @ "odd \"name\".cpp":0
