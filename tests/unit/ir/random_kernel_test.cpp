@@ -96,19 +96,27 @@ std::string mutated(std::string text, std::mt19937 &rng) {
                                                  "\xff",
                                                  "view<f32, 5>"};
   const auto position = [&] { return rng() % (text.size() + 1); };
-  for (std::size_t edits = 1 + rng() % 4; edits > 0; --edits) {
+  for (std::size_t edits = 1 + rng() % 3; edits > 0; --edits) {
     const std::size_t at = position();
-    switch (rng() % 5) {
+    switch (rng() % 10) {
     case 0: text.erase(at, rng() % 8); break;
     case 1: text.insert(at, kPieces[rng() % std::size(kPieces)]); break;
     case 2:
       if (at < text.size()) text[at] = static_cast<char>(rng());
       break;
     case 3: text.insert(at, text.substr(position(), rng() % 60)); break;
-    case 4: { // one %number for another
-      const std::size_t sign = text.find('%', at);
-      if (sign != std::string::npos && sign + 1 < text.size())
-        text[sign + 1] = static_cast<char>('0' + rng() % 10);
+    case 4: // one element for another
+    case 5: {
+      const std::size_t type = text.find(": ", at);
+      if (type == std::string::npos) break;
+      const std::size_t end = std::min(text.find_first_of("[,) \n", type + 2), text.size());
+      text.replace(type + 2, end - type - 2,
+                   info(allElementKinds()[rng() % allElementKinds().size()]).name);
+      break;
+    }
+    default: { // one digit for another: a value, an extent, an attribute
+      const std::size_t digit = text.find_first_of("0123456789", at);
+      if (digit != std::string::npos) text[digit] = static_cast<char>('0' + rng() % 10);
       break;
     }
     }
@@ -157,7 +165,7 @@ TEST_CASE("no text makes the parser or the verifier crash, and what passes both 
   for (std::uint32_t seed = 0; seed < kMutants; ++seed) {
     CAPTURE(seed);
     std::mt19937 rng(seed);
-    const Kernel kernel = randomKernel(seed % 50, optionsOf(seed % 50)).kernel;
+    const Kernel kernel = randomKernel(seed % 90, optionsOf(seed % 90)).kernel;
     Diagnostics diagnostics;
     const auto parsed = parse(mutated(print(kernel), rng), "mutant.imx", diagnostics);
     REQUIRE(parsed.has_value() == !diagnostics.hasErrors());
