@@ -1,46 +1,160 @@
 #pragma once
 
-#include <imbrex/create.hpp>
+#include <imbrex/loop.hpp>
+#include <imbrex/var.hpp>
 
-#include <exception>
-#include <iterator>
-
+/// Conditions and endless loops of the kernel. C++'s own if and for act while the kernel is traced.
 namespace imbrex {
 
 namespace detail {
 
-/// A body that is being recorded. Left by its end it calls `leave`; left otherwise, by break,
-/// return, goto or an exception, its destructor tells.
-class body_scope {
+/// IMBREX_IF and IMBREX_ELSE are for loops of one trip, so that the destructor can tell a body that
+/// ran to its end from one left by break, return or goto.
+class one_trip : public body_scope {
 public:
-  body_scope(std::string_view construct, location where) : construct_(construct), where_(where) {}
-  body_scope(const body_scope &) = delete;
-  body_scope &operator=(const body_scope &) = delete;
-  ~body_scope() {
-    if (open_) abandon_body(construct_, std::uncaught_exceptions() > exceptions_, where_);
+  using body_scope::body_scope;
+  bool enter() const { return !done_; }
+  void leave() {
+    done_ = true;
+    leave_body();
   }
-
-protected:
-  void leave_body() {
-    open_ = false;
-    end_body({}, where_);
-  }
-  location where() const { return where_; }
 
 private:
-  std::string_view construct_;
-  location where_;
-  int exceptions_ = std::uncaught_exceptions();
-  bool open_ = true;
+  bool done_ = false;
 };
 
-/// The range-for over a recorded loop: the body runs once, here.
-template <class Index>
-class loop_iterator : public body_scope {
+struct if_scope : one_trip {
+  template <class C>
+  explicit if_scope(const C &condition, location where = location::current())
+      : one_trip("if", (begin_body("if", {record_condition(condition, where)}, {}, where), where)) {}
+};
+
+/// The `if` that is the whole else of another: a further else is its.
+struct else_if_scope : if_scope {
+  template <class C>
+  explicit else_if_scope(const C &condition, location where = location::current())
+      : if_scope(condition, where) {
+    chain_else_if();
+  }
+};
+
+struct else_scope : one_trip {
+  explicit else_scope(location where = location::current())
+      : one_trip("else", (begin_else(where), where)) {}
+};
+
+} // namespace detail
+
+#define IMBREX_DETAIL_JOIN2(a, b) a##b
+#define IMBREX_DETAIL_JOIN(a, b) IMBREX_DETAIL_JOIN2(a, b)
+#define IMBREX_DETAIL_ONE_TRIP(scope, name, ...)                                                   \
+  for (::imbrex::detail::scope name{__VA_ARGS__}; name.enter(); name.leave())
+
+/// `IMBREX_IF (n > 0) { … } IMBREX_ELSE_IF (n < 0) { … } IMBREX_ELSE { … }`: control flow of the
+/// kernel on a scalar bool. Each body is recorded once. A body may not be left by break, return or
+/// goto; `continue` ends it like its closing brace.
+#define IMBREX_IF(...)                                                                             \
+  IMBREX_DETAIL_ONE_TRIP(if_scope, IMBREX_DETAIL_JOIN(imbrex_if_, __LINE__), __VA_ARGS__)
+#define IMBREX_ELSE IMBREX_DETAIL_ONE_TRIP(else_scope, IMBREX_DETAIL_JOIN(imbrex_else_, __LINE__), )
+#define IMBREX_ELSE_IF(...)                                                                        \
+  IMBREX_DETAIL_ONE_TRIP(else_scope, IMBREX_DETAIL_JOIN(imbrex_else_, __LINE__), )                 \
+  IMBREX_DETAIL_ONE_TRIP(else_if_scope, IMBREX_DETAIL_JOIN(imbrex_else_if_, __LINE__), __VA_ARGS__)
+
+namespace detail {
+
+/// Run a host function as a body.
+template <class F>
+void run_body(const char *construct, location where, const F &body) {
+  struct scope : one_trip {
+    using one_trip::one_trip;
+  } trip(construct, where);
+  body();
+  trip.leave();
+}
+
+template <class F>
+void run_if(value condition, const F &then, location where) {
+  begin_body("if", {condition}, {}, where);
+  run_body("if", where, then);
+}
+template <class F>
+void run_else(const F &otherwise, location where) {
+  begin_else(where);
+  run_body("else", where, otherwise);
+}
+
+} // namespace detail
+
+/// The same as a function: `if_(n > 0, [&] { … }, [&] { … })`. Bodies that return a value each give
+/// the value of the one that is taken.
+template <operand C, class Then>
+void if_(const C &condition, const Then &then,
+         detail::location where = detail::location::current()) {
+  static_assert(std::is_void_v<std::invoke_result_t<Then>>,
+                "imbrex: an if_ that gives a value needs a second body");
+  detail::run_if(detail::record_condition(condition, where), then, where);
+}
+template <operand C, class Then, class Else>
+  requires std::invocable<const Else &>
+auto if_(const C &condition, const Then &then, const Else &otherwise,
+         detail::location where = detail::location::current()) {
+  using Result = std::invoke_result_t<const Then &>;
+  const detail::value chosen = detail::record_condition(condition, where);
+  if constexpr (std::is_void_v<Result>) {
+    static_assert(std::is_void_v<std::invoke_result_t<const Else &>>,
+                  "imbrex: either both bodies of if_ give a value or none does");
+    detail::run_if(chosen, then, where);
+    detail::run_else(otherwise, where);
+  } else {
+    using T = detail::element_t<Result>;
+    using Shape = detail::shape_of<Result>;
+    static_assert(element<T>, "imbrex: if_ gives tiles of elements; for pointers use where");
+    detail::tile_t<T, Shape> none(detail::record_constant(detail::type_of<T, Shape>, 0, where));
+    var<detail::tile_t<T, Shape>> result(none, where);
+    const auto give = [&](const auto &body) {
+      return [&] { result = detail::located<detail::tile_t<T, Shape>>(body(), where); };
+    };
+    detail::run_if(chosen, give(then), where);
+    detail::run_else(give(otherwise), where);
+    return result.get();
+  }
+}
+
+/// End this block of the grid if the scalar bool holds.
+template <class C>
+void exit_if(const C &condition, detail::location where = detail::location::current()) {
+  detail::record_effect("exit_if", {detail::record_condition(condition, where)}, {}, where);
+}
+/// Leave the innermost loop of the kernel if the scalar bool holds.
+template <class C>
+void break_if(const C &condition, detail::location where = detail::location::current()) {
+  detail::record_effect("break_if", {detail::record_condition(condition, where)}, {}, where);
+}
+
+/// `while_([&] { return x > 1; }, [&] { x = x / 2; });` Both functions are recorded once.
+template <class Condition, class Body>
+  requires std::invocable<const Condition &> && std::invocable<const Body &>
+void while_(const Condition &condition, const Body &body,
+            detail::location where = detail::location::current()) {
+  detail::begin_body("while", {}, {}, where);
+  detail::run_body("while", where, [&] {
+    const auto holds = condition();
+    detail::check_condition<std::remove_const_t<decltype(holds)>>();
+    break_if(!holds, where);
+    body();
+  });
+}
+
+namespace detail {
+
+/// The trip of an endless loop; there is nothing to know about it.
+struct [[maybe_unused]] trip {};
+
+class forever_iterator : public body_scope {
 public:
-  loop_iterator(value index, location where) : body_scope("loop", where), index_(index) {}
-  scalar<Index> operator*() const { return scalar<Index>(index_); }
-  loop_iterator &operator++() {
+  explicit forever_iterator(location where) : body_scope("loop", where) {}
+  trip operator*() const { return {}; }
+  forever_iterator &operator++() {
     done_ = true;
     leave_body();
     return *this;
@@ -48,100 +162,27 @@ public:
   bool operator!=(std::default_sentinel_t) const { return !done_; }
 
 private:
-  value index_;
   bool done_ = false;
 };
 
-} // namespace detail
-
-/// The indices low, low + step, … before high, as a loop in the kernel. The body is recorded once.
-template <class Index>
-class loop_range {
+class forever_range {
 public:
-  loop_range(std::array<detail::value, 3> bounds, detail::location where)
-      : bounds_(bounds), where_(where) {}
-
-  /// Let up to `slots` iterations overlap: what later ones load is fetched while earlier ones
-  /// compute.
-  loop_range pipelined(int slots) const {
-    if (slots < 1) detail::raise("PipelinedSlots", where_, {std::to_string(slots)});
-    loop_range copy = *this;
-    copy.pipelined_ = slots;
-    return copy;
-  }
-  /// The same, with as many slots as pay.
-  loop_range pipelined() const {
-    loop_range copy = *this;
-    copy.pipelined_ = -1;
-    return copy;
-  }
-  /// Repeat the body `times` times per trip of the machine's loop.
-  loop_range unroll(int times) const {
-    if (times < 1) detail::raise("UnrollTimes", where_, {std::to_string(times)});
-    loop_range copy = *this;
-    copy.unroll_ = times;
-    return copy;
-  }
-
-  detail::loop_iterator<Index> begin() const {
-    detail::begin_body("for", bounds_, {{"pipelined", pipelined_}, {"unroll", unroll_}}, where_);
-    return {detail::body_argument(detail::type_of<Index, detail::scalar_shape>), where_};
+  explicit forever_range(location where) : where_(where) {}
+  forever_iterator begin() const {
+    begin_body("while", {}, {}, where_);
+    return forever_iterator(where_);
   }
   std::default_sentinel_t end() const { return {}; }
 
 private:
-  std::array<detail::value, 3> bounds_;
-  detail::location where_;
-  int pipelined_ = 0;
-  int unroll_ = 1;
+  location where_;
 };
-
-namespace detail {
-
-template <class A, class B>
-constexpr auto index_meet() {
-  if constexpr (literal_number<A> && literal_number<B>)
-    return std::type_identity<meet<own_element_t<A>, own_element_t<B>>>{};
-  else if constexpr (literal_number<A>)
-    return std::type_identity<element_t<B>>{};
-  else if constexpr (literal_number<B>)
-    return std::type_identity<element_t<A>>{};
-  else
-    return std::type_identity<meet<element_t<A>, element_t<B>>>{};
-}
-
-template <class Low, class High, class Step>
-auto make_range(const Low &low, const High &high, const Step &step, location where) {
-  static_assert(integer_element<element_t<Low>> && integer_element<element_t<High>> &&
-                    integer_element<element_t<Step>>,
-                "imbrex: range(low, high, step) counts in integers");
-  static_assert(shape_of<Low>::rank == 0 && shape_of<High>::rank == 0 && shape_of<Step>::rank == 0,
-                "imbrex: range(low, high, step) needs scalars");
-  using Bounds = typename decltype(index_meet<Low, High>())::type;
-  constexpr bool step_decides = literal_number<Low> && literal_number<High> && operand<Step>;
-  using Index = std::conditional_t<step_decides, element_t<Step>, Bounds>;
-  const std::array<value, 3> bounds{record_as<Index, scalar_shape>(low, where),
-                                    record_as<Index, scalar_shape>(high, where),
-                                    record_as<Index, scalar_shape>(step, where)};
-  return loop_range<Index>(bounds, where);
-}
 
 } // namespace detail
 
-/// `for (auto k : range(low, high, step))`: numbers of the host or scalar tiles. A negative step
-/// counts down; with step 0 the body never runs.
-template <operand_or_literal Low, operand_or_literal High, operand_or_literal Step>
-auto range(const Low &low, const High &high, const Step &step,
-           detail::location where = detail::location::current()) {
-  return detail::make_range(low, high, step, where);
-}
-template <operand_or_literal Low, operand_or_literal High>
-auto range(const Low &low, const High &high, detail::location where = detail::location::current()) {
-  return detail::make_range(low, high, 1, where);
-}
-template <operand_or_literal High>
-auto range(const High &high, detail::location where = detail::location::current()) {
-  return detail::make_range(0, high, 1, where);
+/// `for (auto trip : forever()) { … break_if(done); }`: a loop that break_if leaves.
+inline detail::forever_range forever(detail::location where = detail::location::current()) {
+  return detail::forever_range(where);
 }
 
 } // namespace imbrex

@@ -50,7 +50,8 @@ auto unary(X &&x) {
 
 template <class A, class B>
 constexpr void check_signs() {
-  if constexpr (operand<A> && operand<B>)
+  if constexpr (operand<A> && operand<B> && !is_static_literal<std::remove_cvref_t<A>> &&
+                !is_static_literal<std::remove_cvref_t<B>>)
     static_assert(
         !mixed_sign<element_t<A>, element_t<B>>,
         "imbrex: a signed and an unsigned tile do not compare or divide; cast one of them");

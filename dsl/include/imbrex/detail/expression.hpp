@@ -50,6 +50,18 @@ struct literal : traced {
   value record(location where) const { return record_literal<element, shape>(number, where); }
 };
 
+/// A number that is known while the kernel is compiled by C++, so that a mistake is told there.
+template <auto N>
+struct static_literal : traced {
+  using element = own_element_t<decltype(N)>;
+  using shape = scalar_shape;
+  value record(location where) const { return record_literal<element, shape>(N, where); }
+};
+template <class E>
+inline constexpr bool is_static_literal = false;
+template <auto N>
+inline constexpr bool is_static_literal<static_literal<N>> = true;
+
 /// An expression that has a name: its product is a value of its own and is rounded, so that
 /// contraction never reaches from one statement into another.
 template <class E>
@@ -72,6 +84,8 @@ struct decides<literal<S>> {
   template <class T>
   using with = literal_element<S, T>;
 };
+template <auto N>
+struct decides<static_literal<N>> : decides<literal<decltype(N)>> {};
 template <class A, class B>
 struct expression_meet {
   using type = typename decides<B>::template with<typename A::element>;
@@ -80,6 +94,9 @@ template <class S, class B>
 struct expression_meet<literal<S>, B> {
   using type = literal_element<S, typename B::element>;
 };
+
+template <auto N, class B>
+struct expression_meet<static_literal<N>, B> : expression_meet<literal<decltype(N)>, B> {};
 
 template <class T, class Shape, class E>
 value record_operand(const E &e, location where) {
@@ -90,7 +107,19 @@ value record_operand(const literal<S> &e, location where) {
   return record_literal<T, Shape>(e.number, where);
 }
 
+template <class T, class Shape, auto N>
+value record_operand(const static_literal<N> &, location where) {
+  static_assert(fits<T>(N), "imbrex: the number does not fit into the tile's element type");
+  return record_literal<T, Shape>(N, where);
+}
+
 } // namespace detail
+
+/// A number checked by the C++ compiler against the tile's element type: `x << lit<5>`. A plain 5 is
+/// checked when the kernel is traced.
+template <auto N>
+  requires detail::literal_number<decltype(N)>
+inline constexpr detail::static_literal<N> lit{};
 
 /// One elementwise operation on one or two operands, not recorded yet. A value: copies are cheap
 /// and hold all they need, so that `auto` is safe.
@@ -123,55 +152,51 @@ template <class Meet, class A, class B, class T>
 inline constexpr bool is_product<expression<mul_op, Meet, A, B>, T> =
     float_element<T> && std::same_as<typename expression<mul_op, Meet, A, B>::element, T>;
 
-template <class T, class Shape>
-value record_negated(value v, location where) {
-  return record("neg", {v}, type_of<T, Shape>, {}, where);
-}
+template <class Op>
+inline constexpr bool is_sum = std::same_as<Op, add_op> || std::same_as<Op, sub_op>;
 
-enum class fused { product_plus, product_minus, plus_product, minus_product };
-
-/// The four forms of one fma. Operands are recorded in the order in which they are written.
-template <fused Form, class T, class Shape, class Product, class Other>
-value record_fma(const Product &product, const Other &other, location where) {
-  constexpr bool product_first = Form == fused::product_plus || Form == fused::product_minus;
-  value c, a, b;
-  if constexpr (!product_first) c = record_operand<T, Shape>(other, where);
-  hana::unpack(product.operands(), [&](const auto &x, const auto &y) {
-    a = record_operand<T, Shape>(x, where);
-    b = record_operand<T, Shape>(y, where);
+/// product + other, product - other.
+template <class Op, class T, class Shape, class Product, class Other>
+value record_fma_left(const Product &product, const Other &other, location where) {
+  return hana::unpack(product.operands(), [&](const auto &x, const auto &y) {
+    const value a = record_operand<T, Shape>(x, where);
+    const value b = record_operand<T, Shape>(y, where);
+    value c = record_operand<T, Shape>(other, where);
+    if constexpr (std::same_as<Op, sub_op>) c = record("neg", {c}, type_of<T, Shape>, {}, where);
+    return record("fma", {a, b, c}, type_of<T, Shape>, {}, where);
   });
-  if constexpr (product_first) c = record_operand<T, Shape>(other, where);
-  if constexpr (Form == fused::product_minus) c = record_negated<T, Shape>(c, where);
-  if constexpr (Form == fused::minus_product) a = record_negated<T, Shape>(a, where);
-  return record("fma", {a, b, c}, type_of<T, Shape>, {}, where);
 }
 
-template <class Op, class T, class Shape, class A, class B>
-constexpr bool contracts_left =
-    (std::same_as<Op, add_op> || std::same_as<Op, sub_op>) && is_product<A, T>;
-template <class Op, class T, class Shape, class A, class B>
-constexpr bool contracts_right =
-    (std::same_as<Op, add_op> || std::same_as<Op, sub_op>) && is_product<B, T>;
+/// other + product, other - product.
+template <class Op, class T, class Shape, class Other, class Product>
+value record_fma_right(const Other &other, const Product &product, location where) {
+  return hana::unpack(product.operands(), [&](const auto &x, const auto &y) {
+    const value c = record_operand<T, Shape>(other, where);
+    value a = record_operand<T, Shape>(x, where);
+    const value b = record_operand<T, Shape>(y, where);
+    if constexpr (std::same_as<Op, sub_op>) a = record("neg", {a}, type_of<T, Shape>, {}, where);
+    return record("fma", {a, b, c}, type_of<T, Shape>, {}, where);
+  });
+}
 
 } // namespace detail
 
 template <class Op, class Meet, class... Operands>
 detail::value expression<Op, Meet, Operands...>::record(detail::location where) const {
   using namespace detail;
-  return hana::unpack(operands_, [&](const auto &...operand) {
-    if constexpr (sizeof...(Operands) == 2) {
-      const auto &[a, b] = std::tie(operand...);
-      using A = std::remove_cvref_t<decltype(a)>;
-      using B = std::remove_cvref_t<decltype(b)>;
-      constexpr bool subtracts = std::same_as<Op, sub_op>;
-      if constexpr (contracts_left<Op, element, shape, A, B>) {
-        constexpr auto form = subtracts ? fused::product_minus : fused::product_plus;
-        if (contracts()) return record_fma<form, element, shape>(a, b, where);
-      } else if constexpr (contracts_right<Op, element, shape, A, B>) {
-        constexpr auto form = subtracts ? fused::minus_product : fused::plus_product;
-        if (contracts()) return record_fma<form, element, shape>(b, a, where);
-      }
+  // Of two products the left one is fused.
+  if constexpr (is_sum<Op> && sizeof...(Operands) == 2) {
+    using Left = std::remove_cvref_t<decltype(operands_[hana::size_c<0>])>;
+    using Right = std::remove_cvref_t<decltype(operands_[hana::size_c<1>])>;
+    const Left &left = operands_[hana::size_c<0>];
+    const Right &right = operands_[hana::size_c<1>];
+    if constexpr (is_product<Left, element>) {
+      if (contracts()) return record_fma_left<Op, element, shape>(left, right, where);
+    } else if constexpr (is_product<Right, element>) {
+      if (contracts()) return record_fma_right<Op, element, shape>(left, right, where);
     }
+  }
+  return hana::unpack(operands_, [&](const auto &...operand) {
     // A braced list is evaluated from left to right, by every compiler.
     return detail::record(Op::name, {record_operand<works_on, shape>(operand, where)...},
                           type_of<element, shape>, {}, where);

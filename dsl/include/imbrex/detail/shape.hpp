@@ -36,11 +36,15 @@ constexpr int axis_of(int axis) {
 template <class Shape, int Axis>
 inline constexpr bool has_axis = Axis < Shape::rank && Axis >= -Shape::rank;
 
-/// The shape with extent `f(i)` at each i of the rank `Rank`; f is a constexpr lambda.
+template <auto F, class Axes>
+struct shape_from;
+template <auto F, int... I>
+struct shape_from<F, std::integer_sequence<int, I...>> {
+  using type = shape_t<F(I)...>;
+};
+/// The shape with extent F(i) at each i below the rank; F is a lambda.
 template <int Rank, auto F>
-using shape_by = decltype([]<std::size_t... I>(std::index_sequence<I...>) {
-  return shape_t<F(static_cast<int>(I))...>{};
-}(std::make_index_sequence<Rank>{}));
+using shape_by = typename shape_from<F, std::make_integer_sequence<int, Rank>>::type;
 
 template <class A, class B>
 constexpr bool broadcastable() {
