@@ -4,7 +4,6 @@ message(STATUS "LLVM ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}, linked ${IMBREX_LLV
 
 add_library(imbrex_llvm INTERFACE)
 target_include_directories(imbrex_llvm SYSTEM INTERFACE "$<BUILD_INTERFACE:${LLVM_INCLUDE_DIRS}>")
-target_compile_definitions(imbrex_llvm INTERFACE "$<BUILD_INTERFACE:_GNU_SOURCE>")
 
 # A class of ours that derives from one of LLVM's needs the typeinfo that an LLVM without RTTI lacks.
 # Debian's LLVM has RTTI, so that this line is for others.

@@ -1,0 +1,260 @@
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+/// What an op fixes at trace time. One struct per family of ops; each lists its fields once in
+/// `visit`, and printing, parsing, hashing and comparing follow from that list. A field that holds
+/// its default is not printed.
+namespace imbrex::ir {
+
+// Each enum's names in order: its text form.
+enum class Rounding : std::uint8_t { NearestEven, TowardZero };
+enum class Accuracy : std::uint8_t { Default, Fast };
+enum class Cache : std::uint8_t { Default, All, Global, Streaming, Bypass };
+enum class Eviction : std::uint8_t { Normal, First, Last };
+enum class BoxUnit : std::uint8_t { Tiles, Elements };
+enum class Padding : std::uint8_t { Zero, Nan, Value };
+enum class AtomicKind : std::uint8_t { Add, Min, Max, And, Or, Xor, Exchange };
+enum class MemoryOrder : std::uint8_t { Relaxed, Acquire, Release, AcquireRelease };
+enum class Scope : std::uint8_t { Block, Device, System };
+enum class Combine : std::uint8_t {
+  Sum,
+  Prod,
+  Min,
+  Max,
+  MinNan,
+  MaxNan,
+  ArgMin,
+  ArgMax,
+  And,
+  Or,
+  Xor,
+  Region
+};
+enum class Precision : std::uint8_t { Ieee, Tf32, Tf32x3, Bf16x3 };
+
+template <class Enum>
+inline constexpr std::string_view kNames[] = {""};
+template <>
+inline constexpr std::string_view kNames<Rounding>[] = {"nearest", "toward_zero"};
+template <>
+inline constexpr std::string_view kNames<Accuracy>[] = {"default", "fast"};
+template <>
+inline constexpr std::string_view kNames<Cache>[] = {"default", "all", "global", "streaming",
+                                                     "bypass"};
+template <>
+inline constexpr std::string_view kNames<Eviction>[] = {"normal", "first", "last"};
+template <>
+inline constexpr std::string_view kNames<BoxUnit>[] = {"tiles", "elements"};
+template <>
+inline constexpr std::string_view kNames<Padding>[] = {"zero", "nan", "value"};
+template <>
+inline constexpr std::string_view kNames<AtomicKind>[] = {"add", "min", "max",     "and",
+                                                          "or",  "xor", "exchange"};
+template <>
+inline constexpr std::string_view kNames<MemoryOrder>[] = {"relaxed", "acquire", "release",
+                                                           "acq_rel"};
+template <>
+inline constexpr std::string_view kNames<Scope>[] = {"block", "device", "system"};
+template <>
+inline constexpr std::string_view kNames<Combine>[] = {"sum",     "prod",    "min",    "max",
+                                                       "min.nan", "max.nan", "argmin", "argmax",
+                                                       "and",     "or",      "xor",    "region"};
+template <>
+inline constexpr std::string_view kNames<Precision>[] = {"ieee", "tf32", "tf32x3", "bf16x3"};
+
+struct NoneAttrs {
+  bool operator==(const NoneAttrs &) const = default;
+  void visit(auto &&) {}
+};
+
+struct ConstantAttrs {
+  std::uint64_t bits = 0; // the element's bits, zero-extended; printed as a number of its type
+  bool operator==(const ConstantAttrs &) const = default;
+  void visit(auto &&field) { field("bits", bits); }
+};
+
+struct AxisAttrs {
+  std::int32_t axis = 0;
+  bool operator==(const AxisAttrs &) const = default;
+  void visit(auto &&field) { field("axis", axis); }
+};
+
+struct ArangeAttrs {
+  std::int64_t start = 0;
+  std::int64_t step = 1;
+  bool operator==(const ArangeAttrs &) const = default;
+  void visit(auto &&field) {
+    field("start", start);
+    field("step", step);
+  }
+};
+
+struct MathAttrs {
+  Accuracy accuracy = Accuracy::Default;
+  bool operator==(const MathAttrs &) const = default;
+  void visit(auto &&field) { field("accuracy", accuracy); }
+};
+
+struct CastAttrs {
+  Rounding rounding = Rounding::NearestEven;
+  bool operator==(const CastAttrs &) const = default;
+  void visit(auto &&field) { field("rounding", rounding); }
+};
+
+struct PermuteAttrs {
+  llvm::SmallVector<std::int64_t, 5> order;
+  bool operator==(const PermuteAttrs &) const = default;
+  void visit(auto &&field) { field("order", order); }
+};
+
+struct SliceAttrs {
+  llvm::SmallVector<std::int64_t, 5> offsets;
+  llvm::SmallVector<std::int64_t, 5> strides;
+  bool operator==(const SliceAttrs &) const = default;
+  void visit(auto &&field) {
+    field("offsets", offsets);
+    field("strides", strides);
+  }
+};
+
+struct MemoryAttrs {
+  Cache cache = Cache::Default;
+  Eviction eviction = Eviction::Normal;
+  bool operator==(const MemoryAttrs &) const = default;
+  void visit(auto &&field) {
+    field("cache", cache);
+    field("eviction", eviction);
+  }
+};
+
+struct ViewAttrs {
+  BoxUnit unit = BoxUnit::Tiles;
+  Padding padding = Padding::Zero;
+  Cache cache = Cache::Default;
+  Eviction eviction = Eviction::Normal;
+  bool operator==(const ViewAttrs &) const = default;
+  void visit(auto &&field) {
+    field("unit", unit);
+    field("padding", padding);
+    field("cache", cache);
+    field("eviction", eviction);
+  }
+};
+
+/// `kind` says how atomic_rmw combines; atomic_cas has none and leaves it alone.
+struct AtomicAttrs {
+  AtomicKind kind = AtomicKind::Add;
+  MemoryOrder order = MemoryOrder::AcquireRelease;
+  Scope scope = Scope::Device;
+  bool operator==(const AtomicAttrs &) const = default;
+  void visit(auto &&field) {
+    field("kind", kind);
+    field("order", order);
+    field("scope", scope);
+  }
+};
+
+/// `deterministic`: float sums and products follow a pairwise tree over the index.
+struct ReduceAttrs {
+  Combine combine = Combine::Sum;
+  std::int32_t axis = 0;
+  bool deterministic = false;
+  bool operator==(const ReduceAttrs &) const = default;
+  void visit(auto &&field) {
+    field("combine", combine);
+    field("axis", axis);
+    field("deterministic", deterministic);
+  }
+};
+
+struct ScanAttrs {
+  Combine combine = Combine::Sum;
+  std::int32_t axis = 0;
+  bool reverse = false;
+  bool exclusive = false;
+  bool operator==(const ScanAttrs &) const = default;
+  void visit(auto &&field) {
+    field("combine", combine);
+    field("axis", axis);
+    field("reverse", reverse);
+    field("exclusive", exclusive);
+  }
+};
+
+struct SortAttrs {
+  std::int32_t axis = 0;
+  bool descending = false;
+  bool operator==(const SortAttrs &) const = default;
+  void visit(auto &&field) {
+    field("axis", axis);
+    field("descending", descending);
+  }
+};
+
+/// `promoteEvery`: sums of fp8 products move to a full f32 accumulator after so many k; 0: always.
+struct DotAttrs {
+  Precision precision = Precision::Ieee;
+  std::int32_t promoteEvery = 0;
+  bool operator==(const DotAttrs &) const = default;
+  void visit(auto &&field) {
+    field("precision", precision);
+    field("promote_every", promoteEvery);
+  }
+};
+
+/// Which operands bring a scale: their scale tiles follow the accumulator in this order.
+struct DotScaledAttrs {
+  bool scaleA = true;
+  bool scaleB = true;
+  bool operator==(const DotScaledAttrs &) const = default;
+  void visit(auto &&field) {
+    field("scale_a", scaleA);
+    field("scale_b", scaleB);
+  }
+};
+
+struct TextAttrs {
+  std::string text;
+  bool operator==(const TextAttrs &) const = default;
+  void visit(auto &&field) { field("text", text); }
+};
+
+/// `text` and `constraints` as in LLVM's inline assembly; `target` as `imbrex targets` prints it.
+struct AsmAttrs {
+  std::string text;
+  std::string constraints;
+  std::string target;
+  bool operator==(const AsmAttrs &) const = default;
+  void visit(auto &&field) {
+    field("text", text);
+    field("constraints", constraints);
+    field("target", target);
+  }
+};
+
+/// `pipelined`: slots asked for by the author; 0: not asked, kPlannerChooses: as many as pay.
+struct ForAttrs {
+  static constexpr std::int32_t kPlannerChooses = -1;
+  std::int32_t pipelined = 0;
+  std::int32_t unroll = 1;
+  bool operator==(const ForAttrs &) const = default;
+  void visit(auto &&field) {
+    field("pipelined", pipelined);
+    field("unroll", unroll);
+  }
+};
+
+using Attributes =
+    std::variant<NoneAttrs, ConstantAttrs, AxisAttrs, ArangeAttrs, MathAttrs, CastAttrs,
+                 PermuteAttrs, SliceAttrs, MemoryAttrs, ViewAttrs, AtomicAttrs, ReduceAttrs,
+                 ScanAttrs, SortAttrs, DotAttrs, DotScaledAttrs, TextAttrs, AsmAttrs, ForAttrs>;
+
+} // namespace imbrex::ir

@@ -1,0 +1,95 @@
+#include "backend/ir/kernel.h"
+
+#include "backend/support/check.h"
+
+namespace imbrex::ir {
+namespace {
+
+// Values keep their numbers in a clone, so operands can be copied as they are.
+Block cloneBlock(const Block &block, Kernel &into) {
+  Block copy;
+  copy.arguments = block.arguments;
+  for (const auto &op : block.ops) {
+    auto opCopy = std::make_unique<Op>();
+    opCopy->kind = op->kind;
+    opCopy->operands = op->operands;
+    opCopy->results = op->results;
+    opCopy->attributes = op->attributes;
+    opCopy->where = op->where;
+    for (const Block &region : op->regions) opCopy->regions.push_back(cloneBlock(region, into));
+    for (const ValueId result : opCopy->results) into.setDefinition(result, opCopy.get());
+    copy.ops.push_back(std::move(opCopy));
+  }
+  return copy;
+}
+
+} // namespace
+
+Kernel Kernel::clone() const {
+  Kernel copy(name_);
+  copy.where_ = where_;
+  copy.stage_ = stage_;
+  copy.parameterNames_ = parameterNames_;
+  copy.values_ = values_;
+  copy.body_ = cloneBlock(body_, copy);
+  return copy;
+}
+
+ValueId Kernel::addParameter(std::string name, const Type &type) {
+  const ValueId value = newValue(type);
+  body_.arguments.push_back(value);
+  parameterNames_.push_back(std::move(name));
+  return value;
+}
+
+ValueId Kernel::newValue(const Type &type) {
+  values_.push_back({type, nullptr});
+  return ValueId(static_cast<std::uint32_t>(values_.size() - 1));
+}
+
+void Kernel::addResults(Op &op, llvm::ArrayRef<Type> types) {
+  for (const Type &type : types) {
+    op.results.push_back(newValue(type));
+    setDefinition(op.results.back(), &op);
+  }
+}
+
+void walk(Block &block, const std::function<void(Op &)> &visit) {
+  for (const auto &op : block.ops) {
+    visit(*op);
+    for (Block &region : op->regions) walk(region, visit);
+  }
+}
+
+void walk(const Block &block, const std::function<void(const Op &)> &visit) {
+  for (const auto &op : block.ops) {
+    visit(*op);
+    for (const Block &region : op->regions) walk(region, visit);
+  }
+}
+
+std::vector<std::int32_t> countUses(const Kernel &kernel) {
+  std::vector<std::int32_t> uses(kernel.valueCount(), 0);
+  walk(kernel.body(), [&](const Op &op) {
+    for (const ValueId operand : op.operands) ++uses[operand.index()];
+  });
+  return uses;
+}
+
+std::optional<std::uint64_t> constantBits(const Kernel &kernel, ValueId value) {
+  const Op *op = kernel.definition(value);
+  if (op && op->kind == OpKind::Broadcast) return constantBits(kernel, op->operand(0));
+  if (!op || op->kind != OpKind::Constant) return std::nullopt;
+  return op->attrs<ConstantAttrs>().bits;
+}
+
+std::optional<std::int64_t> constantInteger(const Kernel &kernel, ValueId value) {
+  const auto bits = constantBits(kernel, value);
+  const Type &type = kernel.type(value);
+  if (!bits || !type.isTile() || !isInteger(type.element())) return std::nullopt;
+  const std::int32_t unused = 64 - info(type.element()).bits;
+  if (!isSigned(type.element())) return static_cast<std::int64_t>(*bits);
+  return static_cast<std::int64_t>(*bits << unused) >> unused;
+}
+
+} // namespace imbrex::ir

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backend/ir/op.h"
+
+namespace imbrex::ir {
+
+/// How far a kernel has come. Each pass starts at one stage and reaches one; the verifier holds a
+/// kernel to the rules of its stage.
+enum class Stage : std::uint8_t {
+  Traced, // as recorded: variables are read and written
+  Tiles,  // SSA: no variables
+};
+template <> inline constexpr std::string_view kNames<Stage>[] = {"traced", "tiles"};
+
+/// A kernel in Block IR: the program of one block of the grid. Values are numbered; the numbers
+/// mean nothing but identity, and the text form renumbers them in order of definition.
+class Kernel {
+public:
+  explicit Kernel(std::string name = "kernel") : name_(std::move(name)) {}
+  Kernel(Kernel &&) = default;
+  Kernel &operator=(Kernel &&) = default;
+  Kernel clone() const;
+
+  const std::string &name() const { return name_; }
+  void setName(std::string name) { name_ = std::move(name); }
+  /// The place that names the kernel as a whole: where its author defined it.
+  Location where() const { return where_; }
+  void setWhere(Location where) { where_ = where; }
+  Stage stage() const { return stage_; }
+  void setStage(Stage stage) { stage_ = stage; }
+
+  Block &body() { return body_; }
+  const Block &body() const { return body_; }
+
+  /// The launch's arguments are the body's arguments, in order.
+  ValueId addParameter(std::string name, const Type &type);
+  const std::string &parameterName(size_t i) const { return parameterNames_[i]; }
+  size_t parameterCount() const { return parameterNames_.size(); }
+
+  ValueId newValue(const Type &type);
+  /// Give `op` new results of these types.
+  void addResults(Op &op, llvm::ArrayRef<Type> types);
+  const Type &type(ValueId value) const { return values_[value.index()].type; }
+  /// The op that defines a value; null for an argument of a body.
+  Op *definition(ValueId value) const { return values_[value.index()].definition; }
+  void setDefinition(ValueId value, Op *op) { values_[value.index()].definition = op; }
+  size_t valueCount() const { return values_.size(); }
+
+private:
+  struct Value {
+    Type type;
+    Op *definition = nullptr;
+  };
+
+  std::string name_;
+  Location where_;
+  Stage stage_ = Stage::Traced;
+  Block body_;
+  std::vector<std::string> parameterNames_;
+  std::vector<Value> values_;
+};
+
+/// Every op of a block and of the regions inside, outer before inner, in order.
+void walk(Block &block, const std::function<void(Op &)> &visit);
+void walk(const Block &block, const std::function<void(const Op &)> &visit);
+
+/// How often each value is an operand, by value number.
+std::vector<std::int32_t> countUses(const Kernel &kernel);
+
+/// The value of a scalar or splat constant, if `value` is one.
+std::optional<std::uint64_t> constantBits(const Kernel &kernel, ValueId value);
+/// The same for an integer constant, sign- or zero-extended by its type.
+std::optional<std::int64_t> constantInteger(const Kernel &kernel, ValueId value);
+
+} // namespace imbrex::ir

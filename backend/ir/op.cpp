@@ -1,0 +1,44 @@
+#include "backend/ir/op.h"
+
+#include <algorithm>
+#include <array>
+
+namespace imbrex::ir {
+namespace {
+
+constexpr auto kOps = std::to_array<OpInfo>({
+#define IMBREX_OP(Kind, mnemonic, fewest, most, results, regions, effect, domain, rule, attrs,     \
+                  meaning)                                                                         \
+  {#Kind,          mnemonic,       fewest,         most,   results, regions,                       \
+   Effect::effect, Domain::domain, TypeRule::rule, #attrs, meaning},
+#include "backend/ir/ops.def"
+});
+
+constexpr auto kKinds = std::to_array<OpKind>({
+#define IMBREX_OP(Kind, ...) OpKind::Kind,
+#include "backend/ir/ops.def"
+});
+
+} // namespace
+
+const OpInfo &info(OpKind kind) { return kOps[static_cast<size_t>(kind)]; }
+
+std::optional<OpKind> opNamed(std::string_view mnemonic) {
+  const auto found = std::ranges::find(kOps, mnemonic, &OpInfo::mnemonic);
+  if (found == kOps.end()) return std::nullopt;
+  return kKinds[static_cast<size_t>(found - kOps.begin())];
+}
+
+llvm::ArrayRef<OpKind> allOpKinds() { return kKinds; }
+
+Attributes defaultAttributes(OpKind kind) {
+  switch (kind) {
+#define IMBREX_OP(Kind, mnemonic, fewest, most, results, regions, effect, domain, rule, attrs,     \
+                  meaning)                                                                         \
+  case OpKind::Kind: return attrs##Attrs{};
+#include "backend/ir/ops.def"
+  }
+  return NoneAttrs{};
+}
+
+} // namespace imbrex::ir

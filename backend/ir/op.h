@@ -1,0 +1,151 @@
+#pragma once
+
+#include "backend/ir/attributes.h"
+#include "backend/ir/types.h"
+#include "backend/support/location.h"
+#include "backend/support/typed_id.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace imbrex::ir {
+
+enum class OpKind : std::uint8_t {
+#define IMBREX_OP(Kind, ...) Kind,
+#include "backend/ir/ops.def"
+};
+
+/// What an op does besides computing its results.
+enum class Effect : std::uint8_t {
+  Pure,      // nothing: may be moved, merged, dropped
+  Read,      // reads global memory
+  Write,     // writes global memory
+  Atomic,    // reads and writes global memory, indivisibly
+  Observe,   // seen outside the kernel: keeps its place
+  Structure, // as its regions do
+  End,       // ends a region
+  Leave,     // may leave a region early
+  Variable,  // reads or writes a variable
+};
+
+/// The elements that an op's operands may have.
+enum class Domain : std::uint8_t {
+  Any,
+  Plain,    // bool, integers, floats
+  Number,   // integers, floats
+  Floating, // f16, bf16, f32, f64
+  Integer,
+  Bits, // bool, integers
+};
+
+/// How the types of operands and results hang together; verify_types.cpp has the checks.
+enum class TypeRule : std::uint8_t {
+  Constant,
+  Arange,
+  GridIndex,
+  SameAsOperands,
+  Comparison,
+  Select,
+  Cast,
+  Bitcast,
+  Broadcast,
+  Reshape,
+  Permute,
+  Join,
+  Split,
+  Concat,
+  Slice,
+  Flip,
+  PointerAdd,
+  Load,
+  Store,
+  AtomicRmw,
+  AtomicCas,
+  ViewLoad,
+  ViewStore,
+  ViewExtent,
+  ViewData,
+  Reduce,
+  Scan,
+  Sort,
+  Histogram,
+  Gather,
+  Dot,
+  DotScaled,
+  Philox,
+  NoResult,
+  Assert,
+  InlineAsm,
+  For,
+  While,
+  If,
+  Yield,
+  BreakIf,
+  ExitIf,
+  VarNew,
+  VarRead,
+  VarWrite,
+};
+
+/// "Any number" in the arity columns of ops.def.
+inline constexpr std::int32_t kMany = std::numeric_limits<std::int32_t>::max();
+
+/// A row of ops.def.
+struct OpInfo {
+  std::string_view name; // the enumerator
+  std::string_view mnemonic;
+  std::int32_t fewestOperands;
+  std::int32_t mostOperands;
+  std::int32_t results; // kMany: as the op's own types say
+  std::int32_t regions;
+  Effect effect;
+  Domain domain;
+  TypeRule typeRule;
+  std::string_view attributes;
+  std::string_view meaning;
+};
+
+const OpInfo &info(OpKind kind);
+std::optional<OpKind> opNamed(std::string_view mnemonic);
+llvm::ArrayRef<OpKind> allOpKinds();
+/// The attributes of a new op of this kind: the right struct, every field at its default.
+Attributes defaultAttributes(OpKind kind);
+
+using ValueId = Id<struct ValueTag>;
+
+struct Op;
+
+/// A body: arguments, then ops in order. A loop's or an if's body ends in yield; so does a combine
+/// region. A kernel's body ends with its last op.
+struct Block {
+  std::vector<ValueId> arguments;
+  std::vector<std::unique_ptr<Op>> ops;
+};
+
+/// One operation. Its address is stable for its life, so analyses may hold `const Op *`.
+struct Op {
+  OpKind kind;
+  llvm::SmallVector<ValueId, 4> operands;
+  llvm::SmallVector<ValueId, 2> results;
+  Attributes attributes;
+  std::vector<Block> regions;
+  Location where;
+
+  template <class T>
+  const T &attrs() const {
+    return std::get<T>(attributes);
+  }
+  template <class T>
+  T &attrs() {
+    return std::get<T>(attributes);
+  }
+  ValueId operand(size_t i) const { return operands[i]; }
+  ValueId result(size_t i = 0) const { return results[i]; }
+};
+
+} // namespace imbrex::ir

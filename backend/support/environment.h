@@ -1,0 +1,32 @@
+#pragma once
+
+#include "backend/support/diagnostics.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace imbrex {
+
+using EnvironmentText = std::string;                  ///< Empty where not set.
+using EnvironmentCount = std::optional<std::int64_t>; ///< A whole number from 1.
+using EnvironmentFlag = bool;                         ///< `1` or `0`.
+
+/// The IMBREX_* variables, one member for each row of environment.def.
+struct Environment {
+#define IMBREX_VARIABLE(member, name, type, meaning) Environment##type member = {};
+#include "backend/support/environment.def"
+};
+
+/// Read a block of `NAME=value` strings that ends with a null pointer, as `environ` is. Unknown
+/// IMBREX_ names and values that a variable cannot have are reported as warnings.
+Environment parseEnvironment(const char *const *block, Diagnostics &diagnostics);
+
+/// The variables of the process, read at the first call; what is wrong with them is said once, on
+/// stderr.
+const Environment &environment();
+
+/// The table of docs/environment.md.
+std::string environmentAsMarkdown();
+
+} // namespace imbrex

@@ -1,0 +1,64 @@
+#include "backend/support/text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+#include <vector>
+
+namespace imbrex {
+
+std::string toText(double value) {
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return {buffer.data(), end};
+}
+
+std::string fill(std::string_view pattern, std::span<const std::string> arguments) {
+  std::string text;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '{' && i + 2 < pattern.size() && pattern[i + 2] == '}') {
+      const auto index = static_cast<std::size_t>(static_cast<unsigned char>(pattern[i + 1])) - '0';
+      if (index < 10 && index < arguments.size()) {
+        text += arguments[index];
+        i += 2;
+        continue;
+      }
+    }
+    text += pattern[i];
+  }
+  return text;
+}
+
+namespace {
+
+/// Levenshtein's distance: how many letters are inserted, dropped or replaced.
+std::size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (char letter : a) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (letter == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+} // namespace
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  std::string_view best;
+  std::size_t bestDistance = word.size() / 3 + 1; // a third of the letters wrong is another word
+  for (std::string_view candidate : candidates) {
+    const std::size_t distance = editDistance(word, candidate);
+    if (distance > bestDistance || (distance == bestDistance && !best.empty())) continue;
+    best = candidate;
+    bestDistance = distance;
+  }
+  return best;
+}
+
+} // namespace imbrex

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace imbrex::host {
+
+/// What a loop carries from one trip to the next.
+using Carried = llvm::SmallVector<llvm::Value *, 16>;
+
+/// Append `for (i64 i = 0; i < trips; i += step) carried = body(i, carried)` and leave the builder
+/// behind it. `trips` is a positive multiple of `step`. Returns the values carried out.
+Carried emitCountedLoop(
+    llvm::IRBuilder<> &builder, llvm::Value *trips, std::int64_t step,
+    llvm::ArrayRef<llvm::Value *> initial,
+    llvm::function_ref<Carried(llvm::Value *index, llvm::ArrayRef<llvm::Value *> carried)> body);
+
+} // namespace imbrex::host

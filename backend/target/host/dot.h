@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+
+#include "backend/ir/attributes.h"
+#include "backend/ir/types.h"
+#include "backend/target/host/vector_unit.h"
+#include "llvm/IR/IRBuilder.h"
+
+/// The matrix product of the host target, by register blocking and packing.
+///
+/// accumulator[m][n] += sum over k of a[m][k] b[k][n], per batch. Three levels, from the inside:
+///
+///   micro-tile   rows x (vectors * lanes) sums stay in registers for all of k; each step of k
+///   loads
+///                a few vectors of b and multiplies them with one broadcast element of a per row.
+///   panel        b is copied first, panel by panel: the columns of a micro-tile side by side for
+///                all of k. So the inner loop reads b in order, whatever b's row stride, and a
+///                panel stays in the first-level cache while all rows of a pass over it.
+///   tile         one dot of Block IR. Its accumulator is read and written once.
+///
+/// a is read where it is when its elements are already those of the sum; otherwise (narrow types,
+/// tf32, split precisions) it is converted into scratch once per dot.
+///
+/// The scheme is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
+/// (ACM TOMS 34, 2008), with the two outer loops left to the kernel's author.
+namespace imbrex::host {
+
+struct DotShape {
+  std::int64_t batch = 1; // 1 for a dot of rank 2
+  std::int64_t m, n, k;
+  ir::ElementKind a, b, sum;
+  ir::Precision precision = ir::Precision::Ieee;
+};
+
+/// A matrix in memory: element (i, j) of batch s is at data + s batchStride + i rowStride + j, in
+/// elements. Strides are i64 values. An f4e2m1 takes a byte here.
+struct DotOperand {
+  llvm::Value *data;
+  llvm::Value *rowStride;
+  llvm::Value *batchStride;
+};
+
+/// Bytes of scratch that emitDot's code needs, aligned to 64.
+std::int64_t dotScratchBytes(const DotShape &shape, const VectorUnit &unit);
+
+/// Append the product to the builder's block; the builder ends up in the block after it. `sum` is
+/// read and written and must not overlap a, b or the scratch.
+void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+             const DotOperand &a, const DotOperand &b, const DotOperand &sum, llvm::Value *scratch);
+
+} // namespace imbrex::host

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# What a change must pass before it is merged: format, lint, build, test. `--fix` formats in place.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh
+mapfile -t sources < <(git ls-files '*.h' '*.hpp' '*.cpp')
+if [ "${1-}" = --fix ]; then
+  clang-format-22 -i "${sources[@]}"
+else
+  clang-format-22 --dry-run --Werror "${sources[@]}"
+fi
+python3 scripts/doc_links.py
+python3 scripts/code_lines.py
+cmake --preset tidy
+cmake --build --preset tidy
+scripts/test.sh

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# scripts/fuzz.sh NAME [SECONDS]: runs a fuzz test of tests/fuzz with libFuzzer and the sanitizers,
+# for ten minutes unless told. What it finds is kept in build/fuzz-NAME.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+name=${1:?usage: scripts/fuzz.sh NAME [SECONDS]}
+seconds=${2:-600}
+corpus=$(sed -n "/imbrex_add_fuzz_test($name/,/)/s/.*CORPUS *\([^ )]*\).*/\1/p" tests/fuzz/CMakeLists.txt)
+[ -n "$corpus" ] || { echo "fuzz: tests/fuzz has no $name" >&2; exit 1; }
+
+scripts/setup.sh
+cmake --preset fuzz
+cmake --build --preset fuzz --target "$name"
+mkdir -p "build/fuzz-$name"
+cd "build/fuzz-$name"
+mkdir -p found
+export ASAN_OPTIONS=detect_container_overflow=0
+exec "../fuzz/tests/fuzz/$name" -max_total_time="$seconds" \
+  found "../../tests/fuzz/$corpus"

@@ -1,0 +1,32 @@
+"""compile_fail.py FILE COMPILER FLAG...: see CMakeLists.txt beside this."""
+
+import re
+import subprocess
+import sys
+
+
+def compile_file(command):
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    # The compiler's own words: not the lines of source that it quotes, `expect:` among them.
+    return done.returncode == 0, "\n".join(re.findall(r".*: (?:fatal )?(?:error|note): .*", done.stderr))
+
+
+def main(path, *command):
+    command = [*command, "-fsyntax-only", path]
+    expected = re.findall(r"//.*\bexpect: (.*)", open(path).read())
+    if not expected:
+        sys.exit(f"{path} has no line with '// expect: '")
+
+    compiles, text = compile_file(command)
+    if not compiles:
+        sys.exit(f"{path} does not compile as it is:\n{text}")
+    compiles, text = compile_file([*command, "-DIMBREX_SHOULD_FAIL"])
+    if compiles:
+        sys.exit(f"{path} compiles although it should fail")
+    missing = [pattern for pattern in expected if not re.search(pattern.strip(), text)]
+    if missing:
+        sys.exit(f"{path} fails, but without: {missing}\n{text}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,24 @@
+# cmake -Dconsumer=DIR -Dbuild=DIR [-Dinstall_from=DIR | -Dsource_dir=DIR] … -P run.cmake
+function(run)
+  execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${build})
+if(install_from)
+  # Installed to one place and used at another: no path of the first may be left in the package.
+  run(${CMAKE_COMMAND} --install ${install_from} --prefix ${build}/installed)
+  file(RENAME ${build}/installed ${build}/moved)
+  set(imbrex -Dimbrex_ROOT=${build}/moved)
+else()
+  set(imbrex -DIMBREX_SOURCE_DIR=${source_dir} -DIMBREX_WARNINGS_AS_ERRORS=${errors})
+endif()
+
+run(${CMAKE_COMMAND} -S ${consumer} -B ${build} -G ${generator} ${imbrex}
+  -DCMAKE_CXX_COMPILER=${compiler}
+  -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}
+  -DCMAKE_BUILD_TYPE=${build_type}
+  -DCMAKE_CXX_FLAGS=${flags}
+  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=${fast_flags})
+run(${CMAKE_COMMAND} --build ${build} --target consumer -j 2)
+run(${build}/consumer)
+file(REMOVE_RECURSE ${build})

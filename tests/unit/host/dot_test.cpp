@@ -1,0 +1,241 @@
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "backend/target/host/dot.h"
+#include "backend/target/host/dot_operands.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace imbrex;
+using namespace imbrex::host;
+using ir::ElementKind;
+
+namespace {
+
+constexpr VectorUnit kUnits[] = {{128, 32}, {256, 16}, {512, 32}};
+
+using DotFunction = void (*)(const void *a, const void *b, void *sum, void *scratch,
+                             std::int64_t strideA, std::int64_t strideB, std::int64_t strideSum);
+
+/// A dot alone in a function, compiled for this CPU.
+class CompiledDot {
+public:
+  CompiledDot(const DotShape &shape, const VectorUnit &unit) {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    jit_ = llvm::cantFail(llvm::orc::LLJITBuilder().create());
+    auto context = std::make_unique<llvm::LLVMContext>();
+    auto module = std::make_unique<llvm::Module>("dot", *context);
+    module->setDataLayout(jit_->getDataLayout());
+    emitFunction(*module, shape, unit);
+    REQUIRE_FALSE(llvm::verifyModule(*module, &llvm::errs()));
+    llvm::cantFail(jit_->addIRModule({std::move(module), std::move(context)}));
+    function_ = llvm::cantFail(jit_->lookup("dot")).toPtr<DotFunction>();
+  }
+  DotFunction function() const { return function_; }
+
+private:
+  static void emitFunction(llvm::Module &module, const DotShape &shape, const VectorUnit &unit) {
+    llvm::IRBuilder<> b(module.getContext());
+    llvm::Type *pointer = b.getPtrTy();
+    llvm::Type *stride = b.getInt64Ty();
+    auto *type = llvm::FunctionType::get(
+        b.getVoidTy(), {pointer, pointer, pointer, pointer, stride, stride, stride}, false);
+    auto *dot = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "dot", module);
+    b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", dot));
+    const auto operand = [&](unsigned index, std::int64_t rows) {
+      llvm::Value *rowStride = dot->getArg(index + 4);
+      llvm::Value *batchStride =
+          b.CreateMul(rowStride, b.getInt64(static_cast<std::uint64_t>(rows)));
+      return DotOperand{dot->getArg(index), rowStride, batchStride};
+    };
+    emitDot(b, shape, unit, operand(0, shape.m), operand(1, shape.k), operand(2, shape.m),
+            dot->getArg(3));
+    b.CreateRetVoid();
+  }
+
+  std::unique_ptr<llvm::orc::LLJIT> jit_;
+  DotFunction function_ = nullptr;
+};
+
+/// A matrix of random small values, as bytes of an element type and as the doubles that they are.
+struct Matrix {
+  ElementKind kind;
+  std::int64_t stride; // a few elements more than the columns
+  std::vector<std::byte> bytes;
+  std::vector<double> values;
+};
+
+std::size_t scratchBytes(ElementKind kind) {
+  return static_cast<std::size_t>(std::max(8, ir::info(kind).bits) / 8);
+}
+
+/// The bits of `value` in a type, and the value that they stand for.
+std::pair<std::uint64_t, double> encode(ElementKind kind, double value) {
+  if (ir::isInteger(kind)) {
+    const auto integer = static_cast<std::int64_t>(value);
+    return {static_cast<std::uint64_t>(integer), static_cast<double>(integer)};
+  }
+  llvm::APFloat number(value);
+  bool inexact = false;
+  number.convert(ir::floatFormat(kind), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  const std::uint64_t bits = number.bitcastToAPInt().getZExtValue();
+  number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  return {bits, number.convertToDouble()};
+}
+
+Matrix randomMatrix(std::mt19937 &rng, ElementKind kind, std::int64_t rows, std::int64_t columns) {
+  Matrix matrix{kind, columns + 3, {}, {}};
+  const auto count = static_cast<std::size_t>(rows * matrix.stride);
+  matrix.bytes.resize(count * scratchBytes(kind));
+  std::uniform_real_distribution<double> draw(
+      ir::isSigned(kind) || !ir::isInteger(kind) ? -4.0 : 0.0, 4.0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [bits, value] = encode(kind, draw(rng));
+    std::memcpy(&matrix.bytes[i * scratchBytes(kind)], &bits, scratchBytes(kind));
+    matrix.values.push_back(value);
+  }
+  return matrix;
+}
+
+double valueAt(const Matrix &matrix, std::int64_t i, std::int64_t j) {
+  return matrix.values[static_cast<std::size_t>(i * matrix.stride + j)];
+}
+
+double sumAt(const Matrix &matrix, std::int64_t i, std::int64_t j) {
+  const std::byte *at =
+      &matrix.bytes[static_cast<std::size_t>(i * matrix.stride + j) * scratchBytes(matrix.kind)];
+  if (matrix.kind == ElementKind::F64) return *reinterpret_cast<const double *>(at);
+  if (matrix.kind == ElementKind::I32) return *reinterpret_cast<const std::int32_t *>(at);
+  return static_cast<double>(*reinterpret_cast<const float *>(at));
+}
+
+/// Run a dot on random matrices; the largest error against sums of products in double, relative to
+/// the sum of the products' magnitudes.
+double worstError(const DotShape &shape, const VectorUnit &unit, unsigned seed) {
+  std::mt19937 rng(seed);
+  const Matrix a = randomMatrix(rng, shape.a, shape.batch * shape.m, shape.k);
+  const Matrix b = randomMatrix(rng, shape.b, shape.batch * shape.k, shape.n);
+  Matrix sum = randomMatrix(rng, shape.sum, shape.batch * shape.m, shape.n);
+  const std::vector<std::byte> before = sum.bytes;
+  const auto bytes = static_cast<std::size_t>(dotScratchBytes(shape, unit));
+  std::vector<std::byte> scratch(bytes + 128, std::byte{0xa5});
+  void *aligned = scratch.data();
+  std::size_t space = scratch.size();
+  std::align(64, bytes, aligned, space);
+  CompiledDot(shape, unit)
+      .function()(a.bytes.data(), b.bytes.data(), sum.bytes.data(), aligned, a.stride, b.stride,
+                  sum.stride);
+  CHECK(*(static_cast<std::byte *>(aligned) + bytes) == std::byte{0xa5});
+
+  double worst = 0;
+  for (std::int64_t row = 0; row < shape.batch * shape.m; ++row) {
+    for (std::int64_t j = 0; j < shape.n; ++j) {
+      double expected = valueAt(sum, row, j), magnitude = std::abs(expected);
+      for (std::int64_t k = 0; k < shape.k; ++k) {
+        const double product = valueAt(a, row, k) * valueAt(b, row / shape.m * shape.k + k, j);
+        expected += product;
+        magnitude += std::abs(product);
+      }
+      worst = std::max(worst, std::abs(sumAt(sum, row, j) - expected) / std::max(magnitude, 1e-30));
+    }
+    const auto gap = static_cast<std::size_t>(row * sum.stride + shape.n) * scratchBytes(shape.sum);
+    CHECK(std::memcmp(&sum.bytes[gap], &before[gap], 3 * scratchBytes(shape.sum)) == 0);
+  }
+  return worst;
+}
+
+struct TypePair {
+  ElementKind a, b, sum;
+  double bound; // relative to the sum of magnitudes
+};
+
+constexpr double kF32Bound = 2e-6;
+constexpr TypePair kPairs[] = {
+    {ElementKind::F32, ElementKind::F32, ElementKind::F32, kF32Bound},
+    {ElementKind::F64, ElementKind::F64, ElementKind::F64, 1e-14},
+    {ElementKind::F16, ElementKind::F16, ElementKind::F32, kF32Bound},
+    {ElementKind::BF16, ElementKind::BF16, ElementKind::F32, kF32Bound},
+    {ElementKind::I8, ElementKind::I8, ElementKind::I32, 0},
+    {ElementKind::U8, ElementKind::U8, ElementKind::I32, 0},
+    {ElementKind::F8E4M3FN, ElementKind::F8E5M2, ElementKind::F32, kF32Bound},
+    {ElementKind::F8E4M3FNUZ, ElementKind::F8E5M2FNUZ, ElementKind::F32, kF32Bound},
+    {ElementKind::F4E2M1, ElementKind::F8E4M3FN, ElementKind::F32, kF32Bound},
+};
+
+} // namespace
+
+TEST_CASE("a dot of every type pair is the sum of exact products, on every width of vectors") {
+  for (const TypePair &pair : kPairs) {
+    for (const VectorUnit &unit : kUnits) {
+      CAPTURE(ir::info(pair.a).name);
+      CAPTURE(unit.bits);
+      const DotShape shape{
+          .batch = 2, .m = 13, .n = 37, .k = 19, .a = pair.a, .b = pair.b, .sum = pair.sum};
+      CHECK(worstError(shape, unit, 1) <= pair.bound);
+    }
+  }
+}
+
+TEST_CASE("a dot of any extents touches its own sums only") {
+  unsigned seed = 0;
+  for (const std::int64_t m : {1, 5, 12, 25})
+    for (const std::int64_t n : {1, 15, 16, 33, 64})
+      for (const std::int64_t k : {1, 3, 4, 9}) {
+        CAPTURE(m);
+        CAPTURE(n);
+        CAPTURE(k);
+        const DotShape shape{.m = m,
+                             .n = n,
+                             .k = k,
+                             .a = ElementKind::F32,
+                             .b = ElementKind::F32,
+                             .sum = ElementKind::F32};
+        CHECK(worstError(shape, kUnits[seed % 3], seed) <= kF32Bound);
+        ++seed;
+      }
+}
+
+TEST_CASE("tf32 rounds operands to 10 bits, and the split precisions win most of the rest back") {
+  const auto errorOf = [](ir::Precision precision) {
+    const DotShape shape{.m = 8,
+                         .n = 32,
+                         .k = 40,
+                         .a = ElementKind::F32,
+                         .b = ElementKind::F32,
+                         .sum = ElementKind::F32,
+                         .precision = precision};
+    return worstError(shape, kUnits[2], 3);
+  };
+  const double tf32 = errorOf(ir::Precision::Tf32);
+  CHECK(tf32 < 1e-3);
+  CHECK(tf32 > 1e-6);
+  CHECK(errorOf(ir::Precision::Tf32x3) < 3e-6);
+  CHECK(errorOf(ir::Precision::Bf16x3) < 5e-5);
+  CHECK(errorOf(ir::Precision::Bf16x3) > 1e-6);
+}
+
+TEST_CASE("infinities pass through the split precisions") {
+  for (const auto precision : {ir::Precision::Tf32x3, ir::Precision::Bf16x3}) {
+    const DotShape shape{.m = 1,
+                         .n = 1,
+                         .k = 1,
+                         .a = ElementKind::F32,
+                         .b = ElementKind::F32,
+                         .sum = ElementKind::F32,
+                         .precision = precision};
+    alignas(64) std::byte scratch[4096];
+    REQUIRE(dotScratchBytes(shape, kUnits[2]) <= 4096);
+    const float a = INFINITY, b = 2;
+    float sum = 1;
+    CompiledDot(shape, kUnits[2]).function()(&a, &b, &sum, scratch, 1, 1, 1);
+    CHECK(sum == INFINITY);
+  }
+}

@@ -1,0 +1,37 @@
+#include "backend/support/text.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+using namespace imbrex;
+
+TEST_CASE("fillers take arguments by number, and everything else stays as written") {
+  const std::array<std::string, 2> arguments{"a", "{0}"};
+  CHECK(fill("{1}-{0}-{1}", arguments) == "{0}-a-{0}");
+  CHECK(fill("{2} {} { {x} {00} {0", arguments) == "{2} {} { {x} {00} {0");
+  CHECK(fill("", arguments).empty());
+}
+
+TEST_CASE("a pattern wants as many arguments as its largest filler says") {
+  static_assert(countFillers("none {} {x}") == 0);
+  static_assert(countFillers("{0}") == 1);
+  static_assert(countFillers("{3} of {0}") == 4);
+}
+
+TEST_CASE("values become the text that a reader expects") {
+  CHECK(toText("text") == "text"); // and not the pointer's truth
+  CHECK(toText(true) == "true");
+  CHECK(toText('c') == "c");
+  CHECK(toText(std::int64_t{-5}) == "-5");
+  CHECK(toText(0.1) == "0.1");
+  CHECK(toText(1e300) == "1e+300");
+}
+
+TEST_CASE("the nearest word is found within a third of the letters, the first of equals") {
+  constexpr auto words = std::to_array<std::string_view>({"host", "interpreter", "hosts"});
+  CHECK(nearest("hast", words) == "host");
+  CHECK(nearest("intrepreter", words) == "interpreter");
+  CHECK(nearest("emulator", words).empty());
+  CHECK(nearest("hostz", words) == "host");
+}

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "llvm/Support/CommandLine.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace imbrex::tool {
+
+/// How the command ends; docs/imbrex-command.md lists them too.
+enum ExitCode : int {
+  kSuccess = 0,
+  kFailure = 1, ///< An error was reported: the file, the kernel, the arguments, the run.
+  kUsage = 2,   ///< The command line itself makes no sense.
+};
+
+/// A subcommand: its options are static objects beside `run`, which is called after they were read.
+struct Subcommand {
+  llvm::cl::SubCommand *options;
+  int (*run)();
+};
+
+extern const Subcommand kTargets, kOpt, kRun;
+
+/// The category that our own options are in, so that --help hides LLVM's.
+llvm::cl::OptionCategory &ownOptions();
+
+/// The text of a file, or of standard input for `-`; reports and gives nothing where it can't be
+/// read.
+std::optional<std::string> readText(const std::string &path);
+
+} // namespace imbrex::tool
