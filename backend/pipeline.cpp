@@ -1,10 +1,8 @@
 #include "backend/pipeline.h"
 
-#include <algorithm>
-#include <array>
-#include <span>
-#include <vector>
-
+#include "backend/ir/text.h"
+#include "backend/ir/verify.h"
+#include "backend/pass_record.h"
 #include "backend/passes/canonicalise.h"
 #include "backend/passes/construct_ssa.h"
 #include "backend/passes/cse.h"
@@ -12,6 +10,13 @@
 #include "backend/passes/fold.h"
 #include "backend/passes/licm.h"
 #include "backend/support/check.h"
+#include "backend/support/environment.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <span>
+#include <vector>
 
 namespace imbrex {
 namespace {
@@ -72,17 +77,34 @@ void reportUnknownPass(std::string_view name, Diagnostics &diagnostics) {
   diagnostics.report(Diag::UnknownPass, {}, name, meant.empty() ? names.front() : meant);
 }
 
-bool runOne(ir::Kernel &kernel, const Pass &pass, Diagnostics &diagnostics) {
+/// What a failing check prints: the kernel as it came, and the command that fails in the same way.
+std::string howToReproduce(const ir::Kernel &given, llvm::ArrayRef<Pass> passes) {
+  std::string names;
+  for (const Pass &pass : passes) names += (names.empty() ? "" : ",") + std::string(pass.name);
+  return "pass '" + std::string(passes.back().name) + "' failed on this kernel:\n" +
+         ir::print(given) + "with it in 'kernel.imx', `imbrex opt kernel.imx --passes " + names +
+         "` does so again";
+}
+
+void verifyAfter(const Pass &pass, const ir::Kernel &kernel) {
+  Diagnostics broken;
+  IMBREX_CHECK(ir::verify(kernel, broken), "pass '{0}' broke a rule of the IR:\n{1}\n{2}",
+               pass.name, broken.render(), ir::print(kernel));
+}
+
+bool runOne(ir::Kernel &kernel, const Pass &pass, Diagnostics &diagnostics, PassRecord &record) {
   if (kernel.stage() != pass.from) {
     diagnostics.report(Diag::PassAtWrongStage, {}, pass.name, kernel.name());
     return false;
   }
-  const CrashNote note([&] {
-    return "while pass '" + std::string(pass.name) + "' worked on kernel '" + kernel.name() + "'";
-  });
+  const auto start = std::chrono::steady_clock::now();
   pass.run(kernel, diagnostics);
   kernel.setStage(pass.to);
-  return !diagnostics.hasErrors();
+  const auto took = std::chrono::steady_clock::now() - start;
+  if (diagnostics.hasErrors()) return false;
+  record.after(pass.name, kernel, took);
+  verifyAfter(pass, kernel);
+  return true;
 }
 
 } // namespace
@@ -96,8 +118,15 @@ bool runPasses(ir::Kernel &kernel, llvm::ArrayRef<Pass> passes, Diagnostics &dia
     reportUnknownPass(stopAfter, diagnostics);
     return false;
   }
-  for (const Pass &pass : passes) {
-    if (!isBehind(kernel, pass) && !runOne(kernel, pass, diagnostics)) return false;
+  if (!ir::verify(kernel, diagnostics)) return false;
+  PassRecord record(kernel, {.printAfter = environment().printAfter,
+                             .dumpFolder = environment().dump,
+                             .passes = kPasses});
+  const ir::Kernel given = kernel.clone();
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const Pass &pass = passes[i];
+    const CrashNote note([&] { return howToReproduce(given, passes.take_front(i + 1)); });
+    if (!isBehind(kernel, pass) && !runOne(kernel, pass, diagnostics, record)) return false;
     if (pass.name == stopAfter) break;
   }
   return true;

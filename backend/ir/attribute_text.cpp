@@ -1,11 +1,11 @@
 #include "backend/ir/attribute_text.h"
 
+#include "backend/ir/lexer.h"
+
 #include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <iterator>
-
-#include "backend/ir/lexer.h"
 
 namespace imbrex::ir {
 namespace {
@@ -18,7 +18,8 @@ concept Named = std::is_enum_v<Enum>;
 template <class T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
-template <Integer T> bool read(std::string_view text, T &value) {
+template <Integer T>
+bool read(std::string_view text, T &value) {
   T result{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
   if (error != std::errc{} || end != text.data() + text.size()) return false;
@@ -42,7 +43,8 @@ std::string toText(const Integers &values) {
 
 // --- what can be written ---
 
-template <class T> std::string wanted() {
+template <class T>
+std::string wanted() {
   if constexpr (Named<T>)
     return listed({std::begin(kNames<T>), std::end(kNames<T>)});
   else if constexpr (std::same_as<T, bool>)
@@ -82,7 +84,8 @@ bool assign(Integers &field, const WrittenValue &value) {
   return true;
 }
 
-template <Named Enum> bool assign(Enum &field, const WrittenValue &value) {
+template <Named Enum>
+bool assign(Enum &field, const WrittenValue &value) {
   const auto *found = std::ranges::find(kNames<Enum>, std::string_view(value.text));
   if (value.form != Form::Word || found == std::end(kNames<Enum>)) return false;
   field = static_cast<Enum>(found - std::begin(kNames<Enum>));
@@ -90,7 +93,8 @@ template <Named Enum> bool assign(Enum &field, const WrittenValue &value) {
 }
 
 /// `visit` hands out references, so that reading needs a copy; attributes are small.
-template <class Visitor> void forEachField(Attributes &attributes, Visitor &&visitor) {
+template <class Visitor>
+void forEachField(Attributes &attributes, Visitor &&visitor) {
   std::visit(
       [&]<class Attrs>(Attrs &attrs) {
         if constexpr (!std::same_as<Attrs, ConstantAttrs>) attrs.visit(visitor);

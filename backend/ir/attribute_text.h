@@ -1,11 +1,11 @@
 #pragma once
 
+#include "backend/ir/attributes.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "backend/ir/attributes.h"
 
 /// The text form of attributes, derived from what each struct of attributes.h lists in `visit`.
 namespace imbrex::ir {

@@ -1,13 +1,13 @@
 #include "backend/ir/constant_text.h"
 
+#include "llvm/Support/Error.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <limits>
-
-#include "llvm/Support/Error.h"
 
 namespace imbrex::ir {
 namespace {

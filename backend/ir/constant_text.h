@@ -1,11 +1,11 @@
 #pragma once
 
+#include "backend/ir/types.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "backend/ir/types.h"
 
 namespace imbrex::ir {
 

@@ -1,12 +1,12 @@
-#include <algorithm>
-#include <charconv>
-#include <iterator>
-#include <map>
-
 #include "backend/ir/attribute_text.h"
 #include "backend/ir/constant_text.h"
 #include "backend/ir/lexer.h"
 #include "backend/ir/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <map>
 
 namespace imbrex::ir {
 namespace {
@@ -32,7 +32,8 @@ public:
 private:
   // --- reports; each returns false ---
 
-  template <class... Args> bool error(Diag kind, const Token &token, const Args &...arguments) {
+  template <class... Args>
+  bool error(Diag kind, const Token &token, const Args &...arguments) {
     diagnostics_.report(kind, place(token), arguments...);
     return false;
   }
@@ -95,7 +96,8 @@ private:
   }
 
   /// Zero or more of `one`, separated by commas; `end` tells that there is none.
-  template <class One> bool parseList(char end, One &&one) {
+  template <class One>
+  bool parseList(char end, One &&one) {
     if (accept(end)) return true;
     do {
       if (!one()) return false;
@@ -240,7 +242,8 @@ private:
   }
 
   /// `%name: type`, made by `make`.
-  template <class Make> bool parseArgument(Make &&make) {
+  template <class Make>
+  bool parseArgument(Make &&make) {
     const auto token = take(TokenKind::Value, "an argument, such as %i: i64");
     if (!token || !expect(':')) return false;
     const auto type = parseType();

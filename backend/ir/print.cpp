@@ -1,9 +1,9 @@
-#include <unordered_map>
-
 #include "backend/ir/attribute_text.h"
 #include "backend/ir/constant_text.h"
 #include "backend/ir/lexer.h"
 #include "backend/ir/text.h"
+
+#include <unordered_map>
 
 namespace imbrex::ir {
 namespace {

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "backend/ir/kernel.h"
+#include "backend/support/diagnostics.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
 
 /// The text form of Block IR, described in docs/ir.md. It is exact: what is printed parses to a
 /// kernel with the same ops, types, attributes and stage, which prints as the same text.

@@ -1,9 +1,9 @@
 #include "backend/ir/verify.h"
 
+#include "backend/ir/verify_rules.h"
+
 #include <algorithm>
 #include <set>
-
-#include "backend/ir/verify_rules.h"
 
 namespace imbrex::ir {
 namespace {
@@ -118,12 +118,14 @@ private:
   // Spoilt: its definition was reported, so that its uses are not.
   enum class State : std::uint8_t { Undefined, Visible, Hidden, Spoilt };
 
-  template <class... Args> bool report(Diag kind, Location where, const Args &...arguments) {
+  template <class... Args>
+  bool report(Diag kind, Location where, const Args &...arguments) {
     diagnostics_.report(kind, where, arguments...);
     return isRight_ = false;
   }
 
-  template <class... Args> bool report(Diag kind, const Op &op, const Args &...arguments) {
+  template <class... Args>
+  bool report(Diag kind, const Op &op, const Args &...arguments) {
     return report(kind, op.where, info(op.kind).mnemonic, arguments...);
   }
 

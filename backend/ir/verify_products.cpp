@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "backend/ir/verify_rules.h"
+
+#include <algorithm>
 
 namespace imbrex::ir::rules {
 namespace {

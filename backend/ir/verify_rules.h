@@ -1,11 +1,11 @@
 #pragma once
 
+#include "backend/ir/kernel.h"
+#include "backend/support/diagnostics.h"
+
 #include <array>
 #include <string>
 #include <string_view>
-
-#include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
 
 /// The checks behind verify.h: one function for each type rule of ops.def, by topic. They run after
 /// the counts of operands, results and bodies are known to be right.
@@ -28,7 +28,8 @@ public:
   size_t operandCount() const { return op_.operands.size(); }
 
   /// Report at the op; its quoted name is {0}.
-  template <class... Args> bool fail(Diag kind, const Args &...arguments) const {
+  template <class... Args>
+  bool fail(Diag kind, const Args &...arguments) const {
     diagnostics_.report(kind, op_.where, info(op_.kind).mnemonic, arguments...);
     return false;
   }

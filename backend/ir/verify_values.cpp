@@ -1,6 +1,6 @@
-#include <limits>
-
 #include "backend/ir/verify_rules.h"
+
+#include <limits>
 
 namespace imbrex::ir::rules {
 namespace {

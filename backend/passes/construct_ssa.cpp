@@ -1,11 +1,10 @@
 #include "backend/passes/construct_ssa.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "backend/ir/builder.h"
 #include "backend/passes/rewriting.h"
 #include "backend/support/check.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace imbrex::passes {
 namespace {
@@ -84,15 +83,12 @@ private:
 
   void rewriteIf(Op &branch) {
     const Variables assigned = assignedIn(branch);
-    if (branch.regions.size() == 1 && !assigned.empty()) {
-      Builder(*kernel_, branch.regions.emplace_back()).create(OpKind::Yield, {}, {});
-    }
     llvm::SmallVector<ValueId, 8> before;
     appendNow(before, assigned);
     for (Block &region : branch.regions) {
       for (size_t i = 0; i < assigned.size(); ++i) now(assigned[i]) = before[i];
       rewrite(region);
-      if (!assigned.empty()) appendNow(yieldOf(region).operands, assigned);
+      appendNow(yieldOf(region).operands, assigned);
     }
     becomeResults(branch, assigned);
   }

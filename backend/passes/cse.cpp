@@ -20,7 +20,8 @@ struct Computation {
   unsigned hash = 0;
 };
 
-template <class T> llvm::hash_code hashField(const T &field) {
+template <class T>
+llvm::hash_code hashField(const T &field) {
   if constexpr (requires { field.begin(); })
     return llvm::hash_combine_range(field.begin(), field.end());
   else
@@ -41,20 +42,19 @@ llvm::hash_code hashAttributes(const Attributes &attributes) {
   return hash;
 }
 
-bool isCommutative(OpKind kind) { return analysis::exchanged(kind) == kind; }
-
 unsigned hashOf(const Op &op, std::uint64_t memory) {
   llvm::hash_code operands = llvm::hash_value(op.operands.size());
   for (const ValueId operand : op.operands)
-    operands = isCommutative(op.kind) ? llvm::hash_code(operands + operand.index())
-                                      : llvm::hash_combine(operands, operand.index());
+    operands = analysis::isCommutative(op.kind) ? llvm::hash_code(operands + operand.index())
+                                                : llvm::hash_combine(operands, operand.index());
   return static_cast<unsigned>(
       llvm::hash_combine(op.kind, memory, operands, hashAttributes(op.attributes)));
 }
 
 bool sameOperands(const Op &a, const Op &b) {
   if (a.operands == b.operands) return true;
-  return isCommutative(a.kind) && a.operand(0) == b.operand(1) && a.operand(1) == b.operand(0);
+  return analysis::isCommutative(a.kind) && a.operand(0) == b.operand(1) &&
+         a.operand(1) == b.operand(0);
 }
 
 bool sameResultTypes(const Kernel &kernel, const Op &a, const Op &b) {
@@ -65,7 +65,8 @@ bool sameResultTypes(const Kernel &kernel, const Op &a, const Op &b) {
 } // namespace
 } // namespace imbrex::passes
 
-template <> struct llvm::DenseMapInfo<imbrex::passes::Computation> {
+template <>
+struct llvm::DenseMapInfo<imbrex::passes::Computation> {
   using Computation = imbrex::passes::Computation;
   static Computation getEmptyKey() { return {}; }
   static Computation getTombstoneKey() { return {nullptr, nullptr, 1, 0}; }

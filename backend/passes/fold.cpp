@@ -1,11 +1,11 @@
 #include "backend/passes/fold.h"
 
-#include <optional>
-#include <utility>
-
 #include "backend/passes/constants.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include <optional>
+#include <utility>
 
 namespace imbrex::passes {
 namespace {
@@ -102,8 +102,7 @@ private:
   bool decidedIf(Block &block, Op &op) {
     const auto condition = constantBits(*kernel_, op.operand(0));
     if (!condition) return false;
-    const size_t side = *condition != 0 ? 0 : 1;
-    if (side < op.regions.size()) runOnce(block, op, op.regions[side]);
+    runOnce(block, op, op.regions[*condition != 0 ? 0 : 1]);
     return true;
   }
 

@@ -17,7 +17,8 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werr
 def is_foreign(path):
     if path.is_relative_to(ROOT):
         return not any(path.is_relative_to(public) for public in PUBLIC)
-    return any(part.lower().startswith(FOREIGN) for part in path.parts)
+    below_include = str(path).lower().rpartition("/include/")[2]  # /usr/lib/llvm-22/include/…
+    return any(part.startswith(FOREIGN) for part in below_include.split("/"))
 
 
 def complaints(compiler, header):

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/analysis/algebra.h"
-
 namespace imbrex::passes::rules {
 namespace {
 
@@ -12,16 +10,17 @@ using namespace ir;
 
 class Matcher {
 public:
-  Matcher(const Kernel &kernel, const Pattern &pattern) : kernel_(&kernel), pattern_(&pattern) {}
+  /// `exchanged` has a bit for each node whose operands are taken in the other order.
+  Matcher(const Kernel &kernel, const Pattern &pattern, unsigned exchanged)
+      : kernel_(&kernel), pattern_(&pattern), exchanged_(exchanged) {}
 
-  bool matchesOp(const Node &node, const Op &op) {
+  bool matchesOp(size_t position, const Op &op) {
+    const Node &node = pattern_->nodes[position];
     if (op.kind != node.kind || op.operands.size() != node.operandCount) return false;
     if (!bind(node.sort, kernel_->type(op.result()))) return false;
-    const Bindings before = bindings;
-    if (matchesOperands(node, op.operands)) return true;
-    if (analysis::exchanged(op.kind) != op.kind) return false;
-    bindings = before;
-    return matchesOperands(node, {op.operand(1), op.operand(0)});
+    if ((exchanged_ >> position & 1) != 0)
+      return matchesOperands(node, {op.operand(1), op.operand(0)});
+    return matchesOperands(node, op.operands);
   }
 
   Bindings bindings;
@@ -29,15 +28,16 @@ public:
 private:
   bool matchesOperands(const Node &node, llvm::ArrayRef<ValueId> operands) {
     for (size_t i = 0; i < operands.size(); ++i)
-      if (!matchesValue(pattern_->nodes[node.operands[i]], operands[i])) return false;
+      if (!matchesValue(node.operands[i], operands[i])) return false;
     return true;
   }
 
-  bool matchesValue(const Node &node, ValueId value) {
+  bool matchesValue(size_t position, ValueId value) {
+    const Node &node = pattern_->nodes[position];
     switch (node.form) {
     case Node::Form::Operation: {
       const Op *op = kernel_->definition(value);
-      return op && matchesOp(node, *op);
+      return op && matchesOp(position, *op);
     }
     case Node::Form::Anything: return bindWildcard(node, value);
     case Node::Form::Constant: {
@@ -75,7 +75,15 @@ private:
 
   const Kernel *kernel_;
   const Pattern *pattern_;
+  unsigned exchanged_;
 };
+
+/// A rounding is between two floats: where a rule makes the operand of a cast another value, that
+/// must be one of a float, or there must be nothing to say.
+bool mayRound(const Op &root, const std::optional<Type> &operand) {
+  if (root.kind != OpKind::Cast || root.attrs<CastAttrs>() == CastAttrs{} || !operand) return true;
+  return isFloat(operand->element()) || isNarrowFloat(operand->element());
+}
 
 bool isInDomain(Domain domain, const std::optional<Type> &type) {
   if (!type) return true;
@@ -83,21 +91,27 @@ bool isInDomain(Domain domain, const std::optional<Type> &type) {
   return contains(domain, info(type->element()).family);
 }
 
+bool isAllowed(const Rule &rule, const Op &root, Bindings &found) {
+  if (!isInDomain(rule.domain, found.type(Sort::T))) return false;
+  if (!mayRound(root, found.type(Sort::T))) return false;
+  const auto element = [&](Sort sort) {
+    return found.type(sort) ? found.type(sort)->element() : ElementKind::Bool;
+  };
+  return !rule.when || rule.when(element(Sort::T), element(Sort::U), element(Sort::V));
+}
+
 } // namespace
 
 std::optional<Bindings> match(const Kernel &kernel, const Rule &rule, const Op &root) {
-  if (root.results.size() != 1) return std::nullopt;
-  Matcher matcher(kernel, rule.left);
-  if (!matcher.matchesOp(rule.left.root(), root)) return std::nullopt;
-  Bindings &found = matcher.bindings;
-  if (!isInDomain(rule.domain, found.type(Sort::T))) return std::nullopt;
-  if (rule.when) {
-    const auto element = [&](Sort sort) {
-      return found.type(sort) ? found.type(sort)->element() : ElementKind::Bool;
-    };
-    if (!rule.when(element(Sort::T), element(Sort::U), element(Sort::V))) return std::nullopt;
-  }
-  return found;
+  // Each choice of orders, from none exchanged on: the subsets of a set of bits.
+  unsigned exchanged = 0;
+  do {
+    Matcher matcher(kernel, rule.left, exchanged);
+    if (matcher.matchesOp(rule.left.size - 1u, root) && isAllowed(rule, root, matcher.bindings))
+      return matcher.bindings;
+    exchanged = (exchanged - rule.left.exchangeable) & rule.left.exchangeable;
+  } while (exchanged != 0);
+  return std::nullopt;
 }
 
 } // namespace imbrex::passes::rules

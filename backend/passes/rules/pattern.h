@@ -1,10 +1,11 @@
 #pragma once
 
+#include "backend/analysis/algebra.h"
+#include "backend/ir/op.h"
+
 #include <array>
 #include <cstdint>
 #include <initializer_list>
-
-#include "backend/ir/op.h"
 
 /// The language in which rewrite rules are written: `rule("x + 0 == x", …, add(x, zero), x)`.
 ///
@@ -47,6 +48,7 @@ struct Pattern {
   static constexpr std::size_t kMostNodes = 8;
   std::array<Node, kMostNodes> nodes{};
   std::uint8_t size = 0;
+  std::uint8_t exchangeable = 0; // a bit for each node whose two operands may come in either order
 
   constexpr const Node &root() const { return nodes[size - 1u]; }
 };
@@ -90,6 +92,8 @@ constexpr Pattern operation(ir::OpKind kind, Sort sort, std::initializer_list<Pa
   Node root{.form = Node::Form::Operation, .sort = sort, .kind = kind};
   for (const Pattern &operand : operands) {
     const std::uint8_t base = pattern.size;
+    pattern.exchangeable =
+        static_cast<std::uint8_t>(pattern.exchangeable | operand.exchangeable << base);
     for (std::uint8_t i = 0; i < operand.size; ++i) {
       Node node = operand.nodes[i];
       for (std::uint8_t &inner : node.operands) inner = static_cast<std::uint8_t>(inner + base);
@@ -97,6 +101,8 @@ constexpr Pattern operation(ir::OpKind kind, Sort sort, std::initializer_list<Pa
     }
     root.operands[root.operandCount++] = static_cast<std::uint8_t>(pattern.size - 1);
   }
+  if (analysis::isCommutative(kind))
+    pattern.exchangeable = static_cast<std::uint8_t>(pattern.exchangeable | 1u << pattern.size);
   pattern.nodes[pattern.size++] = root;
   return pattern;
 }

@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include "backend/ir/text.h"
+
+#include <doctest/doctest.h>
 
 using namespace imbrex;
 using namespace imbrex::ir;

@@ -1,7 +1,7 @@
-#include <doctest/doctest.h>
-
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
+
+#include <doctest/doctest.h>
 
 using namespace imbrex;
 using namespace imbrex::ir;
