@@ -1,10 +1,10 @@
 #pragma once
 
-#include <array>
-#include <string>
-
 #include "backend/support/result.h"
 #include "imbrex/device.hpp"
+
+#include <array>
+#include <string>
 
 namespace imbrex {
 

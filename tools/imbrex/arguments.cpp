@@ -1,14 +1,13 @@
 #include "tools/imbrex/arguments.h"
 
+#include "backend/interpret/scalar.h"
+#include "tools/imbrex/generate.h"
+
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-
 #include <unistd.h>
-
-#include "backend/interpret/scalar.h"
-#include "tools/imbrex/generate.h"
 
 namespace imbrex::tool {
 namespace {
@@ -152,9 +151,13 @@ Result<BoundArgument> bindGenerated(const Type &type, const Assignment &assignme
     bound.shape.back() /= 2;
   }
   auto made = bindArray(type, assignment, std::move(bound));
-  if (made)
-    generate(generator.kind, type.element(),
-             {made->argument.data, static_cast<std::size_t>(made->argument.bytes)});
+  if (!made) return made;
+  const auto bytes = static_cast<std::size_t>(made->argument.bytes);
+  generate(generator.kind, type.element(), {made->argument.data, bytes});
+  if (generator.kind == GeneratorKind::Empty) {
+    made->unwritten.assign(bytes, 1);
+    made->argument.unwritten = made->unwritten.data();
+  }
   return made;
 }
 

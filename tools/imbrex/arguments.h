@@ -1,13 +1,13 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <string_view>
-
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/support/result.h"
 #include "tools/imbrex/npy.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
 
 namespace imbrex::tool {
 
@@ -35,6 +35,7 @@ private:
 struct BoundArgument {
   ir::Argument argument;
   Memory memory;
+  std::vector<std::uint8_t> unwritten; // the flags of an array that nobody has set
   NpyElement element;
   bool fortranOrder = false;
   std::vector<std::int64_t> shape; // as in the file: of an f4e2m1 the last axis counts bytes

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "llvm/Support/CommandLine.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "llvm/Support/CommandLine.h"
 
 namespace imbrex::tool {
 
@@ -21,7 +21,7 @@ struct Subcommand {
   int (*run)();
 };
 
-extern const Subcommand kTargets, kOpt;
+extern const Subcommand kTargets, kOpt, kRun;
 
 /// The category that our own options are in, so that --help hides LLVM's.
 llvm::cl::OptionCategory &ownOptions();

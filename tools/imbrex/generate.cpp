@@ -1,5 +1,8 @@
 #include "tools/imbrex/generate.h"
 
+#include "backend/interpret/scalar.h"
+#include "tools/imbrex/arguments.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -7,9 +10,6 @@
 #include <cstring>
 #include <numbers>
 #include <random>
-
-#include "backend/interpret/scalar.h"
-#include "tools/imbrex/arguments.h"
 
 namespace imbrex::tool {
 namespace {

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "backend/ir/types.h"
+#include "backend/support/result.h"
+
 #include <cstddef>
 #include <span>
 #include <vector>
-
-#include "backend/ir/types.h"
-#include "backend/support/result.h"
 
 namespace imbrex::tool {
 

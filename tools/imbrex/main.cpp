@@ -1,11 +1,11 @@
-#include <array>
-#include <cstdio>
-#include <vector>
-
 #include "backend/support/diagnostics.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tools/imbrex/command.h"
+
+#include <array>
+#include <cstdio>
+#include <vector>
 
 namespace imbrex::tool {
 
@@ -23,7 +23,7 @@ std::optional<std::string> readText(const std::string &path) {
 
 namespace {
 
-const std::array<const Subcommand *, 2> kSubcommands{&kTargets, &kOpt};
+const std::array<const Subcommand *, 3> kSubcommands{&kTargets, &kOpt, &kRun};
 
 /// Whether the first word is a subcommand or an option; else says what it could have meant.
 bool isKnown(std::string_view word) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "backend/support/result.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -7,8 +9,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "backend/support/result.h"
 
 namespace imbrex::tool {
 

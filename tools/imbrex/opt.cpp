@@ -1,11 +1,11 @@
-#include <cstdio>
-#include <vector>
-
 #include "backend/ir/text.h"
 #include "backend/pipeline.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "tools/imbrex/command.h"
+
+#include <cstdio>
+#include <vector>
 
 namespace imbrex::tool {
 namespace {

@@ -1,11 +1,11 @@
-#include <cstdio>
-#include <thread>
-
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 #include "runtime/devices.h"
 #include "tools/imbrex/command.h"
+
+#include <cstdio>
+#include <thread>
 
 namespace imbrex::tool {
 namespace {

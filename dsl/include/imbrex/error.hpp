@@ -68,4 +68,23 @@ private:
   std::optional<imbrex::error> error_;
 };
 
+/// Nothing, or the error that stands in its way.
+template <>
+class [[nodiscard]] result<void> {
+public:
+  result() = default;
+  result(imbrex::error why) : error_(std::move(why)) {}
+
+  bool ok() const { return !error_.has_value(); }
+  explicit operator bool() const { return ok(); }
+  void value() const {
+    if (error_) throw *error_;
+  }
+  /// Only when not ok().
+  const imbrex::error &error() const { return error_.value(); }
+
+private:
+  std::optional<imbrex::error> error_;
+};
+
 } // namespace imbrex

@@ -5,6 +5,8 @@
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
 
+#include <tuple>
+
 /// Expression templates: elementwise arithmetic builds a tree that holds its operands by value and
 /// is recorded, left operand first, when it is used as a value.
 namespace imbrex {

@@ -1,0 +1,48 @@
+#include "runtime/layout.h"
+
+#include <algorithm>
+
+namespace imbrex::runtime {
+
+namespace {
+
+// With eight bytes to an element, every offset then fits in 63 bits.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 59;
+
+} // namespace
+
+std::int64_t elementsSpanned(const detail::layout &layout) {
+  std::int64_t last = 0;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(layout.rank); ++axis) {
+    if (layout.extents[axis] == 0) return 0;
+    last += (layout.extents[axis] - 1) * layout.strides[axis];
+  }
+  return last + 1;
+}
+
+std::optional<Diagnostic> checkLayout(const detail::layout &layout, std::string_view what,
+                                      Location where) {
+  std::int64_t product = 1, last = 0;
+  bool tooLarge = false;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(layout.rank); ++axis) {
+    const std::int64_t extent = layout.extents[axis], stride = layout.strides[axis];
+    if (extent < 0) return diagnostic(Diag::NegativeExtent, where, what, axis, extent);
+    if (stride < 0) return diagnostic(Diag::NegativeStride, where, what, axis, stride);
+    std::int64_t reach = 0;
+    tooLarge |= __builtin_mul_overflow(product, std::max<std::int64_t>(extent, 1), &product);
+    tooLarge |= __builtin_mul_overflow(std::max<std::int64_t>(extent - 1, 0), stride, &reach);
+    tooLarge |= __builtin_add_overflow(last, reach, &last);
+  }
+  if (tooLarge || product > kMostElements || last > kMostElements)
+    return diagnostic(Diag::TooManyElements, where, what);
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> checkReach(const detail::layout &layout, std::int64_t bitsOfOne,
+                                     std::int64_t bytes, std::string_view what, Location where) {
+  const std::int64_t wanted = (elementsSpanned(layout) * bitsOfOne + 7) / 8;
+  if (wanted <= bytes) return std::nullopt;
+  return diagnostic(Diag::BeyondMemory, where, what, wanted, bytes);
+}
+
+} // namespace imbrex::runtime
