@@ -18,6 +18,14 @@ std::uint32_t nextGeneration() {
   return next;
 }
 
+void addEmptyElse(ir::Op &op) {
+  auto yield = std::make_unique<ir::Op>();
+  yield->kind = ir::OpKind::Yield;
+  yield->attributes = ir::NoneAttrs{};
+  yield->where = op.where;
+  op.regions.emplace_back().ops.push_back(std::move(yield));
+}
+
 } // namespace
 
 Recorder *currentRecorder() { return current; }
@@ -180,6 +188,9 @@ void Recorder::noteMistake(Diagnostic mistake) {
 
 ir::Kernel Recorder::finish() {
   IMBREX_CHECK(bodies_.size() == 1, "a body is still open at the end of the trace");
+  ir::walk(kernel_.body(), [](ir::Op &op) {
+    if (op.kind == ir::OpKind::If && op.regions.size() == 1) addEmptyElse(op);
+  });
   orderCanonically(kernel_, discardable_);
   return std::move(kernel_);
 }

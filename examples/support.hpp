@@ -58,8 +58,8 @@ private:
 inline int report(const max_error &error, double allowed, double milliseconds, double amount,
                   const char *unit) {
   const std::string device(imbrex::device::current().name());
-  std::printf("result: device=%s max_error=%.2g time_ms=%.4g %s=%.4g\n", device.c_str(), error.get(),
-              milliseconds, unit, amount / milliseconds * 1e-6);
+  std::printf("result: device=%s max_error=%.2g time_ms=%.4g %s=%.4g\n", device.c_str(),
+              error.get(), milliseconds, unit, amount / milliseconds * 1e-6);
   return error.get() <= allowed ? 0 : 1;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/support/result.h"
-#include "imbrex/memory.hpp"
+#include "imbrex/detail/array_memory.hpp"
 
 #include <optional>
 #include <string_view>

@@ -1,5 +1,4 @@
-#include "imbrex/memory.hpp"
-
+#include "imbrex/detail/array_memory.hpp"
 #include "runtime/layout.h"
 #include "runtime/throw.h"
 

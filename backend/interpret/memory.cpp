@@ -2,8 +2,10 @@
 
 #include "backend/support/check.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 namespace imbrex::interpret {
 namespace {
@@ -12,6 +14,8 @@ using ir::ElementKind;
 
 /// What the race watch costs grows with the blocks that meet at an atomic.
 constexpr std::int64_t kCheapBlocks = 1024;
+
+constexpr std::int64_t kFarthest = std::numeric_limits<std::int64_t>::max();
 
 bool watchesRaces(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
                   const Options &options) {
@@ -24,6 +28,16 @@ bool watchesRaces(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
 
 bool isInside(const ir::Argument &argument, std::int64_t offset, std::int64_t size) {
   return offset >= 0 && offset <= argument.bytes - size;
+}
+
+std::string countedBytes(std::int64_t count) {
+  return std::to_string(count) + (count == 1 ? " byte" : " bytes");
+}
+
+std::string howFarOut(const ir::Argument &argument, std::int64_t offset, std::int64_t size) {
+  if (offset < 0) return "starts " + countedBytes(-std::max(offset, -kFarthest)) + " before it";
+  return "ends " + countedBytes(std::min(offset, kFarthest - size) - argument.bytes + size) +
+         " past its " + countedBytes(argument.bytes);
 }
 
 } // namespace
@@ -80,7 +94,8 @@ std::optional<std::int32_t> Memory::otherArgumentAt(const Place &place) const {
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const auto start = std::bit_cast<std::uint64_t>(arguments_[i].data);
     const auto other = static_cast<std::int64_t>(place.address - start);
-    if (start != 0 && isInside(arguments_[i], other, 1)) return static_cast<std::int32_t>(i);
+    const auto number = static_cast<std::int32_t>(i);
+    if (number != place.argument && start != 0 && isInside(arguments_[i], other, 1)) return number;
   }
   return std::nullopt;
 }
@@ -96,11 +111,7 @@ bool Memory::check(const Access &access, const Place &place) {
     return false;
   }
   if (argument.bytes == ir::Argument::kUnknownSize || isInside(argument, start, size)) return true;
-  const std::string howFar =
-      start < 0
-          ? "starts " + std::to_string(0 - static_cast<std::uint64_t>(start)) + " bytes before it"
-          : "ends " + std::to_string(start - argument.bytes + size) + " bytes past its " +
-                std::to_string(argument.bytes) + " bytes";
+  const std::string howFar = howFarOut(argument, start, size);
   if (const auto other = otherArgumentAt(place))
     diagnostics_.report(Diag::WrongBuffer, access.op->where, op, elementText(access, place), name,
                         howFar, whereText(access),

@@ -18,6 +18,9 @@ constexpr std::uint64_t kScaleNan = 0xff;
 // Long enough for every f64 in full, and short enough that reading one is quick.
 constexpr std::size_t kLongestNumber = 800;
 
+// Whole numbers from here on may print with an exponent.
+constexpr double kLongWhole = 1e7;
+
 std::uint64_t allOnes(std::int32_t width) {
   return std::numeric_limits<std::uint64_t>::max() >> (64 - width);
 }
@@ -86,7 +89,8 @@ std::optional<std::uint64_t> floatFromText(ElementKind kind, std::string_view te
   return value.bitcastToAPInt().getZExtValue();
 }
 
-/// The fewest digits that read back as the same bits.
+/// The fewest digits that read back as the same bits; a whole number that is not long in full, so
+/// that 448 is not 4.5e+02.
 std::string floatToText(ElementKind kind, std::uint64_t bits) {
   if (bits == canonicalNan(kind)) return "nan";
   const llvm::APFloat value = floatOf(kind, bits);
@@ -95,6 +99,8 @@ std::string floatToText(ElementKind kind, std::uint64_t bits) {
   const double wide = kind == ElementKind::E8M0
                           ? std::ldexp(1.0, static_cast<int>(bits) - kScaleBias)
                           : value.convertToDouble();
+  if (std::abs(wide) < kLongWhole && wide == std::trunc(wide))
+    return decimal(wide, std::numeric_limits<double>::max_digits10);
   for (int digits = 1; digits <= std::numeric_limits<double>::max_digits10; ++digits)
     if (std::string text = decimal(wide, digits); floatFromText(kind, text) == bits) return text;
   return hex(bits);

@@ -48,7 +48,7 @@ void Lexer::cutQuoted(TokenKind kind, std::size_t prefix) {
   const std::string_view inside = rest_.substr(prefix + 1, end - prefix - 1);
   cut(kind, end + 1);
   // A quoted value keeps its quote, so that %"0" is not taken for %0.
-  next_.text = kind == TokenKind::Value ? next_.text.substr(1, end - 1) : inside;
+  next_.text = kind == TokenKind::Value ? next_.text.substr(1) : inside;
 }
 
 std::size_t Lexer::numberLength() const {

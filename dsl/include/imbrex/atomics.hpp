@@ -2,8 +2,8 @@
 
 #include <imbrex/memory.hpp>
 
-/// Indivisible updates of global memory. Each gives the old values (zero where the mask is off), and
-/// is a statement of its own: two in one expression are an error, as their order would be open.
+/// Indivisible updates of global memory. Each gives the old values (zero where the mask is off),
+/// and is a statement of its own: two in one expression are an error, as their order would be open.
 namespace imbrex {
 
 enum class order { relaxed, acquire, release, acq_rel };
@@ -30,7 +30,8 @@ enum class atomic_class { addition, comparison, bits, exchange };
 template <atomic_class Class, class T>
 constexpr void check_atomic() {
   constexpr int bits = element_info<std::remove_const_t<T>>.bits;
-  static_assert(!std::is_const_v<T>, "imbrex: a pointer to const elements cannot be stored through");
+  static_assert(!std::is_const_v<T>,
+                "imbrex: a pointer to const elements cannot be stored through");
   static_assert(number_element<std::remove_const_t<T>>,
                 "imbrex: atomics work on integers of 32 and 64 bits and on floats");
   static_assert(float_element<T> || bits >= 32, "imbrex: atomics on integers need 32 or 64 bits");
@@ -72,7 +73,8 @@ value record_mask(const M &mask, location where) {
   template <detail::pointers P, operand_or_literal X>                                              \
   auto name(const P &p, const X &x, atomic_options options = {},                                   \
             const detail::effect_site &at = detail::location::current()) {                         \
-    return detail::atomic_rmw<detail::atomic_class::group>(kind, p, x, nullptr, options, at.where); \
+    return detail::atomic_rmw<detail::atomic_class::group>(kind, p, x, nullptr, options,           \
+                                                           at.where);                              \
   }                                                                                                \
   template <detail::pointers P, operand_or_literal X, operand M>                                   \
   auto name(const P &p, const X &x, const M &mask, atomic_options options = {},                    \

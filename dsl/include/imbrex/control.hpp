@@ -26,7 +26,8 @@ private:
 struct if_scope : one_trip {
   template <class C>
   explicit if_scope(const C &condition, location where = location::current())
-      : one_trip("if", (begin_body("if", {record_condition(condition, where)}, {}, where), where)) {}
+      : one_trip("if", (begin_body("if", {record_condition(condition, where)}, {}, where), where)) {
+  }
 };
 
 /// The `if` that is the whole else of another: a further else is its.

@@ -9,15 +9,16 @@ namespace detail {
 struct unscaled {};
 
 template <class T>
-inline constexpr bool is_scalable = is_f8<T> || std::same_as<T, f4e2m1> || std::same_as<T, f16> ||
-                                    std::same_as<T, bf16>;
+inline constexpr bool is_scalable =
+    is_f8<T> || std::same_as<T, f4e2m1> || std::same_as<T, f16> || std::same_as<T, bf16>;
 
 inline constexpr int scaled_block = 32; // OCP MX: elements along k per scale
 
 template <class S, int Rows, int K>
 constexpr void check_scale() {
   if constexpr (!std::same_as<S, unscaled>) {
-    static_assert(std::same_as<element_t<S>, e8m0>, "imbrex: a scale of dot_scaled is an e8m0 tile");
+    static_assert(std::same_as<element_t<S>, e8m0>,
+                  "imbrex: a scale of dot_scaled is an e8m0 tile");
     static_assert(K % scaled_block == 0, "imbrex: dot_scaled needs k to be a multiple of 32");
     static_assert(std::same_as<shape_of<S>, shape_t<Rows, K / scaled_block>>,
                   "imbrex: scales of dot_scaled are [M, K / 32] for a and [N, K / 32] for b");
@@ -32,8 +33,8 @@ concept scale_or_none = operand<S> || std::same_as<S, unscaled>;
 /// In place of a scale: that operand has none.
 inline constexpr detail::unscaled no_scale{};
 
-/// (a · scale a) · (b · scale b) + acc in f32, for a [M, K] and b [K, N] of f8, f4e2m1, f16 or bf16.
-/// A scale is e8m0, one per 32 elements along k: [M, K / 32] for a, [N, K / 32] for b.
+/// (a · scale a) · (b · scale b) + acc in f32, for a [M, K] and b [K, N] of f8, f4e2m1, f16 or
+/// bf16. A scale is e8m0, one per 32 elements along k: [M, K / 32] for a, [N, K / 32] for b.
 template <operand A, detail::scale_or_none SA, operand B, detail::scale_or_none SB, operand Acc>
 auto dot_scaled(const A &a, const SA &scale_a, const B &b, const SB &scale_b, const Acc &acc,
                 detail::location where = detail::location::current()) {
@@ -55,9 +56,9 @@ auto dot_scaled(const A &a, const SA &scale_a, const B &b, const SB &scale_b, co
   std::size_t n = 3;
   if constexpr (operand<SA>) operands[n++] = record_value(scale_a, where);
   if constexpr (operand<SB>) operands[n++] = record_value(scale_b, where);
-  return tile_t<f32, Shape>(detail::record(
-      "dot_scaled", {operands.data(), n}, type_of<f32, Shape>,
-      {{"scale_a", operand<SA> ? 1 : 0}, {"scale_b", operand<SB> ? 1 : 0}}, where));
+  return tile_t<f32, Shape>(
+      detail::record("dot_scaled", {operands.data(), n}, type_of<f32, Shape>,
+                     {{"scale_a", operand<SA> ? 1 : 0}, {"scale_b", operand<SB> ? 1 : 0}}, where));
 }
 template <operand A, detail::scale_or_none SA, operand B, detail::scale_or_none SB>
 auto dot_scaled(const A &a, const SA &scale_a, const B &b, const SB &scale_b,

@@ -83,8 +83,8 @@ struct e8m0 {
   std::uint8_t bits;
 
   constexpr e8m0() = default;
-  /// The nearest power of two, the larger of two equally near ones; 0 and below the range: 2^-127,
-  /// above it: 2^127; negative and NaN: NaN.
+  /// The nearest power of two, the larger of two equally near ones, within the range: zero and what
+  /// is negative give 2^-127. Of NaN: NaN.
   explicit constexpr e8m0(double value);
   explicit constexpr e8m0(float value) : e8m0(static_cast<double>(value)) {}
   explicit constexpr operator double() const {
@@ -104,13 +104,9 @@ struct e8m0 {
 
 constexpr e8m0::e8m0(double value) : bits(0) {
   const auto code = std::bit_cast<std::uint64_t>(value);
-  const bool is_zero = code << 1 == 0;
-  if (is_zero) return;
   const bool is_nan = code << 1 > std::uint64_t{0x7ff} << 53;
-  if (is_nan || code >> 63 != 0) {
-    bits = 0xff;
-    return;
-  }
+  if (is_nan) bits = 0xff;
+  if (is_nan || code >> 63 != 0) return;
   // Adding half a step of the fraction carries into the exponent exactly when 2^k · 1.5 is reached.
   const auto exponent = static_cast<int>((code + (std::uint64_t{1} << 51)) >> 52) - 1023;
   bits = static_cast<std::uint8_t>(exponent < -127 ? 0 : exponent > 127 ? 254 : exponent + 127);

@@ -36,8 +36,8 @@ auto same_type_op(const char *op, list<attribute> attributes, location where, co
 }
 
 template <class... Xs>
-concept some_operands = (operand_or_literal<Xs> && ...) && (operand<Xs> || ...) &&
-                        (!is_pointer<element_t<Xs>> && ...);
+concept some_operands =
+    (operand_or_literal<Xs> && ...) && (operand<Xs> || ...) && (!is_pointer<element_t<Xs>> && ...);
 
 template <class X>
 auto float_op(const char *op, list<attribute> attributes, const X &x, location where) {
@@ -182,7 +182,8 @@ auto where(const C &condition, const A &yes, const B &no,
   using T = common_t<A, B>;
   using Shape = broadcast_t<shape_of<C>, shape_of<A>, shape_of<B>>;
   const std::array<value, 3> operands{record_as<bool, Shape>(condition, line),
-                                      record_as<T, Shape>(yes, line), record_as<T, Shape>(no, line)};
+                                      record_as<T, Shape>(yes, line),
+                                      record_as<T, Shape>(no, line)};
   return tile_t<T, Shape>(record("select", operands, type_of<T, Shape>, {}, line));
 }
 /// The same as where.

@@ -59,7 +59,8 @@ template <class P, class X>
 constexpr void check_stored() {
   using T = pointee_t<P>;
   check_loadable<P>();
-  static_assert(!std::is_const_v<T>, "imbrex: a pointer to const elements cannot be stored through");
+  static_assert(!std::is_const_v<T>,
+                "imbrex: a pointer to const elements cannot be stored through");
   if constexpr (operand<X>)
     static_assert(std::same_as<element_t<X>, T> || widens<element_t<X>, T>(),
                   "imbrex: the stored tile's element type does not fit into the pointer's without "
@@ -89,7 +90,8 @@ auto operator-(P &&p, I &&i) {
 
 /// The elements at the pointers.
 template <detail::pointers P>
-auto load(const P &p, memory_hints hints = {}, detail::location where = detail::location::current()) {
+auto load(const P &p, memory_hints hints = {},
+          detail::location where = detail::location::current()) {
   using namespace detail;
   check_loadable<P>();
   using T = loaded_t<P>;

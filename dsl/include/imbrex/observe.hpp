@@ -34,8 +34,10 @@ void device_print(const detail::located_text &text, const Xs &...xs) {
 template <operand C>
 void device_assert(const C &condition, std::string_view text,
                    detail::location where = detail::location::current()) {
-  static_assert(std::same_as<detail::element_t<C>, bool>, "imbrex: device_assert tests a bool tile");
-  detail::record_effect("assert", {detail::record_value(condition, where)}, {{"text", text}}, where);
+  static_assert(std::same_as<detail::element_t<C>, bool>,
+                "imbrex: device_assert tests a bool tile");
+  detail::record_effect("assert", {detail::record_value(condition, where)}, {{"text", text}},
+                        where);
 }
 
 /// Instructions of one target, applied element by element: text and constraints as in LLVM's inline
@@ -47,9 +49,9 @@ auto inline_asm(const detail::effect_text &text, std::string_view constraints,
   using Shape = broadcast_t<scalar_shape, shape_of<Xs>...>;
   const std::array<value, sizeof...(Xs)> operands{
       record_as<element_t<Xs>, Shape>(xs, text.where)...};
-  return tile_t<T, Shape>(record(
-      "inline_asm", operands, type_of<T, Shape>,
-      {{"text", text.text}, {"constraints", constraints}, {"target", target}}, text.where));
+  return tile_t<T, Shape>(
+      record("inline_asm", operands, type_of<T, Shape>,
+             {{"text", text.text}, {"constraints", constraints}, {"target", target}}, text.where));
 }
 
 } // namespace imbrex

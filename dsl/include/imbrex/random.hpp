@@ -2,8 +2,8 @@
 
 #include <imbrex/math.hpp>
 
-/// Random numbers by Philox4x32-10: a pure function of a seed and of an offset per element, the same
-/// on every device. Different offsets give independent numbers.
+/// Random numbers by Philox4x32-10: a pure function of a seed and of an offset per element, the
+/// same on every device. Different offsets give independent numbers.
 namespace imbrex {
 
 namespace detail {
@@ -11,7 +11,8 @@ namespace detail {
 template <class... Words>
 auto record_philox(value key, location where, const Words &...words) {
   using Shape = broadcast_t<shape_of<Words>...>;
-  const std::array<value, 1 + sizeof...(Words)> operands{key, record_as<u32, Shape>(words, where)...};
+  const std::array<value, 1 + sizeof...(Words)> operands{key,
+                                                         record_as<u32, Shape>(words, where)...};
   const type word = type_of<u32, Shape>;
   const type types[4] = {word, word, word, word};
   value results[4];
@@ -33,7 +34,8 @@ value record_seed(const Seed &seed, location where) {
 template <operand_or_literal Seed, operand... Words>
   requires(sizeof...(Words) >= 2 && sizeof...(Words) <= 4)
 auto philox4x32(const Seed &seed, const Words &...words) {
-  static_assert((std::same_as<detail::element_t<Words>, u32> && ...), "imbrex: counter words are u32");
+  static_assert((std::same_as<detail::element_t<Words>, u32> && ...),
+                "imbrex: counter words are u32");
   const detail::location where = detail::location::current();
   return detail::record_philox(detail::record_seed(seed, where), where, words...);
 }
@@ -69,8 +71,8 @@ auto uniform(const Bits &bits, location where) {
   using Shape = shape_of<Bits>;
   const auto x = bitcast<i32>(bits, where);
   const tile_t<bool, Shape> negative(
-      record("lt", {record_value(x, where), record_as<i32, Shape>(0, where)},
-             type_of<bool, Shape>, {}, where));
+      record("lt", {record_value(x, where), record_as<i32, Shape>(0, where)}, type_of<bool, Shape>,
+             {}, where));
   const auto mirrored =
       same_type_op<i32>("sub", {}, where, same_type_op<i32>("neg", {}, where, x), 1);
   return same_type_op<f32>("mul", {}, where,

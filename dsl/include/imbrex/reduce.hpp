@@ -26,12 +26,15 @@ inline constexpr int whole_tile = 1 << 20;
 /// The operand's axis that is folded; a whole tile is first made one axis.
 template <int Axis, class X>
 constexpr int folded_axis() {
-  if constexpr (Axis == whole_tile) return 0;
-  else return checked_axis<X, Axis>();
+  if constexpr (Axis == whole_tile)
+    return 0;
+  else
+    return checked_axis<X, Axis>();
 }
 template <int Axis, class X>
-using folded_from = std::conditional_t<Axis == whole_tile,
-                                       shape_t<static_cast<int>(shape_of<X>::elements)>, shape_of<X>>;
+using folded_from =
+    std::conditional_t<Axis == whole_tile, shape_t<static_cast<int>(shape_of<X>::elements)>,
+                       shape_of<X>>;
 
 template <class From, int Axis, bool Keep>
 constexpr auto folded_shape() {
@@ -47,8 +50,10 @@ constexpr auto folded_shape() {
 template <int Axis, class X>
 value record_folded(const X &x, const type &as, location where) {
   const value v = record_value(x, where);
-  if constexpr (std::same_as<folded_from<Axis, X>, shape_of<X>>) return v;
-  else return record("reshape", {v}, as, {}, where);
+  if constexpr (std::same_as<folded_from<Axis, X>, shape_of<X>>)
+    return v;
+  else
+    return record("reshape", {v}, as, {}, where);
 }
 
 template <class T, class Shape, bool Keep, class Kept>
@@ -70,10 +75,12 @@ struct folding {
 };
 
 template <class T, int Axis, class X, bool Keep, bool Ordered>
-auto reduce_by(std::string_view combine, const X &x, reduce_options<Keep, Ordered>, location where) {
+auto reduce_by(std::string_view combine, const X &x, reduce_options<Keep, Ordered>,
+               location where) {
   using F = folding<Axis, X, Keep>;
   value v = record_folded<Axis>(x, type_of<element_t<X>, typename F::from>, where);
-  if constexpr (!std::same_as<element_t<X>, T>) v = record_cast(v, type_of<T, typename F::from>, where);
+  if constexpr (!std::same_as<element_t<X>, T>)
+    v = record_cast(v, type_of<T, typename F::from>, where);
   v = record("reduce", {v}, type_of<T, typename F::shape>,
              {{"combine", combine}, {"axis", F::axis}, {"deterministic", Ordered ? 1 : 0}}, where);
   return keep_axis<T, typename F::shape, Keep, typename F::kept>(v, where);
@@ -82,12 +89,16 @@ auto reduce_by(std::string_view combine, const X &x, reduce_options<Keep, Ordere
 /// Sums and products: bool and small integers in 32 bits, f16 and bf16 in f32.
 template <class T>
 constexpr auto accumulated() {
-  static_assert(!narrow_element<T> && !is_pointer<T>, "imbrex: f8, f4 and e8m0 tiles have no arithmetic; cast them first");
-  if constexpr (std::same_as<T, bool>) return std::type_identity<i32>{};
-  else if constexpr (float_element<T>) return std::type_identity<at_least_f32<T>>{};
+  static_assert(!narrow_element<T> && !is_pointer<T>,
+                "imbrex: f8, f4 and e8m0 tiles have no arithmetic; cast them first");
+  if constexpr (std::same_as<T, bool>)
+    return std::type_identity<i32>{};
+  else if constexpr (float_element<T>)
+    return std::type_identity<at_least_f32<T>>{};
   else if constexpr (element_info<T>.bits < 32)
     return std::type_identity<std::conditional_t<signed_element<T>, i32, u32>>{};
-  else return std::type_identity<T>{};
+  else
+    return std::type_identity<T>{};
 }
 template <class T>
 using accumulated_t = typename decltype(accumulated<T>())::type;
@@ -96,7 +107,8 @@ template <class T>
 using extreme_t = std::conditional_t<std::same_as<T, f16>, f16, accumulated_t<T>>;
 
 template <int Axis, class X, bool Keep, bool Ordered>
-auto arg_reduce(std::string_view combine, const X &x, reduce_options<Keep, Ordered>, location where) {
+auto arg_reduce(std::string_view combine, const X &x, reduce_options<Keep, Ordered>,
+                location where) {
   using T = element_t<X>;
   static_assert(number_element<T>, "imbrex: argmin and argmax work on integers and floats");
   using F = folding<Axis, X, Keep>;
@@ -166,8 +178,10 @@ namespace detail {
 /// Tuples of operands and single ones alike.
 template <class X>
 auto as_tuple(const X &x) {
-  if constexpr (operand<X>) return std::tuple<tile_t<element_t<X>, shape_of<X>>>(tile_t<element_t<X>, shape_of<X>>(x));
-  else return x;
+  if constexpr (operand<X>)
+    return std::tuple<tile_t<element_t<X>, shape_of<X>>>(tile_t<element_t<X>, shape_of<X>>(x));
+  else
+    return x;
 }
 
 /// Record the body of a combine: `f(left…, right…)` on scalars, whose results are the next ones.
@@ -185,7 +199,9 @@ void record_combine(const F &f, list<type> results, location where, value *into)
   static_assert(std::tuple_size_v<std::remove_const_t<decltype(next)>> == n,
                 "imbrex: a combine gives as many values as there are operands");
   const std::array<value, n> yielded = std::apply(
-      [&](const auto &...v) { return std::array<value, n>{record_as<T, scalar_shape>(v, where)...}; },
+      [&](const auto &...v) {
+        return std::array<value, n>{record_as<T, scalar_shape>(v, where)...};
+      },
       next);
   end_combine(yielded, results, where, into);
 }
@@ -219,13 +235,15 @@ auto reduce(const std::tuple<X, More...> &xs, const F &combine,
   constexpr std::size_t n = 1 + sizeof...(More);
   const std::array<value, n> operands = std::apply(
       [&](const auto &...x) { return std::array<value, n>{record_value(x, where)...}; }, xs);
-  begin_body("reduce", operands, {{"combine", std::string_view("region")}, {"axis", F0::axis}}, where);
+  begin_body("reduce", operands, {{"combine", std::string_view("region")}, {"axis", F0::axis}},
+             where);
   const std::array<type, n> types{type_of<element_t<X>, Shape>, type_of<element_t<More>, Shape>...};
   std::array<value, n> results;
   record_combine<element_t<X>, element_t<More>...>(combine, types, where, results.data());
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::tuple<tile_t<element_t<X>, Shape>, tile_t<element_t<More>, Shape>...>{
-        tile_t<std::tuple_element_t<I, std::tuple<element_t<X>, element_t<More>...>>, Shape>(results[I])...};
+        tile_t<std::tuple_element_t<I, std::tuple<element_t<X>, element_t<More>...>>, Shape>(
+            results[I])...};
   }(std::make_index_sequence<n>{});
 }
 

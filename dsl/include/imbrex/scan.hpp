@@ -40,12 +40,14 @@ auto scan_by(std::string_view combine, const X &x, scan_options options, locatio
 template <int Axis, operand X>
 auto cumsum(const X &x, scan_options options = {},
             detail::location where = detail::location::current()) {
-  return detail::scan_by<detail::accumulated_t<detail::element_t<X>>, Axis>("sum", x, options, where);
+  return detail::scan_by<detail::accumulated_t<detail::element_t<X>>, Axis>("sum", x, options,
+                                                                            where);
 }
 template <int Axis, operand X>
 auto cumprod(const X &x, scan_options options = {},
              detail::location where = detail::location::current()) {
-  return detail::scan_by<detail::accumulated_t<detail::element_t<X>>, Axis>("prod", x, options, where);
+  return detail::scan_by<detail::accumulated_t<detail::element_t<X>>, Axis>("prod", x, options,
+                                                                            where);
 }
 template <int Axis, operand X>
 auto cummin(const X &x, scan_options options = {},
@@ -82,8 +84,8 @@ auto scan_with(const std::array<value, sizeof...(T)> &xs, const value *initials,
 
 } // namespace detail
 
-/// A combine of your own, which must be associative: `scan<0>(x, [](auto a, auto b) { … })`, where a
-/// holds the earlier elements.
+/// A combine of your own, which must be associative: `scan<0>(x, [](auto a, auto b) { … })`, where
+/// a holds the earlier elements.
 template <int Axis, operand X, class F>
   requires(!operand_or_literal<F>)
 auto scan(const X &x, const F &combine, scan_options options = {},
@@ -125,7 +127,8 @@ auto scan(const std::tuple<X, More...> &xs, const F &combine, scan_options optio
       operands, nullptr, combine, options.is_reverse, where);
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::tuple<tile_t<element_t<X>, Shape>, tile_t<element_t<More>, Shape>...>{
-        tile_t<std::tuple_element_t<I, std::tuple<element_t<X>, element_t<More>...>>, Shape>(results[I])...};
+        tile_t<std::tuple_element_t<I, std::tuple<element_t<X>, element_t<More>...>>, Shape>(
+            results[I])...};
   }(std::make_index_sequence<n>{});
 }
 

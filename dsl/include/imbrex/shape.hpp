@@ -10,8 +10,9 @@ template <int... Extents, operand X>
 auto broadcast(const X &x, detail::location where = detail::location::current()) {
   using From = detail::shape_of<X>;
   using To = detail::shape_t<Extents...>;
-  static_assert(std::same_as<detail::broadcast_t<From, To>, To>,
-                "imbrex: broadcast<extents...>(x) repeats a scalar or extents of 1, and nothing else");
+  static_assert(
+      std::same_as<detail::broadcast_t<From, To>, To>,
+      "imbrex: broadcast<extents...>(x) repeats a scalar or extents of 1, and nothing else");
   using T = detail::element_t<X>;
   return tile<T, Extents...>(detail::record_as<T, To>(x, where));
 }
@@ -24,8 +25,10 @@ auto record_reshape(const X &x, location where) {
   static_assert(shape_of<X>::elements == To::elements,
                 "imbrex: reshape keeps the number of elements");
   const value v = record_value(x, where);
-  if constexpr (std::same_as<shape_of<X>, To>) return tile_t<T, To>(v);
-  else return tile_t<T, To>(record("reshape", {v}, type_of<T, To>, {}, where));
+  if constexpr (std::same_as<shape_of<X>, To>)
+    return tile_t<T, To>(v);
+  else
+    return tile_t<T, To>(record("reshape", {v}, type_of<T, To>, {}, where));
 }
 
 template <class X, int Axis>
@@ -165,10 +168,9 @@ auto slice(const X &x, detail::location where = detail::location::current()) {
   strides.fill(1);
   offsets[at] = First;
   strides[at] = Stride;
-  return tile_t<T, To>(record("slice", {record_value(x, where)}, type_of<T, To>,
-                              {{"offsets", list<std::int64_t>(offsets)},
-                               {"strides", list<std::int64_t>(strides)}},
-                              where));
+  return tile_t<T, To>(record(
+      "slice", {record_value(x, where)}, type_of<T, To>,
+      {{"offsets", list<std::int64_t>(offsets)}, {"strides", list<std::int64_t>(strides)}}, where));
 }
 
 /// The order along an axis reversed.

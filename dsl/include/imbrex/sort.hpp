@@ -3,8 +3,8 @@
 #include <imbrex/create.hpp>
 #include <imbrex/shape.hpp>
 
-/// Order and choice along an axis (the last by default). The order is total: -0 < +0, NaN comes last
-/// in either direction.
+/// Order and choice along an axis (the last by default). The order is total: -0 < +0, NaN comes
+/// last in either direction.
 namespace imbrex {
 
 enum class sorted { ascending, descending };
@@ -16,8 +16,9 @@ std::array<value, sizeof...(T)> record_sort(const std::array<value, sizeof...(T)
                                             location where) {
   const std::array<type, sizeof...(T)> types{type_of<T, Shape>...};
   std::array<value, sizeof...(T)> results;
-  record_many("sort", xs, types, {{"axis", Axis}, {"descending", how == sorted::descending ? 1 : 0}},
-              where, results.data());
+  record_many("sort", xs, types,
+              {{"axis", Axis}, {"descending", how == sorted::descending ? 1 : 0}}, where,
+              results.data());
   return results;
 }
 
@@ -28,7 +29,8 @@ value record_indices(location where) {
   using Line = shape_t<Shape::extents[Axis]>;
   using Flat = shape_by<Shape::rank, along>;
   value v = record("arange", {}, type_of<i32, Line>, {}, where);
-  if constexpr (!std::same_as<Line, Flat>) v = record("reshape", {v}, type_of<i32, Flat>, {}, where);
+  if constexpr (!std::same_as<Line, Flat>)
+    v = record("reshape", {v}, type_of<i32, Flat>, {}, where);
   if constexpr (!std::same_as<Flat, Shape>) v = record_broadcast(v, type_of<i32, Shape>, where);
   return v;
 }
@@ -45,7 +47,8 @@ auto sort(const X &x, sorted how = sorted::ascending,
       record_sort<checked_axis<X, Axis>(), Shape, T>({record_value(x, where)}, how, where)[0]);
 }
 
-/// The keys sorted and the values moved with them, stable: `auto [k, v] = sort_by_key(keys, values);`
+/// The keys sorted and the values moved with them, stable: `auto [k, v] = sort_by_key(keys,
+/// values);`
 template <int Axis = -1, operand K, operand V>
 auto sort_by_key(const K &keys, const V &values, sorted how = sorted::ascending,
                  detail::location where = detail::location::current()) {
@@ -55,7 +58,8 @@ auto sort_by_key(const K &keys, const V &values, sorted how = sorted::ascending,
   const std::array<value, 2> operands{record_value(keys, where), record_value(values, where)};
   const auto results =
       record_sort<checked_axis<K, Axis>(), Shape, element_t<K>, element_t<V>>(operands, how, where);
-  return std::tuple{tile_t<element_t<K>, Shape>(results[0]), tile_t<element_t<V>, Shape>(results[1])};
+  return std::tuple{tile_t<element_t<K>, Shape>(results[0]),
+                    tile_t<element_t<V>, Shape>(results[1])};
 }
 
 /// The i32 indices that sort x, the first of equal elements first.
@@ -77,7 +81,8 @@ auto topk(const X &x, sorted how = sorted::descending,
   using namespace detail;
   using Shape = shape_of<X>;
   constexpr int axis = checked_axis<X, Axis>();
-  static_assert(K >= 1 && K <= Shape::extents[axis], "imbrex: topk takes 1 to all elements of the axis");
+  static_assert(K >= 1 && K <= Shape::extents[axis],
+                "imbrex: topk takes 1 to all elements of the axis");
   const tile_t<i32, Shape> indices(record_indices<Shape, axis>(where));
   const auto [values, order] = sort_by_key<axis>(x, indices, how, where);
   return std::tuple{slice<axis, 0, K>(values, where), slice<axis, 0, K>(order, where)};
@@ -100,7 +105,8 @@ tile<i32, Bins> histogram(const X &x, const M &mask,
   static_assert(integer_element<element_t<X>> && shape_of<X>::rank == 1,
                 "imbrex: histogram counts the integers of a 1-D tile");
   static_assert(std::same_as<element_t<M>, bool>, "imbrex: a mask is a bool tile");
-  const std::array<value, 2> operands{record_value(x, where), record_as<bool, shape_of<X>>(mask, where)};
+  const std::array<value, 2> operands{record_value(x, where),
+                                      record_as<bool, shape_of<X>>(mask, where)};
   return tile<i32, Bins>(record("histogram", operands, type_of<i32, shape_t<Bins>>, {}, where));
 }
 

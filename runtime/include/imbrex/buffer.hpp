@@ -27,12 +27,12 @@ public:
   buffer() = default;
   explicit buffer(std::int64_t extent, std::source_location where = std::source_location::current())
       : buffer(std::initializer_list<std::int64_t>{extent}, where) {}
-  buffer(std::int64_t rows, std::int64_t columns,
+  buffer(std::int64_t extent_0, std::int64_t extent_1,
          std::source_location where = std::source_location::current())
-      : buffer(std::initializer_list<std::int64_t>{rows, columns}, where) {}
-  buffer(std::int64_t planes, std::int64_t rows, std::int64_t columns,
+      : buffer(std::initializer_list<std::int64_t>{extent_0, extent_1}, where) {}
+  buffer(std::int64_t extent_0, std::int64_t extent_1, std::int64_t extent_2,
          std::source_location where = std::source_location::current())
-      : buffer(std::initializer_list<std::int64_t>{planes, rows, columns}, where) {}
+      : buffer(std::initializer_list<std::int64_t>{extent_0, extent_1, extent_2}, where) {}
   buffer(std::initializer_list<std::int64_t> extents,
          std::source_location where = std::source_location::current())
       : layout_(detail::row_major(extents, where)),

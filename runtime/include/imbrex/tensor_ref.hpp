@@ -1,6 +1,6 @@
 #pragma once
 
-#include <imbrex/memory.hpp>
+#include <imbrex/detail/array_memory.hpp>
 #include <imbrex/storage.hpp>
 
 #include <concepts>

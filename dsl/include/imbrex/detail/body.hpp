@@ -1,8 +1,8 @@
 #pragma once
 
-#include <exception>
-
 #include <imbrex/detail/operand.hpp>
+
+#include <exception>
 
 namespace imbrex::detail {
 
@@ -35,8 +35,9 @@ template <class C>
 constexpr void check_condition() {
   static_assert(operand<C>, "imbrex: this condition is known to the host; use C++'s own if");
   if constexpr (operand<C>)
-    static_assert(std::same_as<element_t<C>, bool> && shape_of<C>::rank == 0,
-                  "imbrex: the condition must be a scalar bool; of a tile take any(...) or all(...)");
+    static_assert(
+        std::same_as<element_t<C>, bool> && shape_of<C>::rank == 0,
+        "imbrex: the condition must be a scalar bool; of a tile take any(...) or all(...)");
 }
 
 template <class C>

@@ -5,6 +5,8 @@
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
 
+#include <tuple>
+
 /// Expression templates: elementwise arithmetic builds a tree that holds its operands by value and
 /// is recorded, left operand first, when it is used as a value.
 namespace imbrex {
@@ -115,8 +117,8 @@ value record_operand(const static_literal<N> &, location where) {
 
 } // namespace detail
 
-/// A number checked by the C++ compiler against the tile's element type: `x << lit<5>`. A plain 5 is
-/// checked when the kernel is traced.
+/// A number checked by the C++ compiler against the tile's element type: `x << lit<5>`. A plain 5
+/// is checked when the kernel is traced.
 template <auto N>
   requires detail::literal_number<decltype(N)>
 inline constexpr detail::static_literal<N> lit{};
