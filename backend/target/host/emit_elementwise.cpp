@@ -145,10 +145,25 @@ Value *fmaOfHalves(Builder &b, ElementKind element, llvm::ArrayRef<Value *> x) {
   return emitCast(b, ElementKind::F64, element, ir::Rounding::NearestEven, sum);
 }
 
+/// The larger (smaller) of two floats, -0 below 0. LLVM 22 loses a number against a NaN in its own
+/// `maximumnum` when it knows that one operand is a number, hence our own: of CPUs' maximum, which
+/// is the second operand where nothing is greater, we choose the order of the operands such that a
+/// zero of the right sign comes second, and take back a NaN that came second.
+Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value *> x) {
+  Value *bits = b.CreateBitCast(x[0], lanesLike(x[0]->getType(), b.getIntNTy(bitsOf(x[0]))));
+  Value *isNegative = b.CreateICmpSLT(bits, zeroLike(bits));
+  Value *first = b.CreateSelect(isNegative, x[isMax ? 0 : 1], x[isMax ? 1 : 0]);
+  Value *second = b.CreateSelect(isNegative, x[isMax ? 1 : 0], x[isMax ? 0 : 1]);
+  Value *wins = isMax ? b.CreateFCmpOGT(first, second) : b.CreateFCmpOLT(first, second);
+  Value *best = b.CreateSelect(wins, first, second);
+  if (!propagatesNan) return b.CreateSelect(b.CreateFCmpUNO(best, best), first, best);
+  // The second operand is the result already where it is the NaN.
+  return b.CreateSelect(b.CreateFCmpUNO(first, first), first, best);
+}
+
 Value *floatOp(Builder &b, OpKind kind, llvm::ArrayRef<Value *> x) {
   namespace Intrinsic = llvm::Intrinsic;
   const auto unary = [&](Intrinsic::ID id) { return b.CreateUnaryIntrinsic(id, x[0]); };
-  const auto binary = [&](Intrinsic::ID id) { return b.CreateBinaryIntrinsic(id, x[0], x[1]); };
   if (kind == OpKind::Floor) return unary(Intrinsic::floor);
   if (kind == OpKind::Ceil) return unary(Intrinsic::ceil);
   if (kind == OpKind::Round) return unary(Intrinsic::round);
@@ -162,10 +177,10 @@ Value *floatOp(Builder &b, OpKind kind, llvm::ArrayRef<Value *> x) {
   if (kind == OpKind::Mul) return b.CreateFMul(x[0], x[1]);
   if (kind == OpKind::Div) return b.CreateFDiv(x[0], x[1]);
   if (kind == OpKind::Rem) return b.CreateFRem(x[0], x[1]);
-  if (kind == OpKind::Min) return binary(Intrinsic::minimumnum);
-  if (kind == OpKind::Max) return binary(Intrinsic::maximumnum);
-  if (kind == OpKind::MinNan) return binary(Intrinsic::minimum);
-  if (kind == OpKind::MaxNan) return binary(Intrinsic::maximum);
+  if (kind == OpKind::Min) return extremum(b, false, false, x);
+  if (kind == OpKind::Max) return extremum(b, true, false, x);
+  if (kind == OpKind::MinNan) return extremum(b, false, true, x);
+  if (kind == OpKind::MaxNan) return extremum(b, true, true, x);
   if (kind == OpKind::Fma) return b.CreateIntrinsic(Intrinsic::fma, x[0]->getType(), x);
   if (kind == OpKind::Eq) return b.CreateFCmpOEQ(x[0], x[1]);
   if (kind == OpKind::Ne) return b.CreateFCmpUNE(x[0], x[1]);
