@@ -1,10 +1,11 @@
 #pragma once
 
+#include "backend/ir/kernel.h"
+#include "backend/support/diagnostics.h"
 #include "llvm/Support/CommandLine.h"
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace imbrex::tool {
 
@@ -26,8 +27,8 @@ extern const Subcommand kTargets, kOpt, kRun;
 /// The category that our own options are in, so that --help hides LLVM's.
 llvm::cl::OptionCategory &ownOptions();
 
-/// The text of a file, or of standard input for `-`; reports and gives nothing where it can't be
-/// read.
-std::optional<std::string> readText(const std::string &path);
+/// The kernel of a file, or of standard input for `-`, if it is a valid one; else why not is
+/// reported.
+std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics);
 
 } // namespace imbrex::tool

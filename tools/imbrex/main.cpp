@@ -1,3 +1,5 @@
+#include "backend/ir/text.h"
+#include "backend/ir/verify.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -14,11 +16,13 @@ llvm::cl::OptionCategory &ownOptions() {
   return only;
 }
 
-std::optional<std::string> readText(const std::string &path) {
-  const auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  if (buffer) return (*buffer)->getBuffer().str();
-  std::fputs(render(diagnostic(Diag::UnreadableFile, {}, path)).c_str(), stderr);
-  return std::nullopt;
+std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics) {
+  const auto text = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (!text) return diagnostics.report(Diag::UnreadableFile, {}, path), std::nullopt;
+  const std::string_view name = path == "-" ? "stdin" : std::string_view(path);
+  auto kernel = ir::parse(std::string_view((*text)->getBuffer()), name, diagnostics);
+  if (kernel && !ir::verify(*kernel, diagnostics)) return std::nullopt;
+  return kernel;
 }
 
 namespace {

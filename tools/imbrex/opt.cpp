@@ -46,12 +46,9 @@ std::vector<Pass> choosePasses(Diagnostics &diagnostics) {
 }
 
 int opt() {
-  const auto text = readText(file);
-  if (!text) return kFailure;
   Diagnostics diagnostics;
   const std::vector<Pass> passes = choosePasses(diagnostics);
-  const std::string_view name = file == "-" ? "stdin" : std::string_view(file);
-  auto kernel = ir::parse(*text, name, diagnostics);
+  auto kernel = readKernel(file, diagnostics);
   const bool ok = kernel && !diagnostics.hasErrors() &&
                   runPasses(*kernel, passes, diagnostics, stopAfter.getValue());
   std::fputs(diagnostics.render().c_str(), stderr);

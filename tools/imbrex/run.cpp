@@ -1,4 +1,3 @@
-#include "backend/ir/text.h"
 #include "backend/support/diagnostics.h"
 #include "runtime/devices.h"
 #include "runtime/executable.h"
@@ -75,10 +74,8 @@ bool execute(const ir::Kernel &kernel, const Launch &launch, Diagnostics &diagno
 }
 
 bool runFile(Diagnostics &diagnostics) {
-  const auto text = readText(file);
-  if (!text) return false;
-  const auto kernel = ir::parse(*text, file == "-" ? "stdin" : std::string_view(file), diagnostics);
-  if (!kernel || diagnostics.hasErrors()) return false;
+  const auto kernel = readKernel(file, diagnostics);
+  if (!kernel) return false;
   auto launch = readLaunch(*kernel);
   if (!launch) return diagnostics.add(launch.error()), false;
   if (!execute(*kernel, *launch, diagnostics)) return false;

@@ -24,7 +24,7 @@ struct fill_pointer {
   void operator()(ptr<f32> p, scalar<f32> value) const { store(p + arange<0, 64>(), value); }
 };
 
-struct transpose {
+struct transposed {
   static constexpr names parameters{"from", "to"};
   void operator()(view<const i16, 2> from, view<i16, 2> to) const {
     to[box<8, 8>(program_id(1), program_id(0))] =
@@ -95,7 +95,7 @@ TEST_CASE("a pointer parameter takes pointers and owners") {
 
 TEST_CASE("strides and extents of several axes arrive") {
   for (const device on : kBoth) {
-    auto kernel = jit(transpose{}, {.on = on});
+    auto kernel = jit(transposed{}, {.on = on});
     buffer<i16> from(20, 12), to(12, 20);
     for (int i = 0; i < 240; ++i) from[i] = static_cast<i16>(i);
     kernel(grid(3, 2), from, to);
