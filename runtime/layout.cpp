@@ -1,7 +1,5 @@
 #include "runtime/layout.h"
 
-#include <algorithm>
-
 namespace imbrex::runtime {
 
 namespace {
@@ -23,16 +21,18 @@ std::int64_t elementsSpanned(const detail::layout &layout) {
 std::optional<Diagnostic> checkLayout(const detail::layout &layout, std::string_view what,
                                       Location where) {
   std::int64_t product = 1, last = 0;
-  bool tooLarge = false;
+  bool tooLarge = false, empty = false;
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(layout.rank); ++axis) {
     const std::int64_t extent = layout.extents[axis], stride = layout.strides[axis];
     if (extent < 0) return diagnostic(Diag::NegativeExtent, where, what, axis, extent);
     if (stride < 0) return diagnostic(Diag::NegativeStride, where, what, axis, stride);
     std::int64_t reach = 0;
-    tooLarge |= __builtin_mul_overflow(product, std::max<std::int64_t>(extent, 1), &product);
-    tooLarge |= __builtin_mul_overflow(std::max<std::int64_t>(extent - 1, 0), stride, &reach);
+    empty |= extent == 0;
+    tooLarge |= __builtin_mul_overflow(product, extent, &product);
+    tooLarge |= __builtin_mul_overflow(extent - 1, stride, &reach);
     tooLarge |= __builtin_add_overflow(last, reach, &last);
   }
+  if (empty) return std::nullopt; // however long the other axes are
   if (tooLarge || product > kMostElements || last > kMostElements)
     return diagnostic(Diag::TooManyElements, where, what);
   return std::nullopt;

@@ -49,7 +49,8 @@ layout row_major(std::initializer_list<std::int64_t> extents, std::source_locati
   std::int64_t stride = 1;
   for (std::size_t axis = extents.size(); axis-- > 0;) {
     made.strides[axis] = stride;
-    stride *= std::max<std::int64_t>(made.extents[axis], 1);
+    // Only an empty array's strides can be too large, and nobody follows those.
+    if (__builtin_mul_overflow(stride, made.extents[axis], &stride)) stride = 0;
   }
   return made;
 }

@@ -178,7 +178,7 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
         "imbrex: error: --out wants name=@file.npy, not 'y=a.npy'\n");
   CHECK(contains(errorOf("--grid 1 --arg factor=1 " + arrays + "--out y=@/nowhere/a.npy"),
                  "cannot write '/nowhere/a.npy'"));
-  for (const char *grid : {"''", "x", "-1", "1,2,3,4", "1,", "2147483648", "1;2"}) {
+  for (const char *grid : {"''", "x", "-1", "1,2,3,4", "1,", "2147483648", "'1;2'"}) {
     CAPTURE(grid);
     CHECK(contains(errorOf("--grid " + std::string(grid)), "--grid wants one to three numbers"));
   }
