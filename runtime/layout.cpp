@@ -9,6 +9,11 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 59;
 
 } // namespace
 
+std::string toText(Subject subject) {
+  if (subject.argument.empty()) return "the array";
+  return "the argument '" + std::string(subject.argument) + "'";
+}
+
 std::int64_t elementsSpanned(const detail::layout &layout) {
   std::int64_t last = 0;
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(layout.rank); ++axis) {
@@ -18,8 +23,11 @@ std::int64_t elementsSpanned(const detail::layout &layout) {
   return last + 1;
 }
 
-std::optional<Diagnostic> checkLayout(const detail::layout &layout, std::string_view what,
-                                      Location where) {
+std::int64_t bytesSpanned(const detail::layout &layout, std::int64_t bitsOfOne) {
+  return (elementsSpanned(layout) * bitsOfOne + 7) / 8;
+}
+
+std::optional<Diagnostic> checkLayout(const detail::layout &layout, Subject what, Location where) {
   std::int64_t product = 1, last = 0;
   bool tooLarge = false, empty = false;
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(layout.rank); ++axis) {
@@ -39,8 +47,8 @@ std::optional<Diagnostic> checkLayout(const detail::layout &layout, std::string_
 }
 
 std::optional<Diagnostic> checkReach(const detail::layout &layout, std::int64_t bitsOfOne,
-                                     std::int64_t bytes, std::string_view what, Location where) {
-  const std::int64_t wanted = (elementsSpanned(layout) * bitsOfOne + 7) / 8;
+                                     std::int64_t bytes, Subject what, Location where) {
+  const std::int64_t wanted = bytesSpanned(layout, bitsOfOne);
   if (wanted <= bytes) return std::nullopt;
   return diagnostic(Diag::BeyondMemory, where, what, wanted, bytes);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <imbrex/dlpack.hpp>
 #include <imbrex/detail/array_memory.hpp>
+#include <imbrex/dlpack.hpp>
 #include <imbrex/storage.hpp>
 #include <imbrex/trace.hpp>
 
