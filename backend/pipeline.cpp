@@ -7,6 +7,10 @@
 #include "backend/passes/construct_ssa.h"
 #include "backend/passes/cse.h"
 #include "backend/passes/dce.h"
+#include "backend/passes/expand/expand_conversions.h"
+#include "backend/passes/expand/expand_math.h"
+#include "backend/passes/expand/expand_products.h"
+#include "backend/passes/expand/expand_random.h"
 #include "backend/passes/fold.h"
 #include "backend/passes/licm.h"
 #include "backend/support/check.h"
@@ -31,6 +35,10 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"cse", passes::mergeCommonValues, Stage::Tiles, Stage::Tiles},
     {"licm", passes::hoistInvariants, Stage::Tiles, Stage::Tiles},
     {"dce", passes::dropDeadCode, Stage::Tiles, Stage::Tiles},
+    {"expand-products", passes::expandProducts, Stage::Tiles, Stage::Tiles},
+    {"expand-math", passes::expandMath, Stage::Tiles, Stage::Tiles},
+    {"expand-random", passes::expandRandom, Stage::Tiles, Stage::Tiles},
+    {"expand-conversions", passes::expandConversions, Stage::Tiles, Stage::Tiles},
 });
 
 consteval Pass named(std::string_view name) {
@@ -42,6 +50,15 @@ consteval Pass named(std::string_view name) {
 // The whole compiler up to a target's own code, in order.
 constexpr auto kHostPipeline = std::to_array<Pass>({
     named("construct-ssa"),
+    named("canonicalise"),
+    named("fold"),
+    named("cse"),
+    named("licm"),
+    named("dce"),
+    named("expand-products"),
+    named("expand-math"),
+    named("expand-random"),
+    named("expand-conversions"),
     named("canonicalise"),
     named("fold"),
     named("cse"),

@@ -3,6 +3,7 @@
 #include "backend/support/check.h"
 #include "llvm/ADT/APSInt.h"
 
+#include <algorithm>
 #include <bit>
 
 // Every conversion goes through IEEE quad, which holds every value of every element exactly (64-bit
@@ -15,7 +16,7 @@ using llvm::APFloat;
 using llvm::APInt;
 
 constexpr std::int32_t kE8M0Bias = 127;
-constexpr std::uint64_t kE8M0Nan = 0xff;
+constexpr std::uint64_t kE8M0Largest = 0xfe, kE8M0Nan = 0xff;
 
 bool isAnyFloat(ElementKind kind) { return ir::isFloat(kind) || ir::isNarrowFloat(kind); }
 
@@ -46,15 +47,16 @@ APFloat exactInteger(std::uint64_t bits, ElementKind kind) {
   return result;
 }
 
-// A scale has neither sign nor zero: all below 2^-127 becomes 2^-127.
+// A scale has neither sign nor zero: a negative number is none, and what is below 2^-127 is 2^-127.
 std::uint64_t toE8M0(const APFloat &value, ir::Rounding rounding) {
-  const int lowest = -kE8M0Bias, highest = kE8M0Bias;
-  if (value.isNegative() || value.isZero()) return 0;
-  if (value.isInfinity()) return static_cast<std::uint64_t>(highest + kE8M0Bias);
-  int exponent = ilogb(value);
+  if (value.isZero()) return 0;
+  if (value.isNegative()) return kE8M0Nan;
+  if (value.isInfinity()) return kE8M0Largest;
+  const int exponent = ilogb(value);
   const APFloat middle = scalbn(exactly(1.5), exponent, APFloat::rmNearestTiesToEven);
-  if (rounding == ir::Rounding::NearestEven && value >= middle) ++exponent;
-  return static_cast<std::uint64_t>(std::min(std::max(exponent, lowest), highest) + kE8M0Bias);
+  const bool isUp = value > middle || (value == middle && (exponent + kE8M0Bias) % 2 != 0);
+  const int code = exponent + kE8M0Bias + (rounding == ir::Rounding::NearestEven && isUp ? 1 : 0);
+  return static_cast<std::uint64_t>(std::clamp(code, 0, static_cast<int>(kE8M0Largest)));
 }
 
 // Narrow floats saturate: nothing finite and no infinity becomes an infinity or a NaN.

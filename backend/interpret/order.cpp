@@ -44,8 +44,11 @@ void runSort(BlockRun &run, const ir::Op &op) {
   for (std::int64_t line = 0; line < lines.count(); ++line) {
     std::vector<std::int64_t> order(static_cast<size_t>(lines.length()));
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
-      return before(keys.at(lines.position(line, a)), keys.at(lines.position(line, b)));
+    // Stable: of equal keys the one that came first comes first.
+    std::ranges::sort(order, [&](std::int64_t a, std::int64_t b) {
+      const std::uint64_t x = keys.at(lines.position(line, a));
+      const std::uint64_t y = keys.at(lines.position(line, b));
+      return before(x, y) || (!before(y, x) && a < b);
     });
     for (size_t to = 0; to < order.size(); ++to) {
       const auto target = static_cast<size_t>(lines.position(line, static_cast<std::int64_t>(to)));

@@ -1,5 +1,7 @@
 #include "backend/interpret/scalar.h"
 
+#include "backend/math/elementary.h"
+#include "backend/math/native.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/APInt.h"
 
@@ -93,6 +95,7 @@ struct Meaning {
   IntegerFunction integer = nullptr;
   FloatFunction<float> single = nullptr;
   FloatFunction<double> wide = nullptr;
+  bool halvesAreSingle = false; // f16 and bf16 are computed in f32, by definition
 
   bool exists() const { return integer != nullptr || single != nullptr; }
 };
@@ -153,10 +156,32 @@ constexpr void defineFloats(Meanings &table) {
   row(OpKind::Fma, [](auto a, auto b, auto c) { return std::fma(a, b, c); });
 }
 
+constexpr void defineElementary(Meanings &table) {
+  const auto row = [&](OpKind kind, FloatFunction<float> single, FloatFunction<double> wide) {
+    table[static_cast<size_t>(kind)] = {nullptr, single, wide, true};
+  };
+#define IMBREX_FUNCTION(Kind, name)                                                                \
+  row(                                                                                             \
+      OpKind::Kind, [](float x, float, float) { return math::name<math::Single>(x); },             \
+      [](double x, double, double) { return math::name<math::Double>(x); })
+  IMBREX_FUNCTION(Exp, exp);
+  IMBREX_FUNCTION(Exp2, exp2);
+  IMBREX_FUNCTION(Log, log);
+  IMBREX_FUNCTION(Log2, log2);
+  IMBREX_FUNCTION(Sin, sin);
+  IMBREX_FUNCTION(Cos, cos);
+  IMBREX_FUNCTION(Tan, tan);
+  IMBREX_FUNCTION(Tanh, tanh);
+  IMBREX_FUNCTION(Erf, erf);
+  IMBREX_FUNCTION(Rsqrt, rsqrt);
+#undef IMBREX_FUNCTION
+}
+
 constexpr Meanings defineAll() {
   Meanings table{};
   defineIntegers(table);
   defineFloats(table);
+  defineElementary(table);
   return table;
 }
 
@@ -205,7 +230,7 @@ std::uint64_t evaluateFloat(OpKind kind, ElementKind element,
   if (kind == OpKind::Fma && isHalf) return fusedMultiplyAdd(element, operands);
   std::array<double, 3> values{};
   for (size_t i = 0; i < operands.size(); ++i) values[i] = toDouble(operands[i], element);
-  if (element != ElementKind::F32)
+  if (element == ElementKind::F64 || (isHalf && !meaning(kind).halvesAreSingle))
     return fromDouble(meaning(kind).wide(values[0], values[1], values[2]), element);
   const auto single = [&](size_t i) { return static_cast<float>(values[i]); };
   return fromDouble(meaning(kind).single(single(0), single(1), single(2)), element);

@@ -11,7 +11,7 @@ enum class Specials {
   Ieee,         // the highest exponent is infinity (mantissa 0) and NaN
   AllOnesNaN,   // "fn": only the code of all ones, with either sign, is NaN; no infinity
   NegativeZero, // "fnuz": the code of -0 is the only NaN; no infinity, no -0
-  FiniteOnly,   // neither: NaN becomes the largest number, as PTX's cvt.satfinite has it for e2m1
+  FiniteOnly,   // neither: NaN becomes the largest positive number, as in hardware
   PowerOf2,     // no sign, no zero, no mantissa; the code of all ones is NaN
 };
 
@@ -50,7 +50,7 @@ constexpr std::uint32_t largestCode(SmallFormat f) {
   }
   return magnitudeMask(f);
 }
-/// The NaN that a conversion gives: quiet and positive; e5m2's is that of PTX's cvt.
+/// The NaN that a conversion gives: quiet and positive, of e5m2 the one that hardware gives.
 constexpr std::uint32_t nanCode(SmallFormat f) {
   switch (f.specials) {
   case Specials::Ieee:
@@ -75,13 +75,15 @@ U shiftedRight(U value, U shift) {
   return (value + belowHalf + odd) >> shift;
 }
 
-/// The nearest power of 2 by value, ties to the even code; 2^-127 for whatever is less, 0 too, and
-/// NaN for what is negative.
+/// The nearest power of 2 by value. Of a tie the larger one, which is what IEEE 754-2019 (4.3.1)
+/// makes of ties to even where the significand has a single digit. 2^-127 for whatever is less, 0
+/// too, and NaN for what is negative.
 template <Rounding R, class U>
 U encodePowerOf2(U bits) {
-  U rounded = shiftedRight<R>(bits, U(23u));
+  constexpr bool kNearest = R == Rounding::NearestEven;
+  U rounded = (bits + U(kNearest ? kF32One >> 1 : 0u)) >> 23;
   // Below 2^-126, where floats are equidistant, halfway between the codes 0 and 1 is 1.5 2^-127.
-  U low = select(bits > U(R == Rounding::NearestEven ? 0x00600000u : kF32One - 1), U(1u), U(0u));
+  U low = select(bits >= U(kNearest ? 0x00600000u : kF32One), U(1u), U(0u));
   U code = select(bits < U(kF32One), low, rounded);
   code = select(code > U(largestCode(kE8M0)), U(largestCode(kE8M0)), code);
   code = select(bits > U(kF32Infinity), U(nanCode(kE8M0)), code);

@@ -44,15 +44,17 @@ std::uint64_t shiftedRight(std::uint64_t mantissa, std::int32_t shift, bool isTo
 }
 
 std::uint64_t encodeScale(const Number &number, bool isTowardZero) {
-  if (number.isNegative) return 0;
-  if (number.kind == Number::Kind::Infinite) return 254;
+  if (number.kind == Number::Kind::Infinite) return number.isNegative ? 255 : 254;
   if (number.mantissa == 0) return 0;
+  if (number.isNegative) return 255;
   const std::int32_t width = 64 - std::countl_zero(number.mantissa);
-  std::int32_t exponent = number.exponent + width - 1;
-  // At least one and a half: the bit below the highest is set.
-  const bool isHalfUp = width > 1 && (number.mantissa >> (width - 2) & 1) != 0;
-  if (isHalfUp && !isTowardZero) ++exponent;
-  return static_cast<std::uint64_t>(std::clamp(exponent + 127, 0, 254));
+  std::int32_t code = number.exponent + width - 1 + 127;
+  // Against one and a half: the bit below the highest, and the ones below that.
+  const std::uint64_t half = width > 1 ? std::uint64_t{1} << (width - 2) : 0;
+  const bool isHalf = half != 0 && (number.mantissa & half) != 0;
+  const bool isMore = isHalf && (number.mantissa & (half - 1)) != 0;
+  if (!isTowardZero && isHalf && (isMore || code % 2 != 0)) ++code;
+  return static_cast<std::uint64_t>(std::clamp(code, 0, 254));
 }
 
 std::uint64_t encodeFloat(const Format &format, const Number &number, bool isNarrow,

@@ -81,7 +81,7 @@ void addRecipes(std::vector<Case> &cases) {
   recipe(ElementKind::F32, ElementKind::F4E2M1,
          {{0.25, 0x0}, {0.75, 0x2}, {2.5, 0x4}, {5, 0x6}, {7, 0x7}, {-6, 0xf}, {NAN, 0x7}});
   recipe(ElementKind::F32, ElementKind::E8M0,
-         {{1, 127}, {0, 0}, {-1, 0}, {0x1p-127, 0}, {INFINITY, 254}, {NAN, 255}});
+         {{1, 127}, {0, 0}, {-1, 255}, {3, 128}, {0x1p-127, 0}, {INFINITY, 254}, {NAN, 255}});
   recipe(ElementKind::F32, ElementKind::I8, {{300, 127}, {-300, 0x80}, {NAN, 0}, {-1.9f, 0xff}});
   recipe(ElementKind::F32, ElementKind::Bool, {{NAN, 1}, {0, 0}, {-0.0, 0}, {0x1p-149, 1}});
 }

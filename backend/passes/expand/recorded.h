@@ -37,6 +37,7 @@ public:
   Value(Recorder &recorder, ir::ValueId value) : recorder_(&recorder), value_(value) {}
 
   Recorder *recorder() const { return recorder_; }
+  Scalar constant() const { return constant_; }
   ir::ValueId in(Recorder &recorder) const {
     if (recorder_) return value_;
     if constexpr (std::is_same_v<Scalar, bool>)
@@ -45,15 +46,23 @@ public:
       return recorder.constant(kElement<Scalar>, std::bit_cast<BitsOf<Scalar>>(constant_));
   }
 
-  friend Value operator+(const Value &a, const Value &b) { return write(ir::OpKind::Add, a, b); }
-  friend Value operator-(const Value &a, const Value &b) { return write(ir::OpKind::Sub, a, b); }
-  friend Value operator*(const Value &a, const Value &b) { return write(ir::OpKind::Mul, a, b); }
-  friend Value operator/(const Value &a, const Value &b) { return write(ir::OpKind::Div, a, b); }
-  friend Value operator&(const Value &a, const Value &b) { return write(ir::OpKind::And, a, b); }
-  friend Value operator|(const Value &a, const Value &b) { return write(ir::OpKind::Or, a, b); }
-  friend Value operator^(const Value &a, const Value &b) { return write(ir::OpKind::Xor, a, b); }
-  friend Value operator<<(const Value &a, const Value &b) { return write(ir::OpKind::Shl, a, b); }
-  friend Value operator>>(const Value &a, const Value &b) { return write(ir::OpKind::Shr, a, b); }
+#define IMBREX_OPERATOR(symbol, Kind)                                                              \
+  friend Value operator symbol(const Value &a, const Value &b) {                                   \
+    if constexpr (requires(Scalar s) { s symbol s; })                                              \
+      if (!a.recorder_ && !b.recorder_)                                                            \
+        return Value(static_cast<Scalar>(a.constant_ symbol b.constant_));                         \
+    return write(ir::OpKind::Kind, a, b);                                                          \
+  }
+  IMBREX_OPERATOR(+, Add)
+  IMBREX_OPERATOR(-, Sub)
+  IMBREX_OPERATOR(*, Mul)
+  IMBREX_OPERATOR(/, Div)
+  IMBREX_OPERATOR(&, And)
+  IMBREX_OPERATOR(|, Or)
+  IMBREX_OPERATOR(^, Xor)
+  IMBREX_OPERATOR(<<, Shl)
+  IMBREX_OPERATOR(>>, Shr)
+#undef IMBREX_OPERATOR
   friend Value operator-(const Value &a) { return write(ir::OpKind::Neg, a); }
   friend Value operator~(const Value &a) { return write(ir::OpKind::Not, a); }
 
@@ -107,22 +116,20 @@ private:
 };
 
 template <class To, class From>
-Value<To> write(ir::OpKind kind, const Value<From> &x) {
+Value<To> converted(ir::OpKind kind, const Value<From> &x) {
   return {*x.recorder(), x.recorder()->op(kind, x.in(*x.recorder()), kElement<To>)};
 }
-inline Value<std::uint32_t> bitsOf(const Value<float> &x) {
-  return write<std::uint32_t>(ir::OpKind::Bitcast, x);
+inline Value<float> toF32(const Value<double> &x) { return converted<float>(ir::OpKind::Cast, x); }
+inline Value<double> toF64(const Value<float> &x) { return converted<double>(ir::OpKind::Cast, x); }
+
+template <class To, class From>
+Value<To> sameBits(const Value<From> &x) {
+  if (!x.recorder()) return std::bit_cast<To>(x.constant());
+  return converted<To>(ir::OpKind::Bitcast, x);
 }
-inline Value<std::uint64_t> bitsOf(const Value<double> &x) {
-  return write<std::uint64_t>(ir::OpKind::Bitcast, x);
-}
-inline Value<float> floatOf(const Value<std::uint32_t> &x) {
-  return write<float>(ir::OpKind::Bitcast, x);
-}
-inline Value<double> floatOf(const Value<std::uint64_t> &x) {
-  return write<double>(ir::OpKind::Bitcast, x);
-}
-inline Value<float> toF32(const Value<double> &x) { return write<float>(ir::OpKind::Cast, x); }
-inline Value<double> toF64(const Value<float> &x) { return write<double>(ir::OpKind::Cast, x); }
+inline Value<std::uint32_t> bitsOf(const Value<float> &x) { return sameBits<std::uint32_t>(x); }
+inline Value<std::uint64_t> bitsOf(const Value<double> &x) { return sameBits<std::uint64_t>(x); }
+inline Value<float> floatOf(const Value<std::uint32_t> &x) { return sameBits<float>(x); }
+inline Value<double> floatOf(const Value<std::uint64_t> &x) { return sameBits<double>(x); }
 
 } // namespace imbrex::passes::expand

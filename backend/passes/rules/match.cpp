@@ -8,11 +8,16 @@ namespace {
 
 using namespace ir;
 
+bool isInDomain(Domain domain, const Type &type) {
+  if (!type.isTile()) return (domain & kPointers) != 0;
+  return contains(domain, info(type.element()).family);
+}
+
 class Matcher {
 public:
   /// `exchanged` has a bit for each node whose operands are taken in the other order.
-  Matcher(const Kernel &kernel, const Pattern &pattern, unsigned exchanged)
-      : kernel_(&kernel), pattern_(&pattern), exchanged_(exchanged) {}
+  Matcher(const Kernel &kernel, const Rule &rule, unsigned exchanged)
+      : kernel_(&kernel), pattern_(&rule.left), domain_(rule.domain), exchanged_(exchanged) {}
 
   bool matchesOp(size_t position, const Op &op) {
     const Node &node = pattern_->nodes[position];
@@ -70,11 +75,13 @@ private:
     if (sort == Sort::Bool) return type.isTile() && type.element() == ElementKind::Bool;
     std::optional<Type> &bound = bindings.type(sort);
     if (!bound) bound = type;
+    if (sort == Sort::T && !isInDomain(domain_, type)) return false;
     return bound->element() == type.element() && bound->form() == type.form();
   }
 
   const Kernel *kernel_;
   const Pattern *pattern_;
+  Domain domain_;
   unsigned exchanged_;
 };
 
@@ -85,14 +92,7 @@ bool mayRound(const Op &root, const std::optional<Type> &operand) {
   return isFloat(operand->element()) || isNarrowFloat(operand->element());
 }
 
-bool isInDomain(Domain domain, const std::optional<Type> &type) {
-  if (!type) return true;
-  if (!type->isTile()) return (domain & kPointers) != 0;
-  return contains(domain, info(type->element()).family);
-}
-
 bool isAllowed(const Rule &rule, const Op &root, Bindings &found) {
-  if (!isInDomain(rule.domain, found.type(Sort::T))) return false;
   if (!mayRound(root, found.type(Sort::T))) return false;
   const auto element = [&](Sort sort) {
     return found.type(sort) ? found.type(sort)->element() : ElementKind::Bool;
@@ -106,7 +106,7 @@ std::optional<Bindings> match(const Kernel &kernel, const Rule &rule, const Op &
   // Each choice of orders, from none exchanged on: the subsets of a set of bits.
   unsigned exchanged = 0;
   do {
-    Matcher matcher(kernel, rule.left, exchanged);
+    Matcher matcher(kernel, rule, exchanged);
     if (matcher.matchesOp(rule.left.size - 1u, root) && isAllowed(rule, root, matcher.bindings))
       return matcher.bindings;
     exchanged = (exchanged - rule.left.exchangeable) & rule.left.exchangeable;

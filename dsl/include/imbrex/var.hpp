@@ -51,14 +51,13 @@ public:
 private:
   template <class X>
   static constexpr bool is_float_product() {
-    if constexpr (operand<X>)
-      return is_product<X, T> && broadcasts_to_shape<X>();
-    else
+    if constexpr (!operand<X>) {
       return false;
-  }
-  template <class X>
-  static constexpr bool broadcasts_to_shape() {
-    return std::same_as<broadcast_t<shape_of<X>, shape>, shape>;
+    } else if constexpr (is_product<X, T> && broadcastable<shape_of<X>, shape>()) {
+      return std::same_as<broadcast_t<shape_of<X>, shape>, shape>;
+    } else {
+      return false;
+    }
   }
   template <class X>
   static constexpr void check_given() {

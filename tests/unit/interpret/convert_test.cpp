@@ -135,23 +135,30 @@ TEST_CASE("e8m0 code x is 2 to the x - 127, and 0xff is NaN") {
   CHECK(std::isnan(interpret::toDouble(0xff, ElementKind::E8M0)));
 }
 
-TEST_CASE("a number becomes the nearest scale: half way goes up, below the lowest is the lowest") {
+TEST_CASE(
+    "a number becomes the nearest scale, half way the even code; below the lowest is the lowest") {
   const auto scale = [](double x, Rounding rounding = Rounding::NearestEven) {
     return convert(f64(x), ElementKind::F64, ElementKind::E8M0, rounding);
   };
   CHECK(scale(1.0) == 127);
   CHECK(scale(1.4999) == 127);
   CHECK(scale(1.5) == 128);
+  CHECK(scale(3) == 128);
+  CHECK(scale(3.0001) == 129);
+  CHECK(scale(6) == 130);
+  CHECK(scale(0x1.8p-127) == 0);
+  CHECK(scale(0x1.8001p-127) == 1);
   CHECK(scale(1.9, Rounding::TowardZero) == 127);
   CHECK(scale(0.0) == 0);
   CHECK(scale(-0.0) == 0);
-  CHECK(scale(-8.0) == 0);
+  CHECK(scale(-8.0) == 255);
+  CHECK(scale(-0x1p-200) == 255);
   CHECK(scale(std::ldexp(1.0, -200)) == 0);
   CHECK(scale(std::ldexp(1.0, 127)) == 254);
   CHECK(scale(std::ldexp(1.75, 127)) == 254);
   CHECK(scale(1e300) == 254);
   CHECK(scale(kInfinity) == 254);
-  CHECK(scale(-kInfinity) == 0);
+  CHECK(scale(-kInfinity) == 255);
   CHECK(scale(kNan) == 255);
 }
 
