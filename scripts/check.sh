@@ -10,6 +10,7 @@ if [ "${1-}" = --fix ]; then
 else
   clang-format-22 --dry-run --Werror "${sources[@]}"
 fi
+python3 scripts/doc_links.py
 python3 scripts/code_lines.py
 cmake --preset tidy
 cmake --build --preset tidy

@@ -42,6 +42,17 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=(sudo)
 fi
 "${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -y -qq --no-install-recommends "${missing[@]}"
+if [ -z "$(apt-cache madison llvm-22-dev)" ]; then
+  echo "setup: apt offers no llvm-22-dev; on Debian 12 it comes with bookworm-security" >&2
+  exit 1
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
+  tail -n 20 "$log" >&2
+  echo "setup: apt-get install failed" >&2
+  exit 1
+fi
 echo "setup: done"

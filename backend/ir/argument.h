@@ -17,6 +17,8 @@ struct Argument {
   std::uint64_t scalar = 0;                            // a scalar: its bits, zero-extended
   std::byte *data = nullptr;                           // a pointer, a view: the first element
   std::int64_t bytes = kUnknownSize;                   // bytes that may be touched from `data` on
+  std::uint8_t *unwritten = nullptr;                   // null, or a flag per byte of `bytes`: not 0
+                                                       // while nothing has written the byte
   std::array<std::int64_t, Shape::kMaxRank> extents{}; // a view: in elements
   std::array<std::int64_t, Shape::kMaxRank> strides{}; // a view: in elements
 };

@@ -15,6 +15,8 @@ enum class Stage : std::uint8_t {
   Traced, // as recorded: variables are read and written
   Tiles,  // SSA: no variables
 };
+template <>
+inline constexpr std::string_view kNames<Stage>[] = {"traced", "tiles"};
 
 /// A kernel in Block IR: the program of one block of the grid. Values are numbered; the numbers
 /// mean nothing but identity, and the text form renumbers them in order of definition.
@@ -27,6 +29,9 @@ public:
 
   const std::string &name() const { return name_; }
   void setName(std::string name) { name_ = std::move(name); }
+  /// The place that names the kernel as a whole: where its author defined it.
+  Location where() const { return where_; }
+  void setWhere(Location where) { where_ = where; }
   Stage stage() const { return stage_; }
   void setStage(Stage stage) { stage_ = stage; }
 
@@ -54,6 +59,7 @@ private:
   };
 
   std::string name_;
+  Location where_;
   Stage stage_ = Stage::Traced;
   Block body_;
   std::vector<std::string> parameterNames_;
@@ -69,7 +75,8 @@ std::vector<std::int32_t> countUses(const Kernel &kernel);
 
 /// The value of a scalar or splat constant, if `value` is one.
 std::optional<std::uint64_t> constantBits(const Kernel &kernel, ValueId value);
-/// The same for an integer constant, sign- or zero-extended by its type.
+/// The same for an integer constant, sign- or zero-extended by its type; none for a u64 that i64
+/// cannot hold.
 std::optional<std::int64_t> constantInteger(const Kernel &kernel, ValueId value);
 
 } // namespace imbrex::ir

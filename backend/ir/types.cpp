@@ -54,6 +54,15 @@ std::int64_t Shape::elements() const {
   return product;
 }
 
+bool isPossible(const Shape &shape) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape.extents()) {
+    if (extent < 1 || extent > kMaxElements / elements) return false;
+    elements *= extent;
+  }
+  return true;
+}
+
 Shape Shape::withAxis(std::int32_t axis, std::int64_t extent) const {
   Shape result = *this;
   result.extents_[static_cast<size_t>(axis)] = extent;

@@ -72,6 +72,12 @@ private:
   std::int32_t rank_ = 0;
 };
 
+/// The most elements that a tile may have, so that i32 holds every index and every count of them.
+inline constexpr std::int64_t kMaxElements = 0x7fffffff;
+
+/// Whether a tile can have this shape: extents from 1, at most kMaxElements elements.
+bool isPossible(const Shape &shape);
+
 /// The type of a value: a tile of elements or of pointers (rank 0: a scalar), a view of global
 /// memory, or a variable that has not been turned into SSA values yet.
 ///
@@ -120,5 +126,7 @@ private:
 
 std::string toString(const Shape &shape);
 std::string toString(const Type &type);
+/// For messages.
+inline std::string toText(const Type &type) { return toString(type); }
 
 } // namespace imbrex::ir

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "backend/support/text.h"
+
 #include <array>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include "backend/support/text.h"
 
 namespace imbrex {
 

@@ -1,11 +1,11 @@
 #include "backend/support/diagnostics.h"
 
+#include "backend/support/check.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
-
-#include "backend/support/check.h"
 
 namespace imbrex {
 

@@ -1,14 +1,14 @@
 #pragma once
 
+#include "backend/support/location.h"
+#include "backend/support/text.h"
+
 #include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "backend/support/location.h"
-#include "backend/support/text.h"
 
 namespace imbrex {
 
@@ -61,7 +61,8 @@ std::string render(const Diagnostic &diagnostic);
 /// stops at the next border between stages.
 class Diagnostics {
 public:
-  template <class... Args> void report(Diag kind, Location where, const Args &...arguments) {
+  template <class... Args>
+  void report(Diag kind, Location where, const Args &...arguments) {
     add(diagnostic(kind, where, arguments...));
   }
   void add(Diagnostic diagnostic);

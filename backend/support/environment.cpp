@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cstdio>
-
 #include <unistd.h>
 
 namespace imbrex {
@@ -32,13 +31,6 @@ const char *read(std::string_view value, EnvironmentCount &count) {
 const char *read(std::string_view value, EnvironmentFlag &flag) {
   if (value != "0" && value != "1") return "0 or 1";
   flag = value == "1";
-  return nullptr;
-}
-
-const char *read(std::string_view value, EnvironmentLevels &levels) {
-  const auto filter = parseLogFilter(value);
-  if (!filter) return "a list of levels (none, error, warn, info, debug) or topic:level";
-  levels = *filter;
   return nullptr;
 }
 

@@ -1,18 +1,16 @@
 #pragma once
 
+#include "backend/support/diagnostics.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include "backend/support/diagnostics.h"
-#include "backend/support/log.h"
 
 namespace imbrex {
 
 using EnvironmentText = std::string;                  ///< Empty where not set.
 using EnvironmentCount = std::optional<std::int64_t>; ///< A whole number from 1.
 using EnvironmentFlag = bool;                         ///< `1` or `0`.
-using EnvironmentLevels = LogFilter;                  ///< `info,cache:debug`
 
 /// The IMBREX_* variables, one member for each row of environment.def.
 struct Environment {

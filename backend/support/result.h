@@ -1,19 +1,21 @@
 #pragma once
 
+#include "backend/support/check.h"
+#include "backend/support/diagnostics.h"
+
 #include <optional>
 #include <utility>
 #include <variant>
 
-#include "backend/support/check.h"
-#include "backend/support/diagnostics.h"
-
 namespace imbrex {
 
 /// An error on its way into a `Result` of any type.
-template <class E> struct Failure {
+template <class E>
+struct Failure {
   E error;
 };
-template <class E> Failure(E) -> Failure<E>;
+template <class E>
+Failure(E) -> Failure<E>;
 
 /// `return fail(Diag::SharedMemoryOverflow, where, …);`
 template <class... Args>
@@ -23,7 +25,8 @@ Failure<Diagnostic> fail(Diag kind, Location where, const Args &...arguments) {
 
 /// A value, or the reason why there is none. No exceptions cross the compiler: to take the value of
 /// a failed result is a bug and aborts. The public layer turns the error into an exception.
-template <class T, class E = Diagnostic> class [[nodiscard]] Result {
+template <class T, class E = Diagnostic>
+class [[nodiscard]] Result {
 public:
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   template <class F>
@@ -62,10 +65,12 @@ private:
   std::variant<T, E> state_;
 };
 
-template <class E> class [[nodiscard]] Result<void, E> {
+template <class E>
+class [[nodiscard]] Result<void, E> {
 public:
   Result() = default;
-  template <class F> Result(Failure<F> failure) : error_(std::move(failure.error)) {}
+  template <class F>
+  Result(Failure<F> failure) : error_(std::move(failure.error)) {}
 
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }

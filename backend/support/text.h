@@ -10,7 +10,8 @@ namespace imbrex {
 /// What stands for a value in a message. A type of one's own takes part by a `toText` beside it.
 inline std::string toText(std::string_view text) { return std::string(text); }
 inline std::string toText(char c) { return std::string(1, c); }
-template <std::integral T> std::string toText(T value) {
+template <std::integral T>
+std::string toText(T value) {
   if constexpr (std::same_as<T, bool>)
     return value ? "true" : "false";
   else

@@ -13,7 +13,8 @@ namespace imbrex {
 ///   using ValueId = Id<struct ValueTag>;
 ///
 /// A default-made id is none and compares greater than every other.
-template <class Tag> class Id {
+template <class Tag>
+class Id {
 public:
   constexpr Id() = default;
   constexpr explicit Id(std::uint32_t index) : index_(index) {}
@@ -27,13 +28,14 @@ private:
   std::uint32_t index_ = kNone;
 };
 
-template <class Tag> std::string toText(Id<Tag> id) {
+template <class Tag>
+std::string toText(Id<Tag> id) {
   return id.valid() ? std::to_string(id.index()) : "none";
 }
 
 } // namespace imbrex
 
-// NOLINTNEXTLINE(bugprone-std-namespace-modification): a specialisation for a type of ours
-template <class Tag> struct std::hash<imbrex::Id<Tag>> {
+template <class Tag>
+struct std::hash<imbrex::Id<Tag>> {
   std::size_t operator()(imbrex::Id<Tag> id) const noexcept { return id.index(); }
 };

@@ -2,7 +2,6 @@
 
 #include <csignal>
 #include <string>
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +9,8 @@ namespace imbrex::testing {
 
 /// What `function` prints to stderr before it aborts, run in a process of its own; "survived" when
 /// it returns.
-template <class Function> std::string lastWordsOf(Function function) {
+template <class Function>
+std::string lastWordsOf(Function function) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";
   const pid_t child = ::fork();

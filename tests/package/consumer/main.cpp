@@ -1,5 +1,28 @@
+// What a user's first program looks like; exits 0 when the sum is right.
 #if __has_include(<imbrex/imbrex.hpp>)
+
 #include <imbrex/imbrex.hpp>
-#endif
+
+using namespace imbrex;
+
+struct add {
+  void operator()(view<const f32, 1> a, view<const f32, 1> b, view<f32, 1> c) const {
+    auto here = box<64>(program_id(0));
+    c[here] = a[here] + b[here];
+  }
+};
+
+int main() {
+  const int n = 1000;
+  buffer<f32> a(n), b(n), c(n);
+  for (int i = 0; i < n; ++i) a[i] = static_cast<float>(i), b[i] = 2;
+  jit(add{})(grid(cdiv(n, 64)), a, b, c);
+  for (int i = 0; i < n; ++i)
+    if (c[i] != static_cast<float>(i + 2)) return 1;
+}
+
+#else
 
 int main() {}
+
+#endif

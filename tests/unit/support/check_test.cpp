@@ -1,8 +1,8 @@
-#include <doctest/doctest.h>
-
 #include "backend/support/check.h"
 #include "backend/support/result.h"
 #include "tests/support/death.h"
+
+#include <doctest/doctest.h>
 
 using namespace imbrex;
 using testing::lastWordsOf;

@@ -1,8 +1,8 @@
-#include <sstream>
+#include "backend/support/diagnostics.h"
 
 #include <doctest/doctest.h>
 
-#include "backend/support/diagnostics.h"
+#include <sstream>
 
 using namespace imbrex;
 

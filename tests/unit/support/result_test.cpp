@@ -1,11 +1,11 @@
-#include <memory>
-#include <set>
-#include <unordered_set>
+#include "backend/support/result.h"
+#include "backend/support/typed_id.h"
 
 #include <doctest/doctest.h>
 
-#include "backend/support/result.h"
-#include "backend/support/typed_id.h"
+#include <memory>
+#include <set>
+#include <unordered_set>
 
 using namespace imbrex;
 

@@ -1,8 +1,8 @@
-#include <array>
+#include "backend/support/text.h"
 
 #include <doctest/doctest.h>
 
-#include "backend/support/text.h"
+#include <array>
 
 using namespace imbrex;
 

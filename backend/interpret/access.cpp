@@ -1,0 +1,241 @@
+#include "backend/interpret/block_run.h"
+#include "backend/interpret/scalar.h"
+#include "backend/support/check.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+namespace imbrex::interpret {
+namespace {
+
+using ir::ElementKind;
+
+constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
+
+/// Coordinates count in 64 bits with a sign; an unsigned one beyond that is as far out as can be.
+std::int64_t coordinate(BlockRun &run, ir::ValueId value) {
+  const std::uint64_t bits = run.value(value).at(0);
+  const ElementKind element = run.type(value).element();
+  if (!ir::isSigned(element) && bits > static_cast<std::uint64_t>(kFar)) return kFar;
+  return extended(bits, element);
+}
+
+/// a + b c; what does not fit is as far out as can be.
+std::int64_t farSum(std::int64_t a, std::int64_t b, std::int64_t c) {
+  std::int64_t product = 0, sum = 0;
+  if (llvm::MulOverflow(b, c, product)) return (b < 0) == (c < 0) ? kFar : -kFar;
+  if (llvm::AddOverflow(a, product, sum)) return product < 0 ? -kFar : kFar;
+  return sum;
+}
+
+/// Which of the accesses of a tile op take place: its mask operand, if it has one.
+bool isOn(BlockRun &run, const ir::Op &op, size_t mask, std::int64_t position) {
+  return op.operands.size() <= mask || run.operand(op, mask).at(position) != 0;
+}
+
+Access accessThrough(BlockRun &run, const ir::Op &op, std::int64_t position) {
+  const ir::Type &pointers = run.type(op.operand(0));
+  return {&op, &pointers.shape(), position, pointers.element(), false};
+}
+
+Place placeAt(BlockRun &run, const ir::Op &op, std::int64_t position) {
+  const Value &pointers = run.operand(op, 0);
+  return {pointers.origin(position), pointers.at(position), false};
+}
+
+// ---- Atomics
+
+ir::OpKind combineOp(ir::AtomicKind kind) {
+  switch (kind) {
+  case ir::AtomicKind::Add: return ir::OpKind::Add;
+  case ir::AtomicKind::Min: return ir::OpKind::Min;
+  case ir::AtomicKind::Max: return ir::OpKind::Max;
+  case ir::AtomicKind::And: return ir::OpKind::And;
+  case ir::AtomicKind::Or: return ir::OpKind::Or;
+  case ir::AtomicKind::Xor: return ir::OpKind::Xor;
+  case ir::AtomicKind::Exchange: break;
+  }
+  IMBREX_UNREACHABLE("an exchange combines nothing");
+}
+
+/// One element after the other: read, let `update` say what to write, if anything; the results are
+/// the old elements.
+template <class Update>
+Flow runAtomic(BlockRun &run, const ir::Op &op, size_t mask, const Update &update) {
+  const std::int64_t count = run.operand(op, 0).shape.elements();
+  Value old{
+      run.type(op.result()).shape(), std::vector<std::uint64_t>(static_cast<size_t>(count)), {}};
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!isOn(run, op, mask, i)) continue;
+    Memory &memory = run.launch().memory;
+    Access access = accessThrough(run, op, i);
+    access.isAtomic = true;
+    const Place place = placeAt(run, op, i);
+    memory.synchronise(place, op.attrs<ir::AtomicAttrs>().order);
+    const auto before = memory.read(access, place);
+    if (!before) return Flow::Failed;
+    old.bits[static_cast<size_t>(i)] = *before;
+    const std::optional<std::uint64_t> after = update(i, *before);
+    if (after && !memory.write(access, place, *after)) return Flow::Failed;
+  }
+  run.set(op.result(), std::move(old));
+  return Flow::Next;
+}
+
+// ---- Views
+
+/// A box of a view: which of its elements lie inside the extents, and where.
+class Box {
+public:
+  Box(BlockRun &run, const ir::Op &op, const ir::Shape &shape, size_t firstCoordinate)
+      : shape_(shape), number_(run.operand(op, 0).origin(0)),
+        argument_(run.launch().memory.argument(number_)),
+        element_(run.type(op.operand(0)).element()) {
+    const bool inTiles = op.attrs<ir::ViewAttrs>().unit == ir::BoxUnit::Tiles;
+    for (std::int32_t axis = 0; axis < shape.rank(); ++axis) {
+      const size_t operand = firstCoordinate + static_cast<size_t>(axis);
+      const std::int64_t at = coordinate(run, op.operand(operand));
+      start_.push_back(inTiles ? farSum(0, at, shape[axis]) : at);
+    }
+  }
+
+  /// Where the element at a row-major position of the box lies; none outside the view's extents.
+  std::optional<Place> place(std::int64_t position) const {
+    const Index index = indexAt(shape_, position);
+    std::int64_t offset = 0;
+    for (size_t axis = 0; axis < index.size(); ++axis) {
+      const std::int64_t at = farSum(start_[axis], index[axis], 1);
+      if (at < 0 || at >= argument_.extents[axis]) return std::nullopt;
+      offset = farSum(offset, at, argument_.strides[axis]);
+    }
+    const auto base = std::bit_cast<std::uint64_t>(argument_.data);
+    if (element_ != ElementKind::F4E2M1)
+      return Place{number_,
+                   base + static_cast<std::uint64_t>(farSum(0, offset, elementBytes(element_))),
+                   false};
+    return Place{number_, base + static_cast<std::uint64_t>(offset >> 1), (offset & 1) != 0};
+  }
+
+  Access access(const ir::Op &op, std::int64_t position) const {
+    return {&op, &shape_, position, element_, false};
+  }
+
+private:
+  const ir::Shape &shape_;
+  std::int32_t number_;
+  const ir::Argument &argument_;
+  ElementKind element_;
+  Index start_;
+};
+
+std::uint64_t paddingBits(BlockRun &run, const ir::Op &op) {
+  switch (op.attrs<ir::ViewAttrs>().padding) {
+  case ir::Padding::Zero: return 0;
+  case ir::Padding::Nan: return nanBits(run.type(op.result()).element());
+  case ir::Padding::Value: return run.value(op.operands.back()).at(0);
+  }
+  IMBREX_UNREACHABLE("not a padding");
+}
+
+} // namespace
+
+void runPointerAdd(BlockRun &run, const ir::Op &op) {
+  const ir::Type &type = run.type(op.result());
+  const std::int64_t size = elementBytes(type.element());
+  Value result{type.shape(), {}, {}};
+  for (std::int64_t i = 0; i < type.shape().elements(); ++i) {
+    const ElementKind offsetElement = run.type(op.operand(1)).element();
+    const std::uint64_t bits = run.operand(op, 1).at(i);
+    const bool isHuge = !ir::isSigned(offsetElement) && bits > static_cast<std::uint64_t>(kFar);
+    const std::int64_t offset = isHuge ? kFar : extended(bits, offsetElement);
+    result.bits.push_back(run.operand(op, 0).at(i) +
+                          static_cast<std::uint64_t>(farSum(0, offset, size)));
+    result.origins.push_back(run.operand(op, 0).origin(i));
+  }
+  run.set(op.result(), std::move(result));
+}
+
+Flow runLoad(BlockRun &run, const ir::Op &op) {
+  constexpr size_t kMask = 1, kOther = 2;
+  Value result{run.type(op.result()).shape(), {}, {}};
+  for (std::int64_t i = 0; i < result.shape.elements(); ++i) {
+    if (!isOn(run, op, kMask, i)) {
+      result.bits.push_back(op.operands.size() > kOther ? run.operand(op, kOther).at(i) : 0);
+      continue;
+    }
+    const auto bits = run.launch().memory.read(accessThrough(run, op, i), placeAt(run, op, i));
+    if (!bits) return Flow::Failed;
+    result.bits.push_back(*bits);
+  }
+  run.set(op.result(), std::move(result));
+  return Flow::Next;
+}
+
+Flow runStore(BlockRun &run, const ir::Op &op) {
+  constexpr size_t kMask = 2;
+  const std::int64_t count = run.operand(op, 0).shape.elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!isOn(run, op, kMask, i)) continue;
+    if (!run.launch().memory.write(accessThrough(run, op, i), placeAt(run, op, i),
+                                   run.operand(op, 1).at(i)))
+      return Flow::Failed;
+  }
+  return Flow::Next;
+}
+
+Flow runAtomicRmw(BlockRun &run, const ir::Op &op) {
+  const ir::AtomicKind kind = op.attrs<ir::AtomicAttrs>().kind;
+  const ElementKind element = run.type(op.operand(0)).element();
+  return runAtomic(run, op, 2, [&](std::int64_t i, std::uint64_t old) {
+    const std::uint64_t value = run.operand(op, 1).at(i);
+    return kind == ir::AtomicKind::Exchange ? value
+                                            : evaluate(combineOp(kind), element, {old, value});
+  });
+}
+
+Flow runAtomicCas(BlockRun &run, const ir::Op &op) {
+  return runAtomic(run, op, 3,
+                   [&](std::int64_t i, std::uint64_t old) -> std::optional<std::uint64_t> {
+                     if (old != run.operand(op, 1).at(i)) return std::nullopt;
+                     return run.operand(op, 2).at(i);
+                   });
+}
+
+Flow runViewLoad(BlockRun &run, const ir::Op &op) {
+  const ir::Shape &shape = run.type(op.result()).shape();
+  const Box box(run, op, shape, 1);
+  const std::uint64_t padding = paddingBits(run, op);
+  Value result{shape, {}, {}};
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    const auto place = box.place(i);
+    const auto bits =
+        place ? run.launch().memory.read(box.access(op, i), *place) : std::optional(padding);
+    if (!bits) return Flow::Failed;
+    result.bits.push_back(*bits);
+  }
+  run.set(op.result(), std::move(result));
+  return Flow::Next;
+}
+
+Flow runViewStore(BlockRun &run, const ir::Op &op) {
+  const ir::Shape &shape = run.type(op.operand(1)).shape();
+  const Box box(run, op, shape, 2);
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    const auto place = box.place(i);
+    if (place && !run.launch().memory.write(box.access(op, i), *place, run.operand(op, 1).at(i)))
+      return Flow::Failed;
+  }
+  return Flow::Next;
+}
+
+void runViewProperty(BlockRun &run, const ir::Op &op) {
+  const Value &view = run.operand(op, 0);
+  const ir::Argument &argument = run.launch().memory.argument(view.origin(0));
+  if (op.kind == ir::OpKind::ViewData) return run.set(op.result(), view);
+  const auto axis = static_cast<size_t>(op.attrs<ir::AxisAttrs>().axis);
+  const std::int64_t value =
+      op.kind == ir::OpKind::ViewExtent ? argument.extents[axis] : argument.strides[axis];
+  run.set(op.result(), Value{{}, {static_cast<std::uint64_t>(value)}, {}});
+}
+
+} // namespace imbrex::interpret

@@ -1,0 +1,124 @@
+#include "backend/interpret/block_run.h"
+#include "backend/support/check.h"
+
+namespace imbrex::interpret {
+namespace {
+
+using ir::OpKind;
+
+Flow next(void (*meaning)(BlockRun &, const ir::Op &), BlockRun &run, const ir::Op &op) {
+  meaning(run, op);
+  return Flow::Next;
+}
+
+void runVariable(BlockRun &run, const ir::Op &op) {
+  if (op.kind == OpKind::VarWrite)
+    run.set(op.operand(0), run.operand(op, 1));
+  else
+    run.set(op.result(), run.operand(op, 0));
+}
+
+} // namespace
+
+Flow runOp(BlockRun &run, const ir::Op &op) {
+  switch (op.kind) {
+  case OpKind::Constant: return next(runConstant, run, op);
+  case OpKind::Arange: return next(runArange, run, op);
+  case OpKind::ProgramId:
+  case OpKind::NumPrograms: return next(runGridIndex, run, op);
+
+  case OpKind::Neg:
+  case OpKind::Abs:
+  case OpKind::Not:
+  case OpKind::Floor:
+  case OpKind::Ceil:
+  case OpKind::Round:
+  case OpKind::Rint:
+  case OpKind::Trunc:
+  case OpKind::Sqrt:
+  case OpKind::Rsqrt:
+  case OpKind::Exp:
+  case OpKind::Exp2:
+  case OpKind::Log:
+  case OpKind::Log2:
+  case OpKind::Sin:
+  case OpKind::Cos:
+  case OpKind::Tan:
+  case OpKind::Tanh:
+  case OpKind::Erf:
+  case OpKind::Add:
+  case OpKind::Sub:
+  case OpKind::Mul:
+  case OpKind::Div:
+  case OpKind::Rem:
+  case OpKind::CeilDiv:
+  case OpKind::Min:
+  case OpKind::Max:
+  case OpKind::MinNan:
+  case OpKind::MaxNan:
+  case OpKind::MulHigh:
+  case OpKind::And:
+  case OpKind::Or:
+  case OpKind::Xor:
+  case OpKind::Shl:
+  case OpKind::Shr:
+  case OpKind::Fma:
+  case OpKind::Eq:
+  case OpKind::Ne:
+  case OpKind::Lt:
+  case OpKind::Le:
+  case OpKind::Gt:
+  case OpKind::Ge:
+  case OpKind::Select: return next(runElementwise, run, op);
+  case OpKind::Cast: return next(runCast, run, op);
+  case OpKind::Bitcast: return next(runBitcast, run, op);
+
+  case OpKind::Broadcast: return next(runBroadcast, run, op);
+  case OpKind::Reshape: return next(runReshape, run, op);
+  case OpKind::Permute: return next(runPermute, run, op);
+  case OpKind::Join: return next(runJoin, run, op);
+  case OpKind::Split: return next(runSplit, run, op);
+  case OpKind::Concat: return next(runConcat, run, op);
+  case OpKind::Slice: return next(runSlice, run, op);
+  case OpKind::Flip: return next(runFlip, run, op);
+
+  case OpKind::PointerAdd: return next(runPointerAdd, run, op);
+  case OpKind::Load: return runLoad(run, op);
+  case OpKind::Store: return runStore(run, op);
+  case OpKind::AtomicRmw: return runAtomicRmw(run, op);
+  case OpKind::AtomicCas: return runAtomicCas(run, op);
+  case OpKind::ViewLoad: return runViewLoad(run, op);
+  case OpKind::ViewStore: return runViewStore(run, op);
+  case OpKind::ViewExtent:
+  case OpKind::ViewStride:
+  case OpKind::ViewData: return next(runViewProperty, run, op);
+
+  case OpKind::Reduce: return runReduce(run, op);
+  case OpKind::Scan: return runScan(run, op);
+  case OpKind::Sort: return next(runSort, run, op);
+  case OpKind::Histogram: return next(runHistogram, run, op);
+  case OpKind::Gather: return next(runGather, run, op);
+
+  case OpKind::Dot: return next(runDot, run, op);
+  case OpKind::DotScaled: return next(runDotScaled, run, op);
+  case OpKind::Philox: return next(runPhilox, run, op);
+
+  case OpKind::Print: return next(runPrint, run, op);
+  case OpKind::Assert: return runAssert(run, op);
+  case OpKind::InlineAsm: return runInlineAsm(run, op);
+
+  case OpKind::For: return runFor(run, op);
+  case OpKind::While: return runWhile(run, op);
+  case OpKind::If: return runIf(run, op);
+  case OpKind::Yield: return runYield(run, op);
+  case OpKind::BreakIf: return runBreakIf(run, op);
+  case OpKind::ExitIf: return runExitIf(run, op);
+
+  case OpKind::VarNew:
+  case OpKind::VarRead:
+  case OpKind::VarWrite: return next(runVariable, run, op);
+  }
+  IMBREX_UNREACHABLE("not an op");
+}
+
+} // namespace imbrex::interpret

@@ -1,0 +1,186 @@
+#include "backend/interpret/memory.h"
+
+#include "backend/support/check.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+namespace imbrex::interpret {
+namespace {
+
+using ir::ElementKind;
+
+/// What the race watch costs grows with the blocks that meet at an atomic.
+constexpr std::int64_t kCheapBlocks = 1024;
+
+constexpr std::int64_t kFarthest = std::numeric_limits<std::int64_t>::max();
+
+bool watchesRaces(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+                  const Options &options) {
+  if (options.races != Options::Races::WhereCheap) return options.races == Options::Races::Watch;
+  std::int64_t bytes = 0;
+  for (const ir::Argument &argument : arguments)
+    bytes += std::min(std::max<std::int64_t>(argument.bytes, 0), Options::kCheapBytes);
+  return grid.blocks() > 1 && grid.blocks() <= kCheapBlocks && bytes <= Options::kCheapBytes;
+}
+
+bool isInside(const ir::Argument &argument, std::int64_t offset, std::int64_t size) {
+  return offset >= 0 && offset <= argument.bytes - size;
+}
+
+std::string countedBytes(std::int64_t count) {
+  return std::to_string(count) + (count == 1 ? " byte" : " bytes");
+}
+
+std::string howFarOut(const ir::Argument &argument, std::int64_t offset, std::int64_t size) {
+  if (offset < 0) return "starts " + countedBytes(-std::max(offset, -kFarthest)) + " before it";
+  return "ends " + countedBytes(std::min(offset, kFarthest - size) - argument.bytes + size) +
+         " past its " + countedBytes(argument.bytes);
+}
+
+} // namespace
+
+std::array<std::int32_t, 3> programIdOf(const ir::Grid &grid, std::int64_t block) {
+  const std::int64_t x = grid.extents[0], y = grid.extents[1];
+  return {static_cast<std::int32_t>(block % x), static_cast<std::int32_t>(block / x % y),
+          static_cast<std::int32_t>(block / x / y)};
+}
+
+std::string toText(const std::array<std::int32_t, 3> &programId) {
+  return toText(Index(programId.begin(), programId.end()));
+}
+
+std::string whereText(const ir::Shape &shape, std::int64_t position,
+                      const std::array<std::int32_t, 3> &programId) {
+  const std::string block = "block [" + toText(programId) + "]";
+  if (shape.rank() == 0) return "in " + block;
+  return "at tile index [" + toText(indexAt(shape, position)) + "] of " + block;
+}
+
+std::int64_t elementBytes(ElementKind kind) { return (ir::storageBits(kind) + 7) / 8; }
+
+Memory::Memory(const ir::Kernel &kernel, const ir::Grid &grid,
+               llvm::ArrayRef<ir::Argument> arguments, const Options &options,
+               Diagnostics &diagnostics)
+    : kernel_(kernel), grid_(grid), arguments_(arguments), diagnostics_(diagnostics) {
+  if (watchesRaces(grid, arguments, options)) races_.emplace();
+}
+
+void Memory::enterBlock(const std::array<std::int32_t, 3> &programId, std::int64_t block) {
+  programId_ = programId;
+  if (races_) races_->enterBlock(block);
+}
+
+std::int64_t Memory::offset(const Place &place) const {
+  return static_cast<std::int64_t>(place.address -
+                                   std::bit_cast<std::uint64_t>(argument(place.argument).data));
+}
+
+std::string Memory::whereText(const Access &access) const {
+  return interpret::whereText(*access.shape, access.position, programId_);
+}
+
+std::string Memory::elementText(const Access &access, const Place &place) const {
+  const std::int64_t bytes = offset(place), size = elementBytes(access.element);
+  if (access.element == ElementKind::F4E2M1)
+    return std::to_string(2 * bytes + (place.isHighNibble ? 1 : 0));
+  // Towards the element that holds the byte, also before the start.
+  return std::to_string(bytes / size - (bytes % size < 0 ? 1 : 0));
+}
+
+std::optional<std::int32_t> Memory::otherArgumentAt(const Place &place) const {
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const auto start = std::bit_cast<std::uint64_t>(arguments_[i].data);
+    const auto other = static_cast<std::int64_t>(place.address - start);
+    const auto number = static_cast<std::int32_t>(i);
+    if (number != place.argument && start != 0 && isInside(arguments_[i], other, 1)) return number;
+  }
+  return std::nullopt;
+}
+
+bool Memory::check(const Access &access, const Place &place) {
+  const ir::Argument &argument = this->argument(place.argument);
+  const std::string_view op = ir::info(access.op->kind).mnemonic;
+  const std::string &name = kernel_.parameterName(static_cast<size_t>(place.argument));
+  const std::int64_t size = elementBytes(access.element), start = offset(place);
+  if (argument.data == nullptr) {
+    diagnostics_.report(Diag::NullArgument, access.op->where, op, elementText(access, place), name,
+                        whereText(access));
+    return false;
+  }
+  if (argument.bytes == ir::Argument::kUnknownSize || isInside(argument, start, size)) return true;
+  const std::string howFar = howFarOut(argument, start, size);
+  if (const auto other = otherArgumentAt(place))
+    diagnostics_.report(Diag::WrongBuffer, access.op->where, op, elementText(access, place), name,
+                        howFar, whereText(access),
+                        kernel_.parameterName(static_cast<size_t>(*other)));
+  else
+    diagnostics_.report(Diag::OutOfBounds, access.op->where, op, elementText(access, place), name,
+                        howFar, whereText(access));
+  return false;
+}
+
+bool Memory::checkWritten(const Access &access, const Place &place) {
+  const ir::Argument &argument = this->argument(place.argument);
+  if (argument.unwritten == nullptr) return true;
+  for (std::int64_t i = 0; i < elementBytes(access.element); ++i) {
+    if (argument.unwritten[offset(place) + i] == 0) continue;
+    diagnostics_.report(Diag::UnwrittenRead, access.op->where, ir::info(access.op->kind).mnemonic,
+                        elementText(access, place),
+                        kernel_.parameterName(static_cast<size_t>(place.argument)),
+                        whereText(access));
+    return false;
+  }
+  return true;
+}
+
+bool Memory::checkRaces(const Access &access, const Place &place, RaceWatch::Manner manner) {
+  if (!races_) return true;
+  for (std::int64_t i = 0; i < elementBytes(access.element); ++i) {
+    const auto other =
+        races_->touch(*access.op, manner, place.address + static_cast<std::uint64_t>(i));
+    if (!other) continue;
+    diagnostics_.report(Diag::BlocksRace, access.op->where, ir::info(access.op->kind).mnemonic,
+                        elementText(access, place),
+                        kernel_.parameterName(static_cast<size_t>(place.argument)),
+                        ir::info(other->op->kind).mnemonic, toText(other->op->where),
+                        toText(programId_), toText(programIdOf(grid_, other->block)));
+    return false;
+  }
+  return true;
+}
+
+std::optional<std::uint64_t> Memory::read(const Access &access, const Place &place) {
+  const auto manner = access.isAtomic ? RaceWatch::Manner::Atomic : RaceWatch::Manner::Read;
+  if (!check(access, place) || !checkWritten(access, place) || !checkRaces(access, place, manner))
+    return std::nullopt;
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, argument(place.argument).data + offset(place),
+              static_cast<size_t>(elementBytes(access.element)));
+  if (access.element == ElementKind::Bool) return bits != 0;
+  if (access.element == ElementKind::F4E2M1) return bits >> (place.isHighNibble ? 4 : 0) & 0xf;
+  return bits;
+}
+
+bool Memory::write(const Access &access, const Place &place, std::uint64_t bits) {
+  const auto manner = access.isAtomic ? RaceWatch::Manner::Atomic : RaceWatch::Manner::Write;
+  if (!check(access, place) || !checkRaces(access, place, manner)) return false;
+  const ir::Argument &argument = this->argument(place.argument);
+  std::byte *target = argument.data + offset(place);
+  const auto size = static_cast<size_t>(elementBytes(access.element));
+  if (access.element == ElementKind::F4E2M1) {
+    const auto old = std::to_integer<std::uint64_t>(*target);
+    bits = place.isHighNibble ? (old & 0x0f) | bits << 4 : (old & 0xf0) | bits;
+  }
+  std::memcpy(target, &bits, size);
+  if (argument.unwritten != nullptr) std::memset(argument.unwritten + offset(place), 0, size);
+  return true;
+}
+
+void Memory::synchronise(const Place &place, ir::MemoryOrder order) {
+  if (races_) races_->synchronise(place.address, order);
+}
+
+} // namespace imbrex::interpret

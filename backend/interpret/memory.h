@@ -1,0 +1,69 @@
+#pragma once
+
+#include "backend/interpret/interpret.h"
+#include "backend/interpret/races.h"
+#include "backend/interpret/value.h"
+
+#include <optional>
+
+namespace imbrex::interpret {
+
+/// An element of memory: the argument it is reached through and where it lies.
+struct Place {
+  std::int32_t argument = 0;
+  std::uint64_t address = 0; // of the byte
+  bool isHighNibble = false; // f4e2m1 only
+};
+
+/// Who touches memory: for the message, should it be wrong.
+struct Access {
+  const ir::Op *op = nullptr;
+  const ir::Shape *shape = nullptr; // of the tile of accesses
+  std::int64_t position = 0;        // which of them
+  ir::ElementKind element = ir::ElementKind::Bool;
+  bool isAtomic = false;
+};
+
+/// The arguments' memory, every access checked. False and nullopt: an error was reported.
+class Memory {
+public:
+  Memory(const ir::Kernel &kernel, const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+         const Options &options, Diagnostics &diagnostics);
+
+  void enterBlock(const std::array<std::int32_t, 3> &programId, std::int64_t block);
+  std::optional<std::uint64_t> read(const Access &access, const Place &place);
+  bool write(const Access &access, const Place &place, std::uint64_t bits);
+  /// An atomic comes between its read and its write as far as order goes.
+  void synchronise(const Place &place, ir::MemoryOrder order);
+
+  const ir::Argument &argument(std::int32_t i) const { return arguments_[static_cast<size_t>(i)]; }
+
+private:
+  bool check(const Access &access, const Place &place);
+  bool checkWritten(const Access &access, const Place &place);
+  bool checkRaces(const Access &access, const Place &place, RaceWatch::Manner manner);
+  std::string elementText(const Access &access, const Place &place) const;
+  std::string whereText(const Access &access) const;
+  std::int64_t offset(const Place &place) const;
+  std::optional<std::int32_t> otherArgumentAt(const Place &place) const;
+
+  const ir::Kernel &kernel_;
+  const ir::Grid &grid_;
+  llvm::ArrayRef<ir::Argument> arguments_;
+  Diagnostics &diagnostics_;
+  std::optional<RaceWatch> races_;
+  std::array<std::int32_t, 3> programId_{};
+};
+
+/// A block's place in the grid, and back; x runs fastest.
+std::array<std::int32_t, 3> programIdOf(const ir::Grid &grid, std::int64_t block);
+/// `3, 0, 0`
+std::string toText(const std::array<std::int32_t, 3> &programId);
+/// `at tile index [3] of block [0, 0, 0]`
+std::string whereText(const ir::Shape &shape, std::int64_t position,
+                      const std::array<std::int32_t, 3> &programId);
+
+/// The bytes that one element takes, at least one.
+std::int64_t elementBytes(ir::ElementKind kind);
+
+} // namespace imbrex::interpret

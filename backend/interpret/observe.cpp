@@ -1,0 +1,37 @@
+#include "backend/interpret/block_run.h"
+#include "backend/ir/print_line.h"
+
+#include <cstdio>
+
+namespace imbrex::interpret {
+
+void runPrint(BlockRun &run, const ir::Op &op) {
+  std::vector<ir::PrintedTile> tiles;
+  for (const ir::ValueId operand : op.operands)
+    tiles.push_back({run.type(operand), run.value(operand).bits});
+  const std::string line =
+      ir::printLine(run.programId(), op.attrs<ir::TextAttrs>().text, tiles) + "\n";
+  if (const auto &print = run.launch().options.print)
+    print(line);
+  else
+    std::fputs(line.c_str(), stdout);
+}
+
+Flow runAssert(BlockRun &run, const ir::Op &op) {
+  const Value &conditions = run.operand(op, 0);
+  for (std::int64_t i = 0; i < conditions.shape.elements(); ++i) {
+    if (conditions.at(i) != 0) continue;
+    run.launch().diagnostics.report(Diag::AssertFailed, op.where, op.attrs<ir::TextAttrs>().text,
+                                    whereText(conditions.shape, i, run.programId()));
+    return Flow::Failed;
+  }
+  return Flow::Next;
+}
+
+Flow runInlineAsm(BlockRun &run, const ir::Op &op) {
+  run.launch().diagnostics.report(Diag::ForeignAssembly, op.where, op.attrs<ir::AsmAttrs>().target,
+                                  "interpreter");
+  return Flow::Failed;
+}
+
+} // namespace imbrex::interpret

@@ -1,0 +1,133 @@
+#include "backend/ir/attribute_text.h"
+
+#include "backend/ir/lexer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <concepts>
+#include <iterator>
+
+namespace imbrex::ir {
+namespace {
+
+using Integers = llvm::SmallVector<std::int64_t, 5>;
+using Form = WrittenValue::Form;
+
+template <class Enum>
+concept Named = std::is_enum_v<Enum>;
+template <class T>
+concept Integer = std::integral<T> && !std::same_as<T, bool>;
+
+template <Integer T>
+bool read(std::string_view text, T &value) {
+  T result{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
+  if (error != std::errc{} || end != text.data() + text.size()) return false;
+  value = result;
+  return true;
+}
+
+// --- a value as text ---
+
+std::string toText(bool value) { return value ? "true" : "false"; }
+std::string toText(Integer auto value) { return std::to_string(value); }
+std::string toText(const std::string &value) { return quoted(value); }
+std::string toText(Named auto value) {
+  return std::string(kNames<decltype(value)>[static_cast<std::size_t>(value)]);
+}
+std::string toText(const Integers &values) {
+  std::string text;
+  for (const std::int64_t value : values) (text += text.empty() ? "" : ", ") += toText(value);
+  return "[" + text + "]";
+}
+
+// --- what can be written ---
+
+template <class T>
+std::string wanted() {
+  if constexpr (Named<T>)
+    return listed({std::begin(kNames<T>), std::end(kNames<T>)});
+  else if constexpr (std::same_as<T, bool>)
+    return "'true' or 'false'";
+  else if constexpr (std::same_as<T, std::string>)
+    return "text in quotes";
+  else if constexpr (std::same_as<T, Integers>)
+    return "a list of whole numbers, such as [1, 0]";
+  else
+    return "a whole number";
+}
+
+// --- text as a value ---
+
+bool assign(bool &field, const WrittenValue &value) {
+  if (value.form != Form::Word || (value.text != "true" && value.text != "false")) return false;
+  field = value.text == "true";
+  return true;
+}
+
+bool assign(Integer auto &field, const WrittenValue &value) {
+  return value.form == Form::Number && read(value.text, field);
+}
+
+bool assign(std::string &field, const WrittenValue &value) {
+  if (value.form != Form::String) return false;
+  field = value.text;
+  return true;
+}
+
+bool assign(Integers &field, const WrittenValue &value) {
+  if (value.form != Form::List) return false;
+  Integers result(value.elements.size());
+  for (std::size_t i = 0; i < result.size(); ++i)
+    if (!read(value.elements[i], result[i])) return false;
+  field = std::move(result);
+  return true;
+}
+
+template <Named Enum>
+bool assign(Enum &field, const WrittenValue &value) {
+  const auto *found = std::ranges::find(kNames<Enum>, std::string_view(value.text));
+  if (value.form != Form::Word || found == std::end(kNames<Enum>)) return false;
+  field = static_cast<Enum>(found - std::begin(kNames<Enum>));
+  return true;
+}
+
+/// `visit` hands out references, so that reading needs a copy; attributes are small.
+template <class Visitor>
+void forEachField(Attributes &attributes, Visitor &&visitor) {
+  std::visit(
+      [&]<class Attrs>(Attrs &attrs) {
+        if constexpr (!std::same_as<Attrs, ConstantAttrs>) attrs.visit(visitor);
+      },
+      attributes);
+}
+
+} // namespace
+
+std::string listed(const std::vector<std::string_view> &names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+    text += "'" + std::string(names[i]) + "'";
+  }
+  return text;
+}
+
+std::vector<AttributeField> attributeFields(const Attributes &attributes) {
+  std::vector<AttributeField> fields;
+  Attributes copy = attributes;
+  forEachField(copy, [&]<class T>(std::string_view name, T &value) {
+    fields.push_back({.name = name, .value = toText(value), .wanted = wanted<T>()});
+  });
+  return fields;
+}
+
+bool setAttribute(Attributes &attributes, std::string_view name, const WrittenValue &value) {
+  bool isSet = false;
+  forEachField(attributes, [&](std::string_view fieldName, auto &field) {
+    if (fieldName == name) isSet = assign(field, value);
+  });
+  return isSet;
+}
+
+} // namespace imbrex::ir

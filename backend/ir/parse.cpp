@@ -1,0 +1,511 @@
+#include "backend/ir/attribute_text.h"
+#include "backend/ir/constant_text.h"
+#include "backend/ir/lexer.h"
+#include "backend/ir/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <map>
+
+namespace imbrex::ir {
+namespace {
+
+// Bodies within bodies: deeper than any program, shallow enough for a recursive parser's stack.
+constexpr std::int32_t kDeepest = 200;
+
+/// Parses one kernel by recursive descent. Each function leaves false, or nothing, behind an error
+/// that it has reported; the first error ends the parse, because what follows it may only be an
+/// echo.
+class Parser {
+public:
+  Parser(std::string_view text, std::string_view fileName, Diagnostics &diagnostics)
+      : lexer_(text), file_(internFileName(fileName)), diagnostics_(diagnostics) {}
+
+  std::optional<Kernel> run() {
+    if (!parseHeader() || !parseOps(kernel_.body())) return std::nullopt;
+    if (lexer_.peek().kind != TokenKind::End)
+      return unexpected("the end of the file"), std::nullopt;
+    return std::move(kernel_);
+  }
+
+private:
+  // --- reports; each returns false ---
+
+  template <class... Args>
+  bool error(Diag kind, const Token &token, const Args &...arguments) {
+    diagnostics_.report(kind, place(token), arguments...);
+    return false;
+  }
+
+  bool unexpected(std::string_view wanted) {
+    const Token &token = lexer_.peek();
+    if (token.kind == TokenKind::End) return error(Diag::TextEndsEarly, token, wanted);
+    if (token.kind == TokenKind::Bad && token.text.ends_with('"'))
+      return error(Diag::TextOpenQuote, token);
+    return error(Diag::TextUnexpected, token, wanted, shown(token));
+  }
+
+  /// "did you mean …" when a known name is near, else `otherwise`.
+  static std::string suggestion(std::string_view word,
+                                const std::vector<std::string_view> &candidates,
+                                std::string_view otherwise) {
+    const std::string_view near = nearest(word, candidates);
+    return near.empty() ? std::string(otherwise) : "did you mean '" + std::string(near) + "'";
+  }
+
+  /// The token for a message: printable, and not too long.
+  static std::string shown(const Token &token) {
+    constexpr std::size_t kLongest = 40;
+    std::string text = quoted(token.text.substr(0, kLongest));
+    text = "'" + text.substr(1, text.size() - 2) + (token.text.size() > kLongest ? "…" : "") + "'";
+    return token.kind == TokenKind::Value ? text.insert(1, "%") : text;
+  }
+
+  Location place(const Token &token) const { return {.file = file_, .line = token.line}; }
+
+  // --- small pieces ---
+
+  bool accept(char punctuation) {
+    if (!lexer_.peek().is(punctuation)) return false;
+    lexer_.take();
+    return true;
+  }
+
+  bool expect(char punctuation) {
+    return accept(punctuation) || unexpected("'" + std::string(1, punctuation) + "'");
+  }
+
+  bool expectWord(std::string_view word) {
+    if (!lexer_.peek().is(word)) return unexpected("'" + std::string(word) + "'");
+    lexer_.take();
+    return true;
+  }
+
+  std::optional<Token> take(TokenKind kind, std::string_view wanted) {
+    if (lexer_.peek().kind != kind) return unexpected(wanted), std::nullopt;
+    return lexer_.take();
+  }
+
+  std::optional<std::string> takeString(std::string_view wanted) {
+    const auto token = take(TokenKind::String, wanted);
+    if (!token) return std::nullopt;
+    auto text = unescaped(token->text);
+    if (!text) error(Diag::TextBadEscape, *token);
+    return text;
+  }
+
+  /// Zero or more of `one`, separated by commas; `end` tells that there is none.
+  template <class One>
+  bool parseList(char end, One &&one) {
+    if (accept(end)) return true;
+    do {
+      if (!one()) return false;
+    } while (accept(','));
+    return expect(end);
+  }
+
+  // --- types ---
+
+  std::optional<ElementKind> parseElement() {
+    const Token token = lexer_.peek();
+    if (token.kind != TokenKind::Word) return unexpected("an element type"), std::nullopt;
+    const auto kind = elementNamed(token.text);
+    if (!kind) return reportUnknownType(token), std::nullopt;
+    lexer_.take();
+    return kind;
+  }
+
+  bool reportUnknownType(const Token &token) {
+    std::vector<std::string_view> names = {"ptr", "view", "var"};
+    for (const ElementKind kind : allElementKinds()) names.push_back(info(kind).name);
+    return error(Diag::TextUnknownType, token, shown(token),
+                 suggestion(token.text, names, "docs/ir.md lists the types"));
+  }
+
+  std::optional<Shape> parseShape() {
+    if (!accept('[')) return Shape{};
+    const auto token = take(TokenKind::Number, "extents, such as 128x64");
+    if (!token || !expect(']')) return std::nullopt;
+    std::vector<std::int64_t> extents;
+    const char *next = token->text.data();
+    const char *const end = next + token->text.size();
+    while (next != end) {
+      std::int64_t extent = 0;
+      const auto [stop, problem] = std::from_chars(next, end, extent);
+      const bool isLast = stop == end;
+      if (problem != std::errc{} || (!isLast && (*stop != 'x' || stop + 1 == end))) break;
+      extents.push_back(extent);
+      next = isLast ? end : stop + 1;
+    }
+    if (next == end && extents.size() <= Shape::kMaxRank && isPossible(Shape(extents)))
+      return Shape(extents);
+    error(Diag::TextBadShape, *token, shown(*token));
+    return std::nullopt;
+  }
+
+  /// `const` and an element behind `<`.
+  std::optional<Type> parsePointee(Type (*make)(ElementKind, bool)) {
+    if (!expect('<')) return std::nullopt;
+    const bool isConst = lexer_.peek().is("const");
+    if (isConst) lexer_.take();
+    const auto element = parseElement();
+    if (!element) return std::nullopt;
+    return make(*element, isConst);
+  }
+
+  std::optional<Type> parsePointer() {
+    const auto scalar = parsePointee(
+        [](ElementKind element, bool isConst) { return Type::pointerTile(element, {}, isConst); });
+    if (!scalar || !expect('>')) return std::nullopt;
+    const auto shape = parseShape();
+    if (!shape) return std::nullopt;
+    return scalar->withShape(*shape);
+  }
+
+  std::optional<Type> parseView() {
+    const auto flat = parsePointee(
+        [](ElementKind element, bool isConst) { return Type::view(element, 1, isConst); });
+    if (!flat || !expect(',')) return std::nullopt;
+    const auto token = take(TokenKind::Number, "the view's rank");
+    if (!token) return std::nullopt;
+    if (token->text.size() != 1 || token->text[0] < '1' || token->text[0] > '5')
+      return error(Diag::TextBadRank, *token, shown(*token)), std::nullopt;
+    if (!expect('>')) return std::nullopt;
+    return Type::view(flat->element(), token->text[0] - '0', flat->isConst());
+  }
+
+  std::optional<Type> parseVariable() {
+    if (!expect('<')) return std::nullopt;
+    const Token token = lexer_.peek();
+    if (token.is("var") || token.is("view"))
+      return unexpected("a type that a variable can hold"), std::nullopt;
+    const auto held = parseType();
+    if (!held || !expect('>')) return std::nullopt;
+    return Type::variable(*held);
+  }
+
+  std::optional<Type> parseType() {
+    const Token token = lexer_.peek();
+    if (token.is("ptr") || token.is("view") || token.is("var")) {
+      lexer_.take();
+      if (token.is("ptr")) return parsePointer();
+      return token.is("view") ? parseView() : parseVariable();
+    }
+    if (token.kind != TokenKind::Word) return unexpected("a type"), std::nullopt;
+    const auto element = parseElement();
+    if (!element) return std::nullopt;
+    const auto shape = parseShape();
+    if (!shape) return std::nullopt;
+    return Type::tile(*element, *shape);
+  }
+
+  // --- values ---
+
+  struct Definition {
+    ValueId value;
+    std::uint32_t line = 0;
+    bool isVisible = true;
+  };
+
+  /// The name that a value goes by: %"a" is %a, but %"0" is not %0.
+  std::optional<std::string> nameOf(const Token &token) {
+    if (!token.text.starts_with('"')) return std::string(token.text);
+    const auto name = unescaped(token.text.substr(1, token.text.size() - 2));
+    if (!name) return error(Diag::TextBadEscape, token), std::nullopt;
+    return isWord(*name) ? *name : '"' + *name;
+  }
+
+  bool define(const Token &token, ValueId value) {
+    const auto name = nameOf(token);
+    if (!name) return false;
+    Definition &definition = values_[*name];
+    if (definition.value.valid() && definition.isVisible)
+      return error(Diag::TextDuplicateValue, token, shown(token), definition.line);
+    definition = {.value = value, .line = token.line};
+    scopes_.back().push_back(&definition);
+    return true;
+  }
+
+  std::optional<ValueId> parseOperand() {
+    const auto token = take(TokenKind::Value, "a value, such as %0");
+    if (!token) return std::nullopt;
+    const auto name = nameOf(*token);
+    if (!name) return std::nullopt;
+    const auto found = values_.find(*name);
+    if (found != values_.end() && found->second.isVisible) return found->second.value;
+    if (found == values_.end())
+      error(Diag::TextUnknownValue, *token, shown(*token));
+    else
+      error(Diag::TextHiddenValue, *token, shown(*token), found->second.line);
+    return std::nullopt;
+  }
+
+  /// `%name: type`, made by `make`.
+  template <class Make>
+  bool parseArgument(Make &&make) {
+    const auto token = take(TokenKind::Value, "an argument, such as %i: i64");
+    if (!token || !expect(':')) return false;
+    const auto type = parseType();
+    return type && define(*token, make(*token, *type));
+  }
+
+  // --- kernel, ops ---
+
+  std::optional<std::string> parseName() {
+    if (lexer_.peek().kind == TokenKind::String) return takeString("a name");
+    const auto token = take(TokenKind::Word, "the kernel's name");
+    if (!token) return std::nullopt;
+    return std::string(token->text);
+  }
+
+  bool parseHeader() {
+    kernel_.setWhere(place(lexer_.peek()));
+    if (!expectWord("kernel") || !expect('@')) return false;
+    const auto name = parseName();
+    if (!name || !expect('(')) return false;
+    kernel_.setName(*name);
+    if (!parseList(')', [&] { return parseParameter(); }) || !expectWord("stage")) return false;
+    const auto token = take(TokenKind::Word, "the kernel's stage");
+    if (!token) return false;
+    const auto *stage = std::ranges::find(kNames<Stage>, token->text);
+    if (stage == std::end(kNames<Stage>))
+      return error(Diag::TextUnknownStage, *token, shown(*token),
+                   listed({std::begin(kNames<Stage>), std::end(kNames<Stage>)}));
+    kernel_.setStage(static_cast<Stage>(stage - std::begin(kNames<Stage>)));
+    if (accept('@')) {
+      const auto where = parseLocation();
+      if (!where) return false;
+      kernel_.setWhere(*where);
+    }
+    return expect('{');
+  }
+
+  bool parseParameter() {
+    return parseArgument([&](const Token &token, const Type &type) {
+      const std::string name = nameOf(token).value_or("");
+      return kernel_.addParameter(name.starts_with('"') ? name.substr(1) : name, type);
+    });
+  }
+
+  /// The ops of a body whose `{` has been read, and its `}`.
+  bool parseOps(Block &block) {
+    while (!accept('}')) {
+      auto op = parseOp();
+      if (!op) return false;
+      block.ops.push_back(std::move(op));
+    }
+    return true;
+  }
+
+  bool parseRegion(Op &op) {
+    const Token start = lexer_.peek();
+    if (static_cast<std::int32_t>(scopes_.size()) > kDeepest)
+      return error(Diag::TextTooDeep, start, kDeepest);
+    scopes_.emplace_back();
+    Block block;
+    const auto argument = [&] {
+      return parseArgument([&](const Token &, const Type &type) {
+        block.arguments.push_back(kernel_.newValue(type));
+        return block.arguments.back();
+      });
+    };
+    if (accept('(') && !parseList(')', argument)) return false;
+    if (!expect('{') || !parseOps(block)) return false;
+    op.regions.push_back(std::move(block));
+    for (Definition *definition : scopes_.back()) definition->isVisible = false;
+    scopes_.pop_back();
+    return true;
+  }
+
+  std::unique_ptr<Op> parseOp() {
+    std::vector<Token> names;
+    while (lexer_.peek().kind == TokenKind::Value) {
+      names.push_back(lexer_.take());
+      if (!accept(',')) break;
+    }
+    if (!names.empty() && !expect('=')) return nullptr;
+    const auto mnemonic = take(TokenKind::Word, names.empty() ? "an op or '}'" : "an op");
+    if (!mnemonic) return nullptr;
+    const auto kind = opNamed(mnemonic->text);
+    if (!kind) return reportUnknownOp(*mnemonic), nullptr;
+    auto op = std::make_unique<Op>();
+    op->kind = *kind;
+    op->attributes = defaultAttributes(*kind);
+    op->where = place(*mnemonic);
+    if (!parseBody(*op, *mnemonic, names)) return nullptr;
+    return op;
+  }
+
+  /// All of an op behind its mnemonic.
+  bool parseBody(Op &op, const Token &mnemonic, const std::vector<Token> &names) {
+    std::optional<Token> constant;
+    if (op.kind == OpKind::Constant) {
+      const TokenKind kind = lexer_.peek().kind;
+      if (kind != TokenKind::Number && kind != TokenKind::Word) return unexpected("a number");
+      constant = lexer_.take();
+    }
+    if (!parseOperands(op) || !parseAttributes(op, mnemonic)) return false;
+    if (lexer_.peek().is('(') || lexer_.peek().is('{')) {
+      if (!parseRegion(op)) return false;
+      while (lexer_.peek().is("else"))
+        if (lexer_.take(); !parseRegion(op)) return false;
+    }
+    if (!parseResults(op, mnemonic, names)) return false;
+    if (constant && !setConstant(op, *constant)) return false;
+    if (accept('@')) {
+      const auto where = parseLocation();
+      if (!where) return false;
+      op.where = *where;
+    }
+    if (op.kind == OpKind::If && op.regions.size() == 1) addEmptyElse(op);
+    return true;
+  }
+
+  bool parseOperands(Op &op) {
+    if (lexer_.peek().kind != TokenKind::Value || isNextLine(op)) return true;
+    do {
+      const auto operand = parseOperand();
+      if (!operand) return false;
+      op.operands.push_back(*operand);
+    } while (accept(','));
+    return true;
+  }
+
+  /// Whether the next token starts another line than the op: an op without operands, such as
+  /// `yield`, would else take the results of the op below for its operands.
+  bool isNextLine(const Op &op) const { return lexer_.peek().line != op.where.line; }
+
+  bool parseAttributes(Op &op, const Token &mnemonic) {
+    std::vector<std::string_view> seen;
+    if (!accept('[')) return true;
+    return parseList(']', [&] {
+      const auto name = take(TokenKind::Word, "an attribute");
+      if (!name) return false;
+      if (std::ranges::find(seen, name->text) != seen.end())
+        return error(Diag::TextDuplicateAttribute, *name, shown(*name));
+      seen.push_back(name->text);
+      return parseAttribute(op, mnemonic, *name);
+    });
+  }
+
+  bool parseAttribute(Op &op, const Token &mnemonic, const Token &name) {
+    const auto fields = attributeFields(op.attributes);
+    const auto field = std::ranges::find(fields, name.text, &AttributeField::name);
+    if (field == fields.end()) return reportUnknownAttribute(mnemonic, name, fields);
+    if (!expect('=')) return false;
+    const Token token = lexer_.peek();
+    const auto value = parseValue();
+    if (!value) return false;
+    return setAttribute(op.attributes, name.text, *value) ||
+           error(Diag::TextBadAttribute, token, shown(name), field->wanted, shown(token));
+  }
+
+  std::optional<WrittenValue> parseValue() {
+    using Form = WrittenValue::Form;
+    const Token token = lexer_.peek();
+    WrittenValue value;
+    if (token.kind == TokenKind::String) {
+      const auto text = takeString("a value");
+      if (!text) return std::nullopt;
+      value = {.form = Form::String, .text = *text, .elements = {}};
+    } else if (token.is('[')) {
+      lexer_.take();
+      value.form = Form::List;
+      if (!parseList(']', [&] {
+            const auto element = take(TokenKind::Number, "a whole number");
+            if (element) value.elements.emplace_back(element->text);
+            return element.has_value();
+          }))
+        return std::nullopt;
+    } else if (token.kind == TokenKind::Number || token.kind == TokenKind::Word) {
+      lexer_.take();
+      value.form = token.kind == TokenKind::Number ? Form::Number : Form::Word;
+      value.text = token.text;
+    } else {
+      return unexpected("the attribute's value"), std::nullopt;
+    }
+    return value;
+  }
+
+  bool parseResults(Op &op, const Token &mnemonic, const std::vector<Token> &names) {
+    llvm::SmallVector<Type, 2> types;
+    if (accept(':')) {
+      do {
+        const auto type = parseType();
+        if (!type) return false;
+        types.push_back(*type);
+      } while (accept(','));
+    }
+    if (types.size() != names.size())
+      return error(Diag::TextResultCount, mnemonic, shown(mnemonic), names.size(), types.size());
+    kernel_.addResults(op, types);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (!define(names[i], op.results[i])) return false;
+    return true;
+  }
+
+  bool setConstant(Op &op, const Token &token) {
+    if (op.results.empty()) return error(Diag::TextConstantWithoutType, token);
+    const Type &type = kernel_.type(op.result());
+    const auto bits = constantFromText(type, token.text);
+    if (!bits) return error(Diag::TextBadConstant, token, toString(type), shown(token));
+    op.attrs<ConstantAttrs>().bits = *bits;
+    return true;
+  }
+
+  /// Behind the `@`.
+  std::optional<Location> parseLocation() {
+    if (lexer_.peek().is("unknown")) return lexer_.take(), Location{};
+    const auto file = takeString("a file's name in quotes");
+    if (!file || !expect(':')) return std::nullopt;
+    const auto token = take(TokenKind::Number, "a line's number");
+    if (!token) return std::nullopt;
+    std::uint32_t line = 0;
+    const char *const end = token->text.data() + token->text.size();
+    const auto [stop, problem] = std::from_chars(token->text.data(), end, line);
+    if (problem == std::errc{} && stop == end)
+      return Location{.file = internFileName(*file), .line = line};
+    error(Diag::TextUnexpected, *token, "a line's number", shown(*token));
+    return std::nullopt;
+  }
+
+  void addEmptyElse(Op &op) {
+    auto yield = std::make_unique<Op>();
+    yield->kind = OpKind::Yield;
+    yield->where = op.where;
+    op.regions.emplace_back().ops.push_back(std::move(yield));
+  }
+
+  bool reportUnknownOp(const Token &token) {
+    std::vector<std::string_view> names;
+    for (const OpKind kind : allOpKinds()) names.push_back(info(kind).mnemonic);
+    return error(Diag::TextUnknownOp, token, shown(token),
+                 suggestion(token.text, names, "docs/ir.md lists the ops"));
+  }
+
+  bool reportUnknownAttribute(const Token &mnemonic, const Token &name,
+                              const std::vector<AttributeField> &fields) {
+    std::vector<std::string_view> names;
+    for (const AttributeField &field : fields) names.push_back(field.name);
+    const std::string all = names.empty() ? "it has none" : "it has " + listed(names);
+    return error(Diag::TextUnknownAttribute, name, shown(mnemonic), shown(name),
+                 suggestion(name.text, names, all));
+  }
+
+  Lexer lexer_;
+  std::string_view file_;
+  Diagnostics &diagnostics_;
+  Kernel kernel_;
+  std::map<std::string, Definition, std::less<>> values_;
+  std::vector<std::vector<Definition *>> scopes_{1};
+};
+
+} // namespace
+
+std::optional<Kernel> parse(std::string_view text, std::string_view fileName,
+                            Diagnostics &diagnostics) {
+  return Parser(text, fileName, diagnostics).run();
+}
+
+} // namespace imbrex::ir

@@ -1,0 +1,143 @@
+#include "backend/ir/verify_rules.h"
+
+#include <algorithm>
+
+namespace imbrex::ir::rules {
+namespace {
+
+// docs/semantics.md, dot_scaled: as many elements along k share a scale.
+constexpr std::int64_t kElementsPerScale = 32;
+
+bool isEightBitFloat(ElementKind kind) {
+  return isNarrowFloat(kind) && kind != ElementKind::F4E2M1 && kind != ElementKind::E8M0;
+}
+
+bool canDot(ElementKind kind) {
+  return isFloat(kind) || isEightBitFloat(kind) || kind == ElementKind::I8 ||
+         kind == ElementKind::U8;
+}
+
+/// Sums are at least f32 wide; integers of 8 bits sum in 32.
+ElementKind accumulatorOf(ElementKind kind) {
+  if (isInteger(kind)) return ElementKind::I32;
+  return kind == ElementKind::F64 ? ElementKind::F64 : ElementKind::F32;
+}
+
+bool canDotScaled(ElementKind kind) {
+  return kind == ElementKind::F4E2M1 || kind == ElementKind::F8E4M3FN ||
+         kind == ElementKind::F8E5M2 || kind == ElementKind::F16 || kind == ElementKind::BF16;
+}
+
+/// a is [.., m, k], b [.., k, n], c [.., m, n], with equal extents in front.
+bool shapesContract(const OpCheck &check) {
+  const Type &a = check.operand(0), &b = check.operand(1), &c = check.operand(2);
+  const std::int32_t rank = a.rank();
+  bool isRight = rank >= 2 && b.rank() == rank && c.rank() == rank;
+  if (isRight) {
+    const std::int32_t row = rank - 2, column = rank - 1;
+    isRight = b.shape()[row] == a.shape()[column] &&
+              b.shape().withAxis(row, a.shape()[row]) == c.shape() &&
+              a.shape().withAxis(column, c.shape()[column]) == c.shape();
+  }
+  return isRight || check.fail(Diag::VerifyDotShapes, a, b, c);
+}
+
+bool tilesOnly(const OpCheck &check, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if (!check.operandIs(i, "the operand", check.operand(i).isTile(), "a tile of elements"))
+      return false;
+  return true;
+}
+
+/// The shape of the scales of an operand whose last axis is k.
+bool scaleIs(const OpCheck &check, size_t i, const Shape &along) {
+  const std::int32_t last = along.rank() - 1;
+  const std::int64_t scales = along[last] / kElementsPerScale;
+  return check.operandIs(i, "the scale",
+                         Type::tile(ElementKind::E8M0, along.withAxis(last, scales)));
+}
+
+Shape withLastAxesSwapped(const Shape &shape) {
+  const std::int32_t last = shape.rank() - 1;
+  return shape.withAxis(last, shape[last - 1]).withAxis(last - 1, shape[last]);
+}
+
+} // namespace
+
+bool checkDot(const OpCheck &check) {
+  if (!tilesOnly(check, 3)) return false;
+  const ElementKind a = check.operand(0).element(), b = check.operand(1).element();
+  if (!check.operandIs(0, "the first operand", canDot(a),
+                       "a tile of i8, u8, f16, bf16, f32, f64 or an 8-bit float"))
+    return false;
+  if (!check.operandIs(1, "the second operand",
+                       a == b || (isEightBitFloat(a) && isEightBitFloat(b)),
+                       "of the first operand's element (8-bit floats may mix)"))
+    return false;
+  const Type sum = check.operand(2).withElement(accumulatorOf(a));
+  if (!check.operandIs(2, "the accumulator", sum) || !shapesContract(check)) return false;
+  const auto &attrs = check.op().attrs<DotAttrs>();
+  return check.attributeIs("precision", attrs.precision == Precision::Ieee || a == ElementKind::F32,
+                           "'ieee' unless the operands are f32") &&
+         check.attributeIs("promote_every",
+                           attrs.promoteEvery >= 0 &&
+                               (attrs.promoteEvery == 0 || isEightBitFloat(a)),
+                           "a number from 0, and 0 unless the operands are 8-bit floats") &&
+         check.resultIs(sum);
+}
+
+bool checkDotScaled(const OpCheck &check) {
+  const auto &attrs = check.op().attrs<DotScaledAttrs>();
+  const size_t scales = size_t{attrs.scaleA} + size_t{attrs.scaleB};
+  if (!check.operandCountIs(3 + scales) || !tilesOnly(check, 3)) return false;
+  for (size_t i = 0; i < 2; ++i)
+    if (!check.operandIs(i, i == 0 ? "the first operand" : "the second operand",
+                         canDotScaled(check.operand(i).element()),
+                         "a tile of f4e2m1, f8e4m3fn, f8e5m2, f16 or bf16"))
+      return false;
+  const Type sum = check.operand(2).withElement(ElementKind::F32);
+  if (!check.operandIs(2, "the accumulator", sum) || !shapesContract(check)) return false;
+  const Shape &a = check.operand(0).shape();
+  const std::int64_t depth = a[a.rank() - 1];
+  if (!check.operandIs(0, "the first operand", depth % kElementsPerScale == 0,
+                       "a multiple of 32 along its last axis"))
+    return false;
+  if (attrs.scaleA && !scaleIs(check, 3, a)) return false;
+  if (attrs.scaleB && !scaleIs(check, 2 + scales, withLastAxesSwapped(check.operand(1).shape())))
+    return false;
+  return check.resultIs(sum);
+}
+
+bool checkPhilox(const OpCheck &check) {
+  const Type &counter = check.operand(1);
+  if (!check.operandIs(0, "the key", Type::tile(ElementKind::U64)) ||
+      !check.operandIs(1, "the counter", Type::tile(ElementKind::U32, counter.shape())) ||
+      !check.operandsAgree(1))
+    return false;
+  for (size_t i = 0; i < check.op().results.size(); ++i)
+    if (!check.resultIs(i, counter)) return false;
+  return true;
+}
+
+bool checkNoResult(const OpCheck &check) { return tilesOnly(check, check.operandCount()); }
+
+bool checkAssert(const OpCheck &check) {
+  const Type &condition = check.operand(0);
+  return check.operandIs(0, "the condition",
+                         condition == Type::tile(ElementKind::Bool, condition.shape()),
+                         "a tile of bools");
+}
+
+bool checkInlineAsm(const OpCheck &check) {
+  const auto types = typesOf(check.kernel(), check.op().operands);
+  auto all = typesOf(check.kernel(), check.op().results);
+  all.insert(all.begin(), types.begin(), types.end());
+  for (const Type &type : all)
+    if (!type.isTile() || !contains(Domain::Plain, type.element()) ||
+        type.shape() != all[0].shape())
+      return check.fail(Diag::VerifyAsmTypes, listed(all));
+  return check.attributeIs("target", !check.op().attrs<AsmAttrs>().target.empty(),
+                           "a target's name");
+}
+
+} // namespace imbrex::ir::rules

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "backend/math/precision.h"
+
+namespace imbrex::math {
+
+/// Adding this rounds a float to an integer n and leaves n + 2 bias in the low bits of the sum.
+template <class P>
+inline constexpr typename P::Float kRoundAndBias = kRounder<P> + 2 * kBias<P>;
+
+/// p 2^n, where p is about 1 and the low bits of `biased` hold n + 2 bias. The power is the product
+/// of two normal numbers about equally large, so that only the last multiplication can round,
+/// overflow, or give a subnormal.
+template <class P, class F, class U>
+F scaledByPowerOf2(F p, U biased) {
+  U half = biased >> 1;
+  return p * floatOf(half << kMantissaBits<P>) * floatOf((biased - half) << kMantissaBits<P>);
+}
+
+/// exp(x) = 2^n exp(r), n = round(x / ln 2), r = x - n ln 2 in two steps (Cody and Waite).
+template <class P, class F>
+F exp(F x) {
+  // At these bounds the result is 0 or infinity already, and n still fits scaledByPowerOf2.
+  F clamped = max(min(x, F(P::kExpHigh)), F(P::kExpLow));
+  F shifted = fma(clamped, F(P::kLog2e), F(kRoundAndBias<P>));
+  F n = shifted - F(kRoundAndBias<P>);
+  F r = fma(n, F(-P::kLn2Tail), fma(n, F(-P::kLn2), clamped));
+  return orNaN<P>(x == x, scaledByPowerOf2<P>(polynomial(r, P::kExp), bitsOf(shifted)));
+}
+
+/// exp2(x) = 2^n 2^r, n = round(x).
+template <class P, class F>
+F exp2(F x) {
+  F clamped = max(min(x, F(P::kExp2High)), F(P::kExp2Low));
+  F shifted = clamped + F(kRoundAndBias<P>);
+  F r = clamped - (shifted - F(kRoundAndBias<P>));
+  return orNaN<P>(x == x, scaledByPowerOf2<P>(polynomial(r, P::kExp2), bitsOf(shifted)));
+}
+
+/// exp(x) - 1 = 2^n (exp(r) - 1) + (2^n - 1), each term halved so that 2^n may be 2^128 or 2^1024.
+template <class P, class F>
+F expm1(F x) {
+  constexpr typename P::Float kRound = kRounder<P> + (kBias<P> - 1);
+  F clamped = max(min(x, F(P::kExpHigh)), F(P::kExpm1Low));
+  F shifted = fma(clamped, F(P::kLog2e), F(kRound));
+  F n = shifted - F(kRound);
+  F r = fma(n, F(-P::kLn2Tail), fma(n, F(-P::kLn2), clamped));
+  F rest = fma(r * r, polynomial(r, P::kExpm1), r);
+  F half = floatOf(bitsOf(shifted) << kMantissaBits<P>);
+  F value = fma(rest, half, half - F(0.5f)) * F(2);
+  // What vanishes against its own square is its own value, also as a subnormal or -0.
+  return orNaN<P>(x == x, select(abs(x) < F(powerOf2<P>(-kMantissaBits<P> - 2)), x, value));
+}
+
+} // namespace imbrex::math

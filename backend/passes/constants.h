@@ -1,0 +1,13 @@
+#pragma once
+
+#include <optional>
+
+#include "backend/ir/kernel.h"
+
+namespace imbrex::passes {
+
+/// The element that an op gives everywhere because its operands are constants: of elementwise ops,
+/// conversions and bitcasts.
+std::optional<std::uint64_t> constantResult(const ir::Kernel &kernel, const ir::Op &op);
+
+} // namespace imbrex::passes

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/support/diagnostics.h"
+
+namespace imbrex::passes {
+
+/// Write elementary functions and float remainders as the exact operations that define them
+/// (backend/math): every executor that generates code computes the interpreter's bits.
+///
+///   before                 after
+///   %1 = exp %x : f32[64]  %k = fma %x, %log2e, %rounder
+///                          …
+///                          %1 = select %isNumber, %scaled, %nan
+///
+/// f16 and bf16 are computed in f32 and rounded once more. What only few elements need (the angle
+/// of a sine beyond 2^17) stands in an `if` that no tile enters without such an element. An op that
+/// asks for fast accuracy gets the same code: its bound is wider.
+///
+/// Runs after the first round of simplification, so that less is expanded, and before the second,
+/// which merges what two functions of one value share.
+void expandMath(ir::Kernel &kernel, Diagnostics &diagnostics);
+
+} // namespace imbrex::passes

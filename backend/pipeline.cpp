@@ -1,0 +1,152 @@
+#include "backend/pipeline.h"
+
+#include "backend/ir/text.h"
+#include "backend/ir/verify.h"
+#include "backend/pass_record.h"
+#include "backend/passes/canonicalise.h"
+#include "backend/passes/construct_ssa.h"
+#include "backend/passes/cse.h"
+#include "backend/passes/dce.h"
+#include "backend/passes/expand/expand_conversions.h"
+#include "backend/passes/expand/expand_math.h"
+#include "backend/passes/expand/expand_products.h"
+#include "backend/passes/expand/expand_random.h"
+#include "backend/passes/fold.h"
+#include "backend/passes/licm.h"
+#include "backend/support/check.h"
+#include "backend/support/environment.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <span>
+#include <vector>
+
+namespace imbrex {
+namespace {
+
+using ir::Stage;
+
+// Every pass, once. A header says why its pass must come where it does.
+constexpr auto kPasses = std::to_array<Pass>({
+    {"construct-ssa", passes::constructSsa, Stage::Traced, Stage::Tiles},
+    {"canonicalise", passes::canonicalise, Stage::Tiles, Stage::Tiles},
+    {"fold", passes::foldConstants, Stage::Tiles, Stage::Tiles},
+    {"cse", passes::mergeCommonValues, Stage::Tiles, Stage::Tiles},
+    {"licm", passes::hoistInvariants, Stage::Tiles, Stage::Tiles},
+    {"dce", passes::dropDeadCode, Stage::Tiles, Stage::Tiles},
+    {"expand-products", passes::expandProducts, Stage::Tiles, Stage::Tiles},
+    {"expand-math", passes::expandMath, Stage::Tiles, Stage::Tiles},
+    {"expand-random", passes::expandRandom, Stage::Tiles, Stage::Tiles},
+    {"expand-conversions", passes::expandConversions, Stage::Tiles, Stage::Tiles},
+});
+
+consteval Pass named(std::string_view name) {
+  for (const Pass &pass : kPasses)
+    if (pass.name == name) return pass;
+  throw "no pass has this name";
+}
+
+// The whole compiler up to a target's own code, in order.
+constexpr auto kHostPipeline = std::to_array<Pass>({
+    named("construct-ssa"),
+    named("canonicalise"),
+    named("fold"),
+    named("cse"),
+    named("licm"),
+    named("dce"),
+    named("expand-products"),
+    named("expand-math"),
+    named("expand-random"),
+    named("expand-conversions"),
+    named("canonicalise"),
+    named("fold"),
+    named("cse"),
+    named("licm"),
+    named("dce"),
+});
+
+consteval bool chains(std::span<const Pass> passes) {
+  Stage stage = Stage::Traced;
+  for (const Pass &pass : passes) {
+    if (pass.from != stage) return false;
+    stage = pass.to;
+  }
+  return true;
+}
+static_assert(chains(kHostPipeline),
+              "each pass must start at the stage that the one before reaches");
+
+/// A pipeline begins at the stage of its first pass; a kernel that was read from a file may be past
+/// that, and then needs no pass that would bring it there.
+bool isBehind(const ir::Kernel &kernel, const Pass &pass) {
+  return pass.from != pass.to && kernel.stage() >= pass.to;
+}
+
+bool isAmong(llvm::ArrayRef<Pass> passes, std::string_view name) {
+  return std::ranges::find(passes, name, &Pass::name) != passes.end();
+}
+
+void reportUnknownPass(std::string_view name, Diagnostics &diagnostics) {
+  std::vector<std::string_view> names;
+  for (const Pass &pass : kPasses) names.push_back(pass.name);
+  const std::string_view meant = nearest(name, names);
+  diagnostics.report(Diag::UnknownPass, {}, name, meant.empty() ? names.front() : meant);
+}
+
+/// What a failing check prints: the kernel as it came, and the command that fails in the same way.
+std::string howToReproduce(const ir::Kernel &given, llvm::ArrayRef<Pass> passes) {
+  std::string names;
+  for (const Pass &pass : passes) names += (names.empty() ? "" : ",") + std::string(pass.name);
+  return "pass '" + std::string(passes.back().name) + "' failed on this kernel:\n" +
+         ir::print(given) + "with it in 'kernel.imx', `imbrex opt kernel.imx --passes " + names +
+         "` does so again";
+}
+
+void verifyAfter(const Pass &pass, const ir::Kernel &kernel) {
+  Diagnostics broken;
+  IMBREX_CHECK(ir::verify(kernel, broken), "pass '{0}' broke a rule of the IR:\n{1}\n{2}",
+               pass.name, broken.render(), ir::print(kernel));
+}
+
+bool runOne(ir::Kernel &kernel, const Pass &pass, Diagnostics &diagnostics, PassRecord &record) {
+  if (kernel.stage() != pass.from) {
+    diagnostics.report(Diag::PassAtWrongStage, {}, pass.name, kernel.name());
+    return false;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  pass.run(kernel, diagnostics);
+  kernel.setStage(pass.to);
+  const auto took = std::chrono::steady_clock::now() - start;
+  if (diagnostics.hasErrors()) return false;
+  record.after(pass.name, kernel, took);
+  verifyAfter(pass, kernel);
+  return true;
+}
+
+} // namespace
+
+llvm::ArrayRef<Pass> allPasses() { return kPasses; }
+llvm::ArrayRef<Pass> hostPipeline() { return kHostPipeline; }
+
+bool runPasses(ir::Kernel &kernel, llvm::ArrayRef<Pass> passes, Diagnostics &diagnostics,
+               std::string_view stopAfter) {
+  if (!stopAfter.empty() && !isAmong(passes, stopAfter)) {
+    reportUnknownPass(stopAfter, diagnostics);
+    return false;
+  }
+  if (!ir::verify(kernel, diagnostics)) return false;
+  PassRecord record(kernel, {.printAfter = environment().printAfter,
+                             .dumpFolder = environment().dump,
+                             .passes = kPasses});
+  const ir::Kernel given = kernel.clone();
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const Pass &pass = passes[i];
+    const CrashNote note([&] { return howToReproduce(given, passes.take_front(i + 1)); });
+    if (!isBehind(kernel, pass) && !runOne(kernel, pass, diagnostics, record)) return false;
+    if (pass.name == stopAfter) break;
+  }
+  return true;
+}
+
+} // namespace imbrex

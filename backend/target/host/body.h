@@ -1,0 +1,161 @@
+#pragma once
+
+#include "backend/target/host/emitter.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <map>
+#include <optional>
+
+/// Emits what one trip of a nest computes: pulls the elements of tiles at points.
+namespace imbrex::host {
+
+using PointId = std::uint32_t;
+
+class Body {
+public:
+  /// `anchors[d + 1]`: code of depth d goes before it; code of a deeper one to the builder's end of
+  /// block, which `innermost` is.
+  Body(Emitter &emitter, std::int32_t width) : f_(emitter), b_(emitter.builder), width_(width) {}
+
+  std::int32_t width() const { return width_; }
+  std::int32_t innermost() const { return static_cast<std::int32_t>(anchors_.size()) - 1; }
+  void pushLevel(llvm::Instruction *anchor) { anchors_.push_back(anchor); }
+  void popLevel() { anchors_.pop_back(); }
+  /// From here on points have so many lanes; what was computed for others is forgotten.
+  void setWidth(std::int32_t width);
+  /// The trips of the inner loop, for the check that offsets do not wrap inside it.
+  void setInnerTrips(std::int64_t trips) { innerTrips_ = trips; }
+  /// Put the inner loop's checks (all must hold) to the builder's place; null when there is none.
+  llvm::Value *takeChecks();
+
+  PointId intern(const Point &point);
+  const Point &point(PointId id) const { return points_[id]; }
+
+  Lanes read(ir::ValueId value, PointId at);
+  /// The operands that an op with effect needs, at the builder's place.
+  llvm::Value *readVector(ir::ValueId value, PointId at) { return vectorHere(read(value, at)); }
+  llvm::Value *vectorHere(const Lanes &lanes);
+
+  Lanes loadBuffer(const Buffer &buffer, llvm::Value *address, PointId at);
+  void storeBuffer(const Buffer &buffer, llvm::Value *address, PointId at, const Lanes &lanes);
+  /// Evaluate a store's operands; the returned function then writes.
+  std::function<void()> prepareStore(const ir::Op &op, PointId at);
+
+  // Combine regions and the like: values of scalar type that are lanes here.
+  void bind(ir::ValueId value, PointId at, const Lanes &lanes) {
+    memo_[{value.index(), at}] = lanes;
+  }
+
+private:
+  friend class AtDepth;
+  using MemoKey = std::pair<std::uint32_t, PointId>;
+  using CoordinateKey = std::tuple<llvm::Value *, bool, std::int64_t, llvm::Value *>;
+
+  Lanes compute(ir::ValueId value, const ir::Op &op, PointId at);
+  Lanes elementwise(const ir::Op &op, PointId at);
+  std::optional<Lanes> affine(const ir::Op &op, llvm::ArrayRef<Lanes> operands);
+  Lanes cast(const ir::Op &op, PointId at);
+  Lanes bitcast(const ir::Op &op, PointId at);
+  Lanes nibbles(const ir::Op &op, PointId at, bool unpacks);
+  Lanes pointerAdd(const ir::Op &op, PointId at);
+  Lanes load(const ir::Op &op, PointId at);
+  Lanes viewLoad(const ir::Op &op, PointId at);
+  Lanes gather(const ir::Op &op, PointId at);
+  Lanes join(const ir::Op &op, PointId at);
+  Lanes concat(const ir::Op &op, PointId at);
+  Lanes arange(const ir::Op &op, PointId at);
+  Lanes reduceOfOne(const ir::Op &op, ir::ValueId value, PointId at);
+
+  // Access to memory (emit_memory.cpp, emit_view.cpp). An address is an LLVM pointer or a vector of
+  // them, a step is in bytes; a mask or an alternative without a value is not there.
+  struct Access {
+    Lanes address;
+    Lanes mask;
+  };
+  Lanes readMemory(const ir::Type &type, const Access &access, const Lanes &other);
+  llvm::Value *readOne(llvm::Type *memory, llvm::Value *address, llvm::Value *mask);
+  llvm::Value *readMany(llvm::Type *memory, const Access &access);
+  void writeMemory(const ir::Type &type, const Access &access, const Lanes &value);
+  Lanes addressLanes(const Lanes &pointers);
+  Lanes bufferLanes(const Buffer &buffer, llvm::Value *address, PointId at);
+  llvm::Value *guarded(llvm::Value *address, llvm::Value *mask, llvm::Type *memory);
+
+  struct ViewAccess {
+    Lanes element; // i64: elements from the view's first
+    Lanes mask;
+  };
+  ViewAccess viewAccess(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box, PointId at);
+  const llvm::SmallVector<llvm::Value *, 5> &boxStart(const ir::Op &op, size_t firstCoordinate,
+                                                      const ir::Shape &box);
+  Lanes within(const Coordinate &index, llvm::Value *extent);
+  Lanes both(const Lanes &x, const Lanes &y);
+  Lanes viewAddress(ir::ValueId view, const Lanes &element);
+  Lanes readNibbles(ir::ValueId view, const ViewAccess &access);
+  void writeNibble(ir::ValueId view, const ViewAccess &access, llvm::Value *value);
+  Lanes scaleLanes(const Lanes &x, llvm::Value *by);
+  Lanes addLanes(const Lanes &x, const Lanes &y);
+
+  // Where an op's operand is read, given where its result is (emit_shape.cpp).
+  PointId broadcastPoint(const ir::Op &op, PointId at);
+  PointId reshapePoint(const ir::Shape &from, const ir::Shape &to, PointId at);
+  void reshapeGroup(llvm::ArrayRef<std::int64_t> from, llvm::ArrayRef<std::int64_t> to,
+                    llvm::ArrayRef<Coordinate> at, Point &result);
+  PointId permutePoint(const ir::Op &op, PointId at);
+  PointId slicePoint(const ir::Op &op, PointId at);
+  PointId flipPoint(const ir::Op &op, PointId at);
+
+  Coordinate constant(std::int64_t value);
+  Coordinate addConstant(const Coordinate &c, std::int64_t by);
+  Coordinate scale(const Coordinate &c, std::int64_t by);
+  Coordinate add(const Coordinate &a, const Coordinate &b);
+  /// For indices from 0; `crosses`: whether lanes may lie in different runs of `by`.
+  bool crosses(const Coordinate &c, std::int64_t by) const;
+  Coordinate quotient(const Coordinate &c, std::int64_t by);
+  Coordinate remainder(const Coordinate &c, std::int64_t by);
+  /// Bring an index into 0 … extent - 1.
+  Coordinate clamp(const Coordinate &c, std::int64_t extent);
+  Coordinate linear(llvm::ArrayRef<std::int64_t> extents, llvm::ArrayRef<Coordinate> point);
+  Lanes asLanes(const Coordinate &c) { return {c.value, c.isVector, c.step, c.depth}; }
+
+  llvm::Value *vector(const Lanes &lanes); // at its own depth
+  llvm::Value *vector(const Coordinate &coordinate);
+  llvm::Value *laneSteps(llvm::Type *element, std::int64_t step);
+  Lanes extendTo64(const Lanes &offset, ir::ValueId value, PointId at);
+  /// Where values go that the inner loop does not change.
+  std::int32_t outerDepth() const { return std::max(-1, innermost() - 1); }
+  Lanes uniform(llvm::Value *value, std::int32_t depth = -1) {
+    return {.value = value, .isVector = false, .step = 0, .depth = depth};
+  }
+
+  Emitter &f_;
+  llvm::IRBuilder<> &b_;
+  std::int32_t width_;
+  std::int64_t innerTrips_ = 0;
+  std::vector<llvm::Instruction *> anchors_;
+  std::vector<Point> points_;
+  std::map<std::vector<CoordinateKey>, PointId> pointIds_;
+  llvm::DenseMap<MemoKey, Lanes> memo_;
+  llvm::DenseMap<std::pair<llvm::Value *, std::int32_t>, llvm::Value *> splats_;
+  std::map<const ir::Op *, llvm::SmallVector<llvm::Value *, 5>> boxStarts_;
+  struct Check {
+    ir::ValueId value;
+    Point start;
+    std::int64_t reach; // what the inner loop adds at most, signed
+  };
+  std::vector<Check> checks_;
+};
+
+/// Puts the builder where code of a depth belongs, and back to the end of its block.
+class AtDepth {
+public:
+  AtDepth(Body &body, std::int32_t depth);
+  ~AtDepth();
+  AtDepth(const AtDepth &) = delete;
+  AtDepth &operator=(const AtDepth &) = delete;
+
+private:
+  llvm::IRBuilder<> &builder_;
+  llvm::IRBuilderBase::InsertPoint saved_;
+};
+
+} // namespace imbrex::host

@@ -1,0 +1,229 @@
+#include "backend/support/check.h"
+#include "backend/target/host/emitter.h"
+#include "llvm/IR/Intrinsics.h"
+
+/// The arithmetic of one op on scalars or vectors: totals instead of LLVM's poison, one rounding
+/// per op, no flag that would let LLVM change a result.
+namespace imbrex::host {
+namespace {
+
+using ir::ElementKind;
+using ir::OpKind;
+using llvm::Value;
+using Builder = llvm::IRBuilder<>;
+
+Value *zeroLike(Value *x) { return llvm::Constant::getNullValue(x->getType()); }
+std::uint32_t bitsOf(Value *x) { return x->getType()->getScalarSizeInBits(); }
+Value *number(Value *like, std::uint64_t value) {
+  return llvm::ConstantInt::get(like->getType(), value);
+}
+
+// --- integers ---
+
+/// A divisor that no CPU traps on: 1 in place of 0, and of -1 under the lowest dividend (x / 1 is
+/// then the wrapped quotient, and x % 1 the remainder).
+Value *safeDivisor(Builder &b, Value *x, Value *y, bool isSigned) {
+  Value *unsafe = b.CreateICmpEQ(y, zeroLike(y));
+  if (isSigned) {
+    Value *lowest = llvm::ConstantInt::get(x->getType(), llvm::APInt::getSignedMinValue(bitsOf(x)));
+    Value *minusOne = llvm::Constant::getAllOnesValue(y->getType());
+    unsafe =
+        b.CreateOr(unsafe, b.CreateAnd(b.CreateICmpEQ(x, lowest), b.CreateICmpEQ(y, minusOne)));
+  }
+  return b.CreateSelect(unsafe, number(y, 1), y);
+}
+
+/// Vectors have no integer division. Up to 32 bits a quotient of doubles is exact after truncation:
+/// the nearest quotient below an integer is farther from it than a double's rounding reaches.
+Value *quotient(Builder &b, Value *x, Value *y, bool isSigned) {
+  if (!x->getType()->isVectorTy() || bitsOf(x) > 32 || llvm::isa<llvm::Constant>(y))
+    return isSigned ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+  llvm::Type *wide = lanesLike(x->getType(), b.getDoubleTy());
+  const auto convert = [&](Value *v) {
+    return isSigned ? b.CreateSIToFP(v, wide) : b.CreateUIToFP(v, wide);
+  };
+  Value *ratio = b.CreateFDiv(convert(x), convert(y));
+  return isSigned ? b.CreateFPToSI(ratio, x->getType()) : b.CreateFPToUI(ratio, x->getType());
+}
+
+Value *divide(Builder &b, Value *x, Value *y, bool isSigned) {
+  Value *q = quotient(b, x, safeDivisor(b, x, y, isSigned), isSigned);
+  return b.CreateSelect(b.CreateICmpEQ(y, zeroLike(y)), zeroLike(x), q);
+}
+
+Value *remainder(Builder &b, Value *x, Value *y, bool isSigned) {
+  Value *safe = safeDivisor(b, x, y, isSigned);
+  return b.CreateSub(x, b.CreateMul(quotient(b, x, safe, isSigned), safe));
+}
+
+Value *ceilDivide(Builder &b, Value *x, Value *y, bool isSigned) {
+  Value *safe = safeDivisor(b, x, y, isSigned);
+  Value *q = quotient(b, x, safe, isSigned);
+  Value *inexact = b.CreateICmpNE(b.CreateMul(q, safe), x);
+  // Truncation rounded up already where the exact quotient is negative.
+  if (isSigned) inexact = b.CreateAnd(inexact, b.CreateICmpSGE(b.CreateXor(x, safe), zeroLike(x)));
+  Value *up = b.CreateAdd(q, b.CreateZExt(inexact, q->getType()));
+  return b.CreateSelect(b.CreateICmpEQ(y, zeroLike(y)), zeroLike(x), up);
+}
+
+Value *mulHigh(Builder &b, Value *x, Value *y) {
+  const std::uint32_t bits = bitsOf(x);
+  llvm::Type *wide = lanesLike(x->getType(), b.getIntNTy(2 * bits));
+  Value *product = b.CreateMul(b.CreateZExt(x, wide), b.CreateZExt(y, wide));
+  return b.CreateTrunc(b.CreateLShr(product, bits), x->getType());
+}
+
+Value *shift(Builder &b, OpKind kind, Value *x, Value *y, bool isSigned) {
+  Value *inRange = b.CreateICmpULT(y, number(y, bitsOf(x)));
+  if (kind == OpKind::Shr && isSigned) {
+    Value *amount = b.CreateSelect(inRange, y, number(y, bitsOf(x) - 1));
+    return b.CreateAShr(x, amount);
+  }
+  Value *amount = b.CreateSelect(inRange, y, zeroLike(y));
+  Value *shifted = kind == OpKind::Shl ? b.CreateShl(x, amount) : b.CreateLShr(x, amount);
+  return b.CreateSelect(inRange, shifted, zeroLike(x));
+}
+
+Value *integerOp(Builder &b, OpKind kind, bool isSigned, llvm::ArrayRef<Value *> x) {
+  using Predicate = llvm::CmpInst::Predicate;
+  const auto compare = [&](Predicate forSigned, Predicate forUnsigned) {
+    return b.CreateICmp(isSigned ? forSigned : forUnsigned, x[0], x[1]);
+  };
+  const auto choose = [&](Value *first) { return b.CreateSelect(first, x[0], x[1]); };
+  if (kind == OpKind::Neg) return b.CreateNeg(x[0]);
+  if (kind == OpKind::Abs)
+    return isSigned ? b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x[0], b.getFalse()) : x[0];
+  if (kind == OpKind::Not) return b.CreateNot(x[0]);
+  if (kind == OpKind::Add) return b.CreateAdd(x[0], x[1]);
+  if (kind == OpKind::Sub) return b.CreateSub(x[0], x[1]);
+  if (kind == OpKind::Mul) return b.CreateMul(x[0], x[1]);
+  if (kind == OpKind::Div) return divide(b, x[0], x[1], isSigned);
+  if (kind == OpKind::Rem) return remainder(b, x[0], x[1], isSigned);
+  if (kind == OpKind::CeilDiv) return ceilDivide(b, x[0], x[1], isSigned);
+  if (kind == OpKind::MulHigh) return mulHigh(b, x[0], x[1]);
+  if (kind == OpKind::And) return b.CreateAnd(x[0], x[1]);
+  if (kind == OpKind::Or) return b.CreateOr(x[0], x[1]);
+  if (kind == OpKind::Xor) return b.CreateXor(x[0], x[1]);
+  if (kind == OpKind::Shl || kind == OpKind::Shr) return shift(b, kind, x[0], x[1], isSigned);
+  if (kind == OpKind::Eq) return b.CreateICmpEQ(x[0], x[1]);
+  if (kind == OpKind::Ne) return b.CreateICmpNE(x[0], x[1]);
+  if (kind == OpKind::Lt) return compare(Predicate::ICMP_SLT, Predicate::ICMP_ULT);
+  if (kind == OpKind::Le) return compare(Predicate::ICMP_SLE, Predicate::ICMP_ULE);
+  if (kind == OpKind::Gt) return compare(Predicate::ICMP_SGT, Predicate::ICMP_UGT);
+  if (kind == OpKind::Ge) return compare(Predicate::ICMP_SGE, Predicate::ICMP_UGE);
+  if (kind == OpKind::Min) return choose(compare(Predicate::ICMP_SLT, Predicate::ICMP_ULT));
+  if (kind == OpKind::Max) return choose(compare(Predicate::ICMP_SGT, Predicate::ICMP_UGT));
+  return nullptr;
+}
+
+// --- floats ---
+
+/// Round x + y, exact in f64 up to its last bit, so that rounding it again to fewer bits is as if
+/// the sum had been rounded once: where the sum is inexact, its last bit is made odd.
+Value *addToOdd(Builder &b, Value *x, Value *y) {
+  Value *sum = b.CreateFAdd(x, y);
+  Value *yPart = b.CreateFSub(sum, x);
+  Value *error = b.CreateFAdd(b.CreateFSub(x, b.CreateFSub(sum, yPart)), b.CreateFSub(y, yPart));
+  llvm::Type *integers = lanesLike(sum->getType(), b.getInt64Ty());
+  Value *bits = b.CreateBitCast(sum, integers);
+  Value *isEven = b.CreateICmpEQ(b.CreateAnd(bits, number(bits, 1)), zeroLike(bits));
+  Value *zero = zeroLike(error);
+  // An infinite or NaN sum has a NaN error, which is ordered with nothing.
+  Value *adjust = b.CreateAnd(isEven, b.CreateFCmpONE(error, zero));
+  // The true sum lies beyond `sum` in magnitude when the error has its sign.
+  Value *outward =
+      b.CreateICmpSGE(b.CreateXor(bits, b.CreateBitCast(error, integers)), zeroLike(bits));
+  Value *odd = b.CreateSelect(outward, b.CreateAdd(bits, number(bits, 1)),
+                              b.CreateSub(bits, number(bits, 1)));
+  return b.CreateBitCast(b.CreateSelect(adjust, odd, bits), sum->getType());
+}
+
+Value *fmaOfHalves(Builder &b, ElementKind element, llvm::ArrayRef<Value *> x) {
+  llvm::SmallVector<Value *, 3> wide;
+  for (Value *v : x) wide.push_back(emitCast(b, element, ElementKind::F64, {}, v));
+  Value *sum = addToOdd(b, b.CreateFMul(wide[0], wide[1]), wide[2]);
+  return emitCast(b, ElementKind::F64, element, ir::Rounding::NearestEven, sum);
+}
+
+Value *floatOp(Builder &b, OpKind kind, llvm::ArrayRef<Value *> x) {
+  namespace Intrinsic = llvm::Intrinsic;
+  const auto unary = [&](Intrinsic::ID id) { return b.CreateUnaryIntrinsic(id, x[0]); };
+  const auto binary = [&](Intrinsic::ID id) { return b.CreateBinaryIntrinsic(id, x[0], x[1]); };
+  if (kind == OpKind::Floor) return unary(Intrinsic::floor);
+  if (kind == OpKind::Ceil) return unary(Intrinsic::ceil);
+  if (kind == OpKind::Round) return unary(Intrinsic::round);
+  if (kind == OpKind::Rint) return unary(Intrinsic::rint);
+  if (kind == OpKind::Trunc) return unary(Intrinsic::trunc);
+  if (kind == OpKind::Sqrt) return unary(Intrinsic::sqrt);
+  if (kind == OpKind::Rsqrt)
+    return b.CreateFDiv(llvm::ConstantFP::get(x[0]->getType(), 1.0), unary(Intrinsic::sqrt));
+  if (kind == OpKind::Add) return b.CreateFAdd(x[0], x[1]);
+  if (kind == OpKind::Sub) return b.CreateFSub(x[0], x[1]);
+  if (kind == OpKind::Mul) return b.CreateFMul(x[0], x[1]);
+  if (kind == OpKind::Div) return b.CreateFDiv(x[0], x[1]);
+  if (kind == OpKind::Rem) return b.CreateFRem(x[0], x[1]);
+  if (kind == OpKind::Min) return binary(Intrinsic::minimumnum);
+  if (kind == OpKind::Max) return binary(Intrinsic::maximumnum);
+  if (kind == OpKind::MinNan) return binary(Intrinsic::minimum);
+  if (kind == OpKind::MaxNan) return binary(Intrinsic::maximum);
+  if (kind == OpKind::Fma) return b.CreateIntrinsic(Intrinsic::fma, x[0]->getType(), x);
+  if (kind == OpKind::Eq) return b.CreateFCmpOEQ(x[0], x[1]);
+  if (kind == OpKind::Ne) return b.CreateFCmpUNE(x[0], x[1]);
+  if (kind == OpKind::Lt) return b.CreateFCmpOLT(x[0], x[1]);
+  if (kind == OpKind::Le) return b.CreateFCmpOLE(x[0], x[1]);
+  if (kind == OpKind::Gt) return b.CreateFCmpOGT(x[0], x[1]);
+  if (kind == OpKind::Ge) return b.CreateFCmpOGE(x[0], x[1]);
+  return nullptr;
+}
+
+/// Sign-bit ops on any float, on its bits.
+Value *signOp(Builder &b, OpKind kind, Value *x) {
+  llvm::Type *integers = lanesLike(x->getType(), b.getIntNTy(bitsOf(x)));
+  Value *bits = b.CreateBitCast(x, integers);
+  const llvm::APInt sign = llvm::APInt::getSignMask(bitsOf(x));
+  Value *result = kind == OpKind::Neg ? b.CreateXor(bits, llvm::ConstantInt::get(integers, sign))
+                                      : b.CreateAnd(bits, llvm::ConstantInt::get(integers, ~sign));
+  return b.CreateBitCast(result, x->getType());
+}
+
+/// The f32 result of +, -, *, /, sqrt on f16 or bf16 has more than twice their bits, so that
+/// rounding it again gives the exact result rounded once; of the others it is exact.
+Value *halfOp(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x) {
+  if (kind == OpKind::Fma) return fmaOfHalves(b, element, x);
+  llvm::SmallVector<Value *, 2> wide;
+  for (Value *v : x) wide.push_back(emitWiden(b, element, v));
+  Value *result = floatOp(b, kind, wide);
+  if (!result || info(kind).typeRule == ir::TypeRule::Comparison) return result;
+  return emitNarrow(b, element, result);
+}
+
+} // namespace
+
+llvm::Type *lanesLike(llvm::Type *like, llvm::Type *element) {
+  const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(like);
+  return vector ? llvm::FixedVectorType::get(element, vector->getNumElements()) : element;
+}
+
+llvm::Constant *splatBits(llvm::Type *type, std::uint64_t bits) {
+  llvm::Type *integers =
+      lanesLike(type, llvm::IntegerType::get(type->getContext(), type->getScalarSizeInBits()));
+  llvm::Constant *value = llvm::ConstantInt::get(integers, bits, false, true);
+  return llvm::ConstantExpr::getBitCast(value, type);
+}
+
+Value *emitElementwise(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x) {
+  if (kind == OpKind::Select) return b.CreateSelect(x[0], x[1], x[2]);
+  Value *result = nullptr;
+  if (!isFloat(element))
+    result = integerOp(b, kind, isSigned(element), x);
+  else if (kind == OpKind::Neg || kind == OpKind::Abs)
+    result = signOp(b, kind, x[0]);
+  else if (element == ElementKind::F16 || element == ElementKind::BF16)
+    result = halfOp(b, kind, element, x);
+  else
+    result = floatOp(b, kind, x);
+  IMBREX_CHECK(result, "the host target has no '{0}': a pass expands it", info(kind).mnemonic);
+  return result;
+}
+
+} // namespace imbrex::host

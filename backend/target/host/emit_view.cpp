@@ -1,0 +1,168 @@
+#include "backend/support/check.h"
+#include "backend/target/host/body.h"
+
+#include <algorithm>
+
+/// Boxes of views: which element of memory an index of the box is, and whether it lies inside.
+namespace imbrex::host {
+
+using ir::ElementKind;
+using llvm::Value;
+
+/// The view's index of the box's first element, per axis.
+const llvm::SmallVector<Value *, 5> &Body::boxStart(const ir::Op &op, size_t firstCoordinate,
+                                                    const ir::Shape &box) {
+  const auto [entry, isNew] = boxStarts_.try_emplace(&op);
+  if (!isNew) return entry->second;
+  const bool inTiles = op.attrs<ir::ViewAttrs>().unit == ir::BoxUnit::Tiles;
+  const AtDepth position(*this, -1);
+  for (std::int32_t axis = 0; axis < box.rank(); ++axis) {
+    const ir::ValueId coordinate = op.operand(firstCoordinate + static_cast<size_t>(axis));
+    const ElementKind element = f_.type(coordinate).element();
+    Value *start = emitCast(b_, element, ElementKind::I64, {}, f_.scalar(coordinate));
+    if (info(element).bits == 64) {
+      // Beyond these limits nothing is inside a view, and no product below overflows.
+      constexpr std::int64_t kLimit = std::int64_t{1} << 32;
+      const auto bound = [&](llvm::Intrinsic::ID id, std::int64_t limit) {
+        start = b_.CreateBinaryIntrinsic(id, start, f_.index(limit));
+      };
+      if (!isSigned(element)) bound(llvm::Intrinsic::umin, std::int64_t{1} << 62);
+      if (inTiles) {
+        bound(llvm::Intrinsic::smin, kLimit << 15);
+        bound(llvm::Intrinsic::smax, -(kLimit << 15));
+      }
+    }
+    if (inTiles) start = b_.CreateMul(start, f_.index(box[axis]));
+    entry->second.push_back(start);
+  }
+  return entry->second;
+}
+
+/// Whether each lane's index is in 0 … extent - 1. Negative ones are large as unsigned ones.
+Lanes Body::within(const Coordinate &index, Value *extent) {
+  if (!index.isVector && index.step == 0) {
+    const AtDepth position(*this, index.depth);
+    return uniform(b_.CreateICmpULT(index.value, extent), index.depth);
+  }
+  if (!index.isVector && index.step == 1) {
+    // Lanes [first, last) are inside; both are small, so that the comparison takes narrow lanes.
+    const AtDepth position(*this, index.depth);
+    const auto clamp = [&](Value *x) {
+      Value *raised = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, f_.index(0));
+      return b_.CreateTrunc(
+          b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, raised, f_.index(width_)), f_.i32);
+    };
+    const auto lanes = static_cast<unsigned>(width_);
+    Value *first = b_.CreateVectorSplat(lanes, clamp(b_.CreateNeg(index.value)));
+    Value *last = b_.CreateVectorSplat(lanes, clamp(b_.CreateSub(extent, index.value)));
+    Value *lane = laneSteps(f_.i32, 1);
+    Value *inside = b_.CreateAnd(b_.CreateICmpSGE(lane, first), b_.CreateICmpSLT(lane, last));
+    return {.value = inside, .isVector = true, .step = 0, .depth = index.depth};
+  }
+  Value *lanes = vector(index);
+  const AtDepth position(*this, index.depth);
+  Value *bound = b_.CreateVectorSplat(static_cast<unsigned>(width_), extent);
+  return {
+      .value = b_.CreateICmpULT(lanes, bound), .isVector = true, .step = 0, .depth = index.depth};
+}
+
+Lanes Body::both(const Lanes &x, const Lanes &y) {
+  if (!x.value) return y;
+  const bool isOne = !x.isVector && !y.isVector;
+  Value *first = isOne ? x.value : vector(x);
+  Value *second = isOne ? y.value : vector(y);
+  const std::int32_t depth = std::max(x.depth, y.depth);
+  const AtDepth position(*this, depth);
+  return {.value = b_.CreateAnd(first, second),
+          .isVector = !isOne && width_ > 1,
+          .step = 0,
+          .depth = depth};
+}
+
+Body::ViewAccess Body::viewAccess(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box,
+                                  PointId at) {
+  const ViewValues &view = f_.view(op.operand(0));
+  const llvm::SmallVector<Value *, 5> &start = boxStart(op, firstCoordinate, box);
+  const Point where = point(at);
+  ViewAccess access{.element = uniform(f_.index(0)), .mask = {}};
+  for (size_t axis = 0; axis < where.size(); ++axis) {
+    const Coordinate first{.value = start[axis], .step = 0, .depth = -1};
+    const Coordinate index = add(where[axis], first);
+    access.mask = both(access.mask, within(index, view.extents[axis]));
+    access.element = addLanes(access.element, scaleLanes(asLanes(index), view.strides[axis]));
+  }
+  return access;
+}
+
+Lanes Body::viewAddress(ir::ValueId view, const Lanes &element) {
+  const std::int64_t bytes = storageBits(f_.type(view).element()) / 8;
+  const Lanes offset = scaleLanes(element, f_.index(bytes));
+  const AtDepth position(*this, offset.depth);
+  Value *base = b_.CreateIntToPtr(f_.view(view).data, f_.pointer);
+  return {.value = b_.CreateGEP(f_.i8, base, offset.value),
+          .isVector = offset.isVector,
+          .step = offset.step,
+          .depth = offset.depth};
+}
+
+Lanes Body::viewLoad(const ir::Op &op, PointId at) {
+  const ir::Type &type = f_.type(op.result());
+  const ir::Padding padding = op.attrs<ir::ViewAttrs>().padding;
+  const ViewAccess access = viewAccess(op, 1, type.shape(), at);
+  Lanes other;
+  if (padding == ir::Padding::Value) other = read(op.operands.back(), at);
+  if (padding == ir::Padding::Nan) {
+    const llvm::APFloat nan = llvm::APFloat::getQNaN(floatFormat(type.element()));
+    other = uniform(splatBits(f_.laneType(type), nan.bitcastToAPInt().getZExtValue()));
+  }
+  if (type.element() != ElementKind::F4E2M1)
+    return readMemory(type, {viewAddress(op.operand(0), access.element), access.mask}, other);
+  const Lanes loaded = readNibbles(op.operand(0), access);
+  if (!access.mask.value) return loaded;
+  const std::int32_t depth = std::max(loaded.depth, other.value ? other.depth : -1);
+  Value *mask = vector(access.mask), *inside = vector(loaded);
+  Value *outside = other.value ? vector(other) : llvm::Constant::getNullValue(inside->getType());
+  const AtDepth position(*this, depth);
+  return {.value = b_.CreateSelect(mask, inside, outside),
+          .isVector = width_ > 1,
+          .step = 0,
+          .depth = depth};
+}
+
+// --- f4e2m1: two elements in a byte, the first in the low nibble ---
+
+Lanes Body::readNibbles(ir::ValueId view, const ViewAccess &access) {
+  const std::int32_t depth = std::max(access.element.depth, access.mask.depth);
+  Value *element = vector(access.element);
+  Value *mask = vector(access.mask);
+  const AtDepth position(*this, depth);
+  Value *base = b_.CreateIntToPtr(f_.view(view).data, f_.pointer);
+  Value *address = b_.CreateGEP(f_.i8, base, b_.CreateAShr(element, 1));
+  Value *byte =
+      width_ == 1
+          ? readOne(f_.i8, address, mask)
+          : b_.CreateMaskedGather(llvm::FixedVectorType::get(f_.i8, static_cast<unsigned>(width_)),
+                                  address, llvm::Align(1), mask);
+  Value *odd = b_.CreateTrunc(element, lanesLike(element->getType(), f_.i1));
+  Value *nibble = b_.CreateSelect(odd, b_.CreateLShr(byte, 4), b_.CreateAnd(byte, 15));
+  return {.value = nibble, .isVector = width_ > 1, .step = 0, .depth = depth};
+}
+
+/// The byte's other nibble may belong to another block, so that each half is changed in one step
+/// that leaves the other alone.
+void Body::writeNibble(ir::ValueId view, const ViewAccess &access, Value *value) {
+  IMBREX_CHECK(width_ == 1, "nibbles are written one by one");
+  Value *base = b_.CreateIntToPtr(f_.view(view).data, f_.pointer);
+  Value *address = b_.CreateGEP(f_.i8, base, b_.CreateAShr(access.element.value, 1));
+  Value *target = guarded(address, access.mask.value, f_.i8);
+  Value *odd = b_.CreateTrunc(access.element.value, f_.i1);
+  Value *shift = b_.CreateSelect(odd, b_.getInt8(4), b_.getInt8(0));
+  const auto change = [&](llvm::AtomicRMWInst::BinOp op, Value *bits) {
+    b_.CreateAtomicRMW(op, target, bits, llvm::Align(1), llvm::AtomicOrdering::Monotonic);
+  };
+  Value *keep = b_.CreateNot(b_.CreateShl(b_.getInt8(15), shift));
+  change(llvm::AtomicRMWInst::And, keep);
+  change(llvm::AtomicRMWInst::Or, b_.CreateShl(b_.CreateAnd(value, 15), shift));
+}
+
+} // namespace imbrex::host

@@ -1,0 +1,98 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/support/typed_id.h"
+#include "backend/target/host/launch_traits.h"
+
+#include <unordered_map>
+#include <vector>
+
+/// What becomes a loop, and what is only computed inside one.
+///
+/// A tile is either *kept* (it has a buffer in scratch, written by a loop and read by later ones)
+/// or *inline* (it has no place of its own: each loop that needs an element computes it from the
+/// elements it depends on). A loop exists for the sake of its *roots*: stores, reductions, kept
+/// tiles. Roots that follow each other and walk the same space share one *nest*, unless one reads
+/// what another only has when the whole loop is over.
+///
+/// A softmax of a row of 4096:
+///
+///   %x = view.load %in, %row            inline: read again by each nest, which is as cheap as a
+///   copy %m = reduce %x [max]                root of nest 1 %d = sub %x, broadcast %m inline %e =
+///   exp %d (some 20 ops)           used by nests 2 and 3 and dear: kept, written by nest 2 %s =
+///   reduce %e [sum]                root of nest 2: needs %m, which nest 1 only has at its end %y =
+///   div %e, broadcast %s           inline view.store %out, %y, %row           root of nest 3:
+///   needs %s
+///
+/// so three loops over the row, one buffer of 16 KiB, and no other traffic than the row itself.
+///
+/// Order. Steps run in the order of the kernel's ops, except that a root joins the open nest over
+/// pure ops that do not need that nest. A load is evaluated where its users are; where a write
+/// stands between a load and a user, the load is kept before the write; so it is when a store of
+/// the same nest may write what the load reads at another index.
+namespace imbrex::host {
+
+using BufferId = Id<struct BufferTag>;
+
+/// A row-major tile in scratch. A bool takes a byte, so does an f4e2m1; a pointer eight.
+struct Buffer {
+  ir::Type type;
+  std::int64_t bytes = 0;
+  std::int64_t offset = 0; // in the arena
+};
+
+/// Why a nest exists, in part.
+struct Root {
+  enum class Kind : std::uint8_t {
+    Keep,   // write `value` into `into`
+    Store,  // `op` is a store or a view.store
+    Reduce, // `op` is a reduce with a built-in combine
+    Copy,   // write what `from` holds into `into`
+  };
+  Kind kind;
+  const ir::Op *op = nullptr;
+  ir::ValueId value = {};
+  BufferId into = {};
+  BufferId from = {};
+};
+
+/// Loops over every index of `space`, in row-major order, that run the roots' bodies.
+struct Nest {
+  ir::Shape space;
+  std::vector<Root> roots;
+};
+
+/// What is done at one point of a body.
+struct Step {
+  enum class Kind : std::uint8_t {
+    Scalar,  // compute the results of `op` now, or do what it does: all its types are scalars
+    Nest,    // run `nest`
+    Whole,   // `op` has a loop of its own: dot, scan, sort, ...
+    Control, // `op` holds bodies, or leaves one
+  };
+  Kind kind;
+  const ir::Op *op = nullptr;
+  Nest nest = {};
+};
+
+struct LoopPlan {
+  std::unordered_map<const ir::Block *, std::vector<Step>> steps;
+  /// What a taken break_if does before it leaves.
+  std::unordered_map<const ir::Op *, std::vector<Step>> leaving;
+  std::vector<BufferId> bufferOf; // by value number; not valid: a scalar, or inline
+  std::vector<Buffer> buffers;
+  std::int64_t scratchBytes = 0;
+
+  bool isKept(ir::ValueId value) const { return bufferOf[value.index()].valid(); }
+  BufferId newBuffer(const ir::Type &type);
+};
+
+LoopPlan planLoops(const ir::Kernel &kernel, const LaunchTraits &traits);
+
+/// The plan in lines of text, for tests and dumps.
+std::string toText(const LoopPlan &plan, const ir::Kernel &kernel);
+
+/// A tile of this element in memory: bytes per element in scratch.
+std::int64_t scratchElementBytes(const ir::Type &type);
+
+} // namespace imbrex::host

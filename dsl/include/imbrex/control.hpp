@@ -1,0 +1,189 @@
+#pragma once
+
+#include <imbrex/loop.hpp>
+#include <imbrex/var.hpp>
+
+/// Conditions and endless loops of the kernel. C++'s own if and for act while the kernel is traced.
+namespace imbrex {
+
+namespace detail {
+
+/// IMBREX_IF and IMBREX_ELSE are for loops of one trip, so that the destructor can tell a body that
+/// ran to its end from one left by break, return or goto.
+class one_trip : public body_scope {
+public:
+  using body_scope::body_scope;
+  bool enter() const { return !done_; }
+  void leave() {
+    done_ = true;
+    leave_body();
+  }
+
+private:
+  bool done_ = false;
+};
+
+struct if_scope : one_trip {
+  template <class C>
+  explicit if_scope(const C &condition, location where = location::current())
+      : one_trip("if", (begin_body("if", {record_condition(condition, where)}, {}, where), where)) {
+  }
+};
+
+/// The `if` that is the whole else of another: a further else is its.
+struct else_if_scope : if_scope {
+  template <class C>
+  explicit else_if_scope(const C &condition, location where = location::current())
+      : if_scope(condition, where) {
+    chain_else_if();
+  }
+};
+
+struct else_scope : one_trip {
+  explicit else_scope(location where = location::current())
+      : one_trip("else", (begin_else(where), where)) {}
+};
+
+} // namespace detail
+
+#define IMBREX_DETAIL_JOIN2(a, b) a##b
+#define IMBREX_DETAIL_JOIN(a, b) IMBREX_DETAIL_JOIN2(a, b)
+#define IMBREX_DETAIL_ONE_TRIP(scope, name, ...)                                                   \
+  for (::imbrex::detail::scope name{__VA_ARGS__}; name.enter(); name.leave())
+
+/// `IMBREX_IF (n > 0) { … } IMBREX_ELSE_IF (n < 0) { … } IMBREX_ELSE { … }`: control flow of the
+/// kernel on a scalar bool. Each body is recorded once. A body may not be left by break, return or
+/// goto; `continue` ends it like its closing brace.
+#define IMBREX_IF(...)                                                                             \
+  IMBREX_DETAIL_ONE_TRIP(if_scope, IMBREX_DETAIL_JOIN(imbrex_if_, __LINE__), __VA_ARGS__)
+#define IMBREX_ELSE IMBREX_DETAIL_ONE_TRIP(else_scope, IMBREX_DETAIL_JOIN(imbrex_else_, __LINE__), )
+#define IMBREX_ELSE_IF(...)                                                                        \
+  IMBREX_DETAIL_ONE_TRIP(else_scope, IMBREX_DETAIL_JOIN(imbrex_else_, __LINE__), )                 \
+  IMBREX_DETAIL_ONE_TRIP(else_if_scope, IMBREX_DETAIL_JOIN(imbrex_else_if_, __LINE__), __VA_ARGS__)
+
+namespace detail {
+
+/// Run a host function as a body.
+template <class F>
+void run_body(const char *construct, location where, const F &body) {
+  struct scope : one_trip {
+    using one_trip::one_trip;
+  } trip(construct, where);
+  body();
+  trip.leave();
+}
+
+template <class F>
+void run_if(value condition, const F &then, location where) {
+  begin_body("if", {condition}, {}, where);
+  run_body("if", where, then);
+}
+template <class F>
+void run_else(const F &otherwise, location where) {
+  begin_else(where);
+  run_body("else", where, otherwise);
+}
+
+} // namespace detail
+
+/// The same as a function: `if_(n > 0, [&] { … }, [&] { … })`. Bodies that return a value each give
+/// the value of the one that is taken.
+template <operand C, class Then>
+void if_(const C &condition, const Then &then,
+         detail::location where = detail::location::current()) {
+  static_assert(std::is_void_v<std::invoke_result_t<Then>>,
+                "imbrex: an if_ that gives a value needs a second body");
+  detail::run_if(detail::record_condition(condition, where), then, where);
+}
+template <operand C, class Then, class Else>
+  requires std::invocable<const Else &>
+auto if_(const C &condition, const Then &then, const Else &otherwise,
+         detail::location where = detail::location::current()) {
+  using Result = std::invoke_result_t<const Then &>;
+  const detail::value chosen = detail::record_condition(condition, where);
+  if constexpr (std::is_void_v<Result>) {
+    static_assert(std::is_void_v<std::invoke_result_t<const Else &>>,
+                  "imbrex: either both bodies of if_ give a value or none does");
+    detail::run_if(chosen, then, where);
+    detail::run_else(otherwise, where);
+  } else {
+    using T = detail::element_t<Result>;
+    using Shape = detail::shape_of<Result>;
+    static_assert(element<T>, "imbrex: if_ gives tiles of elements; for pointers use where");
+    detail::tile_t<T, Shape> none(detail::record_constant(detail::type_of<T, Shape>, 0, where));
+    var<detail::tile_t<T, Shape>> result(none, where);
+    const auto give = [&](const auto &body) {
+      return [&] { result = detail::located<detail::tile_t<T, Shape>>(body(), where); };
+    };
+    detail::run_if(chosen, give(then), where);
+    detail::run_else(give(otherwise), where);
+    return result.get();
+  }
+}
+
+/// End this block of the grid if the scalar bool holds.
+template <class C>
+void exit_if(const C &condition, detail::location where = detail::location::current()) {
+  detail::record_effect("exit_if", {detail::record_condition(condition, where)}, {}, where);
+}
+/// Leave the innermost loop of the kernel if the scalar bool holds.
+template <class C>
+void break_if(const C &condition, detail::location where = detail::location::current()) {
+  detail::record_effect("break_if", {detail::record_condition(condition, where)}, {}, where);
+}
+
+/// `while_([&] { return x > 1; }, [&] { x = x / 2; });` Both functions are recorded once.
+template <class Condition, class Body>
+  requires std::invocable<const Condition &> && std::invocable<const Body &>
+void while_(const Condition &condition, const Body &body,
+            detail::location where = detail::location::current()) {
+  detail::begin_body("while", {}, {}, where);
+  detail::run_body("while", where, [&] {
+    const auto holds = condition();
+    detail::check_condition<std::remove_const_t<decltype(holds)>>();
+    break_if(!holds, where);
+    body();
+  });
+}
+
+namespace detail {
+
+/// The trip of an endless loop; there is nothing to know about it.
+struct [[maybe_unused]] trip {};
+
+class forever_iterator : public body_scope {
+public:
+  explicit forever_iterator(location where) : body_scope("loop", where) {}
+  trip operator*() const { return {}; }
+  forever_iterator &operator++() {
+    done_ = true;
+    leave_body();
+    return *this;
+  }
+  bool operator!=(std::default_sentinel_t) const { return !done_; }
+
+private:
+  bool done_ = false;
+};
+
+class forever_range {
+public:
+  explicit forever_range(location where) : where_(where) {}
+  forever_iterator begin() const {
+    begin_body("while", {}, {}, where_);
+    return forever_iterator(where_);
+  }
+  std::default_sentinel_t end() const { return {}; }
+
+private:
+  location where_;
+};
+
+} // namespace detail
+
+/// `for (auto trip : forever()) { … break_if(done); }`: a loop that break_if leaves.
+inline detail::forever_range forever(detail::location where = detail::location::current()) {
+  return detail::forever_range(where);
+}
+
+} // namespace imbrex

@@ -1,0 +1,208 @@
+#pragma once
+
+#include <imbrex/detail/operand.hpp>
+
+#include <boost/hana/tuple.hpp>
+#include <boost/hana/unpack.hpp>
+
+#include <tuple>
+
+/// Expression templates: elementwise arithmetic builds a tree that holds its operands by value and
+/// is recorded, left operand first, when it is used as a value.
+namespace imbrex {
+
+namespace detail {
+
+/// A row per operator: the op's name in the IR, and the element its operands meet in and its result
+/// has, given the element that the operands meet in.
+template <class Meet>
+using itself = Meet;
+template <class>
+using truth = bool;
+/// f16 and bf16 quotients and remainders are f32 (docs/language.md, promotion).
+template <class T>
+using at_least_f32 = std::conditional_t<float_element<T> && (element_info<T>.bits < 32), f32, T>;
+
+// clang-format off
+struct add_op   { static constexpr const char *name = "add";  template <class T> using works_on = number_of<T>; template <class T> using gives = number_of<T>; };
+struct sub_op   { static constexpr const char *name = "sub";  template <class T> using works_on = number_of<T>; template <class T> using gives = number_of<T>; };
+struct mul_op   { static constexpr const char *name = "mul";  template <class T> using works_on = number_of<T>; template <class T> using gives = number_of<T>; };
+struct div_op   { static constexpr const char *name = "div";  template <class T> using works_on = at_least_f32<number_of<T>>; template <class T> using gives = at_least_f32<number_of<T>>; };
+struct rem_op   { static constexpr const char *name = "rem";  template <class T> using works_on = at_least_f32<number_of<T>>; template <class T> using gives = at_least_f32<number_of<T>>; };
+struct and_op   { static constexpr const char *name = "and";  template <class T> using works_on = T; template <class T> using gives = T; };
+struct or_op    { static constexpr const char *name = "or";   template <class T> using works_on = T; template <class T> using gives = T; };
+struct xor_op   { static constexpr const char *name = "xor";  template <class T> using works_on = T; template <class T> using gives = T; };
+struct eq_op    { static constexpr const char *name = "eq";   template <class T> using works_on = T; template <class T> using gives = bool; };
+struct ne_op    { static constexpr const char *name = "ne";   template <class T> using works_on = T; template <class T> using gives = bool; };
+struct lt_op    { static constexpr const char *name = "lt";   template <class T> using works_on = number_of<T>; template <class T> using gives = bool; };
+struct le_op    { static constexpr const char *name = "le";   template <class T> using works_on = number_of<T>; template <class T> using gives = bool; };
+struct gt_op    { static constexpr const char *name = "gt";   template <class T> using works_on = number_of<T>; template <class T> using gives = bool; };
+struct ge_op    { static constexpr const char *name = "ge";   template <class T> using works_on = number_of<T>; template <class T> using gives = bool; };
+struct neg_op   { static constexpr const char *name = "neg";  template <class T> using works_on = number_of<T>; template <class T> using gives = number_of<T>; };
+struct not_op   { static constexpr const char *name = "not";  template <class T> using works_on = T; template <class T> using gives = T; };
+// clang-format on
+
+/// A host number among the operands of an expression.
+template <class S>
+struct literal : traced {
+  using element = own_element_t<S>;
+  using shape = scalar_shape;
+  S number;
+  explicit constexpr literal(S n) : number(n) {}
+  value record(location where) const { return record_literal<element, shape>(number, where); }
+};
+
+/// A number that is known while the kernel is compiled by C++, so that a mistake is told there.
+template <auto N>
+struct static_literal : traced {
+  using element = own_element_t<decltype(N)>;
+  using shape = scalar_shape;
+  value record(location where) const { return record_literal<element, shape>(N, where); }
+};
+template <class E>
+inline constexpr bool is_static_literal = false;
+template <auto N>
+inline constexpr bool is_static_literal<static_literal<N>> = true;
+
+/// An expression that has a name: its product is a value of its own and is rounded, so that
+/// contraction never reaches from one statement into another.
+template <class E>
+struct settled : traced {
+  using element = typename E::element;
+  using shape = typename E::shape;
+  E inner;
+  explicit constexpr settled(const E &e) : inner(e) {}
+  value record(location where) const { return inner.record(where); }
+};
+
+/// The elements of expressions and literals meet; a literal follows the others.
+template <class E>
+struct decides {
+  template <class T>
+  using with = meet<T, typename E::element>;
+};
+template <class S>
+struct decides<literal<S>> {
+  template <class T>
+  using with = literal_element<S, T>;
+};
+template <auto N>
+struct decides<static_literal<N>> : decides<literal<decltype(N)>> {};
+template <class A, class B>
+struct expression_meet {
+  using type = typename decides<B>::template with<typename A::element>;
+};
+template <class S, class B>
+struct expression_meet<literal<S>, B> {
+  using type = literal_element<S, typename B::element>;
+};
+
+template <auto N, class B>
+struct expression_meet<static_literal<N>, B> : expression_meet<literal<decltype(N)>, B> {};
+
+template <class T, class Shape, class E>
+value record_operand(const E &e, location where) {
+  return record_as<T, Shape>(e, where);
+}
+template <class T, class Shape, class S>
+value record_operand(const literal<S> &e, location where) {
+  return record_literal<T, Shape>(e.number, where);
+}
+
+template <class T, class Shape, auto N>
+value record_operand(const static_literal<N> &, location where) {
+  static_assert(fits<T>(N), "imbrex: the number does not fit into the tile's element type");
+  return record_literal<T, Shape>(N, where);
+}
+
+} // namespace detail
+
+/// A number checked by the C++ compiler against the tile's element type: `x << lit<5>`. A plain 5
+/// is checked when the kernel is traced.
+template <auto N>
+  requires detail::literal_number<decltype(N)>
+inline constexpr detail::static_literal<N> lit{};
+
+/// One elementwise operation on one or two operands, not recorded yet. A value: copies are cheap
+/// and hold all they need, so that `auto` is safe.
+template <class Op, class Meet, class... Operands>
+class expression : public detail::traced {
+public:
+  using op = Op;
+  using works_on = typename Op::template works_on<Meet>;
+  using element = typename Op::template gives<Meet>;
+  using shape = detail::broadcast_t<typename Operands::shape...>;
+
+  explicit constexpr expression(const Operands &...operands) : operands_(operands...) {}
+
+  /// Record the operands from left to right, then the operation.
+  detail::value record(detail::location where) const;
+
+  const detail::hana::tuple<Operands...> &operands() const { return operands_; }
+
+private:
+  detail::hana::tuple<Operands...> operands_;
+};
+
+namespace detail {
+
+/// A product that may become part of a fused multiply-add whose element is T: it must have been
+/// rounded to T itself, else fusing would leave out a rounding that is meant.
+template <class E, class T>
+inline constexpr bool is_product = false;
+template <class Meet, class A, class B, class T>
+inline constexpr bool is_product<expression<mul_op, Meet, A, B>, T> =
+    float_element<T> && std::same_as<typename expression<mul_op, Meet, A, B>::element, T>;
+
+template <class Op>
+inline constexpr bool is_sum = std::same_as<Op, add_op> || std::same_as<Op, sub_op>;
+
+/// product + other, product - other.
+template <class Op, class T, class Shape, class Product, class Other>
+value record_fma_left(const Product &product, const Other &other, location where) {
+  return hana::unpack(product.operands(), [&](const auto &x, const auto &y) {
+    const value a = record_operand<T, Shape>(x, where);
+    const value b = record_operand<T, Shape>(y, where);
+    value c = record_operand<T, Shape>(other, where);
+    if constexpr (std::same_as<Op, sub_op>) c = record("neg", {c}, type_of<T, Shape>, {}, where);
+    return record("fma", {a, b, c}, type_of<T, Shape>, {}, where);
+  });
+}
+
+/// other + product, other - product.
+template <class Op, class T, class Shape, class Other, class Product>
+value record_fma_right(const Other &other, const Product &product, location where) {
+  return hana::unpack(product.operands(), [&](const auto &x, const auto &y) {
+    const value c = record_operand<T, Shape>(other, where);
+    value a = record_operand<T, Shape>(x, where);
+    const value b = record_operand<T, Shape>(y, where);
+    if constexpr (std::same_as<Op, sub_op>) a = record("neg", {a}, type_of<T, Shape>, {}, where);
+    return record("fma", {a, b, c}, type_of<T, Shape>, {}, where);
+  });
+}
+
+} // namespace detail
+
+template <class Op, class Meet, class... Operands>
+detail::value expression<Op, Meet, Operands...>::record(detail::location where) const {
+  using namespace detail;
+  // Of two products the left one is fused.
+  if constexpr (is_sum<Op> && sizeof...(Operands) == 2) {
+    using Left = std::remove_cvref_t<decltype(operands_[hana::size_c<0>])>;
+    using Right = std::remove_cvref_t<decltype(operands_[hana::size_c<1>])>;
+    const Left &left = operands_[hana::size_c<0>];
+    const Right &right = operands_[hana::size_c<1>];
+    if constexpr (is_product<Left, element>) {
+      if (contracts()) return record_fma_left<Op, element, shape>(left, right, where);
+    } else if constexpr (is_product<Right, element>) {
+      if (contracts()) return record_fma_right<Op, element, shape>(left, right, where);
+    }
+  }
+  return hana::unpack(operands_, [&](const auto &...operand) {
+    // A braced list is evaluated from left to right, by every compiler.
+    return detail::record(Op::name, {record_operand<works_on, shape>(operand, where)...},
+                          type_of<element, shape>, {}, where);
+  });
+}
+
+} // namespace imbrex

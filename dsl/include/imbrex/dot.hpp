@@ -1,0 +1,103 @@
+#pragma once
+
+#include <imbrex/create.hpp>
+
+namespace imbrex {
+
+/// How products of f32 are computed. `ieee` is exact; the others round the operands first:
+/// `tf32` to 10 mantissa bits, `tf32x3` and `bf16x3` to sums of parts (docs/semantics.md).
+enum class precision { ieee, tf32, tf32x3, bf16x3 };
+
+struct dot_options {
+  constexpr dot_options() = default;
+  constexpr dot_options(precision p) : how(p) {}
+  precision how = precision::ieee;
+  int promote = 0;
+};
+/// Let sums of f8 products stay in the matrix unit's short accumulator for `k` products, then move
+/// them to f32: `dot(a, b, acc, promote_every(128))`.
+constexpr dot_options promote_every(int k) {
+  dot_options options;
+  options.promote = k;
+  return options;
+}
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_f8 =
+    narrow_element<T> && element_info<T>.bits == 8 && !std::same_as<T, e8m0>;
+
+/// The element of a product's sums.
+template <class A, class B>
+constexpr auto dot_sum() {
+  constexpr bool bytes = std::same_as<A, i8> || std::same_as<A, u8>;
+  constexpr bool supported = bytes || float_element<A> || is_f8<A>;
+  static_assert(
+      std::same_as<A, B> || (is_f8<A> && is_f8<B>),
+      "imbrex: dot(a, b) needs one element type on both sides (f8 types may mix); cast one");
+  static_assert(supported || !std::same_as<A, B>,
+                "imbrex: dot works on i8, u8, f8, f16, bf16, f32 and f64");
+  if constexpr (bytes)
+    return std::type_identity<i32>{};
+  else if constexpr (std::same_as<A, f64>)
+    return std::type_identity<f64>{};
+  else
+    return std::type_identity<f32>{};
+}
+
+template <class A, class B>
+constexpr auto dot_shape() {
+  static_assert(A::rank == B::rank && (A::rank == 2 || A::rank == 3),
+                "imbrex: dot(a, b) needs two matrices, or two stacks of matrices of rank 3");
+  if constexpr (A::rank == 2 && B::rank == 2) {
+    static_assert(A::extents[1] == B::extents[0],
+                  "imbrex: dot(a, b) needs a's columns to equal b's rows");
+    return shape_t<A::extents[0], B::extents[1]>{};
+  } else if constexpr (A::rank == 3 && B::rank == 3) {
+    static_assert(A::extents[0] == B::extents[0],
+                  "imbrex: dot(a, b) needs stacks of the same height");
+    static_assert(A::extents[2] == B::extents[1],
+                  "imbrex: dot(a, b) needs a's columns to equal b's rows");
+    return shape_t<A::extents[0], A::extents[1], B::extents[2]>{};
+  } else {
+    return shape_t<>{};
+  }
+}
+
+inline constexpr std::string_view precision_words[] = {"ieee", "tf32", "tf32x3", "bf16x3"};
+
+} // namespace detail
+
+/// a · b + acc over the last two axes, of matrices [M, K] and [K, N] or stacks of them. Products
+/// are exact; sums are i32 for i8 and u8, f64 for f64, else f32, in any order.
+template <operand A, operand B, operand Acc>
+auto dot(const A &a, const B &b, const Acc &acc, dot_options options = {},
+         detail::location where = detail::location::current()) {
+  using namespace detail;
+  using T = typename decltype(dot_sum<element_t<A>, element_t<B>>())::type;
+  using Shape = decltype(dot_shape<shape_of<A>, shape_of<B>>());
+  static_assert(std::same_as<element_t<Acc>, T>,
+                "imbrex: the accumulator of dot is i32 for i8 and u8, f64 for f64, else f32");
+  static_assert(std::same_as<shape_of<Acc>, Shape>,
+                "imbrex: the accumulator of dot has as many rows as a and as many columns as b");
+  const std::array<value, 3> operands{record_value(a, where), record_value(b, where),
+                                      record_value(acc, where)};
+  return tile_t<T, Shape>(
+      detail::record("dot", operands, type_of<T, Shape>,
+                     {{"precision", precision_words[static_cast<int>(options.how)]},
+                      {"promote_every", options.promote}},
+                     where));
+}
+/// a · b
+template <operand A, operand B>
+auto dot(const A &a, const B &b, dot_options options = {},
+         detail::location where = detail::location::current()) {
+  using namespace detail;
+  using T = typename decltype(dot_sum<element_t<A>, element_t<B>>())::type;
+  using Shape = decltype(dot_shape<shape_of<A>, shape_of<B>>());
+  const tile_t<T, Shape> zero(record_constant(type_of<T, Shape>, 0, where));
+  return dot(a, b, zero, options, where);
+}
+
+} // namespace imbrex

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <imbrex/dot.hpp>
+
+namespace imbrex {
+
+namespace detail {
+
+struct unscaled {};
+
+template <class T>
+inline constexpr bool is_scalable =
+    is_f8<T> || std::same_as<T, f4e2m1> || std::same_as<T, f16> || std::same_as<T, bf16>;
+
+inline constexpr int scaled_block = 32; // OCP MX: elements along k per scale
+
+template <class S, int Rows, int K>
+constexpr void check_scale() {
+  if constexpr (!std::same_as<S, unscaled>) {
+    static_assert(std::same_as<element_t<S>, e8m0>,
+                  "imbrex: a scale of dot_scaled is an e8m0 tile");
+    static_assert(K % scaled_block == 0, "imbrex: dot_scaled needs k to be a multiple of 32");
+    static_assert(std::same_as<shape_of<S>, shape_t<Rows, K / scaled_block>>,
+                  "imbrex: scales of dot_scaled are [M, K / 32] for a and [N, K / 32] for b");
+  }
+}
+
+template <class S>
+concept scale_or_none = operand<S> || std::same_as<S, unscaled>;
+
+} // namespace detail
+
+/// In place of a scale: that operand has none.
+inline constexpr detail::unscaled no_scale{};
+
+/// (a · scale a) · (b · scale b) + acc in f32, for a [M, K] and b [K, N] of f8, f4e2m1, f16 or
+/// bf16. A scale is e8m0, one per 32 elements along k: [M, K / 32] for a, [N, K / 32] for b.
+template <operand A, detail::scale_or_none SA, operand B, detail::scale_or_none SB, operand Acc>
+auto dot_scaled(const A &a, const SA &scale_a, const B &b, const SB &scale_b, const Acc &acc,
+                detail::location where = detail::location::current()) {
+  using namespace detail;
+  using PA = shape_of<A>;
+  using PB = shape_of<B>;
+  static_assert(is_scalable<element_t<A>> && is_scalable<element_t<B>>,
+                "imbrex: dot_scaled works on f8, f4e2m1, f16 and bf16");
+  static_assert(PA::rank == 2 && PB::rank == 2, "imbrex: dot_scaled needs two matrices");
+  static_assert(PA::extents[1] == PB::extents[0],
+                "imbrex: dot_scaled needs a's columns to equal b's rows");
+  check_scale<SA, PA::extents[0], PA::extents[1]>();
+  check_scale<SB, PB::extents[1], PA::extents[1]>();
+  using Shape = shape_t<PA::extents[0], PB::extents[1]>;
+  static_assert(std::same_as<element_t<Acc>, f32> && std::same_as<shape_of<Acc>, Shape>,
+                "imbrex: the accumulator of dot_scaled is f32, with a's rows and b's columns");
+  std::array<value, 5> operands{record_value(a, where), record_value(b, where),
+                                record_value(acc, where)};
+  std::size_t n = 3;
+  if constexpr (operand<SA>) operands[n++] = record_value(scale_a, where);
+  if constexpr (operand<SB>) operands[n++] = record_value(scale_b, where);
+  return tile_t<f32, Shape>(
+      detail::record("dot_scaled", {operands.data(), n}, type_of<f32, Shape>,
+                     {{"scale_a", operand<SA> ? 1 : 0}, {"scale_b", operand<SB> ? 1 : 0}}, where));
+}
+template <operand A, detail::scale_or_none SA, operand B, detail::scale_or_none SB>
+auto dot_scaled(const A &a, const SA &scale_a, const B &b, const SB &scale_b,
+                detail::location where = detail::location::current()) {
+  using Shape = detail::shape_t<detail::shape_of<A>::extents[0], detail::shape_of<B>::extents[1]>;
+  const detail::tile_t<f32, Shape> zero(
+      detail::record_constant(detail::type_of<f32, Shape>, 0, where));
+  return dot_scaled(a, scale_a, b, scale_b, zero, where);
+}
+
+} // namespace imbrex

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <imbrex/detail/small_float.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+/// The element types of tiles, views and pointers. On the host the small floats are storage: they
+/// convert to and from float and double, exactly or rounded to nearest even, and compute nothing.
+namespace imbrex {
+
+using i8 = std::int8_t;
+using i16 = std::int16_t;
+using i32 = std::int32_t;
+using i64 = std::int64_t;
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using f32 = float;
+using f64 = double;
+
+namespace detail {
+
+/// What the small floats share: a code, and conversions to and from it.
+template <class Self, class Storage, float_format Format>
+struct small_float {
+  using storage = Storage;
+  static constexpr float_format format = Format;
+
+  Storage bits;
+
+  constexpr small_float() = default;
+  explicit constexpr small_float(double value)
+      : bits(static_cast<Storage>(encode(Format, value))) {}
+  explicit constexpr small_float(float value) : small_float(static_cast<double>(value)) {}
+  explicit constexpr small_float(int value) : small_float(static_cast<double>(value)) {}
+  explicit constexpr operator double() const { return decode(Format, bits); }
+  explicit constexpr operator float() const { return static_cast<float>(decode(Format, bits)); }
+
+  static constexpr Self from_bits(Storage code) {
+    Self value(0.0);
+    value.bits = code;
+    return value;
+  }
+};
+
+} // namespace detail
+
+/// IEEE binary16.
+struct f16 : detail::small_float<f16, std::uint16_t, detail::binary16> {
+  using small_float::small_float;
+};
+/// The upper half of an f32.
+struct bf16 : detail::small_float<bf16, std::uint16_t, detail::bfloat16> {
+  using small_float::small_float;
+};
+/// Largest 448, one NaN per sign, no infinity. Conversions to any f8 saturate.
+struct f8e4m3fn : detail::small_float<f8e4m3fn, std::uint8_t, detail::e4m3fn> {
+  using small_float::small_float;
+};
+/// Largest 57344, infinities (which no conversion makes) and NaNs as in IEEE.
+struct f8e5m2 : detail::small_float<f8e5m2, std::uint8_t, detail::e5m2> {
+  using small_float::small_float;
+};
+/// Largest 240, no infinity, no -0, NaN is 0x80.
+struct f8e4m3fnuz : detail::small_float<f8e4m3fnuz, std::uint8_t, detail::e4m3fnuz> {
+  using small_float::small_float;
+};
+/// Largest 57344, no infinity, no -0, NaN is 0x80.
+struct f8e5m2fnuz : detail::small_float<f8e5m2fnuz, std::uint8_t, detail::e5m2fnuz> {
+  using small_float::small_float;
+};
+/// 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; a NaN becomes 6. In memory two share a byte, the
+/// first in the low nibble: on the host use bytes.
+struct f4e2m1 : detail::small_float<f4e2m1, std::uint8_t, detail::e2m1> {
+  using small_float::small_float;
+};
+
+/// A power of two, 2^-127 to 2^127, as the scale of a block of narrow floats; 0xff is NaN.
+struct e8m0 {
+  using storage = std::uint8_t;
+  std::uint8_t bits;
+
+  constexpr e8m0() = default;
+  /// The nearest power of two, the larger of two equally near ones, within the range: zero and what
+  /// is negative give 2^-127. Of NaN: NaN.
+  explicit constexpr e8m0(double value);
+  explicit constexpr e8m0(float value) : e8m0(static_cast<double>(value)) {}
+  explicit constexpr operator double() const {
+    if (bits == 0xff) return std::bit_cast<double>(std::uint64_t{0x7ff8} << 48);
+    return detail::power_of_two(bits - 127);
+  }
+  explicit constexpr operator float() const {
+    return static_cast<float>(static_cast<double>(*this));
+  }
+
+  static constexpr e8m0 from_bits(std::uint8_t code) {
+    e8m0 value(1.0);
+    value.bits = code;
+    return value;
+  }
+};
+
+constexpr e8m0::e8m0(double value) : bits(0) {
+  const auto code = std::bit_cast<std::uint64_t>(value);
+  const bool is_nan = code << 1 > std::uint64_t{0x7ff} << 53;
+  if (is_nan) bits = 0xff;
+  if (is_nan || code >> 63 != 0) return;
+  // Adding half a step of the fraction carries into the exponent exactly when 2^k · 1.5 is reached.
+  const auto exponent = static_cast<int>((code + (std::uint64_t{1} << 51)) >> 52) - 1023;
+  bits = static_cast<std::uint8_t>(exponent < -127 ? 0 : exponent > 127 ? 254 : exponent + 127);
+}
+
+} // namespace imbrex

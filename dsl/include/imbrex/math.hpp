@@ -1,0 +1,231 @@
+#pragma once
+
+#include <imbrex/convert.hpp>
+
+/// Elementwise functions. Operands broadcast and meet as under operators; each call is recorded
+/// where it stands and gives a tile.
+namespace imbrex {
+
+namespace detail {
+
+template <class... Xs>
+struct meet_held;
+template <class A>
+struct meet_held<A> {
+  using type = typename A::element;
+};
+template <class A, class B, class... Rest>
+struct meet_held<A, B, Rest...> {
+  struct both {
+    using element = typename expression_meet<A, B>::type;
+  };
+  using type = typename meet_held<both, Rest...>::type;
+};
+template <class X>
+using held_t = decltype(hold(std::declval<const X &>()));
+/// The element in which operands and literals meet.
+template <class... Xs>
+using common_t = typename meet_held<held_t<Xs>...>::type;
+
+/// Record an op whose operands and result have one element type and one shape.
+template <class T, class... Xs>
+auto same_type_op(const char *op, list<attribute> attributes, location where, const Xs &...xs) {
+  using Shape = broadcast_t<shape_of<Xs>...>;
+  return tile_t<T, Shape>(
+      record(op, {record_as<T, Shape>(xs, where)...}, type_of<T, Shape>, attributes, where));
+}
+
+template <class... Xs>
+concept some_operands =
+    (operand_or_literal<Xs> && ...) && (operand<Xs> || ...) && (!is_pointer<element_t<Xs>> && ...);
+
+template <class X>
+auto float_op(const char *op, list<attribute> attributes, const X &x, location where) {
+  static_assert(float_element<element_t<X>>,
+                "imbrex: this function works on f16, bf16, f32 and f64; cast integers first");
+  return same_type_op<element_t<X>>(op, attributes, where, x);
+}
+
+} // namespace detail
+
+#define IMBREX_DETAIL_FLOAT(name)                                                                  \
+  template <operand X>                                                                             \
+  auto name(const X &x, detail::location where = detail::location::current()) {                    \
+    return detail::float_op(#name, {}, x, where);                                                  \
+  }
+/// To an integer, as a float: down, up, nearest (ties away from zero), nearest (ties to even), cut.
+IMBREX_DETAIL_FLOAT(floor)
+IMBREX_DETAIL_FLOAT(ceil)
+IMBREX_DETAIL_FLOAT(round)
+IMBREX_DETAIL_FLOAT(rint)
+IMBREX_DETAIL_FLOAT(trunc)
+/// Correctly rounded.
+IMBREX_DETAIL_FLOAT(sqrt)
+/// The same bits on every device, with the error in docs/semantics.md.
+IMBREX_DETAIL_FLOAT(rsqrt)
+IMBREX_DETAIL_FLOAT(exp)
+IMBREX_DETAIL_FLOAT(exp2)
+IMBREX_DETAIL_FLOAT(log)
+IMBREX_DETAIL_FLOAT(log2)
+IMBREX_DETAIL_FLOAT(sin)
+IMBREX_DETAIL_FLOAT(cos)
+IMBREX_DETAIL_FLOAT(tan)
+IMBREX_DETAIL_FLOAT(tanh)
+IMBREX_DETAIL_FLOAT(erf)
+#undef IMBREX_DETAIL_FLOAT
+
+/// Magnitude; the lowest signed integer stays itself.
+template <operand X>
+auto abs(const X &x, detail::location where = detail::location::current()) {
+  return detail::same_type_op<detail::number_of<detail::element_t<X>>>("abs", {}, where, x);
+}
+
+/// Both NaN flavours: min and max prefer a number to a NaN, min_nan and max_nan give NaN if either
+/// operand is. -0 < +0 in all.
+template <class A, class B>
+  requires detail::some_operands<A, B>
+auto min(const A &a, const B &b, detail::location where = detail::location::current()) {
+  detail::check_signs<A, B>();
+  return detail::same_type_op<detail::number_of<detail::common_t<A, B>>>("min", {}, where, a, b);
+}
+template <class A, class B>
+  requires detail::some_operands<A, B>
+auto max(const A &a, const B &b, detail::location where = detail::location::current()) {
+  detail::check_signs<A, B>();
+  return detail::same_type_op<detail::number_of<detail::common_t<A, B>>>("max", {}, where, a, b);
+}
+template <class A, class B>
+  requires detail::some_operands<A, B>
+auto min_nan(const A &a, const B &b, detail::location where = detail::location::current()) {
+  static_assert(float_element<detail::common_t<A, B>>, "imbrex: min_nan works on floats; use min");
+  return detail::same_type_op<detail::common_t<A, B>>("min.nan", {}, where, a, b);
+}
+template <class A, class B>
+  requires detail::some_operands<A, B>
+auto max_nan(const A &a, const B &b, detail::location where = detail::location::current()) {
+  static_assert(float_element<detail::common_t<A, B>>, "imbrex: max_nan works on floats; use max");
+  return detail::same_type_op<detail::common_t<A, B>>("max.nan", {}, where, a, b);
+}
+
+/// min(max(x, low), high): where low > high, high.
+template <class X, class Low, class High>
+  requires detail::some_operands<X, Low, High>
+auto clamp(const X &x, const Low &low, const High &high,
+           detail::location where = detail::location::current()) {
+  using T = detail::number_of<detail::common_t<X, Low, High>>;
+  return detail::same_type_op<T>("min", {}, where,
+                                 detail::same_type_op<T>("max", {}, where, x, low), high);
+}
+
+/// x · y + z, rounded once.
+template <class X, class Y, class Z>
+  requires detail::some_operands<X, Y, Z>
+auto fma(const X &x, const Y &y, const Z &z, detail::location where = detail::location::current()) {
+  using T = detail::common_t<X, Y, Z>;
+  static_assert(float_element<T>, "imbrex: fma works on f16, bf16, f32 and f64");
+  return detail::same_type_op<T>("fma", {}, where, x, y, z);
+}
+
+/// The high half of the product of two integers, taken as unsigned.
+template <class A, class B>
+  requires detail::some_operands<A, B>
+auto umulhi(const A &a, const B &b, detail::location where = detail::location::current()) {
+  using T = detail::common_t<A, B>;
+  static_assert(integer_element<T>, "imbrex: umulhi works on integers");
+  return detail::same_type_op<T>("umulhi", {}, where, a, b);
+}
+
+/// a / b rounded up, for integers; x / 0 = 0. Two numbers of the host give one.
+template <class A, class B>
+  requires detail::some_operands<A, B>
+auto cdiv(const A &a, const B &b, detail::location where = detail::location::current()) {
+  using T = detail::common_t<A, B>;
+  detail::check_signs<A, B>();
+  static_assert(integer_element<T>, "imbrex: cdiv divides integers");
+  return detail::same_type_op<T>("cdiv", {}, where, a, b);
+}
+template <std::integral A, std::integral B>
+constexpr auto cdiv(A a, B b) {
+  return b == 0 ? 0 : a / b + (a % b != 0 && (a % b > 0) == (b > 0) ? 1 : 0);
+}
+
+namespace detail {
+
+/// The float in which two operands divide: integers in f32.
+template <class T>
+using quotient_of = at_least_f32<std::conditional_t<float_element<T>, T, f32>>;
+
+} // namespace detail
+
+/// The quotient as a float, also of integers (in f32). `/` on integers truncates.
+template <class A, class B>
+  requires detail::some_operands<A, B>
+auto fdiv(const A &a, const B &b, detail::location where = detail::location::current()) {
+  using T = detail::quotient_of<detail::common_t<A, B>>;
+  return detail::same_type_op<T>("div", {}, where, a, b);
+}
+/// The exact remainder of floats, with the dividend's sign; the same as `%`.
+template <class A, class B>
+  requires detail::some_operands<A, B>
+auto fmod(const A &a, const B &b, detail::location where = detail::location::current()) {
+  static_assert(float_element<detail::common_t<A, B>>, "imbrex: fmod works on floats; use %");
+  return detail::same_type_op<detail::quotient_of<detail::common_t<A, B>>>("rem", {}, where, a, b);
+}
+
+/// `yes` where the condition holds, else `no`. Both are computed: for control flow there is
+/// IMBREX_IF.
+template <operand C, operand_or_literal A, operand_or_literal B>
+auto where(const C &condition, const A &yes, const B &no,
+           detail::location line = detail::location::current()) {
+  using namespace detail;
+  static_assert(std::same_as<element_t<C>, bool>, "imbrex: the condition of where is a bool tile");
+  using T = common_t<A, B>;
+  using Shape = broadcast_t<shape_of<C>, shape_of<A>, shape_of<B>>;
+  const std::array<value, 3> operands{record_as<bool, Shape>(condition, line),
+                                      record_as<T, Shape>(yes, line),
+                                      record_as<T, Shape>(no, line)};
+  return tile_t<T, Shape>(record("select", operands, type_of<T, Shape>, {}, line));
+}
+/// The same as where.
+template <operand C, operand_or_literal A, operand_or_literal B>
+auto select(const C &condition, const A &yes, const B &no,
+            detail::location line = detail::location::current()) {
+  return where(condition, yes, no, line);
+}
+
+/// The machine's own approximations: fast, and different from device to device within the bounds of
+/// docs/semantics.md.
+namespace fast {
+
+#define IMBREX_DETAIL_FAST(name)                                                                   \
+  template <operand X>                                                                             \
+  auto name(const X &x, detail::location where = detail::location::current()) {                    \
+    return detail::float_op(#name, {{"accuracy", std::string_view("fast")}}, x, where);            \
+  }
+IMBREX_DETAIL_FAST(rsqrt)
+IMBREX_DETAIL_FAST(exp)
+IMBREX_DETAIL_FAST(exp2)
+IMBREX_DETAIL_FAST(log)
+IMBREX_DETAIL_FAST(log2)
+IMBREX_DETAIL_FAST(sin)
+IMBREX_DETAIL_FAST(cos)
+IMBREX_DETAIL_FAST(tan)
+IMBREX_DETAIL_FAST(tanh)
+IMBREX_DETAIL_FAST(erf)
+#undef IMBREX_DETAIL_FAST
+
+template <class A, class B>
+  requires detail::some_operands<A, B>
+auto div(const A &a, const B &b, detail::location where = detail::location::current()) {
+  using T = detail::quotient_of<detail::common_t<A, B>>;
+  return detail::same_type_op<T>("div", {{"accuracy", std::string_view("fast")}}, where, a, b);
+}
+/// 1 / x
+template <operand X>
+auto rcp(const X &x, detail::location where = detail::location::current()) {
+  static_assert(float_element<detail::element_t<X>>, "imbrex: rcp works on floats");
+  return fast::div(1, x, where);
+}
+
+} // namespace fast
+} // namespace imbrex

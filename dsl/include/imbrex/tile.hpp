@@ -1,0 +1,72 @@
+#pragma once
+
+#include <imbrex/operators.hpp>
+
+namespace imbrex {
+
+namespace detail {
+
+template <class To, class Shape, class X>
+constexpr void check_assignable() {
+  if constexpr (literal_number<X>) {
+    static_assert(!is_pointer<To>, "imbrex: a pointer is not made from a number");
+    if constexpr (!is_pointer<To>)
+      static_assert(kind_of<own_element_t<X>> <= kind_of<To>,
+                    "imbrex: the number's fraction would be lost; write it as an integer or cast");
+  } else {
+    using From = element_t<X>;
+    static_assert(std::same_as<shape_of<X>, Shape>,
+                  "imbrex: the value has another shape than the tile or variable it is given to");
+    static_assert(std::same_as<From, To> || widens<From, To>(),
+                  "imbrex: the value's element type does not fit into the tile's without loss; "
+                  "use cast<...>(...)");
+  }
+}
+
+} // namespace detail
+
+/// A value of a kernel: elements of type T in a box of static extents, none for a scalar. It cannot
+/// be changed; for state there is `var`. A tile lives in the trace of one kernel.
+template <class T, int... Extents>
+class tile : public detail::traced {
+public:
+  using element = T;
+  using shape = detail::shape_t<Extents...>;
+  static constexpr int rank = shape::rank;
+
+  static_assert(imbrex::element<T> || detail::is_pointer<T>,
+                "imbrex: not an element type; see the table in docs/language.md");
+
+  /// Record an expression or a literal; it has this shape and this element, or one that widens.
+  template <operand_or_literal X>
+  tile(const X &x, detail::location where = detail::location::current())
+      : tile(detail::record_as<T, shape>((detail::check_assignable<T, shape, X>(), x), where)) {}
+
+  tile(const tile &) = default;
+  explicit tile(detail::value id) : id_(id) {}
+
+  tile &operator=(const tile &)
+    requires(sizeof...(Extents) > 1000)
+  = default;
+  template <class X>
+  tile &operator=(const X &) {
+    static_assert(detail::always_false<X>,
+                  "imbrex: a tile cannot be assigned to; declare a `var` for what changes");
+    return *this;
+  }
+
+  detail::value record(detail::location) const { return id_; }
+  detail::value id() const { return id_; }
+
+private:
+  detail::value id_;
+};
+
+/// A scalar: a tile without axes.
+template <element T>
+using scalar = tile<T>;
+/// A pointer to elements in global memory; `ptr<const T>` cannot be stored through.
+template <class T>
+using ptr = tile<detail::pointer<T>>;
+
+} // namespace imbrex

@@ -1,0 +1,199 @@
+#pragma once
+
+#include <imbrex/error.hpp>
+#include <imbrex/view.hpp>
+
+#include <memory>
+#include <tuple>
+
+namespace imbrex {
+
+namespace ir {
+class Kernel;
+}
+
+/// Whether `a * b + c` within one expression becomes one fused multiply-add, rounded once.
+enum class fp_contract { on, off };
+
+/// Names of a kernel's parameters, for the text of the IR and of errors:
+/// `trace(kernel, {.parameters = {"a", "b", "c"}})`, or in a functor
+/// `static constexpr imbrex::names parameters{"a", "b", "c"};`. Others are called p0, p1, …
+class names {
+public:
+  static constexpr std::size_t most = 32;
+
+  constexpr names() = default;
+  template <std::convertible_to<const char *>... S>
+    requires(sizeof...(S) > 0 && sizeof...(S) <= most)
+  constexpr names(S... items) : items_{items...}, size_(sizeof...(S)) {}
+
+  constexpr std::size_t size() const { return size_; }
+  constexpr const char *operator[](std::size_t i) const { return items_[i]; }
+
+private:
+  std::array<const char *, most> items_{};
+  std::size_t size_ = 0;
+};
+
+struct trace_options {
+  /// Empty: the functor's name, or "kernel" for a lambda.
+  std::string_view name = {};
+  names parameters = {};
+  fp_contract contract = fp_contract::on;
+};
+
+/// A kernel as it was recorded. Cheap to copy, immutable.
+class traced_kernel {
+public:
+  /// The recorded program in the text form of the IR.
+  std::string text() const;
+  const std::string &name() const;
+  std::size_t parameter_count() const;
+  const std::string &parameter_name(std::size_t i) const;
+
+  explicit traced_kernel(std::shared_ptr<const ir::Kernel> kernel) : kernel_(std::move(kernel)) {}
+  const std::shared_ptr<const ir::Kernel> &shared() const { return kernel_; }
+
+private:
+  std::shared_ptr<const ir::Kernel> kernel_;
+};
+
+namespace detail {
+
+template <class F>
+struct call_signature;
+template <class R, class C, class... P>
+struct call_signature<R (C::*)(P...)> {
+  static_assert(always_false<C>, "imbrex: a kernel's operator() is const");
+};
+template <class R, class C, class... P>
+struct call_signature<R (C::*)(P...) const> {
+  using type = std::tuple<std::remove_cvref_t<P>...>;
+  static constexpr bool returns_nothing = std::is_void_v<R>;
+};
+template <class R, class C, class... P>
+struct call_signature<R (C::*)(P...) const noexcept> : call_signature<R (C::*)(P...) const> {};
+template <class R, class... P>
+struct call_signature<R (*)(P...)> {
+  using type = std::tuple<std::remove_cvref_t<P>...>;
+  static constexpr bool returns_nothing = std::is_void_v<R>;
+};
+
+template <class K>
+concept has_one_call = requires { &K::operator(); };
+
+template <class K>
+constexpr auto signature_of() {
+  if constexpr (std::is_pointer_v<K>) {
+    return call_signature<K>{};
+  } else {
+    static_assert(
+        has_one_call<K>,
+        "imbrex: a kernel is a functor or lambda with one operator() whose parameters have "
+        "types; `auto` parameters are not known until the launch");
+    return call_signature<decltype(&K::operator())>{};
+  }
+}
+
+/// How a kernel's parameter is described to the recorder.
+template <class P>
+struct parameter {
+  static constexpr bool exists = false;
+};
+template <class T, int Rank>
+struct parameter<view<T, Rank>> {
+  static constexpr bool exists = true;
+  static constexpr type description() {
+    type t;
+    t.element = element_info<std::remove_const_t<T>>.name;
+    t.form = type_form::view;
+    t.is_const = std::is_const_v<T>;
+    t.rank = Rank;
+    return t;
+  }
+};
+template <class T>
+struct parameter<tile<T>> {
+  static constexpr bool exists = true;
+  static constexpr type description() { return type_of<T, scalar_shape>; }
+};
+
+/// A trace in progress on this thread.
+class trace_session {
+public:
+  trace_session(std::string_view name, bool contracts, location where);
+  ~trace_session();
+  trace_session(const trace_session &) = delete;
+  trace_session &operator=(const trace_session &) = delete;
+
+  value add_parameter(const std::string &name, const type &described);
+  /// The recorded kernel; throws the first mistake that could not be thrown where it was made.
+  traced_kernel finish();
+};
+
+std::string kernel_name(std::string_view function_signature);
+
+template <class K>
+std::string default_name() {
+  if constexpr (requires { K::name; })
+    return std::string(K::name);
+  else
+    return kernel_name(__PRETTY_FUNCTION__);
+}
+
+template <class K>
+names parameter_names(const names &given) {
+  if constexpr (requires { names(K::parameters); })
+    return given.size() != 0 ? given : names(K::parameters);
+  else
+    return given;
+}
+
+} // namespace detail
+
+/// The parameters of a kernel as a std::tuple: `ptr<T>`, `view<T, Rank>`, `scalar<T>`.
+template <class K>
+struct kernel_traits {
+  using parameters = typename decltype(detail::signature_of<K>())::type;
+  static constexpr std::size_t arity = std::tuple_size_v<parameters>;
+};
+
+/// Run the kernel's body once and record what it does. Throws imbrex::error for a mistake in it; an
+/// exception of the body passes through and leaves no state behind.
+template <class K>
+traced_kernel trace(const K &kernel, const trace_options &options = {},
+                    detail::location where = detail::location::current()) {
+  using traits = kernel_traits<K>;
+  static_assert(decltype(detail::signature_of<K>())::returns_nothing,
+                "imbrex: a kernel returns nothing; it stores its results");
+  const std::string name =
+      options.name.empty() ? detail::default_name<K>() : std::string(options.name);
+  const names given = detail::parameter_names<K>(options.parameters);
+  detail::trace_session session(name, options.contract == fp_contract::on, where);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const auto make = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+      using P = std::tuple_element_t<N, typename traits::parameters>;
+      static_assert(detail::parameter<P>::exists,
+                    "imbrex: a kernel's parameter is a ptr<T>, a view<T, Rank> or a scalar<T>");
+      const std::string called = N < given.size() ? given[N] : "p" + std::to_string(N);
+      return P(session.add_parameter(called, detail::parameter<P>::description()));
+    };
+    // The braces keep the parameters in order.
+    const typename traits::parameters arguments{make(std::integral_constant<std::size_t, I>{})...};
+    std::apply(kernel, arguments);
+  }(std::make_index_sequence<traits::arity>{});
+  return session.finish();
+}
+
+/// The same, with the error as a value.
+template <class K>
+result<traced_kernel> try_trace(const K &kernel, const trace_options &options = {},
+                                detail::location where = detail::location::current()) {
+  try {
+    return trace(kernel, options, where);
+  } catch (const error &mistake) {
+    return mistake;
+  }
+}
+
+} // namespace imbrex

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <imbrex/tile.hpp>
+
+namespace imbrex {
+
+template <class Tile>
+class var;
+
+namespace detail {
+
+/// A value on its way into a variable, and the line that gives it: an operator has no room for a
+/// default argument, but the conversion to its parameter has. A product of floats is not computed
+/// yet, so that `v += a * b` becomes one fused multiply-add.
+template <class Tile>
+class located;
+template <class T, int... Extents>
+class located<tile<T, Extents...>> {
+  using shape = shape_t<Extents...>;
+
+public:
+  template <operand_or_literal X>
+  located(const X &x, location line = location::current()) : where(line) {
+    if constexpr (is_float_product<X>()) {
+      if (contracts()) {
+        hana::unpack(x.operands(), [&](const auto &a, const auto &b) {
+          first_ = record_operand<T, shape>(a, where);
+          second_ = record_operand<T, shape>(b, where);
+        });
+        is_product_ = true;
+        return;
+      }
+    }
+    check_given<X>();
+    first_ = record_as<T, shape>(x, where);
+  }
+
+  value get() const {
+    return is_product_ ? record("mul", {first_, second_}, type_of<T, shape>, {}, where) : first_;
+  }
+  /// variable + this, or variable - this.
+  value added_to(value variable, bool subtracted) const {
+    const type &t = type_of<T, shape>;
+    if (!is_product_) return record(subtracted ? "sub" : "add", {variable, first_}, t, {}, where);
+    const value a = subtracted ? record("neg", {first_}, t, {}, where) : first_;
+    return record("fma", {a, second_, variable}, t, {}, where);
+  }
+
+  const location where;
+
+private:
+  template <class X>
+  static constexpr bool is_float_product() {
+    if constexpr (!operand<X>) {
+      return false;
+    } else if constexpr (is_product<X, T> && broadcastable<shape_of<X>, shape>()) {
+      return std::same_as<broadcast_t<shape_of<X>, shape>, shape>;
+    } else {
+      return false;
+    }
+  }
+  template <class X>
+  static constexpr void check_given() {
+    if constexpr (operand<X>) {
+      if constexpr (shape_of<X>::rank == 0)
+        check_assignable<T, scalar_shape, X>();
+      else
+        check_assignable<T, shape, X>();
+    } else {
+      check_assignable<T, shape, X>();
+    }
+  }
+
+  value first_;
+  value second_;
+  bool is_product_ = false;
+};
+
+} // namespace detail
+
+/// The only state of a kernel: a tile that can be given other values, also in the body of a loop or
+/// an if. `var acc = zeros<f32, 64, 64>();` `acc += x;`. A scalar given to it fills the shape.
+template <class T, int... Extents>
+class var<tile<T, Extents...>> : public detail::traced {
+  using shape = detail::shape_t<Extents...>;
+  using given = const detail::located<tile<T, Extents...>> &;
+  static constexpr const detail::type &held = detail::type_of<T, shape>;
+
+public:
+  using tile_type = tile<T, Extents...>;
+
+  template <operand_or_literal X>
+  var(const X &first, detail::location where = detail::location::current())
+      : id_(detail::variable_new(tile_type(first, where).id(), held, where)) {}
+
+  // A copy would be a second name for the same state. Copy the value: `var b = a.get();`
+  var(const var &) = delete;
+  // `a = b` goes the way of every other value, which knows the line.
+  var &operator=(const var &)
+    requires(sizeof...(Extents) > 1000)
+  = default;
+
+  var &operator=(given next) { return write(next.get(), next.where); }
+  var &operator+=(given x) { return write(x.added_to(read(), false), x.where); }
+  var &operator-=(given x) { return write(x.added_to(read(), true), x.where); }
+  var &operator*=(given x) { return combine<detail::mul_op>(x); }
+  var &operator/=(given x) { return combine<detail::div_op>(x); }
+  var &operator%=(given x) { return combine<detail::rem_op>(x); }
+  var &operator&=(given x) { return combine<detail::and_op>(x); }
+  var &operator|=(given x) { return combine<detail::or_op>(x); }
+  var &operator^=(given x) { return combine<detail::xor_op>(x); }
+
+  /// The value now; `v` in an expression means the same.
+  tile_type get() const { return tile_type(read()); }
+
+private:
+  detail::value read() const { return detail::variable_read(id_, held); }
+  var &write(detail::value next, detail::location where) {
+    detail::variable_write(id_, next, where);
+    return *this;
+  }
+  template <class Op>
+  var &combine(given x) {
+    const auto e = detail::binary<Op>(tile_type(read()), tile_type(x.get()));
+    detail::check_assignable<T, shape, std::remove_const_t<decltype(e)>>();
+    return write(e.record(x.where), x.where);
+  }
+
+  detail::value id_;
+};
+
+template <operand X>
+var(const X &, detail::location = {})
+    -> var<detail::tile_t<detail::element_t<X>, detail::shape_of<X>>>;
+template <detail::literal_number S>
+var(S, detail::location = {}) -> var<tile<detail::own_element_t<S>>>;
+
+namespace detail {
+
+/// A variable in an expression stands for its value at that moment.
+template <class Tile>
+struct as_operand<var<Tile>> {
+  static constexpr bool exists = true;
+  static Tile of(const var<Tile> &v) { return v.get(); }
+};
+
+} // namespace detail
+} // namespace imbrex

@@ -1,0 +1,241 @@
+#pragma once
+
+#include <imbrex/convert.hpp>
+#include <imbrex/hints.hpp>
+
+/// Views of global memory with run-time extents and strides, read and written by the box:
+/// `a[box<64, 32>(m, k)]` counts in boxes, `a[box_at<64, 32>(row, column)]` in elements.
+namespace imbrex {
+
+namespace detail {
+
+struct pad_zero {};
+struct pad_not_a_number {};
+
+} // namespace detail
+
+/// Which box of a view, and how it is read and written. Made by `box` and `box_at`.
+template <class Shape, class Pad = detail::pad_zero>
+class view_box {
+public:
+  using shape = Shape;
+  static constexpr int rank = Shape::rank;
+
+  /// Elements outside of the view read as NaN instead of zero.
+  auto pad_nan() const { return padded(detail::pad_not_a_number{}); }
+  /// Elements outside of the view read as this number or scalar tile.
+  template <operand_or_literal X>
+  auto pad(const X &fill) const {
+    static_assert(detail::shape_of<X>::rank == 0, "imbrex: a padding is a number or a scalar tile");
+    return padded(detail::hold(fill));
+  }
+  view_box hint(cache where_kept) const {
+    view_box copy = *this;
+    copy.hints.cached = where_kept;
+    return copy;
+  }
+  view_box hint(eviction when_dropped) const {
+    view_box copy = *this;
+    copy.hints.evicted = when_dropped;
+    return copy;
+  }
+
+  std::array<detail::value, Shape::rank> at;
+  std::string_view unit;
+  detail::location where;
+  Pad padding = {};
+  memory_hints hints = {};
+
+private:
+  template <class P>
+  view_box<Shape, P> padded(const P &p) const {
+    return {at, unit, where, p, hints};
+  }
+};
+
+namespace detail {
+
+template <int... Extents, class... I>
+auto make_box(std::string_view unit, location where, const I &...at) {
+  static_assert(sizeof...(Extents) == sizeof...(I),
+                "imbrex: box<extents...>(coordinates...) needs one coordinate per extent");
+  static_assert((integer_element<element_t<I>> && ...), "imbrex: a box's coordinates are integers");
+  static_assert(((shape_of<I>::rank == 0) && ...), "imbrex: a box's coordinates are scalars");
+  return view_box<shape_t<Extents...>>{
+      {record_as<element_t<I>, scalar_shape>(at, where)...}, unit, where};
+}
+
+} // namespace detail
+
+#define IMBREX_DETAIL_BOX(name, unit)                                                              \
+  template <int... Extents, operand_or_literal A>                                                  \
+  auto name(const A &a, detail::location where = detail::location::current()) {                    \
+    return detail::make_box<Extents...>(unit, where, a);                                           \
+  }                                                                                                \
+  template <int... Extents, operand_or_literal A, operand_or_literal B>                            \
+  auto name(const A &a, const B &b, detail::location where = detail::location::current()) {        \
+    return detail::make_box<Extents...>(unit, where, a, b);                                        \
+  }                                                                                                \
+  template <int... Extents, operand_or_literal A, operand_or_literal B, operand_or_literal C>      \
+  auto name(const A &a, const B &b, const C &c,                                                    \
+            detail::location where = detail::location::current()) {                                \
+    return detail::make_box<Extents...>(unit, where, a, b, c);                                     \
+  }                                                                                                \
+  template <int... Extents, operand_or_literal A, operand_or_literal B, operand_or_literal C,      \
+            operand_or_literal D>                                                                  \
+  auto name(const A &a, const B &b, const C &c, const D &d,                                        \
+            detail::location where = detail::location::current()) {                                \
+    return detail::make_box<Extents...>(unit, where, a, b, c, d);                                  \
+  }                                                                                                \
+  template <int... Extents, operand_or_literal A, operand_or_literal B, operand_or_literal C,      \
+            operand_or_literal D, operand_or_literal E>                                            \
+  auto name(const A &a, const B &b, const C &c, const D &d, const E &e,                            \
+            detail::location where = detail::location::current()) {                                \
+    return detail::make_box<Extents...>(unit, where, a, b, c, d, e);                               \
+  }
+/// The box with these extents at these coordinates, counted in boxes of these extents.
+IMBREX_DETAIL_BOX(box, "tiles")
+/// The box with these extents whose first element is at these coordinates.
+IMBREX_DETAIL_BOX(box_at, "elements")
+#undef IMBREX_DETAIL_BOX
+
+/// A box of a view, in place: the tile that was there when it was named, and, assigned to, a store.
+template <class T, class Box>
+class view_cell : public detail::traced {
+public:
+  using element = std::remove_const_t<T>;
+  using shape = typename Box::shape;
+
+  view_cell(detail::value view, const Box &box) : view_(view), box_(box), read_(load()) {}
+  view_cell(const view_cell &) = default;
+
+  /// The tile that was read, zero (or the padding) outside of the view.
+  detail::value record(detail::location) const { return read_; }
+
+  /// Store into the box; outside of the view nothing happens.
+  template <operand_or_literal X>
+  const view_cell &operator=(const X &x) const {
+    static_assert(!std::is_const_v<T>, "imbrex: a view of const elements cannot be stored to");
+    if constexpr (operand<X>) {
+      static_assert(detail::shape_of<X>::rank == 0 || std::same_as<detail::shape_of<X>, shape>,
+                    "imbrex: the stored tile and the box have different shapes");
+      static_assert(std::same_as<detail::element_t<X>, element> ||
+                        detail::widens<detail::element_t<X>, element>(),
+                    "imbrex: the stored tile's element type does not fit into the view's without "
+                    "loss; use cast<...>(...)");
+    }
+    store(detail::record_as<element, shape>(x, box_.where));
+    return *this;
+  }
+  const view_cell &operator=(const view_cell &other) const { return assign(other); }
+  view_cell &operator=(const view_cell &other) { return assign(other), *this; }
+
+  template <operand_or_literal X>
+  const view_cell &operator+=(const X &x) const {
+    return *this = *this + x;
+  }
+  template <operand_or_literal X>
+  const view_cell &operator-=(const X &x) const {
+    return *this = *this - x;
+  }
+  template <operand_or_literal X>
+  const view_cell &operator*=(const X &x) const {
+    return *this = *this * x;
+  }
+  template <operand_or_literal X>
+  const view_cell &operator/=(const X &x) const {
+    return *this = *this / x;
+  }
+
+private:
+  using pad_type = std::remove_cvref_t<decltype(std::declval<Box>().padding)>;
+
+  const view_cell &assign(const view_cell &other) const { return *this = tile_type(other.read_); }
+  using tile_type = detail::tile_t<element, shape>;
+
+  detail::value load() const {
+    using namespace detail;
+    std::array<value, Box::rank + 2> operands{view_};
+    std::size_t n = 1;
+    for (const value coordinate : box_.at) operands[n++] = coordinate;
+    std::string_view padding = "zero";
+    if constexpr (std::same_as<pad_type, pad_not_a_number>) {
+      static_assert(float_element<element> || narrow_element<element>,
+                    "imbrex: only float elements can be padded with NaN");
+      padding = "nan";
+    } else if constexpr (!std::same_as<pad_type, pad_zero>) {
+      padding = "value";
+      operands[n++] = record_operand<element, scalar_shape>(box_.padding, box_.where);
+    }
+    return detail::record("view.load", {operands.data(), n}, type_of<element, shape>,
+                          {{"unit", box_.unit},
+                           {"padding", padding},
+                           {"cache", word(box_.hints.cached)},
+                           {"eviction", word(box_.hints.evicted)}},
+                          box_.where);
+  }
+
+  void store(detail::value stored) const {
+    using namespace detail;
+    discard_if_unused(read_);
+    std::array<value, Box::rank + 2> operands{view_, stored};
+    std::size_t n = 2;
+    for (const value coordinate : box_.at) operands[n++] = coordinate;
+    record_effect("view.store", operands,
+                  {{"unit", box_.unit},
+                   {"cache", word(box_.hints.cached)},
+                   {"eviction", word(box_.hints.evicted)}},
+                  box_.where);
+  }
+
+  detail::value view_;
+  Box box_;
+  detail::value read_;
+};
+
+/// Global memory with `Rank` axes, whose extents and strides come with the launch. A kernel's
+/// parameter. `view<const T, Rank>` cannot be stored to.
+template <class T, int Rank>
+class view {
+public:
+  using element = T;
+  static constexpr int rank = Rank;
+
+  static_assert(imbrex::element<std::remove_const_t<T>>,
+                "imbrex: not an element type; see docs/language.md");
+  static_assert(Rank >= 1 && Rank <= 5, "imbrex: a view has 1 to 5 axes");
+
+  explicit view(detail::value id) : id_(id) {}
+
+  template <class Shape, class Pad>
+  auto operator[](const view_box<Shape, Pad> &box) const {
+    static_assert(Shape::rank == Rank, "imbrex: the box and the view have different ranks");
+    return view_cell<T, view_box<Shape, Pad>>(id_, box);
+  }
+
+  /// Elements along an axis.
+  scalar<i64> extent(int axis, detail::location where = detail::location::current()) const {
+    return ask("view.extent", axis, where);
+  }
+  /// Elements of memory from one index to the next along an axis.
+  scalar<i64> stride(int axis, detail::location where = detail::location::current()) const {
+    return ask("view.stride", axis, where);
+  }
+  /// The first element.
+  ptr<T> data(detail::location where = detail::location::current()) const {
+    return ptr<T>(detail::record(
+        "view.data", {id_}, detail::type_of<detail::pointer<T>, detail::scalar_shape>, {}, where));
+  }
+
+private:
+  scalar<i64> ask(const char *op, int axis, detail::location where) const {
+    if (axis < 0 || axis >= Rank)
+      detail::raise("ViewAxis", where, {std::to_string(axis), std::to_string(Rank)});
+    return scalar<i64>(detail::record(op, {id_}, detail::type_of<i64, detail::scalar_shape>,
+                                      {{"axis", axis}}, where));
+  }
+
+  detail::value id_;
+};
+
+} // namespace imbrex

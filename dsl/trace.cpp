@@ -1,0 +1,80 @@
+#include "backend/ir/text.h"
+#include "backend/support/check.h"
+#include "dsl/recorder.h"
+#include "dsl/traced_kernel.h"
+
+#include <algorithm>
+
+namespace imbrex {
+
+std::string traced_kernel::text() const { return ir::print(*kernel_); }
+const std::string &traced_kernel::name() const { return kernel_->name(); }
+std::size_t traced_kernel::parameter_count() const { return kernel_->parameterCount(); }
+const std::string &traced_kernel::parameter_name(std::size_t i) const {
+  return kernel_->parameterName(i);
+}
+
+namespace dsl {
+
+void throwError(const Diagnostic &diagnostic) {
+  std::string text = render(diagnostic);
+  if (text.ends_with('\n')) text.pop_back();
+  std::vector<std::string> notes;
+  if (!diagnostic.hint.empty()) notes.push_back(diagnostic.hint);
+  throw error(std::string(info(diagnostic.kind).name),
+              {std::string(diagnostic.where.file), diagnostic.where.line}, std::move(notes), text);
+}
+
+} // namespace dsl
+
+namespace detail {
+
+trace_session::trace_session(std::string_view name, bool contracts, location where) {
+  if (dsl::currentRecorder()) dsl::throwDiagnostic(Diag::NestedTrace, locate(where));
+  dsl::setCurrentRecorder(new dsl::Recorder(std::string(name), contracts));
+}
+
+trace_session::~trace_session() {
+  delete dsl::currentRecorder();
+  dsl::setCurrentRecorder(nullptr);
+}
+
+value trace_session::add_parameter(const std::string &name, const type &described) {
+  dsl::Recorder &recorder = *dsl::currentRecorder();
+  return recorder.handle(recorder.addParameter(name, dsl::typeOf(described)));
+}
+
+traced_kernel trace_session::finish() {
+  dsl::Recorder &recorder = *dsl::currentRecorder();
+  if (const auto &mistake = recorder.mistake()) dsl::throwError(*mistake);
+  return traced_kernel(std::make_shared<const ir::Kernel>(recorder.finish()));
+}
+
+std::string kernel_name(std::string_view signature) {
+  // g++: "… [with K = ns::matmul<int, 4>; …]", clang: "… [K = ns::matmul<int, 4>]". Compilers write
+  // template arguments and lambdas differently, so the name is what stands before them.
+  const std::size_t at = signature.find("K = ");
+  if (at == std::string_view::npos) return "kernel";
+  std::string_view rest = signature.substr(at + 4);
+  const std::string_view type = rest.substr(0, rest.find_first_of(";]"));
+  const bool anonymous = type.find("lambda") != type.npos || type.find("(*)") != type.npos;
+  if (anonymous) return "kernel";
+  rest = rest.substr(0, rest.find_first_of("<;]"));
+  const std::size_t qualified = rest.rfind(':');
+  if (qualified != std::string_view::npos) rest = rest.substr(qualified + 1);
+  const bool is_identifier = !rest.empty() && std::ranges::all_of(rest, [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  });
+  return is_identifier ? std::string(rest) : "kernel";
+}
+
+void raise(std::string_view diagnostic, location where,
+           std::initializer_list<std::string> arguments) {
+  const auto row = std::ranges::find(kDiagnostics, diagnostic, &DiagInfo::name);
+  IMBREX_CHECK(row != kDiagnostics.end(), "there is no diagnostic '{0}'", diagnostic);
+  dsl::throwError(makeDiagnostic(static_cast<Diag>(row - kDiagnostics.begin()), locate(where),
+                                 {arguments.begin(), arguments.size()}));
+}
+
+} // namespace detail
+} // namespace imbrex

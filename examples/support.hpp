@@ -1,0 +1,66 @@
+#pragma once
+
+// What the examples share around their kernels: a size that fits the device, random numbers, the
+// best time of several launches, and the last line, `result: …`.
+
+#include <imbrex/imbrex.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <random>
+
+namespace example {
+
+/// The interpreter is the reference, and slow: it gets the small size.
+inline int size(int large, int small) {
+  return imbrex::device::current() == imbrex::device::interpreter() ? small : large;
+}
+
+/// Normally distributed, the same in every run.
+template <class T>
+void randomise(imbrex::buffer<T> &values, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  for (T &value : values) value = T(normal(random));
+}
+
+/// The best time of several calls, in milliseconds, after a first one that also compiles.
+template <class Launch>
+double best_milliseconds(const Launch &launch) {
+  using clock = std::chrono::steady_clock;
+  launch();
+  double best = INFINITY;
+  const clock::time_point end = clock::now() + std::chrono::milliseconds(size(200, 0));
+  do {
+    const clock::time_point start = clock::now();
+    launch();
+    best = std::fmin(best, std::chrono::duration<double, std::milli>(clock::now() - start).count());
+  } while (clock::now() < end);
+  return best;
+}
+
+/// The largest difference from a reference in float64. A NaN where none is due counts as infinite.
+class max_error {
+public:
+  void compare(double got, double wanted) {
+    const double difference = std::fabs(got - wanted);
+    if (!(difference <= error_)) error_ = std::isnan(difference) ? INFINITY : difference;
+  }
+  double get() const { return error_; }
+
+private:
+  double error_ = 0;
+};
+
+/// Print the last line and give main's result: whether the error is small enough. `amount` is what
+/// one launch moves (bytes, unit "gbs") or computes (operations, unit "gflops").
+inline int report(const max_error &error, double allowed, double milliseconds, double amount,
+                  const char *unit) {
+  const std::string device(imbrex::device::current().name());
+  std::printf("result: device=%s max_error=%.2g time_ms=%.4g %s=%.4g\n", device.c_str(),
+              error.get(), milliseconds, unit, amount / milliseconds * 1e-6);
+  return error.get() <= allowed ? 0 : 1;
+}
+
+} // namespace example

@@ -1,0 +1,143 @@
+#include "runtime/bind.h"
+
+#include "runtime/devices.h"
+#include "runtime/dlpack.h"
+#include "runtime/layout.h"
+
+#include <bit>
+#include <limits>
+
+namespace imbrex::runtime {
+namespace {
+
+using detail::launch_argument;
+
+/// An argument and the parameter that it is for.
+struct Pair {
+  const Parameter &parameter;
+  const launch_argument &given;
+  Location where;
+
+  const ir::Type &type() const { return parameter.type; }
+  Subject subject() const { return {parameter.name}; }
+};
+
+std::optional<Diagnostic> bindGrid(const imbrex::grid &blocks, Location where, ir::Grid &grid) {
+  constexpr std::array<char, 3> kAxes{'x', 'y', 'z'};
+  std::int64_t product = 1;
+  bool tooMany = false, empty = false;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t extent = blocks.extents()[axis];
+    if (extent < 0) return diagnostic(Diag::NegativeGrid, where, kAxes[axis], extent);
+    if (extent > std::numeric_limits<std::int32_t>::max())
+      return diagnostic(Diag::GridTooLarge, where, kAxes[axis], extent);
+    grid.extents[axis] = static_cast<std::int32_t>(extent);
+    empty |= extent == 0;
+    tooMany |= __builtin_mul_overflow(product, extent, &product);
+  }
+  if (tooMany && !empty) return diagnostic(Diag::TooManyBlocks, where);
+  if (empty) grid.extents = {0, 1, 1};
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> checkView(const Pair &pair) {
+  const detail::layout &layout = pair.given.layout;
+  if (layout.rank != pair.type().rank())
+    return diagnostic(Diag::WrongViewRank, pair.where, pair.parameter.name, pair.type().rank(),
+                      layout.rank);
+  if (auto wrong = checkLayout(layout, pair.subject(), pair.where)) return wrong;
+  if (pair.given.bytes == detail::unknown_bytes) return std::nullopt;
+  return checkReach(layout, ir::storageBits(pair.type().element()), pair.given.bytes,
+                    pair.subject(), pair.where);
+}
+
+/// The fewest bytes that the kernel may expect at the argument's address.
+bool isEmpty(const Pair &pair) {
+  if (pair.type().isView()) return elementsSpanned(pair.given.layout) == 0;
+  return pair.given.bytes == 0;
+}
+
+std::optional<Diagnostic> checkAddress(const Pair &pair) {
+  const auto address = std::bit_cast<std::uintptr_t>(pair.given.data);
+  if (address == 0 && !isEmpty(pair))
+    return diagnostic(Diag::NullPointer, pair.where, pair.parameter.name);
+  const auto unit =
+      static_cast<std::uintptr_t>(std::max(ir::storageBits(pair.type().element()), 8) / 8);
+  if (address % unit != 0)
+    return diagnostic(Diag::MisalignedArgument, pair.where, pair.parameter.name, unit);
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> bindArray(const Pair &pair, ir::Argument &argument) {
+  if (pair.type().isView())
+    if (auto wrong = checkView(pair)) return wrong;
+  if (auto wrong = checkAddress(pair)) return wrong;
+  argument.data = static_cast<std::byte *>(const_cast<void *>(pair.given.data));
+  argument.bytes = pair.given.bytes;
+  // What a view reaches is known even where the memory behind it is not.
+  if (pair.type().isView() && argument.bytes == detail::unknown_bytes)
+    argument.bytes = bytesSpanned(pair.given.layout, ir::storageBits(pair.type().element()));
+  argument.extents = pair.given.layout.extents;
+  argument.strides = pair.given.layout.strides;
+  return std::nullopt;
+}
+
+/// Who checks reads of bytes that nobody set gets their flags; after anybody else may have written
+/// them, all count as set.
+void watchBlock(const Pair &pair, device on, ir::Argument &argument) {
+  if (pair.given.block == nullptr) return;
+  if (on == device::interpreter())
+    argument.unwritten = pair.given.block->unwritten();
+  else if (!pair.type().isConst())
+    pair.given.block->touch();
+}
+
+std::optional<Diagnostic> bindOne(const Pair &pair, device on, ir::Argument &argument) {
+  switch (pair.given.kind) {
+  case launch_argument::form::scalar: argument.scalar = pair.given.scalar; return std::nullopt;
+  case launch_argument::form::too_large: {
+    const std::string number = pair.given.is_signed
+                                   ? toText(static_cast<std::int64_t>(pair.given.scalar))
+                                   : toText(pair.given.scalar);
+    return diagnostic(Diag::ScalarTooLarge, pair.where, pair.parameter.name, number,
+                      ir::info(pair.type().element()).name);
+  }
+  case launch_argument::form::array:
+    watchBlock(pair, on, argument);
+    return bindArray(pair, argument);
+  case launch_argument::form::dlpack: {
+    const auto &tensor = *static_cast<const dlpack::tensor *>(pair.given.data);
+    auto array = fromDlpack(tensor, pair.parameter, pair.where);
+    if (!array) return array.error();
+    return bindArray({pair.parameter, *array, pair.where}, argument);
+  }
+  }
+  IMBREX_UNREACHABLE("form of argument");
+}
+
+} // namespace
+
+Parameters parametersOf(const ir::Kernel &kernel) {
+  Parameters parameters;
+  for (std::size_t i = 0; i < kernel.parameterCount(); ++i)
+    parameters.push_back({kernel.parameterName(i), kernel.type(kernel.body().arguments[i])});
+  return parameters;
+}
+
+std::optional<Diagnostic> BoundLaunch::bind(const LaunchContext &context,
+                                            const imbrex::grid &blocks,
+                                            detail::list<launch_argument> arguments) {
+  IMBREX_CHECK(arguments.size() == context.parameters.size(),
+               "the launcher's type has {0} "
+               "parameters, its kernel {1}",
+               arguments.size(), context.parameters.size());
+  if (auto wrong = bindGrid(blocks, context.where, grid_)) return wrong;
+  arguments_.resize(arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Pair pair{context.parameters[i], arguments[i], context.where};
+    if (auto wrong = bindOne(pair, context.on, arguments_[i])) return wrong;
+  }
+  return std::nullopt;
+}
+
+} // namespace imbrex::runtime

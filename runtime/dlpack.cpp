@@ -1,0 +1,82 @@
+#include "runtime/dlpack.h"
+
+#include "runtime/layout.h"
+
+namespace imbrex::runtime {
+namespace {
+
+using ir::ElementKind;
+
+dlpack::type_code codeOf(ElementKind kind) {
+  switch (kind) {
+  case ElementKind::Bool: return dlpack::type_code::boolean;
+  case ElementKind::I8:
+  case ElementKind::I16:
+  case ElementKind::I32:
+  case ElementKind::I64: return dlpack::type_code::signed_integer;
+  case ElementKind::U8:
+  case ElementKind::U16:
+  case ElementKind::U32:
+  case ElementKind::U64: return dlpack::type_code::unsigned_integer;
+  case ElementKind::F16:
+  case ElementKind::F32:
+  case ElementKind::F64: return dlpack::type_code::floating;
+  case ElementKind::BF16: return dlpack::type_code::bfloat;
+  case ElementKind::F8E4M3FN: return dlpack::type_code::f8e4m3fn;
+  case ElementKind::F8E5M2: return dlpack::type_code::f8e5m2;
+  case ElementKind::F8E4M3FNUZ: return dlpack::type_code::f8e4m3fnuz;
+  case ElementKind::F8E5M2FNUZ: return dlpack::type_code::f8e5m2fnuz;
+  case ElementKind::F4E2M1: return dlpack::type_code::f4e2m1;
+  case ElementKind::E8M0: return dlpack::type_code::e8m0;
+  }
+  IMBREX_UNREACHABLE("element");
+}
+
+bool hasElement(const dlpack::data_type &type, ElementKind kind) {
+  return type.code == codeOf(kind) && type.bits == ir::storageBits(kind) && type.lanes == 1;
+}
+
+bool isInReach(dlpack::device_type type) {
+  using enum dlpack::device_type;
+  return type == cpu || type == cuda_host || type == rocm_host;
+}
+
+/// The layout that shape and strides describe; null strides are row-major.
+detail::layout layoutOf(const dlpack::tensor &tensor) {
+  detail::layout layout;
+  layout.rank = tensor.ndim;
+  std::int64_t stride = 1;
+  for (auto axis = static_cast<std::size_t>(tensor.ndim); axis-- > 0;) {
+    layout.extents[axis] = tensor.shape[axis];
+    layout.strides[axis] = tensor.strides != nullptr ? tensor.strides[axis] : stride;
+    // What is too large to multiply is refused later for the extents themselves.
+    if (__builtin_mul_overflow(stride, tensor.shape[axis], &stride)) stride = 0;
+  }
+  return layout;
+}
+
+} // namespace
+
+Result<detail::launch_argument> fromDlpack(const dlpack::tensor &tensor, const Parameter &parameter,
+                                           Location where) {
+  const ElementKind wanted = parameter.type.element();
+  if (!isInReach(tensor.device.type))
+    return fail(Diag::WrongDeviceMemory, where, parameter.name,
+                static_cast<std::int32_t>(tensor.device.type));
+  if (!hasElement(tensor.dtype, wanted))
+    return fail(Diag::WrongDlpackElement, where, parameter.name, ir::info(wanted).name,
+                static_cast<int>(tensor.dtype.code), static_cast<int>(tensor.dtype.bits),
+                tensor.dtype.lanes);
+  if (tensor.ndim < 0 || tensor.ndim > detail::max_rank)
+    return fail(Diag::TooManyAxes, where, tensor.ndim, detail::max_rank);
+  detail::launch_argument made{.kind = detail::launch_argument::form::array};
+  made.layout = layoutOf(tensor);
+  // A null address stays null, so that it is found.
+  if (tensor.data != nullptr)
+    made.data = static_cast<const std::byte *>(tensor.data) + tensor.byte_offset;
+  if (auto wrong = checkLayout(made.layout, {parameter.name}, where))
+    return Failure<Diagnostic>{*wrong};
+  return made;
+}
+
+} // namespace imbrex::runtime

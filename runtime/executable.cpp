@@ -1,0 +1,75 @@
+#include "runtime/executable.h"
+
+#include "backend/interpret/interpret.h"
+#include "backend/pipeline.h"
+#include "backend/target/host/program.h"
+#include "runtime/devices.h"
+#include "runtime/log.h"
+
+#include <chrono>
+
+namespace imbrex::runtime {
+namespace {
+
+class HostExecutable : public Executable {
+public:
+  explicit HostExecutable(std::unique_ptr<host::Program> program) : program_(std::move(program)) {}
+  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+           Diagnostics &diagnostics) const override {
+    return program_->run(grid, arguments, diagnostics);
+  }
+
+private:
+  std::unique_ptr<host::Program> program_;
+};
+
+class InterpretedExecutable : public Executable {
+public:
+  explicit InterpretedExecutable(ir::Kernel kernel) : kernel_(std::move(kernel)) {}
+  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+           Diagnostics &diagnostics) const override {
+    return interpret::run(kernel_, grid, arguments, diagnostics);
+  }
+
+private:
+  ir::Kernel kernel_;
+};
+
+/// The interpreter takes the kernel as near to how it was written as it can, so that its results
+/// also judge the passes that other devices need.
+llvm::ArrayRef<Pass> pipelineOf(DeviceKind kind) {
+  switch (kind) {
+  case DeviceKind::Host: return hostPipeline();
+  case DeviceKind::Interpreter: return hostPipeline().take_front(1);
+  }
+  IMBREX_UNREACHABLE("device");
+}
+
+std::shared_ptr<const Executable> finish(ir::Kernel kernel, DeviceKind kind,
+                                         Diagnostics &diagnostics) {
+  switch (kind) {
+  case DeviceKind::Host: {
+    auto program = host::Program::compile(kernel, diagnostics);
+    return program ? std::make_shared<HostExecutable>(std::move(program)) : nullptr;
+  }
+  case DeviceKind::Interpreter: return std::make_shared<InterpretedExecutable>(std::move(kernel));
+  }
+  IMBREX_UNREACHABLE("device");
+}
+
+} // namespace
+
+std::shared_ptr<const Executable> makeExecutable(const ir::Kernel &kernel, device on,
+                                                 Diagnostics &diagnostics) {
+  const auto start = std::chrono::steady_clock::now();
+  const DeviceKind kind = device_access::kind(on);
+  ir::Kernel copy = kernel.clone();
+  if (!runPasses(copy, pipelineOf(kind), diagnostics)) return nullptr;
+  auto executable = finish(std::move(copy), kind, diagnostics);
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+  log(log_level::info, "compile", "kernel={0} device={1} ms={2}", kernel.name(), on.name(),
+      taken.count());
+  return executable;
+}
+
+} // namespace imbrex::runtime

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "backend/ir/argument.h"
+#include "backend/ir/kernel.h"
+#include "backend/support/diagnostics.h"
+#include "imbrex/device.hpp"
+#include "llvm/ADT/ArrayRef.h"
+
+#include <memory>
+
+namespace imbrex::runtime {
+
+/// A kernel made ready for one device. Immutable; any number of threads may run it at once.
+class Executable {
+public:
+  virtual ~Executable() = default;
+  /// Run the grid's blocks and return when all have ended; false, and an error reported, where one
+  /// could not.
+  virtual bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+                   Diagnostics &diagnostics) const = 0;
+};
+
+/// Compile a kernel, of either stage, for a device. Null, and errors reported, where it can't be.
+std::shared_ptr<const Executable> makeExecutable(const ir::Kernel &kernel, device on,
+                                                 Diagnostics &diagnostics);
+
+/// The same, but a kernel whose text was seen before for this device is not compiled again. Places
+/// are part of the text, because the errors of a run name them.
+std::shared_ptr<const Executable> cachedExecutable(const ir::Kernel &kernel, device on,
+                                                   Diagnostics &diagnostics);
+
+} // namespace imbrex::runtime

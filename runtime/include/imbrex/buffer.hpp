@@ -1,0 +1,146 @@
+#pragma once
+
+#include <imbrex/tensor_ref.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace imbrex {
+
+/// Memory for an array of up to five axes, which a launch takes wherever a kernel has a pointer or
+/// a view. It owns the memory, moves and does not copy, and is aligned to 64 bytes. Its elements
+/// are not set at first.
+template <class T>
+class buffer {
+  static_assert(!std::is_const_v<T>,
+                "imbrex: a buffer owns its elements and can't have them const");
+
+public:
+  using element_type = T;
+  /// What lies in memory: the element itself, or a byte of two f4e2m1.
+  using storage_type = detail::storage_of<T>;
+
+  buffer() = default;
+  explicit buffer(std::int64_t extent, std::source_location where = std::source_location::current())
+      : buffer(std::initializer_list<std::int64_t>{extent}, where) {}
+  buffer(std::int64_t extent_0, std::int64_t extent_1,
+         std::source_location where = std::source_location::current())
+      : buffer(std::initializer_list<std::int64_t>{extent_0, extent_1}, where) {}
+  buffer(std::int64_t extent_0, std::int64_t extent_1, std::int64_t extent_2,
+         std::source_location where = std::source_location::current())
+      : buffer(std::initializer_list<std::int64_t>{extent_0, extent_1, extent_2}, where) {}
+  buffer(std::initializer_list<std::int64_t> extents,
+         std::source_location where = std::source_location::current())
+      : layout_(detail::row_major(extents, where)),
+        block_(std::make_unique<detail::memory_block>(detail::storage_bytes<T>(layout_.elements()),
+                                                      where)) {}
+
+  buffer(buffer &&other) noexcept
+      : layout_(std::exchange(other.layout_, {})), block_(std::move(other.block_)) {}
+  buffer &operator=(buffer &&other) noexcept {
+    layout_ = std::exchange(other.layout_, {});
+    block_ = std::move(other.block_);
+    return *this;
+  }
+
+  std::size_t size() const { return static_cast<std::size_t>(elements()); }
+  bool empty() const { return elements() == 0; }
+  std::int64_t elements() const { return block_ ? layout_.elements() : 0; }
+  std::int64_t bytes() const { return block_ ? block_->bytes() : 0; }
+  std::int32_t rank() const { return layout_.rank; }
+  std::int64_t extent(std::int32_t axis) const {
+    return layout_.extents[static_cast<std::size_t>(axis)];
+  }
+  std::int64_t stride(std::int32_t axis) const {
+    return layout_.strides[static_cast<std::size_t>(axis)];
+  }
+  const detail::layout &layout() const { return layout_; }
+
+  /// The block that the memory is in; null where there is none.
+  detail::memory_block *block() const { return block_.get(); }
+
+  storage_type *data() {
+    if (!block_) return nullptr;
+    block_->touch();
+    return reinterpret_cast<storage_type *>(block_->data());
+  }
+  const storage_type *data() const {
+    return block_ ? reinterpret_cast<const storage_type *>(block_->data()) : nullptr;
+  }
+  std::span<storage_type> span() { return {data(), units()}; }
+  std::span<const storage_type> span() const { return {data(), units()}; }
+  storage_type *begin() { return data(); }
+  storage_type *end() { return data() + units(); }
+  const storage_type *begin() const { return data(); }
+  const storage_type *end() const { return data() + units(); }
+
+  /// An element by its place in memory, or by one index for each axis. Not checked.
+  storage_type &operator[](std::int64_t i) { return data()[i]; }
+  const storage_type &operator[](std::int64_t i) const { return data()[i]; }
+  template <std::integral... Index>
+    requires(!detail::is_packed<T>)
+  storage_type &operator()(Index... index) {
+    return tensor_ref<T>(data(), layout_, detail::unknown_bytes)(index...);
+  }
+  template <std::integral... Index>
+    requires(!detail::is_packed<T>)
+  const storage_type &operator()(Index... index) const {
+    return tensor_ref<const T>(data(), layout_, detail::unknown_bytes)(index...);
+  }
+
+  void fill(T value) {
+    if constexpr (detail::is_packed<T>)
+      std::ranges::fill(span(), detail::pack(value, value));
+    else
+      std::ranges::fill(span(), value);
+  }
+
+  /// Take the elements of a range, which must be as many; each is converted to T.
+  template <std::ranges::sized_range Range>
+  void copy_from(const Range &values,
+                 std::source_location where = std::source_location::current()) {
+    const auto count = static_cast<std::int64_t>(std::ranges::size(values));
+    if (count != elements()) detail::throw_size_mismatch(elements(), count, where);
+    detail::store_all<T>(values, data());
+  }
+
+  /// Give the elements to a range, which must have as many; each is converted to its elements.
+  template <std::ranges::sized_range Range>
+  void copy_to(Range &&values, std::source_location where = std::source_location::current()) const {
+    const auto count = static_cast<std::int64_t>(std::ranges::size(values));
+    if (count != elements()) detail::throw_size_mismatch(count, elements(), where);
+    detail::load_all<T>(data(), values);
+  }
+
+  /// The same memory under other extents, and strides if it is not to be row-major.
+  tensor_ref<T> view(std::initializer_list<std::int64_t> extents,
+                     std::source_location where = std::source_location::current()) {
+    return {block(), detail::row_major(extents, where), where};
+  }
+  tensor_ref<const T> view(std::initializer_list<std::int64_t> extents,
+                           std::source_location where = std::source_location::current()) const {
+    return {block(), detail::row_major(extents, where), where};
+  }
+  tensor_ref<T> view(std::initializer_list<std::int64_t> extents,
+                     std::initializer_list<std::int64_t> strides,
+                     std::source_location where = std::source_location::current()) {
+    return {block(), detail::strided(extents, strides, where), where};
+  }
+  tensor_ref<const T> view(std::initializer_list<std::int64_t> extents,
+                           std::initializer_list<std::int64_t> strides,
+                           std::source_location where = std::source_location::current()) const {
+    return {block(), detail::strided(extents, strides, where), where};
+  }
+
+private:
+  std::size_t units() const { return static_cast<std::size_t>(bytes()) / sizeof(storage_type); }
+
+  detail::layout layout_;
+  std::unique_ptr<detail::memory_block> block_;
+};
+
+} // namespace imbrex

@@ -1,0 +1,234 @@
+#pragma once
+
+#include <imbrex/detail/array_memory.hpp>
+#include <imbrex/detail/storage.hpp>
+#include <imbrex/dlpack.hpp>
+#include <imbrex/trace.hpp>
+
+#include <bit>
+#include <concepts>
+#include <cstring>
+#include <ranges>
+#include <utility>
+
+/// From what a launch is given to what the library runs with. Types are checked here, when the
+/// launch is compiled; all that only the run knows is checked in the library.
+namespace imbrex::detail {
+
+/// An argument on its way into the library.
+struct launch_argument {
+  enum class form : std::uint8_t { scalar, array, dlpack, too_large };
+
+  form kind = form::scalar;
+  bool is_signed = false;     ///< Of a number too large for its parameter: how to print it.
+  std::uint64_t scalar = 0;   ///< The bits; of a number too large: as 64 bits.
+  const void *data = nullptr; ///< The first element; of a DLPack array: the dlpack::tensor.
+  std::int64_t bytes = unknown_bytes;
+  memory_block *block = nullptr; ///< The buffer behind it, if there is one.
+  detail::layout layout = {};
+};
+
+template <class A>
+concept dlpack_array = std::same_as<std::remove_cvref_t<A>, dlpack::tensor>;
+
+/// buffer and tensor_ref.
+template <class A>
+concept own_array = requires(const std::remove_cvref_t<A> &a) {
+  { a.layout() } -> std::convertible_to<const layout &>;
+  { a.block() } -> std::convertible_to<memory_block *>;
+};
+
+/// std::mdspan and what is made like it: an extent and a stride for each of a fixed number of axes.
+template <class A>
+concept mdspan_like = !own_array<A> && requires(const std::remove_cvref_t<A> &a) {
+  { a.extent(0) } -> std::integral;
+  { a.stride(0) } -> std::integral;
+  { a.rank() } -> std::integral;
+} && (requires(std::remove_cvref_t<A> &a) { a.data(); } ||
+      requires(std::remove_cvref_t<A> &a) { a.data_handle(); });
+
+/// std::span, std::vector, std::array.
+template <class A>
+concept contiguous_array = !own_array<A> && !mdspan_like<A> && std::ranges::contiguous_range<A> &&
+                           std::ranges::sized_range<A>;
+
+template <class A>
+concept raw_pointer = std::is_pointer_v<std::remove_cvref_t<A>>;
+
+template <class A>
+auto *first_of(A &a) {
+  if constexpr (requires { a.data_handle(); })
+    return a.data_handle();
+  else
+    return a.data();
+}
+
+/// What an argument's elements are; const if they can't be written.
+template <class A>
+struct given_element {
+  using type = std::remove_pointer_t<decltype(first_of(std::declval<A &>()))>;
+};
+template <own_array A>
+struct given_element<A> {
+  using owner = std::remove_cvref_t<A>;
+  static constexpr bool read_only =
+      std::is_const_v<std::remove_pointer_t<decltype(std::declval<A &>().data())>>;
+  using type = std::conditional_t<read_only, const typename owner::element_type,
+                                  typename owner::element_type>;
+};
+template <contiguous_array A>
+struct given_element<A> {
+  using type = std::remove_pointer_t<decltype(std::ranges::data(std::declval<A &>()))>;
+};
+template <raw_pointer A>
+struct given_element<A> {
+  using type = std::remove_pointer_t<std::remove_cvref_t<A>>;
+};
+
+/// T is a parameter's element, A what was given for it.
+template <class T, class A>
+constexpr void check_element() {
+  using given = typename given_element<A>::type;
+  static_assert(std::same_as<std::remove_const_t<given>, std::remove_const_t<T>>,
+                "imbrex: the argument's elements have another type than the kernel's parameter");
+  static_assert(
+      std::is_const_v<T> || !std::is_const_v<given>,
+      "imbrex: the kernel may write through this parameter, but the argument is const; make "
+      "the parameter view<const T, ...> or ptr<const T>");
+}
+
+template <class A>
+launch_argument of_own_array(A &a) {
+  launch_argument made{.kind = launch_argument::form::array};
+  // As const: to ask for the address of what may be written counts as writing it. The launch knows
+  // better what it writes.
+  made.data = std::as_const(a).data();
+  made.block = a.block();
+  made.bytes = a.bytes();
+  made.layout = a.layout();
+  return made;
+}
+
+template <class T, class A>
+launch_argument of_mdspan(A &a) {
+  launch_argument made{.kind = launch_argument::form::array, .data = first_of(a)};
+  static_assert(std::remove_cvref_t<A>::rank() <= std::size_t{max_rank},
+                "imbrex: a view has at most 5 axes");
+  made.layout.rank = static_cast<std::int32_t>(a.rank());
+  for (std::int32_t axis = 0; axis < made.layout.rank; ++axis) {
+    using index = decltype(a.rank());
+    const auto i = static_cast<std::size_t>(axis);
+    made.layout.extents[i] = static_cast<std::int64_t>(a.extent(static_cast<index>(axis)));
+    made.layout.strides[i] = static_cast<std::int64_t>(a.stride(static_cast<index>(axis)));
+  }
+  return made;
+}
+
+template <class T, class A>
+launch_argument of_range(A &a) {
+  const auto count = static_cast<std::int64_t>(std::ranges::size(a));
+  return {.kind = launch_argument::form::array,
+          .data = std::ranges::data(a),
+          .bytes = count * std::int64_t{sizeof(T)},
+          .layout = {.rank = 1, .extents = {count}, .strides = {1}}};
+}
+
+/// For a view or a pointer to T.
+template <class T, class A>
+launch_argument of_array(A &a) {
+  if constexpr (dlpack_array<A>) {
+    return {.kind = launch_argument::form::dlpack, .data = &a};
+  } else {
+    check_element<T, A>();
+    static_assert(own_array<A> || !is_packed<T>,
+                  "imbrex: two f4e2m1 share a byte; pass a buffer<f4e2m1> or a tensor_ref<f4e2m1>");
+    if constexpr (own_array<A>)
+      return of_own_array(a);
+    else if constexpr (mdspan_like<A>)
+      return of_mdspan<T>(a);
+    else
+      return of_range<T>(a);
+  }
+}
+
+template <class A>
+concept array_argument = dlpack_array<A> || own_array<A> || mdspan_like<A> || contiguous_array<A>;
+
+/// Integers and what else C++ calls so, but for the letters.
+template <class A>
+concept whole_number =
+    std::integral<A> && !std::same_as<A, bool> && !std::same_as<A, wchar_t> &&
+    !std::same_as<A, char8_t> && !std::same_as<A, char16_t> && !std::same_as<A, char32_t>;
+
+template <class T, class A>
+launch_argument of_scalar(A given) {
+  if constexpr (std::same_as<A, T>) {
+    return {.scalar = bits_of(given)};
+  } else if constexpr (integer_element<T>) {
+    static_assert(whole_number<A>,
+                  "imbrex: the kernel's parameter is an integer, the argument is not");
+    const auto converted = static_cast<T>(given);
+    const bool same_sign = (given < A{}) == (converted < T{});
+    if (same_sign && static_cast<A>(converted) == given) return {.scalar = bits_of(converted)};
+    return {.kind = launch_argument::form::too_large,
+            .is_signed = std::signed_integral<A>,
+            .scalar = static_cast<std::uint64_t>(given)};
+  } else {
+    static_assert(!std::same_as<T, bool>,
+                  "imbrex: the kernel's parameter is a bool, the argument is not");
+    static_assert(std::floating_point<A> || whole_number<A> || float_element<A>,
+                  "imbrex: the kernel's parameter is a number, the argument is not");
+    if constexpr (std::is_arithmetic_v<A>)
+      return {.scalar = bits_of(to_element<T>(given))};
+    else
+      return {.scalar = bits_of(to_element<T>(static_cast<double>(given)))};
+  }
+}
+
+/// The way from an argument to the kernel's parameter P.
+template <class P>
+struct argument_for;
+
+template <class T, int Rank>
+struct argument_for<view<T, Rank>> {
+  template <class A>
+  static launch_argument make(A &a) {
+    static_assert(!raw_pointer<A>, "imbrex: a view needs extents; pass tensor_ref(pointer, "
+                                   "{rows, columns}) instead of a pointer");
+    static_assert(
+        raw_pointer<A> || array_argument<A>,
+        "imbrex: the kernel's parameter is a view; pass a buffer, a tensor_ref, an mdspan, "
+        "a span, a vector or a DLPack tensor");
+    if constexpr (mdspan_like<A>)
+      static_assert(std::remove_cvref_t<A>::rank() == Rank,
+                    "imbrex: the argument and the kernel's view have different ranks");
+    return of_array<T>(a);
+  }
+};
+
+template <class T>
+struct argument_for<tile<pointer<T>>> {
+  template <class A>
+  static launch_argument make(A &a) {
+    static_assert(
+        raw_pointer<A> || array_argument<A>,
+        "imbrex: the kernel's parameter is a pointer; pass a pointer, a buffer, a span or "
+        "a vector");
+    if constexpr (raw_pointer<A>) {
+      check_element<T, A>();
+      return {.kind = launch_argument::form::array, .data = a};
+    } else {
+      return of_array<T>(a);
+    }
+  }
+};
+
+template <class T>
+struct argument_for<tile<T>> {
+  template <class A>
+  static launch_argument make(const A &a) {
+    return of_scalar<T>(a);
+  }
+};
+
+} // namespace imbrex::detail

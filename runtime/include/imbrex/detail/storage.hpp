@@ -1,0 +1,64 @@
+#pragma once
+
+#include <imbrex/element.hpp>
+
+#include <cstdint>
+#include <ranges>
+#include <type_traits>
+
+/// How the elements of memory lie on the host: as themselves, but for f4e2m1, of which a byte holds
+/// two, the first in the low nibble.
+namespace imbrex::detail {
+
+template <class T>
+inline constexpr bool is_packed = std::is_same_v<std::remove_const_t<T>, f4e2m1>;
+
+template <class T>
+using packed_byte = std::conditional_t<std::is_const_v<T>, const std::uint8_t, std::uint8_t>;
+template <class T>
+using storage_of = std::conditional_t<is_packed<T>, packed_byte<T>, T>;
+
+template <class T>
+inline constexpr std::int64_t storage_bits = is_packed<T> ? 4 : 8 * std::int64_t{sizeof(T)};
+
+template <class T>
+constexpr std::int64_t storage_bytes(std::int64_t elements) {
+  return (elements * storage_bits<T> + 7) / 8;
+}
+
+constexpr std::uint8_t pack(f4e2m1 low, f4e2m1 high) {
+  return static_cast<std::uint8_t>(low.bits | high.bits << 4);
+}
+
+/// Convert the values of a range to T, one after the other, into memory.
+template <class T, class Range>
+void store_all(const Range &values, storage_of<T> *memory) {
+  std::size_t i = 0;
+  for (const auto &value : values) {
+    const auto converted = static_cast<T>(value);
+    if constexpr (!is_packed<T>)
+      memory[i] = converted;
+    else if (i % 2 == 0)
+      memory[i / 2] = converted.bits;
+    else
+      memory[i / 2] = static_cast<std::uint8_t>(memory[i / 2] | converted.bits << 4);
+    ++i;
+  }
+}
+
+/// Convert the T in memory, one after the other, to the elements of a range.
+template <class T, class Range>
+void load_all(const storage_of<T> *memory, Range &values) {
+  std::size_t i = 0;
+  for (auto &value : values) {
+    using wanted = std::ranges::range_value_t<Range>;
+    if constexpr (is_packed<T>)
+      value = static_cast<wanted>(
+          f4e2m1::from_bits(static_cast<std::uint8_t>(memory[i / 2] >> 4 * (i % 2) & 0xf)));
+    else
+      value = static_cast<wanted>(memory[i]);
+    ++i;
+  }
+}
+
+} // namespace imbrex::detail

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <source_location>
+
+namespace imbrex {
+
+/// How many blocks a launch runs along x, y and z. It also remembers where it was written, so that
+/// an error of the launch names that line.
+class grid {
+public:
+  explicit constexpr grid(std::int64_t x,
+                          std::source_location where = std::source_location::current())
+      : extents_{x, 1, 1}, where_(where) {}
+  constexpr grid(std::int64_t x, std::int64_t y,
+                 std::source_location where = std::source_location::current())
+      : extents_{x, y, 1}, where_(where) {}
+  constexpr grid(std::int64_t x, std::int64_t y, std::int64_t z,
+                 std::source_location where = std::source_location::current())
+      : extents_{x, y, z}, where_(where) {}
+
+  constexpr const std::array<std::int64_t, 3> &extents() const { return extents_; }
+  constexpr const std::source_location &where() const { return where_; }
+
+private:
+  std::array<std::int64_t, 3> extents_;
+  std::source_location where_;
+};
+
+} // namespace imbrex

@@ -1,0 +1,5 @@
+#pragma once
+
+/// Everything: the language and the runtime.
+#include <imbrex/dsl.hpp>
+#include <imbrex/runtime.hpp>

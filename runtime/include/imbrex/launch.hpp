@@ -1,0 +1,107 @@
+#pragma once
+
+#include <imbrex/buffer.hpp>
+#include <imbrex/detail/argument.hpp>
+#include <imbrex/grid.hpp>
+#include <imbrex/stream.hpp>
+
+#include <optional>
+
+namespace imbrex {
+
+struct jit_options {
+  /// Where a launch runs that names no stream; the device current at the launch if none is given.
+  std::optional<device> on = {};
+  /// How the kernel is recorded: its name, its parameters' names, fused multiply-add.
+  trace_options trace = {};
+};
+
+namespace detail {
+
+struct launch_state;
+
+/// A traced kernel and what has been compiled of it. Cheap to copy; copies share what is compiled.
+class launchable {
+public:
+  launchable(traced_kernel kernel, std::optional<device> on);
+
+  const traced_kernel &kernel() const;
+  /// Compile for a device now instead of at the first launch there.
+  result<void> prepare(device on) const;
+  result<void> launch(const stream_ref *stream, const grid &blocks,
+                      list<launch_argument> arguments) const;
+
+private:
+  std::shared_ptr<launch_state> state_;
+};
+
+/// In the message of the compiler, which prints these numbers.
+template <std::size_t Given, std::size_t Wanted>
+struct argument_count {
+  static constexpr bool is_right = Given == Wanted;
+};
+
+} // namespace detail
+
+/// A kernel that can be called: `k(grid(64), a, b, c)`. Made by `jit`.
+template <class Parameters>
+class launcher;
+
+template <class... P>
+class launcher<std::tuple<P...>> {
+public:
+  explicit launcher(detail::launchable kernel) : kernel_(std::move(kernel)) {}
+
+  /// Run the kernel's blocks; throws imbrex::error where that can't be.
+  template <class... A>
+  void operator()(const grid &blocks, A &&...arguments) const {
+    go(nullptr, blocks, arguments...).value();
+  }
+  template <class... A>
+  void operator()(const stream_ref &stream, const grid &blocks, A &&...arguments) const {
+    go(&stream, blocks, arguments...).value();
+  }
+
+  /// The same, with the error as a value.
+  template <class... A>
+  result<void> try_launch(const grid &blocks, A &&...arguments) const {
+    return go(nullptr, blocks, arguments...);
+  }
+  template <class... A>
+  result<void> try_launch(const stream_ref &stream, const grid &blocks, A &&...arguments) const {
+    return go(&stream, blocks, arguments...);
+  }
+
+  /// Compile for a device now, so that the first launch there need not.
+  void prepare(device on = device::current()) const { kernel_.prepare(on).value(); }
+
+  const traced_kernel &kernel() const { return kernel_.kernel(); }
+
+private:
+  template <class... A>
+  result<void> go(const stream_ref *stream, const grid &blocks, A &...given) const {
+    using count = detail::argument_count<sizeof...(A), sizeof...(P)>;
+    static_assert(count::is_right, "imbrex: a launch passes one argument for each parameter of the "
+                                   "kernel, after the grid");
+    if constexpr (count::is_right) {
+      const std::array<detail::launch_argument, sizeof...(P)> arguments{
+          detail::argument_for<P>::make(given)...};
+      return kernel_.launch(stream, blocks, {arguments.data(), arguments.size()});
+    } else {
+      return {};
+    }
+  }
+
+  detail::launchable kernel_;
+};
+
+/// Record a kernel now; it is compiled for a device at its first launch there, once for all
+/// launchers of the same kernel. A launcher may be called by many threads at once.
+template <class K>
+auto jit(const K &kernel, const jit_options &options = {},
+         std::source_location where = std::source_location::current()) {
+  return launcher<typename kernel_traits<K>::parameters>(
+      detail::launchable(trace(kernel, options.trace, where), options.on));
+}
+
+} // namespace imbrex

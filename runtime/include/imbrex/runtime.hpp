@@ -1,0 +1,11 @@
+#pragma once
+
+/// The runtime: devices, memory, launches.
+#include <imbrex/buffer.hpp>
+#include <imbrex/cache.hpp>
+#include <imbrex/device.hpp>
+#include <imbrex/grid.hpp>
+#include <imbrex/launch.hpp>
+#include <imbrex/log.hpp>
+#include <imbrex/stream.hpp>
+#include <imbrex/tensor_ref.hpp>

@@ -1,0 +1,86 @@
+#include "imbrex/launch.hpp"
+
+#include "dsl/traced_kernel.h"
+#include "runtime/bind.h"
+#include "runtime/devices.h"
+#include "runtime/executable.h"
+#include "runtime/throw.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+namespace imbrex::detail {
+
+/// What has been compiled, by device. A launch reads one pointer; what it points to lives as long
+/// as the state.
+struct launch_state {
+  traced_kernel kernel;
+  std::optional<device> on;
+  runtime::Parameters parameters;
+  std::array<std::atomic<const runtime::Executable *>, kDevices.size()> ready{};
+  std::mutex mutex; // of `owned`
+  std::array<std::shared_ptr<const runtime::Executable>, kDevices.size()> owned{};
+};
+
+namespace {
+
+result<const runtime::Executable *> compile(launch_state &state, device on) {
+  const std::scoped_lock lock(state.mutex);
+  auto &owned = state.owned[on.index()];
+  if (!owned) {
+    Diagnostics diagnostics;
+    owned = runtime::cachedExecutable(irOf(state.kernel), on, diagnostics);
+    if (!owned) return runtime::toError(diagnostics);
+    state.ready[on.index()].store(owned.get(), std::memory_order_release);
+  }
+  return owned.get();
+}
+
+result<device> deviceOf(const launch_state &state, const stream_ref *stream) {
+  if (stream != nullptr) return stream->on();
+  if (state.on) return *state.on;
+  const auto current = runtime::currentDevice();
+  if (!current) return runtime::toError(current.error());
+  return *current;
+}
+
+} // namespace
+
+launchable::launchable(traced_kernel kernel, std::optional<device> on) {
+  runtime::Parameters parameters = runtime::parametersOf(irOf(kernel));
+  state_ = std::make_shared<launch_state>(std::move(kernel), on, std::move(parameters));
+}
+
+const traced_kernel &launchable::kernel() const { return state_->kernel; }
+
+result<void> launchable::prepare(device on) const {
+  const auto made = compile(*state_, on);
+  if (!made) return made.error();
+  return {};
+}
+
+result<void> launchable::launch(const stream_ref *stream, const grid &blocks,
+                                list<launch_argument> arguments) const {
+  const auto on = deviceOf(*state_, stream);
+  if (!on) return on.error();
+  const Location where = locate(blocks.where());
+  runtime::BoundLaunch bound;
+  if (const auto problem = bound.bind({state_->parameters, *on, where}, blocks, arguments))
+    return runtime::toError(*problem);
+
+  const runtime::Executable *executable =
+      state_->ready[on->index()].load(std::memory_order_acquire);
+  if (executable == nullptr) {
+    const auto made = compile(*state_, *on);
+    if (!made) return made.error();
+    executable = *made;
+  }
+  if (bound.isEmpty()) return {};
+  Diagnostics diagnostics;
+  if (!executable->run(bound.grid(), bound.arguments(), diagnostics))
+    return runtime::toError(diagnostics);
+  return {};
+}
+
+} // namespace imbrex::detail

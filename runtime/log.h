@@ -1,0 +1,39 @@
+#pragma once
+
+#include "backend/support/text.h"
+#include "imbrex/log.hpp"
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace imbrex::runtime {
+
+/// What is logged: a level for all topics, and other levels for some. Written `info,cache:debug`.
+struct LogFilter {
+  log_level level = log_level::warn;
+  std::map<std::string, log_level, std::less<>> topics = {};
+
+  bool passes(log_level event, std::string_view topic) const;
+};
+
+/// None where a level's name is unknown.
+std::optional<LogFilter> parseLogFilter(std::string_view text);
+
+/// Whether anybody wants this event: to be asked before work that only the log needs.
+bool isLogged(log_level level, std::string_view topic);
+
+/// One line, `imbrex: debug: cache: text`; never to stdout, which is the user's.
+void writeLog(log_level level, std::string_view topic, std::string_view text);
+
+template <class... Args>
+void log(log_level level, std::string_view topic, std::string_view pattern,
+         const Args &...arguments) {
+  if (!isLogged(level, topic)) return;
+  const std::array<std::string, sizeof...(Args)> texts{std::string(toText(arguments))...};
+  writeLog(level, topic, fill(pattern, texts));
+}
+
+} // namespace imbrex::runtime

@@ -1,0 +1,196 @@
+#include "tools/imbrex/npy.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <sys/wait.h>
+#include <vector>
+
+namespace {
+
+struct Outcome {
+  int status;
+  std::string output; // both streams, as they came
+};
+
+/// Run a shell line in which `imbrex` is the command that this build made.
+Outcome shell(const std::string &line) {
+  const std::string script = "imbrex() { " IMBREX_COMMAND " \"$@\"; }; { " + line + "\n} 2>&1";
+  std::FILE *pipe = popen(script.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Outcome outcome{};
+  std::array<char, 4096> part;
+  while (const std::size_t count = std::fread(part.data(), 1, part.size(), pipe))
+    outcome.output.append(part.data(), count);
+  const int status = pclose(pipe);
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+bool contains(const std::string &text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("the command without a subcommand explains itself") {
+  for (const char *line : {"imbrex", "imbrex help", "imbrex --help"}) {
+    CAPTURE(line);
+    const Outcome outcome = shell(line);
+    CHECK(outcome.status == 0);
+    CHECK(contains(outcome.output, "opt     - Run passes on a file of IR"));
+  }
+  CHECK(shell("imbrex --version").output == "imbrex 0.1.0\n");
+}
+
+TEST_CASE("a misspelt subcommand or option is answered with what was meant") {
+  const Outcome subcommand = shell("imbrex tragets");
+  CHECK(subcommand.status == 2);
+  CHECK(subcommand.output == "imbrex: error: there is no subcommand 'tragets'\n"
+                             "  hint: did you mean 'targets'\n");
+  const Outcome option = shell("imbrex opt --pases dce -");
+  CHECK(option.status == 2);
+  CHECK(contains(option.output, "Did you mean '--passes'?"));
+  CHECK(shell("imbrex opt").status == 2);
+}
+
+TEST_CASE("imbrex targets lists the devices") {
+  const Outcome outcome = shell("imbrex targets");
+  CHECK(outcome.status == 0);
+  CHECK(contains(outcome.output, "host         native code on this machine's processor\n"));
+  CHECK(contains(outcome.output, "\ninterpreter  the reference semantics"));
+}
+
+TEST_CASE("imbrex opt runs passes") {
+  const Outcome whole = shell("imbrex opt variable.imx");
+  CHECK(whole.status == 0);
+  CHECK(contains(whole.output, "kernel @variable(%x: ptr<f32>) stage tiles {"));
+  CHECK_FALSE(contains(whole.output, "var."));
+  CHECK(shell("imbrex opt - < variable.imx").output == whole.output);
+
+  const Outcome one = shell("imbrex opt variable.imx --passes construct-ssa");
+  CHECK(one.status == 0);
+  CHECK_FALSE(contains(one.output, "var."));
+  CHECK(contains(shell("imbrex opt variable.imx --stop-after construct-ssa --locations").output,
+                 "@ \"variable.imx\":"));
+}
+
+TEST_CASE("imbrex opt says what is wrong with its input") {
+  const Outcome pass = shell("imbrex opt variable.imx --passes construct-ssb,dec");
+  CHECK(pass.status == 1);
+  CHECK(pass.output == "imbrex: error: there is no pass 'construct-ssb' here\n"
+                       "  hint: did you mean 'construct-ssa'\n"
+                       "imbrex: error: there is no pass 'dec' here\n"
+                       "  hint: did you mean 'dce'\n");
+  CHECK(shell("imbrex opt variable.imx --stop-after nothing").status == 1);
+  CHECK(shell("imbrex opt variable.imx --passes dce").status == 1);
+  for (const char *line :
+       {"imbrex opt nowhere.imx", "imbrex opt /", "echo kernel | imbrex opt -",
+        "imbrex opt - < /dev/null", "head -c 9999 /dev/urandom | imbrex opt -"}) {
+    CAPTURE(line);
+    const Outcome outcome = shell(line);
+    CHECK(outcome.status == 1);
+    CHECK(contains(outcome.output, "error: "));
+  }
+}
+
+namespace {
+
+/// A folder for files, which goes with the test.
+class Folder {
+public:
+  Folder() { std::filesystem::create_directories(path_); }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string file(const std::string &name) const { return (path_ / name).string(); }
+
+private:
+  std::filesystem::path path_ = std::filesystem::temp_directory_path() / "imbrex_command_test";
+};
+
+std::vector<float> floatsOf(const std::string &path) {
+  const auto array = imbrex::tool::readNpy(path);
+  REQUIRE(array.ok());
+  REQUIRE(array->element == imbrex::tool::NpyElement{'f', 4});
+  std::vector<float> values(array->data.size() / sizeof(float));
+  std::memcpy(values.data(), array->data.data(), array->data.size());
+  return values;
+}
+
+const std::string kRun = "imbrex run scale.imx --grid 2 --arg factor=0.5 ";
+
+} // namespace
+
+TEST_CASE("imbrex run runs a kernel on NumPy's files, on every device") {
+  const Folder folder;
+  imbrex::tool::NpyArray input{
+      .element = {'f', 4}, .fortranOrder = false, .shape = {100}, .data = {}};
+  std::vector<float> values(100);
+  for (int i = 0; i < 100; ++i) values[static_cast<std::size_t>(i)] = static_cast<float>(i);
+  input.data.resize(400);
+  std::memcpy(input.data.data(), values.data(), 400);
+  REQUIRE(imbrex::tool::writeNpy(folder.file("x.npy"), input).ok());
+  for (const std::string device : {"host", "interpreter"}) {
+    CAPTURE(device);
+    const Outcome outcome =
+        shell(kRun + "--arg x=@" + folder.file("x.npy") + " --arg y=zeros:f32:100 --out y=@" +
+              folder.file("y.npy") + " --device " + device);
+    CHECK(outcome.output.empty());
+    REQUIRE(outcome.status == 0);
+    const std::vector<float> scaled = floatsOf(folder.file("y.npy"));
+    REQUIRE(scaled.size() == 100);
+    for (std::size_t i = 0; i < 100; ++i) CHECK(scaled[i] == values[i] / 2);
+  }
+}
+
+TEST_CASE("imbrex run runs no block of an empty grid, and tells times when asked") {
+  const Outcome outcome =
+      shell("imbrex run scale.imx --grid 0 --arg factor=1 --arg x=ones:1 --arg y=empty:1 --time "
+            "--device interpreter");
+  CHECK(outcome.status == 0);
+  CHECK(outcome.output.starts_with("compile_ms="));
+  CHECK(contains(outcome.output, " run_ms="));
+}
+
+TEST_CASE("imbrex run names what is wrong with its command line") {
+  const auto errorOf = [](const std::string &rest) {
+    const Outcome outcome = shell("imbrex run scale.imx " + rest);
+    CHECK(outcome.status == 1);
+    return outcome.output;
+  };
+  const std::string arrays = "--arg x=ones:64 --arg y=zeros:64 ";
+  CHECK(errorOf("--grid 1 --device hots") ==
+        "imbrex: error: there is no device 'hots'; there are host, interpreter\n"
+        "  hint: did you mean 'host'\n");
+  CHECK(shell("IMBREX_DEVICE=abacus imbrex run scale.imx --grid 1").output ==
+        "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are host, interpreter\n");
+  CHECK(errorOf("--grid 1 " + arrays) ==
+        "imbrex: error: the parameter 'factor' (f32) of kernel 'scale' has no argument\n"
+        "  hint: give it with --arg factor=1.5\n");
+  CHECK(errorOf("--grid 1 --arg z=1") == "imbrex: error: kernel 'scale' has no parameter 'z'\n"
+                                         "  hint: its parameters are 'x', 'factor', 'y'\n");
+  CHECK(errorOf("--grid 1 --arg x=ones:1 --arg x=ones:1") ==
+        "imbrex: error: the argument 'x' is given twice\n");
+  CHECK(errorOf("--grid 1 --arg factor=1 " + arrays + "--out factor=@a.npy") ==
+        "imbrex: error: the parameter 'factor' is a scalar and can't be written to a file\n");
+  CHECK(errorOf("--grid 1 --arg factor=1 " + arrays + "--out y=a.npy") ==
+        "imbrex: error: --out wants name=@file.npy, not 'y=a.npy'\n");
+  CHECK(contains(errorOf("--grid 1 --arg factor=1 " + arrays + "--out y=@/nowhere/a.npy"),
+                 "cannot write '/nowhere/a.npy'"));
+  for (const char *grid : {"''", "x", "-1", "1,2,3,4", "1,", "2147483648", "'1;2'"}) {
+    CAPTURE(grid);
+    CHECK(contains(errorOf("--grid " + std::string(grid)), "--grid wants one to three numbers"));
+  }
+  CHECK(contains(errorOf("--grid 2147483647,2147483647,2147483647"), "more blocks than"));
+  CHECK(shell("imbrex run scale.imx").status == 2);
+}
+
+TEST_CASE("a mistake of the kernel is found by the interpreter, with its line") {
+  const Outcome outcome = shell("imbrex run scale.imx --grid 1 --device interpreter "
+                                "--arg factor=1 --arg x=empty:64 --arg y=zeros:64");
+  CHECK(outcome.status == 1);
+  CHECK(contains(outcome.output, "scale.imx:4: error: "));
+}

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/ir/builder.h"
+#include "backend/target/host/program.h"
+
+/// Arguments from plain vectors, for kernels that are built by hand.
+namespace imbrex::host {
+
+template <class T> ir::Argument pointerTo(std::vector<T> &data) {
+  return {.data = reinterpret_cast<std::byte *>(data.data()),
+          .bytes = static_cast<std::int64_t>(data.size() * sizeof(T))};
+}
+
+template <class T> ir::Argument viewOf(std::vector<T> &data, std::vector<std::int64_t> extents) {
+  ir::Argument argument = pointerTo(data);
+  std::int64_t stride = 1;
+  for (size_t axis = extents.size(); axis-- > 0;) {
+    argument.extents[axis] = extents[axis];
+    argument.strides[axis] = stride;
+    stride *= extents[axis];
+  }
+  return argument;
+}
+
+inline ir::Argument number(std::int64_t value) {
+  return {.scalar = static_cast<std::uint64_t>(value)};
+}
+
+inline void launch(const ir::Kernel &kernel, const ir::Grid &grid,
+                   std::vector<ir::Argument> arguments) {
+  Diagnostics diagnostics;
+  const std::unique_ptr<Program> program = Program::compile(kernel, diagnostics);
+  if (program) program->run(grid, arguments, diagnostics);
+}
+
+} // namespace imbrex::host

@@ -1,0 +1,197 @@
+#include "backend/ir/text.h"
+#include "backend/ir/verify.h"
+#include "tests/support/random_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+using namespace imbrex;
+using namespace imbrex::ir;
+using testing::randomKernel;
+
+namespace {
+
+constexpr std::uint32_t kSeeds = 500;
+
+testing::RandomKernelOptions optionsOf(std::uint32_t seed) {
+  return {.size = static_cast<std::int32_t>(seed % 60),
+          .stage = seed % 3 == 0 ? Stage::Traced : Stage::Tiles,
+          .runnable = seed % 2 == 0,
+          .exact = seed % 5 != 0};
+}
+
+/// Whether two kernels are one but for the numbers of their values.
+class Comparison {
+public:
+  Comparison(const Kernel &a, const Kernel &b) : a_(a), b_(b) {}
+
+  bool areSame() {
+    return a_.name() == b_.name() && a_.stage() == b_.stage() && a_.where() == b_.where() &&
+           isSame(a_.body(), b_.body());
+  }
+
+private:
+  bool isSame(llvm::ArrayRef<ValueId> a, llvm::ArrayRef<ValueId> b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (partners_.try_emplace(a[i], b[i]).first->second != b[i] || a_.type(a[i]) != b_.type(b[i]))
+        return false;
+    return true;
+  }
+
+  bool isSame(const Block &a, const Block &b) {
+    return isSame(a.arguments, b.arguments) &&
+           std::ranges::equal(a.ops, b.ops,
+                              [&](const auto &x, const auto &y) { return isSame(*x, *y); });
+  }
+
+  bool isSame(const Op &a, const Op &b) {
+    return a.kind == b.kind && isSame(a.operands, b.operands) && isSame(a.results, b.results) &&
+           a.attributes == b.attributes && a.where == b.where &&
+           std::ranges::equal(a.regions, b.regions,
+                              [&](const Block &x, const Block &y) { return isSame(x, y); });
+  }
+
+  const Kernel &a_, &b_;
+  std::map<ValueId, ValueId> partners_;
+};
+
+/// Texts that people and programs get wrong: bytes changed, lines moved, words put elsewhere.
+std::string mutated(std::string text, std::mt19937 &rng) {
+  static constexpr std::string_view kPieces[] = {"%0",
+                                                 "%99999",
+                                                 "{",
+                                                 "}",
+                                                 "(",
+                                                 ")",
+                                                 "[",
+                                                 "]",
+                                                 ",",
+                                                 ":",
+                                                 "=",
+                                                 "\"",
+                                                 "@",
+                                                 "else",
+                                                 "yield",
+                                                 "-1",
+                                                 "0x",
+                                                 "-",
+                                                 "f32",
+                                                 "i64[3]",
+                                                 "[0x0]",
+                                                 "\\",
+                                                 "ptr<f4e2m1>",
+                                                 "stage",
+                                                 "%",
+                                                 "1e999999999",
+                                                 "#",
+                                                 "var<",
+                                                 "[axis = 7]",
+                                                 "[order = [9, -9]]",
+                                                 "18446744073709551616",
+                                                 "\xff",
+                                                 "view<f32, 5>"};
+  const auto position = [&] { return rng() % (text.size() + 1); };
+  for (std::size_t edits = 1 + rng() % 3; edits > 0; --edits) {
+    const std::size_t at = position();
+    switch (rng() % 10) {
+    case 0: text.erase(at, rng() % 8); break;
+    case 1: text.insert(at, kPieces[rng() % std::size(kPieces)]); break;
+    case 2:
+      if (at < text.size()) text[at] = static_cast<char>(rng());
+      break;
+    case 3: text.insert(at, text.substr(position(), rng() % 60)); break;
+    case 4: // one element for another
+    case 5: {
+      const std::size_t type = text.find(": ", at);
+      if (type == std::string::npos) break;
+      const std::size_t end = std::min(text.find_first_of("[,) \n", type + 2), text.size());
+      text.replace(type + 2, end - type - 2,
+                   info(allElementKinds()[rng() % allElementKinds().size()]).name);
+      break;
+    }
+    default: { // one digit for another: a value, an extent, an attribute
+      const std::size_t digit = text.find_first_of("0123456789", at);
+      if (digit != std::string::npos) text[digit] = static_cast<char>('0' + rng() % 10);
+      break;
+    }
+    }
+  }
+  return text;
+}
+
+} // namespace
+
+TEST_CASE("random kernels keep every rule, print, and parse to the same text") {
+  for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
+    CAPTURE(seed);
+    const Kernel kernel = randomKernel(seed, optionsOf(seed)).kernel;
+    const std::string text = print(kernel);
+    Diagnostics diagnostics;
+    INFO(text);
+    REQUIRE_MESSAGE(verify(kernel, diagnostics), diagnostics.render());
+    const auto parsed = parse(text, "random.imx", diagnostics);
+    REQUIRE_MESSAGE(parsed, diagnostics.render());
+    REQUIRE(print(*parsed) == text);
+    REQUIRE_MESSAGE(verify(*parsed, diagnostics), diagnostics.render());
+  }
+}
+
+TEST_CASE("a parsed kernel is the one that was printed, in every op, type, attribute and place") {
+  for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
+    CAPTURE(seed);
+    Kernel kernel = randomKernel(seed, optionsOf(seed)).kernel;
+    std::uint32_t line = 0;
+    kernel.setWhere({.file = "k.cpp", .line = 3});
+    walk(kernel.body(), [&](Op &op) {
+      if (++line % 5 != 0) op.where = {.file = "k.cpp", .line = line};
+    });
+    Diagnostics diagnostics;
+    const std::string text = print(kernel, {.locations = true});
+    const auto parsed = parse(text, "random.imx", diagnostics);
+    REQUIRE_MESSAGE(parsed, diagnostics.render());
+    REQUIRE(Comparison(kernel, *parsed).areSame());
+    REQUIRE(print(*parsed, {.locations = true}) == text);
+  }
+}
+
+TEST_CASE("no text makes the parser or the verifier crash, and what passes both prints alike") {
+  constexpr std::uint32_t kMutants = 4000;
+  std::uint32_t parsedCount = 0, validCount = 0;
+  for (std::uint32_t seed = 0; seed < kMutants; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 rng(seed);
+    const Kernel kernel = randomKernel(seed % 90, optionsOf(seed % 90)).kernel;
+    Diagnostics diagnostics;
+    const auto parsed = parse(mutated(print(kernel), rng), "mutant.imx", diagnostics);
+    REQUIRE(parsed.has_value() == !diagnostics.hasErrors());
+    if (!parsed) continue;
+    ++parsedCount;
+    const std::string text = print(*parsed);
+    const auto again = parse(text, "mutant.imx", diagnostics);
+    REQUIRE_MESSAGE(again, diagnostics.render());
+    REQUIRE(print(*again) == text);
+    const bool isValid = verify(*parsed, diagnostics);
+    REQUIRE(isValid == !diagnostics.hasErrors());
+    validCount += isValid ? 1 : 0;
+  }
+  // The mutants reach behind each check: some pass the parser alone, some both.
+  CHECK(parsedCount > kMutants / 20);
+  CHECK(validCount > kMutants / 50);
+  CHECK(validCount < parsedCount);
+}
+
+TEST_CASE("random kernels have every op") {
+  std::set<OpKind> seen;
+  for (std::uint32_t seed = 0; seed < kSeeds; ++seed)
+    walk(randomKernel(seed, optionsOf(seed)).kernel.body(),
+         [&](const Op &op) { seen.insert(op.kind); });
+  for (const OpKind kind : allOpKinds()) {
+    CAPTURE(info(kind).mnemonic);
+    CHECK(seen.contains(kind));
+  }
+}

@@ -1,0 +1,148 @@
+#include "backend/math/elementary.h"
+#include "tests/unit/math/reference.h"
+#include "tests/unit/math/samples.h"
+#include "tests/unit/math/traced.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace imbrex;
+using math::Double;
+using math::Single;
+
+namespace {
+
+struct Worst {
+  double ulps = 0, at = 0;
+
+  template <class Float, class Wide>
+  void see(Float x, Float value, Wide exact) {
+    const double error = reference::ulps(value, exact);
+    if (error > ulps) ulps = error, at = static_cast<double>(x);
+  }
+};
+
+/// FNV-1a.
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t bits) {
+  return (hash ^ bits) * 0x100000001b3;
+}
+
+struct Function {
+  std::string name;
+  float (*ofFloat)(float);
+  double (*ofDouble)(double);
+  traced::F32 (*ofTracedF32)(traced::F32);
+  traced::F64 (*ofTracedF64)(traced::F64);
+  double (*exactFloat)(double);
+  long double (*exactDouble)(long double);
+  double floatUlps, doubleUlps;
+  int floatOperations, doubleOperations;
+};
+
+const Function kFunctions[] = {
+#define IMBREX_ELEMENTARY(name, ulps32, ulps64, operations32, operations64)                        \
+  {#name,                                                                                          \
+   math::name<Single>,                                                                             \
+   math::name<Double>,                                                                             \
+   math::name<Single>,                                                                             \
+   math::name<Double>,                                                                             \
+   [](double x) { return reference::name(x); },                                                    \
+   [](long double x) { return reference::name(x); },                                               \
+   ulps32,                                                                                         \
+   ulps64,                                                                                         \
+   operations32,                                                                                   \
+   operations64},
+#include "backend/math/elementary.def"
+};
+
+} // namespace
+
+TEST_CASE("an f32 function keeps its bound on floats of every size") {
+  constexpr std::uint32_t kStride = 2039; // a prime, so that all low bits occur
+  for (const Function &function : kFunctions) {
+    CAPTURE(function.name);
+    Worst worst;
+    auto see = [&](float x) { worst.see(x, function.ofFloat(x), function.exactFloat(x)); };
+    for (std::uint64_t bits = 0; bits <= 0xffffffff; bits += kStride)
+      see(math::floatOf(static_cast<std::uint32_t>(bits)));
+    CAPTURE(worst.at);
+    CHECK(worst.ulps <= function.floatUlps);
+  }
+}
+
+TEST_CASE("an f32 function keeps its bound at special values and near multiples of pi/2") {
+  for (const Function &function : kFunctions) {
+    CAPTURE(function.name);
+    Worst worst;
+    auto see = [&](float x) { worst.see(x, function.ofFloat(x), function.exactFloat(x)); };
+    for (float x : samples::specials<float>()) see(x);
+    std::mt19937_64 rng(1);
+    for (int i = 0; i < 100000; ++i) see(samples::random<float>(rng));
+    CAPTURE(worst.at);
+    CHECK(worst.ulps <= function.floatUlps);
+  }
+}
+
+TEST_CASE("an f64 function keeps its bound" *
+          doctest::skip(std::numeric_limits<long double>::digits <= 53)) {
+  for (const Function &function : kFunctions) {
+    CAPTURE(function.name);
+    Worst worst;
+    auto see = [&](double x) { worst.see(x, function.ofDouble(x), function.exactDouble(x)); };
+    for (double x : samples::specials<double>()) see(x);
+    std::mt19937_64 rng(1);
+    for (int i = 0; i < 100000; ++i) see(samples::random<double>(rng));
+    CAPTURE(worst.at);
+    CHECK(worst.ulps <= function.doubleUlps);
+  }
+}
+
+TEST_CASE("a value type that records gets the same bits, with and without branches") {
+  for (const Function &function : kFunctions) {
+    CAPTURE(function.name);
+    std::mt19937_64 rng(2);
+    for (int i = 0; i < 4000; ++i) {
+      const auto x = samples::random<float>(rng);
+      const auto y = samples::random<double>(rng);
+      for (bool straightLine : {false, true}) {
+        traced::straightLine = straightLine;
+        CAPTURE(x);
+        CAPTURE(y);
+        REQUIRE(math::bitsOf(function.ofFloat(x)) == bitsOf(function.ofTracedF32(x)).value);
+        REQUIRE(math::bitsOf(function.ofDouble(y)) == bitsOf(function.ofTracedF64(y)).value);
+      }
+    }
+    traced::straightLine = false;
+  }
+}
+
+TEST_CASE("a function costs as many operations as its row says") {
+  for (const Function &function : kFunctions) {
+    CAPTURE(function.name);
+    traced::operations = 0;
+    function.ofTracedF32(1.0f);
+    CHECK(traced::operations == function.floatOperations);
+    traced::operations = 0;
+    function.ofTracedF64(1.0);
+    CHECK(traced::operations == function.doubleOperations);
+  }
+}
+
+TEST_CASE("compilers and machines agree on every bit") {
+  // Changes with a coefficient; changes without one where a product and a sum were contracted.
+  std::uint64_t hash = 0xcbf29ce484222325;
+  std::mt19937_64 rng(3);
+  for (int i = 0; i < 20000; ++i) {
+    const std::uint64_t any = rng();
+    const double unit = math::floatOf((any >> 12) | math::bitsOf(1.0));
+    const double middling = std::ldexp(unit, static_cast<int>(any & 15) - 10);
+    for (const Function &function : kFunctions) {
+      for (double x : {math::floatOf(any), middling, -middling})
+        hash = mixed(hash, math::bitsOf(function.ofDouble(x)));
+      for (float x : {math::floatOf(static_cast<std::uint32_t>(any)), math::toF32(middling)})
+        hash = mixed(hash, math::bitsOf(function.ofFloat(x)));
+    }
+  }
+  CHECK(hash == 0x86401f339868b750);
+}

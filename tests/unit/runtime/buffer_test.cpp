@@ -1,0 +1,141 @@
+#include <imbrex/buffer.hpp>
+#include <imbrex/error.hpp>
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+using namespace imbrex;
+
+namespace {
+
+template <class F>
+std::string errorOf(const F &make) {
+  try {
+    make();
+  } catch (const error &mistake) {
+    CHECK(mistake.where().file == __FILE__);
+    const std::string text = mistake.what();
+    return text.substr(text.find(": ") + 2);
+  }
+  return "none";
+}
+
+} // namespace
+
+TEST_CASE("a buffer's memory is aligned, and its shape is what it was made with") {
+  for (const std::int64_t n : {1, 3, 1000, 5'000'000}) {
+    const buffer<f32> a(n);
+    CHECK(std::bit_cast<std::uintptr_t>(a.data()) % 64 == 0);
+    CHECK(a.size() == static_cast<std::size_t>(n));
+    CHECK(a.bytes() == 4 * n);
+  }
+  const buffer<f64> b(2, 3, 4);
+  CHECK(b.rank() == 3);
+  CHECK(b.size() == 24);
+  CHECK(b.extent(1) == 3);
+  CHECK(b.stride(0) == 12);
+  CHECK(b.stride(2) == 1);
+  const buffer<i8> c({2, 3, 4, 5, 6});
+  CHECK(c.stride(0) == 360);
+  CHECK(buffer<f32>().empty());
+  CHECK(buffer<f32>(0).empty());
+  CHECK(buffer<f32>(4, 0).data() == nullptr);
+}
+
+TEST_CASE("a buffer moves and leaves nothing behind") {
+  buffer<i32> a(4);
+  a.fill(7);
+  const i32 *memory = a.data();
+  buffer<i32> b = std::move(a);
+  CHECK(a.empty());
+  CHECK(a.rank() == 0);
+  CHECK(b.data() == memory);
+  a = std::move(b);
+  CHECK(a[3] == 7);
+  CHECK(b.empty());
+}
+
+TEST_CASE("elements are reached by place, by index and as a range") {
+  buffer<i32> a(2, 3);
+  for (std::int64_t i = 0; i < 6; ++i) a[i] = static_cast<i32>(i);
+  CHECK(a(1, 2) == 5);
+  a(0, 1) = 10;
+  CHECK(std::vector<i32>(a.begin(), a.end()) == std::vector<i32>{0, 10, 2, 3, 4, 5});
+  CHECK(a.span().size() == 6);
+  CHECK(a.view({3, 2})(2, 0) == 4);
+  CHECK(a.view({3, 2}, {1, 3})(2, 1) == 5);
+}
+
+TEST_CASE("copies convert") {
+  buffer<bf16> a(3);
+  a.copy_from(std::vector<double>{1, -2.5, 1e9});
+  CHECK(a[1].bits == 0xc020);
+  std::vector<float> back(3);
+  a.copy_to(back);
+  CHECK(back == std::vector<float>{1, -2.5F, 998244352});
+  CHECK(errorOf([&] { a.copy_from(std::vector<float>(2)); }) ==
+        "error: a copy wants 3 elements, but is given 2");
+  CHECK(errorOf([&] { a.copy_to(std::span(back).first(1)); }) ==
+        "error: a copy wants 1 elements, but is given 3");
+}
+
+TEST_CASE("two f4e2m1 share a byte, the first in the low nibble") {
+  buffer<f4e2m1> a(5);
+  CHECK(a.size() == 5);
+  CHECK(a.bytes() == 3);
+  a.copy_from(std::vector<float>{0.5F, 6, -1, 0, 3});
+  CHECK(std::vector<int>(a.begin(), a.end()) == std::vector<int>{0x71, 0x0a, 0x05});
+  std::vector<float> back(5);
+  a.copy_to(back);
+  CHECK(back == std::vector<float>{0.5F, 6, -1, 0, 3});
+  a.fill(f4e2m1(1.5));
+  CHECK(a.span()[0] == 0x33);
+}
+
+TEST_CASE("a shape that no memory can have is refused, with the line that asked for it") {
+  CHECK(errorOf([] { buffer<f32> a(-1); }) ==
+        "error: the array has extent -1 along axis 0\n  hint: an extent is at least 0");
+  CHECK(errorOf([] { buffer<f32> a(1 << 30, 1 << 30); }) ==
+        "error: the array has more elements than any memory holds");
+  CHECK(errorOf([] { buffer<f32> a(1 << 30, 1 << 30, 1 << 30); }) ==
+        "error: the array has more elements than any memory holds");
+  CHECK(errorOf([] { buffer<f32> a(1LL << 50); }) ==
+        "error: there is no memory for 4503599627370496 bytes");
+  CHECK(errorOf([] { buffer<f32> a({1, 1, 1, 1, 1, 1}); }) ==
+        "error: an array has up to 5 axes, not 6\n"
+        "  hint: reshape it so that neighbouring axes become one");
+  CHECK(buffer<f32>({1LL << 50, 0, 1LL << 50}).empty());
+}
+
+TEST_CASE("a view lies within its buffer") {
+  buffer<f32> a(10);
+  CHECK(a.view({2, 5}).extent(1) == 5);
+  CHECK(a.view({4, 4}, {2, 1}).elements() == 16);
+  CHECK(errorOf([&] { (void)a.view({2, 6}); }) ==
+        "error: the array reaches over 48 bytes, but its memory has 40\n"
+        "  hint: check its extents and strides; both count elements");
+  CHECK(errorOf([&] {
+          (void)a.view({4, 4}, {3, 1});
+        }).starts_with("error: the array reaches over 52"));
+  CHECK(errorOf([&] {
+          (void)a.view({2, 2}, {-2, 1});
+        }).starts_with("error: the array has stride -2 along axis 0\n"));
+  CHECK(errorOf([&] { (void)a.view({2, 2}, {1}); }) ==
+        "error: there are 2 extents, but 1 strides\n"
+        "  hint: give one stride, in elements, for each extent");
+  CHECK(errorOf([&] { (void)a.view({3, 3}, {1LL << 60, 1}); }) ==
+        "error: the array has more elements than any memory holds");
+}
+
+TEST_CASE("memory counts as unset until its address is given away") {
+  buffer<i32> fresh(2);
+  const auto &watched = fresh;
+  REQUIRE(fresh.block()->unwritten() != nullptr);
+  CHECK(watched.data() != nullptr);
+  CHECK(fresh.block()->unwritten()[7] == 1);
+  fresh[0] = 1;
+  CHECK(fresh.block()->unwritten() == nullptr);
+}

@@ -1,0 +1,41 @@
+#include <imbrex/device.hpp>
+#include <imbrex/error.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace imbrex;
+
+TEST_CASE("devices have names") {
+  CHECK(device::by_name("host") == device::host());
+  CHECK(device::by_name("interpreter") == device::interpreter());
+  CHECK(device::interpreter().name() == "interpreter");
+  CHECK(device::count() == 2);
+}
+
+TEST_CASE("an unknown device is answered with the nearest and with the list") {
+  try {
+    (void)device::by_name("interpretor");
+    FAIL("found");
+  } catch (const error &mistake) {
+    CHECK(mistake.code() == "MisspeltDevice");
+    CHECK(std::string(mistake.what())
+              .ends_with("error: there is no device 'interpretor'; there are host, interpreter\n"
+                         "  hint: did you mean 'interpreter'"));
+    CHECK(mistake.where().line == __LINE__ - 7);
+  }
+  try {
+    (void)device::by_name("abacus");
+    FAIL("found");
+  } catch (const error &mistake) {
+    CHECK(mistake.notes() == std::vector<std::string>{"there are host, interpreter"});
+  }
+}
+
+TEST_CASE("the current device is the one that was set") {
+  const device before = device::current();
+  device::set_current(device::interpreter());
+  CHECK(device::current() == device::interpreter());
+  device::set_current(device::host());
+  CHECK(device::current() == device::host());
+  device::set_current(before);
+}

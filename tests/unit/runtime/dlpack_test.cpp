@@ -1,0 +1,92 @@
+#include <imbrex/imbrex.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <vector>
+
+using namespace imbrex;
+
+namespace {
+
+struct copy_matrix {
+  static constexpr names parameters{"from", "to"};
+  void operator()(view<const f32, 2> from, view<f32, 2> to) const {
+    to[box<4, 4>(0, 0)] = from[box<4, 4>(0, 0)];
+  }
+};
+
+/// A tensor over memory that stays the test's.
+struct given {
+  std::array<std::int64_t, 6> shape{2, 3, 1, 1, 1, 1};
+  std::array<std::int64_t, 6> strides{1, 2, 1, 1, 1, 1};
+  std::vector<float> values{0, 1, 2, 3, 4, 5};
+  dlpack::tensor tensor{.data = values.data(),
+                        .device = {dlpack::device_type::cpu, 0},
+                        .ndim = 2,
+                        .dtype = {dlpack::type_code::floating, 32, 1},
+                        .shape = shape.data(),
+                        .strides = nullptr,
+                        .byte_offset = 0};
+};
+
+std::string codeOf(const dlpack::tensor &tensor) {
+  buffer<f32> to(2, 3);
+  to.fill(0);
+  const auto outcome =
+      jit(copy_matrix{}, {.on = device::interpreter()}).try_launch(grid(1), tensor, to);
+  return outcome ? "ran" : std::string(outcome.error().code());
+}
+
+} // namespace
+
+TEST_CASE("a DLPack tensor is an argument, row-major or with strides") {
+  given rows;
+  buffer<f32> to(2, 3);
+  const auto kernel = jit(copy_matrix{}, {.on = device::interpreter()});
+  kernel(grid(1), rows.tensor, to);
+  CHECK(to(1, 0) == 3);
+  rows.tensor.strides = rows.strides.data();
+  kernel(grid(1), rows.tensor, to);
+  CHECK(to(1, 0) == 1);
+  CHECK(to(0, 2) == 4);
+  rows.tensor.strides = nullptr;
+  rows.tensor.byte_offset = 8;
+  rows.shape = {2, 2};
+  kernel(grid(1), rows.tensor, to);
+  CHECK(to(0, 0) == 2);
+
+  struct theirs {
+    void *data;
+    std::array<std::int32_t, 2> device;
+    std::int32_t ndim, dtype;
+    std::int64_t *shape, *strides;
+    std::uint64_t byte_offset;
+  } other{};
+  CHECK(&as_dlpack(&other).byte_offset == &other.byte_offset);
+}
+
+TEST_CASE("a DLPack tensor that the kernel can't take is refused") {
+  given wrong;
+  CHECK(codeOf(wrong.tensor) == "ran");
+  const auto with = [&](auto change) {
+    given changed;
+    change(changed);
+    changed.tensor.shape = changed.shape.data();
+    return codeOf(changed.tensor);
+  };
+  CHECK(with([](given &g) { g.tensor.device.type = dlpack::device_type::cuda; }) ==
+        "WrongDeviceMemory");
+  CHECK(with([](given &g) { g.tensor.device.type = dlpack::device_type::cuda_host; }) == "ran");
+  CHECK(with([](given &g) { g.tensor.dtype.bits = 64; }) == "WrongDlpackElement");
+  CHECK(with([](given &g) { g.tensor.dtype.lanes = 4; }) == "WrongDlpackElement");
+  CHECK(with([](given &g) { g.tensor.dtype.code = dlpack::type_code::bfloat; }) ==
+        "WrongDlpackElement");
+  CHECK(with([](given &g) { g.tensor.ndim = 3; }) == "WrongViewRank");
+  CHECK(with([](given &g) { g.tensor.ndim = 6; }) == "TooManyAxes");
+  CHECK(with([](given &g) { g.tensor.ndim = -1; }) == "TooManyAxes");
+  CHECK(with([](given &g) { g.tensor.data = nullptr; }) == "NullPointer");
+  CHECK(with([](given &g) { g.tensor.byte_offset = 1; }) == "MisalignedArgument");
+  CHECK(with([](given &g) { g.shape[0] = -1; }) == "NegativeExtent");
+  CHECK(with([](given &g) { g.shape = {1LL << 40, 1LL << 40}; }) == "TooManyElements");
+}

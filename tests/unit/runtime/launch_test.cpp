@@ -1,0 +1,264 @@
+#include <imbrex/imbrex.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+using namespace imbrex;
+
+namespace {
+
+struct add_one {
+  static constexpr names parameters{"x", "y", "n"};
+  void operator()(view<const i32, 1> x, view<i32, 1> y, scalar<i32> n) const {
+    auto here = box<64>(program_id(0));
+    y[here] = x[here] + n;
+  }
+};
+
+struct fill_pointer {
+  static constexpr names parameters{"p", "value"};
+  void operator()(ptr<f32> p, scalar<f32> value) const { store(p + arange<0, 64>(), value); }
+};
+
+struct transposed {
+  static constexpr names parameters{"from", "to"};
+  void operator()(view<const i16, 2> from, view<i16, 2> to) const {
+    to[box<8, 8>(program_id(1), program_id(0))] =
+        permute<1, 0>(from[box<8, 8>(program_id(0), program_id(1))]);
+  }
+};
+
+struct copy_packed {
+  void operator()(view<const f4e2m1, 1> from, view<f4e2m1, 1> to) const {
+    to[box<8>(program_id(0))] = from[box<8>(program_id(0))];
+  }
+};
+
+/// Runs the rest of a test on both devices, one after the other.
+const std::vector<device> kBoth{device::host(), device::interpreter()};
+
+/// The message of a launch that fails, without the place, which must be this file.
+std::string textOf(const result<void> &outcome) {
+  REQUIRE_FALSE(outcome.ok());
+  CHECK(outcome.error().where().file == __FILE__);
+  const std::string text = outcome.error().what();
+  return text.substr(text.find(": error: ") + 9);
+}
+
+std::vector<i32> counted(std::size_t n) {
+  std::vector<i32> values(n);
+  std::iota(values.begin(), values.end(), 0);
+  return values;
+}
+
+} // namespace
+
+TEST_CASE("a kernel runs on whatever is like an array") {
+  for (const device on : kBoth) {
+    const stream_ref stream(on);
+    auto kernel = jit(add_one{});
+    buffer<i32> x(100), y(100);
+    x.copy_from(counted(100));
+    kernel(stream, grid(2), x, y, 5);
+    CHECK(y[99] == 104);
+
+    const std::vector<i32> given = counted(100);
+    std::vector<i32> taken(100);
+    kernel(stream, grid(2), given, taken, 1L);
+    CHECK(taken[42] == 43);
+    kernel(stream, grid(2), std::span(given).first(10), std::span(taken), 7U);
+    CHECK(taken[9] == 16);
+    CHECK(taken[10] == 7); // beyond the view: zero, and 7
+    kernel(stream, grid(2), tensor_ref(given.data(), {50}, {2}), y.view({50}), std::int8_t{-1});
+    CHECK(y[49] == 97);
+    CHECK(y[50] == 55);
+  }
+}
+
+TEST_CASE("a pointer parameter takes pointers and owners") {
+  for (const device on : kBoth) {
+    auto kernel = jit(fill_pointer{}, {.on = on});
+    std::vector<float> values(64);
+    kernel(grid(1), values.data(), 1.5);
+    CHECK(values[63] == 1.5F);
+    kernel(grid(1), values, 2);
+    CHECK(values[0] == 2);
+    buffer<f32> owned(64);
+    kernel(grid(1), owned, f16(0.5));
+    CHECK(owned[10] == 0.5F);
+  }
+}
+
+TEST_CASE("strides and extents of several axes arrive") {
+  for (const device on : kBoth) {
+    auto kernel = jit(transposed{}, {.on = on});
+    buffer<i16> from(20, 12), to(12, 20);
+    for (int i = 0; i < 240; ++i) from[i] = static_cast<i16>(i);
+    kernel(grid(3, 2), from, to);
+    for (int row = 0; row < 20; ++row)
+      for (int column = 0; column < 12; ++column) CHECK(to(column, row) == from(row, column));
+    buffer<i16> again(20, 12);
+    kernel(grid(2, 3), to.view({12, 20}), again.view({20, 12}));
+    kernel(grid(3, 2), again.view({20, 12}), to.view({12, 20}));
+    CHECK(to(11, 19) == 239);
+  }
+}
+
+TEST_CASE("two f4e2m1 to a byte arrive as they are") {
+  for (const device on : kBoth) {
+    auto kernel = jit(copy_packed{}, {.on = on});
+    buffer<f4e2m1> from(16), to(16);
+    std::vector<float> values(16);
+    for (int i = 0; i < 16; ++i) values[static_cast<std::size_t>(i)] = i % 3 == 0 ? 6.0F : -0.5F;
+    from.copy_from(values);
+    kernel(grid(2), from, to);
+    CHECK(std::ranges::equal(from, to));
+  }
+}
+
+TEST_CASE("what is wrong with an argument is said with its name") {
+  auto kernel = jit(add_one{}, {.on = device::interpreter()});
+  buffer<i32> x(64), y(64), matrix(8, 8);
+  CHECK(textOf(kernel.try_launch(grid(1), matrix, y, 1)) ==
+        "the argument 'x' has 2 axes, but the kernel's view has 1\n"
+        "  hint: give it the extents that the kernel wants, as by buffer.view({rows, columns})");
+  CHECK(textOf(kernel.try_launch(grid(1), x, y, 1LL << 40)) ==
+        "the argument 'n' is 1099511627776, which does not fit into i32");
+  CHECK(textOf(kernel.try_launch(grid(1), x, y, ~0ULL)) ==
+        "the argument 'n' is 18446744073709551615, which does not fit into i32");
+  CHECK(textOf(kernel.try_launch(grid(1), x, tensor_ref(static_cast<i32 *>(nullptr), {64}), 1)) ==
+        "the argument 'y' is a null pointer");
+  const auto odd = reinterpret_cast<i32 *>(reinterpret_cast<std::byte *>(y.data()) + 1);
+  CHECK(textOf(kernel.try_launch(grid(1), x, tensor_ref(odd, {10}), 1)) ==
+        "the argument 'y' is not aligned to 4 bytes\n"
+        "  hint: its first element must lie at a multiple of an element's size");
+  CHECK(textOf(kernel.try_launch(grid(-1), x, y, 1)) ==
+        "the grid has -1 blocks along x\n  hint: a grid has at least 0 blocks along each axis");
+  CHECK(textOf(kernel.try_launch(grid(1, 1LL << 31), x, y, 1)) ==
+        "the grid has 2147483648 blocks along y, but at most 2147483647 are possible\n"
+        "  hint: give each block a larger tile");
+  CHECK(textOf(kernel.try_launch(grid(1 << 30, 1 << 30, 1 << 30), x, y, 1)) ==
+        "the grid has more blocks than a 64-bit number counts\n"
+        "  hint: give each block a larger tile");
+  CHECK_THROWS_AS(kernel(grid(1), matrix, y, 1), error);
+}
+
+TEST_CASE("an array made like an mdspan is checked as one") {
+  struct strided {
+    i32 *first;
+    std::int64_t length, step;
+    static constexpr std::size_t rank() { return 1; }
+    std::int64_t extent(std::size_t) const { return length; }
+    std::int64_t stride(std::size_t) const { return step; }
+    i32 *data_handle() const { return first; }
+  };
+  std::vector<i32> values = counted(64);
+  std::vector<i32> out(64);
+  for (const device on : kBoth) {
+    auto kernel = jit(add_one{}, {.on = on});
+    kernel(grid(1), strided{values.data(), 32, 2}, out, 0);
+    CHECK(out[31] == 62);
+    CHECK(out[32] == 0);
+    CHECK(textOf(kernel.try_launch(grid(1), strided{values.data(), -3, 1}, out, 0)) ==
+          "the argument 'x' has extent -3 along axis 0\n  hint: an extent is at least 0");
+    CHECK(textOf(kernel.try_launch(grid(1), strided{values.data(), 3, -1}, out, 0)) ==
+          "the argument 'x' has stride -1 along axis 0\n"
+          "  hint: a stride is at least 0; copy the array, or flip the tile in the kernel");
+    CHECK(
+        textOf(kernel.try_launch(grid(1), strided{values.data(), 1LL << 40, 1LL << 40}, out, 0)) ==
+        "the argument 'x' has more elements than any memory holds");
+  }
+}
+
+TEST_CASE("a grid of no blocks does nothing, also to empty arrays") {
+  for (const device on : kBoth) {
+    auto kernel = jit(add_one{}, {.on = on});
+    buffer<i32> none(0);
+    kernel(grid(0), none, none, 1);
+    kernel(grid(1, 0, 3), none, none, 1);
+    kernel(grid(1), none, none, 1);
+    std::vector<i32> empty;
+    kernel(grid(1), empty, empty, 1);
+  }
+}
+
+TEST_CASE("the interpreter finds what was never set, also from one launch to the next") {
+  auto kernel = jit(add_one{}, {.on = device::interpreter()});
+  buffer<i32> fresh(128), half(128);
+  CHECK(kernel.try_launch(grid(1), fresh, half, 1).error().code() == "UnwrittenRead");
+  fresh.fill(1);
+  kernel(grid(1), fresh, half, 1); // sets the first 64
+  kernel(grid(1), half.view({64}), fresh, 1);
+  CHECK(kernel.try_launch(grid(2), half, fresh, 1).error().code() == "UnwrittenRead");
+}
+
+TEST_CASE("what is compiled for one launcher serves every launcher of the same kernel") {
+  for (const device on : kBoth) {
+    clear_cache();
+    const cache_statistics before = cache_usage();
+    CHECK(before.entries == 0);
+    buffer<i32> x(64), y(64);
+    x.fill(1);
+    for (int i = 0; i < 3; ++i) jit(add_one{}, {.on = on})(grid(1), x, y, i);
+    CHECK(cache_usage().entries == 1);
+    CHECK(cache_usage().misses == before.misses + 1);
+    CHECK(cache_usage().hits == before.hits + 2);
+  }
+}
+
+TEST_CASE("many threads may launch one kernel, the first time too") {
+  for (const device on : kBoth) {
+    clear_cache();
+    auto kernel = jit(add_one{}, {.on = on});
+    const cache_statistics before = cache_usage();
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&, t] {
+        buffer<i32> x(64), y(64);
+        x.fill(t);
+        for (int i = 0; i < 20; ++i) {
+          kernel(grid(1), x, y, i);
+          if (y[63] != t + i) ++wrong;
+        }
+      });
+    for (std::thread &thread : threads) thread.join();
+    CHECK(wrong == 0);
+    CHECK(cache_usage().misses == before.misses + 1);
+  }
+}
+
+TEST_CASE("a stream's device goes before the kernel's, and that before the current one") {
+  std::vector<std::string> lines;
+  set_logger([&](log_level, std::string_view, std::string_view text) { lines.emplace_back(text); });
+  REQUIRE(set_log_filter("info"));
+  clear_cache();
+  buffer<i32> x(64), y(64);
+  x.fill(1);
+  const device before = device::current();
+  device::set_current(device::interpreter());
+  jit(add_one{})(grid(1), x, y, 1);
+  jit(add_one{}, {.on = device::host()})(grid(1), x, y, 1);
+  clear_cache();
+  jit(add_one{}, {.on = device::host()})(stream_ref(device::interpreter()), grid(1), x, y, 1);
+  device::set_current(before);
+  set_log_filter("");
+  set_logger({});
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].starts_with("kernel=add_one device=interpreter ms="));
+  CHECK(lines[1].starts_with("kernel=add_one device=host ms="));
+  CHECK(lines[2].starts_with("kernel=add_one device=interpreter ms="));
+}
+
+TEST_CASE("a kernel can be compiled before its first launch") {
+  clear_cache();
+  const auto kernel = jit(add_one{});
+  CHECK(cache_usage().entries == 0);
+  kernel.prepare(device::host());
+  CHECK(cache_usage().entries == 1);
+  CHECK(kernel.kernel().name() == "add_one");
+}

@@ -1,0 +1,48 @@
+#include "runtime/log.h"
+#include "tests/support/death.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <vector>
+
+using namespace imbrex;
+using runtime::parseLogFilter;
+
+TEST_CASE("a topic's own level goes before the general one") {
+  const auto filter = parseLogFilter("error,cache:debug,jit:none").value();
+  CHECK(filter.passes(log_level::error, "launch"));
+  CHECK_FALSE(filter.passes(log_level::warn, "launch"));
+  CHECK(filter.passes(log_level::debug, "cache"));
+  CHECK_FALSE(filter.passes(log_level::error, "jit"));
+}
+
+TEST_CASE("without words the filter is the default, and an unknown level is refused") {
+  CHECK(parseLogFilter("").value().level == log_level::warn);
+  CHECK(parseLogFilter("jit:info").value().level == log_level::warn);
+  for (const char *text : {"loud", "cache:", "info,cache:loud", ":", ",info"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parseLogFilter(text).has_value());
+    CHECK_FALSE(set_log_filter(text));
+  }
+}
+
+TEST_CASE("an event is one line on stderr, or goes to the logger that was set") {
+  const std::string line = testing::lastWordsOf([] {
+    runtime::log(log_level::debug, "cache", "not by default");
+    runtime::log(log_level::warn, "cache", "entry {0} of {1}", 3, "gemm");
+    std::abort();
+  });
+  CHECK(line == "imbrex: warn: cache: entry 3 of gemm\n");
+
+  std::vector<std::string> lines;
+  set_logger([&](log_level, std::string_view topic, std::string_view text) {
+    lines.push_back(std::string(topic) + "=" + std::string(text));
+  });
+  runtime::log(log_level::error, "cache", "x");
+  CHECK(set_log_filter("none"));
+  runtime::log(log_level::error, "cache", "y");
+  CHECK(set_log_filter(""));
+  set_logger({});
+  CHECK(lines == std::vector<std::string>{"cache=x"});
+}

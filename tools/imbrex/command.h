@@ -1,0 +1,34 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/support/diagnostics.h"
+#include "llvm/Support/CommandLine.h"
+
+#include <optional>
+#include <string>
+
+namespace imbrex::tool {
+
+/// How the command ends; docs/imbrex-command.md lists them too.
+enum ExitCode : int {
+  kSuccess = 0,
+  kFailure = 1, ///< An error was reported: the file, the kernel, the arguments, the run.
+  kUsage = 2,   ///< The command line itself makes no sense.
+};
+
+/// A subcommand: its options are static objects beside `run`, which is called after they were read.
+struct Subcommand {
+  llvm::cl::SubCommand *options;
+  int (*run)();
+};
+
+extern const Subcommand kTargets, kOpt, kRun;
+
+/// The category that our own options are in, so that --help hides LLVM's.
+llvm::cl::OptionCategory &ownOptions();
+
+/// The kernel of a file, or of standard input for `-`, if it is a valid one; else why not is
+/// reported.
+std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics);
+
+} // namespace imbrex::tool

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "imbrex/device.hpp"
+#include "llvm/ADT/ArrayRef.h"
+#include "tools/imbrex/arguments.h"
+
+#include <vector>
+
+namespace imbrex::tool {
+
+/// An array to write after the run.
+struct Output {
+  std::size_t parameter;
+  std::string path;
+};
+
+struct Launch {
+  device on;
+  ir::Grid grid;
+  std::vector<BoundArgument> arguments; ///< In the order of the parameters.
+  std::vector<Output> outputs;
+};
+
+/// `64`, `16,4`, `8,4,2`.
+Result<ir::Grid> parseGrid(std::string_view text);
+/// One `name=value` for each parameter, in any order.
+Result<std::vector<BoundArgument>> bindArguments(const ir::Kernel &kernel,
+                                                 llvm::ArrayRef<std::string> texts);
+/// `name=@file.npy`
+Result<std::vector<Output>> parseOutputs(const ir::Kernel &kernel,
+                                         llvm::ArrayRef<std::string> texts);
+
+} // namespace imbrex::tool

@@ -1,0 +1,71 @@
+#include "backend/ir/text.h"
+#include "backend/ir/verify.h"
+#include "backend/support/diagnostics.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include "tools/imbrex/command.h"
+
+#include <array>
+#include <cstdio>
+#include <vector>
+
+namespace imbrex::tool {
+
+llvm::cl::OptionCategory &ownOptions() {
+  static llvm::cl::OptionCategory only("Options");
+  return only;
+}
+
+std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics) {
+  const auto text = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (!text) return diagnostics.report(Diag::UnreadableFile, {}, path), std::nullopt;
+  const std::string_view name = path == "-" ? "stdin" : std::string_view(path);
+  auto kernel = ir::parse(std::string_view((*text)->getBuffer()), name, diagnostics);
+  if (kernel && !ir::verify(*kernel, diagnostics)) return std::nullopt;
+  return kernel;
+}
+
+namespace {
+
+const std::array<const Subcommand *, 3> kSubcommands{&kTargets, &kOpt, &kRun};
+
+/// Whether the first word is a subcommand or an option; else says what it could have meant.
+bool isKnown(std::string_view word) {
+  std::vector<std::string_view> names{"help"};
+  for (const Subcommand *subcommand : kSubcommands) {
+    const llvm::StringRef name = subcommand->options->getName();
+    names.emplace_back(name.data(), name.size());
+    if (name == llvm::StringRef(word)) return true;
+  }
+  if (word.starts_with('-')) return true;
+  const std::string_view meant = nearest(word, names);
+  std::fputs(render(diagnostic(Diag::UnknownSubcommand, {}, word, meant.empty() ? "--help" : meant))
+                 .c_str(),
+             stderr);
+  return false;
+}
+
+int runCommand(int count, const char *const *words) {
+  const std::vector<const char *> help{words[0], "--help"};
+  if (count < 2 || std::string_view(words[1]) == "help") {
+    words = help.data();
+    count = 2;
+  }
+  if (!isKnown(words[1])) return kUsage;
+  for (const Subcommand *subcommand : kSubcommands)
+    llvm::cl::HideUnrelatedOptions(ownOptions(), *subcommand->options);
+  llvm::cl::HideUnrelatedOptions(ownOptions());
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &out) { out << "imbrex " IMBREX_VERSION "\n"; });
+  if (!llvm::cl::ParseCommandLineOptions(
+          count, words, "The compiler of tile kernels, and what is needed to try them out.\n",
+          &llvm::errs()))
+    return kUsage;
+  for (const Subcommand *subcommand : kSubcommands)
+    if (*subcommand->options) return subcommand->run();
+  return kUsage;
+}
+
+} // namespace
+} // namespace imbrex::tool
+
+int main(int count, char **words) { return imbrex::tool::runCommand(count, words); }

@@ -1,0 +1,100 @@
+#include "backend/support/diagnostics.h"
+#include "runtime/devices.h"
+#include "runtime/executable.h"
+#include "tools/imbrex/command.h"
+#include "tools/imbrex/launch.h"
+
+#include <chrono>
+#include <cstdio>
+
+namespace imbrex::tool {
+namespace {
+
+namespace cl = llvm::cl;
+
+cl::SubCommand runOptions("run", "Run the kernel of a file of IR on real data");
+cl::opt<std::string> file(cl::Positional, cl::Required, cl::desc("FILE.imx (- is standard input)"),
+                          cl::sub(runOptions), cl::cat(ownOptions()));
+cl::opt<std::string> gridText("grid", cl::Required, cl::value_desc("x,y,z"),
+                              cl::desc("How many blocks to run along each axis"),
+                              cl::sub(runOptions), cl::cat(ownOptions()));
+cl::opt<std::string> deviceName("device", cl::value_desc("name"),
+                                cl::desc("host or interpreter; by default that of IMBREX_DEVICE"),
+                                cl::sub(runOptions), cl::cat(ownOptions()));
+cl::list<std::string> argumentTexts(
+    "arg", cl::value_desc("name=value"),
+    cl::desc("An argument: a number, @file.npy, or an array made here, as zeros:f32:128x64 "
+             "(also ones, arange, random, empty)"),
+    cl::sub(runOptions), cl::cat(ownOptions()));
+cl::list<std::string> outputTexts("out", cl::value_desc("name=@file.npy"),
+                                  cl::desc("Write an argument's array after the run"),
+                                  cl::sub(runOptions), cl::cat(ownOptions()));
+cl::opt<bool> withTimes("time", cl::desc("Print to stderr how long compiling and running took"),
+                        cl::sub(runOptions), cl::cat(ownOptions()));
+
+using Clock = std::chrono::steady_clock;
+
+double millisecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+Result<device> chooseDevice() {
+  return deviceName.empty() ? runtime::currentDevice() : runtime::findDevice(deviceName, {});
+}
+
+/// What the command line asks for, understood.
+Result<Launch> readLaunch(const ir::Kernel &kernel) {
+  auto on = chooseDevice();
+  if (!on) return on.failure();
+  auto blocks = parseGrid(gridText);
+  if (!blocks) return blocks.failure();
+  auto arguments = bindArguments(kernel, argumentTexts);
+  if (!arguments) return arguments.failure();
+  auto outputs = parseOutputs(kernel, outputTexts);
+  if (!outputs) return outputs.failure();
+  return Launch{.on = *on,
+                .grid = *blocks,
+                .arguments = std::move(*arguments),
+                .outputs = std::move(*outputs)};
+}
+
+bool execute(const ir::Kernel &kernel, const Launch &launch, Diagnostics &diagnostics) {
+  const Clock::time_point start = Clock::now();
+  const auto executable = runtime::makeExecutable(kernel, launch.on, diagnostics);
+  if (!executable) return false;
+  const double compiling = millisecondsSince(start);
+  const Clock::time_point launched = Clock::now();
+  std::vector<ir::Argument> arguments;
+  for (const BoundArgument &bound : launch.arguments) arguments.push_back(bound.argument);
+  if (launch.grid.blocks() != 0 && !executable->run(launch.grid, arguments, diagnostics))
+    return false;
+  if (withTimes)
+    std::fprintf(stderr, "compile_ms=%.3g run_ms=%.3g\n", compiling, millisecondsSince(launched));
+  return true;
+}
+
+bool runFile(Diagnostics &diagnostics) {
+  const auto kernel = readKernel(file, diagnostics);
+  if (!kernel) return false;
+  auto launch = readLaunch(*kernel);
+  if (!launch) return diagnostics.add(launch.error()), false;
+  if (!execute(*kernel, *launch, diagnostics)) return false;
+  for (const Output &output : launch->outputs) {
+    const auto written = writeNpy(output.path, arrayOf(launch->arguments[output.parameter]));
+    if (!written) return diagnostics.add(written.error()), false;
+  }
+  return true;
+}
+
+int run() {
+  Diagnostics diagnostics;
+  const bool ok = runFile(diagnostics);
+  std::fputs(diagnostics.render().c_str(), stderr);
+  return ok ? kSuccess : kFailure;
+}
+
+} // namespace
+
+const Subcommand kRun{.options = &runOptions, .run = run};
+
+} // namespace imbrex::tool
