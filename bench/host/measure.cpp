@@ -4,9 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <random>
-#include <vector>
-
 #include <sched.h>
+#include <vector>
 
 namespace bench {
 namespace {

@@ -1,15 +1,13 @@
 #include "bench/host/peers.h"
 
+#include <cblas.h>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <unordered_map>
-
-#include <cblas.h>
-
-#include <oneapi/dnnl/dnnl.hpp>
 
 #if defined(__x86_64__)
 #include <immintrin.h>

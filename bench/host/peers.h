@@ -7,7 +7,8 @@
 /// (primitives, descriptions, workspaces) is done when the function is made.
 namespace bench {
 
-/// Copy `bytes` (a multiple of 64, both ends aligned to 64) by the fastest way found here: memcpy or a loop of streaming stores.
+/// Copy `bytes` (a multiple of 64, both ends aligned to 64) by the fastest way found here: memcpy
+/// or a loop of streaming stores.
 std::function<void()> copyPeer(const void *from, void *to, std::size_t bytes);
 
 /// oneDNN's softmax along the rows of a rows x columns f32 matrix.
