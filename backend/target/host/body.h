@@ -1,10 +1,10 @@
 #pragma once
 
-#include <map>
-#include <optional>
-
 #include "backend/target/host/emitter.h"
 #include "llvm/ADT/DenseMap.h"
+
+#include <map>
+#include <optional>
 
 /// Emits what one trip of a nest computes: pulls the elements of tiles at points.
 namespace imbrex::host {

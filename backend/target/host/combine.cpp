@@ -96,6 +96,14 @@ llvm::Constant *identityOf(Combine combine, ElementKind element, llvm::Type *typ
   return splatBits(type, identityBits(combine, element));
 }
 
+llvm::Constant *startOf(Combine combine, ElementKind element, llvm::Type *type) {
+  if (!isFloat(element)) return identityOf(combine, element, type);
+  if (combine == Combine::Sum) return llvm::Constant::getNullValue(type);
+  if (combine == Combine::Min) return identityOf(Combine::MinNan, element, type);
+  if (combine == Combine::Max) return identityOf(Combine::MaxNan, element, type);
+  return identityOf(combine, element, type);
+}
+
 Value *emitCombine(llvm::IRBuilder<> &builder, Combine combine, ElementKind element, Value *a,
                    Value *b) {
   return emitElementwise(builder, opOf(combine), element, {a, b});

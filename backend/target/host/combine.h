@@ -16,6 +16,9 @@ ir::ElementKind accumulatorOf(ir::Combine combine, ir::ElementKind element);
 /// Of argmin and argmax: a NaN, or the number that loses against every other.
 llvm::Constant *identityOf(ir::Combine combine, ir::ElementKind element, llvm::Type *type);
 
+/// What an exclusive scan begins with.
+llvm::Constant *startOf(ir::Combine combine, ir::ElementKind element, llvm::Type *type);
+
 llvm::Value *emitCombine(llvm::IRBuilder<> &builder, ir::Combine combine, ir::ElementKind element,
                          llvm::Value *a, llvm::Value *b);
 

@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "backend/target/host/body.h"
+
+#include <algorithm>
 
 namespace imbrex::host {
 

@@ -1,8 +1,8 @@
-#include <cmath>
-
 #include "backend/support/check.h"
 #include "backend/target/host/emitter.h"
 #include "llvm/IR/Intrinsics.h"
+
+#include <cmath>
 
 /// Conversions between numbers: floats round once, to integers they saturate, a NaN becomes the
 /// canonical one.

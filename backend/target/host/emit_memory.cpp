@@ -1,7 +1,7 @@
-#include <algorithm>
-
 #include "backend/support/check.h"
 #include "backend/target/host/body.h"
+
+#include <algorithm>
 
 /// Loads and stores of lanes: one vector access where the lanes are neighbours, one element where
 /// they are the same, else a gather or scatter.

@@ -1,12 +1,12 @@
-#include <algorithm>
-#include <bit>
-#include <numeric>
-#include <set>
-
 #include "backend/support/check.h"
 #include "backend/target/host/body.h"
 #include "backend/target/host/combine.h"
 #include "backend/target/host/nest_shape.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <set>
 
 /// The loops of a nest:
 ///
@@ -393,6 +393,7 @@ void NestEmitter::finishAccumulator(const Accumulator &accumulator) {
   result.value = emitCast(b_, accumulator.element, element, {}, result.value);
   Point outer = coordinates_;
   outer.erase(outer.begin() + attrs.axis);
+  for (Coordinate &c : outer) c.start = nullptr; // the inner loop is over
   body_.setWidth(1);
   const PointId point = body_.intern(outer);
   storeResult(op.result(0), result.value, point);

@@ -1,8 +1,8 @@
-#include <algorithm>
-#include <numeric>
-
 #include "backend/support/check.h"
 #include "backend/target/host/body.h"
+
+#include <algorithm>
+#include <numeric>
 
 /// Ops that only move elements: the result at a point is an operand at another point.
 namespace imbrex::host {

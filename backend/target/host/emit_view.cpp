@@ -1,7 +1,7 @@
-#include <algorithm>
-
 #include "backend/support/check.h"
 #include "backend/target/host/body.h"
+
+#include <algorithm>
 
 /// Boxes of views: which element of memory an index of the box is, and whether it lies inside.
 namespace imbrex::host {

@@ -1,9 +1,9 @@
 #include "backend/target/host/emitter.h"
 
-#include <algorithm>
-
 #include "backend/support/check.h"
 #include "backend/target/host/body.h"
+
+#include <algorithm>
 
 namespace imbrex::host {
 
@@ -200,7 +200,7 @@ void Emitter::emitEntry(const std::string &name) {
 void Emitter::emitBlockLoop() {
   llvm::BasicBlock *before = builder.GetInsertBlock(), *loop = newBlock("block");
   nextBlock_ = newBlock("block.next");
-  llvm::BasicBlock *done = newBlock("done");
+  stopBlock_ = newBlock("done");
   builder.CreateBr(loop);
   builder.SetInsertPoint(loop);
   llvm::PHINode *block = builder.CreatePHI(i64, 2);
@@ -218,8 +218,8 @@ void Emitter::emitBlockLoop() {
   builder.SetInsertPoint(nextBlock_);
   Value *next = builder.CreateNUWAdd(block, index(1));
   block->addIncoming(next, nextBlock_);
-  builder.CreateCondBr(builder.CreateICmpULT(next, function_->getArg(3)), loop, done);
-  builder.SetInsertPoint(done);
+  builder.CreateCondBr(builder.CreateICmpULT(next, function_->getArg(3)), loop, stopBlock_);
+  builder.SetInsertPoint(stopBlock_);
   builder.CreateRetVoid();
 }
 

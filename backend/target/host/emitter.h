@@ -1,8 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <vector>
-
 #include "backend/ir/kernel.h"
 #include "backend/support/diagnostics.h"
 #include "backend/target/host/lanes.h"
@@ -10,6 +7,9 @@
 #include "backend/target/host/vector_unit.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
+
+#include <functional>
+#include <vector>
 
 /// LLVM IR for one kernel: what every part of code generation shares.
 namespace imbrex::host {
@@ -61,6 +61,8 @@ public:
   llvm::Value *programId(std::int32_t axis) { return programId_[static_cast<size_t>(axis)]; }
   llvm::Value *gridExtent(std::int32_t axis) { return gridExtent_[static_cast<size_t>(axis)]; }
   llvm::Value *launch() { return launch_; }
+  /// A block that ends the whole launch, not only this block of the grid.
+  llvm::BasicBlock *stopBlock() { return stopBlock_; }
 
   llvm::AllocaInst *newVariable(llvm::Type *type, const llvm::Twine &name = "");
   llvm::BasicBlock *newBlock(const llvm::Twine &name);
@@ -73,8 +75,8 @@ public:
   void emitBlock(const ir::Block &block);
   void emitSteps(llvm::ArrayRef<Step> steps);
   void emitNest(const Nest &nest);
-  void emitWhole(const ir::Op &op);
-  void emitControl(const ir::Op &op);
+  void emitWhole(const ir::Op &op);   // emit_whole.cpp
+  void emitControl(const ir::Op &op); // emit_control.cpp
   void emitScalar(const ir::Op &op);
   /// `for (i = 0; i < trips; ++i) body(i)`, trips a constant from 1.
   void emitLoop(std::int64_t trips, const std::function<void(llvm::Value *)> &body);
@@ -85,6 +87,23 @@ public:
   llvm::PointerType *const pointer;
 
 private:
+  /// The loop around the code being emitted: where its carried scalars live (null for a tile, which
+  /// has a buffer), and where break_if goes.
+  struct LoopFrame {
+    const ir::Op *op;
+    llvm::SmallVector<llvm::AllocaInst *, 4> carried;
+    llvm::BasicBlock *exit;
+  };
+  void emitFor(const ir::Op &op);
+  void emitWhile(const ir::Op &op);
+  void emitIf(const ir::Op &op);
+  void emitBreakIf(const ir::Op &op);
+  LoopFrame enterLoop(const ir::Op &op, size_t firstInitial, size_t firstArgument);
+  void leaveLoop(const ir::Op &op, const LoopFrame &frame);
+  void readCarried(const ir::Op &op, const LoopFrame &frame, size_t firstArgument);
+  void writeCarried(const LoopFrame &frame, llvm::ArrayRef<ir::ValueId> values);
+  llvm::Value *tripCount(const ir::Op &op);
+
   void decodeArguments();
   void emitBlockLoop();
 
@@ -99,6 +118,8 @@ private:
   llvm::Value *scratch_ = nullptr, *launch_ = nullptr;
   llvm::Instruction *variables_ = nullptr; // allocas go before it
   llvm::BasicBlock *nextBlock_ = nullptr;  // where exit_if goes
+  llvm::BasicBlock *stopBlock_ = nullptr;
+  std::vector<LoopFrame> loops_;
 };
 
 // --- the meaning of one op on scalars or vectors, without loops (emit_elementwise.cpp,

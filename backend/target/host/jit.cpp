@@ -1,9 +1,5 @@
 #include "backend/target/host/jit.h"
 
-#include <atomic>
-#include <filesystem>
-#include <mutex>
-
 #include "backend/support/check.h"
 #include "backend/support/environment.h"
 #include "backend/target/host/runtime_calls.h"
@@ -24,10 +20,15 @@
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+
 namespace imbrex::host {
 namespace {
 
-template <class T> T orAbort(llvm::Expected<T> value) {
+template <class T>
+T orAbort(llvm::Expected<T> value) {
   if (!value) IMBREX_UNREACHABLE("the JIT failed: {0}", llvm::toString(value.takeError()));
   if constexpr (std::is_reference_v<T>)
     return *value;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "backend/target/host/vector_unit.h"
 #include "llvm/IR/Module.h"
+
+#include <memory>
+#include <string>
 
 /// The compiler behind every program of the process: one target machine for the CPU found, one ORC
 /// session, one dylib per program.

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
-
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Value.h"
+
+#include <cstdint>
 
 /// The two currencies of code generation inside a loop: where (`Point`) and what (`Lanes`).
 ///

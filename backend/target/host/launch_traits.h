@@ -1,12 +1,12 @@
 #pragma once
 
-#include <compare>
-#include <cstdint>
-#include <vector>
-
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "llvm/ADT/ArrayRef.h"
+
+#include <compare>
+#include <cstdint>
+#include <vector>
 
 /// What code may assume about the arguments of a launch. A program is compiled for the usual traits
 /// at once, and for others when a launch has them.

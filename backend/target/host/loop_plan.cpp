@@ -1,12 +1,12 @@
 #include "backend/target/host/loop_plan.h"
 
-#include <algorithm>
-#include <map>
-#include <set>
-
 #include "backend/support/check.h"
 #include "backend/target/host/access.h"
 #include "backend/target/host/nest_shape.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
 
 namespace imbrex::host {
 namespace {
@@ -63,6 +63,25 @@ bool isReductionOfOne(const ir::Kernel &kernel, const ir::Op &op) {
          kernel.type(op.operand(0)).shape()[attrs.axis] == 1;
 }
 
+/// An op with loops of its own, from buffers to buffers; one with an effect also where all its
+/// types are scalars.
+bool isWhole(const ir::Kernel &kernel, const ir::Op &op) {
+  using Effect = ir::Effect;
+  const Effect effect = info(op.kind).effect;
+  if (effect == Effect::Atomic || effect == Effect::Observe) return true;
+  if (op.kind == OpKind::Reduce)
+    return !isReductionOfOne(kernel, op) && !isNestReduction(kernel, op);
+  return op.kind == OpKind::Scan || op.kind == OpKind::Sort || op.kind == OpKind::Histogram ||
+         op.kind == OpKind::Dot;
+}
+
+/// Whether the op reads this operand as a whole tile in memory.
+bool takesBuffer(const ir::Kernel &kernel, const ir::Op &op, size_t operand) {
+  if (op.kind == OpKind::Dot) return operand < 2; // its accumulator is brought into its result
+  if (op.kind == OpKind::Gather) return operand == 0;
+  return isWhole(kernel, op);
+}
+
 class Planner {
 public:
   Planner(const ir::Kernel &kernel, const LaunchTraits &traits)
@@ -93,6 +112,7 @@ private:
   void planReduce(const ir::Op &op);
   void planStore(const ir::Op &op);
   void planWhole(const ir::Op &op);
+  void planAccumulator(const ir::Op &op);
   void planLoopEntry(const ir::Op &op);
   void planRegions(const ir::Op &op);
   std::vector<Step> transfer(llvm::ArrayRef<ValueId> values, llvm::ArrayRef<ValueId> targets);
@@ -127,6 +147,7 @@ private:
   std::set<ValueId> needBuffer_; // read by an op that takes whole tiles from memory
   std::set<ValueId> captured_;   // used inside a body
   std::vector<const ir::Op *> loops_;
+  std::set<ValueId> local_; // defined in the block being planned, or its arguments
   LoopPlan plan_;
   BlockState *state_ = nullptr;
 };
@@ -157,8 +178,6 @@ void Planner::addRoot(const ir::Shape &space, Root root, std::int32_t level) {
 }
 
 void Planner::planReduce(const ir::Op &op) {
-  if (isReductionOfOne(kernel_, op)) return;
-  if (!isNestReduction(kernel_, op)) return planWhole(op);
   for (const ValueId result : op.results) giveBuffer(result);
   addRoot(kernel_.type(op.operand(0)).shape(), {.kind = Root::Kind::Reduce, .op = &op},
           levelOf(op.operands));
@@ -180,11 +199,27 @@ void Planner::planStore(const ir::Op &op) {
 }
 
 void Planner::planWhole(const ir::Op &op) {
+  if (op.kind == OpKind::Dot) planAccumulator(op);
   addStep({.kind = Step::Kind::Whole, .op = &op});
   for (const ValueId result : op.results) {
     if (uses_[result.index()] > 0) giveBuffer(result);
     level_[result.index()] = stepCount();
   }
+}
+
+/// A product adds to its result's buffer in place. Where the accumulator has a buffer that nobody
+/// else reads any more, that is the one; else its elements are brought into a new one first.
+void Planner::planAccumulator(const ir::Op &op) {
+  const ValueId accumulator = op.operand(2), result = op.result();
+  const bool isOurs = uses_[accumulator.index()] == 1 && local_.contains(accumulator);
+  if (isOurs && plan_.isKept(accumulator)) {
+    plan_.bufferOf[result.index()] = plan_.bufferOf[accumulator.index()];
+    return;
+  }
+  giveBuffer(result);
+  addRoot(kernel_.type(result).shape(),
+          {.kind = Root::Kind::Keep, .value = accumulator, .into = plan_.bufferOf[result.index()]},
+          levelOf(accumulator));
 }
 
 void Planner::planOp(const ir::Op &op) {
@@ -200,11 +235,13 @@ void Planner::planOp(const ir::Op &op) {
   if (effect == Effect::Leave) return addStep({.kind = Step::Kind::Control, .op = &op});
   std::int32_t level = levelOf(op.operands);
   if (isLoad(op)) level = std::max(level, state_->lastStore);
+  if (isWhole(kernel_, op)) return planWhole(op);
   const bool givesScalar =
       std::ranges::any_of(op.results, [&](ValueId value) { return !isTile(kernel_, value); });
-  const bool isAlone = isScalarOp(kernel_, op) ||
-                       (givesScalar && effect == Effect::Pure && op.kind != OpKind::Reduce);
-  if (isAlone && op.kind != OpKind::Sort && op.kind != OpKind::Dot) {
+  const bool isAlone =
+      isScalarOp(kernel_, op) ||
+      (givesScalar && (op.kind != OpKind::Reduce || isReductionOfOne(kernel_, op)));
+  if (isAlone) {
     // A pure scalar that does not wait for the open nest goes in front of it.
     const bool isFree = effect == Effect::Pure || isLoad(op);
     if (isFree && state_->open != 0 && level < state_->open) {
@@ -222,17 +259,8 @@ void Planner::planOp(const ir::Op &op) {
     }
     return;
   }
-  if (op.kind == OpKind::Reduce) {
-    planReduce(op);
-    if (isReductionOfOne(kernel_, op))
-      for (const ValueId result : op.results) level_[result.index()] = level;
-    return;
-  }
   if (isStore(op)) return planStore(op);
-  const bool isInline = (effect == Effect::Pure || effect == Effect::Read) &&
-                        op.kind != OpKind::Scan && op.kind != OpKind::Sort &&
-                        op.kind != OpKind::Histogram && op.kind != OpKind::Dot;
-  if (!isInline) return planWhole(op);
+  if (op.kind == OpKind::Reduce && !isReductionOfOne(kernel_, op)) return planReduce(op);
   for (const ValueId result : op.results) level_[result.index()] = level;
 }
 
@@ -253,19 +281,20 @@ std::vector<Step> Planner::transfer(llvm::ArrayRef<ValueId> values,
 void Planner::transferInto(llvm::ArrayRef<ValueId> values, llvm::ArrayRef<ValueId> targets) {
   struct Move {
     ValueId value;
-    ValueId target;
+    BufferId target;
     BufferId into;
-    std::set<ValueId> sources; // kept tiles that the value is computed from
-    bool isElementwise = true; // and all at the index that is computed
+    std::set<BufferId> sources; // kept tiles that the value is computed from
+    bool isElementwise = true;  // and all at the index that is computed
   };
   close();
   std::vector<Move> moves;
   for (size_t i = 0; i < values.size(); ++i) {
-    if (!isTile(kernel_, values[i]) || values[i] == targets[i]) continue;
-    Move move{values[i], targets[i], plan_.bufferOf[targets[i].index()], {}};
+    const BufferId target = plan_.bufferOf[targets[i].index()];
+    if (!isTile(kernel_, values[i]) || plan_.bufferOf[values[i].index()] == target) continue;
+    Move move{values[i], target, target, {}};
     forEachInline(kernel_, plan_, values[i], [&](ValueId value, const ir::Op *op) {
       if (!isTile(kernel_, value)) return;
-      if (plan_.isKept(value)) move.sources.insert(value);
+      if (plan_.isKept(value)) move.sources.insert(plan_.bufferOf[value.index()]);
       const bool isPlain = !op || plan_.isKept(value) || isLoad(*op) ||
                            info(op->kind).typeRule == ir::TypeRule::SameAsOperands ||
                            info(op->kind).typeRule == ir::TypeRule::Comparison ||
@@ -345,7 +374,10 @@ void Planner::planRegions(const ir::Op &op) {
 void Planner::planBlock(const ir::Block &block, llvm::ArrayRef<ValueId> targets) {
   BlockState state;
   BlockState *outer = std::exchange(state_, &state);
+  std::set<ValueId> outerLocal =
+      std::exchange(local_, {block.arguments.begin(), block.arguments.end()});
   for (const auto &op : block.ops) {
+    local_.insert(op->results.begin(), op->results.end());
     order_[op.get()] = order_.size() + 1;
     if (op->kind == OpKind::Yield) transferInto(op->operands, targets);
     planOp(*op);
@@ -365,6 +397,7 @@ void Planner::planBlock(const ir::Block &block, llvm::ArrayRef<ValueId> targets)
       planRegions(*op);
   }
   state_ = outer;
+  local_ = std::move(outerLocal);
 }
 
 // --- which inline values are kept after all ---
@@ -382,11 +415,6 @@ void Planner::placeInline(const ir::Block &block) {
     place(**op, order_.at(op->get()));
 }
 
-bool takesBuffer(const ir::Op &op, size_t operand) {
-  if (op.kind == OpKind::Dot) return operand < 2;
-  return op.kind == OpKind::Gather && operand == 0;
-}
-
 void Planner::noteUses(const Step &step, std::int32_t number) {
   if (step.kind == Step::Kind::Nest) {
     for (const Root &root : step.nest.roots)
@@ -394,14 +422,14 @@ void Planner::noteUses(const Step &step, std::int32_t number) {
     return;
   }
   for (size_t i = 0; i < step.op->operands.size(); ++i)
-    noteUse(step.op->operand(i), number, takesBuffer(*step.op, i));
+    noteUse(step.op->operand(i), number, takesBuffer(kernel_, *step.op, i));
   // A break_if's values are computed when it is taken, like those of a body.
   if (step.op->kind == OpKind::BreakIf)
     captured_.insert(step.op->operands.begin(), step.op->operands.end());
   for (const ir::Block &region : step.op->regions)
     ir::walk(region, [&](const ir::Op &inner) {
       for (size_t i = 0; i < inner.operands.size(); ++i) {
-        noteUse(inner.operand(i), number, takesBuffer(inner, i));
+        noteUse(inner.operand(i), number, takesBuffer(kernel_, inner, i));
         captured_.insert(inner.operand(i));
       }
     });
@@ -449,7 +477,7 @@ void Planner::place(const ir::Op &op, size_t order) {
       continue;
     }
     for (size_t i = 0; i < op.operands.size(); ++i) {
-      for (const std::int32_t use : uses) noteUse(op.operand(i), use, takesBuffer(op, i));
+      for (const std::int32_t use : uses) noteUse(op.operand(i), use, takesBuffer(kernel_, op, i));
       if (isCaptured) captured_.insert(op.operand(i));
     }
   }
@@ -466,7 +494,8 @@ void Planner::keepBefore(ValueId value, std::int32_t step) {
 }
 
 void Planner::noteOperands(const ir::Op &op, std::int32_t step) {
-  for (size_t i = 0; i < op.operands.size(); ++i) noteUse(op.operand(i), step, takesBuffer(op, i));
+  for (size_t i = 0; i < op.operands.size(); ++i)
+    noteUse(op.operand(i), step, takesBuffer(kernel_, op, i));
 }
 
 /// The first step with a write that comes after the load in the kernel, and before (or inside) a

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <unordered_map>
-#include <vector>
-
 #include "backend/ir/kernel.h"
 #include "backend/support/typed_id.h"
 #include "backend/target/host/launch_traits.h"
+
+#include <unordered_map>
+#include <vector>
 
 /// What becomes a loop, and what is only computed inside one.
 ///

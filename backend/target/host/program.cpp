@@ -1,15 +1,16 @@
 #include "backend/target/host/program.h"
 
-#include <map>
-#include <mutex>
-#include <vector>
-
 #include "backend/support/check.h"
 #include "backend/target/host/emitter.h"
 #include "backend/target/host/jit.h"
+#include "backend/target/host/launch.h"
 #include "backend/target/host/scratch.h"
 #include "backend/target/host/thread_pool.h"
 #include "llvm/IR/LLVMContext.h"
+
+#include <map>
+#include <mutex>
+#include <vector>
 
 namespace imbrex::host {
 namespace {
@@ -23,6 +24,7 @@ struct Variant {
   std::unique_ptr<LoadedCode> code;
   EntryFunction entry = nullptr;
   std::int64_t scratchBytes = 0;
+  std::vector<Site> sites;
 };
 
 Variant compileVariant(const ir::Kernel &kernel, const LaunchTraits &traits) {
@@ -34,6 +36,7 @@ Variant compileVariant(const ir::Kernel &kernel, const LaunchTraits &traits) {
   emitter.emitEntry("entry");
   Variant variant;
   variant.scratchBytes = emitter.totalScratchBytes();
+  variant.sites = emitter.takeSites();
   variant.code = compileAndLoad(std::move(module));
   variant.entry = reinterpret_cast<EntryFunction>(variant.code->address("entry"));
   return variant;
@@ -56,6 +59,19 @@ std::vector<std::uint64_t> argumentWords(const ir::Kernel &kernel,
   return words;
 }
 
+/// Machine instructions are for one machine.
+bool checkAssembly(const ir::Kernel &kernel, Diagnostics &diagnostics) {
+  bool isOurs = true;
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    if (op.kind != ir::OpKind::InlineAsm) return;
+    const std::string &target = op.attrs<ir::AsmAttrs>().target;
+    if (target == machine().name) return;
+    diagnostics.report(Diag::ForeignAssembly, op.where, target, machine().name);
+    isOurs = false;
+  });
+  return isOurs;
+}
+
 } // namespace
 
 struct Program::Implementation {
@@ -76,9 +92,10 @@ struct Program::Implementation {
 Program::Program() = default;
 Program::~Program() = default;
 
-std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics &) {
+std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics &diagnostics) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Tiles,
                "the host target takes kernels without variables");
+  if (!checkAssembly(kernel, diagnostics)) return nullptr;
   std::unique_ptr<Program> program(new Program);
   program->implementation_ = std::make_unique<Implementation>(kernel);
   program->implementation_->variantFor(usualTraits(kernel));
@@ -86,17 +103,19 @@ std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics 
 }
 
 bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
-                  Diagnostics &) const {
+                  Diagnostics &diagnostics) const {
   const ir::Kernel &kernel = implementation_->kernel;
   IMBREX_CHECK(arguments.size() == kernel.parameterCount(), "a launch with {0} arguments for {1}",
                arguments.size(), kernel.parameterCount());
   const Variant &variant = implementation_->variantFor(traitsOf(kernel, arguments));
   const std::vector<std::uint64_t> words = argumentWords(kernel, arguments);
+  Launch launch{.sites = variant.sites, .diagnostics = diagnostics};
   runInParallel(grid.blocks(), [&](std::int64_t first, std::int64_t last) {
+    if (launch.stopped) return;
     const Scratch scratch(variant.scratchBytes);
-    variant.entry(words.data(), grid.extents.data(), first, last, scratch.data(), nullptr);
+    variant.entry(words.data(), grid.extents.data(), first, last, scratch.data(), &launch);
   });
-  return true;
+  return !launch.stopped;
 }
 
 } // namespace imbrex::host

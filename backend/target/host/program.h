@@ -1,11 +1,11 @@
 #pragma once
 
-#include <memory>
-
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
+
+#include <memory>
 
 namespace imbrex::host {
 

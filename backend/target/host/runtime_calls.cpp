@@ -1,7 +1,125 @@
 #include "backend/target/host/runtime_calls.h"
 
-namespace imbrex::host {
+#include "backend/ir/print_line.h"
+#include "backend/support/check.h"
+#include "backend/target/host/launch.h"
 
-llvm::ArrayRef<RuntimeCall> runtimeCalls() { return {}; }
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+namespace imbrex::host {
+namespace {
+
+using ir::ElementKind;
+
+std::uint64_t bitsAt(const void *data, std::int64_t index, std::int64_t bytes) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, static_cast<const std::byte *>(data) + index * bytes,
+              static_cast<std::size_t>(bytes));
+  return bits;
+}
+
+// --- print and assert ---
+
+void print(Launch *launch, std::uint32_t site, std::int32_t x, std::int32_t y, std::int32_t z,
+           const void *const *operands) {
+  const Site &printed = launch->sites[site];
+  std::vector<std::vector<std::uint64_t>> bits;
+  std::vector<ir::PrintedTile> tiles;
+  for (std::size_t i = 0; i < printed.types.size(); ++i) {
+    const ir::Type &type = printed.types[i];
+    std::vector<std::uint64_t> &elements = bits.emplace_back();
+    for (std::int64_t element = 0; element < type.shape().elements(); ++element)
+      elements.push_back(bitsAt(operands[i], element, scratchElementBytes(type)));
+  }
+  for (std::size_t i = 0; i < bits.size(); ++i) tiles.push_back({printed.types[i], bits[i]});
+  const std::string line =
+      ir::printLine({x, y, z}, printed.op->attrs<ir::TextAttrs>().text, tiles) + "\n";
+  std::fputs(line.c_str(), stdout);
+}
+
+/// `at tile index [3] of block [0, 0, 0]`
+std::string placeText(const ir::Shape &shape, std::int64_t element,
+                      const std::array<std::int32_t, 3> &programId) {
+  std::string index;
+  for (std::int32_t axis = shape.rank(); axis-- > 0; element /= shape[axis])
+    index = std::to_string(element % shape[axis]) + (index.empty() ? "" : ", ") + index;
+  const std::string block = "block [" + std::to_string(programId[0]) + ", " +
+                            std::to_string(programId[1]) + ", " + std::to_string(programId[2]) +
+                            "]";
+  return shape.rank() == 0 ? "in " + block : "at tile index [" + index + "] of " + block;
+}
+
+void failAssert(Launch *launch, std::uint32_t site, std::int32_t x, std::int32_t y, std::int32_t z,
+                std::int64_t element) {
+  const Site &failed = launch->sites[site];
+  const std::lock_guard lock(launch->mutex);
+  if (launch->stopped.exchange(true)) return; // one message is enough
+  launch->diagnostics.report(Diag::AssertFailed, failed.op->where,
+                             failed.op->attrs<ir::TextAttrs>().text,
+                             placeText(failed.types[0].shape(), element, {x, y, z}));
+}
+
+// --- sort ---
+
+/// A number that orders unsigned as the elements order; NaNs, all equal, come last.
+std::uint64_t sortKey(std::uint64_t bits, ElementKind element, bool descending) {
+  const std::int32_t unused = 64 - ir::info(element).bits;
+  const std::uint64_t mask = ~std::uint64_t{0} >> unused;
+  const std::uint64_t sign = mask ^ mask >> 1;
+  std::uint64_t key = bits;
+  if (ir::isSigned(element)) key ^= sign;
+  if (ir::isFloat(element) || ir::isNarrowFloat(element)) {
+    const llvm::APFloat number(ir::floatFormat(element),
+                               llvm::APInt(static_cast<unsigned>(ir::info(element).bits), bits));
+    if (number.isNaN()) return ~std::uint64_t{0};
+    // e8m0 has no sign; in the others negative numbers order against their bits.
+    if (element != ElementKind::E8M0) key = (bits & sign) != 0 ? ~bits & mask : bits | sign;
+  }
+  return descending ? ~key & mask : key;
+}
+
+void sort(std::uint32_t element, std::uint32_t descending, std::int64_t outer, std::int64_t along,
+          std::int64_t inner, std::uint32_t count, std::byte *const *buffers,
+          const std::int64_t *bytes) {
+  const auto kind = static_cast<ElementKind>(element);
+  struct Entry {
+    std::uint64_t key;
+    std::int64_t from;
+  };
+  std::vector<Entry> order(static_cast<std::size_t>(along));
+  std::vector<std::byte> moved;
+  for (std::int64_t line = 0; line < outer * inner; ++line) {
+    const std::int64_t first = line / inner * along * inner + line % inner;
+    for (std::int64_t i = 0; i < along; ++i)
+      order[static_cast<std::size_t>(i)] = {
+          sortKey(bitsAt(buffers[0], first + i * inner, bytes[0]), kind, descending != 0), i};
+    std::ranges::stable_sort(order, {}, &Entry::key);
+    for (std::uint32_t b = 0; b < count; ++b) {
+      moved.resize(static_cast<std::size_t>(along * bytes[b]));
+      const auto size = static_cast<std::size_t>(bytes[b]);
+      const auto at = [&](std::int64_t i) { return buffers[b] + (first + i * inner) * bytes[b]; };
+      for (std::size_t to = 0; to < order.size(); ++to)
+        std::memcpy(moved.data() + to * size, at(order[to].from), size);
+      for (std::size_t to = 0; to < order.size(); ++to)
+        std::memcpy(at(static_cast<std::int64_t>(to)), moved.data() + to * size, size);
+    }
+  }
+}
+
+const std::array kCalls{
+    RuntimeCall{"imbrex_host_print", reinterpret_cast<void *>(&print)},
+    RuntimeCall{"imbrex_host_fail", reinterpret_cast<void *>(&failAssert)},
+    RuntimeCall{"imbrex_host_sort", reinterpret_cast<void *>(&sort)},
+};
+
+} // namespace
+
+llvm::ArrayRef<RuntimeCall> runtimeCalls() { return kCalls; }
 
 } // namespace imbrex::host

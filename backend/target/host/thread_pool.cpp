@@ -1,5 +1,7 @@
 #include "backend/target/host/thread_pool.h"
 
+#include "backend/support/environment.h"
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -7,8 +9,6 @@
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include "backend/support/environment.h"
 
 namespace imbrex::host {
 namespace {

@@ -1,0 +1,191 @@
+#include "backend/support/check.h"
+#include "backend/target/host/combine.h"
+#include "backend/target/host/whole.h"
+#include "llvm/IR/InlineAsm.h"
+
+/// Atomics, print, assert, inline assembly: element by element, in order.
+namespace imbrex::host {
+
+using ir::ElementKind;
+using llvm::AtomicOrdering;
+using llvm::Value;
+
+namespace {
+
+AtomicOrdering orderingOf(ir::MemoryOrder order) {
+  switch (order) {
+  case ir::MemoryOrder::Relaxed: return AtomicOrdering::Monotonic;
+  case ir::MemoryOrder::Acquire: return AtomicOrdering::Acquire;
+  case ir::MemoryOrder::Release: return AtomicOrdering::Release;
+  case ir::MemoryOrder::AcquireRelease: return AtomicOrdering::AcquireRelease;
+  }
+  IMBREX_UNREACHABLE("an order that is none");
+}
+
+llvm::AtomicRMWInst::BinOp binOpOf(ir::AtomicKind kind, bool isSigned) {
+  using Op = llvm::AtomicRMWInst;
+  switch (kind) {
+  case ir::AtomicKind::Add: return Op::Add;
+  case ir::AtomicKind::Min: return isSigned ? Op::Min : Op::UMin;
+  case ir::AtomicKind::Max: return isSigned ? Op::Max : Op::UMax;
+  case ir::AtomicKind::And: return Op::And;
+  case ir::AtomicKind::Or: return Op::Or;
+  case ir::AtomicKind::Xor: return Op::Xor;
+  case ir::AtomicKind::Exchange: return Op::Xchg;
+  }
+  IMBREX_UNREACHABLE("an atomic that is none");
+}
+
+ir::Combine combineOf(ir::AtomicKind kind) {
+  if (kind == ir::AtomicKind::Min) return ir::Combine::Min;
+  if (kind == ir::AtomicKind::Max) return ir::Combine::Max;
+  IMBREX_CHECK(kind == ir::AtomicKind::Add, "floats have no bits to combine");
+  return ir::Combine::Sum;
+}
+
+llvm::Align alignmentOf(Value *bits) {
+  return llvm::Align(bits->getType()->getScalarSizeInBits() / 8);
+}
+
+} // namespace
+
+void WholeEmitter::emitAtomic() {
+  const bool isCas = op_.kind == ir::OpKind::AtomicCas;
+  const size_t values = isCas ? 2 : 1;
+  const std::optional<size_t> mask =
+      op_.operands.size() > values + 1 ? std::optional(values + 1) : std::nullopt;
+  const Tile result = tile(op_.result());
+  llvm::Type *lane = f_.laneType(result.type.withShape({}));
+  llvm::Type *integer = llvm::IntegerType::get(f_.context, lane->getScalarSizeInBits());
+  llvm::AllocaInst *old = f_.newVariable(integer, "old");
+  forEachElement([&](Value *index) {
+    b_.CreateStore(llvm::Constant::getNullValue(integer), old);
+    whereOn(mask, index, [&] {
+      Value *address = b_.CreateIntToPtr(element(tile(op_.operand(0)), index), f_.pointer);
+      const auto bits = [&](size_t operand) {
+        return b_.CreateBitCast(element(tile(op_.operand(operand)), index), integer);
+      };
+      b_.CreateStore(isCas ? atomicCas(address, bits(1), bits(2)) : atomicRmw(address, bits(1)),
+                     old);
+    });
+    Value *before = b_.CreateBitCast(b_.CreateLoad(integer, old), lane);
+    if (result.type.rank() == 0)
+      f_.setScalar(op_.result(), before);
+    else
+      setElement(result, index, before);
+  });
+}
+
+Value *WholeEmitter::atomicRmw(Value *address, Value *bits) {
+  const auto &attrs = op_.attrs<ir::AtomicAttrs>();
+  const ElementKind element = f_.type(op_.operand(1)).element();
+  if (isFloat(element) && attrs.kind != ir::AtomicKind::Exchange)
+    return atomicLoop(address, bits, element);
+  return b_.CreateAtomicRMW(binOpOf(attrs.kind, isSigned(element)), address, bits,
+                            alignmentOf(bits), orderingOf(attrs.order));
+}
+
+/// What the CPU cannot do at once: compute the new value, and try again while another thread was
+/// faster.
+Value *WholeEmitter::atomicLoop(Value *address, Value *bits, ElementKind element) {
+  const auto &attrs = op_.attrs<ir::AtomicAttrs>();
+  llvm::Type *lane = f_.laneType(ir::Type::tile(element));
+  llvm::LoadInst *first = b_.CreateAlignedLoad(bits->getType(), address, alignmentOf(bits));
+  first->setAtomic(AtomicOrdering::Monotonic);
+  llvm::BasicBlock *before = b_.GetInsertBlock(), *loop = f_.newBlock("try"),
+                   *after = f_.newBlock("done");
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode *old = b_.CreatePHI(bits->getType(), 2);
+  old->addIncoming(first, before);
+  Value *combined = emitCombine(b_, combineOf(attrs.kind), element, b_.CreateBitCast(old, lane),
+                                b_.CreateBitCast(bits, lane));
+  Value *exchanged =
+      b_.CreateAtomicCmpXchg(address, old, b_.CreateBitCast(combined, bits->getType()),
+                             alignmentOf(bits), orderingOf(attrs.order), AtomicOrdering::Monotonic);
+  old->addIncoming(b_.CreateExtractValue(exchanged, 0), b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateExtractValue(exchanged, 1), after, loop);
+  b_.SetInsertPoint(after);
+  return old;
+}
+
+Value *WholeEmitter::atomicCas(Value *address, Value *expected, Value *desired) {
+  const AtomicOrdering order = orderingOf(op_.attrs<ir::AtomicAttrs>().order);
+  const AtomicOrdering failure =
+      order == AtomicOrdering::AcquireRelease || order == AtomicOrdering::Acquire
+          ? AtomicOrdering::Acquire
+          : AtomicOrdering::Monotonic;
+  Value *exchanged =
+      b_.CreateAtomicCmpXchg(address, expected, desired, alignmentOf(expected), order, failure);
+  return b_.CreateExtractValue(exchanged, 0);
+}
+
+/// Hand the operands' elements to a function of the runtime: scalars by a variable of their own.
+void WholeEmitter::emitPrint() {
+  std::vector<Value *> addresses;
+  for (const ir::ValueId operand : op_.operands) {
+    Tile printed = tile(operand);
+    if (!printed.address) {
+      printed.address = f_.newVariable(f_.memoryType(printed.type), "printed");
+      setElement(printed, f_.index(0), printed.scalar);
+    }
+    addresses.push_back(printed.address);
+  }
+  const auto function =
+      f_.runtimeFunction("imbrex_host_print", b_.getVoidTy(),
+                         {f_.pointer, f_.i32, f_.i32, f_.i32, f_.i32, f_.pointer});
+  b_.CreateCall(function, {f_.launch(), f_.site(op_), f_.programId(0), f_.programId(1),
+                           f_.programId(2), pointerArray(addresses)});
+}
+
+void WholeEmitter::emitAssert() {
+  const auto check = [&](Value *condition, Value *index) {
+    llvm::BasicBlock *fails = f_.newBlock("fails"), *holds = f_.newBlock("holds");
+    b_.CreateCondBr(condition, holds, fails);
+    b_.SetInsertPoint(fails);
+    const auto function = f_.runtimeFunction("imbrex_host_fail", b_.getVoidTy(),
+                                             {f_.pointer, f_.i32, f_.i32, f_.i32, f_.i32, f_.i64});
+    b_.CreateCall(function, {f_.launch(), f_.site(op_), f_.programId(0), f_.programId(1),
+                             f_.programId(2), index});
+    b_.CreateBr(f_.stopBlock());
+    b_.SetInsertPoint(holds);
+  };
+  forEachElement([&](Value *index) { check(element(tile(op_.operand(0)), index), index); });
+}
+
+void WholeEmitter::emitInlineAsm() {
+  const auto &attrs = op_.attrs<ir::AsmAttrs>();
+  std::vector<llvm::Type *> operandTypes, resultTypes;
+  for (const ir::ValueId operand : op_.operands)
+    operandTypes.push_back(f_.laneType(f_.type(operand).withShape({})));
+  for (const ir::ValueId result : op_.results)
+    resultTypes.push_back(f_.laneType(f_.type(result).withShape({})));
+  llvm::Type *resultType = resultTypes.empty() ? b_.getVoidTy()
+                           : resultTypes.size() == 1
+                               ? resultTypes[0]
+                               : llvm::StructType::get(f_.context, resultTypes);
+  auto *functionType = llvm::FunctionType::get(resultType, operandTypes, false);
+  llvm::InlineAsm *code = llvm::InlineAsm::get(functionType, attrs.text, attrs.constraints, true);
+  std::int64_t count = 1;
+  for (const ir::ValueId value : op_.operands)
+    count = std::max(count, f_.type(value).shape().elements());
+  for (const ir::ValueId value : op_.results)
+    count = std::max(count, f_.type(value).shape().elements());
+  f_.emitLoop(count, [&](Value *index) {
+    std::vector<Value *> operands;
+    for (const ir::ValueId operand : op_.operands)
+      operands.push_back(element(tile(operand), index));
+    Value *called = b_.CreateCall(code, operands);
+    for (size_t i = 0; i < resultTypes.size(); ++i) {
+      Value *value = resultTypes.size() == 1
+                         ? called
+                         : b_.CreateExtractValue(called, static_cast<unsigned>(i));
+      if (f_.type(op_.result(i)).rank() == 0)
+        f_.setScalar(op_.result(i), value);
+      else
+        setElement(tile(op_.result(i)), index, value);
+    }
+  });
+}
+
+} // namespace imbrex::host
