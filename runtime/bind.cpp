@@ -19,7 +19,7 @@ struct Pair {
   Location where;
 
   const ir::Type &type() const { return parameter.type; }
-  std::string what() const { return "the argument '" + parameter.name + "'"; }
+  Subject subject() const { return {parameter.name}; }
 };
 
 std::optional<Diagnostic> bindGrid(const imbrex::grid &blocks, Location where, ir::Grid &grid) {
@@ -45,10 +45,10 @@ std::optional<Diagnostic> checkView(const Pair &pair) {
   if (layout.rank != pair.type().rank())
     return diagnostic(Diag::WrongViewRank, pair.where, pair.parameter.name, pair.type().rank(),
                       layout.rank);
-  if (auto wrong = checkLayout(layout, pair.what(), pair.where)) return wrong;
+  if (auto wrong = checkLayout(layout, pair.subject(), pair.where)) return wrong;
   if (pair.given.bytes == detail::unknown_bytes) return std::nullopt;
-  return checkReach(layout, ir::storageBits(pair.type().element()), pair.given.bytes, pair.what(),
-                    pair.where);
+  return checkReach(layout, ir::storageBits(pair.type().element()), pair.given.bytes,
+                    pair.subject(), pair.where);
 }
 
 /// The fewest bytes that the kernel may expect at the argument's address.
@@ -74,6 +74,9 @@ std::optional<Diagnostic> bindArray(const Pair &pair, ir::Argument &argument) {
   if (auto wrong = checkAddress(pair)) return wrong;
   argument.data = static_cast<std::byte *>(const_cast<void *>(pair.given.data));
   argument.bytes = pair.given.bytes;
+  // What a view reaches is known even where the memory behind it is not.
+  if (pair.type().isView() && argument.bytes == detail::unknown_bytes)
+    argument.bytes = bytesSpanned(pair.given.layout, ir::storageBits(pair.type().element()));
   argument.extents = pair.given.layout.extents;
   argument.strides = pair.given.layout.strides;
   return std::nullopt;
@@ -94,8 +97,8 @@ std::optional<Diagnostic> bindOne(const Pair &pair, device on, ir::Argument &arg
   case launch_argument::form::scalar: argument.scalar = pair.given.scalar; return std::nullopt;
   case launch_argument::form::too_large: {
     const std::string number = pair.given.is_signed
-                                   ? toText(static_cast<std::int64_t>(pair.given.scalar))
-                                   : toText(pair.given.scalar);
+                                   ? imbrex::toText(static_cast<std::int64_t>(pair.given.scalar))
+                                   : imbrex::toText(pair.given.scalar);
     return diagnostic(Diag::ScalarTooLarge, pair.where, pair.parameter.name, number,
                       ir::info(pair.type().element()).name);
   }

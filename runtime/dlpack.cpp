@@ -74,9 +74,8 @@ Result<detail::launch_argument> fromDlpack(const dlpack::tensor &tensor, const P
   // A null address stays null, so that it is found.
   if (tensor.data != nullptr)
     made.data = static_cast<const std::byte *>(tensor.data) + tensor.byte_offset;
-  const std::string what = "the argument '" + parameter.name + "'";
-  if (auto wrong = checkLayout(made.layout, what, where)) return Failure<Diagnostic>{*wrong};
-  made.bytes = (elementsSpanned(made.layout) * ir::storageBits(wanted) + 7) / 8;
+  if (auto wrong = checkLayout(made.layout, {parameter.name}, where))
+    return Failure<Diagnostic>{*wrong};
   return made;
 }
 

@@ -45,11 +45,12 @@ void takeExtents(layout &made, std::initializer_list<std::int64_t> extents, Loca
 layout row_major(std::initializer_list<std::int64_t> extents, std::source_location where) {
   layout made;
   takeExtents(made, extents, locate(where));
-  throwIf(runtime::checkLayout(made, "the array", locate(where)));
+  throwIf(runtime::checkLayout(made, runtime::Subject{}, locate(where)));
   std::int64_t stride = 1;
   for (std::size_t axis = extents.size(); axis-- > 0;) {
     made.strides[axis] = stride;
-    stride *= std::max<std::int64_t>(made.extents[axis], 1);
+    // Only an empty array's strides can be too large, and nobody follows those.
+    if (__builtin_mul_overflow(stride, made.extents[axis], &stride)) stride = 0;
   }
   return made;
 }
@@ -62,13 +63,13 @@ layout strided(std::initializer_list<std::int64_t> extents,
     runtime::throwError(
         diagnostic(Diag::StridesAndExtents, locate(where), extents.size(), strides.size()));
   std::ranges::copy(strides, made.strides.begin());
-  throwIf(runtime::checkLayout(made, "the array", locate(where)));
+  throwIf(runtime::checkLayout(made, runtime::Subject{}, locate(where)));
   return made;
 }
 
 void check_fits(const layout &wanted, std::int64_t bitsOfOne, std::int64_t bytes,
                 std::source_location where) {
-  throwIf(runtime::checkReach(wanted, bitsOfOne, bytes, "the array", locate(where)));
+  throwIf(runtime::checkReach(wanted, bitsOfOne, bytes, runtime::Subject{}, locate(where)));
 }
 
 void throw_size_mismatch(std::int64_t wanted, std::int64_t given, std::source_location where) {

@@ -165,6 +165,8 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
   CHECK(errorOf("--grid 1 --device hots") ==
         "imbrex: error: there is no device 'hots'; there are host, interpreter\n"
         "  hint: did you mean 'host'\n");
+  CHECK(shell("IMBREX_DEVICE=abacus imbrex run scale.imx --grid 1").output ==
+        "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are host, interpreter\n");
   CHECK(errorOf("--grid 1 " + arrays) ==
         "imbrex: error: the parameter 'factor' (f32) of kernel 'scale' has no argument\n"
         "  hint: give it with --arg factor=1.5\n");
@@ -178,7 +180,7 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
         "imbrex: error: --out wants name=@file.npy, not 'y=a.npy'\n");
   CHECK(contains(errorOf("--grid 1 --arg factor=1 " + arrays + "--out y=@/nowhere/a.npy"),
                  "cannot write '/nowhere/a.npy'"));
-  for (const char *grid : {"''", "x", "-1", "1,2,3,4", "1,", "2147483648", "1;2"}) {
+  for (const char *grid : {"''", "x", "-1", "1,2,3,4", "1,", "2147483648", "'1;2'"}) {
     CAPTURE(grid);
     CHECK(contains(errorOf("--grid " + std::string(grid)), "--grid wants one to three numbers"));
   }

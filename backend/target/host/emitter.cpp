@@ -166,7 +166,7 @@ void Emitter::decodeArguments() {
         view.extents.push_back(word());
       for (std::int32_t axis = 0; axis < parameterType.rank(); ++axis)
         view.strides.push_back(word());
-      if (traits.unitStride[i]) view.strides.back() = index(1);
+      if (traits.hasUnitStride(i)) view.strides.back() = index(1);
       continue;
     }
     Value *bits = word();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <imbrex/detail/array_memory.hpp>
-#include <imbrex/storage.hpp>
+#include <imbrex/detail/storage.hpp>
 
 #include <concepts>
 

@@ -1,11 +1,11 @@
+#include "tools/imbrex/arguments.h"
+
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <random>
-
-#include <doctest/doctest.h>
-
-#include "tools/imbrex/arguments.h"
 
 using namespace imbrex;
 using namespace imbrex::tool;

@@ -1,12 +1,12 @@
+#include "tools/imbrex/npy.h"
+
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
-
-#include <doctest/doctest.h>
-
-#include "tools/imbrex/npy.h"
 
 using namespace imbrex;
 using namespace imbrex::tool;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <imbrex/dlpack.hpp>
 #include <imbrex/detail/array_memory.hpp>
-#include <imbrex/storage.hpp>
+#include <imbrex/detail/storage.hpp>
+#include <imbrex/dlpack.hpp>
 #include <imbrex/trace.hpp>
 
 #include <bit>

@@ -21,7 +21,11 @@ struct layout {
 
   std::int64_t elements() const {
     std::int64_t product = 1;
-    for (std::int32_t i = 0; i < rank; ++i) product *= extents[static_cast<std::size_t>(i)];
+    for (std::int32_t i = 0; i < rank; ++i) {
+      const std::int64_t extent = extents[static_cast<std::size_t>(i)];
+      if (extent == 0) return 0; // before the others, whose product may be too large
+      product *= extent;
+    }
     return product;
   }
 };
