@@ -199,8 +199,10 @@ value variable_new(value first, const type &held, location where) {
 
 value variable_read(value variable, const type &held) {
   Recorder *recorder = currentRecorder();
-  // The line is not known here; what uses the value is told of the variable's home instead.
+  // The line is not known here. A variable of elsewhere stands for its value, and what uses that
+  // is refused with its line.
   if (!recorder || variable.generation != recorder->generation()) return variable;
+  if (!recorder->isVisible(variable)) return variable;
   return recorder->handle(recorder->readVariable(recorder->use(variable, {}), typeOf(held)));
 }
 

@@ -18,6 +18,15 @@ std::uint32_t nextGeneration() {
   return next;
 }
 
+/// Whether something in a loop's body ends the loop or the block; what leaves a loop inside does
+/// not.
+bool canEnd(const ir::Block &block) {
+  return std::ranges::any_of(block.ops, [](const auto &op) {
+    if (op->kind == ir::OpKind::BreakIf || op->kind == ir::OpKind::ExitIf) return true;
+    return op->kind == ir::OpKind::If && std::ranges::any_of(op->regions, canEnd);
+  });
+}
+
 void addEmptyElse(ir::Op &op) {
   auto yield = std::make_unique<ir::Op>();
   yield->kind = ir::OpKind::Yield;
@@ -47,11 +56,14 @@ void Recorder::adopt(ir::ValueId value) {
   bodyOf_[value.index()] = body().id;
 }
 
+bool Recorder::isVisible(detail::value handle) const {
+  const std::uint32_t home = bodyOf_[handle.index];
+  return std::ranges::any_of(bodies_, [home](const Body &open) { return open.id == home; });
+}
+
 ir::ValueId Recorder::use(detail::value handle, Location where) {
   if (handle.generation != generation_) throwDiagnostic(Diag::TileOfOtherKernel, where);
-  const std::uint32_t home = bodyOf_[handle.index];
-  const auto isHome = [home](const Body &open) { return open.id == home; };
-  if (std::ranges::none_of(bodies_, isHome)) throwDiagnostic(Diag::TileOutsideBody, where);
+  if (!isVisible(handle)) throwDiagnostic(Diag::TileOutsideBody, where);
   const ir::ValueId value(handle.index);
   // A variable is read by an operator, which knows no line; the first use of what was read does.
   ir::Op *definition = kernel_.definition(value);
@@ -190,6 +202,8 @@ ir::Kernel Recorder::finish() {
   IMBREX_CHECK(bodies_.size() == 1, "a body is still open at the end of the trace");
   ir::walk(kernel_.body(), [](ir::Op &op) {
     if (op.kind == ir::OpKind::If && op.regions.size() == 1) addEmptyElse(op);
+    if (op.kind == ir::OpKind::While && !canEnd(op.regions.front()))
+      throwDiagnostic(Diag::EndlessLoop, op.where);
   });
   orderCanonically(kernel_, discardable_);
   return std::move(kernel_);

@@ -34,6 +34,8 @@ public:
   ir::ValueId addParameter(std::string name, const ir::Type &type);
   /// The value behind a handle; throws when it is not of this trace or not visible here.
   ir::ValueId use(detail::value handle, Location where);
+  /// Whether the body that made the value is still open.
+  bool isVisible(detail::value handle) const;
   ir::Op &record(ir::OpKind kind, llvm::ArrayRef<ir::ValueId> operands,
                  llvm::ArrayRef<ir::Type> results, ir::Attributes attributes, Location where);
   detail::value handle(ir::ValueId value) const { return {value.index(), generation_}; }

@@ -56,7 +56,8 @@ std::string kernel_name(std::string_view signature) {
   const std::size_t at = signature.find("K = ");
   if (at == std::string_view::npos) return "kernel";
   std::string_view rest = signature.substr(at + 4);
-  const bool anonymous = rest.find("lambda") < rest.find_first_of(";]");
+  const std::string_view type = rest.substr(0, rest.find_first_of(";]"));
+  const bool anonymous = type.find("lambda") != type.npos || type.find("(*)") != type.npos;
   if (anonymous) return "kernel";
   rest = rest.substr(0, rest.find_first_of("<;]"));
   const std::size_t qualified = rest.rfind(':');

@@ -47,12 +47,11 @@ bool isNan(std::uint64_t bits, ElementKind element) {
   return value != value;
 }
 
-/// The better value with its index; of equals the lower index, and a number beats a NaN.
+/// The better value with its index. `a` has the lower index, so that of equals, and of two NaNs, it
+/// stays; a number beats a NaN.
 Items betterOf(Combine combine, ElementKind element, const Items &a, const Items &b) {
-  const std::uint64_t best = evaluate(opOf(combine), element, {a[0], b[0]});
-  if (isNan(a[0], element) && isNan(b[0], element)) return {best, std::min(a[1], b[1])};
-  if (a[0] == b[0]) return {best, std::min(a[1], b[1])};
-  return best == a[0] ? a : b;
+  if (isNan(a[0], element) && isNan(b[0], element)) return a;
+  return evaluate(opOf(combine), element, {a[0], b[0]}) == a[0] ? a : b;
 }
 
 Items identity(Combine combine, ElementKind element) {

@@ -2,6 +2,8 @@
 
 #include "backend/support/check.h"
 
+#include <limits>
+
 namespace imbrex::ir {
 namespace {
 
@@ -88,7 +90,10 @@ std::optional<std::int64_t> constantInteger(const Kernel &kernel, ValueId value)
   const Type &type = kernel.type(value);
   if (!bits || !type.isTile() || !isInteger(type.element())) return std::nullopt;
   const std::int32_t unused = 64 - info(type.element()).bits;
-  if (!isSigned(type.element())) return static_cast<std::int64_t>(*bits);
+  if (!isSigned(type.element())) {
+    if (*bits > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) return std::nullopt;
+    return static_cast<std::int64_t>(*bits);
+  }
   return static_cast<std::int64_t>(*bits << unused) >> unused;
 }
 

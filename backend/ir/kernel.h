@@ -1,11 +1,11 @@
 #pragma once
 
+#include "backend/ir/op.h"
+
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
-
-#include "backend/ir/op.h"
 
 namespace imbrex::ir {
 
@@ -15,7 +15,8 @@ enum class Stage : std::uint8_t {
   Traced, // as recorded: variables are read and written
   Tiles,  // SSA: no variables
 };
-template <> inline constexpr std::string_view kNames<Stage>[] = {"traced", "tiles"};
+template <>
+inline constexpr std::string_view kNames<Stage>[] = {"traced", "tiles"};
 
 /// A kernel in Block IR: the program of one block of the grid. Values are numbered; the numbers
 /// mean nothing but identity, and the text form renumbers them in order of definition.
@@ -74,7 +75,8 @@ std::vector<std::int32_t> countUses(const Kernel &kernel);
 
 /// The value of a scalar or splat constant, if `value` is one.
 std::optional<std::uint64_t> constantBits(const Kernel &kernel, ValueId value);
-/// The same for an integer constant, sign- or zero-extended by its type.
+/// The same for an integer constant, sign- or zero-extended by its type; none for a u64 that i64
+/// cannot hold.
 std::optional<std::int64_t> constantInteger(const Kernel &kernel, ValueId value);
 
 } // namespace imbrex::ir

@@ -1,8 +1,8 @@
 #include "backend/ir/types.h"
 
-#include <algorithm>
-
 #include "backend/support/check.h"
+
+#include <algorithm>
 
 namespace imbrex::ir {
 namespace {

@@ -1,14 +1,14 @@
 #pragma once
 
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/ArrayRef.h"
+
 #include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "llvm/ADT/APFloat.h"
-#include "llvm/ADT/ArrayRef.h"
 
 namespace imbrex::ir {
 

@@ -161,15 +161,15 @@ struct Double {
 
   static constexpr double kTanhSmall = 0.55, kTanhHigh = 20.0;
   static constexpr std::array kTanh = {
-      -0x1.555555555549ep-2, 0x1.11111111029b4p-3, -0x1.ba1ba1ad73a21p-5,  0x1.664f45c32bf77p-6,
-      -0x1.226ddd4f257c7p-7, 0x1.d6c61e79388bdp-9, -0x1.7cf3c45292393p-10, 0x1.2fa2accc0b378p-11,
-      -0x1.b90a8e5af07cp-13, 0x1.ac0323be5ec16p-15}; // 2^-55.5
+      -0x1.555555555549ep-2,  0x1.11111111029b4p-3, -0x1.ba1ba1ad73a21p-5,  0x1.664f45c32bf75p-6,
+      -0x1.226ddd4f2573ep-7,  0x1.d6c61e7936c34p-9, -0x1.7cf3c4527a1cdp-10, 0x1.2fa2accb5ae73p-11,
+      -0x1.b90a8e55bbc1fp-13, 0x1.ac0323ae649f4p-15}; // 2^-55.5
 
   static constexpr double kErfSmall = 0.65, kErfHigh = 5.93;
   static constexpr std::array kErf = {
       0x1.06eba8214db68p-3,  -0x1.812746b0379a5p-2,  0x1.ce2f21a03ebc7p-4,  -0x1.b82ce310d8159p-6,
-      0x1.565bccad74e2ap-8,  -0x1.c02d9a6dfc7f7p-11, 0x1.f99efb9cb4623p-14, -0x1.f46556fb88234p-17,
-      0x1.b315e37430dc3p-20, -0x1.21bf99fb0f835p-23}; // 2^-56.0
+      0x1.565bccad74e2ap-8,  -0x1.c02d9a6dfc7fcp-11, 0x1.f99efb9cb47a3p-14, -0x1.f46556fb8aadep-17,
+      0x1.b315e3744cf17p-20, -0x1.21bf99fb7378ep-23}; // 2^-56.0
   static constexpr std::array kErfcExponent = {
       0x1.01cf50d5d1195p-28, -0x1.a0be84f349eb4p+0,  -0x1.d63ec5a431d1cp-1, -0x1.2fa947383baa0p-3,
       0x1.c4484663a25a1p-6,  0x1.26488061f7094p-12,  -0x1.3b8dde56dbb2fp-9, 0x1.9ff5374793ca3p-11,

@@ -13,25 +13,19 @@ struct Split {
 /// For positive, finite x; anything else gives some number.
 template <class P, class F>
 Split<F> split(F x) {
+  using Float = typename P::Float;
   using Bits = typename P::Bits;
   using U = decltype(bitsOf(x));
-  constexpr Bits kOne = Bits{1} << kMantissaBits<P>; // the lowest bit of the exponent field
-  constexpr Bits kSqrtHalf =
-      std::bit_cast<Bits>(static_cast<typename P::Float>(0x1.6a09e667f3bcdp-1));
-  constexpr Bits kLift = kMantissaBits<P> * kOne; // what lifts a subnormal into the normal range
-
+  constexpr int M = kMantissaBits<P>;
+  // A subnormal is lifted into the normal range by 2^M, which is M in the exponent field.
   auto subnormal = x < F(powerOf2<P>(1 - kBias<P>));
-  U bits = bitsOf(select(subnormal, x * F(powerOf2<P>(kMantissaBits<P>)), x));
-  // The distance from sqrt(1/2) in steps of one binade, made positive by kSignBit, is the exponent.
-  U above =
-      bits - select(subnormal, U(kSqrtHalf + kLift - kSignBit<P>), U(kSqrtHalf - kSignBit<P>));
+  U bits = bitsOf(select(subnormal, x * F(powerOf2<P>(M)), x));
+  // The distance from sqrt(1/2) in steps of one binade is the exponent; kSignBit makes it positive.
+  constexpr Bits kSqrtHalf = std::bit_cast<Bits>(static_cast<Float>(0x1.6a09e667f3bcdp-1));
+  constexpr Bits kNormal = kSqrtHalf - kSignBit<P>, kLifted = kNormal + (Bits{M} << M);
+  U above = bits - select(subnormal, U(kLifted), U(kNormal));
   F mantissa = floatOf((above & U(kMantissaMask<P>)) + U(kSqrtHalf));
-  constexpr typename P::Float kInteger =
-      powerOf2<P>(kMantissaBits<P>); // its low bits are an integer
-  constexpr typename P::Float kPositive =
-      kInteger + static_cast<typename P::Float>(kSignBit<P> >> kMantissaBits<P>);
-  F exponent =
-      floatOf((above >> kMantissaBits<P>) | U(std::bit_cast<Bits>(kInteger))) - F(kPositive);
+  F exponent = toFloat<P>(above >> M, static_cast<Float>(kSignBit<P> >> M));
   return {exponent, mantissa - F(1)};
 }
 

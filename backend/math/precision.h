@@ -37,6 +37,14 @@ constexpr typename P::Float powerOf2(int n) {
 template <class P>
 inline constexpr typename P::Float kRounder = 1.5f * powerOf2<P>(kMantissaBits<P>);
 
+/// A word below 2^mantissaBits, less an offset, as a float: exact.
+template <class P, class U>
+auto toFloat(U word, typename P::Float offset = 0) {
+  constexpr typename P::Float kInteger = powerOf2<P>(kMantissaBits<P>);
+  auto sum = floatOf(word | U(std::bit_cast<typename P::Bits>(kInteger)));
+  return sum - decltype(sum)(kInteger + offset);
+}
+
 /// A NaN that is the same bits everywhere, where `condition` does not hold.
 template <class P, class B, class F>
 F orNaN(B condition, F value) {

@@ -104,13 +104,6 @@ U mulHigh(U a, U b) {
   }
 }
 
-/// A word below 2^mantissaBits as a float, exactly.
-template <class P, class U>
-auto toFloat(U word) {
-  constexpr typename P::Float kInteger = powerOf2<P>(kMantissaBits<P>);
-  return floatOf(word | U(std::bit_cast<typename P::Bits>(kInteger))) - kInteger;
-}
-
 /// For x from 2^kHugeAngleExponent to infinity, whose result is arbitrary.
 template <class P, class F>
 auto reduceHugeAngle(F x) {

@@ -23,10 +23,6 @@ Trips tripsOf(const Kernel &kernel, const Op &loop) {
   if (step == 0) return Trips::None;
   if (loop.operand(0) == loop.operand(1)) return Trips::None;
   if (!low || !high || !step) return Trips::Unknown;
-  // An unsigned count past the range of i64 would compare wrongly; nobody writes such a loop.
-  const bool isSigned = ir::isSigned(kernel.type(loop.operand(0)).element());
-  if (!isSigned && (*low < 0 || *high < 0 || *step < 0)) return Trips::Unknown;
-
   if (*step > 0 ? *low >= *high : *low <= *high) return Trips::None;
   const auto distance = [](std::int64_t from, std::int64_t to) {
     return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);

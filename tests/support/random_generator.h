@@ -109,8 +109,7 @@ private:
   Memory input(ElementKind kind);
   ValueId inputView(ElementKind kind, std::int32_t rank);
   ValueId pointersInto(const Memory &memory, const Shape &shape);
-  Type ownTile(ElementKind kind, const Shape &shape);
-  ValueId ownPointers(ElementKind kind, const Shape &shape, ir::Type pointers);
+  ValueId ownPointers(ElementKind kind, const Shape &shape);
   ValueId blockNumber();
   std::vector<ValueId> coordinates(std::int32_t rank);
   ir::MemoryAttrs memoryAttrs();

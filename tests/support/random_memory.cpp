@@ -61,10 +61,12 @@ AtomicAttrs Generator::atomicAttrs(AtomicKind kind) {
 
 ValueId Generator::blockNumber() { return block_number_; }
 
-/// Pointers into a new buffer, each block's and each index's own. They are `pointers`' kind.
-ValueId Generator::ownPointers(ElementKind kind, const Shape &shape, Type pointers) {
+/// Pointers into a new buffer, each block's and each index's own.
+ValueId Generator::ownPointers(ElementKind kind, const Shape &shape) {
+  const Type pointers = Type::pointerTile(kind);
   const std::int64_t count = shape.elements();
   const ValueId base = parameter("out", {.type = pointers, .elements = count * grid_.blocks()});
+  if (shape.rank() == 0) return value(OpKind::PointerAdd, {base, blockNumber()}, pointers);
   const Type offsets = Type::tile(ElementKind::I32, Shape{count});
   ValueId offset = emit(OpKind::Arange, {}, offsets, ArangeAttrs{}).result();
   const ValueId first = value(OpKind::Mul, {blockNumber(), integer(ElementKind::I32, count)},
@@ -106,8 +108,7 @@ void Generator::emitStore(ValueId value) {
     if (fitsView(given)) return emitViewStore(value);
     return emitStore(builder().cast(value, ElementKind::F32));
   }
-  const ValueId pointers =
-      ownPointers(given.element(), given.shape(), Type::pointerTile(given.element()));
+  const ValueId pointers = ownPointers(given.element(), given.shape());
   llvm::SmallVector<ValueId, 3> operands{pointers, value};
   if (chance(30)) operands.push_back(of(given.withElement(ElementKind::Bool)));
   emit(OpKind::Store, operands, {}, memoryAttrs());
@@ -122,7 +123,7 @@ void Generator::emitAtomicRmw() {
   if (kind == AtomicKind::Exchange && chance(40))
     element = one({ElementKind::I16, ElementKind::F16, ElementKind::BF16, ElementKind::F64});
   const Type values = Type::tile(element, shape());
-  const ValueId pointers = ownPointers(element, values.shape(), Type::pointerTile(element));
+  const ValueId pointers = ownPointers(element, values.shape());
   llvm::SmallVector<ValueId, 3> operands{pointers, of(values)};
   if (chance(40)) operands.push_back(of(values.withElement(ElementKind::Bool)));
   keep(emit(OpKind::AtomicRmw, operands, values, atomicAttrs(kind)).result());
@@ -145,7 +146,7 @@ void Generator::emitAtomicCas() {
   const ElementKind kind = one({ElementKind::I16, ElementKind::U16, ElementKind::I32,
                                 ElementKind::U32, ElementKind::I64, ElementKind::U64});
   const Type values = Type::tile(kind, shape());
-  const ValueId pointers = ownPointers(kind, values.shape(), Type::pointerTile(kind));
+  const ValueId pointers = ownPointers(kind, values.shape());
   // Half of the time what memory holds, so that some exchanges happen.
   ValueId expected = of(values);
   if (chance(60)) {

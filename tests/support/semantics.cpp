@@ -279,8 +279,8 @@ std::string runCase(const Case &question, const Executor &executor) {
 
 std::vector<Case> allCases() {
   std::vector<Case> all;
-  for (auto *table : {&integerCases, &floatCases, &conversionCases, &shapeCases, &axisCases,
-                      &productCases, &randomCases, &memoryCases, &controlCases})
+  for (auto *table : {&integerCases, &floatCases, &conversionCases, &elementaryCases, &shapeCases,
+                      &axisCases, &productCases, &randomCases, &memoryCases, &controlCases})
     for (Case &question : table()) all.push_back(std::move(question));
   return all;
 }

@@ -77,6 +77,7 @@ ir::Kernel kernelOf(const Case &question);
 std::vector<Case> integerCases();    // every pair of i8 and u8, corners of the wider ones
 std::vector<Case> floatCases();      // arithmetic, comparison, NaN and -0
 std::vector<Case> conversionCases(); // all pairs of elements
+std::vector<Case> elementaryCases(); // exp, sin, …: the functions of backend/math
 std::vector<Case> shapeCases();
 std::vector<Case> axisCases();    // reduce, scan, sort, histogram, gather
 std::vector<Case> productCases(); // dot and dot_scaled

@@ -61,6 +61,7 @@ void addLoops(std::vector<Case> &cases) {
   cases.push_back(loop(ElementKind::I64, kLowest, kHighest, kHighest, 3, kHighest - 1));
   cases.push_back(loop(ElementKind::I64, kHighest, kLowest, kLowest, 2, -1));
   cases.push_back(loop(ElementKind::U64, 0, -1, kHighest, 3, -2));
+  cases.push_back(loop(ElementKind::U64, 0, -1, kLowest, 2, kLowest));
 }
 
 Case control(const char *name, const std::string &ops, std::vector<double> after,

@@ -121,8 +121,6 @@ private:
   llvm::Value *vector(const Coordinate &coordinate);
   llvm::Value *laneSteps(llvm::Type *element, std::int64_t step);
   Lanes extendTo64(const Lanes &offset, ir::ValueId value, PointId at);
-  /// Where values go that the inner loop does not change.
-  std::int32_t outerDepth() const { return std::max(-1, innermost() - 1); }
   Lanes uniform(llvm::Value *value, std::int32_t depth = -1) {
     return {.value = value, .isVector = false, .step = 0, .depth = depth};
   }

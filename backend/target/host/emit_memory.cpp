@@ -163,7 +163,11 @@ Lanes Body::extendTo64(const Lanes &offset, ir::ValueId value, PointId at) {
   const ir::ElementKind element = f_.type(value).element();
   Point start;
   for (const Coordinate &c : point(at))
-    start.push_back({.value = c.start, .step = 0, .depth = outerDepth(), .start = c.start});
+    start.push_back({.value = c.start,
+                     .step = 0,
+                     .depth = c.startDepth,
+                     .start = c.start,
+                     .startDepth = c.startDepth});
   const bool isKnown = std::ranges::all_of(start, [](const Coordinate &c) { return c.start; });
   // The reach must fit the type, or no start can be right.
   const std::int64_t reach = offset.step * (innerTrips_ - 1); // 32 bits times 31

@@ -57,7 +57,12 @@ private:
   }
   bool isAlongInner(const Root &root) const { return reduction(root).axis == shape_.innerAxis; }
   Coordinate zero() {
-    return {.value = f_.index(0), .step = 0, .depth = -1, .start = f_.index(0), .multiple = 0};
+    return {.value = f_.index(0),
+            .step = 0,
+            .depth = -1,
+            .start = f_.index(0),
+            .startDepth = -1,
+            .multiple = 0};
   }
 
   void prepare(const Root &root);
@@ -112,8 +117,12 @@ void NestEmitter::emitAxis(std::int32_t axis) {
   llvm::PHINode *index = b_.CreatePHI(f_.i64, 2);
   index->addIncoming(f_.index(0), before);
   body_.pushLevel(entry);
-  coordinates_[static_cast<size_t>(axis)] = {
-      .value = index, .step = 0, .depth = body_.innermost(), .start = index, .multiple = 1};
+  coordinates_[static_cast<size_t>(axis)] = {.value = index,
+                                             .step = 0,
+                                             .depth = body_.innermost(),
+                                             .start = index,
+                                             .startDepth = body_.innermost(),
+                                             .multiple = 1};
   emitAxis(axis + 1);
   body_.popLevel();
   Value *next = b_.CreateNUWAdd(index, f_.index(1));
@@ -186,6 +195,7 @@ void NestEmitter::emitVectorTrips() {
               .step = shape_.width > 1 ? 1 : 0,
               .depth = body_.innermost(),
               .start = f_.index(0),
+              .startDepth = -1,
               .multiple = loops || offset != 0 ? shape_.width : 0},
              copy);
   }
@@ -204,7 +214,12 @@ void NestEmitter::emitRest(Value *start) {
   llvm::PHINode *index = b_.CreatePHI(f_.i64, 2);
   index->addIncoming(start, before);
   constexpr std::int32_t kRest = -1;
-  emitTrip({.value = index, .step = 0, .depth = body_.innermost(), .start = nullptr, .multiple = 1},
+  emitTrip({.value = index,
+            .step = 0,
+            .depth = body_.innermost(),
+            .start = nullptr,
+            .startDepth = -1,
+            .multiple = 1},
            kRest);
   Value *next = b_.CreateNUWAdd(index, f_.index(1));
   index->addIncoming(next, b_.GetInsertBlock());
@@ -393,7 +408,6 @@ void NestEmitter::finishAccumulator(const Accumulator &accumulator) {
   result.value = emitCast(b_, accumulator.element, element, {}, result.value);
   Point outer = coordinates_;
   outer.erase(outer.begin() + attrs.axis);
-  for (Coordinate &c : outer) c.start = nullptr; // the inner loop is over
   body_.setWidth(1);
   const PointId point = body_.intern(outer);
   storeResult(op.result(0), result.value, point);

@@ -30,14 +30,17 @@ value record_seed(const Seed &seed, location where) {
 
 } // namespace detail
 
-/// The generator itself: a 64-bit seed and up to four 32-bit counter words give four u32 tiles.
-template <operand_or_literal Seed, operand... Words>
-  requires(sizeof...(Words) >= 2 && sizeof...(Words) <= 4)
-auto philox4x32(const Seed &seed, const Words &...words) {
-  static_assert((std::same_as<detail::element_t<Words>, u32> && ...),
+/// The generator itself: a 64-bit seed (the key) and four 32-bit counter words, tiles or numbers,
+/// give four u32 tiles.
+template <operand_or_literal Seed, operand_or_literal A, operand_or_literal B, operand_or_literal C,
+          operand_or_literal D>
+auto philox4x32(const Seed &seed, const A &a, const B &b, const C &c, const D &d,
+                detail::location where = detail::location::current()) {
+  static_assert(std::same_as<detail::common_t<A, B, C, D>, u32> ||
+                    (detail::literal_number<A> && detail::literal_number<B> &&
+                     detail::literal_number<C> && detail::literal_number<D>),
                 "imbrex: counter words are u32");
-  const detail::location where = detail::location::current();
-  return detail::record_philox(detail::record_seed(seed, where), where, words...);
+  return detail::record_philox(detail::record_seed(seed, where), where, a, b, c, d);
 }
 
 /// Four u32 tiles of random bits: `auto [a, b, c, d] = randint4x(seed, offsets);` A 64-bit offset

@@ -63,12 +63,14 @@ namespace detail {
 template <class F>
 struct call_signature;
 template <class R, class C, class... P>
+struct call_signature<R (C::*)(P...)> {
+  static_assert(always_false<C>, "imbrex: a kernel's operator() is const");
+};
+template <class R, class C, class... P>
 struct call_signature<R (C::*)(P...) const> {
   using type = std::tuple<std::remove_cvref_t<P>...>;
   static constexpr bool returns_nothing = std::is_void_v<R>;
 };
-template <class R, class C, class... P>
-struct call_signature<R (C::*)(P...)> : call_signature<R (C::*)(P...) const> {};
 template <class R, class C, class... P>
 struct call_signature<R (C::*)(P...) const noexcept> : call_signature<R (C::*)(P...) const> {};
 template <class R, class... P>

@@ -171,7 +171,7 @@ struct random {
     auto [k, l, m, n] = randn4x(seed, i);
     store(p + i, rand(seed, i) + randn(seed, i) + u + v + w + x + k + l + m + n);
     auto word = cast<u32>(i);
-    auto [e, f, g, h] = philox4x32(seed, word, word);
+    auto [e, f, g, h] = philox4x32(seed, word, 0, word, 7);
     store(q + i, e + f + g + h);
   }
 };

@@ -136,6 +136,27 @@ TEST_CASE("break_if outside of a loop is told") {
       line, "break_if outside of a loop\n  hint: exit_if(c) ends the block");
 }
 
+TEST_CASE("a loop that nothing ends is told, unless its block can end") {
+  unsigned line = 0;
+  told(
+      [&](ptr<i32> p) {
+        line = __LINE__ + 1;
+        for (auto trip : forever()) {
+          for (auto k : range(3)) break_if(k > 1);
+          store(p, 1);
+        }
+      },
+      line,
+      "nothing in this loop ends it\n"
+      "  hint: leave it by break_if(c), or end the block by exit_if(c)");
+  const auto ends_block = [](scalar<i32> n) {
+    for (auto trip : forever()) {
+      IMBREX_IF(n > 1) { exit_if(n > 2); }
+    }
+  };
+  CHECK(refusal(ends_block) == "traced");
+}
+
 TEST_CASE("a number that the tile's element cannot hold is told where it is used") {
   unsigned line = 0;
   told(
@@ -270,6 +291,20 @@ TEST_CASE("a tile used outside of the loop or the if that made it is told") {
         store(p, *inner);
       },
       line, message);
+}
+
+TEST_CASE("a variable read outside of the body that made it is told with the line of the use") {
+  unsigned line = 0;
+  told(
+      [&](ptr<i32> p, scalar<i32> n) {
+        std::optional<var<tile<i32>>> inner;
+        IMBREX_IF(n > 0) { inner.emplace(n); }
+        line = __LINE__ + 1;
+        store(p, *inner + 1);
+      },
+      line,
+      "a tile made in the body of a loop or an if is used outside of that body\n"
+      "  hint: declare a var in front of the body and assign to it inside");
 }
 
 TEST_CASE("what has effects outside of a kernel is told") {

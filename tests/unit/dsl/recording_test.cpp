@@ -3,7 +3,9 @@
 #include "dsl/traced_kernel.h"
 #include <imbrex/dsl.hpp>
 
+#include <thread>
 #include <type_traits>
+#include <vector>
 
 namespace {
 using namespace imbrex;
@@ -184,4 +186,27 @@ TEST_CASE("options and the functor itself name the kernel and its parameters") {
   CHECK(trace([](ptr<i32> p) { store(p, 1); }).name() == "kernel");
   using parameters = kernel_traits<named>::parameters;
   static_assert(std::same_as<parameters, std::tuple<ptr<i32>, scalar<i32>>>);
+}
+
+TEST_CASE("threads trace at the same time, each its own kernel") {
+  const auto kernel = [](ptr<i32> p, scalar<i32> n) {
+    var v = n;
+    for (auto k : range(n)) v += k;
+    store(p, v);
+  };
+  const std::string expected = trace(kernel).text();
+  std::vector<std::string> texts(4);
+  std::vector<std::thread> threads;
+  for (std::string &text : texts)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) text = trace(kernel).text();
+    });
+  for (std::thread &thread : threads) thread.join();
+  for (const std::string &text : texts) CHECK(text == expected);
+}
+
+TEST_CASE("a kernel may be a plain function, and pointers may be chosen") {
+  CHECK(trace(+[](ptr<i32> p, ptr<i32> q, scalar<bool> c) { store(where(c, p, q), 1); }).text() ==
+        "kernel @kernel(%p0: ptr<i32>, %p1: ptr<i32>, %p2: bool) stage traced {\n"
+        "  %0 = select %p2, %p0, %p1 : ptr<i32>\n  %1 = constant 1 : i32\n  store %0, %1\n}\n");
 }

@@ -263,6 +263,30 @@ TEST_CASE("what comes after a release is not part of it") {
             .find("error: 'load' and 'store' at k.imx:8") != std::string::npos);
 }
 
+TEST_CASE("an op that a loop repeats after a release is not part of it either") {
+  CHECK(inTwoBlocks(R"(
+  %one = constant 1 : i32
+  %two = constant 2 : i32
+  if %first {
+    for %zero, %two, %one (%i: i32) {
+      store %x, %b
+      %once = eq %i, %zero : bool
+      if %once {
+        %old = atomic_rmw %y, %b : i32
+        yield
+      }
+      yield
+    }
+    yield
+  } else {
+    %old = atomic_rmw %y, %b : i32
+    %v = load %x : i32
+    yield
+  }
+)")
+            .find("error: 'load' and 'store' at k.imx:10") != std::string::npos);
+}
+
 TEST_CASE("races are watched where that is cheap, or when asked") {
   const auto raceWith = [](interpret::Options::Races races, std::int64_t bytes) {
     Launch launch("  %b = program_id : i32\n  store %x, %b\n");

@@ -1,0 +1,69 @@
+#pragma once
+
+// The kernels that are measured against libraries, as a user would write them.
+
+#include <imbrex/imbrex.hpp>
+
+namespace bench {
+
+using namespace imbrex;
+
+/// The output is not read again soon: it need not displace what is in the caches.
+template <int Size>
+struct add {
+  void operator()(view<const f32, 1> a, view<const f32, 1> b, view<f32, 1> sum) const {
+    auto here = box<Size>(program_id(0));
+    sum[here.hint(cache::streaming)] = a[here] + b[here];
+  }
+};
+
+template <int Columns>
+struct softmax {
+  void operator()(view<const f32, 2> in, view<f32, 2> out) const {
+    auto here = box<1, Columns>(program_id(0), 0);
+    auto x = in[here];
+    auto e = exp(x - max<1>(x, keep_dims));
+    out[here.hint(cache::streaming)] = e / sum<1>(e, keep_dims);
+  }
+};
+
+template <int Columns>
+struct layer_norm {
+  void operator()(view<const f32, 2> in, view<const f32, 1> scale, view<const f32, 1> shift,
+                  view<f32, 2> out) const {
+    auto here = box<1, Columns>(program_id(0), 0);
+    auto all = box<Columns>(0);
+    auto x = in[here];
+    auto mean = sum<1>(x, keep_dims) / Columns;
+    auto centred = x - mean;
+    auto variance = sum<1>(centred * centred, keep_dims) / Columns;
+    out[here.hint(cache::streaming)] =
+        centred * rsqrt(variance + 1e-5F) * expand<0>(scale[all]) + expand<0>(shift[all]);
+  }
+};
+
+template <int BM, int BN, int BK>
+struct matmul {
+  void operator()(view<const f32, 2> a, view<const f32, 2> b, view<f32, 2> c) const {
+    auto [m, n] = program_id<2>();
+    var acc = zeros<f32, BM, BN>();
+    for (auto k : range(0, cdiv(a.extent(1), BK)))
+      acc += dot(a[box<BM, BK>(m, k)], b[box<BK, BN>(k, n)]);
+    c[box<BM, BN>(m, n)] = acc;
+  }
+};
+
+template <int BM, int BN, int BK>
+struct matmul_gelu {
+  void operator()(view<const f32, 2> a, view<const f32, 2> b, view<const f32, 1> bias,
+                  view<f32, 2> c) const {
+    auto [m, n] = program_id<2>();
+    var acc = zeros<f32, BM, BN>();
+    for (auto k : range(0, cdiv(a.extent(1), BK)))
+      acc += dot(a[box<BM, BK>(m, k)], b[box<BK, BN>(k, n)]);
+    auto z = acc + expand<0>(bias[box<BN>(n)]);
+    c[box<BM, BN>(m, n)] = 0.5F * z * (1 + erf(z * 0.70710678F));
+  }
+};
+
+} // namespace bench

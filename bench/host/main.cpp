@@ -1,0 +1,182 @@
+// The host device against libraries, one thread on one processor: `bench_host [rounds]`. Prints a
+// line of JSON per figure. Every result is checked against the peer's before it is timed.
+
+#include "bench/host/kernels.hpp"
+#include "bench/host/measure.h"
+#include "bench/host/peers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+using imbrex::buffer;
+using imbrex::f32;
+using imbrex::grid;
+
+int rounds = 15;
+
+void randomise(buffer<f32> &values, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  for (f32 &value : values) value = normal(random);
+}
+
+/// Poison ours, run both once, and stop unless every element agrees.
+void check(const std::string &name, buffer<f32> &ours, const buffer<f32> &theirs, double allowed,
+           const std::function<void()> &runOurs, const std::function<void()> &runPeer) {
+  std::fill(ours.begin(), ours.end(), NAN);
+  runOurs();
+  runPeer();
+  double worst = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const double error = std::abs(double(ours.data()[i]) - theirs.data()[i]);
+    worst = error <= worst ? worst : error;
+  }
+  if (worst <= allowed) return;
+  std::fprintf(stderr, "%s: wrong by %g\n", name.c_str(), worst);
+  std::exit(1);
+}
+
+void benchAdd() {
+  constexpr std::int64_t n = 1 << 24;
+  buffer<f32> a(n), b(n), sum(n), copy(n);
+  randomise(a, 1);
+  randomise(b, 2);
+  const auto kernel = imbrex::jit(bench::add<4096>{});
+  const auto ours = [&] { kernel(grid(n / 4096), a, b, sum); };
+  const auto peer = bench::copyPeer(a.data(), copy.data(), n * sizeof(f32));
+  ours();
+  for (std::int64_t i = 0; i < n; ++i)
+    if (sum.data()[i] != a.data()[i] + b.data()[i]) std::exit(1);
+  // Three streams against two: bytes per second compare, not times.
+  bench::Comparison result = bench::compare(ours, peer, rounds);
+  for (double *ratio : {&result.ratio, &result.ratioLow, &result.ratioHigh}) *ratio *= 1.5;
+  result.peerSeconds *= 1.5;
+  bench::report("add 16M f32", "copy", "gbs", 3.0 * n * sizeof(f32), result, 0.85);
+}
+
+template <int Columns>
+void benchRows(std::int64_t rows) {
+  const std::string shape = std::to_string(rows) + "x" + std::to_string(Columns);
+  const double bytes = 2.0 * static_cast<double>(rows) * Columns * sizeof(f32);
+  buffer<f32> in(rows, Columns), out(rows, Columns), theirs(rows, Columns), scale(Columns),
+      shift(Columns);
+  randomise(in, 1);
+  randomise(scale, 2);
+  randomise(shift, 3);
+  const auto blocks = grid(static_cast<int>(rows));
+  {
+    const auto kernel = imbrex::jit(bench::softmax<Columns>{});
+    const auto ours = [&] { kernel(blocks, in, out); };
+    const auto peer = bench::softmaxPeer(in.data(), theirs.data(), rows, Columns);
+    check("softmax", out, theirs, 1e-6, ours, peer);
+    bench::report("softmax f32 " + shape, "oneDNN", "gbs", bytes,
+                  bench::compare(ours, peer, rounds), 1.3);
+  }
+  const auto kernel = imbrex::jit(bench::layer_norm<Columns>{});
+  const auto ours = [&] { kernel(blocks, in, scale, shift, out); };
+  const auto peer =
+      bench::layerNormPeer(in.data(), scale.data(), shift.data(), theirs.data(), rows, Columns);
+  check("layer norm", out, theirs, 1e-4, ours, peer);
+  bench::report("layer norm f32 " + shape, "oneDNN", "gbs", bytes,
+                bench::compare(ours, peer, rounds), 1.3);
+}
+
+void benchMatmul(std::int64_t n) {
+  constexpr int BM = 128, BN = 128, BK = 128;
+  buffer<f32> a(n, n), b(n, n), bias(n), c(n, n), theirs(n, n);
+  randomise(a, 1);
+  randomise(b, 2);
+  randomise(bias, 3);
+  const auto size = static_cast<int>(n);
+  const double operations = 2.0 * std::pow(static_cast<double>(n), 3);
+  const std::string shape = std::to_string(n) + "^3";
+  const auto blocks = grid(size / BM, size / BN);
+  {
+    const auto kernel = imbrex::jit(bench::matmul<BM, BN, BK>{});
+    const auto ours = [&] { kernel(blocks, a, b, c); };
+    const auto peer = bench::matmulPeer(a.data(), b.data(), theirs.data(), n);
+    check("matmul", c, theirs, 1e-3, ours, peer);
+    bench::report("matmul f32 " + shape, "OpenBLAS", "gflops", operations,
+                  bench::compare(ours, peer, rounds), 0.6);
+  }
+  const auto kernel = imbrex::jit(bench::matmul_gelu<BM, BN, BK>{});
+  const auto ours = [&] { kernel(blocks, a, b, bias, c); };
+  const auto peer = bench::matmulGeluPeer(a.data(), b.data(), bias.data(), theirs.data(), n);
+  check("matmul gelu", c, theirs, 1e-3, ours, peer);
+  bench::report("matmul+bias+gelu f32 " + shape, "oneDNN", "gflops", operations,
+                bench::compare(ours, peer, rounds), 0.7);
+}
+
+/// Record and compile, in a process that has compiled before: the best of several.
+template <class Kernel>
+void benchCompile(const std::string &name, const Kernel &kernel, double ceiling) {
+  double best = INFINITY;
+  for (int i = 0; i <= rounds; ++i) {
+    imbrex::clear_cache();
+    const auto start = std::chrono::steady_clock::now();
+    imbrex::jit(kernel).prepare();
+    const std::chrono::duration<double, std::milli> taken =
+        std::chrono::steady_clock::now() - start;
+    if (i > 0) best = std::min(best, taken.count());
+  }
+  bench::reportTime("trace and compile " + name, best, ceiling);
+}
+
+/// From the start of a process to the result of its first launch: the best of several.
+void benchFirstResult(const std::string &program) {
+  double best = INFINITY;
+  for (int i = 0; i < rounds; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    if (std::system((program + " --first-result").c_str()) != 0) std::exit(1);
+    const std::chrono::duration<double, std::milli> taken =
+        std::chrono::steady_clock::now() - start;
+    best = std::min(best, taken.count());
+  }
+  bench::reportTime("process start to first result", best, 60);
+}
+
+int firstResult() {
+  buffer<f32> a(4096), b(4096), sum(4096);
+  randomise(a, 1);
+  randomise(b, 2);
+  imbrex::jit(bench::add<1024>{})(grid(4), a, b, sum);
+  return sum[4095] == a[4095] + b[4095] ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc > 1 && std::string(argv[1]) == "--first-result") return firstResult();
+  if (argc > 1) rounds = std::max(1, std::atoi(argv[1]));
+  // OpenBLAS does not know every CPU and picks its core when it is loaded: name the best one, and
+  // start again.
+#if defined(__x86_64__)
+  if (!std::getenv("OPENBLAS_CORETYPE") && __builtin_cpu_supports("avx512f")) {
+    setenv("OPENBLAS_CORETYPE", "SKYLAKEX", 1);
+    execv("/proc/self/exe", argv);
+  }
+#endif
+  setenv("OMP_NUM_THREADS", "1", 1);
+  setenv("IMBREX_NUM_THREADS", "1", 1);
+  bench::pinToProcessor(1);
+  std::printf("{\"peers\": \"%s\", \"rounds\": %d}\n", bench::peerVersions(), rounds);
+
+  benchAdd();
+  benchRows<1024>(4096);
+  benchRows<4096>(4096);
+  benchMatmul(512);
+  benchMatmul(1024);
+  benchCompile("vector add", bench::add<1024>{}, 10);
+  benchCompile("softmax", bench::softmax<1024>{}, 25);
+  benchCompile("matmul", bench::matmul<128, 128, 64>{}, 80);
+  benchFirstResult(argv[0]);
+  return 0;
+}

@@ -1,0 +1,125 @@
+#include "bench/host/peers.h"
+
+#include <cblas.h>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <unordered_map>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace bench {
+namespace {
+
+using dnnl::memory;
+
+dnnl::engine &engine() {
+  static dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+memory::desc rowMajor(std::int64_t rows, std::int64_t columns) {
+  return {{rows, columns}, memory::data_type::f32, memory::format_tag::ab};
+}
+
+/// A primitive with its memories bound, as a function that runs it to the end.
+template <class Primitive>
+std::function<void()> bound(Primitive primitive, std::unordered_map<int, memory> arguments) {
+  dnnl::stream stream(engine());
+  return [=]() mutable {
+    primitive.execute(stream, arguments);
+    stream.wait();
+  };
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx"))) void copyStreaming(const void *from, void *to, std::size_t bytes) {
+  const auto *source = static_cast<const __m256i *>(from);
+  auto *target = static_cast<__m256i *>(to);
+  for (std::size_t i = 0; i < bytes / sizeof(__m256i); ++i)
+    _mm256_stream_si256(target + i, _mm256_loadu_si256(source + i));
+  _mm_sfence();
+}
+#endif
+
+double secondsOf(const std::function<void()> &work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+} // namespace
+
+std::function<void()> copyPeer(const void *from, void *to, std::size_t bytes) {
+  const std::function<void()> plain = [=] { std::memcpy(to, from, bytes); };
+#if defined(__x86_64__)
+  const std::function<void()> streaming = [=] { copyStreaming(from, to, bytes); };
+  plain();
+  if (secondsOf(streaming) + secondsOf(streaming) < secondsOf(plain) + secondsOf(plain))
+    return streaming;
+#endif
+  return plain;
+}
+
+std::function<void()> softmaxPeer(float *in, float *out, std::int64_t rows, std::int64_t columns) {
+  const memory::desc description = rowMajor(rows, columns);
+  const dnnl::softmax_forward::desc operation(dnnl::prop_kind::forward_inference, description, 1);
+  return bound(dnnl::softmax_forward({operation, engine()}),
+               {{DNNL_ARG_SRC, memory(description, engine(), in)},
+                {DNNL_ARG_DST, memory(description, engine(), out)}});
+}
+
+std::function<void()> layerNormPeer(float *in, float *scale, float *shift, float *out,
+                                    std::int64_t rows, std::int64_t columns) {
+  using dnnl::normalization_flags;
+  const memory::desc description = rowMajor(rows, columns);
+  const memory::desc row({columns}, memory::data_type::f32, memory::format_tag::a);
+  const dnnl::layer_normalization_forward::desc operation(
+      dnnl::prop_kind::forward_inference, description, 1e-5F,
+      normalization_flags::use_scale | normalization_flags::use_shift);
+  return bound(dnnl::layer_normalization_forward({operation, engine()}),
+               {{DNNL_ARG_SRC, memory(description, engine(), in)},
+                {DNNL_ARG_SCALE, memory(row, engine(), scale)},
+                {DNNL_ARG_SHIFT, memory(row, engine(), shift)},
+                {DNNL_ARG_DST, memory(description, engine(), out)}});
+}
+
+std::function<void()> matmulPeer(const float *a, const float *b, float *c, std::int64_t n) {
+  openblas_set_num_threads(1);
+  const auto size = static_cast<int>(n);
+  return [=] {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1, a, size, b, size, 0,
+                c, size);
+  };
+}
+
+std::function<void()> matmulGeluPeer(float *a, float *b, float *bias, float *c, std::int64_t n) {
+  const memory::desc matrix = rowMajor(n, n), row = rowMajor(1, n);
+  dnnl::post_ops after;
+  after.append_eltwise(1, dnnl::algorithm::eltwise_gelu_erf, 0, 0);
+  dnnl::primitive_attr attributes;
+  attributes.set_post_ops(after);
+  const dnnl::matmul::desc operation(matrix, matrix, row, matrix);
+  return bound(dnnl::matmul({operation, attributes, engine()}),
+               {{DNNL_ARG_SRC, memory(matrix, engine(), a)},
+                {DNNL_ARG_WEIGHTS, memory(matrix, engine(), b)},
+                {DNNL_ARG_BIAS, memory(row, engine(), bias)},
+                {DNNL_ARG_DST, memory(matrix, engine(), c)}});
+}
+
+const char *peerVersions() {
+  static const std::string text = [] {
+    const dnnl_version_t *version = dnnl::version();
+    return "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+           std::to_string(version->patch) + ", " + openblas_get_config() + " on " +
+           openblas_get_corename();
+  }();
+  return text.c_str();
+}
+
+} // namespace bench
