@@ -88,28 +88,29 @@ U encodePowerOf2(U bits) {
   return select(bits == U(0x80000000u), U(0u), code);
 }
 
-/// The code of the float whose bits are given.
-template <SmallFormat f, Rounding R = Rounding::NearestEven, class U>
-U encode(U bits) {
-  if constexpr (f.specials == Specials::PowerOf2) return encodePowerOf2<R>(bits);
-  constexpr std::uint32_t kDrop = 23 - f.mantissaBits;
-  constexpr std::uint32_t kRebias = 127 - f.bias;
-  U magnitude = bits & U(0x7fffffffu);
+/// For the exponents of f32: a subnormal is nothing special, and rounding up past the largest
+/// number gives the code of infinity by itself.
+template <SmallFormat f, Rounding R, class U>
+U encodeSameExponents(U bits) {
+  static_assert(!f.saturates);
+  U code = shiftedRight<R>(bits, U(static_cast<std::uint32_t>(23 - f.mantissaBits)));
+  return select((bits & U(0x7fffffffu)) > U(kF32Infinity), U(nanCode(f)), code);
+}
 
-  U code = magnitude;
-  if constexpr (kRebias == 0) {
-    code =
-        shiftedRight<R>(magnitude, U(kDrop)); // the same exponents: subnormals are nothing special
-  } else {
-    // Where the result is subnormal, the significand with its leading one moves right by as much
-    // more as the exponent is too small; from 26 places on it is 0 in any case.
-    auto subnormal = magnitude < U((kRebias + 1) << 23);
-    U places = U(kDrop + kRebias + 1) - (magnitude >> 23);
-    places = select(places > U(26u), U(26u), places);
-    U significand = (magnitude & U(kF32One - 1)) | U(kF32One);
-    code = shiftedRight<R>(select(subnormal, significand, magnitude - U(kRebias << 23)),
+/// For fewer exponents than those of f32.
+template <SmallFormat f, Rounding R, class U>
+U encodeFewerExponents(U bits) {
+  constexpr std::uint32_t kDrop = 23 - f.mantissaBits, kRebias = 127 - f.bias;
+  static_assert(kRebias > 0);
+  U magnitude = bits & U(0x7fffffffu);
+  // Where the result is subnormal, the significand with its leading one moves right by as much more
+  // as the exponent is too small; from 26 places on it is 0 in any case.
+  auto subnormal = magnitude < U((kRebias + 1) << 23);
+  U places = U(kDrop + kRebias + 1) - (magnitude >> 23);
+  places = select(places > U(26u), U(26u), places);
+  U significand = (magnitude & U(kF32One - 1)) | U(kF32One);
+  U code = shiftedRight<R>(select(subnormal, significand, magnitude - U(kRebias << 23)),
                            select(subnormal, places, U(kDrop)));
-  }
 
   U limit = U(largestCode(f));
   if constexpr (!f.saturates)
@@ -120,6 +121,17 @@ U encode(U bits) {
   U sign = (bits & U(0x80000000u)) >> (31 - f.exponentBits - f.mantissaBits);
   if constexpr (f.specials == Specials::NegativeZero) sign = select(code == U(0u), U(0u), sign);
   return select(magnitude > U(kF32Infinity), U(nanCode(f)), code | sign);
+}
+
+/// The code of the float whose bits are given.
+template <SmallFormat f, Rounding R = Rounding::NearestEven, class U>
+U encode(U bits) {
+  if constexpr (f.specials == Specials::PowerOf2)
+    return encodePowerOf2<R>(bits);
+  else if constexpr (f.bias == 127)
+    return encodeSameExponents<f, R>(bits);
+  else
+    return encodeFewerExponents<f, R>(bits);
 }
 
 /// The bits of the float that a code stands for; the bits above the code are 0.
