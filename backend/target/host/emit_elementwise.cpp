@@ -1,6 +1,8 @@
 #include "backend/support/check.h"
 #include "backend/target/host/emitter.h"
+#include "backend/target/host/jit.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 /// The arithmetic of one op on scalars or vectors: totals instead of LLVM's poison, one rounding
 /// per op, no flag that would let LLVM change a result.
@@ -145,17 +147,58 @@ Value *fmaOfHalves(Builder &b, ElementKind element, llvm::ArrayRef<Value *> x) {
   return emitCast(b, ElementKind::F64, element, ir::Rounding::NearestEven, sum);
 }
 
+/// A number, other than 0, that every lane shares.
+bool isPlainConstant(Value *x) {
+  const auto *constant = llvm::dyn_cast<llvm::Constant>(x);
+  if (constant && x->getType()->isVectorTy()) constant = constant->getSplatValue();
+  const auto *number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  return number && !number->isZero() && !number->isNaN();
+}
+
+/// AVX-512's vrange is our minimum and maximum but for signalling NaNs, which lose their signal
+/// first. Null where there is none for this type.
+Value *rangeExtremum(Builder &b, bool isMax, llvm::ArrayRef<Value *> x) {
+  const auto *type = llvm::dyn_cast<llvm::FixedVectorType>(x[0]->getType());
+  if (!type || !machine().hasRange) return nullptr;
+  const bool isDouble = type->getElementType()->isDoubleTy();
+  const auto bits = type->getPrimitiveSizeInBits().getFixedValue();
+  namespace Intrinsic = llvm::Intrinsic;
+  Intrinsic::ID id = Intrinsic::not_intrinsic;
+  if (bits == 512)
+    id = isDouble ? Intrinsic::x86_avx512_mask_range_pd_512
+                  : Intrinsic::x86_avx512_mask_range_ps_512;
+  if (id == Intrinsic::not_intrinsic) return nullptr;
+  const unsigned lanes = type->getNumElements();
+  llvm::SmallVector<Value *, 6> arguments;
+  for (Value *operand : x)
+    arguments.push_back(b.CreateUnaryIntrinsic(Intrinsic::canonicalize, operand));
+  constexpr std::uint32_t kSignOfResult = 4, kMax = 1, kCurrentRounding = 4;
+  arguments.push_back(b.getInt32(kSignOfResult | (isMax ? kMax : 0)));
+  arguments.push_back(llvm::Constant::getNullValue(x[0]->getType()));
+  arguments.push_back(llvm::Constant::getAllOnesValue(b.getIntNTy(lanes)));
+  arguments.push_back(b.getInt32(kCurrentRounding));
+  return b.CreateIntrinsic(id, {}, arguments);
+}
+
 /// The larger (smaller) of two floats, -0 below 0. LLVM 22 loses a number against a NaN in its own
 /// `maximumnum` when it knows that one operand is a number, hence our own: of CPUs' maximum, which
 /// is the second operand where nothing is greater, we choose the order of the operands such that a
 /// zero of the right sign comes second, and take back a NaN that came second.
 Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value *> x) {
+  const auto winner = [&](Value *first, Value *second) {
+    Value *wins = isMax ? b.CreateFCmpOGT(first, second) : b.CreateFCmpOLT(first, second);
+    return b.CreateSelect(wins, first, second);
+  };
+  if (!propagatesNan) {
+    if (isPlainConstant(x[1])) return winner(x[0], x[1]);
+    if (isPlainConstant(x[0])) return winner(x[1], x[0]);
+    if (Value *result = rangeExtremum(b, isMax, x)) return result;
+  }
   Value *bits = b.CreateBitCast(x[0], lanesLike(x[0]->getType(), b.getIntNTy(bitsOf(x[0]))));
   Value *isNegative = b.CreateICmpSLT(bits, zeroLike(bits));
   Value *first = b.CreateSelect(isNegative, x[isMax ? 0 : 1], x[isMax ? 1 : 0]);
   Value *second = b.CreateSelect(isNegative, x[isMax ? 1 : 0], x[isMax ? 0 : 1]);
-  Value *wins = isMax ? b.CreateFCmpOGT(first, second) : b.CreateFCmpOLT(first, second);
-  Value *best = b.CreateSelect(wins, first, second);
+  Value *best = winner(first, second);
   if (!propagatesNan) return b.CreateSelect(b.CreateFCmpUNO(best, best), first, best);
   // The second operand is the result already where it is the NaN.
   return b.CreateSelect(b.CreateFCmpUNO(first, first), first, best);

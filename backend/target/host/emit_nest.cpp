@@ -68,6 +68,8 @@ private:
   void prepare(const Root &root);
   void emitAxis(std::int32_t axis);
   void emitInner();
+  bool isStreamedNest() const;
+  llvm::Instruction *emitVersion(bool assumesInside, llvm::BasicBlock *after);
   void emitVectorTrips();
   void emitRest(llvm::Value *start);
   void emitTrip(const Coordinate &inner, std::int32_t copy);
@@ -137,40 +139,71 @@ void NestEmitter::emitInner() {
   const std::int64_t covered = shape_.vectorTrips * shape_.width;
   body_.setWidth(shape_.width);
   body_.setInnerTrips(covered);
+  llvm::BasicBlock *before = b_.GetInsertBlock();
+  llvm::BasicBlock *afterVectors = f_.newBlock("inner.vectors");
+  llvm::Instruction *anchor = nullptr, *outside = nullptr; // the latter in front of all versions
+  if (isStreamedNest()) {
+    anchor = emitVersion(true, afterVectors);
+    // The next version goes where this one's assumptions do not hold.
+    b_.SetInsertPoint(anchor);
+    Value *holds = body_.takeAssumptions();
+    if (Value *checks = body_.takeChecks()) holds = b_.CreateAnd(holds, checks);
+    llvm::BasicBlock *other = f_.newBlock("inner.masked");
+    outside = b_.CreateCondBr(holds, anchor->getSuccessor(0), other);
+    anchor->eraseFromParent();
+    b_.SetInsertPoint(other);
+    before = other;
+  }
+  anchor = emitVersion(false, afterVectors);
+  b_.SetInsertPoint(anchor);
+  Value *checks = body_.takeChecks();
+
+  const bool needsRest = covered < shape_.trips;
+  llvm::BasicBlock *done = f_.newBlock("inner.done");
+  if (checks || needsRest) {
+    llvm::BasicBlock *rest = f_.newBlock("rest");
+    llvm::PHINode *start = nullptr;
+    b_.SetInsertPoint(rest);
+    start = b_.CreatePHI(f_.i64, 2);
+    if (checks) {
+      b_.SetInsertPoint(anchor);
+      llvm::Instruction *either = b_.CreateCondBr(checks, anchor->getSuccessor(0), rest);
+      anchor->eraseFromParent();
+      anchor = either;
+      start->addIncoming(f_.index(0), before);
+    }
+    b_.SetInsertPoint(afterVectors);
+    b_.CreateBr(needsRest ? rest : done);
+    if (needsRest) start->addIncoming(f_.index(covered), afterVectors);
+    b_.SetInsertPoint(rest);
+    body_.setWidth(1);
+    body_.pushLevel(outside ? outside : anchor);
+    emitRest(start);
+    body_.popLevel();
+  } else {
+    b_.SetInsertPoint(afterVectors);
+  }
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  finishAccumulators();
+}
+
+bool NestEmitter::isStreamedNest() const {
+  return shape_.width > 1 && std::ranges::any_of(nest_.roots, [](const Root &root) {
+           return root.kind == Root::Kind::Store && isStreamed(*root.op);
+         });
+}
+
+/// The loop over vectors, from a branch that is returned and by which code of the outer loops goes.
+llvm::Instruction *NestEmitter::emitVersion(bool assumesInside, llvm::BasicBlock *after) {
+  body_.setAssumesInside(assumesInside);
   llvm::BranchInst *entry = b_.CreateBr(f_.newBlock("inner"));
-  llvm::BasicBlock *before = entry->getParent();
   b_.SetInsertPoint(entry->getSuccessor(0));
   body_.pushLevel(entry);
   emitVectorTrips();
   body_.popLevel();
-
-  llvm::BasicBlock *vectorEnd = b_.GetInsertBlock();
-  b_.SetInsertPoint(entry);
-  Value *checks = body_.takeChecks();
-  b_.SetInsertPoint(vectorEnd);
-  const bool hasRest = checks || covered < shape_.trips;
-  if (hasRest) {
-    llvm::BasicBlock *rest = f_.newBlock("rest"), *done = f_.newBlock("inner.done");
-    b_.CreateCondBr(b_.getInt1(covered < shape_.trips), rest, done);
-    b_.SetInsertPoint(rest);
-    llvm::PHINode *start = b_.CreatePHI(f_.i64, 2);
-    start->addIncoming(f_.index(covered), vectorEnd);
-    llvm::Instruction *anchor = entry;
-    if (checks) {
-      b_.SetInsertPoint(entry);
-      anchor = b_.CreateCondBr(checks, entry->getSuccessor(0), rest);
-      start->addIncoming(f_.index(0), before);
-      entry->eraseFromParent();
-      b_.SetInsertPoint(rest);
-    }
-    body_.setWidth(1);
-    body_.pushLevel(anchor);
-    emitRest(start);
-    body_.popLevel();
-    b_.CreateBr(done);
-    b_.SetInsertPoint(done);
-  }
-  finishAccumulators();
+  b_.CreateBr(after);
+  return entry;
 }
 
 void NestEmitter::emitVectorTrips() {

@@ -64,6 +64,7 @@ public:
   /// A block that ends the whole launch, not only this block of the grid.
   llvm::BasicBlock *stopBlock() { return stopBlock_; }
 
+  void storeAroundCaches(llvm::Value *data, llvm::Value *address);
   llvm::AllocaInst *newVariable(llvm::Type *type, const llvm::Twine &name = "");
   llvm::BasicBlock *newBlock(const llvm::Twine &name);
   /// Scratch that only the code being emitted now uses; 64-byte aligned.
@@ -119,6 +120,7 @@ private:
   llvm::Instruction *variables_ = nullptr; // allocas go before it
   llvm::BasicBlock *nextBlock_ = nullptr;  // where exit_if goes
   llvm::BasicBlock *stopBlock_ = nullptr;
+  bool storesAroundCaches_ = false;
   std::vector<LoopFrame> loops_;
 };
 
