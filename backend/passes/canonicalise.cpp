@@ -1,10 +1,10 @@
 #include "backend/passes/canonicalise.h"
 
-#include <utility>
-
 #include "backend/analysis/effects.h"
 #include "backend/passes/rewriting.h"
 #include "backend/passes/rules/rewriter.h"
+
+#include <utility>
 
 namespace imbrex::passes {
 namespace {

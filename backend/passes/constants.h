@@ -1,8 +1,8 @@
 #pragma once
 
-#include <optional>
-
 #include "backend/ir/kernel.h"
+
+#include <optional>
 
 namespace imbrex::passes {
 

@@ -1,10 +1,10 @@
 #include "backend/passes/licm.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "backend/analysis/effects.h"
 #include "backend/passes/rewriting.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace imbrex::passes {
 namespace {

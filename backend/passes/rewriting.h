@@ -1,8 +1,8 @@
 #pragma once
 
-#include <vector>
-
 #include "backend/ir/kernel.h"
+
+#include <vector>
 
 /// What passes share when they take a block's ops and put back others.
 namespace imbrex::passes {

@@ -22,6 +22,6 @@ int main() {
   launch(grid(1), span_of<2>{&memory});
 #ifdef IMBREX_SHOULD_FAIL
   launch(grid(1), span_of<3>{&memory}); // expect: the argument and the kernel's view have different ranks
-  buffer<const f32> fixed(1);           // expect: a buffer owns its elements and can't have them const
+  buffer<const f32> fixed(1); // expect: a buffer owns its elements and can't have them const
 #endif
 }

@@ -8,8 +8,8 @@
 
 namespace imbrex::passes::expand {
 
-/// Writes the ops that stand for one op: elementwise ones on tiles of its shape, at its place in the
-/// user's source.
+/// Writes the ops that stand for one op: elementwise ones on tiles of its shape, at its place in
+/// the user's source.
 class Recorder {
 public:
   Recorder(ir::Kernel &kernel, ir::Block &block, const ir::Shape &shape, Location where,

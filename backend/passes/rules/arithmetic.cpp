@@ -1,6 +1,6 @@
-#include <bit>
-
 #include "backend/passes/rules/rule.h"
+
+#include <bit>
 
 namespace imbrex::passes::rules {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <optional>
-
 #include "backend/ir/kernel.h"
 #include "backend/passes/rules/rule.h"
+
+#include <optional>
 
 namespace imbrex::passes::rules {
 

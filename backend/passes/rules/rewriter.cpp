@@ -1,11 +1,11 @@
 #include "backend/passes/rules/rewriter.h"
 
-#include <utility>
-#include <vector>
-
 #include "backend/analysis/algebra.h"
 #include "backend/passes/constants.h"
 #include "backend/passes/rewriting.h"
+
+#include <utility>
+#include <vector>
 
 namespace imbrex::passes::rules {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <memory>
-
 #include "backend/ir/kernel.h"
 #include "backend/passes/rules/match.h"
+
+#include <memory>
 
 namespace imbrex::passes::rules {
 

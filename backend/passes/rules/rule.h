@@ -1,10 +1,10 @@
 #pragma once
 
-#include <array>
-#include <string_view>
-
 #include "backend/passes/rules/pattern.h"
 #include "llvm/ADT/ArrayRef.h"
+
+#include <array>
+#include <string_view>
 
 namespace imbrex::passes::rules {
 
@@ -82,7 +82,8 @@ constexpr int cost(const Pattern &pattern) {
   return total;
 }
 
-template <std::size_t N> consteval bool allSimplify(const std::array<Rule, N> &rules) {
+template <std::size_t N>
+consteval bool allSimplify(const std::array<Rule, N> &rules) {
   for (const Rule &r : rules)
     if (cost(r.right) >= cost(r.left)) return false;
   return true;

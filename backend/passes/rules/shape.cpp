@@ -1,14 +1,17 @@
-#include <algorithm>
-
 #include "backend/analysis/algebra.h"
 #include "backend/passes/rules/rewriter.h"
+
+#include <algorithm>
 
 namespace imbrex::passes::rules {
 namespace {
 
 using namespace ir;
 
-template <OpKind... kinds> bool isAny(OpKind root) { return ((root == kinds) || ...); }
+template <OpKind... kinds>
+bool isAny(OpKind root) {
+  return ((root == kinds) || ...);
+}
 
 constexpr auto kMoves =
     isAny<OpKind::Broadcast, OpKind::Reshape, OpKind::Permute, OpKind::Slice, OpKind::Flip>;

@@ -1,10 +1,3 @@
-#include <cmath>
-#include <cstring>
-#include <random>
-#include <vector>
-
-#include <doctest/doctest.h>
-
 #include "backend/target/host/dot.h"
 #include "backend/target/host/dot_operands.h"
 #include "llvm/ADT/APFloat.h"
@@ -12,6 +5,13 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
 
 using namespace imbrex;
 using namespace imbrex::host;

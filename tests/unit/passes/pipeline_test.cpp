@@ -1,7 +1,7 @@
-#include <doctest/doctest.h>
-
 #include "backend/ir/builder.h"
 #include "backend/pipeline.h"
+
+#include <doctest/doctest.h>
 
 using namespace imbrex;
 using namespace imbrex::ir;
