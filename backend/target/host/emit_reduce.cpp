@@ -31,7 +31,7 @@ std::function<void()> NestEmitter::evaluateReduce(const Root &root, PointId at, 
     llvm::AllocaInst *to = copy < 0 ? found->restValue : found->values[static_cast<size_t>(copy)];
     if (!index) {
       Value *old = b_.CreateLoad(to->getAllocatedType(), to);
-      b_.CreateStore(emitCombine(b_, attrs.combine, wide, old, value), to);
+      b_.CreateStore(emitAccumulate(b_, attrs.combine, wide, old, value), to);
       return [] {};
     }
     llvm::AllocaInst *toIndex =
@@ -60,7 +60,7 @@ std::function<void()> NestEmitter::evaluateReduce(const Root &root, PointId at, 
                        .depth = body_.innermost()});
   };
   if (!index) {
-    store(bufferOf(0), emitCombine(b_, attrs.combine, element, load(bufferOf(0)), value));
+    store(bufferOf(0), emitAccumulate(b_, attrs.combine, element, load(bufferOf(0)), value));
   } else {
     const Indexed old{load(bufferOf(0)), load(bufferOf(1))};
     const Indexed best = emitCombineArg(b_, attrs.combine, element, old, {value, index});
