@@ -1,8 +1,6 @@
 #include "backend/support/check.h"
 #include "backend/target/host/nest_emitter.h"
 
-#include <algorithm>
-
 namespace imbrex::host {
 
 using llvm::Value;
@@ -57,20 +55,19 @@ void NestEmitter::emitInner() {
   body_.setInnerTrips(covered);
   llvm::BasicBlock *before = b_.GetInsertBlock();
   llvm::BasicBlock *afterVectors = f_.newBlock("inner.vectors");
-  llvm::Instruction *anchor = nullptr, *outside = nullptr; // the latter in front of all versions
-  if (isStreamedNest()) {
-    anchor = emitVersion(true, afterVectors);
+  llvm::Instruction *anchor = emitVersion(shape_.width > 1, afterVectors);
+  llvm::Instruction *outside = nullptr; // in front of all versions
+  b_.SetInsertPoint(anchor);
+  if (Value *holds = body_.takeAssumptions()) {
     // The next version goes where this one's assumptions do not hold.
-    b_.SetInsertPoint(anchor);
-    Value *holds = body_.takeAssumptions();
     if (Value *checks = body_.takeChecks()) holds = b_.CreateAnd(holds, checks);
     llvm::BasicBlock *other = f_.newBlock("inner.masked");
     outside = b_.CreateCondBr(holds, anchor->getSuccessor(0), other);
     anchor->eraseFromParent();
     b_.SetInsertPoint(other);
     before = other;
+    anchor = emitVersion(false, afterVectors);
   }
-  anchor = emitVersion(false, afterVectors);
   b_.SetInsertPoint(anchor);
   Value *checks = body_.takeChecks();
 
@@ -102,12 +99,6 @@ void NestEmitter::emitInner() {
   b_.CreateBr(done);
   b_.SetInsertPoint(done);
   finishAccumulators();
-}
-
-bool NestEmitter::isStreamedNest() const {
-  return shape_.width > 1 && std::ranges::any_of(nest_.roots, [](const Root &root) {
-           return root.kind == Root::Kind::Store && isStreamed(*root.op);
-         });
 }
 
 /// The loop over vectors, from a branch that is returned and by which code of the outer loops goes.

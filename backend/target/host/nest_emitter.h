@@ -64,7 +64,6 @@ private:
   void prepare(const Root &root);
   void emitAxis(std::int32_t axis);
   void emitInner();
-  bool isStreamedNest() const;
   llvm::Instruction *emitVersion(bool assumesInside, llvm::BasicBlock *after);
   void emitVectorTrips();
   void emitRest(llvm::Value *start);
