@@ -27,8 +27,8 @@ void Body::setAssumesInside(bool assumes) {
 }
 
 Value *Body::takeAssumptions() {
-  Value *all = b_.getTrue();
-  for (Value *assumption : assumptions_) all = b_.CreateAnd(all, assumption);
+  Value *all = nullptr;
+  for (Value *assumption : assumptions_) all = all ? b_.CreateAnd(all, assumption) : assumption;
   assumptions_.clear();
   return all;
 }

@@ -32,7 +32,7 @@ public:
   /// From here on every box of a view is taken to be inside the view, and boxes that are streamed
   /// to memory to be aligned; what was computed otherwise is forgotten.
   void setAssumesInside(bool assumes);
-  /// Put the conditions for that (all must hold) to the builder's place.
+  /// Put the conditions for that (all must hold) to the builder's place; null when there is none.
   llvm::Value *takeAssumptions();
 
   PointId intern(const Point &point);

@@ -4,6 +4,8 @@
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
+#include <algorithm>
+
 /// The arithmetic of one op on scalars or vectors: totals instead of LLVM's poison, one rounding
 /// per op, no flag that would let LLVM change a result.
 namespace imbrex::host {
@@ -157,26 +159,33 @@ bool isPlainConstant(Value *x) {
 
 /// AVX-512's vrange is our minimum and maximum but for signalling NaNs, which lose their signal
 /// first. Null where there is none for this type.
-Value *rangeExtremum(Builder &b, bool isMax, llvm::ArrayRef<Value *> x) {
+Value *rangeExtremum(Builder &b, bool isMax, bool firstIsQuiet, llvm::ArrayRef<Value *> x) {
   const auto *type = llvm::dyn_cast<llvm::FixedVectorType>(x[0]->getType());
   if (!type || !machine().hasRange) return nullptr;
   const bool isDouble = type->getElementType()->isDoubleTy();
   const auto bits = type->getPrimitiveSizeInBits().getFixedValue();
   namespace Intrinsic = llvm::Intrinsic;
   Intrinsic::ID id = Intrinsic::not_intrinsic;
-  if (bits == 512)
+  if (bits == 128)
+    id = isDouble ? Intrinsic::x86_avx512_mask_range_pd_128
+                  : Intrinsic::x86_avx512_mask_range_ps_128;
+  else if (bits == 256)
+    id = isDouble ? Intrinsic::x86_avx512_mask_range_pd_256
+                  : Intrinsic::x86_avx512_mask_range_ps_256;
+  else if (bits == 512)
     id = isDouble ? Intrinsic::x86_avx512_mask_range_pd_512
                   : Intrinsic::x86_avx512_mask_range_ps_512;
   if (id == Intrinsic::not_intrinsic) return nullptr;
   const unsigned lanes = type->getNumElements();
-  llvm::SmallVector<Value *, 6> arguments;
-  for (Value *operand : x)
-    arguments.push_back(b.CreateUnaryIntrinsic(Intrinsic::canonicalize, operand));
+  const auto quiet = [&](Value *operand) {
+    return b.CreateUnaryIntrinsic(Intrinsic::canonicalize, operand);
+  };
+  llvm::SmallVector<Value *, 6> arguments{firstIsQuiet ? x[0] : quiet(x[0]), quiet(x[1])};
   constexpr std::uint32_t kSignOfResult = 4, kMax = 1, kCurrentRounding = 4;
   arguments.push_back(b.getInt32(kSignOfResult | (isMax ? kMax : 0)));
   arguments.push_back(llvm::Constant::getNullValue(x[0]->getType()));
-  arguments.push_back(llvm::Constant::getAllOnesValue(b.getIntNTy(lanes)));
-  arguments.push_back(b.getInt32(kCurrentRounding));
+  arguments.push_back(llvm::Constant::getAllOnesValue(b.getIntNTy(std::max(8U, lanes))));
+  if (bits == 512) arguments.push_back(b.getInt32(kCurrentRounding));
   return b.CreateIntrinsic(id, {}, arguments);
 }
 
@@ -184,7 +193,8 @@ Value *rangeExtremum(Builder &b, bool isMax, llvm::ArrayRef<Value *> x) {
 /// `maximumnum` when it knows that one operand is a number, hence our own: of CPUs' maximum, which
 /// is the second operand where nothing is greater, we choose the order of the operands such that a
 /// zero of the right sign comes second, and take back a NaN that came second.
-Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value *> x) {
+Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value *> x,
+                bool firstIsQuiet = false) {
   const auto winner = [&](Value *first, Value *second) {
     Value *wins = isMax ? b.CreateFCmpOGT(first, second) : b.CreateFCmpOLT(first, second);
     return b.CreateSelect(wins, first, second);
@@ -192,7 +202,7 @@ Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value
   if (!propagatesNan) {
     if (isPlainConstant(x[1])) return winner(x[0], x[1]);
     if (isPlainConstant(x[0])) return winner(x[1], x[0]);
-    if (Value *result = rangeExtremum(b, isMax, x)) return result;
+    if (Value *result = rangeExtremum(b, isMax, firstIsQuiet, x)) return result;
   }
   Value *bits = b.CreateBitCast(x[0], lanesLike(x[0]->getType(), b.getIntNTy(bitsOf(x[0]))));
   Value *isNegative = b.CreateICmpSLT(bits, zeroLike(bits));
@@ -267,6 +277,11 @@ llvm::Constant *splatBits(llvm::Type *type, std::uint64_t bits) {
       lanesLike(type, llvm::IntegerType::get(type->getContext(), type->getScalarSizeInBits()));
   llvm::Constant *value = llvm::ConstantInt::get(integers, bits, false, true);
   return llvm::ConstantExpr::getBitCast(value, type);
+}
+
+Value *emitAccumulatedExtremum(Builder &b, bool isMax, Value *accumulator, Value *x) {
+  constexpr bool kPropagatesNan = false, kIsQuiet = true;
+  return extremum(b, isMax, kPropagatesNan, {accumulator, x}, kIsQuiet);
 }
 
 Value *emitElementwise(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x) {

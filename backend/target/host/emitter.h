@@ -128,6 +128,10 @@ private:
 // emit_cast.cpp) ---
 llvm::Value *emitElementwise(llvm::IRBuilder<> &builder, ir::OpKind kind, ir::ElementKind element,
                              llvm::ArrayRef<llvm::Value *> operands);
+/// min or max of f32 or f64 where the first operand is a result of such ops, hence no signalling
+/// NaN.
+llvm::Value *emitAccumulatedExtremum(llvm::IRBuilder<> &builder, bool isMax,
+                                     llvm::Value *accumulator, llvm::Value *x);
 llvm::Value *emitCast(llvm::IRBuilder<> &builder, ir::ElementKind from, ir::ElementKind to,
                       ir::Rounding rounding, llvm::Value *x);
 /// f16 and bf16, which are kept as their bits, to and from f32.
