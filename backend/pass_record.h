@@ -1,6 +1,7 @@
 #pragma once
 
-#include "backend/pipeline.h"
+#include "backend/pass.h"
+#include "llvm/ADT/ArrayRef.h"
 
 #include <chrono>
 #include <cstdio>

@@ -83,15 +83,15 @@ bool isBehind(const ir::Kernel &kernel, const Pass &pass) {
   return pass.from != pass.to && kernel.stage() >= pass.to;
 }
 
-bool isAmong(llvm::ArrayRef<Pass> passes, std::string_view name) {
-  return std::ranges::find(passes, name, &Pass::name) != passes.end();
-}
-
-void reportUnknownPass(std::string_view name, Diagnostics &diagnostics) {
+const Pass *findAmong(llvm::ArrayRef<Pass> passes, std::string_view name,
+                      Diagnostics &diagnostics) {
+  const auto *const found = std::ranges::find(passes, name, &Pass::name);
+  if (found != passes.end()) return found;
   std::vector<std::string_view> names;
-  for (const Pass &pass : kPasses) names.push_back(pass.name);
+  for (const Pass &pass : passes) names.push_back(pass.name);
   const std::string_view meant = nearest(name, names);
   diagnostics.report(Diag::UnknownPass, {}, name, meant.empty() ? names.front() : meant);
+  return nullptr;
 }
 
 /// What a failing check prints: the kernel as it came, and the command that fails in the same way.
@@ -129,12 +129,13 @@ bool runOne(ir::Kernel &kernel, const Pass &pass, Diagnostics &diagnostics, Pass
 llvm::ArrayRef<Pass> allPasses() { return kPasses; }
 llvm::ArrayRef<Pass> hostPipeline() { return kHostPipeline; }
 
+const Pass *findPass(std::string_view name, Diagnostics &diagnostics) {
+  return findAmong(kPasses, name, diagnostics);
+}
+
 bool runPasses(ir::Kernel &kernel, llvm::ArrayRef<Pass> passes, Diagnostics &diagnostics,
                std::string_view stopAfter) {
-  if (!stopAfter.empty() && !isAmong(passes, stopAfter)) {
-    reportUnknownPass(stopAfter, diagnostics);
-    return false;
-  }
+  if (!stopAfter.empty() && !findAmong(passes, stopAfter, diagnostics)) return false;
   if (!ir::verify(kernel, diagnostics)) return false;
   PassRecord record(kernel, {.printAfter = environment().printAfter,
                              .dumpFolder = environment().dump,

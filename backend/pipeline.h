@@ -1,23 +1,16 @@
 #pragma once
 
-#include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
+#include "backend/pass.h"
 #include "llvm/ADT/ArrayRef.h"
 
 #include <string_view>
 
 namespace imbrex {
 
-/// One step of the compiler: a free function over the IR, and the stages it starts at and reaches.
-struct Pass {
-  std::string_view name;
-  void (*run)(ir::Kernel &kernel, Diagnostics &diagnostics);
-  ir::Stage from;
-  ir::Stage to;
-};
-
 /// Every pass there is, by name; `imbrex opt --passes` and the golden tests choose from these.
 llvm::ArrayRef<Pass> allPasses();
+/// The pass of this name; null, and an error that suggests the nearest, where there is none.
+const Pass *findPass(std::string_view name, Diagnostics &diagnostics);
 /// From a traced kernel to what the host target and the interpreter take, in order.
 llvm::ArrayRef<Pass> hostPipeline();
 

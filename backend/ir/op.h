@@ -43,7 +43,7 @@ enum class Domain : std::uint8_t {
   Bits, // bool, integers
 };
 
-/// How the types of operands and results hang together; verify_types.cpp has the checks.
+/// How the types of operands and results hang together; verify_*.cpp have the checks.
 enum class TypeRule : std::uint8_t {
   Constant,
   Arange,

@@ -1,7 +1,6 @@
 #include "backend/ir/text.h"
 #include "backend/pipeline.h"
 #include "backend/support/diagnostics.h"
-#include "llvm/ADT/STLExtras.h"
 #include "tools/imbrex/command.h"
 
 #include <cstdio>
@@ -24,24 +23,12 @@ cl::opt<std::string> stopAfter("stop-after", cl::value_desc("pass"),
 cl::opt<bool> withLocations("locations", cl::desc("Print where each op was written"),
                             cl::sub(optOptions), cl::cat(ownOptions()));
 
-void reportUnknownPass(std::string_view name, Diagnostics &diagnostics) {
-  std::vector<std::string_view> names;
-  for (const Pass &pass : allPasses()) names.push_back(pass.name);
-  const std::string_view meant = nearest(name, names);
-  diagnostics.report(Diag::UnknownPass, {}, name, meant.empty() ? names.front() : meant);
-}
-
 /// The passes of --passes; reports those that there are not.
 std::vector<Pass> choosePasses(Diagnostics &diagnostics) {
   if (passNames.getNumOccurrences() == 0) return hostPipeline().vec();
   std::vector<Pass> chosen;
-  for (const std::string &name : passNames) {
-    const auto pass = llvm::find_if(allPasses(), [&](const Pass &p) { return p.name == name; });
-    if (pass == allPasses().end())
-      reportUnknownPass(name, diagnostics);
-    else
-      chosen.push_back(*pass);
-  }
+  for (const std::string &name : passNames)
+    if (const Pass *pass = findPass(name, diagnostics)) chosen.push_back(*pass);
   return chosen;
 }
 

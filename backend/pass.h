@@ -1,0 +1,18 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/support/diagnostics.h"
+
+#include <string_view>
+
+namespace imbrex {
+
+/// One step of the compiler: a free function over the IR, and the stages it starts at and reaches.
+struct Pass {
+  std::string_view name;
+  void (*run)(ir::Kernel &kernel, Diagnostics &diagnostics);
+  ir::Stage from;
+  ir::Stage to;
+};
+
+} // namespace imbrex
