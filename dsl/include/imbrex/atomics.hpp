@@ -6,7 +6,9 @@
 /// and is a statement of its own: two in one expression are an error, as their order would be open.
 namespace imbrex {
 
+/// What an atomic orders besides itself: nothing; the accesses after it; those before it; both.
 enum class order { relaxed, acquire, release, acq_rel };
+/// Who sees an atomic as indivisible: its own block; every block of the device; other devices too.
 enum class scope { block, device, system };
 
 /// `atomic_add(p, x, order::relaxed)`, `atomic_add(p, x, scope::block)`, or both in braces.
@@ -82,6 +84,8 @@ value record_mask(const M &mask, location where) {
     const detail::value on = detail::record_mask<P, X>(mask, at.where);                            \
     return detail::atomic_rmw<detail::atomic_class::group>(kind, p, x, &on, options, at.where);    \
   }
+/// `*p = *p + x`, or what the name says instead of +; gives the old values, in the shape to which p
+/// and x broadcast.
 IMBREX_DETAIL_ATOMIC(atomic_add, "add", addition)
 /// Of floats: a NaN loses against a number.
 IMBREX_DETAIL_ATOMIC(atomic_min, "min", comparison)

@@ -206,6 +206,14 @@ void record_combine(const F &f, list<type> results, location where, value *into)
   end_combine(yielded, results, where, into);
 }
 
+/// Recorded values of one shape as a tuple of tiles of the elements T.
+template <class Shape, class... T>
+auto tuple_of_tiles(const std::array<value, sizeof...(T)> &values) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::tuple<tile_t<T, Shape>...>{tile_t<T, Shape>(values[I])...};
+  }(std::index_sequence_for<T...>{});
+}
+
 } // namespace detail
 
 /// Fold an axis with a combine of your own, which must be associative: `reduce<0>(x, [](auto a,
@@ -240,11 +248,7 @@ auto reduce(const std::tuple<X, More...> &xs, const F &combine,
   const std::array<type, n> types{type_of<element_t<X>, Shape>, type_of<element_t<More>, Shape>...};
   std::array<value, n> results;
   record_combine<element_t<X>, element_t<More>...>(combine, types, where, results.data());
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::tuple<tile_t<element_t<X>, Shape>, tile_t<element_t<More>, Shape>...>{
-        tile_t<std::tuple_element_t<I, std::tuple<element_t<X>, element_t<More>...>>, Shape>(
-            results[I])...};
-  }(std::make_index_sequence<n>{});
+  return tuple_of_tiles<Shape, element_t<X>, element_t<More>...>(results);
 }
 
 } // namespace imbrex

@@ -125,11 +125,7 @@ auto scan(const std::tuple<X, More...> &xs, const F &combine, scan_options optio
       [&](const auto &...x) { return std::array<value, n>{record_value(x, where)...}; }, xs);
   const auto results = scan_with<checked_axis<X, Axis>(), Shape, element_t<X>, element_t<More>...>(
       operands, nullptr, combine, options.is_reverse, where);
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::tuple<tile_t<element_t<X>, Shape>, tile_t<element_t<More>, Shape>...>{
-        tile_t<std::tuple_element_t<I, std::tuple<element_t<X>, element_t<More>...>>, Shape>(
-            results[I])...};
-  }(std::make_index_sequence<n>{});
+  return tuple_of_tiles<Shape, element_t<X>, element_t<More>...>(results);
 }
 
 } // namespace imbrex

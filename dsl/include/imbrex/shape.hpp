@@ -137,13 +137,9 @@ auto concatenate(const A &a, const B &b, detail::location where = detail::locati
   using SA = shape_of<A>;
   using SB = shape_of<B>;
   static constexpr int at = checked_axis<A, Axis>();
-  static constexpr bool same = [] {
-    for (int i = 0; i < SA::rank && SA::rank == SB::rank; ++i)
-      if (i != at && SA::extents[i] != SB::extents[i]) return false;
-    return SA::rank == SB::rank;
-  }();
   static_assert(std::same_as<T, element_t<B>>, "imbrex: concatenate needs one element type");
-  static_assert(same, "imbrex: concatenate<axis>(a, b) needs equal extents along the other axes");
+  static_assert(equal_beside<SA, SB>(at),
+                "imbrex: concatenate<axis>(a, b) needs equal extents along the other axes");
   static constexpr auto extent = [](int i) {
     return SA::extents[i] + (i == at ? SB::extents[i] : 0);
   };

@@ -7,6 +7,7 @@
 /// last in either direction.
 namespace imbrex {
 
+/// Which way an order goes.
 enum class sorted { ascending, descending };
 
 namespace detail {
@@ -37,6 +38,7 @@ value record_indices(location where) {
 
 } // namespace detail
 
+/// The elements along an axis in order; the same shape and element type.
 template <int Axis = -1, operand X>
 auto sort(const X &x, sorted how = sorted::ascending,
           detail::location where = detail::location::current()) {
@@ -119,13 +121,9 @@ auto gather(const X &x, const I &indices, detail::location where = detail::locat
   using SX = shape_of<X>;
   using SI = shape_of<I>;
   static constexpr int axis = checked_axis<X, Axis>();
-  static constexpr bool same = [] {
-    for (int i = 0; i < SX::rank && SX::rank == SI::rank; ++i)
-      if (i != axis && SX::extents[i] != SI::extents[i]) return false;
-    return SX::rank == SI::rank;
-  }();
   static_assert(integer_element<element_t<I>>, "imbrex: gather's indices are integers");
-  static_assert(same, "imbrex: gather needs indices of x's rank and extents, but along the axis");
+  static_assert(equal_beside<SX, SI>(axis),
+                "imbrex: gather needs indices of x's rank and extents, but along the axis");
   const std::array<value, 2> operands{record_value(x, where), record_value(indices, where)};
   return tile_t<T, SI>(record("gather", operands, type_of<T, SI>, {{"axis", axis}}, where));
 }

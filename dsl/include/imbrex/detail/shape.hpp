@@ -46,6 +46,15 @@ struct shape_from<F, std::integer_sequence<int, I...>> {
 template <int Rank, auto F>
 using shape_by = typename shape_from<F, std::make_integer_sequence<int, Rank>>::type;
 
+/// Whether two shapes have one rank and, along all axes but `axis`, the same extents.
+template <class A, class B>
+constexpr bool equal_beside(int axis) {
+  if (A::rank != B::rank) return false;
+  for (int i = 0; i < A::rank; ++i)
+    if (i != axis && A::extents[i] != B::extents[i]) return false;
+  return true;
+}
+
 template <class A, class B>
 constexpr bool broadcastable() {
   if constexpr (A::rank == 0 || B::rank == 0) {
