@@ -63,6 +63,7 @@ TEST_CASE("imbrex targets lists the devices") {
   CHECK(outcome.status == 0);
   CHECK(contains(outcome.output, "host         native code on this machine's processor\n"));
   CHECK(contains(outcome.output, "\ninterpreter  the reference semantics"));
+  CHECK(contains(outcome.output, "\nthis machine: host-"));
 }
 
 TEST_CASE("imbrex opt runs passes") {
