@@ -97,8 +97,8 @@ std::optional<Diagnostic> bindOne(const Pair &pair, device on, ir::Argument &arg
   case launch_argument::form::scalar: argument.scalar = pair.given.scalar; return std::nullopt;
   case launch_argument::form::too_large: {
     const std::string number = pair.given.is_signed
-                                   ? toText(static_cast<std::int64_t>(pair.given.scalar))
-                                   : toText(pair.given.scalar);
+                                   ? imbrex::toText(static_cast<std::int64_t>(pair.given.scalar))
+                                   : imbrex::toText(pair.given.scalar);
     return diagnostic(Diag::ScalarTooLarge, pair.where, pair.parameter.name, number,
                       ir::info(pair.type().element()).name);
   }

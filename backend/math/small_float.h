@@ -75,15 +75,13 @@ U shiftedRight(U value, U shift) {
   return (value + belowHalf + odd) >> shift;
 }
 
-/// The nearest power of 2 by value. Of a tie the larger one, which is what IEEE 754-2019 (4.3.1)
-/// makes of ties to even where the significand has a single digit. 2^-127 for whatever is less, 0
-/// too, and NaN for what is negative.
+/// The nearest power of 2 by value, ties to the even code; 2^-127 for whatever is less, 0 too, and
+/// NaN for what is negative.
 template <Rounding R, class U>
 U encodePowerOf2(U bits) {
-  constexpr bool kNearest = R == Rounding::NearestEven;
-  U rounded = (bits + U(kNearest ? kF32One >> 1 : 0u)) >> 23;
+  U rounded = shiftedRight<R>(bits, U(23u));
   // Below 2^-126, where floats are equidistant, halfway between the codes 0 and 1 is 1.5 2^-127.
-  U low = select(bits >= U(kNearest ? 0x00600000u : kF32One), U(1u), U(0u));
+  U low = select(bits > U(R == Rounding::NearestEven ? 0x00600000u : kF32One - 1), U(1u), U(0u));
   U code = select(bits < U(kF32One), low, rounded);
   code = select(code > U(largestCode(kE8M0)), U(largestCode(kE8M0)), code);
   code = select(bits > U(kF32Infinity), U(nanCode(kE8M0)), code);

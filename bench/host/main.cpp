@@ -151,21 +151,26 @@ int firstResult() {
   return sum[4095] == a[4095] + b[4095] ? 0 : 1;
 }
 
+/// Libraries read their settings when they are loaded: set them, and start again. OpenBLAS does not
+/// know every CPU, so that the best core type is named for it.
+void restartWithSettings(char **argv) {
+  if (std::getenv("IMBREX_NUM_THREADS")) return;
+  setenv("IMBREX_NUM_THREADS", "1", 1);
+  setenv("OMP_NUM_THREADS", "1", 1);
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) setenv("OPENBLAS_CORETYPE", "SKYLAKEX", 1);
+#endif
+  execv("/proc/self/exe", argv);
+  std::perror("cannot start again with settings for one thread");
+  std::exit(1);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
+  restartWithSettings(argv);
   if (argc > 1 && std::string(argv[1]) == "--first-result") return firstResult();
   if (argc > 1) rounds = std::max(1, std::atoi(argv[1]));
-  // OpenBLAS does not know every CPU and picks its core when it is loaded: name the best one, and
-  // start again.
-#if defined(__x86_64__)
-  if (!std::getenv("OPENBLAS_CORETYPE") && __builtin_cpu_supports("avx512f")) {
-    setenv("OPENBLAS_CORETYPE", "SKYLAKEX", 1);
-    execv("/proc/self/exe", argv);
-  }
-#endif
-  setenv("OMP_NUM_THREADS", "1", 1);
-  setenv("IMBREX_NUM_THREADS", "1", 1);
   bench::pinToProcessor(1);
   std::printf("{\"peers\": \"%s\", \"rounds\": %d}\n", bench::peerVersions(), rounds);
 

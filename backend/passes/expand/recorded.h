@@ -117,7 +117,9 @@ private:
 
 template <class To, class From>
 Value<To> converted(ir::OpKind kind, const Value<From> &x) {
-  return {*x.recorder(), x.recorder()->op(kind, x.in(*x.recorder()), kElement<To>)};
+  Recorder *recorder = x.recorder();
+  IMBREX_CHECK(recorder, "'{0}' of a constant should be computed", ir::info(kind).mnemonic);
+  return {*recorder, recorder->op(kind, x.in(*recorder), kElement<To>)};
 }
 inline Value<float> toF32(const Value<double> &x) { return converted<float>(ir::OpKind::Cast, x); }
 inline Value<double> toF64(const Value<float> &x) { return converted<double>(ir::OpKind::Cast, x); }

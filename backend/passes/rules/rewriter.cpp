@@ -80,7 +80,7 @@ ValueId Rewriter::simpler(Op &op) {
 }
 
 ValueId Rewriter::build(const Rule &rule, Bindings &bindings, const Op &root) {
-  const Shape &shape = type(root.result()).shape();
+  const Shape shape = type(root.result()).shape(); // a copy: new values move the kernel's types
   const auto typeOf = [&](Sort sort) {
     return sort == Sort::Bool ? Type::tile(ElementKind::Bool, shape)
                               : bindings.type(sort)->withShape(shape);

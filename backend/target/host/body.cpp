@@ -20,6 +20,19 @@ void Body::setWidth(std::int32_t width) {
   splats_.clear();
 }
 
+void Body::setAssumesInside(bool assumes) {
+  assumesInside_ = assumes;
+  memo_.clear();
+  splats_.clear();
+}
+
+Value *Body::takeAssumptions() {
+  Value *all = nullptr;
+  for (Value *assumption : assumptions_) all = all ? b_.CreateAnd(all, assumption) : assumption;
+  assumptions_.clear();
+  return all;
+}
+
 PointId Body::intern(const Point &point) {
   std::vector<CoordinateKey> key;
   for (const Coordinate &c : point) key.emplace_back(c.value, c.isVector, c.step, c.start);
@@ -137,23 +150,24 @@ Lanes Body::compute(ir::ValueId value, const ir::Op &op, PointId at) {
 #define IMBREX_ELEMENTWISE(Kind) case OpKind::Kind:
     IMBREX_ELEMENTWISE(Neg)
     IMBREX_ELEMENTWISE(Abs)
-    IMBREX_ELEMENTWISE(Not) IMBREX_ELEMENTWISE(Floor) IMBREX_ELEMENTWISE(Ceil) IMBREX_ELEMENTWISE(
-        Round) IMBREX_ELEMENTWISE(Rint) IMBREX_ELEMENTWISE(Trunc) IMBREX_ELEMENTWISE(Sqrt)
-        IMBREX_ELEMENTWISE(Rsqrt) IMBREX_ELEMENTWISE(Exp) IMBREX_ELEMENTWISE(
-            Exp2) IMBREX_ELEMENTWISE(Log) IMBREX_ELEMENTWISE(Log2) IMBREX_ELEMENTWISE(Sin)
-            IMBREX_ELEMENTWISE(Cos) IMBREX_ELEMENTWISE(Tan) IMBREX_ELEMENTWISE(Tanh)
-                IMBREX_ELEMENTWISE(Erf) IMBREX_ELEMENTWISE(Add) IMBREX_ELEMENTWISE(Sub)
-                    IMBREX_ELEMENTWISE(Mul) IMBREX_ELEMENTWISE(Div) IMBREX_ELEMENTWISE(Rem)
-                        IMBREX_ELEMENTWISE(CeilDiv) IMBREX_ELEMENTWISE(Min) IMBREX_ELEMENTWISE(Max)
-                            IMBREX_ELEMENTWISE(MinNan) IMBREX_ELEMENTWISE(MaxNan)
-                                IMBREX_ELEMENTWISE(MulHigh) IMBREX_ELEMENTWISE(And)
-                                    IMBREX_ELEMENTWISE(Or) IMBREX_ELEMENTWISE(Xor)
-                                        IMBREX_ELEMENTWISE(Shl) IMBREX_ELEMENTWISE(Shr)
-                                            IMBREX_ELEMENTWISE(Fma) IMBREX_ELEMENTWISE(Eq)
-                                                IMBREX_ELEMENTWISE(Ne) IMBREX_ELEMENTWISE(Lt)
-                                                    IMBREX_ELEMENTWISE(Le) IMBREX_ELEMENTWISE(Gt)
-                                                        IMBREX_ELEMENTWISE(Ge) IMBREX_ELEMENTWISE(
-                                                            Select) return elementwise(op, at);
+    IMBREX_ELEMENTWISE(Not)
+    IMBREX_ELEMENTWISE(Floor)
+    IMBREX_ELEMENTWISE(Ceil) IMBREX_ELEMENTWISE(Round) IMBREX_ELEMENTWISE(Rint) IMBREX_ELEMENTWISE(
+        Trunc) IMBREX_ELEMENTWISE(Sqrt) IMBREX_ELEMENTWISE(Rsqrt) IMBREX_ELEMENTWISE(Exp)
+        IMBREX_ELEMENTWISE(Exp2) IMBREX_ELEMENTWISE(Log) IMBREX_ELEMENTWISE(Log2)
+            IMBREX_ELEMENTWISE(Sin) IMBREX_ELEMENTWISE(Cos) IMBREX_ELEMENTWISE(Tan)
+                IMBREX_ELEMENTWISE(Tanh) IMBREX_ELEMENTWISE(Erf) IMBREX_ELEMENTWISE(Add)
+                    IMBREX_ELEMENTWISE(Sub) IMBREX_ELEMENTWISE(Mul) IMBREX_ELEMENTWISE(Div)
+                        IMBREX_ELEMENTWISE(Rem) IMBREX_ELEMENTWISE(CeilDiv) IMBREX_ELEMENTWISE(Min)
+                            IMBREX_ELEMENTWISE(Max) IMBREX_ELEMENTWISE(MinNan) IMBREX_ELEMENTWISE(
+                                MaxNan) IMBREX_ELEMENTWISE(MulHigh) IMBREX_ELEMENTWISE(And)
+                                IMBREX_ELEMENTWISE(Or) IMBREX_ELEMENTWISE(Xor)
+                                    IMBREX_ELEMENTWISE(Shl) IMBREX_ELEMENTWISE(Shr)
+                                        IMBREX_ELEMENTWISE(Fma) IMBREX_ELEMENTWISE(Eq)
+                                            IMBREX_ELEMENTWISE(Ne) IMBREX_ELEMENTWISE(Lt)
+                                                IMBREX_ELEMENTWISE(Le) IMBREX_ELEMENTWISE(Gt)
+                                                    IMBREX_ELEMENTWISE(Ge) IMBREX_ELEMENTWISE(
+                                                        Select) return elementwise(op, at);
 #undef IMBREX_ELEMENTWISE
   case OpKind::Store:
   case OpKind::AtomicRmw:

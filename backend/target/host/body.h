@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 /// Emits what one trip of a nest computes: pulls the elements of tiles at points.
 namespace imbrex::host {
@@ -27,6 +28,12 @@ public:
   void setInnerTrips(std::int64_t trips) { innerTrips_ = trips; }
   /// Put the inner loop's checks (all must hold) to the builder's place; null when there is none.
   llvm::Value *takeChecks();
+
+  /// From here on every box of a view is taken to be inside the view, and boxes that are streamed
+  /// to memory to be aligned; what was computed otherwise is forgotten.
+  void setAssumesInside(bool assumes);
+  /// Put the conditions for that (all must hold) to the builder's place; null when there is none.
+  llvm::Value *takeAssumptions();
 
   PointId intern(const Point &point);
   const Point &point(PointId id) const { return points_[id]; }
@@ -74,8 +81,9 @@ private:
   };
   Lanes readMemory(const ir::Type &type, const Access &access, const Lanes &other);
   llvm::Value *readOne(llvm::Type *memory, llvm::Value *address, llvm::Value *mask);
-  llvm::Value *readMany(llvm::Type *memory, const Access &access);
-  void writeMemory(const ir::Type &type, const Access &access, const Lanes &value);
+  llvm::Value *readMany(llvm::Type *memory, const Access &access, llvm::Value *off);
+  void writeMemory(const ir::Type &type, const Access &access, const Lanes &value,
+                   bool isStreaming = false);
   Lanes addressLanes(const Lanes &pointers);
   Lanes bufferLanes(const Buffer &buffer, llvm::Value *address, PointId at);
   llvm::Value *guarded(llvm::Value *address, llvm::Value *mask, llvm::Type *memory);
@@ -87,7 +95,9 @@ private:
   ViewAccess viewAccess(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box, PointId at);
   const llvm::SmallVector<llvm::Value *, 5> &boxStart(const ir::Op &op, size_t firstCoordinate,
                                                       const ir::Shape &box);
-  Lanes within(const Coordinate &index, llvm::Value *extent);
+  Lanes within(const Coordinate &where, llvm::Value *start, llvm::Value *extent);
+  void assumeInside(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box);
+  void assumeAligned(ir::ValueId view, const ir::Op &op, PointId at);
   Lanes both(const Lanes &x, const Lanes &y);
   Lanes viewAddress(ir::ValueId view, const Lanes &element);
   Lanes readNibbles(ir::ValueId view, const ViewAccess &access);
@@ -121,8 +131,6 @@ private:
   llvm::Value *vector(const Coordinate &coordinate);
   llvm::Value *laneSteps(llvm::Type *element, std::int64_t step);
   Lanes extendTo64(const Lanes &offset, ir::ValueId value, PointId at);
-  /// Where values go that the inner loop does not change.
-  std::int32_t outerDepth() const { return std::max(-1, innermost() - 1); }
   Lanes uniform(llvm::Value *value, std::int32_t depth = -1) {
     return {.value = value, .isVector = false, .step = 0, .depth = depth};
   }
@@ -131,6 +139,9 @@ private:
   llvm::IRBuilder<> &b_;
   std::int32_t width_;
   std::int64_t innerTrips_ = 0;
+  bool assumesInside_ = false;
+  std::vector<llvm::Value *> assumptions_;
+  std::set<const ir::Op *> assumedInside_, assumedAligned_;
   std::vector<llvm::Instruction *> anchors_;
   std::vector<Point> points_;
   std::map<std::vector<CoordinateKey>, PointId> pointIds_;
@@ -144,6 +155,9 @@ private:
   };
   std::vector<Check> checks_;
 };
+
+/// Whether a store asks for its data to go past the caches.
+bool isStreamed(const ir::Op &op);
 
 /// Puts the builder where code of a depth belongs, and back to the end of its block.
 class AtDepth {

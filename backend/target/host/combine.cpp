@@ -109,6 +109,14 @@ Value *emitCombine(llvm::IRBuilder<> &builder, Combine combine, ElementKind elem
   return emitElementwise(builder, opOf(combine), element, {a, b});
 }
 
+Value *emitAccumulate(llvm::IRBuilder<> &builder, Combine combine, ElementKind element, Value *a,
+                      Value *b) {
+  const bool isSingle = element == ElementKind::F32 || element == ElementKind::F64;
+  if (isSingle && (combine == Combine::Min || combine == Combine::Max))
+    return emitAccumulatedExtremum(builder, combine == Combine::Max, a, b);
+  return emitCombine(builder, combine, element, a, b);
+}
+
 Indexed emitCombineArg(llvm::IRBuilder<> &builder, Combine combine, ElementKind element,
                        const Indexed &a, const Indexed &b) {
   Value *best = emitCombine(builder, combine, element, a.value, b.value);

@@ -22,6 +22,10 @@ llvm::Constant *startOf(ir::Combine combine, ir::ElementKind element, llvm::Type
 llvm::Value *emitCombine(llvm::IRBuilder<> &builder, ir::Combine combine, ir::ElementKind element,
                          llvm::Value *a, llvm::Value *b);
 
+/// The same where `a` is what such combines have given so far.
+llvm::Value *emitAccumulate(llvm::IRBuilder<> &builder, ir::Combine combine,
+                            ir::ElementKind element, llvm::Value *a, llvm::Value *b);
+
 /// A value and where it was found.
 struct Indexed {
   llvm::Value *value;

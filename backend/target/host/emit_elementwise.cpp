@@ -1,6 +1,10 @@
 #include "backend/support/check.h"
 #include "backend/target/host/emitter.h"
+#include "backend/target/host/jit.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
+
+#include <algorithm>
 
 /// The arithmetic of one op on scalars or vectors: totals instead of LLVM's poison, one rounding
 /// per op, no flag that would let LLVM change a result.
@@ -145,10 +149,74 @@ Value *fmaOfHalves(Builder &b, ElementKind element, llvm::ArrayRef<Value *> x) {
   return emitCast(b, ElementKind::F64, element, ir::Rounding::NearestEven, sum);
 }
 
+/// A number, other than 0, that every lane shares.
+bool isPlainConstant(Value *x) {
+  const auto *constant = llvm::dyn_cast<llvm::Constant>(x);
+  if (constant && x->getType()->isVectorTy()) constant = constant->getSplatValue();
+  const auto *number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  return number && !number->isZero() && !number->isNaN();
+}
+
+/// AVX-512's vrange is our minimum and maximum but for signalling NaNs, which lose their signal
+/// first. Null where there is none for this type.
+Value *rangeExtremum(Builder &b, bool isMax, bool firstIsQuiet, llvm::ArrayRef<Value *> x) {
+  const auto *type = llvm::dyn_cast<llvm::FixedVectorType>(x[0]->getType());
+  if (!type || !machine().hasRange) return nullptr;
+  const bool isDouble = type->getElementType()->isDoubleTy();
+  const auto bits = type->getPrimitiveSizeInBits().getFixedValue();
+  namespace Intrinsic = llvm::Intrinsic;
+  Intrinsic::ID id = Intrinsic::not_intrinsic;
+  if (bits == 128)
+    id = isDouble ? Intrinsic::x86_avx512_mask_range_pd_128
+                  : Intrinsic::x86_avx512_mask_range_ps_128;
+  else if (bits == 256)
+    id = isDouble ? Intrinsic::x86_avx512_mask_range_pd_256
+                  : Intrinsic::x86_avx512_mask_range_ps_256;
+  else if (bits == 512)
+    id = isDouble ? Intrinsic::x86_avx512_mask_range_pd_512
+                  : Intrinsic::x86_avx512_mask_range_ps_512;
+  if (id == Intrinsic::not_intrinsic) return nullptr;
+  const unsigned lanes = type->getNumElements();
+  const auto quiet = [&](Value *operand) {
+    return b.CreateUnaryIntrinsic(Intrinsic::canonicalize, operand);
+  };
+  llvm::SmallVector<Value *, 6> arguments{firstIsQuiet ? x[0] : quiet(x[0]), quiet(x[1])};
+  constexpr std::uint32_t kSignOfResult = 4, kMax = 1, kCurrentRounding = 4;
+  arguments.push_back(b.getInt32(kSignOfResult | (isMax ? kMax : 0)));
+  arguments.push_back(llvm::Constant::getNullValue(x[0]->getType()));
+  arguments.push_back(llvm::Constant::getAllOnesValue(b.getIntNTy(std::max(8U, lanes))));
+  if (bits == 512) arguments.push_back(b.getInt32(kCurrentRounding));
+  return b.CreateIntrinsic(id, {}, arguments);
+}
+
+/// The larger (smaller) of two floats, -0 below 0. LLVM 22 loses a number against a NaN in its own
+/// `maximumnum` when it knows that one operand is a number, hence our own: of CPUs' maximum, which
+/// is the second operand where nothing is greater, we choose the order of the operands such that a
+/// zero of the right sign comes second, and take back a NaN that came second.
+Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value *> x,
+                bool firstIsQuiet = false) {
+  const auto winner = [&](Value *first, Value *second) {
+    Value *wins = isMax ? b.CreateFCmpOGT(first, second) : b.CreateFCmpOLT(first, second);
+    return b.CreateSelect(wins, first, second);
+  };
+  if (!propagatesNan) {
+    if (isPlainConstant(x[1])) return winner(x[0], x[1]);
+    if (isPlainConstant(x[0])) return winner(x[1], x[0]);
+    if (Value *result = rangeExtremum(b, isMax, firstIsQuiet, x)) return result;
+  }
+  Value *bits = b.CreateBitCast(x[0], lanesLike(x[0]->getType(), b.getIntNTy(bitsOf(x[0]))));
+  Value *isNegative = b.CreateICmpSLT(bits, zeroLike(bits));
+  Value *first = b.CreateSelect(isNegative, x[isMax ? 0 : 1], x[isMax ? 1 : 0]);
+  Value *second = b.CreateSelect(isNegative, x[isMax ? 1 : 0], x[isMax ? 0 : 1]);
+  Value *best = winner(first, second);
+  if (!propagatesNan) return b.CreateSelect(b.CreateFCmpUNO(best, best), first, best);
+  // The second operand is the result already where it is the NaN.
+  return b.CreateSelect(b.CreateFCmpUNO(first, first), first, best);
+}
+
 Value *floatOp(Builder &b, OpKind kind, llvm::ArrayRef<Value *> x) {
   namespace Intrinsic = llvm::Intrinsic;
   const auto unary = [&](Intrinsic::ID id) { return b.CreateUnaryIntrinsic(id, x[0]); };
-  const auto binary = [&](Intrinsic::ID id) { return b.CreateBinaryIntrinsic(id, x[0], x[1]); };
   if (kind == OpKind::Floor) return unary(Intrinsic::floor);
   if (kind == OpKind::Ceil) return unary(Intrinsic::ceil);
   if (kind == OpKind::Round) return unary(Intrinsic::round);
@@ -162,10 +230,10 @@ Value *floatOp(Builder &b, OpKind kind, llvm::ArrayRef<Value *> x) {
   if (kind == OpKind::Mul) return b.CreateFMul(x[0], x[1]);
   if (kind == OpKind::Div) return b.CreateFDiv(x[0], x[1]);
   if (kind == OpKind::Rem) return b.CreateFRem(x[0], x[1]);
-  if (kind == OpKind::Min) return binary(Intrinsic::minimumnum);
-  if (kind == OpKind::Max) return binary(Intrinsic::maximumnum);
-  if (kind == OpKind::MinNan) return binary(Intrinsic::minimum);
-  if (kind == OpKind::MaxNan) return binary(Intrinsic::maximum);
+  if (kind == OpKind::Min) return extremum(b, false, false, x);
+  if (kind == OpKind::Max) return extremum(b, true, false, x);
+  if (kind == OpKind::MinNan) return extremum(b, false, true, x);
+  if (kind == OpKind::MaxNan) return extremum(b, true, true, x);
   if (kind == OpKind::Fma) return b.CreateIntrinsic(Intrinsic::fma, x[0]->getType(), x);
   if (kind == OpKind::Eq) return b.CreateFCmpOEQ(x[0], x[1]);
   if (kind == OpKind::Ne) return b.CreateFCmpUNE(x[0], x[1]);
@@ -209,6 +277,11 @@ llvm::Constant *splatBits(llvm::Type *type, std::uint64_t bits) {
       lanesLike(type, llvm::IntegerType::get(type->getContext(), type->getScalarSizeInBits()));
   llvm::Constant *value = llvm::ConstantInt::get(integers, bits, false, true);
   return llvm::ConstantExpr::getBitCast(value, type);
+}
+
+Value *emitAccumulatedExtremum(Builder &b, bool isMax, Value *accumulator, Value *x) {
+  constexpr bool kPropagatesNan = false, kIsQuiet = true;
+  return extremum(b, isMax, kPropagatesNan, {accumulator, x}, kIsQuiet);
 }
 
 Value *emitElementwise(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x) {

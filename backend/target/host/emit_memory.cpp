@@ -28,10 +28,12 @@ Value *Body::readOne(llvm::Type *memory, Value *address, Value *mask) {
   return b_.CreateAlignedLoad(memory, guarded(address, mask, memory), alignmentOf(memory));
 }
 
-Value *Body::readMany(llvm::Type *memory, const Access &access) {
+/// Lanes that the mask turns off get `off`, or 0.
+Value *Body::readMany(llvm::Type *memory, const Access &access, Value *off) {
   const auto lanes = static_cast<unsigned>(width_);
   auto *vectorType = llvm::FixedVectorType::get(memory, lanes);
   Value *mask = access.mask.value ? vector(access.mask) : nullptr;
+  if (!off) off = llvm::Constant::getNullValue(vectorType);
   const std::int64_t bytes = bytesOf(memory);
   const bool isReversed = !access.address.isVector && access.address.step == -bytes;
   if (!access.address.isVector && (access.address.step == bytes || isReversed)) {
@@ -41,16 +43,15 @@ Value *Body::readMany(llvm::Type *memory, const Access &access) {
     if (isReversed) {
       first = b_.CreatePtrAdd(first, f_.index(-bytes * (width_ - 1)));
       if (mask) mask = b_.CreateShuffleVector(mask, reverse);
+      if (mask) off = b_.CreateShuffleVector(off, reverse);
     }
-    Value *loaded =
-        mask
-            ? static_cast<Value *>(b_.CreateMaskedLoad(vectorType, first, alignmentOf(memory), mask,
-                                                       llvm::Constant::getNullValue(vectorType)))
-            : b_.CreateAlignedLoad(vectorType, first, alignmentOf(memory));
+    Value *loaded = mask ? static_cast<Value *>(b_.CreateMaskedLoad(vectorType, first,
+                                                                    alignmentOf(memory), mask, off))
+                         : b_.CreateAlignedLoad(vectorType, first, alignmentOf(memory));
     return isReversed ? b_.CreateShuffleVector(loaded, reverse) : loaded;
   }
   return b_.CreateMaskedGather(vectorType, vectorHere(addressLanes(access.address)),
-                               alignmentOf(memory), mask, llvm::Constant::getNullValue(vectorType));
+                               alignmentOf(memory), mask, off);
 }
 
 /// Pointers as a vector of LLVM pointers.
@@ -86,7 +87,9 @@ Lanes Body::readMemory(const ir::Type &type, const Access &access, const Lanes &
     loaded = readOne(memory, access.address.value, any);
     if (!resultIsOne) loaded = b_.CreateVectorSplat(static_cast<unsigned>(width_), loaded);
   } else {
-    loaded = readMany(memory, access);
+    const bool takesOff = otherVector && memory == f_.laneType(type);
+    loaded = readMany(memory, access, takesOff ? otherVector : nullptr);
+    if (takesOff || !otherVector) maskVector = nullptr;
   }
   if (type.isTile() && type.element() == ir::ElementKind::Bool)
     loaded = b_.CreateICmpNE(loaded, llvm::Constant::getNullValue(loaded->getType()));
@@ -97,7 +100,8 @@ Lanes Body::readMemory(const ir::Type &type, const Access &access, const Lanes &
   return {.value = loaded, .isVector = !resultIsOne, .step = 0, .depth = depth};
 }
 
-void Body::writeMemory(const ir::Type &type, const Access &access, const Lanes &value) {
+void Body::writeMemory(const ir::Type &type, const Access &access, const Lanes &value,
+                       bool isStreaming) {
   llvm::Type *memory = f_.memoryType(type);
   Value *data = vector(value);
   Value *mask = access.mask.value ? vector(access.mask) : nullptr;
@@ -109,6 +113,8 @@ void Body::writeMemory(const ir::Type &type, const Access &access, const Lanes &
   } else if (!access.address.isVector && access.address.step == bytes) {
     if (mask)
       b_.CreateMaskedStore(data, access.address.value, alignmentOf(memory), mask);
+    else if (isStreaming)
+      f_.storeAroundCaches(data, access.address.value);
     else
       b_.CreateAlignedStore(data, access.address.value, alignmentOf(memory));
   } else {
@@ -163,7 +169,11 @@ Lanes Body::extendTo64(const Lanes &offset, ir::ValueId value, PointId at) {
   const ir::ElementKind element = f_.type(value).element();
   Point start;
   for (const Coordinate &c : point(at))
-    start.push_back({.value = c.start, .step = 0, .depth = outerDepth(), .start = c.start});
+    start.push_back({.value = c.start,
+                     .step = 0,
+                     .depth = c.startDepth,
+                     .start = c.start,
+                     .startDepth = c.startDepth});
   const bool isKnown = std::ranges::all_of(start, [](const Coordinate &c) { return c.start; });
   // The reach must fit the type, or no start can be right.
   const std::int64_t reach = offset.step * (innerTrips_ - 1); // 32 bits times 31
@@ -235,7 +245,9 @@ std::function<void()> Body::prepareStore(const ir::Op &op, PointId at) {
     if (f_.type(tile).element() == ir::ElementKind::F4E2M1)
       return [=, this] { writeNibble(view, access, vectorHere(value)); };
     const Lanes address = viewAddress(view, access.element);
-    return [=, this] { writeMemory(f_.type(tile), {address, access.mask}, value); };
+    const bool isStreaming = assumesInside_ && isStreamed(op);
+    if (isStreaming) assumeAligned(view, op, at);
+    return [=, this] { writeMemory(f_.type(tile), {address, access.mask}, value, isStreaming); };
   }
   Access access;
   access.address = read(op.operand(0), at);

@@ -17,6 +17,7 @@ Coordinate Body::constant(std::int64_t value) {
           .step = 0,
           .depth = -1,
           .start = f_.index(value),
+          .startDepth = -1,
           .multiple = value};
 }
 
@@ -30,11 +31,13 @@ Coordinate Body::add(const Coordinate &a, const Coordinate &b) {
                     .step = a.step + b.step,
                     .depth = std::max(a.depth, b.depth),
                     .start = nullptr,
+                    .startDepth = -1,
                     .multiple = std::gcd(a.multiple, b.multiple)};
   Value *x = result.isVector ? vector(a) : a.value;
   Value *y = result.isVector ? vector(b) : b.value;
   if (a.start && b.start) {
-    const AtDepth outside(*this, outerDepth());
+    result.startDepth = std::max(a.startDepth, b.startDepth);
+    const AtDepth outside(*this, result.startDepth);
     result.start = b_.CreateAdd(a.start, b.start);
   }
   const AtDepth position(*this, result.depth);
@@ -54,7 +57,8 @@ Coordinate Body::scale(const Coordinate &c, std::int64_t by) {
           .isVector = c.isVector,
           .step = c.step * by,
           .depth = c.depth,
-          .start = c.start ? multiply(c.start, outerDepth()) : nullptr,
+          .start = c.start ? multiply(c.start, c.startDepth) : nullptr,
+          .startDepth = c.startDepth,
           .multiple = c.multiple * by};
 }
 
@@ -74,6 +78,7 @@ Coordinate Body::quotient(const Coordinate &c, std::int64_t by) {
           .step = 0,
           .depth = c.depth,
           .start = nullptr,
+          .startDepth = -1,
           .multiple = 1};
 }
 
@@ -88,6 +93,7 @@ Coordinate Body::remainder(const Coordinate &c, std::int64_t by) {
           .step = isAffine ? c.step : 0,
           .depth = c.depth,
           .start = nullptr,
+          .startDepth = -1,
           .multiple = isAffine ? std::gcd(c.multiple, by) : 1};
 }
 
@@ -102,6 +108,7 @@ Coordinate Body::clamp(const Coordinate &c, std::int64_t extent) {
           .step = 0,
           .depth = c.depth,
           .start = nullptr,
+          .startDepth = -1,
           .multiple = 1};
 }
 

@@ -2,6 +2,7 @@
 #include "backend/target/host/body.h"
 
 #include <algorithm>
+#include <limits>
 
 /// Boxes of views: which element of memory an index of the box is, and whether it lies inside.
 namespace imbrex::host {
@@ -38,32 +39,79 @@ const llvm::SmallVector<Value *, 5> &Body::boxStart(const ir::Op &op, size_t fir
   return entry->second;
 }
 
-/// Whether each lane's index is in 0 … extent - 1. Negative ones are large as unsigned ones.
-Lanes Body::within(const Coordinate &index, Value *extent) {
-  if (!index.isVector && index.step == 0) {
-    const AtDepth position(*this, index.depth);
-    return uniform(b_.CreateICmpULT(index.value, extent), index.depth);
+/// Whether each lane's index, `start` + where, is in 0 … extent - 1. Negative ones are large as
+/// unsigned ones. `where` is an index of the box, hence small: its lanes are compared as 32 bits
+/// with bounds that the inner loop does not change.
+Lanes Body::within(const Coordinate &where, Value *start, Value *extent) {
+  const bool isUniform = !where.isVector && where.step == 0;
+  if (isUniform) {
+    const AtDepth position(*this, where.depth);
+    return uniform(b_.CreateICmpULT(b_.CreateAdd(where.value, start), extent), where.depth);
   }
-  if (!index.isVector && index.step == 1) {
-    // Lanes [first, last) are inside; both are small, so that the comparison takes narrow lanes.
-    const AtDepth position(*this, index.depth);
+  Value *lanes = vector(where);
+  Value *low = nullptr, *count = nullptr;
+  {
+    // Inside are where = low … low + count - 1.
+    const AtDepth position(*this, -1);
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
     const auto clamp = [&](Value *x) {
       Value *raised = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, f_.index(0));
-      return b_.CreateTrunc(
-          b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, raised, f_.index(width_)), f_.i32);
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, raised, f_.index(kMost));
     };
-    const auto lanes = static_cast<unsigned>(width_);
-    Value *first = b_.CreateVectorSplat(lanes, clamp(b_.CreateNeg(index.value)));
-    Value *last = b_.CreateVectorSplat(lanes, clamp(b_.CreateSub(extent, index.value)));
-    Value *lane = laneSteps(f_.i32, 1);
-    Value *inside = b_.CreateAnd(b_.CreateICmpSGE(lane, first), b_.CreateICmpSLT(lane, last));
-    return {.value = inside, .isVector = true, .step = 0, .depth = index.depth};
+    Value *first = clamp(b_.CreateNeg(start)), *last = clamp(b_.CreateSub(extent, start));
+    Value *empty = b_.CreateICmpSGE(first, last);
+    Value *length = b_.CreateSelect(empty, f_.index(0), b_.CreateSub(last, first));
+    const auto splat = [&](Value *x) {
+      Value *narrow = b_.CreateTrunc(x, f_.i32);
+      return width_ == 1 ? narrow : b_.CreateVectorSplat(static_cast<unsigned>(width_), narrow);
+    };
+    low = splat(first);
+    count = splat(length);
   }
-  Value *lanes = vector(index);
-  const AtDepth position(*this, index.depth);
-  Value *bound = b_.CreateVectorSplat(static_cast<unsigned>(width_), extent);
-  return {
-      .value = b_.CreateICmpULT(lanes, bound), .isVector = true, .step = 0, .depth = index.depth};
+  const AtDepth position(*this, where.depth);
+  Value *narrow = b_.CreateTrunc(lanes, lanesLike(lanes->getType(), f_.i32));
+  return {.value = b_.CreateICmpULT(b_.CreateSub(narrow, low), count),
+          .isVector = true,
+          .step = 0,
+          .depth = where.depth};
+}
+
+/// The condition under which a whole box is inside, for the version of a loop that has no masks.
+void Body::assumeInside(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box) {
+  if (!assumedInside_.insert(&op).second) return;
+  const ViewValues &view = f_.view(op.operand(0));
+  const llvm::SmallVector<Value *, 5> &start = boxStart(op, firstCoordinate, box);
+  const AtDepth position(*this, -1);
+  for (std::int32_t axis = 0; axis < box.rank(); ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    Value *end = b_.CreateAdd(start[i], f_.index(box[axis]));
+    assumptions_.push_back(b_.CreateICmpSGE(start[i], f_.index(0)));
+    assumptions_.push_back(b_.CreateICmpSLE(end, view.extents[i]));
+  }
+}
+
+bool isStreamed(const ir::Op &op) {
+  return op.kind == ir::OpKind::ViewStore &&
+         op.attrs<ir::ViewAttrs>().cache == ir::Cache::Streaming;
+}
+
+/// Stores around the caches need whole, aligned registers: the box's first element and every row
+/// must be so.
+void Body::assumeAligned(ir::ValueId view, const ir::Op &op, PointId) {
+  if (!assumedAligned_.insert(&op).second) return;
+  const ir::Type &type = f_.type(view);
+  const std::int64_t bytes = storageBits(type.element()) / 8;
+  const ViewValues &values = f_.view(view);
+  const llvm::SmallVector<Value *, 5> &start = boxStart(op, 2, f_.type(op.operand(1)).shape());
+  const AtDepth position(*this, -1);
+  Value *bits = values.data;
+  for (size_t axis = 0; axis < start.size(); ++axis) {
+    const bool isLast = axis + 1 == start.size();
+    Value *distance = isLast ? start[axis] : values.strides[axis];
+    bits = b_.CreateOr(bits, b_.CreateMul(distance, f_.index(bytes)));
+  }
+  Value *low = b_.CreateAnd(bits, f_.index(width_ * bytes - 1));
+  assumptions_.push_back(b_.CreateICmpEQ(low, f_.index(0)));
 }
 
 Lanes Body::both(const Lanes &x, const Lanes &y) {
@@ -85,10 +133,12 @@ Body::ViewAccess Body::viewAccess(const ir::Op &op, size_t firstCoordinate, cons
   const llvm::SmallVector<Value *, 5> &start = boxStart(op, firstCoordinate, box);
   const Point where = point(at);
   ViewAccess access{.element = uniform(f_.index(0)), .mask = {}};
+  if (assumesInside_) assumeInside(op, firstCoordinate, box);
   for (size_t axis = 0; axis < where.size(); ++axis) {
     const Coordinate first{.value = start[axis], .step = 0, .depth = -1};
     const Coordinate index = add(where[axis], first);
-    access.mask = both(access.mask, within(index, view.extents[axis]));
+    if (!assumesInside_)
+      access.mask = both(access.mask, within(where[axis], start[axis], view.extents[axis]));
     access.element = addLanes(access.element, scaleLanes(asLanes(index), view.strides[axis]));
   }
   return access;
@@ -132,9 +182,10 @@ Lanes Body::viewLoad(const ir::Op &op, PointId at) {
 // --- f4e2m1: two elements in a byte, the first in the low nibble ---
 
 Lanes Body::readNibbles(ir::ValueId view, const ViewAccess &access) {
-  const std::int32_t depth = std::max(access.element.depth, access.mask.depth);
+  const std::int32_t depth =
+      std::max(access.element.depth, access.mask.value ? access.mask.depth : -1);
   Value *element = vector(access.element);
-  Value *mask = vector(access.mask);
+  Value *mask = access.mask.value ? vector(access.mask) : nullptr;
   const AtDepth position(*this, depth);
   Value *base = b_.CreateIntToPtr(f_.view(view).data, f_.pointer);
   Value *address = b_.CreateGEP(f_.i8, base, b_.CreateAShr(element, 1));

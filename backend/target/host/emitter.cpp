@@ -69,6 +69,15 @@ llvm::AllocaInst *Emitter::newVariable(llvm::Type *type, const llvm::Twine &name
   return entry.CreateAlloca(type, nullptr, name);
 }
 
+void Emitter::storeAroundCaches(Value *data, Value *address) {
+  const auto bytes = data->getType()->getPrimitiveSizeInBits().getFixedValue() / 8;
+  llvm::StoreInst *store = builder.CreateAlignedStore(data, address, llvm::Align(bytes));
+  store->setMetadata(
+      llvm::LLVMContext::MD_nontemporal,
+      llvm::MDNode::get(context, llvm::ConstantAsMetadata::get(builder.getInt32(1))));
+  storesAroundCaches_ = true;
+}
+
 llvm::BasicBlock *Emitter::newBlock(const llvm::Twine &name) {
   return llvm::BasicBlock::Create(context, name, function_);
 }
@@ -166,7 +175,7 @@ void Emitter::decodeArguments() {
         view.extents.push_back(word());
       for (std::int32_t axis = 0; axis < parameterType.rank(); ++axis)
         view.strides.push_back(word());
-      if (traits.unitStride[i]) view.strides.back() = index(1);
+      if (traits.hasUnitStride(i)) view.strides.back() = index(1);
       continue;
     }
     Value *bits = word();
@@ -220,6 +229,8 @@ void Emitter::emitBlockLoop() {
   block->addIncoming(next, nextBlock_);
   builder.CreateCondBr(builder.CreateICmpULT(next, function_->getArg(3)), loop, stopBlock_);
   builder.SetInsertPoint(stopBlock_);
+  // Such stores are not in order with the others by which a thread says that it is done.
+  if (storesAroundCaches_) builder.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   builder.CreateRetVoid();
 }
 

@@ -64,6 +64,7 @@ public:
   /// A block that ends the whole launch, not only this block of the grid.
   llvm::BasicBlock *stopBlock() { return stopBlock_; }
 
+  void storeAroundCaches(llvm::Value *data, llvm::Value *address);
   llvm::AllocaInst *newVariable(llvm::Type *type, const llvm::Twine &name = "");
   llvm::BasicBlock *newBlock(const llvm::Twine &name);
   /// Scratch that only the code being emitted now uses; 64-byte aligned.
@@ -119,6 +120,7 @@ private:
   llvm::Instruction *variables_ = nullptr; // allocas go before it
   llvm::BasicBlock *nextBlock_ = nullptr;  // where exit_if goes
   llvm::BasicBlock *stopBlock_ = nullptr;
+  bool storesAroundCaches_ = false;
   std::vector<LoopFrame> loops_;
 };
 
@@ -126,6 +128,10 @@ private:
 // emit_cast.cpp) ---
 llvm::Value *emitElementwise(llvm::IRBuilder<> &builder, ir::OpKind kind, ir::ElementKind element,
                              llvm::ArrayRef<llvm::Value *> operands);
+/// min or max of f32 or f64 where the first operand is a result of such ops, hence no signalling
+/// NaN.
+llvm::Value *emitAccumulatedExtremum(llvm::IRBuilder<> &builder, bool isMax,
+                                     llvm::Value *accumulator, llvm::Value *x);
 llvm::Value *emitCast(llvm::IRBuilder<> &builder, ir::ElementKind from, ir::ElementKind to,
                       ir::Rounding rounding, llvm::Value *x);
 /// f16 and bf16, which are kept as their bits, to and from f32.

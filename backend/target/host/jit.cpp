@@ -75,6 +75,7 @@ private:
     // AVX-512 as every CPU since Skylake-X has it: the byte and word forms, and short vectors.
     const bool avx512 =
         features.lookup("avx512bw") && features.lookup("avx512vl") && features.lookup("avx512dq");
+    machine.hasRange = avx512;
     if (avx512)
       machine.vectors = {.bits = 512, .registers = 32};
     else if (features.lookup("avx2"))

@@ -13,7 +13,8 @@ namespace imbrex::host {
 /// What code for this machine may use; found once.
 struct Machine {
   VectorUnit vectors;
-  std::string name; // as inline_asm names its target: "host-x86_64", "host-aarch64"
+  bool hasRange = false; // AVX-512's vrange: minimum and maximum with a defined order of zeros
+  std::string name;      // as inline_asm names its target: "host-x86_64", "host-aarch64"
 };
 const Machine &machine();
 

@@ -35,6 +35,7 @@ struct Coordinate {
   /// The first lane's index in the inner loop's first trip, if every trip just adds to it; else
   /// null.
   llvm::Value *start = nullptr;
+  std::int32_t startDepth = -1;
   std::int64_t multiple = 1; // divides the first lane's index; 0: the index is 0
 
   bool operator==(const Coordinate &) const = default;

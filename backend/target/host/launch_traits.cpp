@@ -11,7 +11,6 @@ bool hasMemory(const ir::Type &type) { return type.isView() || type.isPointerTil
 
 Relation relationOf(const ir::Type &typeA, const ir::Argument &a, const ir::Type &typeB,
                     const ir::Argument &b) {
-  if (!hasMemory(typeA) || !hasMemory(typeB)) return Relation::Disjoint;
   const bool isSame =
       a.data == b.data && typeA == typeB && (!typeA.isView() || a.strides == b.strides);
   if (isSame) return Relation::Same;
@@ -24,22 +23,33 @@ Relation relationOf(const ir::Type &typeA, const ir::Argument &a, const ir::Type
 } // namespace
 
 LaunchTraits usualTraits(const ir::Kernel &kernel) {
-  const size_t count = kernel.parameterCount();
-  return {.parameters = count,
-          .unitStride = std::vector<bool>(count, true),
-          .relations = std::vector<Relation>(count * count, Relation::Disjoint)};
+  LaunchTraits traits;
+  size_t count = 0;
+  for (size_t i = 0; i < kernel.parameterCount(); ++i) {
+    traits.ordinals.push_back(static_cast<std::uint32_t>(count));
+    if (hasMemory(parameterType(kernel, i))) ++count;
+  }
+  traits.unitStrides.assign(count, true);
+  traits.relations.assign(count * count, Relation::Disjoint);
+  return traits;
 }
 
 LaunchTraits traitsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments) {
   LaunchTraits traits = usualTraits(kernel);
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const ir::Type &type = parameterType(kernel, i);
+  llvm::SmallVector<size_t, 8> arrays;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (hasMemory(parameterType(kernel, i))) arrays.push_back(i);
+  for (size_t a = 0; a < arrays.size(); ++a) {
+    const ir::Type &type = parameterType(kernel, arrays[a]);
+    const ir::Argument &argument = arguments[arrays[a]];
     if (type.isView())
-      traits.unitStride[i] = arguments[i].strides[static_cast<size_t>(type.rank() - 1)] == 1;
-    for (size_t j = 0; j < arguments.size(); ++j)
-      if (i != j)
-        traits.relations[i * arguments.size() + j] =
-            relationOf(type, arguments[i], parameterType(kernel, j), arguments[j]);
+      traits.unitStrides[a] = argument.strides[static_cast<size_t>(type.rank() - 1)] == 1;
+    for (size_t b = 0; b < a; ++b) {
+      const Relation relation =
+          relationOf(type, argument, parameterType(kernel, arrays[b]), arguments[arrays[b]]);
+      traits.relations[a * arrays.size() + b] = relation;
+      traits.relations[b * arrays.size() + a] = relation;
+    }
   }
   return traits;
 }

@@ -3,10 +3,9 @@
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 
-#include <compare>
 #include <cstdint>
-#include <vector>
 
 /// What code may assume about the arguments of a launch. A program is compiled for the usual traits
 /// at once, and for others when a launch has them.
@@ -19,15 +18,17 @@ enum class Relation : std::uint8_t {
   Unknown, // anything else
 };
 
+/// Made at every launch, so that it allocates only for more parameters than are usual.
 struct LaunchTraits {
-  std::size_t parameters = 0;
-  std::vector<bool> unitStride;    // per parameter: of a view, neighbours on its last axis adjoin
-  std::vector<Relation> relations; // per pair, row-major
+  llvm::SmallVector<std::uint32_t, 32> ordinals; // per parameter: which of those with memory it is
+  llvm::SmallVector<bool, 8> unitStrides;    // of those: neighbours on a view's last axis adjoin
+  llvm::SmallVector<Relation, 64> relations; // per pair of those, row-major
 
+  bool hasUnitStride(size_t parameter) const { return unitStrides[ordinals[parameter]]; }
   Relation relation(size_t a, size_t b) const {
-    return a == b ? Relation::Same : relations[a * parameters + b];
+    return a == b ? Relation::Same : relations[ordinals[a] * unitStrides.size() + ordinals[b]];
   }
-  friend auto operator<=>(const LaunchTraits &, const LaunchTraits &) = default;
+  friend bool operator==(const LaunchTraits &, const LaunchTraits &) = default;
 };
 
 /// Row-major views in memory of their own.

@@ -1,38 +1,18 @@
 #include "backend/target/host/loop_plan.h"
 
-#include "backend/support/check.h"
 #include "backend/target/host/access.h"
 #include "backend/target/host/nest_shape.h"
+#include "backend/target/host/planner.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <utility>
 
 namespace imbrex::host {
-namespace {
 
 using ir::OpKind;
 using ir::ValueId;
 
-// A value that costs less is computed again by each loop that needs it: about what it takes to
-// write it to scratch and read it back.
-constexpr std::int32_t kDear = 8;
-
-std::int32_t costOf(const ir::Op &op) {
-  using Rule = ir::TypeRule;
-  const Rule rule = info(op.kind).typeRule;
-  const bool moves = rule == Rule::Constant || rule == Rule::Arange || rule == Rule::Broadcast ||
-                     rule == Rule::Reshape || rule == Rule::Slice || rule == Rule::Split;
-  if (moves) return 0;
-  if (isLoad(op)) return 2;
-  if (op.kind == OpKind::Div || op.kind == OpKind::Rem || op.kind == OpKind::CeilDiv) return 8;
-  if (op.kind == OpKind::Sqrt || op.kind == OpKind::Rsqrt || op.kind == OpKind::Gather) return 8;
-  return 1;
-}
-
-bool isTile(const ir::Kernel &kernel, ValueId value) {
-  return kernel.type(value).isTileOrPointers() && kernel.type(value).rank() > 0;
-}
+namespace {
 
 /// Whether every type of the op is a scalar or a view: it runs once, where it stands.
 bool isScalarOp(const ir::Kernel &kernel, const ir::Op &op) {
@@ -75,82 +55,17 @@ bool isWhole(const ir::Kernel &kernel, const ir::Op &op) {
          op.kind == OpKind::Dot;
 }
 
-/// Whether the op reads this operand as a whole tile in memory.
+} // namespace
+
+bool isTile(const ir::Kernel &kernel, ValueId value) {
+  return kernel.type(value).isTileOrPointers() && kernel.type(value).rank() > 0;
+}
+
 bool takesBuffer(const ir::Kernel &kernel, const ir::Op &op, size_t operand) {
   if (op.kind == OpKind::Dot) return operand < 2; // its accumulator is brought into its result
   if (op.kind == OpKind::Gather) return operand == 0;
   return isWhole(kernel, op);
 }
-
-class Planner {
-public:
-  Planner(const ir::Kernel &kernel, const LaunchTraits &traits)
-      : kernel_(kernel), traits_(traits), uses_(countUses(kernel)) {
-    plan_.bufferOf.resize(kernel.valueCount());
-    level_.resize(kernel.valueCount(), 0);
-  }
-
-  LoopPlan run() {
-    planBlock(kernel_.body(), {});
-    assignOffsets();
-    return std::move(plan_);
-  }
-
-private:
-  /// The steps of one block while they are made. Steps are numbered from 1; a value's level is the
-  /// last step that must be over before it can be computed.
-  struct BlockState {
-    std::vector<Step> steps;
-    std::vector<std::size_t> written; // by step: the order of the last op that writes, or 0
-    std::int32_t open = 0;            // the number of the nest that roots may join; 0: none
-    std::int32_t lastStore = 0;       // the last step that stores
-    std::map<std::int32_t, std::vector<Step>> before; // steps to put in front of a step
-  };
-
-  void planBlock(const ir::Block &block, llvm::ArrayRef<ValueId> targets);
-  void planOp(const ir::Op &op);
-  void planReduce(const ir::Op &op);
-  void planStore(const ir::Op &op);
-  void planWhole(const ir::Op &op);
-  void planAccumulator(const ir::Op &op);
-  void planLoopEntry(const ir::Op &op);
-  void planRegions(const ir::Op &op);
-  std::vector<Step> transfer(llvm::ArrayRef<ValueId> values, llvm::ArrayRef<ValueId> targets);
-  void transferInto(llvm::ArrayRef<ValueId> values, llvm::ArrayRef<ValueId> targets);
-
-  void addRoot(const ir::Shape &space, Root root, std::int32_t level);
-  void addStep(Step step);
-  void close() { state_->open = 0; }
-  std::int32_t stepCount() const { return static_cast<std::int32_t>(state_->steps.size()); }
-  std::int32_t levelOf(llvm::ArrayRef<ValueId> values) const;
-  void giveBuffer(ValueId value) {
-    if (isTile(kernel_, value) && !plan_.isKept(value))
-      plan_.bufferOf[value.index()] = plan_.newBuffer(kernel_.type(value));
-  }
-  bool conflictsInNest(const Nest &nest, const ir::Op &store) const;
-
-  void placeInline(const ir::Block &block);
-  void noteUses(const Step &step, std::int32_t number);
-  void noteUse(ValueId value, std::int32_t step, bool needsBuffer = false);
-  void noteOperands(const ir::Op &op, std::int32_t step);
-  void place(const ir::Op &op, size_t order);
-  std::int32_t firstWriteAfter(const ir::Op &op, size_t order, const std::set<std::int32_t> &uses);
-  void keepBefore(ValueId value, std::int32_t step);
-  void assignOffsets();
-
-  const ir::Kernel &kernel_;
-  const LaunchTraits &traits_;
-  std::vector<std::int32_t> uses_;
-  std::vector<std::int32_t> level_;
-  std::map<const ir::Op *, size_t> order_;
-  std::map<ValueId, std::set<std::int32_t>> usedBy_; // steps of the block being planned
-  std::set<ValueId> needBuffer_; // read by an op that takes whole tiles from memory
-  std::set<ValueId> captured_;   // used inside a body
-  std::vector<const ir::Op *> loops_;
-  std::set<ValueId> local_; // defined in the block being planned, or its arguments
-  LoopPlan plan_;
-  BlockState *state_ = nullptr;
-};
 
 std::int32_t Planner::levelOf(llvm::ArrayRef<ValueId> values) const {
   std::int32_t level = 0;
@@ -400,121 +315,6 @@ void Planner::planBlock(const ir::Block &block, llvm::ArrayRef<ValueId> targets)
   local_ = std::move(outerLocal);
 }
 
-// --- which inline values are kept after all ---
-
-void Planner::noteUse(ValueId value, std::int32_t step, bool needsBuffer) {
-  usedBy_[value].insert(step);
-  if (needsBuffer) needBuffer_.insert(value);
-}
-
-void Planner::placeInline(const ir::Block &block) {
-  usedBy_.clear();
-  for (std::int32_t number = 1; number <= stepCount(); ++number)
-    noteUses(state_->steps[static_cast<size_t>(number - 1)], number);
-  for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op)
-    place(**op, order_.at(op->get()));
-}
-
-void Planner::noteUses(const Step &step, std::int32_t number) {
-  if (step.kind == Step::Kind::Nest) {
-    for (const Root &root : step.nest.roots)
-      for (const ValueId operand : operandsOf(root)) noteUse(operand, number);
-    return;
-  }
-  for (size_t i = 0; i < step.op->operands.size(); ++i)
-    noteUse(step.op->operand(i), number, takesBuffer(kernel_, *step.op, i));
-  // A break_if's values are computed when it is taken, like those of a body.
-  if (step.op->kind == OpKind::BreakIf)
-    captured_.insert(step.op->operands.begin(), step.op->operands.end());
-  for (const ir::Block &region : step.op->regions)
-    ir::walk(region, [&](const ir::Op &inner) {
-      for (size_t i = 0; i < inner.operands.size(); ++i) {
-        noteUse(inner.operand(i), number, takesBuffer(kernel_, inner, i));
-        captured_.insert(inner.operand(i));
-      }
-    });
-}
-
-/// Decide about one op's results, whose users are all decided.
-void Planner::place(const ir::Op &op, size_t order) {
-  for (const ValueId result : op.results) {
-    if (!isTile(kernel_, result) || plan_.isKept(result)) continue;
-    const std::set<std::int32_t> uses = usedBy_[result];
-    if (uses.empty()) continue;
-    bool keep = false;
-    std::int32_t first = *uses.begin();
-    // Cost of the chain behind it.
-    std::int32_t cost = 0;
-    bool loads = false;
-    forEachInline(kernel_, plan_, result, [&](ValueId value, const ir::Op *inner) {
-      if (!inner || !isTile(kernel_, value) || (plan_.isKept(value) && value != result)) return;
-      cost += costOf(*inner);
-      loads |= isLoad(*inner);
-    });
-    const bool isCaptured = captured_.contains(result);
-    if (needBuffer_.contains(result)) keep = true;
-    if (isCaptured && (loads || cost >= kDear)) keep = true;
-    if (uses.size() > 1 && cost >= kDear) keep = true;
-    if (isLoad(op)) {
-      const std::int32_t write = firstWriteAfter(op, order, uses);
-      if (write != 0) {
-        keepBefore(result, std::min(write, first));
-        continue;
-      }
-    }
-    if (keep) {
-      Step &step = state_->steps[static_cast<size_t>(first - 1)];
-      const ir::Shape &shape = kernel_.type(result).shape();
-      if (step.kind == Step::Kind::Nest && step.nest.space == shape) {
-        giveBuffer(result);
-        step.nest.roots.insert(
-            step.nest.roots.begin(),
-            {.kind = Root::Kind::Keep, .value = result, .into = plan_.bufferOf[result.index()]});
-        noteOperands(op, first);
-      } else {
-        keepBefore(result, first);
-      }
-      continue;
-    }
-    for (size_t i = 0; i < op.operands.size(); ++i) {
-      for (const std::int32_t use : uses) noteUse(op.operand(i), use, takesBuffer(kernel_, op, i));
-      if (isCaptured) captured_.insert(op.operand(i));
-    }
-  }
-}
-
-void Planner::keepBefore(ValueId value, std::int32_t step) {
-  giveBuffer(value);
-  std::vector<Step> &before = state_->before[step];
-  Nest nest{
-      .space = kernel_.type(value).shape(),
-      .roots = {{.kind = Root::Kind::Keep, .value = value, .into = plan_.bufferOf[value.index()]}}};
-  before.insert(before.begin(), {.kind = Step::Kind::Nest, .op = nullptr, .nest = std::move(nest)});
-  noteOperands(*kernel_.definition(value), step);
-}
-
-void Planner::noteOperands(const ir::Op &op, std::int32_t step) {
-  for (size_t i = 0; i < op.operands.size(); ++i)
-    noteUse(op.operand(i), step, takesBuffer(kernel_, op, i));
-}
-
-/// The first step with a write that comes after the load in the kernel, and before (or inside) a
-/// step that evaluates it; 0: none.
-std::int32_t Planner::firstWriteAfter(const ir::Op &op, size_t order,
-                                      const std::set<std::int32_t> &uses) {
-  for (std::int32_t number = 1; number <= *uses.rbegin(); ++number) {
-    if (state_->written[static_cast<size_t>(number - 1)] <= order) continue;
-    const bool crosses = number < *uses.rbegin();
-    if (crosses) return number;
-    const Step &step = state_->steps[static_cast<size_t>(number - 1)];
-    if (step.kind != Step::Kind::Nest) return number;
-    for (const Root &root : step.nest.roots)
-      if (root.kind == Root::Kind::Store && mayConflict(kernel_, traits_, op, *root.op))
-        return number;
-  }
-  return 0;
-}
-
 void Planner::assignOffsets() {
   constexpr std::int64_t kAlignment = 64;
   for (Buffer &buffer : plan_.buffers) {
@@ -522,8 +322,6 @@ void Planner::assignOffsets() {
     plan_.scratchBytes += (buffer.bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
 }
-
-} // namespace
 
 std::int64_t scratchElementBytes(const ir::Type &type) {
   if (type.isPointerTile()) return sizeof(void *);

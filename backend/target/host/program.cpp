@@ -8,7 +8,7 @@
 #include "backend/target/host/thread_pool.h"
 #include "llvm/IR/LLVMContext.h"
 
-#include <map>
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -21,30 +21,34 @@ using EntryFunction = void (*)(const std::uint64_t *words, const std::int32_t *g
 
 /// The code for launches with certain traits.
 struct Variant {
+  LaunchTraits traits;
   std::unique_ptr<LoadedCode> code;
   EntryFunction entry = nullptr;
   std::int64_t scratchBytes = 0;
   std::vector<Site> sites;
+  const Variant *older = nullptr;
 };
 
-Variant compileVariant(const ir::Kernel &kernel, const LaunchTraits &traits) {
+std::unique_ptr<Variant> compileVariant(const ir::Kernel &kernel, const LaunchTraits &traits) {
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>(kernel.name(), context);
   prepareModule(*module);
   const LoopPlan plan = planLoops(kernel, traits);
   Emitter emitter(*module, kernel, plan, traits, machine().vectors);
   emitter.emitEntry("entry");
-  Variant variant;
-  variant.scratchBytes = emitter.totalScratchBytes();
-  variant.sites = emitter.takeSites();
-  variant.code = compileAndLoad(std::move(module));
-  variant.entry = reinterpret_cast<EntryFunction>(variant.code->address("entry"));
+  auto variant = std::make_unique<Variant>();
+  variant->traits = traits;
+  variant->scratchBytes = emitter.totalScratchBytes();
+  variant->sites = emitter.takeSites();
+  variant->code = compileAndLoad(std::move(module));
+  variant->entry = reinterpret_cast<EntryFunction>(variant->code->address("entry"));
   return variant;
 }
 
-std::vector<std::uint64_t> argumentWords(const ir::Kernel &kernel,
-                                         llvm::ArrayRef<ir::Argument> arguments) {
-  std::vector<std::uint64_t> words;
+using Words = llvm::SmallVector<std::uint64_t, 64>;
+
+Words argumentWords(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments) {
+  Words words;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const ir::Type &type = kernel.type(kernel.body().arguments[i]);
     const ir::Argument &argument = arguments[i];
@@ -57,6 +61,17 @@ std::vector<std::uint64_t> argumentWords(const ir::Kernel &kernel,
       words.push_back(static_cast<std::uint64_t>(argument.strides[static_cast<size_t>(axis)]));
   }
   return words;
+}
+
+// clang's check of calls through pointers reads a mark in front of the function, which code that
+// was made at run time does not have.
+#if defined(__clang__)
+__attribute__((no_sanitize("function")))
+#endif
+void runBlocks(const Variant &variant, const std::uint64_t *words, const ir::Grid &grid,
+               std::int64_t first, std::int64_t last, Launch &launch) {
+  const Scratch scratch(variant.scratchBytes);
+  variant.entry(words, grid.extents.data(), first, last, scratch.data(), &launch);
 }
 
 /// Machine instructions are for one machine.
@@ -77,16 +92,27 @@ bool checkAssembly(const ir::Kernel &kernel, Diagnostics &diagnostics) {
 struct Program::Implementation {
   explicit Implementation(const ir::Kernel &source) : kernel(source.clone()) {}
 
+  /// The usual launch finds its code without a lock: variants are only ever added, in front.
   const Variant &variantFor(const LaunchTraits &traits) {
+    if (const Variant *known = find(traits)) return *known;
     const std::lock_guard lock(mutex);
-    const auto [found, isNew] = variants.try_emplace(traits);
-    if (isNew) found->second = compileVariant(kernel, traits);
-    return found->second;
+    if (const Variant *known = find(traits)) return *known;
+    owned.push_back(compileVariant(kernel, traits));
+    owned.back()->older = newest.load(std::memory_order_relaxed);
+    newest.store(owned.back().get(), std::memory_order_release);
+    return *owned.back();
+  }
+
+  const Variant *find(const LaunchTraits &traits) const {
+    const Variant *variant = newest.load(std::memory_order_acquire);
+    while (variant != nullptr && variant->traits != traits) variant = variant->older;
+    return variant;
   }
 
   const ir::Kernel kernel;
-  std::mutex mutex;
-  std::map<LaunchTraits, Variant> variants;
+  std::atomic<const Variant *> newest = nullptr;
+  std::mutex mutex; // of `owned`
+  std::vector<std::unique_ptr<Variant>> owned;
 };
 
 Program::Program() = default;
@@ -108,12 +134,11 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   IMBREX_CHECK(arguments.size() == kernel.parameterCount(), "a launch with {0} arguments for {1}",
                arguments.size(), kernel.parameterCount());
   const Variant &variant = implementation_->variantFor(traitsOf(kernel, arguments));
-  const std::vector<std::uint64_t> words = argumentWords(kernel, arguments);
+  const Words words = argumentWords(kernel, arguments);
   Launch launch{.sites = variant.sites, .diagnostics = diagnostics};
   runInParallel(grid.blocks(), [&](std::int64_t first, std::int64_t last) {
     if (launch.stopped) return;
-    const Scratch scratch(variant.scratchBytes);
-    variant.entry(words.data(), grid.extents.data(), first, last, scratch.data(), &launch);
+    runBlocks(variant, words.data(), grid, first, last, launch);
   });
   return !launch.stopped;
 }

@@ -18,7 +18,7 @@ constexpr std::int64_t kRangesPerThread = 8;
 
 /// One launch. Threads take ranges until none is left; the caller then waits for the last ones.
 struct Job {
-  const std::function<void(std::int64_t, std::int64_t)> &work;
+  llvm::function_ref<void(std::int64_t, std::int64_t)> work;
   std::int64_t count;
   std::int64_t rangeLength;
   std::atomic<std::int64_t> next = 0;
@@ -100,8 +100,7 @@ std::int32_t threadCount() {
   return count;
 }
 
-void runInParallel(std::int64_t count,
-                   const std::function<void(std::int64_t, std::int64_t)> &work) {
+void runInParallel(std::int64_t count, llvm::function_ref<void(std::int64_t, std::int64_t)> work) {
   const std::int64_t threads = threadCount();
   if (threads == 1 || count <= 1) {
     if (count > 0) work(0, count);

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <cstdint>
-#include <functional>
 
 /// Spreads the blocks of a launch over threads that live as long as the process.
 namespace imbrex::host {
@@ -14,6 +15,6 @@ std::int32_t threadCount();
 /// returned. The caller works too, so that a launch makes progress whatever the pool is busy with,
 /// and any number of threads may launch at once.
 void runInParallel(std::int64_t count,
-                   const std::function<void(std::int64_t begin, std::int64_t end)> &work);
+                   llvm::function_ref<void(std::int64_t begin, std::int64_t end)> work);
 
 } // namespace imbrex::host

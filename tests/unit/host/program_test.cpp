@@ -1,9 +1,9 @@
-#include <cmath>
-#include <numeric>
+#include "tests/unit/host/launching.h"
 
 #include <doctest/doctest.h>
 
-#include "tests/unit/host/launching.h"
+#include <cmath>
+#include <numeric>
 
 namespace imbrex::host {
 namespace {

@@ -1,0 +1,220 @@
+#include "backend/interpret/interpret.h"
+#include "backend/ir/text.h"
+#include "backend/support/check.h"
+#include "tests/unit/host/launching.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <thread>
+
+/// What only goes wrong when loops interleave what the kernel does tile by tile.
+namespace imbrex::host {
+namespace {
+
+ir::Kernel kernelOf(const std::string &text) {
+  Diagnostics diagnostics;
+  std::optional<ir::Kernel> kernel = ir::parse(text, "test", diagnostics);
+  IMBREX_CHECK(kernel, "{0}", diagnostics.render());
+  return std::move(*kernel);
+}
+
+const ir::Kernel &shift() {
+  static const ir::Kernel kernel = kernelOf(R"(
+kernel @shift(%from: ptr<const i32>, %to: ptr<i32>) stage tiles {
+  %i = arange : i32[100]
+  %fb = broadcast %from : ptr<const i32>[100]
+  %pf = ptr.add %fb, %i : ptr<const i32>[100]
+  %tb = broadcast %to : ptr<i32>[100]
+  %pt = ptr.add %tb, %i : ptr<i32>[100]
+  %a = load %pf : i32[100]
+  store %pt, %a
+}
+)");
+  return kernel;
+}
+
+TEST_CASE("a tile is loaded whole before it is stored over itself at a distance") {
+  for (const bool knowsSize : {true, false})
+    for (const std::int64_t distance : {-40, -16, -3, -1, 0, 1, 5, 16, 40}) {
+      CAPTURE(distance);
+      std::vector<std::int32_t> memory(180), expected;
+      std::iota(memory.begin(), memory.end(), 0);
+      expected = memory;
+      for (std::int64_t i = 0; i < 100; ++i)
+        expected[static_cast<size_t>(40 + distance + i)] = static_cast<std::int32_t>(40 + i);
+      const auto at = [&](std::int64_t offset) {
+        ir::Argument argument{.data = reinterpret_cast<std::byte *>(memory.data() + offset)};
+        if (knowsSize) argument.bytes = 400;
+        return argument;
+      };
+      launch(shift(), {}, {at(40), at(40 + distance)});
+      CHECK(memory == expected);
+    }
+}
+
+TEST_CASE("offsets that wrap in 32 bits reach what they name") {
+  // start + i for i = 0 … 63, of which the lanes after the wrap are negative; only those and none
+  // of the others may be loaded.
+  const ir::Kernel kernel = kernelOf(R"(
+kernel @wrap(%x: ptr<const i32>, %y: ptr<i32>, %start: i32) stage tiles {
+  %i = arange : i32[64]
+  %sb = broadcast %start : i32[64]
+  %o = add %sb, %i : i32[64]
+  %zero = constant 0 : i32[64]
+  %mask = lt %o, %zero : bool[64]
+  %low = constant -2147483648 : i64[64]
+  %wide = cast %o : i64[64]
+  %near = sub %wide, %low : i64[64]
+  %xb = broadcast %x : ptr<const i32>[64]
+  %px = ptr.add %xb, %o : ptr<const i32>[64]
+  %a = load %px, %mask : i32[64]
+  %yb = broadcast %y : ptr<i32>[64]
+  %py = ptr.add %yb, %i : ptr<i32>[64]
+  store %py, %a
+}
+)");
+  std::vector<std::int32_t> x(64), y(64, -1);
+  std::iota(x.begin(), x.end(), 100);
+  for (const std::int32_t negative : {64, 63, 40, 16, 1}) {
+    CAPTURE(negative);
+    // The pointer is as far above x as the lowest offset is below it.
+    ir::Argument far = pointerTo(x);
+    far.data = reinterpret_cast<std::byte *>(reinterpret_cast<std::uintptr_t>(x.data()) +
+                                             (std::uintptr_t{4} << 31));
+    far.bytes = ir::Argument::kUnknownSize;
+    const std::int64_t start =
+        std::int64_t{std::numeric_limits<std::int32_t>::max()} - (64 - negative) + 1;
+    const auto wrapped = static_cast<std::uint32_t>(start);
+    launch(kernel, {}, {far, pointerTo(y), {.scalar = wrapped}});
+    for (std::int32_t i = 0; i < 64; ++i) {
+      const std::int32_t lane = i - (64 - negative);
+      CHECK(y[static_cast<size_t>(i)] == (lane < 0 ? 0 : 100 + lane));
+    }
+  }
+}
+
+TEST_CASE("carried tiles change places") {
+  const ir::Kernel kernel = kernelOf(R"(
+kernel @swap(%y: ptr<i32>, %n: i32) stage tiles {
+  %zero = constant 0 : i32
+  %one = constant 1 : i32
+  %i = arange : i32[40]
+  %j = arange [start = 1000] : i32[40]
+  %a, %b = for %zero, %n, %one, %i, %j (%k: i32, %p: i32[40], %q: i32[40]) {
+    %f = flip %p : i32[40]
+    yield %q, %f
+  } : i32[40], i32[40]
+  %h = constant 3 : i32[40]
+  %b3 = mul %b, %h : i32[40]
+  %d = sub %a, %b3 : i32[40]
+  %yb = broadcast %y : ptr<i32>[40]
+  %py = ptr.add %yb, %i : ptr<i32>[40]
+  store %py, %d
+}
+)");
+  for (const std::int32_t n : {0, 1, 2, 3, 7}) {
+    CAPTURE(n);
+    std::vector<std::int32_t> p(40), q(40), y(40);
+    std::iota(p.begin(), p.end(), 0);
+    std::iota(q.begin(), q.end(), 1000);
+    for (std::int32_t k = 0; k < n; ++k) {
+      std::vector<std::int32_t> flipped(p.rbegin(), p.rend());
+      p = q;
+      q = flipped;
+    }
+    launch(kernel, {}, {pointerTo(y), number(n)});
+    for (size_t i = 0; i < 40; ++i) CHECK(y[i] == p[i] - 3 * q[i]);
+  }
+}
+
+TEST_CASE("views of any strides give the same tiles") {
+  const ir::Kernel kernel = kernelOf(R"(
+kernel @copy(%x: view<const i32, 2>, %y: view<i32, 2>) stage tiles {
+  %r = program_id : i32
+  %c = program_id [axis = 1] : i32
+  %a = view.load %x, %r, %c : i32[8x32]
+  view.store %y, %a, %r, %c
+}
+)");
+  constexpr std::int64_t kRows = 19, kColumns = 70;
+  std::vector<std::int32_t> x(kRows * kColumns), y(x.size());
+  std::iota(x.begin(), x.end(), 0);
+  ir::Argument columnMajor = pointerTo(x);
+  columnMajor.extents = {kRows, kColumns};
+  columnMajor.strides = {1, kRows};
+  launch(kernel, {{3, 3, 1}}, {columnMajor, viewOf(y, {kRows, kColumns})});
+  for (std::int64_t r = 0; r < kRows; ++r)
+    for (std::int64_t c = 0; c < kColumns; ++c)
+      REQUIRE(y[static_cast<size_t>(r * kColumns + c)] == r + c * kRows);
+}
+
+TEST_CASE("one program runs from several threads at once") {
+  Diagnostics diagnostics;
+  const std::unique_ptr<Program> program = Program::compile(shift(), diagnostics);
+  std::vector<std::thread> threads;
+  std::vector<std::vector<std::int32_t>> results(8, std::vector<std::int32_t>(100));
+  std::vector<std::int32_t> source(100);
+  std::iota(source.begin(), source.end(), 7);
+  for (std::vector<std::int32_t> &result : results)
+    threads.emplace_back([&] {
+      Diagnostics own;
+      for (int i = 0; i < 50; ++i)
+        program->run({{1, 1, 1}}, {pointerTo(source), pointerTo(result)}, own);
+    });
+  for (std::thread &thread : threads) thread.join();
+  for (const std::vector<std::int32_t> &result : results) CHECK(result == source);
+}
+
+TEST_CASE("a failed assert stops the launch and says where") {
+  const ir::Kernel kernel = kernelOf(R"(
+kernel @check(%n: i32) stage tiles {
+  %p = program_id : i32
+  %i = arange : i32[6]
+  %rows = reshape %i : i32[2x3]
+  %nb = broadcast %n : i32[2x3]
+  %sum = broadcast %p : i32[2x3]
+  %all = add %rows, %sum : i32[2x3]
+  %holds = lt %all, %nb : bool[2x3]
+  assert %holds [text = "small enough"]
+}
+)");
+  Diagnostics diagnostics;
+  const std::unique_ptr<Program> program = Program::compile(kernel, diagnostics);
+  CHECK(program->run({{4, 1, 1}}, {number(9)}, diagnostics));
+  CHECK_FALSE(program->run({{4, 1, 1}}, {number(8)}, diagnostics));
+  CHECK(diagnostics.all().size() == 1);
+  CHECK(diagnostics.all()[0].message ==
+        "assertion failed at tile index [1, 2] of block [3, 0, 0]: small enough");
+}
+
+TEST_CASE("machine instructions are for the machine that they name") {
+  const auto kernelFor = [](const std::string &target) {
+    return kernelOf(R"(
+kernel @swap(%y: ptr<u32>) stage tiles {
+  %i = arange [start = 1] : u32[4]
+  %s = inline_asm %i [text = "bswap $0", constraints = "=r,0", target = ")" +
+                    target +
+                    R"("] : u32[4]
+  %yb = broadcast %y : ptr<u32>[4]
+  %o = arange : i32[4]
+  %py = ptr.add %yb, %o : ptr<u32>[4]
+  store %py, %s
+}
+)");
+  };
+  Diagnostics diagnostics;
+  CHECK(Program::compile(kernelFor("some-other-machine"), diagnostics) == nullptr);
+  REQUIRE(diagnostics.all().size() == 1);
+  CHECK(diagnostics.all()[0].kind == Diag::ForeignAssembly);
+#if defined(__x86_64__)
+  std::vector<std::uint32_t> y(4);
+  launch(kernelFor("host-x86_64"), {}, {pointerTo(y)});
+  CHECK(y == std::vector<std::uint32_t>{1U << 24, 2U << 24, 3U << 24, 4U << 24});
+#endif
+}
+
+} // namespace
+} // namespace imbrex::host

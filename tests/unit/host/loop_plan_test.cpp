@@ -1,0 +1,103 @@
+#include "backend/ir/text.h"
+#include "backend/support/check.h"
+#include "backend/target/host/loop_plan.h"
+
+#include <doctest/doctest.h>
+
+namespace imbrex::host {
+namespace {
+
+std::string planOf(const std::string &body, Relation relation = Relation::Disjoint) {
+  Diagnostics diagnostics;
+  const std::string text =
+      "kernel @k(%x: ptr<f32>, %y: ptr<f32>, %s: f32) stage tiles {\n" + body + "}\n";
+  const std::optional<ir::Kernel> kernel = ir::parse(text, "test", diagnostics);
+  IMBREX_CHECK(kernel, "{0}", diagnostics.render());
+  LaunchTraits traits = usualTraits(*kernel);
+  for (Relation &each : traits.relations) each = relation;
+  return toText(planLoops(*kernel, traits), *kernel);
+}
+
+// Loads of 64 elements from %x and %y.
+const std::string kAddresses = R"(
+  %i = arange : i32[64]
+  %xb = broadcast %x : ptr<f32>[64]
+  %px = ptr.add %xb, %i : ptr<f32>[64]
+  %yb = broadcast %y : ptr<f32>[64]
+  %py = ptr.add %yb, %i : ptr<f32>[64]
+)";
+
+TEST_CASE("roots over one space share a nest until one needs another's result") {
+  CHECK(planOf(kAddresses + R"(
+  %a = load %px : f32[64]
+  %m = reduce %a [combine = max] : f32
+  %t = reduce %a : f32
+  %mb = broadcast %m : f32[64]
+  %d = sub %a, %mb : f32[64]
+  store %py, %d
+)") == "nest 64: reduce max, reduce sum\nnest 64: store\n");
+}
+
+TEST_CASE("a dear value that two nests need is kept by the first") {
+  CHECK(planOf(kAddresses + R"(
+  %a = load %px : f32[64]
+  %r = sqrt %a : f32[64]
+  %t = reduce %r : f32
+  %tb = broadcast %t : f32[64]
+  %d = div %r, %tb : f32[64]
+  store %py, %d
+)") == "nest 64: keep sqrt, reduce sum\nnest 64: store\n");
+}
+
+TEST_CASE("a load is kept where a write comes before its last user") {
+  const std::string body = kAddresses + R"(
+  %a = load %px : f32[64]
+  %sb = broadcast %s : f32[64]
+  store %px, %sb
+  %t = reduce %a : f32
+  %tb = broadcast %t : f32[64]
+  %d = sub %a, %tb : f32[64]
+  store %py, %d
+)";
+  CHECK(planOf(body) == "nest 64: keep load\nnest 64: store, reduce sum\nnest 64: store\n");
+}
+
+TEST_CASE("a load and a store that may overlap do not share a nest") {
+  const std::string body = kAddresses + R"(
+  %a = load %px : f32[64]
+  store %py, %a
+)";
+  CHECK(planOf(body, Relation::Disjoint) == "nest 64: store\n");
+  CHECK(planOf(body, Relation::Same) == "nest 64: store\n");
+  CHECK(planOf(body, Relation::Unknown) == "nest 64: keep load\nnest 64: store\n");
+}
+
+TEST_CASE("a product adds to the buffer that its accumulator was carried in") {
+  CHECK(planOf(R"(
+  %zero = constant 0 : i32
+  %four = constant 4 : i32
+  %one = constant 1 : i32
+  %a = constant 1 : f32[16x16]
+  %first = constant 0 : f32[16x16]
+  %sum = for %zero, %four, %one, %first (%k: i32, %acc: f32[16x16]) {
+    %d = dot %a, %a, %acc : f32[16x16]
+    yield %d
+  } : f32[16x16]
+  %all = reshape %sum : f32[256]
+  %t = reduce %all : f32
+  store %y, %t
+)") == R"(scalar constant
+scalar constant
+scalar constant
+nest 16x16: keep constant
+nest 16x16: keep constant
+for
+  whole dot
+end
+nest 256: reduce sum
+scalar store
+)");
+}
+
+} // namespace
+} // namespace imbrex::host
