@@ -19,8 +19,8 @@ using Words = std::array<ValueId, 4>;
 
 /// The key's two words, scalars, low first.
 std::array<ValueId, 2> keyWords(Builder &build, ValueId key) {
-  const ValueId high = build.elementwise(
-      OpKind::Shr, {key, build.integer(Type::tile(ElementKind::U64), 32)});
+  const ValueId high =
+      build.elementwise(OpKind::Shr, {key, build.integer(Type::tile(ElementKind::U64), 32)});
   return {build.cast(key, ElementKind::U32), build.cast(high, ElementKind::U32)};
 }
 
@@ -44,8 +44,8 @@ llvm::SmallVector<ValueId, 4> philox(Recorder &recorder, const Op &op) {
   Builder build = recorder.builder();
   Words words;
   for (size_t i = 0; i < 4; ++i)
-    words[i] = i + 1 < op.operands.size() ? op.operand(i + 1)
-                                          : recorder.constant(ElementKind::U32, 0);
+    words[i] =
+        i + 1 < op.operands.size() ? op.operand(i + 1) : recorder.constant(ElementKind::U32, 0);
   std::array<ValueId, 2> key = keyWords(build, op.operand(0));
   for (int i = 0; i < kRounds; ++i) {
     words = round(build, words, key);
