@@ -13,7 +13,7 @@ constexpr std::int64_t kElementsPerScale = 32; // along k
 /// Each scale as often as it counts: from [.., k / 32] to the shape of the operand, [.., k].
 ValueId spread(Builder &build, ValueId scale, const Shape &shape) {
   const std::int64_t scales = build.kernel().type(scale).shape().elements();
-  const ValueId numbers = build.cast(scale, ElementKind::F32);
+  const ValueId numbers = build.cast(scale, ElementKind::F64);
   const ValueId column = build.reshape(numbers, Shape{scales, 1});
   const ValueId rows = build.broadcast(column, Shape{scales, kElementsPerScale});
   return build.reshape(rows, shape);
@@ -38,8 +38,10 @@ llvm::SmallVector<ValueId, 4> scaledProduct(Recorder &recorder, const Op &op) {
   if (op.kind != OpKind::DotScaled) return {};
   const auto &attrs = op.attrs<DotScaledAttrs>();
   Builder build = recorder.builder();
-  ValueId a = build.cast(op.operand(0), ElementKind::F32);
-  ValueId b = build.cast(op.operand(1), ElementKind::F32);
+  // An element times its scale is exact in f64, and leaves the range of f32.
+  ValueId a = build.cast(op.operand(0), ElementKind::F64);
+  ValueId b = build.cast(op.operand(1), ElementKind::F64);
+  const ValueId c = build.cast(op.operand(2), ElementKind::F64);
   if (attrs.scaleA) {
     const ValueId scale = spread(build, op.operand(3), recorder.kernel().type(a).shape());
     a = build.elementwise(OpKind::Mul, {a, scale});
@@ -51,7 +53,8 @@ llvm::SmallVector<ValueId, 4> scaledProduct(Recorder &recorder, const Op &op) {
     b = build.elementwise(OpKind::Mul, {b, transpose(build, scale)});
   }
   const Type result = recorder.kernel().type(op.result());
-  return {build.create(OpKind::Dot, {a, b, op.operand(2)}, result).result()};
+  const Type wide = result.withElement(ElementKind::F64);
+  return {build.cast(build.create(OpKind::Dot, {a, b, c}, wide).result(), result.element())};
 }
 
 } // namespace

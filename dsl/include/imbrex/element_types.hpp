@@ -83,8 +83,8 @@ struct e8m0 {
   std::uint8_t bits;
 
   constexpr e8m0() = default;
-  /// The nearest power of two, the larger of two equally near ones, within the range: zero and what
-  /// is negative give 2^-127. Of NaN: NaN.
+  /// The nearest power of two within the range, of two equally near ones that with the even code.
+  /// Zero gives 2^-127; NaN and what is below zero give NaN.
   explicit constexpr e8m0(double value);
   explicit constexpr e8m0(float value) : e8m0(static_cast<double>(value)) {}
   explicit constexpr operator double() const {
@@ -105,11 +105,14 @@ struct e8m0 {
 constexpr e8m0::e8m0(double value) : bits(0) {
   const auto code = std::bit_cast<std::uint64_t>(value);
   const bool is_nan = code << 1 > std::uint64_t{0x7ff} << 53;
-  if (is_nan) bits = 0xff;
+  if (is_nan || value < 0) bits = 0xff;
   if (is_nan || code >> 63 != 0) return;
-  // Adding half a step of the fraction carries into the exponent exactly when 2^k · 1.5 is reached.
-  const auto exponent = static_cast<int>((code + (std::uint64_t{1} << 51)) >> 52) - 1023;
-  bits = static_cast<std::uint8_t>(exponent < -127 ? 0 : exponent > 127 ? 254 : exponent + 127);
+  constexpr std::uint64_t half = std::uint64_t{1} << 51;
+  const std::uint64_t fraction = code & (2 * half - 1);
+  const int below = static_cast<int>(code >> 52) - 1023 + 127;
+  const bool is_up = fraction > half || (fraction == half && below % 2 != 0);
+  const int nearest = below + (is_up ? 1 : 0);
+  bits = static_cast<std::uint8_t>(nearest < 0 ? 0 : nearest > 254 ? 254 : nearest);
 }
 
 } // namespace imbrex

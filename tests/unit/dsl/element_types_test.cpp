@@ -121,10 +121,14 @@ TEST_CASE("a scale is the nearest power of two, and has neither sign nor zero") 
     CHECK(e8m0(power).bits == code);
     CHECK(static_cast<double>(e8m0::from_bits(code)) == power);
     CHECK(e8m0(std::nextafter(1.5 * power, 0.0)).bits == code);
-    if (exponent < 127) CHECK(e8m0(1.5 * power).bits == code + 1);
+    if (exponent < 127) {
+      CHECK(e8m0(1.5 * power).bits == (code % 2 == 0 ? code : code + 1));
+      CHECK(e8m0(std::nextafter(1.5 * power, INFINITY)).bits == code + 1);
+    }
   }
   CHECK(e8m0(0.0).bits == 0);
-  CHECK(e8m0(-4.0).bits == 0);
+  CHECK(e8m0(-0.0).bits == 0);
+  CHECK(e8m0(-4.0).bits == 255);
   CHECK(e8m0(1e300).bits == 254);
   CHECK(e8m0(std::numeric_limits<double>::infinity()).bits == 254);
   CHECK(e8m0(std::numeric_limits<double>::quiet_NaN()).bits == 255);
