@@ -219,6 +219,12 @@ Case toCase(const OpCase &op) {
   return result;
 }
 
+std::vector<Case> toCases(const std::vector<OpCase> &ops) {
+  std::vector<Case> cases;
+  for (const OpCase &op : ops) cases.push_back(toCase(op));
+  return cases;
+}
+
 Case toCase(const ElementwiseCase &op) {
   constexpr std::int64_t kTile = 256;
   const auto rows = static_cast<std::int64_t>(op.rows.size());

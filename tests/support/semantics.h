@@ -52,6 +52,7 @@ struct OpCase {
   double tolerance = 0;
 };
 Case toCase(const OpCase &op);
+std::vector<Case> toCases(const std::vector<OpCase> &ops);
 
 /// One elementwise op on many rows of operands, spread over a grid.
 struct ElementwiseCase {

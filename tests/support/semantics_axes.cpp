@@ -311,9 +311,7 @@ std::vector<Case> axisCases() {
   addRegionScans(ops);
   addSorts(ops);
   addLookups(ops);
-  std::vector<Case> cases;
-  for (const OpCase &op : ops) cases.push_back(toCase(op));
-  return cases;
+  return toCases(ops);
 }
 
 } // namespace imbrex::semantics

@@ -204,9 +204,7 @@ std::vector<Case> productCases() {
   addAllPairs(ops);
   addRecipes(ops);
   addScaled(ops);
-  std::vector<Case> cases;
-  for (const OpCase &op : ops) cases.push_back(toCase(op));
-  return cases;
+  return toCases(ops);
 }
 
 } // namespace imbrex::semantics

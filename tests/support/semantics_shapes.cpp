@@ -141,9 +141,7 @@ std::vector<Case> shapeCases() {
   addComposition(ops);
   addValues(ops);
   addBitcasts(ops);
-  std::vector<Case> cases;
-  for (const OpCase &op : ops) cases.push_back(toCase(op));
-  return cases;
+  return toCases(ops);
 }
 
 } // namespace imbrex::semantics
