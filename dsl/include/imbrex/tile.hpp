@@ -45,6 +45,7 @@ public:
   tile(const tile &) = default;
   explicit tile(detail::value id) : id_(id) {}
 
+  // Never there: it keeps the implicit one away, so that `a = b` meets the message below.
   tile &operator=(const tile &)
     requires(sizeof...(Extents) > 1000)
   = default;
