@@ -50,11 +50,10 @@ constexpr std::uint32_t largestCode(SmallFormat f) {
   }
   return magnitudeMask(f);
 }
-/// The NaN that a conversion gives: quiet and positive, of e5m2 the one that hardware gives.
+/// The NaN that a conversion gives: quiet, positive, the rest of the mantissa zero.
 constexpr std::uint32_t nanCode(SmallFormat f) {
   switch (f.specials) {
-  case Specials::Ieee:
-    return f.saturates ? magnitudeMask(f) : infinityCode(f) | 1u << (f.mantissaBits - 1);
+  case Specials::Ieee: return infinityCode(f) | 1u << (f.mantissaBits - 1);
   case Specials::NegativeZero: return magnitudeMask(f) + 1;
   case Specials::AllOnesNaN:
   case Specials::FiniteOnly:

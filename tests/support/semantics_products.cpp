@@ -92,6 +92,8 @@ void addAllPairs(std::vector<OpCase> &cases) {
   cases.push_back(product(ElementKind::F32, ElementKind::F32, ElementKind::F32,
                           {{2, 3, 4}, {2, 4, 5}, {2, 3, 5}}, "", kF32Sums, seed++));
   cases.push_back(product(ElementKind::F32, ElementKind::F32, ElementKind::F32,
+                          {{2, 3, 3, 4}, {2, 3, 4, 5}, {2, 3, 3, 5}}, "", kF32Sums, seed++));
+  cases.push_back(product(ElementKind::F32, ElementKind::F32, ElementKind::F32,
                           {{1, 1}, {1, 1}, {1, 1}}, "", kF32Sums, seed++));
   for (const auto &[precision, bound] : std::vector<std::pair<const char *, double>>{
            {"tf32", 1e-3}, {"tf32x3", 1e-5}, {"bf16x3", 1e-4}})

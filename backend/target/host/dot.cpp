@@ -1,11 +1,11 @@
 #include "backend/target/host/dot.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "backend/support/check.h"
 #include "backend/target/host/counted_loop.h"
 #include "backend/target/host/dot_operands.h"
+
+#include <algorithm>
+#include <vector>
 
 namespace imbrex::host {
 namespace {

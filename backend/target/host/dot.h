@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cstdint>
-
 #include "backend/ir/attributes.h"
 #include "backend/ir/types.h"
 #include "backend/target/host/vector_unit.h"
 #include "llvm/IR/IRBuilder.h"
+
+#include <cstdint>
 
 /// The matrix product of the host target, by register blocking and packing.
 ///

@@ -1,11 +1,11 @@
 #include "backend/target/host/dot_operands.h"
 
-#include <string>
-
 #include "backend/support/check.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Module.h"
+
+#include <string>
 
 namespace imbrex::host {
 namespace {

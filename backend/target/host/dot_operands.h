@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-
 #include "backend/ir/attributes.h"
 #include "backend/ir/types.h"
 #include "llvm/IR/IRBuilder.h"
+
+#include <cstdint>
 
 /// How the elements of a dot's operands become elements of its sum.
 namespace imbrex::host {

@@ -1,7 +1,7 @@
 #include "backend/support/check.h"
 #include "backend/target/host/combine.h"
+#include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/whole.h"
-#include "llvm/IR/InlineAsm.h"
 
 /// Atomics, print, assert, inline assembly: element by element, in order.
 namespace imbrex::host {
@@ -154,18 +154,7 @@ void WholeEmitter::emitAssert() {
 }
 
 void WholeEmitter::emitInlineAsm() {
-  const auto &attrs = op_.attrs<ir::AsmAttrs>();
-  std::vector<llvm::Type *> operandTypes, resultTypes;
-  for (const ir::ValueId operand : op_.operands)
-    operandTypes.push_back(f_.laneType(f_.type(operand).withShape({})));
-  for (const ir::ValueId result : op_.results)
-    resultTypes.push_back(f_.laneType(f_.type(result).withShape({})));
-  llvm::Type *resultType = resultTypes.empty() ? b_.getVoidTy()
-                           : resultTypes.size() == 1
-                               ? resultTypes[0]
-                               : llvm::StructType::get(f_.context, resultTypes);
-  auto *functionType = llvm::FunctionType::get(resultType, operandTypes, false);
-  llvm::InlineAsm *code = llvm::InlineAsm::get(functionType, attrs.text, attrs.constraints, true);
+  llvm::InlineAsm *code = assemblyOf(f_.context, f_.kernel, op_);
   std::int64_t count = 1;
   for (const ir::ValueId value : op_.operands)
     count = std::max(count, f_.type(value).shape().elements());
@@ -176,8 +165,8 @@ void WholeEmitter::emitInlineAsm() {
     for (const ir::ValueId operand : op_.operands)
       operands.push_back(element(tile(operand), index));
     Value *called = b_.CreateCall(code, operands);
-    for (size_t i = 0; i < resultTypes.size(); ++i) {
-      Value *value = resultTypes.size() == 1
+    for (size_t i = 0; i < op_.results.size(); ++i) {
+      Value *value = op_.results.size() == 1
                          ? called
                          : b_.CreateExtractValue(called, static_cast<unsigned>(i));
       if (f_.type(op_.result(i)).rank() == 0)

@@ -101,9 +101,10 @@ void WholeEmitter::emitDot() {
   const ir::Type &sum = f_.type(op_.result());
   const std::int32_t rank = sum.rank();
   const auto &attrs = op_.attrs<ir::DotAttrs>();
-  const DotShape shape{.batch = rank == 3 ? sum.shape()[0] : 1,
-                       .m = sum.shape()[rank - 2],
-                       .n = sum.shape()[rank - 1],
+  const std::int64_t m = sum.shape()[rank - 2], n = sum.shape()[rank - 1];
+  const DotShape shape{.batch = sum.shape().elements() / (m * n),
+                       .m = m,
+                       .n = n,
                        .k = a.shape()[rank - 1],
                        .a = a.element(),
                        .b = b.element(),

@@ -29,12 +29,12 @@ Emitter::Emitter(llvm::Module &into, const ir::Kernel &theKernel, const LoopPlan
       views_(kernel.valueCount()), ready_(kernel.valueCount()), buffers_(plan.buffers.size()),
       scratchBytes_(plan.scratchBytes) {}
 
-llvm::Type *Emitter::laneType(const ir::Type &type) {
-  if (type.isPointerTile()) return i64;
+llvm::Type *laneType(llvm::LLVMContext &context, const ir::Type &type) {
+  if (type.isPointerTile()) return llvm::Type::getInt64Ty(context);
   switch (type.element()) {
-  case ElementKind::F32: return f32;
-  case ElementKind::F64: return f64;
-  case ElementKind::Bool: return i1;
+  case ElementKind::F32: return llvm::Type::getFloatTy(context);
+  case ElementKind::F64: return llvm::Type::getDoubleTy(context);
+  case ElementKind::Bool: return llvm::Type::getInt1Ty(context);
   case ElementKind::I8:
   case ElementKind::U8:
   case ElementKind::I16:
@@ -56,6 +56,8 @@ llvm::Type *Emitter::laneType(const ir::Type &type) {
   }
   IMBREX_UNREACHABLE("an element of no kind");
 }
+
+llvm::Type *Emitter::laneType(const ir::Type &type) { return host::laneType(context, type); }
 
 llvm::Type *Emitter::memoryType(const ir::Type &type) {
   llvm::Type *lane = laneType(type);

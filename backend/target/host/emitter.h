@@ -27,6 +27,9 @@ struct Site {
   std::vector<ir::Type> types; // of the operands
 };
 
+/// An element in a register: floats and integers as themselves, everything else as its bits.
+llvm::Type *laneType(llvm::LLVMContext &context, const ir::Type &type);
+
 class Emitter {
 public:
   Emitter(llvm::Module &module, const ir::Kernel &kernel, const LoopPlan &plan,

@@ -22,6 +22,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <map>
 #include <mutex>
 
 namespace imbrex::host {
@@ -125,24 +126,30 @@ std::unique_ptr<llvm::MemoryBuffer> generate(llvm::Module &module, llvm::TargetM
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), module.getName(), false);
 }
 
-std::filesystem::path dumpPath(const llvm::Module &module, const char *extension) {
+/// NAME, NAME-2, …: where this module is dumped, one name per compilation.
+std::filesystem::path dumpStem(const llvm::Module &module) {
+  static std::mutex mutex;
+  static std::map<std::string, int> dumped;
   const std::filesystem::path folder = environment().dump;
   std::error_code ignored;
   std::filesystem::create_directories(folder, ignored);
-  return folder / (module.getName().str() + extension);
+  const std::lock_guard lock(mutex);
+  const int count = ++dumped[module.getName().str()];
+  return folder / (module.getName().str() + (count == 1 ? "" : "-" + std::to_string(count)));
 }
 
-void dump(const llvm::Module &module, const char *extension) {
+void dump(const llvm::Module &module, const std::filesystem::path &stem) {
   std::error_code error;
-  llvm::raw_fd_ostream file(dumpPath(module, extension).string(), error);
+  llvm::raw_fd_ostream file(stem.string() + ".ll", error);
   if (!error) module.print(file, nullptr);
 }
 
 // Code generation consumes a module, so that the listing is made of a copy.
-void dumpAssembly(const llvm::Module &module, llvm::TargetMachine &target) {
+void dumpAssembly(const llvm::Module &module, llvm::TargetMachine &target,
+                  const std::filesystem::path &stem) {
   const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   std::error_code error;
-  llvm::raw_fd_ostream file(dumpPath(module, ".s").string(), error);
+  llvm::raw_fd_ostream file(stem.string() + ".s", error);
   if (!error) file << generate(*copy, target, llvm::CodeGenFileType::AssemblyFile)->getBuffer();
 }
 
@@ -170,12 +177,19 @@ void prepareModule(llvm::Module &module) {
   module.setDataLayout(target.createDataLayout());
 }
 
+void compileForTrial(llvm::Module &module) {
+  Session &session = Session::instance();
+  const std::lock_guard lock(session.mutex);
+  generate(module, *session.target, llvm::CodeGenFileType::ObjectFile);
+}
+
 std::unique_ptr<LoadedCode> compileAndLoad(std::unique_ptr<llvm::Module> module) {
   Session &session = Session::instance();
   const bool dumps = !environment().dump.empty();
+  const std::filesystem::path stem = dumps ? dumpStem(*module) : std::filesystem::path();
   std::string problems;
   llvm::raw_string_ostream problemStream(problems);
-  if (dumps) dump(*module, ".ll");
+  if (dumps) dump(*module, stem);
   const bool broken = llvm::verifyModule(*module, &problemStream);
   IMBREX_CHECK(!broken, "the host target made invalid LLVM IR: {0}", problems);
 
@@ -183,7 +197,7 @@ std::unique_ptr<LoadedCode> compileAndLoad(std::unique_ptr<llvm::Module> module)
   {
     const std::lock_guard lock(session.mutex);
     optimise(*module, *session.target);
-    if (dumps) dumpAssembly(*module, *session.target);
+    if (dumps) dumpAssembly(*module, *session.target, stem);
     object = generate(*module, *session.target, llvm::CodeGenFileType::ObjectFile);
   }
   const std::string name = "program" + std::to_string(session.programs++);

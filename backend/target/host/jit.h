@@ -32,4 +32,8 @@ public:
 /// Aborts on what LLVM refuses: that module was ours.
 std::unique_ptr<LoadedCode> compileAndLoad(std::unique_ptr<llvm::Module> module);
 
+/// Generate code and throw it away; what LLVM refuses goes to the diagnostic handler of the
+/// module's context.
+void compileForTrial(llvm::Module &module);
+
 } // namespace imbrex::host

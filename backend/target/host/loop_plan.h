@@ -17,12 +17,13 @@
 ///
 /// A softmax of a row of 4096:
 ///
-///   %x = view.load %in, %row            inline: read again by each nest, which is as cheap as a
-///   copy %m = reduce %x [max]                root of nest 1 %d = sub %x, broadcast %m inline %e =
-///   exp %d (some 20 ops)           used by nests 2 and 3 and dear: kept, written by nest 2 %s =
-///   reduce %e [sum]                root of nest 2: needs %m, which nest 1 only has at its end %y =
-///   div %e, broadcast %s           inline view.store %out, %y, %row           root of nest 3:
-///   needs %s
+///   %x = view.load %in, %row        inline: read again by each nest, as cheap as a copy
+///   %m = reduce %x [max]            root of nest 1
+///   %d = sub %x, broadcast %m       inline
+///   %e = exp %d (some 20 ops)       used by nests 2 and 3, and dear: kept, written by nest 2
+///   %s = reduce %e [sum]            root of nest 2: needs %m, which nest 1 has at its end
+///   %y = div %e, broadcast %s       inline
+///   view.store %out, %y, %row       root of nest 3: needs %s
 ///
 /// so three loops over the row, one buffer of 16 KiB, and no other traffic than the row itself.
 ///

@@ -2,6 +2,7 @@
 
 #include "backend/support/check.h"
 #include "backend/target/host/emitter.h"
+#include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/jit.h"
 #include "backend/target/host/launch.h"
 #include "backend/target/host/scratch.h"
@@ -72,19 +73,6 @@ void runBlocks(const Variant &variant, const std::uint64_t *words, const ir::Gri
                std::int64_t first, std::int64_t last, Launch &launch) {
   const Scratch scratch(variant.scratchBytes);
   variant.entry(words, grid.extents.data(), first, last, scratch.data(), &launch);
-}
-
-/// Machine instructions are for one machine.
-bool checkAssembly(const ir::Kernel &kernel, Diagnostics &diagnostics) {
-  bool isOurs = true;
-  ir::walk(kernel.body(), [&](const ir::Op &op) {
-    if (op.kind != ir::OpKind::InlineAsm) return;
-    const std::string &target = op.attrs<ir::AsmAttrs>().target;
-    if (target == machine().name) return;
-    diagnostics.report(Diag::ForeignAssembly, op.where, target, machine().name);
-    isOurs = false;
-  });
-  return isOurs;
 }
 
 } // namespace

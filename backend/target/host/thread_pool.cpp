@@ -13,6 +13,9 @@
 namespace imbrex::host {
 namespace {
 
+// More threads than this only wait for each other, and systems refuse to make any number of them.
+constexpr std::int64_t kMostThreads = 1024;
+
 // Ranges per thread: enough that a slow block does not leave the other threads without work.
 constexpr std::int64_t kRangesPerThread = 8;
 
@@ -95,7 +98,8 @@ private:
 std::int32_t threadCount() {
   static const std::int32_t count = [] {
     const std::int64_t processors = std::max(1U, std::thread::hardware_concurrency());
-    return static_cast<std::int32_t>(environment().numThreads.value_or(processors));
+    const std::int64_t wanted = environment().numThreads.value_or(processors);
+    return static_cast<std::int32_t>(std::min(wanted, kMostThreads));
   }();
   return count;
 }

@@ -1,6 +1,7 @@
 #include "backend/interpret/interpret.h"
 #include "backend/ir/text.h"
 #include "backend/support/check.h"
+#include "backend/target/host/jit.h"
 #include "tests/unit/host/launching.h"
 
 #include <doctest/doctest.h>
@@ -214,6 +215,34 @@ kernel @swap(%y: ptr<u32>) stage tiles {
   launch(kernelFor("host-x86_64"), {}, {pointerTo(y)});
   CHECK(y == std::vector<std::uint32_t>{1U << 24, 2U << 24, 3U << 24, 4U << 24});
 #endif
+}
+
+TEST_CASE("machine instructions that do not assemble are reported at their line") {
+  const auto problemOf = [](const std::string &text, const std::string &constraints) {
+    const ir::Kernel kernel =
+        kernelOf("kernel @k(%p: ptr<i32>, %s: i32) stage tiles {\n"
+                 "%a = inline_asm %s [text = \"" +
+                 text + "\", constraints = \"" + constraints + "\", target = \"" + machine().name +
+                 "\"] : i32\n"
+                 "store %p, %a\n}");
+    Diagnostics diagnostics;
+    CHECK(Program::compile(kernel, diagnostics) == nullptr);
+    REQUIRE(diagnostics.all().size() == 1);
+    CHECK(diagnostics.all()[0].kind == Diag::BadAssembly);
+    CHECK(diagnostics.all()[0].where.line == 2);
+    return diagnostics.all()[0].message;
+  };
+  const std::string start = "the instructions of inline_asm do not assemble: ";
+  CHECK(problemOf("nop $1, $0", "nonsense").starts_with(start));
+  CHECK(problemOf("", "=r,r,r").starts_with(start));
+  CHECK(problemOf("no_such_instruction $0", "=r,r").starts_with(start));
+  CHECK(problemOf("nop $5", "=r,r") == start + "the text names operand $5 of 2");
+  CHECK(problemOf("nop ${2:k}", "=r,r") == start + "the text names operand $2 of 2");
+  CHECK(problemOf("nop ${0", "=r,r") == start + "a '${' is not closed");
+  CHECK(problemOf("nop $", "=r,r") ==
+        start + "a '$' stands at the end of the text; '$$' is a dollar");
+  CHECK(problemOf("nop $x", "=r,r") ==
+        start + "a '$' is followed by no number of an operand; '$$' is a dollar");
 }
 
 } // namespace
