@@ -67,6 +67,13 @@ bool writesMemory(const ir::Op &op) {
   return writes;
 }
 
+bool mayTouch(const ir::Kernel &kernel, const LaunchTraits &traits, const ir::Op &a,
+              const ir::Op &b) {
+  const std::optional<size_t> p = rootParameter(kernel, a.operand(0));
+  const std::optional<size_t> q = rootParameter(kernel, b.operand(0));
+  return !p || !q || traits.relation(*p, *q) != Relation::Disjoint;
+}
+
 bool mayConflict(const ir::Kernel &kernel, const LaunchTraits &traits, const ir::Op &a,
                  const ir::Op &b) {
   const std::optional<size_t> p = rootParameter(kernel, a.operand(0));

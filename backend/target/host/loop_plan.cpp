@@ -113,6 +113,16 @@ void Planner::planStore(const ir::Op &op) {
   state_->lastStore = stepCount();
 }
 
+/// No later store may join a nest whose stores the load comes after: its place would be lost,
+/// between the stores of one loop.
+void Planner::planLoad(const ir::Op &op) {
+  if (state_->open == 0) return;
+  const bool follows = std::ranges::any_of(state_->steps.back().nest.roots, [&](const Root &root) {
+    return root.kind == Root::Kind::Store && mayTouch(kernel_, traits_, op, *root.op);
+  });
+  if (follows) close();
+}
+
 void Planner::planWhole(const ir::Op &op) {
   if (op.kind == OpKind::Dot) planAccumulator(op);
   addStep({.kind = Step::Kind::Whole, .op = &op});
@@ -149,7 +159,10 @@ void Planner::planOp(const ir::Op &op) {
   if (op.kind == OpKind::Yield) return;
   if (effect == Effect::Leave) return addStep({.kind = Step::Kind::Control, .op = &op});
   std::int32_t level = levelOf(op.operands);
-  if (isLoad(op)) level = std::max(level, state_->lastStore);
+  if (isLoad(op)) {
+    planLoad(op);
+    level = std::max(level, state_->lastStore);
+  }
   if (isWhole(kernel_, op)) return planWhole(op);
   const bool givesScalar =
       std::ranges::any_of(op.results, [&](ValueId value) { return !isTile(kernel_, value); });

@@ -62,6 +62,7 @@ private:
       plan_.bufferOf[value.index()] = plan_.newBuffer(kernel_.type(value));
   }
   bool conflictsInNest(const Nest &nest, const ir::Op &store) const;
+  void planLoad(const ir::Op &op);
 
   void placeInline(const ir::Block &block);
   void noteUses(const Step &step, std::int32_t number);
