@@ -68,6 +68,8 @@ std::string kernel_name(std::string_view signature) {
   return is_identifier ? std::string(rest) : "kernel";
 }
 
+std::string float_text(double number) { return toText(number); }
+
 void raise(std::string_view diagnostic, location where,
            std::initializer_list<std::string> arguments) {
   const auto row = std::ranges::find(kDiagnostics, diagnostic, &DiagInfo::name);

@@ -43,7 +43,12 @@ Result<std::uint64_t> parseFloat(const Assignment &assignment, ElementKind kind)
   if (text.empty() || end != text.c_str() + text.size())
     return notA(assignment, kind, "write a number, such as 3.5, 1e-3, inf or nan");
   const std::uint64_t bits = interpret::fromDouble(number, ElementKind::F64);
-  return interpret::convert(bits, ElementKind::F64, kind);
+  const std::uint64_t converted = interpret::convert(bits, ElementKind::F64, kind);
+  // "inf" and "nan" are not written in digits; 1e999 is, and is infinite only to strtod.
+  const bool isFinite = text.find_first_of("0123456789") != std::string::npos;
+  if (isFinite && ir::isFloat(kind) && std::isinf(interpret::toDouble(converted, kind)))
+    return notA(assignment, kind, "its largest number is smaller");
+  return converted;
 }
 
 Result<std::uint64_t> parseScalar(const Assignment &assignment, ElementKind kind) {

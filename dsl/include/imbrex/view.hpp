@@ -114,7 +114,67 @@ public:
 
   /// Store into the box; outside of the view nothing happens.
   template <operand_or_literal X>
-  const view_cell &operator=(const X &x) const {
+  const view_cell &operator=(const X &x) const && {
+    return assign(x);
+  }
+  const view_cell &operator=(const view_cell &other) const && {
+    return assign(tile_type(other.read_));
+  }
+
+  template <operand_or_literal X>
+  const view_cell &operator+=(const X &x) const && {
+    return assign(*this + x);
+  }
+  template <operand_or_literal X>
+  const view_cell &operator-=(const X &x) const && {
+    return assign(*this - x);
+  }
+  template <operand_or_literal X>
+  const view_cell &operator*=(const X &x) const && {
+    return assign(*this * x);
+  }
+  template <operand_or_literal X>
+  const view_cell &operator/=(const X &x) const && {
+    return assign(*this / x);
+  }
+
+  // With a name it is the tile that was read, and nobody expects a value to write to memory.
+  template <operand_or_literal X>
+  void operator=(const X &) const & {
+    named<X>();
+  }
+  void operator=(const view_cell &) const & { named<view_cell>(); }
+  template <operand_or_literal X>
+  void operator+=(const X &) const & {
+    named<X>();
+  }
+  template <operand_or_literal X>
+  void operator-=(const X &) const & {
+    named<X>();
+  }
+  template <operand_or_literal X>
+  void operator*=(const X &) const & {
+    named<X>();
+  }
+  template <operand_or_literal X>
+  void operator/=(const X &) const & {
+    named<X>();
+  }
+
+private:
+  using pad_type = std::remove_cvref_t<decltype(std::declval<Box>().padding)>;
+
+  using tile_type = detail::tile_t<element, shape>;
+
+  template <class X>
+  static void named() {
+    static_assert(detail::always_false<X>,
+                  "imbrex: a named box is the value that was read; to store, write "
+                  "view[box<...>(...)] = ..., to change a copy, declare a `var`");
+  }
+
+  template <class X>
+  const view_cell &assign(const X &x) const {
     static_assert(!std::is_const_v<T>, "imbrex: a view of const elements cannot be stored to");
     if constexpr (operand<X>) {
       static_assert(detail::shape_of<X>::rank == 0 || std::same_as<detail::shape_of<X>, shape>,
@@ -127,31 +187,6 @@ public:
     store(detail::record_as<element, shape>(x, box_.where));
     return *this;
   }
-  const view_cell &operator=(const view_cell &other) const { return assign(other); }
-  view_cell &operator=(const view_cell &other) { return assign(other), *this; }
-
-  template <operand_or_literal X>
-  const view_cell &operator+=(const X &x) const {
-    return *this = *this + x;
-  }
-  template <operand_or_literal X>
-  const view_cell &operator-=(const X &x) const {
-    return *this = *this - x;
-  }
-  template <operand_or_literal X>
-  const view_cell &operator*=(const X &x) const {
-    return *this = *this * x;
-  }
-  template <operand_or_literal X>
-  const view_cell &operator/=(const X &x) const {
-    return *this = *this / x;
-  }
-
-private:
-  using pad_type = std::remove_cvref_t<decltype(std::declval<Box>().padding)>;
-
-  const view_cell &assign(const view_cell &other) const { return *this = tile_type(other.read_); }
-  using tile_type = detail::tile_t<element, shape>;
 
   detail::value load() const {
     using namespace detail;

@@ -2,6 +2,8 @@
 #include "dsl/traced_kernel.h"
 #include <imbrex/dsl.hpp>
 
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -184,6 +186,58 @@ TEST_CASE("a number that the tile's element cannot hold is told where it is used
       line,
       "the number 2147483648 does not fit into the element type i32\n"
       "  hint: cast the tile to a wider type first");
+}
+
+TEST_CASE("a finite number that would become infinite is told where it is used") {
+  unsigned line = 0;
+  const std::string hint = "\n  hint: cast the tile to a wider type first";
+  told(
+      [&](ptr<f32> p) {
+        line = __LINE__ + 1;
+        store(p, load(p) * 1e300);
+      },
+      line, "the number 1e+300 does not fit into the element type f32" + hint);
+  told(
+      [&](ptr<f32> p, scalar<i32> n) {
+        line = __LINE__ + 1;
+        store(p, n * -1e300);
+      },
+      line, "the number -1e+300 does not fit into the element type f32" + hint);
+  told(
+      [&](ptr<f16> p) {
+        line = __LINE__ + 1;
+        store(p, load(p) + 1e6);
+      },
+      line, "the number 1e+06 does not fit into the element type f16" + hint);
+  told(
+      [&](ptr<f16> p) {
+        line = __LINE__ + 1;
+        store(p, 65520);
+      },
+      line, "the number 65520 does not fit into the element type f16" + hint);
+}
+
+TEST_CASE("a float holds what rounds to a finite number, and infinities and NaN as such") {
+  using detail::fits;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double largest = std::numeric_limits<float>::max();
+  const double half_step_beyond = std::ldexp(1 - std::ldexp(1.0, -25), 128);
+  CHECK(fits<f32>(largest));
+  CHECK(fits<f32>(std::nextafter(half_step_beyond, 0)));
+  CHECK(!fits<f32>(half_step_beyond));
+  CHECK(!fits<f32>(-half_step_beyond));
+  CHECK(fits<f16>(std::nextafter(65520.0, 0)));
+  CHECK(!fits<f16>(-65520.0));
+  CHECK(fits<bf16>(3.38e38));
+  CHECK(!fits<bf16>(largest));
+  CHECK(fits<f64>(1e300));
+  CHECK(fits<f8e4m3fn>(1e300));
+  for (const double x : {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
+    CHECK(fits<f16>(x));
+    CHECK(fits<bf16>(x));
+    CHECK(fits<f32>(x));
+    CHECK(fits<f32>(static_cast<float>(x)));
+  }
 }
 
 TEST_CASE("a shift by a number that reaches the width is told") {

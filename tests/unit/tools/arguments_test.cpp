@@ -72,6 +72,9 @@ TEST_CASE("a scalar that its type does not hold is refused") {
   CHECK(errorOf(Type::tile(ElementKind::F32), "many") ==
         "imbrex: error: the argument 'x' wants a value of type f32, not 'many'\n"
         "  hint: write a number, such as 3.5, 1e-3, inf or nan\n");
+  CHECK(errorOf(Type::tile(ElementKind::F32), "-1e50") ==
+        "imbrex: error: the argument 'x' wants a value of type f32, not '-1e50'\n"
+        "  hint: its largest number is smaller\n");
   for (const auto &[kind, text] :
        std::vector<std::pair<ElementKind, std::string>>{{ElementKind::I8, "-129"},
                                                         {ElementKind::U8, "-1"},

@@ -129,13 +129,21 @@ struct shape_of_operand<X> {
 template <class X>
 using shape_of = typename shape_of_operand<std::remove_cvref_t<X>>::type;
 
-/// A host number as a constant; an error when an integer is out of the element's range.
+template <class S>
+std::string number_text(S number) {
+  if constexpr (std::is_floating_point_v<S>)
+    return float_text(number);
+  else
+    return std::to_string(number);
+}
+
+/// A host number as a constant; an error when the element cannot hold it.
 template <class T, class Shape, class S>
 value record_literal(S number, location where) {
   if (!fits<T>(number)) {
     const bool negative = std::is_signed_v<S> && number < S{};
     raise(negative && !element_info<T>.is_signed ? "NegativeLiteral" : "LiteralOutOfRange", where,
-          {std::to_string(number), element_info<T>.name});
+          {number_text(number), element_info<T>.name});
   }
   return record_constant(type_of<T, Shape>, bits_of(to_element<T>(number)), where);
 }

@@ -96,15 +96,7 @@ template <class S, class T>
 using literal_element =
     std::conditional_t<(kind_of<own_element_t<S>> <= kind_of<T>), T, own_element_t<S>>;
 
-/// The bits of a host number as an element; `fits` says whether an integer is in range.
-template <class T, class S>
-constexpr bool fits(S number) {
-  if constexpr (integer_element<T> && std::is_integral_v<S> && !std::same_as<S, bool>)
-    return std::in_range<T>(number);
-  else
-    return true;
-}
-
+/// The bits of an element.
 template <class T>
 constexpr std::uint64_t bits_of(T element_value) {
   if constexpr (std::same_as<T, bool>)
@@ -133,6 +125,28 @@ constexpr T to_element(S number) {
     return number != S{};
   } else {
     return static_cast<T>(number);
+  }
+}
+
+/// Whether an element is near enough to a host number: an integer is in range, a finite number does
+/// not become infinite. f8, f4 and e8m0 saturate, and so hold everything.
+template <class T, class S>
+constexpr bool fits(S number) {
+  // Half a step beyond the largest f32, where numbers begin to round to infinity.
+  constexpr double beyond_f32 = 0x1.ffffffp127;
+  if constexpr (integer_element<T> && std::is_integral_v<S> && !std::same_as<S, bool>) {
+    return std::in_range<T>(number);
+  } else if constexpr (!float_element<T>) {
+    return true;
+  } else {
+    const auto x = static_cast<double>(number);
+    if (!(x - x == 0)) return true; // NaN or infinite itself
+    if constexpr (std::same_as<T, f32>)
+      return -beyond_f32 < x && x < beyond_f32;
+    else if constexpr (std::same_as<T, f64>)
+      return true;
+    else
+      return (T(x).bits & 0x7fffU) != T(std::numeric_limits<double>::infinity()).bits;
   }
 }
 

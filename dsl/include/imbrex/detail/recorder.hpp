@@ -122,6 +122,9 @@ public:
   const location where;
 };
 
+/// The shortest text that reads back as this number.
+std::string float_text(double number);
+
 /// Throw the error of this row of the table of diagnostics.
 [[noreturn]] void raise(std::string_view diagnostic, location where,
                         std::initializer_list<std::string> arguments = {});
