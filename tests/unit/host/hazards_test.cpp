@@ -217,6 +217,25 @@ kernel @swap(%y: ptr<u32>) stage tiles {
 #endif
 }
 
+TEST_CASE("a load between two stores of one shape reads what the first one wrote") {
+  std::vector<float> memory(16), out(8);
+  std::iota(memory.begin(), memory.end(), 0.0F);
+  launch(kernelOf(R"(
+kernel @k(%memory: view<f32, 1>, %out: view<f32, 1>) stage tiles {
+  %z = constant 0 : i32
+  %first = constant 9 : f32[3]
+  %second = constant 11 : f32[3]
+  view.store %memory, %first, %z
+  %between = view.load %memory, %z : f32[8]
+  view.store %memory, %second, %z
+  view.store %out, %between, %z
+}
+)"),
+         {}, {viewOf(memory, {16}), viewOf(out, {8})});
+  CHECK(out == std::vector<float>{9, 9, 9, 3, 4, 5, 6, 7});
+  CHECK(memory[2] == 11);
+}
+
 TEST_CASE("machine instructions that do not assemble are reported at their line") {
   const auto problemOf = [](const std::string &text, const std::string &constraints) {
     const ir::Kernel kernel =
