@@ -42,6 +42,8 @@ std::optional<Diagnostic> bindGrid(const imbrex::grid &blocks, Location where, i
 
 std::optional<Diagnostic> checkView(const Pair &pair) {
   const detail::layout &layout = pair.given.layout;
+  if (layout.rank == 0 && pair.given.data == nullptr)
+    return diagnostic(Diag::BufferWithoutMemory, pair.where, pair.parameter.name);
   if (layout.rank != pair.type().rank())
     return diagnostic(Diag::WrongViewRank, pair.where, pair.parameter.name, pair.type().rank(),
                       layout.rank);

@@ -55,7 +55,24 @@ TEST_CASE("a misspelt subcommand or option is answered with what was meant") {
   const Outcome option = shell("imbrex opt --pases dce -");
   CHECK(option.status == 2);
   CHECK(contains(option.output, "Did you mean '--passes'?"));
-  CHECK(shell("imbrex opt").status == 2);
+}
+
+TEST_CASE("opt and run ask for the file that is not named") {
+  for (const std::string subcommand : {"opt", "run --grid 1"}) {
+    CAPTURE(subcommand);
+    const Outcome outcome = shell("imbrex " + subcommand);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.output == "imbrex: error: 'imbrex " + subcommand.substr(0, 3) +
+                                "' needs a file with a kernel in the text form of the IR\n"
+                                "  hint: name it, or - for standard input\n");
+  }
+}
+
+TEST_CASE("opt's help names the passes") {
+  const Outcome outcome = shell("imbrex opt --help");
+  CHECK(outcome.status == 0);
+  CHECK(contains(outcome.output, "construct-ssa"));
+  CHECK(contains(outcome.output, "\n  --stop-after"));
 }
 
 TEST_CASE("imbrex targets lists the devices") {

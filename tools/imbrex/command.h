@@ -27,6 +27,9 @@ extern const Subcommand kTargets, kOpt, kRun;
 /// The category that our own options are in, so that --help hides LLVM's.
 llvm::cl::OptionCategory &ownOptions();
 
+/// Says that this subcommand was given no file; the exit code.
+int reportMissingFile(std::string_view subcommand);
+
 /// The kernel of a file, or of standard input for `-`, if it is a valid one; else why not is
 /// reported.
 std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics);

@@ -16,6 +16,11 @@ llvm::cl::OptionCategory &ownOptions() {
   return only;
 }
 
+int reportMissingFile(std::string_view subcommand) {
+  std::fputs(render(diagnostic(Diag::MissingFile, {}, subcommand)).c_str(), stderr);
+  return kUsage;
+}
+
 std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics) {
   const auto text = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!text) return diagnostics.report(Diag::UnreadableFile, {}, path), std::nullopt;

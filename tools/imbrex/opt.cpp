@@ -12,11 +12,22 @@ namespace {
 namespace cl = llvm::cl;
 
 cl::SubCommand optOptions("opt", "Run passes on a file of IR and print what comes out");
-cl::opt<std::string> file(cl::Positional, cl::Required, cl::desc("FILE.imx (- is standard input)"),
+cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
                           cl::sub(optOptions), cl::cat(ownOptions()));
+
+/// What --help says of --passes.
+const std::string &passesMeaning() {
+  static const std::string text = [] {
+    std::string names = "Run these passes instead of the host's pipeline; there are";
+    for (const Pass &pass : allPasses()) names.append("\n").append(pass.name);
+    return names;
+  }();
+  return text;
+}
+
 cl::list<std::string> passNames("passes", cl::CommaSeparated, cl::value_desc("a,b"),
-                                cl::desc("Run these passes instead of the host's pipeline"),
-                                cl::sub(optOptions), cl::cat(ownOptions()));
+                                cl::desc(passesMeaning()), cl::sub(optOptions),
+                                cl::cat(ownOptions()));
 cl::opt<std::string> stopAfter("stop-after", cl::value_desc("pass"),
                                cl::desc("Run no pass behind this one"), cl::sub(optOptions),
                                cl::cat(ownOptions()));
@@ -33,6 +44,7 @@ std::vector<Pass> choosePasses(Diagnostics &diagnostics) {
 }
 
 int opt() {
+  if (file.empty()) return reportMissingFile("opt");
   Diagnostics diagnostics;
   const std::vector<Pass> passes = choosePasses(diagnostics);
   auto kernel = readKernel(file, diagnostics);

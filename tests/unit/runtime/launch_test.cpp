@@ -126,6 +126,13 @@ TEST_CASE("what is wrong with an argument is said with its name") {
   CHECK(textOf(kernel.try_launch(grid(1), matrix, y, 1)) ==
         "the argument 'x' has 2 axes, but the kernel's view has 1\n"
         "  hint: give it the extents that the kernel wants, as by buffer.view({rows, columns})");
+  const std::string without_memory = "the argument 'x' is a buffer that owns no memory: it was "
+                                     "made without extents, or moved from\n"
+                                     "  hint: give it extents, as in buffer<f32> x(rows, columns)";
+  buffer<i32> source(64), none;
+  const buffer<i32> taken = std::move(source);
+  CHECK(textOf(kernel.try_launch(grid(1), none, y, 1)) == without_memory);
+  CHECK(textOf(kernel.try_launch(grid(1), source, y, 1)) == without_memory);
   CHECK(textOf(kernel.try_launch(grid(1), x, y, 1LL << 40)) ==
         "the argument 'n' is 1099511627776, which does not fit into i32");
   CHECK(textOf(kernel.try_launch(grid(1), x, y, ~0ULL)) ==
