@@ -84,9 +84,10 @@ void Body::assumeInside(const ir::Op &op, size_t firstCoordinate, const ir::Shap
   const AtDepth position(*this, -1);
   for (std::int32_t axis = 0; axis < box.rank(); ++axis) {
     const auto i = static_cast<size_t>(axis);
-    Value *end = b_.CreateAdd(start[i], f_.index(box[axis]));
+    // The last start that is inside, not the end of the box: that overflows for a far start.
+    Value *last = b_.CreateSub(view.extents[i], f_.index(box[axis]));
     assumptions_.push_back(b_.CreateICmpSGE(start[i], f_.index(0)));
-    assumptions_.push_back(b_.CreateICmpSLE(end, view.extents[i]));
+    assumptions_.push_back(b_.CreateICmpSLE(start[i], last));
   }
 }
 

@@ -236,6 +236,23 @@ kernel @k(%memory: view<f32, 1>, %out: view<f32, 1>) stage tiles {
   CHECK(memory[2] == 11);
 }
 
+TEST_CASE("a box that starts as far away as can be reads padding") {
+  for (const std::int64_t start :
+       {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(),
+        std::numeric_limits<std::int64_t>::max() - 40}) {
+    std::vector<float> in(64, 1.0F), out(64, 5.0F);
+    launch(kernelOf(R"(
+kernel @k(%in: view<const f32, 1>, %out: view<f32, 1>, %start: i64) stage tiles {
+  %z = constant 0 : i32
+  %x = view.load %in, %start [unit = elements] : f32[64]
+  view.store %out, %x, %z
+}
+)"),
+           {}, {viewOf(in, {64}), viewOf(out, {64}), number(start)});
+    CHECK(out == std::vector<float>(64, 0.0F));
+  }
+}
+
 TEST_CASE("machine instructions that do not assemble are reported at their line") {
   const auto problemOf = [](const std::string &text, const std::string &constraints) {
     const ir::Kernel kernel =
