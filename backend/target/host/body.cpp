@@ -147,26 +147,49 @@ Lanes Body::compute(ir::ValueId value, const ir::Op &op, PointId at) {
   case OpKind::ViewData: return uniform(f_.view(op.operand(0)).data);
   case OpKind::Gather: return gather(op, at);
   case OpKind::Reduce: return reduceOfOne(op, value, at);
-#define IMBREX_ELEMENTWISE(Kind) case OpKind::Kind:
-    IMBREX_ELEMENTWISE(Neg)
-    IMBREX_ELEMENTWISE(Abs)
-    IMBREX_ELEMENTWISE(Not)
-    IMBREX_ELEMENTWISE(Floor)
-    IMBREX_ELEMENTWISE(Ceil)
-    IMBREX_ELEMENTWISE(Round) IMBREX_ELEMENTWISE(Rint) IMBREX_ELEMENTWISE(Trunc) IMBREX_ELEMENTWISE(
-        Sqrt) IMBREX_ELEMENTWISE(Rsqrt) IMBREX_ELEMENTWISE(Exp) IMBREX_ELEMENTWISE(Exp2)
-        IMBREX_ELEMENTWISE(Log) IMBREX_ELEMENTWISE(Log2) IMBREX_ELEMENTWISE(Sin) IMBREX_ELEMENTWISE(
-            Cos) IMBREX_ELEMENTWISE(Tan) IMBREX_ELEMENTWISE(Tanh) IMBREX_ELEMENTWISE(Erf)
-            IMBREX_ELEMENTWISE(Add) IMBREX_ELEMENTWISE(Sub) IMBREX_ELEMENTWISE(
-                Mul) IMBREX_ELEMENTWISE(Div) IMBREX_ELEMENTWISE(Rem) IMBREX_ELEMENTWISE(CeilDiv)
-                IMBREX_ELEMENTWISE(Min) IMBREX_ELEMENTWISE(Max) IMBREX_ELEMENTWISE(MinNan)
-                    IMBREX_ELEMENTWISE(MaxNan) IMBREX_ELEMENTWISE(MulHigh) IMBREX_ELEMENTWISE(And)
-                        IMBREX_ELEMENTWISE(Or) IMBREX_ELEMENTWISE(Xor) IMBREX_ELEMENTWISE(Shl)
-                            IMBREX_ELEMENTWISE(Shr) IMBREX_ELEMENTWISE(Fma) IMBREX_ELEMENTWISE(Eq)
-                                IMBREX_ELEMENTWISE(Ne) IMBREX_ELEMENTWISE(Lt) IMBREX_ELEMENTWISE(Le)
-                                    IMBREX_ELEMENTWISE(Gt) IMBREX_ELEMENTWISE(Ge)
-                                        IMBREX_ELEMENTWISE(Select) return elementwise(op, at);
-#undef IMBREX_ELEMENTWISE
+  case OpKind::Neg:
+  case OpKind::Abs:
+  case OpKind::Not:
+  case OpKind::Floor:
+  case OpKind::Ceil:
+  case OpKind::Round:
+  case OpKind::Rint:
+  case OpKind::Trunc:
+  case OpKind::Sqrt:
+  case OpKind::Rsqrt:
+  case OpKind::Exp:
+  case OpKind::Exp2:
+  case OpKind::Log:
+  case OpKind::Log2:
+  case OpKind::Sin:
+  case OpKind::Cos:
+  case OpKind::Tan:
+  case OpKind::Tanh:
+  case OpKind::Erf:
+  case OpKind::Add:
+  case OpKind::Sub:
+  case OpKind::Mul:
+  case OpKind::Div:
+  case OpKind::Rem:
+  case OpKind::CeilDiv:
+  case OpKind::Min:
+  case OpKind::Max:
+  case OpKind::MinNan:
+  case OpKind::MaxNan:
+  case OpKind::MulHigh:
+  case OpKind::And:
+  case OpKind::Or:
+  case OpKind::Xor:
+  case OpKind::Shl:
+  case OpKind::Shr:
+  case OpKind::Fma:
+  case OpKind::Eq:
+  case OpKind::Ne:
+  case OpKind::Lt:
+  case OpKind::Le:
+  case OpKind::Gt:
+  case OpKind::Ge:
+  case OpKind::Select: return elementwise(op, at);
   case OpKind::Store:
   case OpKind::AtomicRmw:
   case OpKind::AtomicCas:
