@@ -1,6 +1,7 @@
 #include "backend/interpret/block_run.h"
 #include "backend/interpret/lines.h"
 #include "backend/interpret/scalar.h"
+#include "backend/ir/combine.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -21,26 +22,6 @@ using Items = llvm::SmallVector<std::uint64_t, 4>;
 
 /// `a` is the accumulated, or the left one, `b` the next. None: an error was reported.
 using Combiner = llvm::function_ref<std::optional<Items>(const Items &a, const Items &b)>;
-
-OpKind opOf(Combine combine) {
-  switch (combine) {
-  case Combine::Sum: return OpKind::Add;
-  case Combine::Prod: return OpKind::Mul;
-  case Combine::Min:
-  case Combine::ArgMin: return OpKind::Min;
-  case Combine::Max:
-  case Combine::ArgMax: return OpKind::Max;
-  case Combine::MinNan: return OpKind::MinNan;
-  case Combine::MaxNan: return OpKind::MaxNan;
-  case Combine::And: return OpKind::And;
-  case Combine::Or: return OpKind::Or;
-  case Combine::Xor: return OpKind::Xor;
-  case Combine::Region: break;
-  }
-  IMBREX_UNREACHABLE("a region is not one op");
-}
-
-bool isArg(Combine combine) { return combine == Combine::ArgMin || combine == Combine::ArgMax; }
 
 bool isNan(std::uint64_t bits, ElementKind element) {
   const double value = ir::isFloat(element) ? toDouble(bits, element) : 0;

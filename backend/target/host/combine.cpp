@@ -12,24 +12,6 @@ using llvm::Value;
 
 namespace {
 
-OpKind opOf(Combine combine) {
-  switch (combine) {
-  case Combine::Sum: return OpKind::Add;
-  case Combine::Prod: return OpKind::Mul;
-  case Combine::Min:
-  case Combine::ArgMin: return OpKind::Min;
-  case Combine::Max:
-  case Combine::ArgMax: return OpKind::Max;
-  case Combine::MinNan: return OpKind::MinNan;
-  case Combine::MaxNan: return OpKind::MaxNan;
-  case Combine::And: return OpKind::And;
-  case Combine::Or: return OpKind::Or;
-  case Combine::Xor: return OpKind::Xor;
-  case Combine::Region: break;
-  }
-  IMBREX_UNREACHABLE("a region is not one op");
-}
-
 std::uint64_t floatBits(ElementKind element, const llvm::APFloat &value) {
   llvm::APFloat converted = value;
   bool inexact = false;
@@ -83,8 +65,6 @@ Value *isNumber(llvm::IRBuilder<> &b, ElementKind element, Value *x) {
 }
 
 } // namespace
-
-bool isArg(Combine combine) { return combine == Combine::ArgMin || combine == Combine::ArgMax; }
 
 ElementKind accumulatorOf(Combine combine, ElementKind element) {
   const bool isHalf = element == ElementKind::F16 || element == ElementKind::BF16;

@@ -1,13 +1,11 @@
 #pragma once
 
-#include "backend/ir/attributes.h"
+#include "backend/ir/combine.h"
 #include "backend/ir/types.h"
 #include "llvm/IR/IRBuilder.h"
 
 /// How two elements become one in reductions and scans. The first is the left one.
 namespace imbrex::host {
-
-bool isArg(ir::Combine combine);
 
 /// The element in which a combine of such elements is accumulated: f32 for sums and products of f16
 /// and bf16, which would otherwise stop growing.
