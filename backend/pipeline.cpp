@@ -109,13 +109,15 @@ void verifyAfter(const Pass &pass, const ir::Kernel &kernel) {
                pass.name, broken.render(), ir::print(kernel));
 }
 
-bool runOne(ir::Kernel &kernel, const Pass &pass, Diagnostics &diagnostics, PassRecord &record) {
+bool runOne(ir::Kernel &kernel, const Pass &pass, const passes::PassContext &context,
+            PassRecord &record) {
+  Diagnostics &diagnostics = context.diagnostics;
   if (kernel.stage() != pass.from) {
     diagnostics.report(Diag::PassAtWrongStage, {}, pass.name, kernel.name());
     return false;
   }
   const auto start = std::chrono::steady_clock::now();
-  pass.run(kernel, diagnostics);
+  pass.run(kernel, context);
   kernel.setStage(pass.to);
   const auto took = std::chrono::steady_clock::now() - start;
   if (diagnostics.hasErrors()) return false;
@@ -133,8 +135,9 @@ const Pass *findPass(std::string_view name, Diagnostics &diagnostics) {
   return findAmong(kPasses, name, diagnostics);
 }
 
-bool runPasses(ir::Kernel &kernel, llvm::ArrayRef<Pass> passes, Diagnostics &diagnostics,
+bool runPasses(ir::Kernel &kernel, llvm::ArrayRef<Pass> passes, const passes::PassContext &context,
                std::string_view stopAfter) {
+  Diagnostics &diagnostics = context.diagnostics;
   if (!stopAfter.empty() && !findAmong(passes, stopAfter, diagnostics)) return false;
   if (!ir::verify(kernel, diagnostics)) return false;
   PassRecord record(kernel, {.printAfter = environment().printAfter,
@@ -144,7 +147,7 @@ bool runPasses(ir::Kernel &kernel, llvm::ArrayRef<Pass> passes, Diagnostics &dia
   for (size_t i = 0; i < passes.size(); ++i) {
     const Pass &pass = passes[i];
     const CrashNote note([&] { return howToReproduce(given, passes.take_front(i + 1)); });
-    if (!isBehind(kernel, pass) && !runOne(kernel, pass, diagnostics, record)) return false;
+    if (!isBehind(kernel, pass) && !runOne(kernel, pass, context, record)) return false;
     if (pass.name == stopAfter) break;
   }
   return true;

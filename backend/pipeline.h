@@ -17,7 +17,7 @@ llvm::ArrayRef<Pass> hostPipeline();
 /// Run passes in order, verifying after each and writing dumps as the environment asks
 /// (docs/environment.md). Stops after the first pass that reports an error, or after `stopAfter`.
 /// False when an error was reported.
-bool runPasses(ir::Kernel &kernel, llvm::ArrayRef<Pass> passes, Diagnostics &diagnostics,
+bool runPasses(ir::Kernel &kernel, llvm::ArrayRef<Pass> passes, const passes::PassContext &context,
                std::string_view stopAfter = {});
 
 } // namespace imbrex

@@ -68,6 +68,7 @@ void runSplit(BlockRun &run, const ir::Op &op);
 void runConcat(BlockRun &run, const ir::Op &op);
 void runSlice(BlockRun &run, const ir::Op &op);
 void runFlip(BlockRun &run, const ir::Op &op);
+void runConvertLayout(BlockRun &run, const ir::Op &op);
 // access.cpp
 void runPointerAdd(BlockRun &run, const ir::Op &op);
 Flow runLoad(BlockRun &run, const ir::Op &op);

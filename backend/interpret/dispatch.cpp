@@ -114,6 +114,8 @@ Flow runOp(BlockRun &run, const ir::Op &op) {
   case OpKind::BreakIf: return runBreakIf(run, op);
   case OpKind::ExitIf: return runExitIf(run, op);
 
+  case OpKind::ConvertLayout: return next(runConvertLayout, run, op);
+
   case OpKind::VarNew:
   case OpKind::VarRead:
   case OpKind::VarWrite: return next(runVariable, run, op);

@@ -97,4 +97,8 @@ void runFlip(BlockRun &run, const ir::Op &op) {
   });
 }
 
+void runConvertLayout(BlockRun &run, const ir::Op &op) {
+  run.set(op.result(), run.operand(op, 0));
+}
+
 } // namespace imbrex::interpret

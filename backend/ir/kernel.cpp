@@ -2,6 +2,7 @@
 
 #include "backend/support/check.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace imbrex::ir {
@@ -33,6 +34,8 @@ Kernel Kernel::clone() const {
   copy.stage_ = stage_;
   copy.parameterNames_ = parameterNames_;
   copy.values_ = values_;
+  copy.threads_ = threads_;
+  copy.layouts_ = layouts_;
   copy.body_ = cloneBlock(body_, copy);
   return copy;
 }
@@ -45,8 +48,15 @@ ValueId Kernel::addParameter(std::string name, const Type &type) {
 }
 
 ValueId Kernel::newValue(const Type &type) {
-  values_.push_back({type, nullptr});
+  values_.push_back({type});
   return ValueId(static_cast<std::uint32_t>(values_.size() - 1));
+}
+
+LayoutId Kernel::addLayout(const layout::LinearLayout &layout) {
+  const auto found = std::ranges::find(layouts_, layout);
+  const auto index = static_cast<std::uint32_t>(found - layouts_.begin());
+  if (found == layouts_.end()) layouts_.push_back(layout);
+  return LayoutId(index);
 }
 
 void Kernel::addResults(Op &op, llvm::ArrayRef<Type> types) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/op.h"
+#include "backend/layout/tile_layout.h"
 
 #include <cstdint>
 #include <functional>
@@ -14,9 +15,12 @@ namespace imbrex::ir {
 enum class Stage : std::uint8_t {
   Traced, // as recorded: variables are read and written
   Tiles,  // SSA: no variables
+  Laid,   // every tile has a layout on the threads of a block
 };
 template <>
-inline constexpr std::string_view kNames<Stage>[] = {"traced", "tiles"};
+inline constexpr std::string_view kNames<Stage>[] = {"traced", "tiles", "laid"};
+
+using LayoutId = Id<struct LayoutTag>;
 
 /// A kernel in Block IR: the program of one block of the grid. Values are numbered; the numbers
 /// mean nothing but identity, and the text form renumbers them in order of definition.
@@ -52,10 +56,25 @@ public:
   void setDefinition(ValueId value, Op *op) { values_[value.index()].definition = op; }
   size_t valueCount() const { return values_.size(); }
 
+  // --- at stage Laid ---
+
+  /// The threads of a block.
+  layout::Threads threads() const { return threads_; }
+  void setThreads(layout::Threads threads) { threads_ = threads; }
+  /// Equal layouts get equal ids.
+  LayoutId addLayout(const layout::LinearLayout &layout);
+  const layout::LinearLayout &layout(LayoutId id) const { return layouts_[id.index()]; }
+  llvm::ArrayRef<layout::LinearLayout> layouts() const { return layouts_; }
+  /// How the block's threads hold a tile of rank 1 or more; none for scalars, views, and before
+  /// that stage.
+  LayoutId layoutOf(ValueId value) const { return values_[value.index()].layout; }
+  void setLayout(ValueId value, LayoutId layout) { values_[value.index()].layout = layout; }
+
 private:
   struct Value {
     Type type;
     Op *definition = nullptr;
+    LayoutId layout = {};
   };
 
   std::string name_;
@@ -64,6 +83,8 @@ private:
   Block body_;
   std::vector<std::string> parameterNames_;
   std::vector<Value> values_;
+  layout::Threads threads_;
+  std::vector<layout::LinearLayout> layouts_;
 };
 
 /// Every op of a block and of the regions inside, outer before inner, in order.

@@ -87,6 +87,7 @@ enum class TypeRule : std::uint8_t {
   Yield,
   BreakIf,
   ExitIf,
+  ConvertLayout,
   VarNew,
   VarRead,
   VarWrite,

@@ -94,6 +94,7 @@ bool checkTypes(const OpCheck &check) {
     IMBREX_RULE(Yield);
     IMBREX_RULE(BreakIf);
     IMBREX_RULE(ExitIf);
+    IMBREX_RULE(ConvertLayout);
     IMBREX_RULE(VarNew);
     IMBREX_RULE(VarRead);
     IMBREX_RULE(VarWrite);
@@ -244,8 +245,13 @@ private:
   /// What the kernel's stage and the body around the op have to say.
   bool isAllowed(const Op &op) {
     const Effect effect = info(op.kind).effect;
-    if (effect == Effect::Variable && kernel_.stage() != Stage::Traced)
-      return report(Diag::VerifyStage, op);
+    const auto belongsTo = [&](Stage stage) {
+      const auto name = [](Stage s) { return kNames<Stage>[static_cast<std::size_t>(s)]; };
+      return kernel_.stage() == stage ||
+             report(Diag::VerifyStage, op, name(stage), name(kernel_.stage()));
+    };
+    if (effect == Effect::Variable && !belongsTo(Stage::Traced)) return false;
+    if (op.kind == OpKind::ConvertLayout && !belongsTo(Stage::Laid)) return false;
     if (parents_.empty() || !rules::isCombineBody(*parents_.back())) return true;
     const auto isScalar = [&](ValueId value) { return kernel_.type(value).isScalar(); };
     return ((effect == Effect::Pure || effect == Effect::End) && op.regions.empty() &&

@@ -97,6 +97,13 @@ bool checkBreakIf(const OpCheck &check) {
 
 bool checkExitIf(const OpCheck &check) { return conditionIsRight(check); }
 
+bool checkConvertLayout(const OpCheck &check) {
+  const Type &tile = check.operand(0);
+  return check.operandIs(0, "the operand", tile.isTileOrPointers() && tile.rank() > 0,
+                         "a tile of rank 1 or more") &&
+         check.resultIs(tile);
+}
+
 bool checkVarNew(const OpCheck &check) {
   const Type &first = check.operand(0);
   return check.operandIs(0, "the first value", first.isTileOrPointers(), "a tile") &&

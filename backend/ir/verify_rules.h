@@ -121,6 +121,7 @@ bool checkIf(const OpCheck &check);
 bool checkYield(const OpCheck &check);
 bool checkBreakIf(const OpCheck &check);
 bool checkExitIf(const OpCheck &check);
+bool checkConvertLayout(const OpCheck &check);
 bool checkVarNew(const OpCheck &check);
 bool checkVarRead(const OpCheck &check);
 bool checkVarWrite(const OpCheck &check);

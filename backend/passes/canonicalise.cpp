@@ -47,6 +47,8 @@ private:
 
 } // namespace
 
-void canonicalise(Kernel &kernel, Diagnostics &) { Canonicaliser(kernel).rewrite(kernel.body()); }
+void canonicalise(Kernel &kernel, const PassContext &) {
+  Canonicaliser(kernel).rewrite(kernel.body());
+}
 
 } // namespace imbrex::passes

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
+#include "backend/passes/pass_context.h"
 
 namespace imbrex::passes {
 
@@ -20,6 +20,6 @@ namespace imbrex::passes {
 /// dce.
 ///
 /// Runs before fold and cse, and again after ops were expanded: equal things must look equal.
-void canonicalise(ir::Kernel &kernel, Diagnostics &diagnostics);
+void canonicalise(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

@@ -112,7 +112,7 @@ private:
 
 } // namespace
 
-void constructSsa(Kernel &kernel, Diagnostics &) {
+void constructSsa(Kernel &kernel, const PassContext &) {
   VariablesToValues(kernel).rewrite(kernel.body());
   kernel.setStage(Stage::Tiles);
 }

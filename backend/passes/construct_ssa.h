@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
+#include "backend/passes/pass_context.h"
 
 namespace imbrex::passes {
 
@@ -24,6 +24,6 @@ namespace imbrex::passes {
 /// values from outside. A carried value that nobody reads again is left for dce.
 ///
 /// Runs first, because every other pass reads values. Takes a kernel from stage Traced to Tiles.
-void constructSsa(ir::Kernel &kernel, Diagnostics &diagnostics);
+void constructSsa(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

@@ -142,7 +142,7 @@ private:
 
 } // namespace
 
-void mergeCommonValues(Kernel &kernel, Diagnostics &) {
+void mergeCommonValues(Kernel &kernel, const PassContext &) {
   Replacements replaced;
   std::uint64_t states = 0;
   Merger(kernel, replaced, states).merge(kernel.body());

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
+#include "backend/passes/pass_context.h"
 
 namespace imbrex::passes {
 
@@ -21,6 +21,6 @@ namespace imbrex::passes {
 /// computes to itself.
 ///
 /// Runs after canonicalise and fold, which write the same value in the same way.
-void mergeCommonValues(ir::Kernel &kernel, Diagnostics &diagnostics);
+void mergeCommonValues(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

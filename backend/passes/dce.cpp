@@ -158,7 +158,7 @@ private:
 
 } // namespace
 
-void dropDeadCode(Kernel &kernel, Diagnostics &) {
+void dropDeadCode(Kernel &kernel, const PassContext &) {
   Liveness liveness(kernel);
   liveness.sweep(kernel.body());
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
+#include "backend/passes/pass_context.h"
 
 namespace imbrex::passes {
 
@@ -22,6 +22,6 @@ namespace imbrex::passes {
 /// must hang on every executor.
 ///
 /// Runs late in a round, because folding and merging leave ops without users.
-void dropDeadCode(ir::Kernel &kernel, Diagnostics &diagnostics);
+void dropDeadCode(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

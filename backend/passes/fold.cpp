@@ -144,6 +144,6 @@ private:
 
 } // namespace
 
-void foldConstants(Kernel &kernel, Diagnostics &) { Folder(kernel).fold(kernel.body()); }
+void foldConstants(Kernel &kernel, const PassContext &) { Folder(kernel).fold(kernel.body()); }
 
 } // namespace imbrex::passes

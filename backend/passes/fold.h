@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
+#include "backend/passes/pass_context.h"
 
 namespace imbrex::passes {
 
@@ -23,6 +23,6 @@ namespace imbrex::passes {
 /// an assert that never act.
 ///
 /// Runs after canonicalise, whose laws leave more constants behind.
-void foldConstants(ir::Kernel &kernel, Diagnostics &diagnostics);
+void foldConstants(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

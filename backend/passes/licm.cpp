@@ -62,6 +62,8 @@ private:
 
 } // namespace
 
-void hoistInvariants(Kernel &kernel, Diagnostics &) { Hoister(kernel).hoistFrom(kernel.body()); }
+void hoistInvariants(Kernel &kernel, const PassContext &) {
+  Hoister(kernel).hoistFrom(kernel.body());
+}
 
 } // namespace imbrex::passes

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
+#include "backend/passes/pass_context.h"
 
 namespace imbrex::passes {
 
@@ -19,6 +19,6 @@ namespace imbrex::passes {
 /// memory that is not there when the loop makes no trip; so does what stands inside an if.
 ///
 /// Runs after cse, which may have found an outside value for an operand.
-void hoistInvariants(ir::Kernel &kernel, Diagnostics &diagnostics);
+void hoistInvariants(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

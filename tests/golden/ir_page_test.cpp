@@ -36,6 +36,7 @@ const std::map<OpKind, std::string_view> kTopics = {
     {OpKind::Philox, "Random"},
     {OpKind::Print, "Effects seen outside"},
     {OpKind::For, "Control flow"},
+    {OpKind::ConvertLayout, "Layouts, at stage laid only"},
     {OpKind::VarNew, "Variables, at stage traced only"},
 };
 

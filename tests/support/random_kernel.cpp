@@ -145,6 +145,7 @@ void Generator::emitKind(OpKind kind) {
   case OpKind::Yield: return; // every body has one
   case OpKind::BreakIf: return emitBreakIf();
   case OpKind::ExitIf: return emitExitIf();
+  case OpKind::ConvertLayout: return; // only between layouts, which assign-layouts makes
   case OpKind::VarNew: return isTraced ? emitVarNew() : void();
   case OpKind::VarRead: return isTraced ? emitVarRead() : void();
   case OpKind::VarWrite: return isTraced ? emitVarWrite() : void();

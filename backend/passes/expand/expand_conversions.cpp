@@ -150,7 +150,7 @@ llvm::SmallVector<ValueId, 4> conversion(Recorder &recorder, const Op &op) {
 
 namespace imbrex::passes {
 
-void expandConversions(ir::Kernel &kernel, Diagnostics &) {
+void expandConversions(ir::Kernel &kernel, const PassContext &) {
   expand::Expander(kernel, expand::conversion).expandIn(kernel.body());
 }
 

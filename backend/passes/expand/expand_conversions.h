@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
+#include "backend/passes/pass_context.h"
 
 namespace imbrex::passes {
 
@@ -19,6 +19,6 @@ namespace imbrex::passes {
 ///
 /// Runs after expand-products, which makes such conversions. Inside a combine f4e2m1 stays as it
 /// is, for there are no pairs of scalars.
-void expandConversions(ir::Kernel &kernel, Diagnostics &diagnostics);
+void expandConversions(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

@@ -110,7 +110,7 @@ llvm::SmallVector<ir::ValueId, 4> elementary(Recorder &recorder, const ir::Op &o
 
 namespace imbrex::passes {
 
-void expandMath(ir::Kernel &kernel, Diagnostics &) {
+void expandMath(ir::Kernel &kernel, const PassContext &) {
   expand::Expander(kernel, expand::elementary).expandIn(kernel.body());
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
+#include "backend/passes/pass_context.h"
 
 namespace imbrex::passes {
 
@@ -19,6 +19,6 @@ namespace imbrex::passes {
 ///
 /// Runs after the first round of simplification, so that less is expanded, and before the second,
 /// which merges what two functions of one value share.
-void expandMath(ir::Kernel &kernel, Diagnostics &diagnostics);
+void expandMath(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

@@ -59,7 +59,7 @@ llvm::SmallVector<ValueId, 4> scaledProduct(Recorder &recorder, const Op &op) {
 
 } // namespace
 
-void expandProducts(Kernel &kernel, Diagnostics &) {
+void expandProducts(Kernel &kernel, const PassContext &) {
   expand::Expander(kernel, scaledProduct).expandIn(kernel.body());
 }
 

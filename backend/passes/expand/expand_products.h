@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
+#include "backend/passes/pass_context.h"
 
 namespace imbrex::passes {
 
@@ -18,6 +18,6 @@ namespace imbrex::passes {
 /// In f64, where a number times its scale is exact; in f32 it may leave the range.
 ///
 /// Runs before expand-conversions, which knows what the casts are.
-void expandProducts(ir::Kernel &kernel, Diagnostics &diagnostics);
+void expandProducts(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

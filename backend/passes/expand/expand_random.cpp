@@ -59,7 +59,7 @@ llvm::SmallVector<ValueId, 4> philox(Recorder &recorder, const Op &op) {
 
 } // namespace
 
-void expandRandom(Kernel &kernel, Diagnostics &) {
+void expandRandom(Kernel &kernel, const PassContext &) {
   expand::Expander(kernel, philox).expandIn(kernel.body());
 }
 

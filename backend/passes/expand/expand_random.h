@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/support/diagnostics.h"
+#include "backend/passes/pass_context.h"
 
 namespace imbrex::passes {
 
@@ -16,6 +16,6 @@ namespace imbrex::passes {
 /// For targets, none of which has an instruction for it; the interpreter has the op itself. Runs
 /// after the first round of simplification, so that less is expanded, and before the second, which
 /// merges what several generators share.
-void expandRandom(ir::Kernel &kernel, Diagnostics &diagnostics);
+void expandRandom(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

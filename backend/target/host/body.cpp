@@ -209,6 +209,7 @@ Lanes Body::compute(ir::ValueId value, const ir::Op &op, PointId at) {
   case OpKind::Yield:
   case OpKind::BreakIf:
   case OpKind::ExitIf:
+  case OpKind::ConvertLayout:
   case OpKind::VarNew:
   case OpKind::VarRead:
   case OpKind::VarWrite: break;

@@ -38,7 +38,8 @@ TEST_CASE("loops, branches and early ends") { checkAll(semantics::controlCases()
 TEST_CASE("every op has a case") {
   // These say something to the outside, or belong to the stage before: detect_test.cpp has them.
   std::set<ir::OpKind> seen = {ir::OpKind::Print, ir::OpKind::InlineAsm, ir::OpKind::VarNew,
-                               ir::OpKind::VarRead, ir::OpKind::VarWrite};
+                               ir::OpKind::VarRead, ir::OpKind::VarWrite,
+                               ir::OpKind::ConvertLayout};
   for (const semantics::Case &question : semantics::allCases())
     ir::walk(semantics::kernelOf(question).body(), [&](const ir::Op &op) { seen.insert(op.kind); });
   for (const ir::OpKind kind : ir::allOpKinds()) {

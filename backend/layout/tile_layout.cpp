@@ -1,0 +1,152 @@
+#include "backend/layout/tile_layout.h"
+
+#include "backend/support/check.h"
+#include "llvm/ADT/bit.h"
+
+#include <algorithm>
+
+namespace imbrex::layout {
+namespace {
+
+/// Deals the bits of a tile out, axis after axis, lowest first.
+class Dealer {
+public:
+  Dealer(llvm::ArrayRef<std::int64_t> extents, llvm::ArrayRef<std::int32_t> order)
+      : order_(order.begin(), order.end()), next_(extents.size(), 0) {
+    std::int32_t shift = 0;
+    shifts_.resize(extents.size());
+    for (std::size_t axis = extents.size(); axis-- > 0; shift += bits_.back()) {
+      shifts_[axis] = shift;
+      bits_.push_back(bitsFor(extents[axis]));
+    }
+    std::ranges::reverse(bits_);
+  }
+
+  /// The next bit of one axis.
+  bool take(std::int32_t axis, Bits &column) {
+    const auto a = static_cast<std::size_t>(axis);
+    if (next_[a] == bits_[a]) return false;
+    column = Bits{1} << (shifts_[a] + next_[a]++);
+    return true;
+  }
+
+  /// The next bit of the first axis that has one.
+  bool take(Bits &column) {
+    return std::ranges::any_of(order_, [&](std::int32_t axis) { return take(axis, column); });
+  }
+
+private:
+  llvm::SmallVector<std::int32_t, 5> order_, shifts_, bits_, next_;
+};
+
+/// A layout whose columns of `mask`'s bits are zero, without registers that this makes copies.
+llvm::SmallVector<Bits, 16> cleared(const LinearLayout &layout, Bits mask,
+                                    std::int32_t &registerBits) {
+  llvm::SmallVector<Bits, 16> columns;
+  for (const Side &side : layout.inputs())
+    for (const Bits column : layout.columns(side.dim)) {
+      const Bits kept = column & ~mask;
+      if (side.dim != Dim::Register || kept != 0) columns.push_back(kept);
+    }
+  registerBits = layout.inputBits(Dim::Register) -
+                 (layout.inputBits() - static_cast<std::int32_t>(columns.size()));
+  return columns;
+}
+
+Sides threadSides(const LinearLayout &layout, std::int32_t registerBits) {
+  Sides inputs(layout.inputs().begin(), layout.inputs().end());
+  inputs[0].bits = registerBits;
+  return inputs;
+}
+
+Bits axisMask(const LinearLayout &layout, Dim axis) {
+  return ((Bits{1} << layout.outputBits(axis)) - 1) << layout.outputShift(axis);
+}
+
+} // namespace
+
+std::int32_t bitsFor(std::int64_t extent) {
+  return static_cast<std::int32_t>(llvm::bit_width(static_cast<std::uint64_t>(extent - 1)));
+}
+
+Sides tileSides(llvm::ArrayRef<std::int64_t> extents) {
+  Sides sides;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis)
+    sides.push_back({axisDim(static_cast<std::int32_t>(axis)), bitsFor(extents[axis])});
+  return sides;
+}
+
+LinearLayout blockedLayout(llvm::ArrayRef<std::int64_t> extents, Threads threads,
+                           std::int64_t perThread, llvm::ArrayRef<std::int32_t> order) {
+  Dealer dealer(extents, order);
+  llvm::SmallVector<Bits, 8> registers, rest;
+  Bits column = 0;
+  for (std::int32_t bit = 0; bit < bitsFor(perThread) && !order.empty(); ++bit)
+    if (dealer.take(order.front(), column)) registers.push_back(column);
+  const auto deal = [&](std::int32_t count) {
+    for (std::int32_t bit = 0; bit < bitsFor(count); ++bit)
+      rest.push_back(dealer.take(column) ? column : 0);
+  };
+  deal(threads.lanes);
+  deal(threads.warps);
+  while (dealer.take(column)) registers.push_back(column);
+  llvm::SmallVector<Bits, 16> columns(registers.begin(), registers.end());
+  columns.append(rest.begin(), rest.end());
+  return LinearLayout({{Dim::Register, static_cast<std::int32_t>(registers.size())},
+                       {Dim::Lane, bitsFor(threads.lanes)},
+                       {Dim::Warp, bitsFor(threads.warps)}},
+                      tileSides(extents), columns);
+}
+
+bool isTileLayout(const LinearLayout &layout) {
+  const auto inputs = layout.inputs();
+  if (inputs.size() != 3 || inputs[0].dim != Dim::Register || inputs[1].dim != Dim::Lane ||
+      inputs[2].dim != Dim::Warp)
+    return false;
+  Bits reached = 0;
+  for (const Bits column : layout.columns()) {
+    if (column != 0 && (!llvm::has_single_bit(column) || (reached & column) != 0)) return false;
+    reached |= column;
+  }
+  const auto registers = layout.columns(Dim::Register);
+  return !llvm::is_contained(registers, 0) && llvm::popcount(reached) == layout.outputBits();
+}
+
+LinearLayout withoutAxis(const LinearLayout &layout, std::int32_t axis) {
+  const Dim gone = axisDim(axis);
+  std::int32_t registerBits = 0;
+  const std::int32_t shift = layout.outputShift(gone), bits = layout.outputBits(gone);
+  auto columns = cleared(layout, axisMask(layout, gone), registerBits);
+  const Bits below = (Bits{1} << shift) - 1;
+  for (Bits &column : columns) column = (column & below) | (column >> (shift + bits) << shift);
+  Sides outputs;
+  for (const Side &side : layout.outputs())
+    if (side.dim < gone)
+      outputs.push_back(side);
+    else if (side.dim > gone)
+      outputs.push_back({axisDim(static_cast<std::int32_t>(outputs.size())), side.bits});
+  return LinearLayout(threadSides(layout, registerBits), outputs, columns);
+}
+
+LinearLayout withUnitAxis(const LinearLayout &layout, std::int32_t axis) {
+  const Dim unit = axisDim(axis);
+  std::int32_t registerBits = 0;
+  const std::int32_t shift = layout.outputShift(unit), bits = layout.outputBits(unit);
+  auto columns = cleared(layout, axisMask(layout, unit), registerBits);
+  const Bits below = (Bits{1} << shift) - 1;
+  for (Bits &column : columns) column = (column & below) | (column >> (shift + bits) << shift);
+  Sides outputs(layout.outputs().begin(), layout.outputs().end());
+  for (Side &side : outputs)
+    if (side.dim == unit) side.bits = 0;
+  return LinearLayout(threadSides(layout, registerBits), outputs, columns);
+}
+
+Bits copyBits(const LinearLayout &layout, Dim input) {
+  Bits copies = 0;
+  const auto columns = layout.columns(input);
+  for (std::size_t bit = 0; bit < columns.size(); ++bit)
+    if (columns[bit] == 0) copies |= Bits{1} << bit;
+  return copies;
+}
+
+} // namespace imbrex::layout

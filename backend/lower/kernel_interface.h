@@ -1,0 +1,42 @@
+#pragma once
+
+#include "backend/ir/op.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace imbrex::lower {
+
+/// What is passed for one parameter of the LLVM kernel, in order.
+enum class WordKind : std::uint8_t {
+  Scalar,       // the parameter's value, in its own type; a bool as i8
+  Pointer,      // to its elements, in global memory
+  Extent,       // i64: of a view's axis
+  Stride,       // i64: of a view's axis
+  Observations, // the record of prints and failed asserts (observations.h)
+};
+
+struct Word {
+  WordKind kind;
+  std::int32_t parameter = 0; ///< Of the kernel.
+  std::int32_t axis = 0;      ///< Of the view.
+  std::int32_t bytes = 8;     ///< That it takes in the argument list; its alignment too.
+};
+
+/// What print and assert name: an op's place and the types of its operands.
+struct Site {
+  const ir::Op *op;
+  std::vector<ir::Type> types;
+};
+
+/// How a compiled kernel is launched.
+struct KernelInterface {
+  std::string name; ///< The symbol.
+  std::vector<Word> words;
+  std::int32_t threads = 0;           ///< Of a block.
+  std::int32_t sharedMemoryBytes = 0; ///< Of a block, all of it static.
+  std::vector<Site> sites;
+};
+
+} // namespace imbrex::lower

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "backend/ir/attributes.h"
+#include "backend/ir/op.h"
+#include "backend/machine/machine.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LLVMContext.h"
+
+#include <cstdint>
+
+namespace imbrex::lower {
+
+/// The words in which lowering speaks to a machine; each vendor's folder in target/ says them in
+/// its own way. Everything else that lower/ emits is plain LLVM IR.
+///
+/// All but the first group are for code in which every thread of the warp, or of the block, takes
+/// part; lowering sees to that.
+class Vocabulary {
+public:
+  using Builder = llvm::IRBuilder<>;
+  using Value = llvm::Value;
+
+  virtual ~Vocabulary() = default;
+  virtual const machine::Machine &machine() const = 0;
+
+  // --- the kernel ---
+
+  /// Make `function` a kernel for blocks of so many threads: calling convention, attributes.
+  virtual void declareKernel(llvm::Function &function, std::int32_t threads) const = 0;
+  /// i32: this thread's number in its block, lanes first.
+  virtual Value *threadIndex(Builder &b) const = 0;
+  /// i32: this block's index in the grid along x, y, z.
+  virtual Value *blockIndex(Builder &b, std::int32_t axis) const = 0;
+  /// i32: the grid's extent along x, y, z.
+  virtual Value *gridExtent(Builder &b, std::int32_t axis) const = 0;
+
+  // --- the block ---
+
+  /// Wait for every thread of the block; what they wrote before, to any memory, is seen after.
+  virtual void barrier(Builder &b) const = 0;
+
+  // --- the warp; `x` is an i32 ---
+
+  /// The value of the lane whose number differs by `mask`, a constant.
+  virtual Value *shuffleXor(Builder &b, Value *x, std::uint32_t mask) const = 0;
+  /// The value of another lane; `lane` is an i32 below the warp's size.
+  virtual Value *shuffle(Builder &b, Value *x, Value *lane) const = 0;
+  /// Whether an i1 holds in any lane.
+  virtual Value *any(Builder &b, Value *condition) const = 0;
+
+  // --- memory ---
+
+  /// The address spaces of global and of shared memory.
+  virtual unsigned globalSpace() const = 0;
+  virtual unsigned sharedSpace() const = 0;
+  /// LLVM's name of a scope, for atomics and fences.
+  virtual llvm::SyncScope::ID syncScope(llvm::LLVMContext &context, ir::Scope scope) const = 0;
+  /// Mark a load or a store with the hints of an op, as far as the machine knows them.
+  virtual void applyHints(llvm::Instruction &access, ir::Cache cache,
+                          ir::Eviction eviction) const = 0;
+
+  // --- arithmetic ---
+
+  /// Whether there is an instruction for the fast form of an f32 op (expand-math then leaves it).
+  virtual bool hasFast(ir::OpKind kind) const = 0;
+  /// The fast form of an op that it has.
+  virtual Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const = 0;
+};
+
+} // namespace imbrex::lower

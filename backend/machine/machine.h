@@ -1,0 +1,43 @@
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+#include <string_view>
+
+/// What a machine is, as data: a row of targets.def. Passes and the scheduler ask these numbers;
+/// nobody asks for a vendor but target/, emulate/, package/ and runtime/, by the family.
+namespace imbrex::machine {
+
+enum class Family : std::uint8_t {
+  Cpu,
+  Nvptx,
+  Amdgpu,
+};
+
+struct Machine {
+  std::string_view name; ///< As `--target` and `imbrex targets` call it: "sm_90a", "gfx942".
+  Family family;
+  std::string_view cpu = {};                ///< What LLVM calls it.
+  std::string_view features = {};           ///< LLVM's subtarget features, "+ptx87".
+  std::int32_t warpSize = 0;                ///< Lanes of a warp.
+  std::int32_t maxThreads = 0;              ///< Of a block.
+  std::int32_t sharedMemoryBytes = 0;       ///< That one block may use, at most.
+  std::int32_t staticSharedMemoryBytes = 0; ///< That it may use without asking at launch.
+  std::int32_t sharedMemoryPerCore = 0;     ///< Bytes that the blocks on one core (SM, CU) share.
+  std::int32_t registersPerCore = 0;        ///< 32-bit registers of one core.
+  std::int32_t maxRegistersPerThread = 0;
+  std::int32_t maxWarpsPerCore = 0;
+  std::int32_t maxBlocksPerCore = 0;
+  std::int32_t banks = 0;        ///< Of shared memory, 4 bytes wide each.
+  std::string_view meaning = {}; ///< For people.
+};
+
+/// Every target, in the table's order.
+llvm::ArrayRef<Machine> allMachines();
+/// Null where no target has this name.
+const Machine *findMachine(std::string_view name);
+/// The CPU under our feet: no warps, no shared memory.
+const Machine &hostMachine();
+
+} // namespace imbrex::machine
