@@ -1,7 +1,8 @@
 #pragma once
 
-#include "backend/layout/linear_layout.h"
+#include "backend/layout/tile_layout.h"
 
+#include <algorithm>
 #include <random>
 
 namespace imbrex::layout {
@@ -30,6 +31,32 @@ inline Sides randomSides(std::mt19937_64 &rng, llvm::ArrayRef<Dim> dims, std::in
   for (const Dim dim : order)
     if (between(rng, 0, 3) != 0) sides.push_back({dim, between(rng, 0, maxBits)});
   return sides;
+}
+
+/// A small tile, blocked in any way.
+inline LinearLayout randomBlocked(std::mt19937_64 &rng, llvm::ArrayRef<std::int64_t> extents,
+                                  Threads threads) {
+  llvm::SmallVector<std::int32_t, 5> order;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis)
+    order.push_back(static_cast<std::int32_t>(axis));
+  std::shuffle(order.begin(), order.end(), rng);
+  return blockedLayout(extents, threads, std::int64_t{1} << between(rng, 0, 4), order);
+}
+
+inline llvm::SmallVector<std::int64_t, 5> randomExtents(std::mt19937_64 &rng,
+                                                        std::int32_t maxBits) {
+  llvm::SmallVector<std::int64_t, 5> extents;
+  for (std::int32_t rank = between(rng, 0, 3); rank > 0; --rank) {
+    extents.push_back(between(rng, 1, 1 << between(rng, 0, maxBits)));
+    maxBits -= bitsFor(extents.back());
+  }
+  return extents;
+}
+
+inline LinearLayout randomBlocked(std::mt19937_64 &rng) {
+  const auto extents = randomExtents(rng, 8);
+  const Threads threads{.lanes = 1 << between(rng, 0, 4), .warps = 1 << between(rng, 0, 2)};
+  return randomBlocked(rng, extents, threads);
 }
 
 } // namespace imbrex::layout
