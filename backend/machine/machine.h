@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/support/diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
@@ -37,6 +38,9 @@ struct Machine {
 llvm::ArrayRef<Machine> allMachines();
 /// Null where no target has this name.
 const Machine *findMachine(std::string_view name);
+/// A target or the host, by its name; null, and an error that suggests the nearest, where there is
+/// none.
+const Machine *machineNamed(std::string_view name, Diagnostics &diagnostics);
 /// The CPU under our feet: no warps, no shared memory.
 const Machine &hostMachine();
 
