@@ -37,6 +37,13 @@ AffineMove identity(std::int32_t bits) {
   return move;
 }
 
+/// Of a scalar.
+AffineMove repeated(std::int32_t bits) {
+  AffineMove move;
+  move.columns.assign(static_cast<std::size_t>(bits), 0);
+  return move;
+}
+
 /// Axis i of the result is axis `sourceAxis(i)` of the source; extents of 1 there have no bits.
 template <class SourceAxis>
 AffineMove axesMove(const ir::Shape &source, const ir::Shape &result, SourceAxis sourceAxis) {
@@ -79,6 +86,7 @@ std::optional<AffineMove> affineMove(const ir::Kernel &kernel, const ir::Op &op,
   const ir::Shape &from = kernel.type(op.operand(0)).shape();
   const ir::Shape &to = kernel.type(op.result(result)).shape();
   if (op.kind == OpKind::ConvertLayout) return identity(bitsOf(to));
+  if (op.kind == OpKind::Broadcast && from.rank() == 0) return repeated(bitsOf(to));
   if (op.kind == OpKind::Broadcast)
     return axesMove(from, to, [](std::int32_t axis) { return axis; });
   if (op.kind == OpKind::Permute)
