@@ -141,13 +141,15 @@ private:
   Vectors avoidingBoth(const Vectors &w, const Vectors &r, const Party &wide) const {
     const Vectors both = intersection(w, r);
     const Vectors onlyW = extension(both, w);
-    Vectors onlyR = extension(both, r);
+    const Vectors onlyR = extension(both, r);
     // A step that changes the place inside a vector (those are the first of w) must not be one
     // between threads of the side that moves whole vectors.
     const Span registers(wide.registers());
-    std::ranges::stable_partition(onlyR, [&](Bits v) { return registers.contains(v); });
-    Vectors rows, sum(w);
-    for (std::size_t i = 0; i < onlyW.size(); ++i) rows.push_back(onlyW[i] ^ onlyR[i]);
+    const auto isInRegisters = [&](Bits v) { return registers.contains(v); };
+    Vectors partners, rows, sum(w);
+    llvm::copy_if(onlyR, std::back_inserter(partners), isInRegisters);
+    std::ranges::remove_copy_if(onlyR, std::back_inserter(partners), isInRegisters);
+    for (std::size_t i = 0; i < onlyW.size(); ++i) rows.push_back(onlyW[i] ^ partners[i]);
     sum.append(onlyR);
     rows.append(extension(sum, units_));
     return rows;
