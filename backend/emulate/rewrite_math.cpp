@@ -1,12 +1,14 @@
 #include "backend/emulate/rewrite_math.h"
 
 #include "backend/emulate/calls.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 #include <cmath>
 #include <numbers>
+#include <string_view>
 #include <unordered_map>
 
 namespace imbrex::emulate {
@@ -48,14 +50,40 @@ const std::unordered_map<unsigned, Function *> &functions() {
   return table;
 }
 
+const std::unordered_map<std::string_view, Function *> &assemblies() {
+  static const std::unordered_map<std::string_view, Function *> table = {
+#define IMBREX_MATH_ASSEMBLY(text, function, flushes) {text, roundedOnce<function, flushes>},
+#include "backend/emulate/math_calls.def"
+  };
+  return table;
+}
+
+float quotient(float x, float y) { return x / y; }
+
+Function *functionOf(const llvm::CallInst &call) {
+  if (auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand())) {
+    const llvm::StringRef text = assembly->getAsmString();
+    const auto found = assemblies().find({text.data(), text.size()});
+    return found == assemblies().end() ? nullptr : found->second;
+  }
+  const llvm::Function *callee = call.getCalledFunction();
+  if (callee == nullptr) return nullptr;
+  const auto found = functions().find(callee->getIntrinsicID());
+  return found == functions().end() ? nullptr : found->second;
+}
+
 } // namespace
 
 bool rewriteMath(llvm::IRBuilder<> &b, llvm::CallInst &call) {
-  const llvm::Function *callee = call.getCalledFunction();
-  if (callee == nullptr || !call.getType()->isFloatTy()) return false;
-  const auto found = functions().find(callee->getIntrinsicID());
-  if (found == functions().end()) return false;
-  call.replaceAllUsesWith(createCall(b, found->second, {call.getArgOperand(0)}));
+  if (!call.getType()->isFloatTy()) return false;
+  if (call.getIntrinsicID() == llvm::Intrinsic::nvvm_div_approx_f) {
+    call.replaceAllUsesWith(
+        createCall(b, quotient, {call.getArgOperand(0), call.getArgOperand(1)}));
+    return true;
+  }
+  Function *function = functionOf(call);
+  if (function == nullptr) return false;
+  call.replaceAllUsesWith(createCall(b, function, {call.getArgOperand(0)}));
   return true;
 }
 
