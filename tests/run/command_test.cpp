@@ -89,8 +89,9 @@ TEST_CASE("opt lays a kernel out for a target, and knows no other targets") {
 TEST_CASE("imbrex targets lists the devices") {
   const Outcome outcome = shell("imbrex targets");
   CHECK(outcome.status == 0);
-  CHECK(contains(outcome.output, "host         native code on this machine's processor\n"));
-  CHECK(contains(outcome.output, "\ninterpreter  the reference semantics"));
+  CHECK(contains(outcome.output, "host             native code on this machine's processor\n"));
+  CHECK(contains(outcome.output, "\ninterpreter      the reference semantics"));
+  CHECK(contains(outcome.output, "\ncompile --target:\n"));
   CHECK(contains(outcome.output, "\nthis machine: host-"));
 }
 

@@ -53,6 +53,12 @@ inline llvm::SmallVector<std::int64_t, 5> randomExtents(std::mt19937_64 &rng,
   return extents;
 }
 
+inline std::int32_t tileBits(llvm::ArrayRef<std::int64_t> extents) {
+  std::int32_t bits = 0;
+  for (const std::int64_t extent : extents) bits += bitsFor(extent);
+  return bits;
+}
+
 inline LinearLayout randomBlocked(std::mt19937_64 &rng) {
   const auto extents = randomExtents(rng, 8);
   const Threads threads{.lanes = 1 << between(rng, 0, 4), .warps = 1 << between(rng, 0, 2)};
