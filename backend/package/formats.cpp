@@ -1,11 +1,9 @@
 #include "backend/package/formats.h"
 
-#include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <array>
-#include <string>
-#include <vector>
 
 namespace imbrex::package {
 namespace {
@@ -20,14 +18,16 @@ constexpr auto kFormats = std::to_array<Format>({
 #include "backend/package/formats.def"
 });
 
-bool isFor(const Format &format, const machine::Machine &machine) {
-  return !format.family || *format.family == machine.family;
+bool isFor(const Format &format, Family family) {
+  return !format.family || *format.family == family;
 }
 
-std::string namesFor(const machine::Machine &machine) {
+/// "ir, llvm, asm": those of a family's formats that are wanted.
+std::string namesFor(Family family, llvm::function_ref<bool(const Format &)> isWanted) {
   std::string names;
   for (const Format &format : kFormats)
-    if (isFor(format, machine)) names.append(names.empty() ? "" : ", ").append(format.name);
+    if (isFor(format, family) && isWanted(format))
+      names.append(names.empty() ? "" : ", ").append(format.name);
   return names;
 }
 
@@ -39,9 +39,14 @@ const Format *formatNamed(std::string_view name, const machine::Machine &machine
                           Diagnostics &diagnostics) {
   const Format *found =
       llvm::find_if(kFormats, [&](const Format &format) { return format.name == name; });
-  if (found != kFormats.end() && isFor(*found, machine)) return found;
-  diagnostics.report(Diag::NoSuchFormat, {}, name, machine.name, namesFor(machine));
+  if (found != kFormats.end() && isFor(*found, machine.family)) return found;
+  diagnostics.report(Diag::NoSuchFormat, {}, name, machine.name,
+                     namesFor(machine.family, [](const Format &) { return true; }));
   return nullptr;
+}
+
+std::string packageNamesFor(Family family) {
+  return namesFor(family, [](const Format &format) { return format.product == Product::Package; });
 }
 
 } // namespace imbrex::package

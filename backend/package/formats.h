@@ -6,11 +6,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace imbrex::package {
 
-enum class Product : std::uint8_t { BlockIr, LlvmIr, Assembly, Image, Report };
+enum class Product : std::uint8_t { BlockIr, LlvmIr, Assembly, Image, Package, Report };
 
 /// A row of formats.def.
 struct Format {
@@ -25,5 +26,8 @@ llvm::ArrayRef<Format> allFormats();
 /// The format of this name, if it can be made for the machine; else null and an error.
 const Format *formatNamed(std::string_view name, const machine::Machine &machine,
                           Diagnostics &diagnostics);
+
+/// What several targets of a family can be made into, for people.
+std::string packageNamesFor(machine::Family family);
 
 } // namespace imbrex::package

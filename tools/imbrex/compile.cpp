@@ -2,6 +2,7 @@
 
 #include "backend/ir/text.h"
 #include "backend/package/formats.h"
+#include "backend/package/package.h"
 #include "backend/report.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,9 +19,10 @@ using package::Product;
 cl::SubCommand compileOptions("compile", "Make a GPU's code of a kernel");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
                           cl::sub(compileOptions), cl::cat(ownOptions()));
-cl::opt<std::string> targetName("target", cl::value_desc("T"),
-                                cl::desc("Make code for this GPU, one of `imbrex targets`"),
-                                cl::Required, cl::sub(compileOptions), cl::cat(ownOptions()));
+cl::list<std::string>
+    targetNames("target", cl::value_desc("T"),
+                cl::desc("Make code for this GPU, one of `imbrex targets`; a package has several"),
+                cl::OneOrMore, cl::sub(compileOptions), cl::cat(ownOptions()));
 
 /// What --help says of --emit.
 const std::string &emitMeaning() {
@@ -40,21 +42,25 @@ cl::opt<std::string> output("o", cl::value_desc("FILE"),
                             cl::sub(compileOptions), cl::cat(ownOptions()));
 cl::opt<bool> asJson("json", cl::desc("Write a report as JSON"), cl::sub(compileOptions),
                      cl::cat(ownOptions()));
+cl::opt<bool> isCompressed("compress", cl::desc("Compress a package"), cl::sub(compileOptions),
+                           cl::cat(ownOptions()));
 cl::opt<bool> withTime("time", cl::desc("Say on stderr what the time went into"),
                        cl::sub(compileOptions), cl::cat(ownOptions()));
 
 /// The command line as it was: lld, which is a library here, sets LLVM's options back.
 struct Request {
-  std::string file, target, emit, output;
-  bool asJson, withTime;
+  std::string file, emit, output;
+  std::vector<std::string> targets;
+  bool asJson, isCompressed, withTime;
 };
 
 Request requestNow() {
   return {.file = file,
-          .target = targetName,
           .emit = emit,
           .output = output,
+          .targets = targetNames,
           .asJson = asJson,
+          .isCompressed = isCompressed,
           .withTime = withTime};
 }
 
@@ -103,6 +109,7 @@ Result<std::string> make(Product product, const Compilation &of, StageTimes &tim
   case Product::LlvmIr: return textOf(*of.code.module);
   case Product::Assembly: return assemblyOf(of.code, of.target, times);
   case Product::Image: return imageOf(of.code, of.target, times);
+  case Product::Package: break; // which is made of several
   case Product::Report: return reportTextOf(of, times);
   }
   IMBREX_UNREACHABLE("no product has the number {0}", static_cast<int>(product));
@@ -129,21 +136,77 @@ bool write(const std::string &path, const std::string &content, Diagnostics &dia
   return !error;
 }
 
-bool compileFile(const Request &request, Diagnostics &diagnostics) {
-  const machine::Machine *machine = machine::machineNamed(request.target, diagnostics);
-  const target::GpuTarget *target = machine ? gpuTargetOf(*machine, diagnostics) : nullptr;
-  if (target == nullptr) return false;
-  const package::Format *format = package::formatNamed(request.emit, *machine, diagnostics);
-  auto kernel = format ? readKernel(request.file, diagnostics) : std::nullopt;
-  if (!kernel) return false;
+/// The machines that are named and have a target; an error where one has none.
+std::vector<const machine::Machine *> machinesOf(const Request &request, Diagnostics &diagnostics) {
+  std::vector<const machine::Machine *> machines;
+  for (const std::string &name : request.targets) {
+    const machine::Machine *machine = machine::machineNamed(name, diagnostics);
+    if (machine == nullptr || gpuTargetOf(*machine, diagnostics) == nullptr) return {};
+    machines.push_back(machine);
+  }
+  return machines;
+}
+
+/// The format asked for, if it can be made for all of the machines.
+const package::Format *formatOf(const Request &request,
+                                llvm::ArrayRef<const machine::Machine *> machines,
+                                Diagnostics &diagnostics) {
+  const package::Format *format = nullptr;
+  for (const machine::Machine *machine : machines) {
+    format = package::formatNamed(request.emit, *machine, diagnostics);
+    if (format == nullptr) return nullptr;
+  }
+  if (format == nullptr || format->product == Product::Package || machines.size() == 1)
+    return format;
+  diagnostics.report(Diag::OneTargetOnly, {}, request.emit, machines.size(),
+                     package::packageNamesFor(machines.front()->family));
+  return nullptr;
+}
+
+/// What a kernel becomes on one machine; none where an error was reported.
+std::optional<std::string> makeOne(Product product, const ir::Kernel &given,
+                                   const machine::Machine &machine, const Request &request,
+                                   Diagnostics &diagnostics) {
+  ir::Kernel kernel = given.clone();
+  const target::GpuTarget &target = target::gpuTarget(machine);
   StageTimes times;
-  const auto code = compileForGpu(*kernel, *target, {}, diagnostics, &times);
-  if (!code) return false;
-  const Compilation compilation{*kernel, *code, *target, request.asJson};
-  const auto made = make(format->product, compilation, times);
-  if (!made) return diagnostics.add(made.error()), false;
+  const auto code = compileForGpu(kernel, target, {}, diagnostics, &times);
+  if (!code) return std::nullopt;
+  const Compilation compilation{kernel, *code, target, request.asJson};
+  auto made = make(product, compilation, times);
+  if (!made) return diagnostics.add(made.error()), std::nullopt;
   if (request.withTime) printTimes(times);
-  return write(request.output, *made, diagnostics);
+  return std::move(*made);
+}
+
+std::optional<std::string> makePackage(const ir::Kernel &kernel,
+                                       llvm::ArrayRef<const machine::Machine *> machines,
+                                       const Request &request, Diagnostics &diagnostics) {
+  std::vector<package::Member> members;
+  const machine::Machine *assembled = package::machineForAssembly(machines);
+  for (const machine::Machine *machine : machines) {
+    const std::string name(machine->name);
+    auto image = makeOne(Product::Image, kernel, *machine, request, diagnostics);
+    if (!image) return std::nullopt;
+    members.push_back({.machine = name, .content = std::move(*image)});
+    if (machine != assembled) continue;
+    auto text = makeOne(Product::Assembly, kernel, *machine, request, diagnostics);
+    if (!text) return std::nullopt;
+    members.push_back({.machine = name, .isAssembly = true, .content = std::move(*text)});
+  }
+  return package::writePackage(machines.front()->family, members, request.isCompressed);
+}
+
+bool compileFile(const Request &request, Diagnostics &diagnostics) {
+  const auto machines = machinesOf(request, diagnostics);
+  const package::Format *format = formatOf(request, machines, diagnostics);
+  const auto kernel = format ? readKernel(request.file, diagnostics) : std::nullopt;
+  if (!kernel) return false;
+  const auto made =
+      format->product == Product::Package
+          ? makePackage(*kernel, machines, request, diagnostics)
+          : makeOne(format->product, *kernel, *machines.front(), request, diagnostics);
+  return made && write(request.output, *made, diagnostics);
 }
 
 int compile() {

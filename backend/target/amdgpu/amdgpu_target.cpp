@@ -32,7 +32,9 @@ public:
   void optimise(llvm::Module &module) const override { target::optimise(module, *targetMachine()); }
 
   Result<std::string> assembly(llvm::Module &module) const override {
-    const auto text = generate(module, *targetMachine(), llvm::CodeGenFileType::AssemblyFile);
+    const auto machine = targetMachine();
+    machine->Options.MCOptions.AsmVerbose = true; // LLVM's remarks on registers and occupancy
+    const auto text = generate(module, *machine, llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
     return std::string(text->begin(), text->end());
   }

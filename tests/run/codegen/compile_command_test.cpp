@@ -1,3 +1,5 @@
+#include "backend/package/bundle.h"
+#include "backend/package/fatbin.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/Support/JSON.h"
 #include "tests/run/shell.h"
@@ -160,4 +162,50 @@ TEST_CASE("without an assembler the user is told which there are") {
     CHECK(shell("IMBREX_TOOLKIT=/nowhere imbrex compile scale.imx --target " + name + " --emit ptx")
               .status == 0);
   }
+}
+
+TEST_CASE("imbrex compile packs several targets into one file, the same every time") {
+  const auto has = [](const char *name) {
+    return target::findGpuTarget(*machine::findMachine(name)) != nullptr;
+  };
+  const auto pack = [](const std::string &rest) {
+    const Outcome outcome = shell("imbrex compile scale.imx " + rest);
+    CHECK(outcome.status == 0);
+    return outcome.output;
+  };
+  if (has("sm_80")) {
+    const std::string line = "--target sm_80 --target sm_90a --emit fatbin";
+    const std::string fatbin = pack(line);
+    const auto members = package::readFatbin(fatbin);
+    REQUIRE(members.ok());
+    CHECK(package::describe(*members) == "sm_80, assembly of sm_80, sm_90a");
+    CHECK(pack(line) == fatbin);
+    CHECK(*package::readFatbin(pack(line + " --compress")) == *members);
+  }
+  if (has("gfx942")) {
+    const std::string line = "--target gfx942 --target gfx11-generic --emit bundle";
+    const std::string bundle = pack(line);
+    const auto members = package::readBundle(bundle);
+    REQUIRE(members.ok());
+    CHECK(package::describe(*members) == "gfx942, gfx11-generic");
+    CHECK(pack(line) == bundle);
+    CHECK(*package::readBundle(pack(line + " --compress")) == *members);
+    const Outcome piped = shell("imbrex compile - < scale.imx " + line);
+    CHECK(package::describe(*package::readBundle(piped.output)) == "gfx942, gfx11-generic");
+  }
+}
+
+TEST_CASE("several targets make nothing but a package, and a package is of one vendor's") {
+  const std::vector<const machine::Machine *> all = machines();
+  const std::string first(all.front()->name), last(all.back()->name);
+  const Outcome several =
+      shell("imbrex compile scale.imx --target " + first + " --target " + first + " --emit llvm");
+  CHECK(several.status == 1);
+  CHECK(contains(several.output, "--emit llvm makes the code of one target, and 2 are named\n"
+                                 "  hint: name one, or make a package: "));
+  if (all.front()->family == all.back()->family) return;
+  const Outcome mixed =
+      shell("imbrex compile scale.imx --target " + first + " --target " + last + " --emit fatbin");
+  CHECK(mixed.status == 1);
+  CHECK(contains(mixed.output, "there is no 'fatbin' for " + last));
 }

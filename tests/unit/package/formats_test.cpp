@@ -29,5 +29,10 @@ TEST_CASE("what cannot be made is answered with what can") {
   Diagnostics diagnostics;
   package::formatNamed("hsaco", *machine::findMachine("sm_90a"), diagnostics);
   CHECK(diagnostics.render() == "imbrex: error: there is no 'hsaco' for sm_90a\n"
-                                "  hint: there are ir, llvm, asm, ptx, cubin, report\n");
+                                "  hint: there are ir, llvm, asm, ptx, cubin, fatbin, report\n");
+}
+
+TEST_CASE("several targets make the family's package") {
+  CHECK(package::packageNamesFor(Family::Nvptx) == "fatbin");
+  CHECK(package::packageNamesFor(Family::Amdgpu) == "bundle");
 }
