@@ -38,6 +38,7 @@ public:
   explicit GraphBuilder(const LayoutQuestion &question)
       : question_(question), kernel_(question.kernel), recomputable_(question.kernel) {
     graph_.sites = sitesOf(kernel_);
+    siteOf_.resize(kernel_.valueCount(), kNoSite);
     countTrips(kernel_.body(), 0);
     for (size_t i = 0; i < graph_.sites.size(); ++i) index(i);
   }
@@ -83,7 +84,6 @@ private:
   }
 
   void index(size_t site) {
-    siteOf_.resize(kernel_.valueCount(), kNoSite);
     for (const ValueId value : graph_.sites[site].definitions) siteOf_[value.index()] = site;
     for (const ValueId value : graph_.sites[site].reduced) siteOf_[value.index()] = site;
   }
