@@ -9,6 +9,7 @@
 #include "backend/passes/cse.h"
 #include "backend/passes/dce.h"
 #include "backend/passes/expand/expand_conversions.h"
+#include "backend/passes/expand/expand_dots.h"
 #include "backend/passes/expand/expand_math.h"
 #include "backend/passes/expand/expand_products.h"
 #include "backend/passes/expand/expand_random.h"
@@ -37,6 +38,7 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"licm", passes::hoistInvariants, Stage::Tiles, Stage::Tiles},
     {"dce", passes::dropDeadCode, Stage::Tiles, Stage::Tiles},
     {"expand-products", passes::expandProducts, Stage::Tiles, Stage::Tiles},
+    {"expand-dots", passes::expandDots, Stage::Tiles, Stage::Tiles},
     {"expand-math", passes::expandMath, Stage::Tiles, Stage::Tiles},
     {"expand-random", passes::expandRandom, Stage::Tiles, Stage::Tiles},
     {"expand-conversions", passes::expandConversions, Stage::Tiles, Stage::Tiles},
@@ -69,12 +71,25 @@ constexpr auto kHostPipeline = std::to_array<Pass>({
 });
 
 // The same for a GPU, whose code is made from tiles that lie on threads.
-constexpr auto kGpuPipeline = [] {
-  std::array<Pass, kHostPipeline.size() + 1> passes;
-  std::ranges::copy(kHostPipeline, passes.begin());
-  passes.back() = named("assign-layouts");
-  return passes;
-}();
+constexpr auto kGpuPipeline = std::to_array<Pass>({
+    named("construct-ssa"),
+    named("canonicalise"),
+    named("fold"),
+    named("cse"),
+    named("licm"),
+    named("dce"),
+    named("expand-products"),
+    named("expand-dots"),
+    named("expand-math"),
+    named("expand-random"),
+    named("expand-conversions"),
+    named("canonicalise"),
+    named("fold"),
+    named("cse"),
+    named("licm"),
+    named("dce"),
+    named("assign-layouts"),
+});
 
 consteval bool chains(std::span<const Pass> passes) {
   Stage stage = Stage::Traced;
