@@ -27,7 +27,6 @@ struct Party {
   AccessKind kind;
 
   llvm::ArrayRef<Bits> registers() const { return places.columns(Dim::Register); }
-  llvm::ArrayRef<Bits> threads() const { return places.columns().drop_front(registers().size()); }
   /// What the lanes that are served together are apart.
   Vectors together(const SharedMemory &memory, std::int64_t bytes) const {
     Vectors steps;
@@ -50,7 +49,6 @@ public:
           const SharedMemory &memory)
       : write_{write, AccessKind::Write}, read_{read, AccessKind::Read},
         elementBytes_(elementBytes), memory_(memory), units_(unitVectors(write.outputBits())),
-        wordBits_(elementBytes < kBankBytes ? log2Of(kBankBytes / elementBytes) : 0),
         rowBits_(log2Of(memory.banks * kBankBytes / elementBytes)) {}
 
   SharedConversion run() const {
@@ -69,22 +67,16 @@ private:
             plan.writeCost.accesses + plan.readCost.accesses};
   }
 
-  /// What both sides have in registers, and in no thread's number; then more of one side.
+  /// What both sides have in registers; then more of one side.
   std::vector<VectorChoice> choices() const {
     const std::size_t most = log2Of(kMaxAccessBytes / elementBytes_);
-    Vectors threads(write_.threads());
-    threads.append(read_.threads().begin(), read_.threads().end());
-    Vectors common = intersection(write_.registers(), read_.registers());
-    llvm::sort(common);
-    common = extension(threads, common);
+    Vectors common = sorted(intersection(write_.registers(), read_.registers()));
     if (common.size() > most) common.resize(most);
     std::vector<VectorChoice> all{{.within = common, .narrow = common.size()}};
     for (const bool writesAreWide : {true, false}) {
       const Party &wide = writesAreWide ? write_ : read_;
-      Vectors taken(wide.threads());
-      taken.append(common);
       VectorChoice choice{common, common.size(), writesAreWide};
-      for (const Bits vector : extension(taken, sorted(wide.registers()))) {
+      for (const Bits vector : extension(common, sorted(wide.registers()))) {
         if (choice.within.size() == most) break;
         choice.within.push_back(vector);
         all.push_back(choice);
@@ -107,34 +99,18 @@ private:
     const Vectors wideLanes = wide.together(memory_, bytes(choice.within.size()));
     const Vectors narrowLanes = narrow.together(memory_, bytes(choice.narrow));
 
-    // What shares a word is in nobody's way: first what is in both sides' lanes.
-    Vectors basis(choice.within);
-    for (const Vectors &more :
-         {intersection(wideLanes, narrowLanes), wideLanes, narrowLanes, units_})
-      extend(basis, more, wordBits_);
-    const std::size_t inWord = std::max(wordBits_, choice.narrow);
-
-    Vectors w(basis), r(llvm::ArrayRef<Bits>(basis).take_front(inWord));
+    Vectors w(choice.within), r(llvm::ArrayRef<Bits>(w).take_front(choice.narrow));
     extend(w, wideLanes, rowBits_);
     extend(r, narrowLanes, rowBits_);
     for (const Vectors &more : {Vectors(r), units_}) extend(w, more, rowBits_);
+    // In the order of w: where the narrow side's vectors are less than a word, r then has all of
+    // the word, in which lanes are not in each other's way.
     for (const Vectors &more : {Vectors(w), units_}) extend(r, more, rowBits_);
-    const Vectors rows = avoidingBoth(w, r, wide);
 
-    Vectors columns(basis);
-    columns.append(rows);
-    const Vectors banks = extension(columns, bankCandidates(wideLanes, narrowLanes));
-    basis.append(banks);
-    basis.append(rows);
-    return LinearLayout({{Dim::Offset, static_cast<std::int32_t>(basis.size())}},
-                        Sides(write_.places.outputs()), basis);
-  }
-
-  Vectors bankCandidates(llvm::ArrayRef<Bits> wideLanes, llvm::ArrayRef<Bits> narrowLanes) const {
-    Vectors candidates(wideLanes);
-    candidates.append(narrowLanes.begin(), narrowLanes.end());
-    candidates.append(units_);
-    return candidates;
+    Vectors columns(w);
+    columns.append(avoidingBoth(w, r, wide));
+    return LinearLayout({{Dim::Offset, static_cast<std::int32_t>(columns.size())}},
+                        Sides(write_.places.outputs()), columns);
   }
 
   /// H: a basis of a complement of both spans, which have equal dimensions.
@@ -177,7 +153,7 @@ private:
   std::int32_t elementBytes_;
   const SharedMemory &memory_;
   Vectors units_;
-  std::size_t wordBits_, rowBits_; // of the element bits of a word, and of a row of all banks
+  std::size_t rowBits_; // that count the elements in a row of all banks
 };
 
 } // namespace

@@ -10,7 +10,7 @@
 /// The offset's bits are chosen in this order, as a basis of the tile's elements:
 ///
 ///   within a vector   what both sides have in registers, up to 16 bytes; then what one side has
-///   across the banks  anything that completes the basis: the writers' lanes
+///   across the banks  the lanes that are served together, of the side with the longer vectors
 ///   from row to row   H: a step by one of these stays in its bank
 ///
 /// A side has a conflict where two of its lanes that are served together differ by a step in H (and

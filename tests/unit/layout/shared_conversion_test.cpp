@@ -78,7 +78,7 @@ void checkCost(const SharedConversion &plan, const LinearLayout &write, const Li
   CHECK(arrivesWhole(plan, write, read));
 }
 
-constexpr std::array<std::int32_t, 4> kElementBytes{1, 2, 4, 8};
+constexpr std::array<std::int32_t, 5> kElementBytes{1, 2, 4, 8, 16};
 
 /// The machines that there are: a warp of 32 or 64, banks of 32 or 64, and one that serves wide
 /// reads in another order.
@@ -123,7 +123,7 @@ TEST_CASE("the counted cycles are those of a simulation, for any layout of the s
     CAPTURE(seed);
     std::mt19937_64 rng(seed);
     const SharedMemory &memory = kMemories[seed % kMemories.size()];
-    const std::int32_t elementBytes = kElementBytes[seed / 4 % 4];
+    const std::int32_t elementBytes = kElementBytes[seed / 4 % 5];
     const auto extents = randomExtents(rng, 9);
     LinearLayout shared;
     do shared = randomLayout(rng, {{Dim::Offset, tileBits(extents)}}, tileSides(extents));
@@ -152,7 +152,7 @@ TEST_CASE("between blocked layouts there is no conflict on either side, whatever
     CAPTURE(seed);
     std::mt19937_64 rng(seed);
     const SharedMemory &memory = kMemories[seed % kMemories.size()];
-    const std::int32_t elementBytes = kElementBytes[seed / 4 % 4];
+    const std::int32_t elementBytes = kElementBytes[seed / 4 % 5];
     const auto extents = randomExtents(rng, 11);
     const Threads threads{.lanes = memory.lanes, .warps = 1 << between(rng, 0, 2)};
     const LinearLayout write = randomBlocked(rng, extents, threads);
@@ -171,7 +171,7 @@ TEST_CASE("what both sides have in registers moves in vectors on both sides") {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 rng(seed);
-    const std::int32_t elementBytes = kElementBytes[seed % 4];
+    const std::int32_t elementBytes = kElementBytes[seed % 5];
     const auto extents = randomExtents(rng, 10);
     const Threads threads{.lanes = 32, .warps = 1 << between(rng, 0, 2)};
     const LinearLayout write = randomBlocked(rng, extents, threads);
@@ -192,7 +192,7 @@ TEST_CASE(
     CAPTURE(seed);
     std::mt19937_64 rng(seed);
     const SharedMemory &memory = kMemories[seed % 2];
-    const std::int32_t elementBytes = kElementBytes[seed / 4 % 4];
+    const std::int32_t elementBytes = kElementBytes[seed / 4 % 5];
     const Sides tile{{Dim::Axis0, between(rng, 3, 8)}};
     const auto any = [&] {
       LinearLayout layout;
