@@ -5,7 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace imbrex::layout {
@@ -52,19 +52,41 @@ public:
         rowBits_(log2Of(memory.banks * kBankBytes / elementBytes)) {}
 
   SharedConversion run() const {
+    std::multimap<Cost, VectorChoice> byCost;
+    for (const VectorChoice &choice : choices()) byCost.emplace(expectedCost(choice), choice);
     std::optional<SharedConversion> best;
-    for (const VectorChoice &choice : choices()) {
+    for (const auto &[expected, choice] : byCost) {
       SharedConversion plan = evaluated(sharedFor(choice));
+      const bool isAsExpected = cost(plan) <= expected;
       if (!best || cost(plan) < cost(*best)) best = std::move(plan);
+      if (isAsExpected) break; // what follows costs more; between tile layouts nearly always
     }
     return *best;
   }
 
 private:
-  /// Time first, then instructions.
-  static std::tuple<std::int64_t, std::int64_t> cost(const SharedConversion &plan) {
-    return {plan.writeCost.cycles + plan.readCost.cycles,
+  /// Conflicts, time, instructions.
+  using Cost = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+  static Cost cost(const SharedConversion &plan) {
+    return {plan.writeCost.conflicts() + plan.readCost.conflicts(),
+            plan.writeCost.cycles + plan.readCost.cycles,
             plan.writeCost.accesses + plan.readCost.accesses};
+  }
+
+  /// With vectors as chosen, and no conflicts.
+  Cost expectedCost(const VectorChoice &choice) const {
+    std::int64_t cycles = 0, accesses = 0;
+    for (const bool writes : {true, false}) {
+      const Party &side = writes ? write_ : read_;
+      const bool isWide = writes == choice.writesAreWide;
+      const std::size_t bits = isWide ? choice.within.size() : choice.narrow;
+      const std::size_t together =
+          lanesTogether(memory_, side.kind, std::int64_t{elementBytes_} << bits).size();
+      const std::int64_t count = std::int64_t{1} << (side.registers().size() - bits);
+      accesses += count;
+      cycles += count * (memory_.lanes >> together);
+    }
+    return {0, cycles, accesses};
   }
 
   /// What both sides have in registers; then more of one side.
@@ -108,24 +130,18 @@ private:
     for (const Vectors &more : {Vectors(w), units_}) extend(r, more, rowBits_);
 
     Vectors columns(w);
-    columns.append(avoidingBoth(w, r, wide));
+    columns.append(avoidingBoth(w, r));
     return LinearLayout({{Dim::Offset, static_cast<std::int32_t>(columns.size())}},
                         Sides(write_.places.outputs()), columns);
   }
 
   /// H: a basis of a complement of both spans, which have equal dimensions.
-  Vectors avoidingBoth(const Vectors &w, const Vectors &r, const Party &wide) const {
+  Vectors avoidingBoth(const Vectors &w, const Vectors &r) const {
     const Vectors both = intersection(w, r);
     const Vectors onlyW = extension(both, w);
     const Vectors onlyR = extension(both, r);
-    // A step that changes the place inside a vector (those are the first of w) must not be one
-    // between threads of the side that moves whole vectors.
-    const Span registers(wide.registers());
-    const auto isInRegisters = [&](Bits v) { return registers.contains(v); };
-    Vectors partners, rows, sum(w);
-    llvm::copy_if(onlyR, std::back_inserter(partners), isInRegisters);
-    std::ranges::remove_copy_if(onlyR, std::back_inserter(partners), isInRegisters);
-    for (std::size_t i = 0; i < onlyW.size(); ++i) rows.push_back(onlyW[i] ^ partners[i]);
+    Vectors rows, sum(w);
+    for (std::size_t i = 0; i < onlyW.size(); ++i) rows.push_back(onlyW[i] ^ onlyR[i]);
     sum.append(onlyR);
     rows.append(extension(sum, units_));
     return rows;

@@ -22,7 +22,10 @@
 /// The sums are the exclusive ors of a swizzle.
 ///
 /// For layouts whose columns are single bits (tile layouts) there is therefore never a conflict on
-/// either side, whatever the two layouts are.
+/// either side, whatever the two layouts are. A step w1 + r1 may have its w1 inside of a vector and
+/// its r1 between threads of the side that wants whole vectors, which then begin in their middle:
+/// such a choice is given up for one with shorter vectors, at the worst with those that both
+/// sides have in registers: no w1 is inside of one of these.
 namespace imbrex::layout {
 
 struct SharedConversion {
