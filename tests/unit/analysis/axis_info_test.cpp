@@ -93,8 +93,9 @@ private:
         OpKind::Arange, {},
         Type::tile(one({ElementKind::I8, ElementKind::U8, ElementKind::I32, ElementKind::I64}),
                    Shape{extent}));
-    op.attrs<ArangeAttrs>() = {.start = one<std::int64_t>({0, 0, 0, 16, 5, 48}),
-                               .step = one<std::int64_t>({1, 1, 1, 0})};
+    std::int64_t start = one<std::int64_t>({0, 0, 0, 16, 5, 48, -16, -64});
+    if (!isSigned(kernel_.type(op.result()).element())) start = std::max<std::int64_t>(start, 0);
+    op.attrs<ArangeAttrs>() = {.start = start, .step = one<std::int64_t>({1, 1, 1, 0})};
     keep(op.result());
   }
 
