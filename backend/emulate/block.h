@@ -1,0 +1,65 @@
+#pragma once
+
+#include "backend/emulate/fiber.h"
+#include "backend/emulate/order.h"
+#include "backend/emulate/shadow.h"
+#include "backend/emulate/warp_operation.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+/// A block that runs: its threads, its shared memory, its barriers.
+namespace imbrex::emulate {
+
+enum class ThreadState : std::uint8_t {
+  Runnable,
+  AtWarpCall,
+  AtBarrier,
+  Exited,
+};
+
+struct Block;
+class Run;
+
+struct Thread {
+  Thread(Run &ofRun, Block &ofBlock, ThreadId id, std::uint32_t warpSize)
+      : run(&ofRun), block(&ofBlock), order(id), warp(id.thread / warpSize), lane(id.thread % warpSize) {}
+
+  Run *run;
+  Block *block;
+  ThreadOrder order;
+  std::uint32_t warp, lane;
+  ThreadState state = ThreadState::Runnable;
+  std::uint32_t site = 0; ///< Where it waits, or has last been.
+  Operands operands{};    ///< Of the warp call or the barrier at which it waits.
+  LaneResult result;
+  std::int64_t turns = 0; ///< Of loops, and of waits.
+  std::unordered_map<std::uint64_t, std::uint64_t> arrivals; ///< At split barriers.
+  std::unique_ptr<Fiber> fiber;
+};
+
+/// A barrier of the block. Its number, and how many threads it counts, come with each call.
+struct BarrierCount {
+  std::uint32_t arrived = 0;
+  std::uint64_t phases = 0; ///< That are complete.
+  Clock published;          ///< By those that have arrived in this phase.
+  Clock complete;           ///< By those of the last complete phase.
+  std::vector<Thread *> waiting;
+};
+
+struct Block {
+  std::uint32_t number = 0;
+  std::array<std::int32_t, 3> index{};
+  std::vector<std::unique_ptr<Thread>> threads;
+  std::vector<std::byte> shared;
+  std::vector<std::uint8_t> written; ///< For each byte of shared memory.
+  Shadow sharedShadow;
+  std::unordered_map<std::uint64_t, BarrierCount> barriers;
+  std::uint32_t exited = 0;
+};
+
+} // namespace imbrex::emulate

@@ -1,0 +1,176 @@
+#include "backend/emulate/emulate.h"
+
+#include "backend/emulate/rewrite.h"
+#include "backend/emulate/rewrite_floats.h"
+#include "backend/emulate/run.h"
+#include "backend/support/check.h"
+#include "backend/target/host/jit.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/LLVMContext.h"
+
+namespace imbrex::emulate {
+
+struct Program::Implementation {
+  Code code;
+  std::vector<lower::Word> words;
+  std::vector<std::string> names; ///< Of the LLVM parameters.
+  std::unique_ptr<host::LoadedCode> loaded;
+};
+
+Program::Program() : implementation_(std::make_unique<Implementation>()) {}
+Program::~Program() = default;
+
+namespace {
+
+/// A copy in a context of its own, so that programs can be compiled in parallel.
+std::unique_ptr<llvm::Module> copyInto(llvm::LLVMContext &context, const llvm::Module &module) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::WriteBitcodeToFile(module, stream);
+  auto copy = llvm::parseBitcodeFile(
+      llvm::MemoryBufferRef({bytes.data(), bytes.size()}, module.getName()), context);
+  IMBREX_CHECK(!!copy, "a module does not survive as bitcode: {0}",
+               llvm::toString(copy.takeError()));
+  return std::move(*copy);
+}
+
+/// What is said of functions for the GPU's code generator, and what LLVM promised itself about
+/// memory, does not hold for what they become.
+void forgetTarget(llvm::Module &module) {
+  for (llvm::Function &function : module) {
+    if (function.isIntrinsic()) continue;
+    function.setCallingConv(llvm::CallingConv::C);
+    function.setAttributes({});
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block) {
+        if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+          if (call->getCalledFunction() != nullptr && !call->getCalledFunction()->isIntrinsic()) {
+            call->setCallingConv(llvm::CallingConv::C);
+            call->setAttributes({});
+          }
+        instruction.dropUnknownNonDebugMetadata();
+      }
+  }
+}
+
+std::vector<std::string> parameterNames(const llvm::Function &kernel) {
+  std::vector<std::string> names;
+  for (const llvm::Argument &argument : kernel.args())
+    names.push_back("'" + argument.getName().str() + "'");
+  return names;
+}
+
+/// Rewrites the module, and gives the entry's name; empty where something has no model.
+std::string rewrite(Rewriting &rewriting, std::uint64_t &sharedBytes) {
+  const std::size_t errorsBefore = rewriting.diagnostics.all().size();
+  expandMemoryCalls(rewriting);
+  rewriteCalls(rewriting);
+  rewriteMemory(rewriting);
+  markControl(rewriting);
+  if (rewriting.diagnostics.all().size() != errorsBefore) return {};
+  sharedBytes = std::max(sharedBytes, placeShared(rewriting));
+  llvm::StripDebugInfo(rewriting.module);
+  forgetTarget(rewriting.module);
+  host::prepareModule(rewriting.module);
+  rewriteFloats(rewriting.module);
+  return addEntry(rewriting);
+}
+
+} // namespace
+
+std::unique_ptr<Program> Program::compile(const llvm::Module &module,
+                                          const machine::Machine &machine,
+                                          const lower::KernelInterface &interface,
+                                          Diagnostics &diagnostics) {
+  std::unique_ptr<Program> program(new Program);
+  Implementation &implementation = *program->implementation_;
+  Code &code = implementation.code;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> copy = copyInto(context, module);
+  llvm::Function *kernel = copy->getFunction(interface.name);
+  IMBREX_CHECK(kernel != nullptr && kernel->arg_size() == interface.words.size(),
+               "the module has no kernel '{0}' with so many words", interface.name);
+  code.warpSize = static_cast<std::uint32_t>(machine.warpSize);
+  code.threads = static_cast<std::uint32_t>(interface.threads);
+  code.sharedBytes = static_cast<std::uint64_t>(interface.sharedMemoryBytes);
+  code.lanesMeetAlways = machine.family == machine::Family::Amdgpu;
+  implementation.words = interface.words;
+  implementation.names = parameterNames(*kernel);
+  Rewriting rewriting{*copy, machine, *kernel, code.sites, diagnostics};
+  const std::string entry = rewrite(rewriting, code.sharedBytes);
+  if (entry.empty()) return nullptr;
+  implementation.loaded = host::compileAndLoad(std::move(copy));
+  code.entry = reinterpret_cast<Code::Entry>(implementation.loaded->address(entry));
+  return program;
+}
+
+// --- a launch ---
+
+namespace {
+
+std::uint64_t wordOf(const lower::Word &word, llvm::ArrayRef<ir::Argument> arguments) {
+  const auto axis = static_cast<std::size_t>(word.axis);
+  const auto parameter = static_cast<std::size_t>(word.parameter);
+  switch (word.kind) {
+  case lower::WordKind::Scalar: return arguments[parameter].scalar;
+  case lower::WordKind::Pointer:
+    return reinterpret_cast<std::uintptr_t>(arguments[parameter].data);
+  case lower::WordKind::Extent: return static_cast<std::uint64_t>(arguments[parameter].extents[axis]);
+  case lower::WordKind::Stride: return static_cast<std::uint64_t>(arguments[parameter].strides[axis]);
+  case lower::WordKind::Observations: return 0;
+  }
+  IMBREX_UNREACHABLE("word");
+}
+
+void addRegion(Launch &launch, const std::string &name, std::size_t parameter,
+               const ir::Argument &argument) {
+  launch.regions.push_back({.name = name,
+                            .begin = reinterpret_cast<std::uintptr_t>(argument.data),
+                            .bytes = argument.bytes,
+                            .unwritten = argument.unwritten,
+                            .parameter = static_cast<std::int32_t>(parameter)});
+}
+
+template <class T>
+void addConstant(Launch &launch, const std::string &name, const T &value) {
+  launch.regions.push_back({.name = name,
+                            .begin = reinterpret_cast<std::uintptr_t>(&value),
+                            .bytes = sizeof(T),
+                            .isConstant = true});
+}
+
+/// AMD's ways to ask for the launch.
+void describeLaunch(Launch &launch, std::uint32_t threads) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const auto blocks = static_cast<std::uint32_t>(launch.grid.extents[axis]);
+    const auto size = static_cast<std::uint16_t>(axis == 0 ? threads : 1);
+    launch.implicit.blockCount[axis] = blocks;
+    launch.implicit.groupSize[axis] = launch.packet.groupSize[axis] = size;
+    launch.packet.gridSize[axis] = blocks * size;
+  }
+  addConstant(launch, "the implicit arguments", launch.implicit);
+  addConstant(launch, "the dispatch packet", launch.packet);
+}
+
+} // namespace
+
+bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+                  const Options &options, Diagnostics &diagnostics) const {
+  const Implementation &program = *implementation_;
+  Launch launch;
+  launch.grid = grid;
+  launch.seed = options.seed;
+  launch.mostTurns = options.mostTurns;
+  for (std::size_t i = 0; i < program.words.size(); ++i) {
+    const lower::Word &word = program.words[i];
+    launch.arguments.push_back(wordOf(word, arguments));
+    if (word.kind == lower::WordKind::Pointer)
+      addRegion(launch, program.names[i], i, arguments[static_cast<std::size_t>(word.parameter)]);
+  }
+  describeLaunch(launch, program.code.threads);
+  return Run(program.code, launch, diagnostics).execute();
+}
+
+} // namespace imbrex::emulate

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "backend/ir/argument.h"
+#include "backend/lower/kernel_interface.h"
+#include "backend/machine/machine.h"
+#include "backend/support/diagnostics.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/IR/Module.h"
+
+#include <memory>
+
+/// A GPU's own code, run and checked on the CPU.
+namespace imbrex::emulate {
+
+struct Options {
+  std::uint64_t seed = 0; ///< Of the order in which warps and blocks run.
+  /// A thread that makes more turns of loops than this has lost its way.
+  std::int64_t mostTurns = 50'000'000;
+};
+
+/// A kernel's LLVM module for a GPU, after LLVM's optimiser, made ready to run here. Immutable; any
+/// number of threads may run it at once.
+///
+/// Each thread of a block is a fiber; lanes meet in warp operations, threads in barriers, and every
+/// access to memory is checked. docs/emulator.md says what a run without an error proves.
+class Program {
+public:
+  /// Null, and errors reported, where the module does something that has no model here. The module
+  /// itself stays as it is.
+  static std::unique_ptr<Program> compile(const llvm::Module &module,
+                                          const machine::Machine &machine,
+                                          const lower::KernelInterface &interface,
+                                          Diagnostics &diagnostics);
+  ~Program();
+
+  /// Run every block of the grid. `arguments` are those of the kernel's parameters. False, and
+  /// errors reported, where the kernel broke a rule.
+  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, const Options &options,
+           Diagnostics &diagnostics) const;
+
+private:
+  Program();
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+} // namespace imbrex::emulate

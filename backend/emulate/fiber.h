@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace imbrex::emulate {
+
+/// Stacks for fibers, each with a guard page below it; what is given back is used again.
+class StackPool {
+public:
+  explicit StackPool(std::size_t bytes);
+  ~StackPool();
+  StackPool(const StackPool &) = delete;
+  StackPool &operator=(const StackPool &) = delete;
+
+  /// The lowest usable byte of a stack.
+  std::byte *take();
+  void giveBack(std::byte *stack) { free_.push_back(stack); }
+  std::size_t bytes() const { return bytes_; }
+
+private:
+  std::size_t bytes_;
+  std::vector<std::byte *> free_, all_;
+};
+
+/// A function with a stack of its own, which can stop in the middle.
+///
+/// It stands on the layer below Boost.Context's `fiber`, because that one unwinds an unfinished
+/// fiber by an exception, which can't pass the frames of JIT-compiled code. Here an unfinished
+/// fiber is simply never resumed: the compiled code owns nothing that needs a destructor.
+class Fiber {
+public:
+  Fiber(StackPool &stacks, void (*function)(void *), void *argument);
+  ~Fiber();
+  Fiber(const Fiber &) = delete;
+  Fiber &operator=(const Fiber &) = delete;
+
+  /// Run the function from where it stopped, until it stops or ends. From outside of fibers.
+  void resume();
+  /// Let `resume` return. From within the function.
+  void stop();
+  /// Whether an address lies on this stack.
+  bool holds(const void *address) const;
+
+private:
+
+  StackPool &stacks_;
+  std::byte *stack_;
+  void (*function_)(void *);
+  void *argument_;
+  void *inside_;            ///< Where the function goes on.
+  void *outside_ = nullptr; ///< Where who resumed it goes on.
+};
+
+} // namespace imbrex::emulate

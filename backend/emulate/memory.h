@@ -1,0 +1,70 @@
+#pragma once
+
+#include "backend/emulate/block.h"
+#include "backend/emulate/report.h"
+#include "backend/emulate/site.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace imbrex::emulate {
+
+/// Where shared memory begins, as a number: every block's is there. Below lies nothing, so that a
+/// null pointer can't be mistaken; and no process of a 64-bit system has its own data here.
+inline constexpr std::uint64_t kSharedBase = 0x10000;
+
+/// Bytes of global memory that a kernel may touch.
+struct Region {
+  std::string name; ///< For people: `'x'`.
+  std::uint64_t begin = 0;
+  std::int64_t bytes = 0; ///< ir::Argument::kUnknownSize: nobody knows.
+  std::uint8_t *unwritten = nullptr;
+  std::int32_t parameter = -1; ///< Of the LLVM function; -1: reached in another way.
+  bool isConstant = false;
+
+  bool holds(std::uint64_t address, std::uint64_t count) const;
+};
+
+/// The memory that the threads of a run see, every access checked.
+class Memory {
+public:
+  Memory(std::vector<Region> regions, std::uint32_t warpSize, Report &report)
+      : regions_(std::move(regions)), warpSize_(warpSize), report_(report) {}
+
+  /// The host's address of what an access touches; null after an error that ends the run. An error
+  /// that does not is reported and the access goes on: a race, a byte that nobody has written.
+  std::byte *access(Thread &thread, std::uint64_t address, std::uint32_t site);
+  /// The same for an access to the variable that begins at `variable`.
+  std::byte *accessPrivate(Thread &thread, std::byte *variable, std::byte *address,
+                           std::uint32_t site);
+  /// The writing half of a compare-and-exchange that has exchanged.
+  void exchanged(Thread &thread, std::uint64_t address, std::uint32_t site);
+
+  ClockJoiner &joiner() { return join_; }
+
+private:
+  std::byte *accessShared(Thread &thread, std::uint64_t address, std::uint32_t site,
+                          const AccessSite &facts);
+  std::byte *accessGlobal(Thread &thread, std::uint64_t address, std::uint32_t site,
+                          const AccessSite &facts);
+  const Region *regionOf(std::uint64_t address, const AccessSite &facts) const;
+  const Region *nearest(std::uint64_t address) const;
+  void reportOutside(Thread &thread, std::uint64_t address, std::uint32_t site,
+                     const Region *region);
+  void checkWritten(Thread &thread, std::uint64_t address, std::uint32_t site,
+                    const Region &region);
+  void touch(Shadow &shadow, Thread &thread, std::uint64_t address, std::uint32_t site,
+             const std::string &what);
+  void checkRaces(Shadow &shadow, Thread &thread, std::uint64_t address, std::uint32_t site,
+                  const std::string &what);
+
+  std::vector<Region> regions_;
+  std::uint32_t warpSize_;
+  Report &report_;
+  Shadow shadow_;
+  AtomicOrder atomics_;
+  ClockJoiner join_;
+};
+
+} // namespace imbrex::emulate

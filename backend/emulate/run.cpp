@@ -1,0 +1,169 @@
+#include "backend/emulate/run.h"
+
+#include <algorithm>
+
+namespace imbrex::emulate {
+namespace {
+
+/// A thread's code has no large frames: what is large is in registers or was refused. Pages that
+/// are not touched cost nothing.
+constexpr std::size_t kStackBytes = std::size_t{256} << 10;
+
+/// Threads that run at a time, as on a core of a GPU; at least one block does.
+constexpr std::size_t kResidentThreads = 2048;
+
+/// A wait for an atomic is this many turns of a loop.
+constexpr std::int64_t kTurnsOfWait = 256;
+
+/// Turns of a loop after which others get theirs: somebody may wait here without an atomic.
+constexpr std::int64_t kTurnsBetweenPauses = 1 << 16;
+
+thread_local Thread *running = nullptr;
+
+} // namespace
+
+Thread &currentThread() { return *running; }
+
+Run::Run(const Code &code, const Launch &launch, Diagnostics &diagnostics)
+    : code_(code), launch_(launch),
+      report_(code.sites, launch.grid, code.warpSize, diagnostics),
+      memory_(launch.regions, code.warpSize, report_), stacks_(kStackBytes), random_(launch.seed) {}
+
+bool Run::execute() {
+  Thread *const outer = running;
+  admitBlocks();
+  while (!blocks_.empty() && !isStopped_)
+    if (!step()) break;
+  running = outer;
+  return !report_.hasErrors();
+}
+
+// --- blocks ---
+
+void Run::admitBlocks() {
+  const std::size_t most = std::max<std::size_t>(1, kResidentThreads / code_.threads);
+  while (blocks_.size() < most && nextBlock_ < launch_.grid.blocks())
+    blocks_.push_back(makeBlock(nextBlock_++));
+}
+
+std::unique_ptr<Block> Run::makeBlock(std::uint32_t number) {
+  auto block = std::make_unique<Block>();
+  block->number = number;
+  block->index = blockIndex(launch_.grid, number);
+  block->shared.resize(code_.sharedBytes);
+  block->written.resize(code_.sharedBytes);
+  for (std::uint32_t i = 0; i < code_.threads; ++i) {
+    auto &thread = block->threads.emplace_back(
+        std::make_unique<Thread>(*this, *block, ThreadId{number, i}, code_.warpSize));
+    thread->fiber = std::make_unique<Fiber>(stacks_, &Run::runThread, thread.get());
+  }
+  return block;
+}
+
+void Run::runThread(void *argument) {
+  Thread &thread = *static_cast<Thread *>(argument);
+  thread.run->code_.entry(thread.run->launch_.arguments.data());
+  thread.state = ThreadState::Exited;
+  ++thread.block->exited;
+}
+
+// --- warps ---
+
+bool Run::hasRunnable(const Block &block, std::uint32_t warp) const {
+  const std::size_t first = std::size_t{warp} * code_.warpSize;
+  const std::size_t last = std::min(block.threads.size(), first + code_.warpSize);
+  for (std::size_t i = first; i < last; ++i)
+    if (block.threads[i]->state == ThreadState::Runnable) return true;
+  return false;
+}
+
+/// Run one warp of one block, both by chance. False: nobody can go on.
+bool Run::step() {
+  const std::uint32_t warps = (code_.threads + code_.warpSize - 1) / code_.warpSize;
+  const std::size_t firstBlock = random_() % blocks_.size();
+  const auto firstWarp = static_cast<std::uint32_t>(random_() % warps);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const std::size_t at = (firstBlock + i) % blocks_.size();
+    Block &block = *blocks_[at];
+    for (std::uint32_t w = 0; w < warps; ++w) {
+      const std::uint32_t warp = (firstWarp + w) % warps;
+      if (!hasRunnable(block, warp)) continue;
+      runWarp(block, warp);
+      if (block.exited == code_.threads) {
+        blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(at));
+        admitBlocks();
+      }
+      return true;
+    }
+    // What a block of the same grid still does can't help threads that wait within this one.
+    reportStuck(block);
+    return false;
+  }
+  return false;
+}
+
+void Run::runWarp(Block &block, std::uint32_t warp) {
+  const std::uint32_t first = warp * code_.warpSize;
+  const std::uint32_t lanes = std::min(code_.warpSize, code_.threads - first);
+  // Any rotation, in either direction: a lane may run before or after any other.
+  const auto start = static_cast<std::uint32_t>(random_() % lanes);
+  const bool isReversed = (random_() & 1) != 0;
+  for (std::uint32_t i = 0; i < lanes && !isStopped_; ++i) {
+    const std::uint32_t lane = (start + (isReversed ? lanes - i : i)) % lanes;
+    Thread &thread = *block.threads[first + lane];
+    if (thread.state != ThreadState::Runnable) continue;
+    running = &thread;
+    thread.fiber->resume();
+  }
+  if (!isStopped_) settleWarp(block, warp);
+}
+
+// --- called by compiled code ---
+
+void Run::pause(Thread &thread) { thread.fiber->stop(); }
+
+void Run::abandon(Thread &thread) {
+  isStopped_ = true;
+  while (true) thread.fiber->stop();
+}
+
+std::byte *Run::access(Thread &thread, std::uint64_t address, std::uint32_t site) {
+  if (std::get<AccessSite>(code_.sites[site].facts).waits) {
+    thread.turns += kTurnsOfWait - 1;
+    takeTurn(thread, site);
+    pause(thread);
+  }
+  std::byte *pointer = memory_.access(thread, address, site);
+  if (pointer == nullptr) abandon(thread);
+  return pointer;
+}
+
+std::byte *Run::accessPrivate(Thread &thread, std::byte *variable, std::byte *address,
+                              std::uint32_t site) {
+  std::byte *pointer = memory_.accessPrivate(thread, variable, address, site);
+  if (pointer == nullptr) abandon(thread);
+  return pointer;
+}
+
+void Run::fence(Thread &thread, std::uint32_t site) {
+  const auto &facts = std::get<FenceSite>(code_.sites[site].facts);
+  if (facts.acquires) thread.order.acquireFence(facts.reach, memory_.joiner());
+  if (facts.releases) thread.order.releaseFence(facts.reach);
+}
+
+void Run::takeTurn(Thread &thread, std::uint32_t site) {
+  ++thread.turns;
+  if (thread.turns % kTurnsBetweenPauses == 0) pause(thread);
+  if (thread.turns <= launch_.mostTurns) return;
+  report_.error(Diag::EmulatedEndless, site, 0, report_.text(thread.order.id()),
+                code_.sites[site].what);
+  abandon(thread);
+}
+
+void Run::trap(Thread &thread, std::uint32_t site) {
+  report_.error(Diag::EmulatedTrap, site, 0, report_.text(thread.order.id()),
+                code_.sites[site].what);
+  abandon(thread);
+}
+
+} // namespace imbrex::emulate

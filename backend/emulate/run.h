@@ -1,0 +1,98 @@
+#pragma once
+
+#include "backend/emulate/amd_launch.h"
+#include "backend/emulate/memory.h"
+
+#include <random>
+
+namespace imbrex::emulate {
+
+/// What a run needs of a compiled program.
+struct Code {
+  using Entry = void (*)(const std::uint64_t *arguments);
+  Entry entry = nullptr;
+  SiteTable sites;
+  std::uint32_t warpSize = 32;
+  std::uint32_t threads = 1;
+  std::uint64_t sharedBytes = 0;
+  bool lanesMeetAlways = false; ///< AMD: every lane of a warp that has not exited takes part.
+};
+
+struct Launch {
+  ir::Grid grid;
+  std::vector<std::uint64_t> arguments; ///< A word for each LLVM parameter.
+  std::vector<Region> regions;
+  ImplicitArguments implicit; ///< AMD.
+  DispatchPacket packet;      ///< AMD.
+  std::uint64_t seed = 0;
+  std::int64_t mostTurns = 0;
+};
+
+/// Every thread of the grid, each a fiber of this one thread of the host.
+///
+/// A thread runs until it waits for others, or has waited long enough for an atomic to change. Then
+/// its warp's other lanes run, then some other warp, in an order that the seed makes. Blocks come
+/// in the grid's order, several at a time as on a GPU, so that a block may wait for an earlier one.
+class Run {
+public:
+  Run(const Code &code, const Launch &launch, Diagnostics &diagnostics);
+  bool execute();
+
+  const Code &code() const { return code_; }
+  const Launch &launch() const { return launch_; }
+
+  // --- on a thread's fiber, called by compiled code ---
+
+  std::byte *access(Thread &thread, std::uint64_t address, std::uint32_t site);
+  std::byte *accessPrivate(Thread &thread, std::byte *variable, std::byte *address,
+                           std::uint32_t site);
+  void exchanged(Thread &thread, std::uint64_t address, std::uint32_t site) {
+    memory_.exchanged(thread, address, site);
+  }
+  void fence(Thread &thread, std::uint32_t site);
+  std::uint64_t meetWarp(Thread &thread, std::uint32_t site, const Operands &operands);
+  /// `operands`: the barrier's number, how many threads it counts (0: all), what is reduced.
+  void meetBarrier(Thread &thread, std::uint32_t site, const Operands &operands);
+  void takeTurn(Thread &thread, std::uint32_t site);
+  [[noreturn]] void trap(Thread &thread, std::uint32_t site);
+
+private:
+  static void runThread(void *thread);
+  void admitBlocks();
+  std::unique_ptr<Block> makeBlock(std::uint32_t number);
+  bool step();
+  void runWarp(Block &block, std::uint32_t warp);
+  bool hasRunnable(const Block &block, std::uint32_t warp) const;
+
+  // Where threads meet: run_meetings.cpp.
+  std::uint64_t lanesWhere(const Block &block, std::uint32_t warp, auto &&condition) const;
+  std::uint64_t calledLanes(const Thread &thread) const;
+  std::uint64_t meetingLanes(const Thread &thread, bool isAtRest) const;
+  bool completeMeetings(Block &block, std::uint32_t warp);
+  void completeMeeting(Block &block, std::uint32_t warp, const Thread &first, std::uint64_t lanes);
+  void settleWarp(Block &block, std::uint32_t warp);
+  void reportDivergence(const Block &block, std::uint32_t warp, const Thread &waiting);
+  void orderMeeting(llvm::ArrayRef<Thread *> threads, Reach fences);
+  void arriveEarly(Thread &thread, BarrierCount &barrier);
+  void seeBarrier(Thread &thread, const BarrierCount &barrier);
+  void completeBarrier(BarrierCount &barrier);
+  void reportStuck(const Block &block);
+
+  void pause(Thread &thread);
+  [[noreturn]] void abandon(Thread &thread);
+
+  const Code &code_;
+  const Launch &launch_;
+  Report report_;
+  Memory memory_;
+  StackPool stacks_;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<Block>> blocks_; ///< That run now.
+  std::uint32_t nextBlock_ = 0;
+  bool isStopped_ = false;
+};
+
+/// The thread whose fiber runs on this thread of the host.
+Thread &currentThread();
+
+} // namespace imbrex::emulate
