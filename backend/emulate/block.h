@@ -27,7 +27,8 @@ class Run;
 
 struct Thread {
   Thread(Run &ofRun, Block &ofBlock, ThreadId id, std::uint32_t warpSize)
-      : run(&ofRun), block(&ofBlock), order(id), warp(id.thread / warpSize), lane(id.thread % warpSize) {}
+      : run(&ofRun), block(&ofBlock), order(id), warp(id.thread / warpSize),
+        lane(id.thread % warpSize) {}
 
   Run *run;
   Block *block;
@@ -37,7 +38,7 @@ struct Thread {
   std::uint32_t site = 0; ///< Where it waits, or has last been.
   Operands operands{};    ///< Of the warp call or the barrier at which it waits.
   LaneResult result;
-  std::int64_t turns = 0; ///< Of loops, and of waits.
+  std::int64_t turns = 0;                                    ///< Of loops, and of waits.
   std::unordered_map<std::uint64_t, std::uint64_t> arrivals; ///< At split barriers.
   std::unique_ptr<Fiber> fiber;
 };

@@ -74,8 +74,7 @@ llvm::CallInst *createCall(llvm::IRBuilder<> &b, R (*function)(Parameters...),
                            llvm::ArrayRef<llvm::Value *> arguments) {
   static_assert(((sizeof(Parameters) >= 4) && ...));
   llvm::LLVMContext &context = b.getContext();
-  auto *type =
-      llvm::FunctionType::get(typeOf<R>(context), {typeOf<Parameters>(context)...}, false);
+  auto *type = llvm::FunctionType::get(typeOf<R>(context), {typeOf<Parameters>(context)...}, false);
   auto *address = b.getInt64(reinterpret_cast<std::uintptr_t>(function));
   return b.CreateCall(type, b.CreateIntToPtr(address, b.getPtrTy()), arguments);
 }

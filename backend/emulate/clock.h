@@ -39,8 +39,7 @@ public:
   bool isSameAs(const Clock &other) const { return state_ == other.state_; }
 
   /// This clock, which has also seen these ticks of a block's threads.
-  Clock with(std::uint32_t block,
-             llvm::ArrayRef<std::pair<std::uint32_t, Tick>> threadTicks) const;
+  Clock with(std::uint32_t block, llvm::ArrayRef<std::pair<std::uint32_t, Tick>> threadTicks) const;
 
   static Clock join(const Clock &a, const Clock &b);
 

@@ -115,10 +115,11 @@ std::uint64_t wordOf(const lower::Word &word, llvm::ArrayRef<ir::Argument> argum
   const auto parameter = static_cast<std::size_t>(word.parameter);
   switch (word.kind) {
   case lower::WordKind::Scalar: return arguments[parameter].scalar;
-  case lower::WordKind::Pointer:
-    return reinterpret_cast<std::uintptr_t>(arguments[parameter].data);
-  case lower::WordKind::Extent: return static_cast<std::uint64_t>(arguments[parameter].extents[axis]);
-  case lower::WordKind::Stride: return static_cast<std::uint64_t>(arguments[parameter].strides[axis]);
+  case lower::WordKind::Pointer: return reinterpret_cast<std::uintptr_t>(arguments[parameter].data);
+  case lower::WordKind::Extent:
+    return static_cast<std::uint64_t>(arguments[parameter].extents[axis]);
+  case lower::WordKind::Stride:
+    return static_cast<std::uint64_t>(arguments[parameter].strides[axis]);
   case lower::WordKind::Observations: return 0;
   }
   IMBREX_UNREACHABLE("word");

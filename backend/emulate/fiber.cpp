@@ -3,6 +3,7 @@
 #include "backend/support/check.h"
 
 #include <boost/context/detail/fcontext.hpp>
+
 #include <cstdint>
 #include <sys/mman.h>
 #include <unistd.h>

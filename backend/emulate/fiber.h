@@ -44,7 +44,6 @@ public:
   bool holds(const void *address) const;
 
 private:
-
   StackPool &stacks_;
   std::byte *stack_;
   void (*function_)(void *);

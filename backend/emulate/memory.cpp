@@ -104,13 +104,19 @@ const Region *Memory::regionOf(std::uint64_t address, const AccessSite &facts) c
   return unknown;
 }
 
+/// The argument that an address was probably meant to be in; null where it is far from all.
 const Region *Memory::nearest(std::uint64_t address) const {
-  const auto distance = [address](const Region &region) {
-    return std::max(address, region.begin) - std::min(address, region.begin);
-  };
-  const auto found = std::ranges::min_element(
-      regions_, [&](const Region &a, const Region &b) { return distance(a) < distance(b); });
-  return found == regions_.end() ? nullptr : &*found;
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 20;
+  const Region *best = nullptr;
+  std::uint64_t least = kFar;
+  for (const Region &region : regions_) {
+    const std::uint64_t end = region.begin + static_cast<std::uint64_t>(region.bytes);
+    const std::uint64_t distance = address < region.begin ? region.begin - address : address - end;
+    if (distance >= least) continue;
+    best = &region;
+    least = distance;
+  }
+  return best;
 }
 
 void Memory::reportOutside(Thread &thread, std::uint64_t address, std::uint32_t site,
@@ -180,8 +186,7 @@ void Memory::checkRaces(Shadow &shadow, Thread &thread, std::uint64_t address, s
   const Site &at = report_.site(site);
   const auto &facts = std::get<AccessSite>(at.facts);
   const Toucher who{thread.order.id(), thread.order.tick(), warpSize_, &thread.order.seen()};
-  const auto conflict =
-      shadow.touch(who, {address, facts.bytes, site, facts.manner, facts.reach});
+  const auto conflict = shadow.touch(who, {address, facts.bytes, site, facts.manner, facts.reach});
   if (!conflict) return;
   const Site &other = report_.site(conflict->site);
   report_.error(Diag::EmulatedRace, site, conflict->site, at.what, report_.text(thread.order.id()),

@@ -15,8 +15,7 @@ void ThreadOrder::acquireFence(Reach reach, ClockJoiner &join) {
 }
 
 void ThreadOrder::releaseFence(Reach reach) {
-  for (std::size_t i = 0; i <= static_cast<std::size_t>(reach); ++i)
-    published_[i] = {seen_, tick_};
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(reach); ++i) published_[i] = {seen_, tick_};
   ++tick_;
 }
 
@@ -52,9 +51,8 @@ void AtomicOrder::write(ThreadOrder &thread, const Operation &operation, ClockJo
     Clock &clock = place();
     clock = join(clock, clockOf(thread.id(), publication));
   };
-  publish(Reach::Block, block, [&]() -> Clock & {
-    return places_[operation.address].byBlock[thread.id().block];
-  });
+  publish(Reach::Block, block,
+          [&]() -> Clock & { return places_[operation.address].byBlock[thread.id().block]; });
   publish(Reach::Device, device, [&]() -> Clock & { return places_[operation.address].device; });
 }
 

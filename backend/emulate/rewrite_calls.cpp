@@ -76,8 +76,7 @@ bool meetWarp(Rewriting &rewriting, Builder &b, CallInst &call, WarpSite facts) 
   Value *first = createCall(b, calls::meetWarp, words);
   auto *pair = llvm::dyn_cast<llvm::StructType>(call.getType());
   if (pair == nullptr) {
-    if (!call.getType()->isVoidTy())
-      replaceBy(call, fromWord(rewriting, b, first, call.getType()));
+    if (!call.getType()->isVoidTy()) replaceBy(call, fromWord(rewriting, b, first, call.getType()));
     return true;
   }
   Value *second = createCall(b, calls::secondResult, {});
@@ -99,8 +98,9 @@ bool meetBarrier(Rewriting &rewriting, Builder &b, CallInst &call, const Barrier
     if (index < 0) return b.getInt64(0);
     return toWord(rewriting, b, call.getArgOperand(static_cast<unsigned>(index)));
   };
-  createCall(b, calls::meetBarrier, {addSite(rewriting, call, nameOf(call), facts),
-                                     operand(at.number), operand(at.count)});
+  createCall(
+      b, calls::meetBarrier,
+      {addSite(rewriting, call, nameOf(call), facts), operand(at.number), operand(at.count)});
   return true;
 }
 
@@ -135,9 +135,8 @@ const std::unordered_map<unsigned, Rewrite> &rewrites() {
   using namespace named;
   static const std::unordered_map<unsigned, Rewrite> table = {
 #define IMBREX_REGISTER_CALL(intrinsic, which)                                                     \
-  {llvm::Intrinsic::intrinsic, [](Rewriting &, Builder &b, CallInst &c) {                          \
-     return readRegister(b, c, Register::which);                                                   \
-   }},
+  {llvm::Intrinsic::intrinsic,                                                                     \
+   [](Rewriting &, Builder &b, CallInst &c) { return readRegister(b, c, Register::which); }},
 #define IMBREX_BARRIER_CALL(intrinsic, action, scope, memory, number, count)                       \
   {llvm::Intrinsic::intrinsic, [](Rewriting &r, Builder &b, CallInst &c) {                         \
      return meetBarrier(r, b, c, {BarrierAction::action, scope, memory}, {number, count});         \
@@ -154,18 +153,16 @@ const std::unordered_map<unsigned, Rewrite> &rewrites() {
      return meetWarp(r, b, c, {WarpOperation::operation, mask});                                   \
    }},
 #include "backend/emulate/warp_calls.def"
-      {llvm::Intrinsic::amdgcn_mbcnt_lo, [](Rewriting &, Builder &b, CallInst &c) {
-         return giveCall(b, c, calls::countLanesLow);
-       }},
-      {llvm::Intrinsic::amdgcn_mbcnt_hi, [](Rewriting &, Builder &b, CallInst &c) {
-         return giveCall(b, c, calls::countLanesHigh);
-       }},
-      {llvm::Intrinsic::amdgcn_implicitarg_ptr, [](Rewriting &, Builder &b, CallInst &c) {
+      {llvm::Intrinsic::amdgcn_mbcnt_lo,
+       [](Rewriting &, Builder &b, CallInst &c) { return giveCall(b, c, calls::countLanesLow); }},
+      {llvm::Intrinsic::amdgcn_mbcnt_hi,
+       [](Rewriting &, Builder &b, CallInst &c) { return giveCall(b, c, calls::countLanesHigh); }},
+      {llvm::Intrinsic::amdgcn_implicitarg_ptr,
+       [](Rewriting &, Builder &b, CallInst &c) {
          return giveCall(b, c, calls::implicitArguments);
        }},
-      {llvm::Intrinsic::amdgcn_dispatch_ptr, [](Rewriting &, Builder &b, CallInst &c) {
-         return giveCall(b, c, calls::dispatchPacket);
-       }},
+      {llvm::Intrinsic::amdgcn_dispatch_ptr,
+       [](Rewriting &, Builder &b, CallInst &c) { return giveCall(b, c, calls::dispatchPacket); }},
   };
   return table;
 }

@@ -36,9 +36,7 @@ float roundedOnce(float x) {
 }
 
 /// Below 1 by definition, also where the difference rounds to it.
-float fractionOf(float x) {
-  return std::min(x - std::floor(x), std::nextafter(1.0f, 0.0f));
-}
+float fractionOf(float x) { return std::min(x - std::floor(x), std::nextafter(1.0f, 0.0f)); }
 
 const std::unordered_map<unsigned, Function *> &functions() {
   static const std::unordered_map<unsigned, Function *> table = {

@@ -60,8 +60,7 @@ void setOrder(AccessSite &facts, llvm::AtomicOrdering order) {
   facts.releases = llvm::isReleaseOrStronger(order);
 }
 
-void describeAtomic(const Rewriting &rewriting, const Instruction &instruction,
-                    AccessSite &facts) {
+void describeAtomic(const Rewriting &rewriting, const Instruction &instruction, AccessSite &facts) {
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
     facts.manner = Manner::Read;
     if (!load->isAtomic() && !(load->isVolatile() && isVolatileAtomic(rewriting))) return;

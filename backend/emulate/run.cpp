@@ -16,7 +16,7 @@ constexpr std::size_t kResidentThreads = 2048;
 constexpr std::int64_t kTurnsOfWait = 256;
 
 /// Turns of a loop after which others get theirs: somebody may wait here without an atomic.
-constexpr std::int64_t kTurnsBetweenPauses = 1 << 16;
+constexpr std::int64_t kTurnsBetweenPauses = 1024;
 
 thread_local Thread *running = nullptr;
 
@@ -25,8 +25,7 @@ thread_local Thread *running = nullptr;
 Thread &currentThread() { return *running; }
 
 Run::Run(const Code &code, const Launch &launch, Diagnostics &diagnostics)
-    : code_(code), launch_(launch),
-      report_(code.sites, launch.grid, code.warpSize, diagnostics),
+    : code_(code), launch_(launch), report_(code.sites, launch.grid, code.warpSize, diagnostics),
       memory_(launch.regions, code.warpSize, report_), stacks_(kStackBytes), random_(launch.seed) {}
 
 bool Run::execute() {

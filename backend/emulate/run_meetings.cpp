@@ -8,8 +8,7 @@ namespace {
 
 std::uint64_t bit(std::uint32_t lane) { return std::uint64_t{1} << lane; }
 
-Thread &laneOf(const Block &block, std::uint32_t warpSize, std::uint32_t warp,
-               std::uint32_t lane) {
+Thread &laneOf(const Block &block, std::uint32_t warpSize, std::uint32_t warp, std::uint32_t lane) {
   return *block.threads[std::size_t{warp} * warpSize + lane];
 }
 
@@ -91,8 +90,8 @@ void Run::completeMeeting(Block &block, std::uint32_t warp, const Thread &first,
 
 bool Run::completeMeetings(Block &block, std::uint32_t warp) {
   const bool isAtRest = !hasRunnable(block, warp);
-  const std::uint64_t waiting = lanesWhere(
-      block, warp, [](const Thread &t) { return t.state == ThreadState::AtWarpCall; });
+  const std::uint64_t waiting =
+      lanesWhere(block, warp, [](const Thread &t) { return t.state == ThreadState::AtWarpCall; });
   for (std::uint64_t rest = waiting; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
     const Thread &thread = laneOf(block, code_.warpSize, warp, lane);
@@ -107,14 +106,15 @@ bool Run::completeMeetings(Block &block, std::uint32_t warp) {
 /// After the lanes of a warp have run as far as they could: let those go on that have met. Where
 /// none has, and one waits for others of its warp, it waits in vain.
 void Run::settleWarp(Block &block, std::uint32_t warp) {
-  while (!isStopped_ && completeMeetings(block, warp)) {}
+  while (!isStopped_ && completeMeetings(block, warp)) {
+  }
   if (isStopped_ || hasRunnable(block, warp)) return;
-  const std::uint64_t waiting = lanesWhere(
-      block, warp, [](const Thread &t) { return t.state == ThreadState::AtWarpCall; });
+  const std::uint64_t waiting =
+      lanesWhere(block, warp, [](const Thread &t) { return t.state == ThreadState::AtWarpCall; });
   if (waiting == 0) return;
-  reportDivergence(block, warp,
-                   laneOf(block, code_.warpSize, warp,
-                          static_cast<std::uint32_t>(std::countr_zero(waiting))));
+  reportDivergence(
+      block, warp,
+      laneOf(block, code_.warpSize, warp, static_cast<std::uint32_t>(std::countr_zero(waiting))));
 }
 
 void Run::reportDivergence(const Block &block, std::uint32_t warp, const Thread &waiting) {
@@ -195,8 +195,7 @@ void Run::arriveEarly(Thread &thread, BarrierCount &barrier) {
   ++thread.arrivals[thread.operands[0]];
   const Publication published =
       facts.ordersMemory ? thread.order.publishNow() : thread.order.published(Reach::Block);
-  barrier.published =
-      memory_.joiner()(barrier.published, clockOf(thread.order.id(), published));
+  barrier.published = memory_.joiner()(barrier.published, clockOf(thread.order.id(), published));
 }
 
 void Run::seeBarrier(Thread &thread, const BarrierCount &barrier) {

@@ -71,8 +71,8 @@ std::optional<ThreadId> Shadow::conflictOf(Cell &cell, const Toucher &who, const
   }
   std::optional<ThreadId> found;
   forEachGroup(cell, [&](const Group &group) {
-    if (found || !collide(touch.manner, touch.reach, group.manner, group.reach,
-                          group.block == who.id.block))
+    if (found ||
+        !collide(touch.manner, touch.reach, group.manner, group.reach, group.block == who.id.block))
       return;
     found = firstUnordered(who, group);
     if (found) otherSite = group.site;
@@ -117,8 +117,7 @@ void Shadow::remember(Cell &cell, const Toucher &who, const Touch &touch) {
     }
   });
   if (isNoted) return;
-  const Group group{lane,     who.id.block, warp, who.tick, touch.site, touch.manner,
-                    touch.reach};
+  const Group group{lane, who.id.block, warp, who.tick, touch.site, touch.manner, touch.reach};
   if (empty != nullptr) {
     *empty = group;
     return;
@@ -134,8 +133,8 @@ void Shadow::remember(Cell &cell, const Toucher &who, const Touch &touch) {
   }
   std::vector<Group> &more = groups_[cell.more];
   if (foreign > kForeignEntries) {
-    const auto old = std::ranges::find_if(
-        more, [&](const Group &other) { return other.block != who.id.block; });
+    const auto old =
+        std::ranges::find_if(more, [&](const Group &other) { return other.block != who.id.block; });
     if (old != more.end()) {
       *old = group;
       return;

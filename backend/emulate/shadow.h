@@ -82,8 +82,8 @@ private:
   };
   struct Cell {
     Write write;
-    Group first;            ///< No lanes: nothing since the write.
-    std::uint32_t more = 0; ///< Further groups, in `groups_`; 0: none.
+    Group first;             ///< No lanes: nothing since the write.
+    std::uint32_t more = 0;  ///< Further groups, in `groups_`; 0: none.
     std::uint32_t split = 0; ///< The cells of the bytes, in `bytes_`; 0: the word is one.
   };
   static constexpr std::uint64_t kPageWords = 64;

@@ -18,11 +18,12 @@ enum class Space : std::uint8_t { Global, Shared, Private, Generic };
 struct AccessSite {
   Manner manner = Manner::Read;
   Reach reach = Reach::Device; ///< Of an atomic.
-  bool reads = false; ///< An atomic, also where it writes.
+  bool reads = false;          ///< An atomic, also where it writes.
   bool acquires = false;
   bool releases = false;
   bool isConditional = false; ///< A compare-and-exchange: whether it writes comes out later.
-  bool waits = false; ///< Others get a turn before it, as somebody may go round a loop to wait here.
+  bool waits =
+      false; ///< Others get a turn before it, as somebody may go round a loop to wait here.
   Space space = Space::Generic;
   std::uint32_t bytes = 0;
   std::uint32_t alignment = 1;

@@ -241,9 +241,8 @@ U32 signedMax(U32 a, U32 b) {
 
 void elect(const WarpMeeting &meeting, Results &results) {
   const auto leader = static_cast<std::uint32_t>(std::countr_zero(meeting.lanes));
-  forEachLane(meeting, [&](std::uint32_t lane) {
-    results[lane] = {leader, lane == leader ? 1u : 0u};
-  });
+  forEachLane(meeting,
+              [&](std::uint32_t lane) { results[lane] = {leader, lane == leader ? 1u : 0u}; });
 }
 
 void readFirstLane(const WarpMeeting &meeting, Results &results) {

@@ -63,8 +63,8 @@ TEST_CASE("a barrier orders nothing without a release before it and an acquire a
     const std::string text = reversal(released ? kRelease : "", released ? "" : kAcquire);
     const std::string report = reportOf(text, out);
     CAPTURE(report);
-    CHECK(names(report, {"in no order", LocatedText(text).at("store"),
-                         LocatedText(text).at("read")}));
+    CHECK(names(report,
+                {"in no order", LocatedText(text).at("store"), LocatedText(text).at("read")}));
   }
 }
 

@@ -17,8 +17,8 @@
 
 namespace imbrex {
 
-/// LLVM IR in which each instruction has its line of the text as its place, and a comment `; <name>`
-/// gives a line a name.
+/// LLVM IR in which each instruction has its line of the text as its place, and a comment `;
+/// <name>` gives a line a name.
 class LocatedText {
 public:
   explicit LocatedText(const std::string &text) {

@@ -70,7 +70,8 @@ TEST_CASE("a reduction gives its sum under every seed") {
     std::ranges::fill(out, 0.0f);
     REQUIRE(emulation.report(seed) == "");
     for (int i = 0; i < 192; ++i)
-      REQUIRE(out[static_cast<std::size_t>(i)] == 64.0f * (64.0f * static_cast<float>(i / 64) + 32.5f));
+      REQUIRE(out[static_cast<std::size_t>(i)] ==
+              64.0f * (64.0f * static_cast<float>(i / 64) + 32.5f));
   }
 }
 
@@ -98,7 +99,7 @@ TEST_CASE("an access one byte past an argument is named with the argument") {
   const std::string report = emulation.report();
   CAPTURE(report);
   CHECK(names(report, {emulation.at("result") + ": error: 'store' of 4 bytes touches byte 252 of "
-                                               "'out', which has 255 bytes, in thread 63"}));
+                                                "'out', which has 255 bytes, in thread 63"}));
 }
 
 TEST_CASE("a shuffle without one of its lanes names both places") {
