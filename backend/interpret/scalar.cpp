@@ -96,8 +96,6 @@ struct Meaning {
   FloatFunction<float> single = nullptr;
   FloatFunction<double> wide = nullptr;
   bool halvesAreSingle = false; // f16 and bf16 are computed in f32, by definition
-
-  bool exists() const { return integer != nullptr || single != nullptr; }
 };
 
 using Meanings = std::array<Meaning, 256>;
@@ -238,12 +236,8 @@ std::uint64_t evaluateFloat(OpKind kind, ElementKind element,
 
 } // namespace
 
-bool isElementwise(OpKind kind) {
-  return meaning(kind).exists() || isComparison(kind) || kind == OpKind::Select;
-}
-
 std::uint64_t evaluate(OpKind kind, ElementKind element, llvm::ArrayRef<std::uint64_t> operands) {
-  IMBREX_CHECK(isElementwise(kind), "'{0}' is not elementwise", ir::info(kind).mnemonic);
+  IMBREX_CHECK(ir::isElementwise(kind), "'{0}' is not elementwise", ir::info(kind).mnemonic);
   if (kind == OpKind::Select) return operands[0] != 0 ? operands[1] : operands[2];
   if (isComparison(kind)) return compare(kind, element, operands[0], operands[1]);
   if (ir::isFloat(element)) return evaluateFloat(kind, element, operands);
