@@ -164,8 +164,10 @@ constexpr void defineElementary(Meanings &table) {
       [](double x, double, double) { return math::name<math::Double>(x); })
   IMBREX_FUNCTION(Exp, exp);
   IMBREX_FUNCTION(Exp2, exp2);
+  IMBREX_FUNCTION(Expm1, expm1);
   IMBREX_FUNCTION(Log, log);
   IMBREX_FUNCTION(Log2, log2);
+  IMBREX_FUNCTION(Log1p, log1p);
   IMBREX_FUNCTION(Sin, sin);
   IMBREX_FUNCTION(Cos, cos);
   IMBREX_FUNCTION(Tan, tan);
