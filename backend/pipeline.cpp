@@ -3,11 +3,13 @@
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/pass_record.h"
+#include "backend/passes/assign_layouts.h"
 #include "backend/passes/canonicalise.h"
 #include "backend/passes/construct_ssa.h"
 #include "backend/passes/cse.h"
 #include "backend/passes/dce.h"
 #include "backend/passes/expand/expand_conversions.h"
+#include "backend/passes/expand/expand_dots.h"
 #include "backend/passes/expand/expand_math.h"
 #include "backend/passes/expand/expand_products.h"
 #include "backend/passes/expand/expand_random.h"
@@ -36,9 +38,11 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"licm", passes::hoistInvariants, Stage::Tiles, Stage::Tiles},
     {"dce", passes::dropDeadCode, Stage::Tiles, Stage::Tiles},
     {"expand-products", passes::expandProducts, Stage::Tiles, Stage::Tiles},
+    {"expand-dots", passes::expandDots, Stage::Tiles, Stage::Tiles},
     {"expand-math", passes::expandMath, Stage::Tiles, Stage::Tiles},
     {"expand-random", passes::expandRandom, Stage::Tiles, Stage::Tiles},
     {"expand-conversions", passes::expandConversions, Stage::Tiles, Stage::Tiles},
+    {"assign-layouts", passes::assignLayouts, Stage::Tiles, Stage::Laid},
 });
 
 consteval Pass named(std::string_view name) {
@@ -66,6 +70,27 @@ constexpr auto kHostPipeline = std::to_array<Pass>({
     named("dce"),
 });
 
+// The same for a GPU, whose code is made from tiles that lie on threads.
+constexpr auto kGpuPipeline = std::to_array<Pass>({
+    named("construct-ssa"),
+    named("canonicalise"),
+    named("fold"),
+    named("cse"),
+    named("licm"),
+    named("dce"),
+    named("expand-products"),
+    named("expand-dots"),
+    named("expand-math"),
+    named("expand-random"),
+    named("expand-conversions"),
+    named("canonicalise"),
+    named("fold"),
+    named("cse"),
+    named("licm"),
+    named("dce"),
+    named("assign-layouts"),
+});
+
 consteval bool chains(std::span<const Pass> passes) {
   Stage stage = Stage::Traced;
   for (const Pass &pass : passes) {
@@ -74,7 +99,7 @@ consteval bool chains(std::span<const Pass> passes) {
   }
   return true;
 }
-static_assert(chains(kHostPipeline),
+static_assert(chains(kHostPipeline) && chains(kGpuPipeline),
               "each pass must start at the stage that the one before reaches");
 
 /// A pipeline begins at the stage of its first pass; a kernel that was read from a file may be past
@@ -130,6 +155,7 @@ bool runOne(ir::Kernel &kernel, const Pass &pass, const passes::PassContext &con
 
 llvm::ArrayRef<Pass> allPasses() { return kPasses; }
 llvm::ArrayRef<Pass> hostPipeline() { return kHostPipeline; }
+llvm::ArrayRef<Pass> gpuPipeline() { return kGpuPipeline; }
 
 const Pass *findPass(std::string_view name, Diagnostics &diagnostics) {
   return findAmong(kPasses, name, diagnostics);

@@ -13,6 +13,8 @@ llvm::ArrayRef<Pass> allPasses();
 const Pass *findPass(std::string_view name, Diagnostics &diagnostics);
 /// From a traced kernel to what the host target and the interpreter take, in order.
 llvm::ArrayRef<Pass> hostPipeline();
+/// The same, and on to what is lowered for a GPU: a kernel at stage laid.
+llvm::ArrayRef<Pass> gpuPipeline();
 
 /// Run passes in order, verifying after each and writing dumps as the environment asks
 /// (docs/environment.md). Stops after the first pass that reports an error, or after `stopAfter`.

@@ -3,6 +3,9 @@ include(CMakePackageConfigHelpers)
 
 set(imbrex_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/imbrex)
 imbrex_export(imbrex_llvm llvm)
+if(IMBREX_ENABLE_AMDGPU)
+  imbrex_export(imbrex_lld lld)
+endif()
 install(EXPORT imbrexTargets NAMESPACE imbrex:: DESTINATION ${imbrex_package_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/imbrexConfig.cmake.in
   ${PROJECT_BINARY_DIR}/imbrexConfig.cmake INSTALL_DESTINATION ${imbrex_package_dir})

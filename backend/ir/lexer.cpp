@@ -34,6 +34,16 @@ Token Lexer::take() {
   return token;
 }
 
+Token Lexer::takeLine() {
+  Token line{.kind = TokenKind::String, .text = {}, .line = next_.line};
+  rest_ = fromNext_;
+  line_ = next_.line;
+  while (!rest_.empty() && rest_[0] != '\n' && !atComment()) rest_.remove_prefix(1);
+  line.text = fromNext_.substr(0, fromNext_.size() - rest_.size());
+  advance();
+  return line;
+}
+
 void Lexer::cut(TokenKind kind, std::size_t length) {
   next_ = {.kind = kind, .text = rest_.substr(0, length), .line = line_};
   rest_.remove_prefix(length);
@@ -63,9 +73,14 @@ std::size_t Lexer::numberLength() const {
   return length;
 }
 
+bool Lexer::atComment() const {
+  if (rest_.starts_with("//")) return true;
+  return rest_.starts_with('#') && (rest_.size() == 1 || !isDigit(rest_[1]));
+}
+
 void Lexer::skipSpace() {
   while (!rest_.empty()) {
-    if (rest_[0] == '#' || rest_.starts_with("//")) {
+    if (atComment()) {
       rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
     } else if (rest_[0] == ' ' || rest_[0] == '\t' || rest_[0] == '\r' || rest_[0] == '\n') {
       if (rest_[0] == '\n') ++line_;
@@ -78,6 +93,7 @@ void Lexer::skipSpace() {
 
 void Lexer::advance() {
   skipSpace();
+  fromNext_ = rest_;
   if (rest_.empty()) return cut(TokenKind::End, 0);
   const char c = rest_[0];
   if (isLetter(c)) return cut(TokenKind::Word, wordLength(rest_));
@@ -85,8 +101,8 @@ void Lexer::advance() {
     return cut(TokenKind::Number, numberLength());
   if (c == '"') return cutQuoted(TokenKind::String, 0);
   if (c == '%' && rest_.substr(1).starts_with('"')) return cutQuoted(TokenKind::Value, 1);
-  if (c == '%' && wordLength(rest_.substr(1)) > 0) {
-    cut(TokenKind::Value, 1 + wordLength(rest_.substr(1)));
+  if ((c == '%' && wordLength(rest_.substr(1)) > 0) || c == '#') {
+    cut(c == '#' ? TokenKind::Layout : TokenKind::Value, 1 + wordLength(rest_.substr(1)));
     next_.text.remove_prefix(1);
     return;
   }

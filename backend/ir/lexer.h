@@ -13,6 +13,7 @@ enum class TokenKind : std::uint8_t {
   Word,        // letters, digits, `_` and `.`, from a letter on: an op, a type, an attribute
   Number,      // from a digit or a minus on: 12, -1.5e-3, 0x7f, 128x64, -inf
   Value,       // %name, %12 or %"any name"; the text is without the percent sign
+  Layout,      // #12; the text is without the sign
   String,      // the text is what stands between the quotes, escapes and all
   Punctuation, // one of , = : ( ) { } [ ] < > @
   Bad,         // a character that starts nothing, or a quote that is not closed
@@ -29,23 +30,27 @@ struct Token {
   bool is(std::string_view word) const { return kind == TokenKind::Word && text == word; }
 };
 
-/// Cuts a text into tokens, one ahead. Space and comments (`//` or `#` to the end of the line) only
-/// separate.
+/// Cuts a text into tokens, one ahead. Space and comments only separate: `//` to the end of the
+/// line, and `#` unless a digit follows.
 class Lexer {
 public:
   explicit Lexer(std::string_view text) : rest_(text) { advance(); }
 
   const Token &peek() const { return next_; }
   Token take();
+  /// What is left of the next token's line, without a comment behind it.
+  Token takeLine();
 
 private:
   void advance();
+  bool atComment() const;
   void skipSpace();
   void cut(TokenKind kind, std::size_t length);
   void cutQuoted(TokenKind kind, std::size_t prefix);
   std::size_t numberLength() const;
 
   std::string_view rest_;
+  std::string_view fromNext_; ///< The text from the next token on.
   std::uint32_t line_ = 1;
   Token next_;
 };

@@ -2,6 +2,7 @@
 #include "backend/ir/constant_text.h"
 #include "backend/ir/lexer.h"
 #include "backend/ir/text.h"
+#include "backend/layout/layout_text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -59,6 +60,7 @@ private:
     constexpr std::size_t kLongest = 40;
     std::string text = quoted(token.text.substr(0, kLongest));
     text = "'" + text.substr(1, text.size() - 2) + (token.text.size() > kLongest ? "…" : "") + "'";
+    if (token.kind == TokenKind::Layout) return text.insert(1, "#");
     return token.kind == TokenKind::Value ? text.insert(1, "%") : text;
   }
 
@@ -250,6 +252,60 @@ private:
     return type && define(*token, make(*token, *type));
   }
 
+  // --- layouts ---
+
+  /// `lanes 32 warps 4`
+  bool parseThreads() {
+    layout::Threads threads;
+    if (!expectWord("lanes") || !parseCount(threads.lanes) || !expectWord("warps") ||
+        !parseCount(threads.warps))
+      return false;
+    kernel_.setThreads(threads);
+    return true;
+  }
+
+  bool parseCount(std::int32_t &count) {
+    const auto token = take(TokenKind::Number, "a number of threads");
+    if (!token) return false;
+    const char *const end = token->text.data() + token->text.size();
+    const auto [stop, problem] = std::from_chars(token->text.data(), end, count);
+    return (problem == std::errc{} && stop == end) ||
+           error(Diag::TextUnexpected, *token, "a number of threads", shown(*token));
+  }
+
+  /// The lines `layout #0 = …` in front of the ops.
+  bool parseLayouts() {
+    while (lexer_.peek().is("layout")) {
+      lexer_.take();
+      const auto name = take(TokenKind::Layout, "a layout's number, such as #0");
+      if (!name) return false;
+      if (!lexer_.peek().is('=')) return unexpected("'='");
+      const Token line = (lexer_.take(), lexer_.takeLine());
+      const auto layout = layout::parseLayout(line.text);
+      if (!layout) return error(Diag::TextBadLayout, line, layout.error());
+      if (!layouts_.try_emplace(std::string(name->text), kernel_.addLayout(*layout)).second)
+        return error(Diag::TextDuplicateLayout, *name, shown(*name));
+    }
+    return true;
+  }
+
+  /// The layout of a value, behind its type, where it has one.
+  bool parseLayoutOf(ValueId value) {
+    LayoutId layout;
+    if (!parseLayoutUse(layout)) return false;
+    kernel_.setLayout(value, layout);
+    return true;
+  }
+
+  bool parseLayoutUse(LayoutId &layout) {
+    if (lexer_.peek().kind != TokenKind::Layout) return true;
+    const Token token = lexer_.take();
+    const auto found = layouts_.find(token.text);
+    if (found == layouts_.end()) return error(Diag::TextUnknownLayout, token, shown(token));
+    layout = found->second;
+    return true;
+  }
+
   // --- kernel, ops ---
 
   std::optional<std::string> parseName() {
@@ -273,12 +329,13 @@ private:
       return error(Diag::TextUnknownStage, *token, shown(*token),
                    listed({std::begin(kNames<Stage>), std::end(kNames<Stage>)}));
     kernel_.setStage(static_cast<Stage>(stage - std::begin(kNames<Stage>)));
+    if (kernel_.stage() == Stage::Laid && !parseThreads()) return false;
     if (accept('@')) {
       const auto where = parseLocation();
       if (!where) return false;
       kernel_.setWhere(*where);
     }
-    return expect('{');
+    return expect('{') && parseLayouts();
   }
 
   bool parseParameter() {
@@ -305,10 +362,11 @@ private:
     scopes_.emplace_back();
     Block block;
     const auto argument = [&] {
-      return parseArgument([&](const Token &, const Type &type) {
+      const bool isRead = parseArgument([&](const Token &, const Type &type) {
         block.arguments.push_back(kernel_.newValue(type));
         return block.arguments.back();
       });
+      return isRead && parseLayoutOf(block.arguments.back());
     };
     if (accept('(') && !parseList(')', argument)) return false;
     if (!expect('{') || !parseOps(block)) return false;
@@ -430,18 +488,21 @@ private:
 
   bool parseResults(Op &op, const Token &mnemonic, const std::vector<Token> &names) {
     llvm::SmallVector<Type, 2> types;
+    llvm::SmallVector<LayoutId, 2> layouts;
     if (accept(':')) {
       do {
         const auto type = parseType();
-        if (!type) return false;
+        if (!type || !parseLayoutUse(layouts.emplace_back())) return false;
         types.push_back(*type);
       } while (accept(','));
     }
     if (types.size() != names.size())
       return error(Diag::TextResultCount, mnemonic, shown(mnemonic), names.size(), types.size());
     kernel_.addResults(op, types);
-    for (std::size_t i = 0; i < names.size(); ++i)
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      kernel_.setLayout(op.results[i], layouts[i]);
       if (!define(names[i], op.results[i])) return false;
+    }
     return true;
   }
 
@@ -499,6 +560,7 @@ private:
   Kernel kernel_;
   std::map<std::string, Definition, std::less<>> values_;
   std::vector<std::vector<Definition *>> scopes_{1};
+  std::map<std::string, LayoutId, std::less<>> layouts_;
 };
 
 } // namespace

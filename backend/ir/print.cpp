@@ -2,6 +2,7 @@
 #include "backend/ir/constant_text.h"
 #include "backend/ir/lexer.h"
 #include "backend/ir/text.h"
+#include "backend/layout/layout_text.h"
 
 #include <unordered_map>
 
@@ -17,8 +18,10 @@ public:
     text_ += "kernel @" + wordOrQuoted(kernel_.name()) + "(";
     printParameters();
     text_ += ") stage " + std::string(kNames<Stage>[static_cast<std::size_t>(kernel_.stage())]);
+    if (kernel_.stage() == Stage::Laid) printThreads();
     if (options_.locations) printLocation(kernel_.where());
     text_ += " {\n";
+    printLayouts();
     for (const auto &op : kernel_.body().ops) printOp(*op, 1);
     text_ += "}\n";
     return std::move(text_);
@@ -35,6 +38,37 @@ private:
       names_[value] = "%" + wordOrQuoted(kernel_.parameterName(i));
       text_ += (i == 0 ? "" : ", ") + names_[value] + ": " + toString(kernel_.type(value));
     }
+  }
+
+  void printThreads() {
+    text_ += " lanes " + std::to_string(kernel_.threads().lanes) + " warps " +
+             std::to_string(kernel_.threads().warps);
+  }
+
+  /// A line for each layout that some value has, in order of its first use.
+  void printLayouts() {
+    walk(kernel_.body(), [&](const Op &op) {
+      for (const Block &region : op.regions)
+        for (const ValueId argument : region.arguments) number(argument);
+      for (const ValueId result : op.results) number(result);
+    });
+  }
+
+  void number(ValueId value) {
+    const LayoutId layout = kernel_.layoutOf(value);
+    if (!isListed(layout)) return;
+    const auto [number, isNew] =
+        layouts_.try_emplace(layout, "#" + std::to_string(layouts_.size()));
+    if (isNew)
+      text_ += "  layout " + number->second + " = " + layout::toText(kernel_.layout(layout)) + "\n";
+  }
+
+  bool isListed(LayoutId layout) const { return layout.index() < kernel_.layouts().size(); }
+
+  /// A value's type, and how the threads hold it.
+  std::string typeText(ValueId value) const {
+    const LayoutId layout = kernel_.layoutOf(value);
+    return toString(kernel_.type(value)) + (isListed(layout) ? " " + layouts_.at(layout) : "");
   }
 
   void define(ValueId value) { names_[value] = "%" + std::to_string(definitions_++); }
@@ -61,7 +95,7 @@ private:
     for (std::size_t i = 0; i < op.regions.size(); ++i)
       if (i == 0 || !isImplied(op, op.regions[i])) printRegion(op.regions[i], i > 0, depth);
     for (std::size_t i = 0; i < op.results.size(); ++i)
-      text_ += (i == 0 ? " : " : ", ") + toString(kernel_.type(op.results[i]));
+      text_ += (i == 0 ? " : " : ", ") + typeText(op.results[i]);
     if (options_.locations) printLocation(op.where);
     text_ += "\n";
   }
@@ -98,8 +132,8 @@ private:
     if (isElse) text_ += " else";
     for (std::size_t i = 0; i < block.arguments.size(); ++i) {
       define(block.arguments[i]);
-      text_ += (i == 0 ? " (" : ", ") + name(block.arguments[i]) + ": " +
-               toString(kernel_.type(block.arguments[i]));
+      text_ +=
+          (i == 0 ? " (" : ", ") + name(block.arguments[i]) + ": " + typeText(block.arguments[i]);
     }
     text_ += block.arguments.empty() ? " {\n" : ") {\n";
     for (const auto &op : block.ops) printOp(*op, depth + 1);
@@ -118,6 +152,7 @@ private:
   const PrintOptions &options_;
   std::string text_;
   std::unordered_map<ValueId, std::string> names_;
+  std::unordered_map<LayoutId, std::string> layouts_;
   std::size_t definitions_ = 0;
 };
 

@@ -103,6 +103,10 @@ bool checkTypes(const OpCheck &check) {
   return false;
 }
 
+bool checkRules(const OpCheck &check) {
+  return checkTypes(check) && (check.kernel().stage() != Stage::Laid || rules::checkLayouts(check));
+}
+
 /// Walks a kernel in the order in which it runs, so that "defined above" is what has been seen.
 class Verifier {
 public:
@@ -110,6 +114,8 @@ public:
       : kernel_(kernel), diagnostics_(diagnostics), states_(kernel.valueCount()) {}
 
   bool run() {
+    isRight_ = rules::checkThreads(kernel_, diagnostics_);
+    if (!isRight_) return false;
     checkParameters();
     checkOps(kernel_.body());
     return isRight_;
@@ -170,6 +176,7 @@ private:
     state = State::Spoilt;
     const Type &type = kernel_.type(value);
     if (!isPossible(type)) return report(Diag::VerifyImpossibleType, where, type);
+    if (!rules::checkLayoutOf(kernel_, value, {where, what}, diagnostics_)) return isRight_ = false;
     state = State::Visible;
     return true;
   }
@@ -203,7 +210,7 @@ private:
     if (!namesAreKnown(op)) return;
     const bool areVisible = operandsAreVisible(op);
     if (areVisible && isWhole(op) && isAllowed(op))
-      isRight_ &= checkTypes(OpCheck(kernel_, op, parents_, diagnostics_));
+      isRight_ &= checkRules(OpCheck(kernel_, op, parents_, diagnostics_));
     parents_.push_back(&op);
     for (const Block &body : op.regions) checkBody(op, body);
     parents_.pop_back();

@@ -55,6 +55,12 @@ private:
   Diagnostics &diagnostics_;
 };
 
+/// Where a value is defined, and the name of what defines it.
+struct Place {
+  Location where;
+  std::string_view what;
+};
+
 /// Whether a tile's elements belong to the domain.
 bool contains(Domain domain, ElementKind element);
 
@@ -67,6 +73,15 @@ const Op *innermostLoop(llvm::ArrayRef<const Op *> parents);
 inline bool isCombineBody(const Op &op) {
   return op.kind == OpKind::Reduce || op.kind == OpKind::Scan;
 }
+
+// verify_layout.cpp
+bool checkThreads(const Kernel &kernel, Diagnostics &diagnostics);
+/// A value has a layout that fits it, or none, as its type and the kernel's stage want; `what`
+/// gives it.
+bool checkLayoutOf(const Kernel &kernel, ValueId value, const Place &what,
+                   Diagnostics &diagnostics);
+/// What an op whose types are right asks of the layouts of its operands and results.
+bool checkLayouts(const OpCheck &check);
 
 // verify_values.cpp
 bool checkConstant(const OpCheck &check);

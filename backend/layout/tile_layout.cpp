@@ -39,30 +39,6 @@ private:
   llvm::SmallVector<std::int32_t, 5> order_, shifts_, bits_, next_;
 };
 
-/// A layout whose columns of `mask`'s bits are zero, without registers that this makes copies.
-llvm::SmallVector<Bits, 16> cleared(const LinearLayout &layout, Bits mask,
-                                    std::int32_t &registerBits) {
-  llvm::SmallVector<Bits, 16> columns;
-  for (const Side &side : layout.inputs())
-    for (const Bits column : layout.columns(side.dim)) {
-      const Bits kept = column & ~mask;
-      if (side.dim != Dim::Register || kept != 0) columns.push_back(kept);
-    }
-  registerBits = layout.inputBits(Dim::Register) -
-                 (layout.inputBits() - static_cast<std::int32_t>(columns.size()));
-  return columns;
-}
-
-Sides threadSides(const LinearLayout &layout, std::int32_t registerBits) {
-  Sides inputs(layout.inputs().begin(), layout.inputs().end());
-  inputs[0].bits = registerBits;
-  return inputs;
-}
-
-Bits axisMask(const LinearLayout &layout, Dim axis) {
-  return ((Bits{1} << layout.outputBits(axis)) - 1) << layout.outputShift(axis);
-}
-
 } // namespace
 
 std::int32_t bitsFor(std::int64_t extent) {
@@ -113,32 +89,31 @@ bool isTileLayout(const LinearLayout &layout) {
 }
 
 LinearLayout withoutAxis(const LinearLayout &layout, std::int32_t axis) {
-  const Dim gone = axisDim(axis);
-  std::int32_t registerBits = 0;
-  const std::int32_t shift = layout.outputShift(gone), bits = layout.outputBits(gone);
-  auto columns = cleared(layout, axisMask(layout, gone), registerBits);
-  const Bits below = (Bits{1} << shift) - 1;
-  for (Bits &column : columns) column = (column & below) | (column >> (shift + bits) << shift);
+  const LinearLayout unit = withUnitAxis(layout, axis);
   Sides outputs;
-  for (const Side &side : layout.outputs())
-    if (side.dim < gone)
-      outputs.push_back(side);
-    else if (side.dim > gone)
+  for (const Side &side : unit.outputs())
+    if (side.dim != axisDim(axis))
       outputs.push_back({axisDim(static_cast<std::int32_t>(outputs.size())), side.bits});
-  return LinearLayout(threadSides(layout, registerBits), outputs, columns);
+  return LinearLayout(Sides(unit.inputs()), outputs, unit.columns());
 }
 
 LinearLayout withUnitAxis(const LinearLayout &layout, std::int32_t axis) {
-  const Dim unit = axisDim(axis);
-  std::int32_t registerBits = 0;
-  const std::int32_t shift = layout.outputShift(unit), bits = layout.outputBits(unit);
-  auto columns = cleared(layout, axisMask(layout, unit), registerBits);
+  const std::int32_t shift = layout.outputShift(axisDim(axis));
+  const std::int32_t bits = layout.outputBits(axisDim(axis));
   const Bits below = (Bits{1} << shift) - 1;
-  for (Bits &column : columns) column = (column & below) | (column >> (shift + bits) << shift);
-  Sides outputs(layout.outputs().begin(), layout.outputs().end());
-  for (Side &side : outputs)
-    if (side.dim == unit) side.bits = 0;
-  return LinearLayout(threadSides(layout, registerBits), outputs, columns);
+  Sides inputs(layout.inputs()), outputs(layout.outputs());
+  outputs[static_cast<std::size_t>(axis)].bits = 0;
+  llvm::SmallVector<Bits, 16> columns;
+  for (Side &side : inputs) {
+    const std::size_t before = columns.size();
+    for (const Bits column : layout.columns(side.dim)) {
+      const Bits kept = (column & below) | column >> (shift + bits) << shift;
+      const bool isCopy = kept == 0 && side.dim == Dim::Register;
+      if (!isCopy) columns.push_back(kept);
+    }
+    side.bits = static_cast<std::int32_t>(columns.size() - before);
+  }
+  return LinearLayout(inputs, outputs, columns);
 }
 
 Bits copyBits(const LinearLayout &layout, Dim input) {

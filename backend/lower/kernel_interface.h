@@ -36,7 +36,7 @@ struct KernelInterface {
   std::vector<Word> words;
   std::int32_t threads = 0;           ///< Of a block.
   std::int32_t sharedMemoryBytes = 0; ///< Of a block, all of it static.
-  std::vector<Site> sites;
+  std::vector<Site> sites = {};
 };
 
 } // namespace imbrex::lower

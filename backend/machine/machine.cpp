@@ -3,6 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
+#include <vector>
 
 namespace imbrex::machine {
 namespace {
@@ -25,5 +26,15 @@ const Machine *findMachine(std::string_view name) {
 }
 
 const Machine &hostMachine() { return kHost; }
+
+const Machine *machineNamed(std::string_view name, Diagnostics &diagnostics) {
+  if (name == kHost.name) return &kHost;
+  if (const Machine *found = findMachine(name)) return found;
+  std::vector<std::string_view> names{kHost.name};
+  for (const Machine &machine : kMachines) names.push_back(machine.name);
+  const std::string_view meant = nearest(name, names);
+  diagnostics.report(Diag::UnknownTarget, {}, name, meant.empty() ? names.back() : meant);
+  return nullptr;
+}
 
 } // namespace imbrex::machine

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/support/diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
@@ -15,20 +16,27 @@ enum class Family : std::uint8_t {
   Amdgpu,
 };
 
+/// A *core* is what the threads of one block share: NVIDIA's streaming multiprocessor; AMD's
+/// compute unit, from gfx10 on the work-group processor, which is two of them. A core has
+/// partitions, each with its own registers; a warp lives in one of them.
 struct Machine {
   std::string_view name; ///< As `--target` and `imbrex targets` call it: "sm_90a", "gfx942".
   Family family;
-  std::string_view cpu = {};                ///< What LLVM calls it.
-  std::string_view features = {};           ///< LLVM's subtarget features, "+ptx87".
-  std::int32_t warpSize = 0;                ///< Lanes of a warp.
-  std::int32_t maxThreads = 0;              ///< Of a block.
-  std::int32_t sharedMemoryBytes = 0;       ///< That one block may use, at most.
-  std::int32_t staticSharedMemoryBytes = 0; ///< That it may use without asking at launch.
-  std::int32_t sharedMemoryPerCore = 0;     ///< Bytes that the blocks on one core (SM, CU) share.
-  std::int32_t registersPerCore = 0;        ///< 32-bit registers of one core.
+  std::string_view cpu = {};                  ///< What LLVM calls it.
+  std::string_view features = {};             ///< LLVM's subtarget features, "+ptx87".
+  std::int32_t warpSize = 0;                  ///< Lanes of a warp.
+  std::int32_t maxThreads = 0;                ///< Of a block.
+  std::int32_t sharedMemoryBytes = 0;         ///< That one block may use, at most.
+  std::int32_t staticSharedMemoryBytes = 0;   ///< That it may use without asking at launch.
+  std::int32_t sharedMemoryPerCore = 0;       ///< Bytes that the blocks on one core share.
+  std::int32_t sharedMemoryGranule = 0;       ///< What a block gets is a multiple of this.
+  std::int32_t reservedSharedMemoryBytes = 0; ///< What the driver takes for itself in each block.
+  std::int32_t registersPerCore = 0;          ///< 32-bit registers of one core.
   std::int32_t maxRegistersPerThread = 0;
+  std::int32_t registerGranule = 0; ///< What a thread gets is a multiple of this.
   std::int32_t maxWarpsPerCore = 0;
   std::int32_t maxBlocksPerCore = 0;
+  std::int32_t partitionsPerCore = 0;
   std::int32_t banks = 0;        ///< Of shared memory, 4 bytes wide each.
   std::string_view meaning = {}; ///< For people.
 };
@@ -37,6 +45,9 @@ struct Machine {
 llvm::ArrayRef<Machine> allMachines();
 /// Null where no target has this name.
 const Machine *findMachine(std::string_view name);
+/// A target or the host, by its name; null, and an error that suggests the nearest, where there is
+/// none.
+const Machine *machineNamed(std::string_view name, Diagnostics &diagnostics);
 /// The CPU under our feet: no warps, no shared memory.
 const Machine &hostMachine();
 

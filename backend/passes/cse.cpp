@@ -57,9 +57,10 @@ bool sameOperands(const Op &a, const Op &b) {
          a.operand(1) == b.operand(0);
 }
 
-bool sameResultTypes(const Kernel &kernel, const Op &a, const Op &b) {
-  return llvm::equal(a.results, b.results,
-                     [&](ValueId x, ValueId y) { return kernel.type(x) == kernel.type(y); });
+bool sameResults(const Kernel &kernel, const Op &a, const Op &b) {
+  return llvm::equal(a.results, b.results, [&](ValueId x, ValueId y) {
+    return kernel.type(x) == kernel.type(y) && kernel.layoutOf(x) == kernel.layoutOf(y);
+  });
 }
 
 } // namespace
@@ -75,7 +76,7 @@ struct llvm::DenseMapInfo<imbrex::passes::Computation> {
     if (a.op == b.op || !a.op || !b.op) return a.op == b.op && a.memory == b.memory;
     return a.hash == b.hash && a.op->kind == b.op->kind && a.memory == b.memory &&
            imbrex::passes::sameOperands(*a.op, *b.op) && a.op->attributes == b.op->attributes &&
-           imbrex::passes::sameResultTypes(*a.kernel, *a.op, *b.op);
+           imbrex::passes::sameResults(*a.kernel, *a.op, *b.op);
   }
 };
 

@@ -9,25 +9,37 @@
 
 namespace imbrex::target {
 
-/// A GPU that the compiler has code for: what turns the LLVM module of a kernel into code.
+/// What the driver loads.
+struct ObjectCode {
+  std::vector<char> image; ///< An ELF file.
+  std::string remarks;     ///< What the vendor's assembler says of the kernel; may be empty.
+};
+
+/// A GPU that the compiler has code for: what turns the LLVM module of a kernel into code. It has
+/// no state, so that many threads may use it at once, each with its own LLVM context.
 class GpuTarget {
 public:
   virtual ~GpuTarget() = default;
   virtual const lower::Vocabulary &vocabulary() const = 0;
   const machine::Machine &machine() const { return vocabulary().machine(); }
 
-  /// Set the triple and the data layout; to be called before anything is lowered into the module.
+  /// Set the triple, the data layout and the flags; to be called before anything is lowered into
+  /// the module.
   virtual void prepare(llvm::Module &module) const = 0;
-  /// LLVM's optimiser. What comes out is what the emulator runs and what code is made from.
+  /// LLVM's optimiser, without a liberty that changes a number. What comes out is what the emulator
+  /// runs and what code is made from.
   virtual void optimise(llvm::Module &module) const = 0;
   /// The module's assembly: PTX, or the GPU's own. The module is used up.
-  virtual std::string assembly(llvm::Module &module) const = 0;
-  /// What the driver loads: an ELF image. The module is used up. An error says which tool is
-  /// missing or what it said.
-  virtual Result<std::vector<char>> object(llvm::Module &module) const = 0;
+  virtual Result<std::string> assembly(llvm::Module &module) const = 0;
+  /// The module as an image. The module is used up. An error says which tool is missing or what it
+  /// said.
+  virtual Result<ObjectCode> object(llvm::Module &module) const = 0;
 };
 
-/// The target of a machine that is a GPU.
+/// The target of a machine; null for the CPU, and where the build leaves the machine's family out
+/// (IMBREX_ENABLE_NVPTX, IMBREX_ENABLE_AMDGPU).
+const GpuTarget *findGpuTarget(const machine::Machine &machine);
+/// The same for a machine that has one.
 const GpuTarget &gpuTarget(const machine::Machine &machine);
 
 } // namespace imbrex::target

@@ -15,12 +15,15 @@ using testing::GoldenCase;
 
 namespace {
 
-void runNamed(ir::Kernel &kernel, const std::vector<std::string> &names, Diagnostics &diagnostics) {
-  for (const std::string &name : names) {
+void runNamed(ir::Kernel &kernel, const GoldenCase &one, Diagnostics &diagnostics) {
+  const machine::Machine *machine = machine::machineNamed(one.target(), diagnostics);
+  REQUIRE_MESSAGE(machine, "there is no target ", one.target());
+  for (const std::string &name : one.passes()) {
     const auto passes = allPasses();
     const auto pass = std::ranges::find(passes, name, &Pass::name);
     REQUIRE_MESSAGE(pass != passes.end(), "there is no pass ", name);
-    if (!runPasses(kernel, *pass, diagnostics) || !ir::verify(kernel, diagnostics)) return;
+    if (!runPasses(kernel, *pass, {diagnostics, *machine}) || !ir::verify(kernel, diagnostics))
+      return;
   }
 }
 
@@ -28,7 +31,7 @@ void runNamed(ir::Kernel &kernel, const std::vector<std::string> &names, Diagnos
 std::string outputOf(const GoldenCase &one, const std::string &fileName) {
   Diagnostics diagnostics;
   auto kernel = ir::parse(one.input, fileName, diagnostics);
-  if (kernel && ir::verify(*kernel, diagnostics)) runNamed(*kernel, one.passes(), diagnostics);
+  if (kernel && ir::verify(*kernel, diagnostics)) runNamed(*kernel, one, diagnostics);
   CHECK(diagnostics.hasErrors() == one.wantsError());
   return diagnostics.render() + (diagnostics.hasErrors() ? "" : print(*kernel));
 }

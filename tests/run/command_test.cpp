@@ -75,11 +75,23 @@ TEST_CASE("opt's help names the passes") {
   CHECK(contains(outcome.output, "\n  --stop-after"));
 }
 
+TEST_CASE("opt lays a kernel out for a target, and knows no other targets") {
+  const Outcome laid = shell("imbrex opt scale.imx --target sm_90a");
+  CHECK(laid.status == 0);
+  CHECK(
+      contains(laid.output, ") stage laid lanes 32 warps 1 {\n  layout #0 = register [[1]] lane "));
+  const Outcome unknown = shell("imbrex opt scale.imx --target sm90a");
+  CHECK(unknown.status == 1);
+  CHECK(unknown.output == "imbrex: error: there is no target 'sm90a'\n"
+                          "  hint: did you mean 'sm_90a'\n");
+}
+
 TEST_CASE("imbrex targets lists the devices") {
   const Outcome outcome = shell("imbrex targets");
   CHECK(outcome.status == 0);
-  CHECK(contains(outcome.output, "host         native code on this machine's processor\n"));
-  CHECK(contains(outcome.output, "\ninterpreter  the reference semantics"));
+  CHECK(contains(outcome.output, "host             native code on this machine's processor\n"));
+  CHECK(contains(outcome.output, "\ninterpreter      the reference semantics"));
+  CHECK(contains(outcome.output, "\ncompile --target:\n"));
   CHECK(contains(outcome.output, "\nthis machine: host-"));
 }
 

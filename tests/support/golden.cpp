@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kNextCase = "====\n";
 constexpr std::string_view kOutput = "---\n";
+constexpr std::string_view kTarget = " for ";
 
 /// What stands before the separator, a line of its own; `text` goes on behind it.
 std::string_view cutBefore(std::string_view &text, std::string_view separator) {
@@ -27,7 +28,7 @@ std::vector<std::string> GoldenCase::passes() const {
   const std::size_t colon = header.find(':');
   if (colon == std::string::npos) return names;
   std::string name;
-  for (const char c : header.substr(colon + 1) + ",") {
+  for (const char c : header.substr(0, header.find(kTarget)).substr(colon + 1) + ",") {
     if (c == ',') {
       if (!name.empty()) names.push_back(std::exchange(name, {}));
     } else if (c != ' ') {
@@ -35,6 +36,11 @@ std::vector<std::string> GoldenCase::passes() const {
     }
   }
   return names;
+}
+
+std::string GoldenCase::target() const {
+  const std::size_t at = header.find(kTarget);
+  return at == std::string::npos ? "host" : header.substr(at + kTarget.size());
 }
 
 std::vector<GoldenCase> goldenCases(std::string_view text) {

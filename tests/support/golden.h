@@ -12,7 +12,8 @@
 ///   ---
 ///   kernel @k() stage tiles { … }
 ///
-/// Without passes the input is parsed and printed. A case that begins with `# error` (and, behind a
+/// The passes may be for a target: `# passes: assign-layouts for sm_90a`. Without passes the input
+/// is parsed and printed. A case that begins with `# error` (and, behind a
 /// colon, passes) must report an error, and its output is the diagnostics' text, whose lines count
 /// from the header of the case. Further cases follow behind a line of `====`.
 namespace imbrex::testing {
@@ -24,6 +25,7 @@ struct GoldenCase {
 
   bool wantsError() const { return header.starts_with("# error"); }
   std::vector<std::string> passes() const;
+  std::string target() const;
 };
 
 std::vector<GoldenCase> goldenCases(std::string_view text);

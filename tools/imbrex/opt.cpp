@@ -34,9 +34,14 @@ cl::opt<std::string> stopAfter("stop-after", cl::value_desc("pass"),
 cl::opt<bool> withLocations("locations", cl::desc("Print where each op was written"),
                             cl::sub(optOptions), cl::cat(ownOptions()));
 
+cl::opt<std::string> target("target", cl::value_desc("T"),
+                            cl::desc("Run the passes for this target, one of `imbrex targets`"),
+                            cl::init("host"), cl::sub(optOptions), cl::cat(ownOptions()));
+
 /// The passes of --passes; reports those that there are not.
-std::vector<Pass> choosePasses(Diagnostics &diagnostics) {
-  if (passNames.getNumOccurrences() == 0) return hostPipeline().vec();
+std::vector<Pass> choosePasses(const machine::Machine &machine, Diagnostics &diagnostics) {
+  const bool isHost = machine.family == machine::Family::Cpu;
+  if (passNames.getNumOccurrences() == 0) return (isHost ? hostPipeline() : gpuPipeline()).vec();
   std::vector<Pass> chosen;
   for (const std::string &name : passNames)
     if (const Pass *pass = findPass(name, diagnostics)) chosen.push_back(*pass);
@@ -46,10 +51,11 @@ std::vector<Pass> choosePasses(Diagnostics &diagnostics) {
 int opt() {
   if (file.empty()) return reportMissingFile("opt");
   Diagnostics diagnostics;
-  const std::vector<Pass> passes = choosePasses(diagnostics);
+  const machine::Machine *machine = machine::machineNamed(target.getValue(), diagnostics);
+  const auto passes = machine ? choosePasses(*machine, diagnostics) : std::vector<Pass>{};
   auto kernel = readKernel(file, diagnostics);
   const bool ok = kernel && !diagnostics.hasErrors() &&
-                  runPasses(*kernel, passes, diagnostics, stopAfter.getValue());
+                  runPasses(*kernel, passes, {diagnostics, *machine}, stopAfter.getValue());
   std::fputs(diagnostics.render().c_str(), stderr);
   if (!ok) return kFailure;
   std::fputs(ir::print(*kernel, {.locations = withLocations}).c_str(), stdout);

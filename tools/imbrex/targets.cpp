@@ -1,3 +1,4 @@
+#include "backend/target/gpu_target.h"
 #include "backend/target/host/jit.h"
 #include "llvm/TargetParser/Host.h"
 #include "runtime/devices.h"
@@ -11,11 +12,18 @@ namespace {
 
 namespace cl = llvm::cl;
 
-cl::SubCommand targetsOptions("targets", "List the devices that a kernel can run on");
+cl::SubCommand targetsOptions("targets",
+                              "List the devices that a kernel can run on or be compiled for");
+
+void printRow(std::string_view name, std::string_view meaning) {
+  std::printf("%-16s %s\n", std::string(name).c_str(), std::string(meaning).c_str());
+}
 
 int targets() {
-  for (const DeviceInfo &row : kDevices)
-    std::printf("%-12s %s\n", std::string(row.name).c_str(), std::string(row.meaning).c_str());
+  for (const DeviceInfo &row : kDevices) printRow(row.name, row.meaning);
+  std::printf("\ncompile --target:\n");
+  for (const machine::Machine &row : machine::allMachines())
+    if (target::findGpuTarget(row) != nullptr) printRow(row.name, row.meaning);
   const host::Machine &machine = host::machine();
   std::printf("\nthis machine: %s (%s, %s); vectors of %d bits; %u threads\n", machine.name.c_str(),
               llvm::sys::getDefaultTargetTriple().c_str(),

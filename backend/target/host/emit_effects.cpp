@@ -1,5 +1,4 @@
 #include "backend/support/check.h"
-#include "backend/target/host/combine.h"
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/whole.h"
 

@@ -1,6 +1,5 @@
 #include "backend/support/check.h"
 #include "backend/target/host/body.h"
-#include "backend/target/host/combine.h"
 #include "backend/target/host/dot.h"
 #include "backend/target/host/whole.h"
 

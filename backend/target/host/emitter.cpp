@@ -29,35 +29,7 @@ Emitter::Emitter(llvm::Module &into, const ir::Kernel &theKernel, const LoopPlan
       views_(kernel.valueCount()), ready_(kernel.valueCount()), buffers_(plan.buffers.size()),
       scratchBytes_(plan.scratchBytes) {}
 
-llvm::Type *laneType(llvm::LLVMContext &context, const ir::Type &type) {
-  if (type.isPointerTile()) return llvm::Type::getInt64Ty(context);
-  switch (type.element()) {
-  case ElementKind::F32: return llvm::Type::getFloatTy(context);
-  case ElementKind::F64: return llvm::Type::getDoubleTy(context);
-  case ElementKind::Bool: return llvm::Type::getInt1Ty(context);
-  case ElementKind::I8:
-  case ElementKind::U8:
-  case ElementKind::I16:
-  case ElementKind::U16:
-  case ElementKind::I32:
-  case ElementKind::U32:
-  case ElementKind::I64:
-  case ElementKind::U64:
-  case ElementKind::F16:
-  case ElementKind::BF16:
-  case ElementKind::F8E4M3FN:
-  case ElementKind::F8E5M2:
-  case ElementKind::F8E4M3FNUZ:
-  case ElementKind::F8E5M2FNUZ:
-  case ElementKind::F4E2M1:
-  case ElementKind::E8M0:
-    return llvm::IntegerType::get(context,
-                                  static_cast<unsigned>(std::max(8, info(type.element()).bits)));
-  }
-  IMBREX_UNREACHABLE("an element of no kind");
-}
-
-llvm::Type *Emitter::laneType(const ir::Type &type) { return host::laneType(context, type); }
+llvm::Type *Emitter::laneType(const ir::Type &type) { return lower::laneType(context, type); }
 
 llvm::Type *Emitter::memoryType(const ir::Type &type) {
   llvm::Type *lane = laneType(type);

@@ -2,6 +2,7 @@
 
 #include "backend/ir/kernel.h"
 #include "backend/support/diagnostics.h"
+#include "backend/target/host/arithmetic.h"
 #include "backend/target/host/lanes.h"
 #include "backend/target/host/loop_plan.h"
 #include "backend/target/host/vector_unit.h"
@@ -26,9 +27,6 @@ struct Site {
   const ir::Op *op;
   std::vector<ir::Type> types; // of the operands
 };
-
-/// An element in a register: floats and integers as themselves, everything else as its bits.
-llvm::Type *laneType(llvm::LLVMContext &context, const ir::Type &type);
 
 class Emitter {
 public:
@@ -126,23 +124,5 @@ private:
   bool storesAroundCaches_ = false;
   std::vector<LoopFrame> loops_;
 };
-
-// --- the meaning of one op on scalars or vectors, without loops (emit_elementwise.cpp,
-// emit_cast.cpp) ---
-llvm::Value *emitElementwise(llvm::IRBuilder<> &builder, ir::OpKind kind, ir::ElementKind element,
-                             llvm::ArrayRef<llvm::Value *> operands);
-/// min or max of f32 or f64 where the first operand is a result of such ops, hence no signalling
-/// NaN.
-llvm::Value *emitAccumulatedExtremum(llvm::IRBuilder<> &builder, bool isMax,
-                                     llvm::Value *accumulator, llvm::Value *x);
-llvm::Value *emitCast(llvm::IRBuilder<> &builder, ir::ElementKind from, ir::ElementKind to,
-                      ir::Rounding rounding, llvm::Value *x);
-/// f16 and bf16, which are kept as their bits, to and from f32.
-llvm::Value *emitWiden(llvm::IRBuilder<> &builder, ir::ElementKind from, llvm::Value *bits);
-llvm::Value *emitNarrow(llvm::IRBuilder<> &builder, ir::ElementKind to, llvm::Value *f32);
-
-/// The type with the same lanes as `like` and this element.
-llvm::Type *lanesLike(llvm::Type *like, llvm::Type *element);
-llvm::Constant *splatBits(llvm::Type *type, std::uint64_t bits);
 
 } // namespace imbrex::host

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "backend/target/host/body.h"
-#include "backend/target/host/combine.h"
 #include "backend/target/host/nest_shape.h"
 
 #include <functional>

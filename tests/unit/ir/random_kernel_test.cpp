@@ -25,13 +25,39 @@ testing::RandomKernelOptions optionsOf(std::uint32_t seed) {
           .exact = seed % 5 != 0};
 }
 
-/// Whether two kernels are one but for the numbers of their values.
+LayoutId randomLayout(Kernel &kernel, const Shape &shape, std::mt19937 &rng) {
+  llvm::SmallVector<std::int32_t, 5> order;
+  for (std::int32_t axis = 0; axis < shape.rank(); ++axis) order.push_back(axis);
+  std::ranges::shuffle(order, rng);
+  return kernel.addLayout(layout::blockedLayout(shape.extents(), kernel.threads(),
+                                                std::int64_t{1} << rng() % 4, order));
+}
+
+/// The kernel at stage laid, its tiles in layouts that fit them but not always each other.
+Kernel laid(Kernel kernel, std::uint32_t seed) {
+  std::mt19937 rng(seed);
+  kernel.setStage(Stage::Laid);
+  kernel.setThreads({.lanes = 1 << rng() % 7, .warps = 1 << rng() % 4});
+  const auto lay = [&](ValueId value) {
+    const Type &type = kernel.type(value);
+    if (type.isTileOrPointers() && type.rank() > 0)
+      kernel.setLayout(value, randomLayout(kernel, type.shape(), rng));
+  };
+  walk(kernel.body(), [&](Op &op) {
+    std::ranges::for_each(op.results, lay);
+    for (const Block &region : op.regions) std::ranges::for_each(region.arguments, lay);
+  });
+  return kernel;
+}
+
+/// Whether two kernels are one but for the numbers of their values and layouts.
 class Comparison {
 public:
   Comparison(const Kernel &a, const Kernel &b) : a_(a), b_(b) {}
 
   bool areSame() {
     return a_.name() == b_.name() && a_.stage() == b_.stage() && a_.where() == b_.where() &&
+           (a_.stage() != Stage::Laid || a_.threads() == b_.threads()) &&
            isSame(a_.body(), b_.body());
   }
 
@@ -39,9 +65,16 @@ private:
   bool isSame(llvm::ArrayRef<ValueId> a, llvm::ArrayRef<ValueId> b) {
     if (a.size() != b.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i)
-      if (partners_.try_emplace(a[i], b[i]).first->second != b[i] || a_.type(a[i]) != b_.type(b[i]))
+      if (partners_.try_emplace(a[i], b[i]).first->second != b[i] ||
+          a_.type(a[i]) != b_.type(b[i]) || layoutOf(a_, a[i]) != layoutOf(b_, b[i]))
         return false;
     return true;
+  }
+
+  static std::optional<layout::LinearLayout> layoutOf(const Kernel &kernel, ValueId value) {
+    const LayoutId layout = kernel.layoutOf(value);
+    if (!layout.valid()) return std::nullopt;
+    return kernel.layout(layout);
   }
 
   bool isSame(const Block &a, const Block &b) {
@@ -94,7 +127,11 @@ constexpr auto kPieces = std::to_array<std::string_view>({"%0",
                                                           "[order = [9, -9]]",
                                                           "18446744073709551616",
                                                           "\xff",
-                                                          "view<f32, 5>"});
+                                                          "view<f32, 5>",
+                                                          "#0",
+                                                          "lanes",
+                                                          "warp [[0]]",
+                                                          "layout #0 = of [4]"});
 
 /// Texts that people and programs get wrong: bytes changed, lines moved, words put elsewhere.
 std::string mutated(std::string text, std::mt19937 &rng) {
@@ -144,10 +181,11 @@ TEST_CASE("random kernels keep every rule, print, and parse to the same text") {
   }
 }
 
-TEST_CASE("a parsed kernel is the one that was printed, in every op, type, attribute and place") {
+TEST_CASE("a parsed kernel is the one that was printed: each op, type, layout, attribute, place") {
   for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
     CAPTURE(seed);
     Kernel kernel = randomKernel(seed, optionsOf(seed)).kernel;
+    if (seed % 2 == 0) kernel = laid(std::move(kernel), seed);
     std::uint32_t line = 0;
     kernel.setWhere({.file = "k.cpp", .line = 3});
     walk(kernel.body(), [&](Op &op) {
@@ -168,7 +206,8 @@ TEST_CASE("no text makes the parser or the verifier crash, and what passes both 
   for (std::uint32_t seed = 0; seed < kMutants; ++seed) {
     CAPTURE(seed);
     std::mt19937 rng(seed);
-    const Kernel kernel = randomKernel(seed % 90, optionsOf(seed % 90)).kernel;
+    Kernel kernel = randomKernel(seed % 90, optionsOf(seed % 90)).kernel;
+    if (seed % 4 == 0) kernel = laid(std::move(kernel), seed);
     Diagnostics diagnostics;
     const auto parsed = parse(mutated(print(kernel), rng), "mutant.imx", diagnostics);
     REQUIRE(parsed.has_value() == !diagnostics.hasErrors());

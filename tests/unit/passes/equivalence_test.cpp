@@ -23,11 +23,11 @@ RandomLaunch launched(const RandomKernel &random, const ir::Kernel &kernel) {
 }
 
 /// A kernel after some passes does what it did before them.
-void checkSame(const RandomKernel &random, const RandomLaunch &before,
-               llvm::ArrayRef<Pass> passes) {
+void checkSame(const RandomKernel &random, const RandomLaunch &before, llvm::ArrayRef<Pass> passes,
+               const machine::Machine &machine = machine::hostMachine()) {
   ir::Kernel after = random.kernel.clone();
   Diagnostics diagnostics;
-  REQUIRE_MESSAGE(runPasses(after, passes, diagnostics), diagnostics.render());
+  REQUIRE_MESSAGE(runPasses(after, passes, {diagnostics, machine}), diagnostics.render());
   const std::string changed = difference(random, before, launched(random, after));
   CHECK_MESSAGE(changed.empty(), changed << "\n" << ir::print(random.kernel) << ir::print(after));
 }
@@ -55,5 +55,18 @@ TEST_CASE("a random kernel with variables is right after each pass of the pipeli
     REQUIRE_MESSAGE(runPasses(random.kernel, hostPipeline().take_front(), diagnostics),
                     diagnostics.render());
     checkSame(random, launched(random, random.kernel), hostPipeline().drop_front());
+  }
+}
+
+TEST_CASE("a random kernel does on a GPU's threads what it did before it had any") {
+  machine::Machine wide = *machine::findMachine("sm_90a");
+  wide.warpSize = 64;
+  for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
+    CAPTURE(seed);
+    const RandomKernel random = testing::randomKernel(seed);
+    const RandomLaunch before = launched(random, random.kernel);
+    checkSame(random, before, gpuPipeline().take_back());
+    checkSame(random, before, gpuPipeline(), *machine::findMachine("sm_90a"));
+    checkSame(random, before, gpuPipeline(), wide);
   }
 }

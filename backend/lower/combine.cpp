@@ -1,9 +1,8 @@
-#include "backend/target/host/combine.h"
+#include "backend/lower/combine.h"
 
 #include "backend/support/check.h"
-#include "backend/target/host/emitter.h"
 
-namespace imbrex::host {
+namespace imbrex::lower {
 
 using ir::Combine;
 using ir::ElementKind;
@@ -85,21 +84,21 @@ llvm::Constant *startOf(Combine combine, ElementKind element, llvm::Type *type) 
 }
 
 Value *emitCombine(llvm::IRBuilder<> &builder, Combine combine, ElementKind element, Value *a,
-                   Value *b) {
-  return emitElementwise(builder, opOf(combine), element, {a, b});
+                   Value *b, const Natives &natives) {
+  return emitElementwise(builder, opOf(combine), element, {a, b}, natives);
 }
 
 Value *emitAccumulate(llvm::IRBuilder<> &builder, Combine combine, ElementKind element, Value *a,
-                      Value *b) {
+                      Value *b, const Natives &natives) {
   const bool isSingle = element == ElementKind::F32 || element == ElementKind::F64;
   if (isSingle && (combine == Combine::Min || combine == Combine::Max))
-    return emitAccumulatedExtremum(builder, combine == Combine::Max, a, b);
-  return emitCombine(builder, combine, element, a, b);
+    return emitAccumulatedExtremum(builder, combine == Combine::Max, a, b, natives);
+  return emitCombine(builder, combine, element, a, b, natives);
 }
 
 Indexed emitCombineArg(llvm::IRBuilder<> &builder, Combine combine, ElementKind element,
-                       const Indexed &a, const Indexed &b) {
-  Value *best = emitCombine(builder, combine, element, a.value, b.value);
+                       const Indexed &a, const Indexed &b, const Natives &natives) {
+  Value *best = emitCombine(builder, combine, element, a.value, b.value, natives);
   Value *bestBits = bitsOf(builder, best);
   Value *aBits = bitsOf(builder, a.value), *bBits = bitsOf(builder, b.value);
   Value *isBetter =
@@ -111,4 +110,4 @@ Indexed emitCombineArg(llvm::IRBuilder<> &builder, Combine combine, ElementKind 
           builder.CreateSelect(takes, b.index, a.index)};
 }
 
-} // namespace imbrex::host
+} // namespace imbrex::lower

@@ -1,11 +1,10 @@
 #pragma once
 
 #include "backend/ir/combine.h"
-#include "backend/ir/types.h"
-#include "llvm/IR/IRBuilder.h"
+#include "backend/lower/arithmetic.h"
 
 /// How two elements become one in reductions and scans. The first is the left one.
-namespace imbrex::host {
+namespace imbrex::lower {
 
 /// The element in which a combine of such elements is accumulated: f32 for sums and products of f16
 /// and bf16, which would otherwise stop growing.
@@ -18,11 +17,12 @@ llvm::Constant *identityOf(ir::Combine combine, ir::ElementKind element, llvm::T
 llvm::Constant *startOf(ir::Combine combine, ir::ElementKind element, llvm::Type *type);
 
 llvm::Value *emitCombine(llvm::IRBuilder<> &builder, ir::Combine combine, ir::ElementKind element,
-                         llvm::Value *a, llvm::Value *b);
+                         llvm::Value *a, llvm::Value *b, const Natives &natives);
 
 /// The same where `a` is what such combines have given so far.
 llvm::Value *emitAccumulate(llvm::IRBuilder<> &builder, ir::Combine combine,
-                            ir::ElementKind element, llvm::Value *a, llvm::Value *b);
+                            ir::ElementKind element, llvm::Value *a, llvm::Value *b,
+                            const Natives &natives);
 
 /// A value and where it was found.
 struct Indexed {
@@ -30,6 +30,6 @@ struct Indexed {
   llvm::Value *index;
 };
 Indexed emitCombineArg(llvm::IRBuilder<> &builder, ir::Combine combine, ir::ElementKind element,
-                       const Indexed &a, const Indexed &b);
+                       const Indexed &a, const Indexed &b, const Natives &natives);
 
-} // namespace imbrex::host
+} // namespace imbrex::lower

@@ -1,14 +1,9 @@
+#include "backend/lower/arithmetic.h"
+
 #include "backend/support/check.h"
-#include "backend/target/host/emitter.h"
-#include "backend/target/host/jit.h"
 #include "llvm/IR/Intrinsics.h"
-#include "llvm/IR/IntrinsicsX86.h"
 
-#include <algorithm>
-
-/// The arithmetic of one op on scalars or vectors: totals instead of LLVM's poison, one rounding
-/// per op, no flag that would let LLVM change a result.
-namespace imbrex::host {
+namespace imbrex::lower {
 namespace {
 
 using ir::ElementKind;
@@ -157,44 +152,12 @@ bool isPlainConstant(Value *x) {
   return number && !number->isZero() && !number->isNaN();
 }
 
-/// AVX-512's vrange is our minimum and maximum but for signalling NaNs, which lose their signal
-/// first. Null where there is none for this type.
-Value *rangeExtremum(Builder &b, bool isMax, bool firstIsQuiet, llvm::ArrayRef<Value *> x) {
-  const auto *type = llvm::dyn_cast<llvm::FixedVectorType>(x[0]->getType());
-  if (!type || !machine().hasRange) return nullptr;
-  const bool isDouble = type->getElementType()->isDoubleTy();
-  const auto bits = type->getPrimitiveSizeInBits().getFixedValue();
-  namespace Intrinsic = llvm::Intrinsic;
-  Intrinsic::ID id = Intrinsic::not_intrinsic;
-  if (bits == 128)
-    id = isDouble ? Intrinsic::x86_avx512_mask_range_pd_128
-                  : Intrinsic::x86_avx512_mask_range_ps_128;
-  else if (bits == 256)
-    id = isDouble ? Intrinsic::x86_avx512_mask_range_pd_256
-                  : Intrinsic::x86_avx512_mask_range_ps_256;
-  else if (bits == 512)
-    id = isDouble ? Intrinsic::x86_avx512_mask_range_pd_512
-                  : Intrinsic::x86_avx512_mask_range_ps_512;
-  if (id == Intrinsic::not_intrinsic) return nullptr;
-  const unsigned lanes = type->getNumElements();
-  const auto quiet = [&](Value *operand) {
-    return b.CreateUnaryIntrinsic(Intrinsic::canonicalize, operand);
-  };
-  llvm::SmallVector<Value *, 6> arguments{firstIsQuiet ? x[0] : quiet(x[0]), quiet(x[1])};
-  constexpr std::uint32_t kSignOfResult = 4, kMax = 1, kCurrentRounding = 4;
-  arguments.push_back(b.getInt32(kSignOfResult | (isMax ? kMax : 0)));
-  arguments.push_back(llvm::Constant::getNullValue(x[0]->getType()));
-  arguments.push_back(llvm::Constant::getAllOnesValue(b.getIntNTy(std::max(8U, lanes))));
-  if (bits == 512) arguments.push_back(b.getInt32(kCurrentRounding));
-  return b.CreateIntrinsic(id, {}, arguments);
-}
-
 /// The larger (smaller) of two floats, -0 below 0. LLVM 22 loses a number against a NaN in its own
 /// `maximumnum` when it knows that one operand is a number, hence our own: of CPUs' maximum, which
 /// is the second operand where nothing is greater, we choose the order of the operands such that a
 /// zero of the right sign comes second, and take back a NaN that came second.
 Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value *> x,
-                bool firstIsQuiet = false) {
+                const Natives &natives, bool firstIsQuiet = false) {
   const auto winner = [&](Value *first, Value *second) {
     Value *wins = isMax ? b.CreateFCmpOGT(first, second) : b.CreateFCmpOLT(first, second);
     return b.CreateSelect(wins, first, second);
@@ -202,7 +165,8 @@ Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value
   if (!propagatesNan) {
     if (isPlainConstant(x[1])) return winner(x[0], x[1]);
     if (isPlainConstant(x[0])) return winner(x[1], x[0]);
-    if (Value *result = rangeExtremum(b, isMax, firstIsQuiet, x)) return result;
+    Value *native = natives.extremum ? natives.extremum(b, isMax, firstIsQuiet, x) : nullptr;
+    if (native) return native;
   }
   Value *bits = b.CreateBitCast(x[0], lanesLike(x[0]->getType(), b.getIntNTy(bitsOf(x[0]))));
   Value *isNegative = b.CreateICmpSLT(bits, zeroLike(bits));
@@ -214,7 +178,7 @@ Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value
   return b.CreateSelect(b.CreateFCmpUNO(first, first), first, best);
 }
 
-Value *floatOp(Builder &b, OpKind kind, llvm::ArrayRef<Value *> x) {
+Value *floatOp(Builder &b, OpKind kind, llvm::ArrayRef<Value *> x, const Natives &natives) {
   namespace Intrinsic = llvm::Intrinsic;
   const auto unary = [&](Intrinsic::ID id) { return b.CreateUnaryIntrinsic(id, x[0]); };
   if (kind == OpKind::Floor) return unary(Intrinsic::floor);
@@ -230,10 +194,10 @@ Value *floatOp(Builder &b, OpKind kind, llvm::ArrayRef<Value *> x) {
   if (kind == OpKind::Mul) return b.CreateFMul(x[0], x[1]);
   if (kind == OpKind::Div) return b.CreateFDiv(x[0], x[1]);
   if (kind == OpKind::Rem) return b.CreateFRem(x[0], x[1]);
-  if (kind == OpKind::Min) return extremum(b, false, false, x);
-  if (kind == OpKind::Max) return extremum(b, true, false, x);
-  if (kind == OpKind::MinNan) return extremum(b, false, true, x);
-  if (kind == OpKind::MaxNan) return extremum(b, true, true, x);
+  if (kind == OpKind::Min) return extremum(b, false, false, x, natives);
+  if (kind == OpKind::Max) return extremum(b, true, false, x, natives);
+  if (kind == OpKind::MinNan) return extremum(b, false, true, x, natives);
+  if (kind == OpKind::MaxNan) return extremum(b, true, true, x, natives);
   if (kind == OpKind::Fma) return b.CreateIntrinsic(Intrinsic::fma, x[0]->getType(), x);
   if (kind == OpKind::Eq) return b.CreateFCmpOEQ(x[0], x[1]);
   if (kind == OpKind::Ne) return b.CreateFCmpUNE(x[0], x[1]);
@@ -256,16 +220,45 @@ Value *signOp(Builder &b, OpKind kind, Value *x) {
 
 /// The f32 result of +, -, *, /, sqrt on f16 or bf16 has more than twice their bits, so that
 /// rounding it again gives the exact result rounded once; of the others it is exact.
-Value *halfOp(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x) {
+Value *halfOp(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x,
+              const Natives &natives) {
   if (kind == OpKind::Fma) return fmaOfHalves(b, element, x);
   llvm::SmallVector<Value *, 2> wide;
   for (Value *v : x) wide.push_back(emitWiden(b, element, v));
-  Value *result = floatOp(b, kind, wide);
+  Value *result = floatOp(b, kind, wide, natives);
   if (!result || info(kind).typeRule == ir::TypeRule::Comparison) return result;
   return emitNarrow(b, element, result);
 }
 
 } // namespace
+
+llvm::Type *laneType(llvm::LLVMContext &context, const ir::Type &type) {
+  if (type.isPointerTile()) return llvm::Type::getInt64Ty(context);
+  switch (type.element()) {
+  case ElementKind::F32: return llvm::Type::getFloatTy(context);
+  case ElementKind::F64: return llvm::Type::getDoubleTy(context);
+  case ElementKind::Bool: return llvm::Type::getInt1Ty(context);
+  case ElementKind::I8:
+  case ElementKind::U8:
+  case ElementKind::I16:
+  case ElementKind::U16:
+  case ElementKind::I32:
+  case ElementKind::U32:
+  case ElementKind::I64:
+  case ElementKind::U64:
+  case ElementKind::F16:
+  case ElementKind::BF16:
+  case ElementKind::F8E4M3FN:
+  case ElementKind::F8E5M2:
+  case ElementKind::F8E4M3FNUZ:
+  case ElementKind::F8E5M2FNUZ:
+  case ElementKind::F4E2M1:
+  case ElementKind::E8M0:
+    return llvm::IntegerType::get(context,
+                                  static_cast<unsigned>(std::max(8, info(type.element()).bits)));
+  }
+  IMBREX_UNREACHABLE("an element of no kind");
+}
 
 llvm::Type *lanesLike(llvm::Type *like, llvm::Type *element) {
   const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(like);
@@ -279,12 +272,14 @@ llvm::Constant *splatBits(llvm::Type *type, std::uint64_t bits) {
   return llvm::ConstantExpr::getBitCast(value, type);
 }
 
-Value *emitAccumulatedExtremum(Builder &b, bool isMax, Value *accumulator, Value *x) {
+Value *emitAccumulatedExtremum(Builder &b, bool isMax, Value *accumulator, Value *x,
+                               const Natives &natives) {
   constexpr bool kPropagatesNan = false, kIsQuiet = true;
-  return extremum(b, isMax, kPropagatesNan, {accumulator, x}, kIsQuiet);
+  return extremum(b, isMax, kPropagatesNan, {accumulator, x}, natives, kIsQuiet);
 }
 
-Value *emitElementwise(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x) {
+Value *emitElementwise(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x,
+                       const Natives &natives) {
   if (kind == OpKind::Select) return b.CreateSelect(x[0], x[1], x[2]);
   Value *result = nullptr;
   if (!isFloat(element))
@@ -292,11 +287,11 @@ Value *emitElementwise(Builder &b, OpKind kind, ElementKind element, llvm::Array
   else if (kind == OpKind::Neg || kind == OpKind::Abs)
     result = signOp(b, kind, x[0]);
   else if (element == ElementKind::F16 || element == ElementKind::BF16)
-    result = halfOp(b, kind, element, x);
+    result = halfOp(b, kind, element, x, natives);
   else
-    result = floatOp(b, kind, x);
-  IMBREX_CHECK(result, "the host target has no '{0}': a pass expands it", info(kind).mnemonic);
+    result = floatOp(b, kind, x, natives);
+  IMBREX_CHECK(result, "no target has '{0}': a pass expands it", info(kind).mnemonic);
   return result;
 }
 
-} // namespace imbrex::host
+} // namespace imbrex::lower

@@ -1,12 +1,10 @@
+#include "backend/lower/arithmetic.h"
 #include "backend/support/check.h"
-#include "backend/target/host/emitter.h"
 #include "llvm/IR/Intrinsics.h"
 
 #include <cmath>
 
-/// Conversions between numbers: floats round once, to integers they saturate, a NaN becomes the
-/// canonical one.
-namespace imbrex::host {
+namespace imbrex::lower {
 namespace {
 
 using ir::ElementKind;
@@ -207,4 +205,4 @@ Value *emitCast(Builder &b, ElementKind from, ElementKind to, ir::Rounding round
   return ir::isSigned(from) ? b.CreateSExtOrTrunc(x, integers) : b.CreateZExtOrTrunc(x, integers);
 }
 
-} // namespace imbrex::host
+} // namespace imbrex::lower

@@ -1,0 +1,169 @@
+#include "backend/ir/verify_rules.h"
+#include "backend/layout/layout_text.h"
+#include "llvm/ADT/bit.h"
+
+namespace imbrex::ir::rules {
+namespace {
+
+bool hasThreads(const layout::LinearLayout &layout, layout::Threads threads) {
+  return layout.inputBits(layout::Dim::Lane) == layout::bitsFor(threads.lanes) &&
+         layout.inputBits(layout::Dim::Warp) == layout::bitsFor(threads.warps);
+}
+
+bool fits(const layout::LinearLayout &layout, const Shape &shape, layout::Threads threads) {
+  return layout::isTileLayout(layout) && hasThreads(layout, threads) &&
+         layout.outputs() == llvm::ArrayRef(layout::tileSides(shape.extents()));
+}
+
+/// The check of one op. Values without a layout (scalars) agree with every other.
+class LayoutCheck {
+public:
+  explicit LayoutCheck(const OpCheck &check) : check_(check), kernel_(check.kernel()) {}
+
+  bool isOne(llvm::ArrayRef<ValueId> values) {
+    return llvm::all_of(values, [&](ValueId value) { return agrees(value); });
+  }
+
+  /// All of the op's tiles.
+  bool areAllOne() { return isOne(check_.op().operands) && isOne(check_.op().results); }
+
+  /// Position by position.
+  bool areSlotsOne(llvm::ArrayRef<ValueId> a, llvm::ArrayRef<ValueId> b) {
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+      if (!LayoutCheck(check_).isOne({a[i], b[i]})) return false;
+    return true;
+  }
+
+  bool resultsLackAxis(std::int32_t axis) {
+    if (!isOne(check_.op().operands)) return false;
+    const layout::LinearLayout wanted = layout::withoutAxis(*seen_, axis);
+    for (const ValueId result : check_.op().results) {
+      const layout::LinearLayout *got = layoutOf(result);
+      if (got && *got != wanted)
+        return check_.fail(Diag::VerifyReduceLayout, layout::toText(wanted), layout::toText(*got));
+    }
+    return true;
+  }
+
+private:
+  /// Null where there is none, or a wrong one that is reported where the value is defined.
+  const layout::LinearLayout *layoutOf(ValueId value) const {
+    const LayoutId id = kernel_.layoutOf(value);
+    return id.index() < kernel_.layouts().size() ? &kernel_.layout(id) : nullptr;
+  }
+
+  bool agrees(ValueId value) {
+    const layout::LinearLayout *layout = layoutOf(value);
+    if (!layout) return true;
+    if (!seen_) seen_ = layout;
+    return *layout == *seen_ ||
+           check_.fail(Diag::VerifyLayoutsDiffer, layout::toText(*seen_), layout::toText(*layout));
+  }
+
+  const OpCheck &check_;
+  const Kernel &kernel_;
+  const layout::LinearLayout *seen_ = nullptr;
+};
+
+bool checkLoop(const OpCheck &check) {
+  const Op &op = check.op();
+  const bool isFor = op.kind == OpKind::For;
+  const auto initial = llvm::ArrayRef(op.operands).drop_front(isFor ? 3 : 0);
+  const auto carried = llvm::ArrayRef(op.regions[0].arguments).drop_front(isFor ? 1 : 0);
+  LayoutCheck layouts(check);
+  return layouts.areSlotsOne(initial, carried) && layouts.areSlotsOne(initial, op.results);
+}
+
+/// What a body gives has the layouts of the op's results, which the op itself has not got yet.
+bool checkYield(const OpCheck &check, const Op &parent) {
+  return isCombineBody(parent) ||
+         LayoutCheck(check).areSlotsOne(check.op().operands, parent.results);
+}
+
+} // namespace
+
+bool checkThreads(const Kernel &kernel, Diagnostics &diagnostics) {
+  constexpr std::int64_t kMost = 1024; // of any machine
+  const auto [lanes, warps] = kernel.threads();
+  const bool isRight =
+      kernel.stage() != Stage::Laid ||
+      (lanes > 0 && warps > 0 && llvm::has_single_bit(unsigned(lanes)) &&
+       llvm::has_single_bit(unsigned(warps)) && std::int64_t{lanes} * warps <= kMost);
+  if (!isRight) diagnostics.report(Diag::VerifyThreads, kernel.where(), warps, lanes);
+  return isRight;
+}
+
+bool checkLayoutOf(const Kernel &kernel, ValueId value, const Place &place,
+                   Diagnostics &diagnostics) {
+  const Type &type = kernel.type(value);
+  const LayoutId id = kernel.layoutOf(value);
+  const auto report = [&](Diag kind, const auto &...arguments) {
+    diagnostics.report(kind, place.where, place.what, type, arguments...);
+    return false;
+  };
+  const bool isWanted = kernel.stage() == Stage::Laid && type.isTileOrPointers() && type.rank() > 0;
+  if (!isWanted) return !id.valid() || report(Diag::VerifyLayoutNotWanted);
+  if (id.index() >= kernel.layouts().size()) return report(Diag::VerifyLayoutMissing);
+  const layout::LinearLayout &layout = kernel.layout(id);
+  return fits(layout, type.shape(), kernel.threads()) ||
+         report(Diag::VerifyLayoutUnfit, layout::toText(layout));
+}
+
+bool checkLayouts(const OpCheck &check) {
+  const Op &op = check.op();
+  LayoutCheck layouts(check);
+  switch (info(op.kind).typeRule) {
+  case TypeRule::SameAsOperands:
+  case TypeRule::Comparison:
+  case TypeRule::Select:
+  case TypeRule::Cast:
+  case TypeRule::PointerAdd:
+  case TypeRule::Load:
+  case TypeRule::Store:
+  case TypeRule::AtomicRmw:
+  case TypeRule::AtomicCas:
+  case TypeRule::Scan:
+  case TypeRule::Sort:
+  case TypeRule::Philox:
+  case TypeRule::InlineAsm: return layouts.areAllOne();
+  case TypeRule::Bitcast:
+    return check.operand(0).shape() != check.result().shape() || layouts.areAllOne();
+  case TypeRule::Reduce: return layouts.resultsLackAxis(op.attrs<ReduceAttrs>().axis);
+  case TypeRule::Gather: return layouts.isOne({op.operand(1), op.result()});
+  case TypeRule::Dot:
+  case TypeRule::DotScaled: return layouts.isOne({op.operand(2), op.result()});
+  case TypeRule::For:
+  case TypeRule::While: return checkLoop(check);
+  case TypeRule::Yield: return checkYield(check, *check.parents().back());
+  case TypeRule::BreakIf:
+    return layouts.areSlotsOne(llvm::ArrayRef(op.operands).drop_front(),
+                               innermostLoop(check.parents())->results);
+  case TypeRule::Constant:
+  case TypeRule::Arange:
+  case TypeRule::GridIndex:
+  case TypeRule::Broadcast:
+  case TypeRule::Reshape:
+  case TypeRule::Permute:
+  case TypeRule::Join:
+  case TypeRule::Split:
+  case TypeRule::Concat:
+  case TypeRule::Slice:
+  case TypeRule::Flip:
+  case TypeRule::ViewLoad:
+  case TypeRule::ViewStore:
+  case TypeRule::ViewExtent:
+  case TypeRule::ViewData:
+  case TypeRule::Histogram:
+  case TypeRule::NoResult:
+  case TypeRule::Assert:
+  case TypeRule::If: // as what its bodies yield
+  case TypeRule::ExitIf:
+  case TypeRule::ConvertLayout:
+  case TypeRule::VarNew:
+  case TypeRule::VarRead:
+  case TypeRule::VarWrite: return true;
+  }
+  return false;
+}
+
+} // namespace imbrex::ir::rules

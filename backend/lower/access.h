@@ -1,0 +1,30 @@
+#pragma once
+
+#include "backend/lower/emitter.h"
+
+/// One access of a thread to global memory: `width` neighbours at once, all of them or none.
+namespace imbrex::lower {
+
+struct Access {
+  llvm::Value *address;        // of the first
+  llvm::Value *mask = nullptr; // null: always
+  std::int64_t alignment = 1;  // of the address, in bytes
+};
+
+/// How an op wants its accesses treated.
+struct Hints {
+  ir::Cache cache = ir::Cache::Default;
+  ir::Eviction eviction = ir::Eviction::Normal;
+};
+
+/// Read neighbours of a type; `others` (one each, or none for zeros) where the mask is off.
+Registers emitRead(Emitter &emitter, const ir::Type &type, const Access &access, std::size_t width,
+                   llvm::ArrayRef<llvm::Value *> others, Hints hints);
+void emitWrite(Emitter &emitter, const ir::Type &type, const Access &access,
+               llvm::ArrayRef<llvm::Value *> values, Hints hints);
+
+/// Elements between registers and memory, where a bool takes a byte.
+llvm::Value *toMemory(Emitter &emitter, llvm::Value *element);
+llvm::Value *fromMemory(Emitter &emitter, const ir::Type &type, llvm::Value *stored);
+
+} // namespace imbrex::lower

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "backend/ir/op.h"
+#include "llvm/IR/IRBuilder.h"
+
+/// The meaning of one op on elements in registers, scalars or vectors of them, without loops:
+/// totals instead of LLVM's poison, one rounding per op, no flag that would let LLVM change a
+/// result. Every target computes with these.
+namespace imbrex::lower {
+
+/// An element in a register: floats of 32 and 64 bits and integers as themselves, a bool as an i1,
+/// everything else as its bits; a pointer as an i64.
+llvm::Type *laneType(llvm::LLVMContext &context, const ir::Type &type);
+
+/// What a machine does better than the sequences that suit all.
+struct Natives {
+  /// min or max (a NaN loses, -0 < +0) of f32 or f64; null where there is no instruction for this
+  /// type. `firstIsQuiet`: the first operand is no signalling NaN.
+  llvm::Value *(*extremum)(llvm::IRBuilder<> &builder, bool isMax, bool firstIsQuiet,
+                           llvm::ArrayRef<llvm::Value *> operands) = nullptr;
+};
+
+/// Rules SameAsOperands, Comparison and Select but for what passes expand.
+llvm::Value *emitElementwise(llvm::IRBuilder<> &builder, ir::OpKind kind, ir::ElementKind element,
+                             llvm::ArrayRef<llvm::Value *> operands, const Natives &natives);
+/// min or max of f32 or f64 where the first operand is a result of such ops, hence no signalling
+/// NaN.
+llvm::Value *emitAccumulatedExtremum(llvm::IRBuilder<> &builder, bool isMax,
+                                     llvm::Value *accumulator, llvm::Value *x,
+                                     const Natives &natives);
+
+/// Floats round once, to integers they saturate, a NaN becomes the canonical one.
+llvm::Value *emitCast(llvm::IRBuilder<> &builder, ir::ElementKind from, ir::ElementKind to,
+                      ir::Rounding rounding, llvm::Value *x);
+/// f16 and bf16, which are kept as their bits, to and from f32.
+llvm::Value *emitWiden(llvm::IRBuilder<> &builder, ir::ElementKind from, llvm::Value *bits);
+llvm::Value *emitNarrow(llvm::IRBuilder<> &builder, ir::ElementKind to, llvm::Value *f32);
+
+/// The type with the same lanes as `like` and this element.
+llvm::Type *lanesLike(llvm::Type *like, llvm::Type *element);
+llvm::Constant *splatBits(llvm::Type *type, std::uint64_t bits);
+
+} // namespace imbrex::lower

@@ -1,0 +1,178 @@
+#include "backend/lower/emitter.h"
+#include "backend/support/check.h"
+
+/// Loops and branches, which all threads of a block go through together: what crosses their borders
+/// is a phi for each register.
+namespace imbrex::lower {
+
+using ir::ValueId;
+using llvm::Value;
+
+// --- phis ---
+
+Emitter::Phis Emitter::newPhis(llvm::ArrayRef<ValueId> like) {
+  Phis phis;
+  for (const ValueId value : like) {
+    auto &registers = phis.emplace_back();
+    for (std::size_t r = 0; r < registerCount(value); ++r)
+      registers.push_back(b.CreatePHI(laneType(type(value)), 2));
+  }
+  return phis;
+}
+
+void Emitter::addIncoming(const Phis &phis, const Incoming &incoming) {
+  for (std::size_t i = 0; i < phis.size(); ++i)
+    for (std::size_t r = 0; r < phis[i].size(); ++r)
+      phis[i][r]->addIncoming(incoming.values[i][r], incoming.from);
+}
+
+void Emitter::definePhis(llvm::ArrayRef<ValueId> values, const Phis &phis) {
+  for (std::size_t i = 0; i < phis.size(); ++i)
+    define(values[i], Registers(phis[i].begin(), phis[i].end()));
+}
+
+Emitter::Incoming Emitter::incomingFrom(llvm::BasicBlock *block,
+                                        llvm::ArrayRef<ValueId> values) const {
+  Incoming incoming{.from = block, .values = {}};
+  for (const ValueId value : values) incoming.values.push_back(registers(value));
+  return incoming;
+}
+
+// --- loops ---
+
+namespace {
+
+llvm::ArrayRef<ValueId> yielded(const ir::Block &body) { return body.ops.back()->operands; }
+
+} // namespace
+
+/// From here on the code runs again and again: whatever the body does may have been done before.
+void Emitter::enterLoop(const ir::Op &op) {
+  loops_.push_back({.exit = newBlock("exit"), .leaving = {}, .pending = order.pending()});
+  order.enterLoop(op.regions[0]);
+  shared.setReaders({true, true});
+}
+
+void Emitter::leaveLoop(const ir::Op &op) {
+  const LoopFrame frame = std::move(loops_.back());
+  loops_.pop_back();
+  b.SetInsertPoint(frame.exit);
+  const Phis results = newPhis(op.results);
+  for (const Incoming &incoming : frame.leaving) addIncoming(results, incoming);
+  definePhis(op.results, results);
+  order.addPending(frame.pending);
+  order.enterLoop(op.regions[0]);
+  shared.setReaders({true, true});
+}
+
+/// How often a for runs: the distance between the ends over the step, rounded up, as unsigned
+/// numbers, so that nothing overflows.
+Value *Emitter::tripCount(const ir::Op &op) {
+  Value *low = scalar(op.operand(0)), *high = scalar(op.operand(1)), *step = scalar(op.operand(2));
+  const bool isSigned = ir::isSigned(type(op.operand(0)).element());
+  Value *zero = llvm::Constant::getNullValue(low->getType());
+  Value *one = llvm::ConstantInt::get(low->getType(), 1);
+  Value *up = isSigned ? b.CreateICmpSGT(step, zero) : b.CreateICmpNE(step, zero);
+  Value *down = isSigned ? b.CreateICmpSLT(step, zero) : b.getFalse();
+  const auto below = [&](Value *x, Value *y) {
+    return isSigned ? b.CreateICmpSLT(x, y) : b.CreateICmpULT(x, y);
+  };
+  Value *runs = b.CreateOr(b.CreateAnd(up, below(low, high)), b.CreateAnd(down, below(high, low)));
+  Value *distance = b.CreateSelect(up, b.CreateSub(high, low), b.CreateSub(low, high));
+  Value *size = b.CreateSelect(runs, b.CreateSelect(up, step, b.CreateNeg(step)), one);
+  Value *trips = b.CreateAdd(b.CreateUDiv(b.CreateSub(distance, one), size), one);
+  return b.CreateSelect(runs, trips, zero);
+}
+
+void Emitter::emitFor(const ir::Op &op) {
+  const ir::Block &body = op.regions[0];
+  const auto initial = llvm::ArrayRef(op.operands).drop_front(3);
+  Value *low = scalar(op.operand(0)), *step = scalar(op.operand(2));
+  Value *trips = tripCount(op);
+  Value *zero = llvm::Constant::getNullValue(trips->getType());
+  enterLoop(op);
+  llvm::BasicBlock *const before = b.GetInsertBlock(), *const loop = newBlock("for");
+  b.CreateCondBr(b.CreateICmpEQ(trips, zero), loops_.back().exit, loop);
+  loops_.back().leaving.push_back(incomingFrom(before, initial));
+  b.SetInsertPoint(loop);
+  llvm::PHINode *trip = b.CreatePHI(trips->getType(), 2), *index = b.CreatePHI(low->getType(), 2);
+  trip->addIncoming(zero, before);
+  index->addIncoming(low, before);
+  const auto carriedArguments = llvm::ArrayRef(body.arguments).drop_front();
+  const Phis carried = newPhis(carriedArguments);
+  addIncoming(carried, incomingFrom(before, initial));
+  define(body.arguments[0], {index});
+  definePhis(carriedArguments, carried);
+  emitBlock(body);
+  Value *next = b.CreateNUWAdd(trip, llvm::ConstantInt::get(trip->getType(), 1));
+  llvm::BasicBlock *const end = b.GetInsertBlock();
+  trip->addIncoming(next, end);
+  index->addIncoming(b.CreateAdd(index, step), end);
+  addIncoming(carried, incomingFrom(end, yielded(body)));
+  loops_.back().leaving.push_back(incomingFrom(end, yielded(body)));
+  b.CreateCondBr(b.CreateICmpULT(next, trips), loop, loops_.back().exit);
+  leaveLoop(op);
+}
+
+void Emitter::emitWhile(const ir::Op &op) {
+  const ir::Block &body = op.regions[0];
+  enterLoop(op);
+  llvm::BasicBlock *const before = b.GetInsertBlock(), *const loop = newBlock("while");
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  const Phis carried = newPhis(body.arguments);
+  addIncoming(carried, incomingFrom(before, op.operands));
+  definePhis(body.arguments, carried);
+  emitBlock(body);
+  addIncoming(carried, incomingFrom(b.GetInsertBlock(), yielded(body)));
+  b.CreateBr(loop);
+  leaveLoop(op);
+}
+
+void Emitter::emitBreakIf(const ir::Op &op) {
+  llvm::BasicBlock *const stays = newBlock("stays");
+  LoopFrame &loop = loops_.back();
+  loop.leaving.push_back(
+      incomingFrom(b.GetInsertBlock(), llvm::ArrayRef(op.operands).drop_front()));
+  b.CreateCondBr(scalar(op.operand(0)), loop.exit, stays);
+  b.SetInsertPoint(stays);
+}
+
+void Emitter::endBlockIf(Value *condition) {
+  llvm::BasicBlock *const stays = newBlock("stays");
+  b.CreateCondBr(condition, finish_, stays);
+  b.SetInsertPoint(stays);
+}
+
+// --- branches ---
+
+void Emitter::emitIf(const ir::Op &op) {
+  llvm::BasicBlock *const bodies[] = {newBlock("then"), newBlock("else")};
+  llvm::BasicBlock *const after = newBlock("endif");
+  b.CreateCondBr(scalar(op.operand(0)), bodies[0], bodies[1]);
+  const MemoryOrder::Pending pending = order.pending();
+  const SharedMemory::Readers readers = shared.readers();
+  std::vector<Incoming> ends;
+  MemoryOrder::Pending pendingAfter;
+  SharedMemory::Readers readersAfter{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    b.SetInsertPoint(bodies[i]);
+    order.setPending(pending);
+    shared.setReaders(readers);
+    const bool isThere = i < op.regions.size() && !op.regions[i].ops.empty();
+    if (isThere) emitBlock(op.regions[i]);
+    ends.push_back(incomingFrom(b.GetInsertBlock(),
+                                isThere ? yielded(op.regions[i]) : llvm::ArrayRef<ValueId>()));
+    b.CreateBr(after);
+    order.addPending(pendingAfter);
+    pendingAfter = order.pending();
+    shared.addReaders(readersAfter);
+    readersAfter = shared.readers();
+  }
+  b.SetInsertPoint(after);
+  const Phis results = newPhis(op.results);
+  for (const Incoming &end : ends) addIncoming(results, end);
+  definePhis(op.results, results);
+}
+
+} // namespace imbrex::lower

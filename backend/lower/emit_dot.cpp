@@ -1,0 +1,199 @@
+#include "backend/lower/access.h"
+#include "backend/lower/exchange.h"
+#include "backend/support/check.h"
+
+/// Matrix products by multiply-add. The operands pass through shared memory, a slab of k at a time,
+/// with k outermost: then the threads of a warp read neighbours. Each thread keeps its part of the
+/// sums in registers and, at each k, multiplies the elements of a that its rows want with those of
+/// b that its columns want.
+///
+/// Precisions other than ieee, and narrow floats, are written as such products by expand-dots.
+namespace imbrex::lower {
+
+using ir::ElementKind;
+using ir::ValueId;
+using layout::Bits;
+using layout::Dim;
+using llvm::Value;
+
+namespace {
+
+/// An operand as a slab of it lies in shared memory: [batch][k][across], each rounded up to a power
+/// of two. `across`: rows of a, columns of b.
+struct Slab {
+  ValueId tile;
+  std::int32_t acrossBits;
+  std::int32_t acrossShift; // in the packed coordinates of the tile
+  std::int32_t depthShift;
+  std::int32_t batchShift;
+  std::int32_t batchBits;
+  std::int64_t bytes; // of an element
+  Value *base = nullptr;
+};
+
+class DotEmitter {
+public:
+  DotEmitter(Emitter &emitter, const ir::Op &op)
+      : e_(emitter), op_(op), sumLayout_(emitter.layoutOf(op.result())),
+        rank_(emitter.type(op.result()).rank()),
+        depth_(emitter.type(op.operand(0)).shape()[rank_ - 1]),
+        element_(emitter.type(op.operand(0)).element()),
+        a_(slab(op.operand(0), rank_ - 2, rank_ - 1)),
+        b_(slab(op.operand(1), rank_ - 1, rank_ - 2)), sums_(emitter.registers(op.operand(2))) {}
+
+  void run() {
+    const std::int64_t depth = depthOfSlab();
+    for (std::int64_t first = 0; first < depth_; first += depth)
+      addSlab(first, std::min(depth, depth_ - first), depth);
+    e_.define(op_.result(), std::move(sums_));
+  }
+
+private:
+  Slab slab(ValueId tile, std::int32_t across, std::int32_t along) {
+    const layout::LinearLayout &layout = e_.layoutOf(tile);
+    const auto &data = e_.module.getDataLayout();
+    Slab made{.tile = tile,
+              .acrossBits = layout.outputBits(layout::axisDim(across)),
+              .acrossShift = layout.outputShift(layout::axisDim(across)),
+              .depthShift = layout.outputShift(layout::axisDim(along)),
+              .batchShift = layout.outputBits(layout::axisDim(rank_ - 1)) +
+                            layout.outputBits(layout::axisDim(rank_ - 2)),
+              .batchBits = 0,
+              .bytes = static_cast<std::int64_t>(
+                  data.getTypeAllocSize(e_.memoryType(e_.type(tile))).getFixedValue())};
+    made.batchBits = layout.outputBits() - made.batchShift;
+    return made;
+  }
+
+  std::int64_t bytesPerDepth(const Slab &slab) const {
+    return slab.bytes << (slab.acrossBits + slab.batchBits);
+  }
+
+  /// How much of k fits into shared memory at once: a power of two.
+  std::int64_t depthOfSlab() {
+    const std::int64_t each = bytesPerDepth(a_) + bytesPerDepth(b_);
+    // Half, so that the slabs of two rounds fit side by side.
+    const std::int64_t room = e_.words.machine().staticSharedMemoryBytes / 2;
+    std::int64_t depth = std::int64_t{1} << layout::bitsFor(depth_);
+    while (depth > 1 && depth * each > room) depth /= 2;
+    return depth;
+  }
+
+  /// The sums of k = first … first + count - 1; `room`: what the slabs have room for.
+  void addSlab(std::int64_t first, std::int64_t count, std::int64_t room) {
+    const std::int64_t bytesA = bytesPerDepth(a_) * room;
+    const SharedMemory::Use use = e_.shared.begin(bytesA + bytesPerDepth(b_) * room);
+    if (use.needsBarrier) e_.barrier();
+    a_.base = use.base;
+    b_.base =
+        e_.b.CreateConstGEP1_64(e_.b.getInt8Ty(), use.base, static_cast<std::uint64_t>(bytesA));
+    roomBits_ = layout::bitsFor(room);
+    write(a_, first, count);
+    write(b_, first, count);
+    e_.barrier();
+    multiply(count);
+    e_.shared.end();
+  }
+
+  Value *address(const Slab &slab, Value *batch, Value *depth, Value *across) {
+    Value *row = e_.b.CreateOr(e_.b.CreateShl(batch, static_cast<std::uint64_t>(roomBits_)), depth);
+    Value *index =
+        e_.b.CreateOr(e_.b.CreateShl(row, static_cast<std::uint64_t>(slab.acrossBits)), across);
+    return e_.b.CreateGEP(e_.memoryType(e_.type(slab.tile)), slab.base, index);
+  }
+
+  Value *field(Value *packed, std::int32_t shift, std::int32_t bits) {
+    Value *shifted = e_.b.CreateLShr(packed, static_cast<std::uint64_t>(shift));
+    return e_.b.CreateAnd(shifted, e_.i32((std::int64_t{1} << bits) - 1));
+  }
+
+  void write(const Slab &slab, std::int64_t first, std::int64_t count) {
+    const layout::LinearLayout &layout = e_.layoutOf(slab.tile);
+    const std::int32_t depthBits = layout::bitsFor(depth_);
+    Value *const owner = e_.isOwner(slab.tile);
+    for (std::size_t r = 0; r < e_.registerCount(slab.tile); ++r) {
+      Value *packed = packedIndex(e_, layout, r);
+      Value *depth = e_.b.CreateSub(field(packed, slab.depthShift, depthBits), e_.i32(first));
+      Value *isHere = e_.b.CreateICmpULT(depth, e_.i32(count));
+      Value *inside = e_.isInside(layout, e_.type(slab.tile).shape(), r);
+      e_.where(e_.allOf({owner, inside, isHere}), [&] {
+        Value *to = address(slab, field(packed, slab.batchShift, slab.batchBits), depth,
+                            field(packed, slab.acrossShift, slab.acrossBits));
+        e_.b.CreateAlignedStore(toMemory(e_, e_.registers(slab.tile)[r]), to,
+                                llvm::Align(static_cast<std::uint64_t>(slab.bytes)));
+      });
+    }
+  }
+
+  /// for k: every sum += its a * its b.
+  void multiply(std::int64_t count) {
+    llvm::BasicBlock *const before = e_.b.GetInsertBlock(), *const loop = e_.newBlock("dot");
+    llvm::BasicBlock *const after = e_.newBlock("summed");
+    e_.b.CreateBr(loop);
+    e_.b.SetInsertPoint(loop);
+    llvm::PHINode *const k = e_.b.CreatePHI(e_.b.getInt32Ty(), 2);
+    k->addIncoming(e_.i32(0), before);
+    llvm::SmallVector<llvm::PHINode *, 8> carried;
+    for (Value *sum : sums_) {
+      carried.push_back(e_.b.CreatePHI(sum->getType(), 2));
+      carried.back()->addIncoming(sum, before);
+    }
+    std::map<Bits, Value *> rows, columns; // of a and b, by the register's part of the place
+    for (std::size_t r = 0; r < sums_.size(); ++r) {
+      Value *x = operandAt(a_, rows, rank_ - 2, r, k), *y = operandAt(b_, columns, rank_ - 1, r, k);
+      sums_[r] = multiplyAdd(x, y, carried[r]);
+    }
+    Value *const next = e_.b.CreateAdd(k, e_.i32(1));
+    k->addIncoming(next, loop);
+    for (std::size_t r = 0; r < sums_.size(); ++r) carried[r]->addIncoming(sums_[r], loop);
+    e_.b.CreateCondBr(e_.b.CreateICmpULT(next, e_.i32(count)), loop, after);
+    e_.b.SetInsertPoint(after);
+  }
+
+  /// The element of an operand that the sum in register `r` wants at k; read once for all sums that
+  /// share it.
+  Value *operandAt(const Slab &slab, std::map<Bits, Value *> &read, std::int32_t axis,
+                   std::size_t r, Value *k) {
+    const Dim dim = layout::axisDim(axis);
+    const Bits ofRegister = sumLayout_.apply(Dim::Register, r);
+    const std::int32_t batchShift = sumLayout_.outputBits(layout::axisDim(rank_ - 1)) +
+                                    sumLayout_.outputBits(layout::axisDim(rank_ - 2));
+    const Bits key = ofRegister >> batchShift << 32 | sumLayout_.outputPart(ofRegister, dim);
+    Value *&value = read[key];
+    if (value) return value;
+    Value *packed = packedIndex(e_, sumLayout_, r);
+    Value *batch = field(packed, batchShift, slab.batchBits);
+    Value *across = field(packed, sumLayout_.outputShift(dim), slab.acrossBits);
+    Value *stored =
+        e_.b.CreateAlignedLoad(e_.memoryType(e_.type(slab.tile)), address(slab, batch, k, across),
+                               llvm::Align(static_cast<std::uint64_t>(slab.bytes)));
+    value = emitCast(e_.b, element_, e_.type(op_.result()).element(), {}, stored);
+    return value;
+  }
+
+  Value *multiplyAdd(Value *x, Value *y, Value *sum) {
+    if (sum->getType()->isIntegerTy()) return e_.b.CreateAdd(e_.b.CreateMul(x, y), sum);
+    return e_.b.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum});
+  }
+
+  Emitter &e_;
+  const ir::Op &op_;
+  const layout::LinearLayout &sumLayout_;
+  std::int32_t rank_;
+  std::int64_t depth_;
+  ElementKind element_;
+  Slab a_, b_;
+  Registers sums_;
+  std::int32_t roomBits_ = 0;
+};
+
+} // namespace
+
+void emitDot(Emitter &e, const ir::Op &op) {
+  IMBREX_CHECK(op.attrs<ir::DotAttrs>().precision == ir::Precision::Ieee &&
+                   !ir::isNarrowFloat(e.type(op.operand(0)).element()),
+               "expand-dots writes this product by plain ones");
+  DotEmitter(e, op).run();
+}
+
+} // namespace imbrex::lower

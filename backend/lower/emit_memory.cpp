@@ -1,0 +1,61 @@
+#include "backend/lower/access.h"
+
+/// Loads and stores through pointers.
+namespace imbrex::lower {
+
+using ir::ValueId;
+using llvm::Value;
+
+namespace {
+
+Hints hintsOf(const ir::Op &op) {
+  const auto &attrs = op.attrs<ir::MemoryAttrs>();
+  return {attrs.cache, attrs.eviction};
+}
+
+/// The address and the mask of an access whose first element is in register `r`.
+Access accessAt(Emitter &e, const ir::Op &op, std::optional<std::size_t> maskOperand, std::size_t r,
+                std::size_t width) {
+  const ir::Type &pointers = e.type(op.operand(0));
+  Value *inside = nullptr;
+  if (pointers.rank() > 0) inside = e.isInside(e.layoutOf(op.operand(0)), pointers.shape(), r);
+  Value *mask = maskOperand ? e.registers(op.operand(*maskOperand))[r] : nullptr;
+  const std::int64_t bytes = ir::storageBits(pointers.element()) / 8;
+  return {.address = e.registers(op.operand(0))[r],
+          .mask = e.allOf({inside, mask}),
+          .alignment = bytes * static_cast<std::int64_t>(width)};
+}
+
+std::optional<std::size_t> operandAt(const ir::Op &op, std::size_t i) {
+  return i < op.operands.size() ? std::optional(i) : std::nullopt;
+}
+
+} // namespace
+
+void emitLoad(Emitter &e, const ir::Op &op) {
+  const ir::Type &type = e.type(op.result());
+  const std::size_t width = e.accessWidth(op);
+  Registers results;
+  for (std::size_t r = 0; r < e.registerCount(op.result()); r += width) {
+    llvm::ArrayRef<Value *> others;
+    if (const auto other = operandAt(op, 2))
+      others = llvm::ArrayRef(e.registers(op.operand(*other))).slice(r, width);
+    const Access access = accessAt(e, op, operandAt(op, 1), r, width);
+    results.append(emitRead(e, type, access, width, others, hintsOf(op)));
+  }
+  e.define(op.result(), std::move(results));
+}
+
+void emitStore(Emitter &e, const ir::Op &op) {
+  const ValueId values = op.operand(1);
+  const std::size_t width = e.accessWidth(op);
+  Value *const owner = e.isOwner(op.operand(0));
+  for (std::size_t r = 0; r < e.registerCount(values); r += width) {
+    Access access = accessAt(e, op, operandAt(op, 2), r, width);
+    access.mask = e.allOf({owner, access.mask});
+    emitWrite(e, e.type(values), access, llvm::ArrayRef(e.registers(values)).slice(r, width),
+              hintsOf(op));
+  }
+}
+
+} // namespace imbrex::lower

@@ -1,0 +1,180 @@
+#include "backend/lower/emitter.h"
+
+#include "backend/support/check.h"
+
+#include <algorithm>
+
+namespace imbrex::lower {
+
+using layout::Bits;
+using layout::Dim;
+using llvm::Value;
+
+Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Vocabulary &vocabulary,
+                 const Promises &kept, std::size_t regions)
+    : context(intoModule.getContext()), module(intoModule), b(context), kernel(ofKernel),
+      words(vocabulary), promises(kept), shared(module, words.sharedSpace(), regions),
+      order(kernel, promises), values_(kernel.valueCount()), uses_(ir::countUses(kernel)) {
+  IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
+}
+
+/// Neighbouring bits that go to neighbouring bits move together.
+Value *applyColumns(llvm::IRBuilder<> &b, llvm::ArrayRef<Bits> columns, Value *index) {
+  Value *sum = nullptr;
+  for (std::size_t i = 0; i < columns.size();) {
+    if (columns[i] == 0) {
+      ++i;
+      continue;
+    }
+    std::size_t end = i + 1;
+    while (end < columns.size() && columns[end] == columns[end - 1] << 1) ++end;
+    const Bits mask = ((Bits{1} << (end - i)) - 1) << i;
+    const auto to = static_cast<std::uint64_t>(llvm::countr_zero(columns[i]));
+    const bool isAll = end == columns.size() && i == 0;
+    Value *part = isAll ? index : b.CreateAnd(index, b.getInt32(static_cast<std::uint32_t>(mask)));
+    part = to >= i ? b.CreateShl(part, to - i) : b.CreateLShr(part, i - to);
+    sum = sum ? b.CreateXor(sum, part) : part;
+    i = end;
+  }
+  return sum ? sum : b.getInt32(0);
+}
+
+// --- values ---
+
+llvm::Type *Emitter::laneType(const ir::Type &type) {
+  if (type.isPointerTile()) return llvm::PointerType::get(context, words.globalSpace());
+  return lower::laneType(context, type);
+}
+
+llvm::Type *Emitter::memoryType(const ir::Type &type) {
+  llvm::Type *lane = laneType(type);
+  return lane->isIntegerTy(1) ? b.getInt8Ty() : lane;
+}
+
+void Emitter::define(ir::ValueId value, Registers registers) {
+  IMBREX_CHECK(registers.size() == registerCount(value), "a value has {0} registers and got {1}",
+               registerCount(value), registers.size());
+  values_[value.index()] = std::move(registers);
+}
+
+std::size_t Emitter::registerCount(ir::ValueId value) const {
+  if (!kernel.layoutOf(value).valid()) return 1;
+  return static_cast<std::size_t>(layout::registerCount(layoutOf(value)));
+}
+
+llvm::Constant *Emitter::constantOf(const ir::Type &type, std::uint64_t bits) {
+  return splatBits(laneType(type), bits);
+}
+
+// --- threads and elements ---
+
+Value *Emitter::threadPart(const layout::LinearLayout &layout) {
+  std::vector<Bits> columns = layout.columns(Dim::Lane).vec();
+  const auto warps = layout.columns(Dim::Warp);
+  columns.insert(columns.end(), warps.begin(), warps.end());
+  Value *&part = threadParts_[std::move(columns)];
+  if (part) return part;
+  const llvm::IRBuilderBase::InsertPointGuard guard(b);
+  b.SetInsertPoint(entryEnd_);
+  b.SetCurrentDebugLocation(entryEnd_->getDebugLoc());
+  Value *lanes = applyColumns(b, layout.columns(Dim::Lane), lane_);
+  part = b.CreateOr(lanes, applyColumns(b, layout.columns(Dim::Warp), warp_));
+  return part;
+}
+
+Emitter::SplitCoordinate Emitter::splitCoordinate(const layout::LinearLayout &layout, std::size_t r,
+                                                  std::int32_t axis) {
+  const Dim dim = layout::axisDim(axis);
+  const Bits ofRegister = layout.outputPart(layout.apply(Dim::Register, r), dim);
+  const auto shift = static_cast<std::uint64_t>(layout.outputShift(dim));
+  const Bits mask = (Bits{1} << layout.outputBits(dim)) - 1;
+  Value *part = b.CreateAnd(b.CreateLShr(threadPart(layout), shift),
+                            b.getInt32(static_cast<std::uint32_t>(mask)));
+  return {part, static_cast<std::int64_t>(ofRegister)};
+}
+
+Value *Emitter::coordinate(const layout::LinearLayout &layout, std::size_t r, std::int32_t axis) {
+  const SplitCoordinate split = splitCoordinate(layout, r, axis);
+  return b.CreateOr(split.thread, i32(split.constant), "", /*IsDisjoint=*/true);
+}
+
+Value *Emitter::isInside(const layout::LinearLayout &layout, const ir::Shape &shape,
+                         std::size_t r) {
+  llvm::SmallVector<Value *, 5> conditions;
+  for (std::int32_t axis = 0; axis < shape.rank(); ++axis)
+    if (!llvm::has_single_bit(static_cast<std::uint64_t>(shape[axis])))
+      conditions.push_back(b.CreateICmpULT(coordinate(layout, r, axis), i32(shape[axis])));
+  return allOf(conditions);
+}
+
+Value *Emitter::isOwner(ir::ValueId tile) {
+  if (!kernel.layoutOf(tile).valid()) return b.CreateICmpEQ(thread_, b.getInt32(0));
+  return isOwner(layoutOf(tile));
+}
+
+Value *Emitter::isOwner(const layout::LinearLayout &layout) {
+  llvm::SmallVector<Value *, 2> conditions;
+  const auto isFirst = [&](Value *index, Bits copies) {
+    if (copies == 0) return;
+    Value *bits = b.CreateAnd(index, b.getInt32(static_cast<std::uint32_t>(copies)));
+    conditions.push_back(b.CreateICmpEQ(bits, b.getInt32(0)));
+  };
+  isFirst(lane_, copyBits(layout, Dim::Lane));
+  isFirst(warp_, copyBits(layout, Dim::Warp));
+  return allOf(conditions);
+}
+
+Value *Emitter::allOf(llvm::ArrayRef<Value *> conditions) {
+  Value *all = nullptr;
+  for (Value *condition : conditions)
+    if (condition) all = all ? b.CreateAnd(all, condition) : condition;
+  return all;
+}
+
+// --- code ---
+
+llvm::BasicBlock *Emitter::newBlock(const llvm::Twine &name) {
+  return llvm::BasicBlock::Create(context, name, function_);
+}
+
+void Emitter::where(Value *condition, const std::function<void()> &body) {
+  if (!condition) return body();
+  llvm::BasicBlock *holds = newBlock("holds"), *after = newBlock("after");
+  b.CreateCondBr(condition, holds, after);
+  b.SetInsertPoint(holds);
+  body();
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+}
+
+Value *Emitter::where(Value *condition, Value *otherwise, const std::function<Value *()> &body) {
+  if (!condition) return body();
+  llvm::BasicBlock *const before = b.GetInsertBlock();
+  Value *value = nullptr;
+  llvm::BasicBlock *end = nullptr;
+  where(condition, [&] {
+    value = body();
+    end = b.GetInsertBlock();
+  });
+  llvm::PHINode *chosen = b.CreatePHI(otherwise->getType(), 2);
+  chosen->addIncoming(otherwise, before);
+  chosen->addIncoming(value, end);
+  return chosen;
+}
+
+std::size_t Emitter::accessWidth(const ir::Op &) { return 1; }
+
+void Emitter::barrier() {
+  words.barrier(b);
+  shared.onBarrier();
+  order.onBarrier();
+}
+
+std::uint32_t Emitter::addSite(const ir::Op &op) {
+  std::vector<ir::Type> types;
+  for (const ir::ValueId operand : op.operands) types.push_back(type(operand));
+  sites_.push_back({&op, std::move(types)});
+  return static_cast<std::uint32_t>(sites_.size() - 1);
+}
+
+} // namespace imbrex::lower

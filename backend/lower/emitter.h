@@ -1,0 +1,192 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/lower/arithmetic.h"
+#include "backend/lower/kernel_interface.h"
+#include "backend/lower/memory_order.h"
+#include "backend/lower/promises.h"
+#include "backend/lower/shared_memory.h"
+#include "backend/lower/source_lines.h"
+#include "backend/lower/vocabulary.h"
+#include "llvm/IR/Module.h"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+/// The code of one thread. A tile of rank 1 or more is as many LLVM values as its layout has
+/// registers; a scalar is one value, which every thread of the block computes alike. Loops and
+/// branches of the kernel are those of every thread, since their conditions are scalars.
+namespace imbrex::lower {
+
+using Registers = llvm::SmallVector<llvm::Value *, 8>;
+
+/// The product of a matrix's columns (layout::LinearLayout) with an i32.
+llvm::Value *applyColumns(llvm::IRBuilder<> &builder, llvm::ArrayRef<layout::Bits> columns,
+                          llvm::Value *index);
+
+/// A view argument, decoded once.
+struct ViewValues {
+  llvm::Value *data; // in global memory
+  llvm::SmallVector<llvm::Value *, 5> extents;
+  llvm::SmallVector<llvm::Value *, 5> strides;
+};
+
+class Emitter {
+public:
+  /// `regions`: of shared memory.
+  Emitter(llvm::Module &module, const ir::Kernel &kernel, const Vocabulary &words,
+          const Promises &promises, std::size_t regions);
+
+  KernelInterface run();
+
+  // --- what the parts share ---
+  llvm::LLVMContext &context;
+  llvm::Module &module;
+  llvm::IRBuilder<> b;
+  const ir::Kernel &kernel;
+  const Vocabulary &words;
+  const Promises &promises;
+  SharedMemory shared;
+  MemoryOrder order;
+
+  // --- values ---
+  const ir::Type &type(ir::ValueId value) const { return kernel.type(value); }
+  /// An element in a register; of a tile of pointers: a pointer to global memory.
+  llvm::Type *laneType(const ir::Type &type);
+  /// As an element lies in memory: a bool takes a byte.
+  llvm::Type *memoryType(const ir::Type &type);
+  const Registers &registers(ir::ValueId value) const { return values_[value.index()]; }
+  llvm::Value *scalar(ir::ValueId value) const { return values_[value.index()][0]; }
+  void define(ir::ValueId value, Registers registers);
+  /// How often a value is an operand.
+  std::int32_t uses(ir::ValueId value) const { return uses_[value.index()]; }
+  const ViewValues &view(ir::ValueId value) const { return views_.at(value); }
+
+  // --- threads and elements ---
+  /// Of a tile of rank 1 or more.
+  const layout::LinearLayout &layoutOf(ir::ValueId value) const {
+    return kernel.layout(kernel.layoutOf(value));
+  }
+  /// 1 for a scalar.
+  std::size_t registerCount(ir::ValueId value) const;
+  llvm::Value *thread() { return thread_; } ///< i32: in the block.
+  llvm::Value *lane() { return lane_; }
+  llvm::Value *warp() { return warp_; }
+  llvm::Value *blockIndex(std::int32_t axis) { return blockIndex_[static_cast<std::size_t>(axis)]; }
+  /// The part of an element's packed coordinates that the thread decides, i32; the other part is
+  /// layout.apply(Dim::Register, r).
+  llvm::Value *threadPart(const layout::LinearLayout &layout);
+  /// An element's index along an axis, i32.
+  llvm::Value *coordinate(const layout::LinearLayout &layout, std::size_t r, std::int32_t axis);
+  /// The index as the thread's part (null: 0) and the register's, whose sum it is.
+  struct SplitCoordinate {
+    llvm::Value *thread;
+    std::int64_t constant;
+  };
+  SplitCoordinate splitCoordinate(const layout::LinearLayout &layout, std::size_t r,
+                                  std::int32_t axis);
+  /// Whether a register holds an element of the tile and not padding; null where it always does.
+  llvm::Value *isInside(const layout::LinearLayout &layout, const ir::Shape &shape, std::size_t r);
+  /// Whether this thread is the one that holds an element first; null where all threads are. Of a
+  /// scalar: thread 0.
+  llvm::Value *isOwner(ir::ValueId tile);
+  llvm::Value *isOwner(const layout::LinearLayout &layout);
+  /// All of the conditions that are there; null where none is.
+  llvm::Value *allOf(llvm::ArrayRef<llvm::Value *> conditions);
+
+  /// How many neighbouring registers of an op one access to memory moves.
+  std::size_t accessWidth(const ir::Op &op);
+
+  // --- code ---
+  llvm::BasicBlock *newBlock(const llvm::Twine &name);
+  llvm::ConstantInt *i64(std::int64_t value) {
+    return b.getInt64(static_cast<std::uint64_t>(value));
+  }
+  llvm::ConstantInt *i32(std::int64_t value) {
+    return b.getInt32(static_cast<std::uint32_t>(value));
+  }
+  /// Emit `body` so that it runs where the condition (null: always) holds.
+  void where(llvm::Value *condition, const std::function<void()> &body);
+  /// The same with a result, `otherwise` where the condition does not hold.
+  llvm::Value *where(llvm::Value *condition, llvm::Value *otherwise,
+                     const std::function<llvm::Value *()> &body);
+  /// A barrier of the block: whatever was waited for before needs no other.
+  void barrier();
+  /// A constant expression of the element's bits.
+  llvm::Constant *constantOf(const ir::Type &type, std::uint64_t bits);
+
+  void emitBlock(const ir::Block &block);
+  /// Leave the kernel if a condition, the same for all threads, holds.
+  void endBlockIf(llvm::Value *condition);
+  std::uint32_t addSite(const ir::Op &op);
+  llvm::Value *observations() { return observations_; }
+
+private:
+  void declareFunction(KernelInterface &interface);
+  void decodeParameters(const KernelInterface &interface);
+  void emitOp(const ir::Op &op);
+
+  // emit_control.cpp
+  void emitFor(const ir::Op &op);
+  void emitWhile(const ir::Op &op);
+  void emitIf(const ir::Op &op);
+  void emitBreakIf(const ir::Op &op);
+  using Phis = std::vector<llvm::SmallVector<llvm::PHINode *, 8>>;
+  /// The values of several ways into one block.
+  struct Incoming {
+    llvm::BasicBlock *from;
+    std::vector<Registers> values;
+  };
+  Phis newPhis(llvm::ArrayRef<ir::ValueId> like);
+  static void addIncoming(const Phis &phis, const Incoming &incoming);
+  void definePhis(llvm::ArrayRef<ir::ValueId> values, const Phis &phis);
+  Incoming incomingFrom(llvm::BasicBlock *block, llvm::ArrayRef<ir::ValueId> values) const;
+  void enterLoop(const ir::Op &op);
+  void leaveLoop(const ir::Op &op);
+  llvm::Value *tripCount(const ir::Op &op);
+
+  std::optional<SourceLines> lines_;
+  std::vector<Registers> values_;
+  std::vector<std::int32_t> uses_;
+  std::map<ir::ValueId, ViewValues> views_;
+  std::vector<Site> sites_;
+  struct LoopFrame {
+    llvm::BasicBlock *exit;
+    std::vector<Incoming> leaving;
+    MemoryOrder::Pending pending; // before it
+  };
+  std::vector<LoopFrame> loops_;
+  std::map<std::vector<layout::Bits>, llvm::Value *> threadParts_; // by the threads' columns
+  llvm::Function *function_ = nullptr;
+  llvm::Instruction *entryEnd_ = nullptr; // what every part of the code may use goes before it
+  llvm::BasicBlock *finish_ = nullptr;    // where exit_if goes
+  llvm::Value *thread_ = nullptr, *lane_ = nullptr, *warp_ = nullptr, *observations_ = nullptr;
+  std::array<llvm::Value *, 3> blockIndex_{};
+};
+
+// The ops, by topic.
+void emitElementwiseOp(Emitter &emitter, const ir::Op &op);
+void emitConstant(Emitter &emitter, const ir::Op &op);
+void emitArange(Emitter &emitter, const ir::Op &op);
+void emitCastOp(Emitter &emitter, const ir::Op &op);
+void emitBitcast(Emitter &emitter, const ir::Op &op);
+void emitPointerAdd(Emitter &emitter, const ir::Op &op);
+void emitMovement(Emitter &emitter, const ir::Op &op); // broadcast … flip, convert_layout, gather
+void emitLoad(Emitter &emitter, const ir::Op &op);
+void emitStore(Emitter &emitter, const ir::Op &op);
+void emitViewLoad(Emitter &emitter, const ir::Op &op);
+void emitViewStore(Emitter &emitter, const ir::Op &op);
+void emitAtomic(Emitter &emitter, const ir::Op &op);
+void emitReduce(Emitter &emitter, const ir::Op &op);
+void emitScan(Emitter &emitter, const ir::Op &op);
+void emitSort(Emitter &emitter, const ir::Op &op);
+void emitHistogram(Emitter &emitter, const ir::Op &op);
+void emitDot(Emitter &emitter, const ir::Op &op);
+void emitPrint(Emitter &emitter, const ir::Op &op);
+void emitAssert(Emitter &emitter, const ir::Op &op);
+void emitInlineAsm(Emitter &emitter, const ir::Op &op);
+
+} // namespace imbrex::lower

@@ -1,0 +1,174 @@
+#include "backend/lower/exchange.h"
+
+#include "backend/lower/access.h"
+
+namespace imbrex::lower {
+
+using layout::Bits;
+using layout::Dim;
+using llvm::Value;
+
+namespace {
+
+/// One exchange: rounds over windows of the tile that fit into shared memory.
+class Exchange {
+public:
+  Exchange(Emitter &emitter, const HeldTile &tile)
+      : e_(emitter), tile_(tile), memory_(e_.memoryType(tile.type)),
+        bytes_(static_cast<std::int64_t>(
+            e_.module.getDataLayout().getTypeAllocSize(memory_).getFixedValue())) {
+    const std::int64_t capacity = e_.words.machine().staticSharedMemoryBytes / bytes_;
+    window_ =
+        std::min(tile.layout.outputBits(),
+                 static_cast<std::int32_t>(llvm::Log2_64(static_cast<std::uint64_t>(capacity))));
+  }
+
+  Registers run(llvm::ArrayRef<Value *> indices) {
+    Registers found(indices.size(), llvm::Constant::getNullValue(e_.laneType(tile_.type)));
+    const std::int64_t rounds = std::int64_t{1} << (tile_.layout.outputBits() - window_);
+    for (std::int64_t round = 0; round < rounds; ++round) {
+      const SharedMemory::Use use = e_.shared.begin(bytes_ << window_);
+      if (use.needsBarrier) e_.barrier();
+      write(use.base, round);
+      e_.barrier();
+      for (std::size_t i = 0; i < indices.size(); ++i)
+        found[i] =
+            e_.where(isIn(indices[i], round), found[i], [&] { return read(use.base, indices[i]); });
+      e_.shared.end();
+    }
+    return found;
+  }
+
+private:
+  /// Whether an index lies in a round's window; null where all do.
+  Value *isIn(Value *index, std::int64_t round) {
+    if (window_ == tile_.layout.outputBits()) return nullptr;
+    return e_.b.CreateICmpEQ(e_.b.CreateLShr(index, static_cast<std::uint64_t>(window_)),
+                             e_.i32(round));
+  }
+
+  Value *address(Value *base, Value *index) {
+    Value *inWindow = window_ == tile_.layout.outputBits()
+                          ? index
+                          : e_.b.CreateAnd(index, e_.i32((std::int64_t{1} << window_) - 1));
+    return e_.b.CreateGEP(memory_, base, inWindow);
+  }
+
+  void write(Value *base, std::int64_t round) {
+    for (std::size_t r = 0; r < tile_.registers.size(); ++r) {
+      Value *index = packedIndex(e_, tile_.layout, r);
+      e_.where(e_.allOf({owner(), isIn(index, round)}), [&] {
+        e_.b.CreateAlignedStore(toMemory(e_, tile_.registers[r]), address(base, index),
+                                llvm::Align(static_cast<std::uint64_t>(bytes_)));
+      });
+    }
+  }
+
+  Value *read(Value *base, Value *index) {
+    Value *stored = e_.b.CreateAlignedLoad(memory_, address(base, index),
+                                           llvm::Align(static_cast<std::uint64_t>(bytes_)));
+    return fromMemory(e_, tile_.type, stored);
+  }
+
+  Value *owner() { return e_.isOwner(tile_.layout); }
+
+  Emitter &e_;
+  const HeldTile &tile_;
+  llvm::Type *memory_;
+  std::int64_t bytes_;
+  std::int32_t window_; // bits of the index within one round
+};
+
+} // namespace
+
+Value *packedIndex(Emitter &e, const layout::LinearLayout &layout, std::size_t r) {
+  const auto ofRegister = static_cast<std::int64_t>(layout.apply(Dim::Register, r));
+  return e.b.CreateOr(e.threadPart(layout), e.i32(ofRegister), "", /*IsDisjoint=*/true);
+}
+
+std::vector<Registers> fetchFromThreads(Emitter &e, llvm::ArrayRef<Value *> values,
+                                        llvm::ArrayRef<Value *> threads) {
+  std::vector<Registers> fetched;
+  if (values.empty()) return fetched;
+  llvm::Type *const lane = values[0]->getType();
+  llvm::Type *const memory = lane->isIntegerTy(1) ? e.b.getInt8Ty() : lane;
+  const llvm::DataLayout &data = e.module.getDataLayout();
+  const auto bytes = static_cast<std::int64_t>(data.getTypeAllocSize(memory).getFixedValue());
+  const std::int64_t row = bytes * e.kernel.threads().count();
+  const auto most = static_cast<std::size_t>(e.words.machine().staticSharedMemoryBytes / row);
+  const llvm::Align alignment(static_cast<std::uint64_t>(bytes));
+  while (!values.empty()) {
+    const auto round = values.take_front(most);
+    values = values.drop_front(round.size());
+    const SharedMemory::Use use = e.shared.begin(row * static_cast<std::int64_t>(round.size()));
+    if (use.needsBarrier) e.barrier();
+    const auto address = [&](std::size_t i, Value *thread) {
+      Value *first =
+          e.b.CreateConstGEP1_64(e.b.getInt8Ty(), use.base, static_cast<std::uint64_t>(row) * i);
+      return e.b.CreateGEP(memory, first, thread);
+    };
+    for (std::size_t i = 0; i < round.size(); ++i)
+      e.b.CreateAlignedStore(toMemory(e, round[i]), address(i, e.thread()), alignment);
+    e.barrier();
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      Registers &ofThreads = fetched.emplace_back();
+      for (Value *thread : threads) {
+        Value *loaded = e.b.CreateAlignedLoad(memory, address(i, thread), alignment);
+        ofThreads.push_back(lane->isIntegerTy(1) ? e.b.CreateTrunc(loaded, lane) : loaded);
+      }
+    }
+    e.shared.end();
+  }
+  return fetched;
+}
+
+namespace {
+
+/// Move a value's bits as 32-bit words.
+template <class Move>
+Value *moveWords(Emitter &e, Value *value, Move move) {
+  llvm::IRBuilder<> &b = e.b;
+  llvm::Type *const type = value->getType();
+  const auto bits = static_cast<unsigned>(e.module.getDataLayout().getTypeSizeInBits(type));
+  llvm::Type *const integer = b.getIntNTy(bits);
+  Value *const whole =
+      type->isPointerTy() ? b.CreatePtrToInt(value, integer) : b.CreateBitCast(value, integer);
+  Value *moved = nullptr;
+  if (bits <= 32) {
+    moved = b.CreateTrunc(move(b.CreateZExt(whole, b.getInt32Ty())), integer);
+  } else {
+    constexpr std::uint64_t kWord = 32;
+    Value *low = move(b.CreateTrunc(whole, b.getInt32Ty()));
+    Value *high = move(b.CreateTrunc(b.CreateLShr(whole, kWord), b.getInt32Ty()));
+    moved = b.CreateOr(b.CreateZExt(low, integer), b.CreateShl(b.CreateZExt(high, integer), kWord));
+  }
+  return type->isPointerTy() ? b.CreateIntToPtr(moved, type) : b.CreateBitCast(moved, type);
+}
+
+} // namespace
+
+Value *shuffleXor(Emitter &e, Value *value, std::uint32_t mask) {
+  return moveWords(e, value, [&](Value *word) { return e.words.shuffleXor(e.b, word, mask); });
+}
+
+Value *shuffle(Emitter &e, Value *value, Value *lane) {
+  return moveWords(e, value, [&](Value *word) { return e.words.shuffle(e.b, word, lane); });
+}
+
+Value *anyInBlock(Emitter &e, Value *condition) {
+  Value *any = e.words.any(e.b, condition);
+  if (e.kernel.threads().warps == 1) return any;
+  Registers firstLanes;
+  for (std::int32_t warp = 0; warp < e.kernel.threads().warps; ++warp)
+    firstLanes.push_back(e.i32(std::int64_t{warp} * e.kernel.threads().lanes));
+  Value *result = e.b.getFalse();
+  for (Value *ofWarp : fetchFromThreads(e, any, firstLanes)[0])
+    result = e.b.CreateOr(result, ofWarp);
+  return result;
+}
+
+Registers exchange(Emitter &e, const HeldTile &tile, llvm::ArrayRef<Value *> indices) {
+  return Exchange(e, tile).run(indices);
+}
+
+} // namespace imbrex::lower

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "backend/lower/emitter.h"
+
+namespace imbrex::lower {
+
+/// A tile in registers.
+struct HeldTile {
+  const ir::Type &type;
+  const layout::LinearLayout &layout;
+  const Registers &registers;
+};
+
+/// Give every thread the elements of a tile that it asks for, by packed coordinates (i32; as the
+/// layout's outputs, so that padding has room too): through shared memory, in as many rounds as it
+/// takes. All threads of the block ask for equally many.
+Registers exchange(Emitter &emitter, const HeldTile &tile, llvm::ArrayRef<llvm::Value *> indices);
+
+/// Give every thread what other threads hold: of each value, the one of every thread in `threads`
+/// (i32, numbers in the block). Through shared memory. The result: per value, per asked thread.
+std::vector<Registers> fetchFromThreads(Emitter &emitter, llvm::ArrayRef<llvm::Value *> values,
+                                        llvm::ArrayRef<llvm::Value *> threads);
+
+/// The value of a lane that a constant mask away, or of any lane (i32); of every type.
+llvm::Value *shuffleXor(Emitter &emitter, llvm::Value *value, std::uint32_t mask);
+llvm::Value *shuffle(Emitter &emitter, llvm::Value *value, llvm::Value *lane);
+
+/// Whether a condition holds in any thread of the block.
+llvm::Value *anyInBlock(Emitter &emitter, llvm::Value *condition);
+
+/// i32: the packed coordinates of the element in register `r`.
+llvm::Value *packedIndex(Emitter &emitter, const layout::LinearLayout &layout, std::size_t r);
+
+} // namespace imbrex::lower

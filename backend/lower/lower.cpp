@@ -1,0 +1,150 @@
+#include "backend/lower/lower.h"
+
+#include "backend/lower/emitter.h"
+#include "backend/support/check.h"
+
+#include <cctype>
+
+namespace imbrex::lower {
+
+using ir::OpKind;
+using llvm::Value;
+
+namespace {
+
+bool observes(const ir::Kernel &kernel) {
+  bool found = false;
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    found |= op.kind == OpKind::Print || op.kind == OpKind::Assert;
+  });
+  return found;
+}
+
+std::int32_t bytesOf(const llvm::Type *type) {
+  return static_cast<std::int32_t>(type->getPrimitiveSizeInBits().getFixedValue() / 8);
+}
+
+/// Every parameter of the kernel as the words that stand for it.
+std::vector<Word> wordsOf(Emitter &emitter) {
+  std::vector<Word> words;
+  const ir::Kernel &kernel = emitter.kernel;
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(kernel.parameterCount()); ++i) {
+    const ir::Type &type = kernel.type(kernel.body().arguments[static_cast<std::size_t>(i)]);
+    if (type.isTile()) {
+      words.push_back({WordKind::Scalar, i, 0, bytesOf(emitter.memoryType(type))});
+      continue;
+    }
+    words.push_back({WordKind::Pointer, i});
+    const std::int32_t axes = type.isView() ? type.rank() : 0;
+    for (std::int32_t axis = 0; axis < axes; ++axis) words.push_back({WordKind::Extent, i, axis});
+    for (std::int32_t axis = 0; axis < axes; ++axis) words.push_back({WordKind::Stride, i, axis});
+  }
+  if (observes(kernel)) words.push_back({WordKind::Observations});
+  return words;
+}
+
+/// Letters, digits and underscores, as every assembler takes them.
+std::string symbolOf(const std::string &name) {
+  std::string symbol =
+      name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0 ? "_" : "";
+  for (const char c : name) symbol += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return symbol;
+}
+
+} // namespace
+
+KernelInterface Emitter::run() {
+  KernelInterface interface{.name = symbolOf(kernel.name()),
+                            .words = wordsOf(*this),
+                            .threads = kernel.threads().count()};
+  declareFunction(interface);
+  decodeParameters(interface);
+  emitBlock(kernel.body());
+  b.CreateBr(finish_);
+  b.SetInsertPoint(finish_);
+  b.CreateRetVoid();
+  lines_->finish();
+  shared.finish();
+  interface.sharedMemoryBytes = static_cast<std::int32_t>(shared.bytes());
+  interface.sites = std::move(sites_);
+  return interface;
+}
+
+void Emitter::declareFunction(KernelInterface &interface) {
+  llvm::Type *const global = llvm::PointerType::get(context, words.globalSpace());
+  std::vector<llvm::Type *> types;
+  for (const Word &word : interface.words) {
+    const auto ofParameter = [&] {
+      return memoryType(type(kernel.body().arguments[static_cast<std::size_t>(word.parameter)]));
+    };
+    const bool isPointer = word.kind == WordKind::Pointer || word.kind == WordKind::Observations;
+    types.push_back(isPointer                       ? global
+                    : word.kind == WordKind::Scalar ? ofParameter()
+                                                    : b.getInt64Ty());
+  }
+  function_ = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
+                                     llvm::Function::ExternalLinkage, interface.name, module);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  words.declareKernel(*function_, interface.threads);
+  for (std::size_t i = 0; i < interface.words.size(); ++i) {
+    const bool isParameter = interface.words[i].kind == WordKind::Pointer;
+    if (isParameter && promises.disjoint)
+      function_->addParamAttr(static_cast<unsigned>(i), llvm::Attribute::NoAlias);
+  }
+}
+
+void Emitter::decodeParameters(const KernelInterface &interface) {
+  llvm::BasicBlock *const entry = newBlock("entry"), *const start = newBlock("start");
+  finish_ = newBlock("finish");
+  lines_.emplace(module, *function_, kernel.where());
+  b.SetInsertPoint(entry);
+  b.SetCurrentDebugLocation(lines_->at(kernel.where()));
+  thread_ = words.threadIndex(b);
+  const auto lanes = static_cast<std::uint32_t>(kernel.threads().lanes);
+  lane_ = b.CreateAnd(thread_, b.getInt32(lanes - 1));
+  warp_ = b.CreateLShr(thread_, llvm::Log2_32(lanes));
+  for (std::int32_t axis = 0; axis < 3; ++axis)
+    blockIndex_[static_cast<std::size_t>(axis)] = words.blockIndex(b, axis);
+  entryEnd_ = b.CreateBr(start);
+  b.SetInsertPoint(entryEnd_);
+  for (std::size_t i = 0; i < interface.words.size(); ++i) {
+    const Word &word = interface.words[i];
+    Value *const argument = function_->getArg(static_cast<unsigned>(i));
+    if (word.kind == WordKind::Observations) {
+      observations_ = argument;
+      continue;
+    }
+    const ir::ValueId parameter = kernel.body().arguments[static_cast<std::size_t>(word.parameter)];
+    const ir::Type &of = type(parameter);
+    if (word.kind == WordKind::Extent) views_[parameter].extents.push_back(argument);
+    if (word.kind == WordKind::Stride) views_[parameter].strides.push_back(argument);
+    if (word.kind == WordKind::Pointer && of.isView()) views_[parameter].data = argument;
+    if (word.kind == WordKind::Pointer && !of.isView()) define(parameter, {argument});
+    if (word.kind == WordKind::Scalar && of.element() == ir::ElementKind::Bool)
+      define(parameter, {b.CreateICmpNE(argument, b.getInt8(0))});
+    else if (word.kind == WordKind::Scalar)
+      define(parameter, {argument});
+  }
+  b.SetInsertPoint(start);
+}
+
+void Emitter::emitBlock(const ir::Block &block) {
+  for (const auto &op : block.ops) {
+    if (op->kind == OpKind::Yield) return;
+    b.SetCurrentDebugLocation(lines_->at(op->where));
+    emitOp(*op);
+  }
+}
+
+KernelInterface lowerKernel(const ir::Kernel &kernel, const Vocabulary &words,
+                            const Promises &promises, llvm::Module &module) {
+  constexpr std::size_t kTurns = 2;
+  KernelInterface interface = Emitter(module, kernel, words, promises, kTurns).run();
+  if (interface.sharedMemoryBytes <= words.machine().staticSharedMemoryBytes) return interface;
+  module.getFunction(interface.name)->eraseFromParent();
+  for (llvm::GlobalVariable &array : llvm::make_early_inc_range(module.globals()))
+    array.eraseFromParent();
+  return Emitter(module, kernel, words, promises, 1).run();
+}
+
+} // namespace imbrex::lower

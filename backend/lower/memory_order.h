@@ -1,0 +1,55 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/lower/promises.h"
+
+#include <optional>
+#include <vector>
+
+namespace imbrex::lower {
+
+/// Where the block's threads must wait for each other, so that accesses to global memory happen as
+/// if each op touched its whole tile before the next began.
+///
+///   store %p, %x          thread 5 writes an element that
+///   %y = load %q          thread 9 reads: a barrier stands between them,
+///
+/// unless the two cannot touch the same memory (different parameters that are promised not to
+/// overlap), or every thread touches only its own (the same pointers in the same layout), or there
+/// was a barrier in between anyway.
+class MemoryOrder {
+public:
+  MemoryOrder(const ir::Kernel &kernel, const Promises &promises)
+      : kernel_(kernel), promises_(promises) {}
+
+  /// Whether a barrier must stand before an op that reads or writes global memory; from here on the
+  /// op is one that later ones may have to wait for.
+  bool needsBarrierBefore(const ir::Op &op);
+  void onBarrier() { pending_.clear(); }
+
+  /// A body that runs again: its accesses come before those of its next round.
+  void enterLoop(const ir::Block &body);
+
+  /// What is pending, for code that is reached on several ways.
+  struct Access {
+    const ir::Op *op;
+    bool isEarlierRound; // equal values need not be equal addresses
+  };
+  using Pending = std::vector<Access>;
+  const Pending &pending() const { return pending_; }
+  void setPending(Pending pending) { pending_ = std::move(pending); }
+  void addPending(const Pending &pending) {
+    pending_.insert(pending_.end(), pending.begin(), pending.end());
+  }
+
+private:
+  bool conflict(const Access &earlier, const ir::Op &later) const;
+  bool areSameAddresses(const ir::Op &a, const ir::Op &b) const;
+  std::optional<ir::ValueId> rootOf(ir::ValueId pointers) const;
+
+  const ir::Kernel &kernel_;
+  const Promises &promises_;
+  Pending pending_;
+};
+
+} // namespace imbrex::lower

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/Module.h"
+
+#include <array>
+#include <cstdint>
+
+namespace imbrex::lower {
+
+/// The block's shared memory, as scratch for one exchange at a time:
+///
+///   base = begin(bytes)   the threads write at base
+///   a barrier             they read at base
+///   end()
+///
+/// Exchanges take turns in two regions, so that one may be written while slow threads still read
+/// the one before, and only the exchange after next waits: its region's readers have passed the
+/// barrier in between. Where two regions are too much for the machine, there is one.
+class SharedMemory {
+public:
+  /// `regions`: 2, or 1.
+  SharedMemory(llvm::Module &module, unsigned addressSpace, std::size_t regions);
+
+  struct Use {
+    llvm::Value *base; // in shared memory
+    bool needsBarrier; // before it is written: threads may still read there
+  };
+  Use begin(std::int64_t bytes);
+  void end() { regions_[current_].isRead = true; }
+
+  /// Every thread has passed a barrier.
+  void onBarrier();
+  /// What may still be read, for code that is reached on several ways.
+  using Readers = std::array<bool, 2>;
+  Readers readers() const { return {regions_[0].isRead, regions_[1].isRead}; }
+  void setReaders(Readers readers);
+  void addReaders(Readers readers);
+
+  /// The bytes of all regions.
+  std::int64_t bytes() const { return regions_[0].bytes + regions_[1].bytes; }
+  /// Give the regions their final sizes.
+  void finish();
+
+private:
+  struct Region {
+    llvm::GlobalVariable *array = nullptr;
+    std::int64_t bytes = 0;
+    bool isRead = false;
+  };
+  llvm::GlobalVariable *newArray(std::int64_t bytes, const llvm::Twine &name);
+
+  llvm::Module &module_;
+  unsigned addressSpace_;
+  std::size_t count_;
+  std::size_t current_ = 0;
+  std::array<Region, 2> regions_;
+};
+
+} // namespace imbrex::lower

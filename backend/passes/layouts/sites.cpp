@@ -1,0 +1,172 @@
+#include "backend/passes/layouts/sites.h"
+
+#include "backend/passes/rewriting.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace imbrex::passes::layouts {
+namespace {
+
+using namespace ir;
+
+bool hasLayout(const Type &type) { return type.isTileOrPointers() && type.rank() > 0; }
+
+class Collector {
+public:
+  explicit Collector(Kernel &kernel) : kernel_(&kernel) {}
+
+  /// `loop`: what a break_if in the block leaves.
+  void collect(Block &block, Op *loop) {
+    for (const auto &op : block.ops) {
+      collect(*op, loop);
+      if (isReduction(*op)) continue;
+      for (Block &region : op->regions) collect(region, isLoop(*op) ? op.get() : loop);
+    }
+  }
+
+  std::vector<Site> take() {
+    llvm::erase_if(sites_, [](const Site &site) {
+      return site.definitions.empty() && site.uses.empty() && site.reduced.empty();
+    });
+    return std::move(sites_);
+  }
+
+private:
+  static bool isReduction(const Op &op) {
+    return op.kind == OpKind::Reduce || op.kind == OpKind::Scan;
+  }
+
+  void define(Site &site, ValueId value) {
+    if (hasLayout(kernel_->type(value))) site.definitions.push_back(value);
+  }
+
+  void use(Site &site, Op &op, size_t operand) {
+    if (hasLayout(kernel_->type(op.operand(operand)))) site.uses.push_back({&op, operand});
+  }
+
+  Site &add(Op &op) { return sites_.emplace_back(Site{.op = &op}); }
+
+  /// All tiles of the op alike.
+  void together(Op &op) {
+    Site &site = add(op);
+    for (const ValueId result : op.results) define(site, result);
+    for (size_t i = 0; i < op.operands.size(); ++i) use(site, op, i);
+  }
+
+  /// The results, and only some of the operands.
+  void resultsWith(Op &op, llvm::ArrayRef<size_t> operands) {
+    Site &site = add(op);
+    for (const ValueId result : op.results) define(site, result);
+    for (const size_t operand : operands) use(site, op, operand);
+  }
+
+  /// Each result by itself; the operands as they come.
+  void apart(Op &op) {
+    for (const ValueId result : op.results) define(add(op), result);
+  }
+
+  void reduction(Op &op) {
+    Site &site = add(op);
+    for (size_t i = 0; i < op.operands.size(); ++i) use(site, op, i);
+    for (const ValueId result : op.results)
+      if (hasLayout(kernel_->type(result))) site.reduced.push_back(result);
+  }
+
+  void loop(Op &op) {
+    slots_[&op] = sites_.size();
+    for (size_t slot = 0; slot < op.results.size(); ++slot) {
+      Site &site = add(op);
+      define(site, op.regions.front().arguments[firstCarriedArgument(op) + slot]);
+      define(site, op.result(slot));
+      use(site, op, firstCarriedOperand(op) + slot);
+      use(site, yieldOf(op.regions.front()), slot);
+    }
+  }
+
+  void choice(Op &op) {
+    for (size_t slot = 0; slot < op.results.size(); ++slot) {
+      Site &site = add(op);
+      define(site, op.result(slot));
+      for (Block &region : op.regions) use(site, yieldOf(region), slot);
+    }
+  }
+
+  void leave(Op &op, Op &from) {
+    for (size_t slot = 0; slot < from.results.size(); ++slot)
+      use(sites_[slots_.lookup(&from) + slot], op, 1 + slot);
+  }
+
+  void collect(Op &op, Op *inside) {
+    switch (info(op.kind).typeRule) {
+    case TypeRule::SameAsOperands:
+    case TypeRule::Comparison:
+    case TypeRule::Select:
+    case TypeRule::Cast:
+    case TypeRule::PointerAdd:
+    case TypeRule::Load:
+    case TypeRule::Store:
+    case TypeRule::AtomicRmw:
+    case TypeRule::AtomicCas:
+    case TypeRule::Scan:
+    case TypeRule::Sort:
+    case TypeRule::Philox:
+    case TypeRule::InlineAsm: return together(op);
+    case TypeRule::Bitcast: return sameShape(op) ? together(op) : apart(op);
+    case TypeRule::Reduce: return reduction(op);
+    case TypeRule::Gather: return resultsWith(op, {1});
+    case TypeRule::Dot:
+    case TypeRule::DotScaled: return resultsWith(op, {2});
+    case TypeRule::ViewStore: return resultsWith(op, {1});
+    case TypeRule::For:
+    case TypeRule::While: return loop(op);
+    case TypeRule::If: return choice(op);
+    case TypeRule::BreakIf: return leave(op, *inside);
+    case TypeRule::Constant:
+    case TypeRule::Arange:
+    case TypeRule::GridIndex:
+    case TypeRule::Broadcast:
+    case TypeRule::Reshape:
+    case TypeRule::Permute:
+    case TypeRule::Join:
+    case TypeRule::Split:
+    case TypeRule::Concat:
+    case TypeRule::Slice:
+    case TypeRule::Flip:
+    case TypeRule::ViewLoad:
+    case TypeRule::ViewExtent:
+    case TypeRule::ViewData:
+    case TypeRule::Histogram:
+    case TypeRule::NoResult:
+    case TypeRule::Assert:
+    case TypeRule::Yield: // with the op around it
+    case TypeRule::ExitIf:
+    case TypeRule::ConvertLayout:
+    case TypeRule::VarNew:
+    case TypeRule::VarRead:
+    case TypeRule::VarWrite: return apart(op);
+    }
+  }
+
+  bool sameShape(const Op &op) const {
+    return kernel_->type(op.operand(0)).shape() == kernel_->type(op.result()).shape();
+  }
+
+  Kernel *kernel_;
+  std::vector<Site> sites_;
+  llvm::DenseMap<const Op *, size_t> slots_; // where a loop's sites begin
+};
+
+} // namespace
+
+std::vector<Site> sitesOf(Kernel &kernel) {
+  Collector collector(kernel);
+  collector.collect(kernel.body(), nullptr);
+  return collector.take();
+}
+
+const Shape &shapeOf(const Kernel &kernel, const Site &site) {
+  const ValueId value = site.definitions.empty() ? site.uses.front().value() : site.definitions[0];
+  return kernel.type(value).shape();
+}
+
+} // namespace imbrex::passes::layouts

@@ -1,0 +1,64 @@
+#include "backend/target/amdgpu/amdgpu_target.h"
+
+#include "backend/target/amdgpu/amdgpu_vocabulary.h"
+#include "backend/target/amdgpu/linker.h"
+#include "backend/target/codegen/code_generator.h"
+#include "llvm/Support/AMDHSAKernelDescriptor.h"
+#include "llvm/Support/TargetSelect.h"
+
+namespace imbrex::target::amdgpu {
+namespace {
+
+constexpr llvm::StringRef kTriple = "amdgcn-amd-amdhsa";
+// Five is the first with the counts of blocks among the hidden arguments, six the first for generic
+// targets (LLVM, AMDGPUUsage, "Code Object").
+constexpr std::uint32_t kCodeObjectVersion = 500;
+constexpr std::uint32_t kGenericCodeObjectVersion = 600;
+
+class AmdgpuTarget final : public GpuTarget {
+public:
+  explicit AmdgpuTarget(const machine::Machine &machine) : vocabulary_(machine) {}
+  const lower::Vocabulary &vocabulary() const override { return vocabulary_; }
+
+  void prepare(llvm::Module &module) const override {
+    module.setTargetTriple(llvm::Triple(kTriple));
+    module.setDataLayout(targetMachine()->createDataLayout());
+    const bool isGeneric = machine().name.ends_with("-generic");
+    module.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version",
+                         isGeneric ? kGenericCodeObjectVersion : kCodeObjectVersion);
+  }
+
+  void optimise(llvm::Module &module) const override { target::optimise(module, *targetMachine()); }
+
+  Result<std::string> assembly(llvm::Module &module) const override {
+    const auto text = generate(module, *targetMachine(), llvm::CodeGenFileType::AssemblyFile);
+    if (!text) return text.failure();
+    return std::string(text->begin(), text->end());
+  }
+
+  Result<ObjectCode> object(llvm::Module &module) const override {
+    const auto bytes = generate(module, *targetMachine(), llvm::CodeGenFileType::ObjectFile);
+    if (!bytes) return bytes.failure();
+    return link({bytes->data(), bytes->size()}, machine());
+  }
+
+private:
+  std::unique_ptr<llvm::TargetMachine> targetMachine() const {
+    return makeTargetMachine(machine(), kTriple);
+  }
+
+  AmdgpuVocabulary vocabulary_;
+};
+
+} // namespace
+
+std::unique_ptr<GpuTarget> makeTarget(const machine::Machine &machine) {
+  LLVMInitializeAMDGPUTargetInfo();
+  LLVMInitializeAMDGPUTarget();
+  LLVMInitializeAMDGPUTargetMC();
+  LLVMInitializeAMDGPUAsmPrinter();
+  LLVMInitializeAMDGPUAsmParser(); // for inline_asm
+  return std::make_unique<AmdgpuTarget>(machine);
+}
+
+} // namespace imbrex::target::amdgpu

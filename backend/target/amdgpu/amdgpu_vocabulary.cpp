@@ -1,0 +1,161 @@
+#include "backend/target/amdgpu/amdgpu_vocabulary.h"
+
+#include "backend/support/check.h"
+#include "backend/target/amdgpu/shuffle.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/Support/AMDGPUAddrSpace.h"
+
+#include <array>
+#include <numbers>
+
+namespace imbrex::target::amdgpu {
+namespace {
+
+namespace Intrinsic = llvm::Intrinsic;
+using Builder = lower::Vocabulary::Builder;
+using llvm::Value;
+
+constexpr std::array<Intrinsic::ID, 3> kBlockIndex{Intrinsic::amdgcn_workgroup_id_x,
+                                                   Intrinsic::amdgcn_workgroup_id_y,
+                                                   Intrinsic::amdgcn_workgroup_id_z};
+
+/// An op whose fast form is one instruction.
+struct FastForm {
+  ir::OpKind kind;
+  Intrinsic::ID intrinsic;
+};
+constexpr std::array<FastForm, 3> kFastForms{{
+    {ir::OpKind::Exp2, Intrinsic::amdgcn_exp2},
+    {ir::OpKind::Log2, Intrinsic::amdgcn_log},
+    {ir::OpKind::Rsqrt, Intrinsic::amdgcn_rsq},
+}};
+
+/// An intrinsic without operands.
+Value *plain(Builder &b, Intrinsic::ID id) {
+  return b.CreateIntrinsic(id, llvm::ArrayRef<Value *>());
+}
+
+Value *floatOf(Builder &b, double number) { return llvm::ConstantFP::get(b.getFloatTy(), number); }
+
+Value *instruction(Builder &b, Intrinsic::ID id, llvm::ArrayRef<Value *> operands) {
+  return b.CreateIntrinsic(id, {b.getFloatTy()}, operands);
+}
+
+/// v_sin and v_cos count in turns and are exact enough within one.
+Value *ofTurns(Builder &b, Intrinsic::ID id, Value *x) {
+  Value *turns = b.CreateFMul(x, floatOf(b, std::numbers::inv_pi / 2));
+  return instruction(b, id, {instruction(b, Intrinsic::amdgcn_fract, {turns})});
+}
+
+// v_tanh came with gfx1250.
+bool hasTanh(llvm::AMDGPU::IsaVersion isa) { return isa.Major == 12 && isa.Minor == 5; }
+
+} // namespace
+
+AmdgpuVocabulary::AmdgpuVocabulary(const machine::Machine &machine)
+    : machine_(machine),
+      isa_(llvm::AMDGPU::getIsaVersion({machine.cpu.data(), machine.cpu.size()})) {}
+
+void AmdgpuVocabulary::declareKernel(llvm::Function &function, std::int32_t threads) const {
+  llvm::LLVMContext &context = function.getContext();
+  const std::string count = std::to_string(threads);
+  function.setCallingConv(llvm::CallingConv::AMDGPU_KERNEL);
+  function.addFnAttr("amdgpu-flat-work-group-size", count + "," + count);
+  function.addFnAttr("uniform-work-group-size", "true"); // the grid is whole blocks
+  const auto extent = [&](std::int32_t n) {
+    return llvm::ConstantAsMetadata::get(
+        llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<std::uint64_t>(n)));
+  };
+  function.setMetadata("reqd_work_group_size",
+                       llvm::MDNode::get(context, {extent(threads), extent(1), extent(1)}));
+}
+
+Value *AmdgpuVocabulary::threadIndex(Builder &b) const {
+  return plain(b, Intrinsic::amdgcn_workitem_id_x);
+}
+
+Value *AmdgpuVocabulary::blockIndex(Builder &b, std::int32_t axis) const {
+  return plain(b, kBlockIndex.at(static_cast<std::size_t>(axis)));
+}
+
+// The hidden arguments of code object version 5 begin with hidden_block_count_x, _y, _z, four bytes
+// each (LLVM, AMDGPUUsage, "Code Object V5 Metadata").
+Value *AmdgpuVocabulary::gridExtent(Builder &b, std::int32_t axis) const {
+  Value *hidden = plain(b, Intrinsic::amdgcn_implicitarg_ptr);
+  Value *address = b.CreateConstInBoundsGEP1_32(b.getInt32Ty(), hidden, axis);
+  llvm::LoadInst *load = b.CreateAlignedLoad(b.getInt32Ty(), address, llvm::Align(4));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
+  return load;
+}
+
+// s_barrier orders no memory by itself (LLVM, AMDGPUUsage, "Memory Model").
+void AmdgpuVocabulary::barrier(Builder &b) const {
+  const auto scope = b.getContext().getOrInsertSyncScopeID("workgroup");
+  b.CreateFence(llvm::AtomicOrdering::Release, scope);
+  plain(b, Intrinsic::amdgcn_s_barrier);
+  b.CreateFence(llvm::AtomicOrdering::Acquire, scope);
+}
+
+Value *AmdgpuVocabulary::shuffleXor(Builder &b, Value *x, std::uint32_t mask) const {
+  return exchange(b, isa_, x, mask);
+}
+
+Value *AmdgpuVocabulary::shuffle(Builder &b, Value *x, Value *lane) const {
+  return fetch(b, x, lane);
+}
+
+Value *AmdgpuVocabulary::any(Builder &b, Value *condition) const {
+  llvm::Type *lanes = b.getIntNTy(static_cast<unsigned>(machine_.warpSize));
+  return b.CreateIsNotNull(b.CreateIntrinsic(Intrinsic::amdgcn_ballot, {lanes}, {condition}));
+}
+
+unsigned AmdgpuVocabulary::globalSpace() const { return llvm::AMDGPUAS::GLOBAL_ADDRESS; }
+unsigned AmdgpuVocabulary::sharedSpace() const { return llvm::AMDGPUAS::LOCAL_ADDRESS; }
+
+llvm::SyncScope::ID AmdgpuVocabulary::syncScope(llvm::LLVMContext &context, ir::Scope scope) const {
+  switch (scope) {
+  case ir::Scope::Block: return context.getOrInsertSyncScopeID("workgroup");
+  case ir::Scope::Device: return context.getOrInsertSyncScopeID("agent");
+  case ir::Scope::System: return llvm::SyncScope::System;
+  }
+  IMBREX_UNREACHABLE("no scope has the number {0}", static_cast<int>(scope));
+}
+
+// The caches know one more policy than the usual: what is not used again soon.
+void AmdgpuVocabulary::applyHints(llvm::Instruction &access, ir::Cache cache,
+                                  ir::Eviction eviction) const {
+  const bool isStreaming = cache == ir::Cache::Streaming || cache == ir::Cache::Bypass ||
+                           eviction == ir::Eviction::First;
+  if (!isStreaming) return;
+  llvm::LLVMContext &context = access.getContext();
+  auto *one =
+      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), 1));
+  access.setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context, {one}));
+}
+
+bool AmdgpuVocabulary::hasFast(ir::OpKind kind) const {
+  constexpr std::array kComposed{ir::OpKind::Exp, ir::OpKind::Log, ir::OpKind::Sin, ir::OpKind::Cos,
+                                 ir::OpKind::Div};
+  return (kind == ir::OpKind::Tanh && hasTanh(isa_)) || llvm::is_contained(kComposed, kind) ||
+         llvm::any_of(kFastForms, [&](const FastForm &form) { return form.kind == kind; });
+}
+
+Value *AmdgpuVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const {
+  Value *x = operands[0];
+  if (kind == ir::OpKind::Exp)
+    return fast(b, ir::OpKind::Exp2, {b.CreateFMul(x, floatOf(b, std::numbers::log2e))});
+  if (kind == ir::OpKind::Log)
+    return b.CreateFMul(fast(b, ir::OpKind::Log2, x), floatOf(b, std::numbers::ln2));
+  if (kind == ir::OpKind::Sin) return ofTurns(b, Intrinsic::amdgcn_sin, x);
+  if (kind == ir::OpKind::Cos) return ofTurns(b, Intrinsic::amdgcn_cos, x);
+  if (kind == ir::OpKind::Div)
+    return b.CreateFMul(x, instruction(b, Intrinsic::amdgcn_rcp, {operands[1]}));
+  if (kind == ir::OpKind::Tanh) return instruction(b, Intrinsic::amdgcn_tanh, {x});
+  const FastForm *form =
+      llvm::find_if(kFastForms, [&](const FastForm &row) { return row.kind == kind; });
+  IMBREX_CHECK(form != kFastForms.end(), "{0} has no fast form here", info(kind).mnemonic);
+  return instruction(b, form->intrinsic, operands);
+}
+
+} // namespace imbrex::target::amdgpu

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "backend/lower/vocabulary.h"
+#include "llvm/TargetParser/TargetParser.h"
+
+namespace imbrex::target::amdgpu {
+
+/// The words of AMD's GPUs, all of them LLVM's intrinsics.
+class AmdgpuVocabulary final : public lower::Vocabulary {
+public:
+  explicit AmdgpuVocabulary(const machine::Machine &machine);
+  const machine::Machine &machine() const override { return machine_; }
+
+  void declareKernel(llvm::Function &function, std::int32_t threads) const override;
+  Value *threadIndex(Builder &b) const override;
+  Value *blockIndex(Builder &b, std::int32_t axis) const override;
+  Value *gridExtent(Builder &b, std::int32_t axis) const override;
+  void barrier(Builder &b) const override;
+  Value *shuffleXor(Builder &b, Value *x, std::uint32_t mask) const override;
+  Value *shuffle(Builder &b, Value *x, Value *lane) const override;
+  Value *any(Builder &b, Value *condition) const override;
+  unsigned globalSpace() const override;
+  unsigned sharedSpace() const override;
+  llvm::SyncScope::ID syncScope(llvm::LLVMContext &context, ir::Scope scope) const override;
+  void applyHints(llvm::Instruction &access, ir::Cache cache, ir::Eviction eviction) const override;
+  bool hasFast(ir::OpKind kind) const override;
+  Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
+
+private:
+  const machine::Machine &machine_;
+  llvm::AMDGPU::IsaVersion isa_;
+};
+
+} // namespace imbrex::target::amdgpu

@@ -1,0 +1,35 @@
+#include "backend/target/amdgpu/linker.h"
+
+#include "backend/target/codegen/temporary_file.h"
+#include "lld/Common/Driver.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <array>
+#include <mutex>
+
+LLD_HAS_DRIVER(elf)
+
+namespace imbrex::target::amdgpu {
+
+Result<ObjectCode> link(llvm::StringRef object, const machine::Machine &machine) {
+  const TemporaryFile input("o", object);
+  const TemporaryFile output("hsaco");
+  // One thread: the linker's pool would cost more than the work.
+  const std::array<const char *, 7> arguments{"ld.lld",
+                                              "-shared",
+                                              "--no-undefined",
+                                              "--threads=1",
+                                              "-o",
+                                              output.path().c_str(),
+                                              input.path().c_str()};
+  std::string said;
+  llvm::raw_string_ostream stream(said);
+  // lld keeps its state in globals.
+  static std::mutex turn;
+  const std::lock_guard lock(turn);
+  const lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode != 0) return fail(Diag::CodeRefused, {}, "lld", machine.name, said);
+  return ObjectCode{.image = output.read(), .remarks = {}};
+}
+
+} // namespace imbrex::target::amdgpu

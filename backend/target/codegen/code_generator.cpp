@@ -1,0 +1,96 @@
+#include "backend/target/codegen/code_generator.h"
+
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetOptions.h"
+
+namespace imbrex::target {
+namespace {
+
+/// Keeps the first error that LLVM reports while it lives; without it LLVM would end the process.
+class ErrorScope {
+public:
+  explicit ErrorScope(llvm::LLVMContext &context)
+      : context_(context), before_(context.getDiagnosticHandler()) {
+    context.setDiagnosticHandler(std::make_unique<Handler>(first_));
+  }
+  ~ErrorScope() { context_.setDiagnosticHandler(std::move(before_)); }
+  const std::string &first() const { return first_; }
+
+private:
+  class Handler final : public llvm::DiagnosticHandler {
+  public:
+    explicit Handler(std::string &first) : first_(first) {}
+    bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+      if (info.getSeverity() != llvm::DS_Error || !first_.empty()) return true;
+      llvm::raw_string_ostream stream(first_);
+      llvm::DiagnosticPrinterRawOStream printer(stream);
+      info.print(printer);
+      return true;
+    }
+
+  private:
+    std::string &first_;
+  };
+
+  llvm::LLVMContext &context_;
+  std::unique_ptr<llvm::DiagnosticHandler> before_;
+  std::string first_;
+};
+
+} // namespace
+
+std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const machine::Machine &machine,
+                                                       llvm::StringRef triple) {
+  std::string problem;
+  const llvm::Triple parsed(triple);
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(parsed, problem);
+  IMBREX_CHECK(target != nullptr, "LLVM has no target {0}: {1}", triple, problem);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> made(
+      target->createTargetMachine(parsed, machine.cpu, machine.features, options, llvm::Reloc::PIC_,
+                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  IMBREX_CHECK(made != nullptr, "LLVM has no machine {0}", machine.cpu);
+  return made;
+}
+
+void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  const bool broken = llvm::verifyModule(module, &stream);
+  IMBREX_CHECK(!broken, "lowering made invalid LLVM IR: {0}", problem);
+  llvm::PassBuilder builder(&machine);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager callGraph;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,
+                                            llvm::CodeGenFileType type) {
+  const ErrorScope errors(module.getContext());
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  const bool refused = machine.addPassesToEmitFile(passes, stream, nullptr, type);
+  IMBREX_CHECK(!refused, "LLVM cannot write this kind of file for {0}",
+               machine.getTargetTriple().str());
+  passes.run(module);
+  if (!errors.first().empty())
+    return fail(Diag::CodeRefused, {}, "LLVM", machine.getTargetCPU().str(), errors.first());
+  return bytes;
+}
+
+} // namespace imbrex::target

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "backend/machine/machine.h"
+#include "backend/support/result.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/CodeGen.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <memory>
+
+/// What all GPUs ask of LLVM's code generators.
+namespace imbrex::target {
+
+/// LLVM's own idea of a machine. It serves one thread at a time and is cheap to make. The target
+/// that the triple names must have been initialised.
+///
+/// It fuses no multiplication with an addition that the module leaves apart: semantics.md,
+/// "Contraction".
+std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const machine::Machine &machine,
+                                                       llvm::StringRef triple);
+
+/// -O3 as the target machine extends it.
+void optimise(llvm::Module &module, llvm::TargetMachine &machine);
+
+/// Assembly or an object file; the error is LLVM's. The module is used up.
+Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,
+                                            llvm::CodeGenFileType type);
+
+} // namespace imbrex::target

@@ -1,0 +1,74 @@
+#include "backend/target/nvptx/nvptx_target.h"
+
+#include "backend/target/codegen/code_generator.h"
+#include "backend/target/nvptx/assembler.h"
+#include "backend/target/nvptx/nvptx_vocabulary.h"
+#include "llvm/IR/DIBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+
+namespace imbrex::target::nvptx {
+namespace {
+
+constexpr llvm::StringRef kTriple = "nvptx64-nvidia-cuda";
+
+/// Source lines as `.loc` alone. Any other kind of debug information makes PTX of `.target …,
+/// debug`, which NVIDIA's assembler does not optimise.
+void keepLinesOnly(llvm::Module &module) {
+  if (llvm::NamedMDNode *units = module.getNamedMetadata("llvm.dbg.cu")) units->eraseFromParent();
+  for (llvm::Function &function : module) {
+    llvm::DISubprogram *program = function.getSubprogram();
+    if (program == nullptr) continue;
+    const llvm::DICompileUnit &unit = *program->getUnit();
+    llvm::DIBuilder builder(module);
+    program->replaceUnit(builder.createCompileUnit(unit.getSourceLanguage(), unit.getFile(),
+                                                   unit.getProducer(), true, "", 0, "",
+                                                   llvm::DICompileUnit::DebugDirectivesOnly));
+  }
+}
+
+class NvptxTarget final : public GpuTarget {
+public:
+  explicit NvptxTarget(const machine::Machine &machine) : vocabulary_(machine) {}
+  const lower::Vocabulary &vocabulary() const override { return vocabulary_; }
+
+  void prepare(llvm::Module &module) const override {
+    module.setTargetTriple(llvm::Triple(kTriple));
+    module.setDataLayout(targetMachine()->createDataLayout());
+  }
+
+  void optimise(llvm::Module &module) const override {
+    keepLinesOnly(module);
+    target::optimise(module, *targetMachine());
+  }
+
+  Result<std::string> assembly(llvm::Module &module) const override {
+    const auto text = generate(module, *targetMachine(), llvm::CodeGenFileType::AssemblyFile);
+    if (!text) return text.failure();
+    return std::string(text->begin(), text->end());
+  }
+
+  Result<ObjectCode> object(llvm::Module &module) const override {
+    const auto text = assembly(module);
+    if (!text) return text.failure();
+    return assemble(*text, machine());
+  }
+
+private:
+  std::unique_ptr<llvm::TargetMachine> targetMachine() const {
+    return makeTargetMachine(machine(), kTriple);
+  }
+
+  NvptxVocabulary vocabulary_;
+};
+
+} // namespace
+
+std::unique_ptr<GpuTarget> makeTarget(const machine::Machine &machine) {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
+  return std::make_unique<NvptxTarget>(machine);
+}
+
+} // namespace imbrex::target::nvptx

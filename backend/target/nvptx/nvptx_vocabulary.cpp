@@ -1,0 +1,132 @@
+#include "backend/target/nvptx/nvptx_vocabulary.h"
+
+#include "backend/support/check.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/Support/NVPTXAddrSpace.h"
+
+#include <array>
+#include <numbers>
+
+namespace imbrex::target::nvptx {
+namespace {
+
+namespace Intrinsic = llvm::Intrinsic;
+using Builder = lower::Vocabulary::Builder;
+using llvm::Value;
+
+// Every lane takes part in what a warp does together.
+constexpr std::uint32_t kAllLanes = 0xffffffff;
+// The clamp of a shuffle (PTX ISA, shfl.sync, operand c): the whole warp is one segment.
+constexpr std::uint32_t kWholeWarp = 31;
+
+constexpr std::array<Intrinsic::ID, 3> kBlockIndex{Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
+                                                   Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+                                                   Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
+constexpr std::array<Intrinsic::ID, 3> kGridExtent{Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
+                                                   Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
+                                                   Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
+
+/// An op whose fast form is one intrinsic.
+struct FastForm {
+  ir::OpKind kind;
+  Intrinsic::ID intrinsic;
+};
+constexpr std::array<FastForm, 6> kFastForms{{
+    {ir::OpKind::Exp2, Intrinsic::nvvm_ex2_approx},
+    {ir::OpKind::Log2, Intrinsic::nvvm_lg2_approx_f},
+    {ir::OpKind::Rsqrt, Intrinsic::nvvm_rsqrt_approx_f},
+    {ir::OpKind::Sin, Intrinsic::nvvm_sin_approx_f},
+    {ir::OpKind::Cos, Intrinsic::nvvm_cos_approx_f},
+    {ir::OpKind::Div, Intrinsic::nvvm_div_approx_f},
+}};
+
+Value *readRegister(Builder &b, Intrinsic::ID id) {
+  return b.CreateIntrinsic(id, llvm::ArrayRef<Value *>());
+}
+
+Value *floatOf(Builder &b, double number) { return llvm::ConstantFP::get(b.getFloatTy(), number); }
+
+// LLVM 22 has neither an intrinsic for this instruction nor a pattern for `afn` on llvm.tanh.
+Value *tanhApproximation(Builder &b, Value *x) {
+  auto *type = llvm::FunctionType::get(b.getFloatTy(), {b.getFloatTy()}, false);
+  constexpr bool kHasSideEffects = false;
+  return b.CreateCall(
+      llvm::InlineAsm::get(type, "tanh.approx.f32 $0, $1;", "=f,f", kHasSideEffects), {x});
+}
+
+} // namespace
+
+void NvptxVocabulary::declareKernel(llvm::Function &function, std::int32_t threads) const {
+  function.setCallingConv(llvm::CallingConv::PTX_Kernel);
+  function.addFnAttr("nvvm.reqntid", std::to_string(threads));
+}
+
+Value *NvptxVocabulary::threadIndex(Builder &b) const {
+  return readRegister(b, Intrinsic::nvvm_read_ptx_sreg_tid_x);
+}
+
+Value *NvptxVocabulary::blockIndex(Builder &b, std::int32_t axis) const {
+  return readRegister(b, kBlockIndex.at(static_cast<std::size_t>(axis)));
+}
+
+Value *NvptxVocabulary::gridExtent(Builder &b, std::int32_t axis) const {
+  return readRegister(b, kGridExtent.at(static_cast<std::size_t>(axis)));
+}
+
+// bar.sync orders the memory accesses of the threads that take part (PTX ISA, barrier).
+void NvptxVocabulary::barrier(Builder &b) const {
+  b.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_aligned_all, {}, {b.getInt32(0)});
+}
+
+Value *NvptxVocabulary::shuffleXor(Builder &b, Value *x, std::uint32_t mask) const {
+  return b.CreateIntrinsic(Intrinsic::nvvm_shfl_sync_bfly_i32, {},
+                           {b.getInt32(kAllLanes), x, b.getInt32(mask), b.getInt32(kWholeWarp)});
+}
+
+Value *NvptxVocabulary::shuffle(Builder &b, Value *x, Value *lane) const {
+  return b.CreateIntrinsic(Intrinsic::nvvm_shfl_sync_idx_i32, {},
+                           {b.getInt32(kAllLanes), x, lane, b.getInt32(kWholeWarp)});
+}
+
+Value *NvptxVocabulary::any(Builder &b, Value *condition) const {
+  return b.CreateIntrinsic(Intrinsic::nvvm_vote_any_sync, {}, {b.getInt32(kAllLanes), condition});
+}
+
+unsigned NvptxVocabulary::globalSpace() const { return llvm::NVPTXAS::ADDRESS_SPACE_GLOBAL; }
+unsigned NvptxVocabulary::sharedSpace() const { return llvm::NVPTXAS::ADDRESS_SPACE_SHARED; }
+
+llvm::SyncScope::ID NvptxVocabulary::syncScope(llvm::LLVMContext &context, ir::Scope scope) const {
+  switch (scope) {
+  case ir::Scope::Block: return context.getOrInsertSyncScopeID("block");
+  case ir::Scope::Device: return context.getOrInsertSyncScopeID("device");
+  case ir::Scope::System: return llvm::SyncScope::System;
+  }
+  IMBREX_UNREACHABLE("no scope has the number {0}", static_cast<int>(scope));
+}
+
+// LLVM 22 writes no cache operator and no eviction priority on a load or store of PTX, whatever it
+// is marked with. Hints change no result.
+void NvptxVocabulary::applyHints(llvm::Instruction &, ir::Cache, ir::Eviction) const {}
+
+bool NvptxVocabulary::hasFast(ir::OpKind kind) const {
+  return kind == ir::OpKind::Exp || kind == ir::OpKind::Log || kind == ir::OpKind::Tanh ||
+         llvm::any_of(kFastForms, [&](const FastForm &form) { return form.kind == kind; });
+}
+
+Value *NvptxVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const {
+  if (kind == ir::OpKind::Exp)
+    return fast(b, ir::OpKind::Exp2, {b.CreateFMul(operands[0], floatOf(b, std::numbers::log2e))});
+  if (kind == ir::OpKind::Log)
+    return b.CreateFMul(fast(b, ir::OpKind::Log2, operands), floatOf(b, std::numbers::ln2));
+  if (kind == ir::OpKind::Tanh) return tanhApproximation(b, operands[0]);
+  const FastForm *form =
+      llvm::find_if(kFastForms, [&](const FastForm &row) { return row.kind == kind; });
+  IMBREX_CHECK(form != kFastForms.end(), "{0} has no fast form here", info(kind).mnemonic);
+  if (form->intrinsic == Intrinsic::nvvm_ex2_approx)
+    return b.CreateIntrinsic(form->intrinsic, {b.getFloatTy()}, operands);
+  return b.CreateIntrinsic(form->intrinsic, {}, operands);
+}
+
+} // namespace imbrex::target::nvptx

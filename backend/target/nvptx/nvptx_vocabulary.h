@@ -1,0 +1,32 @@
+#pragma once
+
+#include "backend/lower/vocabulary.h"
+
+namespace imbrex::target::nvptx {
+
+/// The words of NVIDIA's GPUs, all of them LLVM's intrinsics.
+class NvptxVocabulary final : public lower::Vocabulary {
+public:
+  explicit NvptxVocabulary(const machine::Machine &machine) : machine_(machine) {}
+  const machine::Machine &machine() const override { return machine_; }
+
+  void declareKernel(llvm::Function &function, std::int32_t threads) const override;
+  Value *threadIndex(Builder &b) const override;
+  Value *blockIndex(Builder &b, std::int32_t axis) const override;
+  Value *gridExtent(Builder &b, std::int32_t axis) const override;
+  void barrier(Builder &b) const override;
+  Value *shuffleXor(Builder &b, Value *x, std::uint32_t mask) const override;
+  Value *shuffle(Builder &b, Value *x, Value *lane) const override;
+  Value *any(Builder &b, Value *condition) const override;
+  unsigned globalSpace() const override;
+  unsigned sharedSpace() const override;
+  llvm::SyncScope::ID syncScope(llvm::LLVMContext &context, ir::Scope scope) const override;
+  void applyHints(llvm::Instruction &access, ir::Cache cache, ir::Eviction eviction) const override;
+  bool hasFast(ir::OpKind kind) const override;
+  Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
+
+private:
+  const machine::Machine &machine_;
+};
+
+} // namespace imbrex::target::nvptx

@@ -1,0 +1,32 @@
+#include "backend/target/nvptx/toolkit.h"
+
+#include "backend/support/environment.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Program.h"
+
+#include <cstdlib>
+
+namespace imbrex::target::nvptx {
+
+std::vector<std::string> toolkitFolders() {
+  if (!environment().toolkit.empty()) return {environment().toolkit};
+  std::vector<std::string> folders;
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *folder = std::getenv(variable)) folders.emplace_back(folder);
+  folders.emplace_back("/usr/local/cuda");
+  return folders;
+}
+
+std::string findTool(std::string_view name) {
+  const llvm::StringRef tool(name.data(), name.size());
+  if (environment().toolkit.empty())
+    if (const auto found = llvm::sys::findProgramByName(tool)) return *found;
+  const std::vector<std::string> folders = toolkitFolders();
+  std::vector<std::string> binaries;
+  for (const std::string &folder : folders) binaries.push_back(folder + "/bin");
+  const llvm::SmallVector<llvm::StringRef> paths(binaries.begin(), binaries.end());
+  const auto found = llvm::sys::findProgramByName(tool, paths);
+  return found ? *found : std::string();
+}
+
+} // namespace imbrex::target::nvptx
