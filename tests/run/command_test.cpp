@@ -58,7 +58,7 @@ TEST_CASE("a misspelt subcommand or option is answered with what was meant") {
 }
 
 TEST_CASE("opt and run ask for the file that is not named") {
-  for (const std::string subcommand : {"opt", "run --grid 1"}) {
+  for (const std::string subcommand : {"opt", "run --grid 1", "run"}) {
     CAPTURE(subcommand);
     const Outcome outcome = shell("imbrex " + subcommand);
     CHECK(outcome.status == 2);
@@ -215,7 +215,29 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
     CHECK(contains(errorOf("--grid " + std::string(grid)), "--grid wants one to three numbers"));
   }
   CHECK(contains(errorOf("--grid 2147483647,2147483647,2147483647"), "more blocks than"));
-  CHECK(shell("imbrex run scale.imx").status == 2);
+  const Outcome withoutGrid = shell("imbrex run scale.imx");
+  CHECK(withoutGrid.status == 2);
+  CHECK(withoutGrid.output ==
+        "imbrex: error: --grid wants one to three numbers from 0 to 2147483647, "
+        "such as 64 or 16,4, not ''\n");
+}
+
+TEST_CASE("print writes the same line for each block on every device") {
+  const std::string kernel = R"(kernel @k() stage tiles {
+  %b = program_id : i32
+  %f = constant -0.0 : f16[2]
+  %n = constant nan : f32
+  %m = constant 300 : u16[2x1]
+  %t = constant true : bool
+  print %b, %f, %n, %m, %t [text = "all"]
+})";
+  for (const std::string device : {"host", "interpreter"}) {
+    CAPTURE(device);
+    const Outcome outcome =
+        shell("echo '" + kernel + "' | imbrex run - --grid 2 --device " + device + " | sort");
+    CHECK(outcome.output == "[pid 0,0,0] all: 0, [-0, -0], nan, [[300], [300]], true\n"
+                            "[pid 1,0,0] all: 1, [-0, -0], nan, [[300], [300]], true\n");
+  }
 }
 
 TEST_CASE("a mistake of the kernel is found by the interpreter, with its line") {

@@ -15,7 +15,7 @@ namespace cl = llvm::cl;
 cl::SubCommand runOptions("run", "Run the kernel of a file of IR on real data");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
                           cl::sub(runOptions), cl::cat(ownOptions()));
-cl::opt<std::string> gridText("grid", cl::Required, cl::value_desc("x,y,z"),
+cl::opt<std::string> gridText("grid", cl::value_desc("x,y,z"),
                               cl::desc("How many blocks to run along each axis"),
                               cl::sub(runOptions), cl::cat(ownOptions()));
 cl::opt<std::string> deviceName("device", cl::value_desc("name"),
@@ -88,6 +88,7 @@ bool runFile(Diagnostics &diagnostics) {
 
 int run() {
   if (file.empty()) return reportMissingFile("run");
+  if (gridText.getNumOccurrences() == 0) return reportUsage(diagnostic(Diag::BadGridText, {}, ""));
   Diagnostics diagnostics;
   const bool ok = runFile(diagnostics);
   std::fputs(diagnostics.render().c_str(), stderr);
