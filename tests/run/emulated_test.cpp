@@ -13,29 +13,19 @@
 namespace imbrex {
 namespace {
 
-lower::Promises promisesOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments) {
-  lower::Promises promises;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const ir::Type &type = kernel.type(kernel.body().arguments[i]);
-    if (type.isView())
-      promises.unitStrides &= arguments[i].strides[static_cast<size_t>(type.rank() - 1)] == 1;
-  }
-  return promises;
-}
-
 /// Runs a kernel as interpret::run does.
 semantics::Executor emulated(const machine::Machine &machine) {
   return [&machine](const ir::Kernel &source, const ir::Grid &grid,
                     llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics) {
     const target::GpuTarget &target = target::gpuTarget(machine);
     ir::Kernel kernel = source.clone();
-    if (!runPasses(kernel, gpuPipeline(), {diagnostics, machine})) return false;
+    const analysis::Assumptions assumptions = analysis::assumptionsOf(kernel, arguments);
+    if (!runPasses(kernel, gpuPipeline(), {diagnostics, machine, assumptions})) return false;
     llvm::LLVMContext context;
     llvm::Module module(kernel.name(), context);
     target.prepare(module);
-    const lower::Promises promises = promisesOf(kernel, arguments);
     const lower::KernelInterface interface =
-        lower::lowerKernel(kernel, target.vocabulary(), promises, module);
+        lower::lowerKernel(kernel, target.vocabulary(), assumptions, module);
     target.optimise(module);
     const auto program = emulate::Program::compile(module, machine, interface, diagnostics);
     return program && program->run(grid, arguments, {}, diagnostics);

@@ -1,4 +1,3 @@
-#include "backend/target/host/combine.h"
 #include "backend/target/host/whole.h"
 
 /// Running combinations: one after the other along the axis, neighbours along the inner axes at
