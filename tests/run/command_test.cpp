@@ -80,10 +80,23 @@ TEST_CASE("opt lays a kernel out for a target, and knows no other targets") {
   CHECK(laid.status == 0);
   CHECK(
       contains(laid.output, ") stage laid lanes 32 warps 1 {\n  layout #0 = register [[1]] lane "));
+  const Outcome unsure = shell("imbrex opt scale.imx --target sm_90a --no-assumptions");
+  CHECK(contains(unsure.output, "layout #0 = register [[32]] lane [[1],"));
   const Outcome unknown = shell("imbrex opt scale.imx --target sm90a");
   CHECK(unknown.status == 1);
   CHECK(unknown.output == "imbrex: error: there is no target 'sm90a'\n"
                           "  hint: did you mean 'sm_90a'\n");
+}
+
+TEST_CASE("what opt explains is a comment, so that the output is still a kernel") {
+  const Outcome explained = shell("imbrex opt scale.imx --target sm_90a --explain");
+  CHECK(explained.output.starts_with(
+      "# a block is 1 warp of 32 lanes\n# #0 of [64], as 'view.load' at "
+      "scale.imx:4 asks: view.load, mul, view.store\n#   'view.load'"));
+  const Outcome again = shell("imbrex opt scale.imx --target sm_90a --explain | "
+                              "imbrex opt - --target sm_90a --passes assign-layouts");
+  CHECK(again.status == 0);
+  CHECK(again.output == shell("imbrex opt scale.imx --target sm_90a").output);
 }
 
 TEST_CASE("imbrex targets lists the devices") {
