@@ -38,6 +38,7 @@ public:
   explicit GraphBuilder(const LayoutQuestion &question)
       : question_(question), kernel_(question.kernel), recomputable_(question.kernel) {
     graph_.sites = sitesOf(kernel_);
+    siteOf_.resize(kernel_.valueCount(), kNoSite);
     countTrips(kernel_.body(), 0);
     siteOf_.resize(kernel_.valueCount(), kNoSite);
     for (size_t i = 0; i < graph_.sites.size(); ++i) index(i);
