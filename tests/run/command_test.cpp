@@ -91,7 +91,7 @@ TEST_CASE("imbrex targets lists the devices") {
   CHECK(outcome.status == 0);
   CHECK(contains(outcome.output, "host             native code on this machine's processor\n"));
   CHECK(contains(outcome.output, "\ninterpreter      the reference semantics"));
-  CHECK(contains(outcome.output, "\ncompile --target:\n"));
+  CHECK(contains(outcome.output, "\ncompile --target, or emulated:TARGET as a device:\n"));
   CHECK(contains(outcome.output, "\nthis machine: host-"));
 }
 
@@ -193,10 +193,11 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
   };
   const std::string arrays = "--arg x=ones:64 --arg y=zeros:64 ";
   CHECK(errorOf("--grid 1 --device hots") ==
-        "imbrex: error: there is no device 'hots'; there are host, interpreter\n"
+        "imbrex: error: there is no device 'hots'; there are host, interpreter, emulated:TARGET\n"
         "  hint: did you mean 'host'\n");
   CHECK(shell("IMBREX_DEVICE=abacus imbrex run scale.imx --grid 1").output ==
-        "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are host, interpreter\n");
+        "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are host, interpreter, "
+        "emulated:TARGET\n");
   CHECK(errorOf("--grid 1 " + arrays) ==
         "imbrex: error: the parameter 'factor' (f32) of kernel 'scale' has no argument\n"
         "  hint: give it with --arg factor=1.5\n");
