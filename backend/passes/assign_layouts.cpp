@@ -2,20 +2,11 @@
 
 #include "backend/passes/layouts/layout_plan.h"
 #include "llvm/ADT/bit.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
 namespace imbrex::passes {
 namespace {
-
-using layouts::LayoutPlan;
-
-constexpr std::int64_t kRegisterBits = 32;
-
-std::int64_t bitsOf(const ir::Type &type) {
-  return type.isPointerTile() ? 64 : ir::storageBits(type.element());
-}
 
 /// The registers that each thread of a full block may have; no limit on a machine without.
 std::int64_t registersOfThread(const machine::Machine &machine, layout::Threads threads) {
@@ -24,29 +15,39 @@ std::int64_t registersOfThread(const machine::Machine &machine, layout::Threads 
 }
 
 /// A tile that alone fills the registers cannot be: everything would live in memory.
-void checkSizes(const ir::Kernel &kernel, const LayoutPlan &plan, const PassContext &context) {
-  const std::int64_t limit = registersOfThread(context.machine, plan.threads);
-  for (size_t i = 0; i < plan.sites.size(); ++i)
-    for (const ir::ValueId value : plan.sites[i].definitions) {
-      const ir::Type &type = kernel.type(value);
-      const std::int64_t bits = bitsOf(type);
-      const std::int64_t needed =
-          llvm::divideCeil(layout::registerCount(plan.layouts[i]) * bits, kRegisterBits);
-      if (needed <= limit) continue;
-      const auto fitting = static_cast<std::uint64_t>(limit * kRegisterBits / bits);
-      context.diagnostics.report(Diag::TileTooLarge, plan.sites[i].op->where, kernel.name(), type,
-                                 needed, plan.threads.count(), context.machine.name, limit,
-                                 llvm::bit_floor(fitting) * plan.threads.count());
-      return;
-    }
+void checkSizes(const ir::Kernel &kernel, const PassContext &context) {
+  const layout::Threads threads = kernel.threads();
+  const std::int64_t limit = registersOfThread(context.machine, threads);
+  const auto isTooLarge = [&](const ir::Op &op, ir::ValueId value) {
+    const ir::LayoutId layout = kernel.layoutOf(value);
+    if (!layout.valid()) return false;
+    const ir::Type &type = kernel.type(value);
+    const std::int64_t needed = layouts::wordsOf(type, kernel.layout(layout));
+    if (needed <= limit) return false;
+    const std::int64_t ofElement =
+        std::max(needed / layout::registerCount(kernel.layout(layout)), std::int64_t{1});
+    const auto fitting = llvm::bit_floor(static_cast<std::uint64_t>(limit / ofElement));
+    context.diagnostics.report(Diag::TileTooLarge, op.where, kernel.name(), type, needed,
+                               threads.count(), context.machine.name, limit,
+                               fitting * static_cast<std::uint64_t>(threads.count()));
+    return true;
+  };
+  bool isReported = false; // one will do: what is made of a tile is as large
+  walk(kernel.body(), [&](const ir::Op &op) {
+    for (const ir::ValueId result : op.results) isReported = isReported || isTooLarge(op, result);
+  });
 }
 
 } // namespace
 
 void assignLayouts(ir::Kernel &kernel, const PassContext &context) {
-  const LayoutPlan plan = layouts::planLayouts(kernel, context.machine);
-  checkSizes(kernel, plan, context);
-  if (!context.diagnostics.hasErrors()) layouts::applyLayouts(kernel, plan);
+  const analysis::AxisAnalysis facts(kernel, context.assumptions);
+  const layouts::LayoutQuestion question{.kernel = kernel,
+                                         .threads = layouts::chooseThreads(kernel, context.machine),
+                                         .facts = facts,
+                                         .assumptions = context.assumptions};
+  layouts::applyLayouts(kernel, layouts::planLayouts(question));
+  checkSizes(kernel, context);
 }
 
 } // namespace imbrex::passes

@@ -1,18 +1,23 @@
 #pragma once
 
+#include "backend/analysis/assumptions.h"
 #include "backend/machine/machine.h"
 #include "backend/support/diagnostics.h"
+
+#include <utility>
 
 namespace imbrex::passes {
 
 /// What a pass may ask and tell, besides the kernel.
 struct PassContext {
   // Not explicit: whoever compiles for the host has the diagnostics alone.
-  PassContext(Diagnostics &reports, const machine::Machine &target = machine::hostMachine())
-      : diagnostics(reports), machine(target) {}
+  PassContext(Diagnostics &reports, const machine::Machine &target = machine::hostMachine(),
+              analysis::Assumptions assumed = {})
+      : diagnostics(reports), machine(target), assumptions(std::move(assumed)) {}
 
   Diagnostics &diagnostics;
-  const machine::Machine &machine; ///< That the kernel is compiled for.
+  const machine::Machine &machine;   ///< That the kernel is compiled for.
+  analysis::Assumptions assumptions; ///< What every launch of the code keeps.
 };
 
 } // namespace imbrex::passes

@@ -18,11 +18,13 @@ namespace {
 void runNamed(ir::Kernel &kernel, const GoldenCase &one, Diagnostics &diagnostics) {
   const machine::Machine *machine = machine::machineNamed(one.target(), diagnostics);
   REQUIRE_MESSAGE(machine, "there is no target ", one.target());
+  const auto assumptions = analysis::usualAssumptions(kernel);
   for (const std::string &name : one.passes()) {
     const auto passes = allPasses();
     const auto pass = std::ranges::find(passes, name, &Pass::name);
     REQUIRE_MESSAGE(pass != passes.end(), "there is no pass ", name);
-    if (!runPasses(kernel, *pass, {diagnostics, *machine}) || !ir::verify(kernel, diagnostics))
+    if (!runPasses(kernel, *pass, {diagnostics, *machine, assumptions}) ||
+        !ir::verify(kernel, diagnostics))
       return;
   }
 }

@@ -38,6 +38,10 @@ cl::opt<std::string> target("target", cl::value_desc("T"),
                             cl::desc("Run the passes for this target, one of `imbrex targets`"),
                             cl::init("host"), cl::sub(optOptions), cl::cat(ownOptions()));
 
+cl::opt<bool> withoutAssumptions("no-assumptions",
+                                 cl::desc("Take nothing for granted of a launch's arguments"),
+                                 cl::sub(optOptions), cl::cat(ownOptions()));
+
 /// The passes of --passes; reports those that there are not.
 std::vector<Pass> choosePasses(const machine::Machine &machine, Diagnostics &diagnostics) {
   const bool isHost = machine.family == machine::Family::Cpu;
@@ -54,8 +58,11 @@ int opt() {
   const machine::Machine *machine = machine::machineNamed(target.getValue(), diagnostics);
   const auto passes = machine ? choosePasses(*machine, diagnostics) : std::vector<Pass>{};
   auto kernel = readKernel(file, diagnostics);
-  const bool ok = kernel && !diagnostics.hasErrors() &&
-                  runPasses(*kernel, passes, {diagnostics, *machine}, stopAfter.getValue());
+  analysis::Assumptions assumptions;
+  if (kernel && !withoutAssumptions) assumptions = analysis::usualAssumptions(*kernel);
+  const bool ok =
+      kernel && !diagnostics.hasErrors() &&
+      runPasses(*kernel, passes, {diagnostics, *machine, assumptions}, stopAfter.getValue());
   std::fputs(diagnostics.render().c_str(), stderr);
   if (!ok) return kFailure;
   std::fputs(ir::print(*kernel, {.locations = withLocations}).c_str(), stdout);

@@ -1,25 +1,34 @@
 #pragma once
 
 #include "backend/machine/machine.h"
-#include "backend/passes/layouts/sites.h"
+#include "backend/passes/layouts/layout_graph.h"
 
 namespace imbrex::passes::layouts {
 
 /// What assign-layouts has decided, before anything is changed.
 struct LayoutPlan {
   layout::Threads threads;
-  std::vector<Site> sites;
-  std::vector<layout::LinearLayout> layouts; ///< One for each site.
+  LayoutGraph graph;
+  std::vector<Candidate> chosen; ///< For each cluster of the graph.
 };
 
 /// How many threads a block of this kernel is to have.
 layout::Threads chooseThreads(const ir::Kernel &kernel, const machine::Machine &machine);
 
-LayoutPlan planLayouts(ir::Kernel &kernel, const machine::Machine &machine);
+/// The choice of least cost that a search finds: it begins with what accesses and products ask
+/// for, lets the others follow their neighbours, and then improves one cluster after the other.
+LayoutPlan planLayouts(const LayoutQuestion &question);
 
-/// Write the plan into the kernel, with conversions where a tile is wanted otherwise than it is
-/// held. A conversion stands behind the definition of what it converts, so that one serves all
-/// uses, and none stays in a loop that it could leave.
+/// Write the plan into the kernel. Where a tile is wanted otherwise than it is held, it is
+/// recomputed if it can be, and converted if not, right behind its definition: so that one serves
+/// all uses, and none stays in a loop that it could leave.
 void applyLayouts(ir::Kernel &kernel, const LayoutPlan &plan);
+
+/// What a tile gets that nobody asks for.
+layout::LinearLayout plainLayout(const ir::Shape &shape, layout::Threads threads);
+
+/// Costs under a choice, for the search and for explanations.
+Cost edgeCost(const ir::Kernel &kernel, const Edge &edge, const layout::LinearLayout &from,
+              const layout::LinearLayout &to);
 
 } // namespace imbrex::passes::layouts

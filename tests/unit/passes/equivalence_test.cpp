@@ -27,7 +27,9 @@ void checkSame(const RandomKernel &random, const RandomLaunch &before, llvm::Arr
                const machine::Machine &machine = machine::hostMachine()) {
   ir::Kernel after = random.kernel.clone();
   Diagnostics diagnostics;
-  REQUIRE_MESSAGE(runPasses(after, passes, {diagnostics, machine}), diagnostics.render());
+  REQUIRE_MESSAGE(
+      runPasses(after, passes, {diagnostics, machine, analysis::usualAssumptions(after)}),
+      diagnostics.render());
   const std::string changed = difference(random, before, launched(random, after));
   CHECK_MESSAGE(changed.empty(), changed << "\n" << ir::print(random.kernel) << ir::print(after));
 }

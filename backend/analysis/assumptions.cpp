@@ -1,0 +1,86 @@
+#include "backend/analysis/assumptions.h"
+
+#include <algorithm>
+
+namespace imbrex::analysis {
+namespace {
+
+using namespace ir;
+
+constexpr std::int64_t kDivisor = ParameterAssumptions::kDivisor;
+
+const Type &parameterType(const Kernel &kernel, size_t i) {
+  return kernel.type(kernel.body().arguments[i]);
+}
+
+bool hasMemory(const Type &type) { return type.isView() || type.isPointerTile(); }
+
+bool isDivisible(const Type &type, const Argument &argument) {
+  if (hasMemory(type)) return reinterpret_cast<std::uintptr_t>(argument.data) % kDivisor == 0;
+  return isInteger(type.element()) && argument.scalar % kDivisor == 0;
+}
+
+bool rowsDivide(const Type &type, const Argument &argument) {
+  const auto last = static_cast<size_t>(type.rank() - 1);
+  const auto divides = [&](std::int64_t elements) {
+    return elements * storageBits(type.element()) % (8 * kDivisor) == 0;
+  };
+  return divides(argument.extents[last]) &&
+         std::all_of(argument.strides.begin(), argument.strides.begin() + last, divides);
+}
+
+bool areApart(const Argument &a, const Argument &b) {
+  if (a.bytes == Argument::kUnknownSize || b.bytes == Argument::kUnknownSize) return false;
+  return a.data + a.bytes <= b.data || b.data + b.bytes <= a.data;
+}
+
+bool areDisjoint(const Kernel &kernel, llvm::ArrayRef<Argument> arguments) {
+  for (size_t a = 0; a < arguments.size(); ++a)
+    for (size_t b = 0; b < a; ++b)
+      if (hasMemory(parameterType(kernel, a)) && hasMemory(parameterType(kernel, b)) &&
+          !areApart(arguments[a], arguments[b]))
+        return false;
+  return true;
+}
+
+} // namespace
+
+bool Assumptions::cover(const Assumptions &others) const {
+  const auto covers = [](bool ours, bool theirs) { return ours || !theirs; };
+  if (!covers(areDisjoint, others.areDisjoint)) return false;
+  for (size_t i = 0; i < others.parameters.size(); ++i) {
+    const ParameterAssumptions ours = of(i), theirs = others.of(i);
+    if (!covers(ours.isDivisible, theirs.isDivisible) ||
+        !covers(ours.hasUnitStride, theirs.hasUnitStride) ||
+        !covers(ours.hasDivisibleRows, theirs.hasDivisibleRows))
+      return false;
+  }
+  return true;
+}
+
+Assumptions usualAssumptions(const Kernel &kernel) {
+  Assumptions usual{.parameters = {}, .areDisjoint = true};
+  for (size_t i = 0; i < kernel.parameterCount(); ++i) {
+    const Type &type = parameterType(kernel, i);
+    const bool isView = type.isView();
+    usual.parameters.push_back({.isDivisible = hasMemory(type) || isInteger(type.element()),
+                                .hasUnitStride = isView,
+                                .hasDivisibleRows = isView});
+  }
+  return usual;
+}
+
+Assumptions assumptionsOf(const Kernel &kernel, llvm::ArrayRef<Argument> arguments) {
+  Assumptions all{.parameters = {}, .areDisjoint = areDisjoint(kernel, arguments)};
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Type &type = parameterType(kernel, i);
+    ParameterAssumptions &parameter = all.parameters.emplace_back();
+    parameter.isDivisible = isDivisible(type, arguments[i]);
+    if (!type.isView()) continue;
+    parameter.hasUnitStride = arguments[i].strides[static_cast<size_t>(type.rank() - 1)] == 1;
+    parameter.hasDivisibleRows = rowsDivide(type, arguments[i]);
+  }
+  return all;
+}
+
+} // namespace imbrex::analysis

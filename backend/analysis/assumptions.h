@@ -1,0 +1,44 @@
+#pragma once
+
+#include "backend/ir/argument.h"
+#include "backend/ir/kernel.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+
+/// What code may take for granted of a launch's arguments. Whoever compiles under assumptions has
+/// to see to it that each launch keeps them: assumptionsOf(launch).cover(compiled) says whether.
+namespace imbrex::analysis {
+
+/// What is assumed of one parameter; what does not apply to its type is false.
+struct ParameterAssumptions {
+  /// The bytes, or for integers the number, that "divisible" is about: the widest access there is.
+  static constexpr std::int64_t kDivisor = 16;
+
+  bool isDivisible = false;   ///< An integer, or the address of a pointer's or view's data.
+  bool hasUnitStride = false; ///< Neighbours on a view's last axis adjoin.
+  /// The extent of a view's last axis, and its strides along the others, are divisible, in bytes.
+  bool hasDivisibleRows = false;
+
+  friend bool operator==(const ParameterAssumptions &, const ParameterAssumptions &) = default;
+};
+
+struct Assumptions {
+  llvm::SmallVector<ParameterAssumptions, 8> parameters; ///< None behind the end.
+  bool areDisjoint = false;                              ///< No two parameters' memory overlaps.
+
+  ParameterAssumptions of(size_t parameter) const {
+    return parameter < parameters.size() ? parameters[parameter] : ParameterAssumptions{};
+  }
+  /// Whether all that the others say is said here, too.
+  bool cover(const Assumptions &others) const;
+  friend bool operator==(const Assumptions &, const Assumptions &) = default;
+};
+
+/// Buffers of their own, row-major, of sizes that divide well: what most launches keep.
+Assumptions usualAssumptions(const ir::Kernel &kernel);
+/// All that holds of a launch.
+Assumptions assumptionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments);
+
+} // namespace imbrex::analysis

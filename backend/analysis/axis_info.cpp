@@ -1,0 +1,221 @@
+#include "backend/analysis/axis_info.h"
+
+#include "backend/analysis/algebra.h"
+#include "backend/analysis/axis_facts.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace imbrex::analysis {
+namespace {
+
+using namespace ir;
+using facts::kMost;
+
+/// Runs over a kernel in order. What a loop carries is assumed to stay as it comes in, until a body
+/// shows otherwise: facts only get fewer, so that this ends.
+class Analyser {
+public:
+  Analyser(const Kernel &kernel, const Assumptions &assumptions, std::vector<AxisInfo> &info)
+      : kernel_(kernel), assumptions_(assumptions), info_(info) {
+    for (size_t i = 0; i < kernel.parameterCount(); ++i)
+      set(kernel.body().arguments[i], ofParameter(i));
+    run(kernel.body());
+  }
+
+private:
+  void set(ValueId value, AxisInfo info) { info_[value.index()] = std::move(info); }
+  const AxisInfo &of(ValueId value) const { return info_[value.index()]; }
+  const Shape &shape(ValueId value) const { return kernel_.type(value).shape(); }
+
+  AxisInfo ofParameter(size_t i) const {
+    const ParameterAssumptions parameter = assumptions_.of(i);
+    const Type &type = kernel_.type(kernel_.body().arguments[i]);
+    const bool isNumber = type.isTile() && !isInteger(type.element());
+    return facts::ofScalar(parameter.isDivisible && !isNumber ? ParameterAssumptions::kDivisor : 1);
+  }
+
+  void run(const Block &block) {
+    for (const auto &op : block.ops) {
+      if (op->kind == OpKind::For || op->kind == OpKind::While)
+        runLoop(*op);
+      else if (op->kind == OpKind::If)
+        runIf(*op);
+      else
+        runSimple(*op);
+    }
+  }
+
+  /// What a loop carries keeps the facts that hold of what its body yields, too; whether it lost
+  /// some.
+  bool meet(const Op &loop, const Block &body, size_t first, const Op &from) {
+    bool isLess = false;
+    for (size_t slot = 0; slot < loop.results.size(); ++slot) {
+      AxisInfo &carried = info_[body.arguments[first + slot].index()];
+      AxisInfo met = facts::meet(carried, of(from.operand(slot)), kernel_.type(from.operand(slot)));
+      isLess |= met != carried;
+      carried = std::move(met);
+    }
+    return isLess;
+  }
+
+  AxisInfo meet(ValueId a, ValueId b) const { return facts::meet(of(a), of(b), kernel_.type(a)); }
+
+  /// A loop inside a loop is met again with fewer facts: it goes on from what it knew, so that the
+  /// work does not double with each level.
+  void enter(ValueId carried, ValueId initial) {
+    set(carried, of(carried).empty() ? of(initial) : meet(carried, initial));
+  }
+
+  void runLoop(const Op &op) {
+    const bool isFor = op.kind == OpKind::For;
+    const Block &body = op.regions.front();
+    const size_t first = isFor ? 1 : 0, initial = isFor ? 3 : 0;
+    if (isFor) set(body.arguments[0], meet(op.operand(0), op.operand(2)));
+    for (size_t slot = 0; slot < op.results.size(); ++slot)
+      enter(body.arguments[first + slot], op.operand(initial + slot));
+    llvm::SmallVector<const Op *, 2> leaves;
+    collectLeaves(body, leaves);
+    do run(body);
+    while (meet(op, body, first, *body.ops.back()));
+    for (size_t slot = 0; slot < op.results.size(); ++slot) {
+      AxisInfo result = of(body.arguments[first + slot]);
+      for (const Op *leave : leaves)
+        result = facts::meet(result, of(leave->operand(1 + slot)), kernel_.type(op.result(slot)));
+      set(op.result(slot), std::move(result));
+    }
+  }
+
+  /// The break_ifs that leave the loop of this body.
+  static void collectLeaves(const Block &body, llvm::SmallVectorImpl<const Op *> &leaves) {
+    for (const auto &op : body.ops) {
+      if (op->kind == OpKind::BreakIf) leaves.push_back(op.get());
+      if (op->kind == OpKind::If)
+        for (const Block &region : op->regions) collectLeaves(region, leaves);
+    }
+  }
+
+  void runIf(const Op &op) {
+    for (const Block &region : op.regions) run(region);
+    for (size_t slot = 0; slot < op.results.size(); ++slot)
+      set(op.result(slot),
+          meet(op.regions[0].ops.back()->operand(slot), op.regions[1].ops.back()->operand(slot)));
+  }
+
+  void runSimple(const Op &op) {
+    if (isElementwise(op.kind) || op.kind == OpKind::PointerAdd)
+      set(op.result(), elementwise(op));
+    else
+      for (size_t i = 0; i < op.results.size(); ++i) set(op.result(i), other(op, op.result(i)));
+  }
+
+  AxisInfo elementwise(const Op &op) const {
+    AxisInfo result = facts::unknown(shape(op.result()));
+    llvm::SmallVector<facts::Operand, 3> operands;
+    for (const ValueId value : op.operands)
+      operands.push_back({kernel_.type(value),
+                          {},
+                          constantInteger(kernel_, value),
+                          facts::isNeverNegative(kernel_, value)});
+    for (size_t axis = 0; axis < result.size(); ++axis) {
+      for (size_t i = 0; i < operands.size(); ++i) operands[i].facts = of(op.operand(i))[axis];
+      result[axis] = facts::elementwise(op.kind, kernel_.type(op.result()), operands);
+    }
+    return result;
+  }
+
+  AxisInfo other(const Op &op, ValueId result) const {
+    const Shape &shape = this->shape(result);
+    // Not a switch: of the other ops only these few keep facts.
+    if (op.kind == OpKind::Constant) return ofConstant(result);
+    if (op.kind == OpKind::Arange) return facts::arange(op.attrs<ArangeAttrs>(), shape);
+    if (op.kind == OpKind::Broadcast)
+      return facts::broadcast(of(op.operand(0)), this->shape(op.operand(0)), shape);
+    if (op.kind == OpKind::Reshape)
+      return facts::reshape(of(op.operand(0)), kernel_.type(op.operand(0)), shape);
+    if (op.kind == OpKind::Permute)
+      return facts::permute(of(op.operand(0)), op.attrs<PermuteAttrs>().order);
+    if (op.kind == OpKind::ConvertLayout) return of(op.operand(0));
+    if (op.kind == OpKind::ViewExtent || op.kind == OpKind::ViewStride) return ofView(op);
+    if (op.kind == OpKind::ViewData) return of(op.operand(0));
+    return facts::unknown(shape);
+  }
+
+  AxisInfo ofConstant(ValueId value) const {
+    AxisInfo info = facts::unknown(shape(value));
+    const std::int64_t number = constantInteger(kernel_, value).value_or(1);
+    for (size_t axis = 0; axis < info.size(); ++axis)
+      info[axis] = {.contiguity = 1,
+                    .divisibility = facts::divisorOf(number),
+                    .constancy = facts::groupOf(shape(value), static_cast<std::int32_t>(axis))};
+    return info;
+  }
+
+  /// An extent or a stride, in elements, of which the bytes are known to divide.
+  AxisInfo ofView(const Op &op) const {
+    const Type &view = kernel_.type(op.operand(0));
+    const bool isLast = op.attrs<AxisAttrs>().axis == view.rank() - 1;
+    const bool divides =
+        parameterOf(op.operand(0)).hasDivisibleRows && isLast == (op.kind == OpKind::ViewExtent);
+    return facts::ofScalar(divides ? facts::elementsIn(ParameterAssumptions::kDivisor, view) : 1);
+  }
+
+  ParameterAssumptions parameterOf(ValueId view) const {
+    const auto &parameters = kernel_.body().arguments;
+    return assumptions_.of(static_cast<size_t>(llvm::find(parameters, view) - parameters.begin()));
+  }
+
+  const Kernel &kernel_;
+  const Assumptions &assumptions_;
+  std::vector<AxisInfo> &info_;
+};
+
+/// A box of a view has its neighbours on the last axis, if anywhere.
+std::int64_t boxWidth(const Kernel &kernel, const Op &op, const AxisAnalysis &facts,
+                      const Assumptions &assumptions) {
+  const auto &parameters = kernel.body().arguments;
+  const auto parameter = assumptions.of(
+      static_cast<size_t>(llvm::find(parameters, op.operand(0)) - parameters.begin()));
+  if (!parameter.isDivisible || !parameter.hasUnitStride || !parameter.hasDivisibleRows) return 1;
+  const Type &view = kernel.type(op.operand(0));
+  const bool isLoad = op.kind == OpKind::ViewLoad;
+  const Type &box = kernel.type(isLoad ? op.result() : op.operand(1));
+  const auto last = static_cast<size_t>(view.rank() - 1);
+  const ValueId coordinate = op.operand((isLoad ? 1 : 2) + last);
+  std::int64_t start = facts::everywhere(facts.of(coordinate), kernel.type(coordinate));
+  if (op.attrs<ViewAttrs>().unit == BoxUnit::Tiles)
+    start = facts::product(start, box.rank() == 0 ? 1 : box.shape()[box.rank() - 1]);
+  return std::min(start, facts::elementsIn(ParameterAssumptions::kDivisor, view));
+}
+
+/// Neighbours whose pointers adjoin, the first aligned to all, and whose masks are one.
+std::int64_t pointerWidth(const Kernel &kernel, const Op &op, std::int32_t axis,
+                          const AxisAnalysis &facts) {
+  const ValueId pointers = op.operand(0);
+  const AxisFacts &along = facts.of(pointers)[static_cast<size_t>(axis)];
+  const std::int64_t width =
+      std::min(along.contiguity, facts::elementsIn(along.divisibility, kernel.type(pointers)));
+  const size_t mask = op.kind == OpKind::Load ? 1 : 2;
+  if (op.operands.size() <= mask) return width;
+  return std::min(width, facts.of(op.operand(mask))[static_cast<size_t>(axis)].constancy);
+}
+
+} // namespace
+
+AxisAnalysis::AxisAnalysis(const Kernel &kernel, const Assumptions &assumptions)
+    : info_(kernel.valueCount()) {
+  const Analyser analyser(kernel, assumptions, info_);
+}
+
+std::int64_t accessWidth(const Kernel &kernel, const Op &op, std::int32_t axis,
+                         const AxisAnalysis &facts, const Assumptions &assumptions) {
+  const bool isView = op.kind == OpKind::ViewLoad || op.kind == OpKind::ViewStore;
+  const bool reads = op.kind == OpKind::Load || op.kind == OpKind::ViewLoad;
+  const Type &tile = kernel.type(reads ? op.result() : op.operand(1));
+  if (tile.rank() == 0 || (isView && axis != tile.rank() - 1)) return 1;
+  const std::int64_t width =
+      isView ? boxWidth(kernel, op, facts, assumptions) : pointerWidth(kernel, op, axis, facts);
+  return std::min(width, facts::divisorOf(tile.shape()[axis])); // no access ends in padding
+}
+
+} // namespace imbrex::analysis

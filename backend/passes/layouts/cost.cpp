@@ -1,0 +1,126 @@
+#include "backend/passes/layouts/cost.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+
+#include <algorithm>
+
+namespace imbrex::passes::layouts {
+namespace {
+
+using namespace ir;
+using layout::Bits;
+using layout::Dim;
+using layout::LinearLayout;
+
+// In instructions of one thread: what a round through shared memory takes besides the accesses (two
+// barriers and the addresses), one word's store and load there, a shuffle, and a sector of memory.
+constexpr Cost kSharedRound = 60, kSharedWord = 4, kShuffle = 4, kSector = 4;
+// That instructions are issued at all.
+constexpr Cost kIssue = 4;
+constexpr std::int64_t kSectorBytes = 32;
+constexpr std::int64_t kMostBytes = 16; // that one instruction of a thread accesses
+
+Bits spanOf(const LinearLayout &layout, Dim dim) {
+  Bits span = 0;
+  for (const Bits column : layout.columns(dim)) span |= column;
+  return span;
+}
+
+/// Whether a place's part of a dimension decides alike in both layouts, but for what is held
+/// anyway.
+bool agree(const LinearLayout &from, const LinearLayout &wanted, Dim dim, Bits held) {
+  return llvm::all_of(llvm::zip_equal(from.columns(dim), wanted.columns(dim)), [&](auto columns) {
+    const auto [a, b] = columns;
+    return ((a ^ b) & ~held) == 0;
+  });
+}
+
+std::int32_t bitsAlong(const LinearLayout &layout, Dim dim, std::int32_t axis) {
+  return static_cast<std::int32_t>(llvm::count_if(layout.columns(dim), [&](Bits column) {
+    return layout.outputPart(column, layout::axisDim(axis)) != 0;
+  }));
+}
+
+} // namespace
+
+Travel travelBetween(const LinearLayout &from, const LinearLayout &wanted) {
+  const Bits registers = spanOf(from, Dim::Register);
+  const Bits warp = registers | spanOf(from, Dim::Lane);
+  const Bits asked = spanOf(wanted, Dim::Register);
+  if ((asked & ~registers) == 0 && agree(from, wanted, Dim::Lane, registers) &&
+      agree(from, wanted, Dim::Warp, registers))
+    return Travel::Stay;
+  if (((asked | spanOf(wanted, Dim::Lane)) & ~warp) == 0 && agree(from, wanted, Dim::Warp, warp))
+    return Travel::Shuffle;
+  return Travel::Shared;
+}
+
+std::int64_t wordsOf(const Type &type, const LinearLayout &layout) {
+  const std::int64_t bits = type.isPointerTile() ? 64 : storageBits(type.element());
+  return std::max<std::int64_t>(layout::registerCount(layout) * bits / 32, 1);
+}
+
+Cost conversionCost(const Type &type, const LinearLayout &from, const LinearLayout &wanted) {
+  const auto words = static_cast<Cost>(std::max(wordsOf(type, from), wordsOf(type, wanted)));
+  switch (travelBetween(from, wanted)) {
+  case Travel::Stay: return 0;
+  case Travel::Shuffle: return words * kShuffle;
+  case Travel::Shared: return kSharedRound + words * kSharedWord;
+  }
+  return 0;
+}
+
+std::int64_t vectorOf(const AccessShape &access, const LinearLayout &layout) {
+  const Dim axis = layout::axisDim(access.axis);
+  const Bits neighbours = layout.outputBits(axis) == 0 ? 0 : spanOf(layout, Dim::Register);
+  const std::int64_t most =
+      std::min(access.width, std::max<std::int64_t>(kMostBytes / access.bytes, 1));
+  std::int64_t vector = 1;
+  while (vector < most && (layout.outputPart(neighbours, axis) & static_cast<Bits>(vector)) != 0)
+    vector *= 2;
+  return vector;
+}
+
+std::int64_t sectorsOf(const AccessShape &access, const LinearLayout &layout) {
+  const Bits lanes = spanOf(layout, Dim::Lane);
+  const Bits along = layout.outputPart(lanes, layout::axisDim(access.axis));
+  std::int64_t run = vectorOf(access, layout); // neighbours that lanes access together
+  std::int32_t joined = 0;
+  for (; run < access.contiguity && (along & static_cast<Bits>(run)) != 0; run *= 2) ++joined;
+  const std::int64_t runs = std::int64_t{1} << (llvm::popcount(lanes) - joined);
+  return runs * std::max<std::int64_t>(run * access.bytes / kSectorBytes, 1);
+}
+
+Cost accessCost(const AccessShape &access, const LinearLayout &layout) {
+  const auto accesses = static_cast<Cost>(layout::registerCount(layout)) /
+                        static_cast<Cost>(vectorOf(access, layout));
+  return accesses * (kIssue + kSector * static_cast<Cost>(sectorsOf(access, layout)));
+}
+
+Cost combineCost(const Op &op, const Type &type, const LinearLayout &layout, std::int32_t axis) {
+  const std::int32_t lanes = bitsAlong(layout, Dim::Lane, axis);
+  const std::int32_t warps = bitsAlong(layout, Dim::Warp, axis);
+  const auto all = static_cast<Cost>(wordsOf(type, layout));
+  if (op.kind == OpKind::Sort) {
+    // Bitonic: every bit meets all bits below it.
+    const Cost rounds = warps * (layout.outputBits(layout::axisDim(axis)) - (warps - 1) / 2.0);
+    return lanes * lanes * all * kShuffle + rounds * (kSharedRound + all * kSharedWord);
+  }
+  const Cost moved = op.kind == OpKind::Scan
+                         ? all
+                         : static_cast<Cost>(wordsOf(type, layout::withoutAxis(layout, axis)));
+  return lanes * moved * kShuffle + (warps == 0 ? 0 : kSharedRound + moved * kSharedWord);
+}
+
+Cost productCost(const LinearLayout &layout, std::int64_t depth) {
+  const auto last = static_cast<std::int32_t>(layout.outputs().size()) - 1;
+  const auto along = [&](std::int32_t axis) {
+    return static_cast<Cost>(std::int64_t{1} << bitsAlong(layout, Dim::Register, axis));
+  };
+  const Cost all = static_cast<Cost>(layout::registerCount(layout));
+  const Cost batches = all / (along(last) * along(last - 1));
+  return static_cast<Cost>(depth) * (all + batches * (along(last) + along(last - 1)));
+}
+
+} // namespace imbrex::passes::layouts

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+
+/// What a choice of layouts costs, in instructions of one thread; a piece of memory that a warp
+/// touches counts as several, because it takes the memory's time. Only differences matter.
+namespace imbrex::passes::layouts {
+
+using Cost = double;
+
+/// How the elements of a conversion travel.
+enum class Travel : std::uint8_t {
+  Stay,    // every thread has what it wants, perhaps in other registers
+  Shuffle, // every warp has
+  Shared,  // through shared memory
+};
+Travel travelBetween(const layout::LinearLayout &from, const layout::LinearLayout &wanted);
+
+/// 32-bit registers that a thread holds a tile in.
+std::int64_t wordsOf(const ir::Type &type, const layout::LinearLayout &layout);
+
+Cost conversionCost(const ir::Type &type, const layout::LinearLayout &from,
+                    const layout::LinearLayout &wanted);
+
+/// How a tile's elements lie in memory.
+struct AccessShape {
+  std::int32_t axis = 0;       ///< Along which they adjoin, if along any.
+  std::int64_t contiguity = 1; ///< Groups of so many do.
+  std::int64_t width = 1;      ///< Groups of so many may be accessed at once.
+  std::int64_t bytes = 1;      ///< Of an element.
+};
+/// The elements that one instruction accesses.
+std::int64_t vectorOf(const AccessShape &access, const layout::LinearLayout &layout);
+/// The pieces of 32 bytes that one instruction of a warp touches.
+std::int64_t sectorsOf(const AccessShape &access, const layout::LinearLayout &layout);
+Cost accessCost(const AccessShape &access, const layout::LinearLayout &layout);
+
+/// Of combining a tile along an axis; a sort takes many such rounds.
+Cost combineCost(const ir::Op &op, const ir::Type &type, const layout::LinearLayout &layout,
+                 std::int32_t axis);
+
+/// Of reading the operands of a product whose sums lie so.
+Cost productCost(const layout::LinearLayout &layout, std::int64_t depth);
+
+} // namespace imbrex::passes::layouts

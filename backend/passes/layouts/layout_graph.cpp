@@ -1,0 +1,234 @@
+#include "backend/passes/layouts/layout_graph.h"
+
+#include "backend/passes/layouts/candidates.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace imbrex::passes::layouts {
+namespace {
+
+using namespace ir;
+
+// How often a body runs for each time that its loop is met, for want of knowing.
+constexpr Cost kTrips = 8;
+constexpr std::int32_t kDeepest = 6; // beyond it all loops count alike
+
+bool isAccess(const Op &op) {
+  // Not a switch: of all the ops only these touch memory.
+  return op.kind == OpKind::Load || op.kind == OpKind::Store || op.kind == OpKind::ViewLoad ||
+         op.kind == OpKind::ViewStore || op.kind == OpKind::AtomicRmw ||
+         op.kind == OpKind::AtomicCas;
+}
+
+bool standsAlone(const Op &op) { return isAccess(op) || op.kind == OpKind::Sort; }
+
+/// Row-major, but this axis first.
+llvm::SmallVector<std::int32_t, 5> orderFrom(std::int32_t axis, std::int32_t rank) {
+  llvm::SmallVector<std::int32_t, 5> order{axis};
+  for (std::int32_t other = rank; other-- > 0;)
+    if (other != axis) order.push_back(other);
+  return order;
+}
+
+class GraphBuilder {
+public:
+  explicit GraphBuilder(const LayoutQuestion &question)
+      : question_(question), kernel_(question.kernel), recomputable_(question.kernel) {
+    graph_.sites = sitesOf(kernel_);
+    countTrips(kernel_.body(), 0);
+    for (size_t i = 0; i < graph_.sites.size(); ++i) index(i);
+  }
+
+  LayoutGraph build() {
+    llvm::EquivalenceClasses<size_t> same;
+    for (size_t i = 0; i < graph_.sites.size(); ++i) {
+      if (isRecomputed(graph_.sites[i])) continue;
+      same.insert(i);
+      for (const Use &use : graph_.sites[i].uses)
+        if (const auto from = sourceOf(use.value()); from && isJoined(use.value(), *from, i))
+          same.unionSets(*from, i);
+    }
+    makeClusters(same);
+    for (size_t i = 0; i < graph_.sites.size(); ++i) {
+      if (graph_.clusterOf[i] == LayoutGraph::kNoCluster) continue;
+      connectUses(i);
+      propose(i);
+    }
+    walk(kernel_.body(), [&](const Op &op) { connectMovement(op); });
+    return std::move(graph_);
+  }
+
+private:
+  static constexpr size_t kNoSite = static_cast<size_t>(-1);
+
+  void countTrips(const Block &block, std::int32_t depth) {
+    for (const auto &op : block.ops) {
+      depths_[op.get()] = depth;
+      const bool isLoop = op->kind == OpKind::For || op->kind == OpKind::While;
+      for (const Block &region : op->regions) countTrips(region, depth + (isLoop ? 1 : 0));
+    }
+  }
+
+  Cost frequencyOf(const Op &op) const {
+    return std::pow(kTrips, std::min(depths_.lookup(&op), kDeepest));
+  }
+
+  /// A conversion stands behind the definition, which for what a loop carries is in its body.
+  Cost frequencyOf(ValueId value, size_t site) const {
+    const Op *op = kernel_.definition(value);
+    return op ? frequencyOf(*op) : frequencyOf(*graph_.sites[site].op) * kTrips;
+  }
+
+  void index(size_t site) {
+    siteOf_.resize(kernel_.valueCount(), kNoSite);
+    for (const ValueId value : graph_.sites[site].definitions) siteOf_[value.index()] = site;
+    for (const ValueId value : graph_.sites[site].reduced) siteOf_[value.index()] = site;
+  }
+
+  bool isRecomputed(const Site &site) const {
+    return !site.definitions.empty() && recomputable_.contains(site.definitions.front());
+  }
+
+  std::optional<size_t> sourceOf(ValueId value) const {
+    if (recomputable_.contains(value) || siteOf_[value.index()] == kNoSite) return std::nullopt;
+    return siteOf_[value.index()];
+  }
+
+  bool isReduced(ValueId value, size_t site) const {
+    return llvm::is_contained(graph_.sites[site].reduced, value);
+  }
+
+  /// Whether a value's definition and a use of it are to be one cluster.
+  bool isJoined(ValueId value, size_t from, size_t to) const {
+    return !isReduced(value, from) && !standsAlone(*graph_.sites[from].op) &&
+           !standsAlone(*graph_.sites[to].op);
+  }
+
+  void makeClusters(const llvm::EquivalenceClasses<size_t> &same) {
+    llvm::DenseMap<size_t, size_t> clusterOfLeader;
+    graph_.clusterOf.resize(graph_.sites.size(), LayoutGraph::kNoCluster);
+    for (size_t i = 0; i < graph_.sites.size(); ++i) {
+      graph_.frequencies.push_back(frequencyOf(*graph_.sites[i].op));
+      if (isRecomputed(graph_.sites[i])) continue;
+      const auto [entry, isNew] =
+          clusterOfLeader.try_emplace(same.getLeaderValue(i), graph_.clusters.size());
+      if (isNew)
+        graph_.clusters.push_back({.shape = shapeOf(kernel_, graph_.sites[i]),
+                                   .sites = {},
+                                   .edges = {},
+                                   .candidates = {}});
+      graph_.clusterOf[i] = entry->second;
+      graph_.clusters[entry->second].sites.push_back(i);
+    }
+  }
+
+  void connect(Edge edge) {
+    if (edge.from == edge.to && !edge.movement && !edge.reducedAxis) return;
+    for (const size_t cluster : {edge.from, edge.to}) {
+      auto &edges = graph_.clusters[cluster].edges;
+      if (edges.empty() || edges.back() != graph_.edges.size())
+        edges.push_back(graph_.edges.size());
+    }
+    graph_.edges.push_back(std::move(edge));
+  }
+
+  /// An edge from a value's definition, still without the other end.
+  std::optional<Edge> edgeFrom(ValueId value, const Op &op) const {
+    const auto site = sourceOf(value);
+    if (!site) return std::nullopt;
+    Edge edge{.from = graph_.clusterOf[*site], .to = 0, .value = value, .op = &op};
+    if (isReduced(value, *site))
+      edge.reducedAxis = graph_.sites[*site].op->attrs<ReduceAttrs>().axis;
+    edge.frequency = frequencyOf(value, *site);
+    return edge;
+  }
+
+  void connectUses(size_t site) {
+    for (const Use &use : graph_.sites[site].uses)
+      if (auto edge = edgeFrom(use.value(), *use.op)) {
+        edge->to = graph_.clusterOf[site];
+        connect(std::move(*edge));
+      }
+  }
+
+  void connectMovement(const Op &op) {
+    for (size_t result = 0; result < op.results.size(); ++result)
+      for (size_t operand = 0; operand < op.operands.size(); ++operand) {
+        const auto to = sourceOf(op.result(result));
+        auto movement = to ? movementOf(kernel_, op, operand, result) : std::nullopt;
+        auto edge = movement ? edgeFrom(op.operand(operand), op) : std::nullopt;
+        if (!edge) continue;
+        edge->to = graph_.clusterOf[*to];
+        edge->movement = std::move(movement);
+        connect(std::move(*edge));
+      }
+  }
+
+  // --- candidates ---
+
+  AccessShape accessOf(const Op &op, std::int32_t rank) const {
+    const bool isView = op.kind == OpKind::ViewLoad || op.kind == OpKind::ViewStore;
+    AccessShape access{.axis = rank - 1, .contiguity = 1, .width = 1, .bytes = 1};
+    const Type &memory = kernel_.type(op.operand(0));
+    access.bytes = std::max<std::int64_t>(storageBits(memory.element()) / 8, 1);
+    if (isView) {
+      const auto &parameters = kernel_.body().arguments;
+      const auto view =
+          static_cast<size_t>(llvm::find(parameters, op.operand(0)) - parameters.begin());
+      if (question_.assumptions.of(view).hasUnitStride)
+        access.contiguity = shapeOfTile(op).extents().back();
+    } else {
+      const analysis::AxisInfo &facts = question_.facts.of(op.operand(0));
+      for (std::int32_t axis = rank; axis-- > 0;)
+        if (const auto &along = facts[static_cast<size_t>(axis)];
+            along.contiguity > access.contiguity) {
+          access.axis = axis;
+          access.contiguity = along.contiguity;
+        }
+    }
+    if (op.kind != OpKind::AtomicRmw && op.kind != OpKind::AtomicCas)
+      access.width =
+          analysis::accessWidth(kernel_, op, access.axis, question_.facts, question_.assumptions);
+    return access;
+  }
+
+  const Shape &shapeOfTile(const Op &op) const {
+    return kernel_.type(op.kind == OpKind::ViewLoad ? op.result() : op.operand(1)).shape();
+  }
+
+  void propose(size_t site) {
+    const Op &op = *graph_.sites[site].op;
+    Cluster &cluster = graph_.clusters[graph_.clusterOf[site]];
+    const Shape &shape = cluster.shape;
+    if (isAccess(op)) {
+      const AccessShape access = accessOf(op, shape.rank());
+      graph_.accesses.push_back({site, access});
+      const std::int64_t most = std::max<std::int64_t>(16 / access.bytes, 1);
+      cluster.candidates.push_back(
+          {rowLayout(shape, question_.threads, std::min(access.width, most),
+                     orderFrom(access.axis, shape.rank())),
+           &op});
+    } else if (op.kind == OpKind::Dot) {
+      cluster.candidates.push_back({productLayout(shape, question_.threads), &op});
+    } else if (op.kind == OpKind::Sort) {
+      const auto order = orderFrom(op.attrs<SortAttrs>().axis, shape.rank());
+      cluster.candidates.push_back({rowLayout(shape, question_.threads, 1, order), &op});
+    }
+  }
+
+  const LayoutQuestion &question_;
+  Kernel &kernel_;
+  Recomputable recomputable_;
+  LayoutGraph graph_;
+  std::vector<size_t> siteOf_; // by value number
+  llvm::DenseMap<const Op *, std::int32_t> depths_;
+};
+
+} // namespace
+
+LayoutGraph graphOf(const LayoutQuestion &question) { return GraphBuilder(question).build(); }
+
+} // namespace imbrex::passes::layouts

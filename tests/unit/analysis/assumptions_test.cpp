@@ -1,0 +1,91 @@
+#include "backend/analysis/assumptions.h"
+#include "backend/ir/text.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+using namespace imbrex;
+using analysis::Assumptions;
+using analysis::ParameterAssumptions;
+
+namespace {
+
+ir::Kernel kernelOf(std::string_view parameters) {
+  Diagnostics diagnostics;
+  auto kernel = ir::parse("kernel @k(" + std::string(parameters) + ") stage tiles {\n}\n", "k.imx",
+                          diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  return std::move(*kernel);
+}
+
+alignas(16) std::array<std::byte, 1024> memory;
+
+ir::Argument array(std::int64_t from, std::int64_t bytes) {
+  return {.data = memory.data() + from, .bytes = bytes};
+}
+
+} // namespace
+
+TEST_CASE("a launch keeps what its arguments show") {
+  const ir::Kernel kernel = kernelOf("%p: ptr<f32>, %n: i32, %x: f32");
+  const auto of = [&](ir::Argument p, std::uint64_t n) {
+    return analysis::assumptionsOf(kernel,
+                                   std::array{p, ir::Argument{.scalar = n}, ir::Argument{}});
+  };
+  CHECK(of(array(16, 64), 32) ==
+        Assumptions{.parameters = {{.isDivisible = true}, {.isDivisible = true}, {}},
+                    .areDisjoint = true});
+  CHECK(of(array(4, 64), 31) == Assumptions{.parameters = {{}, {}, {}}, .areDisjoint = true});
+}
+
+TEST_CASE("a view's rows are divisible if its last extent and its other strides are, in bytes") {
+  const ir::Kernel kernel = kernelOf("%a: view<const f16, 2>");
+  const auto of = [&](std::array<std::int64_t, 2> extents, std::array<std::int64_t, 2> strides) {
+    ir::Argument a = array(0, 1024);
+    std::copy(extents.begin(), extents.end(), a.extents.begin());
+    std::copy(strides.begin(), strides.end(), a.strides.begin());
+    return analysis::assumptionsOf(kernel, a).of(0);
+  };
+  CHECK(of({3, 24}, {24, 1}) == ParameterAssumptions{true, true, true});
+  CHECK(of({3, 24}, {28, 1}) == ParameterAssumptions{true, true, false});
+  CHECK(of({3, 20}, {24, 1}) == ParameterAssumptions{true, true, false});
+  CHECK(of({3, 24}, {48, 2}) == ParameterAssumptions{true, false, true});
+}
+
+TEST_CASE("arguments are disjoint if all of their bytes are known to be") {
+  const ir::Kernel kernel = kernelOf("%p: ptr<f32>, %n: i32, %q: ptr<f32>");
+  const auto of = [&](ir::Argument p, ir::Argument q) {
+    return analysis::assumptionsOf(kernel, std::array{p, ir::Argument{.scalar = 4}, q}).areDisjoint;
+  };
+  CHECK(of(array(0, 64), array(64, 64)));
+  CHECK(of(array(64, 64), array(0, 64)));
+  CHECK_FALSE(of(array(0, 65), array(64, 64)));
+  CHECK_FALSE(of(array(0, ir::Argument::kUnknownSize), array(64, 64)));
+}
+
+TEST_CASE("what covers the usual assumptions may be run by code that was made for them") {
+  const ir::Kernel kernel = kernelOf("%p: ptr<f32>, %n: i32, %x: f32, %a: view<f32, 2>");
+  const Assumptions usual = analysis::usualAssumptions(kernel);
+  CHECK(usual.of(0) == ParameterAssumptions{.isDivisible = true});
+  CHECK(usual.of(1) == ParameterAssumptions{.isDivisible = true});
+  CHECK(usual.of(2) == ParameterAssumptions{});
+  CHECK(usual.of(3) == ParameterAssumptions{true, true, true});
+  CHECK(usual.of(4) == ParameterAssumptions{});
+  CHECK(usual.cover(usual));
+  CHECK(usual.cover({}));
+  for (std::size_t i : {0, 1, 3}) {
+    Assumptions less = usual;
+    less.parameters[i].isDivisible = false;
+    CHECK_FALSE(less.cover(usual));
+  }
+  Assumptions less = usual;
+  less.parameters[3].hasUnitStride = false;
+  CHECK_FALSE(less.cover(usual));
+  less = usual;
+  less.parameters[3].hasDivisibleRows = false;
+  CHECK_FALSE(less.cover(usual));
+  less = usual;
+  less.areDisjoint = false;
+  CHECK_FALSE(less.cover(usual));
+}
