@@ -1,12 +1,14 @@
 #include "runtime/emulated_executable.h"
 
+#include "backend/analysis/assumptions.h"
 #include "backend/emulate/emulate.h"
 #include "backend/lower/lower.h"
+#include "backend/pipeline.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/IR/LLVMContext.h"
-#include "runtime/promises.h"
 
-#include <map>
+#include <algorithm>
+#include <list>
 #include <mutex>
 
 namespace imbrex::runtime {
@@ -23,6 +25,13 @@ void nameArguments(const ir::Kernel &kernel, const lower::KernelInterface &inter
   }
 }
 
+/// The code for launches that keep some assumptions. The program names ops of the kernel.
+struct Variant {
+  analysis::Assumptions assumptions;
+  ir::Kernel kernel;
+  std::unique_ptr<emulate::Program> program;
+};
+
 class EmulatedExecutable : public Executable {
 public:
   EmulatedExecutable(ir::Kernel kernel, const machine::Machine &machine)
@@ -30,7 +39,8 @@ public:
 
   bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
            const RunOptions &options) const override {
-    const emulate::Program *program = programFor(promisesOf(kernel_, arguments), diagnostics);
+    const emulate::Program *program =
+        programFor(analysis::assumptionsOf(kernel_, arguments), diagnostics);
     if (program == nullptr) return false;
     emulate::Options how;
     how.seed = options.seed;
@@ -38,33 +48,37 @@ public:
     return program->run(grid, arguments, how, diagnostics);
   }
 
-  /// The code for launches that keep these promises; null, and errors reported, where there is
-  /// none.
-  const emulate::Program *programFor(const lower::Promises &promises,
+  /// The code for launches of which this holds; null, and errors reported, where there is none.
+  const emulate::Program *programFor(const analysis::Assumptions &kept,
                                      Diagnostics &diagnostics) const {
     const std::scoped_lock lock(mutex_);
-    auto &program = programs_[{promises.disjoint, promises.unitStrides}];
-    if (!program) program = compile(promises, diagnostics);
-    return program.get();
+    const auto found = std::ranges::find(variants_, kept, &Variant::assumptions);
+    if (found != variants_.end()) return found->program.get();
+    Variant variant{.assumptions = kept, .kernel = kernel_.clone(), .program = {}};
+    variant.program = compile(variant, diagnostics);
+    if (variant.program == nullptr) return nullptr;
+    return variants_.emplace_back(std::move(variant)).program.get();
   }
 
 private:
-  std::unique_ptr<emulate::Program> compile(const lower::Promises &promises,
-                                            Diagnostics &diagnostics) const {
+  std::unique_ptr<emulate::Program> compile(Variant &variant, Diagnostics &diagnostics) const {
+    ir::Kernel &kernel = variant.kernel;
+    if (!runPasses(kernel, gpuPipeline(), {diagnostics, target_.machine(), variant.assumptions}))
+      return nullptr;
     llvm::LLVMContext context;
-    llvm::Module module(kernel_.name(), context);
+    llvm::Module module(kernel.name(), context);
     target_.prepare(module);
     const lower::KernelInterface interface =
-        lower::lowerKernel(kernel_, target_.vocabulary(), promises, module);
+        lower::lowerKernel(kernel, target_.vocabulary(), variant.assumptions, module);
     target_.optimise(module);
-    nameArguments(kernel_, interface, *module.getFunction(interface.name));
+    nameArguments(kernel, interface, *module.getFunction(interface.name));
     return emulate::Program::compile(module, target_.machine(), interface, diagnostics);
   }
 
-  ir::Kernel kernel_;
+  ir::Kernel kernel_; // of any stage
   const target::GpuTarget &target_;
-  mutable std::mutex mutex_; // of `programs_`
-  mutable std::map<std::pair<bool, bool>, std::unique_ptr<emulate::Program>> programs_;
+  mutable std::mutex mutex_; // of `variants_`
+  mutable std::list<Variant> variants_;
 };
 
 } // namespace
@@ -72,8 +86,9 @@ private:
 std::shared_ptr<const Executable> makeEmulatedExecutable(ir::Kernel kernel,
                                                          const machine::Machine &machine,
                                                          Diagnostics &diagnostics) {
+  const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
   auto executable = std::make_shared<EmulatedExecutable>(std::move(kernel), machine);
-  return executable->programFor({}, diagnostics) != nullptr ? executable : nullptr;
+  return executable->programFor(usual, diagnostics) != nullptr ? executable : nullptr;
 }
 
 } // namespace imbrex::runtime

@@ -42,7 +42,7 @@ llvm::ArrayRef<Pass> pipelineOf(DeviceKind kind) {
   switch (kind) {
   case DeviceKind::Host: return hostPipeline();
   case DeviceKind::Interpreter: return hostPipeline().take_front(1);
-  case DeviceKind::Emulated: return gpuPipeline();
+  case DeviceKind::Emulated: return {}; // they depend on the launch: makeEmulatedExecutable
   }
   IMBREX_UNREACHABLE("device");
 }

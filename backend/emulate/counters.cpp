@@ -23,8 +23,8 @@ void printAccess(llvm::raw_ostream &out, const AccessCounters &access) {
                         perRequest(access.leastCycles, access));
   else
     out << llvm::format("  %6.2f sectors each, least %.2f, %.2f lines\n",
-                        perRequest(access.sectors, access),
-                        perRequest(access.leastSectors, access), perRequest(access.lines, access));
+                        perRequest(access.sectors, access), perRequest(access.leastSectors, access),
+                        perRequest(access.lines, access));
 }
 
 llvm::json::Object toJson(const AccessCounters &access) {

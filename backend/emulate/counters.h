@@ -31,12 +31,12 @@ struct AccessCounters {
   bool isShared = false;
   std::uint32_t bytesPerLane = 0;
   std::uint64_t requests = 0;
-  std::uint64_t lanes = 0;       ///< Of all requests.
-  std::uint64_t sectors = 0;     ///< Global: pieces of 32 bytes that were touched.
-  std::uint64_t lines = 0;       ///< Global: pieces of 128 bytes.
+  std::uint64_t lanes = 0;        ///< Of all requests.
+  std::uint64_t sectors = 0;      ///< Global: pieces of 32 bytes that were touched.
+  std::uint64_t lines = 0;        ///< Global: pieces of 128 bytes.
   std::uint64_t leastSectors = 0; ///< Global: that the bytes wanted would fill.
-  std::uint64_t cycles = 0;      ///< Shared: with bank conflicts.
-  std::uint64_t leastCycles = 0; ///< Shared: without.
+  std::uint64_t cycles = 0;       ///< Shared: with bank conflicts.
+  std::uint64_t leastCycles = 0;  ///< Shared: without.
 };
 
 struct Counters {

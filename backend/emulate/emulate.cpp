@@ -3,7 +3,7 @@
 #include "backend/emulate/rewrite.h"
 #include "backend/emulate/rewrite_floats.h"
 #include "backend/emulate/run.h"
-#include "backend/lower/observed.h"
+#include "backend/lower/observations.h"
 #include "backend/support/check.h"
 #include "backend/target/host/jit.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -13,8 +13,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
-#include <span>
 
 namespace imbrex::emulate {
 
@@ -145,17 +143,17 @@ void addRegion(Launch &launch, const std::string &name, std::size_t parameter,
                             .parameter = static_cast<std::int32_t>(parameter)});
 }
 
-void addObserved(Launch &launch, std::size_t parameter, lower::Observed &observed) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(observed.words());
+/// Words of prints that there is room for.
+constexpr std::uint64_t kPrintRoom = std::uint64_t{1} << 20;
+
+void addObservations(Launch &launch, std::size_t parameter, std::vector<std::uint64_t> &words) {
+  words = lower::observations::emptyBuffer(kPrintRoom);
+  const auto begin = reinterpret_cast<std::uintptr_t>(words.data());
   launch.arguments.push_back(begin);
   launch.regions.push_back({.name = "the record of prints",
                             .begin = begin,
-                            .bytes = static_cast<std::int64_t>(observed.wordCount() * 8),
+                            .bytes = static_cast<std::int64_t>(words.size() * 8),
                             .parameter = static_cast<std::int32_t>(parameter)});
-}
-
-bool isError(const Diagnostic &diagnostic) {
-  return info(diagnostic.kind).severity == Severity::Error;
 }
 
 template <class T>
@@ -189,11 +187,11 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   launch.seed = options.seed;
   launch.mostTurns = options.mostTurns;
   launch.counters = options.counters;
-  std::optional<lower::Observed> observed;
+  std::vector<std::uint64_t> observations;
   for (std::size_t i = 0; i < program.interface.words.size(); ++i) {
     const lower::Word &word = program.interface.words[i];
     if (word.kind == lower::WordKind::Observations) {
-      addObserved(launch, i, observed.emplace());
+      addObservations(launch, i, observations);
       continue;
     }
     launch.arguments.push_back(wordOf(word, arguments));
@@ -201,14 +199,9 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
       addRegion(launch, program.names[i], i, arguments[static_cast<std::size_t>(word.parameter)]);
   }
   describeLaunch(launch, program.code.threads);
-  const std::size_t errorsBefore = diagnostics.all().size();
   const bool ok = Run(program.code, launch, diagnostics).execute();
-  if (!observed) return ok;
-  const auto toStdout = [](std::string_view line) {
-    std::fwrite(line.data(), 1, line.size(), stdout);
-  };
-  observed->tell(program.interface, options.print ? options.print : toStdout, diagnostics);
-  return ok && std::ranges::none_of(std::span(diagnostics.all()).subspan(errorsBefore), isError);
+  if (observations.empty()) return ok;
+  return lower::observations::tell(observations, program.interface, stdout, diagnostics) && ok;
 }
 
 } // namespace imbrex::emulate

@@ -8,9 +8,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/IR/Module.h"
 
-#include <functional>
 #include <memory>
-#include <string_view>
 
 /// A GPU's own code, run and checked on the CPU.
 namespace imbrex::emulate {
@@ -21,8 +19,6 @@ struct Options {
   std::int64_t mostTurns = 50'000'000;
   /// Filled with what the run has cost; null where nobody wants to know, which is faster.
   Counters *counters = nullptr;
-  /// Takes the lines that `print` makes, each with its line end; by default they go to stdout.
-  std::function<void(std::string_view)> print;
 };
 
 /// A kernel's LLVM module for a GPU, after LLVM's optimiser, made ready to run here. Immutable; any

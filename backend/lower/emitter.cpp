@@ -1,5 +1,6 @@
 #include "backend/lower/emitter.h"
 
+#include "backend/layout/bank_conflicts.h"
 #include "backend/support/check.h"
 
 #include <algorithm>
@@ -11,10 +12,11 @@ using layout::Dim;
 using llvm::Value;
 
 Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Vocabulary &vocabulary,
-                 const Promises &kept, std::size_t regions)
+                 const analysis::Assumptions &assumed, std::size_t regions)
     : context(intoModule.getContext()), module(intoModule), b(context), kernel(ofKernel),
-      words(vocabulary), promises(kept), shared(module, words.sharedSpace(), regions),
-      order(kernel, promises), values_(kernel.valueCount()), uses_(ir::countUses(kernel)) {
+      words(vocabulary), assumptions(assumed), shared(module, words.sharedSpace(), regions),
+      order(kernel, assumptions), values_(kernel.valueCount()), uses_(ir::countUses(kernel)),
+      facts_(kernel, assumed) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
 }
 
@@ -162,7 +164,26 @@ Value *Emitter::where(Value *condition, Value *otherwise, const std::function<Va
   return chosen;
 }
 
-std::size_t Emitter::accessWidth(const ir::Op &) { return 1; }
+layout::RegisterVectors Emitter::accessVectors(const ir::Op &op, ir::ValueId tile) {
+  constexpr std::int64_t kScalar = 1;
+  if (!kernel.layoutOf(tile).valid()) return {kScalar, {0}};
+  const layout::LinearLayout &of = layoutOf(tile);
+  // The axis along which a thread holds neighbours, if it does.
+  const auto registers = of.columns(Dim::Register);
+  std::int32_t axis = type(tile).rank() - 1;
+  for (std::int32_t a = 0; a < type(tile).rank() && !registers.empty(); ++a)
+    if (of.outputPart(registers[0], layout::axisDim(a)) == 1) axis = a;
+  const std::int64_t bits = ir::storageBits(type(op.operand(0)).element());
+  std::int64_t width = analysis::accessWidth(kernel, op, axis, facts_, assumptions);
+  width = bits < 8 ? kScalar : std::min(width, layout::kMaxAccessBytes * 8 / bits);
+  return layout::contiguousRegisters(of, layout::axisDim(axis), width);
+}
+
+bool Emitter::hasUnitStride(ir::ValueId view) const {
+  const auto &parameters = kernel.body().arguments;
+  const auto index = static_cast<std::size_t>(llvm::find(parameters, view) - parameters.begin());
+  return assumptions.of(index).hasUnitStride;
+}
 
 void Emitter::barrier() {
   words.barrier(b);

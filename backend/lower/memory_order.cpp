@@ -69,7 +69,7 @@ bool MemoryOrder::conflict(const Access &earlier, const ir::Op &later) const {
   const auto reads = [](const ir::Op &op) { return info(op.kind).effect == Effect::Read; };
   if ((reads(first) && reads(later)) || (isAtomic(first) && isAtomic(later))) return false;
   const auto a = rootOf(first.operand(0)), b = rootOf(later.operand(0));
-  if (a && b && *a != *b && promises_.disjoint) return false;
+  if (a && b && *a != *b && assumptions_.areDisjoint) return false;
   return earlier.isEarlierRound || !areSameAddresses(first, later);
 }
 

@@ -45,8 +45,7 @@ void compareRandomKernels(std::uint32_t first, std::uint32_t step, const std::st
     testing::RandomLaunch emulated(random), interpreted(random);
     Diagnostics diagnostics;
     REQUIRE(interpret::run(random.kernel, random.grid, interpreted.arguments(), diagnostics));
-    const bool ok =
-        runOn(target, random.kernel, random.grid, emulated.arguments(), diagnostics);
+    const bool ok = runOn(target, random.kernel, random.grid, emulated.arguments(), diagnostics);
     REQUIRE_MESSAGE(ok, diagnostics.render());
     REQUIRE(testing::difference(random, emulated, interpreted) == "");
   }

@@ -15,12 +15,13 @@ namespace cl = llvm::cl;
 cl::SubCommand runOptions("run", "Run the kernel of a file of IR on real data");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
                           cl::sub(runOptions), cl::cat(ownOptions()));
-cl::opt<std::string> gridText("grid", cl::Required, cl::value_desc("x,y,z"),
+cl::opt<std::string> gridText("grid", cl::value_desc("x,y,z"),
                               cl::desc("How many blocks to run along each axis"),
                               cl::sub(runOptions), cl::cat(ownOptions()));
-cl::opt<std::string> deviceName("device", cl::value_desc("name"),
-                                cl::desc("host, interpreter or emulated:TARGET; by default that of IMBREX_DEVICE"),
-                                cl::sub(runOptions), cl::cat(ownOptions()));
+cl::opt<std::string>
+    deviceName("device", cl::value_desc("name"),
+               cl::desc("host, interpreter or emulated:TARGET; by default that of IMBREX_DEVICE"),
+               cl::sub(runOptions), cl::cat(ownOptions()));
 cl::list<std::string> argumentTexts(
     "arg", cl::value_desc("name=value"),
     cl::desc("An argument: a number, @file.npy, or an array made here, as zeros:f32:128x64 "
@@ -36,13 +37,12 @@ cl::opt<std::uint64_t> seed("seed", cl::value_desc("number"), cl::init(0),
                             cl::desc("Of the order in which an emulated device runs its warps"),
                             cl::sub(runOptions), cl::cat(ownOptions()));
 enum class Profile : std::uint8_t { None, Text, Json };
-cl::opt<Profile> profile(
-    "profile", cl::ValueOptional, cl::init(Profile::None),
-    cl::desc("Print what the run has cost on an emulated device"),
-    cl::values(clEnumValN(Profile::Text, "", "as a table"),
-               clEnumValN(Profile::Text, "text", "as a table"),
-               clEnumValN(Profile::Json, "json", "as JSON")),
-    cl::sub(runOptions), cl::cat(ownOptions()));
+cl::opt<Profile> profile("profile", cl::ValueOptional, cl::init(Profile::None),
+                         cl::desc("Print what the run has cost on an emulated device"),
+                         cl::values(clEnumValN(Profile::Text, "", "as a table"),
+                                    clEnumValN(Profile::Text, "text", "as a table"),
+                                    clEnumValN(Profile::Json, "json", "as JSON")),
+                         cl::sub(runOptions), cl::cat(ownOptions()));
 
 using Clock = std::chrono::steady_clock;
 
@@ -112,6 +112,7 @@ bool runFile(Diagnostics &diagnostics) {
 
 int run() {
   if (file.empty()) return reportMissingFile("run");
+  if (gridText.getNumOccurrences() == 0) return reportUsage(diagnostic(Diag::BadGridText, {}, ""));
   Diagnostics diagnostics;
   const bool ok = runFile(diagnostics);
   std::fputs(diagnostics.render().c_str(), stderr);

@@ -48,7 +48,8 @@ writer:
          R"(
   br label %end
 wait:
-)" + look + R"(
+)" + look +
+         R"(
   %up = icmp eq i32 %flag, 1
   br i1 %up, label %go, label %wait
 go:
@@ -112,9 +113,10 @@ count:
                "  %flag = load atomic i32, ptr addrspace(1) %fresh {of device} acquire, align 4\n"),
        [](int, int) { return 7; }, 2},
       {"a relaxed flag between fences",
-       message("  fence {of device} release\n"
-               "  store atomic i32 1, ptr addrspace(1) %fresh {of device} monotonic, align 4\n",
-               "  %flag = load atomic i32, ptr addrspace(1) %fresh {of device} monotonic, align 4\n"),
+       message(
+           "  fence {of device} release\n"
+           "  store atomic i32 1, ptr addrspace(1) %fresh {of device} monotonic, align 4\n",
+           "  %flag = load atomic i32, ptr addrspace(1) %fresh {of device} monotonic, align 4\n"),
        [](int, int) { return 7; }, 2},
       {"a lock keeps plain additions apart", R"(
   %isFirst = icmp eq i32 %t, 0

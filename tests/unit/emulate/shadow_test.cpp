@@ -17,8 +17,8 @@ struct Access {
   Touch touch;
 };
 
-/// The definition: two accesses to a byte that nothing orders, at least one of which writes, and not
-/// both atomic with each reaching the other.
+/// The definition: two accesses to a byte that nothing orders, at least one of which writes, and
+/// not both atomic with each reaching the other.
 bool isRace(const Access &earlier, const Access &later, const Clock &seen) {
   const Touch &a = earlier.touch, &b = later.touch;
   const bool overlap = a.address < b.address + b.bytes && b.address < a.address + a.bytes;

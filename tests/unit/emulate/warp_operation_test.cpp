@@ -60,7 +60,9 @@ Meeting dpp(std::uint64_t control, std::uint32_t warpSize = 64) {
 TEST_CASE("shuffles take the value of the lane that PTX says") {
   shuffle(WarpOperation::ShuffleXor, 5, 31).gives([](auto lane) { return lane ^ 5; });
   shuffle(WarpOperation::ShuffleIndex, 9, 31).gives([](auto) { return 9u; });
-  shuffle(WarpOperation::ShuffleUp, 3, 0).gives([](auto lane) { return lane < 3 ? lane : lane - 3; });
+  shuffle(WarpOperation::ShuffleUp, 3, 0).gives([](auto lane) {
+    return lane < 3 ? lane : lane - 3;
+  });
   shuffle(WarpOperation::ShuffleDown, 3, 31).gives([](auto lane) {
     return lane > 28 ? lane : lane + 3;
   });
@@ -125,9 +127,7 @@ TEST_CASE("AMD's permutations take the value of the lane that they say") {
   Meeting(WarpOperation::SwapHalves, 64, {}, 0).gives([](auto lane) { return lane ^ 32; });
   Meeting(WarpOperation::ReadLane, 64, {0, 40}, 0).gives([](auto) { return 40u; });
   Meeting(WarpOperation::ReadFirstLane, 64, {}, 0).gives([](auto) { return 0u; });
-  Meeting(WarpOperation::MoveDpp8, 32, {0, 0x53977}, 0).gives([](auto lane) {
-    return lane ^ 7;
-  });
+  Meeting(WarpOperation::MoveDpp8, 32, {0, 0x53977}, 0).gives([](auto lane) { return lane ^ 7; });
 }
 
 TEST_CASE("a swap of half warps of a value with itself gives both halves") {
