@@ -170,13 +170,14 @@ private:
   std::vector<AxisInfo> &info_;
 };
 
+using Bounds = llvm::SmallVector<WidthBound, 4>;
+
 /// A box of a view has its neighbours on the last axis, if anywhere.
-std::int64_t boxWidth(const Kernel &kernel, const Op &op, const AxisAnalysis &facts,
-                      const Assumptions &assumptions) {
+Bounds boxBounds(const Kernel &kernel, const Op &op, const AxisAnalysis &facts,
+                 const Assumptions &assumptions) {
   const auto &parameters = kernel.body().arguments;
   const auto parameter = assumptions.of(
       static_cast<size_t>(llvm::find(parameters, op.operand(0)) - parameters.begin()));
-  if (!parameter.isDivisible || !parameter.hasUnitStride || !parameter.hasDivisibleRows) return 1;
   const Type &view = kernel.type(op.operand(0));
   const bool isLoad = op.kind == OpKind::ViewLoad;
   const Type &box = kernel.type(isLoad ? op.result() : op.operand(1));
@@ -184,20 +185,27 @@ std::int64_t boxWidth(const Kernel &kernel, const Op &op, const AxisAnalysis &fa
   const ValueId coordinate = op.operand((isLoad ? 1 : 2) + last);
   std::int64_t start = facts::everywhere(facts.of(coordinate), kernel.type(coordinate));
   if (op.attrs<ViewAttrs>().unit == BoxUnit::Tiles)
-    start = facts::product(start, box.rank() == 0 ? 1 : box.shape()[box.rank() - 1]);
-  return std::min(start, facts::elementsIn(ParameterAssumptions::kDivisor, view));
+    start = facts::product(start, box.shape().extents().back());
+  const std::int64_t most = facts::elementsIn(ParameterAssumptions::kDivisor, view);
+  return {{WidthLimit::Contiguity, parameter.hasUnitStride ? most : 1},
+          {WidthLimit::Alignment,
+           parameter.isDivisible && parameter.hasDivisibleRows ? std::min(start, most) : 1},
+          // Inside the view or outside: the extent is a multiple of as many.
+          {WidthLimit::Mask, parameter.hasDivisibleRows ? most : 1}};
 }
 
-/// Neighbours whose pointers adjoin, the first aligned to all, and whose masks are one.
-std::int64_t pointerWidth(const Kernel &kernel, const Op &op, std::int32_t axis,
-                          const AxisAnalysis &facts) {
+Bounds pointerBounds(const Kernel &kernel, const Op &op, std::int32_t axis,
+                     const AxisAnalysis &facts) {
   const ValueId pointers = op.operand(0);
   const AxisFacts &along = facts.of(pointers)[static_cast<size_t>(axis)];
-  const std::int64_t width =
-      std::min(along.contiguity, facts::elementsIn(along.divisibility, kernel.type(pointers)));
+  Bounds bounds{
+      {WidthLimit::Contiguity, along.contiguity},
+      {WidthLimit::Alignment, facts::elementsIn(along.divisibility, kernel.type(pointers))}};
   const size_t mask = op.kind == OpKind::Load ? 1 : 2;
-  if (op.operands.size() <= mask) return width;
-  return std::min(width, facts.of(op.operand(mask))[static_cast<size_t>(axis)].constancy);
+  if (op.operands.size() > mask)
+    bounds.push_back(
+        {WidthLimit::Mask, facts.of(op.operand(mask))[static_cast<size_t>(axis)].constancy});
+  return bounds;
 }
 
 } // namespace
@@ -207,15 +215,17 @@ AxisAnalysis::AxisAnalysis(const Kernel &kernel, const Assumptions &assumptions)
   const Analyser analyser(kernel, assumptions, info_);
 }
 
-std::int64_t accessWidth(const Kernel &kernel, const Op &op, std::int32_t axis,
-                         const AxisAnalysis &facts, const Assumptions &assumptions) {
+WidthBound accessBound(const Kernel &kernel, const Op &op, std::int32_t axis,
+                       const AxisAnalysis &facts, const Assumptions &assumptions) {
   const bool isView = op.kind == OpKind::ViewLoad || op.kind == OpKind::ViewStore;
   const bool reads = op.kind == OpKind::Load || op.kind == OpKind::ViewLoad;
   const Type &tile = kernel.type(reads ? op.result() : op.operand(1));
-  if (tile.rank() == 0 || (isView && axis != tile.rank() - 1)) return 1;
-  const std::int64_t width =
-      isView ? boxWidth(kernel, op, facts, assumptions) : pointerWidth(kernel, op, axis, facts);
-  return std::min(width, facts::divisorOf(tile.shape()[axis])); // no access ends in padding
+  if (tile.rank() == 0) return {WidthLimit::Extent, 1};
+  if (isView && axis != tile.rank() - 1) return {WidthLimit::Contiguity, 1};
+  Bounds bounds =
+      isView ? boxBounds(kernel, op, facts, assumptions) : pointerBounds(kernel, op, axis, facts);
+  bounds.push_back({WidthLimit::Extent, facts::divisorOf(tile.shape()[axis])});
+  return *std::ranges::min_element(bounds, {}, &WidthBound::elements);
 }
 
 } // namespace imbrex::analysis

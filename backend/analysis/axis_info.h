@@ -45,10 +45,28 @@ private:
   std::vector<AxisInfo> info_; // by value number
 };
 
+/// What keeps an access from being wider.
+enum class WidthLimit : std::uint8_t {
+  Contiguity, // only so many neighbours adjoin in memory, or are known to
+  Alignment,  // the first of so many is aligned to them all
+  Mask,       // so many are masked alike
+  Extent,     // the tile's extent is a multiple of so many: none would end in padding
+};
+
+struct WidthBound {
+  WidthLimit limit;
+  std::int64_t elements;
+};
+
 /// The neighbours along an axis of a load, a store, or an access to a view that may be accessed at
-/// once: they adjoin in memory, the first is aligned to them all, and they are masked alike. They
-/// begin at a multiple of their number. Not limited by what a machine can do.
-std::int64_t accessWidth(const ir::Kernel &kernel, const ir::Op &access, std::int32_t axis,
-                         const AxisAnalysis &facts, const Assumptions &assumptions);
+/// once: they adjoin in memory, the first is aligned to them all, they are masked alike, and all of
+/// them are the tile's. They begin at a multiple of their number. The tightest bound; what a
+/// machine can do is another.
+WidthBound accessBound(const ir::Kernel &kernel, const ir::Op &access, std::int32_t axis,
+                       const AxisAnalysis &facts, const Assumptions &assumptions);
+inline std::int64_t accessWidth(const ir::Kernel &kernel, const ir::Op &access, std::int32_t axis,
+                                const AxisAnalysis &facts, const Assumptions &assumptions) {
+  return accessBound(kernel, access, axis, facts, assumptions).elements;
+}
 
 } // namespace imbrex::analysis

@@ -1,5 +1,6 @@
 #include "backend/ir/attribute_text.h"
 #include "backend/ir/constant_text.h"
+#include "backend/ir/layout_numbers.h"
 #include "backend/ir/lexer.h"
 #include "backend/ir/text.h"
 #include "backend/layout/layout_text.h"
@@ -45,22 +46,12 @@ private:
              std::to_string(kernel_.threads().warps);
   }
 
-  /// A line for each layout that some value has, in order of its first use.
   void printLayouts() {
-    walk(kernel_.body(), [&](const Op &op) {
-      for (const Block &region : op.regions)
-        for (const ValueId argument : region.arguments) number(argument);
-      for (const ValueId result : op.results) number(result);
-    });
-  }
-
-  void number(ValueId value) {
-    const LayoutId layout = kernel_.layoutOf(value);
-    if (!isListed(layout)) return;
-    const auto [number, isNew] =
-        layouts_.try_emplace(layout, "#" + std::to_string(layouts_.size()));
-    if (isNew)
-      text_ += "  layout " + number->second + " = " + layout::toText(kernel_.layout(layout)) + "\n";
+    for (const LayoutId layout : layoutsInOrder(kernel_)) {
+      const std::string name = "#" + std::to_string(layouts_.size());
+      text_ += "  layout " + name + " = " + layout::toText(kernel_.layout(layout)) + "\n";
+      layouts_[layout] = name;
+    }
   }
 
   bool isListed(LayoutId layout) const { return layout.index() < kernel_.layouts().size(); }

@@ -1,5 +1,6 @@
 #include "backend/layout/linear_layout.h"
 
+#include "backend/layout/matrix.h"
 #include "backend/support/check.h"
 
 #include <array>
@@ -68,14 +69,7 @@ Bits LinearLayout::outputPart(Bits output, Dim dim) const {
   return output >> outputShift(dim) & mask;
 }
 
-Bits LinearLayout::apply(Bits input) const {
-  Bits output = 0;
-  for (const Bits column : columns_) {
-    if ((input & 1) != 0) output ^= column;
-    input >>= 1;
-  }
-  return output;
-}
+Bits LinearLayout::apply(Bits input) const { return multiply(columns_, input); }
 
 Bits LinearLayout::apply(Dim input, Bits index) const { return apply(index << inputShift(input)); }
 

@@ -5,7 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace imbrex::layout {
@@ -27,7 +27,6 @@ struct Party {
   AccessKind kind;
 
   llvm::ArrayRef<Bits> registers() const { return places.columns(Dim::Register); }
-  llvm::ArrayRef<Bits> threads() const { return places.columns().drop_front(registers().size()); }
   /// What the lanes that are served together are apart.
   Vectors together(const SharedMemory &memory, std::int64_t bytes) const {
     Vectors steps;
@@ -50,41 +49,56 @@ public:
           const SharedMemory &memory)
       : write_{write, AccessKind::Write}, read_{read, AccessKind::Read},
         elementBytes_(elementBytes), memory_(memory), units_(unitVectors(write.outputBits())),
-        wordBits_(elementBytes < kBankBytes ? log2Of(kBankBytes / elementBytes) : 0),
         rowBits_(log2Of(memory.banks * kBankBytes / elementBytes)) {}
 
   SharedConversion run() const {
+    std::multimap<Cost, VectorChoice> byCost;
+    for (const VectorChoice &choice : choices()) byCost.emplace(expectedCost(choice), choice);
     std::optional<SharedConversion> best;
-    for (const VectorChoice &choice : choices()) {
+    for (const auto &[expected, choice] : byCost) {
       SharedConversion plan = evaluated(sharedFor(choice));
+      const bool isAsExpected = cost(plan) <= expected;
       if (!best || cost(plan) < cost(*best)) best = std::move(plan);
+      if (isAsExpected) break; // what follows costs more; between tile layouts nearly always
     }
     return *best;
   }
 
 private:
-  /// Time first, then instructions.
-  static std::tuple<std::int64_t, std::int64_t> cost(const SharedConversion &plan) {
-    return {plan.writeCost.cycles + plan.readCost.cycles,
+  /// Conflicts, time, instructions.
+  using Cost = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+  static Cost cost(const SharedConversion &plan) {
+    return {plan.writeCost.conflicts() + plan.readCost.conflicts(),
+            plan.writeCost.cycles + plan.readCost.cycles,
             plan.writeCost.accesses + plan.readCost.accesses};
   }
 
-  /// What both sides have in registers, and in no thread's number; then more of one side.
+  /// With vectors as chosen, and no conflicts.
+  Cost expectedCost(const VectorChoice &choice) const {
+    std::int64_t cycles = 0, accesses = 0;
+    for (const bool writes : {true, false}) {
+      const Party &side = writes ? write_ : read_;
+      const bool isWide = writes == choice.writesAreWide;
+      const std::size_t bits = isWide ? choice.within.size() : choice.narrow;
+      const std::size_t together =
+          lanesTogether(memory_, side.kind, std::int64_t{elementBytes_} << bits).size();
+      const std::int64_t count = std::int64_t{1} << (side.registers().size() - bits);
+      accesses += count;
+      cycles += count * (memory_.lanes >> together);
+    }
+    return {0, cycles, accesses};
+  }
+
+  /// What both sides have in registers; then more of one side.
   std::vector<VectorChoice> choices() const {
     const std::size_t most = log2Of(kMaxAccessBytes / elementBytes_);
-    Vectors threads(write_.threads());
-    threads.append(read_.threads().begin(), read_.threads().end());
-    Vectors common = intersection(write_.registers(), read_.registers());
-    llvm::sort(common);
-    common = extension(threads, common);
+    Vectors common = sorted(intersection(write_.registers(), read_.registers()));
     if (common.size() > most) common.resize(most);
     std::vector<VectorChoice> all{{.within = common, .narrow = common.size()}};
     for (const bool writesAreWide : {true, false}) {
       const Party &wide = writesAreWide ? write_ : read_;
-      Vectors taken(wide.threads());
-      taken.append(common);
       VectorChoice choice{common, common.size(), writesAreWide};
-      for (const Bits vector : extension(taken, sorted(wide.registers()))) {
+      for (const Bits vector : extension(common, sorted(wide.registers()))) {
         if (choice.within.size() == most) break;
         choice.within.push_back(vector);
         all.push_back(choice);
@@ -107,49 +121,27 @@ private:
     const Vectors wideLanes = wide.together(memory_, bytes(choice.within.size()));
     const Vectors narrowLanes = narrow.together(memory_, bytes(choice.narrow));
 
-    // What shares a word is in nobody's way: first what is in both sides' lanes.
-    Vectors basis(choice.within);
-    for (const Vectors &more :
-         {intersection(wideLanes, narrowLanes), wideLanes, narrowLanes, units_})
-      extend(basis, more, wordBits_);
-    const std::size_t inWord = std::max(wordBits_, choice.narrow);
-
-    Vectors w(basis), r(llvm::ArrayRef<Bits>(basis).take_front(inWord));
+    Vectors w(choice.within), r(llvm::ArrayRef<Bits>(w).take_front(choice.narrow));
     extend(w, wideLanes, rowBits_);
     extend(r, narrowLanes, rowBits_);
     for (const Vectors &more : {Vectors(r), units_}) extend(w, more, rowBits_);
+    // In the order of w: where the narrow side's vectors are less than a word, r then has all of
+    // the word, in which lanes are not in each other's way.
     for (const Vectors &more : {Vectors(w), units_}) extend(r, more, rowBits_);
-    const Vectors rows = avoidingBoth(w, r, wide);
 
-    Vectors columns(basis);
-    columns.append(rows);
-    const Vectors banks = extension(columns, bankCandidates(wideLanes, narrowLanes));
-    basis.append(banks);
-    basis.append(rows);
-    return LinearLayout({{Dim::Offset, static_cast<std::int32_t>(basis.size())}},
-                        Sides(write_.places.outputs()), basis);
-  }
-
-  Vectors bankCandidates(llvm::ArrayRef<Bits> wideLanes, llvm::ArrayRef<Bits> narrowLanes) const {
-    Vectors candidates(wideLanes);
-    candidates.append(narrowLanes.begin(), narrowLanes.end());
-    candidates.append(units_);
-    return candidates;
+    Vectors columns(w);
+    columns.append(avoidingBoth(w, r));
+    return LinearLayout({{Dim::Offset, static_cast<std::int32_t>(columns.size())}},
+                        Sides(write_.places.outputs()), columns);
   }
 
   /// H: a basis of a complement of both spans, which have equal dimensions.
-  Vectors avoidingBoth(const Vectors &w, const Vectors &r, const Party &wide) const {
+  Vectors avoidingBoth(const Vectors &w, const Vectors &r) const {
     const Vectors both = intersection(w, r);
     const Vectors onlyW = extension(both, w);
     const Vectors onlyR = extension(both, r);
-    // A step that changes the place inside a vector (those are the first of w) must not be one
-    // between threads of the side that moves whole vectors.
-    const Span registers(wide.registers());
-    const auto isInRegisters = [&](Bits v) { return registers.contains(v); };
-    Vectors partners, rows, sum(w);
-    llvm::copy_if(onlyR, std::back_inserter(partners), isInRegisters);
-    std::ranges::remove_copy_if(onlyR, std::back_inserter(partners), isInRegisters);
-    for (std::size_t i = 0; i < onlyW.size(); ++i) rows.push_back(onlyW[i] ^ partners[i]);
+    Vectors rows, sum(w);
+    for (std::size_t i = 0; i < onlyW.size(); ++i) rows.push_back(onlyW[i] ^ onlyR[i]);
     sum.append(onlyR);
     rows.append(extension(sum, units_));
     return rows;
@@ -177,7 +169,7 @@ private:
   std::int32_t elementBytes_;
   const SharedMemory &memory_;
   Vectors units_;
-  std::size_t wordBits_, rowBits_; // of the element bits of a word, and of a row of all banks
+  std::size_t rowBits_; // that count the elements in a row of all banks
 };
 
 } // namespace

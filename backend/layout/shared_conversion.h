@@ -10,7 +10,7 @@
 /// The offset's bits are chosen in this order, as a basis of the tile's elements:
 ///
 ///   within a vector   what both sides have in registers, up to 16 bytes; then what one side has
-///   across the banks  anything that completes the basis: the writers' lanes
+///   across the banks  the lanes that are served together, of the side with the longer vectors
 ///   from row to row   H: a step by one of these stays in its bank
 ///
 /// A side has a conflict where two of its lanes that are served together differ by a step in H (and
@@ -22,7 +22,10 @@
 /// The sums are the exclusive ors of a swizzle.
 ///
 /// For layouts whose columns are single bits (tile layouts) there is therefore never a conflict on
-/// either side, whatever the two layouts are.
+/// either side, whatever the two layouts are. A step w1 + r1 may have its w1 inside of a vector and
+/// its r1 between threads of the side that wants whole vectors, which then begin in their middle:
+/// such a choice is given up for one with shorter vectors, at the worst with those that both
+/// sides have in registers: no w1 is inside of one of these.
 namespace imbrex::layout {
 
 struct SharedConversion {

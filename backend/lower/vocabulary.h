@@ -63,7 +63,9 @@ public:
   // --- arithmetic ---
 
   /// Whether there is an instruction for the fast form of an f32 op (expand-math then leaves it).
-  virtual bool hasFast(ir::OpKind kind) const = 0;
+  bool hasFast(ir::OpKind kind) const {
+    return machine::hasFastForm(machine(), ir::info(kind).mnemonic);
+  }
   /// The fast form of an op that it has.
   virtual Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const = 0;
 };

@@ -3,10 +3,15 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
+#include <string>
 #include <vector>
 
 namespace imbrex::machine {
 namespace {
+
+// Derived ones count: exp is exp2 of a product, div a product with the reciprocal.
+constexpr std::string_view kFast = " exp exp2 log log2 rsqrt sin cos div ";
+constexpr std::string_view kFastTanh = " exp exp2 log log2 rsqrt sin cos div tanh ";
 
 constexpr auto kMachines = std::to_array<Machine>({
 #define IMBREX_MACHINE(name, family, ...) {name, Family::family, __VA_ARGS__},
@@ -17,6 +22,10 @@ constexpr Machine kHost{
     .name = "host", .family = Family::Cpu, .warpSize = 1, .meaning = "this machine's processor"};
 
 } // namespace
+
+bool hasFastForm(const Machine &machine, std::string_view mnemonic) {
+  return machine.fastOps.find(" " + std::string(mnemonic) + " ") != std::string_view::npos;
+}
 
 llvm::ArrayRef<Machine> allMachines() { return kMachines; }
 

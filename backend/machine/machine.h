@@ -37,9 +37,14 @@ struct Machine {
   std::int32_t maxWarpsPerCore = 0;
   std::int32_t maxBlocksPerCore = 0;
   std::int32_t partitionsPerCore = 0;
-  std::int32_t banks = 0;        ///< Of shared memory, 4 bytes wide each.
+  std::int32_t banks = 0; ///< Of shared memory, 4 bytes wide each.
+  /// The ops, by mnemonic and between spaces, whose fast form on f32 has instructions of its own.
+  std::string_view fastOps = {};
   std::string_view meaning = {}; ///< For people.
 };
+
+/// Whether an op of this mnemonic has a fast form on f32.
+bool hasFastForm(const Machine &machine, std::string_view mnemonic);
 
 /// Every target, in the table's order.
 llvm::ArrayRef<Machine> allMachines();

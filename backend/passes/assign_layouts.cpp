@@ -1,6 +1,6 @@
 #include "backend/passes/assign_layouts.h"
 
-#include "backend/passes/layouts/layout_plan.h"
+#include "backend/passes/layouts/explain_layouts.h"
 #include "llvm/ADT/bit.h"
 
 #include <algorithm>
@@ -46,8 +46,10 @@ void assignLayouts(ir::Kernel &kernel, const PassContext &context) {
                                          .threads = layouts::chooseThreads(kernel, context.machine),
                                          .facts = facts,
                                          .assumptions = context.assumptions};
-  layouts::applyLayouts(kernel, layouts::planLayouts(question));
+  const layouts::LayoutPlan plan = layouts::planLayouts(question);
+  layouts::applyLayouts(kernel, plan);
   checkSizes(kernel, context);
+  if (context.explanation) *context.explanation += layouts::explainLayouts(kernel, plan);
 }
 
 } // namespace imbrex::passes

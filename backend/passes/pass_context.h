@@ -4,6 +4,7 @@
 #include "backend/machine/machine.h"
 #include "backend/support/diagnostics.h"
 
+#include <string>
 #include <utility>
 
 namespace imbrex::passes {
@@ -16,8 +17,9 @@ struct PassContext {
       : diagnostics(reports), machine(target), assumptions(std::move(assumed)) {}
 
   Diagnostics &diagnostics;
-  const machine::Machine &machine;   ///< That the kernel is compiled for.
-  analysis::Assumptions assumptions; ///< What every launch of the code keeps.
+  const machine::Machine &machine;    ///< That the kernel is compiled for.
+  analysis::Assumptions assumptions;  ///< What every launch of the code keeps.
+  std::string *explanation = nullptr; ///< If asked: why a pass decided as it did, line by line.
 };
 
 } // namespace imbrex::passes

@@ -80,10 +80,23 @@ TEST_CASE("opt lays a kernel out for a target, and knows no other targets") {
   CHECK(laid.status == 0);
   CHECK(
       contains(laid.output, ") stage laid lanes 32 warps 1 {\n  layout #0 = register [[1]] lane "));
+  const Outcome unsure = shell("imbrex opt scale.imx --target sm_90a --no-assumptions");
+  CHECK(contains(unsure.output, "layout #0 = register [[32]] lane [[1],"));
   const Outcome unknown = shell("imbrex opt scale.imx --target sm90a");
   CHECK(unknown.status == 1);
   CHECK(unknown.output == "imbrex: error: there is no target 'sm90a'\n"
                           "  hint: did you mean 'sm_90a'\n");
+}
+
+TEST_CASE("what opt explains is a comment, so that the output is still a kernel") {
+  const Outcome explained = shell("imbrex opt scale.imx --target sm_90a --explain");
+  CHECK(explained.output.starts_with(
+      "# a block is 1 warp of 32 lanes\n# #0 of [64], as 'view.load' at "
+      "scale.imx:4 asks: view.load, mul, view.store\n#   'view.load'"));
+  const Outcome again = shell("imbrex opt scale.imx --target sm_90a --explain | "
+                              "imbrex opt - --target sm_90a --passes assign-layouts");
+  CHECK(again.status == 0);
+  CHECK(again.output == shell("imbrex opt scale.imx --target sm_90a").output);
 }
 
 TEST_CASE("imbrex targets lists the devices") {
@@ -259,4 +272,81 @@ TEST_CASE("a mistake of the kernel is found by the interpreter, with its line") 
                                 "--arg factor=1 --arg x=empty:64 --arg y=zeros:64");
   CHECK(outcome.status == 1);
   CHECK(contains(outcome.output, "scale.imx:4: error: "));
+}
+
+TEST_CASE("imbrex layout shows a layout that is written or dealt out") {
+  const std::string table = "register [[0,1],[0,2]] lane [[0,4],[1,0]] warp [[2,0]] of [4x8]\n"
+                            "each element: thread:register, thread = lane + 4 * warp\n"
+                            "    0   1   2   3   4   5   6   7\n"
+                            "0 0:0 0:1 0:2 0:3 1:0 1:1 1:2 1:3\n"
+                            "1 2:0 2:1 2:2 2:3 3:0 3:1 3:2 3:3\n"
+                            "2 4:0 4:1 4:2 4:3 5:0 5:1 5:2 5:3\n"
+                            "3 6:0 6:1 6:2 6:3 7:0 7:1 7:2 7:3\n";
+  CHECK(shell("imbrex layout 'register [[0,1],[0,2]] lane [[0,4],[1,0]] warp [[2,0]] of [4x8]'")
+            .output == table);
+  CHECK(shell("imbrex layout --blocked 4x8 --per-thread 4 --lanes 4 --warps 2").output == table);
+  const Outcome padded = shell("imbrex layout --blocked 3 --lanes 2 --warps 1");
+  CHECK(padded.output == "register [[2]] lane [[1]] warp [] of [4]\n"
+                         "each element: thread:register, thread = lane + 2 * warp\n"
+                         "    0   1   2\n"
+                         "0 0:0 1:0 0:1\n");
+  const Outcome columns = shell("imbrex layout --blocked 2x2 --lanes 2 --warps 2 --order 0,1");
+  CHECK(contains(columns.output, "lane [[1,0]] warp [[0,1]]"));
+}
+
+TEST_CASE("imbrex layout says how a tile is converted") {
+  const std::string from = "'register [[0,1]] lane [[1,0]] warp [] of [2x2]'";
+  const auto to = [&](const std::string &layout) {
+    return shell("imbrex layout " + from + " --to '" + layout + "'").output;
+  };
+  CHECK(
+      contains(to("register [[0,1]] lane [[1,0]] warp [] of [2x2]"), "conversion: nothing to do"));
+  CHECK(contains(to("register [[1,0]] lane [[0,1]] warp [] of [2x2]"),
+                 "conversion: 1 shuffles, 4 selects\n"));
+  CHECK(contains(shell("imbrex layout 'register [] lane [[1]] warp [[2]] of [4]' "
+                       "--to 'register [] lane [[2]] warp [[1]] of [4]'")
+                     .output,
+                 "conversion: through shared memory\n"
+                 "  offset [[1],[2]] of [4]\n"
+                 "  each warp: 1 writes of 1 element in 1 cycles, 0 of them by conflicts\n"
+                 "             1 reads of 1 element in 1 cycles, 0 of them by conflicts\n"));
+  CHECK(contains(to("register [[1]] lane [[2]] warp [] of [4]"),
+                 "error: there is no conversion from"));
+  CHECK(contains(to("lane [[2]"), "error: 'lane [[2]' is no layout: expected"));
+  CHECK(contains(shell("imbrex layout " + from + " --element-bytes 3 --to " + from).output,
+                 "error: --element-bytes is 3, which is no power of two from 1 to 16"));
+}
+
+TEST_CASE("imbrex layout draws a picture") {
+  const std::string path = std::filesystem::temp_directory_path() / "imbrex_layout_test.svg";
+  std::filesystem::remove(path);
+  CHECK(shell("imbrex layout --blocked 2x2 --lanes 2 --warps 1 --svg " + path).status == 0);
+  CHECK(contains(shell("cat " + path).output, "<svg xmlns="));
+  std::filesystem::remove(path);
+  const Outcome outcome = shell("imbrex layout --blocked 2 --svg /nowhere/a.svg");
+  CHECK(outcome.status == 1);
+  CHECK(contains(outcome.output, "cannot write '/nowhere/a.svg'"));
+}
+
+TEST_CASE("imbrex layout explains what it cannot show") {
+  const auto errorOf = [](const std::string &options) {
+    const Outcome outcome = shell("imbrex layout " + options);
+    CHECK(outcome.status == 1);
+    return outcome.output;
+  };
+  CHECK(
+      contains(errorOf("'lane [[1]] of [3]'"), "is no layout: the extent 3 is no power of two\n"));
+  CHECK(contains(errorOf("--blocked 4x"), "needs 1 to 5 extents of at least 1, not '4x'"));
+  CHECK(contains(errorOf("--blocked 0"), "not '0'\n  hint: with an x between them: 64x32\n"));
+  CHECK(contains(errorOf("--blocked 2x2x2x2x2x2"), "needs 1 to 5 extents"));
+  CHECK(contains(errorOf("--blocked 4 --lanes 12"), "--lanes is 12, which is no power of two"));
+  CHECK(contains(errorOf("--blocked 4 --warps 0"), "--warps is 0, which is no power of two"));
+  CHECK(contains(errorOf("--blocked 4x4 --order 0,0"), "must name each of the 2 axes once"));
+  CHECK(contains(errorOf("--blocked 1000000x1000000"), "a picture has at most 16384 elements"));
+  CHECK(contains(errorOf("'register [] lane [] warp [] of [65536]'"), "at most 16384 elements"));
+  for (const char *options : {"", "--blocked 4 'of [4]'"}) {
+    const Outcome outcome = shell("imbrex layout " + std::string(options));
+    CHECK(outcome.status == 2);
+    CHECK(contains(outcome.output, "error: 'imbrex layout' needs one layout"));
+  }
 }

@@ -42,6 +42,17 @@ cl::opt<bool> withoutAssumptions("no-assumptions",
                                  cl::desc("Take nothing for granted of a launch's arguments"),
                                  cl::sub(optOptions), cl::cat(ownOptions()));
 
+cl::opt<bool> explain("explain", cl::desc("Print why the passes decided as they did, as comments"),
+                      cl::sub(optOptions), cl::cat(ownOptions()));
+
+/// Each line behind a `# `, so that what is printed stays a file of IR.
+std::string asComments(std::string_view lines) {
+  std::string text;
+  for (; !lines.empty(); lines.remove_prefix(lines.find('\n') + 1))
+    text.append("# ").append(lines.substr(0, lines.find('\n') + 1));
+  return text;
+}
+
 /// The passes of --passes; reports those that there are not.
 std::vector<Pass> choosePasses(const machine::Machine &machine, Diagnostics &diagnostics) {
   const bool isHost = machine.family == machine::Family::Cpu;
@@ -58,13 +69,17 @@ int opt() {
   const machine::Machine *machine = machine::machineNamed(target.getValue(), diagnostics);
   const auto passes = machine ? choosePasses(*machine, diagnostics) : std::vector<Pass>{};
   auto kernel = readKernel(file, diagnostics);
-  analysis::Assumptions assumptions;
-  if (kernel && !withoutAssumptions) assumptions = analysis::usualAssumptions(*kernel);
-  const bool ok =
-      kernel && !diagnostics.hasErrors() &&
-      runPasses(*kernel, passes, {diagnostics, *machine, assumptions}, stopAfter.getValue());
+  bool ok = kernel && !diagnostics.hasErrors();
+  std::string explanation;
+  if (ok) {
+    passes::PassContext context(diagnostics, *machine);
+    if (!withoutAssumptions) context.assumptions = analysis::usualAssumptions(*kernel);
+    if (explain) context.explanation = &explanation;
+    ok = runPasses(*kernel, passes, context, stopAfter.getValue());
+  }
   std::fputs(diagnostics.render().c_str(), stderr);
   if (!ok) return kFailure;
+  std::fputs(asComments(explanation).c_str(), stdout);
   std::fputs(ir::print(*kernel, {.locations = withLocations}).c_str(), stdout);
   return kSuccess;
 }

@@ -92,18 +92,29 @@ ir::ValueId record(F (*function)(llvm::ArrayRef<F>), Recorder &recorder,
   return function(values).in(recorder);
 }
 
-llvm::SmallVector<ir::ValueId, 4> elementary(Recorder &recorder, const ir::Op &op) {
+bool asksForFast(const ir::Op &op) {
+  const auto *math = std::get_if<ir::MathAttrs>(&op.attributes);
+  return math && math->accuracy == ir::Accuracy::Fast;
+}
+
+llvm::SmallVector<ir::ValueId, 4> elementary(const machine::Machine &machine, Recorder &recorder,
+                                             const ir::Op &op) {
   const Function *function = functionOf(op.kind);
   if (!function) return {};
   const ElementKind element = recorder.kernel().type(op.result()).element();
   if (!ir::isFloat(element)) return {}; // the remainder of integers
   if (element == ElementKind::F64) return {record(function->inDouble, recorder, op.operands)};
+  const bool isFast = asksForFast(op) && machine::hasFastForm(machine, info(op.kind).mnemonic);
+  if (isFast && element == ElementKind::F32) return {};
 
   ir::Builder build = recorder.builder();
   llvm::SmallVector<ir::ValueId, 2> operands;
   for (const ir::ValueId operand : op.operands)
     operands.push_back(build.cast(operand, ElementKind::F32));
-  const ir::ValueId result = record(function->single, recorder, operands);
+  const ir::ValueId result =
+      isFast ? build.create(op.kind, operands, recorder.kernel().type(operands[0]), op.attributes)
+                   .result()
+             : record(function->single, recorder, operands);
   return {recorder.builder().cast(result, element)};
 }
 
@@ -112,8 +123,11 @@ llvm::SmallVector<ir::ValueId, 4> elementary(Recorder &recorder, const ir::Op &o
 
 namespace imbrex::passes {
 
-void expandMath(ir::Kernel &kernel, const PassContext &) {
-  expand::Expander(kernel, expand::elementary).expandIn(kernel.body());
+void expandMath(ir::Kernel &kernel, const PassContext &context) {
+  const auto expansion = [&](expand::Recorder &recorder, const ir::Op &op) {
+    return expand::elementary(context.machine, recorder, op);
+  };
+  expand::Expander(kernel, expansion).expandIn(kernel.body());
 }
 
 } // namespace imbrex::passes

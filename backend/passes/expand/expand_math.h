@@ -15,7 +15,8 @@ namespace imbrex::passes {
 ///
 /// f16 and bf16 are computed in f32 and rounded once more. What only few elements need (the angle
 /// of a sine beyond 2^17) stands in an `if` that no tile enters without such an element. An op that
-/// asks for fast accuracy gets the same code: its bound is wider.
+/// asks for fast accuracy stays, in f32, if the machine has a form of its own for it; else it gets
+/// the same code, whose bound is narrower.
 ///
 /// Runs after the first round of simplification, so that less is expanded, and before the second,
 /// which merges what two functions of one value share.

@@ -38,6 +38,7 @@ public:
   explicit GraphBuilder(const LayoutQuestion &question)
       : question_(question), kernel_(question.kernel), recomputable_(question.kernel) {
     graph_.sites = sitesOf(kernel_);
+    siteOf_.resize(kernel_.valueCount(), kNoSite);
     countTrips(kernel_.body(), 0);
     for (size_t i = 0; i < graph_.sites.size(); ++i) index(i);
   }
@@ -83,7 +84,6 @@ private:
   }
 
   void index(size_t site) {
-    siteOf_.resize(kernel_.valueCount(), kNoSite);
     for (const ValueId value : graph_.sites[site].definitions) siteOf_[value.index()] = site;
     for (const ValueId value : graph_.sites[site].reduced) siteOf_[value.index()] = site;
   }
@@ -189,10 +189,17 @@ private:
           access.contiguity = along.contiguity;
         }
     }
-    if (op.kind != OpKind::AtomicRmw && op.kind != OpKind::AtomicCas)
-      access.width =
-          analysis::accessWidth(kernel_, op, access.axis, question_.facts, question_.assumptions);
     return access;
+  }
+
+  Access widthOf(size_t site, AccessShape shape) const {
+    const Op &op = *graph_.sites[site].op;
+    const bool isAtomic = op.kind == OpKind::AtomicRmw || op.kind == OpKind::AtomicCas;
+    if (isAtomic) return {site, shape, analysis::WidthLimit::Contiguity};
+    const auto bound =
+        analysis::accessBound(kernel_, op, shape.axis, question_.facts, question_.assumptions);
+    shape.width = bound.elements;
+    return {site, shape, bound.limit};
   }
 
   const Shape &shapeOfTile(const Op &op) const {
@@ -204,8 +211,8 @@ private:
     Cluster &cluster = graph_.clusters[graph_.clusterOf[site]];
     const Shape &shape = cluster.shape;
     if (isAccess(op)) {
-      const AccessShape access = accessOf(op, shape.rank());
-      graph_.accesses.push_back({site, access});
+      graph_.accesses.push_back(widthOf(site, accessOf(op, shape.rank())));
+      const AccessShape &access = graph_.accesses.back().shape;
       const std::int64_t most = std::max<std::int64_t>(16 / access.bytes, 1);
       cluster.candidates.push_back(
           {rowLayout(shape, question_.threads, std::min(access.width, most),

@@ -19,6 +19,7 @@ struct Candidate {
 struct Access {
   size_t site;
   AccessShape shape;
+  analysis::WidthLimit limit; ///< What keeps it from being wider.
 };
 
 /// Sites that share one layout: elementwise ops and all that passes a tile on unchanged. Accesses

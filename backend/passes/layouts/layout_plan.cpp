@@ -45,8 +45,6 @@ public:
       : question_(question), kernel_(question.kernel), graph_(graphOf(question)),
         chosen_(graph_.clusters.size()) {
     for (const Access &access : graph_.accesses) accesses_[access.site] = access.shape;
-    for (Cluster &cluster : graph_.clusters)
-      cluster.candidates.push_back({plainLayout(cluster.shape, question.threads)});
   }
 
   LayoutPlan run() {
@@ -64,7 +62,7 @@ private:
   void begin() {
     std::vector<size_t> open;
     for (size_t i = 0; i < graph_.clusters.size(); ++i) {
-      if (graph_.clusters[i].candidates.size() > 1) // besides the plain one
+      if (!graph_.clusters[i].candidates.empty())
         chosen_[i] = best(i, true);
       else
         open.push_back(i);
@@ -100,7 +98,7 @@ private:
   }
 
   /// The cheapest choice given the neighbours'. Of equally cheap ones the first: what is there,
-  /// then what its own ops ask for, then what neighbours have.
+  /// then what its own ops ask for, then what neighbours have, then what any tile would get.
   Candidate best(size_t cluster, bool isAlone) const {
     std::vector<Candidate> options = optionsOf(cluster, isAlone);
     const Candidate *cheapest = nullptr;
@@ -119,11 +117,12 @@ private:
     const Cluster &self = graph_.clusters[cluster];
     std::vector<Candidate> options;
     if (chosen_[cluster]) options.push_back(*chosen_[cluster]);
-    for (const Candidate &own : self.candidates)
-      if (!isAlone || own.by) options.push_back(own);
+    options.insert(options.end(), self.candidates.begin(), self.candidates.end());
+    if (isAlone) return options;
     for (const size_t index : self.edges)
-      if (auto option = isAlone ? std::nullopt : imageOf(graph_.edges[index], cluster))
+      if (auto option = imageOf(graph_.edges[index], cluster))
         options.push_back(std::move(*option));
+    options.push_back({plainLayout(self.shape, question_.threads)});
     return options;
   }
 

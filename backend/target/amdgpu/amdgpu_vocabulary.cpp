@@ -48,9 +48,6 @@ Value *ofTurns(Builder &b, Intrinsic::ID id, Value *x) {
   return instruction(b, id, {instruction(b, Intrinsic::amdgcn_fract, {turns})});
 }
 
-// v_tanh came with gfx1250.
-bool hasTanh(llvm::AMDGPU::IsaVersion isa) { return isa.Major == 12 && isa.Minor == 5; }
-
 } // namespace
 
 AmdgpuVocabulary::AmdgpuVocabulary(const machine::Machine &machine)
@@ -132,13 +129,6 @@ void AmdgpuVocabulary::applyHints(llvm::Instruction &access, ir::Cache cache,
   auto *one =
       llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), 1));
   access.setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context, {one}));
-}
-
-bool AmdgpuVocabulary::hasFast(ir::OpKind kind) const {
-  constexpr std::array kComposed{ir::OpKind::Exp, ir::OpKind::Log, ir::OpKind::Sin, ir::OpKind::Cos,
-                                 ir::OpKind::Div};
-  return (kind == ir::OpKind::Tanh && hasTanh(isa_)) || llvm::is_contained(kComposed, kind) ||
-         llvm::any_of(kFastForms, [&](const FastForm &form) { return form.kind == kind; });
 }
 
 Value *AmdgpuVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const {

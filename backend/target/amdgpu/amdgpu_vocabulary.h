@@ -23,7 +23,6 @@ public:
   unsigned sharedSpace() const override;
   llvm::SyncScope::ID syncScope(llvm::LLVMContext &context, ir::Scope scope) const override;
   void applyHints(llvm::Instruction &access, ir::Cache cache, ir::Eviction eviction) const override;
-  bool hasFast(ir::OpKind kind) const override;
   Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
 
 private:

@@ -110,11 +110,6 @@ llvm::SyncScope::ID NvptxVocabulary::syncScope(llvm::LLVMContext &context, ir::S
 // is marked with. Hints change no result.
 void NvptxVocabulary::applyHints(llvm::Instruction &, ir::Cache, ir::Eviction) const {}
 
-bool NvptxVocabulary::hasFast(ir::OpKind kind) const {
-  return kind == ir::OpKind::Exp || kind == ir::OpKind::Log || kind == ir::OpKind::Tanh ||
-         llvm::any_of(kFastForms, [&](const FastForm &form) { return form.kind == kind; });
-}
-
 Value *NvptxVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const {
   if (kind == ir::OpKind::Exp)
     return fast(b, ir::OpKind::Exp2, {b.CreateFMul(operands[0], floatOf(b, std::numbers::log2e))});

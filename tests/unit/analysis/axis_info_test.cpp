@@ -316,3 +316,73 @@ TEST_CASE("facts hold of what random kernels compute") {
     checkFacts(random.kernel, sums[1], launch.arguments(), random.grid);
   }
 }
+
+namespace {
+
+struct Bound {
+  analysis::WidthLimit limit;
+  std::int64_t elements;
+  friend bool operator==(const Bound &, const Bound &) = default;
+};
+
+/// The bound on the only access of a kernel, along the last axis.
+Bound boundIn(const std::string &ops, const analysis::Assumptions *assumed = nullptr) {
+  Diagnostics diagnostics;
+  const auto kernel =
+      parse("kernel @k(%p: ptr<f32>, %a: view<const f16, 2>, %n: i32, %b: bool) stage tiles {\n" +
+                ops + "}\n",
+            "k.imx", diagnostics);
+  REQUIRE_MESSAGE((kernel && verify(*kernel, diagnostics)), diagnostics.render());
+  const auto assumptions = assumed ? *assumed : analysis::usualAssumptions(*kernel);
+  const AxisAnalysis facts(*kernel, assumptions);
+  const Op &access = *kernel->body().ops.back();
+  const bool isLoad = access.kind == OpKind::Load || access.kind == OpKind::ViewLoad;
+  const std::int32_t rank = kernel->type(isLoad ? access.result() : access.operand(1)).rank();
+  const auto bound = analysis::accessBound(*kernel, access, rank - 1, facts, assumptions);
+  CHECK(analysis::accessWidth(*kernel, access, rank - 1, facts, assumptions) == bound.elements);
+  return {bound.limit, bound.elements};
+}
+
+std::string load(const std::string &offsets, const std::string &mask = "") {
+  return "%c = constant 2 : i32\n%nn = broadcast %n : i32[64]\n%i = arange : i32[64]\n%j = " +
+         offsets +
+         " : i32[64]\n%pp = broadcast %p : ptr<f32>[64]\n%q = ptr.add %pp, %j : ptr<f32>[64]\n" +
+         (mask.empty() ? "%x = load %q : f32[64]\n"
+                       : "%m = " + mask + " : bool[64]\n%x = load %q, %m : f32[64]\n");
+}
+
+} // namespace
+
+TEST_CASE("an access is as wide as addresses, masks and extents allow, and says which stops it") {
+  using enum analysis::WidthLimit;
+  CHECK(boundIn(load("add %i, %nn")) == Bound{Alignment, 4});
+  CHECK(boundIn(load("add %i, %i")) == Bound{Contiguity, 1});
+  CHECK(boundIn(load("arange [start = 2]")) == Bound{Alignment, 2});
+  CHECK(boundIn(load("add %i, %nn", "lt %i, %nn")) == Bound{Alignment, 4});
+  CHECK(boundIn(load("add %i, %nn", "le %i, %nn")) == Bound{Mask, 1});
+  CHECK(boundIn(load("add %i, %nn", "broadcast %b")) == Bound{Alignment, 4});
+  CHECK(boundIn("%i = arange : i32[6]\n%pp = broadcast %p : ptr<f32>[6]\n%q = ptr.add %pp, %i : "
+                "ptr<f32>[6]\n"
+                "%x = load %q : f32[6]\n") == Bound{Extent, 2});
+  CHECK(boundIn("%x = load %p : f32\n") == Bound{Extent, 1});
+}
+
+TEST_CASE("a box of a view is accessed in pieces of 16 bytes if its rows and its start allow") {
+  using enum analysis::WidthLimit;
+  const std::string tiles = "%x = view.load %a, %n, %n : f16[4x32]\n";
+  CHECK(boundIn(tiles) == Bound{Contiguity, 8});
+  CHECK(
+      boundIn("%c = constant 4 : i32\n%x = view.load %a, %n, %c [unit = elements] : f16[4x32]\n") ==
+      Bound{Alignment, 4});
+  CHECK(boundIn("%x = view.load %a, %n, %n : f16[4x3]\n") == Bound{Extent, 1});
+  analysis::Assumptions usual{.parameters = {{true}, {true, true, true}, {}, {}},
+                              .areDisjoint = false};
+  CHECK(boundIn(tiles, &usual) == Bound{Contiguity, 8});
+  for (const auto flag : {&analysis::ParameterAssumptions::isDivisible,
+                          &analysis::ParameterAssumptions::hasUnitStride,
+                          &analysis::ParameterAssumptions::hasDivisibleRows}) {
+    analysis::Assumptions less = usual;
+    less.parameters[1].*flag = false;
+    CHECK(boundIn(tiles, &less).elements == 1);
+  }
+}

@@ -1,0 +1,169 @@
+#include "backend/passes/layouts/explain_layouts.h"
+
+#include "backend/ir/layout_numbers.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace imbrex::passes::layouts {
+namespace {
+
+using namespace ir;
+using analysis::WidthLimit;
+using layout::LinearLayout;
+
+std::string counted(std::int64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+/// `'view.load' at softmax.cpp:12`
+std::string named(const Op &op) {
+  const std::string name = "'" + std::string(info(op.kind).mnemonic) + "'";
+  return op.where.known() ? name + " at " + toText(op.where) : name;
+}
+
+std::string reasonFor(WidthLimit limit) {
+  switch (limit) {
+  case WidthLimit::Contiguity: return "no more neighbours are known to adjoin in memory";
+  case WidthLimit::Alignment: return "no more is known of the first one's alignment";
+  case WidthLimit::Mask: return "no more are known to be masked alike";
+  case WidthLimit::Extent: return "the tile's extent is no multiple of more";
+  }
+  return "";
+}
+
+std::string_view wayOf(Travel travel) {
+  switch (travel) {
+  case Travel::Stay: return "between a thread's registers";
+  case Travel::Shuffle: return "within warps, by shuffles";
+  case Travel::Shared: return "through shared memory";
+  }
+  return "";
+}
+
+class Explainer {
+public:
+  Explainer(const Kernel &kernel, const LayoutPlan &plan) : kernel_(kernel), plan_(plan) {
+    const auto order = layoutsInOrder(kernel);
+    numbers_.resize(kernel.layouts().size());
+    for (size_t i = 0; i < order.size(); ++i) numbers_[order[i].index()] = i;
+  }
+
+  std::string run() {
+    text_ = "a block is " + counted(plan_.threads.warps, "warp") + " of " +
+            counted(plan_.threads.lanes, "lane") + "\n";
+    for (const Group &group : groups()) explain(group);
+    walk(kernel_.body(), [&](const Op &op) {
+      if (op.kind == OpKind::ConvertLayout) explainConversion(op);
+    });
+    return std::move(text_);
+  }
+
+private:
+  std::string number(LayoutId layout) const {
+    return "#" + std::to_string(numbers_[layout.index()]);
+  }
+
+  std::string number(const LinearLayout &layout) const {
+    const auto *const found = llvm::find(kernel_.layouts(), layout);
+    return number(LayoutId(static_cast<std::uint32_t>(found - kernel_.layouts().begin())));
+  }
+
+  /// A layout of the plan, the clusters that have it, and who asked for it first.
+  struct Group {
+    const LinearLayout *layout;
+    std::vector<size_t> clusters;
+    const Op *by = nullptr;
+  };
+
+  std::vector<Group> groups() const {
+    std::vector<Group> groups;
+    for (size_t i = 0; i < plan_.chosen.size(); ++i) {
+      const Candidate &choice = plan_.chosen[i];
+      auto group =
+          llvm::find_if(groups, [&](const Group &g) { return *g.layout == choice.layout; });
+      if (group == groups.end()) group = groups.insert(group, {&choice.layout, {}, nullptr});
+      group->clusters.push_back(i);
+      if (!group->by) group->by = choice.by;
+    }
+    return groups;
+  }
+
+  void explain(const Group &group) {
+    const Shape &shape = plan_.graph.clusters[group.clusters.front()].shape;
+    text_ += number(*group.layout) + " of [" + toString(shape) + "], as ";
+    text_ += group.by ? named(*group.by) + " asks" : "any tile of this shape";
+    text_ += ": " + namesOf(group) + "\n";
+    for (const Access &access : plan_.graph.accesses)
+      if (llvm::is_contained(group.clusters, plan_.graph.clusterOf[access.site]))
+        explainAccess(access, *group.layout);
+  }
+
+  /// The ops of a group, each name once with how often it is there.
+  std::string namesOf(const Group &group) const {
+    std::vector<std::pair<std::string_view, int>> names;
+    for (size_t i = 0; i < plan_.graph.sites.size(); ++i) {
+      if (!llvm::is_contained(group.clusters, plan_.graph.clusterOf[i])) continue;
+      const std::string_view name = info(plan_.graph.sites[i].op->kind).mnemonic;
+      const auto found =
+          llvm::find_if(names, [&](const auto &entry) { return entry.first == name; });
+      if (found == names.end())
+        names.emplace_back(name, 1);
+      else
+        ++found->second;
+    }
+    std::string list;
+    for (const auto &[name, count] : names) {
+      (list += list.empty() ? "" : ", ") += name;
+      if (count > 1) list += " (" + std::to_string(count) + ")";
+    }
+    return list;
+  }
+
+  void explainAccess(const Access &access, const LinearLayout &layout) {
+    const std::int64_t vector = vectorOf(access.shape, layout);
+    const std::int64_t bytes = vector * access.shape.bytes;
+    text_ += "  " + named(*plan_.graph.sites[access.site].op) + " accesses " +
+             counted(vector, "element") + " at once, " + counted(bytes, "byte") + ": ";
+    if (vector == access.shape.width)
+      text_ += bytes == 16 ? "no access is wider" : reasonFor(access.limit);
+    else
+      text_ += bytes == 16 ? "no access is wider" : "a thread holds no more neighbours";
+    text_ += "; a warp touches " + counted(sectorsOf(access.shape, layout), "sector") + "\n";
+  }
+
+  void explainConversion(const Op &op) {
+    const LayoutId from = kernel_.layoutOf(op.operand(0)), to = kernel_.layoutOf(op.result());
+    const Type &type = kernel_.type(op.result());
+    const LinearLayout &held = kernel_.layout(from), &wanted = kernel_.layout(to);
+    text_ += "conversion of " + toString(type) + " from " + number(from) + " to " + number(to);
+    if (op.where.known()) text_ += " behind " + toText(op.where);
+    text_ += ", " + std::string(wayOf(travelBetween(held, wanted)));
+    text_ += ", about " +
+             counted(static_cast<std::int64_t>(conversionCost(type, held, wanted)), "instruction") +
+             " a thread";
+    if (const Op *user = userOf(op.result())) text_ += ": " + named(*user) + " wants it so";
+    text_ += "\n";
+  }
+
+  const Op *userOf(ValueId value) const {
+    const Op *user = nullptr;
+    walk(kernel_.body(), [&](const Op &op) {
+      if (!user && llvm::is_contained(op.operands, value)) user = &op;
+    });
+    return user;
+  }
+
+  const Kernel &kernel_;
+  const LayoutPlan &plan_;
+  std::vector<size_t> numbers_; // by layout
+  std::string text_;
+};
+
+} // namespace
+
+std::string explainLayouts(const Kernel &kernel, const LayoutPlan &plan) {
+  return Explainer(kernel, plan).run();
+}
+
+} // namespace imbrex::passes::layouts

@@ -1,0 +1,142 @@
+#include "backend/ir/builder.h"
+#include "backend/ir/text.h"
+#include "backend/ir/verify.h"
+#include "backend/passes/assign_layouts.h"
+#include "backend/passes/cse.h"
+#include "backend/passes/layouts/layout_plan.h"
+#include "backend/pipeline.h"
+
+#include <doctest/doctest.h>
+
+using namespace imbrex;
+using namespace imbrex::ir;
+
+namespace {
+
+Kernel parsed(const std::string &text) {
+  Diagnostics diagnostics;
+  auto kernel = parse(text, "k.imx", diagnostics);
+  REQUIRE_MESSAGE((kernel && verify(*kernel, diagnostics)), diagnostics.render());
+  return std::move(*kernel);
+}
+
+const machine::Machine &gpu() { return *machine::findMachine("sm_90a"); }
+
+std::string explained(const std::string &text) {
+  Kernel kernel = parsed(text);
+  Diagnostics diagnostics;
+  std::string explanation;
+  passes::PassContext context(diagnostics, gpu(), analysis::usualAssumptions(kernel));
+  context.explanation = &explanation;
+  const Pass *pass = findPass("assign-layouts", diagnostics);
+  REQUIRE(runPasses(kernel, *pass, context));
+  return explanation;
+}
+
+std::int64_t count(const Kernel &kernel, OpKind kind) {
+  std::int64_t found = 0;
+  walk(kernel.body(), [&](const Op &op) { found += op.kind == kind ? 1 : 0; });
+  return found;
+}
+
+} // namespace
+
+TEST_CASE("an explanation says who asked, how wide accesses are and why, and what is converted") {
+  CHECK(
+      explained(
+          R"(kernel @transpose(%x: view<const f32, 2>, %y: view<f32, 2>, %p: ptr<f32>) stage tiles {
+  %0 = program_id : i32
+  %1 = view.load %x, %0, %0 : f32[64x32]
+  %2 = permute %1 [order = [1, 0]] : f32[32x64]
+  %3 = add %2, %2 : f32[32x64]
+  view.store %y, %3, %0, %0
+  %4 = arange [start = 1] : i32[64]
+  %5 = broadcast %p : ptr<f32>[64]
+  %6 = ptr.add %5, %4 : ptr<f32>[64]
+  %7 = load %6 : f32[64]
+  store %6, %7
+}
+)") == R"(a block is 8 warps of 32 lanes
+#0 of [64x32], as 'view.load' at k.imx:3 asks: view.load
+  'view.load' at k.imx:3 accesses 4 elements at once, 16 bytes: no access is wider; a warp touches 16 sectors
+#2 of [32x64], as 'view.store' at k.imx:6 asks: permute, add, view.store
+  'view.store' at k.imx:6 accesses 4 elements at once, 16 bytes: no access is wider; a warp touches 16 sectors
+#3 of [64], as 'load' at k.imx:10 asks: load, store
+  'load' at k.imx:10 accesses 1 element at once, 4 bytes: no more is known of the first one's alignment; a warp touches 4 sectors
+  'store' at k.imx:11 accesses 1 element at once, 4 bytes: no more is known of the first one's alignment; a warp touches 4 sectors
+conversion of f32[64x32] from #0 to #1 behind k.imx:3, through shared memory, about 92 instructions a thread: 'permute' at k.imx:4 wants it so
+)");
+}
+
+TEST_CASE("a block has a thread for some elements of the largest tile, within what is sensible") {
+  const auto warps = [&](std::int64_t elements, std::int32_t lanes) {
+    Kernel kernel("k");
+    Builder(kernel, kernel.body())
+        .create(OpKind::Constant, {}, Type::tile(ElementKind::F32, Shape{elements}));
+    machine::Machine machine = gpu();
+    machine.warpSize = lanes;
+    const layout::Threads threads = passes::layouts::chooseThreads(kernel, machine);
+    CHECK(threads.lanes == lanes);
+    return threads.warps;
+  };
+  CHECK(warps(1, 32) == 1);
+  CHECK(warps(256, 32) == 1);
+  CHECK(warps(512, 32) == 2);
+  CHECK(warps(1000, 32) == 4); // rounded up to a power of two
+  CHECK(warps(1 << 20, 32) == 8);
+  CHECK(warps(1 << 20, 64) == 4);
+  CHECK(warps(1 << 20, 1) == 256);
+}
+
+TEST_CASE("what indices are made of is computed again, and only what is dear is converted") {
+  // Columns and rows of one index tile: two layouts of what arange gives, and no conversion of it.
+  const std::string text =
+      R"(kernel @k(%x: view<const f32, 2>, %y: view<i32, 2>, %z: view<i32, 2>) stage tiles {
+  %0 = program_id : i32
+  %1 = arange : i32[64]
+  %2 = reshape %1 : i32[64x1]
+  %3 = broadcast %2 : i32[64x32]
+  %4 = mul %3, %3 : i32[64x32]
+  view.store %y, %4, %0, %0
+  %5 = permute %4 [order = [1, 0]] : i32[32x64]
+  view.store %z, %5, %0, %0
+}
+)";
+  Kernel kernel = parsed(text);
+  Diagnostics diagnostics;
+  passes::assignLayouts(kernel, {diagnostics, gpu(), analysis::usualAssumptions(kernel)});
+  CHECK(count(kernel, OpKind::ConvertLayout) == 0);
+  CHECK(count(kernel, OpKind::Mul) == 2);
+}
+
+TEST_CASE("a chain of ops of any length is laid out") {
+  Kernel kernel("chain");
+  kernel.setStage(Stage::Tiles);
+  Builder build(kernel, kernel.body());
+  const Type type = Type::tile(ElementKind::I32, Shape{64, 64});
+  ValueId sum = build.integer(type, 1);
+  for (int i = 0; i < 100'000; ++i) sum = build.elementwise(OpKind::Add, {sum, sum});
+  const ValueId turned = build.create(OpKind::Permute, sum, type, PermuteAttrs{{1, 0}}).result();
+  build.elementwise(OpKind::Add, {turned, sum});
+  Diagnostics diagnostics;
+  passes::assignLayouts(kernel, {diagnostics, gpu()});
+  kernel.setStage(Stage::Laid);
+  CHECK_MESSAGE(verify(kernel, diagnostics), diagnostics.render());
+}
+
+TEST_CASE("values of different layouts are not merged") {
+  Kernel kernel = parsed(R"(kernel @k() stage laid lanes 2 warps 1 {
+  layout #0 = register [] lane [[1]] warp [] of [2]
+  layout #1 = register [[1]] lane [[0]] warp [] of [2]
+  %0 = arange : i32[2] #0
+  %1 = arange : i32[2] #1
+  %2 = arange : i32[2] #0
+  %3 = convert_layout %0 : i32[2] #1
+  print %0, %1, %2, %3
+}
+)");
+  Diagnostics diagnostics;
+  passes::mergeCommonValues(kernel, diagnostics);
+  CHECK(count(kernel, OpKind::Arange) == 2);
+  CHECK(count(kernel, OpKind::ConvertLayout) == 1);
+}
