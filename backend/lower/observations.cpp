@@ -23,9 +23,14 @@ std::uint64_t elementsOf(const Site &site) {
   return elements;
 }
 
+struct Line {
+  Block block;
+  std::string text;
+};
+
 /// The record at the front of `words`; its length.
-std::uint64_t tellRecord(llvm::ArrayRef<std::uint64_t> words, const KernelInterface &interface,
-                         std::FILE *out) {
+std::uint64_t readRecord(llvm::ArrayRef<std::uint64_t> words, const KernelInterface &interface,
+                         std::vector<Line> &into) {
   const Site &site = interface.sites[words[0] - 1];
   std::vector<ir::PrintedTile> tiles;
   llvm::ArrayRef<std::uint64_t> rest = words.drop_front(kRecordWords);
@@ -34,9 +39,8 @@ std::uint64_t tellRecord(llvm::ArrayRef<std::uint64_t> words, const KernelInterf
     tiles.push_back({type, rest.take_front(count)});
     rest = rest.drop_front(count);
   }
-  const std::string line =
-      ir::printLine(blockOf(words[1], words[2]), site.op->attrs<ir::TextAttrs>().text, tiles);
-  std::fputs((line + "\n").c_str(), out);
+  const Block block = blockOf(words[1], words[2]);
+  into.push_back({block, ir::printLine(block, site.op->attrs<ir::TextAttrs>().text, tiles)});
   return kRecordWords + elementsOf(site);
 }
 
@@ -53,12 +57,18 @@ bool tell(llvm::ArrayRef<std::uint64_t> buffer, const KernelInterface &interface
   const std::uint64_t asked = buffer[kAsked], room = buffer[kRoom];
   // A block that asks for more than is left gets none, and so do all that come after it.
   llvm::ArrayRef<std::uint64_t> records = buffer.drop_front(kHeaderWords);
+  std::vector<Line> lines;
   std::uint64_t told = 0;
   while (told < asked) {
     const bool isWritten = told < room && records[told] != 0;
     if (!isWritten) break;
-    told += tellRecord(records.drop_front(told), interface, out);
+    told += readRecord(records.drop_front(told), interface, lines);
   }
+  // Each block's in the order of its program; blocks run in any.
+  std::ranges::stable_sort(lines, {}, [](const Line &line) {
+    return std::array{line.block[2], line.block[1], line.block[0]};
+  });
+  for (const Line &line : lines) std::fputs((line.text + "\n").c_str(), out);
   if (told < asked) diagnostics.report(Diag::PrintsLost, {}, interface.name, asked - told, room);
   const std::uint64_t failed = buffer[kFailedSite];
   if (failed == 0) return true;

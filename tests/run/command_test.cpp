@@ -75,7 +75,7 @@ TEST_CASE("imbrex targets lists the devices") {
   CHECK(outcome.status == 0);
   CHECK(contains(outcome.output, "host             native code on this machine's processor\n"));
   CHECK(contains(outcome.output, "\ninterpreter      the reference semantics"));
-  CHECK(contains(outcome.output, "\ncompile --target:\n"));
+  CHECK(contains(outcome.output, "\ncompile --target, or emulated:TARGET as a device:\n"));
   CHECK(contains(outcome.output, "\nthis machine: host-"));
 }
 
@@ -169,6 +169,19 @@ TEST_CASE("imbrex run runs no block of an empty grid, and tells times when asked
   CHECK(contains(outcome.output, " run_ms="));
 }
 
+TEST_CASE("imbrex run emulates a GPU, and counts what the run has cost") {
+  const std::string launch = "imbrex run scale.imx --grid 2 --arg factor=2 --arg x=ones:100 "
+                             "--arg y=zeros:100 --device emulated:sm_90a --seed 3";
+  CHECK(shell(launch).output.empty());
+  const Outcome table = shell(launch + " --profile");
+  CHECK(table.status == 0);
+  CHECK(contains(table.output, "2 blocks of "));
+  CHECK(contains(table.output, "scale.imx:"));
+  CHECK(contains(table.output, "sectors each"));
+  const Outcome json = shell(launch + " --profile=json");
+  CHECK(contains(json.output, "\"bank_conflicts\": 0"));
+}
+
 TEST_CASE("imbrex run names what is wrong with its command line") {
   const auto errorOf = [](const std::string &rest) {
     const Outcome outcome = shell("imbrex run scale.imx " + rest);
@@ -177,10 +190,11 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
   };
   const std::string arrays = "--arg x=ones:64 --arg y=zeros:64 ";
   CHECK(errorOf("--grid 1 --device hots") ==
-        "imbrex: error: there is no device 'hots'; there are host, interpreter\n"
+        "imbrex: error: there is no device 'hots'; there are host, interpreter, emulated:TARGET\n"
         "  hint: did you mean 'host'\n");
   CHECK(shell("IMBREX_DEVICE=abacus imbrex run scale.imx --grid 1").output ==
-        "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are host, interpreter\n");
+        "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are host, interpreter, "
+        "emulated:TARGET\n");
   CHECK(errorOf("--grid 1 " + arrays) ==
         "imbrex: error: the parameter 'factor' (f32) of kernel 'scale' has no argument\n"
         "  hint: give it with --arg factor=1.5\n");
