@@ -1,11 +1,8 @@
 #include "runtime/emulated_executable.h"
 
 #include "backend/analysis/assumptions.h"
+#include "backend/compile.h"
 #include "backend/emulate/emulate.h"
-#include "backend/lower/lower.h"
-#include "backend/pipeline.h"
-#include "backend/target/gpu_target.h"
-#include "llvm/IR/LLVMContext.h"
 
 #include <algorithm>
 #include <list>
@@ -13,17 +10,6 @@
 
 namespace imbrex::runtime {
 namespace {
-
-/// A parameter's words have its name, which reports quote.
-void nameArguments(const ir::Kernel &kernel, const lower::KernelInterface &interface,
-                   llvm::Function &function) {
-  for (std::size_t i = 0; i < interface.words.size(); ++i) {
-    const lower::Word &word = interface.words[i];
-    if (word.kind == lower::WordKind::Observations) continue;
-    function.getArg(static_cast<unsigned>(i))
-        ->setName(kernel.parameterName(static_cast<std::size_t>(word.parameter)));
-  }
-}
 
 /// The code for launches that keep some assumptions. The program names ops of the kernel.
 struct Variant {
@@ -62,17 +48,10 @@ public:
 
 private:
   std::unique_ptr<emulate::Program> compile(Variant &variant, Diagnostics &diagnostics) const {
-    ir::Kernel &kernel = variant.kernel;
-    if (!runPasses(kernel, gpuPipeline(), {diagnostics, target_.machine(), variant.assumptions}))
-      return nullptr;
-    llvm::LLVMContext context;
-    llvm::Module module(kernel.name(), context);
-    target_.prepare(module);
-    const lower::KernelInterface interface =
-        lower::lowerKernel(kernel, target_.vocabulary(), variant.assumptions, module);
-    target_.optimise(module);
-    nameArguments(kernel, interface, *module.getFunction(interface.name));
-    return emulate::Program::compile(module, target_.machine(), interface, diagnostics);
+    const auto code = compileForGpu(variant.kernel, target_, variant.assumptions, diagnostics);
+    if (!code) return nullptr;
+    return emulate::Program::compile(*code->module, target_.machine(), code->interface,
+                                     diagnostics);
   }
 
   ir::Kernel kernel_; // of any stage

@@ -5,9 +5,14 @@ namespace imbrex::lower {
 
 using ir::OpKind;
 
-/// A switch without a default: a new op makes the compiler ask for its code.
 void Emitter::emitOp(const ir::Op &op) {
   if (order.needsBarrierBefore(op)) barrier();
+  emitCode(op);
+  order.add(op);
+}
+
+/// A switch without a default: a new op makes the compiler ask for its code.
+void Emitter::emitCode(const ir::Op &op) {
   switch (op.kind) {
   case OpKind::Constant: return emitConstant(*this, op);
   case OpKind::Arange: return emitArange(*this, op);

@@ -20,22 +20,35 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
   IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
 }
 
+namespace {
+
+/// The part of bits `first` … `end` - 1, whose columns are single neighbouring bits; or of one bit
+/// with any column.
+Value *applyRun(llvm::IRBuilder<> &b, llvm::ArrayRef<Bits> run, std::size_t first, Value *index) {
+  const auto shift = static_cast<std::uint64_t>(first);
+  if (!llvm::has_single_bit(run[0])) {
+    Value *bit = b.CreateAnd(b.CreateLShr(index, shift), b.getInt32(1));
+    return b.CreateMul(bit, b.getInt32(static_cast<std::uint32_t>(run[0])));
+  }
+  const Bits mask = ((Bits{1} << run.size()) - 1) << first;
+  Value *bits = b.CreateAnd(index, b.getInt32(static_cast<std::uint32_t>(mask)));
+  const auto to = static_cast<std::uint64_t>(llvm::countr_zero(run[0]));
+  return to >= shift ? b.CreateShl(bits, to - shift) : b.CreateLShr(bits, shift - to);
+}
+
+} // namespace
+
 /// Neighbouring bits that go to neighbouring bits move together.
 Value *applyColumns(llvm::IRBuilder<> &b, llvm::ArrayRef<Bits> columns, Value *index) {
   Value *sum = nullptr;
   for (std::size_t i = 0; i < columns.size();) {
-    if (columns[i] == 0) {
-      ++i;
-      continue;
-    }
     std::size_t end = i + 1;
-    while (end < columns.size() && columns[end] == columns[end - 1] << 1) ++end;
-    const Bits mask = ((Bits{1} << (end - i)) - 1) << i;
-    const auto to = static_cast<std::uint64_t>(llvm::countr_zero(columns[i]));
-    const bool isAll = end == columns.size() && i == 0;
-    Value *part = isAll ? index : b.CreateAnd(index, b.getInt32(static_cast<std::uint32_t>(mask)));
-    part = to >= i ? b.CreateShl(part, to - i) : b.CreateLShr(part, i - to);
-    sum = sum ? b.CreateXor(sum, part) : part;
+    const bool isSingle = llvm::has_single_bit(columns[i]);
+    while (isSingle && end < columns.size() && columns[end] == columns[end - 1] << 1) ++end;
+    if (columns[i] != 0) {
+      Value *part = applyRun(b, columns.slice(i, end - i), i, index);
+      sum = sum ? b.CreateXor(sum, part) : part;
+    }
     i = end;
   }
   return sum ? sum : b.getInt32(0);
@@ -80,7 +93,7 @@ Value *Emitter::threadPart(const layout::LinearLayout &layout) {
   b.SetInsertPoint(entryEnd_);
   b.SetCurrentDebugLocation(entryEnd_->getDebugLoc());
   Value *lanes = applyColumns(b, layout.columns(Dim::Lane), lane_);
-  part = b.CreateOr(lanes, applyColumns(b, layout.columns(Dim::Warp), warp_));
+  part = b.CreateXor(lanes, applyColumns(b, layout.columns(Dim::Warp), warp_));
   return part;
 }
 

@@ -132,6 +132,7 @@ private:
   void declareFunction(KernelInterface &interface);
   void decodeParameters(const KernelInterface &interface);
   void emitOp(const ir::Op &op);
+  void emitCode(const ir::Op &op);
 
   // emit_control.cpp
   void emitFor(const ir::Op &op);

@@ -87,9 +87,13 @@ void Emitter::declareFunction(KernelInterface &interface) {
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   words.declareKernel(*function_, interface.threads);
   for (std::size_t i = 0; i < interface.words.size(); ++i) {
-    const bool isParameter = interface.words[i].kind == WordKind::Pointer;
-    if (isParameter && assumptions.areDisjoint)
-      function_->addParamAttr(static_cast<unsigned>(i), llvm::Attribute::NoAlias);
+    const Word &word = interface.words[i];
+    const auto number = static_cast<unsigned>(i);
+    if (word.kind == WordKind::Observations) continue;
+    function_->getArg(number)->setName(
+        kernel.parameterName(static_cast<std::size_t>(word.parameter)));
+    if (word.kind == WordKind::Pointer && assumptions.areDisjoint)
+      function_->addParamAttr(number, llvm::Attribute::NoAlias);
   }
 }
 

@@ -46,13 +46,13 @@ ir::ValueId accessTile(const ir::Op &op) {
 
 } // namespace
 
-bool MemoryOrder::needsBarrierBefore(const ir::Op &op) {
-  if (!touchesMemory(op)) return false;
-  const bool needs =
-      llvm::any_of(pending_, [&](const Access &earlier) { return conflict(earlier, op); });
-  if (needs) onBarrier();
-  pending_.push_back({&op, false});
-  return needs;
+bool MemoryOrder::needsBarrierBefore(const ir::Op &op) const {
+  return touchesMemory(op) &&
+         llvm::any_of(pending_, [&](const Access &earlier) { return conflict(earlier, op); });
+}
+
+void MemoryOrder::add(const ir::Op &op) {
+  if (touchesMemory(op)) pending_.push_back({&op, false});
 }
 
 void MemoryOrder::enterLoop(const ir::Block &body) {

@@ -22,9 +22,10 @@ public:
   MemoryOrder(const ir::Kernel &kernel, const analysis::Assumptions &assumptions)
       : kernel_(kernel), assumptions_(assumptions) {}
 
-  /// Whether a barrier must stand before an op that reads or writes global memory; from here on the
-  /// op is one that later ones may have to wait for.
-  bool needsBarrierBefore(const ir::Op &op);
+  /// Whether a barrier must stand before an op.
+  bool needsBarrierBefore(const ir::Op &op) const;
+  /// From here on later ops may have to wait for this one, if it accesses global memory.
+  void add(const ir::Op &op);
   void onBarrier() { pending_.clear(); }
 
   /// A body that runs again: its accesses come before those of its next round.

@@ -7,7 +7,7 @@ namespace imbrex::lower {
 SourceLines::SourceLines(llvm::Module &module, llvm::Function &function, Location where)
     : builder_(module) {
   constexpr std::uint32_t kVersion = llvm::DEBUG_METADATA_VERSION;
-  module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", kVersion);
+  module.setModuleFlag(llvm::Module::Warning, "Debug Info Version", kVersion);
   llvm::DIFile *const home = file(where.file);
   constexpr bool kOptimised = true;
   builder_.createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C_plus_plus_14), home,

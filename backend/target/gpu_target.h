@@ -2,8 +2,10 @@
 
 #include "backend/lower/vocabulary.h"
 #include "backend/support/result.h"
+#include "backend/target/codegen/instruction_mix.h"
 #include "llvm/IR/Module.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -11,8 +13,18 @@ namespace imbrex::target {
 
 /// What the driver loads.
 struct ObjectCode {
-  std::vector<char> image; ///< An ELF file.
-  std::string remarks;     ///< What the vendor's assembler says of the kernel; may be empty.
+  std::vector<char> image = {};             ///< An ELF file.
+  std::string remarks = {};                 ///< What the vendor's assembler says; may be empty.
+  std::chrono::nanoseconds assembling = {}; ///< The time that the assembler or the linker took.
+};
+
+/// What a thread, and the block's shared memory, take of the machine.
+struct Resources {
+  std::int32_t registers = 0;       ///< Of 32 bits, one to a lane.
+  std::int32_t scalarRegisters = 0; ///< Of 32 bits, one to a warp, where the machine has such.
+  std::int32_t spilledBytes = 0;
+  std::int32_t stackBytes = 0;
+  std::int32_t sharedMemoryBytes = 0;
 };
 
 /// A GPU that the compiler has code for: what turns the LLVM module of a kernel into code. It has
@@ -34,6 +46,11 @@ public:
   /// The module as an image. The module is used up. An error says which tool is missing or what it
   /// said.
   virtual Result<ObjectCode> object(llvm::Module &module) const = 0;
+
+  /// What an image of one kernel says that it takes; zeros where it says nothing.
+  virtual Resources resources(const ObjectCode &object) const = 0;
+  /// The instructions of an assembly by class.
+  virtual InstructionMix instructions(llvm::StringRef assembly) const = 0;
 };
 
 /// The target of a machine; null for the CPU, and where the build leaves the machine's family out

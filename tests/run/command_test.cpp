@@ -1,41 +1,12 @@
+#include "tests/run/shell.h"
 #include "tools/imbrex/npy.h"
 
 #include <doctest/doctest.h>
 
-#include <array>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
-#include <sys/wait.h>
 #include <vector>
-
-namespace {
-
-struct Outcome {
-  int status;
-  std::string output; // both streams, as they came
-};
-
-/// Run a shell line in which `imbrex` is the command that this build made.
-Outcome shell(const std::string &line) {
-  const std::string script = "imbrex() { " IMBREX_COMMAND " \"$@\"; }; { " + line + "\n} 2>&1";
-  std::FILE *pipe = popen(script.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Outcome outcome{};
-  std::array<char, 4096> part;
-  while (const std::size_t count = std::fread(part.data(), 1, part.size(), pipe))
-    outcome.output.append(part.data(), count);
-  const int status = pclose(pipe);
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return outcome;
-}
-
-bool contains(const std::string &text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-} // namespace
 
 TEST_CASE("the command without a subcommand explains itself") {
   for (const char *line : {"imbrex", "imbrex help", "imbrex --help"}) {

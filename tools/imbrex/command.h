@@ -22,7 +22,7 @@ struct Subcommand {
   int (*run)();
 };
 
-extern const Subcommand kTargets, kOpt, kRun, kLayout;
+extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout;
 
 /// The category that our own options are in, so that --help hides LLVM's.
 llvm::cl::OptionCategory &ownOptions();

@@ -36,7 +36,7 @@ std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagn
 
 namespace {
 
-const std::array<const Subcommand *, 4> kSubcommands{&kTargets, &kOpt, &kRun, &kLayout};
+const std::array<const Subcommand *, 5> kSubcommands{&kTargets, &kOpt, &kCompile, &kRun, &kLayout};
 
 /// Whether the first word is a subcommand or an option; else says what it could have meant.
 bool isKnown(std::string_view word) {

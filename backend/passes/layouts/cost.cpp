@@ -44,16 +44,14 @@ std::int32_t bitsAlong(const LinearLayout &layout, Dim dim, std::int32_t axis) {
 
 } // namespace
 
+// Each reaches every bit once. So if lanes and warps differ only in bits that are held anyway, the
+// registers do, too.
 Travel travelBetween(const LinearLayout &from, const LinearLayout &wanted) {
   const Bits registers = spanOf(from, Dim::Register);
-  const Bits warp = registers | spanOf(from, Dim::Lane);
-  const Bits asked = spanOf(wanted, Dim::Register);
-  if ((asked & ~registers) == 0 && agree(from, wanted, Dim::Lane, registers) &&
-      agree(from, wanted, Dim::Warp, registers))
+  if (agree(from, wanted, Dim::Lane, registers) && agree(from, wanted, Dim::Warp, registers))
     return Travel::Stay;
-  if (((asked | spanOf(wanted, Dim::Lane)) & ~warp) == 0 && agree(from, wanted, Dim::Warp, warp))
-    return Travel::Shuffle;
-  return Travel::Shared;
+  const Bits warp = registers | spanOf(from, Dim::Lane);
+  return agree(from, wanted, Dim::Warp, warp) ? Travel::Shuffle : Travel::Shared;
 }
 
 std::int64_t wordsOf(const Type &type, const LinearLayout &layout) {

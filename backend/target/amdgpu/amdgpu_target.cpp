@@ -1,9 +1,10 @@
 #include "backend/target/amdgpu/amdgpu_target.h"
 
 #include "backend/target/amdgpu/amdgpu_vocabulary.h"
+#include "backend/target/amdgpu/gcn_mix.h"
 #include "backend/target/amdgpu/linker.h"
+#include "backend/target/amdgpu/resources.h"
 #include "backend/target/codegen/code_generator.h"
-#include "llvm/Support/AMDHSAKernelDescriptor.h"
 #include "llvm/Support/TargetSelect.h"
 
 namespace imbrex::target::amdgpu {
@@ -31,7 +32,9 @@ public:
   void optimise(llvm::Module &module) const override { target::optimise(module, *targetMachine()); }
 
   Result<std::string> assembly(llvm::Module &module) const override {
-    const auto text = generate(module, *targetMachine(), llvm::CodeGenFileType::AssemblyFile);
+    const auto machine = targetMachine();
+    machine->Options.MCOptions.AsmVerbose = true; // LLVM's remarks on registers and occupancy
+    const auto text = generate(module, *machine, llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
     return std::string(text->begin(), text->end());
   }
@@ -39,7 +42,17 @@ public:
   Result<ObjectCode> object(llvm::Module &module) const override {
     const auto bytes = generate(module, *targetMachine(), llvm::CodeGenFileType::ObjectFile);
     if (!bytes) return bytes.failure();
-    return link({bytes->data(), bytes->size()}, machine());
+    const auto start = std::chrono::steady_clock::now();
+    auto made = link({bytes->data(), bytes->size()}, machine());
+    if (made) made->assembling = std::chrono::steady_clock::now() - start;
+    return made;
+  }
+
+  Resources resources(const ObjectCode &object) const override {
+    return resourcesOf(object.image).value_or(Resources{});
+  }
+  InstructionMix instructions(llvm::StringRef assembly) const override {
+    return mixOfAssembly(assembly);
   }
 
 private:

@@ -29,7 +29,7 @@ Result<ObjectCode> link(llvm::StringRef object, const machine::Machine &machine)
   const std::lock_guard lock(turn);
   const lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0) return fail(Diag::CodeRefused, {}, "lld", machine.name, said);
-  return ObjectCode{.image = output.read(), .remarks = {}};
+  return ObjectCode{.image = output.read()};
 }
 
 } // namespace imbrex::target::amdgpu

@@ -3,6 +3,8 @@
 #include "backend/target/codegen/code_generator.h"
 #include "backend/target/nvptx/assembler.h"
 #include "backend/target/nvptx/nvptx_vocabulary.h"
+#include "backend/target/nvptx/ptx_mix.h"
+#include "backend/target/nvptx/resources.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -50,7 +52,17 @@ public:
   Result<ObjectCode> object(llvm::Module &module) const override {
     const auto text = assembly(module);
     if (!text) return text.failure();
-    return assemble(*text, machine());
+    const auto start = std::chrono::steady_clock::now();
+    auto made = assemble(*text, machine());
+    if (made) made->assembling = std::chrono::steady_clock::now() - start;
+    return made;
+  }
+
+  Resources resources(const ObjectCode &object) const override {
+    return resourcesOf(object.remarks).value_or(Resources{});
+  }
+  InstructionMix instructions(llvm::StringRef assembly) const override {
+    return mixOfPtx(assembly);
   }
 
 private:

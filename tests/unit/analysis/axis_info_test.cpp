@@ -88,13 +88,14 @@ private:
   }
 
   void addArange() {
-    const std::int64_t extent = one<std::int64_t>({1, 3, 8, 12, 16, 64});
-    Op &op = build_.create(
-        OpKind::Arange, {},
-        Type::tile(one({ElementKind::I8, ElementKind::U8, ElementKind::I32, ElementKind::I64}),
-                   Shape{extent}));
-    op.attrs<ArangeAttrs>() = {.start = one<std::int64_t>({0, 0, 0, 16, 5, 48}),
-                               .step = one<std::int64_t>({1, 1, 1, 0})};
+    const bool isLong = rng_() % 6 == 0; // longer than the range of 8 bits
+    const ElementKind narrow = one({ElementKind::I8, ElementKind::U8, ElementKind::I64});
+    const std::int64_t extent = isLong ? 512 : one<std::int64_t>({1, 3, 8, 12, 16, 64});
+    Op &op = build_.create(OpKind::Arange, {},
+                           Type::tile(isLong ? ElementKind::I32 : narrow, Shape{extent}));
+    std::int64_t start = one<std::int64_t>({0, 0, 0, 16, 5, 48, -16, -64});
+    if (!isSigned(kernel_.type(op.result()).element())) start = std::max<std::int64_t>(start, 0);
+    op.attrs<ArangeAttrs>() = {.start = start, .step = one<std::int64_t>({1, 1, 1, 0})};
     keep(op.result());
   }
 

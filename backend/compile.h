@@ -1,0 +1,47 @@
+#pragma once
+
+#include "backend/analysis/assumptions.h"
+#include "backend/ir/kernel.h"
+#include "backend/lower/kernel_interface.h"
+#include "backend/support/diagnostics.h"
+#include "backend/target/gpu_target.h"
+#include "llvm/IR/LLVMContext.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace imbrex {
+
+/// What the time of a compilation went into, in order.
+struct StageTime {
+  std::string_view stage;
+  std::chrono::nanoseconds took;
+};
+using StageTimes = std::vector<StageTime>;
+
+/// A kernel as LLVM IR for one thread of a GPU, optimised: what the emulator runs, and what the
+/// target makes assembly and images of.
+struct GpuCode {
+  std::unique_ptr<llvm::LLVMContext> context; // outlives the module
+  std::unique_ptr<llvm::Module> module;
+  lower::KernelInterface interface;
+
+  /// The target's functions use a module up; this is another one like it.
+  std::unique_ptr<llvm::Module> copy() const;
+};
+
+/// Bring a kernel of any stage to a target's code: the passes of its pipeline, lowering, LLVM's
+/// optimiser; for launches that keep the assumptions. The kernel is at stage Laid afterwards, and must outlive the code, which names its
+/// ops. None where an error was reported.
+std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
+                                     const analysis::Assumptions &assumptions,
+                                     Diagnostics &diagnostics,
+                                     StageTimes *times = nullptr);
+
+/// The target of a machine; null, and an error, where there is none.
+const target::GpuTarget *gpuTargetOf(const machine::Machine &machine, Diagnostics &diagnostics);
+
+} // namespace imbrex

@@ -1,0 +1,131 @@
+#include "backend/report.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace imbrex {
+namespace {
+
+using target::InstructionClass;
+
+machine::BlockDemand demandOf(const Report &report) {
+  return {.threads = report.threads,
+          .registersPerThread = report.resources.registers,
+          .sharedMemoryBytes = report.resources.sharedMemoryBytes};
+}
+
+/// "2 x 16 B, 1 x 4 B", the widest first; empty where nothing is moved.
+std::string widthsOf(const target::InstructionMix &mix, InstructionClass kind) {
+  const auto found = mix.widths.find(kind);
+  if (found == mix.widths.end()) return {};
+  std::string text;
+  for (auto width = found->second.rbegin(); width != found->second.rend(); ++width)
+    text += llvm::formatv("{0}{1} x {2} B", text.empty() ? "" : ", ", width->second, width->first);
+  return text;
+}
+
+void row(llvm::raw_ostream &out, std::string_view name, const std::string &value) {
+  out << llvm::formatv("  {0,-20}{1}\n", name, value);
+}
+
+void row(llvm::raw_ostream &out, std::string_view name, std::int64_t value) {
+  row(out, name, std::to_string(value));
+}
+
+llvm::StringRef ref(std::string_view text) { return {text.data(), text.size()}; }
+
+llvm::json::Object instructionsAsJson(const target::InstructionMix &mix) {
+  llvm::json::Object classes;
+  for (std::size_t i = 0; i < target::kInstructionClasses.size(); ++i) {
+    if (mix.counts[i] == 0) continue;
+    llvm::json::Object of{{"count", mix.counts[i]}};
+    const auto widths = mix.widths.find(static_cast<InstructionClass>(i));
+    if (widths != mix.widths.end()) {
+      llvm::json::Object bytes;
+      for (const auto &[width, count] : widths->second) bytes[std::to_string(width)] = count;
+      of["widths"] = std::move(bytes);
+    }
+    classes[ref(target::kInstructionClasses[i])] = std::move(of);
+  }
+  return classes;
+}
+
+} // namespace
+
+Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, StageTimes *times) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto assembly = target.assembly(*code.copy());
+  if (!assembly) return assembly.failure();
+  const auto generated = std::chrono::steady_clock::now();
+  const auto object = target.object(*code.copy());
+  if (!object) return object.failure();
+  if (times != nullptr) {
+    times->push_back({"generate", generated - start});
+    times->push_back({"assemble", object->assembling});
+  }
+  Report report{.kernel = code.interface.name,
+                .machine = &target.machine(),
+                .threads = code.interface.threads,
+                .resources = target.resources(*object),
+                .occupancy = {},
+                .instructions = target.instructions(*assembly),
+                .assemblyBytes = static_cast<std::int64_t>(assembly->size()),
+                .imageBytes = static_cast<std::int64_t>(object->image.size())};
+  report.occupancy = machine::occupancyOf(*report.machine, demandOf(report));
+  return report;
+}
+
+std::string toText(const Report &report) {
+  const machine::Machine &machine = *report.machine;
+  const target::Resources &resources = report.resources;
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << llvm::formatv("{0} on {1}, blocks of {2} threads\n", report.kernel, machine.name,
+                       report.threads);
+  row(out, "registers", resources.registers);
+  if (resources.scalarRegisters > 0) row(out, "scalar registers", resources.scalarRegisters);
+  row(out, "spilled bytes", resources.spilledBytes);
+  row(out, "stack bytes", resources.stackBytes);
+  row(out, "shared memory bytes", resources.sharedMemoryBytes);
+  row(out, "occupancy",
+      llvm::formatv("{0} of {1} warps, {2} blocks a core; limited by {3}",
+                    report.occupancy.warpsPerCore, machine.maxWarpsPerCore,
+                    report.occupancy.blocksPerCore, toText(report.occupancy.limit)));
+  row(out, "instructions", report.instructions.total());
+  for (std::size_t i = 0; i < target::kInstructionClasses.size(); ++i) {
+    const auto kind = static_cast<InstructionClass>(i);
+    if (report.instructions.count(kind) == 0) continue;
+    out << llvm::formatv("    {0,-18}{1,-6}{2}", target::kInstructionClasses[i],
+                         report.instructions.count(kind), widthsOf(report.instructions, kind));
+    while (text.ends_with(' ')) text.pop_back();
+    out << '\n';
+  }
+  row(out, "assembly bytes", report.assemblyBytes);
+  row(out, "image bytes", report.imageBytes);
+  return text;
+}
+
+std::string toJson(const Report &report) {
+  const target::Resources &resources = report.resources;
+  llvm::json::Object object{
+      {"kernel", report.kernel},
+      {"target", ref(report.machine->name)},
+      {"threads", report.threads},
+      {"registers", resources.registers},
+      {"scalar_registers", resources.scalarRegisters},
+      {"spilled_bytes", resources.spilledBytes},
+      {"stack_bytes", resources.stackBytes},
+      {"shared_memory_bytes", resources.sharedMemoryBytes},
+      {"occupancy", llvm::json::Object{{"warps_per_core", report.occupancy.warpsPerCore},
+                                       {"max_warps_per_core", report.machine->maxWarpsPerCore},
+                                       {"blocks_per_core", report.occupancy.blocksPerCore},
+                                       {"limit", ref(toText(report.occupancy.limit))}}},
+      {"instructions", report.instructions.total()},
+      {"instruction_mix", instructionsAsJson(report.instructions)},
+      {"assembly_bytes", report.assemblyBytes},
+      {"image_bytes", report.imageBytes}};
+  return llvm::formatv("{0}\n", llvm::json::Value(std::move(object)));
+}
+
+} // namespace imbrex

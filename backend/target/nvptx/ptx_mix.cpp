@@ -1,0 +1,101 @@
+#include "backend/target/nvptx/ptx_mix.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace imbrex::target::nvptx {
+namespace {
+
+using Class = InstructionClass;
+using Words = llvm::SmallVector<llvm::StringRef, 8>; // `ld.global.v4.b32`: ld, global, v4, b32
+
+struct Opcode {
+  llvm::StringRef name;
+  Class kind;
+};
+
+// Those whose class does not depend on the type of their operands.
+constexpr Opcode kOpcodes[] = {
+    {"atom", Class::Atomic},         {"red", Class::Atomic},      {"bar", Class::Barrier},
+    {"barrier", Class::Barrier},     {"shfl", Class::Shuffle},    {"vote", Class::Shuffle},
+    {"match", Class::Shuffle},       {"redux", Class::Shuffle},   {"activemask", Class::Shuffle},
+    {"elect", Class::Shuffle},       {"bra", Class::Branch},      {"brx", Class::Branch},
+    {"ret", Class::Branch},          {"exit", Class::Branch},     {"call", Class::Branch},
+    {"trap", Class::Branch},         {"mov", Class::Move},        {"cvta", Class::Move},
+    {"cvt", Class::Convert},         {"mma", Class::Matrix},      {"wgmma", Class::Matrix},
+    {"ldmatrix", Class::Matrix},     {"stmatrix", Class::Matrix}, {"tcgen05", Class::Matrix},
+    {"fence", Class::Wait},          {"membar", Class::Wait},     {"mbarrier", Class::Wait},
+    {"griddepcontrol", Class::Wait}, {"cp", Class::Other},        {"prefetch", Class::Other},
+    {"nanosleep", Class::Other},     {"pragma", Class::Other},
+};
+
+/// The bits of `.f32`, `.b64`, `.u8`, `.f16x2`; 0 for another word.
+std::int32_t bitsOf(llvm::StringRef type) {
+  if (!type.starts_with("bf") && !type.consume_front("b") && !type.consume_front("u") &&
+      !type.consume_front("s"))
+    type.consume_front("f");
+  type.consume_front("bf");
+  std::int32_t bits = 0;
+  const bool isPair = type.consume_back("x2");
+  return type.getAsInteger(10, bits) ? 0 : bits * (isPair ? 2 : 1);
+}
+
+bool isFloat(llvm::StringRef type) {
+  return (type.starts_with("f") || type.starts_with("bf")) && bitsOf(type) != 0;
+}
+
+std::int32_t bytesMoved(const Words &words) {
+  std::int32_t lanes = 1;
+  for (const llvm::StringRef word : words)
+    if (word.size() == 2 && word[0] == 'v') lanes = word[1] - '0';
+  return lanes * bitsOf(words.back()) / 8;
+}
+
+Class classOfAccess(const Words &words, bool isLoad) {
+  const auto in = [&](llvm::StringRef space) {
+    return llvm::any_of(words, [&](llvm::StringRef word) { return word.starts_with(space); });
+  };
+  if (in("param") || in("const")) return isLoad ? Class::ConstantLoad : Class::StackStore;
+  if (in("local")) return isLoad ? Class::StackLoad : Class::StackStore;
+  if (in("shared")) return isLoad ? Class::SharedLoad : Class::SharedStore;
+  return isLoad ? Class::GlobalLoad : Class::GlobalStore;
+}
+
+void addInstruction(InstructionMix &mix, llvm::StringRef opcode) {
+  Words words;
+  opcode.split(words, '.');
+  if (words[0] == "ld" || words[0] == "ldu" || words[0] == "st") {
+    mix.add(classOfAccess(words, words[0] != "st"), bytesMoved(words));
+    return;
+  }
+  const Opcode *known =
+      llvm::find_if(kOpcodes, [&](const Opcode &row) { return row.name == words[0]; });
+  if (known != std::end(kOpcodes))
+    mix.add(known->kind);
+  else
+    mix.add(llvm::any_of(words, isFloat) ? Class::Float : Class::Integer);
+}
+
+/// An instruction begins with a letter, or with `@` and a predicate; the rest of a body is labels,
+/// directives and comments.
+bool isInstruction(llvm::StringRef line) {
+  return line.ends_with(";") && !line.starts_with(".") && !line.starts_with("//");
+}
+
+} // namespace
+
+InstructionMix mixOfPtx(llvm::StringRef ptx) {
+  InstructionMix mix;
+  while (!ptx.empty()) {
+    llvm::StringRef line;
+    std::tie(line, ptx) = ptx.split('\n');
+    line = line.split("//").first.trim();
+    if (!isInstruction(line)) continue;
+    if (line.starts_with("@")) line = line.split(' ').second.ltrim();
+    if (line.starts_with("{")) line = line.drop_front().ltrim();
+    addInstruction(mix, line.take_until([](char c) { return c == ' ' || c == '\t' || c == ';'; }));
+  }
+  return mix;
+}
+
+} // namespace imbrex::target::nvptx

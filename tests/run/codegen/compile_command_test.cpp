@@ -1,0 +1,211 @@
+#include "backend/package/bundle.h"
+#include "backend/package/fatbin.h"
+#include "backend/target/gpu_target.h"
+#include "llvm/Support/JSON.h"
+#include "tests/run/shell.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace imbrex;
+
+namespace {
+
+std::vector<const machine::Machine *> machines() {
+  std::vector<const machine::Machine *> found;
+  for (const machine::Machine &machine : machine::allMachines())
+    if (target::findGpuTarget(machine) != nullptr) found.push_back(&machine);
+  return found;
+}
+
+Outcome compile(const machine::Machine &machine, const std::string &rest) {
+  return shell("imbrex compile scale.imx --target " + std::string(machine.name) + " " + rest);
+}
+
+} // namespace
+
+TEST_CASE("imbrex compile makes what is asked for, for every target") {
+  for (const machine::Machine *machine : machines()) {
+    CAPTURE(std::string(machine->name));
+    const bool isNvptx = machine->family == machine::Family::Nvptx;
+    const Outcome ir = compile(*machine, "--emit ir");
+    CHECK(ir.status == 0);
+    CHECK(contains(ir.output, " stage laid "));
+    const Outcome llvm = compile(*machine, "--emit llvm");
+    CHECK(contains(llvm.output, isNvptx ? "define ptx_kernel void @scale("
+                                        : "define amdgpu_kernel void @scale("));
+    const Outcome assembly = compile(*machine, "--emit asm");
+    CHECK(contains(assembly.output, isNvptx ? ".visible .entry scale(" : ".amdhsa_kernel scale"));
+    const Outcome image = compile(*machine, isNvptx ? "--emit cubin" : "--emit hsaco");
+    CHECK(image.status == 0);
+    CHECK(image.output.starts_with("\x7f"
+                                   "ELF"));
+  }
+}
+
+TEST_CASE("the report of a kernel that scales 64 numbers") {
+  for (const machine::Machine *machine : machines()) {
+    CAPTURE(std::string(machine->name));
+    const Outcome outcome = compile(*machine, "--json");
+    REQUIRE(outcome.status == 0);
+    auto parsed = llvm::json::parse(outcome.output);
+    REQUIRE(static_cast<bool>(parsed));
+    const llvm::json::Object &report = *parsed->getAsObject();
+    CHECK(report.getString("kernel") == "scale");
+    CHECK(report.getString("target") == llvm::StringRef(machine->name));
+    CHECK(report.getInteger("threads").value_or(0) % machine->warpSize == 0);
+    CHECK(report.getInteger("registers").value_or(0) > 0);
+    CHECK(report.getInteger("registers").value_or(99) <= 40);
+    CHECK(report.getInteger("spilled_bytes") == 0);
+    CHECK(report.getInteger("stack_bytes") == 0);
+    CHECK(report.getInteger("shared_memory_bytes") == 0);
+    const llvm::json::Object &mix = *report.getObject("instruction_mix");
+    CHECK(mix.getObject("global load") != nullptr);
+    CHECK(mix.getObject("global store") != nullptr);
+    CHECK(mix.getObject("float") != nullptr);
+    CHECK(report.getObject("occupancy")->getInteger("warps_per_core").value_or(0) > 0);
+    const Outcome text = compile(*machine, "");
+    CHECK(contains(text.output, "scale on " + std::string(machine->name) + ", blocks of "));
+    CHECK(contains(text.output, "\n  spilled bytes       0\n"));
+  }
+}
+
+TEST_CASE("imbrex compile --time tells the stages") {
+  for (const machine::Machine *machine : machines()) {
+    const Outcome outcome = compile(*machine, "--time");
+    for (const char *stage :
+         {"passes_ms=", " lower_ms=", " optimise_ms=", " generate_ms=", " assemble_ms="})
+      CHECK(contains(outcome.output, stage));
+  }
+}
+
+TEST_CASE("imbrex compile writes a file, and says when it cannot") {
+  const machine::Machine &machine = *machines().front();
+  const Outcome outcome = compile(machine, "--emit llvm -o /dev/stdout | head -c 11");
+  CHECK(outcome.output == "; ModuleID ");
+  const Outcome nowhere = compile(machine, "--emit llvm -o /nowhere/scale.ll");
+  CHECK(nowhere.status == 1);
+  CHECK(contains(nowhere.output, "cannot write '/nowhere/scale.ll'"));
+}
+
+TEST_CASE("imbrex compile names what is wrong with its command line") {
+  const machine::Machine &machine = *machines().front();
+  const std::string name(machine.name);
+  CHECK(shell("imbrex compile --target " + name).status == 2);
+  CHECK(shell("imbrex compile scale.imx").status == 2);
+  const Outcome format = compile(machine, "--emit exe");
+  CHECK(format.status == 1);
+  CHECK(contains(format.output, "there is no 'exe' for " + name));
+  CHECK(contains(format.output, "ir, llvm, asm"));
+  CHECK(contains(shell("imbrex compile scale.imx --target sm_8").output, "no target 'sm_8'"));
+  const Outcome host = shell("imbrex compile scale.imx --target host");
+  CHECK(host.status == 1);
+  CHECK(contains(host.output, "host is no GPU that code can be made for"));
+}
+
+TEST_CASE("each vendor's image is made for its own machines alone") {
+  for (const machine::Machine *machine : machines()) {
+    const bool isNvptx = machine->family == machine::Family::Nvptx;
+    const Outcome outcome = compile(*machine, isNvptx ? "--emit hsaco" : "--emit cubin");
+    CHECK(outcome.status == 1);
+    CHECK(contains(outcome.output, "for " + std::string(machine->name)));
+  }
+}
+
+TEST_CASE("instructions of the author's are for one machine") {
+  const std::string kernel = R"(kernel @k(%x: ptr<i32>) stage tiles {
+  %0 = constant 1 : i32
+  %1 = inline_asm %0 [text = "TEXT", constraints = "CONSTRAINTS", target = "TARGET"] : i32
+  store %x, %1
+}
+)";
+  const auto with = [&](std::string text, const std::string &constraints, std::string_view target,
+                        std::string_view compiledFor) {
+    std::string source = kernel;
+    source.replace(source.find("TEXT"), 4, text);
+    source.replace(source.find("CONSTRAINTS"), 11, constraints);
+    source.replace(source.find("TARGET"), 6, target);
+    return shell("imbrex compile - --target " + std::string(compiledFor) + " --emit asm <<'END'\n" +
+                 source + "END");
+  };
+  for (const machine::Machine *machine : machines()) {
+    CAPTURE(std::string(machine->name));
+    const bool isNvptx = machine->family == machine::Family::Nvptx;
+    const std::string constraints = isNvptx ? "=r,r" : "=v,v";
+    const std::string text = isNvptx ? "popc.b32 $0, $1;" : "v_bfrev_b32 $0, $1";
+    const Outcome own = with(text, constraints, machine->name, machine->name);
+    CHECK(own.status == 0);
+    CHECK(contains(own.output, isNvptx ? "popc.b32" : "v_bfrev_b32"));
+    const Outcome foreign = with(text, constraints, "abacus", machine->name);
+    CHECK(foreign.status == 1);
+    CHECK(contains(foreign.output, "inline assembly for 'abacus' cannot run on '"));
+    const Outcome bad = with(text, "=r,,", machine->name, machine->name);
+    CHECK(bad.status == 1);
+    CHECK(contains(bad.output, "do not assemble"));
+  }
+}
+
+TEST_CASE("without an assembler the user is told which there are") {
+  for (const machine::Machine *machine : machines()) {
+    if (machine->family != machine::Family::Nvptx) continue;
+    const std::string name(machine->name);
+    const Outcome outcome = shell("IMBREX_TOOLKIT=/nowhere imbrex compile scale.imx --target " +
+                                  name + " --emit cubin");
+    CHECK(outcome.status == 1);
+    CHECK(outcome.output ==
+          "imbrex: error: no assembler for " + name +
+              " is found: neither the library libnvJitLink.so.13 nor the program ptxas\n"
+              "  hint: install CUDA 13, or name its folder in IMBREX_TOOLKIT\n");
+    // PTX needs none.
+    CHECK(shell("IMBREX_TOOLKIT=/nowhere imbrex compile scale.imx --target " + name + " --emit ptx")
+              .status == 0);
+  }
+}
+
+TEST_CASE("imbrex compile packs several targets into one file, the same every time") {
+  const auto has = [](const char *name) {
+    return target::findGpuTarget(*machine::findMachine(name)) != nullptr;
+  };
+  const auto pack = [](const std::string &rest) {
+    const Outcome outcome = shell("imbrex compile scale.imx " + rest);
+    CHECK(outcome.status == 0);
+    return outcome.output;
+  };
+  if (has("sm_80")) {
+    const std::string line = "--target sm_80 --target sm_90a --emit fatbin";
+    const std::string fatbin = pack(line);
+    const auto members = package::readFatbin(fatbin);
+    REQUIRE(members.ok());
+    CHECK(package::describe(*members) == "sm_80, assembly of sm_80, sm_90a");
+    CHECK(pack(line) == fatbin);
+    CHECK(*package::readFatbin(pack(line + " --compress")) == *members);
+  }
+  if (has("gfx942")) {
+    const std::string line = "--target gfx942 --target gfx11-generic --emit bundle";
+    const std::string bundle = pack(line);
+    const auto members = package::readBundle(bundle);
+    REQUIRE(members.ok());
+    CHECK(package::describe(*members) == "gfx942, gfx11-generic");
+    CHECK(pack(line) == bundle);
+    CHECK(*package::readBundle(pack(line + " --compress")) == *members);
+    const Outcome piped = shell("imbrex compile - < scale.imx " + line);
+    CHECK(package::describe(*package::readBundle(piped.output)) == "gfx942, gfx11-generic");
+  }
+}
+
+TEST_CASE("several targets make nothing but a package, and a package is of one vendor's") {
+  const std::vector<const machine::Machine *> all = machines();
+  const std::string first(all.front()->name), last(all.back()->name);
+  const Outcome several =
+      shell("imbrex compile scale.imx --target " + first + " --target " + first + " --emit llvm");
+  CHECK(several.status == 1);
+  CHECK(contains(several.output, "--emit llvm makes the code of one target, and 2 are named\n"
+                                 "  hint: name one, or make a package: "));
+  if (all.front()->family == all.back()->family) return;
+  const Outcome mixed =
+      shell("imbrex compile scale.imx --target " + first + " --target " + last + " --emit fatbin");
+  CHECK(mixed.status == 1);
+  CHECK(contains(mixed.output, "there is no 'fatbin' for " + last));
+}

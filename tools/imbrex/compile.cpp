@@ -1,0 +1,224 @@
+#include "backend/compile.h"
+
+#include "backend/ir/text.h"
+#include "backend/package/formats.h"
+#include "backend/package/package.h"
+#include "backend/report.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "tools/imbrex/command.h"
+
+#include <cstdio>
+
+namespace imbrex::tool {
+namespace {
+
+namespace cl = llvm::cl;
+using package::Product;
+
+cl::SubCommand compileOptions("compile", "Make a GPU's code of a kernel");
+cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
+                          cl::sub(compileOptions), cl::cat(ownOptions()));
+cl::list<std::string>
+    targetNames("target", cl::value_desc("T"),
+                cl::desc("Make code for this GPU, one of `imbrex targets`; a package has several"),
+                cl::OneOrMore, cl::sub(compileOptions), cl::cat(ownOptions()));
+
+/// What --help says of --emit.
+const std::string &emitMeaning() {
+  static const std::string text = [] {
+    std::string rows = "What to make (report unless said):";
+    for (const package::Format &format : package::allFormats())
+      rows += llvm::formatv("\n{0,-7} {1}", format.name, format.meaning);
+    return rows;
+  }();
+  return text;
+}
+
+cl::opt<std::string> emit("emit", cl::value_desc("format"), cl::desc(emitMeaning()),
+                          cl::init("report"), cl::sub(compileOptions), cl::cat(ownOptions()));
+cl::opt<std::string> output("o", cl::value_desc("FILE"),
+                            cl::desc("Write there, and not to standard output"), cl::init("-"),
+                            cl::sub(compileOptions), cl::cat(ownOptions()));
+cl::opt<bool> asJson("json", cl::desc("Write a report as JSON"), cl::sub(compileOptions),
+                     cl::cat(ownOptions()));
+cl::opt<bool> isCompressed("compress", cl::desc("Compress a package"), cl::sub(compileOptions),
+                           cl::cat(ownOptions()));
+cl::opt<bool> withTime("time", cl::desc("Say on stderr what the time went into"),
+                       cl::sub(compileOptions), cl::cat(ownOptions()));
+
+/// The command line as it was: lld, which is a library here, sets LLVM's options back.
+struct Request {
+  std::string file, emit, output;
+  std::vector<std::string> targets;
+  bool asJson, isCompressed, withTime;
+};
+
+Request requestNow() {
+  return {.file = file,
+          .emit = emit,
+          .output = output,
+          .targets = targetNames,
+          .asJson = asJson,
+          .isCompressed = isCompressed,
+          .withTime = withTime};
+}
+
+std::string textOf(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream(text) << module;
+  return text;
+}
+
+Result<std::string> imageOf(const GpuCode &code, const target::GpuTarget &target,
+                            StageTimes &times) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto object = target.object(*code.module);
+  if (!object) return object.failure();
+  const auto took = std::chrono::steady_clock::now() - start;
+  times.push_back({"generate", took - object->assembling});
+  times.push_back({"assemble", object->assembling});
+  return std::string(object->image.begin(), object->image.end());
+}
+
+Result<std::string> assemblyOf(const GpuCode &code, const target::GpuTarget &target,
+                               StageTimes &times) {
+  const auto start = std::chrono::steady_clock::now();
+  auto text = target.assembly(*code.module);
+  times.push_back({"generate", std::chrono::steady_clock::now() - start});
+  return text;
+}
+
+/// One kernel on its way to what is asked for.
+struct Compilation {
+  const ir::Kernel &kernel;
+  const GpuCode &code;
+  const target::GpuTarget &target;
+  bool asJson;
+};
+
+Result<std::string> reportTextOf(const Compilation &of, StageTimes &times) {
+  const auto report = reportOf(of.code, of.target, &times);
+  if (!report) return report.failure();
+  return of.asJson ? toJson(*report) : toText(*report);
+}
+
+Result<std::string> make(Product product, const Compilation &of, StageTimes &times) {
+  switch (product) {
+  case Product::BlockIr: return ir::print(of.kernel);
+  case Product::LlvmIr: return textOf(*of.code.module);
+  case Product::Assembly: return assemblyOf(of.code, of.target, times);
+  case Product::Image: return imageOf(of.code, of.target, times);
+  case Product::Package: break; // which is made of several
+  case Product::Report: return reportTextOf(of, times);
+  }
+  IMBREX_UNREACHABLE("no product has the number {0}", static_cast<int>(product));
+}
+
+void printTimes(const StageTimes &times) {
+  std::string line;
+  for (const StageTime &time : times)
+    line += llvm::formatv("{0}{1}_ms={2:f3}", line.empty() ? "" : " ", time.stage,
+                          std::chrono::duration<double, std::milli>(time.took).count());
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+bool write(const std::string &path, const std::string &content, Diagnostics &diagnostics) {
+  std::error_code error;
+  llvm::raw_fd_ostream out(path, error);
+  if (!error) {
+    out << content;
+    out.close();
+    error = out.error();
+    out.clear_error();
+  }
+  if (error) diagnostics.report(Diag::UnwritableFile, {}, path);
+  return !error;
+}
+
+/// The machines that are named and have a target; an error where one has none.
+std::vector<const machine::Machine *> machinesOf(const Request &request, Diagnostics &diagnostics) {
+  std::vector<const machine::Machine *> machines;
+  for (const std::string &name : request.targets) {
+    const machine::Machine *machine = machine::machineNamed(name, diagnostics);
+    if (machine == nullptr || gpuTargetOf(*machine, diagnostics) == nullptr) return {};
+    machines.push_back(machine);
+  }
+  return machines;
+}
+
+/// The format asked for, if it can be made for all of the machines.
+const package::Format *formatOf(const Request &request,
+                                llvm::ArrayRef<const machine::Machine *> machines,
+                                Diagnostics &diagnostics) {
+  const package::Format *format = nullptr;
+  for (const machine::Machine *machine : machines) {
+    format = package::formatNamed(request.emit, *machine, diagnostics);
+    if (format == nullptr) return nullptr;
+  }
+  if (format == nullptr || format->product == Product::Package || machines.size() == 1)
+    return format;
+  diagnostics.report(Diag::OneTargetOnly, {}, request.emit, machines.size(),
+                     package::packageNamesFor(machines.front()->family));
+  return nullptr;
+}
+
+/// What a kernel becomes on one machine; none where an error was reported.
+std::optional<std::string> makeOne(Product product, const ir::Kernel &given,
+                                   const machine::Machine &machine, const Request &request,
+                                   Diagnostics &diagnostics) {
+  ir::Kernel kernel = given.clone();
+  const target::GpuTarget &target = target::gpuTarget(machine);
+  StageTimes times;
+  const auto code = compileForGpu(kernel, target, analysis::usualAssumptions(kernel), diagnostics, &times);
+  if (!code) return std::nullopt;
+  const Compilation compilation{kernel, *code, target, request.asJson};
+  auto made = make(product, compilation, times);
+  if (!made) return diagnostics.add(made.error()), std::nullopt;
+  if (request.withTime) printTimes(times);
+  return std::move(*made);
+}
+
+std::optional<std::string> makePackage(const ir::Kernel &kernel,
+                                       llvm::ArrayRef<const machine::Machine *> machines,
+                                       const Request &request, Diagnostics &diagnostics) {
+  std::vector<package::Member> members;
+  const machine::Machine *assembled = package::machineForAssembly(machines);
+  for (const machine::Machine *machine : machines) {
+    const std::string name(machine->name);
+    auto image = makeOne(Product::Image, kernel, *machine, request, diagnostics);
+    if (!image) return std::nullopt;
+    members.push_back({.machine = name, .content = std::move(*image)});
+    if (machine != assembled) continue;
+    auto text = makeOne(Product::Assembly, kernel, *machine, request, diagnostics);
+    if (!text) return std::nullopt;
+    members.push_back({.machine = name, .isAssembly = true, .content = std::move(*text)});
+  }
+  return package::writePackage(machines.front()->family, members, request.isCompressed);
+}
+
+bool compileFile(const Request &request, Diagnostics &diagnostics) {
+  const auto machines = machinesOf(request, diagnostics);
+  const package::Format *format = formatOf(request, machines, diagnostics);
+  const auto kernel = format ? readKernel(request.file, diagnostics) : std::nullopt;
+  if (!kernel) return false;
+  const auto made =
+      format->product == Product::Package
+          ? makePackage(*kernel, machines, request, diagnostics)
+          : makeOne(format->product, *kernel, *machines.front(), request, diagnostics);
+  return made && write(request.output, *made, diagnostics);
+}
+
+int compile() {
+  if (file.empty()) return reportMissingFile("compile");
+  Diagnostics diagnostics;
+  const bool ok = compileFile(requestNow(), diagnostics);
+  std::fputs(diagnostics.render().c_str(), stderr);
+  return ok ? kSuccess : kFailure;
+}
+
+} // namespace
+
+const Subcommand kCompile{.options = &compileOptions, .run = compile};
+
+} // namespace imbrex::tool
