@@ -54,7 +54,7 @@ TEST_CASE("sectors and instructions are counted, for each line of the source") {
   for (const Vendor &vendor : {nvidia(), amd()}) {
     CAPTURE(vendor.machine);
     const auto size = static_cast<std::size_t>(vendor.threads);
-    std::vector<std::int32_t> in(2 * size), out(size);
+    alignas(128) std::array<std::int32_t, 256> in{}, out{};
     Emulation emulation(vendor.machine, kernelText(vendor, R"(
   %two = mul i32 %t, 2
   %p = getelementptr i32, ptr addrspace(1) %in, i32 %two
@@ -63,7 +63,9 @@ TEST_CASE("sectors and instructions are counted, for each line of the source") {
   store i32 %v, ptr addrspace(1) %o, align 4 ; <dense>
   ret void
 )"));
-    emulation.array(in).array(out).argument({.bytes = 0}).argument({.bytes = 0});
+    for (auto *array : {&in, &out})
+      emulation.argument({.data = reinterpret_cast<std::byte *>(array->data()), .bytes = 1024});
+    emulation.argument({.bytes = 0}).argument({.bytes = 0});
     emulate::Counters counters;
     CHECK(emulation.report(0, &counters) == "");
     const auto lanes = static_cast<std::uint64_t>(vendor.threads / 2);
