@@ -23,7 +23,8 @@ constexpr std::size_t kAlignment = 8;
 constexpr std::uint64_t kMostBytes = 1 << 30;
 
 constexpr std::size_t kPlainHeader = 64;
-constexpr std::size_t kExtra = 72; // where it stands in the longer header
+constexpr std::size_t kOptions = 72;  // where their text stands in the longer header
+constexpr std::size_t kNoOptions = 1; // the zero behind an empty text
 constexpr std::int32_t kFirstWithCompatibility = 100;
 
 constexpr std::uint64_t k64Bit = 0x1, kLinux = 0x10, kZstd = 0x8000;
@@ -89,7 +90,8 @@ std::string headerOf(const Member &member, std::size_t payload, std::size_t comp
   const std::int32_t number = numberOf(member);
   const bool isLong = member.isAssembly || number >= kFirstWithCompatibility;
   const std::string extra = isLong && !member.isAssembly ? compatibilityOf(member.content) : "";
-  const std::size_t length = isLong ? llvm::alignTo(kExtra + extra.size(), 16) : kPlainHeader;
+  const std::size_t length =
+      isLong ? llvm::alignTo(kOptions + kNoOptions + extra.size(), 16) : kPlainHeader;
   std::string header(length, '\0');
   const std::size_t stored = compressed != 0 ? compressed : payload;
   put<std::uint16_t>(header, 0, member.isAssembly ? kPtx : kElf);
@@ -107,9 +109,9 @@ std::string headerOf(const Member &member, std::size_t payload, std::size_t comp
                          (extra.empty() ? 0 : kHasCompatibility));
   put<std::uint64_t>(header, 56, compressed != 0 ? payload : 0);
   if (!isLong) return header;
-  put<std::uint32_t>(header, 64, kExtra);
+  put<std::uint32_t>(header, 64, kOptions);
   put<std::uint32_t>(header, 68, static_cast<std::uint32_t>(extra.size()));
-  header.replace(kExtra, extra.size(), extra);
+  header.replace(kOptions + kNoOptions, extra.size(), extra);
   return header;
 }
 

@@ -21,9 +21,9 @@ namespace imbrex::package {
 ///   40  u64 flags: 1 64 bits, 10 Linux, 8000 zstd, 100000 specific to the machine (`a`), 200000 to
 ///       its family (`f`), 1000000 compatibility follows
 ///   56  u64 bytes before compression, if it is compressed
-///   64  of PTX and of images for compute capability 10 and later: u32 72, where what follows
-///   stands,
-///       u32 its bytes: a copy of the image's section .nv.compat; of PTX nothing
+///   64  of PTX and of images for compute capability 10 and later: u32 72, where the assembler's
+///       options stand as text, here none and so a zero; u32 the bytes behind that text, of images:
+///       a copy of the section .nv.compat
 ///
 /// NVIDIA documents none of it; this is what the program fatbinary of CUDA 13.0 writes, and a test
 /// compares with it byte by byte.

@@ -16,7 +16,21 @@ using package::Member;
 
 namespace {
 
-/// An empty kernel's image and assembly for a machine.
+/// fatbinary takes comments and needless blanks out of PTX, and so does this.
+std::string condensed(llvm::StringRef ptx) {
+  const auto isBlank = [](char c) { return c == ' ' || c == '\t'; };
+  std::string text;
+  while (!ptx.empty()) {
+    llvm::StringRef line;
+    std::tie(line, ptx) = ptx.split('\n');
+    for (const char c : line.split("//").first)
+      if (!isBlank(c) || (!text.empty() && text.back() != '\n' && !isBlank(text.back()))) text += c;
+    text += '\n';
+  }
+  return text;
+}
+
+/// An empty kernel's image or assembly for a machine.
 Member memberOf(const target::GpuTarget &target, bool isAssembly) {
   llvm::LLVMContext context;
   llvm::Module module("k", context);
@@ -28,7 +42,7 @@ Member memberOf(const target::GpuTarget &target, bool isAssembly) {
   lower::Vocabulary::Builder(llvm::BasicBlock::Create(context, "", function)).CreateRetVoid();
   Member member{.machine = std::string(target.machine().name), .isAssembly = isAssembly};
   if (isAssembly) {
-    member.content = *target.assembly(module);
+    member.content = condensed(*target.assembly(module));
   } else {
     const auto image = target.object(module)->image;
     member.content.assign(image.begin(), image.end());
