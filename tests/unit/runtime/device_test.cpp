@@ -24,7 +24,7 @@ TEST_CASE("an unknown device is answered with the nearest and with the list") {
               .ends_with("error: there is no device 'interpretor'; there are host, interpreter, "
                          "emulated:TARGET\n"
                          "  hint: did you mean 'interpreter'"));
-    CHECK(mistake.where().line == __LINE__ - 7);
+    CHECK(mistake.where().line == __LINE__ - 8);
   }
   try {
     (void)device::by_name("abacus");
