@@ -48,16 +48,17 @@ bool hasValidAssembly(const ir::Kernel &kernel, const machine::Machine &machine,
 std::unique_ptr<llvm::Module> GpuCode::copy() const { return llvm::CloneModule(*module); }
 
 std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
-                                     const lower::Promises &promises, Diagnostics &diagnostics,
+                                     const analysis::Assumptions &assumptions,
+                                     Diagnostics &diagnostics,
                                      StageTimes *times) {
   Stopwatch watch(times);
-  if (!runPasses(kernel, gpuPipeline(), {diagnostics, target.machine()})) return std::nullopt;
+  if (!runPasses(kernel, gpuPipeline(), {diagnostics, target.machine(), assumptions})) return std::nullopt;
   if (!hasValidAssembly(kernel, target.machine(), diagnostics)) return std::nullopt;
   watch.lap("passes");
   GpuCode code{.context = std::make_unique<llvm::LLVMContext>(), .module = {}, .interface = {}};
   code.module = std::make_unique<llvm::Module>(kernel.name(), *code.context);
   target.prepare(*code.module);
-  code.interface = lower::lowerKernel(kernel, target.vocabulary(), promises, *code.module);
+  code.interface = lower::lowerKernel(kernel, target.vocabulary(), assumptions, *code.module);
   watch.lap("lower");
   target.optimise(*code.module);
   watch.lap("optimise");

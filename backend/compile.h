@@ -1,8 +1,8 @@
 #pragma once
 
+#include "backend/analysis/assumptions.h"
 #include "backend/ir/kernel.h"
 #include "backend/lower/kernel_interface.h"
-#include "backend/lower/promises.h"
 #include "backend/support/diagnostics.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/IR/LLVMContext.h"
@@ -34,10 +34,11 @@ struct GpuCode {
 };
 
 /// Bring a kernel of any stage to a target's code: the passes of its pipeline, lowering, LLVM's
-/// optimiser. The kernel is at stage Laid afterwards, and must outlive the code, which names its
+/// optimiser; for launches that keep the assumptions. The kernel is at stage Laid afterwards, and must outlive the code, which names its
 /// ops. None where an error was reported.
 std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
-                                     const lower::Promises &promises, Diagnostics &diagnostics,
+                                     const analysis::Assumptions &assumptions,
+                                     Diagnostics &diagnostics,
                                      StageTimes *times = nullptr);
 
 /// The target of a machine; null, and an error, where there is none.

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "backend/machine/machine.h"
 #include "backend/support/result.h"
 #include "imbrex/device.hpp"
 
 #include <array>
 #include <string>
+#include <vector>
 
 namespace imbrex {
 
@@ -13,25 +15,35 @@ enum class DeviceKind : std::uint8_t {
 #include "runtime/devices.def"
 };
 
-struct DeviceInfo {
+/// A row of devices.def.
+struct DeviceKindInfo {
   std::string_view name;
   std::string_view meaning;
 };
 
-inline constexpr auto kDevices = std::to_array<DeviceInfo>({
+inline constexpr auto kDeviceKinds = std::to_array<DeviceKindInfo>({
 #define IMBREX_DEVICE(Kind, name, meaning) {name, meaning},
 #include "runtime/devices.def"
 });
 
-/// The way from a row of the table to the public value and back.
+struct DeviceInfo {
+  DeviceKind kind;
+  std::string name;
+  const machine::Machine *machine; ///< That is emulated, else the processor.
+};
+
+/// The way from the list of devices to the public value and back.
 struct device_access {
-  static device of(DeviceKind kind) { return device(static_cast<std::uint8_t>(kind)); }
-  static DeviceKind kind(device chosen) { return static_cast<DeviceKind>(chosen.index()); }
+  static device of(std::size_t index) { return device(static_cast<std::uint8_t>(index)); }
 };
 
 namespace runtime {
 
-/// The device that a text means; the error suggests the nearest and lists all.
+/// Every device, by its index. The list is made once.
+const std::vector<DeviceInfo> &allDevices();
+const DeviceInfo &infoOf(device chosen);
+
+/// The device that a text means; the error suggests the nearest and lists all kinds.
 Result<device> findDevice(std::string_view name, Location where);
 /// The device of a launch that names none, unless IMBREX_DEVICE is wrong.
 Result<device> currentDevice();

@@ -4,6 +4,7 @@
 #include "backend/pipeline.h"
 #include "backend/target/host/program.h"
 #include "runtime/devices.h"
+#include "runtime/emulated_executable.h"
 #include "runtime/log.h"
 
 #include <chrono>
@@ -14,8 +15,8 @@ namespace {
 class HostExecutable : public Executable {
 public:
   explicit HostExecutable(std::unique_ptr<host::Program> program) : program_(std::move(program)) {}
-  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
-           Diagnostics &diagnostics) const override {
+  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
+           const RunOptions & /*options*/) const override {
     return program_->run(grid, arguments, diagnostics);
   }
 
@@ -26,8 +27,8 @@ private:
 class InterpretedExecutable : public Executable {
 public:
   explicit InterpretedExecutable(ir::Kernel kernel) : kernel_(std::move(kernel)) {}
-  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
-           Diagnostics &diagnostics) const override {
+  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
+           const RunOptions & /*options*/) const override {
     return interpret::run(kernel_, grid, arguments, diagnostics);
   }
 
@@ -41,18 +42,21 @@ llvm::ArrayRef<Pass> pipelineOf(DeviceKind kind) {
   switch (kind) {
   case DeviceKind::Host: return hostPipeline();
   case DeviceKind::Interpreter: return hostPipeline().take_front(1);
+  case DeviceKind::Emulated: return {}; // they depend on the launch: makeEmulatedExecutable
   }
   IMBREX_UNREACHABLE("device");
 }
 
-std::shared_ptr<const Executable> finish(ir::Kernel kernel, DeviceKind kind,
+std::shared_ptr<const Executable> finish(ir::Kernel kernel, const DeviceInfo &on,
                                          Diagnostics &diagnostics) {
-  switch (kind) {
+  switch (on.kind) {
   case DeviceKind::Host: {
     auto program = host::Program::compile(kernel, diagnostics);
     return program ? std::make_shared<HostExecutable>(std::move(program)) : nullptr;
   }
   case DeviceKind::Interpreter: return std::make_shared<InterpretedExecutable>(std::move(kernel));
+  case DeviceKind::Emulated:
+    return makeEmulatedExecutable(std::move(kernel), *on.machine, diagnostics);
   }
   IMBREX_UNREACHABLE("device");
 }
@@ -62,10 +66,10 @@ std::shared_ptr<const Executable> finish(ir::Kernel kernel, DeviceKind kind,
 std::shared_ptr<const Executable> makeExecutable(const ir::Kernel &kernel, device on,
                                                  Diagnostics &diagnostics) {
   const auto start = std::chrono::steady_clock::now();
-  const DeviceKind kind = device_access::kind(on);
+  const DeviceInfo &info = infoOf(on);
   ir::Kernel copy = kernel.clone();
-  if (!runPasses(copy, pipelineOf(kind), diagnostics)) return nullptr;
-  auto executable = finish(std::move(copy), kind, diagnostics);
+  if (!runPasses(copy, pipelineOf(info.kind), {diagnostics, *info.machine})) return nullptr;
+  auto executable = finish(std::move(copy), info, diagnostics);
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
   log(log_level::info, "compile", "kernel={0} device={1} ms={2}", kernel.name(), on.name(),
       taken.count());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/emulate/counters.h"
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/support/diagnostics.h"
@@ -10,6 +11,12 @@
 
 namespace imbrex::runtime {
 
+/// How a run of an emulated device is made; others have no choice.
+struct RunOptions {
+  std::uint64_t seed = 0;                ///< Of the order in which warps and blocks run.
+  emulate::Counters *counters = nullptr; ///< Filled with what the run has cost.
+};
+
 /// A kernel made ready for one device. Immutable; any number of threads may run it at once.
 class Executable {
 public:
@@ -17,7 +24,7 @@ public:
   /// Run the grid's blocks and return when all have ended; false, and an error reported, where one
   /// could not.
   virtual bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
-                   Diagnostics &diagnostics) const = 0;
+                   Diagnostics &diagnostics, const RunOptions &options = {}) const = 0;
 };
 
 /// Compile a kernel, of either stage, for a device. Null, and errors reported, where it can't be.

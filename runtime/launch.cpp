@@ -6,9 +6,9 @@
 #include "runtime/executable.h"
 #include "runtime/throw.h"
 
-#include <array>
 #include <atomic>
 #include <mutex>
+#include <vector>
 
 namespace imbrex::detail {
 
@@ -18,9 +18,9 @@ struct launch_state {
   traced_kernel kernel;
   std::optional<device> on;
   runtime::Parameters parameters;
-  std::array<std::atomic<const runtime::Executable *>, kDevices.size()> ready{};
+  std::vector<std::atomic<const runtime::Executable *>> ready{runtime::allDevices().size()};
   std::mutex mutex; // of `owned`
-  std::array<std::shared_ptr<const runtime::Executable>, kDevices.size()> owned{};
+  std::vector<std::shared_ptr<const runtime::Executable>> owned{runtime::allDevices().size()};
 };
 
 namespace {

@@ -23,7 +23,4 @@ constexpr std::optional<ir::OpKind> exchanged(ir::OpKind kind) {
 
 constexpr bool isCommutative(ir::OpKind kind) { return exchanged(kind) == kind; }
 
-/// Computes each element of its results from the same element of its operands alone.
-bool isElementwise(ir::OpKind kind);
-
 } // namespace imbrex::analysis

@@ -70,6 +70,8 @@ void trap(std::uint32_t site) {
 
 void exit(std::uint32_t site) { currentThread().site = site; }
 
+std::uint64_t *blockCounts() { return currentThread().run->blockCounts(); }
+
 std::uint32_t readRegister(std::uint32_t which) {
   const Thread &thread = currentThread();
   const auto &block = thread.block->index;

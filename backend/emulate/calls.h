@@ -44,6 +44,8 @@ void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count);
 void takeTurn(std::uint32_t site);
 void trap(std::uint32_t site);
 void exit(std::uint32_t site);
+/// Of this run: how often each basic block was entered.
+std::uint64_t *blockCounts();
 std::uint32_t readRegister(std::uint32_t which);
 /// AMD: `base` and how many lanes before this one, of the low or the high half, the mask names.
 std::uint32_t countLanesLow(std::uint32_t mask, std::uint32_t base);

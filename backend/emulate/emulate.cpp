@@ -3,6 +3,7 @@
 #include "backend/emulate/rewrite.h"
 #include "backend/emulate/rewrite_floats.h"
 #include "backend/emulate/run.h"
+#include "backend/lower/observations.h"
 #include "backend/support/check.h"
 #include "backend/target/host/jit.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -10,11 +11,14 @@
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/LLVMContext.h"
 
+#include <algorithm>
+#include <cstdio>
+
 namespace imbrex::emulate {
 
 struct Program::Implementation {
   Code code;
-  std::vector<lower::Word> words;
+  lower::KernelInterface interface;
   std::vector<std::string> names; ///< Of the LLVM parameters.
   std::unique_ptr<host::LoadedCode> loaded;
 };
@@ -58,19 +62,23 @@ void forgetTarget(llvm::Module &module) {
 std::vector<std::string> parameterNames(const llvm::Function &kernel) {
   std::vector<std::string> names;
   for (const llvm::Argument &argument : kernel.args())
-    names.push_back("'" + argument.getName().str() + "'");
+    names.push_back(argument.hasName() ? "'" + argument.getName().str() + "'"
+                                       : "argument " + std::to_string(argument.getArgNo()));
   return names;
 }
 
 /// Rewrites the module, and gives the entry's name; empty where something has no model.
-std::string rewrite(Rewriting &rewriting, std::uint64_t &sharedBytes) {
+std::string rewrite(Rewriting &rewriting, Code &code) {
   const std::size_t errorsBefore = rewriting.diagnostics.all().size();
+  const std::vector<BlockMix> mixes = mixesOf(rewriting.module);
+  for (const BlockMix &mix : mixes) code.mixes.push_back(mix.counts);
   expandMemoryCalls(rewriting);
   rewriteCalls(rewriting);
   rewriteMemory(rewriting);
   markControl(rewriting);
   if (rewriting.diagnostics.all().size() != errorsBefore) return {};
-  sharedBytes = std::max(sharedBytes, placeShared(rewriting));
+  countBlocks(mixes);
+  code.sharedBytes = std::max(code.sharedBytes, placeShared(rewriting));
   llvm::StripDebugInfo(rewriting.module);
   forgetTarget(rewriting.module);
   host::prepareModule(rewriting.module);
@@ -96,10 +104,11 @@ std::unique_ptr<Program> Program::compile(const llvm::Module &module,
   code.threads = static_cast<std::uint32_t>(interface.threads);
   code.sharedBytes = static_cast<std::uint64_t>(interface.sharedMemoryBytes);
   code.lanesMeetAlways = machine.family == machine::Family::Amdgpu;
-  implementation.words = interface.words;
+  code.banks = static_cast<std::uint32_t>(machine.banks);
+  implementation.interface = interface;
   implementation.names = parameterNames(*kernel);
   Rewriting rewriting{*copy, machine, *kernel, code.sites, diagnostics};
-  const std::string entry = rewrite(rewriting, code.sharedBytes);
+  const std::string entry = rewrite(rewriting, code);
   if (entry.empty()) return nullptr;
   implementation.loaded = host::compileAndLoad(std::move(copy));
   code.entry = reinterpret_cast<Code::Entry>(implementation.loaded->address(entry));
@@ -120,9 +129,9 @@ std::uint64_t wordOf(const lower::Word &word, llvm::ArrayRef<ir::Argument> argum
     return static_cast<std::uint64_t>(arguments[parameter].extents[axis]);
   case lower::WordKind::Stride:
     return static_cast<std::uint64_t>(arguments[parameter].strides[axis]);
-  case lower::WordKind::Observations: return 0;
+  case lower::WordKind::Observations: break;
   }
-  IMBREX_UNREACHABLE("word");
+  IMBREX_UNREACHABLE("a word that is made for each launch");
 }
 
 void addRegion(Launch &launch, const std::string &name, std::size_t parameter,
@@ -131,6 +140,19 @@ void addRegion(Launch &launch, const std::string &name, std::size_t parameter,
                             .begin = reinterpret_cast<std::uintptr_t>(argument.data),
                             .bytes = argument.bytes,
                             .unwritten = argument.unwritten,
+                            .parameter = static_cast<std::int32_t>(parameter)});
+}
+
+/// Words of prints that there is room for.
+constexpr std::uint64_t kPrintRoom = std::uint64_t{1} << 20;
+
+void addObservations(Launch &launch, std::size_t parameter, std::vector<std::uint64_t> &words) {
+  words = lower::observations::emptyBuffer(kPrintRoom);
+  const auto begin = reinterpret_cast<std::uintptr_t>(words.data());
+  launch.arguments.push_back(begin);
+  launch.regions.push_back({.name = "the record of prints",
+                            .begin = begin,
+                            .bytes = static_cast<std::int64_t>(words.size() * 8),
                             .parameter = static_cast<std::int32_t>(parameter)});
 }
 
@@ -164,14 +186,22 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   launch.grid = grid;
   launch.seed = options.seed;
   launch.mostTurns = options.mostTurns;
-  for (std::size_t i = 0; i < program.words.size(); ++i) {
-    const lower::Word &word = program.words[i];
+  launch.counters = options.counters;
+  std::vector<std::uint64_t> observations;
+  for (std::size_t i = 0; i < program.interface.words.size(); ++i) {
+    const lower::Word &word = program.interface.words[i];
+    if (word.kind == lower::WordKind::Observations) {
+      addObservations(launch, i, observations);
+      continue;
+    }
     launch.arguments.push_back(wordOf(word, arguments));
     if (word.kind == lower::WordKind::Pointer)
       addRegion(launch, program.names[i], i, arguments[static_cast<std::size_t>(word.parameter)]);
   }
   describeLaunch(launch, program.code.threads);
-  return Run(program.code, launch, diagnostics).execute();
+  const bool ok = Run(program.code, launch, diagnostics).execute();
+  if (observations.empty()) return ok;
+  return lower::observations::tell(observations, program.interface, stdout, diagnostics) && ok;
 }
 
 } // namespace imbrex::emulate

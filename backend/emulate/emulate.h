@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/emulate/counters.h"
 #include "backend/ir/argument.h"
 #include "backend/lower/kernel_interface.h"
 #include "backend/machine/machine.h"
@@ -16,6 +17,8 @@ struct Options {
   std::uint64_t seed = 0; ///< Of the order in which warps and blocks run.
   /// A thread that makes more turns of loops than this has lost its way.
   std::int64_t mostTurns = 50'000'000;
+  /// Filled with what the run has cost; null where nobody wants to know, which is faster.
+  Counters *counters = nullptr;
 };
 
 /// A kernel's LLVM module for a GPU, after LLVM's optimiser, made ready to run here. Immutable; any
@@ -26,7 +29,7 @@ struct Options {
 class Program {
 public:
   /// Null, and errors reported, where the module does something that has no model here. The module
-  /// itself stays as it is.
+  /// itself stays as it is; the ops that the interface names must outlive the program.
   static std::unique_ptr<Program> compile(const llvm::Module &module,
                                           const machine::Machine &machine,
                                           const lower::KernelInterface &interface,

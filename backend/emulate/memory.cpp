@@ -46,10 +46,13 @@ std::byte *Memory::access(Thread &thread, std::uint64_t address, std::uint32_t s
                   plural(facts.bytes, "byte"), facts.alignment, report_.text(thread.order.id()));
     return nullptr;
   }
-  const std::uint64_t sharedEnd = kSharedBase + thread.block->shared.size();
-  if (facts.space == Space::Shared || (isGeneric && address >= kSharedBase && address < sharedEnd))
+  if (facts.space == Space::Shared || (isGeneric && isShared(thread, address)))
     return accessShared(thread, address, site, facts);
   return accessGlobal(thread, address, site, facts);
+}
+
+bool Memory::isShared(const Thread &thread, std::uint64_t address) const {
+  return address >= kSharedBase && address < kSharedBase + thread.block->shared.size();
 }
 
 std::byte *Memory::accessPrivate(Thread &thread, std::byte *variable, std::byte *address,

@@ -41,6 +41,7 @@ public:
   /// The writing half of a compare-and-exchange that has exchanged.
   void exchanged(Thread &thread, std::uint64_t address, std::uint32_t site);
 
+  bool isShared(const Thread &thread, std::uint64_t address) const;
   ClockJoiner &joiner() { return join_; }
 
 private:

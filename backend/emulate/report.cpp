@@ -11,6 +11,15 @@ std::array<std::int32_t, 3> blockIndex(const ir::Grid &grid, std::uint32_t numbe
           static_cast<std::int32_t>(number / x / y)};
 }
 
+/// Instructions of one line, as of an unrolled loop, make one mistake; without lines each its own.
+bool Report::isNew(Diag kind, std::uint32_t site, std::uint32_t otherSite) {
+  const auto place = [this](std::uint32_t number) {
+    const Location &where = sites_[number].where;
+    return where.known() ? toText(where) : std::to_string(number);
+  };
+  return told_.size() < kMost && told_.emplace(kind, place(site), place(otherSite)).second;
+}
+
 std::string Report::text(ThreadId id) const {
   const std::array<std::int32_t, 3> block = blockIndex(grid_, id.block);
   return "thread " + std::to_string(id.thread) + " (lane " + std::to_string(id.thread % warpSize_) +

@@ -11,7 +11,7 @@
 
 namespace imbrex::emulate {
 
-/// What a run has to say, each thing once for each pair of places.
+/// What a run has to say, each thing once for each pair of source lines.
 class Report {
 public:
   Report(const SiteTable &sites, const ir::Grid &grid, std::uint32_t warpSize,
@@ -23,8 +23,7 @@ public:
 
   template <class... Args>
   void error(Diag kind, std::uint32_t site, std::uint32_t otherSite, const Args &...arguments) {
-    if (told_.size() < kMost && told_.emplace(kind, site, otherSite).second)
-      diagnostics_.report(kind, sites_[site].where, arguments...);
+    if (isNew(kind, site, otherSite)) diagnostics_.report(kind, sites_[site].where, arguments...);
   }
 
   /// `thread 37 (lane 5 of warp 1) of block [0, 0, 0]`
@@ -36,11 +35,13 @@ private:
   /// Whoever has made this many mistakes has made one.
   static constexpr std::size_t kMost = 20;
 
+  bool isNew(Diag kind, std::uint32_t site, std::uint32_t otherSite);
+
   const SiteTable &sites_;
   ir::Grid grid_;
   std::uint32_t warpSize_;
   Diagnostics &diagnostics_;
-  std::set<std::tuple<Diag, std::uint32_t, std::uint32_t>> told_;
+  std::set<std::tuple<Diag, std::string, std::string>> told_;
 };
 
 /// The index of a block in the grid; x runs fastest.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/emulate/counters.h"
 #include "backend/emulate/site.h"
 #include "backend/machine/machine.h"
 #include "backend/support/diagnostics.h"
@@ -23,6 +24,16 @@ Location locationOf(const llvm::Instruction &instruction);
 /// The number of a new site for an instruction, as an operand.
 llvm::ConstantInt *addSite(Rewriting &rewriting, const llvm::Instruction &instruction,
                            std::string what, decltype(Site::facts) facts);
+
+/// The instructions of a basic block, by kind.
+struct BlockMix {
+  llvm::BasicBlock *block;
+  InstructionCounts counts;
+};
+/// Of every block of the module, as it is before anything is rewritten.
+std::vector<BlockMix> mixesOf(const llvm::Module &module);
+/// Count how often each of the blocks is entered.
+void countBlocks(llvm::ArrayRef<BlockMix> mixes);
 
 /// Loops of loads and stores in place of copies and fills of memory.
 void expandMemoryCalls(Rewriting &rewriting);

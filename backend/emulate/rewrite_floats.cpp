@@ -1,5 +1,6 @@
 #include "backend/emulate/rewrite_floats.h"
 
+#include "backend/emulate/halves.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -22,13 +23,14 @@ Value *extreme(llvm::IRBuilder<> &b, llvm::CallInst &call, bool isMinimum) {
   return b.CreateSelect(b.CreateFCmpOEQ(x, y), b.CreateBitCast(same, type), other);
 }
 
-bool rewriteExtreme(llvm::IntrinsicInst &call) {
-  llvm::IRBuilder<> b(&call);
-  switch (call.getIntrinsicID()) {
+bool rewriteExtreme(llvm::IRBuilder<> &b, llvm::Instruction &instruction) {
+  auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  if (call == nullptr) return false;
+  switch (call->getIntrinsicID()) {
   case llvm::Intrinsic::minnum:
-  case llvm::Intrinsic::minimumnum: call.replaceAllUsesWith(extreme(b, call, true)); return true;
+  case llvm::Intrinsic::minimumnum: call->replaceAllUsesWith(extreme(b, *call, true)); return true;
   case llvm::Intrinsic::maxnum:
-  case llvm::Intrinsic::maximumnum: call.replaceAllUsesWith(extreme(b, call, false)); return true;
+  case llvm::Intrinsic::maximumnum: call->replaceAllUsesWith(extreme(b, *call, false)); return true;
   default: return false;
   }
 }
@@ -37,9 +39,12 @@ bool rewriteExtreme(llvm::IntrinsicInst &call) {
 
 void rewriteFloats(llvm::Module &module) {
   for (llvm::Function &function : module)
-    for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function)))
-      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
-        if (rewriteExtreme(*call)) call->eraseFromParent();
+    for (llvm::Instruction &instruction :
+         llvm::make_early_inc_range(llvm::instructions(function))) {
+      llvm::IRBuilder<> b(&instruction);
+      if (rewriteExtreme(b, instruction) || rewriteHalf(b, instruction))
+        instruction.eraseFromParent();
+    }
 }
 
 } // namespace imbrex::emulate

@@ -26,7 +26,9 @@ Thread &currentThread() { return *running; }
 
 Run::Run(const Code &code, const Launch &launch, Diagnostics &diagnostics)
     : code_(code), launch_(launch), report_(code.sites, launch.grid, code.warpSize, diagnostics),
-      memory_(launch.regions, code.warpSize, report_), stacks_(kStackBytes), random_(launch.seed) {}
+      memory_(launch.regions, code.warpSize, report_),
+      recorder_(code.sites, code.warpSize, code.banks), blockCounts_(code.mixes.size()),
+      stacks_(kStackBytes), random_(launch.seed) {}
 
 bool Run::execute() {
   Thread *const outer = running;
@@ -34,6 +36,7 @@ bool Run::execute() {
   while (!blocks_.empty() && !isStopped_)
     if (!step()) break;
   running = outer;
+  if (launch_.counters != nullptr) tell(*launch_.counters);
   return !report_.hasErrors();
 }
 
@@ -49,7 +52,8 @@ std::unique_ptr<Block> Run::makeBlock(std::uint32_t number) {
   auto block = std::make_unique<Block>();
   block->number = number;
   block->index = blockIndex(launch_.grid, number);
-  block->shared.resize(code_.sharedBytes);
+  // What nobody has written is a NaN, or -1: nothing that comes out right by chance.
+  block->shared.resize(code_.sharedBytes, std::byte{0xff});
   block->written.resize(code_.sharedBytes);
   for (std::uint32_t i = 0; i < code_.threads; ++i) {
     auto &thread = block->threads.emplace_back(
@@ -64,6 +68,16 @@ void Run::runThread(void *argument) {
   thread.run->code_.entry(thread.run->launch_.arguments.data());
   thread.state = ThreadState::Exited;
   ++thread.block->exited;
+}
+
+void Run::tell(Counters &counters) {
+  counters = {.blocks = static_cast<std::uint64_t>(launch_.grid.blocks()),
+              .threads = code_.threads,
+              .instructions = {},
+              .accesses = recorder_.take()};
+  for (std::size_t i = 0; i < blockCounts_.size(); ++i)
+    for (std::size_t kind = 0; kind < counters.instructions.size(); ++kind)
+      counters.instructions[kind] += blockCounts_[i] * code_.mixes[i][kind];
 }
 
 // --- warps ---
@@ -89,6 +103,7 @@ bool Run::step() {
       if (!hasRunnable(block, warp)) continue;
       runWarp(block, warp);
       if (block.exited == code_.threads) {
+        recorder_.leave(block);
         blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(at));
         admitBlocks();
       }
@@ -134,6 +149,8 @@ std::byte *Run::access(Thread &thread, std::uint64_t address, std::uint32_t site
   }
   std::byte *pointer = memory_.access(thread, address, site);
   if (pointer == nullptr) abandon(thread);
+  if (launch_.counters != nullptr && !thread.fiber->holds(pointer))
+    recorder_.touch(thread, site, address, memory_.isShared(thread, address));
   return pointer;
 }
 

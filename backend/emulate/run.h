@@ -2,6 +2,7 @@
 
 #include "backend/emulate/amd_launch.h"
 #include "backend/emulate/memory.h"
+#include "backend/emulate/recorder.h"
 
 #include <random>
 
@@ -15,7 +16,9 @@ struct Code {
   std::uint32_t warpSize = 32;
   std::uint32_t threads = 1;
   std::uint64_t sharedBytes = 0;
+  std::uint32_t banks = 32;
   bool lanesMeetAlways = false; ///< AMD: every lane of a warp that has not exited takes part.
+  std::vector<InstructionCounts> mixes; ///< Of each basic block.
 };
 
 struct Launch {
@@ -26,6 +29,7 @@ struct Launch {
   DispatchPacket packet;      ///< AMD.
   std::uint64_t seed = 0;
   std::int64_t mostTurns = 0;
+  Counters *counters = nullptr; ///< Null: nobody wants to know.
 };
 
 /// Every thread of the grid, each a fiber of this one thread of the host.
@@ -40,6 +44,7 @@ public:
 
   const Code &code() const { return code_; }
   const Launch &launch() const { return launch_; }
+  std::uint64_t *blockCounts() { return blockCounts_.data(); }
 
   // --- on a thread's fiber, called by compiled code ---
 
@@ -59,6 +64,7 @@ public:
 private:
   static void runThread(void *thread);
   void admitBlocks();
+  void tell(Counters &counters);
   std::unique_ptr<Block> makeBlock(std::uint32_t number);
   bool step();
   void runWarp(Block &block, std::uint32_t warp);
@@ -85,6 +91,8 @@ private:
   const Launch &launch_;
   Report report_;
   Memory memory_;
+  Recorder recorder_;
+  std::vector<std::uint64_t> blockCounts_;
   StackPool stacks_;
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Block>> blocks_; ///< That run now.

@@ -27,49 +27,10 @@ Flow runOp(BlockRun &run, const ir::Op &op) {
   case OpKind::ProgramId:
   case OpKind::NumPrograms: return next(runGridIndex, run, op);
 
-  case OpKind::Neg:
-  case OpKind::Abs:
-  case OpKind::Not:
-  case OpKind::Floor:
-  case OpKind::Ceil:
-  case OpKind::Round:
-  case OpKind::Rint:
-  case OpKind::Trunc:
-  case OpKind::Sqrt:
-  case OpKind::Rsqrt:
-  case OpKind::Exp:
-  case OpKind::Exp2:
-  case OpKind::Log:
-  case OpKind::Log2:
-  case OpKind::Sin:
-  case OpKind::Cos:
-  case OpKind::Tan:
-  case OpKind::Tanh:
-  case OpKind::Erf:
-  case OpKind::Add:
-  case OpKind::Sub:
-  case OpKind::Mul:
-  case OpKind::Div:
-  case OpKind::Rem:
-  case OpKind::CeilDiv:
-  case OpKind::Min:
-  case OpKind::Max:
-  case OpKind::MinNan:
-  case OpKind::MaxNan:
-  case OpKind::MulHigh:
-  case OpKind::And:
-  case OpKind::Or:
-  case OpKind::Xor:
-  case OpKind::Shl:
-  case OpKind::Shr:
-  case OpKind::Fma:
-  case OpKind::Eq:
-  case OpKind::Ne:
-  case OpKind::Lt:
-  case OpKind::Le:
-  case OpKind::Gt:
-  case OpKind::Ge:
-  case OpKind::Select: return next(runElementwise, run, op);
+#define IMBREX_OP(...)
+#define IMBREX_ELEMENTWISE(Kind, ...) case OpKind::Kind:
+#include "backend/ir/ops.def"
+    return next(runElementwise, run, op);
   case OpKind::Cast: return next(runCast, run, op);
   case OpKind::Bitcast: return next(runBitcast, run, op);
 

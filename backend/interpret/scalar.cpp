@@ -96,8 +96,6 @@ struct Meaning {
   FloatFunction<float> single = nullptr;
   FloatFunction<double> wide = nullptr;
   bool halvesAreSingle = false; // f16 and bf16 are computed in f32, by definition
-
-  bool exists() const { return integer != nullptr || single != nullptr; }
 };
 
 using Meanings = std::array<Meaning, 256>;
@@ -166,8 +164,10 @@ constexpr void defineElementary(Meanings &table) {
       [](double x, double, double) { return math::name<math::Double>(x); })
   IMBREX_FUNCTION(Exp, exp);
   IMBREX_FUNCTION(Exp2, exp2);
+  IMBREX_FUNCTION(Expm1, expm1);
   IMBREX_FUNCTION(Log, log);
   IMBREX_FUNCTION(Log2, log2);
+  IMBREX_FUNCTION(Log1p, log1p);
   IMBREX_FUNCTION(Sin, sin);
   IMBREX_FUNCTION(Cos, cos);
   IMBREX_FUNCTION(Tan, tan);
@@ -238,12 +238,8 @@ std::uint64_t evaluateFloat(OpKind kind, ElementKind element,
 
 } // namespace
 
-bool isElementwise(OpKind kind) {
-  return meaning(kind).exists() || isComparison(kind) || kind == OpKind::Select;
-}
-
 std::uint64_t evaluate(OpKind kind, ElementKind element, llvm::ArrayRef<std::uint64_t> operands) {
-  IMBREX_CHECK(isElementwise(kind), "'{0}' is not elementwise", ir::info(kind).mnemonic);
+  IMBREX_CHECK(ir::isElementwise(kind), "'{0}' is not elementwise", ir::info(kind).mnemonic);
   if (kind == OpKind::Select) return operands[0] != 0 ? operands[1] : operands[2];
   if (isComparison(kind)) return compare(kind, element, operands[0], operands[1]);
   if (ir::isFloat(element)) return evaluateFloat(kind, element, operands);

@@ -11,10 +11,7 @@
 /// zero-extended; so are results.
 namespace imbrex::interpret {
 
-/// True for what `evaluate` takes: arithmetic, comparisons and select. (A cast is `convert`.)
-bool isElementwise(ir::OpKind kind);
-
-/// `element` is that of the operands; of a select: of the two values to choose from.
+/// One element of an elementwise op (ir::isElementwise). `element` is that of the operands; of a select: of the two values to choose from.
 std::uint64_t evaluate(ir::OpKind kind, ir::ElementKind element,
                        llvm::ArrayRef<std::uint64_t> operands);
 

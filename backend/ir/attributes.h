@@ -1,74 +1,16 @@
 #pragma once
 
-#include "llvm/ADT/ArrayRef.h"
+#include "backend/ir/choices.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <type_traits>
 #include <variant>
 
 /// What an op fixes at trace time. One struct per family of ops; each lists its fields once in
 /// `visit`, and printing, parsing, hashing and comparing follow from that list. A field that holds
 /// its default is not printed.
 namespace imbrex::ir {
-
-// Each enum's names in order: its text form.
-enum class Rounding : std::uint8_t { NearestEven, TowardZero };
-enum class Accuracy : std::uint8_t { Default, Fast };
-enum class Cache : std::uint8_t { Default, All, Global, Streaming, Bypass };
-enum class Eviction : std::uint8_t { Normal, First, Last };
-enum class BoxUnit : std::uint8_t { Tiles, Elements };
-enum class Padding : std::uint8_t { Zero, Nan, Value };
-enum class AtomicKind : std::uint8_t { Add, Min, Max, And, Or, Xor, Exchange };
-enum class MemoryOrder : std::uint8_t { Relaxed, Acquire, Release, AcquireRelease };
-enum class Scope : std::uint8_t { Block, Device, System };
-enum class Combine : std::uint8_t {
-  Sum,
-  Prod,
-  Min,
-  Max,
-  MinNan,
-  MaxNan,
-  ArgMin,
-  ArgMax,
-  And,
-  Or,
-  Xor,
-  Region
-};
-enum class Precision : std::uint8_t { Ieee, Tf32, Tf32x3, Bf16x3 };
-
-template <class Enum>
-inline constexpr std::string_view kNames[] = {""};
-template <>
-inline constexpr std::string_view kNames<Rounding>[] = {"nearest", "toward_zero"};
-template <>
-inline constexpr std::string_view kNames<Accuracy>[] = {"default", "fast"};
-template <>
-inline constexpr std::string_view kNames<Cache>[] = {"default", "all", "global", "streaming",
-                                                     "bypass"};
-template <>
-inline constexpr std::string_view kNames<Eviction>[] = {"normal", "first", "last"};
-template <>
-inline constexpr std::string_view kNames<BoxUnit>[] = {"tiles", "elements"};
-template <>
-inline constexpr std::string_view kNames<Padding>[] = {"zero", "nan", "value"};
-template <>
-inline constexpr std::string_view kNames<AtomicKind>[] = {"add", "min", "max",     "and",
-                                                          "or",  "xor", "exchange"};
-template <>
-inline constexpr std::string_view kNames<MemoryOrder>[] = {"relaxed", "acquire", "release",
-                                                           "acq_rel"};
-template <>
-inline constexpr std::string_view kNames<Scope>[] = {"block", "device", "system"};
-template <>
-inline constexpr std::string_view kNames<Combine>[] = {"sum",     "prod",    "min",    "max",
-                                                       "min.nan", "max.nan", "argmin", "argmax",
-                                                       "and",     "or",      "xor",    "region"};
-template <>
-inline constexpr std::string_view kNames<Precision>[] = {"ieee", "tf32", "tf32x3", "bf16x3"};
 
 struct NoneAttrs {
   bool operator==(const NoneAttrs &) const = default;

@@ -4,6 +4,7 @@
 #include "backend/layout/tile_layout.h"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -82,7 +83,7 @@ private:
   Stage stage_ = Stage::Traced;
   Block body_;
   std::vector<std::string> parameterNames_;
-  std::vector<Value> values_;
+  std::deque<Value> values_; // a type stays where it is while values are added
   layout::Threads threads_;
   std::vector<layout::LinearLayout> layouts_;
 };

@@ -31,6 +31,20 @@ std::optional<OpKind> opNamed(std::string_view mnemonic) {
 
 llvm::ArrayRef<OpKind> allOpKinds() { return kKinds; }
 
+bool isElementwise(OpKind kind) {
+  switch (kind) {
+#define IMBREX_OP(...)
+#define IMBREX_ELEMENTWISE(Kind, ...) case OpKind::Kind:
+#include "backend/ir/ops.def"
+    return true;
+#define IMBREX_OP(Kind, ...) case OpKind::Kind:
+#define IMBREX_ELEMENTWISE(...)
+#include "backend/ir/ops.def"
+    return false;
+  }
+  return false;
+}
+
 Attributes defaultAttributes(OpKind kind) {
   switch (kind) {
 #define IMBREX_OP(Kind, mnemonic, fewest, most, results, regions, effect, domain, rule, attrs,     \

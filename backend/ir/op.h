@@ -114,6 +114,9 @@ struct OpInfo {
 const OpInfo &info(OpKind kind);
 std::optional<OpKind> opNamed(std::string_view mnemonic);
 llvm::ArrayRef<OpKind> allOpKinds();
+/// Computes each element of its result from the same element of its operands alone: arithmetic,
+/// comparisons, select.
+bool isElementwise(OpKind kind);
 /// The attributes of a new op of this kind: the right struct, every field at its default.
 Attributes defaultAttributes(OpKind kind);
 

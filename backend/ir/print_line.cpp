@@ -39,4 +39,15 @@ std::string printLine(const std::array<std::int32_t, 3> &programId, std::string_
   return line;
 }
 
+std::string elementPlace(const Shape &shape, std::int64_t element,
+                         const std::array<std::int32_t, 3> &programId) {
+  std::string index;
+  for (std::int32_t axis = shape.rank(); axis-- > 0; element /= shape[axis])
+    index = std::to_string(element % shape[axis]) + (index.empty() ? "" : ", ") + index;
+  const std::string block = "block [" + std::to_string(programId[0]) + ", " +
+                            std::to_string(programId[1]) + ", " + std::to_string(programId[2]) +
+                            "]";
+  return shape.rank() == 0 ? "in " + block : "at tile index [" + index + "] of " + block;
+}
+
 } // namespace imbrex::ir

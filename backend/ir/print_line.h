@@ -23,4 +23,9 @@ struct PrintedTile {
 std::string printLine(const std::array<std::int32_t, 3> &programId, std::string_view text,
                       llvm::ArrayRef<PrintedTile> tiles);
 
+/// Where an assert failed: `at tile index [3] of block [0, 0, 0]`, of a scalar `in block …`.
+/// `element`: its row-major index in the tile.
+std::string elementPlace(const Shape &shape, std::int64_t element,
+                         const std::array<std::int32_t, 3> &programId);
+
 } // namespace imbrex::ir

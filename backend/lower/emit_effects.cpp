@@ -81,7 +81,7 @@ void emitPrint(Emitter &e, const ir::Op &op) {
   Value *const at = e.b.CreateAdd(begin, e.i64(observations::kHeaderWords));
   e.where(e.b.CreateICmpULE(end, room), [&] {
     e.where(isFirst, [&] {
-      record.write(at, e.i64(e.addSite(op)));
+      record.write(at, e.i64(std::int64_t{e.addSite(op)} + 1));
       record.write(e.b.CreateAdd(at, e.i64(1)), record.blockXy());
       record.write(e.b.CreateAdd(at, e.i64(2)), record.blockZ());
     });

@@ -30,31 +30,45 @@ std::optional<std::size_t> operandAt(const ir::Op &op, std::size_t i) {
   return i < op.operands.size() ? std::optional(i) : std::nullopt;
 }
 
+/// Registers of a value, in the order of a vector's.
+Registers picked(const Registers &registers, llvm::ArrayRef<std::int32_t> numbers) {
+  Registers chosen;
+  for (const std::int32_t r : numbers) chosen.push_back(registers[static_cast<std::size_t>(r)]);
+  return chosen;
+}
+
 } // namespace
 
 void emitLoad(Emitter &e, const ir::Op &op) {
   const ir::Type &type = e.type(op.result());
-  const std::size_t width = e.accessWidth(op);
-  Registers results;
-  for (std::size_t r = 0; r < e.registerCount(op.result()); r += width) {
-    llvm::ArrayRef<Value *> others;
+  const layout::RegisterVectors vectors = e.accessVectors(op, op.operand(0));
+  const auto width = static_cast<std::size_t>(vectors.width);
+  Registers results(e.registerCount(op.result()));
+  for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
+       rest = rest.drop_front(width)) {
+    const auto vector = rest.take_front(width);
+    Registers others;
     if (const auto other = operandAt(op, 2))
-      others = llvm::ArrayRef(e.registers(op.operand(*other))).slice(r, width);
-    const Access access = accessAt(e, op, operandAt(op, 1), r, width);
-    results.append(emitRead(e, type, access, width, others, hintsOf(op)));
+      others = picked(e.registers(op.operand(*other)), vector);
+    const Access access =
+        accessAt(e, op, operandAt(op, 1), static_cast<std::size_t>(vector[0]), width);
+    const Registers read = emitRead(e, type, access, width, others, hintsOf(op));
+    for (std::size_t i = 0; i < width; ++i) results[static_cast<std::size_t>(vector[i])] = read[i];
   }
   e.define(op.result(), std::move(results));
 }
 
 void emitStore(Emitter &e, const ir::Op &op) {
   const ValueId values = op.operand(1);
-  const std::size_t width = e.accessWidth(op);
+  const layout::RegisterVectors vectors = e.accessVectors(op, op.operand(0));
+  const auto width = static_cast<std::size_t>(vectors.width);
   Value *const owner = e.isOwner(op.operand(0));
-  for (std::size_t r = 0; r < e.registerCount(values); r += width) {
-    Access access = accessAt(e, op, operandAt(op, 2), r, width);
+  for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
+       rest = rest.drop_front(width)) {
+    const auto vector = rest.take_front(width);
+    Access access = accessAt(e, op, operandAt(op, 2), static_cast<std::size_t>(vector[0]), width);
     access.mask = e.allOf({owner, access.mask});
-    emitWrite(e, e.type(values), access, llvm::ArrayRef(e.registers(values)).slice(r, width),
-              hintsOf(op));
+    emitWrite(e, e.type(values), access, picked(e.registers(values), vector), hintsOf(op));
   }
 }
 

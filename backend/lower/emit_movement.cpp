@@ -16,36 +16,50 @@ HeldTile held(Emitter &e, ValueId tile) {
   return {e.type(tile), e.layoutOf(tile), e.registers(tile)};
 }
 
-/// i32: the source's packed coordinates of what register `r` of the result wants.
-Value *sourceIndex(Emitter &e, const AffineMove &move, const layout::LinearLayout &result,
-                   std::size_t r) {
-  Value *ofThread = applyColumns(e.b, move.columns, e.threadPart(result));
-  layout::Bits ofRegister = move.constant;
-  layout::Bits coordinates = result.apply(Dim::Register, r);
-  for (const layout::Bits column : move.columns) {
-    if ((coordinates & 1) != 0) ofRegister ^= column;
-    coordinates >>= 1;
+/// Which register of a tile differs from register 0 by these coordinates in every thread; nothing
+/// where that is another thread's.
+std::optional<std::size_t> registerOf(const layout::LinearLayout &layout,
+                                      layout::Bits coordinates) {
+  std::size_t found = 0;
+  const auto columns = layout.columns(Dim::Register);
+  for (std::size_t bit = 0; bit < columns.size(); ++bit)
+    if ((coordinates & columns[bit]) != 0) {
+      found |= std::size_t{1} << bit;
+      coordinates ^= columns[bit];
+    }
+  return coordinates == 0 ? std::optional(found) : std::nullopt;
+}
+
+/// The elements that are `constant` further than a layout wants.
+Registers convertBeside(Emitter &e, HeldTile tile, const layout::LinearLayout &wanted,
+                        layout::Bits constant) {
+  if (const auto beside = registerOf(tile.layout, constant)) {
+    Registers renamed;
+    for (std::size_t r = 0; r < tile.registers.size(); ++r)
+      renamed.push_back(tile.registers[r ^ *beside]);
+    tile.registers = std::move(renamed);
+    return convert(e, tile, wanted);
   }
-  return e.b.CreateXor(ofThread, e.i32(static_cast<std::int64_t>(ofRegister)));
+  llvm::SmallVector<Value *, 8> indices;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(layout::registerCount(wanted)); ++r) {
+    const auto ofRegister = static_cast<std::int64_t>(wanted.apply(Dim::Register, r) ^ constant);
+    indices.push_back(e.b.CreateXor(e.threadPart(wanted), e.i32(ofRegister)));
+  }
+  return exchange(e, tile, indices);
 }
 
 Registers moveAffinely(Emitter &e, const AffineMove &move, ValueId source, ValueId result) {
   if (!e.kernel.layoutOf(source).valid()) // a scalar
     return Registers(e.registerCount(result), e.scalar(source));
-  if (!e.kernel.layoutOf(result).valid()) { // to a scalar: any thread's
-    Value *first = e.i32(static_cast<std::int64_t>(move.constant));
-    return exchange(e, held(e, source), first);
-  }
-  const layout::LinearLayout &layout = e.layoutOf(result);
-  Registers results;
-  if (const auto renamed = renamedRegisters(move, layout, e.layoutOf(source))) {
-    for (const std::size_t r : *renamed) results.push_back(e.registers(source)[r]);
-    return results;
-  }
-  llvm::SmallVector<Value *, 8> indices;
-  for (std::size_t r = 0; r < e.registerCount(result); ++r)
-    indices.push_back(sourceIndex(e, move, layout, r));
-  return exchange(e, held(e, source), indices);
+  const HeldTile tile = held(e, source);
+  if (e.kernel.layoutOf(result).valid())
+    return convertBeside(e, tile, wantedLayout(move, e.layoutOf(result), tile.layout),
+                         move.constant);
+  if (const auto beside = registerOf(tile.layout, move.constant);
+      beside && tile.layout.outputBits() == 0)
+    return {tile.registers[*beside]};
+  Value *first = e.i32(static_cast<std::int64_t>(move.constant));
+  return exchange(e, tile, first);
 }
 
 // --- by arithmetic on coordinates ---

@@ -5,9 +5,14 @@ namespace imbrex::lower {
 
 using ir::OpKind;
 
-/// A switch without a default: a new op makes the compiler ask for its code.
 void Emitter::emitOp(const ir::Op &op) {
   if (order.needsBarrierBefore(op)) barrier();
+  emitCode(op);
+  order.add(op);
+}
+
+/// A switch without a default: a new op makes the compiler ask for its code.
+void Emitter::emitCode(const ir::Op &op) {
   switch (op.kind) {
   case OpKind::Constant: return emitConstant(*this, op);
   case OpKind::Arange: return emitArange(*this, op);
@@ -15,49 +20,10 @@ void Emitter::emitOp(const ir::Op &op) {
   case OpKind::NumPrograms:
     return define(op.result(), {words.gridExtent(b, op.attrs<ir::AxisAttrs>().axis)});
 
-  case OpKind::Neg:
-  case OpKind::Abs:
-  case OpKind::Not:
-  case OpKind::Floor:
-  case OpKind::Ceil:
-  case OpKind::Round:
-  case OpKind::Rint:
-  case OpKind::Trunc:
-  case OpKind::Sqrt:
-  case OpKind::Rsqrt:
-  case OpKind::Exp:
-  case OpKind::Exp2:
-  case OpKind::Log:
-  case OpKind::Log2:
-  case OpKind::Sin:
-  case OpKind::Cos:
-  case OpKind::Tan:
-  case OpKind::Tanh:
-  case OpKind::Erf:
-  case OpKind::Add:
-  case OpKind::Sub:
-  case OpKind::Mul:
-  case OpKind::Div:
-  case OpKind::Rem:
-  case OpKind::CeilDiv:
-  case OpKind::Min:
-  case OpKind::Max:
-  case OpKind::MinNan:
-  case OpKind::MaxNan:
-  case OpKind::MulHigh:
-  case OpKind::And:
-  case OpKind::Or:
-  case OpKind::Xor:
-  case OpKind::Shl:
-  case OpKind::Shr:
-  case OpKind::Fma:
-  case OpKind::Eq:
-  case OpKind::Ne:
-  case OpKind::Lt:
-  case OpKind::Le:
-  case OpKind::Gt:
-  case OpKind::Ge:
-  case OpKind::Select: return emitElementwiseOp(*this, op);
+#define IMBREX_OP(...)
+#define IMBREX_ELEMENTWISE(Kind, ...) case OpKind::Kind:
+#include "backend/ir/ops.def"
+    return emitElementwiseOp(*this, op);
   case OpKind::Cast: return emitCastOp(*this, op);
   case OpKind::Bitcast: return emitBitcast(*this, op);
 

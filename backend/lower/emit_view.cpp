@@ -73,33 +73,45 @@ void writeNibble(Emitter &e, const ViewValues &view, Value *element, Value *valu
 void emitViewLoad(Emitter &e, const ir::Op &op) {
   const ir::Type &type = e.type(op.result());
   ViewBox box(e, op, op.result(), 1);
-  const std::size_t width = e.accessWidth(op);
-  Registers results;
-  for (std::size_t r = 0; r < e.registerCount(op.result()); r += width) {
+  const layout::RegisterVectors vectors = e.accessVectors(op, op.result());
+  const auto width = static_cast<std::size_t>(vectors.width);
+  Registers results(e.registerCount(op.result()));
+  for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
+       rest = rest.drop_front(width)) {
+    const auto first = static_cast<std::size_t>(rest[0]);
     if (type.element() == ElementKind::F4E2M1) {
-      results.push_back(readNibble(e, e.view(op.operand(0)), box, r, paddingOf(e, op, r)));
+      results[first] = readNibble(e, e.view(op.operand(0)), box, first, paddingOf(e, op, first));
       continue;
     }
     Registers others;
-    for (std::size_t i = 0; i < width; ++i) others.push_back(paddingOf(e, op, r + i));
-    results.append(emitRead(e, type, box.at(r, width), width, others, hintsOf(op)));
+    for (std::size_t i = 0; i < width; ++i)
+      others.push_back(paddingOf(e, op, static_cast<std::size_t>(rest[i])));
+    const Registers read = emitRead(e, type, box.at(first, width), width, others, hintsOf(op));
+    for (std::size_t i = 0; i < width; ++i) results[static_cast<std::size_t>(rest[i])] = read[i];
   }
   e.define(op.result(), std::move(results));
 }
 
 void emitViewStore(Emitter &e, const ir::Op &op) {
   const ir::ValueId tile = op.operand(1);
+  const Registers &registers = e.registers(tile);
   ViewBox box(e, op, tile, 2);
   Value *const owner = e.isOwner(tile);
-  const std::size_t width = e.accessWidth(op);
-  for (std::size_t r = 0; r < e.registerCount(tile); r += width) {
-    const llvm::ArrayRef<Value *> values = llvm::ArrayRef(e.registers(tile)).slice(r, width);
+  const layout::RegisterVectors vectors = e.accessVectors(op, tile);
+  const auto width = static_cast<std::size_t>(vectors.width);
+  for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
+       rest = rest.drop_front(width)) {
+    const auto first = static_cast<std::size_t>(rest[0]);
     if (e.type(tile).element() == ElementKind::F4E2M1) {
-      e.where(e.allOf({owner, box.isInside(r)}),
-              [&] { writeNibble(e, e.view(op.operand(0)), box.elementAt(r), values[0]); });
+      e.where(e.allOf({owner, box.isInside(first)}), [&] {
+        writeNibble(e, e.view(op.operand(0)), box.elementAt(first), registers[first]);
+      });
       continue;
     }
-    Access access = box.at(r, width);
+    Registers values;
+    for (std::size_t i = 0; i < width; ++i)
+      values.push_back(registers[static_cast<std::size_t>(rest[i])]);
+    Access access = box.at(first, width);
     access.mask = e.allOf({owner, access.mask});
     emitWrite(e, e.type(tile), access, values, hintsOf(op));
   }

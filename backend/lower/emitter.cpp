@@ -1,5 +1,6 @@
 #include "backend/lower/emitter.h"
 
+#include "backend/layout/bank_conflicts.h"
 #include "backend/support/check.h"
 
 #include <algorithm>
@@ -11,29 +12,43 @@ using layout::Dim;
 using llvm::Value;
 
 Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Vocabulary &vocabulary,
-                 const Promises &kept, std::size_t regions)
+                 const analysis::Assumptions &assumed, std::size_t regions)
     : context(intoModule.getContext()), module(intoModule), b(context), kernel(ofKernel),
-      words(vocabulary), promises(kept), shared(module, words.sharedSpace(), regions),
-      order(kernel, promises), values_(kernel.valueCount()), uses_(ir::countUses(kernel)) {
+      words(vocabulary), assumptions(assumed), shared(module, words.sharedSpace(), regions),
+      order(kernel, assumptions), values_(kernel.valueCount()), uses_(ir::countUses(kernel)),
+      facts_(kernel, assumed) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
 }
+
+namespace {
+
+/// The part of bits `first` … `end` - 1, whose columns are single neighbouring bits; or of one bit
+/// with any column.
+Value *applyRun(llvm::IRBuilder<> &b, llvm::ArrayRef<Bits> run, std::size_t first, Value *index) {
+  const auto shift = static_cast<std::uint64_t>(first);
+  if (!llvm::has_single_bit(run[0])) {
+    Value *bit = b.CreateAnd(b.CreateLShr(index, shift), b.getInt32(1));
+    return b.CreateMul(bit, b.getInt32(static_cast<std::uint32_t>(run[0])));
+  }
+  const Bits mask = ((Bits{1} << run.size()) - 1) << first;
+  Value *bits = b.CreateAnd(index, b.getInt32(static_cast<std::uint32_t>(mask)));
+  const auto to = static_cast<std::uint64_t>(llvm::countr_zero(run[0]));
+  return to >= shift ? b.CreateShl(bits, to - shift) : b.CreateLShr(bits, shift - to);
+}
+
+} // namespace
 
 /// Neighbouring bits that go to neighbouring bits move together.
 Value *applyColumns(llvm::IRBuilder<> &b, llvm::ArrayRef<Bits> columns, Value *index) {
   Value *sum = nullptr;
   for (std::size_t i = 0; i < columns.size();) {
-    if (columns[i] == 0) {
-      ++i;
-      continue;
-    }
     std::size_t end = i + 1;
-    while (end < columns.size() && columns[end] == columns[end - 1] << 1) ++end;
-    const Bits mask = ((Bits{1} << (end - i)) - 1) << i;
-    const auto to = static_cast<std::uint64_t>(llvm::countr_zero(columns[i]));
-    const bool isAll = end == columns.size() && i == 0;
-    Value *part = isAll ? index : b.CreateAnd(index, b.getInt32(static_cast<std::uint32_t>(mask)));
-    part = to >= i ? b.CreateShl(part, to - i) : b.CreateLShr(part, i - to);
-    sum = sum ? b.CreateXor(sum, part) : part;
+    const bool isSingle = llvm::has_single_bit(columns[i]);
+    while (isSingle && end < columns.size() && columns[end] == columns[end - 1] << 1) ++end;
+    if (columns[i] != 0) {
+      Value *part = applyRun(b, columns.slice(i, end - i), i, index);
+      sum = sum ? b.CreateXor(sum, part) : part;
+    }
     i = end;
   }
   return sum ? sum : b.getInt32(0);
@@ -78,7 +93,7 @@ Value *Emitter::threadPart(const layout::LinearLayout &layout) {
   b.SetInsertPoint(entryEnd_);
   b.SetCurrentDebugLocation(entryEnd_->getDebugLoc());
   Value *lanes = applyColumns(b, layout.columns(Dim::Lane), lane_);
-  part = b.CreateOr(lanes, applyColumns(b, layout.columns(Dim::Warp), warp_));
+  part = b.CreateXor(lanes, applyColumns(b, layout.columns(Dim::Warp), warp_));
   return part;
 }
 
@@ -162,7 +177,26 @@ Value *Emitter::where(Value *condition, Value *otherwise, const std::function<Va
   return chosen;
 }
 
-std::size_t Emitter::accessWidth(const ir::Op &) { return 1; }
+layout::RegisterVectors Emitter::accessVectors(const ir::Op &op, ir::ValueId tile) {
+  constexpr std::int64_t kScalar = 1;
+  if (!kernel.layoutOf(tile).valid()) return {kScalar, {0}};
+  const layout::LinearLayout &of = layoutOf(tile);
+  // The axis along which a thread holds neighbours, if it does.
+  const auto registers = of.columns(Dim::Register);
+  std::int32_t axis = type(tile).rank() - 1;
+  for (std::int32_t a = 0; a < type(tile).rank() && !registers.empty(); ++a)
+    if (of.outputPart(registers[0], layout::axisDim(a)) == 1) axis = a;
+  const std::int64_t bits = ir::storageBits(type(op.operand(0)).element());
+  std::int64_t width = analysis::accessWidth(kernel, op, axis, facts_, assumptions);
+  width = bits < 8 ? kScalar : std::min(width, layout::kMaxAccessBytes * 8 / bits);
+  return layout::contiguousRegisters(of, layout::axisDim(axis), width);
+}
+
+bool Emitter::hasUnitStride(ir::ValueId view) const {
+  const auto &parameters = kernel.body().arguments;
+  const auto index = static_cast<std::size_t>(llvm::find(parameters, view) - parameters.begin());
+  return assumptions.of(index).hasUnitStride;
+}
 
 void Emitter::barrier() {
   words.barrier(b);

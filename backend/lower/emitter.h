@@ -1,10 +1,11 @@
 #pragma once
 
+#include "backend/analysis/axis_info.h"
 #include "backend/ir/kernel.h"
+#include "backend/layout/vector_width.h"
 #include "backend/lower/arithmetic.h"
 #include "backend/lower/kernel_interface.h"
 #include "backend/lower/memory_order.h"
-#include "backend/lower/promises.h"
 #include "backend/lower/shared_memory.h"
 #include "backend/lower/source_lines.h"
 #include "backend/lower/vocabulary.h"
@@ -38,7 +39,7 @@ class Emitter {
 public:
   /// `regions`: of shared memory.
   Emitter(llvm::Module &module, const ir::Kernel &kernel, const Vocabulary &words,
-          const Promises &promises, std::size_t regions);
+          const analysis::Assumptions &assumptions, std::size_t regions);
 
   KernelInterface run();
 
@@ -48,7 +49,7 @@ public:
   llvm::IRBuilder<> b;
   const ir::Kernel &kernel;
   const Vocabulary &words;
-  const Promises &promises;
+  const analysis::Assumptions &assumptions;
   SharedMemory shared;
   MemoryOrder order;
 
@@ -97,8 +98,11 @@ public:
   /// All of the conditions that are there; null where none is.
   llvm::Value *allOf(llvm::ArrayRef<llvm::Value *> conditions);
 
-  /// How many neighbouring registers of an op one access to memory moves.
-  std::size_t accessWidth(const ir::Op &op);
+  /// The registers of a tile that an op moves to or from memory, in vectors that are one access
+  /// each. `tile`: what the accesses are laid out by.
+  layout::RegisterVectors accessVectors(const ir::Op &op, ir::ValueId tile);
+  /// Whether neighbours on a view parameter's last axis adjoin.
+  bool hasUnitStride(ir::ValueId view) const;
 
   // --- code ---
   llvm::BasicBlock *newBlock(const llvm::Twine &name);
@@ -128,6 +132,7 @@ private:
   void declareFunction(KernelInterface &interface);
   void decodeParameters(const KernelInterface &interface);
   void emitOp(const ir::Op &op);
+  void emitCode(const ir::Op &op);
 
   // emit_control.cpp
   void emitFor(const ir::Op &op);
@@ -151,6 +156,7 @@ private:
   std::optional<SourceLines> lines_;
   std::vector<Registers> values_;
   std::vector<std::int32_t> uses_;
+  analysis::AxisAnalysis facts_;
   std::map<ir::ValueId, ViewValues> views_;
   std::vector<Site> sites_;
   struct LoopFrame {

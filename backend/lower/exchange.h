@@ -8,13 +8,17 @@ namespace imbrex::lower {
 struct HeldTile {
   const ir::Type &type;
   const layout::LinearLayout &layout;
-  const Registers &registers;
+  Registers registers;
 };
 
 /// Give every thread the elements of a tile that it asks for, by packed coordinates (i32; as the
 /// layout's outputs, so that padding has room too): through shared memory, in as many rounds as it
 /// takes. All threads of the block ask for equally many.
 Registers exchange(Emitter &emitter, const HeldTile &tile, llvm::ArrayRef<llvm::Value *> indices);
+
+/// The same by a layout: `wanted` gives the coordinates of what each register of a thread is to be.
+/// By the cheapest way: registers renamed, shuffles, or shared memory without bank conflicts.
+Registers convert(Emitter &emitter, const HeldTile &tile, const layout::LinearLayout &wanted);
 
 /// Give every thread what other threads hold: of each value, the one of every thread in `threads`
 /// (i32, numbers in the block). Through shared memory. The result: per value, per asked thread.

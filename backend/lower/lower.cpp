@@ -87,9 +87,13 @@ void Emitter::declareFunction(KernelInterface &interface) {
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   words.declareKernel(*function_, interface.threads);
   for (std::size_t i = 0; i < interface.words.size(); ++i) {
-    const bool isParameter = interface.words[i].kind == WordKind::Pointer;
-    if (isParameter && promises.disjoint)
-      function_->addParamAttr(static_cast<unsigned>(i), llvm::Attribute::NoAlias);
+    const Word &word = interface.words[i];
+    const auto number = static_cast<unsigned>(i);
+    if (word.kind == WordKind::Observations) continue;
+    function_->getArg(number)->setName(
+        kernel.parameterName(static_cast<std::size_t>(word.parameter)));
+    if (word.kind == WordKind::Pointer && assumptions.areDisjoint)
+      function_->addParamAttr(number, llvm::Attribute::NoAlias);
   }
 }
 
@@ -137,14 +141,14 @@ void Emitter::emitBlock(const ir::Block &block) {
 }
 
 KernelInterface lowerKernel(const ir::Kernel &kernel, const Vocabulary &words,
-                            const Promises &promises, llvm::Module &module) {
+                            const analysis::Assumptions &assumptions, llvm::Module &module) {
   constexpr std::size_t kTurns = 2;
-  KernelInterface interface = Emitter(module, kernel, words, promises, kTurns).run();
+  KernelInterface interface = Emitter(module, kernel, words, assumptions, kTurns).run();
   if (interface.sharedMemoryBytes <= words.machine().staticSharedMemoryBytes) return interface;
   module.getFunction(interface.name)->eraseFromParent();
   for (llvm::GlobalVariable &array : llvm::make_early_inc_range(module.globals()))
     array.eraseFromParent();
-  return Emitter(module, kernel, words, promises, 1).run();
+  return Emitter(module, kernel, words, assumptions, 1).run();
 }
 
 } // namespace imbrex::lower

@@ -46,13 +46,13 @@ ir::ValueId accessTile(const ir::Op &op) {
 
 } // namespace
 
-bool MemoryOrder::needsBarrierBefore(const ir::Op &op) {
-  if (!touchesMemory(op)) return false;
-  const bool needs =
-      llvm::any_of(pending_, [&](const Access &earlier) { return conflict(earlier, op); });
-  if (needs) onBarrier();
-  pending_.push_back({&op, false});
-  return needs;
+bool MemoryOrder::needsBarrierBefore(const ir::Op &op) const {
+  return touchesMemory(op) &&
+         llvm::any_of(pending_, [&](const Access &earlier) { return conflict(earlier, op); });
+}
+
+void MemoryOrder::add(const ir::Op &op) {
+  if (touchesMemory(op)) pending_.push_back({&op, false});
 }
 
 void MemoryOrder::enterLoop(const ir::Block &body) {
@@ -69,7 +69,7 @@ bool MemoryOrder::conflict(const Access &earlier, const ir::Op &later) const {
   const auto reads = [](const ir::Op &op) { return info(op.kind).effect == Effect::Read; };
   if ((reads(first) && reads(later)) || (isAtomic(first) && isAtomic(later))) return false;
   const auto a = rootOf(first.operand(0)), b = rootOf(later.operand(0));
-  if (a && b && *a != *b && promises_.disjoint) return false;
+  if (a && b && *a != *b && assumptions_.areDisjoint) return false;
   return earlier.isEarlierRound || !areSameAddresses(first, later);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "backend/analysis/assumptions.h"
 #include "backend/ir/kernel.h"
-#include "backend/lower/promises.h"
 
 #include <optional>
 #include <vector>
@@ -14,17 +14,18 @@ namespace imbrex::lower {
 ///   store %p, %x          thread 5 writes an element that
 ///   %y = load %q          thread 9 reads: a barrier stands between them,
 ///
-/// unless the two cannot touch the same memory (different parameters that are promised not to
-/// overlap), or every thread touches only its own (the same pointers in the same layout), or there
-/// was a barrier in between anyway.
+/// unless the two cannot touch the same memory (different parameters that are assumed not
+/// to overlap), or every thread touches only its own (the same pointers in the same layout), or
+/// there was a barrier in between anyway.
 class MemoryOrder {
 public:
-  MemoryOrder(const ir::Kernel &kernel, const Promises &promises)
-      : kernel_(kernel), promises_(promises) {}
+  MemoryOrder(const ir::Kernel &kernel, const analysis::Assumptions &assumptions)
+      : kernel_(kernel), assumptions_(assumptions) {}
 
-  /// Whether a barrier must stand before an op that reads or writes global memory; from here on the
-  /// op is one that later ones may have to wait for.
-  bool needsBarrierBefore(const ir::Op &op);
+  /// Whether a barrier must stand before an op.
+  bool needsBarrierBefore(const ir::Op &op) const;
+  /// From here on later ops may have to wait for this one, if it accesses global memory.
+  void add(const ir::Op &op);
   void onBarrier() { pending_.clear(); }
 
   /// A body that runs again: its accesses come before those of its next round.
@@ -48,7 +49,7 @@ private:
   std::optional<ir::ValueId> rootOf(ir::ValueId pointers) const;
 
   const ir::Kernel &kernel_;
-  const Promises &promises_;
+  const analysis::Assumptions &assumptions_;
   Pending pending_;
 };
 

@@ -114,41 +114,19 @@ std::optional<AffineMove> affineMove(const ir::Kernel &kernel, const ir::Op &op,
   return std::nullopt;
 }
 
-namespace {
-
-Bits applyMove(const AffineMove &move, Bits coordinates) {
-  Bits source = 0;
-  for (const Bits column : move.columns) {
-    if ((coordinates & 1) != 0) source ^= column;
-    coordinates >>= 1;
+layout::LinearLayout wantedLayout(const AffineMove &move, const layout::LinearLayout &result,
+                                  const layout::LinearLayout &source) {
+  llvm::SmallVector<Bits, 16> columns;
+  for (Bits coordinates : result.columns()) {
+    Bits &wanted = columns.emplace_back(0);
+    for (const Bits column : move.columns) {
+      if ((coordinates & 1) != 0) wanted ^= column;
+      coordinates >>= 1;
+    }
   }
-  return source;
-}
-
-} // namespace
-
-std::optional<std::vector<std::size_t>> renamedRegisters(const AffineMove &move,
-                                                         const layout::LinearLayout &result,
-                                                         const layout::LinearLayout &source) {
-  for (const Dim dim : {Dim::Lane, Dim::Warp})
-    for (std::size_t bit = 0; bit < result.columns(dim).size(); ++bit)
-      if (applyMove(move, result.columns(dim)[bit]) != source.columns(dim)[bit])
-        return std::nullopt;
-  std::vector<std::size_t> registers;
-  for (std::int64_t r = 0; r < layout::registerCount(result); ++r) {
-    Bits wanted =
-        applyMove(move, result.apply(Dim::Register, static_cast<Bits>(r))) ^ move.constant;
-    std::size_t found = 0;
-    const auto columns = source.columns(Dim::Register);
-    for (std::size_t bit = 0; bit < columns.size(); ++bit)
-      if ((wanted & columns[bit]) != 0) {
-        found |= std::size_t{1} << bit;
-        wanted ^= columns[bit];
-      }
-    if (wanted != 0) return std::nullopt;
-    registers.push_back(found);
-  }
-  return registers;
+  return layout::LinearLayout(layout::Sides(result.inputs().begin(), result.inputs().end()),
+                              layout::Sides(source.outputs().begin(), source.outputs().end()),
+                              columns);
 }
 
 } // namespace imbrex::lower

@@ -4,7 +4,6 @@
 #include "backend/layout/tile_layout.h"
 
 #include <optional>
-#include <vector>
 
 /// Ops that only move elements: where each element of the result comes from.
 namespace imbrex::lower {
@@ -21,10 +20,8 @@ struct AffineMove {
 std::optional<AffineMove> affineMove(const ir::Kernel &kernel, const ir::Op &op,
                                      std::size_t result);
 
-/// The operand's registers that hold what the result's registers want, where every thread has them
-/// itself.
-std::optional<std::vector<std::size_t>> renamedRegisters(const AffineMove &move,
-                                                         const layout::LinearLayout &result,
-                                                         const layout::LinearLayout &source);
+/// The coordinates, in the source, of what each place of the result wants; the constant left out.
+layout::LinearLayout wantedLayout(const AffineMove &move, const layout::LinearLayout &result,
+                                  const layout::LinearLayout &source);
 
 } // namespace imbrex::lower

@@ -33,7 +33,8 @@ ViewBox::ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size
     : e_(emitter), view_(emitter.view(op.operand(0))),
       layout_(emitter.kernel.layoutOf(tile).valid() ? &emitter.layoutOf(tile) : nullptr),
       shape_(emitter.type(tile).shape()),
-      bits_(ir::storageBits(emitter.type(op.operand(0)).element())), start_(emitter.i64(0)) {
+      bits_(ir::storageBits(emitter.type(op.operand(0)).element())), start_(emitter.i64(0)),
+      isUnit_(emitter.hasUnitStride(op.operand(0))) {
   for (std::int32_t axis = 0; axis < shape_.rank(); ++axis) {
     const ir::ValueId coordinate = op.operand(firstCoordinate + static_cast<std::size_t>(axis));
     addAxis(op, axis, e_.scalar(coordinate), e_.type(coordinate).element());
@@ -46,7 +47,7 @@ void ViewBox::addAxis(const ir::Op &op, std::int32_t axis, Value *coordinate, El
   const bool inTiles = op.attrs<ir::ViewAttrs>().unit == ir::BoxUnit::Tiles;
   Value *start = boxStart(e_, coordinate, kind, inTiles ? shape_[axis] : 1);
   Value *stride = view_.strides[i];
-  const bool isUnit = axis + 1 == shape_.rank() && e_.promises.unitStrides;
+  const bool isUnit = axis + 1 == shape_.rank() && isUnit_;
   const auto scaled = [&](Value *x) { return isUnit ? x : b.CreateMul(x, stride); };
   start_ = b.CreateAdd(start_, scaled(start));
   // Inside are the indices low … low + count - 1 of the box; the box is small, so that its threads
@@ -72,7 +73,7 @@ Value *ViewBox::elementAt(std::size_t r) {
     threads = b.CreateAdd(threads, axes_[i].thread);
     const std::int64_t ofRegister = layout_ ? e_.splitCoordinate(*layout_, r, axis).constant : 0;
     if (ofRegister == 0) continue;
-    const bool isUnit = axis + 1 == shape_.rank() && e_.promises.unitStrides;
+    const bool isUnit = axis + 1 == shape_.rank() && isUnit_;
     constant = b.CreateAdd(constant, isUnit ? static_cast<Value *>(e_.i64(ofRegister))
                                             : b.CreateMul(e_.i64(ofRegister), view_.strides[i]));
   }

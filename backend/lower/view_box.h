@@ -32,6 +32,7 @@ private:
   ir::Shape shape_;
   std::int64_t bits_;  // of an element
   llvm::Value *start_; // i64: elements from the view's first to the box's
+  bool isUnit_;        // neighbours on the last axis adjoin
   llvm::SmallVector<Axis, 5> axes_;
 };
 

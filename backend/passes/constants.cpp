@@ -8,7 +8,8 @@ namespace imbrex::passes {
 using namespace ir;
 
 std::optional<std::uint64_t> constantResult(const Kernel &kernel, const Op &op) {
-  if (op.kind != OpKind::Bitcast && !analysis::isElementwise(op.kind)) return std::nullopt;
+  const bool converts = op.kind == OpKind::Cast || op.kind == OpKind::Bitcast;
+  if (!converts && !isElementwise(op.kind)) return std::nullopt;
   if (!kernel.type(op.result()).isTile()) return std::nullopt;
   llvm::SmallVector<std::uint64_t, 3> operands;
   for (const ValueId operand : op.operands) {

@@ -29,7 +29,7 @@ TEST_CASE("a misspelt subcommand or option is answered with what was meant") {
 }
 
 TEST_CASE("opt and run ask for the file that is not named") {
-  for (const std::string subcommand : {"opt", "run --grid 1"}) {
+  for (const std::string subcommand : {"opt", "run --grid 1", "run"}) {
     CAPTURE(subcommand);
     const Outcome outcome = shell("imbrex " + subcommand);
     CHECK(outcome.status == 2);
@@ -75,7 +75,7 @@ TEST_CASE("imbrex targets lists the devices") {
   CHECK(outcome.status == 0);
   CHECK(contains(outcome.output, "host             native code on this machine's processor\n"));
   CHECK(contains(outcome.output, "\ninterpreter      the reference semantics"));
-  CHECK(contains(outcome.output, "\ncompile --target:\n"));
+  CHECK(contains(outcome.output, "\ncompile --target, or emulated:TARGET as a device:\n"));
   CHECK(contains(outcome.output, "\nthis machine: host-"));
 }
 
@@ -169,6 +169,19 @@ TEST_CASE("imbrex run runs no block of an empty grid, and tells times when asked
   CHECK(contains(outcome.output, " run_ms="));
 }
 
+TEST_CASE("imbrex run emulates a GPU, and counts what the run has cost") {
+  const std::string launch = "imbrex run scale.imx --grid 2 --arg factor=2 --arg x=ones:100 "
+                             "--arg y=zeros:100 --device emulated:sm_90a --seed 3";
+  CHECK(shell(launch).output.empty());
+  const Outcome table = shell(launch + " --profile");
+  CHECK(table.status == 0);
+  CHECK(contains(table.output, "2 blocks of "));
+  CHECK(contains(table.output, "scale.imx:"));
+  CHECK(contains(table.output, "sectors each"));
+  const Outcome json = shell(launch + " --profile=json");
+  CHECK(contains(json.output, "\"bank_conflicts\": 0"));
+}
+
 TEST_CASE("imbrex run names what is wrong with its command line") {
   const auto errorOf = [](const std::string &rest) {
     const Outcome outcome = shell("imbrex run scale.imx " + rest);
@@ -177,10 +190,11 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
   };
   const std::string arrays = "--arg x=ones:64 --arg y=zeros:64 ";
   CHECK(errorOf("--grid 1 --device hots") ==
-        "imbrex: error: there is no device 'hots'; there are host, interpreter\n"
+        "imbrex: error: there is no device 'hots'; there are host, interpreter, emulated:TARGET\n"
         "  hint: did you mean 'host'\n");
   CHECK(shell("IMBREX_DEVICE=abacus imbrex run scale.imx --grid 1").output ==
-        "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are host, interpreter\n");
+        "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are host, interpreter, "
+        "emulated:TARGET\n");
   CHECK(errorOf("--grid 1 " + arrays) ==
         "imbrex: error: the parameter 'factor' (f32) of kernel 'scale' has no argument\n"
         "  hint: give it with --arg factor=1.5\n");
@@ -199,7 +213,29 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
     CHECK(contains(errorOf("--grid " + std::string(grid)), "--grid wants one to three numbers"));
   }
   CHECK(contains(errorOf("--grid 2147483647,2147483647,2147483647"), "more blocks than"));
-  CHECK(shell("imbrex run scale.imx").status == 2);
+  const Outcome withoutGrid = shell("imbrex run scale.imx");
+  CHECK(withoutGrid.status == 2);
+  CHECK(withoutGrid.output ==
+        "imbrex: error: --grid wants one to three numbers from 0 to 2147483647, "
+        "such as 64 or 16,4, not ''\n");
+}
+
+TEST_CASE("print writes the same line for each block on every device") {
+  const std::string kernel = R"(kernel @k() stage tiles {
+  %b = program_id : i32
+  %f = constant -0.0 : f16[2]
+  %n = constant nan : f32
+  %m = constant 300 : u16[2x1]
+  %t = constant true : bool
+  print %b, %f, %n, %m, %t [text = "all"]
+})";
+  for (const std::string device : {"host", "interpreter"}) {
+    CAPTURE(device);
+    const Outcome outcome =
+        shell("echo '" + kernel + "' | imbrex run - --grid 2 --device " + device + " | sort");
+    CHECK(outcome.output == "[pid 0,0,0] all: 0, [-0, -0], nan, [[300], [300]], true\n"
+                            "[pid 1,0,0] all: 1, [-0, -0], nan, [[300], [300]], true\n");
+  }
 }
 
 TEST_CASE("a mistake of the kernel is found by the interpreter, with its line") {

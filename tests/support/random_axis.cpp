@@ -161,6 +161,15 @@ void Generator::emitGather() {
   keep(emit(OpKind::Gather, {from, indices}, given.withShape(wanted), AxisAttrs{axis}).result());
 }
 
+/// The axes in front of a product's own two.
+Shape Generator::batch() {
+  Shape result;
+  if (chance(60)) return result;
+  for (std::int64_t rank = number(1, Shape::kMaxRank - 2); rank > 0; --rank)
+    result = result.withAppended(number(1, 3));
+  return result;
+}
+
 void Generator::emitDot() {
   const ElementKind a =
       one({ElementKind::I8, ElementKind::U8, ElementKind::F16, ElementKind::BF16, ElementKind::F32,
@@ -172,9 +181,9 @@ void Generator::emitDot() {
                                                   : ElementKind::F32;
   const std::int64_t m = one<std::int64_t>({1, 3, 8, 17}), n = one<std::int64_t>({1, 4, 7, 16});
   const std::int64_t k = one<std::int64_t>({1, 2, 5, 16, 33});
-  const bool isBatched = chance(30);
+  const Shape batches = batch();
   const auto matrix = [&](ElementKind kind, std::int64_t rows, std::int64_t columns) {
-    return Type::tile(kind, isBatched ? Shape{3, rows, columns} : Shape{rows, columns});
+    return Type::tile(kind, batches.withAppended(rows).withAppended(columns));
   };
   const auto operand = [&](const Type &type) {
     return options_.exact && !isInteger(type.element()) ? smallNumbers(type) : of(type);
@@ -201,12 +210,16 @@ void Generator::emitDotScaled() {
     return builder().bitcast(biased, ElementKind::E8M0);
   };
   const DotScaledAttrs attrs{.scaleA = chance(70), .scaleB = chance(70)};
-  const Type result = Type::tile(ElementKind::F32, Shape{m, n});
-  std::vector<ValueId> operands{smallNumbers(Type::tile(kind(), Shape{m, k})),
-                                smallNumbers(Type::tile(kind(), Shape{k, n})),
+  const Shape batches = batch();
+  const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
+    return batches.withAppended(rows).withAppended(columns);
+  };
+  const Type result = Type::tile(ElementKind::F32, matrix(m, n));
+  std::vector<ValueId> operands{smallNumbers(Type::tile(kind(), matrix(m, k))),
+                                smallNumbers(Type::tile(kind(), matrix(k, n))),
                                 smallNumbers(result)};
-  if (attrs.scaleA) operands.push_back(scales(Shape{m, k / 32}));
-  if (attrs.scaleB) operands.push_back(scales(Shape{n, k / 32}));
+  if (attrs.scaleA) operands.push_back(scales(matrix(m, k / 32)));
+  if (attrs.scaleB) operands.push_back(scales(matrix(n, k / 32)));
   keep(emit(OpKind::DotScaled, operands, result, attrs).result());
 }
 

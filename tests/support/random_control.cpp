@@ -1,5 +1,6 @@
 #include "tests/support/random_generator.h"
 
+#include <limits>
 #include <utility>
 
 namespace imbrex::testing {
@@ -55,12 +56,19 @@ void Generator::emitFor() {
   const ElementKind kind = element(Domain::Integer);
   const Type index = Type::tile(kind);
   std::int64_t step = number(0, 20) == 0 ? 0 : number(1, 3);
-  const std::int64_t low = number(0, 5), trips = number(0, kMostTrips);
+  const std::int64_t trips = number(0, kMostTrips);
+  std::int64_t low = number(0, 5);
   std::vector<ValueId> operands;
   if (step == 1 && chance(50)) { // as often as the data says
     const ValueId more = builder().cast(indexBelow(kMostTrips, {}), kind);
     const ValueId start = integer(kind, low);
     operands = {start, value(OpKind::Add, {start, more}, index), integer(kind, 1)};
+  } else if (chance(15)) { // to the highest or the lowest index, which another step would leave
+    const std::int64_t highest = std::numeric_limits<std::int64_t>::max() >> (64 - info(kind).bits);
+    const bool isDown = isSigned(kind) && chance(50);
+    const std::int64_t end = isDown ? -highest - 1 : highest;
+    low = isDown ? end + trips : end - trips;
+    operands = {integer(kind, low), integer(kind, end), integer(kind, isDown ? -step : step)};
   } else {
     std::int64_t high = low + trips * step - (trips > 0 && step > 1 ? number(0, 1) : 0);
     if (isSigned(kind) && chance(40)) step = -step, high = low + trips * step;

@@ -93,6 +93,7 @@ private:
   void emitSort();
   void emitHistogram();
   void emitGather();
+  Shape batch();
   void emitDot();
   void emitDotScaled();
   void emitPhilox();
@@ -107,11 +108,11 @@ private:
   };
   ValueId parameter(std::string_view prefix, ArgumentSpec spec);
   Memory input(ElementKind kind);
+  ValueId inputView(ElementKind kind, const Shape &least);
   ValueId inputView(ElementKind kind, std::int32_t rank);
   ValueId pointersInto(const Memory &memory, const Shape &shape);
   ValueId ownPointers(ElementKind kind, const Shape &shape);
   ValueId blockNumber();
-  std::vector<ValueId> coordinates(std::int32_t rank);
   ir::MemoryAttrs memoryAttrs();
   ir::AtomicAttrs atomicAttrs(ir::AtomicKind kind);
   void emitPointerWalk();
@@ -125,6 +126,25 @@ private:
   void emitViewLoad();
   void emitViewQuestion(OpKind kind);
   void emitViewData();
+
+  // random_own.cpp
+  struct Own {
+    ValueId parameter; // a pointer, or a view of which each block has a slab along axis 0
+    Shape slab;
+  };
+  Own newOwn(ElementKind kind, std::int64_t least);
+  Own anyOwn(ElementKind kind, std::int64_t least);
+  Own renamed(const Own &own);
+  ValueId ownStart(const Own &own);
+  ValueId ownBase(const Own &own);
+  ValueId ownPointers(const Own &own, const Shape &shape);
+  ValueId anyOwnPointers(const Own &own, const Shape &shape);
+  ValueId farCoordinate();
+  ValueId coordinate();
+  std::vector<ValueId> ownBox(const Own &own, const Shape &box, ir::BoxUnit unit);
+  void accessOwnBox(const Own &own, bool stores);
+  void accessOwn(const Own &own, const Shape &shape, bool stores);
+  void emitOwnAccesses();
 
   // random_control.cpp
   void emitFor();
@@ -151,11 +171,13 @@ private:
   ir::Block *block_;
   std::vector<ArgumentSpec> arguments_;
   ir::Grid grid_;
+  std::vector<Own> own_;
   std::vector<ValueId> pool_;
   std::vector<ValueId> variables_;
   std::vector<std::vector<Type>> loops_; // the result types of the loops around, innermost last
   ValueId block_number_;                 // this block's index in the grid, linear
   std::int32_t depth_ = 0;
+  bool isEnding_ = false; // writes what was computed, and computes nothing more
 };
 
 } // namespace imbrex::testing

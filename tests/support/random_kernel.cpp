@@ -11,6 +11,7 @@ Generator::Generator(std::uint32_t seed, const RandomKernelOptions &options)
       block_(&kernel_.body()) {
   kernel_.setStage(options.stage);
   for (std::int32_t &extent : grid_.extents) extent = static_cast<std::int32_t>(number(1, 2));
+  if (chance(20)) oneOf(grid_.extents) = static_cast<std::int32_t>(number(3, 6));
 }
 
 RandomKernel Generator::run() {
@@ -31,6 +32,7 @@ RandomKernel Generator::run() {
   for (std::int32_t i = 0; i < options_.size; ++i) emitRandom();
   for (const ValueId variable : variables_)
     keep(value(OpKind::VarRead, variable, type(variable).held()));
+  isEnding_ = true;
   // What nothing used would not be seen.
   const std::vector<std::int32_t> uses = countUses(kernel_);
   for (const ValueId value : std::vector(pool_))
@@ -44,6 +46,7 @@ RandomKernel Generator::run() {
 }
 
 void Generator::emitRandom() {
+  if (chance(8)) return emitOwnAccesses();
   if (chance(80)) return emitKind(oneOf(allOpKinds()));
   // What one in a hundred would be too seldom.
   emitKind(one({OpKind::For, OpKind::While, OpKind::If, OpKind::BreakIf, OpKind::Reduce,
@@ -62,49 +65,10 @@ void Generator::emitKind(OpKind kind) {
               AxisAttrs{static_cast<std::int32_t>(number(0, 2))})
              .result());
     return;
-  case OpKind::Neg:
-  case OpKind::Abs:
-  case OpKind::Not:
-  case OpKind::Floor:
-  case OpKind::Ceil:
-  case OpKind::Round:
-  case OpKind::Rint:
-  case OpKind::Trunc:
-  case OpKind::Sqrt:
-  case OpKind::Rsqrt:
-  case OpKind::Exp:
-  case OpKind::Exp2:
-  case OpKind::Log:
-  case OpKind::Log2:
-  case OpKind::Sin:
-  case OpKind::Cos:
-  case OpKind::Tan:
-  case OpKind::Tanh:
-  case OpKind::Erf:
-  case OpKind::Add:
-  case OpKind::Sub:
-  case OpKind::Mul:
-  case OpKind::Div:
-  case OpKind::Rem:
-  case OpKind::CeilDiv:
-  case OpKind::Min:
-  case OpKind::Max:
-  case OpKind::MinNan:
-  case OpKind::MaxNan:
-  case OpKind::MulHigh:
-  case OpKind::And:
-  case OpKind::Or:
-  case OpKind::Xor:
-  case OpKind::Shl:
-  case OpKind::Shr:
-  case OpKind::Fma:
-  case OpKind::Eq:
-  case OpKind::Ne:
-  case OpKind::Lt:
-  case OpKind::Le:
-  case OpKind::Gt:
-  case OpKind::Ge: return emitElementwise(kind);
-  case OpKind::Select: return emitSelect();
+#define IMBREX_OP(...)
+#define IMBREX_ELEMENTWISE(Kind, ...) case OpKind::Kind:
+#include "backend/ir/ops.def"
+    return emitElementwise(kind);
   case OpKind::Cast: return emitCast();
   case OpKind::Bitcast: return emitBitcast();
   case OpKind::Broadcast: return emitBroadcast();

@@ -30,7 +30,8 @@ struct ArgumentSpec {
   std::int64_t elements = 0; // of the pointer's or the view's memory
   std::array<std::int64_t, ir::Shape::kMaxRank> extents{};
   std::array<std::int64_t, ir::Shape::kMaxRank> strides{};
-  std::uint32_t seed = 0; // of what the memory holds before the launch
+  std::int32_t sharesWith = -1; // the parameter whose memory this one names as well; -1: its own
+  std::uint32_t seed = 0;       // of what the memory holds before the launch
 };
 
 /// Every run ends, touches only its arguments, and leaves in them what it computed. Blocks write

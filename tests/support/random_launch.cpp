@@ -59,15 +59,16 @@ bool isNan(const Type &type, std::uint64_t bits) {
 
 RandomLaunch::RandomLaunch(const RandomKernel &kernel) {
   for (const ArgumentSpec &spec : kernel.arguments) {
-    const bool isScalar = spec.type.isTile();
+    const bool hasMemory = !spec.type.isTile() && spec.sharesWith < 0;
     std::mt19937 rng(spec.seed);
-    auto &memory = memory_.emplace_back(static_cast<std::size_t>(isScalar ? 0 : bytesOf(spec)));
-    for (std::int64_t i = 0; !isScalar && i < spec.elements; ++i)
+    auto &memory = memory_.emplace_back(static_cast<std::size_t>(hasMemory ? bytesOf(spec) : 0));
+    for (std::int64_t i = 0; hasMemory && i < spec.elements; ++i)
       writeElement(memory, spec.type.element(), i, randomElement(rng, spec.type.element()));
     ir::Argument argument;
     argument.scalar = spec.scalar;
-    argument.data = memory.data();
-    argument.bytes = std::ssize(memory);
+    auto &named = spec.sharesWith < 0 ? memory : memory_[static_cast<std::size_t>(spec.sharesWith)];
+    argument.data = named.data();
+    argument.bytes = std::ssize(named);
     argument.extents = spec.extents;
     argument.strides = spec.strides;
     arguments_.push_back(argument);

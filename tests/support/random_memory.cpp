@@ -1,6 +1,7 @@
 #include "tests/support/random_generator.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace imbrex::testing {
 
@@ -61,20 +62,12 @@ AtomicAttrs Generator::atomicAttrs(AtomicKind kind) {
 
 ValueId Generator::blockNumber() { return block_number_; }
 
-/// Pointers into a new buffer, each block's and each index's own.
+/// Pointers into memory of which each block and each index has its own.
 ValueId Generator::ownPointers(ElementKind kind, const Shape &shape) {
-  const Type pointers = Type::pointerTile(kind);
   const std::int64_t count = shape.elements();
-  const ValueId base = parameter("out", {.type = pointers, .elements = count * grid_.blocks()});
-  if (shape.rank() == 0) return value(OpKind::PointerAdd, {base, blockNumber()}, pointers);
-  const Type offsets = Type::tile(ElementKind::I32, Shape{count});
-  ValueId offset = emit(OpKind::Arange, {}, offsets, ArangeAttrs{}).result();
-  const ValueId first = value(OpKind::Mul, {blockNumber(), integer(ElementKind::I32, count)},
-                              Type::tile(ElementKind::I32));
-  offset = value(OpKind::Add, {offset, builder().broadcast(first, offsets.shape())}, offsets);
-  offset = builder().reshape(offset, shape);
-  const ValueId bases = builder().broadcast(base, shape);
-  return value(OpKind::PointerAdd, {bases, offset}, Type::pointerTile(kind, shape));
+  // At the end everything that was computed is left where nothing else is written.
+  const bool isNew = isEnding_ || chance(60);
+  return ownPointers(isNew ? newOwn(kind, count) : anyOwn(kind, count), shape);
 }
 
 /// Memory behind the end is never touched, because the mask says where it ends.
@@ -159,38 +152,46 @@ void Generator::emitAtomicCas() {
   keep(emit(OpKind::AtomicCas, operands, values, atomicAttrs(AtomicKind::Add)).result());
 }
 
-ValueId Generator::inputView(ElementKind kind, std::int32_t rank) {
+/// A view to read with extents of at least these.
+ValueId Generator::inputView(ElementKind kind, const Shape &least) {
+  const std::int32_t rank = least.rank();
   const Type wanted = Type::view(kind, rank, true);
-  for (std::size_t i = 0; i < arguments_.size(); ++i)
-    if (arguments_[i].type == wanted && chance(70)) return kernel_.body().arguments[i];
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    const auto &extents = arguments_[i].extents;
+    const bool isLarge = std::ranges::equal(
+        least.extents(), llvm::ArrayRef(extents.data(), least.extents().size()), std::less_equal());
+    if (arguments_[i].type == wanted && isLarge && chance(70)) return kernel_.body().arguments[i];
+  }
   ArgumentSpec spec{.type = wanted};
   for (std::int32_t axis = 0; axis < rank; ++axis)
-    spec.extents[static_cast<std::size_t>(axis)] = number(1, rank < 3 ? 20 : 6);
+    spec.extents[static_cast<std::size_t>(axis)] =
+        std::max(number(1, rank < 3 ? 20 : 6), least[axis] + number(0, 2));
   spec.elements = layOut(spec, order(rank).order, number(0, 2));
   return parameter("view", spec);
 }
 
-std::vector<ValueId> Generator::coordinates(std::int32_t rank) {
-  std::vector<ValueId> result;
-  for (std::int32_t axis = 0; axis < rank; ++axis) {
-    if (chance(40)) {
-      result.push_back(indexBelow(5, {}));
-      continue;
-    }
-    const ElementKind kind = element(Domain::Integer);
-    result.push_back(integer(kind, number(isSigned(kind) ? -2 : 0, 4)));
-  }
-  return result;
+ValueId Generator::inputView(ElementKind kind, std::int32_t rank) {
+  Shape least;
+  while (least.rank() < rank) least = least.withAppended(1);
+  return inputView(kind, least);
 }
 
+/// Half of the boxes lie inside of their view but for one far axis perhaps: a target has a way of
+/// its own for those, and must see which they are.
 void Generator::emitViewLoad() {
   const Type box = Type::tile(element(Domain::Any), shape(1));
   ViewAttrs attrs{.unit = any<BoxUnit>(), .padding = any<Padding>()};
   if (chance(30)) attrs.cache = any<Cache>();
   if (chance(30)) attrs.eviction = any<Eviction>();
   if (attrs.padding == Padding::Nan && !isFloat(box.element())) attrs.padding = Padding::Zero;
-  std::vector<ValueId> operands = coordinates(box.rank());
-  operands.insert(operands.begin(), inputView(box.element(), box.rank()));
+  const bool isInside = chance(50);
+  std::vector<ValueId> operands{isInside ? inputView(box.element(), box.shape())
+                                         : inputView(box.element(), box.rank())};
+  for (std::int32_t axis = 0; axis < box.rank(); ++axis)
+    operands.push_back(isInside ? integer(ElementKind::I32, 0) : coordinate());
+  if (isInside && chance(40))
+    operands[static_cast<std::size_t>(number(1, box.rank()))] =
+        chance(50) ? farCoordinate() : coordinate();
   if (attrs.padding == Padding::Value) operands.push_back(of(box.withShape({})));
   keep(emit(OpKind::ViewLoad, operands, box, attrs).result());
 }

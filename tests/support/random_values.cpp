@@ -192,6 +192,7 @@ void Generator::emitArange() {
 }
 
 void Generator::emitElementwise(OpKind kind) {
+  if (kind == OpKind::Select) return emitSelect();
   const OpInfo &row = info(kind);
   std::vector<ValueId> operands{tile(row.domain)};
   const Type common = type(operands[0]);

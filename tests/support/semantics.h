@@ -85,6 +85,7 @@ std::vector<Case> productCases(); // dot and dot_scaled
 std::vector<Case> randomCases();
 std::vector<Case> memoryCases();
 std::vector<Case> controlCases();
+std::vector<Case> variableCases(); // at stage traced
 std::vector<Case> allCases();
 
 } // namespace imbrex::semantics

@@ -30,10 +30,16 @@ constexpr const char *kCompose = R"((%a: i32, %b: i32, %c: i32, %d: i32) {
     yield %ac, %bcd
   })";
 
-/// left · 10 + right: shows which element came from which side, and in which order.
+// The digits of a, then those of b: associative, as a combine must be, and not commutative.
 constexpr const char *kDigits = R"((%a: i32, %b: i32) {
     %ten = constant 10 : i32
-    %shifted = mul %a, %ten : i32
+    %hundred = constant 100 : i32
+    %thousand = constant 1000 : i32
+    %one_digit = lt %b, %ten : bool
+    %two_digits = lt %b, %hundred : bool
+    %more = select %two_digits, %hundred, %thousand : i32
+    %power = select %one_digit, %ten, %more : i32
+    %shifted = mul %a, %power : i32
     %sum = add %shifted, %b : i32
     yield %sum
   })";
@@ -129,7 +135,7 @@ void addRegionReductions(std::vector<OpCase> &cases) {
                    "reduce",
                    "[combine = region]",
                    {ints({5}, {1, 2, 3, 4, 5})},
-                   {scalar(ElementKind::I32, 1545)},
+                   {scalar(ElementKind::I32, 12345)},
                    kDigits});
   // x -> 2x + 1, then 3x + 2, then x + 4, then -x: -(3(2x + 1) + 2 + 4) = -6x - 9.
   cases.push_back({"a region combines several operands at once",

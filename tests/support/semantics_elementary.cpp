@@ -32,8 +32,10 @@ struct Function {
 const Function kFunctions[] = {
     {IMBREX_FUNCTION(exp), {{0, 1}, {-0.0, 1}, {kInf, kInf}, {-kInf, 0}, {kNan, kNan}}},
     {IMBREX_FUNCTION(exp2), {{0, 1}, {3, 8}, {-2, 0.25}, {kInf, kInf}, {-kInf, 0}, {kNan, kNan}}},
+    {IMBREX_FUNCTION(expm1), {{-0.0, -0.0}, {kInf, kInf}, {-kInf, -1}, {-100, -1}, {kNan, kNan}}},
     {IMBREX_FUNCTION(log), {{1, 0}, {0, -kInf}, {-0.0, -kInf}, {-1, kNan}, {kInf, kInf}}},
     {IMBREX_FUNCTION(log2), {{8, 3}, {0.25, -2}, {0, -kInf}, {-1, kNan}, {kInf, kInf}}},
+    {IMBREX_FUNCTION(log1p), {{-0.0, -0.0}, {-1, -kInf}, {-2, kNan}, {kInf, kInf}, {kNan, kNan}}},
     {IMBREX_FUNCTION(sin), {{0, 0}, {-0.0, -0.0}, {kInf, kNan}, {kNan, kNan}}},
     {IMBREX_FUNCTION(cos), {{0, 1}, {-0.0, 1}, {-kInf, kNan}, {kNan, kNan}}},
     {IMBREX_FUNCTION(tan), {{0, 0}, {-0.0, -0.0}, {kInf, kNan}, {kNan, kNan}}},

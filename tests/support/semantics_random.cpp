@@ -1,4 +1,9 @@
+#include "backend/math/elementary.h"
+#include "backend/math/native.h"
 #include "tests/support/semantics.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace imbrex::semantics {
 namespace {
@@ -72,12 +77,59 @@ Case uniform() {
                   number(static_cast<std::int32_t>(0x9b00dbd8))})}}};
 }
 
+/// `randn` as the front end composes it: Box-Muller on two uniform numbers.
+Case normal() {
+  using math::Single;
+  constexpr float kTurn = 6.283185307179586f;
+  const auto pair = [](float u1, float u2) {
+    const float radius = std::sqrt(math::log<Single>(std::max(u1, 1.0e-7f)) * -2.0f);
+    const float angle = u2 * kTurn;
+    return std::vector<double>{radius * math::cos<Single>(angle),
+                               radius * math::sin<Single>(angle)};
+  };
+  const std::vector<std::pair<float, float>> uniform{{0.0f, 0.25f}, {0.5f, 0.0f}, {0.999f, 0.75f}};
+  Case question{"randn",
+                R"(kernel @case(%u: view<const f32, 1>, %v: view<const f32, 1>, %out: view<f32, 2>)
+    stage tiles {
+  %first = constant 0 : i32
+  %u1 = view.load %u, %first : f32[3]
+  %u2 = view.load %v, %first : f32[3]
+  %least = constant 1.0e-7 : f32[3]
+  %turn = constant 6.283185307179586 : f32[3]
+  %factor = constant -2 : f32[3]
+  %angle = mul %u2, %turn : f32[3]
+  %above = max %u1, %least : f32[3]
+  %log = log %above : f32[3]
+  %square = mul %log, %factor : f32[3]
+  %radius = sqrt %square : f32[3]
+  %cos = cos %angle : f32[3]
+  %sin = sin %angle : f32[3]
+  %x = mul %radius, %cos : f32[3]
+  %y = mul %radius, %sin : f32[3]
+  %both = join %x, %y : f32[3x2]
+  view.store %out, %both, %first, %first
+}
+)",
+                {}};
+  std::vector<double> firsts, seconds, results;
+  for (const auto &[u1, u2] : uniform) {
+    firsts.push_back(u1), seconds.push_back(u2);
+    for (const double number : pair(u1, u2)) results.push_back(number);
+  }
+  question.arguments = {{tile(ElementKind::F32, {3}, firsts)},
+                        {tile(ElementKind::F32, {3}, seconds)},
+                        {tile(ElementKind::F32, {3, 2}, std::vector<double>(6, 0)),
+                         tile(ElementKind::F32, {3, 2}, results)}};
+  return question;
+}
+
 } // namespace
 
 std::vector<Case> randomCases() {
   std::vector<Case> cases;
   addKnownAnswers(cases);
   cases.push_back(uniform());
+  cases.push_back(normal());
   return cases;
 }
 

@@ -27,6 +27,8 @@ extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout;
 /// The category that our own options are in, so that --help hides LLVM's.
 llvm::cl::OptionCategory &ownOptions();
 
+/// Says what the command line lacks; the exit code.
+int reportUsage(const Diagnostic &problem);
 /// Says that this subcommand was given no file; the exit code.
 int reportMissingFile(std::string_view subcommand);
 

@@ -170,7 +170,7 @@ std::optional<std::string> makeOne(Product product, const ir::Kernel &given,
   ir::Kernel kernel = given.clone();
   const target::GpuTarget &target = target::gpuTarget(machine);
   StageTimes times;
-  const auto code = compileForGpu(kernel, target, {}, diagnostics, &times);
+  const auto code = compileForGpu(kernel, target, analysis::usualAssumptions(kernel), diagnostics, &times);
   if (!code) return std::nullopt;
   const Compilation compilation{kernel, *code, target, request.asJson};
   auto made = make(product, compilation, times);

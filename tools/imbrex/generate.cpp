@@ -115,9 +115,14 @@ void generate(GeneratorKind kind, ElementKind element, std::span<std::byte> memo
     const std::uint64_t number = interpret::fromDouble(numbers.next(), ElementKind::F64);
     return interpret::convert(number, ElementKind::F64, element);
   };
+  // Converting a number costs much more than writing it.
+  const bool areAllOne = kind == GeneratorKind::Zeros || kind == GeneratorKind::Ones;
+  std::uint64_t bits = 0;
   for (std::size_t i = 0; i + bytes <= memory.size(); i += bytes) {
-    std::uint64_t bits = nextBits();
-    if (isPacked) bits |= nextBits() << 4;
+    if (i == 0 || !areAllOne) {
+      bits = nextBits();
+      if (isPacked) bits |= nextBits() << 4;
+    }
     std::memcpy(&memory[i], &bits, bytes);
   }
 }

@@ -16,9 +16,13 @@ llvm::cl::OptionCategory &ownOptions() {
   return only;
 }
 
-int reportMissingFile(std::string_view subcommand) {
-  std::fputs(render(diagnostic(Diag::MissingFile, {}, subcommand)).c_str(), stderr);
+int reportUsage(const Diagnostic &problem) {
+  std::fputs(render(problem).c_str(), stderr);
   return kUsage;
+}
+
+int reportMissingFile(std::string_view subcommand) {
+  return reportUsage(diagnostic(Diag::MissingFile, {}, subcommand));
 }
 
 std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics) {

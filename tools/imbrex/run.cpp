@@ -15,12 +15,13 @@ namespace cl = llvm::cl;
 cl::SubCommand runOptions("run", "Run the kernel of a file of IR on real data");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
                           cl::sub(runOptions), cl::cat(ownOptions()));
-cl::opt<std::string> gridText("grid", cl::Required, cl::value_desc("x,y,z"),
+cl::opt<std::string> gridText("grid", cl::value_desc("x,y,z"),
                               cl::desc("How many blocks to run along each axis"),
                               cl::sub(runOptions), cl::cat(ownOptions()));
-cl::opt<std::string> deviceName("device", cl::value_desc("name"),
-                                cl::desc("host or interpreter; by default that of IMBREX_DEVICE"),
-                                cl::sub(runOptions), cl::cat(ownOptions()));
+cl::opt<std::string>
+    deviceName("device", cl::value_desc("name"),
+               cl::desc("host, interpreter or emulated:TARGET; by default that of IMBREX_DEVICE"),
+               cl::sub(runOptions), cl::cat(ownOptions()));
 cl::list<std::string> argumentTexts(
     "arg", cl::value_desc("name=value"),
     cl::desc("An argument: a number, @file.npy, or an array made here, as zeros:f32:128x64 "
@@ -31,6 +32,17 @@ cl::list<std::string> outputTexts("out", cl::value_desc("name=@file.npy"),
                                   cl::sub(runOptions), cl::cat(ownOptions()));
 cl::opt<bool> withTimes("time", cl::desc("Print to stderr how long compiling and running took"),
                         cl::sub(runOptions), cl::cat(ownOptions()));
+
+cl::opt<std::uint64_t> seed("seed", cl::value_desc("number"), cl::init(0),
+                            cl::desc("Of the order in which an emulated device runs its warps"),
+                            cl::sub(runOptions), cl::cat(ownOptions()));
+enum class Profile : std::uint8_t { None, Text, Json };
+cl::opt<Profile> profile("profile", cl::ValueOptional, cl::init(Profile::None),
+                         cl::desc("Print what the run has cost on an emulated device"),
+                         cl::values(clEnumValN(Profile::Text, "", "as a table"),
+                                    clEnumValN(Profile::Text, "text", "as a table"),
+                                    clEnumValN(Profile::Json, "json", "as JSON")),
+                         cl::sub(runOptions), cl::cat(ownOptions()));
 
 using Clock = std::chrono::steady_clock;
 
@@ -58,6 +70,14 @@ Result<Launch> readLaunch(const ir::Kernel &kernel) {
                 .outputs = std::move(*outputs)};
 }
 
+void printProfile(const emulate::Counters &counters) {
+  switch (profile) {
+  case Profile::None: return;
+  case Profile::Text: std::fputs(emulate::toText(counters).c_str(), stdout); return;
+  case Profile::Json: std::fputs(emulate::toJson(counters).c_str(), stdout); return;
+  }
+}
+
 bool execute(const ir::Kernel &kernel, const Launch &launch, Diagnostics &diagnostics) {
   const Clock::time_point start = Clock::now();
   const auto executable = runtime::makeExecutable(kernel, launch.on, diagnostics);
@@ -66,8 +86,12 @@ bool execute(const ir::Kernel &kernel, const Launch &launch, Diagnostics &diagno
   const Clock::time_point launched = Clock::now();
   std::vector<ir::Argument> arguments;
   for (const BoundArgument &bound : launch.arguments) arguments.push_back(bound.argument);
-  if (launch.grid.blocks() != 0 && !executable->run(launch.grid, arguments, diagnostics))
+  emulate::Counters counters;
+  const runtime::RunOptions options{.seed = seed,
+                                    .counters = profile != Profile::None ? &counters : nullptr};
+  if (launch.grid.blocks() != 0 && !executable->run(launch.grid, arguments, diagnostics, options))
     return false;
+  printProfile(counters);
   if (withTimes)
     std::fprintf(stderr, "compile_ms=%.3g run_ms=%.3g\n", compiling, millisecondsSince(launched));
   return true;
@@ -88,6 +112,7 @@ bool runFile(Diagnostics &diagnostics) {
 
 int run() {
   if (file.empty()) return reportMissingFile("run");
+  if (gridText.getNumOccurrences() == 0) return reportUsage(diagnostic(Diag::BadGridText, {}, ""));
   Diagnostics diagnostics;
   const bool ok = runFile(diagnostics);
   std::fputs(diagnostics.render().c_str(), stderr);

@@ -20,8 +20,8 @@ void printRow(std::string_view name, std::string_view meaning) {
 }
 
 int targets() {
-  for (const DeviceInfo &row : kDevices) printRow(row.name, row.meaning);
-  std::printf("\ncompile --target:\n");
+  for (const DeviceKindInfo &row : kDeviceKinds) printRow(row.name, row.meaning);
+  std::printf("\ncompile --target, or emulated:TARGET as a device:\n");
   for (const machine::Machine &row : machine::allMachines())
     if (target::findGpuTarget(row) != nullptr) printRow(row.name, row.meaning);
   const host::Machine &machine = host::machine();

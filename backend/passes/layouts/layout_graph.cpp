@@ -40,6 +40,7 @@ public:
     graph_.sites = sitesOf(kernel_);
     siteOf_.resize(kernel_.valueCount(), kNoSite);
     countTrips(kernel_.body(), 0);
+    siteOf_.resize(kernel_.valueCount(), kNoSite);
     for (size_t i = 0; i < graph_.sites.size(); ++i) index(i);
   }
 

@@ -14,7 +14,7 @@ bool isScalar(const Type &type) { return type.isTileOrPointers() && type.rank() 
 
 /// An op each of whose elements is computed from few of its operands' elements.
 bool isLocal(const Kernel &kernel, const Op &op) {
-  if (analysis::isElementwise(op.kind) || op.kind == OpKind::PointerAdd) return true;
+  if (ir::isElementwise(op.kind) || op.kind == OpKind::PointerAdd) return true;
   if (op.kind == OpKind::Bitcast)
     return kernel.type(op.operand(0)).shape() == kernel.type(op.result()).shape();
   if (op.kind == OpKind::Broadcast && isScalar(kernel.type(op.operand(0)))) return true;

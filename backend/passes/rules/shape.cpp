@@ -143,8 +143,8 @@ ValueId computeThenRepeat(Rewriter &r, const Op &root) {
   return r.create(OpKind::Broadcast, once, result);
 }
 
-bool isElementwiseOrAdvance(OpKind root) {
-  return analysis::isElementwise(root) || root == OpKind::PointerAdd;
+bool isElementwiseOrAlike(OpKind root) {
+  return isElementwise(root) || root == OpKind::Cast || root == OpKind::PointerAdd;
 }
 
 constexpr auto kRules = std::to_array<ShapeRule>({
@@ -161,7 +161,7 @@ constexpr auto kRules = std::to_array<ShapeRule>({
     {"the halves of a tile joined are the tile", isAny<OpKind::Join>, joinHalves},
     {"a pointer advanced by 0 is itself", isAny<OpKind::PointerAdd>, advanceByZero},
     {"one element reduced is that element", isAny<OpKind::Reduce>, reduceOne},
-    {"what is computed from repeated values is computed once and repeated", isElementwiseOrAdvance,
+    {"what is computed from repeated values is computed once and repeated", isElementwiseOrAlike,
      computeThenRepeat},
 });
 

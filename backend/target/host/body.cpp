@@ -147,49 +147,10 @@ Lanes Body::compute(ir::ValueId value, const ir::Op &op, PointId at) {
   case OpKind::ViewData: return uniform(f_.view(op.operand(0)).data);
   case OpKind::Gather: return gather(op, at);
   case OpKind::Reduce: return reduceOfOne(op, value, at);
-  case OpKind::Neg:
-  case OpKind::Abs:
-  case OpKind::Not:
-  case OpKind::Floor:
-  case OpKind::Ceil:
-  case OpKind::Round:
-  case OpKind::Rint:
-  case OpKind::Trunc:
-  case OpKind::Sqrt:
-  case OpKind::Rsqrt:
-  case OpKind::Exp:
-  case OpKind::Exp2:
-  case OpKind::Log:
-  case OpKind::Log2:
-  case OpKind::Sin:
-  case OpKind::Cos:
-  case OpKind::Tan:
-  case OpKind::Tanh:
-  case OpKind::Erf:
-  case OpKind::Add:
-  case OpKind::Sub:
-  case OpKind::Mul:
-  case OpKind::Div:
-  case OpKind::Rem:
-  case OpKind::CeilDiv:
-  case OpKind::Min:
-  case OpKind::Max:
-  case OpKind::MinNan:
-  case OpKind::MaxNan:
-  case OpKind::MulHigh:
-  case OpKind::And:
-  case OpKind::Or:
-  case OpKind::Xor:
-  case OpKind::Shl:
-  case OpKind::Shr:
-  case OpKind::Fma:
-  case OpKind::Eq:
-  case OpKind::Ne:
-  case OpKind::Lt:
-  case OpKind::Le:
-  case OpKind::Gt:
-  case OpKind::Ge:
-  case OpKind::Select: return elementwise(op, at);
+#define IMBREX_OP(...)
+#define IMBREX_ELEMENTWISE(Kind, ...) case OpKind::Kind:
+#include "backend/ir/ops.def"
+    return elementwise(op, at);
   case OpKind::Store:
   case OpKind::AtomicRmw:
   case OpKind::AtomicCas:

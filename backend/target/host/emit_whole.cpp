@@ -4,7 +4,6 @@
 #include "backend/target/host/whole.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace imbrex::host {
 
@@ -202,84 +201,6 @@ void WholeEmitter::emitTreeReduce() {
         else
           setElement(tile(op_.result(result)), to, values[result]);
     });
-  });
-}
-
-/// One after the other along the axis, neighbours along the inner axes at once.
-void WholeEmitter::emitScan() {
-  const auto &attrs = op_.attrs<ir::ScanAttrs>();
-  const size_t count = op_.results.size();
-  const Cut cut = cutAt(f_.type(op_.operand(0)).shape(), attrs.axis);
-  const std::int32_t lanes = lanesFor(cut.inner);
-  const auto splat = [&](Value *x) {
-    return lanes == 1 ? x : b_.CreateVectorSplat(static_cast<unsigned>(lanes), x);
-  };
-  llvm::SmallVector<llvm::AllocaInst *, 4> running;
-  for (size_t i = 0; i < count; ++i)
-    running.push_back(f_.newVariable(
-        splat(llvm::Constant::getNullValue(f_.laneType(f_.type(op_.operand(i)).withShape({}))))
-            ->getType()));
-  const auto current = [&] {
-    llvm::SmallVector<Value *, 4> values;
-    for (llvm::AllocaInst *variable : running)
-      values.push_back(b_.CreateLoad(variable->getAllocatedType(), variable));
-    return values;
-  };
-  const auto setCurrent = [&](llvm::ArrayRef<Value *> values) {
-    for (size_t i = 0; i < count; ++i) b_.CreateStore(values[i], running[i]);
-  };
-  const auto position = [&](Value *outer, Value *along, Value *inner) {
-    if (attrs.reverse) along = b_.CreateSub(f_.index(cut.along - 1), along);
-    Value *row = b_.CreateAdd(b_.CreateMul(outer, f_.index(cut.along)), along);
-    return b_.CreateAdd(b_.CreateMul(row, f_.index(cut.inner)), inner);
-  };
-  const auto load = [&](Value *index) {
-    llvm::SmallVector<Value *, 4> values;
-    for (size_t i = 0; i < count; ++i)
-      values.push_back(element(tile(op_.operand(i)), index, lanes));
-    return values;
-  };
-  const auto store = [&](Value *index, llvm::ArrayRef<Value *> values) {
-    for (size_t i = 0; i < count; ++i) setElement(tile(op_.result(i)), index, values[i]);
-  };
-  const auto line = [&](Value *outer, Value *inner) {
-    Value *first = position(outer, f_.index(0), inner);
-    if (attrs.exclusive) {
-      const bool hasInitial = attrs.combine == ir::Combine::Region;
-      llvm::SmallVector<Value *, 4> initial;
-      for (size_t i = 0; i < count; ++i) {
-        const ir::Type &type = f_.type(op_.operand(i));
-        initial.push_back(splat(
-            hasInitial ? f_.scalar(op_.operand(count + i))
-                       : startOf(attrs.combine, type.element(), f_.laneType(type.withShape({})))));
-      }
-      // Without an initial value of the author's, the fold begins with the first element: the
-      // identity would turn -0 into 0.
-      const auto values = load(first);
-      store(first, initial);
-      setCurrent(hasInitial ? combine(initial, values) : values);
-      if (cut.along == 1) return;
-      f_.emitLoop(cut.along - 1, [&](Value *along) {
-        Value *here = position(outer, b_.CreateAdd(along, f_.index(1)), inner);
-        const auto before = current();
-        const auto next = load(here);
-        store(here, before);
-        setCurrent(combine(before, next));
-      });
-      return;
-    }
-    setCurrent(load(first));
-    store(first, current());
-    if (cut.along == 1) return;
-    f_.emitLoop(cut.along - 1, [&](Value *along) {
-      Value *here = position(outer, b_.CreateAdd(along, f_.index(1)), inner);
-      setCurrent(combine(current(), load(here)));
-      store(here, current());
-    });
-  };
-  f_.emitLoop(cut.outer, [&](Value *outer) {
-    f_.emitLoop(cut.inner / lanes,
-                [&](Value *i) { line(outer, b_.CreateMul(i, f_.index(lanes))); });
   });
 }
 

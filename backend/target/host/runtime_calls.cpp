@@ -43,18 +43,6 @@ void print(Launch *launch, std::uint32_t site, std::int32_t x, std::int32_t y, s
   std::fputs(line.c_str(), stdout);
 }
 
-/// `at tile index [3] of block [0, 0, 0]`
-std::string placeText(const ir::Shape &shape, std::int64_t element,
-                      const std::array<std::int32_t, 3> &programId) {
-  std::string index;
-  for (std::int32_t axis = shape.rank(); axis-- > 0; element /= shape[axis])
-    index = std::to_string(element % shape[axis]) + (index.empty() ? "" : ", ") + index;
-  const std::string block = "block [" + std::to_string(programId[0]) + ", " +
-                            std::to_string(programId[1]) + ", " + std::to_string(programId[2]) +
-                            "]";
-  return shape.rank() == 0 ? "in " + block : "at tile index [" + index + "] of " + block;
-}
-
 void failAssert(Launch *launch, std::uint32_t site, std::int32_t x, std::int32_t y, std::int32_t z,
                 std::int64_t element) {
   const Site &failed = launch->sites[site];
@@ -62,7 +50,7 @@ void failAssert(Launch *launch, std::uint32_t site, std::int32_t x, std::int32_t
   if (launch->stopped.exchange(true)) return; // one message is enough
   launch->diagnostics.report(Diag::AssertFailed, failed.op->where,
                              failed.op->attrs<ir::TextAttrs>().text,
-                             placeText(failed.types[0].shape(), element, {x, y, z}));
+                             ir::elementPlace(failed.types[0].shape(), element, {x, y, z}));
 }
 
 // --- sort ---

@@ -17,6 +17,7 @@ public:
   void emit();
 
 private:
+  class Scan;
   struct Tile {
     ir::Type type;
     llvm::Value *address; // null: a scalar

@@ -2,6 +2,7 @@
 
 /// The language: all that a kernel's author includes. docs/language.md is its reference.
 #include <imbrex/atomics.hpp>
+#include <imbrex/box.hpp>
 #include <imbrex/control.hpp>
 #include <imbrex/convert.hpp>
 #include <imbrex/create.hpp>
@@ -9,6 +10,7 @@
 #include <imbrex/dot_scaled.hpp>
 #include <imbrex/element.hpp>
 #include <imbrex/error.hpp>
+#include <imbrex/fast.hpp>
 #include <imbrex/hints.hpp>
 #include <imbrex/loop.hpp>
 #include <imbrex/math.hpp>

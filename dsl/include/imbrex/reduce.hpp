@@ -1,5 +1,6 @@
 #pragma once
 
+#include <imbrex/detail/combine.hpp>
 #include <imbrex/math.hpp>
 #include <imbrex/shape.hpp>
 
@@ -172,49 +173,6 @@ template <int Axis = detail::whole_tile, operand X, detail::reduce_option O = de
 auto argmax(const X &x, O options = {}, detail::location where = detail::location::current()) {
   return detail::arg_reduce<Axis>("argmax", x, options, where);
 }
-
-namespace detail {
-
-/// Tuples of operands and single ones alike.
-template <class X>
-auto as_tuple(const X &x) {
-  if constexpr (operand<X>)
-    return std::tuple<tile_t<element_t<X>, shape_of<X>>>(tile_t<element_t<X>, shape_of<X>>(x));
-  else
-    return x;
-}
-
-/// Record the body of a combine: `f(left…, right…)` on scalars, whose results are the next ones.
-template <class... T, class F>
-void record_combine(const F &f, list<type> results, location where, value *into) {
-  constexpr std::size_t n = sizeof...(T);
-  const std::array<type, n> scalars{type_of<T, scalar_shape>...};
-  std::array<value, 2 * n> arguments;
-  for (std::size_t i = 0; i < 2 * n; ++i) arguments[i] = body_argument(scalars[i % n]);
-  const auto call = [&]<std::size_t... L, std::size_t... R>(std::index_sequence<L...>,
-                                                            std::index_sequence<R...>) {
-    return as_tuple(f(scalar<T>(arguments[L])..., scalar<T>(arguments[n + R])...));
-  };
-  const auto next = call(std::make_index_sequence<n>{}, std::make_index_sequence<n>{});
-  static_assert(std::tuple_size_v<std::remove_const_t<decltype(next)>> == n,
-                "imbrex: a combine gives as many values as there are operands");
-  const std::array<value, n> yielded = std::apply(
-      [&](const auto &...v) {
-        return std::array<value, n>{record_as<T, scalar_shape>(v, where)...};
-      },
-      next);
-  end_combine(yielded, results, where, into);
-}
-
-/// Recorded values of one shape as a tuple of tiles of the elements T.
-template <class Shape, class... T>
-auto tuple_of_tiles(const std::array<value, sizeof...(T)> &values) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::tuple<tile_t<T, Shape>...>{tile_t<T, Shape>(values[I])...};
-  }(std::index_sequence_for<T...>{});
-}
-
-} // namespace detail
 
 /// Fold an axis with a combine of your own, which must be associative: `reduce<0>(x, [](auto a,
 /// auto b) { return a * b; })`. The combine may only compute.

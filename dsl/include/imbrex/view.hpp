@@ -1,103 +1,10 @@
 #pragma once
 
-#include <imbrex/convert.hpp>
-#include <imbrex/hints.hpp>
+#include <imbrex/box.hpp>
 
 /// Views of global memory with run-time extents and strides, read and written by the box:
 /// `a[box<64, 32>(m, k)]` counts in boxes, `a[box_at<64, 32>(row, column)]` in elements.
 namespace imbrex {
-
-namespace detail {
-
-struct pad_zero {};
-struct pad_not_a_number {};
-
-} // namespace detail
-
-/// Which box of a view, and how it is read and written. Made by `box` and `box_at`.
-template <class Shape, class Pad = detail::pad_zero>
-class view_box {
-public:
-  using shape = Shape;
-  static constexpr int rank = Shape::rank;
-
-  /// Elements outside of the view read as NaN instead of zero.
-  auto pad_nan() const { return padded(detail::pad_not_a_number{}); }
-  /// Elements outside of the view read as this number or scalar tile.
-  template <operand_or_literal X>
-  auto pad(const X &fill) const {
-    static_assert(detail::shape_of<X>::rank == 0, "imbrex: a padding is a number or a scalar tile");
-    return padded(detail::hold(fill));
-  }
-  view_box hint(cache where_kept) const {
-    view_box copy = *this;
-    copy.hints.cached = where_kept;
-    return copy;
-  }
-  view_box hint(eviction when_dropped) const {
-    view_box copy = *this;
-    copy.hints.evicted = when_dropped;
-    return copy;
-  }
-
-  std::array<detail::value, Shape::rank> at;
-  std::string_view unit;
-  detail::location where;
-  Pad padding = {};
-  memory_hints hints = {};
-
-private:
-  template <class P>
-  view_box<Shape, P> padded(const P &p) const {
-    return {at, unit, where, p, hints};
-  }
-};
-
-namespace detail {
-
-template <int... Extents, class... I>
-auto make_box(std::string_view unit, location where, const I &...at) {
-  static_assert(sizeof...(Extents) == sizeof...(I),
-                "imbrex: box<extents...>(coordinates...) needs one coordinate per extent");
-  static_assert((integer_element<element_t<I>> && ...), "imbrex: a box's coordinates are integers");
-  static_assert(((shape_of<I>::rank == 0) && ...), "imbrex: a box's coordinates are scalars");
-  return view_box<shape_t<Extents...>>{
-      {record_as<element_t<I>, scalar_shape>(at, where)...}, unit, where};
-}
-
-} // namespace detail
-
-#define IMBREX_DETAIL_BOX(name, unit)                                                              \
-  template <int... Extents, operand_or_literal A>                                                  \
-  auto name(const A &a, detail::location where = detail::location::current()) {                    \
-    return detail::make_box<Extents...>(unit, where, a);                                           \
-  }                                                                                                \
-  template <int... Extents, operand_or_literal A, operand_or_literal B>                            \
-  auto name(const A &a, const B &b, detail::location where = detail::location::current()) {        \
-    return detail::make_box<Extents...>(unit, where, a, b);                                        \
-  }                                                                                                \
-  template <int... Extents, operand_or_literal A, operand_or_literal B, operand_or_literal C>      \
-  auto name(const A &a, const B &b, const C &c,                                                    \
-            detail::location where = detail::location::current()) {                                \
-    return detail::make_box<Extents...>(unit, where, a, b, c);                                     \
-  }                                                                                                \
-  template <int... Extents, operand_or_literal A, operand_or_literal B, operand_or_literal C,      \
-            operand_or_literal D>                                                                  \
-  auto name(const A &a, const B &b, const C &c, const D &d,                                        \
-            detail::location where = detail::location::current()) {                                \
-    return detail::make_box<Extents...>(unit, where, a, b, c, d);                                  \
-  }                                                                                                \
-  template <int... Extents, operand_or_literal A, operand_or_literal B, operand_or_literal C,      \
-            operand_or_literal D, operand_or_literal E>                                            \
-  auto name(const A &a, const B &b, const C &c, const D &d, const E &e,                            \
-            detail::location where = detail::location::current()) {                                \
-    return detail::make_box<Extents...>(unit, where, a, b, c, d, e);                               \
-  }
-/// The box with these extents at these coordinates, counted in boxes of these extents.
-IMBREX_DETAIL_BOX(box, "tiles")
-/// The box with these extents whose first element is at these coordinates.
-IMBREX_DETAIL_BOX(box_at, "elements")
-#undef IMBREX_DETAIL_BOX
 
 /// A box of a view, in place: the tile that was there when it was named, and, assigned to, a store.
 template <class T, class Box>

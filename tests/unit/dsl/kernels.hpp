@@ -44,7 +44,8 @@ struct functions {
     auto i = arange<0, 8>();
     auto x = load(p + i);
     auto y = floor(x) + ceil(x) + round(x) + rint(x) + trunc(x) + sqrt(x) + rsqrt(x);
-    auto z = exp(x) + exp2(x) + log(x) + log2(x) + sin(x) + cos(x) + tan(x) + tanh(x) + erf(x);
+    auto z = exp(x) + exp2(x) + log(x) + log2(x) + sin(x) + cos(x) + tan(x) + tanh(x) + erf(x) +
+             expm1(x) + log1p(x);
     auto f = fast::rsqrt(x) + fast::exp(x) + fast::exp2(x) + fast::log(x) + fast::log2(x) +
              fast::sin(x) + fast::cos(x) + fast::tan(x) + fast::tanh(x) + fast::erf(x) +
              fast::rcp(x) + fast::div(x, y);

@@ -88,12 +88,13 @@ public:
   }
 
   /// All that is reported under one seed; empty when all went well.
-  std::string report(std::uint64_t seed = 0) {
+  std::string report(std::uint64_t seed = 0, emulate::Counters *counters = nullptr) {
     Diagnostics diagnostics;
     if (!program_) program_ = compile(diagnostics);
     if (program_) {
       emulate::Options options;
       options.seed = seed;
+      options.counters = counters;
       options.mostTurns = 100'000;
       const bool ok = program_->run(grid_, arguments_, options, diagnostics);
       CHECK(ok != diagnostics.hasErrors());

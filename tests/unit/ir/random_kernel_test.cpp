@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <random>
 #include <set>
@@ -93,45 +94,47 @@ private:
   std::map<ValueId, ValueId> partners_;
 };
 
+// What a mutation puts in.
+constexpr auto kPieces = std::to_array<std::string_view>({"%0",
+                                                          "%99999",
+                                                          "{",
+                                                          "}",
+                                                          "(",
+                                                          ")",
+                                                          "[",
+                                                          "]",
+                                                          ",",
+                                                          ":",
+                                                          "=",
+                                                          "\"",
+                                                          "@",
+                                                          "else",
+                                                          "yield",
+                                                          "-1",
+                                                          "0x",
+                                                          "-",
+                                                          "f32",
+                                                          "i64[3]",
+                                                          "[0x0]",
+                                                          "\\",
+                                                          "ptr<f4e2m1>",
+                                                          "stage",
+                                                          "%",
+                                                          "1e999999999",
+                                                          "#",
+                                                          "var<",
+                                                          "[axis = 7]",
+                                                          "[order = [9, -9]]",
+                                                          "18446744073709551616",
+                                                          "\xff",
+                                                          "view<f32, 5>",
+                                                          "#0",
+                                                          "lanes",
+                                                          "warp [[0]]",
+                                                          "layout #0 = of [4]"});
+
 /// Texts that people and programs get wrong: bytes changed, lines moved, words put elsewhere.
 std::string mutated(std::string text, std::mt19937 &rng) {
-  static constexpr std::string_view kPieces[] = {"%0",
-                                                 "%99999",
-                                                 "{",
-                                                 "}",
-                                                 "(",
-                                                 ")",
-                                                 "[",
-                                                 "]",
-                                                 ",",
-                                                 ":",
-                                                 "=",
-                                                 "\"",
-                                                 "@",
-                                                 "else",
-                                                 "yield",
-                                                 "-1",
-                                                 "0x",
-                                                 "-",
-                                                 "f32",
-                                                 "i64[3]",
-                                                 "[0x0]",
-                                                 "\\",
-                                                 "ptr<f4e2m1>",
-                                                 "stage",
-                                                 "%",
-                                                 "1e999999999",
-                                                 "#",
-                                                 "var<",
-                                                 "[axis = 7]",
-                                                 "[order = [9, -9]]",
-                                                 "18446744073709551616",
-                                                 "\xff",
-                                                 "view<f32, 5>",
-                                                 "#0",
-                                                 "lanes",
-                                                 "warp [[0]]",
-                                                 "layout #0 = of [4]"};
   const auto position = [&] { return rng() % (text.size() + 1); };
   for (std::size_t edits = 1 + rng() % 3; edits > 0; --edits) {
     const std::size_t at = position();

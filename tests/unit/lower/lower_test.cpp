@@ -1,5 +1,4 @@
 #include "backend/lower/lower.h"
-
 #include "backend/pipeline.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/IR/LLVMContext.h"

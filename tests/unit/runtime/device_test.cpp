@@ -9,7 +9,9 @@ TEST_CASE("devices have names") {
   CHECK(device::by_name("host") == device::host());
   CHECK(device::by_name("interpreter") == device::interpreter());
   CHECK(device::interpreter().name() == "interpreter");
-  CHECK(device::count() == 2);
+  const device gpu = device::by_name("emulated:sm_90a");
+  CHECK(gpu.name() == "emulated:sm_90a");
+  CHECK(gpu.index() < device::count());
 }
 
 TEST_CASE("an unknown device is answered with the nearest and with the list") {
@@ -19,15 +21,17 @@ TEST_CASE("an unknown device is answered with the nearest and with the list") {
   } catch (const error &mistake) {
     CHECK(mistake.code() == "MisspeltDevice");
     CHECK(std::string(mistake.what())
-              .ends_with("error: there is no device 'interpretor'; there are host, interpreter\n"
+              .ends_with("error: there is no device 'interpretor'; there are host, interpreter, "
+                         "emulated:TARGET\n"
                          "  hint: did you mean 'interpreter'"));
-    CHECK(mistake.where().line == __LINE__ - 7);
+    CHECK(mistake.where().line == __LINE__ - 8);
   }
   try {
     (void)device::by_name("abacus");
     FAIL("found");
   } catch (const error &mistake) {
-    CHECK(mistake.notes() == std::vector<std::string>{"there are host, interpreter"});
+    CHECK(mistake.notes() ==
+          std::vector<std::string>{"there are host, interpreter, emulated:TARGET"});
   }
 }
 

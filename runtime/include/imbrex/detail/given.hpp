@@ -1,0 +1,84 @@
+#pragma once
+
+#include <imbrex/detail/array_memory.hpp>
+#include <imbrex/dlpack.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+/// What may be given for an array, by what it looks like, and what its elements are.
+namespace imbrex::detail {
+
+template <class A>
+concept dlpack_array = std::same_as<std::remove_cvref_t<A>, dlpack::tensor>;
+
+/// buffer and tensor_ref.
+template <class A>
+concept own_array = requires(const std::remove_cvref_t<A> &a) {
+  { a.layout() } -> std::convertible_to<const layout &>;
+  { a.block() } -> std::convertible_to<memory_block *>;
+};
+
+/// std::mdspan and what is made like it: an extent and a stride for each of a fixed number of axes.
+template <class A>
+concept mdspan_like = !own_array<A> && requires(const std::remove_cvref_t<A> &a) {
+  { a.extent(0) } -> std::integral;
+  { a.stride(0) } -> std::integral;
+  { a.rank() } -> std::integral;
+} && (requires(std::remove_cvref_t<A> &a) { a.data(); } ||
+      requires(std::remove_cvref_t<A> &a) { a.data_handle(); });
+
+/// std::span, std::vector, std::array.
+template <class A>
+concept contiguous_array = !own_array<A> && !mdspan_like<A> && std::ranges::contiguous_range<A> &&
+                           std::ranges::sized_range<A>;
+
+template <class A>
+concept raw_pointer = std::is_pointer_v<std::remove_cvref_t<A>>;
+
+template <class A>
+auto *first_of(A &a) {
+  if constexpr (requires { a.data_handle(); })
+    return a.data_handle();
+  else
+    return a.data();
+}
+
+/// What an argument's elements are; const if they can't be written.
+template <class A>
+struct given_element {
+  using type = std::remove_pointer_t<decltype(first_of(std::declval<A &>()))>;
+};
+template <own_array A>
+struct given_element<A> {
+  using owner = std::remove_cvref_t<A>;
+  static constexpr bool read_only =
+      std::is_const_v<std::remove_pointer_t<decltype(std::declval<A &>().data())>>;
+  using type = std::conditional_t<read_only, const typename owner::element_type,
+                                  typename owner::element_type>;
+};
+template <contiguous_array A>
+struct given_element<A> {
+  using type = std::remove_pointer_t<decltype(std::ranges::data(std::declval<A &>()))>;
+};
+template <raw_pointer A>
+struct given_element<A> {
+  using type = std::remove_pointer_t<std::remove_cvref_t<A>>;
+};
+
+/// T is a parameter's element, A what was given for it.
+template <class T, class A>
+constexpr void check_element() {
+  using given = typename given_element<A>::type;
+  static_assert(std::same_as<std::remove_const_t<given>, std::remove_const_t<T>>,
+                "imbrex: the argument's elements have another type than the kernel's parameter");
+  static_assert(
+      std::is_const_v<T> || !std::is_const_v<given>,
+      "imbrex: the kernel may write through this parameter, but the argument is const; make "
+      "the parameter view<const T, ...> or ptr<const T>");
+}
+
+} // namespace imbrex::detail
