@@ -162,8 +162,8 @@ Value *anyInBlock(Emitter &e, Value *condition) {
   for (std::int32_t warp = 0; warp < e.kernel.threads().warps; ++warp)
     firstLanes.push_back(e.i32(std::int64_t{warp} * e.kernel.threads().lanes));
   Value *result = e.b.getFalse();
-  for (Value *ofWarp : fetchFromThreads(e, any, firstLanes)[0])
-    result = e.b.CreateOr(result, ofWarp);
+  const auto ofWarps = fetchFromThreads(e, any, firstLanes);
+  for (Value *ofWarp : ofWarps[0]) result = e.b.CreateOr(result, ofWarp);
   return result;
 }
 
