@@ -49,10 +49,10 @@ std::unique_ptr<llvm::Module> GpuCode::copy() const { return llvm::CloneModule(*
 
 std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
                                      const analysis::Assumptions &assumptions,
-                                     Diagnostics &diagnostics,
-                                     StageTimes *times) {
+                                     Diagnostics &diagnostics, StageTimes *times) {
   Stopwatch watch(times);
-  if (!runPasses(kernel, gpuPipeline(), {diagnostics, target.machine(), assumptions})) return std::nullopt;
+  if (!runPasses(kernel, gpuPipeline(), {diagnostics, target.machine(), assumptions}))
+    return std::nullopt;
   if (!hasValidAssembly(kernel, target.machine(), diagnostics)) return std::nullopt;
   watch.lap("passes");
   GpuCode code{.context = std::make_unique<llvm::LLVMContext>(), .module = {}, .interface = {}};

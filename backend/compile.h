@@ -33,13 +33,12 @@ struct GpuCode {
   std::unique_ptr<llvm::Module> copy() const;
 };
 
-/// Bring a kernel of any stage to a target's code: the passes of its pipeline, lowering, LLVM's
-/// optimiser; for launches that keep the assumptions. The kernel is at stage Laid afterwards, and must outlive the code, which names its
-/// ops. None where an error was reported.
+/// Bring a kernel of any stage to a target's code for launches that keep the assumptions: the
+/// passes of its pipeline, lowering, LLVM's optimiser. The kernel is at stage Laid afterwards, and
+/// must outlive the code, which names its ops. None where an error was reported.
 std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
                                      const analysis::Assumptions &assumptions,
-                                     Diagnostics &diagnostics,
-                                     StageTimes *times = nullptr);
+                                     Diagnostics &diagnostics, StageTimes *times = nullptr);
 
 /// The target of a machine; null, and an error, where there is none.
 const target::GpuTarget *gpuTargetOf(const machine::Machine &machine, Diagnostics &diagnostics);

@@ -21,8 +21,6 @@ std::int32_t blocksByRegisters(const Machine &machine, const BlockDemand &demand
       roundUp(std::max(demand.registersPerThread, 1), machine.registerGranule);
   const std::int32_t ofWarp = ofThread * machine.warpSize;
   const std::int32_t ofPartition = machine.registersPerCore / machine.partitionsPerCore;
-  // The hardware gives every partition as many warps as the fullest one has.
-  if (roundUp(warps, machine.partitionsPerCore) * ofWarp > machine.registersPerCore) return 0;
   return ofPartition / ofWarp * machine.partitionsPerCore / warps;
 }
 

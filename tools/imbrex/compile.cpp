@@ -44,6 +44,9 @@ cl::opt<bool> asJson("json", cl::desc("Write a report as JSON"), cl::sub(compile
                      cl::cat(ownOptions()));
 cl::opt<bool> isCompressed("compress", cl::desc("Compress a package"), cl::sub(compileOptions),
                            cl::cat(ownOptions()));
+cl::opt<bool> withoutAssumptions("no-assumptions",
+                                 cl::desc("Take nothing for granted of the launches"),
+                                 cl::sub(compileOptions), cl::cat(ownOptions()));
 cl::opt<bool> withTime("time", cl::desc("Say on stderr what the time went into"),
                        cl::sub(compileOptions), cl::cat(ownOptions()));
 
@@ -51,7 +54,7 @@ cl::opt<bool> withTime("time", cl::desc("Say on stderr what the time went into")
 struct Request {
   std::string file, emit, output;
   std::vector<std::string> targets;
-  bool asJson, isCompressed, withTime;
+  bool asJson, isCompressed, withAssumptions, withTime;
 };
 
 Request requestNow() {
@@ -61,6 +64,7 @@ Request requestNow() {
           .targets = targetNames,
           .asJson = asJson,
           .isCompressed = isCompressed,
+          .withAssumptions = !withoutAssumptions,
           .withTime = withTime};
 }
 
@@ -170,7 +174,9 @@ std::optional<std::string> makeOne(Product product, const ir::Kernel &given,
   ir::Kernel kernel = given.clone();
   const target::GpuTarget &target = target::gpuTarget(machine);
   StageTimes times;
-  const auto code = compileForGpu(kernel, target, analysis::usualAssumptions(kernel), diagnostics, &times);
+  const analysis::Assumptions assumptions =
+      request.withAssumptions ? analysis::usualAssumptions(kernel) : analysis::Assumptions{};
+  const auto code = compileForGpu(kernel, target, assumptions, diagnostics, &times);
   if (!code) return std::nullopt;
   const Compilation compilation{kernel, *code, target, request.asJson};
   auto made = make(product, compilation, times);

@@ -23,24 +23,22 @@ public:
 
   void prepare(llvm::Module &module) const override {
     module.setTargetTriple(llvm::Triple(kTriple));
-    module.setDataLayout(targetMachine()->createDataLayout());
+    module.setDataLayout(targetMachine().createDataLayout());
     const bool isGeneric = machine().name.ends_with("-generic");
     module.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version",
                          isGeneric ? kGenericCodeObjectVersion : kCodeObjectVersion);
   }
 
-  void optimise(llvm::Module &module) const override { target::optimise(module, *targetMachine()); }
+  void optimise(llvm::Module &module) const override { target::optimise(module, targetMachine()); }
 
   Result<std::string> assembly(llvm::Module &module) const override {
-    const auto machine = targetMachine();
-    machine->Options.MCOptions.AsmVerbose = true; // LLVM's remarks on registers and occupancy
-    const auto text = generate(module, *machine, llvm::CodeGenFileType::AssemblyFile);
+    const auto text = generate(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
     return std::string(text->begin(), text->end());
   }
 
   Result<ObjectCode> object(llvm::Module &module) const override {
-    const auto bytes = generate(module, *targetMachine(), llvm::CodeGenFileType::ObjectFile);
+    const auto bytes = generate(module, targetMachine(), llvm::CodeGenFileType::ObjectFile);
     if (!bytes) return bytes.failure();
     const auto start = std::chrono::steady_clock::now();
     auto made = link({bytes->data(), bytes->size()}, machine());
@@ -56,8 +54,10 @@ public:
   }
 
 private:
-  std::unique_ptr<llvm::TargetMachine> targetMachine() const {
-    return makeTargetMachine(machine(), kTriple);
+  llvm::TargetMachine &targetMachine() const {
+    llvm::TargetMachine &made = targetMachineOf(machine(), kTriple);
+    made.Options.MCOptions.AsmVerbose = true; // LLVM's remarks on registers and occupancy
+    return made;
   }
 
   AmdgpuVocabulary vocabulary_;

@@ -1,5 +1,6 @@
 #include "backend/target/codegen/code_generator.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -8,6 +9,8 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetOptions.h"
+
+#include <memory>
 
 namespace imbrex::target {
 namespace {
@@ -43,8 +46,6 @@ private:
   std::string first_;
 };
 
-} // namespace
-
 std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const machine::Machine &machine,
                                                        llvm::StringRef triple) {
   std::string problem;
@@ -53,11 +54,21 @@ std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const machine::Machine &m
   IMBREX_CHECK(target != nullptr, "LLVM has no target {0}: {1}", triple, problem);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  // The next level only repeats what the optimiser has done.
   std::unique_ptr<llvm::TargetMachine> made(
       target->createTargetMachine(parsed, machine.cpu, machine.features, options, llvm::Reloc::PIC_,
-                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+                                  std::nullopt, llvm::CodeGenOptLevel::Default));
   IMBREX_CHECK(made != nullptr, "LLVM has no machine {0}", machine.cpu);
   return made;
+}
+
+} // namespace
+
+llvm::TargetMachine &targetMachineOf(const machine::Machine &machine, llvm::StringRef triple) {
+  static thread_local llvm::StringMap<std::unique_ptr<llvm::TargetMachine>> machines;
+  std::unique_ptr<llvm::TargetMachine> &slot = machines[machine.name];
+  if (slot == nullptr) slot = makeTargetMachine(machine, triple);
+  return *slot;
 }
 
 void optimise(llvm::Module &module, llvm::TargetMachine &machine) {

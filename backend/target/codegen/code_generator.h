@@ -7,18 +7,16 @@
 #include "llvm/Support/CodeGen.h"
 #include "llvm/Target/TargetMachine.h"
 
-#include <memory>
-
 /// What all GPUs ask of LLVM's code generators.
 namespace imbrex::target {
 
-/// LLVM's own idea of a machine. It serves one thread at a time and is cheap to make. The target
-/// that the triple names must have been initialised.
+/// LLVM's own idea of a machine: this thread's, made when it is first asked for, which costs as
+/// much as a tenth of a small kernel's compilation. The target that the triple names must have been
+/// initialised.
 ///
 /// It fuses no multiplication with an addition that the module leaves apart: semantics.md,
 /// "Contraction".
-std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const machine::Machine &machine,
-                                                       llvm::StringRef triple);
+llvm::TargetMachine &targetMachineOf(const machine::Machine &machine, llvm::StringRef triple);
 
 /// -O3 as the target machine extends it.
 void optimise(llvm::Module &module, llvm::TargetMachine &machine);

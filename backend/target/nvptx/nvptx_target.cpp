@@ -35,16 +35,16 @@ public:
 
   void prepare(llvm::Module &module) const override {
     module.setTargetTriple(llvm::Triple(kTriple));
-    module.setDataLayout(targetMachine()->createDataLayout());
+    module.setDataLayout(targetMachine().createDataLayout());
   }
 
   void optimise(llvm::Module &module) const override {
     keepLinesOnly(module);
-    target::optimise(module, *targetMachine());
+    target::optimise(module, targetMachine());
   }
 
   Result<std::string> assembly(llvm::Module &module) const override {
-    const auto text = generate(module, *targetMachine(), llvm::CodeGenFileType::AssemblyFile);
+    const auto text = generate(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
     return std::string(text->begin(), text->end());
   }
@@ -66,9 +66,7 @@ public:
   }
 
 private:
-  std::unique_ptr<llvm::TargetMachine> targetMachine() const {
-    return makeTargetMachine(machine(), kTriple);
-  }
+  llvm::TargetMachine &targetMachine() const { return targetMachineOf(machine(), kTriple); }
 
   NvptxVocabulary vocabulary_;
 };

@@ -72,6 +72,20 @@ TEST_CASE("the report of a kernel that scales 64 numbers") {
   }
 }
 
+TEST_CASE("without assumptions of the launches accesses are narrow") {
+  const auto accesses = [](const machine::Machine &machine, const std::string &rest) {
+    return shell("imbrex compile wide.imx --target " + std::string(machine.name) + rest +
+                 " | grep '  global ' | sed 's/  */ /g'")
+        .output;
+  };
+  for (const machine::Machine *machine : machines()) {
+    CAPTURE(std::string(machine->name));
+    CHECK(accesses(*machine, "") == " global load 2 2 x 16 B\n global store 2 2 x 16 B\n");
+    CHECK(accesses(*machine, " --no-assumptions") ==
+          " global load 8 8 x 4 B\n global store 8 8 x 4 B\n");
+  }
+}
+
 TEST_CASE("imbrex compile --time tells the stages") {
   for (const machine::Machine *machine : machines()) {
     const Outcome outcome = compile(*machine, "--time");

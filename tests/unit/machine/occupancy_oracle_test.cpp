@@ -52,7 +52,8 @@ TEST_CASE("the occupancy of every NVIDIA machine is the vendor's calculator's") 
   for (const Machine &machine : allMachines()) {
     if (machine.family != Family::Nvptx) continue;
     CAPTURE(std::string(machine.name));
-    for (const int threads : {1, 32, 33, 64, 96, 128, 160, 256, 384, 512, 640, 768, 1000, 1024})
+    for (const int threads :
+         {1, 32, 33, 64, 96, 128, 160, 256, 288, 384, 416, 512, 640, 768, 1000, 1024})
       for (int registers = 1; registers <= 255; registers += threads % 3 + 1)
         for (const int shared : {0, 1, 127, 1024, 8192, 15000, 31744, 40000, 49152, 65536, 101376})
           if (shared <= machine.sharedMemoryBytes) {

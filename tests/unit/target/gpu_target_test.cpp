@@ -153,20 +153,35 @@ TEST_CASE("division and square root are rounded to the nearest, subnormals kept"
 }
 
 TEST_CASE("a barrier waits for what was written before it") {
-  const auto barrier = [](const Vocabulary &words, Vocabulary::Builder &b, Value *x) {
+  const auto writeThenWait = [](const Vocabulary &words, Vocabulary::Builder &b, Value *x) {
+    llvm::Type *type = llvm::ArrayType::get(b.getInt32Ty(), 128);
+    auto *shared = new llvm::GlobalVariable(*b.GetInsertBlock()->getModule(), type, false,
+                                            llvm::GlobalValue::InternalLinkage,
+                                            llvm::PoisonValue::get(type), "shared", nullptr,
+                                            llvm::GlobalValue::NotThreadLocal, words.sharedSpace());
+    b.CreateStore(x, b.CreateGEP(b.getInt32Ty(), shared, words.threadIndex(b)));
     words.barrier(b);
-    return x;
+    return b.CreateLoad(b.getInt32Ty(), shared);
   };
   for (const GpuTarget *target : sample::targets()) {
     const std::string name(target->machine().name);
     CAPTURE(name);
-    const auto text = assemblyOf(*target, barrier);
+    const std::string text = *assemblyOf(*target, writeThenWait);
+    CAPTURE(text);
+    const bool isNvptx = target->machine().family == Family::Nvptx;
     const bool isSplit = name.starts_with("gfx12");
-    const char *wanted = target->machine().family == Family::Nvptx ? "bar.sync"
-                         : isSplit                                 ? "s_barrier_signal -1"
-                                                                   : "s_barrier\n";
-    CHECK_MESSAGE(contains(*text, wanted), *text);
-    CHECK(contains(*text, "s_barrier_wait") == isSplit);
+    const std::size_t store = text.find(isNvptx                           ? "st.shared"
+                                        : name < "gfx11" || name > "gfx2" ? "ds_write"
+                                                                          : "ds_store");
+    const std::size_t barrier = text.find(isNvptx   ? "bar.sync"
+                                          : isSplit ? "s_barrier_signal -1"
+                                                    : "s_barrier\n");
+    REQUIRE(store != std::string::npos);
+    REQUIRE(barrier != std::string::npos);
+    CHECK(store < barrier);
+    CHECK(contains(text, "s_barrier_wait") == isSplit);
+    // AMD's barrier itself orders nothing: the store has to be waited for.
+    if (!isNvptx) CHECK(text.substr(store, barrier - store).find("s_wait") != std::string::npos);
   }
 }
 
@@ -178,9 +193,44 @@ TEST_CASE("a kernel is declared for its number of threads") {
     const auto module = sample::kernel(context, *target, keep, 96);
     const auto text = target->assembly(*module);
     REQUIRE(text.ok());
-    CHECK(contains(*text, target->machine().family == Family::Nvptx
-                              ? ".reqntid 96"
-                              : ".max_flat_workgroup_size: 96"));
+    if (target->machine().family == Family::Nvptx) {
+      CHECK(contains(*text, ".reqntid 96"));
+      continue;
+    }
+    CHECK(contains(*text, ".max_flat_workgroup_size: 96"));
+    CHECK(contains(*text, ".reqd_workgroup_size:\n      - 96\n      - 1\n      - 1\n"));
+    CHECK(module->getFunction("sample")
+              ->getFnAttribute("amdgpu-flat-work-group-size")
+              .getValueAsString() == "96,96");
+  }
+}
+
+TEST_CASE("each axis of the grid has its own index and extent") {
+  for (const GpuTarget *target : sample::targets()) {
+    CAPTURE(std::string(target->machine().name));
+    std::set<std::string> texts;
+    for (std::int32_t axis = 0; axis < 3; ++axis) {
+      texts.insert(*assemblyOf(
+          *target, [=](const auto &words, auto &b, Value *) { return words.blockIndex(b, axis); }));
+      texts.insert(*assemblyOf(
+          *target, [=](const auto &words, auto &b, Value *) { return words.gridExtent(b, axis); }));
+    }
+    CHECK(texts.size() == 6);
+  }
+}
+
+TEST_CASE("a shuffle on NVIDIA's machines reaches over the whole warp") {
+  for (const GpuTarget *target : sample::targets()) {
+    if (target->machine().family != Family::Nvptx) continue;
+    const auto by = [&](const auto &shuffle) {
+      return *assemblyOf(*target, [&](const Vocabulary &words, Vocabulary::Builder &b, Value *x) {
+        return shuffle(words, b, x);
+      });
+    };
+    CHECK(contains(by([](auto &words, auto &b, Value *x) { return words.shuffleXor(b, x, 16); }),
+                   ", 16, 31, -1;"));
+    CHECK(contains(by([](auto &words, auto &b, Value *x) { return words.shuffle(b, x, x); }),
+                   ", 31, -1;"));
   }
 }
 
