@@ -30,12 +30,13 @@ function(imbrex_test_program name)
                                            VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
-# imbrex_add_test(<name> SOURCES … [LINK …])
+# imbrex_add_test(<name> SOURCES … [LINK …] [PARTS …])
 #
 # One doctest program and one ctest entry, both called <name>: one per test folder. The working
-# directory is the test's source folder, so that data files have short names.
+# directory is the test's source folder, so that data files have short names. A program that takes
+# minutes has PARTS: an entry <name>_<part> for each, with the cases whose names have the word.
 function(imbrex_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PARTS")
   if(NOT arg_SOURCES)
     return()
   endif()
@@ -45,7 +46,13 @@ function(imbrex_add_test name)
   # doctest names its cases with __COUNTER__, which clang 22 reports under -Wpedantic.
   target_compile_options(${name} PRIVATE
     $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,22>>:-Wno-c2y-extensions>)
-  imbrex_add_command_test(${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  foreach(part IN LISTS arg_PARTS)
+    imbrex_add_command_test(${name}_${part} COMMAND ${name} "--test-case=*${part}*"
+                            WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  endforeach()
+  if(NOT arg_PARTS)
+    imbrex_add_command_test(${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  endif()
 endfunction()
 
 # imbrex_add_fuzz_test(<name> SOURCES … [LINK …] CORPUS <folder>)

@@ -38,7 +38,8 @@ public:
   const emulate::Program *programFor(const analysis::Assumptions &kept,
                                      Diagnostics &diagnostics) const {
     const std::scoped_lock lock(mutex_);
-    const auto found = std::ranges::find(variants_, kept, &Variant::assumptions);
+    const auto found = std::ranges::find_if(
+        variants_, [&](const Variant &variant) { return kept.cover(variant.assumptions); });
     if (found != variants_.end()) return found->program.get();
     Variant variant{.assumptions = kept, .kernel = kernel_.clone(), .program = {}};
     variant.program = compile(variant, diagnostics);

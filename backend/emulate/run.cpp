@@ -9,8 +9,8 @@ namespace {
 /// are not touched cost nothing.
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 
-/// Threads that run at a time, as on a core of a GPU; at least one block does.
-constexpr std::size_t kResidentThreads = 2048;
+/// Threads and blocks that run at a time, as on a core of a GPU; at least one block does.
+constexpr std::size_t kResidentThreads = 2048, kResidentBlocks = 16;
 
 /// A wait for an atomic is this many turns of a loop.
 constexpr std::int64_t kTurnsOfWait = 256;
@@ -43,7 +43,8 @@ bool Run::execute() {
 // --- blocks ---
 
 void Run::admitBlocks() {
-  const std::size_t most = std::max<std::size_t>(1, kResidentThreads / code_.threads);
+  const std::size_t most =
+      std::clamp<std::size_t>(kResidentThreads / code_.threads, 1, kResidentBlocks);
   while (blocks_.size() < most && nextBlock_ < launch_.grid.blocks())
     blocks_.push_back(makeBlock(nextBlock_++));
 }

@@ -86,7 +86,7 @@ private:
     std::uint32_t more = 0;  ///< Further groups, in `groups_`; 0: none.
     std::uint32_t split = 0; ///< The cells of the bytes, in `bytes_`; 0: the word is one.
   };
-  static constexpr std::uint64_t kPageWords = 64;
+  static constexpr std::uint64_t kPageWords = 256;
   using Page = std::array<Cell, kPageWords>;
 
   Page &pageOf(std::uint64_t word);

@@ -11,7 +11,8 @@
 /// zero-extended; so are results.
 namespace imbrex::interpret {
 
-/// One element of an elementwise op (ir::isElementwise). `element` is that of the operands; of a select: of the two values to choose from.
+/// One element of an elementwise op (ir::isElementwise). `element` is that of the operands; of a
+/// select: of the two values to choose from.
 std::uint64_t evaluate(ir::OpKind kind, ir::ElementKind element,
                        llvm::ArrayRef<std::uint64_t> operands);
 

@@ -97,8 +97,6 @@ void runFlip(BlockRun &run, const ir::Op &op) {
   });
 }
 
-void runConvertLayout(BlockRun &run, const ir::Op &op) {
-  run.set(op.result(), run.operand(op, 0));
-}
+void runConvertLayout(BlockRun &run, const ir::Op &op) { run.set(op.result(), run.operand(op, 0)); }
 
 } // namespace imbrex::interpret

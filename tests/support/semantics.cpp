@@ -285,8 +285,9 @@ std::string runCase(const Case &question, const Executor &executor) {
 
 std::vector<Case> allCases() {
   std::vector<Case> all;
-  for (auto *table : {&integerCases, &floatCases, &conversionCases, &elementaryCases, &shapeCases,
-                      &axisCases, &productCases, &randomCases, &memoryCases, &controlCases, &variableCases})
+  for (auto *table :
+       {&integerCases, &floatCases, &conversionCases, &elementaryCases, &shapeCases, &axisCases,
+        &productCases, &randomCases, &memoryCases, &controlCases, &variableCases})
     for (Case &question : table()) all.push_back(std::move(question));
   return all;
 }

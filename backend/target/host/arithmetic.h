@@ -13,8 +13,8 @@ using lower::emitNarrow;
 using lower::emitWiden;
 using lower::identityOf;
 using lower::Indexed;
-using lower::laneType;
 using lower::lanesLike;
+using lower::laneType;
 using lower::splatBits;
 using lower::startOf;
 
