@@ -13,9 +13,10 @@ else()
   set(imbrex -DIMBREX_SOURCE_DIR=${source_dir} -DIMBREX_WARNINGS_AS_ERRORS=${errors})
 endif()
 
+string(REPLACE "|" "\\;" launcher "${launcher}")
 run(${CMAKE_COMMAND} -S ${consumer} -B ${build} -G ${generator} ${imbrex}
   -DCMAKE_CXX_COMPILER=${compiler}
-  -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}
+  "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}"
   -DCMAKE_BUILD_TYPE=${build_type}
   -DCMAKE_CXX_FLAGS=${flags}
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=${fast_flags})
