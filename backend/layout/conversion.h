@@ -10,8 +10,8 @@
 /// carries out step by step.
 ///
 /// Both layouts are on the same threads and give coordinates of one tile. What permutes, reshapes
-/// or splits a tile on the way is a map of coordinates (coordinate_map.h): `wanted` is then
-/// compose(map, to), in the coordinates of the tile that there is.
+/// or splits a tile on the way is a map of coordinates (backend/analysis/movement.h): `wanted` is
+/// then `to` behind that map, in the coordinates of the tile that there is.
 ///
 /// **When do registers do, when lanes?** The element that register r of thread t wants is
 /// wanted(r, t). The thread has it if it is from(r', t) for some r', that is, if wanted(r, t) ^

@@ -1,10 +1,12 @@
+#include "backend/analysis/movement.h"
 #include "backend/lower/exchange.h"
-#include "backend/lower/movement.h"
 #include "backend/support/check.h"
 
 /// Ops that only move elements. Where a thread has what it wants, nothing is emitted.
 namespace imbrex::lower {
 
+using analysis::Movement;
+using analysis::movementOf;
 using ir::OpKind;
 using ir::ValueId;
 using layout::Dim;
@@ -30,10 +32,10 @@ std::optional<std::size_t> registerOf(const layout::LinearLayout &layout,
   return coordinates == 0 ? std::optional(found) : std::nullopt;
 }
 
-/// The elements that are `constant` further than a layout wants.
+/// The elements that are `offset` (xor) from those that a layout wants.
 Registers convertBeside(Emitter &e, HeldTile tile, const layout::LinearLayout &wanted,
-                        layout::Bits constant) {
-  if (const auto beside = registerOf(tile.layout, constant)) {
+                        layout::Bits offset) {
+  if (const auto beside = registerOf(tile.layout, offset)) {
     Registers renamed;
     for (std::size_t r = 0; r < tile.registers.size(); ++r)
       renamed.push_back(tile.registers[r ^ *beside]);
@@ -42,23 +44,23 @@ Registers convertBeside(Emitter &e, HeldTile tile, const layout::LinearLayout &w
   }
   llvm::SmallVector<Value *, 8> indices;
   for (std::size_t r = 0; r < static_cast<std::size_t>(layout::registerCount(wanted)); ++r) {
-    const auto ofRegister = static_cast<std::int64_t>(wanted.apply(Dim::Register, r) ^ constant);
+    const auto ofRegister = static_cast<std::int64_t>(wanted.apply(Dim::Register, r) ^ offset);
     indices.push_back(e.b.CreateXor(e.threadPart(wanted), e.i32(ofRegister)));
   }
   return exchange(e, tile, indices);
 }
 
-Registers moveAffinely(Emitter &e, const AffineMove &move, ValueId source, ValueId result) {
+/// By a movement that has an offset.
+Registers moved(Emitter &e, const Movement &movement, ValueId source, ValueId result) {
   if (!e.kernel.layoutOf(source).valid()) // a scalar
     return Registers(e.registerCount(result), e.scalar(source));
   const HeldTile tile = held(e, source);
+  const layout::Bits offset = *movement.offset;
   if (e.kernel.layoutOf(result).valid())
-    return convertBeside(e, tile, wantedLayout(move, e.layoutOf(result), tile.layout),
-                         move.constant);
-  if (const auto beside = registerOf(tile.layout, move.constant);
-      beside && tile.layout.outputBits() == 0)
+    return convertBeside(e, tile, wantedLayout(movement, e.layoutOf(result)), offset);
+  if (const auto beside = registerOf(tile.layout, offset); beside && tile.layout.outputBits() == 0)
     return {tile.registers[*beside]};
-  Value *first = e.i32(static_cast<std::int64_t>(move.constant));
+  Value *first = e.i32(static_cast<std::int64_t>(offset));
   return exchange(e, tile, first);
 }
 
@@ -151,17 +153,14 @@ Registers chosen(Emitter &e, const ir::Op &op, IsSecond isSecond, Source source)
 
 /// The new last axis, of extent 2, says which operand.
 Registers joined(Emitter &e, const ir::Op &op) {
-  const layout::LinearLayout &result = e.layoutOf(op.result());
-  const std::int32_t bits = result.outputBits() - 1;
-  AffineMove move;
-  for (std::int32_t bit = 0; bit <= bits; ++bit)
-    move.columns.push_back(bit == 0 ? 0 : layout::Bits{1} << (bit - 1));
-  const Registers first = moveAffinely(e, move, op.operand(0), op.result());
-  const Registers second = moveAffinely(e, move, op.operand(1), op.result());
+  const Movement movement = *movementOf(e.kernel, op, 0, 0);
+  const Registers first = moved(e, movement, op.operand(0), op.result());
+  const Registers second = moved(e, movement, op.operand(1), op.result());
   Registers results;
   for (std::size_t r = 0; r < first.size(); ++r) {
-    Value *which = e.b.CreateTrunc(packedIndex(e, result, r), e.b.getInt1Ty());
-    results.push_back(e.b.CreateSelect(which, second[r], first[r]));
+    Value *index = packedIndex(e, e.layoutOf(op.result()), r);
+    Value *isSecond = e.b.CreateTrunc(index, e.b.getInt1Ty());
+    results.push_back(e.b.CreateSelect(isSecond, second[r], first[r]));
   }
   return results;
 }
@@ -200,6 +199,28 @@ Registers gathered(Emitter &e, const ir::Op &op) {
   return results;
 }
 
+/// Halves of bytes.
+Registers unpacked(Emitter &e, const ir::Op &op, const Movement &movement) {
+  Registers results = moved(e, movement, op.operand(0), op.result());
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    Value *odd = e.b.CreateTrunc(packedIndex(e, e.layoutOf(op.result()), r), e.b.getInt1Ty());
+    Value *high = e.b.CreateLShr(results[r], 4), *low = e.b.CreateAnd(results[r], 15);
+    results[r] = e.b.CreateSelect(odd, high, low);
+  }
+  return results;
+}
+
+/// Bytes of their halves.
+Registers packedPairs(Emitter &e, const ir::Op &op, Movement movement) {
+  const Registers low = moved(e, movement, op.operand(0), op.result());
+  movement.offset = 1;
+  const Registers high = moved(e, movement, op.operand(0), op.result());
+  Registers results;
+  for (std::size_t r = 0; r < low.size(); ++r)
+    results.push_back(e.b.CreateOr(e.b.CreateAnd(low[r], 15), e.b.CreateShl(high[r], 4)));
+  return results;
+}
+
 } // namespace
 
 void emitMovement(Emitter &e, const ir::Op &op) {
@@ -208,8 +229,9 @@ void emitMovement(Emitter &e, const ir::Op &op) {
   if (op.kind == OpKind::Gather) return e.define(op.result(), gathered(e, op));
   for (std::size_t i = 0; i < op.results.size(); ++i) {
     const ValueId source = op.operand(0), result = op.result(i);
-    if (const auto move = affineMove(e.kernel, op, i)) {
-      e.define(result, moveAffinely(e, *move, source, result));
+    const auto movement = movementOf(e.kernel, op, 0, i);
+    if (movement && movement->offset) {
+      e.define(result, moved(e, *movement, source, result));
       continue;
     }
     e.define(result, moveByArithmetic(e, source, result, [&](const Coordinates &at) {
@@ -221,35 +243,14 @@ void emitMovement(Emitter &e, const ir::Op &op) {
 
 /// The same bits under another type; a byte is two f4e2m1 along the last axis.
 void emitBitcast(Emitter &e, const ir::Op &op) {
-  const ir::Type &from = e.type(op.operand(0)), &to = e.type(op.result());
-  const bool isPair = ir::info(from.element()).bits != ir::info(to.element()).bits;
+  const ir::Type &to = e.type(op.result());
+  const auto movement = movementOf(e.kernel, op, 0, 0);
+  if (movement && to.element() == ir::ElementKind::F4E2M1)
+    return e.define(op.result(), unpacked(e, op, *movement));
+  if (movement) return e.define(op.result(), packedPairs(e, op, *movement));
   Registers results;
-  if (!isPair) {
-    for (Value *x : e.registers(op.operand(0)))
-      results.push_back(e.b.CreateBitCast(x, e.laneType(to)));
-    return e.define(op.result(), std::move(results));
-  }
-  const bool unpacks = to.element() == ir::ElementKind::F4E2M1;
-  const ValueId wide = unpacks ? op.result() : op.operand(0); // the tile of nibbles
-  const std::int32_t bits = e.layoutOf(wide).outputBits();
-  AffineMove move;
-  if (unpacks) {
-    for (std::int32_t bit = 0; bit < bits; ++bit)
-      move.columns.push_back(bit == 0 ? 0 : layout::Bits{1} << (bit - 1));
-    results = moveAffinely(e, move, op.operand(0), op.result());
-    for (std::size_t r = 0; r < results.size(); ++r) {
-      Value *odd = e.b.CreateTrunc(packedIndex(e, e.layoutOf(op.result()), r), e.b.getInt1Ty());
-      Value *high = e.b.CreateLShr(results[r], 4), *low = e.b.CreateAnd(results[r], 15);
-      results[r] = e.b.CreateSelect(odd, high, low);
-    }
-    return e.define(op.result(), std::move(results));
-  }
-  for (std::int32_t bit = 1; bit < bits; ++bit) move.columns.push_back(layout::Bits{1} << bit);
-  const Registers low = moveAffinely(e, move, op.operand(0), op.result());
-  move.constant = 1;
-  const Registers high = moveAffinely(e, move, op.operand(0), op.result());
-  for (std::size_t r = 0; r < low.size(); ++r)
-    results.push_back(e.b.CreateOr(e.b.CreateAnd(low[r], 15), e.b.CreateShl(high[r], 4)));
+  for (Value *x : e.registers(op.operand(0)))
+    results.push_back(e.b.CreateBitCast(x, e.laneType(to)));
   e.define(op.result(), std::move(results));
 }
 

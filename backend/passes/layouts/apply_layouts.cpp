@@ -73,7 +73,9 @@ private:
     if (op.kind == OpKind::Flip || op.kind == OpKind::Join || op.results.empty()) return;
     const LayoutId result = kernel_->layoutOf(op.result());
     const auto movement =
-        result.valid() && op.operands.size() == 1 ? movementOf(*kernel_, op, 0, 0) : std::nullopt;
+        result.valid() && op.operands.size() == 1 && kernel_->type(op.operand(0)).rank() > 0
+            ? analysis::movementOf(*kernel_, op, 0, 0)
+            : std::nullopt;
     if (!movement) return;
     const LinearLayout wanted = operandLayout(*movement, kernel_->layout(result));
     const LayoutId held = kernel_->layoutOf(op.operand(0));
@@ -132,7 +134,7 @@ private:
   }
 
   LayoutId operandIn(const Op &op, size_t operand, LayoutId layout) {
-    const auto movement = movementOf(*kernel_, op, operand, 0);
+    const auto movement = analysis::movementOf(*kernel_, op, operand, 0);
     if (!movement) return layout;
     return kernel_->addLayout(operandLayout(*movement, kernel_->layout(layout)));
   }

@@ -159,7 +159,9 @@ private:
     for (size_t result = 0; result < op.results.size(); ++result)
       for (size_t operand = 0; operand < op.operands.size(); ++operand) {
         const auto to = sourceOf(op.result(result));
-        auto movement = to ? movementOf(kernel_, op, operand, result) : std::nullopt;
+        auto movement = to && kernel_.type(op.operand(operand)).rank() > 0
+                            ? analysis::movementOf(kernel_, op, operand, result)
+                            : std::nullopt;
         auto edge = movement ? edgeFrom(op.operand(operand), op) : std::nullopt;
         if (!edge) continue;
         edge->to = graph_.clusterOf[*to];

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "backend/analysis/axis_info.h"
+#include "backend/analysis/movement.h"
 #include "backend/passes/layouts/cost.h"
-#include "backend/passes/layouts/movement.h"
 #include "backend/passes/layouts/recompute.h"
 #include "backend/passes/layouts/sites.h"
 
@@ -38,7 +38,7 @@ struct Edge {
   const ir::Op *op; ///< That takes it.
   std::optional<std::int32_t> reducedAxis =
       {};                                ///< The value is what is left of the cluster's tile.
-  std::optional<Movement> movement = {}; ///< The op moves it to a tile of the other cluster.
+  std::optional<analysis::Movement> movement = {}; ///< The op moves it to a tile of the other cluster.
   Cost frequency = 1;
 };
 

@@ -1,7 +1,7 @@
 #include "backend/passes/layouts/recompute.h"
 
 #include "backend/analysis/algebra.h"
-#include "backend/passes/layouts/movement.h"
+#include "backend/analysis/movement.h"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ bool isLocal(const Kernel &kernel, const Op &op) {
   if (op.kind == OpKind::Broadcast && isScalar(kernel.type(op.operand(0)))) return true;
   const bool isMove =
       op.kind == OpKind::Broadcast || op.kind == OpKind::Permute || op.kind == OpKind::Reshape;
-  return isMove && movementOf(kernel, op, 0, 0);
+  return isMove && analysis::movementOf(kernel, op, 0, 0);
 }
 
 } // namespace

@@ -1,6 +1,5 @@
 #include "backend/layout/algebra.h"
 #include "backend/layout/conversion.h"
-#include "backend/layout/coordinate_map.h"
 #include "backend/layout/layout_text.h"
 #include "tests/unit/layout/random_layout.h"
 
@@ -214,29 +213,6 @@ TEST_CASE("every bijection of a register bit and two lane bits onto another is c
     const LinearLayout wanted(places, {{Dim::Axis0, 3}}, {all & 7, all >> 3 & 7, all >> 6});
     checkConversion(from, wanted);
   }
-}
-
-TEST_CASE("the coordinate maps say which operand element a result element is") {
-  const Sides result = tileSides({2, 4, 8}), operand = tileSides({4, 8, 2});
-  const LinearLayout permute = permuteMap(result, {2, 0, 1});
-  CHECK(llvm::ArrayRef<Side>(operand) == permute.outputs());
-  const LinearLayout reshape = reshapeMap(tileSides({8, 8}), result);
-  const LinearLayout spread = broadcastMap(result, tileSides({2, 1, 8}));
-  for (Bits i = 0; i < 2; ++i)
-    for (Bits j = 0; j < 4; ++j)
-      for (Bits k = 0; k < 8; ++k) {
-        CHECK(permute.apply(i << 5 | j << 3 | k) == (j * 8 + k) * 2 + i);
-        CHECK(spread.apply(i << 5 | j << 3 | k) == i * 8 + k);
-        CHECK(reshape.apply(i << 5 | j << 3 | k) == (i * 4 + j) * 8 + k);
-      }
-}
-
-TEST_CASE("a transposed tile is had by renaming where the layout is transposed with it") {
-  const Threads threads{.lanes = 8, .warps = 2};
-  const LinearLayout from = blockedLayout({16, 32}, threads, 4, {1, 0});
-  const LinearLayout to = blockedLayout({32, 16}, threads, 4, {0, 1});
-  const LinearLayout map = permuteMap(to.outputs(), {1, 0});
-  CHECK(planConversion(from, compose(map, to)).kind == ConversionKind::None);
 }
 
 TEST_CASE("a join is a conversion from a tile with one more register bit, a split one to it") {

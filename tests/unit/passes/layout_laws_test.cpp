@@ -1,8 +1,8 @@
 // What assign-layouts reckons with, against plain counting of elements.
 
+#include "backend/analysis/movement.h"
 #include "backend/ir/builder.h"
 #include "backend/passes/layouts/candidates.h"
-#include "backend/passes/layouts/movement.h"
 
 #include <doctest/doctest.h>
 
@@ -14,6 +14,7 @@
 using namespace imbrex;
 using namespace imbrex::ir;
 using namespace imbrex::passes::layouts;
+using analysis::movementOf;
 using layout::Bits;
 using layout::Dim;
 using layout::LinearLayout;

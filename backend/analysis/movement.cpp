@@ -1,9 +1,9 @@
-#include "backend/passes/layouts/movement.h"
+#include "backend/analysis/movement.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 
-namespace imbrex::passes::layouts {
+namespace imbrex::analysis {
 namespace {
 
 using namespace ir;
@@ -42,15 +42,45 @@ void shiftBits(Movement &movement, std::int32_t by) {
     movement.bits.push_back(bit + by < 0 ? Movement::kNone : bit + by);
 }
 
-/// Whether row-major indices keep their bits: each axis that counts stays, or none has padding.
+/// One of two neighbours on the operand's last axis.
+void takeHalf(Movement &movement, size_t which) {
+  shiftBits(movement, 1);
+  movement.offset = which;
+}
+
+bool isPowerOfTwo(std::int64_t extent) {
+  return llvm::has_single_bit(static_cast<std::uint64_t>(extent));
+}
+
+/// Whether a reshape keeps packed coordinates. A row-major index has its bits side by side where
+/// all extents but the first of a group of axes are powers of two; a group is as short as can be
+/// with equally many elements on both sides.
 bool keepsBits(const Shape &from, const Shape &to) {
-  const auto counts = [](std::int64_t extent) { return extent != 1; };
-  const auto isWhole = [](std::int64_t extent) {
-    return llvm::has_single_bit(static_cast<std::uint64_t>(extent));
-  };
-  return llvm::equal(llvm::make_filter_range(from.extents(), counts),
-                     llvm::make_filter_range(to.extents(), counts)) ||
-         (llvm::all_of(from.extents(), isWhole) && llvm::all_of(to.extents(), isWhole));
+  std::int32_t i = from.rank(), j = to.rank();
+  while (i > 0 || j > 0) {
+    std::int64_t fromElements = 1, toElements = 1;
+    std::int64_t fromFirst = 1, toFirst = 1; // extents
+    bool areOthersPowers = true;
+    do {
+      const bool takesFrom = j == 0 || (i > 0 && fromElements <= toElements);
+      std::int64_t &first = takesFrom ? fromFirst : toFirst;
+      areOthersPowers &= isPowerOfTwo(first);
+      first = takesFrom ? from[--i] : to[--j];
+      (takesFrom ? fromElements : toElements) *= first;
+    } while (fromElements != toElements);
+    if (!areOthersPowers) return false;
+  }
+  return true;
+}
+
+/// Each element from the other end of an axis.
+void flipAxis(Movement &movement, const Shape &shape, std::int32_t axis) {
+  moveAxes(movement, [](size_t same) { return same; });
+  if (isPowerOfTwo(shape[axis]))
+    movement.offset = static_cast<Bits>(shape[axis] - 1)
+                      << shiftOf(movement.operand, static_cast<size_t>(axis));
+  else
+    movement.offset = std::nullopt;
 }
 
 /// A layout of the same threads whose columns are other bits; a register without one is gone.
@@ -75,30 +105,45 @@ LinearLayout rebuilt(const LinearLayout &layout, const Sides &outputs, llvm::Arr
 
 std::optional<Movement> movementOf(const Kernel &kernel, const Op &op, size_t operand,
                                    size_t result) {
-  const Type &from = kernel.type(op.operand(operand)), &to = kernel.type(op.result(result));
-  if (!from.isTileOrPointers() || from.rank() == 0 || to.rank() == 0) return std::nullopt;
-  Movement movement{.result = layout::tileSides(to.shape().extents()),
-                    .operand = layout::tileSides(from.shape().extents()),
-                    .bits = {}};
+  const Shape &from = kernel.type(op.operand(operand)).shape();
+  const Shape &to = kernel.type(op.result(result)).shape();
+  Movement movement{.result = layout::tileSides(to.extents()),
+                    .operand = layout::tileSides(from.extents())};
   const auto sameAxis = [](size_t axis) { return axis; };
   // Not a switch: of all the ops only these few keep bits apart.
-  if (op.kind == OpKind::Broadcast || op.kind == OpKind::Flip)
+  if (op.kind == OpKind::Broadcast && from.rank() == 0)
+    movement.bits.assign(static_cast<size_t>(totalBits(movement.result)), Movement::kNone);
+  else if (op.kind == OpKind::Broadcast || op.kind == OpKind::ConvertLayout)
     moveAxes(movement, sameAxis);
   else if (op.kind == OpKind::Permute)
     moveAxes(movement, [&](size_t axis) {
       return static_cast<size_t>(op.attrs<PermuteAttrs>().order[axis]);
     });
-  else if (op.kind == OpKind::Reshape && keepsBits(from.shape(), to.shape()))
+  else if (op.kind == OpKind::Flip)
+    flipAxis(movement, to, op.attrs<AxisAttrs>().axis);
+  else if (op.kind == OpKind::Reshape && keepsBits(from, to))
     shiftBits(movement, 0);
   else if (op.kind == OpKind::Join)
     shiftBits(movement, -1);
   else if (op.kind == OpKind::Split)
-    shiftBits(movement, 1);
-  else if (op.kind == OpKind::Bitcast && from.shape() != to.shape())
-    shiftBits(movement, from.shape().elements() < to.shape().elements() ? -1 : 1);
+    takeHalf(movement, result);
+  else if (op.kind == OpKind::Bitcast && from != to)
+    shiftBits(movement, from.elements() < to.elements() ? -1 : 1);
   else
     return std::nullopt;
   return movement;
+}
+
+LinearLayout wantedLayout(const Movement &movement, const LinearLayout &result) {
+  llvm::SmallVector<Bits, 16> columns;
+  for (const Bits coordinates : result.columns()) {
+    Bits &wanted = columns.emplace_back(0);
+    for (size_t bit = 0; bit < movement.bits.size(); ++bit)
+      if ((coordinates >> bit & 1) != 0 && movement.bits[bit] != Movement::kNone)
+        wanted ^= Bits{1} << movement.bits[bit];
+  }
+  return LinearLayout(Sides(result.inputs().begin(), result.inputs().end()), movement.operand,
+                      columns);
 }
 
 LinearLayout operandLayout(const Movement &movement, const LinearLayout &result) {
@@ -121,4 +166,4 @@ std::optional<LinearLayout> resultLayout(const Movement &movement, const LinearL
   });
 }
 
-} // namespace imbrex::passes::layouts
+} // namespace imbrex::analysis
