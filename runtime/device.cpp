@@ -1,6 +1,7 @@
 #include "backend/support/environment.h"
 #include "backend/target/gpu_target.h"
 #include "runtime/devices.h"
+#include "runtime/gpus.h"
 #include "runtime/throw.h"
 
 #include <atomic>
@@ -18,10 +19,32 @@ std::string nameOf(DeviceKind kind) {
   return std::string(kDeviceKinds[static_cast<std::size_t>(kind)].name);
 }
 
-/// `emulated:gfx942`
-std::string emulatedName(const machine::Machine &machine) {
-  const std::string pattern = nameOf(DeviceKind::Emulated);
-  return pattern.substr(0, pattern.find(':') + 1) + std::string(machine.name);
+/// `emulated:gfx942`, `cuda:0`
+std::string nameOf(DeviceKind kind, std::string_view which) {
+  const std::string pattern = nameOf(kind);
+  return pattern.substr(0, pattern.find(':') + 1) + std::string(which);
+}
+
+/// More than any machine holds; a device's index has 8 bits.
+constexpr std::int32_t kMostGpus = 32;
+
+/// `cuda` is `cuda:0`.
+bool means(std::string_view name, const DeviceInfo &device) {
+  if (name == device.name) return true;
+  return runtime::isGpu(device.kind) && device.number == 0 &&
+         std::string(name) + ":0" == device.name;
+}
+
+/// The device of an index; an error where it is a GPU that is not there.
+Result<device> foundDevice(std::size_t index, Location where) {
+  const DeviceInfo &info = runtime::allDevices()[index];
+  if (runtime::isGpu(info.kind))
+    if (const auto gpu = runtime::gpuOf(info); !gpu) {
+      Diagnostic problem = gpu.error();
+      problem.where = where;
+      return Failure{problem};
+    }
+  return device_access::of(index);
 }
 
 Result<device> deviceOfEnvironment() {
@@ -42,7 +65,11 @@ const std::vector<DeviceInfo> &allDevices() {
     devices.push_back({DeviceKind::Interpreter, nameOf(DeviceKind::Interpreter), &processor});
     for (const machine::Machine &machine : machine::allMachines())
       if (target::findGpuTarget(machine) != nullptr)
-        devices.push_back({DeviceKind::Emulated, emulatedName(machine), &machine});
+        devices.push_back(
+            {DeviceKind::Emulated, nameOf(DeviceKind::Emulated, machine.name), &machine});
+    for (const DeviceKind kind : {DeviceKind::Cuda, DeviceKind::Hip})
+      for (std::int32_t number = 0; number < kMostGpus; ++number)
+        devices.push_back({kind, nameOf(kind, std::to_string(number)), &processor, number});
     return devices;
   }();
   return all;
@@ -53,8 +80,9 @@ const DeviceInfo &infoOf(device chosen) { return allDevices()[chosen.index()]; }
 Result<device> findDevice(std::string_view name, Location where) {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < allDevices().size(); ++i) {
-    if (allDevices()[i].name == name) return device_access::of(i);
-    names.emplace_back(allDevices()[i].name);
+    const DeviceInfo &info = allDevices()[i];
+    if (means(name, info)) return foundDevice(i, where);
+    names.emplace_back(info.name);
   }
   std::string list;
   for (const DeviceKindInfo &kind : kDeviceKinds)

@@ -30,6 +30,7 @@ struct DeviceInfo {
   DeviceKind kind;
   std::string name;
   const machine::Machine *machine; ///< That is emulated, else the processor.
+  std::int32_t number = 0;         ///< Of a Cuda or Hip: the driver's.
 };
 
 /// The way from the list of devices to the public value and back.
@@ -39,11 +40,12 @@ struct device_access {
 
 namespace runtime {
 
-/// Every device, by its index. The list is made once.
+/// Every device that there may be, by its index: the list is made once, and no driver is asked.
 const std::vector<DeviceInfo> &allDevices();
 const DeviceInfo &infoOf(device chosen);
 
-/// The device that a text means; the error suggests the nearest and lists all kinds.
+/// The device that a text means; the error suggests the nearest and lists all kinds, or says why
+/// there is no such GPU.
 Result<device> findDevice(std::string_view name, Location where);
 /// The device of a launch that names none, unless IMBREX_DEVICE is wrong.
 Result<device> currentDevice();

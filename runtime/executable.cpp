@@ -5,6 +5,8 @@
 #include "backend/target/host/program.h"
 #include "runtime/devices.h"
 #include "runtime/emulated_executable.h"
+#include "runtime/gpu_executable.h"
+#include "runtime/gpus.h"
 #include "runtime/log.h"
 
 #include <chrono>
@@ -42,7 +44,9 @@ llvm::ArrayRef<Pass> pipelineOf(DeviceKind kind) {
   switch (kind) {
   case DeviceKind::Host: return hostPipeline();
   case DeviceKind::Interpreter: return hostPipeline().take_front(1);
-  case DeviceKind::Emulated: return {}; // they depend on the launch: makeEmulatedExecutable
+  case DeviceKind::Emulated:
+  case DeviceKind::Cuda:
+  case DeviceKind::Hip: return {}; // they depend on the launch: variants.h
   }
   IMBREX_UNREACHABLE("device");
 }
@@ -57,6 +61,12 @@ std::shared_ptr<const Executable> finish(ir::Kernel kernel, const DeviceInfo &on
   case DeviceKind::Interpreter: return std::make_shared<InterpretedExecutable>(std::move(kernel));
   case DeviceKind::Emulated:
     return makeEmulatedExecutable(std::move(kernel), *on.machine, diagnostics);
+  case DeviceKind::Cuda:
+  case DeviceKind::Hip: {
+    const auto gpu = gpuOf(on);
+    if (!gpu) return diagnostics.add(gpu.error()), nullptr;
+    return makeGpuExecutable(std::move(kernel), **gpu, diagnostics);
+  }
   }
   IMBREX_UNREACHABLE("device");
 }

@@ -11,10 +11,17 @@
 
 namespace imbrex::runtime {
 
-/// How a run of an emulated device is made; others have no choice.
+/// How long a kernel takes on a GPU, by its own clock and without the copies around it.
+struct DeviceTime {
+  std::int32_t launches = 1; ///< To be made, one after the other, instead of one.
+  double milliseconds = 0;   ///< That one took.
+};
+
+/// How a run is made where there is a choice.
 struct RunOptions {
-  std::uint64_t seed = 0;                ///< Of the order in which warps and blocks run.
-  emulate::Counters *counters = nullptr; ///< Filled with what the run has cost.
+  std::uint64_t seed = 0;                ///< Emulated: of the order in which warps and blocks run.
+  emulate::Counters *counters = nullptr; ///< Emulated: filled with what the run has cost.
+  DeviceTime *time = nullptr;            ///< A GPU: filled with how long it took.
 };
 
 /// A kernel made ready for one device. Immutable; any number of threads may run it at once.

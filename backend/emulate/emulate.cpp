@@ -143,11 +143,7 @@ void addRegion(Launch &launch, const std::string &name, std::size_t parameter,
                             .parameter = static_cast<std::int32_t>(parameter)});
 }
 
-/// Words of prints that there is room for.
-constexpr std::uint64_t kPrintRoom = std::uint64_t{1} << 20;
-
-void addObservations(Launch &launch, std::size_t parameter, std::vector<std::uint64_t> &words) {
-  words = lower::observations::emptyBuffer(kPrintRoom);
+void addObservations(Launch &launch, std::size_t parameter, llvm::ArrayRef<std::uint64_t> words) {
   const auto begin = reinterpret_cast<std::uintptr_t>(words.data());
   launch.arguments.push_back(begin);
   launch.regions.push_back({.name = "the record of prints",
@@ -191,7 +187,10 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   for (std::size_t i = 0; i < program.interface.words.size(); ++i) {
     const lower::Word &word = program.interface.words[i];
     if (word.kind == lower::WordKind::Observations) {
-      addObservations(launch, i, observations);
+      llvm::ArrayRef<std::uint64_t> buffer = options.observations;
+      if (buffer.empty())
+        buffer = observations = lower::observations::emptyBuffer(lower::observations::kUsualRoom);
+      addObservations(launch, i, buffer);
       continue;
     }
     launch.arguments.push_back(wordOf(word, arguments));

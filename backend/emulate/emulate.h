@@ -19,6 +19,9 @@ struct Options {
   std::int64_t mostTurns = 50'000'000;
   /// Filled with what the run has cost; null where nobody wants to know, which is faster.
   Counters *counters = nullptr;
+  /// The buffer for prints and failed asserts (lower/observations.h) of a caller who reads it;
+  /// empty: the run makes one and tells what is in it.
+  llvm::MutableArrayRef<std::uint64_t> observations = {};
 };
 
 /// A kernel's LLVM module for a GPU, after LLVM's optimiser, made ready to run here. Immutable; any

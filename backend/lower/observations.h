@@ -22,6 +22,8 @@ namespace imbrex::lower::observations {
 enum HeaderWord : std::uint64_t { kAsked, kRoom, kFailedSite, kFailedXy, kFailedZ, kFailedElement };
 inline constexpr std::uint64_t kHeaderWords = 8;
 inline constexpr std::uint64_t kRecordWords = 3; ///< In front of a record's elements.
+/// Words of records that a launch has room for where nobody says otherwise.
+inline constexpr std::uint64_t kUsualRoom = std::uint64_t{1} << 20;
 
 /// A buffer to launch with, with room for so many words of records.
 std::vector<std::uint64_t> emptyBuffer(std::uint64_t room);

@@ -1,3 +1,4 @@
+#include "runtime/devices.h"
 #include "tests/run/shell.h"
 #include "tools/imbrex/npy.h"
 
@@ -189,12 +190,15 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
     return outcome.output;
   };
   const std::string arrays = "--arg x=ones:64 --arg y=zeros:64 ";
+  std::string kinds;
+  for (const imbrex::DeviceKindInfo &kind : imbrex::kDeviceKinds)
+    kinds += (kinds.empty() ? "" : ", ") + std::string(kind.name);
   CHECK(errorOf("--grid 1 --device hots") ==
-        "imbrex: error: there is no device 'hots'; there are host, interpreter, emulated:TARGET\n"
-        "  hint: did you mean 'host'\n");
+        "imbrex: error: there is no device 'hots'; there are " + kinds +
+            "\n"
+            "  hint: did you mean 'host'\n");
   CHECK(shell("IMBREX_DEVICE=abacus imbrex run scale.imx --grid 1").output ==
-        "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are host, interpreter, "
-        "emulated:TARGET\n");
+        "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are " + kinds + "\n");
   CHECK(errorOf("--grid 1 " + arrays) ==
         "imbrex: error: the parameter 'factor' (f32) of kernel 'scale' has no argument\n"
         "  hint: give it with --arg factor=1.5\n");

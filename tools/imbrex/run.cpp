@@ -20,7 +20,7 @@ cl::opt<std::string> gridText("grid", cl::value_desc("x,y,z"),
                               cl::sub(runOptions), cl::cat(ownOptions()));
 cl::opt<std::string>
     deviceName("device", cl::value_desc("name"),
-               cl::desc("host, interpreter or emulated:TARGET; by default that of IMBREX_DEVICE"),
+               cl::desc("As `imbrex targets` lists them; by default that of IMBREX_DEVICE"),
                cl::sub(runOptions), cl::cat(ownOptions()));
 cl::list<std::string> argumentTexts(
     "arg", cl::value_desc("name=value"),

@@ -2,6 +2,7 @@
 #include "backend/target/host/jit.h"
 #include "llvm/TargetParser/Host.h"
 #include "runtime/devices.h"
+#include "runtime/gpus.h"
 #include "tools/imbrex/command.h"
 
 #include <cstdio>
@@ -19,8 +20,25 @@ void printRow(std::string_view name, std::string_view meaning) {
   std::printf("%-16s %s\n", std::string(name).c_str(), std::string(meaning).c_str());
 }
 
+/// The GPUs of one kind that this machine has, or why it has none.
+void printGpus(DeviceKind kind) {
+  for (const DeviceInfo &device : runtime::allDevices()) {
+    if (device.kind != kind) continue;
+    const auto gpu = runtime::gpuOf(device);
+    if (gpu)
+      printRow("", (*gpu)->description() + ", takes " + gpu::toText((*gpu)->code()));
+    else if (device.number == 0)
+      printRow("", gpu.error().message);
+    if (!gpu) return;
+  }
+}
+
 int targets() {
-  for (const DeviceKindInfo &row : kDeviceKinds) printRow(row.name, row.meaning);
+  for (std::size_t row = 0; row < kDeviceKinds.size(); ++row) {
+    printRow(kDeviceKinds[row].name, kDeviceKinds[row].meaning);
+    const auto kind = static_cast<DeviceKind>(row);
+    if (runtime::isGpu(kind)) printGpus(kind);
+  }
   std::printf("\ncompile --target, or emulated:TARGET as a device:\n");
   for (const machine::Machine &row : machine::allMachines())
     if (target::findGpuTarget(row) != nullptr) printRow(row.name, row.meaning);

@@ -22,7 +22,7 @@ TEST_CASE("an unknown device is answered with the nearest and with the list") {
     CHECK(mistake.code() == "MisspeltDevice");
     CHECK(std::string(mistake.what())
               .ends_with("error: there is no device 'interpretor'; there are host, interpreter, "
-                         "emulated:TARGET\n"
+                         "emulated:TARGET, cuda:N, hip:N\n"
                          "  hint: did you mean 'interpreter'"));
     CHECK(mistake.where().line == __LINE__ - 8);
   }
@@ -31,7 +31,7 @@ TEST_CASE("an unknown device is answered with the nearest and with the list") {
     FAIL("found");
   } catch (const error &mistake) {
     CHECK(mistake.notes() ==
-          std::vector<std::string>{"there are host, interpreter, emulated:TARGET"});
+          std::vector<std::string>{"there are host, interpreter, emulated:TARGET, cuda:N, hip:N"});
   }
 }
 

@@ -1,0 +1,119 @@
+#pragma once
+
+#include "backend/ir/argument.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "runtime/gpu/suitable_code.h"
+
+#include <optional>
+
+namespace imbrex::gpu {
+
+class Gpu;
+
+/// A kernel that a GPU has loaded; unloaded with this.
+class LoadedKernel {
+public:
+  LoadedKernel(const Gpu &gpu, void *module, void *function)
+      : gpu_(gpu), module_(module), function_(function) {}
+  ~LoadedKernel();
+  LoadedKernel(const LoadedKernel &) = delete;
+  LoadedKernel &operator=(const LoadedKernel &) = delete;
+  void *function() const { return function_; }
+
+private:
+  const Gpu &gpu_;
+  void *module_;
+  void *function_;
+};
+
+/// Memory of a GPU; given back with this. Its address is a multiple of kAlignment.
+class DeviceMemory {
+public:
+  /// What drivers promise of every allocation (CUDA C++ Programming Guide 13, "Device Memory
+  /// Accesses"; HIP gives whole pages).
+  static constexpr std::uint64_t kAlignment = 256;
+
+  DeviceMemory(const Gpu &gpu, std::uint64_t address) : gpu_(&gpu), address_(address) {}
+  DeviceMemory(DeviceMemory &&other) noexcept
+      : gpu_(other.gpu_), address_(std::exchange(other.address_, 0)) {}
+  DeviceMemory &operator=(DeviceMemory &&) = delete;
+  ~DeviceMemory();
+  std::uint64_t address() const { return address_; }
+
+private:
+  const Gpu *gpu_;
+  std::uint64_t address_; // 0: none
+};
+
+struct Launch {
+  std::string_view kernel; ///< For people.
+  ir::Grid grid;
+  std::int32_t threads;                ///< Of a block.
+  llvm::ArrayRef<std::byte> arguments; ///< As packed_arguments.h packs them.
+};
+
+struct GpuFacts {
+  const Vendor *vendor;
+  Driver driver;
+  SuitableCode code;
+  std::string description;
+};
+/// Of a device whose kind its driver calls so; an error where there is no code for it.
+Result<GpuFacts> factsOf(const Driver &driver, const Ordinal &device, std::string_view driversName);
+
+/// A GPU behind its vendor's driver. Any number of threads may use it at once; what they ask for is
+/// done in the device's default stream, one after the other, and has been done when a call returns.
+class Gpu {
+public:
+  virtual ~Gpu() = default;
+  Gpu(const Gpu &) = delete;
+  Gpu &operator=(const Gpu &) = delete;
+
+  const SuitableCode &code() const { return facts_.code; }
+  /// Whether its driver makes an image of assembly.
+  bool takesAssembly() const { return facts_.vendor->logOption != 0; }
+  /// "cuda:0 (NVIDIA H100 PCIe, sm_90)"
+  const std::string &description() const { return facts_.description; }
+
+  /// `code` is an image, or assembly that the driver assembles. The error has the driver's log.
+  Result<std::unique_ptr<LoadedKernel>> load(const std::string &code,
+                                             const std::string &symbol) const;
+  /// Run a kernel and wait for it.
+  Result<void> run(const LoadedKernel &kernel, const Launch &launch) const;
+  /// Run it so many times; the milliseconds that one took, by the device's clock.
+  Result<double> time(const LoadedKernel &kernel, const Launch &launch, std::int32_t times) const;
+
+  Result<DeviceMemory> allocate(std::int64_t bytes) const;
+  Result<void> copyIn(std::uint64_t to, const void *from, std::int64_t bytes) const;
+  Result<void> copyOut(void *to, std::uint64_t from, std::int64_t bytes) const;
+  /// As `time`, of copying between two places in the device's memory.
+  Result<double> timeCopy(std::uint64_t to, std::uint64_t from, std::int64_t bytes,
+                          std::int32_t times) const;
+  /// Whether an address is in the device's own memory, allocated by whomever.
+  bool owns(const void *address) const;
+
+protected:
+  explicit Gpu(GpuFacts facts) : facts_(std::move(facts)) {}
+
+  /// Make the device the calling thread's current one, and again the one that was so before. The
+  /// driver's error, or 0.
+  virtual int enter(int &before) const = 0;
+  virtual void leave(int before) const = 0;
+  const Driver &driver() const { return facts_.driver; }
+
+private:
+  friend class LoadedKernel;
+  friend class DeviceMemory;
+  /// What `action` gives while the device is current, or the error why it can't be.
+  int within(llvm::function_ref<int()> action) const;
+  Failure<Diagnostic> refused(std::string_view what, int error) const;
+  int enqueue(const LoadedKernel &kernel, const Launch &launch) const;
+  Failure<Diagnostic> broke(std::string_view kernel, int error) const;
+  int timeOf(std::int32_t times, double &milliseconds, llvm::function_ref<int()> action) const;
+  int loadModule(void *&module, const std::string &code, std::string &log) const;
+
+  GpuFacts facts_;
+};
+
+} // namespace imbrex::gpu

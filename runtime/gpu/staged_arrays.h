@@ -1,0 +1,57 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "runtime/gpu/gpu.h"
+
+#include <vector>
+
+namespace imbrex::gpu {
+
+/// Memory of the host that a launch reads or writes: of one argument, or of several that overlap.
+struct Region {
+  std::byte *begin;
+  std::int64_t bytes;
+  bool isWritten; ///< A parameter leads there that is not const.
+
+  bool holds(const std::byte *address) const { return begin <= address && address < begin + bytes; }
+  friend bool operator==(const Region &, const Region &) = default;
+};
+
+/// The memory behind the arguments that `isStaged` holds of, in the order of addresses, no two of
+/// them overlapping. What only adjoins stays apart: no argument leads from one to the other.
+std::vector<Region> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments,
+                              llvm::function_ref<bool(std::size_t)> isStaged);
+
+/// The arrays of a launch, copied into a device's memory. Arguments that overlap on the host do so
+/// there, in the same way; addresses keep their alignment. An argument that is in the device's own
+/// memory already is used where it is.
+class StagedArrays {
+public:
+  /// An error where there is no room, or nobody knows how much memory a pointer leads to.
+  static Result<StagedArrays> stage(const Gpu &gpu, const ir::Kernel &kernel,
+                                    llvm::ArrayRef<ir::Argument> arguments);
+
+  /// The arguments of the launch, with the device's addresses.
+  llvm::ArrayRef<ir::Argument> arguments() const { return arguments_; }
+  /// Copy to the host what has changed, and nothing else: between the elements of one launch's view
+  /// may lie those of another's, which runs at the same time.
+  Result<void> bringBack() const;
+
+private:
+  struct Copy {
+    Region region;
+    DeviceMemory memory;
+    std::uint64_t address;         ///< Of the region's first byte.
+    std::vector<std::byte> before; ///< What it held; empty where nothing is written.
+  };
+
+  explicit StagedArrays(const Gpu &gpu) : gpu_(&gpu) {}
+  Result<void> copyIn(const Region &region);
+  const Copy *copyOf(const ir::Argument &argument) const;
+
+  const Gpu *gpu_;
+  std::vector<Copy> copies_;
+  std::vector<ir::Argument> arguments_;
+};
+
+} // namespace imbrex::gpu

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "backend/machine/machine.h"
+#include "backend/support/result.h"
+#include "runtime/gpu/driver.h"
+
+namespace imbrex::gpu {
+
+/// What to make for a device.
+struct SuitableCode {
+  const machine::Machine *machine;
+  /// Its driver runs no image of ours, but makes one of the assembly of that older machine.
+  bool asAssembly;
+};
+
+/// "the image of sm_90a", "the assembly of sm_89"
+std::string toText(const SuitableCode &code);
+
+/// What this build can make for a device that its driver names so: "sm_90" (from the compute
+/// capability 9.0), "gfx942:sramecc+:xnack-". The same rule chooses among the members of a package
+/// (backend/package/member.h). The error says which machines there is code for.
+Result<SuitableCode> suitableCode(std::string_view driversName, const Ordinal &device);
+
+} // namespace imbrex::gpu

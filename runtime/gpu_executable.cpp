@@ -1,0 +1,153 @@
+#include "runtime/gpu_executable.h"
+
+#include "backend/compile.h"
+#include "backend/lower/observations.h"
+#include "runtime/gpu/packed_arguments.h"
+#include "runtime/gpu/staged_arrays.h"
+#include "runtime/log.h"
+#include "runtime/variants.h"
+
+#include <algorithm>
+
+namespace imbrex::runtime {
+namespace {
+
+/// A kernel on the device, and how it is launched.
+struct DeviceCode {
+  lower::KernelInterface interface;
+  std::unique_ptr<gpu::LoadedKernel> loaded;
+
+  bool observes() const {
+    return std::ranges::any_of(interface.words, [](const lower::Word &word) {
+      return word.kind == lower::WordKind::Observations;
+    });
+  }
+};
+
+/// The buffer in which a launch notes its prints and failed asserts, on the device.
+class Observations {
+public:
+  static Result<Observations> make(const gpu::Gpu &gpu) {
+    std::vector<std::uint64_t> words =
+        lower::observations::emptyBuffer(lower::observations::kUsualRoom);
+    const auto bytes = static_cast<std::int64_t>(words.size() * sizeof(std::uint64_t));
+    auto memory = gpu.allocate(bytes);
+    if (!memory) return memory.failure();
+    if (const auto copied = gpu.copyIn(memory->address(), words.data(), bytes); !copied)
+      return copied.failure();
+    return Observations(std::move(words), std::move(*memory));
+  }
+
+  std::uint64_t address() const { return memory_.address(); }
+
+  /// Write the lines of the launch's prints; false where an assert failed, which is reported.
+  bool tell(const gpu::Gpu &gpu, const lower::KernelInterface &interface,
+            Diagnostics &diagnostics) {
+    const auto bytes = static_cast<std::int64_t>(words_.size() * sizeof(std::uint64_t));
+    if (const auto copied = gpu.copyOut(words_.data(), address(), bytes); !copied)
+      return diagnostics.add(copied.error()), false;
+    return lower::observations::tell(words_, interface, stdout, diagnostics);
+  }
+
+private:
+  Observations(std::vector<std::uint64_t> words, gpu::DeviceMemory memory)
+      : words_(std::move(words)), memory_(std::move(memory)) {}
+
+  std::vector<std::uint64_t> words_;
+  gpu::DeviceMemory memory_;
+};
+
+class GpuExecutable : public Executable {
+public:
+  GpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu)
+      : gpu_(gpu), target_(target::gpuTarget(*gpu.code().machine)), variants_(std::move(kernel)) {}
+
+  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
+           const RunOptions &options) const override {
+    const DeviceCode *code =
+        codeFor(analysis::assumptionsOf(variants_.kernel(), arguments), diagnostics);
+    if (code == nullptr) return false;
+    auto staged = gpu::StagedArrays::stage(gpu_, variants_.kernel(), arguments);
+    if (!staged) return diagnostics.add(staged.error()), false;
+    std::optional<Observations> observations;
+    if (code->observes()) {
+      auto made = Observations::make(gpu_);
+      if (!made) return diagnostics.add(made.error()), false;
+      observations.emplace(std::move(*made));
+    }
+    const std::vector<std::byte> packed = gpu::packArguments(
+        code->interface, staged->arguments(), observations ? observations->address() : 0);
+    const gpu::Launch launch{.kernel = code->interface.name,
+                             .grid = grid,
+                             .threads = code->interface.threads,
+                             .arguments = packed};
+    if (const auto ran = execute(*code->loaded, launch, options.time); !ran)
+      return diagnostics.add(ran.error()), false;
+    if (const auto brought = staged->bringBack(); !brought)
+      return diagnostics.add(brought.error()), false;
+    return !observations || observations->tell(gpu_, code->interface, diagnostics);
+  }
+
+  /// The code for launches of which this holds; null, and errors reported, where there is none.
+  const DeviceCode *codeFor(const analysis::Assumptions &kept, Diagnostics &diagnostics) const {
+    return variants_.find(
+        kept,
+        [&](ir::Kernel &kernel,
+            const analysis::Assumptions &assumptions) -> std::unique_ptr<DeviceCode> {
+          auto code = compileForGpu(kernel, target_, assumptions, diagnostics);
+          if (!code) return nullptr;
+          auto loaded = load(*code);
+          if (!loaded) return diagnostics.add(loaded.error()), nullptr;
+          return std::make_unique<DeviceCode>(
+              DeviceCode{.interface = std::move(code->interface), .loaded = std::move(*loaded)});
+        });
+  }
+
+private:
+  using Loaded = Result<std::unique_ptr<gpu::LoadedKernel>>;
+
+  Result<void> execute(const gpu::LoadedKernel &kernel, const gpu::Launch &launch,
+                       DeviceTime *time) const {
+    if (time == nullptr) return gpu_.run(kernel, launch);
+    const auto milliseconds = gpu_.time(kernel, launch, time->launches);
+    if (!milliseconds) return milliseconds.failure();
+    time->milliseconds = *milliseconds;
+    return {};
+  }
+
+  /// The image that the vendor's assembler makes. Where none is found, or the driver is too old for
+  /// its image, the driver is handed the assembly if it can do with that.
+  Loaded load(const GpuCode &code) const {
+    if (gpu_.code().asAssembly) return loadAssembly(code);
+    const auto object = target_.object(*code.copy());
+    if (!object && object.error().kind != Diag::NoAssembler) return object.failure();
+    if (object) {
+      auto loaded = gpu_.load({object->image.begin(), object->image.end()}, code.interface.name);
+      if (loaded || !gpu_.takesAssembly()) return loaded;
+    }
+    log(log_level::info, "load", "kernel={0} device={1} assembled by the driver",
+        code.interface.name, gpu_.description());
+    return loadAssembly(code);
+  }
+
+  Loaded loadAssembly(const GpuCode &code) const {
+    const auto assembly = target_.assembly(*code.copy());
+    if (!assembly) return assembly.failure();
+    return gpu_.load(*assembly, code.interface.name);
+  }
+
+  const gpu::Gpu &gpu_;
+  const target::GpuTarget &target_;
+  mutable Variants<DeviceCode> variants_;
+};
+
+} // namespace
+
+std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu,
+                                                    Diagnostics &diagnostics) {
+  const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
+  auto executable = std::make_shared<GpuExecutable>(std::move(kernel), gpu);
+  return executable->codeFor(usual, diagnostics) != nullptr ? executable : nullptr;
+}
+
+} // namespace imbrex::runtime

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "runtime/executable.h"
+#include "runtime/gpu/gpu.h"
+
+namespace imbrex::runtime {
+
+/// The code of a kernel, of any stage, on a GPU. What a launch keeps of what code may take for
+/// granted is found out at each; the code for what most keep is compiled and loaded at once. Null,
+/// and errors reported, where it can't be.
+///
+/// A launch copies the arrays of its arguments to the device, and back what the kernel has changed.
+std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu,
+                                                    Diagnostics &diagnostics);
+
+} // namespace imbrex::runtime

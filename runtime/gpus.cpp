@@ -1,0 +1,49 @@
+#include "runtime/gpus.h"
+
+#include "runtime/cuda/cuda.h"
+#include "runtime/hip/hip.h"
+
+#include <map>
+#include <mutex>
+
+namespace imbrex::runtime {
+namespace {
+
+using Opened = Result<std::unique_ptr<gpu::Gpu>>;
+
+Opened open(const DeviceInfo &device) {
+  switch (device.kind) {
+  case DeviceKind::Cuda: return cuda::openGpu(gpu::driverPaths(cuda::vendor()), device.number);
+  case DeviceKind::Hip: return hip::openGpu(gpu::driverPaths(hip::vendor()), device.number);
+  case DeviceKind::Host:
+  case DeviceKind::Interpreter:
+  case DeviceKind::Emulated: break;
+  }
+  IMBREX_UNREACHABLE("a device that has no driver");
+}
+
+} // namespace
+
+bool isGpu(DeviceKind kind) {
+  switch (kind) {
+  case DeviceKind::Cuda:
+  case DeviceKind::Hip: return true;
+  case DeviceKind::Host:
+  case DeviceKind::Interpreter:
+  case DeviceKind::Emulated: return false;
+  }
+  IMBREX_UNREACHABLE("device");
+}
+
+Result<const gpu::Gpu *> gpuOf(const DeviceInfo &device) {
+  static std::mutex mutex;
+  // Never destroyed: kernels that statics hold are unloaded later.
+  static auto &opened = *new std::map<std::string, Opened>;
+  const std::scoped_lock lock(mutex);
+  auto found = opened.find(device.name);
+  if (found == opened.end()) found = opened.emplace(device.name, open(device)).first;
+  if (!found->second) return found->second.failure();
+  return found->second->get();
+}
+
+} // namespace imbrex::runtime

@@ -1,0 +1,85 @@
+#include "runtime/hip/hip.h"
+
+#include <array>
+#include <cstring>
+
+namespace imbrex::hip {
+namespace {
+
+// Without a number where the packages for developers are, with one elsewhere.
+constexpr std::array<const char *, 4> kLibraries{
+    "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "/opt/rocm/lib/libamdhip64.so"};
+
+constexpr gpu::DriverNames kNames{
+#define IMBREX_SYMBOL(member, symbol) .member = #symbol,
+#include "runtime/hip/symbols.def"
+};
+
+constexpr gpu::Vendor kVendor{
+    .device = "hip",
+    .driver = "AMD's HIP",
+    .family = machine::Family::Amdgpu,
+    .libraries = kLibraries,
+    .names = kNames,
+    .endOfLaunch = 3, // hip_runtime_api.h: HIP_LAUNCH_PARAM_END
+    .logOption = 0,
+    .logSizeOption = 0,
+};
+
+struct OwnFunctions {
+#define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
+#include "runtime/hip/own.def"
+};
+
+class HipGpu final : public gpu::Gpu {
+public:
+  HipGpu(gpu::GpuFacts facts, const OwnFunctions &own, std::int32_t number)
+      : Gpu(std::move(facts)), own_(own), number_(number) {}
+
+protected:
+  int enter(int &before) const override {
+    if (const int error = own_.currentDevice(&before); error != 0) return error;
+    return own_.useDevice(number_);
+  }
+  void leave(int before) const override { own_.useDevice(before); }
+
+private:
+  OwnFunctions own_;
+  std::int32_t number_;
+};
+
+Result<OwnFunctions> findOwn(gpu::Library &library, const gpu::Ordinal &device) {
+  OwnFunctions own;
+#define IMBREX_OWN(member, symbol, ...)                                                            \
+  if (!library.find(#symbol, own.member)) return library.lacksFunction(device);
+#include "runtime/hip/own.def"
+  return own;
+}
+
+/// "gfx942:sramecc+:xnack-"
+std::string nameOfIsa(const OwnFunctions &own, std::int32_t number) {
+  // hip_runtime_api.h of ROCm 6 and 7: hipDeviceProp_tR0600 has 1472 bytes, and gcnArchName in
+  // these. There is room for a later one's.
+  constexpr std::size_t kRoom = 4096, kName = 1160, kNameBytes = 256;
+  alignas(16) std::array<char, kRoom> properties{};
+  if (own.properties(properties.data(), number) != 0) return "of unknown make";
+  const char *name = properties.data() + kName;
+  return {name, strnlen(name, kNameBytes)};
+}
+
+} // namespace
+
+const gpu::Vendor &vendor() { return kVendor; }
+
+Result<std::unique_ptr<gpu::Gpu>> openGpu(llvm::ArrayRef<std::string> paths, std::int32_t number) {
+  const gpu::Ordinal device{.vendor = &kVendor, .number = number};
+  auto driver = gpu::openDriver(paths, device);
+  if (!driver) return driver.failure();
+  const auto own = findOwn(driver->library, device);
+  if (!own) return own.failure();
+  auto facts = gpu::factsOf(driver->functions, device, nameOfIsa(*own, number));
+  if (!facts) return facts.failure();
+  return std::unique_ptr<gpu::Gpu>(std::make_unique<HipGpu>(std::move(*facts), *own, number));
+}
+
+} // namespace imbrex::hip

@@ -1,0 +1,66 @@
+// What we say of CUDA's driver against what cuda.h says, where there is one.
+
+#include "runtime/cuda/cuda.h"
+
+#include <doctest/doctest.h>
+
+#include <cuda.h>
+#include <string>
+#include <type_traits>
+
+namespace imbrex {
+namespace {
+
+/// Whether two parameters are passed alike.
+template <class A, class B>
+constexpr bool isAlike = sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B>;
+
+template <class... A, class... B>
+constexpr bool areCalledAlike(int (*)(A...), CUresult (*)(B...)) {
+  if constexpr (sizeof...(A) == sizeof...(B))
+    return (isAlike<A, B> && ...);
+  else
+    return false;
+}
+
+// cuda.h redefines the names of functions that have a newer form: cuMemAlloc is cuMemAlloc_v2.
+#define IMBREX_QUOTED(text) #text
+#define IMBREX_NAME_IN_HEADER(symbol) IMBREX_QUOTED(symbol)
+
+struct Own {
+#define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
+#include "runtime/cuda/own.def"
+};
+
+} // namespace
+
+TEST_CASE("the functions of CUDA's driver are called as cuda.h declares them") {
+#define IMBREX_SYMBOL(member, symbol)                                                              \
+  static_assert(areCalledAlike(decltype(gpu::Driver::member){}, decltype(&::symbol){}), #symbol);
+#include "runtime/cuda/symbols.def"
+#define IMBREX_OWN(member, symbol, ...)                                                            \
+  static_assert(areCalledAlike(decltype(Own::member){}, decltype(&::symbol){}), #symbol);
+#include "runtime/cuda/own.def"
+  static_assert(sizeof(CUdevice) == sizeof(int) && sizeof(CUresult) == sizeof(int));
+  static_assert(CUDA_SUCCESS == 0);
+  static_assert(CU_JIT_ERROR_LOG_BUFFER == 5 && CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES == 6);
+  static_assert(CU_POINTER_ATTRIBUTE_MEMORY_TYPE == 2 && CU_MEMORYTYPE_DEVICE == 2);
+  static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR == 75);
+  static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR == 76);
+  static_assert(CU_LAUNCH_PARAM_END_AS_INT == 0 && CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT == 1 &&
+                CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT == 2);
+  CHECK(cuda::vendor().endOfLaunch == CU_LAUNCH_PARAM_END_AS_INT);
+  CHECK(cuda::vendor().logOption == CU_JIT_ERROR_LOG_BUFFER);
+}
+
+TEST_CASE("the functions of CUDA's driver have the names that cuda.h gives their present forms") {
+#define IMBREX_SYMBOL(member, symbol)                                                              \
+  if (std::string(#member) != "timeBetween")                                                       \
+    CHECK(std::string(#symbol) == IMBREX_NAME_IN_HEADER(symbol));
+#include "runtime/cuda/symbols.def"
+#define IMBREX_OWN(member, symbol, ...)                                                            \
+  CHECK(std::string(#symbol) == IMBREX_NAME_IN_HEADER(symbol));
+#include "runtime/cuda/own.def"
+}
+
+} // namespace imbrex

@@ -1,0 +1,124 @@
+#include "backend/ir/text.h"
+#include "runtime/cuda/cuda.h"
+#include "runtime/gpu_executable.h"
+#include "tests/run/runtime/fake_vendor.h"
+#include "tests/run/runtime/image_arguments.h"
+#include "tests/run/runtime/played_gpu.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+/// What only NVIDIA's driver does: it assembles.
+namespace imbrex {
+namespace testing {
+
+const FakeVendor kFake{.driver = FAKE_DRIVER,
+                       .device = "cuda",
+                       .vendor = "NVIDIA's driver",
+                       .isa = "sm_90",
+                       .foreign = "sm_52",
+                       .missing = "cuDeviceGetCount"};
+
+Result<std::unique_ptr<gpu::Gpu>> openGpu(const std::vector<std::string> &paths,
+                                          std::int32_t number) {
+  return cuda::openGpu(paths, number);
+}
+
+} // namespace testing
+
+namespace {
+
+[[maybe_unused]] const int isSet = setenv("IMBREX_DRIVER", FAKE_DRIVER, 1);
+
+using testing::kFake;
+
+/// What the driver is handed for a kernel that doubles 64 numbers: "image" or "assembly". It runs,
+/// too.
+std::string handedOver(fake::State &driver) {
+  Diagnostics diagnostics;
+  const auto kernel = ir::parse(R"(kernel @twice(%x: view<f32, 1>) stage tiles {
+  %0 = program_id : i32
+  %1 = view.load %x, %0 : f32[64]
+  %2 = add %1, %1 : f32[64]
+  view.store %x, %2, %0
+})",
+                                "k.imx", diagnostics);
+  REQUIRE(kernel);
+  const auto gpu = testing::openGpu({kFake.driver}, 0);
+  REQUIRE(gpu);
+  const testing::PlayedGpu played(driver, *kernel, *(*gpu)->code().machine);
+  std::string kind;
+  const auto play = driver.device;
+  driver.device = [&](const fake::SeenLaunch &launch) {
+    kind = launch.image.starts_with("\177ELF") ? "image" : "assembly";
+    return play(launch);
+  };
+  const auto executable = runtime::makeGpuExecutable(kernel->clone(), **gpu, diagnostics);
+  REQUIRE_MESSAGE(executable, diagnostics.render());
+  std::vector<float> x(64, 21);
+  ir::Argument argument;
+  argument.data = reinterpret_cast<std::byte *>(x.data());
+  argument.bytes = 256;
+  argument.extents[0] = 64;
+  argument.strides[0] = 1;
+  CHECK(executable->run({}, argument, diagnostics));
+  CHECK(played.problem() == "");
+  CHECK(x == std::vector<float>(64, 42));
+  return kind;
+}
+
+} // namespace
+
+TEST_CASE("a driver that is too old for the image is handed the assembly") {
+  fake::State &driver = testing::freshDriver(kFake.driver);
+  driver.takesImages = false;
+  CHECK(handedOver(driver) == "assembly");
+}
+
+TEST_CASE("a device that no image is made for gets the assembly of an older one") {
+  fake::State &driver = testing::freshDriver(kFake.driver);
+  driver.isa = "sm_110";
+  CHECK(handedOver(driver) == "assembly");
+}
+
+// Run once more with a toolkit that is nowhere (CMakeLists.txt).
+TEST_CASE("without an assembler the driver assembles") {
+  fake::State &driver = testing::freshDriver(kFake.driver);
+  const char *toolkit = std::getenv("IMBREX_TOOLKIT");
+  CHECK(handedOver(driver) == (toolkit != nullptr ? "assembly" : "image"));
+}
+
+TEST_CASE("what the driver's assembler says of bad assembly is told") {
+  testing::freshDriver(kFake.driver);
+  const auto gpu = testing::openGpu({kFake.driver}, 0);
+  const auto loaded = (*gpu)->load("nonsense", "k");
+  REQUIRE_FALSE(loaded);
+  CHECK(loaded.error().message ==
+        "cuda:0 (Fake, sm_90) refuses to load the code of 'k' (the log of the fake): error 200");
+}
+
+TEST_CASE("each device gets the code that it runs") {
+  const auto codeOf = [](std::string_view device) {
+    const gpu::Ordinal ordinal{.vendor = &cuda::vendor(), .number = 0};
+    const auto code = gpu::suitableCode(device, ordinal);
+    return code ? gpu::toText(*code) : code.error().message;
+  };
+  CHECK(codeOf("sm_75") == "the image of sm_75");
+  CHECK(codeOf("sm_87") == "the image of sm_86");
+  CHECK(codeOf("sm_90") == "the image of sm_90a");
+  CHECK(codeOf("sm_100") == "the image of sm_100a");
+  CHECK(codeOf("sm_110") == "the assembly of sm_89");
+  CHECK(codeOf("sm_121") == "the image of sm_121a");
+  CHECK(codeOf("sm_70") == "'cuda:0' is a sm_70, which this build has no code for");
+}
+
+TEST_CASE("the places of a kernel's arguments are read from PTX as from a cubin") {
+  const std::string ptx = ".visible .entry k(\n\t.param .u64 .ptr .global .align 1 k_param_0,\n"
+                          "\t.param .u8 k_param_1,\n\t.param .b16 k_param_2,\n"
+                          "\t.param .f32 k_param_3,\n\t.param .u64 k_param_4\n)\n";
+  using Places = std::vector<testing::ArgumentPlace>;
+  CHECK(testing::argumentsInImage(ptx, "k") == Places{{0, 8}, {8, 1}, {10, 2}, {12, 4}, {16, 8}});
+}
+
+} // namespace imbrex

@@ -1,0 +1,253 @@
+// A driver of a GPU that the test plays: memory of the device is the host's, filled with rubbish at
+// first; an address from elsewhere is an error, and so is a launch from which the test's device
+// comes back with one. Compiled once with each vendor's names (FAKE_SYMBOLS, FAKE_IS_CUDA).
+
+#include "tests/run/runtime/fake_driver.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <elf.h>
+
+namespace {
+
+using imbrex::fake::SeenLaunch;
+using imbrex::fake::State;
+
+State &state() {
+  static State only;
+  return only;
+}
+
+constexpr int kInvalidValue = 1, kInvalidImage = 200, kNotFound = 500;
+
+struct Module {
+  std::string image;
+};
+struct Kernel {
+  const Module *module;
+  std::string name;
+};
+
+/// Notes a call; the error that it is to give instead of doing its work.
+int enter(const char *member) {
+  State &fake = state();
+  fake.calls.emplace_back(member);
+  fake.mostCurrent = std::max(fake.mostCurrent, fake.current);
+  if (fake.failing != member) return 0;
+  fake.failing.clear();
+  return fake.error;
+}
+
+/// The end of whatever stands last in an ELF file.
+std::size_t sizeOfElf(const char *image) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof header);
+  std::size_t end = std::max<std::size_t>(header.e_shoff + header.e_shnum * sizeof(Elf64_Shdr),
+                                          header.e_phoff + header.e_phnum * sizeof(Elf64_Phdr));
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, image + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_NOBITS) end = std::max(end, section.sh_offset + section.sh_size);
+  }
+  return end;
+}
+
+bool isReachable(std::uint64_t address, std::size_t bytes) {
+  return state().bytesBehind(address) >= bytes && bytes > 0;
+}
+
+} // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) State *fakeState() { return &state(); }
+
+int fake_init(unsigned) { return enter("init"); }
+
+int fake_deviceCount(int *count) {
+  *count = state().devices;
+  return enter("deviceCount");
+}
+
+int fake_deviceName(char *name, int room, int) {
+  std::strncpy(name, "Fake", static_cast<std::size_t>(room));
+  return enter("deviceName");
+}
+
+int fake_errorName(int error, const char **name) {
+  *name = error == kInvalidValue ? "FAKE_INVALID_VALUE" : nullptr;
+  return *name == nullptr ? kInvalidValue : 0;
+}
+
+int fake_errorText(int error, const char **text) {
+  *text = error == kInvalidValue ? "invalid argument" : nullptr;
+  return *text == nullptr ? kInvalidValue : 0;
+}
+
+int fake_loadModule(void **module, const void *image, unsigned options, int *keys, void **values) {
+  constexpr int kErrorLog = 5, kErrorLogSize = 6; // cuda.h: CU_JIT_ERROR_LOG_BUFFER
+  if (const int error = enter("loadModule"); error != 0) return error;
+  const char *bytes = static_cast<const char *>(image);
+  const bool isElf = std::memcmp(bytes, "\177ELF", 4) == 0;
+  if (isElf ? !state().takesImages : std::strstr(bytes, ".version") == nullptr) {
+    if (options == 2 && keys[0] == kErrorLog && keys[1] == kErrorLogSize)
+      std::strncpy(static_cast<char *>(values[0]), "the log of the fake",
+                   reinterpret_cast<std::size_t>(values[1]));
+    return kInvalidImage;
+  }
+  auto *made = new Module{.image = isElf ? std::string(bytes, sizeOfElf(bytes)) : bytes};
+  state().modules.insert(made);
+  *module = made;
+  return 0;
+}
+
+int fake_unloadModule(void *module) {
+  if (const int error = enter("unloadModule"); error != 0) return error;
+  if (state().modules.erase(module) == 0) return kInvalidValue;
+  delete static_cast<Module *>(module);
+  return 0;
+}
+
+int fake_findKernel(void **kernel, void *module, const char *name) {
+  if (const int error = enter("findKernel"); error != 0) return error;
+  const auto *in = static_cast<Module *>(module);
+  if (in->image.find(name) == std::string::npos) return kNotFound;
+  static std::vector<Kernel *> all; // reachable, so that they are no leak
+  *kernel = all.emplace_back(new Kernel{.module = in, .name = name});
+  return 0;
+}
+
+int fake_launch(void *kernel, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+                unsigned blockY, unsigned blockZ, unsigned sharedBytes, void *stream,
+                void **parameters, void **extra) {
+  constexpr std::uintptr_t kBuffer = 1, kSize = 2, kEnd = FAKE_IS_CUDA ? 0 : 3;
+  if (const int error = enter("launch"); error != 0) return error;
+  const bool isPlain = blockY == 1 && blockZ == 1 && sharedBytes == 0 && stream == nullptr &&
+                       parameters == nullptr && extra[0] == reinterpret_cast<void *>(kBuffer) &&
+                       extra[2] == reinterpret_cast<void *>(kSize) &&
+                       extra[4] == reinterpret_cast<void *>(kEnd);
+  if (!isPlain || gridX * gridY * gridZ == 0) return kInvalidValue;
+  const auto *of = static_cast<Kernel *>(kernel);
+  const auto *first = static_cast<const std::byte *>(extra[1]);
+  return state().device({.image = of->module->image,
+                         .kernel = of->name,
+                         .grid = {gridX, gridY, gridZ},
+                         .threads = blockX,
+                         .arguments = {first, first + *static_cast<std::size_t *>(extra[3])}});
+}
+
+int fake_synchronise(void *) { return enter("synchronise"); }
+
+int fake_allocate(std::uint64_t *address, std::size_t bytes) {
+  constexpr std::size_t kUnit = 256;
+  constexpr int kRubbish = 0xcd;
+  if (const int error = enter("allocate"); error != 0) return error;
+  void *memory = std::aligned_alloc(kUnit, (bytes + kUnit - 1) / kUnit * kUnit);
+  std::memset(memory, kRubbish, bytes);
+  *address = reinterpret_cast<std::uintptr_t>(memory);
+  state().memory[*address] = bytes;
+  return 0;
+}
+
+int fake_release(std::uint64_t address) {
+  if (const int error = enter("release"); error != 0) return error;
+  if (state().memory.erase(address) == 0) return kInvalidValue;
+  std::free(reinterpret_cast<void *>(address));
+  return 0;
+}
+
+int fake_copyIn(std::uint64_t to, const void *from, std::size_t bytes) {
+  if (const int error = enter("copyIn"); error != 0) return error;
+  if (!isReachable(to, bytes)) return kInvalidValue;
+  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  return 0;
+}
+
+int fake_copyOut(void *to, std::uint64_t from, std::size_t bytes) {
+  if (const int error = enter("copyOut"); error != 0) return error;
+  if (!isReachable(from, bytes)) return kInvalidValue;
+  std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
+  return 0;
+}
+
+int fake_copyWithin(std::uint64_t to, std::uint64_t from, std::size_t bytes, void *) {
+  if (const int error = enter("copyWithin"); error != 0) return error;
+  if (!isReachable(to, bytes) || !isReachable(from, bytes)) return kInvalidValue;
+  std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from), bytes);
+  return 0;
+}
+
+int fake_pointerFact(void *value, int which, std::uint64_t address) {
+  constexpr int kMemoryType = 2;
+  constexpr unsigned kDevice = 2;
+  if (which != kMemoryType || state().bytesBehind(address) == 0) return kInvalidValue;
+  std::memcpy(value, &kDevice, sizeof kDevice);
+  return 0;
+}
+
+// An event is the number of launches and copies when it was recorded; each takes 1 ms.
+int fake_makeEvent(void **event, unsigned) {
+  *event = new std::int64_t(0);
+  return enter("makeEvent");
+}
+int fake_destroyEvent(void *event) {
+  delete static_cast<std::int64_t *>(event);
+  return enter("destroyEvent");
+}
+int fake_recordEvent(void *event, void *) {
+  const std::vector<std::string> &calls = state().calls;
+  *static_cast<std::int64_t *>(event) =
+      std::ranges::count(calls, "launch") + std::ranges::count(calls, "copyWithin");
+  return enter("recordEvent");
+}
+int fake_awaitEvent(void *) { return enter("awaitEvent"); }
+int fake_timeBetween(float *milliseconds, void *first, void *last) {
+  *milliseconds =
+      static_cast<float>(*static_cast<std::int64_t *>(last) - *static_cast<std::int64_t *>(first));
+  return enter("timeBetween");
+}
+
+// The vendor's names for all of these.
+#define IMBREX_SYMBOL(member, symbol)                                                              \
+  __attribute__((visibility("default"), alias("fake_" #member))) decltype(fake_##member) symbol;
+#include FAKE_SYMBOLS
+
+#if FAKE_IS_CUDA
+__attribute__((visibility("default"))) int cuDeviceGetAttribute(int *value, int which, int) {
+  constexpr int kMajor = 75, kMinor = 76; // cuda.h: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+  const int capability = std::atoi(state().isa.c_str() + std::strlen("sm_"));
+  *value = which == kMajor ? capability / 10 : which == kMinor ? capability % 10 : -1;
+  return 0;
+}
+__attribute__((visibility("default"))) int cuDevicePrimaryCtxRetain(void **context, int device) {
+  *context = &state().devices + device;
+  return enter("primaryContext");
+}
+__attribute__((visibility("default"))) int cuCtxPushCurrent_v2(void *context) {
+  if (context == nullptr) return kInvalidValue;
+  ++state().current;
+  return enter("pushContext");
+}
+__attribute__((visibility("default"))) int cuCtxPopCurrent_v2(void **context) {
+  *context = &state().devices;
+  return --state().current < 0 ? kInvalidValue : 0;
+}
+#else
+__attribute__((visibility("default"))) int hipGetDevicePropertiesR0600(void *properties, int) {
+  constexpr std::size_t kName = 1160; // hip_runtime_api.h: hipDeviceProp_tR0600, gcnArchName
+  std::strcpy(static_cast<char *>(properties) + kName, state().isa.c_str());
+  return enter("properties");
+}
+__attribute__((visibility("default"))) int hipGetDevice(int *device) {
+  *device = state().current;
+  return 0;
+}
+__attribute__((visibility("default"))) int hipSetDevice(int device) {
+  if (device >= state().devices) return kInvalidValue;
+  state().current = device;
+  return enter("useDevice");
+}
+#endif
+
+} // extern "C"

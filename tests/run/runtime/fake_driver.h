@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+/// What a fake driver is told and what it has seen. The driver is a library that is opened as a
+/// real one is; the test, in the same process, finds this by the library's function `fakeState`.
+namespace imbrex::fake {
+
+/// A launch as it reaches the driver.
+struct SeenLaunch {
+  std::string image; ///< What the kernel's module was loaded from.
+  std::string kernel;
+  std::array<unsigned, 3> grid;
+  unsigned threads;
+  std::vector<std::byte> arguments;
+};
+
+struct State {
+  int devices = 1;
+  std::string isa = "sm_90"; ///< What the driver calls its devices.
+  bool takesImages = true;   ///< Else it is too old for them.
+
+  std::string failing; ///< A member of driver.def: its next call gives `error`.
+  int error = 0;
+
+  std::vector<std::string> calls; ///< Members of driver.def, in order.
+  int current = 0;                ///< HIP: the thread's device. CUDA: how many contexts are pushed.
+  int mostCurrent = 0;            ///< The largest that `current` was at a call.
+  std::set<void *> modules;       ///< Loaded and not unloaded.
+  std::map<std::uint64_t, std::size_t> memory; ///< Allocations and their bytes.
+
+  /// What runs a launch; gives the driver's error.
+  std::function<int(const SeenLaunch &)> device;
+
+  /// The bytes from an address in the device's memory to the end of its allocation; 0: none is
+  /// there.
+  std::size_t bytesBehind(std::uint64_t address) const {
+    auto next = memory.upper_bound(address);
+    if (next == memory.begin()) return 0;
+    const auto &[begin, bytes] = *--next;
+    return address < begin + bytes ? begin + bytes - address : 0;
+  }
+};
+
+} // namespace imbrex::fake

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/machine/machine.h"
+#include "tests/run/runtime/fake_driver.h"
+
+#include <string>
+
+namespace imbrex::testing {
+
+/// The state of the fake driver at a path, as if nothing had happened to it yet.
+fake::State &freshDriver(const char *path);
+
+/// Plays the GPU behind a fake driver, for launches of one kernel: takes the arguments out of the
+/// bytes that came, where the *image* says that they are; makes the code again that launches with
+/// such arguments are to run, and insists that it is the image; and runs it in the emulator, in
+/// which no other memory than the driver's can be touched.
+class PlayedGpu {
+public:
+  PlayedGpu(fake::State &driver, const ir::Kernel &kernel, const machine::Machine &machine)
+      : driver_(driver), kernel_(kernel), machine_(machine) {
+    driver_.device = [this](const fake::SeenLaunch &launch) { return run(launch); };
+  }
+
+  /// What was wrong with the last launch; empty where nothing was.
+  const std::string &problem() const { return problem_; }
+
+private:
+  int run(const fake::SeenLaunch &launch);
+  std::string runOrSay(const fake::SeenLaunch &launch);
+
+  fake::State &driver_;
+  const ir::Kernel &kernel_;
+  const machine::Machine &machine_;
+  std::string problem_;
+};
+
+} // namespace imbrex::testing
