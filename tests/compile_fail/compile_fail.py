@@ -23,7 +23,8 @@ def main(path, *command):
     compiles, text = compile_file([*command, "-DIMBREX_SHOULD_FAIL"])
     if compiles:
         sys.exit(f"{path} compiles although it should fail")
-    missing = [pattern for pattern in expected if not re.search(pattern.strip(), text)]
+    missing = [pattern for pattern in set(expected)
+               if len(re.findall(pattern.strip(), text)) < expected.count(pattern)]
     if missing:
         sys.exit(f"{path} fails, but without: {missing}\n{text}")
 

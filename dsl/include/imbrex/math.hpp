@@ -78,6 +78,7 @@ IMBREX_DETAIL_FLOAT(erf)
 
 /// Magnitude; the lowest signed integer stays itself.
 template <operand X>
+  requires detail::some_operands<X>
 auto abs(const X &x, detail::location where = detail::location::current()) {
   return detail::same_type_op<detail::number_of<detail::element_t<X>>>("abs", {}, where, x);
 }
@@ -155,7 +156,7 @@ namespace detail {
 
 /// The float in which two operands divide: integers in f32.
 template <class T>
-using quotient_of = at_least_f32<std::conditional_t<float_element<T>, T, f32>>;
+using quotient_of = at_least_f32<std::conditional_t<float_element<computed<T>>, T, f32>>;
 
 } // namespace detail
 

@@ -59,7 +59,8 @@ constexpr void check_signs() {
 
 template <class A, class B>
 constexpr void check_bits() {
-  static_assert(!float_element<element_t<A>> && !float_element<element_t<B>>,
+  static_assert(kind_of<element_t<A>> < element_kind::floating &&
+                    kind_of<element_t<B>> < element_kind::floating,
                 "imbrex: & | ^ ~ work on integers and bools; bitcast a float first");
 }
 

@@ -107,6 +107,15 @@ using accumulated_t = typename decltype(accumulated<T>())::type;
 template <class T>
 using extreme_t = std::conditional_t<std::same_as<T, f16>, f16, accumulated_t<T>>;
 
+template <class T>
+struct bitwise_reduced {
+  static_assert(integer_element<T> || std::same_as<T, bool>,
+                "imbrex: reduce_and, reduce_or and reduce_xor work on integers and bools");
+  using type = T;
+};
+template <class T>
+using bitwise_t = typename bitwise_reduced<T>::type;
+
 template <int Axis, class X, bool Keep, bool Ordered>
 auto arg_reduce(std::string_view combine, const X &x, reduce_options<Keep, Ordered>,
                 location where) {
@@ -147,9 +156,9 @@ IMBREX_DETAIL_REDUCE(max, "max", extreme_t)
 IMBREX_DETAIL_REDUCE(min_nan, "min.nan", extreme_t)
 IMBREX_DETAIL_REDUCE(max_nan, "max.nan", extreme_t)
 /// Bitwise, of integers and bools, in their own type.
-IMBREX_DETAIL_REDUCE(reduce_and, "and", itself)
-IMBREX_DETAIL_REDUCE(reduce_or, "or", itself)
-IMBREX_DETAIL_REDUCE(reduce_xor, "xor", itself)
+IMBREX_DETAIL_REDUCE(reduce_and, "and", bitwise_t)
+IMBREX_DETAIL_REDUCE(reduce_or, "or", bitwise_t)
+IMBREX_DETAIL_REDUCE(reduce_xor, "xor", bitwise_t)
 #undef IMBREX_DETAIL_REDUCE
 
 /// Whether any element, or every element, of a bool tile holds.

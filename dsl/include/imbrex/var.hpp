@@ -40,6 +40,8 @@ public:
   }
   /// variable + this, or variable - this.
   value added_to(value variable, bool subtracted) const {
+    static_assert(std::same_as<number_of<T>, T>,
+                  "imbrex: a sum of bools is an i32, which a bool variable does not hold; use |=");
     const type &t = type_of<T, shape>;
     if (!is_product_) return record(subtracted ? "sub" : "add", {variable, first_}, t, {}, where);
     const value a = subtracted ? record("neg", {first_}, t, {}, where) : first_;

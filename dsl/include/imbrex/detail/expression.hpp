@@ -15,8 +15,6 @@ namespace detail {
 
 /// A row per operator: the op's name in the IR, and the element its operands meet in and its result
 /// has, given the element that the operands meet in.
-template <class Meet>
-using itself = Meet;
 template <class>
 using truth = bool;
 /// f16 and bf16 quotients and remainders are f32 (docs/language.md, promotion).
@@ -32,8 +30,8 @@ struct rem_op   { static constexpr const char *name = "rem";  template <class T>
 struct and_op   { static constexpr const char *name = "and";  template <class T> using works_on = T; template <class T> using gives = T; };
 struct or_op    { static constexpr const char *name = "or";   template <class T> using works_on = T; template <class T> using gives = T; };
 struct xor_op   { static constexpr const char *name = "xor";  template <class T> using works_on = T; template <class T> using gives = T; };
-struct eq_op    { static constexpr const char *name = "eq";   template <class T> using works_on = T; template <class T> using gives = bool; };
-struct ne_op    { static constexpr const char *name = "ne";   template <class T> using works_on = T; template <class T> using gives = bool; };
+struct eq_op    { static constexpr const char *name = "eq";   template <class T> using works_on = computed<T>; template <class T> using gives = bool; };
+struct ne_op    { static constexpr const char *name = "ne";   template <class T> using works_on = computed<T>; template <class T> using gives = bool; };
 struct lt_op    { static constexpr const char *name = "lt";   template <class T> using works_on = number_of<T>; template <class T> using gives = bool; };
 struct le_op    { static constexpr const char *name = "le";   template <class T> using works_on = number_of<T>; template <class T> using gives = bool; };
 struct gt_op    { static constexpr const char *name = "gt";   template <class T> using works_on = number_of<T>; template <class T> using gives = bool; };

@@ -47,9 +47,18 @@ struct meet_two<A, A> {
 template <class A, class B>
 using meet = typename meet_two<A, B>::type;
 
+template <class T>
+struct computed_with {
+  static_assert(!narrow_element<T>, "imbrex: f8, f4 and e8m0 tiles have no arithmetic; cast them "
+                                    "first, to f16, bf16 or f32");
+  using type = T;
+};
+/// The element itself, which must be one that is computed with or compared.
+template <class T>
+using computed = typename computed_with<T>::type;
 /// bool counts as i32 where numbers are computed with.
 template <class T>
-using number_of = std::conditional_t<std::same_as<T, bool>, i32, T>;
+using number_of = std::conditional_t<std::same_as<computed<T>, bool>, i32, T>;
 
 template <class A, class B>
 inline constexpr bool mixed_sign =
