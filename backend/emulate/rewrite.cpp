@@ -7,14 +7,16 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/Support/Path.h"
 
 namespace imbrex::emulate {
 
 Location locationOf(const llvm::Instruction &instruction) {
   const llvm::DILocation *at = instruction.getDebugLoc().get();
   if (at == nullptr) return {};
-  return {.file = internFileName({at->getFilename().data(), at->getFilename().size()}),
-          .line = at->getLine()};
+  llvm::SmallString<128> path(at->getDirectory());
+  llvm::sys::path::append(path, at->getFilename());
+  return {.file = internFileName({path.data(), path.size()}), .line = at->getLine()};
 }
 
 llvm::ConstantInt *addSite(Rewriting &rewriting, const llvm::Instruction &instruction,

@@ -24,6 +24,16 @@ struct fill_pointer {
   void operator()(ptr<f32> p, scalar<f32> value) const { store(p + arange<0, 64>(), value); }
 };
 
+struct fill_view {
+  void operator()(view<i32, 1> to) const { to[box<64>(program_id(0))] = 0; }
+};
+
+struct copy_pointer {
+  void operator()(ptr<const i32> from, ptr<i32> to) const {
+    store(to + arange<0, 64>(), load(from + arange<0, 64>()));
+  }
+};
+
 struct transposed {
   static constexpr names parameters{"from", "to"};
   void operator()(view<const i16, 2> from, view<i16, 2> to) const {
@@ -201,6 +211,30 @@ TEST_CASE("the interpreter finds what was never set, also from one launch to the
   kernel(grid(1), fresh, half, 1); // sets the first 64
   kernel(grid(1), half.view({64}), fresh, 1);
   CHECK(kernel.try_launch(grid(2), half, fresh, 1).error().code() == "UnwrittenRead");
+}
+
+TEST_CASE("an emulated GPU finds what was never set, through views, pointers and const buffers") {
+  for (const char *name : {"emulated:sm_90a", "emulated:gfx942"}) {
+    const device on = device::by_name(name);
+    auto kernel = jit(add_one{}, {.on = on});
+    const buffer<i32> fresh(64);
+    buffer<i32> half(128), out(128);
+    const result<void> outcome = kernel.try_launch(grid(1), fresh, out, 1);
+    REQUIRE_FALSE(outcome.ok());
+    CHECK(outcome.error().code() == "EmulatedUnwritten");
+    CHECK(outcome.error().where().file == __FILE__);
+
+    jit(fill_view{}, {.on = on})(grid(1), half); // sets the first 64
+    kernel(grid(1), half.view({64}), out, 1);
+    CHECK(kernel.try_launch(grid(2), half, out, 1).error().code() == "EmulatedUnwritten");
+    half.fill(1);
+    kernel(grid(2), half, out, 1);
+
+    auto copy = jit(copy_pointer{}, {.on = on});
+    buffer<i32> unset(64);
+    CHECK(copy.try_launch(grid(1), unset, out).error().code() == "EmulatedUnwritten");
+    CHECK(out[127] == 2);
+  }
 }
 
 TEST_CASE("what is compiled for one launcher serves every launcher of the same kernel") {
