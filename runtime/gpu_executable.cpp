@@ -59,8 +59,9 @@ private:
 
 class GpuExecutable : public Executable {
 public:
-  GpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu)
-      : gpu_(gpu), target_(target::gpuTarget(*gpu.code().machine)), variants_(std::move(kernel)) {}
+  GpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu, std::string image)
+      : gpu_(gpu), target_(target::gpuTarget(*gpu.code().machine)), image_(std::move(image)),
+        variants_(std::move(kernel)) {}
 
   bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
            const RunOptions &options) const override {
@@ -96,7 +97,9 @@ public:
             const analysis::Assumptions &assumptions) -> std::unique_ptr<DeviceCode> {
           auto code = compileForGpu(kernel, target_, assumptions, diagnostics);
           if (!code) return nullptr;
-          auto loaded = load(*code);
+          const bool isInImage =
+              !image_.empty() && assumptions == analysis::usualAssumptions(kernel);
+          auto loaded = isInImage ? gpu_.load(image_, code->interface.name) : load(*code);
           if (!loaded) return diagnostics.add(loaded.error()), nullptr;
           return std::make_unique<DeviceCode>(
               DeviceCode{.interface = std::move(code->interface), .loaded = std::move(*loaded)});
@@ -138,15 +141,16 @@ private:
 
   const gpu::Gpu &gpu_;
   const target::GpuTarget &target_;
+  std::string image_; // made before, for launches that keep what most keep
   mutable Variants<DeviceCode> variants_;
 };
 
 } // namespace
 
 std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu,
-                                                    Diagnostics &diagnostics) {
+                                                    Diagnostics &diagnostics, std::string image) {
   const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
-  auto executable = std::make_shared<GpuExecutable>(std::move(kernel), gpu);
+  auto executable = std::make_shared<GpuExecutable>(std::move(kernel), gpu, std::move(image));
   return executable->codeFor(usual, diagnostics) != nullptr ? executable : nullptr;
 }
 

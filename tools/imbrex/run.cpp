@@ -1,6 +1,9 @@
 #include "backend/support/diagnostics.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "runtime/devices.h"
 #include "runtime/executable.h"
+#include "runtime/gpu_executable.h"
+#include "runtime/gpus.h"
 #include "tools/imbrex/command.h"
 #include "tools/imbrex/launch.h"
 
@@ -30,6 +33,10 @@ cl::list<std::string> argumentTexts(
 cl::list<std::string> outputTexts("out", cl::value_desc("name=@file.npy"),
                                   cl::desc("Write an argument's array after the run"),
                                   cl::sub(runOptions), cl::cat(ownOptions()));
+cl::opt<std::string>
+    imageFile("image", cl::value_desc("file"),
+              cl::desc("What `imbrex compile` has made of the kernel, for a GPU to run"),
+              cl::sub(runOptions), cl::cat(ownOptions()));
 cl::opt<bool> withTimes("time", cl::desc("Print to stderr how long compiling and running took"),
                         cl::sub(runOptions), cl::cat(ownOptions()));
 
@@ -78,9 +85,24 @@ void printProfile(const emulate::Counters &counters) {
   }
 }
 
+using Executable = std::shared_ptr<const runtime::Executable>;
+
+/// The code of --image on a GPU, else what is compiled now.
+Executable makeExecutable(const ir::Kernel &kernel, device on, Diagnostics &diagnostics) {
+  const DeviceInfo &info = runtime::infoOf(on);
+  if (imageFile.empty() || !runtime::isGpu(info.kind))
+    return runtime::makeExecutable(kernel, on, diagnostics);
+  const auto bytes = llvm::MemoryBuffer::getFile(imageFile);
+  if (!bytes) return diagnostics.report(Diag::UnreadableFile, {}, imageFile), nullptr;
+  const auto gpu = runtime::gpuOf(info);
+  if (!gpu) return diagnostics.add(gpu.error()), nullptr;
+  return runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics,
+                                    (*bytes)->getBuffer().str());
+}
+
 bool execute(const ir::Kernel &kernel, const Launch &launch, Diagnostics &diagnostics) {
   const Clock::time_point start = Clock::now();
-  const auto executable = runtime::makeExecutable(kernel, launch.on, diagnostics);
+  const Executable executable = makeExecutable(kernel, launch.on, diagnostics);
   if (!executable) return false;
   const double compiling = millisecondsSince(start);
   const Clock::time_point launched = Clock::now();

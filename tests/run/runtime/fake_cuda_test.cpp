@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdlib>
 
 /// What only NVIDIA's driver does: it assembles.
@@ -33,36 +34,46 @@ namespace {
 
 using testing::kFake;
 
-/// What the driver is handed for a kernel that doubles 64 numbers: "image" or "assembly". It runs,
-/// too.
-std::string handedOver(fake::State &driver) {
+ir::Kernel twice() {
   Diagnostics diagnostics;
-  const auto kernel = ir::parse(R"(kernel @twice(%x: view<f32, 1>) stage tiles {
+  auto kernel = ir::parse(R"(kernel @twice(%x: view<f32, 1>) stage tiles {
   %0 = program_id : i32
   %1 = view.load %x, %0 : f32[64]
   %2 = add %1, %1 : f32[64]
   view.store %x, %2, %0
 })",
-                                "k.imx", diagnostics);
+                          "k.imx", diagnostics);
   REQUIRE(kernel);
+  return std::move(*kernel);
+}
+
+ir::Argument viewOf(float *data, std::int64_t count) {
+  ir::Argument argument;
+  argument.data = reinterpret_cast<std::byte *>(data);
+  argument.bytes = count * static_cast<std::int64_t>(sizeof(float));
+  argument.extents[0] = count;
+  argument.strides[0] = 1;
+  return argument;
+}
+
+/// What the driver is handed for a kernel that doubles 64 numbers: "image" or "assembly". It runs,
+/// too.
+std::string handedOver(fake::State &driver) {
+  Diagnostics diagnostics;
+  const ir::Kernel kernel = twice();
   const auto gpu = testing::openGpu({kFake.driver}, 0);
   REQUIRE(gpu);
-  const testing::PlayedGpu played(driver, *kernel, *(*gpu)->code().machine);
+  const testing::PlayedGpu played(driver, kernel, *(*gpu)->code().machine);
   std::string kind;
   const auto play = driver.device;
   driver.device = [&](const fake::SeenLaunch &launch) {
     kind = launch.image.starts_with("\177ELF") ? "image" : "assembly";
     return play(launch);
   };
-  const auto executable = runtime::makeGpuExecutable(kernel->clone(), **gpu, diagnostics);
+  const auto executable = runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics);
   REQUIRE_MESSAGE(executable, diagnostics.render());
   std::vector<float> x(64, 21);
-  ir::Argument argument;
-  argument.data = reinterpret_cast<std::byte *>(x.data());
-  argument.bytes = 256;
-  argument.extents[0] = 64;
-  argument.strides[0] = 1;
-  CHECK(executable->run({}, argument, diagnostics));
+  CHECK(executable->run({}, viewOf(x.data(), 64), diagnostics));
   CHECK(played.problem() == "");
   CHECK(x == std::vector<float>(64, 42));
   return kind;
@@ -87,6 +98,28 @@ TEST_CASE("without an assembler the driver assembles") {
   fake::State &driver = testing::freshDriver(kFake.driver);
   const char *toolkit = std::getenv("IMBREX_TOOLKIT");
   CHECK(handedOver(driver) == (toolkit != nullptr ? "assembly" : "image"));
+}
+
+TEST_CASE("code that was made before is loaded for the launches that it was made for") {
+  const ir::Kernel kernel = twice();
+  const std::string package = testing::imageOf(kernel, "sm_90a");
+  const auto loadedFor = [&](std::size_t offset) {
+    fake::State &driver = testing::freshDriver(kFake.driver);
+    const auto gpu = testing::openGpu({kFake.driver}, 0);
+    std::string image;
+    driver.device = [&](const fake::SeenLaunch &launch) {
+      image = launch.image;
+      return 0;
+    };
+    Diagnostics diagnostics;
+    const auto executable = runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics, package);
+    REQUIRE(executable);
+    alignas(16) std::array<float, 80> x{};
+    REQUIRE(executable->run({}, viewOf(x.data() + offset, 64), diagnostics));
+    return image;
+  };
+  CHECK(loadedFor(0) == package);
+  CHECK(loadedFor(1) != package); // its address is no multiple of 16
 }
 
 TEST_CASE("what the driver's assembler says of bad assembly is told") {

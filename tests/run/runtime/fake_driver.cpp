@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
+#include <list>
 
 namespace {
 
@@ -21,12 +22,13 @@ State &state() {
 
 constexpr int kInvalidValue = 1, kInvalidImage = 200, kNotFound = 500;
 
+struct Kernel {
+  const struct Module *module;
+  std::string name;
+};
 struct Module {
   std::string image;
-};
-struct Kernel {
-  const Module *module;
-  std::string name;
+  std::list<Kernel> kernels = {};
 };
 
 /// Notes a call; the error that it is to give instead of doing its work.
@@ -111,10 +113,9 @@ int fake_unloadModule(void *module) {
 
 int fake_findKernel(void **kernel, void *module, const char *name) {
   if (const int error = enter("findKernel"); error != 0) return error;
-  const auto *in = static_cast<Module *>(module);
+  auto *in = static_cast<Module *>(module);
   if (in->image.find(name) == std::string::npos) return kNotFound;
-  static std::vector<Kernel *> all; // reachable, so that they are no leak
-  *kernel = all.emplace_back(new Kernel{.module = in, .name = name});
+  *kernel = &in->kernels.emplace_back(Kernel{.module = in, .name = name});
   return 0;
 }
 

@@ -36,8 +36,8 @@ struct State {
   std::set<void *> modules;       ///< Loaded and not unloaded.
   std::map<std::uint64_t, std::size_t> memory; ///< Allocations and their bytes.
 
-  /// What runs a launch; gives the driver's error.
-  std::function<int(const SeenLaunch &)> device;
+  /// What runs a launch; gives the driver's error. By default nothing runs.
+  std::function<int(const SeenLaunch &)> device = [](const SeenLaunch &) { return 0; };
 
   /// The bytes from an address in the device's memory to the end of its allocation; 0: none is
   /// there.

@@ -75,6 +75,11 @@ fake::State &freshDriver(const char *path) {
   return state;
 }
 
+std::string imageOf(const ir::Kernel &kernel, std::string_view machine) {
+  const machine::Machine *found = machine::findMachine(machine);
+  return make(kernel, *found, analysis::usualAssumptions(kernel), true)->image;
+}
+
 int PlayedGpu::run(const fake::SeenLaunch &launch) {
   constexpr int kIllegalAddress = 700; // cuda.h: CUDA_ERROR_ILLEGAL_ADDRESS; the same in HIP
   problem_ = runOrSay(launch);

@@ -11,6 +11,9 @@ namespace imbrex::testing {
 /// The state of the fake driver at a path, as if nothing had happened to it yet.
 fake::State &freshDriver(const char *path);
 
+/// The image that the compiler makes of a kernel for launches that keep what most keep.
+std::string imageOf(const ir::Kernel &kernel, std::string_view machine);
+
 /// Plays the GPU behind a fake driver, for launches of one kernel: takes the arguments out of the
 /// bytes that came, where the *image* says that they are; makes the code again that launches with
 /// such arguments are to run, and insists that it is the image; and runs it in the emulator, in
