@@ -115,6 +115,10 @@ std::optional<Diagnostic> bindOne(const Pair &pair, device on, ir::Argument &arg
     return diagnostic(Diag::ScalarTooLarge, pair.where, pair.parameter.name, number,
                       ir::info(pair.type().element()).name);
   }
+  case launch_argument::form::too_large_float:
+    return diagnostic(Diag::ScalarTooLarge, pair.where, pair.parameter.name,
+                      imbrex::toText(std::bit_cast<double>(pair.given.scalar)),
+                      ir::info(pair.type().element()).name);
   case launch_argument::form::array:
     watchBlock(pair, on, argument);
     return bindArray(pair, argument);

@@ -72,6 +72,7 @@ value record_mask(const M &mask, location where) {
 } // namespace detail
 
 #define IMBREX_DETAIL_ATOMIC(name, kind, group)                                                    \
+  IMBREX_DETAIL_NEEDS_POINTERS(name)                                                               \
   template <detail::pointers P, operand_or_literal X>                                              \
   auto name(const P &p, const X &x, atomic_options options = {},                                   \
             const detail::effect_site &at = detail::location::current()) {                         \
@@ -96,6 +97,8 @@ IMBREX_DETAIL_ATOMIC(atomic_xor, "xor", bits)
 IMBREX_DETAIL_ATOMIC(atomic_exchange, "exchange", exchange)
 #undef IMBREX_DETAIL_ATOMIC
 
+IMBREX_DETAIL_NEEDS_POINTERS(atomic_cas)
+#undef IMBREX_DETAIL_NEEDS_POINTERS
 /// Write `desired` where memory holds the bits of `expected`; the old values.
 template <detail::pointers P, operand_or_literal Expected, operand_or_literal Desired>
 auto atomic_cas(const P &p, const Expected &expected, const Desired &desired,

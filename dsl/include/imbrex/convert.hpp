@@ -41,6 +41,14 @@ auto cast(const X &x, detail::location where = detail::location::current()) {
   return cast<To>(x, rounding::nearest, where);
 }
 
+template <element To, detail::literal_number S, class... Rest>
+auto cast(S number, const Rest &...) {
+  static_assert(detail::always_false<S>,
+                "imbrex: cast works on tiles; of a number of the host make "
+                "one by scalar<T>(number), or T(number)");
+  return tile<To>(number);
+}
+
 namespace detail {
 
 /// A byte that becomes two f4e2m1 doubles the last axis; back halves it.

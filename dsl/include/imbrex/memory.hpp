@@ -6,10 +6,21 @@
 /// Global memory by pointers: `load(p + offsets, mask, 0)`, `store(p + offsets, x, mask)`.
 namespace imbrex {
 
+template <class T, int Rank>
+class view;
+
 namespace detail {
 
 template <class P>
 concept pointers = operand<P> && is_pointer<element_t<P>>;
+
+template <class P>
+inline constexpr bool is_view = false;
+template <class T, int Rank>
+inline constexpr bool is_view<view<T, Rank>> = true;
+/// What somebody may take for a pointer.
+template <class P>
+concept no_pointers = (operand<P> || is_view<P> || std::same_as<P, refused>) && !pointers<P>;
 
 template <class P>
 using pointee_t = typename element_t<P>::pointee;
@@ -87,6 +98,17 @@ template <detail::pointers P, detail::offset I>
 auto operator-(P &&p, I &&i) {
   return detail::advance<true>(std::forward<P>(p), std::forward<I>(i));
 }
+
+#define IMBREX_DETAIL_NEEDS_POINTERS(name)                                                         \
+  template <detail::no_pointers P, class... Rest>                                                  \
+  detail::refused name(const P &, const Rest &...) {                                               \
+    static_assert(detail::always_false<P>,                                                         \
+                  "imbrex: " #name " goes through a pointer, such as view.data() + offsets; a "    \
+                  "box of a view is read and written as view[box<...>(...)]");                     \
+    return {};                                                                                     \
+  }
+IMBREX_DETAIL_NEEDS_POINTERS(load)
+IMBREX_DETAIL_NEEDS_POINTERS(store)
 
 /// The elements at the pointers.
 template <detail::pointers P>

@@ -106,6 +106,7 @@ auto scan(const X &x, const Initial &initial, const F &combine, scan_options opt
   using T = element_t<X>;
   using Shape = shape_of<X>;
   static_assert(shape_of<Initial>::rank == 0, "imbrex: a scan starts from a number or a scalar");
+  check_assignable<T, scalar_shape, Initial>();
   const value first = record_as<T, scalar_shape>(initial, where);
   const auto results = scan_with<checked_axis<X, Axis>(), Shape, T>(
       {record_value(x, where)}, &first, combine, options.is_reverse, where);

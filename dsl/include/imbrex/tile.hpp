@@ -49,17 +49,51 @@ public:
   tile &operator=(const tile &)
     requires(sizeof...(Extents) > 1000)
   = default;
-  template <class X>
-  tile &operator=(const X &) {
-    static_assert(detail::always_false<X>,
-                  "imbrex: a tile cannot be assigned to; declare a `var` for what changes");
-    return *this;
+#define IMBREX_DETAIL_UNCHANGED(symbol)                                                            \
+  template <class X>                                                                               \
+  const tile &operator symbol(const X &) const {                                                   \
+    return unchanged<X>();                                                                         \
+  }
+  IMBREX_DETAIL_UNCHANGED(=)
+  IMBREX_DETAIL_UNCHANGED(+=)
+  IMBREX_DETAIL_UNCHANGED(-=)
+  IMBREX_DETAIL_UNCHANGED(*=)
+  IMBREX_DETAIL_UNCHANGED(/=)
+  IMBREX_DETAIL_UNCHANGED(%=)
+  IMBREX_DETAIL_UNCHANGED(&=)
+  IMBREX_DETAIL_UNCHANGED(|=)
+  IMBREX_DETAIL_UNCHANGED(^=)
+#undef IMBREX_DETAIL_UNCHANGED
+  template <class X = void>
+  const tile &operator++() const {
+    return unchanged<X>();
+  }
+  template <class X = void>
+  const tile &operator--() const {
+    return unchanged<X>();
+  }
+  template <class X = void>
+  const tile &operator++(int) const {
+    return unchanged<X>();
+  }
+  template <class X = void>
+  const tile &operator--(int) const {
+    return unchanged<X>();
   }
 
   detail::value record(detail::location) const { return id_; }
   detail::value id() const { return id_; }
 
 private:
+  template <class X>
+  const tile &unchanged() const {
+    static_assert(detail::always_false<X> || detail::is_pointer<T>,
+                  "imbrex: a tile cannot be assigned to; declare a `var` for what changes");
+    static_assert(detail::always_false<X> || !detail::is_pointer<T>,
+                  "imbrex: a pointer cannot be assigned to; keep what is added to it in a `var`");
+    return *this;
+  }
+
   detail::value id_;
 };
 

@@ -92,11 +92,22 @@ public:
   using tile_type = tile<T, Extents...>;
 
   template <operand_or_literal X>
+    requires(!std::same_as<X, var>)
   var(const X &first, detail::location where = detail::location::current())
       : id_(detail::variable_new(tile_type(first, where).id(), held, where)) {}
 
-  // A copy would be a second name for the same state. Copy the value: `var b = a.get();`
-  var(const var &) = delete;
+  // A copy would be a second name for the same state. The real one is never there, so that a copy
+  // meets the message below.
+  var(const var &)
+    requires(sizeof...(Extents) > 1000)
+  = default;
+  template <std::same_as<var> V>
+  var(const V &other) : id_(other.id_) {
+    static_assert(
+        detail::always_false<V>,
+        "imbrex: a `var` is not copied, neither into another one nor into a std::tuple or "
+        "a lambda; v.get() is its value");
+  }
   // `a = b` goes the way of every other value, which knows the line.
   var &operator=(const var &)
     requires(sizeof...(Extents) > 1000)
@@ -112,10 +123,33 @@ public:
   var &operator|=(given x) { return combine<detail::or_op>(x); }
   var &operator^=(given x) { return combine<detail::xor_op>(x); }
 
+  // An operator without an operand has no room for its line.
+  template <class X = void>
+  void operator++() const {
+    stepped<X>();
+  }
+  template <class X = void>
+  void operator--() const {
+    stepped<X>();
+  }
+  template <class X = void>
+  void operator++(int) const {
+    stepped<X>();
+  }
+  template <class X = void>
+  void operator--(int) const {
+    stepped<X>();
+  }
+
   /// The value now; `v` in an expression means the same.
   tile_type get() const { return tile_type(read()); }
 
 private:
+  template <class X>
+  static void stepped() {
+    static_assert(detail::always_false<X>,
+                  "imbrex: a `var` has no ++ and no --; write v += 1 and v -= 1");
+  }
   detail::value read() const { return detail::variable_read(id_, held); }
   var &write(detail::value next, detail::location where) {
     detail::variable_write(id_, next, where);

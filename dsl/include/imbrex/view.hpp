@@ -154,6 +154,14 @@ public:
     static_assert(Shape::rank == Rank, "imbrex: the box and the view have different ranks");
     return view_cell<T, view_box<Shape, Pad>>(id_, box);
   }
+  template <class I>
+  auto operator[](const I &) const {
+    return unboxed<I>();
+  }
+  template <class... I>
+  auto operator()(const I &...) const {
+    return unboxed<view, I...>();
+  }
 
   /// Elements along an axis.
   scalar<i64> extent(int axis, detail::location where = detail::location::current()) const {
@@ -170,6 +178,13 @@ public:
   }
 
 private:
+  template <class... I>
+  static detail::refused unboxed() {
+    static_assert(
+        detail::always_false<I...>,
+        "imbrex: a view is read and written by boxes: view[box<extents...>(coordinates...)]");
+    return {};
+  }
   scalar<i64> ask(const char *op, int axis, detail::location where) const {
     if (axis < 0 || axis >= Rank)
       detail::raise("ViewAxis", where, {std::to_string(axis), std::to_string(Rank)});
@@ -179,5 +194,12 @@ private:
 
   detail::value id_;
 };
+
+template <class T, int Rank, operand_or_literal I>
+auto operator+(const view<T, Rank> &, const I &) {
+  static_assert(detail::always_false<I>,
+                "imbrex: a view is no pointer; view.data() is the one to its first element");
+  return detail::refused{};
+}
 
 } // namespace imbrex

@@ -41,6 +41,16 @@ struct argument_count {
   static constexpr bool is_right = Given == Wanted;
 };
 
+/// What a call of a kernel begins with: a grid, or a stream and a grid.
+template <class... A>
+inline constexpr bool begins_with_grid = false;
+template <class A, class... Rest>
+inline constexpr bool begins_with_grid<A, Rest...> = std::convertible_to<A, const grid &>;
+template <class A, class B, class... Rest>
+inline constexpr bool begins_with_grid<A, B, Rest...> =
+    std::convertible_to<A, const grid &> ||
+    (std::convertible_to<A, const stream_ref &> && std::convertible_to<B, const grid &>);
+
 } // namespace detail
 
 /// A kernel that can be called: `k(grid(64), a, b, c)`. Made by `jit`.
@@ -62,6 +72,12 @@ public:
     go(&stream, blocks, arguments...).value();
   }
 
+  template <class... A>
+    requires(!detail::begins_with_grid<A...>)
+  void operator()(A &&...) const {
+    needs_grid<A...>();
+  }
+
   /// The same, with the error as a value.
   template <class... A>
   result<void> try_launch(const grid &blocks, A &&...arguments) const {
@@ -72,12 +88,25 @@ public:
     return go(&stream, blocks, arguments...);
   }
 
+  template <class... A>
+    requires(!detail::begins_with_grid<A...>)
+  result<void> try_launch(A &&...) const {
+    needs_grid<A...>();
+    return {};
+  }
+
   /// Compile for a device now, so that the first launch there need not.
   void prepare(device on = device::current()) const { kernel_.prepare(on).value(); }
 
   const traced_kernel &kernel() const { return kernel_.kernel(); }
 
 private:
+  template <class... A>
+  static void needs_grid() {
+    static_assert(detail::begins_with_grid<A...>,
+                  "imbrex: a launch begins with the grid, or with a stream and the grid: "
+                  "kernel(grid(blocks), arguments...)");
+  }
   template <class... A>
   result<void> go(const stream_ref *stream, const grid &blocks, A &...given) const {
     using count = detail::argument_count<sizeof...(A), sizeof...(P)>;

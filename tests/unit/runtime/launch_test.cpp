@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <limits>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -162,6 +163,18 @@ TEST_CASE("what is wrong with an argument is said with its name") {
         "the grid has more blocks than a 64-bit number counts\n"
         "  hint: give each block a larger tile");
   CHECK_THROWS_AS(kernel(grid(1), matrix, y, 1), error);
+}
+
+TEST_CASE("a number that a float parameter cannot hold is an error, infinity is not") {
+  auto kernel = jit([](ptr<f32> to, scalar<f16> value) { store(to, value); });
+  buffer<f32> to(1);
+  CHECK(textOf(kernel.try_launch(grid(1), to, 1e10)) ==
+        "the argument 'p1' is 1e+10, which does not fit into f16");
+  CHECK(textOf(kernel.try_launch(grid(1), to, -70000)).starts_with("the argument 'p1' is -70000"));
+  kernel(grid(1), to, 65504);
+  CHECK(to[0] == 65504);
+  kernel(grid(1), to, std::numeric_limits<double>::infinity());
+  CHECK(to[0] == std::numeric_limits<float>::infinity());
 }
 
 TEST_CASE("an array made like an mdspan is checked as one") {

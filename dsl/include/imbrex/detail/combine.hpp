@@ -10,10 +10,18 @@ namespace imbrex::detail {
 /// Tuples of operands and single ones alike.
 template <class X>
 auto as_tuple(const X &x) {
-  if constexpr (operand<X>)
+  if constexpr (literal_number<X>)
+    return std::tuple<X>(x);
+  else if constexpr (operand<X>)
     return std::tuple<tile_t<element_t<X>, shape_of<X>>>(tile_t<element_t<X>, shape_of<X>>(x));
   else
     return x;
+}
+
+template <class T, class X>
+value record_combined(const X &x, location where) {
+  check_assignable<T, scalar_shape, X>();
+  return record_as<T, scalar_shape>(x, where);
 }
 
 /// Record the body of a combine: `f(left…, right…)` on scalars, whose results are the next ones.
@@ -27,15 +35,18 @@ void record_combine(const F &f, list<type> results, location where, value *into)
                                                             std::index_sequence<R...>) {
     return as_tuple(f(scalar<T>(arguments[L])..., scalar<T>(arguments[n + R])...));
   };
-  const auto next = call(std::make_index_sequence<n>{}, std::make_index_sequence<n>{});
-  static_assert(std::tuple_size_v<std::remove_const_t<decltype(next)>> == n,
-                "imbrex: a combine gives as many values as there are operands");
-  const std::array<value, n> yielded = std::apply(
-      [&](const auto &...v) {
-        return std::array<value, n>{record_as<T, scalar_shape>(v, where)...};
-      },
-      next);
-  end_combine(yielded, results, where, into);
+  constexpr bool is_callable = std::is_invocable_v<const F &, scalar<T>..., scalar<T>...>;
+  static_assert(is_callable, "imbrex: a combine takes two scalars for each tile: f(a, b) for one, "
+                             "f(x0, y0, x1, y1) for two");
+  if constexpr (is_callable) {
+    const auto next = call(std::make_index_sequence<n>{}, std::make_index_sequence<n>{});
+    static_assert(std::tuple_size_v<std::remove_const_t<decltype(next)>> == n,
+                  "imbrex: a combine gives as many values as there are operands");
+    const std::array<value, n> yielded = std::apply(
+        [&](const auto &...v) { return std::array<value, n>{record_combined<T>(v, where)...}; },
+        next);
+    end_combine(yielded, results, where, into);
+  }
 }
 
 /// Recorded values of one shape as a tuple of tiles of the elements T.

@@ -52,6 +52,12 @@ struct tile_of<T, shape_t<Extents...>> {
 template <class T, class Shape>
 using tile_t = typename tile_of<T, Shape>::type;
 
+/// What a refused operator gives, so that the rest of its statement is not refused as well.
+struct refused {
+  template <class X>
+  void operator=(const X &) const {}
+};
+
 /// What tiles, expressions, variables and boxes share: they have no value while a kernel is traced.
 struct traced {
   template <class Bool>
@@ -62,6 +68,19 @@ struct traced {
         "imbrex: a tile has no value while the kernel is traced, so that C++'s if, while, "
         "?: cannot test it; use IMBREX_IF, where or while_");
     return false;
+  }
+  template <class I>
+  auto operator[](const I &) const {
+    static_assert(always_false<I>,
+                  "imbrex: tiles and pointers have no []: slice<axis, first, extent>(t) and "
+                  "gather<axis>(t, i) take elements, load(p + i) and store(p + i, x) reach memory");
+    return refused{};
+  }
+  template <class X = void>
+  refused operator*() const {
+    static_assert(always_false<X>,
+                  "imbrex: a kernel's pointer has no *: write load(p) and store(p, x)");
+    return {};
   }
 };
 

@@ -16,11 +16,11 @@ namespace imbrex::detail {
 
 /// An argument on its way into the library.
 struct launch_argument {
-  enum class form : std::uint8_t { scalar, array, dlpack, too_large };
+  enum class form : std::uint8_t { scalar, array, dlpack, too_large, too_large_float };
 
   form kind = form::scalar;
   bool is_signed = false;     ///< Of a number too large for its parameter: how to print it.
-  std::uint64_t scalar = 0;   ///< The bits; of a number too large: as 64 bits.
+  std::uint64_t scalar = 0;   ///< The bits; of a number too large: as 64 bits, or as a double.
   const void *data = nullptr; ///< The first element; of a DLPack array: the dlpack::tensor.
   std::int64_t bytes = unknown_bytes;
   memory_block *block = nullptr; ///< The buffer behind it, if there is one.
@@ -91,28 +91,41 @@ concept whole_number =
     !std::same_as<A, char8_t> && !std::same_as<A, char16_t> && !std::same_as<A, char32_t>;
 
 template <class T, class A>
-launch_argument of_scalar(A given) {
+launch_argument of_integer(A given) {
+  const auto converted = static_cast<T>(given);
+  const bool same_sign = (given < A{}) == (converted < T{});
+  if (same_sign && static_cast<A>(converted) == given) return {.scalar = bits_of(converted)};
+  return {.kind = launch_argument::form::too_large,
+          .is_signed = std::signed_integral<A>,
+          .scalar = static_cast<std::uint64_t>(given)};
+}
+
+template <class T, class A>
+launch_argument of_float(A given) {
+  if (fits<T>(given)) return {.scalar = bits_of(to_element<T>(given))};
+  return {.kind = launch_argument::form::too_large_float,
+          .scalar = std::bit_cast<std::uint64_t>(static_cast<double>(given))};
+}
+
+template <class T, class A>
+launch_argument of_scalar(const A &given) {
   if constexpr (std::same_as<A, T>) {
     return {.scalar = bits_of(given)};
   } else if constexpr (integer_element<T>) {
     static_assert(whole_number<A>,
                   "imbrex: the kernel's parameter is an integer, the argument is not");
-    const auto converted = static_cast<T>(given);
-    const bool same_sign = (given < A{}) == (converted < T{});
-    if (same_sign && static_cast<A>(converted) == given) return {.scalar = bits_of(converted)};
-    return {.kind = launch_argument::form::too_large,
-            .is_signed = std::signed_integral<A>,
-            .scalar = static_cast<std::uint64_t>(given)};
+    if constexpr (whole_number<A>) return of_integer<T>(given);
   } else {
     static_assert(!std::same_as<T, bool>,
                   "imbrex: the kernel's parameter is a bool, the argument is not");
     static_assert(std::floating_point<A> || whole_number<A> || float_element<A>,
                   "imbrex: the kernel's parameter is a number, the argument is not");
-    if constexpr (std::is_arithmetic_v<A>)
-      return {.scalar = bits_of(to_element<T>(given))};
-    else
-      return {.scalar = bits_of(to_element<T>(static_cast<double>(given)))};
+    if constexpr (std::floating_point<A> || whole_number<A>)
+      return of_float<T>(given);
+    else if constexpr (float_element<A>)
+      return of_float<T>(static_cast<double>(given));
   }
+  return {};
 }
 
 /// The way from an argument to the kernel's parameter P.
