@@ -132,6 +132,8 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::Gather: return layouts.isOne({op.operand(1), op.result()});
   case TypeRule::Dot:
   case TypeRule::DotScaled: return layouts.isOne({op.operand(2), op.result()});
+  case TypeRule::Histogram:
+    return op.operands.size() < 2 || layouts.isOne({op.operand(0), op.operand(1)});
   case TypeRule::For:
   case TypeRule::While: return checkLoop(check);
   case TypeRule::Yield: return checkYield(check, *check.parents().back());
@@ -153,7 +155,6 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::ViewStore:
   case TypeRule::ViewExtent:
   case TypeRule::ViewData:
-  case TypeRule::Histogram:
   case TypeRule::NoResult:
   case TypeRule::Assert:
   case TypeRule::If: // as what its bodies yield

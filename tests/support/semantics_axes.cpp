@@ -306,6 +306,20 @@ void addLookups(std::vector<OpCase> &cases) {
        {f32s({2, 2}, {5, 2, 0, 4})}});
 }
 
+/// The values are known without memory and the mask is not, so that a target may hold them
+/// differently.
+Case histogramOfConstants() {
+  return {"a histogram counts a constant where a mask from memory is on",
+          "kernel @case(%in: view<const bool, 1>, %out: view<i32, 1>) stage tiles {\n"
+          "  %zero = constant 0 : i32\n"
+          "  %one = constant 1 : i32[100]\n"
+          "  %mask = view.load %in, %zero : bool[100]\n"
+          "  %counts = histogram %one, %mask : i32[3]\n"
+          "  view.store %out, %counts, %zero\n}\n",
+          {{bools({100}, std::vector<double>(100, 1))},
+           {ints({3}, {0, 0, 0}), ints({3}, {0, 100, 0})}}};
+}
+
 } // namespace
 
 std::vector<Case> axisCases() {
@@ -317,7 +331,9 @@ std::vector<Case> axisCases() {
   addRegionScans(ops);
   addSorts(ops);
   addLookups(ops);
-  return toCases(ops);
+  std::vector<Case> cases = toCases(ops);
+  cases.push_back(histogramOfConstants());
+  return cases;
 }
 
 } // namespace imbrex::semantics

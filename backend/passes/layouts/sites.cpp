@@ -65,6 +65,13 @@ private:
     for (const ValueId result : op.results) define(add(op), result);
   }
 
+  /// The operands alike, and each result by itself.
+  void operandsTogether(Op &op) {
+    Site &site = add(op);
+    for (size_t i = 0; i < op.operands.size(); ++i) use(site, op, i);
+    apart(op);
+  }
+
   void reduction(Op &op) {
     Site &site = add(op);
     for (size_t i = 0; i < op.operands.size(); ++i) use(site, op, i);
@@ -117,6 +124,7 @@ private:
     case TypeRule::Dot:
     case TypeRule::DotScaled: return resultsWith(op, {2});
     case TypeRule::ViewStore: return resultsWith(op, {1});
+    case TypeRule::Histogram: return operandsTogether(op);
     case TypeRule::For:
     case TypeRule::While: return loop(op);
     case TypeRule::If: return choice(op);
@@ -135,7 +143,6 @@ private:
     case TypeRule::ViewLoad:
     case TypeRule::ViewExtent:
     case TypeRule::ViewData:
-    case TypeRule::Histogram:
     case TypeRule::NoResult:
     case TypeRule::Assert:
     case TypeRule::Yield: // with the op around it
