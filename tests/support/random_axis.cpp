@@ -1,5 +1,7 @@
 #include "tests/support/random_generator.h"
 
+#include <algorithm>
+
 namespace imbrex::testing {
 
 using namespace ir;
@@ -161,12 +163,14 @@ void Generator::emitGather() {
   keep(emit(OpKind::Gather, {from, indices}, given.withShape(wanted), AxisAttrs{axis}).result());
 }
 
-/// The axes in front of a product's own two.
+/// The axes in front of a product's own two. Not many batches: a thread must have the registers.
 Shape Generator::batch() {
+  constexpr std::int64_t kMostBatches = 6;
   Shape result;
   if (chance(60)) return result;
   for (std::int64_t rank = number(1, Shape::kMaxRank - 2); rank > 0; --rank)
-    result = result.withAppended(number(1, 3));
+    result =
+        result.withAppended(number(1, std::min<std::int64_t>(3, kMostBatches / result.elements())));
   return result;
 }
 

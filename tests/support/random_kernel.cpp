@@ -50,8 +50,8 @@ void Generator::emitRandom() {
   if (chance(80)) return emitKind(oneOf(allOpKinds()));
   // What one in a hundred would be too seldom.
   emitKind(one({OpKind::For, OpKind::While, OpKind::If, OpKind::BreakIf, OpKind::Reduce,
-                OpKind::Scan, OpKind::Load, OpKind::ViewLoad, OpKind::Store, OpKind::VarRead,
-                OpKind::VarWrite, OpKind::VarWrite}));
+                OpKind::Scan, OpKind::Load, OpKind::ViewLoad, OpKind::Store, OpKind::Dot,
+                OpKind::Permute, OpKind::VarRead, OpKind::VarWrite, OpKind::VarWrite}));
 }
 
 void Generator::emitKind(OpKind kind) {

@@ -1,5 +1,6 @@
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
+#include "tests/support/random_agreement.h"
 #include "tests/support/random_kernel.h"
 
 #include <doctest/doctest.h>
@@ -236,4 +237,79 @@ TEST_CASE("random kernels have every op but the conversion of layouts, which a p
     CAPTURE(info(kind).mnemonic);
     CHECK(seen.contains(kind));
   }
+}
+
+namespace {
+
+/// What the kernels that every device runs are made of.
+struct Ingredients {
+  std::set<OpKind> ops;
+  std::set<std::pair<OpKind, ElementKind>> elementwise;
+  std::set<ElementKind> elements, products, scaledProducts;
+  std::set<std::int64_t> extents;
+  std::set<Combine> reductions, scans;
+  std::set<AtomicKind> atomics;
+  std::int64_t masked = 0, nested = 0;
+
+  void add(const Kernel &kernel) {
+    for (std::uint32_t i = 0; i < kernel.valueCount(); ++i) {
+      const Type &type = kernel.type(ValueId(i));
+      if (type.isTile()) elements.insert(type.element());
+      if (type.isTileOrPointers())
+        extents.insert(type.shape().extents().begin(), type.shape().extents().end());
+    }
+    walk(kernel.body(), [&](const Op &op) { add(kernel, op); });
+  }
+
+  void add(const Kernel &kernel, const Op &op) {
+    ops.insert(op.kind);
+    const auto element = [&](std::size_t i) { return kernel.type(op.operand(i)).element(); };
+    if (isElementwise(op.kind)) elementwise.insert({op.kind, element(op.operands.size() - 1)});
+    if (op.kind == OpKind::Dot) products.insert(element(0));
+    if (op.kind == OpKind::DotScaled) scaledProducts.insert(element(0));
+    if (op.kind == OpKind::Reduce) reductions.insert(op.attrs<ReduceAttrs>().combine);
+    if (op.kind == OpKind::Scan) scans.insert(op.attrs<ScanAttrs>().combine);
+    if (op.kind == OpKind::AtomicRmw) atomics.insert(op.attrs<AtomicAttrs>().kind);
+    if (op.kind == OpKind::Store && op.operands.size() == 3) ++masked;
+    for (const Block &body : op.regions)
+      walk(body, [&](const Op &inner) { nested += inner.regions.empty() ? 0 : 1; });
+  }
+};
+
+template <class Enum>
+std::set<Enum> allBut(std::initializer_list<Enum> missing) {
+  std::set<Enum> all;
+  for (std::size_t i = 0; i < std::size(kNames<Enum>); ++i) all.insert(static_cast<Enum>(i));
+  for (const Enum one : missing) all.erase(one);
+  return all;
+}
+
+} // namespace
+
+TEST_CASE("the random kernels that every device runs have all there is in them") {
+  Ingredients found;
+  for (std::uint32_t seed = 0; seed < testing::kAgreementSeeds; ++seed)
+    found.add(randomKernel(seed, testing::agreementOptions(seed)).kernel);
+  // A pass makes the first; what the second shows has no order; the third is for one machine.
+  found.ops.insert({OpKind::ConvertLayout, OpKind::Print, OpKind::InlineAsm});
+  for (const OpKind kind : allOpKinds()) {
+    CAPTURE(info(kind).mnemonic);
+    CHECK(found.ops.contains(kind));
+  }
+  for (const ElementKind kind : allElementKinds()) {
+    CAPTURE(info(kind).name);
+    CHECK(found.elements.contains(kind));
+  }
+  for (const std::int64_t extent : {1, 2, 3, 7, 16, 48, 100}) {
+    CAPTURE(extent);
+    CHECK(found.extents.contains(extent));
+  }
+  CHECK(found.reductions == allBut<Combine>({}));
+  CHECK(found.scans == allBut<Combine>({Combine::ArgMin, Combine::ArgMax}));
+  CHECK(found.atomics == allBut<AtomicKind>({}));
+  CHECK(found.products.size() == 10);
+  CHECK(found.scaledProducts.size() == 5);
+  CHECK(found.masked > 100);
+  CHECK(found.nested > 50);
+  CHECK(found.elementwise.size() > 300);
 }
