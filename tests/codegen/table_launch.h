@@ -1,0 +1,33 @@
+#pragma once
+
+#include "tests/codegen/kernel_table.h"
+#include "tools/imbrex/arguments.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace imbrex::testing {
+
+/// The memory of one launch of a kernel of the table; two of them start equal.
+class TableLaunch {
+public:
+  explicit TableLaunch(const TableKernel &of);
+
+  std::vector<ir::Argument> arguments() const;
+  bool operator==(const TableLaunch &other) const;
+  /// An argument of which two launches leave something else: of f32 and f64 further apart than sums
+  /// in another order may be. Empty where there is none.
+  std::string difference(const TableLaunch &other) const;
+
+private:
+  std::span<const std::byte> bytes(std::size_t i) const;
+  ir::ElementKind element(std::size_t i) const;
+  std::vector<double> numbers(std::size_t i) const;
+  bool areClose(std::size_t i, const TableLaunch &other) const;
+
+  const TableKernel &of_;
+  std::vector<tool::BoundArgument> bound_;
+};
+
+} // namespace imbrex::testing
