@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -55,7 +56,15 @@ inline Vendor amd() {
 /// A kernel of arrays of i32, of which `none` is a null pointer and `fresh` has not been written,
 /// and of an array of N i32 in shared memory, whose body is `body` with the vendor's words in place
 /// of `{word}`. %t is the thread's number.
-inline std::string kernelText(const Vendor &vendor, const std::string &body) {
+inline std::string kernelText(const Vendor &vendor, std::string body) {
+  // `{barrier <name>}` is the word, and its line has the name.
+  for (std::size_t at; (at = body.find("{barrier <")) != std::string::npos;) {
+    const std::size_t end = body.find(">}", at);
+    const std::string name = body.substr(at + 9, end + 1 - (at + 9));
+    std::string word = vendor.words.at("barrier");
+    word.insert(std::min(word.find('\n', word.find("barrier")), word.size()), " ; " + name);
+    body.replace(at, end + 2 - at, word);
+  }
   std::string text = "target triple = \"{triple}\"\n"
                      "@sh = internal addrspace(3) global [{N} x i32] poison, align 16\n"
                      "define {kernel} void @k(ptr addrspace(1) %in, ptr addrspace(1) %out, "
