@@ -1,25 +1,15 @@
 #include "backend/pass_record.h"
 
 #include "backend/ir/text.h"
+#include "backend/support/file_name.h"
 #include "llvm/ADT/STLExtras.h"
 
-#include <cctype>
 #include <filesystem>
 #include <map>
 #include <mutex>
 
 namespace imbrex {
 namespace {
-
-/// A kernel's name as that of a file: no separators, and never empty, `.` or `..`.
-std::string fileNameFor(std::string_view kernel) {
-  std::string name;
-  for (const char c : kernel) {
-    const bool isPlain = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
-    name += isPlain ? c : '_';
-  }
-  return name.empty() ? "kernel" : name;
-}
 
 /// The folder for one more kernel of this name.
 std::string newFolder(const std::string &parent, std::string_view kernel) {

@@ -52,20 +52,31 @@ traced_kernel trace_session::finish() {
 
 std::string kernel_name(std::string_view signature) {
   // g++: "… [with K = ns::matmul<int, 4>; …]", clang: "… [K = ns::matmul<int, 4>]". Compilers write
-  // template arguments and lambdas differently, so the name is what stands before them.
+  // template arguments differently, so the name is what stands before them, behind the last `::`
+  // that is not inside of brackets. A lambda, "main()::<lambda(int)>" or "(lambda at …)", has none.
   const std::size_t at = signature.find("K = ");
   if (at == std::string_view::npos) return "kernel";
-  std::string_view rest = signature.substr(at + 4);
-  const std::string_view type = rest.substr(0, rest.find_first_of(";]"));
-  const bool anonymous = type.find("lambda") != type.npos || type.find("(*)") != type.npos;
-  if (anonymous) return "kernel";
-  rest = rest.substr(0, rest.find_first_of("<;]"));
-  const std::size_t qualified = rest.rfind(':');
-  if (qualified != std::string_view::npos) rest = rest.substr(qualified + 1);
-  const bool is_identifier = !rest.empty() && std::ranges::all_of(rest, [](char c) {
+  const std::string_view type = signature.substr(at + 4);
+  std::string name;
+  int depth = 0;
+  bool isNamed = false; // all of the name has been seen
+  for (const char c : type) {
+    if (depth == 0 && (c == ';' || c == ']')) break;
+    if (depth == 0 && c == ':') {
+      name.clear();
+      isNamed = false;
+    } else if (depth == 0 && c == '<') {
+      isNamed = true;
+    } else if (depth == 0 && !isNamed) {
+      name += c;
+    }
+    if (std::string_view("<([{").find(c) != std::string_view::npos) ++depth;
+    if (std::string_view(">)]}").find(c) != std::string_view::npos) --depth;
+  }
+  const bool is_identifier = !name.empty() && std::ranges::all_of(name, [](char c) {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   });
-  return is_identifier ? std::string(rest) : "kernel";
+  return is_identifier ? name : "kernel";
 }
 
 std::string float_text(double number) { return toText(number); }

@@ -51,6 +51,13 @@ std::size_t editDistance(std::string_view a, std::string_view b) {
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best;
+  // Who stopped early meant the shortest that goes on: of sm_80 and sm_90a, sm_90 is the latter.
+  constexpr std::size_t kTelling = 3;
+  for (std::string_view candidate : candidates)
+    if (word.size() >= kTelling && candidate.starts_with(word) &&
+        (best.empty() || candidate.size() < best.size()))
+      best = candidate;
+  if (!best.empty()) return best;
   std::size_t bestDistance = word.size() / 3 + 1; // a third of the letters wrong is another word
   for (std::string_view candidate : candidates) {
     const std::size_t distance = editDistance(word, candidate);

@@ -2,6 +2,7 @@
 
 #include "backend/support/check.h"
 #include "backend/support/environment.h"
+#include "backend/support/file_name.h"
 #include "backend/target/host/runtime_calls.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
@@ -134,8 +135,9 @@ std::filesystem::path dumpStem(const llvm::Module &module) {
   std::error_code ignored;
   std::filesystem::create_directories(folder, ignored);
   const std::lock_guard lock(mutex);
-  const int count = ++dumped[module.getName().str()];
-  return folder / (module.getName().str() + (count == 1 ? "" : "-" + std::to_string(count)));
+  const std::string name = fileNameFor(std::string_view(module.getName()));
+  const int count = ++dumped[name];
+  return folder / (name + (count == 1 ? "" : "-" + std::to_string(count)));
 }
 
 void dump(const llvm::Module &module, const std::filesystem::path &stem) {

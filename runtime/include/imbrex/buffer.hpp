@@ -1,5 +1,6 @@
 #pragma once
 
+#include <imbrex/detail/operand.hpp>
 #include <imbrex/tensor_ref.hpp>
 
 #include <algorithm>
@@ -33,6 +34,15 @@ public:
   buffer(std::int64_t extent_0, std::int64_t extent_1, std::int64_t extent_2,
          std::source_location where = std::source_location::current())
       : buffer(std::initializer_list<std::int64_t>{extent_0, extent_1, extent_2}, where) {}
+  buffer(std::int64_t extent_0, std::int64_t extent_1, std::int64_t extent_2, std::int64_t extent_3,
+         std::source_location where = std::source_location::current())
+      : buffer(std::initializer_list<std::int64_t>{extent_0, extent_1, extent_2, extent_3}, where) {
+  }
+  buffer(std::int64_t extent_0, std::int64_t extent_1, std::int64_t extent_2, std::int64_t extent_3,
+         std::int64_t extent_4, std::source_location where = std::source_location::current())
+      : buffer(
+            std::initializer_list<std::int64_t>{extent_0, extent_1, extent_2, extent_3, extent_4},
+            where) {}
   buffer(std::initializer_list<std::int64_t> extents,
          std::source_location where = std::source_location::current())
       : layout_(detail::row_major(extents, where)),
@@ -97,6 +107,15 @@ public:
       std::ranges::fill(span(), detail::pack(value, value));
     else
       std::ranges::fill(span(), value);
+  }
+  /// The same with a number of another type, which must fit as a number in a kernel must.
+  template <detail::literal_number S>
+    requires(!std::same_as<S, T>)
+  void fill(S number, std::source_location where = std::source_location::current()) {
+    static_assert(detail::kind_of<detail::own_element_t<S>> <= detail::kind_of<T>,
+                  "imbrex: the number's fraction would be lost; write it as an integer");
+    detail::check_literal<T>(number, where);
+    fill(detail::to_element<T>(number));
   }
 
   /// Take the elements of a range, which must be as many; each is converted to T.

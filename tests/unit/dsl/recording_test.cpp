@@ -28,6 +28,12 @@ std::string body(const K &kernel, const trace_options &options = {}) {
   return lines.substr(0, lines.rfind('}'));
 }
 
+template <int N, class F>
+struct mapped {
+  F f;
+  void operator()(ptr<i32> p) const { store(p, f(load(p) + N)); }
+};
+
 struct named {
   static constexpr const char *name = "renamed";
   static constexpr names parameters{"out"};
@@ -184,6 +190,12 @@ TEST_CASE("options and the functor itself name the kernel and its parameters") {
   CHECK(given.parameter_count() == 2);
   CHECK(given.parameter_name(1) == "m");
   CHECK(trace([](ptr<i32> p) { store(p, 1); }).name() == "kernel");
+  const auto twice = [](const auto &x) { return x * 2; };
+  CHECK(trace(mapped<4, decltype(twice)>{twice}).name() == "mapped");
+  struct local {
+    void operator()(ptr<i32> p) const { store(p, 1); }
+  };
+  CHECK(trace(local{}).name() == "local");
   using parameters = kernel_traits<named>::parameters;
   static_assert(std::same_as<parameters, std::tuple<ptr<i32>, scalar<i32>>>);
 }

@@ -40,9 +40,40 @@ TEST_CASE("a buffer's memory is aligned, and its shape is what it was made with"
   CHECK(b.stride(2) == 1);
   const buffer<i8> c({2, 3, 4, 5, 6});
   CHECK(c.stride(0) == 360);
+  CHECK(buffer<i8>(2, 3, 4, 5).stride(0) == 60);
+  CHECK(buffer<i8>(2, 3, 4, 5, 6).stride(0) == 360);
   CHECK(buffer<f32>().empty());
   CHECK(buffer<f32>(0).empty());
   CHECK(buffer<f32>(4, 0).data() == nullptr);
+}
+
+TEST_CASE("numbers become a buffer's elements as they do in a kernel") {
+  buffer<f16> halves(4);
+  halves.fill(0);
+  halves.fill(1.5F);
+  CHECK(static_cast<float>(halves[3]) == 1.5F);
+  halves.copy_from(std::vector<std::int64_t>{1, 2, 3, 4});
+  std::vector<std::int32_t> numbers(4);
+  halves.copy_to(numbers);
+  CHECK(numbers == std::vector<std::int32_t>{1, 2, 3, 4});
+  buffer<bf16> others(4);
+  others.copy_from(halves);
+  CHECK(static_cast<float>(others[2]) == 3);
+  buffer<f4e2m1> fours(4);
+  fours.fill(1);
+  CHECK(fours[1] == 0x22);
+  buffer<f64> wide(1);
+  wide.fill(1);
+  CHECK(wide[0] == 1);
+  CHECK(errorOf([&] {
+          halves.fill(1e10);
+        }).starts_with("error: the number 1e+10 does not fit into the element type f16"));
+  buffer<u8> bytes(2);
+  CHECK(errorOf([&] {
+          bytes.fill(256);
+        }).starts_with("error: the number 256 does not fit into the element type u8"));
+  bytes.fill(255);
+  CHECK(bytes[1] == 255);
 }
 
 TEST_CASE("a buffer moves and leaves nothing behind") {

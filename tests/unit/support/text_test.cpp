@@ -1,8 +1,10 @@
+#include "backend/support/file_name.h"
 #include "backend/support/text.h"
 
 #include <doctest/doctest.h>
 
 #include <array>
+#include <vector>
 
 using namespace imbrex;
 
@@ -28,10 +30,21 @@ TEST_CASE("values become the text that a reader expects") {
   CHECK(toText(1e300) == "1e+300");
 }
 
+TEST_CASE("no name of a kernel leads a file out of its folder") {
+  CHECK(fileNameFor("scale_2-x") == "scale_2-x");
+  CHECK(fileNameFor("dn/../up") == "dn____up");
+  CHECK(fileNameFor("say \"hi\"") == "say__hi_");
+  CHECK(fileNameFor("..") == "__");
+  CHECK(fileNameFor("") == "kernel");
+}
+
 TEST_CASE("the nearest word is found within a third of the letters, the first of equals") {
   constexpr auto words = std::to_array<std::string_view>({"host", "interpreter", "hosts"});
   CHECK(nearest("hast", words) == "host");
   CHECK(nearest("intrepreter", words) == "interpreter");
   CHECK(nearest("emulator", words).empty());
   CHECK(nearest("hostz", words) == "host");
+  CHECK(nearest("int", words) == "interpreter");
+  const std::vector<std::string_view> longer{"model_80", "model_90extra", "model_90a"};
+  CHECK(nearest("model_90", longer) == "model_90a");
 }

@@ -156,14 +156,19 @@ std::string number_text(S number) {
     return std::to_string(number);
 }
 
-/// A host number as a constant; an error when the element cannot hold it.
+/// An error when the element cannot hold the number.
+template <class T, class S>
+void check_literal(S number, location where) {
+  if (fits<T>(number)) return;
+  const bool negative = std::is_signed_v<S> && number < S{};
+  raise(negative && !element_info<T>.is_signed ? "NegativeLiteral" : "LiteralOutOfRange", where,
+        {number_text(number), element_info<T>.name});
+}
+
+/// A host number as a constant.
 template <class T, class Shape, class S>
 value record_literal(S number, location where) {
-  if (!fits<T>(number)) {
-    const bool negative = std::is_signed_v<S> && number < S{};
-    raise(negative && !element_info<T>.is_signed ? "NegativeLiteral" : "LiteralOutOfRange", where,
-          {number_text(number), element_info<T>.name});
-  }
+  check_literal<T>(number, where);
   return record_constant(type_of<T, Shape>, bits_of(to_element<T>(number)), where);
 }
 

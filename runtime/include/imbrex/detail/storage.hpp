@@ -1,6 +1,6 @@
 #pragma once
 
-#include <imbrex/element.hpp>
+#include <imbrex/detail/promotion.hpp>
 
 #include <cstdint>
 #include <ranges>
@@ -30,12 +30,24 @@ constexpr std::uint8_t pack(f4e2m1 low, f4e2m1 high) {
   return static_cast<std::uint8_t>(low.bits | high.bits << 4);
 }
 
+/// A value of an array as an element of another: to a float rounded to nearest even, to f8 and f4
+/// saturated.
+template <class To, class From>
+constexpr To converted_to(const From &value) {
+  if constexpr (std::is_convertible_v<const From &, To>)
+    return static_cast<To>(value);
+  else if constexpr (std::is_arithmetic_v<From>)
+    return to_element<To>(value);
+  else
+    return converted_to<To>(static_cast<double>(value));
+}
+
 /// Convert the values of a range to T, one after the other, into memory.
 template <class T, class Range>
 void store_all(const Range &values, storage_of<T> *memory) {
   std::size_t i = 0;
   for (const auto &value : values) {
-    const auto converted = static_cast<T>(value);
+    const auto converted = converted_to<T>(value);
     if constexpr (!is_packed<T>)
       memory[i] = converted;
     else if (i % 2 == 0)
@@ -53,10 +65,10 @@ void load_all(const storage_of<T> *memory, Range &values) {
   for (auto &value : values) {
     using wanted = std::ranges::range_value_t<Range>;
     if constexpr (is_packed<T>)
-      value = static_cast<wanted>(
+      value = converted_to<wanted>(
           f4e2m1::from_bits(static_cast<std::uint8_t>(memory[i / 2] >> 4 * (i % 2) & 0xf)));
     else
-      value = static_cast<wanted>(memory[i]);
+      value = converted_to<wanted>(memory[i]);
     ++i;
   }
 }
