@@ -46,31 +46,40 @@ ir::ValueId accessTile(const ir::Op &op) {
 
 } // namespace
 
+MemoryOrder::MemoryOrder(const ir::Kernel &kernel, const analysis::Assumptions &assumptions)
+    : kernel_(kernel), assumptions_(assumptions), roots_(kernel.valueCount()) {
+  findRoots();
+}
+
 bool MemoryOrder::needsBarrierBefore(const ir::Op &op) const {
-  return touchesMemory(op) &&
-         llvm::any_of(pending_, [&](const Access &earlier) { return conflict(earlier, op); });
+  return touchesMemory(op) && llvm::any_of(pending_, [&](const auto &earlier) {
+           return conflict(*earlier.first, earlier.second, op);
+         });
 }
 
 void MemoryOrder::add(const ir::Op &op) {
-  if (touchesMemory(op)) pending_.push_back({&op, false});
+  if (touchesMemory(op)) pending_.insert({&op, false});
+}
+
+void MemoryOrder::addPending(const Pending &pending) {
+  for (const auto &[op, isEarlierRound] : pending) pending_[op] |= isEarlierRound;
 }
 
 void MemoryOrder::enterLoop(const ir::Block &body) {
   ir::walk(body, [&](const ir::Op &op) {
-    if (touchesMemory(op)) pending_.push_back({&op, true});
+    if (touchesMemory(op)) pending_[&op] = true;
   });
 }
 
-bool MemoryOrder::conflict(const Access &earlier, const ir::Op &later) const {
-  const ir::Op &first = *earlier.op;
+bool MemoryOrder::conflict(const ir::Op &first, bool isEarlierRound, const ir::Op &later) const {
   // What the block did before is released by whichever thread does the atomic; what it acquires is
   // for all threads.
   if (releases(later) || acquires(first)) return true;
   const auto reads = [](const ir::Op &op) { return info(op.kind).effect == Effect::Read; };
   if ((reads(first) && reads(later)) || (isAtomic(first) && isAtomic(later))) return false;
-  const auto a = rootOf(first.operand(0)), b = rootOf(later.operand(0));
-  if (a && b && *a != *b && assumptions_.areDisjoint) return false;
-  return earlier.isEarlierRound || !areSameAddresses(first, later);
+  const ir::ValueId a = roots_[first.operand(0).index()], b = roots_[later.operand(0).index()];
+  if (a.valid() && b.valid() && a != b && assumptions_.areDisjoint) return false;
+  return isEarlierRound || !areSameAddresses(first, later);
 }
 
 /// Then each thread touches its own elements only, which it does in order.
@@ -90,18 +99,15 @@ bool MemoryOrder::areSameAddresses(const ir::Op &a, const ir::Op &b) const {
          layout::copyBits(layout, layout::Dim::Warp) == 0;
 }
 
-/// The parameter that a pointer comes from; none where it could be several.
-std::optional<ir::ValueId> MemoryOrder::rootOf(ir::ValueId pointers) const {
-  for (;;) {
-    const ir::Op *op = kernel_.definition(pointers);
-    if (!op) {
-      const bool isParameter = llvm::is_contained(kernel_.body().arguments, pointers);
-      return isParameter ? std::optional(pointers) : std::nullopt;
-    }
-    const bool passesOn = op->operands.size() == 1 || op->kind == OpKind::PointerAdd;
-    if (!passesOn || !op->regions.empty()) return std::nullopt;
-    pointers = op->operand(0);
-  }
+void MemoryOrder::findRoots() {
+  for (const ir::ValueId parameter : kernel_.body().arguments)
+    roots_[parameter.index()] = parameter;
+  ir::walk(kernel_.body(), [&](const ir::Op &op) {
+    const bool passesOn = op.operands.size() == 1 || op.kind == OpKind::PointerAdd;
+    if (!passesOn || !op.regions.empty()) return;
+    for (const ir::ValueId result : op.results)
+      roots_[result.index()] = roots_[op.operand(0).index()];
+  });
 }
 
 } // namespace imbrex::lower

@@ -2,8 +2,8 @@
 
 #include "backend/analysis/assumptions.h"
 #include "backend/ir/kernel.h"
+#include "llvm/ADT/MapVector.h"
 
-#include <optional>
 #include <vector>
 
 namespace imbrex::lower {
@@ -19,8 +19,7 @@ namespace imbrex::lower {
 /// there was a barrier in between anyway.
 class MemoryOrder {
 public:
-  MemoryOrder(const ir::Kernel &kernel, const analysis::Assumptions &assumptions)
-      : kernel_(kernel), assumptions_(assumptions) {}
+  MemoryOrder(const ir::Kernel &kernel, const analysis::Assumptions &assumptions);
 
   /// Whether a barrier must stand before an op.
   bool needsBarrierBefore(const ir::Op &op) const;
@@ -31,25 +30,22 @@ public:
   /// A body that runs again: its accesses come before those of its next round.
   void enterLoop(const ir::Block &body);
 
-  /// What is pending, for code that is reached on several ways.
-  struct Access {
-    const ir::Op *op;
-    bool isEarlierRound; // equal values need not be equal addresses
-  };
-  using Pending = std::vector<Access>;
+  /// What is pending, for code that is reached on several ways: each access once, and whether it is
+  /// one of an earlier round of a loop, where equal values need not be equal addresses.
+  using Pending = llvm::MapVector<const ir::Op *, bool>;
   const Pending &pending() const { return pending_; }
   void setPending(Pending pending) { pending_ = std::move(pending); }
-  void addPending(const Pending &pending) {
-    pending_.insert(pending_.end(), pending.begin(), pending.end());
-  }
+  void addPending(const Pending &pending);
 
 private:
-  bool conflict(const Access &earlier, const ir::Op &later) const;
+  bool conflict(const ir::Op &first, bool isEarlierRound, const ir::Op &later) const;
   bool areSameAddresses(const ir::Op &a, const ir::Op &b) const;
-  std::optional<ir::ValueId> rootOf(ir::ValueId pointers) const;
+  void findRoots();
 
   const ir::Kernel &kernel_;
   const analysis::Assumptions &assumptions_;
+  /// By value number: the parameter that a pointer comes from; invalid where it could be several.
+  std::vector<ir::ValueId> roots_;
   Pending pending_;
 };
 

@@ -96,16 +96,16 @@ Cost accessCost(const AccessShape &access, const LinearLayout &layout) {
   return accesses * (kIssue + kSector * static_cast<Cost>(sectorsOf(access, layout)));
 }
 
-Cost combineCost(const Op &op, const Type &type, const LinearLayout &layout, std::int32_t axis) {
+Cost combineCost(OpKind kind, const Type &type, const LinearLayout &layout, std::int32_t axis) {
   const std::int32_t lanes = bitsAlong(layout, Dim::Lane, axis);
   const std::int32_t warps = bitsAlong(layout, Dim::Warp, axis);
   const auto all = static_cast<Cost>(wordsOf(type, layout));
-  if (op.kind == OpKind::Sort) {
+  if (kind == OpKind::Sort) {
     // Bitonic: every bit meets all bits below it.
     const Cost rounds = warps * (layout.outputBits(layout::axisDim(axis)) - (warps - 1) / 2.0);
     return lanes * lanes * all * kShuffle + rounds * (kSharedRound + all * kSharedWord);
   }
-  const Cost moved = op.kind == OpKind::Scan
+  const Cost moved = kind == OpKind::Scan
                          ? all
                          : static_cast<Cost>(wordsOf(type, layout::withoutAxis(layout, axis)));
   return lanes * moved * kShuffle + (warps == 0 ? 0 : kSharedRound + moved * kSharedWord);
@@ -119,6 +119,14 @@ Cost productCost(const LinearLayout &layout, std::int64_t depth) {
   const Cost all = static_cast<Cost>(layout::registerCount(layout));
   const Cost batches = all / (along(last) * along(last - 1));
   return static_cast<Cost>(depth) * (all + batches * (along(last) + along(last - 1)));
+}
+
+Cost workCost(const Work &work, const LinearLayout &layout) {
+  if (work.access) return accessCost(*work.access, layout);
+  Cost cost = static_cast<Cost>(layout::registerCount(layout));
+  if (work.combination) cost += combineCost(*work.combination, work.type, layout, work.axis);
+  if (work.depth > 0) cost += productCost(layout, work.depth);
+  return cost;
 }
 
 } // namespace imbrex::passes::layouts

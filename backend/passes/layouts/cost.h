@@ -2,6 +2,8 @@
 
 #include "backend/ir/kernel.h"
 
+#include <optional>
+
 /// What a choice of layouts costs, in instructions of one thread; a piece of memory that a warp
 /// touches counts as several, because it takes the memory's time. Only differences matter.
 namespace imbrex::passes::layouts {
@@ -28,6 +30,7 @@ struct AccessShape {
   std::int64_t contiguity = 1; ///< Groups of so many do.
   std::int64_t width = 1;      ///< Groups of so many may be accessed at once.
   std::int64_t bytes = 1;      ///< Of an element.
+  friend bool operator==(const AccessShape &, const AccessShape &) = default;
 };
 /// The elements that one instruction accesses.
 std::int64_t vectorOf(const AccessShape &access, const layout::LinearLayout &layout);
@@ -36,10 +39,22 @@ std::int64_t sectorsOf(const AccessShape &access, const layout::LinearLayout &la
 Cost accessCost(const AccessShape &access, const layout::LinearLayout &layout);
 
 /// Of combining a tile along an axis; a sort takes many such rounds.
-Cost combineCost(const ir::Op &op, const ir::Type &type, const layout::LinearLayout &layout,
+Cost combineCost(ir::OpKind kind, const ir::Type &type, const layout::LinearLayout &layout,
                  std::int32_t axis);
 
 /// Of reading the operands of a product whose sums lie so.
 Cost productCost(const layout::LinearLayout &layout, std::int64_t depth);
+
+/// What an op does with a tile, as far as its cost hangs on the layout. Most ops do but one thing
+/// with each element: hundreds of them are one work that is done oftener.
+struct Work {
+  std::optional<AccessShape> access = {};     ///< Of memory.
+  std::optional<ir::OpKind> combination = {}; ///< A reduction, a scan or a sort:
+  ir::Type type = {};                         ///< of tiles of this type
+  std::int32_t axis = 0;                      ///< along this axis.
+  std::int64_t depth = 0;                     ///< Of a matrix product: how many are summed up.
+  friend bool operator==(const Work &, const Work &) = default;
+};
+Cost workCost(const Work &work, const layout::LinearLayout &layout);
 
 } // namespace imbrex::passes::layouts

@@ -25,6 +25,17 @@ bool isAccess(const Op &op) {
 
 bool standsAlone(const Op &op) { return isAccess(op) || op.kind == OpKind::Sort; }
 
+/// Whether two edges cost alike in all layouts. Which half of its operand a move takes is no
+/// matter.
+bool costAlike(const Edge &a, const Edge &b) {
+  if (a.type != b.type || a.reducedAxis != b.reducedAxis ||
+      a.movement.has_value() != b.movement.has_value())
+    return false;
+  return !a.movement ||
+         (a.movement->result == b.movement->result && a.movement->operand == b.movement->operand &&
+          a.movement->bits == b.movement->bits);
+}
+
 /// Row-major, but this axis first.
 llvm::SmallVector<std::int32_t, 5> orderFrom(std::int32_t axis, std::int32_t rank) {
   llvm::SmallVector<std::int32_t, 5> order{axis};
@@ -38,7 +49,6 @@ public:
   explicit GraphBuilder(const LayoutQuestion &question)
       : question_(question), kernel_(question.kernel), recomputable_(question.kernel) {
     graph_.sites = sitesOf(kernel_);
-    siteOf_.resize(kernel_.valueCount(), kNoSite);
     countTrips(kernel_.body(), 0);
     siteOf_.resize(kernel_.valueCount(), kNoSite);
     for (size_t i = 0; i < graph_.sites.size(); ++i) index(i);
@@ -58,6 +68,7 @@ public:
       if (graph_.clusterOf[i] == LayoutGraph::kNoCluster) continue;
       connectUses(i);
       propose(i);
+      addWork(i);
     }
     walk(kernel_.body(), [&](const Op &op) { connectMovement(op); });
     return std::move(graph_);
@@ -112,22 +123,24 @@ private:
     llvm::DenseMap<size_t, size_t> clusterOfLeader;
     graph_.clusterOf.resize(graph_.sites.size(), LayoutGraph::kNoCluster);
     for (size_t i = 0; i < graph_.sites.size(); ++i) {
-      graph_.frequencies.push_back(frequencyOf(*graph_.sites[i].op));
       if (isRecomputed(graph_.sites[i])) continue;
       const auto [entry, isNew] =
           clusterOfLeader.try_emplace(same.getLeaderValue(i), graph_.clusters.size());
-      if (isNew)
-        graph_.clusters.push_back({.shape = shapeOf(kernel_, graph_.sites[i]),
-                                   .sites = {},
-                                   .edges = {},
-                                   .candidates = {}});
+      if (isNew) graph_.clusters.push_back({.shape = shapeOf(kernel_, graph_.sites[i])});
       graph_.clusterOf[i] = entry->second;
-      graph_.clusters[entry->second].sites.push_back(i);
     }
   }
 
   void connect(Edge edge) {
     if (edge.from == edge.to && !edge.movement && !edge.reducedAxis) return;
+    auto &others = edgesBetween_[{edge.from, edge.to}];
+    const auto *const same =
+        llvm::find_if(others, [&](size_t other) { return costAlike(graph_.edges[other], edge); });
+    if (same != others.end()) {
+      graph_.edges[*same].frequency += edge.frequency;
+      return;
+    }
+    others.push_back(graph_.edges.size());
     for (const size_t cluster : {edge.from, edge.to}) {
       auto &edges = graph_.clusters[cluster].edges;
       if (edges.empty() || edges.back() != graph_.edges.size())
@@ -137,10 +150,10 @@ private:
   }
 
   /// An edge from a value's definition, still without the other end.
-  std::optional<Edge> edgeFrom(ValueId value, const Op &op) const {
+  std::optional<Edge> edgeFrom(ValueId value) const {
     const auto site = sourceOf(value);
     if (!site) return std::nullopt;
-    Edge edge{.from = graph_.clusterOf[*site], .to = 0, .value = value, .op = &op};
+    Edge edge{.from = graph_.clusterOf[*site], .to = 0, .type = kernel_.type(value)};
     if (isReduced(value, *site))
       edge.reducedAxis = graph_.sites[*site].op->attrs<ReduceAttrs>().axis;
     edge.frequency = frequencyOf(value, *site);
@@ -149,7 +162,7 @@ private:
 
   void connectUses(size_t site) {
     for (const Use &use : graph_.sites[site].uses)
-      if (auto edge = edgeFrom(use.value(), *use.op)) {
+      if (auto edge = edgeFrom(use.value())) {
         edge->to = graph_.clusterOf[site];
         connect(std::move(*edge));
       }
@@ -162,7 +175,7 @@ private:
         auto movement = to && kernel_.type(op.operand(operand)).rank() > 0
                             ? analysis::movementOf(kernel_, op, operand, result)
                             : std::nullopt;
-        auto edge = movement ? edgeFrom(op.operand(operand), op) : std::nullopt;
+        auto edge = movement ? edgeFrom(op.operand(operand)) : std::nullopt;
         if (!edge) continue;
         edge->to = graph_.clusterOf[*to];
         edge->movement = std::move(movement);
@@ -229,12 +242,42 @@ private:
     }
   }
 
+  // --- work ---
+
+  Work workOf(size_t site) const {
+    const Op &op = *graph_.sites[site].op;
+    const auto combination = [&](std::int32_t axis) {
+      return Work{.combination = op.kind, .type = kernel_.type(op.operand(0)), .axis = axis};
+    };
+    // Not a switch: all other ops do but one thing with each element.
+    if (isAccess(op)) return {.access = graph_.accesses.back().shape}; // as just proposed
+    if (op.kind == OpKind::Reduce) return combination(op.attrs<ReduceAttrs>().axis);
+    if (op.kind == OpKind::Scan) return combination(op.attrs<ScanAttrs>().axis);
+    if (op.kind == OpKind::Sort) return combination(op.attrs<SortAttrs>().axis);
+    if (op.kind == OpKind::Dot)
+      return {.depth = kernel_.type(op.operand(0)).shape().extents().back()};
+    return {};
+  }
+
+  void addWork(size_t site) {
+    auto &works = graph_.clusters[graph_.clusterOf[site]].works;
+    const Work work = workOf(site);
+    const Cost frequency = frequencyOf(*graph_.sites[site].op);
+    auto *const same =
+        llvm::find_if(works, [&](const Repeated &other) { return other.work == work; });
+    if (same == works.end())
+      works.push_back({work, frequency});
+    else
+      same->frequency += frequency;
+  }
+
   const LayoutQuestion &question_;
   Kernel &kernel_;
   Recomputable recomputable_;
   LayoutGraph graph_;
   std::vector<size_t> siteOf_; // by value number
   llvm::DenseMap<const Op *, std::int32_t> depths_;
+  llvm::DenseMap<std::pair<size_t, size_t>, llvm::SmallVector<size_t, 1>> edgesBetween_;
 };
 
 } // namespace

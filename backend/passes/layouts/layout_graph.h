@@ -22,24 +22,31 @@ struct Access {
   analysis::WidthLimit limit; ///< What keeps it from being wider.
 };
 
+/// Works of a cluster that cost alike, and how often they are done.
+struct Repeated {
+  Work work;
+  Cost frequency;
+};
+
 /// Sites that share one layout: elementwise ops and all that passes a tile on unchanged. Accesses
 /// to memory and sorts are clusters of their own, so that a conversion may stand before or behind.
 struct Cluster {
   ir::Shape shape;
-  llvm::SmallVector<size_t, 4> sites;
-  llvm::SmallVector<size_t, 4> edges;
-  llvm::SmallVector<Candidate, 4> candidates;
+  llvm::SmallVector<Repeated, 1> works = {};
+  llvm::SmallVector<size_t, 4> edges = {};
+  llvm::SmallVector<Candidate, 1> candidates = {};
 };
 
-/// A tile on its way from one cluster to another. It is free if it stays in its threads.
+/// Tiles on their way from one cluster to another, all of one type and moved in one way. They are
+/// free if they stay in their threads.
 struct Edge {
   size_t from, to; ///< Clusters.
-  ir::ValueId value;
-  const ir::Op *op; ///< That takes it.
-  std::optional<std::int32_t> reducedAxis =
-      {};                                ///< The value is what is left of the cluster's tile.
-  std::optional<analysis::Movement> movement = {}; ///< The op moves it to a tile of the other cluster.
-  Cost frequency = 1;
+  ir::Type type;
+  /// The tiles are what is left of the cluster's.
+  std::optional<std::int32_t> reducedAxis = {};
+  /// An op moves them to tiles of the other cluster.
+  std::optional<analysis::Movement> movement = {};
+  Cost frequency = 1; ///< Of all of them together.
 };
 
 struct LayoutGraph {
@@ -47,7 +54,6 @@ struct LayoutGraph {
   std::vector<Cluster> clusters;
   std::vector<Edge> edges;
   std::vector<Access> accesses;
-  std::vector<Cost> frequencies; ///< Of sites: how much oftener than once they run.
   std::vector<size_t> clusterOf; ///< Of sites; kNoCluster where everything is recomputed.
   static constexpr size_t kNoCluster = static_cast<size_t>(-1);
 };

@@ -5,6 +5,7 @@
 #include "llvm/ADT/bit.h"
 
 #include <algorithm>
+#include <set>
 
 namespace imbrex::passes::layouts {
 namespace {
@@ -39,12 +40,60 @@ std::optional<LinearLayout> carriedBackward(const Edge &edge, const LinearLayout
   return edge.movement ? operandLayout(*edge.movement, to) : to;
 }
 
+Cost edgeCost(const Edge &edge, const LinearLayout &from, const LinearLayout &to) {
+  const LinearLayout held = edge.reducedAxis ? layout::withoutAxis(from, *edge.reducedAxis) : from;
+  const LinearLayout wanted = edge.movement ? operandLayout(*edge.movement, to) : to;
+  if (wanted == held) return 0;
+  constexpr Cost kOddity = 1; // of two layouts for one tile, even where nothing has to move
+  return edge.frequency * (kOddity + conversionCost(edge.type, held, wanted));
+}
+
+/// A cluster that edges of another lead to; the other itself where they lead back.
+struct Neighbour {
+  size_t cluster;
+  llvm::SmallVector<size_t, 2> edges;
+};
+
+size_t otherEnd(const Edge &edge, size_t cluster) {
+  return edge.from == cluster ? edge.to : edge.from;
+}
+
+/// In the order of the cluster's edges.
+std::vector<Neighbour> neighboursOf(const LayoutGraph &graph, size_t cluster) {
+  std::vector<Neighbour> neighbours;
+  llvm::SmallDenseMap<size_t, size_t, 4> places;
+  for (const size_t edge : graph.clusters[cluster].edges) {
+    const size_t other = otherEnd(graph.edges[edge], cluster);
+    const auto [place, isNew] = places.try_emplace(other, neighbours.size());
+    if (isNew) neighbours.push_back({other, {}});
+    neighbours[place->second].edges.push_back(edge);
+  }
+  return neighbours;
+}
+
+/// Layouts to choose from, each once, for the sake of the first who asks for it.
+class Options {
+public:
+  void add(Candidate option) {
+    const bool isKnown = llvm::any_of(
+        options_, [&](const Candidate &known) { return known.layout == option.layout; });
+    if (!isKnown) options_.push_back(std::move(option));
+  }
+  auto begin() const { return options_.begin(); }
+  auto end() const { return options_.end(); }
+
+private:
+  llvm::SmallVector<Candidate, 4> options_;
+};
+
+/// Each sweep takes time linear in the clusters and edges: a cluster has few layouts to choose
+/// from, however many neighbours ask for them.
 class Search {
 public:
   explicit Search(const LayoutQuestion &question)
-      : question_(question), kernel_(question.kernel), graph_(graphOf(question)),
-        chosen_(graph_.clusters.size()) {
-    for (const Access &access : graph_.accesses) accesses_[access.site] = access.shape;
+      : question_(question), graph_(graphOf(question)), chosen_(graph_.clusters.size()) {
+    for (size_t i = 0; i < graph_.clusters.size(); ++i)
+      neighbours_.push_back(neighboursOf(graph_, i));
   }
 
   LayoutPlan run() {
@@ -52,7 +101,8 @@ public:
     constexpr std::int32_t kSweeps = 4; // few kernels need a third
     for (std::int32_t sweep = 0; sweep < kSweeps && improve(); ++sweep) {
     }
-    LayoutPlan plan{.threads = question_.threads, .graph = std::move(graph_), .chosen = {}};
+    LayoutPlan plan{
+        .threads = question_.threads, .graph = std::move(graph_), .chosen = {}, .steps = steps_};
     for (auto &choice : chosen_) plan.chosen.push_back(std::move(*choice));
     return plan;
   }
@@ -60,19 +110,19 @@ public:
 private:
   /// Those that ask for something get it; then the others, neighbours of the decided first.
   void begin() {
-    std::vector<size_t> open;
+    std::set<size_t> ready;
+    const auto decide = [&](size_t cluster, bool isAlone) {
+      chosen_[cluster] = best(cluster, isAlone);
+      ready.erase(cluster);
+      for (const Neighbour &neighbour : neighbours_[cluster])
+        if (!chosen_[neighbour.cluster] && graph_.clusters[neighbour.cluster].candidates.empty())
+          ready.insert(neighbour.cluster);
+    };
+    for (size_t i = 0; i < graph_.clusters.size(); ++i)
+      if (!graph_.clusters[i].candidates.empty()) decide(i, true);
     for (size_t i = 0; i < graph_.clusters.size(); ++i) {
-      if (!graph_.clusters[i].candidates.empty())
-        chosen_[i] = best(i, true);
-      else
-        open.push_back(i);
-    }
-    while (!open.empty()) {
-      auto next = std::ranges::find_if(open, [&](size_t i) { return hasDecidedNeighbour(i); });
-      if (next == open.end()) next = open.begin();
-      const size_t cluster = *next;
-      open.erase(next);
-      chosen_[cluster] = best(cluster, false);
+      while (!ready.empty()) decide(*ready.begin(), false);
+      if (!chosen_[i]) decide(i, false);
     }
   }
 
@@ -87,20 +137,10 @@ private:
     return isBetter;
   }
 
-  bool hasDecidedNeighbour(size_t cluster) const {
-    return llvm::any_of(graph_.clusters[cluster].edges, [&](size_t edge) {
-      return chosen_[neighbour(graph_.edges[edge], cluster)].has_value();
-    });
-  }
-
-  static size_t neighbour(const Edge &edge, size_t cluster) {
-    return edge.from == cluster ? edge.to : edge.from;
-  }
-
   /// The cheapest choice given the neighbours'. Of equally cheap ones the first: what is there,
   /// then what its own ops ask for, then what neighbours have, then what any tile would get.
-  Candidate best(size_t cluster, bool isAlone) const {
-    std::vector<Candidate> options = optionsOf(cluster, isAlone);
+  Candidate best(size_t cluster, bool isAlone) {
+    const Options options = optionsOf(cluster, isAlone);
     const Candidate *cheapest = nullptr;
     Cost least = 0;
     for (const Candidate &option : options) {
@@ -113,21 +153,20 @@ private:
     return *cheapest;
   }
 
-  std::vector<Candidate> optionsOf(size_t cluster, bool isAlone) const {
+  Options optionsOf(size_t cluster, bool isAlone) const {
     const Cluster &self = graph_.clusters[cluster];
-    std::vector<Candidate> options;
-    if (chosen_[cluster]) options.push_back(*chosen_[cluster]);
-    options.insert(options.end(), self.candidates.begin(), self.candidates.end());
+    Options options;
+    if (chosen_[cluster]) options.add(*chosen_[cluster]);
+    for (const Candidate &candidate : self.candidates) options.add(candidate);
     if (isAlone) return options;
     for (const size_t index : self.edges)
-      if (auto option = imageOf(graph_.edges[index], cluster))
-        options.push_back(std::move(*option));
-    options.push_back({plainLayout(self.shape, question_.threads)});
+      if (auto option = imageOf(graph_.edges[index], cluster)) options.add(std::move(*option));
+    options.add({plainLayout(self.shape, question_.threads)});
     return options;
   }
 
   std::optional<Candidate> imageOf(const Edge &edge, size_t cluster) const {
-    const auto &other = chosen_[neighbour(edge, cluster)];
+    const auto &other = chosen_[otherEnd(edge, cluster)];
     if (!other) return std::nullopt;
     auto image = edge.to == cluster ? carriedForward(edge, other->layout)
                                     : carriedBackward(edge, other->layout);
@@ -135,84 +174,68 @@ private:
     return Candidate{std::move(*image), other->by};
   }
 
-  Cost siteCost(size_t index, const LinearLayout &layout) const {
-    const Site &site = graph_.sites[index];
-    if (const auto access = accesses_.find(index); access != accesses_.end())
-      return accessCost(access->second, layout);
-    const Op &op = *site.op;
-    const ValueId value = site.uses.empty() ? site.definitions[0] : site.uses[0].value();
-    const Type &type = kernel_.type(value);
-    Cost cost = static_cast<Cost>(layout::registerCount(layout));
-    if (op.kind == OpKind::Reduce)
-      cost += combineCost(op, type, layout, op.attrs<ReduceAttrs>().axis);
-    if (op.kind == OpKind::Scan) cost += combineCost(op, type, layout, op.attrs<ScanAttrs>().axis);
-    if (op.kind == OpKind::Sort) cost += combineCost(op, type, layout, op.attrs<SortAttrs>().axis);
-    if (op.kind == OpKind::Dot)
-      cost += productCost(layout, kernel_.type(op.operand(0)).shape().extents().back());
-    return cost;
-  }
-
-  Cost ownCost(size_t cluster, const LinearLayout &layout) const {
+  Cost ownCost(size_t cluster, const LinearLayout &layout) {
     Cost cost = 0;
-    for (const size_t site : graph_.clusters[cluster].sites)
-      cost += graph_.frequencies[site] * siteCost(site, layout);
+    for (const Repeated &repeated : graph_.clusters[cluster].works)
+      cost += repeated.frequency * workCost(repeated.work, layout);
+    steps_ += static_cast<std::int64_t>(graph_.clusters[cluster].works.size());
     return cost;
   }
 
+  /// Nobody else is its neighbour.
   bool isLeafOf(size_t leaf, size_t cluster) const {
-    return leaf != cluster && llvm::all_of(graph_.clusters[leaf].edges, [&](size_t edge) {
-             return neighbour(graph_.edges[edge], leaf) == cluster;
-           });
+    return leaf != cluster && neighbours_[leaf].size() == 1;
   }
 
   /// Of the edges to decided neighbours. A neighbour without others may still follow, or not.
-  Cost edgesCost(size_t cluster, const LinearLayout &layout) const {
+  Cost edgesCost(size_t cluster, const LinearLayout &layout) {
     Cost cost = 0;
-    llvm::SmallVector<size_t, 4> leaves;
-    for (const size_t index : graph_.clusters[cluster].edges) {
-      const Edge &edge = graph_.edges[index];
-      const size_t other = neighbour(edge, cluster);
-      if (other == cluster) {
-        cost += edgeCost(kernel_, edge, layout, layout);
-      } else if (isLeafOf(other, cluster)) {
-        if (chosen_[other] && !llvm::is_contained(leaves, other)) leaves.push_back(other);
-      } else if (chosen_[other]) {
-        cost += costBetween(edge, cluster, layout, chosen_[other]->layout);
-      }
+    for (const Neighbour &neighbour : neighbours_[cluster]) {
+      const size_t other = neighbour.cluster;
+      if (other == cluster)
+        cost += costBetween(neighbour, cluster, layout, layout);
+      else if (chosen_[other] && isLeafOf(other, cluster))
+        cost += leafCost(neighbour, cluster, layout);
+      else if (chosen_[other])
+        cost += costBetween(neighbour, cluster, layout, chosen_[other]->layout);
     }
-    for (const size_t leaf : leaves) cost += leafCost(leaf, cluster, layout);
     return cost;
   }
 
-  Cost costBetween(const Edge &edge, size_t cluster, const LinearLayout &own,
-                   const LinearLayout &other) const {
-    return edge.from == cluster ? edgeCost(kernel_, edge, own, other)
-                                : edgeCost(kernel_, edge, other, own);
+  Cost costBetween(const Neighbour &neighbour, size_t cluster, const LinearLayout &own,
+                   const LinearLayout &other) {
+    Cost cost = 0;
+    for (const size_t index : neighbour.edges) {
+      const Edge &edge = graph_.edges[index];
+      cost += edge.from == cluster ? edgeCost(edge, own, other) : edgeCost(edge, other, own);
+    }
+    steps_ += static_cast<std::int64_t>(neighbour.edges.size());
+    return cost;
   }
 
-  Cost leafCost(size_t leaf, size_t cluster, const LinearLayout &layout) const {
-    std::vector<LinearLayout> options{chosen_[leaf]->layout};
-    for (const size_t index : graph_.clusters[leaf].edges) {
+  Cost leafCost(const Neighbour &leaf, size_t cluster, const LinearLayout &layout) {
+    Options options;
+    options.add({chosen_[leaf.cluster]->layout});
+    for (const size_t index : leaf.edges) {
       const Edge &edge = graph_.edges[index];
-      const auto image =
+      auto image =
           edge.from == cluster ? carriedForward(edge, layout) : carriedBackward(edge, layout);
-      if (image) options.push_back(*image);
+      if (image) options.add({std::move(*image)});
     }
-    Cost least = 0;
-    for (size_t i = 0; i < options.size(); ++i) {
-      Cost cost = ownCost(leaf, options[i]);
-      for (const size_t edge : graph_.clusters[leaf].edges)
-        cost += costBetween(graph_.edges[edge], leaf, options[i], layout);
-      if (i == 0 || cost < least) least = cost;
+    std::optional<Cost> least;
+    for (const Candidate &option : options) {
+      const Cost cost =
+          ownCost(leaf.cluster, option.layout) + costBetween(leaf, cluster, layout, option.layout);
+      if (!least || cost < *least) least = cost;
     }
-    return least;
+    return *least;
   }
 
   const LayoutQuestion &question_;
-  const Kernel &kernel_;
   LayoutGraph graph_;
-  std::vector<std::optional<Candidate>> chosen_; // by cluster; none: not decided yet
-  llvm::DenseMap<size_t, AccessShape> accesses_; // by site
+  std::vector<std::vector<Neighbour>> neighbours_; // by cluster
+  std::vector<std::optional<Candidate>> chosen_;   // by cluster; none: not decided yet
+  std::int64_t steps_ = 0;
 };
 
 } // namespace
@@ -232,15 +255,6 @@ LinearLayout plainLayout(const Shape &shape, layout::Threads threads) {
   llvm::SmallVector<std::int32_t, 5> order;
   for (std::int32_t axis = shape.rank(); axis-- > 0;) order.push_back(axis);
   return rowLayout(shape, threads, kVector, order);
-}
-
-Cost edgeCost(const Kernel &kernel, const Edge &edge, const LinearLayout &from,
-              const LinearLayout &to) {
-  const LinearLayout held = edge.reducedAxis ? layout::withoutAxis(from, *edge.reducedAxis) : from;
-  const LinearLayout wanted = edge.movement ? operandLayout(*edge.movement, to) : to;
-  if (wanted == held) return 0;
-  constexpr Cost kOddity = 1; // of two layouts for one tile, even where nothing has to move
-  return edge.frequency * (kOddity + conversionCost(kernel.type(edge.value), held, wanted));
 }
 
 } // namespace imbrex::passes::layouts

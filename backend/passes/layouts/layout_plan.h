@@ -10,6 +10,7 @@ struct LayoutPlan {
   layout::Threads threads;
   LayoutGraph graph;
   std::vector<Candidate> chosen; ///< For each cluster of the graph.
+  std::int64_t steps = 0;        ///< Costs that the search reckoned: its time grows with these.
 };
 
 /// How many threads a block of this kernel is to have.
@@ -26,9 +27,5 @@ void applyLayouts(ir::Kernel &kernel, const LayoutPlan &plan);
 
 /// What a tile gets that nobody asks for.
 layout::LinearLayout plainLayout(const ir::Shape &shape, layout::Threads threads);
-
-/// Costs under a choice, for the search and for explanations.
-Cost edgeCost(const ir::Kernel &kernel, const Edge &edge, const layout::LinearLayout &from,
-              const layout::LinearLayout &to);
 
 } // namespace imbrex::passes::layouts

@@ -126,6 +126,58 @@ TEST_CASE("a chain of ops of any length is laid out") {
   CHECK(count(kernel, OpKind::ConvertLayout) == 0);
 }
 
+namespace {
+
+/// The steps that planning takes for a kernel of so many rounds of the same ops.
+std::int64_t stepsFor(std::string_view round, std::int32_t rounds) {
+  std::string text = R"(kernel @k(%x: view<f32, 2>) stage tiles {
+  %at = constant 0 : i32
+  %first = view.load %x, %at, %at : f32[16x64]
+  %v0 = view.load %x, %at, %at : f32[16x64]
+)";
+  for (std::int32_t i = 0; i < rounds; ++i) {
+    std::string ops(round);
+    for (const auto &[letter, number] : {std::pair{'N', i + 1}, std::pair{'I', i}})
+      for (auto place = ops.find(letter); place != std::string::npos; place = ops.find(letter))
+        ops.replace(place, 1, std::to_string(number));
+    text += ops;
+  }
+  Kernel kernel = parsed(text + "  view.store %x, %v" + std::to_string(rounds) + ", %at, %at\n}\n");
+  const analysis::Assumptions assumptions = analysis::usualAssumptions(kernel);
+  const analysis::AxisAnalysis facts(kernel, assumptions);
+  return passes::layouts::planLayouts({.kernel = kernel,
+                                       .threads = {.lanes = 32, .warps = 4},
+                                       .facts = facts,
+                                       .assumptions = assumptions})
+      .steps;
+}
+
+} // namespace
+
+TEST_CASE("twice the ops are about twice the steps of planning, however they hang together") {
+  for (const std::string_view round : {
+           "  %vN = fma %vI, %first, %vI : f32[16x64]\n",
+           "  %lI = view.load %x, %at, %at : f32[16x64]\n"
+           "  %vN = fma %vI, %lI, %first : f32[16x64]\n",
+           "  %vN = mul %vI, %first : f32[16x64]\n"
+           "  view.store %x, %vN, %at, %at\n",
+           "  %rI = reduce %vI [axis = 1] : f32[16]\n"
+           "  %sI = reshape %rI : f32[16x1]\n"
+           "  %bI = broadcast %sI : f32[16x64]\n"
+           "  %vN = sub %vI, %bI : f32[16x64]\n",
+           "  %rI = reshape %vI : f32[64x16]\n"
+           "  %pI = permute %rI [order = [1, 0]] : f32[16x64]\n"
+           "  %sI = sort %pI [axis = 1] : f32[16x64]\n"
+           "  %vN = sub %vI, %sI : f32[16x64]\n",
+       }) {
+    CAPTURE(round);
+    const std::int64_t steps = stepsFor(round, 50);
+    CHECK(steps > 0);
+    CHECK(stepsFor(round, 100) < 3 * steps);
+    CHECK(steps < 50 * 300); // a few hundred for each round
+  }
+}
+
 TEST_CASE("values of different layouts are not merged") {
   Kernel kernel = parsed(R"(kernel @k() stage laid lanes 2 warps 1 {
   layout #0 = register [] lane [[1]] warp [] of [2]

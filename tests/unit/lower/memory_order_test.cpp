@@ -1,0 +1,67 @@
+#include "backend/ir/text.h"
+#include "backend/lower/memory_order.h"
+
+#include <doctest/doctest.h>
+
+using namespace imbrex;
+
+namespace {
+
+/// A loop that copies, and another behind it, and so on.
+std::string copyingLoops(std::int32_t count) {
+  std::string text = "kernel @k(%p: ptr<f32>, %q: ptr<f32>, %n: i32) stage tiles {\n"
+                     "  %one = constant 1 : i32\n";
+  for (std::int32_t i = 0; i < count; ++i) {
+    const std::string number = std::to_string(i);
+    text += "  for %one, %n, %one (%i" + number + ": i32) {\n" + "    %x" + number +
+            " = load %p : f32\n    store %q, %x" + number + "\n  }\n";
+  }
+  return text + "}\n";
+}
+
+} // namespace
+
+TEST_CASE("each access is waited for once, however many ways lead on from it") {
+  constexpr std::int32_t kLoops = 40;
+  Diagnostics diagnostics;
+  const auto kernel = ir::parse(copyingLoops(kLoops), "k.imx", diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  const analysis::Assumptions assumptions;
+  lower::MemoryOrder order(*kernel, assumptions);
+  for (const auto &op : kernel->body().ops) {
+    if (op->kind != ir::OpKind::For) continue;
+    const lower::MemoryOrder::Pending before = order.pending();
+    order.enterLoop(op->regions[0]);
+    ir::walk(op->regions[0], [&](const ir::Op &inner) { order.add(inner); });
+    order.addPending(before);
+    order.enterLoop(op->regions[0]);
+  }
+  CHECK(order.pending().size() == 2 * kLoops);
+}
+
+TEST_CASE("an access of an earlier round conflicts even where equal values say where it goes") {
+  Diagnostics diagnostics;
+  const auto kernel = ir::parse(R"(kernel @k(%v: view<i32, 1>, %i: i32) stage laid lanes 2 warps 1 {
+  layout #0 = register [] lane [[1]] warp [] of [2]
+  %0 = view.load %v, %i : i32[2] #0
+  view.store %v, %0, %i
+}
+)",
+                                "k.imx", diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  const analysis::Assumptions assumptions;
+  const ir::Op &load = *kernel->body().ops[0], &store = *kernel->body().ops[1];
+  lower::MemoryOrder order(*kernel, assumptions);
+  order.add(load);
+  CHECK(!order.needsBarrierBefore(store));
+  const lower::MemoryOrder::Pending thisRound = order.pending();
+  order.onBarrier();
+  order.enterLoop(kernel->body());
+  CHECK(order.needsBarrierBefore(load)); // the store of the round before
+  order.addPending(thisRound);
+  order.add(load);
+  CHECK(order.needsBarrierBefore(store)); // the load of the round before, not only of this one
+  order.onBarrier();
+  order.addPending(thisRound);
+  CHECK(!order.needsBarrierBefore(store));
+}
