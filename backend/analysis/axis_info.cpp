@@ -17,14 +17,19 @@ using facts::kMost;
 class Analyser {
 public:
   Analyser(const Kernel &kernel, const Assumptions &assumptions, std::vector<AxisInfo> &info)
-      : kernel_(kernel), assumptions_(assumptions), info_(info) {
+      : kernel_(kernel), assumptions_(assumptions), info_(info),
+        isNeverNegative_(kernel.valueCount()) {
     for (size_t i = 0; i < kernel.parameterCount(); ++i)
       set(kernel.body().arguments[i], ofParameter(i));
     run(kernel.body());
   }
 
 private:
-  void set(ValueId value, AxisInfo info) { info_[value.index()] = std::move(info); }
+  void set(ValueId value, AxisInfo info) {
+    info_[value.index()] = std::move(info);
+    isNeverNegative_[value.index()] = facts::isNeverNegative(
+        kernel_, value, [&](ValueId operand) { return isNeverNegative_[operand.index()]; });
+  }
   const AxisInfo &of(ValueId value) const { return info_[value.index()]; }
   const Shape &shape(ValueId value) const { return kernel_.type(value).shape(); }
 
@@ -116,7 +121,7 @@ private:
       operands.push_back({kernel_.type(value),
                           {},
                           constantInteger(kernel_, value),
-                          facts::isNeverNegative(kernel_, value)});
+                          isNeverNegative_[value.index()]});
     for (size_t axis = 0; axis < result.size(); ++axis) {
       for (size_t i = 0; i < operands.size(); ++i) operands[i].facts = of(op.operand(i))[axis];
       result[axis] = facts::elementwise(op.kind, kernel_.type(op.result()), operands);
@@ -168,6 +173,7 @@ private:
   const Kernel &kernel_;
   const Assumptions &assumptions_;
   std::vector<AxisInfo> &info_;
+  std::vector<bool> isNeverNegative_; // by value number
 };
 
 using Bounds = llvm::SmallVector<WidthBound, 4>;

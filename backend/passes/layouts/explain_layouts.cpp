@@ -1,6 +1,7 @@
 #include "backend/passes/layouts/explain_layouts.h"
 
 #include "backend/ir/layout_numbers.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -47,6 +48,9 @@ public:
     const auto order = layoutsInOrder(kernel);
     numbers_.resize(kernel.layouts().size());
     for (size_t i = 0; i < order.size(); ++i) numbers_[order[i].index()] = i;
+    walk(kernel.body(), [&](const Op &op) {
+      for (const ValueId operand : op.operands) users_.try_emplace(operand.index(), &op);
+    });
   }
 
   std::string run() {
@@ -69,42 +73,48 @@ private:
     return number(LayoutId(static_cast<std::uint32_t>(found - kernel_.layouts().begin())));
   }
 
-  /// A layout of the plan, the clusters that have it, and who asked for it first.
+  /// A layout of the plan, the sites and accesses that have it, and who asked for it first.
   struct Group {
     const LinearLayout *layout;
-    std::vector<size_t> clusters;
+    const Shape *shape;
     const Op *by = nullptr;
+    std::vector<size_t> sites = {};
+    std::vector<const Access *> accesses = {};
   };
 
   std::vector<Group> groups() const {
     std::vector<Group> groups;
+    std::vector<size_t> groupOf; // by cluster
     for (size_t i = 0; i < plan_.chosen.size(); ++i) {
       const Candidate &choice = plan_.chosen[i];
       auto group =
           llvm::find_if(groups, [&](const Group &g) { return *g.layout == choice.layout; });
-      if (group == groups.end()) group = groups.insert(group, {&choice.layout, {}, nullptr});
-      group->clusters.push_back(i);
+      if (group == groups.end())
+        group = groups.insert(group, {&choice.layout, &plan_.graph.clusters[i].shape});
+      groupOf.push_back(static_cast<size_t>(group - groups.begin()));
       if (!group->by) group->by = choice.by;
     }
+    const auto &clusterOf = plan_.graph.clusterOf;
+    for (size_t site = 0; site < clusterOf.size(); ++site)
+      if (clusterOf[site] != LayoutGraph::kNoCluster)
+        groups[groupOf[clusterOf[site]]].sites.push_back(site);
+    for (const Access &access : plan_.graph.accesses)
+      groups[groupOf[clusterOf[access.site]]].accesses.push_back(&access);
     return groups;
   }
 
   void explain(const Group &group) {
-    const Shape &shape = plan_.graph.clusters[group.clusters.front()].shape;
-    text_ += number(*group.layout) + " of [" + toString(shape) + "], as ";
+    text_ += number(*group.layout) + " of [" + toString(*group.shape) + "], as ";
     text_ += group.by ? named(*group.by) + " asks" : "any tile of this shape";
     text_ += ": " + namesOf(group) + "\n";
-    for (const Access &access : plan_.graph.accesses)
-      if (llvm::is_contained(group.clusters, plan_.graph.clusterOf[access.site]))
-        explainAccess(access, *group.layout);
+    for (const Access *access : group.accesses) explainAccess(*access, *group.layout);
   }
 
   /// The ops of a group, each name once with how often it is there.
   std::string namesOf(const Group &group) const {
     std::vector<std::pair<std::string_view, int>> names;
-    for (size_t i = 0; i < plan_.graph.sites.size(); ++i) {
-      if (!llvm::is_contained(group.clusters, plan_.graph.clusterOf[i])) continue;
-      const std::string_view name = info(plan_.graph.sites[i].op->kind).mnemonic;
+    for (const size_t site : group.sites) {
+      const std::string_view name = info(plan_.graph.sites[site].op->kind).mnemonic;
       const auto found =
           llvm::find_if(names, [&](const auto &entry) { return entry.first == name; });
       if (found == names.end())
@@ -142,21 +152,15 @@ private:
     text_ += ", about " +
              counted(static_cast<std::int64_t>(conversionCost(type, held, wanted)), "instruction") +
              " a thread";
-    if (const Op *user = userOf(op.result())) text_ += ": " + named(*user) + " wants it so";
+    if (const Op *user = users_.lookup(op.result().index()))
+      text_ += ": " + named(*user) + " wants it so";
     text_ += "\n";
-  }
-
-  const Op *userOf(ValueId value) const {
-    const Op *user = nullptr;
-    walk(kernel_.body(), [&](const Op &op) {
-      if (!user && llvm::is_contained(op.operands, value)) user = &op;
-    });
-    return user;
   }
 
   const Kernel &kernel_;
   const LayoutPlan &plan_;
-  std::vector<size_t> numbers_; // by layout
+  std::vector<size_t> numbers_;                     // by layout
+  llvm::DenseMap<std::uint32_t, const Op *> users_; // the first, by value number
   std::string text_;
 };
 
