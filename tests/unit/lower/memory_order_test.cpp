@@ -43,25 +43,31 @@ TEST_CASE("an access of an earlier round conflicts even where equal values say w
   Diagnostics diagnostics;
   const auto kernel = ir::parse(R"(kernel @k(%v: view<i32, 1>, %i: i32) stage laid lanes 2 warps 1 {
   layout #0 = register [] lane [[1]] warp [] of [2]
-  %0 = view.load %v, %i : i32[2] #0
-  view.store %v, %0, %i
+  for %i, %i, %i (%j: i32) {
+    %0 = view.load %v, %i : i32[2] #0
+  }
+  %1 = constant 1 : i32[2] #0
+  view.store %v, %1, %i
 }
 )",
                                 "k.imx", diagnostics);
   REQUIRE_MESSAGE(kernel, diagnostics.render());
   const analysis::Assumptions assumptions;
-  const ir::Op &load = *kernel->body().ops[0], &store = *kernel->body().ops[1];
+  const ir::Block &body = kernel->body().ops[0]->regions[0];
+  const ir::Op &load = *body.ops[0], &store = *kernel->body().ops[2];
   lower::MemoryOrder order(*kernel, assumptions);
   order.add(load);
   CHECK(!order.needsBarrierBefore(store));
   const lower::MemoryOrder::Pending thisRound = order.pending();
-  order.onBarrier();
-  order.enterLoop(kernel->body());
-  CHECK(order.needsBarrierBefore(load)); // the store of the round before
+  order.enterLoop(body);
+  CHECK(order.needsBarrierBefore(store));
   order.addPending(thisRound);
   order.add(load);
-  CHECK(order.needsBarrierBefore(store)); // the load of the round before, not only of this one
+  CHECK(order.needsBarrierBefore(store)); // that of the round before is still there
+  const lower::MemoryOrder::Pending anyRound = order.pending();
   order.onBarrier();
   order.addPending(thisRound);
   CHECK(!order.needsBarrierBefore(store));
+  order.addPending(anyRound);
+  CHECK(order.needsBarrierBefore(store));
 }
