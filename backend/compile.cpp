@@ -1,8 +1,8 @@
 #include "backend/compile.h"
 
+#include "backend/lower/inline_assembly.h"
 #include "backend/lower/lower.h"
 #include "backend/pipeline.h"
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 namespace imbrex {
@@ -23,24 +23,35 @@ private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Instructions of the author's must be for this machine, and what is said of their operands must
-/// have LLVM's form; the instructions themselves only the assembler can judge.
+/// Instructions of the author's must be for this machine, and their operands must be there; the
+/// instructions themselves only the assembler can judge.
 bool hasValidAssembly(const ir::Kernel &kernel, const machine::Machine &machine,
                       Diagnostics &diagnostics) {
   bool isValid = true;
   ir::walk(kernel.body(), [&](const ir::Op &op) {
     if (op.kind != ir::OpKind::InlineAsm) return;
-    const auto &attrs = op.attrs<ir::AsmAttrs>();
-    const bool isForeign = attrs.target != machine.name;
-    const auto constraints = llvm::InlineAsm::ParseConstraints(attrs.constraints);
-    const bool isBad = constraints.empty() && !attrs.constraints.empty();
-    if (isForeign)
-      diagnostics.report(Diag::ForeignAssembly, op.where, attrs.target, machine.name);
-    else if (isBad)
-      diagnostics.report(Diag::BadAssembly, op.where, "'" + attrs.constraints + "'");
-    isValid &= !isForeign && !isBad;
+    const auto &target = op.attrs<ir::AsmAttrs>().target;
+    const bool isForeign = target != machine.name;
+    const auto problem = isForeign ? std::nullopt : lower::assemblyProblem(kernel, op);
+    if (isForeign) diagnostics.report(Diag::ForeignAssembly, op.where, target, machine.name);
+    if (problem) diagnostics.report(Diag::BadAssembly, op.where, *problem);
+    isValid &= !isForeign && !problem;
   });
   return isValid;
+}
+
+/// Bring a kernel to stage Laid. One that comes so, from a file, has passed the pipeline, but
+/// perhaps for another machine.
+bool layOut(ir::Kernel &kernel, const machine::Machine &machine,
+            const analysis::Assumptions &assumptions, Diagnostics &diagnostics) {
+  const bool isLaid = kernel.stage() == ir::Stage::Laid;
+  const llvm::ArrayRef<Pass> passes = isLaid ? llvm::ArrayRef<Pass>() : gpuPipeline();
+  if (!runPasses(kernel, passes, {diagnostics, machine, assumptions})) return false;
+  const layout::Threads threads = kernel.threads();
+  if (threads.lanes == machine.warpSize && threads.count() <= machine.maxThreads) return true;
+  diagnostics.report(Diag::ForeignLayouts, kernel.where(), kernel.name(), threads.warps,
+                     threads.lanes, machine.name, machine.warpSize, machine.maxThreads);
+  return false;
 }
 
 } // namespace
@@ -51,14 +62,18 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
                                      const analysis::Assumptions &assumptions,
                                      Diagnostics &diagnostics, StageTimes *times) {
   Stopwatch watch(times);
-  if (!runPasses(kernel, gpuPipeline(), {diagnostics, target.machine(), assumptions}))
-    return std::nullopt;
+  if (!layOut(kernel, target.machine(), assumptions, diagnostics)) return std::nullopt;
   if (!hasValidAssembly(kernel, target.machine(), diagnostics)) return std::nullopt;
   watch.lap("passes");
   GpuCode code{.context = std::make_unique<llvm::LLVMContext>(), .module = {}, .interface = {}};
-  code.module = std::make_unique<llvm::Module>(kernel.name(), *code.context);
-  target.prepare(*code.module);
-  code.interface = lower::lowerKernel(kernel, target.vocabulary(), assumptions, *code.module);
+  auto lowered = lower::lowerKernel(kernel, target.vocabulary(), assumptions, [&] {
+    auto module = std::make_unique<llvm::Module>(kernel.name(), *code.context);
+    target.prepare(*module);
+    return module;
+  });
+  if (!lowered) return diagnostics.add(lowered.error()), std::nullopt;
+  code.module = std::move(lowered->module);
+  code.interface = std::move(lowered->interface);
   watch.lap("lower");
   target.optimise(*code.module);
   watch.lap("optimise");

@@ -1,6 +1,6 @@
 #include "backend/lower/exchange.h"
+#include "backend/lower/inline_assembly.h"
 #include "backend/lower/observations.h"
-#include "llvm/IR/InlineAsm.h"
 
 /// print, assert and inline assembly.
 namespace imbrex::lower {
@@ -125,20 +125,7 @@ void emitAssert(Emitter &e, const ir::Op &op) {
 
 /// The author's instructions, once for each element.
 void emitInlineAsm(Emitter &e, const ir::Op &op) {
-  const auto &attrs = op.attrs<ir::AsmAttrs>();
-  const auto lanes = [&](llvm::ArrayRef<ValueId> values) {
-    llvm::SmallVector<llvm::Type *, 4> types;
-    for (const ValueId value : values) types.push_back(e.laneType(e.type(value).withShape({})));
-    return types;
-  };
-  const llvm::SmallVector<llvm::Type *, 4> types = lanes(op.results);
-  llvm::Type *const result = types.empty()       ? e.b.getVoidTy()
-                             : types.size() == 1 ? types[0]
-                                                 : llvm::StructType::get(e.context, types);
-  constexpr bool kHasSideEffects = true;
-  llvm::InlineAsm *const code =
-      llvm::InlineAsm::get(llvm::FunctionType::get(result, lanes(op.operands), false), attrs.text,
-                           attrs.constraints, kHasSideEffects);
+  llvm::InlineAsm *const code = assemblyOf(e.context, e.kernel, op);
   std::size_t count = 1;
   for (const auto &values :
        {llvm::ArrayRef<ValueId>(op.operands), llvm::ArrayRef<ValueId>(op.results)})

@@ -42,6 +42,8 @@ public:
           const analysis::Assumptions &assumptions, std::size_t regions);
 
   KernelInterface run();
+  /// The op that made shared memory as large as it is.
+  Location largestExchange() const { return largestExchange_; }
 
   // --- what the parts share ---
   llvm::LLVMContext &context;
@@ -159,6 +161,7 @@ private:
   analysis::AxisAnalysis facts_;
   std::map<ir::ValueId, ViewValues> views_;
   std::vector<Site> sites_;
+  Location largestExchange_;
   struct LoopFrame {
     llvm::BasicBlock *exit;
     std::vector<Incoming> leaving;

@@ -136,19 +136,27 @@ void Emitter::emitBlock(const ir::Block &block) {
   for (const auto &op : block.ops) {
     if (op->kind == OpKind::Yield) return;
     b.SetCurrentDebugLocation(lines_->at(op->where));
+    const std::int64_t before = shared.bytes();
     emitOp(*op);
+    if (shared.bytes() > before && op->regions.empty()) largestExchange_ = op->where;
   }
 }
 
-KernelInterface lowerKernel(const ir::Kernel &kernel, const Vocabulary &words,
-                            const analysis::Assumptions &assumptions, llvm::Module &module) {
-  constexpr std::size_t kTurns = 2;
-  KernelInterface interface = Emitter(module, kernel, words, assumptions, kTurns).run();
-  if (interface.sharedMemoryBytes <= words.machine().staticSharedMemoryBytes) return interface;
-  module.getFunction(interface.name)->eraseFromParent();
-  for (llvm::GlobalVariable &array : llvm::make_early_inc_range(module.globals()))
-    array.eraseFromParent();
-  return Emitter(module, kernel, words, assumptions, 1).run();
+Result<LoweredKernel> lowerKernel(const ir::Kernel &kernel, const Vocabulary &words,
+                                  const analysis::Assumptions &assumptions,
+                                  llvm::function_ref<std::unique_ptr<llvm::Module>()> newModule) {
+  const std::int32_t limit = words.machine().staticSharedMemoryBytes;
+  Location largest;
+  std::int32_t bytes = 0;
+  for (const std::size_t turns : {2, 1}) { // exchanges take turns in regions of shared memory
+    LoweredKernel lowered{.module = newModule(), .interface = {}};
+    Emitter emitter(*lowered.module, kernel, words, assumptions, turns);
+    lowered.interface = emitter.run();
+    bytes = lowered.interface.sharedMemoryBytes;
+    if (bytes <= limit) return lowered;
+    largest = emitter.largestExchange();
+  }
+  return fail(Diag::SharedMemoryOverflow, largest, bytes, words.machine().name, limit);
 }
 
 } // namespace imbrex::lower

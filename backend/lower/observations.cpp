@@ -23,6 +23,12 @@ std::uint64_t elementsOf(const Site &site) {
   return elements;
 }
 
+/// Whether the words begin with a whole record. A device wrote them: nothing else is certain.
+bool isRecord(llvm::ArrayRef<std::uint64_t> words, const KernelInterface &interface) {
+  if (words[0] == 0 || words[0] > interface.sites.size()) return false;
+  return words.size() >= kRecordWords + elementsOf(interface.sites[words[0] - 1]);
+}
+
 struct Line {
   Block block;
   std::string text;
@@ -60,8 +66,7 @@ bool tell(llvm::ArrayRef<std::uint64_t> buffer, const KernelInterface &interface
   std::vector<Line> lines;
   std::uint64_t told = 0;
   while (told < asked) {
-    const bool isWritten = told < room && records[told] != 0;
-    if (!isWritten) break;
+    if (told >= room || !isRecord(records.drop_front(told), interface)) break;
     told += readRecord(records.drop_front(told), interface, lines);
   }
   // Each block's in the order of its program; blocks run in any.
@@ -71,7 +76,7 @@ bool tell(llvm::ArrayRef<std::uint64_t> buffer, const KernelInterface &interface
   for (const Line &line : lines) std::fputs((line.text + "\n").c_str(), out);
   if (told < asked) diagnostics.report(Diag::PrintsLost, {}, interface.name, asked - told, room);
   const std::uint64_t failed = buffer[kFailedSite];
-  if (failed == 0) return true;
+  if (failed == 0 || failed > interface.sites.size()) return true;
   const Site &site = interface.sites[failed - 1];
   const auto element = static_cast<std::int64_t>(buffer[kFailedElement]);
   diagnostics.report(Diag::AssertFailed, site.op->where, site.op->attrs<ir::TextAttrs>().text,

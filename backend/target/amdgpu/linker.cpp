@@ -1,5 +1,6 @@
 #include "backend/target/amdgpu/linker.h"
 
+#include "backend/target/codegen/code_generator.h"
 #include "backend/target/codegen/temporary_file.h"
 #include "lld/Common/Driver.h"
 #include "llvm/Support/raw_ostream.h"
@@ -24,9 +25,7 @@ Result<ObjectCode> link(llvm::StringRef object, const machine::Machine &machine)
                                               input.path().c_str()};
   std::string said;
   llvm::raw_string_ostream stream(said);
-  // lld keeps its state in globals.
-  static std::mutex turn;
-  const std::lock_guard lock(turn);
+  const std::lock_guard lock(llvmOptions());
   const lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0) return fail(Diag::CodeRefused, {}, "lld", machine.name, said);
   return ObjectCode{.image = output.read()};

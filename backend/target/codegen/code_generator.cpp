@@ -11,6 +11,7 @@
 #include "llvm/Target/TargetOptions.h"
 
 #include <memory>
+#include <mutex>
 
 namespace imbrex::target {
 namespace {
@@ -71,7 +72,13 @@ llvm::TargetMachine &targetMachineOf(const machine::Machine &machine, llvm::Stri
   return *slot;
 }
 
+std::shared_mutex &llvmOptions() {
+  static std::shared_mutex mutex;
+  return mutex;
+}
+
 void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  const std::shared_lock lock(llvmOptions());
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   const bool broken = llvm::verifyModule(module, &stream);
@@ -91,6 +98,7 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
 
 Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,
                                             llvm::CodeGenFileType type) {
+  const std::shared_lock lock(llvmOptions());
   const ErrorScope errors(module.getContext());
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);

@@ -7,6 +7,8 @@
 #include "llvm/Support/CodeGen.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <shared_mutex>
+
 /// What all GPUs ask of LLVM's code generators.
 namespace imbrex::target {
 
@@ -24,5 +26,9 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine);
 /// Assembly or an object file; the error is LLVM's. The module is used up.
 Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,
                                             llvm::CodeGenFileType type);
+
+/// LLVM's options are globals, which lld sets anew at each call: code generators hold this shared,
+/// a linker alone.
+std::shared_mutex &llvmOptions();
 
 } // namespace imbrex::target

@@ -1,5 +1,5 @@
+#include "backend/lower/inline_assembly.h"
 #include "backend/support/check.h"
-#include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/whole.h"
 
 /// Atomics, print, assert, inline assembly: element by element, in order.
@@ -153,7 +153,7 @@ void WholeEmitter::emitAssert() {
 }
 
 void WholeEmitter::emitInlineAsm() {
-  llvm::InlineAsm *code = assemblyOf(f_.context, f_.kernel, op_);
+  llvm::InlineAsm *code = lower::assemblyOf(f_.context, f_.kernel, op_);
   std::int64_t count = 1;
   for (const ir::ValueId value : op_.operands)
     count = std::max(count, f_.type(value).shape().elements());

@@ -13,18 +13,23 @@ namespace imbrex {
 namespace {
 
 /// What LLVM's verifier says of a kernel's code for a machine; empty when it is well formed.
-std::string problemsOf(const ir::Kernel &source, const machine::Machine &machine) {
+std::string problemsOf(const ir::Kernel &source, const machine::Machine &machine,
+                       const analysis::Assumptions &assumptions) {
   const target::GpuTarget &target = target::gpuTarget(machine);
   ir::Kernel kernel = source.clone();
   Diagnostics diagnostics;
-  if (!runPasses(kernel, gpuPipeline(), {diagnostics, machine})) return diagnostics.render();
+  if (!runPasses(kernel, gpuPipeline(), {diagnostics, machine, assumptions}))
+    return diagnostics.render();
   llvm::LLVMContext context;
-  llvm::Module module(kernel.name(), context);
-  target.prepare(module);
-  lower::lowerKernel(kernel, target.vocabulary(), {}, module);
+  const auto lowered = lower::lowerKernel(kernel, target.vocabulary(), assumptions, [&] {
+    auto module = std::make_unique<llvm::Module>(kernel.name(), context);
+    target.prepare(*module);
+    return module;
+  });
+  if (!lowered) return lowered.error().message;
   std::string text;
   llvm::raw_string_ostream stream(text);
-  llvm::verifyModule(module, &stream);
+  llvm::verifyModule(*lowered->module, &stream);
   return text;
 }
 
@@ -44,7 +49,9 @@ TEST_CASE("every case of the semantics page becomes well-formed code") {
     for (const semantics::Case &question : semantics::allCases()) {
       CAPTURE(machine->name);
       CAPTURE(question.name);
-      CHECK(problemsOf(semantics::kernelOf(question), *machine) == "");
+      const ir::Kernel kernel = semantics::kernelOf(question);
+      for (const auto &assumptions : {analysis::Assumptions{}, analysis::usualAssumptions(kernel)})
+        CHECK(problemsOf(kernel, *machine, assumptions) == "");
     }
 }
 
@@ -54,7 +61,9 @@ TEST_CASE("random kernels become well-formed code") {
     for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
       CAPTURE(machine->name);
       CAPTURE(seed);
-      CHECK(problemsOf(testing::randomKernel(seed).kernel, *machine) == "");
+      const ir::Kernel kernel = testing::randomKernel(seed).kernel;
+      for (const auto &assumptions : {analysis::Assumptions{}, analysis::usualAssumptions(kernel)})
+        CHECK(problemsOf(kernel, *machine, assumptions) == "");
     }
 }
 

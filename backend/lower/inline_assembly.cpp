@@ -1,0 +1,72 @@
+#include "backend/lower/inline_assembly.h"
+
+#include "backend/lower/arithmetic.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/Error.h"
+
+#include <cctype>
+
+namespace imbrex::lower {
+namespace {
+
+/// The number of an operand that the text names and that there is not: `$7`, `${7}`, `${7:k}`.
+std::optional<std::string> unknownOperand(llvm::StringRef text, size_t operands) {
+  for (size_t dollar = text.find('$'); dollar != llvm::StringRef::npos;) {
+    llvm::StringRef rest = text.drop_front(dollar + 1);
+    if (rest.empty()) return "a '$' stands at the end of the text; '$$' is a dollar";
+    const bool isBraced = rest.consume_front("{");
+    const llvm::StringRef digits =
+        rest.take_while([](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+    size_t number = 0;
+    if (!digits.empty() && (digits.getAsInteger(10, number) || number >= operands))
+      return "the text names operand $" + digits.str() + " of " + std::to_string(operands);
+    if (digits.empty() && (isBraced || !llvm::StringRef("$|()").contains(rest.front())))
+      return "a '$' is followed by no number of an operand; '$$' is a dollar";
+    if (isBraced && !rest.contains('}')) return "a '${' is not closed";
+    dollar = text.find('$', dollar + (rest.starts_with("$") ? 2 : 1));
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+llvm::FunctionType *assemblyType(llvm::LLVMContext &context, const ir::Kernel &kernel,
+                                 const ir::Op &op) {
+  const auto lanes = [&](llvm::ArrayRef<ir::ValueId> values) {
+    llvm::SmallVector<llvm::Type *, 4> types;
+    for (const ir::ValueId value : values)
+      types.push_back(laneType(context, kernel.type(value).withShape({})));
+    return types;
+  };
+  const llvm::SmallVector<llvm::Type *, 4> results = lanes(op.results);
+  llvm::Type *result = results.empty()       ? llvm::Type::getVoidTy(context)
+                       : results.size() == 1 ? results[0]
+                                             : llvm::StructType::get(context, results);
+  return llvm::FunctionType::get(result, lanes(op.operands), false);
+}
+
+llvm::InlineAsm *assemblyOf(llvm::LLVMContext &context, const ir::Kernel &kernel,
+                            const ir::Op &op) {
+  const auto &attrs = op.attrs<ir::AsmAttrs>();
+  constexpr bool kHasSideEffects = true;
+  return llvm::InlineAsm::get(assemblyType(context, kernel, op), attrs.text, attrs.constraints,
+                              kHasSideEffects);
+}
+
+std::optional<std::string> assemblyProblem(const ir::Kernel &kernel, const ir::Op &op) {
+  const auto &attrs = op.attrs<ir::AsmAttrs>();
+  llvm::LLVMContext context;
+  if (llvm::Error bad =
+          llvm::InlineAsm::verify(assemblyType(context, kernel, op), attrs.constraints))
+    return llvm::toString(std::move(bad));
+  const llvm::InlineAsm::ConstraintInfoVector constraints =
+      llvm::InlineAsm::ParseConstraints(attrs.constraints);
+  const auto isOperand = [](const llvm::InlineAsm::ConstraintInfo &constraint) {
+    return constraint.Type != llvm::InlineAsm::isClobber;
+  };
+  const auto operands = static_cast<size_t>(llvm::count_if(constraints, isOperand));
+  return unknownOperand(attrs.text, operands);
+}
+
+} // namespace imbrex::lower
