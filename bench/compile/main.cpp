@@ -1,0 +1,91 @@
+// How long a kernel takes from its C++ to a GPU's assembly, in a process that has compiled before,
+// by stage: `bench_compile [TARGET [RUNS]]`. Time of the thread's CPU, the best of the runs, so
+// that a shared machine disturbs little; under callgrind, RUNS = 1 gives the count of instructions.
+
+#include "backend/compile.h"
+#include "backend/machine/machine.h"
+#include "backend/target/gpu_target.h"
+#include "bench/host/kernels.hpp"
+#include "dsl/traced_kernel.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace imbrex;
+
+namespace {
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+Milliseconds processorTime() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+/// The time of each stage and of all, in milliseconds.
+using Split = std::vector<std::pair<std::string_view, double>>;
+
+template <class Kernel>
+Split compileOnce(const Kernel &kernel, const target::GpuTarget &target) {
+  const Milliseconds start = processorTime();
+  ir::Kernel recorded = irOf(trace(kernel)).clone();
+  const Milliseconds traced = processorTime();
+  Diagnostics diagnostics;
+  StageTimes times;
+  const auto code =
+      compileForGpu(recorded, target, analysis::usualAssumptions(recorded), diagnostics, &times);
+  const Milliseconds optimised = processorTime();
+  if (!code || !target.assembly(*code->module)) {
+    std::fputs(diagnostics.render().c_str(), stderr);
+    std::exit(1);
+  }
+  const Milliseconds end = processorTime();
+  Split split{{"trace", (traced - start).count()}};
+  for (const StageTime &time : times)
+    split.emplace_back(time.stage, Milliseconds(time.took).count());
+  split.emplace_back("generate", (end - optimised).count());
+  split.emplace_back("total", (end - start).count());
+  return split;
+}
+
+template <class Kernel>
+void report(const char *name, const Kernel &kernel, const target::GpuTarget &target, int runs) {
+  Split best = compileOnce(kernel, target);
+  for (int run = 1; run < runs; ++run) {
+    const Split next = compileOnce(kernel, target);
+    for (std::size_t i = 0; i < best.size(); ++i)
+      best[i].second = std::min(best[i].second, next[i].second);
+  }
+  std::printf("{\"kernel\": \"%s\", \"target\": \"%s\"", name,
+              std::string(target.machine().name).c_str());
+  for (const auto &[stage, milliseconds] : best)
+    std::printf(", \"%s_ms\": %.2f", std::string(stage).c_str(), milliseconds);
+  std::printf("}\n");
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const std::string_view name = argc > 1 ? argv[1] : "sm_90a";
+  const int runs = argc > 2 ? std::max(1, std::atoi(argv[2])) : 20;
+  Diagnostics diagnostics;
+  const machine::Machine *machine = machine::machineNamed(name, diagnostics);
+  const target::GpuTarget *target =
+      machine == nullptr ? nullptr : gpuTargetOf(*machine, diagnostics);
+  if (target == nullptr) {
+    std::fputs(diagnostics.render().c_str(), stderr);
+    return 1;
+  }
+  report("vector add", bench::add<1024>{}, *target, runs);
+  report("softmax", bench::softmax<1024>{}, *target, runs);
+  report("layer norm", bench::layer_norm<1024>{}, *target, runs);
+  report("matmul", bench::matmul<64, 64, 32>{}, *target, runs);
+  return 0;
+}
