@@ -189,7 +189,9 @@ void Memory::checkRaces(Shadow &shadow, Thread &thread, std::uint64_t address, s
   const Site &at = report_.site(site);
   const auto &facts = std::get<AccessSite>(at.facts);
   const Toucher who{thread.order.id(), thread.order.tick(), warpSize_, &thread.order.seen()};
-  const auto conflict = shadow.touch(who, {address, facts.bytes, site, facts.manner, facts.reach});
+  const std::uint32_t statement = &shadow == &shadow_ ? at.where.line : 0;
+  const auto conflict =
+      shadow.touch(who, {address, facts.bytes, site, facts.manner, facts.reach, statement});
   if (!conflict) return;
   const Site &other = report_.site(conflict->site);
   report_.error(Diag::EmulatedRace, site, conflict->site, at.what, report_.text(thread.order.id()),

@@ -65,7 +65,11 @@ std::optional<ThreadId> Shadow::firstUnordered(const Toucher &who, const Group &
 std::optional<ThreadId> Shadow::conflictOf(Cell &cell, const Toucher &who, const Touch &touch,
                                            std::uint32_t &otherSite) {
   const Write &write = cell.write;
-  if (write.tick != 0 && write.id != who.id && who.seen->seen(write.id) < write.tick) {
+  const bool isOneStore = touch.manner == Manner::Write && touch.statement != 0 &&
+                          touch.statement == write.statement && write.id.block == who.id.block;
+  const bool isUnordered =
+      write.tick != 0 && write.id != who.id && who.seen->seen(write.id) < write.tick;
+  if (isUnordered && !isOneStore) {
     otherSite = write.site;
     return write.id;
   }
@@ -91,7 +95,7 @@ void Shadow::forgetGroups(Cell &cell) {
 
 void Shadow::remember(Cell &cell, const Toucher &who, const Touch &touch) {
   if (touch.manner == Manner::Write) {
-    cell.write = {who.id, who.tick, touch.site};
+    cell.write = {who.id, who.tick, touch.site, touch.statement};
     forgetGroups(cell);
     return;
   }

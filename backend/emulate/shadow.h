@@ -38,6 +38,9 @@ struct Touch {
   std::uint32_t site;
   Manner manner;
   Reach reach = Reach::Device; ///< Of an atomic.
+  /// 0: none. Of several lanes that store to one place in one statement, one wins, which is no
+  /// race.
+  std::uint32_t statement = 0;
 };
 
 /// The earlier access of a pair that nothing orders.
@@ -69,6 +72,7 @@ private:
     ThreadId id;
     Tick tick = 0; ///< 0: nobody has written yet.
     std::uint32_t site = 0;
+    std::uint32_t statement = 0;
   };
   /// Accesses of a warp's lanes, all in the same tick of their threads.
   struct Group {

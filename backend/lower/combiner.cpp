@@ -8,8 +8,9 @@ namespace imbrex::lower {
 using ir::ElementKind;
 using llvm::Value;
 
-Combiner::Combiner(Emitter &emitter, const ir::Op &op, ir::Combine combine, std::size_t operands)
-    : e_(emitter), op_(op), combine_(combine), operands_(operands) {}
+Combiner::Combiner(Emitter &emitter, const ir::Op &op, ir::Combine combine, std::size_t operands,
+                   Rounding rounding)
+    : e_(emitter), op_(op), combine_(combine), operands_(operands), rounding_(rounding) {}
 
 Combined Combiner::load(std::size_t r, Value *index) {
   Combined loaded;
@@ -17,7 +18,7 @@ Combined Combiner::load(std::size_t r, Value *index) {
     Value *x = e_.registers(op_.operand(i))[r];
     const ElementKind kind = e_.type(op_.operand(i)).element();
     const bool isElement = e_.type(op_.operand(i)).isTile();
-    loaded.push_back(isElement ? emitCast(e_.b, kind, accumulatorOf(combine_, kind), {}, x) : x);
+    loaded.push_back(isElement ? emitCast(e_.b, kind, accumulator(kind), {}, x) : x);
   }
   if (ir::isArg(combine_)) loaded.push_back(index);
   return loaded;
@@ -26,7 +27,7 @@ Combined Combiner::load(std::size_t r, Value *index) {
 Combined Combiner::identity() {
   Combined none;
   for (std::size_t i = 0; i < operands_; ++i) {
-    const ElementKind kind = accumulatorOf(combine_, element(i));
+    const ElementKind kind = accumulator(element(i));
     none.push_back(identityOf(combine_, kind, e_.laneType(ir::Type::tile(kind))));
   }
   // The last of all indices, which loses against every other.
@@ -57,8 +58,8 @@ Combined Combiner::combine(const Combined &left, const Combined &right) {
     return {best.value, best.index};
   }
   for (std::size_t i = 0; i < operands_; ++i)
-    both.push_back(emitCombine(e_.b, combine_, accumulatorOf(combine_, element(i)), left[i],
-                               right[i], kNatives));
+    both.push_back(
+        emitCombine(e_.b, combine_, accumulator(element(i)), left[i], right[i], kNatives));
   return both;
 }
 
@@ -75,7 +76,7 @@ Value *Combiner::result(std::size_t i, const Combined &combined) {
     return emitCast(e_.b, ElementKind::I32, kind, {}, combined[i]);
   }
   if (!e_.type(op_.operand(i)).isTile()) return combined[i];
-  return emitCast(e_.b, accumulatorOf(combine_, element(i)), element(i), {}, combined[i]);
+  return emitCast(e_.b, accumulator(element(i)), element(i), {}, combined[i]);
 }
 
 llvm::SmallVector<AxisBit, 16> axisBits(const layout::LinearLayout &layout, std::int32_t axis) {

@@ -13,7 +13,10 @@ using Combined = llvm::SmallVector<llvm::Value *, 2>;
 class Combiner {
 public:
   /// `combine`: the op's; its region, if it has one, and the operands' elements are the op's too.
-  Combiner(Emitter &emitter, const ir::Op &op, ir::Combine combine, std::size_t operands);
+  /// `rounding`: whether sums and products of halves may be kept in f32 until the end.
+  enum class Rounding : std::uint8_t { AtTheEnd, EachTime };
+  Combiner(Emitter &emitter, const ir::Op &op, ir::Combine combine, std::size_t operands,
+           Rounding rounding = Rounding::AtTheEnd);
 
   /// Whether the order of the two, and of the pairs, may be any.
   bool isCommutative() const { return combine_ != ir::Combine::Region; }
@@ -34,10 +37,16 @@ private:
     return e_.type(op_.operand(operand)).element();
   }
 
+  /// The element in which those of this kind are combined.
+  ir::ElementKind accumulator(ir::ElementKind kind) const {
+    return rounding_ == Rounding::EachTime ? kind : accumulatorOf(combine_, kind);
+  }
+
   Emitter &e_;
   const ir::Op &op_;
   ir::Combine combine_;
   std::size_t operands_;
+  Rounding rounding_;
 };
 
 /// Where an axis's bits are held, lowest first.

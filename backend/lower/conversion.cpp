@@ -146,6 +146,21 @@ Value *integerToF64TowardZero(Builder &b, Value *x, bool isSigned) {
   return b.CreateSelect(b.CreateICmpSLT(x, zeroLike(x)), b.CreateFNeg(result), result);
 }
 
+/// An f16 that an integer became, as infinity where that is so. LLVM 22 takes
+/// fpext(fptrunc(sitofp)) for sitofp where the integer has few significant bits, and forgets that a
+/// half overflows (InstCombine, fpext of an integer's conversion); this it cannot look through.
+Value *overflowed(Builder &b, Value *x, bool isSigned, Value *half) {
+  constexpr std::uint64_t kLargest = 65519; // the last integer that rounds to a finite half
+  const auto is = [&](bool above, std::uint64_t bound) {
+    return above ? isSigned ? b.CreateICmpSGT(x, number(x, bound))
+                            : b.CreateICmpUGT(x, number(x, bound))
+                 : b.CreateICmpSLT(x, number(x, bound));
+  };
+  Value *result = b.CreateSelect(is(true, kLargest), splatBits(half->getType(), 0x7c00), half);
+  if (!isSigned) return result;
+  return b.CreateSelect(is(false, -kLargest), splatBits(half->getType(), 0xfc00), result);
+}
+
 Value *integerToFloat(Builder &b, ElementKind from, ElementKind to, ir::Rounding rounding,
                       Value *x) {
   const bool isSigned = ir::isSigned(from);
@@ -159,7 +174,9 @@ Value *integerToFloat(Builder &b, ElementKind from, ElementKind to, ir::Rounding
   if (to == ElementKind::F64) return integerToF64TowardZero(b, x, isSigned);
   if (to == ElementKind::F32 && !towardZero) return convert(b.getFloatTy());
   Value *wide = info(from).bits < 64 ? convert(b.getDoubleTy()) : integerToOddF64(b, x, isSigned);
-  return emitCast(b, ElementKind::F64, to, rounding, wide);
+  Value *result = emitCast(b, ElementKind::F64, to, rounding, wide);
+  const bool mayOverflow = to == ElementKind::F16 && info(from).bits > 16;
+  return mayOverflow && !towardZero ? overflowed(b, x, isSigned, result) : result;
 }
 
 Value *fromBool(Builder &b, ElementKind to, Value *x) {

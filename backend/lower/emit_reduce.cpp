@@ -23,7 +23,9 @@ class Reduction {
 public:
   Reduction(Emitter &emitter, const ir::Op &op)
       : e_(emitter), op_(op), attrs_(op.attrs<ir::ReduceAttrs>()),
-        combiner_(emitter, op, attrs_.combine, op.operands.size()),
+        combiner_(emitter, op, attrs_.combine, op.operands.size(),
+                  attrs_.deterministic ? Combiner::Rounding::EachTime
+                                       : Combiner::Rounding::AtTheEnd),
         layout_(emitter.layoutOf(op.operand(0))),
         extent_(emitter.type(op.operand(0)).shape()[attrs_.axis]),
         bits_(axisBits(layout_, attrs_.axis)),

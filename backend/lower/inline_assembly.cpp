@@ -62,6 +62,10 @@ std::optional<std::string> assemblyProblem(const ir::Kernel &kernel, const ir::O
     return llvm::toString(std::move(bad));
   const llvm::InlineAsm::ConstraintInfoVector constraints =
       llvm::InlineAsm::ParseConstraints(attrs.constraints);
+  const auto isLabel = [](const llvm::InlineAsm::ConstraintInfo &constraint) {
+    return constraint.Type == llvm::InlineAsm::isLabel;
+  };
+  if (llvm::any_of(constraints, isLabel)) return "the instructions cannot jump to a label ('!')";
   const auto isOperand = [](const llvm::InlineAsm::ConstraintInfo &constraint) {
     return constraint.Type != llvm::InlineAsm::isClobber;
   };

@@ -98,6 +98,11 @@ void addReductions(std::vector<OpCase> &cases) {
                    "[deterministic = true]",
                    {f32s({4}, {1e8, 1, -1e8, 1})},
                    {scalar(ElementKind::F32, 0)}});
+  cases.push_back({"a deterministic sum of f16 rounds at every step",
+                   "reduce",
+                   "[deterministic = true]",
+                   {tile(ElementKind::F16, {3}, {40000, 40000, -65504})},
+                   {scalar(ElementKind::F16, kInf)}});
   cases.push_back({"an odd last element passes to the next level",
                    "reduce",
                    "[deterministic = true]",

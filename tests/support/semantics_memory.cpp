@@ -47,6 +47,24 @@ void addPointers(std::vector<Case> &cases) {
                    kernel(parameters, offsets + "  %v = load %from : i32[4]\n"
                                                 "  store %to, %v, %mask\n"),
                    {{ints({5, 6, 7, 8})}, {ints({1, 1}), ints({5, 6})}}});
+  cases.push_back({"several lanes store to one address",
+                   kernel("%x: ptr<i32>, %y: view<i32, 1>", "  %zero = constant 0 : i32\n"
+                                                            "  %p = broadcast %x : ptr<i32>[500]\n"
+                                                            "  %seven = constant 7 : i32[500]\n"
+                                                            "  store %p, %seven\n"
+                                                            "  view.store %y, %seven, %zero\n"),
+                   {{ints({0}), ints({7})},
+                    {tile(ElementKind::I32, {500}, std::vector<double>(500)),
+                     tile(ElementKind::I32, {500}, std::vector<double>(500, 7))}}});
+  cases.push_back(
+      {"an integer beyond f16 is infinite, also on the way to f32",
+       kernel("%x: ptr<const i32>, %y: ptr<f32>", "  %n = load %x : i32\n"
+                                                  "  %s = constant 24 : i32\n"
+                                                  "  %i = shl %n, %s : i32\n"
+                                                  "  %h = cast %i : f16\n"
+                                                  "  %w = cast %h : f32\n"
+                                                  "  store %y, %w\n"),
+       {{ints({1})}, {tile(ElementKind::F32, {1}, {0}), tile(ElementKind::F32, {1}, {INFINITY})}}});
   cases.push_back(
       {"offsets of i8 have a sign, those of u8 have none",
        kernel("%x: ptr<const i32>, %y: ptr<i32>", "  %down = constant -1 : i8\n"

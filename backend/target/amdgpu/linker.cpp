@@ -13,22 +13,24 @@ LLD_HAS_DRIVER(elf)
 namespace imbrex::target::amdgpu {
 
 Result<ObjectCode> link(llvm::StringRef object, const machine::Machine &machine) {
-  const TemporaryFile input("o", object);
-  const TemporaryFile output("hsaco");
+  const auto input = TemporaryFile::make("o", object);
+  const auto output = TemporaryFile::make("hsaco");
+  if (!input) return input.failure();
+  if (!output) return output.failure();
   // One thread: the linker's pool would cost more than the work.
   const std::array<const char *, 7> arguments{"ld.lld",
                                               "-shared",
                                               "--no-undefined",
                                               "--threads=1",
                                               "-o",
-                                              output.path().c_str(),
-                                              input.path().c_str()};
+                                              output->path().c_str(),
+                                              input->path().c_str()};
   std::string said;
   llvm::raw_string_ostream stream(said);
   const std::lock_guard lock(llvmOptions());
   const lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0) return fail(Diag::CodeRefused, {}, "lld", machine.name, said);
-  return ObjectCode{.image = output.read()};
+  return ObjectCode{.image = output->read()};
 }
 
 } // namespace imbrex::target::amdgpu

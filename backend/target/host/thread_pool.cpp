@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -40,8 +41,13 @@ struct Job {
 
 class Pool {
 public:
+  /// As many threads as there are to be had, up to so many with the caller's.
   explicit Pool(std::int32_t threads) {
-    for (std::int32_t i = 1; i < threads; ++i) workers_.emplace_back([this] { serve(); });
+    try {
+      for (std::int32_t i = 1; i < threads; ++i) workers_.emplace_back([this] { serve(); });
+    } catch (const std::system_error &) {
+      // A limit of the process; the work is shared among fewer.
+    }
   }
 
   ~Pool() {

@@ -11,19 +11,27 @@ std::optional<Result<ObjectCode>> assembleByProgram(const std::string &ptx,
                                                     const machine::Machine &machine) {
   const std::string program = findTool("ptxas");
   if (program.empty()) return std::nullopt;
-  const TemporaryFile input("ptx", ptx);
-  const TemporaryFile output("cubin");
-  const TemporaryFile log("log");
+  const auto input = TemporaryFile::make("ptx", ptx);
+  const auto output = TemporaryFile::make("cubin");
+  const auto log = TemporaryFile::make("log");
+  for (const auto *file : {&input, &output, &log})
+    if (!*file) return Result<ObjectCode>(file->failure());
   const std::string name(machine.name);
-  const std::array<llvm::StringRef, 8> arguments{program,     "-arch", name,          "-v",
-                                                 "-lineinfo", "-o",    output.path(), input.path()};
-  const std::array<std::optional<llvm::StringRef>, 3> streams{"", log.path(), log.path()};
-  const int status = llvm::sys::ExecuteAndWait(program, arguments, std::nullopt, streams);
-  const std::vector<char> said = log.read();
+  const std::array<llvm::StringRef, 8> arguments{
+      program, "-arch", name, "-v", "-lineinfo", "-o", output->path(), input->path()};
+  const std::array<std::optional<llvm::StringRef>, 3> streams{"", log->path(), log->path()};
+  std::string problem;
+  const int status =
+      llvm::sys::ExecuteAndWait(program, arguments, std::nullopt, streams, 0, 0, &problem);
+  const std::vector<char> said = log->read();
   const std::string text(said.begin(), said.end());
-  if (status != 0)
-    return Result<ObjectCode>(fail(Diag::CodeRefused, {}, "ptxas", machine.name, text));
-  return Result<ObjectCode>(ObjectCode{.image = output.read(), .remarks = text});
+  ObjectCode object{.image = output->read(), .remarks = text};
+  if (status == 0 && !object.image.empty()) return Result<ObjectCode>(std::move(object));
+  const std::string ending = problem.empty() ? "it ended with status " + std::to_string(status) +
+                                                   (status == 0 ? " and wrote nothing" : "")
+                                             : problem;
+  return Result<ObjectCode>(
+      fail(Diag::CodeRefused, {}, "ptxas", machine.name, text.empty() ? ending : text));
 }
 
 } // namespace imbrex::target::nvptx

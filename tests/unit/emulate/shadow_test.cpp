@@ -98,6 +98,26 @@ TEST_CASE("the shadow finds the first race of a trace, and none before it") {
   }
 }
 
+TEST_CASE("lanes of one statement may store to one place, and race with all else") {
+  const Clock seen;
+  const auto by = [&](std::uint32_t block, std::uint32_t thread) {
+    return Toucher{{block, thread}, 1, kWarpSize, &seen};
+  };
+  const auto store = [](std::uint32_t statement) {
+    return Touch{4096, 4, 0, Manner::Write, Reach::Device, statement};
+  };
+  const auto followedBy = [&](const Toucher &who, const Touch &touch) {
+    Shadow shadow;
+    CHECK(!shadow.touch(by(0, 0), store(7)));
+    CHECK(!shadow.touch(by(0, 5), store(7)));
+    return shadow.touch(who, touch).has_value();
+  };
+  CHECK(!followedBy(by(0, 1), store(7)));
+  CHECK(followedBy(by(0, 1), store(8)));
+  CHECK(followedBy(by(1, 0), store(7)));
+  CHECK(followedBy(by(0, 1), {4096, 4, 0, Manner::Read, Reach::Device, 7}));
+}
+
 TEST_CASE("a clock that has seen another has seen all that the other has") {
   const Clock a = Clock().with(0, {{1, 5}, {2, 3}}), b = a.with(0, {{2, 7}}).with(1, {{0, 1}});
   const Clock both = Clock::join(a, b);

@@ -41,6 +41,9 @@ TEST_CASE("inline assembly whose operands are wrong is reported at its line") {
   const Wrong wrong[]{{"mov $7, $1", "=r,r", "the text names operand $7 of 2"},
                       {"mov $0, $1", "nonsense", ""},
                       {"mov $0, $1", "=r", ""},
+                      {"mov $0, $1", "", ""},
+                      {"mov $0, $1", "=r,=r,r", ""},
+                      {"mov $0, $1", "=r,r,!i", "label"},
                       {"mov $", "=r,r", "a '$' stands at the end of the text"}};
   for (const machine::Machine *machine : oneOfEachFamily())
     for (const Wrong &one : wrong) {
