@@ -138,7 +138,11 @@ bool runOne(ir::Kernel &kernel, const Pass &pass, const passes::PassContext &con
             PassRecord &record) {
   Diagnostics &diagnostics = context.diagnostics;
   if (kernel.stage() != pass.from) {
-    diagnostics.report(Diag::PassAtWrongStage, {}, pass.name, kernel.name());
+    const bool isLaid = kernel.stage() == Stage::Laid;
+    diagnostics.report(Diag::PassAtWrongStage, {}, pass.name, kernel.name(),
+                       isLaid ? "is laid out on threads already" : "still has variables",
+                       isLaid ? "give it the kernel as it was before 'assign-layouts'"
+                              : "run 'construct-ssa' first");
     return false;
   }
   const auto start = std::chrono::steady_clock::now();

@@ -119,11 +119,20 @@ bool checkPhilox(const OpCheck &check) {
   return true;
 }
 
-bool checkNoResult(const OpCheck &check) { return tilesOnly(check, check.operandCount()); }
+/// Those who print it take it for a string that ends at a zero.
+bool hasPlainText(const OpCheck &check) {
+  const bool isPlain = check.op().attrs<TextAttrs>().text.find('\0') == std::string::npos;
+  return check.attributeIs("text", isPlain, "text without the character \\x00");
+}
+
+bool checkNoResult(const OpCheck &check) {
+  return tilesOnly(check, check.operandCount()) && hasPlainText(check);
+}
 
 bool checkAssert(const OpCheck &check) {
   const Type &condition = check.operand(0);
-  return check.operandIs(0, "the condition",
+  return hasPlainText(check) &&
+         check.operandIs(0, "the condition",
                          condition == Type::tile(ElementKind::Bool, condition.shape()),
                          "a tile of bools");
 }

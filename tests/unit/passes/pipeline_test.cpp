@@ -1,4 +1,5 @@
 #include "backend/ir/builder.h"
+#include "backend/machine/machine.h"
 #include "backend/pipeline.h"
 
 #include <doctest/doctest.h>
@@ -53,6 +54,17 @@ TEST_CASE("a pass that wants values refuses a kernel with variables") {
   REQUIRE(diagnostics.all().size() == 1);
   CHECK(diagnostics.all()[0].kind == Diag::PassAtWrongStage);
   CHECK(kernel.body().ops.size() == 2);
+}
+
+TEST_CASE("a pass on tiles refuses a kernel that is laid out, and says so") {
+  Kernel kernel = kernelWithAVariable();
+  Diagnostics diagnostics;
+  REQUIRE(runPasses(kernel, gpuPipeline(), {diagnostics, *machine::findMachine("sm_90a")}));
+  REQUIRE(kernel.stage() == Stage::Laid);
+  CHECK_FALSE(runPasses(kernel, gpuPipeline(), {diagnostics, *machine::findMachine("sm_90a")}));
+  REQUIRE(diagnostics.all().size() == 1);
+  CHECK(diagnostics.all()[0].kind == Diag::PassAtWrongStage);
+  CHECK(diagnostics.all()[0].message.find("laid out") != std::string::npos);
 }
 
 TEST_CASE("to stop after a pass that is not there is an error that names a near one") {
