@@ -1,5 +1,7 @@
 #include "backend/analysis/assumptions.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 namespace imbrex::analysis {
@@ -34,12 +36,31 @@ bool areApart(const Argument &a, const Argument &b) {
   return a.data + a.bytes <= b.data || b.data + b.bytes <= a.data;
 }
 
+/// Whether each element of a view has its own memory: a step along an axis leads beyond all that
+/// the axes with smaller strides reach.
+bool areElementsApart(const Type &type, const Argument &argument) {
+  llvm::SmallVector<std::pair<std::int64_t, std::int64_t>, Shape::kMaxRank> axes;
+  for (size_t axis = 0; axis < static_cast<size_t>(type.rank()); ++axis)
+    if (argument.extents[axis] != 1)
+      axes.emplace_back(argument.strides[axis], argument.extents[axis]);
+  llvm::sort(axes);
+  std::int64_t reach = 0;
+  for (const auto &[stride, extent] : axes) {
+    if (stride <= reach) return false;
+    reach += (extent - 1) * stride;
+  }
+  return true;
+}
+
 bool areDisjoint(const Kernel &kernel, llvm::ArrayRef<Argument> arguments) {
-  for (size_t a = 0; a < arguments.size(); ++a)
+  for (size_t a = 0; a < arguments.size(); ++a) {
+    const Type &type = parameterType(kernel, a);
+    if (type.isView() && !type.isConst() && !areElementsApart(type, arguments[a])) return false;
     for (size_t b = 0; b < a; ++b)
       if (hasMemory(parameterType(kernel, a)) && hasMemory(parameterType(kernel, b)) &&
           !areApart(arguments[a], arguments[b]))
         return false;
+  }
   return true;
 }
 

@@ -26,7 +26,9 @@ struct ParameterAssumptions {
 
 struct Assumptions {
   llvm::SmallVector<ParameterAssumptions, 8> parameters; ///< None behind the end.
-  bool areDisjoint = false;                              ///< No two parameters' memory overlaps.
+  /// No two parameters' memory overlaps, and what is stored through a view goes to places of its
+  /// own: no two elements of one that is not const are the same.
+  bool areDisjoint = false;
 
   ParameterAssumptions of(size_t parameter) const {
     return parameter < parameters.size() ? parameters[parameter] : ParameterAssumptions{};

@@ -90,8 +90,10 @@ bool MemoryOrder::areSameAddresses(const ir::Op &a, const ir::Op &b) const {
   if (kernel_.type(tileA).shape() != kernel_.type(tileB).shape()) return false;
   if (kernel_.layoutOf(tileA) != kernel_.layoutOf(tileB) || !kernel_.layoutOf(tileA).valid())
     return false;
-  // Pointers may point to one place from several elements, boxes do not.
+  // Pointers may point to one place from several elements, and so may boxes of a view with a stride
+  // of 0.
   if (a.kind != OpKind::ViewLoad && a.kind != OpKind::ViewStore) return false;
+  if (!assumptions_.areDisjoint) return false;
   if (a.attrs<ir::ViewAttrs>().unit != b.attrs<ir::ViewAttrs>().unit) return false;
   // An element that several threads hold is stored by one and loaded by all of them.
   const layout::LinearLayout &layout = kernel_.layout(kernel_.layoutOf(tileA));

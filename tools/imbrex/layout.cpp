@@ -2,6 +2,7 @@
 #include "backend/layout/layout_text.h"
 #include "backend/layout/shared_conversion.h"
 #include "backend/layout/tile_layout.h"
+#include "backend/machine/machine.h"
 #include "backend/support/result.h"
 #include "llvm/ADT/STLExtras.h"
 #include "tools/imbrex/command.h"
@@ -27,7 +28,11 @@ cl::opt<std::string> blocked("blocked", cl::value_desc("64x32"),
 cl::opt<std::int32_t> perThread("per-thread", cl::init(1), cl::value_desc("n"),
                                 cl::desc("Neighbours of a thread"), cl::sub(layoutOptions),
                                 cl::cat(ownOptions()));
-cl::opt<std::int32_t> lanes("lanes", cl::init(32), cl::value_desc("n"), cl::desc("Of a warp"),
+cl::opt<std::string> targetName("target", cl::value_desc("T"),
+                                cl::desc("The GPU whose warps and shared memory are meant"),
+                                cl::sub(layoutOptions), cl::cat(ownOptions()));
+cl::opt<std::int32_t> lanes("lanes", cl::init(32), cl::value_desc("n"),
+                            cl::desc("Of a warp (those of the target, else 32)"),
                             cl::sub(layoutOptions), cl::cat(ownOptions()));
 cl::opt<std::int32_t> warps("warps", cl::init(4), cl::value_desc("n"), cl::desc("Of the block"),
                             cl::sub(layoutOptions), cl::cat(ownOptions()));
@@ -123,7 +128,8 @@ std::string costText(const layout::AccessCost &cost, std::int64_t width, std::st
 }
 
 /// How a tile gets from one layout to the other.
-Result<std::string> conversionText(const layout::LinearLayout &from) {
+Result<std::string> conversionText(const layout::LinearLayout &from,
+                                   const machine::Machine *machine) {
   auto to = parse(toLayout);
   if (!to) return to.failure();
   const bool match = isOnThreads(from) && isOnThreads(*to) && from.outputs() == to->outputs() &&
@@ -135,7 +141,8 @@ Result<std::string> conversionText(const layout::LinearLayout &from) {
   const layout::ConversionPlan plan = layout::planConversion(from, *to);
   std::string text = "conversion: " + toText(plan) + "\n";
   if (plan.kind != layout::ConversionKind::Shared) return text;
-  const layout::SharedMemory memory{.lanes = 1 << from.inputBits(layout::Dim::Lane)};
+  layout::SharedMemory memory{.lanes = 1 << from.inputBits(layout::Dim::Lane)};
+  if (machine != nullptr) memory.banks = machine->banks;
   const auto shared = layout::planSharedConversion(from, *to, elementBytes, memory);
   return text + "  " + toText(shared.shared) + "\n" +
          "  each warp: " + costText(shared.writeCost, shared.writes.width, "writes") +
@@ -149,12 +156,13 @@ Result<void> writeFile(const std::string &path, const std::string &text) {
   return {};
 }
 
-Result<void> show() {
+Result<void> show(const machine::Machine *machine) {
+  if (machine != nullptr && lanes.getNumOccurrences() == 0) lanes = machine->warpSize;
   auto picture = chosenPicture();
   if (!picture) return picture.failure();
   std::string text = toText(picture->layout) + "\n";
   if (!toLayout.empty()) {
-    auto conversion = conversionText(picture->layout);
+    auto conversion = conversionText(picture->layout, machine);
     if (!conversion) return conversion.failure();
     text += *conversion;
   }
@@ -168,7 +176,12 @@ int run() {
     std::fputs(render(diagnostic(Diag::WhichLayout, {})).c_str(), stderr);
     return kUsage;
   }
-  const auto shown = show();
+  Diagnostics diagnostics;
+  const machine::Machine *machine =
+      targetName.empty() ? nullptr : machine::machineNamed(targetName, diagnostics);
+  std::fputs(diagnostics.render().c_str(), stderr);
+  if (diagnostics.hasErrors()) return kFailure;
+  const auto shown = show(machine);
   if (!shown) std::fputs(render(shown.error()).c_str(), stderr);
   return shown ? kSuccess : kFailure;
 }

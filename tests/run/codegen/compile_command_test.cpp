@@ -223,3 +223,26 @@ TEST_CASE("several targets make nothing but a package, and a package is of one v
   CHECK(mixed.status == 1);
   CHECK(contains(mixed.output, "there is no 'fatbin' for " + last));
 }
+
+TEST_CASE("imbrex layout counts lanes and banks as the target has them") {
+  CHECK(contains(shell("imbrex layout --blocked 64 --warps 1 --target gfx942").output, //
+                 "lane [[1],[2],[4],[8],[16],[32]] warp"));
+  CHECK(contains(shell("imbrex layout --blocked 64 --warps 2 --target sm_90a").output,
+                 "lane [[1],[2],[4],[8],[16]] warp [[32]]"));
+  // Elements of eight bytes: 32 banks serve half a warp of 32 lanes at a time, 64 a whole one.
+  const auto cyclesOn = [](const std::string &target) {
+    return shell(
+               "imbrex layout 'register [] lane [[1],[2],[4],[8],[16],[32]] warp [[64]] of [128]' "
+               "--to 'register [] lane [[64],[1],[2],[4],[8],[16]] warp [[32]] of [128]' "
+               "--element-bytes 8 --target " +
+               target + " | grep writes")
+        .output;
+  };
+  CHECK(cyclesOn("gfx942") ==
+        "  each warp: 1 writes of 1 element in 4 cycles, 0 of them by conflicts\n");
+  CHECK(cyclesOn("gfx950") ==
+        "  each warp: 1 writes of 1 element in 2 cycles, 0 of them by conflicts\n");
+  const Outcome unknown = shell("imbrex layout --blocked 64 --target sm90a");
+  CHECK(unknown.status == 1);
+  CHECK(contains(unknown.output, "did you mean 'sm_90a'"));
+}

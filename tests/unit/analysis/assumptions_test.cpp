@@ -64,6 +64,26 @@ TEST_CASE("arguments are disjoint if all of their bytes are known to be") {
   CHECK_FALSE(of(array(0, ir::Argument::kUnknownSize), array(64, 64)));
 }
 
+TEST_CASE(
+    "a view that can be stored to has its elements apart, or the arguments are not disjoint") {
+  const auto of = [&](std::string_view type, std::array<std::int64_t, 2> extents,
+                      std::array<std::int64_t, 2> strides) {
+    ir::Argument a = array(0, 1024);
+    std::copy(extents.begin(), extents.end(), a.extents.begin());
+    std::copy(strides.begin(), strides.end(), a.strides.begin());
+    return analysis::assumptionsOf(kernelOf("%a: " + std::string(type)), a).areDisjoint;
+  };
+  const std::string_view view = "view<f32, 2>";
+  CHECK(of(view, {4, 6}, {6, 1}));
+  CHECK(of(view, {4, 6}, {8, 1}));
+  CHECK(of(view, {4, 6}, {1, 4}));
+  CHECK_FALSE(of(view, {4, 6}, {5, 1})); // [0, 5] is [1, 0]
+  CHECK_FALSE(of(view, {4, 6}, {0, 1}));
+  CHECK_FALSE(of(view, {4, 6}, {6, 0}));
+  CHECK(of(view, {1, 6}, {0, 1}));
+  CHECK(of("view<const f32, 2>", {4, 6}, {0, 1}));
+}
+
 TEST_CASE("what covers the usual assumptions may be run by code that was made for them") {
   const ir::Kernel kernel = kernelOf("%p: ptr<f32>, %n: i32, %x: f32, %a: view<f32, 2>");
   const Assumptions usual = analysis::usualAssumptions(kernel);

@@ -19,6 +19,29 @@ std::string copyingLoops(std::int32_t count) {
   return text + "}\n";
 }
 
+/// Whether the second op needs a barrier before it, after the first.
+bool needsBarrier(const std::string &first, const std::string &second, bool areDisjoint) {
+  const std::string text =
+      "kernel @k(%v: view<f32, 1>, %w: view<f32, 1>) stage laid lanes 32 warps 2 {\n"
+      "  layout #0 = register [] lane [[1],[2],[4],[8],[16]] warp [[32]] of [64]\n"
+      "  layout #1 = register [] lane [[2],[1],[4],[8],[16]] warp [[32]] of [64]\n"
+      "  %0 = constant 0 : i32\n"
+      "  %1 = constant 1 : i32\n"
+      "  %2 = constant 2.0 : f32[64] #0\n  " +
+      first + "\n  " + second + "\n}\n";
+  Diagnostics diagnostics;
+  const auto kernel = ir::parse(text, "k.imx", diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  const analysis::Assumptions assumptions{.parameters = {}, .areDisjoint = areDisjoint};
+  lower::MemoryOrder order(*kernel, assumptions);
+  const auto &ops = kernel->body().ops;
+  order.add(*ops[ops.size() - 2]);
+  return order.needsBarrierBefore(*ops.back());
+}
+
+const std::string kStore = "view.store %v, %2, %0";
+const std::string kLoad = "%3 = view.load %v, %0 : f32[64] #0";
+
 } // namespace
 
 TEST_CASE("each access is waited for once, however many ways lead on from it") {
@@ -52,7 +75,7 @@ TEST_CASE("an access of an earlier round conflicts even where equal values say w
 )",
                                 "k.imx", diagnostics);
   REQUIRE_MESSAGE(kernel, diagnostics.render());
-  const analysis::Assumptions assumptions;
+  const analysis::Assumptions assumptions{.parameters = {}, .areDisjoint = true};
   const ir::Block &body = kernel->body().ops[0]->regions[0];
   const ir::Op &load = *body.ops[0], &store = *kernel->body().ops[2];
   lower::MemoryOrder order(*kernel, assumptions);
@@ -70,4 +93,30 @@ TEST_CASE("an access of an earlier round conflicts even where equal values say w
   CHECK(!order.needsBarrierBefore(store));
   order.addPending(anyRound);
   CHECK(order.needsBarrierBefore(store));
+}
+
+TEST_CASE("one box of a view, held alike, needs no barrier if its elements are apart") {
+  CHECK_FALSE(needsBarrier(kStore, kLoad, true));
+  CHECK_FALSE(needsBarrier(kLoad, kStore, true));
+}
+
+TEST_CASE("where a view may have a stride of 0, what is read back needs a barrier") {
+  CHECK(needsBarrier(kStore, kLoad, false));
+  CHECK(needsBarrier(kLoad, kStore, false));
+  CHECK(needsBarrier(kStore, kStore, false));
+}
+
+TEST_CASE("another box, and another layout, need a barrier") {
+  CHECK(needsBarrier(kStore, "%3 = view.load %v, %1 : f32[64] #0", true));
+  CHECK(needsBarrier(kStore, "%3 = view.load %v, %0 : f32[64] #1", true));
+  CHECK(needsBarrier(kStore, "%3 = view.load %v, %0 [unit = elements] : f32[64] #0", true));
+}
+
+TEST_CASE("other parameters need a barrier only if they may overlap") {
+  CHECK_FALSE(needsBarrier(kStore, "%3 = view.load %w, %1 : f32[64] #0", true));
+  CHECK(needsBarrier(kStore, "%3 = view.load %w, %1 : f32[64] #0", false));
+}
+
+TEST_CASE("two loads need no barrier") {
+  CHECK_FALSE(needsBarrier(kLoad, "%4 = view.load %v, %1 : f32[64] #0", false));
 }
