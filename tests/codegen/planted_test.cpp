@@ -251,9 +251,9 @@ void checkFaults(llvm::StringRef target) {
                 found += finding.isWrong || !finding.report.empty() ? 1 : 0;
                 CHECK((finding.report.empty() || contains(finding.report, finding.line)));
               });
-  // The rest change nothing that can be seen: what is moved in a tile's padding, or in lanes whose
-  // results nobody takes.
-  CHECK(found >= others * 9 / 10);
+  // The rest change nothing that can be seen: what is moved in a tile's padding or in lanes whose
+  // results nobody takes, and a mask that lets one of several lanes store what all of them hold.
+  CHECK(found >= others * 8 / 10);
   CHECK(planted + found >= 100);
 }
 
