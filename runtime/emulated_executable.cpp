@@ -14,14 +14,15 @@ public:
 
   bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
            const RunOptions &options) const override {
-    const emulate::Program *program =
-        programFor(analysis::assumptionsOf(variants_.kernel(), arguments), diagnostics);
+    const emulate::Program *program = programFor(variants_.assumptionsOf(arguments), diagnostics);
     if (program == nullptr) return false;
     emulate::Options how;
     how.seed = options.seed;
     how.counters = options.counters;
     return program->run(grid, arguments, how, diagnostics);
   }
+
+  const analysis::Assumptions &usual() const { return variants_.usual(); }
 
   /// The code for launches of which this holds; null, and errors reported, where there is none.
   const emulate::Program *programFor(const analysis::Assumptions &kept,
@@ -47,9 +48,8 @@ private:
 std::shared_ptr<const Executable> makeEmulatedExecutable(ir::Kernel kernel,
                                                          const machine::Machine &machine,
                                                          Diagnostics &diagnostics) {
-  const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
   auto executable = std::make_shared<EmulatedExecutable>(std::move(kernel), machine);
-  return executable->programFor(usual, diagnostics) != nullptr ? executable : nullptr;
+  return executable->programFor(executable->usual(), diagnostics) != nullptr ? executable : nullptr;
 }
 
 } // namespace imbrex::runtime

@@ -65,8 +65,7 @@ public:
 
   bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
            const RunOptions &options) const override {
-    const DeviceCode *code =
-        codeFor(analysis::assumptionsOf(variants_.kernel(), arguments), diagnostics);
+    const DeviceCode *code = codeFor(variants_.assumptionsOf(arguments), diagnostics);
     if (code == nullptr) return false;
     auto staged = gpu::StagedArrays::stage(gpu_, variants_.kernel(), arguments);
     if (!staged) return diagnostics.add(staged.error()), false;
@@ -88,6 +87,8 @@ public:
       return diagnostics.add(brought.error()), false;
     return !observations || observations->tell(gpu_, code->interface, diagnostics);
   }
+
+  const analysis::Assumptions &usual() const { return variants_.usual(); }
 
   /// The code for launches of which this holds; null, and errors reported, where there is none.
   const DeviceCode *codeFor(const analysis::Assumptions &kept, Diagnostics &diagnostics) const {
@@ -149,9 +150,8 @@ private:
 
 std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu,
                                                     Diagnostics &diagnostics, std::string image) {
-  const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
   auto executable = std::make_shared<GpuExecutable>(std::move(kernel), gpu, std::move(image));
-  return executable->codeFor(usual, diagnostics) != nullptr ? executable : nullptr;
+  return executable->codeFor(executable->usual(), diagnostics) != nullptr ? executable : nullptr;
 }
 
 } // namespace imbrex::runtime

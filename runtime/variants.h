@@ -17,9 +17,15 @@ template <class Code>
 class Variants {
 public:
   /// Of a kernel of any stage.
-  explicit Variants(ir::Kernel kernel) : kernel_(std::move(kernel)) {}
+  explicit Variants(ir::Kernel kernel)
+      : kernel_(std::move(kernel)), usual_(analysis::usualAssumptions(kernel_)) {}
 
   const ir::Kernel &kernel() const { return kernel_; }
+  /// What most launches keep, and what one with these arguments does.
+  const analysis::Assumptions &usual() const { return usual_; }
+  analysis::Assumptions assumptionsOf(llvm::ArrayRef<ir::Argument> arguments) const {
+    return analysis::assumptionsOf(kernel_, arguments, usual_);
+  }
 
   using Make =
       llvm::function_ref<std::unique_ptr<Code>(ir::Kernel &, const analysis::Assumptions &)>;
@@ -44,6 +50,7 @@ private:
   };
 
   ir::Kernel kernel_;
+  analysis::Assumptions usual_;
   std::mutex mutex_; // of `variants_`
   std::list<Variant> variants_;
 };

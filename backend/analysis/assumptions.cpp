@@ -3,6 +3,8 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
 namespace imbrex::analysis {
 namespace {
@@ -29,6 +31,12 @@ bool rowsDivide(const Type &type, const Argument &argument) {
   };
   return divides(argument.extents[last]) &&
          std::all_of(argument.strides.begin(), argument.strides.begin() + last, divides);
+}
+
+bool isSmall(std::int64_t extent) { return extent <= std::numeric_limits<std::int32_t>::max(); }
+
+std::int64_t extentOf(llvm::ArrayRef<Argument> arguments, ExtentOf which) {
+  return arguments[static_cast<size_t>(which.parameter)].extents[static_cast<size_t>(which.axis)];
 }
 
 bool areApart(const Argument &a, const Argument &b) {
@@ -73,26 +81,37 @@ bool Assumptions::cover(const Assumptions &others) const {
     const ParameterAssumptions ours = of(i), theirs = others.of(i);
     if (!covers(ours.isDivisible, theirs.isDivisible) ||
         !covers(ours.hasUnitStride, theirs.hasUnitStride) ||
-        !covers(ours.hasDivisibleRows, theirs.hasDivisibleRows))
+        !covers(ours.hasDivisibleRows, theirs.hasDivisibleRows) ||
+        !covers(ours.hasSmallExtents, theirs.hasSmallExtents))
       return false;
   }
-  return true;
+  return std::ranges::all_of(others.equalExtents, [&](const EqualExtents &pair) {
+    return std::ranges::find(equalExtents, pair) != equalExtents.end();
+  });
 }
 
 Assumptions usualAssumptions(const Kernel &kernel) {
-  Assumptions usual{.parameters = {}, .areDisjoint = true};
+  Assumptions usual{
+      .parameters = {}, .areDisjoint = true, .equalExtents = likelyEqualExtents(kernel)};
   for (size_t i = 0; i < kernel.parameterCount(); ++i) {
     const Type &type = parameterType(kernel, i);
     const bool isView = type.isView();
     usual.parameters.push_back({.isDivisible = hasMemory(type) || isInteger(type.element()),
                                 .hasUnitStride = isView,
-                                .hasDivisibleRows = isView});
+                                .hasDivisibleRows = isView,
+                                .hasSmallExtents = isView});
   }
   return usual;
 }
 
-Assumptions assumptionsOf(const Kernel &kernel, llvm::ArrayRef<Argument> arguments) {
-  Assumptions all{.parameters = {}, .areDisjoint = areDisjoint(kernel, arguments)};
+Assumptions assumptionsOf(const Kernel &kernel, llvm::ArrayRef<Argument> arguments,
+                          const Assumptions &usual) {
+  Assumptions all{
+      .parameters = {}, .areDisjoint = areDisjoint(kernel, arguments), .equalExtents = {}};
+  std::ranges::copy_if(usual.equalExtents, std::back_inserter(all.equalExtents),
+                       [&](const EqualExtents &pair) {
+                         return extentOf(arguments, pair.extent) == extentOf(arguments, pair.first);
+                       });
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Type &type = parameterType(kernel, i);
     ParameterAssumptions &parameter = all.parameters.emplace_back();
@@ -100,6 +119,7 @@ Assumptions assumptionsOf(const Kernel &kernel, llvm::ArrayRef<Argument> argumen
     if (!type.isView()) continue;
     parameter.hasUnitStride = arguments[i].strides[static_cast<size_t>(type.rank() - 1)] == 1;
     parameter.hasDivisibleRows = rowsDivide(type, arguments[i]);
+    parameter.hasSmallExtents = std::ranges::all_of(arguments[i].extents, isSmall);
   }
   return all;
 }

@@ -1,11 +1,13 @@
 #pragma once
 
+#include "backend/analysis/equal_extents.h"
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <vector>
 
 /// What code may take for granted of a launch's arguments. Whoever compiles under assumptions has
 /// to see to it that each launch keeps them: assumptionsOf(launch).cover(compiled) says whether.
@@ -20,6 +22,7 @@ struct ParameterAssumptions {
   bool hasUnitStride = false; ///< Neighbours on a view's last axis adjoin.
   /// The extent of a view's last axis, and its strides along the others, are divisible, in bytes.
   bool hasDivisibleRows = false;
+  bool hasSmallExtents = false; ///< Each of a view's extents is less than 2^31.
 
   friend bool operator==(const ParameterAssumptions &, const ParameterAssumptions &) = default;
 };
@@ -29,6 +32,8 @@ struct Assumptions {
   /// No two parameters' memory overlaps, and what is stored through a view goes to places of its
   /// own: no two elements of one that is not const are the same.
   bool areDisjoint = false;
+  /// Extents of views that are equal.
+  std::vector<EqualExtents> equalExtents = {};
 
   ParameterAssumptions of(size_t parameter) const {
     return parameter < parameters.size() ? parameters[parameter] : ParameterAssumptions{};
@@ -38,9 +43,11 @@ struct Assumptions {
   friend bool operator==(const Assumptions &, const Assumptions &) = default;
 };
 
-/// Buffers of their own, row-major, of sizes that divide well: what most launches keep.
+/// Buffers of their own, row-major, of sizes that divide well, as long as others that the kernel
+/// walks alike: what most launches keep.
 Assumptions usualAssumptions(const ir::Kernel &kernel);
-/// All that holds of a launch.
-Assumptions assumptionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments);
+/// All that holds of a launch; of equal extents, those that `usual` names.
+Assumptions assumptionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments,
+                          const Assumptions &usual);
 
 } // namespace imbrex::analysis

@@ -108,7 +108,8 @@ std::string PlayedGpu::runOrSay(const fake::SeenLaunch &launch) {
   }
 
   // What a launch keeps may be covered by code for what most keep.
-  const analysis::Assumptions kept = analysis::assumptionsOf(kernel_, arguments.of);
+  const analysis::Assumptions kept =
+      analysis::assumptionsOf(kernel_, arguments.of, analysis::usualAssumptions(kernel_));
   const bool isUsual = kept.cover(analysis::usualAssumptions(kernel_));
   const auto own = isUsual ? nullptr : make(kernel_, machine_, kept, isImage);
   const Made &expected = own != nullptr ? *own : *usual;

@@ -30,8 +30,8 @@ ir::Argument array(std::int64_t from, std::int64_t bytes) {
 TEST_CASE("a launch keeps what its arguments show") {
   const ir::Kernel kernel = kernelOf("%p: ptr<f32>, %n: i32, %x: f32");
   const auto of = [&](ir::Argument p, std::uint64_t n) {
-    return analysis::assumptionsOf(kernel,
-                                   std::array{p, ir::Argument{.scalar = n}, ir::Argument{}});
+    return analysis::assumptionsOf(kernel, std::array{p, ir::Argument{.scalar = n}, ir::Argument{}},
+                                   {});
   };
   CHECK(of(array(16, 64), 32) ==
         Assumptions{.parameters = {{.isDivisible = true}, {.isDivisible = true}, {}},
@@ -45,18 +45,51 @@ TEST_CASE("a view's rows are divisible if its last extent and its other strides 
     ir::Argument a = array(0, 1024);
     std::copy(extents.begin(), extents.end(), a.extents.begin());
     std::copy(strides.begin(), strides.end(), a.strides.begin());
-    return analysis::assumptionsOf(kernel, a).of(0);
+    return analysis::assumptionsOf(kernel, a, {}).of(0);
   };
-  CHECK(of({3, 24}, {24, 1}) == ParameterAssumptions{true, true, true});
-  CHECK(of({3, 24}, {28, 1}) == ParameterAssumptions{true, true, false});
-  CHECK(of({3, 20}, {24, 1}) == ParameterAssumptions{true, true, false});
-  CHECK(of({3, 24}, {48, 2}) == ParameterAssumptions{true, false, true});
+  CHECK(of({3, 24}, {24, 1}) == ParameterAssumptions{true, true, true, true});
+  CHECK(of({3, 24}, {28, 1}) == ParameterAssumptions{true, true, false, true});
+  CHECK(of({3, 20}, {24, 1}) == ParameterAssumptions{true, true, false, true});
+  CHECK(of({3, 24}, {48, 2}) == ParameterAssumptions{true, false, true, true});
+}
+
+TEST_CASE("a view's extents are small if 31 bits hold each of them") {
+  const ir::Kernel kernel = kernelOf("%a: view<const f32, 2>");
+  const auto of = [&](std::int64_t rows, std::int64_t columns) {
+    ir::Argument a = array(0, 1024);
+    a.extents = {rows, columns};
+    a.strides = {0, 0};
+    return analysis::assumptionsOf(kernel, a, {}).of(0).hasSmallExtents;
+  };
+  constexpr std::int64_t kMost = 0x7fffffff;
+  CHECK(of(kMost, kMost));
+  CHECK_FALSE(of(kMost + 1, 1));
+  CHECK_FALSE(of(1, kMost + 1));
+}
+
+TEST_CASE("a launch keeps those of the usual equal extents that its views have") {
+  const ir::Kernel kernel = kernelOf("%a: view<f32, 2>, %b: view<f32, 2>");
+  const Assumptions usual{
+      .parameters = {}, .areDisjoint = false, .equalExtents = {{{1, 0}, {0, 0}}, {{1, 1}, {0, 1}}}};
+  const auto of = [&](std::array<std::int64_t, 2> extents) {
+    ir::Argument a = array(0, 64), b = array(64, 64);
+    a.extents = {3, 4};
+    std::copy(extents.begin(), extents.end(), b.extents.begin());
+    return analysis::assumptionsOf(kernel, std::array{a, b}, usual);
+  };
+  CHECK(of({3, 4}).equalExtents == usual.equalExtents);
+  CHECK(of({2, 4}).equalExtents == std::vector{usual.equalExtents[1]});
+  CHECK(of({3, 3}).equalExtents == std::vector{usual.equalExtents[0]});
+  CHECK(of({3, 4}).cover(usual));
+  CHECK_FALSE(of({3, 3}).cover(usual));
+  CHECK_FALSE(of({2, 4}).cover(usual));
 }
 
 TEST_CASE("arguments are disjoint if all of their bytes are known to be") {
   const ir::Kernel kernel = kernelOf("%p: ptr<f32>, %n: i32, %q: ptr<f32>");
   const auto of = [&](ir::Argument p, ir::Argument q) {
-    return analysis::assumptionsOf(kernel, std::array{p, ir::Argument{.scalar = 4}, q}).areDisjoint;
+    const std::array arguments{p, ir::Argument{.scalar = 4}, q};
+    return analysis::assumptionsOf(kernel, arguments, {}).areDisjoint;
   };
   CHECK(of(array(0, 64), array(64, 64)));
   CHECK(of(array(64, 64), array(0, 64)));
@@ -71,7 +104,7 @@ TEST_CASE(
     ir::Argument a = array(0, 1024);
     std::copy(extents.begin(), extents.end(), a.extents.begin());
     std::copy(strides.begin(), strides.end(), a.strides.begin());
-    return analysis::assumptionsOf(kernelOf("%a: " + std::string(type)), a).areDisjoint;
+    return analysis::assumptionsOf(kernelOf("%a: " + std::string(type)), a, {}).areDisjoint;
   };
   const std::string_view view = "view<f32, 2>";
   CHECK(of(view, {4, 6}, {6, 1}));
@@ -90,7 +123,7 @@ TEST_CASE("what covers the usual assumptions may be run by code that was made fo
   CHECK(usual.of(0) == ParameterAssumptions{.isDivisible = true});
   CHECK(usual.of(1) == ParameterAssumptions{.isDivisible = true});
   CHECK(usual.of(2) == ParameterAssumptions{});
-  CHECK(usual.of(3) == ParameterAssumptions{true, true, true});
+  CHECK(usual.of(3) == ParameterAssumptions{true, true, true, true});
   CHECK(usual.of(4) == ParameterAssumptions{});
   CHECK(usual.cover(usual));
   CHECK(usual.cover({}));
@@ -104,6 +137,9 @@ TEST_CASE("what covers the usual assumptions may be run by code that was made fo
   CHECK_FALSE(less.cover(usual));
   less = usual;
   less.parameters[3].hasDivisibleRows = false;
+  CHECK_FALSE(less.cover(usual));
+  less = usual;
+  less.parameters[3].hasSmallExtents = false;
   CHECK_FALSE(less.cover(usual));
   less = usual;
   less.areDisjoint = false;

@@ -247,7 +247,7 @@ std::int64_t countFacts(const AxisInfo &info) {
 /// Run the kernel with a probe for each value of its own body that is counted, and compare.
 std::int64_t checkFacts(const Kernel &kernel, ValueId block, std::vector<Argument> arguments,
                         Grid grid) {
-  const auto assumptions = analysis::assumptionsOf(kernel, arguments);
+  const auto assumptions = analysis::assumptionsOf(kernel, arguments, {});
   const AxisAnalysis facts(kernel, assumptions);
   Kernel probed = kernel.clone();
   std::vector<ValueId> values;
