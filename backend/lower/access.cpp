@@ -26,7 +26,8 @@ Value *fromMemory(Emitter &e, const ir::Type &type, Value *stored) {
 Registers emitRead(Emitter &e, const ir::Type &type, const Access &access, std::size_t width,
                    llvm::ArrayRef<Value *> others, Hints hints) {
   llvm::Type *const memory = accessType(e.memoryType(type), width);
-  Value *otherwise = llvm::Constant::getNullValue(memory);
+  Value *otherwise = others.empty() ? static_cast<Value *>(llvm::Constant::getNullValue(memory))
+                                    : llvm::PoisonValue::get(memory);
   for (std::size_t i = 0; i < others.size(); ++i) {
     Value *other = toMemory(e, others[i]);
     otherwise = width == 1 ? other : e.b.CreateInsertElement(otherwise, other, i);

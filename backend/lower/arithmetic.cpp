@@ -163,8 +163,8 @@ Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value
     return b.CreateSelect(wins, first, second);
   };
   if (!propagatesNan) {
-    if (isPlainConstant(x[1])) return winner(x[0], x[1]);
-    if (isPlainConstant(x[0])) return winner(x[1], x[0]);
+    if (!natives.takesConstants && isPlainConstant(x[1])) return winner(x[0], x[1]);
+    if (!natives.takesConstants && isPlainConstant(x[0])) return winner(x[1], x[0]);
     Value *native = natives.extremum ? natives.extremum(b, isMax, firstIsQuiet, x) : nullptr;
     if (native) return native;
   }

@@ -18,6 +18,8 @@ struct Natives {
   /// type. `firstIsQuiet`: the first operand is no signalling NaN.
   llvm::Value *(*extremum)(llvm::IRBuilder<> &builder, bool isMax, bool firstIsQuiet,
                            llvm::ArrayRef<llvm::Value *> operands) = nullptr;
+  /// Also where one operand is a number that is known; else a comparison and a select do as well.
+  bool takesConstants = false;
 };
 
 /// Rules SameAsOperands, Comparison and Select but for what passes expand.

@@ -43,12 +43,15 @@ void emitLoad(Emitter &e, const ir::Op &op) {
   const ir::Type &type = e.type(op.result());
   const layout::RegisterVectors vectors = e.accessVectors(op, op.operand(0));
   const auto width = static_cast<std::size_t>(vectors.width);
+  const bool isUnseen = e.unseenPadding.contains(op);
   Registers results(e.registerCount(op.result()));
   for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
        rest = rest.drop_front(width)) {
     const auto vector = rest.take_front(width);
     Registers others;
-    if (const auto other = operandAt(op, 2))
+    if (isUnseen)
+      others.assign(width, llvm::PoisonValue::get(e.laneType(type)));
+    else if (const auto other = operandAt(op, 2))
       others = picked(e.registers(op.operand(*other)), vector);
     const Access access =
         accessAt(e, op, operandAt(op, 1), static_cast<std::size_t>(vector[0]), width);

@@ -101,10 +101,13 @@ private:
 
   void foldLanes(std::size_t bit) {
     const std::uint32_t mask = bits_[bit].mask;
+    // Lanes that have been folded into each other hold the same.
+    const std::uint32_t across = e_.words.cheapestMask(mask, foldedLanes_);
+    foldedLanes_ |= mask;
     Value *isRight = e_.b.CreateICmpNE(e_.b.CreateAnd(e_.lane(), e_.b.getInt32(mask)), e_.i32(0));
     for (const std::size_t r : live_) {
       Combined other;
-      for (Value *x : states_[r]) other.push_back(shuffleXor(e_, x, mask));
+      for (Value *x : states_[r]) other.push_back(shuffleXor(e_, x, across));
       if (!isOrdered_) {
         states_[r] = combiner_.combine(states_[r], other);
         continue;
@@ -132,18 +135,34 @@ private:
     return threads;
   }
 
+  /// Whether all lanes of a warp hold the same of what is left.
+  bool areLanesAlike() const {
+    const auto lanes = layout_.columns(Dim::Lane);
+    for (std::size_t bit = 0; bit < lanes.size(); ++bit)
+      if (lanes[bit] != 0 && (foldedLanes_ >> bit & 1) == 0) return false;
+    return true;
+  }
+
+  /// Of each value, those of the warps that a run of bits tells apart, in the order of the bits.
+  std::vector<Registers> fetch(llvm::ArrayRef<Value *> values, llvm::ArrayRef<std::size_t> run) {
+    if (!areLanesAlike()) return fetchFromThreads(e_, values, partners(run));
+    llvm::SmallVector<std::uint32_t, 8> warps;
+    for (const std::size_t bit : run) warps.push_back(bits_[bit].mask);
+    return fetchFromWarps(e_, values, warps);
+  }
+
   void foldWarps(llvm::ArrayRef<std::size_t> run) {
-    const Registers threads = partners(run);
-    std::vector<std::vector<Registers>> fetched; // per component, per live register, per thread
-    for (std::size_t c = 0; c < states_[live_[0]].size(); ++c) {
+    const std::size_t components = states_[live_[0]].size();
+    std::vector<std::vector<Registers>> fetched; // per component, per live register, per warp
+    for (std::size_t c = 0; c < components; ++c) {
       Registers values;
       for (const std::size_t r : live_) values.push_back(states_[r][c]);
-      fetched.push_back(fetchFromThreads(e_, values, threads));
+      fetched.push_back(fetch(values, run));
     }
     for (std::size_t i = 0; i < live_.size(); ++i) {
-      std::vector<Combined> parts(threads.size());
-      for (std::size_t t = 0; t < threads.size(); ++t)
-        for (const auto &component : fetched) parts[t].push_back(component[i][t]);
+      std::vector<Combined> parts(std::size_t{1} << run.size());
+      for (std::size_t w = 0; w < parts.size(); ++w)
+        for (const auto &component : fetched) parts[w].push_back(component[i][w]);
       states_[live_[i]] = foldTree(std::move(parts), run, live_[i]);
     }
   }
@@ -176,6 +195,7 @@ private:
   bool isOrdered_;
   std::vector<Combined> states_;  // by register
   std::vector<std::size_t> live_; // the registers that are not folded yet
+  std::uint32_t foldedLanes_ = 0; // bits of a lane's number
 };
 
 } // namespace

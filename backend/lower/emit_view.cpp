@@ -17,6 +17,7 @@ Hints hintsOf(const ir::Op &op) {
 Value *paddingOf(Emitter &e, const ir::Op &op, std::size_t r) {
   const ir::Type &type = e.type(op.result());
   llvm::Type *const lane = e.laneType(type);
+  if (e.unseenPadding.contains(op)) return llvm::PoisonValue::get(lane);
   switch (op.attrs<ir::ViewAttrs>().padding) {
   case ir::Padding::Zero: return llvm::Constant::getNullValue(lane);
   case ir::Padding::Nan: {

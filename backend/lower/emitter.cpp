@@ -15,8 +15,8 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
                  const analysis::Assumptions &assumed, std::size_t regions)
     : context(intoModule.getContext()), module(intoModule), b(context), kernel(ofKernel),
       words(vocabulary), assumptions(assumed), shared(module, words.sharedSpace(), regions),
-      order(kernel, assumptions), values_(kernel.valueCount()), uses_(ir::countUses(kernel)),
-      facts_(kernel, assumed) {
+      order(kernel, assumptions), unseenPadding(kernel, assumptions), notNegative(kernel),
+      values_(kernel.valueCount()), uses_(ir::countUses(kernel)), facts_(kernel, assumed) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
 }
 
@@ -192,10 +192,10 @@ layout::RegisterVectors Emitter::accessVectors(const ir::Op &op, ir::ValueId til
   return layout::contiguousRegisters(of, layout::axisDim(axis), width);
 }
 
-bool Emitter::hasUnitStride(ir::ValueId view) const {
+analysis::ParameterAssumptions Emitter::assumedOf(ir::ValueId view) const {
   const auto &parameters = kernel.body().arguments;
   const auto index = static_cast<std::size_t>(llvm::find(parameters, view) - parameters.begin());
-  return assumptions.of(index).hasUnitStride;
+  return assumptions.of(index);
 }
 
 void Emitter::barrier() {

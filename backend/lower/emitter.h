@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/analysis/axis_info.h"
+#include "backend/analysis/not_negative.h"
 #include "backend/ir/kernel.h"
 #include "backend/layout/vector_width.h"
 #include "backend/lower/arithmetic.h"
@@ -8,6 +9,7 @@
 #include "backend/lower/memory_order.h"
 #include "backend/lower/shared_memory.h"
 #include "backend/lower/source_lines.h"
+#include "backend/lower/unseen_padding.h"
 #include "backend/lower/vocabulary.h"
 #include "llvm/IR/Module.h"
 
@@ -54,6 +56,8 @@ public:
   const analysis::Assumptions &assumptions;
   SharedMemory shared;
   MemoryOrder order;
+  const UnseenPadding unseenPadding;
+  const analysis::NotNegative notNegative;
 
   // --- values ---
   const ir::Type &type(ir::ValueId value) const { return kernel.type(value); }
@@ -103,8 +107,8 @@ public:
   /// The registers of a tile that an op moves to or from memory, in vectors that are one access
   /// each. `tile`: what the accesses are laid out by.
   layout::RegisterVectors accessVectors(const ir::Op &op, ir::ValueId tile);
-  /// Whether neighbours on a view parameter's last axis adjoin.
-  bool hasUnitStride(ir::ValueId view) const;
+  /// What is assumed of a view parameter.
+  analysis::ParameterAssumptions assumedOf(ir::ValueId view) const;
 
   // --- code ---
   llvm::BasicBlock *newBlock(const llvm::Twine &name);

@@ -124,6 +124,98 @@ std::vector<Registers> fetchFromThreads(Emitter &e, llvm::ArrayRef<Value *> valu
 
 namespace {
 
+/// A place in shared memory for each warp's copy of some values.
+class WarpSlots {
+public:
+  /// Warps that differ in `bits` alone lie side by side.
+  WarpSlots(Emitter &emitter, llvm::ArrayRef<std::uint32_t> bits)
+      : e_(emitter), asked_(std::int64_t{1} << bits.size()) {
+    layout::Bits rest = layout::Bits{1} << bits.size();
+    llvm::SmallVector<layout::Bits, 8> columns;
+    for (std::uint32_t bit = 1; bit < static_cast<std::uint32_t>(warps()); bit *= 2) {
+      const auto *const found = llvm::find(bits, bit);
+      columns.push_back(found == bits.end() ? rest : layout::Bits{1} << (found - bits.begin()));
+      if (found == bits.end()) rest *= 2;
+    }
+    own_ = applyColumns(e_.b, columns, e_.warp());
+    firstAsked_ = e_.b.CreateAnd(own_, e_.i32(-asked_));
+  }
+
+  std::int64_t bytesOf(Value *value) const {
+    return llvm::alignTo(static_cast<std::uint64_t>(elementBytes(value) * warps()), kWidest);
+  }
+
+  void write(Value *base, Value *value) {
+    Value *stored = toMemory(e_, value);
+    e_.b.CreateAlignedStore(stored, e_.b.CreateGEP(stored->getType(), base, own_),
+                            llvm::Align(static_cast<std::uint64_t>(elementBytes(value))));
+  }
+
+  /// In accesses as wide as there are.
+  Registers read(Value *base, Value *like) {
+    llvm::Type *const lane = like->getType(), *const memory = memoryTypeOf(lane);
+    const std::int64_t width = std::min(asked_, kWidest / elementBytes(like));
+    llvm::Type *const access = llvm::FixedVectorType::get(memory, static_cast<unsigned>(width));
+    const llvm::Align alignment(static_cast<std::uint64_t>(width * elementBytes(like)));
+    Registers found;
+    for (std::int64_t first = 0; first < asked_; first += width) {
+      Value *place = e_.b.CreateGEP(memory, base, e_.b.CreateOr(firstAsked_, e_.i32(first)));
+      Value *loaded = e_.b.CreateAlignedLoad(access, place, alignment);
+      for (std::int64_t i = 0; i < width; ++i) {
+        Value *element = e_.b.CreateExtractElement(loaded, static_cast<std::uint64_t>(i));
+        found.push_back(lane->isIntegerTy(1) ? e_.b.CreateTrunc(element, lane) : element);
+      }
+    }
+    return found;
+  }
+
+private:
+  static constexpr std::int64_t kWidest = 16; // bytes that a thread accesses at once
+
+  std::int32_t warps() const { return e_.kernel.threads().warps; }
+  llvm::Type *memoryTypeOf(llvm::Type *lane) const {
+    return lane->isIntegerTy(1) ? e_.b.getInt8Ty() : lane;
+  }
+  std::int64_t elementBytes(Value *value) const {
+    const llvm::DataLayout &data = e_.module.getDataLayout();
+    return static_cast<std::int64_t>(data.getTypeAllocSize(memoryTypeOf(value->getType())));
+  }
+
+  Emitter &e_;
+  std::int64_t asked_;       // how many warps a thread asks
+  Value *own_, *firstAsked_; // i32: slots
+};
+
+} // namespace
+
+std::vector<Registers> fetchFromWarps(Emitter &e, llvm::ArrayRef<Value *> values,
+                                      llvm::ArrayRef<std::uint32_t> bits) {
+  std::vector<Registers> fetched;
+  if (values.empty()) return fetched;
+  WarpSlots slots(e, bits);
+  const std::int64_t row = slots.bytesOf(values[0]); // all are of one type
+  const auto most = static_cast<std::size_t>(e.words.machine().staticSharedMemoryBytes / row);
+  while (!values.empty()) {
+    const auto round = values.take_front(most);
+    values = values.drop_front(round.size());
+    const SharedMemory::Use use = e.shared.begin(row * static_cast<std::int64_t>(round.size()));
+    if (use.needsBarrier) e.barrier();
+    const auto place = [&](std::size_t i) {
+      return e.b.CreateConstGEP1_64(e.b.getInt8Ty(), use.base, static_cast<std::uint64_t>(row) * i);
+    };
+    e.where(e.b.CreateIsNull(e.lane()), [&] {
+      for (std::size_t i = 0; i < round.size(); ++i) slots.write(place(i), round[i]);
+    });
+    e.barrier();
+    for (std::size_t i = 0; i < round.size(); ++i)
+      fetched.push_back(slots.read(place(i), round[i]));
+    e.shared.end();
+  }
+  return fetched;
+}
+
+namespace {
+
 /// Move a value's bits as 32-bit words.
 template <class Move>
 Value *moveWords(Emitter &e, Value *value, Move move) {

@@ -25,6 +25,11 @@ Registers convert(Emitter &emitter, const HeldTile &tile, const layout::LinearLa
 std::vector<Registers> fetchFromThreads(Emitter &emitter, llvm::ArrayRef<llvm::Value *> values,
                                         llvm::ArrayRef<llvm::Value *> threads);
 
+/// The same of whole warps, all lanes of which hold one number of each value: of each, those of the
+/// warps whose numbers differ from this one's in `bits` (one bit each, the first counts fastest).
+std::vector<Registers> fetchFromWarps(Emitter &emitter, llvm::ArrayRef<llvm::Value *> values,
+                                      llvm::ArrayRef<std::uint32_t> bits);
+
 /// The value of a lane that a constant mask away, or of any lane (i32); of every type.
 llvm::Value *shuffleXor(Emitter &emitter, llvm::Value *value, std::uint32_t mask);
 llvm::Value *shuffle(Emitter &emitter, llvm::Value *value, llvm::Value *lane);

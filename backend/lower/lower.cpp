@@ -1,5 +1,6 @@
 #include "backend/lower/lower.h"
 
+#include "backend/lower/demand_order.h"
 #include "backend/lower/emitter.h"
 #include "backend/support/check.h"
 
@@ -65,6 +66,7 @@ KernelInterface Emitter::run() {
   b.CreateRetVoid();
   lines_->finish();
   shared.finish();
+  orderByDemand(*function_);
   interface.sharedMemoryBytes = static_cast<std::int32_t>(shared.bytes());
   interface.sites = std::move(sites_);
   return interface;
@@ -98,6 +100,17 @@ void Emitter::declareFunction(KernelInterface &interface) {
 }
 
 void Emitter::decodeParameters(const KernelInterface &interface) {
+  const auto extentFrom = [&](ir::ValueId view, Value *argument) -> Value * {
+    constexpr bool kIsNotNegative = true;
+    if (!assumedOf(view).hasSmallExtents) return argument;
+    Value *low = b.CreateTrunc(argument, b.getInt32Ty());
+    return b.CreateZExt(low, b.getInt64Ty(), "", kIsNotNegative);
+  };
+  const auto extentOf = [&](analysis::ExtentOf which) -> Value *& {
+    const auto parameter = static_cast<std::size_t>(which.parameter);
+    ViewValues &view = views_.at(kernel.body().arguments[parameter]);
+    return view.extents[static_cast<std::size_t>(which.axis)];
+  };
   llvm::BasicBlock *const entry = newBlock("entry"), *const start = newBlock("start");
   finish_ = newBlock("finish");
   lines_.emplace(module, *function_, kernel.where());
@@ -120,7 +133,8 @@ void Emitter::decodeParameters(const KernelInterface &interface) {
     }
     const ir::ValueId parameter = kernel.body().arguments[static_cast<std::size_t>(word.parameter)];
     const ir::Type &of = type(parameter);
-    if (word.kind == WordKind::Extent) views_[parameter].extents.push_back(argument);
+    if (word.kind == WordKind::Extent)
+      views_[parameter].extents.push_back(extentFrom(parameter, argument));
     if (word.kind == WordKind::Stride) views_[parameter].strides.push_back(argument);
     if (word.kind == WordKind::Pointer && of.isView()) views_[parameter].data = argument;
     if (word.kind == WordKind::Pointer && !of.isView()) define(parameter, {argument});
@@ -129,6 +143,7 @@ void Emitter::decodeParameters(const KernelInterface &interface) {
     else if (word.kind == WordKind::Scalar)
       define(parameter, {argument});
   }
+  for (const auto &[extent, first] : assumptions.equalExtents) extentOf(extent) = extentOf(first);
   b.SetInsertPoint(start);
 }
 

@@ -10,6 +10,6 @@ llvm::Value *extremum(llvm::IRBuilder<> &b, bool isMax, bool, llvm::ArrayRef<llv
 
 } // namespace
 
-const Natives kNatives{.extremum = extremum};
+const Natives kNatives{.extremum = extremum, .takesConstants = true};
 
 } // namespace imbrex::lower

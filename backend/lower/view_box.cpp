@@ -1,7 +1,5 @@
 #include "backend/lower/view_box.h"
 
-#include <limits>
-
 namespace imbrex::lower {
 
 using ir::ElementKind;
@@ -11,7 +9,7 @@ namespace {
 
 /// A coordinate as i64 elements. Beyond these limits nothing is inside a view, and no product
 /// below overflows.
-Value *boxStart(Emitter &e, Value *coordinate, ElementKind kind, std::int64_t unit) {
+Value *wideStart(Emitter &e, Value *coordinate, ElementKind kind, std::int64_t unit) {
   Value *start = emitCast(e.b, kind, ElementKind::I64, {}, coordinate);
   if (info(kind).bits == 64) {
     const auto bound = [&](llvm::Intrinsic::ID id, std::int64_t limit) {
@@ -27,6 +25,23 @@ Value *boxStart(Emitter &e, Value *coordinate, ElementKind kind, std::int64_t un
   return unit == 1 ? start : e.b.CreateMul(start, e.i64(unit));
 }
 
+/// A coordinate that is not negative as i32 elements, for views of less than 2^31: what lies beyond
+/// comes to lie at 2^31 or little beyond.
+Value *narrowStart(Emitter &e, Value *coordinate, std::int64_t unit) {
+  Value *start = e.b.CreateZExt(coordinate, e.b.getInt32Ty());
+  if (unit == 1) return start;
+  const std::int64_t most = llvm::divideCeil(std::int64_t{1} << 31, unit);
+  Value *near = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, start, e.i32(most));
+  return e.b.CreateNUWMul(near, e.i32(unit));
+}
+
+/// An i64 as the nearest unsigned number of 32 bits; from the halves, for machines count in those.
+Value *saturated(llvm::IRBuilder<> &b, Value *x) {
+  Value *high = b.CreateTrunc(b.CreateLShr(x, 32), b.getInt32Ty());
+  Value *bound = b.CreateNot(b.CreateAShr(high, 31));
+  return b.CreateSelect(b.CreateIsNull(high), b.CreateTrunc(x, b.getInt32Ty()), bound);
+}
+
 } // namespace
 
 ViewBox::ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size_t firstCoordinate)
@@ -34,66 +49,85 @@ ViewBox::ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size
       layout_(emitter.kernel.layoutOf(tile).valid() ? &emitter.layoutOf(tile) : nullptr),
       shape_(emitter.type(tile).shape()),
       bits_(ir::storageBits(emitter.type(op.operand(0)).element())), start_(emitter.i64(0)),
-      isUnit_(emitter.hasUnitStride(op.operand(0))) {
-  for (std::int32_t axis = 0; axis < shape_.rank(); ++axis) {
-    const ir::ValueId coordinate = op.operand(firstCoordinate + static_cast<std::size_t>(axis));
-    addAxis(op, axis, e_.scalar(coordinate), e_.type(coordinate).element());
+      threads_(start_),
+
+      assumed_(emitter.assumedOf(op.operand(0))) {
+  const bool inTiles = op.attrs<ir::ViewAttrs>().unit == ir::BoxUnit::Tiles;
+  for (std::int32_t axis = 0; axis < shape_.rank(); ++axis)
+    addAxis(axis, op.operand(firstCoordinate + static_cast<std::size_t>(axis)),
+            inTiles ? shape_[axis] : 1);
+  for (std::int32_t axis = 0; layout_ && axis < shape_.rank(); ++axis) {
+    Value *thread = emitter.b.CreateZExt(emitter.splitCoordinate(*layout_, 0, axis).thread,
+                                         emitter.b.getInt64Ty());
+    threads_ = emitter.b.CreateAdd(threads_, scaled(axis, thread));
   }
+  base_ = emitter.b.CreateGEP(elementType(), view_.data, emitter.b.CreateAdd(start_, threads_));
 }
 
-void ViewBox::addAxis(const ir::Op &op, std::int32_t axis, Value *coordinate, ElementKind kind) {
+void ViewBox::addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t unit) {
+  const Start start = startOf(coordinate, unit);
+  start_ = e_.b.CreateAdd(start_, scaled(axis, start.wide));
+  Value *extent = view_.extents[static_cast<std::size_t>(axis)];
+  bounds_.push_back(boundsOf(start, extent, shape_[axis]));
+}
+
+/// Elements along an axis as a distance in memory, in elements.
+Value *ViewBox::scaled(std::int32_t axis, Value *elements) {
+  if (axis + 1 == shape_.rank() && assumed_.hasUnitStride) return elements;
+  return e_.b.CreateMul(elements, view_.strides[static_cast<std::size_t>(axis)]);
+}
+
+ViewBox::Start ViewBox::startOf(ir::ValueId coordinate, std::int64_t unit) {
+  const ElementKind kind = e_.type(coordinate).element();
+  Value *index = e_.scalar(coordinate);
+  if (!assumed_.hasSmallExtents || info(kind).bits > 32 || !e_.notNegative.contains(coordinate))
+    return {wideStart(e_, index, kind, unit), nullptr};
+  Value *narrow = narrowStart(e_, index, unit);
+  return {e_.b.CreateZExt(narrow, e_.b.getInt64Ty()), narrow};
+}
+
+ViewBox::Bounds ViewBox::boundsOf(const Start &start, Value *extent, std::int64_t length) {
   llvm::IRBuilder<> &b = e_.b;
-  const auto i = static_cast<std::size_t>(axis);
-  const bool inTiles = op.attrs<ir::ViewAttrs>().unit == ir::BoxUnit::Tiles;
-  Value *start = boxStart(e_, coordinate, kind, inTiles ? shape_[axis] : 1);
-  Value *stride = view_.strides[i];
-  const bool isUnit = axis + 1 == shape_.rank() && isUnit_;
-  const auto scaled = [&](Value *x) { return isUnit ? x : b.CreateMul(x, stride); };
-  start_ = b.CreateAdd(start_, scaled(start));
-  // Inside are the indices low … low + count - 1 of the box; the box is small, so that its threads
-  // compare 32 bits with bounds that all share.
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  const auto clamp = [&](Value *x) {
-    Value *raised = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, e_.i64(0));
-    return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, raised, e_.i64(kMost));
-  };
-  Value *first = clamp(b.CreateNeg(start)), *end = clamp(b.CreateSub(view_.extents[i], start));
-  Value *length = b.CreateSelect(b.CreateICmpSGE(first, end), e_.i64(0), b.CreateSub(end, first));
-  Value *thread = layout_ ? e_.splitCoordinate(*layout_, 0, axis).thread : e_.i32(0);
-  axes_.push_back({.thread = scaled(b.CreateZExt(thread, b.getInt64Ty())),
-                   .low = b.CreateTrunc(first, b.getInt32Ty()),
-                   .count = b.CreateTrunc(length, b.getInt32Ty())});
+  if (start.narrow) {
+    Value *end = b.CreateTrunc(extent, b.getInt32Ty());
+    return {nullptr, b.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, end, start.narrow)};
+  }
+  if (length == 1) {
+    // Unsigned, so that what lies in front of the view is beyond its end.
+    return {nullptr, b.CreateZExt(b.CreateICmpULT(start.wide, extent), b.getInt32Ty())};
+  }
+  Value *first = saturated(b, b.CreateNeg(start.wide));
+  Value *end = saturated(b, b.CreateSub(extent, start.wide));
+  return {first, b.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, end, first)};
+}
+
+/// From the thread's first element of the box to the one in a register.
+Value *ViewBox::distance(std::size_t r) {
+  Value *distance = e_.i64(0);
+  for (std::int32_t axis = 0; layout_ && axis < shape_.rank(); ++axis)
+    if (const std::int64_t ofRegister = e_.splitCoordinate(*layout_, r, axis).constant)
+      distance = e_.b.CreateAdd(distance, scaled(axis, e_.i64(ofRegister)));
+  return distance;
 }
 
 Value *ViewBox::elementAt(std::size_t r) {
-  llvm::IRBuilder<> &b = e_.b;
-  Value *threads = e_.i64(0), *constant = start_;
-  for (std::int32_t axis = 0; axis < shape_.rank(); ++axis) {
-    const auto i = static_cast<std::size_t>(axis);
-    threads = b.CreateAdd(threads, axes_[i].thread);
-    const std::int64_t ofRegister = layout_ ? e_.splitCoordinate(*layout_, r, axis).constant : 0;
-    if (ofRegister == 0) continue;
-    const bool isUnit = axis + 1 == shape_.rank() && isUnit_;
-    constant = b.CreateAdd(constant, isUnit ? static_cast<Value *>(e_.i64(ofRegister))
-                                            : b.CreateMul(e_.i64(ofRegister), view_.strides[i]));
-  }
-  return b.CreateAdd(threads, constant);
+  return e_.b.CreateAdd(e_.b.CreateAdd(start_, threads_), distance(r));
 }
 
 Value *ViewBox::isInside(std::size_t r) {
   llvm::SmallVector<Value *, 6> conditions;
   for (std::int32_t axis = 0; axis < shape_.rank(); ++axis) {
-    const Axis &bounds = axes_[static_cast<std::size_t>(axis)];
+    const Bounds &bounds = bounds_[static_cast<std::size_t>(axis)];
     Value *index = layout_ ? e_.coordinate(*layout_, r, axis) : e_.i32(0);
-    conditions.push_back(e_.b.CreateICmpULT(e_.b.CreateSub(index, bounds.low), bounds.count));
+    if (bounds.first) index = e_.b.CreateSub(index, bounds.first);
+    conditions.push_back(e_.b.CreateICmpULT(index, bounds.count));
   }
   if (layout_) conditions.push_back(e_.isInside(*layout_, shape_, r));
   return e_.allOf(conditions);
 }
 
 Access ViewBox::at(std::size_t r, std::size_t width) {
-  llvm::Type *const element = e_.b.getIntNTy(static_cast<unsigned>(bits_));
-  return {.address = e_.b.CreateGEP(element, view_.data, elementAt(r)),
+  return {.address = e_.b.CreateGEP(elementType(), base_, distance(r)),
           .mask = isInside(r),
           .alignment = bits_ / 8 * static_cast<std::int64_t>(width)};
 }

@@ -19,21 +19,33 @@ public:
   llvm::Value *isInside(std::size_t r);
 
 private:
-  struct Axis {
-    llvm::Value *thread; // i64: the thread's part of the distance from the box's start, in elements
-    llvm::Value *low;    // i32: the box's first and number of indices that lie in the view
+  /// Where the box begins along an axis, in elements.
+  struct Start {
+    llvm::Value *wide;   // i64
+    llvm::Value *narrow; // i32, unsigned, the same number; null where it may be none
+  };
+  /// The indices of the box that lie in the view: i32, for the box is small.
+  struct Bounds {
+    llvm::Value *first; // null: 0
     llvm::Value *count;
   };
-  void addAxis(const ir::Op &op, std::int32_t axis, llvm::Value *coordinate, ir::ElementKind kind);
+  void addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t unit);
+  llvm::Value *scaled(std::int32_t axis, llvm::Value *elements);
+  llvm::Value *distance(std::size_t r);
+  llvm::Type *elementType() { return e_.b.getIntNTy(static_cast<unsigned>(bits_)); }
+  Start startOf(ir::ValueId coordinate, std::int64_t unit);
+  Bounds boundsOf(const Start &start, llvm::Value *extent, std::int64_t length);
 
   Emitter &e_;
   const ViewValues &view_;
   const layout::LinearLayout *layout_; // null for a box of one element, which is a scalar
   ir::Shape shape_;
-  std::int64_t bits_;  // of an element
-  llvm::Value *start_; // i64: elements from the view's first to the box's
-  bool isUnit_;        // neighbours on the last axis adjoin
-  llvm::SmallVector<Axis, 5> axes_;
+  std::int64_t bits_;    // of an element
+  llvm::Value *start_;   // i64: elements from the view's first to the box's
+  llvm::Value *threads_; // i64: from there to the thread's first
+  llvm::Value *base_;    // the address of the thread's first
+  analysis::ParameterAssumptions assumed_;
+  llvm::SmallVector<Bounds, 5> bounds_; // by axis
 };
 
 } // namespace imbrex::lower

@@ -44,6 +44,11 @@ public:
 
   /// The value of the lane whose number differs by `mask`, a constant.
   virtual Value *shuffleXor(Builder &b, Value *x, std::uint32_t mask) const = 0;
+  /// The mask by which a value is fetched most cheaply that is alike in lanes which differ in the
+  /// bits of `alike` only: `mask`, or `mask` with some of these bits.
+  virtual std::uint32_t cheapestMask(std::uint32_t mask, std::uint32_t /*alike*/) const {
+    return mask;
+  }
   /// The value of another lane; `lane` is an i32 below the warp's size.
   virtual Value *shuffle(Builder &b, Value *x, Value *lane) const = 0;
   /// Whether an i1 holds in any lane.

@@ -3,6 +3,7 @@
 #include "backend/support/check.h"
 #include "backend/target/amdgpu/shuffle.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/Support/AMDGPUAddrSpace.h"
 
@@ -72,8 +73,13 @@ Value *AmdgpuVocabulary::threadIndex(Builder &b) const {
   return plain(b, Intrinsic::amdgcn_workitem_id_x);
 }
 
+// A grid has less than 2^31 blocks along each axis, which LLVM does not know of AMD's.
 Value *AmdgpuVocabulary::blockIndex(Builder &b, std::int32_t axis) const {
-  return plain(b, kBlockIndex.at(static_cast<std::size_t>(axis)));
+  auto *index =
+      llvm::cast<llvm::CallInst>(plain(b, kBlockIndex.at(static_cast<std::size_t>(axis))));
+  constexpr unsigned kBits = 32;
+  index->addRangeRetAttr({llvm::APInt::getZero(kBits), llvm::APInt::getSignedMaxValue(kBits)});
+  return index;
 }
 
 // The hidden arguments of code object version 5 begin with hidden_block_count_x, _y, _z, four bytes
@@ -96,6 +102,10 @@ void AmdgpuVocabulary::barrier(Builder &b) const {
 
 Value *AmdgpuVocabulary::shuffleXor(Builder &b, Value *x, std::uint32_t mask) const {
   return exchange(b, isa_, x, mask);
+}
+
+std::uint32_t AmdgpuVocabulary::cheapestMask(std::uint32_t mask, std::uint32_t alike) const {
+  return amdgpu::cheapestMask(isa_, mask, alike);
 }
 
 Value *AmdgpuVocabulary::shuffle(Builder &b, Value *x, Value *lane) const {

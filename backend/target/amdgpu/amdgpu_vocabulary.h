@@ -17,6 +17,7 @@ public:
   Value *gridExtent(Builder &b, std::int32_t axis) const override;
   void barrier(Builder &b) const override;
   Value *shuffleXor(Builder &b, Value *x, std::uint32_t mask) const override;
+  std::uint32_t cheapestMask(std::uint32_t mask, std::uint32_t alike) const override;
   Value *shuffle(Builder &b, Value *x, Value *lane) const override;
   Value *any(Builder &b, Value *condition) const override;
   unsigned globalSpace() const override;

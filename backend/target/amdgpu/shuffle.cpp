@@ -78,6 +78,14 @@ Exchange cheapestExchange(llvm::AMDGPU::IsaVersion isa, std::uint32_t mask) {
   return hasSwap && mask == 32 ? Exchange::PermlaneSwap : Exchange::Bpermute;
 }
 
+std::uint32_t cheapestMask(llvm::AMDGPU::IsaVersion isa, std::uint32_t mask, std::uint32_t alike) {
+  std::uint32_t best = mask;
+  // Every subset of the bits, the empty one last.
+  for (std::uint32_t some = alike; some != 0; some = (some - 1) & alike)
+    if (cheapestExchange(isa, mask ^ some) < cheapestExchange(isa, best)) best = mask ^ some;
+  return best;
+}
+
 Value *exchange(Builder &b, llvm::AMDGPU::IsaVersion isa, Value *x, std::uint32_t mask) {
   switch (cheapestExchange(isa, mask)) {
   case Exchange::Dpp: return byDpp(b, x, mask);

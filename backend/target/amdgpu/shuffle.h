@@ -24,6 +24,8 @@ namespace imbrex::target::amdgpu {
 /// pass through the LDS crossbar without touching its memory.
 enum class Exchange : std::uint8_t { Dpp, PermlaneRows, Swizzle, PermlaneSwap, Bpermute };
 Exchange cheapestExchange(llvm::AMDGPU::IsaVersion isa, std::uint32_t mask);
+/// Of `mask` and this mask with any bits of `alike`, the one whose exchange is the cheapest.
+std::uint32_t cheapestMask(llvm::AMDGPU::IsaVersion isa, std::uint32_t mask, std::uint32_t alike);
 
 using Builder = llvm::IRBuilder<>;
 llvm::Value *exchange(Builder &b, llvm::AMDGPU::IsaVersion isa, llvm::Value *x, std::uint32_t mask);

@@ -1,3 +1,4 @@
+#include "backend/ir/text.h"
 #include "backend/lower/lower.h"
 #include "backend/pipeline.h"
 #include "backend/target/gpu_target.h"
@@ -65,6 +66,66 @@ TEST_CASE("random kernels become well-formed code") {
       for (const auto &assumptions : {analysis::Assumptions{}, analysis::usualAssumptions(kernel)})
         CHECK(problemsOf(kernel, *machine, assumptions) == "");
     }
+}
+
+/// The code of a kernel, as lowered.
+std::string codeOf(const std::string &text, const machine::Machine &machine) {
+  Diagnostics diagnostics;
+  auto kernel = ir::parse(text, "k.imx", diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  REQUIRE(runPasses(*kernel, gpuPipeline(),
+                    {diagnostics, machine, analysis::usualAssumptions(*kernel)}));
+  llvm::LLVMContext context;
+  const target::GpuTarget &target = target::gpuTarget(machine);
+  const auto lowered =
+      lower::lowerKernel(*kernel, target.vocabulary(), analysis::usualAssumptions(*kernel), [&] {
+        auto module = std::make_unique<llvm::Module>("k", context);
+        target.prepare(*module);
+        return module;
+      });
+  REQUIRE(lowered);
+  std::string code;
+  llvm::raw_string_ostream(code) << *lowered->module;
+  return code;
+}
+
+std::size_t count(const std::string &text, const std::string &part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+TEST_CASE("the sums of whole warps are exchanged in one store a warp and wide loads") {
+  for (const machine::Machine *machine : oneForEachWarpSize()) {
+    CAPTURE(machine->name);
+    const std::string code = codeOf(R"(kernel @k(%a: view<const f32, 1>, %p: ptr<f32>) stage tiles {
+      %0 = program_id : i32
+      %1 = view.load %a, %0 : f32[16384]
+      %2 = reduce %1 [axis = 0] : f32
+      store %p, %2
+    })",
+                                    *machine);
+    const std::int32_t warps = 256 / machine->warpSize;
+    // A slot of a float for each warp, rounded up to 16 bytes.
+    CHECK(count(code, "[" + std::to_string(4 * warps) + " x i8]") == 1);
+    CHECK(count(code, "load <4 x float>, ptr addrspace(3)") == static_cast<unsigned>(warps) / 4);
+  }
+}
+
+TEST_CASE("numbers that are clamped take one instruction for each bound") {
+  for (const machine::Machine *machine : oneForEachWarpSize()) {
+    CAPTURE(machine->name);
+    const std::string code = codeOf(R"(kernel @k(%p: ptr<f32>) stage tiles {
+      %0 = load %p : f32
+      %1 = constant 89 : f32
+      %2 = min %0, %1 : f32
+      store %p, %2
+    })",
+                                    *machine);
+    CHECK(count(code, "call float @llvm.minimumnum.f32") == 1);
+    CHECK(count(code, "fcmp") == 0);
+  }
 }
 
 } // namespace

@@ -184,3 +184,21 @@ TEST_CASE("the cheapest exchange is taken that the machine has") {
   CHECK(on("gfx1100", 8) == Exchange::Dpp);
   CHECK(on("gfx1201", 16) == Exchange::PermlaneRows);
 }
+
+TEST_CASE("of lanes that hold the same, those are asked that are reached most cheaply") {
+  using namespace target::amdgpu;
+  const auto on = [](const char *cpu, std::uint32_t mask, std::uint32_t alike) {
+    return cheapestMask(llvm::AMDGPU::getIsaVersion(cpu), mask, alike);
+  };
+  CHECK(on("gfx942", 4, 0) == 4);
+  CHECK(on("gfx942", 4, 1) == 4);
+  CHECK(on("gfx942", 4, 3) == 7);
+  CHECK(on("gfx942", 8, 7) == 15);
+  CHECK(on("gfx942", 16, 15) == 16);
+  CHECK(on("gfx942", 32, 31) == 32);
+  CHECK(on("gfx1100", 4, 3) == 4);
+  // The bits that tell the lanes apart are never given up.
+  for (std::uint32_t mask = 1; mask < 64; ++mask)
+    for (std::uint32_t alike = 0; alike < 64; ++alike)
+      REQUIRE(((on("gfx942", mask, alike) ^ mask) & ~alike) == 0);
+}
