@@ -4,6 +4,7 @@
 #include "dsl/traced_kernel.h"
 
 #include <algorithm>
+#include <set>
 
 namespace imbrex {
 
@@ -42,6 +43,17 @@ trace_session::~trace_session() {
 value trace_session::add_parameter(const std::string &name, const type &described) {
   dsl::Recorder &recorder = *dsl::currentRecorder();
   return recorder.handle(recorder.addParameter(name, dsl::typeOf(described)));
+}
+
+void trace_session::check_names(std::string_view kernel, const names &given, std::size_t parameters,
+                                location where) {
+  if (given.size() == 0) return;
+  if (given.size() != parameters)
+    dsl::throwDiagnostic(Diag::ParameterNames, locate(where), kernel, parameters, given.size());
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (!seen.insert(given[i]).second)
+      dsl::throwDiagnostic(Diag::RepeatedParameterName, locate(where), kernel, given[i]);
 }
 
 traced_kernel trace_session::finish() {

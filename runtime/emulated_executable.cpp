@@ -2,6 +2,7 @@
 
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
+#include "runtime/grid_limits.h"
 #include "runtime/variants.h"
 
 namespace imbrex::runtime {
@@ -16,6 +17,8 @@ public:
            const RunOptions &options) const override {
     const emulate::Program *program = programFor(variants_.assumptionsOf(arguments), diagnostics);
     if (program == nullptr) return false;
+    if (const auto wrong = checkGrid(grid, target_.machine(), program->threads(), options.where))
+      return diagnostics.add(*wrong), false;
     emulate::Options how;
     how.seed = options.seed;
     how.counters = options.counters;

@@ -22,6 +22,7 @@ struct RunOptions {
   std::uint64_t seed = 0;                ///< Emulated: of the order in which warps and blocks run.
   emulate::Counters *counters = nullptr; ///< Emulated: filled with what the run has cost.
   DeviceTime *time = nullptr;            ///< A GPU: filled with how long it took.
+  Location where = {};                   ///< For an error of the launch itself.
 };
 
 /// A kernel made ready for one device. Immutable; any number of threads may run it at once.

@@ -4,6 +4,7 @@
 #include "backend/lower/observations.h"
 #include "runtime/gpu/packed_arguments.h"
 #include "runtime/gpu/staged_arrays.h"
+#include "runtime/grid_limits.h"
 #include "runtime/log.h"
 #include "runtime/variants.h"
 
@@ -67,6 +68,9 @@ public:
            const RunOptions &options) const override {
     const DeviceCode *code = codeFor(variants_.assumptionsOf(arguments), diagnostics);
     if (code == nullptr) return false;
+    if (const auto wrong =
+            checkGrid(grid, target_.machine(), code->interface.threads, options.where))
+      return diagnostics.add(*wrong), false;
     auto staged = gpu::StagedArrays::stage(gpu_, variants_.kernel(), arguments);
     if (!staged) return diagnostics.add(staged.error()), false;
     std::optional<Observations> observations;

@@ -78,7 +78,7 @@ result<void> launchable::launch(const stream_ref *stream, const grid &blocks,
   }
   if (bound.isEmpty()) return {};
   Diagnostics diagnostics;
-  if (!executable->run(bound.grid(), bound.arguments(), diagnostics))
+  if (!executable->run(bound.grid(), bound.arguments(), diagnostics, {.where = where}))
     return runtime::toError(diagnostics);
   return {};
 }

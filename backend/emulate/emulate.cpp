@@ -175,6 +175,10 @@ void describeLaunch(Launch &launch, std::uint32_t threads) {
 
 } // namespace
 
+std::int32_t Program::threads() const {
+  return static_cast<std::int32_t>(implementation_->code.threads);
+}
+
 bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
                   const Options &options, Diagnostics &diagnostics) const {
   const Implementation &program = *implementation_;

@@ -39,6 +39,9 @@ public:
                                           Diagnostics &diagnostics);
   ~Program();
 
+  /// Of a block.
+  std::int32_t threads() const;
+
   /// Run every block of the grid. `arguments` are those of the kernel's parameters. False, and
   /// errors reported, where the kernel broke a rule.
   bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, const Options &options,

@@ -194,8 +194,10 @@ void Memory::checkRaces(Shadow &shadow, Thread &thread, std::uint64_t address, s
       shadow.touch(who, {address, facts.bytes, site, facts.manner, facts.reach, statement});
   if (!conflict) return;
   const Site &other = report_.site(conflict->site);
-  report_.error(Diag::EmulatedRace, site, conflict->site, at.what, report_.text(thread.order.id()),
-                other.what, toText(other.where), report_.text(conflict->id), what);
+  const bool isOneBlock = conflict->id.block == thread.order.id().block;
+  report_.error(isOneBlock ? Diag::EmulatedRace : Diag::EmulatedBlocksRace, site, conflict->site,
+                at.what, report_.text(thread.order.id()), other.what, toText(other.where),
+                report_.text(conflict->id), what);
 }
 
 } // namespace imbrex::emulate

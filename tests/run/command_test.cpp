@@ -24,6 +24,9 @@ TEST_CASE("a misspelt subcommand or option is answered with what was meant") {
   CHECK(subcommand.status == 2);
   CHECK(subcommand.output == "imbrex: error: there is no subcommand 'tragets'\n"
                              "  hint: did you mean 'targets'\n");
+  CHECK(shell("imbrex frob").output ==
+        "imbrex: error: there is no subcommand 'frob'\n"
+        "  hint: there are help, targets, opt, compile, run, layout\n");
   const Outcome option = shell("imbrex opt --pases dce -");
   CHECK(option.status == 2);
   CHECK(contains(option.output, "Did you mean '--passes'?"));
@@ -219,9 +222,8 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
   CHECK(contains(errorOf("--grid 2147483647,2147483647,2147483647"), "more blocks than"));
   const Outcome withoutGrid = shell("imbrex run scale.imx");
   CHECK(withoutGrid.status == 2);
-  CHECK(withoutGrid.output ==
-        "imbrex: error: --grid wants one to three numbers from 0 to 2147483647, "
-        "such as 64 or 16,4, not ''\n");
+  CHECK(withoutGrid.output == "imbrex: error: 'imbrex run' needs a grid: how many blocks to run\n"
+                              "  hint: such as --grid 64, or --grid 16,4\n");
 }
 
 TEST_CASE("print writes the same line for each block on every device") {

@@ -22,7 +22,7 @@ cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard inpu
 cl::list<std::string>
     targetNames("target", cl::value_desc("T"),
                 cl::desc("Make code for this GPU, one of `imbrex targets`; a package has several"),
-                cl::OneOrMore, cl::sub(compileOptions), cl::cat(ownOptions()));
+                cl::sub(compileOptions), cl::cat(ownOptions()));
 
 /// What --help says of --emit.
 const std::string &emitMeaning() {
@@ -217,6 +217,7 @@ bool compileFile(const Request &request, Diagnostics &diagnostics) {
 
 int compile() {
   if (file.empty()) return reportMissingFile("compile");
+  if (targetNames.empty()) return reportUsage(diagnostic(Diag::MissingTarget, {}));
   Diagnostics diagnostics;
   const bool ok = compileFile(requestNow(), diagnostics);
   std::fputs(diagnostics.render().c_str(), stderr);

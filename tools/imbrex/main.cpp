@@ -47,10 +47,11 @@ bool isKnown(std::string_view word) {
     if (name == llvm::StringRef(word)) return true;
   }
   if (word.starts_with('-')) return true;
+  std::string list;
+  for (const std::string_view name : names) list += (list.empty() ? "" : ", ") + std::string(name);
   const std::string_view meant = nearest(word, names);
-  std::fputs(render(diagnostic(Diag::UnknownSubcommand, {}, word, meant.empty() ? "--help" : meant))
-                 .c_str(),
-             stderr);
+  reportUsage(meant.empty() ? diagnostic(Diag::ForeignSubcommand, {}, word, list)
+                            : diagnostic(Diag::UnknownSubcommand, {}, word, meant));
   return false;
 }
 

@@ -134,7 +134,7 @@ bool runFile(Diagnostics &diagnostics) {
 
 int run() {
   if (file.empty()) return reportMissingFile("run");
-  if (gridText.getNumOccurrences() == 0) return reportUsage(diagnostic(Diag::BadGridText, {}, ""));
+  if (gridText.getNumOccurrences() == 0) return reportUsage(diagnostic(Diag::MissingGrid, {}));
   Diagnostics diagnostics;
   const bool ok = runFile(diagnostics);
   std::fputs(diagnostics.render().c_str(), stderr);

@@ -127,6 +127,9 @@ public:
   trace_session &operator=(const trace_session &) = delete;
 
   value add_parameter(const std::string &name, const type &described);
+  /// Throws unless there are no names, or one of its own for each parameter.
+  static void check_names(std::string_view kernel, const names &given, std::size_t parameters,
+                          location where);
   /// The recorded kernel; throws the first mistake that could not be thrown where it was made.
   traced_kernel finish();
 };
@@ -169,13 +172,14 @@ traced_kernel trace(const K &kernel, const trace_options &options = {},
   const std::string name =
       options.name.empty() ? detail::default_name<K>() : std::string(options.name);
   const names given = detail::parameter_names<K>(options.parameters);
+  detail::trace_session::check_names(name, given, traits::arity, where);
   detail::trace_session session(name, options.contract == fp_contract::on, where);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     const auto make = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
       using P = std::tuple_element_t<N, typename traits::parameters>;
       static_assert(detail::parameter<P>::exists,
                     "imbrex: a kernel's parameter is a ptr<T>, a view<T, Rank> or a scalar<T>");
-      const std::string called = N < given.size() ? given[N] : "p" + std::to_string(N);
+      const std::string called = given.size() != 0 ? given[N] : "p" + std::to_string(N);
       return P(session.add_parameter(called, detail::parameter<P>::description()));
     };
     // The braces keep the parameters in order.

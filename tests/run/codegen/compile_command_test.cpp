@@ -108,7 +108,11 @@ TEST_CASE("imbrex compile names what is wrong with its command line") {
   const machine::Machine &machine = *machines().front();
   const std::string name(machine.name);
   CHECK(shell("imbrex compile --target " + name).status == 2);
-  CHECK(shell("imbrex compile scale.imx").status == 2);
+  const Outcome without = shell("imbrex compile scale.imx");
+  CHECK(without.status == 2);
+  CHECK(contains(without.output, "error: 'imbrex compile' needs a target to make code for\n"
+                                 "  hint: name one by --target; `imbrex targets` lists them\n"));
+  CHECK(contains(shell("imbrex compile scale.imx --target sm_90").output, "did you mean 'sm_90a'"));
   const Outcome format = compile(machine, "--emit exe");
   CHECK(format.status == 1);
   CHECK(contains(format.output, "there is no 'exe' for " + name));

@@ -159,6 +159,21 @@ TEST_CASE("a loop that nothing ends is told, unless its block can end") {
   CHECK(refusal(ends_block) == "traced");
 }
 
+TEST_CASE("names that are not those of the parameters are told where the kernel is traced") {
+  const auto copy = [](ptr<i32> to, ptr<const i32> from) { store(to, load(from)); };
+  const auto told_of = [&](names given) {
+    const auto outcome = try_trace(copy, {.name = "copy", .parameters = given});
+    REQUIRE_FALSE(outcome.ok());
+    CHECK(outcome.error().where().line == __LINE__ - 2);
+    const std::string text = outcome.error().what();
+    return text.substr(text.find(": error: ") + 9);
+  };
+  CHECK(told_of({"to"}) == "kernel 'copy' has 2 parameters, but 1 names for them\n"
+                           "  hint: name each, or none: they are p0, p1, … then");
+  CHECK(told_of({"to", "from", "n"}).starts_with("kernel 'copy' has 2 parameters, but 3 names"));
+  CHECK(told_of({"to", "to"}) == "two parameters of kernel 'copy' have the name 'to'");
+}
+
 TEST_CASE("a number that the tile's element cannot hold is told where it is used") {
   unsigned line = 0;
   told(

@@ -36,7 +36,7 @@ struct mapped {
 
 struct named {
   static constexpr const char *name = "renamed";
-  static constexpr names parameters{"out"};
+  static constexpr names parameters{"out", "value"};
   void operator()(ptr<i32> p, scalar<i32> n) const { store(p, n); }
 };
 
@@ -184,7 +184,7 @@ TEST_CASE("every op knows its line") {
 
 TEST_CASE("options and the functor itself name the kernel and its parameters") {
   CHECK(trace(named{}).text() ==
-        "kernel @renamed(%out: ptr<i32>, %p1: i32) stage traced {\n  store %out, %p1\n}\n");
+        "kernel @renamed(%out: ptr<i32>, %value: i32) stage traced {\n  store %out, %value\n}\n");
   const traced_kernel given = trace(named{}, {.name = "other", .parameters = {"q", "m"}});
   CHECK(given.name() == "other");
   CHECK(given.parameter_count() == 2);

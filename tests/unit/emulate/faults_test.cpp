@@ -229,7 +229,7 @@ std::vector<Fault> globalFaults() {
   ret void
 )",
        {"in no order", "{<write>}: error:", "at {<write>} in", "of block [0, 0, 0]",
-        "of block [1, 0, 0]"},
+        "of block [1, 0, 0]", "hint: give each block its own part of 'out', or use atomics"},
        true,
        true,
        2},

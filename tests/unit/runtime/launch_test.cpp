@@ -1,3 +1,4 @@
+#include "runtime/grid_limits.h"
 #include <imbrex/imbrex.hpp>
 
 #include <doctest/doctest.h>
@@ -136,7 +137,8 @@ TEST_CASE("what is wrong with an argument is said with its name") {
   buffer<i32> x(64), y(64), matrix(8, 8);
   CHECK(textOf(kernel.try_launch(grid(1), matrix, y, 1)) ==
         "the argument 'x' has 2 axes, but the kernel's view has 1\n"
-        "  hint: give it the extents that the kernel wants, as by buffer.view({rows, columns})");
+        "  hint: give it the kernel's extents: buffer.view({rows, columns}), or "
+        "tensor_ref(pointer, {rows, columns})");
   const std::string without_memory = "the argument 'x' is a buffer that owns no memory: it was "
                                      "made without extents, or moved from\n"
                                      "  hint: give it extents, as in buffer<f32> x(rows, columns)";
@@ -163,6 +165,28 @@ TEST_CASE("what is wrong with an argument is said with its name") {
         "the grid has more blocks than a 64-bit number counts\n"
         "  hint: give each block a larger tile");
   CHECK_THROWS_AS(kernel(grid(1), matrix, y, 1), error);
+}
+
+TEST_CASE("a grid that the GPU cannot launch is refused by its emulation, too") {
+  auto kernel = jit(fill_view{}, {.on = device::by_name("emulated:sm_90a")});
+  buffer<i32> to(64);
+  CHECK(textOf(kernel.try_launch(grid(1, 70000), to)) ==
+        "the grid has 70000 blocks along y, but sm_90a takes at most 65535\n"
+        "  hint: lay the longest axis along x, or give each block a larger tile");
+  CHECK(textOf(kernel.try_launch(grid(1, 1, 65536), to))
+            .starts_with("the grid has 65536 blocks along z"));
+}
+
+TEST_CASE("what a grid may have depends on the GPU, and on the threads of a block") {
+  const auto problem = [](const char *name, ir::Grid grid, std::int32_t threads) {
+    return runtime::checkGrid(grid, *machine::findMachine(name), threads, {});
+  };
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+  CHECK(!problem("sm_80", {{kMost, 65535, 65535}}, 1024));
+  CHECK(problem("sm_80", {{1, 1, 65536}}, 32));
+  CHECK(!problem("gfx942", {{1, 65536, kMost}}, 256));
+  CHECK(!problem("gfx942", {{(1 << 24) - 1, 1, 1}}, 256));
+  CHECK(problem("gfx942", {{1 << 24, 1, 1}}, 256));
 }
 
 TEST_CASE("a number that a float parameter cannot hold is an error, infinity is not") {
