@@ -28,6 +28,14 @@ std::int64_t largestTile(const Kernel &kernel) {
   return largest;
 }
 
+/// The steps of a sort are code for each of a thread's elements, a hundred for ten thousand
+/// elements: it wants as many threads as there are.
+bool sorts(const Kernel &kernel) {
+  bool found = false;
+  walk(kernel.body(), [&](const Op &op) { found |= op.kind == OpKind::Sort; });
+  return found;
+}
+
 /// The layout that a value of this layout has at the other end of the edge, if it stays where it
 /// is.
 std::optional<LinearLayout> carriedForward(const Edge &edge, const LinearLayout &from) {
@@ -242,7 +250,8 @@ private:
 
 layout::Threads chooseThreads(const Kernel &kernel, const machine::Machine &machine) {
   const std::int32_t lanes = std::max(machine.warpSize, 1);
-  const std::int32_t most = std::max(std::min(kMostThreads, machine.maxThreads) / lanes, 1);
+  const std::int32_t limit = sorts(kernel) ? machine.maxThreads : kMostThreads;
+  const std::int32_t most = std::max(std::min(limit, machine.maxThreads) / lanes, 1);
   const std::int64_t wanted = largestTile(kernel) / (lanes * kElementsPerThread);
   const auto warps = static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most));
   return {.lanes = lanes, .warps = static_cast<std::int32_t>(llvm::bit_ceil(warps))};
