@@ -21,6 +21,12 @@ std::string withoutPlaces(llvm::StringRef text) {
   return kept;
 }
 
+target::TemporaryFile fileOf(llvm::StringRef suffix, llvm::StringRef content = {}) {
+  auto made = target::TemporaryFile::make(suffix, content);
+  REQUIRE(made.ok());
+  return std::move(made).value();
+}
+
 struct Assembled {
   int status;
   std::string said;
@@ -29,8 +35,7 @@ struct Assembled {
 /// All files at once, which takes a tenth of the time.
 Assembled runAssembler(const std::string &program, const machine::Machine &machine,
                        const std::list<target::TemporaryFile> &files) {
-  const target::TemporaryFile output("cubin");
-  const target::TemporaryFile log("log");
+  const target::TemporaryFile output = fileOf("cubin"), log = fileOf("log");
   const std::string name(machine.name);
   std::vector<llvm::StringRef> arguments{program, "-arch", name, "-v", "-o", output.path()};
   for (const target::TemporaryFile &file : files) arguments.push_back(file.path());
@@ -60,7 +65,7 @@ void checkKernels(const Kernels &kernels, const target::GpuTarget &target,
     REQUIRE(text.ok());
     CHECK(contains(*text, "\n.target " + std::string(machine.name) + "\n"));
     CHECK(contains(*text, "\n.visible .entry " + one.name + "("));
-    files.emplace_back("ptx", withoutPlaces(*text));
+    files.push_back(fileOf("ptx", withoutPlaces(*text)));
   }
   if (assembler.empty()) return;
   const Assembled assembled = runAssembler(assembler, machine, files);
