@@ -219,9 +219,11 @@ meet:
 
 std::vector<Fault> globalFaults() {
   return {
-      {"all threads write one element",
-       "  store i32 %t, ptr addrspace(1) %out, align 4 ; <write>\n" + kEnd,
-       {"{<write>}: error: 'store'", "'store' at {<write>}", "of 'out' in no order"}},
+      {"all threads write one element in two statements",
+       "  store i32 %t, ptr addrspace(1) %out, align 4 ; <first>\n"
+       "  store i32 0, ptr addrspace(1) %out, align 4 ; <second>\n" +
+           kEnd,
+       {"{<first>}", "{<second>}", "error: 'store'", "of 'out' in no order"}},
       {"two blocks write the same elements",
        R"(
   %o = getelementptr i32, ptr addrspace(1) %out, i32 %t
