@@ -102,8 +102,8 @@ public:
             const analysis::Assumptions &assumptions) -> std::unique_ptr<DeviceCode> {
           auto code = compileForGpu(kernel, target_, assumptions, diagnostics);
           if (!code) return nullptr;
-          const bool isInImage =
-              !image_.empty() && assumptions == analysis::usualAssumptions(kernel);
+          // The image was made before the passes, as the variants' usual assumptions were.
+          const bool isInImage = !image_.empty() && assumptions == usual();
           auto loaded = isInImage ? gpu_.load(image_, code->interface.name) : load(*code);
           if (!loaded) return diagnostics.add(loaded.error()), nullptr;
           return std::make_unique<DeviceCode>(

@@ -148,28 +148,6 @@ AxisInfo meet(const AxisInfo &a, const AxisInfo &b, const Type &type) {
   return common;
 }
 
-bool isNeverNegative(const Kernel &kernel, ValueId value,
-                     llvm::function_ref<bool(ValueId)> isOperandNeverNegative) {
-  const Type &type = kernel.type(value);
-  if (!type.isTile() || !isInteger(type.element())) return false;
-  if (!isSigned(type.element())) return true;
-  const Op *op = kernel.definition(value);
-  if (const auto constant = constantInteger(kernel, value)) return *constant >= 0;
-  if (!op) return false;
-  if (op->kind == OpKind::ProgramId || op->kind == OpKind::NumPrograms ||
-      op->kind == OpKind::ViewExtent)
-    return true;
-  if (op->kind == OpKind::Arange) {
-    const auto &attrs = op->attrs<ArangeAttrs>();
-    return attrs.start >= 0 && attrs.step >= 0;
-  }
-  const bool divides = (op->kind == OpKind::Div || op->kind == OpKind::Rem) &&
-                       constantInteger(kernel, op->operand(1)).value_or(-1) >= 0;
-  const bool keeps = divides || op->kind == OpKind::Broadcast || op->kind == OpKind::Reshape ||
-                     op->kind == OpKind::Permute || op->kind == OpKind::Shr;
-  return keeps && isOperandNeverNegative(op->operand(0));
-}
-
 AxisFacts elementwise(OpKind kind, const Type &result, llvm::ArrayRef<Operand> x) {
   AxisFacts facts{.constancy = kMost};
   for (const Operand &operand : x)

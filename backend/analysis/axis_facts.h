@@ -1,7 +1,6 @@
 #pragma once
 
 #include "backend/analysis/axis_info.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <optional>
 
@@ -34,10 +33,6 @@ std::int64_t elementsIn(std::int64_t bytes, const ir::Type &memory);
 std::int64_t everywhere(const AxisInfo &info, const ir::Type &type);
 /// What two tiles of one type have in common.
 AxisInfo meet(const AxisInfo &a, const AxisInfo &b, const ir::Type &type);
-
-/// Integers that come from non-negative ones without a sum that might wrap.
-bool isNeverNegative(const ir::Kernel &kernel, ir::ValueId value,
-                     llvm::function_ref<bool(ir::ValueId)> isOperandNeverNegative);
 
 AxisFacts elementwise(ir::OpKind kind, const ir::Type &result, llvm::ArrayRef<Operand> operands);
 AxisInfo arange(const ir::ArangeAttrs &attrs, const ir::Shape &shape);

@@ -2,6 +2,7 @@
 
 #include "backend/analysis/algebra.h"
 #include "backend/analysis/axis_facts.h"
+#include "backend/analysis/not_negative.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -17,19 +18,14 @@ using facts::kMost;
 class Analyser {
 public:
   Analyser(const Kernel &kernel, const Assumptions &assumptions, std::vector<AxisInfo> &info)
-      : kernel_(kernel), assumptions_(assumptions), info_(info),
-        isNeverNegative_(kernel.valueCount()) {
+      : kernel_(kernel), assumptions_(assumptions), info_(info), notNegative_(kernel) {
     for (size_t i = 0; i < kernel.parameterCount(); ++i)
       set(kernel.body().arguments[i], ofParameter(i));
     run(kernel.body());
   }
 
 private:
-  void set(ValueId value, AxisInfo info) {
-    info_[value.index()] = std::move(info);
-    isNeverNegative_[value.index()] = facts::isNeverNegative(
-        kernel_, value, [&](ValueId operand) { return isNeverNegative_[operand.index()]; });
-  }
+  void set(ValueId value, AxisInfo info) { info_[value.index()] = std::move(info); }
   const AxisInfo &of(ValueId value) const { return info_[value.index()]; }
   const Shape &shape(ValueId value) const { return kernel_.type(value).shape(); }
 
@@ -118,10 +114,8 @@ private:
     AxisInfo result = facts::unknown(shape(op.result()));
     llvm::SmallVector<facts::Operand, 3> operands;
     for (const ValueId value : op.operands)
-      operands.push_back({kernel_.type(value),
-                          {},
-                          constantInteger(kernel_, value),
-                          isNeverNegative_[value.index()]});
+      operands.push_back(
+          {kernel_.type(value), {}, constantInteger(kernel_, value), notNegative_.contains(value)});
     for (size_t axis = 0; axis < result.size(); ++axis) {
       for (size_t i = 0; i < operands.size(); ++i) operands[i].facts = of(op.operand(i))[axis];
       result[axis] = facts::elementwise(op.kind, kernel_.type(op.result()), operands);
@@ -173,7 +167,7 @@ private:
   const Kernel &kernel_;
   const Assumptions &assumptions_;
   std::vector<AxisInfo> &info_;
-  std::vector<bool> isNeverNegative_; // by value number
+  NotNegative notNegative_;
 };
 
 using Bounds = llvm::SmallVector<WidthBound, 4>;

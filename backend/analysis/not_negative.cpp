@@ -47,6 +47,12 @@ bool NotNegative::follows(const Kernel &kernel, const Op &op) const {
     const bool isAsWide = info(to).bits == info(from).bits && isSigned(from);
     return isInteger(from) && operand(0) && (isWider || isAsWide);
   }
+  if (op.kind == OpKind::Arange) {
+    const auto &attrs = op.attrs<ArangeAttrs>();
+    return attrs.start >= 0 && attrs.step >= 0;
+  }
+  if (op.kind == OpKind::Broadcast || op.kind == OpKind::Reshape || op.kind == OpKind::Permute)
+    return operand(0);
   if (op.kind == OpKind::Div || op.kind == OpKind::CeilDiv || op.kind == OpKind::Min)
     return operand(0) && operand(1);
   if (op.kind == OpKind::Rem || op.kind == OpKind::Shr) return operand(0);

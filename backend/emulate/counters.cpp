@@ -78,15 +78,14 @@ std::string toJson(const Counters &counters) {
         static_cast<std::int64_t>(counters.instructions[i]);
   llvm::json::Array accesses;
   for (const AccessCounters &access : counters.accesses) accesses.push_back(toJson(access));
-  const llvm::json::Object all{
-      {"blocks", static_cast<std::int64_t>(counters.blocks)},
-      {"threads", static_cast<std::int64_t>(counters.threads)},
-      {"instructions", std::move(instructions)},
-      {"accesses", std::move(accesses)},
-      {"bank_conflicts", static_cast<std::int64_t>(counters.bankConflicts())}};
+  llvm::json::Object all{{"blocks", static_cast<std::int64_t>(counters.blocks)},
+                         {"threads", static_cast<std::int64_t>(counters.threads)},
+                         {"instructions", std::move(instructions)},
+                         {"accesses", std::move(accesses)},
+                         {"bank_conflicts", static_cast<std::int64_t>(counters.bankConflicts())}};
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << llvm::formatv("{0:2}", llvm::json::Value(llvm::json::Object(all))) << '\n';
+  out << llvm::formatv("{0:2}", llvm::json::Value(std::move(all))) << '\n';
   return text;
 }
 

@@ -119,21 +119,6 @@ std::unique_ptr<Program> Program::compile(const llvm::Module &module,
 
 namespace {
 
-std::uint64_t wordOf(const lower::Word &word, llvm::ArrayRef<ir::Argument> arguments) {
-  const auto axis = static_cast<std::size_t>(word.axis);
-  const auto parameter = static_cast<std::size_t>(word.parameter);
-  switch (word.kind) {
-  case lower::WordKind::Scalar: return arguments[parameter].scalar;
-  case lower::WordKind::Pointer: return reinterpret_cast<std::uintptr_t>(arguments[parameter].data);
-  case lower::WordKind::Extent:
-    return static_cast<std::uint64_t>(arguments[parameter].extents[axis]);
-  case lower::WordKind::Stride:
-    return static_cast<std::uint64_t>(arguments[parameter].strides[axis]);
-  case lower::WordKind::Observations: break;
-  }
-  IMBREX_UNREACHABLE("a word that is made for each launch");
-}
-
 void addRegion(Launch &launch, const std::string &name, std::size_t parameter,
                const ir::Argument &argument) {
   launch.regions.push_back({.name = name,
@@ -197,7 +182,7 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
       addObservations(launch, i, buffer);
       continue;
     }
-    launch.arguments.push_back(wordOf(word, arguments));
+    launch.arguments.push_back(lower::wordOf(word, arguments));
     if (word.kind == lower::WordKind::Pointer)
       addRegion(launch, program.names[i], i, arguments[static_cast<std::size_t>(word.parameter)]);
   }

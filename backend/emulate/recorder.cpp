@@ -1,5 +1,7 @@
 #include "backend/emulate/recorder.h"
 
+#include "backend/layout/bank_conflicts.h"
+
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -7,10 +9,11 @@
 namespace imbrex::emulate {
 namespace {
 
+using layout::kBankBytes;
+
 // NVIDIA: CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory": 32-byte transactions
 // of 128-byte lines. AMD: 64- and 128-byte lines; the same pieces are counted, to compare.
 constexpr std::uint64_t kSectorBytes = 32, kLineBytes = 128;
-constexpr std::uint64_t kBankBytes = 4;
 
 template <class Function>
 void forEachLane(std::uint64_t lanes, Function &&function) {

@@ -59,4 +59,10 @@ void emitWrite(Emitter &e, const ir::Type &type, const Access &access,
   });
 }
 
+Registers picked(const Registers &registers, llvm::ArrayRef<std::int32_t> numbers) {
+  Registers chosen;
+  for (const std::int32_t r : numbers) chosen.push_back(registers[static_cast<std::size_t>(r)]);
+  return chosen;
+}
+
 } // namespace imbrex::lower

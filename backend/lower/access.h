@@ -23,6 +23,9 @@ Registers emitRead(Emitter &emitter, const ir::Type &type, const Access &access,
 void emitWrite(Emitter &emitter, const ir::Type &type, const Access &access,
                llvm::ArrayRef<llvm::Value *> values, Hints hints);
 
+/// Some of a tile's registers, by their numbers: those of a vector, in its order.
+Registers picked(const Registers &registers, llvm::ArrayRef<std::int32_t> numbers);
+
 /// Elements between registers and memory, where a bool takes a byte.
 llvm::Value *toMemory(Emitter &emitter, llvm::Value *element);
 llvm::Value *fromMemory(Emitter &emitter, const ir::Type &type, llvm::Value *stored);

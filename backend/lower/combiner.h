@@ -12,9 +12,9 @@ using Combined = llvm::SmallVector<llvm::Value *, 2>;
 /// How a reduction or a scan makes two neighbours one.
 class Combiner {
 public:
-  /// `combine`: the op's; its region, if it has one, and the operands' elements are the op's too.
-  /// `rounding`: whether sums and products of halves may be kept in f32 until the end.
+  /// Whether sums and products of halves may be kept in f32 until the end.
   enum class Rounding : std::uint8_t { AtTheEnd, EachTime };
+  /// `combine`: the op's; its region, if it has one, and the operands' elements are the op's too.
   Combiner(Emitter &emitter, const ir::Op &op, ir::Combine combine, std::size_t operands,
            Rounding rounding = Rounding::AtTheEnd);
 

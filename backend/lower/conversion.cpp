@@ -151,14 +151,12 @@ Value *integerToF64TowardZero(Builder &b, Value *x, bool isSigned) {
 /// half overflows (InstCombine, fpext of an integer's conversion); this it cannot look through.
 Value *overflowed(Builder &b, Value *x, bool isSigned, Value *half) {
   constexpr std::uint64_t kLargest = 65519; // the last integer that rounds to a finite half
-  const auto is = [&](bool above, std::uint64_t bound) {
-    return above ? isSigned ? b.CreateICmpSGT(x, number(x, bound))
-                            : b.CreateICmpUGT(x, number(x, bound))
-                 : b.CreateICmpSLT(x, number(x, bound));
-  };
-  Value *result = b.CreateSelect(is(true, kLargest), splatBits(half->getType(), 0x7c00), half);
+  Value *bound = number(x, kLargest);
+  Value *isAbove = isSigned ? b.CreateICmpSGT(x, bound) : b.CreateICmpUGT(x, bound);
+  Value *result = b.CreateSelect(isAbove, splatBits(half->getType(), 0x7c00), half);
   if (!isSigned) return result;
-  return b.CreateSelect(is(false, -kLargest), splatBits(half->getType(), 0xfc00), result);
+  Value *isBelow = b.CreateICmpSLT(x, number(x, -kLargest));
+  return b.CreateSelect(isBelow, splatBits(half->getType(), 0xfc00), result);
 }
 
 Value *integerToFloat(Builder &b, ElementKind from, ElementKind to, ir::Rounding rounding,

@@ -134,17 +134,6 @@ private:
   std::uint64_t bytes_;
 };
 
-/// Where the tile is too large for the machine's shared memory: window by window.
-Registers inWindows(Emitter &e, const HeldTile &tile, const layout::LinearLayout &wanted) {
-  llvm::SmallVector<Value *, 8> indices;
-  for (std::int64_t r = 0; r < layout::registerCount(wanted); ++r) {
-    const auto ofRegister =
-        static_cast<std::int64_t>(wanted.apply(Dim::Register, static_cast<Bits>(r)));
-    indices.push_back(e.b.CreateXor(e.threadPart(wanted), e.i32(ofRegister)));
-  }
-  return exchange(e, tile, indices);
-}
-
 } // namespace
 
 Registers convert(Emitter &e, const HeldTile &tile, const layout::LinearLayout &wanted) {
@@ -160,7 +149,7 @@ Registers convert(Emitter &e, const HeldTile &tile, const layout::LinearLayout &
       e.module.getDataLayout().getTypeAllocSize(e.memoryType(tile.type)).getFixedValue());
   // The plan is for all of a tile that fits.
   const bool fits = bytes << tile.layout.outputBits() <= machine.staticSharedMemoryBytes;
-  if (!fits || !isSurjective(wanted)) return inWindows(e, tile, wanted);
+  if (!fits || !isSurjective(wanted)) return exchange(e, tile, wanted, 0);
   const layout::SharedMemory memory{.banks = machine.banks, .lanes = machine.warpSize};
   const layout::SharedConversion shared =
       planSharedConversion(tile.layout, wanted, static_cast<std::int32_t>(bytes), memory);

@@ -30,13 +30,6 @@ std::optional<std::size_t> operandAt(const ir::Op &op, std::size_t i) {
   return i < op.operands.size() ? std::optional(i) : std::nullopt;
 }
 
-/// Registers of a value, in the order of a vector's.
-Registers picked(const Registers &registers, llvm::ArrayRef<std::int32_t> numbers) {
-  Registers chosen;
-  for (const std::int32_t r : numbers) chosen.push_back(registers[static_cast<std::size_t>(r)]);
-  return chosen;
-}
-
 } // namespace
 
 void emitLoad(Emitter &e, const ir::Op &op) {

@@ -42,12 +42,7 @@ Registers convertBeside(Emitter &e, HeldTile tile, const layout::LinearLayout &w
     tile.registers = std::move(renamed);
     return convert(e, tile, wanted);
   }
-  llvm::SmallVector<Value *, 8> indices;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(layout::registerCount(wanted)); ++r) {
-    const auto ofRegister = static_cast<std::int64_t>(wanted.apply(Dim::Register, r) ^ offset);
-    indices.push_back(e.b.CreateXor(e.threadPart(wanted), e.i32(ofRegister)));
-  }
-  return exchange(e, tile, indices);
+  return exchange(e, tile, wanted, offset);
 }
 
 /// By a movement that has an offset.

@@ -109,9 +109,7 @@ void emitViewStore(Emitter &e, const ir::Op &op) {
       });
       continue;
     }
-    Registers values;
-    for (std::size_t i = 0; i < width; ++i)
-      values.push_back(registers[static_cast<std::size_t>(rest[i])]);
+    const Registers values = picked(registers, rest.take_front(width));
     Access access = box.at(first, width);
     access.mask = e.allOf({owner, access.mask});
     emitWrite(e, e.type(tile), access, values, hintsOf(op));

@@ -1,5 +1,6 @@
 #include "backend/lower/exchange.h"
 
+#include "backend/layout/bank_conflicts.h"
 #include "backend/lower/access.h"
 
 namespace imbrex::lower {
@@ -142,7 +143,8 @@ public:
   }
 
   std::int64_t bytesOf(Value *value) const {
-    return llvm::alignTo(static_cast<std::uint64_t>(elementBytes(value) * warps()), kWidest);
+    return llvm::alignTo(static_cast<std::uint64_t>(elementBytes(value) * warps()),
+                         std::int64_t{layout::kMaxAccessBytes});
   }
 
   void write(Value *base, Value *value) {
@@ -154,7 +156,8 @@ public:
   /// In accesses as wide as there are.
   Registers read(Value *base, Value *like) {
     llvm::Type *const lane = like->getType(), *const memory = memoryTypeOf(lane);
-    const std::int64_t width = std::min(asked_, kWidest / elementBytes(like));
+    const std::int64_t width =
+        std::min(asked_, std::int64_t{layout::kMaxAccessBytes} / elementBytes(like));
     llvm::Type *const access = llvm::FixedVectorType::get(memory, static_cast<unsigned>(width));
     const llvm::Align alignment(static_cast<std::uint64_t>(width * elementBytes(like)));
     Registers found;
@@ -170,8 +173,6 @@ public:
   }
 
 private:
-  static constexpr std::int64_t kWidest = 16; // bytes that a thread accesses at once
-
   std::int32_t warps() const { return e_.kernel.threads().warps; }
   llvm::Type *memoryTypeOf(llvm::Type *lane) const {
     return lane->isIntegerTy(1) ? e_.b.getInt8Ty() : lane;
@@ -261,6 +262,18 @@ Value *anyInBlock(Emitter &e, Value *condition) {
 
 Registers exchange(Emitter &e, const HeldTile &tile, llvm::ArrayRef<Value *> indices) {
   return Exchange(e, tile).run(indices);
+}
+
+Registers exchange(Emitter &e, const HeldTile &tile, const layout::LinearLayout &wanted,
+                   layout::Bits offset) {
+  llvm::SmallVector<Value *, 8> indices;
+  for (std::int64_t r = 0; r < layout::registerCount(wanted); ++r) {
+    const layout::Bits ofRegister =
+        wanted.apply(layout::Dim::Register, static_cast<layout::Bits>(r));
+    Value *constant = e.i32(static_cast<std::int64_t>(ofRegister ^ offset));
+    indices.push_back(e.b.CreateXor(e.threadPart(wanted), constant));
+  }
+  return exchange(e, tile, indices);
 }
 
 } // namespace imbrex::lower

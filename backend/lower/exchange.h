@@ -16,8 +16,13 @@ struct HeldTile {
 /// takes. All threads of the block ask for equally many.
 Registers exchange(Emitter &emitter, const HeldTile &tile, llvm::ArrayRef<llvm::Value *> indices);
 
-/// The same by a layout: `wanted` gives the coordinates of what each register of a thread is to be.
-/// By the cheapest way: registers renamed, shuffles, or shared memory without bank conflicts.
+/// The same by a layout: `wanted` gives the coordinates of what each register of a thread is to be,
+/// each of them moved (xor) by `offset`.
+Registers exchange(Emitter &emitter, const HeldTile &tile, const layout::LinearLayout &wanted,
+                   layout::Bits offset);
+
+/// The same without an offset, by the cheapest way: registers renamed, shuffles, or shared memory
+/// without bank conflicts.
 Registers convert(Emitter &emitter, const HeldTile &tile, const layout::LinearLayout &wanted);
 
 /// Give every thread what other threads hold: of each value, the one of every thread in `threads`

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "backend/ir/argument.h"
 #include "backend/ir/op.h"
+#include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
 #include <string>
@@ -23,6 +25,9 @@ struct Word {
   std::int32_t axis = 0;      ///< Of the view.
   std::int32_t bytes = 8;     ///< That it takes in the argument list; its alignment too.
 };
+
+/// The bits of a word that a launch's arguments decide: of all but Observations.
+std::uint64_t wordOf(const Word &word, llvm::ArrayRef<ir::Argument> arguments);
 
 /// What print and assert name: an op's place and the types of its operands.
 struct Site {

@@ -49,9 +49,7 @@ ViewBox::ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size
       layout_(emitter.kernel.layoutOf(tile).valid() ? &emitter.layoutOf(tile) : nullptr),
       shape_(emitter.type(tile).shape()),
       bits_(ir::storageBits(emitter.type(op.operand(0)).element())), start_(emitter.i64(0)),
-      threads_(start_),
-
-      assumed_(emitter.assumedOf(op.operand(0))) {
+      threads_(start_), assumed_(emitter.assumedOf(op.operand(0))) {
   const bool inTiles = op.attrs<ir::ViewAttrs>().unit == ir::BoxUnit::Tiles;
   for (std::int32_t axis = 0; axis < shape_.rank(); ++axis)
     addAxis(axis, op.operand(firstCoordinate + static_cast<std::size_t>(axis)),

@@ -1,5 +1,6 @@
 #include "backend/package/fatbin.h"
 
+#include "backend/package/capability.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/ELF.h"
@@ -38,14 +39,6 @@ void put(std::string &bytes, std::size_t at, std::type_identity_t<Number> number
 template <class Number>
 Number get(llvm::StringRef bytes, std::size_t at) {
   return llvm::support::endian::read<Number>(bytes.data() + at, llvm::endianness::little);
-}
-
-std::int32_t numberOf(const Member &member) {
-  const llvm::StringRef digits = llvm::StringRef(member.machine).drop_front(3).rtrim("af");
-  std::int32_t number = 0;
-  const bool isNone = digits.getAsInteger(10, number);
-  IMBREX_CHECK(!isNone, "{0} is no machine of this kind of package", member.machine);
-  return number;
 }
 
 template <class T>
@@ -87,7 +80,9 @@ std::uint32_t abiOf(llvm::StringRef image) {
 }
 
 std::string headerOf(const Member &member, std::size_t payload, std::size_t compressed) {
-  const std::int32_t number = numberOf(member);
+  const auto capability = capabilityOf(member.machine);
+  IMBREX_CHECK(capability, "{0} is no machine of this kind of package", member.machine);
+  const std::int32_t number = capability->number();
   const bool isLong = member.isAssembly || number >= kFirstWithCompatibility;
   const std::string extra = isLong && !member.isAssembly ? compatibilityOf(member.content) : "";
   const std::size_t length =
@@ -105,7 +100,7 @@ std::string headerOf(const Member &member, std::size_t payload, std::size_t comp
   put<std::uint32_t>(header, 28, static_cast<std::uint32_t>(number));
   put<std::uint64_t>(header, 40,
                      k64Bit | kLinux | (compressed != 0 ? kZstd : 0) |
-                         (member.machine.ends_with("a") ? kSpecific : 0) |
+                         (capability->isSpecific ? kSpecific : 0) |
                          (extra.empty() ? 0 : kHasCompatibility));
   put<std::uint64_t>(header, 56, compressed != 0 ? payload : 0);
   if (!isLong) return header;

@@ -1,29 +1,12 @@
 #include "backend/package/member.h"
 
+#include "backend/package/capability.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
-#include <optional>
 
 namespace imbrex::package {
 namespace {
-
-/// "sm_103a": generation 10, revision 3, specific to that machine.
-struct Capability {
-  std::int32_t generation = 0;
-  std::int32_t revision = 0;
-  bool isSpecific = false;
-
-  std::int32_t number() const { return generation * 10 + revision; }
-};
-
-std::optional<Capability> capabilityOf(llvm::StringRef name) {
-  if (!name.consume_front("sm_")) return std::nullopt;
-  const bool isSpecific = name.consume_back("a");
-  std::int32_t number = 0;
-  if (name.getAsInteger(10, number)) return std::nullopt;
-  return Capability{.generation = number / 10, .revision = number % 10, .isSpecific = isSpecific};
-}
 
 /// How well a member serves a device: more is better, 0 not at all.
 std::int32_t fitOf(const Member &member, const Capability &device) {

@@ -1,6 +1,7 @@
 #include "backend/package/package.h"
 
 #include "backend/package/bundle.h"
+#include "backend/package/capability.h"
 #include "backend/package/fatbin.h"
 #include "backend/support/check.h"
 
@@ -17,11 +18,13 @@ std::string writePackage(machine::Family family, llvm::ArrayRef<Member> members,
 
 const machine::Machine *machineForAssembly(llvm::ArrayRef<const machine::Machine *> machines) {
   const machine::Machine *oldest = nullptr;
+  std::int32_t least = 0;
   for (const machine::Machine *machine : machines) {
-    const bool isSpecific = machine->name.ends_with("a");
-    if (machine->family != machine::Family::Nvptx || isSpecific) continue;
-    // Those that are not specific have names of one length, "sm_75" to "sm_89".
-    if (oldest == nullptr || machine->name < oldest->name) oldest = machine;
+    const auto capability = capabilityOf({machine->name.data(), machine->name.size()});
+    if (!capability || capability->isSpecific) continue;
+    if (oldest != nullptr && capability->number() >= least) continue;
+    oldest = machine;
+    least = capability->number();
   }
   return oldest;
 }

@@ -5,8 +5,8 @@
 namespace imbrex {
 
 /// The queue that a launch goes into: launches in one stream run one after the other. It refers to
-/// a queue that somebody else owns. The streams of the host, of the interpreter and of emulated
-/// devices are synchronous: a launch has ended when it returns.
+/// a queue that somebody else owns. All streams are synchronous: a launch has ended when it
+/// returns.
 class stream_ref {
 public:
   /// The default queue of a device.

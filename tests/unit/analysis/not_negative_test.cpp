@@ -45,6 +45,20 @@ TEST_CASE("numbers of blocks, extents, unsigned numbers and constants from 0 are
   CHECK(isKnown("%y = cast %u : i64\nstore %p, %y\n"));
 }
 
+TEST_CASE("indices count up from 0, and what only moves numbers keeps them") {
+  const auto tile = [](const std::string &definitions) {
+    return isKnown(definitions + "%w = cast %x : i64[4]\n%q = broadcast %p : ptr<i64>[4]\n"
+                                 "store %q, %w\n");
+  };
+  CHECK(tile("%x = arange : i32[4]\n"));
+  CHECK_FALSE(tile("%x = arange [start = -1] : i32[4]\n"));
+  CHECK_FALSE(tile("%x = arange [start = 3, step = -1] : i32[4]\n"));
+  CHECK(tile("%0 = program_id : i32\n%x = broadcast %0 : i32[4]\n"));
+  CHECK_FALSE(tile("%x = broadcast %n : i32[4]\n"));
+  const std::string square = "%0 = arange : i32[4]\n%1 = reshape %0 : i32[2x2]\n";
+  CHECK(tile(square + "%2 = permute %1 [order = [1, 0]] : i32[2x2]\n%x = reshape %2 : i32[4]\n"));
+}
+
 TEST_CASE("a cast keeps what it has room for") {
   CHECK(isKnownOf("i32", "%0 = program_id : i32\n%x = cast %0 : i32\n"));
   CHECK_FALSE(isKnownOf("i16", "%0 = program_id : i32\n%x = cast %0 : i16\n"));

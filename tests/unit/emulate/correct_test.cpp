@@ -1,4 +1,5 @@
 #include "tests/unit/emulate/launching.h"
+#include "tests/unit/emulate/pieces.h"
 #include "tests/unit/emulate/vendor.h"
 
 #include <numeric>
@@ -17,21 +18,6 @@ struct Correct {
 };
 
 std::int32_t sumBelow(int n) { return n * (n - 1) / 2; }
-
-const std::string kWriteOwn = R"(
-  %own = getelementptr i32, ptr addrspace(3) @sh, i32 %t
-  store i32 %t, ptr addrspace(3) %own, align 4
-)";
-const std::string kReadMirrored = R"(
-  %m = sub i32 {N-1}, %t
-  %mirrored = getelementptr i32, ptr addrspace(3) @sh, i32 %m
-  %w = load i32, ptr addrspace(3) %mirrored, align 4
-)";
-const std::string kResult = R"(
-  %o = getelementptr i32, ptr addrspace(1) %out, i32 %t
-  store i32 %w, ptr addrspace(1) %o, align 4
-  ret void
-)";
 
 /// Thread 0 of block 0 writes and raises a flag; thread `reader` of the last block waits and reads.
 std::string message(const std::string &raise, const std::string &look) {

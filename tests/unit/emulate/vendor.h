@@ -53,6 +53,16 @@ inline Vendor amd() {
            {"half", "64"}}};
 }
 
+/// The vendor's words in place of `{word}`.
+inline std::string inWordsOf(const Vendor &vendor, std::string text) {
+  for (const auto &[name, word] : vendor.words) {
+    const std::string pattern = "{" + name + "}";
+    for (std::size_t at = 0; (at = text.find(pattern, at)) != std::string::npos; at += word.size())
+      text.replace(at, pattern.size(), word);
+  }
+  return text;
+}
+
 /// A kernel of arrays of i32, of which `none` is a null pointer and `fresh` has not been written,
 /// and of an array of N i32 in shared memory, whose body is `body` with the vendor's words in place
 /// of `{word}`. %t is the thread's number.
@@ -71,12 +81,7 @@ inline std::string kernelText(const Vendor &vendor, std::string body) {
                      "ptr addrspace(1) %none, ptr addrspace(1) %fresh) {\n"
                      "  %t = {thread}\n" +
                      body + "}\n";
-  for (const auto &[name, word] : vendor.words) {
-    const std::string pattern = "{" + name + "}";
-    for (std::size_t at = 0; (at = text.find(pattern, at)) != std::string::npos; at += word.size())
-      text.replace(at, pattern.size(), word);
-  }
-  return text;
+  return inWordsOf(vendor, text);
 }
 
 } // namespace imbrex

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace imbrex::package {
+
+/// What the name of a machine of NVIDIA's says. "sm_103a": generation 10, revision 3, specific to
+/// that machine.
+struct Capability {
+  std::int32_t generation = 0;
+  std::int32_t revision = 0;
+  bool isSpecific = false;
+
+  std::int32_t number() const { return generation * 10 + revision; }
+};
+/// None for the name of another machine.
+std::optional<Capability> capabilityOf(llvm::StringRef name);
+
+} // namespace imbrex::package
