@@ -1,0 +1,102 @@
+#include "backend/schedule/check/run.h"
+
+#include <algorithm>
+
+// What accesses of one cell must hold against each other.
+namespace imbrex::schedule::check {
+
+namespace {
+
+/// The reads that are over last, one for each axis: whoever knows that one is over knows the
+/// others.
+void remember(llvm::SmallVectorImpl<Touch> &reads, const Touch &read) {
+  const auto axis = [](const Touch &touch) { return touch.end.axis; };
+  auto *const place = std::ranges::lower_bound(reads, read.end.axis, {}, axis);
+  if (place != reads.end() && axis(*place) == read.end.axis)
+    *place = read;
+  else
+    reads.insert(place, read);
+}
+
+} // namespace
+
+bool Run::isBefore(const Touch &earlier, const Touch &later, const Event *alsoKnown) const {
+  if (alsoKnown && alsoKnown->axis == earlier.end.axis && alsoKnown->time >= earlier.end.time)
+    return true;
+  return clock(later.agent)[earlier.end.axis] >= earlier.end.time;
+}
+
+void Run::touch(std::int32_t agent, const Op &op, Event end, bool isAsync, const Event *alsoKnown) {
+  for (const bool writes : {false, true})
+    for (const Access &access : op.accesses) {
+      if (access.writes != writes) continue;
+      const std::int64_t use = useOf(agent, access.index);
+      const Touch touch = {.end = end,
+                           .op = &op,
+                           .agent = agent,
+                           .buffer = access.buffer,
+                           .use = use,
+                           .hasUse = access.index.cursor.valid(),
+                           .isAsync = isAsync};
+      const CellRange range = model_->cellsOf(access, use, agent);
+      for (std::int32_t c = range.first; c < range.first + range.count; ++c) {
+        Cell &cell = cells_[static_cast<std::size_t>(c)];
+        if (!writes) {
+          readCell(cell, touch, alsoKnown);
+          remember(cell.reads, touch);
+          continue;
+        }
+        writeCell(cell, touch, alsoKnown);
+        cell.write = touch;
+        cell.reads.clear();
+      }
+    }
+}
+
+void Run::readCell(const Cell &cell, const Touch &read, const Event *alsoKnown) {
+  const Touch &write = cell.write;
+  if (!write.op) return find(Diag::ScheduleUnwritten, *read.op, describe(read));
+  if (!isBefore(write, read, alsoKnown))
+    return find(Diag::ScheduleReadRace, *read.op, describe(read), describe(write));
+  if (write.buffer != read.buffer || (write.hasUse && read.hasUse && write.use != read.use))
+    return find(Diag::ScheduleWrongContent, *read.op, describe(read), describe(write));
+  checkProxy(write, read);
+}
+
+void Run::writeCell(const Cell &cell, const Touch &write, const Event *alsoKnown) {
+  if (cell.write.op && !isBefore(cell.write, write, alsoKnown))
+    return find(Diag::ScheduleWriteRace, *write.op, describe(write), describe(cell.write));
+  for (const Touch &read : cell.reads) {
+    const bool isOwn = read.op == write.op && read.agent == write.agent &&
+                       read.end.time == write.end.time && read.end.axis == write.end.axis;
+    if (!isOwn && !isBefore(read, write, alsoKnown))
+      return find(Diag::ScheduleOverwriteRace, *write.op, describe(write), describe(read));
+  }
+  if (cell.write.op) checkProxy(cell.write, write);
+}
+
+/// A copy or queue of the async proxy sees plain writes only behind a fence.
+void Run::checkProxy(const Touch &earlier, const Touch &later) {
+  const bool isPrivate = model_->program[later.buffer].space == Space::Registers;
+  if (isPrivate || earlier.isAsync || !later.isAsync) return;
+  const std::int32_t *visible = clock(later.agent) + model_->axes;
+  if (visible[earlier.end.axis] < earlier.end.time)
+    find(Diag::ScheduleUnfenced, *later.op, describe(later), describe(earlier));
+}
+
+/// Memory goes to the next block when this one has ended: nothing may still land in it.
+void Run::checkEnd() {
+  for (const Cell &cell : cells_) {
+    const Touch &write = cell.write;
+    if (!write.op || write.op->kind == OpKind::Access) continue;
+    const auto knows = [&](std::int32_t agent) {
+      return clock(agent)[write.end.axis] >= write.end.time;
+    };
+    bool isKnown = false;
+    for (std::int32_t agent = 0; agent < agents(); ++agent) isKnown |= knows(agent);
+    if (!isKnown && model_->program[write.buffer].space != Space::Registers)
+      return find(Diag::ScheduleLeftInFlight, *write.op, describe(write));
+  }
+}
+
+} // namespace imbrex::schedule::check

@@ -1,0 +1,165 @@
+#include "backend/schedule/check.h"
+#include "backend/schedule/check/run.h"
+#include "backend/schedule/check/signature.h"
+#include "backend/schedule/check/words.h"
+#include "llvm/ADT/Hashing.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+namespace imbrex::schedule {
+
+namespace {
+
+using check::Model;
+using check::Run;
+
+/// A schedule whose roles keep in step has some hundreds of forks; this many say that they do not.
+constexpr std::size_t kMostForks = 20000;
+
+struct SignatureHash {
+  std::size_t operator()(const std::vector<std::int32_t> &signature) const {
+    return llvm::hash_combine_range(signature.begin(), signature.end());
+  }
+};
+
+/// A run at a fork, and how it got there.
+struct Fork {
+  Run run;
+  std::int32_t from; ///< Index into the decisions; -1: the start.
+};
+
+struct Decision {
+  std::int32_t before;
+  bool oneMore;
+};
+
+/// How runs that differ in what they know alone are taken together.
+enum class Merging : std::uint8_t {
+  /// One goes on for all, knowing what all of them know: few runs, but one that fails need not be a
+  /// real one. Without a failure all real ones are safe.
+  Meet,
+  /// Each goes on unless one that knew no more has gone before.
+  Cover,
+};
+
+/// The forks that were visited, each by what it knew.
+class Visited {
+public:
+  explicit Visited(Merging merging) : merging_(merging) {}
+
+  /// Whether the run must be followed; it may know less then than before.
+  bool add(Run &run) {
+    check::Signature signature = check::signatureOf(run);
+    auto &known = visited_[std::move(signature.rest)];
+    const auto covers = [&](const Known &less) {
+      return std::ranges::equal(less, signature.known, std::ranges::less_equal());
+    };
+    if (std::ranges::any_of(known, covers)) return false;
+    ++size_;
+    if (merging_ == Merging::Meet && !known.empty()) {
+      std::ranges::transform(known.front(), signature.known, known.front().begin(),
+                             [](std::int32_t a, std::int32_t b) { return std::min(a, b); });
+      check::weaken(run, known.front());
+    } else {
+      known.push_back(std::move(signature.known));
+    }
+    return true;
+  }
+  std::size_t size() const { return size_; }
+
+private:
+  using Known = std::vector<std::int32_t>;
+  Merging merging_;
+  std::unordered_map<std::vector<std::int32_t>, std::vector<Known>, SignatureHash> visited_;
+  std::size_t size_ = 0;
+};
+
+/// All runs, breadth first, so that the first one that fails is among the shortest.
+class Proof {
+public:
+  Proof(const Program &program, Merging merging) : model_(program), visited_(merging) {}
+
+  Verdict operator()() {
+    follow(Run(model_, nullptr), -1);
+    while (!forks_.empty() && verdict_.findings.empty()) {
+      const Fork fork = std::move(forks_.front());
+      forks_.pop_front();
+      for (const bool oneMore : {false, true}) {
+        decisions_.push_back({.before = fork.from, .oneMore = oneMore});
+        Run next = fork.run;
+        next.decide(oneMore);
+        follow(std::move(next), static_cast<std::int32_t>(decisions_.size()) - 1);
+        if (!verdict_.findings.empty()) break;
+      }
+    }
+    verdict_.states = static_cast<std::int64_t>(visited_.size());
+    return std::move(verdict_);
+  }
+
+private:
+  /// Up to the next fork; the run is dropped where one like it was there before.
+  void follow(Run run, std::int32_t from) {
+    const std::int64_t before = run.steps();
+    const Run::Outcome outcome = run.proceed();
+    verdict_.steps += run.steps() - before;
+    if (outcome == Run::Outcome::Fails) return explain(from);
+    if (outcome == Run::Outcome::Ends) return;
+    run.forgetTrips();
+    if (!visited_.add(run)) return;
+    if (visited_.size() > kMostForks) return giveUp();
+    forks_.push_back({.run = std::move(run), .from = from});
+  }
+
+  void giveUp() {
+    verdict_.findings.push_back(
+        {.what = diagnostic(Diag::ScheduleUnbounded, {}, model_.program.name, kMostForks)});
+  }
+
+  /// Runs the same way again, this time keeping a trace.
+  void explain(std::int32_t from) {
+    std::vector<bool> path;
+    for (; from >= 0; from = decisions_[static_cast<std::size_t>(from)].before)
+      path.push_back(decisions_[static_cast<std::size_t>(from)].oneMore);
+    Run run(model_, nullptr);
+    std::vector<check::TraceStep> trace;
+    run.traceInto(trace);
+    for (; run.proceed() == Run::Outcome::Forks; path.pop_back()) run.decide(path.back());
+    verdict_.findings = run.explained(trace);
+  }
+
+  Model model_;
+  std::deque<Fork> forks_;
+  std::vector<Decision> decisions_;
+  Visited visited_;
+  Verdict verdict_;
+};
+
+} // namespace
+
+Verdict prove(const Program &program) {
+  Verdict quick = Proof(program, Merging::Meet)();
+  return quick.isSafe() ? quick : Proof(program, Merging::Cover)();
+}
+
+Verdict checkAt(const Program &program, const std::vector<std::int32_t> &counts) {
+  const Model model(program);
+  Run run(model, &counts);
+  std::vector<check::TraceStep> trace;
+  run.traceInto(trace);
+  run.proceed();
+  return {.findings = run.explained(trace), .steps = run.steps()};
+}
+
+bool report(const Verdict &verdict, Diagnostics &diagnostics) {
+  for (const Finding &finding : verdict.findings) {
+    diagnostics.add(finding.what);
+    std::string run = finding.trips;
+    for (const std::string &step : finding.trace) run += "\n    " + step;
+    if (!run.empty()) diagnostics.report(Diag::ScheduleTrace, finding.what.where, run);
+  }
+  return verdict.isSafe();
+}
+
+} // namespace imbrex::schedule

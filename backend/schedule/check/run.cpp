@@ -1,0 +1,351 @@
+#include "backend/schedule/check/run.h"
+
+#include <algorithm>
+
+namespace imbrex::schedule::check {
+
+Run::Run(const Model &model, const std::vector<std::int32_t> *fixedTrips)
+    : model_(&model), width_(static_cast<std::size_t>(model.axes) * (model.hasProxies ? 2 : 1)),
+      trips_(model.program, fixedTrips), agents_(model.agents.size()),
+      cursors_(model.agents.size() * model.program.cursors.size()),
+      queues_(static_cast<std::size_t>(model.queues())),
+      slots_(static_cast<std::size_t>(model.slots)),
+      meetings_(static_cast<std::size_t>(model.meetingNumbers)),
+      cells_(static_cast<std::size_t>(model.cells)) {
+  const auto rows = static_cast<std::size_t>(rowOfMeeting(model.meetingNumbers));
+  clocks_.resize(rows * width_);
+  for (AgentRun &agent : agents_) agent.at.assign(model.program.trips.size(), kBefore);
+  for (std::int32_t slot = 0; slot < model.slots; ++slot) {
+    SlotRun &run = slots_[static_cast<std::size_t>(slot)];
+    run.missing = model.program[model.barrierOf(slot)].arrivals;
+    run.isMade = !model.isMade[model.barrierOf(slot).index()];
+  }
+}
+
+/// Lets the role that has asked the least about trips go on, so that none runs far ahead of another
+/// that could follow.
+Run::Outcome Run::proceed() {
+  std::vector<bool> isStuck(agents_.size());
+  for (;;) {
+    std::int32_t next = -1;
+    bool allDone = true;
+    for (std::int32_t agent = 0; agent < agents(); ++agent) {
+      const auto a = static_cast<std::size_t>(agent);
+      allDone &= agents_[a].isDone;
+      if (agents_[a].isDone || isStuck[a]) continue;
+      if (next < 0 || agents_[a].asked < agents_[static_cast<std::size_t>(next)].asked)
+        next = agent;
+    }
+    if (next < 0) {
+      if (allDone)
+        checkEnd();
+      else
+        reportStuck();
+      return findings_.empty() ? Outcome::Ends : Outcome::Fails;
+    }
+    const std::int64_t before = steps_;
+    Step result = Step::Done;
+    const std::int64_t asked = agents_[static_cast<std::size_t>(next)].asked;
+    while (result == Step::Done && agents_[static_cast<std::size_t>(next)].asked == asked)
+      result = step(next);
+    if (!findings_.empty()) return Outcome::Fails;
+    if (result == Step::Asks) return Outcome::Forks;
+    if (steps_ != before) isStuck.assign(agents_.size(), false);
+    if (result == Step::Blocked) isStuck[static_cast<std::size_t>(next)] = true;
+  }
+}
+
+Run::Step Run::step(std::int32_t agent) {
+  AgentRun &run = agents_[static_cast<std::size_t>(agent)];
+  const auto &code = model_->code[model_->agents[static_cast<std::size_t>(agent)].role.index()];
+  const Instruction &instruction = code[static_cast<std::size_t>(run.pc)];
+  if (instruction.control != Control::Do) return control(agent, instruction);
+  const Step result = perform(agent, *instruction.op);
+  if (result != Step::Done) return result;
+  ++run.pc;
+  ++steps_;
+  if (trace_) trace_->push_back({agent, instruction.op, useOf(agent, instruction.op->index)});
+  return Step::Done;
+}
+
+Run::Step Run::control(std::int32_t agent, const Instruction &instruction) {
+  AgentRun &run = agents_[static_cast<std::size_t>(agent)];
+  if (instruction.control == Control::End) {
+    run.isDone = true;
+    return Step::Ended;
+  }
+  const Op &op = *instruction.op;
+  if (instruction.control == Control::Enter) {
+    run.at[op.trips.index()] = op.first;
+    ++run.pc;
+    return Step::Done;
+  }
+  if (instruction.control == Control::Back) {
+    ++run.at[op.trips.index()];
+    for (std::uint32_t t = 0; t < run.at.size(); ++t)
+      for (TripsId outer = model_->program.trips[t].within; outer.valid();
+           outer = model_->program[outer].within)
+        if (outer == op.trips) run.at[t] = kBefore;
+    run.pc = instruction.jump;
+    return Step::Done;
+  }
+  const bool loops = instruction.control == Control::Test;
+  const std::optional<bool> goesOn =
+      loops ? trips_.isMoreThan(op.trips, run.at, run.at[op.trips.index()] + op.less)
+            : holds(op.guard, run.at);
+  if (!goesOn) return Step::Asks;
+  if (loops) {
+    ++run.asked;
+    if (!*goesOn) run.at[op.trips.index()] = kBehind;
+  }
+  run.pc = *goesOn ? run.pc + 1 : instruction.jump;
+  return Step::Done;
+}
+
+std::optional<bool> Run::holds(const Guard &guard, const Position &at) {
+  const std::int32_t trip = at[guard.trips.index()];
+  switch (guard.measure) {
+  case Guard::Measure::Done: return trip > guard.than;
+  case Guard::Measure::Left: return trips_.isMoreThan(guard.trips, at, trip + guard.than);
+  case Guard::Measure::Count: return trips_.isMoreThan(guard.trips, at, guard.than);
+  }
+  return true;
+}
+
+void Run::forgetTrips() {
+  const auto mayComeTo = [&](std::size_t agent, const Instance &instance) {
+    if (agents_[agent].isDone) return false;
+    if (!model_->usesTrips[model_->agents[agent].role.index()][instance.trips.index()])
+      return false;
+    const auto around = tripsAround(model_->program, instance.trips, agents_[agent].at);
+    return !std::ranges::lexicographical_compare(instance.around, around);
+  };
+  trips_.forget([&](const Instance &instance) {
+    for (std::size_t agent = 0; agent < agents_.size(); ++agent)
+      if (mayComeTo(agent, instance)) return false;
+    return true;
+  });
+}
+
+Run::Step Run::perform(std::int32_t agent, const Op &op) {
+  if (op.kind == OpKind::Wait) return wait(agent, op);
+  if (op.kind == OpKind::Meet) return meet(agent, op);
+  const std::int32_t time = ++clock(agent)[agent];
+  switch (op.kind) {
+  case OpKind::Access: touch(agent, op, {agent, time}, false, nullptr); break;
+  case OpKind::Copy: copy(agent, op); break;
+  case OpKind::Issue: issue(agent, op); break;
+  case OpKind::Arrive:
+  case OpKind::Expect:
+  case OpKind::Signal: arrive(agent, op); break;
+  case OpKind::Commit: close(queue(agent, op.queue), op); break;
+  case OpKind::Drain: drain(agent, op); break;
+  case OpKind::Fence:
+    if (model_->hasProxies) std::copy_n(clock(agent), model_->axes, clock(agent) + model_->axes);
+    break;
+  case OpKind::Init: make(agent, op); break;
+  case OpKind::Advance: ++cursor(agent, op.cursor); break;
+  case OpKind::Reset: cursor(agent, op.cursor) = 0; break;
+  case OpKind::Wait:
+  case OpKind::Meet:
+  case OpKind::For:
+  case OpKind::If: break;
+  }
+  return Step::Done;
+}
+
+std::int64_t Run::useOf(std::int32_t agent, const Index &index) const {
+  if (!index.cursor.valid()) return 0;
+  return cursors_[static_cast<std::size_t>(agent) * model_->program.cursors.size() +
+                  index.cursor.index()] +
+         index.offset;
+}
+
+void Run::join(std::int32_t into, std::int32_t from) {
+  std::int32_t *to = clock(into);
+  const std::int32_t *of = clock(from);
+  for (std::size_t axis = 0; axis < width_; ++axis) to[axis] = std::max(to[axis], of[axis]);
+}
+
+void Run::clear(std::int32_t row) { std::fill_n(clock(row), width_, 0); }
+
+// --- barriers ---
+
+/// As the machine does it: a wait names a parity, and passes when the phase that is not over has
+/// the other one. What phase that means follows from what the agent knows to be over.
+Run::Step Run::wait(std::int32_t agent, const Op &op) {
+  const std::int64_t use = useOf(agent, op.index);
+  const std::int32_t slot = model_->slotOf(op.barrier, use);
+  SlotRun &run = slots_[static_cast<std::size_t>(slot)];
+  const std::int32_t axis = model_->axisOfSlot(slot);
+  const std::int32_t known = clock(agent)[axis];
+  const std::int64_t round =
+      roundOfUse(use, model_->program.depthOf(model_->program[op.barrier].ring)) + op.flipped;
+  const std::int32_t target = (round & 1) == (known & 1) ? known : known - 1;
+  if (run.phase <= target) return Step::Blocked;
+  checkMade(agent, op, slot, false);
+  if (run.phase > target + 1) {
+    find(Diag::ScheduleParity, op, nameOf(agent), describeSlot(slot), target, run.phase - 1);
+    return Step::Done;
+  }
+  if (target == known) join(agent, rowOfLast(slot));
+  clock(agent)[axis] = std::max(clock(agent)[axis], target + 1);
+  const Event pass = {agent, ++clock(agent)[agent]};
+  std::erase_if(run.passes, [&](const Event &earlier) { return earlier.axis == agent; });
+  run.passes.push_back(pass);
+  return Step::Done;
+}
+
+/// An arrival must not be able to land in the phase before.
+bool Run::mayArrive(std::int32_t agent, const Op &op, std::int32_t slot) {
+  checkMade(agent, op, slot, op.kind == OpKind::Copy || op.kind == OpKind::Signal);
+  const std::int32_t phase = slots_[static_cast<std::size_t>(slot)].phase;
+  if (clock(agent)[model_->axisOfSlot(slot)] >= phase) return true;
+  find(Diag::ScheduleEarlyArrival, op, nameOf(agent), describeSlot(slot), phase, phase - 1);
+  return false;
+}
+
+void Run::gather(std::int32_t slot, std::int32_t agent, const Op &op, const Event *alsoKnown) {
+  join(rowOfPhase(slot), agent);
+  if (alsoKnown) {
+    std::int32_t &seen = clock(rowOfPhase(slot))[alsoKnown->axis];
+    seen = std::max(seen, alsoKnown->time);
+  }
+  const SlotRun &run = slots_[static_cast<std::size_t>(slot)];
+  if (run.missing == 0 && run.landed > run.expected)
+    find(Diag::ScheduleBytes, op, describeSlot(slot), run.phase, run.landed, run.expected);
+  if (run.missing == 0 && run.landed == run.expected) endPhase(slot, agent, op);
+}
+
+void Run::arrive(std::int32_t agent, const Op &op) {
+  const std::int32_t slot = model_->slotOf(op.barrier, useOf(agent, op.index));
+  if (!mayArrive(agent, op, slot)) return;
+  SlotRun &run = slots_[static_cast<std::size_t>(slot)];
+  run.missing -= op.count;
+  if (op.kind == OpKind::Expect) run.expected += op.bytes;
+  if (run.missing < 0) {
+    find(Diag::ScheduleOverArrival, op, nameOf(agent), describeSlot(slot), run.phase,
+         model_->program[op.barrier].arrivals);
+    return;
+  }
+  if (op.kind != OpKind::Signal) return gather(slot, agent, op, nullptr);
+  // It arrives when the queue's operations have ended, so that they are known to have.
+  const Event ended = {model_->axisOf(agent, op.queue), queue(agent, op.queue).ops};
+  gather(slot, agent, op, &ended);
+}
+
+void Run::endPhase(std::int32_t slot, std::int32_t agent, const Op &op) {
+  SlotRun &run = slots_[static_cast<std::size_t>(slot)];
+  const std::int32_t row = rowOfPhase(slot);
+  for (const Event &pass : run.passes)
+    if (clock(row)[pass.axis] < pass.time)
+      find(Diag::ScheduleParity, op, nameOf(pass.axis), describeSlot(slot), run.phase - 1,
+           run.phase);
+  ++run.phase;
+  run.passes.clear();
+  run.missing = model_->program[model_->barrierOf(slot)].arrivals;
+  run.expected = run.landed = 0;
+  clock(row)[model_->axisOfSlot(slot)] = run.phase;
+  std::copy_n(clock(row), width_, clock(rowOfLast(slot)));
+  clear(row);
+  static_cast<void>(agent);
+}
+
+void Run::make(std::int32_t agent, const Op &op) {
+  const std::int32_t depth = model_->program.depthOf(model_->program[op.barrier].ring);
+  for (std::int32_t number = 0; number < depth; ++number) {
+    SlotRun &run = slots_[static_cast<std::size_t>(model_->slotOf(op.barrier, number))];
+    run.isMade = true;
+    run.made = {agent, clock(agent)[agent]};
+  }
+}
+
+void Run::checkMade(std::int32_t agent, const Op &op, std::int32_t slot, bool isAsync) {
+  const SlotRun &run = slots_[static_cast<std::size_t>(slot)];
+  if (run.isMade && run.made.axis < 0) return;
+  const std::int32_t fenced = isAsync ? model_->axes : 0;
+  if (run.isMade && clock(agent)[fenced + run.made.axis] >= run.made.time) return;
+  find(Diag::ScheduleUnmade, op, nameOf(agent), describeSlot(slot),
+       isAsync && run.isMade ? "a copy or queue that a fence has not let see it"
+                             : "nothing orders the two");
+}
+
+Run::Step Run::meet(std::int32_t agent, const Op &op) {
+  const std::int32_t number = model_->meetingOf[op.meeting.index()];
+  MeetingRun &run = meetings_[static_cast<std::size_t>(number)];
+  AgentRun &self = agents_[static_cast<std::size_t>(agent)];
+  const std::int32_t gathering = rowOfMeeting(number), last = gathering + 1;
+  const std::int32_t axis = model_->axisOfMeeting(number);
+  if (self.meetingTurn >= 0) {
+    if (run.phase == self.meetingTurn) return Step::Blocked;
+    self.meetingTurn = -1;
+    join(agent, last);
+    return Step::Done;
+  }
+  if (run.here > 0 && run.which != op.meeting) {
+    find(Diag::ScheduleMixedMeeting, op, nameOf(agent), model_->program[op.meeting].name,
+         model_->program[run.which].name, model_->program[op.meeting].number);
+    return Step::Done;
+  }
+  if (clock(agent)[axis] < run.phase) {
+    find(Diag::ScheduleEarlyMeeting, op, nameOf(agent), model_->program[op.meeting].name);
+    return Step::Done;
+  }
+  ++clock(agent)[agent];
+  run.which = op.meeting;
+  join(gathering, agent);
+  if (++run.here < model_->program[op.meeting].parties) {
+    self.meetingTurn = run.phase;
+    ++steps_; // to have arrived is progress, which others may wait for
+    return Step::Blocked;
+  }
+  run.here = 0;
+  clock(gathering)[axis] = ++run.phase;
+  std::copy_n(clock(gathering), width_, clock(last));
+  clear(gathering);
+  join(agent, last);
+  return Step::Done;
+}
+
+// --- copies and queues ---
+
+void Run::copy(std::int32_t agent, const Op &op) {
+  const std::int32_t slot = model_->slotOf(op.barrier, useOf(agent, op.index));
+  if (!mayArrive(agent, op, slot)) return;
+  SlotRun &run = slots_[static_cast<std::size_t>(slot)];
+  touch(agent, op, {model_->axisOfSlot(slot), run.phase + 1}, true, nullptr);
+  run.landed += op.bytes;
+  gather(slot, agent, op, nullptr);
+}
+
+void Run::issue(std::int32_t agent, const Op &op) {
+  QueueRun &run = queue(agent, op.queue);
+  const Queue &kind = model_->program[op.queue];
+  const std::int32_t axis = model_->axisOf(agent, op.queue);
+  const Event before = {axis, run.ops};
+  ++run.ops;
+  touch(agent, op, {axis, run.ops}, kind.async, kind.serial ? &before : nullptr);
+  if (kind.grouped)
+    run.isOpen = true;
+  else
+    close(run, op);
+}
+
+void Run::close(QueueRun &run, const Op &op) {
+  run.isOpen = false;
+  run.entries += op.kind == OpKind::Commit ? 1 : op.count;
+  run.ends.emplace_back(run.entries, run.ops);
+  const std::int32_t deepest = model_->deepest[op.queue.index()];
+  while (run.ends.size() > 1 && run.entries - run.ends[1].first >= deepest) run.ends.pop_front();
+}
+
+/// Only the entries that are not among the youngest `count` have ended for certain, whatever has
+/// ended in this run.
+void Run::drain(std::int32_t agent, const Op &op) {
+  const QueueRun &run = queue(agent, op.queue);
+  std::int32_t &seen = clock(agent)[model_->axisOf(agent, op.queue)];
+  for (const auto &[entries, ops] : run.ends)
+    if (run.entries - entries >= op.count) seen = std::max(seen, ops);
+}
+
+} // namespace imbrex::schedule::check

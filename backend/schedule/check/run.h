@@ -1,0 +1,177 @@
+#pragma once
+
+#include "backend/schedule/check.h"
+#include "backend/schedule/check/model.h"
+#include "backend/schedule/check/trips.h"
+
+#include <deque>
+#include <vector>
+
+/// One run of a program on an abstract machine, up to the next fork.
+namespace imbrex::schedule::check {
+
+/// When an access is over for certain: when a clock shows `time` on `axis`.
+struct Event {
+  std::int32_t axis = -1;
+  std::int32_t time = 0;
+};
+
+/// An access that later ones must be held against.
+struct Touch {
+  Event end = {};
+  const Op *op = nullptr;
+  std::int32_t agent = 0;
+  BufferId buffer = {};
+  std::int64_t use = 0; ///< The cursor's, or 0.
+  bool hasUse = false;
+  bool isAsync = false; ///< Through the async proxy.
+};
+
+struct Cell {
+  Touch write = {};                       ///< `op` is null until something was written.
+  llvm::SmallVector<Touch, 4> reads = {}; ///< Since then; one for each axis.
+};
+
+struct QueueRun {
+  std::int32_t ops = 0; ///< Issued so far.
+  std::int32_t entries = 0;
+  bool isOpen = false; ///< A group has begun.
+  /// Behind which entry how many ops have been issued, newest last: as far back as drains ask.
+  std::deque<std::pair<std::int32_t, std::int32_t>> ends = {};
+};
+
+struct AgentRun {
+  std::int32_t pc = 0;
+  bool isDone = false;
+  std::int32_t meetingTurn = -1; ///< The meeting's phase that it waits for; -1: for none.
+  std::int64_t asked = 0;        ///< Questions about trips, so that roles take turns.
+  Position at = {};
+};
+
+struct SlotRun {
+  std::int32_t phase = 0; ///< That is not over.
+  std::int32_t missing = 0;
+  std::int64_t expected = 0, landed = 0; ///< Bytes of this phase.
+  bool isMade = true;
+  Event made = {};
+  /// Waits that have passed because the phase before is over: agent and time.
+  std::vector<Event> passes = {};
+};
+
+struct MeetingRun {
+  std::int32_t phase = 0;
+  std::int32_t here = 0;
+  MeetingId which = {};
+};
+
+/// What an agent did, for people.
+struct TraceStep {
+  std::int32_t agent;
+  const Op *op;
+  std::int64_t use; ///< Of what the operation indexes first.
+};
+
+/// The state of a run. Copied at a fork.
+class Run {
+public:
+  Run(const Model &model, const std::vector<std::int32_t> *fixedTrips);
+  /// Keeps each step from now on; a copy of the run goes on with the same list.
+  void traceInto(std::vector<TraceStep> &trace) { trace_ = &trace; }
+
+  enum class Outcome : std::uint8_t {
+    Forks, // a number of trips has to be decided
+    Ends,  // all roles are done
+    Fails, // findings were made
+  };
+  Outcome proceed();
+  void decide(bool oneMore) { trips_.decide(trips_.open(), oneMore); }
+  /// Drops what was decided of loops that no role comes to again.
+  void forgetTrips();
+
+  std::int64_t steps() const { return steps_; }
+  /// What is wrong, with the trips of this run and the last steps of each role.
+  std::vector<Finding> explained(const std::vector<TraceStep> &trace) const;
+
+private:
+  friend class SignatureMaker;
+
+  enum class Step : std::uint8_t { Done, Blocked, Asks, Ended };
+  Step step(std::int32_t agent);
+  Step control(std::int32_t agent, const Instruction &instruction);
+  std::optional<bool> holds(const Guard &guard, const Position &at);
+  Step perform(std::int32_t agent, const Op &op);
+  Step wait(std::int32_t agent, const Op &op);
+  Step meet(std::int32_t agent, const Op &op);
+  void gather(std::int32_t slot, std::int32_t agent, const Op &op, const Event *alsoKnown);
+  void arrive(std::int32_t agent, const Op &op);
+  void drain(std::int32_t agent, const Op &op);
+  void issue(std::int32_t agent, const Op &op);
+  void copy(std::int32_t agent, const Op &op);
+  void close(QueueRun &queue, const Op &op);
+  void make(std::int32_t agent, const Op &op);
+
+  void touch(std::int32_t agent, const Op &op, Event end, bool isAsync, const Event *alsoKnown);
+  void readCell(const Cell &cell, const Touch &read, const Event *alsoKnown);
+  void writeCell(const Cell &cell, const Touch &write, const Event *alsoKnown);
+  bool isBefore(const Touch &earlier, const Touch &later, const Event *alsoKnown) const;
+  void checkProxy(const Touch &earlier, const Touch &later);
+
+  bool mayArrive(std::int32_t agent, const Op &op, std::int32_t slot);
+  void checkMade(std::int32_t agent, const Op &op, std::int32_t slot, bool isAsync);
+  void endPhase(std::int32_t slot, std::int32_t agent, const Op &op);
+  void checkEnd();
+  void reportStuck();
+
+  // Clocks are rows of one matrix: what an agent has seen, what a slot's phase has gathered and
+  // what the last one had, what a meeting has. The second half of a row is what the async proxy
+  // may see of it; there is none where the program has no proxies.
+  std::int32_t *clock(std::int32_t row) {
+    return clocks_.data() + static_cast<std::size_t>(row) * width_;
+  }
+  const std::int32_t *clock(std::int32_t row) const {
+    return clocks_.data() + static_cast<std::size_t>(row) * width_;
+  }
+  std::int32_t rowOfPhase(std::int32_t slot) const { return agents() + slot; }
+  std::int32_t rowOfLast(std::int32_t slot) const { return agents() + model_->slots + slot; }
+  std::int32_t rowOfMeeting(std::int32_t number) const {
+    return agents() + 2 * model_->slots + 2 * number;
+  }
+  std::int32_t agents() const { return static_cast<std::int32_t>(model_->agents.size()); }
+  void join(std::int32_t into, std::int32_t from);
+  void clear(std::int32_t row);
+
+  std::int64_t useOf(std::int32_t agent, const Index &index) const;
+  std::int64_t &cursor(std::int32_t agent, CursorId id) {
+    return cursors_[static_cast<std::size_t>(agent) * model_->program.cursors.size() + id.index()];
+  }
+  QueueRun &queue(std::int32_t agent, QueueId id) {
+    return queues_[static_cast<std::size_t>(model_->queueOf(agent, id))];
+  }
+
+  template <class... Args>
+  void find(Diag kind, const Op &op, const Args &...args) {
+    findings_.push_back({.what = diagnostic(kind, op.where, args...)});
+  }
+  std::string nameOf(std::int32_t agent) const;
+  std::string describeTrips() const;
+  std::string describe(const Touch &touch) const;
+  std::string describeSlot(std::int32_t slot) const;
+  std::string describeStuck(std::int32_t agent, const Op &op) const;
+  std::string lineOf(const Op &op) const;
+
+  const Model *model_;
+  std::size_t width_;
+  TripCounts trips_;
+  std::vector<AgentRun> agents_;
+  std::vector<std::int64_t> cursors_; // agent by agent
+  std::vector<QueueRun> queues_;
+  std::vector<SlotRun> slots_;
+  std::vector<MeetingRun> meetings_;
+  std::vector<Cell> cells_;
+  std::vector<std::int32_t> clocks_;
+  std::vector<Finding> findings_;
+  std::int64_t steps_ = 0;
+  std::vector<TraceStep> *trace_ = nullptr;
+};
+
+} // namespace imbrex::schedule::check

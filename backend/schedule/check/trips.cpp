@@ -1,0 +1,44 @@
+#include "backend/schedule/check/trips.h"
+
+#include <algorithm>
+
+namespace imbrex::schedule::check {
+
+llvm::SmallVector<std::int32_t, 2> tripsAround(const Program &program, TripsId trips,
+                                               const Position &position) {
+  llvm::SmallVector<std::int32_t, 2> around;
+  for (TripsId outer = program[trips].within; outer.valid(); outer = program[outer].within)
+    around.insert(around.begin(), position[outer.index()]);
+  return around;
+}
+
+const Instance *TripCounts::find(TripsId trips, const Position &position) const {
+  const auto around = tripsAround(*program_, trips, position);
+  const auto found = std::ranges::find_if(instances_, [&](const Instance &instance) {
+    return instance.trips == trips && instance.around == around;
+  });
+  return found == instances_.end() ? nullptr : &*found;
+}
+
+std::optional<bool> TripCounts::isMoreThan(TripsId trips, const Position &position,
+                                           std::int32_t than) {
+  if (fixed_) return (*fixed_)[trips.index()] > than;
+  const Instance *known = find(trips, position);
+  if (!known) {
+    instances_.push_back({.trips = trips, .around = tripsAround(*program_, trips, position)});
+    known = &instances_.back();
+  }
+  if (known->count > than) return true;
+  if (known->isExact) return false;
+  open_ = static_cast<std::size_t>(known - instances_.data());
+  return std::nullopt;
+}
+
+void TripCounts::decide(std::size_t instance, bool oneMore) {
+  if (oneMore)
+    ++instances_[instance].count;
+  else
+    instances_[instance].isExact = true;
+}
+
+} // namespace imbrex::schedule::check

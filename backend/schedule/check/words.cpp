@@ -1,0 +1,115 @@
+#include "backend/schedule/check/words.h"
+
+#include "backend/schedule/check/run.h"
+
+#include <algorithm>
+
+namespace imbrex::schedule::check {
+
+namespace {
+
+std::string inQuotes(std::string_view name) { return "'" + std::string(name) + "'"; }
+
+} // namespace
+
+std::string describe(const Program &program, const Op &op) {
+  const OpInfo &row = info(op.kind);
+  std::string text(row.mnemonic);
+  if (row.fields & kQueue) text += " " + inQuotes(program[op.queue].name);
+  if (row.fields & kMeeting) text += " " + inQuotes(program[op.meeting].name);
+  if (row.fields & kCursor) text += " " + inQuotes(program[op.cursor].name);
+  if (row.fields & kBarrier) text += " " + inQuotes(program[op.barrier].name);
+  return text;
+}
+
+std::string Run::nameOf(std::int32_t agent) const {
+  const Agent &self = model_->agents[static_cast<std::size_t>(agent)];
+  const Role &role = model_->program[self.role];
+  return role.name + (role.warps > 1 ? "." + toText(self.number) : "");
+}
+
+/// "role 'load' at use 5 of 'A' (slot 1)".
+std::string Run::describe(const Touch &touch) const {
+  const Buffer &buffer = model_->program[touch.buffer];
+  std::string text =
+      "'" + nameOf(touch.agent) + "' by " + check::describe(model_->program, *touch.op);
+  text += " at " + inQuotes(buffer.name);
+  if (!touch.hasUse) return text + lineOf(*touch.op);
+  return text + ", use " + toText(touch.use) + " in slot " +
+         toText(slotOfUse(touch.use, model_->program.depthOf(buffer.ring))) + lineOf(*touch.op);
+}
+
+std::string Run::lineOf(const Op &op) const {
+  return op.where.known() ? " (" + toText(op.where) + ")" : "";
+}
+
+std::string Run::describeSlot(std::int32_t slot) const {
+  const Barrier &barrier = model_->program[model_->barrierOf(slot)];
+  std::string text = inQuotes(barrier.name);
+  if (barrier.ring.valid()) text += " of slot " + toText(model_->numberOfSlot(slot));
+  return text;
+}
+
+/// Who waits for what, when nobody can go on.
+void Run::reportStuck() {
+  std::string who;
+  const Op *first = nullptr;
+  for (std::int32_t agent = 0; agent < agents(); ++agent) {
+    const AgentRun &run = agents_[static_cast<std::size_t>(agent)];
+    if (run.isDone) continue;
+    const RoleId role = model_->agents[static_cast<std::size_t>(agent)].role;
+    const Op &op = *model_->code[role.index()][static_cast<std::size_t>(run.pc)].op;
+    if (!first) first = &op;
+    who += (who.empty() ? "" : "; ") + inQuotes(nameOf(agent)) + " in " + describeStuck(agent, op);
+  }
+  find(Diag::ScheduleDeadlock, *first, who);
+}
+
+std::string Run::describeStuck(std::int32_t agent, const Op &op) const {
+  if (op.kind == OpKind::Meet) {
+    const MeetingRun &run =
+        meetings_[static_cast<std::size_t>(model_->meetingOf[op.meeting.index()])];
+    return "meet " + inQuotes(model_->program[op.meeting].name) + lineOf(op) + ", where " +
+           toText(run.here) + " of " + toText(model_->program[op.meeting].parties) + " are";
+  }
+  const std::int32_t slot = model_->slotOf(op.barrier, useOf(agent, op.index));
+  const SlotRun &run = slots_[static_cast<std::size_t>(slot)];
+  std::string text = "wait " + describeSlot(slot) + lineOf(op) + ", whose phase " +
+                     toText(run.phase) + " lacks " + toText(run.missing) + " of " +
+                     toText(model_->program[op.barrier].arrivals) + " arrivals";
+  if (run.expected != run.landed) text += " and " + toText(run.expected - run.landed) + " bytes";
+  return text;
+}
+
+/// "tiles = 2, k in tiles 0 = 1, k in tiles 1 >= 3".
+std::string Run::describeTrips() const {
+  std::string text;
+  for (const Instance &instance : trips_.instances()) {
+    const Trips &trips = model_->program[instance.trips];
+    text += (text.empty() ? "" : ", ") + trips.name;
+    for (const std::int32_t around : instance.around) text += "[" + toText(around) + "]";
+    text += (instance.isExact ? " = " : " >= ") + toText(instance.count);
+  }
+  return text;
+}
+
+std::vector<Finding> Run::explained(const std::vector<TraceStep> &trace) const {
+  constexpr std::size_t kShown = 4; // of each agent
+  std::vector<std::string> lines;
+  std::vector<std::size_t> shown(agents_.size());
+  for (auto step = trace.rbegin(); step != trace.rend(); ++step) {
+    if (++shown[static_cast<std::size_t>(step->agent)] > kShown) continue;
+    lines.push_back(nameOf(step->agent) + ": " + check::describe(model_->program, *step->op) +
+                    (step->op->index.cursor.valid() ? " at use " + toText(step->use) : "") +
+                    lineOf(*step->op));
+  }
+  std::ranges::reverse(lines);
+  std::vector<Finding> findings = findings_;
+  for (Finding &finding : findings) {
+    finding.trips = describeTrips();
+    finding.trace = lines;
+  }
+  return findings;
+}
+
+} // namespace imbrex::schedule::check

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "backend/schedule/program.h"
+
+#include <string>
+
+/// How a program's parts are called in messages.
+namespace imbrex::schedule::check {
+
+/// "wait 'full'", "issue on 'products'".
+std::string describe(const Program &program, const Op &op);
+
+} // namespace imbrex::schedule::check
