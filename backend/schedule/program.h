@@ -63,7 +63,8 @@ using QueueId = Id<struct QueueTag>;
 /// A number of trips that is known at run time alone, and to all roles alike.
 struct Trips {
   std::string name;
-  TripsId within = {}; ///< May differ from trip to trip of that one; none: one for the program.
+  TripsId within = {};    ///< May differ from trip to trip of that one; none: one for the program.
+  std::int32_t least = 0; ///< There are never fewer.
 };
 
 struct Ring {

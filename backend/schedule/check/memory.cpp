@@ -77,8 +77,8 @@ void Run::writeCell(const Cell &cell, const Touch &write, const Event *alsoKnown
 
 /// A copy or queue of the async proxy sees plain writes only behind a fence.
 void Run::checkProxy(const Touch &earlier, const Touch &later) {
-  const bool isPrivate = model_->program[later.buffer].space == Space::Registers;
-  if (isPrivate || earlier.isAsync || !later.isAsync) return;
+  if (model_->program[later.buffer].space != Space::Shared || earlier.isAsync || !later.isAsync)
+    return;
   const std::int32_t *visible = clock(later.agent) + model_->axes;
   if (visible[earlier.end.axis] < earlier.end.time)
     find(Diag::ScheduleUnfenced, *later.op, describe(later), describe(earlier));

@@ -1,5 +1,7 @@
 #include "backend/schedule/check/model.h"
 
+#include "backend/schedule/channels.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -44,11 +46,13 @@ CellRange Model::cellsOf(const Access &access, std::int64_t use, std::int32_t ag
     return parts_[access.buffer.index()][static_cast<std::size_t>(first + number)];
   };
   if (access.part == Part::Numbered) return part(access.number);
-  if (access.part == Part::Own)
-    return part(agents[static_cast<std::size_t>(agent)].number % buffer.parts);
-  const CellRange last = part(buffer.parts - 1);
-  const std::int32_t from = part(0).first;
-  return {from, last.first + last.count - from};
+  const auto upTo = [&](std::int32_t from, std::int32_t to) {
+    return CellRange{part(from).first, part(to).first + part(to).count - part(from).first};
+  };
+  if (access.part == Part::All) return upTo(0, buffer.parts - 1);
+  const Agent &self = agents[static_cast<std::size_t>(agent)];
+  const std::int32_t own = self.number % buffer.parts;
+  return upTo(own, own + self.warps - 1);
 }
 
 void Model::flatten(const std::vector<Op> &body, std::vector<Instruction> &out) const {
@@ -97,13 +101,27 @@ void Model::study(const std::vector<Op> &body, RoleId role) {
   }
 }
 
+/// Warps whose own parts are not all different meet in ways that two of them do not show.
+bool Model::hasLikeWarps(RoleId role) const {
+  bool alike = true;
+  forEachOp(program[role].body, [&](const Op &op) {
+    for (const Access &access : op.accesses)
+      alike &= access.part != Part::Own || program[access.buffer].parts >= program[role].warps;
+  });
+  return alike;
+}
+
 void Model::placeAgents() {
   std::vector<std::int32_t> ofRole(program.roles.size());
   for (std::uint32_t q = 0; q < program.queues.size(); ++q)
     queuePlace_.push_back(ofRole[program.queues[q].role.index()]++);
-  for (std::uint32_t r = 0; r < program.roles.size(); ++r)
-    for (std::int32_t number = 0; number < program.roles[r].warps; ++number)
-      agents.push_back({.role = RoleId(r), .number = number});
+  for (std::uint32_t r = 0; r < program.roles.size(); ++r) {
+    const std::int32_t warps = program.roles[r].warps;
+    const std::int32_t apart = hasLikeWarps(RoleId(r)) ? std::min(warps, 2) : warps;
+    for (std::int32_t number = 0; number < apart; ++number)
+      agents.push_back(
+          {.role = RoleId(r), .number = number, .warps = number + 1 < apart ? 1 : warps - number});
+  }
   std::int32_t axis = static_cast<std::int32_t>(agents.size());
   for (const Agent &agent : agents) {
     queueAxes_.push_back(axis);

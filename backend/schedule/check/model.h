@@ -23,9 +23,12 @@ struct Instruction {
   std::int32_t jump = 0;
 };
 
+/// A warp of a role, or several that nothing tells apart: a role's second agent stands for all its
+/// warps but the first, for any two of them are to each other as those two are.
 struct Agent {
   RoleId role;
-  std::int32_t number; ///< In its role.
+  std::int32_t number; ///< In its role; the first it stands for.
+  std::int32_t warps = 1;
 };
 
 /// A piece of memory that accesses touch whole or not at all.
@@ -79,6 +82,7 @@ private:
   void flatten(const std::vector<Op> &body, std::vector<Instruction> &code) const;
   void study(const std::vector<Op> &body, RoleId role);
   void placeAgents();
+  bool hasLikeWarps(RoleId role) const;
   void placeBarriers();
   void placeMemory();
 

@@ -76,16 +76,16 @@ private:
   std::size_t size_ = 0;
 };
 
-/// All runs, breadth first, so that the first one that fails is among the shortest.
+/// All runs, decision by decision.
 class Proof {
 public:
-  Proof(const Program &program, Merging merging) : model_(program), visited_(merging) {}
+  Proof(const Program &program, Merging merging)
+      : model_(program), merging_(merging), visited_(merging) {}
 
   Verdict operator()() {
     follow(Run(model_, nullptr), -1);
     while (!forks_.empty() && verdict_.findings.empty()) {
-      const Fork fork = std::move(forks_.front());
-      forks_.pop_front();
+      const Fork fork = takeFork();
       for (const bool oneMore : {false, true}) {
         decisions_.push_back({.before = fork.from, .oneMore = oneMore});
         Run next = fork.run;
@@ -99,6 +99,18 @@ public:
   }
 
 private:
+  /// Runs that go on for long soon know what all of them know; to find one that fails, the first
+  /// with few decisions.
+  Fork takeFork() {
+    const bool last = merging_ == Merging::Meet;
+    Fork fork = std::move(last ? forks_.back() : forks_.front());
+    if (last)
+      forks_.pop_back();
+    else
+      forks_.pop_front();
+    return fork;
+  }
+
   /// Up to the next fork; the run is dropped where one like it was there before.
   void follow(Run run, std::int32_t from) {
     const std::int64_t before = run.steps();
@@ -130,6 +142,7 @@ private:
   }
 
   Model model_;
+  Merging merging_;
   std::deque<Fork> forks_;
   std::vector<Decision> decisions_;
   Visited visited_;

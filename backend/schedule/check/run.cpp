@@ -1,5 +1,7 @@
 #include "backend/schedule/check/run.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 namespace imbrex::schedule::check {
@@ -22,37 +24,40 @@ Run::Run(const Model &model, const std::vector<std::int32_t> *fixedTrips)
   }
 }
 
-/// Lets the role that has asked the least about trips go on, so that none runs far ahead of another
-/// that could follow.
+/// Every agent goes as far as it can with the trips that are decided. Then the one that has asked
+/// the least gets its answer, so that none runs far ahead of another that could follow.
 Run::Outcome Run::proceed() {
-  std::vector<bool> isStuck(agents_.size());
-  for (;;) {
-    std::int32_t next = -1;
-    bool allDone = true;
+  std::vector<bool> asks(agents_.size());
+  bool progress = true;
+  while (progress) {
+    progress = false;
     for (std::int32_t agent = 0; agent < agents(); ++agent) {
       const auto a = static_cast<std::size_t>(agent);
-      allDone &= agents_[a].isDone;
-      if (agents_[a].isDone || isStuck[a]) continue;
-      if (next < 0 || agents_[a].asked < agents_[static_cast<std::size_t>(next)].asked)
-        next = agent;
+      if (agents_[a].isDone || asks[a]) continue;
+      const std::int64_t before = steps_;
+      Step result = Step::Done;
+      while (result == Step::Done) result = step(agent);
+      if (!findings_.empty()) return Outcome::Fails;
+      asks[a] = result == Step::Asks;
+      progress |= steps_ != before || result == Step::Ended;
     }
-    if (next < 0) {
-      if (allDone)
-        checkEnd();
-      else
-        reportStuck();
-      return findings_.empty() ? Outcome::Ends : Outcome::Fails;
-    }
-    const std::int64_t before = steps_;
-    Step result = Step::Done;
-    const std::int64_t asked = agents_[static_cast<std::size_t>(next)].asked;
-    while (result == Step::Done && agents_[static_cast<std::size_t>(next)].asked == asked)
-      result = step(next);
-    if (!findings_.empty()) return Outcome::Fails;
-    if (result == Step::Asks) return Outcome::Forks;
-    if (steps_ != before) isStuck.assign(agents_.size(), false);
-    if (result == Step::Blocked) isStuck[static_cast<std::size_t>(next)] = true;
   }
+  std::int32_t first = -1;
+  for (std::int32_t agent = 0; agent < agents(); ++agent)
+    if (asks[static_cast<std::size_t>(agent)] &&
+        (first < 0 || agents_[static_cast<std::size_t>(agent)].asked <
+                          agents_[static_cast<std::size_t>(first)].asked))
+      first = agent;
+  if (first >= 0) {
+    step(first); // once more, to ask last
+    return Outcome::Forks;
+  }
+  const bool allDone = std::ranges::all_of(agents_, &AgentRun::isDone);
+  if (allDone)
+    checkEnd();
+  else
+    reportStuck();
+  return findings_.empty() ? Outcome::Ends : Outcome::Fails;
 }
 
 Run::Step Run::step(std::int32_t agent) {
@@ -191,7 +196,7 @@ Run::Step Run::wait(std::int32_t agent, const Op &op) {
   if (target == known) join(agent, rowOfLast(slot));
   clock(agent)[axis] = std::max(clock(agent)[axis], target + 1);
   const Event pass = {agent, ++clock(agent)[agent]};
-  std::erase_if(run.passes, [&](const Event &earlier) { return earlier.axis == agent; });
+  llvm::erase_if(run.passes, [&](const Event &earlier) { return earlier.axis == agent; });
   run.passes.push_back(pass);
   return Step::Done;
 }
@@ -221,8 +226,9 @@ void Run::arrive(std::int32_t agent, const Op &op) {
   const std::int32_t slot = model_->slotOf(op.barrier, useOf(agent, op.index));
   if (!mayArrive(agent, op, slot)) return;
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
-  run.missing -= op.count;
-  if (op.kind == OpKind::Expect) run.expected += op.bytes;
+  run.missing -= op.count * model_->agents[static_cast<std::size_t>(agent)].warps;
+  if (op.kind == OpKind::Expect)
+    run.expected += op.bytes * model_->agents[static_cast<std::size_t>(agent)].warps;
   if (run.missing < 0) {
     find(Diag::ScheduleOverArrival, op, nameOf(agent), describeSlot(slot), run.phase,
          model_->program[op.barrier].arrivals);
@@ -293,8 +299,13 @@ Run::Step Run::meet(std::int32_t agent, const Op &op) {
   }
   ++clock(agent)[agent];
   run.which = op.meeting;
+  run.here += model_->agents[static_cast<std::size_t>(agent)].warps;
   join(gathering, agent);
-  if (++run.here < model_->program[op.meeting].parties) {
+  if (run.here > model_->program[op.meeting].parties) {
+    find(Diag::ScheduleEarlyMeeting, op, nameOf(agent), model_->program[op.meeting].name);
+    return Step::Done;
+  }
+  if (run.here < model_->program[op.meeting].parties) {
     self.meetingTurn = run.phase;
     ++steps_; // to have arrived is progress, which others may wait for
     return Step::Blocked;
@@ -314,7 +325,7 @@ void Run::copy(std::int32_t agent, const Op &op) {
   if (!mayArrive(agent, op, slot)) return;
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
   touch(agent, op, {model_->axisOfSlot(slot), run.phase + 1}, true, nullptr);
-  run.landed += op.bytes;
+  run.landed += op.bytes * model_->agents[static_cast<std::size_t>(agent)].warps;
   gather(slot, agent, op, nullptr);
 }
 
@@ -336,7 +347,8 @@ void Run::close(QueueRun &run, const Op &op) {
   run.entries += op.kind == OpKind::Commit ? 1 : op.count;
   run.ends.emplace_back(run.entries, run.ops);
   const std::int32_t deepest = model_->deepest[op.queue.index()];
-  while (run.ends.size() > 1 && run.entries - run.ends[1].first >= deepest) run.ends.pop_front();
+  while (run.ends.size() > 1 && run.entries - run.ends[1].first >= deepest)
+    run.ends.erase(run.ends.begin());
 }
 
 /// Only the entries that are not among the youngest `count` have ended for certain, whatever has

@@ -4,7 +4,6 @@
 #include "backend/schedule/check/model.h"
 #include "backend/schedule/check/trips.h"
 
-#include <deque>
 #include <vector>
 
 /// One run of a program on an abstract machine, up to the next fork.
@@ -37,7 +36,7 @@ struct QueueRun {
   std::int32_t entries = 0;
   bool isOpen = false; ///< A group has begun.
   /// Behind which entry how many ops have been issued, newest last: as far back as drains ask.
-  std::deque<std::pair<std::int32_t, std::int32_t>> ends = {};
+  llvm::SmallVector<std::pair<std::int32_t, std::int32_t>, 4> ends = {};
 };
 
 struct AgentRun {
@@ -55,7 +54,7 @@ struct SlotRun {
   bool isMade = true;
   Event made = {};
   /// Waits that have passed because the phase before is over: agent and time.
-  std::vector<Event> passes = {};
+  llvm::SmallVector<Event, 2> passes = {};
 };
 
 struct MeetingRun {

@@ -25,7 +25,9 @@ std::optional<bool> TripCounts::isMoreThan(TripsId trips, const Position &positi
   if (fixed_) return (*fixed_)[trips.index()] > than;
   const Instance *known = find(trips, position);
   if (!known) {
-    instances_.push_back({.trips = trips, .around = tripsAround(*program_, trips, position)});
+    instances_.push_back({.trips = trips,
+                          .around = tripsAround(*program_, trips, position),
+                          .count = (*program_)[trips].least});
     known = &instances_.back();
   }
   if (known->count > than) return true;

@@ -25,7 +25,9 @@ std::string describe(const Program &program, const Op &op) {
 std::string Run::nameOf(std::int32_t agent) const {
   const Agent &self = model_->agents[static_cast<std::size_t>(agent)];
   const Role &role = model_->program[self.role];
-  return role.name + (role.warps > 1 ? "." + toText(self.number) : "");
+  if (role.warps == 1) return role.name;
+  const std::string last = self.warps > 1 ? "-" + toText(self.number + self.warps - 1) : "";
+  return role.name + "." + toText(self.number) + last;
 }
 
 /// "role 'load' at use 5 of 'A' (slot 1)".

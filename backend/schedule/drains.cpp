@@ -1,0 +1,275 @@
+#include "backend/schedule/drains.h"
+
+#include "backend/schedule/channels.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace imbrex::schedule {
+
+namespace {
+
+constexpr std::int32_t kOpen = -1; ///< The age of what is in a group that is not closed.
+constexpr std::int32_t kEnded = std::numeric_limits<std::int32_t>::max();
+
+/// An operation that is not over for every warp: the youngest of its kind and use.
+struct Pending {
+  const Op *op;
+  std::vector<std::int32_t> advances; ///< By cursor: since it was issued.
+  std::int32_t age = kEnded;          ///< Entries of its queue issued since.
+  const Op *meeting = nullptr;        ///< Before this the warps have met since it was issued.
+  std::int32_t ageThere = kEnded;
+};
+
+/// By operation and use; the younger of two that are alike stands for both.
+using Key = std::pair<const Op *, std::vector<std::int32_t>>;
+
+/// What a role knows at one point of its body.
+struct Point {
+  std::map<Key, Pending> pending;
+  /// By cursor: how far it is ahead of its ring's first; nothing where paths differ.
+  std::vector<std::optional<std::int64_t>> ahead;
+
+  friend bool operator==(const Point &a, const Point &b) {
+    const auto same = [](const auto &x, const auto &y) {
+      return x.first == y.first && x.second.age == y.second.age &&
+             x.second.meeting == y.second.meeting && x.second.ageThere == y.second.ageThere;
+    };
+    return a.ahead == b.ahead && std::ranges::equal(a.pending, b.pending, same);
+  }
+};
+
+void join(Point &into, const Point &from) {
+  for (const auto &[key, other] : from.pending) {
+    const auto [at, isNew] = into.pending.try_emplace(key, other);
+    if (isNew) continue;
+    Pending &mine = at->second;
+    mine.age = std::min(mine.age, other.age);
+    mine.ageThere = std::min(mine.ageThere, other.ageThere);
+    if (mine.meeting != other.meeting) mine.meeting = nullptr;
+  }
+  for (std::size_t c = 0; c < into.ahead.size(); ++c)
+    if (into.ahead[c] != from.ahead[c]) into.ahead[c].reset();
+}
+
+/// What is to stand before an operation.
+struct Before {
+  std::map<QueueId, std::int32_t> drains;
+  bool meets = false;
+};
+
+class RoleDrains {
+public:
+  RoleDrains(const Program &program, RoleId role) : program_(program), role_(role) {}
+
+  /// Decides anew until nothing is added: a drain decided for one operation spares others.
+  std::map<const Op *, Before> operator()() {
+    do {
+      changed_ = false;
+      Point point;
+      point.ahead.assign(program_.cursors.size(), 0);
+      walk(program_[role_].body, point);
+    } while (changed_);
+    return std::move(before_);
+  }
+
+private:
+  void walk(const std::vector<Op> &body, Point &point) {
+    for (const Op &op : body) {
+      if (op.kind == OpKind::For) {
+        loop(op, point);
+      } else if (op.kind == OpKind::If) {
+        Point taken = point;
+        walk(op.body, taken);
+        join(point, taken);
+      } else {
+        pass(op, point);
+      }
+    }
+  }
+
+  void loop(const Op &op, Point &head) {
+    for (;;) {
+      Point after = head;
+      walk(op.body, after);
+      join(after, head);
+      if (after == head) return;
+      head = std::move(after);
+    }
+  }
+
+  void pass(const Op &op, Point &point) {
+    apply(op, point);
+    for (const auto &[key, pending] : point.pending) require(op, pending, point);
+    if (op.kind == OpKind::Advance) advance(op, point);
+    if (op.kind == OpKind::Drain) retire(op.queue, op.count, point);
+    if (op.kind == OpKind::Commit) age(op.queue, 1, point);
+    if (op.kind == OpKind::Issue && !program_[op.queue].grouped) age(op.queue, op.count, point);
+    if (op.kind == OpKind::Issue)
+      add(op, program_[op.queue].grouped ? kOpen : 0, point);
+    else if (op.kind == OpKind::Access && program_[role_].warps > 1)
+      add(op, kEnded, point);
+  }
+
+  /// What was decided before an operation takes effect.
+  void apply(const Op &op, Point &point) {
+    const auto found = before_.find(&op);
+    if (found == before_.end()) return;
+    for (const auto &[queue, count] : found->second.drains) retire(queue, count, point);
+    if (!found->second.meets) return;
+    std::erase_if(point.pending, [](const auto &entry) { return entry.second.age == kEnded; });
+    for (auto &[key, pending] : point.pending) {
+      pending.meeting = &op;
+      pending.ageThere = pending.age;
+    }
+  }
+
+  void retire(QueueId queue, std::int32_t count, Point &point) {
+    for (auto &[key, pending] : point.pending)
+      if (pending.op->queue == queue && pending.age >= count) pending.age = kEnded;
+  }
+
+  void age(QueueId queue, std::int32_t entries, Point &point) {
+    for (auto &[key, pending] : point.pending)
+      if (pending.op->queue == queue && pending.age != kEnded)
+        pending.age = pending.age == kOpen ? entries - 1 : pending.age + entries;
+  }
+
+  void add(const Op &op, std::int32_t age, Point &point) {
+    const Key key = {&op, std::vector<std::int32_t>(program_.cursors.size())};
+    point.pending[key] = {.op = &op, .advances = key.second, .age = age};
+  }
+
+  /// Uses that are further back than all slots are alike.
+  void advance(const Op &op, Point &point) {
+    const std::int32_t most = 2 * program_.depthOf(program_[op.cursor].ring) + 2;
+    std::map<Key, Pending> moved;
+    for (auto &[key, pending] : point.pending) {
+      Pending next = pending;
+      std::int32_t &since = next.advances[op.cursor.index()];
+      if (indexes(*next.op, op.cursor)) since = std::min(since + 1, most);
+      const Key as = {next.op, next.advances};
+      const auto [at, isNew] = moved.try_emplace(as, next);
+      if (!isNew && next.age < at->second.age) at->second = next;
+    }
+    point.pending = std::move(moved);
+    shift(op.cursor, point);
+  }
+
+  static bool indexes(const Op &op, CursorId cursor) {
+    return std::ranges::any_of(op.accesses,
+                               [&](const Access &access) { return access.index.cursor == cursor; });
+  }
+
+  /// The first of a ring's cursors is what the others are measured by.
+  void shift(CursorId moved, Point &point) {
+    const auto sharesRing = [&](std::uint32_t c) {
+      return program_.cursors[c].role == role_ && program_.cursors[c].ring == program_[moved].ring;
+    };
+    std::uint32_t first = 0;
+    while (!sharesRing(first)) ++first;
+    for (std::uint32_t c = first + 1; c < point.ahead.size(); ++c)
+      if (sharesRing(c) && point.ahead[c])
+        *point.ahead[c] += moved == CursorId(first) ? -1 : (moved == CursorId(c) ? 1 : 0);
+  }
+
+  /// An operation that may touch what a pending one still does.
+  void require(const Op &op, const Pending &pending, const Point &point) {
+    const Queue *queue = pending.op->kind == OpKind::Issue ? &program_[pending.op->queue] : nullptr;
+    const bool inOrder =
+        queue && queue->serial && op.kind == OpKind::Issue && op.queue == pending.op->queue;
+    for (const Access &mine : op.accesses)
+      for (const Access &other : pending.op->accesses) {
+        if (!mine.writes && !other.writes) continue;
+        if (!mayMeet(mine, other, pending, point)) continue;
+        const bool isOwn = program_[mine.buffer].space == Space::Registers ||
+                           program_[role_].warps == 1 ||
+                           (mine.part == Part::Own && other.part == Part::Own);
+        if (!isOwn)
+          meetBefore(op, pending);
+        else if (!inOrder && pending.age != kEnded)
+          drainBefore(op, pending.op->queue, pending.age);
+      }
+  }
+
+  bool mayMeet(const Access &mine, const Access &other, const Pending &pending,
+               const Point &point) const {
+    if (mine.buffer != other.buffer) return mayOverlap(program_, mine.buffer, other.buffer);
+    if (mine.part == Part::Numbered && other.part == Part::Numbered && mine.number != other.number)
+      return false;
+    const RingId ring = program_[mine.buffer].ring;
+    if (!ring.valid()) return true;
+    const auto now = point.ahead[mine.index.cursor.index()];
+    const auto then = point.ahead[other.index.cursor.index()];
+    if (!now || !then) return true;
+    const std::int64_t uses = *now + mine.index.offset - *then - other.index.offset +
+                              pending.advances[other.index.cursor.index()];
+    return uses % program_.depthOf(ring) == 0;
+  }
+
+  /// The meeting that there is serves, if the operation is over for its own warp by then.
+  void meetBefore(const Op &op, const Pending &pending) {
+    const Op &place = pending.meeting ? *pending.meeting : op;
+    const std::int32_t age = pending.meeting ? pending.ageThere : pending.age;
+    if (age != kEnded) drainBefore(place, pending.op->queue, age);
+    changed_ |= !std::exchange(before_[&place].meets, true);
+  }
+
+  void drainBefore(const Op &op, QueueId queue, std::int32_t age) {
+    const std::int32_t count = std::clamp(age, 0, program_[queue].capacity);
+    const auto [at, isNew] = before_[&op].drains.try_emplace(queue, count);
+    changed_ |= isNew || count < at->second;
+    at->second = std::min(at->second, count);
+  }
+
+  const Program &program_;
+  RoleId role_;
+  std::map<const Op *, Before> before_;
+  bool changed_ = false;
+};
+
+/// Of the machine's meetings, one that no other uses.
+std::int32_t freeNumber(const Program &program) {
+  std::int32_t number = 0;
+  const auto uses = [&](const Meeting &meeting) { return meeting.number == number; };
+  while (std::ranges::any_of(program.meetings, uses)) ++number;
+  return number;
+}
+
+/// The operations again, with what was decided before each.
+std::vector<Op> rewritten(const std::vector<Op> &body, const std::map<const Op *, Before> &before,
+                          MeetingId meeting) {
+  std::vector<Op> out;
+  for (const Op &op : body) {
+    if (const auto found = before.find(&op); found != before.end()) {
+      for (const auto &[queue, count] : found->second.drains)
+        out.push_back({.kind = OpKind::Drain, .count = count, .queue = queue, .where = op.where});
+      if (found->second.meets)
+        out.push_back({.kind = OpKind::Meet, .meeting = meeting, .where = op.where});
+    }
+    out.push_back(op);
+    out.back().body = rewritten(op.body, before, meeting);
+  }
+  return out;
+}
+
+} // namespace
+
+Program addDrains(Program program) {
+  const Program given = program;
+  for (std::uint32_t r = 0; r < program.roles.size(); ++r) {
+    const std::map<const Op *, Before> before = RoleDrains(given, RoleId(r))();
+    const bool meets = std::ranges::any_of(before, [](const auto &at) { return at.second.meets; });
+    const MeetingId meeting(static_cast<std::uint32_t>(program.meetings.size()));
+    if (meets)
+      program.meetings.push_back({.name = given.roles[r].name,
+                                  .parties = given.roles[r].warps,
+                                  .number = freeNumber(program)});
+    program.roles[r].body = rewritten(given.roles[r].body, before, meeting);
+  }
+  return program;
+}
+
+} // namespace imbrex::schedule
