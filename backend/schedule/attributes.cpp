@@ -25,7 +25,7 @@ Op blank(OpKind kind) {
 
 std::vector<Operand> operandsOf(OpKind kind) {
   constexpr auto kWithAccesses =
-      std::to_array<Operand>({{kQueue, ""}, {kAccesses, ""}, {kBarrier, "to"}});
+      std::to_array<Operand>({{kQueue, ""}, {kAccesses, ""}, {kBarrier, "to", true}});
   constexpr auto kWithout = std::to_array<Operand>({{kBarrier, ""},
                                                     {kQueue, "after"},
                                                     {kMeeting, ""},

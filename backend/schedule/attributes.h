@@ -52,6 +52,10 @@ private:
   }
 };
 
+inline constexpr auto kTripsAttributes = std::to_array<Attribute<Trips>>({
+    {"least", &Trips::least},
+});
+
 inline constexpr auto kRingAttributes = std::to_array<Attribute<Ring>>({
     {"depth", &Ring::depth, kSlots},
 });
@@ -89,7 +93,7 @@ inline constexpr Attribute<Cost> kCostBusy{"busy", &Cost::busy};
 
 inline constexpr Attribute<Index> kIndexOffset{"offset", &Index::offset, kAnyNumber};
 inline constexpr Attribute<Access> kPartNumber{"part", &Access::number};
-inline constexpr Attribute<Guard> kGuardThan{"than", &Guard::than};
+inline constexpr Attribute<Guard> kGuardThan{"than", &Guard::than, kAnyNumber};
 
 constexpr bool has(OpKind kind, Fields field) { return (info(kind).fields & field) != 0; }
 constexpr bool hasBody(OpKind kind) { return has(kind, kLoop) || has(kind, kGuard); }
@@ -106,6 +110,7 @@ Op blank(OpKind kind);
 struct Operand {
   Fields field;
   std::string_view word;
+  bool mayLack = false; ///< A copy has no barrier until barriers are added.
 };
 
 /// In the order of the text: what the operation works on comes first.

@@ -131,7 +131,7 @@ private:
   }
 
   static std::string called(std::string_view noun, std::string_view name) {
-    return std::string(noun) + " '%" + std::string(name) + "'";
+    return std::string(noun) + " '" + std::string(name) + "'";
   }
 
   // --- declarations ---
@@ -175,6 +175,7 @@ private:
     const auto id = nextId<TripsTag>(program_.trips);
     if (!declare(trips_, id, trips.name)) return false;
     if (accept("in") && !resolve(trips_, trips.within)) return false;
+    if (!parseAttributes<Trips>(kTripsAttributes, called("trips", trips.name), trips)) return false;
     program_.trips.push_back(std::move(trips));
     return true;
   }
@@ -288,9 +289,11 @@ private:
     const auto kind = static_cast<OpKind>(row - kOps.begin());
     Op &op = body.emplace_back(blank(kind));
     op.where = place(*mnemonic);
-    for (const Operand &operand : operandsOf(kind))
+    for (const Operand &operand : operandsOf(kind)) {
+      if (operand.mayLack && !peek().is(operand.word)) continue;
       if ((!operand.word.empty() && !expectWord(operand.word)) || !parseOperand(op, operand.field))
         return false;
+    }
     const auto attributes = attributesOf(kind);
     if (!parseAttributes<Op>(attributes, shown(*mnemonic), op) ||
         !parseCost(op.cost, shown(*mnemonic)))

@@ -57,7 +57,7 @@ private:
   void printTrips(const Trips &trips) {
     std::string text = "trips " + written(trips.name);
     if (trips.within.valid()) text += " in " + reference(trips.within, program_.trips);
-    line(1, text);
+    line(1, text + attributeText<Trips>(kTripsAttributes, trips, {}));
   }
 
   void printRing(RingId id) {
@@ -99,6 +99,7 @@ private:
   void printOp(const Op &op, std::size_t depth) {
     std::string text(info(op.kind).mnemonic);
     for (const Operand &operand : operandsOf(op.kind)) {
+      if (operand.mayLack && !op.barrier.valid()) continue;
       if (!operand.word.empty()) text += " " + std::string(operand.word);
       text += operandText(op, operand.field);
     }

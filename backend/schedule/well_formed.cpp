@@ -11,7 +11,7 @@
 namespace imbrex::schedule {
 namespace {
 
-std::string shown(std::string_view name) { return "'%" + std::string(name) + "'"; }
+std::string shown(std::string_view name) { return "'" + std::string(name) + "'"; }
 
 std::string called(std::string_view noun, std::string_view name) {
   return std::string(noun) + " " + shown(name);
@@ -24,8 +24,8 @@ struct Noun {
 
 class Verifier {
 public:
-  Verifier(const Program &program, Diagnostics &diagnostics)
-      : program_(program), diagnostics_(diagnostics) {}
+  Verifier(const Program &program, Diagnostics &diagnostics, Form form)
+      : program_(program), diagnostics_(diagnostics), form_(form) {}
 
   bool run() {
     verifyDeclarations();
@@ -80,7 +80,7 @@ private:
   }
 
   void verifyDeclarations() {
-    verifyAll(program_.trips, {"count of trips", "counts of trips"});
+    verifyAll(program_.trips, {"count of trips", "counts of trips"}, kTripsAttributes);
     verifyAll(program_.rings, {"ring", "rings"}, kRingAttributes);
     verifyAll(program_.buffers, {"buffer", "buffers"}, kBufferAttributes);
     verifyAll(program_.barriers, {"barrier", "barriers"}, kBarrierAttributes);
@@ -151,7 +151,7 @@ private:
     verifyCost(op);
     for (const Access &access : op.accesses) verifyAccess(op, access);
     if (!namesWhatExists(op)) return;
-    if (hasIndex(op.kind)) verifySlot(op, program_[op.barrier], op.index);
+    if (hasIndex(op.kind) && op.barrier.valid()) verifySlot(op, program_[op.barrier], op.index);
     if (has(op.kind, kCursor)) verifyOwn(op, program_[op.cursor], "cursor");
     if (has(op.kind, kQueue)) verifyQueue(op, program_[op.queue]);
     if (has(op.kind, kLoop)) verifyLoop(op);
@@ -170,7 +170,7 @@ private:
     };
     check(has(op.kind, kAccesses), !op.accesses.empty(), "accesses");
     check(has(op.kind, kBarrier), op.barrier.valid(), "a barrier");
-    check(hasIndex(op.kind), op.index != none.index, "an index");
+    check(hasIndex(op.kind) && op.barrier.valid(), op.index != none.index, "an index");
     check(op.kind == OpKind::Wait, op.flipped, "'flipped'");
     check(has(op.kind, kCount), op.count != none.count, "a count");
     check(has(op.kind, kBytes), op.bytes != none.bytes, "bytes");
@@ -194,11 +194,18 @@ private:
       report(Diag::ScheduleNoResource, op.where, name, op.cost.busy);
   }
 
+  /// A copy may, until barriers are added.
+  bool lacksBarrier(const Op &op) {
+    if (op.kind != OpKind::Copy || op.barrier.valid()) return false;
+    if (form_ == Form::Complete) report(Diag::ScheduleNoBarrier, op.where);
+    return true;
+  }
+
   bool namesWhatExists(const Op &op) {
     const auto check = [&](Fields field, auto id, const auto &all, std::string_view noun) {
       return !has(op.kind, field) || exists(id, all, noun, mnemonic(op), op.where);
     };
-    return check(kBarrier, op.barrier, program_.barriers, "barrier") &&
+    return (lacksBarrier(op) || check(kBarrier, op.barrier, program_.barriers, "barrier")) &&
            check(kQueue, op.queue, program_.queues, "queue") &&
            check(kMeeting, op.meeting, program_.meetings, "meeting") &&
            check(kCursor, op.cursor, program_.cursors, "cursor") &&
@@ -282,7 +289,6 @@ private:
 
   void verifyGuard(const Op &op) {
     const Guard &guard = op.guard;
-    verifyNumber(kGuardThan, guard, op.where, mnemonic(op));
     const Trips &trips = program_[guard.trips];
     if (guard.measure == Guard::Measure::Count)
       verifyKnown(op, trips);
@@ -293,6 +299,7 @@ private:
 
   const Program &program_;
   Diagnostics &diagnostics_;
+  Form form_;
   bool isSound_ = true;
   RoleId role_;                ///< The one whose operations are looked at,
   std::vector<TripsId> loops_; ///< inside loops over these,
@@ -301,8 +308,8 @@ private:
 
 } // namespace
 
-bool verify(const Program &program, Diagnostics &diagnostics) {
-  return Verifier(program, diagnostics).run();
+bool verify(const Program &program, Diagnostics &diagnostics, Form form) {
+  return Verifier(program, diagnostics, form).run();
 }
 
 } // namespace imbrex::schedule

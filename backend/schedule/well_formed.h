@@ -5,6 +5,12 @@
 
 namespace imbrex::schedule {
 
+/// How far a program is made.
+enum class Form : std::uint8_t {
+  Complete,
+  WithoutBarriers, // a copy need not say where its bytes count: `addBarriers` will
+};
+
 /// Whether a program says something at all: every name and number in it means something where it
 /// stands (docs/schedule-text.md lists the rules). What does not is reported, each error at its
 /// operation. Total: any program is accepted or reported, whatever wrote it; an accepted one has no
@@ -13,6 +19,6 @@ namespace imbrex::schedule {
 /// Whether what it says is right, without races and deadlocks, is the checker's question. So a
 /// buffer may lie over another (that is what offsets are for), two meetings may share a number, and
 /// a cursor may be reset.
-bool verify(const Program &program, Diagnostics &diagnostics);
+bool verify(const Program &program, Diagnostics &diagnostics, Form form = Form::Complete);
 
 } // namespace imbrex::schedule

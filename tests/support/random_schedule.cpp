@@ -65,7 +65,8 @@ private:
   void makeTrips() {
     for (std::int32_t i = number(1, 4); i > 0; --i) {
       const TripsId within = chance(40) ? any<TripsTag>(program_.trips) : TripsId();
-      program_.trips.push_back({.name = fresh("k"), .within = within});
+      program_.trips.push_back(
+          {.name = fresh("k"), .within = within, .least = oneOf({0, 0, 1, 4})});
     }
   }
 
@@ -221,7 +222,7 @@ private:
 
   bool fillGuard(Op &op) {
     op.guard.measure = oneOf({Guard::Measure::Count, Guard::Measure::Done, Guard::Measure::Left});
-    op.guard.than = number(0, 4);
+    op.guard.than = number(-1, 4);
     const bool ofAll = op.guard.measure == Guard::Measure::Count;
     op.guard.trips = any<TripsTag>(program_.trips, [&](const Trips &trips, TripsId id) {
       return ofAll ? isKnown(trips) : isInLoopOver(id);

@@ -47,7 +47,7 @@ bool same(const Op &a, const Op &b) {
   return members(a) == members(b) && same(a.body, b.body);
 }
 
-auto members(const Trips &trips) { return std::tie(trips.name, trips.within); }
+auto members(const Trips &trips) { return std::tie(trips.name, trips.within, trips.least); }
 auto members(const Ring &ring) { return std::tie(ring.name, ring.depth); }
 auto members(const Buffer &b) {
   return std::tie(b.name, b.ring, b.bytes, b.parts, b.space, b.offset);
@@ -89,7 +89,7 @@ void collectKinds(const std::vector<Op> &body, std::set<OpKind> &kinds) {
 
 constexpr std::string_view kEverything = R"(schedule @everything {
   trips %tiles
-  trips %k in %tiles
+  trips %k in %tiles least 2
   ring %AB depth 4 {
     buffer %A 16384 parts 8
     buffer %B 16384 at 65536
@@ -144,6 +144,7 @@ constexpr std::string_view kEverything = R"(schedule @everything {
       access writes %own, %A(%p, own) takes 9 on "odd name"
       issue %store reads %sum(own) count 4
       copy to %ready bytes 16
+      copy writes %sum bytes 16
     }
     meet %all
   }
@@ -160,7 +161,7 @@ TEST_CASE("a schedule with everything is well formed") {
   Diagnostics diagnostics;
   const auto program = parse(kEverything, "test.ims", diagnostics);
   REQUIRE(program);
-  CHECK_MESSAGE(verify(*program, diagnostics), diagnostics.render());
+  CHECK_MESSAGE(verify(*program, diagnostics, Form::WithoutBarriers), diagnostics.render());
 }
 
 TEST_CASE("each word of a schedule's text says one thing") {
@@ -169,7 +170,7 @@ TEST_CASE("each word of a schedule's text says one thing") {
   REQUIRE(program);
   const Program &p = *program;
   CHECK(p.name == "everything");
-  CHECK(members(p.trips[1]) == members({.name = "k", .within = TripsId(0)}));
+  CHECK(members(p.trips[1]) == members({.name = "k", .within = TripsId(0), .least = 2}));
   CHECK(members(p.rings[0]) == members({.name = "AB", .depth = 4}));
   CHECK(members(p.buffers[0]) ==
         members({.name = "A", .ring = RingId(0), .bytes = 16384, .parts = 8}));
@@ -374,13 +375,13 @@ TEST_CASE("a name that is no word, or that there is already, is an error") {
 TEST_CASE("a number that something cannot be is an error") {
   CHECK(errors("schedule @s { ring %x depth 0 { buffer %A 2.5\nbuffer %B 99999999999999999999 }\n"
                "role %r warps 2x3 { cursor %c in %x drain %q to -1 } }") ==
-        "t.ims:1: error: 'depth' of ring '%x' cannot be '0'\n"
+        "t.ims:1: error: 'depth' of ring 'x' cannot be '0'\n"
         "  hint: it is a number from 1 to 65536\n"
-        "t.ims:1: error: 'bytes' of buffer '%A' cannot be '2.5'\n"
+        "t.ims:1: error: 'bytes' of buffer 'A' cannot be '2.5'\n"
         "  hint: it is a number from 1 to 2147483647\n"
-        "t.ims:2: error: 'bytes' of buffer '%B' cannot be '99999999999999999999'\n"
+        "t.ims:2: error: 'bytes' of buffer 'B' cannot be '99999999999999999999'\n"
         "  hint: it is a number from 1 to 2147483647\n"
-        "t.ims:3: error: 'warps' of role '%r' cannot be '2x3'\n"
+        "t.ims:3: error: 'warps' of role 'r' cannot be '2x3'\n"
         "  hint: it is a number from 1 to 1024\n"
         "t.ims:3: error: there is no queue '%q' here\n"
         "  hint: it is declared above its use\n"
@@ -389,18 +390,20 @@ TEST_CASE("a number that something cannot be is an error") {
   CHECK(errorsOf("drain %q to 99999999999999999999") ==
         "t.ims:3: error: 'to' of 'drain' cannot be '99999999999999999999'\n"
         "  hint: it is a number from 0 to 2147483647\n");
-  CHECK(errorsOf("wait %full(%c, 3000000000)\naccess reads %A(%c, part -1)\nif count %k > -1 { }\n"
-                 "fence takes -1\nfence takes 1 on x busy -1") ==
-        "t.ims:3: error: 'offset' of an index cannot be '3000000000'\n"
-        "  hint: it is a number from -2147483648 to 2147483647\n"
-        "t.ims:4: error: 'part' of a buffer cannot be '-1'\n"
-        "  hint: it is a number from 0 to 2147483647\n"
-        "t.ims:5: error: 'than' of a condition cannot be '-1'\n"
-        "  hint: it is a number from 0 to 2147483647\n"
-        "t.ims:6: error: 'takes' of 'fence' cannot be '-1'\n"
-        "  hint: it is a number from 0 to 2147483647\n"
-        "t.ims:7: error: 'busy' of 'fence' cannot be '-1'\n"
-        "  hint: it is a number from 0 to 2147483647\n");
+  CHECK(
+      errorsOf(
+          "wait %full(%c, 3000000000)\naccess reads %A(%c, part -1)\nif count %k > 3000000000 { }\n"
+          "fence takes -1\nfence takes 1 on x busy -1") ==
+      "t.ims:3: error: 'offset' of an index cannot be '3000000000'\n"
+      "  hint: it is a number from -2147483648 to 2147483647\n"
+      "t.ims:4: error: 'part' of a buffer cannot be '-1'\n"
+      "  hint: it is a number from 0 to 2147483647\n"
+      "t.ims:5: error: 'than' of a condition cannot be '3000000000'\n"
+      "  hint: it is a number from -2147483648 to 2147483647\n"
+      "t.ims:6: error: 'takes' of 'fence' cannot be '-1'\n"
+      "  hint: it is a number from 0 to 2147483647\n"
+      "t.ims:7: error: 'busy' of 'fence' cannot be '-1'\n"
+      "  hint: it is a number from 0 to 2147483647\n");
 }
 
 TEST_CASE("an attribute that is given twice is an error") {
@@ -436,7 +439,9 @@ TEST_CASE("what is out of place ends the parse") {
   CHECK(errorsOf("access reads %A()") ==
         "t.ims:3: error: expected a cursor, an offset, 'part' or 'own', not ')'\n");
   CHECK(errorsOf("access reads %A(%c, own, 1)") == "t.ims:3: error: expected ')', not ','\n");
-  CHECK(errorsOf("copy writes %A(%c) %full") == "t.ims:3: error: expected 'to', not '%full'\n");
+  CHECK(errorsOf("signal %full(%c) %q") == "t.ims:3: error: expected 'after', not '%q'\n");
+  CHECK(errorsOf("copy writes %A(%c) %full") ==
+        "t.ims:3: error: expected an op or '}', not '%full'\n");
   CHECK(errorsOf("if some %k > 0 { }") ==
         "t.ims:3: error: expected 'count', 'done' or 'left', not 'some'\n");
   CHECK(errorsOf("if count %k < 0 { }") == "t.ims:3: error: expected '>', not '<'\n");
