@@ -9,7 +9,6 @@ namespace {
 struct Ends {
   std::vector<RoleId> writers, readers;
   const Op *write = nullptr;
-  std::int64_t copiedBytes = 0;
   bool isReadByAsyncProxy = false;
 };
 
@@ -22,7 +21,6 @@ bool isAsync(const Program &program, const Op &op) {
 }
 
 void addOp(const Program &program, RoleId role, const Op &op, std::vector<Ends> &ends) {
-  RingId copied;
   for (const Access &access : op.accesses) {
     const RingId ring = program[access.buffer].ring;
     if (!ring.valid()) continue;
@@ -31,9 +29,7 @@ void addOp(const Program &program, RoleId role, const Op &op, std::vector<Ends> 
     if (!access.writes) end.isReadByAsyncProxy |= isAsync(program, op);
     if (!access.writes) continue;
     end.write = &op;
-    copied = ring;
   }
-  if (op.kind == OpKind::Copy && copied.valid()) ends[copied.index()].copiedBytes += op.bytes;
 }
 
 } // namespace
@@ -63,7 +59,6 @@ std::vector<Channel> findChannels(const Program &program, Diagnostics &diagnosti
     channels.push_back({.ring = RingId(ring),
                         .producer = end.writers.front(),
                         .consumers = std::move(end.readers),
-                        .copiedBytes = end.copiedBytes,
                         .isReadByAsyncProxy = end.isReadByAsyncProxy});
   }
   return channels;

@@ -14,7 +14,6 @@ struct Channel {
   RingId ring;
   RoleId producer;                 ///< The one role that writes its buffers.
   std::vector<RoleId> consumers;   ///< The roles that read them, in order.
-  std::int64_t copiedBytes = 0;    ///< Of one use, by copies that count on a barrier.
   bool isReadByAsyncProxy = false; ///< By copies, or by queues that are of it.
 
   /// Whether its ends are different roles, so that a barrier has to stand between them.

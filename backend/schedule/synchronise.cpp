@@ -22,7 +22,13 @@ struct Additions {
   std::vector<std::vector<Op>> before, after;
 };
 
-/// The operations of a body, by place, that touch one use of a ring.
+/// The part of a body, by places, in which a cursor stands at one use: up to an advance.
+struct Stay {
+  CursorId cursor;
+  std::size_t begin, end;
+};
+
+/// The operations of a stay that touch the use.
 struct Span {
   std::size_t first = 0, last = 0;
   const Op *lastTouch = nullptr; ///< The last in order, in whatever inner body.
@@ -32,7 +38,8 @@ struct Span {
 struct Release {
   CursorId cursor;
   BarrierId empty;
-  std::int32_t entriesAfter; ///< Of the queue, in one trip, behind the last that reads it.
+  std::size_t place;         ///< Behind this: the queue's last operation in the stay.
+  std::int32_t entriesAfter; ///< Of the queue, from the last that reads it to there.
 };
 
 std::int32_t entriesOf(const Program &program, const Op &op) {
@@ -79,8 +86,7 @@ private:
                                std::vector<Op> &tail) {
     Additions additions(body.size());
     std::map<QueueId, std::vector<Release>> releases;
-    for (const Op &op : body)
-      if (op.kind == OpKind::Advance) addFor(role, op.cursor, body, additions, releases);
+    for (const Stay &stay : staysOf(body)) addFor(role, stay, body, additions, releases);
     for (auto &[queue, slots] : releases) giveBack(queue, slots, body, loop, additions, tail);
 
     std::vector<Op> out;
@@ -100,26 +106,38 @@ private:
     return out;
   }
 
-  void addFor(RoleId role, CursorId cursor, std::vector<Op> &body, Additions &additions,
-              std::map<QueueId, std::vector<Release>> &releases) {
-    const auto found = guarded_.find(program_[cursor].ring);
-    if (found == guarded_.end()) return;
-    const Guarded &guarded = found->second;
-    if (guarded.channel->producer == role) {
-      if (const auto span = spanOf(cursor, true, body))
-        addProducer(cursor, guarded, *span, body, additions);
-    } else if (const auto span = spanOf(cursor, false, body)) {
-      addConsumer(cursor, guarded, *span, body, additions, releases);
+  static std::vector<Stay> staysOf(const std::vector<Op> &body) {
+    std::vector<Stay> stays;
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      if (body[i].kind != OpKind::Advance) continue;
+      std::size_t begin = 0;
+      for (const Stay &before : stays)
+        if (before.cursor == body[i].cursor) begin = before.end + 1;
+      stays.push_back({.cursor = body[i].cursor, .begin = begin, .end = i});
     }
+    return stays;
   }
 
-  /// Where a body touches the use that a cursor stands at.
-  std::optional<Span> spanOf(CursorId cursor, bool writes, std::vector<Op> &body) const {
+  void addFor(RoleId role, const Stay &stay, std::vector<Op> &body, Additions &additions,
+              std::map<QueueId, std::vector<Release>> &releases) {
+    const auto found = guarded_.find(program_[stay.cursor].ring);
+    if (found == guarded_.end()) return;
+    const Guarded &guarded = found->second;
+    const bool produces = guarded.channel->producer == role;
+    const auto span = spanOf(stay, produces, body);
+    if (!span) return;
+    if (produces)
+      addProducer(stay, guarded, *span, body, additions);
+    else
+      addConsumer(stay, guarded, *span, body, additions, releases);
+  }
+
+  std::optional<Span> spanOf(const Stay &stay, bool writes, const std::vector<Op> &body) const {
     std::optional<Span> span;
-    for (std::size_t i = 0; i < body.size(); ++i) {
+    for (std::size_t i = stay.begin; i < stay.end; ++i) {
       const auto look = [&](const Op &op) {
         for (const Access &access : op.accesses) {
-          if (access.index.cursor != cursor || access.writes != writes) continue;
+          if (access.index.cursor != stay.cursor || access.writes != writes) continue;
           if (!span) span = {.first = i};
           span->last = i;
           span->lastTouch = &op;
@@ -131,11 +149,11 @@ private:
     return span;
   }
 
-  void addProducer(CursorId cursor, const Guarded &guarded, const Span &span, std::vector<Op> &body,
-                   Additions &additions) {
+  void addProducer(const Stay &stay, const Guarded &guarded, const Span &span,
+                   std::vector<Op> &body, Additions &additions) {
     const Op &last = *span.lastTouch;
     const auto at = [&](OpKind kind, BarrierId barrier) {
-      return Op{.kind = kind, .barrier = barrier, .index = {cursor}, .where = last.where};
+      return Op{.kind = kind, .barrier = barrier, .index = {stay.cursor}, .where = last.where};
     };
     Op wait = at(OpKind::Wait, guarded.empty);
     wait.flipped = true;
@@ -143,9 +161,8 @@ private:
     std::vector<Op> &after = additions.after[span.last];
     if (last.kind == OpKind::Copy) {
       Op expect = at(OpKind::Expect, guarded.full);
-      expect.bytes = guarded.channel->copiedBytes;
+      expect.bytes = aimCopies(stay, guarded, body);
       additions.before[span.first].push_back(expect);
-      aimCopies(cursor, guarded, body);
     } else if (last.kind == OpKind::Issue && queues_[last.queue.index()].signals) {
       after.push_back(at(OpKind::Signal, guarded.full));
       after.back().queue = last.queue;
@@ -161,31 +178,37 @@ private:
   bool isAsync(const Op &op) const { return op.kind == OpKind::Issue && program_[op.queue].async; }
 
   /// The copies of one use end at its barrier; in an inner loop nobody knew how many there are.
-  void aimCopies(CursorId cursor, const Guarded &guarded, std::vector<Op> &body) {
-    for (Op &op : body) {
-      const auto aim = [&](Op &copy, bool isInner) {
-        if (copy.kind != OpKind::Copy || copy.accesses.empty()) return;
-        if (copy.accesses.front().index.cursor != cursor) return;
-        copy.barrier = guarded.full;
-        copy.index = {cursor};
-        if (isInner)
-          diagnostics_.report(Diag::ScheduleUncountedBytes, copy.where,
-                              program_[guarded.channel->ring].name);
-      };
-      aim(op, false);
-      forEachOp(op.body, [&](Op &inner) { aim(inner, true); });
+  /// Returns their bytes.
+  std::int64_t aimCopies(const Stay &stay, const Guarded &guarded, std::vector<Op> &body) {
+    std::int64_t bytes = 0;
+    const auto aim = [&](Op &copy, bool isInner) {
+      if (copy.kind != OpKind::Copy || copy.accesses.empty()) return;
+      if (copy.accesses.front().index.cursor != stay.cursor) return;
+      copy.barrier = guarded.full;
+      copy.index = {stay.cursor};
+      bytes += copy.bytes;
+      if (isInner)
+        diagnostics_.report(Diag::ScheduleUncountedBytes, copy.where,
+                            program_[guarded.channel->ring].name);
+    };
+    for (std::size_t i = stay.begin; i < stay.end; ++i) {
+      aim(body[i], false);
+      forEachOp(body[i].body, [&](Op &inner) { aim(inner, true); });
     }
+    return bytes;
   }
 
-  void addConsumer(CursorId cursor, const Guarded &guarded, const Span &span,
+  void addConsumer(const Stay &stay, const Guarded &guarded, const Span &span,
                    const std::vector<Op> &body, Additions &additions,
                    std::map<QueueId, std::vector<Release>> &releases) {
     const Op &last = *span.lastTouch;
     const Op wait = {
-        .kind = OpKind::Wait, .barrier = guarded.full, .index = {cursor}, .where = last.where};
+        .kind = OpKind::Wait, .barrier = guarded.full, .index = {stay.cursor}, .where = last.where};
     additions.before[span.first].push_back(wait);
-    Op release = {
-        .kind = OpKind::Arrive, .barrier = guarded.empty, .index = {cursor}, .where = last.where};
+    Op release = {.kind = OpKind::Arrive,
+                  .barrier = guarded.empty,
+                  .index = {stay.cursor},
+                  .where = last.where};
     if (last.kind != OpKind::Issue) {
       additions.after[span.last].push_back(release);
     } else if (queues_[last.queue.index()].signals) {
@@ -193,13 +216,17 @@ private:
       release.queue = last.queue;
       additions.after[span.last].push_back(release);
     } else {
+      std::size_t place = span.last;
       std::int32_t entries = 0;
-      for (std::size_t i = span.last + 1; i < body.size(); ++i)
-        if (body[i].queue == last.queue) entries += entriesOf(program_, body[i]);
+      for (std::size_t i = span.last + 1; i < stay.end; ++i) {
+        if (!mentions(body[i], last.queue)) continue;
+        place = i;
+        entries += entriesOf(program_, body[i]);
+      }
       // The commit that closes the reading group does not come behind it.
       if (program_[last.queue].grouped) entries = std::max(entries - 1, 0);
       releases[last.queue].push_back(
-          {.cursor = cursor, .empty = guarded.empty, .entriesAfter = entries});
+          {.cursor = stay.cursor, .empty = guarded.empty, .place = place, .entriesAfter = entries});
     }
   }
 
@@ -209,22 +236,21 @@ private:
                 const Op *loop, Additions &additions, std::vector<Op> &tail) {
     const std::int32_t lag = loop ? queues_[queue.index()].inFlight : 0;
     std::int32_t entries = 0;
-    std::size_t place = 0;
-    for (std::size_t i = 0; i < body.size(); ++i) {
-      if (!mentions(body[i], queue)) continue;
-      place = i;
-      entries += entriesOf(program_, body[i]);
-    }
+    for (const Op &op : body)
+      if (mentions(op, queue)) entries += entriesOf(program_, op);
     std::ranges::sort(slots, [](const Release &a, const Release &b) {
-      return std::tuple(-a.entriesAfter, a.cursor) < std::tuple(-b.entriesAfter, b.cursor);
+      return std::tuple(a.place, -a.entriesAfter, a.cursor) <
+             std::tuple(b.place, -b.entriesAfter, b.cursor);
     });
-    std::vector<Op> &after = additions.after[place];
-    std::int32_t drained = -1;
+    const Release *before = nullptr;
     for (const Release &slot : slots) {
-      const std::int32_t count = lag * entries + slot.entriesAfter;
-      if (count != drained)
-        after.push_back({.kind = OpKind::Drain, .count = count, .queue = queue});
-      drained = count;
+      std::vector<Op> &after = additions.after[slot.place];
+      const bool isDrained =
+          before && before->place == slot.place && before->entriesAfter == slot.entriesAfter;
+      if (!isDrained)
+        after.push_back(
+            {.kind = OpKind::Drain, .count = lag * entries + slot.entriesAfter, .queue = queue});
+      before = &slot;
       addRelease(slot, lag, loop, after);
     }
     if (lag > 0) finish(queue, slots, lag, *loop, tail);

@@ -34,10 +34,11 @@ public:
   Signature take() {
     collectEvents();
     findBases();
+    orderSlots();
     for (std::int32_t agent = 0; agent < run_.agents(); ++agent) addAgent(agent);
-    for (std::int32_t slot = 0; slot < model_.slots; ++slot) addSlot(slot);
+    addBarriers();
     for (std::int32_t number = 0; number < model_.meetingNumbers; ++number) addMeeting(number);
-    for (const Cell &cell : run_.cells_) addCell(cell);
+    addCells();
     addTrips();
     return std::move(out_);
   }
@@ -92,7 +93,9 @@ private:
     return known;
   }
 
-  /// For each ring, a use that nothing can name any more, in slot 0 and of parity 0.
+  /// For each ring, the least use that anything can still name. Slots are told apart by where they
+  /// lie from there on, and phases by how they differ from that use's: a ring is the same from each
+  /// of its slots on, unless somebody says where in memory it lies.
   void findBases() {
     constexpr auto kNone = std::numeric_limits<std::int64_t>::max();
     bases_.assign(program_.rings.size(), kNone);
@@ -103,10 +106,31 @@ private:
         base = std::min(base, use + model_.lowest[id.index()]);
       });
     }
-    for (std::size_t ring = 0; ring < bases_.size(); ++ring) {
-      const std::int32_t period = 2 * program_.rings[ring].depth;
-      bases_[ring] = bases_[ring] == kNone ? 0 : roundOfUse(bases_[ring], period) * period;
+    for (std::int64_t &base : bases_)
+      if (base == kNone) base = 0;
+    for (const Buffer &buffer : program_.buffers) {
+      if (!buffer.offset || !buffer.ring.valid()) continue;
+      const std::int32_t period = 2 * program_.depthOf(buffer.ring);
+      std::int64_t &base = bases_[buffer.ring.index()];
+      base = roundOfUse(base, period) * period;
     }
+  }
+
+  std::int64_t baseOf(RingId ring) const { return ring.valid() ? bases_[ring.index()] : 0; }
+
+  void orderSlots() {
+    const std::int32_t first = model_.axisOfSlot(0);
+    for (std::int32_t axis = 0; axis < first; ++axis) axisOrder_.push_back(axis);
+    for (std::uint32_t b = 0; b < program_.barriers.size(); ++b) {
+      const RingId ring = program_.barriers[b].ring;
+      for (std::int32_t i = 0; i < program_.depthOf(ring); ++i)
+        axisOrder_.push_back(model_.axisOfSlot(model_.slotOf(BarrierId(b), baseOf(ring) + i)));
+    }
+    for (std::int32_t axis = first + model_.slots; axis < model_.axes; ++axis)
+      axisOrder_.push_back(axis);
+    axisPlace_.resize(axisOrder_.size());
+    for (std::size_t place = 0; place < axisOrder_.size(); ++place)
+      axisPlace_[static_cast<std::size_t>(axisOrder_[place])] = static_cast<std::int32_t>(place);
   }
 
   template <class Visit>
@@ -150,12 +174,11 @@ private:
   template <class Visit>
   void forKnowledge(Visit visit) const {
     const auto axes = static_cast<std::size_t>(model_.axes);
-    const auto firstSlot = static_cast<std::size_t>(model_.axisOfSlot(0));
     for (std::size_t half = 0; half < run_.width_; half += axes)
-      for (std::size_t axis = 0; axis < axes; ++axis)
-        visit(half + axis, static_cast<std::int32_t>(axis), false);
-    for (std::size_t axis = firstSlot; axis < axes; ++axis)
-      visit(axis, static_cast<std::int32_t>(axis), true);
+      for (const std::int32_t axis : axisOrder_)
+        visit(half + static_cast<std::size_t>(axis), axis, false);
+    for (const std::int32_t axis : axisOrder_)
+      if (axis >= model_.axisOfSlot(0)) visit(static_cast<std::size_t>(axis), axis, true);
   }
 
   /// The largest time at which no more than so many live events are over.
@@ -174,16 +197,25 @@ private:
     return run_.meetings_[static_cast<std::size_t>(slot - model_.slots)].phase;
   }
 
-  void addSlot(std::int32_t slot) {
+  void addBarriers() {
+    for (std::uint32_t b = 0; b < program_.barriers.size(); ++b) {
+      const RingId ring = program_.barriers[b].ring;
+      for (std::int32_t i = 0; i < program_.depthOf(ring); ++i) {
+        const std::int64_t use = baseOf(ring) + i;
+        addSlot(model_.slotOf(BarrierId(b), use), roundOfUse(use, program_.depthOf(ring)));
+      }
+    }
+  }
+
+  void addSlot(std::int32_t slot, std::int64_t round) {
     const SlotRun &run = run_.slots_[static_cast<std::size_t>(slot)];
-    add(run.phase & 1);
-    add(run.phase == 0);
+    add((run.phase - round) & 1);
     add(run.missing);
     add(run.expected - run.landed);
     add(run.isMade);
     if (run.isMade && run.made.axis >= 0) add(rank(run.made.axis, run.made.time));
     for (const Event &pass : run.passes) {
-      add(pass.axis);
+      add(axisPlace_[static_cast<std::size_t>(pass.axis)]);
       add(rank(pass.axis, pass.time));
     }
     add(-1);
@@ -200,9 +232,23 @@ private:
   }
 
   void addTouch(const Touch &touch) {
-    add(touch.end.axis);
+    add(axisPlace_[static_cast<std::size_t>(touch.end.axis)]);
     add(rank(touch.end.axis, touch.end.time));
     add(touch.isAsync);
+  }
+
+  void addCells() {
+    for (std::uint32_t b = 0; b < program_.buffers.size(); ++b) {
+      const Buffer &buffer = program_.buffers[b];
+      const std::int32_t copies = buffer.space == Space::Registers ? run_.agents() : 1;
+      for (std::int32_t copy = 0; copy < copies; ++copy)
+        for (std::int32_t i = 0; i < program_.depthOf(buffer.ring); ++i) {
+          const Access whole = {.buffer = BufferId(b)};
+          const CellRange range = model_.cellsOf(whole, baseOf(buffer.ring) + i, copy);
+          for (std::int32_t c = range.first; c < range.first + range.count; ++c)
+            addCell(run_.cells_[static_cast<std::size_t>(c)]);
+        }
+    }
   }
 
   void addCell(const Cell &cell) {
@@ -277,6 +323,7 @@ private:
   const Program &program_;
   std::vector<llvm::SmallVector<std::int32_t, 8>> events_; // by axis: the times of live ones
   std::vector<std::int64_t> bases_;                        // by ring
+  std::vector<std::int32_t> axisOrder_, axisPlace_;        // with each ring from its base on
   std::vector<std::int32_t> rows_;                         // of clocks, as they were visited
   Signature out_;
 };

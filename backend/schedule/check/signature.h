@@ -10,8 +10,8 @@ class Run;
 /// What of a run's state the future can depend on, the same for runs that will go on alike:
 ///
 ///   phases   their parity, and whether a clock knows that the last one is over
-///   uses     how far cursors and contents are from the least that can still be named, counted
-///            from a multiple of twice the depth, so that slot and parity stay
+///   uses     how far cursors and contents are from the least that can still be named; slots are
+///            in order from there on, for a ring looks the same from each of them
 ///   trips    how many are left of those decided, and whether few enough are done that a guard
 ///            could tell
 ///   clocks   only which of the accesses that are still held against later ones a clock knows to

@@ -1,0 +1,202 @@
+#include "backend/schedule/split_roles.h"
+
+#include "backend/schedule/channels.h"
+#include "backend/support/check.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace imbrex::schedule {
+
+namespace {
+
+/// The loops around an operation, outermost first.
+using Loops = std::vector<const Op *>;
+
+/// Who touches a buffer, and where.
+struct Touches {
+  std::set<std::uint32_t> writers, readers;
+  std::optional<Loops> around; ///< The loops around all of them.
+  const Op *readFirst =
+      nullptr; ///< The first of them, where it reads: what a trip before has left.
+};
+
+/// What buffers have in common that share a ring.
+struct Kind {
+  std::set<std::uint32_t> writers, readers;
+  const Op *rate; ///< The loop whose trips are the uses; null: one use in all.
+
+  friend auto operator<=>(const Kind &, const Kind &) = default;
+};
+
+/// What a split hands to a role: not loops and conditions, which all roles keep.
+bool isGiven(const Op &op) { return op.kind != OpKind::For && op.kind != OpKind::If; }
+
+class Splitter {
+public:
+  Splitter(const Program &work, const Split &split, Diagnostics &diagnostics)
+      : work_(work), split_(split), diagnostics_(diagnostics) {}
+
+  std::optional<Program> operator()() {
+    program_ = work_;
+    program_.roles.clear();
+    program_.queues.clear();
+    for (const RoleChoice &role : split_.roles)
+      program_.roles.push_back(
+          {.name = role.name, .warps = role.warps, .registers = role.registers});
+    touches_.resize(work_.buffers.size());
+    Loops loops;
+    std::size_t next = 0;
+    study(work_.roles.front().body, loops, next);
+    makeRings();
+    if (diagnostics_.hasErrors()) return std::nullopt;
+    for (std::uint32_t role = 0; role < split_.roles.size(); ++role) {
+      next = 0;
+      program_.roles[role].body = bodyOf(role, work_.roles.front().body, nullptr, next);
+    }
+    return std::move(program_);
+  }
+
+private:
+  void study(const std::vector<Op> &body, Loops &loops, std::size_t &next) {
+    for (const Op &op : body) {
+      if (op.kind == OpKind::For) loops.push_back(&op);
+      if (isGiven(op)) note(op, split_.roleOf[next++], loops);
+      study(op.body, loops, next);
+      if (op.kind == OpKind::For) loops.pop_back();
+    }
+  }
+
+  void note(const Op &op, std::uint32_t role, const Loops &loops) {
+    for (const Access &access : op.accesses) {
+      Touches &touches = touches_[access.buffer.index()];
+      if (touches.writers.empty() && touches.readers.empty() && !access.writes)
+        touches.readFirst = &op;
+      (access.writes ? touches.writers : touches.readers).insert(role);
+      if (!touches.around) touches.around = loops;
+      const auto [end, other] = std::ranges::mismatch(*touches.around, loops);
+      touches.around->erase(end, touches.around->end());
+    }
+  }
+
+  void makeRings() {
+    std::map<Kind, std::vector<BufferId>> kinds;
+    std::vector<Kind> order;
+    for (std::uint32_t b = 0; b < touches_.size(); ++b) {
+      const Touches &touches = touches_[b];
+      std::set<std::uint32_t> roles = touches.writers;
+      roles.insert(touches.readers.begin(), touches.readers.end());
+      if (roles.size() < 2) continue;
+      if (touches.readFirst)
+        diagnostics_.report(Diag::ScheduleCarriedBetweenRoles, touches.readFirst->where,
+                            work_.buffers[b].name);
+      const Kind kind = {.writers = touches.writers,
+                         .readers = touches.readers,
+                         .rate = touches.around->empty() ? nullptr : touches.around->back()};
+      if (kinds[kind].empty()) order.push_back(kind);
+      kinds[kind].push_back(BufferId(b));
+    }
+    for (const Kind &kind : order) makeRing(kind, kinds[kind]);
+  }
+
+  void makeRing(const Kind &kind, const std::vector<BufferId> &buffers) {
+    Ring ring = {.name = "", .depth = 1};
+    const RingId id(static_cast<std::uint32_t>(program_.rings.size()));
+    for (const BufferId buffer : buffers) {
+      const std::string &name = work_[buffer].name;
+      ring.name += (ring.name.empty() ? "" : "_") + name;
+      for (const auto &[of, depth] : split_.depths)
+        if (of == name) ring.depth = depth;
+      Buffer &shared = program_.buffers[buffer.index()];
+      shared.ring = id;
+      if (shared.space == Space::Registers) shared.space = Space::Shared;
+    }
+    program_.rings.push_back(ring);
+    rates_.push_back(kind.rate);
+  }
+
+  /// A role's own operations and what is around them, and an advance at the end of each use.
+  std::vector<Op> bodyOf(std::uint32_t role, const std::vector<Op> &body, const Op *loop,
+                         std::size_t &next) {
+    std::vector<Op> out;
+
+    for (const Op &op : body) {
+      const bool isMine = !isGiven(op) || split_.roleOf[next++] == role;
+      if (!isMine) continue;
+      Op own = op;
+      const Op *inner = op.kind == OpKind::For ? &op : loop;
+      own.body = bodyOf(role, op.body, inner, next);
+      if (!isGiven(op) && own.body.empty()) continue;
+      assign(own, RoleId(role));
+      out.push_back(std::move(own));
+    }
+    addAdvances(RoleId(role), loop, body, out);
+    return out;
+  }
+
+  void assign(Op &op, RoleId role) {
+    for (Access &access : op.accesses)
+      if (const RingId ring = program_[access.buffer].ring; ring.valid())
+        access.index = {cursorOf(role, ring)};
+    if (info(op.kind).fields & kQueue) op.queue = queueOf(role, op.queue);
+  }
+
+  CursorId cursorOf(RoleId role, RingId ring) {
+    const auto [at, isNew] = cursors_.try_emplace(
+        {role, ring}, CursorId(static_cast<std::uint32_t>(program_.cursors.size())));
+    if (isNew)
+      program_.cursors.push_back(
+          {.name = program_[role].name + "_" + program_[ring].name, .role = role, .ring = ring});
+    return at->second;
+  }
+
+  QueueId queueOf(RoleId role, QueueId given) {
+    const auto [at, isNew] = queues_.try_emplace(
+        {role, given}, QueueId(static_cast<std::uint32_t>(program_.queues.size())));
+    if (isNew) {
+      program_.queues.push_back(work_[given]);
+      program_.queues.back().role = role;
+    }
+    return at->second;
+  }
+
+  /// At the end of the body of the ring's rate, for the rings that the role touches there.
+  void addAdvances(RoleId role, const Op *loop, const std::vector<Op> &given,
+                   std::vector<Op> &body) {
+    const bool isWhole = loop ? &loop->body == &given : &work_.roles.front().body == &given;
+    if (!isWhole) return;
+    for (std::uint32_t r = 0; r < rates_.size(); ++r) {
+      const auto cursor = cursors_.find({role, RingId(r)});
+      if (rates_[r] != loop || cursor == cursors_.end()) continue;
+      body.push_back({.kind = OpKind::Advance, .cursor = cursor->second});
+    }
+  }
+
+  const Program &work_;
+  const Split &split_;
+  Diagnostics &diagnostics_;
+  Program program_;
+  std::vector<Touches> touches_;  // by buffer
+  std::vector<const Op *> rates_; // by ring
+  std::map<std::pair<RoleId, RingId>, CursorId> cursors_;
+  std::map<std::pair<RoleId, QueueId>, QueueId> queues_;
+};
+
+} // namespace
+
+std::optional<Program> splitRoles(const Program &work, const Split &split,
+                                  Diagnostics &diagnostics) {
+  if (work.roles.size() != 1 || !work.rings.empty()) {
+    diagnostics.report(Diag::ScheduleNotSequential, {}, work.name, work.roles.size(),
+                       work.rings.size());
+    return std::nullopt;
+  }
+  std::size_t operations = 0;
+  forEachOp(work.roles.front().body, [&](const Op &op) { operations += isGiven(op); });
+  IMBREX_CHECK(operations == split.roleOf.size(), "a split of {0} operations for work of {1}",
+               split.roleOf.size(), operations);
+  return Splitter(work, split, diagnostics)();
+}
+
+} // namespace imbrex::schedule

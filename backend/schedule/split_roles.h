@@ -1,0 +1,49 @@
+#pragma once
+
+#include "backend/schedule/program.h"
+#include "backend/support/diagnostics.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace imbrex::schedule {
+
+/// One role of a split.
+struct RoleChoice {
+  std::string name;
+  std::int32_t warps = 1;
+  std::int32_t registers = 0; ///< Of each thread; 0: as the launch gives.
+};
+
+/// Who does what, and how many slots lie between.
+struct Split {
+  std::vector<RoleChoice> roles;
+  /// By operation of the work that touches memory or a queue, in order: which role runs it.
+  std::vector<std::uint32_t> roleOf;
+  /// Slots of the rings that the split makes, by name of one of their buffers; 1 for others.
+  std::vector<std::pair<std::string, std::int32_t>> depths = {};
+};
+
+/// Give each operation of a sequential program to a role.
+///
+///   before                            after
+///   role %all                         ring %A_B depth 4 { buffer %A …  buffer %B … }
+///     for %k {                        role %load                role %compute
+///       copy writes %A, %B              for %k {                  for %k {
+///       access reads %A, %B               copy writes %A(%p), …     access reads %A(%c), …
+///     }                                   advance %p                advance %c
+///                                       }                         }
+///
+/// `work` has one role and no ring: what one trip leaves, the next may use. Each role keeps the
+/// loops and conditions around its operations, so that all count the same trips. A buffer that
+/// two roles touch becomes slots of a ring, also where it lay in registers. The ring's rate is the
+/// innermost loop around all that touch the buffer: one use for each trip of it. Buffers of the
+/// same rate, producer and consumers share a ring and its barriers.
+///
+/// Runs before `addBarriers` and `addDrains`, which order what the roles share. Nothing, and
+/// errors, where the work has rings already or `roleOf` does not fit it.
+std::optional<Program> splitRoles(const Program &work, const Split &split,
+                                  Diagnostics &diagnostics);
+
+} // namespace imbrex::schedule
