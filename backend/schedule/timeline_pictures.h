@@ -14,6 +14,9 @@ std::string summaryOf(const Program &program, const Timeline &timeline);
 /// "'tensor' is the limit, busy 100 % of the steady time", or the cycle of operations that is.
 std::string limitOf(const Program &program, const Timeline &timeline);
 
+/// "43.3 cycles for each trip of 'k', 130 for 3; no fewer than 30.0, by alu".
+std::string describe(const Program &program, TripsId loop, const Interval &interval);
+
 /// A drawing with a lane for each role and each resource, and for what is in flight; waits are
 /// hatched. A long timeline is drawn from its beginning on as far as is readable, and says so.
 std::string svgOf(const Program &program, const Timeline &timeline);

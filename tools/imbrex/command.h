@@ -22,7 +22,7 @@ struct Subcommand {
   int (*run)();
 };
 
-extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout;
+extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout, kTimeline;
 
 /// The category that our own options are in, so that --help hides LLVM's.
 llvm::cl::OptionCategory &ownOptions();
@@ -35,5 +35,8 @@ int reportMissingFile(std::string_view subcommand);
 /// The kernel of a file, or of standard input for `-`, if it is a valid one; else why not is
 /// reported.
 std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics);
+
+/// To a file, or to standard output for `-`; reports where that cannot be.
+bool writeOutput(const std::string &path, const std::string &content, Diagnostics &diagnostics);
 
 } // namespace imbrex::tool

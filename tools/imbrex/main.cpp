@@ -1,6 +1,7 @@
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/support/diagnostics.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tools/imbrex/command.h"
@@ -34,9 +35,23 @@ std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagn
   return kernel;
 }
 
+bool writeOutput(const std::string &path, const std::string &content, Diagnostics &diagnostics) {
+  std::error_code error;
+  llvm::raw_fd_ostream out(path, error);
+  if (!error) {
+    out << content;
+    out.close();
+    error = out.error();
+    out.clear_error();
+  }
+  if (error) diagnostics.report(Diag::UnwritableFile, {}, path);
+  return !error;
+}
+
 namespace {
 
-const std::array<const Subcommand *, 5> kSubcommands{&kTargets, &kOpt, &kCompile, &kRun, &kLayout};
+const std::array<const Subcommand *, 6> kSubcommands{&kTargets, &kOpt,    &kCompile,
+                                                     &kRun,     &kLayout, &kTimeline};
 
 /// Whether the first word is a subcommand or an option; else says what it could have meant.
 bool isKnown(std::string_view word) {

@@ -80,7 +80,15 @@ void findCritical(Timeline &timeline) {
   };
   for (std::size_t length = 1; length <= std::min((end - begin) / 2, kLongestCycle); ++length) {
     if (!std::equal(at(begin), at(end - length), at(begin + length), isLike)) continue;
-    timeline.critical.assign(at(begin), at(begin + length));
+    // It is told from the first role's part on.
+    const auto first = std::min_element(at(begin), at(begin + length), [&](auto &a, auto &b) {
+      const auto key = [&](const CriticalStep &step) {
+        return std::pair(step.cycles == 0,
+                         timeline.spans[static_cast<std::size_t>(step.span)].role);
+      };
+      return key(a) < key(b);
+    });
+    timeline.critical.assign(first + 1, first + 1 + static_cast<std::ptrdiff_t>(length));
     std::ranges::reverse(timeline.critical);
     break;
   }

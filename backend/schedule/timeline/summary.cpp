@@ -1,5 +1,6 @@
 #include "backend/schedule/timeline/labels.h"
 #include "backend/schedule/timeline_pictures.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 
@@ -83,6 +84,19 @@ std::string limitOf(const Program &program, const Timeline &line) {
   }
   return "no resource is the limit, but a cycle of " + std::to_string(line.criticalCycles) +
          " cycles: " + text;
+}
+
+std::string describe(const Program &program, TripsId loop, const Interval &interval) {
+  const std::string name = "'" + program[loop].name + "'";
+  const auto decimals = [](double number) { return llvm::formatv("{0:f1}", number).str(); };
+  std::string text = decimals(interval.cyclesPerTrip) + " cycles for each trip of " + name;
+  if (interval.period > 1)
+    text +=
+        ", " + std::to_string(interval.periodCycles) + " for " + std::to_string(interval.period);
+  if (interval.period == 0) text += " or so: they do not come to repeat themselves";
+  if (!interval.busiest.empty())
+    text += "; no fewer than " + decimals(interval.lowerBound) + ", by " + interval.busiest;
+  return text;
 }
 
 std::string summaryOf(const Program &program, const Timeline &line) {

@@ -1,7 +1,5 @@
-#include "backend/schedule/check.h"
-#include "backend/schedule/program_text.h"
 #include "backend/schedule/timeline.h"
-#include "backend/schedule/well_formed.h"
+#include "tests/unit/schedule/timed_programs.h"
 
 #include <doctest/doctest.h>
 
@@ -12,24 +10,9 @@
 
 using namespace imbrex;
 using namespace imbrex::schedule;
+using namespace imbrex::schedule::testing;
 
 namespace {
-
-Program parsed(const std::string &body) {
-  Diagnostics diagnostics;
-  auto program = parse("schedule @test {\n" + body + "}\n", "test.ims", diagnostics);
-  const bool isWell = program && verify(*program, diagnostics);
-  INFO(diagnostics.render());
-  REQUIRE(isWell);
-  return *program;
-}
-
-Timeline timed(const Program &program, const std::vector<std::int32_t> &trips = {}) {
-  REQUIRE(checkAt(program, trips).isSafe());
-  auto timeline = simulate(program, trips);
-  REQUIRE(timeline.ok());
-  return *timeline;
-}
 
 /// " copy 0-10 on bus", " wait 0-10".
 std::string textOf(const Timeline &timeline, const Span &span) {
@@ -198,47 +181,6 @@ TEST_CASE("any operation can keep its role busy, after its condition and before 
 
 namespace {
 
-struct Pipe {
-  std::int32_t depth = 2, loadBusy = 10, loadCycles = 50, compute = 30, inFlight = 0;
-};
-
-/// A loader, a ring, and who computes; `%k` steps in `%tiles`.
-Program pipe(const Pipe &p) {
-  const auto n = [](std::int32_t number) { return std::to_string(number); };
-  std::string body = "trips %tiles trips %k in %tiles ring %AB depth " + n(p.depth) + R"( {
-      buffer %A 64
-      barrier %full
-      barrier %empty arrivals 4
-    }
-    role %load {
-      cursor %p in %AB
-      for %tiles { for %k {
-        wait %empty(%p) flipped
-        expect %full(%p) bytes 64
-        copy writes %A(%p) to %full(%p) bytes 64 takes )" +
-                     n(p.loadCycles) + " on bus busy " + n(p.loadBusy) + R"(
-        advance %p
-      } }
-    }
-    role %compute warps 4 {
-      cursor %c in %AB
-      queue %products serial grouped async
-      for %tiles {
-        for %k {
-          wait %full(%c)
-          issue %products reads %A(%c) takes )" +
-                     n(p.compute) + " on alu busy " + n(p.compute) + R"(
-          commit %products
-          drain %products to )" +
-                     n(p.inFlight) + "\n";
-  if (p.inFlight == 0)
-    body += "arrive %empty(%c) advance %c } } }\n";
-  else
-    body += "if done %k > 0 { arrive %empty(%c, -1) } advance %c }\n"
-            "drain %products if count %k > 0 { arrive %empty(%c, -1) } } }\n";
-  return parsed(body);
-}
-
 Interval intervalOf(const Program &program, std::uint32_t loop = 1) {
   auto interval = initiationInterval(program, TripsId(loop), {1, 1});
   REQUIRE(interval.ok());
@@ -248,7 +190,7 @@ Interval intervalOf(const Program &program, std::uint32_t loop = 1) {
 } // namespace
 
 TEST_CASE("two slots hide part of a load: a pipeline by hand") {
-  const Program program = pipe({});
+  const Program program = pipelined({});
   const Timeline timeline = timed(program, {1, 3});
   CHECK(busySpans(program, timeline) ==
         "load: copy 0-50 on bus, copy 10-60 on bus, wait 0-80, copy 80-130 on bus\n"
@@ -268,7 +210,7 @@ TEST_CASE("each step is as fast as the slowest of load, product, and the way rou
         CAPTURE(busy);
         CAPTURE(cycles);
         const Interval interval =
-            intervalOf(pipe({.depth = depth, .loadBusy = busy, .loadCycles = cycles}));
+            intervalOf(pipelined({.depth = depth, .loadBusy = busy, .loadCycles = cycles}));
         const double round = (cycles + 30.0) / depth;
         CHECK(interval.cyclesPerTrip == doctest::Approx(std::max({busy + 0.0, 30.0, round})));
         CHECK(interval.lowerBound == std::max(busy, 30));
@@ -280,7 +222,8 @@ TEST_CASE("each step is as fast as the slowest of load, product, and the way rou
 TEST_CASE("a product in flight keeps a slot, and hides nothing that is bound by the loads") {
   for (std::int32_t depth = 2; depth <= 5; ++depth) {
     CAPTURE(depth);
-    const Interval interval = intervalOf(pipe({.depth = depth, .loadCycles = 100, .inFlight = 1}));
+    const Interval interval =
+        intervalOf(pipelined({.depth = depth, .loadCycles = 100, .inFlight = 1}));
     // Product i + 1 must have been issued, which takes its load, before slot i is given back.
     CHECK(interval.cyclesPerTrip == doctest::Approx(std::max(30.0, 100.0 / (depth - 1))));
   }
@@ -293,11 +236,11 @@ TEST_CASE("an interval is no faster than its bound, and none grows by a deeper r
   };
   for (int i = 0; i < 100; ++i) {
     CAPTURE(i);
-    Pipe shape{.loadBusy = upTo(60), .compute = upTo(80), .inFlight = i % 2};
+    Pipeline shape{.loadBusy = upTo(60), .compute = upTo(80), .inFlight = i % 2};
     shape.loadCycles = shape.loadBusy + upTo(300);
     double before = std::numeric_limits<double>::infinity();
     for (shape.depth = 1 + shape.inFlight; shape.depth <= 6; ++shape.depth) {
-      const Interval interval = intervalOf(pipe(shape));
+      const Interval interval = intervalOf(pipelined(shape));
       CHECK(interval.period > 0);
       CHECK(interval.cyclesPerTrip >= interval.lowerBound);
       CHECK(interval.cyclesPerTrip <= before);
@@ -307,7 +250,7 @@ TEST_CASE("an interval is no faster than its bound, and none grows by a deeper r
 }
 
 TEST_CASE("more trips take as much longer as the interval says") {
-  const Program program = pipe({.depth = 3, .loadCycles = 100});
+  const Program program = pipelined({.depth = 3, .loadCycles = 100});
   const Interval interval = intervalOf(program);
   CHECK(interval.period == 3);
   CHECK(interval.periodCycles == 130);
@@ -315,21 +258,21 @@ TEST_CASE("more trips take as much longer as the interval says") {
 }
 
 TEST_CASE("an interval of an outer loop has the inner one in it") {
-  const Program program = pipe({.depth = 4, .loadCycles = 10, .compute = 20});
+  const Program program = pipelined({.depth = 4, .loadCycles = 10, .compute = 20});
   auto interval = initiationInterval(program, TripsId(0), {1, 5});
   REQUIRE(interval.ok());
   CHECK(interval->cyclesPerTrip == 100);
 }
 
 TEST_CASE("the resource that is always busy binds; else a cycle of operations does") {
-  const Program bound = pipe({.depth = 4, .loadCycles = 50});
+  const Program bound = pipelined({.depth = 4, .loadCycles = 50});
   const Timeline busy = timed(bound, {1, 40});
   REQUIRE(busy.binding != kNoResource);
   CHECK(busy.resources[static_cast<std::size_t>(busy.binding)].name == "alu");
   CHECK(busy.resources[1].steadyShare == 1.0);
   CHECK(busy.resources[0].steadyShare == doctest::Approx(1.0 / 3).epsilon(0.05));
 
-  const Program waiting = pipe({.depth = 2, .loadCycles = 100});
+  const Program waiting = pipelined({.depth = 2, .loadCycles = 100});
   const Timeline gaps = timed(waiting, {1, 40});
   CHECK(gaps.binding == kNoResource);
   CHECK(gaps.criticalCycles == 130); // for two trips
@@ -347,7 +290,7 @@ TEST_CASE("the critical cycle of a loop has the cycles of as many trips as it sp
     for (const std::int32_t load : {50, 100, 300}) {
       CAPTURE(depth);
       CAPTURE(load);
-      const Program program = pipe({.depth = depth, .loadCycles = load});
+      const Program program = pipelined({.depth = depth, .loadCycles = load});
       const Timeline timeline = timed(program, {1, 60});
       const double trips =
           static_cast<double>(timeline.criticalCycles) / intervalOf(program).cyclesPerTrip;
@@ -360,7 +303,7 @@ TEST_CASE("the critical cycle of a loop has the cycles of as many trips as it sp
 }
 
 TEST_CASE("a role is in one place at a time, and a resource serves one at a time") {
-  const Program program = pipe({.depth = 3, .inFlight = 1});
+  const Program program = pipelined({.depth = 3, .inFlight = 1});
   const Timeline timeline = timed(program, {3, 7});
   std::vector<std::int64_t> roleEnds(program.roles.size());
   for (const Span &span : timeline.spans) {
@@ -385,7 +328,7 @@ TEST_CASE("a timeline of nothing is empty") {
   CHECK(nothing.cycles == 0);
   CHECK(nothing.spans.empty());
   CHECK(nothing.binding == kNoResource);
-  const Timeline none = timed(pipe({}), {0, 5});
+  const Timeline none = timed(pipelined({}), {0, 5});
   CHECK(none.cycles == 0);
   CHECK(none.critical.empty());
 }
