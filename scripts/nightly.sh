@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 minutes=${1:-120}
-fuzz_tests=(fuzz_ir fuzz_npy fuzz_run)
+fuzz_tests=(fuzz_ir fuzz_npy fuzz_run fuzz_schedule)
 scripts/setup.sh && cmake --preset ci && cmake --build --preset ci || exit 1
 cmake --preset fuzz && cmake --build --preset fuzz --target "${fuzz_tests[@]}" || exit 1
 build=$PWD/build/ci
@@ -57,7 +57,7 @@ for family in ptx gcn; do
   step 10 "the semantics page as code ($family)" \
     bash -c "skipped codegen/codegen_table_$family '*semantics page*'"
 done
-step 30 "random kernels" bash -c random_kernels
+step 25 "random kernels" bash -c random_kernels
 for fuzz in "${fuzz_tests[@]}"; do
   step 5 "$fuzz" scripts/fuzz.sh "$fuzz" $((minutes * 60 * 4 / 100))
 done

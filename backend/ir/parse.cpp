@@ -1,7 +1,7 @@
 #include "backend/ir/attribute_text.h"
 #include "backend/ir/constant_text.h"
-#include "backend/ir/lexer.h"
 #include "backend/ir/text.h"
+#include "backend/ir/token_reader.h"
 #include "backend/layout/layout_text.h"
 
 #include <algorithm>
@@ -18,84 +18,18 @@ constexpr std::int32_t kDeepest = 200;
 /// Parses one kernel by recursive descent. Each function leaves false, or nothing, behind an error
 /// that it has reported; the first error ends the parse, because what follows it may only be an
 /// echo.
-class Parser {
+class Parser : private TokenReader {
 public:
-  Parser(std::string_view text, std::string_view fileName, Diagnostics &diagnostics)
-      : lexer_(text), file_(internFileName(fileName)), diagnostics_(diagnostics) {}
+  using TokenReader::TokenReader;
 
   std::optional<Kernel> run() {
     if (!parseHeader() || !parseOps(kernel_.body())) return std::nullopt;
-    if (lexer_.peek().kind != TokenKind::End)
-      return unexpected("the end of the file"), std::nullopt;
+    if (peek().kind != TokenKind::End) return unexpected("the end of the file"), std::nullopt;
     return std::move(kernel_);
   }
 
 private:
-  // --- reports; each returns false ---
-
-  template <class... Args>
-  bool error(Diag kind, const Token &token, const Args &...arguments) {
-    diagnostics_.report(kind, place(token), arguments...);
-    return false;
-  }
-
-  bool unexpected(std::string_view wanted) {
-    const Token &token = lexer_.peek();
-    if (token.kind == TokenKind::End) return error(Diag::TextEndsEarly, token, wanted);
-    if (token.kind == TokenKind::Bad && token.text.ends_with('"'))
-      return error(Diag::TextOpenQuote, token);
-    return error(Diag::TextUnexpected, token, wanted, shown(token));
-  }
-
-  /// "did you mean …" when a known name is near, else `otherwise`.
-  static std::string suggestion(std::string_view word,
-                                const std::vector<std::string_view> &candidates,
-                                std::string_view otherwise) {
-    const std::string_view near = nearest(word, candidates);
-    return near.empty() ? std::string(otherwise) : "did you mean '" + std::string(near) + "'";
-  }
-
-  /// The token for a message: printable, and not too long.
-  static std::string shown(const Token &token) {
-    constexpr std::size_t kLongest = 40;
-    std::string text = quoted(token.text.substr(0, kLongest));
-    text = "'" + text.substr(1, text.size() - 2) + (token.text.size() > kLongest ? "…" : "") + "'";
-    if (token.kind == TokenKind::Layout) return text.insert(1, "#");
-    return token.kind == TokenKind::Value ? text.insert(1, "%") : text;
-  }
-
-  Location place(const Token &token) const { return {.file = file_, .line = token.line}; }
-
   // --- small pieces ---
-
-  bool accept(char punctuation) {
-    if (!lexer_.peek().is(punctuation)) return false;
-    lexer_.take();
-    return true;
-  }
-
-  bool expect(char punctuation) {
-    return accept(punctuation) || unexpected("'" + std::string(1, punctuation) + "'");
-  }
-
-  bool expectWord(std::string_view word) {
-    if (!lexer_.peek().is(word)) return unexpected("'" + std::string(word) + "'");
-    lexer_.take();
-    return true;
-  }
-
-  std::optional<Token> take(TokenKind kind, std::string_view wanted) {
-    if (lexer_.peek().kind != kind) return unexpected(wanted), std::nullopt;
-    return lexer_.take();
-  }
-
-  std::optional<std::string> takeString(std::string_view wanted) {
-    const auto token = take(TokenKind::String, wanted);
-    if (!token) return std::nullopt;
-    auto text = unescaped(token->text);
-    if (!text) error(Diag::TextBadEscape, *token);
-    return text;
-  }
 
   /// Zero or more of `one`, separated by commas; `end` tells that there is none.
   template <class One>
@@ -110,11 +44,11 @@ private:
   // --- types ---
 
   std::optional<ElementKind> parseElement() {
-    const Token token = lexer_.peek();
+    const Token token = peek();
     if (token.kind != TokenKind::Word) return unexpected("an element type"), std::nullopt;
     const auto kind = elementNamed(token.text);
     if (!kind) return reportUnknownType(token), std::nullopt;
-    lexer_.take();
+    lexer().take();
     return kind;
   }
 
@@ -149,8 +83,8 @@ private:
   /// `const` and an element behind `<`.
   std::optional<Type> parsePointee(Type (*make)(ElementKind, bool)) {
     if (!expect('<')) return std::nullopt;
-    const bool isConst = lexer_.peek().is("const");
-    if (isConst) lexer_.take();
+    const bool isConst = peek().is("const");
+    if (isConst) lexer().take();
     const auto element = parseElement();
     if (!element) return std::nullopt;
     return make(*element, isConst);
@@ -179,7 +113,7 @@ private:
 
   std::optional<Type> parseVariable() {
     if (!expect('<')) return std::nullopt;
-    const Token token = lexer_.peek();
+    const Token token = peek();
     if (token.is("var") || token.is("view"))
       return unexpected("a type that a variable can hold"), std::nullopt;
     const auto held = parseType();
@@ -188,9 +122,9 @@ private:
   }
 
   std::optional<Type> parseType() {
-    const Token token = lexer_.peek();
+    const Token token = peek();
     if (token.is("ptr") || token.is("view") || token.is("var")) {
-      lexer_.take();
+      lexer().take();
       if (token.is("ptr")) return parsePointer();
       return token.is("view") ? parseView() : parseVariable();
     }
@@ -275,12 +209,12 @@ private:
 
   /// The lines `layout #0 = …` in front of the ops.
   bool parseLayouts() {
-    while (lexer_.peek().is("layout")) {
-      lexer_.take();
+    while (peek().is("layout")) {
+      lexer().take();
       const auto name = take(TokenKind::Layout, "a layout's number, such as #0");
       if (!name) return false;
-      if (!lexer_.peek().is('=')) return unexpected("'='");
-      const Token line = (lexer_.take(), lexer_.takeLine());
+      if (!peek().is('=')) return unexpected("'='");
+      const Token line = (lexer().take(), lexer().takeLine());
       const auto layout = layout::parseLayout(line.text);
       if (!layout) return error(Diag::TextBadLayout, line, layout.error());
       if (!layouts_.try_emplace(std::string(name->text), kernel_.addLayout(*layout)).second)
@@ -298,8 +232,8 @@ private:
   }
 
   bool parseLayoutUse(LayoutId &layout) {
-    if (lexer_.peek().kind != TokenKind::Layout) return true;
-    const Token token = lexer_.take();
+    if (peek().kind != TokenKind::Layout) return true;
+    const Token token = lexer().take();
     const auto found = layouts_.find(token.text);
     if (found == layouts_.end()) return error(Diag::TextUnknownLayout, token, shown(token));
     layout = found->second;
@@ -309,14 +243,14 @@ private:
   // --- kernel, ops ---
 
   std::optional<std::string> parseName() {
-    if (lexer_.peek().kind == TokenKind::String) return takeString("a name");
+    if (peek().kind == TokenKind::String) return takeString("a name");
     const auto token = take(TokenKind::Word, "the kernel's name");
     if (!token) return std::nullopt;
     return std::string(token->text);
   }
 
   bool parseHeader() {
-    kernel_.setWhere(place(lexer_.peek()));
+    kernel_.setWhere(place(peek()));
     if (!expectWord("kernel") || !expect('@')) return false;
     const auto name = parseName();
     if (!name || !expect('(')) return false;
@@ -356,7 +290,7 @@ private:
   }
 
   bool parseRegion(Op &op) {
-    const Token start = lexer_.peek();
+    const Token start = peek();
     if (static_cast<std::int32_t>(scopes_.size()) > kDeepest)
       return error(Diag::TextTooDeep, start, kDeepest);
     scopes_.emplace_back();
@@ -378,8 +312,8 @@ private:
 
   std::unique_ptr<Op> parseOp() {
     std::vector<Token> names;
-    while (lexer_.peek().kind == TokenKind::Value) {
-      names.push_back(lexer_.take());
+    while (peek().kind == TokenKind::Value) {
+      names.push_back(lexer().take());
       if (!accept(',')) break;
     }
     if (!names.empty() && !expect('=')) return nullptr;
@@ -399,15 +333,15 @@ private:
   bool parseBody(Op &op, const Token &mnemonic, const std::vector<Token> &names) {
     std::optional<Token> constant;
     if (op.kind == OpKind::Constant) {
-      const TokenKind kind = lexer_.peek().kind;
+      const TokenKind kind = peek().kind;
       if (kind != TokenKind::Number && kind != TokenKind::Word) return unexpected("a number");
-      constant = lexer_.take();
+      constant = lexer().take();
     }
     if (!parseOperands(op) || !parseAttributes(op, mnemonic)) return false;
-    if (lexer_.peek().is('(') || lexer_.peek().is('{')) {
+    if (peek().is('(') || peek().is('{')) {
       if (!parseRegion(op)) return false;
-      while (lexer_.peek().is("else"))
-        if (lexer_.take(); !parseRegion(op)) return false;
+      while (peek().is("else"))
+        if (lexer().take(); !parseRegion(op)) return false;
     }
     if (!parseResults(op, mnemonic, names)) return false;
     if (constant && !setConstant(op, *constant)) return false;
@@ -421,7 +355,7 @@ private:
   }
 
   bool parseOperands(Op &op) {
-    if (lexer_.peek().kind != TokenKind::Value || isNextLine(op)) return true;
+    if (peek().kind != TokenKind::Value || isNextLine(op)) return true;
     do {
       const auto operand = parseOperand();
       if (!operand) return false;
@@ -432,7 +366,7 @@ private:
 
   /// Whether the next token starts another line than the op: an op without operands, such as
   /// `yield`, would else take the results of the op below for its operands.
-  bool isNextLine(const Op &op) const { return lexer_.peek().line != op.where.line; }
+  bool isNextLine(const Op &op) const { return peek().line != op.where.line; }
 
   bool parseAttributes(Op &op, const Token &mnemonic) {
     std::vector<std::string_view> seen;
@@ -452,7 +386,7 @@ private:
     const auto field = std::ranges::find(fields, name.text, &AttributeField::name);
     if (field == fields.end()) return reportUnknownAttribute(mnemonic, name, fields);
     if (!expect('=')) return false;
-    const Token token = lexer_.peek();
+    const Token token = peek();
     const auto value = parseValue();
     if (!value) return false;
     return setAttribute(op.attributes, name.text, *value) ||
@@ -461,14 +395,14 @@ private:
 
   std::optional<WrittenValue> parseValue() {
     using Form = WrittenValue::Form;
-    const Token token = lexer_.peek();
+    const Token token = peek();
     WrittenValue value;
     if (token.kind == TokenKind::String) {
       const auto text = takeString("a value");
       if (!text) return std::nullopt;
       value = {.form = Form::String, .text = *text, .elements = {}};
     } else if (token.is('[')) {
-      lexer_.take();
+      lexer().take();
       value.form = Form::List;
       if (!parseList(']', [&] {
             const auto element = take(TokenKind::Number, "a whole number");
@@ -477,7 +411,7 @@ private:
           }))
         return std::nullopt;
     } else if (token.kind == TokenKind::Number || token.kind == TokenKind::Word) {
-      lexer_.take();
+      lexer().take();
       value.form = token.kind == TokenKind::Number ? Form::Number : Form::Word;
       value.text = token.text;
     } else {
@@ -517,7 +451,7 @@ private:
 
   /// Behind the `@`.
   std::optional<Location> parseLocation() {
-    if (lexer_.peek().is("unknown")) return lexer_.take(), Location{};
+    if (peek().is("unknown")) return lexer().take(), Location{};
     const auto file = takeString("a file's name in quotes");
     if (!file || !expect(':')) return std::nullopt;
     const auto token = take(TokenKind::Number, "a line's number");
@@ -554,9 +488,6 @@ private:
                  suggestion(name.text, names, all));
   }
 
-  Lexer lexer_;
-  std::string_view file_;
-  Diagnostics &diagnostics_;
   Kernel kernel_;
   std::map<std::string, Definition, std::less<>> values_;
   std::vector<std::vector<Definition *>> scopes_{1};
