@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/schedule/program.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/Support/CommandLine.h"
 
@@ -22,7 +23,7 @@ struct Subcommand {
   int (*run)();
 };
 
-extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout;
+extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout, kCheck;
 
 /// The category that our own options are in, so that --help hides LLVM's.
 llvm::cl::OptionCategory &ownOptions();
@@ -35,5 +36,7 @@ int reportMissingFile(std::string_view subcommand);
 /// The kernel of a file, or of standard input for `-`, if it is a valid one; else why not is
 /// reported.
 std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics);
+/// The same for a schedule.
+std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics);
 
 } // namespace imbrex::tool
