@@ -1,0 +1,103 @@
+#pragma once
+
+#include "backend/schedule/program.h"
+#include "backend/support/result.h"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+/// When everything in a schedule happens, as far as the costs of its operations say. For plans and
+/// pictures: a timeline is one run of many, so that it proves nothing, and the program is to be
+/// checked before (check.h).
+///
+/// The run is an event-driven one and the same every time:
+///
+///   access          keeps its role busy from its start for `cost.cycles`
+///   copy, issue     take no time of the role. They start when their resource is free (one of a
+///                   serial queue also after the one before it), end `cost.cycles` later, and not
+///                   before the one before in their queue. A copy's bytes land when it ends.
+///   all others      keep their role busy for their cost, mostly nothing, when what they wait for
+///                   is there. That of a `for` or `if` counts each time that its body is entered.
+///
+/// A resource is one unit, which all roles share and which serves in the order of asking; of two
+/// that ask in the same cycle a queue's next comes first, then the roles as the program lists them.
+///
+/// The warps of a role run as one, and a cost is that of all of them together. Counts stay right
+/// because each arrival, byte and party counts as many times as there are warps, and because warps
+/// of a checked program that do the same at the same time end a phase together.
+namespace imbrex::schedule {
+
+inline constexpr std::int32_t kNoSpan = -1, kNoResource = -1;
+inline constexpr std::int64_t kNoUse = std::numeric_limits<std::int64_t>::min();
+
+/// One operation's time, or part of it.
+struct Span {
+  enum class Kind : std::uint8_t {
+    Work,    // its role is busy with it
+    Flight,  // it goes on by itself
+    Wait,    // its role is held up: of no length where it need not wait
+    Instant, // it takes no time
+  };
+  Kind kind;
+  RoleId role;
+  const Op *op;                        ///< Of the program, which must live as long.
+  std::int64_t use = kNoUse;           ///< Of the ring that it works on.
+  std::int32_t resource = kNoResource; ///< That it takes; of a wait: that it waits for.
+  std::int64_t issued = 0;             ///< Of a flight: when its role sent it off.
+  std::int64_t start = 0, end = 0;
+  /// Why it did not start earlier, or of a wait, end earlier: the role was busy with this until
+  /// then, or this held the resource, was in front in the queue, arrived or landed.
+  std::int32_t cause = kNoSpan;
+
+  std::int64_t cycles() const { return end - start; }
+};
+
+struct ResourceUse {
+  std::string name;
+  std::int64_t busy = 0; ///< Cycles.
+  /// Of all cycles, and of those of the middle half, where loops have got into their stride.
+  double share = 0, steadyShare = 0;
+};
+
+/// A span of the critical cycle, and how many of its cycles are on it.
+struct CriticalStep {
+  std::int32_t span;
+  std::int64_t cycles;
+};
+
+struct Timeline {
+  std::vector<Span> spans; ///< In the order in which they were issued.
+  std::vector<ResourceUse> resources;
+  std::int64_t cycles = 0; ///< Until the last span has ended.
+
+  /// The resource that limits the speed, busy nearly all of the steady time.
+  std::int32_t binding = kNoResource;
+  /// What follows from what, from one time that an operation is done to a later one, without a gap:
+  /// where no resource binds, this does. Empty without loops.
+  std::vector<CriticalStep> critical;
+  std::int64_t criticalCycles = 0;
+};
+
+/// `trips[id.index()]` trips each time that a loop runs. The program must be well formed
+/// (well_formed.h); an error for one that stops for ever or is too long.
+Result<Timeline> simulate(const Program &program, const std::vector<std::int32_t> &trips);
+
+/// How fast a loop is when it has got into its stride.
+struct Interval {
+  double cyclesPerTrip = 0;
+  /// So many trips are like so many others, and take so many cycles; 0: no such number was found,
+  /// and the cycles are those of many trips divided by their number.
+  std::int64_t period = 0, periodCycles = 0;
+  /// No order of the operations could be faster: what the busiest resource or role has to do.
+  double lowerBound = 0;
+  std::string busiest;
+};
+
+/// Exact for a loop that comes to repeat itself. Loops around it run once, or as often as they
+/// must; for all others `trips` counts.
+Result<Interval> initiationInterval(const Program &program, TripsId loop,
+                                    std::vector<std::int32_t> trips);
+
+} // namespace imbrex::schedule

@@ -1,0 +1,414 @@
+#include "backend/schedule/timeline/simulation.h"
+
+#include <algorithm>
+
+namespace imbrex::schedule::timeline {
+
+namespace {
+
+using check::Control;
+using check::Instruction;
+
+/// Far more than a picture can show, in a few hundred megabytes.
+constexpr std::int64_t kMostSteps = 2'000'000;
+
+bool flies(OpKind kind) { return kind == OpKind::Copy || kind == OpKind::Issue; }
+
+bool mayBlock(OpKind kind) {
+  return kind == OpKind::Wait || kind == OpKind::Drain || kind == OpKind::Meet;
+}
+
+} // namespace
+
+Simulation::Simulation(const check::Model &model, const std::vector<std::int32_t> &trips)
+    : model_(model), program_(model.program), trips_(trips), roles_(program_.roles.size()),
+      cursors_(program_.cursors.size()), queues_(program_.queues.size()),
+      slots_(static_cast<std::size_t>(model.slots)),
+      meetings_(static_cast<std::size_t>(model.meetingNumbers)) {
+  for (RoleRun &run : roles_) run.at.assign(program_.trips.size(), 0);
+  for (std::int32_t slot = 0; slot < model.slots; ++slot)
+    slots_[static_cast<std::size_t>(slot)].missing = program_[model.barrierOf(slot)].arrivals;
+}
+
+void Simulation::watch(TripsId loop) {
+  watched_ = loop;
+  const auto count = static_cast<std::size_t>(trips_[loop.index()]);
+  tripStarts_.assign(program_.roles.size(), std::vector<std::int64_t>(count, -1));
+}
+
+std::optional<Diagnostic> Simulation::run() {
+  runRoles();
+  while (!events_.empty() && !problem_) {
+    now_ = events_.top().time;
+    while (!events_.empty() && events_.top().time == now_) {
+      const Event event = events_.top();
+      events_.pop();
+      if (!event.wakes) land(event.span);
+    }
+    runRoles();
+  }
+  if (!problem_ && !std::ranges::all_of(roles_, &RoleRun::isDone)) failStuck();
+  for (const Span &span : out_.spans) out_.cycles = std::max(out_.cycles, span.end);
+  return std::move(problem_);
+}
+
+void Simulation::runRoles() {
+  bool progress = true;
+  while (progress && !problem_) {
+    progress = false;
+    for (std::uint32_t role = 0; role < roles_.size(); ++role)
+      while (!roles_[role].isDone && !problem_ && step(RoleId(role)) == Step::Done) progress = true;
+  }
+}
+
+Simulation::Step Simulation::step(RoleId role) {
+  RoleRun &run = roles_[role.index()];
+  if (run.busyUntil > now_) return Step::Blocked;
+  const Instruction &instruction = model_.code[role.index()][static_cast<std::size_t>(run.pc)];
+  if (instruction.control == Control::End) {
+    run.isDone = true;
+    return Step::Done;
+  }
+  const Op &op = *instruction.op;
+  const bool isOp = instruction.control == Control::Do;
+  if (!run.isPaying) {
+    if (isOp && !passes(role, op)) {
+      if (run.blockedSince < 0) run.blockedSince = now_;
+      return Step::Blocked;
+    }
+    if (isOp ? !flies(op.kind) : goesOn(run, instruction)) pay(role, op);
+    run.isPaying = run.busyUntil > now_;
+    if (run.isPaying) return Step::Blocked;
+  }
+  run.isPaying = false;
+  if (++steps_ > kMostSteps)
+    fail(diagnostic(Diag::TimelineTooLong, op.where, program_.name, kMostSteps));
+  if (!isOp) return jump(role, instruction), Step::Done;
+  perform(role, op);
+  ++run.pc;
+  return Step::Done;
+}
+
+/// Whether the body of a loop or condition is entered.
+bool Simulation::goesOn(const RoleRun &run, const Instruction &instruction) const {
+  const Op &op = *instruction.op;
+  if (instruction.control == Control::Test)
+    return run.at[op.trips.index()] + op.less < trips_[op.trips.index()];
+  if (instruction.control != Control::Guard) return false;
+  const std::int32_t count = trips_[op.guard.trips.index()], trip = run.at[op.guard.trips.index()];
+  switch (op.guard.measure) {
+  case Guard::Measure::Count: return count > op.guard.than;
+  case Guard::Measure::Done: return trip > op.guard.than;
+  case Guard::Measure::Left: return count - trip > op.guard.than;
+  }
+  return false;
+}
+
+void Simulation::jump(RoleId role, const Instruction &instruction) {
+  RoleRun &run = roles_[role.index()];
+  const Op &op = *instruction.op;
+  switch (instruction.control) {
+  case Control::Enter:
+    run.at[op.trips.index()] = op.first;
+    ++run.pc;
+    return;
+  case Control::Back:
+    ++run.at[op.trips.index()];
+    run.pc = instruction.jump;
+    return;
+  case Control::Test:
+  case Control::Guard: break;
+  case Control::Do:
+  case Control::End: IMBREX_UNREACHABLE("an operation of '{0}' is no jump", program_[role].name);
+  }
+  const bool enters = goesOn(run, instruction);
+  run.pc = enters ? run.pc + 1 : instruction.jump;
+  if (instruction.control != Control::Test || op.trips != watched_ || !enters) return;
+  auto &starts = tripStarts_[role.index()];
+  std::int64_t &start = starts[static_cast<std::size_t>(run.at[op.trips.index()])];
+  if (start < 0) start = now_;
+}
+
+// --- what a role waits for ---
+
+bool Simulation::passes(RoleId role, const Op &op) {
+  if (!mayBlock(op.kind)) return true;
+  RoleRun &run = roles_[role.index()];
+  if (op.kind == OpKind::Wait) {
+    const std::int32_t depth = program_.depthOf(program_[op.barrier].ring);
+    const std::int64_t round = check::roundOfUse(useOf(op.index), depth) + op.flipped;
+    // A wait names the parity of a phase, and passes in a phase of the other one.
+    if (((slots_[static_cast<std::size_t>(slotOf(op))].phase ^ round) & 1) == 0) return false;
+  }
+  if (op.kind == OpKind::Drain) {
+    const QueueRun &queue = queues_[op.queue.index()];
+    if (queue.entries - queue.entriesDone > op.count) return false;
+  }
+  if (op.kind == OpKind::Meet && !passesMeeting(run, role, op)) return false;
+  Span span = spanOf(Span::Kind::Wait, role, op);
+  if (run.blockedSince >= 0) {
+    span.start = run.blockedSince;
+    if (span.cycles() > 0) span.cause = causeOfPassing(op, useOf(op.index));
+  }
+  run.blockedSince = -1;
+  run.last = add(span);
+  return true;
+}
+
+bool Simulation::passesMeeting(RoleRun &run, RoleId role, const Op &op) {
+  MeetingRun &meeting = meetings_[static_cast<std::size_t>(model_.meetingOf[op.meeting.index()])];
+  if (run.meetingTurn >= 0) {
+    if (run.meetingTurn == meeting.phase) return false;
+    run.meetingTurn = -1;
+    return true;
+  }
+  meeting.here += static_cast<std::int32_t>(warps(role));
+  if (meeting.here < program_[op.meeting].parties) {
+    run.meetingTurn = meeting.phase;
+    return false;
+  }
+  if (meeting.here > program_[op.meeting].parties)
+    fail(diagnostic(Diag::TimelineUnsafe, op.where, now_, "meeting", program_[op.meeting].name));
+  meeting.here = 0;
+  ++meeting.phase;
+  meeting.cause = static_cast<std::int32_t>(out_.spans.size()); // the last one's own
+  return true;
+}
+
+std::int32_t Simulation::causeOfPassing(const Op &op, std::int64_t use) const {
+  if (op.kind == OpKind::Wait)
+    return slots_[static_cast<std::size_t>(model_.slotOf(op.barrier, use))].cause;
+  if (op.kind == OpKind::Meet)
+    return meetings_[static_cast<std::size_t>(model_.meetingOf[op.meeting.index()])].cause;
+  const QueueRun &queue = queues_[op.queue.index()];
+  return queue.flights[static_cast<std::size_t>(queue.ended - 1)];
+}
+
+/// The role is busy with the operation, when its resource is free.
+void Simulation::pay(RoleId role, const Op &op) {
+  if (op.cost.cycles == 0) return;
+  RoleRun &run = roles_[role.index()];
+  const std::int32_t resource = resourceOf(op.cost);
+  const std::int64_t start = freeFrom(resource);
+  if (start > now_) {
+    Span wait = spanOf(Span::Kind::Wait, role, op);
+    wait.resource = resource;
+    wait.end = start;
+    wait.cause = resources_[static_cast<std::size_t>(resource)].holder;
+    run.last = add(wait);
+  }
+  Span work = spanOf(Span::Kind::Work, role, op);
+  work.resource = resource;
+  work.start = start;
+  work.end = run.busyUntil = start + op.cost.cycles;
+  run.last = add(work);
+  take(resource, start, op.cost, run.last);
+  events_.push({.time = work.end, .wakes = true, .number = eventsMade_++, .span = run.last});
+}
+
+// --- what operations do ---
+
+void Simulation::perform(RoleId role, const Op &op) {
+  RoleRun &run = roles_[role.index()];
+  const auto instant = [&] { run.last = add(spanOf(Span::Kind::Instant, role, op)); };
+  switch (op.kind) {
+  case OpKind::Copy:
+  case OpKind::Issue: return send(role, op);
+  case OpKind::Access:
+    if (op.cost.cycles == 0) run.last = add(spanOf(Span::Kind::Work, role, op));
+    return;
+  case OpKind::Arrive: instant(); return count(slotOf(op), op.count * warps(role), 0, 0, run.last);
+  case OpKind::Expect:
+    instant();
+    return count(slotOf(op), op.count * warps(role), op.bytes * warps(role), 0, run.last);
+  case OpKind::Signal: instant(); return signal(role, op, run.last);
+  case OpKind::Commit: instant(); return close(queues_[op.queue.index()], 1);
+  case OpKind::Fence:
+  case OpKind::Init: return instant();
+  case OpKind::Advance: ++cursors_[op.cursor.index()]; return;
+  case OpKind::Reset: cursors_[op.cursor.index()] = 0; return;
+  case OpKind::Wait: // has passed
+  case OpKind::Drain:
+  case OpKind::Meet:
+  case OpKind::For: // are jumps
+  case OpKind::If: return;
+  }
+}
+
+void Simulation::send(RoleId role, const Op &op) {
+  const std::int32_t span = add(spanOf(Span::Kind::Flight, role, op));
+  if (op.kind == OpKind::Copy) return takeOff(span);
+  QueueRun &queue = queues_[op.queue.index()];
+  queue.flights.push_back(span);
+  if (!program_[op.queue].grouped) close(queue, op.count);
+  const auto before = static_cast<std::int32_t>(queue.flights.size()) - 1;
+  if (!program_[op.queue].serial || queue.ended == before) takeOff(span);
+}
+
+/// It asks for its resource now.
+void Simulation::takeOff(std::int32_t number) {
+  Span &span = out_.spans[static_cast<std::size_t>(number)];
+  const Op &op = *span.op;
+  span.resource = resourceOf(op.cost);
+  if (now_ > span.issued) { // behind another of a serial queue
+    const QueueRun &queue = queues_[op.queue.index()];
+    span.cause = queue.flights[static_cast<std::size_t>(queue.ended - 1)];
+  }
+  span.start = freeFrom(span.resource);
+  if (span.start > now_) span.cause = resources_[static_cast<std::size_t>(span.resource)].holder;
+  span.end = span.start + op.cost.cycles;
+  take(span.resource, span.start, op.cost, number);
+  if (op.kind == OpKind::Issue) {
+    QueueRun &queue = queues_[op.queue.index()];
+    if (queue.started > 0) {
+      const std::int32_t before = queue.flights[static_cast<std::size_t>(queue.started - 1)];
+      const std::int64_t end = out_.spans[static_cast<std::size_t>(before)].end;
+      if (end > span.end) {
+        span.end = end;
+        span.cause = before;
+      }
+    }
+    ++queue.started;
+  }
+  events_.push({.time = span.end, .wakes = false, .number = eventsMade_++, .span = number});
+}
+
+void Simulation::land(std::int32_t number) {
+  const Span &span = out_.spans[static_cast<std::size_t>(number)];
+  const Op &op = *span.op;
+  if (op.kind == OpKind::Issue) return endOfQueue(op.queue, number);
+  const std::int64_t use = op.index.cursor.valid() ? span.use : 0;
+  count(model_.slotOf(op.barrier, use), 0, 0, op.bytes * warps(span.role), number);
+}
+
+void Simulation::endOfQueue(QueueId id, std::int32_t span) {
+  QueueRun &queue = queues_[id.index()];
+  ++queue.ended;
+  while (!queue.open.empty() && queue.open.front().second <= queue.ended) {
+    queue.entriesDone = queue.open.front().first;
+    queue.open.pop_front();
+  }
+  while (!queue.signals.empty() && queue.signals.front().flights <= queue.ended) {
+    const Signal signal = queue.signals.front();
+    queue.signals.pop_front();
+    count(signal.slot, signal.arrivals, 0, 0, span);
+  }
+  if (program_[id].serial && queue.started < static_cast<std::int32_t>(queue.flights.size()))
+    takeOff(queue.flights[static_cast<std::size_t>(queue.started)]);
+}
+
+/// Entries of one operation are done together.
+void Simulation::close(QueueRun &queue, std::int32_t entries) {
+  queue.entries += entries;
+  const auto flights = static_cast<std::int32_t>(queue.flights.size());
+  if (queue.ended == flights)
+    queue.entriesDone = queue.entries;
+  else
+    queue.open.emplace_back(queue.entries, flights);
+}
+
+void Simulation::signal(RoleId role, const Op &op, std::int32_t span) {
+  QueueRun &queue = queues_[op.queue.index()];
+  const auto arrivals = static_cast<std::int32_t>(op.count * warps(role));
+  const auto flights = static_cast<std::int32_t>(queue.flights.size());
+  if (queue.ended == flights) return count(slotOf(op), arrivals, 0, 0, span);
+  queue.signals.push_back({.flights = flights, .slot = slotOf(op), .arrivals = arrivals});
+}
+
+/// A phase of a barrier is over when all have arrived and all bytes have landed.
+void Simulation::count(std::int32_t slot, std::int64_t arrivals, std::int64_t expected,
+                       std::int64_t landed, std::int32_t cause) {
+  SlotRun &run = slots_[static_cast<std::size_t>(slot)];
+  run.missing -= arrivals;
+  run.expected += expected;
+  run.landed += landed;
+  const Barrier &barrier = program_[model_.barrierOf(slot)];
+  if (run.missing < 0 || (run.missing == 0 && run.landed > run.expected))
+    return fail(diagnostic(Diag::TimelineUnsafe,
+                           out_.spans[static_cast<std::size_t>(cause)].op->where, now_, "barrier",
+                           barrier.name));
+  if (run.missing > 0 || run.landed < run.expected) return;
+  run = {.phase = run.phase + 1, .missing = barrier.arrivals, .cause = cause};
+}
+
+// --- failures ---
+
+void Simulation::fail(Diagnostic problem) {
+  if (!problem_) problem_ = std::move(problem);
+}
+
+void Simulation::failStuck() {
+  std::string who;
+  Location where;
+  for (std::uint32_t role = 0; role < roles_.size(); ++role) {
+    const RoleRun &run = roles_[role];
+    if (run.isDone) continue;
+    const Op &op = *model_.code[role][static_cast<std::size_t>(run.pc)].op;
+    if (who.empty()) where = op.where;
+    who += (who.empty() ? "" : "; ") + describeStuck(RoleId(role), op);
+  }
+  fail(diagnostic(Diag::TimelineStuck, where, program_.name, now_, who));
+}
+
+std::string Simulation::describeStuck(RoleId role, const Op &op) const {
+  const std::string &what = op.kind == OpKind::Meet    ? program_[op.meeting].name
+                            : op.kind == OpKind::Drain ? program_[op.queue].name
+                                                       : program_[op.barrier].name;
+  return "'" + program_[role].name + "' in " + std::string(info(op.kind).mnemonic) + " '" + what +
+         "'";
+}
+
+// --- spans and resources ---
+
+std::int32_t Simulation::add(Span span) {
+  out_.spans.push_back(span);
+  return static_cast<std::int32_t>(out_.spans.size()) - 1;
+}
+
+Span Simulation::spanOf(Span::Kind kind, RoleId role, const Op &op) const {
+  return {.kind = kind,
+          .role = role,
+          .op = &op,
+          .use = shownUseOf(op),
+          .issued = now_,
+          .start = now_,
+          .end = now_,
+          .cause = roles_[role.index()].last};
+}
+
+std::int64_t Simulation::freeFrom(std::int32_t resource) const {
+  if (resource == kNoResource) return now_;
+  return std::max(now_, resources_[static_cast<std::size_t>(resource)].freeAt);
+}
+
+void Simulation::take(std::int32_t resource, std::int64_t start, const Cost &cost,
+                      std::int32_t span) {
+  if (resource == kNoResource || cost.busy == 0) return;
+  resources_[static_cast<std::size_t>(resource)] = {.freeAt = start + cost.busy, .holder = span};
+  out_.resources[static_cast<std::size_t>(resource)].busy += cost.busy;
+}
+
+std::int32_t Simulation::resourceOf(const Cost &cost) {
+  if (cost.resource.empty()) return kNoResource;
+  const auto found = std::ranges::find(out_.resources, cost.resource, &ResourceUse::name);
+  const auto place = found - out_.resources.begin();
+  if (found == out_.resources.end()) {
+    out_.resources.push_back({.name = cost.resource});
+    resources_.emplace_back();
+  }
+  return static_cast<std::int32_t>(place);
+}
+
+std::int64_t Simulation::useOf(const Index &index) const {
+  return index.cursor.valid() ? cursors_[index.cursor.index()] + index.offset : 0;
+}
+
+/// Of its barrier, else of the first ring that it touches.
+std::int64_t Simulation::shownUseOf(const Op &op) const {
+  if (op.index.cursor.valid()) return useOf(op.index);
+  for (const Access &access : op.accesses)
+    if (access.index.cursor.valid()) return useOf(access.index);
+  return kNoUse;
+}
+
+} // namespace imbrex::schedule::timeline
