@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace imbrex::schedule {
@@ -18,6 +19,7 @@ constexpr std::int32_t kEnded = std::numeric_limits<std::int32_t>::max();
 struct Pending {
   const Op *op;
   std::vector<std::int32_t> advances; ///< By cursor: since it was issued.
+  const Op *within = nullptr;         ///< The outermost condition around it.
   std::int32_t age = kEnded;          ///< Entries of its queue issued since.
   const Op *meeting = nullptr;        ///< Before this the warps have met since it was issued.
   std::int32_t ageThere = kEnded;
@@ -60,44 +62,140 @@ struct Before {
   bool meets = false;
 };
 
+using Decisions = std::map<const Op *, Before>;
+
+/// Meetings, then drains, then how much is drained.
+std::tuple<std::int64_t, std::int64_t, std::int64_t> costOf(const Decisions &decisions) {
+  std::int64_t meetings = 0, drains = 0, left = 0;
+  for (const auto &[op, before] : decisions) {
+    meetings += before.meets;
+    drains += static_cast<std::int64_t>(before.drains.size());
+    for (const auto &[queue, count] : before.drains) left += count;
+  }
+  return {meetings, drains, -left};
+}
+
 class RoleDrains {
 public:
-  RoleDrains(const Program &program, RoleId role) : program_(program), role_(role) {}
+  RoleDrains(const Program &program, RoleId role)
+      : program_(program), role_(role), largest_(program.trips.size(), 1),
+        counts_(program.trips.size()) {
+    forEachOp(program_[role_].body, [&](const Op &op) {
+      if (op.kind == OpKind::For) raise(op.trips, op.first + op.less + 1);
+      if (op.kind == OpKind::If && op.guard.measure == Guard::Measure::Count)
+        raise(op.guard.trips, op.guard.than + 1);
+    });
+  }
 
-  /// Decides anew until nothing is added: a drain decided for one operation spares others.
-  std::map<const Op *, Before> operator()() {
-    do {
-      changed_ = false;
-      Point point;
-      point.ahead.assign(program_.cursors.size(), 0);
-      walk(program_[role_].body, point);
-    } while (changed_);
+  /// What is decided first, for an operation early in a loop, may be spared by what is decided for
+  /// one behind it; so each decision is then tried to be left out.
+  Decisions operator()() {
+    settle();
+    bool improved = true;
+    while (std::exchange(improved, false)) {
+      const Decisions settled = before_;
+      for (const auto &[op, before] : settled) {
+        improved |= improvesWithout(*op, std::nullopt);
+        for (const auto &[queue, count] : before.drains) improved |= improvesWithout(*op, queue);
+      }
+    }
     return std::move(before_);
   }
 
 private:
+  void raise(TripsId trips, std::int32_t count) {
+    std::int32_t &largest = largest_[trips.index()];
+    largest = std::max({largest, count, program_[trips].least});
+  }
+
+  /// Decides until nothing is added: a drain decided for one operation spares others.
+  void settle() {
+    do {
+      changed_ = false;
+      Point point;
+      point.ahead.assign(program_.cursors.size(), 0);
+      walkScope(program_[role_].body, TripsId(), point);
+    } while (changed_);
+  }
+
+  /// Decides anew after forgetting a drain, or the meeting, before an operation, and keeps that if
+  /// it is better.
+  bool improvesWithout(const Op &op, std::optional<QueueId> queue) {
+    Decisions old = before_;
+    const auto found = before_.find(&op);
+    if (found == before_.end()) return false;
+    if (queue)
+      found->second.drains.erase(*queue);
+    else
+      found->second.meets = false;
+    settle();
+    if (costOf(before_) < costOf(old)) return true;
+    before_ = std::move(old);
+    return false;
+  }
+
+  /// A body in which some trips have one number throughout: for each number that its guards and
+  /// loops tell apart on its own, so that paths which no number takes are not counted.
+  void walkScope(const std::vector<Op> &body, TripsId scope, Point &point, std::uint32_t from = 0) {
+    while (from < program_.trips.size() && program_.trips[from].within != scope) ++from;
+    if (from == program_.trips.size()) return walk(body, point);
+    const Point before = point;
+    const std::int32_t largest = largest_[from];
+    for (std::int32_t count = program_.trips[from].least; count <= largest; ++count) {
+      Point taken = before;
+      counts_[from] = count;
+      walkScope(body, scope, taken, from + 1);
+      if (count == program_.trips[from].least)
+        point = std::move(taken);
+      else
+        join(point, taken);
+    }
+  }
+
   void walk(const std::vector<Op> &body, Point &point) {
     for (const Op &op : body) {
       if (op.kind == OpKind::For) {
         loop(op, point);
       } else if (op.kind == OpKind::If) {
-        Point taken = point;
-        walk(op.body, taken);
-        join(point, taken);
+        branch(op, point);
       } else {
         pass(op, point);
       }
     }
   }
 
+  /// The largest number stands for all from there on.
+  bool isMoreThan(TripsId trips, std::int32_t than) const { return counts_[trips.index()] > than; }
+
+  void branch(const Op &op, Point &point) {
+    const Op *outer = std::exchange(hoistTo_, hoistTo_ ? hoistTo_ : &op);
+    apply(op, point);
+    const bool isKnown = op.guard.measure == Guard::Measure::Count;
+    if (isKnown && isMoreThan(op.guard.trips, op.guard.than)) {
+      walk(op.body, point);
+    } else if (!isKnown) {
+      Point taken = point;
+      walk(op.body, taken);
+      join(point, taken);
+    }
+    hoistTo_ = outer;
+  }
+
   void loop(const Op &op, Point &head) {
+    if (!isMoreThan(op.trips, op.first + op.less)) return;
+    const Op *outer = std::exchange(hoistTo_, nullptr);
     for (;;) {
       Point after = head;
-      walk(op.body, after);
-      join(after, head);
-      if (after == head) return;
-      head = std::move(after);
+      walkScope(op.body, op.trips, after);
+      Point next = after;
+      join(next, head);
+      if (next == head) {
+        head = std::move(after);
+        break;
+      }
+      head = std::move(next);
     }
+    hoistTo_ = outer;
   }
 
   void pass(const Op &op, Point &point) {
@@ -139,7 +237,7 @@ private:
 
   void add(const Op &op, std::int32_t age, Point &point) {
     const Key key = {&op, std::vector<std::int32_t>(program_.cursors.size())};
-    point.pending[key] = {.op = &op, .advances = key.second, .age = age};
+    point.pending[key] = {.op = &op, .advances = key.second, .within = hoistTo_, .age = age};
   }
 
   /// Uses that are further back than all slots are alike.
@@ -209,9 +307,12 @@ private:
     return uses % program_.depthOf(ring) == 0;
   }
 
-  /// The meeting that there is serves, if the operation is over for its own warp by then.
+  /// The meeting that there is serves, if the operation is over for its own warp by then. A new one
+  /// comes before all conditions around the operation, to serve whether they hold or not, if what
+  /// it is for is not within them itself.
   void meetBefore(const Op &op, const Pending &pending) {
-    const Op &place = pending.meeting ? *pending.meeting : op;
+    const bool hoists = hoistTo_ && pending.within != hoistTo_;
+    const Op &place = pending.meeting ? *pending.meeting : (hoists ? *hoistTo_ : op);
     const std::int32_t age = pending.meeting ? pending.ageThere : pending.age;
     if (age != kEnded) drainBefore(place, pending.op->queue, age);
     changed_ |= !std::exchange(before_[&place].meets, true);
@@ -226,7 +327,10 @@ private:
 
   const Program &program_;
   RoleId role_;
-  std::map<const Op *, Before> before_;
+  std::vector<std::int32_t> largest_; // by trips: this many stand for all that are more
+  std::vector<std::int32_t> counts_;  // by trips: the number that is looked at
+  const Op *hoistTo_ = nullptr;       // the outermost condition of the body that is walked
+  Decisions before_;
   bool changed_ = false;
 };
 
@@ -239,8 +343,7 @@ std::int32_t freeNumber(const Program &program) {
 }
 
 /// The operations again, with what was decided before each.
-std::vector<Op> rewritten(const std::vector<Op> &body, const std::map<const Op *, Before> &before,
-                          MeetingId meeting) {
+std::vector<Op> rewritten(const std::vector<Op> &body, const Decisions &before, MeetingId meeting) {
   std::vector<Op> out;
   for (const Op &op : body) {
     if (const auto found = before.find(&op); found != before.end()) {
@@ -260,7 +363,7 @@ std::vector<Op> rewritten(const std::vector<Op> &body, const std::map<const Op *
 Program addDrains(Program program) {
   const Program given = program;
   for (std::uint32_t r = 0; r < program.roles.size(); ++r) {
-    const std::map<const Op *, Before> before = RoleDrains(given, RoleId(r))();
+    const Decisions before = RoleDrains(given, RoleId(r))();
     const bool meets = std::ranges::any_of(before, [](const auto &at) { return at.second.meets; });
     const MeetingId meeting(static_cast<std::uint32_t>(program.meetings.size()));
     if (meets)

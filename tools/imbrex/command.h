@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/schedule/program.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/Support/CommandLine.h"
 
@@ -22,7 +23,7 @@ struct Subcommand {
   int (*run)();
 };
 
-extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout, kTimeline;
+extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout, kCheck, kTimeline;
 
 /// The category that our own options are in, so that --help hides LLVM's.
 llvm::cl::OptionCategory &ownOptions();
@@ -31,10 +32,14 @@ llvm::cl::OptionCategory &ownOptions();
 int reportUsage(const Diagnostic &problem);
 /// Says that this subcommand was given no file; the exit code.
 int reportMissingFile(std::string_view subcommand);
+/// The same for one that wants a schedule.
+int reportMissingSchedule(std::string_view subcommand);
 
 /// The kernel of a file, or of standard input for `-`, if it is a valid one; else why not is
 /// reported.
 std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics);
+/// The same for a schedule.
+std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics);
 
 /// To a file, or to standard output for `-`; reports where that cannot be.
 bool writeOutput(const std::string &path, const std::string &content, Diagnostics &diagnostics);

@@ -1,5 +1,7 @@
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
+#include "backend/schedule/program_text.h"
+#include "backend/schedule/well_formed.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -26,13 +28,34 @@ int reportMissingFile(std::string_view subcommand) {
   return reportUsage(diagnostic(Diag::MissingFile, {}, subcommand));
 }
 
-std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics) {
+int reportMissingSchedule(std::string_view subcommand) {
+  return reportUsage(diagnostic(Diag::MissingSchedule, {}, subcommand));
+}
+
+namespace {
+
+/// Parses a file by `parse(text, name, diagnostics)` and verifies what comes out.
+template <class Parse, class Verify>
+auto readFile(const std::string &path, Diagnostics &diagnostics, Parse parse, Verify verify) {
+  using Parsed = decltype(parse(std::string_view(), std::string_view(), diagnostics));
   const auto text = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  if (!text) return diagnostics.report(Diag::UnreadableFile, {}, path), std::nullopt;
+  if (!text) return diagnostics.report(Diag::UnreadableFile, {}, path), Parsed();
   const std::string_view name = path == "-" ? "stdin" : std::string_view(path);
-  auto kernel = ir::parse(std::string_view((*text)->getBuffer()), name, diagnostics);
-  if (kernel && !ir::verify(*kernel, diagnostics)) return std::nullopt;
-  return kernel;
+  Parsed parsed = parse(std::string_view((*text)->getBuffer()), name, diagnostics);
+  return parsed && verify(*parsed, diagnostics) ? std::move(parsed) : Parsed();
+}
+
+} // namespace
+
+std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics) {
+  return readFile(path, diagnostics, ir::parse, ir::verify);
+}
+
+std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics) {
+  const auto verify = [](const schedule::Program &program, Diagnostics &found) {
+    return schedule::verify(program, found);
+  };
+  return readFile(path, diagnostics, schedule::parse, verify);
 }
 
 bool writeOutput(const std::string &path, const std::string &content, Diagnostics &diagnostics) {
@@ -50,8 +73,8 @@ bool writeOutput(const std::string &path, const std::string &content, Diagnostic
 
 namespace {
 
-const std::array<const Subcommand *, 6> kSubcommands{&kTargets, &kOpt,    &kCompile,
-                                                     &kRun,     &kLayout, &kTimeline};
+const std::array<const Subcommand *, 7> kSubcommands{&kTargets, &kOpt,   &kCompile, &kRun,
+                                                     &kLayout,  &kCheck, &kTimeline};
 
 /// Whether the first word is a subcommand or an option; else says what it could have meant.
 bool isKnown(std::string_view word) {

@@ -1,11 +1,8 @@
 #include "backend/schedule/timeline.h"
 
 #include "backend/schedule/check.h"
-#include "backend/schedule/program_text.h"
 #include "backend/schedule/timeline_pictures.h"
-#include "backend/schedule/well_formed.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "tools/imbrex/arguments.h"
 #include "tools/imbrex/command.h"
 
@@ -35,15 +32,6 @@ cl::opt<Format> format(
 cl::opt<std::string> output("o", cl::value_desc("FILE"),
                             cl::desc("Write there, and not to standard output"), cl::init("-"),
                             cl::sub(timelineOptions), cl::cat(ownOptions()));
-
-std::optional<schedule::Program> readSchedule(Diagnostics &diagnostics) {
-  const auto text = llvm::MemoryBuffer::getFileOrSTDIN(file);
-  if (!text) return diagnostics.report(Diag::UnreadableFile, {}, file.getValue()), std::nullopt;
-  const std::string name = file == "-" ? "stdin" : file.getValue();
-  auto program = schedule::parse(std::string_view((*text)->getBuffer()), name, diagnostics);
-  if (program && !schedule::verify(*program, diagnostics)) return std::nullopt;
-  return program;
-}
 
 /// Sets the trips that one `name=count` is about.
 Result<void> readTrips(const schedule::Program &program, const std::string &text,
@@ -101,7 +89,7 @@ Result<std::string> pictureOf(const schedule::Program &program,
 /// Whether it is written; else why not is reported. The schedule is checked for these trips first,
 /// since a timeline shows one of the ways that it can go.
 bool show(Diagnostics &diagnostics) {
-  const auto program = readSchedule(diagnostics);
+  const auto program = readSchedule(file, diagnostics);
   if (!program) return false;
   const auto counts = countsOf(*program);
   if (!counts) return diagnostics.add(counts.error()), false;
@@ -112,7 +100,7 @@ bool show(Diagnostics &diagnostics) {
 }
 
 int run() {
-  if (file.empty()) return reportUsage(diagnostic(Diag::MissingSchedule, {}, "timeline"));
+  if (file.empty()) return reportMissingSchedule("timeline");
   Diagnostics diagnostics;
   const bool ok = show(diagnostics);
   std::fputs(diagnostics.render().c_str(), stderr);

@@ -1,0 +1,54 @@
+#include "backend/schedule/check.h"
+
+#include "backend/machine/machine.h"
+#include "backend/schedule/budget.h"
+#include "tools/imbrex/command.h"
+
+#include <cstdio>
+
+namespace imbrex::tool {
+namespace {
+
+namespace cl = llvm::cl;
+
+cl::SubCommand checkOptions("check", "Prove a schedule free of deadlocks and races");
+cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
+                          cl::sub(checkOptions), cl::cat(ownOptions()));
+cl::opt<std::string> target("target", cl::value_desc("T"),
+                            cl::desc("Hold memory, threads and registers against this machine too, "
+                                     "one of `imbrex targets`"),
+                            cl::sub(checkOptions), cl::cat(ownOptions()));
+cl::opt<std::int32_t> minBlocks("min-blocks", cl::value_desc("n"), cl::init(1),
+                                cl::desc("Blocks that share a core and its registers"),
+                                cl::sub(checkOptions), cl::cat(ownOptions()));
+
+bool checkTarget(const schedule::Program &program, Diagnostics &diagnostics) {
+  if (target.empty()) return true;
+  const machine::Machine *machine = machine::machineNamed(target.getValue(), diagnostics);
+  return machine && schedule::checkBudget(program, *machine, minBlocks, diagnostics);
+}
+
+int check() {
+  if (file.empty()) return reportMissingSchedule("check");
+  Diagnostics diagnostics;
+  const auto program = readSchedule(file, diagnostics);
+  bool ok = program.has_value();
+  schedule::Verdict verdict;
+  if (ok) {
+    ok = checkTarget(*program, diagnostics);
+    verdict = schedule::prove(*program);
+    ok &= schedule::report(verdict, diagnostics);
+  }
+  std::fputs(diagnostics.render().c_str(), stderr);
+  if (!ok) return kFailure;
+  std::printf("schedule '%s' is safe for all numbers of trips: %lld operations in %lld states\n",
+              program->name.c_str(), static_cast<long long>(verdict.steps),
+              static_cast<long long>(verdict.states));
+  return kSuccess;
+}
+
+} // namespace
+
+const Subcommand kCheck{&checkOptions, check};
+
+} // namespace imbrex::tool
