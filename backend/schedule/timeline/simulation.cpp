@@ -33,7 +33,7 @@ Simulation::Simulation(const check::Model &model, const std::vector<std::int32_t
 void Simulation::watch(TripsId loop) {
   watched_ = loop;
   const auto count = static_cast<std::size_t>(trips_[loop.index()]);
-  tripStarts_.assign(program_.roles.size(), std::vector<std::int64_t>(count, -1));
+  tripStarts_.assign(program_.roles.size(), std::vector<std::int64_t>(count));
 }
 
 std::optional<Diagnostic> Simulation::run() {
@@ -124,9 +124,7 @@ void Simulation::jump(RoleId role, const Instruction &instruction) {
   const bool enters = goesOn(run, instruction);
   run.pc = enters ? run.pc + 1 : instruction.jump;
   if (instruction.control != Control::Test || op.trips != watched_ || !enters) return;
-  auto &starts = tripStarts_[role.index()];
-  std::int64_t &start = starts[static_cast<std::size_t>(run.at[op.trips.index()])];
-  if (start < 0) start = now_;
+  tripStarts_[role.index()][static_cast<std::size_t>(run.at[op.trips.index()])] = now_;
 }
 
 // --- what a role waits for ---
@@ -387,7 +385,7 @@ std::int64_t Simulation::freeFrom(std::int32_t resource) const {
 
 void Simulation::take(std::int32_t resource, std::int64_t start, const Cost &cost,
                       std::int32_t span) {
-  if (resource == kNoResource || cost.busy == 0) return;
+  if (resource == kNoResource) return;
   resources_[static_cast<std::size_t>(resource)] = {.freeAt = start + cost.busy, .holder = span};
   out_.resources[static_cast<std::size_t>(resource)].busy += cost.busy;
 }

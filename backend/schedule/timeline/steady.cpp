@@ -73,7 +73,7 @@ void findCritical(Timeline &timeline) {
   const auto isLike = [&](const CriticalStep &a, const CriticalStep &b) {
     const Span &x = timeline.spans[static_cast<std::size_t>(a.span)];
     const Span &y = timeline.spans[static_cast<std::size_t>(b.span)];
-    return x.op == y.op && x.kind == y.kind && a.cycles == b.cycles;
+    return x.op == y.op && x.kind == y.kind;
   };
   const auto at = [&](std::size_t step) {
     return path.begin() + static_cast<std::ptrdiff_t>(step);
@@ -101,85 +101,65 @@ void findCritical(Timeline &timeline) {
 constexpr std::int32_t kFewestTrips = 64;
 constexpr std::int32_t kMostDoublings = 7;
 
-struct Period {
-  std::int64_t trips = 0, cycles = 0;
-
-  friend bool operator==(const Period &, const Period &) = default;
-};
-
-/// The first half is for getting into the stride; what the last roles do alone is left out, too.
-class SteadyTrips {
-public:
-  explicit SteadyTrips(const std::vector<std::vector<std::int64_t>> &starts) : starts_(starts) {
-    const std::size_t count = starts.empty() ? 0 : starts.front().size();
-    begin_ = count / 2;
-    end_ = count - count / 4;
-  }
-
-  /// After so many trips every role repeats itself; the cycles are the slowest role's.
-  Period find() const {
-    for (std::size_t trips = 1; trips <= (end_ - begin_) / 3; ++trips) {
-      std::int64_t cycles = -1;
-      for (const auto &role : starts_) {
-        const std::int64_t own = repeats(role, trips);
-        if (own == kDoesNot) {
-          cycles = -1;
-          break;
-        }
-        cycles = std::max(cycles, own);
-      }
-      if (cycles >= 0) return {.trips = static_cast<std::int64_t>(trips), .cycles = cycles};
-    }
-    return {};
-  }
-
-private:
-  static constexpr std::int64_t kDoesNot = -2;
-
-  /// The cycles of so many trips, -1 for a role that is not in the loop.
-  std::int64_t repeats(const std::vector<std::int64_t> &role, std::size_t trips) const {
-    if (role[begin_] < 0) return -1;
-    const std::int64_t cycles = role[begin_ + trips] - role[begin_];
-    for (std::size_t i = begin_; i + trips < end_; ++i)
-      if (role[i + trips] - role[i] != cycles) return kDoesNot;
-    return cycles;
-  }
-
-  const std::vector<std::vector<std::int64_t>> &starts_;
-  std::size_t begin_ = 0, end_ = 0;
-};
+/// After how many trips every role repeats itself; 0 where they do not. The first half of the trips
+/// is for getting into the stride, and the last quarter is left out, which some roles do alone.
+std::int32_t periodOf(const std::vector<std::vector<std::int64_t>> &tripStarts) {
+  const std::size_t count = tripStarts.empty() ? 0 : tripStarts.front().size();
+  const std::size_t begin = count / 2, end = count - count / 4;
+  const auto repeats = [&](const std::vector<std::int64_t> &starts, std::size_t trips) {
+    for (std::size_t i = begin; i + trips < end; ++i)
+      if (starts[i + trips] - starts[i] != starts[begin + trips] - starts[begin]) return false;
+    return true;
+  };
+  for (std::size_t trips = 1; trips <= (end - begin) / 3; ++trips)
+    if (std::ranges::all_of(tripStarts, [&](const auto &starts) { return repeats(starts, trips); }))
+      return static_cast<std::int32_t>(trips);
+  return 0;
+}
 
 /// What one run has to do, in all.
 struct Load {
   std::int64_t cycles = 0;
   std::map<std::string, std::int64_t> busy = {}; ///< By what does it.
-  Period period = {};
+  std::int32_t period = 0;
 };
 
-Result<Load> loadOf(const check::Model &model, TripsId loop,
-                    const std::vector<std::int32_t> &trips) {
-  timeline::Simulation simulation(model, trips);
-  simulation.watch(loop);
-  if (auto problem = simulation.run()) return Failure<Diagnostic>{*problem};
-  Load load{.period = SteadyTrips(simulation.tripStarts()).find()};
-  const Timeline line = simulation.takeTimeline();
-  load.cycles = line.cycles;
-  for (const ResourceUse &resource : line.resources) load.busy[resource.name] += resource.busy;
-  for (const Span &span : line.spans)
-    if (span.kind == Span::Kind::Work)
-      load.busy["role " + model.program[span.role].name] += span.cycles();
-  return load;
-}
+/// A loop to be run with several numbers of trips.
+struct TimedLoop {
+  const check::Model &model;
+  TripsId loop;
+  std::vector<std::int32_t> trips; ///< Of the other loops.
 
-double perTrip(std::int64_t more, std::int64_t less, std::int32_t trips) {
-  return static_cast<double>(more - less) / trips;
-}
+  Result<Load> run(std::int32_t count) {
+    trips[loop.index()] = count;
+    timeline::Simulation simulation(model, trips);
+    simulation.watch(loop);
+    if (auto problem = simulation.run()) return Failure<Diagnostic>{*problem};
+    Load load;
+    load.period = periodOf(simulation.tripStarts());
+    const Timeline line = simulation.takeTimeline();
+    load.cycles = line.cycles;
+    for (const ResourceUse &resource : line.resources) load.busy[resource.name] += resource.busy;
+    for (const Span &span : line.spans)
+      if (span.kind == Span::Kind::Work)
+        load.busy["role " + model.program[span.role].name] += span.cycles();
+    return load;
+  }
+};
 
-/// The same counts, with this one for the loop.
-std::vector<std::int32_t> withTrips(std::vector<std::int32_t> trips, TripsId loop,
-                                    std::int32_t count) {
-  trips[loop.index()] = count;
-  return trips;
+/// Of what so many more trips cost.
+Interval intervalOf(const Load &load, const Load &more, std::int32_t trips) {
+  Interval interval;
+  interval.cyclesPerTrip = static_cast<double>(more.cycles - load.cycles) / trips;
+  for (const auto &[who, busy] : more.busy) {
+    const auto before = load.busy.find(who);
+    const std::int64_t added = busy - (before == load.busy.end() ? 0 : before->second);
+    const double bound = static_cast<double>(added) / trips;
+    if (bound <= interval.lowerBound) continue;
+    interval.lowerBound = bound;
+    interval.busiest = who;
+  }
+  return interval;
 }
 
 } // namespace
@@ -199,37 +179,31 @@ Result<Timeline> simulate(const Program &program, const std::vector<std::int32_t
   return timeline;
 }
 
+/// A period is believed when one more and two more of it cost as much each: the whole run, with its
+/// beginning and end, says what the trips in the middle say.
 Result<Interval> initiationInterval(const Program &program, TripsId loop,
                                     std::vector<std::int32_t> trips) {
   for (TripsId outer = program[loop].within; outer.valid(); outer = program[outer].within)
     trips[outer.index()] = std::max(1, program[outer].least);
-  std::int32_t count = kFewestTrips;
+  std::int32_t count = std::max(kFewestTrips, program[loop].least);
   for (const Ring &ring : program.rings) count = std::max(count, 8 * ring.depth);
   const check::Model model(program);
-  auto load = loadOf(model, loop, withTrips(trips, loop, count));
-  if (!load) return load.failure();
+  TimedLoop timed{model, loop, std::move(trips)};
   for (std::int32_t doubling = 0;; ++doubling, count *= 2) {
-    auto twice = loadOf(model, loop, withTrips(trips, loop, 2 * count));
+    const auto load = timed.run(count);
+    if (!load) return load.failure();
+    const bool isLast = doubling == kMostDoublings;
+    if (load->period == 0 && !isLast) continue;
+    const std::int32_t more = load->period == 0 ? count : load->period;
+    const auto once = timed.run(count + more), twice = timed.run(count + 2 * more);
+    if (!once) return once.failure();
     if (!twice) return twice.failure();
-    const bool agree = load->period.trips > 0 && load->period == twice->period;
-    if (!agree && doubling < kMostDoublings) {
-      load = std::move(twice);
-      continue;
-    }
-    Interval interval;
-    interval.cyclesPerTrip = perTrip(twice->cycles, load->cycles, count);
-    if (agree) {
-      interval.period = load->period.trips;
-      interval.periodCycles = load->period.cycles;
-      interval.cyclesPerTrip =
-          perTrip(load->period.cycles, 0, static_cast<std::int32_t>(interval.period));
-    }
-    for (const auto &[who, busy] : twice->busy) {
-      const double bound = perTrip(busy, load->busy[who], count);
-      if (bound <= interval.lowerBound) continue;
-      interval.lowerBound = bound;
-      interval.busiest = who;
-    }
+    const bool agree = twice->cycles - once->cycles == once->cycles - load->cycles;
+    if (!agree && !isLast) continue;
+    Interval interval = intervalOf(*load, *once, more);
+    if (load->period == 0 || !agree) return interval;
+    interval.period = load->period;
+    interval.periodCycles = once->cycles - load->cycles;
     return interval;
   }
 }

@@ -158,7 +158,7 @@ TEST_CASE("trace events are JSON, with one thing at a time on a track, each trac
     }
     for (auto &[track, events] : slices) {
       CHECK(named.contains(track));
-      std::ranges::stable_sort(events, {}, &Event::start);
+      std::ranges::sort(events, {}, [](const Event &e) { return std::pair(e.start, e.end); });
       for (std::size_t i = 1; i < events.size(); ++i) CHECK(events[i].start >= events[i - 1].end);
     }
     CHECK(slices.size() == named.size());
@@ -260,7 +260,7 @@ TEST_CASE("a sequence diagram shows queues that signal, meetings, fences and dra
     R0->>R0: fence
     R0->>R0: issue q
     R0->>R0: issue q
-    R0-)B0_0: signal q done when it is done
+    R0-)B0_0: signal done when q is done
     R0->>R0: drain q to 1, 4 cycles
     B0_0->>R1: wait done, 8 cycles
     R1->>R1: access
