@@ -1,0 +1,208 @@
+#include "tests/support/schedule_bugs.h"
+#include "tests/support/schedule_mutants.h"
+#include "tests/support/schedule_oracle.h"
+#include "tests/support/schedules.h"
+#include "tests/support/small_schedules.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace imbrex::testing {
+namespace {
+
+using namespace schedule;
+
+using Failures = std::set<Failure>;
+
+Failures explored(const Program &program, const TripTable &trips) {
+  const Exploration found = explore(program, tripsByName(program, trips));
+  REQUIRE(found.complete);
+  return found.failures;
+}
+
+/// What of a fault can be observed on the machine.
+Failures observable(Fault fault) {
+  switch (fault) {
+  case Fault::Deadlock:
+  case Fault::BytesMismatch:
+  case Fault::Depth: return {Failure::Deadlock};
+  case Fault::ReadRace:
+  case Fault::OverwriteRace: return {Failure::Race, Failure::Value};
+  case Fault::WriteRace: return {Failure::Race};
+  case Fault::WrongGeneration: return {Failure::Value};
+  case Fault::ParityAlias:
+  case Fault::EarlyArrival:
+  case Fault::OverArrival:
+    return {Failure::Deadlock, Failure::Race, Failure::Value, Failure::OverArrival};
+  case Fault::Uninitialised: return {Failure::Uninitialised};
+  case Fault::MeetingParties: return {Failure::Parties, Failure::Deadlock};
+  case Fault::Unfenced:
+  case Fault::RegisterBudget: return {};
+  }
+  return {};
+}
+
+} // namespace
+
+TEST_CASE("the schedule of a product runs, of whatever length") {
+  for (const std::int32_t depth : {1, 2, 3})
+    for (const std::int32_t inFlight : {0, 1, 2})
+      for (const std::int64_t k : {0, 1, 2, 3, 5}) {
+        CAPTURE(depth);
+        CAPTURE(inFlight);
+        CAPTURE(k);
+        const bool live = depth > inFlight || k <= depth;
+        const Program program = gemm({.depth = depth, .inFlight = inFlight, .warps = 1});
+        CHECK(explored(program, {{"k", {k}}}) == (live ? Failures{} : Failures{Failure::Deadlock}));
+      }
+}
+
+TEST_CASE("the schedule of a product runs on from tile to tile") {
+  for (const std::int32_t warps : {1, 2})
+    for (const std::int32_t depth : {2, 3}) {
+      const Program program = gemm({.depth = depth, .warps = warps, .persistent = true});
+      CHECK(explored(program, {{"tiles", {3}}, {"k", {1, 0, 2}}}).empty());
+    }
+}
+
+TEST_CASE("a release of all slots at the start is as good as a first wait that passes") {
+  const Program program = gemm({.depth = 2, .warps = 1, .arrivesAhead = true});
+  for (const std::int64_t k : {1, 2, 5}) CHECK(explored(program, {{"k", {k}}}).empty());
+}
+
+TEST_CASE("a parity that starts anew with each tile goes unnoticed after whole turns of two") {
+  const Program program =
+      gemm({.depth = 2, .warps = 1, .persistent = true}, GemmDefect::RestartsPerTile);
+  CHECK(explored(program, {{"tiles", {2}}, {"k", {4}}}).empty());
+  CHECK_FALSE(explored(program, {{"tiles", {2}}, {"k", {3}}}).empty());
+}
+
+TEST_CASE("the schedule of a product with bias runs") {
+  for (const std::int32_t warps : {1, 2})
+    CHECK(explored(biasGemm({.warps = warps}), {{"tiles", {3}}, {"k", {1, 2}}}).empty());
+}
+
+TEST_CASE("the schedule of a product in the tensor core's memory runs") {
+  for (const std::int32_t results : {1, 2})
+    for (const std::int32_t warps : {1, 2}) {
+      const TensorGemmShape shape = {.depth = 2, .resultDepth = results, .warps = warps};
+      CHECK(explored(tensorGemm(shape), {{"tiles", {2}}, {"k", {2, 1}}}).empty());
+    }
+}
+
+TEST_CASE("the schedule of attention runs at every depth, with and without turns") {
+  for (const bool turns : {true, false})
+    for (const std::int32_t keys : {1, 2, 3})
+      for (const std::int32_t values : {1, 2, 3}) {
+        const AttentionShape shape = {keys, values, 1, turns};
+        CHECK(explored(attention(shape), {{"tiles", {2}}, {"n", {2, 1}}}).empty());
+      }
+  CHECK(explored(attention({1, 1, 2}), {{"tiles", {1}}, {"n", {2}}}).empty());
+  CHECK(explored(attention({.warps = 1}), {{"tiles", {3}}, {"n", {0, 1, 0}}}).empty());
+}
+
+TEST_CASE("the schedule of grouped copies runs, with an epilogue in their memory and without") {
+  for (const std::int32_t depth : {2, 3, 4})
+    for (const bool epilogue : {true, false})
+      for (const std::int64_t k : {0, 1, 2, 3, 6})
+        CHECK(explored(groupedGemm({depth, 2, epilogue}), {{"k", {k}}}).empty());
+}
+
+TEST_CASE("the schedules of two groups in turns run") {
+  for (const std::int32_t warps : {1, 2})
+    for (const std::int64_t k : {0, 1, 2, 3, 6}) {
+      for (const std::int32_t depth : {2, 3, 4})
+        CHECK(explored(pingPongGemm({depth, warps}), {{"k", {k}}}).empty());
+      CHECK(explored(stagedPingPongGemm(warps), {{"k", {k}}}).empty());
+    }
+}
+
+TEST_CASE("every known bug is seen to go wrong, and its repair to run") {
+  for (const KnownBug &bug : knownBugs()) {
+    if (!bug.seenByOracle) continue;
+    CAPTURE(bug.id);
+    CAPTURE(bug.what);
+    Failures right;
+    for (const Fault fault : bug.faults) right.merge(observable(fault));
+    const Failures found = explored(bug.defective(), bug.trips);
+    CHECK(std::ranges::any_of(found, [&](Failure failure) { return right.contains(failure); }));
+    CHECK(explored(bug.repaired(), bug.trips).empty());
+  }
+}
+
+TEST_CASE("every known bug has its own name, and so has what a schedule cannot show") {
+  std::set<std::string_view> names;
+  for (const KnownBug &bug : knownBugs()) {
+    CHECK(names.insert(bug.id).second);
+    CHECK_FALSE(bug.faults.empty());
+  }
+  for (const OtherBug &bug : otherBugs()) CHECK(names.insert(bug.id).second);
+}
+
+namespace {
+
+struct Drawn {
+  const SmallSchedule *base;
+  Mutant mutant;
+};
+
+std::optional<Drawn> draw(std::mt19937 &random) {
+  const auto &bases = smallSchedules();
+  const SmallSchedule &base =
+      bases[std::uniform_int_distribution<std::size_t>(0, bases.size() - 1)(random)];
+  if (auto mutant = mutate(base.make(), random)) return Drawn{&base, std::move(*mutant)};
+  return std::nullopt;
+}
+
+} // namespace
+
+TEST_CASE("the small schedules run") {
+  for (const SmallSchedule &schedule : smallSchedules()) {
+    CAPTURE(schedule.name);
+    CHECK(explored(schedule.make(), schedule.trips).empty());
+  }
+}
+
+TEST_CASE("orders that the oracle leaves out show nothing new, on mutants") {
+  std::mt19937 random(5);
+  int wrong = 0, right = 0;
+  for (int round = 0; round < 400; ++round) {
+    const auto drawn = draw(random);
+    if (!drawn) continue;
+    CAPTURE(round);
+    CAPTURE(drawn->base->name);
+    CAPTURE(drawn->mutant.what);
+    const Program &program = drawn->mutant.program;
+    const TripCount count = tripsByName(program, drawn->base->trips);
+    const Exploration some = explore(program, count, {.untilFirst = true});
+    const Exploration all = explore(program, count, {.untilFirst = true, .reduced = false});
+    REQUIRE(some.complete);
+    REQUIRE(all.complete);
+    CHECK(some.failures.empty() == all.failures.empty());
+    ++(some.failures.empty() ? right : wrong);
+  }
+  // The comparison means something where both are frequent.
+  CHECK(wrong > 60);
+  CHECK(right > 60);
+}
+
+TEST_CASE("mutants change every kind of thing, and say what") {
+  std::mt19937 random(6);
+  std::set<std::string> unseen = {
+      "the arrivals of", "the parties of", "the depth of",     "is left out", "is done twice",
+      "goes before",     "goes behind",    "into a condition", "goes out of", "the other parity",
+      "the bytes of",    "the count of",   "an index of",      "means '",     "goes by '"};
+  for (int round = 0; round < 2000; ++round)
+    if (const auto drawn = draw(random))
+      std::erase_if(unseen, [&](const std::string &words) {
+        return drawn->mutant.what.find(words) != std::string::npos;
+      });
+  CHECK(unseen == std::set<std::string>{});
+}
+
+} // namespace imbrex::testing
