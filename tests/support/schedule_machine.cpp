@@ -33,17 +33,12 @@ Machine::Machine(const Traces &traces, bool reduced)
 void Machine::findPrivateCells() {
   std::vector<std::set<std::uint32_t>> users(traces_.cells);
   private_.assign(traces_.cells, true);
-  std::set<std::uint32_t> signalled;
-  for (const StepName &name : traces_.pendings)
-    if (stepOf(name).kind == OpKind::Signal) signalled.insert(stepOf(name).queue);
   for (std::uint32_t agent = 0; agent < traces_.agents.size(); ++agent)
     for (const Step &step : traces_.agents[agent]) {
-      const bool endsUnasked = step.kind == OpKind::Copy ||
-                               (step.kind == OpKind::Issue && (traces_.queues[step.queue].serial ||
-                                                               signalled.contains(step.queue)));
+      const bool beginsLater = step.kind == OpKind::Issue && traces_.queues[step.queue].serial;
       for (const CellAccess &access : step.accesses) {
         users[access.cell].insert(agent);
-        if (endsUnasked || users[access.cell].size() > 1) private_[access.cell] = false;
+        if (beginsLater || users[access.cell].size() > 1) private_[access.cell] = false;
       }
     }
 }
@@ -59,8 +54,7 @@ void Machine::findOrderlyMeetings() {
       parties[step.number].insert(step.parties);
     }
   for (std::size_t number = 0; number < agents.size(); ++number)
-    orderly_.push_back(parties[number].size() == 1 &&
-                       agents[number].size() <= *parties[number].begin());
+    orderly_.push_back(agents[number].empty() || agents[number].size() <= *parties[number].begin());
 }
 
 MachineState Machine::start() const {
@@ -272,13 +266,12 @@ Machine::Outcome Machine::endOperations(MachineState &state, std::uint32_t which
   return std::nullopt;
 }
 
+/// What waits in a serial queue counts as well: in some order it has begun.
 bool Machine::anyInFlight(const MachineState &state,
                           const std::function<bool(const Step &)> &holds) const {
   for (std::uint32_t which = 0; which < traces_.queues.size(); ++which) {
     const Queue at = queue(state, which);
-    const std::uint32_t started =
-        traces_.queues[which].serial ? std::min(at.issued, at.ended + 1) : at.issued;
-    for (std::uint32_t number = at.ended; number < started; ++number)
+    for (std::uint32_t number = at.ended; number < at.issued; ++number)
       if (holds(operation(which, number))) return true;
   }
   for (std::uint32_t which = 0; which < traces_.pendings.size(); ++which)

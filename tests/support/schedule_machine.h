@@ -93,8 +93,8 @@ private:
 
   const Traces &traces_;
   bool reduced_;
-  std::vector<bool> private_; ///< By cell: one agent alone accesses it, and nothing ends unasked.
-  std::vector<bool> orderly_; ///< By a meeting's number: all who come there meet each time.
+  std::vector<bool> private_; ///< By cell: one agent alone accesses it, in its order.
+  std::vector<bool> orderly_; ///< By a meeting's number: nobody can miss the others.
   std::uint32_t queues_, barriers_, cells_, pendings_,
       words_; ///< Where each part of a state begins.
 };

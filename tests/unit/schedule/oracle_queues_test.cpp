@@ -18,6 +18,34 @@ TEST_CASE("a drain ends all operations but the newest ones") {
   }
 }
 
+TEST_CASE("an operation that is not the oldest may be in flight as well") {
+  for (const std::int32_t left : {0, 1}) {
+    ScheduleBuilder build("second");
+    const BufferId x = build.buffer({.name = "x", .bytes = 8});
+    auto role = build.role("role");
+    const QueueId queue = role.queue({.name = "queue"});
+    role.issue(queue, {});
+    role.issue(queue, {write(x)});
+    role.drain(queue, left);
+    role.access({read(x)});
+    CHECK(explored(build).contains(Failure::Race) == (left == 1));
+  }
+}
+
+TEST_CASE("an operation of two entries counts as two behind others") {
+  for (const std::int32_t left : {2, 3}) {
+    ScheduleBuilder build("entries");
+    const BufferId x = build.buffer({.name = "x", .bytes = 8});
+    auto role = build.role("role");
+    const QueueId queue = role.queue({.name = "queue"});
+    role.issue(queue, {write(x)});
+    role.issue(queue, {}, 2);
+    role.drain(queue, left);
+    role.access({read(x)});
+    CHECK(explored(build).contains(Failure::Race) == (left == 3));
+  }
+}
+
 TEST_CASE("an operation of two entries has ended when both have") {
   for (const std::int32_t left : {0, 1}) {
     ScheduleBuilder build("entries");

@@ -1,5 +1,8 @@
 #include "tests/unit/schedule/explored.h"
 
+#include <functional>
+#include <vector>
+
 namespace imbrex::testing {
 
 using namespace schedule;
@@ -215,6 +218,89 @@ TEST_CASE("a barrier is used only when it was made") {
     user.arrive(full);
     CHECK(explored(build) == (meets ? kNoFailure : Failures{Failure::Uninitialised}));
   }
+}
+
+TEST_CASE("nothing may be done with a barrier that was not made") {
+  const std::vector<std::function<void(RoleBuilder &, const Pair &)>> uses = {
+      [](RoleBuilder &role, const Pair &pair) { role.wait(pair.full); },
+      [](RoleBuilder &role, const Pair &pair) { role.waitFlipped(pair.full); },
+      [](RoleBuilder &role, const Pair &pair) { role.expect(pair.full, {}, 8); },
+      [](RoleBuilder &role, const Pair &pair) { role.copy({}, pair.full, {}, 8); },
+      [](RoleBuilder &role, const Pair &pair) {
+        role.signal(role.queue({.name = "queue"}), pair.full);
+      }};
+  for (const auto &use : uses) {
+    Pair pair;
+    auto user = pair.build.role("user");
+    use(user, pair);
+    user.init(pair.full);
+    CHECK(explored(pair.build) == Failures{Failure::Uninitialised});
+  }
+}
+
+TEST_CASE("all slots of a barrier are made at once, also in a condition") {
+  ScheduleBuilder build("slots");
+  const TripsId k = build.trips("k");
+  const RingId ring = build.ring("ring", 2);
+  const BarrierId full = build.barrier("full", ring, 1);
+  auto role = build.role("role");
+  const Index at = role.cursor("at", ring);
+  role.when(countOver(k, 0), [&] { role.init(full); });
+  role.arrive(full, further(at, 1));
+  CHECK(explored(build).empty());
+
+  ScheduleBuilder late("late");
+  const BarrierId made = late.barrier("made", {}, 1);
+  const TripsId trips = late.trips("k");
+  auto user = late.role("user");
+  user.arrive(made);
+  user.when(countOver(trips, 0), [&] { user.init(made); });
+  CHECK(explored(late) == Failures{Failure::Uninitialised});
+}
+
+TEST_CASE("what is written after a reset is not what was there before") {
+  for (const bool resets : {true, false}) {
+    ScheduleBuilder build("reset");
+    const RingId ring = build.ring("ring", 2);
+    const BufferId x = build.buffer({.name = "x", .ring = ring, .bytes = 8});
+    auto role = build.role("role");
+    const Index at = role.cursor("at", ring);
+    role.access({write(x, at)});
+    role.advance(at);
+    role.advance(at);
+    if (resets) role.reset(at);
+    role.access({read(x, further(at, resets ? 0 : -2))});
+    CHECK(explored(build) == (resets ? Failures{Failure::Value} : kNoFailure));
+  }
+}
+
+TEST_CASE("who finds whom at a meeting may depend on who comes first") {
+  ScheduleBuilder build("pairs");
+  const MeetingId pair = build.meeting("pair", 2);
+  const BarrierId early = build.barrier("early", {}, 1), met = build.barrier("met", {}, 1);
+  // Where the first finds the second, the third and the fourth wait for each other.
+  auto first = build.role("first");
+  first.arrive(early);
+  first.meet(pair);
+  build.role("second").meet(pair);
+  auto third = build.role("third");
+  third.meet(pair);
+  third.arrive(met);
+  auto fourth = build.role("fourth");
+  fourth.wait(met);
+  fourth.meet(pair);
+  CHECK(explored(build) == Failures{Failure::Deadlock});
+}
+
+TEST_CASE("what an agent does with its own is not tried in every order") {
+  ScheduleBuilder build("own");
+  const BufferId x = build.buffer({.name = "x", .bytes = 8, .parts = 4});
+  auto role = build.role("role", 4);
+  for (int step = 0; step < 5; ++step) role.access({own(write(x))});
+  const Program program = build.take();
+  const auto count = [](TripsId, std::int64_t) { return std::int64_t{0}; };
+  CHECK(explore(program, count).states == 4 * 5 + 1);
+  CHECK(explore(program, count, {.reduced = false}).states == 6 * 6 * 6 * 6);
 }
 
 TEST_CASE("buffers that lie over each other hold one content") {

@@ -62,6 +62,16 @@ TEST_CASE("conditions ask for all trips, those done and those left") {
   CHECK(slots(body(Guard::Measure::Left), 4) == Slots{0, 1, 0});
 }
 
+TEST_CASE("behind a loop, all trips are left and none is done") {
+  const auto body = [](RoleBuilder &role, Index at, TripsId k) {
+    role.forTrips(k, [] {});
+    role.when(leftOver(k, 2), [&] { role.arrive(BarrierId(0), at); });
+    role.when(doneOver(k, 0), [&] { role.arrive(BarrierId(0), further(at, 1)); });
+  };
+  CHECK(slots(body, 3) == Slots{0});
+  CHECK(slots(body, 2) == Slots{});
+}
+
 TEST_CASE("trips within others are counted for each trip of those") {
   ScheduleBuilder build("within");
   const BarrierId barrier = build.barrier("barrier", {}, 1);
