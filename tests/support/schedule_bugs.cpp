@@ -53,10 +53,6 @@ std::vector<KnownBug> ringBugs() {
        make(gemm, kTiledGemm, GemmDefect::LoaderRestartsPerTile),
        make(gemm, kTiledGemm),
        {{"tiles", {2}}, {"k", {3}}}},
-      small("T7", "a barrier of its own is waited for with a ring's parity",
-            {ParityAlias, WrongGeneration, ReadRace}, explicitBarrier, {{"k", {3}}}),
-      small("T8", "an operand that all share is filled again before all have read it",
-            {OverwriteRace}, sharedOperand, {{"k", {2}}}),
       {"T26",
        "the product in flight is the one whose slot is released",
        {OverwriteRace},
@@ -75,18 +71,12 @@ std::vector<KnownBug> ringBugs() {
        make(gemm, kGemm, GemmDefect::SingleSecondOperand),
        make(gemm, kGemm),
        {{"k", {3}}}},
-      small("T31", "a descriptor is changed while a store reads it", {OverwriteRace}, descriptor,
-            {{"tiles", {2}}}),
       {"T32",
        "the index of one role's ring starts anew with each tile",
        {WrongGeneration, ParityAlias, Deadlock, OverwriteRace},
        make(biasGemm, kBiasGemm, BiasGemmDefect::OperandsRestartAtTile),
        make(biasGemm, kBiasGemm),
        {{"tiles", {2}}, {"k", {3}}}},
-      small("T34", "an address is known by the barriers of steps, of which there may be none",
-            {ReadRace}, address, {{"k", {0}}}),
-      small("T35", "a tile is said to be there before its store has ended", {ReadRace},
-            tensorStore),
       {"T36",
        "a result is released while it is being read",
        {OverwriteRace},
@@ -99,6 +89,21 @@ std::vector<KnownBug> ringBugs() {
        make(gemm, kGemm, GemmDefect::LoadsOneLess),
        make(gemm, kGemm),
        {{"k", {2}}}},
+  };
+}
+
+std::vector<KnownBug> handoverBugs() {
+  return {
+      small("T7", "a barrier of its own is waited for with a ring's parity",
+            {ParityAlias, WrongGeneration, ReadRace}, explicitBarrier, {{"k", {3}}}),
+      small("T8", "an operand that all share is filled again before all have read it",
+            {OverwriteRace}, sharedOperand, {{"k", {2}}}),
+      small("T31", "a descriptor is changed while a store reads it", {OverwriteRace}, descriptor,
+            {{"tiles", {2}}}),
+      small("T34", "an address is known by the barriers of steps, of which there may be none",
+            {ReadRace}, address, {{"k", {0}}}),
+      small("T35", "a tile is said to be there before its store has ended", {ReadRace},
+            tensorStore),
       small("T43", "one of the readers of a mailbox does not say that it has read", {OverwriteRace},
             mailbox, {{"tiles", {2}}}),
   };
@@ -112,18 +117,6 @@ std::vector<KnownBug> countBugs() {
        make(tensorGemm, kTensorGemm, TensorGemmDefect::ReleaseReachesOne),
        make(tensorGemm, kTensorGemm),
        {{"tiles", {1}}, {"k", {3}}}},
-      {"T38",
-       "an empty tile's turn is handed on without a wait for it",
-       {EarlyArrival, OverArrival, ParityAlias},
-       make(attention, kAttention, AttentionDefect::NoWaitOnEmptyTile),
-       make(attention, kAttention),
-       {{"tiles", {2}}, {"n", {1, 0}}}},
-      {"T38 count",
-       "one warp hands on the turn of its group",
-       {OverArrival, EarlyArrival},
-       make(attention, kAttention2, AttentionDefect::TurnCountOne),
-       make(attention, kAttention2),
-       {{"tiles", {1}}, {"n", {1}}}},
       {"T44",
        "fewer arrivals are counted than there are consumers",
        {OverArrival, EarlyArrival, OverwriteRace},
@@ -172,6 +165,23 @@ std::vector<KnownBug> countBugs() {
        make(gemm, kGemm, GemmDefect::ReadsBeforeWait),
        make(gemm, kGemm),
        {{"k", {1}}}},
+  };
+}
+
+std::vector<KnownBug> attentionBugs() {
+  return {
+      {"T38",
+       "an empty tile's turn is handed on without a wait for it",
+       {EarlyArrival, OverArrival, ParityAlias},
+       make(attention, kAttention, AttentionDefect::NoWaitOnEmptyTile),
+       make(attention, kAttention),
+       {{"tiles", {2}}, {"n", {1, 0}}}},
+      {"T38 count",
+       "one warp hands on the turn of its group",
+       {OverArrival, EarlyArrival},
+       make(attention, kAttention2, AttentionDefect::TurnCountOne),
+       make(attention, kAttention2),
+       {{"tiles", {1}}, {"n", {1}}}},
       {"key",
        "a key's slot is released while a product reads it",
        {OverwriteRace},
@@ -213,24 +223,6 @@ std::vector<KnownBug> queueBugs() {
        make(groupedGemm, kGroupedGemm, GroupedGemmDefect::CopiesTooFar),
        make(groupedGemm, kGroupedGemm),
        {{"k", {4}}}},
-      {"T16",
-       "a wait moved to a later step needs one more slot",
-       {OverwriteRace, WrongGeneration, ReadRace},
-       make(pingPongGemm, kPingPong, PingPongDefect::LoadsTooFar),
-       make(pingPongGemm, kPingPong),
-       {{"k", {4}}}},
-      {"T17",
-       "the warps meet before their reads have ended",
-       {OverwriteRace},
-       make(pingPongGemm, kPingPong, PingPongDefect::MeetsBeforeReadsEnd),
-       make(pingPongGemm, kPingPong),
-       {{"k", {3}}}},
-      {"T19",
-       "loads were moved behind where a drain had counted them",
-       {ReadRace},
-       make(pingPongGemm, kDeepPingPong, PingPongDefect::DrainOneTileWeaker),
-       make(pingPongGemm, kDeepPingPong),
-       {{"k", {4}}}},
       {"T20",
        "a drain comes before the newest group is closed",
        {ReadRace},
@@ -249,6 +241,29 @@ std::vector<KnownBug> queueBugs() {
        make(groupedGemm, kGroupedGemm, GroupedGemmDefect::NoMeeting),
        make(groupedGemm, kGroupedGemm),
        {{"k", {3}}}},
+  };
+}
+
+std::vector<KnownBug> pingPongBugs() {
+  return {
+      {"T16",
+       "a wait moved to a later step needs one more slot",
+       {OverwriteRace, WrongGeneration, ReadRace},
+       make(pingPongGemm, kPingPong, PingPongDefect::LoadsTooFar),
+       make(pingPongGemm, kPingPong),
+       {{"k", {4}}}},
+      {"T17",
+       "the warps meet before their reads have ended",
+       {OverwriteRace},
+       make(pingPongGemm, kPingPong, PingPongDefect::MeetsBeforeReadsEnd),
+       make(pingPongGemm, kPingPong),
+       {{"k", {3}}}},
+      {"T19",
+       "loads were moved behind where a drain had counted them",
+       {ReadRace},
+       make(pingPongGemm, kDeepPingPong, PingPongDefect::DrainOneTileWeaker),
+       make(pingPongGemm, kDeepPingPong),
+       {{"k", {4}}}},
       {"T45 reads",
        "reads are in flight when the other group may write",
        {OverwriteRace},
@@ -369,45 +384,12 @@ std::vector<KnownBug> seedBugs() {
 const std::vector<KnownBug> &knownBugs() {
   static const std::vector<KnownBug> bugs = [] {
     std::vector<KnownBug> all;
-    for (const auto &topic :
-         {ringBugs(), countBugs(), queueBugs(), partyBugs(), unseenBugs(), seedBugs()})
+    for (const auto &topic : {ringBugs(), handoverBugs(), countBugs(), attentionBugs(), queueBugs(),
+                              pingPongBugs(), partyBugs(), unseenBugs(), seedBugs()})
       all.insert(all.end(), topic.begin(), topic.end());
     return all;
   }();
   return bugs;
-}
-
-const std::vector<OtherBug> &otherBugs() {
-  static const std::vector<OtherBug> bugs = {
-      {"T9", "two blocks share the registers that one was given", "the budget of a launch"},
-      {"T12", "a role needs more registers than it keeps", "the code generator's own count"},
-      {"T21", "a drain to 0 where a larger count would do", "the test that no drain can be weaker"},
-      {"T25", "a meeting is duplicated by an optimisation", "its emission: convergent, once"},
-      {"T30", "an aligned barrier in a branch", "its emission: never aligned in a branch"},
-      {"T45 order", "a drain and a meeting between which the optimiser may move",
-       "their emission: one unit with its fences"},
-  };
-  return bugs;
-}
-
-std::string toText(Fault fault) {
-  switch (fault) {
-  case Deadlock: return "deadlock";
-  case ReadRace: return "read race";
-  case OverwriteRace: return "overwrite race";
-  case WriteRace: return "write race";
-  case WrongGeneration: return "wrong generation";
-  case ParityAlias: return "parity alias";
-  case EarlyArrival: return "early arrival";
-  case OverArrival: return "over-arrival";
-  case BytesMismatch: return "bytes mismatch";
-  case Unfenced: return "unfenced";
-  case Uninitialised: return "uninitialised";
-  case RegisterBudget: return "register budget";
-  case MeetingParties: return "meeting parties";
-  case Depth: return "depth";
-  }
-  return "";
 }
 
 } // namespace imbrex::testing

@@ -32,15 +32,10 @@ Machine::Machine(const Traces &traces, bool reduced)
 
 void Machine::findPrivateCells() {
   std::vector<std::set<std::uint32_t>> users(traces_.cells);
-  private_.assign(traces_.cells, true);
   for (std::uint32_t agent = 0; agent < traces_.agents.size(); ++agent)
-    for (const Step &step : traces_.agents[agent]) {
-      const bool beginsLater = step.kind == OpKind::Issue && traces_.queues[step.queue].serial;
-      for (const CellAccess &access : step.accesses) {
-        users[access.cell].insert(agent);
-        if (beginsLater || users[access.cell].size() > 1) private_[access.cell] = false;
-      }
-    }
+    for (const Step &step : traces_.agents[agent])
+      for (const CellAccess &access : step.accesses) users[access.cell].insert(agent);
+  for (const auto &agents : users) private_.push_back(agents.size() == 1);
 }
 
 void Machine::findOrderlyMeetings() {
@@ -86,6 +81,8 @@ bool Machine::collides(const MachineState &state) const {
   return false;
 }
 
+/// Whether an agent's own copy or queue ends before it accesses its own memory does not matter: if
+/// that could, the access races with it, which is found out at once.
 bool Machine::independent(const MachineState &state, const Step &step) const {
   if (step.kind == OpKind::Drain) return queue(state, step.queue).ended >= step.ended;
   if (step.kind == OpKind::Meet) return orderly_[step.number];

@@ -93,7 +93,7 @@ private:
 
   const Traces &traces_;
   bool reduced_;
-  std::vector<bool> private_; ///< By cell: one agent alone accesses it, in its order.
+  std::vector<bool> private_; ///< By cell: one agent alone accesses it.
   std::vector<bool> orderly_; ///< By a meeting's number: nobody can miss the others.
   std::uint32_t queues_, barriers_, cells_, pendings_,
       words_; ///< Where each part of a state begins.

@@ -122,6 +122,22 @@ TEST_CASE("the schedules of two groups in turns run") {
     }
 }
 
+TEST_CASE("the schedules run in their real sizes, as far as was looked") {
+  const auto fails = [](const Program &program, const TripTable &trips) {
+    return !explore(program, tripsByName(program, trips), {.states = 5000}).failures.empty();
+  };
+  const TripTable counts = {{"tiles", {3}}, {"k", {9}}, {"n", {5, 4}}};
+  CHECK_FALSE(fails(gemm(), counts));
+  CHECK_FALSE(fails(gemm({.depth = 4, .inFlight = 2, .persistent = true}), counts));
+  CHECK_FALSE(fails(biasGemm(), counts));
+  CHECK_FALSE(fails(tensorGemm(), counts));
+  CHECK_FALSE(fails(attention(), counts));
+  CHECK_FALSE(fails(groupedGemm({.epilogue = true}), counts));
+  CHECK_FALSE(fails(pingPongGemm({.depth = 3}), counts));
+  CHECK_FALSE(fails(stagedPingPongGemm(), counts));
+  CHECK(fails(gemm({}, GemmDefect::EmptyCountTooHigh), counts));
+}
+
 TEST_CASE("every known bug is seen to go wrong, and its repair to run") {
   for (const KnownBug &bug : knownBugs()) {
     if (!bug.seenByOracle) continue;
