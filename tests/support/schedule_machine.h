@@ -28,8 +28,8 @@ struct Move {
 /// waits for it: a drain ends what it needs at the moment when it passes, and so does a signal.
 /// Nothing is lost by that, since what ends late meets at least as many other accesses, and nothing
 /// can see a write before its end but in a race with it. On a serial queue the next operation may
-/// begin, so that there a turn may also come unasked. Without the reduction, all ends come unasked
-/// and whoever waits for one is not moved on before it came.
+/// begin, and is never waited for perhaps, so that there a turn may also come unasked. Without the
+/// reduction, all ends come unasked, and who waits for one goes on only then.
 class Machine {
 public:
   Machine(const Traces &traces, bool reduced);

@@ -3,6 +3,7 @@
 #include "backend/support/check.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>

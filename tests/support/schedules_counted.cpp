@@ -1,7 +1,9 @@
 #include "tests/support/schedule_builder.h"
 #include "tests/support/schedules.h"
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
 
 namespace imbrex::testing {
@@ -36,21 +38,25 @@ public:
 private:
   bool is(PingPongDefect defect) const { return defect_ == defect; }
 
+  /// The step whose tile is loaded, from the one that is computed.
+  std::int32_t stepsAhead() const {
+    return shape_.depth - (is(PingPongDefect::LoadsTooFar) ? 0 : 1);
+  }
+
   void group(std::size_t number) {
     auto role = build_.role("group" + std::to_string(number), shape_.warps);
     const Index fill = role.cursor("f", ring_), use = role.cursor("u", ring_);
     const QueueId loads = role.queue({.name = "loads"}), reads = role.queue({.name = "reads"});
-    if (is(PingPongDefect::LoadsTooFar)) role.advance(fill);
-    for (std::int32_t ahead = 0; ahead < shape_.depth - 1; ++ahead)
+    for (std::int32_t ahead = 0; ahead < stepsAhead(); ++ahead)
       role.when(countOver(k_, ahead), [&] { load(role, loads, fill, number); });
     // How many loads there were is not known where there are few steps.
     role.drain(loads);
     role.meet(all_);
     if (number == 1) role.meet(all_);
-    role.loop(k_, 0, shape_.depth - 1,
-              [&] { step(role, {loads, reads, fill, use}, number, shape_.depth); });
+    role.loop(k_, 0, stepsAhead(),
+              [&] { step(role, {loads, reads, fill, use}, number, stepsAhead() + 1); });
     // The last steps load nothing, so that there are fewer loads to leave in flight.
-    for (std::int32_t left = shape_.depth - 1; left > 0; --left)
+    for (std::int32_t left = stepsAhead(); left > 0; --left)
       role.when(countOver(k_, left - 1),
                 [&] { step(role, {loads, reads, fill, use}, number, left); });
     if (number == 0 && !is(PingPongDefect::NotStaggeredBack)) role.meet(all_);
@@ -70,13 +76,13 @@ private:
     Index fill, use;
   };
 
-  /// With so many steps left as far as is known: `depth` for any number from there.
+  /// With so many steps left; where there is one to load for, there may be more of them.
   void step(RoleBuilder &role, const Places &at, std::size_t number, std::int32_t left) {
     const bool early = is(PingPongDefect::MeetsBeforeReadsEnd);
     const std::int32_t inFlight =
         std::max(0, 2 * (left - 2)) + (is(PingPongDefect::DrainOneTileWeaker) ? 2 : 0);
     readPiece(role, at.reads, at.use, 0);
-    if (left == shape_.depth) load(role, at.loads, at.fill, number);
+    if (left > stepsAhead()) load(role, at.loads, at.fill, number);
     if (!early) role.drain(at.reads);
     role.meet(all_);
     if (early) role.drain(at.reads);

@@ -1,7 +1,7 @@
 #include "tests/support/schedule_builder.h"
 #include "tests/support/schedules.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace imbrex::testing {
 

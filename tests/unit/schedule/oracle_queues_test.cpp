@@ -114,6 +114,18 @@ TEST_CASE("an operation of a serial queue may begin before anybody waits for the
   CHECK(explored(build) == Failures{Failure::Race});
 }
 
+TEST_CASE("an operation that nobody waits for reads as well") {
+  for (const bool serial : {true, false}) {
+    ScheduleBuilder build("unasked");
+    const BufferId x = build.buffer({.name = "x", .bytes = 8});
+    auto role = build.role("role");
+    const QueueId queue = role.queue({.name = "queue", .serial = serial});
+    role.issue(queue, {});
+    role.issue(queue, {read(x)});
+    CHECK(explored(build) == Failures{Failure::Value});
+  }
+}
+
 TEST_CASE("a signal arrives when what was in the queue has ended, an arrival does not wait") {
   for (const bool signals : {true, false}) {
     Pair pair;
