@@ -102,8 +102,9 @@ void RoleBuilder::advance(Index cursor) {
 
 void RoleBuilder::reset(Index cursor) { append({.kind = OpKind::Reset, .cursor = cursor.cursor}); }
 
-TripsId ScheduleBuilder::trips(std::string name, TripsId within) {
-  return append<TripsTag>(program_.trips, {.name = std::move(name), .within = within});
+TripsId ScheduleBuilder::trips(std::string name, TripsId within, std::int32_t least) {
+  return append<TripsTag>(program_.trips,
+                          {.name = std::move(name), .within = within, .least = least});
 }
 
 RingId ScheduleBuilder::ring(std::string name, std::int32_t depth) {

@@ -116,7 +116,7 @@ class ScheduleBuilder {
 public:
   explicit ScheduleBuilder(std::string name) { program_.name = std::move(name); }
 
-  schedule::TripsId trips(std::string name, schedule::TripsId within = {});
+  schedule::TripsId trips(std::string name, schedule::TripsId within = {}, std::int32_t least = 0);
   schedule::RingId ring(std::string name, std::int32_t depth);
   schedule::BufferId buffer(schedule::Buffer buffer);
   schedule::BarrierId barrier(std::string name, schedule::RingId ring, std::int32_t arrivals);

@@ -1,5 +1,7 @@
 #include "tests/support/schedule_mutants.h"
 
+#include "backend/schedule/well_formed.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -63,7 +65,8 @@ private:
   }
 
   std::optional<Mutant> finish(const Text &what) {
-    if (what.empty()) return std::nullopt;
+    Diagnostics unread;
+    if (what.empty() || !verify(program_, unread)) return std::nullopt;
     return Mutant{std::move(program_), what};
   }
 

@@ -101,16 +101,16 @@ Program descriptor(Version version) {
 Program address(Version version) {
   ScheduleBuilder build("address");
   const TripsId k = build.trips("k");
-  const RingId ring = build.ring("steps", 2);
+  const RingId ring = build.ring("steps", 1);
   const BufferId address = build.buffer({.name = "address", .bytes = 4});
-  const BarrierId full = build.barrier("full", ring, 1);
+  const BarrierId full = build.barrier("full", ring, 1), empty = build.barrier("empty", ring, 1);
   const BarrierId known = build.barrier("known", {}, 1);
   auto multiply = build.role("multiply");
   const Index p = multiply.cursor("p", ring);
   multiply.access({write(address)});
   if (!broken(version)) multiply.arrive(known);
-  // At most two steps, so that nobody need wait for a free slot.
   multiply.forTrips(k, [&] {
+    multiply.waitFlipped(empty, p);
     multiply.arrive(full, p);
     multiply.advance(p);
   });
@@ -118,6 +118,7 @@ Program address(Version version) {
   const Index c = finish.cursor("c", ring);
   finish.forTrips(k, [&] {
     finish.wait(full, c);
+    finish.arrive(empty, c);
     finish.advance(c);
   });
   if (!broken(version)) finish.wait(known);

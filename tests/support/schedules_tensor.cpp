@@ -14,7 +14,7 @@ public:
   TensorGemm(const TensorGemmShape &shape, TensorGemmDefect defect)
       : shape_(shape), defect_(defect) {
     tiles_ = build_.trips("tiles");
-    k_ = build_.trips("k", tiles_);
+    k_ = build_.trips("k", tiles_, 1);
     operands_ = build_.ring("AB", shape.depth);
     results_ = build_.ring("ACC", shape.resultDepth);
     biases_ = build_.ring("BIAS", shape.biasDepth);

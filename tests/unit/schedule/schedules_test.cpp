@@ -1,3 +1,4 @@
+#include "backend/schedule/well_formed.h"
 #include "tests/support/schedule_bugs.h"
 #include "tests/support/schedule_mutants.h"
 #include "tests/support/schedule_oracle.h"
@@ -148,6 +149,32 @@ TEST_CASE("every known bug is seen to go wrong, and its repair to run") {
     const Failures found = explored(bug.defective(), bug.trips);
     CHECK(std::ranges::any_of(found, [&](Failure failure) { return right.contains(failure); }));
     CHECK(explored(bug.repaired(), bug.trips).empty());
+  }
+}
+
+TEST_CASE("the repair of a known bug runs for other numbers of trips as well") {
+  for (const KnownBug &bug : knownBugs()) {
+    if (!bug.seenByOracle) continue;
+    const Program program = bug.repaired();
+    for (std::int32_t count = 0; count < 5; ++count) {
+      CAPTURE(bug.id);
+      CAPTURE(count);
+      const TripCount trips = [&](TripsId id, std::int64_t of) {
+        return std::max<std::int64_t>(program[id].least, of % 2 == 0 ? count : 2);
+      };
+      const Exploration found = explore(program, trips, {.states = 20'000});
+      CHECK(found.failures.empty());
+    }
+  }
+}
+
+TEST_CASE("known bugs and their repairs are well formed") {
+  for (const KnownBug &bug : knownBugs()) {
+    CAPTURE(bug.id);
+    Diagnostics diagnostics;
+    CHECK(verify(bug.defective(), diagnostics));
+    CHECK(verify(bug.repaired(), diagnostics));
+    CHECK(diagnostics.render() == "");
   }
 }
 
