@@ -1,5 +1,6 @@
 #include "tests/support/schedule_mutants.h"
 
+#include "backend/schedule/program_text.h"
 #include "backend/schedule/well_formed.h"
 
 #include <algorithm>
@@ -39,7 +40,8 @@ void collect(const Role &role, Body &body, Body *outer, std::size_t outerAt,
 
 class Mutation {
 public:
-  Mutation(Program program, std::mt19937 &random) : program_(std::move(program)), random_(random) {}
+  Mutation(const Program &program, std::mt19937 &random)
+      : program_(program), before_(print(program)), random_(random) {}
 
   std::optional<Mutant> run() {
     if (below(6) == 0) return finish(changeDeclaration());
@@ -66,7 +68,8 @@ private:
 
   std::optional<Mutant> finish(const Text &what) {
     Diagnostics unread;
-    if (what.empty() || !verify(program_, unread)) return std::nullopt;
+    if (what.empty() || print(program_) == before_ || !verify(program_, unread))
+      return std::nullopt;
     return Mutant{std::move(program_), what};
   }
 
@@ -226,6 +229,7 @@ private:
   static std::string nameOf(const Op &op) { return std::string(info(op.kind).mnemonic); }
 
   Program program_;
+  std::string before_; ///< Its text.
   std::mt19937 &random_;
 };
 

@@ -1,3 +1,4 @@
+#include "backend/schedule/program_text.h"
 #include "backend/schedule/well_formed.h"
 #include "tests/support/random_schedule.h"
 #include "tests/support/schedule_bugs.h"
@@ -269,6 +270,18 @@ TEST_CASE("mutants change every kind of thing, and say what") {
         return drawn->mutant.what.find(words) != std::string::npos;
       });
   CHECK(unseen == std::set<std::string>{});
+}
+
+TEST_CASE("mutants are well formed, and not what they were made of") {
+  std::mt19937 random(8);
+  for (int round = 0; round < 1000; ++round)
+    if (const auto drawn = draw(random)) {
+      CAPTURE(drawn->base->name);
+      CAPTURE(drawn->mutant.what);
+      Diagnostics diagnostics;
+      CHECK(verify(drawn->mutant.program, diagnostics));
+      CHECK(print(drawn->mutant.program) != print(drawn->base->make()));
+    }
 }
 
 } // namespace imbrex::testing
