@@ -73,10 +73,8 @@ private:
     return Mutant{std::move(program_), what};
   }
 
-  /// Adds one or takes it away, where at least `least` is left.
-  Text change(std::int32_t &number, std::int32_t least, const std::string &what) {
+  Text change(std::int32_t &number, const std::string &what) {
     const std::int32_t by = oneMoreOrLess();
-    if (number + by < least) return "";
     number += by;
     return what + " is " + std::to_string(number) + " and not " + std::to_string(number - by);
   }
@@ -85,15 +83,15 @@ private:
     switch (below(3)) {
     case 0:
       if (Barrier *barrier = pick(program_.barriers))
-        return change(barrier->arrivals, 1, "the arrivals of '" + barrier->name + "'");
+        return change(barrier->arrivals, "the arrivals of '" + barrier->name + "'");
       return "";
     case 1:
       if (Meeting *meeting = pick(program_.meetings))
-        return change(meeting->parties, 1, "the parties of '" + meeting->name + "'");
+        return change(meeting->parties, "the parties of '" + meeting->name + "'");
       return "";
     default:
       if (Ring *ring = pick(program_.rings))
-        return change(ring->depth, 1, "the depth of '" + ring->name + "'");
+        return change(ring->depth, "the depth of '" + ring->name + "'");
       return "";
     }
   }
@@ -177,8 +175,7 @@ private:
       return "the bytes of " + name + " are " + std::to_string(op.bytes);
     }
     if (!(fields & kCount)) return "";
-    const bool mayBeNone = op.kind == OpKind::Drain || op.kind == OpKind::Expect;
-    return change(op.count, mayBeNone ? 0 : 1, "the count of " + name);
+    return change(op.count, "the count of " + name);
   }
 
   Text changeOffset(Op &op, const std::string &name) {
