@@ -1,3 +1,4 @@
+#include "backend/schedule/budget.h"
 #include "backend/schedule/check.h"
 #include "tests/support/schedule_bugs.h"
 #include "tests/support/schedule_mutants.h"
@@ -63,6 +64,19 @@ TEST_CASE("every known bug is found, for the right reason, and its repair is pro
     const Verdict repaired = prove(bug.repaired());
     CAPTURE((repaired.isSafe() ? "" : render(repaired.findings.front().what)));
     CHECK(repaired.isSafe());
+  }
+}
+
+TEST_CASE("registers that a block does not have are found by the budget") {
+  const machine::Machine *machine = machine::findMachine("sm_90a");
+  REQUIRE(machine);
+  for (const KnownBug &bug : knownBugs()) {
+    if (!isOfRegisters(bug)) continue;
+    CAPTURE(bug.id);
+    Diagnostics diagnostics;
+    CHECK_FALSE(checkBudget(bug.defective(), *machine, 1, diagnostics));
+    Diagnostics none;
+    CHECK_MESSAGE(checkBudget(bug.repaired(), *machine, 1, none), none.render());
   }
 }
 
