@@ -45,8 +45,9 @@ struct Span {
   const Op *op;                        ///< Of the program, which must live as long.
   std::int64_t use = kNoUse;           ///< Of the ring that it works on.
   std::int32_t resource = kNoResource; ///< That it takes; of a wait: that it waits for.
-  std::int64_t issued = 0;             ///< Of a flight: when its role sent it off.
+  std::int64_t issued = 0;             ///< When its role came to it.
   std::int64_t start = 0, end = 0;
+  std::int32_t firstUse = 0; ///< Of its accesses, in Timeline::accessUses.
   /// Why it did not start earlier, or of a wait, end earlier: the role was busy with this until
   /// then, or this held the resource, was in front in the queue, arrived or landed.
   std::int32_t cause = kNoSpan;
@@ -68,14 +69,17 @@ struct CriticalStep {
 };
 
 struct Timeline {
-  std::vector<Span> spans; ///< In the order in which they were issued.
+  std::vector<Span> spans; ///< In the order in which the run came to them.
+  /// The uses that accesses name, one for each access of each span but waits and instants; kNoUse
+  /// without a ring.
+  std::vector<std::int64_t> accessUses;
   std::vector<ResourceUse> resources;
   std::int64_t cycles = 0; ///< Until the last span has ended.
 
   /// The resource that limits the speed, busy nearly all of the steady time.
   std::int32_t binding = kNoResource;
-  /// What follows from what, from one time that an operation is done to a later one, without a gap:
-  /// where no resource binds, this does. Empty without loops.
+  /// What had to wait for what, without a gap, in a cycle that makes up the steady part of the run:
+  /// where no resource binds, this does. Empty where nothing repeats itself often enough.
   std::vector<CriticalStep> critical;
   std::int64_t criticalCycles = 0;
 };

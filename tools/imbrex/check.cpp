@@ -29,7 +29,7 @@ bool checkTarget(const schedule::Program &program, Diagnostics &diagnostics) {
 }
 
 int check() {
-  if (file.empty()) return reportMissingFile("check");
+  if (file.empty()) return reportMissingSchedule("check");
   Diagnostics diagnostics;
   const auto program = readSchedule(file, diagnostics);
   bool ok = program.has_value();

@@ -4,7 +4,6 @@
 #include "backend/package/formats.h"
 #include "backend/package/package.h"
 #include "backend/report.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "tools/imbrex/command.h"
 
@@ -127,19 +126,6 @@ void printTimes(const StageTimes &times) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-bool write(const std::string &path, const std::string &content, Diagnostics &diagnostics) {
-  std::error_code error;
-  llvm::raw_fd_ostream out(path, error);
-  if (!error) {
-    out << content;
-    out.close();
-    error = out.error();
-    out.clear_error();
-  }
-  if (error) diagnostics.report(Diag::UnwritableFile, {}, path);
-  return !error;
-}
-
 /// The machines that are named and have a target; an error where one has none.
 std::vector<const machine::Machine *> machinesOf(const Request &request, Diagnostics &diagnostics) {
   std::vector<const machine::Machine *> machines;
@@ -212,7 +198,7 @@ bool compileFile(const Request &request, Diagnostics &diagnostics) {
       format->product == Product::Package
           ? makePackage(*kernel, machines, request, diagnostics)
           : makeOne(format->product, *kernel, *machines.front(), request, diagnostics);
-  return made && write(request.output, *made, diagnostics);
+  return made && writeOutput(request.output, *made, diagnostics);
 }
 
 int compile() {

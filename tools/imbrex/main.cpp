@@ -1,8 +1,8 @@
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/schedule/program_text.h"
-#include "backend/schedule/well_formed.h"
 #include "backend/support/diagnostics.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tools/imbrex/command.h"
@@ -27,6 +27,10 @@ int reportMissingFile(std::string_view subcommand) {
   return reportUsage(diagnostic(Diag::MissingFile, {}, subcommand));
 }
 
+int reportMissingSchedule(std::string_view subcommand) {
+  return reportUsage(diagnostic(Diag::MissingSchedule, {}, subcommand));
+}
+
 namespace {
 
 /// Parses a file by `parse(text, name, diagnostics)` and verifies what comes out.
@@ -46,17 +50,31 @@ std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagn
   return readFile(path, diagnostics, ir::parse, ir::verify);
 }
 
-std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics) {
-  const auto verify = [](const schedule::Program &program, Diagnostics &found) {
-    return schedule::verify(program, found);
+std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics,
+                                              schedule::Form form) {
+  const auto verify = [form](const schedule::Program &program, Diagnostics &found) {
+    return schedule::verify(program, found, form);
   };
   return readFile(path, diagnostics, schedule::parse, verify);
 }
 
+bool writeOutput(const std::string &path, const std::string &content, Diagnostics &diagnostics) {
+  std::error_code error;
+  llvm::raw_fd_ostream out(path, error);
+  if (!error) {
+    out << content;
+    out.close();
+    error = out.error();
+    out.clear_error();
+  }
+  if (error) diagnostics.report(Diag::UnwritableFile, {}, path);
+  return !error;
+}
+
 namespace {
 
-const std::array<const Subcommand *, 6> kSubcommands{&kTargets, &kOpt,    &kCompile,
-                                                     &kRun,     &kLayout, &kCheck};
+const std::array<const Subcommand *, 8> kSubcommands{&kTargets, &kOpt,   &kCompile, &kRun,
+                                                     &kLayout,  &kCheck, &kPlan,    &kTimeline};
 
 /// Whether the first word is a subcommand or an option; else says what it could have meant.
 bool isKnown(std::string_view word) {

@@ -147,7 +147,7 @@ bool Simulation::passes(RoleId role, const Op &op) {
   if (op.kind == OpKind::Meet && !passesMeeting(run, role, op)) return false;
   Span span = spanOf(Span::Kind::Wait, role, op);
   if (run.blockedSince >= 0) {
-    span.start = run.blockedSince;
+    span.issued = span.start = run.blockedSince;
     if (span.cycles() > 0) span.cause = causeOfPassing(op, useOf(op.index));
   }
   run.blockedSince = -1;
@@ -361,6 +361,10 @@ std::string Simulation::describeStuck(RoleId role, const Op &op) const {
 // --- spans and resources ---
 
 std::int32_t Simulation::add(Span span) {
+  span.firstUse = static_cast<std::int32_t>(out_.accessUses.size());
+  if (span.kind == Span::Kind::Work || span.kind == Span::Kind::Flight)
+    for (const Access &access : span.op->accesses)
+      out_.accessUses.push_back(access.index.cursor.valid() ? useOf(access.index) : kNoUse);
   out_.spans.push_back(span);
   return static_cast<std::int32_t>(out_.spans.size()) - 1;
 }

@@ -45,28 +45,52 @@ std::int64_t contribution(const Span &span, std::int64_t until) {
   return works && !held ? until - span.start : 0;
 }
 
-/// From the span that ends last back to why, until an operation is met for the second time. What
-/// lies between the two is a cycle; the first that is met is the innermost loop's.
-void findCritical(Timeline &timeline) {
+/// More steps back than any picture has, and longer cycles than a loop's body is.
+constexpr std::size_t kLongestPath = 50'000, kLongestCycle = 4'000;
+
+/// From the span that ends last back, always to what it had to wait for.
+std::vector<CriticalStep> pathToEnd(const Timeline &timeline) {
   const auto last = std::ranges::max_element(timeline.spans, {}, &Span::end);
-  if (last == timeline.spans.end()) return;
   std::vector<CriticalStep> path;
-  std::map<std::pair<const Op *, Span::Kind>, std::size_t> met;
+  if (last == timeline.spans.end()) return path;
   std::int64_t time = last->end;
   auto number = static_cast<std::int32_t>(last - timeline.spans.begin());
-  while (number != kNoSpan) {
+  while (number != kNoSpan && path.size() < kLongestPath) {
     const Span &span = timeline.spans[static_cast<std::size_t>(number)];
-    const auto [first, isNew] = met.try_emplace({span.op, span.kind}, path.size());
-    if (!isNew) {
-      timeline.critical.assign(path.begin() + static_cast<std::ptrdiff_t>(first->second),
-                               path.end());
-      std::ranges::reverse(timeline.critical);
-      break;
-    }
     const std::int64_t cycles = contribution(span, time);
     path.push_back({.span = number, .cycles = cycles});
     time -= cycles;
     number = span.cause;
+  }
+  return path;
+}
+
+/// What repeats itself throughout the middle half of the path. One repetition would not do: where
+/// two slots are used in one go and then both are waited for, parts of the cycle look alike.
+void findCritical(Timeline &timeline) {
+  const std::vector<CriticalStep> path = pathToEnd(timeline);
+  const std::size_t begin = path.size() / 4, end = path.size() - path.size() / 4;
+  const auto isLike = [&](const CriticalStep &a, const CriticalStep &b) {
+    const Span &x = timeline.spans[static_cast<std::size_t>(a.span)];
+    const Span &y = timeline.spans[static_cast<std::size_t>(b.span)];
+    return x.op == y.op && x.kind == y.kind && a.cycles == b.cycles;
+  };
+  const auto at = [&](std::size_t step) {
+    return path.begin() + static_cast<std::ptrdiff_t>(step);
+  };
+  for (std::size_t length = 1; length <= std::min((end - begin) / 2, kLongestCycle); ++length) {
+    if (!std::equal(at(begin), at(end - length), at(begin + length), isLike)) continue;
+    // It is told from the first role's part on.
+    const auto first = std::min_element(at(begin), at(begin + length), [&](auto &a, auto &b) {
+      const auto key = [&](const CriticalStep &step) {
+        return std::pair(step.cycles == 0,
+                         timeline.spans[static_cast<std::size_t>(step.span)].role);
+      };
+      return key(a) < key(b);
+    });
+    timeline.critical.assign(first + 1, first + 1 + static_cast<std::ptrdiff_t>(length));
+    std::ranges::reverse(timeline.critical);
+    break;
   }
   for (const CriticalStep &step : timeline.critical) timeline.criticalCycles += step.cycles;
 }

@@ -1,0 +1,174 @@
+#include "backend/schedule/channels.h"
+#include "backend/schedule/check/model.h"
+#include "backend/schedule/timeline/labels.h"
+#include "backend/schedule/timeline_pictures.h"
+#include "llvm/Support/JSON.h"
+
+#include <algorithm>
+
+namespace imbrex::schedule {
+
+using namespace timeline;
+
+namespace {
+
+/// Viewers refuse longer texts: mermaid's maxTextSize is 50,000 characters unless they say
+/// otherwise (mermaid's configuration schema). The rest is for the note that says so.
+constexpr std::size_t kMostText = 49'000;
+/// With more slots than this a barrier is one participant.
+constexpr std::int32_t kMostSlots = 8;
+
+/// A name within a line: what ends a statement is given by its number.
+std::string escaped(const std::string &name) {
+  std::string text;
+  for (const char c : llvm::json::fixUTF8(name))
+    if (c == '#' || c == ';' || c == ':')
+      text += "#" + std::to_string(static_cast<int>(c)) + ";";
+    else
+      text += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  return text;
+}
+
+class SequenceWriter {
+public:
+  SequenceWriter(const Program &program, const Timeline &timeline)
+      : program_(program), line_(timeline) {}
+
+  std::string run() {
+    text_ = "sequenceDiagram\n";
+    participants();
+    std::size_t shown = 0;
+    while (shown < line_.spans.size() && text_.size() < kMostText) message(line_.spans[shown++]);
+    if (shown < line_.spans.size())
+      note("the diagram ends here, at cycle " + std::to_string(line_.spans[shown].start) + " of " +
+           std::to_string(line_.cycles));
+    return std::move(text_);
+  }
+
+private:
+  /// A barrier stands behind the role that fills its ring, or that first comes to it.
+  RoleId homeOf(BarrierId barrier) const {
+    const RingId ring = program_[barrier].ring;
+    RoleId home;
+    const auto lookFor = [&](const auto &isIt) {
+      for (std::uint32_t role = 0; role < program_.roles.size() && !home.valid(); ++role)
+        forEachOp(program_.roles[role].body, [&](const Op &op) {
+          if (isIt(op)) home = RoleId(role);
+        });
+    };
+    lookFor([&](const Op &op) {
+      return ring.valid() && std::ranges::any_of(op.accesses, [&](const Access &access) {
+               return access.writes && program_[access.buffer].ring == ring;
+             });
+    });
+    lookFor([&](const Op &op) {
+      return (info(op.kind).fields & kBarrier) != 0 && op.barrier == barrier;
+    });
+    return home;
+  }
+
+  std::int32_t slotsOf(BarrierId barrier) const {
+    const std::int32_t depth = program_.depthOf(program_[barrier].ring);
+    return depth > kMostSlots ? 1 : depth;
+  }
+
+  std::string idOf(BarrierId barrier, std::int32_t slot) const {
+    return "B" + std::to_string(barrier.index()) + "_" + std::to_string(slot);
+  }
+  static std::string idOf(RoleId role) { return "R" + std::to_string(role.index()); }
+
+  void participants() {
+    std::vector<RoleId> homes;
+    for (std::uint32_t b = 0; b < program_.barriers.size(); ++b)
+      homes.push_back(homeOf(BarrierId(b)));
+    for (std::uint32_t role = 0; role < program_.roles.size(); ++role) {
+      participant(idOf(RoleId(role)), program_.roles[role].name);
+      std::int32_t slots = 0;
+      for (std::uint32_t b = 0; b < homes.size(); ++b)
+        if (homes[b] == RoleId(role)) slots = std::max(slots, slotsOf(BarrierId(b)));
+      for (std::int32_t slot = 0; slot < slots; ++slot)
+        for (std::uint32_t b = 0; b < homes.size(); ++b)
+          if (homes[b] == RoleId(role) && slot < slotsOf(BarrierId(b)))
+            participant(idOf(BarrierId(b), slot), nameOf(BarrierId(b), slot));
+    }
+  }
+
+  void participant(const std::string &id, const std::string &name) {
+    text_ += "    participant " + id + " as " + escaped(name) + "\n";
+  }
+
+  std::string nameOf(BarrierId barrier, std::int32_t slot) const {
+    const std::string &name = program_[barrier].name;
+    return slotsOf(barrier) == 1 ? name : name + " " + std::to_string(slot);
+  }
+
+  std::string idOfSlot(const Span &span) const {
+    const BarrierId barrier = span.op->barrier;
+    const std::int32_t slots = slotsOf(barrier);
+    return idOf(barrier, slots == 1 ? 0 : check::slotOfUse(span.use, slots));
+  }
+
+  void message(const Span &span) {
+    const std::string role = idOf(span.role);
+    const bool isResource = span.kind == Span::Kind::Wait && span.resource != kNoResource;
+    if (isResource) return;
+    switch (span.op->kind) {
+    case OpKind::Wait:
+      if (span.kind == Span::Kind::Wait) arrow(idOfSlot(span), "->>", role, span);
+      return;
+    case OpKind::Arrive:
+    case OpKind::Expect:
+      if (span.kind == Span::Kind::Instant) arrow(role, "->>", idOfSlot(span), span);
+      return;
+    case OpKind::Copy: return arrow(role, "-)", idOfSlot(span), span);
+    case OpKind::Signal:
+      if (span.kind == Span::Kind::Instant) arrow(role, "-)", idOfSlot(span), span);
+      return;
+    case OpKind::Access:
+    case OpKind::Issue:
+    case OpKind::Commit:
+    case OpKind::Drain:
+    case OpKind::Meet:
+    case OpKind::Fence:
+    case OpKind::Init:
+      if (span.kind != Span::Kind::Work || span.op->kind == OpKind::Access)
+        arrow(role, "->>", role, span);
+      return;
+    case OpKind::Advance:
+    case OpKind::Reset:
+    case OpKind::For:
+    case OpKind::If: return;
+    }
+  }
+
+  void arrow(const std::string &from, std::string_view arrow, const std::string &to,
+             const Span &span) {
+    const Op &op = *span.op;
+    std::string text = labelOf(program_, span);
+    if (op.kind == OpKind::Expect || op.kind == OpKind::Copy)
+      text += " (" + std::to_string(op.bytes) + " bytes)";
+    if (op.kind == OpKind::Signal) text += " when it is done";
+    if (op.kind == OpKind::Drain && op.count > 0) text += " to " + std::to_string(op.count);
+    if (span.kind == Span::Kind::Wait && span.cycles() > 0)
+      text += ", " + std::to_string(span.cycles()) + " cycles";
+    text_ += "    " + from + std::string(arrow) + to + ": " + escaped(text) + "\n";
+  }
+
+  void note(const std::string &text) {
+    const std::string last = idOf(RoleId(static_cast<std::uint32_t>(program_.roles.size() - 1)));
+    const std::string over = program_.roles.size() == 1 ? last : "R0," + last;
+    text_ += "    Note over " + over + ": " + text + "\n";
+  }
+
+  const Program &program_;
+  const Timeline &line_;
+  std::string text_;
+};
+
+} // namespace
+
+std::string mermaidOf(const Program &program, const Timeline &timeline) {
+  return SequenceWriter(program, timeline).run();
+}
+
+} // namespace imbrex::schedule

@@ -1,0 +1,371 @@
+#include "backend/schedule/timeline.h"
+#include "tests/unit/schedule/timed_programs.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+
+using namespace imbrex;
+using namespace imbrex::schedule;
+using namespace imbrex::schedule::testing;
+
+namespace {
+
+/// " copy 0-10 on bus", " wait 0-10".
+std::string textOf(const Timeline &timeline, const Span &span) {
+  const bool isBlocked = span.kind == Span::Kind::Wait && span.resource != kNoResource;
+  std::string text = isBlocked ? " blocked " : " ";
+  text += std::string(info(span.op->kind).mnemonic) + " " + std::to_string(span.start) + "-" +
+          std::to_string(span.end);
+  if (span.resource == kNoResource) return text;
+  return text + " on " + timeline.resources[static_cast<std::size_t>(span.resource)].name;
+}
+
+/// A line for each role, with the spans that take time.
+std::string busySpans(const Program &program, const Timeline &timeline) {
+  std::string text;
+  for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
+    text += program.roles[role].name + ":";
+    for (const Span &span : timeline.spans)
+      if (span.role == RoleId(role) && span.cycles() > 0) text += textOf(timeline, span) + ",";
+    text.back() = '\n';
+  }
+  return text;
+}
+
+std::string busySpans(const std::string &body, const std::vector<std::int32_t> &trips = {}) {
+  const Program program = parsed(body);
+  return busySpans(program, timed(program, trips));
+}
+
+} // namespace
+
+TEST_CASE("a role does one thing after the other") {
+  const Program program = parsed("role %a { access takes 5 access access takes 7 }\n");
+  const Timeline timeline = timed(program);
+  CHECK(timeline.cycles == 12);
+  CHECK(busySpans(program, timeline) == "a: access 0-5, access 5-12\n");
+  CHECK(timeline.spans[1].cycles() == 0);
+}
+
+TEST_CASE("a copy goes on by itself, and who waits for it goes on when it has landed") {
+  const char *body = R"(
+    buffer %A 64
+    barrier %full
+    role %load {
+      expect %full bytes 64
+      copy writes %A to %full bytes 64 takes 10
+      access takes 2
+    }
+    role %compute { wait %full access reads %A takes 3 })";
+  const Program program = parsed(body);
+  const Timeline timeline = timed(program);
+  CHECK(timeline.cycles == 13);
+  CHECK(busySpans(program, timeline) == "load: copy 0-10, access 0-2\n"
+                                        "compute: wait 0-10, access 10-13\n");
+  const auto wait = std::ranges::find(timeline.spans, Span::Kind::Wait, &Span::kind);
+  CHECK(timeline.spans[static_cast<std::size_t>(wait->cause)].op->kind == OpKind::Copy);
+}
+
+TEST_CASE("a resource serves in the order of asking, and is free before what it serves is done") {
+  CHECK(busySpans(R"(
+    buffer %A 64
+    buffer %B 64
+    barrier %full
+    role %load {
+      expect %full bytes 128
+      copy writes %A to %full bytes 64 takes 10 on bus busy 4
+      copy writes %B to %full bytes 64 takes 10 on bus busy 4
+    }
+    role %other { access takes 1 access takes 3 on bus busy 3 }
+    role %compute { wait %full })") ==
+        "load: copy 0-10 on bus, copy 4-14 on bus\n"
+        "other: access 0-1, blocked access 1-8 on bus, access 8-11 on bus\n"
+        "compute: wait 0-14\n");
+}
+
+TEST_CASE("of two roles that ask in the same cycle, the first one is served") {
+  CHECK(busySpans("role %a { access takes 4 on alu busy 3 }\n"
+                  "role %b { access takes 4 on alu busy 3 }\n") ==
+        "a: access 0-4 on alu\n"
+        "b: blocked access 0-3 on alu, access 3-7 on alu\n");
+}
+
+TEST_CASE("operations of a queue end in order; those of a serial one start so as well") {
+  CHECK(
+      busySpans("role %a { queue %q issue %q takes 9 issue %q takes 2 drain %q to 1 drain %q }") ==
+      "a: issue 0-9, issue 0-9, drain 0-9\n");
+  CHECK(busySpans("role %a { queue %q serial issue %q takes 9 issue %q takes 2 "
+                  "drain %q to 1 drain %q }") ==
+        "a: issue 0-9, issue 9-11, drain 0-9, drain 9-11\n");
+}
+
+TEST_CASE("the next of a serial queue asks for its resource when the one before has ended") {
+  CHECK(busySpans("role %a { queue %q serial issue %q takes 9 on alu busy 2 "
+                  "issue %q takes 9 on alu busy 2 drain %q }\n"
+                  "role %b { access takes 4 access takes 3 on alu busy 3 }\n") ==
+        "a: issue 0-9 on alu, issue 9-18 on alu, drain 0-18\n"
+        "b: access 0-4, access 4-7 on alu\n");
+}
+
+TEST_CASE("a drain waits for groups, and an operation of several entries is done at once") {
+  CHECK(busySpans("role %a { queue %q grouped\n"
+                  "  issue %q takes 3 issue %q takes 5 commit %q issue %q takes 8 commit %q\n"
+                  "  drain %q to 1 access takes 1 drain %q }") ==
+        "a: issue 0-3, issue 0-5, issue 0-8, drain 0-5, access 5-6, drain 6-8\n");
+  CHECK(busySpans("role %a { queue %q issue %q count 4 takes 6 drain %q to 4 access takes 1\n"
+                  "  drain %q to 3 access takes 1 drain %q }") ==
+        "a: issue 0-6, access 0-1, drain 1-6, access 6-7\n");
+}
+
+TEST_CASE("a signal arrives when the queue is done with all that it had then") {
+  CHECK(busySpans(R"(
+    barrier %done
+    role %a {
+      queue %q serial
+      issue %q takes 4
+      issue %q takes 4
+      signal %done after %q
+      issue %q takes 4
+      drain %q
+    }
+    role %b { wait %done access takes 1 })") == "a: issue 0-4, issue 4-8, issue 8-12, drain 0-12\n"
+                                                "b: wait 0-8, access 8-9\n");
+  CHECK(busySpans("barrier %done\n"
+                  "role %a { queue %q issue %q takes 4 drain %q signal %done after %q }\n"
+                  "role %b { wait %done access takes 1 }\n") == "a: issue 0-4, drain 0-4\n"
+                                                                "b: wait 0-4, access 4-5\n");
+}
+
+TEST_CASE("who meets goes on when the last one is there") {
+  CHECK(busySpans("meeting %all parties 4\n"
+                  "role %a warps 3 { access takes 2 meet %all access takes 1 meet %all }\n"
+                  "role %b { access takes 5 meet %all access takes 4 meet %all }\n") ==
+        "a: access 0-2, meet 2-5, access 5-6, meet 6-9\n"
+        "b: access 0-5, access 5-9\n");
+}
+
+TEST_CASE("all the warps of a role arrive, expect and copy") {
+  CHECK(busySpans(R"(
+    buffer %A 64 parts 4
+    barrier %full arrivals 4
+    barrier %read arrivals 8
+    role %load warps 4 {
+      expect %full bytes 16
+      copy writes %A(own) to %full bytes 16 takes 10
+      wait %read
+    }
+    role %compute warps 2 {
+      wait %full
+      access reads %A takes 3
+      arrive %read count 4
+    })") == "load: copy 0-10, wait 0-13\n"
+            "compute: wait 0-10, access 10-13\n");
+}
+
+TEST_CASE("any operation can keep its role busy, after its condition and before its effect") {
+  CHECK(busySpans(R"(
+    barrier %go
+    trips %k
+    role %a {
+      arrive %go takes 2
+      for %k takes 3 { if done %k > 0 takes 10 { fence takes 1 } }
+    }
+    role %b { wait %go takes 4 on alu busy 4 })",
+                  {2}) == "a: arrive 0-2, for 2-5, for 5-8, if 8-18, fence 18-19\n"
+                          "b: wait 0-2, wait 2-6 on alu\n");
+}
+
+namespace {
+
+Interval intervalOf(const Program &program, std::uint32_t loop = 1) {
+  auto interval = initiationInterval(program, TripsId(loop), {1, 1});
+  REQUIRE(interval.ok());
+  return *interval;
+}
+
+} // namespace
+
+TEST_CASE("two slots hide part of a load: a pipeline by hand") {
+  const Program program = pipelined({});
+  const Timeline timeline = timed(program, {1, 3});
+  CHECK(busySpans(program, timeline) ==
+        "load: copy 0-50 on bus, copy 10-60 on bus, wait 0-80, copy 80-130 on bus\n"
+        "compute: wait 0-50, issue 50-80 on alu, drain 50-80, issue 80-110 on alu, drain 80-110, "
+        "wait 110-130, issue 130-160 on alu, drain 130-160\n");
+  CHECK(timeline.cycles == 160);
+  CHECK(timeline.resources[0].busy == 30);
+  CHECK(timeline.resources[1].busy == 90);
+  CHECK(timeline.resources[1].share == doctest::Approx(90.0 / 160));
+}
+
+TEST_CASE("each step is as fast as the slowest of load, product, and the way round the ring") {
+  for (std::int32_t depth = 1; depth <= 5; ++depth)
+    for (const std::int32_t busy : {10, 40})
+      for (const std::int32_t cycles : {50, 100, 333}) {
+        CAPTURE(depth);
+        CAPTURE(busy);
+        CAPTURE(cycles);
+        const Interval interval =
+            intervalOf(pipelined({.depth = depth, .loadBusy = busy, .loadCycles = cycles}));
+        const double round = (cycles + 30.0) / depth;
+        CHECK(interval.cyclesPerTrip == doctest::Approx(std::max({busy + 0.0, 30.0, round})));
+        CHECK(interval.lowerBound == std::max(busy, 30));
+        CHECK(interval.busiest == (busy > 30 ? "bus" : "alu"));
+        CHECK(interval.period >= 1);
+      }
+}
+
+TEST_CASE("a product in flight keeps a slot, and hides nothing that is bound by the loads") {
+  for (std::int32_t depth = 2; depth <= 5; ++depth) {
+    CAPTURE(depth);
+    const Interval interval =
+        intervalOf(pipelined({.depth = depth, .loadCycles = 100, .inFlight = 1}));
+    // Product i + 1 must have been issued, which takes its load, before slot i is given back.
+    CHECK(interval.cyclesPerTrip == doctest::Approx(std::max(30.0, 100.0 / (depth - 1))));
+  }
+}
+
+TEST_CASE("an interval is no faster than its bound, and none grows by a deeper ring") {
+  std::mt19937 random(20);
+  const auto upTo = [&](std::int32_t most) {
+    return static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(most)) + 1;
+  };
+  for (int i = 0; i < 100; ++i) {
+    CAPTURE(i);
+    Pipeline shape{.loadBusy = upTo(60), .compute = upTo(80), .inFlight = i % 2};
+    shape.loadCycles = shape.loadBusy + upTo(300);
+    double before = std::numeric_limits<double>::infinity();
+    for (shape.depth = 1 + shape.inFlight; shape.depth <= 6; ++shape.depth) {
+      const Interval interval = intervalOf(pipelined(shape));
+      CHECK(interval.period > 0);
+      CHECK(interval.cyclesPerTrip >= interval.lowerBound);
+      CHECK(interval.cyclesPerTrip <= before);
+      before = interval.cyclesPerTrip;
+    }
+  }
+}
+
+TEST_CASE("more trips take as much longer as the interval says") {
+  const Program program = pipelined({.depth = 3, .loadCycles = 100});
+  const Interval interval = intervalOf(program);
+  CHECK(interval.period == 3);
+  CHECK(interval.periodCycles == 130);
+  CHECK(timed(program, {1, 63}).cycles + 130 == timed(program, {1, 66}).cycles);
+}
+
+TEST_CASE("an interval of an outer loop has the inner one in it") {
+  const Program program = pipelined({.depth = 4, .loadCycles = 10, .compute = 20});
+  auto interval = initiationInterval(program, TripsId(0), {1, 5});
+  REQUIRE(interval.ok());
+  CHECK(interval->cyclesPerTrip == 100);
+}
+
+TEST_CASE("the resource that is always busy binds; else a cycle of operations does") {
+  const Program bound = pipelined({.depth = 4, .loadCycles = 50});
+  const Timeline busy = timed(bound, {1, 40});
+  REQUIRE(busy.binding != kNoResource);
+  CHECK(busy.resources[static_cast<std::size_t>(busy.binding)].name == "alu");
+  CHECK(busy.resources[1].steadyShare == 1.0);
+  CHECK(busy.resources[0].steadyShare == doctest::Approx(1.0 / 3).epsilon(0.05));
+
+  const Program waiting = pipelined({.depth = 2, .loadCycles = 100});
+  const Timeline gaps = timed(waiting, {1, 40});
+  CHECK(gaps.binding == kNoResource);
+  CHECK(gaps.criticalCycles == 130); // for two trips
+  std::string path;
+  for (const CriticalStep &step : gaps.critical) {
+    const Span &span = gaps.spans[static_cast<std::size_t>(step.span)];
+    if (span.kind != Span::Kind::Instant)
+      path += std::string(info(span.op->kind).mnemonic) + " " + std::to_string(step.cycles) + "\n";
+  }
+  CHECK(path == "copy 100\nwait 0\nissue 30\ndrain 0\nwait 0\n");
+}
+
+TEST_CASE("the critical cycle of a loop has the cycles of as many trips as it spans") {
+  for (std::int32_t depth = 1; depth <= 5; ++depth)
+    for (const std::int32_t load : {50, 100, 300}) {
+      CAPTURE(depth);
+      CAPTURE(load);
+      const Program program = pipelined({.depth = depth, .loadCycles = load});
+      const Timeline timeline = timed(program, {1, 60});
+      const double trips =
+          static_cast<double>(timeline.criticalCycles) / intervalOf(program).cyclesPerTrip;
+      CHECK(trips == doctest::Approx(std::round(trips)));
+      CHECK(trips >= 1);
+      std::int64_t sum = 0;
+      for (const CriticalStep &step : timeline.critical) sum += step.cycles;
+      CHECK(sum == timeline.criticalCycles);
+    }
+}
+
+TEST_CASE("a role is in one place at a time, and a resource serves one at a time") {
+  const Program program = pipelined({.depth = 3, .inFlight = 1});
+  const Timeline timeline = timed(program, {3, 7});
+  std::vector<std::int64_t> roleEnds(program.roles.size());
+  for (const Span &span : timeline.spans) {
+    CHECK(span.issued <= span.start);
+    CHECK(span.start <= span.end);
+    CHECK(span.cause < static_cast<std::int32_t>(timeline.spans.size()));
+    if (span.kind == Span::Kind::Flight) continue;
+    CHECK(span.start == roleEnds[span.role.index()]);
+    roleEnds[span.role.index()] = span.end;
+  }
+  std::vector<Span> flights;
+  for (const Span &span : timeline.spans)
+    if (span.resource == 1 && span.kind != Span::Kind::Wait) flights.push_back(span);
+  REQUIRE(flights.size() == 21);
+  std::ranges::sort(flights, {}, &Span::start);
+  for (std::size_t i = 1; i < flights.size(); ++i)
+    CHECK(flights[i].start >= flights[i - 1].start + flights[i - 1].op->cost.busy);
+}
+
+TEST_CASE("a timeline of nothing is empty") {
+  const Timeline nothing = timed(parsed(""));
+  CHECK(nothing.cycles == 0);
+  CHECK(nothing.spans.empty());
+  CHECK(nothing.binding == kNoResource);
+  const Timeline none = timed(pipelined({}), {0, 5});
+  CHECK(none.cycles == 0);
+  CHECK(none.critical.empty());
+}
+
+namespace {
+
+Diagnostic problemOf(const std::string &body, const std::vector<std::int32_t> &trips = {}) {
+  const Program program = parsed(body);
+  const auto timeline = simulate(program, trips);
+  REQUIRE_FALSE(timeline.ok());
+  return timeline.error();
+}
+
+} // namespace
+
+TEST_CASE("a schedule that stops has no timeline") {
+  const Diagnostic stuck =
+      problemOf("barrier %go\nmeeting %all parties 3\n"
+                "role %a { access takes 7 wait %go }\nrole %b { meet %all }\n");
+  CHECK(stuck.kind == Diag::TimelineStuck);
+  CHECK(stuck.message == "the timeline of schedule 'test' stops for ever at cycle 7: "
+                         "'a' in wait 'go'; 'b' in meet 'all'");
+}
+
+TEST_CASE("a schedule in which too many come has no timeline") {
+  CHECK(problemOf("barrier %go arrivals 2\nrole %a { arrive %go count 3 }").message ==
+        "at cycle 0 of the timeline, more come to barrier 'go' than it waits for");
+  CHECK(problemOf("buffer %A 8\nbarrier %go\nrole %a { copy writes %A to %go bytes 8 takes 4 "
+                  "access takes 5 arrive %go }")
+            .kind == Diag::TimelineUnsafe);
+  CHECK(problemOf("meeting %all\nrole %a warps 2 { meet %all }").message ==
+        "at cycle 0 of the timeline, more come to meeting 'all' than it waits for");
+}
+
+TEST_CASE("a timeline that nobody can look at is refused, and so are too few trips") {
+  CHECK(problemOf("trips %k\nrole %a { for %k { fence } }", {2000000000}).kind ==
+        Diag::TimelineTooLong);
+  CHECK(problemOf("trips %k least 2\nrole %a { for %k { fence } }", {1}).message ==
+        "there are never fewer than 2 trips of 'k', but 1 are asked for");
+}

@@ -1,0 +1,89 @@
+#include "backend/schedule/timeline.h"
+
+#include "backend/schedule/check.h"
+#include "backend/schedule/timeline_pictures.h"
+#include "tools/imbrex/command.h"
+#include "tools/imbrex/trips.h"
+
+#include <cstdio>
+
+namespace imbrex::tool {
+namespace {
+
+namespace cl = llvm::cl;
+
+enum class Format : std::uint8_t { Text, Svg, Perfetto, Mermaid };
+
+cl::SubCommand timelineOptions("timeline", "Show when everything in a schedule happens");
+cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
+                          cl::sub(timelineOptions), cl::cat(ownOptions()));
+cl::list<std::string> tripTexts("trips", cl::CommaSeparated, cl::value_desc("k=8,tiles=2"),
+                                cl::desc("How many trips the loops run"), cl::sub(timelineOptions),
+                                cl::cat(ownOptions()));
+cl::opt<Format> format(
+    "format", cl::desc("What to make of it (text unless said):"), cl::init(Format::Text),
+    cl::values(clEnumValN(Format::Text, "text", "what limits the schedule, and who waits for what"),
+               clEnumValN(Format::Svg, "svg", "a drawing"),
+               clEnumValN(Format::Perfetto, "perfetto", "JSON for trace viewers"),
+               clEnumValN(Format::Mermaid, "mermaid", "a sequence diagram")),
+    cl::sub(timelineOptions), cl::cat(ownOptions()));
+cl::opt<std::string> output("o", cl::value_desc("FILE"),
+                            cl::desc("Write there, and not to standard output"), cl::init("-"),
+                            cl::sub(timelineOptions), cl::cat(ownOptions()));
+
+/// The loops' intervals, each a line.
+Result<std::string> intervalsOf(const schedule::Program &program,
+                                const std::vector<std::int32_t> &counts) {
+  std::string text;
+  for (std::uint32_t trips = 0; trips < counts.size(); ++trips) {
+    const auto interval = schedule::initiationInterval(program, schedule::TripsId(trips), counts);
+    if (!interval) return interval.failure();
+    text += describe(program, schedule::TripsId(trips), *interval) + "\n";
+  }
+  return text;
+}
+
+Result<std::string> pictureOf(const schedule::Program &program,
+                              const std::vector<std::int32_t> &counts) {
+  const auto timeline = schedule::simulate(program, counts);
+  if (!timeline) return timeline.failure();
+  switch (format) {
+  case Format::Svg: return svgOf(program, *timeline);
+  case Format::Perfetto: return traceOf(program, *timeline);
+  case Format::Mermaid: return mermaidOf(program, *timeline);
+  case Format::Text: break;
+  }
+  const auto intervals = intervalsOf(program, counts);
+  if (!intervals) return intervals.failure();
+  return summaryOf(program, *timeline) + *intervals;
+}
+
+/// Whether it is written; else why not is reported. The schedule is checked for these trips first,
+/// since a timeline shows one of the ways that it can go.
+bool show(Diagnostics &diagnostics) {
+  const auto program = readSchedule(file, diagnostics);
+  if (!program) return false;
+  const auto counts = tripCounts(*program, tripTexts);
+  if (!counts) return diagnostics.add(counts.error()), false;
+  const auto countOf = [&](schedule::TripsId trips, std::int64_t) {
+    return std::int64_t{(*counts)[trips.index()]};
+  };
+  if (!schedule::report(schedule::checkAt(*program, countOf), diagnostics)) return false;
+  const auto picture = pictureOf(*program, *counts);
+  if (!picture) return diagnostics.add(picture.error()), false;
+  return writeOutput(output, *picture, diagnostics);
+}
+
+int run() {
+  if (file.empty()) return reportMissingSchedule("timeline");
+  Diagnostics diagnostics;
+  const bool ok = show(diagnostics);
+  std::fputs(diagnostics.render().c_str(), stderr);
+  return ok ? kSuccess : kFailure;
+}
+
+} // namespace
+
+const Subcommand kTimeline{.options = &timelineOptions, .run = run};
+
+} // namespace imbrex::tool
