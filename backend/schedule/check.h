@@ -4,6 +4,7 @@
 #include "backend/support/diagnostics.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,11 @@ struct Verdict {
 /// Prove a program for all trip counts. It must be well formed (well_formed.h).
 Verdict prove(const Program &program);
 
-/// The same for given trip counts alone: `counts[id.index()]` trips each time that a loop runs.
-Verdict checkAt(const Program &program, const std::vector<std::int32_t> &counts);
+/// How many trips there are, in trip `of` of the loop around.
+using TripCount = std::function<std::int64_t(TripsId trips, std::int64_t of)>;
+
+/// The same for given numbers of trips alone.
+Verdict checkAt(const Program &program, const TripCount &count);
 
 /// The findings as errors, each with its trips and trace behind it; true when there is none.
 bool report(const Verdict &verdict, Diagnostics &diagnostics);

@@ -106,8 +106,6 @@ private:
     for (const BufferId buffer : buffers) {
       const std::string &name = work_[buffer].name;
       ring.name += (ring.name.empty() ? "" : "_") + name;
-      for (const auto &[of, depth] : split_.depths)
-        if (of == name) ring.depth = depth;
       Buffer &shared = program_.buffers[buffer.index()];
       shared.ring = id;
       if (shared.space == Space::Registers) shared.space = Space::Shared;

@@ -16,19 +16,17 @@ struct RoleChoice {
   std::int32_t registers = 0; ///< Of each thread; 0: as the launch gives.
 };
 
-/// Who does what, and how many slots lie between.
+/// Who does what.
 struct Split {
   std::vector<RoleChoice> roles;
   /// By operation of the work that touches memory or a queue, in order: which role runs it.
   std::vector<std::uint32_t> roleOf;
-  /// Slots of the rings that the split makes, by name of one of their buffers; 1 for others.
-  std::vector<std::pair<std::string, std::int32_t>> depths = {};
 };
 
 /// Give each operation of a sequential program to a role.
 ///
 ///   before                            after
-///   role %all                         ring %A_B depth 4 { buffer %A …  buffer %B … }
+///   role %all                         ring %A_B depth 1 { buffer %A …  buffer %B … }
 ///     for %k {                        role %load                role %compute
 ///       copy writes %A, %B              for %k {                  for %k {
 ///       access reads %A, %B               copy writes %A(%p), …     access reads %A(%c), …
@@ -39,7 +37,8 @@ struct Split {
 /// loops and conditions around its operations, so that all count the same trips. A buffer that
 /// two roles touch becomes slots of a ring, also where it lay in registers. The ring's rate is the
 /// innermost loop around all that touch the buffer: one use for each trip of it. Buffers of the
-/// same rate, producer and consumers share a ring and its barriers.
+/// same rate, producer and consumers share a ring and its barriers. How many slots it gets is left
+/// to who plans.
 ///
 /// Runs before `addBarriers` and `addDrains`, which order what the roles share. Nothing, and
 /// errors, where the work has rings already or `roleOf` does not fit it.

@@ -50,7 +50,7 @@ void checkAssembly(const GcnAssembler &assembler, const machine::Machine &machin
 
 using Kernels = std::vector<TableKernel>(const machine::Machine &);
 
-void checkKernels(const Kernels &kernels, const target::GpuTarget &target, std::size_t number,
+void checkKernels(Kernels &kernels, const target::GpuTarget &target, std::size_t number,
                   std::size_t targets) {
   const machine::Machine &machine = target.machine();
   CAPTURE(std::string(machine.name));
@@ -73,7 +73,7 @@ void checkKernels(const Kernels &kernels, const target::GpuTarget &target, std::
   }
 }
 
-void checkOnAll(const Kernels &kernels) {
+void checkOnAll(Kernels &kernels) {
   const auto targets = targetsOf(machine::Family::Amdgpu);
   for (std::size_t i = 0; i < targets.size(); ++i)
     checkKernels(kernels, *targets[i], i, targets.size());

@@ -52,7 +52,7 @@ bool hasRemark(const std::string &said) {
 
 using Kernels = std::vector<TableKernel>(const machine::Machine &);
 
-void checkKernels(const Kernels &kernels, const target::GpuTarget &target,
+void checkKernels(Kernels &kernels, const target::GpuTarget &target,
                   const std::string &assembler) {
   const machine::Machine &machine = target.machine();
   CAPTURE(std::string(machine.name));
@@ -77,7 +77,7 @@ void checkKernels(const Kernels &kernels, const target::GpuTarget &target,
                                        std::string(machine.name) + "'"));
 }
 
-void checkOnAll(const Kernels &kernels) {
+void checkOnAll(Kernels &kernels) {
   const std::string assembler = target::nvptx::findTool("ptxas");
   if (assembler.empty()) MESSAGE("SKIP: NVIDIA's assembler ptxas is not installed");
   for (const target::GpuTarget *target : targetsOf(machine::Family::Nvptx))

@@ -74,6 +74,31 @@ TEST_CASE("what opt explains is a comment, so that the output is still a kernel"
   CHECK(again.output == shell("imbrex opt scale.imx --target sm_90a").output);
 }
 
+TEST_CASE("plan makes a schedule that check proves, as fast as the machine's room allows") {
+  const std::string plan =
+      "imbrex plan sequence.imx --target sm_90a --loop k --trips k=32 --warps 8";
+  const Outcome planned = shell(plan + " --explain");
+  CHECK(planned.status == 0);
+  CHECK(planned.output.starts_with("// taken: load | compute, "));
+  CHECK(contains(planned.output, "barrier %A_B.empty arrivals 8"));
+  const Outcome checked = shell(plan + " | imbrex check - --target sm_90a");
+  CHECK(checked.status == 0);
+  CHECK(checked.output.starts_with("schedule 'gemm' is safe for all numbers of trips: "));
+  CHECK(shell(plan + " --slots 30").status == 1);
+  CHECK(contains(shell(plan + " --signals nothing").output, "has no queue 'nothing'"));
+}
+
+TEST_CASE("check shows the shortest run of an unsafe schedule, with lines") {
+  const Outcome outcome = shell("imbrex check unsafe.imx");
+  CHECK(outcome.status == 1);
+  CHECK(outcome.output.starts_with(
+      "unsafe.imx:14: error: 'load' by copy 'full' at 'tile', use 2 in slot 0 (unsafe.imx:14) "
+      "overwrites what 'compute' by issue 'products' at 'tile', use 0 in slot 0 (unsafe.imx:23) "
+      "may "
+      "still be reading\n"));
+  CHECK(contains(outcome.output, "so it goes with k >= 3"));
+}
+
 TEST_CASE("imbrex targets lists the devices") {
   const Outcome outcome = shell("imbrex targets");
   CHECK(outcome.status == 0);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/schedule/program.h"
+#include "backend/schedule/well_formed.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/Support/CommandLine.h"
 
@@ -23,7 +23,7 @@ struct Subcommand {
   int (*run)();
 };
 
-extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout, kCheck, kTimeline;
+extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout, kCheck, kPlan, kTimeline;
 
 /// The category that our own options are in, so that --help hides LLVM's.
 llvm::cl::OptionCategory &ownOptions();
@@ -39,7 +39,8 @@ int reportMissingSchedule(std::string_view subcommand);
 /// reported.
 std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics);
 /// The same for a schedule.
-std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics);
+std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics,
+                                              schedule::Form form = schedule::Form::Complete);
 
 /// To a file, or to standard output for `-`; reports where that cannot be.
 bool writeOutput(const std::string &path, const std::string &content, Diagnostics &diagnostics);

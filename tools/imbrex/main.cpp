@@ -1,7 +1,6 @@
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/schedule/program_text.h"
-#include "backend/schedule/well_formed.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -51,9 +50,10 @@ std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagn
   return readFile(path, diagnostics, ir::parse, ir::verify);
 }
 
-std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics) {
-  const auto verify = [](const schedule::Program &program, Diagnostics &found) {
-    return schedule::verify(program, found);
+std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics,
+                                              schedule::Form form) {
+  const auto verify = [form](const schedule::Program &program, Diagnostics &found) {
+    return schedule::verify(program, found, form);
   };
   return readFile(path, diagnostics, schedule::parse, verify);
 }
@@ -73,8 +73,8 @@ bool writeOutput(const std::string &path, const std::string &content, Diagnostic
 
 namespace {
 
-const std::array<const Subcommand *, 7> kSubcommands{&kTargets, &kOpt,   &kCompile, &kRun,
-                                                     &kLayout,  &kCheck, &kTimeline};
+const std::array<const Subcommand *, 8> kSubcommands{&kTargets, &kOpt,   &kCompile, &kRun,
+                                                     &kLayout,  &kCheck, &kPlan,    &kTimeline};
 
 /// Whether the first word is a subcommand or an option; else says what it could have meant.
 bool isKnown(std::string_view word) {

@@ -2,11 +2,9 @@
 
 #include "backend/schedule/check.h"
 #include "backend/schedule/timeline_pictures.h"
-#include "llvm/ADT/StringRef.h"
-#include "tools/imbrex/arguments.h"
 #include "tools/imbrex/command.h"
+#include "tools/imbrex/trips.h"
 
-#include <algorithm>
 #include <cstdio>
 
 namespace imbrex::tool {
@@ -17,7 +15,7 @@ namespace cl = llvm::cl;
 enum class Format : std::uint8_t { Text, Svg, Perfetto, Mermaid };
 
 cl::SubCommand timelineOptions("timeline", "Show when everything in a schedule happens");
-cl::opt<std::string> file(cl::Positional, cl::desc("FILE.ims (- is standard input)"),
+cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
                           cl::sub(timelineOptions), cl::cat(ownOptions()));
 cl::list<std::string> tripTexts("trips", cl::CommaSeparated, cl::value_desc("k=8,tiles=2"),
                                 cl::desc("How many trips the loops run"), cl::sub(timelineOptions),
@@ -32,32 +30,6 @@ cl::opt<Format> format(
 cl::opt<std::string> output("o", cl::value_desc("FILE"),
                             cl::desc("Write there, and not to standard output"), cl::init("-"),
                             cl::sub(timelineOptions), cl::cat(ownOptions()));
-
-/// Sets the trips that one `name=count` is about.
-Result<void> readTrips(const schedule::Program &program, const std::string &text,
-                       std::vector<std::int32_t> &counts) {
-  const auto assignment = parseAssignment("--trips", text);
-  if (!assignment) return assignment.failure();
-  const auto trips = std::ranges::find(program.trips, assignment->name, &schedule::Trips::name);
-  if (trips == program.trips.end())
-    return fail(Diag::UnknownTrips, {}, program.name, assignment->name);
-  std::int32_t &count = counts[static_cast<std::size_t>(trips - program.trips.begin())];
-  if (llvm::StringRef(assignment->value).getAsInteger(10, count) || count < 0)
-    return fail(Diag::BadTripCount, {}, assignment->value, assignment->name);
-  return {};
-}
-
-/// By trips; an error where one is not said.
-Result<std::vector<std::int32_t>> countsOf(const schedule::Program &program) {
-  constexpr std::int32_t kUnsaid = -1;
-  std::vector<std::int32_t> counts(program.trips.size(), kUnsaid);
-  for (const std::string &text : tripTexts)
-    if (auto read = readTrips(program, text, counts); !read) return read.failure();
-  const auto unsaid = std::ranges::find(counts, kUnsaid);
-  if (unsaid == counts.end()) return counts;
-  const auto place = static_cast<std::size_t>(unsaid - counts.begin());
-  return fail(Diag::MissingTrips, {}, program.trips[place].name);
-}
 
 /// The loops' intervals, each a line.
 Result<std::string> intervalsOf(const schedule::Program &program,
@@ -91,9 +63,12 @@ Result<std::string> pictureOf(const schedule::Program &program,
 bool show(Diagnostics &diagnostics) {
   const auto program = readSchedule(file, diagnostics);
   if (!program) return false;
-  const auto counts = countsOf(*program);
+  const auto counts = tripCounts(*program, tripTexts);
   if (!counts) return diagnostics.add(counts.error()), false;
-  if (!schedule::report(schedule::checkAt(*program, *counts), diagnostics)) return false;
+  const auto countOf = [&](schedule::TripsId trips, std::int64_t) {
+    return std::int64_t{(*counts)[trips.index()]};
+  };
+  if (!schedule::report(schedule::checkAt(*program, countOf), diagnostics)) return false;
   const auto picture = pictureOf(*program, *counts);
   if (!picture) return diagnostics.add(picture.error()), false;
   return writeOutput(output, *picture, diagnostics);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/passes/expand/demand_order.h"
 #include "backend/passes/expand/recorder.h"
 #include "backend/passes/rewriting.h"
 
@@ -31,9 +32,11 @@ public:
 private:
   bool standsIn(ir::Block &block, ir::Op &op, bool isCombine) {
     const ir::Shape shape = kernel_->type(op.result()).shape();
+    const std::size_t first = block.ops.size();
     Recorder recorder(*kernel_, block, shape, op.where, !isCombine);
     const llvm::SmallVector<ir::ValueId, 4> values = expansion_(recorder, std::as_const(op));
     if (values.empty()) return false;
+    orderByDemand(block, first, values);
     for (size_t i = 0; i < values.size(); ++i) replaced_.replace(op.result(i), values[i]);
     forget(*kernel_, op);
     return true;

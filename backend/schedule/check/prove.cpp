@@ -156,9 +156,9 @@ Verdict prove(const Program &program) {
   return quick.isSafe() ? quick : Proof(program, Merging::Cover)();
 }
 
-Verdict checkAt(const Program &program, const std::vector<std::int32_t> &counts) {
+Verdict checkAt(const Program &program, const TripCount &count) {
   const Model model(program);
-  Run run(model, &counts);
+  Run run(model, &count);
   std::vector<check::TraceStep> trace;
   run.traceInto(trace);
   run.proceed();

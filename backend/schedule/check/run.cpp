@@ -6,7 +6,7 @@
 
 namespace imbrex::schedule::check {
 
-Run::Run(const Model &model, const std::vector<std::int32_t> *fixedTrips)
+Run::Run(const Model &model, const TripCount *fixedTrips)
     : model_(&model), width_(static_cast<std::size_t>(model.axes) * (model.hasProxies ? 2 : 1)),
       trips_(model.program, fixedTrips), agents_(model.agents.size()),
       cursors_(model.agents.size() * model.program.cursors.size()),

@@ -73,7 +73,7 @@ struct TraceStep {
 /// The state of a run. Copied at a fork.
 class Run {
 public:
-  Run(const Model &model, const std::vector<std::int32_t> *fixedTrips);
+  Run(const Model &model, const TripCount *fixedTrips);
   /// Keeps each step from now on; a copy of the run goes on with the same list.
   void traceInto(std::vector<TraceStep> &trace) { trace_ = &trace; }
 

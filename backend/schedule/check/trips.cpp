@@ -22,7 +22,10 @@ const Instance *TripCounts::find(TripsId trips, const Position &position) const 
 
 std::optional<bool> TripCounts::isMoreThan(TripsId trips, const Position &position,
                                            std::int32_t than) {
-  if (fixed_) return (*fixed_)[trips.index()] > than;
+  if (fixed_) {
+    const auto around = tripsAround(*program_, trips, position);
+    return (*fixed_)(trips, around.empty() ? 0 : around.back()) > than;
+  }
   const Instance *known = find(trips, position);
   if (!known) {
     instances_.push_back({.trips = trips,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/schedule/check.h"
 #include "backend/schedule/check/model.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -25,8 +26,8 @@ struct Instance {
 
 class TripCounts {
 public:
-  /// With `fixed` (by trips) all is decided from the start.
-  explicit TripCounts(const Program &program, const std::vector<std::int32_t> *fixed = nullptr)
+  /// With `fixed` all is decided from the start.
+  explicit TripCounts(const Program &program, const TripCount *fixed = nullptr)
       : program_(&program), fixed_(fixed) {}
 
   /// Whether the loop over these trips that the agent is at runs more than `than` times; nothing
@@ -50,7 +51,7 @@ public:
 
 private:
   const Program *program_;
-  const std::vector<std::int32_t> *fixed_;
+  const TripCount *fixed_;
   std::vector<Instance> instances_;
   std::size_t open_ = 0;
 };

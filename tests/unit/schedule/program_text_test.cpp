@@ -16,14 +16,14 @@ namespace {
 
 std::string reprinted(std::string_view text) {
   Diagnostics diagnostics;
-  const auto program = parse(text, "test.ims", diagnostics);
+  const auto program = parse(text, "test.imx", diagnostics);
   return program ? print(*program) : diagnostics.render();
 }
 
 /// What the parser says of a text that is no schedule.
 std::string errors(std::string_view text) {
   Diagnostics diagnostics;
-  CHECK(!parse(text, "t.ims", diagnostics));
+  CHECK(!parse(text, "t.imx", diagnostics));
   return diagnostics.render();
 }
 
@@ -159,14 +159,14 @@ TEST_CASE("a schedule with everything prints as it is written") {
 
 TEST_CASE("a schedule with everything is well formed") {
   Diagnostics diagnostics;
-  const auto program = parse(kEverything, "test.ims", diagnostics);
+  const auto program = parse(kEverything, "test.imx", diagnostics);
   REQUIRE(program);
   CHECK_MESSAGE(verify(*program, diagnostics, Form::WithoutBarriers), diagnostics.render());
 }
 
 TEST_CASE("each word of a schedule's text says one thing") {
   Diagnostics diagnostics;
-  const auto program = parse(kEverything, "test.ims", diagnostics);
+  const auto program = parse(kEverything, "test.imx", diagnostics);
   REQUIRE(program);
   const Program &p = *program;
   CHECK(p.name == "everything");
@@ -230,11 +230,11 @@ TEST_CASE("each word of a schedule's text says one thing") {
 TEST_CASE("an operation gets its line of the file as its place") {
   Diagnostics diagnostics;
   const auto program =
-      parse("schedule @s {\nrole %r {\n\n# a note\nfence fence\nfence } }", "x.ims", diagnostics);
+      parse("schedule @s {\nrole %r {\n\n# a note\nfence fence\nfence } }", "x.imx", diagnostics);
   REQUIRE(program);
-  CHECK(toText(program->roles[0].body[0].where) == "x.ims:5");
-  CHECK(toText(program->roles[0].body[1].where) == "x.ims:5");
-  CHECK(toText(program->roles[0].body[2].where) == "x.ims:6");
+  CHECK(toText(program->roles[0].body[0].where) == "x.imx:5");
+  CHECK(toText(program->roles[0].body[1].where) == "x.imx:5");
+  CHECK(toText(program->roles[0].body[2].where) == "x.imx:6");
 }
 
 TEST_CASE("attributes stand in any order, and those with their default may be written") {
@@ -258,7 +258,7 @@ TEST_CASE("what is printed parses to what says the same") {
     const std::string text = print(program);
     Diagnostics diagnostics;
     CHECK_MESSAGE(verify(program, diagnostics), diagnostics.render(), text);
-    const auto again = parse(text, "random.ims", diagnostics);
+    const auto again = parse(text, "random.imx", diagnostics);
     REQUIRE_MESSAGE(again, diagnostics.render(), text);
     CHECK_MESSAGE(same(program, *again), text);
     CHECK(print(*again) == text);
@@ -270,7 +270,7 @@ TEST_CASE("a text that is cut off anywhere is an error") {
   const std::string text(kEverything);
   for (std::size_t end = 0; end + 2 < text.size(); ++end) {
     Diagnostics diagnostics;
-    CHECK(!parse(text.substr(0, end), "t.ims", diagnostics));
+    CHECK(!parse(text.substr(0, end), "t.imx", diagnostics));
     CHECK(diagnostics.hasErrors());
   }
 }
@@ -342,123 +342,123 @@ TEST_CASE("what is not well formed is printed too") {
 
 TEST_CASE("a name that nothing has is an error, once, with one like it") {
   CHECK(errorsOf("wait %fulll(%c)\nwait %fulll(%c)\nmeet %x") ==
-        "t.ims:3: error: there is no barrier '%fulll' here\n"
+        "t.imx:3: error: there is no barrier '%fulll' here\n"
         "  hint: did you mean 'full'\n"
-        "t.ims:5: error: there is no meeting '%x' here\n"
+        "t.imx:5: error: there is no meeting '%x' here\n"
         "  hint: it is declared above its use\n");
   CHECK(errorsOf("meet %barrier1\nmeet %barrier2") ==
-        "t.ims:3: error: there is no meeting '%barrier1' here\n"
+        "t.imx:3: error: there is no meeting '%barrier1' here\n"
         "  hint: it is declared above its use\n"
-        "t.ims:4: error: there is no meeting '%barrier2' here\n"
+        "t.imx:4: error: there is no meeting '%barrier2' here\n"
         "  hint: it is declared above its use\n");
 }
 
 TEST_CASE("a role sees its own cursors and queues alone") {
   CHECK(errors("schedule @s { ring %x { } role %a { cursor %c in %x queue %q }\n"
                "role %b { advance %c\n commit %q } }") ==
-        "t.ims:2: error: there is no cursor '%c' here\n"
+        "t.imx:2: error: there is no cursor '%c' here\n"
         "  hint: it is declared above its use\n"
-        "t.ims:3: error: there is no queue '%q' here\n"
+        "t.imx:3: error: there is no queue '%q' here\n"
         "  hint: it is declared above its use\n");
 }
 
 TEST_CASE("a name that is no word, or that there is already, is an error") {
   CHECK(errors("schedule @s { trips %0 ring %\"a b\" { }\nmeeting %m trips %m\nmeeting %m }") ==
-        "t.ims:1: error: '%0' is no name for a count of trips\n"
+        "t.imx:1: error: '%0' is no name for a count of trips\n"
         "  hint: a name is a word of letters, digits, '_' and '.', from a letter on\n"
-        "t.ims:1: error: '%\\\"a b\\\"' is no name for a ring\n"
+        "t.imx:1: error: '%\\\"a b\\\"' is no name for a ring\n"
         "  hint: a name is a word of letters, digits, '_' and '.', from a letter on\n"
-        "t.ims:3: error: there are two meetings with the name '%m'\n"
+        "t.imx:3: error: there are two meetings with the name '%m'\n"
         "  hint: the first one is on line 2\n");
 }
 
 TEST_CASE("a number that something cannot be is an error") {
   CHECK(errors("schedule @s { ring %x depth 0 { buffer %A 2.5\nbuffer %B 99999999999999999999 }\n"
                "role %r warps 2x3 { cursor %c in %x drain %q to -1 } }") ==
-        "t.ims:1: error: 'depth' of ring 'x' cannot be '0'\n"
+        "t.imx:1: error: 'depth' of ring 'x' cannot be '0'\n"
         "  hint: it is a number from 1 to 65536\n"
-        "t.ims:1: error: 'bytes' of buffer 'A' cannot be '2.5'\n"
+        "t.imx:1: error: 'bytes' of buffer 'A' cannot be '2.5'\n"
         "  hint: it is a number from 1 to 2147483647\n"
-        "t.ims:2: error: 'bytes' of buffer 'B' cannot be '99999999999999999999'\n"
+        "t.imx:2: error: 'bytes' of buffer 'B' cannot be '99999999999999999999'\n"
         "  hint: it is a number from 1 to 2147483647\n"
-        "t.ims:3: error: 'warps' of role 'r' cannot be '2x3'\n"
+        "t.imx:3: error: 'warps' of role 'r' cannot be '2x3'\n"
         "  hint: it is a number from 1 to 1024\n"
-        "t.ims:3: error: there is no queue '%q' here\n"
+        "t.imx:3: error: there is no queue '%q' here\n"
         "  hint: it is declared above its use\n"
-        "t.ims:3: error: 'to' of 'drain' cannot be '-1'\n"
+        "t.imx:3: error: 'to' of 'drain' cannot be '-1'\n"
         "  hint: it is a number from 0 to 2147483647\n");
   CHECK(errorsOf("drain %q to 99999999999999999999") ==
-        "t.ims:3: error: 'to' of 'drain' cannot be '99999999999999999999'\n"
+        "t.imx:3: error: 'to' of 'drain' cannot be '99999999999999999999'\n"
         "  hint: it is a number from 0 to 2147483647\n");
   CHECK(
       errorsOf(
           "wait %full(%c, 3000000000)\naccess reads %A(%c, part -1)\nif count %k > 3000000000 { }\n"
           "fence takes -1\nfence takes 1 on x busy -1") ==
-      "t.ims:3: error: 'offset' of an index cannot be '3000000000'\n"
+      "t.imx:3: error: 'offset' of an index cannot be '3000000000'\n"
       "  hint: it is a number from -2147483648 to 2147483647\n"
-      "t.ims:4: error: 'part' of a buffer cannot be '-1'\n"
+      "t.imx:4: error: 'part' of a buffer cannot be '-1'\n"
       "  hint: it is a number from 0 to 2147483647\n"
-      "t.ims:5: error: 'than' of a condition cannot be '3000000000'\n"
+      "t.imx:5: error: 'than' of a condition cannot be '3000000000'\n"
       "  hint: it is a number from -2147483648 to 2147483647\n"
-      "t.ims:6: error: 'takes' of 'fence' cannot be '-1'\n"
+      "t.imx:6: error: 'takes' of 'fence' cannot be '-1'\n"
       "  hint: it is a number from 0 to 2147483647\n"
-      "t.ims:7: error: 'busy' of 'fence' cannot be '-1'\n"
+      "t.imx:7: error: 'busy' of 'fence' cannot be '-1'\n"
       "  hint: it is a number from 0 to 2147483647\n");
 }
 
 TEST_CASE("an attribute that is given twice is an error") {
   CHECK(errorsOf("arrive %full(%c) count 1\n count 1\nwait %full(%c) flipped flipped") ==
-        "t.ims:4: error: the attribute 'count' is given twice\n"
-        "t.ims:5: error: the attribute 'flipped' is given twice\n");
+        "t.imx:4: error: the attribute 'count' is given twice\n"
+        "t.imx:5: error: the attribute 'flipped' is given twice\n");
 }
 
 TEST_CASE("what is out of place ends the parse") {
-  CHECK(errors("kernel @s") == "t.ims:1: error: expected 'schedule', not 'kernel'\n");
-  CHECK(errors("schedule @s { } }") == "t.ims:1: error: expected the end of the file, not '}'\n");
-  CHECK(errors("schedule @s {\n") == "t.ims:2: error: the file ends where 'trips', 'ring', "
+  CHECK(errors("kernel @s") == "t.imx:1: error: expected 'schedule', not 'kernel'\n");
+  CHECK(errors("schedule @s { } }") == "t.imx:1: error: expected the end of the file, not '}'\n");
+  CHECK(errors("schedule @s {\n") == "t.imx:2: error: the file ends where 'trips', 'ring', "
                                      "'buffer', 'barrier', 'meeting', 'role' or '}' is expected\n");
   CHECK(errors("schedule @\"s {\n") ==
-        "t.ims:1: error: the quote that begins here is not closed on this line\n");
+        "t.imx:1: error: the quote that begins here is not closed on this line\n");
   CHECK(errors("schedule @\"\\q\" {\n") ==
-        "t.ims:1: error: there is an escape in this text that does not exist\n"
+        "t.imx:1: error: there is an escape in this text that does not exist\n"
         "  hint: the escapes are \\\", \\\\, \\n and \\x with two hexadecimal digits\n");
   CHECK(errors("schedule @s { ring %x dept 4 { } }") ==
-        "t.ims:1: error: expected 'depth' or '{', not 'dept'\n");
+        "t.imx:1: error: expected 'depth' or '{', not 'dept'\n");
   CHECK(errors("schedule @s { ring %x { meeting %m } }") ==
-        "t.ims:1: error: expected 'buffer', 'barrier' or '}', not 'meeting'\n");
+        "t.imx:1: error: expected 'buffer', 'barrier' or '}', not 'meeting'\n");
   CHECK(errors("schedule @s { trips %k in 5 }") ==
-        "t.ims:1: error: expected a name, such as %a, not '5'\n");
-  CHECK(errors("schedule @s { buffer %A }") == "t.ims:1: error: expected a number, not '}'\n");
+        "t.imx:1: error: expected a name, such as %a, not '5'\n");
+  CHECK(errors("schedule @s { buffer %A }") == "t.imx:1: error: expected a number, not '}'\n");
   CHECK(errors("schedule @s { role %r { cursor %c } }") ==
-        "t.ims:1: error: expected 'in', not '}'\n");
-  CHECK(errorsOf("wait full") == "t.ims:3: error: expected a name, such as %a, not 'full'\n");
-  CHECK(errorsOf("wait %full()") == "t.ims:3: error: expected a cursor, not ')'\n");
-  CHECK(errorsOf("wait %full(%c,)") == "t.ims:3: error: expected an offset, not ')'\n");
-  CHECK(errorsOf("wait %full(%c, own)") == "t.ims:3: error: expected an offset, not 'own'\n");
-  CHECK(errorsOf("wait %full(%c, 1, own)") == "t.ims:3: error: expected ')', not ','\n");
+        "t.imx:1: error: expected 'in', not '}'\n");
+  CHECK(errorsOf("wait full") == "t.imx:3: error: expected a name, such as %a, not 'full'\n");
+  CHECK(errorsOf("wait %full()") == "t.imx:3: error: expected a cursor, not ')'\n");
+  CHECK(errorsOf("wait %full(%c,)") == "t.imx:3: error: expected an offset, not ')'\n");
+  CHECK(errorsOf("wait %full(%c, own)") == "t.imx:3: error: expected an offset, not 'own'\n");
+  CHECK(errorsOf("wait %full(%c, 1, own)") == "t.imx:3: error: expected ')', not ','\n");
   CHECK(errorsOf("access reads %A()") ==
-        "t.ims:3: error: expected a cursor, an offset, 'part' or 'own', not ')'\n");
-  CHECK(errorsOf("access reads %A(%c, own, 1)") == "t.ims:3: error: expected ')', not ','\n");
-  CHECK(errorsOf("signal %full(%c) %q") == "t.ims:3: error: expected 'after', not '%q'\n");
+        "t.imx:3: error: expected a cursor, an offset, 'part' or 'own', not ')'\n");
+  CHECK(errorsOf("access reads %A(%c, own, 1)") == "t.imx:3: error: expected ')', not ','\n");
+  CHECK(errorsOf("signal %full(%c) %q") == "t.imx:3: error: expected 'after', not '%q'\n");
   CHECK(errorsOf("copy writes %A(%c) %full") ==
-        "t.ims:3: error: expected an op or '}', not '%full'\n");
+        "t.imx:3: error: expected an op or '}', not '%full'\n");
   CHECK(errorsOf("if some %k > 0 { }") ==
-        "t.ims:3: error: expected 'count', 'done' or 'left', not 'some'\n");
-  CHECK(errorsOf("if count %k < 0 { }") == "t.ims:3: error: expected '>', not '<'\n");
+        "t.imx:3: error: expected 'count', 'done' or 'left', not 'some'\n");
+  CHECK(errorsOf("if count %k < 0 { }") == "t.imx:3: error: expected '>', not '<'\n");
   CHECK(errorsOf("for %k form 1 { }") ==
-        "t.ims:3: error: expected 'from', 'less' or '{', not 'form'\n");
-  CHECK(errorsOf("if count %k > 0 from 1 { }") == "t.ims:3: error: expected '{', not 'from'\n");
-  CHECK(errorsOf("fence takes 4 on 5") == "t.ims:3: error: expected a resource, not '5'\n");
-  CHECK(errorsOf("%c") == "t.ims:3: error: expected an op or '}', not '%c'\n");
+        "t.imx:3: error: expected 'from', 'less' or '{', not 'form'\n");
+  CHECK(errorsOf("if count %k > 0 from 1 { }") == "t.imx:3: error: expected '{', not 'from'\n");
+  CHECK(errorsOf("fence takes 4 on 5") == "t.imx:3: error: expected a resource, not '5'\n");
+  CHECK(errorsOf("%c") == "t.imx:3: error: expected an op or '}', not '%c'\n");
 }
 
 TEST_CASE("an op that does not exist is an error, with one like it") {
-  CHECK(errorsOf("wiat %full(%c)") == "t.ims:3: error: there is no op 'wiat'\n"
+  CHECK(errorsOf("wiat %full(%c)") == "t.imx:3: error: there is no op 'wiat'\n"
                                       "  hint: did you mean 'wait'\n");
-  CHECK(errorsOf("multiply") == "t.ims:3: error: there is no op 'multiply'\n"
+  CHECK(errorsOf("multiply") == "t.imx:3: error: there is no op 'multiply'\n"
                                 "  hint: docs/schedule-text.md lists the ops\n");
   CHECK(errorsOf("fence cursor %d in %AB") ==
-        "t.ims:3: error: there is no op 'cursor'\n"
+        "t.imx:3: error: there is no op 'cursor'\n"
         "  hint: cursors and queues are declared where a role begins\n");
 }
 
@@ -469,10 +469,10 @@ TEST_CASE("bodies nest so deep and no deeper") {
     return text + std::string(static_cast<std::size_t>(bodies + 1), '}');
   };
   Diagnostics diagnostics;
-  const auto deepest = parse(nested(kDeepestBody), "t.ims", diagnostics);
+  const auto deepest = parse(nested(kDeepestBody), "t.imx", diagnostics);
   REQUIRE_MESSAGE(deepest, diagnostics.render());
   CHECK(verify(*deepest, diagnostics));
   CHECK(errors(nested(kDeepestBody + 1)) ==
-        "t.ims:1: error: bodies are nested more than 200 deep\n");
-  CHECK(errors(nested(100000)) == "t.ims:1: error: bodies are nested more than 200 deep\n");
+        "t.imx:1: error: bodies are nested more than 200 deep\n");
+  CHECK(errors(nested(100000)) == "t.imx:1: error: bodies are nested more than 200 deep\n");
 }

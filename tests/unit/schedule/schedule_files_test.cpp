@@ -118,7 +118,7 @@ std::string refreshed(std::string page, std::string_view mark, const std::string
 
 std::string errorsIn(std::string_view text, Form form = Form::Complete) {
   Diagnostics diagnostics;
-  const auto program = parse(text, "file.ims", diagnostics);
+  const auto program = parse(text, "file.imx", diagnostics);
   if (program) verify(*program, diagnostics, form);
   return diagnostics.render();
 }
@@ -144,7 +144,7 @@ TEST_CASE("the schedule that docs/schedule-text.md begins with is well formed, a
   const std::string text = page.substr(begin, end - begin);
   CHECK(errorsIn(text) == "");
   Diagnostics diagnostics;
-  const auto program = parse(text, "page.ims", diagnostics);
+  const auto program = parse(text, "page.imx", diagnostics);
   REQUIRE(program);
   CHECK(print(*program) == text);
 }

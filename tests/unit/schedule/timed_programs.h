@@ -13,7 +13,7 @@ namespace imbrex::schedule::testing {
 
 inline Program parsed(const std::string &body) {
   Diagnostics diagnostics;
-  auto program = parse("schedule @test {\n" + body + "}\n", "test.ims", diagnostics);
+  auto program = parse("schedule @test {\n" + body + "}\n", "test.imx", diagnostics);
   const bool isWell = program && verify(*program, diagnostics);
   INFO(diagnostics.render());
   REQUIRE(isWell);

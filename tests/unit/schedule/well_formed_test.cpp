@@ -21,7 +21,7 @@ std::string verdict(const Program &program) {
 
 Program parsed(std::string_view text) {
   Diagnostics diagnostics;
-  const auto program = parse(text, "t.ims", diagnostics);
+  const auto program = parse(text, "t.imx", diagnostics);
   REQUIRE_MESSAGE(program, diagnostics.render());
   return *program;
 }
@@ -55,17 +55,17 @@ std::string verdictAfter(std::string_view ops, const std::function<void(Program 
 TEST_CASE("a cursor walks the ring of what it indexes") {
   CHECK(verdictOf("wait %full(%c) access reads %A(%c), %B(%d)").empty());
   CHECK(verdictOf("wait %full(%d)\naccess writes %B(%d) reads %B(%c)") ==
-        "t.ims:7: error: 'wait' means a slot of 'full' by the cursor 'd', which walks ring 'C'\n"
+        "t.imx:7: error: 'wait' means a slot of 'full' by the cursor 'd', which walks ring 'C'\n"
         "  hint: 'full' lies in ring 'AB': use a cursor of that ring\n"
-        "t.ims:8: error: 'access' means a slot of 'B' by the cursor 'c', which walks ring 'AB'\n"
+        "t.imx:8: error: 'access' means a slot of 'B' by the cursor 'c', which walks ring 'AB'\n"
         "  hint: 'B' lies in ring 'C': use a cursor of that ring\n");
 }
 
 TEST_CASE("what lies in a ring has an index") {
   CHECK(verdictOf("arrive %full\naccess reads %A(part 1)") ==
-        "t.ims:7: error: 'arrive' does not say which slot of 'full' it means\n"
+        "t.imx:7: error: 'arrive' does not say which slot of 'full' it means\n"
         "  hint: it lies in ring 'AB': write '%full(%cursor)', with a cursor of that ring\n"
-        "t.ims:8: error: 'access' does not say which slot of 'A' it means\n"
+        "t.imx:8: error: 'access' does not say which slot of 'A' it means\n"
         "  hint: it lies in ring 'AB': write '%A(%cursor)', with a cursor of that ring\n");
 }
 
@@ -73,21 +73,21 @@ TEST_CASE("what lies in no ring has no index") {
   CHECK(verdictOf("wait %ready access reads %x(part 0)").empty());
   const std::string hint = "  hint: leave the index out, or declare 'x' in the ring\n";
   CHECK(verdictOf("access reads %x(%c)") ==
-        "t.ims:7: error: 'access' means a slot of 'x', which lies in no ring\n" + hint);
+        "t.imx:7: error: 'access' means a slot of 'x', which lies in no ring\n" + hint);
   CHECK(verdictAfter("access reads %x", [](Program &p) {
           p.roles[0].body[0].accesses[0].index.offset = 1;
-        }) == "t.ims:7: error: 'access' means a slot of 'x', which lies in no ring\n" + hint);
+        }) == "t.imx:7: error: 'access' means a slot of 'x', which lies in no ring\n" + hint);
 }
 
 TEST_CASE("a barrier is made without an index") {
   CHECK(verdictOf("init %full init %ready").empty());
   CHECK(verdictOf("init %full(%c)") ==
-        "t.ims:7: error: 'init' has an index, which means nothing for it\n");
+        "t.imx:7: error: 'init' has an index, which means nothing for it\n");
 }
 
 TEST_CASE("a copy says at which barrier its bytes count, unless barriers are still to be added") {
   const std::string_view copy = "copy writes %x bytes 16";
-  CHECK(verdictOf(copy) == "t.ims:7: error: 'copy' does not say at which barrier its bytes count\n"
+  CHECK(verdictOf(copy) == "t.imx:7: error: 'copy' does not say at which barrier its bytes count\n"
                            "  hint: write 'to %barrier(%cursor)' behind what it writes\n");
   Diagnostics diagnostics;
   CHECK_MESSAGE(verify(withOps(copy), diagnostics, Form::WithoutBarriers), diagnostics.render());
@@ -95,7 +95,7 @@ TEST_CASE("a copy says at which barrier its bytes count, unless barriers are sti
   indexed.roles[0].body[0].index.offset = 1;
   CHECK(!verify(indexed, diagnostics, Form::WithoutBarriers));
   CHECK(diagnostics.render() ==
-        "t.ims:7: error: 'copy' has an index, which means nothing for it\n");
+        "t.imx:7: error: 'copy' has an index, which means nothing for it\n");
   CHECK(!verify(withOps("copy writes %x to %full bytes 16"), diagnostics, Form::WithoutBarriers));
 }
 
@@ -105,52 +105,52 @@ TEST_CASE("a role uses its own cursors and queues alone") {
   };
   const std::string hint = "  hint: each role has cursors and queues of its own\n";
   CHECK(verdictAfter("advance %c", other(&Op::cursor, CursorId(2))) ==
-        "t.ims:7: error: 'advance' in role 'r' uses the cursor 'o' of role 'other'\n" + hint);
+        "t.imx:7: error: 'advance' in role 'r' uses the cursor 'o' of role 'other'\n" + hint);
   CHECK(verdictAfter("drain %q", other(&Op::queue, QueueId(2))) ==
-        "t.ims:7: error: 'drain' in role 'r' uses the queue 'p' of role 'other'\n" + hint);
+        "t.imx:7: error: 'drain' in role 'r' uses the queue 'p' of role 'other'\n" + hint);
   CHECK(verdictAfter("wait %full(%c)", other(&Op::index, Index{.cursor = CursorId(2)})) ==
-        "t.ims:7: error: 'wait' in role 'r' uses the cursor 'o' of role 'other'\n" + hint);
+        "t.imx:7: error: 'wait' in role 'r' uses the cursor 'o' of role 'other'\n" + hint);
   CHECK(verdictAfter("access reads %A(%c)", [](Program &p) {
           p.roles[0].body[0].accesses[0].index.cursor = CursorId(2);
-        }) == "t.ims:7: error: 'access' in role 'r' uses the cursor 'o' of role 'other'\n" + hint);
+        }) == "t.imx:7: error: 'access' in role 'r' uses the cursor 'o' of role 'other'\n" + hint);
 }
 
 TEST_CASE("only the groups of a grouped queue are closed") {
   CHECK(verdictOf("issue %g commit %g").empty());
   CHECK(verdictOf("commit %q") ==
-        "t.ims:7: error: 'commit' closes a group of the queue 'q', which is not grouped\n"
+        "t.imx:7: error: 'commit' closes a group of the queue 'q', which is not grouped\n"
         "  hint: declare it as 'queue %q grouped', or leave the commit out\n");
 }
 
 TEST_CASE("what is issued into a group is not counted") {
   CHECK(verdictOf("issue %q count 2 signal %ready after %g count 2").empty());
   CHECK(verdictOf("issue %g count 2") ==
-        "t.ims:7: error: 'issue' counts 2 entries of the queue 'g', whose entries are groups\n"
+        "t.imx:7: error: 'issue' counts 2 entries of the queue 'g', whose entries are groups\n"
         "  hint: leave the count out: 'commit' makes an entry\n");
 }
 
 TEST_CASE("a drain leaves at most what the queue can count") {
   CHECK(verdictOf("drain %q to 3").empty());
   CHECK(verdictOf("drain %q to 4") ==
-        "t.ims:7: error: 'drain' cannot leave 4 entries of the queue 'q', whose capacity is 3\n"
+        "t.imx:7: error: 'drain' cannot leave 4 entries of the queue 'q', whose capacity is 3\n"
         "  hint: drain to 3 or less\n");
 }
 
 TEST_CASE("a part is one that the buffer has") {
   CHECK(verdictOf("access reads %A(%c, part 3)").empty());
   CHECK(verdictOf("access reads %A(%c, part 4)") ==
-        "t.ims:7: error: 'access' names part 4 of 'A', whose last part is 3\n"
+        "t.imx:7: error: 'access' names part 4 of 'A', whose last part is 3\n"
         "  hint: parts count from 0\n");
   CHECK(verdictAfter("access reads %A(%c, part 0)",
                      [](Program &p) { p.roles[0].body[0].accesses[0].number = -1; }) ==
-        "t.ims:7: error: 'access' names part -1 of 'A', whose last part is 3\n"
+        "t.imx:7: error: 'access' names part -1 of 'A', whose last part is 3\n"
         "  hint: parts count from 0\n");
 }
 
 TEST_CASE("each warp of a role has a part of its own, or none is named so") {
   CHECK(verdictOf("access reads %A(%c, own)").empty());
   CHECK(verdictOf("access reads %B(%d, own)") ==
-        "t.ims:7: error: 'access' means each warp's own part of 'B', which has parts: 1, "
+        "t.imx:7: error: 'access' means each warp's own part of 'B', which has parts: 1, "
         "and role 'r' has warps: 4\n"
         "  hint: declare a part for each warp\n");
 }
@@ -176,13 +176,13 @@ TEST_CASE("trips within others are known only inside a loop over those") {
   CHECK(verdictOf("for %tiles { for %k { } if count %k > 0 { } } if count %n > 0 { }").empty());
   const std::string hint = "  hint: put it inside that loop, or declare 'k' without 'in %tiles'\n";
   CHECK(verdictOf("for %k { }\nfor %n { if count %k > 0 { } }\nfor %tiles { } for %k { }") ==
-        "t.ims:7: error: 'for' needs trips 'k', which are known only inside a loop over "
+        "t.imx:7: error: 'for' needs trips 'k', which are known only inside a loop over "
         "'tiles'\n" +
             hint +
-            "t.ims:8: error: 'if' needs trips 'k', which are known only inside a loop over "
+            "t.imx:8: error: 'if' needs trips 'k', which are known only inside a loop over "
             "'tiles'\n" +
             hint +
-            "t.ims:9: error: 'for' needs trips 'k', which are known only inside a loop over "
+            "t.imx:9: error: 'for' needs trips 'k', which are known only inside a loop over "
             "'tiles'\n" +
             hint);
 }
@@ -190,24 +190,24 @@ TEST_CASE("trips within others are known only inside a loop over those") {
 TEST_CASE("a condition asks for the trip of a loop that it stands in") {
   CHECK(verdictOf("for %n { for %tiles { if done %n > 0 { if left %tiles > 1 { } } } }").empty());
   CHECK(verdictOf("if done %n > 0 { }\nfor %tiles { if left %n > 0 { } }") ==
-        "t.ims:7: error: 'done %n' asks which trip of 'n' this is, outside of a loop over it\n"
+        "t.imx:7: error: 'done %n' asks which trip of 'n' this is, outside of a loop over it\n"
         "  hint: 'count %n' can be asked anywhere\n"
-        "t.ims:8: error: 'left %n' asks which trip of 'n' this is, outside of a loop over it\n"
+        "t.imx:8: error: 'left %n' asks which trip of 'n' this is, outside of a loop over it\n"
         "  hint: 'count %n' can be asked anywhere\n");
 }
 
 TEST_CASE("no loop stands inside another one over the same trips") {
   CHECK(verdictOf("for %n { } for %n { }").empty());
   CHECK(verdictOf("for %n { if count %n > 1 {\nfor %n { } } }") ==
-        "t.ims:8: error: a loop over 'n' stands inside another loop over 'n'\n"
+        "t.imx:8: error: a loop over 'n' stands inside another loop over 'n'\n"
         "  hint: declare trips for each of them\n");
 }
 
 TEST_CASE("an operation is busy no longer than it takes, and with something") {
   CHECK(verdictOf("fence takes 4 on x busy 4 fence takes 4").empty());
   CHECK(verdictOf("fence takes 4 on x busy 5\nfence takes 4 busy 1") ==
-        "t.ims:7: error: 'fence' is busy for 5 cycles, but takes 4\n"
-        "t.ims:8: error: 'fence' is busy for 1 cycles, but does not say on what\n"
+        "t.imx:7: error: 'fence' is busy for 5 cycles, but takes 4\n"
+        "t.imx:8: error: 'fence' is busy for 1 cycles, but does not say on what\n"
         "  hint: such as 'takes 16 on tensor busy 16'\n");
 }
 
@@ -330,21 +330,21 @@ TEST_CASE("whatever is named is there") {
   CHECK(lost("", [](Program &p) { p.queues[0].role = {}; }) ==
         says("imbrex: error: queue 'q'", "role"));
   CHECK(lost("wait %ready", op([](Op &o) -> auto & { return o.barrier; }, BarrierId(2))) ==
-        says("t.ims:7: error: 'wait'", "barrier"));
+        says("t.imx:7: error: 'wait'", "barrier"));
   CHECK(lost("drain %q", op([](Op &o) -> auto & { return o.queue; }, QueueId())) ==
-        says("t.ims:7: error: 'drain'", "queue"));
+        says("t.imx:7: error: 'drain'", "queue"));
   CHECK(lost("meet %all", op([](Op &o) -> auto & { return o.meeting; }, MeetingId(1))) ==
-        says("t.ims:7: error: 'meet'", "meeting"));
+        says("t.imx:7: error: 'meet'", "meeting"));
   CHECK(lost("reset %c", op([](Op &o) -> auto & { return o.cursor; }, CursorId(3))) ==
-        says("t.ims:7: error: 'reset'", "cursor"));
+        says("t.imx:7: error: 'reset'", "cursor"));
   CHECK(lost("for %n { }", op([](Op &o) -> auto & { return o.trips; }, TripsId(3))) ==
-        says("t.ims:7: error: 'for'", "count of trips"));
+        says("t.imx:7: error: 'for'", "count of trips"));
   CHECK(lost("if count %n > 0 { }", op([](Op &o) -> auto & { return o.guard.trips; }, TripsId())) ==
-        says("t.ims:7: error: 'if'", "count of trips"));
+        says("t.imx:7: error: 'if'", "count of trips"));
   CHECK(lost("wait %full(%c)", op([](Op &o) -> auto & { return o.index.cursor; }, CursorId(3))) ==
-        says("t.ims:7: error: 'wait'", "cursor"));
+        says("t.imx:7: error: 'wait'", "cursor"));
   CHECK(lost("access reads %x", op([](Op &o) -> auto & { return o.accesses[0].buffer; },
-                                   BufferId(3))) == says("t.ims:7: error: 'access'", "buffer"));
+                                   BufferId(3))) == says("t.imx:7: error: 'access'", "buffer"));
 }
 
 TEST_CASE("an operation has nothing that it does not use") {
@@ -353,7 +353,7 @@ TEST_CASE("an operation has nothing that it does not use") {
     return text.substr(0, text.find(", which means nothing for it"));
   };
   const auto says = [](std::string_view what) {
-    return "t.ims:7: error: 'fence' has " + std::string(what);
+    return "t.imx:7: error: 'fence' has " + std::string(what);
   };
   CHECK(unused("fence", [](Op &o) { o.accesses = {{.buffer = BufferId(2)}}; }) == says("accesses"));
   CHECK(unused("fence", [](Op &o) { o.barrier = BarrierId(0); }) == says("a barrier"));
@@ -370,7 +370,7 @@ TEST_CASE("an operation has nothing that it does not use") {
   CHECK(unused("fence", [](Op &o) { o.guard.than = 1; }) == says("a condition"));
   CHECK(unused("fence", [](Op &o) { o.body = {{.kind = OpKind::Fence}}; }) == says("a body"));
   CHECK(unused("access reads %x", [](Op &o) { o.accesses[0].number = 1; }) ==
-        "t.ims:7: error: 'access' has a part's number");
+        "t.imx:7: error: 'access' has a part's number");
 }
 
 TEST_CASE("a program that no text could have nests no deeper either") {

@@ -1,0 +1,311 @@
+#include "backend/schedule/plan.h"
+
+#include "backend/schedule/channels.h"
+#include "backend/schedule/drains.h"
+#include "backend/schedule/prefetch.h"
+#include "backend/schedule/split_roles.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+namespace imbrex::schedule {
+
+namespace {
+
+constexpr std::int32_t kMostSlots = 8;
+constexpr std::int32_t kMostInFlight = 2;
+constexpr std::int32_t kMostOuterSlots = 2;
+// Cycles are whole numbers; what differs by less is the same.
+constexpr double kSame = 1e-6;
+
+/// What an operation of the work is for.
+enum class Duty : std::uint8_t { Copy, Product, Compute };
+
+/// A partition of the operations, before it has slots.
+struct Shape {
+  std::string name;
+  Split split;
+};
+
+class Planner {
+public:
+  Planner(const Program &work, const PlanRequest &request, Diagnostics &diagnostics)
+      : work_(work), request_(request), diagnostics_(diagnostics) {}
+
+  std::optional<Plan> operator()() {
+    for (measured_ = request_.loop; work_[measured_].within.valid();)
+      measured_ = work_[measured_].within;
+    study(work_.roles.front().body, nullptr);
+    if (const auto queue = loadQueue())
+      tryPrefetch(*queue);
+    else
+      for (const Shape &shape : shapes()) tryShape(shape);
+    if (!best_) {
+      std::string reasons;
+      for (const Candidate &candidate : plan_.candidates)
+        if (reasons.find(candidate.refused) == std::string::npos)
+          reasons += (reasons.empty() ? "" : "; ") + candidate.refused;
+      diagnostics_.report(Diag::ScheduleNoPlan, {}, work_.name, request_.machine.name, reasons);
+      return std::nullopt;
+    }
+    plan_.chosen = *best_;
+    return std::move(plan_);
+  }
+
+private:
+  void study(const std::vector<Op> &body, const Op *loop) {
+    for (const Op &op : body) {
+      if (op.kind == OpKind::For || op.kind == OpKind::If) {
+        study(op.body, op.kind == OpKind::For ? &op : loop);
+        continue;
+      }
+      duties_.push_back(dutyOf(op));
+      if (duties_.back() == Duty::Copy && std::ranges::find(rates_, loop) == rates_.end())
+        rates_.push_back(loop);
+      loops_.push_back(loop);
+    }
+  }
+
+  Duty dutyOf(const Op &op) const {
+    if (op.kind == OpKind::Copy) return Duty::Copy;
+    const bool queued = info(op.kind).fields & kQueue;
+    return queued && signals(op.queue) ? Duty::Product : Duty::Compute;
+  }
+
+  bool signals(QueueId queue) const {
+    return queue.index() < request_.signals.size() && request_.signals[queue.index()];
+  }
+
+  /// The queue that loads run on, where no copy counts on a barrier.
+  std::optional<QueueId> loadQueue() const {
+    std::optional<QueueId> queue;
+    forEachOp(work_.roles.front().body, [&](const Op &op) {
+      if (op.kind != OpKind::Issue || queue) return;
+      for (const Access &access : op.accesses)
+        if (access.writes && work_[access.buffer].space == Space::Shared) queue = op.queue;
+    });
+    return queue;
+  }
+
+  /// All partitions: loads together or by the loop that they are in, products with the rest or not.
+  std::vector<Shape> shapes() const {
+    std::vector<Shape> shapes;
+    const bool hasProducts = std::ranges::find(duties_, Duty::Product) != duties_.end();
+    for (const bool products : {false, true})
+      for (const bool apart : {false, true}) {
+        if (products && !hasProducts) continue;
+        if (apart && rates_.size() < 2) continue;
+        shapes.push_back(shapeOf(products, apart));
+      }
+    return shapes;
+  }
+
+  Shape shapeOf(bool products, bool apart) const {
+    Shape shape;
+    const auto role = [&](std::string name, std::int32_t warps) {
+      shape.name += (shape.name.empty() ? "" : " | ") + name;
+      shape.split.roles.push_back({.name = std::move(name), .warps = warps});
+      return static_cast<std::uint32_t>(shape.split.roles.size() - 1);
+    };
+    std::map<const Op *, std::uint32_t> loaders;
+    for (const Op *rate : rates_)
+      if (loaders.empty() || apart)
+        loaders[rate] = role(apart ? "load_" + nameOf(rate) : "load", 1);
+      else
+        loaders[rate] = loaders.begin()->second;
+    const std::uint32_t product = products ? role("multiply", 1) : 0;
+    const std::uint32_t compute = role(products ? "finish" : "compute", request_.warps);
+    for (std::size_t i = 0; i < duties_.size(); ++i)
+      shape.split.roleOf.push_back(duties_[i] == Duty::Copy                  ? loaders[loops_[i]]
+                                   : duties_[i] == Duty::Product && products ? product
+                                                                             : compute);
+    return shape;
+  }
+
+  std::string nameOf(const Op *loop) const { return loop ? work_[loop->trips].name : "once"; }
+
+  /// More slots never make a schedule slower. So the most that fit say how fast this one can be,
+  /// and if that is not worse than what there is, the fewest that are as fast are searched.
+  template <class Make>
+  void overSlots(std::int32_t fewest, const Candidate &like, Make make) {
+    const auto consider = [&](std::int32_t slots) {
+      Candidate candidate = like;
+      candidate.slots = slots;
+      return add(std::move(candidate), make(slots));
+    };
+    if (request_.slots) return static_cast<void>(consider(std::max(fewest, *request_.slots)));
+    std::int32_t most = kMostSlots;
+    while (most > fewest && !fits(make(most))) --most;
+    if (most < kMostSlots) consider(most + 1); // to say why not
+    const double fastest = consider(most);
+    if (best_ && *best_ + 1 != plan_.candidates.size()) {
+      // Not faster than the best: with fewer slots alone can it still be better.
+      const Candidate &best = plan_.candidates[*best_];
+      const double wanted = cyclesOf(best) + kSame;
+      most = std::min(most, best.slots - 1);
+      if (fastest > wanted || most < fewest || consider(most) > wanted) return;
+    }
+    while (fewest < most) {
+      const std::int32_t middle = (fewest + most) / 2;
+      if (consider(middle) <= fastest + kSame)
+        most = middle;
+      else
+        fewest = middle + 1;
+    }
+  }
+
+  void tryPrefetch(QueueId queue) {
+    overSlots(1, {.roles = "compute"}, [&](std::int32_t slots) {
+      Program work = work_;
+      work.roles.front().warps = request_.warps;
+      auto ahead = prefetch(std::move(work), queue, request_.loop, slots, diagnostics_);
+      return ahead ? std::optional(addDrains(std::move(*ahead))) : std::nullopt;
+    });
+  }
+
+  void tryShape(const Shape &shape) {
+    const auto split = splitRoles(work_, shape.split, diagnostics_);
+    if (!split) return;
+    const std::vector<RingId> inner = ringsOf(*split);
+    const bool hasOuter = inner.size() < split->rings.size();
+    for (std::int32_t outer = 1; outer <= (hasOuter ? kMostOuterSlots : 1); ++outer)
+      for (std::int32_t inFlight = 0; inFlight <= (lags(*split) ? kMostInFlight : 0); ++inFlight) {
+        const Candidate like = {.roles = shape.name, .outerSlots = outer, .inFlight = inFlight};
+        overSlots(inFlight + 1, like, [&](std::int32_t slots) -> std::optional<Program> {
+          if (slots <= inFlight) return std::nullopt;
+          Program program = *split;
+          for (Ring &ring : program.rings) ring.depth = outer;
+          for (const RingId ring : inner) program.rings[ring.index()].depth = slots;
+          return ordered(std::move(program), inFlight);
+        });
+      }
+  }
+
+  /// The rings of which the loop uses one slot in each trip.
+  std::vector<RingId> ringsOf(const Program &program) const {
+    std::vector<RingId> rings;
+    for (const Role &role : program.roles)
+      forEachOp(role.body, [&](const Op &op) {
+        if (op.kind != OpKind::For || op.trips != request_.loop) return;
+        for (const Op &inner : op.body)
+          if (inner.kind == OpKind::Advance &&
+              std::ranges::find(rings, program[inner.cursor].ring) == rings.end())
+            rings.push_back(program[inner.cursor].ring);
+      });
+    return rings;
+  }
+
+  bool isLagging(const Program &program, QueueId queue) const {
+    const auto like = std::ranges::find(work_.queues, program[queue].name, &Queue::name);
+    return !signals(QueueId(static_cast<std::uint32_t>(like - work_.queues.begin())));
+  }
+
+  /// Whether some queue's products may still run when the next are issued.
+  bool lags(const Program &program) const {
+    for (std::uint32_t q = 0; q < program.queues.size(); ++q)
+      if (isLagging(program, QueueId(q))) return true;
+    return false;
+  }
+
+  std::optional<Program> ordered(Program program, std::int32_t inFlight) {
+    std::vector<QueuePlan> queues;
+    for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
+      const bool lagging = isLagging(program, QueueId(q));
+      queues.push_back({.inFlight = lagging ? inFlight : 0, .signals = !lagging});
+    }
+    auto safe = addBarriers(std::move(program), queues, diagnostics_);
+    return safe ? std::optional(addDrains(std::move(*safe))) : std::nullopt;
+  }
+
+  static double cyclesOf(const Candidate &candidate) {
+    return candidate.refused.empty() ? candidate.interval.cyclesPerTrip
+                                     : std::numeric_limits<double>::infinity();
+  }
+
+  bool fits(const std::optional<Program> &program) const {
+    Diagnostics overruns;
+    return program && checkBudget(*program, request_.machine, request_.minBlocks, overruns);
+  }
+
+  /// Its cycles; infinitely many where it does not fit.
+  double add(Candidate candidate, std::optional<Program> program) {
+    if (!program) return std::numeric_limits<double>::infinity();
+    candidate.demand = demandOf(*program);
+    Diagnostics overruns;
+    if (!checkBudget(*program, request_.machine, request_.minBlocks, overruns)) {
+      candidate.refused = overruns.all().front().message;
+    } else {
+      const auto interval = initiationInterval(*program, measured_, request_.trips);
+      if (interval.ok())
+        candidate.interval = *interval;
+      else
+        candidate.refused = interval.error().message;
+    }
+    plan_.candidates.push_back(std::move(candidate));
+    const Candidate &added = plan_.candidates.back();
+    if (!added.refused.empty()) return cyclesOf(added);
+    if (best_ && rankOf(plan_.candidates[*best_]) <= rankOf(added)) return cyclesOf(added);
+    best_ = plan_.candidates.size() - 1;
+    plan_.program = std::move(*program);
+    return cyclesOf(added);
+  }
+
+  static std::tuple<std::int64_t, std::int32_t, std::int32_t, std::int32_t>
+  rankOf(const Candidate &candidate) {
+    return {static_cast<std::int64_t>(candidate.interval.cyclesPerTrip / kSame), candidate.slots,
+            candidate.outerSlots + candidate.inFlight, candidate.demand.warps};
+  }
+
+  const Program &work_;
+  const PlanRequest &request_;
+  Diagnostics &diagnostics_;
+  std::vector<Duty> duties_;      // by operation that is given to a role
+  std::vector<const Op *> loops_; // the innermost loop around each
+  std::vector<const Op *> rates_; // the loops that copies are in
+  TripsId measured_;              // the outermost loop: its trips may overlap as well
+  Plan plan_;
+  std::optional<std::size_t> best_;
+};
+
+} // namespace
+
+std::optional<Plan> planSchedule(const Program &work, const PlanRequest &request,
+                                 Diagnostics &diagnostics) {
+  return Planner(work, request, diagnostics)();
+}
+
+namespace {
+
+std::string rounded(double cycles) {
+  const auto tenths = static_cast<std::int64_t>(cycles * 10 + 0.5);
+  return toText(tenths / 10) + (tenths % 10 ? "." + toText(tenths % 10) : "");
+}
+
+std::string describe(const Candidate &candidate) {
+  std::string text = candidate.roles + ", " + toText(candidate.slots) + " slots";
+  if (candidate.outerSlots > 1) text += ", " + toText(candidate.outerSlots) + " outside";
+  if (candidate.inFlight > 0) text += ", " + toText(candidate.inFlight) + " in flight";
+  text += ": ";
+  if (!candidate.refused.empty()) return text + "no, " + candidate.refused;
+  return text + rounded(candidate.interval.cyclesPerTrip) + " cycles a trip, " +
+         toText(candidate.demand.sharedBytes) + " bytes";
+}
+
+} // namespace
+
+std::string explain(const Plan &plan, const PlanRequest &request) {
+  const Candidate &taken = plan.taken();
+  std::string text = "taken: " + describe(taken) + "\n";
+  text += "bound: " + rounded(taken.interval.lowerBound) + " cycles a trip, by " +
+          taken.interval.busiest + "; " + rounded(plan.gap() * 100) + " % of it are taken\n";
+  text += "on " + std::string(request.machine.name) + " " +
+          toText(request.machine.sharedMemoryBytes - taken.demand.sharedBytes) +
+          " bytes are left\n";
+  for (std::size_t i = 0; i < plan.candidates.size(); ++i)
+    if (i != plan.chosen) text += "not:   " + describe(plan.candidates[i]) + "\n";
+  return text;
+}
+
+} // namespace imbrex::schedule

@@ -1,0 +1,371 @@
+#include "backend/schedule/channels.h"
+#include "backend/schedule/check.h"
+#include "backend/schedule/drains.h"
+#include "backend/schedule/plan.h"
+#include "backend/schedule/prefetch.h"
+#include "backend/schedule/split_roles.h"
+#include "backend/schedule/synchronise.h"
+#include "backend/schedule/well_formed.h"
+#include "tests/support/schedule_builder.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+using namespace imbrex;
+using namespace imbrex::schedule;
+using namespace imbrex::testing;
+
+namespace {
+
+/// A product with bias, tile after tile, as one sequence; with a tensor core's own memory and queue
+/// or without.
+Program gemmWork(bool tensor) {
+  ScheduleBuilder build("gemm");
+  const TripsId tiles = build.trips("tiles");
+  const TripsId k = build.trips("k", tiles);
+  const BufferId a = build.buffer({.name = "A", .bytes = 16384});
+  const BufferId b = build.buffer({.name = "B", .bytes = 16384});
+  const BufferId bias = build.buffer({.name = "bias", .bytes = 4096});
+  const BufferId sum = build.buffer(
+      {.name = "sum", .bytes = 65536, .space = tensor ? Space::Tensor : Space::Registers});
+  auto all = build.role("all");
+  const QueueId products =
+      all.queue({.name = "products", .serial = true, .grouped = !tensor, .async = true});
+  all.forTrips(tiles, [&] {
+    if (!tensor) all.access({write(sum)});
+    all.forTrips(k, [&] {
+      all.copy({write(a)}, {}, {}, 16384);
+      all.copy({write(b)}, {}, {}, 16384);
+      all.issue(products, {read(a), read(b), write(sum)});
+      if (!tensor) all.commit(products);
+    });
+    all.copy({write(bias)}, {}, {}, 4096);
+    all.access({read(sum), read(bias)});
+  });
+  Program work = build.take();
+  if (tensor) work.trips[k.index()].least = 1;
+  forEachOp(work.roles.front().body, [](Op &op) {
+    if (op.kind == OpKind::Copy)
+      op.cost = {"memory", 700, static_cast<std::int32_t>(op.bytes / 256)};
+    if (op.kind == OpKind::Issue) op.cost = {"products", 128, 128};
+    if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"arithmetic", 600, 600};
+  });
+  return work;
+}
+
+Program ordered(Program program, const QueuePlan &queue) {
+  Diagnostics diagnostics;
+  const std::vector<QueuePlan> queues(program.queues.size(), queue);
+  auto safe = addBarriers(std::move(program), queues, diagnostics);
+  REQUIRE_MESSAGE(safe, diagnostics.render());
+  return addDrains(std::move(*safe));
+}
+
+Program splitWork(const Program &work, const Split &split, std::int32_t slots) {
+  Diagnostics diagnostics;
+  auto program = splitRoles(work, split, diagnostics);
+  REQUIRE_MESSAGE(program, diagnostics.render());
+  for (Ring &ring : program->rings) ring.depth = slots;
+  return std::move(*program);
+}
+
+const Split kThreeRoles = {.roles = {{"load"}, {"bias"}, {"compute", 8}},
+                           .roleOf = {2, 0, 0, 2, 2, 1, 2}};
+const Split kFourRoles = {.roles = {{"load"}, {"bias"}, {"multiply"}, {"finish", 4}},
+                          .roleOf = {0, 0, 2, 1, 3}};
+
+std::int32_t arrivalsOf(const Program &program, std::string_view barrier) {
+  const auto found = std::ranges::find(program.barriers, barrier, &Barrier::name);
+  REQUIRE(found != program.barriers.end());
+  return found->arrivals;
+}
+
+int countOf(const Program &program, OpKind kind) {
+  int count = 0;
+  for (const Role &role : program.roles)
+    forEachOp(role.body, [&](const Op &op) { count += op.kind == kind; });
+  return count;
+}
+
+} // namespace
+
+TEST_CASE("a product with bias by three roles has the barriers of the books, and is proven") {
+  const Program program = ordered(splitWork(gemmWork(false), kThreeRoles, 2), {.inFlight = 1});
+  CHECK(arrivalsOf(program, "A_B.full") == 1);
+  CHECK(arrivalsOf(program, "A_B.empty") == 8);
+  CHECK(arrivalsOf(program, "bias.full") == 1);
+  CHECK(arrivalsOf(program, "bias.empty") == 8);
+  CHECK(program.rings.size() == 2); // the sum stays in the registers of who computes it
+  CHECK(prove(program).isSafe());
+}
+
+TEST_CASE("with a role for the tensor core the result is a ring, and nobody drains for it") {
+  const Program program = ordered(splitWork(gemmWork(true), kFourRoles, 2), {.signals = true});
+  CHECK(arrivalsOf(program, "A_B.empty") == 1); // the queue arrives, once for all products
+  CHECK(arrivalsOf(program, "sum.full") == 1);
+  CHECK(arrivalsOf(program, "sum.empty") == 4);
+  CHECK(countOf(program, OpKind::Drain) == 0);
+  CHECK(prove(program).isSafe());
+}
+
+TEST_CASE("what is made is well formed, and safe at every depth that is deep enough") {
+  for (std::int32_t slots = 1; slots <= 5; ++slots)
+    for (std::int32_t inFlight = 0; inFlight <= 3; ++inFlight) {
+      CAPTURE(slots);
+      CAPTURE(inFlight);
+      const Program program =
+          ordered(splitWork(gemmWork(false), kThreeRoles, slots), {.inFlight = inFlight});
+      Diagnostics diagnostics;
+      CHECK_MESSAGE(verify(program, diagnostics), diagnostics.render());
+      CHECK(prove(program).isSafe() == (slots > inFlight));
+    }
+}
+
+TEST_CASE("nothing that orders a made schedule can be left out") {
+  for (const bool tensor : {false, true}) {
+    const Program program =
+        tensor ? ordered(splitWork(gemmWork(true), kFourRoles, 2), {.signals = true})
+               : ordered(splitWork(gemmWork(false), kThreeRoles, 2), {.inFlight = 1});
+    Program without = program;
+    for (Role &role : without.roles) {
+      const auto leaveOut = [&](auto &self, std::vector<Op> &body) -> void {
+        for (std::size_t i = 0; i < body.size(); ++i) {
+          self(self, body[i].body);
+          const std::uint16_t fields = info(body[i].kind).fields;
+          const bool orders = body[i].accesses.empty() && !(fields & (kLoop | kGuard | kCursor)) &&
+                              body[i].kind != OpKind::Commit;
+          if (!orders) continue;
+          const Op op = body[i];
+          body.erase(body.begin() + static_cast<std::ptrdiff_t>(i));
+          CAPTURE(role.name);
+          CAPTURE(info(op.kind).mnemonic);
+          CAPTURE(i);
+          CHECK_FALSE(prove(without).isSafe());
+          body.insert(body.begin() + static_cast<std::ptrdiff_t>(i), op);
+        }
+      };
+      leaveOut(leaveOut, role.body);
+    }
+  }
+}
+
+TEST_CASE("a value that goes from one trip to the next cannot go to another role") {
+  ScheduleBuilder build("carried");
+  const TripsId k = build.trips("k");
+  const BufferId x = build.buffer({.name = "x", .bytes = 16});
+  auto all = build.role("all");
+  all.forTrips(k, [&] {
+    all.access({read(x)});
+    all.access({write(x)});
+  });
+  Diagnostics diagnostics;
+  CHECK_FALSE(splitRoles(build.take(), {.roles = {{"a"}, {"b"}}, .roleOf = {0, 1}}, diagnostics));
+  CHECK(diagnostics.all().front().kind == Diag::ScheduleCarriedBetweenRoles);
+}
+
+TEST_CASE("roles are made of a sequence alone, and a ring has one producer") {
+  const Program split = splitWork(gemmWork(false), kThreeRoles, 2);
+  Diagnostics diagnostics;
+  CHECK_FALSE(splitRoles(split, kThreeRoles, diagnostics));
+  CHECK_FALSE(prefetch(split, QueueId(0), TripsId(0), 2, diagnostics));
+  Program twoWriters = split;
+  twoWriters.roles[2].body.front().accesses.push_back(
+      {.buffer = BufferId(0), .index = {CursorId(0)}, .writes = true});
+  CHECK_FALSE(addBarriers(twoWriters, {{}}, diagnostics));
+  CHECK(diagnostics.all()[0].kind == Diag::ScheduleNotSequential);
+  CHECK(diagnostics.all()[1].kind == Diag::ScheduleNotSequential);
+  CHECK(diagnostics.all()[2].kind == Diag::ScheduleTwoProducers);
+}
+
+TEST_CASE("copies in a loop within one use have bytes that nobody can expect") {
+  ScheduleBuilder build("uncounted");
+  const TripsId tiles = build.trips("tiles");
+  const TripsId k = build.trips("k", tiles);
+  const BufferId x = build.buffer({.name = "x", .bytes = 16});
+  auto all = build.role("all");
+  all.forTrips(tiles, [&] {
+    all.forTrips(k, [&] { all.copy({write(x)}, {}, {}, 16); });
+    all.access({read(x)});
+  });
+  Diagnostics diagnostics;
+  const auto split =
+      splitRoles(build.take(), {.roles = {{"load"}, {"use"}}, .roleOf = {0, 1}}, diagnostics);
+  REQUIRE(split);
+  CHECK_FALSE(addBarriers(*split, {}, diagnostics));
+  CHECK(diagnostics.all().front().kind == Diag::ScheduleUncountedBytes);
+}
+
+namespace {
+
+/// Warps load parts for each other by a queue, read all of them by another and compute.
+Program streamWork(bool grouped, std::int32_t warps) {
+  ScheduleBuilder build("stream");
+  const TripsId k = build.trips("k");
+  const BufferId tile = build.buffer({.name = "tile", .bytes = 16384, .parts = warps});
+  const BufferId fragment =
+      build.buffer({.name = "fragment", .bytes = 256, .space = Space::Registers});
+  const BufferId sum = build.buffer({.name = "sum", .bytes = 256, .space = Space::Registers});
+  auto all = build.role("all", warps);
+  const QueueId loads = all.queue({.name = "loads", .grouped = grouped});
+  const QueueId reads = all.queue({.name = "reads", .capacity = 15});
+  all.access({write(sum)});
+  all.forTrips(k, [&] {
+    all.issue(loads, {own(write(tile))}, grouped ? 1 : 2);
+    if (grouped) all.commit(loads);
+    all.issue(reads, {read(tile), write(fragment)});
+    all.access({read(fragment), read(sum), write(sum)});
+  });
+  all.access({read(sum)});
+  Program work = build.take();
+  forEachOp(work.roles.front().body, [&](Op &op) {
+    if (op.kind == OpKind::Issue)
+      op.cost = op.queue == loads ? Cost{"memory", 700, 64} : Cost{"shared", 30, 16};
+    if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"arithmetic", 200, 200};
+  });
+  return work;
+}
+
+Program streamed(bool grouped, std::int32_t warps, std::int32_t slots) {
+  Diagnostics diagnostics;
+  auto ahead = prefetch(streamWork(grouped, warps), QueueId(0), TripsId(0), slots, diagnostics);
+  REQUIRE_MESSAGE(ahead, diagnostics.render());
+  return addDrains(std::move(*ahead));
+}
+
+} // namespace
+
+TEST_CASE("streams are safe at every depth, and no drain could be weaker and no meeting missing") {
+  for (const bool grouped : {true, false})
+    for (const std::int32_t warps : {1, 4})
+      for (std::int32_t slots = 1; slots <= 5; ++slots) {
+        CAPTURE(grouped);
+        CAPTURE(warps);
+        CAPTURE(slots);
+        Program program = streamed(grouped, warps, slots);
+        Diagnostics diagnostics;
+        CHECK_MESSAGE(verify(program, diagnostics), diagnostics.render());
+        REQUIRE(prove(program).isSafe());
+        std::vector<Op *> drains;
+        forEachOp(program.roles.front().body, [&](Op &op) {
+          if (op.kind == OpKind::Drain) drains.push_back(&op);
+        });
+        for (Op *drain : drains) {
+          CAPTURE(drain->count);
+          ++drain->count;
+          CHECK_FALSE(prove(program).isSafe());
+          --drain->count;
+        }
+      }
+}
+
+TEST_CASE(
+    "of a ring of D slots, groups of D - 2 later trips fly on, and the warps meet once a trip") {
+  for (std::int32_t slots = 2; slots <= 5; ++slots) {
+    CAPTURE(slots);
+    const Program program = streamed(true, 4, slots);
+    const std::vector<Op> &body = program.roles.front().body;
+    const auto loop = std::ranges::find(body, OpKind::For, &Op::kind);
+    REQUIRE(loop != body.end());
+    REQUIRE(loop->body.size() > 2);
+    CHECK(loop->body[0].kind == OpKind::Drain);
+    CHECK(loop->body[0].count == slots - 2);
+    CHECK(loop->body[1].kind == OpKind::Meet);
+    CHECK(countOf(program, OpKind::Meet) == 1);
+  }
+}
+
+TEST_CASE("loads that come late in their loop are not started ahead") {
+  Program work = streamWork(true, 1);
+  for (Op &op : work.roles.front().body)
+    if (op.kind == OpKind::For) std::ranges::rotate(op.body, op.body.begin() + 2);
+  Diagnostics diagnostics;
+  CHECK_FALSE(prefetch(work, QueueId(0), TripsId(0), 3, diagnostics));
+  CHECK(diagnostics.all().front().kind == Diag::ScheduleLoadPlace);
+}
+
+namespace {
+
+const machine::Machine &machineNamed(std::string_view name) {
+  const machine::Machine *machine = machine::findMachine(name);
+  REQUIRE(machine);
+  return *machine;
+}
+
+} // namespace
+
+TEST_CASE("where products run by themselves, they get a role, and results two slots") {
+  Diagnostics diagnostics;
+  const PlanRequest request = {.machine = machineNamed("sm_100a"),
+                               .loop = TripsId(1),
+                               .trips = {4, 16},
+                               .signals = {true},
+                               .warps = 4};
+  const auto plan = planSchedule(gemmWork(true), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().roles == "load | multiply | finish");
+  CHECK(plan->taken().outerSlots == 2);
+  CHECK(plan->gap() >= 1);
+  CHECK(prove(plan->program).isSafe());
+}
+
+TEST_CASE(
+    "no candidate is better than the one that is taken, and all that fit are slower or larger") {
+  Diagnostics diagnostics;
+  const PlanRequest request = {
+      .machine = machineNamed("sm_90a"), .loop = TripsId(1), .trips = {4, 16}, .signals = {false}};
+  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().demand.sharedBytes <= request.machine.sharedMemoryBytes);
+  for (const Candidate &other : plan->candidates) {
+    if (!other.refused.empty()) continue;
+    const double slower = other.interval.cyclesPerTrip - plan->taken().interval.cyclesPerTrip;
+    CHECK(slower > -1e-6);
+    if (slower < 1e-6) CHECK(other.slots >= plan->taken().slots);
+  }
+  const std::string why = explain(*plan, request);
+  CHECK(why.starts_with("taken: load | compute, 6 slots"));
+  CHECK(why.find("takes 233600 bytes of shared memory; a block on sm_90a has 232448") !=
+        std::string::npos);
+}
+
+TEST_CASE("the author's number of slots is kept, and refused by name where it does not fit") {
+  PlanRequest request = {.machine = machineNamed("sm_120a"),
+                         .loop = TripsId(1),
+                         .trips = {4, 16},
+                         .signals = {false},
+                         .slots = 2};
+  Diagnostics diagnostics;
+  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().slots == 2);
+  request.slots = 4;
+  CHECK_FALSE(planSchedule(gemmWork(false), request, diagnostics));
+  CHECK(diagnostics.all().back().kind == Diag::ScheduleNoPlan);
+}
+
+TEST_CASE("streams get as many slots as hide the latency, and no more") {
+  Diagnostics diagnostics;
+  const PlanRequest request = {
+      .machine = machineNamed("sm_80"), .loop = TripsId(0), .trips = {16}, .warps = 4};
+  const auto plan = planSchedule(streamWork(true, 4), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().slots == 5); // 700 cycles of latency, 230 of a trip
+  CHECK(prove(plan->program).isSafe());
+}
+
+TEST_CASE("a schedule's demands are held against a block") {
+  ScheduleBuilder build("large");
+  const RingId ring = build.ring("ring", 4);
+  build.buffer({.name = "tile", .ring = ring, .bytes = 65536});
+  build.meeting("all", 99, 16);
+  build.role("many", 40);
+  const Program program = build.take();
+  Diagnostics diagnostics;
+  CHECK_FALSE(checkBudget(program, machineNamed("sm_90a"), 1, diagnostics));
+  std::vector<Diag> found;
+  for (const Diagnostic &one : diagnostics.all()) found.push_back(one.kind);
+  CHECK(found == std::vector{Diag::MeetingParties, Diag::MeetingNumber, Diag::ScheduleMemory,
+                             Diag::ScheduleThreads});
+}

@@ -1,0 +1,103 @@
+#include "backend/schedule/plan.h"
+
+#include "backend/machine/machine.h"
+#include "backend/schedule/check.h"
+#include "backend/schedule/program_text.h"
+#include "tools/imbrex/command.h"
+#include "tools/imbrex/trips.h"
+
+#include <cstdio>
+
+namespace imbrex::tool {
+namespace {
+
+namespace cl = llvm::cl;
+
+cl::SubCommand planOptions("plan", "Make a schedule of sequential work: roles, slots, and all that "
+                                   "orders them");
+cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
+                          cl::sub(planOptions), cl::cat(ownOptions()));
+cl::opt<std::string> target("target", cl::value_desc("T"), cl::init("sm_90a"),
+                            cl::desc("The machine whose room there is, one of `imbrex targets`"),
+                            cl::sub(planOptions), cl::cat(ownOptions()));
+cl::opt<std::string> loopName("loop", cl::value_desc("trips"),
+                              cl::desc("The loop whose trips are to overlap"), cl::sub(planOptions),
+                              cl::cat(ownOptions()));
+cl::list<std::string> tripTexts("trips", cl::CommaSeparated, cl::value_desc("k=8,tiles=2"),
+                                cl::desc("How many trips the loops usually run"),
+                                cl::sub(planOptions), cl::cat(ownOptions()));
+cl::list<std::string> signalling("signals", cl::CommaSeparated, cl::value_desc("queue"),
+                                 cl::desc("Queues that can arrive at a barrier by themselves"),
+                                 cl::sub(planOptions), cl::cat(ownOptions()));
+cl::opt<std::int32_t> slots("slots", cl::value_desc("n"), cl::init(0),
+                            cl::desc("So many slots, and not as many as pay"), cl::sub(planOptions),
+                            cl::cat(ownOptions()));
+cl::opt<std::int32_t> warps("warps", cl::value_desc("n"), cl::init(8),
+                            cl::desc("Warps of the role that computes"), cl::sub(planOptions),
+                            cl::cat(ownOptions()));
+cl::opt<bool> explains("explain", cl::desc("Print why, as comments"), cl::sub(planOptions),
+                       cl::cat(ownOptions()));
+
+/// The id of a name among a program's parts; an error where there is none.
+template <class Id, class Parts>
+Result<Id> named(const schedule::Program &program, const Parts &parts, const std::string &name,
+                 Diag missing) {
+  for (std::uint32_t i = 0; i < parts.size(); ++i)
+    if (parts[i].name == name) return Id(i);
+  return fail(missing, {}, program.name, name);
+}
+
+Result<schedule::PlanRequest> requestOf(const schedule::Program &work,
+                                        const machine::Machine &machine) {
+  const auto loop = named<schedule::TripsId>(work, work.trips, loopName, Diag::UnknownTrips);
+  if (!loop) return loop.failure();
+  auto counts = tripCounts(work, tripTexts);
+  if (!counts) return counts.failure();
+  schedule::PlanRequest request = {.machine = machine,
+                                   .loop = *loop,
+                                   .trips = std::move(*counts),
+                                   .signals = std::vector<bool>(work.queues.size()),
+                                   .warps = warps};
+  if (slots > 0) request.slots = slots;
+  for (const std::string &name : signalling) {
+    const auto queue = named<schedule::QueueId>(work, work.queues, name, Diag::UnknownQueue);
+    if (!queue) return queue.failure();
+    request.signals[queue->index()] = true;
+  }
+  return request;
+}
+
+/// Each line behind a comment's mark, so that what is printed stays a schedule.
+std::string asComments(std::string_view lines) {
+  std::string text;
+  for (; !lines.empty(); lines.remove_prefix(lines.find('\n') + 1))
+    text.append("// ").append(lines.substr(0, lines.find('\n') + 1));
+  return text;
+}
+
+bool make(Diagnostics &diagnostics) {
+  const auto work = readSchedule(file, diagnostics, schedule::Form::WithoutBarriers);
+  const machine::Machine *machine = machine::machineNamed(target.getValue(), diagnostics);
+  if (!work || !machine) return false;
+  const auto request = requestOf(*work, *machine);
+  if (!request) return diagnostics.add(request.error()), false;
+  const auto plan = schedule::planSchedule(*work, *request, diagnostics);
+  if (!plan) return false;
+  if (explains) std::fputs(asComments(schedule::explain(*plan, *request)).c_str(), stdout);
+  std::fputs(schedule::print(plan->program).c_str(), stdout);
+  return schedule::report(schedule::prove(plan->program), diagnostics);
+}
+
+int run() {
+  if (file.empty()) return reportMissingSchedule("plan");
+  Diagnostics diagnostics;
+  const bool ok = make(diagnostics);
+  std::fputs(diagnostics.render().c_str(), stderr);
+  return ok ? kSuccess : kFailure;
+}
+
+} // namespace
+
+const Subcommand kPlan{.options = &planOptions, .run = run};
+
+} // namespace imbrex::tool
