@@ -1,3 +1,4 @@
+#include "backend/schedule/channels.h"
 #include "backend/schedule/timeline/simulation.h"
 
 #include <algorithm>
@@ -101,6 +102,19 @@ void findCritical(Timeline &timeline) {
 constexpr std::int32_t kFewestTrips = 64;
 constexpr std::int32_t kMostDoublings = 7;
 
+/// So many that the middle half is beyond the first fillings of the rings, and has none of the
+/// trips that conditions tell apart.
+std::int32_t tripsForStride(const Program &program, TripsId loop) {
+  std::int32_t count = std::max(kFewestTrips, program[loop].least);
+  for (const Ring &ring : program.rings) count = std::max(count, 8 * ring.depth);
+  for (const Role &role : program.roles)
+    forEachOp(role.body, [&](const Op &op) {
+      if (op.kind == OpKind::If && op.guard.trips == loop)
+        count = std::max(count, 4 * (op.guard.than + 1));
+    });
+  return count;
+}
+
 /// After how many trips every role repeats itself; 0 where they do not. The first half of the trips
 /// is for getting into the stride, and the last quarter is left out, which some roles do alone.
 std::int32_t periodOf(const std::vector<std::vector<std::int64_t>> &tripStarts) {
@@ -185,8 +199,7 @@ Result<Interval> initiationInterval(const Program &program, TripsId loop,
                                     std::vector<std::int32_t> trips) {
   for (TripsId outer = program[loop].within; outer.valid(); outer = program[outer].within)
     trips[outer.index()] = std::max(1, program[outer].least);
-  std::int32_t count = std::max(kFewestTrips, program[loop].least);
-  for (const Ring &ring : program.rings) count = std::max(count, 8 * ring.depth);
+  std::int32_t count = tripsForStride(program, loop);
   const check::Model model(program);
   TimedLoop timed{model, loop, std::move(trips)};
   for (std::int32_t doubling = 0;; ++doubling, count *= 2) {

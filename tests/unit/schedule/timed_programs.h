@@ -21,7 +21,8 @@ inline Program parsed(const std::string &body) {
 }
 
 inline Timeline timed(const Program &program, const std::vector<std::int32_t> &trips = {}) {
-  REQUIRE(checkAt(program, trips).isSafe());
+  const auto countOf = [&](TripsId of, std::int64_t) { return trips[of.index()]; };
+  REQUIRE(checkAt(program, countOf).isSafe());
   auto timeline = simulate(program, trips);
   REQUIRE(timeline.ok());
   return *timeline;
