@@ -115,19 +115,26 @@ std::int32_t tripsForStride(const Program &program, TripsId loop) {
   return count;
 }
 
-/// After how many trips every role repeats itself; 0 where they do not. The first half of the trips
-/// is for getting into the stride, and the last quarter is left out, which some roles do alone.
+/// After how many trips every role repeats itself, all in the same time; 0 where they do not. The
+/// first half of the trips is for getting into the stride, and the last quarter is left out, which
+/// some roles do alone.
 std::int32_t periodOf(const std::vector<std::vector<std::int64_t>> &tripStarts) {
-  const std::size_t count = tripStarts.empty() ? 0 : tripStarts.front().size();
+  if (tripStarts.empty()) return 0;
+  const std::size_t count = tripStarts.front().size();
   const std::size_t begin = count / 2, end = count - count / 4;
-  const auto repeats = [&](const std::vector<std::int64_t> &starts, std::size_t trips) {
-    for (std::size_t i = begin; i + trips < end; ++i)
-      if (starts[i + trips] - starts[i] != starts[begin + trips] - starts[begin]) return false;
+  const auto repeats = [&](std::size_t trips) {
+    std::int64_t cycles = 0;
+    for (const auto &starts : tripStarts) {
+      const std::int64_t own = starts[begin + trips] - starts[begin];
+      if (cycles != 0 && own != 0 && own != cycles) return false;
+      cycles = std::max(cycles, own);
+      for (std::size_t i = begin; i + trips < end; ++i)
+        if (starts[i + trips] - starts[i] != own) return false;
+    }
     return true;
   };
   for (std::size_t trips = 1; trips <= (end - begin) / 3; ++trips)
-    if (std::ranges::all_of(tripStarts, [&](const auto &starts) { return repeats(starts, trips); }))
-      return static_cast<std::int32_t>(trips);
+    if (repeats(trips)) return static_cast<std::int32_t>(trips);
   return 0;
 }
 

@@ -272,6 +272,7 @@ TEST_CASE("what a role does by itself is a bound, and loops over the same trips 
   const auto interval = initiationInterval(program, TripsId(0), {1});
   REQUIRE(interval.ok());
   CHECK(interval->cyclesPerTrip == 8);
+  CHECK(interval->period == 0); // each role has its own stride
   CHECK(interval->lowerBound == 8);
   CHECK(interval->busiest == "role a");
 }
