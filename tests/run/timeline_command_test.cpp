@@ -32,7 +32,7 @@ TEST_CASE("imbrex timeline writes drawings, traces and diagrams that others can 
 }
 
 TEST_CASE("a drawing is XML whatever the schedule and its resources are called") {
-  const Outcome odd = shell(R"(sed -e 's/@gemm/@"<a> \& b"/' -e 's/bus/"<bus>"/' gemm.imx |
+  const Outcome odd = shell(R"(sed -e 's/@gemm/@"<a> \& b"/' -e 's/on bus/on "<bus>"/' gemm.imx |
 imbrex timeline - --trips tiles=1,k=3 --format svg |
 python3 -c 'import sys, xml.etree.ElementTree as tree
 print(tree.parse(sys.stdin).getroot().find("{*}title").text)')");

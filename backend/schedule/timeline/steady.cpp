@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 // What a timeline says of a schedule that has got into its stride.
 namespace imbrex::schedule {
@@ -66,34 +67,47 @@ std::vector<CriticalStep> pathToEnd(const Timeline &timeline) {
   return path;
 }
 
-/// What repeats itself throughout the middle half of the path. One repetition would not do: where
-/// two slots are used in one go and then both are waited for, parts of the cycle look alike.
-void findCritical(Timeline &timeline) {
-  const std::vector<CriticalStep> path = pathToEnd(timeline);
-  const std::size_t begin = path.size() / 4, end = path.size() - path.size() / 4;
+/// How many steps of a part of the path it is that repeat themselves throughout that part; 0: none
+/// do. One repetition would not be enough: where the slots of a ring are used in one go and then
+/// all waited for, parts of the cycle look alike.
+std::size_t cycleIn(const Timeline &timeline, std::span<const CriticalStep> part,
+                    std::size_t repetitions) {
   const auto isLike = [&](const CriticalStep &a, const CriticalStep &b) {
     const Span &x = timeline.spans[static_cast<std::size_t>(a.span)];
     const Span &y = timeline.spans[static_cast<std::size_t>(b.span)];
     return x.op == y.op && x.kind == y.kind;
   };
-  const auto at = [&](std::size_t step) {
-    return path.begin() + static_cast<std::ptrdiff_t>(step);
+  const std::size_t most = std::min(part.size() / repetitions, kLongestCycle);
+  for (std::size_t length = 1; length <= most; ++length)
+    if (std::ranges::equal(part.first(part.size() - length), part.subspan(length), isLike))
+      return length;
+  return 0;
+}
+
+/// The cycle at the beginning of a part, told from the first role's share in it on.
+void tellCycle(Timeline &timeline, std::span<const CriticalStep> part, std::size_t length) {
+  const auto key = [&](const CriticalStep &step) {
+    return std::pair(step.cycles == 0, timeline.spans[static_cast<std::size_t>(step.span)].role);
   };
-  for (std::size_t length = 1; length <= std::min((end - begin) / 2, kLongestCycle); ++length) {
-    if (!std::equal(at(begin), at(end - length), at(begin + length), isLike)) continue;
-    // It is told from the first role's part on.
-    const auto first = std::min_element(at(begin), at(begin + length), [&](auto &a, auto &b) {
-      const auto key = [&](const CriticalStep &step) {
-        return std::pair(step.cycles == 0,
-                         timeline.spans[static_cast<std::size_t>(step.span)].role);
-      };
-      return key(a) < key(b);
-    });
-    timeline.critical.assign(first + 1, first + 1 + static_cast<std::ptrdiff_t>(length));
-    std::ranges::reverse(timeline.critical);
-    break;
-  }
+  const auto first = std::ranges::min_element(part.first(length), {}, key);
+  timeline.critical.assign(first + 1, first + 1 + static_cast<std::ptrdiff_t>(length));
+  std::ranges::reverse(timeline.critical); // the path goes back in time
   for (const CriticalStep &step : timeline.critical) timeline.criticalCycles += step.cycles;
+}
+
+/// What repeats itself throughout the middle half of the path; else, since an inner loop may begin
+/// anew in there, what does so throughout a shorter part of it.
+void findCritical(Timeline &timeline) {
+  constexpr std::size_t kShortest = 16; // parts of the path
+  const std::vector<CriticalStep> path = pathToEnd(timeline);
+  const auto middle = std::span(path).subspan(path.size() / 4, path.size() - path.size() / 4 * 2);
+  for (std::size_t parts = 1; 2 * parts <= kShortest; parts *= 2)
+    for (std::size_t i = 0; i < parts; ++i) {
+      const std::size_t size = middle.size() / parts;
+      const auto part = middle.subspan(i * size, size);
+      const std::size_t length = cycleIn(timeline, part, parts == 1 ? 2 : 4);
+      if (length > 0) return tellCycle(timeline, part, length);
+    }
 }
 
 // --- the interval of a loop ---
