@@ -21,7 +21,7 @@ inline Program parsed(const std::string &body) {
 }
 
 inline Timeline timed(const Program &program, const std::vector<std::int32_t> &trips = {}) {
-  REQUIRE(checkAt(program, trips).isSafe());
+  REQUIRE(checkAt(program, sameTrips(trips)).isSafe());
   auto timeline = simulate(program, trips);
   REQUIRE(timeline.ok());
   return *timeline;
