@@ -10,7 +10,7 @@ namespace imbrex::schedule::timeline {
 std::string labelOf(const Program &program, const Op &op) {
   const std::uint16_t fields = info(op.kind).fields;
   std::string text(info(op.kind).mnemonic);
-  if (fields & kQueue) text += " " + program[op.queue].name;
+  if (fields & kQueue && op.kind != OpKind::Signal) text += " " + program[op.queue].name;
   if (fields & kMeeting) text += " " + program[op.meeting].name;
   if (fields & kBarrier && op.kind != OpKind::Copy) text += " " + program[op.barrier].name;
   std::vector<std::string> names;

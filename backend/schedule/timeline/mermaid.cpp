@@ -147,7 +147,7 @@ private:
     std::string text = labelOf(program_, span);
     if (op.kind == OpKind::Expect || op.kind == OpKind::Copy)
       text += " (" + std::to_string(op.bytes) + " bytes)";
-    if (op.kind == OpKind::Signal) text += " when it is done";
+    if (op.kind == OpKind::Signal) text += " when " + program_[op.queue].name + " is done";
     if (op.kind == OpKind::Drain && op.count > 0) text += " to " + std::to_string(op.count);
     if (span.kind == Span::Kind::Wait && span.cycles() > 0)
       text += ", " + std::to_string(span.cycles()) + " cycles";

@@ -16,13 +16,13 @@ class Simulation {
 public:
   Simulation(const check::Model &model, const std::vector<std::int32_t> &trips);
 
-  /// Notes when each role comes to each trip of the first run of this loop.
+  /// Notes when each role comes to each trip of this loop, the last time that it does.
   void watch(TripsId loop);
 
   std::optional<Diagnostic> run();
 
   Timeline takeTimeline() { return std::move(out_); }
-  /// By role and trip; -1 where the role has not come there.
+  /// By role and trip; 0 where the role has not come there.
   const std::vector<std::vector<std::int64_t>> &tripStarts() const { return tripStarts_; }
 
 private:

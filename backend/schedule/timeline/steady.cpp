@@ -1,7 +1,9 @@
+#include "backend/schedule/channels.h"
 #include "backend/schedule/timeline/simulation.h"
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 // What a timeline says of a schedule that has got into its stride.
 namespace imbrex::schedule {
@@ -65,34 +67,47 @@ std::vector<CriticalStep> pathToEnd(const Timeline &timeline) {
   return path;
 }
 
-/// What repeats itself throughout the middle half of the path. One repetition would not do: where
-/// two slots are used in one go and then both are waited for, parts of the cycle look alike.
-void findCritical(Timeline &timeline) {
-  const std::vector<CriticalStep> path = pathToEnd(timeline);
-  const std::size_t begin = path.size() / 4, end = path.size() - path.size() / 4;
+/// How many steps of a part of the path it is that repeat themselves throughout that part; 0: none
+/// do. One repetition would not be enough: where the slots of a ring are used in one go and then
+/// all waited for, parts of the cycle look alike.
+std::size_t cycleIn(const Timeline &timeline, std::span<const CriticalStep> part,
+                    std::size_t repetitions) {
   const auto isLike = [&](const CriticalStep &a, const CriticalStep &b) {
     const Span &x = timeline.spans[static_cast<std::size_t>(a.span)];
     const Span &y = timeline.spans[static_cast<std::size_t>(b.span)];
-    return x.op == y.op && x.kind == y.kind && a.cycles == b.cycles;
+    return x.op == y.op && x.kind == y.kind;
   };
-  const auto at = [&](std::size_t step) {
-    return path.begin() + static_cast<std::ptrdiff_t>(step);
+  const std::size_t most = std::min(part.size() / repetitions, kLongestCycle);
+  for (std::size_t length = 1; length <= most; ++length)
+    if (std::ranges::equal(part.first(part.size() - length), part.subspan(length), isLike))
+      return length;
+  return 0;
+}
+
+/// The cycle at the beginning of a part, told from the first role's share in it on.
+void tellCycle(Timeline &timeline, std::span<const CriticalStep> part, std::size_t length) {
+  const auto key = [&](const CriticalStep &step) {
+    return std::pair(step.cycles == 0, timeline.spans[static_cast<std::size_t>(step.span)].role);
   };
-  for (std::size_t length = 1; length <= std::min((end - begin) / 2, kLongestCycle); ++length) {
-    if (!std::equal(at(begin), at(end - length), at(begin + length), isLike)) continue;
-    // It is told from the first role's part on.
-    const auto first = std::min_element(at(begin), at(begin + length), [&](auto &a, auto &b) {
-      const auto key = [&](const CriticalStep &step) {
-        return std::pair(step.cycles == 0,
-                         timeline.spans[static_cast<std::size_t>(step.span)].role);
-      };
-      return key(a) < key(b);
-    });
-    timeline.critical.assign(first + 1, first + 1 + static_cast<std::ptrdiff_t>(length));
-    std::ranges::reverse(timeline.critical);
-    break;
-  }
+  const auto first = std::ranges::min_element(part.first(length), {}, key);
+  timeline.critical.assign(first + 1, first + 1 + static_cast<std::ptrdiff_t>(length));
+  std::ranges::reverse(timeline.critical); // the path goes back in time
   for (const CriticalStep &step : timeline.critical) timeline.criticalCycles += step.cycles;
+}
+
+/// What repeats itself throughout the middle half of the path; else, since an inner loop may begin
+/// anew in there, what does so throughout a shorter part of it.
+void findCritical(Timeline &timeline) {
+  constexpr std::size_t kShortest = 16; // parts of the path
+  const std::vector<CriticalStep> path = pathToEnd(timeline);
+  const auto middle = std::span(path).subspan(path.size() / 4, path.size() - path.size() / 4 * 2);
+  for (std::size_t parts = 1; 2 * parts <= kShortest; parts *= 2)
+    for (std::size_t i = 0; i < parts; ++i) {
+      const std::size_t size = middle.size() / parts;
+      const auto part = middle.subspan(i * size, size);
+      const std::size_t length = cycleIn(timeline, part, parts == 1 ? 2 : 4);
+      if (length > 0) return tellCycle(timeline, part, length);
+    }
 }
 
 // --- the interval of a loop ---
@@ -101,85 +116,85 @@ void findCritical(Timeline &timeline) {
 constexpr std::int32_t kFewestTrips = 64;
 constexpr std::int32_t kMostDoublings = 7;
 
-struct Period {
-  std::int64_t trips = 0, cycles = 0;
+/// So many that the middle half is beyond the first fillings of the rings, and has none of the
+/// trips that conditions tell apart.
+std::int32_t tripsForStride(const Program &program, TripsId loop) {
+  std::int32_t count = std::max(kFewestTrips, program[loop].least);
+  for (const Ring &ring : program.rings) count = std::max(count, 8 * ring.depth);
+  for (const Role &role : program.roles)
+    forEachOp(role.body, [&](const Op &op) {
+      if (op.kind == OpKind::If && op.guard.trips == loop)
+        count = std::max(count, 4 * (op.guard.than + 1));
+    });
+  return count;
+}
 
-  friend bool operator==(const Period &, const Period &) = default;
-};
-
-/// The first half is for getting into the stride; what the last roles do alone is left out, too.
-class SteadyTrips {
-public:
-  explicit SteadyTrips(const std::vector<std::vector<std::int64_t>> &starts) : starts_(starts) {
-    const std::size_t count = starts.empty() ? 0 : starts.front().size();
-    begin_ = count / 2;
-    end_ = count - count / 4;
-  }
-
-  /// After so many trips every role repeats itself; the cycles are the slowest role's.
-  Period find() const {
-    for (std::size_t trips = 1; trips <= (end_ - begin_) / 3; ++trips) {
-      std::int64_t cycles = -1;
-      for (const auto &role : starts_) {
-        const std::int64_t own = repeats(role, trips);
-        if (own == kDoesNot) {
-          cycles = -1;
-          break;
-        }
-        cycles = std::max(cycles, own);
-      }
-      if (cycles >= 0) return {.trips = static_cast<std::int64_t>(trips), .cycles = cycles};
+/// After how many trips every role repeats itself, all in the same time; 0 where they do not. The
+/// first half of the trips is for getting into the stride, and the last quarter is left out, which
+/// some roles do alone.
+std::int32_t periodOf(const std::vector<std::vector<std::int64_t>> &tripStarts) {
+  if (tripStarts.empty()) return 0;
+  const std::size_t count = tripStarts.front().size();
+  const std::size_t begin = count / 2, end = count - count / 4;
+  const auto repeats = [&](std::size_t trips) {
+    std::int64_t cycles = 0;
+    for (const auto &starts : tripStarts) {
+      const std::int64_t own = starts[begin + trips] - starts[begin];
+      if (cycles != 0 && own != 0 && own != cycles) return false;
+      cycles = std::max(cycles, own);
+      for (std::size_t i = begin; i + trips < end; ++i)
+        if (starts[i + trips] - starts[i] != own) return false;
     }
-    return {};
-  }
-
-private:
-  static constexpr std::int64_t kDoesNot = -2;
-
-  /// The cycles of so many trips, -1 for a role that is not in the loop.
-  std::int64_t repeats(const std::vector<std::int64_t> &role, std::size_t trips) const {
-    if (role[begin_] < 0) return -1;
-    const std::int64_t cycles = role[begin_ + trips] - role[begin_];
-    for (std::size_t i = begin_; i + trips < end_; ++i)
-      if (role[i + trips] - role[i] != cycles) return kDoesNot;
-    return cycles;
-  }
-
-  const std::vector<std::vector<std::int64_t>> &starts_;
-  std::size_t begin_ = 0, end_ = 0;
-};
+    return true;
+  };
+  for (std::size_t trips = 1; trips <= (end - begin) / 3; ++trips)
+    if (repeats(trips)) return static_cast<std::int32_t>(trips);
+  return 0;
+}
 
 /// What one run has to do, in all.
 struct Load {
   std::int64_t cycles = 0;
   std::map<std::string, std::int64_t> busy = {}; ///< By what does it.
-  Period period = {};
+  std::int32_t period = 0;
 };
 
-Result<Load> loadOf(const check::Model &model, TripsId loop,
-                    const std::vector<std::int32_t> &trips) {
-  timeline::Simulation simulation(model, trips);
-  simulation.watch(loop);
-  if (auto problem = simulation.run()) return Failure<Diagnostic>{*problem};
-  Load load{.period = SteadyTrips(simulation.tripStarts()).find()};
-  const Timeline line = simulation.takeTimeline();
-  load.cycles = line.cycles;
-  for (const ResourceUse &resource : line.resources) load.busy[resource.name] += resource.busy;
-  for (const Span &span : line.spans)
-    if (span.kind == Span::Kind::Work)
-      load.busy["role " + model.program[span.role].name] += span.cycles();
-  return load;
-}
+/// A loop to be run with several numbers of trips.
+struct TimedLoop {
+  const check::Model &model;
+  TripsId loop;
+  std::vector<std::int32_t> trips; ///< Of the other loops.
 
-double perTrip(std::int64_t more, std::int64_t less, std::int32_t trips) {
-  return static_cast<double>(more - less) / trips;
-}
+  Result<Load> run(std::int32_t count) {
+    trips[loop.index()] = count;
+    timeline::Simulation simulation(model, trips);
+    simulation.watch(loop);
+    if (auto problem = simulation.run()) return Failure<Diagnostic>{*problem};
+    Load load;
+    load.period = periodOf(simulation.tripStarts());
+    const Timeline line = simulation.takeTimeline();
+    load.cycles = line.cycles;
+    for (const ResourceUse &resource : line.resources) load.busy[resource.name] += resource.busy;
+    for (const Span &span : line.spans)
+      if (span.kind == Span::Kind::Work)
+        load.busy["role " + model.program[span.role].name] += span.cycles();
+    return load;
+  }
+};
 
-/// The same counts, with this one for the loop.
-std::vector<std::int32_t> withTrips(std::vector<std::int32_t> trips, TripsId loop,
-                                    std::int32_t count) {
-  trips[loop.index()] = count;
-  return trips;
+/// Of what so many more trips cost.
+Interval intervalOf(const Load &load, const Load &more, std::int32_t trips) {
+  Interval interval;
+  interval.cyclesPerTrip = static_cast<double>(more.cycles - load.cycles) / trips;
+  for (const auto &[who, busy] : more.busy) {
+    const auto before = load.busy.find(who);
+    const std::int64_t added = busy - (before == load.busy.end() ? 0 : before->second);
+    const double bound = static_cast<double>(added) / trips;
+    if (bound <= interval.lowerBound) continue;
+    interval.lowerBound = bound;
+    interval.busiest = who;
+  }
+  return interval;
 }
 
 } // namespace
@@ -199,37 +214,30 @@ Result<Timeline> simulate(const Program &program, const std::vector<std::int32_t
   return timeline;
 }
 
+/// A period is believed when one more and two more of it cost as much each: the whole run, with its
+/// beginning and end, says what the trips in the middle say.
 Result<Interval> initiationInterval(const Program &program, TripsId loop,
                                     std::vector<std::int32_t> trips) {
   for (TripsId outer = program[loop].within; outer.valid(); outer = program[outer].within)
     trips[outer.index()] = std::max(1, program[outer].least);
-  std::int32_t count = kFewestTrips;
-  for (const Ring &ring : program.rings) count = std::max(count, 8 * ring.depth);
+  std::int32_t count = tripsForStride(program, loop);
   const check::Model model(program);
-  auto load = loadOf(model, loop, withTrips(trips, loop, count));
-  if (!load) return load.failure();
+  TimedLoop timed{model, loop, std::move(trips)};
   for (std::int32_t doubling = 0;; ++doubling, count *= 2) {
-    auto twice = loadOf(model, loop, withTrips(trips, loop, 2 * count));
+    const auto load = timed.run(count);
+    if (!load) return load.failure();
+    const bool isLast = doubling == kMostDoublings;
+    if (load->period == 0 && !isLast) continue;
+    const std::int32_t more = load->period == 0 ? count : load->period;
+    const auto once = timed.run(count + more), twice = timed.run(count + 2 * more);
+    if (!once) return once.failure();
     if (!twice) return twice.failure();
-    const bool agree = load->period.trips > 0 && load->period == twice->period;
-    if (!agree && doubling < kMostDoublings) {
-      load = std::move(twice);
-      continue;
-    }
-    Interval interval;
-    interval.cyclesPerTrip = perTrip(twice->cycles, load->cycles, count);
-    if (agree) {
-      interval.period = load->period.trips;
-      interval.periodCycles = load->period.cycles;
-      interval.cyclesPerTrip =
-          perTrip(load->period.cycles, 0, static_cast<std::int32_t>(interval.period));
-    }
-    for (const auto &[who, busy] : twice->busy) {
-      const double bound = perTrip(busy, load->busy[who], count);
-      if (bound <= interval.lowerBound) continue;
-      interval.lowerBound = bound;
-      interval.busiest = who;
-    }
+    const bool agree = twice->cycles - once->cycles == once->cycles - load->cycles;
+    if (!agree && !isLast) continue;
+    Interval interval = intervalOf(*load, *once, more);
+    if (load->period == 0 || !agree) return interval;
+    interval.period = load->period;
+    interval.periodCycles = once->cycles - load->cycles;
     return interval;
   }
 }

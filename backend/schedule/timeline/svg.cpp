@@ -20,7 +20,7 @@ constexpr std::string_view kNoRingColour = "#b8bcc4";
 
 /// Pixels.
 constexpr std::int64_t kLane = 24, kFlightLane = 12, kGap = 6, kCharacter = 7, kMargin = 10,
-                       kLeastWidth = 900, kMostWidth = 16'000, kPerSpan = 40;
+                       kLeastWidth = 1'000, kMostWidth = 16'000, kPerSpan = 60;
 /// More are not to be looked at; a browser shows as many with ease.
 constexpr std::size_t kMostSpans = 4'000;
 /// Flights beside each other that are shown; others lie over the last.
@@ -80,7 +80,8 @@ private:
   void choose() {
     for (std::size_t i = 0; i < line_.spans.size(); ++i)
       if (line_.spans[i].cycles() > 0) shown_.push_back(i);
-    std::ranges::stable_sort(shown_, {}, [&](std::size_t i) { return line_.spans[i].start; });
+    std::ranges::sort(shown_, {},
+                      [&](std::size_t i) { return std::pair(line_.spans[i].start, i); });
     until_ = line_.cycles;
     if (shown_.size() <= kMostSpans) return;
     until_ = line_.spans[shown_[kMostSpans]].start;
@@ -198,13 +199,24 @@ private:
     const double from = x(span.start), wide = x(end) - from;
     out_ << "<rect x=\"" << pixels(from) << "\" y=\"" << top + 1 << "\" width=\"" << pixels(wide)
          << "\" height=\"" << height - 2 << "\" fill=\"" << colourOf(span)
+         << (span.op->kind == OpKind::Copy ? "\" fill-opacity=\"0.5" : "")
          << "\" stroke=\"#707070\" stroke-width=\"0.5\"><title>"
          << escaped(program_[span.role].name + ": " + labelOf(program_, span)) << ", " << span.start
          << " to " << end << "</title></rect>\n";
-    const std::string label = labelOf(program_, span);
-    if (static_cast<double>(label.size() + 1) * kCharacter > wide) return;
+    const std::string label = fitting(span, static_cast<std::size_t>(wide) / kCharacter);
+    if (label.empty()) return;
     out_ << "<text x=\"" << pixels(from + 3) << "\" y=\"" << top + height / 2 + 4
          << (height < kLane ? "\" font-size=\"9" : "") << "\">" << escaped(label) << "</text>\n";
+  }
+
+  /// As much of a span's label as there is room for: without what it does, or the use alone.
+  std::string fitting(const Span &span, std::size_t characters) const {
+    const std::string whole = labelOf(program_, span);
+    if (whole.size() < characters) return whole;
+    const std::string what = whole.substr(std::min(whole.find(' '), whole.size() - 1) + 1);
+    if (what.size() < characters) return what;
+    const std::string use = span.use == kNoUse ? "" : std::to_string(span.use);
+    return use.size() < characters ? use : "";
   }
 
   void legend() {
@@ -219,6 +231,8 @@ private:
     for (std::size_t ring = 0; ring < program_.rings.size() && ring < kRingColours.size(); ++ring)
       entry(kRingColours[ring], program_.rings[ring].name);
     entry(kNoRingColour, "no ring");
+    text(left, top + 11, "copies are paler");
+    left += 18 * kCharacter;
     entry("url(#wait)", "waits");
   }
 

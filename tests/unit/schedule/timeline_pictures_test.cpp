@@ -127,6 +127,13 @@ TEST_CASE("a drawing of very many spans shows the first of them and says so") {
   CHECK(svg.size() < 3'000'000);
   CHECK(isWellFormedXml(svg));
   CHECK(svg.find(" are shown</text>") != std::string::npos);
+  const auto numberBehind = [&](std::string_view word, std::size_t from) {
+    return std::stod(svg.substr(svg.find(word, from) + word.size()));
+  };
+  const double width = numberBehind(" width=\"", 0);
+  for (std::size_t at = svg.find("<rect x="); at != std::string::npos;
+       at = svg.find("<rect x=", at + 1))
+    CHECK(numberBehind(" x=\"", at) + numberBehind(" width=\"", at) <= width);
   const Timeline small = timed(program, {1, 50});
   CHECK(svgOf(program, small).find(" are shown") == std::string::npos);
 }
@@ -158,7 +165,7 @@ TEST_CASE("trace events are JSON, with one thing at a time on a track, each trac
     }
     for (auto &[track, events] : slices) {
       CHECK(named.contains(track));
-      std::ranges::stable_sort(events, {}, &Event::start);
+      std::ranges::sort(events, {}, [](const Event &e) { return std::pair(e.start, e.end); });
       for (std::size_t i = 1; i < events.size(); ++i) CHECK(events[i].start >= events[i - 1].end);
     }
     CHECK(slices.size() == named.size());
@@ -201,6 +208,42 @@ TEST_CASE("an arrow leads from the filling of each use to the first in a role th
   REQUIRE(arrows.size() == 8); // four uses, two readers
   CHECK(arrows[1] == std::vector<std::int64_t>{3, 0, 1, 20});
   for (const auto &[id, ends] : arrows) CHECK(ends[3] >= ends[1] + 20);
+}
+
+TEST_CASE("an arrow begins at the last of several that fill a use, and none leads back") {
+  const Program program = parsed(R"(
+    trips %k
+    ring %ACC depth 2 {
+      buffer %sum 64 tensor
+      barrier %full
+      barrier %empty
+    }
+    role %multiply {
+      cursor %r in %ACC
+      queue %q serial
+      for %k {
+        wait %empty(%r) flipped
+        issue %q writes %sum(%r) takes 5
+        issue %q reads %sum(%r) writes %sum(%r) takes 5
+        signal %full(%r) after %q
+        advance %r
+      }
+    }
+    role %finish {
+      cursor %d in %ACC
+      for %k { wait %full(%d) access reads %sum(%d) takes 3 arrive %empty(%d) advance %d }
+    })");
+  auto json = llvm::json::parse(traceOf(program, timed(program, {3})));
+  REQUIRE(static_cast<bool>(json));
+  std::vector<std::int64_t> starts;
+  std::int64_t lanes = 0;
+  for (const llvm::json::Value &value : *json->getAsObject()->getArray("traceEvents")) {
+    const llvm::json::Object &event = *value.getAsObject();
+    if (event.getString("cat") == "ring") starts.push_back(*event.getInteger("ts"));
+    lanes += event.getString("name") == "thread_name" && event.getInteger("pid") == 3;
+  }
+  CHECK(starts == std::vector<std::int64_t>{5, 10, 15, 20, 25, 30});
+  CHECK(lanes == 1); // one behind the other
 }
 
 TEST_CASE("a sequence diagram has the barrier of each slot, and an arrow for each step") {
@@ -260,7 +303,7 @@ TEST_CASE("a sequence diagram shows queues that signal, meetings, fences and dra
     R0->>R0: fence
     R0->>R0: issue q
     R0->>R0: issue q
-    R0-)B0_0: signal q done when it is done
+    R0-)B0_0: signal done when q is done
     R0->>R0: drain q to 1, 4 cycles
     B0_0->>R1: wait done, 8 cycles
     R1->>R1: access
