@@ -52,6 +52,9 @@ Verdict prove(const Program &program);
 /// How many trips there are, in trip `of` of the loop around.
 using TripCount = std::function<std::int64_t(TripsId trips, std::int64_t of)>;
 
+/// As many each time that a loop runs: `counts[id.index()]`.
+TripCount sameTrips(std::vector<std::int32_t> counts);
+
 /// The same for given numbers of trips alone.
 Verdict checkAt(const Program &program, const TripCount &count);
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace imbrex::schedule {
@@ -25,8 +26,12 @@ struct Pending {
   std::int32_t ageThere = kEnded;
 };
 
+/// Operations by their place in the role's body, so that nothing depends on where in memory they
+/// lie.
+using OpNumber = std::size_t;
+
 /// By operation and use; the younger of two that are alike stands for both.
-using Key = std::pair<const Op *, std::vector<std::int32_t>>;
+using Key = std::pair<OpNumber, std::vector<std::int32_t>>;
 
 /// What a role knows at one point of its body.
 struct Point {
@@ -62,7 +67,14 @@ struct Before {
   bool meets = false;
 };
 
-using Decisions = std::map<const Op *, Before>;
+using Decisions = std::map<OpNumber, Before>;
+using OpNumbers = std::unordered_map<const Op *, OpNumber>;
+
+OpNumbers numbersOf(const Role &role) {
+  OpNumbers numbers;
+  forEachOp(role.body, [&](const Op &op) { numbers.emplace(&op, numbers.size()); });
+  return numbers;
+}
 
 /// Meetings, then drains, then how much is drained.
 std::tuple<std::int64_t, std::int64_t, std::int64_t> costOf(const Decisions &decisions) {
@@ -77,13 +89,15 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> costOf(const Decisions &dec
 
 class RoleDrains {
 public:
-  RoleDrains(const Program &program, RoleId role)
-      : program_(program), role_(role), largest_(program.trips.size(), 1),
-        counts_(program.trips.size()) {
+  RoleDrains(const Program &program, RoleId role, const OpNumbers &numbers)
+      : program_(program), role_(role), numbers_(numbers), largest_(program.trips.size(), 1),
+        counts_(program.trips.size()), isWritten_(program.buffers.size()) {
     forEachOp(program_[role_].body, [&](const Op &op) {
       if (op.kind == OpKind::For) raise(op.trips, op.first + op.less + 1);
       if (op.kind == OpKind::If && op.guard.measure == Guard::Measure::Count)
         raise(op.guard.trips, op.guard.than + 1);
+      for (const Access &access : op.accesses)
+        if (access.writes && op.kind != OpKind::Copy) isWritten_[access.buffer.index()] = true;
     });
   }
 
@@ -95,8 +109,8 @@ public:
     while (std::exchange(improved, false)) {
       const Decisions settled = before_;
       for (const auto &[op, before] : settled) {
-        improved |= improvesWithout(*op, std::nullopt);
-        for (const auto &[queue, count] : before.drains) improved |= improvesWithout(*op, queue);
+        improved |= improvesWithout(op, std::nullopt);
+        for (const auto &[queue, count] : before.drains) improved |= improvesWithout(op, queue);
       }
     }
     return std::move(before_);
@@ -120,9 +134,9 @@ private:
 
   /// Decides anew after forgetting a drain, or the meeting, before an operation, and keeps that if
   /// it is better.
-  bool improvesWithout(const Op &op, std::optional<QueueId> queue) {
+  bool improvesWithout(OpNumber op, std::optional<QueueId> queue) {
     Decisions old = before_;
-    const auto found = before_.find(&op);
+    const auto found = before_.find(op);
     if (found == before_.end()) return false;
     if (queue)
       found->second.drains.erase(*queue);
@@ -200,7 +214,8 @@ private:
 
   void pass(const Op &op, Point &point) {
     apply(op, point);
-    for (const auto &[key, pending] : point.pending) require(op, pending, point);
+    if (mayConflict(op))
+      for (const auto &[key, pending] : point.pending) require(op, pending, point);
     if (op.kind == OpKind::Advance) advance(op, point);
     if (op.kind == OpKind::Drain) retire(op.queue, op.count, point);
     if (op.kind == OpKind::Commit) age(op.queue, 1, point);
@@ -213,7 +228,7 @@ private:
 
   /// What was decided before an operation takes effect.
   void apply(const Op &op, Point &point) {
-    const auto found = before_.find(&op);
+    const auto found = before_.find(numbers_.at(&op));
     if (found == before_.end()) return;
     for (const auto &[queue, count] : found->second.drains) retire(queue, count, point);
     if (!found->second.meets) return;
@@ -235,8 +250,20 @@ private:
         pending.age = pending.age == kOpen ? entries - 1 : pending.age + entries;
   }
 
+  /// What the role only reads, or only copies write, conflicts with nothing of its own.
+  bool mayConflict(const Op &op) const {
+    return std::ranges::any_of(op.accesses, [&](const Access &access) {
+      for (std::uint32_t other = 0; other < isWritten_.size(); ++other)
+        if (isWritten_[other] && (BufferId(other) == access.buffer ||
+                                  mayOverlap(program_, access.buffer, BufferId(other))))
+          return true;
+      return false;
+    });
+  }
+
   void add(const Op &op, std::int32_t age, Point &point) {
-    const Key key = {&op, std::vector<std::int32_t>(program_.cursors.size())};
+    if (!mayConflict(op)) return;
+    const Key key = {numbers_.at(&op), std::vector<std::int32_t>(program_.cursors.size())};
     point.pending[key] = {.op = &op, .advances = key.second, .within = hoistTo_, .age = age};
   }
 
@@ -248,7 +275,7 @@ private:
       Pending next = pending;
       std::int32_t &since = next.advances[op.cursor.index()];
       if (indexes(*next.op, op.cursor)) since = std::min(since + 1, most);
-      const Key as = {next.op, next.advances};
+      const Key as = {key.first, next.advances};
       const auto [at, isNew] = moved.try_emplace(as, next);
       if (!isNew && next.age < at->second.age) at->second = next;
     }
@@ -315,20 +342,22 @@ private:
     const Op &place = pending.meeting ? *pending.meeting : (hoists ? *hoistTo_ : op);
     const std::int32_t age = pending.meeting ? pending.ageThere : pending.age;
     if (age != kEnded) drainBefore(place, pending.op->queue, age);
-    changed_ |= !std::exchange(before_[&place].meets, true);
+    changed_ |= !std::exchange(before_[numbers_.at(&place)].meets, true);
   }
 
   void drainBefore(const Op &op, QueueId queue, std::int32_t age) {
     const std::int32_t count = std::clamp(age, 0, program_[queue].capacity);
-    const auto [at, isNew] = before_[&op].drains.try_emplace(queue, count);
+    const auto [at, isNew] = before_[numbers_.at(&op)].drains.try_emplace(queue, count);
     changed_ |= isNew || count < at->second;
     at->second = std::min(at->second, count);
   }
 
   const Program &program_;
   RoleId role_;
+  const OpNumbers &numbers_;
   std::vector<std::int32_t> largest_; // by trips: this many stand for all that are more
   std::vector<std::int32_t> counts_;  // by trips: the number that is looked at
+  std::vector<bool> isWritten_;       // by buffer: by the role, and not by copies
   const Op *hoistTo_ = nullptr;       // the outermost condition of the body that is walked
   Decisions before_;
   bool changed_ = false;
@@ -343,17 +372,18 @@ std::int32_t freeNumber(const Program &program) {
 }
 
 /// The operations again, with what was decided before each.
-std::vector<Op> rewritten(const std::vector<Op> &body, const Decisions &before, MeetingId meeting) {
+std::vector<Op> rewritten(const std::vector<Op> &body, const OpNumbers &numbers,
+                          const Decisions &before, MeetingId meeting) {
   std::vector<Op> out;
   for (const Op &op : body) {
-    if (const auto found = before.find(&op); found != before.end()) {
+    if (const auto found = before.find(numbers.at(&op)); found != before.end()) {
       for (const auto &[queue, count] : found->second.drains)
         out.push_back({.kind = OpKind::Drain, .count = count, .queue = queue, .where = op.where});
       if (found->second.meets)
         out.push_back({.kind = OpKind::Meet, .meeting = meeting, .where = op.where});
     }
     out.push_back(op);
-    out.back().body = rewritten(op.body, before, meeting);
+    out.back().body = rewritten(op.body, numbers, before, meeting);
   }
   return out;
 }
@@ -363,14 +393,15 @@ std::vector<Op> rewritten(const std::vector<Op> &body, const Decisions &before, 
 Program addDrains(Program program) {
   const Program given = program;
   for (std::uint32_t r = 0; r < program.roles.size(); ++r) {
-    const Decisions before = RoleDrains(given, RoleId(r))();
+    const OpNumbers numbers = numbersOf(given.roles[r]);
+    const Decisions before = RoleDrains(given, RoleId(r), numbers)();
     const bool meets = std::ranges::any_of(before, [](const auto &at) { return at.second.meets; });
     const MeetingId meeting(static_cast<std::uint32_t>(program.meetings.size()));
     if (meets)
       program.meetings.push_back({.name = given.roles[r].name,
                                   .parties = given.roles[r].warps,
                                   .number = freeNumber(program)});
-    program.roles[r].body = rewritten(given.roles[r].body, before, meeting);
+    program.roles[r].body = rewritten(given.roles[r].body, numbers, before, meeting);
   }
   return program;
 }

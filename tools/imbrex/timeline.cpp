@@ -65,10 +65,8 @@ bool show(Diagnostics &diagnostics) {
   if (!program) return false;
   const auto counts = tripCounts(*program, tripTexts);
   if (!counts) return diagnostics.add(counts.error()), false;
-  const auto countOf = [&](schedule::TripsId trips, std::int64_t) {
-    return std::int64_t{(*counts)[trips.index()]};
-  };
-  if (!schedule::report(schedule::checkAt(*program, countOf), diagnostics)) return false;
+  if (!schedule::report(schedule::checkAt(*program, schedule::sameTrips(*counts)), diagnostics))
+    return false;
   const auto picture = pictureOf(*program, *counts);
   if (!picture) return diagnostics.add(picture.error()), false;
   return writeOutput(output, *picture, diagnostics);

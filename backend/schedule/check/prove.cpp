@@ -156,6 +156,12 @@ Verdict prove(const Program &program) {
   return quick.isSafe() ? quick : Proof(program, Merging::Cover)();
 }
 
+TripCount sameTrips(std::vector<std::int32_t> counts) {
+  return [counts = std::move(counts)](TripsId trips, std::int64_t) {
+    return std::int64_t{counts[trips.index()]};
+  };
+}
+
 Verdict checkAt(const Program &program, const TripCount &count) {
   const Model model(program);
   Run run(model, &count);

@@ -3,6 +3,7 @@
 #include "tests/support/schedule_bugs.h"
 #include "tests/support/schedule_mutants.h"
 #include "tests/support/schedule_oracle.h"
+#include "tests/support/schedules.h"
 #include "tests/support/small_schedules.h"
 
 #include <doctest/doctest.h>
@@ -104,13 +105,11 @@ int mutants() {
   return asked ? std::atoi(asked) : 1500;
 }
 
-} // namespace
-
-TEST_CASE("checker and oracle agree on mutants, but for what is on the safe side") {
-  std::mt19937 random(2026);
+/// Compares on mutants of these, and says how often they were of one mind.
+Tally compare(const std::vector<SmallSchedule> &bases, int rounds, unsigned seed) {
+  std::mt19937 random(seed);
   Tally tally;
-  const auto &bases = smallSchedules();
-  for (int round = 0; round < mutants(); ++round) {
+  for (int round = 0; round < rounds; ++round) {
     const SmallSchedule &base = bases[static_cast<std::size_t>(round) % bases.size()];
     const auto mutant = mutate(base.make(), random);
     if (!mutant) continue;
@@ -128,6 +127,13 @@ TEST_CASE("checker and oracle agree on mutants, but for what is on the safe side
     tally.bothBad += fails && !isSafe;
     tally.bothGood += !fails && isSafe;
   }
+  return tally;
+}
+
+} // namespace
+
+TEST_CASE("checker and oracle agree on mutants, but for what is on the safe side") {
+  const Tally tally = compare(smallSchedules(), mutants(), 2026);
   const int compared = tally.bothBad + tally.bothGood + tally.missed + tally.spurious;
   CAPTURE(tally.spurious);
   CAPTURE(compared);
@@ -137,6 +143,18 @@ TEST_CASE("checker and oracle agree on mutants, but for what is on the safe side
   CHECK(tally.spurious * 40 <= compared);
   CHECK(tally.bothBad * 4 > compared);
   CHECK(tally.bothGood * 4 > compared);
+}
+
+TEST_CASE("one warp that stands for several shows what each of them would") {
+  const std::vector<SmallSchedule> bases = {
+      {"three consumers", [] { return gemm({.depth = 2, .warps = 3}); }, {{"k", {3}}}},
+      {"three that copy", [] { return groupedGemm({.depth = 2, .warps = 3}); }, {{"k", {2}}}},
+      {"groups of two", [] { return pingPongGemm({.depth = 2, .warps = 2}); }, {{"k", {2}}}},
+  };
+  const Tally tally = compare(bases, mutants() / 5, 3);
+  CHECK(tally.missed == 0);
+  CHECK(tally.bothBad > 50);
+  CHECK(tally.bothGood > 30);
 }
 
 TEST_CASE("what is proven is safe at every small number of trips, what is refused fails at some") {

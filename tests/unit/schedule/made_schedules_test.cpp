@@ -3,6 +3,7 @@
 #include "backend/schedule/drains.h"
 #include "backend/schedule/plan.h"
 #include "backend/schedule/prefetch.h"
+#include "backend/schedule/program_text.h"
 #include "backend/schedule/split_roles.h"
 #include "backend/schedule/synchronise.h"
 #include "backend/schedule/well_formed.h"
@@ -274,6 +275,14 @@ TEST_CASE(
     CHECK(loop->body[1].kind == OpKind::Meet);
     CHECK(countOf(program, OpKind::Meet) == 1);
   }
+}
+
+TEST_CASE("the same work gives the same schedule, wherever its operations lie in memory") {
+  const std::string first = print(streamed(true, 4, 3));
+  std::vector<std::vector<char>> between;
+  for (std::size_t bytes = 64; bytes < 4096; bytes += 96) between.emplace_back(bytes);
+  for (std::size_t i = 0; i < between.size(); i += 2) between[i] = {};
+  CHECK(print(streamed(true, 4, 3)) == first);
 }
 
 TEST_CASE("loads that come late in their loop are not started ahead") {

@@ -21,8 +21,7 @@ inline Program parsed(const std::string &body) {
 }
 
 inline Timeline timed(const Program &program, const std::vector<std::int32_t> &trips = {}) {
-  const auto countOf = [&](TripsId of, std::int64_t) { return trips[of.index()]; };
-  REQUIRE(checkAt(program, countOf).isSafe());
+  REQUIRE(checkAt(program, sameTrips(trips)).isSafe());
   auto timeline = simulate(program, trips);
   REQUIRE(timeline.ok());
   return *timeline;
