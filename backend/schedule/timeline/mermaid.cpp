@@ -93,8 +93,10 @@ private:
     }
   }
 
+  /// The word that ends blocks stands in parentheses (mermaid's page on sequence diagrams).
   void participant(const std::string &id, const std::string &name) {
-    text_ += "    participant " + id + " as " + escaped(name) + "\n";
+    const std::string shown = name == "end" ? "(end)" : escaped(name);
+    text_ += "    participant " + id + " as " + shown + "\n";
   }
 
   std::string nameOf(BarrierId barrier, std::int32_t slot) const {

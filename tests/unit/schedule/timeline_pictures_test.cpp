@@ -312,6 +312,12 @@ TEST_CASE("a sequence diagram shows queues that signal, meetings, fences and dra
 )");
 }
 
+TEST_CASE("a participant may be called end") {
+  const Program program = parsed("role %end { fence }");
+  CHECK(mermaidOf(program, timed(program)) ==
+        "sequenceDiagram\n    participant R0 as (end)\n    R0->>R0: fence\n");
+}
+
 TEST_CASE("a sequence diagram keeps to what viewers take, and its names to one line") {
   const Program program = pipelined({.depth = 9});
   const std::string text = mermaidOf(program, timed(program, {1, 2000}));
