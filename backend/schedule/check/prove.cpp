@@ -174,9 +174,9 @@ Verdict checkAt(const Program &program, const TripCount &count) {
 bool report(const Verdict &verdict, Diagnostics &diagnostics) {
   for (const Finding &finding : verdict.findings) {
     diagnostics.add(finding.what);
-    std::string run = finding.trips;
+    std::string run = finding.trips.empty() ? "these numbers of trips" : finding.trips;
     for (const std::string &step : finding.trace) run += "\n    " + step;
-    if (!run.empty()) diagnostics.report(Diag::ScheduleTrace, finding.what.where, run);
+    diagnostics.report(Diag::ScheduleTrace, finding.what.where, run);
   }
   return verdict.isSafe();
 }
