@@ -14,7 +14,7 @@ TEST_CASE("the command without a subcommand explains itself") {
     CAPTURE(line);
     const Outcome outcome = shell(line);
     CHECK(outcome.status == 0);
-    CHECK(contains(outcome.output, "opt     - Run passes on a file of IR"));
+    CHECK(contains(outcome.output, " - Run passes on a file of IR"));
   }
   CHECK(shell("imbrex --version").output == "imbrex 0.1.0\n");
 }
