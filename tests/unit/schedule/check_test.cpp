@@ -94,3 +94,11 @@ TEST_CASE("a slot that is given back before the products have read it is overwri
 TEST_CASE("slots that are not given back stop the next tile") {
   CHECK(isFound(Diag::ScheduleDeadlock, streamed({.tail = false})));
 }
+
+TEST_CASE("who comes to one meeting is not taken for somebody of another with its number") {
+  Program program{.name = "mixed"};
+  program.meetings = {{.name = "one", .parties = 2}, {.name = "other", .parties = 2}};
+  program.roles = {{.name = "a", .body = {{.kind = OpKind::Meet, .meeting = MeetingId(0)}}},
+                   {.name = "b", .body = {{.kind = OpKind::Meet, .meeting = MeetingId(1)}}}};
+  CHECK(isFound(Diag::ScheduleMixedMeeting, program));
+}
