@@ -57,7 +57,9 @@ for family in ptx gcn; do
   step 10 "the semantics page as code ($family)" \
     bash -c "skipped codegen/codegen_table_$family '*semantics page*'"
 done
-step 25 "random kernels" bash -c random_kernels
+step 20 "random kernels" bash -c random_kernels
+step 5 "mutants of schedules" bash -c '(cd tests/unit/schedule &&
+  IMBREX_MUTANTS=36000 "$build/tests/unit/schedule/unit_schedule" "--test-case=checker and oracle*,one warp*")'
 for fuzz in "${fuzz_tests[@]}"; do
   step 5 "$fuzz" scripts/fuzz.sh "$fuzz" $((minutes * 60 * 4 / 100))
 done
