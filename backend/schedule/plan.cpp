@@ -6,6 +6,7 @@
 #include "backend/schedule/split_roles.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -279,7 +280,7 @@ std::optional<Plan> planSchedule(const Program &work, const PlanRequest &request
 namespace {
 
 std::string rounded(double cycles) {
-  const auto tenths = static_cast<std::int64_t>(cycles * 10 + 0.5);
+  const auto tenths = std::llround(cycles * 10);
   return toText(tenths / 10) + (tenths % 10 ? "." + toText(tenths % 10) : "");
 }
 

@@ -113,8 +113,7 @@ bool Model::hasLikeWarps(RoleId role) const {
 
 void Model::placeAgents() {
   std::vector<std::int32_t> ofRole(program.roles.size());
-  for (std::uint32_t q = 0; q < program.queues.size(); ++q)
-    queuePlace_.push_back(ofRole[program.queues[q].role.index()]++);
+  for (const Queue &queue : program.queues) queuePlace_.push_back(ofRole[queue.role.index()]++);
   for (std::uint32_t r = 0; r < program.roles.size(); ++r) {
     const std::int32_t warps = program.roles[r].warps;
     const std::int32_t apart = hasLikeWarps(RoleId(r)) ? std::min(warps, 2) : warps;

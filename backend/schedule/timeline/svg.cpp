@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace imbrex::schedule {
 
@@ -124,7 +125,7 @@ private:
   }
 
   static std::string pixels(double number) {
-    const auto tenths = static_cast<std::int64_t>(number * 10 + 0.5);
+    const auto tenths = std::llround(number * 10);
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
   }
 
@@ -211,9 +212,9 @@ private:
 
   /// As much of a span's label as there is room for: without what it does, or the use alone.
   std::string fitting(const Span &span, std::size_t characters) const {
-    const std::string whole = labelOf(program_, span);
+    std::string whole = labelOf(program_, span);
     if (whole.size() < characters) return whole;
-    const std::string what = whole.substr(std::min(whole.find(' '), whole.size() - 1) + 1);
+    std::string what = whole.substr(std::min(whole.find(' '), whole.size() - 1) + 1);
     if (what.size() < characters) return what;
     const std::string use = span.use == kNoUse ? "" : std::to_string(span.use);
     return use.size() < characters ? use : "";
