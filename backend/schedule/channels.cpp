@@ -16,17 +16,13 @@ void addOnce(std::vector<RoleId> &roles, RoleId role) {
   if (std::ranges::find(roles, role) == roles.end()) roles.push_back(role);
 }
 
-bool isAsync(const Program &program, const Op &op) {
-  return op.kind == OpKind::Copy || (op.kind == OpKind::Issue && program[op.queue].async);
-}
-
 void addOp(const Program &program, RoleId role, const Op &op, std::vector<Ends> &ends) {
   for (const Access &access : op.accesses) {
     const RingId ring = program[access.buffer].ring;
     if (!ring.valid()) continue;
     Ends &end = ends[ring.index()];
     addOnce(access.writes ? end.writers : end.readers, role);
-    if (!access.writes) end.isReadByAsyncProxy |= isAsync(program, op);
+    if (!access.writes) end.isReadByAsyncProxy |= program.isAsync(op);
     if (!access.writes) continue;
     end.write = &op;
   }

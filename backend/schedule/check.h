@@ -4,7 +4,6 @@
 #include "backend/support/diagnostics.h"
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -48,9 +47,6 @@ struct Verdict {
 
 /// Prove a program for all trip counts. It must be well formed (well_formed.h).
 Verdict prove(const Program &program);
-
-/// How many trips there are, in trip `of` of the loop around.
-using TripCount = std::function<std::int64_t(TripsId trips, std::int64_t of)>;
 
 /// As many each time that a loop runs: `counts[id.index()]`.
 TripCount sameTrips(std::vector<std::int32_t> counts);

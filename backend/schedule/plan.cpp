@@ -1,5 +1,6 @@
 #include "backend/schedule/plan.h"
 
+#include "backend/schedule/attributes.h"
 #include "backend/schedule/channels.h"
 #include "backend/schedule/drains.h"
 #include "backend/schedule/prefetch.h"
@@ -43,6 +44,7 @@ public:
       tryPrefetch(*queue);
     else
       for (const Shape &shape : shapes()) tryShape(shape);
+    if (!best_ && diagnostics_.hasErrors()) return std::nullopt;
     if (!best_) {
       std::string reasons;
       for (const Candidate &candidate : plan_.candidates)
@@ -58,7 +60,7 @@ public:
 private:
   void study(const std::vector<Op> &body, const Op *loop) {
     for (const Op &op : body) {
-      if (op.kind == OpKind::For || op.kind == OpKind::If) {
+      if (hasBody(op.kind)) {
         study(op.body, op.kind == OpKind::For ? &op : loop);
         continue;
       }
@@ -131,16 +133,25 @@ private:
   /// and if that is not worse than what there is, the fewest that are as fast are searched.
   template <class Make>
   void overSlots(std::int32_t fewest, const Candidate &like, Make make) {
-    const auto consider = [&](std::int32_t slots) {
+    const auto considerMade = [&](std::int32_t slots, std::optional<Program> made) {
       Candidate candidate = like;
       candidate.slots = slots;
-      return add(std::move(candidate), make(slots));
+      return add(std::move(candidate), std::move(made));
     };
-    if (request_.slots) return static_cast<void>(consider(std::max(fewest, *request_.slots)));
+    const auto consider = [&](std::int32_t slots) { return considerMade(slots, make(slots)); };
+    if (request_.slots) {
+      if (*request_.slots >= fewest) consider(*request_.slots);
+      return;
+    }
     std::int32_t most = kMostSlots;
-    while (most > fewest && !fits(make(most))) --most;
-    if (most < kMostSlots) consider(most + 1); // to say why not
-    const double fastest = consider(most);
+    std::optional<Program> widest = make(most), wider;
+    if (!widest) return; // with any number of slots; why was reported
+    while (most > fewest && !fits(widest)) {
+      wider = std::move(widest);
+      widest = make(--most);
+    }
+    if (most < kMostSlots) considerMade(most + 1, std::move(wider)); // to say why not
+    const double fastest = considerMade(most, std::move(widest));
     if (best_ && *best_ + 1 != plan_.candidates.size()) {
       // Not faster than the best: with fewer slots alone can it still be better.
       const Candidate &best = plan_.candidates[*best_];
@@ -174,8 +185,7 @@ private:
     for (std::int32_t outer = 1; outer <= (hasOuter ? kMostOuterSlots : 1); ++outer)
       for (std::int32_t inFlight = 0; inFlight <= (lags(*split) ? kMostInFlight : 0); ++inFlight) {
         const Candidate like = {.roles = shape.name, .outerSlots = outer, .inFlight = inFlight};
-        overSlots(inFlight + 1, like, [&](std::int32_t slots) -> std::optional<Program> {
-          if (slots <= inFlight) return std::nullopt;
+        overSlots(inFlight + 1, like, [&](std::int32_t slots) {
           Program program = *split;
           for (Ring &ring : program.rings) ring.depth = outer;
           for (const RingId ring : inner) program.rings[ring.index()].depth = slots;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -229,6 +230,9 @@ struct Role {
   std::vector<Op> body = {};
 };
 
+/// How many trips there are, in trip `of` of the loop around.
+using TripCount = std::function<std::int64_t(TripsId trips, std::int64_t of)>;
+
 /// Ids index these vectors.
 struct Program {
   std::string name;
@@ -249,6 +253,12 @@ struct Program {
   const Role &operator[](RoleId id) const { return roles[id.index()]; }
   const Cursor &operator[](CursorId id) const { return cursors[id.index()]; }
   const Queue &operator[](QueueId id) const { return queues[id.index()]; }
+
+  /// Whether an operation reaches memory and barriers through the async proxy: see `fence`.
+  bool isAsync(const Op &op) const {
+    const bool isQueued = (info(op.kind).fields & kQueue) != 0;
+    return op.kind == OpKind::Copy || (isQueued && (*this)[op.queue].async);
+  }
 
   /// The slots of what lies in this ring; 1 without one.
   std::int32_t depthOf(RingId ring) const { return ring.valid() ? (*this)[ring].depth : 1; }

@@ -1,5 +1,6 @@
 #include "backend/schedule/split_roles.h"
 
+#include "backend/schedule/attributes.h"
 #include "backend/schedule/channels.h"
 #include "backend/support/check.h"
 
@@ -31,7 +32,7 @@ struct Kind {
 };
 
 /// What a split hands to a role: not loops and conditions, which all roles keep.
-bool isGiven(const Op &op) { return op.kind != OpKind::For && op.kind != OpKind::If; }
+bool isGiven(const Op &op) { return !hasBody(op.kind); }
 
 class Splitter {
 public:

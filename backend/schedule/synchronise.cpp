@@ -169,13 +169,11 @@ private:
     } else {
       if (last.kind == OpKind::Issue)
         after.push_back({.kind = OpKind::Drain, .count = 0, .queue = last.queue});
-      if (guarded.channel->isReadByAsyncProxy && !isAsync(last))
+      if (guarded.channel->isReadByAsyncProxy && !program_.isAsync(last))
         after.push_back({.kind = OpKind::Fence});
       after.push_back(at(OpKind::Arrive, guarded.full));
     }
   }
-
-  bool isAsync(const Op &op) const { return op.kind == OpKind::Issue && program_[op.queue].async; }
 
   /// The copies of one use end at its barrier; in an inner loop nobody knew how many there are.
   /// Returns their bytes.

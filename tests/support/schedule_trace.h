@@ -10,8 +10,7 @@
 /// loops, guards or cursors are left, and memory is cells of which an access takes the whole.
 namespace imbrex::testing {
 
-/// How many trips there are, in the trip `of` of those that they are within.
-using TripCount = std::function<std::int64_t(schedule::TripsId trips, std::int64_t of)>;
+using schedule::TripCount;
 
 struct CellAccess {
   std::uint32_t cell;

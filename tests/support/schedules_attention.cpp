@@ -28,6 +28,7 @@ public:
     value_ = channel("V", shape.valueDepth, 2 * shape.warps);
     for (std::size_t group : {0u, 1u}) {
       query_[group] = channel("Q" + std::to_string(group), 1, shape.warps);
+      if (!shape.turns) continue;
       order_[group] = build_.ring("order" + std::to_string(group), 1);
       turn_[group] = build_.barrier("turn" + std::to_string(group), order_[group],
                                     is(AttentionDefect::TurnCountOne) ? 1 : shape.warps);
@@ -75,16 +76,18 @@ private:
 
   /// A group's places in the rings.
   struct Places {
-    Index q, k, v, mine, theirs;
+    Index q = {}, k = {}, v = {}, mine = {}, theirs = {};
   };
 
   void compute(std::size_t group) {
     auto role = build_.role("compute" + std::to_string(group), shape_.warps, 240);
-    const Places at = {.q = role.cursor("q", query_[group].ring),
-                       .k = role.cursor("k", key_.ring),
-                       .v = role.cursor("v", value_.ring),
-                       .mine = role.cursor("mine", order_[group]),
-                       .theirs = role.cursor("theirs", order_[1 - group])};
+    Places at = {.q = role.cursor("q", query_[group].ring),
+                 .k = role.cursor("k", key_.ring),
+                 .v = role.cursor("v", value_.ring)};
+    if (shape_.turns) {
+      at.mine = role.cursor("mine", order_[group]);
+      at.theirs = role.cursor("theirs", order_[1 - group]);
+    }
     const QueueId products =
         role.queue({.name = "products", .serial = true, .grouped = true, .async = true});
     role.forTrips(tiles_, [&] {

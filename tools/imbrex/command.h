@@ -42,6 +42,9 @@ std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagn
 std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics,
                                               schedule::Form form = schedule::Form::Complete);
 
+/// Each line behind a comment's mark, so that what is printed stays a file of its kind.
+std::string asComments(std::string_view mark, std::string_view lines);
+
 /// To a file, or to standard output for `-`; reports where that cannot be.
 bool writeOutput(const std::string &path, const std::string &content, Diagnostics &diagnostics);
 

@@ -58,6 +58,16 @@ std::optional<schedule::Program> readSchedule(const std::string &path, Diagnosti
   return readFile(path, diagnostics, schedule::parse, verify);
 }
 
+std::string asComments(std::string_view mark, std::string_view lines) {
+  std::string text;
+  for (llvm::StringRef rest = lines; !rest.empty();) {
+    const auto [line, behind] = rest.split('\n');
+    text.append(mark).append(line).append("\n");
+    rest = behind;
+  }
+  return text;
+}
+
 bool writeOutput(const std::string &path, const std::string &content, Diagnostics &diagnostics) {
   std::error_code error;
   llvm::raw_fd_ostream out(path, error);

@@ -45,14 +45,6 @@ cl::opt<bool> withoutAssumptions("no-assumptions",
 cl::opt<bool> explain("explain", cl::desc("Print why the passes decided as they did, as comments"),
                       cl::sub(optOptions), cl::cat(ownOptions()));
 
-/// Each line behind a `# `, so that what is printed stays a file of IR.
-std::string asComments(std::string_view lines) {
-  std::string text;
-  for (; !lines.empty(); lines.remove_prefix(lines.find('\n') + 1))
-    text.append("# ").append(lines.substr(0, lines.find('\n') + 1));
-  return text;
-}
-
 /// The passes of --passes; reports those that there are not.
 std::vector<Pass> choosePasses(const machine::Machine &machine, Diagnostics &diagnostics) {
   const bool isHost = machine.family == machine::Family::Cpu;
@@ -79,7 +71,7 @@ int opt() {
   }
   std::fputs(diagnostics.render().c_str(), stderr);
   if (!ok) return kFailure;
-  std::fputs(asComments(explanation).c_str(), stdout);
+  std::fputs(asComments("# ", explanation).c_str(), stdout);
   std::fputs(ir::print(*kernel, {.locations = withLocations}).c_str(), stdout);
   return kSuccess;
 }

@@ -67,14 +67,6 @@ Result<schedule::PlanRequest> requestOf(const schedule::Program &work,
   return request;
 }
 
-/// Each line behind a comment's mark, so that what is printed stays a schedule.
-std::string asComments(std::string_view lines) {
-  std::string text;
-  for (; !lines.empty(); lines.remove_prefix(lines.find('\n') + 1))
-    text.append("// ").append(lines.substr(0, lines.find('\n') + 1));
-  return text;
-}
-
 bool make(Diagnostics &diagnostics) {
   const auto work = readSchedule(file, diagnostics, schedule::Form::WithoutBarriers);
   const machine::Machine *machine = machine::machineNamed(target.getValue(), diagnostics);
@@ -83,7 +75,7 @@ bool make(Diagnostics &diagnostics) {
   if (!request) return diagnostics.add(request.error()), false;
   const auto plan = schedule::planSchedule(*work, *request, diagnostics);
   if (!plan) return false;
-  if (explains) std::fputs(asComments(schedule::explain(*plan, *request)).c_str(), stdout);
+  if (explains) std::fputs(asComments("// ", schedule::explain(*plan, *request)).c_str(), stdout);
   std::fputs(schedule::print(plan->program).c_str(), stdout);
   return schedule::report(schedule::prove(plan->program), diagnostics);
 }

@@ -26,7 +26,7 @@ bool Run::isBefore(const Touch &earlier, const Touch &later, const Event *alsoKn
   return clock(later.agent)[earlier.end.axis] >= earlier.end.time;
 }
 
-void Run::touch(std::int32_t agent, const Op &op, Event end, bool isAsync, const Event *alsoKnown) {
+void Run::touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKnown) {
   for (const bool writes : {false, true})
     for (const Access &access : op.accesses) {
       if (access.writes != writes) continue;
@@ -37,7 +37,7 @@ void Run::touch(std::int32_t agent, const Op &op, Event end, bool isAsync, const
                            .buffer = access.buffer,
                            .use = use,
                            .hasUse = access.index.cursor.valid(),
-                           .isAsync = isAsync};
+                           .isAsync = model_->program.isAsync(op)};
       const CellRange range = model_->cellsOf(access, use, agent);
       for (std::int32_t c = range.first; c < range.first + range.count; ++c) {
         Cell &cell = cells_[static_cast<std::size_t>(c)];

@@ -1,6 +1,6 @@
 #include "backend/schedule/check/model.h"
 
-#include "backend/schedule/channels.h"
+#include "backend/schedule/attributes.h"
 
 #include <algorithm>
 #include <map>
@@ -51,14 +51,13 @@ CellRange Model::cellsOf(const Access &access, std::int64_t use, std::int32_t ag
   };
   if (access.part == Part::All) return upTo(0, buffer.parts - 1);
   const Agent &self = agents[static_cast<std::size_t>(agent)];
-  const std::int32_t own = self.number % buffer.parts;
-  return upTo(own, own + self.warps - 1);
+  return upTo(self.number, self.number + self.warps - 1);
 }
 
 void Model::flatten(const std::vector<Op> &body, std::vector<Instruction> &out) const {
   const auto here = [&] { return static_cast<std::int32_t>(out.size()); };
   for (const Op &op : body) {
-    if (op.kind != OpKind::For && op.kind != OpKind::If) {
+    if (!hasBody(op.kind)) {
       out.push_back({.control = Control::Do, .op = &op});
       continue;
     }
@@ -84,8 +83,7 @@ void Model::study(const std::vector<Op> &body, RoleId role) {
     for (const Access &access : op.accesses) lower(access.index);
     if (fields & kBarrier) lower(op.index);
     if (op.kind == OpKind::Init) isMade[op.barrier.index()] = true;
-    if (op.kind == OpKind::Copy) hasProxies = true;
-    if (op.kind == OpKind::Issue) hasProxies |= program[op.queue].async;
+    hasProxies |= program.isAsync(op);
     if (op.kind == OpKind::Drain)
       deepest[op.queue.index()] = std::max(deepest[op.queue.index()], op.count);
     if (fields & kGuard) {
@@ -101,22 +99,12 @@ void Model::study(const std::vector<Op> &body, RoleId role) {
   }
 }
 
-/// Warps whose own parts are not all different meet in ways that two of them do not show.
-bool Model::hasLikeWarps(RoleId role) const {
-  bool alike = true;
-  forEachOp(program[role].body, [&](const Op &op) {
-    for (const Access &access : op.accesses)
-      alike &= access.part != Part::Own || program[access.buffer].parts >= program[role].warps;
-  });
-  return alike;
-}
-
 void Model::placeAgents() {
   std::vector<std::int32_t> ofRole(program.roles.size());
   for (const Queue &queue : program.queues) queuePlace_.push_back(ofRole[queue.role.index()]++);
   for (std::uint32_t r = 0; r < program.roles.size(); ++r) {
     const std::int32_t warps = program.roles[r].warps;
-    const std::int32_t apart = hasLikeWarps(RoleId(r)) ? std::min(warps, 2) : warps;
+    const std::int32_t apart = std::min(warps, 2);
     for (std::int32_t number = 0; number < apart; ++number)
       agents.push_back(
           {.role = RoleId(r), .number = number, .warps = number + 1 < apart ? 1 : warps - number});

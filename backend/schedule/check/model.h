@@ -50,11 +50,11 @@ public:
   std::int32_t slots = 0;              ///< Of all barriers.
   std::vector<std::int32_t> meetingOf; ///< By meeting: which of the distinct numbers it has.
   std::int32_t meetingNumbers = 0;
-  std::vector<bool> isMade;          ///< By barrier: whether an op makes it.
-  bool hasProxies = false;           ///< Whether something is written and read by two proxies.
-  std::vector<std::int32_t> deepest; ///< By queue: the largest count that a drain asks for.
-  std::vector<std::int32_t> lowest;  ///< By cursor: the least offset that an index adds.
-  std::vector<std::int32_t> largest; ///< By trips: above this, all are alike to the guards.
+  std::vector<bool> isMade;                 ///< By barrier: whether an op makes it.
+  bool hasProxies = false;                  ///< Whether anything goes through the async proxy.
+  std::vector<std::int32_t> deepest;        ///< By queue: the largest count that a drain asks for.
+  std::vector<std::int32_t> lowest;         ///< By cursor: the least offset that an index adds.
+  std::vector<std::int32_t> largest;        ///< By trips: above this, all are alike to the guards.
   std::vector<std::vector<bool>> usesTrips; ///< By role and trips: in a loop or a guard.
   std::vector<std::vector<bool>> loopsOver; ///< By role and trips.
 
@@ -70,7 +70,7 @@ public:
   std::int32_t numberOfSlot(std::int32_t slot) const {
     return slot - firstSlot_[barrierOf(slot).index()];
   }
-  /// The agent's queues: how many, and where its first stands among all agents' queues.
+  /// Its place among the queues of all agents, and how many those are.
   std::int32_t queueOf(std::int32_t agent, QueueId queue) const {
     return axisOf(agent, queue) - static_cast<std::int32_t>(agents.size());
   }
@@ -82,7 +82,6 @@ private:
   void flatten(const std::vector<Op> &body, std::vector<Instruction> &code) const;
   void study(const std::vector<Op> &body, RoleId role);
   void placeAgents();
-  bool hasLikeWarps(RoleId role) const;
   void placeBarriers();
   void placeMemory();
 

@@ -137,7 +137,7 @@ Run::Step Run::perform(std::int32_t agent, const Op &op) {
   if (op.kind == OpKind::Meet) return meet(agent, op);
   const std::int32_t time = ++clock(agent)[agent];
   switch (op.kind) {
-  case OpKind::Access: touch(agent, op, {agent, time}, false, nullptr); break;
+  case OpKind::Access: touch(agent, op, {agent, time}, nullptr); break;
   case OpKind::Copy: copy(agent, op); break;
   case OpKind::Issue: issue(agent, op); break;
   case OpKind::Arrive:
@@ -188,7 +188,7 @@ Run::Step Run::wait(std::int32_t agent, const Op &op) {
       roundOfUse(use, model_->program.depthOf(model_->program[op.barrier].ring)) + op.flipped;
   const std::int32_t target = (round & 1) == (known & 1) ? known : known - 1;
   if (run.phase <= target) return Step::Blocked;
-  checkMade(agent, op, slot, false);
+  checkMade(agent, op, slot);
   if (run.phase > target + 1) {
     find(Diag::ScheduleParity, op, nameOf(agent), describeSlot(slot), target, run.phase - 1);
     return Step::Done;
@@ -203,7 +203,7 @@ Run::Step Run::wait(std::int32_t agent, const Op &op) {
 
 /// An arrival must not be able to land in the phase before.
 bool Run::mayArrive(std::int32_t agent, const Op &op, std::int32_t slot) {
-  checkMade(agent, op, slot, op.kind == OpKind::Copy || op.kind == OpKind::Signal);
+  checkMade(agent, op, slot);
   const std::int32_t phase = slots_[static_cast<std::size_t>(slot)].phase;
   if (clock(agent)[model_->axisOfSlot(slot)] >= phase) return true;
   find(Diag::ScheduleEarlyArrival, op, nameOf(agent), describeSlot(slot), phase, phase - 1);
@@ -219,7 +219,7 @@ void Run::gather(std::int32_t slot, std::int32_t agent, const Op &op, const Even
   const SlotRun &run = slots_[static_cast<std::size_t>(slot)];
   if (run.missing == 0 && run.landed > run.expected)
     find(Diag::ScheduleBytes, op, describeSlot(slot), run.phase, run.landed, run.expected);
-  if (run.missing == 0 && run.landed == run.expected) endPhase(slot, agent, op);
+  if (run.missing == 0 && run.landed == run.expected) endPhase(slot, op);
 }
 
 void Run::arrive(std::int32_t agent, const Op &op) {
@@ -240,7 +240,7 @@ void Run::arrive(std::int32_t agent, const Op &op) {
   gather(slot, agent, op, &ended);
 }
 
-void Run::endPhase(std::int32_t slot, std::int32_t agent, const Op &op) {
+void Run::endPhase(std::int32_t slot, const Op &op) {
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
   const std::int32_t row = rowOfPhase(slot);
   for (const Event &pass : run.passes)
@@ -254,7 +254,6 @@ void Run::endPhase(std::int32_t slot, std::int32_t agent, const Op &op) {
   clock(row)[model_->axisOfSlot(slot)] = run.phase;
   std::copy_n(clock(row), width_, clock(rowOfLast(slot)));
   clear(row);
-  static_cast<void>(agent);
 }
 
 void Run::make(std::int32_t agent, const Op &op) {
@@ -266,9 +265,10 @@ void Run::make(std::int32_t agent, const Op &op) {
   }
 }
 
-void Run::checkMade(std::int32_t agent, const Op &op, std::int32_t slot, bool isAsync) {
+void Run::checkMade(std::int32_t agent, const Op &op, std::int32_t slot) {
   const SlotRun &run = slots_[static_cast<std::size_t>(slot)];
   if (run.isMade && run.made.axis < 0) return;
+  const bool isAsync = model_->program.isAsync(op);
   const std::int32_t fenced = isAsync ? model_->axes : 0;
   if (run.isMade && clock(agent)[fenced + run.made.axis] >= run.made.time) return;
   find(Diag::ScheduleUnmade, op, nameOf(agent), describeSlot(slot),
@@ -324,7 +324,7 @@ void Run::copy(std::int32_t agent, const Op &op) {
   const std::int32_t slot = model_->slotOf(op.barrier, useOf(agent, op.index));
   if (!mayArrive(agent, op, slot)) return;
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
-  touch(agent, op, {model_->axisOfSlot(slot), run.phase + 1}, true, nullptr);
+  touch(agent, op, {model_->axisOfSlot(slot), run.phase + 1}, nullptr);
   run.landed += op.bytes * model_->agents[static_cast<std::size_t>(agent)].warps;
   gather(slot, agent, op, nullptr);
 }
@@ -335,15 +335,11 @@ void Run::issue(std::int32_t agent, const Op &op) {
   const std::int32_t axis = model_->axisOf(agent, op.queue);
   const Event before = {axis, run.ops};
   ++run.ops;
-  touch(agent, op, {axis, run.ops}, kind.async, kind.serial ? &before : nullptr);
-  if (kind.grouped)
-    run.isOpen = true;
-  else
-    close(run, op);
+  touch(agent, op, {axis, run.ops}, kind.serial ? &before : nullptr);
+  if (!kind.grouped) close(run, op);
 }
 
 void Run::close(QueueRun &run, const Op &op) {
-  run.isOpen = false;
   run.entries += op.kind == OpKind::Commit ? 1 : op.count;
   run.ends.emplace_back(run.entries, run.ops);
   const std::int32_t deepest = model_->deepest[op.queue.index()];

@@ -34,7 +34,6 @@ struct Cell {
 struct QueueRun {
   std::int32_t ops = 0; ///< Issued so far.
   std::int32_t entries = 0;
-  bool isOpen = false; ///< A group has begun.
   /// Behind which entry how many ops have been issued, newest last: as far back as drains ask.
   llvm::SmallVector<std::pair<std::int32_t, std::int32_t>, 4> ends = {};
 };
@@ -109,15 +108,15 @@ private:
   void close(QueueRun &queue, const Op &op);
   void make(std::int32_t agent, const Op &op);
 
-  void touch(std::int32_t agent, const Op &op, Event end, bool isAsync, const Event *alsoKnown);
+  void touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKnown);
   void readCell(const Cell &cell, const Touch &read, const Event *alsoKnown);
   void writeCell(const Cell &cell, const Touch &write, const Event *alsoKnown);
   bool isBefore(const Touch &earlier, const Touch &later, const Event *alsoKnown) const;
   void checkProxy(const Touch &earlier, const Touch &later);
 
   bool mayArrive(std::int32_t agent, const Op &op, std::int32_t slot);
-  void checkMade(std::int32_t agent, const Op &op, std::int32_t slot, bool isAsync);
-  void endPhase(std::int32_t slot, std::int32_t agent, const Op &op);
+  void checkMade(std::int32_t agent, const Op &op, std::int32_t slot);
+  void endPhase(std::int32_t slot, const Op &op);
   void checkEnd();
   void reportStuck();
 

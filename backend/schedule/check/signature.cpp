@@ -151,7 +151,6 @@ private:
       });
     addClock(agent);
     forQueues(agent, [&](QueueId id, const QueueRun &queue) {
-      add(queue.isOpen);
       add(rank(model_.axisOf(agent, id), queue.ops));
       for (const auto &[entries, ops] : queue.ends) {
         const std::int32_t deepest = model_.deepest[id.index()];

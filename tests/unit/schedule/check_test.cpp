@@ -1,9 +1,11 @@
 #include "backend/schedule/check.h"
+#include "tests/support/schedule_builder.h"
 
 #include <doctest/doctest.h>
 
 using namespace imbrex;
 using namespace imbrex::schedule;
+using namespace imbrex::testing;
 
 namespace {
 
@@ -101,4 +103,20 @@ TEST_CASE("who comes to one meeting is not taken for somebody of another with it
   program.roles = {{.name = "a", .body = {{.kind = OpKind::Meet, .meeting = MeetingId(0)}}},
                    {.name = "b", .body = {{.kind = OpKind::Meet, .meeting = MeetingId(1)}}}};
   CHECK(isFound(Diag::ScheduleMixedMeeting, program));
+}
+
+TEST_CASE("a queue of the async proxy signals a barrier behind a fence alone, others at once") {
+  for (const bool async : {false, true}) {
+    CAPTURE(async);
+    ScheduleBuilder build("signalled");
+    const BarrierId done = build.barrier("done", {}, 1);
+    auto role = build.role("all");
+    const QueueId queue = role.queue({.name = "products", .async = async});
+    role.init(done);
+    role.signal(queue, done);
+    role.wait(done);
+    const Program program = build.take();
+    CHECK(prove(program).isSafe() == !async);
+    if (async) CHECK(isFound(Diag::ScheduleUnmade, program));
+  }
 }

@@ -8,6 +8,8 @@
 #include "backend/schedule/synchronise.h"
 #include "backend/schedule/well_formed.h"
 #include "tests/support/schedule_builder.h"
+#include "tests/support/schedules.h"
+#include "tests/support/without_barriers.h"
 
 #include <doctest/doctest.h>
 
@@ -122,6 +124,25 @@ TEST_CASE("what is made is well formed, and safe at every depth that is deep eno
       CHECK_MESSAGE(verify(program, diagnostics), diagnostics.render());
       CHECK(prove(program).isSafe() == (slots > inFlight));
     }
+}
+
+TEST_CASE("the barriers of schedules by hand come out again of what they do") {
+  const auto arrivals = [](const Program &program) {
+    std::vector<std::int32_t> all;
+    for (const Barrier &barrier : program.barriers) all.push_back(barrier.arrivals);
+    std::ranges::sort(all);
+    return all;
+  };
+  const auto comesOutAgain = [&](const Program &byHand, const QueuePlan &queue) {
+    const Program made = ordered(withoutBarriers(byHand), queue);
+    CAPTURE(print(made));
+    CHECK(arrivals(made) == arrivals(byHand));
+    CHECK(prove(made).isSafe());
+  };
+  comesOutAgain(gemm({.persistent = true}), {.inFlight = 1});
+  comesOutAgain(biasGemm(), {.inFlight = 1});
+  comesOutAgain(tensorGemm(), {.signals = true});
+  comesOutAgain(attention({.turns = false}), {.inFlight = 0});
 }
 
 TEST_CASE("nothing that orders a made schedule can be left out") {
@@ -352,6 +373,34 @@ TEST_CASE("the author's number of slots is kept, and refused by name where it do
   request.slots = 4;
   CHECK_FALSE(planSchedule(gemmWork(false), request, diagnostics));
   CHECK(diagnostics.all().back().kind == Diag::ScheduleNoPlan);
+}
+
+TEST_CASE("what the author asked for is not raised: one slot leaves nothing in flight") {
+  const PlanRequest request = {.machine = machineNamed("sm_90a"),
+                               .loop = TripsId(1),
+                               .trips = {4, 16},
+                               .signals = {false},
+                               .slots = 1};
+  Diagnostics diagnostics;
+  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  for (const Candidate &candidate : plan->candidates) {
+    CHECK(candidate.slots == 1);
+    CHECK(candidate.inFlight == 0);
+  }
+  CHECK(prove(plan->program).isSafe());
+}
+
+TEST_CASE("what no number of slots would mend is told once") {
+  Program work = streamWork(true, 1);
+  for (Op &op : work.roles.front().body)
+    if (op.kind == OpKind::For) std::ranges::rotate(op.body, op.body.begin() + 2);
+  const PlanRequest request = {
+      .machine = machineNamed("sm_80"), .loop = TripsId(0), .trips = {16}, .warps = 1};
+  Diagnostics diagnostics;
+  CHECK_FALSE(planSchedule(work, request, diagnostics));
+  REQUIRE(diagnostics.all().size() == 1);
+  CHECK(diagnostics.all().front().kind == Diag::ScheduleLoadPlace);
 }
 
 TEST_CASE("streams get as many slots as hide the latency, and no more") {
