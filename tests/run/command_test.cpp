@@ -211,6 +211,15 @@ TEST_CASE("imbrex run emulates a GPU, and counts what the run has cost") {
   CHECK(contains(json.output, "\"bank_conflicts\": 0"));
 }
 
+#ifndef __SANITIZE_ADDRESS__ // which needs more address space than any limit
+TEST_CASE("a command that runs out of memory says so") {
+  const Outcome outcome = shell("ulimit -v 4000000; imbrex run huge.imx --grid 1 --arg x=zeros:1 "
+                                "--device interpreter");
+  CHECK(outcome.status == 1);
+  CHECK(outcome.output == "error: this machine has not enough memory for the command\n");
+}
+#endif
+
 TEST_CASE("imbrex run names what is wrong with its command line") {
   const auto errorOf = [](const std::string &rest) {
     const Outcome outcome = shell("imbrex run scale.imx " + rest);
@@ -230,6 +239,9 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
   CHECK(errorOf("--grid 1 " + arrays) ==
         "imbrex: error: the parameter 'factor' (f32) of kernel 'scale' has no argument\n"
         "  hint: give it with --arg factor=1.5\n");
+  CHECK(errorOf("--grid 1 --device host --profile") ==
+        "imbrex: error: a run is profiled on an emulated device alone, and the device is 'host'\n"
+        "  hint: choose one by --device, such as emulated:sm_90a or emulated:gfx942\n");
   CHECK(errorOf("--grid 1 --arg z=1") == "imbrex: error: kernel 'scale' has no parameter 'z'\n"
                                          "  hint: its parameters are 'x', 'factor', 'y'\n");
   CHECK(errorOf("--grid 1 --arg x=ones:1 --arg x=ones:1") ==

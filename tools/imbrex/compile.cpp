@@ -4,6 +4,7 @@
 #include "backend/package/formats.h"
 #include "backend/package/package.h"
 #include "backend/report.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "tools/imbrex/command.h"
 
@@ -126,13 +127,13 @@ void printTimes(const StageTimes &times) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-/// The machines that are named and have a target; an error where one has none.
+/// The machines that are named, each once, and have a target; an error where one has none.
 std::vector<const machine::Machine *> machinesOf(const Request &request, Diagnostics &diagnostics) {
   std::vector<const machine::Machine *> machines;
   for (const std::string &name : request.targets) {
     const machine::Machine *machine = machine::machineNamed(name, diagnostics);
     if (machine == nullptr || gpuTargetOf(*machine, diagnostics) == nullptr) return {};
-    machines.push_back(machine);
+    if (!llvm::is_contained(machines, machine)) machines.push_back(machine);
   }
   return machines;
 }

@@ -2,6 +2,7 @@
 #include "backend/ir/verify.h"
 #include "backend/schedule/program_text.h"
 #include "backend/support/diagnostics.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -9,6 +10,8 @@
 
 #include <array>
 #include <cstdio>
+#include <new>
+#include <unistd.h>
 #include <vector>
 
 namespace imbrex::tool {
@@ -123,7 +126,18 @@ int runCommand(int count, const char *const *words) {
   return kUsage;
 }
 
+/// A kernel can ask for tiles that are larger than this machine.
+[[noreturn]] void giveUp() {
+  constexpr std::string_view kWords = "error: this machine has not enough memory for the command\n";
+  static_cast<void>(::write(STDERR_FILENO, kWords.data(), kWords.size()));
+  ::_exit(kFailure);
+}
+
 } // namespace
 } // namespace imbrex::tool
 
-int main(int count, char **words) { return imbrex::tool::runCommand(count, words); }
+int main(int count, char **words) {
+  std::set_new_handler(imbrex::tool::giveUp);
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { imbrex::tool::giveUp(); });
+  return imbrex::tool::runCommand(count, words);
+}

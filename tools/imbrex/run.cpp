@@ -65,6 +65,9 @@ Result<device> chooseDevice() {
 Result<Launch> readLaunch(const ir::Kernel &kernel) {
   auto on = chooseDevice();
   if (!on) return on.failure();
+  const DeviceInfo &info = runtime::infoOf(*on);
+  if (profile != Profile::None && info.kind != DeviceKind::Emulated)
+    return fail(Diag::ProfileDevice, {}, info.name);
   auto blocks = parseGrid(gridText);
   if (!blocks) return blocks.failure();
   auto arguments = bindArguments(kernel, argumentTexts);

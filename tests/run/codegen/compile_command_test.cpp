@@ -198,6 +198,7 @@ TEST_CASE("imbrex compile packs several targets into one file, the same every ti
     REQUIRE(members.ok());
     CHECK(package::describe(*members) == "sm_80, assembly of sm_80, sm_90a");
     CHECK(pack(line) == fatbin);
+    CHECK(pack(line + " --target sm_80") == fatbin);
     CHECK(*package::readFatbin(pack(line + " --compress")) == *members);
   }
   if (has("gfx942")) {
@@ -215,9 +216,9 @@ TEST_CASE("imbrex compile packs several targets into one file, the same every ti
 
 TEST_CASE("several targets make nothing but a package, and a package is of one vendor's") {
   const std::vector<const machine::Machine *> all = machines();
-  const std::string first(all.front()->name), last(all.back()->name);
+  const std::string first(all.front()->name), second(all[1]->name), last(all.back()->name);
   const Outcome several =
-      shell("imbrex compile scale.imx --target " + first + " --target " + first + " --emit llvm");
+      shell("imbrex compile scale.imx --target " + first + " --target " + second + " --emit llvm");
   CHECK(several.status == 1);
   CHECK(contains(several.output, "--emit llvm makes the code of one target, and 2 are named\n"
                                  "  hint: name one, or make a package: "));
