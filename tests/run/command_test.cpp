@@ -241,7 +241,7 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
         "  hint: give it with --arg factor=1.5\n");
   CHECK(errorOf("--grid 1 --device host --profile") ==
         "imbrex: error: a run is profiled on an emulated device alone, and the device is 'host'\n"
-        "  hint: choose one by --device, such as emulated:sm_90a or emulated:gfx942\n");
+        "  hint: choose one by --device emulated:TARGET; `imbrex targets` lists the targets\n");
   CHECK(errorOf("--grid 1 --arg z=1") == "imbrex: error: kernel 'scale' has no parameter 'z'\n"
                                          "  hint: its parameters are 'x', 'factor', 'y'\n");
   CHECK(errorOf("--grid 1 --arg x=ones:1 --arg x=ones:1") ==
