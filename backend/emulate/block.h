@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/emulate/copies.h"
 #include "backend/emulate/fiber.h"
 #include "backend/emulate/order.h"
 #include "backend/emulate/shadow.h"
@@ -40,6 +41,7 @@ struct Thread {
   LaneResult result;
   std::int64_t turns = 0;                                    ///< Of loops, and of waits.
   std::unordered_map<std::uint64_t, std::uint64_t> arrivals; ///< At split barriers.
+  CopyQueue copies;
   std::unique_ptr<Fiber> fiber;
 };
 

@@ -58,6 +58,18 @@ void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count) 
   thread.run->meetBarrier(thread, site, {number, count});
 }
 
+void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
+  Thread &thread = currentThread();
+  thread.run->startCopy(thread, site, {to, from, bytes});
+}
+
+void commitCopies() { currentThread().copies.commit(); }
+
+void awaitCopies(std::uint32_t site, std::uint64_t groups) {
+  Thread &thread = currentThread();
+  thread.run->awaitCopies(thread, site, groups);
+}
+
 void takeTurn(std::uint32_t site) {
   Thread &thread = currentThread();
   thread.run->takeTurn(thread, site);

@@ -41,6 +41,9 @@ std::uint64_t meetWarp(std::uint32_t site, std::uint64_t a, std::uint64_t b, std
                        std::uint64_t d, std::uint64_t e, std::uint64_t f);
 std::uint64_t secondResult();
 void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count);
+void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes);
+void commitCopies();
+void awaitCopies(std::uint32_t site, std::uint64_t groups);
 void takeTurn(std::uint32_t site);
 void trap(std::uint32_t site);
 void exit(std::uint32_t site);

@@ -43,6 +43,10 @@ public:
 
   void see(const Clock &clock, ClockJoiner &join) { seen_ = join(seen_, clock); }
   void seeAtFence(Reach reach, const Clock &clock, ClockJoiner &join);
+  /// What its queue has done up to a tick is over.
+  void seeLanded(ThreadId queue, Tick tick) {
+    if (seen_.seen(queue) < tick) seen_ = seen_.with(queue.block, {{queue.thread, tick}});
+  }
 
 private:
   ThreadId id_;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "backend/emulate/agents.h"
 #include "backend/emulate/amd_launch.h"
+#include "backend/emulate/delivery.h"
 #include "backend/emulate/memory.h"
 #include "backend/emulate/recorder.h"
 
@@ -29,7 +31,14 @@ struct Launch {
   DispatchPacket packet;      ///< AMD.
   std::uint64_t seed = 0;
   std::int64_t mostTurns = 0;
+  Delivery delivery = Delivery::Late;
   Counters *counters = nullptr; ///< Null: nobody wants to know.
+};
+
+/// Of a copy from global to shared memory.
+struct CopyOperands {
+  std::uint64_t to, from;
+  std::uint32_t bytes; ///< That are taken; the rest are zeros.
 };
 
 /// Every thread of the grid, each a fiber of this one thread of the host.
@@ -58,6 +67,8 @@ public:
   std::uint64_t meetWarp(Thread &thread, std::uint32_t site, const Operands &operands);
   /// `operands`: the barrier's number, how many threads it counts (0: all), what is reduced.
   void meetBarrier(Thread &thread, std::uint32_t site, const Operands &operands);
+  void startCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  void awaitCopies(Thread &thread, std::uint32_t site, std::uint64_t groups);
   void takeTurn(Thread &thread, std::uint32_t site);
   [[noreturn]] void trap(Thread &thread, std::uint32_t site);
 
@@ -84,11 +95,16 @@ private:
   void completeBarrier(BarrierCount &barrier);
   void reportStuck(const Block &block);
 
+  // Copies that run beside the threads: run_copies.cpp.
+  void endCopies(Thread &thread);
+  void landSome();
+
   void pause(Thread &thread);
   [[noreturn]] void abandon(Thread &thread);
 
   const Code &code_;
   const Launch &launch_;
+  Agents agents_;
   Report report_;
   Memory memory_;
   Recorder recorder_;
@@ -97,6 +113,7 @@ private:
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Block>> blocks_; ///< That run now.
   std::uint32_t nextBlock_ = 0;
+  bool copiesFly_ = false; ///< Some were issued, ever.
   bool isStopped_ = false;
 };
 

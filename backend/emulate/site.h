@@ -31,6 +31,11 @@ struct AccessSite {
   std::uint32_t privateBytes = 0; ///< The size of the variable that the address is made of.
 };
 
+/// A copy that goes on beside the thread. Both accesses are the copy's own.
+struct CopySite {
+  AccessSite from, to;
+};
+
 struct FenceSite {
   Reach reach = Reach::Device;
   bool acquires = false;
@@ -54,13 +59,13 @@ struct BarrierSite {
   bool ordersMemory = false; ///< What was done before is seen after, without a fence.
 };
 
-/// A loop whose next turn begins, or a place that must not be reached.
+/// A loop whose next turn begins, a place that must not be reached, or a wait for copies.
 struct ControlSite {};
 
 struct Site {
   Location where;
   std::string what; ///< For people: "load", "atomicrmw add", "llvm.nvvm.shfl.sync.bfly.i32".
-  std::variant<AccessSite, FenceSite, WarpSite, BarrierSite, ControlSite> facts;
+  std::variant<AccessSite, CopySite, FenceSite, WarpSite, BarrierSite, ControlSite> facts;
 };
 
 using SiteTable = std::vector<Site>;

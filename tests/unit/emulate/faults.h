@@ -22,6 +22,8 @@ std::vector<Fault> sharedMemoryFaults();
 std::vector<Fault> globalMemoryFaults();
 /// Of meeting others: barriers, shuffles, flags that are waited for.
 std::vector<Fault> meetingFaults();
+/// Of copies that run beside the threads.
+std::vector<Fault> copyFaults();
 
 // --- what several of them are made of ---
 

@@ -1,0 +1,86 @@
+#include "tests/unit/emulate/async_kernels.h"
+#include "tests/unit/emulate/launching.h"
+
+#include <numeric>
+#include <set>
+
+using namespace imbrex;
+using emulate::Delivery;
+
+namespace {
+
+struct Launched {
+  explicit Launched(const std::string &machine, const std::string &text)
+      : in(8 * kThreads), out(kThreads), emulation(machine, text) {
+    emulation.array(in).array(out);
+  }
+
+  std::string report(std::uint64_t seed, Delivery delivery) {
+    std::iota(in.begin(), in.end(), 100);
+    std::ranges::fill(out, 0);
+    return emulation.delivery(delivery).report(seed);
+  }
+
+  static constexpr std::size_t kThreads = 64;
+  std::vector<std::int32_t> in, out;
+  Emulation emulation;
+};
+
+void checkQuiet(const std::string &machine, const AsyncKernel &kernel) {
+  CAPTURE(machine);
+  CAPTURE(std::string(kernel.what));
+  Launched launched(machine, kernel.text);
+  for (std::uint64_t seed = 0; seed < 50; ++seed)
+    for (const Delivery delivery : {Delivery::Late, Delivery::Random}) {
+      CAPTURE(seed);
+      REQUIRE(launched.report(seed, delivery) == "");
+      for (std::size_t t = 0; t < launched.out.size(); ++t)
+        REQUIRE(launched.out[t] == kernel.result(static_cast<std::int32_t>(t)));
+    }
+}
+
+} // namespace
+
+TEST_CASE(
+    "copies that are waited for are what a plain load and store would be, whenever they land") {
+  for (const AsyncKernel &kernel : copyKernels()) {
+    checkQuiet("sm_80", kernel);
+    checkQuiet("sm_90a", kernel);
+  }
+}
+
+TEST_CASE("late copies land when they are waited for, others at any moment up to then") {
+  Launched launched("sm_80", copyKernelText(R"(
+  call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %own, ptr addrspace(1) %src)
+  call void @llvm.nvvm.cp.async.commit.group()
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %v = load i32, ptr addrspace(3) %own, align 4
+  call void @llvm.nvvm.cp.async.wait.group(i32 0)
+  store i32 %v, ptr addrspace(1) %o, align 4
+  ret void
+)"));
+  std::set<bool> seen;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    CHECK(launched.report(seed, Delivery::Late) != "");
+    CHECK(std::ranges::all_of(launched.out, [](std::int32_t v) { return v == -1; }));
+    CHECK(launched.report(seed, Delivery::Random) != "");
+    for (std::size_t t = 0; t < launched.out.size(); ++t)
+      seen.insert(launched.out[t] == 100 + static_cast<std::int32_t>(t));
+  }
+  CHECK(seen.size() == 2);
+}
+
+TEST_CASE("a profile counts the sectors that copies take") {
+  Launched launched("sm_80", copyKernels().front().text);
+  emulate::Counters counters;
+  REQUIRE(launched.report(0, Delivery::Late) == "");
+  REQUIRE(launched.emulation.report(0, &counters) == "");
+  const auto isCopy = [](const emulate::AccessCounters &c) {
+    return c.what == "llvm.nvvm.cp.async.ca.shared.global.4";
+  };
+  const auto copies = std::ranges::find_if(counters.accesses, isCopy);
+  REQUIRE(copies != counters.accesses.end());
+  CHECK(copies->requests == 2);
+  CHECK(copies->leastSectors == 8);
+  CHECK(copies->lanes == 64);
+}
