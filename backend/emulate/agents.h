@@ -6,7 +6,7 @@ namespace imbrex::emulate {
 
 /// What a thread issues in order and does not wait for runs beside it.
 enum class Queue : std::uint8_t {
-  Copies, ///< NVIDIA's cp.async.
+  Copies, ///< NVIDIA's cp.async, AMD's loads to LDS.
 };
 
 /// The numbers, behind those of a block's threads, under which their queues touch memory.

@@ -2,6 +2,7 @@
 
 #include "backend/emulate/copies.h"
 #include "backend/emulate/fiber.h"
+#include "backend/emulate/lane_bases.h"
 #include "backend/emulate/order.h"
 #include "backend/emulate/shadow.h"
 #include "backend/emulate/warp_operation.h"
@@ -42,6 +43,7 @@ struct Thread {
   std::int64_t turns = 0;                                    ///< Of loops, and of waits.
   std::unordered_map<std::uint64_t, std::uint64_t> arrivals; ///< At split barriers.
   CopyQueue copies;
+  std::uint64_t meetings = 0; ///< With others of its block, that are over.
   std::unique_ptr<Fiber> fiber;
 };
 
@@ -62,6 +64,7 @@ struct Block {
   std::vector<std::uint8_t> written; ///< For each byte of shared memory.
   Shadow sharedShadow;
   std::unordered_map<std::uint64_t, BarrierCount> barriers;
+  LaneBases laneBases;
   std::uint32_t exited = 0;
 };
 

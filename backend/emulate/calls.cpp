@@ -63,6 +63,16 @@ void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::ui
   thread.run->startCopy(thread, site, {to, from, bytes});
 }
 
+void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,
+                     std::uint32_t offset, std::uint32_t scalarOffset) {
+  Thread &thread = currentThread();
+  thread.run->startBufferCopy(thread, site, {to, buffer, offset, scalarOffset});
+}
+
+std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records) {
+  return currentThread().run->makeBuffer({base, records});
+}
+
 void commitCopies() { currentThread().copies.commit(); }
 
 void awaitCopies(std::uint32_t site, std::uint64_t groups) {

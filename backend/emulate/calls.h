@@ -42,6 +42,9 @@ std::uint64_t meetWarp(std::uint32_t site, std::uint64_t a, std::uint64_t b, std
 std::uint64_t secondResult();
 void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count);
 void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes);
+void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,
+                     std::uint32_t offset, std::uint32_t scalarOffset);
+std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records);
 void commitCopies();
 void awaitCopies(std::uint32_t site, std::uint64_t groups);
 void takeTurn(std::uint32_t site);

@@ -44,9 +44,9 @@ public:
   void see(const Clock &clock, ClockJoiner &join) { seen_ = join(seen_, clock); }
   void seeAtFence(Reach reach, const Clock &clock, ClockJoiner &join);
   /// What its queue has done up to a tick is over.
-  void seeLanded(ThreadId queue, Tick tick) {
-    if (seen_.seen(queue) < tick) seen_ = seen_.with(queue.block, {{queue.thread, tick}});
-  }
+  void seeLanded(ThreadId queue, Tick tick);
+  /// The same, and those see it too who will see what fences have published.
+  void publishLanded(ThreadId queue, Tick tick);
 
 private:
   ThreadId id_;

@@ -7,6 +7,7 @@
 #include "backend/emulate/recorder.h"
 
 #include <random>
+#include <set>
 
 namespace imbrex::emulate {
 
@@ -41,6 +42,18 @@ struct CopyOperands {
   std::uint32_t bytes; ///< That are taken; the rest are zeros.
 };
 
+/// AMD's buffer resource: addresses from the base on, of which so many bytes are there.
+struct Buffer {
+  std::uint64_t base, records;
+  auto operator<=>(const Buffer &) const = default;
+};
+
+/// Of a copy from such a buffer.
+struct BufferOperands {
+  std::uint64_t to, buffer;
+  std::uint32_t offset, scalarOffset;
+};
+
 /// Every thread of the grid, each a fiber of this one thread of the host.
 ///
 /// A thread runs until it waits for others, or has waited long enough for an atomic to change. Then
@@ -68,6 +81,9 @@ public:
   /// `operands`: the barrier's number, how many threads it counts (0: all), what is reduced.
   void meetBarrier(Thread &thread, std::uint32_t site, const Operands &operands);
   void startCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  void startBufferCopy(Thread &thread, std::uint32_t site, const BufferOperands &operands);
+  /// What stands for a buffer in the thread's registers.
+  std::uint64_t makeBuffer(const Buffer &buffer);
   void awaitCopies(Thread &thread, std::uint32_t site, std::uint64_t groups);
   void takeTurn(Thread &thread, std::uint32_t site);
   [[noreturn]] void trap(Thread &thread, std::uint32_t site);
@@ -96,6 +112,8 @@ private:
   void reportStuck(const Block &block);
 
   // Copies that run beside the threads: run_copies.cpp.
+  Copy checkedCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  void checkLaneBase(const Thread &thread, std::uint32_t site, std::uint64_t base);
   void endCopies(Thread &thread);
   void landSome();
 
@@ -113,6 +131,7 @@ private:
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Block>> blocks_; ///< That run now.
   std::uint32_t nextBlock_ = 0;
+  std::set<Buffer> buffers_;
   bool copiesFly_ = false; ///< Some were issued, ever.
   bool isStopped_ = false;
 };

@@ -84,6 +84,7 @@ void Run::completeMeeting(Block &block, std::uint32_t warp, const Thread &first,
     orderMeeting(threads, code_.lanesMeetAlways ? Reach::Warp : Reach::Thread);
   for (Thread *thread : threads) {
     thread->result = results[thread->lane];
+    ++thread->meetings;
     thread->state = ThreadState::Runnable;
   }
 }
@@ -218,6 +219,7 @@ void Run::completeBarrier(BarrierCount &barrier) {
   barrier.complete = barrier.published;
   for (Thread *thread : barrier.waiting) {
     seeBarrier(*thread, barrier);
+    ++thread->meetings;
     thread->state = ThreadState::Runnable;
   }
   barrier.waiting.clear();

@@ -34,6 +34,8 @@ struct AccessSite {
 /// A copy that goes on beside the thread. Both accesses are the copy's own.
 struct CopySite {
   AccessSite from, to;
+  std::uint32_t laneStride = 0; ///< How far apart lanes write behind one address; 0: each has one.
+  bool isGroup = false;         ///< Each copy is waited for by itself.
 };
 
 struct FenceSite {

@@ -18,8 +18,22 @@ struct AsyncKernel {
 /// NVIDIA's cp.async.
 std::vector<AsyncKernel> copyKernels();
 
+/// AMD's loads to LDS, of words or less on gfx9 and gfx10, of more on gfx950, and those of gfx1250.
+std::vector<AsyncKernel> ldsKernels();
+std::vector<AsyncKernel> wideLdsKernels();
+std::vector<AsyncKernel> asyncLdsKernels();
+
+/// All of them, each with the machines that it is for.
+struct AsyncRow {
+  const char *machine;
+  std::vector<AsyncKernel> kernels;
+};
+std::vector<AsyncRow> asyncTable();
+
 /// A kernel of NVIDIA's whose body is given: @sh has room for eight elements for each thread, %t is
 /// the thread.
 std::string copyKernelText(const std::string &body);
+/// The same of AMD's.
+std::string ldsKernelText(const std::string &body);
 
 } // namespace imbrex

@@ -11,7 +11,10 @@ namespace {
 
 struct Launched {
   explicit Launched(const std::string &machine, const std::string &text)
-      : in(8 * kThreads), out(kThreads), emulation(machine, text) {
+      : emulation(machine, text) {
+    const auto threads = 2 * static_cast<std::size_t>(machine::findMachine(machine)->warpSize);
+    in.resize(8 * threads);
+    out.resize(threads);
     emulation.array(in).array(out);
   }
 
@@ -21,7 +24,6 @@ struct Launched {
     return emulation.delivery(delivery).report(seed);
   }
 
-  static constexpr std::size_t kThreads = 64;
   std::vector<std::int32_t> in, out;
   Emulation emulation;
 };
@@ -43,10 +45,8 @@ void checkQuiet(const std::string &machine, const AsyncKernel &kernel) {
 
 TEST_CASE(
     "copies that are waited for are what a plain load and store would be, whenever they land") {
-  for (const AsyncKernel &kernel : copyKernels()) {
-    checkQuiet("sm_80", kernel);
-    checkQuiet("sm_90a", kernel);
-  }
+  for (const AsyncRow &row : asyncTable())
+    for (const AsyncKernel &kernel : row.kernels) checkQuiet(row.machine, kernel);
 }
 
 TEST_CASE("late copies land when they are waited for, others at any moment up to then") {

@@ -24,6 +24,8 @@ std::vector<Fault> globalMemoryFaults();
 std::vector<Fault> meetingFaults();
 /// Of copies that run beside the threads.
 std::vector<Fault> copyFaults();
+/// The same of AMD's loads to LDS.
+std::vector<Fault> ldsFaults();
 
 // --- what several of them are made of ---
 

@@ -76,6 +76,7 @@ TEST_CASE("every mistake in meeting others is found under every seed, and its li
 
 TEST_CASE("every mistake with copies is found under every seed, and its lines are named") {
   checkFaults(copyFaults());
+  checkFaults(ldsFaults());
 }
 
 TEST_CASE("there are forty mistakes and more in the words of each vendor") {
