@@ -9,6 +9,8 @@ enum class Queue : std::uint8_t {
   Copies, ///< NVIDIA's cp.async, AMD's loads to LDS.
 };
 
+inline constexpr std::uint32_t kQueues = 1;
+
 /// The numbers, behind those of a block's threads, under which their queues touch memory.
 ///
 /// A copy is ordered as if another thread made it: behind all that its issuer had done, and before
@@ -22,6 +24,10 @@ public:
 
   ThreadId of(ThreadId thread, Queue queue) const {
     return {thread.block, thread.thread + stride_ * (1 + static_cast<std::uint32_t>(queue))};
+  }
+  /// What is of no thread: a number for each.
+  ThreadId other(std::uint32_t block, std::uint32_t number) const {
+    return {block, stride_ * (1 + kQueues) + number};
   }
   bool isThread(ThreadId id) const { return id.thread < stride_; }
   ThreadId issuer(ThreadId id) const { return {id.block, id.thread % stride_}; }

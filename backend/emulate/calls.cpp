@@ -80,6 +80,32 @@ void awaitCopies(std::uint32_t site, std::uint64_t groups) {
   thread.run->awaitCopies(thread, site, groups);
 }
 
+void makeBarrier(std::uint32_t site, std::uint64_t address, std::uint32_t arrivals) {
+  Thread &thread = currentThread();
+  thread.run->makeBarrier(thread, site, address, arrivals);
+}
+
+void unmakeBarrier(std::uint32_t site, std::uint64_t address) {
+  Thread &thread = currentThread();
+  thread.run->unmakeBarrier(thread, site, address);
+}
+
+std::uint64_t arriveAtPhase(std::uint32_t site, std::uint64_t address, std::uint32_t count,
+                            std::int32_t bytes) {
+  Thread &thread = currentThread();
+  return thread.run->arriveAtPhase(thread, site, {address, count, bytes});
+}
+
+void signalPhase(std::uint32_t site, std::uint64_t address, std::uint32_t more) {
+  Thread &thread = currentThread();
+  thread.run->signalPhase(thread, site, address, more);
+}
+
+std::uint32_t awaitPhase(std::uint32_t site, std::uint64_t address, std::uint64_t what) {
+  Thread &thread = currentThread();
+  return thread.run->awaitPhase(thread, site, address, what) ? 1 : 0;
+}
+
 void takeTurn(std::uint32_t site) {
   Thread &thread = currentThread();
   thread.run->takeTurn(thread, site);

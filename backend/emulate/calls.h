@@ -47,6 +47,12 @@ void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,
 std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records);
 void commitCopies();
 void awaitCopies(std::uint32_t site, std::uint64_t groups);
+void makeBarrier(std::uint32_t site, std::uint64_t address, std::uint32_t arrivals);
+void unmakeBarrier(std::uint32_t site, std::uint64_t address);
+std::uint64_t arriveAtPhase(std::uint32_t site, std::uint64_t address, std::uint32_t count,
+                            std::int32_t bytes);
+void signalPhase(std::uint32_t site, std::uint64_t address, std::uint32_t more);
+std::uint32_t awaitPhase(std::uint32_t site, std::uint64_t address, std::uint64_t what);
 void takeTurn(std::uint32_t site);
 void trap(std::uint32_t site);
 void exit(std::uint32_t site);

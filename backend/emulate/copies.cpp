@@ -1,5 +1,6 @@
 #include "backend/emulate/copies.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace imbrex::emulate {
@@ -25,15 +26,23 @@ void CopyQueue::landSome(std::mt19937_64 &random) {
     if ((random() & 3) == 0) land(flying);
 }
 
+void CopyQueue::landUpTo(Tick tick) {
+  for (Tick at = over_; at < tick; ++at) land(flying_[at - over_]);
+}
+
 std::optional<Copy> CopyQueue::pending() const {
-  if (flying_.empty()) return std::nullopt;
-  return flying_.front().copy;
+  const Tick known = std::max(over_, tracked_);
+  if (issued_ == known) return std::nullopt;
+  return flying_[known - over_].copy;
 }
 
 void CopyQueue::land(Flying &flying) {
   if (flying.hasLanded) return;
   flying.hasLanded = true;
-  const Copy &copy = flying.copy;
+  land(flying.copy);
+}
+
+void CopyQueue::land(const Copy &copy) {
   if (copy.bytes != 0) std::memcpy(copy.to, copy.from, copy.bytes);
   std::memset(copy.to + copy.bytes, 0, copy.zeros);
 }

@@ -31,8 +31,16 @@ public:
   Tick await(std::size_t groups);
   /// Let each copy that is under way land, or not, by chance.
   void landSome(std::mt19937_64 &random);
-  /// A copy that has not been waited for.
+  /// Something else is told when all that was issued has landed: the tick of the last.
+  Tick track() { return tracked_ = issued_; }
+  /// Let what was issued up to a tick land.
+  void landUpTo(Tick tick);
+  /// Whether what was issued up to a tick was waited for.
+  bool isOver(Tick tick) const { return tick <= over_; }
+  /// A copy that has not been waited for and of whose landing nothing is told.
   std::optional<Copy> pending() const;
+
+  static void land(const Copy &copy);
 
 private:
   struct Flying {
@@ -43,7 +51,7 @@ private:
 
   std::vector<Flying> flying_;
   std::vector<Tick> groups_; ///< The last tick of each that was not waited for.
-  Tick issued_ = 0, over_ = 0;
+  Tick issued_ = 0, over_ = 0, tracked_ = 0;
 };
 
 } // namespace imbrex::emulate

@@ -86,6 +86,7 @@ std::byte *Memory::accessShared(const Accessor &who, std::uint64_t address) {
                   report_.text(who.thread.order.id()));
     return nullptr;
   }
+  if (!block.phaseBarriers.empty() && touchesBarrier(who, offset)) return nullptr;
   const auto first = block.written.begin() + static_cast<std::ptrdiff_t>(offset);
   const auto last = first + static_cast<std::ptrdiff_t>(facts.bytes);
   if (reads(facts)) {
@@ -98,6 +99,18 @@ std::byte *Memory::accessShared(const Accessor &who, std::uint64_t address) {
   if (writes(facts.manner)) std::fill(first, last, std::uint8_t{1});
   touch(block.sharedShadow, who, address, kSharedText);
   return block.shared.data() + offset;
+}
+
+/// The bytes of a barrier are nobody's data.
+bool Memory::touchesBarrier(const Accessor &who, std::uint64_t offset) {
+  const auto *barrier = barrierWithin(who.thread.block->phaseBarriers, offset, who.facts.bytes);
+  if (barrier == nullptr) return false;
+  const Site &made = report_.site(barrier->second.madeAt);
+  report_.error(Diag::EmulatedBarrierTouched, who.site, barrier->second.madeAt,
+                report_.site(who.site).what, report_.text(who.thread.order.id()),
+                static_cast<std::int64_t>(std::max(offset, barrier->first)), made.what,
+                toText(made.where));
+  return true;
 }
 
 const Region *Memory::regionOf(std::uint64_t address, const AccessSite &facts) const {

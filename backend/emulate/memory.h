@@ -57,6 +57,7 @@ public:
 
 private:
   std::byte *accessShared(const Accessor &who, std::uint64_t address);
+  bool touchesBarrier(const Accessor &who, std::uint64_t offset);
   std::byte *accessGlobal(const Accessor &who, std::uint64_t address);
   const Region *regionOf(std::uint64_t address, const AccessSite &facts) const;
   const Region *nearest(std::uint64_t address) const;

@@ -170,6 +170,7 @@ const RewriteTable &rewrites() {
   static const RewriteTable table = [] {
     RewriteTable all = machineRewrites();
     all.merge(asyncRewrites());
+    all.merge(phaseRewrites());
     return all;
   }();
   return table;

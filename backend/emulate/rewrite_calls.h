@@ -19,7 +19,8 @@ using RewriteTable = std::unordered_map<unsigned, Rewrite>;
 llvm::Value *toWord(const Rewriting &rewriting, llvm::IRBuilder<> &b, llvm::Value *value);
 std::string nameOf(const llvm::CallInst &call);
 
-/// Of copies that run beside the threads.
+/// Of copies that run beside the threads, and of barriers in shared memory.
 RewriteTable asyncRewrites();
+RewriteTable phaseRewrites();
 
 } // namespace imbrex::emulate

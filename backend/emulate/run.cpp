@@ -107,12 +107,14 @@ bool Run::step() {
       if (!hasRunnable(block, warp)) continue;
       runWarp(block, warp);
       if (block.exited == code_.threads) {
+        endBlock(block);
         recorder_.leave(block);
         blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(at));
         admitBlocks();
       }
       return true;
     }
+    if (unstick(block)) return true;
     // What a block of the same grid still does can't help threads that wait within this one.
     reportStuck(block);
     return false;

@@ -54,6 +54,13 @@ struct BufferOperands {
   std::uint32_t offset, scalarOffset;
 };
 
+/// At a barrier in shared memory.
+struct Arrival {
+  std::uint64_t address;
+  std::uint32_t count;
+  std::int64_t bytes; ///< That are expected from now on.
+};
+
 /// Every thread of the grid, each a fiber of this one thread of the host.
 ///
 /// A thread runs until it waits for others, or has waited long enough for an atomic to change. Then
@@ -85,6 +92,16 @@ public:
   /// What stands for a buffer in the thread's registers.
   std::uint64_t makeBuffer(const Buffer &buffer);
   void awaitCopies(Thread &thread, std::uint32_t site, std::uint64_t groups);
+  void makeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address,
+                   std::uint32_t arrivals);
+  void unmakeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  /// The state of the phase that it arrives in, before that.
+  std::uint64_t arriveAtPhase(Thread &thread, std::uint32_t site, const Arrival &arrival);
+  /// Arrive when the copies that the thread has issued have landed; the phase wants `more`
+  /// arrivals.
+  void signalPhase(Thread &thread, std::uint32_t site, std::uint64_t address, std::uint32_t more);
+  /// Whether a phase is over, which `what` names: a state, or a parity.
+  bool awaitPhase(Thread &thread, std::uint32_t site, std::uint64_t address, std::uint64_t what);
   void takeTurn(Thread &thread, std::uint32_t site);
   [[noreturn]] void trap(Thread &thread, std::uint32_t site);
 
@@ -116,6 +133,23 @@ private:
   void checkLaneBase(const Thread &thread, std::uint32_t site, std::uint64_t base);
   void endCopies(Thread &thread);
   void landSome();
+
+  // Barriers in shared memory: run_phases.cpp.
+  void touchBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  PhaseBarrier &knownBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  void checkArrival(const Thread &thread, std::uint32_t site, const PhaseBarrier &barrier,
+                    std::uint32_t known);
+  void expectBytes(Thread &thread, std::uint32_t site, PhaseBarrier &barrier, std::int64_t bytes);
+  void settlePhase(Block &block, PhaseBarrier &barrier);
+  std::int64_t askedPhase(const Thread &thread, const PhaseBarrier &barrier, const PhaseSite &facts,
+                          std::uint64_t what) const;
+  void waitForPhase(Thread &thread, PhaseBarrier &barrier);
+  void answer(Thread &thread, std::uint32_t site, PhaseBarrier &barrier, std::int64_t asked);
+  void complete(Block &block, std::size_t completion);
+  void reportUnanswered(const PhaseBarrier &barrier);
+  void endBlock(Block &block);
+  bool unstick(Block &block);
+  bool reportStuckPhases(const Block &block);
 
   void pause(Thread &thread);
   [[noreturn]] void abandon(Thread &thread);

@@ -93,8 +93,11 @@ void Run::endCopies(Thread &thread) {
 }
 
 void Run::landSome() {
-  for (const std::unique_ptr<Block> &block : blocks_)
+  for (const std::unique_ptr<Block> &block : blocks_) {
     for (const std::unique_ptr<Thread> &thread : block->threads) thread->copies.landSome(random_);
+    for (std::size_t i = block->completions.size(); i-- > 0 && !isStopped_;)
+      if ((random_() & 3) == 0) complete(*block, i);
+  }
 }
 
 } // namespace imbrex::emulate

@@ -110,6 +110,9 @@ void Run::settleWarp(Block &block, std::uint32_t warp) {
   while (!isStopped_ && completeMeetings(block, warp)) {
   }
   if (isStopped_ || hasRunnable(block, warp)) return;
+  // Who waits for a phase goes on when it is over, or is found to be stuck there.
+  if (lanesWhere(block, warp, [](const Thread &t) { return t.state == ThreadState::AtPhase; }) != 0)
+    return;
   const std::uint64_t waiting =
       lanesWhere(block, warp, [](const Thread &t) { return t.state == ThreadState::AtWarpCall; });
   if (waiting == 0) return;
@@ -230,6 +233,7 @@ void Run::completeBarrier(BarrierCount &barrier) {
 /// Nobody of the block can go on: somebody waits at a barrier at which others never arrive.
 void Run::reportStuck(const Block &block) {
   isStopped_ = true;
+  if (reportStuckPhases(block)) return;
   const auto waits = [](const auto &t) { return t->state == ThreadState::AtBarrier; };
   const auto first = std::ranges::find_if(block.threads, waits);
   const auto elsewhere = [&](const auto &t) { return t->site != (*first)->site; };

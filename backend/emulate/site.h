@@ -61,13 +61,22 @@ struct BarrierSite {
   bool ordersMemory = false; ///< What was done before is seen after, without a fence.
 };
 
+/// What is done to a barrier in shared memory that counts arrivals and bytes.
+struct PhaseSite {
+  bool ordersMemory = true;  ///< It releases or acquires, without a fence.
+  bool drops = false;        ///< Later phases want as many arrivals fewer.
+  bool mayNotEnd = false;    ///< The phase must want more.
+  bool asksByParity = false; ///< A wait; else by the state that an arrival gave.
+};
+
 /// A loop whose next turn begins, a place that must not be reached, or a wait for copies.
 struct ControlSite {};
 
 struct Site {
   Location where;
   std::string what; ///< For people: "load", "atomicrmw add", "llvm.nvvm.shfl.sync.bfly.i32".
-  std::variant<AccessSite, CopySite, FenceSite, WarpSite, BarrierSite, ControlSite> facts;
+  std::variant<AccessSite, CopySite, FenceSite, WarpSite, BarrierSite, PhaseSite, ControlSite>
+      facts;
 };
 
 using SiteTable = std::vector<Site>;

@@ -15,6 +15,14 @@ struct AsyncKernel {
   std::int32_t (*result)(std::int32_t t);
 };
 
+/// A kernel with one mistake. `{<name>}` in an expected text is the place of the line that carries
+/// the comment `; <name>`.
+struct AsyncFault {
+  const char *what;
+  std::string text;
+  std::vector<std::string> expected;
+};
+
 /// NVIDIA's cp.async.
 std::vector<AsyncKernel> copyKernels();
 
@@ -22,6 +30,11 @@ std::vector<AsyncKernel> copyKernels();
 std::vector<AsyncKernel> ldsKernels();
 std::vector<AsyncKernel> wideLdsKernels();
 std::vector<AsyncKernel> asyncLdsKernels();
+
+/// NVIDIA's barriers in shared memory; LLVM 22 has code for the relaxed ones from PTX 8.6 on.
+std::vector<AsyncKernel> phaseKernels();
+std::vector<AsyncKernel> relaxedPhaseKernels();
+std::vector<AsyncFault> phaseFaults();
 
 /// All of them, each with the machines that it is for.
 struct AsyncRow {
@@ -35,5 +48,19 @@ std::vector<AsyncRow> asyncTable();
 std::string copyKernelText(const std::string &body);
 /// The same of AMD's.
 std::string ldsKernelText(const std::string &body);
+/// Of NVIDIA's, with room for four barriers @full and four @empty; %isFirst is thread 0.
+std::string phaseKernelText(const std::string &body);
+
+// --- pieces of such; a line that waits or arrives has the name of what it makes ---
+
+/// Thread 0 makes barriers, and all meet.
+std::string makeBarriers(const std::string &barriers);
+/// Until a phase of this parity is over.
+std::string waitLoop(const std::string &name, const std::string &barrier,
+                     const std::string &parity);
+/// The body of the ring: warp 0 fills two slots in turn, warp 1 adds them up, and a lane of each
+/// speaks for it.
+std::string phaseRing();
+std::string arriveAt(const std::string &name, const std::string &barrier);
 
 } // namespace imbrex

@@ -41,6 +41,30 @@ void checkQuiet(const std::string &machine, const AsyncKernel &kernel) {
     }
 }
 
+std::string filledIn(std::string text, const Emulation &emulation) {
+  for (std::size_t at; (at = text.find("{<")) != std::string::npos;) {
+    const std::size_t end = text.find(">}", at);
+    text.replace(at, end + 2 - at, emulation.at(text.substr(at + 2, end - at - 2)));
+  }
+  return text;
+}
+
+void checkFault(const std::string &machine, const AsyncFault &fault) {
+  CAPTURE(std::string(fault.what));
+  Launched launched(machine, fault.text);
+  for (std::uint64_t seed = 0; seed < 10; ++seed)
+    for (const Delivery delivery : {Delivery::Late, Delivery::Random}) {
+      CAPTURE(seed);
+      const std::string report = launched.report(seed, delivery);
+      CAPTURE(report);
+      for (const std::string &part : fault.expected) {
+        const std::string expected = filledIn(part, launched.emulation);
+        CAPTURE(expected);
+        CHECK(report.find(expected) != std::string::npos);
+      }
+    }
+}
+
 } // namespace
 
 TEST_CASE(
@@ -83,4 +107,8 @@ TEST_CASE("a profile counts the sectors that copies take") {
   CHECK(copies->requests == 2);
   CHECK(copies->leastSectors == 8);
   CHECK(copies->lanes == 64);
+}
+
+TEST_CASE("every mistake with barriers in shared memory is found under every seed") {
+  for (const AsyncFault &fault : phaseFaults()) checkFault("sm_90a", fault);
 }
