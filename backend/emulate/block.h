@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/emulate/bulk_queue.h"
 #include "backend/emulate/completions.h"
 #include "backend/emulate/copies.h"
 #include "backend/emulate/fiber.h"
@@ -36,6 +37,12 @@ struct AskedPhase {
   std::int64_t phase = 0;
 };
 
+/// A number for copies that end by themselves, and the last of them.
+struct FreeAgent {
+  ThreadId id;
+  Tick tick = 0;
+};
+
 struct Thread {
   Thread(Run &ofRun, Block &ofBlock, ThreadId id, std::uint32_t warpSize)
       : run(&ofRun), block(&ofBlock), order(id), warp(id.thread / warpSize),
@@ -52,6 +59,8 @@ struct Thread {
   std::int64_t turns = 0;                                    ///< Of loops, and of waits.
   std::unordered_map<std::uint64_t, std::uint64_t> arrivals; ///< At split barriers.
   CopyQueue copies;
+  BulkQueue stores;
+  std::vector<FreeAgent> bulkAgents;
   AskedPhase asked;           ///< Of the last wait for a phase.
   std::uint64_t toldAt = 0;   ///< How much had changed when it was last told that it has to wait.
   std::uint64_t meetings = 0; ///< With others of its block, that are over.
@@ -78,7 +87,6 @@ struct Block {
   PhaseBarriers phaseBarriers;
   std::vector<Completion> completions; ///< That have not come.
   std::uint64_t changes = 1;           ///< To barriers in shared memory.
-  std::uint32_t others = 0;            ///< Agents that are of no thread.
   LaneBases laneBases;
   std::uint32_t exited = 0;
 };

@@ -106,6 +106,46 @@ std::uint32_t awaitPhase(std::uint32_t site, std::uint64_t address, std::uint64_
   return thread.run->awaitPhase(thread, site, address, what) ? 1 : 0;
 }
 
+void fenceProxy() {
+  Thread &thread = currentThread();
+  thread.run->fenceProxy(thread);
+}
+
+void fenceMaking() {
+  Thread &thread = currentThread();
+  thread.run->fenceMaking(thread);
+}
+
+void loadBulk(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t from,
+              std::uint32_t bytes) {
+  Thread &thread = currentThread();
+  thread.run->loadBulk(thread, site, {to, barrier, from, bytes});
+}
+
+void loadBox(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t map,
+             std::int32_t x0, std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4) {
+  Thread &thread = currentThread();
+  thread.run->loadBox(thread, site, {to, barrier, map, {x0, x1, x2, x3, x4}});
+}
+
+void storeBulk(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
+  Thread &thread = currentThread();
+  thread.run->storeBulk(thread, site, {to, from, bytes});
+}
+
+void storeBox(std::uint32_t site, std::uint64_t from, std::uint64_t map, std::int32_t x0,
+              std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4) {
+  Thread &thread = currentThread();
+  thread.run->storeBox(thread, site, {from, 0, map, {x0, x1, x2, x3, x4}});
+}
+
+void commitStores() { currentThread().stores.commit(); }
+
+void awaitStores(std::uint32_t site, std::uint64_t groups, std::uint32_t onlyTaken) {
+  Thread &thread = currentThread();
+  thread.run->awaitStores(thread, site, groups, onlyTaken != 0);
+}
+
 void takeTurn(std::uint32_t site) {
   Thread &thread = currentThread();
   thread.run->takeTurn(thread, site);

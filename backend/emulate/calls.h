@@ -53,6 +53,17 @@ std::uint64_t arriveAtPhase(std::uint32_t site, std::uint64_t address, std::uint
                             std::int32_t bytes);
 void signalPhase(std::uint32_t site, std::uint64_t address, std::uint32_t more);
 std::uint32_t awaitPhase(std::uint32_t site, std::uint64_t address, std::uint64_t what);
+void fenceProxy();
+void fenceMaking();
+void loadBulk(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t from,
+              std::uint32_t bytes);
+void loadBox(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t map,
+             std::int32_t x0, std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4);
+void storeBulk(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes);
+void storeBox(std::uint32_t site, std::uint64_t from, std::uint64_t map, std::int32_t x0,
+              std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4);
+void commitStores();
+void awaitStores(std::uint32_t site, std::uint64_t groups, std::uint32_t onlyTaken);
 void takeTurn(std::uint32_t site);
 void trap(std::uint32_t site);
 void exit(std::uint32_t site);

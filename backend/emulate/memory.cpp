@@ -203,8 +203,11 @@ void Memory::checkRaces(Shadow &shadow, const Accessor &who, std::uint64_t addre
                         const std::string &what) {
   const AccessSite &facts = who.facts;
   const ThreadId thread = who.thread.order.id();
-  const Toucher toucher{who.id, who.tick, warpSize_, &who.thread.order.seen(), &thread};
-  const std::uint32_t statement = &shadow == &shadow_ ? report_.site(who.site).where.line : 0;
+  const Toucher toucher{who.id,    who.tick,
+                        warpSize_, &who.thread.order.seen(),
+                        &thread,   who.isOtherProxy ? agents_.generic() : 0};
+  const bool isStatement = &shadow == &shadow_ && agents_.isThread(who.id);
+  const std::uint32_t statement = isStatement ? report_.site(who.site).where.line : 0;
   const auto conflict =
       shadow.touch(toucher, {address, facts.bytes, who.site, facts.manner, facts.reach, statement});
   if (conflict) reportConflict(who, *conflict, what);
@@ -214,6 +217,12 @@ void Memory::reportConflict(const Accessor &who, const Conflict &conflict,
                             const std::string &what) {
   const Site &at = report_.site(who.site), &other = report_.site(conflict.site);
   const ThreadId thread = who.thread.order.id();
+  if (conflict.lacksFence) {
+    report_.error(Diag::EmulatedProxy, who.site, conflict.site, at.what, report_.text(thread),
+                  writes(who.facts.manner) ? "writes" : "reads", what, other.what,
+                  toText(other.where), report_.text(agents_.issuer(conflict.id)));
+    return;
+  }
   if (!agents_.isThread(conflict.id)) {
     report_.error(Diag::EmulatedPending, who.site, conflict.site, at.what, report_.text(thread),
                   writes(who.facts.manner) ? "writes" : "reads", what, other.what,

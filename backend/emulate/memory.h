@@ -15,6 +15,11 @@ namespace imbrex::emulate {
 /// null pointer can't be mistaken; and no process of a 64-bit system has its own data here.
 inline constexpr std::uint64_t kSharedBase = 0x10000;
 
+/// Of an address in it, which may have been computed in 32 bits.
+constexpr std::uint64_t offsetOf(std::uint64_t address) {
+  return (address & 0xffffffff) - kSharedBase;
+}
+
 /// Bytes of global memory that a kernel may touch.
 struct Region {
   std::string name; ///< For people: `'x'`.
@@ -34,6 +39,7 @@ struct Accessor {
   const AccessSite &facts;
   ThreadId id; ///< Of the thread, or of the queue in which the copy is.
   Tick tick;
+  bool isOtherProxy = false; ///< Not that of plain loads and stores.
 };
 
 /// The memory that the threads of a run see, every access checked.
@@ -70,7 +76,7 @@ private:
 
   std::vector<Region> regions_;
   std::uint32_t warpSize_;
-  Agents agents_;
+  const Agents &agents_;
   Report &report_;
   Shadow shadow_;
   AtomicOrder atomics_;

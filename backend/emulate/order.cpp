@@ -24,6 +24,10 @@ void ThreadOrder::seeAtFence(Reach reach, const Clock &clock, ClockJoiner &join)
   pending = join(pending, clock);
 }
 
+void ThreadOrder::fenceProxy(std::uint32_t generic) {
+  seen_ = seen_.with(id_.block, {{id_.thread, tick_++}}).withShadowOf(generic);
+}
+
 void ThreadOrder::seeLanded(ThreadId queue, Tick tick) {
   if (seen_.seen(queue) < tick) seen_ = seen_.with(queue.block, {{queue.thread, tick}});
 }

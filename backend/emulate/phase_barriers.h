@@ -39,7 +39,10 @@ struct PhaseBarrier {
     Tick tick; ///< Of the thread's queue; 0: it is a copy of its own.
   };
 
-  std::uint32_t madeAt = 0;   ///< The place.
+  std::uint32_t madeAt = 0; ///< The place.
+  ThreadId maker;
+  Tick madeTick = 0;          ///< Of the maker.
+  ThreadId fence;             ///< Tick 1: the making has crossed to other proxies.
   ThreadId id;                ///< Among those that act.
   std::uint32_t arrivals = 0; ///< That each phase wants.
   std::uint32_t lacking = 0;  ///< That the phase now running still wants.

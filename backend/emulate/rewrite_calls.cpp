@@ -171,6 +171,7 @@ const RewriteTable &rewrites() {
     RewriteTable all = machineRewrites();
     all.merge(asyncRewrites());
     all.merge(phaseRewrites());
+    all.merge(bulkRewrites());
     return all;
   }();
   return table;

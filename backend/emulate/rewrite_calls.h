@@ -22,5 +22,6 @@ std::string nameOf(const llvm::CallInst &call);
 /// Of copies that run beside the threads, and of barriers in shared memory.
 RewriteTable asyncRewrites();
 RewriteTable phaseRewrites();
+RewriteTable bulkRewrites();
 
 } // namespace imbrex::emulate

@@ -2,6 +2,7 @@
 
 #include "backend/emulate/agents.h"
 #include "backend/emulate/amd_launch.h"
+#include "backend/emulate/copy_operands.h"
 #include "backend/emulate/delivery.h"
 #include "backend/emulate/memory.h"
 #include "backend/emulate/recorder.h"
@@ -34,31 +35,6 @@ struct Launch {
   std::int64_t mostTurns = 0;
   Delivery delivery = Delivery::Late;
   Counters *counters = nullptr; ///< Null: nobody wants to know.
-};
-
-/// Of a copy from global to shared memory.
-struct CopyOperands {
-  std::uint64_t to, from;
-  std::uint32_t bytes; ///< That are taken; the rest are zeros.
-};
-
-/// AMD's buffer resource: addresses from the base on, of which so many bytes are there.
-struct Buffer {
-  std::uint64_t base, records;
-  auto operator<=>(const Buffer &) const = default;
-};
-
-/// Of a copy from such a buffer.
-struct BufferOperands {
-  std::uint64_t to, buffer;
-  std::uint32_t offset, scalarOffset;
-};
-
-/// At a barrier in shared memory.
-struct Arrival {
-  std::uint64_t address;
-  std::uint32_t count;
-  std::int64_t bytes; ///< That are expected from now on.
 };
 
 /// Every thread of the grid, each a fiber of this one thread of the host.
@@ -102,6 +78,14 @@ public:
   void signalPhase(Thread &thread, std::uint32_t site, std::uint64_t address, std::uint32_t more);
   /// Whether a phase is over, which `what` names: a state, or a parity.
   bool awaitPhase(Thread &thread, std::uint32_t site, std::uint64_t address, std::uint64_t what);
+  void fenceProxy(Thread &thread);
+  /// The barriers that the thread has made can be seen by other proxies.
+  void fenceMaking(Thread &thread);
+  void loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &operands);
+  void loadBox(Thread &thread, std::uint32_t site, const BoxOperands &operands);
+  void storeBulk(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  void storeBox(Thread &thread, std::uint32_t site, const BoxOperands &operands);
+  void awaitStores(Thread &thread, std::uint32_t site, std::uint64_t groups, bool onlyTaken);
   void takeTurn(Thread &thread, std::uint32_t site);
   [[noreturn]] void trap(Thread &thread, std::uint32_t site);
 
@@ -150,6 +134,19 @@ private:
   void endBlock(Block &block);
   bool unstick(Block &block);
   bool reportStuckPhases(const Block &block);
+
+  // Bulk copies: run_bulk.cpp.
+  FreeAgent freeAgent(Thread &thread);
+  PhaseBarrier &bulkBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  std::byte *touchInBulk(Thread &thread, std::uint32_t site, const FreeAgent &agent,
+                         const AccessSite &facts, std::uint64_t address);
+  void requireAligned(Thread &thread, std::uint32_t site, std::uint64_t address,
+                      std::uint32_t alignment);
+  void requireUnits(Thread &thread, std::uint32_t site, std::uint32_t bytes);
+  TensorMap tensorMap(Thread &thread, std::uint32_t site, std::uint64_t address, std::size_t axes);
+  void endAtBarrier(Thread &thread, const Completion &completion);
+  Copy storePart(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  void endStores(Thread &thread);
 
   void pause(Thread &thread);
   [[noreturn]] void abandon(Thread &thread);

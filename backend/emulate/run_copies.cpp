@@ -85,6 +85,7 @@ void Run::awaitCopies(Thread &thread, std::uint32_t site, std::uint64_t groups) 
 /// PTX ISA 9.0, 9.7.9.25.1 lets those wait who access the result, and does not say that the end of
 /// a thread waits for anybody. When all have ended, the memory is another block's.
 void Run::endCopies(Thread &thread) {
+  endStores(thread);
   const std::optional<Copy> pending = thread.copies.pending();
   if (!pending) return;
   report_.error(Diag::EmulatedNeverAwaited, pending->site, thread.site,
@@ -94,7 +95,10 @@ void Run::endCopies(Thread &thread) {
 
 void Run::landSome() {
   for (const std::unique_ptr<Block> &block : blocks_) {
-    for (const std::unique_ptr<Thread> &thread : block->threads) thread->copies.landSome(random_);
+    for (const std::unique_ptr<Thread> &thread : block->threads) {
+      thread->copies.landSome(random_);
+      thread->stores.landSome(random_);
+    }
     for (std::size_t i = block->completions.size(); i-- > 0 && !isStopped_;)
       if ((random_() & 3) == 0) complete(*block, i);
   }

@@ -19,8 +19,6 @@ std::uint64_t stateOf(const PhaseBarrier &barrier) {
   return std::uint64_t{barrier.lacking} << 32 | barrier.phase;
 }
 
-std::uint64_t offsetOf(std::uint64_t address) { return (address & 0xffffffff) - kSharedBase; }
-
 } // namespace
 
 /// The bytes of a barrier, which are neither anybody's data nor another barrier.
@@ -45,10 +43,13 @@ void Run::makeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address,
                   range(1, kMostArrivals));
     abandon(thread);
   }
-  const ThreadId id = agents_.other(block.number, block.others++);
+  const ThreadId id = agents_.make(thread.order.id());
   PhaseBarrier &barrier = block.phaseBarriers[offsetOf(address)];
   barrier.madeAt = site;
   barrier.id = id;
+  barrier.maker = thread.order.id();
+  barrier.madeTick = thread.order.tick();
+  barrier.fence = agents_.make(thread.order.id());
   barrier.arrivals = barrier.lacking = arrivals;
   thread.order.seeLanded(id, 1);
 }

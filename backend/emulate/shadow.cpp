@@ -68,6 +68,8 @@ std::optional<Conflict> Shadow::conflictOf(Cell &cell, const Toucher &who, const
                           touch.statement == write.statement && write.id.block == who.id.block;
   if (write.tick != 0 && !who.knows(write.id, write.tick) && !isOneStore)
     return Conflict{write.id, write.site, touch.address, true};
+  if (write.tick != 0 && !who.canSee(write.id, write.tick))
+    return Conflict{write.id, write.site, touch.address, true, true};
   std::optional<Conflict> found;
   forEachGroup(cell, [&](const Group &group) {
     if (found ||

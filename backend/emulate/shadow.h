@@ -31,10 +31,17 @@ struct Toucher {
   std::uint32_t warpSize;
   const Clock *seen;
   const ThreadId *issuer = nullptr; ///< Of a queue: what it has seen, and all that it has done.
+  /// Of another proxy: so many numbers act in the generic one, and how far fences have made their
+  /// writes visible is under numbers as far behind. 0: it is the generic proxy.
+  std::uint32_t generic = 0;
 
   /// Whether an earlier touch is known to be over.
   bool knows(ThreadId other, Tick at) const {
     return other == (issuer != nullptr ? *issuer : id) || seen->seen(other) >= at;
+  }
+  /// Whether an earlier write, which is known to be over, can be seen.
+  bool canSee(ThreadId other, Tick at) const {
+    return other.thread >= generic || seen->seen({other.block, other.thread + generic}) >= at;
   }
 };
 
@@ -55,6 +62,7 @@ struct Conflict {
   std::uint32_t site;
   std::uint64_t address; ///< Of the first byte that both touch.
   bool wrote;
+  bool lacksFence = false; ///< They are ordered, but not for the proxy.
 };
 
 /// Happens-before race detection after FastTrack (Flanagan and Freund, PLDI 2009), for threads that

@@ -69,13 +69,19 @@ struct PhaseSite {
   bool asksByParity = false; ///< A wait; else by the state that an arrival gave.
 };
 
+/// A copy of a box of so many axes.
+struct BoxSite {
+  std::uint32_t axes = 0;
+};
+
 /// A loop whose next turn begins, a place that must not be reached, or a wait for copies.
 struct ControlSite {};
 
 struct Site {
   Location where;
   std::string what; ///< For people: "load", "atomicrmw add", "llvm.nvvm.shfl.sync.bfly.i32".
-  std::variant<AccessSite, CopySite, FenceSite, WarpSite, BarrierSite, PhaseSite, ControlSite>
+  std::variant<AccessSite, CopySite, FenceSite, WarpSite, BarrierSite, PhaseSite, BoxSite,
+               ControlSite>
       facts;
 };
 

@@ -36,6 +36,13 @@ std::vector<AsyncKernel> phaseKernels();
 std::vector<AsyncKernel> relaxedPhaseKernels();
 std::vector<AsyncFault> phaseFaults();
 
+/// NVIDIA's bulk copies, of boxes and of many bytes. The third parameter is an array of maps: of
+/// `in` as 20 rows of 22 columns, 24 apart; the same swizzled by 32 bytes; of `out` as 6 rows of 8.
+/// Their boxes are 8 by 8. Those to the block's own memory want PTX 8.6.
+std::vector<AsyncKernel> bulkKernels();
+std::vector<AsyncKernel> blockBulkKernels();
+std::vector<AsyncFault> bulkFaults();
+
 /// All of them, each with the machines that it is for.
 struct AsyncRow {
   const char *machine;
@@ -51,6 +58,9 @@ std::string ldsKernelText(const std::string &body);
 /// Of NVIDIA's, with room for four barriers @full and four @empty; %isFirst is thread 0.
 std::string phaseKernelText(const std::string &body);
 
+/// Of NVIDIA's, with the same barriers, and with maps; %far is @sh as an address for a cluster.
+std::string bulkKernelText(const std::string &body);
+
 // --- pieces of such; a line that waits or arrives has the name of what it makes ---
 
 /// Thread 0 makes barriers, and all meet.
@@ -62,5 +72,14 @@ std::string waitLoop(const std::string &name, const std::string &barrier,
 /// speaks for it.
 std::string phaseRing();
 std::string arriveAt(const std::string &name, const std::string &barrier);
+
+/// The same ring, filled by bulk copies.
+std::string bulkRing();
+/// The barrier @full for one arrival, behind whose making there is a fence.
+std::string makeFenced(const std::string &fence);
+inline const std::string kMakingFence =
+    "  call void @llvm.nvvm.fence.mbarrier_init.release.cluster()\n";
+/// Thread 0 expects bytes at @full, and loads.
+std::string loadFirst(int bytes, const std::string &load);
 
 } // namespace imbrex

@@ -1,3 +1,4 @@
+#include "backend/emulate/tensor_map.h"
 #include "tests/unit/emulate/async_kernels.h"
 #include "tests/unit/emulate/launching.h"
 
@@ -5,7 +6,9 @@
 #include <set>
 
 using namespace imbrex;
+using emulate::BoxSwizzle;
 using emulate::Delivery;
+using emulate::TensorMap;
 
 namespace {
 
@@ -16,6 +19,7 @@ struct Launched {
     in.resize(8 * threads);
     out.resize(threads);
     emulation.array(in).array(out);
+    if (text.find("ptr %map") != std::string::npos) describeArrays();
   }
 
   std::string report(std::uint64_t seed, Delivery delivery) {
@@ -25,7 +29,26 @@ struct Launched {
   }
 
   std::vector<std::int32_t> in, out;
+  std::vector<TensorMap> maps;
   Emulation emulation;
+
+private:
+  void describeArrays() {
+    TensorMap map;
+    map.rank = 2;
+    map.elementBytes = 4;
+    map.box = {8, 8};
+    map.extents = {22, 20};
+    map.strides = {96};
+    map.address = reinterpret_cast<std::uintptr_t>(in.data());
+    TensorMap swizzled = map, ofOut = map;
+    swizzled.swizzle = BoxSwizzle::Bytes32;
+    ofOut.extents = {8, 6};
+    ofOut.strides = {32};
+    ofOut.address = reinterpret_cast<std::uintptr_t>(out.data());
+    maps = {map, swizzled, ofOut};
+    emulation.array(maps);
+  }
 };
 
 void checkQuiet(const std::string &machine, const AsyncKernel &kernel) {
@@ -111,4 +134,8 @@ TEST_CASE("a profile counts the sectors that copies take") {
 
 TEST_CASE("every mistake with barriers in shared memory is found under every seed") {
   for (const AsyncFault &fault : phaseFaults()) checkFault("sm_90a", fault);
+}
+
+TEST_CASE("every mistake with bulk copies is found under every seed, and its lines are named") {
+  for (const AsyncFault &fault : bulkFaults()) checkFault("sm_90a", fault);
 }
