@@ -118,10 +118,9 @@ bool makeBuffer(Rewriting &rewriting, Builder &b, CallInst &call) {
   return true;
 }
 
-/// The field of s_waitcnt that counts vector memory: bits 0 to 3, 14 and 15, from gfx11 on 10 to 15
-/// (LLVM 22, AMDGPUBaseInfo.cpp, decodeVmcnt).
-std::uint64_t vectorMemoryCount(const machine::Machine &machine, std::uint64_t counters) {
-  if (llvm::AMDGPU::getIsaVersion(machine.cpu).Major >= 11) return counters >> 10 & 63;
+/// The field of s_waitcnt that counts vector memory: bits 0 to 3, 14 and 15 (LLVM 22,
+/// AMDGPUBaseInfo.cpp, decodeVmcnt). From gfx11 on it is elsewhere, and nothing loads to LDS.
+std::uint64_t vectorMemoryCount(std::uint64_t counters) {
   return (counters & 15) | (counters >> 14 & 3) << 4;
 }
 
@@ -153,7 +152,7 @@ RewriteTable asyncRewrites() {
    [](Rewriting &r, Builder &b, CallInst &c) { return loadToLdsAsync(r, b, c, bytes); }},
 #define IMBREX_AWAIT_COUNTERS_CALL(intrinsic)                                                      \
   {llvm::Intrinsic::intrinsic, [](Rewriting &r, Builder &b, CallInst &c) {                         \
-     return await(r, b, c, b.getInt64(vectorMemoryCount(r.machine, constant(c, 0))));              \
+     return await(r, b, c, b.getInt64(vectorMemoryCount(constant(c, 0))));                         \
    }},
 #define IMBREX_COMMIT_CALL(intrinsic)                                                              \
   {llvm::Intrinsic::intrinsic, [](Rewriting &, Builder &b, CallInst &) { return commit(b); }},

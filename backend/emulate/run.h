@@ -120,6 +120,7 @@ private:
 
   // Barriers in shared memory: run_phases.cpp.
   void touchBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  PhaseBarrier *findBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
   PhaseBarrier &knownBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
   void checkArrival(const Thread &thread, std::uint32_t site, const PhaseBarrier &barrier,
                     std::uint32_t known);
@@ -143,9 +144,15 @@ private:
   void requireAligned(Thread &thread, std::uint32_t site, std::uint64_t address,
                       std::uint32_t alignment);
   void requireUnits(Thread &thread, std::uint32_t site, std::uint32_t bytes);
-  TensorMap tensorMap(Thread &thread, std::uint32_t site, std::uint64_t address, std::size_t axes);
-  void endAtBarrier(Thread &thread, const Completion &completion);
-  Copy storePart(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  bool readMap(Thread &thread, std::uint32_t site, std::uint64_t address, TensorMap &map);
+  TensorMap tensorMap(Thread &thread, std::uint32_t site, std::uint64_t address);
+  std::optional<std::vector<Copy>> loadedParts(Thread &thread, std::uint32_t site,
+                                               const FreeAgent &agent, const TensorMap &map,
+                                               const BoxOperands &operands);
+  void endAtBarrier(Thread &thread, Completion completion);
+  Copy storedPart(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  std::optional<std::vector<Copy>> storedParts(Thread &thread, std::uint32_t site,
+                                               const TensorMap &map, const BoxOperands &operands);
   void endStores(Thread &thread);
 
   void pause(Thread &thread);

@@ -53,13 +53,11 @@ PhaseBarrier &Run::bulkBarrier(Thread &thread, std::uint32_t site, std::uint64_t
   return barrier;
 }
 
-/// One half of a copy, or of a part of one; the run ends where it can't be.
+/// One half of a copy, or of a part of one; null after an error that ends the run. Whoever holds
+/// memory must give it back before it abandons the thread.
 std::byte *Run::touchInBulk(Thread &thread, std::uint32_t site, const FreeAgent &agent,
                             const AccessSite &facts, std::uint64_t address) {
-  const Accessor who{thread, site, facts, agent.id, agent.tick, true};
-  std::byte *pointer = memory_.access(who, address);
-  if (pointer == nullptr) abandon(thread);
-  return pointer;
+  return memory_.access({thread, site, facts, agent.id, agent.tick, true}, address);
 }
 
 void Run::requireAligned(Thread &thread, std::uint32_t site, std::uint64_t address,
@@ -80,26 +78,29 @@ void Run::requireUnits(Thread &thread, std::uint32_t site, std::uint32_t bytes) 
   abandon(thread);
 }
 
-/// The bytes of the map that a copy is given.
-TensorMap Run::tensorMap(Thread &thread, std::uint32_t site, std::uint64_t address,
-                         std::size_t axes) {
-  requireAligned(thread, site, address, alignof(TensorMap));
+/// Whether there is a map that a copy can be given.
+bool Run::readMap(Thread &thread, std::uint32_t site, std::uint64_t address, TensorMap &map) {
   const AccessSite facts = bulkAccess(Manner::Read, Space::Generic, sizeof(TensorMap));
   const std::byte *bytes =
-      memory_.access({thread, site, facts, thread.order.id(), thread.order.tick(), false}, address);
-  if (bytes == nullptr) abandon(thread);
-  TensorMap map;
+      memory_.access({thread, site, facts, thread.order.id(), thread.order.tick()}, address);
+  if (bytes == nullptr) return false;
   std::memcpy(&map, bytes, sizeof(map));
-  if (const auto wrong = whatIsWrong(map, axes)) {
-    report_.error(Diag::EmulatedOperand, site, 0, code_.sites[site].what,
-                  report_.text(thread.order.id()), std::string("a tensor map"), *wrong);
-    abandon(thread);
-  }
+  const auto wrong = whatIsWrong(map, std::get<BoxSite>(code_.sites[site].facts).axes);
+  if (!wrong) return true;
+  report_.error(Diag::EmulatedOperand, site, 0, code_.sites[site].what,
+                report_.text(thread.order.id()), std::string("a tensor map"), *wrong);
+  return false;
+}
+
+TensorMap Run::tensorMap(Thread &thread, std::uint32_t site, std::uint64_t address) {
+  requireAligned(thread, site, address, alignof(TensorMap));
+  TensorMap map;
+  if (!readMap(thread, site, address, map)) abandon(thread);
   return map;
 }
 
-void Run::endAtBarrier(Thread &thread, const Completion &completion) {
-  thread.block->completions.push_back(completion);
+void Run::endAtBarrier(Thread &thread, Completion completion) {
+  thread.block->completions.push_back(std::move(completion));
   copiesFly_ = true;
 }
 
@@ -112,8 +113,10 @@ void Run::loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &opera
   Copy copy{.bytes = operands.bytes, .site = site};
   copy.from = touchInBulk(thread, site, agent,
                           bulkAccess(Manner::Read, Space::Global, operands.bytes), operands.from);
-  copy.to = touchInBulk(thread, site, agent,
-                        bulkAccess(Manner::Write, Space::Shared, operands.bytes), operands.to);
+  if (copy.from != nullptr)
+    copy.to = touchInBulk(thread, site, agent,
+                          bulkAccess(Manner::Write, Space::Shared, operands.bytes), operands.to);
+  if (copy.to == nullptr) abandon(thread);
   endAtBarrier(thread, {.issuer = &thread,
                         .site = site,
                         .barrier = offsetOf(operands.barrier),
@@ -124,42 +127,55 @@ void Run::loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &opera
                         .copies = {copy}});
 }
 
+std::optional<std::vector<Copy>> Run::loadedParts(Thread &thread, std::uint32_t site,
+                                                  const FreeAgent &agent, const TensorMap &map,
+                                                  const BoxOperands &operands) {
+  std::vector<Copy> parts;
+  for (const BoxPiece &piece : piecesOf(map, operands.first)) {
+    Copy copy{.site = site};
+    (piece.address != 0 ? copy.bytes : copy.zeros) = piece.bytes;
+    if (piece.address != 0) {
+      copy.from = touchInBulk(thread, site, agent,
+                              bulkAccess(Manner::Read, Space::Global, piece.bytes), piece.address);
+      if (copy.from == nullptr) return std::nullopt;
+    }
+    copy.to =
+        touchInBulk(thread, site, agent, bulkAccess(Manner::Write, Space::Shared, piece.bytes),
+                    swizzled(map.swizzle, operands.shared + piece.offset));
+    if (copy.to == nullptr) return std::nullopt;
+    parts.push_back(copy);
+  }
+  return parts;
+}
+
 void Run::loadBox(Thread &thread, std::uint32_t site, const BoxOperands &operands) {
   const PhaseBarrier &barrier = bulkBarrier(thread, site, operands.barrier);
-  const auto &facts = std::get<BoxSite>(code_.sites[site].facts);
-  const TensorMap map = tensorMap(thread, site, operands.map, facts.axes);
+  const TensorMap map = tensorMap(thread, site, operands.map);
   requireAligned(thread, site, operands.shared, kBoxAlignment);
   const FreeAgent agent = freeAgent(thread);
-  Completion completion{.issuer = &thread,
+  auto parts = loadedParts(thread, site, agent, map, operands);
+  if (!parts) abandon(thread);
+  endAtBarrier(thread, {.issuer = &thread,
                         .site = site,
                         .barrier = offsetOf(operands.barrier),
                         .phase = barrier.phase,
                         .by = agent.id,
                         .tick = agent.tick,
-                        .bytes = boxBytes(map)};
-  for (const BoxPiece &piece : piecesOf(map, operands.first)) {
-    Copy copy{.site = site};
-    (piece.address != 0 ? copy.bytes : copy.zeros) = piece.bytes;
-    if (piece.address != 0)
-      copy.from = touchInBulk(thread, site, agent,
-                              bulkAccess(Manner::Read, Space::Global, piece.bytes), piece.address);
-    copy.to =
-        touchInBulk(thread, site, agent, bulkAccess(Manner::Write, Space::Shared, piece.bytes),
-                    swizzled(map.swizzle, operands.shared + piece.offset));
-    completion.copies.push_back(copy);
-  }
-  endAtBarrier(thread, completion);
+                        .bytes = boxBytes(map),
+                        .copies = std::move(*parts)});
 }
 
 // --- from shared memory ---
 
-Copy Run::storePart(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
+/// No destination after an error that ends the run.
+Copy Run::storedPart(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
   const Tick tick = thread.stores.nextTick();
   const FreeAgent taker{agents_.of(thread.order.id(), Queue::BulkReads), tick};
   const FreeAgent giver{agents_.of(thread.order.id(), Queue::BulkWrites), tick};
   Copy copy{.bytes = operands.bytes, .site = site};
   copy.from = touchInBulk(thread, site, taker,
                           bulkAccess(Manner::Read, Space::Shared, operands.bytes), operands.from);
+  if (copy.from == nullptr) return copy;
   copy.to = touchInBulk(thread, site, giver,
                         bulkAccess(Manner::Write, Space::Global, operands.bytes), operands.to);
   return copy;
@@ -170,24 +186,34 @@ void Run::storeBulk(Thread &thread, std::uint32_t site, const CopyOperands &oper
   requireUnits(thread, site, operands.bytes);
   requireAligned(thread, site, operands.to, kBulkUnit);
   requireAligned(thread, site, operands.from, kBulkUnit);
-  thread.stores.issue({.parts = {storePart(thread, site, operands)}, .site = site});
+  const Copy part = storedPart(thread, site, operands);
+  if (part.to == nullptr) abandon(thread);
+  thread.stores.issue({.parts = {part}, .site = site});
   copiesFly_ = true;
+}
+
+std::optional<std::vector<Copy>> Run::storedParts(Thread &thread, std::uint32_t site,
+                                                  const TensorMap &map,
+                                                  const BoxOperands &operands) {
+  std::vector<Copy> parts;
+  for (const BoxPiece &piece : piecesOf(map, operands.first)) {
+    if (piece.address == 0) continue;
+    parts.push_back(storedPart(thread, site,
+                               {.to = piece.address,
+                                .from = swizzled(map.swizzle, operands.shared + piece.offset),
+                                .bytes = piece.bytes}));
+    if (parts.back().to == nullptr) return std::nullopt;
+  }
+  return parts;
 }
 
 void Run::storeBox(Thread &thread, std::uint32_t site, const BoxOperands &operands) {
   thread.site = site;
-  const auto &facts = std::get<BoxSite>(code_.sites[site].facts);
-  const TensorMap map = tensorMap(thread, site, operands.map, facts.axes);
+  const TensorMap map = tensorMap(thread, site, operands.map);
   requireAligned(thread, site, operands.shared, kBoxAlignment);
-  BulkStore store{.parts = {}, .site = site};
-  for (const BoxPiece &piece : piecesOf(map, operands.first)) {
-    if (piece.address == 0) continue;
-    store.parts.push_back(storePart(thread, site,
-                                    {.to = piece.address,
-                                     .from = swizzled(map.swizzle, operands.shared + piece.offset),
-                                     .bytes = piece.bytes}));
-  }
-  thread.stores.issue(std::move(store));
+  auto parts = storedParts(thread, site, map, operands);
+  if (!parts) abandon(thread);
+  thread.stores.issue({.parts = std::move(*parts), .site = site});
   copiesFly_ = true;
 }
 

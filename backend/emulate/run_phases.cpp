@@ -66,13 +66,13 @@ void Run::unmakeBarrier(Thread &thread, std::uint32_t site, std::uint64_t addres
   std::fill(first, first + kPhaseBarrierBytes, std::uint8_t{0});
 }
 
-/// The barrier at an address, of which the thread knows.
-PhaseBarrier &Run::knownBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
+/// The barrier at an address, of which the thread knows; null after an error that ends the run.
+PhaseBarrier *Run::findBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
   thread.site = site;
   PhaseBarriers &barriers = thread.block->phaseBarriers;
   const auto found = barriers.find(offsetOf(address));
   const bool isThere = found != barriers.end();
-  if (isThere && found->second.knownPhases(thread.order.seen())) return found->second;
+  if (isThere && found->second.knownPhases(thread.order.seen())) return &found->second;
   const std::string why = isThere ? "may not be initialised yet: nothing keeps it behind '" +
                                         code_.sites[found->second.madeAt].what + "' at " +
                                         toText(code_.sites[found->second.madeAt].where)
@@ -80,7 +80,13 @@ PhaseBarrier &Run::knownBarrier(Thread &thread, std::uint32_t site, std::uint64_
   report_.error(Diag::EmulatedBarrierMissing, site, isThere ? found->second.madeAt : 0,
                 code_.sites[site].what, report_.text(thread.order.id()),
                 static_cast<std::int64_t>(offsetOf(address)), why);
-  abandon(thread);
+  return nullptr;
+}
+
+PhaseBarrier &Run::knownBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
+  PhaseBarrier *barrier = findBarrier(thread, site, address);
+  if (barrier == nullptr) abandon(thread);
+  return *barrier;
 }
 
 /// An arrival counts in the phase that runs when it comes.

@@ -62,6 +62,15 @@ std::vector<AsyncFault> unfenced() {
        kStore + first(kFence) + kMeet + "  br i1 %isFirst, label %copy, label %end\ncopy:\n" +
            taken + "  br label %end\nend:\n" + kEnd,
        readUnfenced},
+      {"what small copies have brought is not fenced",
+       R"(
+  %src = getelementptr i32, ptr addrspace(1) %in, i32 %t
+  call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %own, ptr addrspace(1) %src) ; <write>
+  call void @llvm.nvvm.cp.async.wait.all()
+)" + kMeet +
+           first(taken) + kEnd,
+       {"{<copy>}: error:", "reads a byte of shared memory that "
+                            "'llvm.nvvm.cp.async.ca.shared.global.4' at {<write>} in thread"}},
       {"a box goes where plain stores were not fenced",
        kMade + kStore + kMeet + loadFirst(256, box("2d", "%map", ", i32 0, i32 0")) + kAwait + kEnd,
        {"{<copy>}: error:", "writes a byte of shared memory that 'store' at {<write>} in thread"}},

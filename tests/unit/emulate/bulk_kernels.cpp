@@ -90,6 +90,11 @@ std::string storeFirst(const std::string &store) {
          "  br label %end\nend:\n  ret void\n";
 }
 
+const std::string kMeet = "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
+const std::string kStoreAll =
+    "  call void @llvm.nvvm.cp.async.bulk.shared.cta.to.global(ptr addrspace(1) %out, ptr "
+    "addrspace(3) @sh, i32 256, i64 0, i1 false)\n";
+const std::string kAwaitAll = "  call void @llvm.nvvm.cp.async.bulk.wait.group(i32 0)\n";
 const std::string kCommit = "  call void @llvm.nvvm.cp.async.bulk.commit.group()\n";
 
 std::vector<AsyncKernel> loads() {
@@ -127,18 +132,26 @@ std::vector<AsyncKernel> stores() {
   call void @llvm.nvvm.cp.async.bulk.tensor.s2g.tile.2d(ptr addrspace(3) @sh, ptr %outMap, i32 0, i32 0, i64 0, i1 false)
 )" + kCommit + "  call void @llvm.nvvm.cp.async.bulk.wait.group(i32 0)\n")),
        [](std::int32_t t) { return t < 48 ? t : 0; }},
+      {"the thread that copies fences what others have stored",
+       bulkKernelText("  store i32 %t, ptr addrspace(3) %own, align 4\n" + kMeet +
+                      storeFirst("  call void @llvm.nvvm.fence.proxy.async()\n" + kStoreAll +
+                                 kCommit + kAwaitAll)),
+       [](std::int32_t t) { return t; }},
+      {"what small copies have brought is fenced like stores", bulkKernelText(R"(
+  %src = getelementptr i32, ptr addrspace(1) %in, i32 %t
+  call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %own, ptr addrspace(1) %src)
+  call void @llvm.nvvm.cp.async.wait.all()
+  call void @llvm.nvvm.fence.proxy.async()
+)" + kMeet + storeFirst(kStoreAll + kCommit + kAwaitAll)),
+       [](std::int32_t t) { return 100 + t; }},
       {"shared memory is free when its bytes have been taken",
-       bulkKernelText(kStoreOwn + storeFirst(R"(
-  call void @llvm.nvvm.cp.async.bulk.shared.cta.to.global(ptr addrspace(1) %out, ptr addrspace(3) @sh, i32 256, i64 0, i1 false)
-)" + kCommit + R"(
+       bulkKernelText(kStoreOwn + storeFirst(kStoreAll + kCommit + R"(
   call void @llvm.nvvm.cp.async.bulk.wait.group.read(i32 0)
   store i32 7, ptr addrspace(3) @sh, align 4
 )")),
        [](std::int32_t t) { return t; }},
-      {"the thread reads what has landed", bulkKernelText(kStoreOwn + storeFirst(R"(
-  call void @llvm.nvvm.cp.async.bulk.shared.cta.to.global(ptr addrspace(1) %out, ptr addrspace(3) @sh, i32 256, i64 0, i1 false)
-)" + kCommit + R"(
-  call void @llvm.nvvm.cp.async.bulk.wait.group(i32 0)
+      {"the thread reads what has landed",
+       bulkKernelText(kStoreOwn + storeFirst(kStoreAll + kCommit + kAwaitAll + R"(
   %second = getelementptr i32, ptr addrspace(1) %out, i32 1
   %v = load i32, ptr addrspace(1) %second, align 4
   store i32 %v, ptr addrspace(1) %out, align 4

@@ -38,6 +38,23 @@ std::vector<Fault> ldsFaults() {
        // lgkmcnt(0), vmcnt(63)
        kLoad + "  call void @llvm.amdgcn.s.waitcnt(i32 49279)\n" + kReadOwn + wait(0) + kResult,
        kReadPending},
+      {"a wait lets 16 loads fly, of seventeen",
+       R"(
+  %first = and i32 %t, 64
+  %base = getelementptr i32, ptr addrspace(3) @sh, i32 %first
+  %own = getelementptr i32, ptr addrspace(3) @sh, i32 %t
+  br label %loop
+loop:
+  %k = phi i32 [ 0, %0 ], [ %next, %loop ]
+  call void @llvm.amdgcn.global.load.lds(ptr addrspace(1) %in, ptr addrspace(3) %base, i32 4, i32 0, i32 0) ; <copy>
+  %next = add i32 %k, 1
+  %more = icmp ult i32 %next, 17
+  br i1 %more, label %loop, label %wait
+wait:
+  call void @llvm.amdgcn.s.waitcnt(i32 20336)
+)" + kReadOwn +
+           wait(0) + kResult,
+       kReadPending},
       {"a wait and a barrier without fences order nothing",
        kLoad + wait(0) + "  call void @llvm.amdgcn.s.barrier()\n" + kReadMirrored + kResult,
        kReadPending},
