@@ -203,10 +203,11 @@ void Memory::checkRaces(Shadow &shadow, const Accessor &who, std::uint64_t addre
                         const std::string &what) {
   const AccessSite &facts = who.facts;
   const ThreadId thread = who.thread.order.id();
-  const Toucher toucher{who.id,    who.tick,
-                        warpSize_, &who.thread.order.seen(),
-                        &thread,   who.isOtherProxy ? agents_.generic() : 0};
-  const bool isStatement = &shadow == &shadow_ && agents_.isThread(who.id);
+  const bool isThread = agents_.isThread(who.id);
+  Toucher toucher{who.id, who.tick, warpSize_, &who.thread.order.seen()};
+  if (!isThread) toucher.issuer = &thread;
+  if (who.isOtherProxy) toucher.generic = agents_.generic();
+  const bool isStatement = isThread && &shadow == &shadow_;
   const std::uint32_t statement = isStatement ? report_.site(who.site).where.line : 0;
   const auto conflict =
       shadow.touch(toucher, {address, facts.bytes, who.site, facts.manner, facts.reach, statement});

@@ -64,12 +64,13 @@ std::optional<ThreadId> Shadow::firstUnordered(const Toucher &who, const Group &
 
 std::optional<Conflict> Shadow::conflictOf(Cell &cell, const Toucher &who, const Touch &touch) {
   const Write &write = cell.write;
-  const bool isOneStore = touch.manner == Manner::Write && touch.statement != 0 &&
-                          touch.statement == write.statement && write.id.block == who.id.block;
-  if (write.tick != 0 && !who.knows(write.id, write.tick) && !isOneStore)
-    return Conflict{write.id, write.site, touch.address, true};
-  if (write.tick != 0 && !who.canSee(write.id, write.tick))
+  if (write.tick != 0 && !who.knows(write.id, write.tick)) {
+    const bool isOneStore = touch.manner == Manner::Write && touch.statement != 0 &&
+                            touch.statement == write.statement && write.id.block == who.id.block;
+    if (!isOneStore) return Conflict{write.id, write.site, touch.address, true};
+  } else if (who.generic != 0 && write.tick != 0 && !who.canSee(write.id, write.tick)) {
     return Conflict{write.id, write.site, touch.address, true, true};
+  }
   std::optional<Conflict> found;
   forEachGroup(cell, [&](const Group &group) {
     if (found ||

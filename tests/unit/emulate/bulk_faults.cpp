@@ -93,6 +93,18 @@ std::vector<AsyncFault> tooEarly() {
            loadFirst(256, kLoad) + arriveAt("arrive", "@empty") +
            waitLoop("wait.empty", "@empty", "0") + kRead + kAwait + kEnd,
        {"{<read>}: error:", "{<copy>}, issued by thread 0 ", "may still be writing"}},
+      {"the second of two copies is waited for, and the first is read",
+       changed(kMade, kMakingFence,
+               "  call void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3) @empty, i32 1)\n" +
+                   kMakingFence) +
+           loadFirst(256, kLoad + R"(
+  %e = call i64 @llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta(ptr addrspace(3) @empty, i32 256)
+  %behind = getelementptr i32, ptr addrspace(3) @sh, i32 64
+  %farther = addrspacecast ptr addrspace(3) %behind to ptr addrspace(7)
+  call void @llvm.nvvm.cp.async.bulk.global.to.shared.cluster(ptr addrspace(7) %farther, ptr addrspace(3) @empty, ptr addrspace(1) %in, i32 256, i16 0, i64 0, i1 false, i1 false)
+)") + waitLoop("wait.empty", "@empty", "0") +
+           kRead + kAwait + kEnd,
+       {"{<read>}: error:", "{<copy>}, issued by thread 0 ", "may still be writing"}},
       {"nobody waits for a bulk copy",
        kMade + loadFirst(256, kLoad) + kEnd,
        {"{<copy>}: error:", "may still be under way when the thread ends at {<exit>}"}},
