@@ -55,12 +55,14 @@ void checkQuiet(const std::string &machine, const AsyncKernel &kernel) {
   CAPTURE(machine);
   CAPTURE(std::string(kernel.what));
   Launched launched(machine, kernel.text);
-  for (std::uint64_t seed = 0; seed < 50; ++seed)
+  std::vector<std::int32_t> expected(launched.out.size());
+  for (std::size_t t = 0; t < expected.size(); ++t)
+    expected[t] = kernel.result(static_cast<std::int32_t>(t));
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
     for (const Delivery delivery : {Delivery::Late, Delivery::Random}) {
       CAPTURE(seed);
       REQUIRE(launched.report(seed, delivery) == "");
-      for (std::size_t t = 0; t < launched.out.size(); ++t)
-        REQUIRE(launched.out[t] == kernel.result(static_cast<std::int32_t>(t)));
+      REQUIRE(launched.out == expected);
     }
 }
 
