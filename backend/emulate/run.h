@@ -7,8 +7,9 @@
 #include "backend/emulate/memory.h"
 #include "backend/emulate/recorder.h"
 
+#include <map>
 #include <random>
-#include <set>
+#include <vector>
 
 namespace imbrex::emulate {
 
@@ -169,7 +170,8 @@ private:
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Block>> blocks_; ///< That run now.
   std::uint32_t nextBlock_ = 0;
-  std::set<Buffer> buffers_;
+  std::map<Buffer, std::uint64_t> bufferNumbers_;
+  std::vector<Buffer> buffers_;
   bool copiesFly_ = false; ///< Some were issued, ever.
   bool isStopped_ = false;
 };

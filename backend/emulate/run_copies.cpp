@@ -51,14 +51,16 @@ void Run::startCopy(Thread &thread, std::uint32_t site, const CopyOperands &oper
 }
 
 std::uint64_t Run::makeBuffer(const Buffer &buffer) {
-  return reinterpret_cast<std::uintptr_t>(&*buffers_.insert(buffer).first);
+  const auto [number, isNew] = bufferNumbers_.try_emplace(buffer, buffers_.size());
+  if (isNew) buffers_.push_back(buffer);
+  return number->second;
 }
 
 /// Words beyond the buffer's size are zeros ("AMD Instinct MI300" ISA, 9.1.5.1, "Range checking").
 /// The scalar offset is not part of what is compared (LLVM, IntrinsicsAMDGPU.td).
 void Run::startBufferCopy(Thread &thread, std::uint32_t site, const BufferOperands &operands) {
   constexpr std::uint32_t kWord = 4;
-  const auto &buffer = *reinterpret_cast<const Buffer *>(operands.buffer);
+  const Buffer buffer = buffers_.at(operands.buffer);
   const std::uint32_t wanted = std::get<CopySite>(code_.sites[site].facts).from.bytes;
   const std::uint64_t left =
       buffer.records > operands.offset ? buffer.records - operands.offset : 0;
