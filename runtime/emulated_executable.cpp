@@ -21,6 +21,7 @@ public:
       return diagnostics.add(*wrong), false;
     emulate::Options how;
     how.seed = options.seed;
+    how.delivery = options.delivery;
     how.counters = options.counters;
     return program->run(grid, arguments, how, diagnostics);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/emulate/counters.h"
+#include "backend/emulate/delivery.h"
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/support/diagnostics.h"
@@ -20,6 +21,7 @@ struct DeviceTime {
 /// How a run is made where there is a choice.
 struct RunOptions {
   std::uint64_t seed = 0;                ///< Emulated: of the order in which warps and blocks run.
+  emulate::Delivery delivery = {};       ///< Emulated: of copies that run beside the threads.
   emulate::Counters *counters = nullptr; ///< Emulated: filled with what the run has cost.
   DeviceTime *time = nullptr;            ///< A GPU: filled with how long it took.
   Location where = {};                   ///< For an error of the launch itself.

@@ -1,7 +1,12 @@
 #pragma once
 
+#include "backend/emulate/bulk_queue.h"
+#include "backend/emulate/completions.h"
+#include "backend/emulate/copies.h"
 #include "backend/emulate/fiber.h"
+#include "backend/emulate/lane_bases.h"
 #include "backend/emulate/order.h"
+#include "backend/emulate/phase_barriers.h"
 #include "backend/emulate/shadow.h"
 #include "backend/emulate/warp_operation.h"
 
@@ -19,11 +24,24 @@ enum class ThreadState : std::uint8_t {
   Runnable,
   AtWarpCall,
   AtBarrier,
+  AtPhase, ///< Of a barrier in shared memory.
   Exited,
 };
 
 struct Block;
 class Run;
+
+/// A barrier in shared memory, and one of its phases.
+struct AskedPhase {
+  std::uint64_t barrier = 0;
+  std::int64_t phase = 0;
+};
+
+/// A number for copies that end by themselves, and the last of them.
+struct FreeAgent {
+  ThreadId id;
+  Tick tick = 0;
+};
 
 struct Thread {
   Thread(Run &ofRun, Block &ofBlock, ThreadId id, std::uint32_t warpSize)
@@ -40,6 +58,12 @@ struct Thread {
   LaneResult result;
   std::int64_t turns = 0;                                    ///< Of loops, and of waits.
   std::unordered_map<std::uint64_t, std::uint64_t> arrivals; ///< At split barriers.
+  CopyQueue copies;
+  BulkQueue stores;
+  std::vector<FreeAgent> bulkAgents;
+  AskedPhase asked;           ///< Of the last wait for a phase.
+  std::uint64_t toldAt = 0;   ///< How much had changed when it was last told that it has to wait.
+  std::uint64_t meetings = 0; ///< With others of its block, that are over.
   std::unique_ptr<Fiber> fiber;
 };
 
@@ -60,6 +84,10 @@ struct Block {
   std::vector<std::uint8_t> written; ///< For each byte of shared memory.
   Shadow sharedShadow;
   std::unordered_map<std::uint64_t, BarrierCount> barriers;
+  PhaseBarriers phaseBarriers;
+  std::vector<Completion> completions; ///< That have not come.
+  std::uint64_t changes = 1;           ///< To barriers in shared memory.
+  LaneBases laneBases;
   std::uint32_t exited = 0;
 };
 

@@ -58,6 +58,94 @@ void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count) 
   thread.run->meetBarrier(thread, site, {number, count});
 }
 
+void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
+  Thread &thread = currentThread();
+  thread.run->startCopy(thread, site, {to, from, bytes});
+}
+
+void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,
+                     std::uint32_t offset, std::uint32_t scalarOffset) {
+  Thread &thread = currentThread();
+  thread.run->startBufferCopy(thread, site, {to, buffer, offset, scalarOffset});
+}
+
+std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records) {
+  return currentThread().run->makeBuffer({base, records});
+}
+
+void commitCopies() { currentThread().copies.commit(); }
+
+void awaitCopies(std::uint32_t site, std::uint64_t groups) {
+  Thread &thread = currentThread();
+  thread.run->awaitCopies(thread, site, groups);
+}
+
+void makeBarrier(std::uint32_t site, std::uint64_t address, std::uint32_t arrivals) {
+  Thread &thread = currentThread();
+  thread.run->makeBarrier(thread, site, address, arrivals);
+}
+
+void unmakeBarrier(std::uint32_t site, std::uint64_t address) {
+  Thread &thread = currentThread();
+  thread.run->unmakeBarrier(thread, site, address);
+}
+
+std::uint64_t arriveAtPhase(std::uint32_t site, std::uint64_t address, std::uint32_t count,
+                            std::int32_t bytes) {
+  Thread &thread = currentThread();
+  return thread.run->arriveAtPhase(thread, site, {address, count, bytes});
+}
+
+void signalPhase(std::uint32_t site, std::uint64_t address, std::uint32_t more) {
+  Thread &thread = currentThread();
+  thread.run->signalPhase(thread, site, address, more);
+}
+
+std::uint32_t awaitPhase(std::uint32_t site, std::uint64_t address, std::uint64_t what) {
+  Thread &thread = currentThread();
+  return thread.run->awaitPhase(thread, site, address, what) ? 1 : 0;
+}
+
+void fenceProxy() {
+  Thread &thread = currentThread();
+  thread.run->fenceProxy(thread);
+}
+
+void fenceMaking() {
+  Thread &thread = currentThread();
+  thread.run->fenceMaking(thread);
+}
+
+void loadBulk(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t from,
+              std::uint32_t bytes) {
+  Thread &thread = currentThread();
+  thread.run->loadBulk(thread, site, {to, barrier, from, bytes});
+}
+
+void loadBox(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t map,
+             std::int32_t x0, std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4) {
+  Thread &thread = currentThread();
+  thread.run->loadBox(thread, site, {to, barrier, map, {x0, x1, x2, x3, x4}});
+}
+
+void storeBulk(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
+  Thread &thread = currentThread();
+  thread.run->storeBulk(thread, site, {to, from, bytes});
+}
+
+void storeBox(std::uint32_t site, std::uint64_t from, std::uint64_t map, std::int32_t x0,
+              std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4) {
+  Thread &thread = currentThread();
+  thread.run->storeBox(thread, site, {from, 0, map, {x0, x1, x2, x3, x4}});
+}
+
+void commitStores() { currentThread().stores.commit(); }
+
+void awaitStores(std::uint32_t site, std::uint64_t groups, std::uint32_t onlyTaken) {
+  Thread &thread = currentThread();
+  thread.run->awaitStores(thread, site, groups, onlyTaken != 0);
+}
+
 void takeTurn(std::uint32_t site) {
   Thread &thread = currentThread();
   thread.run->takeTurn(thread, site);

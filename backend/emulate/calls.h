@@ -41,6 +41,29 @@ std::uint64_t meetWarp(std::uint32_t site, std::uint64_t a, std::uint64_t b, std
                        std::uint64_t d, std::uint64_t e, std::uint64_t f);
 std::uint64_t secondResult();
 void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count);
+void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes);
+void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,
+                     std::uint32_t offset, std::uint32_t scalarOffset);
+std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records);
+void commitCopies();
+void awaitCopies(std::uint32_t site, std::uint64_t groups);
+void makeBarrier(std::uint32_t site, std::uint64_t address, std::uint32_t arrivals);
+void unmakeBarrier(std::uint32_t site, std::uint64_t address);
+std::uint64_t arriveAtPhase(std::uint32_t site, std::uint64_t address, std::uint32_t count,
+                            std::int32_t bytes);
+void signalPhase(std::uint32_t site, std::uint64_t address, std::uint32_t more);
+std::uint32_t awaitPhase(std::uint32_t site, std::uint64_t address, std::uint64_t what);
+void fenceProxy();
+void fenceMaking();
+void loadBulk(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t from,
+              std::uint32_t bytes);
+void loadBox(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t map,
+             std::int32_t x0, std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4);
+void storeBulk(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes);
+void storeBox(std::uint32_t site, std::uint64_t from, std::uint64_t map, std::int32_t x0,
+              std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4);
+void commitStores();
+void awaitStores(std::uint32_t site, std::uint64_t groups, std::uint32_t onlyTaken);
 void takeTurn(std::uint32_t site);
 void trap(std::uint32_t site);
 void exit(std::uint32_t site);

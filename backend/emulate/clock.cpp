@@ -24,6 +24,21 @@ Clock Clock::with(std::uint32_t block,
   return result;
 }
 
+Clock Clock::withShadowOf(std::uint32_t numbers) const {
+  if (!state_) return {};
+  auto state = std::make_shared<std::vector<Entry>>(*state_);
+  for (Entry &entry : *state) {
+    auto ticks = std::make_shared<std::vector<Tick>>(*entry.ticks);
+    if (ticks->size() < 2 * numbers) ticks->resize(2 * numbers);
+    for (std::uint32_t i = 0; i < numbers; ++i)
+      (*ticks)[numbers + i] = std::max((*ticks)[numbers + i], (*ticks)[i]);
+    entry.ticks = std::move(ticks);
+  }
+  Clock result;
+  result.state_ = std::move(state);
+  return result;
+}
+
 /// One of the two where it has seen all that the other has, so that clocks go on sharing memory.
 Clock::Ticks Clock::joinTicks(const Ticks &a, const Ticks &b) {
   if (a == b) return a;

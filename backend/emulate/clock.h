@@ -41,6 +41,10 @@ public:
   /// This clock, which has also seen these ticks of a block's threads.
   Clock with(std::uint32_t block, llvm::ArrayRef<std::pair<std::uint32_t, Tick>> threadTicks) const;
 
+  /// This clock, in which the ticks of the first numbers of each block are also those as far behind
+  /// them.
+  Clock withShadowOf(std::uint32_t numbers) const;
+
   static Clock join(const Clock &a, const Clock &b);
 
 private:

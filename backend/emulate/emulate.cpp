@@ -171,6 +171,7 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   launch.grid = grid;
   launch.seed = options.seed;
   launch.mostTurns = options.mostTurns;
+  launch.delivery = options.delivery;
   launch.counters = options.counters;
   std::vector<std::uint64_t> observations;
   for (std::size_t i = 0; i < program.interface.words.size(); ++i) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/emulate/counters.h"
+#include "backend/emulate/delivery.h"
 #include "backend/ir/argument.h"
 #include "backend/lower/kernel_interface.h"
 #include "backend/machine/machine.h"
@@ -15,6 +16,7 @@ namespace imbrex::emulate {
 
 struct Options {
   std::uint64_t seed = 0; ///< Of the order in which warps and blocks run.
+  Delivery delivery = Delivery::Late;
   /// A thread that makes more turns of loops than this has lost its way.
   std::int64_t mostTurns = 50'000'000;
   /// Filled with what the run has cost; null where nobody wants to know, which is faster.

@@ -35,20 +35,26 @@ bool Region::holds(std::uint64_t address, std::uint64_t count) const {
 
 std::byte *Memory::access(Thread &thread, std::uint64_t address, std::uint32_t site) {
   const auto &facts = std::get<AccessSite>(report_.site(site).facts);
-  thread.site = site;
+  return access({thread, site, facts, thread.order.id(), thread.order.tick()}, address);
+}
+
+std::byte *Memory::access(const Accessor &who, std::uint64_t address) {
+  const AccessSite &facts = who.facts;
+  who.thread.site = who.site;
   const bool isGeneric = facts.space == Space::Generic;
   // Arithmetic on a pointer to shared memory may be in 32 bits.
   if (facts.space == Space::Shared) address &= 0xffffffff;
   auto *pointer = reinterpret_cast<std::byte *>(address);
-  if (isGeneric && thread.fiber->holds(pointer)) return pointer;
+  if (isGeneric && who.thread.fiber->holds(pointer)) return pointer;
   if (address % facts.alignment != 0) {
-    report_.error(Diag::EmulatedMisaligned, site, 0, report_.site(site).what,
-                  plural(facts.bytes, "byte"), facts.alignment, report_.text(thread.order.id()));
+    report_.error(Diag::EmulatedMisaligned, who.site, 0, report_.site(who.site).what,
+                  plural(facts.bytes, "byte"), facts.alignment,
+                  report_.text(who.thread.order.id()));
     return nullptr;
   }
-  if (facts.space == Space::Shared || (isGeneric && isShared(thread, address)))
-    return accessShared(thread, address, site, facts);
-  return accessGlobal(thread, address, site, facts);
+  if (facts.space == Space::Shared || (isGeneric && isShared(who.thread, address)))
+    return accessShared(who, address);
+  return accessGlobal(who, address);
 }
 
 bool Memory::isShared(const Thread &thread, std::uint64_t address) const {
@@ -69,29 +75,42 @@ std::byte *Memory::accessPrivate(Thread &thread, std::byte *variable, std::byte 
   return nullptr;
 }
 
-std::byte *Memory::accessShared(Thread &thread, std::uint64_t address, std::uint32_t site,
-                                const AccessSite &facts) {
-  Block &block = *thread.block;
-  const std::string &what = report_.site(site).what;
+std::byte *Memory::accessShared(const Accessor &who, std::uint64_t address) {
+  Block &block = *who.thread.block;
+  const AccessSite &facts = who.facts;
+  const std::string &what = report_.site(who.site).what;
   const std::uint64_t offset = address - kSharedBase;
   if (address < kSharedBase || offset + facts.bytes > block.shared.size()) {
-    report_.error(Diag::EmulatedSharedOutside, site, 0, what, plural(facts.bytes, "byte"),
+    report_.error(Diag::EmulatedSharedOutside, who.site, 0, what, plural(facts.bytes, "byte"),
                   static_cast<std::int64_t>(offset), plural(block.shared.size(), "byte"),
-                  report_.text(thread.order.id()));
+                  report_.text(who.thread.order.id()));
     return nullptr;
   }
+  if (!block.phaseBarriers.empty() && touchesBarrier(who, offset)) return nullptr;
   const auto first = block.written.begin() + static_cast<std::ptrdiff_t>(offset);
   const auto last = first + static_cast<std::ptrdiff_t>(facts.bytes);
   if (reads(facts)) {
     const auto unwritten = std::find(first, last, std::uint8_t{0});
     if (unwritten != last)
-      report_.error(Diag::EmulatedSharedUnwritten, site, 0, what,
+      report_.error(Diag::EmulatedSharedUnwritten, who.site, 0, what,
                     std::int64_t{unwritten - block.written.begin()},
-                    report_.text(thread.order.id()));
+                    report_.text(who.thread.order.id()));
   }
   if (writes(facts.manner)) std::fill(first, last, std::uint8_t{1});
-  touch(block.sharedShadow, thread, address, site, kSharedText);
+  touch(block.sharedShadow, who, address, kSharedText);
   return block.shared.data() + offset;
+}
+
+/// The bytes of a barrier are nobody's data.
+bool Memory::touchesBarrier(const Accessor &who, std::uint64_t offset) {
+  const auto *barrier = barrierWithin(who.thread.block->phaseBarriers, offset, who.facts.bytes);
+  if (barrier == nullptr) return false;
+  const Site &made = report_.site(barrier->second.madeAt);
+  report_.error(Diag::EmulatedBarrierTouched, who.site, barrier->second.madeAt,
+                report_.site(who.site).what, report_.text(who.thread.order.id()),
+                static_cast<std::int64_t>(std::max(offset, barrier->first)), made.what,
+                toText(made.where));
+  return true;
 }
 
 const Region *Memory::regionOf(std::uint64_t address, const AccessSite &facts) const {
@@ -122,61 +141,57 @@ const Region *Memory::nearest(std::uint64_t address) const {
   return best;
 }
 
-void Memory::reportOutside(Thread &thread, std::uint64_t address, std::uint32_t site,
-                           const Region *region) {
-  const Site &at = report_.site(site);
-  const std::uint64_t bytes = std::get<AccessSite>(at.facts).bytes;
-  const std::string who = report_.text(thread.order.id());
-  const std::string count = plural(bytes, "byte");
+void Memory::reportOutside(const Accessor &who, std::uint64_t address, const Region *region) {
+  const std::string &what = report_.site(who.site).what;
+  const std::string thread = report_.text(who.thread.order.id());
+  const std::string count = plural(who.facts.bytes, "byte");
   if (address < kNullBytes || (region != nullptr && region->begin == 0))
-    report_.error(Diag::EmulatedNullPointer, site, 0, at.what, count,
-                  region == nullptr ? std::string("no argument") : region->name, who);
+    report_.error(Diag::EmulatedNullPointer, who.site, 0, what, count,
+                  region == nullptr ? std::string("no argument") : region->name, thread);
   else if (region == nullptr)
-    report_.error(Diag::EmulatedNowhere, site, 0, at.what, count, who);
+    report_.error(Diag::EmulatedNowhere, who.site, 0, what, count, thread);
   else
-    report_.error(Diag::EmulatedOutside, site, 0, at.what, count,
+    report_.error(Diag::EmulatedOutside, who.site, 0, what, count,
                   static_cast<std::int64_t>(address - region->begin), region->name,
-                  plural(static_cast<std::uint64_t>(region->bytes), "byte"), who);
+                  plural(static_cast<std::uint64_t>(region->bytes), "byte"), thread);
 }
 
-void Memory::checkWritten(Thread &thread, std::uint64_t address, std::uint32_t site,
-                          const Region &region) {
-  const Site &at = report_.site(site);
-  const auto &facts = std::get<AccessSite>(at.facts);
+void Memory::checkWritten(const Accessor &who, std::uint64_t address, const Region &region) {
+  const AccessSite &facts = who.facts;
   std::uint8_t *flags = region.unwritten + (address - region.begin);
   if (reads(facts)) {
     const std::uint8_t *found = std::find_if(flags, flags + facts.bytes, [](auto f) { return f; });
     if (found != flags + facts.bytes)
-      report_.error(Diag::EmulatedUnwritten, site, 0, at.what,
+      report_.error(Diag::EmulatedUnwritten, who.site, 0, report_.site(who.site).what,
                     std::int64_t{found - region.unwritten}, region.name,
-                    report_.text(thread.order.id()));
+                    report_.text(who.thread.order.id()));
   }
   if (writes(facts.manner)) std::fill(flags, flags + facts.bytes, std::uint8_t{0});
 }
 
-std::byte *Memory::accessGlobal(Thread &thread, std::uint64_t address, std::uint32_t site,
-                                const AccessSite &facts) {
+std::byte *Memory::accessGlobal(const Accessor &who, std::uint64_t address) {
+  const AccessSite &facts = who.facts;
   const Region *region = regionOf(address, facts);
   const bool isWritable = region != nullptr && !(region->isConstant && writes(facts.manner));
   if (!isWritable || address < kNullBytes || !region->holds(address, facts.bytes)) {
-    reportOutside(thread, address, site, region != nullptr ? region : nearest(address));
+    reportOutside(who, address, region != nullptr ? region : nearest(address));
     return nullptr;
   }
   auto *pointer = reinterpret_cast<std::byte *>(address);
   if (region->isConstant) return pointer;
-  if (region->unwritten != nullptr) checkWritten(thread, address, site, *region);
-  touch(shadow_, thread, address, site, region->name);
+  if (region->unwritten != nullptr) checkWritten(who, address, *region);
+  touch(shadow_, who, address, region->name);
   return pointer;
 }
 
-void Memory::touch(Shadow &shadow, Thread &thread, std::uint64_t address, std::uint32_t site,
+void Memory::touch(Shadow &shadow, const Accessor &who, std::uint64_t address,
                    const std::string &what) {
-  const auto &facts = std::get<AccessSite>(report_.site(site).facts);
-  if (!isAtomic(facts.manner)) return checkRaces(shadow, thread, address, site, what);
-  const AtomicOrder::Operation operation = operationOf(facts, address);
-  if (operation.reads) atomics_.read(thread.order, operation, join_);
-  checkRaces(shadow, thread, address, site, what);
-  if (operation.writes && !facts.isConditional) atomics_.write(thread.order, operation, join_);
+  if (!isAtomic(who.facts.manner)) return checkRaces(shadow, who, address, what);
+  const AtomicOrder::Operation operation = operationOf(who.facts, address);
+  ThreadOrder &order = who.thread.order;
+  if (operation.reads) atomics_.read(order, operation, join_);
+  checkRaces(shadow, who, address, what);
+  if (operation.writes && !who.facts.isConditional) atomics_.write(order, operation, join_);
 }
 
 void Memory::exchanged(Thread &thread, std::uint64_t address, std::uint32_t site) {
@@ -184,20 +199,42 @@ void Memory::exchanged(Thread &thread, std::uint64_t address, std::uint32_t site
   atomics_.write(thread.order, operationOf(facts, address), join_);
 }
 
-void Memory::checkRaces(Shadow &shadow, Thread &thread, std::uint64_t address, std::uint32_t site,
+void Memory::checkRaces(Shadow &shadow, const Accessor &who, std::uint64_t address,
                         const std::string &what) {
-  const Site &at = report_.site(site);
-  const auto &facts = std::get<AccessSite>(at.facts);
-  const Toucher who{thread.order.id(), thread.order.tick(), warpSize_, &thread.order.seen()};
-  const std::uint32_t statement = &shadow == &shadow_ ? at.where.line : 0;
+  const AccessSite &facts = who.facts;
+  const ThreadId thread = who.thread.order.id();
+  const bool isThread = agents_.isThread(who.id);
+  Toucher toucher{who.id, who.tick, warpSize_, &who.thread.order.seen()};
+  if (!isThread) toucher.issuer = &thread;
+  if (who.isOtherProxy) toucher.generic = agents_.generic();
+  const bool isStatement = isThread && &shadow == &shadow_;
+  const std::uint32_t statement = isStatement ? report_.site(who.site).where.line : 0;
   const auto conflict =
-      shadow.touch(who, {address, facts.bytes, site, facts.manner, facts.reach, statement});
-  if (!conflict) return;
-  const Site &other = report_.site(conflict->site);
-  const bool isOneBlock = conflict->id.block == thread.order.id().block;
-  report_.error(isOneBlock ? Diag::EmulatedRace : Diag::EmulatedBlocksRace, site, conflict->site,
-                at.what, report_.text(thread.order.id()), other.what, toText(other.where),
-                report_.text(conflict->id), what);
+      shadow.touch(toucher, {address, facts.bytes, who.site, facts.manner, facts.reach, statement});
+  if (conflict) reportConflict(who, *conflict, what);
+}
+
+void Memory::reportConflict(const Accessor &who, const Conflict &conflict,
+                            const std::string &what) {
+  const Site &at = report_.site(who.site), &other = report_.site(conflict.site);
+  const ThreadId thread = who.thread.order.id();
+  if (conflict.lacksFence) {
+    report_.error(Diag::EmulatedProxy, who.site, conflict.site, at.what, report_.text(thread),
+                  writes(who.facts.manner) ? "writes" : "reads", what, other.what,
+                  toText(other.where), report_.text(agents_.issuer(conflict.id)));
+    return;
+  }
+  if (!agents_.isThread(conflict.id)) {
+    report_.error(Diag::EmulatedPending, who.site, conflict.site, at.what, report_.text(thread),
+                  writes(who.facts.manner) ? "writes" : "reads", what, other.what,
+                  toText(other.where), report_.text(agents_.issuer(conflict.id)),
+                  conflict.wrote ? "writing" : "reading");
+    return;
+  }
+  const bool isOneBlock = conflict.id.block == thread.block;
+  report_.error(isOneBlock ? Diag::EmulatedRace : Diag::EmulatedBlocksRace, who.site, conflict.site,
+                at.what, report_.text(thread), other.what, toText(other.where),
+                report_.text(conflict.id), what);
 }
 
 } // namespace imbrex::emulate

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/emulate/agents.h"
 #include "backend/emulate/block.h"
 #include "backend/emulate/report.h"
 #include "backend/emulate/site.h"
@@ -14,6 +15,11 @@ namespace imbrex::emulate {
 /// null pointer can't be mistaken; and no process of a 64-bit system has its own data here.
 inline constexpr std::uint64_t kSharedBase = 0x10000;
 
+/// Of an address in it, which may have been computed in 32 bits.
+constexpr std::uint64_t offsetOf(std::uint64_t address) {
+  return (address & 0xffffffff) - kSharedBase;
+}
+
 /// Bytes of global memory that a kernel may touch.
 struct Region {
   std::string name; ///< For people: `'x'`.
@@ -26,15 +32,26 @@ struct Region {
   bool holds(std::uint64_t address, std::uint64_t count) const;
 };
 
+/// Who touches memory, and from which place of the code: a thread, or a copy that it has issued.
+struct Accessor {
+  Thread &thread;
+  std::uint32_t site;
+  const AccessSite &facts;
+  ThreadId id; ///< Of the thread, or of the queue in which the copy is.
+  Tick tick;
+  bool isOtherProxy = false; ///< Not that of plain loads and stores.
+};
+
 /// The memory that the threads of a run see, every access checked.
 class Memory {
 public:
-  Memory(std::vector<Region> regions, std::uint32_t warpSize, Report &report)
-      : regions_(std::move(regions)), warpSize_(warpSize), report_(report) {}
+  Memory(std::vector<Region> regions, std::uint32_t warpSize, const Agents &agents, Report &report)
+      : regions_(std::move(regions)), warpSize_(warpSize), agents_(agents), report_(report) {}
 
   /// The host's address of what an access touches; null after an error that ends the run. An error
   /// that does not is reported and the access goes on: a race, a byte that nobody has written.
   std::byte *access(Thread &thread, std::uint64_t address, std::uint32_t site);
+  std::byte *access(const Accessor &who, std::uint64_t address);
   /// The same for an access to the variable that begins at `variable`.
   std::byte *accessPrivate(Thread &thread, std::byte *variable, std::byte *address,
                            std::uint32_t site);
@@ -45,23 +62,21 @@ public:
   ClockJoiner &joiner() { return join_; }
 
 private:
-  std::byte *accessShared(Thread &thread, std::uint64_t address, std::uint32_t site,
-                          const AccessSite &facts);
-  std::byte *accessGlobal(Thread &thread, std::uint64_t address, std::uint32_t site,
-                          const AccessSite &facts);
+  std::byte *accessShared(const Accessor &who, std::uint64_t address);
+  bool touchesBarrier(const Accessor &who, std::uint64_t offset);
+  std::byte *accessGlobal(const Accessor &who, std::uint64_t address);
   const Region *regionOf(std::uint64_t address, const AccessSite &facts) const;
   const Region *nearest(std::uint64_t address) const;
-  void reportOutside(Thread &thread, std::uint64_t address, std::uint32_t site,
-                     const Region *region);
-  void checkWritten(Thread &thread, std::uint64_t address, std::uint32_t site,
-                    const Region &region);
-  void touch(Shadow &shadow, Thread &thread, std::uint64_t address, std::uint32_t site,
-             const std::string &what);
-  void checkRaces(Shadow &shadow, Thread &thread, std::uint64_t address, std::uint32_t site,
+  void reportOutside(const Accessor &who, std::uint64_t address, const Region *region);
+  void checkWritten(const Accessor &who, std::uint64_t address, const Region &region);
+  void touch(Shadow &shadow, const Accessor &who, std::uint64_t address, const std::string &what);
+  void checkRaces(Shadow &shadow, const Accessor &who, std::uint64_t address,
                   const std::string &what);
+  void reportConflict(const Accessor &who, const Conflict &conflict, const std::string &what);
 
   std::vector<Region> regions_;
   std::uint32_t warpSize_;
+  const Agents &agents_;
   Report &report_;
   Shadow shadow_;
   AtomicOrder atomics_;

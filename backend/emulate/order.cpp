@@ -24,6 +24,21 @@ void ThreadOrder::seeAtFence(Reach reach, const Clock &clock, ClockJoiner &join)
   pending = join(pending, clock);
 }
 
+void ThreadOrder::fenceProxy(std::uint32_t generic) {
+  seen_ = seen_.with(id_.block, {{id_.thread, tick_++}}).withShadowOf(generic);
+}
+
+void ThreadOrder::seeLanded(ThreadId queue, Tick tick) {
+  if (seen_.seen(queue) < tick) seen_ = seen_.with(queue.block, {{queue.thread, tick}});
+}
+
+void ThreadOrder::publishLanded(ThreadId queue, Tick tick) {
+  seeLanded(queue, tick);
+  for (Publication &published : published_)
+    if (published.tick != 0 && published.seen.seen(queue) < tick)
+      published.seen = published.seen.with(queue.block, {{queue.thread, tick}});
+}
+
 void AtomicOrder::read(ThreadOrder &thread, const Operation &operation, ClockJoiner &join) {
   const auto found = places_.find(operation.address);
   if (found == places_.end()) return;

@@ -43,6 +43,12 @@ public:
 
   void see(const Clock &clock, ClockJoiner &join) { seen_ = join(seen_, clock); }
   void seeAtFence(Reach reach, const Clock &clock, ClockJoiner &join);
+  /// All that it has seen and done becomes visible to another proxy: of so many numbers (agents.h).
+  void fenceProxy(std::uint32_t generic);
+  /// What its queue has done up to a tick is over.
+  void seeLanded(ThreadId queue, Tick tick);
+  /// The same, and those see it too who will see what fences have published.
+  void publishLanded(ThreadId queue, Tick tick);
 
 private:
   ThreadId id_;

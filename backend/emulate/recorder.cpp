@@ -59,7 +59,8 @@ void Recorder::count(std::uint32_t site, const Request &request, bool isShared) 
   counters.where = at.where;
   counters.what = at.what;
   counters.isShared = isShared;
-  counters.bytesPerLane = std::get<AccessSite>(at.facts).bytes;
+  const auto *copy = std::get_if<CopySite>(&at.facts);
+  counters.bytesPerLane = (copy != nullptr ? copy->from : std::get<AccessSite>(at.facts)).bytes;
   ++counters.requests;
   counters.lanes += static_cast<std::uint64_t>(std::popcount(request.lanes));
   if (isShared)

@@ -33,7 +33,8 @@ std::string Report::stateText(const Thread &thread) const {
   switch (thread.state) {
   case ThreadState::Exited: return "has exited at " + toText(site.where);
   case ThreadState::AtWarpCall:
-  case ThreadState::AtBarrier: return "waits in '" + site.what + "' at " + toText(site.where);
+  case ThreadState::AtBarrier:
+  case ThreadState::AtPhase: return "waits in '" + site.what + "' at " + toText(site.where);
   case ThreadState::Runnable: return "was last at " + toText(site.where);
   }
   IMBREX_UNREACHABLE("thread state");

@@ -25,6 +25,9 @@ Location locationOf(const llvm::Instruction &instruction);
 llvm::ConstantInt *addSite(Rewriting &rewriting, const llvm::Instruction &instruction,
                            std::string what, decltype(Site::facts) facts);
 
+/// The kernel's parameter that an address is made of; -1: none.
+std::int32_t parameterBehind(const Rewriting &rewriting, const llvm::Value *pointer);
+
 /// The instructions of a basic block, by kind.
 struct BlockMix {
   llvm::BasicBlock *block;

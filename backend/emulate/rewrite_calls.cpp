@@ -1,5 +1,6 @@
+#include "backend/emulate/rewrite_calls.h"
+
 #include "backend/emulate/calls.h"
-#include "backend/emulate/rewrite.h"
 #include "backend/emulate/rewrite_math.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
@@ -7,30 +8,31 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
-#include <functional>
-#include <unordered_map>
-
 namespace imbrex::emulate {
-namespace {
 
 using llvm::CallInst;
 using llvm::Value;
 using Builder = llvm::IRBuilder<>;
 
-/// Puts the model in place of one call. False: it can't.
-using Rewrite = std::function<bool(Rewriting &, Builder &, CallInst &)>;
-
 // --- values as 64-bit words ---
+
+namespace {
 
 std::uint64_t bitsOf(const Rewriting &rewriting, llvm::Type *type) {
   return rewriting.module.getDataLayout().getTypeSizeInBits(type);
 }
+
+} // namespace
 
 Value *toWord(const Rewriting &rewriting, Builder &b, Value *value) {
   if (value->getType()->isPointerTy()) return b.CreatePtrToInt(value, b.getInt64Ty());
   const auto bits = static_cast<unsigned>(bitsOf(rewriting, value->getType()));
   return b.CreateZExt(b.CreateBitCast(value, b.getIntNTy(bits)), b.getInt64Ty());
 }
+
+std::string nameOf(const CallInst &call) { return call.getCalledFunction()->getName().str(); }
+
+namespace {
 
 Value *fromWord(const Rewriting &rewriting, Builder &b, Value *word, llvm::Type *type) {
   if (type->isPointerTy()) return b.CreateIntToPtr(word, type);
@@ -50,8 +52,6 @@ bool fitsWord(const Rewriting &rewriting, llvm::Type *type) {
 void replaceBy(CallInst &call, Value *value) {
   if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(value);
 }
-
-std::string nameOf(const CallInst &call) { return call.getCalledFunction()->getName().str(); }
 
 bool readRegister(Builder &b, CallInst &call, Register which) {
   Value *value = createCall(b, calls::readRegister, {b.getInt32(static_cast<unsigned>(which))});
@@ -131,9 +131,9 @@ constexpr bool Block = true, Named = false;
 constexpr bool Ordered = true, Unordered = false;
 } // namespace named
 
-const std::unordered_map<unsigned, Rewrite> &rewrites() {
+RewriteTable machineRewrites() {
   using namespace named;
-  static const std::unordered_map<unsigned, Rewrite> table = {
+  return {
 #define IMBREX_REGISTER_CALL(intrinsic, which)                                                     \
   {llvm::Intrinsic::intrinsic,                                                                     \
    [](Rewriting &, Builder &b, CallInst &c) { return readRegister(b, c, Register::which); }},
@@ -164,6 +164,16 @@ const std::unordered_map<unsigned, Rewrite> &rewrites() {
       {llvm::Intrinsic::amdgcn_dispatch_ptr,
        [](Rewriting &, Builder &b, CallInst &c) { return giveCall(b, c, calls::dispatchPacket); }},
   };
+}
+
+const RewriteTable &rewrites() {
+  static const RewriteTable table = [] {
+    RewriteTable all = machineRewrites();
+    all.merge(asyncRewrites());
+    all.merge(phaseRewrites());
+    all.merge(bulkRewrites());
+    return all;
+  }();
   return table;
 }
 

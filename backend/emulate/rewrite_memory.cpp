@@ -137,9 +137,7 @@ public:
     facts.alignment = static_cast<std::uint32_t>(accessed.alignment.value());
     facts.privateBytes = static_cast<std::uint32_t>(variable.bytes);
     facts.waits = isAtomic(facts.manner) && loops_.getLoopFor(instruction.getParent()) != nullptr;
-    if (auto *argument = llvm::dyn_cast<llvm::Argument>(object))
-      if (argument->getParent() == &rewriting_.kernel)
-        facts.parameter = static_cast<std::int32_t>(argument->getArgNo());
+    facts.parameter = parameterBehind(rewriting_, object);
     auto *site = addSite(rewriting_, instruction, nameOf(instruction), facts);
     const auto checked = check(instruction, accessed.pointer, variable.value, site);
     replace(instruction, checked, site);
@@ -210,6 +208,12 @@ void rewriteFunction(Rewriting &rewriting, llvm::Function &function) {
 }
 
 } // namespace
+
+std::int32_t parameterBehind(const Rewriting &rewriting, const Value *pointer) {
+  const auto *argument = llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(pointer, 0));
+  const bool isOurs = argument != nullptr && argument->getParent() == &rewriting.kernel;
+  return isOurs ? static_cast<std::int32_t>(argument->getArgNo()) : -1;
+}
 
 void expandMemoryCalls(Rewriting &rewriting) {
   const llvm::TargetTransformInfo target(rewriting.module.getDataLayout());

@@ -25,8 +25,9 @@ thread_local Thread *running = nullptr;
 Thread &currentThread() { return *running; }
 
 Run::Run(const Code &code, const Launch &launch, Diagnostics &diagnostics)
-    : code_(code), launch_(launch), report_(code.sites, launch.grid, code.warpSize, diagnostics),
-      memory_(launch.regions, code.warpSize, report_),
+    : code_(code), launch_(launch), agents_(code.threads, code.warpSize),
+      report_(code.sites, launch.grid, code.warpSize, diagnostics),
+      memory_(launch.regions, code.warpSize, agents_, report_),
       recorder_(code.sites, code.warpSize, code.banks), blockCounts_(code.mixes.size()),
       stacks_(kStackBytes), random_(launch.seed) {}
 
@@ -67,6 +68,7 @@ std::unique_ptr<Block> Run::makeBlock(std::uint32_t number) {
 void Run::runThread(void *argument) {
   Thread &thread = *static_cast<Thread *>(argument);
   thread.run->code_.entry(thread.run->launch_.arguments.data());
+  thread.run->endCopies(thread);
   thread.state = ThreadState::Exited;
   ++thread.block->exited;
 }
@@ -94,6 +96,7 @@ bool Run::hasRunnable(const Block &block, std::uint32_t warp) const {
 /// Run one warp of one block, both by chance. False: nobody can go on.
 bool Run::step() {
   const std::uint32_t warps = (code_.threads + code_.warpSize - 1) / code_.warpSize;
+  if (copiesFly_ && launch_.delivery == Delivery::Random) landSome();
   const std::size_t firstBlock = random_() % blocks_.size();
   const auto firstWarp = static_cast<std::uint32_t>(random_() % warps);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -104,12 +107,14 @@ bool Run::step() {
       if (!hasRunnable(block, warp)) continue;
       runWarp(block, warp);
       if (block.exited == code_.threads) {
+        endBlock(block);
         recorder_.leave(block);
         blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(at));
         admitBlocks();
       }
       return true;
     }
+    if (unstick(block)) return true;
     // What a block of the same grid still does can't help threads that wait within this one.
     reportStuck(block);
     return false;

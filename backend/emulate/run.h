@@ -1,10 +1,15 @@
 #pragma once
 
+#include "backend/emulate/agents.h"
 #include "backend/emulate/amd_launch.h"
+#include "backend/emulate/copy_operands.h"
+#include "backend/emulate/delivery.h"
 #include "backend/emulate/memory.h"
 #include "backend/emulate/recorder.h"
 
+#include <map>
 #include <random>
+#include <vector>
 
 namespace imbrex::emulate {
 
@@ -29,6 +34,7 @@ struct Launch {
   DispatchPacket packet;      ///< AMD.
   std::uint64_t seed = 0;
   std::int64_t mostTurns = 0;
+  Delivery delivery = Delivery::Late;
   Counters *counters = nullptr; ///< Null: nobody wants to know.
 };
 
@@ -58,6 +64,29 @@ public:
   std::uint64_t meetWarp(Thread &thread, std::uint32_t site, const Operands &operands);
   /// `operands`: the barrier's number, how many threads it counts (0: all), what is reduced.
   void meetBarrier(Thread &thread, std::uint32_t site, const Operands &operands);
+  void startCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  void startBufferCopy(Thread &thread, std::uint32_t site, const BufferOperands &operands);
+  /// What stands for a buffer in the thread's registers.
+  std::uint64_t makeBuffer(const Buffer &buffer);
+  void awaitCopies(Thread &thread, std::uint32_t site, std::uint64_t groups);
+  void makeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address,
+                   std::uint32_t arrivals);
+  void unmakeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  /// The state of the phase that it arrives in, before that.
+  std::uint64_t arriveAtPhase(Thread &thread, std::uint32_t site, const Arrival &arrival);
+  /// Arrive when the copies that the thread has issued have landed; the phase wants `more`
+  /// arrivals.
+  void signalPhase(Thread &thread, std::uint32_t site, std::uint64_t address, std::uint32_t more);
+  /// Whether a phase is over, which `what` names: a state, or a parity.
+  bool awaitPhase(Thread &thread, std::uint32_t site, std::uint64_t address, std::uint64_t what);
+  void fenceProxy(Thread &thread);
+  /// The barriers that the thread has made can be seen by other proxies.
+  void fenceMaking(Thread &thread);
+  void loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &operands);
+  void loadBox(Thread &thread, std::uint32_t site, const BoxOperands &operands);
+  void storeBulk(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  void storeBox(Thread &thread, std::uint32_t site, const BoxOperands &operands);
+  void awaitStores(Thread &thread, std::uint32_t site, std::uint64_t groups, bool onlyTaken);
   void takeTurn(Thread &thread, std::uint32_t site);
   [[noreturn]] void trap(Thread &thread, std::uint32_t site);
 
@@ -84,11 +113,55 @@ private:
   void completeBarrier(BarrierCount &barrier);
   void reportStuck(const Block &block);
 
+  // Copies that run beside the threads: run_copies.cpp.
+  Copy checkedCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  void checkLaneBase(const Thread &thread, std::uint32_t site, std::uint64_t base);
+  void endCopies(Thread &thread);
+  void landSome();
+
+  // Barriers in shared memory: run_phases.cpp.
+  void touchBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  PhaseBarrier *findBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  PhaseBarrier &knownBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  void checkArrival(const Thread &thread, std::uint32_t site, const PhaseBarrier &barrier,
+                    std::uint32_t known);
+  void expectBytes(Thread &thread, std::uint32_t site, PhaseBarrier &barrier, std::int64_t bytes);
+  void settlePhase(Block &block, PhaseBarrier &barrier);
+  std::int64_t askedPhase(const Thread &thread, const PhaseBarrier &barrier, const PhaseSite &facts,
+                          std::uint64_t what) const;
+  void waitForPhase(Thread &thread, PhaseBarrier &barrier);
+  void answer(Thread &thread, std::uint32_t site, PhaseBarrier &barrier, std::int64_t asked);
+  void complete(Block &block, std::size_t completion);
+  void reportUnanswered(const PhaseBarrier &barrier);
+  void endBlock(Block &block);
+  bool unstick(Block &block);
+  bool reportStuckPhases(const Block &block);
+
+  // Bulk copies: run_bulk.cpp.
+  FreeAgent freeAgent(Thread &thread);
+  PhaseBarrier &bulkBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  std::byte *touchInBulk(Thread &thread, std::uint32_t site, const FreeAgent &agent,
+                         const AccessSite &facts, std::uint64_t address);
+  void requireAligned(Thread &thread, std::uint32_t site, std::uint64_t address,
+                      std::uint32_t alignment);
+  void requireUnits(Thread &thread, std::uint32_t site, std::uint32_t bytes);
+  bool readMap(Thread &thread, std::uint32_t site, std::uint64_t address, TensorMap &map);
+  TensorMap tensorMap(Thread &thread, std::uint32_t site, std::uint64_t address);
+  std::optional<std::vector<Copy>> loadedParts(Thread &thread, std::uint32_t site,
+                                               const FreeAgent &agent, const TensorMap &map,
+                                               const BoxOperands &operands);
+  void endAtBarrier(Thread &thread, Completion completion);
+  Copy storedPart(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  std::optional<std::vector<Copy>> storedParts(Thread &thread, std::uint32_t site,
+                                               const TensorMap &map, const BoxOperands &operands);
+  void endStores(Thread &thread);
+
   void pause(Thread &thread);
   [[noreturn]] void abandon(Thread &thread);
 
   const Code &code_;
   const Launch &launch_;
+  Agents agents_;
   Report report_;
   Memory memory_;
   Recorder recorder_;
@@ -97,6 +170,9 @@ private:
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Block>> blocks_; ///< That run now.
   std::uint32_t nextBlock_ = 0;
+  std::map<Buffer, std::uint64_t> bufferNumbers_;
+  std::vector<Buffer> buffers_;
+  bool copiesFly_ = false; ///< Some were issued, ever.
   bool isStopped_ = false;
 };
 

@@ -84,6 +84,7 @@ void Run::completeMeeting(Block &block, std::uint32_t warp, const Thread &first,
     orderMeeting(threads, code_.lanesMeetAlways ? Reach::Warp : Reach::Thread);
   for (Thread *thread : threads) {
     thread->result = results[thread->lane];
+    ++thread->meetings;
     thread->state = ThreadState::Runnable;
   }
 }
@@ -109,6 +110,9 @@ void Run::settleWarp(Block &block, std::uint32_t warp) {
   while (!isStopped_ && completeMeetings(block, warp)) {
   }
   if (isStopped_ || hasRunnable(block, warp)) return;
+  // Who waits for a phase goes on when it is over, or is found to be stuck there.
+  if (lanesWhere(block, warp, [](const Thread &t) { return t.state == ThreadState::AtPhase; }) != 0)
+    return;
   const std::uint64_t waiting =
       lanesWhere(block, warp, [](const Thread &t) { return t.state == ThreadState::AtWarpCall; });
   if (waiting == 0) return;
@@ -218,6 +222,7 @@ void Run::completeBarrier(BarrierCount &barrier) {
   barrier.complete = barrier.published;
   for (Thread *thread : barrier.waiting) {
     seeBarrier(*thread, barrier);
+    ++thread->meetings;
     thread->state = ThreadState::Runnable;
   }
   barrier.waiting.clear();
@@ -228,6 +233,7 @@ void Run::completeBarrier(BarrierCount &barrier) {
 /// Nobody of the block can go on: somebody waits at a barrier at which others never arrive.
 void Run::reportStuck(const Block &block) {
   isStopped_ = true;
+  if (reportStuckPhases(block)) return;
   const auto waits = [](const auto &t) { return t->state == ThreadState::AtBarrier; };
   const auto first = std::ranges::find_if(block.threads, waits);
   const auto elsewhere = [&](const auto &t) { return t->site != (*first)->site; };

@@ -57,29 +57,27 @@ std::optional<ThreadId> Shadow::firstUnordered(const Toucher &who, const Group &
   for (std::uint64_t lanes = group.lanes; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
     const ThreadId id{group.block, group.warp * who.warpSize + lane};
-    if (id != who.id && who.seen->seen(id) < group.tick) return id;
+    if (!who.knows(id, group.tick)) return id;
   }
   return std::nullopt;
 }
 
-std::optional<ThreadId> Shadow::conflictOf(Cell &cell, const Toucher &who, const Touch &touch,
-                                           std::uint32_t &otherSite) {
+std::optional<Conflict> Shadow::conflictOf(Cell &cell, const Toucher &who, const Touch &touch) {
   const Write &write = cell.write;
-  const bool isOneStore = touch.manner == Manner::Write && touch.statement != 0 &&
-                          touch.statement == write.statement && write.id.block == who.id.block;
-  const bool isUnordered =
-      write.tick != 0 && write.id != who.id && who.seen->seen(write.id) < write.tick;
-  if (isUnordered && !isOneStore) {
-    otherSite = write.site;
-    return write.id;
+  if (write.tick != 0 && !who.knows(write.id, write.tick)) {
+    const bool isOneStore = touch.manner == Manner::Write && touch.statement != 0 &&
+                            touch.statement == write.statement && write.id.block == who.id.block;
+    if (!isOneStore) return Conflict{write.id, write.site, touch.address, true};
+  } else if (who.generic != 0 && write.tick != 0 && !who.canSee(write.id, write.tick)) {
+    return Conflict{write.id, write.site, touch.address, true, true};
   }
-  std::optional<ThreadId> found;
+  std::optional<Conflict> found;
   forEachGroup(cell, [&](const Group &group) {
     if (found ||
         !collide(touch.manner, touch.reach, group.manner, group.reach, group.block == who.id.block))
       return;
-    found = firstUnordered(who, group);
-    if (found) otherSite = group.site;
+    if (const auto other = firstUnordered(who, group))
+      found = {*other, group.site, touch.address, writes(group.manner)};
   });
   return found;
 }
@@ -147,19 +145,19 @@ void Shadow::remember(Cell &cell, const Toucher &who, const Touch &touch) {
   more.push_back(group);
 }
 
-std::optional<ThreadId> Shadow::visit(Cell &cell, const Toucher &who, const Touch &touch,
-                                      std::uint32_t &otherSite) {
-  const std::optional<ThreadId> other = conflictOf(cell, who, touch, otherSite);
+std::optional<Conflict> Shadow::visit(Cell &cell, const Toucher &who, const Touch &touch) {
+  const std::optional<Conflict> other = conflictOf(cell, who, touch);
   remember(cell, who, touch);
   return other;
 }
 
 std::optional<Conflict> Shadow::touch(const Toucher &who, const Touch &touch) {
   std::optional<Conflict> conflict;
-  std::uint32_t otherSite = 0;
   const auto visitCell = [&](Cell &cell, std::uint64_t address) {
-    const auto other = visit(cell, who, touch, otherSite);
-    if (other && !conflict) conflict = {*other, otherSite, address};
+    const auto other = visit(cell, who, touch);
+    if (!other || conflict) return;
+    conflict = other;
+    conflict->address = address;
   };
   const std::uint64_t end = touch.address + touch.bytes;
   for (std::uint64_t at = touch.address; at < end;) {

@@ -24,12 +24,25 @@ constexpr bool writes(Manner m) { return m == Manner::Write || m == Manner::Atom
 /// How far an atomic, a fence or a barrier reaches, nearest first.
 enum class Reach : std::uint8_t { Thread, Warp, Block, Device };
 
-/// The thread that touches memory.
+/// The thread that touches memory, or the queue of one (agents.h).
 struct Toucher {
   ThreadId id;
   Tick tick;
   std::uint32_t warpSize;
   const Clock *seen;
+  const ThreadId *issuer = nullptr; ///< Of a queue: what it has seen, and all that it has done.
+  /// Of another proxy: so many numbers act in the generic one, and how far fences have made their
+  /// writes visible is under numbers as far behind. 0: it is the generic proxy.
+  std::uint32_t generic = 0;
+
+  /// Whether an earlier touch is known to be over.
+  bool knows(ThreadId other, Tick at) const {
+    return other == (issuer != nullptr ? *issuer : id) || seen->seen(other) >= at;
+  }
+  /// Whether an earlier write, which is known to be over, can be seen.
+  bool canSee(ThreadId other, Tick at) const {
+    return other.thread >= generic || seen->seen({other.block, other.thread + generic}) >= at;
+  }
 };
 
 struct Touch {
@@ -48,6 +61,8 @@ struct Conflict {
   ThreadId id;
   std::uint32_t site;
   std::uint64_t address; ///< Of the first byte that both touch.
+  bool wrote;
+  bool lacksFence = false; ///< They are ordered, but not for the proxy.
 };
 
 /// Happens-before race detection after FastTrack (Flanagan and Freund, PLDI 2009), for threads that
@@ -96,11 +111,9 @@ private:
   Page &pageOf(std::uint64_t word);
   Cell &cellOf(std::uint64_t word);
   Cell *splitCells(Cell &word);
-  std::optional<ThreadId> visit(Cell &cell, const Toucher &who, const Touch &touch,
-                                std::uint32_t &otherSite);
+  std::optional<Conflict> visit(Cell &cell, const Toucher &who, const Touch &touch);
   std::optional<ThreadId> firstUnordered(const Toucher &who, const Group &group) const;
-  std::optional<ThreadId> conflictOf(Cell &cell, const Toucher &who, const Touch &touch,
-                                     std::uint32_t &otherSite);
+  std::optional<Conflict> conflictOf(Cell &cell, const Toucher &who, const Touch &touch);
   void remember(Cell &cell, const Toucher &who, const Touch &touch);
   void forgetGroups(Cell &cell);
   template <class Function>

@@ -31,6 +31,13 @@ struct AccessSite {
   std::uint32_t privateBytes = 0; ///< The size of the variable that the address is made of.
 };
 
+/// A copy that goes on beside the thread. Both accesses are the copy's own.
+struct CopySite {
+  AccessSite from, to;
+  std::uint32_t laneStride = 0; ///< How far apart lanes write behind one address; 0: each has one.
+  bool isGroup = false;         ///< Each copy is waited for by itself.
+};
+
 struct FenceSite {
   Reach reach = Reach::Device;
   bool acquires = false;
@@ -54,13 +61,28 @@ struct BarrierSite {
   bool ordersMemory = false; ///< What was done before is seen after, without a fence.
 };
 
-/// A loop whose next turn begins, or a place that must not be reached.
+/// What is done to a barrier in shared memory that counts arrivals and bytes.
+struct PhaseSite {
+  bool ordersMemory = true;  ///< It releases or acquires, without a fence.
+  bool drops = false;        ///< Later phases want as many arrivals fewer.
+  bool mayNotEnd = false;    ///< The phase must want more.
+  bool asksByParity = false; ///< A wait; else by the state that an arrival gave.
+};
+
+/// A copy of a box of so many axes.
+struct BoxSite {
+  std::uint32_t axes = 0;
+};
+
+/// A loop whose next turn begins, a place that must not be reached, or a wait for copies.
 struct ControlSite {};
 
 struct Site {
   Location where;
   std::string what; ///< For people: "load", "atomicrmw add", "llvm.nvvm.shfl.sync.bfly.i32".
-  std::variant<AccessSite, FenceSite, WarpSite, BarrierSite, ControlSite> facts;
+  std::variant<AccessSite, CopySite, FenceSite, WarpSite, BarrierSite, PhaseSite, BoxSite,
+               ControlSite>
+      facts;
 };
 
 using SiteTable = std::vector<Site>;

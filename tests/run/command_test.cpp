@@ -202,6 +202,7 @@ TEST_CASE("imbrex run emulates a GPU, and counts what the run has cost") {
   const std::string launch = "imbrex run scale.imx --grid 2 --arg factor=2 --arg x=ones:100 "
                              "--arg y=zeros:100 --device emulated:sm_90a --seed 3";
   CHECK(shell(launch).output.empty());
+  CHECK(shell(launch + " --delivery=random").output.empty());
   const Outcome table = shell(launch + " --profile");
   CHECK(table.status == 0);
   CHECK(contains(table.output, "2 blocks of "));

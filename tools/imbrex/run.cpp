@@ -43,6 +43,12 @@ cl::opt<bool> withTimes("time", cl::desc("Print to stderr how long compiling and
 cl::opt<std::uint64_t> seed("seed", cl::value_desc("number"), cl::init(0),
                             cl::desc("Of the order in which an emulated device runs its warps"),
                             cl::sub(runOptions), cl::cat(ownOptions()));
+cl::opt<emulate::Delivery> delivery(
+    "delivery", cl::desc("When copies arrive that run beside the threads of an emulated device"),
+    cl::init(emulate::Delivery::Late),
+    cl::values(clEnumValN(emulate::Delivery::Late, "late", "when they are waited for"),
+               clEnumValN(emulate::Delivery::Random, "random", "at any moment up to then")),
+    cl::sub(runOptions), cl::cat(ownOptions()));
 enum class Profile : std::uint8_t { None, Text, Json };
 cl::opt<Profile> profile("profile", cl::ValueOptional, cl::init(Profile::None),
                          cl::desc("Print what the run has cost on an emulated device"),
@@ -113,6 +119,7 @@ bool execute(const ir::Kernel &kernel, const Launch &launch, Diagnostics &diagno
   for (const BoundArgument &bound : launch.arguments) arguments.push_back(bound.argument);
   emulate::Counters counters;
   const runtime::RunOptions options{.seed = seed,
+                                    .delivery = delivery,
                                     .counters = profile != Profile::None ? &counters : nullptr};
   if (launch.grid.blocks() != 0 && !executable->run(launch.grid, arguments, diagnostics, options))
     return false;

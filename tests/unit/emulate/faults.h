@@ -22,6 +22,10 @@ std::vector<Fault> sharedMemoryFaults();
 std::vector<Fault> globalMemoryFaults();
 /// Of meeting others: barriers, shuffles, flags that are waited for.
 std::vector<Fault> meetingFaults();
+/// Of copies that run beside the threads.
+std::vector<Fault> copyFaults();
+/// The same of AMD's loads to LDS.
+std::vector<Fault> ldsFaults();
 
 // --- what several of them are made of ---
 

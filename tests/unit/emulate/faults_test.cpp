@@ -40,6 +40,7 @@ void checkFault(const Vendor &vendor, const Fault &fault) {
   emulation.blocks(fault.blocks).array(in).array(out).argument({.bytes = 0}).argument(fresh);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     CAPTURE(seed);
+    emulation.delivery(seed % 2 == 0 ? emulate::Delivery::Late : emulate::Delivery::Random);
     std::ranges::fill(out, 0);
     std::ranges::fill(unwritten, std::uint8_t{1});
     const std::string report = emulation.report(seed);
@@ -71,6 +72,11 @@ TEST_CASE("every mistake with global memory is found under every seed, and its l
 
 TEST_CASE("every mistake in meeting others is found under every seed, and its lines are named") {
   checkFaults(meetingFaults());
+}
+
+TEST_CASE("every mistake with copies is found under every seed, and its lines are named") {
+  checkFaults(copyFaults());
+  checkFaults(ldsFaults());
 }
 
 TEST_CASE("there are forty mistakes and more in the words of each vendor") {

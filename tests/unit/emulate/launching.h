@@ -74,6 +74,10 @@ public:
     grid_.extents[0] = count;
     return *this;
   }
+  Emulation &delivery(emulate::Delivery when) {
+    delivery_ = when;
+    return *this;
+  }
   /// The next parameter.
   template <class T>
   Emulation &array(std::vector<T> &elements) {
@@ -94,6 +98,7 @@ public:
     if (program_) {
       emulate::Options options;
       options.seed = seed;
+      options.delivery = delivery_;
       options.counters = counters;
       options.mostTurns = 100'000;
       const bool ok = program_->run(grid_, arguments_, options, diagnostics);
@@ -126,6 +131,7 @@ private:
   const machine::Machine *machine_;
   lower::KernelInterface interface_;
   ir::Grid grid_;
+  emulate::Delivery delivery_ = emulate::Delivery::Late;
   std::vector<ir::Argument> arguments_;
   std::unique_ptr<emulate::Program> program_;
 };
