@@ -110,7 +110,7 @@ void Generator::emitKind(OpKind kind) {
   case OpKind::BreakIf: return emitBreakIf();
   case OpKind::ExitIf: return emitExitIf();
   case OpKind::ConvertLayout: return; // only between layouts, which assign-layouts makes
-  case OpKind::RingNew: // only pipeline-loops makes rings
+  case OpKind::RingNew:               // only pipeline-loops makes rings
   case OpKind::RingCopy:
   case OpKind::RingCopyBox:
   case OpKind::RingCommit:
