@@ -2,6 +2,7 @@
 
 #include "backend/lower/inline_assembly.h"
 #include "backend/lower/lower.h"
+#include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
@@ -16,6 +17,13 @@ public:
     const auto now = std::chrono::steady_clock::now();
     if (times_ != nullptr) times_->push_back({stage, now - start_});
     start_ = now;
+  }
+  /// The same, of which a known part is named apart.
+  void lap(std::string_view stage, const StageTime &part) {
+    lap(stage);
+    if (times_ == nullptr) return;
+    times_->back().took -= part.took;
+    times_->push_back(part);
   }
 
 private:
@@ -40,13 +48,18 @@ bool hasValidAssembly(const ir::Kernel &kernel, const machine::Machine &machine,
   return isValid;
 }
 
-/// Bring a kernel to stage Laid. One that comes so, from a file, has passed the pipeline, but
-/// perhaps for another machine.
+/// Bring a kernel to stage Laid, its loops pipelined. One that comes so, from a file, has passed
+/// the pipeline, but perhaps for another machine.
 bool layOut(ir::Kernel &kernel, const machine::Machine &machine,
-            const analysis::Assumptions &assumptions, Diagnostics &diagnostics) {
+            const analysis::Assumptions &assumptions, Diagnostics &diagnostics, Stopwatch &watch) {
   const bool isLaid = kernel.stage() == ir::Stage::Laid;
-  const llvm::ArrayRef<Pass> passes = isLaid ? llvm::ArrayRef<Pass>() : gpuPipeline();
-  if (!runPasses(kernel, passes, {diagnostics, machine, assumptions})) return false;
+  passes::PassContext context(diagnostics, machine, assumptions);
+  std::chrono::nanoseconds planning{};
+  context.onPass = [&](std::string_view pass, std::chrono::nanoseconds took) {
+    if (pass == laidPipeline().front().name) planning = took;
+  };
+  if (!runPasses(kernel, isLaid ? laidPipeline() : gpuPipeline(), context)) return false;
+  watch.lap("passes", {"plan", planning});
   const layout::Threads threads = kernel.threads();
   if (threads.lanes == machine.warpSize && threads.count() <= machine.maxThreads) return true;
   diagnostics.report(Diag::ForeignLayouts, kernel.where(), kernel.name(), threads.warps,
@@ -62,9 +75,10 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
                                      const analysis::Assumptions &assumptions,
                                      Diagnostics &diagnostics, StageTimes *times) {
   Stopwatch watch(times);
-  if (!layOut(kernel, target.machine(), assumptions, diagnostics)) return std::nullopt;
+  if (!layOut(kernel, target.machine(), assumptions, diagnostics, watch)) return std::nullopt;
   if (!hasValidAssembly(kernel, target.machine(), diagnostics)) return std::nullopt;
-  watch.lap("passes");
+  if (!passes::pipeline::checkRings(kernel, diagnostics)) return std::nullopt;
+  watch.lap("check");
   GpuCode code{.context = std::make_unique<llvm::LLVMContext>(), .module = {}, .interface = {}};
   auto lowered = lower::lowerKernel(kernel, target.vocabulary(), assumptions, [&] {
     auto module = std::make_unique<llvm::Module>(kernel.name(), *code.context);

@@ -15,6 +15,7 @@
 #include "backend/passes/expand/expand_random.h"
 #include "backend/passes/fold.h"
 #include "backend/passes/licm.h"
+#include "backend/passes/pipeline/pipeline_loops.h"
 #include "backend/support/check.h"
 #include "backend/support/environment.h"
 
@@ -22,6 +23,7 @@
 #include <array>
 #include <chrono>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace imbrex {
@@ -43,6 +45,7 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"expand-random", passes::expandRandom, Stage::Tiles, Stage::Tiles},
     {"expand-conversions", passes::expandConversions, Stage::Tiles, Stage::Tiles},
     {"assign-layouts", passes::assignLayouts, Stage::Tiles, Stage::Laid},
+    {"pipeline-loops", passes::pipelineLoops, Stage::Laid, Stage::Laid},
 });
 
 consteval Pass named(std::string_view name) {
@@ -89,6 +92,7 @@ constexpr auto kGpuPipeline = std::to_array<Pass>({
     named("licm"),
     named("dce"),
     named("assign-layouts"),
+    named("pipeline-loops"),
 });
 
 consteval bool chains(std::span<const Pass> passes) {
@@ -134,15 +138,22 @@ void verifyAfter(const Pass &pass, const ir::Kernel &kernel) {
                pass.name, broken.render(), ir::print(kernel));
 }
 
+/// What a kernel is that a pass cannot take at its stage, and what to do.
+std::pair<std::string_view, std::string_view> wrongStage(Stage stage) {
+  switch (stage) {
+  case Stage::Traced: return {"still has variables", "run 'construct-ssa' first"};
+  case Stage::Tiles: return {"is not laid out on threads", "run 'assign-layouts' first"};
+  case Stage::Laid: break;
+  }
+  return {"is laid out on threads already", "give it the kernel as it was before 'assign-layouts'"};
+}
+
 bool runOne(ir::Kernel &kernel, const Pass &pass, const passes::PassContext &context,
             PassRecord &record) {
   Diagnostics &diagnostics = context.diagnostics;
   if (kernel.stage() != pass.from) {
-    const bool isLaid = kernel.stage() == Stage::Laid;
-    diagnostics.report(Diag::PassAtWrongStage, {}, pass.name, kernel.name(),
-                       isLaid ? "is laid out on threads already" : "still has variables",
-                       isLaid ? "give it the kernel as it was before 'assign-layouts'"
-                              : "run 'construct-ssa' first");
+    const auto [is, hint] = wrongStage(kernel.stage());
+    diagnostics.report(Diag::PassAtWrongStage, {}, pass.name, kernel.name(), is, hint);
     return false;
   }
   const auto start = std::chrono::steady_clock::now();
@@ -150,6 +161,7 @@ bool runOne(ir::Kernel &kernel, const Pass &pass, const passes::PassContext &con
   kernel.setStage(pass.to);
   const auto took = std::chrono::steady_clock::now() - start;
   if (diagnostics.hasErrors()) return false;
+  if (context.onPass) context.onPass(pass.name, took);
   record.after(pass.name, kernel, took);
   verifyAfter(pass, kernel);
   return true;
@@ -160,6 +172,10 @@ bool runOne(ir::Kernel &kernel, const Pass &pass, const passes::PassContext &con
 llvm::ArrayRef<Pass> allPasses() { return kPasses; }
 llvm::ArrayRef<Pass> hostPipeline() { return kHostPipeline; }
 llvm::ArrayRef<Pass> gpuPipeline() { return kGpuPipeline; }
+llvm::ArrayRef<Pass> laidPipeline() { return gpuPipeline().take_back(1); }
+static_assert(kGpuPipeline.end()[-2].to == Stage::Laid &&
+                  kGpuPipeline.end()[-2].from != Stage::Laid,
+              "one pass stands behind the one that makes layouts");
 
 const Pass *findPass(std::string_view name, Diagnostics &diagnostics) {
   return findAmong(kPasses, name, diagnostics);

@@ -15,6 +15,8 @@ const Pass *findPass(std::string_view name, Diagnostics &diagnostics);
 llvm::ArrayRef<Pass> hostPipeline();
 /// The same, and on to what is lowered for a GPU: a kernel at stage laid.
 llvm::ArrayRef<Pass> gpuPipeline();
+/// The end of it, for a kernel that comes at stage laid.
+llvm::ArrayRef<Pass> laidPipeline();
 
 /// Run passes in order, verifying after each and writing dumps as the environment asks
 /// (docs/environment.md). Stops after the first pass that reports an error, or after `stopAfter`.

@@ -11,6 +11,7 @@ void addOwn(const ir::Op &op, Effects &effects) {
   case ir::Effect::Observe: effects.observed = true; break;
   case ir::Effect::Leave: effects.exits |= op.kind == ir::OpKind::ExitIf; break;
   case ir::Effect::Structure: effects.mayHang |= op.kind == ir::OpKind::While; break;
+  case ir::Effect::Ring: effects.reads = effects.rings = true; break;
   case ir::Effect::Pure:
   case ir::Effect::End:
   case ir::Effect::Variable: break;

@@ -11,9 +11,10 @@ struct Effects {
   bool observed = false; // seen outside the kernel: print, assert, inline assembly
   bool exits = false;    // may end the block of the grid
   bool mayHang = false;  // holds a while, which nobody promised will end
+  bool rings = false;    // moves a ring on
 
   /// Nothing is lost when the piece is not run and its values are not needed.
-  bool removable() const { return !writes && !observed && !exits && !mayHang; }
+  bool removable() const { return !writes && !observed && !exits && !mayHang && !rings; }
 };
 
 /// The effects of an op and of all that its regions hold.

@@ -33,14 +33,32 @@ bool isOn(BlockRun &run, const ir::Op &op, size_t mask, std::int64_t position) {
   return op.operands.size() <= mask || run.operand(op, mask).at(position) != 0;
 }
 
-Access accessThrough(BlockRun &run, const ir::Op &op, std::int64_t position) {
-  const ir::Type &pointers = run.type(op.operand(0));
+Access accessThrough(BlockRun &run, const ir::Op &op, std::int64_t position, size_t operand = 0) {
+  const ir::Type &pointers = run.type(op.operand(operand));
   return {&op, &pointers.shape(), position, pointers.element(), false};
 }
 
-Place placeAt(BlockRun &run, const ir::Op &op, std::int64_t position) {
-  const Value &pointers = run.operand(op, 0);
+Place placeAt(BlockRun &run, const ir::Op &op, std::int64_t position, size_t operand = 0) {
+  const Value &pointers = run.operand(op, operand);
   return {pointers.origin(position), pointers.at(position), false};
+}
+
+/// The elements at the pointers that are an operand; where the mask behind it is off, the operand
+/// behind that, or zero.
+std::optional<Value> loaded(BlockRun &run, const ir::Op &op, size_t pointers) {
+  const size_t mask = pointers + 1, other = pointers + 2;
+  Value result{run.type(op.operand(pointers)).shape(), {}, {}};
+  for (std::int64_t i = 0; i < result.shape.elements(); ++i) {
+    if (!isOn(run, op, mask, i)) {
+      result.bits.push_back(op.operands.size() > other ? run.operand(op, other).at(i) : 0);
+      continue;
+    }
+    const auto bits = run.launch().memory.read(accessThrough(run, op, i, pointers),
+                                               placeAt(run, op, i, pointers));
+    if (!bits) return std::nullopt;
+    result.bits.push_back(*bits);
+  }
+  return result;
 }
 
 // ---- Atomics
@@ -87,13 +105,19 @@ Flow runAtomic(BlockRun &run, const ir::Op &op, size_t mask, const Update &updat
 /// A box of a view: which of its elements lie inside the extents, and where.
 class Box {
 public:
-  Box(BlockRun &run, const ir::Op &op, const ir::Shape &shape, size_t firstCoordinate)
-      : shape_(shape), number_(run.operand(op, 0).origin(0)),
+  /// Which operands of an op say what the box is of and where it begins, and how they count.
+  struct Operands {
+    size_t view, firstCoordinate;
+    ir::BoxUnit unit;
+  };
+
+  Box(BlockRun &run, const ir::Op &op, const ir::Shape &shape, Operands operands)
+      : shape_(shape), number_(run.operand(op, operands.view).origin(0)),
         argument_(run.launch().memory.argument(number_)),
-        element_(run.type(op.operand(0)).element()) {
-    const bool inTiles = op.attrs<ir::ViewAttrs>().unit == ir::BoxUnit::Tiles;
+        element_(run.type(op.operand(operands.view)).element()) {
+    const bool inTiles = operands.unit == ir::BoxUnit::Tiles;
     for (std::int32_t axis = 0; axis < shape.rank(); ++axis) {
-      const size_t operand = firstCoordinate + static_cast<size_t>(axis);
+      const size_t operand = operands.firstCoordinate + static_cast<size_t>(axis);
       const std::int64_t at = coordinate(run, op.operand(operand));
       start_.push_back(inTiles ? farSum(0, at, shape[axis]) : at);
     }
@@ -128,6 +152,20 @@ private:
   Index start_;
 };
 
+/// The elements of a box; outside the view's extents the padding.
+std::optional<Value> loadedBox(BlockRun &run, const ir::Op &op, const ir::Shape &shape,
+                               const Box &box, std::uint64_t padding) {
+  Value result{shape, {}, {}};
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    const auto place = box.place(i);
+    const auto bits =
+        place ? run.launch().memory.read(box.access(op, i), *place) : std::optional(padding);
+    if (!bits) return std::nullopt;
+    result.bits.push_back(*bits);
+  }
+  return result;
+}
+
 std::uint64_t paddingBits(BlockRun &run, const ir::Op &op) {
   switch (op.attrs<ir::ViewAttrs>().padding) {
   case ir::Padding::Zero: return 0;
@@ -156,19 +194,14 @@ void runPointerAdd(BlockRun &run, const ir::Op &op) {
 }
 
 Flow runLoad(BlockRun &run, const ir::Op &op) {
-  constexpr size_t kMask = 1, kOther = 2;
-  Value result{run.type(op.result()).shape(), {}, {}};
-  for (std::int64_t i = 0; i < result.shape.elements(); ++i) {
-    if (!isOn(run, op, kMask, i)) {
-      result.bits.push_back(op.operands.size() > kOther ? run.operand(op, kOther).at(i) : 0);
-      continue;
-    }
-    const auto bits = run.launch().memory.read(accessThrough(run, op, i), placeAt(run, op, i));
-    if (!bits) return Flow::Failed;
-    result.bits.push_back(*bits);
-  }
-  run.set(op.result(), std::move(result));
+  auto result = loaded(run, op, 0);
+  if (!result) return Flow::Failed;
+  run.set(op.result(), std::move(*result));
   return Flow::Next;
+}
+
+Flow runRingCopy(BlockRun &run, const ir::Op &op) {
+  return runRingFill(run, op, [&] { return loaded(run, op, 2); });
 }
 
 Flow runStore(BlockRun &run, const ir::Op &op) {
@@ -203,23 +236,25 @@ Flow runAtomicCas(BlockRun &run, const ir::Op &op) {
 
 Flow runViewLoad(BlockRun &run, const ir::Op &op) {
   const ir::Shape &shape = run.type(op.result()).shape();
-  const Box box(run, op, shape, 1);
-  const std::uint64_t padding = paddingBits(run, op);
-  Value result{shape, {}, {}};
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    const auto place = box.place(i);
-    const auto bits =
-        place ? run.launch().memory.read(box.access(op, i), *place) : std::optional(padding);
-    if (!bits) return Flow::Failed;
-    result.bits.push_back(*bits);
-  }
-  run.set(op.result(), std::move(result));
+  const Box box(run, op, shape, {0, 1, op.attrs<ir::ViewAttrs>().unit});
+  auto result = loadedBox(run, op, shape, box, paddingBits(run, op));
+  if (!result) return Flow::Failed;
+  run.set(op.result(), std::move(*result));
   return Flow::Next;
+}
+
+Flow runRingCopyBox(BlockRun &run, const ir::Op &op) {
+  return runRingFill(run, op, [&] {
+    const ir::Shape &shape = run.type(op.operand(0)).shape();
+    const Box box(run, op, shape, {2, 3, op.attrs<ir::RingCopyBoxAttrs>().unit});
+    constexpr std::uint64_t kOutside = 0;
+    return loadedBox(run, op, shape, box, kOutside);
+  });
 }
 
 Flow runViewStore(BlockRun &run, const ir::Op &op) {
   const ir::Shape &shape = run.type(op.operand(1)).shape();
-  const Box box(run, op, shape, 2);
+  const Box box(run, op, shape, {0, 2, op.attrs<ir::ViewAttrs>().unit});
   for (std::int64_t i = 0; i < shape.elements(); ++i) {
     const auto place = box.place(i);
     if (place && !run.launch().memory.write(box.access(op, i), *place, run.operand(op, 1).at(i)))

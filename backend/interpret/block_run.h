@@ -1,6 +1,11 @@
 #pragma once
 
 #include "backend/interpret/memory.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <deque>
+#include <map>
+#include <optional>
 
 namespace imbrex::interpret {
 
@@ -37,6 +42,13 @@ public:
   Launch &launch() { return launch_; }
   const std::array<std::int32_t, 3> &programId() const { return programId_; }
 
+  /// What a ring holds, the oldest first.
+  struct Ring {
+    std::int32_t slots = 0;
+    std::deque<Value> tiles;
+  };
+  Ring &ring(ir::ValueId ring) { return rings_[ring.index()]; }
+
   /// What the last yield or break_if handed over.
   llvm::SmallVector<Value, 4> handedOver;
 
@@ -46,6 +58,7 @@ private:
   Launch &launch_;
   std::array<std::int32_t, 3> programId_;
   std::vector<Value> values_;
+  std::map<std::uint32_t, Ring> rings_; // by value number
   std::int64_t steps_ = 0;
 };
 
@@ -78,6 +91,12 @@ Flow runAtomicCas(BlockRun &run, const ir::Op &op);
 Flow runViewLoad(BlockRun &run, const ir::Op &op);
 Flow runViewStore(BlockRun &run, const ir::Op &op);
 void runViewProperty(BlockRun &run, const ir::Op &op);
+Flow runRingCopy(BlockRun &run, const ir::Op &op);
+Flow runRingCopyBox(BlockRun &run, const ir::Op &op);
+// rings.cpp: here a copy is done at once, so that nobody need wait
+void runRingNew(BlockRun &run, const ir::Op &op);
+Flow runRingFill(BlockRun &run, const ir::Op &op, llvm::function_ref<std::optional<Value>()> load);
+Flow runRingRead(BlockRun &run, const ir::Op &op);
 // axis.cpp
 Flow runReduce(BlockRun &run, const ir::Op &op);
 Flow runScan(BlockRun &run, const ir::Op &op);

@@ -77,6 +77,14 @@ Flow runOp(BlockRun &run, const ir::Op &op) {
 
   case OpKind::ConvertLayout: return next(runConvertLayout, run, op);
 
+  case OpKind::RingNew: return next(runRingNew, run, op);
+  case OpKind::RingCopy: return runRingCopy(run, op);
+  case OpKind::RingCopyBox: return runRingCopyBox(run, op);
+  case OpKind::RingRead: return runRingRead(run, op);
+  case OpKind::RingCommit:
+  case OpKind::RingDrain:
+  case OpKind::Meet: return Flow::Next; // all threads are one
+
   case OpKind::VarNew:
   case OpKind::VarRead:
   case OpKind::VarWrite: return next(runVariable, run, op);

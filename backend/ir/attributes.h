@@ -194,9 +194,40 @@ struct ForAttrs {
   }
 };
 
+/// The slots of a ring.
+struct RingAttrs {
+  std::int32_t slots = 1;
+  bool operator==(const RingAttrs &) const = default;
+  void visit(auto &&field) { field("slots", slots); }
+};
+
+/// `width`: so many neighbours of a thread adjoin in memory, are aligned and masked alike.
+struct RingCopyAttrs {
+  std::int32_t width = 1;
+  bool operator==(const RingCopyAttrs &) const = default;
+  void visit(auto &&field) { field("width", width); }
+};
+
+struct RingCopyBoxAttrs {
+  BoxUnit unit = BoxUnit::Tiles;
+  std::int32_t width = 1;
+  bool operator==(const RingCopyBoxAttrs &) const = default;
+  void visit(auto &&field) {
+    field("unit", unit);
+    field("width", width);
+  }
+};
+
+struct CountAttrs {
+  std::int32_t count = 0;
+  bool operator==(const CountAttrs &) const = default;
+  void visit(auto &&field) { field("count", count); }
+};
+
 using Attributes =
     std::variant<NoneAttrs, ConstantAttrs, AxisAttrs, ArangeAttrs, MathAttrs, CastAttrs,
                  PermuteAttrs, SliceAttrs, MemoryAttrs, ViewAttrs, AtomicAttrs, ReduceAttrs,
-                 ScanAttrs, SortAttrs, DotAttrs, DotScaledAttrs, TextAttrs, AsmAttrs, ForAttrs>;
+                 ScanAttrs, SortAttrs, DotAttrs, DotScaledAttrs, TextAttrs, AsmAttrs, ForAttrs,
+                 RingAttrs, RingCopyAttrs, RingCopyBoxAttrs, CountAttrs>;
 
 } // namespace imbrex::ir

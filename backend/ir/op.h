@@ -31,6 +31,7 @@ enum class Effect : std::uint8_t {
   End,       // ends a region
   Leave,     // may leave a region early
   Variable,  // reads or writes a variable
+  Ring,      // moves a ring on, or orders what rings hold: keeps its place
 };
 
 /// The elements that an op's operands may have.
@@ -79,6 +80,7 @@ enum class TypeRule : std::uint8_t {
   DotScaled,
   Philox,
   NoResult,
+  Bare,
   Assert,
   InlineAsm,
   For,
@@ -88,6 +90,11 @@ enum class TypeRule : std::uint8_t {
   BreakIf,
   ExitIf,
   ConvertLayout,
+  RingNew,
+  RingCopy,
+  RingCopyBox,
+  RingDrain,
+  RingRead,
   VarNew,
   VarRead,
   VarWrite,

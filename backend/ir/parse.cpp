@@ -53,7 +53,7 @@ private:
   }
 
   bool reportUnknownType(const Token &token) {
-    std::vector<std::string_view> names = {"ptr", "view", "var"};
+    std::vector<std::string_view> names = {"ptr", "view", "var", "ring"};
     for (const ElementKind kind : allElementKinds()) names.push_back(info(kind).name);
     return error(Diag::TextUnknownType, token, shown(token),
                  suggestion(token.text, names, "docs/ir.md lists the types"));
@@ -114,26 +114,41 @@ private:
   std::optional<Type> parseVariable() {
     if (!expect('<')) return std::nullopt;
     const Token token = peek();
-    if (token.is("var") || token.is("view"))
+    if (token.is("var") || token.is("view") || token.is("ring"))
       return unexpected("a type that a variable can hold"), std::nullopt;
     const auto held = parseType();
     if (!held || !expect('>')) return std::nullopt;
     return Type::variable(*held);
   }
 
-  std::optional<Type> parseType() {
-    const Token token = peek();
-    if (token.is("ptr") || token.is("view") || token.is("var")) {
-      lexer().take();
-      if (token.is("ptr")) return parsePointer();
-      return token.is("view") ? parseView() : parseVariable();
-    }
-    if (token.kind != TokenKind::Word) return unexpected("a type"), std::nullopt;
+  std::optional<Type> parseRing() {
+    if (!expect('<')) return std::nullopt;
+    const auto held = parseTile();
+    if (!held || !expect('>')) return std::nullopt;
+    return Type::ring(*held);
+  }
+
+  std::optional<Type> parseTile() {
+    if (peek().kind != TokenKind::Word) return unexpected("a type"), std::nullopt;
     const auto element = parseElement();
     if (!element) return std::nullopt;
     const auto shape = parseShape();
     if (!shape) return std::nullopt;
     return Type::tile(*element, *shape);
+  }
+
+  std::optional<Type> parseType() {
+    const Token token = peek();
+    const auto is = [&](std::string_view word) {
+      if (!token.is(word)) return false;
+      lexer().take();
+      return true;
+    };
+    if (is("ptr")) return parsePointer();
+    if (is("view")) return parseView();
+    if (is("var")) return parseVariable();
+    if (is("ring")) return parseRing();
+    return parseTile();
   }
 
   // --- values ---

@@ -112,6 +112,13 @@ Type Type::variable(const Type &held) {
   return type;
 }
 
+Type Type::ring(const Type &held) {
+  IMBREX_CHECK(held.isTile(), "a ring holds tiles of elements");
+  Type type = held;
+  type.form_ = Form::Ring;
+  return type;
+}
+
 Type Type::withShape(const Shape &shape) const {
   Type type = *this;
   type.shape_ = shape;
@@ -119,9 +126,9 @@ Type Type::withShape(const Shape &shape) const {
 }
 
 Type Type::held() const {
-  IMBREX_CHECK(isVariable(), "only a variable holds a value");
+  IMBREX_CHECK(isVariable() || isRing(), "only variables and rings hold values");
   Type type = *this;
-  type.form_ = form_ == Form::Variable ? Form::Tile : Form::PointerTile;
+  type.form_ = form_ == Form::PointerVariable ? Form::PointerTile : Form::Tile;
   return type;
 }
 
@@ -134,6 +141,7 @@ std::string toString(const Shape &shape) {
 
 std::string toString(const Type &type) {
   if (type.isVariable()) return "var<" + toString(type.held()) + ">";
+  if (type.isRing()) return "ring<" + toString(type.held()) + ">";
   const std::string element =
       std::string(type.isConst() ? "const " : "") + std::string(info(type.element()).name);
   if (type.isView()) return "view<" + element + ", " + std::to_string(type.rank()) + ">";

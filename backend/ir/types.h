@@ -79,12 +79,12 @@ inline constexpr std::int64_t kMaxElements = 0x7fffffff;
 bool isPossible(const Shape &shape);
 
 /// The type of a value: a tile of elements or of pointers (rank 0: a scalar), a view of global
-/// memory, or a variable that has not been turned into SSA values yet.
+/// memory, a variable that has not been turned into SSA values yet, or a ring of tiles.
 ///
-///   f32[128x64]   i64   ptr<f32>[128]   view<const bf16, 2>   var<f32[128]>
+///   f32[128x64]   i64   ptr<f32>[128]   view<const bf16, 2>   var<f32[128]>   ring<f16[128x64]>
 class Type {
 public:
-  enum class Form : std::uint8_t { Tile, PointerTile, View, Variable, PointerVariable };
+  enum class Form : std::uint8_t { Tile, PointerTile, View, Variable, PointerVariable, Ring };
 
   Type() = default;
   static Type tile(ElementKind element, Shape shape = {});
@@ -92,6 +92,8 @@ public:
   static Type view(ElementKind element, std::int32_t rank, bool isConst);
   /// A variable that holds a tile of type `held`.
   static Type variable(const Type &held);
+  /// Slots for tiles of this type, which has elements.
+  static Type ring(const Type &held);
 
   Form form() const { return form_; }
   bool isTile() const { return form_ == Form::Tile; }
@@ -100,6 +102,7 @@ public:
   bool isTileOrPointers() const { return isTile() || isPointerTile(); }
   bool isView() const { return form_ == Form::View; }
   bool isVariable() const { return form_ == Form::Variable || form_ == Form::PointerVariable; }
+  bool isRing() const { return form_ == Form::Ring; }
   bool isScalar() const { return isTile() && shape_.rank() == 0; }
   bool isScalar(ElementKind kind) const { return isScalar() && element_ == kind; }
 
@@ -111,7 +114,7 @@ public:
 
   Type withElement(ElementKind element) const { return tile(element, shape_); }
   Type withShape(const Shape &shape) const;
-  /// What a variable holds.
+  /// What a variable, or a slot of a ring, holds.
   Type held() const;
 
   bool operator==(const Type &) const = default;

@@ -86,6 +86,7 @@ bool checkTypes(const OpCheck &check) {
     IMBREX_RULE(DotScaled);
     IMBREX_RULE(Philox);
     IMBREX_RULE(NoResult);
+    IMBREX_RULE(Bare);
     IMBREX_RULE(Assert);
     IMBREX_RULE(InlineAsm);
     IMBREX_RULE(For);
@@ -95,6 +96,11 @@ bool checkTypes(const OpCheck &check) {
     IMBREX_RULE(BreakIf);
     IMBREX_RULE(ExitIf);
     IMBREX_RULE(ConvertLayout);
+    IMBREX_RULE(RingNew);
+    IMBREX_RULE(RingCopy);
+    IMBREX_RULE(RingCopyBox);
+    IMBREX_RULE(RingDrain);
+    IMBREX_RULE(RingRead);
     IMBREX_RULE(VarNew);
     IMBREX_RULE(VarRead);
     IMBREX_RULE(VarWrite);
@@ -258,7 +264,8 @@ private:
              report(Diag::VerifyStage, op, name(stage), name(kernel_.stage()));
     };
     if (effect == Effect::Variable && !belongsTo(Stage::Traced)) return false;
-    if (op.kind == OpKind::ConvertLayout && !belongsTo(Stage::Laid)) return false;
+    const bool isOfLayouts = op.kind == OpKind::ConvertLayout || effect == Effect::Ring;
+    if (isOfLayouts && !belongsTo(Stage::Laid)) return false;
     if (parents_.empty() || !rules::isCombineBody(*parents_.back())) return true;
     const auto isScalar = [&](ValueId value) { return kernel_.type(value).isScalar(); };
     return ((effect == Effect::Pure || effect == Effect::End) && op.regions.empty() &&

@@ -101,7 +101,8 @@ bool checkLayoutOf(const Kernel &kernel, ValueId value, const Place &place,
     diagnostics.report(kind, place.where, place.what, type, arguments...);
     return false;
   };
-  const bool isWanted = kernel.stage() == Stage::Laid && type.isTileOrPointers() && type.rank() > 0;
+  const bool isWanted = kernel.stage() == Stage::Laid &&
+                        (type.isTileOrPointers() || type.isRing()) && type.rank() > 0;
   if (!isWanted) return !id.valid() || report(Diag::VerifyLayoutNotWanted);
   if (id.index() >= kernel.layouts().size()) return report(Diag::VerifyLayoutMissing);
   const layout::LinearLayout &layout = kernel.layout(id);
@@ -118,6 +119,7 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::Select:
   case TypeRule::Cast:
   case TypeRule::PointerAdd:
+  case TypeRule::RingCopy:
   case TypeRule::Load:
   case TypeRule::Store:
   case TypeRule::AtomicRmw:
@@ -156,10 +158,15 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::ViewExtent:
   case TypeRule::ViewData:
   case TypeRule::NoResult:
+  case TypeRule::Bare:
   case TypeRule::Assert:
   case TypeRule::If: // as what its bodies yield
   case TypeRule::ExitIf:
   case TypeRule::ConvertLayout:
+  case TypeRule::RingNew:
+  case TypeRule::RingCopyBox: // by the ring's
+  case TypeRule::RingDrain:
+  case TypeRule::RingRead:
   case TypeRule::VarNew:
   case TypeRule::VarRead:
   case TypeRule::VarWrite: return true;

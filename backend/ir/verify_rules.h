@@ -114,6 +114,14 @@ bool checkViewStore(const OpCheck &check);
 bool checkViewExtent(const OpCheck &check);
 bool checkViewData(const OpCheck &check);
 
+// verify_rings.cpp
+bool checkRingNew(const OpCheck &check);
+bool checkRingCopy(const OpCheck &check);
+bool checkRingCopyBox(const OpCheck &check);
+bool checkRingDrain(const OpCheck &check);
+bool checkRingRead(const OpCheck &check);
+inline bool checkBare(const OpCheck &) { return true; } // the row says it all
+
 // verify_axis.cpp
 bool checkReduce(const OpCheck &check);
 bool checkScan(const OpCheck &check);

@@ -70,4 +70,12 @@ RegisterVectors contiguousRegisters(const LinearLayout &layout, std::int64_t max
   return vectorsAlong(layout, 0, layout.outputBits(), maxElements);
 }
 
+std::int32_t axisOfNeighbours(const LinearLayout &layout, std::int32_t rank) {
+  const auto registers = layout.columns(Dim::Register);
+  std::int32_t axis = rank - 1;
+  for (std::int32_t a = 0; a < rank && !registers.empty(); ++a)
+    if (layout.outputPart(registers[0], axisDim(a)) == 1) axis = a;
+  return axis;
+}
+
 } // namespace imbrex::layout

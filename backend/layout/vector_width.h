@@ -2,6 +2,7 @@
 
 #include "backend/layout/linear_layout.h"
 
+#include <cstdint>
 #include <vector>
 
 /// How wide an access may be: which registers of a thread hold neighbours in memory.
@@ -24,5 +25,8 @@ RegisterVectors contiguousRegisters(const LinearLayout &layout, Dim axis, std::i
 
 /// The same along the packed output: the row-major index of a tile without gaps, or an offset.
 RegisterVectors contiguousRegisters(const LinearLayout &layout, std::int64_t maxElements);
+
+/// The axis of a tile along which a thread holds neighbours; the last where it holds none.
+std::int32_t axisOfNeighbours(const LinearLayout &layout, std::int32_t rank);
 
 } // namespace imbrex::layout

@@ -61,6 +61,24 @@ private:
   Emitter &e_;
 };
 
+/// The vectors of a thread and where each lies behind `base`.
+template <class Each>
+void eachVector(Emitter &e, llvm::Type *memory, const SharedTile &tile, Each each) {
+  const auto width = static_cast<std::size_t>(tile.vectors.width);
+  for (llvm::ArrayRef<std::int32_t> rest = tile.vectors.registers; !rest.empty();
+       rest = rest.drop_front(width)) {
+    const auto first = static_cast<std::size_t>(rest[0]);
+    const auto ofRegister = static_cast<std::int64_t>(tile.offsets.apply(Dim::Register, first));
+    Value *offset = e.b.CreateXor(e.threadPart(tile.offsets), e.i32(ofRegister));
+    each(rest.take_front(width), e.b.CreateGEP(memory, tile.base, offset));
+  }
+}
+
+llvm::Type *vectorType(llvm::Type *memory, std::size_t width) {
+  if (width == 1) return memory;
+  return llvm::FixedVectorType::get(memory, static_cast<unsigned>(width));
+}
+
 /// Through shared memory, each thread moving vectors.
 class SharedWay {
 public:
@@ -74,57 +92,23 @@ public:
     if (use.needsBarrier) e_.barrier();
     e_.where(e_.isOwner(tile_.layout), [&] { write(use.base); });
     e_.barrier();
-    Registers read = readAll(use.base);
+    Registers read = readShared(e_, tile_.type, {use.base, plan_.readOffsets, plan_.reads});
     e_.shared.end();
     return read;
   }
 
 private:
-  template <class Each>
-  void eachVector(const layout::RegisterVectors &vectors, const layout::LinearLayout &offsets,
-                  Value *base, Each each) {
-    const auto width = static_cast<std::size_t>(vectors.width);
-    for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
-         rest = rest.drop_front(width)) {
-      const auto first = static_cast<std::size_t>(rest[0]);
-      const auto ofRegister = static_cast<std::int64_t>(offsets.apply(Dim::Register, first));
-      Value *offset = e_.b.CreateXor(e_.threadPart(offsets), e_.i32(ofRegister));
-      each(rest.take_front(width), e_.b.CreateGEP(memory_, base, offset));
-    }
-  }
-
-  llvm::Type *vectorType(std::size_t width) {
-    if (width == 1) return memory_;
-    return llvm::FixedVectorType::get(memory_, static_cast<unsigned>(width));
-  }
-
   void write(Value *base) {
-    eachVector(plan_.writes, plan_.writeOffsets, base,
+    eachVector(e_, memory_, {base, plan_.writeOffsets, plan_.writes},
                [&](llvm::ArrayRef<std::int32_t> registers, Value *address) {
-                 Value *stored = llvm::PoisonValue::get(vectorType(registers.size()));
-                 for (std::size_t i = 0; i < registers.size(); ++i) {
+                 const std::size_t width = registers.size();
+                 Value *stored = llvm::PoisonValue::get(vectorType(memory_, width));
+                 for (std::size_t i = 0; i < width; ++i) {
                    Value *element = toMemory(e_, registerAt(tile_.registers, registers[i]));
-                   stored = registers.size() == 1 ? element
-                                                  : e_.b.CreateInsertElement(stored, element, i);
+                   stored = width == 1 ? element : e_.b.CreateInsertElement(stored, element, i);
                  }
-                 e_.b.CreateAlignedStore(stored, address, llvm::Align(bytes_ * registers.size()));
+                 e_.b.CreateAlignedStore(stored, address, llvm::Align(bytes_ * width));
                });
-  }
-
-  Registers readAll(Value *base) {
-    Registers read(plan_.reads.registers.size());
-    eachVector(plan_.reads, plan_.readOffsets, base,
-               [&](llvm::ArrayRef<std::int32_t> registers, Value *address) {
-                 Value *loaded = e_.b.CreateAlignedLoad(vectorType(registers.size()), address,
-                                                        llvm::Align(bytes_ * registers.size()));
-                 for (std::size_t i = 0; i < registers.size(); ++i) {
-                   Value *element =
-                       registers.size() == 1 ? loaded : e_.b.CreateExtractElement(loaded, i);
-                   read[static_cast<std::size_t>(registers[i])] =
-                       fromMemory(e_, tile_.type, element);
-                 }
-               });
-    return read;
   }
 
   Emitter &e_;
@@ -135,6 +119,22 @@ private:
 };
 
 } // namespace
+
+Registers readShared(Emitter &e, const ir::Type &type, const SharedTile &tile) {
+  llvm::Type *const memory = e.memoryType(type);
+  const std::uint64_t bytes = e.module.getDataLayout().getTypeAllocSize(memory).getFixedValue();
+  Registers read(tile.vectors.registers.size());
+  eachVector(e, memory, tile, [&](llvm::ArrayRef<std::int32_t> registers, Value *address) {
+    const std::size_t width = registers.size();
+    Value *loaded =
+        e.b.CreateAlignedLoad(vectorType(memory, width), address, llvm::Align(bytes * width));
+    for (std::size_t i = 0; i < width; ++i) {
+      Value *element = width == 1 ? loaded : e.b.CreateExtractElement(loaded, i);
+      read[static_cast<std::size_t>(registers[i])] = fromMemory(e, type, element);
+    }
+  });
+  return read;
+}
 
 Registers convert(Emitter &e, const HeldTile &tile, const layout::LinearLayout &wanted) {
   const layout::ConversionPlan plan = planConversion(tile.layout, wanted);
@@ -148,7 +148,7 @@ Registers convert(Emitter &e, const HeldTile &tile, const layout::LinearLayout &
   const auto bytes = static_cast<std::int64_t>(
       e.module.getDataLayout().getTypeAllocSize(e.memoryType(tile.type)).getFixedValue());
   // The plan is for all of a tile that fits.
-  const bool fits = bytes << tile.layout.outputBits() <= machine.staticSharedMemoryBytes;
+  const bool fits = bytes << tile.layout.outputBits() <= e.scratchBytes();
   if (!fits || !isSurjective(wanted)) return exchange(e, tile, wanted, 0);
   const layout::SharedMemory memory{.banks = machine.banks, .lanes = machine.warpSize};
   const layout::SharedConversion shared =

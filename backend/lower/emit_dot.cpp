@@ -73,7 +73,7 @@ private:
   std::int64_t depthOfSlab() {
     const std::int64_t each = bytesPerDepth(a_) + bytesPerDepth(b_);
     // Half, so that the slabs of two rounds fit side by side.
-    const std::int64_t room = e_.words.machine().staticSharedMemoryBytes / 2;
+    const std::int64_t room = e_.scratchBytes() / 2;
     std::int64_t depth = std::int64_t{1} << layout::bitsFor(depth_);
     while (depth > 1 && depth * each > room) depth /= 2;
     return depth;

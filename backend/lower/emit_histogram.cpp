@@ -16,7 +16,7 @@ public:
       : e_(emitter), op_(op), bins_(emitter.type(op.result()).shape()[0]) {}
 
   void run() {
-    const std::int64_t most = e_.words.machine().staticSharedMemoryBytes / kCountBytes;
+    const std::int64_t most = e_.scratchBytes() / kCountBytes;
     Registers results(e_.registerCount(op_.result()), e_.i32(0));
     for (std::int64_t first = 0; first < bins_; first += most)
       countFrom(first, std::min(most, bins_ - first), results);

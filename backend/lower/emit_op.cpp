@@ -71,6 +71,14 @@ void Emitter::emitCode(const ir::Op &op) {
   case OpKind::BreakIf: return emitBreakIf(op);
   case OpKind::ExitIf: return endBlockIf(scalar(op.operand(0)));
 
+  case OpKind::RingNew: return; // Ring, before all code
+  case OpKind::RingCopy: return emitRingCopy(*this, op);
+  case OpKind::RingCopyBox: return emitRingCopyBox(*this, op);
+  case OpKind::RingRead: return emitRingRead(*this, op);
+  case OpKind::RingCommit: return commitCopies();
+  case OpKind::RingDrain: return drainCopies(op.attrs<ir::CountAttrs>().count);
+  case OpKind::Meet: return barrier();
+
   case OpKind::Yield:     // read by the loop or the if that it ends
   case OpKind::DotScaled: // expand-products
   case OpKind::Philox:    // expand-random

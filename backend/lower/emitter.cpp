@@ -18,6 +18,9 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
       order(kernel, assumptions), unseenPadding(kernel, assumptions), notNegative(kernel),
       values_(kernel.valueCount()), uses_(ir::countUses(kernel)), facts_(kernel, assumed) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    if (op.kind == ir::OpKind::RingNew) rings_.emplace(op.result(), Ring(*this, op));
+  });
 }
 
 namespace {
@@ -181,11 +184,7 @@ layout::RegisterVectors Emitter::accessVectors(const ir::Op &op, ir::ValueId til
   constexpr std::int64_t kScalar = 1;
   if (!kernel.layoutOf(tile).valid()) return {kScalar, {0}};
   const layout::LinearLayout &of = layoutOf(tile);
-  // The axis along which a thread holds neighbours, if it does.
-  const auto registers = of.columns(Dim::Register);
-  std::int32_t axis = type(tile).rank() - 1;
-  for (std::int32_t a = 0; a < type(tile).rank() && !registers.empty(); ++a)
-    if (of.outputPart(registers[0], layout::axisDim(a)) == 1) axis = a;
+  const std::int32_t axis = layout::axisOfNeighbours(of, type(tile).rank());
   const std::int64_t bits = ir::storageBits(type(op.operand(0)).element());
   std::int64_t width = analysis::accessWidth(kernel, op, axis, facts_, assumptions);
   width = bits < 8 ? kScalar : std::min(width, layout::kMaxAccessBytes * 8 / bits);
@@ -202,6 +201,19 @@ void Emitter::barrier() {
   words.barrier(b);
   shared.onBarrier();
   order.onBarrier();
+}
+
+void Emitter::commitCopies() {
+  if (words.machine().asyncCopies.areGrouped) words.commitCopies(b);
+}
+
+void Emitter::drainCopies(std::int32_t left) {
+  const machine::AsyncCopies &copies = words.machine().asyncCopies;
+  if (copies.leastBytes > 0) words.drainCopies(b, std::min(left, copies.capacity));
+}
+
+std::int64_t Emitter::scratchBytes() const {
+  return words.machine().staticSharedMemoryBytes - shared.reservedBytes();
 }
 
 std::uint32_t Emitter::addSite(const ir::Op &op) {

@@ -7,6 +7,7 @@
 #include "backend/lower/arithmetic.h"
 #include "backend/lower/kernel_interface.h"
 #include "backend/lower/memory_order.h"
+#include "backend/lower/ring.h"
 #include "backend/lower/shared_memory.h"
 #include "backend/lower/source_lines.h"
 #include "backend/lower/unseen_padding.h"
@@ -123,8 +124,15 @@ public:
   /// The same with a result, `otherwise` where the condition does not hold.
   llvm::Value *where(llvm::Value *condition, llvm::Value *otherwise,
                      const std::function<llvm::Value *()> &body);
+  /// What exchanges may take of shared memory: rings lie beside them.
+  std::int64_t scratchBytes() const;
+  Ring &ring(ir::ValueId value) { return rings_.at(value); }
   /// A barrier of the block: whatever was waited for before needs no other.
   void barrier();
+  /// Close a group of the thread's copies, and wait until so many groups are left; nothing where
+  /// copies are done at once.
+  void commitCopies();
+  void drainCopies(std::int32_t left);
   /// A constant expression of the element's bits.
   llvm::Constant *constantOf(const ir::Type &type, std::uint64_t bits);
 
@@ -164,6 +172,7 @@ private:
   std::vector<std::int32_t> uses_;
   analysis::AxisAnalysis facts_;
   std::map<ir::ValueId, ViewValues> views_;
+  std::map<ir::ValueId, Ring> rings_;
   std::vector<Site> sites_;
   Location largestExchange_;
   struct LoopFrame {
@@ -192,6 +201,9 @@ void emitLoad(Emitter &emitter, const ir::Op &op);
 void emitStore(Emitter &emitter, const ir::Op &op);
 void emitViewLoad(Emitter &emitter, const ir::Op &op);
 void emitViewStore(Emitter &emitter, const ir::Op &op);
+void emitRingCopy(Emitter &emitter, const ir::Op &op);
+void emitRingCopyBox(Emitter &emitter, const ir::Op &op);
+void emitRingRead(Emitter &emitter, const ir::Op &op);
 void emitAtomic(Emitter &emitter, const ir::Op &op);
 void emitReduce(Emitter &emitter, const ir::Op &op);
 void emitScan(Emitter &emitter, const ir::Op &op);

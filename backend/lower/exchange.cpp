@@ -18,7 +18,7 @@ public:
       : e_(emitter), tile_(tile), memory_(e_.memoryType(tile.type)),
         bytes_(static_cast<std::int64_t>(
             e_.module.getDataLayout().getTypeAllocSize(memory_).getFixedValue())) {
-    const std::int64_t capacity = e_.words.machine().staticSharedMemoryBytes / bytes_;
+    const std::int64_t capacity = e_.scratchBytes() / bytes_;
     window_ =
         std::min(tile.layout.outputBits(),
                  static_cast<std::int32_t>(llvm::Log2_64(static_cast<std::uint64_t>(capacity))));
@@ -96,7 +96,7 @@ std::vector<Registers> fetchFromThreads(Emitter &e, llvm::ArrayRef<Value *> valu
   const llvm::DataLayout &data = e.module.getDataLayout();
   const auto bytes = static_cast<std::int64_t>(data.getTypeAllocSize(memory).getFixedValue());
   const std::int64_t row = bytes * e.kernel.threads().count();
-  const auto most = static_cast<std::size_t>(e.words.machine().staticSharedMemoryBytes / row);
+  const auto most = static_cast<std::size_t>(e.scratchBytes() / row);
   const llvm::Align alignment(static_cast<std::uint64_t>(bytes));
   while (!values.empty()) {
     const auto round = values.take_front(most);
@@ -195,7 +195,7 @@ std::vector<Registers> fetchFromWarps(Emitter &e, llvm::ArrayRef<Value *> values
   if (values.empty()) return fetched;
   WarpSlots slots(e, bits);
   const std::int64_t row = slots.bytesOf(values[0]); // all are of one type
-  const auto most = static_cast<std::size_t>(e.words.machine().staticSharedMemoryBytes / row);
+  const auto most = static_cast<std::size_t>(e.scratchBytes() / row);
   while (!values.empty()) {
     const auto round = values.take_front(most);
     values = values.drop_front(round.size());

@@ -25,6 +25,14 @@ Registers exchange(Emitter &emitter, const HeldTile &tile, const layout::LinearL
 /// without bank conflicts.
 Registers convert(Emitter &emitter, const HeldTile &tile, const layout::LinearLayout &wanted);
 
+/// A tile in shared memory, and what of it a thread accesses.
+struct SharedTile {
+  llvm::Value *base;
+  const layout::LinearLayout &offsets; ///< From register, lane, warp to the offset in elements.
+  const layout::RegisterVectors &vectors;
+};
+Registers readShared(Emitter &emitter, const ir::Type &type, const SharedTile &tile);
+
 /// Give every thread what other threads hold: of each value, the one of every thread in `threads`
 /// (i32, numbers in the block). Through shared memory. The result: per value, per asked thread.
 std::vector<Registers> fetchFromThreads(Emitter &emitter, llvm::ArrayRef<llvm::Value *> values,

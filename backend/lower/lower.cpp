@@ -143,6 +143,7 @@ void Emitter::decodeParameters(const KernelInterface &interface) {
     else if (word.kind == WordKind::Scalar)
       define(parameter, {argument});
   }
+  for (auto &[value, ring] : rings_) ring.start(*this);
   for (const auto &[extent, first] : assumptions.equalExtents) extentOf(extent) = extentOf(first);
   b.SetInsertPoint(start);
 }

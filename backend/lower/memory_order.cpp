@@ -8,9 +8,18 @@ namespace {
 using ir::Effect;
 using ir::OpKind;
 
+bool isRingCopy(const ir::Op &op) {
+  return op.kind == OpKind::RingCopy || op.kind == OpKind::RingCopyBox;
+}
+
+bool reads(const ir::Op &op) { return info(op.kind).effect == Effect::Read || isRingCopy(op); }
+
+/// The operand with the pointers or the view.
+ir::ValueId accessed(const ir::Op &op) { return op.operand(isRingCopy(op) ? 2 : 0); }
+
 bool touchesMemory(const ir::Op &op) {
   const Effect effect = info(op.kind).effect;
-  return effect == Effect::Read || effect == Effect::Write || effect == Effect::Atomic;
+  return reads(op) || effect == Effect::Write || effect == Effect::Atomic;
 }
 
 bool isAtomic(const ir::Op &op) { return info(op.kind).effect == Effect::Atomic; }
@@ -75,15 +84,15 @@ bool MemoryOrder::conflict(const ir::Op &first, bool isEarlierRound, const ir::O
   // What the block did before is released by whichever thread does the atomic; what it acquires is
   // for all threads.
   if (releases(later) || acquires(first)) return true;
-  const auto reads = [](const ir::Op &op) { return info(op.kind).effect == Effect::Read; };
   if ((reads(first) && reads(later)) || (isAtomic(first) && isAtomic(later))) return false;
-  const ir::ValueId a = roots_[first.operand(0).index()], b = roots_[later.operand(0).index()];
+  const ir::ValueId a = roots_[accessed(first).index()], b = roots_[accessed(later).index()];
   if (a.valid() && b.valid() && a != b && assumptions_.areDisjoint) return false;
   return isEarlierRound || !areSameAddresses(first, later);
 }
 
 /// Then each thread touches its own elements only, which it does in order.
 bool MemoryOrder::areSameAddresses(const ir::Op &a, const ir::Op &b) const {
+  if (isRingCopy(a) || isRingCopy(b)) return false;
   llvm::SmallVector<ir::ValueId, 6> addressA, addressB;
   if (addressOperands(kernel_, a, addressA) != addressOperands(kernel_, b, addressB)) return false;
   const ir::ValueId tileA = accessTile(a), tileB = accessTile(b);

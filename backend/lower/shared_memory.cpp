@@ -20,6 +20,11 @@ llvm::GlobalVariable *SharedMemory::newArray(std::int64_t bytes, const llvm::Twi
   return array;
 }
 
+llvm::GlobalVariable *SharedMemory::reserve(std::int64_t bytes, const llvm::Twine &name) {
+  reserved_ += bytes;
+  return newArray(bytes, name);
+}
+
 SharedMemory::Use SharedMemory::begin(std::int64_t bytes) {
   current_ = (current_ + 1) % count_;
   Region &region = regions_[current_];

@@ -22,6 +22,10 @@ public:
   /// `regions`: 2, or 1.
   SharedMemory(llvm::Module &module, unsigned addressSpace, std::size_t regions);
 
+  /// Memory beside all exchanges, for the whole kernel.
+  llvm::GlobalVariable *reserve(std::int64_t bytes, const llvm::Twine &name);
+  std::int64_t reservedBytes() const { return reserved_; }
+
   struct Use {
     llvm::Value *base; // in shared memory
     bool needsBarrier; // before it is written: threads may still read there
@@ -37,8 +41,8 @@ public:
   void setReaders(Readers readers);
   void addReaders(Readers readers);
 
-  /// The bytes of all regions.
-  std::int64_t bytes() const { return regions_[0].bytes + regions_[1].bytes; }
+  /// The bytes of all regions, and of what is reserved.
+  std::int64_t bytes() const { return reserved_ + regions_[0].bytes + regions_[1].bytes; }
   /// Give the regions their final sizes.
   void finish();
 
@@ -54,6 +58,7 @@ private:
   unsigned addressSpace_;
   std::size_t count_;
   std::size_t current_ = 0;
+  std::int64_t reserved_ = 0;
   std::array<Region, 2> regions_;
 };
 

@@ -45,15 +45,21 @@ Value *saturated(llvm::IRBuilder<> &b, Value *x) {
 } // namespace
 
 ViewBox::ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size_t firstCoordinate)
-    : e_(emitter), view_(emitter.view(op.operand(0))),
-      layout_(emitter.kernel.layoutOf(tile).valid() ? &emitter.layoutOf(tile) : nullptr),
-      shape_(emitter.type(tile).shape()),
-      bits_(ir::storageBits(emitter.type(op.operand(0)).element())), start_(emitter.i64(0)),
-      threads_(start_), assumed_(emitter.assumedOf(op.operand(0))) {
-  const bool inTiles = op.attrs<ir::ViewAttrs>().unit == ir::BoxUnit::Tiles;
+    : ViewBox(emitter,
+              {.view = op.operand(0),
+               .coordinates = llvm::ArrayRef(op.operands).drop_front(firstCoordinate),
+               .unit = op.attrs<ir::ViewAttrs>().unit},
+              emitter.type(tile).shape(),
+              emitter.kernel.layoutOf(tile).valid() ? &emitter.layoutOf(tile) : nullptr) {}
+
+ViewBox::ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape,
+                 const layout::LinearLayout *layout)
+    : e_(emitter), view_(emitter.view(start.view)), layout_(layout), shape_(shape),
+      bits_(ir::storageBits(emitter.type(start.view).element())), start_(emitter.i64(0)),
+      threads_(start_), assumed_(emitter.assumedOf(start.view)) {
+  const bool inTiles = start.unit == ir::BoxUnit::Tiles;
   for (std::int32_t axis = 0; axis < shape_.rank(); ++axis)
-    addAxis(axis, op.operand(firstCoordinate + static_cast<std::size_t>(axis)),
-            inTiles ? shape_[axis] : 1);
+    addAxis(axis, start.coordinates[static_cast<std::size_t>(axis)], inTiles ? shape_[axis] : 1);
   for (std::int32_t axis = 0; layout_ && axis < shape_.rank(); ++axis) {
     Value *thread = emitter.b.CreateZExt(emitter.splitCoordinate(*layout_, 0, axis).thread,
                                          emitter.b.getInt64Ty());

@@ -4,9 +4,19 @@
 
 namespace imbrex::lower {
 
+/// Where a box begins: a coordinate for each axis of a view.
+struct BoxStart {
+  ir::ValueId view;
+  llvm::ArrayRef<ir::ValueId> coordinates;
+  ir::BoxUnit unit;
+};
+
 /// A box of a view, as one op touches it: where each element lies and whether it is inside.
 class ViewBox {
 public:
+  /// `layout` says which thread touches what; null for one element.
+  ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape,
+          const layout::LinearLayout *layout);
   /// `tile`: what the box holds; its layout says which thread touches what. `firstCoordinate`: the
   /// op's operand that says where the box begins along axis 0.
   ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size_t firstCoordinate);

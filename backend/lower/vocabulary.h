@@ -65,6 +65,21 @@ public:
   virtual void applyHints(llvm::Instruction &access, ir::Cache cache,
                           ir::Eviction eviction) const = 0;
 
+  // --- asynchronous copies, on a machine that has them (Machine::asyncCopies) ---
+
+  /// What a copy moves, and whether it does: where the condition (null: always) does not hold, it
+  /// fills with zeros.
+  struct Copy {
+    std::int64_t bytes;
+    Value *condition;
+  };
+  /// Start one from global to shared memory, both aligned to its bytes.
+  virtual void copyAsync(Builder &b, Value *to, Value *from, const Copy &copy) const;
+  /// Close a group of this thread's copies.
+  virtual void commitCopies(Builder &b) const;
+  /// Wait until at most so many of this thread's groups are not done.
+  virtual void drainCopies(Builder &b, std::int32_t left) const;
+
   // --- arithmetic ---
 
   /// Whether there is an instruction for the fast form of an f32 op (expand-math then leaves it).

@@ -13,6 +13,15 @@ namespace {
 constexpr std::string_view kFast = " exp exp2 log log2 rsqrt sin cos div ";
 constexpr std::string_view kFastTanh = " exp exp2 log log2 rsqrt sin cos div tanh ";
 
+// The asynchronous copies; targets.def says where the numbers come from.
+constexpr AsyncCopies kNone = {};
+constexpr AsyncCopies kGroups = {.leastBytes = 4,
+                                 .mostBytes = 16,
+                                 .areGrouped = true,
+                                 .capacity = 63,
+                                 .latency = 500,
+                                 .bytesPerCycle = 16};
+
 constexpr auto kMachines = std::to_array<Machine>({
 #define IMBREX_MACHINE(name, family, ...) {name, Family::family, __VA_ARGS__},
 #include "backend/machine/targets.def"

@@ -16,6 +16,18 @@ enum class Family : std::uint8_t {
   Amdgpu,
 };
 
+/// Copies from global into shared memory that a thread starts and waits for later, without the
+/// data passing through registers. A thread's copies end in the order in which they were started;
+/// it waits until at most so many are not done.
+struct AsyncCopies {
+  std::int32_t leastBytes = 0; ///< Of one copy of a thread, a power of two; 0: there are none.
+  std::int32_t mostBytes = 0;
+  bool areGrouped = false;   ///< Waited for in groups, which the thread closes; else one by one.
+  std::int32_t capacity = 0; ///< The most that may be left when it goes on.
+  std::int32_t latency = 0;  ///< Cycles until one from memory lands: for plans alone.
+  std::int32_t bytesPerCycle = 0; ///< That memory gives one core: for plans alone.
+};
+
 /// A *core* is what the threads of one block share: NVIDIA's streaming multiprocessor; AMD's
 /// compute unit, from gfx10 on the work-group processor, which is two of them. A core has
 /// partitions, each with its own registers; a warp lives in one of them.
@@ -41,6 +53,7 @@ struct Machine {
   /// The ops, by mnemonic and between spaces, whose fast form on f32 has instructions of its own.
   std::string_view fastOps = {};
   std::string_view meaning = {}; ///< For people.
+  AsyncCopies asyncCopies = {};
 };
 
 /// Whether an op of this mnemonic has a fast form on f32.

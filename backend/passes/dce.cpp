@@ -14,6 +14,7 @@ bool isRoot(const Op &op) {
   switch (info(op.kind).effect) {
   case Effect::Write:
   case Effect::Atomic:
+  case Effect::Ring:
   case Effect::Observe: return true;
   case Effect::Structure: return op.kind == OpKind::While;
   case Effect::Leave: return op.kind == OpKind::ExitIf; // a break_if lives with its loop

@@ -91,11 +91,16 @@ class RoleDrains {
 public:
   RoleDrains(const Program &program, RoleId role, const OpNumbers &numbers)
       : program_(program), role_(role), numbers_(numbers), largest_(program.trips.size(), 1),
-        counts_(program.trips.size()), isWritten_(program.buffers.size()) {
+        counts_(program.trips.size()), lefts_(program.trips.size()), tails_(program.trips.size()),
+        isWritten_(program.buffers.size()) {
     forEachOp(program_[role_].body, [&](const Op &op) {
       if (op.kind == OpKind::For) raise(op.trips, op.first + op.less + 1);
-      if (op.kind == OpKind::If && op.guard.measure == Guard::Measure::Count)
+      if (op.kind == OpKind::If && op.guard.measure != Guard::Measure::Done)
         raise(op.guard.trips, op.guard.than + 1);
+      if (op.kind == OpKind::If && op.guard.measure == Guard::Measure::Left) {
+        std::int32_t &tail = tails_[op.guard.trips.index()];
+        tail = std::max(tail, op.guard.than);
+      }
       for (const Access &access : op.accesses)
         if (access.writes && op.kind != OpKind::Copy) isWritten_[access.buffer.index()] = true;
     });
@@ -181,13 +186,23 @@ private:
   /// The largest number stands for all from there on.
   bool isMoreThan(TripsId trips, std::int32_t than) const { return counts_[trips.index()] > than; }
 
+  /// Whether a condition holds, where that is known.
+  std::optional<bool> holds(const Guard &guard) const {
+    switch (guard.measure) {
+    case Guard::Measure::Count: return isMoreThan(guard.trips, guard.than);
+    case Guard::Measure::Left: return lefts_[guard.trips.index()] > guard.than;
+    case Guard::Measure::Done: break;
+    }
+    return std::nullopt;
+  }
+
   void branch(const Op &op, Point &point) {
     const Op *outer = std::exchange(hoistTo_, hoistTo_ ? hoistTo_ : &op);
     apply(op, point);
-    const bool isKnown = op.guard.measure == Guard::Measure::Count;
-    if (isKnown && isMoreThan(op.guard.trips, op.guard.than)) {
+    const std::optional<bool> known = holds(op.guard);
+    if (known && *known) {
       walk(op.body, point);
-    } else if (!isKnown) {
+    } else if (!known) {
       Point taken = point;
       walk(op.body, taken);
       join(point, taken);
@@ -195,21 +210,35 @@ private:
     hoistTo_ = outer;
   }
 
-  void loop(const Op &op, Point &head) {
-    if (!isMoreThan(op.trips, op.first + op.less)) return;
+  /// As many trips as are counted. Where that stands for all larger numbers, too, the last ones, in
+  /// which conditions on the trips left do not hold, come behind any number of others.
+  void loop(const Op &op, Point &point) {
+    const std::int32_t count = counts_[op.trips.index()];
+    std::int32_t left = count - op.first;
+    if (left <= op.less) return;
     const Op *outer = std::exchange(hoistTo_, nullptr);
-    for (;;) {
-      Point after = head;
-      walkScope(op.body, op.trips, after);
-      Point next = after;
-      join(next, head);
-      if (next == head) {
-        head = std::move(after);
-        break;
-      }
-      head = std::move(next);
-    }
+    const auto trip = [&](Point &at) {
+      lefts_[op.trips.index()] = left;
+      walkScope(op.body, op.trips, at);
+    };
+    const bool isLeast = count == largest_[op.trips.index()];
+    const std::int32_t tail = std::max(tails_[op.trips.index()], op.less);
+    for (; left > tail; --left) trip(point);
+    if (isLeast) left = largest_[op.trips.index()], anyTrips(trip, point), left = tail;
+    for (; left > op.less; --left) trip(point);
     hoistTo_ = outer;
+  }
+
+  /// None, or more, until nothing changes.
+  template <class Trip>
+  static void anyTrips(const Trip &trip, Point &point) {
+    for (;;) {
+      Point next = point;
+      trip(next);
+      join(next, point);
+      if (next == point) return;
+      point = std::move(next);
+    }
   }
 
   void pass(const Op &op, Point &point) {
@@ -357,6 +386,8 @@ private:
   const OpNumbers &numbers_;
   std::vector<std::int32_t> largest_; // by trips: this many stand for all that are more
   std::vector<std::int32_t> counts_;  // by trips: the number that is looked at
+  std::vector<std::int32_t> lefts_;   // by trips: how many are left in the loop that is walked
+  std::vector<std::int32_t> tails_;   // by trips: the most that a condition asks to be left
   std::vector<bool> isWritten_;       // by buffer: by the role, and not by copies
   const Op *hoistTo_ = nullptr;       // the outermost condition of the body that is walked
   Decisions before_;

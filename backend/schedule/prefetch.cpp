@@ -123,16 +123,21 @@ private:
     splice(body, loop, std::move(before), std::move(behind));
   }
 
-  /// The loads where the guard holds, the commits in any case.
+  /// The loads where the guard holds, all that follow each other under one, the commits in any
+  /// case.
   std::vector<Op> loadsIf(std::optional<Guard> guard, const std::vector<Op> &loads) const {
     std::vector<Op> out;
     for (const Op &op : loads) {
-      if (op.kind == OpKind::Commit || !guard)
+      if (op.kind == OpKind::Commit || !guard) {
         out.push_back(op);
-      else
-        out.push_back({.kind = OpKind::If, .guard = *guard, .body = {op}});
+        continue;
+      }
+      if (out.empty() || out.back().kind != OpKind::If)
+        out.push_back({.kind = OpKind::If, .guard = *guard});
+      out.back().body.push_back(op);
     }
-    out.push_back({.kind = OpKind::Advance, .cursor = ahead_});
+    const auto last = std::ranges::find(out.rbegin(), out.rend(), OpKind::If, &Op::kind);
+    (last == out.rend() ? out : last->body).push_back({.kind = OpKind::Advance, .cursor = ahead_});
     return out;
   }
 

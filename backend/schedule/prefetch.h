@@ -11,16 +11,13 @@ namespace imbrex::schedule {
 ///
 ///   before                              after, for 3 slots
 ///   buffer %A                           ring %A depth 3 { buffer %A }
-///   for %k {                            if count %k > 0 { issue %q writes %A(%p) }
+///   for %k {                            if count %k > 0 { issue %q writes %A(%p); advance %p }
 ///     issue %q writes %A                commit %q
-///     commit %q                         advance %p
-///     access reads %A                   if count %k > 1 { issue %q writes %A(%p) }
-///   }                                   commit %q
-///                                       advance %p
-///                                       for %k {
-///                                         if left %k > 2 { issue %q writes %A(%p) }
+///     commit %q                         if count %k > 1 { issue %q writes %A(%p); advance %p }
+///     access reads %A                   commit %q
+///   }                                   for %k {
+///                                         if left %k > 2 { issue %q writes %A(%p); advance %p }
 ///                                         commit %q
-///                                         advance %p
 ///                                         access reads %A(%c)
 ///                                         advance %c
 ///                                       }

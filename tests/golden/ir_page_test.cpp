@@ -37,6 +37,7 @@ const std::map<OpKind, std::string_view> kTopics = {
     {OpKind::Print, "Effects seen outside"},
     {OpKind::For, "Control flow"},
     {OpKind::ConvertLayout, "Layouts, at stage laid only"},
+    {OpKind::RingNew, "Rings, at stage laid only"},
     {OpKind::VarNew, "Variables, at stage traced only"},
 };
 
@@ -56,6 +57,7 @@ std::string_view wordFor(Effect effect) {
   case Effect::End: return "ends a body";
   case Effect::Leave: return "may leave";
   case Effect::Variable: return "variable";
+  case Effect::Ring: return "ring";
   }
   return "";
 }

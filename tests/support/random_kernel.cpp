@@ -110,6 +110,13 @@ void Generator::emitKind(OpKind kind) {
   case OpKind::BreakIf: return emitBreakIf();
   case OpKind::ExitIf: return emitExitIf();
   case OpKind::ConvertLayout: return; // only between layouts, which assign-layouts makes
+  case OpKind::RingNew:               // only pipeline-loops makes rings
+  case OpKind::RingCopy:
+  case OpKind::RingCopyBox:
+  case OpKind::RingCommit:
+  case OpKind::RingDrain:
+  case OpKind::RingRead:
+  case OpKind::Meet: return;
   case OpKind::VarNew: return isTraced ? emitVarNew() : void();
   case OpKind::VarRead: return isTraced ? emitVarRead() : void();
   case OpKind::VarWrite: return isTraced ? emitVarWrite() : void();

@@ -144,10 +144,16 @@ private:
     case TypeRule::ViewExtent:
     case TypeRule::ViewData:
     case TypeRule::NoResult:
+    case TypeRule::Bare:
     case TypeRule::Assert:
     case TypeRule::Yield: // with the op around it
     case TypeRule::ExitIf:
     case TypeRule::ConvertLayout:
+    case TypeRule::RingNew:
+    case TypeRule::RingCopy:
+    case TypeRule::RingCopyBox:
+    case TypeRule::RingDrain:
+    case TypeRule::RingRead:
     case TypeRule::VarNew:
     case TypeRule::VarRead:
     case TypeRule::VarWrite: return apart(op);

@@ -171,6 +171,13 @@ Lanes Body::compute(ir::ValueId value, const ir::Op &op, PointId at) {
   case OpKind::BreakIf:
   case OpKind::ExitIf:
   case OpKind::ConvertLayout:
+  case OpKind::RingNew:
+  case OpKind::RingCopy:
+  case OpKind::RingCopyBox:
+  case OpKind::RingCommit:
+  case OpKind::RingDrain:
+  case OpKind::RingRead:
+  case OpKind::Meet:
   case OpKind::VarNew:
   case OpKind::VarRead:
   case OpKind::VarWrite: break;

@@ -42,7 +42,8 @@ constexpr std::array<FastForm, 6> kFastForms{{
     {ir::OpKind::Div, Intrinsic::nvvm_div_approx_f},
 }};
 
-Value *readRegister(Builder &b, Intrinsic::ID id) {
+/// An intrinsic without operands.
+Value *plain(Builder &b, Intrinsic::ID id) {
   return b.CreateIntrinsic(id, llvm::ArrayRef<Value *>());
 }
 
@@ -64,15 +65,15 @@ void NvptxVocabulary::declareKernel(llvm::Function &function, std::int32_t threa
 }
 
 Value *NvptxVocabulary::threadIndex(Builder &b) const {
-  return readRegister(b, Intrinsic::nvvm_read_ptx_sreg_tid_x);
+  return plain(b, Intrinsic::nvvm_read_ptx_sreg_tid_x);
 }
 
 Value *NvptxVocabulary::blockIndex(Builder &b, std::int32_t axis) const {
-  return readRegister(b, kBlockIndex.at(static_cast<std::size_t>(axis)));
+  return plain(b, kBlockIndex.at(static_cast<std::size_t>(axis)));
 }
 
 Value *NvptxVocabulary::gridExtent(Builder &b, std::int32_t axis) const {
-  return readRegister(b, kGridExtent.at(static_cast<std::size_t>(axis)));
+  return plain(b, kGridExtent.at(static_cast<std::size_t>(axis)));
 }
 
 // bar.sync orders the memory accesses of the threads that take part (PTX ISA, barrier).
@@ -109,6 +110,42 @@ llvm::SyncScope::ID NvptxVocabulary::syncScope(llvm::LLVMContext &context, ir::S
 // LLVM 22 writes no cache operator and no eviction priority on a load or store of PTX, whatever it
 // is marked with. Hints change no result.
 void NvptxVocabulary::applyHints(llvm::Instruction &, ir::Cache, ir::Eviction) const {}
+
+// Copies of 16 bytes pass by the first cache, in which nobody will look for them again; smaller
+// ones cannot (PTX ISA, "cp.async": .cg takes 16 bytes only).
+void NvptxVocabulary::copyAsync(Builder &b, Value *to, Value *from, const Copy &copy) const {
+  struct Form {
+    std::int64_t bytes;
+    Intrinsic::ID whole, partly;
+  };
+  constexpr std::array<Form, 3> kForms{{
+      {4, Intrinsic::nvvm_cp_async_ca_shared_global_4,
+       Intrinsic::nvvm_cp_async_ca_shared_global_4_s},
+      {8, Intrinsic::nvvm_cp_async_ca_shared_global_8,
+       Intrinsic::nvvm_cp_async_ca_shared_global_8_s},
+      {16, Intrinsic::nvvm_cp_async_cg_shared_global_16,
+       Intrinsic::nvvm_cp_async_cg_shared_global_16_s},
+  }};
+  const auto *form = llvm::find_if(kForms, [&](const Form &f) { return f.bytes == copy.bytes; });
+  IMBREX_CHECK(form != kForms.end(), "no copy moves {0} bytes", copy.bytes);
+  if (copy.condition == nullptr) {
+    b.CreateIntrinsic(form->whole, {}, {to, from});
+    return;
+  }
+  // The bytes that are read; the rest is zero.
+  Value *bytes = b.CreateSelect(copy.condition, b.getInt32(static_cast<std::uint32_t>(copy.bytes)),
+                                b.getInt32(0));
+  b.CreateIntrinsic(form->partly, {}, {to, from, bytes});
+}
+
+void NvptxVocabulary::commitCopies(Builder &b) const {
+  plain(b, Intrinsic::nvvm_cp_async_commit_group);
+}
+
+void NvptxVocabulary::drainCopies(Builder &b, std::int32_t left) const {
+  b.CreateIntrinsic(Intrinsic::nvvm_cp_async_wait_group, {},
+                    {b.getInt32(static_cast<std::uint32_t>(left))});
+}
 
 Value *NvptxVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const {
   if (kind == ir::OpKind::Exp)

@@ -22,6 +22,9 @@ public:
   unsigned sharedSpace() const override;
   llvm::SyncScope::ID syncScope(llvm::LLVMContext &context, ir::Scope scope) const override;
   void applyHints(llvm::Instruction &access, ir::Cache cache, ir::Eviction eviction) const override;
+  void copyAsync(Builder &b, Value *to, Value *from, const Copy &copy) const override;
+  void commitCopies(Builder &b) const override;
+  void drainCopies(Builder &b, std::int32_t left) const override;
   Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
 
 private:

@@ -42,6 +42,7 @@ TEST_CASE("no pass changes what a random kernel computes, nor does the pipeline"
     const RandomKernel random = testing::randomKernel(seed);
     const RandomLaunch before = launched(random, random.kernel);
     for (const Pass &pass : allPasses()) {
+      if (pass.from == ir::Stage::Laid) continue; // below
       CAPTURE(pass.name);
       checkSame(random, before, pass);
     }
@@ -63,11 +64,12 @@ TEST_CASE("a random kernel with variables is right after each pass of the pipeli
 TEST_CASE("a random kernel does on a GPU's threads what it did before it had any") {
   machine::Machine wide = *machine::findMachine("sm_90a");
   wide.warpSize = 64;
+  wide.asyncCopies = {}; // so that loads run ahead in registers
   for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
     CAPTURE(seed);
     const RandomKernel random = testing::randomKernel(seed);
     const RandomLaunch before = launched(random, random.kernel);
-    checkSame(random, before, gpuPipeline().take_back());
+    checkSame(random, before, gpuPipeline().take_back(2));
     checkSame(random, before, gpuPipeline(), *machine::findMachine("sm_90a"));
     checkSame(random, before, gpuPipeline(), wide);
   }

@@ -67,6 +67,15 @@ TEST_CASE("a pass on tiles refuses a kernel that is laid out, and says so") {
   CHECK(diagnostics.all()[0].message.find("laid out") != std::string::npos);
 }
 
+TEST_CASE("a pass on tiles that are laid out on threads refuses others, and says so") {
+  Kernel kernel = kernelWithAVariable();
+  Diagnostics diagnostics;
+  REQUIRE(runPasses(kernel, hostPipeline(), diagnostics));
+  CHECK_FALSE(runPasses(kernel, laidPipeline(), diagnostics));
+  REQUIRE(diagnostics.all().size() == 1);
+  CHECK(diagnostics.all()[0].message.find("is not laid out on threads") != std::string::npos);
+}
+
 TEST_CASE("to stop after a pass that is not there is an error that names a near one") {
   Kernel kernel = kernelWithAVariable();
   Diagnostics diagnostics;

@@ -282,6 +282,44 @@ TEST_CASE("streams are safe at every depth, and no drain could be weaker and no 
       }
 }
 
+TEST_CASE("streams in a loop are safe at every depth, and no drain or meeting could be spared") {
+  for (const bool grouped : {true, false})
+    for (std::int32_t slots = 2; slots <= 5; ++slots) {
+      CAPTURE(grouped);
+      CAPTURE(slots);
+      Program work = streamWork(grouped, 4);
+      const TripsId again(0), inner(1);
+      work.trips.insert(work.trips.begin(), {.name = "again"});
+      work.trips[1].within = again;
+      forEachOp(work.roles.front().body, [&](Op &op) {
+        if (op.kind == OpKind::For) op.trips = inner;
+      });
+      Op loop{.kind = OpKind::For, .trips = again};
+      loop.body = std::exchange(work.roles.front().body, {});
+      work.roles.front().body.push_back(std::move(loop));
+      Diagnostics diagnostics;
+      auto ahead = prefetch(std::move(work), QueueId(0), inner, slots, diagnostics);
+      REQUIRE_MESSAGE(ahead, diagnostics.render());
+      const Program program = addDrains(std::move(*ahead));
+      REQUIRE(prove(program).isSafe());
+      const auto isWait = [](const Op &op) {
+        return op.kind == OpKind::Drain || op.kind == OpKind::Meet;
+      };
+      std::int32_t waits = 0;
+      forEachOp(program.roles.front().body, [&](const Op &op) { waits += isWait(op); });
+      for (std::int32_t wait = 0; wait < waits; ++wait) {
+        CAPTURE(wait);
+        Program without = program;
+        std::int32_t number = 0;
+        forEachOp(without.roles.front().body, [&](Op &op) {
+          std::erase_if(op.body,
+                        [&](const Op &inside) { return isWait(inside) && number++ == wait; });
+        });
+        CHECK_FALSE(prove(without).isSafe());
+      }
+    }
+}
+
 TEST_CASE(
     "of a ring of D slots, groups of D - 2 later trips fly on, and the warps meet once a trip") {
   for (std::int32_t slots = 2; slots <= 5; ++slots) {

@@ -1,0 +1,91 @@
+#include "backend/lower/exchange.h"
+#include "backend/lower/view_box.h"
+
+/// Rings: tiles that are copied into shared memory ahead of their use.
+namespace imbrex::lower {
+
+using llvm::Value;
+
+namespace {
+
+/// One copy of a thread where the machine has no asynchronous one of that size.
+void copyAtOnce(Emitter &e, Value *to, const Access &from, std::int64_t bytes) {
+  constexpr std::int64_t kWord = 4;
+  llvm::Type *const type = bytes > kWord
+                               ? static_cast<llvm::Type *>(llvm::FixedVectorType::get(
+                                     e.b.getInt32Ty(), static_cast<unsigned>(bytes / kWord)))
+                               : e.b.getIntNTy(static_cast<unsigned>(bytes) * 8);
+  const llvm::Align alignment(static_cast<std::uint64_t>(bytes));
+  Value *loaded = e.where(from.mask, llvm::Constant::getNullValue(type), [&]() -> Value * {
+    return e.b.CreateAlignedLoad(type, from.address, alignment);
+  });
+  e.b.CreateAlignedStore(loaded, to, alignment);
+}
+
+/// Fill the next slot, where the ring's condition holds: `accessAt` says where the elements of a
+/// register come from. What a mask leaves out, and padding, is filled with zeros.
+template <class MakeAccess>
+void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
+  Ring &ring = e.ring(op.operand(0));
+  const layout::RegisterVectors &copies = ring.copies();
+  const layout::LinearLayout &offsets = ring.slot().writeOffsets;
+  const auto width = static_cast<std::size_t>(copies.width);
+  const ir::Type &type = e.type(op.operand(0));
+  const std::int64_t bytes = ir::storageBits(type.element()) / 8;
+  const machine::AsyncCopies &async = e.words.machine().asyncCopies;
+  const bool isAsync = async.leastBytes > 0 && bytes * copies.width >= async.leastBytes;
+  const auto copyAll = [&](Value *slot) {
+    auto accessAt = makeAccess();
+    for (std::size_t i = 0; i < copies.registers.size(); i += width) {
+      const auto first = static_cast<std::size_t>(copies.registers[i]);
+      const auto ofRegister =
+          static_cast<std::int64_t>(offsets.apply(layout::Dim::Register, first));
+      Value *offset = e.b.CreateXor(e.threadPart(offsets), e.i32(ofRegister));
+      Value *to = e.b.CreateGEP(e.memoryType(type.held()), slot, offset);
+      const Access from = accessAt(first, width);
+      if (isAsync)
+        e.words.copyAsync(e.b, to, from.address, {bytes * copies.width, from.mask});
+      else
+        copyAtOnce(e, to, from, bytes * copies.width);
+    }
+  };
+  e.where(e.scalar(op.operand(1)), [&] {
+    Value *slot = ring.fill(e);
+    e.where(e.isOwner(e.layoutOf(op.operand(0))), [&] { copyAll(slot); });
+  });
+}
+
+} // namespace
+
+void emitRingCopy(Emitter &e, const ir::Op &op) {
+  const ir::ValueId pointers = op.operand(2);
+  fillSlot(e, op, [&] {
+    return [&](std::size_t r, std::size_t) {
+      Value *mask = op.operands.size() > 3 ? e.registers(op.operand(3))[r] : nullptr;
+      Value *inside = e.isInside(e.layoutOf(pointers), e.type(pointers).shape(), r);
+      return Access{.address = e.registers(pointers)[r], .mask = e.allOf({inside, mask})};
+    };
+  });
+}
+
+void emitRingCopyBox(Emitter &e, const ir::Op &op) {
+  fillSlot(e, op, [&] {
+    const BoxStart start{.view = op.operand(2),
+                         .coordinates = llvm::ArrayRef(op.operands).drop_front(3),
+                         .unit = op.attrs<ir::RingCopyBoxAttrs>().unit};
+    ViewBox box(e, start, e.type(op.operand(0)).shape(), &e.layoutOf(op.operand(0)));
+    return [box = std::move(box)](std::size_t r, std::size_t width) mutable {
+      return box.at(r, width);
+    };
+  });
+}
+
+void emitRingRead(Emitter &e, const ir::Op &op) {
+  Ring &ring = e.ring(op.operand(0));
+  const ir::Type &type = e.type(op.result());
+  const layout::SlotReads reads =
+      layout::slotReads(ring.slot(), e.layoutOf(op.result()), ir::storageBits(type.element()) / 8);
+  e.define(op.result(), readShared(e, type, {ring.take(e), reads.offsets, reads.vectors}));
+}
+
+} // namespace imbrex::lower

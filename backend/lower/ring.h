@@ -1,0 +1,42 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/layout/slot_layout.h"
+#include "llvm/IR/Instructions.h"
+
+#include <cstdint>
+
+namespace imbrex::lower {
+
+class Emitter;
+
+/// A ring in shared memory. Where its next slot is to be filled and its oldest to be read, each
+/// thread keeps in a variable, as the distance from the ring's first byte: it lives as long as the
+/// kernel, through all loops, and LLVM makes a register of it.
+class Ring {
+public:
+  /// Reserves the memory for a `ring.new`, in an emitter that has not begun.
+  Ring(Emitter &emitter, const ir::Op &op);
+  /// Emit the variables, where they reach all code.
+  void start(Emitter &emitter);
+
+  /// The address of the slot to be filled; the next to be filled is the one behind it.
+  llvm::Value *fill(Emitter &emitter) { return advance(emitter, filled_); }
+  /// The address of the oldest slot that was not read; the next to be read is the one behind it.
+  llvm::Value *take(Emitter &emitter) { return advance(emitter, taken_); }
+
+  const layout::SlotLayout &slot() const { return slot_; }
+  /// The copies by which the threads fill a slot.
+  const layout::RegisterVectors &copies() const { return copies_; }
+
+private:
+  llvm::Value *advance(Emitter &emitter, llvm::AllocaInst *cursor);
+
+  std::int64_t slotBytes_, slots_;
+  llvm::Value *base_;
+  layout::RegisterVectors copies_;
+  layout::SlotLayout slot_;
+  llvm::AllocaInst *filled_ = nullptr, *taken_ = nullptr;
+};
+
+} // namespace imbrex::lower

@@ -1,0 +1,213 @@
+#include "backend/passes/pipeline/apply_plan.h"
+
+#include "backend/passes/pipeline/trip_writer.h"
+#include "backend/passes/rewriting.h"
+#include "backend/support/check.h"
+
+#include <iterator>
+
+namespace imbrex::passes::pipeline {
+namespace {
+
+using namespace ir;
+using Measure = schedule::Guard::Measure;
+using ScheduleOp = schedule::OpKind;
+
+class Applier {
+public:
+  Applier(Kernel &kernel, Block &block, std::size_t loop, const LoopLoads &loads,
+          const LoopPlan &plan)
+      : kernel_(&kernel), block_(&block), at_(loop), loop_(block.ops[loop].get()),
+        body_(&loop_->regions[0]), loads_(loads), plan_(plan), trips_(kernel, *loop_, loads) {
+    for (const auto &op : body_->ops) bodyOps_.push_back(op.get());
+  }
+
+  void run() {
+    makeRings();
+    Block before;
+    writeBefore(before);
+    writeBody();
+    loop_->attrs<ForAttrs>().pipelined = 0;
+    block_->ops.insert(block_->ops.begin() + static_cast<std::ptrdiff_t>(at_),
+                       std::make_move_iterator(before.ops.begin()),
+                       std::make_move_iterator(before.ops.end()));
+  }
+
+private:
+  // --- the plan ---
+
+  /// The body that the loop is in: the role's, or that of a loop around.
+  const std::vector<schedule::Op> &plannedAround() const {
+    const std::vector<schedule::Op> *ops = &plan_.program.roles.front().body;
+    while (!isPlannedLoop(ops->back())) ops = &ops->back().body;
+    return *ops;
+  }
+  bool isPlannedLoop(const schedule::Op &op) const {
+    return op.kind == ScheduleOp::For && op.trips == plan_.trips;
+  }
+
+  /// A copy, or what orders copies, is written by `copy(load, guard)` or at once.
+  template <class Copy>
+  void write(const schedule::Op &op, Builder &to, const schedule::Guard *guard, const Copy &copy) {
+    to.setLocation(op.where.known() ? op.where : loop_->where);
+    switch (op.kind) {
+    case ScheduleOp::If:
+      for (const schedule::Op &inner : op.body) write(inner, to, &op.guard, copy);
+      return;
+    case ScheduleOp::Issue: return copy(op.accesses.front().buffer.index(), guard);
+    case ScheduleOp::Commit: return void(to.create(OpKind::RingCommit, {}, {}));
+    case ScheduleOp::Drain:
+      return void(to.create(OpKind::RingDrain, {}, {}, CountAttrs{.count = op.count}));
+    case ScheduleOp::Meet: return void(to.create(OpKind::Meet, {}, {}));
+    case ScheduleOp::Advance: return; // a ring goes on by itself
+    case ScheduleOp::Access:
+    case ScheduleOp::Copy:
+    case ScheduleOp::Wait:
+    case ScheduleOp::Arrive:
+    case ScheduleOp::Expect:
+    case ScheduleOp::Signal:
+    case ScheduleOp::Fence:
+    case ScheduleOp::Init:
+    case ScheduleOp::Reset:
+    case ScheduleOp::For: break;
+    }
+    IMBREX_UNREACHABLE("a plan of one role has '{0}'", info(op.kind).mnemonic);
+  }
+
+  // --- rings ---
+
+  void makeRings() {
+    Block made;
+    Builder builder(*kernel_, made);
+    for (const AheadLoad &load : loads_.loads) {
+      const ValueId tile = load.op->result();
+      builder.setLocation(load.op->where);
+      Op &ring = builder.create(OpKind::RingNew, {}, {Type::ring(kernel_->type(tile))},
+                                RingAttrs{.slots = plan_.slots});
+      kernel_->setLayout(ring.result(), kernel_->layoutOf(tile));
+      rings_.push_back(ring.result());
+    }
+    auto &ops = kernel_->body().ops;
+    if (block_ == &kernel_->body()) at_ += made.ops.size();
+    ops.insert(ops.begin(), std::make_move_iterator(made.ops.begin()),
+               std::make_move_iterator(made.ops.end()));
+  }
+
+  void copy(Builder &to, std::size_t load, ValueId condition, const Renamed &names) {
+    const Op &op = *loads_.loads[load].op;
+    const std::int32_t width = loads_.loads[load].width;
+    llvm::SmallVector<ValueId, 8> operands{rings_[load], condition};
+    const bool isBox = op.kind == OpKind::ViewLoad;
+    const std::size_t count =
+        isBox ? 1 + static_cast<std::size_t>(kernel_->type(op.operand(0)).rank()) : 2;
+    for (const ValueId operand : llvm::ArrayRef(op.operands).take_front(count))
+      operands.push_back(TripWriter::renamed(operand, names));
+    to.setLocation(op.where);
+    if (isBox)
+      to.create(OpKind::RingCopyBox, operands, {},
+                RingCopyBoxAttrs{.unit = op.attrs<ViewAttrs>().unit, .width = width});
+    else
+      to.create(OpKind::RingCopy, operands, {}, RingCopyAttrs{.width = width});
+  }
+
+  // --- in front of the loop ---
+
+  void writeBefore(Block &block) {
+    Builder to(*kernel_, block);
+    to.setLocation(loop_->where);
+    const ValueId low = loop_->operand(0), all = trips_.wholeDistance(to);
+    std::int64_t trip = 0;
+    Renamed names = trips_.enter(to, low, trips_.first());
+    const auto start = [&](std::size_t load, const schedule::Guard *guard) {
+      copy(to, load, trips_.isMore(to, all, guard->than), names);
+    };
+    for (const schedule::Op &op : plannedAround()) {
+      if (isPlannedLoop(op)) break;
+      write(op, to, nullptr, start);
+      if (op.kind != ScheduleOp::If) continue; // one for each trip
+      const std::vector<ValueId> carried = trips_.next(to, names);
+      names = trips_.enter(to, trips_.ahead(to, low, ++trip), carried);
+    }
+    IMBREX_CHECK(trip == plan_.slots - 1, "a plan for {0} slots starts {1} trips", plan_.slots,
+                 trip);
+    for (const std::size_t carried : loads_.carried)
+      loop_->operands.push_back(names.at(body_->arguments[1 + carried]));
+  }
+
+  // --- the loop ---
+
+  void writeBody() {
+    std::vector<ValueId> carried;
+    llvm::SmallVector<Type, 4> types;
+    for (const std::size_t number : loads_.carried) {
+      const ValueId like = body_->arguments[1 + number];
+      types.push_back(kernel_->type(like));
+      carried.push_back(kernel_->newValue(kernel_->type(like)));
+      kernel_->setLayout(carried.back(), kernel_->layoutOf(like));
+    }
+    const std::size_t results = loop_->results.size();
+    kernel_->addResults(*loop_, types);
+    for (std::size_t i = 0; i < carried.size(); ++i)
+      kernel_->setLayout(loop_->result(results + i), kernel_->layoutOf(carried[i]));
+
+    Block block;
+    Builder to(*kernel_, block);
+    to.setLocation(loop_->where);
+    const ValueId index = body_->arguments[0];
+    const ValueId left = trips_.distanceFrom(to, index);
+    Renamed names = trips_.enter(to, trips_.ahead(to, index, plan_.slots - 1), carried);
+    const std::vector<ValueId> next = trips_.next(to, names);
+    const auto start = [&](std::size_t load, const schedule::Guard *guard) {
+      copy(to, load, trips_.isMore(to, left, guard->than), names);
+    };
+    for (const schedule::Op &op : plannedAround().back().body) {
+      if (op.kind == ScheduleOp::Access)
+        read(op.accesses.front().buffer.index(), block);
+      else
+        write(op, to, nullptr, start);
+    }
+    moveRest(block, bodyOps_.size());
+    Op &yield = yieldOf(block);
+    yield.operands.append(next.begin(), next.end());
+    body_->ops = std::move(block.ops);
+    body_->arguments.insert(body_->arguments.end(), carried.begin(), carried.end());
+  }
+
+  /// What stands in front of a load, and the ring's tile in its place.
+  void read(std::size_t load, Block &block) {
+    const Op &op = *loads_.loads[load].op;
+    std::size_t place = moved_;
+    while (bodyOps_[place] != &op) ++place;
+    moveRest(block, place);
+    Op &taken = *body_->ops[moved_++];
+    taken.kind = OpKind::RingRead;
+    taken.operands = {rings_[load]};
+    taken.attributes = NoneAttrs{};
+    block.ops.push_back(std::move(body_->ops[moved_ - 1]));
+  }
+
+  void moveRest(Block &block, std::size_t end) {
+    for (; moved_ < end; ++moved_) block.ops.push_back(std::move(body_->ops[moved_]));
+  }
+
+  Kernel *kernel_;
+  Block *block_;
+  std::size_t at_; // where the loop is in its block
+  Op *loop_;
+  Block *body_;
+  const LoopLoads &loads_;
+  const LoopPlan &plan_;
+  TripWriter trips_;
+  std::vector<ValueId> rings_;      // by load
+  std::vector<const Op *> bodyOps_; // as they stood
+  std::size_t moved_ = 0;           // of these: into the new body
+};
+
+} // namespace
+
+void applyPlan(Kernel &kernel, Block &block, std::size_t loop, const LoopLoads &loads,
+               const LoopPlan &plan) {
+  Applier(kernel, block, loop, loads, plan).run();
+}
+
+} // namespace imbrex::passes::pipeline

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "backend/passes/pipeline/plan_loop.h"
+
+namespace imbrex::passes::pipeline {
+
+/// Write a plan into the kernel: mechanical, no decisions.
+///
+///   before                              after, for 3 slots
+///                                       %r = ring.new [slots = 3]      // in the kernel's body
+///                                       ring.copy %r, low < high, address(trip 0); ring.commit
+///                                       ring.copy %r, …, address(trip 1); ring.commit
+///   for %i = low … high [pipelined] {   for %i = low … high {
+///                                         ring.drain 1; meet
+///                                         ring.copy %r, high - %i > 2 steps, address(trip + 2)
+///                                         ring.commit
+///     %x = load address(%i)               %x = ring.read %r
+///     use %x                              use %x
+///   }                                   }
+///
+/// Carried values that addresses are made of get a second carried value, that of the trip whose
+/// copies are started. What a trip that never comes would copy is left out by the condition, which
+/// is spelled so that it holds whatever the numbers are: `high - %i`, as an unsigned number,
+/// against the distance.
+void applyPlan(ir::Kernel &kernel, ir::Block &block, std::size_t loop, const LoopLoads &loads,
+               const LoopPlan &plan);
+
+} // namespace imbrex::passes::pipeline

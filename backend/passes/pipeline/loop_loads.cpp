@@ -1,0 +1,201 @@
+#include "backend/passes/pipeline/loop_loads.h"
+
+#include "backend/analysis/effects.h"
+#include "backend/layout/bank_conflicts.h"
+#include "backend/layout/vector_width.h"
+#include "backend/passes/rewriting.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace imbrex::passes::pipeline {
+namespace {
+
+using namespace ir;
+
+bool isLoad(const Op &op) { return op.kind == OpKind::Load || op.kind == OpKind::ViewLoad; }
+
+/// Whether a run of the op can end the trip that it is in, or the block of the grid.
+bool leaves(const Op &op) {
+  if (op.kind == OpKind::BreakIf || op.kind == OpKind::ExitIf) return true;
+  return llvm::any_of(op.regions, [&](const Block &region) {
+    return llvm::any_of(region.ops, [&](const auto &inner) {
+      return isLoop(op) ? analysis::effectsOf(*inner).exits : leaves(*inner);
+    });
+  });
+}
+
+class Study {
+public:
+  Study(const Kernel &kernel, const Op &loop, const analysis::AxisAnalysis &facts,
+        const PassContext &context)
+      : kernel_(kernel), loop_(loop), body_(loop.regions[0]), facts_(facts), context_(context) {
+    for (const auto &op : body_.ops)
+      for (const ValueId result : op->results) made_[result] = op.get();
+  }
+
+  LoopLoads run() {
+    if (const auto why = whyNone()) {
+      found_.leftAlone.push_back({loop_.where, *why});
+      return std::move(found_);
+    }
+    for (const auto &op : body_.ops)
+      if (isLoad(*op)) consider(*op);
+    return std::move(found_);
+  }
+
+private:
+  /// Why no load of the loop can run ahead.
+  std::optional<std::string> whyNone() const {
+    const auto step = constantInteger(kernel_, loop_.operand(2));
+    if (!step || *step <= 0) return "its step is no positive constant";
+    if (llvm::any_of(body_.ops, [](const auto &op) { return leaves(*op); }))
+      return "it may be left in the middle of a trip";
+    for (const auto &op : body_.ops)
+      if (hasAtomics(*op)) return "it has atomics, which order other accesses";
+    return std::nullopt;
+  }
+
+  static bool hasAtomics(const Op &op) {
+    if (info(op.kind).effect == Effect::Atomic) return true;
+    return llvm::any_of(op.regions, [](const Block &region) {
+      return llvm::any_of(region.ops, [](const auto &inner) { return hasAtomics(*inner); });
+    });
+  }
+
+  void consider(const Op &op) {
+    Needs needs;
+    auto why = whyNot(op);
+    for (size_t i = 0; i < op.operands.size() && !why; ++i) why = need(op.operand(i), needs, false);
+    for (size_t i = 0; i < needs.carried.size() && !why; ++i)
+      why = need(yielded(needs.carried[i]), needs, true);
+    if (why) {
+      found_.leftAlone.push_back({op.where, *why});
+      return;
+    }
+    found_.loads.push_back(
+        {&op, hasCopies(context_.machine) ? static_cast<std::int32_t>(widthOf(op)) : 1});
+    found_.addresses.insert(needs.addresses.begin(), needs.addresses.end());
+    found_.steps.insert(needs.steps.begin(), needs.steps.end());
+    found_.carried.insert(needs.carried.begin(), needs.carried.end());
+  }
+
+  // --- what the machine can do ---
+
+  std::optional<std::string> whyNot(const Op &op) const {
+    if (mayBeWritten(op.operand(0))) return "the loop may write what it reads";
+    return hasCopies(context_.machine) ? whyNoCopy(op) : std::nullopt;
+  }
+
+  std::optional<std::string> whyNoCopy(const Op &op) const {
+    const Type &type = kernel_.type(op.result());
+    if (type.rank() == 0) return "it is of one element";
+    if (storageBits(type.element()) < 8) return "its elements share bytes";
+    if (!fillsWithZeros(op)) return "what it gives outside of its mask or view is not zero";
+    const std::int64_t bytes = widthOf(op) * storageBits(type.element()) / 8;
+    const std::int32_t least = context_.machine.asyncCopies.leastBytes;
+    if (bytes < least)
+      return "a thread has no more than " + std::to_string(bytes) +
+             " bytes at once, known to adjoin and to be masked alike, and a copy takes " +
+             std::to_string(least);
+    return std::nullopt;
+  }
+
+  bool fillsWithZeros(const Op &op) const {
+    if (op.kind == OpKind::ViewLoad) return op.attrs<ViewAttrs>().padding == Padding::Zero;
+    return op.operands.size() < 3 || constantBits(kernel_, op.operand(2)) == std::uint64_t{0};
+  }
+
+  std::int64_t widthOf(const Op &op) const {
+    const ValueId tile = op.result();
+    const layout::LinearLayout &layout = kernel_.layout(kernel_.layoutOf(tile));
+    const std::int32_t axis = layout::axisOfNeighbours(layout, kernel_.type(tile).rank());
+    const std::int64_t most =
+        layout::kMaxAccessBytes * 8 / storageBits(kernel_.type(tile).element());
+    const std::int64_t known =
+        analysis::accessWidth(kernel_, op, axis, facts_, context_.assumptions);
+    return layout::contiguousRegisters(layout, layout::axisDim(axis), std::min(known, most)).width;
+  }
+
+  // --- memory ---
+
+  /// The parameter that a pointer or a view comes from; none where it may be one of several.
+  std::optional<ValueId> rootOf(ValueId value) const {
+    while (const Op *op = kernel_.definition(value)) {
+      const bool passesOn = op->operands.size() == 1 || op->kind == OpKind::PointerAdd;
+      if (!passesOn || !op->regions.empty()) return std::nullopt;
+      value = op->operand(0);
+    }
+    const bool isParameter = llvm::is_contained(kernel_.body().arguments, value);
+    return isParameter ? std::optional(value) : std::nullopt;
+  }
+
+  bool mayBeWritten(ValueId memory) const {
+    const auto read = rootOf(memory);
+    bool isWritten = false;
+    const auto visit = [&](const Op &op) {
+      if (info(op.kind).effect != Effect::Write) return;
+      const auto written = rootOf(op.operand(0));
+      isWritten |= !read || !written || *read == *written || !context_.assumptions.areDisjoint;
+    };
+    for (const auto &op : body_.ops) visitAll(*op, visit);
+    return isWritten;
+  }
+
+  template <class Visit>
+  static void visitAll(const Op &op, const Visit &visit) {
+    visit(op);
+    for (const Block &region : op.regions)
+      for (const auto &inner : region.ops) visitAll(*inner, visit);
+  }
+
+  // --- addresses ---
+
+  struct Needs {
+    std::set<const Op *> addresses, steps;
+    std::vector<size_t> carried; // grows while it is walked
+  };
+
+  ValueId yielded(size_t carried) const { return body_.ops.back()->operand(carried); }
+
+  /// Adds what a value is made of in the loop's body; why that cannot be known ahead.
+  std::optional<std::string> need(ValueId value, Needs &needs, bool isStep) const {
+    const auto arguments = llvm::ArrayRef(body_.arguments);
+    const auto *const argument = llvm::find(arguments, value);
+    if (argument != arguments.end()) {
+      const auto number = static_cast<size_t>(argument - arguments.begin());
+      if (number > 0 && !llvm::is_contained(needs.carried, number - 1))
+        needs.carried.push_back(number - 1);
+      return std::nullopt;
+    }
+    const auto found = made_.find(value);
+    if (found == made_.end()) return std::nullopt; // from before the loop
+    const Op &op = *found->second;
+    if (!analysis::isPure(op) || !op.regions.empty())
+      return "where it reads depends on '" + std::string(info(op.kind).mnemonic) + "' in the loop";
+    std::set<const Op *> &into = isStep ? needs.steps : needs.addresses;
+    if (!into.insert(&op).second) return std::nullopt;
+    for (const ValueId operand : op.operands)
+      if (auto why = need(operand, needs, isStep)) return why;
+    return std::nullopt;
+  }
+
+  const Kernel &kernel_;
+  const Op &loop_;
+  const Block &body_;
+  const analysis::AxisAnalysis &facts_;
+  const PassContext &context_;
+  std::map<ValueId, const Op *> made_; // by the body's ops
+  LoopLoads found_;
+};
+
+} // namespace
+
+LoopLoads studyLoop(const Kernel &kernel, const Op &loop, const analysis::AxisAnalysis &facts,
+                    const PassContext &context) {
+  return Study(kernel, loop, facts, context).run();
+}
+
+} // namespace imbrex::passes::pipeline

@@ -1,0 +1,221 @@
+#include "backend/passes/pipeline/plan_loop.h"
+
+#include "backend/ir/ring_bytes.h"
+#include "backend/passes/rewriting.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <array>
+
+namespace imbrex::passes::pipeline {
+namespace {
+
+using namespace ir;
+using schedule::Access;
+using schedule::BufferId;
+using schedule::QueueId;
+using schedule::TripsId;
+
+// What a plan is compared at, where nobody knows: trips of a loop, and of the one around it.
+constexpr std::int32_t kUsualTrips = 32, kUsualTripsAround = 4;
+// Of one core: products of one element a cycle and lane, 128 lanes; bytes of shared memory. Round
+// numbers, for plans alone.
+constexpr std::int64_t kLanes = 128, kSharedBytesPerCycle = 128;
+
+std::int64_t tileBytes(const Kernel &kernel, ValueId tile) {
+  const Type &type = kernel.type(tile);
+  if (!kernel.layoutOf(tile).valid()) return 0;
+  const std::int64_t bits = type.isTile() ? storageBits(type.element()) : 64;
+  return (bits << kernel.layout(kernel.layoutOf(tile)).outputBits()) / 8;
+}
+
+/// What an op would take of shared memory at most if it moved its tiles through it at once.
+std::int64_t exchangeBytes(const Kernel &kernel, const Op &op) {
+  if (op.kind == OpKind::Dot)
+    return 2 * (tileBytes(kernel, op.operand(0)) + tileBytes(kernel, op.operand(1)));
+  std::int64_t most = 0;
+  for (const ValueId operand : op.operands) most = std::max(most, tileBytes(kernel, operand));
+  return most;
+}
+
+constexpr std::array kExchanging{OpKind::ConvertLayout, OpKind::Dot,      OpKind::Reduce,
+                                 OpKind::Scan,          OpKind::Sort,     OpKind::Gather,
+                                 OpKind::Flip,          OpKind::Histogram};
+
+/// Cycles that a trip computes: its products, and an operation of a lane for each element.
+std::int64_t computeCycles(const Kernel &kernel, const Op &op) {
+  std::int64_t work = 0;
+  if (op.kind == OpKind::Dot) {
+    const Shape &a = kernel.type(op.operand(0)).shape(), &b = kernel.type(op.operand(1)).shape();
+    work = a.elements() * b[b.rank() - 1];
+  } else {
+    for (const ValueId result : op.results)
+      if (kernel.type(result).isTileOrPointers()) work += kernel.type(result).shape().elements();
+  }
+  std::int64_t cycles = work / kLanes;
+  for (const Block &region : op.regions)
+    for (const auto &inner : region.ops) cycles += computeCycles(kernel, *inner);
+  return cycles;
+}
+
+bool isInLoop(const Block &block, const Op &wanted, bool inside, bool &found) {
+  for (const auto &op : block.ops) {
+    if (op.get() == &wanted) return found = true, inside;
+    for (const Block &region : op->regions)
+      if (const bool is = isInLoop(region, wanted, inside || isLoop(*op), found); found) return is;
+  }
+  return false;
+}
+
+class LoopPlanner {
+public:
+  LoopPlanner(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
+              const PassContext &context)
+      : kernel_(kernel), loop_(loop), loads_(loads), copies_(context.machine.asyncCopies) {}
+
+  /// One trip after the other, each beginning with its loads.
+  schedule::Program work() {
+    schedule::Program work{.name = kernel_.name()};
+    bool found = false;
+    const bool again = isInLoop(kernel_.body(), loop_, false, found);
+    if (again) work.trips.push_back({.name = "again"});
+    trips_ = TripsId(static_cast<std::uint32_t>(work.trips.size()));
+    work.trips.push_back({.name = "trip", .within = again ? TripsId(0) : TripsId()});
+    work.queues.push_back({.name = "copies",
+                           .role = schedule::RoleId(0),
+                           .grouped = copies_.areGrouped,
+                           .capacity = copies_.capacity});
+    std::vector<schedule::Op> body = trip(work);
+    schedule::Op loop{.kind = schedule::OpKind::For,
+                      .trips = trips_,
+                      .body = std::move(body),
+                      .where = loop_.where};
+    if (again) {
+      schedule::Op outer{.kind = schedule::OpKind::For, .trips = TripsId(0), .where = loop_.where};
+      outer.body.push_back(std::move(loop));
+      loop = std::move(outer);
+    }
+    work.roles.push_back({.name = "block", .warps = agents()});
+    work.roles.front().body.push_back(std::move(loop));
+    return work;
+  }
+
+  /// Who counts as one: a thread waits for its own copies alone, and what threads do to one slot
+  /// only meetings order. So each warp is taken for an agent, and one warp for two.
+  std::int32_t agents() const { return std::max(kernel_.threads().warps, 2); }
+  TripsId trips() const { return trips_; }
+
+private:
+  std::vector<schedule::Op> trip(schedule::Program &work) const {
+    std::vector<schedule::Op> issues, uses;
+    const std::int64_t compute = bodyCycles();
+    for (const AheadLoad &load : loads_.loads) {
+      const ValueId tile = load.op->result();
+      const std::int64_t bytes =
+          slotBytes(kernel_.type(tile), kernel_.layout(kernel_.layoutOf(tile)));
+      const BufferId buffer(static_cast<std::uint32_t>(work.buffers.size()));
+      work.buffers.push_back(
+          {.name = "tile" + std::to_string(buffer.index()), .bytes = bytes, .parts = agents()});
+      const auto busy = static_cast<std::int32_t>(bytes / copies_.bytesPerCycle + 1);
+      issues.push_back(
+          {.kind = schedule::OpKind::Issue,
+           .accesses = {{.buffer = buffer, .writes = true, .part = schedule::Part::Own}},
+           .queue = QueueId(0),
+           .cost = {.resource = "memory", .cycles = copies_.latency + busy, .busy = busy},
+           .where = load.op->where});
+      const bool isLast = &load == &loads_.loads.back();
+      const std::int64_t cycles = bytes / kSharedBytesPerCycle + 1 + (isLast ? compute : 0);
+      uses.push_back({.kind = schedule::OpKind::Access,
+                      .accesses = {{.buffer = buffer}},
+                      .cost = {.cycles = static_cast<std::int32_t>(std::min<std::int64_t>(
+                                   cycles, std::numeric_limits<std::int32_t>::max()))},
+                      .where = load.op->where});
+    }
+    if (copies_.areGrouped)
+      issues.push_back(
+          {.kind = schedule::OpKind::Commit, .queue = QueueId(0), .where = loop_.where});
+    std::ranges::move(uses, std::back_inserter(issues));
+    return issues;
+  }
+
+  std::int64_t bodyCycles() const {
+    std::int64_t cycles = 0;
+    for (const auto &op : loop_.regions[0].ops)
+      if (!loads_.addresses.contains(op.get())) cycles += computeCycles(kernel_, *op);
+    return cycles;
+  }
+
+  const Kernel &kernel_;
+  const Op &loop_;
+  const LoopLoads &loads_;
+  const machine::AsyncCopies &copies_;
+  TripsId trips_;
+};
+
+std::int64_t bytesOfSlot(const schedule::Program &work) {
+  std::int64_t bytes = 0;
+  for (const schedule::Buffer &buffer : work.buffers) bytes += buffer.bytes;
+  return bytes;
+}
+
+/// How the room is divided, for people.
+std::string inWords(const RingRoom &room, std::int64_t bytes) {
+  return "slots of " + std::to_string(bytes) + " bytes; a block has " + std::to_string(room.bytes) +
+         " for them, beside " + std::to_string(room.exchange) + " for exchanges between threads";
+}
+
+} // namespace
+
+RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine) {
+  const std::int64_t limit = machine.staticSharedMemoryBytes;
+  // What exchanges take can be cut into rounds, at the price of time. Each warp needs some.
+  constexpr std::int64_t kLargestShare = 3;
+  std::int64_t exchange = std::int64_t{8} * kernel.threads().count(), taken = 0;
+  walk(kernel.body(), [&](const Op &op) {
+    if (llvm::is_contained(kExchanging, op.kind))
+      exchange = std::max(exchange, exchangeBytes(kernel, op));
+    if (op.kind == OpKind::RingNew)
+      taken += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result());
+  });
+  exchange = std::min(exchange, limit / kLargestShare);
+  return {.bytes = limit - exchange - taken, .limit = limit, .exchange = exchange};
+}
+
+std::optional<LoopPlan> planLoop(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
+                                 const RingRoom &room, const PassContext &context,
+                                 std::string &why) {
+  LoopPlanner planner(kernel, loop, loads, context);
+  const schedule::Program work = planner.work();
+  const std::int64_t bytes = bytesOfSlot(work), most = room.bytes / bytes;
+  if (most < 2) {
+    why = "there is no room for two " + inWords(room, bytes);
+    return std::nullopt;
+  }
+  const std::int32_t asked = loop.attrs<ForAttrs>().pipelined;
+  const bool isAsked = asked != ForAttrs::kPlannerChooses;
+  const auto slots = static_cast<std::int32_t>(std::min<std::int64_t>(asked, most));
+  machine::Machine machine = context.machine;
+  machine.sharedMemoryBytes = static_cast<std::int32_t>(room.bytes);
+  schedule::PlanRequest request{.machine = machine,
+                                .loop = planner.trips(),
+                                .trips = std::vector(work.trips.size(), kUsualTripsAround),
+                                .slots = isAsked ? std::optional(slots) : std::nullopt,
+                                .warps = planner.agents()};
+  request.trips.back() = kUsualTrips;
+  auto plan = planSchedule(work, request, context.diagnostics);
+  if (!plan) return std::nullopt;
+  if (plan->taken().slots == 1) {
+    why = "no second slot would make it faster";
+    return std::nullopt;
+  }
+  LoopPlan planned{
+      .program = plan->program, .trips = planner.trips(), .slots = plan->taken().slots};
+  if (context.explanation) {
+    planned.explanation = "  " + inWords(room, bytes) +
+                          (asked > slots ? ": " + std::to_string(asked) + " do not fit\n" : "\n") +
+                          explain(*plan, request);
+  }
+  return planned;
+}
+
+} // namespace imbrex::passes::pipeline

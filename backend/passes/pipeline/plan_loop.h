@@ -1,0 +1,35 @@
+#pragma once
+
+#include "backend/passes/pipeline/loop_loads.h"
+#include "backend/schedule/plan.h"
+
+#include <optional>
+#include <string>
+
+namespace imbrex::passes::pipeline {
+
+/// How a loop's loads run ahead: a schedule of the loop, in which buffer i is what load i fills.
+struct LoopPlan {
+  schedule::Program program; ///< With all that orders it.
+  schedule::TripsId trips;   ///< Of the loop.
+  std::int32_t slots = 1;
+  std::string explanation = {};
+};
+
+/// The room that a block has for rings.
+struct RingRoom {
+  std::int64_t bytes;    ///< For rings: what is left of
+  std::int64_t limit;    ///< what a block may use, after
+  std::int64_t exchange; ///< what lowering takes to move tiles between threads.
+};
+RingRoom ringRoom(const ir::Kernel &kernel, const machine::Machine &machine);
+
+/// Plan a loop whose loads can run ahead, with the author's slots or as many as pay: the abstract
+/// program of its trips (schedule/program.h), which schedule/plan.h orders. Of the author's slots
+/// as many are taken as there is room for. Nothing where the loop had better stay as it is, with
+/// the reason in `why`.
+std::optional<LoopPlan> planLoop(const ir::Kernel &kernel, const ir::Op &loop,
+                                 const LoopLoads &loads, const RingRoom &room,
+                                 const PassContext &context, std::string &why);
+
+} // namespace imbrex::passes::pipeline

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/schedule/program.h"
+#include "backend/support/diagnostics.h"
+
+#include <optional>
+
+/// The way back from a kernel with rings to the abstract program that its threads run: what is
+/// proven is read off the code that is compiled, whoever wrote it, and nothing else is trusted.
+///
+///   for %i = low … high {                   for %k {
+///     ring.drain 1; meet                      drain %copies to 1
+///                                             meet %all
+///     %more = gt (high - %i), 2 steps         if left %k > 2 {
+///     ring.copy %r, %more, …                    issue %copies writes %r(%r.filled, own)
+///                                               advance %r.filled
+///                                             }
+///     ring.commit                             commit %copies
+///     %x = ring.read %r                       access reads %r(%r.taken)
+///                                             advance %r.taken
+///   }                                       }
+///
+/// Two agents stand for all threads. These differ in nothing, each waits for its own copies alone,
+/// and what two of them do is ordered by meetings, in which all take part: what can go wrong
+/// between any two goes wrong between the first two.
+///
+/// What decides whether code runs is read where a proof depends on it, the conditions of copies.
+/// For the rest all is taken to be possible: each body of an `if`, and what stands behind an op
+/// that may leave the body, runs or does not, and a `while` runs any number of times. That takes in
+/// all that the kernel does.
+namespace imbrex::passes::pipeline {
+
+bool hasRings(const ir::Kernel &kernel);
+
+/// Nothing, and an error, where a condition or a way out cannot be read.
+std::optional<schedule::Program> readSchedule(const ir::Kernel &kernel, Diagnostics &diagnostics);
+
+/// Prove what a kernel's rings do, for all numbers of trips; report what is wrong, with the lines
+/// of the loads. True for a kernel without rings.
+bool checkRings(const ir::Kernel &kernel, Diagnostics &diagnostics);
+
+} // namespace imbrex::passes::pipeline

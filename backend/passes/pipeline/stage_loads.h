@@ -1,0 +1,29 @@
+#pragma once
+
+#include "backend/passes/pipeline/loop_loads.h"
+
+#include <string>
+
+namespace imbrex::passes::pipeline {
+
+/// Where a machine has no asynchronous copies: start a loop's loads one trip ahead and carry what
+/// they load in registers. An ordinary load lets its thread go on until the registers are used, so
+/// that nothing need be waited for, and nothing proven.
+///
+///   before                          after
+///                                   %first = if low < high { load address(trip 0) } else { zeros }
+///   for %i = low … high {           for %i = low … high (…, %x = %first) {
+///     %x = load address(%i)           %next = if high - %i > 1 step { load address(trip + 1) } …
+///     use %x                          use %x
+///                                     yield …, %next
+///   }                               }
+///
+/// More than one trip ahead is not for registers: they would have to be moved on with each trip,
+/// and a move waits for what it moves.
+void stageLoads(ir::Kernel &kernel, ir::Block &block, std::size_t loop, const LoopLoads &loads);
+
+/// Why the registers of a thread are too few for it; empty where they are not.
+std::string tooManyRegisters(const ir::Kernel &kernel, const LoopLoads &loads,
+                             const machine::Machine &machine);
+
+} // namespace imbrex::passes::pipeline

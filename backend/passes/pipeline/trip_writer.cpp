@@ -1,0 +1,100 @@
+#include "backend/passes/pipeline/trip_writer.h"
+
+#include "backend/passes/rewriting.h"
+
+namespace imbrex::passes::pipeline {
+
+using namespace ir;
+
+namespace {
+
+ElementKind withoutSign(ElementKind kind) {
+  static const std::map<ElementKind, ElementKind> kUnsigned{{ElementKind::I8, ElementKind::U8},
+                                                            {ElementKind::I16, ElementKind::U16},
+                                                            {ElementKind::I32, ElementKind::U32},
+                                                            {ElementKind::I64, ElementKind::U64}};
+  const auto found = kUnsigned.find(kind);
+  return found == kUnsigned.end() ? kind : found->second;
+}
+
+} // namespace
+
+TripWriter::TripWriter(Kernel &kernel, const Op &loop, const LoopLoads &loads)
+    : kernel_(&kernel), loop_(loop), body_(loop.regions[0]), loads_(loads),
+      step_(*constantInteger(kernel, loop.operand(2))) {
+  for (const auto &op : body_.ops) ops_.push_back(op.get());
+  const Op &yield = *ops_.back();
+  yielded_.assign(yield.operands.begin(), yield.operands.end());
+}
+
+ValueId TripWriter::renamed(ValueId value, const Renamed &names) {
+  const auto found = names.find(value);
+  return found == names.end() ? value : found->second;
+}
+
+Renamed TripWriter::enter(Builder &to, ValueId index, llvm::ArrayRef<ValueId> carried) {
+  Renamed names{{body_.arguments[0], index}};
+  for (const std::size_t number : loads_.carried) {
+    names[body_.arguments[1 + number]] = carried.front();
+    carried = carried.drop_front();
+  }
+  repeat(to, loads_.addresses, names);
+  return names;
+}
+
+std::vector<ValueId> TripWriter::next(Builder &to, Renamed &names) {
+  repeat(to, loads_.steps, names);
+  std::vector<ValueId> values;
+  for (const std::size_t number : loads_.carried)
+    values.push_back(renamed(yielded_[number], names));
+  return values;
+}
+
+std::vector<ValueId> TripWriter::first() const {
+  std::vector<ValueId> values;
+  for (const std::size_t number : loads_.carried)
+    values.push_back(loop_.operand(firstCarriedOperand(loop_) + number));
+  return values;
+}
+
+ValueId TripWriter::ahead(Builder &to, ValueId index, std::int64_t trips) {
+  if (trips == 0) return index;
+  return to.elementwise(OpKind::Add, {index, to.integer(kernel_->type(index), trips * step_)});
+}
+
+ValueId TripWriter::distanceFrom(Builder &to, ValueId index) {
+  const ValueId distance = to.elementwise(OpKind::Sub, {loop_.operand(1), index});
+  const ElementKind element = kernel_->type(distance).element();
+  return isSigned(element) ? to.bitcast(distance, withoutSign(element)) : distance;
+}
+
+ValueId TripWriter::wholeDistance(Builder &to) {
+  const ValueId low = loop_.operand(0), distance = distanceFrom(to, low);
+  const ValueId runs = to.elementwise(OpKind::Lt, {low, loop_.operand(1)});
+  const ValueId none = to.integer(kernel_->type(distance), 0);
+  return to.elementwise(OpKind::Select, {runs, distance, none});
+}
+
+ValueId TripWriter::isMore(Builder &to, ValueId distance, std::int64_t trips) {
+  const ValueId least = to.integer(kernel_->type(distance), trips * step_);
+  return to.elementwise(OpKind::Gt, {distance, least});
+}
+
+/// Some ops of the body once more, for the trip whose values have these names.
+void TripWriter::repeat(Builder &to, const std::set<const Op *> &ops, Renamed &names) {
+  for (const Op *op : ops_) {
+    if (!ops.contains(op) || names.contains(op->result())) continue;
+    llvm::SmallVector<ValueId, 4> operands;
+    llvm::SmallVector<Type, 2> types;
+    for (const ValueId operand : op->operands) operands.push_back(renamed(operand, names));
+    for (const ValueId result : op->results) types.push_back(kernel_->type(result));
+    to.setLocation(op->where);
+    const Op &made = to.create(op->kind, operands, types, op->attributes);
+    for (std::size_t i = 0; i < op->results.size(); ++i) {
+      kernel_->setLayout(made.result(i), kernel_->layoutOf(op->result(i)));
+      names[op->result(i)] = made.result(i);
+    }
+  }
+}
+
+} // namespace imbrex::passes::pipeline

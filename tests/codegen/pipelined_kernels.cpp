@@ -1,0 +1,107 @@
+#include "tests/codegen/pipelined_kernels.h"
+
+#include "tests/codegen/table_row.h"
+
+#include <algorithm>
+
+namespace imbrex::testing {
+namespace {
+
+template <class Range>
+Range ahead(const Range &range, int slots) {
+  return slots == 0 ? range.pipelined() : range.pipelined(slots);
+}
+
+/// A product of matrices, a box of each operand a trip.
+struct pipelined_product {
+  int slots = 2;
+  void operator()(view<const f16, 2> a, view<const f16, 2> b, view<f32, 2> c) const {
+    auto [m, n] = program_id<2>();
+    var sums = zeros<f32, 16, 32>();
+    for (auto k : ahead(range(0, cdiv(a.extent(1), 16)), slots))
+      sums += dot(a[box<16, 16>(m, k)], b[box<16, 32>(k, n)]);
+    c[box<16, 32>(m, n)] = sums;
+  }
+};
+
+/// A loop in a loop, as attention has it: two products a trip, of which the second wants another
+/// box, and the inner loop begins anew for each tile of queries.
+struct pipelined_attention {
+  int slots = 2;
+  void operator()(view<const f16, 2> q, view<const f16, 2> k, view<const f16, 2> v,
+                  view<f32, 2> o) const {
+    for (auto m : range(0, cdiv(q.extent(0), 16))) {
+      auto queries = q[box<16, 16>(m, 0)];
+      var sums = zeros<f32, 16, 16>();
+      var most = full<f32, 16>(-1.0F);
+      for (auto n : ahead(range(0, cdiv(k.extent(0), 16)), slots)) {
+        auto scores = dot(queries, permute<1, 0>(k[box<16, 16>(n, 0)]));
+        most = max(most, max<1>(scores));
+        sums += dot(cast<f16>(scores), v[box<16, 16>(n, 0)]);
+      }
+      o[box<16, 16>(m, 0)] = sums + expand<1>(most);
+    }
+  }
+};
+
+/// Pointers that move on with the trips, and a mask.
+struct pipelined_stream {
+  int slots = 2;
+  void operator()(ptr<const f32> x, scalar<i32> n, ptr<f32> out) const {
+    auto i = arange<0, 256>();
+    var at = x + i;
+    var sums = zeros<f32, 256>();
+    for (auto first : ahead(range(0, n, 256), slots)) {
+      sums += load(at, first + i < n);
+      at = at + 256;
+    }
+    store(out + i, sums);
+  }
+};
+
+std::string random(std::int64_t rows, std::int64_t columns) {
+  return "random:" + std::to_string(rows) + "x" + std::to_string(columns);
+}
+
+void addProducts(std::vector<TableKernel> &kernels, int slots) {
+  const int deep = std::max(slots, 2);
+  for (const int k : {0, 16, 16 * (deep - 1), 16 * deep, 16 * (deep + 1), 16 * deep + 40}) {
+    const std::string name = "product_" + std::to_string(slots) + "_" + std::to_string(k);
+    kernels.push_back(row(name, pipelined_product{slots}, {2, 2, 1},
+                          {random(24, k), random(k, 56), "zeros:24x56"}));
+  }
+}
+
+void addAttention(std::vector<TableKernel> &kernels, int slots) {
+  const int deep = std::max(slots, 2);
+  for (const int n : {0, 16, 16 * (deep - 1), 16 * deep, 16 * (deep + 1), 16 * deep + 8})
+    for (const int m : {16, 40}) {
+      const std::string name =
+          "attention_" + std::to_string(slots) + "_" + std::to_string(n) + "_" + std::to_string(m);
+      kernels.push_back(
+          row(name, pipelined_attention{slots}, {1, 1, 1},
+              {random(m, 16), random(n, 16), random(n, 16), "zeros:" + std::to_string(m) + "x16"}));
+    }
+}
+
+void addStreams(std::vector<TableKernel> &kernels, int slots) {
+  const int deep = std::max(slots, 2);
+  for (const int n : {0, 256, 256 * (deep - 1), 256 * deep, 256 * (deep + 1), 256 * deep + 100}) {
+    const std::string name = "stream_" + std::to_string(slots) + "_" + std::to_string(n);
+    kernels.push_back(
+        row(name, pipelined_stream{slots}, {1, 1, 1},
+            {"random:" + std::to_string(std::max(n, 1)), std::to_string(n), "zeros:256"}));
+  }
+}
+
+} // namespace
+
+std::vector<TableKernel> pipelinedKernels(int slots) {
+  std::vector<TableKernel> kernels;
+  addProducts(kernels, slots);
+  addAttention(kernels, slots);
+  addStreams(kernels, slots);
+  return kernels;
+}
+
+} // namespace imbrex::testing

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "tests/codegen/kernel_table.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+/// Loops marked `.pipelined`, at numbers of trips around the number of slots.
+namespace imbrex::testing {
+
+/// The slots that are tried; 0: the planner's choice.
+inline constexpr int kPipelineSlots[] = {2, 3, 4, 5, 0};
+
+/// A kernel in one depth; the launches differ in their arguments alone.
+std::vector<TableKernel> pipelinedKernels(int slots);
+
+} // namespace imbrex::testing

@@ -1,0 +1,310 @@
+#include "backend/interpret/interpret.h"
+#include "backend/ir/text.h"
+#include "backend/passes/pipeline/read_schedule.h"
+#include "backend/pipeline.h"
+#include "backend/schedule/check.h"
+#include "tests/codegen/pipelined_kernels.h"
+#include "tests/codegen/table_launch.h"
+
+#include <doctest/doctest.h>
+
+using namespace imbrex;
+using namespace imbrex::testing;
+
+namespace {
+
+const machine::Machine &machineNamed(std::string_view name) {
+  const machine::Machine *machine = machine::findMachine(name);
+  REQUIRE(machine != nullptr);
+  return *machine;
+}
+
+/// As it is lowered for a machine, and why.
+ir::Kernel pipelined(const TableKernel &of, const machine::Machine &machine,
+                     std::string *explanation = nullptr) {
+  ir::Kernel kernel = of.kernel.clone();
+  Diagnostics diagnostics;
+  passes::PassContext context(diagnostics, machine, analysis::usualAssumptions(kernel));
+  context.explanation = explanation;
+  REQUIRE_MESSAGE(runPasses(kernel, gpuPipeline(), context), diagnostics.render());
+  return kernel;
+}
+
+void runInterpreter(const ir::Kernel &kernel, const TableKernel &of, TableLaunch &launch) {
+  Diagnostics diagnostics;
+  const bool ok = interpret::run(kernel, of.grid, launch.arguments(), diagnostics, {});
+  REQUIRE_MESSAGE(ok, diagnostics.render());
+}
+
+std::vector<ir::Op *> opsOf(ir::Kernel &kernel, std::initializer_list<ir::OpKind> kinds) {
+  std::vector<ir::Op *> found;
+  ir::walk(kernel.body(), [&](ir::Op &op) {
+    if (llvm::is_contained(kinds, op.kind)) found.push_back(&op);
+  });
+  return found;
+}
+
+bool isSafe(const ir::Kernel &kernel) {
+  Diagnostics diagnostics;
+  return passes::pipeline::checkRings(kernel, diagnostics);
+}
+
+void erase(ir::Block &block, const ir::Op *op) {
+  llvm::erase_if(block.ops, [&](const auto &one) { return one.get() == op; });
+  for (const auto &one : block.ops)
+    for (ir::Block &region : one->regions) erase(region, op);
+}
+
+} // namespace
+
+TEST_CASE("a pipelined loop computes what it computed, for numbers of trips around the slots") {
+  for (const int slots : kPipelineSlots)
+    for (const TableKernel &one : pipelinedKernels(slots)) {
+      CAPTURE(one.name);
+      const ir::Kernel kernel = pipelined(one, machineNamed("sm_80"));
+      CHECK(passes::pipeline::hasRings(kernel));
+      TableLaunch meant(one), got(one);
+      runInterpreter(one.kernel, one, meant);
+      runInterpreter(kernel, one, got);
+      CHECK(got == meant);
+    }
+}
+
+TEST_CASE(
+    "the loops of a product, of attention and of a stream are safe for all trips, and no wait "
+    "or meeting could be spared") {
+  for (const int slots : kPipelineSlots)
+    for (const TableKernel &one : pipelinedKernels(slots)) {
+      const std::string of = "_" + std::to_string(slots);
+      if (one.name != "product" + of + "_16" && one.name != "attention" + of + "_16_16" &&
+          one.name != "stream" + of + "_256")
+        continue;
+      CAPTURE(one.name);
+      ir::Kernel kernel = pipelined(one, machineNamed("sm_120a"));
+      REQUIRE(isSafe(kernel));
+      const std::size_t count = opsOf(kernel, {ir::OpKind::RingDrain, ir::OpKind::Meet}).size();
+      CHECK(count >= 2);
+      for (std::size_t i = 0; i < count; ++i) {
+        CAPTURE(i);
+        ir::Kernel without = kernel.clone();
+        ir::Op *wait = opsOf(without, {ir::OpKind::RingDrain, ir::OpKind::Meet})[i];
+        if (wait->kind == ir::OpKind::RingDrain) {
+          ++wait->attrs<ir::CountAttrs>().count;
+          CHECK_FALSE(isSafe(without));
+        }
+        erase(without.body(), wait);
+        CHECK_FALSE(isSafe(without));
+      }
+    }
+}
+
+namespace {
+
+ir::Kernel parsed(const std::string &text) {
+  Diagnostics diagnostics;
+  auto kernel = ir::parse(text, "test.imx", diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  return std::move(*kernel);
+}
+
+/// What the pass says of a kernel's loops on a machine.
+std::string explained(const std::string &text, const char *target,
+                      const analysis::Assumptions *assumptions = nullptr) {
+  ir::Kernel kernel = parsed(text);
+  Diagnostics diagnostics;
+  passes::PassContext context(diagnostics, machineNamed(target),
+                              assumptions ? *assumptions : analysis::usualAssumptions(kernel));
+  std::string explanation;
+  context.explanation = &explanation;
+  if (!runPasses(kernel, gpuPipeline(), context)) return diagnostics.render();
+  const std::size_t from = explanation.find("pipelined 'for'");
+  return from == std::string::npos ? "" : explanation.substr(from);
+}
+
+/// A stream with a body of its own.
+std::string streamOf(const std::string &body, const std::string &attributes = "pipelined = 3",
+                     const std::string &step = "256") {
+  return "kernel @k(%p: ptr<const f32>, %q: ptr<f32>, %n: i32, %v: view<const f32, 1>, %b: bool) "
+         "stage tiles {\n"
+         "%zero = constant 0 : i32\n%step = constant " +
+         step +
+         " : i32\n%i = arange : i32[256]\n%sum = constant 0.0 : f32[256]\n"
+         "%p0 = broadcast %p : ptr<const f32>[256]\n%q0 = broadcast %q : ptr<f32>[256]\n"
+         "%r = for %zero, %n, %step, %sum [" +
+         attributes + "] (%k: i32, %s: f32[256]) {\n" + body +
+         "} : f32[256]\n%to = ptr.add %q0, %i : ptr<f32>[256]\nstore %to, %r\n}\n";
+}
+
+const std::string kOffsets = "%kk = broadcast %k : i32[256]\n%o = add %kk, %i : i32[256]\n"
+                             "%at = ptr.add %p0, %o : ptr<const f32>[256]\n";
+const std::string kSum = "%t = add %s, %x : f32[256]\nyield %t\n";
+
+} // namespace
+
+TEST_CASE("a load that cannot run ahead stays, and the reason is told") {
+  struct Left {
+    std::string text, reason;
+  };
+  const Left left[]{
+      {streamOf(kOffsets + "%x = load %at : f32[256]\n" + kSum, "pipelined = 1"),
+       "one slot lets nothing overlap"},
+      {streamOf("yield %s\n"), "it has no loads"},
+      {streamOf(kOffsets + "%x = load %at : f32[256]\n" + kSum, "pipelined = 3", "-256"),
+       "its step is no positive constant"},
+      {streamOf(kOffsets + "%x = load %at : f32[256]\nbreak_if %b, %s\n" + kSum),
+       "it may be left in the middle of a trip"},
+      {streamOf(kOffsets +
+                "%x = load %at : f32[256]\n%one = constant 1.0 : f32\n"
+                "%old = atomic_rmw %q, %one : f32\n" +
+                kSum),
+       "it has atomics, which order other accesses"},
+      {streamOf("%kk = broadcast %k : i32[256]\n%o = add %kk, %i : i32[256]\n"
+                "%at = ptr.add %q0, %o : ptr<f32>[256]\n%x = load %at : f32[256]\nstore %at, %x\n" +
+                kSum),
+       "the loop may write what it reads"},
+      {streamOf("%x0 = view.load %v, %k [padding = nan] : f32[256]\n%x = neg %x0 : f32[256]\n" +
+                kSum),
+       "what it gives outside of its mask or view is not zero"},
+      {streamOf(kOffsets +
+                "%j = load %at : f32[256]\n%c = cast %j : i32[256]\n"
+                "%there = ptr.add %p0, %c : ptr<const f32>[256]\n"
+                "%x = load %there : f32[256]\n" +
+                kSum),
+       "where it reads depends on 'load' in the loop"},
+  };
+  for (const Left &one : left) {
+    CAPTURE(one.text);
+    CHECK_MESSAGE(explained(one.text, "sm_80").find(one.reason) != std::string::npos,
+                  explained(one.text, "sm_80"));
+  }
+}
+
+TEST_CASE("a loop that stores elsewhere runs ahead, if nothing overlaps") {
+  const std::string text =
+      streamOf(kOffsets +
+               "%to = ptr.add %q0, %o : ptr<f32>[256]\n%x = load %at : f32[256]\n"
+               "store %to, %x\n" +
+               kSum);
+  CHECK(explained(text, "sm_80").find("runs ahead, in copies of ") != std::string::npos);
+  const analysis::Assumptions none;
+  CHECK(explained(text, "sm_80", &none).find("the loop may write what it reads") !=
+        std::string::npos);
+}
+
+TEST_CASE("without asynchronous copies loads run ahead in registers, if there are enough of them") {
+  const std::string text = streamOf(kOffsets + "%x = load %at : f32[256]\n" + kSum);
+  CHECK(explained(text, "gfx942").find("one trip ahead in registers") != std::string::npos);
+  CHECK(explained(text, "sm_75").find("'load' at test.imx:12 runs ahead, in registers") !=
+        std::string::npos);
+  const std::string large =
+      "kernel @k(%v: view<const f64, 1>, %q: ptr<f64>, %n: i32) stage tiles {\n"
+      "%zero = constant 0 : i32\n%one = constant 1 : i32\n%sum = constant 0.0 : f64[8192]\n"
+      "%r = for %zero, %n, %one, %sum [pipelined = 2] (%k: i32, %s: f64[8192]) {\n"
+      "%x = view.load %v, %k : f64[8192]\n%t = add %s, %x : f64[8192]\nyield %t\n} : f64[8192]\n"
+      "%y = reduce %r : f64\nstore %q, %y\n}\n";
+  CHECK(explained(large, "sm_75").find("registers of a thread") != std::string::npos);
+}
+
+TEST_CASE("as many slots are taken as fit, and the bytes are told") {
+  const auto product = [](const std::string &slots) {
+    return "kernel @k(%a: view<const f32, 2>, %q: ptr<f32>, %n: i32) stage tiles {\n"
+           "%zero = constant 0 : i32\n%one = constant 1 : i32\n%sum = constant 0.0 : f32[64x64]\n"
+           "%r = for %zero, %n, %one, %sum [pipelined = " +
+           slots +
+           "] (%k: i32, %s: f32[64x64]) {\n"
+           "%x = view.load %a, %zero, %k : f32[64x64]\n%t = add %s, %x : f32[64x64]\nyield %t\n"
+           "} : f32[64x64]\n%rows = reduce %r : f32[64]\n%y = reduce %rows : f32\n"
+           "store %q, %y\n}\n";
+  };
+  const std::string four = explained(product("4"), "sm_80");
+  CHECK(four.find("2 slots\n") != std::string::npos);
+  CHECK(four.find("slots of 16384 bytes; a block has 32768 for them, beside 16384 for exchanges "
+                  "between threads: 4 do not fit\n") != std::string::npos);
+  const std::string two = explained(product("2"), "sm_80");
+  CHECK(two.find("2 slots\n") != std::string::npos);
+  CHECK(two.find("do not fit") == std::string::npos);
+  CHECK(explained(product("-1"), "sm_80").find("slots\n") != std::string::npos);
+}
+
+namespace {
+
+/// A kernel with a ring, by hand.
+std::string withRing(const std::string &ops) {
+  return "kernel @k(%p: ptr<const f32>, %n: i32, %b: bool) stage laid lanes 32 warps 1 {\n"
+         "layout #0 = register [[1],[2]] lane [[4],[8],[16],[32],[64]] warp [] of [128]\n"
+         "%r = ring.new [slots = 2] : ring<f32[128]> #0\n%true = constant true : bool\n"
+         "%i = arange : i32[128] #0\n%p0 = broadcast %p : ptr<const f32>[128] #0\n"
+         "%at = ptr.add %p0, %i : ptr<const f32>[128] #0\n%zero = constant 0 : i32\n"
+         "%one = constant 1 : i32\n" +
+         ops + "}\n";
+}
+
+const std::string kCopy = "ring.copy %r, %true, %at [width = 4]\nring.commit\n";
+const std::string kWait = "ring.drain\nmeet\n";
+const std::string kRead = "%x = ring.read %r : f32[128] #0\n";
+
+std::string checked(const std::string &ops) {
+  Diagnostics diagnostics;
+  passes::pipeline::checkRings(parsed(withRing(ops)), diagnostics);
+  return diagnostics.render();
+}
+
+} // namespace
+
+TEST_CASE("a kernel with rings from a file is held to the same proof") {
+  CHECK(checked(kCopy + kWait + kRead) == "");
+  CHECK(checked(kCopy + "ring.drain\n" + kRead) != "");
+  CHECK(checked(kCopy + "meet\n" + kRead) != "");
+  CHECK(checked(kCopy + "meet\nring.drain\n" + kRead) != "");
+  CHECK(checked(kCopy + "ring.drain [count = 1]\nmeet\n" + kRead) != "");
+  CHECK(checked(kRead) != "");
+  // Twice round: nobody may fill a slot that others still read.
+  const std::string twice = kCopy + kCopy + kWait + kRead + "%y = ring.read %r : f32[128] #0\n";
+  CHECK(checked(twice) == "");
+  CHECK(checked(twice + "meet\n" + kCopy + "ring.drain\n") == "");
+  CHECK(checked(twice + kCopy + "ring.drain\n") != "");
+  // In a branch, and behind a way out.
+  CHECK(checked("if %b {\n" + kCopy + kWait + kRead + "yield\n}\n") == "");
+  CHECK(checked("if %b {\n" + kCopy + "yield\n}\n" + kWait + kRead) != "");
+  CHECK(checked(kCopy + "exit_if %b\n" + kWait + kRead) != "");
+  CHECK(checked("exit_if %b\n" + kCopy + kWait + kRead) == "");
+  CHECK(checked("while {\n" + kCopy + kWait + kRead + "meet\nbreak_if %b\nyield\n}\n") == "");
+  CHECK(checked("while {\n" + kCopy + kWait + kRead + "break_if %b\nyield\n}\n") == "");
+}
+
+TEST_CASE(
+    "a condition that does not count trips cannot be read, nor one of a loop that may be left") {
+  constexpr const char *kUnread = "the schedule of kernel 'k' cannot be read from its code";
+  CHECK(checked("ring.copy %r, %b, %at [width = 4]\n").find(kUnread) != std::string::npos);
+  const auto loop = [](const std::string &condition, const std::string &more) {
+    return "for %zero, %n, %one (%k: i32) {\n%d = sub %n, %k : i32\n%u = bitcast %d : u32\n"
+           "%z = constant 0 : u32\n%more = " +
+           condition + " : bool\nring.copy %r, %more, %at [width = 4]\nring.commit\n" + kWait +
+           kRead + "meet\n" + more + "yield\n}\n";
+  };
+  CHECK(checked(loop("gt %u, %z", "")) == "");
+  CHECK(checked(loop("gt %d, %zero", "")).find(kUnread) != std::string::npos); // with a sign
+  CHECK(checked(loop("ge %u, %z", "")).find(kUnread) != std::string::npos);
+  CHECK(checked(loop("gt %u, %z", "break_if %b\n")).find(kUnread) != std::string::npos);
+}
+
+TEST_CASE("the interpreter finds slots that are filled or read too early") {
+  const auto interpreted = [](const std::string &ops) {
+    const ir::Kernel kernel = parsed(withRing(ops));
+    std::vector<float> data(128, 1.0F);
+    const std::vector<ir::Argument> arguments{
+        {.data = reinterpret_cast<std::byte *>(data.data()), .bytes = 512},
+        {.scalar = 1},
+        {.scalar = 0}};
+    Diagnostics diagnostics;
+    interpret::run(kernel, {}, arguments, diagnostics, {});
+    return diagnostics.render();
+  };
+  CHECK(interpreted(kCopy + kRead) == "");
+  CHECK(interpreted(kCopy + kCopy + kCopy)
+            .find("'ring.copy' comes to a slot that was not read: "
+                  "the ring has 2 slots") != std::string::npos);
+  CHECK(interpreted(kRead).find("'ring.read' finds no slot that was filled and not read") !=
+        std::string::npos);
+  CHECK(interpreted("ring.copy %r, %b, %at\n" + kRead).find("finds no slot") != std::string::npos);
+}

@@ -1,0 +1,88 @@
+#include "backend/layout/algebra.h"
+#include "backend/layout/layout_text.h"
+#include "backend/layout/slot_layout.h"
+#include "tests/unit/layout/random_layout.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+namespace imbrex::layout {
+namespace {
+
+/// Fills a slot copy by copy, as neighbours from the first one's offset on; whether each element
+/// comes to lie where the slot has it.
+bool copiesAreWhole(const SlotLayout &slot, const LinearLayout &write,
+                    const RegisterVectors &copies) {
+  const std::int32_t registerBits = write.inputBits(Dim::Register);
+  const auto width = static_cast<std::size_t>(copies.width);
+  for (Bits thread = 0; thread >> (write.inputBits() - registerBits) == 0; ++thread)
+    for (std::size_t i = 0; i < copies.registers.size(); ++i) {
+      const auto at = [&](std::size_t r) {
+        return static_cast<Bits>(copies.registers[r]) | thread << registerBits;
+      };
+      const Bits first = slot.writeOffsets.apply(at(i - i % width));
+      if (first % width != 0) return false;
+      if (slot.shared.apply(first + i % width) != write.apply(at(i))) return false;
+    }
+  return true;
+}
+
+/// Whether every thread finds its elements.
+bool readsAreRight(const SlotLayout &slot, const LinearLayout &read, std::int32_t elementBytes) {
+  const SlotReads reads = slotReads(slot, read, elementBytes);
+  CHECK(reads.vectors.width * elementBytes <= 16);
+  for (Bits place = 0; place >> read.inputBits() == 0; ++place)
+    if (slot.shared.apply(reads.offsets.apply(place)) != read.apply(place)) return false;
+  return true;
+}
+
+} // namespace
+
+TEST_CASE("copies stay whole in a slot, and whoever reads it finds every element") {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 rng(seed);
+    auto extents = randomExtents(rng, 9);
+    if (extents.empty()) extents.push_back(16);
+    const Threads threads{.lanes = 32, .warps = 1 << between(rng, 0, 2)};
+    const LinearLayout write = randomBlocked(rng, extents, threads);
+    const LinearLayout read = randomBlocked(rng, extents, threads);
+    CAPTURE(toText(write));
+    CAPTURE(toText(read));
+    const std::int32_t bytes = 1 << between(rng, 0, 3);
+    const auto rank = static_cast<std::int32_t>(extents.size());
+    const RegisterVectors copies =
+        contiguousRegisters(write, axisDim(axisOfNeighbours(write, rank)),
+                            std::max<std::int64_t>(1, (16 / bytes) >> between(rng, 0, 2)));
+    const SlotLayout slot = planSlot(write, copies, read, bytes, {});
+    CHECK(isBijective(slot.shared));
+    CHECK(copiesAreWhole(slot, write, copies));
+    CHECK(readsAreRight(slot, read, bytes));
+    CHECK(readsAreRight(slot, write, bytes));
+  }
+}
+
+TEST_CASE(
+    "a slot for rows of 128 bytes, copied by 16 and read column by column, has no conflicts") {
+  const auto write =
+      parseLayout("register [[0,1],[0,2],[0,4]] lane [[0,8],[0,16],[0,32],[1,0],[2,0]] "
+                  "warp [[4,0],[8,0]] of [16x64]");
+  const auto read = parseLayout("register [[0,1],[0,2],[0,4]] lane [[1,0],[2,0],[4,0],[8,0],[0,8]] "
+                                "warp [[0,16],[0,32]] of [16x64]");
+  const RegisterVectors copies = contiguousRegisters(*write, axisDim(1), 8);
+  REQUIRE(copies.width == 8);
+  const SlotLayout slot = planSlot(*write, copies, *read, 2, {});
+  CHECK(slotReads(slot, *read, 2).vectors.width == 8);
+  CHECK(bankConflicts(slot.shared, {AccessKind::Read, *read, 2, 8}, {}).conflicts() == 0);
+  CHECK(bankConflicts(slot.shared, {AccessKind::Write, *write, 2, 8}, {}).conflicts() == 0);
+}
+
+TEST_CASE("the axis of neighbours is the one along which a thread holds them, or the last") {
+  const auto axis = [](const char *text) { return axisOfNeighbours(*parseLayout(text), 2); };
+  CHECK(axis("register [[0,1]] lane [[1,0]] warp [] of [2x2]") == 1);
+  CHECK(axis("register [[1,0]] lane [[0,1]] warp [] of [2x2]") == 0);
+  CHECK(axis("register [] lane [[0,1],[1,0]] warp [] of [2x2]") == 1);
+}
+
+} // namespace imbrex::layout
