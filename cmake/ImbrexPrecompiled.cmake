@@ -54,4 +54,5 @@ imbrex_precompile(llvm_ir
   imbrex_amdgpu imbrex_backend imbrex_codegen imbrex_emulate imbrex_gpu imbrex_host imbrex_lower
   imbrex_nvptx imbrex_runtime imbrex_target imbrex_command imbrex_tool
   unit_emulate unit_host unit_lower unit_target
-  codegen_planted codegen_quiet codegen_table_gcn codegen_table_ptx static_quality imbrex_table_launch)
+  codegen_async codegen_pipelined codegen_pipelined_emulated codegen_planted codegen_quiet
+  codegen_table_gcn codegen_table_ptx imbrex_pipelined_kernels imbrex_table_launch static_quality)
