@@ -18,6 +18,53 @@ void checkAll(const std::vector<semantics::Case> &cases) {
                              }) == "");
 }
 
+semantics::Tile numbers(const std::vector<double> &values) {
+  return semantics::tile(ir::ElementKind::I32, {static_cast<std::int64_t>(values.size())}, values);
+}
+
+/// Between three fillings of a ring of two slots, two tiles are read; the ring stands at stage
+/// laid, where a device has no kernels to run, so that this is a case of the interpreter's alone.
+semantics::Case ringCase() {
+  return {.name = "rings",
+          .text = R"(
+kernel @rings(%v: view<const i32, 1>, %p: ptr<const i32>, %y: view<i32, 1>) stage laid lanes 4 warps 1 {
+  layout #0 = register [] lane [[1],[2]] warp [] of [4]
+  %r = ring.new [slots = 2] : ring<i32[4]> #0
+  %yes = constant true : bool
+  %no = constant false : bool
+  %0 = constant 0 : i32
+  %1 = constant 1 : i32
+  %2 = constant 2 : i32
+  %i = arange [start = 0, step = 1] : i32[4] #0
+  %base = broadcast %p : ptr<const i32>[4] #0
+  %at = ptr.add %base, %i : ptr<const i32>[4] #0
+  %two = broadcast %2 : i32[4] #0
+  %mask = lt %i, %two : bool[4] #0
+  ring.copy_box %r, %yes, %v, %1 [width = 1]
+  ring.copy %r, %no, %at [width = 1]
+  ring.commit
+  ring.copy %r, %yes, %at, %mask [width = 1]
+  ring.commit
+  ring.drain [count = 1]
+  meet
+  %x = ring.read %r : i32[4] #0
+  view.store %y, %x, %0
+  ring.copy %r, %yes, %at [width = 1]
+  ring.commit
+  ring.drain [count = 0]
+  meet
+  %z = ring.read %r : i32[4] #0
+  view.store %y, %z, %1
+  %w = ring.read %r : i32[4] #0
+  view.store %y, %w, %2
+}
+)",
+          .arguments = {{.before = numbers({1, 2, 3, 4, 5, 6})},
+                        {.before = numbers({11, 12, 13, 14})},
+                        {.before = numbers(std::vector<double>(12, 0)),
+                         .after = numbers({5, 6, 0, 0, 11, 12, 0, 0, 11, 12, 13, 14})}}};
+}
+
 } // namespace
 
 TEST_CASE("integer arithmetic is defined for every input") { checkAll(semantics::integerCases()); }
@@ -37,12 +84,18 @@ TEST_CASE("loops, branches and early ends") { checkAll(semantics::controlCases()
 
 TEST_CASE("variables hold what was written last") { checkAll(semantics::variableCases()); }
 
+TEST_CASE("a ring gives its tiles back in order; what a condition keeps out takes no slot") {
+  checkAll({ringCase()});
+}
+
 TEST_CASE("every op has a case") {
   // Cases compare memory. What print writes is tested where it is captured: detect_test.cpp, and
   // tests/run/command_test.cpp on each device. inline_asm is one machine's: tests/unit/host. A
   // layout is no part of a meaning.
   std::set<ir::OpKind> seen = {ir::OpKind::Print, ir::OpKind::InlineAsm, ir::OpKind::ConvertLayout};
-  for (const semantics::Case &question : semantics::allCases())
+  std::vector<semantics::Case> cases = semantics::allCases();
+  cases.push_back(ringCase());
+  for (const semantics::Case &question : cases)
     ir::walk(semantics::kernelOf(question).body(), [&](const ir::Op &op) { seen.insert(op.kind); });
   for (const ir::OpKind kind : ir::allOpKinds()) {
     CAPTURE(ir::info(kind).mnemonic);
