@@ -1,0 +1,1 @@
+// The precompiled headers are what this target is for.
