@@ -150,7 +150,9 @@ private:
   std::optional<std::vector<Copy>> loadedParts(Thread &thread, std::uint32_t site,
                                                const FreeAgent &agent, const TensorMap &map,
                                                const BoxOperands &operands);
-  void endAtBarrier(Thread &thread, Completion completion);
+  Completion bulkLoad(Thread &thread, std::uint32_t site, std::uint64_t barrier);
+  void endAtBarrier(Thread &thread, Completion load, std::int64_t bytes, std::vector<Copy> copies);
+  void requireBulk(Thread &thread, std::uint32_t site, const CopyOperands &operands);
   Copy storedPart(Thread &thread, std::uint32_t site, const CopyOperands &operands);
   std::optional<std::vector<Copy>> storedParts(Thread &thread, std::uint32_t site,
                                                const TensorMap &map, const BoxOperands &operands);

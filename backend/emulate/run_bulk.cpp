@@ -99,17 +99,36 @@ TensorMap Run::tensorMap(Thread &thread, std::uint32_t site, std::uint64_t addre
   return map;
 }
 
-void Run::endAtBarrier(Thread &thread, Completion completion) {
-  thread.block->completions.push_back(std::move(completion));
+/// A copy that is to end at a barrier, with a number of its own; what it copies is not in it yet.
+Completion Run::bulkLoad(Thread &thread, std::uint32_t site, std::uint64_t barrier) {
+  const std::uint32_t phase = bulkBarrier(thread, site, barrier).phase;
+  const FreeAgent agent = freeAgent(thread);
+  return {.issuer = &thread,
+          .site = site,
+          .barrier = offsetOf(barrier),
+          .phase = phase,
+          .by = agent.id,
+          .tick = agent.tick};
+}
+
+void Run::endAtBarrier(Thread &thread, Completion load, std::int64_t bytes,
+                       std::vector<Copy> copies) {
+  load.bytes = bytes;
+  load.copies = std::move(copies);
+  thread.block->completions.push_back(std::move(load));
   copiesFly_ = true;
 }
 
-void Run::loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &operands) {
-  const PhaseBarrier &barrier = bulkBarrier(thread, site, operands.barrier);
+void Run::requireBulk(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
   requireUnits(thread, site, operands.bytes);
   requireAligned(thread, site, operands.to, kBulkUnit);
   requireAligned(thread, site, operands.from, kBulkUnit);
-  const FreeAgent agent = freeAgent(thread);
+}
+
+void Run::loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &operands) {
+  Completion load = bulkLoad(thread, site, operands.barrier);
+  requireBulk(thread, site, {operands.to, operands.from, operands.bytes});
+  const FreeAgent agent{load.by, load.tick};
   Copy copy{.bytes = operands.bytes, .site = site};
   copy.from = touchInBulk(thread, site, agent,
                           bulkAccess(Manner::Read, Space::Global, operands.bytes), operands.from);
@@ -117,14 +136,7 @@ void Run::loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &opera
     copy.to = touchInBulk(thread, site, agent,
                           bulkAccess(Manner::Write, Space::Shared, operands.bytes), operands.to);
   if (copy.to == nullptr) abandon(thread);
-  endAtBarrier(thread, {.issuer = &thread,
-                        .site = site,
-                        .barrier = offsetOf(operands.barrier),
-                        .phase = barrier.phase,
-                        .by = agent.id,
-                        .tick = agent.tick,
-                        .bytes = operands.bytes,
-                        .copies = {copy}});
+  endAtBarrier(thread, std::move(load), operands.bytes, {copy});
 }
 
 std::optional<std::vector<Copy>> Run::loadedParts(Thread &thread, std::uint32_t site,
@@ -149,20 +161,12 @@ std::optional<std::vector<Copy>> Run::loadedParts(Thread &thread, std::uint32_t 
 }
 
 void Run::loadBox(Thread &thread, std::uint32_t site, const BoxOperands &operands) {
-  const PhaseBarrier &barrier = bulkBarrier(thread, site, operands.barrier);
+  Completion load = bulkLoad(thread, site, operands.barrier);
   const TensorMap map = tensorMap(thread, site, operands.map);
   requireAligned(thread, site, operands.shared, kBoxAlignment);
-  const FreeAgent agent = freeAgent(thread);
-  auto parts = loadedParts(thread, site, agent, map, operands);
+  auto parts = loadedParts(thread, site, {load.by, load.tick}, map, operands);
   if (!parts) abandon(thread);
-  endAtBarrier(thread, {.issuer = &thread,
-                        .site = site,
-                        .barrier = offsetOf(operands.barrier),
-                        .phase = barrier.phase,
-                        .by = agent.id,
-                        .tick = agent.tick,
-                        .bytes = boxBytes(map),
-                        .copies = std::move(*parts)});
+  endAtBarrier(thread, std::move(load), boxBytes(map), std::move(*parts));
 }
 
 // --- from shared memory ---
@@ -183,9 +187,7 @@ Copy Run::storedPart(Thread &thread, std::uint32_t site, const CopyOperands &ope
 
 void Run::storeBulk(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
   thread.site = site;
-  requireUnits(thread, site, operands.bytes);
-  requireAligned(thread, site, operands.to, kBulkUnit);
-  requireAligned(thread, site, operands.from, kBulkUnit);
+  requireBulk(thread, site, operands);
   const Copy part = storedPart(thread, site, operands);
   if (part.to == nullptr) abandon(thread);
   thread.stores.issue({.parts = {part}, .site = site});

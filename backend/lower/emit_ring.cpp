@@ -22,8 +22,8 @@ void copyAtOnce(Emitter &e, Value *to, const Access &from, std::int64_t bytes) {
   e.b.CreateAlignedStore(loaded, to, alignment);
 }
 
-/// Fill the next slot, where the ring's condition holds: `accessAt` says where the elements of a
-/// register come from. What a mask leaves out, and padding, is filled with zeros.
+/// Fill the next slot, where the ring's condition holds: what `makeAccess` makes says where the
+/// elements of a register come from. What a mask leaves out, and padding, is filled with zeros.
 template <class MakeAccess>
 void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   Ring &ring = e.ring(op.operand(0));

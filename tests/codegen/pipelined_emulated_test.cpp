@@ -1,6 +1,4 @@
 #include "backend/target/gpu_target.h"
-#include "runtime/devices.h"
-#include "runtime/executable.h"
 #include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_launch.h"
 
@@ -11,16 +9,6 @@ using namespace imbrex::testing;
 
 namespace {
 
-std::shared_ptr<const runtime::Executable> executableOn(const std::string &name,
-                                                        const TableKernel &one) {
-  const Result<device> on = runtime::findDevice(name, {});
-  REQUIRE(on);
-  Diagnostics diagnostics;
-  auto made = runtime::makeExecutable(one.kernel, *on, diagnostics);
-  REQUIRE_MESSAGE(made, diagnostics.render());
-  return made;
-}
-
 TableKernel withoutMarks(const TableKernel &of) {
   TableKernel plain{
       .name = of.name, .kernel = of.kernel.clone(), .grid = of.grid, .arguments = of.arguments};
@@ -28,15 +16,6 @@ TableKernel withoutMarks(const TableKernel &of) {
     if (op.kind == ir::OpKind::For) op.attrs<ir::ForAttrs>().pipelined = 0;
   });
   return plain;
-}
-
-/// What is reported; empty when all went well. Seed 0: copies land as late as they may.
-std::string run(const runtime::Executable &executable, const TableKernel &one, TableLaunch &launch,
-                std::uint64_t seed) {
-  const auto delivery = seed == 0 ? emulate::Delivery::Late : emulate::Delivery::Random;
-  Diagnostics diagnostics;
-  executable.run(one.grid, launch.arguments(), diagnostics, {.seed = seed, .delivery = delivery});
-  return diagnostics.render();
 }
 
 /// Late, and in twenty random orders.
@@ -52,15 +31,16 @@ void checkEmulated(const std::string &target) {
       CAPTURE(one.name);
       const auto executable = executableOn("emulated:" + target, one);
       TableLaunch meant(one), plain(one);
-      REQUIRE(run(*executableOn("interpreter", one), one, meant, 0) == "");
+      REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
       const TableKernel unmarked = withoutMarks(one);
-      REQUIRE(run(*executableOn("emulated:" + target, unmarked), unmarked, plain, 0) == "");
+      REQUIRE(run(*executableOn("emulated:" + target, unmarked), unmarked, plain) == "");
       // Sums of products may be rounded otherwise than the interpreter does it.
       REQUIRE(plain.difference(meant) == "");
       for (std::uint64_t seed = 0; seed <= 20; ++seed) {
         CAPTURE(seed);
         TableLaunch got(one);
-        REQUIRE(run(*executable, one, got, seed) == "");
+        const auto delivery = seed == 0 ? emulate::Delivery::Late : emulate::Delivery::Random;
+        REQUIRE(run(*executable, one, got, {.seed = seed, .delivery = delivery}) == "");
         REQUIRE(got == plain);
       }
     }

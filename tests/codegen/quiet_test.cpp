@@ -1,6 +1,4 @@
 #include "backend/target/gpu_target.h"
-#include "runtime/devices.h"
-#include "runtime/executable.h"
 #include "tests/codegen/table_launch.h"
 
 #include <doctest/doctest.h>
@@ -10,25 +8,6 @@ using namespace imbrex::testing;
 
 namespace {
 
-/// What is reported; empty when all went well.
-std::string run(const runtime::Executable &executable, const TableKernel &one, TableLaunch &launch,
-                std::uint64_t seed) {
-  Diagnostics diagnostics;
-  const bool ok = executable.run(one.grid, launch.arguments(), diagnostics, {.seed = seed});
-  CHECK(ok != diagnostics.hasErrors());
-  return diagnostics.render();
-}
-
-std::shared_ptr<const runtime::Executable> executableOn(const std::string &name,
-                                                        const TableKernel &one) {
-  const Result<device> on = runtime::findDevice(name, {});
-  REQUIRE(on);
-  Diagnostics diagnostics;
-  auto made = runtime::makeExecutable(one.kernel, *on, diagnostics);
-  REQUIRE_MESSAGE(made, diagnostics.render());
-  return made;
-}
-
 void checkQuiet(const std::string &target, std::uint64_t seeds) {
   const machine::Machine *machine = machine::findMachine(target);
   for (const TableKernel &one : kernelTable(*machine)) {
@@ -37,13 +16,13 @@ void checkQuiet(const std::string &target, std::uint64_t seeds) {
     CAPTURE(one.name);
     const auto executable = executableOn("emulated:" + target, one);
     TableLaunch meant(one), first(one);
-    REQUIRE(run(*executableOn("interpreter", one), one, meant, 0) == "");
-    REQUIRE(run(*executable, one, first, 0) == "");
+    REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
+    REQUIRE(run(*executable, one, first) == "");
     REQUIRE(first.difference(meant) == "");
     for (std::uint64_t seed = 1; seed < seeds; ++seed) {
       CAPTURE(seed);
       TableLaunch again(one);
-      REQUIRE(run(*executable, one, again, seed) == "");
+      REQUIRE(run(*executable, one, again, {.seed = seed}) == "");
       REQUIRE(again == first);
     }
   }

@@ -1,6 +1,9 @@
 #include "tests/codegen/table_launch.h"
 
 #include "backend/support/check.h"
+#include "runtime/devices.h"
+
+#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -71,6 +74,24 @@ bool TableLaunch::areClose(std::size_t i, const TableLaunch &other) const {
   return std::ranges::equal(ours, theirs, [&](double a, double b) {
     return a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= kTolerance * largest;
   });
+}
+
+std::shared_ptr<const runtime::Executable> executableOn(const std::string &name,
+                                                        const TableKernel &one) {
+  const Result<device> on = runtime::findDevice(name, {});
+  REQUIRE(on);
+  Diagnostics diagnostics;
+  auto made = runtime::makeExecutable(one.kernel, *on, diagnostics);
+  REQUIRE_MESSAGE(made, diagnostics.render());
+  return made;
+}
+
+std::string run(const runtime::Executable &executable, const TableKernel &one, TableLaunch &launch,
+                const runtime::RunOptions &options) {
+  Diagnostics diagnostics;
+  const bool ok = executable.run(one.grid, launch.arguments(), diagnostics, options);
+  CHECK(ok != diagnostics.hasErrors());
+  return diagnostics.render();
 }
 
 } // namespace imbrex::testing

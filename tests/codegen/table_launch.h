@@ -1,8 +1,10 @@
 #pragma once
 
+#include "runtime/executable.h"
 #include "tests/codegen/kernel_table.h"
 #include "tools/imbrex/arguments.h"
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,5 +31,14 @@ private:
   const TableKernel &of_;
   std::vector<tool::BoundArgument> bound_;
 };
+
+/// A kernel of the table, compiled for the device of this name; a failure of the test where it
+/// cannot be.
+std::shared_ptr<const runtime::Executable> executableOn(const std::string &device,
+                                                        const TableKernel &one);
+
+/// What a run reports; empty when all went well.
+std::string run(const runtime::Executable &executable, const TableKernel &one, TableLaunch &launch,
+                const runtime::RunOptions &options = {});
 
 } // namespace imbrex::testing

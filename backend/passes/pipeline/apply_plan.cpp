@@ -131,7 +131,7 @@ private:
     IMBREX_CHECK(trip == plan_.slots - 1, "a plan for {0} slots starts {1} trips", plan_.slots,
                  trip);
     for (const std::size_t carried : loads_.carried)
-      loop_->operands.push_back(names.at(body_->arguments[1 + carried]));
+      loop_->operands.push_back(names.at(body_->arguments[firstCarriedArgument(*loop_) + carried]));
   }
 
   // --- the loop ---
@@ -140,7 +140,7 @@ private:
     std::vector<ValueId> carried;
     llvm::SmallVector<Type, 4> types;
     for (const std::size_t number : loads_.carried) {
-      const ValueId like = body_->arguments[1 + number];
+      const ValueId like = body_->arguments[firstCarriedArgument(*loop_) + number];
       types.push_back(kernel_->type(like));
       carried.push_back(kernel_->newValue(kernel_->type(like)));
       kernel_->setLayout(carried.back(), kernel_->layoutOf(like));

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <limits>
 
 namespace imbrex::passes::pipeline {
 namespace {

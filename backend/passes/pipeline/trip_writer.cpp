@@ -35,7 +35,7 @@ ValueId TripWriter::renamed(ValueId value, const Renamed &names) {
 Renamed TripWriter::enter(Builder &to, ValueId index, llvm::ArrayRef<ValueId> carried) {
   Renamed names{{body_.arguments[0], index}};
   for (const std::size_t number : loads_.carried) {
-    names[body_.arguments[1 + number]] = carried.front();
+    names[body_.arguments[firstCarriedArgument(loop_) + number]] = carried.front();
     carried = carried.drop_front();
   }
   repeat(to, loads_.addresses, names);
