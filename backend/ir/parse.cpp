@@ -1,7 +1,7 @@
 #include "backend/ir/attribute_text.h"
 #include "backend/ir/constant_text.h"
 #include "backend/ir/text.h"
-#include "backend/ir/token_reader.h"
+#include "backend/ir/type_reader.h"
 #include "backend/layout/layout_text.h"
 
 #include <algorithm>
@@ -18,9 +18,9 @@ constexpr std::int32_t kDeepest = 200;
 /// Parses one kernel by recursive descent. Each function leaves false, or nothing, behind an error
 /// that it has reported; the first error ends the parse, because what follows it may only be an
 /// echo.
-class Parser : private TokenReader {
+class Parser : private TypeReader {
 public:
-  using TokenReader::TokenReader;
+  using TypeReader::TypeReader;
 
   std::optional<Kernel> run() {
     if (!parseHeader() || !parseOps(kernel_.body())) return std::nullopt;
@@ -29,128 +29,6 @@ public:
   }
 
 private:
-  // --- small pieces ---
-
-  /// Zero or more of `one`, separated by commas; `end` tells that there is none.
-  template <class One>
-  bool parseList(char end, One &&one) {
-    if (accept(end)) return true;
-    do {
-      if (!one()) return false;
-    } while (accept(','));
-    return expect(end);
-  }
-
-  // --- types ---
-
-  std::optional<ElementKind> parseElement() {
-    const Token token = peek();
-    if (token.kind != TokenKind::Word) return unexpected("an element type"), std::nullopt;
-    const auto kind = elementNamed(token.text);
-    if (!kind) return reportUnknownType(token), std::nullopt;
-    lexer().take();
-    return kind;
-  }
-
-  bool reportUnknownType(const Token &token) {
-    std::vector<std::string_view> names = {"ptr", "view", "var", "ring"};
-    for (const ElementKind kind : allElementKinds()) names.push_back(info(kind).name);
-    return error(Diag::TextUnknownType, token, shown(token),
-                 suggestion(token.text, names, "docs/ir.md lists the types"));
-  }
-
-  std::optional<Shape> parseShape() {
-    if (!accept('[')) return Shape{};
-    const auto token = take(TokenKind::Number, "extents, such as 128x64");
-    if (!token || !expect(']')) return std::nullopt;
-    std::vector<std::int64_t> extents;
-    const char *next = token->text.data();
-    const char *const end = next + token->text.size();
-    while (next != end) {
-      std::int64_t extent = 0;
-      const auto [stop, problem] = std::from_chars(next, end, extent);
-      const bool isLast = stop == end;
-      if (problem != std::errc{} || (!isLast && (*stop != 'x' || stop + 1 == end))) break;
-      extents.push_back(extent);
-      next = isLast ? end : stop + 1;
-    }
-    if (next == end && extents.size() <= Shape::kMaxRank && isPossible(Shape(extents)))
-      return Shape(extents);
-    error(Diag::TextBadShape, *token, shown(*token));
-    return std::nullopt;
-  }
-
-  /// `const` and an element behind `<`.
-  std::optional<Type> parsePointee(Type (*make)(ElementKind, bool)) {
-    if (!expect('<')) return std::nullopt;
-    const bool isConst = peek().is("const");
-    if (isConst) lexer().take();
-    const auto element = parseElement();
-    if (!element) return std::nullopt;
-    return make(*element, isConst);
-  }
-
-  std::optional<Type> parsePointer() {
-    const auto scalar = parsePointee(
-        [](ElementKind element, bool isConst) { return Type::pointerTile(element, {}, isConst); });
-    if (!scalar || !expect('>')) return std::nullopt;
-    const auto shape = parseShape();
-    if (!shape) return std::nullopt;
-    return scalar->withShape(*shape);
-  }
-
-  std::optional<Type> parseView() {
-    const auto flat = parsePointee(
-        [](ElementKind element, bool isConst) { return Type::view(element, 1, isConst); });
-    if (!flat || !expect(',')) return std::nullopt;
-    const auto token = take(TokenKind::Number, "the view's rank");
-    if (!token) return std::nullopt;
-    if (token->text.size() != 1 || token->text[0] < '1' || token->text[0] > '5')
-      return error(Diag::TextBadRank, *token, shown(*token)), std::nullopt;
-    if (!expect('>')) return std::nullopt;
-    return Type::view(flat->element(), token->text[0] - '0', flat->isConst());
-  }
-
-  std::optional<Type> parseVariable() {
-    if (!expect('<')) return std::nullopt;
-    const Token token = peek();
-    if (token.is("var") || token.is("view") || token.is("ring"))
-      return unexpected("a type that a variable can hold"), std::nullopt;
-    const auto held = parseType();
-    if (!held || !expect('>')) return std::nullopt;
-    return Type::variable(*held);
-  }
-
-  std::optional<Type> parseRing() {
-    if (!expect('<')) return std::nullopt;
-    const auto held = parseTile();
-    if (!held || !expect('>')) return std::nullopt;
-    return Type::ring(*held);
-  }
-
-  std::optional<Type> parseTile() {
-    if (peek().kind != TokenKind::Word) return unexpected("a type"), std::nullopt;
-    const auto element = parseElement();
-    if (!element) return std::nullopt;
-    const auto shape = parseShape();
-    if (!shape) return std::nullopt;
-    return Type::tile(*element, *shape);
-  }
-
-  std::optional<Type> parseType() {
-    const Token token = peek();
-    const auto is = [&](std::string_view word) {
-      if (!token.is(word)) return false;
-      lexer().take();
-      return true;
-    };
-    if (is("ptr")) return parsePointer();
-    if (is("view")) return parseView();
-    if (is("var")) return parseVariable();
-    if (is("ring")) return parseRing();
-    return parseTile();
-  }
-
   // --- values ---
 
   struct Definition {

@@ -41,6 +41,16 @@ public:
   std::optional<Token> take(TokenKind kind, std::string_view wanted);
   std::optional<std::string> takeString(std::string_view wanted);
 
+  /// Zero or more of `one`, separated by commas; `end` tells that there is none.
+  template <class One>
+  bool parseList(char end, One &&one) {
+    if (accept(end)) return true;
+    do {
+      if (!one()) return false;
+    } while (accept(','));
+    return expect(end);
+  }
+
 private:
   Lexer lexer_;
   std::string_view file_;

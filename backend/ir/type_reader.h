@@ -1,0 +1,30 @@
+#pragma once
+
+#include "backend/ir/token_reader.h"
+#include "backend/ir/types.h"
+
+#include <optional>
+
+namespace imbrex::ir {
+
+/// Reads types as the text form writes them: `f32[64x32]`, `ptr<const f16>[128]`, `view<f32, 2>`,
+/// `var<i64>`, `ring<f16[64x32]>`.
+class TypeReader : public TokenReader {
+public:
+  using TokenReader::TokenReader;
+
+  std::optional<Type> parseType();
+
+private:
+  std::optional<ElementKind> parseElement();
+  bool reportUnknownType(const Token &token);
+  std::optional<Shape> parseShape();
+  std::optional<Type> parsePointee(Type (*make)(ElementKind, bool));
+  std::optional<Type> parsePointer();
+  std::optional<Type> parseView();
+  std::optional<Type> parseVariable();
+  std::optional<Type> parseRing();
+  std::optional<Type> parseTile();
+};
+
+} // namespace imbrex::ir
