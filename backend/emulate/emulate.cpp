@@ -9,6 +9,8 @@
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/LLVMContext.h"
 
 #include <algorithm>
@@ -57,6 +59,32 @@ void forgetTarget(llvm::Module &module) {
         instruction.dropUnknownNonDebugMetadata();
       }
   }
+}
+
+/// Adds up the frames of all functions that code is generated for.
+class Frames final : public llvm::DiagnosticHandler {
+public:
+  explicit Frames(std::size_t &bytes) : bytes_(bytes) {}
+
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    const auto *frame = llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(&info);
+    if (frame == nullptr) return false;
+    bytes_ += frame->getResourceSize();
+    return true;
+  }
+
+private:
+  std::size_t &bytes_;
+};
+
+/// Most of the time goes into what the code calls at each access, so that what is compiled soonest
+/// is done soonest; but its frames are large, and a thread has a stack that holds them all.
+std::unique_ptr<host::LoadedCode> compileSoon(std::unique_ptr<llvm::Module> module,
+                                              std::size_t &frameBytes) {
+  for (llvm::Function &function : *module)
+    if (!function.isDeclaration()) function.addFnAttr("warn-stack-size", "0");
+  module->getContext().setDiagnosticHandler(std::make_unique<Frames>(frameBytes));
+  return host::compileAndLoad(std::move(module), llvm::CodeGenOptLevel::None);
 }
 
 std::vector<std::string> parameterNames(const llvm::Function &kernel) {
@@ -110,7 +138,7 @@ std::unique_ptr<Program> Program::compile(const llvm::Module &module,
   Rewriting rewriting{*copy, machine, *kernel, code.sites, diagnostics};
   const std::string entry = rewrite(rewriting, code);
   if (entry.empty()) return nullptr;
-  implementation.loaded = host::compileAndLoad(std::move(copy));
+  implementation.loaded = compileSoon(std::move(copy), code.frameBytes);
   code.entry = reinterpret_cast<Code::Entry>(implementation.loaded->address(entry));
   return program;
 }

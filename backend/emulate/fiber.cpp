@@ -4,6 +4,7 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
+#include <bit>
 #include <cstdint>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +15,13 @@ using boost::context::detail::fcontext_t;
 using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
+
+std::shared_ptr<StackPool> StackPool::ofThisThread(std::size_t bytes) {
+  thread_local std::shared_ptr<StackPool> pool;
+  if (pool == nullptr || pool->bytes() < bytes)
+    pool = std::make_shared<StackPool>(std::bit_ceil(bytes));
+  return pool;
+}
 
 StackPool::StackPool(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

@@ -9,6 +9,10 @@ namespace imbrex::emulate {
 /// Stacks for fibers, each with a guard page below it; what is given back is used again.
 class StackPool {
 public:
+  /// The pool of this thread of the host, with stacks of at least so many bytes. It is kept: to map
+  /// and to clear stacks takes longer than a small kernel.
+  static std::shared_ptr<StackPool> ofThisThread(std::size_t bytes);
+
   explicit StackPool(std::size_t bytes);
   ~StackPool();
   StackPool(const StackPool &) = delete;

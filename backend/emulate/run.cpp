@@ -5,9 +5,8 @@
 namespace imbrex::emulate {
 namespace {
 
-/// A thread's code has no large frames: what is large is in registers or was refused. Pages that
-/// are not touched cost nothing.
-constexpr std::size_t kStackBytes = std::size_t{256} << 10;
+/// For what the compiled code calls: the model itself. Pages that are not touched cost nothing.
+constexpr std::size_t kStackOfCalls = std::size_t{192} << 10;
 
 /// Threads and blocks that run at a time, as on a core of a GPU; at least one block does.
 constexpr std::size_t kResidentThreads = 2048, kResidentBlocks = 16;
@@ -29,7 +28,7 @@ Run::Run(const Code &code, const Launch &launch, Diagnostics &diagnostics)
       report_(code.sites, launch.grid, code.warpSize, diagnostics),
       memory_(launch.regions, code.warpSize, agents_, report_),
       recorder_(code.sites, code.warpSize, code.banks), blockCounts_(code.mixes.size()),
-      stacks_(kStackBytes), random_(launch.seed) {}
+      stacks_(StackPool::ofThisThread(code.frameBytes + kStackOfCalls)), random_(launch.seed) {}
 
 bool Run::execute() {
   Thread *const outer = running;
@@ -60,7 +59,7 @@ std::unique_ptr<Block> Run::makeBlock(std::uint32_t number) {
   for (std::uint32_t i = 0; i < code_.threads; ++i) {
     auto &thread = block->threads.emplace_back(
         std::make_unique<Thread>(*this, *block, ThreadId{number, i}, code_.warpSize));
-    thread->fiber = std::make_unique<Fiber>(stacks_, &Run::runThread, thread.get());
+    thread->fiber = std::make_unique<Fiber>(*stacks_, &Run::runThread, thread.get());
   }
   return block;
 }

@@ -17,6 +17,7 @@ namespace imbrex::emulate {
 struct Code {
   using Entry = void (*)(const std::uint64_t *arguments);
   Entry entry = nullptr;
+  std::size_t frameBytes = 0; ///< Of all functions: what a thread needs of a stack.
   SiteTable sites;
   std::uint32_t warpSize = 32;
   std::uint32_t threads = 1;
@@ -168,7 +169,7 @@ private:
   Memory memory_;
   Recorder recorder_;
   std::vector<std::uint64_t> blockCounts_;
-  StackPool stacks_;
+  std::shared_ptr<StackPool> stacks_;
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Block>> blocks_; ///< That run now.
   std::uint32_t nextBlock_ = 0;

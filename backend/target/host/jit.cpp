@@ -182,10 +182,12 @@ void prepareModule(llvm::Module &module) {
 void compileForTrial(llvm::Module &module) {
   Session &session = Session::instance();
   const std::lock_guard lock(session.mutex);
+  session.target->setOptLevel(llvm::CodeGenOptLevel::Default);
   generate(module, *session.target, llvm::CodeGenFileType::ObjectFile);
 }
 
-std::unique_ptr<LoadedCode> compileAndLoad(std::unique_ptr<llvm::Module> module) {
+std::unique_ptr<LoadedCode> compileAndLoad(std::unique_ptr<llvm::Module> module,
+                                           llvm::CodeGenOptLevel effort) {
   Session &session = Session::instance();
   const bool dumps = !environment().dump.empty();
   const std::filesystem::path stem = dumps ? dumpStem(*module) : std::filesystem::path();
@@ -199,6 +201,7 @@ std::unique_ptr<LoadedCode> compileAndLoad(std::unique_ptr<llvm::Module> module)
   {
     const std::lock_guard lock(session.mutex);
     optimise(*module, *session.target);
+    session.target->setOptLevel(effort);
     if (dumps) dumpAssembly(*module, *session.target, stem);
     object = generate(*module, *session.target, llvm::CodeGenFileType::ObjectFile);
   }

@@ -2,6 +2,7 @@
 
 #include "backend/target/host/vector_unit.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/CodeGen.h"
 
 #include <memory>
 #include <string>
@@ -28,9 +29,11 @@ public:
   virtual void *address(const std::string &symbol) const = 0;
 };
 
-/// Optimise the module, generate code and load it. With IMBREX_DUMP, writes NAME.ll and NAME.s.
-/// Aborts on what LLVM refuses: that module was ours.
-std::unique_ptr<LoadedCode> compileAndLoad(std::unique_ptr<llvm::Module> module);
+/// Optimise the module, generate code with so much effort and load it. With IMBREX_DUMP, writes
+/// NAME.ll and NAME.s. Aborts on what LLVM refuses: that module was ours.
+std::unique_ptr<LoadedCode>
+compileAndLoad(std::unique_ptr<llvm::Module> module,
+               llvm::CodeGenOptLevel effort = llvm::CodeGenOptLevel::Default);
 
 /// Generate code and throw it away; what LLVM refuses goes to the diagnostic handler of the
 /// module's context.

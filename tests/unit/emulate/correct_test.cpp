@@ -53,6 +53,20 @@ std::vector<Correct> correctKernels() {
   return {
       {"numbers go through shared memory", kWriteOwn + "{barrier}\n" + kReadMirrored + kResult,
        [](int threads, int) { return threads - 1; }},
+      {.what = "a thread has a stack for what it keeps in memory",
+       .body = R"(
+  %array = alloca [131072 x i32], align 4
+  %high = sub i32 131071, %t
+  %last = getelementptr i32, ptr %array, i32 %high
+  %first = getelementptr i32, ptr %array, i32 %t
+  store i32 3, ptr %first, align 4
+  store i32 4, ptr %last, align 4
+  %a = load i32, ptr %first, align 4
+  %b = load i32, ptr %last, align 4
+  %w = add i32 %a, %b
+)" + kResult,
+       .result = [](int, int) { return 7; },
+       .amd = false},
       {"a loop with two barriers", R"(
   br label %loop
 loop:
