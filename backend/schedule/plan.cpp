@@ -144,8 +144,8 @@ private:
       return;
     }
     std::int32_t most = kMostSlots;
-    std::optional<Program> widest = make(most), wider;
-    if (!widest) return; // with any number of slots; why was reported
+    std::optional<Program> widest = make(most), wider; // without drains
+    if (!widest) return;                               // with any number of slots; why was reported
     while (most > fewest && !fits(widest)) {
       wider = std::move(widest);
       widest = make(--most);
@@ -172,8 +172,7 @@ private:
     overSlots(1, {.roles = "compute"}, [&](std::int32_t slots) {
       Program work = work_;
       work.roles.front().warps = request_.warps;
-      auto ahead = prefetch(std::move(work), queue, request_.loop, slots, diagnostics_);
-      return ahead ? std::optional(addDrains(std::move(*ahead))) : std::nullopt;
+      return prefetch(std::move(work), queue, request_.loop, slots, diagnostics_);
     });
   }
 
@@ -226,8 +225,7 @@ private:
       const bool lagging = isLagging(program, QueueId(q));
       queues.push_back({.inFlight = lagging ? inFlight : 0, .signals = !lagging});
     }
-    auto safe = addBarriers(std::move(program), queues, diagnostics_);
-    return safe ? std::optional(addDrains(std::move(*safe))) : std::nullopt;
+    return addBarriers(std::move(program), queues, diagnostics_);
   }
 
   static double cyclesOf(const Candidate &candidate) {
@@ -240,19 +238,24 @@ private:
     return program && checkBudget(*program, request_.machine, request_.minBlocks, overruns);
   }
 
-  /// Its cycles; infinitely many where it does not fit.
+  /// Its cycles; infinitely many where it does not fit. Drains take no memory: they come last, for
+  /// what fits alone.
   double add(Candidate candidate, std::optional<Program> program) {
     if (!program) return std::numeric_limits<double>::infinity();
-    candidate.demand = demandOf(*program);
     Diagnostics overruns;
-    if (!checkBudget(*program, request_.machine, request_.minBlocks, overruns)) {
-      candidate.refused = overruns.all().front().message;
-    } else {
+    const auto fitsNow = [&] {
+      return checkBudget(*program, request_.machine, request_.minBlocks, overruns);
+    };
+    if (fitsNow()) program = addDrains(std::move(*program));
+    candidate.demand = demandOf(*program);
+    if (!overruns.hasErrors() && fitsNow()) {
       const auto interval = initiationInterval(*program, measured_, request_.trips);
       if (interval.ok())
         candidate.interval = *interval;
       else
         candidate.refused = interval.error().message;
+    } else {
+      candidate.refused = overruns.all().front().message;
     }
     plan_.candidates.push_back(std::move(candidate));
     const Candidate &added = plan_.candidates.back();

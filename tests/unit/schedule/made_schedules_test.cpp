@@ -344,6 +344,26 @@ TEST_CASE("the same work gives the same schedule, wherever its operations lie in
   CHECK(print(streamed(true, 4, 3)) == first);
 }
 
+TEST_CASE("what lies over a ring is written when the last reads and copies of it are over") {
+  for (const bool over : {true, false}) {
+    CAPTURE(over);
+    Program work = streamWork(true, 4);
+    work.buffers[0].offset = 0;
+    Buffer result{.name = "result", .bytes = 16384, .parts = 4};
+    if (over) result.offset = 0;
+    const BufferId at(static_cast<std::uint32_t>(work.buffers.size()));
+    work.buffers.push_back(result);
+    work.roles.front().body.push_back(
+        {.kind = OpKind::Access, .accesses = {{.buffer = at, .writes = true, .part = Part::Own}}});
+    Diagnostics diagnostics;
+    auto ahead = prefetch(std::move(work), QueueId(0), TripsId(0), 3, diagnostics);
+    REQUIRE_MESSAGE(ahead, diagnostics.render());
+    const Program program = addDrains(std::move(*ahead));
+    CHECK(prove(program).isSafe());
+    CHECK(countOf(program, OpKind::Meet) == (over ? 2 : 1));
+  }
+}
+
 TEST_CASE("loads that come late in their loop are not started ahead") {
   Program work = streamWork(true, 1);
   for (Op &op : work.roles.front().body)
