@@ -103,8 +103,8 @@ void Point::advance(const Program &program, CursorId moved) {
 
 /// What has become alike stands behind one another: the younger of them stays.
 void Point::sort() {
-  if (!std::ranges::is_sorted(pending_, comesBefore))
-    std::ranges::stable_sort(pending_, comesBefore);
+  for (auto at = pending_.begin(); at != pending_.end(); ++at)
+    std::rotate(std::upper_bound(pending_.begin(), at, *at, comesBefore), at, std::next(at));
   const auto out = std::ranges::begin(pending_);
   if (out == pending_.end()) return;
   auto last = out;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/schedule/program.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <compare>

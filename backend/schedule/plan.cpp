@@ -3,6 +3,7 @@
 #include "backend/schedule/attributes.h"
 #include "backend/schedule/channels.h"
 #include "backend/schedule/drains.h"
+#include "backend/schedule/ping_pong.h"
 #include "backend/schedule/prefetch.h"
 #include "backend/schedule/split_roles.h"
 
@@ -40,10 +41,12 @@ public:
     for (measured_ = request_.loop; work_[measured_].within.valid();)
       measured_ = work_[measured_].within;
     study(work_.roles.front().body, nullptr);
-    if (const auto queue = loadQueue())
+    if (const auto queue = loadQueue()) {
       tryPrefetch(*queue);
-    else
+      if (request_.turns) tryTurns(*queue);
+    } else {
       for (const Shape &shape : shapes()) tryShape(shape);
+    }
     if (!best_ && diagnostics_.hasErrors()) return std::nullopt;
     if (!best_) {
       std::string reasons;
@@ -176,6 +179,23 @@ private:
     });
   }
 
+  void tryTurns(QueueId queue) {
+    Program work = work_;
+    work.roles.front().warps = request_.warps;
+    Candidate candidate = {.roles = "two groups by turns", .takesTurns = true};
+    if (!cutIntoClusters(work, queue, request_.loop, 1, candidate.refused)) {
+      plan_.candidates.push_back(std::move(candidate));
+      return;
+    }
+    overSlots(1, candidate, [&](std::int32_t slots) -> std::optional<Program> {
+      std::string why;
+      const auto loop = cutIntoClusters(work, queue, request_.loop, slots, why);
+      const PlacementSearch search = searchPlacements(*loop, {.amongArithmetic = false});
+      if (!search.best) return std::nullopt;
+      return programOf(*loop, *search.best);
+    });
+  }
+
   void tryShape(const Shape &shape) {
     const auto split = splitRoles(work_, shape.split, diagnostics_);
     if (!split) return;
@@ -239,14 +259,15 @@ private:
   }
 
   /// Its cycles; infinitely many where it does not fit. Drains take no memory: they come last, for
-  /// what fits alone.
+  /// what fits alone. Groups that take turns have theirs, which addDrains could not see: it looks
+  /// at one role.
   double add(Candidate candidate, std::optional<Program> program) {
     if (!program) return std::numeric_limits<double>::infinity();
     Diagnostics overruns;
     const auto fitsNow = [&] {
       return checkBudget(*program, request_.machine, request_.minBlocks, overruns);
     };
-    if (fitsNow()) program = addDrains(std::move(*program));
+    if (fitsNow() && !candidate.takesTurns) program = addDrains(std::move(*program));
     candidate.demand = demandOf(*program);
     if (!overruns.hasErrors() && fitsNow()) {
       const auto interval = initiationInterval(*program, measured_, request_.trips);
