@@ -1,4 +1,5 @@
 #include "backend/schedule/attributes.h"
+#include "backend/schedule/compute_groups.h"
 #include "backend/schedule/ping_pong.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -62,14 +63,6 @@ std::optional<TurnLoop> cutIntoClusters(const Program &work, QueueId loads, Trip
 }
 
 namespace {
-
-/// A group does half of the work: it keeps the resource for half the time.
-Cost halved(Cost cost) {
-  const std::int32_t saved = cost.busy / 2;
-  cost.busy -= saved;
-  cost.cycles -= saved;
-  return cost;
-}
 
 class TurnWriter {
 public:

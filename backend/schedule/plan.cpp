@@ -2,6 +2,7 @@
 
 #include "backend/schedule/attributes.h"
 #include "backend/schedule/channels.h"
+#include "backend/schedule/compute_groups.h"
 #include "backend/schedule/drains.h"
 #include "backend/schedule/ping_pong.h"
 #include "backend/schedule/prefetch.h"
@@ -12,6 +13,7 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace imbrex::schedule {
 
@@ -28,8 +30,9 @@ enum class Duty : std::uint8_t { Copy, Product, Compute };
 
 /// A partition of the operations, before it has slots.
 struct Shape {
-  std::string name;
-  Split split;
+  std::string name = {};
+  Split split = {};
+  std::optional<RoleId> halved = std::nullopt; ///< The role that is two groups by turns.
 };
 
 class Planner {
@@ -104,6 +107,11 @@ private:
         if (products && !hasProducts) continue;
         if (apart && rates_.size() < 2) continue;
         shapes.push_back(shapeOf(products, apart));
+        if (!request_.turns || products) continue;
+        shapes.push_back(shapes.back());
+        shapes.back().name += " by turns";
+        shapes.back().halved =
+            RoleId(static_cast<std::uint32_t>(shapes.back().split.roles.size() - 1));
       }
     return shapes;
   }
@@ -197,8 +205,14 @@ private:
   }
 
   void tryShape(const Shape &shape) {
-    const auto split = splitRoles(work_, shape.split, diagnostics_);
+    auto split = splitRoles(work_, shape.split, diagnostics_);
     if (!split) return;
+    std::optional<GroupRoles> groups;
+    if (shape.halved) {
+      Candidate refused = {.roles = shape.name};
+      groups = splitInGroups(*split, *shape.halved, refused.refused);
+      if (!groups) return plan_.candidates.push_back(std::move(refused));
+    }
     const std::vector<RingId> inner = ringsOf(*split);
     const bool hasOuter = inner.size() < split->rings.size();
     for (std::int32_t outer = 1; outer <= (hasOuter ? kMostOuterSlots : 1); ++outer)
@@ -208,7 +222,7 @@ private:
           Program program = *split;
           for (Ring &ring : program.rings) ring.depth = outer;
           for (const RingId ring : inner) program.rings[ring.index()].depth = slots;
-          return ordered(std::move(program), inFlight);
+          return ordered(std::move(program), inFlight, groups);
         });
       }
   }
@@ -239,13 +253,17 @@ private:
     return false;
   }
 
-  std::optional<Program> ordered(Program program, std::int32_t inFlight) {
+  std::optional<Program> ordered(Program program, std::int32_t inFlight,
+                                 const std::optional<GroupRoles> &groups) {
     std::vector<QueuePlan> queues;
     for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
       const bool lagging = isLagging(program, QueueId(q));
       queues.push_back({.inFlight = lagging ? inFlight : 0, .signals = !lagging});
     }
-    return addBarriers(std::move(program), queues, diagnostics_);
+    auto safe = addBarriers(std::move(program), queues, diagnostics_);
+    if (safe && groups) takeTurns(*safe, *groups, request_.loop);
+    if (safe && request_.registers) giveRegisters(*safe, request_.machine, request_.minBlocks);
+    return safe;
   }
 
   static double cyclesOf(const Candidate &candidate) {
@@ -269,6 +287,8 @@ private:
     };
     if (fitsNow() && !candidate.takesTurns) program = addDrains(std::move(*program));
     candidate.demand = demandOf(*program);
+    for (const Role &role : program->roles)
+      if (role.registers > 0) candidate.registers.push_back(role.registers);
     if (!overruns.hasErrors() && fitsNow()) {
       const auto interval = initiationInterval(*program, measured_, request_.trips);
       if (interval.ok())
@@ -324,8 +344,12 @@ std::string describe(const Candidate &candidate) {
   if (candidate.inFlight > 0) text += ", " + toText(candidate.inFlight) + " in flight";
   text += ": ";
   if (!candidate.refused.empty()) return text + "no, " + candidate.refused;
-  return text + rounded(candidate.interval.cyclesPerTrip) + " cycles a trip, " +
-         toText(candidate.demand.sharedBytes) + " bytes";
+  text += rounded(candidate.interval.cyclesPerTrip) + " cycles a trip, " +
+          toText(candidate.demand.sharedBytes) + " bytes";
+  std::string_view before = ", ";
+  for (const std::int32_t registers : candidate.registers)
+    text += std::string(std::exchange(before, " | ")) + toText(registers);
+  return text + (candidate.registers.empty() ? "" : " registers");
 }
 
 } // namespace

@@ -20,7 +20,8 @@ struct PlanRequest {
   std::optional<std::int32_t> slots = std::nullopt; ///< The author's; none: as many as pay.
   std::int32_t warps = 8;                           ///< Of the role that computes.
   std::int32_t minBlocks = 1;                       ///< That are to share a core.
-  bool turns = false; ///< Warps whose loads they count may work in two groups by turns.
+  bool turns = false;     ///< The warps that compute may do so in two groups, by turns.
+  bool registers = false; ///< Roles may change theirs.
 };
 
 /// One way to schedule the work.
@@ -31,8 +32,9 @@ struct Candidate {
   std::int32_t inFlight = 0;   ///< See QueuePlan.
   Demand demand = {};
   Interval interval = {};
-  std::string refused = {}; ///< Why it cannot be taken; empty: it could.
-  bool takesTurns = false;  ///< As two groups: see ping_pong.h.
+  std::string refused = {};                 ///< Why it cannot be taken; empty: it could.
+  bool takesTurns = false;                  ///< Its groups count loads and meet: see ping_pong.h.
+  std::vector<std::int32_t> registers = {}; ///< Of a thread, by role; empty: as the launch gives.
 };
 
 struct Plan {

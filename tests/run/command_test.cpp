@@ -97,6 +97,14 @@ TEST_CASE("plan lets two groups take turns where that is allowed and faster") {
   CHECK(contains(turns.output, "drain %loads to 16\n      meet %all\n"));
 }
 
+TEST_CASE("plan divides registers among roles, and lets the ones that compute take turns") {
+  const Outcome planned = shell("imbrex plan attention.imx --loop n --trips tiles=4,n=16 --turns "
+                                "--registers --explain");
+  CHECK(planned.output.starts_with("// taken: load | compute by turns, 5 slots, 2 outside: 4340 "
+                                   "cycles a trip, 196736 bytes, 24 | 240 | 240 registers\n"));
+  CHECK(contains(planned.output, "role %compute1 warps 4 registers 240 {"));
+}
+
 TEST_CASE("check shows the shortest run of an unsafe schedule, with lines") {
   const Outcome outcome = shell("imbrex check unsafe.imx");
   CHECK(outcome.status == 1);

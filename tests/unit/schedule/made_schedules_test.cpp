@@ -1,7 +1,6 @@
 #include "backend/schedule/channels.h"
 #include "backend/schedule/check.h"
 #include "backend/schedule/drains.h"
-#include "backend/schedule/plan.h"
 #include "backend/schedule/prefetch.h"
 #include "backend/schedule/program_text.h"
 #include "backend/schedule/split_roles.h"
@@ -10,6 +9,7 @@
 #include "tests/support/schedule_builder.h"
 #include "tests/support/schedules.h"
 #include "tests/support/without_barriers.h"
+#include "tests/unit/schedule/works.h"
 
 #include <doctest/doctest.h>
 
@@ -21,42 +21,6 @@ using namespace imbrex::schedule;
 using namespace imbrex::testing;
 
 namespace {
-
-/// A product with bias, tile after tile, as one sequence; with a tensor core's own memory and queue
-/// or without.
-Program gemmWork(bool tensor) {
-  ScheduleBuilder build("gemm");
-  const TripsId tiles = build.trips("tiles");
-  const TripsId k = build.trips("k", tiles);
-  const BufferId a = build.buffer({.name = "A", .bytes = 16384});
-  const BufferId b = build.buffer({.name = "B", .bytes = 16384});
-  const BufferId bias = build.buffer({.name = "bias", .bytes = 4096});
-  const BufferId sum = build.buffer(
-      {.name = "sum", .bytes = 65536, .space = tensor ? Space::Tensor : Space::Registers});
-  auto all = build.role("all");
-  const QueueId products =
-      all.queue({.name = "products", .serial = true, .grouped = !tensor, .async = true});
-  all.forTrips(tiles, [&] {
-    if (!tensor) all.access({write(sum)});
-    all.forTrips(k, [&] {
-      all.copy({write(a)}, {}, {}, 16384);
-      all.copy({write(b)}, {}, {}, 16384);
-      all.issue(products, {read(a), read(b), write(sum)});
-      if (!tensor) all.commit(products);
-    });
-    all.copy({write(bias)}, {}, {}, 4096);
-    all.access({read(sum), read(bias)});
-  });
-  Program work = build.take();
-  if (tensor) work.trips[k.index()].least = 1;
-  forEachOp(work.roles.front().body, [](Op &op) {
-    if (op.kind == OpKind::Copy)
-      op.cost = {"memory", 700, static_cast<std::int32_t>(op.bytes / 256)};
-    if (op.kind == OpKind::Issue) op.cost = {"products", 128, 128};
-    if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"arithmetic", 600, 600};
-  });
-  return work;
-}
 
 Program ordered(Program program, const QueuePlan &queue) {
   Diagnostics diagnostics;
@@ -221,34 +185,6 @@ TEST_CASE("copies in a loop within one use have bytes that nobody can expect") {
 
 namespace {
 
-/// Warps load parts for each other by a queue, read all of them by another and compute.
-Program streamWork(bool grouped, std::int32_t warps) {
-  ScheduleBuilder build("stream");
-  const TripsId k = build.trips("k");
-  const BufferId tile = build.buffer({.name = "tile", .bytes = 16384, .parts = warps});
-  const BufferId fragment =
-      build.buffer({.name = "fragment", .bytes = 256, .space = Space::Registers});
-  const BufferId sum = build.buffer({.name = "sum", .bytes = 256, .space = Space::Registers});
-  auto all = build.role("all", warps);
-  const QueueId loads = all.queue({.name = "loads", .grouped = grouped});
-  const QueueId reads = all.queue({.name = "reads", .capacity = 15});
-  all.access({write(sum)});
-  all.forTrips(k, [&] {
-    all.issue(loads, {own(write(tile))}, grouped ? 1 : 2);
-    if (grouped) all.commit(loads);
-    all.issue(reads, {read(tile), write(fragment)});
-    all.access({read(fragment), read(sum), write(sum)});
-  });
-  all.access({read(sum)});
-  Program work = build.take();
-  forEachOp(work.roles.front().body, [&](Op &op) {
-    if (op.kind == OpKind::Issue)
-      op.cost = op.queue == loads ? Cost{"memory", 700, 64} : Cost{"shared", 30, 16};
-    if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"arithmetic", 200, 200};
-  });
-  return work;
-}
-
 Program streamed(bool grouped, std::int32_t warps, std::int32_t slots) {
   Diagnostics diagnostics;
   auto ahead = prefetch(streamWork(grouped, warps), QueueId(0), TripsId(0), slots, diagnostics);
@@ -371,117 +307,4 @@ TEST_CASE("loads that come late in their loop are not started ahead") {
   Diagnostics diagnostics;
   CHECK_FALSE(prefetch(work, QueueId(0), TripsId(0), 3, diagnostics));
   CHECK(diagnostics.all().front().kind == Diag::ScheduleLoadPlace);
-}
-
-namespace {
-
-const machine::Machine &machineNamed(std::string_view name) {
-  const machine::Machine *machine = machine::findMachine(name);
-  REQUIRE(machine);
-  return *machine;
-}
-
-} // namespace
-
-TEST_CASE("where products run by themselves, they get a role, and results two slots") {
-  Diagnostics diagnostics;
-  const PlanRequest request = {.machine = machineNamed("sm_100a"),
-                               .loop = TripsId(1),
-                               .trips = {4, 16},
-                               .signals = {true},
-                               .warps = 4};
-  const auto plan = planSchedule(gemmWork(true), request, diagnostics);
-  REQUIRE_MESSAGE(plan, diagnostics.render());
-  CHECK(plan->taken().roles == "load | multiply | finish");
-  CHECK(plan->taken().outerSlots == 2);
-  CHECK(plan->gap() >= 1);
-  CHECK(prove(plan->program).isSafe());
-}
-
-TEST_CASE(
-    "no candidate is better than the one that is taken, and all that fit are slower or larger") {
-  Diagnostics diagnostics;
-  const PlanRequest request = {
-      .machine = machineNamed("sm_90a"), .loop = TripsId(1), .trips = {4, 16}, .signals = {false}};
-  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
-  REQUIRE_MESSAGE(plan, diagnostics.render());
-  CHECK(plan->taken().demand.sharedBytes <= request.machine.sharedMemoryBytes);
-  for (const Candidate &other : plan->candidates) {
-    if (!other.refused.empty()) continue;
-    const double slower = other.interval.cyclesPerTrip - plan->taken().interval.cyclesPerTrip;
-    CHECK(slower > -1e-6);
-    if (slower < 1e-6) CHECK(other.slots >= plan->taken().slots);
-  }
-  const std::string why = explain(*plan, request);
-  CHECK(why.starts_with("taken: load | compute, 6 slots"));
-  CHECK(why.find("takes 233600 bytes of shared memory; a block on sm_90a has 232448") !=
-        std::string::npos);
-}
-
-TEST_CASE("the author's number of slots is kept, and refused by name where it does not fit") {
-  PlanRequest request = {.machine = machineNamed("sm_120a"),
-                         .loop = TripsId(1),
-                         .trips = {4, 16},
-                         .signals = {false},
-                         .slots = 2};
-  Diagnostics diagnostics;
-  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
-  REQUIRE_MESSAGE(plan, diagnostics.render());
-  CHECK(plan->taken().slots == 2);
-  request.slots = 4;
-  CHECK_FALSE(planSchedule(gemmWork(false), request, diagnostics));
-  CHECK(diagnostics.all().back().kind == Diag::ScheduleNoPlan);
-}
-
-TEST_CASE("what the author asked for is not raised: one slot leaves nothing in flight") {
-  const PlanRequest request = {.machine = machineNamed("sm_90a"),
-                               .loop = TripsId(1),
-                               .trips = {4, 16},
-                               .signals = {false},
-                               .slots = 1};
-  Diagnostics diagnostics;
-  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
-  REQUIRE_MESSAGE(plan, diagnostics.render());
-  for (const Candidate &candidate : plan->candidates) {
-    CHECK(candidate.slots == 1);
-    CHECK(candidate.inFlight == 0);
-  }
-  CHECK(prove(plan->program).isSafe());
-}
-
-TEST_CASE("what no number of slots would mend is told once") {
-  Program work = streamWork(true, 1);
-  for (Op &op : work.roles.front().body)
-    if (op.kind == OpKind::For) std::ranges::rotate(op.body, op.body.begin() + 2);
-  const PlanRequest request = {
-      .machine = machineNamed("sm_80"), .loop = TripsId(0), .trips = {16}, .warps = 1};
-  Diagnostics diagnostics;
-  CHECK_FALSE(planSchedule(work, request, diagnostics));
-  REQUIRE(diagnostics.all().size() == 1);
-  CHECK(diagnostics.all().front().kind == Diag::ScheduleLoadPlace);
-}
-
-TEST_CASE("streams get as many slots as hide the latency, and no more") {
-  Diagnostics diagnostics;
-  const PlanRequest request = {
-      .machine = machineNamed("sm_80"), .loop = TripsId(0), .trips = {16}, .warps = 4};
-  const auto plan = planSchedule(streamWork(true, 4), request, diagnostics);
-  REQUIRE_MESSAGE(plan, diagnostics.render());
-  CHECK(plan->taken().slots == 5); // 700 cycles of latency, 230 of a trip
-  CHECK(prove(plan->program).isSafe());
-}
-
-TEST_CASE("a schedule's demands are held against a block") {
-  ScheduleBuilder build("large");
-  const RingId ring = build.ring("ring", 4);
-  build.buffer({.name = "tile", .ring = ring, .bytes = 65536});
-  build.meeting("all", 99, 16);
-  build.role("many", 40);
-  const Program program = build.take();
-  Diagnostics diagnostics;
-  CHECK_FALSE(checkBudget(program, machineNamed("sm_90a"), 1, diagnostics));
-  std::vector<Diag> found;
-  for (const Diagnostic &one : diagnostics.all()) found.push_back(one.kind);
-  CHECK(found == std::vector{Diag::MeetingParties, Diag::MeetingNumber, Diag::ScheduleMemory,
-                             Diag::ScheduleThreads});
 }
