@@ -151,6 +151,95 @@ TEST_CASE("a value that goes from one trip to the next cannot go to another role
   CHECK(diagnostics.all().front().kind == Diag::ScheduleCarriedBetweenRoles);
 }
 
+namespace {
+
+/// A state that `a` reads in each step and `b` renews, tile after tile; `a` may want the last one.
+Program stateWork(bool isWanted) {
+  ScheduleBuilder build("state");
+  const TripsId tiles = build.trips("tiles");
+  const TripsId k = build.trips("k", tiles);
+  const BufferId state = build.buffer({.name = "state", .bytes = 4, .space = Space::Registers});
+  const BufferId result = build.buffer({.name = "result", .bytes = 64, .parts = 2});
+  auto all = build.role("all", 2);
+  all.forTrips(tiles, [&] {
+    all.access({write(state)});
+    all.forTrips(k, [&] {
+      all.access({read(state), own(write(result))});
+      all.access({read(result)});
+      all.access({write(state)});
+    });
+    if (isWanted) all.access({read(state)});
+  });
+  return build.take();
+}
+
+Split stateSplit(bool isWanted) {
+  Split split = {.roles = {{"a", 2}, {"b"}}, .roleOf = {1, 0, 1, 1}};
+  if (isWanted) split.roleOf.push_back(0);
+  return split;
+}
+
+} // namespace
+
+TEST_CASE(
+    "a value that one role renews for another's next trip has a use for each, and the first") {
+  for (const bool isWanted : {false, true})
+    for (const std::int32_t slots : {1, 2, 3}) {
+      CAPTURE(isWanted);
+      CAPTURE(slots);
+      const Program split = splitWork(stateWork(isWanted), stateSplit(isWanted), slots);
+      CHECK(countOf(split, OpKind::Access) == 5); // with one of `a` behind the loop
+      const Program program = ordered(split, {});
+      Diagnostics diagnostics;
+      CHECK_MESSAGE(verify(program, diagnostics), diagnostics.render());
+      CHECK(arrivalsOf(program, "state.full") == 1);
+      CHECK(arrivalsOf(program, "state.empty") == 2);
+      const Verdict verdict = prove(program);
+      const std::string why = verdict.isSafe() ? "" : render(verdict.findings.front().what);
+      CHECK_MESSAGE(verdict.isSafe(), why);
+      for (std::size_t role = 0; role < 2; ++role) {
+        Program without = program; // what begins or ends a use is not to be left out
+        std::vector<Op> &tile = without.roles[role].body.front().body;
+        const auto advance = std::ranges::find(tile, OpKind::Advance, &Op::kind);
+        REQUIRE(advance != tile.end());
+        tile.erase(advance);
+        CHECK_FALSE(prove(without).isSafe());
+      }
+    }
+}
+
+TEST_CASE("what a role writes again in any other way stays within a role") {
+  const auto isRefused = [](const auto &change) {
+    Program work = stateWork(false);
+    Split split = stateSplit(false);
+    change(work.roles.front().body.front().body, split);
+    Diagnostics diagnostics;
+    const bool refused = !splitRoles(work, split, diagnostics);
+    if (refused) CHECK(diagnostics.all().front().kind == Diag::ScheduleCarriedBetweenRoles);
+    return refused;
+  };
+  CHECK_FALSE(isRefused([](std::vector<Op> &, Split &) {}));
+  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // no first content
+    tile.erase(tile.begin());
+    split.roleOf.erase(split.roleOf.begin());
+  }));
+  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // written before it is read
+    std::swap(tile[1].body[0], tile[1].body[2]);
+    std::swap(split.roleOf[1], split.roleOf[3]);
+  }));
+  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // written behind the loop
+    tile.push_back(tile[0]);
+    split.roleOf.push_back(1);
+  }));
+  CHECK(isRefused([](std::vector<Op> &tile, Split &) { // renewed from itself
+    tile[1].body[2].accesses.push_back(read(BufferId(0)));
+  }));
+  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // in two loops
+    tile.push_back(tile[1]);
+    split.roleOf.insert(split.roleOf.end(), {0, 1, 1});
+  }));
+}
+
 TEST_CASE("roles are made of a sequence alone, and a ring has one producer") {
   const Program split = splitWork(gemmWork(false), kThreeRoles, 2);
   Diagnostics diagnostics;
