@@ -223,9 +223,14 @@ TEST_CASE("what a role writes again in any other way stays within a role") {
     tile.erase(tile.begin());
     split.roleOf.erase(split.roleOf.begin());
   }));
+  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // nor one, but the last is wanted
+    tile.erase(tile.begin());
+    tile.push_back({.kind = OpKind::Access, .accesses = {read(BufferId(0))}});
+    split.roleOf = {0, 1, 1, 0};
+  }));
   CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // written before it is read
-    std::swap(tile[1].body[0], tile[1].body[2]);
-    std::swap(split.roleOf[1], split.roleOf[3]);
+    std::ranges::rotate(tile[1].body, tile[1].body.end() - 1);
+    split.roleOf = {1, 1, 0, 1};
   }));
   CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // written behind the loop
     tile.push_back(tile[0]);
@@ -234,9 +239,11 @@ TEST_CASE("what a role writes again in any other way stays within a role") {
   CHECK(isRefused([](std::vector<Op> &tile, Split &) { // renewed from itself
     tile[1].body[2].accesses.push_back(read(BufferId(0)));
   }));
-  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // in two loops
-    tile.push_back(tile[1]);
-    split.roleOf.insert(split.roleOf.end(), {0, 1, 1});
+  CHECK(isRefused([](std::vector<Op> &tile, Split &) { // read in one loop and renewed in another
+    Op again = tile[1];
+    again.body = {tile[1].body.back()};
+    tile[1].body.pop_back();
+    tile.push_back(again);
   }));
 }
 

@@ -142,6 +142,18 @@ TEST_CASE("of the 4096 placements of a ping-pong half, 126 are safe, and 25 leav
   CHECK(waitsOf(loop, *search.best) == kTwelve);
 }
 
+TEST_CASE("of placements that leave as much, the best gives loads the most time") {
+  const TurnLoop loop = pingPongHalf();
+  REQUIRE(searchPlacements(loop, {.ahead = {1, 2, 2, 2}}).best == placed({0, 6, 5, 5}));
+  // A1 has less time than the others. Where it may be loaded two trips ahead, in the last cluster
+  // of one, it has more, and as much is left.
+  const PlacementSearch search = searchPlacements(loop);
+  REQUIRE(search.best);
+  CHECK(search.best->front() == LoadPlace{7, 2});
+  CHECK(waitsOf(loop, *search.best) == kTwelve);
+  CHECK(findingOf(programOf(loop, *search.best)) == std::nullopt);
+}
+
 TEST_CASE("counts by arithmetic are those that are counted") {
   const TurnLoop loop = pingPongHalf();
   std::mt19937 random(9);
@@ -292,6 +304,7 @@ TEST_CASE("the planner lets two groups take turns where it may, and that is fast
   REQUIRE_MESSAGE(turns, diagnostics.render());
   CHECK(turns->taken().roles == "two groups by turns");
   CHECK(turns->program.roles.size() == 2);
+  CHECK(turns->program.meetings.size() == 1);          // and no other ones within a group
   CHECK(turns->taken().interval.cyclesPerTrip == 200); // of products alone
   CHECK(prove(turns->program).isSafe());
   request.turns = false;
