@@ -1,6 +1,8 @@
 #include "backend/schedule/ping_pong.h"
 
 #include "backend/schedule/attributes.h"
+#include "backend/schedule/block_program.h"
+#include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -225,6 +227,35 @@ PlacementSearch searchPlacements(const TurnLoop &loop, const PlacementChoice &ch
   };
   place(place);
   return search;
+}
+
+std::int32_t mostInFlight(const TurnLoop &loop, const Placement &placement) {
+  const ClusterWaits waits = waitsOf(loop, placement);
+  std::int32_t left = 0, most = 0;
+  for (std::int32_t at = 0; at < 2 * clustersOf(loop); ++at) { // the second time round it is steady
+    const std::int32_t cluster = at % clustersOf(loop);
+    for (std::size_t piece = 0; piece < placement.size(); ++piece)
+      if (placement[piece].cluster == cluster) left += loop.pieces[piece].entries;
+    most = at < clustersOf(loop) ? 0 : std::max(most, left);
+    if (const auto wait = waits.find(cluster); wait != waits.end()) left = wait->second;
+  }
+  return most;
+}
+
+std::string describe(const TurnLoop &loop, const PlacementSearch &search) {
+  using imbrex::toText; // those of block programs are others
+  const Placement &best = *search.best;
+  std::string text;
+  for (std::size_t piece = 0; piece < best.size(); ++piece)
+    text += loop.work[loop.pieces[piece].buffer].name + " in cluster " +
+            toText(best[piece].cluster) + ", " + toText(best[piece].ahead) + " trips ahead; ";
+  text += toText(search.safe) + " of " + toText(search.tried) +
+          " placements are safe\nwaits: at least " + toText(leastOf(waitsOf(loop, best))) +
+          " entries are left, at most " + toText(mostInFlight(loop, best)) + " are in flight";
+  constexpr CounterLimits kLimits;
+  if (mostInFlight(loop, best) > kLimits.vmBeforeStall)
+    text += ", where warps were seen to stall from " + toText(kLimits.vmBeforeStall) + " on";
+  return text;
 }
 
 } // namespace imbrex::schedule

@@ -81,6 +81,9 @@ ClusterWaits waitsOf(const TurnLoop &loop, const Placement &placement);
 /// The same for the last trips of a run, which load less: with 1, 2, … left, and last for more.
 std::vector<ClusterWaits> waitsByLeft(const TurnLoop &loop, const Placement &placement);
 
+/// The most entries of loads that a warp has in flight: just before it waits.
+std::int32_t mostInFlight(const TurnLoop &loop, const Placement &placement);
+
 /// What is known of all placements.
 struct PlacementSearch {
   std::int64_t tried = 0;
@@ -99,6 +102,9 @@ struct PlacementChoice {
 
 /// Every choice of a cluster for each piece.
 PlacementSearch searchPlacements(const TurnLoop &loop, const PlacementChoice &choice = {});
+
+/// Where the loads stand, how many others were tried, and what they leave in flight; for people.
+std::string describe(const TurnLoop &loop, const PlacementSearch &search);
 
 /// The program of both groups, with all that orders it.
 Program programOf(const TurnLoop &loop, const Placement &placement);

@@ -22,6 +22,8 @@ namespace {
 constexpr std::int32_t kMostSlots = 8;
 constexpr std::int32_t kMostInFlight = 2;
 constexpr std::int32_t kMostOuterSlots = 2;
+/// Loads do not hold up arithmetic.
+const PlacementChoice kAmongReads = {.amongArithmetic = false};
 // Cycles are whole numbers; what differs by less is the same.
 constexpr double kSame = 1e-6;
 
@@ -60,6 +62,8 @@ public:
       return std::nullopt;
     }
     plan_.chosen = *best_;
+    Candidate &taken = plan_.candidates[*best_];
+    if (taken.takesTurns) describePlacement(taken);
     return std::move(plan_);
   }
 
@@ -187,20 +191,32 @@ private:
     });
   }
 
-  void tryTurns(QueueId queue) {
+  /// The work's, which can be cut.
+  TurnLoop clusters(std::int32_t slots) const {
+    std::string why;
     Program work = work_;
     work.roles.front().warps = request_.warps;
+    return *cutIntoClusters(work, *loadQueue(), request_.loop, slots, why);
+  }
+
+  void describePlacement(Candidate &taken) const {
+    const TurnLoop loop = clusters(taken.slots);
+    taken.placement = describe(loop, searchPlacements(loop, kAmongReads));
+  }
+
+  void tryTurns(QueueId queue) {
     Candidate candidate = {.roles = "two groups by turns", .takesTurns = true};
+    Program work = work_;
+    work.roles.front().warps = request_.warps;
     if (!cutIntoClusters(work, queue, request_.loop, 1, candidate.refused)) {
       plan_.candidates.push_back(std::move(candidate));
       return;
     }
     overSlots(1, candidate, [&](std::int32_t slots) -> std::optional<Program> {
-      std::string why;
-      const auto loop = cutIntoClusters(work, queue, request_.loop, slots, why);
-      const PlacementSearch search = searchPlacements(*loop, {.amongArithmetic = false});
+      const TurnLoop loop = clusters(slots);
+      const PlacementSearch search = searchPlacements(loop, kAmongReads);
       if (!search.best) return std::nullopt;
-      return programOf(*loop, *search.best);
+      return programOf(loop, *search.best);
     });
   }
 
@@ -359,6 +375,7 @@ std::string explain(const Plan &plan, const PlanRequest &request) {
   std::string text = "taken: " + describe(taken) + "\n";
   text += "bound: " + rounded(taken.interval.lowerBound) + " cycles a trip, by " +
           taken.interval.busiest + "; " + rounded(plan.gap() * 100) + " % of it are taken\n";
+  if (!taken.placement.empty()) text += "loads: " + taken.placement + "\n";
   text += "on " + std::string(request.machine.name) + " " +
           toText(request.machine.sharedMemoryBytes - taken.demand.sharedBytes) +
           " bytes are left\n";

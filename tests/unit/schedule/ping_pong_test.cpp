@@ -306,12 +306,26 @@ TEST_CASE("the planner lets two groups take turns where it may, and that is fast
   CHECK(turns->program.roles.size() == 2);
   CHECK(turns->program.meetings.size() == 1);          // and no other ones within a group
   CHECK(turns->taken().interval.cyclesPerTrip == 200); // of products alone
+  const std::string why = explain(*turns, request);
+  CHECK(
+      why.find("\nloads: piece0 in cluster 2, 5 trips ahead; piece1 in cluster 0, 4 trips ahead; "
+               "4 of 4 placements are safe\nwaits: at least 16 entries are left, at most 18 are in "
+               "flight\n") != std::string::npos);
   CHECK(prove(turns->program).isSafe());
   request.turns = false;
   const auto one = planSchedule(work, request, diagnostics);
   REQUIRE(one);
   CHECK(one->taken().roles == "compute");
   CHECK(one->taken().interval.cyclesPerTrip == 320); // reads and products, one after the other
+}
+
+TEST_CASE("more entries in flight than warps were seen to bear are told") {
+  std::string why;
+  const auto loop = cutIntoClusters(countedWork(2, 4), QueueId(0), TripsId(0), 5, why);
+  REQUIRE(loop);
+  const std::string text = describe(*loop, searchPlacements(*loop, {.amongArithmetic = false}));
+  CHECK(text.ends_with("at least 32 entries are left, at most 36 are in flight, where warps were "
+                       "seen to stall from 24 on"));
 }
 
 TEST_CASE("four waves without turns read what is proven to be there, by the weakest waits") {
