@@ -8,6 +8,7 @@
 #include "backend/schedule/prefetch.h"
 #include "backend/schedule/split_roles.h"
 #include "backend/schedule/synchronise.h"
+#include "tests/support/schedule_bugs.h"
 #include "tests/unit/schedule/works.h"
 
 #include <doctest/doctest.h>
@@ -159,6 +160,15 @@ TEST_CASE("every feature of others' rings has a test here, or the reason why the
     }
   }
   for (int n = 1; n <= 22; ++n) CHECK(ids.contains("N" + std::to_string(n)));
+}
+
+TEST_CASE("every bug of the list of known ones is a program here, or kept away elsewhere") {
+  std::set<std::string> known;
+  for (const KnownBug &bug : knownBugs()) known.emplace(bug.id);
+  for (const OtherBug &bug : otherBugs()) known.emplace(bug.id);
+  for (const int n : {1,  2,  3,  4,  6,  7,  8,  9,  10, 12, 13, 14, 15, 16, 17, 19, 20, 21, 24,
+                      25, 26, 27, 28, 29, 30, 31, 32, 34, 35, 36, 37, 38, 40, 41, 43, 44, 45})
+    CHECK_MESSAGE(known.contains("T" + std::to_string(n)), n);
 }
 
 namespace {
