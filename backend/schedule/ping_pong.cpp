@@ -136,33 +136,32 @@ std::vector<ClusterWaits> waitsByLeft(const TurnLoop &loop, const Placement &pla
 /// wait is for, and what has been issued when it comes. A wait that another one before it covers is
 /// none.
 ClusterWaits waitsOf(const TurnLoop &loop, const Placement &placement) {
-  std::map<std::int32_t, std::int32_t> needed; // by cluster of the wait
-  std::vector<std::int32_t> issued(loop.clusters.size());
+  std::vector<std::int32_t> upToPiece(placement.size()), upToCluster;
   std::int32_t entries = 0;
   for (std::int32_t cluster = 0; cluster < clustersOf(loop); ++cluster) {
-    for (std::size_t piece = 0; piece < placement.size(); ++piece) {
-      if (placement[piece].cluster != cluster) continue;
-      entries += loop.pieces[piece].entries;
-      needed[static_cast<std::int32_t>(piece)] = entries;
-    }
-    issued[static_cast<std::size_t>(cluster)] = entries;
+    for (std::size_t piece = 0; piece < placement.size(); ++piece)
+      if (placement[piece].cluster == cluster)
+        upToPiece[piece] = entries += loop.pieces[piece].entries;
+    upToCluster.push_back(entries);
   }
-  std::map<std::int32_t, std::int32_t> newest;
-  for (const auto &[piece, upTo] : needed) {
-    const auto place = static_cast<std::size_t>(piece);
-    const std::int32_t by = waitBy(loop, loop.pieces[place]);
+  std::map<std::int32_t, std::int32_t> newest; // that is waited for, by cluster
+  for (std::size_t piece = 0; piece < placement.size(); ++piece) {
+    const std::int32_t by = waitBy(loop, loop.pieces[piece]);
     const std::int32_t trips = by < 0 ? 1 : 0; // that the wait comes before the one that reads
-    const std::int32_t load = upTo + (trips - placement[place].ahead) * entries;
+    const std::int32_t load = upToPiece[piece] + (trips - placement[piece].ahead) * entries;
     const auto [at, isNew] = newest.try_emplace(by + trips * clustersOf(loop), load);
     if (!isNew) at->second = std::max(at->second, load);
   }
-  ClusterWaits waits;
-  for (const auto &[cluster, load] : newest) {
-    const bool isCovered = llvm::any_of(newest, [&, at = cluster, of = load](const auto &other) {
-      return other.first != at && other.second - (other.first > at ? entries : 0) >= of;
+  const auto isCovered = [&](std::int32_t cluster, std::int32_t load) {
+    return llvm::any_of(newest, [&](const auto &other) {
+      const std::int32_t tripBefore = other.first > cluster ? entries : 0;
+      return other.first != cluster && other.second - tripBefore >= load;
     });
-    if (!isCovered) waits[cluster] = issued[static_cast<std::size_t>(cluster)] - load;
-  }
+  };
+  ClusterWaits waits;
+  for (const auto &[cluster, load] : newest)
+    if (!isCovered(cluster, load))
+      waits[cluster] = upToCluster[static_cast<std::size_t>(cluster)] - load;
   return waits;
 }
 

@@ -19,47 +19,54 @@ bool isRead(const TurnLoop &loop, const Piece &piece) {
   });
 }
 
+/// Sorts a trip's operations into loads and clusters. Returns why it cannot be done; empty: it is.
+std::string_view cut(const std::vector<Op> &trip, TurnLoop &turns) {
+  const auto isOfPiece = [&](const Access &access) {
+    return std::ranges::find(turns.pieces, access.buffer, &Piece::buffer) != turns.pieces.end();
+  };
+  for (const Op &op : trip) {
+    if (hasBody(op.kind)) return "a trip's clusters are one after the other";
+    if (op.kind == OpKind::Issue && op.queue == turns.loads && turns.clusters.empty()) {
+      if (op.accesses.size() != 1) return "a load is of one piece";
+      turns.pieces.push_back({.buffer = op.accesses.front().buffer, .entries = op.count});
+      turns.issues.push_back(op);
+      continue;
+    }
+    const bool isMemory = llvm::any_of(op.accesses, isOfPiece);
+    if (turns.clusters.empty() && !isMemory) return "a trip begins with what it reads of its loads";
+    const bool inMemory = turns.clusters.size() % 2 == 1;
+    if (isMemory != inMemory) turns.clusters.emplace_back();
+    turns.clusters.back().push_back(op);
+  }
+  if (turns.clusters.empty() || turns.clusters.size() % 2 != 0)
+    return "reads and arithmetic do not take turns";
+  for (const Piece &piece : turns.pieces)
+    if (!isRead(turns, piece)) return "a piece is loaded that nothing reads";
+  return {};
+}
+
 } // namespace
 
 std::optional<TurnLoop> cutIntoClusters(const Program &work, QueueId loads, TripsId trips,
                                         std::int32_t slots, std::string &why) {
+  why.clear();
   const Role &role = work.roles.front();
   const auto isLoop = [&](const Op &op) { return op.kind == OpKind::For && op.trips == trips; };
   const auto loop = std::ranges::find_if(role.body, isLoop);
   if (loop == role.body.end() || loop->first != 0 || loop->less != 0)
-    return why = "turns are taken in a loop that stands in no other", std::nullopt;
-  if (role.warps % 2 != 0) return why = "the warps make no two equal groups", std::nullopt;
-  if (work[loads].grouped) return why = "loads in groups are not counted one by one", std::nullopt;
+    why = "turns are taken in a loop that stands in no other";
+  else if (role.warps % 2 != 0)
+    why = "the warps make no two equal groups";
+  else if (work[loads].grouped)
+    why = "loads in groups are not counted one by one";
+  if (!why.empty()) return std::nullopt;
   TurnLoop turns;
   turns.work = work;
   turns.trips = trips;
   turns.loads = loads;
   turns.slots = slots;
-  const auto isPiece = [&](const Access &access) {
-    return llvm::is_contained(
-        llvm::map_range(turns.pieces, [](const Piece &piece) { return piece.buffer; }),
-        access.buffer);
-  };
-  for (const Op &op : loop->body) {
-    if (hasBody(op.kind)) return why = "a trip's clusters are one after the other", std::nullopt;
-    if (op.kind == OpKind::Issue && op.queue == loads && turns.clusters.empty()) {
-      if (op.accesses.size() != 1) return why = "a load is of one piece", std::nullopt;
-      turns.pieces.push_back({.buffer = op.accesses.front().buffer, .entries = op.count});
-      turns.issues.push_back(op);
-      continue;
-    }
-    const bool isMemory = llvm::any_of(op.accesses, isPiece);
-    const bool isTurn = turns.clusters.empty() || isMemory != (turns.clusters.size() % 2 == 1);
-    if (turns.clusters.empty() && !isMemory)
-      return why = "a trip begins with what it reads of its loads", std::nullopt;
-    if (isTurn) turns.clusters.emplace_back();
-    turns.clusters.back().push_back(op);
-  }
-  if (turns.clusters.empty() || turns.clusters.size() % 2 != 0)
-    return why = "reads and arithmetic do not take turns", std::nullopt;
-  for (const Piece &piece : turns.pieces)
-    if (!isRead(turns, piece)) return why = "a piece is loaded that nothing reads", std::nullopt;
-  return turns;
+  why = cut(loop->body, turns);
+  return why.empty() ? std::optional(std::move(turns)) : std::nullopt;
 }
 
 namespace {
