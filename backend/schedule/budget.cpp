@@ -93,6 +93,20 @@ Demand demandOf(const Program &program) {
   return demand;
 }
 
+void giveRegisters(Program &program, const machine::Machine &machine, std::int32_t minBlocks) {
+  constexpr std::int32_t kGroup = RegisterRules{}.groupWarps;
+  const auto isWhole = [](const Role &role) { return role.warps % kGroup == 0; };
+  SplitRequest request{.consumerGroups = 0, .minBlocks = minBlocks};
+  for (const Role &role : program.roles)
+    if (isWhole(role)) request.consumerGroups += role.warps / kGroup;
+  request.producerGroups = demandOf(program).warps / kGroup - request.consumerGroups;
+  if (request.producerGroups == 0 || request.consumerGroups == 0) return;
+  const std::vector<RegisterSplit> splits = splitsFor(request, machine);
+  if (splits.empty()) return;
+  for (Role &role : program.roles)
+    role.registers = isWhole(role) ? splits.front().consumer : splits.front().producer;
+}
+
 bool checkBudget(const Program &program, const machine::Machine &machine, std::int32_t minBlocks,
                  Diagnostics &diagnostics) {
   const Demand demand = demandOf(program);

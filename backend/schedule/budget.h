@@ -19,6 +19,11 @@ struct Demand {
 /// for registers are changed by groups.
 Demand demandOf(const Program &program);
 
+/// Give roles of whole groups of four warps as many registers as there are when the others keep as
+/// few as they may: see register_split.h. Where no such roles stand beside others, or no split is
+/// right, all keep what the launch gives.
+void giveRegisters(Program &program, const machine::Machine &machine, std::int32_t minBlocks);
+
 /// Report all that a schedule takes and a block of this machine does not have: shared memory,
 /// threads, registers of roles that change theirs, parties of meetings, numbers of meetings. True
 /// where nothing is.

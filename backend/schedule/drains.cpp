@@ -1,65 +1,19 @@
 #include "backend/schedule/drains.h"
 
 #include "backend/schedule/channels.h"
+#include "backend/schedule/pending.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 namespace imbrex::schedule {
 
 namespace {
-
-constexpr std::int32_t kOpen = -1; ///< The age of what is in a group that is not closed.
-constexpr std::int32_t kEnded = std::numeric_limits<std::int32_t>::max();
-
-/// An operation that is not over for every warp: the youngest of its kind and use.
-struct Pending {
-  const Op *op;
-  std::vector<std::int32_t> advances; ///< By cursor: since it was issued.
-  const Op *within = nullptr;         ///< The outermost condition around it.
-  std::int32_t age = kEnded;          ///< Entries of its queue issued since.
-  const Op *meeting = nullptr;        ///< Before this the warps have met since it was issued.
-  std::int32_t ageThere = kEnded;
-};
-
-/// Operations by their place in the role's body, so that nothing depends on where in memory they
-/// lie.
-using OpNumber = std::size_t;
-
-/// By operation and use; the younger of two that are alike stands for both.
-using Key = std::pair<OpNumber, std::vector<std::int32_t>>;
-
-/// What a role knows at one point of its body.
-struct Point {
-  std::map<Key, Pending> pending;
-  /// By cursor: how far it is ahead of its ring's first; nothing where paths differ.
-  std::vector<std::optional<std::int64_t>> ahead;
-
-  friend bool operator==(const Point &a, const Point &b) {
-    const auto same = [](const auto &x, const auto &y) {
-      return x.first == y.first && x.second.age == y.second.age &&
-             x.second.meeting == y.second.meeting && x.second.ageThere == y.second.ageThere;
-    };
-    return a.ahead == b.ahead && std::ranges::equal(a.pending, b.pending, same);
-  }
-};
-
-void join(Point &into, const Point &from) {
-  for (const auto &[key, other] : from.pending) {
-    const auto [at, isNew] = into.pending.try_emplace(key, other);
-    if (isNew) continue;
-    Pending &mine = at->second;
-    mine.age = std::min(mine.age, other.age);
-    mine.ageThere = std::min(mine.ageThere, other.ageThere);
-    if (mine.meeting != other.meeting) mine.meeting = nullptr;
-  }
-  for (std::size_t c = 0; c < into.ahead.size(); ++c)
-    if (into.ahead[c] != from.ahead[c]) into.ahead[c].reset();
-}
 
 /// What is to stand before an operation.
 struct Before {
@@ -68,16 +22,18 @@ struct Before {
 };
 
 using Decisions = std::map<OpNumber, Before>;
-using OpNumbers = std::unordered_map<const Op *, OpNumber>;
+using OpNumbers = llvm::DenseMap<const Op *, OpNumber>;
 
 OpNumbers numbersOf(const Role &role) {
   OpNumbers numbers;
-  forEachOp(role.body, [&](const Op &op) { numbers.emplace(&op, numbers.size()); });
+  forEachOp(role.body, [&](const Op &op) { numbers.try_emplace(&op, numbers.size()); });
   return numbers;
 }
 
-/// Meetings, then drains, then how much is drained.
-std::tuple<std::int64_t, std::int64_t, std::int64_t> costOf(const Decisions &decisions) {
+/// Meetings, then drains, then how much is drained. To decide more never makes it less.
+using Price = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+
+Price costOf(const Decisions &decisions) {
   std::int64_t meetings = 0, drains = 0, left = 0;
   for (const auto &[op, before] : decisions) {
     meetings += before.meets;
@@ -86,6 +42,13 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> costOf(const Decisions &dec
   }
   return {meetings, drains, -left};
 }
+
+/// Whether an operation may conflict with others of its role, and the cursors of what it does so
+/// in.
+struct Conflicts {
+  bool any = false;
+  llvm::SmallVector<CursorId, 2> cursors = {};
+};
 
 class RoleDrains {
 public:
@@ -104,6 +67,7 @@ public:
       for (const Access &access : op.accesses)
         if (access.writes && op.kind != OpKind::Copy) isWritten_[access.buffer.index()] = true;
     });
+    studyConflicts();
   }
 
   /// What is decided first, for an operation early in a loop, may be spared by what is decided for
@@ -131,14 +95,14 @@ private:
   void settle() {
     do {
       changed_ = false;
-      Point point;
-      point.ahead.assign(program_.cursors.size(), 0);
+      Point point(program_, role_);
       walkScope(program_[role_].body, TripsId(), point);
-    } while (changed_);
+    } while (changed_ && !gaveUp_);
   }
 
   /// Decides anew after forgetting a drain, or the meeting, before an operation, and keeps that if
-  /// it is better.
+  /// it is better. Mostly the same is decided again before the body is walked once: that is enough
+  /// to give up.
   bool improvesWithout(OpNumber op, std::optional<QueueId> queue) {
     Decisions old = before_;
     const auto found = before_.find(op);
@@ -147,8 +111,10 @@ private:
       found->second.drains.erase(*queue);
     else
       found->second.meets = false;
+    limit_ = costOf(old);
     settle();
-    if (costOf(before_) < costOf(old)) return true;
+    limit_.reset();
+    if (!std::exchange(gaveUp_, false) && costOf(before_) < costOf(old)) return true;
     before_ = std::move(old);
     return false;
   }
@@ -160,19 +126,20 @@ private:
     if (from == program_.trips.size()) return walk(body, point);
     const Point before = point;
     const std::int32_t largest = largest_[from];
-    for (std::int32_t count = program_.trips[from].least; count <= largest; ++count) {
+    for (std::int32_t count = program_.trips[from].least; count <= largest && !gaveUp_; ++count) {
       Point taken = before;
       counts_[from] = count;
       walkScope(body, scope, taken, from + 1);
       if (count == program_.trips[from].least)
         point = std::move(taken);
       else
-        join(point, taken);
+        point.join(taken);
     }
   }
 
   void walk(const std::vector<Op> &body, Point &point) {
     for (const Op &op : body) {
+      if (gaveUp_) return;
       if (op.kind == OpKind::For) {
         loop(op, point);
       } else if (op.kind == OpKind::If) {
@@ -205,7 +172,7 @@ private:
     } else if (!known) {
       Point taken = point;
       walk(op.body, taken);
-      join(point, taken);
+      point.join(taken);
     }
     hoistTo_ = outer;
   }
@@ -231,102 +198,62 @@ private:
 
   /// None, or more, until nothing changes.
   template <class Trip>
-  static void anyTrips(const Trip &trip, Point &point) {
+  void anyTrips(const Trip &trip, Point &point) const {
     for (;;) {
       Point next = point;
       trip(next);
-      join(next, point);
-      if (next == point) return;
+      next.join(point);
+      if (next == point || gaveUp_) return;
       point = std::move(next);
     }
   }
 
   void pass(const Op &op, Point &point) {
-    apply(op, point);
-    if (mayConflict(op))
-      for (const auto &[key, pending] : point.pending) require(op, pending, point);
-    if (op.kind == OpKind::Advance) advance(op, point);
-    if (op.kind == OpKind::Drain) retire(op.queue, op.count, point);
-    if (op.kind == OpKind::Commit) age(op.queue, 1, point);
-    if (op.kind == OpKind::Issue && !program_[op.queue].grouped) age(op.queue, op.count, point);
-    if (op.kind == OpKind::Issue)
-      add(op, program_[op.queue].grouped ? kOpen : 0, point);
-    else if (op.kind == OpKind::Access && program_[role_].warps > 1)
-      add(op, kEnded, point);
+    const OpNumber number = apply(op, point);
+    const Conflicts &conflicts = conflicts_[number];
+    if (conflicts.any)
+      for (const Pending &pending : point.pending()) require(op, pending, point);
+    if (op.kind == OpKind::Advance) point.advance(program_, op.cursor);
+    if (op.kind == OpKind::Drain) point.retire(op.queue, op.count);
+    if (op.kind == OpKind::Commit) point.age(op.queue, 1);
+    if (op.kind == OpKind::Issue && !program_[op.queue].grouped) point.age(op.queue, op.count);
+    if (!conflicts.any) return;
+    Pending issued{.number = number, .op = &op, .follows = conflicts.cursors, .within = hoistTo_};
+    if (op.kind == OpKind::Issue) issued.age = program_[op.queue].grouped ? kOpen : 0;
+    if (op.kind == OpKind::Issue || (op.kind == OpKind::Access && program_[role_].warps > 1))
+      point.add(std::move(issued));
   }
 
-  /// What was decided before an operation takes effect.
-  void apply(const Op &op, Point &point) {
-    const auto found = before_.find(numbers_.at(&op));
-    if (found == before_.end()) return;
-    for (const auto &[queue, count] : found->second.drains) retire(queue, count, point);
-    if (!found->second.meets) return;
-    std::erase_if(point.pending, [](const auto &entry) { return entry.second.age == kEnded; });
-    for (auto &[key, pending] : point.pending) {
-      pending.meeting = &op;
-      pending.ageThere = pending.age;
-    }
-  }
-
-  void retire(QueueId queue, std::int32_t count, Point &point) {
-    for (auto &[key, pending] : point.pending)
-      if (pending.op->queue == queue && pending.age >= count) pending.age = kEnded;
-  }
-
-  void age(QueueId queue, std::int32_t entries, Point &point) {
-    for (auto &[key, pending] : point.pending)
-      if (pending.op->queue == queue && pending.age != kEnded)
-        pending.age = pending.age == kOpen ? entries - 1 : pending.age + entries;
+  /// What was decided before an operation takes effect. Returns its number.
+  OpNumber apply(const Op &op, Point &point) const {
+    const OpNumber number = numbers_.at(&op);
+    const auto found = before_.find(number);
+    if (found == before_.end()) return number;
+    for (const auto &[queue, count] : found->second.drains) point.retire(queue, count);
+    if (found->second.meets) point.meet(op);
+    return number;
   }
 
   /// What the role only reads, or only copies write, conflicts with nothing of its own.
-  bool mayConflict(const Op &op) const {
-    return std::ranges::any_of(op.accesses, [&](const Access &access) {
-      for (std::uint32_t other = 0; other < isWritten_.size(); ++other)
-        if (isWritten_[other] && (BufferId(other) == access.buffer ||
-                                  mayOverlap(program_, access.buffer, BufferId(other))))
-          return true;
-      return false;
+  void studyConflicts() {
+    const std::size_t buffers = program_.buffers.size();
+    overlaps_.resize(buffers * buffers);
+    std::vector<bool> conflicts(buffers);
+    for (std::uint32_t a = 0; a < buffers; ++a)
+      for (std::uint32_t b = 0; b < buffers; ++b) {
+        const bool overlaps = a != b && mayOverlap(program_, BufferId(a), BufferId(b));
+        overlaps_[a * buffers + b] = overlaps;
+        if (isWritten_[b] && (a == b || overlaps)) conflicts[a] = true;
+      }
+    forEachOp(program_[role_].body, [&](const Op &op) {
+      Conflicts &of = conflicts_.emplace_back();
+      for (const Access &access : op.accesses) {
+        if (!conflicts[access.buffer.index()]) continue;
+        of.any = true;
+        const CursorId cursor = access.index.cursor;
+        if (cursor.valid() && !llvm::is_contained(of.cursors, cursor)) of.cursors.push_back(cursor);
+      }
     });
-  }
-
-  void add(const Op &op, std::int32_t age, Point &point) {
-    if (!mayConflict(op)) return;
-    const Key key = {numbers_.at(&op), std::vector<std::int32_t>(program_.cursors.size())};
-    point.pending[key] = {.op = &op, .advances = key.second, .within = hoistTo_, .age = age};
-  }
-
-  /// Uses that are further back than all slots are alike.
-  void advance(const Op &op, Point &point) {
-    const std::int32_t most = 2 * program_.depthOf(program_[op.cursor].ring) + 2;
-    std::map<Key, Pending> moved;
-    for (auto &[key, pending] : point.pending) {
-      Pending next = pending;
-      std::int32_t &since = next.advances[op.cursor.index()];
-      if (indexes(*next.op, op.cursor)) since = std::min(since + 1, most);
-      const Key as = {key.first, next.advances};
-      const auto [at, isNew] = moved.try_emplace(as, next);
-      if (!isNew && next.age < at->second.age) at->second = next;
-    }
-    point.pending = std::move(moved);
-    shift(op.cursor, point);
-  }
-
-  static bool indexes(const Op &op, CursorId cursor) {
-    return std::ranges::any_of(op.accesses,
-                               [&](const Access &access) { return access.index.cursor == cursor; });
-  }
-
-  /// The first of a ring's cursors is what the others are measured by.
-  void shift(CursorId moved, Point &point) {
-    const auto sharesRing = [&](std::uint32_t c) {
-      return program_.cursors[c].role == role_ && program_.cursors[c].ring == program_[moved].ring;
-    };
-    std::uint32_t first = 0;
-    while (!sharesRing(first)) ++first;
-    for (std::uint32_t c = first + 1; c < point.ahead.size(); ++c)
-      if (sharesRing(c) && point.ahead[c])
-        *point.ahead[c] += moved == CursorId(first) ? -1 : (moved == CursorId(c) ? 1 : 0);
   }
 
   /// An operation that may touch what a pending one still does.
@@ -350,16 +277,17 @@ private:
 
   bool mayMeet(const Access &mine, const Access &other, const Pending &pending,
                const Point &point) const {
-    if (mine.buffer != other.buffer) return mayOverlap(program_, mine.buffer, other.buffer);
+    if (mine.buffer != other.buffer)
+      return overlaps_[mine.buffer.index() * program_.buffers.size() + other.buffer.index()];
     if (mine.part == Part::Numbered && other.part == Part::Numbered && mine.number != other.number)
       return false;
     const RingId ring = program_[mine.buffer].ring;
     if (!ring.valid()) return true;
-    const auto now = point.ahead[mine.index.cursor.index()];
-    const auto then = point.ahead[other.index.cursor.index()];
+    const auto now = point.ahead(mine.index.cursor);
+    const auto then = point.ahead(other.index.cursor);
     if (!now || !then) return true;
     const std::int64_t uses = *now + mine.index.offset - *then - other.index.offset +
-                              pending.advances[other.index.cursor.index()];
+                              pending.advances[point.placeOf(other.index.cursor)];
     return uses % program_.depthOf(ring) == 0;
   }
 
@@ -371,14 +299,21 @@ private:
     const Op &place = pending.meeting ? *pending.meeting : (hoists ? *hoistTo_ : op);
     const std::int32_t age = pending.meeting ? pending.ageThere : pending.age;
     if (age != kEnded) drainBefore(place, pending.op->queue, age);
-    changed_ |= !std::exchange(before_[numbers_.at(&place)].meets, true);
+    const bool isNew = !std::exchange(before_[numbers_.at(&place)].meets, true);
+    if (isNew) noteChange();
   }
 
   void drainBefore(const Op &op, QueueId queue, std::int32_t age) {
     const std::int32_t count = std::clamp(age, 0, program_[queue].capacity);
     const auto [at, isNew] = before_[numbers_.at(&op)].drains.try_emplace(queue, count);
-    changed_ |= isNew || count < at->second;
-    at->second = std::min(at->second, count);
+    if (!isNew && count >= at->second) return;
+    at->second = count;
+    noteChange();
+  }
+
+  void noteChange() {
+    changed_ = true;
+    gaveUp_ |= limit_ && costOf(before_) >= *limit_;
   }
 
   const Program &program_;
@@ -389,9 +324,13 @@ private:
   std::vector<std::int32_t> lefts_;   // by trips: how many are left in the loop that is walked
   std::vector<std::int32_t> tails_;   // by trips: the most that a condition asks to be left
   std::vector<bool> isWritten_;       // by buffer: by the role, and not by copies
+  std::vector<bool> overlaps_;        // by buffer and buffer
+  std::vector<Conflicts> conflicts_;  // by operation
   const Op *hoistTo_ = nullptr;       // the outermost condition of the body that is walked
   Decisions before_;
   bool changed_ = false;
+  std::optional<Price> limit_; // what the decisions must stay below
+  bool gaveUp_ = false;        // for they do not
 };
 
 /// Of the machine's meetings, one that no other uses.

@@ -2,7 +2,9 @@
 
 #include "backend/schedule/attributes.h"
 #include "backend/schedule/channels.h"
+#include "backend/schedule/compute_groups.h"
 #include "backend/schedule/drains.h"
+#include "backend/schedule/ping_pong.h"
 #include "backend/schedule/prefetch.h"
 #include "backend/schedule/split_roles.h"
 
@@ -11,6 +13,7 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace imbrex::schedule {
 
@@ -19,6 +22,8 @@ namespace {
 constexpr std::int32_t kMostSlots = 8;
 constexpr std::int32_t kMostInFlight = 2;
 constexpr std::int32_t kMostOuterSlots = 2;
+/// Loads do not hold up arithmetic.
+const PlacementChoice kAmongReads = {.amongArithmetic = false};
 // Cycles are whole numbers; what differs by less is the same.
 constexpr double kSame = 1e-6;
 
@@ -27,8 +32,9 @@ enum class Duty : std::uint8_t { Copy, Product, Compute };
 
 /// A partition of the operations, before it has slots.
 struct Shape {
-  std::string name;
-  Split split;
+  std::string name = {};
+  Split split = {};
+  std::optional<RoleId> halved = std::nullopt; ///< The role that is two groups by turns.
 };
 
 class Planner {
@@ -40,10 +46,12 @@ public:
     for (measured_ = request_.loop; work_[measured_].within.valid();)
       measured_ = work_[measured_].within;
     study(work_.roles.front().body, nullptr);
-    if (const auto queue = loadQueue())
+    if (const auto queue = loadQueue()) {
       tryPrefetch(*queue);
-    else
+      if (request_.turns) tryTurns(*queue);
+    } else {
       for (const Shape &shape : shapes()) tryShape(shape);
+    }
     if (!best_ && diagnostics_.hasErrors()) return std::nullopt;
     if (!best_) {
       std::string reasons;
@@ -54,6 +62,8 @@ public:
       return std::nullopt;
     }
     plan_.chosen = *best_;
+    Candidate &taken = plan_.candidates[*best_];
+    if (taken.takesTurns) describePlacement(taken);
     return std::move(plan_);
   }
 
@@ -101,6 +111,11 @@ private:
         if (products && !hasProducts) continue;
         if (apart && rates_.size() < 2) continue;
         shapes.push_back(shapeOf(products, apart));
+        if (!request_.turns || products) continue;
+        shapes.push_back(shapes.back());
+        shapes.back().name += " by turns";
+        shapes.back().halved =
+            RoleId(static_cast<std::uint32_t>(shapes.back().split.roles.size() - 1));
       }
     return shapes;
   }
@@ -144,8 +159,8 @@ private:
       return;
     }
     std::int32_t most = kMostSlots;
-    std::optional<Program> widest = make(most), wider;
-    if (!widest) return; // with any number of slots; why was reported
+    std::optional<Program> widest = make(most), wider; // without drains
+    if (!widest) return;                               // with any number of slots; why was reported
     while (most > fewest && !fits(widest)) {
       wider = std::move(widest);
       widest = make(--most);
@@ -172,14 +187,48 @@ private:
     overSlots(1, {.roles = "compute"}, [&](std::int32_t slots) {
       Program work = work_;
       work.roles.front().warps = request_.warps;
-      auto ahead = prefetch(std::move(work), queue, request_.loop, slots, diagnostics_);
-      return ahead ? std::optional(addDrains(std::move(*ahead))) : std::nullopt;
+      return prefetch(std::move(work), queue, request_.loop, slots, diagnostics_);
+    });
+  }
+
+  /// The work's, which can be cut.
+  TurnLoop clusters(std::int32_t slots) const {
+    std::string why;
+    Program work = work_;
+    work.roles.front().warps = request_.warps;
+    return *cutIntoClusters(work, *loadQueue(), request_.loop, slots, why);
+  }
+
+  void describePlacement(Candidate &taken) const {
+    const TurnLoop loop = clusters(taken.slots);
+    taken.placement = describe(loop, searchPlacements(loop, kAmongReads));
+  }
+
+  void tryTurns(QueueId queue) {
+    Candidate candidate = {.roles = "two groups by turns", .takesTurns = true};
+    Program work = work_;
+    work.roles.front().warps = request_.warps;
+    if (!cutIntoClusters(work, queue, request_.loop, 1, candidate.refused)) {
+      plan_.candidates.push_back(std::move(candidate));
+      return;
+    }
+    overSlots(1, candidate, [&](std::int32_t slots) -> std::optional<Program> {
+      const TurnLoop loop = clusters(slots);
+      const PlacementSearch search = searchPlacements(loop, kAmongReads);
+      if (!search.best) return std::nullopt;
+      return programOf(loop, *search.best);
     });
   }
 
   void tryShape(const Shape &shape) {
-    const auto split = splitRoles(work_, shape.split, diagnostics_);
+    auto split = splitRoles(work_, shape.split, diagnostics_);
     if (!split) return;
+    std::optional<GroupRoles> groups;
+    if (shape.halved) {
+      Candidate refused = {.roles = shape.name};
+      groups = splitInGroups(*split, *shape.halved, refused.refused);
+      if (!groups) return plan_.candidates.push_back(std::move(refused));
+    }
     const std::vector<RingId> inner = ringsOf(*split);
     const bool hasOuter = inner.size() < split->rings.size();
     for (std::int32_t outer = 1; outer <= (hasOuter ? kMostOuterSlots : 1); ++outer)
@@ -189,7 +238,7 @@ private:
           Program program = *split;
           for (Ring &ring : program.rings) ring.depth = outer;
           for (const RingId ring : inner) program.rings[ring.index()].depth = slots;
-          return ordered(std::move(program), inFlight);
+          return ordered(std::move(program), inFlight, groups);
         });
       }
   }
@@ -220,14 +269,17 @@ private:
     return false;
   }
 
-  std::optional<Program> ordered(Program program, std::int32_t inFlight) {
+  std::optional<Program> ordered(Program program, std::int32_t inFlight,
+                                 const std::optional<GroupRoles> &groups) {
     std::vector<QueuePlan> queues;
     for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
       const bool lagging = isLagging(program, QueueId(q));
       queues.push_back({.inFlight = lagging ? inFlight : 0, .signals = !lagging});
     }
     auto safe = addBarriers(std::move(program), queues, diagnostics_);
-    return safe ? std::optional(addDrains(std::move(*safe))) : std::nullopt;
+    if (safe && groups) takeTurns(*safe, *groups, request_.loop);
+    if (safe && request_.registers) giveRegisters(*safe, request_.machine, request_.minBlocks);
+    return safe;
   }
 
   static double cyclesOf(const Candidate &candidate) {
@@ -240,19 +292,27 @@ private:
     return program && checkBudget(*program, request_.machine, request_.minBlocks, overruns);
   }
 
-  /// Its cycles; infinitely many where it does not fit.
+  /// Its cycles; infinitely many where it does not fit. Drains take no memory: they come last, for
+  /// what fits alone. Groups that take turns have theirs, which addDrains could not see: it looks
+  /// at one role.
   double add(Candidate candidate, std::optional<Program> program) {
     if (!program) return std::numeric_limits<double>::infinity();
-    candidate.demand = demandOf(*program);
     Diagnostics overruns;
-    if (!checkBudget(*program, request_.machine, request_.minBlocks, overruns)) {
-      candidate.refused = overruns.all().front().message;
-    } else {
+    const auto fitsNow = [&] {
+      return checkBudget(*program, request_.machine, request_.minBlocks, overruns);
+    };
+    if (fitsNow() && !candidate.takesTurns) program = addDrains(std::move(*program));
+    candidate.demand = demandOf(*program);
+    for (const Role &role : program->roles)
+      if (role.registers > 0) candidate.registers.push_back(role.registers);
+    if (!overruns.hasErrors() && fitsNow()) {
       const auto interval = initiationInterval(*program, measured_, request_.trips);
       if (interval.ok())
         candidate.interval = *interval;
       else
         candidate.refused = interval.error().message;
+    } else {
+      candidate.refused = overruns.all().front().message;
     }
     plan_.candidates.push_back(std::move(candidate));
     const Candidate &added = plan_.candidates.back();
@@ -300,8 +360,12 @@ std::string describe(const Candidate &candidate) {
   if (candidate.inFlight > 0) text += ", " + toText(candidate.inFlight) + " in flight";
   text += ": ";
   if (!candidate.refused.empty()) return text + "no, " + candidate.refused;
-  return text + rounded(candidate.interval.cyclesPerTrip) + " cycles a trip, " +
-         toText(candidate.demand.sharedBytes) + " bytes";
+  text += rounded(candidate.interval.cyclesPerTrip) + " cycles a trip, " +
+          toText(candidate.demand.sharedBytes) + " bytes";
+  std::string_view before = ", ";
+  for (const std::int32_t registers : candidate.registers)
+    text += std::string(std::exchange(before, " | ")) + toText(registers);
+  return text + (candidate.registers.empty() ? "" : " registers");
 }
 
 } // namespace
@@ -311,6 +375,7 @@ std::string explain(const Plan &plan, const PlanRequest &request) {
   std::string text = "taken: " + describe(taken) + "\n";
   text += "bound: " + rounded(taken.interval.lowerBound) + " cycles a trip, by " +
           taken.interval.busiest + "; " + rounded(plan.gap() * 100) + " % of it are taken\n";
+  if (!taken.placement.empty()) text += "loads: " + taken.placement + "\n";
   text += "on " + std::string(request.machine.name) + " " +
           toText(request.machine.sharedMemoryBytes - taken.demand.sharedBytes) +
           " bytes are left\n";

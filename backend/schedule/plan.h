@@ -20,6 +20,8 @@ struct PlanRequest {
   std::optional<std::int32_t> slots = std::nullopt; ///< The author's; none: as many as pay.
   std::int32_t warps = 8;                           ///< Of the role that computes.
   std::int32_t minBlocks = 1;                       ///< That are to share a core.
+  bool turns = false;     ///< The warps that compute may do so in two groups, by turns.
+  bool registers = false; ///< Roles may change theirs.
 };
 
 /// One way to schedule the work.
@@ -30,7 +32,10 @@ struct Candidate {
   std::int32_t inFlight = 0;   ///< See QueuePlan.
   Demand demand = {};
   Interval interval = {};
-  std::string refused = {}; ///< Why it cannot be taken; empty: it could.
+  std::string refused = {};                 ///< Why it cannot be taken; empty: it could.
+  bool takesTurns = false;                  ///< Its groups count loads and meet: see ping_pong.h.
+  std::string placement = {}; ///< Of the loads then, for people.
+  std::vector<std::int32_t> registers = {}; ///< Of a thread, by role; empty: as the launch gives.
 };
 
 struct Plan {
@@ -50,7 +55,8 @@ struct Plan {
 ///
 /// Where loads are copies that count on a barrier, they may become roles of their own, all in one
 /// or those of each loop in one; where products run on a queue that signals, those as well. Where
-/// loads run on a queue, one role starts them ahead. Nothing, and errors, where no candidate fits.
+/// loads run on a queue, one role starts them ahead, or two groups of its warps do by turns.
+/// Nothing, and errors, where no candidate fits.
 std::optional<Plan> planSchedule(const Program &work, const PlanRequest &request,
                                  Diagnostics &diagnostics);
 

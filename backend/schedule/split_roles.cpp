@@ -3,6 +3,7 @@
 #include "backend/schedule/attributes.h"
 #include "backend/schedule/channels.h"
 #include "backend/support/check.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <map>
@@ -15,20 +16,81 @@ namespace {
 /// The loops around an operation, outermost first.
 using Loops = std::vector<const Op *>;
 
-/// Who touches a buffer, and where.
+/// An operation that touches a buffer.
+struct Touch {
+  const Op *op;
+  std::uint32_t role;
+  bool writes;
+  Loops loops;
+};
+
+/// Who touches a buffer, and where, in order.
 struct Touches {
   std::set<std::uint32_t> writers, readers;
   std::optional<Loops> around; ///< The loops around all of them.
-  const Op *readFirst =
-      nullptr; ///< The first of them, where it reads: what a trip before has left.
+  std::vector<Touch> all;
+
+  std::size_t roles() const {
+    std::set<std::uint32_t> roles = writers;
+    roles.insert(readers.begin(), readers.end());
+    return roles.size();
+  }
 };
 
 /// What buffers have in common that share a ring.
 struct Kind {
   std::set<std::uint32_t> writers, readers;
   const Op *rate; ///< The loop whose trips are the uses; null: one use in all.
+  bool isCarried; ///< One use more comes before the loop, and is what its first trip reads.
 
   friend auto operator<=>(const Kind &, const Kind &) = default;
+};
+
+/// Whether one role writes what another has read before: in the same use there would be two
+/// contents.
+bool isWrittenAgain(const Touches &touches) {
+  const auto isForeign = [&](const Touch &touch) { return !touches.writers.contains(touch.role); };
+  const auto read = llvm::find_if(touches.all, isForeign);
+  const auto inner = [&](const Touch &touch) {
+    return touch.loops.size() > touches.around->size() ? touch.loops[touches.around->size()]
+                                                       : nullptr;
+  };
+  return std::any_of(touches.all.begin(), touches.all.end(), [&](const Touch &touch) {
+    const bool isInLoopOfRead = llvm::any_of(touches.all, [&](const Touch &other) {
+      return isForeign(other) && inner(other) && inner(other) == inner(touch);
+    });
+    return touch.writes && (&touch >= &*read || isInLoopOfRead);
+  });
+}
+
+/// The loop that hands a content from each trip to the next, where a role writes the first one
+/// before it and another at the end of each trip, which others have read by then; null for all
+/// else.
+const Op *carryingLoop(const Touches &touches) {
+  const std::size_t around = touches.around->size();
+  const Op *loop = nullptr;
+  bool hasFirst = false, isWritten = false, isBehind = false;
+  for (const Touch &touch : touches.all) {
+    if (touch.writes == !touches.writers.contains(touch.role)) return nullptr;
+    if (touch.loops.size() == around) {
+      isBehind |= loop != nullptr;
+      if (touch.writes == isBehind) return nullptr;
+      hasFirst |= touch.writes;
+      continue;
+    }
+    if (isBehind || (loop && touch.loops[around] != loop)) return nullptr;
+    if (touch.writes && touch.loops.size() > around + 1) return nullptr;
+    if (isWritten && !touch.writes) return nullptr;
+    loop = touch.loops[around];
+    isWritten |= touch.writes;
+  }
+  return hasFirst && isWritten ? loop : nullptr;
+}
+
+/// A use of a ring that ends outside of the loop whose trips are its uses.
+struct End {
+  RingId ring;
+  std::vector<BufferId> buffers;
 };
 
 /// What a split hands to a role: not loops and conditions, which all roles keep.
@@ -72,8 +134,7 @@ private:
   void note(const Op &op, std::uint32_t role, const Loops &loops) {
     for (const Access &access : op.accesses) {
       Touches &touches = touches_[access.buffer.index()];
-      if (touches.writers.empty() && touches.readers.empty() && !access.writes)
-        touches.readFirst = &op;
+      touches.all.push_back({.op = &op, .role = role, .writes = access.writes, .loops = loops});
       (access.writes ? touches.writers : touches.readers).insert(role);
       if (!touches.around) touches.around = loops;
       const auto [end, other] = std::ranges::mismatch(*touches.around, loops);
@@ -86,15 +147,18 @@ private:
     std::vector<Kind> order;
     for (std::uint32_t b = 0; b < touches_.size(); ++b) {
       const Touches &touches = touches_[b];
-      std::set<std::uint32_t> roles = touches.writers;
-      roles.insert(touches.readers.begin(), touches.readers.end());
-      if (roles.size() < 2) continue;
-      if (touches.readFirst)
-        diagnostics_.report(Diag::ScheduleCarriedBetweenRoles, touches.readFirst->where,
-                            work_.buffers[b].name);
-      const Kind kind = {.writers = touches.writers,
-                         .readers = touches.readers,
-                         .rate = touches.around->empty() ? nullptr : touches.around->back()};
+      if (touches.roles() < 2) continue;
+      Kind kind = {.writers = touches.writers,
+                   .readers = touches.readers,
+                   .rate = touches.around->empty() ? nullptr : touches.around->back(),
+                   .isCarried = false};
+      if (touches.writers.size() == 1 && isWrittenAgain(touches)) {
+        kind.isCarried = true;
+        kind.rate = carryingLoop(touches);
+        if (!kind.rate)
+          diagnostics_.report(Diag::ScheduleCarriedBetweenRoles, touches.all.front().op->where,
+                              work_.buffers[b].name);
+      }
       if (kinds[kind].empty()) order.push_back(kind);
       kinds[kind].push_back(BufferId(b));
     }
@@ -113,6 +177,19 @@ private:
     }
     program_.rings.push_back(ring);
     rates_.push_back(kind.rate);
+    if (kind.isCarried && kind.rate) studyEnds(id, kind, buffers);
+  }
+
+  /// Where the uses before and behind the loop end: behind the last operation there.
+  void studyEnds(RingId ring, const Kind &kind, const std::vector<BufferId> &buffers) {
+    std::map<std::uint32_t, const Op *> last; // by role
+    for (const std::uint32_t reader : kind.readers) last[reader] = kind.rate;
+    for (const BufferId buffer : buffers)
+      for (const Touch &touch : touches_[buffer.index()].all) {
+        const bool isOutside = touch.loops.size() == touches_[buffer.index()].around->size();
+        if (isOutside) last[touch.role] = touch.op;
+      }
+    for (const auto &[role, op] : last) ends_[{role, op}].push_back({ring, buffers});
   }
 
   /// A role's own operations and what is around them, and an advance at the end of each use.
@@ -129,9 +206,22 @@ private:
       if (!isGiven(op) && own.body.empty()) continue;
       assign(own, RoleId(role));
       out.push_back(std::move(own));
+      for (const End &end : ends_[{role, &op}]) endUse(RoleId(role), end, op, out);
     }
     addAdvances(RoleId(role), loop, body, out);
     return out;
+  }
+
+  /// What nobody wants behind the loop is read all the same: the ring moves on for all.
+  void endUse(RoleId role, const End &end, const Op &op, std::vector<Op> &out) {
+    const CursorId cursor = cursorOf(role, end.ring);
+    if (op.kind == OpKind::For) {
+      Op read = {.kind = OpKind::Access, .where = op.where};
+      for (const BufferId buffer : end.buffers)
+        read.accesses.push_back({.buffer = buffer, .index = {cursor}});
+      out.push_back(std::move(read));
+    }
+    out.push_back({.kind = OpKind::Advance, .cursor = cursor});
   }
 
   void assign(Op &op, RoleId role) {
@@ -176,8 +266,9 @@ private:
   const Split &split_;
   Diagnostics &diagnostics_;
   Program program_;
-  std::vector<Touches> touches_;  // by buffer
-  std::vector<const Op *> rates_; // by ring
+  std::vector<Touches> touches_;                                          // by buffer
+  std::vector<const Op *> rates_;                                         // by ring
+  std::map<std::pair<std::uint32_t, const Op *>, std::vector<End>> ends_; // by role and operation
   std::map<std::pair<RoleId, RingId>, CursorId> cursors_;
   std::map<std::pair<RoleId, QueueId>, QueueId> queues_;
 };

@@ -40,8 +40,13 @@ struct Split {
 /// same rate, producer and consumers share a ring and its barriers. How many slots it gets is left
 /// to who plans.
 ///
+/// What a role writes before a loop and at the end of each trip, for others to read in the next
+/// one, is a use more than the loop has trips: trip i reads use i and writes use i + 1. The others
+/// read the last one behind the loop, if only to give it back.
+///
 /// Runs before `addBarriers` and `addDrains`, which order what the roles share. Nothing, and
-/// errors, where the work has rings already or `roleOf` does not fit it.
+/// errors, where the work has rings already, or a role writes again what another has read in any
+/// other way.
 std::optional<Program> splitRoles(const Program &work, const Split &split,
                                   Diagnostics &diagnostics);
 

@@ -111,11 +111,19 @@ private:
     for (std::size_t i = 0; i < body.size(); ++i) {
       if (body[i].kind != OpKind::Advance) continue;
       std::size_t begin = 0;
-      for (const Stay &before : stays)
-        if (before.cursor == body[i].cursor) begin = before.end + 1;
+      for (std::size_t before = 0; before < i; ++before)
+        if (advances(body[before], body[i].cursor)) begin = before + 1;
       stays.push_back({.cursor = body[i].cursor, .begin = begin, .end = i});
     }
     return stays;
+  }
+
+  static bool advances(const Op &op, CursorId cursor) {
+    bool found = op.kind == OpKind::Advance && op.cursor == cursor;
+    forEachOp(op.body, [&](const Op &inner) {
+      found |= inner.kind == OpKind::Advance && inner.cursor == cursor;
+    });
+    return found;
   }
 
   void addFor(RoleId role, const Stay &stay, std::vector<Op> &body, Additions &additions,

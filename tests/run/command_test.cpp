@@ -88,6 +88,23 @@ TEST_CASE("plan makes a schedule that check proves, as fast as the machine's roo
   CHECK(contains(shell(plan + " --signals nothing").output, "has no queue 'nothing'"));
 }
 
+TEST_CASE("plan lets two groups take turns where that is allowed and faster") {
+  const std::string plan = "imbrex plan turns.imx --target sm_90a --loop k --trips k=32 --explain";
+  CHECK(shell(plan).output.starts_with("// taken: compute, 4 slots: 320 cycles a trip"));
+  const Outcome turns = shell(plan + " --turns");
+  CHECK(turns.status == 0);
+  CHECK(turns.output.starts_with("// taken: two groups by turns, 5 slots: 200 cycles a trip"));
+  CHECK(contains(turns.output, "drain %loads to 16\n      meet %all\n"));
+}
+
+TEST_CASE("plan divides registers among roles, and lets the ones that compute take turns") {
+  const Outcome planned = shell("imbrex plan attention.imx --loop n --trips tiles=4,n=16 --turns "
+                                "--registers --explain");
+  CHECK(planned.output.starts_with("// taken: load | compute by turns, 5 slots, 2 outside: 4340 "
+                                   "cycles a trip, 196736 bytes, 24 | 240 | 240 registers\n"));
+  CHECK(contains(planned.output, "role %compute1 warps 4 registers 240 {"));
+}
+
 TEST_CASE("check shows the shortest run of an unsafe schedule, with lines") {
   const Outcome outcome = shell("imbrex check unsafe.imx");
   CHECK(outcome.status == 1);

@@ -35,6 +35,10 @@ cl::opt<std::int32_t> slots("slots", cl::value_desc("n"), cl::init(0),
 cl::opt<std::int32_t> warps("warps", cl::value_desc("n"), cl::init(8),
                             cl::desc("Warps of the role that computes"), cl::sub(planOptions),
                             cl::cat(ownOptions()));
+cl::opt<bool> turns("turns", cl::desc("The warps that compute may do so in two groups by turns"),
+                    cl::sub(planOptions), cl::cat(ownOptions()));
+cl::opt<bool> registers("registers", cl::desc("Roles may change the number of their registers"),
+                        cl::sub(planOptions), cl::cat(ownOptions()));
 cl::opt<bool> explains("explain", cl::desc("Print why, as comments"), cl::sub(planOptions),
                        cl::cat(ownOptions()));
 
@@ -57,7 +61,9 @@ Result<schedule::PlanRequest> requestOf(const schedule::Program &work,
                                    .loop = *loop,
                                    .trips = std::move(*counts),
                                    .signals = std::vector<bool>(work.queues.size()),
-                                   .warps = warps};
+                                   .warps = warps,
+                                   .turns = turns,
+                                   .registers = registers};
   if (slots > 0) request.slots = slots;
   for (const std::string &name : signalling) {
     const auto queue = named<schedule::QueueId>(work, work.queues, name, Diag::UnknownQueue);

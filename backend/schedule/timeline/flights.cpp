@@ -38,7 +38,7 @@ void Simulation::takeOff(std::int32_t number) {
     }
     ++queue.started;
   }
-  events_.push({.time = span.end, .wakes = false, .number = eventsMade_++, .span = number});
+  push({.time = span.end, .wakes = false, .number = eventsMade_++, .span = number});
 }
 
 void Simulation::land(std::int32_t number) {

@@ -30,26 +30,32 @@ Simulation::Simulation(const check::Model &model, const std::vector<std::int32_t
     slots_[static_cast<std::size_t>(slot)].missing = program_[model.barrierOf(slot)].arrivals;
 }
 
-void Simulation::watch(TripsId loop) {
-  watched_ = loop;
-  const auto count = static_cast<std::size_t>(trips_[loop.index()]);
-  tripStarts_.assign(program_.roles.size(), std::vector<std::int64_t>(count));
-}
-
 std::optional<Diagnostic> Simulation::run() {
   runRoles();
-  while (!events_.empty() && !problem_) {
-    now_ = events_.top().time;
-    while (!events_.empty() && events_.top().time == now_) {
-      const Event event = events_.top();
-      events_.pop();
+  while (!events_.empty() && !problem_ && !repetition_) {
+    now_ = events_.front().time;
+    while (!events_.empty() && events_.front().time == now_) {
+      const Event event = pop();
       if (!event.wakes) land(event.span);
     }
     runRoles();
+    lookForRepetition();
   }
-  if (!problem_ && !std::ranges::all_of(roles_, &RoleRun::isDone)) failStuck();
+  if (!problem_ && !repetition_ && !std::ranges::all_of(roles_, &RoleRun::isDone)) failStuck();
   for (const Span &span : out_.spans) out_.cycles = std::max(out_.cycles, span.end);
   return std::move(problem_);
+}
+
+void Simulation::push(Event event) {
+  events_.push_back(event);
+  std::push_heap(events_.begin(), events_.end());
+}
+
+Simulation::Event Simulation::pop() {
+  std::pop_heap(events_.begin(), events_.end());
+  const Event event = events_.back();
+  events_.pop_back();
+  return event;
 }
 
 void Simulation::runRoles() {
@@ -200,8 +206,9 @@ void Simulation::pay(RoleId role, const Op &op) {
   work.start = start;
   work.end = run.busyUntil = start + op.cost.cycles;
   run.last = add(work);
+  run.worked += op.cost.cycles;
   take(resource, start, op.cost, run.last);
-  events_.push({.time = work.end, .wakes = true, .number = eventsMade_++, .span = run.last});
+  push({.time = work.end, .wakes = true, .number = eventsMade_++, .span = run.last});
 }
 
 // --- what operations do ---

@@ -4,24 +4,38 @@
 #include "backend/schedule/timeline.h"
 
 #include <deque>
+#include <map>
 #include <optional>
-#include <queue>
+#include <string>
 #include <tuple>
 #include <vector>
 
 /// One timed run of a program.
 namespace imbrex::schedule::timeline {
 
+/// A run that is, some trips of a loop later, in the state in which it was before, so that it goes
+/// on as it did from there.
+struct Repetition {
+  std::int32_t trips;
+  std::int64_t cycles;
+  std::map<std::string, std::int64_t> busy; ///< Of these, cycles, by resource and "role NAME".
+};
+
 class Simulation {
 public:
   Simulation(const check::Model &model, const std::vector<std::int32_t> &trips);
 
-  /// Notes when each role comes to each trip of this loop, the last time that it does.
+  /// Notes when each role comes to each trip of this loop, the last time that it does, and ends the
+  /// run when it repeats itself (`repetition`).
   void watch(TripsId loop);
 
   std::optional<Diagnostic> run();
 
   Timeline takeTimeline() { return std::move(out_); }
+  /// None: the run has gone on to its end.
+  const std::optional<Repetition> &repetition() const { return repetition_; }
+  /// Cycles so far, by resource and "role NAME".
+  std::map<std::string, std::int64_t> busy() const;
   /// By role and trip; 0 where the role has not come there.
   const std::vector<std::vector<std::int64_t>> &tripStarts() const { return tripStarts_; }
 
@@ -31,6 +45,7 @@ private:
     bool isDone = false;
     bool isPaying = false; // for the operation at pc, whose condition holds
     std::int64_t busyUntil = 0;
+    std::int64_t worked = 0; // cycles of its spans of work
     std::int64_t blockedSince = -1;
     std::int32_t meetingTurn = -1;     // the meeting's phase that it waits for; -1: for none
     std::int32_t last = kNoSpan;       // its latest span that is no flight
@@ -74,6 +89,12 @@ private:
     }
   };
   enum class Step : std::uint8_t { Done, Blocked };
+  /// A state that the run was in.
+  struct Visit {
+    std::int32_t trip;
+    std::int64_t time;
+    std::map<std::string, std::int64_t> busy;
+  };
 
   void runRoles();
   Step step(RoleId role);
@@ -94,6 +115,18 @@ private:
 
   void count(std::int32_t slot, std::int64_t arrivals, std::int64_t expected, std::int64_t landed,
              std::int32_t cause);
+  void push(Event event);
+  Event pop();
+
+  void lookForRepetition();
+  void chooseOrigins();
+  std::int64_t origin(RingId ring) const;
+  std::vector<std::int64_t> state() const;
+  void addQueueState(const QueueRun &queue, std::vector<std::int64_t> &state) const;
+  void addBarrierState(std::vector<std::int64_t> &state) const;
+  void addEvents(std::vector<std::int64_t> &state) const;
+  std::int64_t fromOrigin(BarrierId barrier, std::int32_t slot) const;
+
   void fail(Diagnostic problem);
   void failStuck();
   std::string describeStuck(RoleId role, const Op &op) const;
@@ -120,10 +153,16 @@ private:
   std::vector<SlotRun> slots_;
   std::vector<MeetingRun> meetings_;
   std::vector<ResourceRun> resources_;
-  std::priority_queue<Event> events_;
+  std::vector<Event> events_; // a heap
   std::optional<Diagnostic> problem_;
   TripsId watched_;
   std::vector<std::vector<std::int64_t>> tripStarts_;
+  std::vector<RoleId> watchers_; // the roles that run the watched loop; empty where one does twice
+  std::int32_t firstTrip_ = 0, lastTrip_ = 0; // of those that no condition tells from the others
+  std::int32_t seenTrip_ = 0;
+  std::vector<CursorId> origins_; // by ring: which cursor the others are measured by
+  std::map<std::vector<std::int64_t>, Visit> visits_;
+  std::optional<Repetition> repetition_;
 };
 
 } // namespace imbrex::schedule::timeline

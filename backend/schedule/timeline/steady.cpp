@@ -157,6 +157,7 @@ struct Load {
   std::int64_t cycles = 0;
   std::map<std::string, std::int64_t> busy = {}; ///< By what does it.
   std::int32_t period = 0;
+  std::optional<timeline::Repetition> repetition = std::nullopt; ///< The run ended with it.
 };
 
 /// A loop to be run with several numbers of trips.
@@ -170,30 +171,39 @@ struct TimedLoop {
     timeline::Simulation simulation(model, trips);
     simulation.watch(loop);
     if (auto problem = simulation.run()) return Failure<Diagnostic>{*problem};
-    Load load;
+    Load load{.busy = simulation.busy(), .repetition = simulation.repetition()};
+    if (load.repetition) return load;
     load.period = periodOf(simulation.tripStarts());
-    const Timeline line = simulation.takeTimeline();
-    load.cycles = line.cycles;
-    for (const ResourceUse &resource : line.resources) load.busy[resource.name] += resource.busy;
-    for (const Span &span : line.spans)
-      if (span.kind == Span::Kind::Work)
-        load.busy["role " + model.program[span.role].name] += span.cycles();
+    load.cycles = simulation.takeTimeline().cycles;
     return load;
   }
 };
 
-/// Of what so many more trips cost.
-Interval intervalOf(const Load &load, const Load &more, std::int32_t trips) {
+/// Of what so many trips cost.
+Interval intervalOf(std::int64_t cycles, const std::map<std::string, std::int64_t> &busyFor,
+                    std::int32_t trips) {
   Interval interval;
-  interval.cyclesPerTrip = static_cast<double>(more.cycles - load.cycles) / trips;
-  for (const auto &[who, busy] : more.busy) {
-    const auto before = load.busy.find(who);
-    const std::int64_t added = busy - (before == load.busy.end() ? 0 : before->second);
-    const double bound = static_cast<double>(added) / trips;
+  interval.cyclesPerTrip = static_cast<double>(cycles) / trips;
+  for (const auto &[who, busy] : busyFor) {
+    const double bound = static_cast<double>(busy) / trips;
     if (bound <= interval.lowerBound) continue;
     interval.lowerBound = bound;
     interval.busiest = who;
   }
+  return interval;
+}
+
+/// Of what so many more trips cost.
+Interval intervalOf(const Load &load, const Load &more, std::int32_t trips) {
+  std::map<std::string, std::int64_t> added = more.busy;
+  for (const auto &[who, busy] : load.busy) added[who] -= busy;
+  return intervalOf(more.cycles - load.cycles, added, trips);
+}
+
+Interval intervalOf(const timeline::Repetition &repetition) {
+  Interval interval = intervalOf(repetition.cycles, repetition.busy, repetition.trips);
+  interval.period = repetition.trips;
+  interval.periodCycles = repetition.cycles;
   return interval;
 }
 
@@ -226,12 +236,15 @@ Result<Interval> initiationInterval(const Program &program, TripsId loop,
   for (std::int32_t doubling = 0;; ++doubling, count *= 2) {
     const auto load = timed.run(count);
     if (!load) return load.failure();
+    if (load->repetition) return intervalOf(*load->repetition);
     const bool isLast = doubling == kMostDoublings;
     if (load->period == 0 && !isLast) continue;
     const std::int32_t more = load->period == 0 ? count : load->period;
     const auto once = timed.run(count + more), twice = timed.run(count + 2 * more);
     if (!once) return once.failure();
     if (!twice) return twice.failure();
+    if (once->repetition) return intervalOf(*once->repetition);
+    if (twice->repetition) return intervalOf(*twice->repetition);
     const bool agree = twice->cycles - once->cycles == once->cycles - load->cycles;
     if (!agree && !isLast) continue;
     Interval interval = intervalOf(*load, *once, more);

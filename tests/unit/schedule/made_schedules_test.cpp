@@ -1,7 +1,6 @@
 #include "backend/schedule/channels.h"
 #include "backend/schedule/check.h"
 #include "backend/schedule/drains.h"
-#include "backend/schedule/plan.h"
 #include "backend/schedule/prefetch.h"
 #include "backend/schedule/program_text.h"
 #include "backend/schedule/split_roles.h"
@@ -10,6 +9,7 @@
 #include "tests/support/schedule_builder.h"
 #include "tests/support/schedules.h"
 #include "tests/support/without_barriers.h"
+#include "tests/unit/schedule/works.h"
 
 #include <doctest/doctest.h>
 
@@ -21,42 +21,6 @@ using namespace imbrex::schedule;
 using namespace imbrex::testing;
 
 namespace {
-
-/// A product with bias, tile after tile, as one sequence; with a tensor core's own memory and queue
-/// or without.
-Program gemmWork(bool tensor) {
-  ScheduleBuilder build("gemm");
-  const TripsId tiles = build.trips("tiles");
-  const TripsId k = build.trips("k", tiles);
-  const BufferId a = build.buffer({.name = "A", .bytes = 16384});
-  const BufferId b = build.buffer({.name = "B", .bytes = 16384});
-  const BufferId bias = build.buffer({.name = "bias", .bytes = 4096});
-  const BufferId sum = build.buffer(
-      {.name = "sum", .bytes = 65536, .space = tensor ? Space::Tensor : Space::Registers});
-  auto all = build.role("all");
-  const QueueId products =
-      all.queue({.name = "products", .serial = true, .grouped = !tensor, .async = true});
-  all.forTrips(tiles, [&] {
-    if (!tensor) all.access({write(sum)});
-    all.forTrips(k, [&] {
-      all.copy({write(a)}, {}, {}, 16384);
-      all.copy({write(b)}, {}, {}, 16384);
-      all.issue(products, {read(a), read(b), write(sum)});
-      if (!tensor) all.commit(products);
-    });
-    all.copy({write(bias)}, {}, {}, 4096);
-    all.access({read(sum), read(bias)});
-  });
-  Program work = build.take();
-  if (tensor) work.trips[k.index()].least = 1;
-  forEachOp(work.roles.front().body, [](Op &op) {
-    if (op.kind == OpKind::Copy)
-      op.cost = {"memory", 700, static_cast<std::int32_t>(op.bytes / 256)};
-    if (op.kind == OpKind::Issue) op.cost = {"products", 128, 128};
-    if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"arithmetic", 600, 600};
-  });
-  return work;
-}
 
 Program ordered(Program program, const QueuePlan &queue) {
   Diagnostics diagnostics;
@@ -187,6 +151,102 @@ TEST_CASE("a value that goes from one trip to the next cannot go to another role
   CHECK(diagnostics.all().front().kind == Diag::ScheduleCarriedBetweenRoles);
 }
 
+namespace {
+
+/// A state that `a` reads in each step and `b` renews, tile after tile; `a` may want the last one.
+Program stateWork(bool isWanted) {
+  ScheduleBuilder build("state");
+  const TripsId tiles = build.trips("tiles");
+  const TripsId k = build.trips("k", tiles);
+  const BufferId state = build.buffer({.name = "state", .bytes = 4, .space = Space::Registers});
+  const BufferId result = build.buffer({.name = "result", .bytes = 64, .parts = 2});
+  auto all = build.role("all", 2);
+  all.forTrips(tiles, [&] {
+    all.access({write(state)});
+    all.forTrips(k, [&] {
+      all.access({read(state), own(write(result))});
+      all.access({read(result)});
+      all.access({write(state)});
+    });
+    if (isWanted) all.access({read(state)});
+  });
+  return build.take();
+}
+
+Split stateSplit(bool isWanted) {
+  Split split = {.roles = {{"a", 2}, {"b"}}, .roleOf = {1, 0, 1, 1}};
+  if (isWanted) split.roleOf.push_back(0);
+  return split;
+}
+
+} // namespace
+
+TEST_CASE(
+    "a value that one role renews for another's next trip has a use for each, and the first") {
+  for (const bool isWanted : {false, true})
+    for (const std::int32_t slots : {1, 2, 3}) {
+      CAPTURE(isWanted);
+      CAPTURE(slots);
+      const Program split = splitWork(stateWork(isWanted), stateSplit(isWanted), slots);
+      CHECK(countOf(split, OpKind::Access) == 5); // with one of `a` behind the loop
+      const Program program = ordered(split, {});
+      Diagnostics diagnostics;
+      CHECK_MESSAGE(verify(program, diagnostics), diagnostics.render());
+      CHECK(arrivalsOf(program, "state.full") == 1);
+      CHECK(arrivalsOf(program, "state.empty") == 2);
+      const Verdict verdict = prove(program);
+      const std::string why = verdict.isSafe() ? "" : render(verdict.findings.front().what);
+      CHECK_MESSAGE(verdict.isSafe(), why);
+      for (std::size_t role = 0; role < 2; ++role) {
+        Program without = program; // what begins or ends a use is not to be left out
+        std::vector<Op> &tile = without.roles[role].body.front().body;
+        const auto advance = std::ranges::find(tile, OpKind::Advance, &Op::kind);
+        REQUIRE(advance != tile.end());
+        tile.erase(advance);
+        CHECK_FALSE(prove(without).isSafe());
+      }
+    }
+}
+
+TEST_CASE("what a role writes again in any other way stays within a role") {
+  const auto isRefused = [](const auto &change) {
+    Program work = stateWork(false);
+    Split split = stateSplit(false);
+    change(work.roles.front().body.front().body, split);
+    Diagnostics diagnostics;
+    const bool refused = !splitRoles(work, split, diagnostics);
+    if (refused) CHECK(diagnostics.all().front().kind == Diag::ScheduleCarriedBetweenRoles);
+    return refused;
+  };
+  CHECK_FALSE(isRefused([](std::vector<Op> &, Split &) {}));
+  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // no first content
+    tile.erase(tile.begin());
+    split.roleOf.erase(split.roleOf.begin());
+  }));
+  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // nor one, but the last is wanted
+    tile.erase(tile.begin());
+    tile.push_back({.kind = OpKind::Access, .accesses = {read(BufferId(0))}});
+    split.roleOf = {0, 1, 1, 0};
+  }));
+  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // written before it is read
+    std::ranges::rotate(tile[1].body, tile[1].body.end() - 1);
+    split.roleOf = {1, 1, 0, 1};
+  }));
+  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // written behind the loop
+    tile.push_back(tile[0]);
+    split.roleOf.push_back(1);
+  }));
+  CHECK(isRefused([](std::vector<Op> &tile, Split &) { // renewed from itself
+    tile[1].body[2].accesses.push_back(read(BufferId(0)));
+  }));
+  CHECK(isRefused([](std::vector<Op> &tile, Split &) { // read in one loop and renewed in another
+    Op again = tile[1];
+    again.body = {tile[1].body.back()};
+    tile[1].body.pop_back();
+    tile.push_back(again);
+  }));
+}
+
 TEST_CASE("roles are made of a sequence alone, and a ring has one producer") {
   const Program split = splitWork(gemmWork(false), kThreeRoles, 2);
   Diagnostics diagnostics;
@@ -220,34 +280,6 @@ TEST_CASE("copies in a loop within one use have bytes that nobody can expect") {
 }
 
 namespace {
-
-/// Warps load parts for each other by a queue, read all of them by another and compute.
-Program streamWork(bool grouped, std::int32_t warps) {
-  ScheduleBuilder build("stream");
-  const TripsId k = build.trips("k");
-  const BufferId tile = build.buffer({.name = "tile", .bytes = 16384, .parts = warps});
-  const BufferId fragment =
-      build.buffer({.name = "fragment", .bytes = 256, .space = Space::Registers});
-  const BufferId sum = build.buffer({.name = "sum", .bytes = 256, .space = Space::Registers});
-  auto all = build.role("all", warps);
-  const QueueId loads = all.queue({.name = "loads", .grouped = grouped});
-  const QueueId reads = all.queue({.name = "reads", .capacity = 15});
-  all.access({write(sum)});
-  all.forTrips(k, [&] {
-    all.issue(loads, {own(write(tile))}, grouped ? 1 : 2);
-    if (grouped) all.commit(loads);
-    all.issue(reads, {read(tile), write(fragment)});
-    all.access({read(fragment), read(sum), write(sum)});
-  });
-  all.access({read(sum)});
-  Program work = build.take();
-  forEachOp(work.roles.front().body, [&](Op &op) {
-    if (op.kind == OpKind::Issue)
-      op.cost = op.queue == loads ? Cost{"memory", 700, 64} : Cost{"shared", 30, 16};
-    if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"arithmetic", 200, 200};
-  });
-  return work;
-}
 
 Program streamed(bool grouped, std::int32_t warps, std::int32_t slots) {
   Diagnostics diagnostics;
@@ -344,6 +376,26 @@ TEST_CASE("the same work gives the same schedule, wherever its operations lie in
   CHECK(print(streamed(true, 4, 3)) == first);
 }
 
+TEST_CASE("what lies over a ring is written when the last reads and copies of it are over") {
+  for (const bool over : {true, false}) {
+    CAPTURE(over);
+    Program work = streamWork(true, 4);
+    work.buffers[0].offset = 0;
+    Buffer result{.name = "result", .bytes = 16384, .parts = 4};
+    if (over) result.offset = 0;
+    const BufferId at(static_cast<std::uint32_t>(work.buffers.size()));
+    work.buffers.push_back(result);
+    work.roles.front().body.push_back(
+        {.kind = OpKind::Access, .accesses = {{.buffer = at, .writes = true, .part = Part::Own}}});
+    Diagnostics diagnostics;
+    auto ahead = prefetch(std::move(work), QueueId(0), TripsId(0), 3, diagnostics);
+    REQUIRE_MESSAGE(ahead, diagnostics.render());
+    const Program program = addDrains(std::move(*ahead));
+    CHECK(prove(program).isSafe());
+    CHECK(countOf(program, OpKind::Meet) == (over ? 2 : 1));
+  }
+}
+
 TEST_CASE("loads that come late in their loop are not started ahead") {
   Program work = streamWork(true, 1);
   for (Op &op : work.roles.front().body)
@@ -351,117 +403,4 @@ TEST_CASE("loads that come late in their loop are not started ahead") {
   Diagnostics diagnostics;
   CHECK_FALSE(prefetch(work, QueueId(0), TripsId(0), 3, diagnostics));
   CHECK(diagnostics.all().front().kind == Diag::ScheduleLoadPlace);
-}
-
-namespace {
-
-const machine::Machine &machineNamed(std::string_view name) {
-  const machine::Machine *machine = machine::findMachine(name);
-  REQUIRE(machine);
-  return *machine;
-}
-
-} // namespace
-
-TEST_CASE("where products run by themselves, they get a role, and results two slots") {
-  Diagnostics diagnostics;
-  const PlanRequest request = {.machine = machineNamed("sm_100a"),
-                               .loop = TripsId(1),
-                               .trips = {4, 16},
-                               .signals = {true},
-                               .warps = 4};
-  const auto plan = planSchedule(gemmWork(true), request, diagnostics);
-  REQUIRE_MESSAGE(plan, diagnostics.render());
-  CHECK(plan->taken().roles == "load | multiply | finish");
-  CHECK(plan->taken().outerSlots == 2);
-  CHECK(plan->gap() >= 1);
-  CHECK(prove(plan->program).isSafe());
-}
-
-TEST_CASE(
-    "no candidate is better than the one that is taken, and all that fit are slower or larger") {
-  Diagnostics diagnostics;
-  const PlanRequest request = {
-      .machine = machineNamed("sm_90a"), .loop = TripsId(1), .trips = {4, 16}, .signals = {false}};
-  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
-  REQUIRE_MESSAGE(plan, diagnostics.render());
-  CHECK(plan->taken().demand.sharedBytes <= request.machine.sharedMemoryBytes);
-  for (const Candidate &other : plan->candidates) {
-    if (!other.refused.empty()) continue;
-    const double slower = other.interval.cyclesPerTrip - plan->taken().interval.cyclesPerTrip;
-    CHECK(slower > -1e-6);
-    if (slower < 1e-6) CHECK(other.slots >= plan->taken().slots);
-  }
-  const std::string why = explain(*plan, request);
-  CHECK(why.starts_with("taken: load | compute, 6 slots"));
-  CHECK(why.find("takes 233600 bytes of shared memory; a block on sm_90a has 232448") !=
-        std::string::npos);
-}
-
-TEST_CASE("the author's number of slots is kept, and refused by name where it does not fit") {
-  PlanRequest request = {.machine = machineNamed("sm_120a"),
-                         .loop = TripsId(1),
-                         .trips = {4, 16},
-                         .signals = {false},
-                         .slots = 2};
-  Diagnostics diagnostics;
-  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
-  REQUIRE_MESSAGE(plan, diagnostics.render());
-  CHECK(plan->taken().slots == 2);
-  request.slots = 4;
-  CHECK_FALSE(planSchedule(gemmWork(false), request, diagnostics));
-  CHECK(diagnostics.all().back().kind == Diag::ScheduleNoPlan);
-}
-
-TEST_CASE("what the author asked for is not raised: one slot leaves nothing in flight") {
-  const PlanRequest request = {.machine = machineNamed("sm_90a"),
-                               .loop = TripsId(1),
-                               .trips = {4, 16},
-                               .signals = {false},
-                               .slots = 1};
-  Diagnostics diagnostics;
-  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
-  REQUIRE_MESSAGE(plan, diagnostics.render());
-  for (const Candidate &candidate : plan->candidates) {
-    CHECK(candidate.slots == 1);
-    CHECK(candidate.inFlight == 0);
-  }
-  CHECK(prove(plan->program).isSafe());
-}
-
-TEST_CASE("what no number of slots would mend is told once") {
-  Program work = streamWork(true, 1);
-  for (Op &op : work.roles.front().body)
-    if (op.kind == OpKind::For) std::ranges::rotate(op.body, op.body.begin() + 2);
-  const PlanRequest request = {
-      .machine = machineNamed("sm_80"), .loop = TripsId(0), .trips = {16}, .warps = 1};
-  Diagnostics diagnostics;
-  CHECK_FALSE(planSchedule(work, request, diagnostics));
-  REQUIRE(diagnostics.all().size() == 1);
-  CHECK(diagnostics.all().front().kind == Diag::ScheduleLoadPlace);
-}
-
-TEST_CASE("streams get as many slots as hide the latency, and no more") {
-  Diagnostics diagnostics;
-  const PlanRequest request = {
-      .machine = machineNamed("sm_80"), .loop = TripsId(0), .trips = {16}, .warps = 4};
-  const auto plan = planSchedule(streamWork(true, 4), request, diagnostics);
-  REQUIRE_MESSAGE(plan, diagnostics.render());
-  CHECK(plan->taken().slots == 5); // 700 cycles of latency, 230 of a trip
-  CHECK(prove(plan->program).isSafe());
-}
-
-TEST_CASE("a schedule's demands are held against a block") {
-  ScheduleBuilder build("large");
-  const RingId ring = build.ring("ring", 4);
-  build.buffer({.name = "tile", .ring = ring, .bytes = 65536});
-  build.meeting("all", 99, 16);
-  build.role("many", 40);
-  const Program program = build.take();
-  Diagnostics diagnostics;
-  CHECK_FALSE(checkBudget(program, machineNamed("sm_90a"), 1, diagnostics));
-  std::vector<Diag> found;
-  for (const Diagnostic &one : diagnostics.all()) found.push_back(one.kind);
-  CHECK(found == std::vector{Diag::MeetingParties, Diag::MeetingNumber, Diag::ScheduleMemory,
-                             Diag::ScheduleThreads});
 }

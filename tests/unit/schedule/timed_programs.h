@@ -68,4 +68,26 @@ inline Program pipelined(const Pipeline &p) {
   return parsed(body);
 }
 
+inline Interval intervalOf(const Program &program, std::uint32_t loop = 1) {
+  auto interval = initiationInterval(program, TripsId(loop), {1, 1});
+  REQUIRE(interval.ok());
+  return *interval;
+}
+
+/// Gives each operation of a kind what it takes.
+inline void addCosts(std::vector<Op> &body, std::int32_t product) {
+  for (Op &op : body) {
+    if (op.kind == OpKind::Copy) op.cost = {.resource = "bus", .cycles = 600, .busy = 60};
+    if (op.kind == OpKind::Issue)
+      op.cost = {.resource = "tensor", .cycles = product, .busy = product};
+    if (op.kind == OpKind::Access) op.cost = {.resource = "alu", .cycles = 90, .busy = 30};
+    addCosts(op.body, product);
+  }
+}
+
+inline Program costed(Program program, std::int32_t product = 128) {
+  for (Role &role : program.roles) addCosts(role.body, product);
+  return program;
+}
+
 } // namespace imbrex::schedule::testing

@@ -180,16 +180,6 @@ TEST_CASE("any operation can keep its role busy, after its condition and before 
                           "b: wait 0-2, wait 2-6 on alu\n");
 }
 
-namespace {
-
-Interval intervalOf(const Program &program, std::uint32_t loop = 1) {
-  auto interval = initiationInterval(program, TripsId(loop), {1, 1});
-  REQUIRE(interval.ok());
-  return *interval;
-}
-
-} // namespace
-
 TEST_CASE("two slots hide part of a load: a pipeline by hand") {
   const Program program = pipelined({});
   const Timeline timeline = timed(program, {1, 3});
@@ -201,109 +191,6 @@ TEST_CASE("two slots hide part of a load: a pipeline by hand") {
   CHECK(timeline.resources[0].busy == 30);
   CHECK(timeline.resources[1].busy == 90);
   CHECK(timeline.resources[1].share == doctest::Approx(90.0 / 160));
-}
-
-TEST_CASE("each step is as fast as the slowest of load, product, and the way round the ring") {
-  for (std::int32_t depth = 1; depth <= 5; ++depth)
-    for (const std::int32_t busy : {10, 40})
-      for (const std::int32_t cycles : {50, 100, 333}) {
-        CAPTURE(depth);
-        CAPTURE(busy);
-        CAPTURE(cycles);
-        const Interval interval =
-            intervalOf(pipelined({.depth = depth, .loadBusy = busy, .loadCycles = cycles}));
-        const double round = (cycles + 30.0) / depth;
-        CHECK(interval.cyclesPerTrip == doctest::Approx(std::max({busy + 0.0, 30.0, round})));
-        CHECK(interval.lowerBound == std::max(busy, 30));
-        CHECK(interval.busiest == (busy > 30 ? "bus" : "alu"));
-        CHECK(interval.period >= 1);
-      }
-}
-
-TEST_CASE("a product in flight keeps a slot, and hides nothing that is bound by the loads") {
-  for (std::int32_t depth = 2; depth <= 5; ++depth) {
-    CAPTURE(depth);
-    const Interval interval =
-        intervalOf(pipelined({.depth = depth, .loadCycles = 100, .inFlight = 1}));
-    // Product i + 1 must have been issued, which takes its load, before slot i is given back.
-    CHECK(interval.cyclesPerTrip == doctest::Approx(std::max(30.0, 100.0 / (depth - 1))));
-  }
-}
-
-TEST_CASE("an interval is no faster than its bound, and none grows by a deeper ring") {
-  std::mt19937 random(20);
-  const auto upTo = [&](std::int32_t most) {
-    return static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(most)) + 1;
-  };
-  for (int i = 0; i < 100; ++i) {
-    CAPTURE(i);
-    Pipeline shape{.loadBusy = upTo(60), .compute = upTo(80), .inFlight = i % 2};
-    shape.loadCycles = shape.loadBusy + upTo(300);
-    double before = std::numeric_limits<double>::infinity();
-    for (shape.depth = 1 + shape.inFlight; shape.depth <= 6; ++shape.depth) {
-      const Interval interval = intervalOf(pipelined(shape));
-      CHECK(interval.period > 0);
-      CHECK(interval.cyclesPerTrip >= interval.lowerBound);
-      CHECK(interval.cyclesPerTrip <= before);
-      before = interval.cyclesPerTrip;
-    }
-  }
-}
-
-TEST_CASE("more trips take as much longer as the interval says") {
-  const Program program = pipelined({.depth = 3, .loadCycles = 100});
-  const Interval interval = intervalOf(program);
-  CHECK(interval.period == 3);
-  CHECK(interval.periodCycles == 130);
-  CHECK(timed(program, {1, 63}).cycles + 130 == timed(program, {1, 66}).cycles);
-}
-
-TEST_CASE("an interval of an inner loop is that of one run of it") {
-  const Program program = pipelined({.depth = 2, .loadCycles = 100});
-  const auto interval = initiationInterval(program, TripsId(1), {7, 3});
-  REQUIRE(interval.ok());
-  CHECK(interval->cyclesPerTrip == 65);
-}
-
-TEST_CASE("what a role does by itself is a bound, and loops over the same trips add up") {
-  const Program program = parsed("trips %k role %a { for %k { access takes 3 }\n"
-                                 "  for %k { access takes 5 } }\n"
-                                 "role %b { for %k { access takes 7 } }\n");
-  const auto interval = initiationInterval(program, TripsId(0), {1});
-  REQUIRE(interval.ok());
-  CHECK(interval->cyclesPerTrip == 8);
-  CHECK(interval->period == 0); // each role has its own stride
-  CHECK(interval->lowerBound == 8);
-  CHECK(interval->busiest == "role a");
-}
-
-TEST_CASE("an interval is that of trips beyond all conditions") {
-  const Program program = parsed("trips %k role %a { for %k { if done %k > 100 { access takes 2 }\n"
-                                 "  if done %k > 5000 { access takes 4 } } }\n");
-  const auto interval = initiationInterval(program, TripsId(0), {1});
-  REQUIRE(interval.ok());
-  CHECK(interval->cyclesPerTrip == 6);
-}
-
-TEST_CASE("a loop that does not come to repeat itself is told by many trips") {
-  const Program program =
-      parsed("trips %k\n"
-             "role %a { for %k { access takes 7 on x busy 7 access takes 96 } }\n"
-             "role %b { for %k { access takes 5 on x busy 5 access takes 997 } }");
-  const auto interval = initiationInterval(program, TripsId(0), {1});
-  REQUIRE(interval.ok());
-  CHECK(interval->period == 0);
-  CHECK(interval->cyclesPerTrip >= 1002);
-  CHECK(interval->cyclesPerTrip < 1009);
-  CHECK(interval->lowerBound == 1002);
-  CHECK(interval->busiest == "role b");
-}
-
-TEST_CASE("an interval of an outer loop has the inner one in it") {
-  const Program program = pipelined({.depth = 4, .loadCycles = 10, .compute = 20});
-  auto interval = initiationInterval(program, TripsId(0), {1, 5});
-  REQUIRE(interval.ok());
-  CHECK(interval->cyclesPerTrip == 100);
 }
 
 TEST_CASE("the resource that is always busy binds; else a cycle of operations does") {
@@ -407,22 +294,6 @@ void checkTimeline(const Program &program, const Timeline &timeline) {
   }
 }
 
-/// Gives each operation of a kind what it takes.
-void addCosts(std::vector<Op> &body, std::int32_t product) {
-  for (Op &op : body) {
-    if (op.kind == OpKind::Copy) op.cost = {.resource = "bus", .cycles = 600, .busy = 60};
-    if (op.kind == OpKind::Issue)
-      op.cost = {.resource = "tensor", .cycles = product, .busy = product};
-    if (op.kind == OpKind::Access) op.cost = {.resource = "alu", .cycles = 90, .busy = 30};
-    addCosts(op.body, product);
-  }
-}
-
-Program costed(Program program, std::int32_t product = 128) {
-  for (Role &role : program.roles) addCosts(role.body, product);
-  return program;
-}
-
 } // namespace
 
 TEST_CASE("everything in a timeline has its reason, and nothing is in two places") {
@@ -480,32 +351,6 @@ TEST_CASE("the critical cycle of an inner loop is seen although the loop begins 
   const Program program = costed(imbrex::testing::biasGemm({.depth = 6}));
   const Timeline timeline = timed(program, {2, 40});
   CHECK(timeline.criticalCycles == 128);
-}
-
-TEST_CASE("deeper rings make the schedules that matter no slower") {
-  using namespace imbrex::testing;
-  const auto intervals = [](const auto &make, std::uint32_t loop) {
-    double before = std::numeric_limits<double>::infinity();
-    for (std::int32_t depth = 2; depth <= 7; ++depth) {
-      CAPTURE(depth);
-      const Program program = costed(make(depth));
-      const auto interval = initiationInterval(program, TripsId(loop),
-                                               std::vector<std::int32_t>(program.trips.size(), 1));
-      REQUIRE(interval.ok());
-      CHECK(interval->cyclesPerTrip <= before);
-      CHECK(interval->cyclesPerTrip >= interval->lowerBound);
-      before = interval->cyclesPerTrip;
-    }
-    return before;
-  };
-  // A step needs 128 cycles of products, of which one is in flight.
-  CHECK(intervals([](std::int32_t depth) { return gemm({.depth = depth}); }, 0) == 128);
-  CHECK(intervals([](std::int32_t depth) { return biasGemm({.depth = depth}); }, 1) == 128);
-  CHECK(intervals([](std::int32_t depth) { return tensorGemm({.depth = depth}); }, 1) == 128);
-  // A block of keys and one of values are multiplied by two groups.
-  CHECK(intervals(
-            [](std::int32_t depth) { return attention({.keyDepth = depth, .valueDepth = depth}); },
-            1) == 512);
 }
 
 TEST_CASE("a timeline of nothing is empty") {

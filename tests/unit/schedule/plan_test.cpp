@@ -1,0 +1,236 @@
+#include "backend/schedule/check.h"
+#include "backend/schedule/compute_groups.h"
+#include "backend/schedule/plan.h"
+#include "backend/schedule/register_split.h"
+#include "backend/schedule/split_roles.h"
+#include "backend/schedule/synchronise.h"
+#include "backend/schedule/well_formed.h"
+#include "tests/unit/schedule/works.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+using namespace imbrex;
+using namespace imbrex::schedule;
+using namespace imbrex::testing;
+
+namespace {
+
+const machine::Machine &machineNamed(std::string_view name) {
+  const machine::Machine *machine = machine::findMachine(name);
+  REQUIRE(machine);
+  return *machine;
+}
+
+} // namespace
+
+TEST_CASE("where products run by themselves, they get a role, and results two slots") {
+  Diagnostics diagnostics;
+  const PlanRequest request = {.machine = machineNamed("sm_100a"),
+                               .loop = TripsId(1),
+                               .trips = {4, 16},
+                               .signals = {true},
+                               .warps = 4};
+  const auto plan = planSchedule(gemmWork(true), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().roles == "load | multiply | finish");
+  CHECK(plan->taken().outerSlots == 2);
+  CHECK(plan->gap() >= 1);
+  CHECK(prove(plan->program).isSafe());
+}
+
+TEST_CASE(
+    "no candidate is better than the one that is taken, and all that fit are slower or larger") {
+  Diagnostics diagnostics;
+  const PlanRequest request = {
+      .machine = machineNamed("sm_90a"), .loop = TripsId(1), .trips = {4, 16}, .signals = {false}};
+  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().demand.sharedBytes <= request.machine.sharedMemoryBytes);
+  for (const Candidate &other : plan->candidates) {
+    if (!other.refused.empty()) continue;
+    const double slower = other.interval.cyclesPerTrip - plan->taken().interval.cyclesPerTrip;
+    CHECK(slower > -1e-6);
+    if (slower < 1e-6) CHECK(other.slots >= plan->taken().slots);
+  }
+  const std::string why = explain(*plan, request);
+  CHECK(why.starts_with("taken: load | compute, 6 slots"));
+  CHECK(why.find("takes 233600 bytes of shared memory; a block on sm_90a has 232448") !=
+        std::string::npos);
+}
+
+TEST_CASE("the author's number of slots is kept, and refused by name where it does not fit") {
+  PlanRequest request = {.machine = machineNamed("sm_120a"),
+                         .loop = TripsId(1),
+                         .trips = {4, 16},
+                         .signals = {false},
+                         .slots = 2};
+  Diagnostics diagnostics;
+  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().slots == 2);
+  request.slots = 4;
+  CHECK_FALSE(planSchedule(gemmWork(false), request, diagnostics));
+  CHECK(diagnostics.all().back().kind == Diag::ScheduleNoPlan);
+}
+
+TEST_CASE("what the author asked for is not raised: one slot leaves nothing in flight") {
+  const PlanRequest request = {.machine = machineNamed("sm_90a"),
+                               .loop = TripsId(1),
+                               .trips = {4, 16},
+                               .signals = {false},
+                               .slots = 1};
+  Diagnostics diagnostics;
+  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  for (const Candidate &candidate : plan->candidates) {
+    CHECK(candidate.slots == 1);
+    CHECK(candidate.inFlight == 0);
+  }
+  CHECK(prove(plan->program).isSafe());
+}
+
+TEST_CASE("what no number of slots would mend is told once") {
+  Program work = streamWork(true, 1);
+  for (Op &op : work.roles.front().body)
+    if (op.kind == OpKind::For) std::ranges::rotate(op.body, op.body.begin() + 2);
+  const PlanRequest request = {
+      .machine = machineNamed("sm_80"), .loop = TripsId(0), .trips = {16}, .warps = 1};
+  Diagnostics diagnostics;
+  CHECK_FALSE(planSchedule(work, request, diagnostics));
+  REQUIRE(diagnostics.all().size() == 1);
+  CHECK(diagnostics.all().front().kind == Diag::ScheduleLoadPlace);
+}
+
+TEST_CASE("streams get as many slots as hide the latency, and no more") {
+  Diagnostics diagnostics;
+  const PlanRequest request = {
+      .machine = machineNamed("sm_80"), .loop = TripsId(0), .trips = {16}, .warps = 4};
+  const auto plan = planSchedule(streamWork(true, 4), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().slots == 5); // 700 cycles of latency, 230 of a trip
+  CHECK(prove(plan->program).isSafe());
+}
+
+TEST_CASE("a schedule's demands are held against a block") {
+  ScheduleBuilder build("large");
+  const RingId ring = build.ring("ring", 4);
+  build.buffer({.name = "tile", .ring = ring, .bytes = 65536});
+  build.meeting("all", 99, 16);
+  build.role("many", 40);
+  const Program program = build.take();
+  Diagnostics diagnostics;
+  CHECK_FALSE(checkBudget(program, machineNamed("sm_90a"), 1, diagnostics));
+  std::vector<Diag> found;
+  for (const Diagnostic &one : diagnostics.all()) found.push_back(one.kind);
+  CHECK(found == std::vector{Diag::MeetingParties, Diag::MeetingNumber, Diag::ScheduleMemory,
+                             Diag::ScheduleThreads});
+}
+
+namespace {
+
+PlanRequest attentionRequest() {
+  return {.machine = machineNamed("sm_90a"),
+          .loop = TripsId(1),
+          .trips = {4, 16},
+          .signals = {false},
+          .turns = true,
+          .registers = true};
+}
+
+std::int32_t arrivalsOf(const Program &program, std::string_view barrier) {
+  const auto found = std::ranges::find(program.barriers, barrier, &Barrier::name);
+  REQUIRE(found != program.barriers.end());
+  return found->arrivals;
+}
+
+} // namespace
+
+TEST_CASE("K4: attention is computed by two groups in turns, with the arrivals of the books") {
+  Diagnostics diagnostics;
+  PlanRequest request = attentionRequest();
+  const auto plan = planSchedule(attentionWork(), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().roles == "load | compute by turns");
+  CHECK(arrivalsOf(plan->program, "K_V.full") == 1);
+  CHECK(arrivalsOf(plan->program, "K_V.empty") == 8);
+  CHECK(arrivalsOf(plan->program, "compute0.turn") == 4);
+  CHECK(arrivalsOf(plan->program, "compute1.turn") == 4);
+  CHECK(plan->taken().registers == std::vector{24, 240, 240});
+  CHECK(verify(plan->program, diagnostics));
+  CHECK(prove(plan->program).isSafe());
+  CHECK(explain(*plan, request).find(" bytes, 24 | 240 | 240 registers\n") != std::string::npos);
+  request.turns = false;
+  const auto one = planSchedule(attentionWork(), request, diagnostics);
+  REQUIRE(one);
+  CHECK(one->taken().interval.cyclesPerTrip > 1.5 * plan->taken().interval.cyclesPerTrip);
+}
+
+TEST_CASE("a turn is handed on by all warps of the other group, and one of them has the first") {
+  Diagnostics diagnostics;
+  const auto plan = planSchedule(attentionWork(), attentionRequest(), diagnostics);
+  REQUIRE(plan);
+  Program one = plan->program;
+  for (Barrier &barrier : one.barriers)
+    if (barrier.name == "compute0.turn") barrier.arrivals = 1;
+  CHECK_FALSE(prove(one).isSafe());
+  Program none = plan->program;
+  for (Role &role : none.roles)
+    forEachOp(role.body, [&](Op &op) {
+      if (op.kind == OpKind::Wait && none[op.barrier].name == "compute0.turn") op.flipped = false;
+    });
+  const Verdict verdict = prove(none);
+  REQUIRE_FALSE(verdict.isSafe());
+  CHECK(verdict.findings.front().what.kind == Diag::ScheduleDeadlock);
+}
+
+TEST_CASE("groups are made of a role that only reads what others hand it") {
+  const auto why = [](Program program, std::uint32_t role) {
+    std::string reason;
+    CHECK_FALSE(splitInGroups(program, RoleId(role), reason));
+    return reason;
+  };
+  Diagnostics diagnostics;
+  const Split split = {.roles = {{"load"}, {"compute", 8}}, .roleOf = {1, 0, 0, 1, 1, 0, 1}};
+  const auto program = splitRoles(gemmWork(false), split, diagnostics);
+  REQUIRE(program);
+  CHECK(why(*program, 0) == "the groups would both fill what another role reads");
+  Program odd = *program;
+  odd.roles[1].warps = 5;
+  CHECK(why(odd, 1) == "the warps make no two equal groups");
+  Program parts = *program;
+  parts.roles[1].body.front().body.front().accesses.front().part = Part::Own;
+  CHECK(why(parts, 1) == "the warps have parts of their own");
+  CHECK(halved({"unit", 128, 128}) == Cost{"unit", 64, 64});
+  CHECK(halved({"unit", 700, 65}) == Cost{"unit", 668, 33});
+  CHECK(halved({"", 90, 0}) == Cost{"", 90, 0});
+}
+
+TEST_CASE("a group that cannot be is refused with the reason, and the rest is planned") {
+  PlanRequest request = attentionRequest();
+  request.warps = 5;
+  Diagnostics diagnostics;
+  const auto plan = planSchedule(attentionWork(), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().roles == "load | compute");
+  CHECK(std::ranges::count(plan->candidates, "the warps make no two equal groups",
+                           &Candidate::refused) == 2);
+}
+
+TEST_CASE("roles of whole groups of warps get the registers that the others give up") {
+  const auto registersOf = [](std::vector<std::int32_t> warps) {
+    Program program{.name = "roles"};
+    for (const std::int32_t of : warps) program.roles.push_back({.name = "r", .warps = of});
+    giveRegisters(program, machineNamed("sm_90a"), 1);
+    std::vector<std::int32_t> registers;
+    for (const Role &role : program.roles) registers.push_back(role.registers);
+    return registers;
+  };
+  CHECK(registersOf({1, 8}) == std::vector{24, 240});
+  CHECK(registersOf({1, 1, 4, 4}) == std::vector{24, 24, 240, 240});
+  CHECK(registersOf({1, 12}) == std::vector{32, 160});
+  CHECK(registersOf({8}) == std::vector{0});       // nobody gives any up
+  CHECK(registersOf({1, 2}) == std::vector{0, 0}); // nobody can take them
+}
