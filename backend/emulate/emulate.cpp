@@ -68,7 +68,7 @@ std::vector<std::string> parameterNames(const llvm::Function &kernel) {
 }
 
 /// Rewrites the module, and gives the entry's name; empty where something has no model.
-std::string rewrite(Rewriting &rewriting, Code &code) {
+std::string rewrite(Rewriting &rewriting, Code &code, std::uint64_t bytesAtLaunch) {
   const std::size_t errorsBefore = rewriting.diagnostics.all().size();
   const std::vector<BlockMix> mixes = mixesOf(rewriting.module);
   for (const BlockMix &mix : mixes) code.mixes.push_back(mix.counts);
@@ -78,7 +78,7 @@ std::string rewrite(Rewriting &rewriting, Code &code) {
   markControl(rewriting);
   if (rewriting.diagnostics.all().size() != errorsBefore) return {};
   countBlocks(mixes);
-  code.sharedBytes = std::max(code.sharedBytes, placeShared(rewriting));
+  code.sharedBytes = std::max(code.sharedBytes, placeShared(rewriting, bytesAtLaunch));
   llvm::StripDebugInfo(rewriting.module);
   forgetTarget(rewriting.module);
   host::prepareModule(rewriting.module);
@@ -108,7 +108,8 @@ std::unique_ptr<Program> Program::compile(const llvm::Module &module,
   implementation.interface = interface;
   implementation.names = parameterNames(*kernel);
   Rewriting rewriting{*copy, machine, *kernel, code.sites, diagnostics};
-  const std::string entry = rewrite(rewriting, code);
+  const auto bytesAtLaunch = static_cast<std::uint64_t>(interface.bytesAtLaunch);
+  const std::string entry = rewrite(rewriting, code, bytesAtLaunch);
   if (entry.empty()) return nullptr;
   implementation.loaded = host::compileAndLoad(std::move(copy));
   code.entry = reinterpret_cast<Code::Entry>(implementation.loaded->address(entry));

@@ -19,7 +19,9 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
       values_(kernel.valueCount()), uses_(ir::countUses(kernel)), facts_(kernel, assumed) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
   ir::walk(kernel.body(), [&](const ir::Op &op) {
-    if (op.kind == ir::OpKind::RingNew) rings_.emplace(op.result(), Ring(*this, op));
+    if (op.kind != ir::OpKind::RingNew) return;
+    rings_.emplace(op.result(), Ring(*this, op));
+    largestUse_ = op.where;
   });
 }
 
@@ -213,7 +215,11 @@ void Emitter::drainCopies(std::int32_t left) {
 }
 
 std::int64_t Emitter::scratchBytes() const {
-  return words.machine().staticSharedMemoryBytes - shared.reservedBytes();
+  // For the widest element of each thread: where rings leave less, the kernel takes too much.
+  const std::int64_t least = layout::kMaxAccessBytes * std::int64_t{kernel.threads().count()};
+  const machine::Machine &machine = words.machine();
+  return std::clamp<std::int64_t>(machine.sharedMemoryBytes - shared.reservedBytes(), least,
+                                  machine.staticSharedMemoryBytes);
 }
 
 std::uint32_t Emitter::addSite(const ir::Op &op) {

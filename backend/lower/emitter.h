@@ -46,7 +46,7 @@ public:
 
   KernelInterface run();
   /// The op that made shared memory as large as it is.
-  Location largestExchange() const { return largestExchange_; }
+  Location largestUse() const { return largestUse_; }
 
   // --- what the parts share ---
   llvm::LLVMContext &context;
@@ -124,7 +124,8 @@ public:
   /// The same with a result, `otherwise` where the condition does not hold.
   llvm::Value *where(llvm::Value *condition, llvm::Value *otherwise,
                      const std::function<llvm::Value *()> &body);
-  /// What exchanges may take of shared memory: rings lie beside them.
+  /// What exchanges may take of shared memory, beside rings: no more than a block has without
+  /// asking, for what one block takes keeps others from the core.
   std::int64_t scratchBytes() const;
   Ring &ring(ir::ValueId value) { return rings_.at(value); }
   /// A barrier of the block: whatever was waited for before needs no other.
@@ -174,7 +175,7 @@ private:
   std::map<ir::ValueId, ViewValues> views_;
   std::map<ir::ValueId, Ring> rings_;
   std::vector<Site> sites_;
-  Location largestExchange_;
+  Location largestUse_;
   struct LoopFrame {
     llvm::BasicBlock *exit;
     std::vector<Incoming> leaving;

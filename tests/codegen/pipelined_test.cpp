@@ -216,10 +216,12 @@ TEST_CASE("as many slots are taken as fit, and the bytes are told") {
            "} : f32[64x64]\n%rows = reduce %r : f32[64]\n%y = reduce %rows : f32\n"
            "store %q, %y\n}\n";
   };
-  const std::string four = explained(product("4"), "sm_80");
-  CHECK(four.find("2 slots\n") != std::string::npos);
-  CHECK(four.find("slots of 16384 bytes; a block has 32768 for them, beside 16384 for exchanges "
-                  "between threads: 4 do not fit\n") != std::string::npos);
+  const std::string twenty = explained(product("20"), "sm_80");
+  CHECK(twenty.find("9 slots\n") != std::string::npos);
+  CHECK(twenty.find("slots of 16384 bytes; a block has 150528 for them, beside 16384 for exchanges "
+                    "between threads: 20 do not fit\n") != std::string::npos);
+  CHECK(explained(product("20"), "sm_120a").find("5 slots\n") != std::string::npos);
+  CHECK(explained(product("20"), "sm_90a").find("13 slots\n") != std::string::npos);
   const std::string two = explained(product("2"), "sm_80");
   CHECK(two.find("2 slots\n") != std::string::npos);
   CHECK(two.find("do not fit") == std::string::npos);

@@ -169,7 +169,7 @@ std::string inWords(const RingRoom &room, std::int64_t bytes) {
 } // namespace
 
 RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine) {
-  const std::int64_t limit = machine.staticSharedMemoryBytes;
+  const std::int64_t limit = machine.sharedMemoryBytes;
   // What exchanges take can be cut into rounds, at the price of time. Each warp needs some.
   constexpr std::int64_t kLargestShare = 3;
   std::int64_t exchange = std::int64_t{8} * kernel.threads().count(), taken = 0;
@@ -179,7 +179,8 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine) {
     if (op.kind == OpKind::RingNew)
       taken += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result());
   });
-  exchange = std::min(exchange, limit / kLargestShare);
+  exchange =
+      std::min({exchange, limit / kLargestShare, std::int64_t{machine.staticSharedMemoryBytes}});
   return {.bytes = limit - exchange - taken, .limit = limit, .exchange = exchange};
 }
 
