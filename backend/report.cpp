@@ -55,7 +55,7 @@ llvm::json::Object instructionsAsJson(const target::InstructionMix &mix) {
 
 Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, StageTimes *times) {
   const auto start = std::chrono::steady_clock::now();
-  const auto assembly = target.assembly(*code.copy());
+  const auto assembly = makeAssembly(code, target);
   if (!assembly) return assembly.failure();
   const auto generated = std::chrono::steady_clock::now();
   const auto object = target.object(*code.copy());

@@ -153,7 +153,7 @@ private:
   /// its image, the driver is handed the assembly if it can do with that.
   Loaded load(const GpuCode &code) const {
     if (gpu_.code().asAssembly) return loadAssembly(code);
-    const auto object = target_.object(*code.copy());
+    const auto object = makeObject(code, target_);
     if (!object && object.error().kind != Diag::NoAssembler) return object.failure();
     if (object) {
       auto loaded = loadCode({object->image.begin(), object->image.end()}, code.interface);
@@ -165,7 +165,7 @@ private:
   }
 
   Loaded loadAssembly(const GpuCode &code) const {
-    const auto assembly = target_.assembly(*code.copy());
+    const auto assembly = makeAssembly(code, target_);
     if (!assembly) return assembly.failure();
     return loadCode(*assembly, code.interface);
   }

@@ -27,26 +27,23 @@ void copyAtOnce(Emitter &e, Value *to, const Access &from, std::int64_t bytes) {
 template <class MakeAccess>
 void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   Ring &ring = e.ring(op.operand(0));
-  const layout::RegisterVectors &copies = ring.copies();
+  const RingCopies &copies = ring.copies();
   const layout::LinearLayout &offsets = ring.slot().writeOffsets;
-  const auto width = static_cast<std::size_t>(copies.width);
+  const auto width = static_cast<std::size_t>(copies.vectors.width);
   const ir::Type &type = e.type(op.operand(0));
-  const std::int64_t bytes = ir::storageBits(type.element()) / 8;
-  const machine::AsyncCopies &async = e.words.machine().asyncCopies;
-  const bool isAsync = async.leastBytes > 0 && bytes * copies.width >= async.leastBytes;
   const auto copyAll = [&](Value *slot) {
     auto accessAt = makeAccess();
-    for (std::size_t i = 0; i < copies.registers.size(); i += width) {
-      const auto first = static_cast<std::size_t>(copies.registers[i]);
+    for (std::size_t i = 0; i < copies.vectors.registers.size(); i += width) {
+      const auto first = static_cast<std::size_t>(copies.vectors.registers[i]);
       const auto ofRegister =
           static_cast<std::int64_t>(offsets.apply(layout::Dim::Register, first));
       Value *offset = e.b.CreateXor(e.threadPart(offsets), e.i32(ofRegister));
       Value *to = e.b.CreateGEP(e.memoryType(type.held()), slot, offset);
       const Access from = accessAt(first, width);
-      if (isAsync)
-        e.words.copyAsync(e.b, to, from.address, {bytes * copies.width, from.mask});
+      if (copies.areAsynchronous)
+        e.words.copyAsync(e.b, to, from.address, {copies.bytes, from.mask});
       else
-        copyAtOnce(e, to, from, bytes * copies.width);
+        copyAtOnce(e, to, from, copies.bytes);
     }
   };
   e.where(e.scalar(op.operand(1)), [&] {

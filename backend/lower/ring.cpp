@@ -34,18 +34,26 @@ const layout::LinearLayout &readLayout(const ir::Kernel &kernel, ir::ValueId rin
 
 } // namespace
 
+RingCopies copiesOf(const ir::Kernel &kernel, ir::ValueId ring, const machine::Machine &machine) {
+  const ir::Type &type = kernel.type(ring);
+  const layout::LinearLayout &layout = kernel.layout(kernel.layoutOf(ring));
+  const layout::Dim axis = layout::axisDim(layout::axisOfNeighbours(layout, type.rank()));
+  RingCopies copies{.vectors = layout::contiguousRegisters(layout, axis, copyWidth(kernel, ring))};
+  copies.bytes = copies.vectors.width * (ir::storageBits(type.element()) / 8);
+  const std::int32_t least = machine.asyncCopies.leastBytes;
+  copies.areAsynchronous = least > 0 && copies.bytes >= least;
+  return copies;
+}
+
 Ring::Ring(Emitter &e, const ir::Op &op)
     : slotBytes_(ir::slotBytes(e.kernel, op.result())), slots_(op.attrs<ir::RingAttrs>().slots) {
   base_ = e.shared.reserve(slotBytes_ * slots_, "ring");
-  const ir::Type &type = e.type(op.result());
-  const layout::LinearLayout &layout = e.layoutOf(op.result());
-  copies_ = layout::contiguousRegisters(
-      layout, layout::axisDim(layout::axisOfNeighbours(layout, type.rank())),
-      copyWidth(e.kernel, op.result()));
   const machine::Machine &machine = e.words.machine();
-  slot_ = layout::planSlot(layout, copies_, readLayout(e.kernel, op.result()),
-                           ir::storageBits(type.element()) / 8,
-                           {.banks = machine.banks, .lanes = machine.warpSize});
+  copies_ = copiesOf(e.kernel, op.result(), machine);
+  slot_ =
+      layout::planSlot(e.layoutOf(op.result()), copies_.vectors, readLayout(e.kernel, op.result()),
+                       ir::storageBits(e.type(op.result()).element()) / 8,
+                       {.banks = machine.banks, .lanes = machine.warpSize});
 }
 
 void Ring::start(Emitter &e) {

@@ -2,6 +2,7 @@
 
 #include "backend/ir/kernel.h"
 #include "backend/layout/slot_layout.h"
+#include "backend/machine/machine.h"
 #include "llvm/IR/Instructions.h"
 
 #include <cstdint>
@@ -9,6 +10,14 @@
 namespace imbrex::lower {
 
 class Emitter;
+
+/// The copies by which each thread fills a slot.
+struct RingCopies {
+  layout::RegisterVectors vectors;
+  std::int64_t bytes = 0; ///< Of one.
+  bool areAsynchronous = false;
+};
+RingCopies copiesOf(const ir::Kernel &kernel, ir::ValueId ring, const machine::Machine &machine);
 
 /// A ring in shared memory. Where its next slot is to be filled and its oldest to be read, each
 /// thread keeps in a variable, as the distance from the ring's first byte: it lives as long as the
@@ -26,15 +35,14 @@ public:
   llvm::Value *take(Emitter &emitter) { return advance(emitter, taken_); }
 
   const layout::SlotLayout &slot() const { return slot_; }
-  /// The copies by which the threads fill a slot.
-  const layout::RegisterVectors &copies() const { return copies_; }
+  const RingCopies &copies() const { return copies_; }
 
 private:
   llvm::Value *advance(Emitter &emitter, llvm::AllocaInst *cursor);
 
   std::int64_t slotBytes_, slots_;
   llvm::Value *base_;
-  layout::RegisterVectors copies_;
+  RingCopies copies_;
   layout::SlotLayout slot_;
   llvm::AllocaInst *filled_ = nullptr, *taken_ = nullptr;
 };

@@ -2,6 +2,7 @@
 
 #include "backend/target/amdgpu/amdgpu_vocabulary.h"
 #include "backend/target/amdgpu/gcn_mix.h"
+#include "backend/target/amdgpu/gcn_rings.h"
 #include "backend/target/amdgpu/linker.h"
 #include "backend/target/amdgpu/resources.h"
 #include "backend/target/codegen/code_generator.h"
@@ -52,6 +53,7 @@ public:
   InstructionMix instructions(llvm::StringRef assembly) const override {
     return mixOfAssembly(assembly);
   }
+  CodeGraph ringsOf(llvm::StringRef assembly) const override { return ringsOfAssembly(assembly); }
 
 private:
   llvm::TargetMachine &targetMachine() const {
