@@ -81,8 +81,10 @@ private:
   }
 
   RingEvent waitFor(const Op &drain) const {
-    const std::int32_t count = drain.attrs<CountAttrs>().count;
-    return {RingEventKind::Wait, std::min(count, copies_.capacity)};
+    std::int64_t count = drain.attrs<CountAttrs>().count;
+    if (!copies_.areGrouped) count *= lower::leastCopiesOfGroup(kernel_, machine_);
+    count = std::min<std::int64_t>(count, copies_.capacity);
+    return {RingEventKind::Wait, static_cast<std::int32_t>(count)};
   }
 
   std::size_t loop(const Op &op, std::size_t from) {
@@ -118,6 +120,7 @@ private:
     Copies copies{.count =
                       static_cast<std::int64_t>(of.vectors.registers.size()) / of.vectors.width,
                   .conditions = {}};
+    if (of.areInLaneOrder) return pending_.push_back(std::move(copies)); // made in any case
     if (constantBits(kernel_, condition) != std::uint64_t{1})
       copies.conditions.push_back(sourceOf(kernel_, condition));
     const layout::LinearLayout &layout = kernel_.layout(kernel_.layoutOf(ring));

@@ -21,6 +21,7 @@ struct Program::Implementation {
   lower::KernelInterface interface;
   std::vector<std::string> names; ///< Of the LLVM parameters.
   std::unique_ptr<host::LoadedCode> loaded;
+  std::vector<Region> constants; ///< That came with the code.
 };
 
 Program::Program() : implementation_(std::make_unique<Implementation>()) {}
@@ -109,10 +110,17 @@ std::unique_ptr<Program> Program::compile(const llvm::Module &module,
   implementation.names = parameterNames(*kernel);
   Rewriting rewriting{*copy, machine, *kernel, code.sites, diagnostics};
   const auto bytesAtLaunch = static_cast<std::uint64_t>(interface.bytesAtLaunch);
+  const std::vector<NamedConstant> constants = nameConstants(rewriting);
   const std::string entry = rewrite(rewriting, code, bytesAtLaunch);
   if (entry.empty()) return nullptr;
   implementation.loaded = host::compileAndLoad(std::move(copy));
   code.entry = reinterpret_cast<Code::Entry>(implementation.loaded->address(entry));
+  for (const NamedConstant &constant : constants)
+    implementation.constants.push_back(
+        {.name = "the constant '" + constant.name + "'",
+         .begin = reinterpret_cast<std::uintptr_t>(implementation.loaded->address(constant.name)),
+         .bytes = constant.bytes,
+         .isConstant = true});
   return program;
 }
 
@@ -188,6 +196,7 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
     if (word.kind == lower::WordKind::Pointer)
       addRegion(launch, program.names[i], i, arguments[static_cast<std::size_t>(word.parameter)]);
   }
+  launch.regions.insert(launch.regions.end(), program.constants.begin(), program.constants.end());
   describeLaunch(launch, program.code.threads);
   const bool ok = Run(program.code, launch, diagnostics).execute();
   if (observations.empty()) return ok;

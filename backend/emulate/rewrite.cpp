@@ -80,6 +80,20 @@ std::uint64_t placeShared(Rewriting &rewriting, std::uint64_t bytesAtLaunch) {
   return bytes + bytesAtLaunch;
 }
 
+std::vector<NamedConstant> nameConstants(Rewriting &rewriting) {
+  constexpr unsigned kGlobal = 1; // NVPTX's and AMDGPU's alike
+  std::vector<NamedConstant> named;
+  const llvm::DataLayout &layout = rewriting.module.getDataLayout();
+  for (llvm::GlobalVariable &variable : rewriting.module.globals()) {
+    if (!variable.isConstant() || variable.getAddressSpace() != kGlobal) continue;
+    variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    named.push_back({variable.getName().str(),
+                     static_cast<std::int64_t>(
+                         layout.getTypeAllocSize(variable.getValueType()).getFixedValue())});
+  }
+  return named;
+}
+
 std::string addEntry(Rewriting &rewriting) {
   llvm::LLVMContext &context = rewriting.module.getContext();
   auto *pointer = llvm::PointerType::get(context, 0);

@@ -63,6 +63,7 @@ KernelInterface Emitter::run() {
   emitBlock(kernel.body());
   b.CreateBr(finish_);
   b.SetInsertPoint(finish_);
+  if (countsCopies()) drainCopies(0); // of those that were not wanted
   b.CreateRetVoid();
   lines_->finish();
   interface.bytesAtLaunch =

@@ -61,3 +61,6 @@ TEST_CASE("pipelined loops compute on an emulated sm_120a what the interpreter d
 TEST_CASE("pipelined loops compute on an emulated gfx942 what the interpreter does") {
   checkEmulated("gfx942");
 }
+TEST_CASE("pipelined loops compute on an emulated gfx950 what the interpreter does") {
+  checkEmulated("gfx950");
+}

@@ -205,6 +205,24 @@ TEST_CASE("without asynchronous copies loads run ahead in registers, if there ar
   CHECK(explained(large, "sm_75").find("registers of a thread") != std::string::npos);
 }
 
+TEST_CASE("where copies land in lane order, loads that cannot be such run ahead in registers") {
+  const auto streamOfBytes = [](const std::string &element) {
+    return "kernel @k(%v: view<const " + element + ", 1>, %q: view<" + element +
+           ", 1>, %n: i32) stage tiles {\n%zero = constant 0 : i32\n%one = constant 1 : i32\n"
+           "%sum = constant 0 : " +
+           element +
+           "[256]\n%r = for %zero, %n, %one, %sum [pipelined = 3] (%k: i32, %s: " + element +
+           "[256]) {\n%x = view.load %v, %k : " + element + "[256]\n%t = add %s, %x : " + element +
+           "[256]\nyield %t\n} : " + element + "[256]\nview.store %q, %r, %zero\n}\n";
+  };
+  const std::string words = explained(streamOfBytes("i32"), "gfx950");
+  CHECK(words.find("3 slots\n") != std::string::npos);
+  CHECK(words.find("runs ahead, in copies of 16 bytes") != std::string::npos);
+  const std::string bytes = explained(streamOfBytes("i8"), "gfx950");
+  CHECK(bytes.find(" is not copied: ") != std::string::npos);
+  CHECK(bytes.find("one trip ahead in registers, for gfx950") != std::string::npos);
+}
+
 TEST_CASE("as many slots are taken as fit, and the bytes are told") {
   const auto product = [](const std::string &slots) {
     return "kernel @k(%a: view<const f32, 2>, %q: ptr<f32>, %n: i32) stage tiles {\n"

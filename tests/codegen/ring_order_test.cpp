@@ -161,6 +161,54 @@ TEST_CASE("a meeting that the assembly lacks is found where no other barrier tak
   }
 }
 
+TEST_CASE("loads to LDS are all made, and waited for by their number and nothing more") {
+  const target::GpuTarget *target = targetNamed("gfx950");
+  if (target == nullptr) return;
+  for (const TableKernel &one : largeProducts()) {
+    CAPTURE(one.name);
+    const Compiled made = compiled(one, *target);
+    const auto text = makeAssembly(*made.code, *target);
+    REQUIRE_MESSAGE(text, text.error().message);
+    const Lines lines = linesOf(*text);
+    const auto isLoad = [](const std::string &line) {
+      return has(line, "global_load_lds_dwordx4");
+    };
+    const auto isWaitForLoads = [](const std::string &line) {
+      return has(line, "s_waitcnt") && has(line, "vmcnt(");
+    };
+    const auto differs = [&](const Lines &other) {
+      return differenceFrom(made.code->rings, target->ringsOf(textOf(other))).has_value();
+    };
+    // 64 x 64 and 64 x 32 elements of 4 bytes, 16 bytes a lane: the slots before the first trip,
+    // and in the loop.
+    const int slots = one.name.back() - '0';
+    const std::int64_t ofGroup = (64 * 64 + 64 * 32) * 4 / 16 / made.code->interface.threads;
+    CHECK(std::ranges::count_if(lines, isLoad) == slots * ofGroup);
+    const std::string wait = "vmcnt(" + std::to_string((slots - 2) * ofGroup) + ")";
+    std::size_t waits = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      CAPTURE(lines[i]);
+      Lines without = lines;
+      without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+      if (isLoad(lines[i])) CHECK(differs(without));
+      if (!isWaitForLoads(lines[i])) continue;
+      ++waits;
+      Lines weaker = lines;
+      weaker[i] = "s_waitcnt vmcnt(" + std::to_string((slots - 2) * ofGroup + 1) + ")";
+      if (has(lines[i], wait.c_str()) && waits == 1) {
+        CHECK(differs(without));
+        CHECK(differs(weaker));
+      } else {
+        CHECK(has(lines[i], "vmcnt(0)")); // behind the loop: what was not wanted
+      }
+    }
+    CHECK(waits == 2);
+    // The wave's own accesses to LDS are over before others may write there.
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      if (has(lines[i], "s_barrier")) CHECK(has(lines[i - 1], "lgkmcnt(0)"));
+  }
+}
+
 TEST_CASE("code that is not what was proven is an error that says where") {
   const target::GpuTarget *target = targetNamed("sm_80");
   if (target == nullptr) return;

@@ -85,7 +85,7 @@ public:
     work.trips.push_back({.name = "trip", .within = again ? TripsId(0) : TripsId()});
     work.queues.push_back({.name = "copies",
                            .role = schedule::RoleId(0),
-                           .grouped = copies_.areGrouped,
+                           .grouped = true,
                            .capacity = copies_.capacity});
     std::vector<schedule::Op> body = trip(work);
     schedule::Op loop{.kind = schedule::OpKind::For,
@@ -133,9 +133,7 @@ private:
                                    cycles, std::numeric_limits<std::int32_t>::max()))},
                       .where = load.op->where});
     }
-    if (copies_.areGrouped)
-      issues.push_back(
-          {.kind = schedule::OpKind::Commit, .queue = QueueId(0), .where = loop_.where});
+    issues.push_back({.kind = schedule::OpKind::Commit, .queue = QueueId(0), .where = loop_.where});
     std::ranges::move(uses, std::back_inserter(issues));
     return issues;
   }
