@@ -79,7 +79,8 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
   if (!hasValidAssembly(kernel, target.machine(), diagnostics)) return std::nullopt;
   if (!passes::pipeline::checkRings(kernel, diagnostics)) return std::nullopt;
   watch.lap("check");
-  GpuCode code{.context = std::make_unique<llvm::LLVMContext>(), .module = {}, .interface = {}};
+  GpuCode code{
+      .context = std::make_unique<llvm::LLVMContext>(), .module = {}, .interface = {}, .rings = {}};
   auto lowered = lower::lowerKernel(kernel, target.vocabulary(), assumptions, [&] {
     auto module = std::make_unique<llvm::Module>(kernel.name(), *code.context);
     target.prepare(*module);
@@ -88,10 +89,26 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
   if (!lowered) return diagnostics.add(lowered.error()), std::nullopt;
   code.module = std::move(lowered->module);
   code.interface = std::move(lowered->interface);
+  if (passes::pipeline::hasRings(kernel)) code.rings = ringOrderOf(kernel, target.machine());
   watch.lap("lower");
   target.optimise(*code.module);
   watch.lap("optimise");
   return code;
+}
+
+Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target) {
+  auto text = target.assembly(*code.copy());
+  if (!text || code.rings.steps.empty()) return text;
+  if (const auto difference = differenceFrom(code.rings, target.ringsOf(*text)))
+    return fail(Diag::CodeUnlikeSchedule, {}, code.interface.name, target.machine().name,
+                *difference);
+  return text;
+}
+
+Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target) {
+  if (!code.rings.steps.empty())
+    if (const auto text = makeAssembly(code, target); !text) return text.failure();
+  return target.object(*code.copy());
 }
 
 const target::GpuTarget *gpuTargetOf(const machine::Machine &machine, Diagnostics &diagnostics) {

@@ -3,6 +3,7 @@
 #include "backend/analysis/assumptions.h"
 #include "backend/ir/kernel.h"
 #include "backend/lower/kernel_interface.h"
+#include "backend/ring_order.h"
 #include "backend/support/diagnostics.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/IR/LLVMContext.h"
@@ -28,6 +29,7 @@ struct GpuCode {
   std::unique_ptr<llvm::LLVMContext> context; // outlives the module
   std::unique_ptr<llvm::Module> module;
   lower::KernelInterface interface;
+  RingOrder rings; ///< What was proven of its rings, if it has any.
 
   /// The target's functions use a module up; this is another one like it.
   std::unique_ptr<llvm::Module> copy() const;
@@ -39,6 +41,11 @@ struct GpuCode {
 std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
                                      const analysis::Assumptions &assumptions,
                                      Diagnostics &diagnostics, StageTimes *times = nullptr);
+
+/// The assembly of a kernel, and its image. Where it has rings, the assembly is held to do what was
+/// proven of them; a vendor's assembler is trusted, which makes the image of it.
+Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target);
+Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target);
 
 /// The target of a machine; null, and an error, where there is none.
 const target::GpuTarget *gpuTargetOf(const machine::Machine &machine, Diagnostics &diagnostics);

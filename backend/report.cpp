@@ -55,7 +55,7 @@ llvm::json::Object instructionsAsJson(const target::InstructionMix &mix) {
 
 Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, StageTimes *times) {
   const auto start = std::chrono::steady_clock::now();
-  const auto assembly = target.assembly(*code.copy());
+  const auto assembly = makeAssembly(code, target);
   if (!assembly) return assembly.failure();
   const auto generated = std::chrono::steady_clock::now();
   const auto object = target.object(*code.copy());
@@ -68,10 +68,13 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
                 .machine = &target.machine(),
                 .threads = code.interface.threads,
                 .resources = target.resources(*object),
+                .bytesAtLaunch = code.interface.bytesAtLaunch,
                 .occupancy = {},
                 .instructions = target.instructions(*assembly),
                 .assemblyBytes = static_cast<std::int64_t>(assembly->size()),
                 .imageBytes = static_cast<std::int64_t>(object->image.size())};
+  if (report.bytesAtLaunch > 0) // of which the image knows nothing
+    report.resources.sharedMemoryBytes = report.bytesAtLaunch;
   report.occupancy = machine::occupancyOf(*report.machine, demandOf(report));
   return report;
 }
@@ -87,7 +90,9 @@ std::string toText(const Report &report) {
   if (resources.scalarRegisters > 0) row(out, "scalar registers", resources.scalarRegisters);
   row(out, "spilled bytes", resources.spilledBytes);
   row(out, "stack bytes", resources.stackBytes);
-  row(out, "shared memory bytes", resources.sharedMemoryBytes);
+  row(out, "shared memory bytes",
+      std::to_string(resources.sharedMemoryBytes) +
+          (report.bytesAtLaunch > 0 ? ", which the launch must ask for" : ""));
   row(out, "occupancy",
       llvm::formatv("{0} of {1} warps, {2} blocks a core; limited by {3}",
                     report.occupancy.warpsPerCore, machine.maxWarpsPerCore,
@@ -117,6 +122,7 @@ std::string toJson(const Report &report) {
       {"spilled_bytes", resources.spilledBytes},
       {"stack_bytes", resources.stackBytes},
       {"shared_memory_bytes", resources.sharedMemoryBytes},
+      {"shared_memory_bytes_at_launch", report.bytesAtLaunch},
       {"occupancy", llvm::json::Object{{"warps_per_core", report.occupancy.warpsPerCore},
                                        {"max_warps_per_core", report.machine->maxWarpsPerCore},
                                        {"blocks_per_core", report.occupancy.blocksPerCore},

@@ -13,6 +13,7 @@ struct Report {
   const machine::Machine *machine = nullptr;
   std::int32_t threads = 0; ///< Of a block.
   target::Resources resources;
+  std::int32_t bytesAtLaunch = 0; ///< Of the shared memory: that the launch must ask for.
   machine::Occupancy occupancy;
   target::InstructionMix instructions;
   std::int64_t assemblyBytes = 0;

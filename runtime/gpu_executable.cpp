@@ -2,6 +2,7 @@
 
 #include "backend/compile.h"
 #include "backend/lower/observations.h"
+#include "backend/package/package.h"
 #include "runtime/gpu/packed_arguments.h"
 #include "runtime/gpu/staged_arrays.h"
 #include "runtime/grid_limits.h"
@@ -58,10 +59,29 @@ private:
   gpu::DeviceMemory memory_;
 };
 
+/// Code that was made before, for launches that keep what most keep.
+struct MadeBefore {
+  const target::GpuTarget *target;
+  std::string content;
+};
+
+/// What a device loads of an image or a package.
+Result<MadeBefore> memberOf(const std::string &image, const gpu::Gpu &gpu) {
+  const auto members = package::readCode(image);
+  if (!members) return members.failure();
+  const package::Member *member = package::memberFor(*members, gpu.driversName());
+  const machine::Machine *machine =
+      member != nullptr ? machine::findMachine(member->machine) : nullptr;
+  const target::GpuTarget *target = machine != nullptr ? target::findGpuTarget(*machine) : nullptr;
+  if (target == nullptr)
+    return fail(Diag::NoMemberForGpu, {}, gpu.description(), package::describe(*members));
+  return MadeBefore{.target = target, .content = member->content};
+}
+
 class GpuExecutable : public Executable {
 public:
-  GpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu, std::string image)
-      : gpu_(gpu), target_(target::gpuTarget(*gpu.code().machine)), image_(std::move(image)),
+  GpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu, std::optional<MadeBefore> before)
+      : gpu_(gpu), target_(target::gpuTarget(*gpu.code().machine)), before_(std::move(before)),
         variants_(std::move(kernel)) {}
 
   bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
@@ -84,6 +104,7 @@ public:
     const gpu::Launch launch{.kernel = code->interface.name,
                              .grid = grid,
                              .threads = code->interface.threads,
+                             .sharedBytes = code->interface.bytesAtLaunch,
                              .arguments = packed};
     if (const auto ran = execute(*code->loaded, launch, options.time); !ran)
       return diagnostics.add(ran.error()), false;
@@ -100,11 +121,12 @@ public:
         kept,
         [&](ir::Kernel &kernel,
             const analysis::Assumptions &assumptions) -> std::unique_ptr<DeviceCode> {
-          auto code = compileForGpu(kernel, target_, assumptions, diagnostics);
+          // It was made before the passes, as the variants' usual assumptions were.
+          const bool isBefore = before_ && assumptions == usual();
+          const target::GpuTarget &target = isBefore ? *before_->target : target_;
+          auto code = compileForGpu(kernel, target, assumptions, diagnostics);
           if (!code) return nullptr;
-          // The image was made before the passes, as the variants' usual assumptions were.
-          const bool isInImage = !image_.empty() && assumptions == usual();
-          auto loaded = isInImage ? gpu_.load(image_, code->interface.name) : load(*code);
+          auto loaded = isBefore ? loadCode(before_->content, code->interface) : load(*code);
           if (!loaded) return diagnostics.add(loaded.error()), nullptr;
           return std::make_unique<DeviceCode>(
               DeviceCode{.interface = std::move(code->interface), .loaded = std::move(*loaded)});
@@ -123,14 +145,18 @@ private:
     return {};
   }
 
+  Loaded loadCode(const std::string &code, const lower::KernelInterface &interface) const {
+    return gpu_.load(code, interface.name, interface.bytesAtLaunch);
+  }
+
   /// The image that the vendor's assembler makes. Where none is found, or the driver is too old for
   /// its image, the driver is handed the assembly if it can do with that.
   Loaded load(const GpuCode &code) const {
     if (gpu_.code().asAssembly) return loadAssembly(code);
-    const auto object = target_.object(*code.copy());
+    const auto object = makeObject(code, target_);
     if (!object && object.error().kind != Diag::NoAssembler) return object.failure();
     if (object) {
-      auto loaded = gpu_.load({object->image.begin(), object->image.end()}, code.interface.name);
+      auto loaded = loadCode({object->image.begin(), object->image.end()}, code.interface);
       if (loaded || !gpu_.takesAssembly()) return loaded;
     }
     log(log_level::info, "load", "kernel={0} device={1} assembled by the driver",
@@ -139,22 +165,29 @@ private:
   }
 
   Loaded loadAssembly(const GpuCode &code) const {
-    const auto assembly = target_.assembly(*code.copy());
+    const auto assembly = makeAssembly(code, target_);
     if (!assembly) return assembly.failure();
-    return gpu_.load(*assembly, code.interface.name);
+    return loadCode(*assembly, code.interface);
   }
 
   const gpu::Gpu &gpu_;
   const target::GpuTarget &target_;
-  std::string image_; // made before, for launches that keep what most keep
+  std::optional<MadeBefore> before_;
   mutable Variants<DeviceCode> variants_;
 };
 
 } // namespace
 
 std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu,
-                                                    Diagnostics &diagnostics, std::string image) {
-  auto executable = std::make_shared<GpuExecutable>(std::move(kernel), gpu, std::move(image));
+                                                    Diagnostics &diagnostics,
+                                                    const std::string &image) {
+  std::optional<MadeBefore> before;
+  if (!image.empty()) {
+    auto member = memberOf(image, gpu);
+    if (!member) return diagnostics.add(member.error()), nullptr;
+    before = std::move(*member);
+  }
+  auto executable = std::make_shared<GpuExecutable>(std::move(kernel), gpu, std::move(before));
   return executable->codeFor(executable->usual(), diagnostics) != nullptr ? executable : nullptr;
 }
 

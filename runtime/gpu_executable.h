@@ -11,11 +11,12 @@ namespace imbrex::runtime {
 ///
 /// A launch copies the arrays of its arguments to the device, and back what the kernel has changed.
 ///
-/// `image`: what `imbrex compile` has made of the kernel, an image or a package, which is then
-/// loaded instead of code made here; launches that do not keep what it takes for granted get their
-/// own all the same. Empty: there is none.
+/// `image`: what `imbrex compile` has made of the kernel, an image or a package. The member of it
+/// that the device runs best is loaded instead of code made here, and launched as that member's
+/// machine wants it; launches that do not keep what it takes for granted get their own all the
+/// same. Empty: there is none.
 std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu,
                                                     Diagnostics &diagnostics,
-                                                    std::string image = {});
+                                                    const std::string &image = {});
 
 } // namespace imbrex::runtime

@@ -23,6 +23,7 @@ struct Program::Implementation {
   lower::KernelInterface interface;
   std::vector<std::string> names; ///< Of the LLVM parameters.
   std::unique_ptr<host::LoadedCode> loaded;
+  std::vector<Region> constants; ///< That came with the code.
 };
 
 Program::Program() : implementation_(std::make_unique<Implementation>()) {}
@@ -96,7 +97,7 @@ std::vector<std::string> parameterNames(const llvm::Function &kernel) {
 }
 
 /// Rewrites the module, and gives the entry's name; empty where something has no model.
-std::string rewrite(Rewriting &rewriting, Code &code) {
+std::string rewrite(Rewriting &rewriting, Code &code, std::uint64_t bytesAtLaunch) {
   const std::size_t errorsBefore = rewriting.diagnostics.all().size();
   const std::vector<BlockMix> mixes = mixesOf(rewriting.module);
   for (const BlockMix &mix : mixes) code.mixes.push_back(mix.counts);
@@ -106,7 +107,7 @@ std::string rewrite(Rewriting &rewriting, Code &code) {
   markControl(rewriting);
   if (rewriting.diagnostics.all().size() != errorsBefore) return {};
   countBlocks(mixes);
-  code.sharedBytes = std::max(code.sharedBytes, placeShared(rewriting));
+  code.sharedBytes = std::max(code.sharedBytes, placeShared(rewriting, bytesAtLaunch));
   llvm::StripDebugInfo(rewriting.module);
   forgetTarget(rewriting.module);
   host::prepareModule(rewriting.module);
@@ -136,10 +137,18 @@ std::unique_ptr<Program> Program::compile(const llvm::Module &module,
   implementation.interface = interface;
   implementation.names = parameterNames(*kernel);
   Rewriting rewriting{*copy, machine, *kernel, code.sites, diagnostics};
-  const std::string entry = rewrite(rewriting, code);
+  const auto bytesAtLaunch = static_cast<std::uint64_t>(interface.bytesAtLaunch);
+  const std::vector<NamedConstant> constants = nameConstants(rewriting);
+  const std::string entry = rewrite(rewriting, code, bytesAtLaunch);
   if (entry.empty()) return nullptr;
   implementation.loaded = compileSoon(std::move(copy), code.frameBytes);
   code.entry = reinterpret_cast<Code::Entry>(implementation.loaded->address(entry));
+  for (const NamedConstant &constant : constants)
+    implementation.constants.push_back(
+        {.name = "the constant '" + constant.name + "'",
+         .begin = reinterpret_cast<std::uintptr_t>(implementation.loaded->address(constant.name)),
+         .bytes = constant.bytes,
+         .isConstant = true});
   return program;
 }
 
@@ -215,6 +224,7 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
     if (word.kind == lower::WordKind::Pointer)
       addRegion(launch, program.names[i], i, arguments[static_cast<std::size_t>(word.parameter)]);
   }
+  launch.regions.insert(launch.regions.end(), program.constants.begin(), program.constants.end());
   describeLaunch(launch, program.code.threads);
   const bool ok = Run(program.code, launch, diagnostics).execute();
   if (observations.empty()) return ok;

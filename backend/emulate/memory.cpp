@@ -205,6 +205,7 @@ void Memory::checkRaces(Shadow &shadow, const Accessor &who, std::uint64_t addre
   const ThreadId thread = who.thread.order.id();
   const bool isThread = agents_.isThread(who.id);
   Toucher toucher{who.id, who.tick, warpSize_, &who.thread.order.seen()};
+  toucher.isInOrder = who.isInOrder;
   if (!isThread) toucher.issuer = &thread;
   if (who.isOtherProxy) toucher.generic = agents_.generic();
   const bool isStatement = isThread && &shadow == &shadow_;

@@ -40,6 +40,7 @@ struct Accessor {
   ThreadId id; ///< Of the thread, or of the queue in which the copy is.
   Tick tick;
   bool isOtherProxy = false; ///< Not that of plain loads and stores.
+  bool isInOrder = false; ///< Of a queue: its copies write in the order in which they were issued.
 };
 
 /// The memory that the threads of a run see, every access checked.

@@ -9,6 +9,8 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/Support/Path.h"
 
+#include <algorithm>
+
 namespace imbrex::emulate {
 
 Location locationOf(const llvm::Instruction &instruction) {
@@ -55,23 +57,41 @@ void markControl(Rewriting &rewriting) {
   markExits(rewriting);
 }
 
-std::uint64_t placeShared(Rewriting &rewriting) {
+std::uint64_t placeShared(Rewriting &rewriting, std::uint64_t bytesAtLaunch) {
   constexpr unsigned kSharedSpace = 3; // NVPTX's and AMDGPU's alike
   std::uint64_t bytes = 0;
-  std::vector<llvm::GlobalVariable *> placed;
+  std::vector<llvm::GlobalVariable *> variables;
   const llvm::DataLayout &layout = rewriting.module.getDataLayout();
-  for (llvm::GlobalVariable &variable : rewriting.module.globals()) {
-    if (variable.getAddressSpace() != kSharedSpace) continue;
-    const llvm::Align alignment = layout.getPreferredAlign(&variable);
-    bytes = llvm::alignTo(bytes, alignment);
+  const auto sizeOf = [&](const llvm::GlobalVariable *variable) {
+    return layout.getTypeAllocSize(variable->getValueType()).getFixedValue();
+  };
+  for (llvm::GlobalVariable &variable : rewriting.module.globals())
+    if (variable.getAddressSpace() == kSharedSpace) variables.push_back(&variable);
+  std::ranges::stable_partition(variables,
+                                [&](const auto *variable) { return sizeOf(variable) > 0; });
+  for (llvm::GlobalVariable *variable : variables) {
+    bytes = llvm::alignTo(bytes, layout.getPreferredAlign(variable));
     auto *address = llvm::ConstantInt::get(llvm::Type::getInt64Ty(rewriting.module.getContext()),
                                            kSharedBase + bytes);
-    variable.replaceAllUsesWith(llvm::ConstantExpr::getIntToPtr(address, variable.getType()));
-    bytes += layout.getTypeAllocSize(variable.getValueType());
-    placed.push_back(&variable);
+    variable->replaceAllUsesWith(llvm::ConstantExpr::getIntToPtr(address, variable->getType()));
+    bytes += sizeOf(variable);
+    variable->eraseFromParent();
   }
-  for (llvm::GlobalVariable *variable : placed) variable->eraseFromParent();
-  return bytes;
+  return bytes + bytesAtLaunch;
+}
+
+std::vector<NamedConstant> nameConstants(Rewriting &rewriting) {
+  constexpr unsigned kGlobal = 1; // NVPTX's and AMDGPU's alike
+  std::vector<NamedConstant> named;
+  const llvm::DataLayout &layout = rewriting.module.getDataLayout();
+  for (llvm::GlobalVariable &variable : rewriting.module.globals()) {
+    if (!variable.isConstant() || variable.getAddressSpace() != kGlobal) continue;
+    variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    named.push_back({variable.getName().str(),
+                     static_cast<std::int64_t>(
+                         layout.getTypeAllocSize(variable.getValueType()).getFixedValue())});
+  }
+  return named;
 }
 
 std::string addEntry(Rewriting &rewriting) {

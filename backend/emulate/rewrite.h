@@ -51,8 +51,16 @@ void rewriteCalls(Rewriting &rewriting);
 /// Give each loop a call per turn, and the kernel one at its end.
 void markControl(Rewriting &rewriting);
 
-/// Replace each variable in shared memory by its address. Returns the bytes that they take.
-std::uint64_t placeShared(Rewriting &rewriting);
+/// Replace each variable in shared memory by its address; behind all others lies what has no size
+/// of its own, with the bytes that the launch asks for. Returns the bytes that they take.
+std::uint64_t placeShared(Rewriting &rewriting, std::uint64_t bytesAtLaunch);
+
+/// The constants in global memory, by the names under which their addresses can be asked for.
+struct NamedConstant {
+  std::string name;
+  std::int64_t bytes;
+};
+std::vector<NamedConstant> nameConstants(Rewriting &rewriting);
 
 /// A function that calls the kernel with arguments from an array of words; its name.
 std::string addEntry(Rewriting &rewriting);

@@ -16,7 +16,10 @@ Copy Run::checkedCopy(Thread &thread, std::uint32_t site, const CopyOperands &op
     copy.from = memory_.access({thread, site, taken, queue, tick}, operands.from);
     if (copy.from == nullptr) return copy;
   }
-  copy.to = memory_.access({thread, site, facts.to, queue, tick},
+  // The vector memory operations of AMD's waves are over in the order in which they were issued
+  // (LLVM, AMDGPUUsage, "Memory Model gfx942"). Of NVIDIA's copies that is said of groups alone.
+  const bool isInOrder = facts.laneStride != 0;
+  copy.to = memory_.access({thread, site, facts.to, queue, tick, false, isInOrder},
                            operands.to + std::uint64_t{facts.laneStride} * thread.lane);
   return copy;
 }

@@ -34,9 +34,11 @@ struct Toucher {
   /// Of another proxy: so many numbers act in the generic one, and how far fences have made their
   /// writes visible is under numbers as far behind. 0: it is the generic proxy.
   std::uint32_t generic = 0;
+  bool isInOrder = false; ///< Of a queue: what it touches, it touches in the order of its ticks.
 
   /// Whether an earlier touch is known to be over.
   bool knows(ThreadId other, Tick at) const {
+    if (isInOrder && other == id) return true;
     return other == (issuer != nullptr ? *issuer : id) || seen->seen(other) >= at;
   }
   /// Whether an earlier write, which is known to be over, can be seen.

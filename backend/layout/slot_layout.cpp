@@ -24,14 +24,16 @@ bool keepsTogether(const LinearLayout &offsets, const RegisterVectors &vectors) 
   return true;
 }
 
-/// The elements of a vector, then the rest in the tile's own order.
-LinearLayout vectorByVector(const LinearLayout &write, const RegisterVectors &vectors) {
+/// The elements of a vector, then those of other dims, then the rest in the tile's own order.
+LinearLayout vectorByVector(const LinearLayout &write, const RegisterVectors &vectors,
+                            llvm::ArrayRef<Bits> next = {}) {
   Vectors columns;
   const auto placeOf = [&](std::size_t i) {
     return write.apply(Dim::Register, static_cast<Bits>(vectors.registers[i]));
   };
   for (std::size_t i = 1; i < static_cast<std::size_t>(vectors.width); i *= 2)
     columns.push_back(placeOf(i) ^ placeOf(0));
+  columns.append(next.begin(), next.end());
   columns.append(extension(columns, unitVectors(write.outputBits())));
   return LinearLayout({{Dim::Offset, static_cast<std::int32_t>(columns.size())}},
                       Sides(write.outputs()), columns);
@@ -46,6 +48,12 @@ SlotLayout planSlot(const LinearLayout &write, const RegisterVectors &copies,
   if (keepsTogether(way.writeOffsets, copies))
     return {std::move(way.shared), std::move(way.writeOffsets)};
   LinearLayout shared = vectorByVector(write, copies);
+  LinearLayout writeOffsets = compose(inverse(shared), write);
+  return {std::move(shared), std::move(writeOffsets)};
+}
+
+SlotLayout planSlotInLaneOrder(const LinearLayout &write, const RegisterVectors &copies) {
+  LinearLayout shared = vectorByVector(write, copies, write.columns(Dim::Lane));
   LinearLayout writeOffsets = compose(inverse(shared), write);
   return {std::move(shared), std::move(writeOffsets)};
 }

@@ -19,6 +19,10 @@ SlotLayout planSlot(const LinearLayout &write, const RegisterVectors &copies,
                     const LinearLayout &read, std::int32_t elementBytes,
                     const SharedMemory &memory);
 
+/// The same where a copy of a warp leaves what its lanes bring side by side, in their order: the
+/// elements of a vector, then the lanes' vectors, then the rest. No two lanes have one element.
+SlotLayout planSlotInLaneOrder(const LinearLayout &write, const RegisterVectors &copies);
+
 /// How the threads read a tile in a layout, be it the one that the slot was planned for or another.
 struct SlotReads {
   LinearLayout offsets;    ///< From register, lane, warp to the offset.

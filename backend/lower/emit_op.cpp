@@ -6,7 +6,7 @@ namespace imbrex::lower {
 using ir::OpKind;
 
 void Emitter::emitOp(const ir::Op &op) {
-  if (order.needsBarrierBefore(op)) barrier();
+  if (order.needsBarrierBefore(op)) barrierForAll();
   emitCode(op);
   order.add(op);
 }

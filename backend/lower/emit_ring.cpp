@@ -22,31 +22,59 @@ void copyAtOnce(Emitter &e, Value *to, const Access &from, std::int64_t bytes) {
   e.b.CreateAlignedStore(loaded, to, alignment);
 }
 
+/// Fill the next slot by copies that whole warps make, in the order of their lanes. How many of
+/// them are under way is counted, so that each is made in any case: what a mask leaves out is
+/// brought from zeros, and where the ring's condition does not hold, or other warps have the
+/// elements, all is zeros and goes where nobody reads.
+template <class MakeAccess>
+void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
+  Ring &ring = e.ring(op.operand(0));
+  const RingCopies &copies = ring.copies();
+  const layout::LinearLayout &offsets = ring.slot().writeOffsets;
+  const auto width = static_cast<std::size_t>(copies.vectors.width);
+  const std::int64_t bytes = copies.bytes / copies.vectors.width; // of an element
+  Value *condition = e.scalar(op.operand(1));
+  Value *slot = ring.fillIf(e, condition);
+  Value *isWanted = e.allOf({condition, e.isOwner(e.layoutOf(op.operand(0)))});
+  Value *ofWarp = applyColumns(e.b, offsets.columns(layout::Dim::Warp), e.warp());
+  auto accessAt = makeAccess();
+  for (std::size_t i = 0; i < copies.vectors.registers.size(); i += width) {
+    const auto first = static_cast<std::size_t>(copies.vectors.registers[i]);
+    const auto ofRegister = static_cast<std::int64_t>(offsets.apply(layout::Dim::Register, first));
+    Value *inSlot = e.b.CreateMul(e.b.CreateXor(ofWarp, e.i32(ofRegister)), e.i32(bytes));
+    Value *to = e.b.CreateSelect(isWanted, e.b.CreateAdd(slot, inSlot), ring.unread(e));
+    const Access from = accessAt(first, width);
+    Value *source =
+        e.b.CreateSelect(e.allOf({isWanted, from.mask}), from.address, e.zeros(copies.bytes));
+    e.words.copyInLaneOrder(e.b,
+                            e.b.CreateGEP(e.b.getInt8Ty(), ring.base(), e.words.uniform(e.b, to)),
+                            source, copies.bytes);
+  }
+}
+
 /// Fill the next slot, where the ring's condition holds: what `makeAccess` makes says where the
 /// elements of a register come from. What a mask leaves out, and padding, is filled with zeros.
 template <class MakeAccess>
 void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   Ring &ring = e.ring(op.operand(0));
-  const layout::RegisterVectors &copies = ring.copies();
+  const RingCopies &copies = ring.copies();
+  if (copies.areInLaneOrder) return fillInLaneOrder(e, op, makeAccess);
   const layout::LinearLayout &offsets = ring.slot().writeOffsets;
-  const auto width = static_cast<std::size_t>(copies.width);
+  const auto width = static_cast<std::size_t>(copies.vectors.width);
   const ir::Type &type = e.type(op.operand(0));
-  const std::int64_t bytes = ir::storageBits(type.element()) / 8;
-  const machine::AsyncCopies &async = e.words.machine().asyncCopies;
-  const bool isAsync = async.leastBytes > 0 && bytes * copies.width >= async.leastBytes;
   const auto copyAll = [&](Value *slot) {
     auto accessAt = makeAccess();
-    for (std::size_t i = 0; i < copies.registers.size(); i += width) {
-      const auto first = static_cast<std::size_t>(copies.registers[i]);
+    for (std::size_t i = 0; i < copies.vectors.registers.size(); i += width) {
+      const auto first = static_cast<std::size_t>(copies.vectors.registers[i]);
       const auto ofRegister =
           static_cast<std::int64_t>(offsets.apply(layout::Dim::Register, first));
       Value *offset = e.b.CreateXor(e.threadPart(offsets), e.i32(ofRegister));
       Value *to = e.b.CreateGEP(e.memoryType(type.held()), slot, offset);
       const Access from = accessAt(first, width);
-      if (isAsync)
-        e.words.copyAsync(e.b, to, from.address, {bytes * copies.width, from.mask});
+      if (copies.areAsynchronous)
+        e.words.copyAsync(e.b, to, from.address, {copies.bytes, from.mask});
       else
-        copyAtOnce(e, to, from, bytes * copies.width);
+        copyAtOnce(e, to, from, copies.bytes);
     }
   };
   e.where(e.scalar(op.operand(1)), [&] {

@@ -19,8 +19,11 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
       values_(kernel.valueCount()), uses_(ir::countUses(kernel)), facts_(kernel, assumed) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
   ir::walk(kernel.body(), [&](const ir::Op &op) {
-    if (op.kind == ir::OpKind::RingNew) rings_.emplace(op.result(), Ring(*this, op));
+    if (op.kind != ir::OpKind::RingNew) return;
+    rings_.emplace(op.result(), Ring(*this, op));
+    largestUse_ = op.where;
   });
+  if (countsCopies()) copiesOfGroup_ = leastCopiesOfGroup(kernel, words.machine());
 }
 
 namespace {
@@ -197,10 +200,33 @@ analysis::ParameterAssumptions Emitter::assumedOf(ir::ValueId view) const {
   return assumptions.of(index);
 }
 
+bool Emitter::countsCopies() const {
+  return llvm::any_of(rings_, [](const auto &ring) { return ring.second.copies().areInLaneOrder; });
+}
+
+// Where copies are counted, a barrier that orders all memory would wait for all of them.
 void Emitter::barrier() {
+  if (!countsCopies()) return barrierForAll();
+  words.barrierForShared(b);
+  shared.onBarrier();
+}
+
+void Emitter::barrierForAll() {
   words.barrier(b);
   shared.onBarrier();
   order.onBarrier();
+}
+
+llvm::Constant *Emitter::zeros(std::int64_t bytes) {
+  if (zeros_ != nullptr) return zeros_;
+  IMBREX_CHECK(bytes <= layout::kMaxAccessBytes, "no access is of {0} bytes", bytes);
+  auto *type = llvm::ArrayType::get(b.getInt8Ty(), layout::kMaxAccessBytes);
+  constexpr bool kConstant = true;
+  zeros_ = new llvm::GlobalVariable(module, type, kConstant, llvm::GlobalValue::InternalLinkage,
+                                    llvm::ConstantAggregateZero::get(type), "zeros", nullptr,
+                                    llvm::GlobalValue::NotThreadLocal, words.globalSpace());
+  zeros_->setAlignment(llvm::Align(layout::kMaxAccessBytes));
+  return zeros_;
 }
 
 void Emitter::commitCopies() {
@@ -209,11 +235,17 @@ void Emitter::commitCopies() {
 
 void Emitter::drainCopies(std::int32_t left) {
   const machine::AsyncCopies &copies = words.machine().asyncCopies;
-  if (copies.leastBytes > 0) words.drainCopies(b, std::min(left, copies.capacity));
+  if (copies.leastBytes == 0) return;
+  const std::int64_t most = copies.areGrouped ? left : left * copiesOfGroup_;
+  words.drainCopies(b, static_cast<std::int32_t>(std::min<std::int64_t>(most, copies.capacity)));
 }
 
 std::int64_t Emitter::scratchBytes() const {
-  return words.machine().staticSharedMemoryBytes - shared.reservedBytes();
+  // For the widest element of each thread: where rings leave less, the kernel takes too much.
+  const std::int64_t least = layout::kMaxAccessBytes * std::int64_t{kernel.threads().count()};
+  const machine::Machine &machine = words.machine();
+  return std::clamp<std::int64_t>(machine.sharedMemoryBytes - shared.reservedBytes(), least,
+                                  machine.staticSharedMemoryBytes);
 }
 
 std::uint32_t Emitter::addSite(const ir::Op &op) {

@@ -46,7 +46,7 @@ public:
 
   KernelInterface run();
   /// The op that made shared memory as large as it is.
-  Location largestExchange() const { return largestExchange_; }
+  Location largestUse() const { return largestUse_; }
 
   // --- what the parts share ---
   llvm::LLVMContext &context;
@@ -124,11 +124,17 @@ public:
   /// The same with a result, `otherwise` where the condition does not hold.
   llvm::Value *where(llvm::Value *condition, llvm::Value *otherwise,
                      const std::function<llvm::Value *()> &body);
-  /// What exchanges may take of shared memory: rings lie beside them.
+  /// What exchanges may take of shared memory, beside rings: no more than a block has without
+  /// asking, for what one block takes keeps others from the core.
   std::int64_t scratchBytes() const;
   Ring &ring(ir::ValueId value) { return rings_.at(value); }
-  /// A barrier of the block: whatever was waited for before needs no other.
+  /// A barrier of the block for accesses to shared memory, and on most machines for all: whatever
+  /// was waited for before needs no other.
   void barrier();
+  /// The same for all accesses on any machine.
+  void barrierForAll();
+  /// So many zeros in global memory.
+  llvm::Constant *zeros(std::int64_t bytes);
   /// Close a group of the thread's copies, and wait until so many groups are left; nothing where
   /// copies are done at once.
   void commitCopies();
@@ -143,6 +149,8 @@ public:
   llvm::Value *observations() { return observations_; }
 
 private:
+  /// Whether there are copies that are waited for by their number.
+  bool countsCopies() const;
   void declareFunction(KernelInterface &interface);
   void decodeParameters(const KernelInterface &interface);
   void emitOp(const ir::Op &op);
@@ -173,8 +181,10 @@ private:
   analysis::AxisAnalysis facts_;
   std::map<ir::ValueId, ViewValues> views_;
   std::map<ir::ValueId, Ring> rings_;
+  std::int64_t copiesOfGroup_ = 0; // where copies are counted: the fewest of a group
+  llvm::GlobalVariable *zeros_ = nullptr;
   std::vector<Site> sites_;
-  Location largestExchange_;
+  Location largestUse_;
   struct LoopFrame {
     llvm::BasicBlock *exit;
     std::vector<Incoming> leaving;

@@ -40,7 +40,8 @@ struct KernelInterface {
   std::string name; ///< The symbol.
   std::vector<Word> words;
   std::int32_t threads = 0;           ///< Of a block.
-  std::int32_t sharedMemoryBytes = 0; ///< Of a block, all of it static.
+  std::int32_t sharedMemoryBytes = 0; ///< Of a block.
+  std::int32_t bytesAtLaunch = 0;     ///< Of these: that the launch must ask for; all, or none.
   std::vector<Site> sites = {};
 };
 

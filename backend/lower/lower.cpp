@@ -63,11 +63,14 @@ KernelInterface Emitter::run() {
   emitBlock(kernel.body());
   b.CreateBr(finish_);
   b.SetInsertPoint(finish_);
+  if (countsCopies()) drainCopies(0); // of those that were not wanted
   b.CreateRetVoid();
   lines_->finish();
-  shared.finish();
+  interface.bytesAtLaunch =
+      static_cast<std::int32_t>(shared.finish(words.machine().staticSharedMemoryBytes));
   orderByDemand(*function_);
-  interface.sharedMemoryBytes = static_cast<std::int32_t>(shared.bytes());
+  interface.sharedMemoryBytes =
+      std::max(static_cast<std::int32_t>(shared.bytes()), interface.bytesAtLaunch);
   interface.sites = std::move(sites_);
   return interface;
 }
@@ -154,25 +157,29 @@ void Emitter::emitBlock(const ir::Block &block) {
     b.SetCurrentDebugLocation(lines_->at(op->where));
     const std::int64_t before = shared.bytes();
     emitOp(*op);
-    if (shared.bytes() > before && op->regions.empty()) largestExchange_ = op->where;
+    if (shared.bytes() > before && op->regions.empty()) largestUse_ = op->where;
   }
 }
 
 Result<LoweredKernel> lowerKernel(const ir::Kernel &kernel, const Vocabulary &words,
                                   const analysis::Assumptions &assumptions,
                                   llvm::function_ref<std::unique_ptr<llvm::Module>()> newModule) {
-  const std::int32_t limit = words.machine().staticSharedMemoryBytes;
-  Location largest;
-  std::int32_t bytes = 0;
-  for (const std::size_t turns : {2, 1}) { // exchanges take turns in regions of shared memory
+  const machine::Machine &machine = words.machine();
+  const std::int64_t limit = machine.sharedMemoryBytes, free = machine.staticSharedMemoryBytes;
+  for (std::size_t turns = 2;; --turns) { // exchanges take turns in regions of shared memory
     LoweredKernel lowered{.module = newModule(), .interface = {}};
     Emitter emitter(*lowered.module, kernel, words, assumptions, turns);
+    const auto overflow = [&](std::int64_t bytes) {
+      return fail(Diag::SharedMemoryOverflow, emitter.largestUse(), bytes, machine.name, limit);
+    };
+    if (emitter.shared.reservedBytes() > limit) return overflow(emitter.shared.reservedBytes());
     lowered.interface = emitter.run();
-    bytes = lowered.interface.sharedMemoryBytes;
-    if (bytes <= limit) return lowered;
-    largest = emitter.largestExchange();
+    const std::int64_t bytes = lowered.interface.sharedMemoryBytes;
+    const bool isFreeWithOne = emitter.shared.leastBytes() <= free;
+    if (turns > 1 && (bytes > limit || (bytes > free && isFreeWithOne))) continue;
+    if (bytes > limit) return overflow(bytes);
+    return lowered;
   }
-  return fail(Diag::SharedMemoryOverflow, largest, bytes, words.machine().name, limit);
 }
 
 } // namespace imbrex::lower

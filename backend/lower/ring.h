@@ -2,6 +2,7 @@
 
 #include "backend/ir/kernel.h"
 #include "backend/layout/slot_layout.h"
+#include "backend/machine/machine.h"
 #include "llvm/IR/Instructions.h"
 
 #include <cstdint>
@@ -9,6 +10,20 @@
 namespace imbrex::lower {
 
 class Emitter;
+
+/// The copies by which each thread fills a slot.
+struct RingCopies {
+  layout::RegisterVectors vectors;
+  std::int64_t bytes = 0; ///< Of one.
+  bool areAsynchronous = false;
+  bool areInLaneOrder = false; ///< As Machine::asyncCopies says.
+};
+RingCopies copiesOf(const ir::Kernel &kernel, ir::ValueId ring, const machine::Machine &machine);
+
+/// The fewest copies of a thread that any group of the kernel has: where the machine counts copies
+/// and knows no groups, at most so many times n may be left where n groups may be. Copies end in
+/// order, so that those left then are of the youngest n groups.
+std::int64_t leastCopiesOfGroup(const ir::Kernel &kernel, const machine::Machine &machine);
 
 /// A ring in shared memory. Where its next slot is to be filled and its oldest to be read, each
 /// thread keeps in a variable, as the distance from the ring's first byte: it lives as long as the
@@ -22,19 +37,25 @@ public:
 
   /// The address of the slot to be filled; the next to be filled is the one behind it.
   llvm::Value *fill(Emitter &emitter) { return advance(emitter, filled_); }
+  /// The same as a distance from `base`, of a slot that is filled only where the condition holds.
+  llvm::Value *fillIf(Emitter &emitter, llvm::Value *condition);
+  /// Where a copy of this warp in lane order goes that is not wanted: behind the slots.
+  llvm::Value *unread(Emitter &emitter) const;
+  llvm::Value *base() const { return base_; }
   /// The address of the oldest slot that was not read; the next to be read is the one behind it.
   llvm::Value *take(Emitter &emitter) { return advance(emitter, taken_); }
 
   const layout::SlotLayout &slot() const { return slot_; }
-  /// The copies by which the threads fill a slot.
-  const layout::RegisterVectors &copies() const { return copies_; }
+  const RingCopies &copies() const { return copies_; }
 
 private:
+  llvm::Value *behind(Emitter &emitter, llvm::Value *slot) const;
   llvm::Value *advance(Emitter &emitter, llvm::AllocaInst *cursor);
 
   std::int64_t slotBytes_, slots_;
+  std::int64_t ofWarp_ = 0; // bytes of one copy of a warp, in lane order
   llvm::Value *base_;
-  layout::RegisterVectors copies_;
+  RingCopies copies_;
   layout::SlotLayout slot_;
   llvm::AllocaInst *filled_ = nullptr, *taken_ = nullptr;
 };

@@ -3,8 +3,10 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/Module.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 namespace imbrex::lower {
 
@@ -17,6 +19,9 @@ namespace imbrex::lower {
 /// Exchanges take turns in two regions, so that one may be written while slow threads still read
 /// the one before, and only the exchange after next waits: its region's readers have passed the
 /// barrier in between. Where two regions are too much for the machine, there is one.
+///
+/// What a block has without asking lies in arrays of their own, static ones. Where that is too
+/// little, all of them are places in one array whose size the launch says (dynamic shared memory).
 class SharedMemory {
 public:
   /// `regions`: 2, or 1.
@@ -43,8 +48,13 @@ public:
 
   /// The bytes of all regions, and of what is reserved.
   std::int64_t bytes() const { return reserved_ + regions_[0].bytes + regions_[1].bytes; }
-  /// Give the regions their final sizes.
-  void finish();
+  /// The same, did exchanges all use one region.
+  std::int64_t leastBytes() const {
+    return reserved_ + std::max(regions_[0].bytes, regions_[1].bytes);
+  }
+  /// Give the regions their final sizes. Of more than `staticBytes` the launch is to be asked: how
+  /// many, is the result.
+  std::int64_t finish(std::int64_t staticBytes);
 
 private:
   struct Region {
@@ -53,6 +63,7 @@ private:
     bool isRead = false;
   };
   llvm::GlobalVariable *newArray(std::int64_t bytes, const llvm::Twine &name);
+  std::int64_t moveToLaunch();
 
   llvm::Module &module_;
   unsigned addressSpace_;
@@ -60,6 +71,7 @@ private:
   std::size_t current_ = 0;
   std::int64_t reserved_ = 0;
   std::array<Region, 2> regions_;
+  std::vector<llvm::GlobalVariable *> arrays_; // of final size
 };
 
 } // namespace imbrex::lower

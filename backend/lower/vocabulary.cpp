@@ -10,6 +10,10 @@ void Vocabulary::copyAsync(Builder &, Value *, Value *, const Copy &) const {
   IMBREX_UNREACHABLE("{0} has no asynchronous copies", machine().name);
 }
 
+void Vocabulary::copyInLaneOrder(Builder &, Value *, Value *, std::int64_t) const {
+  IMBREX_UNREACHABLE("{0} has no copies in lane order", machine().name);
+}
+
 void Vocabulary::commitCopies(Builder &) const {
   IMBREX_UNREACHABLE("{0} has no asynchronous copies", machine().name);
 }

@@ -73,11 +73,18 @@ public:
     std::int64_t bytes;
     Value *condition;
   };
+  /// A barrier of the block that orders accesses to shared memory alone, and waits for no copy.
+  virtual void barrierForShared(Builder &b) const { barrier(b); }
+  /// Start one of each lane, in the machine's lane order; `to` is the first lane's, and the same in
+  /// all of them.
+  virtual void copyInLaneOrder(Builder &b, Value *to, Value *from, std::int64_t bytes) const;
+  /// A value (i32) that is the same in all lanes, in a way that the machine can see.
+  virtual Value *uniform(Builder &, Value *x) const { return x; }
   /// Start one from global to shared memory, both aligned to its bytes.
   virtual void copyAsync(Builder &b, Value *to, Value *from, const Copy &copy) const;
   /// Close a group of this thread's copies.
   virtual void commitCopies(Builder &b) const;
-  /// Wait until at most so many of this thread's groups are not done.
+  /// Wait until at most so many of this thread's groups, or copies, are not done.
   virtual void drainCopies(Builder &b, std::int32_t left) const;
 
   // --- arithmetic ---

@@ -17,10 +17,19 @@ constexpr std::string_view kFastTanh = " exp exp2 log log2 rsqrt sin cos div tan
 constexpr AsyncCopies kNone = {};
 constexpr AsyncCopies kGroups = {.leastBytes = 4,
                                  .mostBytes = 16,
+                                 .sizes = 4 | 8 | 16,
                                  .areGrouped = true,
                                  .capacity = 63,
                                  .latency = 500,
                                  .bytesPerCycle = 16};
+
+constexpr AsyncCopies kLoadsToLds = {.leastBytes = 16,
+                                     .mostBytes = 16,
+                                     .sizes = 16,
+                                     .areInLaneOrder = true,
+                                     .capacity = 63,
+                                     .latency = 700,
+                                     .bytesPerCycle = 16};
 
 constexpr auto kMachines = std::to_array<Machine>({
 #define IMBREX_MACHINE(name, family, ...) {name, Family::family, __VA_ARGS__},

@@ -22,9 +22,13 @@ enum class Family : std::uint8_t {
 struct AsyncCopies {
   std::int32_t leastBytes = 0; ///< Of one copy of a thread, a power of two; 0: there are none.
   std::int32_t mostBytes = 0;
-  bool areGrouped = false;   ///< Waited for in groups, which the thread closes; else one by one.
-  std::int32_t capacity = 0; ///< The most that may be left when it goes on.
-  std::int32_t latency = 0;  ///< Cycles until one from memory lands: for plans alone.
+  std::uint32_t sizes = 0; ///< The bytes that one can have, each a power of two: their sum.
+  bool areGrouped = false; ///< Waited for in groups, which the thread closes; else one by one.
+  /// A warp names one place, and what its lanes copy lies there side by side in their order; all of
+  /// them take part. Else each thread names its own.
+  bool areInLaneOrder = false;
+  std::int32_t capacity = 0;      ///< The most that may be left when it goes on.
+  std::int32_t latency = 0;       ///< Cycles until one from memory lands: for plans alone.
   std::int32_t bytesPerCycle = 0; ///< That memory gives one core: for plans alone.
 };
 

@@ -108,9 +108,13 @@ std::string writeBundle(llvm::ArrayRef<Member> members, bool compressed) {
   return (*package)->getBuffer().str();
 }
 
+bool isBundle(llvm::StringRef package) {
+  return package.starts_with(kMagic) || package.starts_with(kCompressedMagic);
+}
+
 Result<std::vector<Member>> readBundle(llvm::StringRef package) {
+  if (!isBundle(package)) return broken("it does not begin as one");
   if (package.starts_with(kMagic)) return readPlain(package);
-  if (!package.starts_with(kCompressedMagic)) return broken("it does not begin as one");
   auto plain =
       CompressedOffloadBundle::decompress(*llvm::MemoryBuffer::getMemBuffer(package, "", false));
   if (!plain) return broken(llvm::toString(plain.takeError()));

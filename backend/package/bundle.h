@@ -16,5 +16,7 @@ namespace imbrex::package {
 /// The first entry is the host's and empty; the others are named hipv4-amdgcn-amd-amdhsa--gfx942.
 std::string writeBundle(llvm::ArrayRef<Member> members, bool compressed);
 Result<std::vector<Member>> readBundle(llvm::StringRef package);
+/// Whether it begins as one, compressed or not.
+bool isBundle(llvm::StringRef package);
 
 } // namespace imbrex::package

@@ -166,9 +166,12 @@ std::string writeFatbin(llvm::ArrayRef<Member> members, bool compressed) {
   return package + body;
 }
 
+bool isFatbin(llvm::StringRef package) {
+  return package.size() >= kHeader && get<std::uint32_t>(package, 0) == kMagic;
+}
+
 Result<std::vector<Member>> readFatbin(llvm::StringRef package) {
-  if (package.size() < kHeader || get<std::uint32_t>(package, 0) != kMagic)
-    return broken("it does not begin as one");
+  if (!isFatbin(package)) return broken("it does not begin as one");
   if (get<std::uint64_t>(package, 8) != package.size() - kHeader) return broken("it is cut off");
   std::vector<Member> members;
   for (llvm::StringRef rest = package.drop_front(kHeader); !rest.empty();) {

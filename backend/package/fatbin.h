@@ -29,5 +29,7 @@ namespace imbrex::package {
 /// compares with it byte by byte.
 std::string writeFatbin(llvm::ArrayRef<Member> members, bool compressed);
 Result<std::vector<Member>> readFatbin(llvm::StringRef package);
+/// Whether it begins as one.
+bool isFatbin(llvm::StringRef package);
 
 } // namespace imbrex::package

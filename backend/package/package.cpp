@@ -4,8 +4,45 @@
 #include "backend/package/capability.h"
 #include "backend/package/fatbin.h"
 #include "backend/support/check.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Object/ObjectFile.h"
 
 namespace imbrex::package {
+namespace {
+
+/// The name in the table of what an image or a directive calls so: no image of NVIDIA's says
+/// whether it is specific to its machine.
+Result<std::string> machineCalled(llvm::StringRef name) {
+  const std::string plain = name.str(), specific = plain + "a";
+  if (machine::findMachine(plain) != nullptr) return plain;
+  if (machine::findMachine(specific) != nullptr) return specific;
+  return fail(Diag::MalformedPackage, {}, "it is for a machine that is not known, '" + plain + "'");
+}
+
+Result<Member> readImage(llvm::StringRef image) {
+  auto file = llvm::object::ObjectFile::createELFObjectFile({image, "image"});
+  if (!file) return fail(Diag::MalformedPackage, {}, llvm::toString(file.takeError()));
+  const auto machine = machineCalled((*file)->tryGetCPUName().value_or(""));
+  if (!machine) return machine.failure();
+  return Member{.machine = *machine, .content = image.str()};
+}
+
+Result<Member> readAssembly(llvm::StringRef text) {
+  const auto isOfName = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  const auto machine = machineCalled(text.split("\n.target ").second.take_while(isOfName));
+  if (!machine) return machine.failure();
+  return Member{.machine = *machine, .isAssembly = true, .content = text.str()};
+}
+
+} // namespace
+
+Result<std::vector<Member>> readCode(llvm::StringRef code) {
+  if (isFatbin(code)) return readFatbin(code);
+  if (isBundle(code)) return readBundle(code);
+  auto member = code.starts_with("\177ELF") ? readImage(code) : readAssembly(code);
+  if (!member) return member.failure();
+  return std::vector<Member>{std::move(*member)};
+}
 
 std::string writePackage(machine::Family family, llvm::ArrayRef<Member> members, bool compressed) {
   switch (family) {

@@ -2,6 +2,7 @@
 
 #include "backend/lower/vocabulary.h"
 #include "backend/support/result.h"
+#include "backend/target/codegen/code_graph.h"
 #include "backend/target/codegen/instruction_mix.h"
 #include "llvm/IR/Module.h"
 
@@ -51,6 +52,8 @@ public:
   virtual Resources resources(const ObjectCode &object) const = 0;
   /// The instructions of an assembly by class.
   virtual InstructionMix instructions(llvm::StringRef assembly) const = 0;
+  /// What an assembly does to rings.
+  virtual CodeGraph ringsOf(llvm::StringRef assembly) const = 0;
 };
 
 /// The target of a machine; null for the CPU, and where the build leaves the machine's family out

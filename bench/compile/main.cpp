@@ -42,7 +42,7 @@ Split compileOnce(const Kernel &kernel, const target::GpuTarget &target) {
   const auto code =
       compileForGpu(recorded, target, analysis::usualAssumptions(recorded), diagnostics, &times);
   const Milliseconds optimised = processorTime();
-  if (!code || !target.assembly(*code->module)) {
+  if (!code || !makeAssembly(*code, target)) {
     std::fputs(diagnostics.render().c_str(), stderr);
     std::exit(1);
   }

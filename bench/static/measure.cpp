@@ -63,7 +63,7 @@ Quality measure(const traced_kernel &traced, const target::GpuTarget &target) {
   Diagnostics diagnostics;
   const auto code = compileForGpu(kernel, target, analysis::usualAssumptions(kernel), diagnostics);
   IMBREX_CHECK(code.has_value(), "{0}", diagnostics.render());
-  const auto assembly = target.assembly(*code->copy());
+  const auto assembly = makeAssembly(*code, target);
   Quality quality{.threads = code->interface.threads,
                   .instructions = target.instructions(*assembly),
                   .bankConflicts = bankConflictsOf(kernel, *code, target.machine()),

@@ -39,6 +39,11 @@ protected:
     void *popped = nullptr;
     own_.popContext(&popped);
   }
+  int allowShared(void *function, std::int32_t bytes) const override {
+    // cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES. Without it a block has 48 KB.
+    constexpr int kMostDynamicBytes = 8;
+    return own_.setKernelFact(function, kMostDynamicBytes, bytes);
+  }
 
 private:
   OwnFunctions own_;

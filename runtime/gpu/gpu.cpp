@@ -42,16 +42,20 @@ int Gpu::loadModule(void *&module, const std::string &code, std::string &log) co
   return error;
 }
 
-Result<std::unique_ptr<LoadedKernel>> Gpu::load(const std::string &code,
-                                                const std::string &symbol) const {
+Result<std::unique_ptr<LoadedKernel>> Gpu::load(const std::string &code, const std::string &symbol,
+                                                std::int32_t sharedBytes) const {
   void *module = nullptr, *function = nullptr;
   std::string log;
   if (const int error = loadModule(module, code, log); error != 0)
     return refused("load the code of '" + symbol + "'" + (log.empty() ? "" : " (" + log + ")"),
                    error);
-  const int error = within([&] { return driver().findKernel(&function, module, symbol.c_str()); });
+  int error = within([&] { return driver().findKernel(&function, module, symbol.c_str()); });
   auto loaded = std::make_unique<LoadedKernel>(*this, module, function);
   if (error != 0) return refused("find '" + symbol + "' in its code", error);
+  if (sharedBytes > 0) error = within([&] { return allowShared(function, sharedBytes); });
+  if (error != 0)
+    return refused(
+        "give '" + symbol + "' " + std::to_string(sharedBytes) + " bytes of shared memory", error);
   return loaded;
 }
 
@@ -69,8 +73,8 @@ int Gpu::enqueue(const LoadedKernel &kernel, const Launch &launch) const {
     return static_cast<unsigned>(launch.grid.extents[axis]);
   };
   return driver().launch(kernel.function(), blocks(0), blocks(1), blocks(2),
-                         static_cast<unsigned>(launch.threads), 1, 1, 0, nullptr, nullptr,
-                         extra.data());
+                         static_cast<unsigned>(launch.threads), 1, 1,
+                         static_cast<unsigned>(launch.sharedBytes), nullptr, nullptr, extra.data());
 }
 
 Failure<Diagnostic> Gpu::broke(std::string_view kernel, int error) const {
@@ -175,6 +179,7 @@ Result<GpuFacts> factsOf(const Driver &driver, const Ordinal &device,
   return GpuFacts{.vendor = device.vendor,
                   .driver = driver,
                   .code = *code,
+                  .driversName = std::string(driversName),
                   .description = device.name() + " (" + given + std::string(driversName) + ")"};
 }
 

@@ -50,6 +50,7 @@ struct Launch {
   std::string_view kernel; ///< For people.
   ir::Grid grid;
   std::int32_t threads;                ///< Of a block.
+  std::int32_t sharedBytes = 0;        ///< Of a block, besides what the code has of itself.
   llvm::ArrayRef<std::byte> arguments; ///< As packed_arguments.h packs them.
 };
 
@@ -57,6 +58,7 @@ struct GpuFacts {
   const Vendor *vendor;
   Driver driver;
   SuitableCode code;
+  std::string driversName; ///< Of the device's kind: "sm_90".
   std::string description;
 };
 /// Of a device whose kind its driver calls so; an error where there is no code for it.
@@ -71,14 +73,17 @@ public:
   Gpu &operator=(const Gpu &) = delete;
 
   const SuitableCode &code() const { return facts_.code; }
+  /// What the driver calls its kind, as package::memberFor takes it.
+  const std::string &driversName() const { return facts_.driversName; }
   /// Whether its driver makes an image of assembly.
   bool takesAssembly() const { return facts_.vendor->logOption != 0; }
   /// "cuda:0 (NVIDIA H100 PCIe, sm_90)"
   const std::string &description() const { return facts_.description; }
 
-  /// `code` is an image, or assembly that the driver assembles. The error has the driver's log.
-  Result<std::unique_ptr<LoadedKernel>> load(const std::string &code,
-                                             const std::string &symbol) const;
+  /// `code` is an image, or assembly that the driver assembles, of a kernel that launches give as
+  /// many bytes of shared memory. The error has the driver's log.
+  Result<std::unique_ptr<LoadedKernel>> load(const std::string &code, const std::string &symbol,
+                                             std::int32_t sharedBytes = 0) const;
   /// Run a kernel and wait for it.
   Result<void> run(const LoadedKernel &kernel, const Launch &launch) const;
   /// Run it so many times; the milliseconds that one took, by the device's clock.
@@ -100,6 +105,8 @@ protected:
   /// driver's error, or 0.
   virtual int enter(int &before) const = 0;
   virtual void leave(int before) const = 0;
+  /// Let launches of a kernel give it so many bytes of shared memory.
+  virtual int allowShared(void *function, std::int32_t bytes) const = 0;
   const Driver &driver() const { return facts_.driver; }
 
 private:

@@ -42,6 +42,9 @@ protected:
     return own_.useDevice(number_);
   }
   void leave(int before) const override { own_.useDevice(before); }
+  int allowShared(void * /*function*/, std::int32_t /*bytes*/) const override {
+    return 0; // a block has all of the LDS without asking
+  }
 
 private:
   OwnFunctions own_;

@@ -63,6 +63,18 @@ std::string random(std::int64_t rows, std::int64_t columns) {
   return "random:" + std::to_string(rows) + "x" + std::to_string(columns);
 }
 
+/// The same whose slots are more than a block has without asking at the launch.
+struct pipelined_large_product {
+  int slots = 2;
+  void operator()(view<const f32, 2> a, view<const f32, 2> b, view<f32, 2> c) const {
+    auto [m, n] = program_id<2>();
+    var sums = zeros<f32, 64, 32>();
+    for (auto k : ahead(range(0, cdiv(a.extent(1), 64)), slots))
+      sums += dot(a[box<64, 64>(m, k)], b[box<64, 32>(k, n)]);
+    c[box<64, 32>(m, n)] = sums;
+  }
+};
+
 void addProducts(std::vector<TableKernel> &kernels, int slots) {
   const int deep = std::max(slots, 2);
   for (const int k : {0, 16, 16 * (deep - 1), 16 * deep, 16 * (deep + 1), 16 * deep + 40}) {
@@ -95,6 +107,14 @@ void addStreams(std::vector<TableKernel> &kernels, int slots) {
 }
 
 } // namespace
+
+std::vector<TableKernel> largeProducts() {
+  std::vector<TableKernel> kernels;
+  for (const int slots : {2, 3})
+    kernels.push_back(row("large_product_" + std::to_string(slots), pipelined_large_product{slots},
+                          {1, 2, 1}, {random(50, 248), random(248, 40), "zeros:50x40"}));
+  return kernels;
+}
 
 std::vector<TableKernel> pipelinedKernels(int slots) {
   std::vector<TableKernel> kernels;

@@ -15,4 +15,7 @@ inline constexpr int kPipelineSlots[] = {2, 3, 4, 5, 0};
 /// A kernel in one depth; the launches differ in their arguments alone.
 std::vector<TableKernel> pipelinedKernels(int slots);
 
+/// Products with rings of 48 and 72 KB.
+std::vector<TableKernel> largeProducts();
+
 } // namespace imbrex::testing

@@ -205,6 +205,24 @@ TEST_CASE("without asynchronous copies loads run ahead in registers, if there ar
   CHECK(explained(large, "sm_75").find("registers of a thread") != std::string::npos);
 }
 
+TEST_CASE("where copies land in lane order, loads that cannot be such run ahead in registers") {
+  const auto streamOfBytes = [](const std::string &element) {
+    return "kernel @k(%v: view<const " + element + ", 1>, %q: view<" + element +
+           ", 1>, %n: i32) stage tiles {\n%zero = constant 0 : i32\n%one = constant 1 : i32\n"
+           "%sum = constant 0 : " +
+           element +
+           "[256]\n%r = for %zero, %n, %one, %sum [pipelined = 3] (%k: i32, %s: " + element +
+           "[256]) {\n%x = view.load %v, %k : " + element + "[256]\n%t = add %s, %x : " + element +
+           "[256]\nyield %t\n} : " + element + "[256]\nview.store %q, %r, %zero\n}\n";
+  };
+  const std::string words = explained(streamOfBytes("i32"), "gfx950");
+  CHECK(words.find("3 slots\n") != std::string::npos);
+  CHECK(words.find("runs ahead, in copies of 16 bytes") != std::string::npos);
+  const std::string bytes = explained(streamOfBytes("i8"), "gfx950");
+  CHECK(bytes.find(" is not copied: ") != std::string::npos);
+  CHECK(bytes.find("one trip ahead in registers, for gfx950") != std::string::npos);
+}
+
 TEST_CASE("as many slots are taken as fit, and the bytes are told") {
   const auto product = [](const std::string &slots) {
     return "kernel @k(%a: view<const f32, 2>, %q: ptr<f32>, %n: i32) stage tiles {\n"
@@ -216,10 +234,12 @@ TEST_CASE("as many slots are taken as fit, and the bytes are told") {
            "} : f32[64x64]\n%rows = reduce %r : f32[64]\n%y = reduce %rows : f32\n"
            "store %q, %y\n}\n";
   };
-  const std::string four = explained(product("4"), "sm_80");
-  CHECK(four.find("2 slots\n") != std::string::npos);
-  CHECK(four.find("slots of 16384 bytes; a block has 32768 for them, beside 16384 for exchanges "
-                  "between threads: 4 do not fit\n") != std::string::npos);
+  const std::string twenty = explained(product("20"), "sm_80");
+  CHECK(twenty.find("9 slots\n") != std::string::npos);
+  CHECK(twenty.find("slots of 16384 bytes; a block has 150528 for them, beside 16384 for exchanges "
+                    "between threads: 20 do not fit\n") != std::string::npos);
+  CHECK(explained(product("20"), "sm_120a").find("5 slots\n") != std::string::npos);
+  CHECK(explained(product("20"), "sm_90a").find("13 slots\n") != std::string::npos);
   const std::string two = explained(product("2"), "sm_80");
   CHECK(two.find("2 slots\n") != std::string::npos);
   CHECK(two.find("do not fit") == std::string::npos);

@@ -77,7 +77,7 @@ std::string textOf(const llvm::Module &module) {
 Result<std::string> imageOf(const GpuCode &code, const target::GpuTarget &target,
                             StageTimes &times) {
   const auto start = std::chrono::steady_clock::now();
-  const auto object = target.object(*code.module);
+  const auto object = makeObject(code, target);
   if (!object) return object.failure();
   const auto took = std::chrono::steady_clock::now() - start;
   times.push_back({"generate", took - object->assembling});
@@ -88,7 +88,7 @@ Result<std::string> imageOf(const GpuCode &code, const target::GpuTarget &target
 Result<std::string> assemblyOf(const GpuCode &code, const target::GpuTarget &target,
                                StageTimes &times) {
   const auto start = std::chrono::steady_clock::now();
-  auto text = target.assembly(*code.module);
+  auto text = makeAssembly(code, target);
   times.push_back({"generate", std::chrono::steady_clock::now() - start});
   return text;
 }

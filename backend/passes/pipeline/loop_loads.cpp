@@ -94,6 +94,8 @@ private:
     if (type.rank() == 0) return "it is of one element";
     if (storageBits(type.element()) < 8) return "its elements share bytes";
     if (!fillsWithZeros(op)) return "what it gives outside of its mask or view is not zero";
+    if (context_.machine.asyncCopies.areInLaneOrder && sharesElements(op.result()))
+      return "several threads have one element, and copies of a warp lie side by side";
     const std::int64_t bytes = widthOf(op) * storageBits(type.element()) / 8;
     const std::int32_t least = context_.machine.asyncCopies.leastBytes;
     if (bytes < least)
@@ -101,6 +103,11 @@ private:
              " bytes at once, known to adjoin and to be masked alike, and a copy takes " +
              std::to_string(least);
     return std::nullopt;
+  }
+
+  bool sharesElements(ValueId tile) const {
+    const layout::LinearLayout &layout = kernel_.layout(kernel_.layoutOf(tile));
+    return layout::copyBits(layout, layout::Dim::Lane) != 0;
   }
 
   bool fillsWithZeros(const Op &op) const {

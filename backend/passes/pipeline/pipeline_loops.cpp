@@ -42,20 +42,38 @@ private:
                       : loads.loads.empty() && loads.leftAlone.empty() ? "it has no loads"
                                                                        : "";
     const bool canRun = why.empty() && !loads.loads.empty();
-    if (!hasCopies(context_.machine)) {
-      if (canRun) why = tooManyRegisters(*kernel_, loads, context_.machine);
-      explainStaging(loop, loads, canRun, why);
-      if (!canRun || !why.empty()) return;
-      stageLoads(*kernel_, block, at, loads);
-      isChanged_ = true;
-      return;
-    }
+    if (!hasCopies(context_.machine)) return stage(block, at, loads, why);
     std::optional<LoopPlan> plan;
     if (canRun)
       plan = planLoop(*kernel_, loop, loads, ringRoom(*kernel_, context_.machine), context_, why);
+    const bool canStage =
+        context_.machine.asyncCopies.areInLaneOrder && loop.attrs<ForAttrs>().pipelined != 1;
+    if (!plan && canStage) return stageInstead(block, at, facts, loads, why);
     explain(loop, loads, plan, why);
     if (!plan) return;
     applyPlan(*kernel_, block, at, loads, *plan);
+    isChanged_ = true;
+  }
+
+  /// What copies in lane order cannot do, registers can.
+  void stageInstead(Block &block, std::size_t at, const analysis::AxisAnalysis &facts,
+                    const LoopLoads &copies, const std::string &why) {
+    machine::Machine machine = context_.machine;
+    machine.asyncCopies = {};
+    const PassContext without(context_.diagnostics, machine, context_.assumptions);
+    stage(block, at, studyLoop(*kernel_, *block.ops[at], facts, without), "");
+    for (const LeftAlone &left : copies.leftAlone)
+      say("  " + toText(left.where) + " is not copied: " + left.why);
+    if (!why.empty()) say("  nothing is copied: " + why);
+  }
+
+  void stage(Block &block, std::size_t at, const LoopLoads &loads, std::string why) {
+    const Op &loop = *block.ops[at];
+    const bool canRun = why.empty() && !loads.loads.empty();
+    if (canRun) why = tooManyRegisters(*kernel_, loads, context_.machine);
+    explainStaging(loop, loads, canRun, why);
+    if (!canRun || !why.empty()) return;
+    stageLoads(*kernel_, block, at, loads);
     isChanged_ = true;
   }
 
@@ -98,7 +116,8 @@ private:
     const bool isStaged = canRun && why.empty();
     sayLoop(loop, isStaged,
             "one trip ahead in registers, for " + std::string(context_.machine.name) +
-                " has no asynchronous copies",
+                (hasCopies(context_.machine) ? " has no asynchronous copies of such loads"
+                                             : " has no asynchronous copies"),
             why);
     for (const AheadLoad &load : loads.loads)
       if (isStaged) sayLoad(load, "registers");

@@ -85,7 +85,7 @@ public:
     work.trips.push_back({.name = "trip", .within = again ? TripsId(0) : TripsId()});
     work.queues.push_back({.name = "copies",
                            .role = schedule::RoleId(0),
-                           .grouped = copies_.areGrouped,
+                           .grouped = true,
                            .capacity = copies_.capacity});
     std::vector<schedule::Op> body = trip(work);
     schedule::Op loop{.kind = schedule::OpKind::For,
@@ -133,9 +133,7 @@ private:
                                    cycles, std::numeric_limits<std::int32_t>::max()))},
                       .where = load.op->where});
     }
-    if (copies_.areGrouped)
-      issues.push_back(
-          {.kind = schedule::OpKind::Commit, .queue = QueueId(0), .where = loop_.where});
+    issues.push_back({.kind = schedule::OpKind::Commit, .queue = QueueId(0), .where = loop_.where});
     std::ranges::move(uses, std::back_inserter(issues));
     return issues;
   }
@@ -169,7 +167,7 @@ std::string inWords(const RingRoom &room, std::int64_t bytes) {
 } // namespace
 
 RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine) {
-  const std::int64_t limit = machine.staticSharedMemoryBytes;
+  const std::int64_t limit = machine.sharedMemoryBytes;
   // What exchanges take can be cut into rounds, at the price of time. Each warp needs some.
   constexpr std::int64_t kLargestShare = 3;
   std::int64_t exchange = std::int64_t{8} * kernel.threads().count(), taken = 0;
@@ -179,7 +177,8 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine) {
     if (op.kind == OpKind::RingNew)
       taken += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result());
   });
-  exchange = std::min(exchange, limit / kLargestShare);
+  exchange =
+      std::min({exchange, limit / kLargestShare, std::int64_t{machine.staticSharedMemoryBytes}});
   return {.bytes = limit - exchange - taken, .limit = limit, .exchange = exchange};
 }
 

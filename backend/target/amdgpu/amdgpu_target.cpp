@@ -2,6 +2,8 @@
 
 #include "backend/target/amdgpu/amdgpu_vocabulary.h"
 #include "backend/target/amdgpu/gcn_mix.h"
+#include "backend/target/amdgpu/gcn_rings.h"
+#include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/linker.h"
 #include "backend/target/amdgpu/resources.h"
 #include "backend/target/codegen/code_generator.h"
@@ -32,12 +34,14 @@ public:
   void optimise(llvm::Module &module) const override { target::optimise(module, targetMachine()); }
 
   Result<std::string> assembly(llvm::Module &module) const override {
+    prepareLoadsToLds(module);
     const auto text = generate(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
     return std::string(text->begin(), text->end());
   }
 
   Result<ObjectCode> object(llvm::Module &module) const override {
+    prepareLoadsToLds(module);
     const auto bytes = generate(module, targetMachine(), llvm::CodeGenFileType::ObjectFile);
     if (!bytes) return bytes.failure();
     const auto start = std::chrono::steady_clock::now();
@@ -52,6 +56,7 @@ public:
   InstructionMix instructions(llvm::StringRef assembly) const override {
     return mixOfAssembly(assembly);
   }
+  CodeGraph ringsOf(llvm::StringRef assembly) const override { return ringsOfAssembly(assembly); }
 
 private:
   llvm::TargetMachine &targetMachine() const {

@@ -1,6 +1,7 @@
 #include "backend/target/amdgpu/amdgpu_vocabulary.h"
 
 #include "backend/support/check.h"
+#include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/shuffle.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/ConstantRange.h"
@@ -98,6 +99,33 @@ void AmdgpuVocabulary::barrier(Builder &b) const {
   b.CreateFence(llvm::AtomicOrdering::Release, scope);
   plain(b, Intrinsic::amdgcn_s_barrier);
   b.CreateFence(llvm::AtomicOrdering::Acquire, scope);
+}
+
+// The fences say that they are for LDS alone (LLVM, AMDGPUUsage, "Memory Model Relaxation
+// Annotations"); what LLVM makes of them is told in lds_loads.h.
+void AmdgpuVocabulary::barrierForShared(Builder &b) const {
+  const auto scope = b.getContext().getOrInsertSyncScopeID("workgroup");
+  llvm::MDNode *const local = markOfLocalFences(b.getContext());
+  b.CreateFence(llvm::AtomicOrdering::Release, scope)
+      ->setMetadata(llvm::LLVMContext::MD_mmra, local);
+  plain(b, Intrinsic::amdgcn_s_barrier);
+  b.CreateFence(llvm::AtomicOrdering::Acquire, scope)
+      ->setMetadata(llvm::LLVMContext::MD_mmra, local);
+}
+
+void AmdgpuVocabulary::copyInLaneOrder(Builder &b, Value *to, Value *from,
+                                       std::int64_t bytes) const {
+  Value *const none = b.getInt32(0);
+  b.CreateIntrinsic(Intrinsic::amdgcn_global_load_lds, {},
+                    {from, to, b.getInt32(static_cast<std::uint32_t>(bytes)), none, none});
+}
+
+Value *AmdgpuVocabulary::uniform(Builder &b, Value *x) const {
+  return b.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {x->getType()}, {x});
+}
+
+void AmdgpuVocabulary::drainCopies(Builder &b, std::int32_t left) const {
+  b.CreateIntrinsic(Intrinsic::amdgcn_s_waitcnt, {}, {b.getInt32(waitForLoads(left))});
 }
 
 Value *AmdgpuVocabulary::shuffleXor(Builder &b, Value *x, std::uint32_t mask) const {

@@ -24,6 +24,10 @@ public:
   unsigned sharedSpace() const override;
   llvm::SyncScope::ID syncScope(llvm::LLVMContext &context, ir::Scope scope) const override;
   void applyHints(llvm::Instruction &access, ir::Cache cache, ir::Eviction eviction) const override;
+  void barrierForShared(Builder &b) const override;
+  void copyInLaneOrder(Builder &b, Value *to, Value *from, std::int64_t bytes) const override;
+  Value *uniform(Builder &b, Value *x) const override;
+  void drainCopies(Builder &b, std::int32_t left) const override;
   Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
 
 private:

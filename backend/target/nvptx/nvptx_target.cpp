@@ -4,6 +4,7 @@
 #include "backend/target/nvptx/assembler.h"
 #include "backend/target/nvptx/nvptx_vocabulary.h"
 #include "backend/target/nvptx/ptx_mix.h"
+#include "backend/target/nvptx/ptx_rings.h"
 #include "backend/target/nvptx/resources.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -64,6 +65,7 @@ public:
   InstructionMix instructions(llvm::StringRef assembly) const override {
     return mixOfPtx(assembly);
   }
+  CodeGraph ringsOf(llvm::StringRef assembly) const override { return ringsOfPtx(assembly); }
 
 private:
   llvm::TargetMachine &targetMachine() const { return targetMachineOf(machine(), kTriple); }

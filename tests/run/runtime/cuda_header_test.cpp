@@ -49,6 +49,7 @@ TEST_CASE("the functions of CUDA's driver are called as cuda.h declares them") {
   static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR == 76);
   static_assert(CU_LAUNCH_PARAM_END_AS_INT == 0 && CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT == 1 &&
                 CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT == 2);
+  static_assert(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES == 8);
   CHECK(cuda::vendor().endOfLaunch == CU_LAUNCH_PARAM_END_AS_INT);
   CHECK(cuda::vendor().logOption == CU_JIT_ERROR_LOG_BUFFER);
 }

@@ -1,4 +1,6 @@
+#include "backend/compile.h"
 #include "backend/ir/text.h"
+#include "backend/package/package.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/gpu_executable.h"
 #include "tests/run/runtime/fake_vendor.h"
@@ -120,6 +122,136 @@ TEST_CASE("code that was made before is loaded for the launches that it was made
   };
   CHECK(loadedFor(0) == package);
   CHECK(loadedFor(1) != package); // its address is no multiple of 16
+}
+
+namespace {
+
+/// Sums tiles of 16 KB, nine of them in flight where there is room for so many.
+ir::Kernel sumOfTiles() {
+  Diagnostics diagnostics;
+  auto kernel = ir::parse(
+      R"(kernel @sum(%a: view<const f32, 2>, %b: view<f32, 2>, %n: i32) stage tiles {
+  %zero = constant 0 : i32
+  %one = constant 1 : i32
+  %sum = constant 0.0 : f32[64x64]
+  %r = for %zero, %n, %one, %sum [pipelined = 9] (%k: i32, %s: f32[64x64]) {
+    %x = view.load %a, %zero, %k : f32[64x64]
+    %t = add %s, %x : f32[64x64]
+    yield %t
+  } : f32[64x64]
+  view.store %b, %r, %zero, %zero
+})",
+      "k.imx", diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  return std::move(*kernel);
+}
+
+ir::Argument squareOf(std::vector<float> &data, std::int64_t columns) {
+  ir::Argument argument;
+  argument.data = reinterpret_cast<std::byte *>(data.data());
+  argument.bytes = static_cast<std::int64_t>(data.size() * sizeof(float));
+  argument.extents[0] = 64;
+  argument.extents[1] = columns;
+  argument.strides[0] = columns;
+  argument.strides[1] = 1;
+  return argument;
+}
+
+/// What a launch asks for of a machine's code.
+std::int32_t bytesAtLaunch(const ir::Kernel &kernel, std::string_view machine) {
+  ir::Kernel compiled = kernel.clone();
+  Diagnostics diagnostics;
+  const auto code = compileForGpu(compiled, target::gpuTarget(*machine::findMachine(machine)),
+                                  analysis::usualAssumptions(kernel), diagnostics);
+  REQUIRE(code);
+  return code->interface.bytesAtLaunch;
+}
+
+} // namespace
+
+TEST_CASE("a launch brings the shared memory that a block does not have without asking") {
+  const ir::Kernel kernel = sumOfTiles();
+  fake::State &driver = testing::freshDriver(kFake.driver);
+  const auto gpu = testing::openGpu({kFake.driver}, 0);
+  const testing::PlayedGpu played(driver, kernel, *(*gpu)->code().machine);
+  Diagnostics diagnostics;
+  const auto executable = runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics);
+  REQUIRE_MESSAGE(executable, diagnostics.render());
+  constexpr std::int64_t kTiles = 7;
+  std::vector<float> a(64 * 64 * kTiles, 1.0F), b(64 * 64);
+  ir::Argument n;
+  n.scalar = kTiles;
+  CHECK(executable->run({}, {squareOf(a, 64 * kTiles), squareOf(b, 64), n}, diagnostics));
+  CHECK(played.problem() == "");
+  CHECK(b == std::vector<float>(64 * 64, kTiles));
+  CHECK(bytesAtLaunch(kernel, "sm_90a") >= 9 * 16384);
+
+  driver.failing = "setKernelFact";
+  driver.error = 1;
+  const auto refused = (*gpu)->load(testing::imageOf(kernel, "sm_90a"), "sum", 160'000);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message == (*gpu)->description() +
+                                       " refuses to give 'sum' 160000 bytes of shared memory: "
+                                       "FAKE_INVALID_VALUE, invalid argument");
+}
+
+TEST_CASE(
+    "of code that was made before, the member that fits is launched as its machine wants it") {
+  const ir::Kernel kernel = sumOfTiles();
+  const std::string of80 = testing::imageOf(kernel, "sm_80"),
+                    of86 = testing::imageOf(kernel, "sm_86"),
+                    assembly = testing::assemblyOf(kernel, "sm_80");
+  using Members = std::vector<package::Member>;
+  const Members both{{.machine = "sm_86", .content = of86}, {.machine = "sm_80", .content = of80}};
+  const Members older{{.machine = "sm_80", .isAssembly = true, .content = assembly},
+                      {.machine = "sm_80", .content = of80}};
+  REQUIRE(bytesAtLaunch(kernel, "sm_80") > bytesAtLaunch(kernel, "sm_86"));
+  const auto checkLaunch = [&](const std::string &isa, const std::string &package,
+                               const std::string &member, std::string_view machine) {
+    CAPTURE(isa);
+    fake::State &driver = testing::freshDriver(kFake.driver);
+    driver.isa = isa;
+    const auto gpu = testing::openGpu({kFake.driver}, 0);
+    REQUIRE(gpu);
+    fake::SeenLaunch seen;
+    driver.device = [&](const fake::SeenLaunch &launch) { return seen = launch, 0; };
+    Diagnostics diagnostics;
+    const auto executable = runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics, package);
+    REQUIRE_MESSAGE(executable, diagnostics.render());
+    std::vector<float> a(64 * 64), b(64 * 64);
+    ir::Argument n;
+    REQUIRE(executable->run({}, {squareOf(a, 64), squareOf(b, 64), n}, diagnostics));
+    CHECK(seen.image == member);
+    CHECK(seen.sharedBytes == static_cast<unsigned>(bytesAtLaunch(kernel, machine)));
+  };
+  for (const bool isCompressed : {false, true}) {
+    const std::string two = package::writePackage(machine::Family::Nvptx, both, isCompressed);
+    const std::string one = package::writePackage(machine::Family::Nvptx, older, isCompressed);
+    checkLaunch("sm_80", two, of80, "sm_80");
+    checkLaunch("sm_86", two, of86, "sm_86");
+    checkLaunch("sm_89", two, of86, "sm_86");
+    checkLaunch("sm_86", one, of80, "sm_80");
+    checkLaunch("sm_90", one, assembly, "sm_80");
+  }
+  checkLaunch("sm_86", of80, of80, "sm_80");
+  checkLaunch("sm_120", assembly, assembly, "sm_80");
+}
+
+TEST_CASE("code that was made before for other devices alone is refused") {
+  const ir::Kernel kernel = twice();
+  testing::freshDriver(kFake.driver);
+  const auto gpu = testing::openGpu({kFake.driver}, 0);
+  const auto errorOf = [&](const std::string &package) {
+    Diagnostics diagnostics;
+    CHECK_FALSE(runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics, package));
+    return diagnostics.render();
+  };
+  const std::string foreign = testing::imageOf(kernel, "sm_120a");
+  CHECK(errorOf(foreign) ==
+        "imbrex: error: cuda:0 (Fake, sm_90) runs none of the code that it is to load\n"
+        "  hint: that is for sm_120a\n");
+  CHECK(errorOf("nonsense") == "imbrex: error: this is no package that can be read: it is for a "
+                               "machine that is not known, ''\n");
 }
 
 TEST_CASE("what the driver's assembler says of bad assembly is told") {

@@ -25,6 +25,7 @@ constexpr int kInvalidValue = 1, kInvalidImage = 200, kNotFound = 500;
 struct Kernel {
   const struct Module *module;
   std::string name;
+  unsigned mostSharedBytes = 0; // that a launch may bring
 };
 struct Module {
   std::string image;
@@ -124,17 +125,18 @@ int fake_launch(void *kernel, unsigned gridX, unsigned gridY, unsigned gridZ, un
                 void **parameters, void **extra) {
   constexpr std::uintptr_t kBuffer = 1, kSize = 2, kEnd = FAKE_IS_CUDA ? 0 : 3;
   if (const int error = enter("launch"); error != 0) return error;
-  const bool isPlain = blockY == 1 && blockZ == 1 && sharedBytes == 0 && stream == nullptr &&
-                       parameters == nullptr && extra[0] == reinterpret_cast<void *>(kBuffer) &&
-                       extra[2] == reinterpret_cast<void *>(kSize) &&
-                       extra[4] == reinterpret_cast<void *>(kEnd);
-  if (!isPlain || gridX * gridY * gridZ == 0) return kInvalidValue;
   const auto *of = static_cast<Kernel *>(kernel);
+  const bool isPlain =
+      blockY == 1 && blockZ == 1 && sharedBytes <= of->mostSharedBytes && stream == nullptr &&
+      parameters == nullptr && extra[0] == reinterpret_cast<void *>(kBuffer) &&
+      extra[2] == reinterpret_cast<void *>(kSize) && extra[4] == reinterpret_cast<void *>(kEnd);
+  if (!isPlain || gridX * gridY * gridZ == 0) return kInvalidValue;
   const auto *first = static_cast<const std::byte *>(extra[1]);
   return state().device({.image = of->module->image,
                          .kernel = of->name,
                          .grid = {gridX, gridY, gridZ},
                          .threads = blockX,
+                         .sharedBytes = sharedBytes,
                          .arguments = {first, first + *static_cast<std::size_t *>(extra[3])}});
 }
 
@@ -233,6 +235,13 @@ __attribute__((visibility("default"))) int cuCtxPushCurrent_v2(void *context) {
 __attribute__((visibility("default"))) int cuCtxPopCurrent_v2(void **context) {
   *context = &state().devices;
   return --state().current < 0 ? kInvalidValue : 0;
+}
+__attribute__((visibility("default"))) int cuFuncSetAttribute(void *kernel, int which, int value) {
+  constexpr int kMostDynamicBytes = 8; // cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+  if (const int error = enter("setKernelFact"); error != 0) return error;
+  if (which != kMostDynamicBytes || value < 0) return kInvalidValue;
+  static_cast<Kernel *>(kernel)->mostSharedBytes = static_cast<unsigned>(value);
+  return 0;
 }
 #else
 __attribute__((visibility("default"))) int hipGetDevicePropertiesR0600(void *properties, int) {

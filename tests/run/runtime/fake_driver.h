@@ -19,6 +19,7 @@ struct SeenLaunch {
   std::string kernel;
   std::array<unsigned, 3> grid;
   unsigned threads;
+  unsigned sharedBytes;
   std::vector<std::byte> arguments;
 };
 

@@ -80,6 +80,11 @@ std::string imageOf(const ir::Kernel &kernel, std::string_view machine) {
   return make(kernel, *found, analysis::usualAssumptions(kernel), true)->image;
 }
 
+std::string assemblyOf(const ir::Kernel &kernel, std::string_view machine) {
+  const machine::Machine *found = machine::findMachine(machine);
+  return make(kernel, *found, analysis::usualAssumptions(kernel), false)->image;
+}
+
 int PlayedGpu::run(const fake::SeenLaunch &launch) {
   constexpr int kIllegalAddress = 700; // cuda.h: CUDA_ERROR_ILLEGAL_ADDRESS; the same in HIP
   problem_ = runOrSay(launch);
@@ -116,6 +121,8 @@ std::string PlayedGpu::runOrSay(const fake::SeenLaunch &launch) {
   if (launch.image != expected.image) return "this is not the code for such arguments";
   if (launch.threads != static_cast<unsigned>(expected.code.interface.threads))
     return "a block has " + std::to_string(launch.threads) + " threads";
+  if (launch.sharedBytes != static_cast<unsigned>(expected.code.interface.bytesAtLaunch))
+    return "a block is given " + std::to_string(launch.sharedBytes) + " bytes";
 
   Diagnostics diagnostics;
   const auto program = emulate::Program::compile(*expected.code.module, machine_,

@@ -14,6 +14,9 @@ fake::State &freshDriver(const char *path);
 /// The image that the compiler makes of a kernel for launches that keep what most keep.
 std::string imageOf(const ir::Kernel &kernel, std::string_view machine);
 
+/// The same as assembly.
+std::string assemblyOf(const ir::Kernel &kernel, std::string_view machine);
+
 /// Plays the GPU behind a fake driver, for launches of one kernel: takes the arguments out of the
 /// bytes that came, where the *image* says that they are; makes the code again that launches with
 /// such arguments are to run, and insists that it is the image; and runs it in the emulator, in

@@ -70,6 +70,10 @@ public:
     interface_.threads = count;
     return *this;
   }
+  Emulation &bytesAtLaunch(std::int32_t bytes) {
+    interface_.bytesAtLaunch = bytes;
+    return *this;
+  }
   Emulation &blocks(std::int32_t count) {
     grid_.extents[0] = count;
     return *this;

@@ -75,6 +75,41 @@ TEST_CASE("a reduction gives its sum under every seed") {
   }
 }
 
+TEST_CASE(
+    "the shared memory that a launch asks for lies behind all other, and ends where it does") {
+  const std::string text = R"(
+target triple = "nvptx64-nvidia-cuda"
+@asked = external addrspace(3) global [0 x i8], align 16
+@own = internal addrspace(3) global [20 x i8] poison, align 4
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %isFirst = icmp eq i32 %t, 0
+  br i1 %isFirst, label %fill, label %others
+fill:
+  store volatile i32 1, ptr addrspace(3) getelementptr (i8, ptr addrspace(3) @own, i32 16), align 4
+  br label %others
+others:
+  %p = getelementptr i8, ptr addrspace(3) @asked, i32 %t
+  store i8 7, ptr addrspace(3) %p, align 1 ; <store>
+  %v = load i8, ptr addrspace(3) %p, align 1
+  %o = getelementptr i8, ptr addrspace(1) %out, i32 %t
+  store i8 %v, ptr addrspace(1) %o, align 1
+  ret void
+}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+)";
+  std::vector<std::uint8_t> out(64);
+  CHECK(Emulation("sm_90a", text).bytesAtLaunch(64).array(out).report() == "");
+  CHECK(out == std::vector<std::uint8_t>(64, 7));
+  Emulation small("sm_90a", text);
+  small.bytesAtLaunch(63).array(out);
+  const std::string report = small.report();
+  CHECK_MESSAGE(
+      names(report, {small.at("store") + ": error: 'store' of 1 byte touches byte 95 of "
+                                         "shared memory, of which the block has 95 bytes"}),
+      report);
+}
+
 TEST_CASE("a barrier that is missing is a race, under every seed, and both sides are named") {
   const std::string text =
       without(kReduce, "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)");

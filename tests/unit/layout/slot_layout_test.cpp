@@ -63,6 +63,41 @@ TEST_CASE("copies stay whole in a slot, and whoever reads it finds every element
   }
 }
 
+TEST_CASE("a slot in lane order has what a warp copies side by side, and all find every element") {
+  int inOrder = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 rng(seed);
+    auto extents = randomExtents(rng, 9);
+    if (extents.empty()) extents.push_back(16);
+    const Threads threads{.lanes = 8, .warps = 1 << between(rng, 0, 2)};
+    const LinearLayout write = randomBlocked(rng, extents, threads);
+    const LinearLayout read = randomBlocked(rng, extents, threads);
+    CAPTURE(toText(write));
+    if (copyBits(write, Dim::Lane) != 0) continue; // two lanes have one element
+    ++inOrder;
+    const std::int32_t bytes = 1 << between(rng, 0, 3);
+    const auto rank = static_cast<std::int32_t>(extents.size());
+    const RegisterVectors copies =
+        contiguousRegisters(write, axisDim(axisOfNeighbours(write, rank)), 16 / bytes);
+    const SlotLayout slot = planSlotInLaneOrder(write, copies);
+    CHECK(isBijective(slot.shared));
+    CHECK(copiesAreWhole(slot, write, copies));
+    for (Bits lane = 0; lane < 8; ++lane)
+      CHECK(slot.writeOffsets.apply(Dim::Lane, lane) == lane * static_cast<Bits>(copies.width));
+    // The rest neither begins within what a warp copies nor lies in it.
+    const Bits ofWarp = 8 * static_cast<Bits>(copies.width);
+    for (const Bits column : slot.writeOffsets.columns(Dim::Warp)) CHECK(column % ofWarp == 0);
+    for (std::size_t i = 0; i < copies.registers.size();
+         i += static_cast<std::size_t>(copies.width))
+      CHECK(slot.writeOffsets.apply(Dim::Register, static_cast<Bits>(copies.registers[i])) %
+                ofWarp ==
+            0);
+    CHECK(readsAreRight(slot, read, bytes));
+  }
+  CHECK(inOrder > 100);
+}
+
 TEST_CASE(
     "a slot for rows of 128 bytes, copied by 16 and read column by column, has no conflicts") {
   const auto write =

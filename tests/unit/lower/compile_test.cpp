@@ -1,5 +1,6 @@
 #include "backend/compile.h"
 #include "backend/ir/text.h"
+#include "backend/report.h"
 
 #include <doctest/doctest.h>
 
@@ -78,6 +79,85 @@ kernel @k(%a: view<const f32, 3>, %b: view<const f32, 3>, %c: view<f32, 3>) stag
     REQUIRE(error);
     CHECK(error->kind == Diag::SharedMemoryOverflow);
     CHECK(error->where.line == 7);
+  }
+}
+
+/// Rings of 16 KB tiles beside a reduction, in a loop.
+std::string streamOf(int slots) {
+  return "kernel @k(%a: view<const f32, 2>, %q: ptr<f32>, %n: i32) stage tiles {\n"
+         "%zero = constant 0 : i32\n%one = constant 1 : i32\n%sum = constant 0.0 : f32[64x64]\n"
+         "%r = for %zero, %n, %one, %sum [pipelined = " +
+         std::to_string(slots) +
+         "] (%k: i32, %s: f32[64x64]) {\n"
+         "%x = view.load %a, %zero, %k : f32[64x64]\n%t = add %s, %x : f32[64x64]\nyield %t\n"
+         "} : f32[64x64]\n%rows = reduce %r : f32[64]\n%y = reduce %rows : f32\n"
+         "store %q, %y\n}\n";
+}
+
+TEST_CASE("what a block does not have without asking is one array that the launch gives it") {
+  for (const char *name : {"sm_80", "sm_90a", "sm_120a"}) {
+    CAPTURE(name);
+    const machine::Machine *machine = machine::findMachine(name);
+    if (!target::findGpuTarget(*machine)) continue;
+    for (const int slots : {2, 4}) {
+      CAPTURE(slots);
+      ir::Kernel kernel = kernelOf(streamOf(slots));
+      Diagnostics diagnostics;
+      const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
+      const auto code = compileForGpu(kernel, target::gpuTarget(*machine), usual, diagnostics);
+      REQUIRE_MESSAGE(code, diagnostics.render());
+      const lower::KernelInterface &interface = code->interface;
+      CHECK(interface.sharedMemoryBytes >= slots * 16384);
+      const bool asks = interface.sharedMemoryBytes > machine->staticSharedMemoryBytes;
+      CHECK(asks == (slots == 4));
+      CHECK(interface.bytesAtLaunch == (asks ? interface.sharedMemoryBytes : 0));
+      for (const llvm::GlobalVariable &array : code->module->globals()) {
+        if (array.getAddressSpace() != 3) continue;
+        CHECK(array.isDeclaration() == asks);
+        CHECK(array.getAlign().valueOrOne() >= 16);
+      }
+      const std::string assembly = *target::gpuTarget(*machine).assembly(*code->copy());
+      const std::string external = ".extern .shared .align 16 .b8 shared[]";
+      CHECK((assembly.find(external) != std::string::npos) == asks);
+      const auto report = reportOf(*code, target::gpuTarget(*machine));
+      REQUIRE(report);
+      CHECK(report->resources.sharedMemoryBytes == interface.sharedMemoryBytes);
+      CHECK(report->occupancy.blocksPerCore ==
+            machine::occupancyOf(*machine, {.threads = interface.threads,
+                                            .registersPerThread = report->resources.registers,
+                                            .sharedMemoryBytes = interface.sharedMemoryBytes})
+                .blocksPerCore);
+      CHECK((toText(*report).find(", which the launch must ask for\n") != std::string::npos) ==
+            asks);
+    }
+  }
+}
+
+TEST_CASE("a ring that no launch can have is reported at its line, with the bytes") {
+  const auto ringOf = [](int slots, bool isWide) {
+    const std::string elements = isWide ? "256" : "128", lane = isWide ? ",[128]" : "";
+    return kernelOf(
+        "kernel @k(%p: ptr<const f32>) stage laid lanes " + std::string(isWide ? "64" : "32") +
+        " warps 1 {\nlayout #0 = register [[1],[2]] lane [[4],[8],[16],[32],[64]" + lane +
+        "] warp [] of [" + elements + "]\n%r = ring.new [slots = " + std::to_string(slots) +
+        "] : ring<f32[" + elements + "]> #0\n}\n");
+  };
+  for (const machine::Machine *machine : oneOfEachFamily()) {
+    CAPTURE(machine->name);
+    const bool isWide = machine->warpSize == 64;
+    const std::int32_t slotBytes = isWide ? 1024 : 512;
+    const std::int32_t most = machine->sharedMemoryBytes / slotBytes;
+    CHECK_FALSE(errorOf(ringOf(most, isWide), *machine));
+    for (const std::int32_t slots : {most + 1, 65'536}) {
+      const auto error = errorOf(ringOf(slots, isWide), *machine);
+      REQUIRE(error);
+      CHECK(error->kind == Diag::SharedMemoryOverflow);
+      CHECK(error->where.line == 3);
+      CHECK(error->message == "this takes " + std::to_string(std::int64_t{slots} * slotBytes) +
+                                  " bytes of shared memory; a block on " +
+                                  std::string(machine->name) + " has " +
+                                  std::to_string(machine->sharedMemoryBytes));
+    }
   }
 }
 

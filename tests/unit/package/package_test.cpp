@@ -1,5 +1,6 @@
 #include "backend/package/bundle.h"
 #include "backend/package/fatbin.h"
+#include "backend/package/package.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
@@ -115,6 +116,23 @@ std::string byFatbinary(const std::vector<Member> &members, const std::string &m
 }
 
 } // namespace
+
+TEST_CASE("an image, an assembly and a package say for which machines they are") {
+  for (const Format &format : kFormats) {
+    const std::vector<Member> members = everyMember(format.family);
+    for (const Member &member : members) {
+      CAPTURE(member.machine);
+      const auto read = package::readCode(member.content);
+      REQUIRE(read);
+      CHECK(*read == std::vector<Member>{member});
+    }
+    for (const bool isCompressed : {false, true})
+      CHECK(*package::readCode(format.write(members, isCompressed)) == members);
+  }
+  CHECK_FALSE(package::readCode("\177ELF"));
+  CHECK_FALSE(package::readCode(".version 7.8\n.target sm_10\n"));
+  CHECK_FALSE(package::readCode(""));
+}
 
 TEST_CASE("a package gives back its members, compressed or not, and is the same every time") {
   for (const Format &format : kFormats) {

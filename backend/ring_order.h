@@ -1,0 +1,46 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/machine/machine.h"
+#include "backend/target/codegen/code_graph.h"
+
+#include <optional>
+#include <string>
+
+/// The last link from a proof to what runs. What is proven is Block IR's schedule
+/// (passes/pipeline/read_schedule.h); the assembly must do the same: each copy, each end of a
+/// group, each wait and each meeting, in that order, on every way through the code.
+///
+///   Block IR                     what may happen             assembly
+///   ring.drain [count = 1]       wait 1                      cp.async.wait_group 1;
+///   meet                         meet                        bar.sync 0;
+///   ring.copy %r, %more, …       copy copy, or nothing       @%p5 bra $L__BB0_6;
+///                                                            cp.async.cg.shared.global …
+///                                                            cp.async.cg.shared.global …
+///   ring.commit                  commit                      $L__BB0_6: cp.async.commit_group;
+///
+/// Both are graphs, and each way through the second must be one through the first: so LLVM may
+/// unroll, peel and turn loops and merge branches. It may also wait and meet more often, and for
+/// more. Copies whose conditions are the same are made together or not at all. How often a loop
+/// runs is not compared; but each wait, each meeting and each end of a group must be somewhere.
+/// Where slots are read is not compared: nothing tells such a load from others.
+namespace imbrex {
+
+/// What may happen, in which order.
+struct RingOrder {
+  struct Step {
+    std::optional<target::RingEvent> event = {}; ///< None: a place where ways meet.
+    bool isCertain = false; ///< No condition and no constant number of trips may take it away.
+    std::vector<std::size_t> next = {};
+  };
+  std::vector<Step> steps; ///< The first is the beginning, the second the end.
+};
+
+/// Of a kernel at stage Laid, as it is lowered for a machine; nothing of one without rings.
+RingOrder ringOrderOf(const ir::Kernel &kernel, const machine::Machine &machine);
+
+/// What an assembly does otherwise, with the label before which it does; nothing where all is the
+/// same.
+std::optional<std::string> differenceFrom(const RingOrder &meant, const target::CodeGraph &code);
+
+} // namespace imbrex

@@ -1,0 +1,43 @@
+#include "backend/target/amdgpu/gcn_rings.h"
+
+namespace imbrex::target::amdgpu {
+namespace {
+
+bool isLoadToLds(llvm::StringRef opcode, llvm::StringRef operands) {
+  if (opcode.starts_with("global_load_lds_")) return true;
+  return opcode.starts_with("buffer_load_") && operands.ends_with(" lds");
+}
+
+/// `vmcnt(2) lgkmcnt(0)`
+std::optional<std::int32_t> loadsLeft(llvm::StringRef operands) {
+  std::int32_t left = 0;
+  const llvm::StringRef count = operands.split("vmcnt(").second.split(')').first;
+  return count.getAsInteger(10, left) ? std::nullopt : std::optional(left);
+}
+
+CodeLine readGcn(llvm::StringRef line) {
+  CodeLine read;
+  const llvm::StringRef opcode = line.take_until([](char c) { return c == ' ' || c == '\t'; });
+  const llvm::StringRef operands = line.drop_front(opcode.size()).trim();
+  if (isLoadToLds(opcode, operands)) read.event = RingEvent{RingEventKind::Copy};
+  if (opcode == "s_barrier") read.event = RingEvent{RingEventKind::Meet};
+  if (opcode == "s_waitcnt")
+    if (const auto left = loadsLeft(operands)) read.event = RingEvent{RingEventKind::Wait, *left};
+  if (opcode == "s_branch") read.target = operands.str();
+  if (opcode.starts_with("s_cbranch")) {
+    read.target = operands.str();
+    read.predicate = opcode.str(); // a flag that much sets
+    read.sets = read.predicate;
+  }
+  read.ends = opcode == "s_endpgm";
+  return read;
+}
+
+} // namespace
+
+CodeGraph ringsOfAssembly(llvm::StringRef assembly) {
+  const std::size_t begin = assembly.find("; %bb.0");
+  return codeGraph(assembly.drop_front(std::min(begin, assembly.size())), ";", readGcn);
+}
+
+} // namespace imbrex::target::amdgpu

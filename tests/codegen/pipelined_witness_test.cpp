@@ -1,0 +1,192 @@
+#include "backend/emulate/emulate.h"
+#include "backend/ir/builder.h"
+#include "backend/lower/lower.h"
+#include "backend/passes/pipeline/read_schedule.h"
+#include "backend/pipeline.h"
+#include "backend/target/gpu_target.h"
+#include "llvm/IR/LLVMContext.h"
+#include "tests/codegen/pipelined_kernels.h"
+#include "tests/codegen/table_launch.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+/// The checker and the emulator know nothing of each other: one proves a schedule that was read off
+/// Block IR, the other runs the code that LLVM has made. What one refuses the other must, too.
+namespace imbrex::testing {
+namespace {
+
+ir::Kernel pipelined(const TableKernel &of, const machine::Machine &machine) {
+  ir::Kernel kernel = of.kernel.clone();
+  Diagnostics diagnostics;
+  const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
+  REQUIRE_MESSAGE(runPasses(kernel, gpuPipeline(), {diagnostics, machine, usual}),
+                  diagnostics.render());
+  return kernel;
+}
+
+/// What the emulator says of a kernel that nobody has checked.
+std::string emulated(const ir::Kernel &kernel, const TableKernel &of,
+                     const machine::Machine &machine) {
+  const target::GpuTarget &target = target::gpuTarget(machine);
+  llvm::LLVMContext context;
+  const analysis::Assumptions usual = analysis::usualAssumptions(of.kernel);
+  auto lowered = lower::lowerKernel(kernel, target.vocabulary(), usual, [&] {
+    auto module = std::make_unique<llvm::Module>(kernel.name(), context);
+    target.prepare(*module);
+    return module;
+  });
+  REQUIRE(lowered);
+  target.optimise(*lowered->module);
+  Diagnostics diagnostics;
+  const auto program =
+      emulate::Program::compile(*lowered->module, machine, lowered->interface, diagnostics);
+  REQUIRE_MESSAGE(program, diagnostics.render());
+  TableLaunch launch(of);
+  program->run(of.grid, launch.arguments(), {.delivery = emulate::Delivery::Late}, diagnostics);
+  return diagnostics.render();
+}
+
+bool isSafe(const ir::Kernel &kernel) {
+  Diagnostics diagnostics;
+  return passes::pipeline::checkRings(kernel, diagnostics);
+}
+
+bool orders(const ir::Op &op) {
+  return op.kind == ir::OpKind::RingDrain || op.kind == ir::OpKind::Meet;
+}
+
+std::vector<ir::Op *> ordersOf(ir::Kernel &kernel) {
+  std::vector<ir::Op *> found;
+  ir::walk(kernel.body(), [&](ir::Op &op) {
+    if (orders(op)) found.push_back(&op);
+  });
+  return found;
+}
+
+void erase(ir::Block &block, const ir::Op *op) {
+  std::erase_if(block.ops, [&](const auto &one) { return one.get() == op; });
+  for (const auto &one : block.ops)
+    for (ir::Block &region : one->regions) erase(region, op);
+}
+
+/// Lanes the other way round.
+layout::LinearLayout crossed(const layout::LinearLayout &own) {
+  llvm::SmallVector<layout::Bits, 16> columns;
+  for (const auto &[dim, bits] : own.inputs()) {
+    const llvm::ArrayRef<layout::Bits> those = own.columns(dim);
+    const bool isLane = dim == layout::Dim::Lane;
+    if (isLane)
+      columns.append(those.rbegin(), those.rend());
+    else
+      columns.append(those.begin(), those.end());
+  }
+  return layout::LinearLayout(layout::Sides(own.inputs()), layout::Sides(own.outputs()), columns);
+}
+
+/// Each slot is read by other threads than have filled it, who hand the elements back.
+void crossReads(ir::Kernel &kernel, ir::Block &block) {
+  for (std::size_t i = 0; i < block.ops.size(); ++i) {
+    for (ir::Block &region : block.ops[i]->regions) crossReads(kernel, region);
+    ir::Op &read = *block.ops[i];
+    if (read.kind != ir::OpKind::RingRead) continue;
+    const ir::ValueId tile = read.result(), other = kernel.newValue(kernel.type(tile));
+    kernel.setLayout(other, kernel.addLayout(crossed(kernel.layout(kernel.layoutOf(tile)))));
+    ir::Block behind;
+    ir::Builder to(kernel, behind);
+    to.setLocation(read.where);
+    ir::Op &back = to.create(ir::OpKind::ConvertLayout, {other}, {kernel.type(tile)});
+    std::swap(back.results, read.results);
+    read.results = {other};
+    back.results = {tile};
+    block.ops.insert(block.ops.begin() + static_cast<std::ptrdiff_t>(++i),
+                     std::move(behind.ops.front()));
+  }
+}
+
+/// Of each kind of loop the launch with trips enough that each slot is filled again.
+bool isLongest(const std::string &name, int slots) {
+  const int deep = std::max(slots, 2);
+  const std::string of = "_" + std::to_string(slots) + "_";
+  return name == "product" + of + std::to_string(16 * deep + 40) ||
+         name == "attention" + of + std::to_string(16 * deep + 8) + "_40" ||
+         name == "stream" + of + std::to_string(256 * deep + 100);
+}
+
+bool readsOnlyItsOwn(const ir::Kernel &kernel) {
+  bool does = true;
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    if (op.kind == ir::OpKind::RingRead)
+      does &= kernel.layoutOf(op.result()) == kernel.layoutOf(op.operand(0));
+  });
+  return does;
+}
+
+/// Each wait and each meeting is taken away in turn, and each count raised.
+void checkWithout(const ir::Kernel &kernel, const TableKernel &one,
+                  const machine::Machine &machine) {
+  ir::Kernel all = kernel.clone();
+  CHECK(isSafe(all));
+  CHECK(emulated(all, one, machine) == "");
+  const std::size_t count = ordersOf(all).size();
+  REQUIRE(count >= 2);
+  for (std::size_t i = 0; i < count; ++i) {
+    CAPTURE(i);
+    ir::Kernel without = kernel.clone();
+    ir::Op *wait = ordersOf(without)[i];
+    const bool isDrain = wait->kind == ir::OpKind::RingDrain;
+    CAPTURE(isDrain);
+    if (isDrain) {
+      ++wait->attrs<ir::CountAttrs>().count;
+      CHECK_FALSE(isSafe(without));
+      CHECK(emulated(without, one, machine) != "");
+    }
+    erase(without.body(), wait);
+    CHECK_FALSE(isSafe(without));
+    // The checker takes a slot for read by all threads, and the meetings that this wants for
+    // needed. Threads that read what they have copied themselves can do without; a run shows no
+    // mistake.
+    const bool isNeeded = isDrain || !readsOnlyItsOwn(without);
+    CHECK((emulated(without, one, machine) != "") == isNeeded);
+  }
+}
+
+void checkWitnesses(const std::string &target) {
+  const machine::Machine *machine = machine::findMachine(target);
+  REQUIRE(machine != nullptr);
+  if (target::findGpuTarget(*machine) == nullptr) {
+    MESSAGE("SKIP: no code for ", target, " in this build");
+    return;
+  }
+  std::vector<TableKernel> kernels = largeProducts();
+  for (const int slots : kPipelineSlots)
+    for (TableKernel &one : pipelinedKernels(slots))
+      if (isLongest(one.name, slots)) kernels.push_back(std::move(one));
+  int witnessed = 0;
+  for (const TableKernel &one : kernels) {
+    CAPTURE(one.name);
+    ir::Kernel kernel = pipelined(one, *machine);
+    if (!passes::pipeline::hasRings(kernel)) continue; // loads that run ahead in registers
+    ++witnessed;
+    checkWithout(kernel, one, *machine);
+    crossReads(kernel, kernel.body());
+    CHECK_FALSE(readsOnlyItsOwn(kernel));
+    checkWithout(kernel, one, *machine);
+  }
+  CHECK(witnessed >= 5);
+}
+
+} // namespace
+
+TEST_CASE("a wait or a meeting that is missing is found by the checker and an emulated sm_80") {
+  checkWitnesses("sm_80");
+}
+TEST_CASE("a wait or a meeting that is missing is found by the checker and an emulated gfx950") {
+  checkWitnesses("gfx950");
+}
+TEST_CASE("a wait or a meeting that is missing is found by the checker and an emulated sm_120a") {
+  checkWitnesses("sm_120a");
+}
+
+} // namespace imbrex::testing
