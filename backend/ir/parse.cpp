@@ -114,7 +114,7 @@ private:
   std::optional<Type> parseVariable() {
     if (!expect('<')) return std::nullopt;
     const Token token = peek();
-    if (token.is("var") || token.is("view") || token.is("ring"))
+    if (token.is("var") || token.is("view") || token.is("ring") || token.is("barrier"))
       return unexpected("a type that a variable can hold"), std::nullopt;
     const auto held = parseType();
     if (!held || !expect('>')) return std::nullopt;
@@ -148,6 +148,7 @@ private:
     if (is("view")) return parseView();
     if (is("var")) return parseVariable();
     if (is("ring")) return parseRing();
+    if (is("barrier")) return Type::barrier();
     return parseTile();
   }
 

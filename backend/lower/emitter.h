@@ -127,7 +127,13 @@ public:
   /// What exchanges may take of shared memory: rings lie beside them.
   std::int64_t scratchBytes() const;
   Ring &ring(ir::ValueId value) { return rings_.at(value); }
-  /// A barrier of the block: whatever was waited for before needs no other.
+  Barriers &barriers(ir::ValueId value) { return barriers_.at(value); }
+  /// The map by which a box is loaded.
+  llvm::Value *boxMap(const ir::Op &load) { return mapArguments_[mapOf_.at(&load)]; }
+  /// Whether this thread is the one that loads boxes for its role; null where no other runs the
+  /// code.
+  llvm::Value *isLoader();
+  /// A barrier of the block, or of the role: whatever was waited for before needs no other.
   void barrier();
   /// Close a group of the thread's copies, and wait until so many groups are left; nothing where
   /// copies are done at once.
@@ -143,6 +149,10 @@ public:
   llvm::Value *observations() { return observations_; }
 
 private:
+  void collectRings();
+  void addMap(const ir::Op &load);
+  void makeBarriers();
+  std::int32_t threadCount() const; ///< Of the block: of all roles.
   void declareFunction(KernelInterface &interface);
   void decodeParameters(const KernelInterface &interface);
   void emitOp(const ir::Op &op);
@@ -153,6 +163,7 @@ private:
   void emitWhile(const ir::Op &op);
   void emitIf(const ir::Op &op);
   void emitBreakIf(const ir::Op &op);
+  void emitRoles(const ir::Op &op);
   using Phis = std::vector<llvm::SmallVector<llvm::PHINode *, 8>>;
   /// The values of several ways into one block.
   struct Incoming {
@@ -173,6 +184,12 @@ private:
   analysis::AxisAnalysis facts_;
   std::map<ir::ValueId, ViewValues> views_;
   std::map<ir::ValueId, Ring> rings_;
+  std::map<ir::ValueId, Barriers> barriers_;
+  std::vector<BoxMap> maps_;
+  std::map<const ir::Op *, std::size_t> mapOf_; // by ring.load_box
+  std::vector<llvm::Value *> mapArguments_;     // by map
+  const ir::Op *roles_ = nullptr;               // of the kernel; null: all threads do the same
+  enum class Role : std::uint8_t { All, Loads, Computes } role_ = Role::All;
   std::vector<Site> sites_;
   Location largestExchange_;
   struct LoopFrame {
@@ -204,6 +221,9 @@ void emitViewStore(Emitter &emitter, const ir::Op &op);
 void emitRingCopy(Emitter &emitter, const ir::Op &op);
 void emitRingCopyBox(Emitter &emitter, const ir::Op &op);
 void emitRingRead(Emitter &emitter, const ir::Op &op);
+void emitRingLoadBox(Emitter &emitter, const ir::Op &op);
+void emitBarrierExpect(Emitter &emitter, const ir::Op &op);
+void emitBarrierArrive(Emitter &emitter, const ir::Op &op);
 void emitAtomic(Emitter &emitter, const ir::Op &op);
 void emitReduce(Emitter &emitter, const ir::Op &op);
 void emitScan(Emitter &emitter, const ir::Op &op);

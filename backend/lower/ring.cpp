@@ -1,6 +1,7 @@
 #include "backend/lower/ring.h"
 
 #include "backend/ir/ring_bytes.h"
+#include "backend/layout/algebra.h"
 #include "backend/lower/emitter.h"
 
 namespace imbrex::lower {
@@ -36,9 +37,15 @@ const layout::LinearLayout &readLayout(const ir::Kernel &kernel, ir::ValueId rin
 
 Ring::Ring(Emitter &e, const ir::Op &op)
     : slotBytes_(ir::slotBytes(e.kernel, op.result())), slots_(op.attrs<ir::RingAttrs>().slots) {
-  base_ = e.shared.reserve(slotBytes_ * slots_, "ring");
   const ir::Type &type = e.type(op.result());
   const layout::LinearLayout &layout = e.layoutOf(op.result());
+  if (op.attrs<ir::RingAttrs>().boxes) {
+    boxes_ = layout::planBoxes(type.shape().extents(), ir::storageBits(type.element()) / 8);
+    base_ = e.shared.reserve(slotBytes_ * slots_, "ring", boxes_->alignment());
+    slot_ = {boxes_->shared, layout::compose(layout::inverse(boxes_->shared), layout)};
+    return;
+  }
+  base_ = e.shared.reserve(slotBytes_ * slots_, "ring");
   copies_ = layout::contiguousRegisters(
       layout, layout::axisDim(layout::axisOfNeighbours(layout, type.rank())),
       copyWidth(e.kernel, op.result()));
@@ -62,6 +69,64 @@ Value *Ring::advance(Emitter &e, llvm::AllocaInst *cursor) {
   Value *isBeyond = e.b.CreateICmpEQ(next, e.i32(slots_ * slotBytes_));
   e.b.CreateStore(e.b.CreateSelect(isBeyond, e.i32(0), next), cursor);
   return e.b.CreateGEP(e.b.getInt8Ty(), base_, now);
+}
+
+// --- barriers ---
+
+namespace {
+
+constexpr std::int64_t kBarrierBytes = 8;
+
+llvm::AllocaInst *newVariable(Emitter &e) {
+  llvm::AllocaInst *variable = e.b.CreateAlloca(e.b.getInt32Ty());
+  e.b.CreateStore(e.b.getInt32(0), variable);
+  return variable;
+}
+
+} // namespace
+
+Barriers::Barriers(Emitter &e, const ir::Op &op)
+    : slots_(op.attrs<ir::BarrierAttrs>().slots), arrivals_(op.attrs<ir::BarrierAttrs>().arrivals),
+      base_(e.shared.reserve(kBarrierBytes * slots_, "barriers")) {}
+
+void Barriers::start(Emitter &e) {
+  for (llvm::AllocaInst **variable : {&arrives_, &arrived_, &awaits_, &parity_})
+    *variable = newVariable(e);
+}
+
+void Barriers::make(Emitter &e) const {
+  for (std::int64_t slot = 0; slot < slots_; ++slot)
+    e.words.makeBarrier(e.b, e.b.CreateGEP(e.b.getInt8Ty(), base_, e.i32(slot * kBarrierBytes)),
+                        arrivals_);
+}
+
+Value *Barriers::arriveAt(Emitter &e) {
+  Value *now = e.b.CreateLoad(e.b.getInt32Ty(), arrives_);
+  Value *next = e.b.CreateAdd(now, e.i32(kBarrierBytes));
+  Value *isBeyond = e.b.CreateICmpEQ(next, e.i32(slots_ * kBarrierBytes));
+  e.b.CreateStore(e.b.CreateSelect(isBeyond, e.i32(0), next), arrives_);
+  e.b.CreateStore(now, arrived_);
+  return e.b.CreateGEP(e.b.getInt8Ty(), base_, now);
+}
+
+Value *Barriers::arrivedAt(Emitter &e) {
+  return e.b.CreateGEP(e.b.getInt8Ty(), base_, e.b.CreateLoad(e.b.getInt32Ty(), arrived_));
+}
+
+void Barriers::await(Emitter &e, bool isBefore) {
+  Value *now = e.b.CreateLoad(e.b.getInt32Ty(), awaits_);
+  Value *parity = e.b.CreateLoad(e.b.getInt32Ty(), parity_);
+  Value *asked = isBefore ? e.b.CreateXor(parity, 1) : parity;
+  Value *barrier = e.b.CreateGEP(e.b.getInt8Ty(), base_, now);
+  llvm::BasicBlock *wait = e.newBlock("wait"), *over = e.newBlock("over");
+  e.b.CreateBr(wait);
+  e.b.SetInsertPoint(wait);
+  e.b.CreateCondBr(e.words.isOver(e.b, barrier, asked), over, wait);
+  e.b.SetInsertPoint(over);
+  Value *next = e.b.CreateAdd(now, e.i32(kBarrierBytes));
+  Value *isBeyond = e.b.CreateICmpEQ(next, e.i32(slots_ * kBarrierBytes));
+  e.b.CreateStore(e.b.CreateSelect(isBeyond, e.i32(0), next), awaits_);
+  e.b.CreateStore(e.b.CreateXor(parity, e.b.CreateZExt(isBeyond, e.b.getInt32Ty())), parity_);
 }
 
 } // namespace imbrex::lower

@@ -16,20 +16,24 @@ llvm::GlobalVariable *SharedMemory::newArray(std::int64_t bytes, const llvm::Twi
   auto *array = new llvm::GlobalVariable(
       module_, type, kConstant, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(type),
       name, nullptr, llvm::GlobalValue::NotThreadLocal, addressSpace_);
-  array->setAlignment(llvm::Align(16)); // of the widest access
+  array->setAlignment(llvm::Align(kAlignment));
   return array;
 }
 
-llvm::GlobalVariable *SharedMemory::reserve(std::int64_t bytes, const llvm::Twine &name) {
-  reserved_ += bytes;
-  return newArray(bytes, name);
+llvm::GlobalVariable *SharedMemory::reserve(std::int64_t bytes, const llvm::Twine &name,
+                                            std::int64_t alignment) {
+  const llvm::Align at(static_cast<std::uint64_t>(alignment));
+  reserved_ =
+      static_cast<std::int64_t>(llvm::alignTo(static_cast<std::uint64_t>(reserved_), at)) + bytes;
+  llvm::GlobalVariable *array = newArray(bytes, name);
+  array->setAlignment(at);
+  return array;
 }
 
 SharedMemory::Use SharedMemory::begin(std::int64_t bytes) {
   current_ = (current_ + 1) % count_;
   Region &region = regions_[current_];
   if (!region.array) region.array = newArray(0, "");
-  constexpr std::int64_t kAlignment = 16;
   region.bytes = std::max(region.bytes, (bytes + kAlignment - 1) / kAlignment * kAlignment);
   return {region.array, region.isRead};
 }

@@ -19,11 +19,14 @@ namespace imbrex::lower {
 /// barrier in between. Where two regions are too much for the machine, there is one.
 class SharedMemory {
 public:
+  static constexpr std::int64_t kAlignment = 16; ///< Of the widest access.
+
   /// `regions`: 2, or 1.
   SharedMemory(llvm::Module &module, unsigned addressSpace, std::size_t regions);
 
   /// Memory beside all exchanges, for the whole kernel.
-  llvm::GlobalVariable *reserve(std::int64_t bytes, const llvm::Twine &name);
+  llvm::GlobalVariable *reserve(std::int64_t bytes, const llvm::Twine &name,
+                                std::int64_t alignment = kAlignment);
   std::int64_t reservedBytes() const { return reserved_; }
 
   struct Use {

@@ -21,6 +21,11 @@ constexpr AsyncCopies kGroups = {.leastBytes = 4,
                                  .capacity = 63,
                                  .latency = 500,
                                  .bytesPerCycle = 16};
+constexpr AsyncCopies kEngine = [] {
+  AsyncCopies copies = kGroups;
+  copies.haveEngine = true;
+  return copies;
+}();
 
 constexpr auto kMachines = std::to_array<Machine>({
 #define IMBREX_MACHINE(name, family, ...) {name, Family::family, __VA_ARGS__},
