@@ -66,7 +66,7 @@ public:
 
   bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
            const RunOptions &options) const override {
-    const DeviceCode *code = codeFor(variants_.assumptionsOf(arguments), diagnostics);
+    const DeviceCode *code = codeFor(wanted(variants_.assumptionsOf(arguments)), diagnostics);
     if (code == nullptr) return false;
     if (const auto wrong =
             checkGrid(grid, target_.machine(), code->interface.threads, options.where))
@@ -79,12 +79,15 @@ public:
       if (!made) return diagnostics.add(made.error()), false;
       observations.emplace(std::move(*made));
     }
-    const std::vector<std::byte> packed = gpu::packArguments(
-        code->interface, staged->arguments(), observations ? observations->address() : 0);
+    gpu::MadeArguments made{.observations = observations ? observations->address() : 0};
+    if (!describeBoxes(code->interface, staged->arguments(), made, diagnostics)) return false;
+    const gpu::PackedArguments packed =
+        gpu::packArguments(code->interface, staged->arguments(), made);
     const gpu::Launch launch{.kernel = code->interface.name,
                              .grid = grid,
                              .threads = code->interface.threads,
-                             .arguments = packed};
+                             .arguments = packed.bytes,
+                             .each = packed.each};
     if (const auto ran = execute(*code->loaded, launch, options.time); !ran)
       return diagnostics.add(ran.error()), false;
     if (const auto brought = staged->bringBack(); !brought)
@@ -92,7 +95,7 @@ public:
     return !observations || observations->tell(gpu_, code->interface, diagnostics);
   }
 
-  const analysis::Assumptions &usual() const { return variants_.usual(); }
+  analysis::Assumptions usual() const { return wanted(variants_.usual()); }
 
   /// The code for launches of which this holds; null, and errors reported, where there is none.
   const DeviceCode *codeFor(const analysis::Assumptions &kept, Diagnostics &diagnostics) const {
@@ -103,7 +106,8 @@ public:
           auto code = compileForGpu(kernel, target_, assumptions, diagnostics);
           if (!code) return nullptr;
           // The image was made before the passes, as the variants' usual assumptions were.
-          const bool isInImage = !image_.empty() && assumptions == usual();
+          const bool isInImage =
+              !image_.empty() && assumptions == usual() && (gpu_.knowsBoxes() || !hasEngine());
           auto loaded = isInImage ? gpu_.load(image_, code->interface.name) : load(*code);
           if (!loaded) return diagnostics.add(loaded.error()), nullptr;
           return std::make_unique<DeviceCode>(
@@ -112,6 +116,29 @@ public:
   }
 
 private:
+  bool hasEngine() const { return target_.machine().asyncCopies.haveEngine; }
+
+  /// No code that asks the driver for what it cannot give, and no other code for what makes no
+  /// difference to it.
+  analysis::Assumptions wanted(analysis::Assumptions of) const {
+    return hasEngine() && gpu_.knowsBoxes() ? std::move(of) : analysis::withoutBoxes(std::move(of));
+  }
+
+  bool describeBoxes(const lower::KernelInterface &interface,
+                     llvm::ArrayRef<ir::Argument> arguments, gpu::MadeArguments &made,
+                     Diagnostics &diagnostics) const {
+    for (const lower::BoxMap &boxes : interface.maps) {
+      const auto parameter = static_cast<std::size_t>(boxes.parameter);
+      const int error = gpu_.describe(boxes, arguments[parameter], made.maps.emplace_back());
+      if (error == 0) continue;
+      diagnostics.report(Diag::BoxMapRefused, {}, gpu_.description(),
+                         variants_.kernel().parameterName(parameter), variants_.kernel().name(),
+                         gpu_.textOf(error));
+      return false;
+    }
+    return true;
+  }
+
   using Loaded = Result<std::unique_ptr<gpu::LoadedKernel>>;
 
   Result<void> execute(const gpu::LoadedKernel &kernel, const gpu::Launch &launch,

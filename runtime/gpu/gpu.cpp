@@ -1,5 +1,7 @@
 #include "runtime/gpu/gpu.h"
 
+#include "backend/support/check.h"
+
 #include <array>
 #include <utility>
 
@@ -68,9 +70,10 @@ int Gpu::enqueue(const LoadedKernel &kernel, const Launch &launch) const {
   const auto blocks = [&](std::size_t axis) {
     return static_cast<unsigned>(launch.grid.extents[axis]);
   };
+  auto *const each = launch.each.empty() ? nullptr : const_cast<void **>(launch.each.data());
   return driver().launch(kernel.function(), blocks(0), blocks(1), blocks(2),
-                         static_cast<unsigned>(launch.threads), 1, 1, 0, nullptr, nullptr,
-                         extra.data());
+                         static_cast<unsigned>(launch.threads), 1, 1, 0, nullptr, each,
+                         each ? nullptr : extra.data());
 }
 
 Failure<Diagnostic> Gpu::broke(std::string_view kernel, int error) const {
@@ -176,6 +179,10 @@ Result<GpuFacts> factsOf(const Driver &driver, const Ordinal &device,
                   .driver = driver,
                   .code = *code,
                   .description = device.name() + " (" + given + std::string(driversName) + ")"};
+}
+
+int Gpu::describe(const lower::BoxMap &, const ir::Argument &, BoxMapBytes &) const {
+  IMBREX_UNREACHABLE("{0} loads no boxes", description());
 }
 
 } // namespace imbrex::gpu
