@@ -304,3 +304,65 @@ TEST_CASE("what two roles do under a condition they do under the same") {
                                      "  %c = not %b : bool\n  %0 = constant 0 : i32");
   CHECK_FALSE(isSafe(parsed(other)));
 }
+
+namespace {
+
+/// A product whose sums fill 64 registers of a thread.
+TableKernel largeProduct() {
+  return {.name = "large",
+          .kernel = parsed(R"(
+kernel @large(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) stage tiles {
+  %0 = constant 0 : i64
+  %1 = constant 1 : i64
+  %2 = view.extent %a [axis = 1] : i64
+  %16 = constant 16 : i64
+  %4 = cdiv %2, %16 : i64
+  %5 = constant 0.0 : f32[128x128]
+  %6 = for %0, %4, %1, %5 [pipelined = 3] (%k: i64, %sum: f32[128x128]) {
+    %x = view.load %a, %0, %k : f16[128x16]
+    %y = view.load %b, %k, %0 : f16[16x128]
+    %next = dot %x, %y, %sum : f32[128x128]
+    yield %next
+  } : f32[128x128]
+  view.store %c, %6, %0, %0
+}
+)"),
+          .grid = {.extents = {1, 1, 1}},
+          .arguments = {"random:128x72", "random:72x128", "zeros:128x128"}};
+}
+
+} // namespace
+
+TEST_CASE("the role that loads leaves its registers to one that wants many") {
+  const TableKernel one = largeProduct();
+  ir::Kernel kernel = pipelined(one);
+  REQUIRE(hasRoles(kernel));
+  const auto &roles = kernel.body().ops.back()->attrs<ir::RolesAttrs>();
+  CHECK(roles.warps == 4);
+  CHECK(roles.blocks == 1);
+  CHECK(roles.releases < 168); // what 384 threads are given
+  CHECK(roles.takes > 168);
+  CHECK(roles.releases * 128 + roles.takes * 256 <= 65536);
+  CHECK(isSafe(kernel));
+  Diagnostics diagnostics;
+  const target::GpuTarget *target = gpuTargetOf(hopper(), diagnostics);
+  if (target == nullptr) {
+    MESSAGE("SKIP: no code for sm_90a in this build");
+    return;
+  }
+  TableLaunch meant(one), got(one);
+  REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
+  CHECK(emulated(kernel, one, got, emulate::Delivery::Late) == "");
+  CHECK(got.difference(meant) == "");
+  ir::Kernel traced = one.kernel.clone();
+  const auto code =
+      compileForGpu(traced, *target, analysis::usualAssumptions(one.kernel), diagnostics);
+  REQUIRE(code);
+  CHECK(code->interface.threads == 384);
+  const std::string assembly = target->assembly(*code->copy()).value();
+  const std::string words[]{"setmaxnreg.dec.sync.aligned.u32 \t" + std::to_string(roles.releases),
+                            "setmaxnreg.inc.sync.aligned.u32 \t" + std::to_string(roles.takes),
+                            ".minnctapersm 1"};
+  for (const std::string &wanted : words)
+    CHECK_MESSAGE(assembly.find(wanted) != std::string::npos, wanted);
+}

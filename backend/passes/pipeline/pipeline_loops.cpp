@@ -23,7 +23,7 @@ public:
   void run() {
     decideOnRoles();
     visit(kernel_->body());
-    if (isSplit_) splitBody(*kernel_, context_.machine);
+    if (isSplit_) explainRoles(splitBody(*kernel_, context_.machine));
     if (isChanged_) readAsUsed();
     if (isChanged_) dropDeadCode(*kernel_, context_);
   }
@@ -138,6 +138,18 @@ private:
           " can be none of the engine's: " + loads.whyNoBoxes->why);
     sayLeftAlone(loads);
     if (plan && context_.explanation) *context_.explanation += plan->explanation;
+  }
+
+  void explainRoles(const RolesAttrs &roles) const {
+    say("roles: " + std::to_string(roles.warps) +
+        (roles.warps == 1 ? " warp loads, " : " warps load, ") +
+        std::to_string(kernel_->threads().warps) +
+        (kernel_->threads().warps == 1 ? " computes; " : " compute; ") +
+        (roles.takes == 0
+             ? "all keep the registers of the launch"
+             : "a thread that loads keeps " + std::to_string(roles.releases) +
+                   " registers, one that computes gets " + std::to_string(roles.takes) + ", for " +
+                   std::to_string(roles.blocks) + " blocks on a core"));
   }
 
   std::string whatBrings(const LoopLoads &loads, const AheadLoad &load) const {

@@ -186,7 +186,7 @@ class Splitter {
 public:
   Splitter(Kernel &kernel, const machine::Machine &machine) : kernel_(kernel), machine_(machine) {}
 
-  void run() {
+  RolesAttrs run() {
     const RolesAttrs attrs = rolesFor(kernel_, machine_);
     Block &body = kernel_.body();
     Block rest, made;
@@ -211,6 +211,7 @@ public:
     dropUnneeded(kernel_, [&](const Op &op) {
       return loaders.contains(&op) ? isOfLoader(op) : hasEffect(op);
     });
+    return attrs;
   }
 
 private:
@@ -270,6 +271,8 @@ std::string whyNoLoader(const Kernel &kernel, const std::vector<const Op *> &loo
   return why;
 }
 
-void splitBody(Kernel &kernel, const machine::Machine &machine) { Splitter(kernel, machine).run(); }
+RolesAttrs splitBody(Kernel &kernel, const machine::Machine &machine) {
+  return Splitter(kernel, machine).run();
+}
 
 } // namespace imbrex::passes::pipeline
