@@ -48,6 +48,13 @@ bool hasValidAssembly(const ir::Kernel &kernel, const machine::Machine &machine,
   return isValid;
 }
 
+/// Those that a kernel has beside its own.
+std::int32_t warpsOfLoader(const ir::Kernel &kernel) {
+  const auto &ops = kernel.body().ops;
+  const bool hasRoles = !ops.empty() && ops.back()->kind == ir::OpKind::Roles;
+  return hasRoles ? ops.back()->attrs<ir::RolesAttrs>().warps : 0;
+}
+
 /// Bring a kernel to stage Laid, its loops pipelined. One that comes so, from a file, has passed
 /// the pipeline, but perhaps for another machine.
 bool layOut(ir::Kernel &kernel, const machine::Machine &machine,
@@ -61,9 +68,10 @@ bool layOut(ir::Kernel &kernel, const machine::Machine &machine,
   if (!runPasses(kernel, isLaid ? laidPipeline() : gpuPipeline(), context)) return false;
   watch.lap("passes", {"plan", planning});
   const layout::Threads threads = kernel.threads();
-  if (threads.lanes == machine.warpSize && threads.count() <= machine.maxThreads) return true;
-  diagnostics.report(Diag::ForeignLayouts, kernel.where(), kernel.name(), threads.warps,
-                     threads.lanes, machine.name, machine.warpSize, machine.maxThreads);
+  const std::int32_t warps = threads.warps + warpsOfLoader(kernel);
+  if (threads.lanes == machine.warpSize && warps * threads.lanes <= machine.maxThreads) return true;
+  diagnostics.report(Diag::ForeignLayouts, kernel.where(), kernel.name(), warps, threads.lanes,
+                     machine.name, machine.warpSize, machine.maxThreads);
   return false;
 }
 
@@ -77,7 +85,9 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
   Stopwatch watch(times);
   if (!layOut(kernel, target.machine(), assumptions, diagnostics, watch)) return std::nullopt;
   if (!hasValidAssembly(kernel, target.machine(), diagnostics)) return std::nullopt;
-  if (!passes::pipeline::checkRings(kernel, diagnostics)) return std::nullopt;
+  if (!passes::pipeline::checkBoxes(kernel, target.machine(), assumptions, diagnostics) ||
+      !passes::pipeline::checkRings(kernel, diagnostics))
+    return std::nullopt;
   watch.lap("check");
   GpuCode code{
       .context = std::make_unique<llvm::LLVMContext>(), .module = {}, .interface = {}, .rings = {}};

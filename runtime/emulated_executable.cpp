@@ -15,7 +15,8 @@ public:
 
   bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
            const RunOptions &options) const override {
-    const emulate::Program *program = programFor(variants_.assumptionsOf(arguments), diagnostics);
+    const emulate::Program *program =
+        programFor(wanted(variants_.assumptionsOf(arguments)), diagnostics);
     if (program == nullptr) return false;
     if (const auto wrong = checkGrid(grid, target_.machine(), program->threads(), options.where))
       return diagnostics.add(*wrong), false;
@@ -26,7 +27,7 @@ public:
     return program->run(grid, arguments, how, diagnostics);
   }
 
-  const analysis::Assumptions &usual() const { return variants_.usual(); }
+  analysis::Assumptions usual() const { return wanted(variants_.usual()); }
 
   /// The code for launches of which this holds; null, and errors reported, where there is none.
   const emulate::Program *programFor(const analysis::Assumptions &kept,
@@ -43,6 +44,12 @@ public:
   }
 
 private:
+  /// No other code for what makes no difference to it.
+  analysis::Assumptions wanted(analysis::Assumptions of) const {
+    return target_.machine().asyncCopies.haveEngine ? std::move(of)
+                                                    : analysis::withoutBoxes(std::move(of));
+  }
+
   const target::GpuTarget &target_;
   mutable Variants<emulate::Program> variants_;
 };

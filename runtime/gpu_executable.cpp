@@ -86,7 +86,7 @@ public:
 
   bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
            const RunOptions &options) const override {
-    const DeviceCode *code = codeFor(variants_.assumptionsOf(arguments), diagnostics);
+    const DeviceCode *code = codeFor(wanted(variants_.assumptionsOf(arguments)), diagnostics);
     if (code == nullptr) return false;
     if (const auto wrong =
             checkGrid(grid, target_.machine(), code->interface.threads, options.where))
@@ -99,13 +99,16 @@ public:
       if (!made) return diagnostics.add(made.error()), false;
       observations.emplace(std::move(*made));
     }
-    const std::vector<std::byte> packed = gpu::packArguments(
-        code->interface, staged->arguments(), observations ? observations->address() : 0);
+    gpu::MadeArguments made{.observations = observations ? observations->address() : 0};
+    if (!describeBoxes(code->interface, staged->arguments(), made, diagnostics)) return false;
+    const gpu::PackedArguments packed =
+        gpu::packArguments(code->interface, staged->arguments(), made);
     const gpu::Launch launch{.kernel = code->interface.name,
                              .grid = grid,
                              .threads = code->interface.threads,
                              .sharedBytes = code->interface.bytesAtLaunch,
-                             .arguments = packed};
+                             .arguments = packed.bytes,
+                             .each = packed.each};
     if (const auto ran = execute(*code->loaded, launch, options.time); !ran)
       return diagnostics.add(ran.error()), false;
     if (const auto brought = staged->bringBack(); !brought)
@@ -113,7 +116,7 @@ public:
     return !observations || observations->tell(gpu_, code->interface, diagnostics);
   }
 
-  const analysis::Assumptions &usual() const { return variants_.usual(); }
+  analysis::Assumptions usual() const { return wanted(variants_.usual()); }
 
   /// The code for launches of which this holds; null, and errors reported, where there is none.
   const DeviceCode *codeFor(const analysis::Assumptions &kept, Diagnostics &diagnostics) const {
@@ -122,7 +125,8 @@ public:
         [&](ir::Kernel &kernel,
             const analysis::Assumptions &assumptions) -> std::unique_ptr<DeviceCode> {
           // It was made before the passes, as the variants' usual assumptions were.
-          const bool isBefore = before_ && assumptions == usual();
+          const bool isBefore =
+              before_ && assumptions == usual() && (gpu_.knowsBoxes() || !hasEngine());
           const target::GpuTarget &target = isBefore ? *before_->target : target_;
           auto code = compileForGpu(kernel, target, assumptions, diagnostics);
           if (!code) return nullptr;
@@ -134,6 +138,29 @@ public:
   }
 
 private:
+  bool hasEngine() const { return target_.machine().asyncCopies.haveEngine; }
+
+  /// No code that asks the driver for what it cannot give, and no other code for what makes no
+  /// difference to it.
+  analysis::Assumptions wanted(analysis::Assumptions of) const {
+    return hasEngine() && gpu_.knowsBoxes() ? std::move(of) : analysis::withoutBoxes(std::move(of));
+  }
+
+  bool describeBoxes(const lower::KernelInterface &interface,
+                     llvm::ArrayRef<ir::Argument> arguments, gpu::MadeArguments &made,
+                     Diagnostics &diagnostics) const {
+    for (const lower::BoxMap &boxes : interface.maps) {
+      const auto parameter = static_cast<std::size_t>(boxes.parameter);
+      const int error = gpu_.describe(boxes, arguments[parameter], made.maps.emplace_back());
+      if (error == 0) continue;
+      diagnostics.report(Diag::BoxMapRefused, {}, gpu_.description(),
+                         variants_.kernel().parameterName(parameter), variants_.kernel().name(),
+                         gpu_.textOf(error));
+      return false;
+    }
+    return true;
+  }
+
   using Loaded = Result<std::unique_ptr<gpu::LoadedKernel>>;
 
   Result<void> execute(const gpu::LoadedKernel &kernel, const gpu::Launch &launch,

@@ -33,6 +33,24 @@ bool rowsDivide(const Type &type, const Argument &argument) {
          std::all_of(argument.strides.begin(), argument.strides.begin() + last, divides);
 }
 
+/// The engine's rules; machine/targets.def says where they come from.
+bool canLoadBoxes(const Type &type, const Argument &argument) {
+  constexpr std::int64_t kMostBytes = (std::int64_t{1} << 40) - 1;
+  const std::int32_t bits = storageBits(type.element());
+  const auto last = static_cast<size_t>(type.rank() - 1);
+  if (bits < 8 || argument.strides[last] != 1 || !isDivisible(type, argument)) return false;
+  for (size_t axis = 0; axis <= last; ++axis)
+    if (argument.extents[axis] < 1 || argument.extents[axis] > ParameterAssumptions::kMostBoxExtent)
+      return false;
+  for (size_t axis = last; axis-- > 0;) {
+    const std::int64_t stride = argument.strides[axis];
+    if (stride < 1 || stride > kMostBytes * 8 / bits || stride % argument.strides[axis + 1] != 0 ||
+        stride * bits % (8 * kDivisor) != 0)
+      return false;
+  }
+  return true;
+}
+
 bool isSmall(std::int64_t extent) { return extent <= std::numeric_limits<std::int32_t>::max(); }
 
 std::int64_t extentOf(llvm::ArrayRef<Argument> arguments, ExtentOf which) {
@@ -82,12 +100,18 @@ bool Assumptions::cover(const Assumptions &others) const {
     if (!covers(ours.isDivisible, theirs.isDivisible) ||
         !covers(ours.hasUnitStride, theirs.hasUnitStride) ||
         !covers(ours.hasDivisibleRows, theirs.hasDivisibleRows) ||
-        !covers(ours.hasSmallExtents, theirs.hasSmallExtents))
+        !covers(ours.hasSmallExtents, theirs.hasSmallExtents) ||
+        !covers(ours.hasBoxes, theirs.hasBoxes))
       return false;
   }
   return std::ranges::all_of(others.equalExtents, [&](const EqualExtents &pair) {
     return std::ranges::find(equalExtents, pair) != equalExtents.end();
   });
+}
+
+Assumptions withoutBoxes(Assumptions assumptions) {
+  for (ParameterAssumptions &parameter : assumptions.parameters) parameter.hasBoxes = false;
+  return assumptions;
 }
 
 Assumptions usualAssumptions(const Kernel &kernel) {
@@ -99,7 +123,8 @@ Assumptions usualAssumptions(const Kernel &kernel) {
     usual.parameters.push_back({.isDivisible = hasMemory(type) || isInteger(type.element()),
                                 .hasUnitStride = isView,
                                 .hasDivisibleRows = isView,
-                                .hasSmallExtents = isView});
+                                .hasSmallExtents = isView,
+                                .hasBoxes = isView && storageBits(type.element()) >= 8});
   }
   return usual;
 }
@@ -120,6 +145,7 @@ Assumptions assumptionsOf(const Kernel &kernel, llvm::ArrayRef<Argument> argumen
     parameter.hasUnitStride = arguments[i].strides[static_cast<size_t>(type.rank() - 1)] == 1;
     parameter.hasDivisibleRows = rowsDivide(type, arguments[i]);
     parameter.hasSmallExtents = std::ranges::all_of(arguments[i].extents, isSmall);
+    parameter.hasBoxes = canLoadBoxes(type, arguments[i]);
   }
   return all;
 }

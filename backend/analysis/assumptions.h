@@ -23,6 +23,13 @@ struct ParameterAssumptions {
   /// The extent of a view's last axis, and its strides along the others, are divisible, in bytes.
   bool hasDivisibleRows = false;
   bool hasSmallExtents = false; ///< Each of a view's extents is less than 2^31.
+  /// An engine of the machine can load boxes of the view: it has unit stride and a divisible
+  /// address; its other strides are divisible, in bytes, positive, less than 2^40, and each a
+  /// multiple of the next; no extent is 0 or more than kMostBoxExtent.
+  bool hasBoxes = false;
+
+  /// A box that begins behind it ends before 2^31.
+  static constexpr std::int64_t kMostBoxExtent = (std::int64_t{1} << 31) - (std::int64_t{1} << 16);
 
   friend bool operator==(const ParameterAssumptions &, const ParameterAssumptions &) = default;
 };
@@ -42,6 +49,9 @@ struct Assumptions {
   bool cover(const Assumptions &others) const;
   friend bool operator==(const Assumptions &, const Assumptions &) = default;
 };
+
+/// What is left for code that asks no engine for boxes.
+Assumptions withoutBoxes(Assumptions assumptions);
 
 /// Buffers of their own, row-major, of sizes that divide well, as long as others that the kernel
 /// walks alike: what most launches keep.

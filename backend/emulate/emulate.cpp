@@ -3,6 +3,7 @@
 #include "backend/emulate/rewrite.h"
 #include "backend/emulate/rewrite_floats.h"
 #include "backend/emulate/run.h"
+#include "backend/emulate/tensor_map.h"
 #include "backend/lower/observations.h"
 #include "backend/support/check.h"
 #include "backend/target/host/jit.h"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 
 namespace imbrex::emulate {
 
@@ -182,6 +184,11 @@ void addConstant(Launch &launch, const std::string &name, const T &value) {
                             .isConstant = true});
 }
 
+void addMap(Launch &launch, const std::string &name, const TensorMap &map) {
+  launch.arguments.push_back(reinterpret_cast<std::uintptr_t>(&map));
+  addConstant(launch, "the map of " + name, map);
+}
+
 /// AMD's ways to ask for the launch.
 void describeLaunch(Launch &launch, std::uint32_t threads) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -211,6 +218,7 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   launch.delivery = options.delivery;
   launch.counters = options.counters;
   std::vector<std::uint64_t> observations;
+  std::deque<TensorMap> maps; // whose addresses the kernel is given
   for (std::size_t i = 0; i < program.interface.words.size(); ++i) {
     const lower::Word &word = program.interface.words[i];
     if (word.kind == lower::WordKind::Observations) {
@@ -218,6 +226,13 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
       if (buffer.empty())
         buffer = observations = lower::observations::emptyBuffer(lower::observations::kUsualRoom);
       addObservations(launch, i, buffer);
+      continue;
+    }
+    if (word.kind == lower::WordKind::BoxMap) {
+      const auto &boxes = program.interface.maps[static_cast<std::size_t>(word.axis)];
+      addMap(launch, program.names[i],
+             maps.emplace_back(mapOf(boxes, arguments[static_cast<std::size_t>(word.parameter)],
+                                     boxes.box.size())));
       continue;
     }
     launch.arguments.push_back(lower::wordOf(word, arguments));

@@ -40,6 +40,23 @@ void forEachRow(const TensorMap &map, const std::array<std::int32_t, kMostAxes> 
 
 } // namespace
 
+TensorMap mapOf(const lower::BoxMap &boxes, const ir::Argument &view, std::size_t axes) {
+  TensorMap map{.address = reinterpret_cast<std::uintptr_t>(view.data),
+                .rank = static_cast<std::uint8_t>(axes),
+                .elementBytes = static_cast<std::uint8_t>(boxes.elementBytes),
+                .swizzle = BoxSwizzle::None};
+  while (boxes.span > 0 && spanOf(map.swizzle) < static_cast<std::uint32_t>(boxes.span))
+    map.swizzle = static_cast<BoxSwizzle>(static_cast<unsigned>(map.swizzle) + 1);
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::size_t axis = axes - 1 - i; // of the view, whose last is the innermost
+    map.extents[i] = static_cast<std::uint32_t>(view.extents[axis]);
+    map.box[i] = static_cast<std::uint32_t>(boxes.box[axis]);
+    if (i > 0)
+      map.strides[i - 1] = static_cast<std::uint64_t>(view.strides[axis] * boxes.elementBytes);
+  }
+  return map;
+}
+
 std::optional<std::string> whatIsWrong(const TensorMap &map, std::size_t axes) {
   if (map.magic != TensorMap::kMagic) return "the memory does not hold one";
   if (map.rank != axes)

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "backend/ir/argument.h"
+#include "backend/lower/kernel_interface.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +34,9 @@ struct alignas(64) TensorMap {
   BoxSwizzle swizzle = BoxSwizzle::None;
 };
 static_assert(sizeof(TensorMap) == 128);
+
+/// Of a view that a launch passes, for the boxes that a kernel loads of it.
+TensorMap mapOf(const lower::BoxMap &boxes, const ir::Argument &view, std::size_t axes);
 
 /// What is wrong with a map that is used for boxes of so many axes; nothing: it is sound.
 std::optional<std::string> whatIsWrong(const TensorMap &map, std::size_t axes);

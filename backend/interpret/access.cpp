@@ -201,6 +201,7 @@ Flow runLoad(BlockRun &run, const ir::Op &op) {
 }
 
 Flow runRingCopy(BlockRun &run, const ir::Op &op) {
+  if (run.operand(op, 1).at(0) == 0) return Flow::Next;
   return runRingFill(run, op, [&] { return loaded(run, op, 2); });
 }
 
@@ -243,13 +244,26 @@ Flow runViewLoad(BlockRun &run, const ir::Op &op) {
   return Flow::Next;
 }
 
-Flow runRingCopyBox(BlockRun &run, const ir::Op &op) {
+namespace {
+
+Flow fillWithBox(BlockRun &run, const ir::Op &op, ir::BoxUnit unit) {
   return runRingFill(run, op, [&] {
     const ir::Shape &shape = run.type(op.operand(0)).shape();
-    const Box box(run, op, shape, {2, 3, op.attrs<ir::RingCopyBoxAttrs>().unit});
+    const Box box(run, op, shape, {2, 3, unit});
     constexpr std::uint64_t kOutside = 0;
     return loadedBox(run, op, shape, box, kOutside);
   });
+}
+
+} // namespace
+
+Flow runRingCopyBox(BlockRun &run, const ir::Op &op) {
+  if (run.operand(op, 1).at(0) == 0) return Flow::Next;
+  return fillWithBox(run, op, op.attrs<ir::RingCopyBoxAttrs>().unit);
+}
+
+Flow runRingLoadBox(BlockRun &run, const ir::Op &op) {
+  return fillWithBox(run, op, op.attrs<ir::BoxAttrs>().unit);
 }
 
 Flow runViewStore(BlockRun &run, const ir::Op &op) {

@@ -48,6 +48,8 @@ public:
     std::deque<Value> tiles;
   };
   Ring &ring(ir::ValueId ring) { return rings_[ring.index()]; }
+  /// Whether rings may hold more than their slots: a role runs ahead of the one that reads.
+  bool isAhead = false;
 
   /// What the last yield or break_if handed over.
   llvm::SmallVector<Value, 4> handedOver;
@@ -93,10 +95,12 @@ Flow runViewStore(BlockRun &run, const ir::Op &op);
 void runViewProperty(BlockRun &run, const ir::Op &op);
 Flow runRingCopy(BlockRun &run, const ir::Op &op);
 Flow runRingCopyBox(BlockRun &run, const ir::Op &op);
+Flow runRingLoadBox(BlockRun &run, const ir::Op &op);
 // rings.cpp: here a copy is done at once, so that nobody need wait
 void runRingNew(BlockRun &run, const ir::Op &op);
 Flow runRingFill(BlockRun &run, const ir::Op &op, llvm::function_ref<std::optional<Value>()> load);
 Flow runRingRead(BlockRun &run, const ir::Op &op);
+Flow runRoles(BlockRun &run, const ir::Op &op);
 // axis.cpp
 Flow runReduce(BlockRun &run, const ir::Op &op);
 Flow runScan(BlockRun &run, const ir::Op &op);

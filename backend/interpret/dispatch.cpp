@@ -81,9 +81,15 @@ Flow runOp(BlockRun &run, const ir::Op &op) {
   case OpKind::RingCopy: return runRingCopy(run, op);
   case OpKind::RingCopyBox: return runRingCopyBox(run, op);
   case OpKind::RingRead: return runRingRead(run, op);
+  case OpKind::RingLoadBox: return runRingLoadBox(run, op);
   case OpKind::RingCommit:
   case OpKind::RingDrain:
-  case OpKind::Meet: return Flow::Next; // all threads are one
+  case OpKind::Meet:
+  case OpKind::BarrierNew:
+  case OpKind::BarrierExpect:
+  case OpKind::BarrierArrive:
+  case OpKind::BarrierWait: return Flow::Next; // all threads are one
+  case OpKind::Roles: return runRoles(run, op);
 
   case OpKind::VarNew:
   case OpKind::VarRead:

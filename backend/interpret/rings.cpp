@@ -7,9 +7,8 @@ void runRingNew(BlockRun &run, const ir::Op &op) {
 }
 
 Flow runRingFill(BlockRun &run, const ir::Op &op, llvm::function_ref<std::optional<Value>()> load) {
-  if (run.operand(op, 1).at(0) == 0) return Flow::Next;
   BlockRun::Ring &ring = run.ring(op.operand(0));
-  if (std::ssize(ring.tiles) >= ring.slots) {
+  if (!run.isAhead && std::ssize(ring.tiles) >= ring.slots) {
     run.launch().diagnostics.report(Diag::RingIsFull, op.where, info(op.kind).mnemonic, ring.slots);
     return Flow::Failed;
   }
@@ -17,6 +16,16 @@ Flow runRingFill(BlockRun &run, const ir::Op &op, llvm::function_ref<std::option
   if (!tile) return Flow::Failed;
   ring.tiles.push_back(std::move(*tile));
   return Flow::Next;
+}
+
+/// What the first body waits for alone comes from the second, which may therefore run after it if
+/// nothing waits: rings hold all that the first loads, and the second finds what it would have
+/// found.
+Flow runRoles(BlockRun &run, const ir::Op &op) {
+  run.isAhead = true;
+  const Flow loaded = run.execute(op.regions[0]);
+  run.isAhead = false;
+  return loaded == Flow::Next ? run.execute(op.regions[1]) : loaded;
 }
 
 Flow runRingRead(BlockRun &run, const ir::Op &op) {

@@ -75,7 +75,7 @@ std::optional<Type> TypeReader::parseView() {
 std::optional<Type> TypeReader::parseVariable() {
   if (!expect('<')) return std::nullopt;
   const Token token = peek();
-  if (token.is("var") || token.is("view") || token.is("ring"))
+  if (token.is("var") || token.is("view") || token.is("ring") || token.is("barrier"))
     return unexpected("a type that a variable can hold"), std::nullopt;
   const auto held = parseType();
   if (!held || !expect('>')) return std::nullopt;
@@ -109,6 +109,7 @@ std::optional<Type> TypeReader::parseType() {
   if (is("view")) return parseView();
   if (is("var")) return parseVariable();
   if (is("ring")) return parseRing();
+  if (is("barrier")) return Type::barrier();
   return parseTile();
 }
 

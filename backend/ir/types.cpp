@@ -119,6 +119,12 @@ Type Type::ring(const Type &held) {
   return type;
 }
 
+Type Type::barrier() {
+  Type type;
+  type.form_ = Form::Barrier;
+  return type;
+}
+
 Type Type::withShape(const Shape &shape) const {
   Type type = *this;
   type.shape_ = shape;
@@ -141,6 +147,7 @@ std::string toString(const Shape &shape) {
 
 std::string toString(const Type &type) {
   if (type.isVariable()) return "var<" + toString(type.held()) + ">";
+  if (type.isBarrier()) return "barrier";
   if (type.isRing()) return "ring<" + toString(type.held()) + ">";
   const std::string element =
       std::string(type.isConst() ? "const " : "") + std::string(info(type.element()).name);

@@ -79,12 +79,21 @@ inline constexpr std::int64_t kMaxElements = 0x7fffffff;
 bool isPossible(const Shape &shape);
 
 /// The type of a value: a tile of elements or of pointers (rank 0: a scalar), a view of global
-/// memory, a variable that has not been turned into SSA values yet, or a ring of tiles.
+/// memory, a variable that has not been turned into SSA values yet, a ring of tiles, or barriers.
 ///
 ///   f32[128x64]   i64   ptr<f32>[128]   view<const bf16, 2>   var<f32[128]>   ring<f16[128x64]>
+///   barrier
 class Type {
 public:
-  enum class Form : std::uint8_t { Tile, PointerTile, View, Variable, PointerVariable, Ring };
+  enum class Form : std::uint8_t {
+    Tile,
+    PointerTile,
+    View,
+    Variable,
+    PointerVariable,
+    Ring,
+    Barrier
+  };
 
   Type() = default;
   static Type tile(ElementKind element, Shape shape = {});
@@ -94,6 +103,7 @@ public:
   static Type variable(const Type &held);
   /// Slots for tiles of this type, which has elements.
   static Type ring(const Type &held);
+  static Type barrier();
 
   Form form() const { return form_; }
   bool isTile() const { return form_ == Form::Tile; }
@@ -103,6 +113,7 @@ public:
   bool isView() const { return form_ == Form::View; }
   bool isVariable() const { return form_ == Form::Variable || form_ == Form::PointerVariable; }
   bool isRing() const { return form_ == Form::Ring; }
+  bool isBarrier() const { return form_ == Form::Barrier; }
   bool isScalar() const { return isTile() && shape_.rank() == 0; }
   bool isScalar(ElementKind kind) const { return isScalar() && element_ == kind; }
 

@@ -101,6 +101,10 @@ bool checkTypes(const OpCheck &check) {
     IMBREX_RULE(RingCopyBox);
     IMBREX_RULE(RingDrain);
     IMBREX_RULE(RingRead);
+    IMBREX_RULE(RingLoadBox);
+    IMBREX_RULE(BarrierNew);
+    IMBREX_RULE(BarrierUse);
+    IMBREX_RULE(Roles);
     IMBREX_RULE(VarNew);
     IMBREX_RULE(VarRead);
     IMBREX_RULE(VarWrite);
@@ -264,7 +268,8 @@ private:
              report(Diag::VerifyStage, op, name(stage), name(kernel_.stage()));
     };
     if (effect == Effect::Variable && !belongsTo(Stage::Traced)) return false;
-    const bool isOfLayouts = op.kind == OpKind::ConvertLayout || effect == Effect::Ring;
+    const bool isOfLayouts =
+        op.kind == OpKind::ConvertLayout || op.kind == OpKind::Roles || effect == Effect::Ring;
     if (isOfLayouts && !belongsTo(Stage::Laid)) return false;
     if (parents_.empty() || !rules::isCombineBody(*parents_.back())) return true;
     const auto isScalar = [&](ValueId value) { return kernel_.type(value).isScalar(); };

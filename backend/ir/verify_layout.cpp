@@ -167,6 +167,10 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::RingCopyBox: // by the ring's
   case TypeRule::RingDrain:
   case TypeRule::RingRead:
+  case TypeRule::RingLoadBox:
+  case TypeRule::BarrierNew:
+  case TypeRule::BarrierUse:
+  case TypeRule::Roles:
   case TypeRule::VarNew:
   case TypeRule::VarRead:
   case TypeRule::VarWrite: return true;

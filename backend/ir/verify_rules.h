@@ -120,6 +120,10 @@ bool checkRingCopy(const OpCheck &check);
 bool checkRingCopyBox(const OpCheck &check);
 bool checkRingDrain(const OpCheck &check);
 bool checkRingRead(const OpCheck &check);
+bool checkRingLoadBox(const OpCheck &check);
+bool checkBarrierNew(const OpCheck &check);
+bool checkBarrierUse(const OpCheck &check);
+bool checkRoles(const OpCheck &check);
 inline bool checkBare(const OpCheck &) { return true; } // the row says it all
 
 // verify_axis.cpp

@@ -175,4 +175,23 @@ void Emitter::emitIf(const ir::Op &op) {
   definePhis(op.results, results);
 }
 
+// --- roles ---
+
+/// The warps of the first body come behind the kernel's own; one thread of theirs runs it.
+void Emitter::emitRoles(const ir::Op &op) {
+  const auto &attrs = op.attrs<ir::RolesAttrs>();
+  llvm::BasicBlock *const loads = newBlock("loads"), *const computes = newBlock("computes");
+  const auto own = static_cast<std::uint32_t>(kernel.threads().count());
+  b.CreateCondBr(b.CreateICmpUGE(thread_, b.getInt32(own)), loads, computes);
+  b.SetInsertPoint(loads);
+  role_ = Role::Loads;
+  if (attrs.releases > 0) words.releaseRegisters(b, attrs.releases);
+  where(b.CreateICmpEQ(thread_, b.getInt32(own)), [&] { emitBlock(op.regions[0]); });
+  b.CreateBr(finish_);
+  b.SetInsertPoint(computes);
+  role_ = Role::Computes;
+  if (attrs.takes > 0) words.takeRegisters(b, attrs.takes);
+  emitBlock(op.regions[1]);
+}
+
 } // namespace imbrex::lower

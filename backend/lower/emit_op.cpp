@@ -78,6 +78,13 @@ void Emitter::emitCode(const ir::Op &op) {
   case OpKind::RingCommit: return commitCopies();
   case OpKind::RingDrain: return drainCopies(op.attrs<ir::CountAttrs>().count);
   case OpKind::Meet: return barrier();
+  case OpKind::RingLoadBox: return emitRingLoadBox(*this, op);
+  case OpKind::BarrierNew: return; // Barriers, before all code
+  case OpKind::BarrierExpect: return emitBarrierExpect(*this, op);
+  case OpKind::BarrierArrive: return emitBarrierArrive(*this, op);
+  case OpKind::BarrierWait:
+    return barriers(op.operand(0)).await(*this, op.attrs<ir::WaitAttrs>().flipped);
+  case OpKind::Roles: return emitRoles(op);
 
   case OpKind::Yield:     // read by the loop or the if that it ends
   case OpKind::DotScaled: // expand-products

@@ -108,6 +108,62 @@ void emitRingCopyBox(Emitter &e, const ir::Op &op) {
   });
 }
 
+namespace {
+
+/// Where a box begins along an axis, as the engine takes it: i32. What lies further out has no
+/// element of the view.
+Value *engineStart(Emitter &e, ir::ValueId coordinate, std::int64_t unit) {
+  constexpr std::int64_t kFarBefore = -(std::int64_t{1} << 16);
+  Value *start = startInElements(e, coordinate, unit);
+  start = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, start, e.i64(kFarBefore));
+  start = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, start,
+                                    e.i64(analysis::ParameterAssumptions::kMostBoxExtent));
+  return e.b.CreateTrunc(start, e.b.getInt32Ty());
+}
+
+/// The boxes that make the tile in a slot, one behind the other.
+void loadBoxes(Emitter &e, const ir::Op &op, Value *slot, Value *barrier) {
+  const layout::BoxLayout &boxes = e.ring(op.operand(0)).boxes();
+  const ir::Type &type = e.type(op.operand(0));
+  const bool inTiles = op.attrs<ir::BoxAttrs>().unit == ir::BoxUnit::Tiles;
+  llvm::SmallVector<Value *, 5> starts;
+  for (std::int32_t axis = 0; axis < type.rank(); ++axis)
+    starts.push_back(engineStart(e, op.operand(3 + static_cast<std::size_t>(axis)),
+                                 inTiles ? type.shape()[axis] : 1));
+  for (std::int64_t copy = 0; copy < boxes.copies; ++copy) {
+    const std::int64_t offset = copy * boxes.elements();
+    const layout::Bits at = boxes.shared.apply(static_cast<layout::Bits>(offset));
+    llvm::SmallVector<Value *, 5> first;
+    for (std::int32_t axis = type.rank(); axis-- > 0;) {
+      const layout::Bits beyond = boxes.shared.outputPart(at, layout::axisDim(axis));
+      first.push_back(e.b.CreateAdd(starts[static_cast<std::size_t>(axis)],
+                                    e.i32(static_cast<std::int64_t>(beyond))));
+    }
+    Value *to = e.b.CreateGEP(e.memoryType(type.held()), slot, e.i32(offset));
+    e.words.loadBox(e.b, to, {e.boxMap(op), first}, barrier);
+  }
+}
+
+} // namespace
+
+void emitRingLoadBox(Emitter &e, const ir::Op &op) {
+  Value *slot = e.ring(op.operand(0)).fill(e);
+  Value *barrier = e.barriers(op.operand(1)).arrivedAt(e);
+  e.where(e.isLoader(), [&] { loadBoxes(e, op, slot, barrier); });
+}
+
+void emitBarrierExpect(Emitter &e, const ir::Op &op) {
+  Value *barrier = e.barriers(op.operand(0)).arriveAt(e);
+  const std::int64_t bytes = op.attrs<ir::BytesAttrs>().bytes;
+  e.where(e.isLoader(), [&] { e.words.expect(e.b, barrier, bytes); });
+}
+
+void emitBarrierArrive(Emitter &e, const ir::Op &op) {
+  Value *barrier = e.barriers(op.operand(0)).arriveAt(e);
+  e.words.meetWarp(e.b);
+  e.where(e.b.CreateICmpEQ(e.lane(), e.i32(0)), [&] { e.words.arrive(e.b, barrier); });
+}
+
 void emitRingRead(Emitter &e, const ir::Op &op) {
   Ring &ring = e.ring(op.operand(0));
   const ir::Type &type = e.type(op.result());

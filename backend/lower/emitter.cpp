@@ -18,12 +18,38 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
       order(kernel, assumptions), unseenPadding(kernel, assumptions), notNegative(kernel),
       values_(kernel.valueCount()), uses_(ir::countUses(kernel)), facts_(kernel, assumed) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
+  collectRings();
+}
+
+void Emitter::collectRings() {
   ir::walk(kernel.body(), [&](const ir::Op &op) {
+    if (op.kind == ir::OpKind::Roles) roles_ = &op;
     if (op.kind != ir::OpKind::RingNew) return;
     rings_.emplace(op.result(), Ring(*this, op));
     largestUse_ = op.where;
   });
+  // Behind the rings, whose slots begin at larger multiples.
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    if (op.kind == ir::OpKind::BarrierNew) barriers_.emplace(op.result(), Barriers(*this, op));
+  });
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    if (op.kind == ir::OpKind::RingLoadBox) addMap(op);
+  });
   if (countsCopies()) copiesOfGroup_ = leastCopiesOfGroup(kernel, words.machine());
+}
+
+/// Loads of equal boxes of a view share a map.
+void Emitter::addMap(const ir::Op &load) {
+  const auto &parameters = kernel.body().arguments;
+  const auto view = llvm::find(parameters, load.operand(2));
+  const layout::BoxLayout &boxes = rings_.at(load.operand(0)).boxes();
+  const BoxMap map{.parameter = static_cast<std::int32_t>(view - parameters.begin()),
+                   .box = boxes.box,
+                   .elementBytes = ir::storageBits(type(load.operand(2)).element()) / 8,
+                   .span = boxes.span};
+  const auto found = llvm::find(maps_, map);
+  mapOf_[&load] = static_cast<std::size_t>(found - maps_.begin());
+  if (found == maps_.end()) maps_.push_back(map);
 }
 
 namespace {
@@ -204,6 +230,10 @@ bool Emitter::countsCopies() const {
   return llvm::any_of(rings_, [](const auto &ring) { return ring.second.copies().areInLaneOrder; });
 }
 
+Value *Emitter::isLoader() {
+  return role_ == Role::Loads ? nullptr : b.CreateICmpEQ(thread_, b.getInt32(0));
+}
+
 // Where copies are counted, a barrier that orders all memory would wait for all of them.
 void Emitter::barrier() {
   if (!countsCopies()) return barrierForAll();
@@ -212,7 +242,11 @@ void Emitter::barrier() {
 }
 
 void Emitter::barrierForAll() {
-  words.barrier(b);
+  IMBREX_CHECK(role_ != Role::Loads, "one thread waits for a block");
+  if (role_ == Role::Computes)
+    words.meet(b, kernel.threads().count());
+  else
+    words.barrier(b);
   shared.onBarrier();
   order.onBarrier();
 }

@@ -128,8 +128,14 @@ public:
   /// asking, for what one block takes keeps others from the core.
   std::int64_t scratchBytes() const;
   Ring &ring(ir::ValueId value) { return rings_.at(value); }
-  /// A barrier of the block for accesses to shared memory, and on most machines for all: whatever
-  /// was waited for before needs no other.
+  Barriers &barriers(ir::ValueId value) { return barriers_.at(value); }
+  /// The map by which a box is loaded.
+  llvm::Value *boxMap(const ir::Op &load) { return mapArguments_[mapOf_.at(&load)]; }
+  /// Whether this thread is the one that loads boxes for its role; null where no other runs the
+  /// code.
+  llvm::Value *isLoader();
+  /// A barrier of the block, or of the role, for accesses to shared memory, and on most machines
+  /// for all: whatever was waited for before needs no other.
   void barrier();
   /// The same for all accesses on any machine.
   void barrierForAll();
@@ -151,6 +157,10 @@ public:
 private:
   /// Whether there are copies that are waited for by their number.
   bool countsCopies() const;
+  void collectRings();
+  void addMap(const ir::Op &load);
+  void makeBarriers();
+  std::int32_t threadCount() const; ///< Of the block: of all roles.
   void declareFunction(KernelInterface &interface);
   void decodeParameters(const KernelInterface &interface);
   void emitOp(const ir::Op &op);
@@ -161,6 +171,7 @@ private:
   void emitWhile(const ir::Op &op);
   void emitIf(const ir::Op &op);
   void emitBreakIf(const ir::Op &op);
+  void emitRoles(const ir::Op &op);
   using Phis = std::vector<llvm::SmallVector<llvm::PHINode *, 8>>;
   /// The values of several ways into one block.
   struct Incoming {
@@ -181,6 +192,12 @@ private:
   analysis::AxisAnalysis facts_;
   std::map<ir::ValueId, ViewValues> views_;
   std::map<ir::ValueId, Ring> rings_;
+  std::map<ir::ValueId, Barriers> barriers_;
+  std::vector<BoxMap> maps_;
+  std::map<const ir::Op *, std::size_t> mapOf_; // by ring.load_box
+  std::vector<llvm::Value *> mapArguments_;     // by map
+  const ir::Op *roles_ = nullptr;               // of the kernel; null: all threads do the same
+  enum class Role : std::uint8_t { All, Loads, Computes } role_ = Role::All;
   std::int64_t copiesOfGroup_ = 0; // where copies are counted: the fewest of a group
   llvm::GlobalVariable *zeros_ = nullptr;
   std::vector<Site> sites_;
@@ -214,6 +231,9 @@ void emitViewStore(Emitter &emitter, const ir::Op &op);
 void emitRingCopy(Emitter &emitter, const ir::Op &op);
 void emitRingCopyBox(Emitter &emitter, const ir::Op &op);
 void emitRingRead(Emitter &emitter, const ir::Op &op);
+void emitRingLoadBox(Emitter &emitter, const ir::Op &op);
+void emitBarrierExpect(Emitter &emitter, const ir::Op &op);
+void emitBarrierArrive(Emitter &emitter, const ir::Op &op);
 void emitAtomic(Emitter &emitter, const ir::Op &op);
 void emitReduce(Emitter &emitter, const ir::Op &op);
 void emitScan(Emitter &emitter, const ir::Op &op);

@@ -12,7 +12,8 @@ std::uint64_t wordOf(const Word &word, llvm::ArrayRef<ir::Argument> arguments) {
   case WordKind::Pointer: return reinterpret_cast<std::uintptr_t>(argument.data);
   case WordKind::Extent: return static_cast<std::uint64_t>(argument.extents[axis]);
   case WordKind::Stride: return static_cast<std::uint64_t>(argument.strides[axis]);
-  case WordKind::Observations: break;
+  case WordKind::Observations:
+  case WordKind::BoxMap: break;
   }
   IMBREX_UNREACHABLE("a word that is made for each launch");
 }

@@ -3,6 +3,7 @@
 #include "backend/ir/argument.h"
 #include "backend/ir/op.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
 #include <string>
@@ -17,16 +18,30 @@ enum class WordKind : std::uint8_t {
   Extent,       // i64: of a view's axis
   Stride,       // i64: of a view's axis
   Observations, // the record of prints and failed asserts (observations.h)
+  BoxMap,       // what the machine's engine must know of a view to load boxes of it
 };
 
 struct Word {
   WordKind kind;
   std::int32_t parameter = 0; ///< Of the kernel.
-  std::int32_t axis = 0;      ///< Of the view.
+  std::int32_t axis = 0;      ///< Of the view; of a BoxMap: its number among the interface's.
   std::int32_t bytes = 8;     ///< That it takes in the argument list; its alignment too.
 };
 
-/// The bits of a word that a launch's arguments decide: of all but Observations.
+/// The boxes that a kernel loads of a view. Each engine has a form of its own for it, made for each
+/// launch, by the device; all forms are of one size.
+struct BoxMap {
+  static constexpr std::int32_t kBytes = 128, kAlignment = 64;
+
+  std::int32_t parameter = 0;             ///< Of the kernel.
+  llvm::SmallVector<std::int64_t, 5> box; ///< Extents, by the view's axes.
+  std::int32_t elementBytes = 1;
+  std::int32_t span = 0; ///< Of the swizzle, in bytes (layout/box_layout.h); 0: none.
+
+  friend bool operator==(const BoxMap &, const BoxMap &) = default;
+};
+
+/// The bits of a word that a launch's arguments decide: of all but Observations and BoxMap.
 std::uint64_t wordOf(const Word &word, llvm::ArrayRef<ir::Argument> arguments);
 
 /// What print and assert name: an op's place and the types of its operands.
@@ -39,6 +54,7 @@ struct Site {
 struct KernelInterface {
   std::string name; ///< The symbol.
   std::vector<Word> words;
+  std::vector<BoxMap> maps = {};
   std::int32_t threads = 0;           ///< Of a block.
   std::int32_t sharedMemoryBytes = 0; ///< Of a block.
   std::int32_t bytesAtLaunch = 0;     ///< Of these: that the launch must ask for; all, or none.

@@ -57,9 +57,14 @@ std::string symbolOf(const std::string &name) {
 KernelInterface Emitter::run() {
   KernelInterface interface{.name = symbolOf(kernel.name()),
                             .words = wordsOf(*this),
-                            .threads = kernel.threads().count()};
+                            .maps = maps_,
+                            .threads = threadCount()};
+  for (std::size_t i = 0; i < maps_.size(); ++i)
+    interface.words.push_back(
+        {WordKind::BoxMap, maps_[i].parameter, static_cast<std::int32_t>(i), BoxMap::kBytes});
   declareFunction(interface);
   decodeParameters(interface);
+  makeBarriers();
   emitBlock(kernel.body());
   b.CreateBr(finish_);
   b.SetInsertPoint(finish_);
@@ -75,6 +80,21 @@ KernelInterface Emitter::run() {
   return interface;
 }
 
+std::int32_t Emitter::threadCount() const {
+  const layout::Threads threads = kernel.threads();
+  return threads.count() + (roles_ ? roles_->attrs<ir::RolesAttrs>().warps * threads.lanes : 0);
+}
+
+/// Nobody may arrive or wait before the barriers are there.
+void Emitter::makeBarriers() {
+  if (barriers_.empty()) return;
+  where(b.CreateICmpEQ(thread_, b.getInt32(0)), [&] {
+    for (const auto &[value, barriers] : barriers_) barriers.make(*this);
+    words.showBarriers(b);
+  });
+  barrier();
+}
+
 void Emitter::declareFunction(KernelInterface &interface) {
   llvm::Type *const global = llvm::PointerType::get(context, words.globalSpace());
   std::vector<llvm::Type *> types;
@@ -84,6 +104,7 @@ void Emitter::declareFunction(KernelInterface &interface) {
     };
     const bool isPointer = word.kind == WordKind::Pointer || word.kind == WordKind::Observations;
     types.push_back(isPointer                       ? global
+                    : word.kind == WordKind::BoxMap ? llvm::PointerType::get(context, 0)
                     : word.kind == WordKind::Scalar ? ofParameter()
                                                     : b.getInt64Ty());
   }
@@ -91,12 +112,16 @@ void Emitter::declareFunction(KernelInterface &interface) {
                                      llvm::Function::ExternalLinkage, interface.name, module);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   words.declareKernel(*function_, interface.threads);
+  if (const std::int32_t blocks = roles_ ? roles_->attrs<ir::RolesAttrs>().blocks : 0; blocks > 0)
+    words.fitBlocks(*function_, blocks);
   for (std::size_t i = 0; i < interface.words.size(); ++i) {
     const Word &word = interface.words[i];
     const auto number = static_cast<unsigned>(i);
     if (word.kind == WordKind::Observations) continue;
     function_->getArg(number)->setName(
         kernel.parameterName(static_cast<std::size_t>(word.parameter)));
+    if (word.kind == WordKind::BoxMap)
+      words.passByValue(*function_->getArg(number), BoxMap::kBytes, BoxMap::kAlignment);
     if (word.kind == WordKind::Pointer && assumptions.areDisjoint)
       function_->addParamAttr(number, llvm::Attribute::NoAlias);
   }
@@ -134,6 +159,10 @@ void Emitter::decodeParameters(const KernelInterface &interface) {
       observations_ = argument;
       continue;
     }
+    if (word.kind == WordKind::BoxMap) {
+      mapArguments_.push_back(argument);
+      continue;
+    }
     const ir::ValueId parameter = kernel.body().arguments[static_cast<std::size_t>(word.parameter)];
     const ir::Type &of = type(parameter);
     if (word.kind == WordKind::Extent)
@@ -147,6 +176,7 @@ void Emitter::decodeParameters(const KernelInterface &interface) {
       define(parameter, {argument});
   }
   for (auto &[value, ring] : rings_) ring.start(*this);
+  for (auto &[value, barriers] : barriers_) barriers.start(*this);
   for (const auto &[extent, first] : assumptions.equalExtents) extentOf(extent) = extentOf(first);
   b.SetInsertPoint(start);
 }

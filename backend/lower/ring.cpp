@@ -1,6 +1,7 @@
 #include "backend/lower/ring.h"
 
 #include "backend/ir/ring_bytes.h"
+#include "backend/layout/algebra.h"
 #include "backend/lower/emitter.h"
 
 namespace imbrex::lower {
@@ -79,8 +80,16 @@ std::int64_t leastCopiesOfGroup(const ir::Kernel &kernel, const machine::Machine
 
 Ring::Ring(Emitter &e, const ir::Op &op)
     : slotBytes_(ir::slotBytes(e.kernel, op.result())), slots_(op.attrs<ir::RingAttrs>().slots) {
-  const machine::Machine &machine = e.words.machine();
+  const ir::Type &type = e.type(op.result());
   const layout::LinearLayout &layout = e.layoutOf(op.result());
+  const std::int32_t elementBytes = ir::storageBits(type.element()) / 8;
+  if (op.attrs<ir::RingAttrs>().boxes) {
+    boxes_ = layout::planBoxes(type.shape().extents(), elementBytes);
+    base_ = e.shared.reserve(slotBytes_ * slots_, "ring", boxes_->alignment());
+    slot_ = {boxes_->shared, layout::compose(layout::inverse(boxes_->shared), layout)};
+    return;
+  }
+  const machine::Machine &machine = e.words.machine();
   copies_ = copiesOf(e.kernel, op.result(), machine);
   if (copies_.areInLaneOrder) ofWarp_ = copies_.bytes * machine.warpSize;
   const std::int64_t unread = ofWarp_ * e.kernel.threads().warps;
@@ -88,8 +97,7 @@ Ring::Ring(Emitter &e, const ir::Op &op)
   slot_ = copies_.areInLaneOrder
               ? layout::planSlotInLaneOrder(layout, copies_.vectors)
               : layout::planSlot(layout, copies_.vectors, readLayout(e.kernel, op.result()),
-                                 ir::storageBits(e.type(op.result()).element()) / 8,
-                                 {.banks = machine.banks, .lanes = machine.warpSize});
+                                 elementBytes, {.banks = machine.banks, .lanes = machine.warpSize});
 }
 
 void Ring::start(Emitter &e) {
@@ -121,6 +129,64 @@ Value *Ring::fillIf(Emitter &e, Value *condition) {
 
 Value *Ring::unread(Emitter &e) const {
   return e.b.CreateAdd(e.i32(slots_ * slotBytes_), e.b.CreateMul(e.warp(), e.i32(ofWarp_)));
+}
+
+// --- barriers ---
+
+namespace {
+
+constexpr std::int64_t kBarrierBytes = 8;
+
+llvm::AllocaInst *newVariable(Emitter &e) {
+  llvm::AllocaInst *variable = e.b.CreateAlloca(e.b.getInt32Ty());
+  e.b.CreateStore(e.b.getInt32(0), variable);
+  return variable;
+}
+
+} // namespace
+
+Barriers::Barriers(Emitter &e, const ir::Op &op)
+    : slots_(op.attrs<ir::BarrierAttrs>().slots), arrivals_(op.attrs<ir::BarrierAttrs>().arrivals),
+      base_(e.shared.reserve(kBarrierBytes * slots_, "barriers")) {}
+
+void Barriers::start(Emitter &e) {
+  for (llvm::AllocaInst **variable : {&arrives_, &arrived_, &awaits_, &parity_})
+    *variable = newVariable(e);
+}
+
+void Barriers::make(Emitter &e) const {
+  for (std::int64_t slot = 0; slot < slots_; ++slot)
+    e.words.makeBarrier(e.b, e.b.CreateGEP(e.b.getInt8Ty(), base_, e.i32(slot * kBarrierBytes)),
+                        arrivals_);
+}
+
+Value *Barriers::arriveAt(Emitter &e) {
+  Value *now = e.b.CreateLoad(e.b.getInt32Ty(), arrives_);
+  Value *next = e.b.CreateAdd(now, e.i32(kBarrierBytes));
+  Value *isBeyond = e.b.CreateICmpEQ(next, e.i32(slots_ * kBarrierBytes));
+  e.b.CreateStore(e.b.CreateSelect(isBeyond, e.i32(0), next), arrives_);
+  e.b.CreateStore(now, arrived_);
+  return e.b.CreateGEP(e.b.getInt8Ty(), base_, now);
+}
+
+Value *Barriers::arrivedAt(Emitter &e) {
+  return e.b.CreateGEP(e.b.getInt8Ty(), base_, e.b.CreateLoad(e.b.getInt32Ty(), arrived_));
+}
+
+void Barriers::await(Emitter &e, bool isBefore) {
+  Value *now = e.b.CreateLoad(e.b.getInt32Ty(), awaits_);
+  Value *parity = e.b.CreateLoad(e.b.getInt32Ty(), parity_);
+  Value *asked = isBefore ? e.b.CreateXor(parity, 1) : parity;
+  Value *barrier = e.b.CreateGEP(e.b.getInt8Ty(), base_, now);
+  llvm::BasicBlock *wait = e.newBlock("wait"), *over = e.newBlock("over");
+  e.b.CreateBr(wait);
+  e.b.SetInsertPoint(wait);
+  e.b.CreateCondBr(e.words.isOver(e.b, barrier, asked), over, wait);
+  e.b.SetInsertPoint(over);
+  Value *next = e.b.CreateAdd(now, e.i32(kBarrierBytes));
+  Value *isBeyond = e.b.CreateICmpEQ(next, e.i32(slots_ * kBarrierBytes));
+  e.b.CreateStore(e.b.CreateSelect(isBeyond, e.i32(0), next), awaits_);
+  e.b.CreateStore(e.b.CreateXor(parity, e.b.CreateZExt(isBeyond, e.b.getInt32Ty())), parity_);
 }
 
 } // namespace imbrex::lower

@@ -1,11 +1,13 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/layout/box_layout.h"
 #include "backend/layout/slot_layout.h"
 #include "backend/machine/machine.h"
 #include "llvm/IR/Instructions.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace imbrex::lower {
 
@@ -46,7 +48,10 @@ public:
   llvm::Value *take(Emitter &emitter) { return advance(emitter, taken_); }
 
   const layout::SlotLayout &slot() const { return slot_; }
+  /// The copies by which the threads fill a slot.
   const RingCopies &copies() const { return copies_; }
+  /// The boxes by which the engine does; of a ring that is made for it.
+  const layout::BoxLayout &boxes() const { return *boxes_; }
 
 private:
   llvm::Value *behind(Emitter &emitter, llvm::Value *slot) const;
@@ -56,8 +61,34 @@ private:
   std::int64_t ofWarp_ = 0; // bytes of one copy of a warp, in lane order
   llvm::Value *base_;
   RingCopies copies_;
+  std::optional<layout::BoxLayout> boxes_;
   layout::SlotLayout slot_;
   llvm::AllocaInst *filled_ = nullptr, *taken_ = nullptr;
+};
+
+/// Barriers in shared memory that count phases, one for each slot. Which one is to be arrived at
+/// next, and which waited for and by what parity, each thread keeps as a ring does.
+class Barriers {
+public:
+  /// Reserves the memory for a `barrier.new`, in an emitter that has not begun.
+  Barriers(Emitter &emitter, const ir::Op &op);
+  /// Emit the variables, where they reach all code.
+  void start(Emitter &emitter);
+  /// Emit the making of all barriers, by one thread.
+  void make(Emitter &emitter) const;
+
+  /// The address of the barrier to be arrived at; the next one is that behind it.
+  llvm::Value *arriveAt(Emitter &emitter);
+  /// The one that was arrived at last.
+  llvm::Value *arrivedAt(Emitter &emitter);
+  /// Wait for the phase to be waited for, or for the one before it; go on to the next.
+  void await(Emitter &emitter, bool isBefore);
+
+private:
+  std::int64_t slots_;
+  std::int32_t arrivals_;
+  llvm::Value *base_;
+  llvm::AllocaInst *arrives_ = nullptr, *arrived_ = nullptr, *awaits_ = nullptr, *parity_ = nullptr;
 };
 
 } // namespace imbrex::lower

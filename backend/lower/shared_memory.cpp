@@ -7,9 +7,8 @@
 namespace imbrex::lower {
 namespace {
 
-constexpr std::int64_t kAlignment = 16; // of the widest access
-
 std::int64_t roundUp(std::int64_t bytes) {
+  constexpr std::int64_t kAlignment = SharedMemory::kAlignment;
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -29,9 +28,15 @@ llvm::GlobalVariable *SharedMemory::newArray(std::int64_t bytes, const llvm::Twi
   return array;
 }
 
-llvm::GlobalVariable *SharedMemory::reserve(std::int64_t bytes, const llvm::Twine &name) {
-  reserved_ += roundUp(bytes);
-  return arrays_.emplace_back(newArray(bytes, name));
+llvm::GlobalVariable *SharedMemory::reserve(std::int64_t bytes, const llvm::Twine &name,
+                                            std::int64_t alignment) {
+  const llvm::Align at(static_cast<std::uint64_t>(alignment));
+  const auto begin =
+      static_cast<std::int64_t>(llvm::alignTo(static_cast<std::uint64_t>(reserved_), at));
+  reserved_ = begin + roundUp(bytes);
+  llvm::GlobalVariable *array = arrays_.emplace_back(newArray(bytes, name));
+  array->setAlignment(at);
+  return array;
 }
 
 SharedMemory::Use SharedMemory::begin(std::int64_t bytes) {

@@ -24,11 +24,14 @@ namespace imbrex::lower {
 /// little, all of them are places in one array whose size the launch says (dynamic shared memory).
 class SharedMemory {
 public:
+  static constexpr std::int64_t kAlignment = 16; ///< Of the widest access.
+
   /// `regions`: 2, or 1.
   SharedMemory(llvm::Module &module, unsigned addressSpace, std::size_t regions);
 
   /// Memory beside all exchanges, for the whole kernel.
-  llvm::GlobalVariable *reserve(std::int64_t bytes, const llvm::Twine &name);
+  llvm::GlobalVariable *reserve(std::int64_t bytes, const llvm::Twine &name,
+                                std::int64_t alignment = kAlignment);
   std::int64_t reservedBytes() const { return reserved_; }
 
   struct Use {

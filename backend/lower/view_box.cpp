@@ -44,6 +44,10 @@ Value *saturated(llvm::IRBuilder<> &b, Value *x) {
 
 } // namespace
 
+Value *startInElements(Emitter &e, ir::ValueId coordinate, std::int64_t unit) {
+  return wideStart(e, e.scalar(coordinate), e.type(coordinate).element(), unit);
+}
+
 ViewBox::ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size_t firstCoordinate)
     : ViewBox(emitter,
               {.view = op.operand(0),

@@ -11,6 +11,10 @@ struct BoxStart {
   ir::BoxUnit unit;
 };
 
+/// A coordinate as i64 elements. Beyond 2^62 and a large multiple of any box nothing is inside a
+/// view; no product overflows.
+llvm::Value *startInElements(Emitter &emitter, ir::ValueId coordinate, std::int64_t unit);
+
 /// A box of a view, as one op touches it: where each element lies and whether it is inside.
 class ViewBox {
 public:

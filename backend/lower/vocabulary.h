@@ -87,6 +87,37 @@ public:
   /// Wait until at most so many of this thread's groups, or copies, are not done.
   virtual void drainCopies(Builder &b, std::int32_t left) const;
 
+  // --- an engine that loads boxes, on a machine that has one (Machine::asyncCopies.haveEngine) ---
+
+  /// `argument` is a pointer to a map of boxes, which the launch passes by value.
+  virtual void passByValue(llvm::Argument &argument, std::int32_t bytes,
+                           std::int32_t alignment) const;
+  /// Make a barrier in shared memory, by one thread.
+  virtual void makeBarrier(Builder &b, Value *barrier, std::int32_t arrivals) const;
+  /// Behind it, the engine knows of the barriers that this thread has made.
+  virtual void showBarriers(Builder &b) const;
+  virtual void arrive(Builder &b, Value *barrier) const;
+  /// Arrive, and let the phase last until so many bytes have landed.
+  virtual void expect(Builder &b, Value *barrier, std::int64_t bytes) const;
+  /// i1: whether the phase of a parity (i32) is over; it may take its time to say no.
+  virtual Value *isOver(Builder &b, Value *barrier, Value *parity) const;
+  /// A box, by the map of its view; `first`: where it begins, i32, the view's last axis first.
+  struct Box {
+    Value *map;
+    llvm::ArrayRef<Value *> first;
+  };
+  /// Let the engine start to load one; the bytes that land count at the barrier.
+  virtual void loadBox(Builder &b, Value *to, const Box &box, Value *barrier) const;
+  /// Wait for the lanes of the warp; they see what each has done to memory.
+  virtual void meetWarp(Builder &b) const;
+  /// As `barrier`, of so many threads alone: always the same, of whole warps.
+  virtual void meet(Builder &b, std::int32_t threads) const;
+  /// Hand registers back, or take some: each thread of four warps, which do so together.
+  virtual void releaseRegisters(Builder &b, std::int32_t left) const;
+  virtual void takeRegisters(Builder &b, std::int32_t count) const;
+  /// So many blocks are to fit on a core: what a thread's registers at the launch follow from.
+  virtual void fitBlocks(llvm::Function &function, std::int32_t blocks) const;
+
   // --- arithmetic ---
 
   /// Whether there is an instruction for the fast form of an f32 op (expand-math then leaves it).

@@ -22,6 +22,11 @@ constexpr AsyncCopies kGroups = {.leastBytes = 4,
                                  .capacity = 63,
                                  .latency = 500,
                                  .bytesPerCycle = 16};
+constexpr AsyncCopies kEngine = [] {
+  AsyncCopies copies = kGroups;
+  copies.haveEngine = true;
+  return copies;
+}();
 
 constexpr AsyncCopies kLoadsToLds = {.leastBytes = 16,
                                      .mostBytes = 16,

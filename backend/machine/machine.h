@@ -30,6 +30,9 @@ struct AsyncCopies {
   std::int32_t capacity = 0;      ///< The most that may be left when it goes on.
   std::int32_t latency = 0;       ///< Cycles until one from memory lands: for plans alone.
   std::int32_t bytesPerCycle = 0; ///< That memory gives one core: for plans alone.
+  /// An engine beside the threads loads boxes of views, which end at barriers in shared memory that
+  /// count phases; and warps can hand registers to each other.
+  bool haveEngine = false;
 };
 
 /// A *core* is what the threads of one block share: NVIDIA's streaming multiprocessor; AMD's

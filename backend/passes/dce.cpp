@@ -9,27 +9,11 @@ namespace {
 
 using namespace ir;
 
-/// Whether an op must stay though nobody uses its results.
-bool isRoot(const Op &op) {
-  switch (info(op.kind).effect) {
-  case Effect::Write:
-  case Effect::Atomic:
-  case Effect::Ring:
-  case Effect::Observe: return true;
-  case Effect::Structure: return op.kind == OpKind::While;
-  case Effect::Leave: return op.kind == OpKind::ExitIf; // a break_if lives with its loop
-  case Effect::Pure:
-  case Effect::Read:
-  case Effect::End:
-  case Effect::Variable: return false;
-  }
-  return false;
-}
-
 /// Marks what is needed, from the effects backwards, and then drops the rest.
 class Liveness {
 public:
-  explicit Liveness(Kernel &kernel) : kernel_(&kernel), live_(kernel.valueCount()) {
+  Liveness(Kernel &kernel, llvm::function_ref<bool(const Op &)> isRoot)
+      : kernel_(&kernel), isRoot_(isRoot), live_(kernel.valueCount()) {
     collect(kernel.body(), nullptr, nullptr);
     for (Op *op : roots_) needOp(op);
     while (!pending_.empty()) {
@@ -64,7 +48,7 @@ private:
   void collect(Block &block, Op *parent, Op *loop) {
     for (const auto &op : block.ops) {
       places_[op.get()].parent = parent;
-      if (isRoot(*op)) roots_.push_back(op.get());
+      if (isRoot_(*op)) roots_.push_back(op.get());
       if (op->kind == OpKind::BreakIf && loop) places_[loop].breaks.push_back(op.get());
       for (Block &region : op->regions) {
         for (const ValueId argument : region.arguments) owner_[argument.index()] = op.get();
@@ -150,6 +134,7 @@ private:
   }
 
   Kernel *kernel_;
+  llvm::function_ref<bool(const Op &)> isRoot_;
   std::vector<bool> live_; // by value number
   llvm::SmallVector<ValueId, 32> pending_;
   std::vector<Op *> roots_;
@@ -159,9 +144,27 @@ private:
 
 } // namespace
 
-void dropDeadCode(Kernel &kernel, const PassContext &) {
-  Liveness liveness(kernel);
+bool hasEffect(const Op &op) {
+  switch (info(op.kind).effect) {
+  case Effect::Write:
+  case Effect::Atomic:
+  case Effect::Ring:
+  case Effect::Observe: return true;
+  case Effect::Structure: return op.kind == OpKind::While;
+  case Effect::Leave: return op.kind == OpKind::ExitIf; // a break_if lives with its loop
+  case Effect::Pure:
+  case Effect::Read:
+  case Effect::End:
+  case Effect::Variable: return false;
+  }
+  return false;
+}
+
+void dropUnneeded(Kernel &kernel, llvm::function_ref<bool(const Op &)> isRoot) {
+  Liveness liveness(kernel, isRoot);
   liveness.sweep(kernel.body());
 }
+
+void dropDeadCode(Kernel &kernel, const PassContext &) { dropUnneeded(kernel, hasEffect); }
 
 } // namespace imbrex::passes

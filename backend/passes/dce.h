@@ -2,6 +2,7 @@
 
 #include "backend/ir/kernel.h"
 #include "backend/passes/pass_context.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace imbrex::passes {
 
@@ -23,5 +24,10 @@ namespace imbrex::passes {
 ///
 /// Runs late in a round, because folding and merging leave ops without users.
 void dropDeadCode(ir::Kernel &kernel, const PassContext &context);
+
+/// The same, where `isRoot` says which ops must stay though nobody uses their results.
+void dropUnneeded(ir::Kernel &kernel, llvm::function_ref<bool(const ir::Op &)> isRoot);
+/// Which are roots as the language has it.
+bool hasEffect(const ir::Op &op);
 
 } // namespace imbrex::passes

@@ -34,7 +34,7 @@ struct Candidate {
   Interval interval = {};
   std::string refused = {};                 ///< Why it cannot be taken; empty: it could.
   bool takesTurns = false;                  ///< Its groups count loads and meet: see ping_pong.h.
-  std::string placement = {}; ///< Of the loads then, for people.
+  std::string placement = {};               ///< Of the loads then, for people.
   std::vector<std::int32_t> registers = {}; ///< Of a thread, by role; empty: as the launch gives.
 };
 

@@ -23,15 +23,61 @@ constexpr gpu::Vendor kVendor{
     .logSizeOption = 6, // cuda.h: CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
 };
 
+/// cuTensorMapEncodeTiled, which drivers have from CUDA 12.0 on.
+using DescribeTensor = int(void *map, int element, std::uint32_t rank, void *address,
+                           const std::uint64_t *extents, const std::uint64_t *strides,
+                           const std::uint32_t *box, const std::uint32_t *steps, int interleave,
+                           int swizzle, int promotion, int fill);
+
 struct OwnFunctions {
 #define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
 #include "runtime/cuda/own.def"
+  DescribeTensor *describeTensor = nullptr; ///< Null where the driver is too old.
 };
+
+/// cuda.h: CUtensorMapDataType, of unsigned integers, for an engine only moves them.
+int elementOf(std::int32_t bytes) {
+  constexpr int kByte = 0, kHalf = 1, kWord = 2, kDouble = 4;
+  return bytes == 1 ? kByte : bytes == 2 ? kHalf : bytes == 4 ? kWord : kDouble;
+}
+
+/// cuda.h: CUtensorMapSwizzle, none, of 32, 64 or 128 bytes.
+int swizzleOf(std::int32_t span) {
+  constexpr std::int32_t kFirst = 32, kSecond = 64;
+  return span == 0 ? 0 : span == kFirst ? 1 : span == kSecond ? 2 : 3;
+}
 
 class CudaGpu final : public gpu::Gpu {
 public:
   CudaGpu(gpu::GpuFacts facts, const OwnFunctions &own, void *context)
       : Gpu(std::move(facts)), own_(own), context_(context) {}
+
+  bool knowsBoxes() const override { return own_.describeTensor != nullptr; }
+
+  int describe(const lower::BoxMap &boxes, const ir::Argument &view,
+               gpu::BoxMapBytes &map) const override {
+    // cuda.h: CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, and
+    // CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE, which fills with zeros
+    constexpr int kPlain = 0, kLine = 2, kZeros = 0;
+    const std::size_t rank = boxes.box.size();
+    std::array<std::uint64_t, ir::Shape::kMaxRank> extents{}, strides{};
+    std::array<std::uint32_t, ir::Shape::kMaxRank> box{}, steps{};
+    for (std::size_t i = 0; i < rank; ++i) {
+      const std::size_t axis = rank - 1 - i; // the innermost comes first
+      extents[i] = static_cast<std::uint64_t>(view.extents[axis]);
+      box[i] = static_cast<std::uint32_t>(boxes.box[axis]);
+      steps[i] = 1;
+      if (i > 0)
+        strides[i - 1] = static_cast<std::uint64_t>(view.strides[axis] * boxes.elementBytes);
+    }
+    alignas(lower::BoxMap::kAlignment) gpu::BoxMapBytes made{};
+    const int error = own_.describeTensor(made.data(), elementOf(boxes.elementBytes),
+                                          static_cast<std::uint32_t>(rank), view.data,
+                                          extents.data(), strides.data(), box.data(), steps.data(),
+                                          kPlain, swizzleOf(boxes.span), kLine, kZeros);
+    map = made;
+    return error;
+  }
 
 protected:
   int enter(int & /*before*/) const override { return own_.pushContext(context_); }
@@ -55,6 +101,7 @@ Result<OwnFunctions> findOwn(gpu::Library &library, const gpu::Ordinal &device) 
 #define IMBREX_OWN(member, symbol, ...)                                                            \
   if (!library.find(#symbol, own.member)) return library.lacksFunction(device);
 #include "runtime/cuda/own.def"
+  if (!library.find("cuTensorMapEncodeTiled", own.describeTensor)) own.describeTensor = nullptr;
   return own;
 }
 

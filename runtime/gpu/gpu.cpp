@@ -1,5 +1,7 @@
 #include "runtime/gpu/gpu.h"
 
+#include "backend/support/check.h"
+
 #include <array>
 #include <utility>
 
@@ -72,9 +74,10 @@ int Gpu::enqueue(const LoadedKernel &kernel, const Launch &launch) const {
   const auto blocks = [&](std::size_t axis) {
     return static_cast<unsigned>(launch.grid.extents[axis]);
   };
-  return driver().launch(kernel.function(), blocks(0), blocks(1), blocks(2),
-                         static_cast<unsigned>(launch.threads), 1, 1,
-                         static_cast<unsigned>(launch.sharedBytes), nullptr, nullptr, extra.data());
+  auto *const each = launch.each.empty() ? nullptr : const_cast<void **>(launch.each.data());
+  return driver().launch(
+      kernel.function(), blocks(0), blocks(1), blocks(2), static_cast<unsigned>(launch.threads), 1,
+      1, static_cast<unsigned>(launch.sharedBytes), nullptr, each, each ? nullptr : extra.data());
 }
 
 Failure<Diagnostic> Gpu::broke(std::string_view kernel, int error) const {
@@ -181,6 +184,10 @@ Result<GpuFacts> factsOf(const Driver &driver, const Ordinal &device,
                   .code = *code,
                   .driversName = std::string(driversName),
                   .description = device.name() + " (" + given + std::string(driversName) + ")"};
+}
+
+int Gpu::describe(const lower::BoxMap &, const ir::Argument &, BoxMapBytes &) const {
+  IMBREX_UNREACHABLE("{0} loads no boxes", description());
 }
 
 } // namespace imbrex::gpu

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "backend/ir/argument.h"
+#include "backend/lower/kernel_interface.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "runtime/gpu/suitable_code.h"
 
+#include <array>
 #include <optional>
 
 namespace imbrex::gpu {
@@ -46,12 +48,16 @@ private:
   std::uint64_t address_; // 0: none
 };
 
+/// A view as the engine that loads boxes of it must know it.
+using BoxMapBytes = std::array<std::byte, lower::BoxMap::kBytes>;
+
 struct Launch {
   std::string_view kernel; ///< For people.
   ir::Grid grid;
   std::int32_t threads;                ///< Of a block.
   std::int32_t sharedBytes = 0;        ///< Of a block, besides what the code has of itself.
   llvm::ArrayRef<std::byte> arguments; ///< As packed_arguments.h packs them.
+  llvm::ArrayRef<void *> each = {}; ///< Where each is; empty: as they lie, so the kernel has them.
 };
 
 struct GpuFacts {
@@ -95,6 +101,15 @@ public:
   /// As `time`, of copying between two places in the device's memory.
   Result<double> timeCopy(std::uint64_t to, std::uint64_t from, std::int64_t bytes,
                           std::int32_t times) const;
+  /// Whether its driver can tell the engine of views. Where it is too old, boxes are not loaded.
+  virtual bool knowsBoxes() const { return false; }
+  /// What a launch with this view, whose address is the device's, passes for its boxes; or the
+  /// driver's error.
+  virtual int describe(const lower::BoxMap &boxes, const ir::Argument &view,
+                       BoxMapBytes &map) const;
+  /// What an error of the driver's says.
+  std::string textOf(int error) const { return describeError(driver(), error); }
+
   /// Whether an address is in the device's own memory, allocated by whomever.
   bool owns(const void *address) const;
 

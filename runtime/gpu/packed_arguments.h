@@ -3,17 +3,30 @@
 #include "backend/ir/argument.h"
 #include "backend/lower/kernel_interface.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "runtime/gpu/gpu.h"
 
 #include <cstddef>
 #include <vector>
 
 namespace imbrex::gpu {
 
+/// What a launch passes beside the arguments of the kernel's parameters.
+struct MadeArguments {
+  std::uint64_t observations = 0;
+  std::vector<BoxMapBytes> maps = {}; ///< By the interface's.
+};
+
+struct PackedArguments {
+  std::vector<std::byte> bytes;
+  /// Where each word is, of a kernel that has maps: those the assembler puts where they are aligned
+  /// beside what the driver has in front of all arguments, so that only the driver knows the place.
+  std::vector<void *> each = {};
+};
+
 /// The bytes in which a kernel finds its arguments: each word at the next multiple of its size, as
 /// both vendors' rules have it (PTX: the natural alignment of .param; AMD: that of the kernarg
 /// segment). The arguments are those of the kernel's parameters, with addresses of the device.
-std::vector<std::byte> packArguments(const lower::KernelInterface &interface,
-                                     llvm::ArrayRef<ir::Argument> arguments,
-                                     std::uint64_t observations);
+PackedArguments packArguments(const lower::KernelInterface &interface,
+                              llvm::ArrayRef<ir::Argument> arguments, const MadeArguments &made);
 
 } // namespace imbrex::gpu

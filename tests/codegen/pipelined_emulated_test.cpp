@@ -55,6 +55,9 @@ void checkEmulated(const std::string &target) {
 TEST_CASE("pipelined loops compute on an emulated sm_80 what the interpreter does") {
   checkEmulated("sm_80");
 }
+TEST_CASE("pipelined loops compute on an emulated sm_90a what the interpreter does") {
+  checkEmulated("sm_90a");
+}
 TEST_CASE("pipelined loops compute on an emulated sm_120a what the interpreter does") {
   checkEmulated("sm_120a");
 }

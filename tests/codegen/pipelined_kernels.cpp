@@ -59,6 +59,18 @@ struct pipelined_stream {
   }
 };
 
+/// Rows that are longer than an engine swizzles, in a kernel that may end early.
+struct pipelined_rows {
+  int slots = 2;
+  void operator()(view<const f32, 2> x, scalar<i32> n, view<f32, 2> sums) const {
+    auto [m] = program_id<1>();
+    exit_if(n < 0);
+    var all = zeros<f32, 8, 64>();
+    for (auto k : ahead(range(0, cdiv(x.extent(1), 64)), slots)) all += x[box<8, 64>(m, k)];
+    sums[box<8, 64>(m, 0)] = all;
+  }
+};
+
 std::string random(std::int64_t rows, std::int64_t columns) {
   return "random:" + std::to_string(rows) + "x" + std::to_string(columns);
 }
@@ -106,6 +118,15 @@ void addStreams(std::vector<TableKernel> &kernels, int slots) {
   }
 }
 
+void addRows(std::vector<TableKernel> &kernels, int slots) {
+  const int deep = std::max(slots, 2);
+  for (const int n : {0, 64, 64 * deep, 64 * (deep + 1) + 20}) {
+    const std::string name = "rows_" + std::to_string(slots) + "_" + std::to_string(n);
+    kernels.push_back(
+        row(name, pipelined_rows{slots}, {2, 1, 1}, {random(13, n), "1", "zeros:13x64"}));
+  }
+}
+
 } // namespace
 
 std::vector<TableKernel> largeProducts() {
@@ -121,6 +142,7 @@ std::vector<TableKernel> pipelinedKernels(int slots) {
   addProducts(kernels, slots);
   addAttention(kernels, slots);
   addStreams(kernels, slots);
+  addRows(kernels, slots);
   return kernels;
 }
 

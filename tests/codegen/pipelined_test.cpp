@@ -59,15 +59,17 @@ void erase(ir::Block &block, const ir::Op *op) {
 
 TEST_CASE("a pipelined loop computes what it computed, for numbers of trips around the slots") {
   for (const int slots : kPipelineSlots)
-    for (const TableKernel &one : pipelinedKernels(slots)) {
-      CAPTURE(one.name);
-      const ir::Kernel kernel = pipelined(one, machineNamed("sm_80"));
-      CHECK(passes::pipeline::hasRings(kernel));
-      TableLaunch meant(one), got(one);
-      runInterpreter(one.kernel, one, meant);
-      runInterpreter(kernel, one, got);
-      CHECK(got == meant);
-    }
+    for (const TableKernel &one : pipelinedKernels(slots))
+      for (const char *machine : {"sm_80", "sm_90a"}) {
+        CAPTURE(one.name);
+        CAPTURE(machine);
+        const ir::Kernel kernel = pipelined(one, machineNamed(machine));
+        CHECK(passes::pipeline::hasRings(kernel));
+        TableLaunch meant(one), got(one);
+        runInterpreter(one.kernel, one, meant);
+        runInterpreter(kernel, one, got);
+        CHECK(got == meant);
+      }
 }
 
 TEST_CASE(

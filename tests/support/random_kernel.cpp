@@ -45,9 +45,24 @@ RandomKernel Generator::run() {
   return {.kernel = std::move(kernel_), .arguments = std::move(arguments_), .grid = grid_};
 }
 
+namespace {
+
+/// What an author can write: passes alone make the rest.
+const std::vector<OpKind> &kindsOfAuthors() {
+  static const std::vector<OpKind> kinds = [] {
+    std::vector<OpKind> found;
+    for (const OpKind kind : allOpKinds())
+      if (info(kind).effect != Effect::Ring && kind != OpKind::Roles) found.push_back(kind);
+    return found;
+  }();
+  return kinds;
+}
+
+} // namespace
+
 void Generator::emitRandom() {
   if (chance(8)) return emitOwnAccesses();
-  if (chance(80)) return emitKind(oneOf(allOpKinds()));
+  if (chance(80)) return emitKind(oneOf(llvm::ArrayRef(kindsOfAuthors())));
   // What one in a hundred would be too seldom.
   emitKind(one({OpKind::For, OpKind::While, OpKind::If, OpKind::BreakIf, OpKind::Reduce,
                 OpKind::Scan, OpKind::Load, OpKind::ViewLoad, OpKind::Store, OpKind::Dot,
@@ -116,7 +131,13 @@ void Generator::emitKind(OpKind kind) {
   case OpKind::RingCommit:
   case OpKind::RingDrain:
   case OpKind::RingRead:
-  case OpKind::Meet: return;
+  case OpKind::Meet:
+  case OpKind::RingLoadBox:
+  case OpKind::BarrierNew:
+  case OpKind::BarrierExpect:
+  case OpKind::BarrierArrive:
+  case OpKind::BarrierWait:
+  case OpKind::Roles: return;
   case OpKind::VarNew: return isTraced ? emitVarNew() : void();
   case OpKind::VarRead: return isTraced ? emitVarRead() : void();
   case OpKind::VarWrite: return isTraced ? emitVarWrite() : void();

@@ -154,6 +154,10 @@ private:
     case TypeRule::RingCopyBox:
     case TypeRule::RingDrain:
     case TypeRule::RingRead:
+    case TypeRule::RingLoadBox:
+    case TypeRule::BarrierNew:
+    case TypeRule::BarrierUse:
+    case TypeRule::Roles:
     case TypeRule::VarNew:
     case TypeRule::VarRead:
     case TypeRule::VarWrite: return apart(op);

@@ -25,8 +25,12 @@ public:
   void run() {
     makeRings();
     Block before;
-    writeBefore(before);
-    writeBody();
+    if (isOfRoles()) {
+      writeRoles();
+    } else {
+      writeBefore(before);
+      writeBody();
+    }
     loop_->attrs<ForAttrs>().pipelined = 0;
     block_->ops.insert(block_->ops.begin() + static_cast<std::ptrdiff_t>(at_),
                        std::make_move_iterator(before.ops.begin()),
@@ -36,9 +40,11 @@ public:
 private:
   // --- the plan ---
 
+  bool isOfRoles() const { return plan_.program.roles.size() > 1; }
+
   /// The body that the loop is in: the role's, or that of a loop around.
-  const std::vector<schedule::Op> &plannedAround() const {
-    const std::vector<schedule::Op> *ops = &plan_.program.roles.front().body;
+  const std::vector<schedule::Op> &plannedAround(std::size_t role = 0) const {
+    const std::vector<schedule::Op> *ops = &plan_.program.roles[role].body;
     while (!isPlannedLoop(ops->back())) ops = &ops->back().body;
     return *ops;
   }
@@ -54,25 +60,30 @@ private:
     case ScheduleOp::If:
       for (const schedule::Op &inner : op.body) write(inner, to, &op.guard, copy);
       return;
-    case ScheduleOp::Issue: return copy(op.accesses.front().buffer.index(), guard);
+    case ScheduleOp::Copy:
+    case ScheduleOp::Issue: return copy(op, guard);
     case ScheduleOp::Commit: return void(to.create(OpKind::RingCommit, {}, {}));
     case ScheduleOp::Drain:
       return void(to.create(OpKind::RingDrain, {}, {}, CountAttrs{.count = op.count}));
     case ScheduleOp::Meet: return void(to.create(OpKind::Meet, {}, {}));
     case ScheduleOp::Advance: return; // a ring goes on by itself
-    case ScheduleOp::Access:
-    case ScheduleOp::Copy:
     case ScheduleOp::Wait:
-    case ScheduleOp::Arrive:
+      return void(
+          to.create(OpKind::BarrierWait, barrier(op), {}, WaitAttrs{.flipped = op.flipped}));
+    case ScheduleOp::Arrive: return void(to.create(OpKind::BarrierArrive, barrier(op), {}));
     case ScheduleOp::Expect:
+      return void(to.create(OpKind::BarrierExpect, barrier(op), {}, BytesAttrs{.bytes = op.bytes}));
+    case ScheduleOp::Access:
     case ScheduleOp::Signal:
     case ScheduleOp::Fence:
     case ScheduleOp::Init:
     case ScheduleOp::Reset:
     case ScheduleOp::For: break;
     }
-    IMBREX_UNREACHABLE("a plan of one role has '{0}'", info(op.kind).mnemonic);
+    IMBREX_UNREACHABLE("a plan of a loop has '{0}'", info(op.kind).mnemonic);
   }
+
+  ValueId barrier(const schedule::Op &op) const { return barriers_[op.barrier.index()]; }
 
   // --- rings ---
 
@@ -83,17 +94,60 @@ private:
       const ValueId tile = load.op->result();
       builder.setLocation(load.op->where);
       Op &ring = builder.create(OpKind::RingNew, {}, {Type::ring(kernel_->type(tile))},
-                                RingAttrs{.slots = plan_.slots});
+                                RingAttrs{.slots = plan_.slots, .boxes = loadsBoxes()});
       kernel_->setLayout(ring.result(), kernel_->layoutOf(tile));
       rings_.push_back(ring.result());
     }
+    builder.setLocation(loop_->where);
+    for (const schedule::Barrier &planned : plan_.program.barriers)
+      barriers_.push_back(
+          builder
+              .create(OpKind::BarrierNew, {}, {Type::barrier()},
+                      BarrierAttrs{.slots = plan_.slots, .arrivals = arrivalsOf(planned)})
+              .result());
     auto &ops = kernel_->body().ops;
     if (block_ == &kernel_->body()) at_ += made.ops.size();
     ops.insert(ops.begin(), std::make_move_iterator(made.ops.begin()),
                std::make_move_iterator(made.ops.end()));
   }
 
-  void copy(Builder &to, std::size_t load, ValueId condition, const Renamed &names) {
+  bool loadsBoxes() const { return loads_.way == Way::Boxes; }
+
+  /// A plan takes one warp for two, which are so many agents; the kernel has as many as it has.
+  std::int32_t arrivalsOf(const schedule::Barrier &planned) const {
+    const std::int32_t agents = plan_.program.roles.back().warps;
+    const bool isOfAll = isOfRoles() && planned.arrivals == agents;
+    return isOfAll ? kernel_->threads().warps : planned.arrivals;
+  }
+
+  void load(Builder &to, const schedule::Op &planned, const Renamed &names) {
+    const std::size_t load = planned.accesses.front().buffer.index();
+    const Op &op = *loads_.loads[load].op;
+    llvm::SmallVector<ValueId, 8> operands{rings_[load], barrier(planned)};
+    for (const ValueId operand : op.operands)
+      operands.push_back(TripWriter::renamed(operand, names));
+    to.setLocation(op.where);
+    to.create(OpKind::RingLoadBox, operands, {}, BoxAttrs{.unit = op.attrs<ViewAttrs>().unit});
+  }
+
+  /// The loads of a trip that may not come, and what announces them.
+  void loadIf(Builder &to, const schedule::Op &planned, ValueId distance, const Renamed &names) {
+    const ValueId comes = trips_.isMore(to, distance, planned.guard.than);
+    to.setLocation(loop_->where);
+    Op &branch = to.create(OpKind::If, {comes}, {});
+    branch.regions.resize(2);
+    Builder there(*kernel_, branch.regions[0]), none(*kernel_, branch.regions[1]);
+    for (const schedule::Op &op : planned.body)
+      write(op, there, nullptr,
+            [&](const schedule::Op &copy, const schedule::Guard *) { load(there, copy, names); });
+    there.setLocation(loop_->where);
+    none.setLocation(loop_->where);
+    there.create(OpKind::Yield, {}, {});
+    none.create(OpKind::Yield, {}, {});
+  }
+
+  void copy(Builder &to, const schedule::Op &planned, ValueId condition, const Renamed &names) {
+    const std::size_t load = planned.accesses.front().buffer.index();
     const Op &op = *loads_.loads[load].op;
     const std::int32_t width = loads_.loads[load].width;
     llvm::SmallVector<ValueId, 8> operands{rings_[load], condition};
@@ -118,12 +172,15 @@ private:
     const ValueId low = loop_->operand(0), all = trips_.wholeDistance(to);
     std::int64_t trip = 0;
     Renamed names = trips_.enter(to, low, trips_.first());
-    const auto start = [&](std::size_t load, const schedule::Guard *guard) {
-      copy(to, load, trips_.isMore(to, all, guard->than), names);
+    const auto start = [&](const schedule::Op &planned, const schedule::Guard *guard) {
+      copy(to, planned, trips_.isMore(to, all, guard->than), names);
     };
     for (const schedule::Op &op : plannedAround()) {
       if (isPlannedLoop(op)) break;
-      write(op, to, nullptr, start);
+      if (loadsBoxes() && op.kind == ScheduleOp::If)
+        loadIf(to, op, all, names);
+      else
+        write(op, to, nullptr, start);
       if (op.kind != ScheduleOp::If) continue; // one for each trip
       const std::vector<ValueId> carried = trips_.next(to, names);
       names = trips_.enter(to, trips_.ahead(to, low, ++trip), carried);
@@ -157,12 +214,14 @@ private:
     const ValueId left = trips_.distanceFrom(to, index);
     Renamed names = trips_.enter(to, trips_.ahead(to, index, plan_.slots - 1), carried);
     const std::vector<ValueId> next = trips_.next(to, names);
-    const auto start = [&](std::size_t load, const schedule::Guard *guard) {
-      copy(to, load, trips_.isMore(to, left, guard->than), names);
+    const auto start = [&](const schedule::Op &planned, const schedule::Guard *guard) {
+      copy(to, planned, trips_.isMore(to, left, guard->than), names);
     };
     for (const schedule::Op &op : plannedAround().back().body) {
       if (op.kind == ScheduleOp::Access)
         read(op.accesses.front().buffer.index(), block);
+      else if (loadsBoxes() && op.kind == ScheduleOp::If)
+        loadIf(to, op, left, names);
       else
         write(op, to, nullptr, start);
     }
@@ -171,6 +230,36 @@ private:
     yield.operands.append(next.begin(), next.end());
     body_->ops = std::move(block.ops);
     body_->arguments.insert(body_->arguments.end(), carried.begin(), carried.end());
+  }
+
+  /// What the role that loads does in a trip, then what the other does. Each has its rings where
+  /// the trip has: none runs ahead within the loop.
+  void writeRoles() {
+    Block block;
+    Builder to(*kernel_, block);
+    to.setLocation(loop_->where);
+    const std::vector<ValueId> carried = present();
+    const Renamed names = trips_.enter(to, body_->arguments[0], carried);
+    const auto start = [&](const schedule::Op &planned, const schedule::Guard *) {
+      load(to, planned, names);
+    };
+    for (const schedule::Op &op : plannedAround().back().body) write(op, to, nullptr, start);
+    constexpr std::size_t kComputes = 1;
+    for (const schedule::Op &op : plannedAround(kComputes).back().body)
+      if (op.kind == ScheduleOp::Access)
+        read(op.accesses.front().buffer.index(), block);
+      else
+        write(op, to, nullptr, start);
+    moveRest(block, bodyOps_.size());
+    body_->ops = std::move(block.ops);
+  }
+
+  /// The carried values that addresses are made of, in the present trip.
+  std::vector<ValueId> present() const {
+    std::vector<ValueId> values;
+    for (const std::size_t number : loads_.carried)
+      values.push_back(body_->arguments[firstCarriedArgument(*loop_) + number]);
+    return values;
   }
 
   /// What stands in front of a load, and the ring's tile in its place.
@@ -199,6 +288,7 @@ private:
   const LoopPlan &plan_;
   TripWriter trips_;
   std::vector<ValueId> rings_;      // by load
+  std::vector<ValueId> barriers_;   // by the plan's
   std::vector<const Op *> bodyOps_; // as they stood
   std::size_t moved_ = 0;           // of these: into the new body
 };

@@ -18,6 +18,30 @@ namespace imbrex::passes::pipeline {
 ///     use %x                              use %x
 ///   }                                   }
 ///
+/// Boxes that the engine loads count their bytes on a barrier for each slot, whose phases the trips
+/// wait for:
+///
+///                                       %full = barrier.new [slots = 3]
+///                                       if low < high { barrier.expect %full; ring.load_box … }
+///                                       …
+///                                       for %i = low … high {
+///                                         barrier.wait %full; meet
+///                                         if high - %i > 2 steps {
+///                                           barrier.expect %full [bytes = …]
+///                                           ring.load_box %r, %full, address(trip + 2)
+///                                         }
+///                                         %x = ring.read %r
+///
+/// By a plan of two roles, what each does in a trip comes one behind the other; splitBody
+/// (split_body.h) takes it apart:
+///
+///                                         barrier.wait %empty [flipped = true]     // loads
+///                                         barrier.expect %full [bytes = …]
+///                                         ring.load_box %r, %full, address(trip)
+///                                         barrier.wait %full                       // computes
+///                                         %x = ring.read %r
+///                                         barrier.arrive %empty
+///
 /// Carried values that addresses are made of get a second carried value, that of the trip whose
 /// copies are started. What a trip that never comes would copy is left out by the condition, which
 /// is spelled so that it holds whatever the numbers are: `high - %i`, as an unsigned number,

@@ -2,6 +2,7 @@
 
 #include "backend/analysis/effects.h"
 #include "backend/layout/bank_conflicts.h"
+#include "backend/layout/box_layout.h"
 #include "backend/layout/vector_width.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
@@ -30,8 +31,9 @@ bool leaves(const Op &op) {
 class Study {
 public:
   Study(const Kernel &kernel, const Op &loop, const analysis::AxisAnalysis &facts,
-        const PassContext &context)
-      : kernel_(kernel), loop_(loop), body_(loop.regions[0]), facts_(facts), context_(context) {
+        const PassContext &context, Way way)
+      : kernel_(kernel), loop_(loop), body_(loop.regions[0]), facts_(facts), context_(context),
+        found_{.way = way} {
     for (const auto &op : body_.ops)
       for (const ValueId result : op->results) made_[result] = op.get();
   }
@@ -72,11 +74,11 @@ private:
     for (size_t i = 0; i < needs.carried.size() && !why; ++i)
       why = need(yielded(needs.carried[i]), needs, true);
     if (why) {
-      found_.leftAlone.push_back({op.where, *why});
+      found_.leftAlone.push_back({op.where, *why, &op});
       return;
     }
     found_.loads.push_back(
-        {&op, hasCopies(context_.machine) ? static_cast<std::int32_t>(widthOf(op)) : 1});
+        {&op, found_.way == Way::Copies ? static_cast<std::int32_t>(widthOf(op)) : 1});
     found_.addresses.insert(needs.addresses.begin(), needs.addresses.end());
     found_.steps.insert(needs.steps.begin(), needs.steps.end());
     found_.carried.insert(needs.carried.begin(), needs.carried.end());
@@ -85,8 +87,33 @@ private:
   // --- what the machine can do ---
 
   std::optional<std::string> whyNot(const Op &op) const {
-    if (mayBeWritten(op.operand(0))) return "the loop may write what it reads";
-    return hasCopies(context_.machine) ? whyNoCopy(op) : std::nullopt;
+    if (mayBeWritten(op.operand(0), body_)) return "the loop may write what it reads";
+    switch (found_.way) {
+    case Way::Registers: return std::nullopt;
+    case Way::Copies: return whyNoCopy(op);
+    case Way::Boxes: return whyNoBox(op);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> whyNoBox(const Op &op) const {
+    if (op.kind != OpKind::ViewLoad) return "it is of pointers";
+    const Type &type = kernel_.type(op.result());
+    if (type.rank() == 0) return "it is of one element";
+    if (storageBits(type.element()) < 8) return "its elements share bytes";
+    if (!fillsWithZeros(op)) return "what it gives outside of its view is not zero";
+    if (!assumedOf(op.operand(0)).hasBoxes)
+      return "its view may have strides or an address that the engine does not take";
+    if (!layout::planBoxes(type.shape().extents(), storageBits(type.element()) / 8))
+      return "its box is none that the engine takes";
+    if (mayBeWritten(op.operand(0), kernel_.body())) return "the kernel may write what it reads";
+    return std::nullopt;
+  }
+
+  analysis::ParameterAssumptions assumedOf(ValueId view) const {
+    const auto &parameters = kernel_.body().arguments;
+    const auto at = llvm::find(parameters, view) - parameters.begin();
+    return context_.assumptions.of(static_cast<size_t>(at));
   }
 
   std::optional<std::string> whyNoCopy(const Op &op) const {
@@ -139,15 +166,16 @@ private:
     return isParameter ? std::optional(value) : std::nullopt;
   }
 
-  bool mayBeWritten(ValueId memory) const {
+  bool mayBeWritten(ValueId memory, const Block &body) const {
     const auto read = rootOf(memory);
     bool isWritten = false;
     const auto visit = [&](const Op &op) {
-      if (info(op.kind).effect != Effect::Write) return;
+      const Effect effect = info(op.kind).effect;
+      if (effect != Effect::Write && effect != Effect::Atomic) return;
       const auto written = rootOf(op.operand(0));
       isWritten |= !read || !written || *read == *written || !context_.assumptions.areDisjoint;
     };
-    for (const auto &op : body_.ops) visitAll(*op, visit);
+    for (const auto &op : body.ops) visitAll(*op, visit);
     return isWritten;
   }
 
@@ -201,8 +229,8 @@ private:
 } // namespace
 
 LoopLoads studyLoop(const Kernel &kernel, const Op &loop, const analysis::AxisAnalysis &facts,
-                    const PassContext &context) {
-  return Study(kernel, loop, facts, context).run();
+                    const PassContext &context, Way way) {
+  return Study(kernel, loop, facts, context, way).run();
 }
 
 } // namespace imbrex::passes::pipeline

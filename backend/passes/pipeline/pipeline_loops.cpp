@@ -1,7 +1,9 @@
 #include "backend/passes/pipeline/pipeline_loops.h"
 
+#include "backend/layout/box_layout.h"
 #include "backend/passes/dce.h"
 #include "backend/passes/pipeline/apply_plan.h"
+#include "backend/passes/pipeline/split_body.h"
 #include "backend/passes/pipeline/stage_loads.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
@@ -19,7 +21,9 @@ public:
   Pass(Kernel &kernel, const PassContext &context) : kernel_(&kernel), context_(context) {}
 
   void run() {
+    decideOnRoles();
     visit(kernel_->body());
+    if (isSplit_) explainRoles(splitBody(*kernel_, context_.machine));
     if (isChanged_) readAsUsed();
     if (isChanged_) dropDeadCode(*kernel_, context_);
   }
@@ -29,23 +33,63 @@ private:
     for (std::size_t i = 0; i < block.ops.size(); ++i) {
       Op *op = block.ops[i].get();
       for (Block &region : op->regions) visit(region);
-      if (op->kind != OpKind::For || op->attrs<ForAttrs>().pipelined == 0) continue;
+      if (!isAsked(*op)) continue;
       pipeline(*op, block, i);
       while (block.ops[i].get() != op) ++i; // what was put in front of it
     }
   }
 
+  /// The engine where it can bring all that the threads' own copies could.
+  LoopLoads study(const Op &loop, const analysis::AxisAnalysis &facts) const {
+    if (!hasCopies(context_.machine))
+      return studyLoop(*kernel_, loop, facts, context_, Way::Registers);
+    LoopLoads copies = studyLoop(*kernel_, loop, facts, context_, Way::Copies);
+    if (!context_.machine.asyncCopies.haveEngine) return copies;
+    LoopLoads boxes = studyLoop(*kernel_, loop, facts, context_, Way::Boxes);
+    for (const AheadLoad &copy : copies.loads) {
+      const auto isSame = [&](const AheadLoad &box) { return box.op == copy.op; };
+      if (llvm::any_of(boxes.loads, isSame)) continue;
+      for (const LeftAlone &left : boxes.leftAlone)
+        if (left.load == copy.op) copies.whyNoBoxes = left;
+      return copies;
+    }
+    return boxes;
+  }
+
+  /// Whether the kernel gets a role of its own for all that the engine loads: for all or for none,
+  /// as it has but one body that can be taken apart.
+  void decideOnRoles() {
+    if (!context_.machine.asyncCopies.haveEngine) return;
+    const analysis::AxisAnalysis facts(*kernel_, context_.assumptions);
+    std::vector<const Op *> loops;
+    std::vector<LoopLoads> loads;
+    walk(kernel_->body(), [&](const Op &op) {
+      if (!isAsked(op)) return;
+      LoopLoads studied = study(op, facts);
+      if (studied.way != Way::Boxes || studied.loads.empty()) return;
+      loops.push_back(&op);
+      loads.push_back(std::move(studied));
+    });
+    whyOneRole_ = whyNoLoader(*kernel_, loops, loads, context_.machine);
+  }
+
+  static bool isAsked(const Op &op) {
+    return op.kind == OpKind::For && op.attrs<ForAttrs>().pipelined != 0;
+  }
+
   void pipeline(const Op &loop, Block &block, std::size_t at) {
     const analysis::AxisAnalysis facts(*kernel_, context_.assumptions);
-    const LoopLoads loads = studyLoop(*kernel_, loop, facts, context_);
+    const LoopLoads loads = study(loop, facts);
     std::string why = loop.attrs<ForAttrs>().pipelined == 1 ? "one slot lets nothing overlap"
                       : loads.loads.empty() && loads.leftAlone.empty() ? "it has no loads"
                                                                        : "";
     const bool canRun = why.empty() && !loads.loads.empty();
     if (!hasCopies(context_.machine)) return stage(block, at, loads, why);
     std::optional<LoopPlan> plan;
+    const bool isOfRoles = loads.way == Way::Boxes && whyOneRole_.empty();
     if (canRun)
-      plan = planLoop(*kernel_, loop, loads, ringRoom(*kernel_, context_.machine), context_, why);
+      plan = (isOfRoles ? planRoles : planLoop)(
+          *kernel_, loop, loads, ringRoom(*kernel_, context_.machine), context_, why);
     const bool canStage =
         context_.machine.asyncCopies.areInLaneOrder && loop.attrs<ForAttrs>().pipelined != 1;
     if (!plan && canStage) return stageInstead(block, at, facts, loads, why);
@@ -53,6 +97,7 @@ private:
     if (!plan) return;
     applyPlan(*kernel_, block, at, loads, *plan);
     isChanged_ = true;
+    isSplit_ |= isOfRoles;
   }
 
   /// What copies in lane order cannot do, registers can.
@@ -102,14 +147,38 @@ private:
                const std::string &why) {
     sayLoop(loop, plan.has_value(), plan ? std::to_string(plan->slots) + " slots" : "", why);
     for (const AheadLoad &load : loads.loads)
-      if (plan)
-        sayLoad(load,
-                "copies of " +
-                    std::to_string(load.width *
-                                   storageBits(kernel_->type(load.op->result()).element()) / 8) +
-                    " bytes");
+      if (plan) sayLoad(load, whatBrings(loads, load));
+    if (plan && loads.way == Way::Boxes)
+      say(whyOneRole_.empty() ? "  by a role of its own"
+                              : "  by the threads that compute, for " + whyOneRole_);
+    if (plan && loads.whyNoBoxes)
+      say("  by the threads' own copies, for that at " + toText(loads.whyNoBoxes->where) +
+          " can be none of the engine's: " + loads.whyNoBoxes->why);
     sayLeftAlone(loads);
     if (plan && context_.explanation) *context_.explanation += plan->explanation;
+  }
+
+  void explainRoles(const RolesAttrs &roles) const {
+    say("roles: " + std::to_string(roles.warps) +
+        (roles.warps == 1 ? " warp loads, " : " warps load, ") +
+        std::to_string(kernel_->threads().warps) +
+        (kernel_->threads().warps == 1 ? " computes; " : " compute; ") +
+        (roles.takes == 0
+             ? "all keep the registers of the launch"
+             : "a thread that loads keeps " + std::to_string(roles.releases) +
+                   " registers, one that computes gets " + std::to_string(roles.takes) + ", for " +
+                   std::to_string(roles.blocks) + " blocks on a core"));
+  }
+
+  std::string whatBrings(const LoopLoads &loads, const AheadLoad &load) const {
+    const Type &type = kernel_->type(load.op->result());
+    const std::int32_t bytes = storageBits(type.element()) / 8;
+    if (loads.way == Way::Copies)
+      return "copies of " + std::to_string(load.width * bytes) + " bytes";
+    const auto boxes = layout::planBoxes(type.shape().extents(), bytes);
+    return "boxes of " + toString(Shape(boxes->box)) + " that the engine loads, " +
+           (boxes->span > 0 ? "swizzled in " + std::to_string(boxes->span) + " bytes"
+                            : "not swizzled");
   }
 
   void explainStaging(const Op &loop, const LoopLoads &loads, bool canRun, const std::string &why) {
@@ -147,7 +216,9 @@ private:
 
   Kernel *kernel_;
   const PassContext &context_;
+  std::string whyOneRole_; // of the kernel's boxes; empty: a role of its own loads them
   bool isChanged_ = false;
+  bool isSplit_ = false; // there are such
 };
 
 } // namespace

@@ -75,18 +75,20 @@ public:
               const PassContext &context)
       : kernel_(kernel), loop_(loop), loads_(loads), copies_(context.machine.asyncCopies) {}
 
-  /// One trip after the other, each beginning with its loads.
-  schedule::Program work() {
+  /// One trip after the other, each beginning with its loads. By a role of their own these are
+  /// copies that count on barriers, else operations of a queue.
+  schedule::Program work(bool isOfRoles) {
     schedule::Program work{.name = kernel_.name()};
     bool found = false;
     const bool again = isInLoop(kernel_.body(), loop_, false, found);
     if (again) work.trips.push_back({.name = "again"});
     trips_ = TripsId(static_cast<std::uint32_t>(work.trips.size()));
     work.trips.push_back({.name = "trip", .within = again ? TripsId(0) : TripsId()});
-    work.queues.push_back({.name = "copies",
-                           .role = schedule::RoleId(0),
-                           .grouped = true,
-                           .capacity = copies_.capacity});
+    if (!isOfRoles)
+      work.queues.push_back({.name = "copies",
+                             .role = schedule::RoleId(0),
+                             .grouped = true,
+                             .capacity = copies_.capacity});
     std::vector<schedule::Op> body = trip(work);
     schedule::Op loop{.kind = schedule::OpKind::For,
                       .trips = trips_,
@@ -108,6 +110,22 @@ public:
   TripsId trips() const { return trips_; }
 
 private:
+  schedule::Op loadOf(const schedule::Program &work, const AheadLoad &load, BufferId buffer,
+                      std::int64_t bytes) const {
+    const auto busy = static_cast<std::int32_t>(bytes / copies_.bytesPerCycle + 1);
+    schedule::Op op{.kind = schedule::OpKind::Copy,
+                    .accesses = {{.buffer = buffer, .writes = true}},
+                    .bytes = bytes,
+                    .cost = {.resource = "memory", .cycles = copies_.latency + busy, .busy = busy},
+                    .where = load.op->where};
+    if (work.queues.empty()) return op;
+    op.kind = schedule::OpKind::Issue;
+    op.bytes = 0;
+    op.queue = QueueId(0);
+    op.accesses.front().part = schedule::Part::Own;
+    return op;
+  }
+
   std::vector<schedule::Op> trip(schedule::Program &work) const {
     std::vector<schedule::Op> issues, uses;
     const std::int64_t compute = bodyCycles();
@@ -118,13 +136,7 @@ private:
       const BufferId buffer(static_cast<std::uint32_t>(work.buffers.size()));
       work.buffers.push_back(
           {.name = "tile" + std::to_string(buffer.index()), .bytes = bytes, .parts = agents()});
-      const auto busy = static_cast<std::int32_t>(bytes / copies_.bytesPerCycle + 1);
-      issues.push_back(
-          {.kind = schedule::OpKind::Issue,
-           .accesses = {{.buffer = buffer, .writes = true, .part = schedule::Part::Own}},
-           .queue = QueueId(0),
-           .cost = {.resource = "memory", .cycles = copies_.latency + busy, .busy = busy},
-           .where = load.op->where});
+      issues.push_back(loadOf(work, load, buffer, bytes));
       const bool isLast = &load == &loads_.loads.back();
       const std::int64_t cycles = bytes / kSharedBytesPerCycle + 1 + (isLast ? compute : 0);
       uses.push_back({.kind = schedule::OpKind::Access,
@@ -133,7 +145,9 @@ private:
                                    cycles, std::numeric_limits<std::int32_t>::max()))},
                       .where = load.op->where});
     }
-    issues.push_back({.kind = schedule::OpKind::Commit, .queue = QueueId(0), .where = loop_.where});
+    if (!work.queues.empty())
+      issues.push_back(
+          {.kind = schedule::OpKind::Commit, .queue = QueueId(0), .where = loop_.where});
     std::ranges::move(uses, std::back_inserter(issues));
     return issues;
   }
@@ -182,12 +196,16 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine) {
   return {.bytes = limit - exchange - taken, .limit = limit, .exchange = exchange};
 }
 
-std::optional<LoopPlan> planLoop(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
-                                 const RingRoom &room, const PassContext &context,
-                                 std::string &why) {
+namespace {
+
+std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
+                             const RingRoom &room, const PassContext &context, bool isOfRoles,
+                             std::string &why) {
   LoopPlanner planner(kernel, loop, loads, context);
-  const schedule::Program work = planner.work();
-  const std::int64_t bytes = bytesOfSlot(work), most = room.bytes / bytes;
+  const schedule::Program work = planner.work(isOfRoles);
+  // Two barriers of 8 bytes for each slot of boxes.
+  const std::int64_t beside = loads.way == Way::Boxes ? 16 : 0;
+  const std::int64_t bytes = bytesOfSlot(work), most = room.bytes / (bytes + beside);
   if (most < 2) {
     why = "there is no room for two " + inWords(room, bytes);
     return std::nullopt;
@@ -217,6 +235,86 @@ std::optional<LoopPlan> planLoop(const Kernel &kernel, const Op &loop, const Loo
                           explain(*plan, request);
   }
   return planned;
+}
+
+/// The bytes that a body's loads bring, and these as copies that count on a barrier.
+std::int64_t aim(std::vector<schedule::Op> &ops, const schedule::Program &program,
+                 schedule::CursorId cursor) {
+  std::int64_t bytes = 0;
+  for (schedule::Op &op : ops) {
+    if (op.kind != schedule::OpKind::Issue) continue;
+    op.kind = schedule::OpKind::Copy;
+    op.queue = {};
+    op.accesses.front().part = schedule::Part::All;
+    op.bytes = program[op.accesses.front().buffer].bytes;
+    op.barrier = schedule::BarrierId(0);
+    op.index = {cursor};
+    bytes += op.bytes;
+  }
+  return bytes;
+}
+
+/// The loads of a trip end a phase of a barrier instead of a group of a queue: what waited for the
+/// trip's group waits for its phase.
+class PhasesForGroups {
+public:
+  explicit PhasesForGroups(LoopPlan &plan) : program_(plan.program), trips_(plan.trips) {}
+
+  void run() {
+    program_.barriers.push_back({.name = "full", .ring = schedule::RingId(0), .arrivals = 1});
+    schedule::Role &role = program_.roles.front();
+    const bool isInside = false;
+    rewrite(role.body, isInside);
+    program_.queues.clear();
+  }
+
+private:
+  // prefetch makes two cursors: that of what is loaded, and that of what is used.
+  static constexpr schedule::CursorId kAhead{0}, kNow{1};
+
+  void rewrite(std::vector<schedule::Op> &body, bool isInLoop) {
+    std::vector<schedule::Op> out;
+    const std::int64_t bytes = aim(body, program_, kAhead);
+    if (bytes > 0)
+      out.push_back({.kind = schedule::OpKind::Expect,
+                     .barrier = schedule::BarrierId(0),
+                     .index = {kAhead},
+                     .bytes = bytes,
+                     .where = body.front().where});
+    for (schedule::Op &op : body) {
+      rewrite(op.body, op.kind == schedule::OpKind::For && op.trips == trips_);
+      if (op.kind == schedule::OpKind::Commit) continue;
+      if (op.kind != schedule::OpKind::Drain)
+        out.push_back(std::move(op));
+      else if (isInLoop)
+        out.push_back({.kind = schedule::OpKind::Wait,
+                       .barrier = schedule::BarrierId(0),
+                       .index = {kNow},
+                       .where = op.where});
+    }
+    body = std::move(out);
+  }
+
+  schedule::Program &program_;
+  TripsId trips_;
+};
+
+} // namespace
+
+std::optional<LoopPlan> planLoop(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
+                                 const RingRoom &room, const PassContext &context,
+                                 std::string &why) {
+  constexpr bool kOneRole = false;
+  auto planned = plan(kernel, loop, loads, room, context, kOneRole, why);
+  if (planned && loads.way == Way::Boxes) PhasesForGroups(*planned).run();
+  return planned;
+}
+
+std::optional<LoopPlan> planRoles(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
+                                  const RingRoom &room, const PassContext &context,
+                                  std::string &why) {
+  constexpr bool kTwoRoles = true;
+  return plan(kernel, loop, loads, room, context, kTwoRoles, why);
 }
 
 } // namespace imbrex::passes::pipeline

@@ -8,7 +8,8 @@
 
 namespace imbrex::passes::pipeline {
 
-/// How a loop's loads run ahead: a schedule of the loop, in which buffer i is what load i fills.
+/// How a loop's loads run ahead: a schedule of the loop, in which buffer i is what load i fills. Of
+/// one role, or of one that loads and one that computes, in this order.
 struct LoopPlan {
   schedule::Program program; ///< With all that orders it.
   schedule::TripsId trips;   ///< Of the loop.
@@ -31,5 +32,10 @@ RingRoom ringRoom(const ir::Kernel &kernel, const machine::Machine &machine);
 std::optional<LoopPlan> planLoop(const ir::Kernel &kernel, const ir::Op &loop,
                                  const LoopLoads &loads, const RingRoom &room,
                                  const PassContext &context, std::string &why);
+
+/// The same of boxes that a role of its own loads.
+std::optional<LoopPlan> planRoles(const ir::Kernel &kernel, const ir::Op &loop,
+                                  const LoopLoads &loads, const RingRoom &room,
+                                  const PassContext &context, std::string &why);
 
 } // namespace imbrex::passes::pipeline

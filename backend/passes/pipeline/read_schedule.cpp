@@ -1,14 +1,17 @@
 #include "backend/passes/pipeline/read_schedule.h"
 
 #include "backend/ir/ring_bytes.h"
+#include "backend/passes/pipeline/same_values.h"
 #include "backend/schedule/check.h"
 #include "backend/schedule/well_formed.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
+#include <tuple>
 
 namespace imbrex::passes::pipeline {
 namespace {
@@ -20,12 +23,22 @@ using schedule::TripsId;
 using ScheduleOp = schedule::OpKind;
 using ScheduleOps = std::vector<schedule::Op>;
 
+// All threads, or all that compute.
 constexpr std::int32_t kAgents = 2;
-const schedule::RoleId kRole(0);
-const schedule::QueueId kCopies(0);
 const schedule::MeetingId kAll(0);
 
 bool isRingOp(const Op &op) { return info(op.kind).effect == Effect::Ring; }
+
+/// What one thread does for all.
+bool isOfLoader(const Op &op) {
+  return op.kind == OpKind::RingLoadBox || op.kind == OpKind::BarrierExpect;
+}
+
+bool holds(const Block &body, bool (*wanted)(const Op &)) {
+  bool found = false;
+  walk(body, [&](const Op &op) { found |= wanted(op); });
+  return found;
+}
 
 bool holdsRings(const Op &op) {
   return isRingOp(op) || llvm::any_of(op.regions, [](const Block &body) {
@@ -51,33 +64,76 @@ public:
 
   std::optional<schedule::Program> run() {
     program_.name = kernel_.name();
-    program_.roles.push_back({.name = "block", .warps = kAgents});
-    program_.queues.push_back({.name = "copies", .role = kRole, .grouped = true, .capacity = 0});
     program_.meetings.push_back({.name = "all", .parties = kAgents});
-    program_.roles.front().body = read(kernel_.body());
+    const auto &ops = kernel_.body().ops;
+    const Op *roles =
+        !ops.empty() && ops.back()->kind == OpKind::Roles ? ops.back().get() : nullptr;
+    for (const auto &op : ops) {
+      if (op->kind == OpKind::RingNew) addRing(*op);
+      if (op->kind == OpKind::BarrierNew) addBarriers(*op);
+    }
+    if (roles != nullptr) {
+      readAs({.name = "load", .warps = 1}, roles->regions[0]);
+      readAs({.name = "compute", .warps = kAgents}, roles->regions[1]);
+    } else if (holds(kernel_.body(), isOfLoader)) {
+      // The one that starts the loads does what the others do as well.
+      readAs({.name = "first", .warps = 1}, kernel_.body());
+      isOther_ = true;
+      readAs({.name = "others", .warps = 1}, kernel_.body());
+    } else {
+      readAs({.name = "block", .warps = kAgents}, kernel_.body());
+    }
     if (isUnread_) return std::nullopt;
     return std::move(program_);
   }
 
 private:
-  struct Ring {
-    schedule::BufferId buffer;
-    CursorId filled, taken;
-  };
+  enum class Walks : std::uint8_t { Filled, Taken, Arrives, Awaits }; // a cursor's purpose
+
   /// A loop whose body is read, or is in the body that is.
   struct Loop {
     const Op *op;
     TripsId trips;
   };
 
+  void readAs(schedule::Role role, const Block &body) {
+    role_ = schedule::RoleId(static_cast<std::uint32_t>(program_.roles.size()));
+    program_.roles.push_back(std::move(role));
+    queue_ = {};
+    ScheduleOps ops = read(body);
+    program_.roles.back().body = std::move(ops);
+  }
+
   void unread(const Op &op, std::string_view why) {
     if (!isUnread_) diagnostics_.report(Diag::PipelineUnread, op.where, kernel_.name(), why);
     isUnread_ = true;
   }
 
-  TripsId newTrips() {
-    const TripsId trips(static_cast<std::uint32_t>(program_.trips.size()));
-    program_.trips.push_back({.name = "k" + std::to_string(trips.index()), .within = within_});
+  // --- trips ---
+
+  /// What is known of a number of trips, so that it is found again in another role, or for other
+  /// threads. Loops over the same numbers in a trip of the same loop have as many.
+  using Known = std::vector<std::uint64_t>;
+  enum What : std::uint8_t { kLoop, kRest, kCounts, kBranch };
+
+  TripsId tripsOf(What what, const Op &op, const Known &of) {
+    Known known{what, within_.valid() ? within_.index() + 1 : 0};
+    if (of.empty()) known.push_back(reinterpret_cast<std::uintptr_t>(&op));
+    known.insert(known.end(), of.begin(), of.end());
+    const auto [at, isNew] = known_.try_emplace(
+        std::move(known), TripsId(static_cast<std::uint32_t>(program_.trips.size())));
+    if (isNew)
+      program_.trips.push_back(
+          {.name = "k" + std::to_string(at->second.index()), .within = within_});
+    return at->second;
+  }
+
+  /// Of a for: how often it runs follows from its numbers, unless it may be left.
+  TripsId tripsOf(const Op &loop) {
+    if (mayBeLeft(loop)) return tripsOf(kLoop, loop, {});
+    const TripsId trips = tripsOf(
+        kCounts, loop, {same_(loop.operand(0)), same_(loop.operand(1)), same_(loop.operand(2))});
+    same_.setIndex(loop.regions[0].arguments[0], trips.index());
     return trips;
   }
 
@@ -87,7 +143,7 @@ private:
     const std::size_t outer = loops_.size();
     // A condition may ask for the count of a loop that comes behind it.
     for (const auto &op : body.ops)
-      if (op->kind == OpKind::For && holdsRings(*op)) loops_.push_back({op.get(), newTrips()});
+      if (op->kind == OpKind::For && holdsRings(*op)) loops_.push_back({op.get(), tripsOf(*op)});
     ScheduleOps ops = readFrom(body, 0);
     loops_.resize(outer);
     return ops;
@@ -102,7 +158,7 @@ private:
       else if (holdsRings(op))
         readBodies(op, ops);
       if (!mayLeave(op)) continue;
-      ops.push_back(maybe(op, [&] { return readFrom(body, i + 1); }));
+      ops.push_back(maybe(op, tripsOf(kRest, op, {}), [&] { return readFrom(body, i + 1); }));
       break;
     }
     return ops;
@@ -115,8 +171,20 @@ private:
       return;
     }
     if (op.kind == OpKind::While)
-      return ops.push_back(loopOver(newTrips(), op, [&] { return read(op.regions[0]); }));
-    for (const Block &body : op.regions) ops.push_back(maybe(op, [&] { return read(body); }));
+      return ops.push_back(
+          loopOver(tripsOf(kLoop, op, {}), op, [&] { return read(op.regions[0]); }));
+    for (std::size_t i = 0; i < op.regions.size(); ++i) readBranch(op, i, ops);
+  }
+
+  /// Of an if: where its condition counts trips, it is known; else the body runs or does not.
+  void readBranch(const Op &op, std::size_t number, ScheduleOps &ops) {
+    const Block &body = op.regions[number];
+    if (!llvm::any_of(body.ops, [](const auto &inner) { return holdsRings(*inner); })) return;
+    const auto guard =
+        number == 0 ? readCondition(op.operand(0)) : std::optional<schedule::Guard>();
+    const TripsId runs = tripsOf(kBranch, op, {same_(op.operand(0)), number});
+    ops.push_back(maybe(op, runs, [&] { return read(body); }));
+    if (guard) ops.back().guard = *guard;
   }
 
   template <class Body>
@@ -129,8 +197,8 @@ private:
 
   /// Once or not at all.
   template <class Body>
-  schedule::Op maybe(const Op &op, const Body &body) {
-    const Guard guard{Guard::Measure::Count, newTrips(), 0};
+  schedule::Op maybe(const Op &op, TripsId runs, const Body &body) {
+    const Guard guard{Guard::Measure::Count, runs, 0};
     return {.kind = ScheduleOp::If, .guard = guard, .body = body(), .where = op.where};
   }
 
@@ -143,47 +211,139 @@ private:
       made.where = op.where;
       ops.push_back(std::move(made));
     };
-    if (op.kind == OpKind::RingNew) return addRing(op);
-    if (op.kind == OpKind::RingCommit) return add({.kind = ScheduleOp::Commit, .queue = kCopies});
+    if (op.kind == OpKind::RingNew || op.kind == OpKind::BarrierNew) return; // before all others
+    if (op.kind == OpKind::RingCommit) return add({.kind = ScheduleOp::Commit, .queue = queue()});
     if (op.kind == OpKind::Meet) return add({.kind = ScheduleOp::Meet, .meeting = kAll});
     if (op.kind == OpKind::RingDrain) {
-      std::int32_t &capacity = program_.queues.front().capacity;
+      std::int32_t &capacity = program_.queues[queue().index()].capacity;
       capacity = std::max(capacity, count());
-      return add({.kind = ScheduleOp::Drain, .count = count(), .queue = kCopies});
+      return add({.kind = ScheduleOp::Drain, .count = count(), .queue = queue()});
     }
-    const Ring &ring = rings_.at(op.operand(0));
-    if (op.kind != OpKind::RingRead) return readCopy(op, ring, ops);
-    add({.kind = ScheduleOp::Access, .accesses = {{.buffer = ring.buffer, .index = {ring.taken}}}});
-    add({.kind = ScheduleOp::Advance, .cursor = ring.taken});
+    if (op.kind == OpKind::RingCopy || op.kind == OpKind::RingCopyBox) return readCopy(op, ops);
+    if (isOfLoader(op) && isOther_) return;
+    const CursorId cursor = cursorOf(op);
+    if (op.kind == OpKind::RingLoadBox)
+      add(readLoad(op, cursor));
+    else if (op.kind == OpKind::RingRead)
+      add({.kind = ScheduleOp::Access,
+           .accesses = {{.buffer = buffers_.at(op.operand(0)), .index = {cursor}}}});
+    else
+      add(readBarrierOp(op, cursor));
+    add({.kind = ScheduleOp::Advance, .cursor = cursor});
+  }
+
+  schedule::Op readLoad(const Op &op, CursorId filled) {
+    const ValueId ring = op.operand(0);
+    // It ends the phase that was expected last.
+    constexpr std::int32_t kLast = -1;
+    return {.kind = ScheduleOp::Copy,
+            .accesses = {{.buffer = buffers_.at(ring), .index = {filled}, .writes = true}},
+            .barrier = barriers_.at(op.operand(1)),
+            .index = {cursor(op.operand(1), Walks::Arrives), kLast},
+            .bytes = slotBytes(kernel_, ring)};
+  }
+
+  schedule::Op readBarrierOp(const Op &op, CursorId cursor) const {
+    schedule::Op made{
+        .kind = ScheduleOp::Arrive, .barrier = barriers_.at(op.operand(0)), .index = {cursor}};
+    if (op.kind == OpKind::BarrierWait) {
+      made.kind = ScheduleOp::Wait;
+      made.flipped = op.attrs<WaitAttrs>().flipped;
+    }
+    if (op.kind == OpKind::BarrierExpect) {
+      made.kind = ScheduleOp::Expect;
+      made.bytes = op.attrs<BytesAttrs>().bytes;
+    }
+    return made;
+  }
+
+  /// The one that an op moves on.
+  CursorId cursorOf(const Op &op) {
+    const Walks walks = op.kind == OpKind::RingRead      ? Walks::Taken
+                        : op.kind == OpKind::BarrierWait ? Walks::Awaits
+                        : op.kind == OpKind::RingLoadBox ? Walks::Filled
+                                                         : Walks::Arrives;
+    return cursor(op.operand(0), walks);
+  }
+
+  /// Each thread keeps its own.
+  CursorId cursor(ValueId of, Walks walks) {
+    constexpr std::array<std::string_view, 4> kNames{".filled", ".taken", ".arrives", ".awaits"};
+    const auto [at, isNew] = cursors_.try_emplace(
+        {role_, of, walks}, CursorId(static_cast<std::uint32_t>(program_.cursors.size())));
+    const schedule::RingId ring = slots_.at(of);
+    if (isNew)
+      program_.cursors.push_back(
+          {.name = (role_.index() > 0 ? program_.roles[role_.index()].name + "." : "") +
+                   program_[ring].name + std::string(kNames.at(static_cast<std::size_t>(walks))),
+           .role = role_,
+           .ring = ring});
+    return at->second;
+  }
+
+  schedule::QueueId queue() {
+    if (queue_.valid()) return queue_;
+    queue_ = schedule::QueueId(static_cast<std::uint32_t>(program_.queues.size()));
+    program_.queues.push_back(
+        {.name = "copies" + (queue_.index() > 0 ? std::to_string(queue_.index()) : std::string()),
+         .role = role_,
+         .grouped = true,
+         .capacity = 0});
+    return queue_;
+  }
+
+  schedule::RingId addSlots(const Op &op, std::string name, std::int32_t slots) {
+    const schedule::RingId ring(static_cast<std::uint32_t>(program_.rings.size()));
+    program_.rings.push_back({.name = std::move(name), .depth = slots});
+    slots_[op.result()] = ring;
+    return ring;
   }
 
   void addRing(const Op &op) {
-    const std::string name = "ring" + std::to_string(rings_.size());
-    const schedule::RingId ring(static_cast<std::uint32_t>(program_.rings.size()));
-    program_.rings.push_back({.name = name, .depth = op.attrs<RingAttrs>().slots});
-    const auto cursor = [&](const char *what) {
-      program_.cursors.push_back({.name = name + what, .role = kRole, .ring = ring});
-      return CursorId(static_cast<std::uint32_t>(program_.cursors.size()) - 1);
-    };
-    const schedule::BufferId buffer(static_cast<std::uint32_t>(program_.buffers.size()));
+    const std::string name = "ring" + std::to_string(buffers_.size());
+    const schedule::RingId ring = addSlots(op, name, op.attrs<RingAttrs>().slots);
+    buffers_[op.result()] = schedule::BufferId(static_cast<std::uint32_t>(program_.buffers.size()));
     program_.buffers.push_back({.name = name + ".tile",
                                 .ring = ring,
                                 .bytes = slotBytes(kernel_, op.result()),
                                 .parts = kAgents});
-    const CursorId filled = cursor(".filled");
-    rings_[op.result()] = {buffer, filled, cursor(".taken")};
   }
 
-  void readCopy(const Op &op, const Ring &ring, ScheduleOps &ops) {
+  /// Two agents stand for all warps that arrive, so that what a phase wants beyond or less than
+  /// these, it wants of the two.
+  void addBarriers(const Op &op) {
+    const auto &attrs = op.attrs<BarrierAttrs>();
+    const std::string name = "barriers" + std::to_string(barriers_.size());
+    const schedule::RingId ring = addSlots(op, name, attrs.slots);
+    std::int32_t arrivals = attrs.arrivals;
+    bool isArrivedAt = false;
+    walk(kernel_.body(), [&](const Op &one) {
+      isArrivedAt |= one.kind == OpKind::BarrierArrive && one.operand(0) == op.result();
+    });
+    if (isArrivedAt) arrivals += kAgents - kernel_.threads().warps;
+    if (arrivals < 1) unread(op, "a phase of 'barrier.new' is over before all warps have arrived");
+    barriers_[op.result()] =
+        schedule::BarrierId(static_cast<std::uint32_t>(program_.barriers.size()));
+    program_.barriers.push_back({.name = name + ".phase", .ring = ring, .arrivals = arrivals});
+  }
+
+  /// Of a slot: that of an agent alone in its role is the one of its number among all.
+  schedule::Access ownPart(schedule::BufferId buffer, CursorId filled) const {
+    schedule::Access access{
+        .buffer = buffer, .index = {filled}, .writes = true, .part = schedule::Part::Own};
+    if (program_[role_].warps == kAgents) return access;
+    access.part = schedule::Part::Numbered;
+    access.number = isOther_ ? 1 : 0;
+    return access;
+  }
+
+  void readCopy(const Op &op, ScheduleOps &ops) {
+    const CursorId filled = cursor(op.operand(0), Walks::Filled);
     const schedule::Op issue{.kind = ScheduleOp::Issue,
-                             .accesses = {{.buffer = ring.buffer,
-                                           .index = {ring.filled},
-                                           .writes = true,
-                                           .part = schedule::Part::Own}},
-                             .queue = kCopies,
+                             .accesses = {ownPart(buffers_.at(op.operand(0)), filled)},
+                             .queue = queue(),
                              .where = op.where};
-    ScheduleOps filling{issue,
-                        {.kind = ScheduleOp::Advance, .cursor = ring.filled, .where = op.where}};
+    ScheduleOps filling{issue, {.kind = ScheduleOp::Advance, .cursor = filled, .where = op.where}};
     if (constantBits(kernel_, op.operand(1)) == std::uint64_t{1})
       std::ranges::move(filling, std::back_inserter(ops));
     else if (const auto guard = readCondition(op.operand(1)))
@@ -244,7 +404,15 @@ private:
   const Kernel &kernel_;
   Diagnostics &diagnostics_;
   schedule::Program program_;
-  std::map<ValueId, Ring> rings_;
+  SameValues same_{kernel_};
+  std::map<Known, TripsId> known_;
+  std::map<ValueId, schedule::RingId> slots_;       // of rings and barriers
+  std::map<ValueId, schedule::BufferId> buffers_;   // by ring
+  std::map<ValueId, schedule::BarrierId> barriers_; // by barrier
+  std::map<std::tuple<schedule::RoleId, ValueId, Walks>, CursorId> cursors_;
+  schedule::RoleId role_;   // that is read
+  schedule::QueueId queue_; // of its copies
+  bool isOther_ = false;    // it is one of the threads that do not start loads of boxes
   std::vector<Loop> loops_; // those of the bodies around, and of the one that is read
   TripsId within_;
   bool isUnread_ = false;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "backend/analysis/assumptions.h"
 #include "backend/ir/kernel.h"
+#include "backend/machine/machine.h"
 #include "backend/schedule/program.h"
 #include "backend/support/diagnostics.h"
 
@@ -23,7 +25,10 @@
 ///
 /// Two agents stand for all threads. These differ in nothing, each waits for its own copies alone,
 /// and what two of them do is ordered by meetings, in which all take part: what can go wrong
-/// between any two goes wrong between the first two.
+/// between any two goes wrong between the first two. Where one thread starts loads of boxes for
+/// all, it is one of the two, and a role of its own. Of a kernel with roles two stand for those
+/// that compute, and one for the other role. Roles count the same trips where their loops go over
+/// the same numbers (same_values.h).
 ///
 /// What decides whether code runs is read where a proof depends on it, the conditions of copies.
 /// For the rest all is taken to be possible: each body of an `if`, and what stands behind an op
@@ -32,6 +37,11 @@
 namespace imbrex::passes::pipeline {
 
 bool hasRings(const ir::Kernel &kernel);
+
+/// Whether a machine's engine can load the boxes that a kernel asks it for, of any view that a
+/// launch may pass, and sees in them what the kernel means. True for a kernel without.
+bool checkBoxes(const ir::Kernel &kernel, const machine::Machine &machine,
+                const analysis::Assumptions &assumptions, Diagnostics &diagnostics);
 
 /// Nothing, and an error, where a condition or a way out cannot be read.
 std::optional<schedule::Program> readSchedule(const ir::Kernel &kernel, Diagnostics &diagnostics);

@@ -178,6 +178,12 @@ Lanes Body::compute(ir::ValueId value, const ir::Op &op, PointId at) {
   case OpKind::RingDrain:
   case OpKind::RingRead:
   case OpKind::Meet:
+  case OpKind::RingLoadBox:
+  case OpKind::BarrierNew:
+  case OpKind::BarrierExpect:
+  case OpKind::BarrierArrive:
+  case OpKind::BarrierWait:
+  case OpKind::Roles:
   case OpKind::VarNew:
   case OpKind::VarRead:
   case OpKind::VarWrite: break;

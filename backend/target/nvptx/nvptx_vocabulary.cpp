@@ -147,6 +147,84 @@ void NvptxVocabulary::drainCopies(Builder &b, std::int32_t left) const {
                     {b.getInt32(static_cast<std::uint32_t>(left))});
 }
 
+// Without "grid constant" the code generator would copy the map into a thread's own memory, from
+// which the engine cannot read (PTX ISA 9.0, 9.7.9.25.5.2: global, constant or parameter space).
+void NvptxVocabulary::passByValue(llvm::Argument &argument, std::int32_t bytes,
+                                  std::int32_t alignment) const {
+  llvm::LLVMContext &context = argument.getContext();
+  auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), static_cast<unsigned>(bytes));
+  argument.addAttr(llvm::Attribute::getWithByValType(context, type));
+  argument.addAttr(llvm::Attribute::getWithAlignment(
+      context, llvm::Align(static_cast<std::uint64_t>(alignment))));
+  argument.addAttr(llvm::Attribute::get(context, llvm::Attribute::ReadOnly));
+  argument.addAttr(llvm::Attribute::get(context, "nvvm.grid_constant"));
+}
+
+void NvptxVocabulary::makeBarrier(Builder &b, Value *barrier, std::int32_t arrivals) const {
+  b.CreateIntrinsic(Intrinsic::nvvm_mbarrier_init_shared, {},
+                    {barrier, b.getInt32(static_cast<std::uint32_t>(arrivals))});
+}
+
+void NvptxVocabulary::showBarriers(Builder &b) const {
+  plain(b, Intrinsic::nvvm_fence_mbarrier_init_release_cluster);
+}
+
+void NvptxVocabulary::arrive(Builder &b, Value *barrier) const {
+  b.CreateIntrinsic(Intrinsic::nvvm_mbarrier_arrive_scope_cta_space_cta, {},
+                    {barrier, b.getInt32(1)});
+}
+
+void NvptxVocabulary::expect(Builder &b, Value *barrier, std::int64_t bytes) const {
+  b.CreateIntrinsic(Intrinsic::nvvm_mbarrier_arrive_expect_tx_scope_cta_space_cta, {},
+                    {barrier, b.getInt32(static_cast<std::uint32_t>(bytes))});
+}
+
+Value *NvptxVocabulary::isOver(Builder &b, Value *barrier, Value *parity) const {
+  return b.CreateIntrinsic(Intrinsic::nvvm_mbarrier_try_wait_parity_scope_cta_space_cta, {},
+                           {barrier, parity});
+}
+
+// The form for blocks of a cluster, of which this is one by itself: that for a block alone wants a
+// newer version of PTX.
+void NvptxVocabulary::loadBox(Builder &b, Value *to, const Box &box, Value *barrier) const {
+  constexpr std::array<Intrinsic::ID, 5> kByAxes{Intrinsic::nvvm_cp_async_bulk_tensor_g2s_tile_1d,
+                                                 Intrinsic::nvvm_cp_async_bulk_tensor_g2s_tile_2d,
+                                                 Intrinsic::nvvm_cp_async_bulk_tensor_g2s_tile_3d,
+                                                 Intrinsic::nvvm_cp_async_bulk_tensor_g2s_tile_4d,
+                                                 Intrinsic::nvvm_cp_async_bulk_tensor_g2s_tile_5d};
+  auto *cluster =
+      llvm::PointerType::get(b.getContext(), llvm::NVPTXAS::ADDRESS_SPACE_SHARED_CLUSTER);
+  llvm::SmallVector<Value *, 13> operands{b.CreateAddrSpaceCast(to, cluster), barrier, box.map};
+  operands.append(box.first.begin(), box.first.end());
+  // To no other block, with no hint for caches.
+  operands.append({b.getInt16(0), b.getInt64(0), b.getFalse(), b.getFalse(), b.getInt32(0)});
+  b.CreateIntrinsic(kByAxes.at(box.first.size() - 1), {}, operands);
+}
+
+void NvptxVocabulary::meetWarp(Builder &b) const {
+  b.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, {}, {b.getInt32(kAllLanes)});
+}
+
+void NvptxVocabulary::meet(Builder &b, std::int32_t threads) const {
+  constexpr std::uint32_t kNumber = 1; // 0 is the whole block's
+  b.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_aligned_count, {},
+                    {b.getInt32(kNumber), b.getInt32(static_cast<std::uint32_t>(threads))});
+}
+
+void NvptxVocabulary::releaseRegisters(Builder &b, std::int32_t left) const {
+  b.CreateIntrinsic(Intrinsic::nvvm_setmaxnreg_dec_sync_aligned_u32, {},
+                    {b.getInt32(static_cast<std::uint32_t>(left))});
+}
+
+void NvptxVocabulary::takeRegisters(Builder &b, std::int32_t count) const {
+  b.CreateIntrinsic(Intrinsic::nvvm_setmaxnreg_inc_sync_aligned_u32, {},
+                    {b.getInt32(static_cast<std::uint32_t>(count))});
+}
+
+void NvptxVocabulary::fitBlocks(llvm::Function &function, std::int32_t blocks) const {
+  function.addFnAttr("nvvm.minctasm", std::to_string(blocks));
+}
+
 Value *NvptxVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const {
   if (kind == ir::OpKind::Exp)
     return fast(b, ir::OpKind::Exp2, {b.CreateFMul(operands[0], floatOf(b, std::numbers::log2e))});

@@ -25,6 +25,19 @@ public:
   void copyAsync(Builder &b, Value *to, Value *from, const Copy &copy) const override;
   void commitCopies(Builder &b) const override;
   void drainCopies(Builder &b, std::int32_t left) const override;
+  void passByValue(llvm::Argument &argument, std::int32_t bytes,
+                   std::int32_t alignment) const override;
+  void makeBarrier(Builder &b, Value *barrier, std::int32_t arrivals) const override;
+  void showBarriers(Builder &b) const override;
+  void arrive(Builder &b, Value *barrier) const override;
+  void expect(Builder &b, Value *barrier, std::int64_t bytes) const override;
+  Value *isOver(Builder &b, Value *barrier, Value *parity) const override;
+  void loadBox(Builder &b, Value *to, const Box &box, Value *barrier) const override;
+  void meetWarp(Builder &b) const override;
+  void meet(Builder &b, std::int32_t threads) const override;
+  void releaseRegisters(Builder &b, std::int32_t left) const override;
+  void takeRegisters(Builder &b, std::int32_t count) const override;
+  void fitBlocks(llvm::Function &function, std::int32_t blocks) const override;
   Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
 
 private:

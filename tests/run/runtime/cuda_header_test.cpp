@@ -41,6 +41,18 @@ TEST_CASE("the functions of CUDA's driver are called as cuda.h declares them") {
 #define IMBREX_OWN(member, symbol, ...)                                                            \
   static_assert(areCalledAlike(decltype(Own::member){}, decltype(&::symbol){}), #symbol);
 #include "runtime/cuda/own.def"
+  using DescribeTensor =
+      int (*)(void *, int, std::uint32_t, void *, const std::uint64_t *, const std::uint64_t *,
+              const std::uint32_t *, const std::uint32_t *, int, int, int, int);
+  static_assert(areCalledAlike(DescribeTensor{}, decltype(&::cuTensorMapEncodeTiled){}));
+  static_assert(sizeof(CUtensorMap) == lower::BoxMap::kBytes &&
+                alignof(CUtensorMap) % lower::BoxMap::kAlignment == 0);
+  static_assert(CU_TENSOR_MAP_DATA_TYPE_UINT8 == 0 && CU_TENSOR_MAP_DATA_TYPE_UINT16 == 1 &&
+                CU_TENSOR_MAP_DATA_TYPE_UINT32 == 2 && CU_TENSOR_MAP_DATA_TYPE_UINT64 == 4);
+  static_assert(CU_TENSOR_MAP_SWIZZLE_NONE == 0 && CU_TENSOR_MAP_SWIZZLE_32B == 1 &&
+                CU_TENSOR_MAP_SWIZZLE_64B == 2 && CU_TENSOR_MAP_SWIZZLE_128B == 3);
+  static_assert(CU_TENSOR_MAP_INTERLEAVE_NONE == 0 && CU_TENSOR_MAP_L2_PROMOTION_L2_128B == 2 &&
+                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE == 0);
   static_assert(sizeof(CUdevice) == sizeof(int) && sizeof(CUresult) == sizeof(int));
   static_assert(CUDA_SUCCESS == 0);
   static_assert(CU_JIT_ERROR_LOG_BUFFER == 5 && CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES == 6);

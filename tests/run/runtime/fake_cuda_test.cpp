@@ -9,8 +9,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 
 /// What only NVIDIA's driver does: it assembles.
 namespace imbrex {
@@ -252,6 +254,87 @@ TEST_CASE("code that was made before for other devices alone is refused") {
         "  hint: that is for sm_120a\n");
   CHECK(errorOf("nonsense") == "imbrex: error: this is no package that can be read: it is for a "
                                "machine that is not known, ''\n");
+}
+
+namespace {
+
+/// Sums of three boxes, which an engine loads where it can.
+ir::Kernel sums() {
+  Diagnostics diagnostics;
+  auto kernel = ir::parse(R"(kernel @sums(%x: view<const f32, 2>, %y: view<f32, 2>) stage tiles {
+  %0 = constant 0 : i32
+  %1 = constant 1 : i32
+  %3 = constant 3 : i32
+  %z = constant 0.0 : f32[8x32]
+  %s = for %0, %3, %1, %z [pipelined = 2] (%k: i32, %a: f32[8x32]) {
+    %b = view.load %x, %0, %k : f32[8x32]
+    %c = add %a, %b : f32[8x32]
+    yield %c
+  } : f32[8x32]
+  view.store %y, %s, %0, %0
+})",
+                          "sums.imx", diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  return std::move(*kernel);
+}
+
+struct SumsRun {
+  std::string error;    ///< The first, or none.
+  bool describes;       ///< The driver was asked to describe a view.
+  std::vector<float> y; ///< 8 x 32
+};
+
+/// With rows of so many columns, each number 1.
+SumsRun runSums(const char *library, std::int64_t columns,
+                const std::function<void(fake::State &)> &prepare) {
+  fake::State &driver = testing::freshDriver(library);
+  prepare(driver);
+  const ir::Kernel kernel = sums();
+  const auto gpu = testing::openGpu({library}, 0);
+  REQUIRE(gpu);
+  const testing::PlayedGpu played(driver, kernel, *(*gpu)->code().machine);
+  Diagnostics diagnostics;
+  const auto executable = runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics);
+  REQUIRE_MESSAGE(executable, diagnostics.render());
+  std::vector<float> x(static_cast<std::size_t>(8 * columns), 1), y(8 * 32, -1);
+  const auto viewOfRows = [](std::vector<float> &of, std::int64_t width) {
+    ir::Argument argument = viewOf(of.data(), std::ssize(of));
+    argument.extents = {8, width};
+    argument.strides = {width, 1};
+    return argument;
+  };
+  executable->run({}, {viewOfRows(x, columns), viewOfRows(y, 32)}, diagnostics);
+  CHECK(played.problem() == "");
+  const bool describes = std::ranges::count(driver.calls, "describeTensor") > 0;
+  return {diagnostics.all().empty() ? "" : diagnostics.all()[0].message, describes, y};
+}
+
+} // namespace
+
+TEST_CASE("the driver describes views to the engine, where it is new enough and takes them") {
+  const auto nothing = [](fake::State &) {};
+  const SumsRun plain = runSums(kFake.driver, 96, nothing);
+  CHECK(plain.error == "");
+  CHECK(plain.describes);
+  CHECK(plain.y == std::vector<float>(8 * 32, 3));
+
+  const SumsRun ragged = runSums(kFake.driver, 95, nothing); // rows of 380 bytes
+  CHECK(ragged.error == "");
+  CHECK_FALSE(ragged.describes);
+  CHECK(std::ranges::count(ragged.y, 3.0F) == 8 * 31);
+
+  const SumsRun old =
+      runSums(FAKE_BOXLESS, 96, [](fake::State &driver) { driver.knowsBoxes = false; });
+  CHECK(old.error == "");
+  CHECK_FALSE(old.describes);
+  CHECK(old.y == plain.y);
+
+  const SumsRun refused = runSums(kFake.driver, 96, [](fake::State &driver) {
+    driver.failing = "describeTensor";
+    driver.error = 1;
+  });
+  CHECK(refused.error == "cuda:0 (Fake, sm_90) refuses to load boxes of argument 'x' of kernel "
+                         "'sums': FAKE_INVALID_VALUE, invalid argument");
 }
 
 TEST_CASE("what the driver's assembler says of bad assembly is told") {

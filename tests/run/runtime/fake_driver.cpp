@@ -126,18 +126,26 @@ int fake_launch(void *kernel, unsigned gridX, unsigned gridY, unsigned gridZ, un
   constexpr std::uintptr_t kBuffer = 1, kSize = 2, kEnd = FAKE_IS_CUDA ? 0 : 3;
   if (const int error = enter("launch"); error != 0) return error;
   const auto *of = static_cast<Kernel *>(kernel);
+  const bool isPacked = parameters == nullptr;
   const bool isPlain =
-      blockY == 1 && blockZ == 1 && sharedBytes <= of->mostSharedBytes && stream == nullptr &&
-      parameters == nullptr && extra[0] == reinterpret_cast<void *>(kBuffer) &&
-      extra[2] == reinterpret_cast<void *>(kSize) && extra[4] == reinterpret_cast<void *>(kEnd);
-  if (!isPlain || gridX * gridY * gridZ == 0) return kInvalidValue;
-  const auto *first = static_cast<const std::byte *>(extra[1]);
-  return state().device({.image = of->module->image,
-                         .kernel = of->name,
-                         .grid = {gridX, gridY, gridZ},
-                         .threads = blockX,
-                         .sharedBytes = sharedBytes,
-                         .arguments = {first, first + *static_cast<std::size_t *>(extra[3])}});
+      blockY == 1 && blockZ == 1 && sharedBytes <= of->mostSharedBytes && stream == nullptr;
+  const bool isList = isPacked ? extra[0] == reinterpret_cast<void *>(kBuffer) &&
+                                     extra[2] == reinterpret_cast<void *>(kSize) &&
+                                     extra[4] == reinterpret_cast<void *>(kEnd)
+                               : extra == nullptr;
+  if (!isPlain || !isList || gridX * gridY * gridZ == 0) return kInvalidValue;
+  SeenLaunch seen{.image = of->module->image,
+                  .kernel = of->name,
+                  .grid = {gridX, gridY, gridZ},
+                  .threads = blockX,
+                  .sharedBytes = sharedBytes,
+                  .arguments = {},
+                  .each = parameters};
+  if (isPacked) {
+    const auto *first = static_cast<const std::byte *>(extra[1]);
+    seen.arguments.assign(first, first + *static_cast<std::size_t *>(extra[3]));
+  }
+  return state().device(seen);
 }
 
 int fake_synchronise(void *) { return enter("synchronise"); }
@@ -217,6 +225,35 @@ int fake_timeBetween(float *milliseconds, void *first, void *last) {
 #include FAKE_SYMBOLS
 
 #if FAKE_IS_CUDA
+#if FAKE_KNOWS_BOXES
+__attribute__((visibility("default"))) int
+cuTensorMapEncodeTiled(void *map, int element, std::uint32_t rank, void *address,
+                       const std::uint64_t *extents, const std::uint64_t *strides,
+                       const std::uint32_t *box, const std::uint32_t *steps, int interleave,
+                       int swizzle, int, int fill) {
+  if (const int error = enter("describeTensor"); error != 0) return error;
+  const bool isAligned = reinterpret_cast<std::uintptr_t>(map) % 64 == 0;
+  if (!isAligned || rank < 1 || rank > 5 || interleave != 0) return kInvalidValue;
+  imbrex::fake::SeenMap seen;
+  seen.address = reinterpret_cast<std::uintptr_t>(address);
+  seen.element = element;
+  seen.rank = static_cast<std::int32_t>(rank);
+  seen.swizzle = swizzle;
+  seen.fill = fill;
+  for (std::uint32_t axis = 0; axis < rank; ++axis) {
+    if (steps[axis] != 1 || extents[axis] == 0 || extents[axis] > 0xffffffff) return kInvalidValue;
+    seen.extents[axis] = static_cast<std::uint32_t>(extents[axis]);
+    seen.box[axis] = box[axis];
+    if (axis == 0) continue;
+    if (strides[axis - 1] % 16 != 0) return kInvalidValue;
+    seen.strides[axis - 1] = strides[axis - 1];
+  }
+  if (!isReachable(seen.address, 1) || seen.address % 16 != 0) return kInvalidValue;
+  std::memset(map, 0, 128);
+  std::memcpy(map, &seen, sizeof seen);
+  return 0;
+}
+#endif
 __attribute__((visibility("default"))) int cuDeviceGetAttribute(int *value, int which, int) {
   constexpr int kMajor = 75, kMinor = 76; // cuda.h: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
   const int capability = std::atoi(state().isa.c_str() + std::strlen("sm_"));

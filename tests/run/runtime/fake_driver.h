@@ -21,12 +21,25 @@ struct SeenLaunch {
   unsigned threads;
   unsigned sharedBytes;
   std::vector<std::byte> arguments;
+  void **each = nullptr; ///< Where each argument is, if not all in the bytes.
 };
+
+/// What a fake of CUDA's driver makes of a view for the engine that loads boxes: all that it was
+/// told, in the bytes that the kernel is passed.
+struct SeenMap {
+  std::uint64_t address = 0;
+  std::array<std::uint64_t, 4> strides{}; ///< In bytes, of all axes but the first.
+  std::array<std::uint32_t, 5> extents{}, box{};
+  std::int32_t element = 0, rank = 0, swizzle = 0, fill = 0;
+  friend bool operator==(const SeenMap &, const SeenMap &) = default;
+};
+static_assert(sizeof(SeenMap) <= 128);
 
 struct State {
   int devices = 1;
   std::string isa = "sm_90"; ///< What the driver calls its devices.
   bool takesImages = true;   ///< Else it is too old for them.
+  bool knowsBoxes = true;    ///< Set by the test to what the library has been compiled to.
 
   std::string failing; ///< A member of driver.def: its next call gives `error`.
   int error = 0;

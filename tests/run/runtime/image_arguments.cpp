@@ -48,6 +48,16 @@ std::vector<ArgumentPlace> placesOfPtx(llvm::StringRef text, const std::string &
     list = rest;
     unsigned bits = 0;
     const llvm::StringRef type = parameter.split(".param .").second;
+    if (type.starts_with("align ")) { // an array of bytes: .align 64 .b8 KERNEL_param_5[128]
+      std::uint32_t alignment = 0, count = 0;
+      type.split("align ").second.split(' ').first.getAsInteger(10, alignment);
+      type.split('[').second.split(']').first.getAsInteger(10, count);
+      if (alignment == 0 || count == 0) continue;
+      end = (end + alignment - 1) / alignment * alignment;
+      places.push_back({end, count});
+      end += count;
+      continue;
+    }
     if (type.drop_front().take_while(llvm::isDigit).getAsInteger(10, bits)) continue;
     const std::uint32_t bytes = bits / 8;
     end = (end + bytes - 1) / bytes * bytes;

@@ -5,8 +5,10 @@
 #include "backend/lower/observations.h"
 #include "tests/run/runtime/image_arguments.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
+#include <map>
 
 namespace imbrex::testing {
 namespace {
@@ -42,6 +44,36 @@ struct Arguments {
   std::vector<ir::Argument> of; ///< The kernel's parameters.
   std::uint64_t observations = 0;
 };
+
+/// What the driver must have been told of a view.
+fake::SeenMap mapOf(const lower::BoxMap &boxes, const ir::Argument &view) {
+  const std::map<std::int32_t, std::int32_t> elements{{1, 0}, {2, 1}, {4, 2}, {8, 4}};
+  const std::map<std::int32_t, std::int32_t> swizzles{{0, 0}, {32, 1}, {64, 2}, {128, 3}};
+  const std::size_t rank = boxes.box.size();
+  fake::SeenMap map{.address = reinterpret_cast<std::uintptr_t>(view.data),
+                    .element = elements.at(boxes.elementBytes),
+                    .rank = static_cast<std::int32_t>(rank),
+                    .swizzle = swizzles.at(boxes.span),
+                    .fill = 0};
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    map.extents[rank - 1 - axis] = static_cast<std::uint32_t>(view.extents[axis]);
+    map.box[rank - 1 - axis] = static_cast<std::uint32_t>(boxes.box[axis]);
+    if (axis + 1 < rank)
+      map.strides[rank - 2 - axis] =
+          static_cast<std::uint64_t>(view.strides[axis] * boxes.elementBytes);
+  }
+  return map;
+}
+
+/// Whether a map lies where the image has it, and says what the driver was told.
+bool isMap(const fake::SeenMap &expected, const ArgumentPlace &place,
+           llvm::ArrayRef<std::byte> bytes) {
+  if (place.bytes != lower::BoxMap::kBytes || place.offset + place.bytes > bytes.size())
+    return false;
+  fake::SeenMap map;
+  std::memcpy(&map, bytes.data() + place.offset, sizeof map);
+  return map == expected;
+}
 
 /// Takes one word; false where its place is not in the bytes, or not of its size.
 bool take(const lower::Word &word, const ArgumentPlace &place, llvm::ArrayRef<std::byte> bytes,
@@ -95,15 +127,23 @@ std::string PlayedGpu::runOrSay(const fake::SeenLaunch &launch) {
   const bool isImage = launch.image.starts_with("\177ELF");
   const auto usual = make(kernel_, machine_, analysis::usualAssumptions(kernel_), isImage);
   if (usual == nullptr) return "the kernel does not compile";
-  const std::vector<lower::Word> &words = usual->code.interface.words;
+  // Maps of boxes, which other code may have none of, come last.
+  std::vector<lower::Word> words = usual->code.interface.words;
+  std::erase_if(words, [](const lower::Word &word) { return word.kind == WordKind::BoxMap; });
   const std::vector<ArgumentPlace> places = argumentsInImage(launch.image, launch.kernel);
-  if (places.size() != words.size())
+  if (places.size() < words.size())
     return "the image has " + std::to_string(places.size()) + " arguments, not " +
            std::to_string(words.size());
 
+  // As the kernel finds them: the driver puts each where the image has it.
+  std::vector<std::byte> given = launch.arguments;
+  for (std::size_t i = 0; launch.each != nullptr && i < places.size(); ++i) {
+    given.resize(std::max<std::size_t>(given.size(), places[i].offset + places[i].bytes));
+    std::memcpy(&given[places[i].offset], launch.each[i], places[i].bytes);
+  }
   Arguments arguments{.of = std::vector<ir::Argument>(kernel_.parameterCount())};
   for (std::size_t i = 0; i < words.size(); ++i)
-    if (!take(words[i], places[i], launch.arguments, arguments))
+    if (!take(words[i], places[i], given, arguments))
       return "argument " + std::to_string(i) + " is not where the image has it";
   for (const lower::Word &word : words) {
     if (word.kind != WordKind::Pointer) continue;
@@ -113,12 +153,23 @@ std::string PlayedGpu::runOrSay(const fake::SeenLaunch &launch) {
   }
 
   // What a launch keeps may be covered by code for what most keep.
-  const analysis::Assumptions kept =
+  analysis::Assumptions kept =
       analysis::assumptionsOf(kernel_, arguments.of, analysis::usualAssumptions(kernel_));
+  if (!driver_.knowsBoxes || !machine_.asyncCopies.haveEngine)
+    kept = analysis::withoutBoxes(std::move(kept));
   const bool isUsual = kept.cover(analysis::usualAssumptions(kernel_));
   const auto own = isUsual ? nullptr : make(kernel_, machine_, kept, isImage);
   const Made &expected = own != nullptr ? *own : *usual;
   if (launch.image != expected.image) return "this is not the code for such arguments";
+  const lower::KernelInterface &interface = expected.code.interface;
+  if (places.size() != words.size() + interface.maps.size())
+    return "the image has " + std::to_string(places.size()) + " arguments";
+  for (std::size_t i = 0; i < interface.maps.size(); ++i) {
+    const lower::BoxMap &boxes = interface.maps[i];
+    const ir::Argument &view = arguments.of[static_cast<std::size_t>(boxes.parameter)];
+    if (!isMap(mapOf(boxes, view), places[words.size() + i], given))
+      return "map " + std::to_string(i) + " is not what the view is";
+  }
   if (launch.threads != static_cast<unsigned>(expected.code.interface.threads))
     return "a block has " + std::to_string(launch.threads) + " threads";
   if (launch.sharedBytes != static_cast<unsigned>(expected.code.interface.bytesAtLaunch))

@@ -47,10 +47,43 @@ TEST_CASE("a view's rows are divisible if its last extent and its other strides 
     std::copy(strides.begin(), strides.end(), a.strides.begin());
     return analysis::assumptionsOf(kernel, a, {}).of(0);
   };
-  CHECK(of({3, 24}, {24, 1}) == ParameterAssumptions{true, true, true, true});
+  CHECK(of({3, 24}, {24, 1}) == ParameterAssumptions{true, true, true, true, true});
   CHECK(of({3, 24}, {28, 1}) == ParameterAssumptions{true, true, false, true});
-  CHECK(of({3, 20}, {24, 1}) == ParameterAssumptions{true, true, false, true});
+  CHECK(of({3, 20}, {24, 1}) == ParameterAssumptions{true, true, false, true, true});
   CHECK(of({3, 24}, {48, 2}) == ParameterAssumptions{true, false, true, true});
+}
+
+TEST_CASE("an engine takes a view by its address, its strides and its extents") {
+  const ir::Kernel kernel = kernelOf("%a: view<const f16, 3>");
+  const auto of = [&](std::array<std::int64_t, 3> extents, std::array<std::int64_t, 3> strides,
+                      std::int64_t address = 0) {
+    ir::Argument a = array(address, 1024);
+    std::copy(extents.begin(), extents.end(), a.extents.begin());
+    std::copy(strides.begin(), strides.end(), a.strides.begin());
+    return analysis::assumptionsOf(kernel, a, {}).of(0).hasBoxes;
+  };
+  constexpr std::int64_t kMost = ParameterAssumptions::kMostBoxExtent,
+                         kBytes = std::int64_t{1} << 40;
+  CHECK(of({2, 3, 5}, {24, 8, 1}));
+  CHECK(of({2, 3, 5}, {24, 8, 1}, 16));
+  CHECK_FALSE(of({2, 3, 5}, {24, 8, 1}, 8));
+  CHECK_FALSE(of({2, 3, 5}, {24, 8, 2}));
+  CHECK_FALSE(of({2, 3, 5}, {24, 4, 1}));  // 8 bytes
+  CHECK_FALSE(of({2, 3, 5}, {8, 24, 1}));  // turned
+  CHECK_FALSE(of({2, 3, 5}, {24, 0, 1}));  // the same row again
+  CHECK_FALSE(of({2, 3, 5}, {24, -8, 1})); // backwards
+  CHECK(of({2, 3, 5}, {kBytes / 2 - 8, 8, 1}));
+  CHECK_FALSE(of({2, 3, 5}, {kBytes / 2, 8, 1}));
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::array<std::int64_t, 3> extents{2, 3, 5};
+    extents[axis] = kMost;
+    CHECK(of(extents, {24, 8, 1}));
+    extents[axis] = kMost + 1;
+    CHECK_FALSE(of(extents, {24, 8, 1}));
+    extents[axis] = 0;
+    CHECK_FALSE(of(extents, {24, 8, 1}));
+  }
+  CHECK_FALSE(analysis::usualAssumptions(kernelOf("%a: view<f4e2m1, 2>")).of(0).hasBoxes);
 }
 
 TEST_CASE("a view's extents are small if 31 bits hold each of them") {
@@ -123,7 +156,7 @@ TEST_CASE("what covers the usual assumptions may be run by code that was made fo
   CHECK(usual.of(0) == ParameterAssumptions{.isDivisible = true});
   CHECK(usual.of(1) == ParameterAssumptions{.isDivisible = true});
   CHECK(usual.of(2) == ParameterAssumptions{});
-  CHECK(usual.of(3) == ParameterAssumptions{true, true, true, true});
+  CHECK(usual.of(3) == ParameterAssumptions{true, true, true, true, true});
   CHECK(usual.of(4) == ParameterAssumptions{});
   CHECK(usual.cover(usual));
   CHECK(usual.cover({}));
@@ -141,6 +174,10 @@ TEST_CASE("what covers the usual assumptions may be run by code that was made fo
   less = usual;
   less.parameters[3].hasSmallExtents = false;
   CHECK_FALSE(less.cover(usual));
+  less = usual;
+  less.parameters[3].hasBoxes = false;
+  CHECK_FALSE(less.cover(usual));
+  CHECK(less == analysis::withoutBoxes(usual));
   less = usual;
   less.areDisjoint = false;
   CHECK_FALSE(less.cover(usual));

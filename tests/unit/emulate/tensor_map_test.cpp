@@ -1,4 +1,6 @@
 #include "backend/emulate/tensor_map.h"
+#include "backend/layout/algebra.h"
+#include "backend/layout/box_layout.h"
 
 #include <doctest/doctest.h>
 
@@ -90,4 +92,79 @@ TEST_CASE("a map that no copy engine takes is refused, and says why") {
   CHECK(refused([](TensorMap &map) { map.strides[1] = 100; }));
   CHECK(refused([](TensorMap &map) { map.box[0] = 4; }));
   CHECK(refused([](TensorMap &map) { map.swizzle = BoxSwizzle::Bytes32; }));
+}
+
+namespace {
+
+/// Where the engine puts each element of a tile, by the element's number: the tile is the tensor.
+std::vector<std::uint64_t> placesOf(const std::vector<std::int64_t> &extents, std::int32_t bytes,
+                                    const imbrex::layout::BoxLayout &plan) {
+  constexpr std::uint64_t kFrom = 1 << 20;
+  imbrex::ir::Argument view;
+  view.data = reinterpret_cast<std::byte *>(kFrom);
+  std::int64_t elements = 1;
+  for (std::size_t axis = extents.size(); axis-- > 0;) {
+    view.extents[axis] = extents[axis];
+    view.strides[axis] = elements;
+    elements *= extents[axis];
+  }
+  const TensorMap map =
+      mapOf({.box = plan.box, .elementBytes = bytes, .span = plan.span}, view, extents.size());
+  std::vector<std::uint64_t> places(static_cast<std::size_t>(elements), ~std::uint64_t{0});
+  for (std::int64_t copy = 0; copy < plan.copies; ++copy) {
+    const auto offset = static_cast<std::uint64_t>(copy * plan.elements());
+    std::array<std::int32_t, kMostAxes> first{};
+    for (std::size_t axis = 0; axis < extents.size(); ++axis)
+      first[extents.size() - 1 - axis] = static_cast<std::int32_t>(plan.shared.outputPart(
+          plan.shared.apply(offset), imbrex::layout::axisDim(static_cast<std::int32_t>(axis))));
+    for (const BoxPiece &piece : piecesOf(map, first)) {
+      if (piece.address == 0) continue;
+      const std::uint64_t at =
+          swizzled(map.swizzle, offset * static_cast<std::uint64_t>(bytes) + piece.offset);
+      for (std::uint32_t i = 0; i < piece.bytes; i += static_cast<std::uint32_t>(bytes))
+        places[(piece.address - kFrom + i) / static_cast<std::uint64_t>(bytes)] =
+            (at + i) / static_cast<std::uint64_t>(bytes);
+    }
+  }
+  return places;
+}
+
+} // namespace
+
+TEST_CASE("a tile that the engine loads lies where its layout says, each element once") {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (std::int64_t x = 1; x <= 512; x *= 2) {
+    shapes.push_back({x});
+    for (std::int64_t y = 1; y <= 512; y *= 4) {
+      shapes.push_back({y, x});
+      if (x * y <= 4096) shapes.push_back({2, y, x});
+    }
+  }
+  int loaded = 0;
+  std::set<std::int32_t> spans;
+  for (const auto &extents : shapes)
+    for (const std::int32_t bytes : {1, 2, 4, 8}) {
+      const auto plan = imbrex::layout::planBoxes(extents, bytes);
+      if (!plan) continue;
+      ++loaded;
+      spans.insert(plan->span);
+      const std::vector<std::uint64_t> places = placesOf(extents, bytes, *plan);
+      for (std::size_t element = 0; element < places.size(); ++element)
+        REQUIRE(plan->shared.apply(places[element]) == element); // packed outputs are row-major
+      CHECK(imbrex::layout::isBijective(plan->shared));
+      CHECK(plan->elements() * bytes % plan->alignment() == 0);
+    }
+  CHECK(loaded > 100);
+  CHECK(spans == std::set<std::int32_t>{0, 32, 64, 128});
+}
+
+TEST_CASE("tiles that are no few boxes of the engine's are not planned") {
+  using imbrex::layout::planBoxes;
+  CHECK(planBoxes({8, 32}, 4));
+  CHECK_FALSE(planBoxes({8, 24}, 4)); // no power of two
+  CHECK_FALSE(planBoxes({64, 2}, 4)); // rows of 8 bytes
+  CHECK_FALSE(planBoxes({4, 8}, 2));  // 64 bytes in all
+  CHECK(planBoxes({16 * 256}, 4));
+  CHECK_FALSE(planBoxes({32 * 256}, 4)); // 32 boxes
+  CHECK_FALSE(planBoxes({}, 4));
 }

@@ -65,7 +65,53 @@ kernel @rings(%v: view<const i32, 1>, %p: ptr<const i32>, %y: view<i32, 1>) stag
                          .after = numbers({5, 6, 0, 0, 11, 12, 0, 0, 11, 12, 13, 14})}}};
 }
 
+/// A view of 3 x 20, of which boxes of 4 x 8 come into a ring by one role and out of it by another.
+semantics::Case rolesCase() {
+  std::vector<double> before, after;
+  for (int i = 0; i < 3 * 20; ++i) before.push_back(i + 1);
+  for (int y = 0; y < 4; ++y)
+    for (int x = 0; x < 24; ++x) after.push_back(y < 3 && x < 20 ? 20 * y + x + 1 : 0);
+  return {.name = "roles",
+          .text = R"(
+kernel @roles(%v: view<const i32, 2>, %y: view<i32, 2>) stage laid lanes 4 warps 1 {
+  layout #0 = register [[0,1],[0,2],[0,4]] lane [[1,0],[2,0]] warp [] of [4x8]
+  %r = ring.new [slots = 2, boxes = true] : ring<i32[4x8]> #0
+  %full = barrier.new [slots = 2] : barrier
+  %empty = barrier.new [slots = 2] : barrier
+  %0 = constant 0 : i32
+  %1 = constant 1 : i32
+  %3 = constant 3 : i32
+  roles {
+    for %0, %3, %1 (%k: i32) {
+      barrier.wait %empty [flipped = true]
+      barrier.expect %full [bytes = 128]
+      ring.load_box %r, %full, %v, %0, %k
+      yield
+    }
+    yield
+  } else {
+    for %0, %3, %1 (%k: i32) {
+      barrier.wait %full
+      %x = ring.read %r : i32[4x8] #0
+      barrier.arrive %empty
+      view.store %y, %x, %0, %k
+      yield
+    }
+    yield
+  }
+}
+)",
+          .arguments = {{.before = semantics::tile(ir::ElementKind::I32, {3, 20}, before)},
+                        {.before = semantics::tile(ir::ElementKind::I32, {4, 24},
+                                                   std::vector<double>(96, -1)),
+                         .after = semantics::tile(ir::ElementKind::I32, {4, 24}, after)}}};
+}
+
 } // namespace
+
+TEST_CASE("a role that loads boxes runs ahead of the one that reads them") {
+  checkAll({rolesCase()});
+}
 
 TEST_CASE("integer arithmetic is defined for every input") { checkAll(semantics::integerCases()); }
 TEST_CASE("float arithmetic rounds once") { checkAll(semantics::floatCases()); }
@@ -95,6 +141,7 @@ TEST_CASE("every op has a case") {
   std::set<ir::OpKind> seen = {ir::OpKind::Print, ir::OpKind::InlineAsm, ir::OpKind::ConvertLayout};
   std::vector<semantics::Case> cases = semantics::allCases();
   cases.push_back(ringCase());
+  cases.push_back(rolesCase());
   for (const semantics::Case &question : cases)
     ir::walk(semantics::kernelOf(question).body(), [&](const ir::Op &op) { seen.insert(op.kind); });
   for (const ir::OpKind kind : ir::allOpKinds()) {

@@ -228,9 +228,9 @@ TEST_CASE("no text makes the parser or the verifier crash, and what passes both 
   CHECK(validCount < parsedCount);
 }
 
-/// Passes make conversions of layouts and rings.
+/// Passes make conversions of layouts, rings and roles.
 std::set<OpKind> madeByPasses() {
-  std::set<OpKind> made = {OpKind::ConvertLayout};
+  std::set<OpKind> made = {OpKind::ConvertLayout, OpKind::Roles};
   for (const OpKind kind : allOpKinds())
     if (info(kind).effect == Effect::Ring) made.insert(kind);
   return made;

@@ -1,0 +1,52 @@
+#include "backend/passes/pipeline/read_schedule.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace imbrex::passes::pipeline {
+namespace {
+
+using namespace ir;
+
+/// The parameter through which an op writes; none where nobody knows.
+std::optional<ValueId> writtenBy(const Kernel &kernel, const Op &op) {
+  ValueId memory = op.operand(0);
+  while (const Op *made = kernel.definition(memory)) {
+    if (made->operands.empty() || !made->regions.empty()) return std::nullopt;
+    memory = made->operand(0);
+  }
+  const bool isParameter = llvm::is_contained(kernel.body().arguments, memory);
+  return isParameter ? std::optional(memory) : std::nullopt;
+}
+
+} // namespace
+
+bool checkBoxes(const Kernel &kernel, const machine::Machine &machine,
+                const analysis::Assumptions &assumptions, Diagnostics &diagnostics) {
+  const std::size_t errors = diagnostics.all().size();
+  const auto report = [&](Diag kind, const Op &op, const auto &...arguments) {
+    diagnostics.report(kind, op.where, info(op.kind).mnemonic, arguments...);
+  };
+  const auto checkView = [&](const Op &load) {
+    const ValueId view = load.operand(2);
+    const auto number = static_cast<std::size_t>(llvm::find(kernel.body().arguments, view) -
+                                                 kernel.body().arguments.begin());
+    if (!assumptions.of(number).hasBoxes)
+      report(Diag::PipelineBoxForeign, load, kernel.parameterName(number));
+    walk(kernel.body(), [&](const Op &op) {
+      const Effect effect = info(op.kind).effect;
+      if (effect != Effect::Write && effect != Effect::Atomic) return;
+      const auto written = writtenBy(kernel, op);
+      if (!written || *written == view || !assumptions.areDisjoint)
+        report(Diag::PipelineBoxWritten, load);
+    });
+  };
+  walk(kernel.body(), [&](const Op &op) {
+    const bool isOfEngine =
+        op.kind == OpKind::RingLoadBox || op.kind == OpKind::BarrierNew || op.kind == OpKind::Roles;
+    if (isOfEngine && !machine.asyncCopies.haveEngine)
+      report(Diag::PipelineNoEngine, op, machine.name);
+    if (op.kind == OpKind::RingLoadBox) checkView(op);
+  });
+  return diagnostics.all().size() == errors;
+}
+
+} // namespace imbrex::passes::pipeline
