@@ -1,9 +1,9 @@
 #include "backend/target/codegen/code_generator.h"
 
+#include "backend/target/codegen/sink.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -94,6 +94,8 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration()) sinkLightly(function);
 }
 
 Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,
@@ -102,7 +104,7 @@ Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMa
   const ErrorScope errors(module.getContext());
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
+  PassesButSinks passes;
   const bool refused = machine.addPassesToEmitFile(passes, stream, nullptr, type);
   IMBREX_CHECK(!refused, "LLVM cannot write this kind of file for {0}",
                machine.getTargetTriple().str());

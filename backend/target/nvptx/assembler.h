@@ -6,8 +6,9 @@
 
 namespace imbrex::target::nvptx {
 
-/// A cubin of PTX: by nvJitLink in this process, or, where that library is not found, by the
-/// program ptxas. The remarks are what `ptxas -v` prints: registers, spills, shared memory.
+/// A cubin of PTX: by the program ptxas, or, where it is not found, by nvJitLink in this process,
+/// whose code takes more registers (docs/adr/0010). The remarks are what `ptxas -v` prints:
+/// registers, spills, shared memory.
 Result<ObjectCode> assemble(const std::string &ptx, const machine::Machine &machine);
 
 /// The two ways of `assemble`; empty where the library, or the program, is not found.

@@ -174,7 +174,7 @@ TEST_CASE("without an assembler the user is told which there are") {
     CHECK(outcome.status == 1);
     CHECK(outcome.output ==
           "imbrex: error: no assembler for " + name +
-              " is found: neither the library libnvJitLink.so.13 nor the program ptxas\n"
+              " is found: neither the program ptxas nor the library libnvJitLink.so.13\n"
               "  hint: install CUDA 13, or name its folder in IMBREX_TOOLKIT\n");
     // PTX needs none.
     CHECK(shell("IMBREX_TOOLKIT=/nowhere imbrex compile scale.imx --target " + name + " --emit ptx")

@@ -73,7 +73,31 @@ void checkKernels(const std::string &machine) {
   }
 }
 
+/// The sum of 25 boxes that lie askew in an image: as many loads, none aligned, and all masked.
+struct neighbourhood {
+  static constexpr const char *name = "neighbourhood";
+  void operator()(view<const f32, 2> in, view<f32, 2> out) const {
+    auto [row, column] = program_id<2>();
+    var sum = zeros<f32, 16, 64>();
+    for (int i = -2; i <= 2; ++i)
+      for (int j = -2; j <= 2; ++j) sum += in[box_at<16, 64>(row * 16 + i, column * 64 + j)];
+    out[box<16, 64>(row, column)] = sum;
+  }
+};
+
 } // namespace
+
+TEST_CASE("a sum of many loads keeps the sums alone") {
+  // 8 sums a thread, 8 loads under way, addresses and masks.
+  constexpr std::int32_t kMost = 72;
+  for (const char *machine : {"sm_90a", "gfx942", "gfx1100"}) {
+    CAPTURE(machine);
+    const bench::Quality quality = bench::measure(trace(neighbourhood{}), targetOf(machine));
+    CHECK(quality.instructions.count(InstructionClass::GlobalLoad) == 8 * 25);
+    if (quality.image) CHECK(quality.resources.registers <= kMost);
+    CHECK(quality.resources.spilledBytes == 0);
+  }
+}
 
 TEST_CASE("on sm_90a the five kernels need no more than was reached") { checkKernels("sm_90a"); }
 TEST_CASE("on gfx942 the five kernels need no more than was reached") { checkKernels("gfx942"); }

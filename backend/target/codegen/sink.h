@@ -1,0 +1,31 @@
+#pragma once
+
+#include "llvm/IR/Function.h"
+#include "llvm/IR/LegacyPassManager.h"
+
+namespace imbrex::target {
+
+/// Move what only a later block asks for there, where no more values than before stay alive for it.
+///
+///   before                                  after
+///   %at = getelementptr %rows, %i           br %inside, %load, %next
+///   br %inside, %load, %next              load:
+/// load:                                     %at = getelementptr %rows, %i
+///   %x = load %at                           %x = load %at
+///
+/// An address is so computed where it is used, if at all, and out of what is there anyway. A sum of
+/// two numbers that end in it stays: if it waited for the next load to be over, which stands in a
+/// block of its own where it has a mask, all loaded numbers would wait in registers for one sum at
+/// the end.
+///
+/// Runs on optimised code, in place of LLVM's two passes of this kind (`PassesButSinks`).
+void sinkLightly(llvm::Function &function);
+
+/// LLVM's code generator without its passes that sink: "sink", of AMDGPU, and "machine-sink". They
+/// move a sum as far down as its use allows, past all loads.
+class PassesButSinks final : public llvm::legacy::PassManager {
+public:
+  void add(llvm::Pass *pass) override;
+};
+
+} // namespace imbrex::target
