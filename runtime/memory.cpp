@@ -76,6 +76,10 @@ void throw_size_mismatch(std::int64_t wanted, std::int64_t given, std::source_lo
   runtime::throwError(diagnostic(Diag::CopySize, locate(where), wanted, given));
 }
 
+void throw_out_of_range(std::int64_t element, double value, std::source_location where) {
+  runtime::throwError(diagnostic(Diag::CopyRange, locate(where), element, value));
+}
+
 memory_block::memory_block(std::int64_t bytes, std::source_location where) : bytes_(bytes) {
   if (bytes == 0) return;
   data_ = allocate(static_cast<std::size_t>(bytes));

@@ -31,6 +31,7 @@ private:
   // --- declarations ---
 
   bool parseSchedule() {
+    if (peek().is("kernel")) return error(Diag::ScheduleIsKernel, peek());
     if (!expectWord("schedule") || !expect('@') || !parseScheduleName() || !expect('{'))
       return false;
     while (!accept('}'))

@@ -257,9 +257,16 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
   CHECK(errorOf("--grid 1 " + arrays) ==
         "imbrex: error: the parameter 'factor' (f32) of kernel 'scale' has no argument\n"
         "  hint: give it with --arg factor=1.5\n");
-  CHECK(errorOf("--grid 1 --device host --profile") ==
-        "imbrex: error: a run is profiled on an emulated device alone, and the device is 'host'\n"
-        "  hint: choose one by --device emulated:TARGET; `imbrex targets` lists the targets\n");
+  for (const std::string option : {"profile", "seed=1", "delivery=late"}) {
+    CAPTURE(option);
+    CHECK(
+        errorOf("--grid 1 --device host --" + option) ==
+        "imbrex: error: --" + option.substr(0, option.find('=')) +
+            " is for an emulated device alone, and the device is 'host'\n"
+            "  hint: choose one by --device emulated:TARGET; `imbrex targets` lists the targets\n");
+  }
+  CHECK(contains(errorOf("--grid 1 --device interpreter --image scale.cubin"),
+                 "--image is for a GPU's driver alone, and the device is 'interpreter'"));
   CHECK(errorOf("--grid 1 --arg z=1") == "imbrex: error: kernel 'scale' has no parameter 'z'\n"
                                          "  hint: its parameters are 'x', 'factor', 'y'\n");
   CHECK(errorOf("--grid 1 --arg x=ones:1 --arg x=ones:1") ==

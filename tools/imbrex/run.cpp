@@ -7,6 +7,7 @@
 #include "tools/imbrex/command.h"
 #include "tools/imbrex/launch.h"
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 
@@ -67,13 +68,23 @@ Result<device> chooseDevice() {
   return deviceName.empty() ? runtime::currentDevice() : runtime::findDevice(deviceName, {});
 }
 
+/// What the device would pass over in silence.
+std::optional<Failure<Diagnostic>> checkOptionsFor(const DeviceInfo &info) {
+  const std::array<const cl::Option *, 3> ofEmulation{&profile, &seed, &delivery};
+  for (const cl::Option *option : ofEmulation)
+    if (option->getNumOccurrences() != 0 && info.kind != DeviceKind::Emulated)
+      return fail(Diag::EmulationOption, {}, option->ArgStr.str(), info.name);
+  if (!imageFile.empty() && !runtime::isGpu(info.kind))
+    return fail(Diag::ImageDevice, {}, info.name);
+  return std::nullopt;
+}
+
 /// What the command line asks for, understood.
 Result<Launch> readLaunch(const ir::Kernel &kernel) {
   auto on = chooseDevice();
   if (!on) return on.failure();
   const DeviceInfo &info = runtime::infoOf(*on);
-  if (profile != Profile::None && info.kind != DeviceKind::Emulated)
-    return fail(Diag::ProfileDevice, {}, info.name);
+  if (const auto wrong = checkOptionsFor(info)) return *wrong;
   auto blocks = parseGrid(gridText);
   if (!blocks) return blocks.failure();
   auto arguments = bindArguments(kernel, argumentTexts);
@@ -99,8 +110,7 @@ using Executable = std::shared_ptr<const runtime::Executable>;
 /// The code of --image on a GPU, else what is compiled now.
 Executable makeExecutable(const ir::Kernel &kernel, device on, Diagnostics &diagnostics) {
   const DeviceInfo &info = runtime::infoOf(on);
-  if (imageFile.empty() || !runtime::isGpu(info.kind))
-    return runtime::makeExecutable(kernel, on, diagnostics);
+  if (imageFile.empty()) return runtime::makeExecutable(kernel, on, diagnostics);
   const auto bytes = llvm::MemoryBuffer::getFile(imageFile);
   if (!bytes) return diagnostics.report(Diag::UnreadableFile, {}, imageFile), nullptr;
   const auto gpu = runtime::gpuOf(info);

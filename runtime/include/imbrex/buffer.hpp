@@ -118,21 +118,23 @@ public:
     fill(detail::to_element<T>(number));
   }
 
-  /// Take the elements of a range, which must be as many; each is converted to T.
+  /// Take the elements of a range, which must be as many; each is converted to T, and must be in its
+  /// range.
   template <std::ranges::sized_range Range>
   void copy_from(const Range &values,
                  std::source_location where = std::source_location::current()) {
     const auto count = static_cast<std::int64_t>(std::ranges::size(values));
     if (count != elements()) detail::throw_size_mismatch(elements(), count, where);
-    detail::store_all<T>(values, data());
+    detail::store_all<T>(values, data(), where);
   }
 
-  /// Give the elements to a range, which must have as many; each is converted to its elements.
+  /// Give the elements to a range, which must have as many; each is converted to its elements,
+  /// and must be in their range.
   template <std::ranges::sized_range Range>
   void copy_to(Range &&values, std::source_location where = std::source_location::current()) const {
     const auto count = static_cast<std::int64_t>(std::ranges::size(values));
     if (count != elements()) detail::throw_size_mismatch(count, elements(), where);
-    detail::load_all<T>(data(), values);
+    detail::load_all<T>(data(), values, where);
   }
 
   /// The same memory under other extents, and strides if it is not to be row-major.

@@ -184,7 +184,7 @@ TEST_CASE("a number that the tile's element cannot hold is told where it is used
       },
       line,
       "the number 300 does not fit into the element type i8\n"
-      "  hint: cast the tile to a wider type first");
+      "  hint: take a wider element type; of a tile by a cast");
   told(
       [&](ptr<u32> p) {
         line = __LINE__ + 1;
@@ -200,12 +200,12 @@ TEST_CASE("a number that the tile's element cannot hold is told where it is used
       },
       line,
       "the number 2147483648 does not fit into the element type i32\n"
-      "  hint: cast the tile to a wider type first");
+      "  hint: take a wider element type; of a tile by a cast");
 }
 
 TEST_CASE("a finite number that would become infinite is told where it is used") {
   unsigned line = 0;
-  const std::string hint = "\n  hint: cast the tile to a wider type first";
+  const std::string hint = "\n  hint: take a wider element type; of a tile by a cast";
   told(
       [&](ptr<f32> p) {
         line = __LINE__ + 1;

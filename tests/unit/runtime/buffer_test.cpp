@@ -113,6 +113,34 @@ TEST_CASE("copies convert") {
         "error: a copy wants 1 elements, but is given 3");
 }
 
+TEST_CASE("a copy of what cannot be held names the element") {
+  const auto wrong = [](const std::string &element) {
+    return "error: element " + element +
+           ", which what it is copied to cannot hold\n"
+           "  hint: copy to a wider element type, or clamp the numbers first";
+  };
+  buffer<i8> bytes(2);
+  CHECK(errorOf([&] { bytes.copy_from(std::vector<int>{127, 128}); }) == wrong("1 is 128"));
+  CHECK(errorOf([&] { bytes.copy_from(std::vector<int>{-129, 0}); }) == wrong("0 is -129"));
+  CHECK(errorOf([&] { bytes.copy_from(std::vector<double>{-128.5, 128}); }) == wrong("1 is 128"));
+  bytes.copy_from(std::vector<double>{-128.5, 127.5});
+  CHECK(std::vector<int>(bytes.begin(), bytes.end()) == std::vector<int>{-128, 127});
+  buffer<u8> naturals(1);
+  CHECK(errorOf([&] { naturals.copy_from(std::vector<int>{-1}); }) == wrong("0 is -1"));
+  buffer<i64> wide(1);
+  constexpr double kEnd = 0x1p63;
+  CHECK(errorOf([&] { wide.copy_from(std::vector<double>{kEnd}); }) ==
+        wrong("0 is 9.223372036854776e+18"));
+  wide.copy_from(std::vector<double>{-kEnd});
+  CHECK(wide[0] == std::numeric_limits<i64>::min());
+  CHECK(errorOf([&] { wide.copy_from(std::vector<float>{NAN}); }) == wrong("0 is nan"));
+  buffer<f16> halves(1);
+  CHECK(errorOf([&] { halves.copy_from(std::vector<double>{1e9}); }) == wrong("0 is 1e+09"));
+  halves.copy_from(std::vector<float>{INFINITY});
+  std::vector<std::int8_t> narrow(1);
+  CHECK(errorOf([&] { halves.copy_to(narrow); }) == wrong("0 is inf"));
+}
+
 TEST_CASE("two f4e2m1 share a byte, the first in the low nibble") {
   buffer<f4e2m1> a(5);
   CHECK(a.size() == 5);
@@ -136,7 +164,7 @@ TEST_CASE("a shape that no memory can have is refused, with the line that asked 
   CHECK(errorOf([] { buffer<f32> a(1LL << 50); }) ==
         "error: there is no memory for 4503599627370496 bytes");
   CHECK(errorOf([] { buffer<f32> a({1, 1, 1, 1, 1, 1}); }) ==
-        "error: an array has up to 5 axes, not 6\n"
+        "error: an array has a rank up to 5, not 6\n"
         "  hint: reshape it so that neighbouring axes become one");
   CHECK(buffer<f32>({1LL << 50, 0, 1LL << 50}).empty());
 }

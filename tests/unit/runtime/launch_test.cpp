@@ -136,7 +136,7 @@ TEST_CASE("what is wrong with an argument is said with its name") {
   auto kernel = jit(add_one{}, {.on = device::interpreter()});
   buffer<i32> x(64), y(64), matrix(8, 8);
   CHECK(textOf(kernel.try_launch(grid(1), matrix, y, 1)) ==
-        "the argument 'x' has 2 axes, but the kernel's view has 1\n"
+        "the argument 'x' has rank 2, but the kernel's view has rank 1\n"
         "  hint: give it the kernel's extents: buffer.view({rows, columns}), or "
         "tensor_ref(pointer, {rows, columns})");
   const std::string without_memory = "the argument 'x' is a buffer that owns no memory: it was "

@@ -153,7 +153,7 @@ TEST_CASE("types that NumPy lacks come as integers or bytes of their size") {
 TEST_CASE("an array that a parameter can't take is refused") {
   const Type matrix = Type::view(ElementKind::F32, 2, false);
   CHECK(errorOf(matrix, "ones:6") ==
-        "imbrex: error: the argument 'x' wants an array with 2 axes, not with 1\n");
+        "imbrex: error: the argument 'x' wants an array of rank 2, not 1\n");
   CHECK(bindFile(Type::tile(ElementKind::F32), arrayOfBytes({'f', 4}, {2}))
             .find("with 0 axes, not with 1") != std::string::npos);
   CHECK(errorOf(matrix, "ones:f64:2x3") ==

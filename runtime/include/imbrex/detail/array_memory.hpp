@@ -42,6 +42,9 @@ void check_fits(const layout &wanted, std::int64_t bits_of_one, std::int64_t byt
                 std::source_location where);
 [[noreturn]] void throw_size_mismatch(std::int64_t wanted, std::int64_t given,
                                       std::source_location where);
+/// An element of what is copied is more than what it is copied to can hold.
+[[noreturn]] void throw_out_of_range(std::int64_t element, double value,
+                                     std::source_location where);
 
 /// Memory that a buffer owns: aligned to 64 bytes, and to huge pages if it is large; its bytes are
 /// not set at first. It remembers whether somebody may have set them, for the device that checks

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <imbrex/detail/array_memory.hpp>
 #include <imbrex/detail/promotion.hpp>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <ranges>
+#include <source_location>
 #include <type_traits>
+#include <utility>
 
 /// How the elements of memory lie on the host: as themselves, but for f4e2m1, of which a byte holds
 /// two, the first in the low nibble.
@@ -42,12 +47,39 @@ constexpr To converted_to(const From &value) {
     return converted_to<To>(static_cast<double>(value));
 }
 
+/// Whether a value is near enough to one of another type: a whole number in range, after its
+/// fraction is dropped, and a finite one not infinite. f8 and f4 saturate, and so hold everything.
+template <class To, class From>
+constexpr bool holds(const From &value) {
+  if constexpr (!std::is_arithmetic_v<From>) {
+    return holds<To>(static_cast<double>(value));
+  } else if constexpr (!std::is_integral_v<To> || std::same_as<To, bool>) {
+    return fits<To>(value);
+  } else if constexpr (std::is_integral_v<From> && !std::same_as<From, bool>) {
+    return std::in_range<To>(value);
+  } else {
+    // Both ends are powers of two, or 0, and so exact.
+    constexpr auto least = static_cast<double>(std::numeric_limits<To>::min());
+    constexpr double beyond = 2.0 * static_cast<double>(std::numeric_limits<To>::max() / 2 + 1);
+    const double whole = std::trunc(static_cast<double>(value));
+    return least <= whole && whole < beyond;
+  }
+}
+
+/// A value of an array as another array's element; an error where that cannot hold it.
+template <class To, class From>
+To checked_to(const From &value, std::size_t index, std::source_location where) {
+  if (!holds<To>(value))
+    throw_out_of_range(static_cast<std::int64_t>(index), static_cast<double>(value), where);
+  return converted_to<To>(value);
+}
+
 /// Convert the values of a range to T, one after the other, into memory.
 template <class T, class Range>
-void store_all(const Range &values, storage_of<T> *memory) {
+void store_all(const Range &values, storage_of<T> *memory, std::source_location where) {
   std::size_t i = 0;
   for (const auto &value : values) {
-    const auto converted = converted_to<T>(value);
+    const auto converted = checked_to<T>(value, i, where);
     if constexpr (!is_packed<T>)
       memory[i] = converted;
     else if (i % 2 == 0)
@@ -60,15 +92,16 @@ void store_all(const Range &values, storage_of<T> *memory) {
 
 /// Convert the T in memory, one after the other, to the elements of a range.
 template <class T, class Range>
-void load_all(const storage_of<T> *memory, Range &values) {
+void load_all(const storage_of<T> *memory, Range &values, std::source_location where) {
   std::size_t i = 0;
   for (auto &value : values) {
     using wanted = std::ranges::range_value_t<Range>;
     if constexpr (is_packed<T>)
-      value = converted_to<wanted>(
-          f4e2m1::from_bits(static_cast<std::uint8_t>(memory[i / 2] >> 4 * (i % 2) & 0xf)));
+      value = checked_to<wanted>(
+          f4e2m1::from_bits(static_cast<std::uint8_t>(memory[i / 2] >> 4 * (i % 2) & 0xf)), i,
+          where);
     else
-      value = converted_to<wanted>(memory[i]);
+      value = checked_to<wanted>(memory[i], i, where);
     ++i;
   }
 }
