@@ -9,8 +9,6 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/Support/Path.h"
 
-#include <algorithm>
-
 namespace imbrex::emulate {
 
 Location locationOf(const llvm::Instruction &instruction) {
@@ -65,10 +63,10 @@ std::uint64_t placeShared(Rewriting &rewriting, std::uint64_t bytesAtLaunch) {
   const auto sizeOf = [&](const llvm::GlobalVariable *variable) {
     return layout.getTypeAllocSize(variable->getValueType()).getFixedValue();
   };
-  for (llvm::GlobalVariable &variable : rewriting.module.globals())
-    if (variable.getAddressSpace() == kSharedSpace) variables.push_back(&variable);
-  std::ranges::stable_partition(variables,
-                                [&](const auto *variable) { return sizeOf(variable) > 0; });
+  for (const bool isSized : {true, false})
+    for (llvm::GlobalVariable &variable : rewriting.module.globals())
+      if (variable.getAddressSpace() == kSharedSpace && (sizeOf(&variable) > 0) == isSized)
+        variables.push_back(&variable);
   for (llvm::GlobalVariable *variable : variables) {
     bytes = llvm::alignTo(bytes, layout.getPreferredAlign(variable));
     auto *address = llvm::ConstantInt::get(llvm::Type::getInt64Ty(rewriting.module.getContext()),

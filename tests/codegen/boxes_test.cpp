@@ -9,6 +9,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 /// Loops whose tiles the engine of a machine loads: by a role of its own, or by one of the threads
 /// that compute.
 using namespace imbrex;
@@ -281,6 +283,16 @@ TEST_CASE(
       replaced(text, loads, "%zero = constant 0 : i32\n" + replaced(loads, "%0", "%zero")))));
   CHECK_FALSE(isSafe(parsed(
       replaced(text, loads, "%zero = constant 2 : i32\n" + replaced(loads, "%0", "%zero")))));
+  const auto withBounds = [&](const std::string &first, const std::string &second) {
+    const std::string computes = "for %0, %n, %1 (%k: i32) {\n      barrier.wait %full";
+    const std::string both =
+        replaced(text, loads, "%f = " + first + " : i32\n" + replaced(loads, "%n", "%f"));
+    return parsed(
+        replaced(both, computes, "%s = " + second + " : i32\n" + replaced(computes, "%n", "%s")));
+  };
+  CHECK(isSafe(withBounds("add %n, %1", "add %n, %1")));
+  CHECK_FALSE(isSafe(withBounds("add %n, %1", "add %n, %0")));
+  CHECK_FALSE(isSafe(withBounds("add %n, %1", "sub %n, %1")));
   // A way out of one role that the other does not know of.
   CHECK_FALSE(isSafe(parsed(byHand("exit_if %b"))));
   CHECK_FALSE(isSafe(parsed(byHand("break_if %b"))));
@@ -359,6 +371,11 @@ TEST_CASE("the role that loads leaves its registers to one that wants many") {
       compileForGpu(traced, *target, analysis::usualAssumptions(one.kernel), diagnostics);
   REQUIRE(code);
   CHECK(code->interface.threads == 384);
+  std::set<std::uint64_t> alignments;
+  for (const llvm::GlobalVariable &memory : code->module->globals())
+    if (memory.getName().starts_with("ring"))
+      alignments.insert(memory.getAlign().valueOrOne().value());
+  CHECK(alignments == std::set<std::uint64_t>{256, 1024}); // rows of 32 and of 256 bytes
   const std::string assembly = target->assembly(*code->copy()).value();
   const std::string words[]{"setmaxnreg.dec.sync.aligned.u32 \t" + std::to_string(roles.releases),
                             "setmaxnreg.inc.sync.aligned.u32 \t" + std::to_string(roles.takes),
