@@ -1,5 +1,6 @@
 #include "backend/target/nvptx/nvptx_vocabulary.h"
 
+#include "backend/schedule/register_split.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/InlineAsm.h"
@@ -221,8 +222,13 @@ void NvptxVocabulary::takeRegisters(Builder &b, std::int32_t count) const {
                     {b.getInt32(static_cast<std::uint32_t>(count))});
 }
 
+// As a number of registers, which is then that of the launch: those that the roles hand over were
+// counted with it.
 void NvptxVocabulary::fitBlocks(llvm::Function &function, std::int32_t blocks) const {
-  function.addFnAttr("nvvm.minctasm", std::to_string(blocks));
+  std::int32_t threads = 0;
+  function.getFnAttribute("nvvm.reqntid").getValueAsString().getAsInteger(10, threads);
+  const std::int32_t registers = schedule::launchRegisters({threads, blocks}, machine());
+  function.addFnAttr("nvvm.maxnreg", std::to_string(registers));
 }
 
 Value *NvptxVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const {
