@@ -103,10 +103,7 @@ private:
   /// What copies in lane order cannot do, registers can.
   void stageInstead(Block &block, std::size_t at, const analysis::AxisAnalysis &facts,
                     const LoopLoads &copies, const std::string &why) {
-    machine::Machine machine = context_.machine;
-    machine.asyncCopies = {};
-    const PassContext without(context_.diagnostics, machine, context_.assumptions);
-    stage(block, at, studyLoop(*kernel_, *block.ops[at], facts, without), "");
+    stage(block, at, studyLoop(*kernel_, *block.ops[at], facts, context_, Way::Registers), "");
     for (const LeftAlone &left : copies.leftAlone)
       say("  " + toText(left.where) + " is not copied: " + left.why);
     if (!why.empty()) say("  nothing is copied: " + why);
