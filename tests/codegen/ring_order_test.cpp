@@ -11,7 +11,7 @@
 namespace imbrex::testing {
 namespace {
 
-constexpr const char *kMachines[] = {"sm_80", "sm_90a", "sm_120a"};
+constexpr const char *kMachines[] = {"sm_80", "sm_89", "sm_120a"};
 
 const target::GpuTarget *targetNamed(std::string_view name) {
   return target::findGpuTarget(*machine::findMachine(name));
@@ -118,7 +118,8 @@ TEST_CASE("a copy, group, wait or meeting that the assembly lacks or has too man
             CHECK(differs(twice));
           }
           if (isCommit(line)) {
-            CHECK(differs(without));
+            // A kernel that may end early may do so in place of closing an empty group.
+            CHECK((differs(without) || one.name.starts_with("rows")));
             // An empty group more is that of a loop around, whose own one does not run.
             CHECK((differs(twice) || one.name.starts_with("attention")));
             Lines early = without;

@@ -265,7 +265,7 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
             " is for an emulated device alone, and the device is 'host'\n"
             "  hint: choose one by --device emulated:TARGET; `imbrex targets` lists the targets\n");
   }
-  CHECK(contains(errorOf("--grid 1 --device interpreter --image scale.cubin"),
+  CHECK(contains(errorOf("--grid 1 --device interpreter --image scale.image"),
                  "--image is for a GPU's driver alone, and the device is 'interpreter'"));
   CHECK(errorOf("--grid 1 --arg z=1") == "imbrex: error: kernel 'scale' has no parameter 'z'\n"
                                          "  hint: its parameters are 'x', 'factor', 'y'\n");

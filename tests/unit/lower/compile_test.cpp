@@ -117,8 +117,8 @@ TEST_CASE("what a block does not have without asking is one array that the launc
         CHECK(array.getAlign().valueOrOne() >= 16);
       }
       const std::string assembly = *target::gpuTarget(*machine).assembly(*code->copy());
-      const std::string external = ".extern .shared .align 16 .b8 shared[]";
-      CHECK((assembly.find(external) != std::string::npos) == asks);
+      CHECK((assembly.find(".b8 shared[]") != std::string::npos) == asks);
+      CHECK((assembly.find(".extern .shared") != std::string::npos) == asks);
       const auto report = reportOf(*code, target::gpuTarget(*machine));
       REQUIRE(report);
       CHECK(report->resources.sharedMemoryBytes == interface.sharedMemoryBytes);

@@ -413,7 +413,10 @@ TEST_CASE("an attribute that is given twice is an error") {
 }
 
 TEST_CASE("what is out of place ends the parse") {
-  CHECK(errors("kernel @s") == "t.imx:1: error: expected 'schedule', not 'kernel'\n");
+  CHECK(errors("kernel @s") ==
+        "t.imx:1: error: this is a kernel, not a schedule\n"
+        "  hint: a kernel's loops are scheduled and proven when it is compiled; "
+        "`imbrex opt --explain` tells how\n");
   CHECK(errors("schedule @s { } }") == "t.imx:1: error: expected the end of the file, not '}'\n");
   CHECK(errors("schedule @s {\n") == "t.imx:2: error: the file ends where 'trips', 'ring', "
                                      "'buffer', 'barrier', 'meeting', 'role' or '}' is expected\n");

@@ -155,7 +155,7 @@ TEST_CASE("an array that a parameter can't take is refused") {
   CHECK(errorOf(matrix, "ones:6") ==
         "imbrex: error: the argument 'x' wants an array of rank 2, not 1\n");
   CHECK(bindFile(Type::tile(ElementKind::F32), arrayOfBytes({'f', 4}, {2}))
-            .find("with 0 axes, not with 1") != std::string::npos);
+            .find("of rank 0, not 1") != std::string::npos);
   CHECK(errorOf(matrix, "ones:f64:2x3") ==
         "imbrex: error: the argument 'x' wants elements of type f32, not f64\n");
   CHECK(errorOf(matrix, "ones:f_32:2x3") ==
