@@ -43,7 +43,8 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
                                      Diagnostics &diagnostics, StageTimes *times = nullptr);
 
 /// The assembly of a kernel, and its image. Where it has rings, the assembly is held to do what was
-/// proven of them; a vendor's assembler is trusted, which makes the image of it.
+/// proven of them. The image is made of it by a vendor's assembler, which is trusted, or by a
+/// second run of the code generator, which is trusted to do the same again.
 Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target);
 Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target);
 

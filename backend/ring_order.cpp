@@ -53,7 +53,7 @@ private:
   std::size_t step(std::size_t from, std::optional<RingEvent> event = {}) {
     order_.steps.push_back(
         {.event = event,
-         .isCertain = event && event->kind != RingEventKind::Copy && constants_ == 0});
+         .isCertain = event && event->kind != RingEventKind::Copy && avoidable_ == 0});
     link(from, order_.steps.size() - 1);
     return order_.steps.size() - 1;
   }
@@ -73,7 +73,8 @@ private:
     if (is(OpKind::RingDrain) && copies_.leastBytes > 0) return step(flush(at), waitFor(op));
     if (is(OpKind::Meet)) return step(flush(at), RingEvent{RingEventKind::Meet});
     if (is(OpKind::For) || is(OpKind::While)) return loop(op, flush(at));
-    if (is(OpKind::If)) return branches(op, flush(at));
+    // A thread runs one of the bodies of roles, as of an if.
+    if (is(OpKind::If) || is(OpKind::Roles)) return branches(op, flush(at));
     if (!is(OpKind::BreakIf) && !is(OpKind::ExitIf)) return at;
     at = flush(at);
     link(at, is(OpKind::BreakIf) ? exits_.back() : kEnd);
@@ -95,9 +96,9 @@ private:
     order_.steps.emplace_back();
     const std::size_t exit = order_.steps.size() - 1;
     exits_.push_back(exit);
-    constants_ += isConstant;
+    avoidable_ += isConstant;
     link(flush(block(op.regions[0], head)), head);
-    constants_ -= isConstant;
+    avoidable_ -= isConstant;
     exits_.pop_back();
     if (op.kind == OpKind::For) link(head, exit);
     return exit;
@@ -106,7 +107,10 @@ private:
   std::size_t branches(const Op &op, std::size_t from) {
     order_.steps.emplace_back();
     const std::size_t join = order_.steps.size() - 1;
+    const bool isAvoidable = op.kind == OpKind::If; // its condition may turn out to be constant
+    avoidable_ += isAvoidable;
     for (const Block &region : op.regions) link(flush(block(region, step(from))), join);
+    avoidable_ -= isAvoidable;
     if (op.regions.size() < 2) link(from, join);
     return join;
   }
@@ -173,7 +177,7 @@ private:
   const machine::AsyncCopies &copies_;
   RingOrder order_;
   std::vector<std::size_t> exits_; // of the loops around
-  std::int32_t constants_ = 0;     // of these: that run a constant number of times
+  std::int32_t avoidable_ = 0;     // bodies around that may turn out not to run
   std::vector<Copies> pending_;
 };
 

@@ -12,25 +12,28 @@
 /// group, each wait and each meeting, in that order, on every way through the code.
 ///
 ///   Block IR                     what may happen             assembly
-///   ring.drain [count = 1]       wait 1                      cp.async.wait_group 1;
-///   meet                         meet                        bar.sync 0;
-///   ring.copy %r, %more, …       copy copy, or nothing       @%p5 bra $L__BB0_6;
-///                                                            cp.async.cg.shared.global …
-///                                                            cp.async.cg.shared.global …
-///   ring.commit                  commit                      $L__BB0_6: cp.async.commit_group;
+///   ring.drain [count = 1]       wait 1                      wait for all but 1
+///   meet                         meet                        barrier
+///   ring.copy %r, %more, …       copy copy, or nothing       jump to B where not %p
+///                                                            copy
+///                                                            copy
+///   ring.commit                  commit                      B: end of a group
+///
+/// How these are spelled, the target knows (GpuTarget::ringsOf).
 ///
 /// Both are graphs, and each way through the second must be one through the first: so LLVM may
 /// unroll, peel and turn loops and merge branches. It may also wait and meet more often, and for
 /// more. Copies whose conditions are the same are made together or not at all. How often a loop
 /// runs is not compared; but each wait, each meeting and each end of a group must be somewhere.
-/// Where slots are read is not compared: nothing tells such a load from others.
+/// Where slots are read is not compared: nothing tells such a load from others. Nor is what an
+/// engine does: its barriers are waited for in loops of their own.
 namespace imbrex {
 
 /// What may happen, in which order.
 struct RingOrder {
   struct Step {
     std::optional<target::RingEvent> event = {}; ///< None: a place where ways meet.
-    bool isCertain = false; ///< No condition and no constant number of trips may take it away.
+    bool isCertain = false; ///< Outside of conditions and of loops with constant bounds.
     std::vector<std::size_t> next = {};
   };
   std::vector<Step> steps; ///< The first is the beginning, the second the end.

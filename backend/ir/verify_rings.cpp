@@ -38,6 +38,8 @@ bool boxIsRight(const OpCheck &check) {
   return true;
 }
 
+constexpr std::int32_t kMostArrivals = (1 << 20) - 1; // that a phase can count
+
 /// Whether it is one of the ops that fill this ring: the engine's, or the threads'.
 bool isFilledBy(const OpCheck &check, bool engine) {
   const Op *made = check.kernel().definition(check.op().operand(0));
@@ -85,7 +87,8 @@ bool checkBarrierNew(const OpCheck &check) {
   const auto &attrs = check.op().attrs<BarrierAttrs>();
   return check.resultIs(Type::barrier()) &&
          check.attributeIs("slots", attrs.slots >= 1, "a number from 1") &&
-         check.attributeIs("arrivals", attrs.arrivals >= 1, "a number from 1");
+         check.attributeIs("arrivals", attrs.arrivals >= 1 && attrs.arrivals <= kMostArrivals,
+                           "a number from 1 to 1048575");
 }
 
 bool checkBarrierUse(const OpCheck &check) {
@@ -134,7 +137,10 @@ bool checkRoles(const OpCheck &check) {
       return check.fail(Diag::VerifyBodyArguments, listed({}),
                         listed(typesOf(check.kernel(), role.arguments)));
   const auto &attrs = op.attrs<RolesAttrs>();
-  return check.attributeIs("warps", attrs.warps >= 1, "a number from 1") &&
+  constexpr std::int32_t kMostWarps = 32; // that any block has
+  return check.attributeIs("warps", attrs.warps >= 1 && attrs.warps <= kMostWarps,
+                           "a number from 1 to 32") &&
+         check.attributeIs("blocks", attrs.blocks >= 0, "a number of blocks") &&
          check.attributeIs("releases", attrs.releases >= 0, "a number of registers") &&
          check.attributeIs("takes", attrs.takes >= 0, "a number of registers") &&
          (isForLoading(check.kernel(), op.regions[0]) || check.fail(Diag::VerifyRolesBody));

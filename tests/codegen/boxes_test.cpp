@@ -272,6 +272,61 @@ TEST_CASE("who asks for the engine by hand is told where there is none, or it ca
         "'ring.load_box' loads boxes of a view that the kernel writes, too");
 }
 
+TEST_CASE("roles by hand that hand over what is not there are refused") {
+  const auto with = [](const std::string &attributes) {
+    return compiled(replaced(byHand(""), "roles {", "roles [" + attributes + "] {"), "sm_90a");
+  };
+  for (const char *attributes :
+       {"warps = 4, releases = 40, takes = 232", "warps = 4, takes = 232, blocks = 1",
+        "warps = 4, releases = 40, takes = 7, blocks = 1", "warps = 4, blocks = 1000000"}) {
+    CAPTURE(attributes);
+    CHECK(with(attributes) != "");
+  }
+  CHECK(with("warps = 4") == "");
+}
+
+TEST_CASE("beside boxes that one role loads the other may copy, and the assembly is held to it") {
+  const std::string text = R"(
+kernel @k(%v: view<const f32, 2>, %p: ptr<const f32>, %y: view<f32, 2>, %q: ptr<f32>, %n: i32) stage tiles {
+  %0 = constant 0 : i32
+  %1 = constant 1 : i32
+  %zeros = constant 0.0 : f32[8x32]
+  %sum = for %0, %n, %1, %zeros [pipelined = 2] (%k: i32, %s: f32[8x32]) {
+    %x = view.load %v, %0, %k : f32[8x32]
+    %t = add %s, %x : f32[8x32]
+    yield %t
+  } : f32[8x32]
+  view.store %y, %sum, %0, %0
+  %none = constant 0.0 : f32[1024]
+  %at = arange : i32[1024]
+  %width = constant 1024 : i32
+  %line = for %0, %n, %1, %none [pipelined = 3] (%k: i32, %s: f32[1024]) {
+    %first = mul %k, %width : i32
+    %firsts = broadcast %first : i32[1024]
+    %places = add %firsts, %at : i32[1024]
+    %all = broadcast %p : ptr<const f32>[1024]
+    %from = ptr.add %all, %places : ptr<const f32>[1024]
+    %x = load %from : f32[1024]
+    %t = add %s, %x : f32[1024]
+    yield %t
+  } : f32[1024]
+  %to = broadcast %q : ptr<f32>[1024]
+  %outs = ptr.add %to, %at : ptr<f32>[1024]
+  store %outs, %line
+})";
+  ir::Kernel kernel = parsed(text);
+  Diagnostics diagnostics;
+  const target::GpuTarget *target = gpuTargetOf(hopper(), diagnostics);
+  if (target == nullptr) return;
+  const auto code = compileForGpu(kernel, *target, analysis::usualAssumptions(kernel), diagnostics);
+  REQUIRE_MESSAGE(code, diagnostics.render());
+  CHECK(hasRoles(kernel));
+  const auto assembly = makeAssembly(*code, *target);
+  REQUIRE_MESSAGE(assembly, assembly.error().message);
+  CHECK(assembly->find("cp.async.bulk.tensor") != std::string::npos);
+  CHECK(assembly->find("cp.async.commit_group") != std::string::npos);
+}
+
 TEST_CASE(
     "roles that count other trips are found, and those that count alike in other words are not") {
   const std::string text = byHand("");

@@ -1,4 +1,5 @@
 #include "backend/passes/pipeline/read_schedule.h"
+#include "backend/schedule/register_split.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace imbrex::passes::pipeline {
@@ -15,6 +16,26 @@ std::optional<ValueId> writtenBy(const Kernel &kernel, const Op &op) {
   }
   const bool isParameter = llvm::is_contained(kernel.body().arguments, memory);
   return isParameter ? std::optional(memory) : std::nullopt;
+}
+
+/// Roles that take more registers than the launch has would wait for ever.
+void checkRegisters(const Kernel &kernel, const Op &roles, const machine::Machine &machine,
+                    Diagnostics &diagnostics) {
+  using schedule::RegisterChange;
+  const auto &attrs = roles.attrs<RolesAttrs>();
+  if (attrs.releases == 0 && attrs.takes == 0 && attrs.blocks == 0) return;
+  const std::int32_t own = kernel.threads().warps;
+  const std::vector<schedule::RoleRegisters> both{
+      {.name = "compute", .warps = own, .change = RegisterChange::Takes, .registers = attrs.takes},
+      {.name = "load",
+       .firstWarp = own,
+       .warps = attrs.warps,
+       .change = RegisterChange::Releases,
+       .registers = attrs.releases}};
+  const schedule::RegisterLaunch launch{.threads = (own + attrs.warps) * machine.warpSize,
+                                        .minBlocks = attrs.blocks};
+  for (const Diagnostic &wrong : validateRegisters(both, launch, machine, roles.where))
+    diagnostics.add(wrong);
 }
 
 } // namespace
@@ -45,6 +66,7 @@ bool checkBoxes(const Kernel &kernel, const machine::Machine &machine,
     if (isOfEngine && !machine.asyncCopies.haveEngine)
       report(Diag::PipelineNoEngine, op, machine.name);
     if (op.kind == OpKind::RingLoadBox) checkView(op);
+    if (op.kind == OpKind::Roles) checkRegisters(kernel, op, machine, diagnostics);
   });
   return diagnostics.all().size() == errors;
 }

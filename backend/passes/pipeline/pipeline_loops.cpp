@@ -181,9 +181,10 @@ private:
   void explainStaging(const Op &loop, const LoopLoads &loads, bool canRun, const std::string &why) {
     const bool isStaged = canRun && why.empty();
     sayLoop(loop, isStaged,
-            "one trip ahead in registers, for " + std::string(context_.machine.name) +
-                (hasCopies(context_.machine) ? " has no asynchronous copies of such loads"
-                                             : " has no asynchronous copies"),
+            "one trip ahead in registers" + (hasCopies(context_.machine)
+                                                 ? std::string() // whoever asks for it says why
+                                                 : ", for " + std::string(context_.machine.name) +
+                                                       " has no asynchronous copies"),
             why);
     for (const AheadLoad &load : loads.loads)
       if (isStaged) sayLoad(load, "registers");

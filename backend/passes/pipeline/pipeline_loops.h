@@ -19,7 +19,9 @@ namespace imbrex::passes {
 ///                                                   …
 ///                                                 }
 ///
-/// On a machine without asynchronous copies the loads run one trip ahead, in registers
+/// Where an engine can bring all of a loop's tiles, it does, if possible by a role of its own
+/// (apply_plan.h, split_body.h). On a machine without asynchronous copies, and where these cannot
+/// bring a loop's loads in the order of lanes, the loads run one trip ahead in registers
 /// (stage_loads.h). A load that cannot run ahead stays where it is, and so does a loop without any;
 /// `--explain` says why.
 ///

@@ -178,6 +178,12 @@ std::string inWords(const RingRoom &room, std::int64_t bytes) {
          " for them, beside " + std::to_string(room.exchange) + " for exchanges between threads";
 }
 
+/// Behind a ring whose copies lie in lane order: where those go that nobody wants (lower/ring.h).
+std::int64_t unreadBytes(const Kernel &kernel, const machine::Machine &machine) {
+  const machine::AsyncCopies &copies = machine.asyncCopies;
+  return copies.areInLaneOrder ? std::int64_t{copies.mostBytes} * kernel.threads().count() : 0;
+}
+
 } // namespace
 
 RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine) {
@@ -189,7 +195,8 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine) {
     if (llvm::is_contained(kExchanging, op.kind))
       exchange = std::max(exchange, exchangeBytes(kernel, op));
     if (op.kind == OpKind::RingNew)
-      taken += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result());
+      taken += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result()) +
+               unreadBytes(kernel, machine);
   });
   exchange =
       std::min({exchange, limit / kLargestShare, std::int64_t{machine.staticSharedMemoryBytes}});
@@ -205,7 +212,9 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
   const schedule::Program work = planner.work(isOfRoles);
   // Two barriers of 8 bytes for each slot of boxes.
   const std::int64_t beside = loads.way == Way::Boxes ? 16 : 0;
-  const std::int64_t bytes = bytesOfSlot(work), most = room.bytes / (bytes + beside);
+  const std::int64_t unread = unreadBytes(kernel, context.machine) * std::ssize(loads.loads);
+  const std::int64_t forSlots = room.bytes - unread;
+  const std::int64_t bytes = bytesOfSlot(work), most = forSlots / (bytes + beside);
   if (most < 2) {
     why = "there is no room for two " + inWords(room, bytes);
     return std::nullopt;
@@ -214,7 +223,7 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
   const bool isAsked = asked != ForAttrs::kPlannerChooses;
   const auto slots = static_cast<std::int32_t>(std::min<std::int64_t>(asked, most));
   machine::Machine machine = context.machine;
-  machine.sharedMemoryBytes = static_cast<std::int32_t>(room.bytes);
+  machine.sharedMemoryBytes = static_cast<std::int32_t>(forSlots);
   schedule::PlanRequest request{.machine = machine,
                                 .loop = planner.trips(),
                                 .trips = std::vector(work.trips.size(), kUsualTripsAround),

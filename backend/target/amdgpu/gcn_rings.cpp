@@ -1,5 +1,7 @@
 #include "backend/target/amdgpu/gcn_rings.h"
 
+#include "backend/support/check.h"
+
 namespace imbrex::target::amdgpu {
 namespace {
 
@@ -19,6 +21,8 @@ CodeLine readGcn(llvm::StringRef line) {
   CodeLine read;
   const llvm::StringRef opcode = line.take_until([](char c) { return c == ' ' || c == '\t'; });
   const llvm::StringRef operands = line.drop_front(opcode.size()).trim();
+  IMBREX_CHECK(!opcode.starts_with("s_setpc") && !opcode.starts_with("s_swappc"),
+               "a jump by a register is not read: {0}", line);
   if (isLoadToLds(opcode, operands)) read.event = RingEvent{RingEventKind::Copy};
   if (opcode == "s_barrier") read.event = RingEvent{RingEventKind::Meet};
   if (opcode == "s_waitcnt")

@@ -1,5 +1,7 @@
 #include "backend/target/nvptx/ptx_rings.h"
 
+#include "backend/support/check.h"
+
 namespace imbrex::target::nvptx {
 namespace {
 
@@ -29,6 +31,7 @@ CodeLine readPtx(llvm::StringRef line) {
   const std::size_t end = line.find_first_of(" \t");
   const llvm::StringRef opcode = line.take_front(end);
   const llvm::StringRef operands = line.drop_front(opcode.size()).trim();
+  IMBREX_CHECK(!opcode.starts_with("brx"), "a jump by a table is not read: {0}", line);
   read.event = eventOf(opcode, operands);
   if (opcode == "bra" || opcode == "bra.uni") {
     read.target = operands.str();

@@ -125,6 +125,8 @@ TEST_CASE("a copy of what cannot be held names the element") {
   CHECK(errorOf([&] { bytes.copy_from(std::vector<double>{-128.5, 128}); }) == wrong("1 is 128"));
   bytes.copy_from(std::vector<double>{-128.5, 127.5});
   CHECK(std::vector<int>(bytes.begin(), bytes.end()) == std::vector<int>{-128, 127});
+  bytes.copy_from(std::string("ab"));
+  CHECK(bytes[1] == 'b');
   buffer<u8> naturals(1);
   CHECK(errorOf([&] { naturals.copy_from(std::vector<int>{-1}); }) == wrong("0 is -1"));
   buffer<i64> wide(1);

@@ -56,7 +56,12 @@ constexpr bool holds(const From &value) {
   } else if constexpr (!std::is_integral_v<To> || std::same_as<To, bool>) {
     return fits<To>(value);
   } else if constexpr (std::is_integral_v<From> && !std::same_as<From, bool>) {
-    return std::in_range<To>(value);
+    using limits = std::numeric_limits<To>;
+    const auto wide = +value; // std::in_range refuses char and its kin
+    if constexpr (std::is_signed_v<decltype(wide)>)
+      if (wide < 0)
+        return std::is_signed_v<To> && std::intmax_t{wide} >= std::intmax_t{limits::min()};
+    return static_cast<std::uintmax_t>(wide) <= static_cast<std::uintmax_t>(limits::max());
   } else {
     // Both ends are powers of two, or 0, and so exact.
     constexpr auto least = static_cast<double>(std::numeric_limits<To>::min());
