@@ -40,8 +40,8 @@ private:
     for (const auto &op : block.ops) {
       if (op->kind == OpKind::For || op->kind == OpKind::While)
         runLoop(*op);
-      else if (op->kind == OpKind::If)
-        runIf(*op);
+      else if (op->kind == OpKind::If || op->kind == OpKind::Roles)
+        runBodies(*op);
       else
         runSimple(*op);
     }
@@ -96,7 +96,8 @@ private:
     }
   }
 
-  void runIf(const Op &op) {
+  /// Of which a thread runs one.
+  void runBodies(const Op &op) {
     for (const Block &region : op.regions) run(region);
     for (size_t slot = 0; slot < op.results.size(); ++slot)
       set(op.result(slot),
