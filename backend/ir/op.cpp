@@ -45,6 +45,20 @@ bool isElementwise(OpKind kind) {
   return false;
 }
 
+bool isLaid(OpKind kind) {
+  switch (kind) {
+#define IMBREX_OP(...)
+#define IMBREX_LAID(Kind, ...) case OpKind::Kind:
+#include "backend/ir/ops.def"
+    return true;
+#define IMBREX_OP(Kind, ...) case OpKind::Kind:
+#define IMBREX_LAID(...)
+#include "backend/ir/ops.def"
+    return false;
+  }
+  return false;
+}
+
 Attributes defaultAttributes(OpKind kind) {
   switch (kind) {
 #define IMBREX_OP(Kind, mnemonic, fewest, most, results, regions, effect, domain, rule, attrs,     \

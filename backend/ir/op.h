@@ -128,6 +128,8 @@ llvm::ArrayRef<OpKind> allOpKinds();
 /// Computes each element of its result from the same element of its operands alone: arithmetic,
 /// comparisons, select.
 bool isElementwise(OpKind kind);
+/// Not for authors: passes make it, of kernels at stage Laid.
+bool isLaid(OpKind kind);
 /// The attributes of a new op of this kind: the right struct, every field at its default.
 Attributes defaultAttributes(OpKind kind);
 

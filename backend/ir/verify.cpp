@@ -268,9 +268,7 @@ private:
              report(Diag::VerifyStage, op, name(stage), name(kernel_.stage()));
     };
     if (effect == Effect::Variable && !belongsTo(Stage::Traced)) return false;
-    const bool isOfLayouts =
-        op.kind == OpKind::ConvertLayout || op.kind == OpKind::Roles || effect == Effect::Ring;
-    if (isOfLayouts && !belongsTo(Stage::Laid)) return false;
+    if (isLaid(op.kind) && !belongsTo(Stage::Laid)) return false;
     if (parents_.empty() || !rules::isCombineBody(*parents_.back())) return true;
     const auto isScalar = [&](ValueId value) { return kernel_.type(value).isScalar(); };
     return ((effect == Effect::Pure || effect == Effect::End) && op.regions.empty() &&

@@ -170,23 +170,13 @@ Lanes Body::compute(ir::ValueId value, const ir::Op &op, PointId at) {
   case OpKind::Yield:
   case OpKind::BreakIf:
   case OpKind::ExitIf:
-  case OpKind::ConvertLayout:
-  case OpKind::RingNew:
-  case OpKind::RingCopy:
-  case OpKind::RingCopyBox:
-  case OpKind::RingCommit:
-  case OpKind::RingDrain:
-  case OpKind::RingRead:
-  case OpKind::Meet:
-  case OpKind::RingLoadBox:
-  case OpKind::BarrierNew:
-  case OpKind::BarrierExpect:
-  case OpKind::BarrierArrive:
-  case OpKind::BarrierWait:
-  case OpKind::Roles:
   case OpKind::VarNew:
   case OpKind::VarRead:
-  case OpKind::VarWrite: break;
+  case OpKind::VarWrite:
+#define IMBREX_OP(...)
+#define IMBREX_LAID(Kind, ...) case OpKind::Kind:
+#include "backend/ir/ops.def"
+    break;
   }
   IMBREX_UNREACHABLE("'{0}' is not computed element by element", info(op.kind).mnemonic);
 }
