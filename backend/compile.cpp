@@ -48,13 +48,6 @@ bool hasValidAssembly(const ir::Kernel &kernel, const machine::Machine &machine,
   return isValid;
 }
 
-/// Those that a kernel has beside its own.
-std::int32_t warpsOfLoader(const ir::Kernel &kernel) {
-  const auto &ops = kernel.body().ops;
-  const bool hasRoles = !ops.empty() && ops.back()->kind == ir::OpKind::Roles;
-  return hasRoles ? ops.back()->attrs<ir::RolesAttrs>().warps : 0;
-}
-
 /// Bring a kernel to stage Laid, its loops pipelined. One that comes so, from a file, has passed
 /// the pipeline, but perhaps for another machine.
 bool layOut(ir::Kernel &kernel, const machine::Machine &machine,
@@ -67,11 +60,10 @@ bool layOut(ir::Kernel &kernel, const machine::Machine &machine,
   };
   if (!runPasses(kernel, isLaid ? laidPipeline() : gpuPipeline(), context)) return false;
   watch.lap("passes", {"plan", planning});
-  const layout::Threads threads = kernel.threads();
-  const std::int32_t warps = threads.warps + warpsOfLoader(kernel);
-  if (threads.lanes == machine.warpSize && warps * threads.lanes <= machine.maxThreads) return true;
-  diagnostics.report(Diag::ForeignLayouts, kernel.where(), kernel.name(), warps, threads.lanes,
-                     machine.name, machine.warpSize, machine.maxThreads);
+  const layout::Threads threads = ir::threadsInAll(kernel);
+  if (threads.lanes == machine.warpSize && threads.count() <= machine.maxThreads) return true;
+  diagnostics.report(Diag::ForeignLayouts, kernel.where(), kernel.name(), threads.warps,
+                     threads.lanes, machine.name, machine.warpSize, machine.maxThreads);
   return false;
 }
 

@@ -45,6 +45,9 @@ struct Assumptions {
   ParameterAssumptions of(size_t parameter) const {
     return parameter < parameters.size() ? parameters[parameter] : ParameterAssumptions{};
   }
+  ParameterAssumptions of(const ir::Kernel &kernel, ir::ValueId parameter) const {
+    return of(kernel.parameterNumber(parameter));
+  }
   /// Whether all that the others say is said here, too.
   bool cover(const Assumptions &others) const;
   friend bool operator==(const Assumptions &, const Assumptions &) = default;

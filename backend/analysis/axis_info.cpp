@@ -155,14 +155,9 @@ private:
   AxisInfo ofView(const Op &op) const {
     const Type &view = kernel_.type(op.operand(0));
     const bool isLast = op.attrs<AxisAttrs>().axis == view.rank() - 1;
-    const bool divides =
-        parameterOf(op.operand(0)).hasDivisibleRows && isLast == (op.kind == OpKind::ViewExtent);
+    const bool divides = assumptions_.of(kernel_, op.operand(0)).hasDivisibleRows &&
+                         isLast == (op.kind == OpKind::ViewExtent);
     return facts::ofScalar(divides ? facts::elementsIn(ParameterAssumptions::kDivisor, view) : 1);
-  }
-
-  ParameterAssumptions parameterOf(ValueId view) const {
-    const auto &parameters = kernel_.body().arguments;
-    return assumptions_.of(static_cast<size_t>(llvm::find(parameters, view) - parameters.begin()));
   }
 
   const Kernel &kernel_;
@@ -176,9 +171,7 @@ using Bounds = llvm::SmallVector<WidthBound, 4>;
 /// A box of a view has its neighbours on the last axis, if anywhere.
 Bounds boxBounds(const Kernel &kernel, const Op &op, const AxisAnalysis &facts,
                  const Assumptions &assumptions) {
-  const auto &parameters = kernel.body().arguments;
-  const auto parameter = assumptions.of(
-      static_cast<size_t>(llvm::find(parameters, op.operand(0)) - parameters.begin()));
+  const auto parameter = assumptions.of(kernel, op.operand(0));
   const Type &view = kernel.type(op.operand(0));
   const bool isLoad = op.kind == OpKind::ViewLoad;
   const Type &box = kernel.type(isLoad ? op.result() : op.operand(1));

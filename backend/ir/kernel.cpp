@@ -47,6 +47,10 @@ ValueId Kernel::addParameter(std::string name, const Type &type) {
   return value;
 }
 
+size_t Kernel::parameterNumber(ValueId value) const {
+  return static_cast<size_t>(std::ranges::find(body_.arguments, value) - body_.arguments.begin());
+}
+
 ValueId Kernel::newValue(const Type &type) {
   values_.push_back({type});
   return ValueId(static_cast<std::uint32_t>(values_.size() - 1));
@@ -78,6 +82,27 @@ void walk(const Block &block, const std::function<void(const Op &)> &visit) {
     visit(*op);
     for (const Block &region : op->regions) walk(region, visit);
   }
+}
+
+const Op *rolesOf(const Kernel &kernel) {
+  const auto &ops = kernel.body().ops;
+  return !ops.empty() && ops.back()->kind == OpKind::Roles ? ops.back().get() : nullptr;
+}
+
+layout::Threads threadsInAll(const Kernel &kernel) {
+  layout::Threads threads = kernel.threads();
+  if (const Op *roles = rolesOf(kernel)) threads.warps += roles->attrs<RolesAttrs>().warps;
+  return threads;
+}
+
+std::optional<size_t> rootParameter(const Kernel &kernel, ValueId value) {
+  while (const Op *op = kernel.definition(value)) {
+    const bool passesOn = op->operands.size() == 1 || op->kind == OpKind::PointerAdd;
+    if (!passesOn || !op->regions.empty()) return std::nullopt;
+    value = op->operand(0);
+  }
+  const size_t number = kernel.parameterNumber(value); // or it is carried by a loop
+  return number < kernel.parameterCount() ? std::optional(number) : std::nullopt;
 }
 
 std::vector<std::int32_t> countUses(const Kernel &kernel) {

@@ -47,6 +47,8 @@ public:
   ValueId addParameter(std::string name, const Type &type);
   const std::string &parameterName(size_t i) const { return parameterNames_[i]; }
   size_t parameterCount() const { return parameterNames_.size(); }
+  /// The number of a parameter; of any other value, the count of all.
+  size_t parameterNumber(ValueId value) const;
 
   ValueId newValue(const Type &type);
   /// Give `op` new results of these types.
@@ -91,6 +93,15 @@ private:
 /// Every op of a block and of the regions inside, outer before inner, in order.
 void walk(Block &block, const std::function<void(Op &)> &visit);
 void walk(const Block &block, const std::function<void(const Op &)> &visit);
+
+/// The op that takes a kernel apart into roles, its last one; null where all threads do the same.
+const Op *rolesOf(const Kernel &kernel);
+
+/// The threads of a block at stage Laid: the kernel's own, and those of a role beside these.
+layout::Threads threadsInAll(const Kernel &kernel);
+
+/// The number of the parameter that a pointer or a view comes from, if all of it comes from one.
+std::optional<size_t> rootParameter(const Kernel &kernel, ValueId value);
 
 /// How often each value is an operand, by value number.
 std::vector<std::int32_t> countUses(const Kernel &kernel);

@@ -23,7 +23,6 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
 
 void Emitter::collectRings() {
   ir::walk(kernel.body(), [&](const ir::Op &op) {
-    if (op.kind == ir::OpKind::Roles) roles_ = &op;
     if (op.kind != ir::OpKind::RingNew) return;
     rings_.emplace(op.result(), Ring(*this, op));
     largestUse_ = op.where;
@@ -40,10 +39,8 @@ void Emitter::collectRings() {
 
 /// Loads of equal boxes of a view share a map.
 void Emitter::addMap(const ir::Op &load) {
-  const auto &parameters = kernel.body().arguments;
-  const auto view = llvm::find(parameters, load.operand(2));
   const layout::BoxLayout &boxes = rings_.at(load.operand(0)).boxes();
-  const BoxMap map{.parameter = static_cast<std::int32_t>(view - parameters.begin()),
+  const BoxMap map{.parameter = static_cast<std::int32_t>(kernel.parameterNumber(load.operand(2))),
                    .box = boxes.box,
                    .elementBytes = ir::storageBits(type(load.operand(2)).element()) / 8,
                    .span = boxes.span};
@@ -218,12 +215,6 @@ layout::RegisterVectors Emitter::accessVectors(const ir::Op &op, ir::ValueId til
   std::int64_t width = analysis::accessWidth(kernel, op, axis, facts_, assumptions);
   width = bits < 8 ? kScalar : std::min(width, layout::kMaxAccessBytes * 8 / bits);
   return layout::contiguousRegisters(of, layout::axisDim(axis), width);
-}
-
-analysis::ParameterAssumptions Emitter::assumedOf(ir::ValueId view) const {
-  const auto &parameters = kernel.body().arguments;
-  const auto index = static_cast<std::size_t>(llvm::find(parameters, view) - parameters.begin());
-  return assumptions.of(index);
 }
 
 bool Emitter::countsCopies() const {

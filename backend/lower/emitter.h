@@ -108,8 +108,6 @@ public:
   /// The registers of a tile that an op moves to or from memory, in vectors that are one access
   /// each. `tile`: what the accesses are laid out by.
   layout::RegisterVectors accessVectors(const ir::Op &op, ir::ValueId tile);
-  /// What is assumed of a view parameter.
-  analysis::ParameterAssumptions assumedOf(ir::ValueId view) const;
 
   // --- code ---
   llvm::BasicBlock *newBlock(const llvm::Twine &name);
@@ -160,7 +158,6 @@ private:
   void collectRings();
   void addMap(const ir::Op &load);
   void makeBarriers();
-  std::int32_t threadCount() const; ///< Of the block: of all roles.
   void declareFunction(KernelInterface &interface);
   void decodeParameters(const KernelInterface &interface);
   void emitOp(const ir::Op &op);
@@ -196,7 +193,6 @@ private:
   std::vector<BoxMap> maps_;
   std::map<const ir::Op *, std::size_t> mapOf_; // by ring.load_box
   std::vector<llvm::Value *> mapArguments_;     // by map
-  const ir::Op *roles_ = nullptr;               // of the kernel; null: all threads do the same
   enum class Role : std::uint8_t { All, Loads, Computes } role_ = Role::All;
   std::int64_t copiesOfGroup_ = 0; // where copies are counted: the fewest of a group
   llvm::GlobalVariable *zeros_ = nullptr;

@@ -58,7 +58,7 @@ KernelInterface Emitter::run() {
   KernelInterface interface{.name = symbolOf(kernel.name()),
                             .words = wordsOf(*this),
                             .maps = maps_,
-                            .threads = threadCount()};
+                            .threads = ir::threadsInAll(kernel).count()};
   for (std::size_t i = 0; i < maps_.size(); ++i)
     interface.words.push_back(
         {WordKind::BoxMap, maps_[i].parameter, static_cast<std::int32_t>(i), BoxMap::kBytes});
@@ -78,11 +78,6 @@ KernelInterface Emitter::run() {
       std::max(static_cast<std::int32_t>(shared.bytes()), interface.bytesAtLaunch);
   interface.sites = std::move(sites_);
   return interface;
-}
-
-std::int32_t Emitter::threadCount() const {
-  const layout::Threads threads = kernel.threads();
-  return threads.count() + (roles_ ? roles_->attrs<ir::RolesAttrs>().warps * threads.lanes : 0);
 }
 
 /// Nobody may arrive or wait before the barriers are there.
@@ -112,8 +107,9 @@ void Emitter::declareFunction(KernelInterface &interface) {
                                      llvm::Function::ExternalLinkage, interface.name, module);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   words.declareKernel(*function_, interface.threads);
-  if (const std::int32_t blocks = roles_ ? roles_->attrs<ir::RolesAttrs>().blocks : 0; blocks > 0)
-    words.fitBlocks(*function_, blocks);
+  if (const ir::Op *roles = ir::rolesOf(kernel))
+    if (const std::int32_t blocks = roles->attrs<ir::RolesAttrs>().blocks; blocks > 0)
+      words.fitBlocks(*function_, blocks);
   for (std::size_t i = 0; i < interface.words.size(); ++i) {
     const Word &word = interface.words[i];
     const auto number = static_cast<unsigned>(i);
@@ -130,7 +126,7 @@ void Emitter::declareFunction(KernelInterface &interface) {
 void Emitter::decodeParameters(const KernelInterface &interface) {
   const auto extentFrom = [&](ir::ValueId view, Value *argument) -> Value * {
     constexpr bool kIsNotNegative = true;
-    if (!assumedOf(view).hasSmallExtents) return argument;
+    if (!assumptions.of(kernel, view).hasSmallExtents) return argument;
     Value *low = b.CreateTrunc(argument, b.getInt32Ty());
     return b.CreateZExt(low, b.getInt64Ty(), "", kIsNotNegative);
   };

@@ -56,9 +56,7 @@ ir::ValueId accessTile(const ir::Op &op) {
 } // namespace
 
 MemoryOrder::MemoryOrder(const ir::Kernel &kernel, const analysis::Assumptions &assumptions)
-    : kernel_(kernel), assumptions_(assumptions), roots_(kernel.valueCount()) {
-  findRoots();
-}
+    : kernel_(kernel), assumptions_(assumptions) {}
 
 bool MemoryOrder::needsBarrierBefore(const ir::Op &op) const {
   return touchesMemory(op) && llvm::any_of(pending_, [&](const auto &earlier) {
@@ -85,8 +83,9 @@ bool MemoryOrder::conflict(const ir::Op &first, bool isEarlierRound, const ir::O
   // for all threads.
   if (releases(later) || acquires(first)) return true;
   if ((reads(first) && reads(later)) || (isAtomic(first) && isAtomic(later))) return false;
-  const ir::ValueId a = roots_[accessed(first).index()], b = roots_[accessed(later).index()];
-  if (a.valid() && b.valid() && a != b && assumptions_.areDisjoint) return false;
+  const auto a = ir::rootParameter(kernel_, accessed(first)),
+             b = ir::rootParameter(kernel_, accessed(later));
+  if (a && b && *a != *b && assumptions_.areDisjoint) return false;
   return isEarlierRound || !areSameAddresses(first, later);
 }
 
@@ -108,17 +107,6 @@ bool MemoryOrder::areSameAddresses(const ir::Op &a, const ir::Op &b) const {
   const layout::LinearLayout &layout = kernel_.layout(kernel_.layoutOf(tileA));
   return layout::copyBits(layout, layout::Dim::Lane) == 0 &&
          layout::copyBits(layout, layout::Dim::Warp) == 0;
-}
-
-void MemoryOrder::findRoots() {
-  for (const ir::ValueId parameter : kernel_.body().arguments)
-    roots_[parameter.index()] = parameter;
-  ir::walk(kernel_.body(), [&](const ir::Op &op) {
-    const bool passesOn = op.operands.size() == 1 || op.kind == OpKind::PointerAdd;
-    if (!passesOn || !op.regions.empty()) return;
-    for (const ir::ValueId result : op.results)
-      roots_[result.index()] = roots_[op.operand(0).index()];
-  });
 }
 
 } // namespace imbrex::lower

@@ -40,12 +40,9 @@ public:
 private:
   bool conflict(const ir::Op &first, bool isEarlierRound, const ir::Op &later) const;
   bool areSameAddresses(const ir::Op &a, const ir::Op &b) const;
-  void findRoots();
 
   const ir::Kernel &kernel_;
   const analysis::Assumptions &assumptions_;
-  /// By value number: the parameter that a pointer comes from; invalid where it could be several.
-  std::vector<ir::ValueId> roots_;
   Pending pending_;
 };
 

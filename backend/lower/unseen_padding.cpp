@@ -88,9 +88,7 @@ bool UnseenPadding::leaveOutTheSame(const ir::Op &a, const ir::Op &b) const {
 
 /// The extent that stands for all that are assumed to be equal to this one.
 analysis::ExtentOf UnseenPadding::firstLike(ValueId view, std::int32_t axis) const {
-  const auto &parameters = kernel_.body().arguments;
-  const analysis::ExtentOf own{
-      static_cast<std::int32_t>(llvm::find(parameters, view) - parameters.begin()), axis};
+  const analysis::ExtentOf own{static_cast<std::int32_t>(kernel_.parameterNumber(view)), axis};
   const auto found =
       llvm::find_if(assumptions_.equalExtents,
                     [&](const analysis::EqualExtents &pair) { return pair.extent == own; });

@@ -60,7 +60,7 @@ ViewBox::ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape
                  const layout::LinearLayout *layout)
     : e_(emitter), view_(emitter.view(start.view)), layout_(layout), shape_(shape),
       bits_(ir::storageBits(emitter.type(start.view).element())), start_(emitter.i64(0)),
-      threads_(start_), assumed_(emitter.assumedOf(start.view)) {
+      threads_(start_), assumed_(emitter.assumptions.of(emitter.kernel, start.view)) {
   const bool inTiles = start.unit == ir::BoxUnit::Tiles;
   for (std::int32_t axis = 0; axis < shape_.rank(); ++axis)
     addAxis(axis, start.coordinates[static_cast<std::size_t>(axis)], inTiles ? shape_[axis] : 1);

@@ -191,10 +191,7 @@ private:
     const Type &memory = kernel_.type(op.operand(0));
     access.bytes = std::max<std::int64_t>(storageBits(memory.element()) / 8, 1);
     if (isView) {
-      const auto &parameters = kernel_.body().arguments;
-      const auto view =
-          static_cast<size_t>(llvm::find(parameters, op.operand(0)) - parameters.begin());
-      if (question_.assumptions.of(view).hasUnitStride)
+      if (question_.assumptions.of(kernel_, op.operand(0)).hasUnitStride)
         access.contiguity = shapeOfTile(op).extents().back();
     } else {
       const analysis::AxisInfo &facts = question_.facts.of(op.operand(0));

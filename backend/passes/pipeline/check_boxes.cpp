@@ -1,22 +1,10 @@
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/schedule/register_split.h"
-#include "llvm/ADT/STLExtras.h"
 
 namespace imbrex::passes::pipeline {
 namespace {
 
 using namespace ir;
-
-/// The parameter through which an op writes; none where nobody knows.
-std::optional<ValueId> writtenBy(const Kernel &kernel, const Op &op) {
-  ValueId memory = op.operand(0);
-  while (const Op *made = kernel.definition(memory)) {
-    if (made->operands.empty() || !made->regions.empty()) return std::nullopt;
-    memory = made->operand(0);
-  }
-  const bool isParameter = llvm::is_contained(kernel.body().arguments, memory);
-  return isParameter ? std::optional(memory) : std::nullopt;
-}
 
 /// Roles that take more registers than the launch has would wait for ever.
 void checkRegisters(const Kernel &kernel, const Op &roles, const machine::Machine &machine,
@@ -47,16 +35,14 @@ bool checkBoxes(const Kernel &kernel, const machine::Machine &machine,
     diagnostics.report(kind, op.where, info(op.kind).mnemonic, arguments...);
   };
   const auto checkView = [&](const Op &load) {
-    const ValueId view = load.operand(2);
-    const auto number = static_cast<std::size_t>(llvm::find(kernel.body().arguments, view) -
-                                                 kernel.body().arguments.begin());
+    const std::size_t number = kernel.parameterNumber(load.operand(2));
     if (!assumptions.of(number).hasBoxes)
       report(Diag::PipelineBoxForeign, load, kernel.parameterName(number));
     walk(kernel.body(), [&](const Op &op) {
       const Effect effect = info(op.kind).effect;
       if (effect != Effect::Write && effect != Effect::Atomic) return;
-      const auto written = writtenBy(kernel, op);
-      if (!written || *written == view || !assumptions.areDisjoint)
+      const auto written = rootParameter(kernel, op.operand(0));
+      if (!written || *written == number || !assumptions.areDisjoint)
         report(Diag::PipelineBoxWritten, load);
     });
   };

@@ -55,16 +55,10 @@ private:
     if (!step || *step <= 0) return "its step is no positive constant";
     if (llvm::any_of(body_.ops, [](const auto &op) { return leaves(*op); }))
       return "it may be left in the middle of a trip";
-    for (const auto &op : body_.ops)
-      if (hasAtomics(*op)) return "it has atomics, which order other accesses";
+    bool hasAtomics = false;
+    walk(body_, [&](const Op &op) { hasAtomics |= info(op.kind).effect == Effect::Atomic; });
+    if (hasAtomics) return "it has atomics, which order other accesses";
     return std::nullopt;
-  }
-
-  static bool hasAtomics(const Op &op) {
-    if (info(op.kind).effect == Effect::Atomic) return true;
-    return llvm::any_of(op.regions, [](const Block &region) {
-      return llvm::any_of(region.ops, [](const auto &inner) { return hasAtomics(*inner); });
-    });
   }
 
   void consider(const Op &op) {
@@ -98,37 +92,35 @@ private:
 
   std::optional<std::string> whyNoBox(const Op &op) const {
     if (op.kind != OpKind::ViewLoad) return "it is of pointers";
-    const Type &type = kernel_.type(op.result());
-    if (type.rank() == 0) return "it is of one element";
-    if (storageBits(type.element()) < 8) return "its elements share bytes";
-    if (!fillsWithZeros(op)) return "what it gives outside of its view is not zero";
-    if (!assumedOf(op.operand(0)).hasBoxes)
+    if (auto why = whyNoSlot(op, "its view")) return why;
+    if (!context_.assumptions.of(kernel_, op.operand(0)).hasBoxes)
       return "its view may have strides or an address that the engine does not take";
+    const Type &type = kernel_.type(op.result());
     if (!layout::planBoxes(type.shape().extents(), storageBits(type.element()) / 8))
       return "its box is none that the engine takes";
     if (mayBeWritten(op.operand(0), kernel_.body())) return "the kernel may write what it reads";
     return std::nullopt;
   }
 
-  analysis::ParameterAssumptions assumedOf(ValueId view) const {
-    const auto &parameters = kernel_.body().arguments;
-    const auto at = llvm::find(parameters, view) - parameters.begin();
-    return context_.assumptions.of(static_cast<size_t>(at));
-  }
-
   std::optional<std::string> whyNoCopy(const Op &op) const {
-    const Type &type = kernel_.type(op.result());
-    if (type.rank() == 0) return "it is of one element";
-    if (storageBits(type.element()) < 8) return "its elements share bytes";
-    if (!fillsWithZeros(op)) return "what it gives outside of its mask or view is not zero";
+    if (auto why = whyNoSlot(op, "its mask or view")) return why;
     if (context_.machine.asyncCopies.areInLaneOrder && sharesElements(op.result()))
       return "several threads have one element, and copies of a warp lie side by side";
-    const std::int64_t bytes = widthOf(op) * storageBits(type.element()) / 8;
+    const std::int64_t bytes = widthOf(op) * storageBits(kernel_.type(op.result()).element()) / 8;
     const std::int32_t least = context_.machine.asyncCopies.leastBytes;
     if (bytes < least)
       return "a thread has no more than " + std::to_string(bytes) +
              " bytes at once, known to adjoin and to be masked alike, and a copy takes " +
              std::to_string(least);
+    return std::nullopt;
+  }
+
+  /// Whatever brings the tile there.
+  std::optional<std::string> whyNoSlot(const Op &op, const std::string &bounds) const {
+    const Type &type = kernel_.type(op.result());
+    if (type.rank() == 0) return "it is of one element";
+    if (storageBits(type.element()) < 8) return "its elements share bytes";
+    if (!fillsWithZeros(op)) return "what it gives outside of " + bounds + " is not zero";
     return std::nullopt;
   }
 
@@ -155,35 +147,16 @@ private:
 
   // --- memory ---
 
-  /// The parameter that a pointer or a view comes from; none where it may be one of several.
-  std::optional<ValueId> rootOf(ValueId value) const {
-    while (const Op *op = kernel_.definition(value)) {
-      const bool passesOn = op->operands.size() == 1 || op->kind == OpKind::PointerAdd;
-      if (!passesOn || !op->regions.empty()) return std::nullopt;
-      value = op->operand(0);
-    }
-    const bool isParameter = llvm::is_contained(kernel_.body().arguments, value);
-    return isParameter ? std::optional(value) : std::nullopt;
-  }
-
   bool mayBeWritten(ValueId memory, const Block &body) const {
-    const auto read = rootOf(memory);
+    const auto read = rootParameter(kernel_, memory);
     bool isWritten = false;
-    const auto visit = [&](const Op &op) {
+    walk(body, [&](const Op &op) {
       const Effect effect = info(op.kind).effect;
       if (effect != Effect::Write && effect != Effect::Atomic) return;
-      const auto written = rootOf(op.operand(0));
+      const auto written = rootParameter(kernel_, op.operand(0));
       isWritten |= !read || !written || *read == *written || !context_.assumptions.areDisjoint;
-    };
-    for (const auto &op : body.ops) visitAll(*op, visit);
+    });
     return isWritten;
-  }
-
-  template <class Visit>
-  static void visitAll(const Op &op, const Visit &visit) {
-    visit(op);
-    for (const Block &region : op.regions)
-      for (const auto &inner : region.ops) visitAll(*inner, visit);
   }
 
   // --- addresses ---

@@ -8,19 +8,6 @@ namespace {
 
 using ir::OpKind;
 
-/// The parameter that a pointer or a view comes from, if all of it comes from one.
-std::optional<size_t> rootParameter(const ir::Kernel &kernel, ir::ValueId value) {
-  const ir::Op *op = kernel.definition(value);
-  if (!op) {
-    const auto &parameters = kernel.body().arguments;
-    const auto found = std::ranges::find(parameters, value);
-    if (found == parameters.end()) return std::nullopt; // carried by a loop
-    return static_cast<size_t>(found - parameters.begin());
-  }
-  const bool passes = op->operands.size() == 1 || op->kind == OpKind::PointerAdd;
-  return passes && op->regions.empty() ? rootParameter(kernel, op->operand(0)) : std::nullopt;
-}
-
 /// Whether two pointer expressions are the same but for their parameters.
 bool sameExpression(const ir::Kernel &kernel, ir::ValueId a, ir::ValueId b) {
   if (a == b) return true;

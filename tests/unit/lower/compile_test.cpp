@@ -187,5 +187,37 @@ kernel @k(%p: ptr<i32>) stage tiles {
   }
 }
 
+TEST_CASE("an engine loads no boxes of a view that a pointer of several may write") {
+  const machine::Machine &machine = *machine::findMachine("sm_90a");
+  if (target::findGpuTarget(machine) == nullptr) return;
+  const auto errorWhere = [&](const std::string &pointer) -> std::optional<Diag> {
+    ir::Kernel kernel = kernelOf(R"(
+kernel @k(%v: view<f32, 2>, %y: ptr<f32>, %z: ptr<f32>, %n: i32, %b: bool)
+    stage laid lanes 32 warps 1 {
+  layout #0 = register [[0,1],[0,2],[0,4]] lane [[1,0],[2,0],[4,0],[0,8],[0,16]] warp [] of [8x32]
+  %full = barrier.new : barrier
+  %r = ring.new [boxes = true] : ring<f32[8x32]> #0
+  %0 = constant 0 : i32
+  barrier.expect %full [bytes = 1024]
+  ring.load_box %r, %full, %v, %0, %0
+  barrier.wait %full
+  %x = ring.read %r : f32[8x32] #0
+  %data = view.data %v : ptr<f32>
+  %one = constant 1 : f32
+  %to = )" + pointer + R"( : ptr<f32>
+  store %to, %one
+}
+)");
+    Diagnostics diagnostics;
+    compileForGpu(kernel, target::gpuTarget(machine), analysis::usualAssumptions(kernel),
+                  diagnostics);
+    return diagnostics.all().empty() ? std::nullopt : std::optional(diagnostics.all()[0].kind);
+  };
+  CHECK(errorWhere("select %b, %y, %z") == Diag::PipelineBoxWritten); // nobody knows which
+  CHECK(errorWhere("select %b, %data, %y") == Diag::PipelineBoxWritten);
+  CHECK(errorWhere("ptr.add %data, %n") == Diag::PipelineBoxWritten);
+  CHECK(errorWhere("ptr.add %y, %n") == std::nullopt);
+}
+
 } // namespace
 } // namespace imbrex
