@@ -2,6 +2,7 @@
 
 #include "backend/emulate/clock.h"
 #include "backend/emulate/order.h"
+#include "backend/machine/machine.h"
 
 #include <cstdint>
 #include <map>
@@ -77,7 +78,7 @@ std::optional<LateAnswer> endPhase(PhaseBarrier &barrier);
 /// By where they begin in shared memory.
 using PhaseBarriers = std::map<std::uint64_t, PhaseBarrier>;
 
-inline constexpr std::uint64_t kPhaseBarrierBytes = 8;
+inline constexpr std::uint64_t kPhaseBarrierBytes = machine::kBarrierBytes;
 
 /// The barrier that has one of these bytes; null: none.
 PhaseBarriers::value_type *barrierWithin(PhaseBarriers &barriers, std::uint64_t offset,

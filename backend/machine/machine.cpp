@@ -15,26 +15,16 @@ constexpr std::string_view kFastTanh = " exp exp2 log log2 rsqrt sin cos div tan
 
 // The asynchronous copies; targets.def says where the numbers come from.
 constexpr AsyncCopies kNone = {};
-constexpr AsyncCopies kGroups = {.leastBytes = 4,
-                                 .mostBytes = 16,
-                                 .sizes = 4 | 8 | 16,
-                                 .areGrouped = true,
-                                 .capacity = 63,
-                                 .latency = 500,
-                                 .bytesPerCycle = 16};
+constexpr AsyncCopies kGroups = {
+    .sizes = 4 | 8 | 16, .areGrouped = true, .capacity = 63, .latency = 500, .bytesPerCycle = 16};
 constexpr AsyncCopies kEngine = [] {
   AsyncCopies copies = kGroups;
   copies.haveEngine = true;
   return copies;
 }();
 
-constexpr AsyncCopies kLoadsToLds = {.leastBytes = 16,
-                                     .mostBytes = 16,
-                                     .sizes = 16,
-                                     .areInLaneOrder = true,
-                                     .capacity = 63,
-                                     .latency = 700,
-                                     .bytesPerCycle = 16};
+constexpr AsyncCopies kLoadsToLds = {
+    .sizes = 16, .areInLaneOrder = true, .capacity = 63, .latency = 700, .bytesPerCycle = 16};
 
 constexpr auto kMachines = std::to_array<Machine>({
 #define IMBREX_MACHINE(name, family, ...) {name, Family::family, __VA_ARGS__},

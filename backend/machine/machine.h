@@ -3,6 +3,7 @@
 #include "backend/support/diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
 
+#include <bit>
 #include <cstdint>
 #include <string_view>
 
@@ -20,9 +21,11 @@ enum class Family : std::uint8_t {
 /// data passing through registers. A thread's copies end in the order in which they were started;
 /// it waits until at most so many are not done.
 struct AsyncCopies {
-  std::int32_t leastBytes = 0; ///< Of one copy of a thread, a power of two; 0: there are none.
-  std::int32_t mostBytes = 0;
-  std::uint32_t sizes = 0; ///< The bytes that one can have, each a power of two: their sum.
+  /// The bytes that one copy of a thread can have, each a power of two: their sum; 0: there are
+  /// none. The least and the most follow.
+  std::uint32_t sizes = 0;
+  std::int32_t leastBytes = static_cast<std::int32_t>(sizes ^ (sizes & (sizes - 1)));
+  std::int32_t mostBytes = static_cast<std::int32_t>(std::bit_floor(sizes));
   bool areGrouped = false; ///< Waited for in groups, which the thread closes; else one by one.
   /// A warp names one place, and what its lanes copy lies there side by side in their order; all of
   /// them take part. Else each thread names its own.
@@ -34,6 +37,10 @@ struct AsyncCopies {
   /// count phases; and warps can hand registers to each other.
   bool haveEngine = false;
 };
+
+/// Of a barrier in shared memory that counts phases (Parallel Thread Execution ISA 9.0, "Size and
+/// alignment of mbarrier object").
+inline constexpr std::int64_t kBarrierBytes = 8;
 
 /// A *core* is what the threads of one block share: NVIDIA's streaming multiprocessor; AMD's
 /// compute unit, from gfx10 on the work-group processor, which is two of them. A core has

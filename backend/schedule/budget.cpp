@@ -9,10 +9,9 @@ namespace imbrex::schedule {
 
 namespace {
 
-// Parallel Thread Execution ISA 9.0: where a bulk copy of a tensor may land in shared memory, the
-// size of a barrier object, and the numbers of meetings.
+// Parallel Thread Execution ISA 9.0: where a bulk copy of a tensor may land in shared memory, and
+// the numbers of meetings.
 constexpr std::uint64_t kSlotAlignment = 128;
-constexpr std::int64_t kBarrierBytes = 8;
 constexpr std::int32_t kMeetingNumbers = 16;
 
 std::int64_t bytesOfRing(const Program &program, RingId ring) {
@@ -32,7 +31,7 @@ std::int64_t sharedBytes(const Program &program) {
     if (buffer.space == Space::Shared && buffer.offset)
       placed = std::max(placed, *buffer.offset + buffer.bytes * program.depthOf(buffer.ring));
   for (const Barrier &barrier : program.barriers)
-    bytes += kBarrierBytes * program.depthOf(barrier.ring);
+    bytes += machine::kBarrierBytes * program.depthOf(barrier.ring);
   return placed + bytes;
 }
 

@@ -210,8 +210,8 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
                              std::string &why) {
   LoopPlanner planner(kernel, loop, loads, context);
   const schedule::Program work = planner.work(isOfRoles);
-  // Two barriers of 8 bytes for each slot of boxes.
-  const std::int64_t beside = loads.way == Way::Boxes ? 16 : 0;
+  // A slot of boxes has two barriers: one says that it is full, one that it is empty.
+  const std::int64_t beside = loads.way == Way::Boxes ? 2 * machine::kBarrierBytes : 0;
   const std::int64_t unread = unreadBytes(kernel, context.machine) * std::ssize(loads.loads);
   const std::int64_t forSlots = room.bytes - unread;
   const std::int64_t bytes = bytesOfSlot(work), most = forSlots / (bytes + beside);

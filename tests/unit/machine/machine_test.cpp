@@ -56,6 +56,24 @@ TEST_CASE("the numbers of every machine fit together") {
   }
 }
 
+TEST_CASE("the least and the most bytes of an asynchronous copy are the ends of its sizes") {
+  for (const Machine &m : machine::allMachines()) {
+    CAPTURE(std::string(m.name));
+    const machine::AsyncCopies &copies = m.asyncCopies;
+    const auto isSize = [&](std::int32_t bytes) {
+      return (copies.sizes & static_cast<std::uint32_t>(bytes)) != 0;
+    };
+    CHECK((copies.leastBytes == 0) == (copies.sizes == 0));
+    CHECK((copies.mostBytes == 0) == (copies.sizes == 0));
+    for (std::int32_t bytes = 1; bytes <= 64; bytes *= 2) {
+      if (isSize(bytes)) CHECK((copies.leastBytes <= bytes && bytes <= copies.mostBytes));
+      if (bytes == copies.leastBytes || bytes == copies.mostBytes) CHECK(isSize(bytes));
+    }
+  }
+  CHECK(machine::findMachine("sm_80")->asyncCopies.leastBytes == 4);
+  CHECK(machine::findMachine("sm_80")->asyncCopies.mostBytes == 16);
+}
+
 TEST_CASE("the registers of a core are those of whole warps in whole partitions") {
   for (const Machine &m : machine::allMachines()) {
     CAPTURE(std::string(m.name));
