@@ -7,6 +7,7 @@
 namespace imbrex::lower {
 
 using llvm::Value;
+using machine::kBarrierBytes;
 
 namespace {
 
@@ -100,42 +101,9 @@ Ring::Ring(Emitter &e, const ir::Op &op)
                                  elementBytes, {.banks = machine.banks, .lanes = machine.warpSize});
 }
 
-void Ring::start(Emitter &e) {
-  for (llvm::AllocaInst **cursor : {&filled_, &taken_}) {
-    *cursor = e.b.CreateAlloca(e.b.getInt32Ty());
-    e.b.CreateStore(e.b.getInt32(0), *cursor);
-  }
-}
-
-/// The slot behind one; behind the last, the first.
-Value *Ring::behind(Emitter &e, Value *slot) const {
-  Value *next = e.b.CreateAdd(slot, e.i32(slotBytes_));
-  Value *isBeyond = e.b.CreateICmpEQ(next, e.i32(slots_ * slotBytes_));
-  return e.b.CreateSelect(isBeyond, e.i32(0), next);
-}
-
-/// The slot that a cursor is at; it goes on.
-Value *Ring::advance(Emitter &e, llvm::AllocaInst *cursor) {
-  Value *now = e.b.CreateLoad(e.b.getInt32Ty(), cursor);
-  e.b.CreateStore(behind(e, now), cursor);
-  return e.b.CreateGEP(e.b.getInt8Ty(), base_, now);
-}
-
-Value *Ring::fillIf(Emitter &e, Value *condition) {
-  Value *now = e.b.CreateLoad(e.b.getInt32Ty(), filled_);
-  e.b.CreateStore(e.b.CreateSelect(condition, behind(e, now), now), filled_);
-  return now;
-}
-
-Value *Ring::unread(Emitter &e) const {
-  return e.b.CreateAdd(e.i32(slots_ * slotBytes_), e.b.CreateMul(e.warp(), e.i32(ofWarp_)));
-}
-
-// --- barriers ---
+// --- places in rings, which each thread keeps in variables ---
 
 namespace {
-
-constexpr std::int64_t kBarrierBytes = 8;
 
 llvm::AllocaInst *newVariable(Emitter &e) {
   llvm::AllocaInst *variable = e.b.CreateAlloca(e.b.getInt32Ty());
@@ -143,7 +111,57 @@ llvm::AllocaInst *newVariable(Emitter &e) {
   return variable;
 }
 
+Value *valueOf(Emitter &e, llvm::AllocaInst *variable) {
+  return e.b.CreateLoad(e.b.getInt32Ty(), variable);
+}
+
+struct Next {
+  Value *place;
+  Value *isFirst; // it is around
+};
+
+/// Behind a place, so many bytes further on; behind the last, the first.
+Next nextOf(Emitter &e, Value *place, std::int64_t bytes, std::int64_t places) {
+  Value *next = e.b.CreateAdd(place, e.i32(bytes));
+  Value *isBeyond = e.b.CreateICmpEQ(next, e.i32(places * bytes));
+  return {e.b.CreateSelect(isBeyond, e.i32(0), next), isBeyond};
+}
+
+/// The place that a variable is at; it goes on.
+Value *advance(Emitter &e, llvm::AllocaInst *variable, std::int64_t bytes, std::int64_t places) {
+  Value *now = valueOf(e, variable);
+  e.b.CreateStore(nextOf(e, now, bytes, places).place, variable);
+  return now;
+}
+
+Value *addressAt(Emitter &e, Value *base, Value *offset) {
+  return e.b.CreateGEP(e.b.getInt8Ty(), base, offset);
+}
+
 } // namespace
+
+void Ring::start(Emitter &e) {
+  for (llvm::AllocaInst **cursor : {&filled_, &taken_}) *cursor = newVariable(e);
+}
+
+Value *Ring::fill(Emitter &e) {
+  return addressAt(e, base_, advance(e, filled_, slotBytes_, slots_));
+}
+
+Value *Ring::take(Emitter &e) {
+  return addressAt(e, base_, advance(e, taken_, slotBytes_, slots_));
+}
+
+Value *Ring::fillIf(Emitter &e, Value *condition) {
+  Value *now = valueOf(e, filled_);
+  Value *next = nextOf(e, now, slotBytes_, slots_).place;
+  e.b.CreateStore(e.b.CreateSelect(condition, next, now), filled_);
+  return now;
+}
+
+Value *Ring::unread(Emitter &e) const {
+  return e.b.CreateAdd(e.i32(slots_ * slotBytes_), e.b.CreateMul(e.warp(), e.i32(ofWarp_)));
+}
 
 Barriers::Barriers(Emitter &e, const ir::Op &op)
     : slots_(op.attrs<ir::BarrierAttrs>().slots), arrivals_(op.attrs<ir::BarrierAttrs>().arrivals),
@@ -156,37 +174,31 @@ void Barriers::start(Emitter &e) {
 
 void Barriers::make(Emitter &e) const {
   for (std::int64_t slot = 0; slot < slots_; ++slot)
-    e.words.makeBarrier(e.b, e.b.CreateGEP(e.b.getInt8Ty(), base_, e.i32(slot * kBarrierBytes)),
-                        arrivals_);
+    e.words.makeBarrier(e.b, addressAt(e, base_, e.i32(slot * kBarrierBytes)), arrivals_);
 }
 
 Value *Barriers::arriveAt(Emitter &e) {
-  Value *now = e.b.CreateLoad(e.b.getInt32Ty(), arrives_);
-  Value *next = e.b.CreateAdd(now, e.i32(kBarrierBytes));
-  Value *isBeyond = e.b.CreateICmpEQ(next, e.i32(slots_ * kBarrierBytes));
-  e.b.CreateStore(e.b.CreateSelect(isBeyond, e.i32(0), next), arrives_);
+  Value *now = advance(e, arrives_, kBarrierBytes, slots_);
   e.b.CreateStore(now, arrived_);
-  return e.b.CreateGEP(e.b.getInt8Ty(), base_, now);
+  return addressAt(e, base_, now);
 }
 
-Value *Barriers::arrivedAt(Emitter &e) {
-  return e.b.CreateGEP(e.b.getInt8Ty(), base_, e.b.CreateLoad(e.b.getInt32Ty(), arrived_));
-}
+Value *Barriers::arrivedAt(Emitter &e) { return addressAt(e, base_, valueOf(e, arrived_)); }
 
 void Barriers::await(Emitter &e, bool isBefore) {
-  Value *now = e.b.CreateLoad(e.b.getInt32Ty(), awaits_);
-  Value *parity = e.b.CreateLoad(e.b.getInt32Ty(), parity_);
+  Value *now = valueOf(e, awaits_);
+  Value *parity = valueOf(e, parity_);
   Value *asked = isBefore ? e.b.CreateXor(parity, 1) : parity;
-  Value *barrier = e.b.CreateGEP(e.b.getInt8Ty(), base_, now);
+  Value *barrier = addressAt(e, base_, now);
   llvm::BasicBlock *wait = e.newBlock("wait"), *over = e.newBlock("over");
   e.b.CreateBr(wait);
   e.b.SetInsertPoint(wait);
   e.b.CreateCondBr(e.words.isOver(e.b, barrier, asked), over, wait);
   e.b.SetInsertPoint(over);
-  Value *next = e.b.CreateAdd(now, e.i32(kBarrierBytes));
-  Value *isBeyond = e.b.CreateICmpEQ(next, e.i32(slots_ * kBarrierBytes));
-  e.b.CreateStore(e.b.CreateSelect(isBeyond, e.i32(0), next), awaits_);
-  e.b.CreateStore(e.b.CreateXor(parity, e.b.CreateZExt(isBeyond, e.b.getInt32Ty())), parity_);
+  const Next next = nextOf(e, now, kBarrierBytes, slots_);
+  e.b.CreateStore(next.place, awaits_);
+  Value *turns = e.b.CreateZExt(next.isFirst, e.b.getInt32Ty());
+  e.b.CreateStore(e.b.CreateXor(parity, turns), parity_);
 }
 
 } // namespace imbrex::lower

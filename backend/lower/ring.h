@@ -38,14 +38,14 @@ public:
   void start(Emitter &emitter);
 
   /// The address of the slot to be filled; the next to be filled is the one behind it.
-  llvm::Value *fill(Emitter &emitter) { return advance(emitter, filled_); }
+  llvm::Value *fill(Emitter &emitter);
   /// The same as a distance from `base`, of a slot that is filled only where the condition holds.
   llvm::Value *fillIf(Emitter &emitter, llvm::Value *condition);
   /// Where a copy of this warp in lane order goes that is not wanted: behind the slots.
   llvm::Value *unread(Emitter &emitter) const;
   llvm::Value *base() const { return base_; }
   /// The address of the oldest slot that was not read; the next to be read is the one behind it.
-  llvm::Value *take(Emitter &emitter) { return advance(emitter, taken_); }
+  llvm::Value *take(Emitter &emitter);
 
   const layout::SlotLayout &slot() const { return slot_; }
   /// The copies by which the threads fill a slot.
@@ -54,9 +54,6 @@ public:
   const layout::BoxLayout &boxes() const { return *boxes_; }
 
 private:
-  llvm::Value *behind(Emitter &emitter, llvm::Value *slot) const;
-  llvm::Value *advance(Emitter &emitter, llvm::AllocaInst *cursor);
-
   std::int64_t slotBytes_, slots_;
   std::int64_t ofWarp_ = 0; // bytes of one copy of a warp, in lane order
   llvm::Value *base_;
