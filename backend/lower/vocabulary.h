@@ -67,21 +67,21 @@ public:
 
   // --- asynchronous copies, on a machine that has them (Machine::asyncCopies) ---
 
+  /// A barrier of the block that orders accesses to shared memory alone, and waits for no copy.
+  virtual void barrierForShared(Builder &b) const { barrier(b); }
   /// What a copy moves, and whether it does: where the condition (null: always) does not hold, it
   /// fills with zeros.
   struct Copy {
     std::int64_t bytes;
     Value *condition;
   };
-  /// A barrier of the block that orders accesses to shared memory alone, and waits for no copy.
-  virtual void barrierForShared(Builder &b) const { barrier(b); }
+  /// Start one from global to shared memory, both aligned to its bytes.
+  virtual void copyAsync(Builder &b, Value *to, Value *from, const Copy &copy) const;
   /// Start one of each lane, in the machine's lane order; `to` is the first lane's, and the same in
   /// all of them.
   virtual void copyInLaneOrder(Builder &b, Value *to, Value *from, std::int64_t bytes) const;
   /// A value (i32) that is the same in all lanes, in a way that the machine can see.
   virtual Value *uniform(Builder &, Value *x) const { return x; }
-  /// Start one from global to shared memory, both aligned to its bytes.
-  virtual void copyAsync(Builder &b, Value *to, Value *from, const Copy &copy) const;
   /// Close a group of this thread's copies.
   virtual void commitCopies(Builder &b) const;
   /// Wait until at most so many of this thread's groups, or copies, are not done.
