@@ -1,4 +1,5 @@
 #include "backend/lower/combine.h"
+#include "backend/lower/emit_ops.h"
 #include "backend/lower/exchange.h"
 #include "backend/lower/natives.h"
 #include "backend/support/check.h"

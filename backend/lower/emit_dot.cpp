@@ -1,4 +1,5 @@
 #include "backend/lower/access.h"
+#include "backend/lower/emit_ops.h"
 #include "backend/lower/exchange.h"
 #include "backend/support/check.h"
 

@@ -1,3 +1,4 @@
+#include "backend/lower/emit_ops.h"
 #include "backend/lower/exchange.h"
 #include "backend/lower/inline_assembly.h"
 #include "backend/lower/observations.h"

@@ -1,3 +1,4 @@
+#include "backend/lower/emit_ops.h"
 #include "backend/lower/emitter.h"
 #include "backend/lower/natives.h"
 

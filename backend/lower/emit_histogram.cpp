@@ -1,3 +1,4 @@
+#include "backend/lower/emit_ops.h"
 #include "backend/lower/exchange.h"
 
 /// Counting in shared memory, in rounds of as many bins as fit there.

@@ -1,4 +1,5 @@
 #include "backend/lower/access.h"
+#include "backend/lower/emit_ops.h"
 
 /// Loads and stores through pointers.
 namespace imbrex::lower {

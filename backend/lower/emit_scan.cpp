@@ -1,4 +1,5 @@
 #include "backend/lower/combiner.h"
+#include "backend/lower/emit_ops.h"
 #include "backend/lower/exchange.h"
 
 /// Running combinations along an axis, by doubling: after step j every element has the combination

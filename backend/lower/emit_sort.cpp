@@ -1,4 +1,5 @@
 #include "backend/lower/combiner.h"
+#include "backend/lower/emit_ops.h"
 #include "backend/lower/exchange.h"
 
 /// A bitonic network. Its comparators join elements whose indices differ in one bit, so that each

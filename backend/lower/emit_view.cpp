@@ -1,3 +1,4 @@
+#include "backend/lower/emit_ops.h"
 #include "backend/lower/view_box.h"
 
 /// Boxes of views: read and written.
