@@ -7,9 +7,9 @@
 namespace imbrex::lower {
 namespace {
 
-std::int64_t roundUp(std::int64_t bytes) {
-  constexpr std::int64_t kAlignment = SharedMemory::kAlignment;
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+std::int64_t roundUp(std::int64_t bytes, std::int64_t alignment = SharedMemory::kAlignment) {
+  return static_cast<std::int64_t>(
+      llvm::alignTo(static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(alignment)));
 }
 
 } // namespace
@@ -30,12 +30,9 @@ llvm::GlobalVariable *SharedMemory::newArray(std::int64_t bytes, const llvm::Twi
 
 llvm::GlobalVariable *SharedMemory::reserve(std::int64_t bytes, const llvm::Twine &name,
                                             std::int64_t alignment) {
-  const llvm::Align at(static_cast<std::uint64_t>(alignment));
-  const auto begin =
-      static_cast<std::int64_t>(llvm::alignTo(static_cast<std::uint64_t>(reserved_), at));
-  reserved_ = begin + roundUp(bytes);
+  reserved_ = roundUp(reserved_, alignment) + roundUp(bytes);
   llvm::GlobalVariable *array = arrays_.emplace_back(newArray(bytes, name));
-  array->setAlignment(at);
+  array->setAlignment(llvm::Align(static_cast<std::uint64_t>(alignment)));
   return array;
 }
 
