@@ -124,8 +124,7 @@ private:
     const std::size_t load = planned.accesses.front().buffer.index();
     const Op &op = *loads_.loads[load].op;
     llvm::SmallVector<ValueId, 8> operands{rings_[load], barrier(planned)};
-    for (const ValueId operand : op.operands)
-      operands.push_back(TripWriter::renamed(operand, names));
+    operands.append(renamed(op.operands, names));
     to.setLocation(op.where);
     to.create(OpKind::RingLoadBox, operands, {}, BoxAttrs{.unit = op.attrs<ViewAttrs>().unit});
   }
@@ -154,8 +153,7 @@ private:
     const bool isBox = op.kind == OpKind::ViewLoad;
     const std::size_t count =
         isBox ? 1 + static_cast<std::size_t>(kernel_->type(op.operand(0)).rank()) : 2;
-    for (const ValueId operand : llvm::ArrayRef(op.operands).take_front(count))
-      operands.push_back(TripWriter::renamed(operand, names));
+    operands.append(renamed(llvm::ArrayRef(op.operands).take_front(count), names));
     to.setLocation(op.where);
     if (isBox)
       to.create(OpKind::RingCopyBox, operands, {},
@@ -194,19 +192,7 @@ private:
   // --- the loop ---
 
   void writeBody() {
-    std::vector<ValueId> carried;
-    llvm::SmallVector<Type, 4> types;
-    for (const std::size_t number : loads_.carried) {
-      const ValueId like = body_->arguments[firstCarriedArgument(*loop_) + number];
-      types.push_back(kernel_->type(like));
-      carried.push_back(kernel_->newValue(kernel_->type(like)));
-      kernel_->setLayout(carried.back(), kernel_->layoutOf(like));
-    }
-    const std::size_t results = loop_->results.size();
-    kernel_->addResults(*loop_, types);
-    for (std::size_t i = 0; i < carried.size(); ++i)
-      kernel_->setLayout(loop_->result(results + i), kernel_->layoutOf(carried[i]));
-
+    const std::vector<ValueId> carried = addCarried(*kernel_, *loop_, trips_.present());
     Block block;
     Builder to(*kernel_, block);
     to.setLocation(loop_->where);
@@ -229,7 +215,6 @@ private:
     Op &yield = yieldOf(block);
     yield.operands.append(next.begin(), next.end());
     body_->ops = std::move(block.ops);
-    body_->arguments.insert(body_->arguments.end(), carried.begin(), carried.end());
   }
 
   /// What the role that loads does in a trip, then what the other does. Each has its rings where
@@ -238,8 +223,7 @@ private:
     Block block;
     Builder to(*kernel_, block);
     to.setLocation(loop_->where);
-    const std::vector<ValueId> carried = present();
-    const Renamed names = trips_.enter(to, body_->arguments[0], carried);
+    const Renamed names = trips_.enter(to, body_->arguments[0], trips_.present());
     const auto start = [&](const schedule::Op &planned, const schedule::Guard *) {
       load(to, planned, names);
     };
@@ -252,14 +236,6 @@ private:
         write(op, to, nullptr, start);
     moveRest(block, bodyOps_.size());
     body_->ops = std::move(block.ops);
-  }
-
-  /// The carried values that addresses are made of, in the present trip.
-  std::vector<ValueId> present() const {
-    std::vector<ValueId> values;
-    for (const std::size_t number : loads_.carried)
-      values.push_back(body_->arguments[firstCarriedArgument(*loop_) + number]);
-    return values;
   }
 
   /// What stands in front of a load, and the ring's tile in its place.

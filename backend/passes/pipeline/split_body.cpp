@@ -6,8 +6,8 @@
 #include "backend/machine/occupancy.h"
 #include "backend/passes/dce.h"
 #include "backend/passes/layouts/cost.h"
+#include "backend/passes/pipeline/copy_ops.h"
 #include "backend/passes/pipeline/plan_loop.h"
-#include "backend/passes/pipeline/trip_writer.h"
 #include "backend/passes/rewriting.h"
 #include "backend/schedule/register_split.h"
 #include "llvm/ADT/STLExtras.h"
@@ -198,7 +198,7 @@ public:
     roles.regions.resize(2);
     Renamed names;
     Builder loader(kernel_, roles.regions[0]);
-    copyOps(rest, loader, names);
+    copyOps(loader, rest, names);
     dropLoads(rest);
     roles.regions[1] = std::move(rest);
     for (Block &role : roles.regions) {
@@ -215,35 +215,6 @@ public:
   }
 
 private:
-  void copyOps(const Block &from, Builder &to, Renamed &names) {
-    for (const auto &op : from.ops) {
-      llvm::SmallVector<ValueId, 4> operands;
-      llvm::SmallVector<Type, 2> types;
-      for (const ValueId operand : op->operands)
-        operands.push_back(TripWriter::renamed(operand, names));
-      for (const ValueId result : op->results) types.push_back(kernel_.type(result));
-      to.setLocation(op->where);
-      Op &copy = to.create(op->kind, operands, types, op->attributes);
-      for (std::size_t i = 0; i < op->results.size(); ++i) {
-        kernel_.setLayout(copy.result(i), kernel_.layoutOf(op->result(i)));
-        names[op->result(i)] = copy.result(i);
-      }
-      copy.regions.resize(op->regions.size());
-      for (std::size_t i = 0; i < op->regions.size(); ++i)
-        copyBody(op->regions[i], copy.regions[i], names);
-    }
-  }
-
-  void copyBody(const Block &from, Block &into, Renamed &names) {
-    for (const ValueId argument : from.arguments) {
-      into.arguments.push_back(kernel_.newValue(kernel_.type(argument)));
-      kernel_.setLayout(into.arguments.back(), kernel_.layoutOf(argument));
-      names[argument] = into.arguments.back();
-    }
-    Builder to(kernel_, into);
-    copyOps(from, to, names);
-  }
-
   static void dropLoads(Block &block) {
     llvm::erase_if(block.ops, [](const auto &op) { return isOfLoader(*op); });
     for (const auto &op : block.ops)

@@ -19,8 +19,7 @@ public:
         trips_(kernel, loop, loads) {
     for (const AheadLoad &load : loads.loads) tiles_.push_back(load.op->result());
     for (const ValueId tile : tiles_) carried_.push_back(tile);
-    for (const std::size_t number : loads.carried)
-      carried_.push_back(body_.arguments[firstCarriedArgument(loop) + number]);
+    for (const ValueId carried : trips_.present()) carried_.push_back(carried);
   }
 
   /// What stands in front of the loop.
@@ -52,7 +51,7 @@ private:
   }
 
   /// The loads of a trip, if there is that trip.
-  std::vector<ValueId> loadIf(Builder &to, ValueId condition, const Renamed &names) {
+  std::vector<ValueId> loadIf(Builder &to, ValueId condition, Renamed names) {
     to.setLocation(loop_.where);
     Op &branch = to.create(OpKind::If, {condition}, typesOf(tiles_));
     setLayouts(branch.results, tiles_);
@@ -60,16 +59,10 @@ private:
     Builder there(*kernel_, branch.regions[0]), none(*kernel_, branch.regions[1]);
     std::vector<ValueId> loaded, zeros;
     for (const AheadLoad &load : loads_.loads) {
-      llvm::SmallVector<ValueId, 6> operands;
-      for (const ValueId operand : load.op->operands)
-        operands.push_back(TripWriter::renamed(operand, names));
-      there.setLocation(load.op->where);
       none.setLocation(load.op->where);
-      const Type &type = kernel_->type(load.op->result());
-      loaded.push_back(there.create(load.op->kind, operands, {type}, load.op->attributes).result());
-      zeros.push_back(none.constantBits(type, 0));
+      loaded.push_back(copyOp(there, *load.op, names).result());
+      zeros.push_back(none.constantBits(kernel_->type(load.op->result()), 0));
     }
-    setLayouts(loaded, tiles_);
     setLayouts(zeros, tiles_);
     there.create(OpKind::Yield, loaded, {});
     none.create(OpKind::Yield, zeros, {});
@@ -77,13 +70,7 @@ private:
   }
 
   void writeBody() {
-    std::vector<ValueId> arguments;
-    for (const ValueId like : carried_) arguments.push_back(kernel_->newValue(kernel_->type(like)));
-    setLayouts(arguments, carried_);
-    const std::size_t results = loop_.results.size();
-    kernel_->addResults(loop_, typesOf(carried_));
-    setLayouts(llvm::ArrayRef(loop_.results).drop_front(results), carried_);
-
+    const std::vector<ValueId> arguments = addCarried(*kernel_, loop_, carried_);
     Block block;
     Builder to(*kernel_, block);
     to.setLocation(loop_.where);
@@ -97,7 +84,6 @@ private:
     std::ranges::move(body_.ops, std::back_inserter(block.ops));
     yieldOf(block).operands.append(next.begin(), next.end());
     body_.ops = std::move(block.ops);
-    body_.arguments.insert(body_.arguments.end(), arguments.begin(), arguments.end());
   }
 
   /// The carried tiles in place of the loads.

@@ -27,11 +27,6 @@ TripWriter::TripWriter(Kernel &kernel, const Op &loop, const LoopLoads &loads)
   yielded_.assign(yield.operands.begin(), yield.operands.end());
 }
 
-ValueId TripWriter::renamed(ValueId value, const Renamed &names) {
-  const auto found = names.find(value);
-  return found == names.end() ? value : found->second;
-}
-
 Renamed TripWriter::enter(Builder &to, ValueId index, llvm::ArrayRef<ValueId> carried) {
   Renamed names{{body_.arguments[0], index}};
   for (const std::size_t number : loads_.carried) {
@@ -54,6 +49,13 @@ std::vector<ValueId> TripWriter::first() const {
   std::vector<ValueId> values;
   for (const std::size_t number : loads_.carried)
     values.push_back(loop_.operand(firstCarriedOperand(loop_) + number));
+  return values;
+}
+
+std::vector<ValueId> TripWriter::present() const {
+  std::vector<ValueId> values;
+  for (const std::size_t number : loads_.carried)
+    values.push_back(body_.arguments[firstCarriedArgument(loop_) + number]);
   return values;
 }
 
@@ -82,19 +84,8 @@ ValueId TripWriter::isMore(Builder &to, ValueId distance, std::int64_t trips) {
 
 /// Some ops of the body once more, for the trip whose values have these names.
 void TripWriter::repeat(Builder &to, const std::set<const Op *> &ops, Renamed &names) {
-  for (const Op *op : ops_) {
-    if (!ops.contains(op) || names.contains(op->result())) continue;
-    llvm::SmallVector<ValueId, 4> operands;
-    llvm::SmallVector<Type, 2> types;
-    for (const ValueId operand : op->operands) operands.push_back(renamed(operand, names));
-    for (const ValueId result : op->results) types.push_back(kernel_->type(result));
-    to.setLocation(op->where);
-    const Op &made = to.create(op->kind, operands, types, op->attributes);
-    for (std::size_t i = 0; i < op->results.size(); ++i) {
-      kernel_->setLayout(made.result(i), kernel_->layoutOf(op->result(i)));
-      names[op->result(i)] = made.result(i);
-    }
-  }
+  for (const Op *op : ops_)
+    if (ops.contains(op) && !names.contains(op->result())) copyOp(to, *op, names);
 }
 
 } // namespace imbrex::passes::pipeline

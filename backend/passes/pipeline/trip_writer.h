@@ -1,15 +1,9 @@
 #pragma once
 
-#include "backend/ir/builder.h"
+#include "backend/passes/pipeline/copy_ops.h"
 #include "backend/passes/pipeline/loop_loads.h"
 
-#include <map>
-#include <vector>
-
 namespace imbrex::passes::pipeline {
-
-/// Values of one trip in place of those of the loop's body.
-using Renamed = std::map<ir::ValueId, ir::ValueId>;
 
 /// Writes what a loop's body says of its present trip for another one: where loads read, and
 /// whether that trip comes at all.
@@ -22,8 +16,9 @@ public:
   Renamed enter(ir::Builder &to, ir::ValueId index, llvm::ArrayRef<ir::ValueId> carried);
   /// The carried values of the trip behind it.
   std::vector<ir::ValueId> next(ir::Builder &to, Renamed &names);
-  /// Those of the first trip.
+  /// Those of the first trip, and of the present one.
   std::vector<ir::ValueId> first() const;
+  std::vector<ir::ValueId> present() const;
 
   /// The index so many trips on.
   ir::ValueId ahead(ir::Builder &to, ir::ValueId index, std::int64_t trips);
@@ -34,8 +29,6 @@ public:
   ir::ValueId wholeDistance(ir::Builder &to);
   /// Whether a distance is of more than so many trips.
   ir::ValueId isMore(ir::Builder &to, ir::ValueId distance, std::int64_t trips);
-
-  static ir::ValueId renamed(ir::ValueId value, const Renamed &names);
 
 private:
   void repeat(ir::Builder &to, const std::set<const ir::Op *> &ops, Renamed &names);
