@@ -1,6 +1,7 @@
 #include "backend/passes/pipeline/read_schedule.h"
 
 #include "backend/ir/ring_bytes.h"
+#include "backend/passes/pipeline/read_condition.h"
 #include "backend/passes/pipeline/same_values.h"
 #include "backend/schedule/check.h"
 #include "backend/schedule/well_formed.h"
@@ -30,7 +31,7 @@ const schedule::MeetingId kAll(0);
 bool isRingOp(const Op &op) { return info(op.kind).effect == Effect::Ring; }
 
 /// What one thread does for all.
-bool isOfLoader(const Op &op) {
+bool isByOneThread(const Op &op) {
   return op.kind == OpKind::RingLoadBox || op.kind == OpKind::BarrierExpect;
 }
 
@@ -46,17 +47,6 @@ bool holdsRings(const Op &op) {
          });
 }
 
-/// Whether what stands behind the op may be left out: a way out of the body, or of the kernel.
-bool mayLeave(const Op &op) {
-  if (op.kind == OpKind::BreakIf || op.kind == OpKind::ExitIf) return true;
-  const bool isLoop = op.kind == OpKind::For || op.kind == OpKind::While;
-  return llvm::any_of(op.regions, [&](const Block &body) {
-    return llvm::any_of(body.ops, [&](const auto &inner) {
-      return mayLeave(*inner) && !(isLoop && inner->kind == OpKind::BreakIf);
-    });
-  });
-}
-
 class Reader {
 public:
   Reader(const Kernel &kernel, Diagnostics &diagnostics)
@@ -65,17 +55,14 @@ public:
   std::optional<schedule::Program> run() {
     program_.name = kernel_.name();
     program_.meetings.push_back({.name = "all", .parties = kAgents});
-    const auto &ops = kernel_.body().ops;
-    const Op *roles =
-        !ops.empty() && ops.back()->kind == OpKind::Roles ? ops.back().get() : nullptr;
-    for (const auto &op : ops) {
+    for (const auto &op : kernel_.body().ops) {
       if (op->kind == OpKind::RingNew) addRing(*op);
       if (op->kind == OpKind::BarrierNew) addBarriers(*op);
     }
-    if (roles != nullptr) {
+    if (const Op *roles = rolesOf(kernel_)) {
       readAs({.name = "load", .warps = 1}, roles->regions[0]);
       readAs({.name = "compute", .warps = kAgents}, roles->regions[1]);
-    } else if (holds(kernel_.body(), isOfLoader)) {
+    } else if (holds(kernel_.body(), isByOneThread)) {
       // The one that starts the loads does what the others do as well.
       readAs({.name = "first", .warps = 1}, kernel_.body());
       isOther_ = true;
@@ -89,12 +76,6 @@ public:
 
 private:
   enum class Walks : std::uint8_t { Filled, Taken, Arrives, Awaits }; // a cursor's purpose
-
-  /// A loop whose body is read, or is in the body that is.
-  struct Loop {
-    const Op *op;
-    TripsId trips;
-  };
 
   void readAs(schedule::Role role, const Block &body) {
     role_ = schedule::RoleId(static_cast<std::uint32_t>(program_.roles.size()));
@@ -166,7 +147,7 @@ private:
 
   void readBodies(const Op &op, ScheduleOps &ops) {
     if (op.kind == OpKind::For) {
-      const auto loop = llvm::find_if(loops_, [&](const Loop &l) { return l.op == &op; });
+      const auto loop = llvm::find_if(loops_, [&](const CountedLoop &l) { return l.op == &op; });
       ops.push_back(loopOver(loop->trips, op, [&] { return read(op.regions[0]); }));
       return;
     }
@@ -180,8 +161,7 @@ private:
   void readBranch(const Op &op, std::size_t number, ScheduleOps &ops) {
     const Block &body = op.regions[number];
     if (!llvm::any_of(body.ops, [](const auto &inner) { return holdsRings(*inner); })) return;
-    const auto guard =
-        number == 0 ? readCondition(op.operand(0)) : std::optional<schedule::Guard>();
+    const auto guard = number == 0 ? readCondition(kernel_, op.operand(0), loops_) : std::nullopt;
     const TripsId runs = tripsOf(kBranch, op, {same_(op.operand(0)), number});
     ops.push_back(maybe(op, runs, [&] { return read(body); }));
     if (guard) ops.back().guard = *guard;
@@ -220,7 +200,7 @@ private:
       return add({.kind = ScheduleOp::Drain, .count = count(), .queue = queue()});
     }
     if (op.kind == OpKind::RingCopy || op.kind == OpKind::RingCopyBox) return readCopy(op, ops);
-    if (isOfLoader(op) && isOther_) return;
+    if (isByOneThread(op) && isOther_) return;
     const CursorId cursor = cursorOf(op);
     if (op.kind == OpKind::RingLoadBox)
       add(readLoad(op, cursor));
@@ -346,59 +326,11 @@ private:
     ScheduleOps filling{issue, {.kind = ScheduleOp::Advance, .cursor = filled, .where = op.where}};
     if (constantBits(kernel_, op.operand(1)) == std::uint64_t{1})
       std::ranges::move(filling, std::back_inserter(ops));
-    else if (const auto guard = readCondition(op.operand(1)))
+    else if (const auto guard = readCondition(kernel_, op.operand(1), loops_))
       ops.push_back({.kind = ScheduleOp::If, .guard = *guard, .body = filling, .where = op.where});
     else
       unread(op, "the condition of '" + std::string(info(op.kind).mnemonic) +
                      "' does not compare how many trips of a loop are left, or are in all");
-  }
-
-  // --- conditions ---
-
-  const Op *madeBy(ValueId value, OpKind kind) const {
-    const Op *op = kernel_.definition(value);
-    return op && op->kind == kind ? op : nullptr;
-  }
-
-  /// `distance > n steps`, as numbers without a sign.
-  std::optional<Guard> readCondition(ValueId condition) const {
-    const Op *greater = madeBy(condition, OpKind::Gt);
-    if (!greater || isSigned(kernel_.type(greater->operand(0)).element())) return std::nullopt;
-    const auto bound = constantInteger(kernel_, greater->operand(1));
-    if (!bound || *bound < 0) return std::nullopt;
-    for (const Loop &loop : loops_) {
-      const auto step = constantInteger(kernel_, loop.op->operand(2));
-      if (!step || *step <= 0 || *bound % *step != 0 || mayBeLeft(*loop.op)) continue;
-      const auto measure = readDistance(greater->operand(0), *loop.op);
-      if (!measure) continue;
-      return Guard{*measure, loop.trips, static_cast<std::int32_t>(*bound / *step)};
-    }
-    return std::nullopt;
-  }
-
-  /// Then its trips are fewer than its numbers say.
-  static bool mayBeLeft(const Op &loop) {
-    return llvm::any_of(loop.regions[0].ops, [](const auto &op) { return mayLeave(*op); });
-  }
-
-  /// From the index to the end: the trips that are left; from the beginning, or 0 where the end
-  /// lies before it: all.
-  std::optional<Guard::Measure> readDistance(ValueId value, const Op &loop) const {
-    if (isDistance(value, loop.operand(1), loop.regions[0].arguments[0]))
-      return Guard::Measure::Left;
-    const Op *select = madeBy(value, OpKind::Select);
-    if (!select || constantBits(kernel_, select->operand(2)) != std::uint64_t{0}) return {};
-    const Op *runs = madeBy(select->operand(0), OpKind::Lt);
-    const bool isAll = runs && runs->operand(0) == loop.operand(0) &&
-                       runs->operand(1) == loop.operand(1) &&
-                       isDistance(select->operand(1), loop.operand(1), loop.operand(0));
-    return isAll ? std::optional(Guard::Measure::Count) : std::nullopt;
-  }
-
-  bool isDistance(ValueId value, ValueId high, ValueId low) const {
-    if (const Op *bits = madeBy(value, OpKind::Bitcast)) value = bits->operand(0);
-    const Op *difference = madeBy(value, OpKind::Sub);
-    return difference && difference->operand(0) == high && difference->operand(1) == low;
   }
 
   const Kernel &kernel_;
@@ -410,10 +342,10 @@ private:
   std::map<ValueId, schedule::BufferId> buffers_;   // by ring
   std::map<ValueId, schedule::BarrierId> barriers_; // by barrier
   std::map<std::tuple<schedule::RoleId, ValueId, Walks>, CursorId> cursors_;
-  schedule::RoleId role_;   // that is read
-  schedule::QueueId queue_; // of its copies
-  bool isOther_ = false;    // it is one of the threads that do not start loads of boxes
-  std::vector<Loop> loops_; // those of the bodies around, and of the one that is read
+  schedule::RoleId role_;          // that is read
+  schedule::QueueId queue_;        // of its copies
+  bool isOther_ = false;           // it is one of the threads that do not start loads of boxes
+  std::vector<CountedLoop> loops_; // those of the bodies around, and of the one that is read
   TripsId within_;
   bool isUnread_ = false;
 };

@@ -1,0 +1,68 @@
+#include "backend/passes/pipeline/read_condition.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace imbrex::passes::pipeline {
+
+using namespace ir;
+using schedule::Guard;
+
+bool mayLeave(const Op &op) {
+  if (op.kind == OpKind::BreakIf || op.kind == OpKind::ExitIf) return true;
+  const bool isLoop = op.kind == OpKind::For || op.kind == OpKind::While;
+  return llvm::any_of(op.regions, [&](const Block &body) {
+    return llvm::any_of(body.ops, [&](const auto &inner) {
+      return mayLeave(*inner) && !(isLoop && inner->kind == OpKind::BreakIf);
+    });
+  });
+}
+
+bool mayBeLeft(const Op &loop) {
+  return llvm::any_of(loop.regions[0].ops, [](const auto &op) { return mayLeave(*op); });
+}
+
+namespace {
+
+const Op *madeBy(const Kernel &kernel, ValueId value, OpKind kind) {
+  const Op *op = kernel.definition(value);
+  return op && op->kind == kind ? op : nullptr;
+}
+
+bool isDistance(const Kernel &kernel, ValueId value, ValueId high, ValueId low) {
+  if (const Op *bits = madeBy(kernel, value, OpKind::Bitcast)) value = bits->operand(0);
+  const Op *difference = madeBy(kernel, value, OpKind::Sub);
+  return difference && difference->operand(0) == high && difference->operand(1) == low;
+}
+
+/// From the index to the end: the trips that are left; from the beginning, or 0 where the end lies
+/// before it: all.
+std::optional<Guard::Measure> readDistance(const Kernel &kernel, ValueId value, const Op &loop) {
+  const ValueId low = loop.operand(0), high = loop.operand(1);
+  if (isDistance(kernel, value, high, loop.regions[0].arguments[0])) return Guard::Measure::Left;
+  const Op *select = madeBy(kernel, value, OpKind::Select);
+  if (!select || constantBits(kernel, select->operand(2)) != std::uint64_t{0}) return {};
+  const Op *runs = madeBy(kernel, select->operand(0), OpKind::Lt);
+  const bool isAll = runs && runs->operand(0) == low && runs->operand(1) == high &&
+                     isDistance(kernel, select->operand(1), high, low);
+  return isAll ? std::optional(Guard::Measure::Count) : std::nullopt;
+}
+
+} // namespace
+
+std::optional<Guard> readCondition(const Kernel &kernel, ValueId condition,
+                                   llvm::ArrayRef<CountedLoop> loops) {
+  const Op *greater = madeBy(kernel, condition, OpKind::Gt);
+  if (!greater || isSigned(kernel.type(greater->operand(0)).element())) return std::nullopt;
+  const auto bound = constantInteger(kernel, greater->operand(1));
+  if (!bound || *bound < 0) return std::nullopt;
+  for (const CountedLoop &loop : loops) {
+    const auto step = constantInteger(kernel, loop.op->operand(2));
+    if (!step || *step <= 0 || *bound % *step != 0 || mayBeLeft(*loop.op)) continue;
+    const auto measure = readDistance(kernel, greater->operand(0), *loop.op);
+    if (!measure) continue;
+    return Guard{*measure, loop.trips, static_cast<std::int32_t>(*bound / *step)};
+  }
+  return std::nullopt;
+}
+
+} // namespace imbrex::passes::pipeline

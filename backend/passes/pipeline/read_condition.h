@@ -1,0 +1,27 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/schedule/program.h"
+
+#include <optional>
+
+/// What decides whether code runs, as far as a proof can depend on it (read_schedule.h).
+namespace imbrex::passes::pipeline {
+
+/// Whether what stands behind the op may be left out: a way out of the body, or of the kernel.
+bool mayLeave(const ir::Op &op);
+/// Of a for: then its trips are fewer than its numbers say.
+bool mayBeLeft(const ir::Op &loop);
+
+/// A loop, and what its trips are called in a schedule.
+struct CountedLoop {
+  const ir::Op *op;
+  schedule::TripsId trips;
+};
+
+/// Which trips of one of the loops a condition holds in: where it is `distance > n steps`, as
+/// numbers without a sign, of that loop. Nothing of any other condition.
+std::optional<schedule::Guard> readCondition(const ir::Kernel &kernel, ir::ValueId condition,
+                                             llvm::ArrayRef<CountedLoop> loops);
+
+} // namespace imbrex::passes::pipeline
