@@ -108,9 +108,15 @@ Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &t
 }
 
 Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target) {
-  if (!code.rings.steps.empty())
-    if (const auto text = makeAssembly(code, target); !text) return text.failure();
-  return target.object(*code.copy());
+  if (code.rings.steps.empty()) return target.object(*code.copy());
+  const auto text = makeAssembly(code, target);
+  if (!text) return text.failure();
+  return makeObject(code, target, *text);
+}
+
+Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target,
+                                      const std::string &assembly) {
+  return target.objectOf(assembly, *code.copy());
 }
 
 const target::GpuTarget *gpuTargetOf(const machine::Machine &machine, Diagnostics &diagnostics) {

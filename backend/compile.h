@@ -43,10 +43,13 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
                                      Diagnostics &diagnostics, StageTimes *times = nullptr);
 
 /// The assembly of a kernel, and its image. Where it has rings, the assembly is held to do what was
-/// proven of them. The image is made of it by a vendor's assembler, which is trusted, or by a
-/// second run of the code generator, which is trusted to do the same again.
+/// proven of them. The image is made of that very assembly by a vendor's assembler, which is
+/// trusted, or by a second run of the code generator, which is trusted to do the same again.
 Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target);
 Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target);
+/// The image, where the assembly has been made.
+Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target,
+                                      const std::string &assembly);
 
 /// The target of a machine; null, and an error, where there is none.
 const target::GpuTarget *gpuTargetOf(const machine::Machine &machine, Diagnostics &diagnostics);

@@ -58,7 +58,7 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
   const auto assembly = makeAssembly(code, target);
   if (!assembly) return assembly.failure();
   const auto generated = std::chrono::steady_clock::now();
-  const auto object = target.object(*code.copy());
+  const auto object = makeObject(code, target, *assembly);
   if (!object) return object.failure();
   if (times != nullptr) {
     times->push_back({"generate", generated - start});

@@ -47,6 +47,11 @@ public:
   /// The module as an image. The module is used up. An error says which tool is missing or what it
   /// said.
   virtual Result<ObjectCode> object(llvm::Module &module) const = 0;
+  /// The same of a module whose assembly has been made, for a target that makes images of that.
+  virtual Result<ObjectCode> objectOf(const std::string & /*assembly*/,
+                                      llvm::Module &module) const {
+    return object(module);
+  }
 
   /// What an image of one kernel says that it takes; zeros where it says nothing.
   virtual Resources resources(const ObjectCode &object) const = 0;

@@ -53,8 +53,12 @@ public:
   Result<ObjectCode> object(llvm::Module &module) const override {
     const auto text = assembly(module);
     if (!text) return text.failure();
+    return objectOf(*text, module);
+  }
+
+  Result<ObjectCode> objectOf(const std::string &text, llvm::Module & /*module*/) const override {
     const auto start = std::chrono::steady_clock::now();
-    auto made = assemble(*text, machine());
+    auto made = assemble(text, machine());
     if (made) made->assembling = std::chrono::steady_clock::now() - start;
     return made;
   }
