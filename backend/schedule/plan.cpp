@@ -183,20 +183,23 @@ private:
     }
   }
 
+  /// The work, done by all warps that compute.
+  Program ofAllWarps() const {
+    Program work = work_;
+    work.roles.front().warps = request_.warps;
+    return work;
+  }
+
   void tryPrefetch(QueueId queue) {
     overSlots(1, {.roles = "compute"}, [&](std::int32_t slots) {
-      Program work = work_;
-      work.roles.front().warps = request_.warps;
-      return prefetch(std::move(work), queue, request_.loop, slots, diagnostics_);
+      return prefetch(ofAllWarps(), queue, request_.loop, slots, diagnostics_);
     });
   }
 
   /// The work's, which can be cut.
   TurnLoop clusters(std::int32_t slots) const {
     std::string why;
-    Program work = work_;
-    work.roles.front().warps = request_.warps;
-    return *cutIntoClusters(work, *loadQueue(), request_.loop, slots, why);
+    return *cutIntoClusters(ofAllWarps(), *loadQueue(), request_.loop, slots, why);
   }
 
   void describePlacement(Candidate &taken) const {
@@ -206,9 +209,7 @@ private:
 
   void tryTurns(QueueId queue) {
     Candidate candidate = {.roles = "two groups by turns", .takesTurns = true};
-    Program work = work_;
-    work.roles.front().warps = request_.warps;
-    if (!cutIntoClusters(work, queue, request_.loop, 1, candidate.refused)) {
+    if (!cutIntoClusters(ofAllWarps(), queue, request_.loop, 1, candidate.refused)) {
       plan_.candidates.push_back(std::move(candidate));
       return;
     }
