@@ -37,24 +37,34 @@ bool readsAreRight(const SlotLayout &slot, const LinearLayout &read, std::int32_
   return true;
 }
 
+/// A tile of elements of so many bytes, as those have it who fill a slot and those who read it.
+struct RandomTile {
+  LinearLayout write, read;
+  std::int32_t bytes;
+  std::int32_t axis; // of the writers' neighbours
+};
+
+RandomTile randomTile(std::mt19937_64 &rng, std::int32_t lanes) {
+  auto extents = randomExtents(rng, 9);
+  if (extents.empty()) extents.push_back(16);
+  const Threads threads{.lanes = lanes, .warps = 1 << between(rng, 0, 2)};
+  LinearLayout write = randomBlocked(rng, extents, threads);
+  LinearLayout read = randomBlocked(rng, extents, threads);
+  const std::int32_t axis = axisOfNeighbours(write, static_cast<std::int32_t>(extents.size()));
+  return {std::move(write), std::move(read), 1 << between(rng, 0, 3), axis};
+}
+
 } // namespace
 
 TEST_CASE("copies stay whole in a slot, and whoever reads it finds every element") {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 rng(seed);
-    auto extents = randomExtents(rng, 9);
-    if (extents.empty()) extents.push_back(16);
-    const Threads threads{.lanes = 32, .warps = 1 << between(rng, 0, 2)};
-    const LinearLayout write = randomBlocked(rng, extents, threads);
-    const LinearLayout read = randomBlocked(rng, extents, threads);
+    const auto [write, read, bytes, axis] = randomTile(rng, 32);
     CAPTURE(toText(write));
     CAPTURE(toText(read));
-    const std::int32_t bytes = 1 << between(rng, 0, 3);
-    const auto rank = static_cast<std::int32_t>(extents.size());
-    const RegisterVectors copies =
-        contiguousRegisters(write, axisDim(axisOfNeighbours(write, rank)),
-                            std::max<std::int64_t>(1, (16 / bytes) >> between(rng, 0, 2)));
+    const RegisterVectors copies = contiguousRegisters(
+        write, axisDim(axis), std::max<std::int64_t>(1, (16 / bytes) >> between(rng, 0, 2)));
     const SlotLayout slot = planSlot(write, copies, read, bytes, {});
     CHECK(isBijective(slot.shared));
     CHECK(copiesAreWhole(slot, write, copies));
@@ -68,18 +78,11 @@ TEST_CASE("a slot in lane order has what a warp copies side by side, and all fin
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 rng(seed);
-    auto extents = randomExtents(rng, 9);
-    if (extents.empty()) extents.push_back(16);
-    const Threads threads{.lanes = 8, .warps = 1 << between(rng, 0, 2)};
-    const LinearLayout write = randomBlocked(rng, extents, threads);
-    const LinearLayout read = randomBlocked(rng, extents, threads);
+    const auto [write, read, bytes, axis] = randomTile(rng, 8);
     CAPTURE(toText(write));
     if (copyBits(write, Dim::Lane) != 0) continue; // two lanes have one element
     ++inOrder;
-    const std::int32_t bytes = 1 << between(rng, 0, 3);
-    const auto rank = static_cast<std::int32_t>(extents.size());
-    const RegisterVectors copies =
-        contiguousRegisters(write, axisDim(axisOfNeighbours(write, rank)), 16 / bytes);
+    const RegisterVectors copies = contiguousRegisters(write, axisDim(axis), 16 / bytes);
     const SlotLayout slot = planSlotInLaneOrder(write, copies);
     CHECK(isBijective(slot.shared));
     CHECK(copiesAreWhole(slot, write, copies));
