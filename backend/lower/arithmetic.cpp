@@ -117,13 +117,12 @@ Value *integerOp(Builder &b, OpKind kind, bool isSigned, llvm::ArrayRef<Value *>
 
 // --- floats ---
 
-/// Round x + y, exact in f64 up to its last bit, so that rounding it again to fewer bits is as if
-/// the sum had been rounded once: where the sum is inexact, its last bit is made odd.
-Value *addToOdd(Builder &b, Value *x, Value *y) {
-  Value *sum = b.CreateFAdd(x, y);
+/// `sum`, which is x + y rounded to nearest, rounded to odd instead: where it is inexact, its last
+/// bit is set, so that rounding it again to fewer bits is as if x + y had been rounded once.
+Value *toOdd(Builder &b, Value *sum, Value *x, Value *y) {
   Value *yPart = b.CreateFSub(sum, x);
   Value *error = b.CreateFAdd(b.CreateFSub(x, b.CreateFSub(sum, yPart)), b.CreateFSub(y, yPart));
-  llvm::Type *integers = lanesLike(sum->getType(), b.getInt64Ty());
+  llvm::Type *integers = lanesLike(sum->getType(), b.getIntNTy(bitsOf(sum)));
   Value *bits = b.CreateBitCast(sum, integers);
   Value *isEven = b.CreateICmpEQ(b.CreateAnd(bits, number(bits, 1)), zeroLike(bits));
   Value *zero = zeroLike(error);
@@ -137,11 +136,18 @@ Value *addToOdd(Builder &b, Value *x, Value *y) {
   return b.CreateBitCast(b.CreateSelect(adjust, odd, bits), sum->getType());
 }
 
-Value *fmaOfHalves(Builder &b, ElementKind element, llvm::ArrayRef<Value *> x) {
+/// In f32, where the product of two halves is exact, but for some of bf16 that overflow or fall
+/// below the subnormals. These spoil nothing: the fused sum is right in f32 whatever the product
+/// is. Where an infinite product leaves it finite, it is exact (both terms are multiples of 2^113,
+/// and less than 2^128 is left), and no error is seen. Where bits are lost below 2^-149, a product
+/// of 16 bits is less than 2^-134, half the least bf16, and so next to c, whose last place is
+/// 2^-133 at least, the sum is not half way between two bf16: no second rounding errs.
+Value *fmaOfHalves(Builder &b, ElementKind element, llvm::ArrayRef<Value *> x,
+                   const Natives &natives) {
   llvm::SmallVector<Value *, 3> wide;
-  for (Value *v : x) wide.push_back(emitCast(b, element, ElementKind::F64, {}, v));
-  Value *sum = addToOdd(b, b.CreateFMul(wide[0], wide[1]), wide[2]);
-  return emitCast(b, ElementKind::F64, element, ir::Rounding::NearestEven, sum);
+  for (Value *v : x) wide.push_back(emitWiden(b, element, v));
+  Value *sum = b.CreateIntrinsic(llvm::Intrinsic::fma, wide[0]->getType(), wide);
+  return emitNarrow(b, element, toOdd(b, sum, b.CreateFMul(wide[0], wide[1]), wide[2]), natives);
 }
 
 /// A number, other than 0, that every lane shares.
@@ -218,19 +224,35 @@ Value *signOp(Builder &b, OpKind kind, Value *x) {
   return b.CreateBitCast(result, x->getType());
 }
 
+/// By the machine's own instruction.
+Value *nativeHalfOp(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x,
+                    const Natives &natives) {
+  llvm::Type *half = element == ElementKind::F16 ? b.getHalfTy() : b.getBFloatTy();
+  llvm::SmallVector<Value *, 3> halves;
+  for (Value *v : x) halves.push_back(b.CreateBitCast(v, lanesLike(v->getType(), half)));
+  return b.CreateBitCast(floatOp(b, kind, halves, natives), x[0]->getType());
+}
+
 /// The f32 result of +, -, *, /, sqrt on f16 or bf16 has more than twice their bits, so that
 /// rounding it again gives the exact result rounded once; of the others it is exact.
 Value *halfOp(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x,
               const Natives &natives) {
-  if (kind == OpKind::Fma) return fmaOfHalves(b, element, x);
+  if (natives.rounds(element, info(kind).mnemonic))
+    return nativeHalfOp(b, kind, element, x, natives);
+  if (kind == OpKind::Fma) return fmaOfHalves(b, element, x, natives);
   llvm::SmallVector<Value *, 2> wide;
   for (Value *v : x) wide.push_back(emitWiden(b, element, v));
   Value *result = floatOp(b, kind, wide, natives);
   if (!result || info(kind).typeRule == ir::TypeRule::Comparison) return result;
-  return emitNarrow(b, element, result);
+  return emitNarrow(b, element, result, natives);
 }
 
 } // namespace
+
+bool Natives::rounds(ElementKind element, std::string_view mnemonic) const {
+  const std::string_view ops = element == ElementKind::F16 ? f16Ops : bf16Ops;
+  return ops.find(" " + std::string(mnemonic) + " ") != std::string_view::npos;
+}
 
 llvm::Type *laneType(llvm::LLVMContext &context, const ir::Type &type) {
   if (type.isPointerTile()) return llvm::Type::getInt64Ty(context);
@@ -286,7 +308,7 @@ Value *emitElementwise(Builder &b, OpKind kind, ElementKind element, llvm::Array
     result = integerOp(b, kind, isSigned(element), x);
   else if (kind == OpKind::Neg || kind == OpKind::Abs)
     result = signOp(b, kind, x[0]);
-  else if (element == ElementKind::F16 || element == ElementKind::BF16)
+  else if (isHalf(element))
     result = halfOp(b, kind, element, x, natives);
   else
     result = floatOp(b, kind, x, natives);

@@ -3,6 +3,8 @@
 #include "backend/ir/op.h"
 #include "llvm/IR/IRBuilder.h"
 
+#include <string_view>
+
 /// The meaning of one op on elements in registers, scalars or vectors of them, without loops:
 /// totals instead of LLVM's poison, one rounding per op, no flag that would let LLVM change a
 /// result. Every target computes with these.
@@ -20,6 +22,11 @@ struct Natives {
                            llvm::ArrayRef<llvm::Value *> operands) = nullptr;
   /// Also where one operand is a number that is known; else a comparison and a select do as well.
   bool takesConstants = false;
+  /// The ops, by mnemonic and between spaces, whose results the machine itself rounds to f16 and to
+  /// bf16, once ("cast" is that of an f32); others are computed in f32 or f64.
+  std::string_view f16Ops = {}, bf16Ops = {};
+  /// Whether an op on f16 or bf16 is one of these.
+  bool rounds(ir::ElementKind element, std::string_view mnemonic) const;
 };
 
 /// Rules SameAsOperands, Comparison and Select but for what passes expand.
@@ -33,10 +40,14 @@ llvm::Value *emitAccumulatedExtremum(llvm::IRBuilder<> &builder, bool isMax,
 
 /// Floats round once, to integers they saturate, a NaN becomes the canonical one.
 llvm::Value *emitCast(llvm::IRBuilder<> &builder, ir::ElementKind from, ir::ElementKind to,
-                      ir::Rounding rounding, llvm::Value *x);
-/// f16 and bf16, which are kept as their bits, to and from f32.
+                      ir::Rounding rounding, llvm::Value *x, const Natives &natives);
+inline bool isHalf(ir::ElementKind element) {
+  return element == ir::ElementKind::F16 || element == ir::ElementKind::BF16;
+}
+/// f16 and bf16, which are kept as their bits, to and from f32. Of a NaN comes some NaN.
 llvm::Value *emitWiden(llvm::IRBuilder<> &builder, ir::ElementKind from, llvm::Value *bits);
-llvm::Value *emitNarrow(llvm::IRBuilder<> &builder, ir::ElementKind to, llvm::Value *f32);
+llvm::Value *emitNarrow(llvm::IRBuilder<> &builder, ir::ElementKind to, llvm::Value *f32,
+                        const Natives &natives);
 
 /// The type with the same lanes as `like` and this element.
 llvm::Type *lanesLike(llvm::Type *like, llvm::Type *element);

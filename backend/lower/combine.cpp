@@ -58,17 +58,15 @@ Value *bitsOf(llvm::IRBuilder<> &b, Value *x) {
 Value *isNumber(llvm::IRBuilder<> &b, ElementKind element, Value *x) {
   if (!isFloat(element))
     return llvm::Constant::getAllOnesValue(lanesLike(x->getType(), b.getInt1Ty()));
-  const bool isHalf = element == ElementKind::F16 || element == ElementKind::BF16;
-  Value *wide = isHalf ? emitWiden(b, element, x) : x;
+  Value *wide = isHalf(element) ? emitWiden(b, element, x) : x;
   return b.CreateFCmpORD(wide, wide);
 }
 
 } // namespace
 
 ElementKind accumulatorOf(Combine combine, ElementKind element) {
-  const bool isHalf = element == ElementKind::F16 || element == ElementKind::BF16;
   const bool rounds = combine == Combine::Sum || combine == Combine::Prod;
-  return isHalf && rounds ? ElementKind::F32 : element;
+  return isHalf(element) && rounds ? ElementKind::F32 : element;
 }
 
 llvm::Constant *identityOf(Combine combine, ElementKind element, llvm::Type *type) {

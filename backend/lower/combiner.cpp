@@ -1,7 +1,6 @@
 #include "backend/lower/combiner.h"
 
 #include "backend/ir/combine.h"
-#include "backend/lower/natives.h"
 
 namespace imbrex::lower {
 
@@ -18,7 +17,7 @@ Combined Combiner::load(std::size_t r, Value *index) {
     Value *x = e_.registers(op_.operand(i))[r];
     const ElementKind kind = e_.type(op_.operand(i)).element();
     const bool isElement = e_.type(op_.operand(i)).isTile();
-    loaded.push_back(isElement ? emitCast(e_.b, kind, accumulator(kind), {}, x) : x);
+    loaded.push_back(isElement ? emitCast(e_.b, kind, accumulator(kind), {}, x, e_.natives) : x);
   }
   if (ir::isArg(combine_)) loaded.push_back(index);
   return loaded;
@@ -54,12 +53,12 @@ Combined Combiner::combine(const Combined &left, const Combined &right) {
   }
   if (ir::isArg(combine_)) {
     const Indexed best = emitCombineArg(e_.b, combine_, element(0), {left[0], left[1]},
-                                        {right[0], right[1]}, kNatives);
+                                        {right[0], right[1]}, e_.natives);
     return {best.value, best.index};
   }
   for (std::size_t i = 0; i < operands_; ++i)
     both.push_back(
-        emitCombine(e_.b, combine_, accumulator(element(i)), left[i], right[i], kNatives));
+        emitCombine(e_.b, combine_, accumulator(element(i)), left[i], right[i], e_.natives));
   return both;
 }
 
@@ -73,10 +72,10 @@ Combined Combiner::select(Value *condition, const Combined &yes, const Combined 
 Value *Combiner::result(std::size_t i, const Combined &combined) {
   if (i >= operands_) { // the index
     const ElementKind kind = e_.type(op_.result(i)).element();
-    return emitCast(e_.b, ElementKind::I32, kind, {}, combined[i]);
+    return emitCast(e_.b, ElementKind::I32, kind, {}, combined[i], e_.natives);
   }
   if (!e_.type(op_.operand(i)).isTile()) return combined[i];
-  return emitCast(e_.b, accumulator(element(i)), element(i), {}, combined[i]);
+  return emitCast(e_.b, accumulator(element(i)), element(i), {}, combined[i], e_.natives);
 }
 
 llvm::SmallVector<AxisBit, 16> axisBits(const layout::LinearLayout &layout, std::int32_t axis) {

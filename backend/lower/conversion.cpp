@@ -18,7 +18,6 @@ Value *number(Value *like, std::uint64_t value) {
 llvm::Type *integersLike(Builder &b, Value *x) {
   return lanesLike(x->getType(), b.getIntNTy(x->getType()->getScalarSizeInBits()));
 }
-bool isHalf(ElementKind kind) { return kind == ElementKind::F16 || kind == ElementKind::BF16; }
 
 Value *canonicalNan(Builder &b, Value *x, Value *isNan) {
   const llvm::fltSemantics &format = x->getType()->getScalarType()->getFltSemantics();
@@ -33,13 +32,6 @@ Value *toBf16(Builder &b, Value *x) {
   Value *rounded = b.CreateAdd(bits, b.CreateAdd(odd, number(bits, 0x7fff)));
   Value *chosen = b.CreateSelect(b.CreateFCmpUNO(x, x), number(bits, 0x7fc00000), rounded);
   return b.CreateTrunc(b.CreateLShr(chosen, 16), lanesLike(x->getType(), b.getInt16Ty()));
-}
-
-Value *toF16(Builder &b, Value *x) {
-  llvm::Type *bits = lanesLike(x->getType(), b.getInt16Ty());
-  Value *half = b.CreateFPTrunc(x, lanesLike(x->getType(), b.getHalfTy()));
-  return b.CreateSelect(b.CreateFCmpUNO(x, x), splatBits(bits, 0x7e00),
-                        b.CreateBitCast(half, bits));
 }
 
 /// f64 to f32 so that a later rounding to f16 or bf16 is the only one: what is lost leaves an odd
@@ -65,7 +57,8 @@ Value *widened(Builder &b, ElementKind from, Value *x) {
   return isHalf(from) ? emitWiden(b, from, x) : x;
 }
 
-Value *floatToFloat(Builder &b, ElementKind from, ElementKind to, Value *x) {
+Value *floatToFloat(Builder &b, ElementKind from, ElementKind to, Value *x,
+                    const Natives &natives) {
   Value *wide = widened(b, from, x);
   Value *isNan = b.CreateFCmpUNO(wide, wide);
   if (to == ElementKind::F64)
@@ -75,16 +68,19 @@ Value *floatToFloat(Builder &b, ElementKind from, ElementKind to, Value *x) {
     Value *single = fromF64 ? b.CreateFPTrunc(wide, lanesLike(x->getType(), b.getFloatTy())) : wide;
     return canonicalNan(b, single, isNan);
   }
-  return emitNarrow(b, to, fromF64 ? toF32Odd(b, wide) : wide);
+  Value *half = emitNarrow(b, to, fromF64 ? toF32Odd(b, wide) : wide, natives);
+  const std::uint64_t nan = to == ElementKind::F16 ? 0x7e00 : 0x7fc0;
+  return b.CreateSelect(isNan, splatBits(half->getType(), nan), half);
 }
 
 /// Truncate a float towards zero in its last step: round to nearest, then step back where that went
 /// outward. An infinity that a finite number became turns into the largest finite one likewise.
-Value *floatToFloatTowardZero(Builder &b, ElementKind from, ElementKind to, Value *x) {
-  Value *rounded = floatToFloat(b, from, to, x);
+Value *floatToFloatTowardZero(Builder &b, ElementKind from, ElementKind to, Value *x,
+                              const Natives &natives) {
+  Value *rounded = floatToFloat(b, from, to, x, natives);
   Value *wide = widened(b, from, x);
-  Value *back =
-      floatToFloat(b, to, from == ElementKind::F64 ? ElementKind::F64 : ElementKind::F32, rounded);
+  const ElementKind wider = from == ElementKind::F64 ? ElementKind::F64 : ElementKind::F32;
+  Value *back = floatToFloat(b, to, wider, rounded, natives);
   Value *outward = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
                                    b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, wide));
   Value *bits = b.CreateBitCast(rounded, integersLike(b, rounded));
@@ -159,8 +155,8 @@ Value *overflowed(Builder &b, Value *x, bool isSigned, Value *half) {
   return b.CreateSelect(isBelow, splatBits(half->getType(), 0xfc00), result);
 }
 
-Value *integerToFloat(Builder &b, ElementKind from, ElementKind to, ir::Rounding rounding,
-                      Value *x) {
+Value *integerToFloat(Builder &b, ElementKind from, ElementKind to, ir::Rounding rounding, Value *x,
+                      const Natives &natives) {
   const bool isSigned = ir::isSigned(from);
   const auto convert = [&](llvm::Type *element) {
     llvm::Type *floats = lanesLike(x->getType(), element);
@@ -172,17 +168,17 @@ Value *integerToFloat(Builder &b, ElementKind from, ElementKind to, ir::Rounding
   if (to == ElementKind::F64) return integerToF64TowardZero(b, x, isSigned);
   if (to == ElementKind::F32 && !towardZero) return convert(b.getFloatTy());
   Value *wide = info(from).bits < 64 ? convert(b.getDoubleTy()) : integerToOddF64(b, x, isSigned);
-  Value *result = emitCast(b, ElementKind::F64, to, rounding, wide);
+  Value *result = emitCast(b, ElementKind::F64, to, rounding, wide, natives);
   const bool mayOverflow = to == ElementKind::F16 && info(from).bits > 16;
   return mayOverflow && !towardZero ? overflowed(b, x, isSigned, result) : result;
 }
 
-Value *fromBool(Builder &b, ElementKind to, Value *x) {
+Value *fromBool(Builder &b, ElementKind to, Value *x, const Natives &natives) {
   if (isInteger(to))
     return b.CreateZExt(x,
                         lanesLike(x->getType(), b.getIntNTy(static_cast<unsigned>(info(to).bits))));
   Value *number = b.CreateUIToFP(x, lanesLike(x->getType(), b.getFloatTy()));
-  return floatToFloat(b, ElementKind::F32, to, number);
+  return floatToFloat(b, ElementKind::F32, to, number, natives);
 }
 
 Value *toBool(Builder &b, ElementKind from, Value *x) {
@@ -201,21 +197,26 @@ Value *emitWiden(Builder &b, ElementKind from, Value *bits) {
   return b.CreateBitCast(b.CreateShl(wide, 16), lanesLike(bits->getType(), b.getFloatTy()));
 }
 
-Value *emitNarrow(Builder &b, ElementKind to, Value *f32) {
-  return to == ElementKind::F16 ? toF16(b, f32) : toBf16(b, f32);
+Value *emitNarrow(Builder &b, ElementKind to, Value *f32, const Natives &natives) {
+  const bool isBf16 = to == ElementKind::BF16;
+  if (isBf16 && !natives.rounds(to, "cast")) return toBf16(b, f32);
+  llvm::Type *half = isBf16 ? b.getBFloatTy() : b.getHalfTy();
+  return b.CreateBitCast(b.CreateFPTrunc(f32, lanesLike(f32->getType(), half)),
+                         lanesLike(f32->getType(), b.getInt16Ty()));
 }
 
-Value *emitCast(Builder &b, ElementKind from, ElementKind to, ir::Rounding rounding, Value *x) {
+Value *emitCast(Builder &b, ElementKind from, ElementKind to, ir::Rounding rounding, Value *x,
+                const Natives &natives) {
   if (from == to) return x;
   IMBREX_CHECK(!isNarrowFloat(from) && !isNarrowFloat(to),
                "a pass expands the conversion of {0} to {1}", info(from).name, info(to).name);
-  if (from == ElementKind::Bool) return fromBool(b, to, x);
+  if (from == ElementKind::Bool) return fromBool(b, to, x, natives);
   if (to == ElementKind::Bool) return toBool(b, from, x);
   if (isFloat(from) && isFloat(to))
-    return rounding == ir::Rounding::TowardZero ? floatToFloatTowardZero(b, from, to, x)
-                                                : floatToFloat(b, from, to, x);
+    return rounding == ir::Rounding::TowardZero ? floatToFloatTowardZero(b, from, to, x, natives)
+                                                : floatToFloat(b, from, to, x, natives);
   if (isFloat(from)) return floatToInteger(b, from, to, x);
-  if (isFloat(to)) return integerToFloat(b, from, to, rounding, x);
+  if (isFloat(to)) return integerToFloat(b, from, to, rounding, x, natives);
   llvm::Type *integers = lanesLike(x->getType(), b.getIntNTy(static_cast<unsigned>(info(to).bits)));
   return ir::isSigned(from) ? b.CreateSExtOrTrunc(x, integers) : b.CreateZExtOrTrunc(x, integers);
 }

@@ -1,7 +1,6 @@
 #include "backend/lower/combine.h"
 #include "backend/lower/emit_ops.h"
 #include "backend/lower/exchange.h"
-#include "backend/lower/natives.h"
 #include "backend/support/check.h"
 
 /// Atomics: each element by one thread that holds it, which then tells the others.
@@ -119,7 +118,7 @@ private:
     old->addIncoming(first, before);
     const bool isMax = attrs_.kind == ir::AtomicKind::Max;
     Value *combined = emitCombine(e_.b, isMax ? ir::Combine::Max : ir::Combine::Min, element_,
-                                  e_.b.CreateBitCast(old, lane), value, kNatives);
+                                  e_.b.CreateBitCast(old, lane), value, e_.natives);
     Value *exchanged = e_.b.CreateAtomicCmpXchg(address, old, bitsOf(combined), alignment_,
                                                 ordering_, failureOrderingOf(ordering_), scope_);
     old->addIncoming(e_.b.CreateExtractValue(exchanged, 0), e_.b.GetInsertBlock());

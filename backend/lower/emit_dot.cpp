@@ -168,7 +168,11 @@ private:
     Value *stored =
         e_.b.CreateAlignedLoad(e_.memoryType(e_.type(slab.tile)), address(slab, batch, k, across),
                                llvm::Align(static_cast<std::uint64_t>(slab.bytes)));
-    value = emitCast(e_.b, element_, e_.type(op_.result()).element(), {}, stored);
+    const ElementKind sum = e_.type(op_.result()).element();
+    // Of a NaN some NaN is enough here.
+    value = isHalf(element_) && sum == ElementKind::F32
+                ? emitWiden(e_.b, element_, stored)
+                : emitCast(e_.b, element_, sum, {}, stored, e_.natives);
     return value;
   }
 

@@ -1,6 +1,5 @@
 #include "backend/lower/emit_ops.h"
 #include "backend/lower/emitter.h"
-#include "backend/lower/natives.h"
 
 /// Ops that compute each element from the elements at the same place: register by register.
 namespace imbrex::lower {
@@ -29,7 +28,7 @@ void emitElementwiseOp(Emitter &e, const ir::Op &op) {
       operands.push_back(registers[registers.size() == 1 ? 0 : r]);
     }
     results.push_back(isNative ? e.words.fast(e.b, op.kind, operands)
-                               : emitElementwise(e.b, op.kind, element, operands, kNatives));
+                               : emitElementwise(e.b, op.kind, element, operands, e.natives));
   }
   e.define(op.result(), std::move(results));
 }
@@ -60,7 +59,7 @@ void emitCastOp(Emitter &e, const ir::Op &op) {
   const ir::Rounding rounding = op.attrs<ir::CastAttrs>().rounding;
   Registers results;
   for (Value *x : e.registers(op.operand(0)))
-    results.push_back(emitCast(e.b, from, to, rounding, x));
+    results.push_back(emitCast(e.b, from, to, rounding, x, e.natives));
   e.define(op.result(), std::move(results));
 }
 
@@ -69,7 +68,8 @@ void emitPointerAdd(Emitter &e, const ir::Op &op) {
   llvm::Type *element = e.memoryType(ir::Type::tile(e.type(op.result()).element()));
   Registers results;
   for (std::size_t r = 0; r < e.registerCount(op.result()); ++r) {
-    Value *wide = emitCast(e.b, offset, ElementKind::I64, {}, e.registers(op.operand(1))[r]);
+    Value *wide =
+        emitCast(e.b, offset, ElementKind::I64, {}, e.registers(op.operand(1))[r], e.natives);
     results.push_back(e.b.CreateGEP(element, e.registers(op.operand(0))[r], wide));
   }
   e.define(op.result(), std::move(results));

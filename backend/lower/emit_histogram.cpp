@@ -61,7 +61,8 @@ private:
     const llvm::SyncScope::ID block = e_.words.syncScope(e_.context, ir::Scope::Block);
     Value *const owner = e_.isOwner(tile);
     for (std::size_t r = 0; r < e_.registerCount(tile); ++r) {
-      Value *wide = emitCast(e_.b, type.element(), ElementKind::I64, {}, e_.registers(tile)[r]);
+      Value *wide =
+          emitCast(e_.b, type.element(), ElementKind::I64, {}, e_.registers(tile)[r], e_.natives);
       Value *bin = e_.b.CreateSub(wide, e_.i64(first));
       Value *isHere = e_.b.CreateICmpULT(bin, e_.i64(count));
       Value *mask = op_.operands.size() > 1 ? e_.registers(op_.operand(1))[r] : nullptr;

@@ -182,7 +182,7 @@ Registers gathered(Emitter &e, const ir::Op &op) {
   llvm::SmallVector<Value *, 8> places, areInside;
   for (std::size_t r = 0; r < e.registerCount(op.result()); ++r) {
     Coordinates at = coordinatesOf(e, op.result(), r);
-    Value *wide = emitCast(e.b, kind, ir::ElementKind::I64, {}, e.registers(indices)[r]);
+    Value *wide = emitCast(e.b, kind, ir::ElementKind::I64, {}, e.registers(indices)[r], e.natives);
     areInside.push_back(e.b.CreateICmpULT(wide, e.i64(extent)));
     at[axis] =
         e.b.CreateTrunc(e.b.CreateSelect(areInside.back(), wide, e.i64(0)), e.b.getInt32Ty());

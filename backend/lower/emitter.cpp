@@ -1,6 +1,7 @@
 #include "backend/lower/emitter.h"
 
 #include "backend/layout/bank_conflicts.h"
+#include "backend/lower/natives.h"
 #include "backend/support/check.h"
 
 #include <algorithm>
@@ -14,9 +15,10 @@ using llvm::Value;
 Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Vocabulary &vocabulary,
                  const analysis::Assumptions &assumed, std::size_t regions)
     : context(intoModule.getContext()), module(intoModule), b(context), kernel(ofKernel),
-      words(vocabulary), assumptions(assumed), shared(module, words.sharedSpace(), regions),
-      order(kernel, assumptions), unseenPadding(kernel, assumptions), notNegative(kernel),
-      values_(kernel.valueCount()), uses_(ir::countUses(kernel)), facts_(kernel, assumed) {
+      words(vocabulary), natives(nativesOf(vocabulary.machine())), assumptions(assumed),
+      shared(module, words.sharedSpace(), regions), order(kernel, assumptions),
+      unseenPadding(kernel, assumptions), notNegative(kernel), values_(kernel.valueCount()),
+      uses_(ir::countUses(kernel)), facts_(kernel, assumed) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
   collectRings();
 }

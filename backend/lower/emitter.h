@@ -54,6 +54,7 @@ public:
   llvm::IRBuilder<> b;
   const ir::Kernel &kernel;
   const Vocabulary &words;
+  const Natives natives;
   const analysis::Assumptions &assumptions;
   SharedMemory shared;
   MemoryOrder order;

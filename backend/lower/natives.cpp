@@ -10,6 +10,11 @@ llvm::Value *extremum(llvm::IRBuilder<> &b, bool isMax, bool, llvm::ArrayRef<llv
 
 } // namespace
 
-const Natives kNatives{.extremum = extremum, .takesConstants = true};
+Natives nativesOf(const machine::Machine &machine) {
+  return {.extremum = extremum,
+          .takesConstants = true,
+          .f16Ops = " add sub mul fma cast ",
+          .bf16Ops = machine.bf16Ops};
+}
 
 } // namespace imbrex::lower

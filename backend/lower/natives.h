@@ -1,11 +1,12 @@
 #pragma once
 
 #include "backend/lower/arithmetic.h"
+#include "backend/machine/machine.h"
 
 namespace imbrex::lower {
 
-/// What GPUs do better than the sequences that suit all: their minimum and maximum already are
-/// ours.
-extern const Natives kNatives;
+/// What a GPU does better than the sequences that suit all: minimum and maximum already are ours,
+/// and all round f16 themselves.
+Natives nativesOf(const machine::Machine &machine);
 
 } // namespace imbrex::lower

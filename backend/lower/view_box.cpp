@@ -10,7 +10,7 @@ namespace {
 /// A coordinate as i64 elements. Beyond these limits nothing is inside a view, and no product
 /// below overflows.
 Value *wideStart(Emitter &e, Value *coordinate, ElementKind kind, std::int64_t unit) {
-  Value *start = emitCast(e.b, kind, ElementKind::I64, {}, coordinate);
+  Value *start = emitCast(e.b, kind, ElementKind::I64, {}, coordinate, e.natives);
   if (info(kind).bits == 64) {
     const auto bound = [&](llvm::Intrinsic::ID id, std::int64_t limit) {
       start = e.b.CreateBinaryIntrinsic(id, start, e.i64(limit));

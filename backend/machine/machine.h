@@ -68,6 +68,9 @@ struct Machine {
   std::string_view fastOps = {};
   std::string_view meaning = {}; ///< For people.
   AsyncCopies asyncCopies = {};
+  /// The ops, by mnemonic and between spaces, that have instructions on bf16, which round once and
+  /// flush nothing; "cast" is that of an f32.
+  std::string_view bf16Ops = {};
 };
 
 /// Whether an op of this mnemonic has a fast form on f32.

@@ -8,9 +8,6 @@ namespace imbrex::host {
 extern const lower::Natives kNatives;
 
 using lower::accumulatorOf;
-using lower::emitCast;
-using lower::emitNarrow;
-using lower::emitWiden;
 using lower::identityOf;
 using lower::Indexed;
 using lower::lanesLike;
@@ -21,6 +18,10 @@ using lower::startOf;
 inline llvm::Value *emitElementwise(llvm::IRBuilder<> &b, ir::OpKind kind, ir::ElementKind element,
                                     llvm::ArrayRef<llvm::Value *> operands) {
   return lower::emitElementwise(b, kind, element, operands, kNatives);
+}
+inline llvm::Value *emitCast(llvm::IRBuilder<> &b, ir::ElementKind from, ir::ElementKind to,
+                             ir::Rounding rounding, llvm::Value *x) {
+  return lower::emitCast(b, from, to, rounding, x, kNatives);
 }
 inline llvm::Value *emitCombine(llvm::IRBuilder<> &builder, ir::Combine combine,
                                 ir::ElementKind element, llvm::Value *a, llvm::Value *b) {
