@@ -113,17 +113,22 @@ private:
     return {RingEventKind::Wait, static_cast<std::int32_t>(count)};
   }
 
+  /// Whether all can see that it has none, and leave it out.
+  bool hasNoTrips(const Op &loop) const {
+    const auto low = constantInteger(kernel_, loop.operand(0));
+    const auto high = constantInteger(kernel_, loop.operand(1));
+    return low && high && *low >= *high;
+  }
+
   std::size_t loop(const Op &op, std::size_t from) {
-    // One that runs a constant number of times may not run at all, or be written out.
-    const bool isConstant = op.kind == OpKind::For && constantInteger(kernel_, op.operand(0)) &&
-                            constantInteger(kernel_, op.operand(1));
+    const bool mayLack = op.kind == OpKind::For && hasNoTrips(op);
     const std::size_t head = step(from);
     order_.steps.emplace_back();
     const std::size_t exit = order_.steps.size() - 1;
     exits_.push_back(exit);
-    avoidable_ += isConstant;
+    avoidable_ += mayLack;
     link(flush(block(op.regions[0], head)), head);
-    avoidable_ -= isConstant;
+    avoidable_ -= mayLack;
     exits_.pop_back();
     if (op.kind == OpKind::For) link(head, exit);
     return exit;
@@ -135,10 +140,9 @@ private:
     const bool isAvoidable = op.kind == OpKind::If; // its condition may turn out to be constant
     avoidable_ += isAvoidable;
     for (const Block &region : op.regions) {
-      isLoadingRole_ = op.kind == OpKind::Roles && &region == &op.regions.front();
+      if (op.kind == OpKind::Roles) isLoadingRole_ = &region == &op.regions.front();
       link(flush(block(region, step(from))), join);
     }
-    isLoadingRole_ = false;
     avoidable_ -= isAvoidable;
     // Of the warps that load, all threads but one do nothing.
     if (op.regions.size() < 2 || op.kind == OpKind::Roles) link(from, join);

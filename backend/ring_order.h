@@ -39,7 +39,7 @@ namespace imbrex {
 struct RingOrder {
   struct Step {
     std::optional<target::RingEvent> event = {}; ///< None: a place where ways meet.
-    bool isCertain = false; ///< Outside of conditions and of loops with constant bounds.
+    bool isCertain = false; ///< Outside of conditions and of loops without trips.
     std::vector<std::size_t> next = {};
   };
   std::vector<Step> steps; ///< The first is the beginning, the second the end.
