@@ -1,7 +1,9 @@
 #include "backend/ring_order.h"
 
+#include "backend/layout/box_layout.h"
 #include "backend/lower/ring.h"
 #include "backend/passes/rewriting.h"
+#include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -17,6 +19,26 @@ using target::RingEvent;
 using target::RingEventKind;
 
 constexpr std::size_t kBeginning = 0, kEnd = 1; // of the steps
+
+/// What one of the threads does for others; which, is known at the start.
+constexpr const char *kFirstThread = "the first thread", *kFirstLane = "the first lane";
+
+/// Whether there may be a jump around it, for another thread or in another trip.
+bool isConditional(RingEventKind kind) {
+  switch (kind) {
+  case RingEventKind::Copy:
+  case RingEventKind::Make:
+  case RingEventKind::Show:
+  case RingEventKind::Arrive:
+  case RingEventKind::Expect:
+  case RingEventKind::Box: return true;
+  case RingEventKind::Commit:
+  case RingEventKind::Wait:
+  case RingEventKind::Meet:
+  case RingEventKind::Await: return false;
+  }
+  IMBREX_UNREACHABLE("what is done to a ring is of no kind");
+}
 
 /// What makes a value, as text: equal texts are equal values.
 std::string sourceOf(const Kernel &kernel, ValueId value) {
@@ -38,22 +60,21 @@ public:
 
   RingOrder run() {
     order_.steps.resize(2);
-    const std::size_t last = block(kernel_.body(), kBeginning);
+    const std::size_t last = block(kernel_.body(), makeBarriers(kBeginning));
     link(flush(last), kEnd);
     return std::move(order_);
   }
 
 private:
-  /// The copies of one `ring.copy`, and on what it depends that they are made.
-  struct Copies {
-    std::int64_t count;
-    std::vector<std::string> conditions;
+  /// What one op does, and on what it depends that it does.
+  struct Events {
+    std::vector<RingEvent> events;
+    std::vector<std::string> conditions = {};
   };
 
-  std::size_t step(std::size_t from, std::optional<RingEvent> event = {}) {
-    order_.steps.push_back(
-        {.event = event,
-         .isCertain = event && event->kind != RingEventKind::Copy && avoidable_ == 0});
+  std::size_t step(std::size_t from, std::optional<RingEvent> event = {}, bool isCertain = true) {
+    isCertain &= event && event->kind != RingEventKind::Copy && avoidable_ == 0;
+    order_.steps.push_back({.event = event, .isCertain = isCertain});
     link(from, order_.steps.size() - 1);
     return order_.steps.size() - 1;
   }
@@ -72,6 +93,10 @@ private:
       return step(flush(at), RingEvent{RingEventKind::Commit});
     if (is(OpKind::RingDrain) && copies_.leastBytes > 0) return step(flush(at), waitFor(op));
     if (is(OpKind::Meet)) return step(flush(at), RingEvent{RingEventKind::Meet});
+    if (is(OpKind::BarrierWait)) return step(flush(at), atBarrier(RingEventKind::Await, op, 0));
+    if (is(OpKind::BarrierArrive)) return addArrival(op), at;
+    if (is(OpKind::BarrierExpect)) return addAnnouncement(op), at;
+    if (is(OpKind::RingLoadBox)) return addBoxes(op), at;
     if (is(OpKind::For) || is(OpKind::While)) return loop(op, flush(at));
     // A thread runs one of the bodies of roles, as of an if.
     if (is(OpKind::If) || is(OpKind::Roles)) return branches(op, flush(at));
@@ -88,17 +113,22 @@ private:
     return {RingEventKind::Wait, static_cast<std::int32_t>(count)};
   }
 
+  /// Whether all can see that it has none, and leave it out.
+  bool hasNoTrips(const Op &loop) const {
+    const auto low = constantInteger(kernel_, loop.operand(0));
+    const auto high = constantInteger(kernel_, loop.operand(1));
+    return low && high && *low >= *high;
+  }
+
   std::size_t loop(const Op &op, std::size_t from) {
-    // One that runs a constant number of times may not run at all, or be written out.
-    const bool isConstant = op.kind == OpKind::For && constantInteger(kernel_, op.operand(0)) &&
-                            constantInteger(kernel_, op.operand(1));
+    const bool mayLack = op.kind == OpKind::For && hasNoTrips(op);
     const std::size_t head = step(from);
     order_.steps.emplace_back();
     const std::size_t exit = order_.steps.size() - 1;
     exits_.push_back(exit);
-    avoidable_ += isConstant;
+    avoidable_ += mayLack;
     link(flush(block(op.regions[0], head)), head);
-    avoidable_ -= isConstant;
+    avoidable_ -= mayLack;
     exits_.pop_back();
     if (op.kind == OpKind::For) link(head, exit);
     return exit;
@@ -109,10 +139,68 @@ private:
     const std::size_t join = order_.steps.size() - 1;
     const bool isAvoidable = op.kind == OpKind::If; // its condition may turn out to be constant
     avoidable_ += isAvoidable;
-    for (const Block &region : op.regions) link(flush(block(region, step(from))), join);
+    for (const Block &region : op.regions) {
+      if (op.kind == OpKind::Roles) isLoadingRole_ = &region == &op.regions.front();
+      link(flush(block(region, step(from))), join);
+    }
     avoidable_ -= isAvoidable;
-    if (op.regions.size() < 2) link(from, join);
+    // Of the warps that load, all threads but one do nothing.
+    if (op.regions.size() < 2 || op.kind == OpKind::Roles) link(from, join);
     return join;
+  }
+
+  // --- barriers ---
+
+  /// Before all else; the values are in the order in which the barriers are made.
+  std::size_t makeBarriers(std::size_t at) {
+    std::map<ValueId, std::int32_t> arrivals;
+    std::int32_t count = 0;
+    walk(kernel_.body(), [&](const Op &op) {
+      if (op.kind != OpKind::BarrierNew) return;
+      const auto &attrs = op.attrs<BarrierAttrs>();
+      barriers_[op.result()] = {.first = count, .slots = attrs.slots};
+      arrivals[op.result()] = attrs.arrivals;
+      count += attrs.slots;
+    });
+    if (barriers_.empty()) return at;
+    Events make{.events = {}, .conditions = {kFirstThread}};
+    for (const auto &[value, barriers] : barriers_)
+      for (std::int32_t slot = 0; slot < barriers.slots; ++slot)
+        make.events.push_back({.kind = RingEventKind::Make,
+                               .barrier = barriers.first + slot,
+                               .amount = arrivals[value]});
+    make.events.push_back({.kind = RingEventKind::Show});
+    pending_.push_back(std::move(make));
+    return step(flush(at), RingEvent{RingEventKind::Meet});
+  }
+
+  RingEvent atBarrier(RingEventKind kind, const Op &op, std::size_t operand,
+                      std::int64_t amount = target::kUntold) const {
+    const BarrierRange &of = barriers_.at(op.operand(operand));
+    return {.kind = kind, .barrier = of.first, .slots = of.slots, .amount = amount};
+  }
+
+  void addArrival(const Op &op) {
+    pending_.push_back(
+        {.events = {atBarrier(RingEventKind::Arrive, op, 0, 1)}, .conditions = {kFirstLane}});
+  }
+
+  std::vector<std::string> ofLoader() const {
+    return isLoadingRole_ ? std::vector<std::string>{} : std::vector<std::string>{kFirstThread};
+  }
+
+  void addAnnouncement(const Op &op) {
+    const std::int64_t bytes = op.attrs<BytesAttrs>().bytes;
+    pending_.push_back(
+        {.events = {atBarrier(RingEventKind::Expect, op, 0, bytes)}, .conditions = ofLoader()});
+  }
+
+  void addBoxes(const Op &op) {
+    const Type &type = kernel_.type(op.operand(0));
+    const auto boxes = layout::planBoxes(type.shape().extents(), storageBits(type.element()) / 8);
+    pending_.push_back({.events = std::vector(static_cast<std::size_t>(boxes->copies),
+                                              atBarrier(RingEventKind::Box, op, 1)),
+                        .conditions = ofLoader()});
   }
 
   // --- copies ---
@@ -121,9 +209,8 @@ private:
     const ValueId ring = op.operand(0), condition = op.operand(1);
     const lower::RingCopies of = lower::copiesOf(kernel_, ring, machine_);
     if (!of.areAsynchronous) return;
-    Copies copies{.count =
-                      static_cast<std::int64_t>(of.vectors.registers.size()) / of.vectors.width,
-                  .conditions = {}};
+    const auto count = of.vectors.registers.size() / static_cast<std::size_t>(of.vectors.width);
+    Events copies{.events = std::vector(count, RingEvent{RingEventKind::Copy}), .conditions = {}};
     if (of.areInLaneOrder) return pending_.push_back(std::move(copies)); // made in any case
     if (constantBits(kernel_, condition) != std::uint64_t{1})
       copies.conditions.push_back(sourceOf(kernel_, condition));
@@ -134,43 +221,51 @@ private:
     pending_.push_back(std::move(copies));
   }
 
-  /// The pending copies: for each set of conditions that hold, those that are made then.
+  /// What is pending: for each set of conditions that hold, what is done then.
   std::size_t flush(std::size_t from) {
     if (pending_.empty()) return from;
-    const std::vector<Copies> copies = std::move(pending_);
+    const std::vector<Events> pending = std::move(pending_);
     pending_.clear();
     std::set<std::string> conditions;
-    for (const Copies &one : copies)
+    for (const Events &one : pending)
       conditions.insert(one.conditions.begin(), one.conditions.end());
     const std::vector<std::string> names(conditions.begin(), conditions.end());
     constexpr std::size_t kMostNames = 6;
-    if (names.size() > kMostNames) return apart(copies, from);
+    if (names.size() > kMostNames) return apart(pending, from);
+    const auto isOfThread = [](const std::string &name) {
+      return name == kFirstThread || name == kFirstLane;
+    };
     order_.steps.emplace_back();
     const std::size_t join = order_.steps.size() - 1;
-    for (std::uint64_t holding = 0; holding < std::uint64_t{1} << names.size(); ++holding) {
+    const std::uint64_t all = std::uint64_t{1} << names.size();
+    for (std::uint64_t holding = 0; holding < all; ++holding) {
       const auto holds = [&](const std::string &name) {
         return (holding >> (llvm::find(names, name) - names.begin()) & 1) != 0;
       };
+      const bool isCertain = holding + 1 == all && llvm::all_of(names, isOfThread);
       std::size_t at = from;
-      for (const Copies &one : copies)
+      for (const Events &one : pending)
         if (llvm::all_of(one.conditions, holds))
-          for (std::int64_t i = 0; i < one.count; ++i)
-            at = step(at, RingEvent{RingEventKind::Copy});
+          for (const RingEvent &event : one.events) at = step(at, event, isCertain);
       link(at, join);
     }
     return join;
   }
 
-  /// The same of too many conditions: each `ring.copy` by itself.
-  std::size_t apart(llvm::ArrayRef<Copies> copies, std::size_t at) {
-    for (const Copies &one : copies) {
+  /// The same of too many conditions: each op by itself.
+  std::size_t apart(llvm::ArrayRef<Events> pending, std::size_t at) {
+    for (const Events &one : pending) {
       const std::size_t from = at;
-      for (std::int64_t i = 0; i < one.count; ++i) at = step(at, RingEvent{RingEventKind::Copy});
+      for (const RingEvent &event : one.events) at = step(at, event, one.conditions.empty());
       at = step(at);
       if (!one.conditions.empty()) link(from, at);
     }
     return at;
   }
+
+  struct BarrierRange {
+    std::int32_t first = 0, slots = 1;
+  };
 
   const Kernel &kernel_;
   const machine::Machine &machine_;
@@ -178,7 +273,9 @@ private:
   RingOrder order_;
   std::vector<std::size_t> exits_; // of the loops around
   std::int32_t avoidable_ = 0;     // bodies around that may turn out not to run
-  std::vector<Copies> pending_;
+  std::vector<Events> pending_;
+  std::map<ValueId, BarrierRange> barriers_;
+  bool isLoadingRole_ = false; // which one thread runs
 };
 
 using Steps = std::set<std::size_t>;       // that may come next
@@ -198,8 +295,9 @@ public:
       ways_.pop_back();
       walk(way);
     }
-    if (!difference_ && !hasCopies(code_) && llvm::any_of(meant_.steps, [](const auto &step) {
-          return step.event && step.event->kind == RingEventKind::Copy;
+    const auto isCopy = [](const RingEvent &event) { return event.kind == RingEventKind::Copy; };
+    if (!difference_ && !has(code_, isCopy) && llvm::any_of(meant_.steps, [&](const auto &step) {
+          return step.event && isCopy(*step.event);
         }))
       return "none of the copies is there";
     if (!difference_)
@@ -217,18 +315,20 @@ private:
     auto operator<=>(const Way &) const = default;
   };
 
-  static bool hasCopies(llvm::ArrayRef<target::CodeBlock> blocks) {
-    return llvm::any_of(blocks, [](const target::CodeBlock &block) {
-      return llvm::is_contained(block.events, RingEvent{RingEventKind::Copy});
-    });
+  template <class Is>
+  static bool has(llvm::ArrayRef<target::CodeBlock> blocks, const Is &is) {
+    return llvm::any_of(
+        blocks, [&](const target::CodeBlock &block) { return llvm::any_of(block.events, is); });
   }
 
-  /// Predicates of several jumps around copies: on one way through the code they decide alike.
+  /// Predicates of several jumps around what some threads do: on one way through the code they
+  /// decide alike.
   void findGuards() {
+    const auto isGuarded = [](const RingEvent &event) { return isConditional(event.kind); };
     std::map<std::string, int> jumps;
     for (const target::CodeBlock &block : code_)
       for (const auto &edge : block.next)
-        if (!edge.predicate.empty() && hasCopies(code_[edge.to])) ++jumps[edge.predicate];
+        if (!edge.predicate.empty() && has(code_[edge.to], isGuarded)) ++jumps[edge.predicate];
     for (const auto &[predicate, count] : jumps)
       if (count > 1) guards_.insert(predicate);
   }
@@ -244,32 +344,45 @@ private:
     return steps;
   }
 
+  /// Whether the code's event, as far as it tells, is this one or a stronger one.
+  static bool isMeant(const RingEvent &event, const RingEvent &meant) {
+    const std::int32_t slot = event.barrier - meant.barrier;
+    const bool isThere = event.barrier == target::kUntold || meant.barrier == target::kUntold ||
+                         (slot >= 0 && slot < meant.slots);
+    const bool isSoMuch = event.amount == target::kUntold || event.amount == meant.amount;
+    return event.kind == meant.kind && event.left <= meant.left && isThere && isSoMuch;
+  }
+
   /// Behind an event of the code: where the steps lead that mean just this.
   Steps behind(const Steps &steps, const RingEvent &event) {
     Steps found;
     for (const std::size_t at : steps)
-      for (const std::size_t next : meant_.steps[at].next) {
-        const auto &meant = meant_.steps[next].event;
-        const bool isMeant = meant && meant->kind == event.kind && (event.left <= meant->left);
-        if (isMeant) found.insert(next);
-      }
+      for (const std::size_t next : meant_.steps[at].next)
+        if (meant_.steps[next].event && isMeant(event, *meant_.steps[next].event))
+          found.insert(next);
     done_.insert(found.begin(), found.end());
     return closure(std::move(found));
+  }
+
+  /// The same, of what may be done more often; nothing where the event is not meant.
+  std::optional<Steps> advance(const Steps &steps, const RingEvent &event) {
+    Steps after = behind(steps, event);
+    const bool isWait = event.kind == RingEventKind::Wait;
+    for (Steps more = after; isWait && !more.empty();) { // one may be for several
+      more = behind(more, event);
+      std::erase_if(more, [&](std::size_t step) { return !after.insert(step).second; });
+    }
+    if (isWait || event.kind == RingEventKind::Meet) after.insert(steps.begin(), steps.end());
+    return after.empty() ? std::nullopt : std::optional(std::move(after));
   }
 
   void walk(const Way &way) {
     const target::CodeBlock &block = code_[way.block];
     Steps steps = way.steps;
     for (const RingEvent &event : block.events) {
-      Steps after = behind(steps, event);
-      const bool isWait = event.kind == RingEventKind::Wait;
-      for (Steps more = after; isWait && !more.empty();) { // one may be for several
-        more = behind(more, event);
-        std::erase_if(more, [&](std::size_t step) { return !after.insert(step).second; });
-      }
-      if (isWait || event.kind == RingEventKind::Meet) after.insert(steps.begin(), steps.end());
-      if (after.empty()) return differ(block, target::toText(event), steps);
-      steps = std::move(after);
+      auto after = advance(steps, event);
+      if (!after) return differ(block, target::toText(event), steps);
+      steps = std::move(*after);
     }
     if (block.ends && !steps.contains(kEnd)) return differ(block, "the end", steps);
     follow(block, steps, way.facts);
@@ -282,7 +395,9 @@ private:
       if (known != facts.end() && known->second != edge.holds) continue;
       Facts there = facts;
       if (guards_.contains(edge.predicate)) there[edge.predicate] = edge.holds;
-      enter(edge.to, steps, std::move(there));
+      const auto after = edge.event ? advance(steps, *edge.event) : std::optional(steps);
+      if (!after) return differ(block, target::toText(*edge.event), steps);
+      enter(edge.to, *after, std::move(there));
     }
   }
 

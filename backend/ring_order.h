@@ -9,7 +9,8 @@
 
 /// The last link from a proof to what runs. What is proven is Block IR's schedule
 /// (passes/pipeline/read_schedule.h); the assembly must do the same: each copy, each end of a
-/// group, each wait and each meeting, in that order, on every way through the code.
+/// group, each wait, each meeting and what is done to barriers, in that order, on every way through
+/// the code.
 ///
 ///   Block IR                     what may happen             assembly
 ///   ring.drain [count = 1]       wait 1                      wait for all but 1
@@ -18,6 +19,11 @@
 ///                                                            copy
 ///                                                            copy
 ///   ring.commit                  commit                      B: end of a group
+///
+///   barrier.wait %empty          await 3, 4 or 5             C: ask, and jump to C where it is not
+///                                                               over
+///   barrier.expect %full         expect at 0, 1 or 2         announce bytes at 0, 1 or 2
+///   ring.load_box %r, %full, …   box at 0, 1 or 2            bulk copy that ends at 0, 1 or 2
 ///
 /// How these are spelled, the target knows (GpuTarget::ringsOf).
 ///
@@ -33,7 +39,7 @@ namespace imbrex {
 struct RingOrder {
   struct Step {
     std::optional<target::RingEvent> event = {}; ///< None: a place where ways meet.
-    bool isCertain = false; ///< Outside of conditions and of loops with constant bounds.
+    bool isCertain = false; ///< Outside of conditions and of loops without trips.
     std::vector<std::size_t> next = {};
   };
   std::vector<Step> steps; ///< The first is the beginning, the second the end.

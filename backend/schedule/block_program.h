@@ -19,7 +19,7 @@
 ///
 /// A block issues, unless its flags say otherwise:
 ///
-///   preOp0 preOp1 globalLoad globalLoad1 | preSync, a barrier, lgkm 0 | mma
+///   preOp0 preOp1 globalLoad globalLoad1 | preSync, a barrier, lgkm 0 | mma | a barrier
 ///
 /// docs/block-waits.md has a whole program.
 namespace imbrex::schedule {
@@ -75,10 +75,11 @@ struct MmaBlock {
   std::optional<OpDesc> preOp1 = std::nullopt;
   std::optional<OpDesc> globalLoad = std::nullopt;
   std::optional<OpDesc> globalLoad1 = std::nullopt;
-  CounterWait entryWait = {}; ///< Before all else.
+  CounterWait entryWait = {}; ///< Before all else; behind one for vm, a barrier.
   CounterWait preSync = {};   ///< After the loads, before the barrier.
   OpDesc mma = {.tag = OpTag::Mma};
   bool preMmaBarrier = true;
+  bool postMmaBarrier = true;
   bool postBarrierLgkm = true;       ///< Fragment loads are all done after that barrier.
   bool drainLgkmBeforeLoads = false; ///< They are all done before the block's global loads.
   bool globalBeforeFrag = false;     ///< Global loads (and that drain) before fragment loads.

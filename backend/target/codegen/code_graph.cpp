@@ -23,21 +23,22 @@ public:
   }
 
   void line(llvm::StringRef text) {
+    const CodeLine read = read_(text);
     if (const auto label = labelIn(text)) {
       begin(label->str());
       labels_[label->str()] = graph_.size() - 1;
       return;
     }
-    const CodeLine read = read_(text);
     CodeBlock &block = graph_.back();
-    if (read.event) block.events.push_back(*read.event);
+    if (read.event && read.asks.empty()) block.events.push_back(*read.event);
     if (!read.sets.empty()) block.sets.push_back(read.sets);
+    note(read);
     if (!read.ends && read.target.empty()) return;
     block.ends = read.ends;
     isReached_ = !read.predicate.empty();
     if (!read.target.empty())
-      jumps_.push_back({graph_.size() - 1, read.target, {0, read.predicate, !read.isNegated}});
-    fallsBy_ = {0, read.predicate, read.isNegated};
+      jumps_.push_back({graph_.size() - 1, read.target, edge(read.predicate, !read.isNegated)});
+    fallsBy_ = edge(read.predicate, read.isNegated);
     begin("what is behind a jump in " + block.label);
   }
 
@@ -59,8 +60,34 @@ private:
     std::string target;
     CodeBlock::Edge edge;
   };
+  /// That a predicate holds, or not, says that the event has been.
+  struct Answer {
+    RingEvent event;
+    bool holds;
+  };
+
+  /// A question, and what its answer goes by.
+  void note(const CodeLine &read) {
+    const auto negated = answers_.find(read.negates);
+    const auto opposite =
+        negated == answers_.end()
+            ? std::nullopt
+            : std::optional(Answer{negated->second.event, !negated->second.holds});
+    if (!read.sets.empty()) answers_.erase(read.sets);
+    if (opposite) answers_.emplace(read.sets, *opposite);
+    if (!read.asks.empty()) answers_.insert_or_assign(read.asks, Answer{*read.event, true});
+  }
+
+  CodeBlock::Edge edge(const std::string &predicate, bool holds) const {
+    CodeBlock::Edge edge{.to = 0, .predicate = predicate, .holds = holds, .event = {}};
+    const auto answer = answers_.find(predicate);
+    if (answer != answers_.end() && answer->second.holds == holds)
+      edge.event = answer->second.event;
+    return edge;
+  }
 
   void begin(const std::string &label) {
+    answers_.clear();
     if (isReached_) {
       fallsBy_.to = graph_.size();
       graph_.back().next.push_back(fallsBy_);
@@ -74,9 +101,23 @@ private:
   CodeGraph graph_;
   std::map<std::string, std::size_t> labels_;
   std::vector<Jump> jumps_;
-  bool isReached_ = true;     // what comes next, from what came last
-  CodeBlock::Edge fallsBy_{}; // on which condition
+  std::map<std::string, Answer> answers_; // of the block, by predicate
+  bool isReached_ = true;                 // what comes next, from what came last
+  CodeBlock::Edge fallsBy_{};             // on which condition
 };
+
+std::string atBarrier(const RingEvent &event) {
+  if (event.barrier == kUntold) return "a barrier";
+  if (event.slots == 1) return "barrier " + std::to_string(event.barrier);
+  return "one of the barriers " + std::to_string(event.barrier) + " to " +
+         std::to_string(event.barrier + event.slots - 1);
+}
+
+/// "3 arrivals"; "so many" where the code does not tell.
+std::string amountOf(const RingEvent &event, const std::string &unit) {
+  if (event.amount == kUntold) return "so many " + unit + "s";
+  return std::to_string(event.amount) + " " + unit + (event.amount == 1 ? "" : "s");
+}
 
 } // namespace
 
@@ -86,6 +127,14 @@ std::string toText(const RingEvent &event) {
   case RingEventKind::Commit: return "the end of a group";
   case RingEventKind::Wait: return "a wait for all but " + std::to_string(event.left);
   case RingEventKind::Meet: return "a meeting";
+  case RingEventKind::Make:
+    return "the making of " + atBarrier(event) + " for " + amountOf(event, "arrival");
+  case RingEventKind::Show: return "the fence behind new barriers";
+  case RingEventKind::Await: return "a wait at " + atBarrier(event);
+  case RingEventKind::Arrive: return amountOf(event, "arrival") + " at " + atBarrier(event);
+  case RingEventKind::Expect:
+    return "the announcement of " + amountOf(event, "byte") + " at " + atBarrier(event);
+  case RingEventKind::Box: return "the load of a box that ends at " + atBarrier(event);
   }
   return "";
 }

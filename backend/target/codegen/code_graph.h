@@ -17,11 +17,26 @@ enum class RingEventKind : std::uint8_t {
   Commit, // those before it are a group
   Wait,   // until at most so many copies or groups are under way
   Meet,   // of all threads of the block
+  // Of an engine beside the threads, and the barriers at which its copies end:
+  Make,   // a barrier that wants so many arrivals
+  Show,   // the barriers that were made, to the engine
+  Await,  // until a barrier's phase is over
+  Arrive, // at a barrier, so many times
+  Expect, // arrive at a barrier, whose phase lasts until so many bytes more have landed
+  Box,    // a copy of one by the engine is started, which ends at a barrier
 };
+
+/// Where a number cannot be told from the code.
+inline constexpr std::int32_t kUntold = -1;
 
 struct RingEvent {
   RingEventKind kind;
   std::int32_t left = 0; ///< Wait.
+  /// The barriers of a block are numbered in the order of their addresses. Of one that an index
+  /// chooses, that is the first it may be.
+  std::int32_t barrier = kUntold;
+  std::int32_t slots = 1;        ///< From which on it is one of so many, where that is known.
+  std::int64_t amount = kUntold; ///< Of arrivals, or of bytes.
 
   friend bool operator==(const RingEvent &, const RingEvent &) = default;
 };
@@ -31,11 +46,13 @@ std::string toText(const RingEvent &event);
 /// One instruction.
 struct CodeLine {
   std::optional<RingEvent> event = {};
+  std::string asks = {};      ///< The register that tells whether the event is: a question so far.
   std::string target = {};    ///< The label that it jumps to.
   std::string predicate = {}; ///< The register that decides whether it jumps; empty: it does.
   bool isNegated = false;     ///< It jumps where the predicate does not hold.
   bool ends = false;          ///< The thread ends here.
   std::string sets = {};      ///< A register that it sets and that may be a predicate.
+  std::string negates = {};   ///< It sets it to the opposite of this one.
 };
 
 /// Instructions that are run one after the other.
@@ -44,6 +61,8 @@ struct CodeBlock {
     std::size_t to = 0;
     std::string predicate = {}; ///< Empty: nobody knows what decides.
     bool holds = true;          ///< On this way the predicate does, or does not.
+    /// What a question in the block, asked again on other ways, has been answered with.
+    std::optional<RingEvent> event = {};
   };
   std::string label;
   std::vector<RingEvent> events = {};
@@ -55,7 +74,8 @@ struct CodeBlock {
 using CodeGraph = std::vector<CodeBlock>;
 
 /// Of an assembly with one kernel: `LABEL:` begins a block, and `read` knows the instructions. It
-/// is given lines without comments; of what is no instruction it says nothing.
+/// is given lines without comments, those with labels, too; of what is no instruction it says
+/// nothing.
 CodeGraph codeGraph(llvm::StringRef assembly, llvm::StringRef comment,
                     llvm::function_ref<CodeLine(llvm::StringRef)> read);
 

@@ -1,53 +1,172 @@
 #include "backend/target/nvptx/ptx_rings.h"
 
 #include "backend/support/check.h"
+#include "backend/target/nvptx/ptx_values.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <algorithm>
 
 namespace imbrex::target::nvptx {
 namespace {
 
-std::optional<RingEvent> eventOf(llvm::StringRef opcode, llvm::StringRef operands) {
-  if (opcode.starts_with("bar.sync") || opcode.starts_with("barrier.sync") ||
-      opcode.starts_with("barrier.cta.sync"))
-    return RingEvent{RingEventKind::Meet};
-  if (!opcode.consume_front("cp.async.")) return std::nullopt;
-  if (opcode.starts_with("ca.") || opcode.starts_with("cg.")) return RingEvent{RingEventKind::Copy};
-  if (opcode == "commit_group") return RingEvent{RingEventKind::Commit};
-  if (opcode == "wait_all") return RingEvent{RingEventKind::Wait, 0};
-  std::int32_t left = 0;
-  const bool isWait = opcode == "wait_group" && !operands.getAsInteger(10, left);
-  return isWait ? std::optional(RingEvent{RingEventKind::Wait, left}) : std::nullopt;
-}
-
 /// `@!%p1 bra $L__BB0_2`, without the semicolon.
-CodeLine readPtx(llvm::StringRef line) {
-  if (!line.consume_back(";") || line.starts_with(".")) return {};
-  CodeLine read;
-  llvm::StringRef predicate;
-  if (line.consume_front("@")) {
-    std::tie(predicate, line) = line.split(' ');
-    read.isNegated = predicate.consume_front("!");
-    line = line.trim();
+struct Instruction {
+  explicit Instruction(llvm::StringRef line) {
+    if (line.consume_front("@")) {
+      std::tie(predicate, line) = line.split(' ');
+      isNegated = predicate.consume_front("!");
+      line = line.trim();
+    }
+    const std::size_t end = line.find_first_of(" \t");
+    opcode = line.take_front(end);
+    operands = line.drop_front(opcode.size()).trim();
   }
-  const std::size_t end = line.find_first_of(" \t");
-  const llvm::StringRef opcode = line.take_front(end);
-  const llvm::StringRef operands = line.drop_front(opcode.size()).trim();
-  IMBREX_CHECK(!opcode.starts_with("brx"), "a jump by a table is not read: {0}", line);
-  read.event = eventOf(opcode, operands);
-  if (opcode == "bra" || opcode == "bra.uni") {
-    read.target = operands.str();
-    read.predicate = predicate.str();
+
+  /// The last one in brackets, or the first.
+  llvm::StringRef lastAddress() const { return operands.rsplit('[').second.split(']').first; }
+  llvm::StringRef firstAddress() const { return operands.split('[').second.split(']').first; }
+  llvm::StringRef lastOperand() const { return operands.rsplit(',').second.trim(); }
+
+  llvm::StringRef predicate, opcode, operands;
+  bool isNegated = false;
+};
+
+/// The arrays of shared memory, in the order of their addresses, and whether others lie in them.
+struct SharedArrays {
+  explicit SharedArrays(llvm::StringRef ptx) {
+    while (!ptx.empty()) {
+      llvm::StringRef line;
+      std::tie(line, ptx) = ptx.split('\n');
+      if (!line.contains(".shared .align") || !line.contains(".b8 ")) continue;
+      names.push_back(line.split(".b8 ").second.split('[').first);
+      if (line.contains(".extern")) whole = names.back();
+    }
   }
-  read.ends = predicate.empty() && (opcode == "ret" || opcode == "exit");
-  if (operands.starts_with("%p"))
-    read.sets = operands.take_until([](char c) { return c == ',' || c == '|'; }).str();
-  return read;
-}
+
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::StringRef whole; ///< Of which the launch says how large it is: all there is.
+};
+
+class PtxReader {
+public:
+  explicit PtxReader(llvm::StringRef ptx) : values_(ptx), arrays_(ptx) { findBarriers(ptx); }
+
+  CodeLine read(llvm::StringRef line) {
+    CodeLine read = readInstruction(line);
+    values_.line(line);
+    return read;
+  }
+
+private:
+  /// A barrier: which array, and how far behind its beginning.
+  using Place = std::pair<std::ptrdiff_t, std::int64_t>;
+
+  std::optional<Place> placeOf(const PtxValue &value) const {
+    const auto found = llvm::find(arrays_.names, value.array);
+    if (found == arrays_.names.end() || !value.bytes) return std::nullopt;
+    return Place{found - arrays_.names.begin(), *value.bytes};
+  }
+
+  /// Where barriers are made, which is done at places that the code names.
+  void findBarriers(llvm::StringRef ptx) {
+    llvm::SmallVector<llvm::StringRef> lines;
+    ptx.split(lines, '\n');
+    PtxValues values = values_;
+    for (const llvm::StringRef whole : lines) {
+      const llvm::StringRef line = whole.split("//").first.trim();
+      const Instruction instruction(line);
+      if (instruction.opcode.starts_with("mbarrier.init"))
+        if (const auto place = placeOf(values.valueOf(instruction.firstAddress())))
+          barriers_.push_back(*place);
+      values.line(line);
+    }
+    llvm::sort(barriers_);
+  }
+
+  std::int32_t barrierAt(llvm::StringRef address) const {
+    PtxValue value = values_.valueOf(address);
+    // Whatever index: of the array's barriers it is, if all of it is barriers.
+    const bool isOfArray = !value.array.empty() && value.array != arrays_.whole;
+    if (isOfArray && value.isIndexed) value.bytes = 0;
+    const auto place = placeOf(value);
+    const auto found = place ? llvm::find(barriers_, *place) : barriers_.end();
+    return found == barriers_.end() ? kUntold
+                                    : static_cast<std::int32_t>(found - barriers_.begin());
+  }
+
+  std::int64_t numberIn(llvm::StringRef operand) const {
+    const PtxValue value = values_.valueOf(operand);
+    return value.array.empty() ? value.bytes.value_or(kUntold) : kUntold;
+  }
+
+  std::optional<RingEvent> barrierEvent(const Instruction &instruction) const {
+    const llvm::StringRef opcode = instruction.opcode;
+    const auto event = [&](RingEventKind kind, std::int64_t amount) {
+      return RingEvent{
+          .kind = kind, .barrier = barrierAt(instruction.firstAddress()), .amount = amount};
+    };
+    const std::int64_t amount = numberIn(instruction.lastOperand());
+    if (opcode.starts_with("mbarrier.init.")) return event(RingEventKind::Make, amount);
+    if (opcode.starts_with("mbarrier.arrive.expect_tx."))
+      return event(RingEventKind::Expect, amount);
+    if (opcode.starts_with("mbarrier.arrive.")) return event(RingEventKind::Arrive, amount);
+    if (opcode.starts_with("mbarrier.try_wait.parity."))
+      return event(RingEventKind::Await, kUntold);
+    return std::nullopt;
+  }
+
+  std::optional<RingEvent> eventOf(const Instruction &instruction) const {
+    llvm::StringRef opcode = instruction.opcode;
+    if (opcode.starts_with("bar.sync") || opcode.starts_with("barrier.sync") ||
+        opcode.starts_with("barrier.cta.sync"))
+      return RingEvent{RingEventKind::Meet};
+    if (opcode.starts_with("fence.mbarrier_init")) return RingEvent{RingEventKind::Show};
+    if (opcode.starts_with("mbarrier.")) return barrierEvent(instruction);
+    if (!opcode.consume_front("cp.async.")) return std::nullopt;
+    if (opcode.starts_with("ca.") || opcode.starts_with("cg."))
+      return RingEvent{RingEventKind::Copy};
+    if (opcode.starts_with("bulk.tensor."))
+      return RingEvent{.kind = RingEventKind::Box, .barrier = barrierAt(instruction.lastAddress())};
+    if (opcode == "commit_group") return RingEvent{RingEventKind::Commit};
+    if (opcode == "wait_all") return RingEvent{RingEventKind::Wait, 0};
+    std::int32_t left = 0;
+    const bool isWait = opcode == "wait_group" && !instruction.operands.getAsInteger(10, left);
+    return isWait ? std::optional(RingEvent{RingEventKind::Wait, left}) : std::nullopt;
+  }
+
+  CodeLine readInstruction(llvm::StringRef line) const {
+    if (!line.consume_back(";") || line.starts_with(".")) return {};
+    const Instruction instruction(line);
+    const llvm::StringRef opcode = instruction.opcode, operands = instruction.operands;
+    IMBREX_CHECK(!opcode.starts_with("brx"), "a jump by a table is not read: {0}", line);
+    CodeLine read;
+    read.isNegated = instruction.isNegated;
+    read.event = eventOf(instruction);
+    if (opcode == "bra" || opcode == "bra.uni") {
+      read.target = operands.str();
+      read.predicate = instruction.predicate.str();
+    }
+    read.ends = instruction.predicate.empty() && (opcode == "ret" || opcode == "exit");
+    if (operands.starts_with("%p"))
+      read.sets = operands.take_until([](char c) { return c == ',' || c == '|'; }).str();
+    if (read.event && read.event->kind == RingEventKind::Await) read.asks = read.sets;
+    if (opcode == "not.pred") read.negates = instruction.lastOperand().str();
+    return read;
+  }
+
+  PtxValues values_;
+  SharedArrays arrays_;
+  llvm::SmallVector<Place> barriers_;
+};
 
 } // namespace
 
 CodeGraph ringsOfPtx(llvm::StringRef ptx) {
+  PtxReader reader(ptx);
   // In front of the body stand declarations, which may have braces and labels of their own.
-  return codeGraph(ptx.drop_front(std::min(ptx.find("\n{"), ptx.size())), "//", readPtx);
+  return codeGraph(ptx.drop_front(std::min(ptx.find("\n{"), ptx.size())), "//",
+                   [&](llvm::StringRef line) { return reader.read(line); });
 }
 
 } // namespace imbrex::target::nvptx

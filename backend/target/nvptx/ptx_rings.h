@@ -4,7 +4,8 @@
 
 namespace imbrex::target::nvptx {
 
-/// What PTX does to rings: cp.async, its groups, and the block's barriers.
+/// What PTX does to rings: cp.async, its groups, and the block's barriers; bulk copies of boxes,
+/// and the barriers in shared memory at which they end.
 CodeGraph ringsOfPtx(llvm::StringRef ptx);
 
 } // namespace imbrex::target::nvptx

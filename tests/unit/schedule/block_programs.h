@@ -95,6 +95,37 @@ inline PipelineConfig pingPongConfig(std::int32_t vm, std::int32_t lgkm) {
           .lgkmPerLoadB = lgkm};
 }
 
+/// Four waves, each of which has a quarter of the tile, two trips of k in one: what Mojo's package
+/// makes of its own product (modular/modular, the schedule beside its 4-wave matmul). Fragments of
+/// the next half's first blocks are read in a half's last two.
+inline PipelineProgram fourWave(std::int32_t vm) {
+  PipelineProgram program;
+  for (const std::int32_t half : {0, 1}) {
+    const KOffset k = half == 0 ? KOffset::K0 : KOffset::K1;
+    const auto block = [&](const OpDesc &fragment, const OpDesc &load, const OpDesc &mma) {
+      program.blocks.push_back({.preOp0 = fragment,
+                                .globalLoad = load,
+                                .mma = mma,
+                                .preMmaBarrier = false,
+                                .postMmaBarrier = false,
+                                .postBarrierLgkm = false});
+      return &program.blocks.back();
+    };
+    block(fragmentB(half, 1), loadA(half, 0, k), mma(0, 0))->entryWait.vm = 4 * vm;
+    block(fragmentA(half, 1), loadB(half, 0, k), mma(0, 1))->entryWait.lgkm = 0;
+    block(fragmentA(1 - half, 0), loadB(half, 1, k), mma(1, 0))->entryWait = {.vm = 4 * vm,
+                                                                              .lgkm = 0};
+    block(fragmentB(1 - half, 0), loadA(half, 1, k), mma(1, 1));
+  }
+  return program;
+}
+
+inline PipelineConfig fourWaveConfig(std::int32_t vm, std::int32_t lgkm) {
+  PipelineConfig config = pingPongConfig(vm, lgkm);
+  config.minimalBarriers = true;
+  return config;
+}
+
 /// Any program whose fragments are of their half's stage, with any placement of its loads.
 struct RandomBlocks {
   PipelineProgram program;
