@@ -1,5 +1,7 @@
 #include "backend/target/host/access.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -19,6 +21,41 @@ bool sameExpression(const ir::Kernel &kernel, ir::ValueId a, ir::ValueId b) {
   if (x->kind == OpKind::PointerAdd)
     return x->operand(1) == y->operand(1) && sameExpression(kernel, x->operand(0), y->operand(0));
   return x->operands.size() == 1 && sameExpression(kernel, x->operand(0), y->operand(0));
+}
+
+/// One value for all elements.
+bool isUniform(const ir::Kernel &kernel, ir::ValueId value) {
+  if (kernel.type(value).rank() == 0) return true;
+  const ir::Op *op = kernel.definition(value);
+  if (!op) return false;
+  if (op->kind == OpKind::Constant) return true;
+  return op->kind == OpKind::Broadcast && isUniform(kernel, op->operand(0));
+}
+
+/// Whether all elements of a tile of integers or of pointers are known to differ.
+bool areDistinct(const ir::Kernel &kernel, ir::ValueId value) {
+  const ir::Op *op = kernel.definition(value);
+  if (!op) return false;
+  const auto oneOf = [&] { // what wraps, wraps for all alike
+    for (const size_t i : {0U, 1U})
+      if (isUniform(kernel, op->operand(i)) && areDistinct(kernel, op->operand(1 - i))) return true;
+    return false;
+  };
+  if (op->kind == OpKind::Arange) { // numbers of few bits begin again
+    const std::int32_t bits = info(kernel.type(value).element()).bits;
+    const std::uint64_t step = llvm::AbsoluteValue(op->attrs<ir::ArangeAttrs>().step);
+    const auto count = static_cast<std::uint64_t>(kernel.type(value).shape()[0]);
+    return step != 0 &&
+           (bits > 32 || llvm::SaturatingMultiply(step, count) <= std::uint64_t{1} << bits);
+  }
+  if (op->kind == OpKind::Add || op->kind == OpKind::Sub || op->kind == OpKind::PointerAdd)
+    return oneOf();
+  if (op->kind == OpKind::Reshape) return areDistinct(kernel, op->operand(0));
+  if (op->kind != OpKind::Cast) return false;
+  const ir::ElementKind from = kernel.type(op->operand(0)).element();
+  const ir::ElementKind to = kernel.type(value).element();
+  return isInteger(from) && isInteger(to) && info(to).bits >= info(from).bits &&
+         areDistinct(kernel, op->operand(0));
 }
 
 bool isView(const ir::Op &op) {
@@ -65,11 +102,14 @@ bool mayConflict(const ir::Kernel &kernel, const LaunchTraits &traits, const ir:
                  const ir::Op &b) {
   const std::optional<size_t> p = rootParameter(kernel, a.operand(0));
   const std::optional<size_t> q = rootParameter(kernel, b.operand(0));
-  if (!p || !q) return !(a.operand(0) == b.operand(0) && !isView(a) && !isView(b));
+  const bool areBothViews = isView(a) && isView(b), isEither = isView(a) || isView(b);
+  if (!p || !q)
+    return isEither || a.operand(0) != b.operand(0) || !areDistinct(kernel, a.operand(0));
   const Relation relation = traits.relation(*p, *q);
   if (relation == Relation::Disjoint) return false;
-  if (relation == Relation::Unknown || isView(a) != isView(b)) return true;
-  return isView(a) ? !sameBox(kernel, a, b) : !sameExpression(kernel, a.operand(0), b.operand(0));
+  if (relation == Relation::Unknown || isEither != areBothViews) return true;
+  if (areBothViews) return traits.overlaps(*p) || traits.overlaps(*q) || !sameBox(kernel, a, b);
+  return !sameExpression(kernel, a.operand(0), b.operand(0)) || !areDistinct(kernel, a.operand(0));
 }
 
 } // namespace imbrex::host

@@ -1,5 +1,8 @@
 #include "backend/target/host/launch_traits.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
 namespace imbrex::host {
 namespace {
 
@@ -20,6 +23,27 @@ Relation relationOf(const ir::Type &typeA, const ir::Argument &a, const ir::Type
   return apart ? Relation::Disjoint : Relation::Unknown;
 }
 
+/// Whether two indices of a view may be the same element: where an axis does not step over all that
+/// the axes with smaller steps reach.
+bool overlapsItself(const ir::Type &type, const ir::Argument &argument) {
+  llvm::SmallVector<std::pair<std::uint64_t, std::uint64_t>, 5> axes; // step, steps
+  for (size_t axis = 0; axis < static_cast<size_t>(type.rank()); ++axis) {
+    if (argument.extents[axis] == 0) return false;
+    const std::int64_t stride = argument.strides[axis];
+    const auto step = static_cast<std::uint64_t>(stride);
+    if (argument.extents[axis] > 1)
+      axes.emplace_back(stride < 0 ? 0 - step : step,
+                        static_cast<std::uint64_t>(argument.extents[axis] - 1));
+  }
+  llvm::sort(axes);
+  std::uint64_t reach = 0;
+  for (const auto &[step, steps] : axes) {
+    if (step <= reach) return true;
+    reach = llvm::SaturatingMultiplyAdd(step, steps, reach);
+  }
+  return false;
+}
+
 } // namespace
 
 LaunchTraits usualTraits(const ir::Kernel &kernel) {
@@ -30,6 +54,7 @@ LaunchTraits usualTraits(const ir::Kernel &kernel) {
     if (hasMemory(parameterType(kernel, i))) ++count;
   }
   traits.unitStrides.assign(count, true);
+  traits.overlapping.assign(count, false);
   traits.relations.assign(count * count, Relation::Disjoint);
   return traits;
 }
@@ -42,8 +67,10 @@ LaunchTraits traitsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arg
   for (size_t a = 0; a < arrays.size(); ++a) {
     const ir::Type &type = parameterType(kernel, arrays[a]);
     const ir::Argument &argument = arguments[arrays[a]];
-    if (type.isView())
+    if (type.isView()) {
       traits.unitStrides[a] = argument.strides[static_cast<size_t>(type.rank() - 1)] == 1;
+      traits.overlapping[a] = !type.isConst() && overlapsItself(type, argument);
+    }
     for (size_t b = 0; b < a; ++b) {
       const Relation relation =
           relationOf(type, argument, parameterType(kernel, arrays[b]), arguments[arrays[b]]);

@@ -21,10 +21,13 @@ enum class Relation : std::uint8_t {
 /// Made at every launch, so that it allocates only for more parameters than are usual.
 struct LaunchTraits {
   llvm::SmallVector<std::uint32_t, 32> ordinals; // per parameter: which of those with memory it is
-  llvm::SmallVector<bool, 8> unitStrides;    // of those: neighbours on a view's last axis adjoin
+  llvm::SmallVector<bool, 8> unitStrides; // of those: neighbours on a view's last axis adjoin
+  llvm::SmallVector<bool, 8> overlapping; // of those: a view to write, in which two indices may be
+                                          // the same element
   llvm::SmallVector<Relation, 64> relations; // per pair of those, row-major
 
   bool hasUnitStride(size_t parameter) const { return unitStrides[ordinals[parameter]]; }
+  bool overlaps(size_t parameter) const { return overlapping[ordinals[parameter]]; }
   Relation relation(size_t a, size_t b) const {
     return a == b ? Relation::Same : relations[ordinals[a] * unitStrides.size() + ordinals[b]];
   }

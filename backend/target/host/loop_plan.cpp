@@ -223,14 +223,7 @@ void Planner::transferInto(llvm::ArrayRef<ValueId> values, llvm::ArrayRef<ValueI
     forEachInline(kernel_, plan_, values[i], [&](ValueId value, const ir::Op *op) {
       if (!isTile(kernel_, value)) return;
       if (plan_.isKept(value)) move.sources.insert(plan_.bufferOf[value.index()]);
-      const bool isPlain = !op || plan_.isKept(value) || isLoad(*op) ||
-                           info(op->kind).typeRule == ir::TypeRule::SameAsOperands ||
-                           info(op->kind).typeRule == ir::TypeRule::Comparison ||
-                           info(op->kind).typeRule == ir::TypeRule::Cast ||
-                           info(op->kind).typeRule == ir::TypeRule::PointerAdd ||
-                           info(op->kind).typeRule == ir::TypeRule::Select ||
-                           info(op->kind).typeRule == ir::TypeRule::Constant ||
-                           info(op->kind).typeRule == ir::TypeRule::Arange;
+      const bool isPlain = !op || plan_.isKept(value) || keepsIndices(*op);
       move.isElementwise &= isPlain;
     });
     moves.push_back(std::move(move));

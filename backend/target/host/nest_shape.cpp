@@ -1,5 +1,7 @@
 #include "backend/target/host/nest_shape.h"
 
+#include "backend/target/host/access.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -55,6 +57,14 @@ void forEachInline(const ir::Kernel &kernel, const LoopPlan &plan,
         !op || kernel.type(value).rank() == 0 || (plan.isKept(value) && !roots.contains(value));
     if (!isLeaf) pending.insert(pending.end(), op->operands.begin(), op->operands.end());
   }
+}
+
+bool keepsIndices(const ir::Op &op) {
+  using Rule = ir::TypeRule;
+  constexpr std::array kRules = {Rule::SameAsOperands, Rule::Comparison, Rule::Cast,
+                                 Rule::PointerAdd,     Rule::Select,     Rule::Constant,
+                                 Rule::Arange};
+  return isLoad(op) || llvm::is_contained(kRules, info(op.kind).typeRule);
 }
 
 NestShape shapeOf(const ir::Kernel &kernel, const LoopPlan &plan, const Nest &nest,

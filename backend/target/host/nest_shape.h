@@ -22,6 +22,8 @@ std::int32_t innerAxisOf(const ir::Shape &space);
 void forEachInline(const ir::Kernel &kernel, const LoopPlan &plan,
                    llvm::ArrayRef<ir::ValueId> values,
                    const std::function<void(ir::ValueId, const ir::Op *)> &visit);
+/// Whether an op computes each element of its result from its operands' elements at the same index.
+bool keepsIndices(const ir::Op &op);
 /// The values that a root needs.
 llvm::SmallVector<ir::ValueId, 4> operandsOf(const Root &root);
 

@@ -126,6 +126,38 @@ void Planner::noteOperands(const ir::Op &op, std::int32_t step) {
     noteUse(op.operand(i), step, takesBuffer(kernel_, op, i));
 }
 
+/// Whether an element of the value is computed, without a buffer between, from the load's element
+/// at another index.
+bool Planner::isMoved(const ir::Op &load, ValueId value) const {
+  std::set<ValueId> seen;
+  std::vector<ValueId> pending{value};
+  while (!pending.empty()) {
+    const ValueId next = pending.back();
+    pending.pop_back();
+    const ir::Op *op = kernel_.definition(next);
+    const bool isLeaf = !op || op == &load || (plan_.isKept(next) && next != value);
+    if (isLeaf || !seen.insert(next).second) continue;
+    llvm::SmallVector<ValueId, 4> operands;
+    for (const ValueId operand : op->operands)
+      if (isTile(kernel_, operand) && !plan_.isKept(operand)) operands.push_back(operand);
+    if (keepsIndices(*op)) {
+      pending.insert(pending.end(), operands.begin(), operands.end());
+      continue;
+    }
+    bool reaches = false;
+    forEachInline(kernel_, plan_, operands,
+                  [&](ValueId, const ir::Op *inner) { reaches |= inner == &load; });
+    if (reaches) return true;
+  }
+  return false;
+}
+
+bool Planner::isMovedIn(const Nest &nest, const ir::Op &load) const {
+  return std::ranges::any_of(nest.roots, [&](const Root &root) {
+    return llvm::any_of(operandsOf(root), [&](ValueId value) { return isMoved(load, value); });
+  });
+}
+
 /// The first step with a write that comes after the load in the kernel, and before (or inside) a
 /// step that evaluates it; 0: none.
 std::int32_t Planner::firstWriteAfter(const ir::Op &op, size_t order,
@@ -137,7 +169,9 @@ std::int32_t Planner::firstWriteAfter(const ir::Op &op, size_t order,
     const Step &step = state_->steps[static_cast<size_t>(number - 1)];
     if (step.kind != Step::Kind::Nest) return number;
     for (const Root &root : step.nest.roots)
-      if (root.kind == Root::Kind::Store && mayConflict(kernel_, traits_, op, *root.op))
+      if (root.kind == Root::Kind::Store &&
+          (mayConflict(kernel_, traits_, op, *root.op) ||
+           (mayTouch(kernel_, traits_, op, *root.op) && isMovedIn(step.nest, op))))
         return number;
   }
   return 0;

@@ -69,6 +69,8 @@ private:
   void noteUse(ir::ValueId value, std::int32_t step, bool needsBuffer = false);
   void noteOperands(const ir::Op &op, std::int32_t step);
   void place(const ir::Op &op, size_t order);
+  bool isMoved(const ir::Op &load, ir::ValueId value) const;
+  bool isMovedIn(const Nest &nest, const ir::Op &load) const;
   std::int32_t firstWriteAfter(const ir::Op &op, size_t order, const std::set<std::int32_t> &uses);
   void keepBefore(ir::ValueId value, std::int32_t step);
   void assignOffsets();

@@ -56,6 +56,97 @@ TEST_CASE("a tile is loaded whole before it is stored over itself at a distance"
     }
 }
 
+/// What a kernel of one view or pointer makes of 0, 1, 2 …, on the host and by the interpreter.
+void agree(const std::string &text, std::vector<std::int64_t> extents,
+           std::vector<std::int64_t> strides = {}) {
+  CAPTURE(text);
+  const ir::Kernel kernel = kernelOf(text);
+  std::vector<std::int32_t> memory(1024), expected;
+  std::iota(memory.begin(), memory.end(), 0);
+  expected = memory;
+  const auto argument = [&](std::vector<std::int32_t> &data) {
+    ir::Argument all = viewOf(data, extents);
+    for (std::size_t axis = 0; axis < strides.size(); ++axis) all.strides[axis] = strides[axis];
+    return all;
+  };
+  launch(kernel, {}, {argument(memory)});
+  Diagnostics diagnostics;
+  const std::vector<ir::Argument> arguments{argument(expected)};
+  REQUIRE_MESSAGE(interpret::run(kernel, {}, arguments, diagnostics), diagnostics.render());
+  CHECK(memory == expected);
+}
+
+TEST_CASE("a tile that is moved is loaded whole before it is stored over itself") {
+  for (const char *moved : {
+           "%f = flip %x [axis = 1] : i32[32x32]\n  %y = add %f, %x : i32[32x32]",
+           "%y = permute %x [order = [1, 0]] : i32[32x32]",
+           "%k = permute %x [order = [1, 0]] : i32[32x32]\n  %y = add %x, %k : i32[32x32]",
+           "%r = reshape %x : i32[1024]\n  %f = flip %r [axis = 0] : i32[1024]\n"
+           "  %y = reshape %f : i32[32x32]",
+       })
+    agree("kernel @k(%io: view<i32, 2>) stage tiles {\n  %0 = constant 0 : i32\n"
+          "  %x = view.load %io, %0, %0 : i32[32x32]\n  " +
+              std::string(moved) + "\n  view.store %io, %y, %0, %0\n}\n",
+          {32, 32});
+  agree(R"(
+kernel @k(%p: ptr<i32>) stage tiles {
+  %i = arange : i32[512]
+  %b = broadcast %p : ptr<i32>[512]
+  %a = ptr.add %b, %i : ptr<i32>[512]
+  %x = load %a : i32[512]
+  %y = flip %x [axis = 0] : i32[512]
+  store %a, %y
+}
+)",
+        {1024});
+}
+
+TEST_CASE("an element that a tile has twice is loaded each time before it is stored") {
+  for (const char *place :
+       {"%j = rem %i, %c : i32[64]", "%j = div %i, %c : i32[64]", "%j = add %i, %c : i32[64]"})
+    agree(R"(
+kernel @k(%p: ptr<i32>) stage tiles {
+  %i = arange : i32[64]
+  %c = constant 4 : i32[64]
+  )" + std::string(place) +
+              R"(
+  %b = broadcast %p : ptr<i32>[64]
+  %a = ptr.add %b, %j : ptr<i32>[64]
+  %x = load %a : i32[64]
+  %y = add %x, %c : i32[64]
+  store %a, %y
+}
+)",
+          {1024});
+  // Numbers of eight bits begin again after 256, and rows of a view may be the same row.
+  agree(R"(
+kernel @k(%p: ptr<i32>) stage tiles {
+  %i = arange : u8[512]
+  %j = cast %i : i32[512]
+  %b = broadcast %p : ptr<i32>[512]
+  %a = ptr.add %b, %j : ptr<i32>[512]
+  %x = load %a : i32[512]
+  %c = constant 4 : i32[512]
+  %y = add %x, %c : i32[512]
+  store %a, %y
+}
+)",
+        {1024});
+  const std::string inPlace = R"(
+kernel @k(%io: view<i32, 2>) stage tiles {
+  %0 = constant 0 : i32
+  %x = view.load %io, %0, %0 : i32[32x32]
+  %c = constant 4 : i32[32x32]
+  %y = add %x, %c : i32[32x32]
+  view.store %io, %y, %0, %0
+}
+)";
+  agree(inPlace, {32, 32});
+  agree(inPlace, {32, 32}, {0, 1});
+  agree(inPlace, {8, 32}, {0, 1});
+  agree(inPlace, {20, 32}, {16, 0});
+}
+
 TEST_CASE("offsets that wrap in 32 bits reach what they name") {
   // start + i for i = 0 … 63, of which the lanes after the wrap are negative; only those and none
   // of the others may be loaded.
