@@ -66,10 +66,11 @@ public:
   }
 
 private:
+  using Conditions = std::set<std::string>;
   /// What one op does, and on what it depends that it does.
   struct Events {
     std::vector<RingEvent> events;
-    std::vector<std::string> conditions = {};
+    Conditions conditions = {};
   };
 
   std::size_t step(std::size_t from, std::optional<RingEvent> event = {}, bool isCertain = true) {
@@ -92,7 +93,7 @@ private:
     if (is(OpKind::RingCommit) && copies_.areGrouped)
       return step(flush(at), RingEvent{RingEventKind::Commit});
     if (is(OpKind::RingDrain) && copies_.leastBytes > 0) return step(flush(at), waitFor(op));
-    if (is(OpKind::Meet)) return step(flush(at), RingEvent{RingEventKind::Meet});
+    if (is(OpKind::Meet)) return meeting(flush(at));
     if (is(OpKind::BarrierWait)) return step(flush(at), atBarrier(RingEventKind::Await, op, 0));
     if (is(OpKind::BarrierArrive)) return addArrival(op), at;
     if (is(OpKind::BarrierExpect)) return addAnnouncement(op), at;
@@ -104,6 +105,16 @@ private:
     at = flush(at);
     link(at, is(OpKind::BreakIf) ? exits_.back() : kEnd);
     return at;
+  }
+
+  /// The lanes of one warp may meet without a word.
+  std::size_t meeting(std::size_t at) {
+    const bool isNeeded = kernel_.threads().count() > machine_.warpSize;
+    const std::size_t met = step(at, RingEvent{RingEventKind::Meet}, isNeeded);
+    if (isNeeded) return met;
+    const std::size_t join = step(met);
+    link(at, join);
+    return join;
   }
 
   RingEvent waitFor(const Op &drain) const {
@@ -137,15 +148,22 @@ private:
   std::size_t branches(const Op &op, std::size_t from) {
     order_.steps.emplace_back();
     const std::size_t join = order_.steps.size() - 1;
-    const bool isAvoidable = op.kind == OpKind::If; // its condition may turn out to be constant
-    avoidable_ += isAvoidable;
+    const bool isIf = op.kind == OpKind::If;
+    avoidable_ += isIf; // its condition may turn out to be constant
+    std::size_t before = from;
     for (const Block &region : op.regions) {
       if (op.kind == OpKind::Roles) isLoadingRole_ = &region == &op.regions.front();
-      link(flush(block(region, step(from))), join);
+      const std::size_t start = step(from);
+      if (before != from) link(before, start);
+      const std::size_t last = flush(block(region, start));
+      link(last, join);
+      // A warp whose lanes part may run one body after the other, each for some of its lanes.
+      if (isIf) before = last;
     }
-    avoidable_ -= isAvoidable;
-    // Of the warps that load, all threads but one do nothing.
-    if (op.regions.size() < 2 || op.kind == OpKind::Roles) link(from, join);
+    avoidable_ -= isIf;
+    // A body may be jumped around where no lane needs it; and of the warps that load, all threads
+    // but one do nothing.
+    link(from, join);
     return join;
   }
 
@@ -185,9 +203,7 @@ private:
         {.events = {atBarrier(RingEventKind::Arrive, op, 0, 1)}, .conditions = {kFirstLane}});
   }
 
-  std::vector<std::string> ofLoader() const {
-    return isLoadingRole_ ? std::vector<std::string>{} : std::vector<std::string>{kFirstThread};
-  }
+  Conditions ofLoader() const { return isLoadingRole_ ? Conditions{} : Conditions{kFirstThread}; }
 
   void addAnnouncement(const Op &op) {
     const std::int64_t bytes = op.attrs<BytesAttrs>().bytes;
@@ -213,39 +229,43 @@ private:
     Events copies{.events = std::vector(count, RingEvent{RingEventKind::Copy}), .conditions = {}};
     if (of.areInLaneOrder) return pending_.push_back(std::move(copies)); // made in any case
     if (constantBits(kernel_, condition) != std::uint64_t{1})
-      copies.conditions.push_back(sourceOf(kernel_, condition));
+      copies.conditions.insert(sourceOf(kernel_, condition));
     const layout::LinearLayout &layout = kernel_.layout(kernel_.layoutOf(ring));
     if (layout::copyBits(layout, layout::Dim::Lane) != 0 ||
         layout::copyBits(layout, layout::Dim::Warp) != 0)
-      copies.conditions.push_back("owner of #" + std::to_string(kernel_.layoutOf(ring).index()));
+      copies.conditions.insert("owner of #" + std::to_string(kernel_.layoutOf(ring).index()));
     pending_.push_back(std::move(copies));
   }
 
-  /// What is pending: for each set of conditions that hold, what is done then.
+  /// What is pending: for each choice of the sets of conditions that hold, what is done then.
   std::size_t flush(std::size_t from) {
     if (pending_.empty()) return from;
     const std::vector<Events> pending = std::move(pending_);
     pending_.clear();
-    std::set<std::string> conditions;
+    // The code may compute a condition that is another one and more as one of its own, and nothing
+    // tells that it implies the other: each set is taken to hold or not by itself.
+    std::set<Conditions> different;
     for (const Events &one : pending)
-      conditions.insert(one.conditions.begin(), one.conditions.end());
-    const std::vector<std::string> names(conditions.begin(), conditions.end());
-    constexpr std::size_t kMostNames = 6;
-    if (names.size() > kMostNames) return apart(pending, from);
-    const auto isOfThread = [](const std::string &name) {
-      return name == kFirstThread || name == kFirstLane;
+      if (!one.conditions.empty()) different.insert(one.conditions);
+    const std::vector<Conditions> sets(different.begin(), different.end());
+    constexpr std::size_t kMostSets = 6;
+    if (sets.size() > kMostSets) return apart(pending, from);
+    const auto isOfThread = [](const Conditions &conditions) {
+      return llvm::all_of(conditions, [](const std::string &name) {
+        return name == kFirstThread || name == kFirstLane;
+      });
     };
     order_.steps.emplace_back();
     const std::size_t join = order_.steps.size() - 1;
-    const std::uint64_t all = std::uint64_t{1} << names.size();
+    const std::uint64_t all = std::uint64_t{1} << sets.size();
     for (std::uint64_t holding = 0; holding < all; ++holding) {
-      const auto holds = [&](const std::string &name) {
-        return (holding >> (llvm::find(names, name) - names.begin()) & 1) != 0;
+      const auto holds = [&](const Conditions &of) {
+        return of.empty() || (holding >> (llvm::find(sets, of) - sets.begin()) & 1) != 0;
       };
-      const bool isCertain = holding + 1 == all && llvm::all_of(names, isOfThread);
+      const bool isCertain = holding + 1 == all && llvm::all_of(sets, isOfThread);
       std::size_t at = from;
       for (const Events &one : pending)
-        if (llvm::all_of(one.conditions, holds))
+        if (holds(one.conditions))
           for (const RingEvent &event : one.events) at = step(at, event, isCertain);
       link(at, join);
     }
@@ -286,6 +306,7 @@ class Comparison {
 public:
   Comparison(const RingOrder &meant, const target::CodeGraph &code) : meant_(meant), code_(code) {
     findGuards();
+    findLive();
   }
 
   std::optional<std::string> run() {
@@ -331,6 +352,25 @@ private:
         if (!edge.predicate.empty() && has(code_[edge.to], isGuarded)) ++jumps[edge.predicate];
     for (const auto &[predicate, count] : jumps)
       if (count > 1) guards_.insert(predicate);
+  }
+
+  /// Which of them a way from a block's beginning still asks before they are set anew. What is
+  /// known of others tells nothing, and would only multiply the ways.
+  void findLive() {
+    live_.resize(code_.size());
+    for (bool changes = true; changes;) {
+      changes = false;
+      for (std::size_t i = code_.size(); i-- > 0;) {
+        std::set<std::string> live;
+        for (const auto &edge : code_[i].next) {
+          if (guards_.contains(edge.predicate)) live.insert(edge.predicate);
+          live.insert(live_[edge.to].begin(), live_[edge.to].end());
+        }
+        for (const std::string &set : code_[i].sets) live.erase(set);
+        changes |= live != live_[i];
+        live_[i] = std::move(live);
+      }
+    }
   }
 
   Steps closure(Steps steps) const {
@@ -402,6 +442,7 @@ private:
   }
 
   void enter(std::size_t block, const Steps &steps, Facts facts) {
+    std::erase_if(facts, [&](const auto &fact) { return !live_[block].contains(fact.first); });
     Way way{block, steps, std::move(facts)};
     if (seen_.insert(way).second) ways_.push_back(std::move(way));
   }
@@ -420,7 +461,8 @@ private:
   const RingOrder &meant_;
   const target::CodeGraph &code_;
   std::set<std::string> guards_;
-  Steps done_; // that the code does somewhere
+  std::vector<std::set<std::string>> live_; // of the guards, by block
+  Steps done_;                              // that the code does somewhere
   std::set<Way> seen_;
   std::vector<Way> ways_;
   std::optional<std::string> difference_;

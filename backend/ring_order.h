@@ -29,7 +29,8 @@
 ///
 /// Both are graphs, and each way through the second must be one through the first: so LLVM may
 /// unroll, peel and turn loops and merge branches. It may also wait and meet more often, and for
-/// more. Copies whose conditions are the same are made together or not at all. How often a loop
+/// more; and a block of one warp need not meet. Copies whose conditions are the same are made
+/// together or not at all. How often a loop
 /// runs is not compared; but each wait, each meeting and each end of a group must be somewhere.
 /// Where slots are read is not compared: nothing tells such a load from others. Nor is what an
 /// engine does: its barriers are waited for in loops of their own.
