@@ -124,24 +124,28 @@ private:
     return {RingEventKind::Wait, static_cast<std::int32_t>(count)};
   }
 
-  /// Whether all can see that it has none, and leave it out.
-  bool hasNoTrips(const Op &loop) const {
+  /// Of a loop whose bounds and step are constants: whether it has trips.
+  std::optional<bool> hasTrips(const Op &loop) const {
+    if (loop.kind != OpKind::For) return std::nullopt;
     const auto low = constantInteger(kernel_, loop.operand(0));
     const auto high = constantInteger(kernel_, loop.operand(1));
-    return low && high && *low >= *high;
+    const auto step = constantInteger(kernel_, loop.operand(2));
+    if (!low || !high || !step) return std::nullopt;
+    return *step > 0 ? *low < *high : *step < 0 && *low > *high;
   }
 
   std::size_t loop(const Op &op, std::size_t from) {
-    const bool mayLack = op.kind == OpKind::For && hasNoTrips(op);
+    const std::optional<bool> hasTrips = this->hasTrips(op);
     const std::size_t head = step(from);
     order_.steps.emplace_back();
     const std::size_t exit = order_.steps.size() - 1;
     exits_.push_back(exit);
-    avoidable_ += mayLack;
-    link(flush(block(op.regions[0], head)), head);
-    avoidable_ -= mayLack;
+    avoidable_ += hasTrips == false; // all can see that, and leave it out
+    const std::size_t last = flush(block(op.regions[0], head));
+    avoidable_ -= hasTrips == false;
     exits_.pop_back();
-    if (op.kind == OpKind::For) link(head, exit);
+    link(last, head);
+    if (op.kind == OpKind::For) link(hasTrips == true ? last : head, exit);
     return exit;
   }
 

@@ -30,10 +30,14 @@
 /// Both are graphs, and each way through the second must be one through the first: so LLVM may
 /// unroll, peel and turn loops and merge branches. It may also wait and meet more often, and for
 /// more; and a block of one warp need not meet. Copies whose conditions are the same are made
-/// together or not at all. How often a loop
-/// runs is not compared; but each wait, each meeting and each end of a group must be somewhere.
-/// Where slots are read is not compared: nothing tells such a load from others. Nor is what an
-/// engine does: its barriers are waited for in loops of their own.
+/// together or not at all; whether one set of conditions implies another is not asked. How often a
+/// loop runs is not compared, but that one runs whose trips are known is; and each wait, each
+/// meeting, each end of a group and all that is done to barriers must be somewhere.
+///
+/// Of which array a barrier is, the code says where that can be told from how it makes the address;
+/// which one of them, and which phase's parity it asks for, an index says that is computed as it
+/// goes, and is not compared. What is announced and how many arrive are compared where they are
+/// constants. Where slots are read is not compared: nothing tells such a load from others.
 namespace imbrex {
 
 /// What may happen, in which order.

@@ -330,6 +330,11 @@ struct two_products {
   }
 };
 
+TableKernel twoProducts() {
+  return row("two_products", two_products{}, {2, 2, 1},
+             {"random:24x24", "random:24x56", "zeros:24x56"});
+}
+
 /// `of` with one text in place of another, which it must have.
 std::string replaced(std::string of, const std::string &from, const std::string &to) {
   const std::size_t at = of.find(from);
@@ -352,8 +357,16 @@ TEST_CASE("the assembly of loops whose boxes an engine loads does what was prove
       }
     for (const TableKernel &one : largeProducts()) {
       CAPTURE(one.name);
-      const Assembly assembly(one, name); // whose slots are places in one array
+      const Assembly assembly(one, name); // whose slots and barriers are places in one array
       CHECK(assembly.difference(assembly.lines) == "");
+      for (const target::CodeBlock &block : assembly.target.ringsOf(textOf(assembly.lines)))
+        for (const target::RingEvent &event : block.events) {
+          const bool isAtBarrier = event.kind == target::RingEventKind::Arrive ||
+                                   event.kind == target::RingEventKind::Expect ||
+                                   event.kind == target::RingEventKind::Box;
+          CHECK((event.barrier != target::kUntold) ==
+                (isAtBarrier || event.kind == target::RingEventKind::Make));
+        }
     }
   }
 }
@@ -363,8 +376,7 @@ TEST_CASE("what the assembly lacks or does too often to barriers and boxes is fo
     if (targetNamed(name) == nullptr) continue;
     std::vector<TableKernel> kernels = withBoxes(3);
     for (TableKernel &one : largeProducts()) kernels.push_back(std::move(one));
-    kernels.push_back(row("two_products", two_products{}, {2, 2, 1},
-                          {"random:24x24", "random:24x56", "zeros:24x56"}));
+    kernels.push_back(twoProducts());
     for (const TableKernel &one : kernels) {
       const Assembly assembly(one, name);
       CHECK(assembly.difference(assembly.lines) == "");
@@ -426,6 +438,7 @@ TEST_CASE("what the assembly does otherwise to barriers and boxes is told in wor
   says(of.without(make), "the making of barrier 2 for 2 arrivals",
        "the making of barrier 2 for 1 arrival");
   says(of.without(show), "the end", "the fence behind new barriers");
+  says(of.without(of.find(isBarrier, show)), "a wait at barrier 0", "a meeting");
 
   // In another order: bytes that are announced when a box may have landed, a box in a slot that is
   // not empty, an arrival of who has not waited, barriers that the engine may not see.
@@ -448,10 +461,35 @@ TEST_CASE("what the assembly does otherwise to barriers and boxes is told in wor
        "1 arrival at one of the barriers 3 to 5");
 }
 
+TEST_CASE("a loop whose length is known is not left out") {
+  if (targetNamed("sm_90a") == nullptr) return;
+  const Assembly of(twoProducts(), "sm_90a");
+  std::vector<std::size_t> questions;
+  for (std::size_t i = 0; i < of.lines.size(); ++i)
+    if (isQuestion(of.lines[i])) questions.push_back(i);
+  REQUIRE(questions.size() >= 4); // of each role and each loop
+  const auto labelOf = [&](std::size_t question) {
+    std::size_t line = questions[question];
+    while (!of.lines[line].starts_with("$L__BB")) --line;
+    return line;
+  };
+  const auto jumpsOver = [&](std::size_t from, std::size_t to) {
+    Lines changed = of.lines;
+    const std::string label = replaced(of.lines[labelOf(to)], ":", "");
+    changed.insert(Assembly::at(changed, labelOf(from)), "@%p99 bra " + label + ";");
+    return of.difference(changed);
+  };
+  // The one that loads comes first, its first loop written out; then those that compute.
+  const std::size_t count = questions.size();
+  CHECK(jumpsOver(0, count - 3) != "");
+  CHECK(jumpsOver(count - 2, count - 1) != "");
+  CHECK(jumpsOver(0, 1) == ""); // how often it runs is not compared
+}
+
 TEST_CASE("which barriers an address is of, is known where code tells it") {
   const target::GpuTarget *target = targetNamed("sm_90a");
   if (target == nullptr) return;
-  const auto barrierOf = [&](const std::string &code) {
+  const auto arrivalOf = [&](const std::string &code) {
     const std::string arrays =
         ".shared .align 16 .b8 second[16];\n.shared .align 16 .b8 first[16];";
     const target::CodeGraph graph = target->ringsOf("\n{\n" + arrays + "\n" + R"(mov.b32 %r1, 1;
@@ -462,13 +500,16 @@ mbarrier.init.shared.b64 [second+8], %r1;
 )" + code + "\nret;\n}\n");
     const target::RingEvent &last = graph[graph.size() - 2].events.back();
     REQUIRE(last.kind == target::RingEventKind::Arrive);
-    return last.barrier;
+    return last;
   };
   const auto arriveAt = [&](const std::string &made) {
-    return barrierOf(made + "mbarrier.arrive.shared.b64 %rd9, [%rd1], %r1;");
+    return arrivalOf(made + "mbarrier.arrive.shared.b64 %rd9, [%rd1], %r1;").barrier;
+  };
+  const auto arriveBy = [&](const std::string &made) {
+    return arrivalOf(made + "mbarrier.arrive.shared.b64 %rd9, [first], %r2;").amount;
   };
   // By the addresses, which are in the order of the declarations.
-  CHECK(barrierOf("mbarrier.arrive.shared.b64 %rd9, [second+8], %r1;") == 1);
+  CHECK(arrivalOf("mbarrier.arrive.shared.b64 %rd9, [second+8], %r1;").barrier == 1);
   CHECK(arriveAt("mov.b64 %rd1, first;\n") == 2);
   CHECK(arriveAt("mov.b64 %rd2, first;\nadd.s64 %rd1, %rd2, 8;\n") == 3);
   CHECK(arriveAt("mov.b64 %rd1, first+8;\n") == 3);
@@ -486,6 +527,11 @@ mbarrier.init.shared.b64 [second+8], %r1;
   CHECK(arriveAt("mov.b64 %rd2, first;\nmov.b64 %rd3, second;\n"
                  "selp.b64 %rd1, %rd2, %rd3, %p1;\n") == target::kUntold);
   CHECK(arriveAt("ld.param.b64 %rd1, [p];\n") == target::kUntold);
+  // How many arrive, where it is a constant.
+  CHECK(arriveBy("mov.b32 %r2, 300;\n") == 300);
+  CHECK(arriveBy("mov.b32 %r3, 300;\nadd.s32 %r2, %r3, -1;\n") == 299);
+  CHECK(arriveBy("mov.b32 %r3, 300;\ncvt.u8.u32 %r2, %r3;\n") == target::kUntold);
+  CHECK(arriveBy("mov.b32 %r2, 0f40000000;\n") == target::kUntold);
   CHECK(arriveAt("mov.b64 %rd2, first;\nmul.lo.s64 %rd1, %rd2, %rd3;\n") == target::kUntold);
 }
 
