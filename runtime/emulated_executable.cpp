@@ -27,7 +27,10 @@ public:
     return program->run(grid, arguments, how, diagnostics);
   }
 
-  analysis::Assumptions usual() const { return wanted(variants_.usual()); }
+  /// What the launch keeps, or, where none is known, most launches do.
+  analysis::Assumptions keptBy(llvm::ArrayRef<ir::Argument> launch) const {
+    return wanted(launch.empty() ? variants_.usual() : variants_.assumptionsOf(launch));
+  }
 
   /// The code for launches of which this holds; null, and errors reported, where there is none.
   const emulate::Program *programFor(const analysis::Assumptions &kept,
@@ -58,9 +61,11 @@ private:
 
 std::shared_ptr<const Executable> makeEmulatedExecutable(ir::Kernel kernel,
                                                          const machine::Machine &machine,
-                                                         Diagnostics &diagnostics) {
+                                                         Diagnostics &diagnostics,
+                                                         llvm::ArrayRef<ir::Argument> launch) {
   auto executable = std::make_shared<EmulatedExecutable>(std::move(kernel), machine);
-  return executable->programFor(executable->usual(), diagnostics) != nullptr ? executable : nullptr;
+  const bool isMade = executable->programFor(executable->keptBy(launch), diagnostics) != nullptr;
+  return isMade ? executable : nullptr;
 }
 
 } // namespace imbrex::runtime

@@ -52,20 +52,21 @@ llvm::ArrayRef<Pass> pipelineOf(DeviceKind kind) {
 }
 
 std::shared_ptr<const Executable> finish(ir::Kernel kernel, const DeviceInfo &on,
-                                         Diagnostics &diagnostics) {
+                                         Diagnostics &diagnostics,
+                                         llvm::ArrayRef<ir::Argument> launch) {
   switch (on.kind) {
   case DeviceKind::Host: {
-    auto program = host::Program::compile(kernel, diagnostics);
+    auto program = host::Program::compile(kernel, diagnostics, launch);
     return program ? std::make_shared<HostExecutable>(std::move(program)) : nullptr;
   }
   case DeviceKind::Interpreter: return std::make_shared<InterpretedExecutable>(std::move(kernel));
   case DeviceKind::Emulated:
-    return makeEmulatedExecutable(std::move(kernel), *on.machine, diagnostics);
+    return makeEmulatedExecutable(std::move(kernel), *on.machine, diagnostics, launch);
   case DeviceKind::Cuda:
   case DeviceKind::Hip: {
     const auto gpu = gpuOf(on);
     if (!gpu) return diagnostics.add(gpu.error()), nullptr;
-    return makeGpuExecutable(std::move(kernel), **gpu, diagnostics);
+    return makeGpuExecutable(std::move(kernel), **gpu, diagnostics, {.launch = launch});
   }
   }
   IMBREX_UNREACHABLE("device");
@@ -74,12 +75,13 @@ std::shared_ptr<const Executable> finish(ir::Kernel kernel, const DeviceInfo &on
 } // namespace
 
 std::shared_ptr<const Executable> makeExecutable(const ir::Kernel &kernel, device on,
-                                                 Diagnostics &diagnostics) {
+                                                 Diagnostics &diagnostics,
+                                                 llvm::ArrayRef<ir::Argument> launch) {
   const auto start = std::chrono::steady_clock::now();
   const DeviceInfo &info = infoOf(on);
   ir::Kernel copy = kernel.clone();
   if (!runPasses(copy, pipelineOf(info.kind), {diagnostics, *info.machine})) return nullptr;
-  auto executable = finish(std::move(copy), info, diagnostics);
+  auto executable = finish(std::move(copy), info, diagnostics, launch);
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
   log(log_level::info, "compile", "kernel={0} device={1} ms={2}", kernel.name(), on.name(),
       taken.count());

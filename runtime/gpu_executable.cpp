@@ -117,6 +117,9 @@ public:
   }
 
   analysis::Assumptions usual() const { return wanted(variants_.usual()); }
+  analysis::Assumptions keptBy(llvm::ArrayRef<ir::Argument> launch) const {
+    return wanted(variants_.assumptionsOf(launch));
+  }
 
   /// The code for launches of which this holds; null, and errors reported, where there is none.
   const DeviceCode *codeFor(const analysis::Assumptions &kept, Diagnostics &diagnostics) const {
@@ -207,15 +210,17 @@ private:
 
 std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu,
                                                     Diagnostics &diagnostics,
-                                                    const std::string &image) {
+                                                    const GpuExecutableOptions &options) {
   std::optional<MadeBefore> before;
-  if (!image.empty()) {
-    auto member = memberOf(image, gpu);
+  if (!options.image.empty()) {
+    auto member = memberOf(options.image, gpu);
     if (!member) return diagnostics.add(member.error()), nullptr;
     before = std::move(*member);
   }
   auto executable = std::make_shared<GpuExecutable>(std::move(kernel), gpu, std::move(before));
-  return executable->codeFor(executable->usual(), diagnostics) != nullptr ? executable : nullptr;
+  const analysis::Assumptions first =
+      options.launch.empty() ? executable->usual() : executable->keptBy(options.launch);
+  return executable->codeFor(first, diagnostics) != nullptr ? executable : nullptr;
 }
 
 } // namespace imbrex::runtime

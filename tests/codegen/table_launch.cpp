@@ -81,7 +81,7 @@ std::shared_ptr<const runtime::Executable> executableOn(const std::string &name,
   const Result<device> on = runtime::findDevice(name, {});
   REQUIRE(on);
   Diagnostics diagnostics;
-  auto made = runtime::makeExecutable(one.kernel, *on, diagnostics);
+  auto made = runtime::makeExecutable(one.kernel, *on, diagnostics, TableLaunch(one).arguments());
   REQUIRE_MESSAGE(made, diagnostics.render());
   return made;
 }

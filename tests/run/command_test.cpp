@@ -215,6 +215,16 @@ TEST_CASE("imbrex run runs no block of an empty grid, and tells times when asked
   CHECK(contains(outcome.output, " run_ms="));
 }
 
+TEST_CASE("imbrex run compiles once, for the launch that it makes") {
+  // 99 elements divide by nothing that code for most launches takes for granted.
+  const Folder folder;
+  const Outcome outcome = shell("IMBREX_DUMP=" + folder.file("dump") + " " + kRun +
+                                "--arg x=ones:99 --arg y=zeros:99 --device emulated:sm_90a");
+  CHECK(outcome.output.empty());
+  CHECK(std::filesystem::exists(folder.file("dump/scale.ll")));
+  CHECK_FALSE(std::filesystem::exists(folder.file("dump/scale-2.ll")));
+}
+
 TEST_CASE("imbrex run emulates a GPU, and counts what the run has cost") {
   const std::string launch = "imbrex run scale.imx --grid 2 --arg factor=2 --arg x=ones:100 "
                              "--arg y=zeros:100 --device emulated:sm_90a --seed 3";

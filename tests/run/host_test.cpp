@@ -12,7 +12,8 @@ bool runOnHost(const ir::Kernel &source, const ir::Grid &grid,
                llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics) {
   ir::Kernel kernel = source.clone();
   if (!runPasses(kernel, hostPipeline(), diagnostics)) return false;
-  const std::unique_ptr<host::Program> program = host::Program::compile(kernel, diagnostics);
+  const std::unique_ptr<host::Program> program =
+      host::Program::compile(kernel, diagnostics, arguments);
   return program && program->run(grid, arguments, diagnostics);
 }
 

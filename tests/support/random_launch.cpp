@@ -1,6 +1,8 @@
 #include "backend/ir/constant_text.h"
 #include "tests/support/random_kernel.h"
 
+#include <array>
+#include <optional>
 #include <random>
 
 namespace imbrex::testing {
@@ -37,16 +39,34 @@ void writeElement(std::vector<std::byte> &memory, ElementKind kind, std::int64_t
         static_cast<std::byte>(bits >> (8 * byte) & 0xff);
 }
 
-/// Small numbers mostly, so that arithmetic keeps them apart; of a bool any byte that is one.
-std::uint64_t randomElement(std::mt19937 &rng, ElementKind kind) {
+constexpr std::size_t kSmallNumbers = 16;
+/// As an element's bits; what an element has no code for, such as a negative scale, is left out.
+using SmallNumbers = std::array<std::optional<std::uint64_t>, kSmallNumbers>;
+
+std::uint64_t maskOf(ElementKind kind) { return ~std::uint64_t{0} >> (64 - storageBits(kind)); }
+
+/// Numbers that arithmetic keeps apart.
+SmallNumbers smallNumbers(ElementKind kind) {
+  SmallNumbers numbers;
+  for (std::size_t i = 0; i < kSmallNumbers; ++i) {
+    const std::int64_t number = static_cast<std::int64_t>(i) - 5;
+    if (isInteger(kind))
+      numbers[i] = static_cast<std::uint64_t>(number) & maskOf(kind);
+    else
+      numbers[i] =
+          constantFromText(Type::tile(kind), std::to_string(static_cast<double>(number) / 2));
+  }
+  return numbers;
+}
+
+/// A small number mostly; of a bool any byte that is one.
+std::uint64_t randomElement(std::mt19937 &rng, ElementKind kind, const SmallNumbers &small) {
   const std::uint64_t any = (std::uint64_t{rng()} << 32) | rng();
-  const std::uint64_t mask = ~std::uint64_t{0} >> (64 - storageBits(kind));
-  const auto small = static_cast<std::int64_t>(rng() % 16) - 5;
+  const std::uint64_t mask = maskOf(kind);
+  const std::size_t which = rng() % kSmallNumbers;
   if (rng() % 5 == 0) return any & mask;
   if (kind == ElementKind::Bool) return any & 1;
-  if (isInteger(kind)) return static_cast<std::uint64_t>(small) & mask;
-  const std::string text = std::to_string(static_cast<double>(small) / 2);
-  return constantFromText(Type::tile(kind), text).value_or(any & mask);
+  return small[which].value_or(any & mask);
 }
 
 bool isNan(const Type &type, std::uint64_t bits) {
@@ -62,8 +82,10 @@ RandomLaunch::RandomLaunch(const RandomKernel &kernel) {
     const bool hasMemory = !spec.type.isTile() && spec.sharesWith < 0;
     std::mt19937 rng(spec.seed);
     auto &memory = memory_.emplace_back(static_cast<std::size_t>(hasMemory ? bytesOf(spec) : 0));
+    const ElementKind kind = spec.type.element();
+    const SmallNumbers small = smallNumbers(kind);
     for (std::int64_t i = 0; hasMemory && i < spec.elements; ++i)
-      writeElement(memory, spec.type.element(), i, randomElement(rng, spec.type.element()));
+      writeElement(memory, kind, i, randomElement(rng, kind, small));
     ir::Argument argument;
     argument.scalar = spec.scalar;
     auto &named = spec.sharesWith < 0 ? memory : memory_[static_cast<std::size_t>(spec.sharesWith)];

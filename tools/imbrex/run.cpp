@@ -108,25 +108,26 @@ void printProfile(const emulate::Counters &counters) {
 using Executable = std::shared_ptr<const runtime::Executable>;
 
 /// The code of --image on a GPU, else what is compiled now.
-Executable makeExecutable(const ir::Kernel &kernel, device on, Diagnostics &diagnostics) {
+Executable makeExecutable(const ir::Kernel &kernel, device on, llvm::ArrayRef<ir::Argument> launch,
+                          Diagnostics &diagnostics) {
   const DeviceInfo &info = runtime::infoOf(on);
-  if (imageFile.empty()) return runtime::makeExecutable(kernel, on, diagnostics);
+  if (imageFile.empty()) return runtime::makeExecutable(kernel, on, diagnostics, launch);
   const auto bytes = llvm::MemoryBuffer::getFile(imageFile);
   if (!bytes) return diagnostics.report(Diag::UnreadableFile, {}, imageFile), nullptr;
   const auto gpu = runtime::gpuOf(info);
   if (!gpu) return diagnostics.add(gpu.error()), nullptr;
   return runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics,
-                                    (*bytes)->getBuffer().str());
+                                    {.image = (*bytes)->getBuffer().str()});
 }
 
 bool execute(const ir::Kernel &kernel, const Launch &launch, Diagnostics &diagnostics) {
+  std::vector<ir::Argument> arguments;
+  for (const BoundArgument &bound : launch.arguments) arguments.push_back(bound.argument);
   const Clock::time_point start = Clock::now();
-  const Executable executable = makeExecutable(kernel, launch.on, diagnostics);
+  const Executable executable = makeExecutable(kernel, launch.on, arguments, diagnostics);
   if (!executable) return false;
   const double compiling = millisecondsSince(start);
   const Clock::time_point launched = Clock::now();
-  std::vector<ir::Argument> arguments;
-  for (const BoundArgument &bound : launch.arguments) arguments.push_back(bound.argument);
   emulate::Counters counters;
   const runtime::RunOptions options{.seed = seed,
                                     .delivery = delivery,

@@ -106,13 +106,15 @@ struct Program::Implementation {
 Program::Program() = default;
 Program::~Program() = default;
 
-std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics &diagnostics) {
+std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
+                                          llvm::ArrayRef<ir::Argument> launch) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Tiles,
                "the host target takes kernels without variables");
   if (!checkAssembly(kernel, diagnostics)) return nullptr;
   std::unique_ptr<Program> program(new Program);
   program->implementation_ = std::make_unique<Implementation>(kernel);
-  program->implementation_->variantFor(usualTraits(kernel));
+  program->implementation_->variantFor(launch.empty() ? usualTraits(kernel)
+                                                      : traitsOf(kernel, launch));
   return program;
 }
 

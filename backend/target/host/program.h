@@ -13,8 +13,10 @@ namespace imbrex::host {
 class Program {
 public:
   /// Compile a kernel at stage Tiles (after the host pipeline of backend/pipeline.h). Null when
-  /// something was reported, such as an inline_asm for another target.
-  static std::unique_ptr<Program> compile(const ir::Kernel &kernel, Diagnostics &diagnostics);
+  /// something was reported, such as an inline_asm for another target. The first code is for a
+  /// launch with these arguments or, without any, for the usual one.
+  static std::unique_ptr<Program> compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
+                                          llvm::ArrayRef<ir::Argument> launch = {});
   ~Program();
 
   /// Run every block of the grid on the thread pool and return when all are done. False when a

@@ -20,7 +20,7 @@ void askPage(const std::string &target) {
   REQUIRE(on);
   const auto executor = [&](const ir::Kernel &kernel, const ir::Grid &grid,
                             llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics) {
-    const auto executable = runtime::makeExecutable(kernel, *on, diagnostics);
+    const auto executable = runtime::makeExecutable(kernel, *on, diagnostics, arguments);
     return executable != nullptr && executable->run(grid, arguments, diagnostics);
   };
   for (const semantics::Case &question : semantics::allCases()) {

@@ -52,8 +52,9 @@ std::string runOn(const std::string &name, const testing::RandomKernel &random,
   const Result<device> on = runtime::findDevice(name, {});
   if (!on) return render(on.error());
   Diagnostics diagnostics;
-  const auto executable = runtime::makeExecutable(random.kernel, *on, diagnostics);
-  if (executable) executable->run(random.grid, launch.arguments(), diagnostics);
+  const std::vector<ir::Argument> &arguments = launch.arguments();
+  const auto executable = runtime::makeExecutable(random.kernel, *on, diagnostics, arguments);
+  if (executable) executable->run(random.grid, arguments, diagnostics);
   return diagnostics.render();
 }
 

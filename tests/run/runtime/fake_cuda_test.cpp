@@ -116,7 +116,8 @@ TEST_CASE("code that was made before is loaded for the launches that it was made
       return 0;
     };
     Diagnostics diagnostics;
-    const auto executable = runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics, package);
+    const auto executable =
+        runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics, {.image = package});
     REQUIRE(executable);
     alignas(16) std::array<float, 80> x{};
     REQUIRE(executable->run({}, viewOf(x.data() + offset, 64), diagnostics));
@@ -218,7 +219,8 @@ TEST_CASE(
     fake::SeenLaunch seen;
     driver.device = [&](const fake::SeenLaunch &launch) { return seen = launch, 0; };
     Diagnostics diagnostics;
-    const auto executable = runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics, package);
+    const auto executable =
+        runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics, {.image = package});
     REQUIRE_MESSAGE(executable, diagnostics.render());
     std::vector<float> a(64 * 64), b(64 * 64);
     ir::Argument n;
@@ -245,7 +247,7 @@ TEST_CASE("code that was made before for other devices alone is refused") {
   const auto gpu = testing::openGpu({kFake.driver}, 0);
   const auto errorOf = [&](const std::string &package) {
     Diagnostics diagnostics;
-    CHECK_FALSE(runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics, package));
+    CHECK_FALSE(runtime::makeGpuExecutable(kernel.clone(), **gpu, diagnostics, {.image = package}));
     return diagnostics.render();
   };
   const std::string foreign = testing::imageOf(kernel, "sm_120a");
