@@ -7,6 +7,7 @@
 #include "backend/schedule/ping_pong.h"
 #include "backend/schedule/prefetch.h"
 #include "backend/schedule/split_roles.h"
+#include "backend/schedule/well_formed.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,15 +53,7 @@ public:
     } else {
       for (const Shape &shape : shapes()) tryShape(shape);
     }
-    if (!best_ && diagnostics_.hasErrors()) return std::nullopt;
-    if (!best_) {
-      std::string reasons;
-      for (const Candidate &candidate : plan_.candidates)
-        if (reasons.find(candidate.refused) == std::string::npos)
-          reasons += (reasons.empty() ? "" : "; ") + candidate.refused;
-      diagnostics_.report(Diag::ScheduleNoPlan, {}, work_.name, request_.machine.name, reasons);
-      return std::nullopt;
-    }
+    if (!best_) return reportFailure(), std::nullopt;
     plan_.chosen = *best_;
     Candidate &taken = plan_.candidates[*best_];
     if (taken.takesTurns) describePlacement(taken);
@@ -68,6 +61,46 @@ public:
   }
 
 private:
+  /// What is wrong with the work, or else what was tried and did not fit.
+  void reportFailure() {
+    for (const Diagnostic &mistake : mistakes_) diagnostics_.add(mistake);
+    if (!mistakes_.empty()) return;
+    std::string reasons;
+    for (const Candidate &candidate : plan_.candidates)
+      if (reasons.find(candidate.refused) == std::string::npos)
+        reasons += (reasons.empty() ? "" : "; ") + candidate.refused;
+    diagnostics_.report(Diag::ScheduleNoPlan, {}, work_.name, request_.machine.name, reasons);
+  }
+
+  /// What keeps one way from being taken is the user's business only where no other can be: it is
+  /// kept, each once, and is why the candidate is refused.
+  void refuse(Candidate candidate, const Diagnostics &why) {
+    for (const Diagnostic &one : why.all()) {
+      const auto isSame = [&](const Diagnostic &other) {
+        return other.kind == one.kind && other.message == one.message;
+      };
+      if (std::ranges::none_of(mistakes_, isSame)) mistakes_.push_back(one);
+    }
+    candidate.refused = why.all().front().message;
+    plan_.candidates.push_back(std::move(candidate));
+  }
+
+  /// Whether a made program can be walked: a copy that nobody reads has got no barrier.
+  bool isWhole(const Program &program, Diagnostics &why) const {
+    const auto queue = loadQueue();
+    for (const Role &role : program.roles)
+      forEachOp(role.body, [&](const Op &op) {
+        if (op.kind != OpKind::Copy || op.barrier.valid()) return;
+        const std::string name =
+            op.accesses.empty() ? "" : program[op.accesses.front().buffer].name;
+        why.report(Diag::ScheduleUnawaitedCopy, op.where, name,
+                   queue ? "loads go through the queue '" + work_[*queue].name +
+                               "', and no barrier counts its bytes"
+                         : "no operation but copies uses it");
+      });
+    return !why.hasErrors() && verify(program, why);
+  }
+
   void study(const std::vector<Op> &body, const Op *loop) {
     for (const Op &op : body) {
       if (hasBody(op.kind)) {
@@ -147,7 +180,13 @@ private:
   /// More slots never make a schedule slower. So the most that fit say how fast this one can be,
   /// and if that is not worse than what there is, the fewest that are as fast are searched.
   template <class Make>
-  void overSlots(std::int32_t fewest, const Candidate &like, Make make) {
+  void overSlots(std::int32_t fewest, const Candidate &like, Make makeInto) {
+    Diagnostics why;
+    const auto make = [&](std::int32_t slots) {
+      std::optional<Program> made = makeInto(slots, why);
+      if (made && !isWhole(*made, why)) made.reset();
+      return made;
+    };
     const auto considerMade = [&](std::int32_t slots, std::optional<Program> made) {
       Candidate candidate = like;
       candidate.slots = slots;
@@ -156,11 +195,13 @@ private:
     const auto consider = [&](std::int32_t slots) { return considerMade(slots, make(slots)); };
     if (request_.slots) {
       if (*request_.slots >= fewest) consider(*request_.slots);
+      if (why.hasErrors()) refuse(like, why);
       return;
     }
     std::int32_t most = kMostSlots;
     std::optional<Program> widest = make(most), wider; // without drains
-    if (!widest) return;                               // with any number of slots; why was reported
+    if (!widest && why.hasErrors()) refuse(like, why); // with any number of slots
+    if (!widest) return;
     while (most > fewest && !fits(widest)) {
       wider = std::move(widest);
       widest = make(--most);
@@ -191,8 +232,8 @@ private:
   }
 
   void tryPrefetch(QueueId queue) {
-    overSlots(1, {.roles = "compute"}, [&](std::int32_t slots) {
-      return prefetch(ofAllWarps(), queue, request_.loop, slots, diagnostics_);
+    overSlots(1, {.roles = "compute"}, [&](std::int32_t slots, Diagnostics &why) {
+      return prefetch(ofAllWarps(), queue, request_.loop, slots, why);
     });
   }
 
@@ -213,7 +254,7 @@ private:
       plan_.candidates.push_back(std::move(candidate));
       return;
     }
-    overSlots(1, candidate, [&](std::int32_t slots) -> std::optional<Program> {
+    overSlots(1, candidate, [&](std::int32_t slots, Diagnostics &) -> std::optional<Program> {
       const TurnLoop loop = clusters(slots);
       const PlacementSearch search = searchPlacements(loop, kAmongReads);
       if (!search.best) return std::nullopt;
@@ -222,8 +263,9 @@ private:
   }
 
   void tryShape(const Shape &shape) {
-    auto split = splitRoles(work_, shape.split, diagnostics_);
-    if (!split) return;
+    Diagnostics unsplit;
+    auto split = splitRoles(work_, shape.split, unsplit);
+    if (!split) return refuse({.roles = shape.name}, unsplit);
     std::optional<GroupRoles> groups;
     if (shape.halved) {
       Candidate refused = {.roles = shape.name};
@@ -235,11 +277,11 @@ private:
     for (std::int32_t outer = 1; outer <= (hasOuter ? kMostOuterSlots : 1); ++outer)
       for (std::int32_t inFlight = 0; inFlight <= (lags(*split) ? kMostInFlight : 0); ++inFlight) {
         const Candidate like = {.roles = shape.name, .outerSlots = outer, .inFlight = inFlight};
-        overSlots(inFlight + 1, like, [&](std::int32_t slots) {
+        overSlots(inFlight + 1, like, [&](std::int32_t slots, Diagnostics &why) {
           Program program = *split;
           for (Ring &ring : program.rings) ring.depth = outer;
           for (const RingId ring : inner) program.rings[ring.index()].depth = slots;
-          return ordered(std::move(program), inFlight, groups);
+          return ordered(std::move(program), inFlight, groups, why);
         });
       }
   }
@@ -271,13 +313,13 @@ private:
   }
 
   std::optional<Program> ordered(Program program, std::int32_t inFlight,
-                                 const std::optional<GroupRoles> &groups) {
+                                 const std::optional<GroupRoles> &groups, Diagnostics &why) {
     std::vector<QueuePlan> queues;
     for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
       const bool lagging = isLagging(program, QueueId(q));
       queues.push_back({.inFlight = lagging ? inFlight : 0, .signals = !lagging});
     }
-    auto safe = addBarriers(std::move(program), queues, diagnostics_);
+    auto safe = addBarriers(std::move(program), queues, why);
     if (safe && groups) takeTurns(*safe, *groups, request_.loop);
     if (safe && request_.registers) giveRegisters(*safe, request_.machine, request_.minBlocks);
     return safe;
@@ -338,6 +380,7 @@ private:
   std::vector<const Op *> rates_; // the loops that copies are in
   TripsId measured_;              // the outermost loop: its trips may overlap as well
   Plan plan_;
+  std::vector<Diagnostic> mistakes_; // of the ways that could not be made
   std::optional<std::size_t> best_;
 };
 

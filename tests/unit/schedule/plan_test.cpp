@@ -1,6 +1,7 @@
 #include "backend/schedule/check.h"
 #include "backend/schedule/compute_groups.h"
 #include "backend/schedule/plan.h"
+#include "backend/schedule/program_text.h"
 #include "backend/schedule/register_split.h"
 #include "backend/schedule/split_roles.h"
 #include "backend/schedule/synchronise.h"
@@ -102,6 +103,46 @@ TEST_CASE("what no number of slots would mend is told once") {
   CHECK_FALSE(planSchedule(work, request, diagnostics));
   REQUIRE(diagnostics.all().size() == 1);
   CHECK(diagnostics.all().front().kind == Diag::ScheduleLoadPlace);
+}
+
+TEST_CASE("a copy that nobody reads is refused, beside others and where loads run on a queue") {
+  const auto why = [](std::string_view body) {
+    Diagnostics diagnostics;
+    const std::string text = "schedule @p {\n  trips %a\n  buffer %A 16\n  buffer %B 16\n"
+                             "  role %all {\n    queue %q\n    for %a {\n" +
+                             std::string(body) + "    }\n  }\n}\n";
+    const auto work = parse(text, "work.imx", diagnostics);
+    REQUIRE_MESSAGE(work, diagnostics.render());
+    REQUIRE(verify(*work, diagnostics, Form::WithoutBarriers));
+    const PlanRequest request = {
+        .machine = machineNamed("sm_90a"), .loop = TripsId(0), .trips = {4}, .signals = {false}};
+    CHECK_FALSE(planSchedule(*work, request, diagnostics));
+    return diagnostics.render();
+  };
+  const std::string hint = "\n  hint: read what it brings, or leave it out\n";
+  CHECK(why("copy writes %B bytes 16\n") == "work.imx:8: error: nobody would wait for the copy "
+                                            "into 'B': no operation but copies uses it" +
+                                                hint);
+  CHECK(why("copy writes %A bytes 16\ncopy writes %B bytes 16\naccess reads %A\n") ==
+        "work.imx:9: error: nobody would wait for the copy into 'B': no operation but copies uses "
+        "it" +
+            hint);
+  CHECK(
+      why("issue %q writes %A\ncopy writes %B bytes 16\naccess reads %A reads %B\n") ==
+      "work.imx:9: error: nobody would wait for the copy into 'B': loads go through the queue 'q', "
+      "and no barrier counts its bytes" +
+          hint);
+}
+
+TEST_CASE("what keeps one way from being taken is no error where another is") {
+  Diagnostics diagnostics;
+  const PlanRequest request = {
+      .machine = machineNamed("sm_90a"), .loop = TripsId(1), .trips = {4, 16}, .signals = {true}};
+  const auto plan = planSchedule(gemmWork(false), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(diagnostics.all().empty());
+  CHECK(std::ranges::any_of(plan->candidates,
+                            [](const Candidate &other) { return !other.refused.empty(); }));
 }
 
 TEST_CASE("streams get as many slots as hide the latency, and no more") {
