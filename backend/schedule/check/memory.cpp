@@ -21,6 +21,7 @@ void remember(llvm::SmallVectorImpl<Touch> &reads, const Touch &read) {
 } // namespace
 
 bool Run::isBefore(const Touch &earlier, const Touch &later, const Event *alsoKnown) const {
+  if (earlier.end.axis < 0) return true;
   if (alsoKnown && alsoKnown->axis == earlier.end.axis && alsoKnown->time >= earlier.end.time)
     return true;
   return clock(later.agent)[earlier.end.axis] >= earlier.end.time;
@@ -79,16 +80,37 @@ void Run::writeCell(const Cell &cell, const Touch &write, const Event *alsoKnown
 void Run::checkProxy(const Touch &earlier, const Touch &later) {
   if (model_->program[later.buffer].space != Space::Shared || earlier.isAsync || !later.isAsync)
     return;
+  if (earlier.end.axis < 0) return;
   const std::int32_t *visible = clock(later.agent) + model_->axes;
   if (visible[earlier.end.axis] < earlier.end.time)
     find(Diag::ScheduleUnfenced, *later.op, describe(later), describe(earlier));
+}
+
+/// Whether every agent that comes to the cell again knows so, in its own and the async proxy's
+/// view. Without such an agent somebody else must, for the end of the block.
+bool Run::isOver(const Touch &touch, std::int32_t cell) const {
+  const auto [axis, time] = touch.end;
+  if (axis < 0) return true;
+  const bool isPlain = model_->hasProxies && !touch.isAsync;
+  const auto knows = [&](std::int32_t agent) {
+    return clock(agent)[axis] >= time && (!isPlain || clock(agent)[model_->axes + axis] >= time);
+  };
+  bool isConcerned = false, isKnown = false;
+  for (std::int32_t agent = 0; agent < agents(); ++agent) {
+    const bool knew = knows(agent);
+    isKnown |= knew;
+    if (agents_[static_cast<std::size_t>(agent)].isDone || !model_->comesTo(agent, cell)) continue;
+    if (!knew) return false;
+    isConcerned = true;
+  }
+  return isConcerned || isKnown;
 }
 
 /// Memory goes to the next block when this one has ended: nothing may still land in it.
 void Run::checkEnd() {
   for (const Cell &cell : cells_) {
     const Touch &write = cell.write;
-    if (!write.op || write.op->kind == OpKind::Access) continue;
+    if (!write.op || write.op->kind == OpKind::Access || write.end.axis < 0) continue;
     const auto knows = [&](std::int32_t agent) {
       return clock(agent)[write.end.axis] >= write.end.time;
     };

@@ -1,6 +1,7 @@
 #include "backend/schedule/check/model.h"
 
 #include "backend/schedule/attributes.h"
+#include "backend/schedule/channels.h"
 
 #include <algorithm>
 #include <map>
@@ -19,8 +20,8 @@ std::int64_t roundOfUse(std::int64_t use, std::int32_t depth) {
 
 Model::Model(const Program &given)
     : program(given), isMade(given.barriers.size()), deepest(given.queues.size()),
-      lowest(given.cursors.size()), largest(given.trips.size(), -1), usesTrips(given.roles.size()),
-      loopsOver(given.roles.size()) {
+      lowest(given.cursors.size()), resets(given.rings.size()), largest(given.trips.size(), -1),
+      usesTrips(given.roles.size()), loopsOver(given.roles.size()) {
   for (std::uint32_t r = 0; r < program.roles.size(); ++r) {
     usesTrips[r].resize(program.trips.size());
     loopsOver[r].resize(program.trips.size());
@@ -31,6 +32,7 @@ Model::Model(const Program &given)
   placeAgents();
   placeBarriers();
   placeMemory();
+  placeVisits();
 }
 
 std::int32_t Model::slotOf(BarrierId barrier, std::int64_t use) const {
@@ -83,6 +85,7 @@ void Model::study(const std::vector<Op> &body, RoleId role) {
     for (const Access &access : op.accesses) lower(access.index);
     if (fields & kBarrier) lower(op.index);
     if (op.kind == OpKind::Init) isMade[op.barrier.index()] = true;
+    if (op.kind == OpKind::Reset) resets[program[op.cursor].ring.index()] = true;
     hasProxies |= program.isAsync(op);
     if (op.kind == OpKind::Drain)
       deepest[op.queue.index()] = std::max(deepest[op.queue.index()], op.count);
@@ -200,6 +203,23 @@ void Model::placeMemory() {
           parts_[b].push_back(
               {cells + copy * each + cellAt(piece.begin), cellAt(piece.end) - cellAt(piece.begin)});
     cells += static_cast<std::int32_t>(copies) * each;
+  }
+}
+
+void Model::placeVisits() {
+  visits_.assign(agents.size(), std::vector<bool>(static_cast<std::size_t>(cells)));
+  for (std::int32_t agent = 0; agent < static_cast<std::int32_t>(agents.size()); ++agent) {
+    const RoleId role = agents[static_cast<std::size_t>(agent)].role;
+    std::set<BufferId> buffers;
+    forEachOp(program[role].body, [&](const Op &op) {
+      for (const Access &access : op.accesses) buffers.insert(access.buffer);
+    });
+    for (const BufferId buffer : buffers)
+      for (std::int32_t slot = 0; slot < program.depthOf(program[buffer].ring); ++slot) {
+        const CellRange range = cellsOf({.buffer = buffer}, slot, agent);
+        std::fill_n(visits_[static_cast<std::size_t>(agent)].begin() + range.first, range.count,
+                    true);
+      }
   }
 }
 

@@ -54,6 +54,7 @@ public:
   bool hasProxies = false;                  ///< Whether anything goes through the async proxy.
   std::vector<std::int32_t> deepest;        ///< By queue: the largest count that a drain asks for.
   std::vector<std::int32_t> lowest;         ///< By cursor: the least offset that an index adds.
+  std::vector<bool> resets;                 ///< By ring: whether a cursor goes back in it.
   std::vector<std::int32_t> largest;        ///< By trips: above this, all are alike to the guards.
   std::vector<std::vector<bool>> usesTrips; ///< By role and trips: in a loop or a guard.
   std::vector<std::vector<bool>> loopsOver; ///< By role and trips.
@@ -77,6 +78,10 @@ public:
   std::int32_t queues() const { return firstSlotAxis_ - static_cast<std::int32_t>(agents.size()); }
 
   CellRange cellsOf(const Access &access, std::int64_t use, std::int32_t agent) const;
+  /// Whether the agent has an operation that may touch the cell.
+  bool comesTo(std::int32_t agent, std::int32_t cell) const {
+    return visits_[static_cast<std::size_t>(agent)][static_cast<std::size_t>(cell)];
+  }
 
 private:
   void flatten(const std::vector<Op> &body, std::vector<Instruction> &code) const;
@@ -84,6 +89,7 @@ private:
   void placeAgents();
   void placeBarriers();
   void placeMemory();
+  void placeVisits();
 
   std::vector<std::int32_t> queueAxes_;  // by agent: the first of its queues
   std::vector<std::int32_t> queuePlace_; // by queue: its place among those of its role
@@ -92,6 +98,7 @@ private:
   std::vector<BarrierId> slotBarrier_;
   // By buffer: the cells of each part of each slot, agent after agent where each has its own.
   std::vector<std::vector<CellRange>> parts_;
+  std::vector<std::vector<bool>> visits_; // by agent and cell
 };
 
 /// The slot of a use, for uses below 0 too.

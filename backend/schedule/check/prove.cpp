@@ -27,8 +27,29 @@ struct SignatureHash {
 /// A run at a fork, and how it got there.
 struct Fork {
   Run run;
-  std::int32_t from; ///< Index into the decisions; -1: the start.
+  std::int32_t from;  ///< Index into the decisions; -1: the start.
+  std::int32_t forks; ///< Before it.
 };
+
+/// With rings of fewer slots each state is small.
+constexpr std::int32_t kDeepRing = 16;
+
+/// Every so many forks a run is held against those that were visited. With one number of trips all
+/// runs are one, longer and longer: no two can meet but after the rings have been filled, and
+/// states of deep rings are large.
+std::int32_t strideOf(const Program &program) {
+  std::int32_t deepest = 0;
+  for (const Ring &ring : program.rings) deepest = std::max(deepest, ring.depth);
+  return program.trips.size() == 1 && deepest >= kDeepRing ? deepest : 1;
+}
+
+/// Of all runs together: numbers in clocks that steps looked at, slots and cells that forks copied.
+constexpr std::int64_t kMostWork = 200'000'000;
+
+Finding tooLarge(const Program &program, std::string_view what) {
+  return {.what = diagnostic(Diag::ScheduleTooLarge, {}, program.name, what,
+                             "give its rings fewer slots, and its loops fewer trips at least")};
+}
 
 struct Decision {
   std::int32_t before;
@@ -54,23 +75,22 @@ public:
     check::Signature signature = check::signatureOf(run);
     auto &known = visited_[std::move(signature.rest)];
     const auto covers = [&](const Known &less) {
-      return std::ranges::equal(less, signature.known, std::ranges::less_equal());
+      return check::knowsNoMore(less, signature.lacks);
     };
     if (std::ranges::any_of(known, covers)) return false;
     ++size_;
     if (merging_ == Merging::Meet && !known.empty()) {
-      std::ranges::transform(known.front(), signature.known, known.front().begin(),
-                             [](std::int32_t a, std::int32_t b) { return std::min(a, b); });
+      known.front() = check::common(known.front(), signature.lacks);
       check::weaken(run, known.front());
     } else {
-      known.push_back(std::move(signature.known));
+      known.push_back(std::move(signature.lacks));
     }
     return true;
   }
   std::size_t size() const { return size_; }
 
 private:
-  using Known = std::vector<std::int32_t>;
+  using Known = check::Signature::Lacks;
   Merging merging_;
   std::unordered_map<std::vector<std::int32_t>, std::vector<Known>, SignatureHash> visited_;
   std::size_t size_ = 0;
@@ -83,14 +103,14 @@ public:
       : model_(program), merging_(merging), visited_(merging) {}
 
   Verdict operator()() {
-    follow(Run(model_, nullptr), -1);
+    follow(Run(model_, nullptr), -1, 0);
     while (!forks_.empty() && verdict_.findings.empty()) {
       const Fork fork = takeFork();
       for (const bool oneMore : {false, true}) {
         decisions_.push_back({.before = fork.from, .oneMore = oneMore});
         Run next = fork.run;
         next.decide(oneMore);
-        follow(std::move(next), static_cast<std::int32_t>(decisions_.size()) - 1);
+        follow(std::move(next), static_cast<std::int32_t>(decisions_.size()) - 1, fork.forks + 1);
         if (!verdict_.findings.empty()) break;
       }
     }
@@ -112,21 +132,39 @@ private:
   }
 
   /// Up to the next fork; the run is dropped where one like it was there before.
-  void follow(Run run, std::int32_t from) {
+  void follow(Run run, std::int32_t from, std::int32_t forks) {
     const std::int64_t before = run.steps();
     const Run::Outcome outcome = run.proceed();
     verdict_.steps += run.steps() - before;
+    work_ += (run.steps() - before) * model_.axes + model_.slots + model_.cells;
+    if (outcome == Run::Outcome::Tires)
+      return giveUp("one of its runs has more than " + toText(check::kMostLooks) + " steps");
+    if (work_ > kMostWork)
+      return giveUp("its runs together take more than " + toText(kMostWork) + " steps of work");
     if (outcome == Run::Outcome::Fails) return explain(from);
     if (outcome == Run::Outcome::Ends) return;
     run.forgetTrips();
-    if (!visited_.add(run)) return;
+    run.forgetKnown();
+    if (forks % stride_ == 0 && !visited_.add(run)) return;
     if (visited_.size() > kMostForks) return giveUp();
-    forks_.push_back({.run = std::move(run), .from = from});
+    forks_.push_back({.run = std::move(run), .from = from, .forks = forks});
+  }
+
+  void giveUp(std::string_view what) {
+    verdict_.findings.push_back(tooLarge(model_.program, what));
   }
 
   void giveUp() {
+    const bool several = model_.program.roles.size() > 1;
     verdict_.findings.push_back(
-        {.what = diagnostic(Diag::ScheduleUnbounded, {}, model_.program.name, kMostForks)});
+        {.what = diagnostic(
+             Diag::ScheduleUnbounded, {}, model_.program.name,
+             (several ? "its roles do not keep in step, " : "") + toText(kMostForks) +
+                 " states were visited",
+             several ? "bound how far one role can run ahead of another, and give loops in a row "
+                       "trips of their own"
+                     : "give it fewer loops whose numbers of trips are known at run time alone, or "
+                       "its rings fewer slots")});
   }
 
   /// Runs the same way again, this time keeping a trace.
@@ -142,6 +180,8 @@ private:
   }
 
   Model model_;
+  std::int32_t stride_ = strideOf(model_.program);
+  std::int64_t work_ = 0;
   Merging merging_;
   std::deque<Fork> forks_;
   std::vector<Decision> decisions_;
@@ -153,7 +193,9 @@ private:
 
 Verdict prove(const Program &program) {
   Verdict quick = Proof(program, Merging::Meet)();
-  return quick.isSafe() ? quick : Proof(program, Merging::Cover)();
+  const bool isTooLarge =
+      !quick.isSafe() && quick.findings.front().what.kind == Diag::ScheduleTooLarge;
+  return quick.isSafe() || isTooLarge ? quick : Proof(program, Merging::Cover)();
 }
 
 TripCount sameTrips(std::vector<std::int32_t> counts) {
@@ -167,7 +209,10 @@ Verdict checkAt(const Program &program, const TripCount &count) {
   Run run(model, &count);
   std::vector<check::TraceStep> trace;
   run.traceInto(trace);
-  run.proceed();
+  if (run.proceed() == Run::Outcome::Tires)
+    return {.findings = {tooLarge(program, "this run has more than " + toText(check::kMostLooks) +
+                                               " steps")},
+            .steps = run.steps()};
   return {.findings = run.explained(trace), .steps = run.steps()};
 }
 

@@ -13,9 +13,8 @@ Run::Run(const Model &model, const TripCount *fixedTrips)
       queues_(static_cast<std::size_t>(model.queues())),
       slots_(static_cast<std::size_t>(model.slots)),
       meetings_(static_cast<std::size_t>(model.meetingNumbers)),
-      cells_(static_cast<std::size_t>(model.cells)) {
-  const auto rows = static_cast<std::size_t>(rowOfMeeting(model.meetingNumbers));
-  clocks_.resize(rows * width_);
+      cells_(static_cast<std::size_t>(model.cells)),
+      clocks_(static_cast<std::size_t>(rowOfMeeting(model.meetingNumbers)), width_) {
   for (AgentRun &agent : agents_) agent.at.assign(model.program.trips.size(), kBefore);
   for (std::int32_t slot = 0; slot < model.slots; ++slot) {
     SlotRun &run = slots_[static_cast<std::size_t>(slot)];
@@ -36,7 +35,8 @@ Run::Outcome Run::proceed() {
       if (agents_[a].isDone || asks[a]) continue;
       const std::int64_t before = steps_;
       Step result = Step::Done;
-      while (result == Step::Done) result = step(agent);
+      while (result == Step::Done && looks_ <= kMostLooks) result = step(agent);
+      if (looks_ > kMostLooks) return Outcome::Tires;
       if (!findings_.empty()) return Outcome::Fails;
       asks[a] = result == Step::Asks;
       progress |= steps_ != before || result == Step::Ended;
@@ -61,6 +61,7 @@ Run::Outcome Run::proceed() {
 }
 
 Run::Step Run::step(std::int32_t agent) {
+  ++looks_;
   AgentRun &run = agents_[static_cast<std::size_t>(agent)];
   const auto &code = model_->code[model_->agents[static_cast<std::size_t>(agent)].role.index()];
   const Instruction &instruction = code[static_cast<std::size_t>(run.pc)];
@@ -96,7 +97,7 @@ Run::Step Run::control(std::int32_t agent, const Instruction &instruction) {
   }
   const bool loops = instruction.control == Control::Test;
   const std::optional<bool> goesOn =
-      loops ? trips_.isMoreThan(op.trips, run.at, run.at[op.trips.index()] + op.less)
+      loops ? trips_.isMoreThan(op.trips, run.at, std::int64_t{run.at[op.trips.index()]} + op.less)
             : holds(op.guard, run.at);
   if (!goesOn) return Step::Asks;
   if (loops) {
@@ -111,7 +112,8 @@ std::optional<bool> Run::holds(const Guard &guard, const Position &at) {
   const std::int32_t trip = at[guard.trips.index()];
   switch (guard.measure) {
   case Guard::Measure::Done: return trip > guard.than;
-  case Guard::Measure::Left: return trips_.isMoreThan(guard.trips, at, trip + guard.than);
+  case Guard::Measure::Left:
+    return trips_.isMoreThan(guard.trips, at, std::int64_t{trip} + guard.than);
   case Guard::Measure::Count: return trips_.isMoreThan(guard.trips, at, guard.than);
   }
   return true;
@@ -132,10 +134,50 @@ void Run::forgetTrips() {
   });
 }
 
+Horizon Run::horizon() const {
+  Horizon known(width_, std::numeric_limits<std::int32_t>::max());
+  for (std::int32_t agent = 0; agent < agents(); ++agent) {
+    if (agents_[static_cast<std::size_t>(agent)].isDone) continue;
+    const std::int32_t *own = clock(agent);
+    for (std::size_t place = 0; place < width_; ++place)
+      known[place] = std::min(known[place], own[place]);
+  }
+  return known;
+}
+
+void Run::forgetKnown() {
+  const Horizon known = horizon();
+  const auto isKnown = [&](const Event &event) {
+    return known[static_cast<std::size_t>(event.axis)] >= event.time;
+  };
+  for (std::int32_t c = 0; c < model_->cells; ++c) {
+    Cell &cell = cells_[static_cast<std::size_t>(c)];
+    llvm::erase_if(cell.reads, [&](const Touch &read) { return isOver(read, c); });
+    if (cell.write.op && isOver(cell.write, c)) cell.write.end = {};
+  }
+  for (SlotRun &slot : slots_) {
+    // Who ends the phase is one of those that know.
+    llvm::erase_if(slot.passes, isKnown);
+    if (!slot.isMade || slot.made.axis < 0 || !isKnown(slot.made)) continue;
+    const bool isSeen =
+        !model_->hasProxies || isKnown({model_->axes + slot.made.axis, slot.made.time});
+    if (isSeen) slot.made = {};
+  }
+  for (std::int32_t agent = 0; agent < agents(); ++agent) {
+    const RoleId role = model_->agents[static_cast<std::size_t>(agent)].role;
+    for (std::uint32_t q = 0; q < model_->program.queues.size(); ++q) {
+      if (model_->program.queues[q].role != role) continue;
+      const std::int32_t drained = clock(agent)[model_->axisOf(agent, QueueId(q))];
+      llvm::erase_if(queue(agent, QueueId(q)).ends,
+                     [&](const auto &end) { return end.second <= drained; });
+    }
+  }
+}
+
 Run::Step Run::perform(std::int32_t agent, const Op &op) {
   if (op.kind == OpKind::Wait) return wait(agent, op);
   if (op.kind == OpKind::Meet) return meet(agent, op);
-  const std::int32_t time = ++clock(agent)[agent];
+  const std::int32_t time = ++ownClock(agent)[agent];
   switch (op.kind) {
   case OpKind::Access: touch(agent, op, {agent, time}, nullptr); break;
   case OpKind::Copy: copy(agent, op); break;
@@ -146,7 +188,7 @@ Run::Step Run::perform(std::int32_t agent, const Op &op) {
   case OpKind::Commit: close(queue(agent, op.queue), op); break;
   case OpKind::Drain: drain(agent, op); break;
   case OpKind::Fence:
-    if (model_->hasProxies) std::copy_n(clock(agent), model_->axes, clock(agent) + model_->axes);
+    if (model_->hasProxies) std::copy_n(clock(agent), model_->axes, ownClock(agent) + model_->axes);
     break;
   case OpKind::Init: make(agent, op); break;
   case OpKind::Advance: ++cursor(agent, op.cursor); break;
@@ -167,12 +209,11 @@ std::int64_t Run::useOf(std::int32_t agent, const Index &index) const {
 }
 
 void Run::join(std::int32_t into, std::int32_t from) {
-  std::int32_t *to = clock(into);
+  if (clocks_.areShared(into, from)) return;
+  std::int32_t *to = ownClock(into);
   const std::int32_t *of = clock(from);
   for (std::size_t axis = 0; axis < width_; ++axis) to[axis] = std::max(to[axis], of[axis]);
 }
-
-void Run::clear(std::int32_t row) { std::fill_n(clock(row), width_, 0); }
 
 // --- barriers ---
 
@@ -194,8 +235,9 @@ Run::Step Run::wait(std::int32_t agent, const Op &op) {
     return Step::Done;
   }
   if (target == known) join(agent, rowOfLast(slot));
-  clock(agent)[axis] = std::max(clock(agent)[axis], target + 1);
-  const Event pass = {agent, ++clock(agent)[agent]};
+  std::int32_t *own = ownClock(agent);
+  own[axis] = std::max(own[axis], target + 1);
+  const Event pass = {agent, ++own[agent]};
   llvm::erase_if(run.passes, [&](const Event &earlier) { return earlier.axis == agent; });
   run.passes.push_back(pass);
   return Step::Done;
@@ -213,7 +255,7 @@ bool Run::mayArrive(std::int32_t agent, const Op &op, std::int32_t slot) {
 void Run::gather(std::int32_t slot, std::int32_t agent, const Op &op, const Event *alsoKnown) {
   join(rowOfPhase(slot), agent);
   if (alsoKnown) {
-    std::int32_t &seen = clock(rowOfPhase(slot))[alsoKnown->axis];
+    std::int32_t &seen = ownClock(rowOfPhase(slot))[alsoKnown->axis];
     seen = std::max(seen, alsoKnown->time);
   }
   const SlotRun &run = slots_[static_cast<std::size_t>(slot)];
@@ -251,9 +293,9 @@ void Run::endPhase(std::int32_t slot, const Op &op) {
   run.passes.clear();
   run.missing = model_->program[model_->barrierOf(slot)].arrivals;
   run.expected = run.landed = 0;
-  clock(row)[model_->axisOfSlot(slot)] = run.phase;
-  std::copy_n(clock(row), width_, clock(rowOfLast(slot)));
-  clear(row);
+  ownClock(row)[model_->axisOfSlot(slot)] = run.phase;
+  clocks_.copy(rowOfLast(slot), row);
+  clocks_.clear(row);
 }
 
 void Run::make(std::int32_t agent, const Op &op) {
@@ -297,7 +339,7 @@ Run::Step Run::meet(std::int32_t agent, const Op &op) {
     find(Diag::ScheduleEarlyMeeting, op, nameOf(agent), model_->program[op.meeting].name);
     return Step::Done;
   }
-  ++clock(agent)[agent];
+  ++ownClock(agent)[agent];
   run.which = op.meeting;
   run.here += model_->agents[static_cast<std::size_t>(agent)].warps;
   join(gathering, agent);
@@ -311,9 +353,9 @@ Run::Step Run::meet(std::int32_t agent, const Op &op) {
     return Step::Blocked;
   }
   run.here = 0;
-  clock(gathering)[axis] = ++run.phase;
-  std::copy_n(clock(gathering), width_, clock(last));
-  clear(gathering);
+  ownClock(gathering)[axis] = ++run.phase;
+  clocks_.copy(last, gathering);
+  clocks_.clear(gathering);
   join(agent, last);
   return Step::Done;
 }
@@ -351,7 +393,7 @@ void Run::close(QueueRun &run, const Op &op) {
 /// ended in this run.
 void Run::drain(std::int32_t agent, const Op &op) {
   const QueueRun &run = queue(agent, op.queue);
-  std::int32_t &seen = clock(agent)[model_->axisOf(agent, op.queue)];
+  std::int32_t &seen = ownClock(agent)[model_->axisOf(agent, op.queue)];
   for (const auto &[entries, ops] : run.ends)
     if (run.entries - entries >= op.count) seen = std::max(seen, ops);
 }

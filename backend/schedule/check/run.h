@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/schedule/check.h"
+#include "backend/schedule/check/clocks.h"
 #include "backend/schedule/check/model.h"
 #include "backend/schedule/check/trips.h"
 
@@ -9,7 +10,8 @@
 /// One run of a program on an abstract machine, up to the next fork.
 namespace imbrex::schedule::check {
 
-/// When an access is over for certain: when a clock shows `time` on `axis`.
+/// When an access is over for certain: when a clock shows `time` on `axis`; -1: it is, for all whom
+/// that can concern.
 struct Event {
   std::int32_t axis = -1;
   std::int32_t time = 0;
@@ -69,6 +71,12 @@ struct TraceStep {
   std::int64_t use; ///< Of what the operation indexes first.
 };
 
+/// By place in a clock's row, what all roles know that are not done.
+using Horizon = std::vector<std::int32_t>;
+
+/// No run takes more instructions: a loop of so many trips is not for running.
+constexpr std::int64_t kMostLooks = 2'000'000;
+
 /// The state of a run. Copied at a fork.
 class Run {
 public:
@@ -80,13 +88,18 @@ public:
     Forks, // a number of trips has to be decided
     Ends,  // all roles are done
     Fails, // findings were made
+    Tires, // it has become too long
   };
   Outcome proceed();
   void decide(bool oneMore) { trips_.decide(trips_.open(), oneMore); }
   /// Drops what was decided of loops that no role comes to again.
   void forgetTrips();
+  /// Drops what all that it could concern know to be over: it can hold up nobody any more.
+  void forgetKnown();
 
   std::int64_t steps() const { return steps_; }
+  /// Instructions that were looked at, loops and conditions among them.
+  std::int64_t looks() const { return looks_; }
   /// What is wrong, with the trips of this run and the last steps of each role.
   std::vector<Finding> explained(const std::vector<TraceStep> &trace) const;
 
@@ -117,18 +130,16 @@ private:
   bool mayArrive(std::int32_t agent, const Op &op, std::int32_t slot);
   void checkMade(std::int32_t agent, const Op &op, std::int32_t slot);
   void endPhase(std::int32_t slot, const Op &op);
+  bool isOver(const Touch &touch, std::int32_t cell) const;
+  Horizon horizon() const;
   void checkEnd();
   void reportStuck();
 
-  // Clocks are rows of one matrix: what an agent has seen, what a slot's phase has gathered and
-  // what the last one had, what a meeting has. The second half of a row is what the async proxy
-  // may see of it; there is none where the program has no proxies.
-  std::int32_t *clock(std::int32_t row) {
-    return clocks_.data() + static_cast<std::size_t>(row) * width_;
-  }
-  const std::int32_t *clock(std::int32_t row) const {
-    return clocks_.data() + static_cast<std::size_t>(row) * width_;
-  }
+  // Clocks are rows: what an agent has seen, what a slot's phase has gathered and what the last one
+  // had, what a meeting has. The second half of a row is what the async proxy may see of it; there
+  // is none where the program has no proxies.
+  std::int32_t *ownClock(std::int32_t row) { return clocks_.own(row); }
+  const std::int32_t *clock(std::int32_t row) const { return clocks_.at(row); }
   std::int32_t rowOfPhase(std::int32_t slot) const { return agents() + slot; }
   std::int32_t rowOfLast(std::int32_t slot) const { return agents() + model_->slots + slot; }
   std::int32_t rowOfMeeting(std::int32_t number) const {
@@ -136,7 +147,6 @@ private:
   }
   std::int32_t agents() const { return static_cast<std::int32_t>(model_->agents.size()); }
   void join(std::int32_t into, std::int32_t from);
-  void clear(std::int32_t row);
 
   std::int64_t useOf(std::int32_t agent, const Index &index) const;
   std::int64_t &cursor(std::int32_t agent, CursorId id) {
@@ -166,9 +176,10 @@ private:
   std::vector<SlotRun> slots_;
   std::vector<MeetingRun> meetings_;
   std::vector<Cell> cells_;
-  std::vector<std::int32_t> clocks_;
+  Clocks clocks_;
   std::vector<Finding> findings_;
   std::int64_t steps_ = 0;
+  std::int64_t looks_ = 0;
   std::vector<TraceStep> *trace_ = nullptr;
 };
 

@@ -3,38 +3,40 @@
 #include "backend/schedule/check/run.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <tuple>
 
 namespace imbrex::schedule::check {
-
-namespace {
-
-/// What a clock knows of a barrier: 2, that the last phase is over; 1, that the one before is; 0,
-/// less than that, with which every wait and arrival fails.
-std::int32_t knownPhases(std::int32_t behind) { return std::max(0, 2 - behind); }
-
-} // namespace
 
 class SignatureMaker {
 public:
   explicit SignatureMaker(const Run &run)
       : run_(run), model_(*run.model_), program_(run.model_->program) {}
 
-  /// Lowers the run's clocks; `take` has visited them in the same order.
-  void weaken(Run &run, const std::vector<std::int32_t> &known) {
+  void weaken(Run &run, const Signature::Lacks &lacks) {
     take();
-    auto next = known.begin();
-    for (const std::int32_t row : rows_)
-      forKnowledge([&](std::size_t place, std::int32_t axis, bool ofPhases) {
-        const std::int32_t most = ofPhases ? latestPhase(axis, *next) : latestTime(axis, *next);
-        run.clock(row)[place] = std::min(run.clock(row)[place], most);
-        ++next;
-      });
+    for (const Signature::Lack &lack : lacks) {
+      const auto width = static_cast<std::int32_t>(run_.width_);
+      const bool ofPhases = lack.place >= width;
+      const std::int32_t half = ofPhases ? 0 : lack.place / model_.axes * model_.axes;
+      const std::int32_t axis =
+          axisOrder_[static_cast<std::size_t>(ofPhases ? lack.place - width : lack.place - half)];
+      const auto &times = events_[static_cast<std::size_t>(half + axis)];
+      const std::int32_t most =
+          ofPhases ? phaseOf(axis) - lack.count
+                   : times[times.size() - static_cast<std::size_t>(lack.count)] - 1;
+      const std::int32_t row = rows_[static_cast<std::size_t>(lack.row)];
+      if (run.clock(row)[half + axis] > most) run.ownClock(row)[half + axis] = most;
+    }
   }
 
   Signature take() {
+    horizon_ = run_.horizon();
     collectEvents();
     findBases();
     orderSlots();
+    findLive();
     for (std::int32_t agent = 0; agent < run_.agents(); ++agent) addAgent(agent);
     addBarriers();
     for (std::int32_t number = 0; number < model_.meetingNumbers; ++number) addMeeting(number);
@@ -46,33 +48,33 @@ public:
 private:
   void add(std::int64_t value) { out_.rest.push_back(static_cast<std::int32_t>(value)); }
 
-  void live(const Event &event) {
-    if (event.axis >= 0) events_[static_cast<std::size_t>(event.axis)].push_back(event.time);
+  void live(std::int32_t place, std::int32_t time) {
+    const auto p = static_cast<std::size_t>(place);
+    if (time > horizon_[p]) events_[p].push_back(time);
+  }
+
+  void live(const Touch &touch) {
+    if (touch.end.axis < 0) return;
+    live(touch.end.axis, touch.end.time);
+    if (model_.hasProxies && !touch.isAsync) live(model_.axes + touch.end.axis, touch.end.time);
   }
 
   void collectEvents() {
-    events_.resize(static_cast<std::size_t>(model_.axes));
+    events_.resize(run_.width_);
     for (const Cell &cell : run_.cells_) {
-      if (cell.write.op) live(cell.write.end);
-      for (const Touch &read : cell.reads) live(read.end);
+      if (cell.write.op) live(cell.write);
+      for (const Touch &read : cell.reads) live(read);
     }
     for (const SlotRun &slot : run_.slots_) {
-      for (const Event &pass : slot.passes) live(pass);
-      live(slot.made);
+      for (const Event &pass : slot.passes) live(pass.axis, pass.time);
+      if (slot.made.axis < 0) continue;
+      live(slot.made.axis, slot.made.time);
+      if (model_.hasProxies) live(model_.axes + slot.made.axis, slot.made.time);
     }
-    for (std::int32_t agent = 0; agent < run_.agents(); ++agent) collectDrains(agent);
     for (auto &times : events_) {
       std::ranges::sort(times);
       times.erase(std::unique(times.begin(), times.end()), times.end());
     }
-  }
-
-  /// What a drain may still teach of a queue.
-  void collectDrains(std::int32_t agent) {
-    forQueues(agent, [&](QueueId id, const QueueRun &queue) {
-      for (const auto &[entries, ops] : queue.ends) live({model_.axisOf(agent, id), ops});
-      live({model_.axisOf(agent, id), queue.ops});
-    });
   }
 
   template <class Visit>
@@ -84,13 +86,10 @@ private:
               run_.queues_[static_cast<std::size_t>(model_.queueOf(agent, QueueId(q)))]);
   }
 
-  /// How many of the axis's live events are over by `time`.
-  std::int32_t rank(std::int32_t axis, std::int32_t time) const {
-    const auto &times = events_[static_cast<std::size_t>(axis)];
-    // Nearly always all are.
-    auto known = static_cast<std::int32_t>(times.size());
-    while (known > 0 && times[static_cast<std::size_t>(known) - 1] > time) --known;
-    return known;
+  /// How many of the live events at this place of a row are over by `time`.
+  std::int32_t rank(std::int32_t place, std::int32_t time) const {
+    const auto &times = events_[static_cast<std::size_t>(place)];
+    return static_cast<std::int32_t>(std::ranges::upper_bound(times, time) - times.begin());
   }
 
   /// For each ring, the least use that anything can still name. Slots are told apart by where they
@@ -161,33 +160,36 @@ private:
     });
   }
 
+  /// The numbers of a clock that tell one run from another, in order.
+  void findLive() {
+    for (std::int32_t half = 0; half < static_cast<std::int32_t>(run_.width_); half += model_.axes)
+      for (std::int32_t i = 0; i < model_.axes; ++i) {
+        const std::int32_t place = half + axisOrder_[static_cast<std::size_t>(i)];
+        if (!events_[static_cast<std::size_t>(place)].empty())
+          live_.push_back({.order = half + i, .place = place});
+      }
+    for (std::int32_t i = model_.axisOfSlot(0); i < model_.axes; ++i) {
+      const std::int32_t axis = axisOrder_[static_cast<std::size_t>(i)];
+      if (phaseOf(axis) > horizon_[static_cast<std::size_t>(axis)])
+        live_.push_back(
+            {.order = static_cast<std::int32_t>(run_.width_) + i, .place = axis, .ofPhases = true});
+    }
+  }
+
+  /// What every role knows, nobody learns from this row.
   void addClock(std::int32_t row) {
+    const auto number = static_cast<std::int32_t>(rows_.size());
     rows_.push_back(row);
-    forKnowledge([&](std::size_t place, std::int32_t axis, bool ofPhases) {
-      const std::int32_t time = run_.clock(row)[place];
-      out_.known.push_back(ofPhases ? knownPhases(phaseOf(axis) - time) : rank(axis, time));
-    });
-  }
-
-  /// The numbers of a clock, and what each is held against: live events, a barrier's phases.
-  template <class Visit>
-  void forKnowledge(Visit visit) const {
-    const auto axes = static_cast<std::size_t>(model_.axes);
-    for (std::size_t half = 0; half < run_.width_; half += axes)
-      for (const std::int32_t axis : axisOrder_)
-        visit(half + static_cast<std::size_t>(axis), axis, false);
-    for (const std::int32_t axis : axisOrder_)
-      if (axis >= model_.axisOfSlot(0)) visit(static_cast<std::size_t>(axis), axis, true);
-  }
-
-  /// The largest time at which no more than so many live events are over.
-  std::int32_t latestTime(std::int32_t axis, std::int32_t rank) const {
-    const auto &times = events_[static_cast<std::size_t>(axis)];
-    const auto next = static_cast<std::size_t>(rank);
-    return next < times.size() ? times[next] - 1 : std::numeric_limits<std::int32_t>::max();
-  }
-  std::int32_t latestPhase(std::int32_t axis, std::int32_t known) const {
-    return known == 2 ? std::numeric_limits<std::int32_t>::max() : phaseOf(axis) - 2 + known;
+    const std::int32_t *clock = run_.clock(row);
+    for (const LivePlace &live : live_) {
+      const auto place = static_cast<std::size_t>(live.place);
+      const std::int32_t time = std::max(clock[place], horizon_[place]);
+      // With less than the phase before the last every wait and arrival fails.
+      const std::int32_t lacks =
+          live.ofPhases ? std::clamp(phaseOf(live.place) - time, 0, 2)
+                        : static_cast<std::int32_t>(events_[place].size()) - rank(live.place, time);
+      if (lacks > 0) out_.lacks.push_back({.row = number, .place = live.order, .count = lacks});
+    }
   }
 
   std::int32_t phaseOf(std::int32_t axis) const {
@@ -196,13 +198,36 @@ private:
     return run_.meetings_[static_cast<std::size_t>(slot - model_.slots)].phase;
   }
 
+  /// What `addOne` adds, or that it is the same once more.
+  template <class AddOne>
+  void addRepeated(AddOne addOne) {
+    const std::size_t begin = out_.rest.size();
+    addOne();
+    const auto one = out_.rest.begin() + static_cast<std::ptrdiff_t>(begin);
+    const bool isSame =
+        last_ < begin && std::equal(one, out_.rest.end(), lastOne_.begin(), lastOne_.end());
+    if (isSame) {
+      out_.rest.resize(begin);
+      ++out_.rest.back();
+      return;
+    }
+    lastOne_.assign(one, out_.rest.end());
+    last_ = begin;
+    add(1);
+  }
+  void endRepeated() { last_ = std::numeric_limits<std::size_t>::max(); }
+
   void addBarriers() {
     for (std::uint32_t b = 0; b < program_.barriers.size(); ++b) {
       const RingId ring = program_.barriers[b].ring;
       for (std::int32_t i = 0; i < program_.depthOf(ring); ++i) {
         const std::int64_t use = baseOf(ring) + i;
-        addSlot(model_.slotOf(BarrierId(b), use), roundOfUse(use, program_.depthOf(ring)));
+        const std::int32_t slot = model_.slotOf(BarrierId(b), use);
+        addRepeated([&] { addSlot(slot, roundOfUse(use, program_.depthOf(ring))); });
+        addClock(run_.rowOfPhase(slot));
+        addClock(run_.rowOfLast(slot));
       }
+      endRepeated();
     }
   }
 
@@ -212,14 +237,12 @@ private:
     add(run.missing);
     add(run.expected - run.landed);
     add(run.isMade);
-    if (run.isMade && run.made.axis >= 0) add(rank(run.made.axis, run.made.time));
+    if (run.isMade) addEvent(run.made);
     for (const Event &pass : run.passes) {
       add(axisPlace_[static_cast<std::size_t>(pass.axis)]);
       add(rank(pass.axis, pass.time));
     }
     add(-1);
-    addClock(run_.rowOfPhase(slot));
-    addClock(run_.rowOfLast(slot));
   }
 
   void addMeeting(std::int32_t number) {
@@ -230,10 +253,16 @@ private:
     addClock(run_.rowOfMeeting(number) + 1);
   }
 
+  void addEvent(const Event &event) {
+    if (event.axis < 0) return add(-1);
+    add(axisPlace_[static_cast<std::size_t>(event.axis)]);
+    add(rank(event.axis, event.time));
+    if (model_.hasProxies) add(rank(model_.axes + event.axis, event.time));
+  }
+
   void addTouch(const Touch &touch) {
-    add(axisPlace_[static_cast<std::size_t>(touch.end.axis)]);
-    add(rank(touch.end.axis, touch.end.time));
-    add(touch.isAsync);
+    addEvent(touch.end);
+    add(touch.end.axis >= 0 && touch.isAsync);
   }
 
   void addCells() {
@@ -245,17 +274,26 @@ private:
           const Access whole = {.buffer = BufferId(b)};
           const CellRange range = model_.cellsOf(whole, baseOf(buffer.ring) + i, copy);
           for (std::int32_t c = range.first; c < range.first + range.count; ++c)
-            addCell(run_.cells_[static_cast<std::size_t>(c)]);
+            addRepeated([&] { addCell(run_.cells_[static_cast<std::size_t>(c)]); });
         }
+      endRepeated();
     }
   }
 
+  /// Whether the cell holds what no cursor comes to again, of a ring whose cursors all go on.
+  bool isStale(const Touch &write) const {
+    if (!write.hasUse || write.end.axis >= 0) return false;
+    const RingId ring = program_[write.buffer].ring;
+    return write.use < bases_[ring.index()] && !model_.resets[ring.index()];
+  }
+
   void addCell(const Cell &cell) {
-    add(cell.write.op != nullptr);
-    if (cell.write.op) {
+    const bool isWritten = cell.write.op && !isStale(cell.write);
+    add(isWritten);
+    if (isWritten) {
       addTouch(cell.write);
       add(cell.write.buffer.index());
-      add(cell.write.op->kind == OpKind::Access);
+      add(cell.write.end.axis >= 0 && cell.write.op->kind == OpKind::Access);
       if (cell.write.hasUse) {
         const RingId ring = program_[cell.write.buffer].ring;
         add(std::max<std::int64_t>(cell.write.use - bases_[ring.index()], -1));
@@ -320,17 +358,53 @@ private:
   const Run &run_;
   const Model &model_;
   const Program &program_;
-  std::vector<llvm::SmallVector<std::int32_t, 8>> events_; // by axis: the times of live ones
-  std::vector<std::int64_t> bases_;                        // by ring
-  std::vector<std::int32_t> axisOrder_, axisPlace_;        // with each ring from its base on
-  std::vector<std::int32_t> rows_;                         // of clocks, as they were visited
+  /// A number of a clock, and its place in the order of the signature.
+  struct LivePlace {
+    std::int32_t order, place;
+    bool ofPhases = false;
+  };
+
+  Horizon horizon_;
+  std::vector<std::vector<std::int32_t>> events_; // by place in a row: the times of live ones
+  std::vector<LivePlace> live_;
+  std::vector<std::int64_t> bases_;                            // by ring
+  std::vector<std::int32_t> axisOrder_, axisPlace_;            // with each ring from its base on
+  std::vector<std::int32_t> rows_;                             // of clocks, as they were visited
+  std::vector<std::int32_t> lastOne_;                          // of what may repeat,
+  std::size_t last_ = std::numeric_limits<std::size_t>::max(); // and where it is
   Signature out_;
 };
 
-void weaken(Run &run, const std::vector<std::int32_t> &known) {
-  SignatureMaker(run).weaken(run, known);
-}
+void weaken(Run &run, const Signature::Lacks &lacks) { SignatureMaker(run).weaken(run, lacks); }
 
 Signature signatureOf(const Run &run) { return SignatureMaker(run).take(); }
+
+namespace {
+
+bool isEarlier(const Signature::Lack &a, const Signature::Lack &b) {
+  return std::tie(a.row, a.place) < std::tie(b.row, b.place);
+}
+
+} // namespace
+
+bool knowsNoMore(const Signature::Lacks &one, const Signature::Lacks &other) {
+  auto at = one.begin();
+  return std::ranges::all_of(other, [&](const Signature::Lack &lack) {
+    while (at != one.end() && isEarlier(*at, lack)) ++at;
+    return at != one.end() && !isEarlier(lack, *at) && at->count >= lack.count;
+  });
+}
+
+Signature::Lacks common(const Signature::Lacks &one, const Signature::Lacks &other) {
+  Signature::Lacks both;
+  std::ranges::merge(one, other, std::back_inserter(both), isEarlier);
+  Signature::Lacks out;
+  for (const Signature::Lack &lack : both)
+    if (out.empty() || isEarlier(out.back(), lack))
+      out.push_back(lack);
+    else
+      out.back().count = std::max(out.back().count, lack.count);
+  return out;
+}
 
 } // namespace imbrex::schedule::check

@@ -15,17 +15,37 @@ class Run;
 ///   trips    how many are left of those decided, and whether few enough are done that a guard
 ///            could tell
 ///   clocks   only which of the accesses that are still held against later ones a clock knows to
-///            be over, so that each number becomes its rank among those
+///            be over, so that each number becomes its rank among those; what all roles know anyway
+///            is told of none
+///   cells    one that was never written is like one whose content nobody can ask for any more:
+///            either is an error for whoever reads it
+///
+/// So the size is that of what is under way, and not that of the rings: slots and cells that are
+/// alike are counted.
 ///
 /// To know less never helps: a run that knows at least as much as another, and is like it in the
 /// rest, fails nowhere where that one does not.
 struct Signature {
+  /// A number of a clock that lacks something.
+  struct Lack {
+    std::int32_t row, place; ///< In the order of the signature.
+    std::int32_t count;      ///< Of live accesses, or of phases up to 2.
+    friend bool operator==(const Lack &, const Lack &) = default;
+  };
+  /// By row and place; the numbers that are not there lack nothing.
+  using Lacks = std::vector<Lack>;
+
   std::vector<std::int32_t> rest;
-  std::vector<std::int32_t> known;
+  Lacks lacks;
 };
+/// Of a run that has forgotten what is known.
 Signature signatureOf(const Run &run);
 
-/// Makes a run know no more than `known`, which is of a run like it in the rest.
-void weaken(Run &run, const std::vector<std::int32_t> &known);
+/// Whether one knows no more than the other, of runs that are alike in the rest.
+bool knowsNoMore(const Signature::Lacks &one, const Signature::Lacks &other);
+/// What both know.
+Signature::Lacks common(const Signature::Lacks &one, const Signature::Lacks &other);
+/// Makes a run know no more than that, which is of a run like it in the rest.
+void weaken(Run &run, const Signature::Lacks &lacks);
 
 } // namespace imbrex::schedule::check

@@ -21,7 +21,7 @@ const Instance *TripCounts::find(TripsId trips, const Position &position) const 
 }
 
 std::optional<bool> TripCounts::isMoreThan(TripsId trips, const Position &position,
-                                           std::int32_t than) {
+                                           std::int64_t than) {
   if (fixed_) {
     const auto around = tripsAround(*program_, trips, position);
     return (*fixed_)(trips, around.empty() ? 0 : around.back()) > than;

@@ -32,7 +32,7 @@ public:
 
   /// Whether the loop over these trips that the agent is at runs more than `than` times; nothing
   /// where that is not decided yet.
-  std::optional<bool> isMoreThan(TripsId trips, const Position &position, std::int32_t than);
+  std::optional<bool> isMoreThan(TripsId trips, const Position &position, std::int64_t than);
 
   /// The instance that the last question without an answer was about, for `decide`.
   std::size_t open() const { return open_; }

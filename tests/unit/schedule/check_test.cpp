@@ -1,4 +1,5 @@
 #include "backend/schedule/check.h"
+#include "backend/schedule/program_text.h"
 #include "tests/support/schedule_builder.h"
 
 #include <doctest/doctest.h>
@@ -119,4 +120,74 @@ TEST_CASE("a queue of the async proxy signals a barrier behind a fence alone, ot
     CHECK(prove(program).isSafe() == !async);
     if (async) CHECK(isFound(Diag::ScheduleUnmade, program));
   }
+}
+
+namespace {
+
+Program parsed(const std::string &text) {
+  Diagnostics diagnostics;
+  const auto program = parse(text, "deep.imx", diagnostics);
+  REQUIRE_MESSAGE(program, diagnostics.render());
+  return *program;
+}
+
+Program handedOn(std::int32_t depth, const std::string &trips = "trips %k",
+                 const std::string &release = "arrive %empty(%c)") {
+  return parsed("schedule @deep {\n" + trips + "\nring %R depth " + std::to_string(depth) +
+                " {\nbuffer %A 16\nbarrier %full\nbarrier %empty\n}\n"
+                "role %load {\ncursor %p in %R\nfor %k {\n"
+                "wait %empty(%p) flipped\nexpect %full(%p) bytes 16\n"
+                "copy writes %A(%p) to %full(%p) bytes 16\nadvance %p\n}\n}\n"
+                "role %use {\ncursor %c in %R\nfor %k {\n"
+                "wait %full(%c)\naccess reads %A(%c)\n" +
+                release + "\nadvance %c\n}\n}\n}\n");
+}
+
+/// Its trips start at `from` and leave out `less`.
+Program farLoop(const std::string &from) {
+  return parsed("schedule @far {\ntrips %k\nbuffer %A 16\nrole %x {\nfor %k " + from +
+                " {\naccess writes %A\n}\n}\nrole %y {\naccess writes %A\n}\n}\n");
+}
+
+} // namespace
+
+TEST_CASE("a deep ring is proven in few states, and its mistakes are found") {
+  for (const std::int32_t depth : {16, 100, 300}) {
+    CAPTURE(depth);
+    const Verdict verdict = prove(handedOn(depth));
+    CHECK(verdict.isSafe());
+    CHECK(verdict.states <= 4);
+    CHECK(verdict.steps <= 8 * 3 * depth);
+  }
+  const Verdict early = prove(handedOn(64, "trips %k", "arrive %empty(%c, 1)"));
+  REQUIRE_FALSE(early.isSafe());
+  CHECK(early.findings.front().what.kind != Diag::ScheduleTooLarge);
+  const Verdict never = prove(handedOn(64, "trips %k", ""));
+  REQUIRE_FALSE(never.isSafe());
+  CHECK(never.findings.front().what.kind == Diag::ScheduleDeadlock);
+  CHECK(never.findings.front().trips == "k >= 65");
+}
+
+TEST_CASE("a slot that was used and is free is like one that never was") {
+  CHECK(prove(handedOn(8)).states <= 9);
+}
+
+TEST_CASE("a content that can still be read is told from one that cannot") {
+  const Verdict verdict = prove(
+      parsed("schedule @p {\ntrips %b\ntrips %d\nring %R depth 1 {\nbuffer %A 16\n}\nbuffer %X 16\n"
+             "role %x {\ncursor %c in %R\naccess writes %A(%c)\nfor %b {\nadvance %c\n}\n"
+             "for %d {\naccess writes %X\n}\naccess reads %A(%c)\n}\n}\n"));
+  REQUIRE_FALSE(verdict.isSafe());
+  CHECK(verdict.findings.front().what.kind == Diag::ScheduleWrongContent);
+}
+
+TEST_CASE("loops of too many trips are refused and not run") {
+  const auto kindOf = [](const Verdict &verdict) {
+    REQUIRE_FALSE(verdict.isSafe());
+    return verdict.findings.front().what.kind;
+  };
+  CHECK(kindOf(prove(handedOn(3, "trips %k least 2147483647"))) == Diag::ScheduleTooLarge);
+  CHECK(kindOf(checkAt(handedOn(3), sameTrips({2147483647}))) == Diag::ScheduleTooLarge);
+  CHECK(kindOf(prove(farLoop("from 1073741824 less 1073741824"))) == Diag::ScheduleUnbounded);
+  CHECK(prove(farLoop("from 2147483647 less 1")).isSafe()); // it never runs
 }

@@ -2,6 +2,7 @@
 // schedules that the fuzz test starts from.
 
 #include "backend/schedule/attributes.h"
+#include "backend/schedule/check.h"
 #include "backend/schedule/program_text.h"
 #include "backend/schedule/well_formed.h"
 #include "backend/support/environment.h"
@@ -137,7 +138,7 @@ TEST_CASE("docs/schedule-text.md says what the tables say") {
                                   "IMBREX_UPDATE_GOLDEN=1");
 }
 
-TEST_CASE("the schedule that docs/schedule-text.md begins with is well formed, and printed so") {
+TEST_CASE("the schedule that docs/schedule-text.md begins with is proven, and printed so") {
   const std::string page = testing::readFile(kPage);
   const std::size_t begin = page.find("schedule @gemm"), end = page.find("```", begin);
   REQUIRE(end != std::string::npos);
@@ -147,6 +148,9 @@ TEST_CASE("the schedule that docs/schedule-text.md begins with is well formed, a
   const auto program = parse(text, "page.imx", diagnostics);
   REQUIRE(program);
   CHECK(print(*program) == text);
+  Diagnostics findings;
+  report(prove(*program), findings);
+  CHECK(findings.render() == "");
 }
 
 TEST_CASE("the schedule at the head of program.h is well formed") {
