@@ -23,6 +23,8 @@ namespace {
 constexpr std::int32_t kMostSlots = 8;
 constexpr std::int32_t kMostInFlight = 2;
 constexpr std::int32_t kMostOuterSlots = 2;
+// What is known to run at least so often is walked so often.
+constexpr std::int32_t kMostLeast = 4096;
 /// Loads do not hold up arithmetic.
 const PlacementChoice kAmongReads = {.amongArithmetic = false};
 // Cycles are whole numbers; what differs by less is the same.
@@ -44,6 +46,14 @@ public:
       : work_(work), request_(request), diagnostics_(diagnostics) {}
 
   std::optional<Plan> operator()() {
+    for (const Trips &trips : work_.trips) {
+      if (trips.least <= kMostLeast) continue;
+      diagnostics_.report(Diag::ScheduleTooLarge, {}, work_.name,
+                          "there are never fewer than " + toText(trips.least) + " trips of '" +
+                              trips.name + "'",
+                          "say no more than 'least " + toText(kMostLeast) + "'");
+      return std::nullopt;
+    }
     for (measured_ = request_.loop; work_[measured_].within.valid();)
       measured_ = work_[measured_].within;
     study(work_.roles.front().body, nullptr);

@@ -46,9 +46,8 @@ std::int32_t strideOf(const Program &program) {
 /// Of all runs together: numbers in clocks that steps looked at, slots and cells that forks copied.
 constexpr std::int64_t kMostWork = 200'000'000;
 
-Finding tooLarge(const Program &program, std::string_view what) {
-  return {.what = diagnostic(Diag::ScheduleTooLarge, {}, program.name, what,
-                             "give its rings fewer slots, and its loops fewer trips at least")};
+Finding tooLarge(const Program &program, std::string_view what, std::string_view hint) {
+  return {.what = diagnostic(Diag::ScheduleTooLarge, {}, program.name, what, hint)};
 }
 
 struct Decision {
@@ -151,7 +150,8 @@ private:
   }
 
   void giveUp(std::string_view what) {
-    verdict_.findings.push_back(tooLarge(model_.program, what));
+    verdict_.findings.push_back(tooLarge(
+        model_.program, what, "give its rings fewer slots, and its loops fewer trips at least"));
   }
 
   void giveUp() {
@@ -210,8 +210,9 @@ Verdict checkAt(const Program &program, const TripCount &count) {
   std::vector<check::TraceStep> trace;
   run.traceInto(trace);
   if (run.proceed() == Run::Outcome::Tires)
-    return {.findings = {tooLarge(program, "this run has more than " + toText(check::kMostLooks) +
-                                               " steps")},
+    return {.findings = {tooLarge(program,
+                                  "this run has more than " + toText(check::kMostLooks) + " steps",
+                                  "take fewer trips")},
             .steps = run.steps()};
   return {.findings = run.explained(trace), .steps = run.steps()};
 }

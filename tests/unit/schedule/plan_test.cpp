@@ -134,6 +134,18 @@ TEST_CASE("a copy that nobody reads is refused, beside others and where loads ru
           hint);
 }
 
+TEST_CASE("work that runs very often at least is refused and not walked") {
+  Diagnostics diagnostics;
+  Program work = gemmWork(false);
+  work.trips[0].least = 2147483647;
+  const PlanRequest request = {
+      .machine = machineNamed("sm_90a"), .loop = TripsId(0), .trips = {2147483647, 16}};
+  CHECK_FALSE(planSchedule(work, request, diagnostics));
+  CHECK(diagnostics.render() ==
+        "imbrex: error: schedule 'gemm' is too large to be proven: there are never fewer than "
+        "2147483647 trips of 'tiles'\n  hint: say no more than 'least 4096'\n");
+}
+
 TEST_CASE("what keeps one way from being taken is no error where another is") {
   Diagnostics diagnostics;
   const PlanRequest request = {
