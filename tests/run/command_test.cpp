@@ -88,6 +88,26 @@ TEST_CASE("plan makes a schedule that check proves, as fast as the machine's roo
   CHECK(contains(shell(plan + " --signals nothing").output, "has no queue 'nothing'"));
 }
 
+TEST_CASE("numbers on the command line that a schedule cannot have are refused") {
+  const std::string plan = "imbrex plan sequence.imx --target sm_90a --loop k --trips k=32";
+  for (const char *warps : {"0", "-1", "33"}) {
+    const Outcome outcome = shell(plan + " --warps " + warps);
+    CHECK(outcome.status == 1);
+    CHECK(outcome.output == "imbrex: error: --warps wants a number from 1 to 32, not " +
+                                std::string(warps) + "\n  hint: a block on sm_90a has no more\n");
+  }
+  for (const char *slots : {"0", "-4"})
+    CHECK(contains(shell(plan + " --slots " + slots).output, "--slots wants a number from 1 to "));
+  CHECK(contains(shell(plan + ",k=4").output, "the argument 'k' is given twice"));
+  CHECK_FALSE(contains(shell(plan + " --signals products").output, "error"));
+  const std::string check = plan + " | imbrex check -";
+  for (const char *blocks : {"0", "-3", "1000"})
+    CHECK(contains(shell(check + " --target sm_90a --min-blocks " + blocks).output,
+                   "--min-blocks wants a number from 1 to 32, not " + std::string(blocks)));
+  CHECK(contains(shell(check + " --min-blocks 1").output,
+                 "--min-blocks means nothing without --target"));
+}
+
 TEST_CASE("plan lets two groups take turns where that is allowed and faster") {
   const std::string plan = "imbrex plan turns.imx --target sm_90a --loop k --trips k=32 --explain";
   CHECK(shell(plan).output.starts_with("// taken: compute, 4 slots: 320 cycles a trip"));

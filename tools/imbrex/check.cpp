@@ -23,8 +23,18 @@ cl::opt<std::int32_t> minBlocks("min-blocks", cl::value_desc("n"), cl::init(1),
                                 cl::sub(checkOptions), cl::cat(ownOptions()));
 
 bool checkTarget(const schedule::Program &program, Diagnostics &diagnostics) {
-  if (target.empty()) return true;
+  if (target.empty()) {
+    const bool isAlone = minBlocks.getNumOccurrences() > 0;
+    if (isAlone) diagnostics.report(Diag::LonelyOption, {}, "--min-blocks", "--target");
+    return !isAlone;
+  }
   const machine::Machine *machine = machine::machineNamed(target.getValue(), diagnostics);
+  if (machine && (minBlocks < 1 || minBlocks > machine->maxBlocksPerCore)) {
+    diagnostics.report(Diag::BadOptionNumber, {}, "--min-blocks", 1, machine->maxBlocksPerCore,
+                       minBlocks.getValue(),
+                       "a core of " + std::string(machine->name) + " takes no more");
+    return false;
+  }
   return machine && schedule::checkBudget(program, *machine, minBlocks, diagnostics);
 }
 

@@ -1,6 +1,7 @@
 #include "backend/schedule/plan.h"
 
 #include "backend/machine/machine.h"
+#include "backend/schedule/attributes.h"
 #include "backend/schedule/check.h"
 #include "backend/schedule/program_text.h"
 #include "tools/imbrex/command.h"
@@ -29,7 +30,7 @@ cl::list<std::string> tripTexts("trips", cl::CommaSeparated, cl::value_desc("k=8
 cl::list<std::string> signalling("signals", cl::CommaSeparated, cl::value_desc("queue"),
                                  cl::desc("Queues that can arrive at a barrier by themselves"),
                                  cl::sub(planOptions), cl::cat(ownOptions()));
-cl::opt<std::int32_t> slots("slots", cl::value_desc("n"), cl::init(0),
+cl::opt<std::int32_t> slots("slots", cl::value_desc("n"),
                             cl::desc("So many slots, and not as many as pay"), cl::sub(planOptions),
                             cl::cat(ownOptions()));
 cl::opt<std::int32_t> warps("warps", cl::value_desc("n"), cl::init(8),
@@ -51,8 +52,22 @@ Result<Id> named(const schedule::Program &program, const Parts &parts, const std
   return fail(missing, {}, program.name, name);
 }
 
+/// Whether the numbers of the command line are some that a plan can have.
+Result<void> checkNumbers(const machine::Machine &machine) {
+  const std::int32_t mostWarps = machine.maxThreads / machine.warpSize;
+  if (warps < 1 || warps > mostWarps)
+    return fail(Diag::BadOptionNumber, {}, "--warps", 1, mostWarps, warps.getValue(),
+                "a block on " + std::string(machine.name) + " has no more");
+  const schedule::Range depths = schedule::kSlots;
+  if (slots.getNumOccurrences() > 0 && !depths.contains(slots))
+    return fail(Diag::BadOptionNumber, {}, "--slots", depths.least, depths.most, slots.getValue(),
+                "without it there are as many as pay");
+  return {};
+}
+
 Result<schedule::PlanRequest> requestOf(const schedule::Program &work,
                                         const machine::Machine &machine) {
+  if (const auto sound = checkNumbers(machine); !sound) return sound.failure();
   const auto loop = named<schedule::TripsId>(work, work.trips, loopName, Diag::UnknownTrips);
   if (!loop) return loop.failure();
   auto counts = tripCounts(work, tripTexts);
@@ -64,7 +79,7 @@ Result<schedule::PlanRequest> requestOf(const schedule::Program &work,
                                    .warps = warps,
                                    .turns = turns,
                                    .registers = registers};
-  if (slots > 0) request.slots = slots;
+  if (slots.getNumOccurrences() > 0) request.slots = slots;
   for (const std::string &name : signalling) {
     const auto queue = named<schedule::QueueId>(work, work.queues, name, Diag::UnknownQueue);
     if (!queue) return queue.failure();

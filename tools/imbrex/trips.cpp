@@ -18,6 +18,7 @@ Result<void> readTrips(const schedule::Program &program, const std::string &text
   if (trips == program.trips.end())
     return fail(Diag::UnknownTrips, {}, program.name, assignment->name);
   std::int32_t &count = counts[static_cast<std::size_t>(trips - program.trips.begin())];
+  if (count >= 0) return fail(Diag::RepeatedArgument, {}, assignment->name);
   if (llvm::StringRef(assignment->value).getAsInteger(10, count) || count < 0)
     return fail(Diag::BadTripCount, {}, assignment->value, assignment->name);
   return {};
