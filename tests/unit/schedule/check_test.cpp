@@ -143,6 +143,39 @@ Program handedOn(std::int32_t depth, const std::string &trips = "trips %k",
                 release + "\nadvance %c\n}\n}\n}\n");
 }
 
+/// A loop of loads started ahead, of trips and a ring of its own.
+std::string loadedAhead(const std::string &n, std::int32_t depth) {
+  const auto times = [](std::int32_t count, const std::string &text) {
+    std::string all;
+    for (std::int32_t i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  const std::string ahead = std::to_string(depth - 1);
+  const std::string start = "issue %q" + n + " writes %A" + n + "(%p" + n + ", own)\n}\ncommit %q" +
+                            n + "\nadvance %p" + n + "\n";
+  std::string text;
+  for (std::int32_t i = 0; i < depth - 1; ++i)
+    text += "if count %k" + n + " > " + std::to_string(i) + " {\n" + start;
+  return text + "for %k" + n + " {\ndrain %q" + n + " to " + std::to_string(depth - 2) +
+         "\nmeet %all\nif left %k" + n + " > " + ahead + " {\n" + start + "access reads %A" + n +
+         "(%c" + n + ")\nadvance %c" + n + "\n}\ndrain %q" + n + "\n" +
+         times(depth - 1, "advance %c" + n + "\n") + "meet %all\n";
+}
+
+/// Two of them in a loop around.
+Program twoLoadedAhead(std::int32_t depth) {
+  std::string rings, names, bodies;
+  for (const std::string n : {"0", "1"}) {
+    rings += "ring %R" + n + " depth " + std::to_string(depth) + " {\nbuffer %A" + n +
+             " 4096 parts 4\n}\n";
+    names += "cursor %p" + n + " in %R" + n + "\ncursor %c" + n + " in %R" + n + "\n";
+    bodies += loadedAhead(n, depth);
+  }
+  return parsed("schedule @two {\ntrips %o\ntrips %k0 in %o\ntrips %k1 in %o\n" + rings +
+                "meeting %all parties 4\nrole %x warps 4 {\n" + names +
+                "queue %q0 grouped\nqueue %q1 grouped\nfor %o {\n" + bodies + "}\n}\n}\n");
+}
+
 /// Its trips start at `from` and leave out `less`.
 Program farLoop(const std::string &from) {
   return parsed("schedule @far {\ntrips %k\nbuffer %A 16\nrole %x {\nfor %k " + from +
@@ -170,6 +203,12 @@ TEST_CASE("a deep ring is proven in few states, and its mistakes are found") {
 
 TEST_CASE("a slot that was used and is free is like one that never was") {
   CHECK(prove(handedOn(8)).states <= 9);
+}
+
+TEST_CASE("loops in a row do not multiply their states, however deep their rings") {
+  const Verdict verdict = prove(twoLoadedAhead(6));
+  CHECK(verdict.isSafe());
+  CHECK(verdict.states <= 100); // each first round of one ring with each of the other: thousands
 }
 
 TEST_CASE("a content that can still be read is told from one that cannot") {
