@@ -93,7 +93,7 @@ private:
     if (is(OpKind::RingCommit) && copies_.areGrouped)
       return step(flush(at), RingEvent{RingEventKind::Commit});
     if (is(OpKind::RingDrain) && copies_.leastBytes > 0) return step(flush(at), waitFor(op));
-    if (is(OpKind::Meet)) return meeting(flush(at));
+    if (is(OpKind::Meet)) return step(flush(at), RingEvent{RingEventKind::Meet});
     if (is(OpKind::BarrierWait)) return step(flush(at), atBarrier(RingEventKind::Await, op, 0));
     if (is(OpKind::BarrierArrive)) return addArrival(op), at;
     if (is(OpKind::BarrierExpect)) return addAnnouncement(op), at;
@@ -105,16 +105,6 @@ private:
     at = flush(at);
     link(at, is(OpKind::BreakIf) ? exits_.back() : kEnd);
     return at;
-  }
-
-  /// The lanes of one warp may meet without a word.
-  std::size_t meeting(std::size_t at) {
-    const bool isNeeded = kernel_.threads().count() > machine_.warpSize;
-    const std::size_t met = step(at, RingEvent{RingEventKind::Meet}, isNeeded);
-    if (isNeeded) return met;
-    const std::size_t join = step(met);
-    link(at, join);
-    return join;
   }
 
   RingEvent waitFor(const Op &drain) const {
@@ -154,16 +144,16 @@ private:
     const std::size_t join = order_.steps.size() - 1;
     const bool isIf = op.kind == OpKind::If;
     avoidable_ += isIf; // its condition may turn out to be constant
-    std::size_t before = from;
+    llvm::SmallVector<std::size_t, 2> starts, ends;
     for (const Block &region : op.regions) {
       if (op.kind == OpKind::Roles) isLoadingRole_ = &region == &op.regions.front();
-      const std::size_t start = step(from);
-      if (before != from) link(before, start);
-      const std::size_t last = flush(block(region, start));
-      link(last, join);
-      // A warp whose lanes part may run one body after the other, each for some of its lanes.
-      if (isIf) before = last;
+      starts.push_back(step(from));
+      ends.push_back(flush(block(region, starts.back())));
+      link(ends.back(), join);
     }
+    // A warp whose lanes part runs both bodies, in whatever order, each for some of its lanes.
+    if (isIf && starts.size() == 2)
+      for (const std::size_t i : {0U, 1U}) link(ends[i], starts[1 - i]);
     avoidable_ -= isIf;
     // A body may be jumped around where no lane needs it; and of the warps that load, all threads
     // but one do nothing.

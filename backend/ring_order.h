@@ -29,7 +29,7 @@
 ///
 /// Both are graphs, and each way through the second must be one through the first: so LLVM may
 /// unroll, peel and turn loops and merge branches. It may also wait and meet more often, and for
-/// more; and a block of one warp need not meet. Copies whose conditions are the same are made
+/// more. Copies whose conditions are the same are made
 /// together or not at all; whether one set of conditions implies another is not asked. How often a
 /// loop runs is not compared, but that one runs whose trips are known is; and each wait, each
 /// meeting, each end of a group and all that is done to barriers must be somewhere.

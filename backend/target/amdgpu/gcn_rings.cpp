@@ -31,7 +31,7 @@ CodeLine readGcn(llvm::StringRef line) {
   if (opcode.starts_with("s_cbranch")) {
     read.target = operands.str();
     read.predicate = opcode.str(); // a flag that much sets
-    read.sets = read.predicate;
+    read.sets = {read.predicate};
   }
   read.ends = opcode == "s_endpgm";
   return read;
@@ -41,7 +41,12 @@ CodeLine readGcn(llvm::StringRef line) {
 
 CodeGraph ringsOfAssembly(llvm::StringRef assembly) {
   const std::size_t begin = assembly.find("; %bb.0");
-  return codeGraph(assembly.drop_front(std::min(begin, assembly.size())), ";", readGcn);
+  std::string body = assembly.drop_front(std::min(begin, assembly.size())).str();
+  // How LLVM writes that the lanes of a block of one wave meet, for which no instruction is needed.
+  constexpr llvm::StringRef kMeeting = "; wave barrier";
+  for (std::size_t at = body.find(kMeeting); at != std::string::npos; at = body.find(kMeeting, at))
+    body.replace(at, kMeeting.size(), "s_barrier");
+  return codeGraph(body, ";", readGcn);
 }
 
 } // namespace imbrex::target::amdgpu

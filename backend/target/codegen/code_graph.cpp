@@ -31,7 +31,7 @@ public:
     }
     CodeBlock &block = graph_.back();
     if (read.event && read.asks.empty()) block.events.push_back(*read.event);
-    if (!read.sets.empty()) block.sets.push_back(read.sets);
+    block.sets.insert(block.sets.end(), read.sets.begin(), read.sets.end());
     note(read);
     if (!read.ends && read.target.empty()) return;
     block.ends = read.ends;
@@ -73,8 +73,8 @@ private:
         negated == answers_.end()
             ? std::nullopt
             : std::optional(Answer{negated->second.event, !negated->second.holds});
-    if (!read.sets.empty()) answers_.erase(read.sets);
-    if (opposite) answers_.emplace(read.sets, *opposite);
+    for (const std::string &set : read.sets) answers_.erase(set);
+    if (opposite) answers_.emplace(read.sets.front(), *opposite);
     if (!read.asks.empty()) answers_.insert_or_assign(read.asks, Answer{*read.event, true});
   }
 

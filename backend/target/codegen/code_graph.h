@@ -51,8 +51,8 @@ struct CodeLine {
   std::string predicate = {}; ///< The register that decides whether it jumps; empty: it does.
   bool isNegated = false;     ///< It jumps where the predicate does not hold.
   bool ends = false;          ///< The thread ends here.
-  std::string sets = {};      ///< A register that it sets and that may be a predicate.
-  std::string negates = {};   ///< It sets it to the opposite of this one.
+  std::vector<std::string> sets = {}; ///< The registers that it sets, as far as predicates depend.
+  std::string negates = {};           ///< It sets the first to the opposite of this one.
 };
 
 /// Instructions that are run one after the other.

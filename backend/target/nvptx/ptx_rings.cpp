@@ -1,6 +1,8 @@
 #include "backend/target/nvptx/ptx_rings.h"
 
 #include "backend/support/check.h"
+#include "backend/target/nvptx/ptx_conditions.h"
+#include "backend/target/nvptx/ptx_instruction.h"
 #include "backend/target/nvptx/ptx_values.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -9,28 +11,6 @@
 
 namespace imbrex::target::nvptx {
 namespace {
-
-/// `@!%p1 bra $L__BB0_2`, without the semicolon.
-struct Instruction {
-  explicit Instruction(llvm::StringRef line) {
-    if (line.consume_front("@")) {
-      std::tie(predicate, line) = line.split(' ');
-      isNegated = predicate.consume_front("!");
-      line = line.trim();
-    }
-    const std::size_t end = line.find_first_of(" \t");
-    opcode = line.take_front(end);
-    operands = line.drop_front(opcode.size()).trim();
-  }
-
-  /// The last one in brackets, or the first.
-  llvm::StringRef lastAddress() const { return operands.rsplit('[').second.split(']').first; }
-  llvm::StringRef firstAddress() const { return operands.split('[').second.split(']').first; }
-  llvm::StringRef lastOperand() const { return operands.rsplit(',').second.trim(); }
-
-  llvm::StringRef predicate, opcode, operands;
-  bool isNegated = false;
-};
 
 /// The arrays of shared memory, in the order of their addresses, and whether others lie in them.
 struct SharedArrays {
@@ -148,9 +128,8 @@ private:
       read.predicate = instruction.predicate.str();
     }
     read.ends = instruction.predicate.empty() && (opcode == "ret" || opcode == "exit");
-    if (operands.starts_with("%p"))
-      read.sets = operands.take_until([](char c) { return c == ',' || c == '|'; }).str();
-    if (read.event && read.event->kind == RingEventKind::Await) read.asks = read.sets;
+    for (const llvm::StringRef set : instruction.registersSet()) read.sets.push_back(set.str());
+    if (read.event && read.event->kind == RingEventKind::Await) read.asks = read.sets.front();
     if (opcode == "not.pred") read.negates = instruction.lastOperand().str();
     return read;
   }
@@ -165,8 +144,10 @@ private:
 CodeGraph ringsOfPtx(llvm::StringRef ptx) {
   PtxReader reader(ptx);
   // In front of the body stand declarations, which may have braces and labels of their own.
-  return codeGraph(ptx.drop_front(std::min(ptx.find("\n{"), ptx.size())), "//",
-                   [&](llvm::StringRef line) { return reader.read(line); });
+  ptx = ptx.drop_front(std::min(ptx.find("\n{"), ptx.size()));
+  CodeGraph graph = codeGraph(ptx, "//", [&](llvm::StringRef line) { return reader.read(line); });
+  nameConditions(graph, ptx);
+  return graph;
 }
 
 } // namespace imbrex::target::nvptx
