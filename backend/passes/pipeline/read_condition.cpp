@@ -55,7 +55,7 @@ std::optional<Guard> readCondition(const Kernel &kernel, ValueId condition,
   if (!greater || isSigned(kernel.type(greater->operand(0)).element())) return std::nullopt;
   const auto bound = constantInteger(kernel, greater->operand(1));
   if (!bound || *bound < 0) return std::nullopt;
-  for (const CountedLoop &loop : loops) {
+  for (const CountedLoop &loop : llvm::reverse(loops)) {
     const auto step = constantInteger(kernel, loop.op->operand(2));
     if (!step || *step <= 0 || *bound % *step != 0 || mayBeLeft(*loop.op)) continue;
     const auto measure = readDistance(kernel, greater->operand(0), *loop.op);
