@@ -5,6 +5,9 @@
 
 namespace imbrex::ir {
 
+/// Of a ring, or of barriers: more than any shared memory has room for.
+inline constexpr std::int32_t kMostSlots = 65536;
+
 /// The bytes of shared memory that a slot takes which holds a tile of this type: as its layout, its
 /// extents are rounded up to powers of two, and the next slot begins where rows of banks do.
 inline std::int64_t slotBytes(const Type &tile, const layout::LinearLayout &layout) {

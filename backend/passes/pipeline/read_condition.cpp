@@ -2,6 +2,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <limits>
+
 namespace imbrex::passes::pipeline {
 
 using namespace ir;
@@ -58,9 +60,10 @@ std::optional<Guard> readCondition(const Kernel &kernel, ValueId condition,
   for (const CountedLoop &loop : llvm::reverse(loops)) {
     const auto step = constantInteger(kernel, loop.op->operand(2));
     if (!step || *step <= 0 || *bound % *step != 0 || mayBeLeft(*loop.op)) continue;
+    const std::int64_t trips = *bound / *step;
+    if (trips > std::numeric_limits<std::int32_t>::max()) continue;
     const auto measure = readDistance(kernel, greater->operand(0), *loop.op);
-    if (!measure) continue;
-    return Guard{*measure, loop.trips, static_cast<std::int32_t>(*bound / *step)};
+    if (measure) return Guard{*measure, loop.trips, static_cast<std::int32_t>(trips)};
   }
   return std::nullopt;
 }
