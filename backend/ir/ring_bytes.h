@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/layout/bank_conflicts.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace imbrex::ir {
@@ -20,6 +21,12 @@ inline std::int64_t slotBytes(const Type &tile, const layout::LinearLayout &layo
 /// Of a ring.
 inline std::int64_t slotBytes(const Kernel &kernel, ValueId ring) {
   return slotBytes(kernel.type(ring), kernel.layout(kernel.layoutOf(ring)));
+}
+
+/// What exchanges between threads cannot do without beside all rings: an element of each thread,
+/// which may be as wide as memory is accessed.
+inline std::int64_t leastExchangeBytes(const Kernel &kernel) {
+  return std::int64_t{layout::kMaxAccessBytes} * kernel.threads().count();
 }
 
 } // namespace imbrex::ir
