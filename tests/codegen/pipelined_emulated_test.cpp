@@ -107,3 +107,28 @@ TEST_CASE("what moves elements has memory for it beside all slots that fit, on a
       CHECK(got == meant);
     }
 }
+
+TEST_CASE("an assertion stops the loads of later trips by copies, on an emulated sm_80, and in "
+          "registers") {
+  // Of 256 elements a trip there are two trips; the third is never to read.
+  const TableKernel one =
+      fromText("kernel @k(%a: ptr<const i32>, %out: ptr<i32>, %n: i32, %limit: i32) stage tiles {\n"
+               "%0 = constant 0 : i32\n%1 = constant 1 : i32\n%z = constant 0 : i32[256]\n"
+               "%i = arange : i32[256]\n%b = broadcast %a : ptr<const i32>[256]\n"
+               "%p0 = ptr.add %b, %i : ptr<const i32>[256]\n%c256 = constant 256 : i32\n"
+               "%t = for %0, %n, %1, %z [pipelined = 3] (%k: i32, %u: i32[256]) {\n"
+               "%ok = lt %k, %limit : bool\nassert %ok [text = \"k < limit\"]\n"
+               "%far = mul %k, %c256 : i32\n%offset = broadcast %far : i32[256]\n"
+               "%p = ptr.add %p0, %offset : ptr<const i32>[256]\n%m = load %p : i32[256]\n"
+               "%w = add %u, %m : i32[256]\nyield %w\n} : i32[256]\n"
+               "%bo = broadcast %out : ptr<i32>[256]\n%po = ptr.add %bo, %i : ptr<i32>[256]\n"
+               "store %po, %t\n}\n",
+               {"random:i32:512", "zeros:i32:256", "5", "2"});
+  for (const char *target : {"interpreter", "emulated:sm_80", "emulated:gfx942"}) {
+    CAPTURE(target);
+    TableLaunch launch(one);
+    const std::string told = run(*executableOn(target, one), one, launch);
+    CHECK_MESSAGE(told.find("k < limit") != std::string::npos, told);
+    CHECK_MESSAGE(told.find("reads") == std::string::npos, told);
+  }
+}

@@ -160,6 +160,11 @@ TEST_CASE("a load that cannot run ahead stays, and the reason is told") {
                 "%old = atomic_rmw %q, %one : f32\n" +
                 kSum),
        "it has atomics, which order other accesses"},
+      {streamOf("assert %b [text = \"no\"]\n" + kOffsets + "%x = load %at : f32[256]\n" + kSum),
+       "it is of pointers, and an assertion of an earlier trip may have to stop it"},
+      {streamOf(kOffsets +
+                "%x = load %at : f32[256]\nif %b {\nassert %b [text = \"no\"]\nyield\n}\n" + kSum),
+       "it is of pointers, and an assertion of an earlier trip may have to stop it"},
       {streamOf("%kk = broadcast %k : i32[256]\n%o = add %kk, %i : i32[256]\n"
                 "%at = ptr.add %q0, %o : ptr<f32>[256]\n%x = load %at : f32[256]\nstore %at, %x\n" +
                 kSum),
@@ -191,6 +196,12 @@ TEST_CASE("a loop that stores elsewhere runs ahead, if nothing overlaps") {
   const analysis::Assumptions none;
   CHECK(explained(text, "sm_80", &none).find("the loop may write what it reads") !=
         std::string::npos);
+}
+
+TEST_CASE("a view's load runs ahead of assertions, which cannot make it read anything else") {
+  const std::string text =
+      streamOf("assert %b [text = \"no\"]\n%x = view.load %v, %k : f32[256]\n" + kSum);
+  CHECK(explained(text, "sm_80").find("runs ahead, in copies of ") != std::string::npos);
 }
 
 TEST_CASE("without asynchronous copies loads run ahead in registers, if there are enough of them") {
