@@ -1,3 +1,4 @@
+#include "backend/ir/ring_bytes.h"
 #include "backend/ir/verify_rules.h"
 #include "backend/layout/box_layout.h"
 #include "llvm/ADT/STLExtras.h"
@@ -5,6 +6,11 @@
 
 namespace imbrex::ir::rules {
 namespace {
+
+bool slotsAreRight(const OpCheck &check, std::int32_t slots) {
+  return check.attributeIs("slots", slots >= 1 && slots <= kMostSlots,
+                           "a number from 1 to " + std::to_string(kMostSlots));
+}
 
 bool hasRing(const OpCheck &check) {
   return check.operandIs(0, "the first operand", check.operand(0).isRing(), "a ring");
@@ -58,7 +64,7 @@ bool checkRingNew(const OpCheck &check) {
       !attrs.boxes ||
       layout::planBoxes(ring.shape().extents(), storageBits(ring.element()) / 8).has_value();
   return (canBeLoaded || check.fail(Diag::VerifyRingBoxes, ring)) &&
-         check.attributeIs("slots", attrs.slots >= 1, "a number from 1");
+         slotsAreRight(check, attrs.slots);
 }
 
 bool checkRingCopy(const OpCheck &check) {
@@ -85,8 +91,7 @@ bool checkRingLoadBox(const OpCheck &check) {
 bool checkBarrierNew(const OpCheck &check) {
   if (!check.parents().empty()) return check.fail(Diag::VerifyRingPlace);
   const auto &attrs = check.op().attrs<BarrierAttrs>();
-  return check.resultIs(Type::barrier()) &&
-         check.attributeIs("slots", attrs.slots >= 1, "a number from 1") &&
+  return check.resultIs(Type::barrier()) && slotsAreRight(check, attrs.slots) &&
          check.attributeIs("arrivals", attrs.arrivals >= 1 && attrs.arrivals <= kMostArrivals,
                            "a number from 1 to 1048575");
 }

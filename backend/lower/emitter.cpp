@@ -1,5 +1,6 @@
 #include "backend/lower/emitter.h"
 
+#include "backend/ir/ring_bytes.h"
 #include "backend/layout/bank_conflicts.h"
 #include "backend/lower/natives.h"
 #include "backend/support/check.h"
@@ -268,8 +269,8 @@ void Emitter::drainCopies(std::int32_t left) {
 }
 
 std::int64_t Emitter::scratchBytes() const {
-  // For the widest element of each thread: where rings leave less, the kernel takes too much.
-  const std::int64_t least = layout::kMaxAccessBytes * std::int64_t{kernel.threads().count()};
+  // Where rings leave less, the kernel takes too much.
+  const std::int64_t least = ir::leastExchangeBytes(kernel);
   const machine::Machine &machine = words.machine();
   return std::clamp<std::int64_t>(machine.sharedMemoryBytes - shared.reservedBytes(), least,
                                   machine.staticSharedMemoryBytes);

@@ -1,3 +1,4 @@
+#include "backend/ir/text.h"
 #include "backend/target/gpu_target.h"
 #include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_launch.h"
@@ -66,4 +67,68 @@ TEST_CASE("pipelined loops compute on an emulated gfx942 what the interpreter do
 }
 TEST_CASE("pipelined loops compute on an emulated gfx950 what the interpreter does") {
   checkEmulated("gfx950");
+}
+
+namespace {
+
+TableKernel fromText(const std::string &text, std::vector<std::string> arguments) {
+  Diagnostics diagnostics;
+  auto kernel = ir::parse(text, "text.imx", diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  return {
+      .name = "text", .kernel = std::move(*kernel), .grid = {}, .arguments = std::move(arguments)};
+}
+
+/// What is left of a sum of many slots, behind an op that moves its elements.
+TableKernel movedSum(const std::string &op, const std::string &shape) {
+  return fromText("kernel @k(%a: view<const i32, 2>, %out: view<i32, 2>, %n: i32) stage tiles {\n"
+                  "%0 = constant 0 : i32\n%1 = constant 1 : i32\n%z = constant 0 : i32[64x128]\n"
+                  "%t = for %0, %n, %1, %z [pipelined = 100] (%k: i32, %x: i32[64x128]) {\n"
+                  "%l = view.load %a, %0, %k : i32[64x128]\n%w = add %x, %l : i32[64x128]\n"
+                  "yield %w\n} : i32[64x128]\n%p = " +
+                      op + " : i32[" + shape + "]\nview.store %out, %p, %0, %0\n}\n",
+                  {"random:i32:64x512", "zeros:i32:" + shape, "4"});
+}
+
+} // namespace
+
+TEST_CASE("what moves elements has memory for it beside all slots that fit, on an emulated sm_80") {
+  const TableKernel kernels[]{
+      movedSum("slice %t [offsets = [1, 3], strides = [2, 3]]", "31x40"),
+      movedSum("concat %t, %t [axis = 0]", "128x128"),
+      movedSum("flip %t [axis = 0]", "64x128"),
+  };
+  for (const TableKernel &one : kernels)
+    for (const char *target : {"sm_80", "sm_90a", "sm_120a"}) {
+      CAPTURE(target);
+      TableLaunch meant(one), got(one);
+      REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
+      REQUIRE(run(*executableOn(std::string("emulated:") + target, one), one, got) == "");
+      CHECK(got == meant);
+    }
+}
+
+TEST_CASE("an assertion stops the loads of later trips by copies, on an emulated sm_80, and in "
+          "registers") {
+  // Of 256 elements a trip there are two trips; the third is never to read.
+  const TableKernel one =
+      fromText("kernel @k(%a: ptr<const i32>, %out: ptr<i32>, %n: i32, %limit: i32) stage tiles {\n"
+               "%0 = constant 0 : i32\n%1 = constant 1 : i32\n%z = constant 0 : i32[256]\n"
+               "%i = arange : i32[256]\n%b = broadcast %a : ptr<const i32>[256]\n"
+               "%p0 = ptr.add %b, %i : ptr<const i32>[256]\n%c256 = constant 256 : i32\n"
+               "%t = for %0, %n, %1, %z [pipelined = 3] (%k: i32, %u: i32[256]) {\n"
+               "%ok = lt %k, %limit : bool\nassert %ok [text = \"k < limit\"]\n"
+               "%far = mul %k, %c256 : i32\n%offset = broadcast %far : i32[256]\n"
+               "%p = ptr.add %p0, %offset : ptr<const i32>[256]\n%m = load %p : i32[256]\n"
+               "%w = add %u, %m : i32[256]\nyield %w\n} : i32[256]\n"
+               "%bo = broadcast %out : ptr<i32>[256]\n%po = ptr.add %bo, %i : ptr<i32>[256]\n"
+               "store %po, %t\n}\n",
+               {"random:i32:512", "zeros:i32:256", "5", "2"});
+  for (const char *target : {"interpreter", "emulated:sm_80", "emulated:gfx942"}) {
+    CAPTURE(target);
+    TableLaunch launch(one);
+    const std::string told = run(*executableOn(target, one), one, launch);
+    CHECK_MESSAGE(told.find("k < limit") != std::string::npos, told);
+    CHECK_MESSAGE(told.find("reads") == std::string::npos, told);
+  }
 }

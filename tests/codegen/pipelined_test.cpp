@@ -160,6 +160,11 @@ TEST_CASE("a load that cannot run ahead stays, and the reason is told") {
                 "%old = atomic_rmw %q, %one : f32\n" +
                 kSum),
        "it has atomics, which order other accesses"},
+      {streamOf("assert %b [text = \"no\"]\n" + kOffsets + "%x = load %at : f32[256]\n" + kSum),
+       "it is of pointers, and an assertion of an earlier trip may have to stop it"},
+      {streamOf(kOffsets +
+                "%x = load %at : f32[256]\nif %b {\nassert %b [text = \"no\"]\nyield\n}\n" + kSum),
+       "it is of pointers, and an assertion of an earlier trip may have to stop it"},
       {streamOf("%kk = broadcast %k : i32[256]\n%o = add %kk, %i : i32[256]\n"
                 "%at = ptr.add %q0, %o : ptr<f32>[256]\n%x = load %at : f32[256]\nstore %at, %x\n" +
                 kSum),
@@ -191,6 +196,12 @@ TEST_CASE("a loop that stores elsewhere runs ahead, if nothing overlaps") {
   const analysis::Assumptions none;
   CHECK(explained(text, "sm_80", &none).find("the loop may write what it reads") !=
         std::string::npos);
+}
+
+TEST_CASE("a view's load runs ahead of assertions, which cannot make it read anything else") {
+  const std::string text =
+      streamOf("assert %b [text = \"no\"]\n%x = view.load %v, %k : f32[256]\n" + kSum);
+  CHECK(explained(text, "sm_80").find("runs ahead, in copies of ") != std::string::npos);
 }
 
 TEST_CASE("without asynchronous copies loads run ahead in registers, if there are enough of them") {
@@ -246,6 +257,47 @@ TEST_CASE("as many slots are taken as fit, and the bytes are told") {
   CHECK(two.find("2 slots\n") != std::string::npos);
   CHECK(two.find("do not fit") == std::string::npos);
   CHECK(explained(product("-1"), "sm_80").find("slots\n") != std::string::npos);
+}
+
+TEST_CASE("no more slots are taken than the loop's index can count ahead, and it is told") {
+  const auto stream = [](const std::string &index, const std::string &step,
+                         const std::string &slots) {
+    return "kernel @k(%a: view<const i32, 2>, %q: view<i32, 2>, %low: " + index +
+           ", %high: " + index + ") stage tiles {\n%zero = constant 0 : i32\n%step = constant " +
+           step + " : " + index + "\n%none = constant 0 : i32[16x64]\n" +
+           "%r = for %low, %high, %step, %none [pipelined = " + slots + "] (%k: " + index +
+           ", %s: i32[16x64]) {\n%i = cast %k : i32\n"
+           "%x = view.load %a, %zero, %i : i32[16x64]\n%t = add %s, %x : i32[16x64]\nyield %t\n"
+           "} : i32[16x64]\nview.store %q, %r, %zero, %zero\n}\n";
+  };
+  struct Case {
+    const char *index, *step, *asked, *taken;
+  };
+  constexpr const char *kTooMany = " are more than the loop's index can count ahead";
+  const Case cases[]{{"i8", "64", "4", "4"},          {"i8", "64", "5", "4"},
+                     {"i8", "127", "9", "3"},         {"u8", "255", "3", "2"},
+                     {"i16", "16384", "5", "4"},      {"i32", "1073741824", "9", "4"},
+                     {"u32", "2147483648", "3", "2"}, {"i64", "4611686018427387904", "5", "2"},
+                     {"i8", "100", "-1", "3"}};
+  for (const Case &one : cases)
+    for (const char *target : {"sm_80", "gfx950"}) {
+      const std::string text = stream(one.index, one.step, one.asked);
+      CAPTURE(text);
+      const std::string words = explained(text, target);
+      if (std::string(one.asked) == "-1") {
+        const std::size_t at = words.find(" slots\n");
+        REQUIRE(at != std::string::npos);
+        CHECK(words[at - 1] <= one.taken[0]);
+      } else {
+        CHECK_MESSAGE(words.find(std::string(one.taken) + " slots\n") != std::string::npos, words);
+        CHECK((words.find(kTooMany) == std::string::npos) == (std::string(one.asked) == one.taken));
+      }
+      ir::Kernel kernel = parsed(text);
+      Diagnostics diagnostics;
+      REQUIRE(runPasses(kernel, gpuPipeline(),
+                        {diagnostics, machineNamed(target), analysis::usualAssumptions(kernel)}));
+      CHECK(isSafe(kernel));
+    }
 }
 
 namespace {
@@ -308,6 +360,16 @@ TEST_CASE(
   CHECK(checked(loop("gt %d, %zero", "")).find(kUnread) != std::string::npos); // with a sign
   CHECK(checked(loop("ge %u, %z", "")).find(kUnread) != std::string::npos);
   CHECK(checked(loop("gt %u, %z", "break_if %b\n")).find(kUnread) != std::string::npos);
+  // 2^32 + 0 trips are not 0.
+  const auto far = [](const std::string &count) {
+    return "%n64 = cast %n : i64\n%0 = constant 0 : i64\n%1 = constant 1 : i64\n"
+           "for %0, %n64, %1 (%k: i64) {\n%d = sub %n64, %k : i64\n%u = bitcast %d : u64\n"
+           "%z = constant " +
+           count + " : u64\n%more = gt %u, %z : bool\nring.copy %r, %more, %at [width = 4]\n" +
+           "ring.commit\n" + kWait + kRead + "meet\nyield\n}\n";
+  };
+  CHECK(checked(far("0")) == "");
+  CHECK(checked(far("4294967296")).find("with a number below 2^31") != std::string::npos);
 }
 
 TEST_CASE("the interpreter finds slots that are filled or read too early") {

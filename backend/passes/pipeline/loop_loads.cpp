@@ -36,6 +36,7 @@ public:
         found_{.way = way} {
     for (const auto &op : body_.ops)
       for (const ValueId result : op->results) made_[result] = op.get();
+    walk(body_, [&](const Op &op) { hasAssertions_ |= op.kind == OpKind::Assert; });
   }
 
   LoopLoads run() {
@@ -82,6 +83,9 @@ private:
 
   std::optional<std::string> whyNot(const Op &op) const {
     if (mayBeWritten(op.operand(0), body_)) return "the loop may write what it reads";
+    // A view's edge holds whatever an assertion finds; a pointer may be good only where it holds.
+    if (hasAssertions_ && op.kind == OpKind::Load)
+      return "it is of pointers, and an assertion of an earlier trip may have to stop it";
     switch (found_.way) {
     case Way::Registers: return std::nullopt;
     case Way::Copies: return whyNoCopy(op);
@@ -196,6 +200,7 @@ private:
   const analysis::AxisAnalysis &facts_;
   const PassContext &context_;
   std::map<ValueId, const Op *> made_; // by the body's ops
+  bool hasAssertions_ = false;
   LoopLoads found_;
 };
 

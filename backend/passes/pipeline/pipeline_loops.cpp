@@ -32,10 +32,15 @@ private:
   void visit(Block &block) {
     for (std::size_t i = 0; i < block.ops.size(); ++i) {
       Op *op = block.ops[i].get();
+      // What is put in front of an op moves it on: rings go to the front of the kernel's body.
+      const auto find = [&] {
+        while (block.ops[i].get() != op) ++i;
+      };
       for (Block &region : op->regions) visit(region);
+      find();
       if (!isAsked(*op)) continue;
       pipeline(*op, block, i);
-      while (block.ops[i].get() != op) ++i; // what was put in front of it
+      find();
     }
   }
 

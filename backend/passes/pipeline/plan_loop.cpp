@@ -1,5 +1,6 @@
 #include "backend/passes/pipeline/plan_loop.h"
 
+#include "backend/analysis/movement.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
@@ -40,9 +41,19 @@ std::int64_t exchangeBytes(const Kernel &kernel, const Op &op) {
   return most;
 }
 
-constexpr std::array kExchanging{OpKind::ConvertLayout, OpKind::Dot,      OpKind::Reduce,
-                                 OpKind::Scan,          OpKind::Sort,     OpKind::Gather,
-                                 OpKind::Flip,          OpKind::Histogram};
+constexpr std::array kExchanging{OpKind::ConvertLayout, OpKind::Dot,   OpKind::Reduce,
+                                 OpKind::Scan,          OpKind::Sort,  OpKind::Gather,
+                                 OpKind::Histogram,     OpKind::Concat};
+constexpr std::array kMoving{OpKind::Slice, OpKind::Flip, OpKind::Reshape};
+
+/// A move of bits within the coordinates is done by the layouts (assign-layouts); by an offset, or
+/// by arithmetic on coordinates, elements change threads (lower/emit_movement.cpp).
+bool exchanges(const Kernel &kernel, const Op &op) {
+  if (llvm::is_contained(kExchanging, op.kind)) return true;
+  if (!llvm::is_contained(kMoving, op.kind)) return false;
+  const auto movement = analysis::movementOf(kernel, op, 0, 0);
+  return !movement || movement->offset != layout::Bits{0};
+}
 
 /// Cycles that a trip computes: its products, and an operation of a lane for each element.
 std::int64_t computeCycles(const Kernel &kernel, const Op &op) {
@@ -178,6 +189,17 @@ std::string inWords(const RingRoom &room, std::int64_t bytes) {
          " for them, beside " + std::to_string(room.exchange) + " for exchanges between threads";
 }
 
+/// Slots that copies can run ahead with. Whether a trip comes is asked of a distance in the index's
+/// own type, without a sign: further than that counts, nobody could say (read_condition.h reads
+/// numbers of 63 bits).
+std::int64_t slotsOfIndex(const Kernel &kernel, const Op &loop) {
+  const std::int32_t bits = storageBits(kernel.type(loop.operand(2)).element());
+  const std::uint64_t furthest = llvm::maxUIntN(static_cast<std::uint64_t>(std::min(bits, 63)));
+  const std::int64_t trips =
+      static_cast<std::int64_t>(furthest) / *constantInteger(kernel, loop.operand(2));
+  return std::min<std::int64_t>(trips, kMostSlots - 1) + 1;
+}
+
 /// Behind a ring whose copies lie in lane order: where those go that nobody wants (lower/ring.h).
 std::int64_t unreadBytes(const Kernel &kernel, const machine::Machine &machine) {
   const machine::AsyncCopies &copies = machine.asyncCopies;
@@ -188,18 +210,21 @@ std::int64_t unreadBytes(const Kernel &kernel, const machine::Machine &machine) 
 
 RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine) {
   const std::int64_t limit = machine.sharedMemoryBytes;
-  // What exchanges take can be cut into rounds, at the price of time. Each warp needs some.
+  // What exchanges take can be cut into rounds, at the price of time.
   constexpr std::int64_t kLargestShare = 3;
-  std::int64_t exchange = std::int64_t{8} * kernel.threads().count(), taken = 0;
+  const std::int64_t least = leastExchangeBytes(kernel);
+  std::int64_t exchange = least, taken = 0;
   walk(kernel.body(), [&](const Op &op) {
-    if (llvm::is_contained(kExchanging, op.kind))
-      exchange = std::max(exchange, exchangeBytes(kernel, op));
+    if (exchanges(kernel, op)) exchange = std::max(exchange, exchangeBytes(kernel, op));
     if (op.kind == OpKind::RingNew)
       taken += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result()) +
                unreadBytes(kernel, machine);
+    if (op.kind == OpKind::BarrierNew)
+      taken += op.attrs<BarrierAttrs>().slots * machine::kBarrierBytes;
   });
-  exchange =
-      std::min({exchange, limit / kLargestShare, std::int64_t{machine.staticSharedMemoryBytes}});
+  const std::int64_t most =
+      std::min(limit / kLargestShare, std::int64_t{machine.staticSharedMemoryBytes});
+  exchange = std::max(least, std::min(exchange, most));
   return {.bytes = limit - exchange - taken, .limit = limit, .exchange = exchange};
 }
 
@@ -214,14 +239,16 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
   const std::int64_t beside = loads.way == Way::Boxes ? 2 * machine::kBarrierBytes : 0;
   const std::int64_t unread = unreadBytes(kernel, context.machine) * std::ssize(loads.loads);
   const std::int64_t forSlots = room.bytes - unread;
-  const std::int64_t bytes = bytesOfSlot(work), most = forSlots / (bytes + beside);
-  if (most < 2) {
+  const std::int64_t bytes = bytesOfSlot(work), fitting = forSlots / (bytes + beside);
+  if (fitting < 2) {
     why = "there is no room for two " + inWords(room, bytes);
     return std::nullopt;
   }
   const std::int32_t asked = loop.attrs<ForAttrs>().pipelined;
   const bool isAsked = asked != ForAttrs::kPlannerChooses;
-  const auto slots = static_cast<std::int32_t>(std::min<std::int64_t>(asked, most));
+  const std::int64_t ahead = isOfRoles ? fitting : slotsOfIndex(kernel, loop);
+  const auto most = static_cast<std::int32_t>(std::min({fitting, ahead, std::int64_t{kMostSlots}}));
+  const std::int32_t slots = std::min(asked, most);
   machine::Machine machine = context.machine;
   machine.sharedMemoryBytes = static_cast<std::int32_t>(forSlots);
   schedule::PlanRequest request{.machine = machine,
@@ -231,6 +258,10 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
                                 .warps = planner.agents()};
   request.trips.back() = kUsualTrips;
   auto plan = planSchedule(work, request, context.diagnostics);
+  if (plan && plan->taken().slots > most) {
+    request.slots = most;
+    plan = planSchedule(work, request, context.diagnostics);
+  }
   if (!plan) return std::nullopt;
   if (plan->taken().slots == 1) {
     why = "no second slot would make it faster";
@@ -239,9 +270,13 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
   LoopPlan planned{
       .program = plan->program, .trips = planner.trips(), .slots = plan->taken().slots};
   if (context.explanation) {
-    planned.explanation = "  " + inWords(room, bytes) +
-                          (asked > slots ? ": " + std::to_string(asked) + " do not fit\n" : "\n") +
-                          explain(*plan, request);
+    const std::string more = ": " + std::to_string(asked) + " ";
+    planned.explanation =
+        "  " + inWords(room, bytes) +
+        (asked <= slots    ? ""
+         : ahead < fitting ? more + "are more than the loop's index can count ahead"
+                           : more + "do not fit") +
+        "\n" + explain(*plan, request);
   }
   return planned;
 }

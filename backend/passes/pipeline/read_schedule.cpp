@@ -3,6 +3,7 @@
 #include "backend/ir/ring_bytes.h"
 #include "backend/passes/pipeline/read_condition.h"
 #include "backend/passes/pipeline/same_values.h"
+#include "backend/schedule/attributes.h"
 #include "backend/schedule/check.h"
 #include "backend/schedule/well_formed.h"
 #include "backend/support/check.h"
@@ -26,6 +27,7 @@ using ScheduleOps = std::vector<schedule::Op>;
 
 // All threads, or all that compute.
 constexpr std::int32_t kAgents = 2;
+static_assert(kMostSlots <= schedule::kSlots.most);
 const schedule::MeetingId kAll(0);
 
 bool isRingOp(const Op &op) { return info(op.kind).effect == Effect::Ring; }
@@ -329,8 +331,11 @@ private:
     else if (const auto guard = readCondition(kernel_, op.operand(1), loops_))
       ops.push_back({.kind = ScheduleOp::If, .guard = *guard, .body = filling, .where = op.where});
     else
-      unread(op, "the condition of '" + std::string(info(op.kind).mnemonic) +
-                     "' does not compare how many trips of a loop are left, or are in all");
+      unread(
+          op,
+          "the condition of '" + std::string(info(op.kind).mnemonic) +
+              "' does not compare how many trips of a loop are left, or are in all, with a number "
+              "below 2^31");
   }
 
   const Kernel &kernel_;

@@ -1,0 +1,94 @@
+#include "backend/interpret/interpret.h"
+#include "backend/ir/text.h"
+#include "backend/passes/pipeline/read_schedule.h"
+#include "backend/pipeline.h"
+#include "tests/codegen/table_launch.h"
+
+#include <doctest/doctest.h>
+
+using namespace imbrex;
+using namespace imbrex::testing;
+
+namespace {
+
+constexpr const char *kMachines[] = {"sm_80", "sm_90a", "sm_120a", "gfx942", "gfx950"};
+
+/// A row of %a for each trip of the outer loop, of %b for each of the inner one; `around` is a loop
+/// around both. Attributes may be empty.
+struct Nest {
+  std::string around, outer, inner;
+  std::string first = "%zero"; ///< Of the outer loop and the inner one.
+};
+
+std::string textOf(const Nest &nest) {
+  const bool isAround = !nest.around.empty();
+  const std::string tile = "i32[16x64]";
+  return "kernel @nest(%a: view<const i32, 2>, %b: view<const i32, 2>, %out: view<i32, 2>, "
+         "%n: i32) stage tiles {\n"
+         "%zero = constant 0 : i32\n%one = constant 1 : i32\n%none = constant 0 : " +
+         tile + "\n" + (isAround ? "%all = " + nest.around + " {\n" : "") + "%sums = for " +
+         nest.first + ", %n, %one, " + (isAround ? "%w" : "%none") + " " + nest.outer +
+         " (%i: i32, %x: " + tile + ") {\n%l = view.load %a, %zero, %i : " + tile +
+         "\n%y = add %x, %l : " + tile + "\n%t = for " + nest.first + ", %n, %one, %y " +
+         nest.inner + " (%k: i32, %u: " + tile + ") {\n%m = view.load %b, %i, %k : " + tile +
+         "\n%twice = add %u, %u : " + tile + "\n%v = add %twice, %m : " + tile +
+         "\nyield %v\n} : " + tile + "\nyield %t\n} : " + tile + "\n" +
+         (isAround ? "yield %sums\n} : " + tile + "\n" : "") + "view.store %out, " +
+         (isAround ? "%all" : "%sums") + ", %zero, %zero\n}\n";
+}
+
+TableKernel kernelOf(const Nest &nest, int trips) {
+  Diagnostics diagnostics;
+  auto kernel = ir::parse(textOf(nest), "nest.imx", diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  return {.name = "nest",
+          .kernel = std::move(*kernel),
+          .grid = {},
+          .arguments = {"random:i32:16x300", "random:i32:80x300", "zeros:i32:16x64",
+                        std::to_string(trips)}};
+}
+
+void runInterpreter(const ir::Kernel &kernel, const TableKernel &of, TableLaunch &launch) {
+  Diagnostics diagnostics;
+  const bool ok = interpret::run(kernel, of.grid, launch.arguments(), diagnostics, {});
+  REQUIRE_MESSAGE(ok, diagnostics.render());
+}
+
+void checkNest(const Nest &nest) {
+  CAPTURE(textOf(nest));
+  for (const std::string target : kMachines)
+    for (const int trips : {0, 1, 2, 4}) {
+      CAPTURE(target);
+      const TableKernel one = kernelOf(nest, trips);
+      ir::Kernel kernel = one.kernel.clone();
+      Diagnostics diagnostics;
+      const machine::Machine &machine = *machine::findMachine(target);
+      REQUIRE_MESSAGE(runPasses(kernel, gpuPipeline(),
+                                {diagnostics, machine, analysis::usualAssumptions(one.kernel)}),
+                      diagnostics.render());
+      CHECK(passes::pipeline::hasRings(kernel) == (target != "gfx942"));
+      passes::pipeline::checkRings(kernel, diagnostics);
+      CHECK(diagnostics.render() == "");
+      TableLaunch meant(one), got(one);
+      runInterpreter(one.kernel, one, meant);
+      runInterpreter(kernel, one, got);
+      CHECK(got == meant);
+    }
+}
+
+const std::string kAhead = "[pipelined = 2]", kDeep = "[pipelined = 3]";
+
+} // namespace
+
+TEST_CASE("a pipelined loop in a pipelined loop computes what it computed, and is proven") {
+  checkNest({.around = "", .outer = kAhead, .inner = kAhead});
+  checkNest({.around = "", .outer = kDeep, .inner = kAhead});
+}
+
+TEST_CASE("a pipelined loop in a loop over the same numbers is proven by its own trips") {
+  checkNest({.around = "", .outer = "", .inner = kAhead});
+  checkNest({.around = "", .outer = "", .inner = kDeep, .first = "%one"});
+  const std::string around = "for %zero, %n, %one, %none (%j: i32, %w: i32[16x64])";
+  checkNest({.around = around, .outer = kAhead, .inner = kAhead});
+  checkNest({.around = around, .outer = "", .inner = kAhead, .first = "%one"});
+}
