@@ -74,6 +74,17 @@ TEST_CASE("what opt explains is a comment, so that the output is still a kernel"
   CHECK(again.output == shell("imbrex opt scale.imx --target sm_90a").output);
 }
 
+TEST_CASE("opt has nothing to explain without a GPU, and says so") {
+  for (const std::string line : {"imbrex opt scale.imx --explain",
+                                 "imbrex opt scale.imx --target host --passes dce --explain"}) {
+    CAPTURE(line);
+    const Outcome outcome = shell(line);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.output == "imbrex: for the --explain option: needs a GPU that the passes decide "
+                            "for: name one by --target; `imbrex targets` lists them\n");
+  }
+}
+
 TEST_CASE("plan makes a schedule that check proves, as fast as the machine's room allows") {
   const std::string plan =
       "imbrex plan sequence.imx --target sm_90a --loop k --trips k=32 --warps 8";
