@@ -306,6 +306,10 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
             " is for an emulated device alone, and the device is 'host'\n"
             "  hint: choose one by --device emulated:TARGET; `imbrex targets` lists the targets\n");
   }
+  CHECK(shell("imbrex run scale.imx --grid 1 --delivery=soon").output ==
+        "imbrex: for the --delivery option: there is no 'soon'; there are late, random\n");
+  CHECK(shell("imbrex run scale.imx --grid 1 --profile=xml").output ==
+        "imbrex: for the --profile option: there is no 'xml'; there are text, json\n");
   CHECK(contains(errorOf("--grid 1 --device interpreter --image scale.image"),
                  "--image is for a GPU's driver alone, and the device is 'interpreter'"));
   CHECK(errorOf("--grid 1 --arg z=1") == "imbrex: error: kernel 'scale' has no parameter 'z'\n"
