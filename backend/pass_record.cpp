@@ -56,7 +56,7 @@ PassRecord::PassRecord(const ir::Kernel &kernel, PassRecordOptions options)
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   write("passes.txt", "", "w");
-  dump(kernel.stage() == ir::Stage::Traced ? "traced" : "tiles", before_);
+  dump(kernel.stage() == ir::Stage::Traced ? "traced" : "tiles", kernel);
 }
 
 void PassRecord::after(std::string_view pass, const ir::Kernel &kernel,
@@ -70,7 +70,7 @@ void PassRecord::after(std::string_view pass, const ir::Kernel &kernel,
           twoDigits(step_) + " " + std::string(pass) + ": " + toText(milliseconds) + " ms" +
               (text == before_ ? ", unchanged\n" : "\n"),
           "a");
-    dump(pass, text);
+    dump(pass, kernel);
   }
   before_ = std::move(text);
 }
@@ -83,8 +83,9 @@ void PassRecord::print(std::string_view pass, const ir::Kernel &kernel, const st
   std::fputs((title + (isChanged ? text : "")).c_str(), options_.printTo);
 }
 
-void PassRecord::dump(std::string_view step, const std::string &text) {
-  write(twoDigits(step_++) + "-" + std::string(step) + ".imx", text, "w");
+void PassRecord::dump(std::string_view step, const ir::Kernel &kernel) {
+  write(twoDigits(step_++) + "-" + std::string(step) + ".imx",
+        ir::print(kernel, {.locations = true}), "w");
 }
 
 void PassRecord::write(const std::string &file, const std::string &text, const char *mode) {

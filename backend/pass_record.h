@@ -21,8 +21,10 @@ struct PassRecordOptions {
 /// Shows one kernel on its way through the passes:
 ///
 ///   IMBREX_PRINT_AFTER=cse          the kernel after that pass on stderr, or that it is unchanged
-///   IMBREX_DUMP=dir                 dir/<kernel>/00-traced.imx, 01-construct-ssa.imx, … and
-///                                   passes.txt with the time that each pass took
+///   IMBREX_DUMP=dir                 dir/<kernel>/00-traced.imx, 01-construct-ssa.imx, … with the
+///                                   place of each op, so that what is wrong with a kernel read
+///                                   from there names its author's line; and passes.txt with the
+///                                   time that each pass took
 ///
 /// A second kernel of the same name in one process gets a folder of its own, <kernel>-2. What
 /// cannot be written is warned about once, and the compilation goes on.
@@ -34,7 +36,7 @@ public:
 
 private:
   void print(std::string_view pass, const ir::Kernel &kernel, const std::string &text);
-  void dump(std::string_view step, const std::string &text);
+  void dump(std::string_view step, const ir::Kernel &kernel);
   void write(const std::string &file, const std::string &text, const char *mode);
 
   bool isActive() const { return !options_.printAfter.empty() || !options_.dumpFolder.empty(); }

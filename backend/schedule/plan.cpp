@@ -408,6 +408,12 @@ std::string rounded(double cycles) {
   return toText(tenths / 10) + (tenths % 10 ? "." + toText(tenths % 10) : "");
 }
 
+/// How much of the bound a plan takes; from twice on as that many times, which is easier to grasp.
+std::string ofBound(double gap) {
+  return gap < 2 ? rounded(gap * 100) + " % of it are taken"
+                 : "taken are " + rounded(gap) + " times the bound";
+}
+
 std::string describe(const Candidate &candidate) {
   std::string text = candidate.roles + ", " + toText(candidate.slots) + " slots";
   if (candidate.outerSlots > 1) text += ", " + toText(candidate.outerSlots) + " outside";
@@ -428,7 +434,7 @@ std::string explain(const Plan &plan, const PlanRequest &request) {
   const Candidate &taken = plan.taken();
   std::string text = "taken: " + describe(taken) + "\n";
   text += "bound: " + rounded(taken.interval.lowerBound) + " cycles a trip, by " +
-          taken.interval.busiest + "; " + rounded(plan.gap() * 100) + " % of it are taken\n";
+          taken.interval.busiest + "; " + ofBound(plan.gap()) + "\n";
   if (!taken.placement.empty()) text += "loads: " + taken.placement + "\n";
   text += "on " + std::string(request.machine.name) + " " +
           toText(request.machine.sharedMemoryBytes - taken.demand.sharedBytes) +

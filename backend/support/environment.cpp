@@ -19,12 +19,15 @@ const char *read(std::string_view value, EnvironmentText &text) {
   return nullptr;
 }
 
-const char *read(std::string_view value, EnvironmentCount &count) {
+const char *read(std::string_view value, EnvironmentThreads &threads) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc{} || end != value.data() + value.size() || number < 1)
-    return "a whole number from 1";
-  count = number;
+  if (error != std::errc{} || end != value.data() + value.size() || number < 1 ||
+      number > kMostThreads) {
+    static const std::string wanted = "a whole number from 1 to " + std::to_string(kMostThreads);
+    return wanted.c_str();
+  }
+  threads = number;
   return nullptr;
 }
 

@@ -8,9 +8,12 @@
 
 namespace imbrex {
 
-using EnvironmentText = std::string;                  ///< Empty where not set.
-using EnvironmentCount = std::optional<std::int64_t>; ///< A whole number from 1.
-using EnvironmentFlag = bool;                         ///< `1` or `0`.
+/// More threads than this only wait for each other, and systems refuse to make any number of them.
+inline constexpr std::int64_t kMostThreads = 1024;
+
+using EnvironmentText = std::string;                    ///< Empty where not set.
+using EnvironmentThreads = std::optional<std::int64_t>; ///< From 1 to kMostThreads.
+using EnvironmentFlag = bool;                           ///< `1` or `0`.
 
 /// The IMBREX_* variables, one member for each row of environment.def.
 struct Environment {

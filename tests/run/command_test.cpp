@@ -74,6 +74,17 @@ TEST_CASE("what opt explains is a comment, so that the output is still a kernel"
   CHECK(again.output == shell("imbrex opt scale.imx --target sm_90a").output);
 }
 
+TEST_CASE("opt has nothing to explain without a GPU, and says so") {
+  for (const std::string line : {"imbrex opt scale.imx --explain",
+                                 "imbrex opt scale.imx --target host --passes dce --explain"}) {
+    CAPTURE(line);
+    const Outcome outcome = shell(line);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.output == "imbrex: for the --explain option: needs a GPU that the passes decide "
+                            "for: name one by --target; `imbrex targets` lists them\n");
+  }
+}
+
 TEST_CASE("plan makes a schedule that check proves, as fast as the machine's room allows") {
   const std::string plan =
       "imbrex plan sequence.imx --target sm_90a --loop k --trips k=32 --warps 8";
@@ -295,6 +306,10 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
             " is for an emulated device alone, and the device is 'host'\n"
             "  hint: choose one by --device emulated:TARGET; `imbrex targets` lists the targets\n");
   }
+  CHECK(shell("imbrex run scale.imx --grid 1 --delivery=soon").output ==
+        "imbrex: for the --delivery option: there is no 'soon'; there are late, random\n");
+  CHECK(shell("imbrex run scale.imx --grid 1 --profile=xml").output ==
+        "imbrex: for the --profile option: there is no 'xml'; there are text, json\n");
   CHECK(contains(errorOf("--grid 1 --device interpreter --image scale.image"),
                  "--image is for a GPU's driver alone, and the device is 'interpreter'"));
   CHECK(errorOf("--grid 1 --arg z=1") == "imbrex: error: kernel 'scale' has no parameter 'z'\n"

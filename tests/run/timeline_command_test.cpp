@@ -66,7 +66,10 @@ TEST_CASE("imbrex timeline says what it needs") {
   }
   CHECK(contains(shell("imbrex timeline gemm.imx --trips tiles").output,
                  "error: --trips wants name=value, not 'tiles'\n"));
-  CHECK(shell("imbrex timeline gemm.imx --trips tiles=1,k=1 --format png").status == 2);
+  const Outcome format = shell("imbrex timeline gemm.imx --trips tiles=1,k=1 --format png");
+  CHECK(format.status == 2);
+  CHECK(format.output == "imbrex: for the --format option: there is no 'png'; there are text, svg, "
+                         "perfetto, mermaid\n");
   CHECK(contains(shell("imbrex timeline nowhere.imx").output, "error: cannot read 'nowhere.imx'"));
   CHECK(contains(shell("imbrex timeline scale.imx").output, "scale.imx:"));
 }

@@ -28,6 +28,24 @@ extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout, kCheck, kPlan, 
 /// The category that our own options are in, so that --help hides LLVM's.
 llvm::cl::OptionCategory &ownOptions();
 
+/// Reads the value of an option that has names for its values, and lists these for another.
+template <class Value>
+class NamedValueParser : public llvm::cl::parser<Value> {
+public:
+  using llvm::cl::parser<Value>::parser;
+
+  bool parse(llvm::cl::Option &option, llvm::StringRef argument, llvm::StringRef text,
+             Value &value) {
+    std::string names;
+    for (unsigned i = 0; i < this->getNumOptions(); ++i) {
+      const llvm::StringRef name = this->getOption(i);
+      if (name == text) return llvm::cl::parser<Value>::parse(option, argument, text, value);
+      if (!name.empty()) names += (names.empty() ? "" : ", ") + name.str();
+    }
+    return option.error("there is no '" + text + "'; there are " + names);
+  }
+};
+
 /// Says what the command line lacks; the exit code.
 int reportUsage(const Diagnostic &problem);
 /// Says that this subcommand was given no file; the exit code.

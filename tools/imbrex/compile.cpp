@@ -6,6 +6,7 @@
 #include "backend/report.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "tools/imbrex/command.h"
 
 #include <cstdio>
@@ -40,8 +41,8 @@ cl::opt<std::string> emit("emit", cl::value_desc("format"), cl::desc(emitMeaning
 cl::opt<std::string> output("o", cl::value_desc("FILE"),
                             cl::desc("Write there, and not to standard output"), cl::init("-"),
                             cl::sub(compileOptions), cl::cat(ownOptions()));
-cl::opt<bool> asJson("json", cl::desc("Write a report as JSON"), cl::sub(compileOptions),
-                     cl::cat(ownOptions()));
+cl::opt<bool> asJson("json", cl::desc("Write a report, and the times, as JSON"),
+                     cl::sub(compileOptions), cl::cat(ownOptions()));
 cl::opt<bool> isCompressed("compress", cl::desc("Compress a package"), cl::sub(compileOptions),
                            cl::cat(ownOptions()));
 cl::opt<bool> withoutAssumptions("no-assumptions",
@@ -119,12 +120,33 @@ Result<std::string> make(Product product, const Compilation &of, StageTimes &tim
   IMBREX_UNREACHABLE("no product has the number {0}", static_cast<int>(product));
 }
 
-void printTimes(const StageTimes &times) {
+std::string inMilliseconds(const StageTime &time) {
+  return llvm::formatv("{0:f3}", std::chrono::duration<double, std::milli>(time.took).count());
+}
+
+std::string timesAsText(const StageTimes &times) {
   std::string line;
   for (const StageTime &time : times)
-    line += llvm::formatv("{0}{1}_ms={2:f3}", line.empty() ? "" : " ", time.stage,
-                          std::chrono::duration<double, std::milli>(time.took).count());
-  std::fprintf(stderr, "%s\n", line.c_str());
+    line +=
+        llvm::formatv("{0}{1}_ms={2}", line.empty() ? "" : " ", time.stage, inMilliseconds(time));
+  return line;
+}
+
+/// One JSON object, a line.
+std::string timesAsJson(const StageTimes &times) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  llvm::json::OStream json(out);
+  json.object([&] {
+    json.attributeObject("stage_ms", [&] {
+      for (const StageTime &time : times) {
+        json.attributeBegin(llvm::StringRef(time.stage));
+        json.rawValue(inMilliseconds(time));
+        json.attributeEnd();
+      }
+    });
+  });
+  return text;
 }
 
 /// The machines that are named, each once, and have a target; an error where one has none.
@@ -168,7 +190,9 @@ std::optional<std::string> makeOne(Product product, const ir::Kernel &given,
   const Compilation compilation{kernel, *code, target, request.asJson};
   auto made = make(product, compilation, times);
   if (!made) return diagnostics.add(made.error()), std::nullopt;
-  if (request.withTime) printTimes(times);
+  if (request.withTime)
+    std::fprintf(stderr, "%s\n",
+                 (request.asJson ? timesAsJson(times) : timesAsText(times)).c_str());
   return std::move(*made);
 }
 

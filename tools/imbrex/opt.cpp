@@ -42,7 +42,8 @@ cl::opt<bool> withoutAssumptions("no-assumptions",
                                  cl::desc("Take nothing for granted of a launch's arguments"),
                                  cl::sub(optOptions), cl::cat(ownOptions()));
 
-cl::opt<bool> explain("explain", cl::desc("Print why the passes decided as they did, as comments"),
+cl::opt<bool> explain("explain",
+                      cl::desc("Print why a GPU's passes decided as they did, as comments"),
                       cl::sub(optOptions), cl::cat(ownOptions()));
 
 /// The passes of --passes; reports those that there are not.
@@ -55,10 +56,19 @@ std::vector<Pass> choosePasses(const machine::Machine &machine, Diagnostics &dia
   return chosen;
 }
 
+/// Whether passes decide anything on that machine that can be explained; else says so. On the host
+/// no tile is laid out, and no loop gets a schedule.
+bool canExplain(const machine::Machine &machine) {
+  return machine.family != machine::Family::Cpu ||
+         !explain.error("needs a GPU that the passes decide for: name one by --target; "
+                        "`imbrex targets` lists them");
+}
+
 int opt() {
   if (file.empty()) return reportMissingFile("opt");
   Diagnostics diagnostics;
   const machine::Machine *machine = machine::machineNamed(target.getValue(), diagnostics);
+  if (machine && explain && !canExplain(*machine)) return kUsage;
   const auto passes = machine ? choosePasses(*machine, diagnostics) : std::vector<Pass>{};
   auto kernel = readKernel(file, diagnostics);
   bool ok = kernel && !diagnostics.hasErrors();

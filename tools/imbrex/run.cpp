@@ -44,19 +44,20 @@ cl::opt<bool> withTimes("time", cl::desc("Print to stderr how long compiling and
 cl::opt<std::uint64_t> seed("seed", cl::value_desc("number"), cl::init(0),
                             cl::desc("Of the order in which an emulated device runs its warps"),
                             cl::sub(runOptions), cl::cat(ownOptions()));
-cl::opt<emulate::Delivery> delivery(
+cl::opt<emulate::Delivery, false, NamedValueParser<emulate::Delivery>> delivery(
     "delivery", cl::desc("When copies arrive that run beside the threads of an emulated device"),
     cl::init(emulate::Delivery::Late),
     cl::values(clEnumValN(emulate::Delivery::Late, "late", "when they are waited for"),
                clEnumValN(emulate::Delivery::Random, "random", "at any moment up to then")),
     cl::sub(runOptions), cl::cat(ownOptions()));
 enum class Profile : std::uint8_t { None, Text, Json };
-cl::opt<Profile> profile("profile", cl::ValueOptional, cl::init(Profile::None),
-                         cl::desc("Print what the run has cost on an emulated device"),
-                         cl::values(clEnumValN(Profile::Text, "", "as a table"),
-                                    clEnumValN(Profile::Text, "text", "as a table"),
-                                    clEnumValN(Profile::Json, "json", "as JSON")),
-                         cl::sub(runOptions), cl::cat(ownOptions()));
+cl::opt<Profile, false, NamedValueParser<Profile>>
+    profile("profile", cl::ValueOptional, cl::init(Profile::None),
+            cl::desc("Print what the run has cost on an emulated device"),
+            cl::values(clEnumValN(Profile::Text, "", "as a table"),
+                       clEnumValN(Profile::Text, "text", "as a table"),
+                       clEnumValN(Profile::Json, "json", "as JSON")),
+            cl::sub(runOptions), cl::cat(ownOptions()));
 
 using Clock = std::chrono::steady_clock;
 

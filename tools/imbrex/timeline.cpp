@@ -20,7 +20,7 @@ cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard inpu
 cl::list<std::string> tripTexts("trips", cl::CommaSeparated, cl::value_desc("k=8,tiles=2"),
                                 cl::desc("How many trips the loops run"), cl::sub(timelineOptions),
                                 cl::cat(ownOptions()));
-cl::opt<Format> format(
+cl::opt<Format, false, NamedValueParser<Format>> format(
     "format", cl::desc("What to make of it (text unless said):"), cl::init(Format::Text),
     cl::values(clEnumValN(Format::Text, "text", "what limits the schedule, and who waits for what"),
                clEnumValN(Format::Svg, "svg", "a drawing"),

@@ -14,6 +14,12 @@ struct Prefix {
 
 // The first that fits decides.
 constexpr Prefix kPrefixes[] = {
+    {"global_load_lds", Class::AsyncCopy},
+    {"global_load_async_to_lds", Class::AsyncCopy},
+    {"global_store_async_from_lds", Class::AsyncCopy},
+    {"cluster_load_async_to_lds", Class::AsyncCopy},
+    {"tensor_load_to_lds", Class::AsyncCopy},
+    {"tensor_store_from_lds", Class::AsyncCopy},
     {"global_load", Class::GlobalLoad},
     {"global_store", Class::GlobalStore},
     {"global_atomic", Class::Atomic},
@@ -83,7 +89,7 @@ constexpr Width kWidths[] = {
     {"u8", 1},       {"i8", 1},       {"d16_hi", 2},  {"d16", 2},
 };
 
-bool movesMemory(Class kind) { return kind <= Class::ConstantLoad; }
+bool movesMemory(Class kind) { return kind <= Class::AsyncCopy; }
 
 /// `ds_read2_b32` and `ds_load_2addr_b32` fetch from two places.
 std::int32_t placesOf(llvm::StringRef opcode) {

@@ -18,6 +18,7 @@ enum class InstructionClass : std::uint8_t {
   StackLoad,
   StackStore,
   ConstantLoad, // of the kernel's arguments and of constants
+  AsyncCopy,    // between global and shared memory, beside the threads
   Atomic,
   Float,
   Integer,
@@ -32,13 +33,14 @@ enum class InstructionClass : std::uint8_t {
 };
 inline constexpr auto kInstructionClasses = std::to_array<std::string_view>(
     {"global load", "global store", "shared load", "shared store", "stack load", "stack store",
-     "constant load", "atomic", "float", "integer", "matrix", "convert", "move", "shuffle",
-     "barrier", "wait", "branch", "other"});
+     "constant load", "async copy", "atomic", "float", "integer", "matrix", "convert", "move",
+     "shuffle", "barrier", "wait", "branch", "other"});
 
 /// How many instructions of each class stand in a kernel's assembly.
 struct InstructionMix {
   std::array<std::int32_t, kInstructionClasses.size()> counts{};
-  /// Of loads and stores also how many of each width: class, bytes that a thread moves, count.
+  /// Of loads, stores and copies also how many of each width: class, bytes that a thread moves,
+  /// count.
   std::map<InstructionClass, std::map<std::int32_t, std::int32_t>> widths;
 
   void add(InstructionClass kind, std::int32_t bytes = 0) {

@@ -14,9 +14,6 @@
 namespace imbrex::host {
 namespace {
 
-// More threads than this only wait for each other, and systems refuse to make any number of them.
-constexpr std::int64_t kMostThreads = 1024;
-
 // Ranges per thread: enough that a slow block does not leave the other threads without work.
 constexpr std::int64_t kRangesPerThread = 8;
 

@@ -92,6 +92,14 @@ TEST_CASE("imbrex compile --time tells the stages") {
     for (const char *stage :
          {"passes_ms=", " lower_ms=", " optimise_ms=", " generate_ms=", " assemble_ms="})
       CHECK(contains(outcome.output, stage));
+    const Outcome json = compile(*machine, "--time --json --emit llvm 2>&1 >/dev/null");
+    auto parsed = llvm::json::parse(json.output);
+    REQUIRE(static_cast<bool>(parsed));
+    const llvm::json::Object *stages = parsed->getAsObject()->getObject("stage_ms");
+    REQUIRE(stages != nullptr);
+    for (const char *stage : {"passes", "lower", "optimise"})
+      CHECK(stages->getNumber(stage).value_or(0) > 0);
+    CHECK_FALSE(stages->getNumber("assemble"));
   }
 }
 

@@ -1,4 +1,5 @@
 #include "backend/ir/builder.h"
+#include "backend/ir/text.h"
 #include "backend/pass_record.h"
 
 #include <doctest/doctest.h>
@@ -49,6 +50,23 @@ TEST_CASE("a dump has a numbered file for each pass, and the passes' times") {
   CHECK(folder.read("add_f32_/01-first.imx").find("constant 1") != std::string::npos);
   CHECK(folder.read("add_f32_/02-second.imx") == folder.read("add_f32_/01-first.imx"));
   CHECK(folder.read("add_f32_/passes.txt") == "01 first: 1.5 ms\n02 second: 0.25 ms, unchanged\n");
+}
+
+TEST_CASE("a kernel that is read from a dump knows its author's lines") {
+  const TemporaryFolder folder;
+  ir::Kernel kernel("k");
+  kernel.setWhere({.file = "gemm.cpp", .line = 3});
+  PassRecord record(kernel, {.dumpFolder = folder.path});
+  ir::Builder build(kernel, kernel.body());
+  build.setLocation({.file = "gemm.cpp", .line = 7});
+  build.integer(ir::Type::tile(ir::ElementKind::I32), 1);
+  record.after("first", kernel, {});
+  const std::string dump = folder.read("k/01-first.imx");
+  CHECK(folder.read("k/00-traced.imx") == "kernel @k() stage traced @ \"gemm.cpp\":3 {\n}\n");
+  Diagnostics diagnostics;
+  const auto again = ir::parse(dump, "01-first.imx", diagnostics);
+  REQUIRE_MESSAGE(again, diagnostics.render());
+  CHECK(again->body().ops.front()->where == Location{.file = "gemm.cpp", .line = 7});
 }
 
 TEST_CASE("two kernels of one name have two folders") {

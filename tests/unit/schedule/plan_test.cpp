@@ -287,3 +287,23 @@ TEST_CASE("roles of whole groups of warps get the registers that the others give
   CHECK(registersOf({8}) == std::vector{0});       // nobody gives any up
   CHECK(registersOf({1, 2}) == std::vector{0, 0}); // nobody can take them
 }
+
+TEST_CASE("a plan far above its bound is told in times, and one near it in per cent") {
+  Diagnostics diagnostics;
+  const PlanRequest request = {
+      .machine = machineNamed("sm_90a"), .loop = TripsId(1), .trips = {4, 16}, .signals = {false}};
+  auto plan = planSchedule(gemmWork(false), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  schedule::Interval &interval = plan->candidates[plan->chosen].interval;
+  const auto ofBound = [&](double cycles) {
+    interval.lowerBound = 100;
+    interval.cyclesPerTrip = cycles;
+    const std::string text = explain(*plan, request);
+    const std::size_t from = text.find("; ", text.find("bound: ")) + 2;
+    return text.substr(from, text.find('\n', from) - from);
+  };
+  CHECK(ofBound(100) == "100 % of it are taken");
+  CHECK(ofBound(199.9) == "199.9 % of it are taken");
+  CHECK(ofBound(200) == "taken are 2 times the bound");
+  CHECK(ofBound(1520) == "taken are 15.2 times the bound");
+}

@@ -44,15 +44,18 @@ TEST_CASE("an unknown variable is warned about, with the one that was meant if o
 }
 
 TEST_CASE("a value that a variable cannot have is warned about and ignored") {
-  for (const char *entry : {"IMBREX_NUM_THREADS=0", "IMBREX_NUM_THREADS=-1", "IMBREX_NUM_THREADS=",
-                            "IMBREX_NUM_THREADS=8x", "IMBREX_NUM_THREADS=99999999999999999999"}) {
+  for (const char *entry : {"IMBREX_NUM_THREADS=0", "IMBREX_NUM_THREADS=-1",
+                            "IMBREX_NUM_THREADS=", "IMBREX_NUM_THREADS=8x",
+                            "IMBREX_NUM_THREADS=1025", "IMBREX_NUM_THREADS=99999999999999999999"}) {
     CAPTURE(entry);
     std::string warnings;
     CHECK(parse({entry}, warnings).numThreads == std::nullopt);
-    CHECK(warnings.find("which is not a whole number from 1\n  hint: it is ignored\n") !=
+    CHECK(warnings.find("which is not a whole number from 1 to 1024\n  hint: it is ignored\n") !=
           std::string::npos);
   }
   std::string warnings;
+  CHECK(parse({"IMBREX_NUM_THREADS=1024"}, warnings).numThreads == 1024);
+  CHECK(warnings.empty());
   CHECK_FALSE(parse({"IMBREX_UPDATE_GOLDEN=yes"}, warnings).updateGolden);
   CHECK(warnings == "imbrex: warning: the environment variable 'IMBREX_UPDATE_GOLDEN' is 'yes', "
                     "which is not 0 or 1\n  hint: it is ignored\n");

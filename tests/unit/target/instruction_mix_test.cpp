@@ -97,6 +97,10 @@ k:                                      ; @k
 	global_load_dwordx4 v[2:5], v1, s[0:1] ; 16-byte
 	global_load_b128 v[2:5], v1, s[0:1]
 	global_load_ubyte v2, v1, s[0:1]
+	global_load_lds_dwordx4 v1, s[0:1]
+	global_load_lds_dword v1, s[0:1] offset:64
+	global_load_async_to_lds_b128 v0, v[2:3], off
+	tensor_load_to_lds s[0:3], s[4:11]
 	ds_read2_b32 v[2:3], v1 offset1:1
 	ds_load_2addr_b64 v[2:5], v1 offset1:1
 	ds_write_b128 v1, v[2:5]
@@ -126,6 +130,9 @@ k:                                      ; @k
   using Widths = std::map<std::int32_t, std::int32_t>;
   CHECK(mix.widths.at(Class::ConstantLoad) == Widths{{16, 1}});
   CHECK(mix.widths.at(Class::GlobalLoad) == Widths{{1, 1}, {16, 2}});
+  CHECK(mix.count(Class::GlobalLoad) == 3);
+  CHECK(mix.count(Class::AsyncCopy) == 4);
+  CHECK(mix.widths.at(Class::AsyncCopy) == Widths{{4, 1}, {16, 2}});
   CHECK(mix.widths.at(Class::GlobalStore) == Widths{{2, 1}});
   CHECK(mix.widths.at(Class::SharedLoad) == Widths{{8, 1}, {16, 1}});
   CHECK(mix.widths.at(Class::SharedStore) == Widths{{16, 1}});
@@ -140,7 +147,7 @@ k:                                      ; @k
   CHECK(mix.count(Class::Move) == 1);
   CHECK(mix.count(Class::Atomic) == 2);
   CHECK(mix.count(Class::Branch) == 2);
-  CHECK(mix.total() == 29);
+  CHECK(mix.total() == 33);
 }
 #endif
 
