@@ -74,6 +74,14 @@ TEST_CASE("what opt explains is a comment, so that the output is still a kernel"
   CHECK(again.output == shell("imbrex opt scale.imx --target sm_90a").output);
 }
 
+TEST_CASE("what docs/scheduling.md shows of a pipelined loop is what opt explains") {
+  const Outcome explained = shell("imbrex opt product.imx --target sm_90a --explain | "
+                                  "sed -n '/^# pipelined/,/^# roles/p'");
+  CHECK(explained.output.starts_with("# pipelined 'for' at product.imx:10: 3 slots\n"));
+  CHECK(contains(explained.output, "\n# roles: 1 warp loads"));
+  CHECK(contains(shell("cat ../../docs/scheduling.md").output, explained.output));
+}
+
 TEST_CASE("opt has nothing to explain without a GPU, and says so") {
   for (const std::string line : {"imbrex opt scale.imx --explain",
                                  "imbrex opt scale.imx --target host --passes dce --explain"}) {

@@ -3,6 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <iterator>
+#include <string>
+
 using namespace imbrex;
 using namespace imbrex::schedule;
 
@@ -245,4 +249,22 @@ TEST_CASE("a wait for fragments at the entry covers none of its own block") {
   CHECK_FALSE(requiredWaits(program, config).ok());
   program.blocks[0].preOp0 = program.blocks[0].preOp1 = std::nullopt;
   CHECK(requiredWaits(program, config).ok());
+}
+
+TEST_CASE("the program that docs/block-waits.md shows prints what the page says") {
+  const auto half = [](std::int32_t h) {
+    return MmaBlock{
+        .preOp0 = OpDesc{.tag = OpTag::FragmentA, .stage = h, .channel = BlockChannel::A},
+        .preOp1 = OpDesc{.tag = OpTag::FragmentB, .stage = h, .channel = BlockChannel::B},
+        .globalLoad = OpDesc{OpTag::LoadA, 1 - h, 0, KOffset::Previous, BlockChannel::A},
+        .globalLoad1 = OpDesc{OpTag::LoadB, h, 0, KOffset::K0, BlockChannel::B}};
+  };
+  const PipelineConfig config{
+      .vmPerLoadA = 4, .vmPerLoadB = 4, .lgkmPerLoadA = 8, .lgkmPerLoadB = 8};
+  const std::string text = toText(compareWaits({.blocks = {half(0), half(1)}}, config).value());
+  const std::string firstHalf = text.substr(0, text.find("half 1"));
+  std::ifstream file("../../../docs/block-waits.md");
+  const std::string page{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  CHECK(firstHalf.starts_with("half 0, first block: "));
+  CHECK(page.find("```\n" + firstHalf) != std::string::npos);
 }
