@@ -25,8 +25,8 @@ constexpr Opcode kOpcodes[] = {
     {"cvt", Class::Convert},         {"mma", Class::Matrix},      {"wgmma", Class::Matrix},
     {"ldmatrix", Class::Matrix},     {"stmatrix", Class::Matrix}, {"tcgen05", Class::Matrix},
     {"fence", Class::Wait},          {"membar", Class::Wait},     {"mbarrier", Class::Wait},
-    {"griddepcontrol", Class::Wait}, {"cp", Class::Other},        {"prefetch", Class::Other},
-    {"nanosleep", Class::Other},     {"pragma", Class::Other},
+    {"griddepcontrol", Class::Wait}, {"prefetch", Class::Other},  {"nanosleep", Class::Other},
+    {"pragma", Class::Other},
 };
 
 /// The bits of `.f32`, `.b64`, `.u8`, `.f16x2`; 0 for another word.
@@ -61,11 +61,35 @@ Class classOfAccess(const Words &words, bool isLoad) {
   return isLoad ? Class::GlobalLoad : Class::GlobalStore;
 }
 
-void addInstruction(InstructionMix &mix, llvm::StringRef opcode) {
+/// Of `cp.async` and its kin: they copy, but for those that end a group or wait for some.
+Class classOfCopy(const Words &words) {
+  return llvm::any_of(words,
+                      [](llvm::StringRef word) {
+                        return word == "commit_group" || word == "mbarrier" ||
+                               word.starts_with("wait_");
+                      })
+             ? Class::Wait
+             : Class::AsyncCopy;
+}
+
+/// Of `[%r1], [%rd1], 16`, which a thread copies, the 16; 0 of a bulk copy, which brings a box.
+std::int32_t bytesCopied(llvm::StringRef operands) {
+  llvm::SmallVector<llvm::StringRef, 4> parts;
+  operands.split(parts, ',');
+  std::int32_t bytes = 0;
+  return parts.size() < 3 || parts[2].trim().getAsInteger(10, bytes) ? 0 : bytes;
+}
+
+void addInstruction(InstructionMix &mix, llvm::StringRef opcode, llvm::StringRef operands) {
   Words words;
   opcode.split(words, '.');
   if (words[0] == "ld" || words[0] == "ldu" || words[0] == "st") {
     mix.add(classOfAccess(words, words[0] != "st"), bytesMoved(words));
+    return;
+  }
+  if (words[0] == "cp") {
+    const Class kind = classOfCopy(words);
+    mix.add(kind, kind == Class::AsyncCopy ? bytesCopied(operands) : 0);
     return;
   }
   const Opcode *known =
@@ -93,7 +117,9 @@ InstructionMix mixOfPtx(llvm::StringRef ptx) {
     if (!isInstruction(line)) continue;
     if (line.starts_with("@")) line = line.split(' ').second.ltrim();
     if (line.starts_with("{")) line = line.drop_front().ltrim();
-    addInstruction(mix, line.take_until([](char c) { return c == ' ' || c == '\t' || c == ';'; }));
+    line = line.drop_back(); // the semicolon
+    const auto opcode = line.take_until([](char c) { return c == ' ' || c == '\t'; });
+    addInstruction(mix, opcode, line.drop_front(opcode.size()));
   }
   return mix;
 }

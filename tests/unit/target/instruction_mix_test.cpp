@@ -33,6 +33,12 @@ TEST_CASE("PTX is counted by class and width") {
 	ld.global.b8 	%rs1, [%rd1];
 	st.shared.b32 	[%r1], %r2;
 	bar.sync 	0;
+	cp.async.cg.shared.global [%rd71], [%rd81+64], 16, %r62;
+	cp.async.ca.shared.global [%rd71], [%rd81], 4;
+	cp.async.commit_group;
+	cp.async.wait_group 	1;
+	cp.async.mbarrier.arrive.noinc.shared.b64 [%rd1];
+	cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%rd108], [%rd1, {%r17, %r140}], [%rd94];
 	ld.volatile.shared.v2.b16 	{%rs1, %rs2}, [%r1];
 	fma.rn.f32 	%r6, %r2, %r3, %r4;
 	mul.rn.bf16x2 	%r6, %r2, %r3;
@@ -57,6 +63,9 @@ $L__BB0_2:
   CHECK(mix.widths.at(Class::SharedLoad) == std::map<std::int32_t, std::int32_t>{{4, 1}});
   CHECK(mix.widths.at(Class::SharedStore) == std::map<std::int32_t, std::int32_t>{{4, 1}});
   CHECK(mix.widths.at(Class::StackStore) == std::map<std::int32_t, std::int32_t>{{8, 1}});
+  CHECK(mix.count(Class::AsyncCopy) == 3);
+  CHECK(mix.widths.at(Class::AsyncCopy) == std::map<std::int32_t, std::int32_t>{{4, 1}, {16, 1}});
+  CHECK(mix.count(Class::Wait) == 3);
   CHECK(mix.count(Class::Barrier) == 1);
   CHECK(mix.count(Class::Float) == 4);
   CHECK(mix.count(Class::Integer) == 2);
@@ -65,7 +74,7 @@ $L__BB0_2:
   CHECK(mix.count(Class::Atomic) == 1);
   CHECK(mix.count(Class::Branch) == 2);
   CHECK(mix.count(Class::Move) == 1);
-  CHECK(mix.total() == 21);
+  CHECK(mix.total() == 27);
 }
 
 TEST_CASE("the assembler's remarks are read") {
