@@ -47,7 +47,8 @@ struct RingOrder {
     bool isCertain = false; ///< Outside of conditions and of loops without trips.
     std::vector<std::size_t> next = {};
   };
-  std::vector<Step> steps; ///< The first is the beginning, the second the end.
+  static constexpr std::size_t kBeginning = 0, kEnd = 1; // of the steps
+  std::vector<Step> steps;
 };
 
 /// Of a kernel at stage Laid, as it is lowered for a machine; nothing of one without rings.
