@@ -93,7 +93,7 @@ bool checkBarrierNew(const OpCheck &check) {
   const auto &attrs = check.op().attrs<BarrierAttrs>();
   return check.resultIs(Type::barrier()) && slotsAreRight(check, attrs.slots) &&
          check.attributeIs("arrivals", attrs.arrivals >= 1 && attrs.arrivals <= kMostArrivals,
-                           "a number from 1 to 1048575");
+                           "a number from 1 to " + std::to_string(kMostArrivals));
 }
 
 bool checkBarrierUse(const OpCheck &check) {

@@ -23,7 +23,7 @@ struct Natives {
   /// Also where one operand is a number that is known; else a comparison and a select do as well.
   bool takesConstants = false;
   /// The ops, by mnemonic and between spaces, whose results the machine itself rounds to f16 and to
-  /// bf16, once ("cast" is that of an f32); others are computed in f32 or f64.
+  /// bf16, once; others are computed in f32. "cast" is that of an f32, which all round to f16.
   std::string_view f16Ops = {}, bf16Ops = {};
   /// Whether an op on f16 or bf16 is one of these.
   bool rounds(ir::ElementKind element, std::string_view mnemonic) const;

@@ -13,7 +13,7 @@ llvm::Value *extremum(llvm::IRBuilder<> &b, bool isMax, bool, llvm::ArrayRef<llv
 Natives nativesOf(const machine::Machine &machine) {
   return {.extremum = extremum,
           .takesConstants = true,
-          .f16Ops = " add sub mul fma cast ",
+          .f16Ops = " add sub mul fma ",
           .bf16Ops = machine.bf16Ops};
 }
 

@@ -56,12 +56,10 @@ struct BlockWarps {
 /// A load brings the next tile that comes to its stage behind the half's own, a fragment is of the
 /// next one from the half's own on.
 ///
-///   prologue   the loads of each stage that fetch ahead of a trip, drained before those of the
-///   next;
+///   prologue   the loads of each stage that fetch ahead of a trip, drained before others;
 ///              with `bootstrap`: all, and each of these fragments behind a wait that leaves all
 ///              but the first load in flight, all but two, …, and a barrier
-///   epilogue   the loop's blocks without the loads that fetch ahead: fragments drained at entry,
-///   and
+///   epilogue   the loop's blocks without the loads that fetch ahead: fragments drained at entry;
 ///              from the first block on that loaded ahead all loads before the barrier. A block
 ///              that loads nothing is one with the block before. What is read of tiles behind the
 ///              last is not used, and is what lies there

@@ -41,12 +41,13 @@ bool areDistinct(const ir::Kernel &kernel, ir::ValueId value) {
       if (isUniform(kernel, op->operand(i)) && areDistinct(kernel, op->operand(1 - i))) return true;
     return false;
   };
-  if (op->kind == OpKind::Arange) { // numbers of few bits begin again
-    const std::int32_t bits = info(kernel.type(value).element()).bits;
+  if (op->kind == OpKind::Arange) { // numbers begin again behind their bits, addresses sooner
+    constexpr std::int32_t kOffsetBits = 60;
+    const std::int32_t bits = std::min(info(kernel.type(value).element()).bits, kOffsetBits);
     const std::uint64_t step = llvm::AbsoluteValue(op->attrs<ir::ArangeAttrs>().step);
     const auto count = static_cast<std::uint64_t>(kernel.type(value).shape()[0]);
-    return step != 0 &&
-           (bits > 32 || llvm::SaturatingMultiply(step, count) <= std::uint64_t{1} << bits);
+    return step != 0 && llvm::SaturatingMultiply(step, count) <=
+                            std::uint64_t{1} << static_cast<std::uint32_t>(bits);
   }
   if (op->kind == OpKind::Add || op->kind == OpKind::Sub || op->kind == OpKind::PointerAdd)
     return oneOf();

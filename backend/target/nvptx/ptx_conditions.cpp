@@ -2,6 +2,8 @@
 
 #include "backend/target/nvptx/ptx_instruction.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -38,6 +40,21 @@ bool isPure(const Instruction &instruction) {
   return !isSpecial || startsAs(source, kFixed);
 }
 
+/// `{%r1`, `!%p2`: the register, or nothing.
+llvm::StringRef registerIn(llvm::StringRef operand) {
+  return operand.drop_until([](char c) { return c == '%'; }).take_while([](char c) {
+    return llvm::isAlnum(c) || c == '%' || c == '.' || c == '_';
+  });
+}
+
+llvm::SmallVector<llvm::StringRef, 4> sourcesOf(const Instruction &instruction) {
+  llvm::SmallVector<llvm::StringRef, 4> operands;
+  instruction.operands.split(operands, ',');
+  operands.erase(operands.begin());
+  for (llvm::StringRef &operand : operands) operand = operand.trim();
+  return operands;
+}
+
 class Conditions {
 public:
   explicit Conditions(llvm::StringRef ptx) {
@@ -65,22 +82,23 @@ public:
       condition.isNegated = !condition.isNegated;
       return condition;
     }
-    llvm::SmallVector<llvm::StringRef, 4> parts, operands;
+    llvm::SmallVector<llvm::StringRef, 4> parts, sources;
     if (made) made->opcode.split(parts, '.');
-    if (made) made->operands.split(operands, ',');
-    const bool isComparison = parts.size() == 3 && parts[0] == "setp" && operands.size() == 3 &&
+    if (made) sources = sourcesOf(*made);
+    const bool isComparison = parts.size() == 3 && parts[0] == "setp" && sources.size() == 2 &&
                               !parts[2].starts_with("f") && !parts[2].starts_with("bf");
     if (!isComparison) return {.name = text(predicate, registers)};
-    return comparison(parts[1], parts[2], operands[1].trim(), operands[2].trim(), registers);
+    return comparison(parts[1], parts[2], sources[0], sources[1], registers);
   }
 
-private:
+  /// What sets a register, of which all is told by that one line; nothing where more is needed.
   const Instruction *definitionOf(llvm::StringRef name) const {
     const auto found = definitions_.find(name);
     const bool isKnown = found != definitions_.end() && !opaque_.contains(name.str());
     return isKnown ? &found->second : nullptr;
   }
 
+private:
   /// By "equal" and "less" alone.
   Condition comparison(llvm::StringRef how, llvm::StringRef type, llvm::StringRef a,
                        llvm::StringRef b, Registers &registers) const {
@@ -106,16 +124,16 @@ private:
   /// What an operand is computed from; a register itself where nobody knows, or at some depth.
   std::string text(llvm::StringRef operand, Registers &registers, int depth = 0) const {
     constexpr int kDeep = 8;
-    const Instruction *made = definitionOf(operand);
+    const llvm::StringRef name = registerIn(operand);
+    const Instruction *made = definitionOf(name);
     if (!made || depth == kDeep) {
-      if (operand.starts_with("%")) registers.insert(operand.str());
+      if (!name.empty()) registers.insert(name.str());
       return operand.str();
     }
-    std::string text = made->opcode.str() + "(";
-    llvm::SmallVector<llvm::StringRef, 4> operands;
-    made->operands.split(operands, ',');
-    for (const llvm::StringRef of : llvm::drop_begin(operands))
-      text += this->text(of.trim(), registers, depth + 1) + ",";
+    std::string text =
+        (operand.take_until([](char c) { return c == '%'; }) + made->opcode + "(").str();
+    for (const llvm::StringRef source : sourcesOf(*made))
+      text += this->text(source, registers, depth + 1) + ",";
     return text + ")";
   }
 
@@ -123,16 +141,91 @@ private:
   std::set<std::string> opaque_;
 };
 
+/// Which registers may be computed from what others held before they were set again, once a block
+/// is over.
+///
+///   setp.lt.s32 %p1, %r1, 9;     // says something about %r1
+///   add.s32     %r1, %r1, 1;     // and now about what it was
+class Outdated {
+public:
+  Outdated(const CodeGraph &graph, const Conditions &conditions) : after_(graph.size()) {
+    for (const CodeBlock &block : graph)
+      for (const CodeBlock::Edge &edge : block.next) follow(edge.predicate, conditions);
+    llvm::SetVector<std::size_t> open(llvm::from_range, llvm::seq(graph.size()));
+    std::vector<Registers> before(graph.size());
+    while (!open.empty()) {
+      const std::size_t index = open.pop_back_val();
+      after_[index] = behind(graph[index], before[index]);
+      for (const CodeBlock::Edge &edge : graph[index].next) {
+        const std::size_t size = before[edge.to].size();
+        before[edge.to].insert(after_[index].begin(), after_[index].end());
+        if (before[edge.to].size() != size) open.insert(edge.to);
+      }
+    }
+  }
+
+  bool contains(const std::string &name, std::size_t block) const {
+    return after_[block].contains(name);
+  }
+
+private:
+  /// From a register to all that it is computed from.
+  void follow(const std::string &from, const Conditions &conditions) {
+    std::vector<std::string> open{from};
+    while (!open.empty()) {
+      const std::string name = open.back();
+      open.pop_back();
+      const Instruction *made = conditions.definitionOf(name);
+      const auto [known, isNew] = sources_.try_emplace(name);
+      if (!isNew || !made) continue;
+      for (const llvm::StringRef operand : sourcesOf(*made)) {
+        const std::string source = registerIn(operand).str();
+        if (source.empty()) continue;
+        known->second.insert(source);
+        users_[source].insert(name);
+        open.push_back(source);
+      }
+    }
+  }
+
+  Registers behind(const CodeBlock &block, Registers outdated) const {
+    for (const std::string &set : block.sets) {
+      const auto sources = sources_.find(set);
+      if (sources == sources_.end()) continue;
+      const auto isOld = [&](const std::string &source) { return outdated.contains(source); };
+      if (llvm::none_of(sources->second, isOld)) outdated.erase(set);
+      addUsersOf(set, outdated);
+    }
+    return outdated;
+  }
+
+  /// Those of a register that is outdated are already there.
+  void addUsersOf(const std::string &name, Registers &outdated) const {
+    const auto users = users_.find(name);
+    if (users == users_.end()) return;
+    for (const std::string &user : users->second)
+      if (outdated.insert(user).second) addUsersOf(user, outdated);
+  }
+
+  std::map<std::string, Registers> sources_, users_; // the nearest
+  std::vector<Registers> after_;                     // by block
+};
+
 } // namespace
 
 void nameConditions(CodeGraph &graph, llvm::StringRef ptx) {
   const Conditions conditions(ptx);
+  const Outdated outdated(graph, conditions);
   std::map<std::string, std::set<std::string>> dependOn; // by register
-  for (CodeBlock &block : graph)
+  for (auto [index, block] : llvm::enumerate(graph))
     for (CodeBlock::Edge &edge : block.next) {
       if (edge.predicate.empty()) continue;
       Registers registers;
-      const Condition condition = conditions.of(edge.predicate, registers);
+      Condition condition{.name = edge.predicate};
+      if (outdated.contains(edge.predicate, index))
+        registers.insert(edge.predicate);
+      else
+        condition = conditions.of(edge.predicate, registers);
       for (const std::string &one : registers) dependOn[one].insert(condition.name);
       edge.predicate = condition.name;
       edge.holds ^= condition.isNegated;

@@ -16,8 +16,9 @@ namespace imbrex::target::nvptx {
 ///   setp.lt.u64  %p55, %rd1, 9;      lt.u64(%rd1,9)
 ///
 /// Registers that are set in several places, or from memory, stand for themselves in these names.
-/// A block's `sets`, which are all registers on the way in, are the conditions that depend on them
-/// on the way out.
+/// So does a predicate that is computed from what a register held before it was set again. A
+/// block's `sets`, which are all registers on the way in, are the conditions that depend on them on
+/// the way out.
 void nameConditions(CodeGraph &graph, llvm::StringRef ptx);
 
 } // namespace imbrex::target::nvptx
