@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+
 using namespace imbrex;
 using namespace imbrex::testing;
 
@@ -19,21 +21,38 @@ TableKernel withoutMarks(const TableKernel &of) {
   return plain;
 }
 
+/// What was compiled for a device, once for all launches of a kernel.
+class Executables {
+public:
+  explicit Executables(std::string device) : device_(std::move(device)) {}
+
+  const runtime::Executable &of(const TableKernel &one) {
+    std::string text = ir::print(one.kernel);
+    text.erase(0, text.find('(')); // its name is the launch's
+    auto &executable = known_[text];
+    if (!executable) executable = executableOn(device_, one);
+    return *executable;
+  }
+
+private:
+  std::string device_;
+  std::map<std::string, std::shared_ptr<const runtime::Executable>> known_;
+};
+
 /// Late, and in random orders.
-void checkDeliveries(const std::string &target, const TableKernel &one, std::uint64_t orders) {
+void checkDeliveries(Executables &executables, const TableKernel &one, std::uint64_t orders) {
   CAPTURE(one.name);
-  const auto executable = executableOn("emulated:" + target, one);
   TableLaunch meant(one), plain(one);
   REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
   const TableKernel unmarked = withoutMarks(one);
-  REQUIRE(run(*executableOn("emulated:" + target, unmarked), unmarked, plain) == "");
+  REQUIRE(run(executables.of(unmarked), unmarked, plain) == "");
   // Sums of products may be rounded otherwise than the interpreter does it.
   REQUIRE(plain.difference(meant) == "");
   for (std::uint64_t seed = 0; seed <= orders; ++seed) {
     CAPTURE(seed);
     TableLaunch got(one);
     const auto delivery = seed == 0 ? emulate::Delivery::Late : emulate::Delivery::Random;
-    REQUIRE(run(*executable, one, got, {.seed = seed, .delivery = delivery}) == "");
+    REQUIRE(run(executables.of(one), one, got, {.seed = seed, .delivery = delivery}) == "");
     REQUIRE(got == plain);
   }
 }
@@ -45,9 +64,10 @@ void checkEmulated(const std::string &target) {
     MESSAGE("SKIP: no code for ", target, " in this build");
     return;
   }
+  Executables executables("emulated:" + target);
   for (const int slots : kPipelineSlots)
-    for (const TableKernel &one : pipelinedKernels(slots)) checkDeliveries(target, one, 20);
-  for (const TableKernel &one : largeProducts()) checkDeliveries(target, one, 3);
+    for (const TableKernel &one : pipelinedKernels(slots)) checkDeliveries(executables, one, 20);
+  for (const TableKernel &one : largeProducts()) checkDeliveries(executables, one, 3);
 }
 
 } // namespace
