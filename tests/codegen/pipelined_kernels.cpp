@@ -71,6 +71,18 @@ struct pipelined_rows {
   }
 };
 
+/// A step of the launch, which may go down as well.
+struct pipelined_steps {
+  int slots = 2;
+  void operator()(view<const f32, 2> x, scalar<i32> first, scalar<i32> last, scalar<i32> step,
+                  view<f32, 2> sums) const {
+    auto [m] = program_id<1>();
+    var all = zeros<f32, 8, 32>();
+    for (auto k : ahead(range(first + m, last, step), slots)) all += x[box<8, 32>(m, k)] * 2.0F;
+    sums[box<8, 32>(m, 0)] = all;
+  }
+};
+
 std::string random(std::int64_t rows, std::int64_t columns) {
   return "random:" + std::to_string(rows) + "x" + std::to_string(columns);
 }
@@ -127,6 +139,21 @@ void addRows(std::vector<TableKernel> &kernels, int slots) {
   }
 }
 
+void addSteps(std::vector<TableKernel> &kernels, int slots) {
+  const int deep = std::max(slots, 2);
+  struct Steps {
+    int first, last, step;
+  };
+  for (const Steps &of :
+       {Steps{0, 0, 1}, {0, 3 * deep + 4, 3}, {2 * deep + 1, -1, -2}, {5, 9, 0}}) {
+    const std::string name =
+        "steps_" + std::to_string(slots) + "_" + std::to_string(kernels.size());
+    kernels.push_back(row(name, pipelined_steps{slots}, {2, 1, 1},
+                          {random(13, 32 * (3 * deep + 4)), std::to_string(of.first),
+                           std::to_string(of.last), std::to_string(of.step), "zeros:13x32"}));
+  }
+}
+
 } // namespace
 
 std::vector<TableKernel> largeProducts() {
@@ -143,6 +170,7 @@ std::vector<TableKernel> pipelinedKernels(int slots) {
   addAttention(kernels, slots);
   addStreams(kernels, slots);
   addRows(kernels, slots);
+  addSteps(kernels, slots);
   return kernels;
 }
 

@@ -52,8 +52,6 @@ public:
 private:
   /// Why no load of the loop can run ahead.
   std::optional<std::string> whyNone() const {
-    const auto step = constantInteger(kernel_, loop_.operand(2));
-    if (!step || *step <= 0) return "its step is no positive constant";
     if (llvm::any_of(body_.ops, [](const auto &op) { return leaves(*op); }))
       return "it may be left in the middle of a trip";
     bool hasAtomics = false;

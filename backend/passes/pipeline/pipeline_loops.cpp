@@ -3,6 +3,7 @@
 #include "backend/layout/box_layout.h"
 #include "backend/passes/dce.h"
 #include "backend/passes/pipeline/apply_plan.h"
+#include "backend/passes/pipeline/count_trips.h"
 #include "backend/passes/pipeline/split_body.h"
 #include "backend/passes/pipeline/stage_loads.h"
 #include "backend/passes/rewriting.h"
@@ -21,6 +22,7 @@ public:
   Pass(Kernel &kernel, const PassContext &context) : kernel_(&kernel), context_(context) {}
 
   void run() {
+    countTrips(*kernel_);
     decideOnRoles();
     visit(kernel_->body());
     if (isSplit_) explainRoles(splitBody(*kernel_, context_.machine));

@@ -1,23 +1,11 @@
 #include "backend/passes/pipeline/trip_writer.h"
 
+#include "backend/passes/pipeline/count_trips.h"
 #include "backend/passes/rewriting.h"
 
 namespace imbrex::passes::pipeline {
 
 using namespace ir;
-
-namespace {
-
-ElementKind withoutSign(ElementKind kind) {
-  static const std::map<ElementKind, ElementKind> kUnsigned{{ElementKind::I8, ElementKind::U8},
-                                                            {ElementKind::I16, ElementKind::U16},
-                                                            {ElementKind::I32, ElementKind::U32},
-                                                            {ElementKind::I64, ElementKind::U64}};
-  const auto found = kUnsigned.find(kind);
-  return found == kUnsigned.end() ? kind : found->second;
-}
-
-} // namespace
 
 TripWriter::TripWriter(Kernel &kernel, const Op &loop, const LoopLoads &loads)
     : kernel_(&kernel), loop_(loop), body_(loop.regions[0]), loads_(loads),
