@@ -255,6 +255,27 @@ TEST_CASE("as many slots are taken as fit, and the bytes are told") {
   CHECK(explained(product("-1"), "sm_80").find("slots\n") != std::string::npos);
 }
 
+TEST_CASE("no more slots are taken than code is to start, and it is told") {
+  const auto words = [](const std::string &slots) {
+    return explained(
+        "kernel @k(%v: view<const f32, 1>, %out: view<f32, 1>, %n: i32) stage tiles {\n"
+        "%zero = constant 0 : i32\n%one = constant 1 : i32\n"
+        "%none = constant 0.0 : f32[64]\n%r = for %zero, %n, %one, %none [pipelined = " +
+            slots +
+            "] (%k: i32, %s: f32[64]) {\n%x = view.load %v, %k : f32[64]\n"
+            "%t = add %s, %x : f32[64]\nyield %t\n} : f32[64]\n"
+            "view.store %out, %r, %zero\n}\n",
+        "sm_80");
+  };
+  constexpr const char *kWhy = " are more than are taken: the code that starts them";
+  for (const char *slots : {"129", "500", "65536", "2147483647"}) {
+    const std::string told = words(slots);
+    CHECK_MESSAGE(told.find(": 128 slots\n") != std::string::npos, told);
+    CHECK_MESSAGE(told.find(": " + std::string(slots) + kWhy) != std::string::npos, told);
+  }
+  CHECK(words("128").find(kWhy) == std::string::npos);
+}
+
 TEST_CASE("no more slots are taken than the loop's index can count ahead, and it is told") {
   const auto stream = [](const std::string &index, const std::string &step,
                          const std::string &slots) {

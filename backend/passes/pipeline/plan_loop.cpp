@@ -230,6 +230,9 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine) {
 
 namespace {
 
+/// So many loads hide any latency there is; LLVM takes minutes for thousands.
+constexpr std::int64_t kMostStarted = 128;
+
 std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
                              const RingRoom &room, const PassContext &context, bool isOfRoles,
                              std::string &why) {
@@ -247,7 +250,7 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
   const std::int32_t asked = loop.attrs<ForAttrs>().pipelined;
   const bool isAsked = asked != ForAttrs::kPlannerChooses;
   const std::int64_t ahead = isOfRoles ? fitting : slotsOfIndex(kernel, loop);
-  const auto most = static_cast<std::int32_t>(std::min({fitting, ahead, std::int64_t{kMostSlots}}));
+  const auto most = static_cast<std::int32_t>(std::min({fitting, ahead, kMostStarted}));
   const std::int32_t slots = std::min(asked, most);
   machine::Machine machine = context.machine;
   machine.sharedMemoryBytes = static_cast<std::int32_t>(forSlots);
@@ -273,7 +276,9 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
     const std::string more = ": " + std::to_string(asked) + " ";
     planned.explanation =
         "  " + inWords(room, bytes) +
-        (asked <= slots    ? ""
+        (asked <= slots ? ""
+         : most == kMostStarted
+             ? more + "are more than are taken: the code that starts them has a part for each"
          : ahead < fitting ? more + "are more than the loop's index can count ahead"
                            : more + "do not fit") +
         "\n" + explain(*plan, request);
