@@ -83,13 +83,15 @@ bool isLoad(const ir::Op &op) { return op.kind == OpKind::Load || op.kind == OpK
 bool isStore(const ir::Op &op) { return op.kind == OpKind::Store || op.kind == OpKind::ViewStore; }
 
 bool writesMemory(const ir::Op &op) {
-  const ir::Effect effect = info(op.kind).effect;
-  if (effect == ir::Effect::Write || effect == ir::Effect::Atomic || effect == ir::Effect::Observe)
-    return true;
-  bool writes = false;
+  const auto writes = [](const ir::Op &one) {
+    const ir::Effect effect = info(one.kind).effect;
+    return effect == ir::Effect::Write || effect == ir::Effect::Atomic ||
+           effect == ir::Effect::Observe;
+  };
+  bool anyWrites = writes(op);
   for (const ir::Block &region : op.regions)
-    ir::walk(region, [&](const ir::Op &inner) { writes |= writesMemory(inner); });
-  return writes;
+    ir::walk(region, [&](const ir::Op &inner) { anyWrites |= writes(inner); });
+  return anyWrites;
 }
 
 bool mayTouch(const ir::Kernel &kernel, const LaunchTraits &traits, const ir::Op &a,

@@ -372,5 +372,21 @@ TEST_CASE("machine instructions that do not assemble are reported at their line"
         start + "a '$' is followed by no number of an operand; '$$' is a dollar");
 }
 
+/// Time that doubles with each of them would never end.
+TEST_CASE("a hundred ifs in each other compile and run") {
+  constexpr int kDepth = 100;
+  std::string text =
+      "kernel @deep(%p: ptr<i32>, %b: bool) stage tiles {\n%one = constant 1 : i32\n";
+  for (int i = 0; i < kDepth; ++i) text += "if %b {\n";
+  text += "%x = load %p : i32\n%y = add %x, %one : i32\nstore %p, %y\n";
+  for (int i = 0; i < kDepth; ++i) text += "yield\n}\n";
+  const ir::Kernel kernel = kernelOf(text + "}\n");
+  std::vector<std::int32_t> memory{5};
+  launch(kernel, {}, {pointerTo(memory), number(1)});
+  CHECK(memory[0] == 6);
+  launch(kernel, {}, {pointerTo(memory), number(0)});
+  CHECK(memory[0] == 6);
+}
+
 } // namespace
 } // namespace imbrex::host
