@@ -74,16 +74,29 @@ private:
         blocks, [&](const target::CodeBlock &block) { return llvm::any_of(block.events, is); });
   }
 
-  /// Predicates of several jumps around what some threads do: on one way through the code they
-  /// decide alike.
-  void findGuards() {
+  /// Here or a few jumps on: what is done under several conditions is behind several jumps.
+  bool leadsToGuarded(std::size_t block, int jumps = 2) const {
     const auto isGuarded = [](const RingEvent &event) { return isConditional(event.kind); };
+    return has(code_[block], isGuarded) ||
+           (jumps > 0 && llvm::any_of(code_[block].next, [&](const auto &edge) {
+              return leadsToGuarded(edge.to, jumps - 1);
+            }));
+  }
+
+  /// Predicates of several jumps around what some threads do: on one way through the code they
+  /// decide alike. Those that the code makes true or false are known from there alone.
+  void findGuards() {
     std::map<std::string, int> jumps;
-    for (const target::CodeBlock &block : code_)
+    for (const target::CodeBlock &block : code_) {
+      std::set<std::string> guards;
       for (const auto &edge : block.next)
-        if (!edge.predicate.empty() && has(code_[edge.to], isGuarded)) ++jumps[edge.predicate];
+        if (!edge.predicate.empty() && leadsToGuarded(edge.to)) guards.insert(edge.predicate);
+      for (const std::string &guard : guards) ++jumps[guard];
+    }
+    for (const target::CodeBlock &block : code_)
+      for (const auto &[predicate, made] : block.makes) made_.insert(predicate);
     for (const auto &[predicate, count] : jumps)
-      if (count > 1) guards_.insert(predicate);
+      if (count > 1 && !made_.contains(predicate)) guards_.insert(predicate);
   }
 
   /// Which of them a way from a block's beginning still asks before they are set anew. What is
@@ -95,10 +108,15 @@ private:
       for (std::size_t i = code_.size(); i-- > 0;) {
         std::set<std::string> live;
         for (const auto &edge : code_[i].next) {
-          if (guards_.contains(edge.predicate)) live.insert(edge.predicate);
+          if (guards_.contains(edge.predicate) || made_.contains(edge.predicate))
+            live.insert(edge.predicate);
           live.insert(live_[edge.to].begin(), live_[edge.to].end());
         }
+        std::set<std::string> sources;
+        for (const auto &[predicate, made] : code_[i].makes)
+          if (live.contains(predicate)) sources.insert(made.of);
         for (const std::string &set : code_[i].sets) live.erase(set);
+        live.merge(sources);
         changes |= live != live_[i];
         live_[i] = std::move(live);
       }
@@ -161,7 +179,16 @@ private:
   }
 
   void follow(const target::CodeBlock &block, const Steps &steps, Facts facts) {
+    Facts made;
+    for (const auto &[predicate, is] : block.makes) {
+      const auto known = facts.find(is.of);
+      if (is.of.empty())
+        made[predicate] = is.isTrue;
+      else if (known != facts.end())
+        made[predicate] = known->second == is.isTrue;
+    }
     for (const std::string &set : block.sets) facts.erase(set);
+    facts.merge(made);
     for (const auto &edge : block.next) {
       const auto known = facts.find(edge.predicate);
       if (known != facts.end() && known->second != edge.holds) continue;
@@ -192,8 +219,8 @@ private:
 
   const RingOrder &meant_;
   const target::CodeGraph &code_;
-  std::set<std::string> guards_;
-  std::vector<std::set<std::string>> live_; // of the guards, by block
+  std::set<std::string> guards_, made_;
+  std::vector<std::set<std::string>> live_; // of these, by block
   Steps done_;                              // that the code does somewhere
   std::set<Way> seen_;
   std::vector<Way> ways_;

@@ -129,18 +129,25 @@ void Emitter::emitWhile(const ir::Op &op) {
   leaveLoop(op);
 }
 
+/// A condition that all threads of the block agree on, in a way that the machine can see: for lanes
+/// that might part it would keep account of each, and of those that have left.
+Value *Emitter::agreed(Value *condition) {
+  Value *const bit = b.CreateZExt(condition, b.getInt32Ty());
+  return b.CreateICmpNE(words.uniform(b, bit), b.getInt32(0));
+}
+
 void Emitter::emitBreakIf(const ir::Op &op) {
   llvm::BasicBlock *const stays = newBlock("stays");
   LoopFrame &loop = loops_.back();
   loop.leaving.push_back(
       incomingFrom(b.GetInsertBlock(), llvm::ArrayRef(op.operands).drop_front()));
-  b.CreateCondBr(scalar(op.operand(0)), loop.exit, stays);
+  b.CreateCondBr(agreed(scalar(op.operand(0))), loop.exit, stays);
   b.SetInsertPoint(stays);
 }
 
 void Emitter::endBlockIf(Value *condition) {
   llvm::BasicBlock *const stays = newBlock("stays");
-  b.CreateCondBr(condition, finish_, stays);
+  b.CreateCondBr(agreed(condition), finish_, stays);
   b.SetInsertPoint(stays);
 }
 

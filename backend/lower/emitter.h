@@ -150,6 +150,7 @@ public:
   void emitBlock(const ir::Block &block);
   /// Leave the kernel if a condition, the same for all threads, holds.
   void endBlockIf(llvm::Value *condition);
+  llvm::Value *agreed(llvm::Value *condition);
   std::uint32_t addSite(const ir::Op &op);
   llvm::Value *observations() { return observations_; }
 

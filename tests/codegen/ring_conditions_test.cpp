@@ -22,7 +22,53 @@ bool mayPart(const std::string &first, const std::string &second) {
   return differenceFrom(both, targetNamed("sm_80")->ringsOf(text)).has_value();
 }
 
+/// One copy on each of two ways, of which a flag of scalar registers tells at their meeting:
+/// whether the code may do none or two of them.
+bool mayMistake(const std::string &decision) {
+  const RingOrder one{
+      {{.next = {2}}, {}, {.event = target::RingEvent{target::RingEventKind::Copy}, .next = {1}}}};
+  const std::string copy = "global_load_lds_dwordx4 v[0:1], off\n";
+  const std::string text = "; %bb.0\ns_mov_b64 s[2:3], 0\ns_cbranch_scc1 .LBB0_1\n" + copy +
+                           "s_mov_b64 s[2:3], -1\n.LBB0_1:\n" + decision + " .LBB0_2\n" + copy +
+                           ".LBB0_2:\ns_endpgm\n";
+  return differenceFrom(one, targetNamed("gfx950")->ringsOf(text)).has_value();
+}
+
 } // namespace
+
+TEST_CASE("a flag that ways set on their way to a meeting says which of them it was") {
+  if (targetNamed("gfx950") == nullptr) return;
+  const std::string take = "s_and_b64 vcc, exec, s[2:3]\n";
+  CHECK_FALSE(mayMistake(take + "s_cbranch_vccnz"));
+  CHECK_FALSE(mayMistake("s_and_b64 vcc, s[2:3], exec\ns_cbranch_vccnz"));
+  CHECK_FALSE(mayMistake("s_andn2_b64 vcc, exec, s[2:3]\ns_cbranch_vccz"));
+  CHECK_FALSE(mayMistake("s_xor_b64 s[6:7], s[2:3], -1\ns_andn2_b64 vcc, exec, s[6:7]\n"
+                         "s_cbranch_vccnz"));
+  CHECK_FALSE(mayMistake("s_xor_b64 s[6:7], s[2:3], -1\ns_branch .LBB0_3\n.LBB0_3:\n"
+                         "s_and_b64 vcc, exec, s[6:7]\ns_cbranch_vccz"));
+  CHECK_FALSE(mayMistake("s_mov_b64 s[6:7], s[2:3]\ns_mov_b64 s[2:3], 0\n"
+                         "s_branch .LBB0_3\n.LBB0_3:\ns_and_b64 vcc, exec, s[6:7]\n"
+                         "s_cbranch_vccnz"));
+  // The opposite, another register, and what nobody can tell.
+  CHECK(mayMistake(take + "s_cbranch_vccz"));
+  CHECK(mayMistake("s_xor_b64 s[2:3], s[2:3], -1\n" + take + "s_cbranch_vccnz"));
+  CHECK(mayMistake("s_and_b64 vcc, exec, s[4:5]\ns_cbranch_vccnz"));
+  CHECK(mayMistake("s_and_b64 vcc, exec, s[2:3]\ns_cbranch_scc1"));
+  CHECK(mayMistake("s_and_b64 vcc, s[4:5], s[2:3]\ns_cbranch_vccnz"));
+  // It has been set anew, whole or in part, before it is asked or once it has been.
+  for (const char *set :
+       {"s_mov_b64 s[2:3], s[8:9]\n", "s_mov_b32 s3, 0\n", "s_mov_b32 s2, s8\n",
+        "s_load_dwordx4 s[0:3], s[8:9], 0x0\n", "v_cmp_eq_u32_e64 s[2:3], v0, v1\n",
+        "v_mad_u64_u32 v[2:3], s[2:3], v0, v1, v[4:5]\n", "s_mov_b64 s[2:3], 0\n",
+        "v_readfirstlane_b32 s2, v0\n"}) {
+    CAPTURE(set);
+    CHECK(mayMistake(set + take + "s_cbranch_vccnz"));
+    CHECK(mayMistake(take + set + "s_cbranch_vccnz"));
+  }
+  for (const char *set : {"v_cmp_eq_u32_e32 vcc, v0, v1\n", "s_mov_b32 vcc_lo, 0\n",
+                          "v_add_co_u32_e32 v0, vcc, v1, v2\n"})
+    CHECK(mayMistake(take + set + "s_cbranch_vccnz"));
+}
 
 TEST_CASE("jumps on one predicate go the same way, until it is set anew") {
   if (targetNamed("sm_80") == nullptr) return;
@@ -35,6 +81,7 @@ TEST_CASE("jumps on one predicate go the same way, until it is set anew") {
 TEST_CASE("jumps on one condition go the same way, in whatever form it is computed") {
   if (targetNamed("sm_80") == nullptr) return;
   CHECK_FALSE(mayPart("setp.gt.u32 %p1, %r5, 8;\n@%p1", "setp.lt.u32 %p2, %r5, 9;\n@!%p2"));
+  CHECK_FALSE(mayPart("setp.gt.s16 %p1, %r5, 2;\n@%p1", "setp.lt.s16 %p2, %r5, 3;\n@!%p2"));
   CHECK_FALSE(mayPart("setp.le.s32 %p1, %r5, 8;\n@%p1", "setp.ge.s32 %p2, %r5, 9;\n@!%p2"));
   CHECK_FALSE(mayPart("setp.le.s32 %p1, %r5, %r9;\n@%p1", "setp.gt.s32 %p2, %r5, %r9;\n@!%p2"));
   CHECK_FALSE(mayPart("setp.lt.s32 %p1, %r5, %r9;\n@%p1", "setp.gt.s32 %p2, %r9, %r5;\n@%p2"));
@@ -50,6 +97,7 @@ TEST_CASE("conditions that only look alike may differ") {
   if (targetNamed("sm_80") == nullptr) return;
   CHECK(mayPart("setp.gt.u32 %p1, %r5, 8;\n@%p1", "setp.lt.u32 %p2, %r5, 8;\n@!%p2"));
   CHECK(mayPart("setp.lt.u32 %p1, %r5, 8;\n@%p1", "setp.lt.s32 %p2, %r5, 8;\n@%p2"));
+  CHECK(mayPart("setp.gt.s16 %p1, %r5, 32767;\n@%p1", "setp.lt.s16 %p2, %r5, 32768;\n@!%p2"));
   CHECK(mayPart("setp.gt.u32 %p1, %r5, -1;\n@%p1", "setp.lt.u32 %p2, %r5, 0;\n@!%p2"));
   CHECK(mayPart("setp.lt.f32 %p1, %r5, %r9;\n@%p1", "setp.ge.f32 %p2, %r5, %r9;\n@!%p2")); // NaN
   // What is read anew may be something else, into another register or into the same.

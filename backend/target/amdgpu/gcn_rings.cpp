@@ -1,6 +1,7 @@
 #include "backend/target/amdgpu/gcn_rings.h"
 
 #include "backend/support/check.h"
+#include "backend/target/amdgpu/gcn_flags.h"
 
 namespace imbrex::target::amdgpu {
 namespace {
@@ -17,8 +18,9 @@ std::optional<std::int32_t> loadsLeft(llvm::StringRef operands) {
   return count.getAsInteger(10, left) ? std::nullopt : std::optional(left);
 }
 
-CodeLine readGcn(llvm::StringRef line) {
+CodeLine readGcn(llvm::StringRef line, Flags &flags) {
   CodeLine read;
+  if (line.ends_with(":")) return flags.begin(), read;
   const llvm::StringRef opcode = line.take_until([](char c) { return c == ' ' || c == '\t'; });
   const llvm::StringRef operands = line.drop_front(opcode.size()).trim();
   IMBREX_CHECK(!opcode.starts_with("s_setpc") && !opcode.starts_with("s_swappc"),
@@ -30,9 +32,9 @@ CodeLine readGcn(llvm::StringRef line) {
   if (opcode == "s_branch") read.target = operands.str();
   if (opcode.starts_with("s_cbranch")) {
     read.target = operands.str();
-    read.predicate = opcode.str(); // a flag that much sets
-    read.sets = {read.predicate};
+    read.predicate = opcode.str();
   }
+  flags.read(opcode, operands, read);
   read.ends = opcode == "s_endpgm";
   return read;
 }
@@ -46,7 +48,11 @@ CodeGraph ringsOfAssembly(llvm::StringRef assembly) {
   constexpr llvm::StringRef kMeeting = "; wave barrier";
   for (std::size_t at = body.find(kMeeting); at != std::string::npos; at = body.find(kMeeting, at))
     body.replace(at, kMeeting.size(), "s_barrier");
-  return codeGraph(body, ";", readGcn);
+  Flags flags;
+  CodeGraph graph =
+      codeGraph(body, ";", [&](llvm::StringRef line) { return readGcn(line, flags); });
+  keepFlags(graph);
+  return graph;
 }
 
 } // namespace imbrex::target::amdgpu

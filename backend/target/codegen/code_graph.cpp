@@ -32,6 +32,8 @@ public:
     CodeBlock &block = graph_.back();
     if (read.event && read.asks.empty()) block.events.push_back(*read.event);
     block.sets.insert(block.sets.end(), read.sets.begin(), read.sets.end());
+    for (const std::string &set : read.sets) block.makes.erase(set);
+    block.makes.insert(read.makes.begin(), read.makes.end());
     note(read);
     if (!read.ends && read.target.empty()) return;
     block.ends = read.ends;

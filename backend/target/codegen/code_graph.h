@@ -4,6 +4,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,12 @@ struct RingEvent {
 /// "a copy", "a wait for all but 1"
 std::string toText(const RingEvent &event);
 
+/// What a predicate is set to: a constant, or what another one was when the block began.
+struct MadePredicate {
+  std::string of = {}; ///< Empty: a constant.
+  bool isTrue = true;  ///< Or: it is the same as the other one, and not its opposite.
+};
+
 /// One instruction.
 struct CodeLine {
   std::optional<RingEvent> event = {};
@@ -53,6 +60,7 @@ struct CodeLine {
   bool ends = false;          ///< The thread ends here.
   std::vector<std::string> sets = {}; ///< The registers that it sets, as far as predicates depend.
   std::string negates = {};           ///< It sets the first to the opposite of this one.
+  std::map<std::string, MadePredicate> makes = {}; ///< Those of them that are known then.
 };
 
 /// Instructions that are run one after the other.
@@ -67,6 +75,7 @@ struct CodeBlock {
   std::string label;
   std::vector<RingEvent> events = {};
   std::vector<std::string> sets = {};
+  std::map<std::string, MadePredicate> makes = {}; ///< Those of them that are known at the end.
   std::vector<Edge> next = {};
   bool ends = false;
 };

@@ -111,9 +111,10 @@ private:
     if (how == "lt" || how == "ge") return named("lt", how == "ge");
     if (how != "gt" && how != "le") return named(how, false);
     std::int64_t number = 0;
-    constexpr std::int64_t kSmall = std::int64_t{1} << 30; // one more is so in all types
-    const bool isNumber = !b.getAsInteger(10, number) && number >= 0 && number < kSmall;
-    if (isNumber && !type.ends_with("8") && !type.ends_with("16")) {
+    // One more is a number of the type as well, with a sign and without.
+    const std::int64_t many = std::int64_t{1} << (type.ends_with("16") ? 14 : 30);
+    const bool isNumber = !b.getAsInteger(10, number) && number >= 0 && number < many;
+    if (isNumber) {
       right = std::to_string(number + 1);
       return named("lt", how == "gt");
     }
