@@ -82,7 +82,7 @@ private:
     if (is(OpKind::For) || is(OpKind::While)) return loop(op, flush(at));
     // A thread runs one of the bodies of roles, as of an if.
     if (is(OpKind::If) || is(OpKind::Roles)) return branches(op, flush(at));
-    if (!is(OpKind::BreakIf) && !is(OpKind::ExitIf)) return at;
+    if (!is(OpKind::BreakIf) && !is(OpKind::ExitIf) && !is(OpKind::Assert)) return at;
     at = flush(at);
     link(at, is(OpKind::BreakIf) ? exits_.back() : kEnd);
     return at;

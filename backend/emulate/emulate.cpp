@@ -202,6 +202,21 @@ void describeLaunch(Launch &launch, std::uint32_t threads) {
   addConstant(launch, "the dispatch packet", launch.packet);
 }
 
+bool hasFailedAssert(llvm::ArrayRef<std::uint64_t> observations) {
+  return !observations.empty() && observations[lower::observations::kFailedSite] != 0;
+}
+
+/// A block that a failed assert has ended has no use for what it had started.
+bool report(const Diagnostics &found, bool isStopped, Diagnostics &diagnostics) {
+  bool ok = true;
+  for (const Diagnostic &one : found.all()) {
+    if (isStopped && one.kind == Diag::EmulatedNeverAwaited) continue;
+    ok &= info(one.kind).severity != Severity::Error;
+    diagnostics.add(one);
+  }
+  return ok;
+}
+
 } // namespace
 
 std::int32_t Program::threads() const {
@@ -218,14 +233,15 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   launch.delivery = options.delivery;
   launch.counters = options.counters;
   std::vector<std::uint64_t> observations;
-  std::deque<TensorMap> maps; // whose addresses the kernel is given
+  llvm::ArrayRef<std::uint64_t> told; // these, or the caller's
+  std::deque<TensorMap> maps;         // whose addresses the kernel is given
   for (std::size_t i = 0; i < program.interface.words.size(); ++i) {
     const lower::Word &word = program.interface.words[i];
     if (word.kind == lower::WordKind::Observations) {
-      llvm::ArrayRef<std::uint64_t> buffer = options.observations;
-      if (buffer.empty())
-        buffer = observations = lower::observations::emptyBuffer(lower::observations::kUsualRoom);
-      addObservations(launch, i, buffer);
+      told = options.observations;
+      if (told.empty())
+        told = observations = lower::observations::emptyBuffer(lower::observations::kUsualRoom);
+      addObservations(launch, i, told);
       continue;
     }
     if (word.kind == lower::WordKind::BoxMap) {
@@ -241,7 +257,9 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   }
   launch.regions.insert(launch.regions.end(), program.constants.begin(), program.constants.end());
   describeLaunch(launch, program.code.threads);
-  const bool ok = Run(program.code, launch, diagnostics).execute();
+  Diagnostics found;
+  Run(program.code, launch, found).execute();
+  const bool ok = report(found, hasFailedAssert(told), diagnostics);
   if (observations.empty()) return ok;
   return lower::observations::tell(observations, program.interface, stdout, diagnostics) && ok;
 }

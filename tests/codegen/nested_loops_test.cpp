@@ -92,3 +92,16 @@ TEST_CASE("a pipelined loop in a loop over the same numbers is proven by its own
   checkNest({.around = around, .outer = kAhead, .inner = kAhead});
   checkNest({.around = around, .outer = "", .inner = kAhead, .first = "%one"});
 }
+
+TEST_CASE("a nest of which no proof is found with all its slots has fewer") {
+  const Nest nest{.around = "", .outer = "[pipelined = 8]", .inner = "[pipelined = 8]"};
+  ir::Kernel kernel = std::move(kernelOf(nest, 2).kernel);
+  Diagnostics diagnostics;
+  REQUIRE_MESSAGE(
+      runPasses(kernel, gpuPipeline(),
+                {diagnostics, *machine::findMachine("sm_90a"), analysis::usualAssumptions(kernel)}),
+      diagnostics.render());
+  CHECK(passes::pipeline::hasRings(kernel));
+  CHECK(passes::pipeline::checkRings(kernel, diagnostics));
+  CHECK(ir::print(kernel).find("slots = 8") == std::string::npos);
+}

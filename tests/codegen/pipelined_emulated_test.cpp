@@ -128,6 +128,30 @@ TEST_CASE("what moves elements has memory for it beside all slots that fit, on a
     }
 }
 
+TEST_CASE("an assertion that fails in a loop whose loads run ahead is all that is told, on an "
+          "emulated sm_80, sm_90a, gfx942 and gfx950") {
+  for (const char *slots : {"2", "3", "5"}) {
+    const TableKernel one = fromText(
+        "kernel @k(%v: view<const i32, 2>, %out: view<i32, 2>, %n: i32, %limit: i32) stage "
+        "tiles {\n%0 = constant 0 : i32\n%1 = constant 1 : i32\n"
+        "%z = constant 0 : i32[8x32]\n%t = for %0, %n, %1, %z [pipelined = " +
+            std::string(slots) +
+            "] (%k: i32, %u: i32[8x32]) {\n%ok = lt %k, %limit : bool\n"
+            "assert %ok [text = \"k < limit\"]\n%m = view.load %v, %0, %k : i32[8x32]\n"
+            "%w = add %u, %m : i32[8x32]\nyield %w\n} : i32[8x32]\n"
+            "view.store %out, %t, %0, %0\n}\n",
+        {"random:i32:8x512", "zeros:i32:8x32", "12", "7"});
+    for (const char *target : {"sm_80", "sm_90a", "gfx942", "gfx950"}) {
+      CAPTURE(target);
+      TableLaunch launch(one);
+      const std::string told =
+          run(*executableOn(std::string("emulated:") + target, one), one, launch);
+      CHECK_MESSAGE(told.find("k < limit") != std::string::npos, told);
+      CHECK_MESSAGE(told.find("error:") == told.rfind("error:"), told);
+    }
+  }
+}
+
 TEST_CASE("an assertion stops the loads of later trips by copies, on an emulated sm_80, and in "
           "registers") {
   // Of 256 elements a trip there are two trips; the third is never to read.

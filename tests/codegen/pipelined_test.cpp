@@ -255,6 +255,24 @@ TEST_CASE("as many slots are taken as fit, and the bytes are told") {
   CHECK(explained(product("-1"), "sm_80").find("slots\n") != std::string::npos);
 }
 
+TEST_CASE("loops of which no proof is found with a role of its own go without, and it is told") {
+  const std::string tile = "f32[32x32]", pointers = "ptr<const f32>[32x32]";
+  const std::string words = explained(
+      "kernel @k(%a: view<const f32, 2>, %p: ptr<const f32>, %out: view<f32, 2>, %n: i32) stage "
+      "tiles {\n%zero = constant 0 : i32\n%one = constant 1 : i32\n%all = constant 1024 : i32\n"
+      "%none = constant 0.0 : f32[32x32]\n%i = arange : i32[1024]\n%offsets = reshape %i : "
+      "i32[32x32]\n%r = for %zero, %n, %one, %none [pipelined = 3] (%k: i32, %s: " +
+          tile + ") {\n%far = mul %k, %all : i32\n%at = ptr.add %p, %far : ptr<const f32>\n" +
+          "%b = broadcast %at : " + pointers + "\n%to = ptr.add %b, %offsets : " + pointers +
+          "\n%x = load %to : " + tile + "\n%t = add %s, %x : " + tile + "\nyield %t\n} : " + tile +
+          "\n%q = for %zero, %n, %one, %r [pipelined = 3] (%k: i32, %s: " + tile +
+          ") {\n%x = view.load %a, %zero, %k : " + tile + "\n%t = add %s, %x : " + tile +
+          "\nyield %t\n} : " + tile + "\nview.store %out, %q, %zero, %zero\n}\n",
+      "sm_90a");
+  CHECK_MESSAGE(words.find("in boxes of 32x32 that the engine loads") != std::string::npos, words);
+  CHECK_MESSAGE(words.find("no proof was found of a role of its own") != std::string::npos, words);
+}
+
 TEST_CASE("no more slots are taken than code is to start, and it is told") {
   const auto words = [](const std::string &slots) {
     return explained(

@@ -21,14 +21,15 @@ public:
     std::string sums = loops(constant("0", kTile), 1);
     if (chance(2)) sums = loops(sums, 1);
     return "kernel @k(%v: view<const i32, 2>, %w: view<const i16, 2>, %p: ptr<const i32>, "
-           "%n: i32, %m: i32, %out: view<i32, 2>) stage tiles {\n"
+           "%n: i32, %m: i32, %up: i32, %down: i32, %out: view<i32, 2>) stage tiles {\n"
            "%zero = constant 0 : i32\n%one = constant 1 : i32\n" +
            text_ + "view.store %out, " + sums + ", %zero, %zero\n}\n";
   }
 
   std::vector<std::string> arguments() {
-    return {"random:i32:40x200",      "random:i16:40x200",      "random:i32:4096",
-            std::to_string(below(5)), std::to_string(below(5)), "zeros:i32:8x32"};
+    return {"random:i32:40x200",       "random:i16:40x200",      "random:i32:4096",
+            std::to_string(below(5)),  std::to_string(below(5)), std::to_string(below(4)),
+            std::to_string(-below(4)), "zeros:i32:8x32"};
   }
 
 private:
@@ -92,11 +93,14 @@ private:
     if (depth == 1 || chance(2)) {
       index_ = pick({"i32", "i32", "i64", "i8", "u32"});
       low_ = chance(3) ? "1" : "0";
-      step_ = pick({"1", "1", "1", "2", "100"});
       high_ = pick({"%n", "%n", "%m"});
+      step_ = pick({"1", "1", "1", "2", "100", "%up"});
+      if (index_ != "u32" && chance(4)) {
+        std::swap(low_, high_);
+        step_ = pick({"-1", "-2", "%down"});
+      }
     }
-    const std::string high = index_ == "i32" ? high_ : define("cast " + high_, index_);
-    const std::string low = constant(low_, index_), step = constant(step_, index_);
+    const std::string low = number(low_), high = number(high_), step = number(step_);
     const std::string index = name(), carried = name(), result = name();
     text_ += result + " = for " + low + ", " + high + ", " + step + ", " + sums +
              " [pipelined = " + pick({"0", "2", "2", "3", "5", "-1"}) + "] (" + index + ": " +
@@ -104,6 +108,12 @@ private:
     const std::string next = body(index, carried, depth);
     text_ += "yield " + next + "\n} : " + kTile + "\n";
     return result;
+  }
+
+  /// A constant or a parameter, as the index has it.
+  std::string number(const std::string &of) {
+    if (!of.starts_with("%")) return constant(of, index_);
+    return index_ == "i32" ? of : define("cast " + of, index_);
   }
 
   std::string body(const std::string &ofLoop, const std::string &carried, int depth) {

@@ -1,4 +1,5 @@
 #include "backend/report.h"
+#include "tests/codegen/random_loops.h"
 #include "tests/codegen/ring_assembly.h"
 
 /// What the assembly of pipelined loops does, against what was proven of them.
@@ -87,6 +88,21 @@ TEST_CASE(
       const bool isAhead =
           name != std::string("gfx950") || one.name.find("_row") == std::string::npos;
       CHECK((!made.code->rings.steps.empty() || !isAhead));
+    }
+  }
+}
+
+TEST_CASE("the assembly of random loops, with assertions in some, is what was meant") {
+  constexpr std::uint64_t kSeeds = 20;
+  for (const char *name : {"sm_80", "sm_90a", "gfx950"}) {
+    const target::GpuTarget *target = targetNamed(name);
+    if (target == nullptr) continue;
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      CAPTURE(name);
+      CAPTURE(seed);
+      const Compiled made = compiled(randomLoops(seed), *target);
+      const auto text = makeAssembly(*made.code, *target);
+      CHECK_MESSAGE(text, text.error().message);
     }
   }
 }

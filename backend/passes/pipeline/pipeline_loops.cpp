@@ -4,11 +4,13 @@
 #include "backend/passes/dce.h"
 #include "backend/passes/pipeline/apply_plan.h"
 #include "backend/passes/pipeline/count_trips.h"
+#include "backend/passes/pipeline/read_schedule.h"
 #include "backend/passes/pipeline/split_body.h"
 #include "backend/passes/pipeline/stage_loads.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <array>
 #include <map>
 
 namespace imbrex::passes {
@@ -19,7 +21,14 @@ using namespace pipeline;
 
 class Pass {
 public:
-  Pass(Kernel &kernel, const PassContext &context) : kernel_(&kernel), context_(context) {}
+  /// What the pass may use: rings of so many slots, and a role of its own for loads.
+  struct Limits {
+    std::int32_t slots = kMostSlotsStarted;
+    bool hasRoles = true;
+  };
+
+  Pass(Kernel &kernel, const PassContext &context, const Limits &limits)
+      : kernel_(&kernel), context_(context), limits_(limits) {}
 
   void run() {
     countTrips(*kernel_);
@@ -78,6 +87,8 @@ private:
       loads.push_back(std::move(studied));
     });
     whyOneRole_ = whyNoLoader(*kernel_, loops, loads, context_.machine);
+    if (!limits_.hasRoles && whyOneRole_.empty())
+      whyOneRole_ = "no proof was found of a role of its own beside all loops";
   }
 
   static bool isAsked(const Op &op) {
@@ -93,10 +104,11 @@ private:
     const bool canRun = why.empty() && !loads.loads.empty();
     if (!hasCopies(context_.machine)) return stage(block, at, loads, why);
     std::optional<LoopPlan> plan;
+    RingRoom room = ringRoom(*kernel_, context_.machine);
+    room.slots = limits_.slots;
     const bool isOfRoles = loads.way == Way::Boxes && whyOneRole_.empty();
     if (canRun)
-      plan = (isOfRoles ? planRoles : planLoop)(
-          *kernel_, loop, loads, ringRoom(*kernel_, context_.machine), context_, why);
+      plan = (isOfRoles ? planRoles : planLoop)(*kernel_, loop, loads, room, context_, why);
     const bool canStage =
         context_.machine.asyncCopies.areInLaneOrder && loop.attrs<ForAttrs>().pipelined != 1;
     if (!plan && canStage) return stageInstead(block, at, facts, loads, why);
@@ -221,6 +233,7 @@ private:
 
   Kernel *kernel_;
   const PassContext &context_;
+  const Limits limits_;
   std::string whyOneRole_; // of the kernel's boxes; empty: a role of its own loads them
   bool isChanged_ = false;
   bool isSplit_ = false; // there are such
@@ -228,6 +241,27 @@ private:
 
 } // namespace
 
-void pipelineLoops(Kernel &kernel, const PassContext &context) { Pass(kernel, context).run(); }
+void pipelineLoops(Kernel &kernel, const PassContext &context) {
+  // Of loops in each other or in a row a proof may have more runs to look at than it is willing to:
+  // then less is tried, down to loops as they are.
+  constexpr auto kTries = std::to_array<Pass::Limits>({{},
+                                                       {.hasRoles = false},
+                                                       {.slots = 3, .hasRoles = false},
+                                                       {.slots = 2, .hasRoles = false},
+                                                       {.slots = 1, .hasRoles = false}});
+  int loops = 0;
+  walk(kernel.body(), [&](const Op &op) { loops += isLoop(op) ? 1 : 0; });
+  if (loops < 2) return Pass(kernel, context, kTries.front()).run();
+  const std::string before = context.explanation ? *context.explanation : "";
+  for (const Pass::Limits &limits : kTries) {
+    Kernel tried = kernel.clone();
+    Pass(tried, context, limits).run();
+    if (&limits == &kTries.back() || !isBeyondProof(tried)) {
+      kernel = std::move(tried);
+      return;
+    }
+    if (context.explanation) *context.explanation = before;
+  }
+}
 
 } // namespace imbrex::passes

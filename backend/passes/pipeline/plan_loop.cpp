@@ -230,9 +230,6 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine) {
 
 namespace {
 
-/// So many loads hide any latency there is; LLVM takes minutes for thousands.
-constexpr std::int64_t kMostStarted = 128;
-
 std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
                              const RingRoom &room, const PassContext &context, bool isOfRoles,
                              std::string &why) {
@@ -243,6 +240,10 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
   const std::int64_t unread = unreadBytes(kernel, context.machine) * std::ssize(loads.loads);
   const std::int64_t forSlots = room.bytes - unread;
   const std::int64_t bytes = bytesOfSlot(work), fitting = forSlots / (bytes + beside);
+  if (room.slots < 2) {
+    why = "no proof was found of its slots and those of the other loops";
+    return std::nullopt;
+  }
   if (fitting < 2) {
     why = "there is no room for two " + inWords(room, bytes);
     return std::nullopt;
@@ -250,7 +251,7 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
   const std::int32_t asked = loop.attrs<ForAttrs>().pipelined;
   const bool isAsked = asked != ForAttrs::kPlannerChooses;
   const std::int64_t ahead = isOfRoles ? fitting : slotsOfIndex(kernel, loop);
-  const auto most = static_cast<std::int32_t>(std::min({fitting, ahead, kMostStarted}));
+  const auto most = static_cast<std::int32_t>(std::min({fitting, ahead, std::int64_t{room.slots}}));
   const std::int32_t slots = std::min(asked, most);
   machine::Machine machine = context.machine;
   machine.sharedMemoryBytes = static_cast<std::int32_t>(forSlots);
@@ -277,8 +278,10 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
     planned.explanation =
         "  " + inWords(room, bytes) +
         (asked <= slots ? ""
-         : most == kMostStarted
+         : most == kMostSlotsStarted
              ? more + "are more than are taken: the code that starts them has a part for each"
+         : most == room.slots
+             ? more + "are more than could be proven beside those of the other loops"
          : ahead < fitting ? more + "are more than the loop's index can count ahead"
                            : more + "do not fit") +
         "\n" + explain(*plan, request);

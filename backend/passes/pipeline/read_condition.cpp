@@ -57,14 +57,16 @@ std::optional<Guard> readCondition(const Kernel &kernel, ValueId condition,
   if (!greater || isSigned(kernel.type(greater->operand(0)).element())) return std::nullopt;
   const auto bound = constantInteger(kernel, greater->operand(1));
   if (!bound || *bound < 0) return std::nullopt;
-  for (const CountedLoop &loop : llvm::reverse(loops)) {
-    const auto step = constantInteger(kernel, loop.op->operand(2));
-    if (!step || *step <= 0 || *bound % *step != 0 || mayBeLeft(*loop.op)) continue;
-    const std::int64_t trips = *bound / *step;
-    if (trips > std::numeric_limits<std::int32_t>::max()) continue;
-    const auto measure = readDistance(kernel, greater->operand(0), *loop.op);
-    if (measure) return Guard{*measure, loop.trips, static_cast<std::int32_t>(trips)};
-  }
+  for (const bool isOver : {false, true})
+    for (const CountedLoop &loop : llvm::reverse(loops)) {
+      if (loop.isOver != isOver) continue;
+      const auto step = constantInteger(kernel, loop.op->operand(2));
+      if (!step || *step <= 0 || *bound % *step != 0 || mayBeLeft(*loop.op)) continue;
+      const std::int64_t trips = *bound / *step;
+      if (trips > std::numeric_limits<std::int32_t>::max()) continue;
+      const auto measure = readDistance(kernel, greater->operand(0), *loop.op);
+      if (measure) return Guard{*measure, loop.trips, static_cast<std::int32_t>(trips)};
+    }
   return std::nullopt;
 }
 

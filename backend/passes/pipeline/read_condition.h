@@ -17,12 +17,12 @@ bool mayBeLeft(const ir::Op &loop);
 struct CountedLoop {
   const ir::Op *op;
   schedule::TripsId trips;
+  bool isOver = false;
 };
 
 /// Which trips of one of the loops a condition holds in: where it is `distance > n steps`, as
 /// numbers without a sign, of that loop, and n is below 2^31. Nothing of any other condition. The
-/// loops come from the outside to the inside: of loops over the same numbers the innermost one is
-/// meant, whose copies come in front of it.
+/// last that is not over is meant, if the numbers of several fit: the innermost one, and the next.
 std::optional<schedule::Guard> readCondition(const ir::Kernel &kernel, ir::ValueId condition,
                                              llvm::ArrayRef<CountedLoop> loops);
 

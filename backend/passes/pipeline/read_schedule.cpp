@@ -124,9 +124,10 @@ private:
 
   ScheduleOps read(const Block &body) {
     const std::size_t outer = loops_.size();
-    // A condition may ask for the count of a loop that comes behind it.
+    // A condition may ask for the count of a loop that comes behind it, most likely of the next.
     for (const auto &op : body.ops)
       if (op->kind == OpKind::For && holdsRings(*op)) loops_.push_back({op.get(), tripsOf(*op)});
+    std::reverse(loops_.begin() + static_cast<std::ptrdiff_t>(outer), loops_.end());
     ScheduleOps ops = readFrom(body, 0);
     loops_.resize(outer);
     return ops;
@@ -150,7 +151,9 @@ private:
   void readBodies(const Op &op, ScheduleOps &ops) {
     if (op.kind == OpKind::For) {
       const auto loop = llvm::find_if(loops_, [&](const CountedLoop &l) { return l.op == &op; });
+      const auto number = loop - loops_.begin();
       ops.push_back(loopOver(loop->trips, op, [&] { return read(op.regions[0]); }));
+      loops_[static_cast<std::size_t>(number)].isOver = true;
       return;
     }
     if (op.kind == OpKind::While)
@@ -367,6 +370,18 @@ std::optional<schedule::Program> readSchedule(const Kernel &kernel, Diagnostics 
   IMBREX_CHECK(!program || schedule::verify(*program, broken),
                "a schedule was read that says nothing:\n{0}", broken.render());
   return program;
+}
+
+bool isBeyondProof(const Kernel &kernel) {
+  if (!hasRings(kernel)) return false;
+  Diagnostics unread;
+  const auto program = readSchedule(kernel, unread);
+  if (!program) return false;
+  const schedule::Verdict verdict = schedule::prove(*program);
+  return llvm::any_of(verdict.findings, [](const schedule::Finding &finding) {
+    return finding.what.kind == Diag::ScheduleUnbounded ||
+           finding.what.kind == Diag::ScheduleTooLarge;
+  });
 }
 
 bool checkRings(const Kernel &kernel, Diagnostics &diagnostics) {

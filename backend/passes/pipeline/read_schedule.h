@@ -46,6 +46,9 @@ bool checkBoxes(const ir::Kernel &kernel, const machine::Machine &machine,
 /// Nothing, and an error, where a condition or a way out cannot be read.
 std::optional<schedule::Program> readSchedule(const ir::Kernel &kernel, Diagnostics &diagnostics);
 
+/// Whether the proof of a kernel's rings gives up: there are more runs than it looks at.
+bool isBeyondProof(const ir::Kernel &kernel);
+
 /// Prove what a kernel's rings do, for all numbers of trips; report what is wrong, with the lines
 /// of the loads. True for a kernel without rings.
 bool checkRings(const ir::Kernel &kernel, Diagnostics &diagnostics);

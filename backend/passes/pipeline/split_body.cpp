@@ -233,7 +233,7 @@ std::string whyNoLoader(const Kernel &kernel, const std::vector<const Op *> &loo
   if (warps * machine.warpSize > machine.maxThreads) return "the block has no room for its threads";
   std::string why;
   walk(kernel.body(), [&](const Op &op) {
-    if (op.kind == OpKind::ExitIf) why = "the kernel may end early";
+    if (op.kind == OpKind::ExitIf || op.kind == OpKind::Assert) why = "the kernel may end early";
     if (op.kind == OpKind::InlineAsm) why = "instructions of the author's may wait for all threads";
   });
   LoaderNeeds needs(kernel);
