@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/target/codegen/code_graph.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
