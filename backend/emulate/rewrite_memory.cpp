@@ -76,7 +76,9 @@ void describeAtomic(const Rewriting &rewriting, const Instruction &instruction, 
     if (store->isAtomic()) facts.reach = reachOf(instruction, store->getSyncScopeID());
   } else if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
     facts.manner = Manner::AtomicWrite;
-    facts.reads = true;
+    // Atomics of bytes are how elements of half a byte are stored: the other half stays what it
+    // was.
+    facts.reads = !update->getType()->isIntegerTy(8);
     setOrder(facts, update->getOrdering());
     facts.reach = reachOf(instruction, update->getSyncScopeID());
   } else if (auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {

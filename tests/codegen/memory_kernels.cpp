@@ -116,6 +116,14 @@ struct observed {
   }
 };
 
+/// Two elements a byte, of memory that nothing has written.
+struct halves_of_bytes {
+  void operator()(view<const f32, 1> x, view<f4e2m1, 1> y) const {
+    auto here = box<48>(program_id(0));
+    y[here] = cast<f4e2m1>(x[here]);
+  }
+};
+
 } // namespace
 
 void addMemoryKernels(std::vector<TableKernel> &table) {
@@ -131,6 +139,8 @@ void addMemoryKernels(std::vector<TableKernel> &table) {
   table.push_back(row("locked", locked{}, {5, 1, 1}, {"zeros:1", "zeros:48"}));
   table.push_back(row("control", control{}, {4, 1, 1}, {"random:200", "3", "zeros:200"}));
   table.push_back(row("large_flip", large_flip{}, {1, 1, 1}, {"random:100x100", "zeros:100x100"}));
+  table.push_back(
+      row("halves_of_bytes", halves_of_bytes{}, {3, 1, 1}, {"random:131", "empty:131"}));
   table.push_back(row("observed", observed{}, {2, 1, 1}, {"arange:90", "zeros:90"}));
 }
 

@@ -45,24 +45,25 @@ auto reshape(const X &x, detail::location where = detail::location::current()) {
   return detail::record_reshape<detail::shape_t<Extents...>>(x, where);
 }
 
-/// Axes reordered: axis i of the result is axis Order[i] of x.
+/// Axes reordered: axis i of the result is axis Order[i] of x; -1 is the last.
 template <int... Order, operand X>
 auto permute(const X &x, detail::location where = detail::location::current()) {
   using namespace detail;
   using From = shape_of<X>;
-  constexpr bool complete = [] {
-    bool seen[6] = {};
-    for (const int axis : {Order..., 0})
-      if (axis >= 0 && axis < From::rank) seen[axis] = true;
-    int count = 0;
-    for (const bool one : seen) count += one ? 1 : 0;
-    return count == From::rank;
+  constexpr auto axis = [](int given) { return given < 0 ? given + From::rank : given; };
+  constexpr bool isComplete = [axis] {
+    std::array<int, sizeof...(Order)> times{};
+    for (const int one : std::array<int, sizeof...(Order)>{axis(Order)...})
+      if (one >= 0 && one < From::rank && one < static_cast<int>(times.size()))
+        ++times[static_cast<std::size_t>(one)];
+    for (const int count : times)
+      if (count != 1) return false;
+    return sizeof...(Order) == static_cast<std::size_t>(From::rank);
   }();
-  static_assert(sizeof...(Order) == static_cast<std::size_t>(From::rank) && complete,
-                "imbrex: permute<order...>(x) names every axis of x once");
+  static_assert(isComplete, "imbrex: permute<order...>(x) names every axis of x once");
   using T = element_t<X>;
-  using To = shape_t<From::extents[Order]...>;
-  const std::array<std::int64_t, sizeof...(Order)> order{Order...};
+  using To = shape_t<From::extents[isComplete ? axis(Order) : 0]...>;
+  const std::array<std::int64_t, sizeof...(Order)> order{axis(Order)...};
   return tile_t<T, To>(record("permute", {record_value(x, where)}, type_of<T, To>,
                               {{"order", list<std::int64_t>(order)}}, where));
 }

@@ -21,6 +21,14 @@ public:
                  std::source_location where = std::source_location::current())
       : extents_{x, y, z}, where_(where) {}
 
+  /// 100 / 64.0 is one block and not two.
+  template <class... Numbers>
+    requires(std::floating_point<Numbers> || ...)
+  explicit constexpr grid(Numbers... /*numbers*/) : extents_{} {
+    static_assert(sizeof...(Numbers) == 0,
+                  "imbrex: a grid has whole numbers of blocks; cdiv(n, extent) rounds up");
+  }
+
   constexpr const std::array<std::int64_t, 3> &extents() const { return extents_; }
   constexpr const std::source_location &where() const { return where_; }
 
