@@ -26,21 +26,21 @@ struct Cache {
   std::size_t misses = 0;
 };
 
-Cache &cache() {
+Cache &kernelCache() {
   static auto &only = *new Cache; // never destroyed: statics may hold kernels
   return only;
 }
 
 std::shared_ptr<Entry> entryOf(std::string key) {
-  const std::scoped_lock lock(cache().mutex);
-  auto &entry = cache().entries[std::move(key)];
+  const std::scoped_lock lock(kernelCache().mutex);
+  auto &entry = kernelCache().entries[std::move(key)];
   if (!entry) entry = std::make_shared<Entry>();
   return entry;
 }
 
 void count(std::size_t Cache::*counter) {
-  const std::scoped_lock lock(cache().mutex);
-  ++(cache().*counter);
+  const std::scoped_lock lock(kernelCache().mutex);
+  ++(kernelCache().*counter);
 }
 
 } // namespace
@@ -65,13 +65,15 @@ std::shared_ptr<const Executable> cachedExecutable(const ir::Kernel &kernel, dev
 } // namespace runtime
 
 cache_statistics cache_usage() {
-  const std::scoped_lock lock(cache().mutex);
-  return {.entries = cache().entries.size(), .hits = cache().hits, .misses = cache().misses};
+  const std::scoped_lock lock(kernelCache().mutex);
+  return {.entries = kernelCache().entries.size(),
+          .hits = kernelCache().hits,
+          .misses = kernelCache().misses};
 }
 
 void clear_cache() {
-  const std::scoped_lock lock(cache().mutex);
-  cache().entries.clear();
+  const std::scoped_lock lock(kernelCache().mutex);
+  kernelCache().entries.clear();
 }
 
 } // namespace imbrex

@@ -32,6 +32,7 @@ template <class... Args>
 void log(log_level level, std::string_view topic, std::string_view pattern,
          const Args &...arguments) {
   if (!isLogged(level, topic)) return;
+  using imbrex::toText; // this namespace has one of its own
   const std::array<std::string, sizeof...(Args)> texts{std::string(toText(arguments))...};
   writeLog(level, topic, fill(pattern, texts));
 }

@@ -126,7 +126,7 @@ std::uint64_t vectorMemoryCount(std::uint64_t counters) {
 
 // --- both ---
 
-bool commit(Builder &b) {
+bool commitCopies(Builder &b) {
   createCall(b, calls::commitCopies, {});
   return true;
 }
@@ -155,14 +155,14 @@ RewriteTable asyncRewrites() {
      return await(r, b, c, b.getInt64(vectorMemoryCount(constant(c, 0))));                         \
    }},
 #define IMBREX_COMMIT_CALL(intrinsic)                                                              \
-  {llvm::Intrinsic::intrinsic, [](Rewriting &, Builder &b, CallInst &) { return commit(b); }},
+  {llvm::Intrinsic::intrinsic, [](Rewriting &, Builder &b, CallInst &) { return commitCopies(b); }},
 #define IMBREX_AWAIT_CALL(intrinsic, groups)                                                       \
   {llvm::Intrinsic::intrinsic, [](Rewriting &r, Builder &b, CallInst &c) {                         \
      return await(r, b, c, toWord(r, b, c.getArgOperand(groups)));                                 \
    }},
 #define IMBREX_AWAIT_ALL_CALL(intrinsic)                                                           \
   {llvm::Intrinsic::intrinsic, [](Rewriting &r, Builder &b, CallInst &c) {                         \
-     return commit(b) && await(r, b, c, b.getInt64(0));                                            \
+     return commitCopies(b) && await(r, b, c, b.getInt64(0));                                      \
    }},
 #include "backend/emulate/async_calls.def"
       {llvm::Intrinsic::amdgcn_make_buffer_rsrc, makeBuffer},

@@ -71,7 +71,7 @@ bool storeBulk(Rewriting &rewriting, Builder &b, CallInst &call) {
   return true;
 }
 
-bool commit(Builder &b) {
+bool commitStores(Builder &b) {
   createCall(b, calls::commitStores, {});
   return true;
 }
@@ -108,7 +108,7 @@ RewriteTable bulkRewrites() {
    [](Rewriting &r, Builder &b, CallInst &c) { return loadBulk(r, b, c, flag); }},
 #define IMBREX_BULK_STORE_CALL(intrinsic) {llvm::Intrinsic::intrinsic, storeBulk},
 #define IMBREX_BULK_COMMIT_CALL(intrinsic)                                                         \
-  {llvm::Intrinsic::intrinsic, [](Rewriting &, Builder &b, CallInst &) { return commit(b); }},
+  {llvm::Intrinsic::intrinsic, [](Rewriting &, Builder &b, CallInst &) { return commitStores(b); }},
 #define IMBREX_BULK_AWAIT_CALL(intrinsic, what)                                                    \
   {llvm::Intrinsic::intrinsic,                                                                     \
    [](Rewriting &r, Builder &b, CallInst &c) { return await(r, b, c, Awaited::what); }},

@@ -126,13 +126,13 @@ bool giveCall(Builder &b, CallInst &call, Function *function) {
 
 // --- the tables as one ---
 
-namespace named {
+namespace machine_columns {
 constexpr bool Block = true, Named = false;
 constexpr bool Ordered = true, Unordered = false;
-} // namespace named
+} // namespace machine_columns
 
 RewriteTable machineRewrites() {
-  using namespace named;
+  using namespace machine_columns;
   return {
 #define IMBREX_REGISTER_CALL(intrinsic, which)                                                     \
   {llvm::Intrinsic::intrinsic,                                                                     \

@@ -99,7 +99,7 @@ Space spaceOf(unsigned addressSpace) {
   }
 }
 
-std::string nameOf(const Instruction &instruction) {
+std::string opcodeOf(const Instruction &instruction) {
   if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
     return ("atomicrmw " + llvm::AtomicRMWInst::getOperationName(update->getOperation())).str();
   const bool isAtomic = instruction.isAtomic() && (llvm::isa<llvm::LoadInst>(instruction) ||
@@ -140,7 +140,7 @@ public:
     facts.privateBytes = static_cast<std::uint32_t>(variable.bytes);
     facts.waits = isAtomic(facts.manner) && loops_.getLoopFor(instruction.getParent()) != nullptr;
     facts.parameter = parameterBehind(rewriting_, object);
-    auto *site = addSite(rewriting_, instruction, nameOf(instruction), facts);
+    auto *site = addSite(rewriting_, instruction, opcodeOf(instruction), facts);
     const auto checked = check(instruction, accessed.pointer, variable.value, site);
     replace(instruction, checked, site);
   }

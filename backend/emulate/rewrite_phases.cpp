@@ -75,18 +75,18 @@ bool lacking(Builder &b, CallInst &call) {
   return true;
 }
 
-namespace named {
+namespace phase_columns {
 constexpr bool Ordered = true, Unordered = false;
 constexpr bool Drops = true, Stays = false;
 constexpr bool MayNotEnd = true, MayEnd = false;
 constexpr bool Parity = true, State = false;
 constexpr std::uint32_t More = 1, Counted = 0;
-} // namespace named
+} // namespace phase_columns
 
 } // namespace
 
 RewriteTable phaseRewrites() {
-  using namespace named;
+  using namespace phase_columns;
   return {
 #define IMBREX_PHASE_MAKE_CALL(intrinsic) {llvm::Intrinsic::intrinsic, make},
 #define IMBREX_PHASE_UNMAKE_CALL(intrinsic) {llvm::Intrinsic::intrinsic, unmake},

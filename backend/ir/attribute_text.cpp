@@ -11,7 +11,7 @@ namespace imbrex::ir {
 namespace {
 
 using Integers = llvm::SmallVector<std::int64_t, 5>;
-using Form = WrittenValue::Form;
+using ValueForm = WrittenValue::Form;
 
 template <class Enum>
 concept Named = std::is_enum_v<Enum>;
@@ -60,23 +60,24 @@ std::string wanted() {
 // --- text as a value ---
 
 bool assign(bool &field, const WrittenValue &value) {
-  if (value.form != Form::Word || (value.text != "true" && value.text != "false")) return false;
+  if (value.form != ValueForm::Word || (value.text != "true" && value.text != "false"))
+    return false;
   field = value.text == "true";
   return true;
 }
 
 bool assign(Integer auto &field, const WrittenValue &value) {
-  return value.form == Form::Number && read(value.text, field);
+  return value.form == ValueForm::Number && read(value.text, field);
 }
 
 bool assign(std::string &field, const WrittenValue &value) {
-  if (value.form != Form::String) return false;
+  if (value.form != ValueForm::String) return false;
   field = value.text;
   return true;
 }
 
 bool assign(Integers &field, const WrittenValue &value) {
-  if (value.form != Form::List) return false;
+  if (value.form != ValueForm::List) return false;
   Integers result(value.elements.size());
   for (std::size_t i = 0; i < result.size(); ++i)
     if (!read(value.elements[i], result[i])) return false;
@@ -87,7 +88,7 @@ bool assign(Integers &field, const WrittenValue &value) {
 template <Named Enum>
 bool assign(Enum &field, const WrittenValue &value) {
   const auto *found = std::ranges::find(kNames<Enum>, std::string_view(value.text));
-  if (value.form != Form::Word || found == std::end(kNames<Enum>)) return false;
+  if (value.form != ValueForm::Word || found == std::end(kNames<Enum>)) return false;
   field = static_cast<Enum>(found - std::begin(kNames<Enum>));
   return true;
 }

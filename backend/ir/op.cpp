@@ -14,7 +14,7 @@ constexpr auto kOps = std::to_array<OpInfo>({
 #include "backend/ir/ops.def"
 });
 
-constexpr auto kKinds = std::to_array<OpKind>({
+constexpr auto kOpKinds = std::to_array<OpKind>({
 #define IMBREX_OP(Kind, ...) OpKind::Kind,
 #include "backend/ir/ops.def"
 });
@@ -26,10 +26,10 @@ const OpInfo &info(OpKind kind) { return kOps[static_cast<size_t>(kind)]; }
 std::optional<OpKind> opNamed(std::string_view mnemonic) {
   const auto found = std::ranges::find(kOps, mnemonic, &OpInfo::mnemonic);
   if (found == kOps.end()) return std::nullopt;
-  return kKinds[static_cast<size_t>(found - kOps.begin())];
+  return kOpKinds[static_cast<size_t>(found - kOps.begin())];
 }
 
-llvm::ArrayRef<OpKind> allOpKinds() { return kKinds; }
+llvm::ArrayRef<OpKind> allOpKinds() { return kOpKinds; }
 
 bool isElementwise(OpKind kind) {
   switch (kind) {

@@ -12,7 +12,7 @@ constexpr auto kElements = std::to_array<ElementInfo>({
 #include "backend/ir/element_types.def"
 });
 
-constexpr auto kKinds = std::to_array<ElementKind>({
+constexpr auto kElementKinds = std::to_array<ElementKind>({
 #define IMBREX_ELEMENT(Kind, ...) ElementKind::Kind,
 #include "backend/ir/element_types.def"
 });
@@ -24,10 +24,10 @@ const ElementInfo &info(ElementKind kind) { return kElements[static_cast<size_t>
 std::optional<ElementKind> elementNamed(std::string_view name) {
   const auto found = std::ranges::find(kElements, name, &ElementInfo::name);
   if (found == kElements.end()) return std::nullopt;
-  return kKinds[static_cast<size_t>(found - kElements.begin())];
+  return kElementKinds[static_cast<size_t>(found - kElements.begin())];
 }
 
-llvm::ArrayRef<ElementKind> allElementKinds() { return kKinds; }
+llvm::ArrayRef<ElementKind> allElementKinds() { return kElementKinds; }
 
 const llvm::fltSemantics &floatFormat(ElementKind kind) {
   static constexpr auto kFormats = std::to_array<const llvm::fltSemantics &(*)()>({

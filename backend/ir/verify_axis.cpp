@@ -1,11 +1,10 @@
+#include "backend/ir/combine.h"
 #include "backend/ir/verify_rules.h"
 
 namespace imbrex::ir::rules {
 namespace {
 
 std::string_view nameOf(Combine combine) { return kNames<Combine>[static_cast<size_t>(combine)]; }
-
-bool isArg(Combine combine) { return combine == Combine::ArgMin || combine == Combine::ArgMax; }
 
 /// The elements that a built-in combine takes.
 Domain domainOf(Combine combine) {

@@ -27,10 +27,6 @@ bool loopIsRight(const OpCheck &check, llvm::ArrayRef<Type> first) {
   return got == wanted || check.fail(Diag::VerifyBodyArguments, listed(wanted), listed(got));
 }
 
-bool conditionIsRight(const OpCheck &check) {
-  return check.operandIs(0, "the condition", Type::tile(ElementKind::Bool));
-}
-
 /// What the body of `parent` has to yield.
 llvm::SmallVector<Type, 4> yieldOf(const Kernel &kernel, const Op &parent) {
   if (!isCombineBody(parent)) return typesOf(kernel, parent.results);
@@ -66,7 +62,7 @@ bool checkFor(const OpCheck &check) {
 bool checkWhile(const OpCheck &check) { return loopIsRight(check, {}); }
 
 bool checkIf(const OpCheck &check) {
-  if (!conditionIsRight(check) || !check.bodyCountIs(2) || !carriesAtItsStage(check)) return false;
+  if (!check.conditionIs(0) || !check.bodyCountIs(2) || !carriesAtItsStage(check)) return false;
   for (const Block &body : check.op().regions)
     if (!body.arguments.empty())
       return check.fail(Diag::VerifyBodyArguments, listed({}),
@@ -89,13 +85,13 @@ bool checkYield(const OpCheck &check) {
 bool checkBreakIf(const OpCheck &check) {
   const Op *loop = innermostLoop(check.parents());
   if (!loop) return check.fail(Diag::VerifyBreakPlace);
-  if (!conditionIsRight(check)) return false;
+  if (!check.conditionIs(0)) return false;
   const auto wanted = typesOf(check.kernel(), loop->results);
   const auto got = typesOf(check.kernel(), llvm::ArrayRef(check.op().operands).drop_front());
   return got == wanted || check.fail(Diag::VerifyBreakTypes, listed(got), listed(wanted));
 }
 
-bool checkExitIf(const OpCheck &check) { return conditionIsRight(check); }
+bool checkExitIf(const OpCheck &check) { return check.conditionIs(0); }
 
 bool checkConvertLayout(const OpCheck &check) {
   const Type &tile = check.operand(0);

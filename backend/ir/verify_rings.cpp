@@ -16,10 +16,6 @@ bool hasRing(const OpCheck &check) {
   return check.operandIs(0, "the first operand", check.operand(0).isRing(), "a ring");
 }
 
-bool conditionIsRight(const OpCheck &check) {
-  return check.operandIs(1, "the condition", Type::tile(ElementKind::Bool));
-}
-
 bool widthIsRight(const OpCheck &check, std::int32_t width) {
   return check.attributeIs("width",
                            width >= 1 && llvm::has_single_bit(static_cast<std::uint32_t>(width)),
@@ -68,7 +64,7 @@ bool checkRingNew(const OpCheck &check) {
 }
 
 bool checkRingCopy(const OpCheck &check) {
-  if (!hasRing(check) || !isFilledBy(check, false) || !conditionIsRight(check)) return false;
+  if (!hasRing(check) || !isFilledBy(check, false) || !check.conditionIs(1)) return false;
   const Type held = check.operand(0).held(), &pointers = check.operand(2);
   const bool isRight = pointers.isPointerTile() && pointers.element() == held.element() &&
                        pointers.shape() == held.shape();
@@ -79,8 +75,8 @@ bool checkRingCopy(const OpCheck &check) {
 }
 
 bool checkRingCopyBox(const OpCheck &check) {
-  return hasRing(check) && isFilledBy(check, false) && conditionIsRight(check) &&
-         boxIsRight(check) && widthIsRight(check, check.op().attrs<RingCopyBoxAttrs>().width);
+  return hasRing(check) && isFilledBy(check, false) && check.conditionIs(1) && boxIsRight(check) &&
+         widthIsRight(check, check.op().attrs<RingCopyBoxAttrs>().width);
 }
 
 bool checkRingLoadBox(const OpCheck &check) {

@@ -37,6 +37,9 @@ public:
   /// `what` is how the user knows the operand: "the mask".
   bool operandIs(size_t i, std::string_view what, bool isRight, std::string_view wanted) const;
   bool operandIs(size_t i, std::string_view what, const Type &wanted) const;
+  bool conditionIs(size_t i) const {
+    return operandIs(i, "the condition", Type::tile(ElementKind::Bool));
+  }
   bool resultIs(size_t i, const Type &wanted) const;
   bool resultIs(const Type &wanted) const { return resultIs(0, wanted); }
   bool attributeIs(std::string_view name, bool isRight, std::string_view wanted) const;

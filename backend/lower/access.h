@@ -16,6 +16,8 @@ struct Hints {
   ir::Cache cache = ir::Cache::Default;
   ir::Eviction eviction = ir::Eviction::Normal;
 };
+/// Those of a pointer's op or of a view's, from its attributes.
+inline Hints hintsOf(const auto &attributes) { return {attributes.cache, attributes.eviction}; }
 
 /// Read neighbours of a type; `others` (one each, or none for zeros) where the mask is off.
 Registers emitRead(Emitter &emitter, const ir::Type &type, const Access &access, std::size_t width,

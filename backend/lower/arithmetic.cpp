@@ -11,11 +11,7 @@ using ir::OpKind;
 using llvm::Value;
 using Builder = llvm::IRBuilder<>;
 
-Value *zeroLike(Value *x) { return llvm::Constant::getNullValue(x->getType()); }
 std::uint32_t bitsOf(Value *x) { return x->getType()->getScalarSizeInBits(); }
-Value *number(Value *like, std::uint64_t value) {
-  return llvm::ConstantInt::get(like->getType(), value);
-}
 
 // --- integers ---
 
@@ -29,7 +25,7 @@ Value *safeDivisor(Builder &b, Value *x, Value *y, bool isSigned) {
     unsafe =
         b.CreateOr(unsafe, b.CreateAnd(b.CreateICmpEQ(x, lowest), b.CreateICmpEQ(y, minusOne)));
   }
-  return b.CreateSelect(unsafe, number(y, 1), y);
+  return b.CreateSelect(unsafe, numberLike(y, 1), y);
 }
 
 /// Vectors have no integer division. Up to 32 bits a quotient of doubles is exact after truncation:
@@ -73,9 +69,9 @@ Value *mulHigh(Builder &b, Value *x, Value *y) {
 }
 
 Value *shift(Builder &b, OpKind kind, Value *x, Value *y, bool isSigned) {
-  Value *inRange = b.CreateICmpULT(y, number(y, bitsOf(x)));
+  Value *inRange = b.CreateICmpULT(y, numberLike(y, bitsOf(x)));
   if (kind == OpKind::Shr && isSigned) {
-    Value *amount = b.CreateSelect(inRange, y, number(y, bitsOf(x) - 1));
+    Value *amount = b.CreateSelect(inRange, y, numberLike(y, bitsOf(x) - 1));
     return b.CreateAShr(x, amount);
   }
   Value *amount = b.CreateSelect(inRange, y, zeroLike(y));
@@ -124,15 +120,15 @@ Value *toOdd(Builder &b, Value *sum, Value *x, Value *y) {
   Value *error = b.CreateFAdd(b.CreateFSub(x, b.CreateFSub(sum, yPart)), b.CreateFSub(y, yPart));
   llvm::Type *integers = lanesLike(sum->getType(), b.getIntNTy(bitsOf(sum)));
   Value *bits = b.CreateBitCast(sum, integers);
-  Value *isEven = b.CreateICmpEQ(b.CreateAnd(bits, number(bits, 1)), zeroLike(bits));
+  Value *isEven = b.CreateICmpEQ(b.CreateAnd(bits, numberLike(bits, 1)), zeroLike(bits));
   Value *zero = zeroLike(error);
   // An infinite or NaN sum has a NaN error, which is ordered with nothing.
   Value *adjust = b.CreateAnd(isEven, b.CreateFCmpONE(error, zero));
   // The true sum lies beyond `sum` in magnitude when the error has its sign.
   Value *outward =
       b.CreateICmpSGE(b.CreateXor(bits, b.CreateBitCast(error, integers)), zeroLike(bits));
-  Value *odd = b.CreateSelect(outward, b.CreateAdd(bits, number(bits, 1)),
-                              b.CreateSub(bits, number(bits, 1)));
+  Value *odd = b.CreateSelect(outward, b.CreateAdd(bits, numberLike(bits, 1)),
+                              b.CreateSub(bits, numberLike(bits, 1)));
   return b.CreateBitCast(b.CreateSelect(adjust, odd, bits), sum->getType());
 }
 
@@ -280,6 +276,12 @@ llvm::Type *laneType(llvm::LLVMContext &context, const ir::Type &type) {
                                   static_cast<unsigned>(std::max(8, info(type.element()).bits)));
   }
   IMBREX_UNREACHABLE("an element of no kind");
+}
+
+llvm::Value *zeroLike(llvm::Value *like) { return llvm::Constant::getNullValue(like->getType()); }
+
+llvm::Value *numberLike(llvm::Value *like, std::uint64_t number) {
+  return llvm::ConstantInt::get(like->getType(), number);
 }
 
 llvm::Type *lanesLike(llvm::Type *like, llvm::Type *element) {

@@ -49,6 +49,10 @@ llvm::Value *emitWiden(llvm::IRBuilder<> &builder, ir::ElementKind from, llvm::V
 llvm::Value *emitNarrow(llvm::IRBuilder<> &builder, ir::ElementKind to, llvm::Value *f32,
                         const Natives &natives);
 
+/// Constants of the type of `like`: zero, and an integer.
+llvm::Value *zeroLike(llvm::Value *like);
+llvm::Value *numberLike(llvm::Value *like, std::uint64_t number);
+
 /// The type with the same lanes as `like` and this element.
 llvm::Type *lanesLike(llvm::Type *like, llvm::Type *element);
 llvm::Constant *splatBits(llvm::Type *type, std::uint64_t bits);

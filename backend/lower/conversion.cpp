@@ -11,10 +11,6 @@ using ir::ElementKind;
 using llvm::Value;
 using Builder = llvm::IRBuilder<>;
 
-Value *zeroLike(Value *x) { return llvm::Constant::getNullValue(x->getType()); }
-Value *number(Value *like, std::uint64_t value) {
-  return llvm::ConstantInt::get(like->getType(), value);
-}
 llvm::Type *integersLike(Builder &b, Value *x) {
   return lanesLike(x->getType(), b.getIntNTy(x->getType()->getScalarSizeInBits()));
 }
@@ -28,9 +24,9 @@ Value *canonicalNan(Builder &b, Value *x, Value *isNan) {
 /// f32 to the upper half of its bits, half to even.
 Value *toBf16(Builder &b, Value *x) {
   Value *bits = b.CreateBitCast(x, integersLike(b, x));
-  Value *odd = b.CreateAnd(b.CreateLShr(bits, 16), number(bits, 1));
-  Value *rounded = b.CreateAdd(bits, b.CreateAdd(odd, number(bits, 0x7fff)));
-  Value *chosen = b.CreateSelect(b.CreateFCmpUNO(x, x), number(bits, 0x7fc00000), rounded);
+  Value *odd = b.CreateAnd(b.CreateLShr(bits, 16), numberLike(bits, 1));
+  Value *rounded = b.CreateAdd(bits, b.CreateAdd(odd, numberLike(bits, 0x7fff)));
+  Value *chosen = b.CreateSelect(b.CreateFCmpUNO(x, x), numberLike(bits, 0x7fc00000), rounded);
   return b.CreateTrunc(b.CreateLShr(chosen, 16), lanesLike(x->getType(), b.getInt16Ty()));
 }
 
@@ -43,12 +39,12 @@ Value *toF32Odd(Builder &b, Value *x) {
   // An overflow to infinity stays: it is one in f16 and in bf16 too. ONE is false for NaN.
   Value *magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, near);
   Value *finite = b.CreateFCmpOLT(magnitude, llvm::ConstantFP::getInfinity(near->getType()));
-  Value *isEven = b.CreateICmpEQ(b.CreateAnd(bits, number(bits, 1)), zeroLike(bits));
+  Value *isEven = b.CreateICmpEQ(b.CreateAnd(bits, numberLike(bits, 1)), zeroLike(bits));
   Value *adjust = b.CreateAnd(b.CreateAnd(isEven, finite), b.CreateFCmpONE(back, x));
   Value *wentOut = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
                                    b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x));
-  Value *odd = b.CreateSelect(wentOut, b.CreateSub(bits, number(bits, 1)),
-                              b.CreateAdd(bits, number(bits, 1)));
+  Value *odd = b.CreateSelect(wentOut, b.CreateSub(bits, numberLike(bits, 1)),
+                              b.CreateAdd(bits, numberLike(bits, 1)));
   return b.CreateBitCast(b.CreateSelect(adjust, odd, bits), near->getType());
 }
 
@@ -84,7 +80,7 @@ Value *floatToFloatTowardZero(Builder &b, ElementKind from, ElementKind to, Valu
   Value *outward = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
                                    b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, wide));
   Value *bits = b.CreateBitCast(rounded, integersLike(b, rounded));
-  Value *inward = b.CreateSub(bits, number(bits, 1)); // sign and magnitude: one less is inward
+  Value *inward = b.CreateSub(bits, numberLike(bits, 1)); // sign and magnitude: one less is inward
   return b.CreateBitCast(b.CreateSelect(outward, inward, bits), rounded->getType());
 }
 
@@ -118,13 +114,14 @@ Value *floatToInteger(Builder &b, ElementKind from, ElementKind to, Value *x) {
 /// An integer of 64 bits as a double that rounds to f32, f16 or bf16 like the integer itself: bits
 /// that a double has no room for leave an odd last bit.
 Value *integerToOddF64(Builder &b, Value *x, bool isSigned) {
-  Value *low = b.CreateAnd(x, number(x, 0x7ff));
-  Value *sticky = b.CreateSelect(b.CreateICmpEQ(low, zeroLike(x)), zeroLike(x), number(x, 0x800));
-  Value *kept = b.CreateOr(b.CreateAnd(x, number(x, ~std::uint64_t{0x7ff})), sticky);
+  Value *low = b.CreateAnd(x, numberLike(x, 0x7ff));
+  Value *sticky =
+      b.CreateSelect(b.CreateICmpEQ(low, zeroLike(x)), zeroLike(x), numberLike(x, 0x800));
+  Value *kept = b.CreateOr(b.CreateAnd(x, numberLike(x, ~std::uint64_t{0x7ff})), sticky);
   // Below 2^53 in magnitude every integer is exact as it is.
-  Value *shifted = b.CreateAdd(x, number(x, std::uint64_t{1} << 53));
-  Value *isSmall = isSigned ? b.CreateICmpULE(shifted, number(x, std::uint64_t{1} << 54))
-                            : b.CreateICmpULE(x, number(x, std::uint64_t{1} << 53));
+  Value *shifted = b.CreateAdd(x, numberLike(x, std::uint64_t{1} << 53));
+  Value *isSmall = isSigned ? b.CreateICmpULE(shifted, numberLike(x, std::uint64_t{1} << 54))
+                            : b.CreateICmpULE(x, numberLike(x, std::uint64_t{1} << 53));
   Value *chosen = b.CreateSelect(isSmall, x, kept);
   llvm::Type *wide = lanesLike(x->getType(), b.getDoubleTy());
   return isSigned ? b.CreateSIToFP(chosen, wide) : b.CreateUIToFP(chosen, wide);
@@ -135,7 +132,7 @@ Value *integerToF64TowardZero(Builder &b, Value *x, bool isSigned) {
   Value *magnitude = isSigned ? b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getFalse()) : x;
   Value *unused = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, magnitude, b.getFalse());
   constexpr std::uint64_t kSpare = 64 - 53;
-  Value *excess = b.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, number(x, kSpare), unused);
+  Value *excess = b.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, numberLike(x, kSpare), unused);
   Value *kept = b.CreateShl(b.CreateLShr(magnitude, excess), excess);
   Value *result = b.CreateUIToFP(kept, lanesLike(x->getType(), b.getDoubleTy()));
   if (!isSigned) return result;
@@ -147,11 +144,11 @@ Value *integerToF64TowardZero(Builder &b, Value *x, bool isSigned) {
 /// half overflows (InstCombine, fpext of an integer's conversion); this it cannot look through.
 Value *overflowed(Builder &b, Value *x, bool isSigned, Value *half) {
   constexpr std::uint64_t kLargest = 65519; // the last integer that rounds to a finite half
-  Value *bound = number(x, kLargest);
+  Value *bound = numberLike(x, kLargest);
   Value *isAbove = isSigned ? b.CreateICmpSGT(x, bound) : b.CreateICmpUGT(x, bound);
   Value *result = b.CreateSelect(isAbove, splatBits(half->getType(), 0x7c00), half);
   if (!isSigned) return result;
-  Value *isBelow = b.CreateICmpSLT(x, number(x, -kLargest));
+  Value *isBelow = b.CreateICmpSLT(x, numberLike(x, -kLargest));
   return b.CreateSelect(isBelow, splatBits(half->getType(), 0xfc00), result);
 }
 

@@ -9,11 +9,6 @@ using llvm::Value;
 
 namespace {
 
-Hints hintsOf(const ir::Op &op) {
-  const auto &attrs = op.attrs<ir::MemoryAttrs>();
-  return {attrs.cache, attrs.eviction};
-}
-
 /// The address and the mask of an access whose first element is in register `r`.
 Access accessAt(Emitter &e, const ir::Op &op, std::optional<std::size_t> maskOperand, std::size_t r,
                 std::size_t width) {
@@ -49,7 +44,8 @@ void emitLoad(Emitter &e, const ir::Op &op) {
       others = picked(e.registers(op.operand(*other)), vector);
     const Access access =
         accessAt(e, op, operandAt(op, 1), static_cast<std::size_t>(vector[0]), width);
-    const Registers read = emitRead(e, type, access, width, others, hintsOf(op));
+    const Registers read =
+        emitRead(e, type, access, width, others, hintsOf(op.attrs<ir::MemoryAttrs>()));
     for (std::size_t i = 0; i < width; ++i) results[static_cast<std::size_t>(vector[i])] = read[i];
   }
   e.define(op.result(), std::move(results));
@@ -65,7 +61,8 @@ void emitStore(Emitter &e, const ir::Op &op) {
     const auto vector = rest.take_front(width);
     Access access = accessAt(e, op, operandAt(op, 2), static_cast<std::size_t>(vector[0]), width);
     access.mask = e.allOf({owner, access.mask});
-    emitWrite(e, e.type(values), access, picked(e.registers(values), vector), hintsOf(op));
+    emitWrite(e, e.type(values), access, picked(e.registers(values), vector),
+              hintsOf(op.attrs<ir::MemoryAttrs>()));
   }
 }
 

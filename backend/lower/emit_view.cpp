@@ -9,11 +9,6 @@ using llvm::Value;
 
 namespace {
 
-Hints hintsOf(const ir::Op &op) {
-  const auto &attrs = op.attrs<ir::ViewAttrs>();
-  return {attrs.cache, attrs.eviction};
-}
-
 /// What stands outside of the view in a register.
 Value *paddingOf(Emitter &e, const ir::Op &op, std::size_t r) {
   const ir::Type &type = e.type(op.result());
@@ -88,7 +83,8 @@ void emitViewLoad(Emitter &e, const ir::Op &op) {
     Registers others;
     for (std::size_t i = 0; i < width; ++i)
       others.push_back(paddingOf(e, op, static_cast<std::size_t>(rest[i])));
-    const Registers read = emitRead(e, type, box.at(first, width), width, others, hintsOf(op));
+    const Registers read =
+        emitRead(e, type, box.at(first, width), width, others, hintsOf(op.attrs<ir::ViewAttrs>()));
     for (std::size_t i = 0; i < width; ++i) results[static_cast<std::size_t>(rest[i])] = read[i];
   }
   e.define(op.result(), std::move(results));
@@ -113,7 +109,7 @@ void emitViewStore(Emitter &e, const ir::Op &op) {
     const Registers values = picked(registers, rest.take_front(width));
     Access access = box.at(first, width);
     access.mask = e.allOf({owner, access.mask});
-    emitWrite(e, e.type(tile), access, values, hintsOf(op));
+    emitWrite(e, e.type(tile), access, values, hintsOf(op.attrs<ir::ViewAttrs>()));
   }
 }
 

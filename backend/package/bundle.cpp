@@ -1,5 +1,6 @@
 #include "backend/package/bundle.h"
 
+#include "backend/package/malformed.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/OffloadBundle.h"
 #include "llvm/Support/Compression.h"
@@ -74,8 +75,6 @@ std::string plainBundle(llvm::ArrayRef<Member> members) {
   return package;
 }
 
-Failure<Diagnostic> broken(std::string_view why) { return fail(Diag::MalformedPackage, {}, why); }
-
 Result<std::vector<Member>> readPlain(llvm::StringRef package) {
   Reader reader(package.drop_front(kMagic.size()));
   const auto count = reader.number();
@@ -83,14 +82,14 @@ Result<std::vector<Member>> readPlain(llvm::StringRef package) {
   for (std::uint64_t i = 0; i < count.value_or(0); ++i) {
     const auto at = reader.number(), size = reader.number(), length = reader.number();
     const auto name = length ? reader.text(*length) : std::nullopt;
-    if (!name) return broken("its table is cut off");
+    if (!name) return malformed("its table is cut off");
     if (*at > package.size() || *size > package.size() - *at)
-      return broken("a member of it is cut off");
+      return malformed("a member of it is cut off");
     llvm::StringRef machine = *name;
     if (machine.consume_front(kNamePrefix))
       members.push_back({.machine = machine.str(), .content = package.substr(*at, *size).str()});
   }
-  if (!count) return broken("it is cut off");
+  if (!count) return malformed("it is cut off");
   return members;
 }
 
@@ -113,13 +112,13 @@ bool isBundle(llvm::StringRef package) {
 }
 
 Result<std::vector<Member>> readBundle(llvm::StringRef package) {
-  if (!isBundle(package)) return broken("it does not begin as one");
+  if (!isBundle(package)) return malformed("it does not begin as one");
   if (package.starts_with(kMagic)) return readPlain(package);
   auto plain =
       CompressedOffloadBundle::decompress(*llvm::MemoryBuffer::getMemBuffer(package, "", false));
-  if (!plain) return broken(llvm::toString(plain.takeError()));
+  if (!plain) return malformed(llvm::toString(plain.takeError()));
   const llvm::StringRef inside = (*plain)->getBuffer();
-  if (!inside.starts_with(kMagic)) return broken("it does not begin as one");
+  if (!inside.starts_with(kMagic)) return malformed("it does not begin as one");
   return readPlain(inside);
 }
 

@@ -1,6 +1,7 @@
 #include "backend/package/fatbin.h"
 
 #include "backend/package/capability.h"
+#include "backend/package/malformed.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/ELF.h"
@@ -14,12 +15,12 @@
 namespace imbrex::package {
 namespace {
 
-constexpr std::uint32_t kMagic = 0xba55ed50;
+constexpr std::uint32_t kFatbinMagic = 0xba55ed50;
 constexpr std::uint16_t kVersion = 1;
 constexpr std::size_t kHeader = 16;
 constexpr std::uint16_t kPtx = 1, kElf = 2;
 constexpr std::uint16_t kMemberVersion = 0x101;
-constexpr std::size_t kAlignment = 8;
+constexpr std::size_t kEntryAlignment = 8;
 // What a broken header may make us allocate.
 constexpr std::uint64_t kMostBytes = 1 << 30;
 
@@ -92,7 +93,7 @@ std::string headerOf(const Member &member, std::size_t payload, std::size_t comp
   put<std::uint16_t>(header, 0, member.isAssembly ? kPtx : kElf);
   put<std::uint16_t>(header, 2, kMemberVersion);
   put<std::uint32_t>(header, 4, static_cast<std::uint32_t>(length));
-  put<std::uint64_t>(header, 8, llvm::alignTo(stored, kAlignment));
+  put<std::uint64_t>(header, 8, llvm::alignTo(stored, kEntryAlignment));
   put<std::uint32_t>(header, 16, static_cast<std::uint32_t>(compressed));
   put<std::uint32_t>(header, 20, isLong ? kPlainHeader : 0);
   put<std::uint32_t>(header, 24,
@@ -124,27 +125,25 @@ std::string entryOf(const Member &member, bool compressed) {
   const std::string stored = compressed ? compress(payload) : payload;
   std::string entry = headerOf(member, payload.size(), compressed ? stored.size() : 0);
   entry += stored;
-  entry.resize(llvm::alignTo(entry.size(), kAlignment), '\0');
+  entry.resize(llvm::alignTo(entry.size(), kEntryAlignment), '\0');
   return entry;
 }
-
-Failure<Diagnostic> broken(std::string_view why) { return fail(Diag::MalformedPackage, {}, why); }
 
 Result<Member> memberOf(llvm::StringRef header, llvm::StringRef payload) {
   const auto flags = get<std::uint64_t>(header, 40);
   const auto kind = get<std::uint16_t>(header, 0);
-  if (kind != kPtx && kind != kElf) return broken("a member of it is neither code nor an image");
+  if (kind != kPtx && kind != kElf) return malformed("a member of it is neither code nor an image");
   Member member{.machine = "sm_" + std::to_string(get<std::uint32_t>(header, 28)) +
                            ((flags & kSpecific) != 0 ? "a" : ""),
                 .isAssembly = kind == kPtx};
   if ((flags & kZstd) != 0) {
     const llvm::StringRef stored = payload.take_front(get<std::uint32_t>(header, 16));
     const std::uint64_t size = get<std::uint64_t>(header, 56);
-    if (size > kMostBytes) return broken("a member of it is larger than any code");
+    if (size > kMostBytes) return malformed("a member of it is larger than any code");
     llvm::SmallVector<std::uint8_t, 0> plain;
     llvm::Error error =
         llvm::compression::zstd::decompress(llvm::arrayRefFromStringRef(stored), plain, size);
-    if (error) return broken(llvm::toString(std::move(error)));
+    if (error) return malformed(llvm::toString(std::move(error)));
     member.content = llvm::toStringRef(plain).str();
   } else {
     member.content = payload.str();
@@ -159,7 +158,7 @@ std::string writeFatbin(llvm::ArrayRef<Member> members, bool compressed) {
   std::string body;
   for (const Member &member : members) body += entryOf(member, compressed);
   std::string package(kHeader, '\0');
-  put<std::uint32_t>(package, 0, kMagic);
+  put<std::uint32_t>(package, 0, kFatbinMagic);
   put<std::uint16_t>(package, 4, kVersion);
   put<std::uint16_t>(package, 6, kHeader);
   put<std::uint64_t>(package, 8, body.size());
@@ -167,18 +166,18 @@ std::string writeFatbin(llvm::ArrayRef<Member> members, bool compressed) {
 }
 
 bool isFatbin(llvm::StringRef package) {
-  return package.size() >= kHeader && get<std::uint32_t>(package, 0) == kMagic;
+  return package.size() >= kHeader && get<std::uint32_t>(package, 0) == kFatbinMagic;
 }
 
 Result<std::vector<Member>> readFatbin(llvm::StringRef package) {
-  if (!isFatbin(package)) return broken("it does not begin as one");
-  if (get<std::uint64_t>(package, 8) != package.size() - kHeader) return broken("it is cut off");
+  if (!isFatbin(package)) return malformed("it does not begin as one");
+  if (get<std::uint64_t>(package, 8) != package.size() - kHeader) return malformed("it is cut off");
   std::vector<Member> members;
   for (llvm::StringRef rest = package.drop_front(kHeader); !rest.empty();) {
-    if (rest.size() < kPlainHeader) return broken("a header in it is cut off");
+    if (rest.size() < kPlainHeader) return malformed("a header in it is cut off");
     const std::uint64_t length = get<std::uint32_t>(rest, 4), size = get<std::uint64_t>(rest, 8);
     if (length < kPlainHeader || length > rest.size() || size > rest.size() - length)
-      return broken("a member of it is cut off");
+      return malformed("a member of it is cut off");
     auto member = memberOf(rest, rest.substr(length, size));
     if (!member) return member.failure();
     members.push_back(std::move(*member));

@@ -6,8 +6,6 @@
 
 namespace imbrex::schedule {
 
-using imbrex::toText;
-
 namespace {
 
 constexpr std::int64_t kInputTiles = 4;     // queries, keys, values, the output's gradient

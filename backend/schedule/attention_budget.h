@@ -2,6 +2,7 @@
 
 #include "backend/machine/machine.h"
 #include "backend/support/result.h"
+#include "backend/support/text.h"
 
 #include <cstdint>
 #include <string>
@@ -45,6 +46,7 @@ struct AttentionBudget {
 
 AttentionBudget attentionBudget(const AttentionConfig &config);
 
+using imbrex::toText; // which those of this namespace would hide
 /// `input tiles 16384 + accumulators 24576 + attention tiles 8192 + overhead 4096`
 std::string toText(const AttentionBudget &budget);
 

@@ -4,8 +4,6 @@
 
 namespace imbrex::schedule {
 
-using imbrex::toText;
-
 namespace {
 
 /// Where the package's minimum over the halves starts.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/support/result.h"
+#include "backend/support/text.h"
 
 #include <cstdint>
 #include <optional>
@@ -59,6 +60,7 @@ struct OpDesc {
   friend bool operator==(const OpDesc &, const OpDesc &) = default;
 };
 
+using imbrex::toText; // which those of this namespace would hide
 /// `LA[1,0]@KP`: the load of matrix A into stage 1, subtile 0, at the previous k.
 std::string toText(const OpDesc &op);
 

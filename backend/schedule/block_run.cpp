@@ -8,8 +8,6 @@
 
 namespace imbrex::schedule {
 
-using imbrex::toText;
-
 namespace {
 
 bool isGlobal(const OpDesc &op) { return op.tag == OpTag::LoadA || op.tag == OpTag::LoadB; }

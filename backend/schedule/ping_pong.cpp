@@ -242,7 +242,6 @@ std::int32_t mostInFlight(const TurnLoop &loop, const Placement &placement) {
 }
 
 std::string describe(const TurnLoop &loop, const PlacementSearch &search) {
-  using imbrex::toText; // those of block programs are others
   const Placement &best = *search.best;
   std::string text;
   for (std::size_t piece = 0; piece < best.size(); ++piece)

@@ -6,8 +6,6 @@
 
 namespace imbrex::schedule {
 
-using imbrex::toText;
-
 namespace {
 
 using Halves = std::vector<std::span<const MmaBlock>>;

@@ -29,7 +29,7 @@ struct Stay {
 };
 
 /// The operations of a stay that touch the use.
-struct Span {
+struct TouchSpan {
   std::size_t first = 0, last = 0;
   const Op *lastTouch = nullptr; ///< The last in order, in whatever inner body.
 };
@@ -140,8 +140,9 @@ private:
       addConsumer(stay, guarded, *span, body, additions, releases);
   }
 
-  std::optional<Span> spanOf(const Stay &stay, bool writes, const std::vector<Op> &body) const {
-    std::optional<Span> span;
+  std::optional<TouchSpan> spanOf(const Stay &stay, bool writes,
+                                  const std::vector<Op> &body) const {
+    std::optional<TouchSpan> span;
     for (std::size_t i = stay.begin; i < stay.end; ++i) {
       const auto look = [&](const Op &op) {
         for (const Access &access : op.accesses) {
@@ -157,7 +158,7 @@ private:
     return span;
   }
 
-  void addProducer(const Stay &stay, const Guarded &guarded, const Span &span,
+  void addProducer(const Stay &stay, const Guarded &guarded, const TouchSpan &span,
                    std::vector<Op> &body, Additions &additions) {
     const Op &last = *span.lastTouch;
     const auto at = [&](OpKind kind, BarrierId barrier) {
@@ -204,7 +205,7 @@ private:
     return bytes;
   }
 
-  void addConsumer(const Stay &stay, const Guarded &guarded, const Span &span,
+  void addConsumer(const Stay &stay, const Guarded &guarded, const TouchSpan &span,
                    const std::vector<Op> &body, Additions &additions,
                    std::map<QueueId, std::vector<Release>> &releases) {
     const Op &last = *span.lastTouch;

@@ -10,12 +10,6 @@
 namespace bench {
 namespace {
 
-double secondsOf(const std::function<void()> &work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -38,6 +32,12 @@ std::pair<double, double> interval(const std::vector<double> &values) {
 }
 
 } // namespace
+
+double secondsOf(const std::function<void()> &work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 Comparison compare(const std::function<void()> &ours, const std::function<void()> &peer,
                    int rounds) {

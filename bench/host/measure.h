@@ -17,6 +17,9 @@ struct Comparison {
   double oursAgain; // median over rounds of ours / ours run once more: how far noise alone goes
 };
 
+/// How long the work takes, done once.
+double secondsOf(const std::function<void()> &work);
+
 /// Rounds of ours, peer, ours again. Every function does the work once and returns when it is done;
 /// the first round warms up and is not counted.
 Comparison compare(const std::function<void()> &ours, const std::function<void()> &peer,

@@ -1,7 +1,8 @@
 #include "bench/host/peers.h"
 
+#include "bench/host/measure.h"
+
 #include <cblas.h>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -46,12 +47,6 @@ __attribute__((target("avx"))) void copyStreaming(const void *from, void *to, st
   _mm_sfence();
 }
 #endif
-
-double secondsOf(const std::function<void()> &work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 } // namespace
 

@@ -48,12 +48,6 @@ TableKernel kernelOf(const Nest &nest, int trips) {
                         std::to_string(trips)}};
 }
 
-void runInterpreter(const ir::Kernel &kernel, const TableKernel &of, TableLaunch &launch) {
-  Diagnostics diagnostics;
-  const bool ok = interpret::run(kernel, of.grid, launch.arguments(), diagnostics, {});
-  REQUIRE_MESSAGE(ok, diagnostics.render());
-}
-
 void checkNest(const Nest &nest) {
   CAPTURE(textOf(nest));
   for (const std::string target : kMachines)

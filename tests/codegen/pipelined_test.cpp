@@ -30,12 +30,6 @@ ir::Kernel pipelined(const TableKernel &of, const machine::Machine &machine,
   return kernel;
 }
 
-void runInterpreter(const ir::Kernel &kernel, const TableKernel &of, TableLaunch &launch) {
-  Diagnostics diagnostics;
-  const bool ok = interpret::run(kernel, of.grid, launch.arguments(), diagnostics, {});
-  REQUIRE_MESSAGE(ok, diagnostics.render());
-}
-
 std::vector<ir::Op *> opsOf(ir::Kernel &kernel, std::initializer_list<ir::OpKind> kinds) {
   std::vector<ir::Op *> found;
   ir::walk(kernel.body(), [&](ir::Op &op) {

@@ -1,5 +1,6 @@
 #include "tests/codegen/table_launch.h"
 
+#include "backend/interpret/interpret.h"
 #include "backend/support/check.h"
 #include "runtime/devices.h"
 
@@ -92,6 +93,12 @@ std::string run(const runtime::Executable &executable, const TableKernel &one, T
   const bool ok = executable.run(one.grid, launch.arguments(), diagnostics, options);
   CHECK(ok != diagnostics.hasErrors());
   return diagnostics.render();
+}
+
+void runInterpreter(const ir::Kernel &kernel, const TableKernel &one, TableLaunch &launch) {
+  Diagnostics diagnostics;
+  const bool ok = interpret::run(kernel, one.grid, launch.arguments(), diagnostics, {});
+  REQUIRE_MESSAGE(ok, diagnostics.render());
 }
 
 } // namespace imbrex::testing

@@ -19,6 +19,7 @@ run(${CMAKE_COMMAND} -S ${consumer} -B ${build} -G ${generator} ${imbrex}
   "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}"
   -DCMAKE_BUILD_TYPE=${build_type}
   -DCMAKE_CXX_FLAGS=${flags}
+  -DCMAKE_UNITY_BUILD=${unity}
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=${fast_flags})
 run(${CMAKE_COMMAND} --build ${build} --target consumer -j 2)
 run(${build}/consumer)

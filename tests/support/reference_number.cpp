@@ -31,8 +31,6 @@ Format formatOf(ElementKind kind) {
   return {2, 1, 1, 0x7, 0, 0x7}; // f4e2m1
 }
 
-bool isAnyFloat(ElementKind kind) { return ir::isFloat(kind) || ir::isNarrowFloat(kind); }
-
 /// mantissa >> shift, rounded.
 std::uint64_t shiftedRight(std::uint64_t mantissa, std::int32_t shift, bool isTowardZero) {
   if (shift > 64) return 0;

@@ -16,6 +16,10 @@ struct Number {
   std::int32_t exponent = 0;
 };
 
+inline bool isAnyFloat(ir::ElementKind kind) {
+  return ir::isFloat(kind) || ir::isNarrowFloat(kind);
+}
+
 Number decode(ir::ElementKind kind, std::uint64_t bits);
 
 /// As docs/semantics.md says for conversions: to floats nearest even or toward zero, to narrow

@@ -9,6 +9,8 @@
 /// enough for the oracle.
 namespace imbrex::testing {
 
+inline constexpr std::int64_t kTileBytes = 16384; // 128 rows of 64 elements of 2
+
 /// One role loads A and B, one multiplies; `%k` steps, in `%tiles` if `persistent`.
 struct GemmShape {
   std::int32_t depth = 4;

@@ -10,8 +10,6 @@ using namespace schedule;
 
 namespace {
 
-constexpr std::int64_t kTile = 16384; // bytes: 128 rows of 64 elements of 2
-
 /// Slots of one buffer that the loader fills and others release.
 struct Channel {
   RingId ring;
@@ -46,7 +44,7 @@ private:
   Channel channel(const std::string &name, std::int32_t depth, std::int32_t readers) {
     const RingId ring = build_.ring(name, depth);
     return {.ring = ring,
-            .buffer = build_.buffer({.name = name, .ring = ring, .bytes = kTile}),
+            .buffer = build_.buffer({.name = name, .ring = ring, .bytes = kTileBytes}),
             .full = build_.barrier(name + "_full", ring, 1),
             .empty = build_.barrier(name + "_empty", ring, readers)};
   }
@@ -58,8 +56,8 @@ private:
     const Index k = role.cursor("k", key_.ring), v = role.cursor("v", value_.ring);
     const auto fill = [&](const Channel &channel, Index at) {
       role.waitFlipped(channel.empty, at);
-      role.expect(channel.full, at, kTile);
-      role.copy({write(channel.buffer, at)}, channel.full, at, kTile);
+      role.expect(channel.full, at, kTileBytes);
+      role.copy({write(channel.buffer, at)}, channel.full, at, kTileBytes);
       role.advance(at);
     };
     role.forTrips(tiles_, [&] {

@@ -9,8 +9,6 @@ using namespace schedule;
 
 namespace {
 
-constexpr std::int64_t kTile = 16384; // bytes: 128 times 64 elements of 2
-
 class Gemm {
 public:
   Gemm(const GemmShape &shape, GemmDefect defect) : shape_(shape), defect_(defect) {
@@ -18,8 +16,8 @@ public:
     k_ = build_.trips("k", tiles_);
     ring_ = build_.ring("AB", shape.depth);
     const RingId second = is(GemmDefect::SingleSecondOperand) ? build_.ring("B", 1) : ring_;
-    a_ = build_.buffer({.name = "A", .ring = ring_, .bytes = kTile});
-    b_ = build_.buffer({.name = "B", .ring = second, .bytes = kTile});
+    a_ = build_.buffer({.name = "A", .ring = ring_, .bytes = kTileBytes});
+    b_ = build_.buffer({.name = "B", .ring = second, .bytes = kTileBytes});
     full_ = build_.barrier("full", ring_, 1);
     empty_ = build_.barrier("empty", ring_, emptyArrivals());
     load(second);
@@ -67,10 +65,10 @@ private:
       role.wait(empty_, p);
     else
       role.waitFlipped(empty_, p);
-    role.expect(full_, p, 2 * kTile, is(GemmDefect::ExpectDoesNotArrive) ? 0 : 1);
-    std::int64_t bytes = 2 * kTile;
-    if (is(GemmDefect::FewerBytesLand)) bytes = kTile;
-    if (is(GemmDefect::MoreBytesLand)) bytes = 3 * kTile;
+    role.expect(full_, p, 2 * kTileBytes, is(GemmDefect::ExpectDoesNotArrive) ? 0 : 1);
+    std::int64_t bytes = 2 * kTileBytes;
+    if (is(GemmDefect::FewerBytesLand)) bytes = kTileBytes;
+    if (is(GemmDefect::MoreBytesLand)) bytes = 3 * kTileBytes;
     role.copy({write(a_, p), write(b_, q)}, full_, p, bytes);
     role.advance(p);
     if (q != p) role.advance(q);
@@ -152,8 +150,8 @@ Program biasGemm(const BiasGemmShape &shape, BiasGemmDefect defect) {
   const TripsId tiles = build.trips("tiles"), k = build.trips("k", tiles);
   const RingId operands = build.ring("AB", shape.depth),
                biases = build.ring("BIAS", shape.biasDepth);
-  const BufferId a = build.buffer({.name = "A", .ring = operands, .bytes = kTile});
-  const BufferId b = build.buffer({.name = "B", .ring = operands, .bytes = kTile});
+  const BufferId a = build.buffer({.name = "A", .ring = operands, .bytes = kTileBytes});
+  const BufferId b = build.buffer({.name = "B", .ring = operands, .bytes = kTileBytes});
   const BufferId bias = build.buffer({.name = "bias", .ring = biases, .bytes = 512});
   const BarrierId full = build.barrier("full", operands, 1);
   const BarrierId empty = build.barrier("empty", operands, shape.warps);
@@ -164,7 +162,7 @@ Program biasGemm(const BiasGemmShape &shape, BiasGemmDefect defect) {
   const Index p = load.cursor("p", operands);
   const auto loadStep = [&](std::int32_t ahead) {
     const Index content = further(p, ahead);
-    fill(load, empty, full, {write(a, content), write(b, content)}, p, 2 * kTile);
+    fill(load, empty, full, {write(a, content), write(b, content)}, p, 2 * kTileBytes);
     load.advance(p);
   };
   load.forTrips(tiles, [&] {

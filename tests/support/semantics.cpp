@@ -4,6 +4,7 @@
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/support/check.h"
+#include "tests/support/reference_number.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +14,6 @@ namespace imbrex::semantics {
 namespace {
 
 using ir::ElementKind;
-
-bool isAnyFloat(ElementKind kind) { return ir::isFloat(kind) || ir::isNarrowFloat(kind); }
 
 double numberOf(ElementKind kind, std::uint64_t bits) {
   if (kind == ElementKind::Bool) return bits != 0 ? 1 : 0;

@@ -1,7 +1,7 @@
 #include "tests/support/semantics.h"
+#include "tests/support/semantics_tiles.h"
 
 #include <cmath>
-#include <limits>
 
 namespace imbrex::semantics {
 namespace {
@@ -9,15 +9,6 @@ namespace {
 using ir::ElementKind;
 using ir::Shape;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-Tile ints(const Shape &shape, const std::vector<double> &numbers) {
-  return tile(ElementKind::I32, shape, numbers);
-}
-Tile f32s(const Shape &shape, const std::vector<double> &numbers) {
-  return tile(ElementKind::F32, shape, numbers);
-}
 Tile bools(const Shape &shape, const std::vector<double> &numbers) {
   return tile(ElementKind::Bool, shape, numbers);
 }

@@ -10,10 +10,6 @@ namespace {
 
 using ir::ElementKind;
 
-constexpr unsigned kSeed = 22;
-
-bool isAnyFloat(ElementKind kind) { return ir::isFloat(kind) || ir::isNarrowFloat(kind); }
-
 /// Every code up to 16 bits; of wider elements the ones at which a conversion to any other element
 /// changes its mind: each other element's numbers, their middles, one to either side; and random.
 std::vector<std::uint64_t> sourcesOf(ElementKind from) {
@@ -27,6 +23,7 @@ std::vector<std::uint64_t> sourcesOf(ElementKind from) {
   const auto around = [&](std::uint64_t bits) {
     for (std::uint64_t i = 0; i < 5; ++i) sources.push_back((bits + i - 2) & mask);
   };
+  constexpr unsigned kSeed = 22;
   std::mt19937_64 random(kSeed);
   for (int i = 0; i < 400; ++i) sources.push_back(random() & mask);
   for (int i = 0; i < width; ++i) {

@@ -2,10 +2,10 @@
 #include "backend/math/native.h"
 #include "tests/support/reference_number.h"
 #include "tests/support/semantics.h"
+#include "tests/support/semantics_tiles.h"
 
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <random>
 
 // How near the functions are to the mathematical ones is tested with backend/math; here, that every
@@ -14,9 +14,6 @@ namespace imbrex::semantics {
 namespace {
 
 using ir::ElementKind;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct Function {
   const char *op;

@@ -65,7 +65,7 @@ constexpr Meaning kBinary[] = {
      }},
 };
 
-constexpr Meaning kComparisons[] = {
+constexpr Meaning kIntegerComparisons[] = {
     {"eq", [](Wide a, Wide b, const Width &) { return Wide{a == b}; }},
     {"ne", [](Wide a, Wide b, const Width &) { return Wide{a != b}; }},
     {"lt", [](Wide a, Wide b, const Width &) { return Wide{a < b}; }},
@@ -132,7 +132,7 @@ std::vector<Case> integerCases() {
     if (!ir::isInteger(element)) continue;
     const Width width{element};
     for (const Meaning &meaning : kBinary) cases.push_back(toCase(binary(meaning, width, element)));
-    for (const Meaning &meaning : kComparisons)
+    for (const Meaning &meaning : kIntegerComparisons)
       cases.push_back(toCase(binary(meaning, width, ElementKind::Bool)));
     for (const Meaning &meaning : kUnary) cases.push_back(toCase(unary(meaning, width)));
   }

@@ -1,4 +1,5 @@
 #include "tests/support/semantics.h"
+#include "tests/support/semantics_tiles.h"
 
 #include <cmath>
 
@@ -8,12 +9,6 @@ namespace {
 using ir::ElementKind;
 using ir::Shape;
 
-Tile ints(const std::vector<double> &numbers) {
-  return tile(ElementKind::I32, {std::ssize(numbers)}, numbers);
-}
-Tile f32s(const std::vector<double> &numbers) {
-  return tile(ElementKind::F32, {std::ssize(numbers)}, numbers);
-}
 Tile bytes(const std::vector<std::uint64_t> &bits) {
   return {ElementKind::U8, {std::ssize(bits)}, bits};
 }

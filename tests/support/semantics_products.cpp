@@ -1,10 +1,10 @@
 #include "tests/support/reference_number.h"
 #include "tests/support/semantics.h"
+#include "tests/support/semantics_tiles.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <random>
 
 namespace imbrex::semantics {
@@ -13,10 +13,7 @@ namespace {
 using ir::ElementKind;
 using ir::Shape;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-double numberOf(ElementKind kind, std::uint64_t bits) {
+double f64Of(ElementKind kind, std::uint64_t bits) {
   const std::uint64_t wide = converted(kind, ElementKind::F64, bits);
   return std::bit_cast<double>(wide);
 }
@@ -33,10 +30,6 @@ Tile randomTile(ElementKind element, const Shape &shape, std::mt19937 &random) {
   return result;
 }
 
-Tile f32s(const Shape &shape, const std::vector<double> &numbers) {
-  return tile(ElementKind::F32, shape, numbers);
-}
-
 /// a · b + c for a [batch, m, k], b [batch, k, n] in f64, which is far finer than any sum in f32.
 Tile reference(const Tile &a, const Tile &b, const Tile &c) {
   const std::int32_t last = a.shape.rank() - 1;
@@ -44,10 +37,10 @@ Tile reference(const Tile &a, const Tile &b, const Tile &c) {
   Tile result = c;
   for (std::int64_t i = 0; i < c.shape.elements(); ++i) {
     const std::int64_t column = i % n, row = i / n % m, batch = i / n / m;
-    double sum = numberOf(c.element, c.bits[static_cast<size_t>(i)]);
+    double sum = f64Of(c.element, c.bits[static_cast<size_t>(i)]);
     for (std::int64_t j = 0; j < k; ++j)
-      sum += numberOf(a.element, a.bits[static_cast<size_t>((batch * m + row) * k + j)]) *
-             numberOf(b.element, b.bits[static_cast<size_t>((batch * k + j) * n + column)]);
+      sum += f64Of(a.element, a.bits[static_cast<size_t>((batch * m + row) * k + j)]) *
+             f64Of(b.element, b.bits[static_cast<size_t>((batch * k + j) * n + column)]);
     result.bits[static_cast<size_t>(i)] =
         converted(ElementKind::F64, c.element, std::bit_cast<std::uint64_t>(sum));
   }
@@ -161,7 +154,7 @@ OpCase scaledProduct(ElementKind a, ElementKind b, bool scaleA, bool scaleB, uns
     const auto at = static_cast<size_t>(row * (kK / kPerScale) + k / kPerScale);
     const int exponent = static_cast<int>(scale.bits[at]) - 127;
     return std::bit_cast<std::uint64_t>(
-        std::ldexp(numberOf(from.element, from.bits[i]), isOn ? exponent : 0));
+        std::ldexp(f64Of(from.element, from.bits[i]), isOn ? exponent : 0));
   };
   for (std::int64_t i = 0; i < kM * kK; ++i)
     wideLeft.bits.push_back(scaled(left, static_cast<size_t>(i), scalesA, i / kK, i % kK, scaleA));

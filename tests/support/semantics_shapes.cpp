@@ -1,4 +1,5 @@
 #include "tests/support/semantics.h"
+#include "tests/support/semantics_tiles.h"
 
 #include <numeric>
 
@@ -13,10 +14,6 @@ Tile counting(const Shape &shape, ElementKind element = ElementKind::I32) {
   Tile result{element, shape, std::vector<std::uint64_t>(static_cast<size_t>(shape.elements()))};
   std::iota(result.bits.begin(), result.bits.end(), 0);
   return result;
-}
-
-Tile ints(const Shape &shape, const std::vector<double> &numbers) {
-  return tile(ElementKind::I32, shape, numbers);
 }
 
 void addMovement(std::vector<OpCase> &cases) {

@@ -18,7 +18,7 @@ bool reachesWidth(ir::ElementKind kind, std::uint64_t bits) {
 
 // Mind the floats: x + 0 is not x where x is -0, x * 0 is not 0 where x is -1 or infinite, x - x is
 // NaN where x is.
-constexpr auto kRules = std::to_array<Rule>({
+constexpr auto kArithmeticRules = std::to_array<Rule>({
     rule("x + 0 == x", kIntegers, add(x, zero), x),
     rule("x + -0 == x", kFloat, add(x, negativeZero), x),
     rule("x - 0 == x", kNumbers, sub(x, zero), x),
@@ -106,10 +106,11 @@ constexpr auto kRules = std::to_array<Rule>({
     rule("-1 >> x == -1", kSigned, shr(minusOne, x), minusOne),
     rule("x >> width == 0 without sign", kUnsigned, shr(x, cWhere(reachesWidth)), zero),
 });
-static_assert(allSimplify(kRules), "each rule must lessen the work, or rewriting may not end");
+static_assert(allSimplify(kArithmeticRules),
+              "each rule must lessen the work, or rewriting may not end");
 
 } // namespace
 
-llvm::ArrayRef<Rule> arithmetic() { return kRules; }
+llvm::ArrayRef<Rule> arithmetic() { return kArithmeticRules; }
 
 } // namespace imbrex::passes::rules

@@ -3,7 +3,7 @@
 namespace imbrex::passes::rules {
 namespace {
 
-constexpr auto kRules = std::to_array<Rule>({
+constexpr auto kComparisonRules = std::to_array<Rule>({
     rule("x == x", kBits, eq(x, x), yes),
     rule("not x != x", kBits, ne(x, x), no),
     rule("x <= x", kIntegers, le(x, x), yes),
@@ -41,10 +41,11 @@ constexpr auto kRules = std::to_array<Rule>({
     rule("p ? true : false == p", kBool, select(p, one, zero), p),
     rule("p ? false : true == not p", kBool, select(p, zero, one), inverted(p)),
 });
-static_assert(allSimplify(kRules), "each rule must lessen the work, or rewriting may not end");
+static_assert(allSimplify(kComparisonRules),
+              "each rule must lessen the work, or rewriting may not end");
 
 } // namespace
 
-llvm::ArrayRef<Rule> comparison() { return kRules; }
+llvm::ArrayRef<Rule> comparison() { return kComparisonRules; }
 
 } // namespace imbrex::passes::rules

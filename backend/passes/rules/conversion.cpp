@@ -57,7 +57,7 @@ bool sameWidth(ElementKind t, ElementKind u, ElementKind v) {
   return ir::info(t).bits == ir::info(u).bits && ir::info(u).bits == ir::info(v).bits;
 }
 
-constexpr auto kRules = std::to_array<Rule>({
+constexpr auto kConversionRules = std::to_array<Rule>({
     rule("x to its own type == x", kElements, castTo(Sort::U, x), x, sameType),
     rule("(x to U) to V == x to V, U holds every x", kElements, castTo(Sort::V, castTo(Sort::U, x)),
          castTo(Sort::V, x), firstIsExact),
@@ -71,10 +71,11 @@ constexpr auto kRules = std::to_array<Rule>({
     rule("(x's bits as U) as V == x's bits as V", kElements,
          bitcastTo(Sort::V, bitcastTo(Sort::U, x)), bitcastTo(Sort::V, x), sameWidth),
 });
-static_assert(allSimplify(kRules), "each rule must lessen the work, or rewriting may not end");
+static_assert(allSimplify(kConversionRules),
+              "each rule must lessen the work, or rewriting may not end");
 
 } // namespace
 
-llvm::ArrayRef<Rule> conversion() { return kRules; }
+llvm::ArrayRef<Rule> conversion() { return kConversionRules; }
 
 } // namespace imbrex::passes::rules

@@ -3,7 +3,7 @@
 namespace imbrex::passes::rules {
 namespace {
 
-constexpr auto kRules = std::to_array<Rule>({
+constexpr auto kLogicRules = std::to_array<Rule>({
     rule("x & x == x", kBits, both(x, x), x),
     rule("x & 0 == 0", kBits, both(x, zero), zero),
     rule("x & ~0 == x", kBits, both(x, allOnes), x),
@@ -28,10 +28,10 @@ constexpr auto kRules = std::to_array<Rule>({
     rule("~~x == x", kBits, inverted(inverted(x)), x),
     rule("~(x ^ c) == x ^ ~c", kBits, inverted(differ(x, c)), differ(x, inverted(c))),
 });
-static_assert(allSimplify(kRules), "each rule must lessen the work, or rewriting may not end");
+static_assert(allSimplify(kLogicRules), "each rule must lessen the work, or rewriting may not end");
 
 } // namespace
 
-llvm::ArrayRef<Rule> logic() { return kRules; }
+llvm::ArrayRef<Rule> logic() { return kLogicRules; }
 
 } // namespace imbrex::passes::rules

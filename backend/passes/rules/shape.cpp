@@ -147,7 +147,7 @@ bool isElementwiseOrAlike(OpKind root) {
   return isElementwise(root) || root == OpKind::Cast || root == OpKind::PointerAdd;
 }
 
-constexpr auto kRules = std::to_array<ShapeRule>({
+constexpr auto kShapeRules = std::to_array<ShapeRule>({
     {"a move of a repeated scalar is the scalar repeated", kMoves, moveRepeated},
     {"a move of a constant is the constant", kMoves, moveConstant},
     {"a move that moves nothing is its operand", kMoves, stayInPlace},
@@ -167,6 +167,6 @@ constexpr auto kRules = std::to_array<ShapeRule>({
 
 } // namespace
 
-llvm::ArrayRef<ShapeRule> shape() { return kRules; }
+llvm::ArrayRef<ShapeRule> shape() { return kShapeRules; }
 
 } // namespace imbrex::passes::rules

@@ -16,10 +16,10 @@ namespace {
 /// otherwise (mermaid's configuration schema). The rest is for the note that says so.
 constexpr std::size_t kMostText = 49'000;
 /// With more slots than this a barrier is one participant.
-constexpr std::int32_t kMostSlots = 8;
+constexpr std::int32_t kMostShownSlots = 8;
 
 /// A name within a line: what ends a statement is given by its number.
-std::string escaped(const std::string &name) {
+std::string escapedName(const std::string &name) {
   std::string text;
   for (const char c : llvm::json::fixUTF8(name))
     if (c == '#' || c == ';' || c == ':')
@@ -69,7 +69,7 @@ private:
 
   std::int32_t slotsOf(BarrierId barrier) const {
     const std::int32_t depth = program_.depthOf(program_[barrier].ring);
-    return depth > kMostSlots ? 1 : depth;
+    return depth > kMostShownSlots ? 1 : depth;
   }
 
   std::string idOf(BarrierId barrier, std::int32_t slot) const {
@@ -95,7 +95,7 @@ private:
 
   /// The word that ends blocks stands in parentheses (mermaid's page on sequence diagrams).
   void participant(const std::string &id, const std::string &name) {
-    const std::string shown = name == "end" ? "(end)" : escaped(name);
+    const std::string shown = name == "end" ? "(end)" : escapedName(name);
     text_ += "    participant " + id + " as " + shown + "\n";
   }
 
@@ -153,7 +153,7 @@ private:
     if (op.kind == OpKind::Drain && op.count > 0) text += " to " + std::to_string(op.count);
     if (span.kind == Span::Kind::Wait && span.cycles() > 0)
       text += ", " + std::to_string(span.cycles()) + " cycles";
-    text_ += "    " + from + std::string(arrow) + to + ": " + escaped(text) + "\n";
+    text_ += "    " + from + std::string(arrow) + to + ": " + escapedName(text) + "\n";
   }
 
   void note(const std::string &text) {

@@ -28,7 +28,7 @@ constexpr std::size_t kMostSpans = 4'000;
 constexpr std::int32_t kMostLanes = 16;
 
 /// Any text within XML 1.0: no control characters, and nothing that is not Unicode.
-std::string escaped(const std::string &text) {
+std::string escapedForXml(const std::string &text) {
   std::string shown = llvm::json::fixUTF8(text);
   for (char &c : shown)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
@@ -140,7 +140,7 @@ private:
     out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << wide << "\" height=\"" << high
          << "\" viewBox=\"0 0 " << wide << " " << high
          << "\" font-family=\"monospace\" font-size=\"11\">\n"
-         << "<title>" << escaped(program_.name) << "</title>\n"
+         << "<title>" << escapedForXml(program_.name) << "</title>\n"
          << "<defs><pattern id=\"wait\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
             "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#fbf3f1\"/>"
             "<rect width=\"2\" height=\"6\" fill=\"#e3b5ac\"/></pattern></defs>\n"
@@ -155,7 +155,7 @@ private:
   void text(std::int64_t left, std::int64_t base, const std::string &what,
             std::string_view style = "") {
     out_ << "<text x=\"" << left << "\" y=\"" << base << "\"" << (style.empty() ? "" : " ")
-         << llvm::StringRef(style) << ">" << escaped(what) << "</text>\n";
+         << llvm::StringRef(style) << ">" << escapedForXml(what) << "</text>\n";
   }
 
   void axis() {
@@ -202,12 +202,13 @@ private:
          << "\" height=\"" << height - 2 << "\" fill=\"" << colourOf(span)
          << (span.op->kind == OpKind::Copy ? "\" fill-opacity=\"0.5" : "")
          << "\" stroke=\"#707070\" stroke-width=\"0.5\"><title>"
-         << escaped(program_[span.role].name + ": " + labelOf(program_, span)) << ", " << span.start
-         << " to " << end << "</title></rect>\n";
+         << escapedForXml(program_[span.role].name + ": " + labelOf(program_, span)) << ", "
+         << span.start << " to " << end << "</title></rect>\n";
     const std::string label = fitting(span, static_cast<std::size_t>(wide) / kCharacter);
     if (label.empty()) return;
     out_ << "<text x=\"" << pixels(from + 3) << "\" y=\"" << top + height / 2 + 4
-         << (height < kLane ? "\" font-size=\"9" : "") << "\">" << escaped(label) << "</text>\n";
+         << (height < kLane ? "\" font-size=\"9" : "") << "\">" << escapedForXml(label)
+         << "</text>\n";
   }
 
   /// As much of a span's label as there is room for: without what it does, or the use alone.

@@ -6,7 +6,7 @@
 namespace imbrex::target::amdgpu {
 namespace {
 
-bool isLoadToLds(llvm::StringRef opcode, llvm::StringRef operands) {
+bool namesLoadToLds(llvm::StringRef opcode, llvm::StringRef operands) {
   if (opcode.starts_with("global_load_lds_")) return true;
   return opcode.starts_with("buffer_load_") && operands.ends_with(" lds");
 }
@@ -25,7 +25,7 @@ CodeLine readGcn(llvm::StringRef line, Flags &flags) {
   const llvm::StringRef operands = line.drop_front(opcode.size()).trim();
   IMBREX_CHECK(!opcode.starts_with("s_setpc") && !opcode.starts_with("s_swappc"),
                "a jump by a register is not read: {0}", line);
-  if (isLoadToLds(opcode, operands)) read.event = RingEvent{RingEventKind::Copy};
+  if (namesLoadToLds(opcode, operands)) read.event = RingEvent{RingEventKind::Copy};
   if (opcode == "s_barrier") read.event = RingEvent{RingEventKind::Meet};
   if (opcode == "s_waitcnt")
     if (const auto left = loadsLeft(operands)) read.event = RingEvent{RingEventKind::Wait, *left};

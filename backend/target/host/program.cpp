@@ -14,7 +14,6 @@
 #include <vector>
 
 namespace imbrex::host {
-namespace {
 
 using EntryFunction = void (*)(const std::uint64_t *words, const std::int32_t *grid,
                                std::int64_t first, std::int64_t last, std::byte *scratch,
@@ -29,6 +28,8 @@ struct Variant {
   std::vector<Site> sites;
   const Variant *older = nullptr;
 };
+
+namespace {
 
 std::unique_ptr<Variant> compileVariant(const ir::Kernel &kernel, const LaunchTraits &traits) {
   llvm::LLVMContext context;

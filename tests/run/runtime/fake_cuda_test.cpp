@@ -5,6 +5,7 @@
 #include "runtime/gpu_executable.h"
 #include "tests/run/runtime/fake_vendor.h"
 #include "tests/run/runtime/image_arguments.h"
+#include "tests/run/runtime/numbers_view.h"
 #include "tests/run/runtime/played_gpu.h"
 
 #include <doctest/doctest.h>
@@ -37,6 +38,7 @@ namespace {
 [[maybe_unused]] const int isSet = setenv("IMBREX_DRIVER", FAKE_DRIVER, 1);
 
 using testing::kFake;
+using testing::viewOf;
 
 ir::Kernel twice() {
   Diagnostics diagnostics;
@@ -49,15 +51,6 @@ ir::Kernel twice() {
                           "k.imx", diagnostics);
   REQUIRE(kernel);
   return std::move(*kernel);
-}
-
-ir::Argument viewOf(float *data, std::int64_t count) {
-  ir::Argument argument;
-  argument.data = reinterpret_cast<std::byte *>(data);
-  argument.bytes = count * static_cast<std::int64_t>(sizeof(float));
-  argument.extents[0] = count;
-  argument.strides[0] = 1;
-  return argument;
 }
 
 /// What the driver is handed for a kernel that doubles 64 numbers: "image" or "assembly". It runs,

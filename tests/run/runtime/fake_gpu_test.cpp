@@ -5,6 +5,7 @@
 #include "runtime/gpu_executable.h"
 #include "runtime/gpus.h"
 #include "tests/run/runtime/fake_vendor.h"
+#include "tests/run/runtime/numbers_view.h"
 #include "tests/run/runtime/played_gpu.h"
 #include "tests/support/random_kernel.h"
 #include "tests/support/semantics.h"
@@ -24,6 +25,7 @@ namespace imbrex {
 namespace {
 
 using testing::kFake;
+using testing::viewOf;
 
 std::unique_ptr<gpu::Gpu> openFake() {
   auto gpu = testing::openGpu({kFake.driver}, 0);
@@ -66,15 +68,6 @@ ir::Kernel scale() {
   %3 = mul %1, %2 : f32[64]
   view.store %y, %3, %0
 })");
-}
-
-ir::Argument viewOf(float *data, std::int64_t count, std::int64_t stride = 1) {
-  ir::Argument argument;
-  argument.data = reinterpret_cast<std::byte *>(data);
-  argument.bytes = ((count - 1) * stride + 1) * static_cast<std::int64_t>(sizeof(float));
-  argument.extents[0] = count;
-  argument.strides[0] = stride;
-  return argument;
 }
 
 ir::Argument scalarOf(float number) {

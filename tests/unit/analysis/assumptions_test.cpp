@@ -19,10 +19,10 @@ ir::Kernel kernelOf(std::string_view parameters) {
   return std::move(*kernel);
 }
 
-alignas(16) std::array<std::byte, 1024> memory;
+alignas(16) std::array<std::byte, 1024> kernelMemory;
 
 ir::Argument array(std::int64_t from, std::int64_t bytes) {
-  return {.data = memory.data() + from, .bytes = bytes};
+  return {.data = kernelMemory.data() + from, .bytes = bytes};
 }
 
 } // namespace

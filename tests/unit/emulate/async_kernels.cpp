@@ -14,4 +14,9 @@ std::vector<AsyncRow> asyncTable() {
   };
 }
 
+std::string changed(std::string text, const std::string &from, const std::string &to) {
+  const std::size_t at = text.find(from);
+  return at == std::string::npos ? "" : text.replace(at, from.size(), to);
+}
+
 } // namespace imbrex

@@ -65,9 +65,12 @@ std::string bulkKernelText(const std::string &body);
 
 /// Thread 0 makes barriers, and all meet.
 std::string makeBarriers(const std::string &barriers);
+inline const std::string kMeet = "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
+inline const std::string kStore = "  store i32 %t, ptr addrspace(3) %own, align 4 ; <write>\n";
 /// Until a phase of this parity is over.
 std::string waitLoop(const std::string &name, const std::string &barrier,
                      const std::string &parity);
+inline const std::string kAwait = waitLoop("wait", "@full", "0");
 /// The body of the ring: warp 0 fills two slots in turn, warp 1 adds them up, and a lane of each
 /// speaks for it.
 std::string phaseRing();
@@ -79,7 +82,11 @@ std::string bulkRing();
 std::string makeFenced(const std::string &fence);
 inline const std::string kMakingFence =
     "  call void @llvm.nvvm.fence.mbarrier_init.release.cluster()\n";
+inline const std::string kCommitBulk = "  call void @llvm.nvvm.cp.async.bulk.commit.group()\n";
 /// Thread 0 expects bytes at @full, and loads.
 std::string loadFirst(int bytes, const std::string &load);
+
+/// The first place of a text becomes another; empty where there is no such place.
+std::string changed(std::string text, const std::string &from, const std::string &to);
 
 } // namespace imbrex

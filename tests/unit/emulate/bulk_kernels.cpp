@@ -62,7 +62,6 @@ namespace {
 const std::string kLoadPlain =
     "  call void @llvm.nvvm.cp.async.bulk.global.to.shared.cluster(ptr addrspace(7) %far, ptr "
     "addrspace(3) @full, ptr addrspace(1) %in, i32 256, i16 0, i64 0, i1 false, i1 false)\n";
-const std::string kWait = waitLoop("wait", "@full", "0");
 const std::string kGive = R"(
   %w = load i32, ptr addrspace(3) %own, align 4
   store i32 %w, ptr addrspace(1) %o, align 4
@@ -81,26 +80,24 @@ std::int32_t boxed(std::int32_t word) {
   return x < 22 && y >= 0 ? 100 + 24 * y + x : 0;
 }
 
-const std::string kStoreOwn = "  store i32 %t, ptr addrspace(3) %own, align 4\n"
-                              "  call void @llvm.nvvm.fence.proxy.async.shared_cta()\n"
-                              "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
+const std::string kStoreFenced = "  store i32 %t, ptr addrspace(3) %own, align 4\n"
+                                 "  call void @llvm.nvvm.fence.proxy.async.shared_cta()\n"
+                                 "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
 
 std::string storeFirst(const std::string &store) {
   return "  br i1 %isFirst, label %store, label %end\nstore:\n" + store +
          "  br label %end\nend:\n  ret void\n";
 }
 
-const std::string kMeet = "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
 const std::string kStoreAll =
     "  call void @llvm.nvvm.cp.async.bulk.shared.cta.to.global(ptr addrspace(1) %out, ptr "
     "addrspace(3) @sh, i32 256, i64 0, i1 false)\n";
 const std::string kAwaitAll = "  call void @llvm.nvvm.cp.async.bulk.wait.group(i32 0)\n";
-const std::string kCommit = "  call void @llvm.nvvm.cp.async.bulk.commit.group()\n";
 
 std::vector<AsyncKernel> loads() {
   return {
       {"many bytes end at a barrier",
-       bulkKernelText(makeFenced(kMakingFence) + loadFirst(256, kLoadPlain) + kWait + R"(
+       bulkKernelText(makeFenced(kMakingFence) + loadFirst(256, kLoadPlain) + kAwait + R"(
   %w = load i32, ptr addrspace(3) %mirrored, align 4
   store i32 %w, ptr addrspace(1) %o, align 4
   ret void
@@ -108,18 +105,18 @@ std::vector<AsyncKernel> loads() {
        [](std::int32_t t) { return 163 - t; }},
       {"a fence of all serves the making of barriers, too",
        bulkKernelText(makeFenced("  call void @llvm.nvvm.fence.proxy.async()\n") +
-                      loadFirst(256, kLoadPlain) + kWait + kGive),
+                      loadFirst(256, kLoadPlain) + kAwait + kGive),
        [](std::int32_t t) { return 100 + t; }},
       {"a box is zero outside of the tensor",
-       bulkKernelText(makeFenced(kMakingFence) + loadFirst(256, loadBox("%map")) + kWait + kGive),
+       bulkKernelText(makeFenced(kMakingFence) + loadFirst(256, loadBox("%map")) + kAwait + kGive),
        boxed},
       {"a box is swizzled",
-       bulkKernelText(makeFenced(kMakingFence) + loadFirst(256, loadBox("%swizzledMap")) + kWait +
+       bulkKernelText(makeFenced(kMakingFence) + loadFirst(256, loadBox("%swizzledMap")) + kAwait +
                       kGive),
        [](std::int32_t t) { return boxed(t ^ (t >> 5 & 1) << 2); }},
       {"a box goes where plain stores were fenced",
-       bulkKernelText(makeFenced(kMakingFence) + kStoreOwn + loadFirst(256, loadBox("%map")) +
-                      kWait + kGive),
+       bulkKernelText(makeFenced(kMakingFence) + kStoreFenced + loadFirst(256, loadBox("%map")) +
+                      kAwait + kGive),
        boxed},
       {"a ring that is filled by bulk copies", bulkKernelText(bulkRing()),
        [](std::int32_t t) { return t < 32 ? 0 : 7 * (100 + t - 32) + 32 * 21; }},
@@ -128,30 +125,31 @@ std::vector<AsyncKernel> loads() {
 
 std::vector<AsyncKernel> stores() {
   return {
-      {"a box is stored, and not outside of the tensor", bulkKernelText(kStoreOwn + storeFirst(R"(
+      {"a box is stored, and not outside of the tensor",
+       bulkKernelText(kStoreFenced + storeFirst(R"(
   call void @llvm.nvvm.cp.async.bulk.tensor.s2g.tile.2d(ptr addrspace(3) @sh, ptr %outMap, i32 0, i32 0, i64 0, i1 false)
-)" + kCommit + "  call void @llvm.nvvm.cp.async.bulk.wait.group(i32 0)\n")),
+)" + kCommitBulk + "  call void @llvm.nvvm.cp.async.bulk.wait.group(i32 0)\n")),
        [](std::int32_t t) { return t < 48 ? t : 0; }},
       {"the thread that copies fences what others have stored",
        bulkKernelText("  store i32 %t, ptr addrspace(3) %own, align 4\n" + kMeet +
                       storeFirst("  call void @llvm.nvvm.fence.proxy.async()\n" + kStoreAll +
-                                 kCommit + kAwaitAll)),
+                                 kCommitBulk + kAwaitAll)),
        [](std::int32_t t) { return t; }},
       {"what small copies have brought is fenced like stores", bulkKernelText(R"(
   %src = getelementptr i32, ptr addrspace(1) %in, i32 %t
   call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %own, ptr addrspace(1) %src)
   call void @llvm.nvvm.cp.async.wait.all()
   call void @llvm.nvvm.fence.proxy.async()
-)" + kMeet + storeFirst(kStoreAll + kCommit + kAwaitAll)),
+)" + kMeet + storeFirst(kStoreAll + kCommitBulk + kAwaitAll)),
        [](std::int32_t t) { return 100 + t; }},
       {"shared memory is free when its bytes have been taken",
-       bulkKernelText(kStoreOwn + storeFirst(kStoreAll + kCommit + R"(
+       bulkKernelText(kStoreFenced + storeFirst(kStoreAll + kCommitBulk + R"(
   call void @llvm.nvvm.cp.async.bulk.wait.group.read(i32 0)
   store i32 7, ptr addrspace(3) @sh, align 4
 )")),
        [](std::int32_t t) { return t; }},
       {"the thread reads what has landed",
-       bulkKernelText(kStoreOwn + storeFirst(kStoreAll + kCommit + kAwaitAll + R"(
+       bulkKernelText(kStoreFenced + storeFirst(kStoreAll + kCommitBulk + kAwaitAll + R"(
   %second = getelementptr i32, ptr addrspace(1) %out, i32 1
   %v = load i32, ptr addrspace(1) %second, align 4
   store i32 %v, ptr addrspace(1) %out, align 4
@@ -185,7 +183,7 @@ std::vector<AsyncKernel> blockBulkKernels() {
   %behind = getelementptr i32, ptr addrspace(3) @sh, i32 64
   call void @llvm.nvvm.cp.async.bulk.tensor.g2s.cta.tile.2d(ptr addrspace(3) @sh, ptr addrspace(3) @full, ptr %map, i32 18, i32 -2, i64 0, i1 false)
   call void @llvm.nvvm.cp.async.bulk.global.to.shared.cta(ptr addrspace(3) %behind, ptr addrspace(3) @full, ptr addrspace(1) %in, i32 128, i64 0, i1 false)
-)") + kWait + R"(
+)") + kAwait + R"(
   %other = and i32 %t, 31
   %second = getelementptr i32, ptr addrspace(3) @sh, i32 64
   %at = getelementptr i32, ptr addrspace(3) %second, i32 %other

@@ -8,11 +8,10 @@ const std::string kCopy = R"(
   %src = getelementptr i32, ptr addrspace(1) %in, i32 %t
   call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %own, ptr addrspace(1) %src) ; <copy>
 )";
-const std::string kCommit = "  call void @llvm.nvvm.cp.async.commit.group()\n";
-const std::string kWait = "  call void @llvm.nvvm.cp.async.wait.group(i32 0)\n";
-const std::string kReadOwn = "  %w = load i32, ptr addrspace(3) %own, align 4 ; <read>\n";
+const std::string kCommitCopies = "  call void @llvm.nvvm.cp.async.commit.group()\n";
+const std::string kAwaitCopies = "  call void @llvm.nvvm.cp.async.wait.group(i32 0)\n";
 
-const std::vector<std::string> kReadPending{
+const std::vector<std::string> kReadPendingCopy{
     "{<read>}: error: 'load' in thread",
     "reads a byte of shared memory that 'llvm.nvvm.cp.async.ca.shared.global.4' at {<copy>}, "
     "issued by thread",
@@ -66,37 +65,38 @@ end:
 std::vector<Fault> readTooEarly() {
   const std::string barrier = "{barrier}\n";
   return {
-      {"a thread reads its copy before it waits", kCopy + kCommit + kReadOwn + kWait + kResult,
-       kReadPending},
-      {"others read behind the wait alone", kCopy + kCommit + kWait + kReadMirrored + kResult,
-       kReadPending},
+      {"a thread reads its copy before it waits",
+       kCopy + kCommitCopies + kReadOwn + kAwaitCopies + kResult, kReadPendingCopy},
+      {"others read behind the wait alone",
+       kCopy + kCommitCopies + kAwaitCopies + kReadMirrored + kResult, kReadPendingCopy},
       {"others read behind the barrier alone",
-       kCopy + kCommit + barrier + kReadMirrored + kWait + kResult, kReadPending},
+       kCopy + kCommitCopies + barrier + kReadMirrored + kAwaitCopies + kResult, kReadPendingCopy},
       {"the barrier stands in front of the wait",
-       kCopy + kCommit + barrier + kWait + kReadMirrored + kResult, kReadPending},
+       kCopy + kCommitCopies + barrier + kAwaitCopies + kReadMirrored + kResult, kReadPendingCopy},
       {"a wait for groups finds none, as nothing was committed",
-       kCopy + kWait + kReadOwn + "  call void @llvm.nvvm.cp.async.wait.all()\n" + kResult,
-       kReadPending},
+       kCopy + kAwaitCopies + kReadOwn + "  call void @llvm.nvvm.cp.async.wait.all()\n" + kResult,
+       kReadPendingCopy},
       {"a wait lets the only group fly",
-       kCopy + kCommit + "  call void @llvm.nvvm.cp.async.wait.group(i32 1)\n" + kReadOwn + kWait +
-           kResult,
-       kReadPending},
+       kCopy + kCommitCopies + "  call void @llvm.nvvm.cp.async.wait.group(i32 1)\n" + kReadOwn +
+           kAwaitCopies + kResult,
+       kReadPendingCopy},
       {"an empty group behind the copy is one that may fly",
-       kCopy + kCommit + kCommit + "  call void @llvm.nvvm.cp.async.wait.group(i32 2)\n" +
-           kReadOwn + kWait + kResult,
-       kReadPending},
+       kCopy + kCommitCopies + kCommitCopies +
+           "  call void @llvm.nvvm.cp.async.wait.group(i32 2)\n" + kReadOwn + kAwaitCopies +
+           kResult,
+       kReadPendingCopy},
   };
 }
 
 std::vector<Fault> touchedTooEarly() {
-  const std::string end = kWait + kEnd;
+  const std::string end = kAwaitCopies + kEnd;
   return {
       {"a thread overwrites what its copy writes",
-       kCopy + kCommit + "  store i32 0, ptr addrspace(3) %own, align 4 ; <write>\n" + end,
+       kCopy + kCommitCopies + "  store i32 0, ptr addrspace(3) %own, align 4 ; <write>\n" + end,
        {"{<write>}: error: 'store' in thread", "writes a byte of shared memory that", "{<copy>}",
         "may still be writing"}},
       {"another thread overwrites what a copy writes",
-       kCopy + kCommit + "{barrier}\n" + R"(
+       kCopy + kCommitCopies + "{barrier}\n" + R"(
   %m = sub i32 {N-1}, %t
   %mirrored = getelementptr i32, ptr addrspace(3) @sh, i32 %m
   store i32 0, ptr addrspace(3) %mirrored, align 4 ; <write>
@@ -104,13 +104,13 @@ std::vector<Fault> touchedTooEarly() {
        {"{<write>}: error: 'store' in thread", "writes a byte of shared memory that", "{<copy>}",
         "may still be writing"}},
       {"the source changes while it is copied",
-       kCopy + kCommit + "  store i32 0, ptr addrspace(1) %src, align 4 ; <write>\n" + end,
+       kCopy + kCommitCopies + "  store i32 0, ptr addrspace(1) %src, align 4 ; <write>\n" + end,
        {"{<write>}: error: 'store' in thread", "writes a byte of 'in' that", "{<copy>}",
         "may still be reading"}},
       {"two copies of a group have one destination",
        kCopy + R"(
   call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %own, ptr addrspace(1) %in) ; <write>
-)" + kCommit +
+)" + kCommitCopies +
            end,
        {"{<write>}: error: 'llvm.nvvm.cp.async.ca.shared.global.4' in thread",
         "writes a byte of shared memory that", "{<copy>}", "may still be writing"}},
@@ -118,7 +118,7 @@ std::vector<Fault> touchedTooEarly() {
        kWriteOwn + "{barrier}\n" + kReadMirrored + R"(
   %src = getelementptr i32, ptr addrspace(1) %in, i32 %t
   call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %own, ptr addrspace(1) %src) ; <copy>
-)" + kCommit +
+)" + kCommitCopies +
            end,
        {"in no order", "{<copy>}", "{<read>}"}},
       {"a copy takes what others have stored without a barrier",
@@ -129,18 +129,18 @@ std::vector<Fault> touchedTooEarly() {
   %src = getelementptr i32, ptr addrspace(1) %out, i32 %m
   %own = getelementptr i32, ptr addrspace(3) @sh, i32 %t
   call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %own, ptr addrspace(1) %src) ; <copy>
-)" + kCommit +
+)" + kCommitCopies +
            end,
        {"{<write>}", "{<copy>}", "of 'out'"}},
   };
 }
 
-std::vector<Fault> wrongRings() {
+std::vector<Fault> wrongCopyRings() {
   const std::string to = "  %to = getelementptr i32, ptr addrspace(3) %place, i32 %first\n";
   const std::string wait = "  call void @llvm.nvvm.cp.async.wait.group(i32 1)\n";
   return {
       {"a ring's wait lets one group too many fly",
-       ring("  call void @llvm.nvvm.cp.async.wait.group(i32 2)\n", to), kReadPending},
+       ring("  call void @llvm.nvvm.cp.async.wait.group(i32 2)\n", to), kReadPendingCopy},
       {"a ring is filled one slot too early",
        ring(wait, "  %early = add i32 %first, 16\n  %wrapped = urem i32 %early, 48\n"
                   "  %to = getelementptr i32, ptr addrspace(3) %place, i32 %wrapped\n"),
@@ -196,7 +196,7 @@ std::vector<Fault> wrongCopies() {
 
 std::vector<Fault> copyFaults() {
   std::vector<Fault> all;
-  for (const auto &faults : {readTooEarly(), touchedTooEarly(), wrongRings(), wrongCopies()})
+  for (const auto &faults : {readTooEarly(), touchedTooEarly(), wrongCopyRings(), wrongCopies()})
     for (Fault fault : faults) {
       fault.amd = false;
       all.push_back(fault);

@@ -20,7 +20,7 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
 namespace {
 
 /// Three slots; the loads of two steps fly while the third step's tile is added up.
-const std::string kRing = R"(
+const std::string kCopyRing = R"(
   call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %own, ptr addrspace(1) %src)
   call void @llvm.nvvm.cp.async.commit.group()
   %src1 = getelementptr i32, ptr addrspace(1) %src, i32 64
@@ -115,7 +115,7 @@ std::vector<AsyncKernel> copyKernels() {
   ret void
 )"),
        [](std::int32_t t) { return 100 + 8 * t; }},
-      {"a ring of three slots", copyKernelText(kRing),
+      {"a ring of three slots", copyKernelText(kCopyRing),
        [](std::int32_t t) { return 8 * (163 - t) + 64 * 28; }},
   };
 }

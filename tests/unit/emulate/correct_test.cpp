@@ -20,7 +20,7 @@ struct Correct {
 std::int32_t sumBelow(int n) { return n * (n - 1) / 2; }
 
 /// Thread 0 of block 0 writes and raises a flag; thread `reader` of the last block waits and reads.
-std::string message(const std::string &raise, const std::string &look) {
+std::string messageToLastBlock(const std::string &raise, const std::string &look) {
   return R"(
   %b = {block}
   %isFirst = icmp eq i32 %t, 0
@@ -109,11 +109,12 @@ count:
        "  atomicrmw add ptr addrspace(1) %out, i32 1 {of device} monotonic, align 4\n  ret void\n",
        [](int threads, int blocks) { return threads * blocks; }, 3},
       {"a flag is released and acquired",
-       message("  store atomic i32 1, ptr addrspace(1) %fresh {of device} release, align 4\n",
-               "  %flag = load atomic i32, ptr addrspace(1) %fresh {of device} acquire, align 4\n"),
+       messageToLastBlock(
+           "  store atomic i32 1, ptr addrspace(1) %fresh {of device} release, align 4\n",
+           "  %flag = load atomic i32, ptr addrspace(1) %fresh {of device} acquire, align 4\n"),
        [](int, int) { return 7; }, 2},
       {"a relaxed flag between fences",
-       message(
+       messageToLastBlock(
            "  fence {of device} release\n"
            "  store atomic i32 1, ptr addrspace(1) %fresh {of device} monotonic, align 4\n",
            "  %flag = load atomic i32, ptr addrspace(1) %fresh {of device} monotonic, align 4\n"),
@@ -189,10 +190,10 @@ end:
 )" + kResult,
        [](int, int) { return 1; }, 1, true, false},
       {"a volatile flag between fences",
-       message("  fence {of device} seq_cst\n"
-               "  store volatile i32 1, ptr addrspace(1) %fresh, align 4\n",
-               "  %flag = load volatile i32, ptr addrspace(1) %fresh, align 4\n"
-               "  fence {of device} seq_cst\n"),
+       messageToLastBlock("  fence {of device} seq_cst\n"
+                          "  store volatile i32 1, ptr addrspace(1) %fresh, align 4\n",
+                          "  %flag = load volatile i32, ptr addrspace(1) %fresh, align 4\n"
+                          "  fence {of device} seq_cst\n"),
        [](int, int) { return 7; }, 2, true, false},
       {"a barrier in two halves", kWriteOwn + R"(
   fence syncscope("workgroup") release

@@ -29,8 +29,6 @@ std::vector<Fault> ldsFaults();
 
 // --- what several of them are made of ---
 
-inline const std::string kEnd = "  ret void\n";
-
 /// Warp 0 writes in[0] and raises the flag out[0]; warp 1 waits for the flag and reads.
 inline std::string message(const std::string &raise, const std::string &look) {
   return R"(

@@ -3,7 +3,7 @@
 namespace imbrex {
 namespace {
 
-const std::string kLoad = R"(
+const std::string kLoadOwn = R"(
   %first = and i32 %t, 64
   %base = getelementptr i32, ptr addrspace(3) @sh, i32 %first
   %own = getelementptr i32, ptr addrspace(3) @sh, i32 %t
@@ -15,9 +15,8 @@ const std::string kBarrier = "{barrier}\n";
 std::string wait(int n) {
   return "  call void @llvm.amdgcn.s.waitcnt(i32 " + std::to_string(3952 + n) + ")\n";
 }
-const std::string kReadOwn = "  %w = load i32, ptr addrspace(3) %own, align 4 ; <read>\n";
 
-const std::vector<std::string> kReadPending{
+const std::vector<std::string> kReadPendingLoad{
     "{<read>}: error: 'load' in thread",
     "reads a byte of shared memory that 'llvm.amdgcn.global.load.lds' at {<copy>}, issued by "
     "thread",
@@ -27,17 +26,18 @@ const std::vector<std::string> kReadPending{
 
 std::vector<Fault> ldsFaults() {
   std::vector<Fault> faults = {
-      {"a lane reads its word before the wait", kLoad + kReadOwn + wait(0) + kResult, kReadPending},
-      {"others read behind the wait alone", kLoad + wait(0) + kReadMirrored + kResult,
-       kReadPending},
-      {"others read behind the barrier alone", kLoad + kBarrier + kReadMirrored + wait(0) + kResult,
-       kReadPending},
-      {"a wait lets the only load fly", kLoad + wait(1) + kReadOwn + wait(0) + kResult,
-       kReadPending},
+      {"a lane reads its word before the wait", kLoadOwn + kReadOwn + wait(0) + kResult,
+       kReadPendingLoad},
+      {"others read behind the wait alone", kLoadOwn + wait(0) + kReadMirrored + kResult,
+       kReadPendingLoad},
+      {"others read behind the barrier alone",
+       kLoadOwn + kBarrier + kReadMirrored + wait(0) + kResult, kReadPendingLoad},
+      {"a wait lets the only load fly", kLoadOwn + wait(1) + kReadOwn + wait(0) + kResult,
+       kReadPendingLoad},
       {"a wait is for another counter",
        // lgkmcnt(0), vmcnt(63)
-       kLoad + "  call void @llvm.amdgcn.s.waitcnt(i32 49279)\n" + kReadOwn + wait(0) + kResult,
-       kReadPending},
+       kLoadOwn + "  call void @llvm.amdgcn.s.waitcnt(i32 49279)\n" + kReadOwn + wait(0) + kResult,
+       kReadPendingLoad},
       {"a wait lets 16 loads fly, of seventeen",
        R"(
   %first = and i32 %t, 64
@@ -54,16 +54,16 @@ wait:
   call void @llvm.amdgcn.s.waitcnt(i32 20336)
 )" + kReadOwn +
            wait(0) + kResult,
-       kReadPending},
+       kReadPendingLoad},
       {"a wait and a barrier without fences order nothing",
-       kLoad + wait(0) + "  call void @llvm.amdgcn.s.barrier()\n" + kReadMirrored + kResult,
-       kReadPending},
+       kLoadOwn + wait(0) + "  call void @llvm.amdgcn.s.barrier()\n" + kReadMirrored + kResult,
+       kReadPendingLoad},
       {"the word is overwritten before it has come",
-       kLoad + "  store i32 0, ptr addrspace(3) %own, align 4 ; <write>\n" + wait(0) + kEnd,
+       kLoadOwn + "  store i32 0, ptr addrspace(3) %own, align 4 ; <write>\n" + wait(0) + kEnd,
        {"{<write>}: error: 'store' in thread", "writes a byte of shared memory that", "{<copy>}",
         "may still be writing"}},
       {"the source changes while it is loaded",
-       kLoad + "  store i32 0, ptr addrspace(1) %src, align 4 ; <write>\n" + wait(0) + kEnd,
+       kLoadOwn + "  store i32 0, ptr addrspace(1) %src, align 4 ; <write>\n" + wait(0) + kEnd,
        {"{<write>}: error: 'store' in thread", "writes a byte of 'in' that", "{<copy>}",
         "may still be reading"}},
       {"a load goes to what others may still read",
@@ -88,7 +88,7 @@ wait:
        {"{<copy>}: error: 'llvm.amdgcn.global.load.lds' in thread",
         "brings another address of shared memory than lane"}},
       {"a wave ends before its load",
-       kLoad + "  ret void ; <exit>\n",
+       kLoadOwn + "  ret void ; <exit>\n",
        {"{<copy>}: error: 'llvm.amdgcn.global.load.lds', issued by thread",
         "may still be under way when the thread ends at {<exit>}"}},
       {"the lanes of the last wave write behind shared memory",

@@ -23,25 +23,26 @@ define amdgpu_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) "amdgp
 
 namespace {
 
-const std::string kBarrier = R"(
+const std::string kOrderedBarrier = R"(
   fence syncscope("workgroup") release
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire
 )";
-const std::string kReadMirrored = R"(
+const std::string kLeaveMirrored = R"(
   %v = load i32, ptr addrspace(3) %mirrored, align 4
   store i32 %v, ptr addrspace(1) %o, align 4
   ret void
 )";
-const std::string kLoad = "  call void @llvm.amdgcn.global.load.lds(ptr addrspace(1) %src, ptr "
-                          "addrspace(3) %base, i32 4, "
-                          "i32 0, i32 0)\n";
-const std::string kWait = "  call void @llvm.amdgcn.s.waitcnt(i32 3952)\n"; // vmcnt(0) of gfx9
+const std::string kLoadWord = "  call void @llvm.amdgcn.global.load.lds(ptr addrspace(1) %src, ptr "
+                              "addrspace(3) %base, i32 4, "
+                              "i32 0, i32 0)\n";
+const std::string kAwaitLoads =
+    "  call void @llvm.amdgcn.s.waitcnt(i32 3952)\n"; // vmcnt(0) of gfx9
 
-std::int32_t mirrored(std::int32_t t) { return 227 - t; }
+std::int32_t mirroredIn128(std::int32_t t) { return 227 - t; }
 
 /// Two slots; the loads of the next step fly while this one's tile is added up.
-const std::string kRing = kLoad + R"(
+const std::string kLdsRing = kLoadWord + R"(
   br label %loop
 loop:
   %k = phi i32 [ 0, %0 ], [ %next, %ahead ]
@@ -88,7 +89,7 @@ const std::string kWide = R"(
   %wide = getelementptr i32, ptr addrspace(3) @sh, i32 %w
   call void @llvm.amdgcn.global.load.lds(ptr addrspace(1) %from, ptr addrspace(3) %wide, i32 16, i32 0, i32 0)
   call void @llvm.amdgcn.s.waitcnt(i32 3952)
-)" + kBarrier + R"(
+)" + kOrderedBarrier + R"(
   %j = mul i32 %m, 4
   %read = getelementptr i32, ptr addrspace(3) @sh, i32 %j
   %x = load <4 x i32>, ptr addrspace(3) %read, align 16
@@ -103,38 +104,38 @@ const std::string kBuffer = R"(
   %offset = mul i32 %t, 4
   call void @llvm.amdgcn.raw.ptr.buffer.load.lds(ptr addrspace(8) %buffer, ptr addrspace(3) %base, i32 4, i32 %offset, i32 512, i32 0, i32 0)
   call void @llvm.amdgcn.s.waitcnt(i32 3952)
-)" + kBarrier + kReadMirrored;
+)" + kOrderedBarrier + kLeaveMirrored;
 
 } // namespace
 
 std::vector<AsyncKernel> ldsKernels() {
   return {
       {"loads to LDS are read by other waves behind a wait and a barrier",
-       ldsKernelText(kLoad + kWait + kBarrier + kReadMirrored), mirrored},
-      {"a wait between the release and the barrier counts, too", ldsKernelText(kLoad + R"(
+       ldsKernelText(kLoadWord + kAwaitLoads + kOrderedBarrier + kLeaveMirrored), mirroredIn128},
+      {"a wait between the release and the barrier counts, too", ldsKernelText(kLoadWord + R"(
   fence syncscope("workgroup") release
   call void @llvm.amdgcn.s.waitcnt(i32 3952)
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire
-)" + kReadMirrored),
-       mirrored},
+)" + kLeaveMirrored),
+       mirroredIn128},
       {"an offset is added to both addresses", ldsKernelText(R"(
   call void @llvm.amdgcn.load.to.lds.p1(ptr addrspace(1) %src, ptr addrspace(3) %base, i32 4, i32 512, i32 0)
-)" + kWait + kBarrier + R"(
+)" + kAwaitLoads + kOrderedBarrier + R"(
   %behind = getelementptr i32, ptr addrspace(3) %mirrored, i32 128
   %v = load i32, ptr addrspace(3) %behind, align 4
   store i32 %v, ptr addrspace(1) %o, align 4
   ret void
 )"),
-       [](std::int32_t t) { return mirrored(t) + 128; }},
+       [](std::int32_t t) { return mirroredIn128(t) + 128; }},
       {"less than a word becomes one", ldsKernelText(R"(
   call void @llvm.amdgcn.global.load.lds(ptr addrspace(1) %src, ptr addrspace(3) %base, i32 1, i32 0, i32 0)
-)" + kWait + kBarrier + kReadMirrored),
-       mirrored},
+)" + kAwaitLoads + kOrderedBarrier + kLeaveMirrored),
+       mirroredIn128},
       {"a buffer's words behind its end are zeros", ldsKernelText(kBuffer),
-       [](std::int32_t t) { return 127 - t < 100 ? mirrored(t) + 128 : 0; }},
-      {"a ring of two slots", ldsKernelText(kRing),
-       [](std::int32_t t) { return 8 * mirrored(t) + 128 * 28; }},
+       [](std::int32_t t) { return 127 - t < 100 ? mirroredIn128(t) + 128 : 0; }},
+      {"a ring of two slots", ldsKernelText(kLdsRing),
+       [](std::int32_t t) { return 8 * mirroredIn128(t) + 128 * 28; }},
   };
 }
 
@@ -150,7 +151,7 @@ std::vector<AsyncKernel> asyncLdsKernels() {
   %own = getelementptr i32, ptr addrspace(3) @sh, i32 %r
   call void @llvm.amdgcn.global.load.async.to.lds.b32(ptr addrspace(1) %src, ptr addrspace(3) %own, i32 0, i32 0)
   call void @llvm.amdgcn.s.wait.asynccnt(i16 0)
-)" + kBarrier + R"(
+)" + kOrderedBarrier + R"(
   %other = getelementptr i32, ptr addrspace(3) @sh, i32 %t
   %v = load i32, ptr addrspace(3) %other, align 4
   store i32 %v, ptr addrspace(1) %o, align 4

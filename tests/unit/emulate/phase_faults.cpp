@@ -1,26 +1,17 @@
 #include "tests/unit/emulate/async_kernels.h"
+#include "tests/unit/emulate/pieces.h"
 
 namespace imbrex {
 namespace {
 
-const std::string kEnd = "  ret void\n";
-const std::string kStore = "  store i32 %t, ptr addrspace(3) %own, align 4 ; <write>\n";
-const std::string kLoad = "  %w = load i32, ptr addrspace(3) %mirrored, align 4 ; <read>\n";
+const std::string kLoadMirrored = "  %w = load i32, ptr addrspace(3) %mirrored, align 4 ; <read>\n";
 const std::string kArrive = arriveAt("arrive", "@full");
-const std::string kAwait = waitLoop("wait", "@full", "0");
-const std::string kMeet = "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
 
 std::string init(int count) {
   return "  call void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3) @full, i32 " +
          std::to_string(count) + ") ; <make>\n";
 }
 std::string made(int count) { return makeBarriers(init(count)); }
-
-/// The first place of a text becomes another.
-std::string changed(std::string text, const std::string &from, const std::string &to) {
-  const std::size_t at = text.find(from);
-  return at == std::string::npos ? "" : text.replace(at, from.size(), to);
-}
 
 const std::string kByBarrier = "of the barrier made at {<make>}";
 
@@ -120,16 +111,16 @@ wait.all:
 std::vector<AsyncFault> misordered() {
   return {
       {"nobody waits for the phase",
-       made(64) + kStore + kArrive + kLoad + kEnd,
+       made(64) + kStore + kArrive + kLoadMirrored + kEnd,
        {"in no order", "{<write>}", "{<read>}"}},
       {"the first wait asks for the phase before the first",
-       made(64) + kStore + kArrive + waitLoop("wait", "@full", "1") + kLoad + kEnd,
+       made(64) + kStore + kArrive + waitLoop("wait", "@full", "1") + kLoadMirrored + kEnd,
        {"in no order", "{<write>}", "{<read>}"}},
       {"a relaxed arrival publishes nothing",
        made(64) + kStore + R"(
   %s = call i64 @llvm.nvvm.mbarrier.arrive.relaxed.scope.cta.space.cta(ptr addrspace(3) @full, i32 1)
 )" + kAwait +
-           kLoad + kEnd,
+           kLoadMirrored + kEnd,
        {"in no order", "{<write>}", "{<read>}"}},
       {"a relaxed wait sees nothing",
        made(64) + kStore + kArrive + R"(
@@ -138,7 +129,7 @@ wait:
   %over = call i1 @llvm.nvvm.mbarrier.try.wait.parity.relaxed.scope.cta.space.cta(ptr addrspace(3) @full, i32 0)
   br i1 %over, label %go, label %wait
 go:
-)" + kLoad +
+)" + kLoadMirrored +
            kEnd,
        {"in no order", "{<write>}", "{<read>}"}},
       {"a phase ends before others have seen the end of the one before",
@@ -170,7 +161,7 @@ low:
   };
 }
 
-std::vector<AsyncFault> wrongRings() {
+std::vector<AsyncFault> wrongPhaseRings() {
   const std::string ring = phaseRing();
   const std::string arriveEmpty = arriveAt("arrive.empty", "%k.empty");
   return {
@@ -209,7 +200,7 @@ std::vector<AsyncFault> wrongRings() {
 
 std::vector<AsyncFault> phaseFaults() {
   std::vector<AsyncFault> all;
-  for (const auto &faults : {misused(), miscounted(), misordered(), wrongRings()})
+  for (const auto &faults : {misused(), miscounted(), misordered(), wrongPhaseRings()})
     for (AsyncFault fault : faults) {
       fault.text = phaseKernelText(fault.text);
       all.push_back(fault);

@@ -139,7 +139,7 @@ const std::string kGiveMirrored = R"(
   ret void
 )";
 
-std::int32_t mirrored(std::int32_t t) { return 163 - t; }
+std::int32_t mirroredIn64(std::int32_t t) { return 163 - t; }
 
 } // namespace
 
@@ -149,7 +149,7 @@ std::vector<AsyncKernel> phaseKernels() {
       {"numbers go through shared memory behind a phase",
        phaseKernelText(all + kStoreOwn + arriveAt("arrive", "@full") +
                        waitLoop("wait", "@full", "0") + kGiveMirrored),
-       mirrored},
+       mirroredIn64},
       {"the state of a phase is waited for, and says how many it lacked",
        phaseKernelText(all + kStoreOwn + R"(
   %state = call i64 @llvm.nvvm.mbarrier.arrive.shared(ptr addrspace(3) @full)
@@ -162,17 +162,17 @@ wait:
   br i1 %over, label %go, label %wait
 go:
 )" + kGiveMirrored),
-       mirrored},
+       mirroredIn64},
       {"copies arrive by themselves, and are counted", phaseKernelText(all + R"(
   call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %own, ptr addrspace(1) %src)
   call void @llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared(ptr addrspace(3) @full)
 )" + waitLoop("wait", "@full", "0") + kGiveMirrored),
-       mirrored},
+       mirroredIn64},
       {"copies arrive by themselves besides those that are counted", phaseKernelText(all + R"(
   call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %own, ptr addrspace(1) %src)
   call void @llvm.nvvm.cp.async.mbarrier.arrive.shared(ptr addrspace(3) @full)
 )" + arriveAt("arrive", "@full") + waitLoop("wait", "@full", "0") + kGiveMirrored),
-       mirrored},
+       mirroredIn64},
       {"who arrives for the last time drops out",
        phaseKernelText(all + kStoreOwn + R"(
   %isLow = icmp ult i32 %t, 32
@@ -188,7 +188,7 @@ high:
 give:
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
 )" + kGiveMirrored),
-       mirrored},
+       mirroredIn64},
       {"bytes are expected and told",
        phaseKernelText(
            makeBarriers(
@@ -203,7 +203,7 @@ tell:
 wait.all:
 )" + waitLoop("wait", "@full", "0") +
            kGiveMirrored),
-       mirrored},
+       mirroredIn64},
       {"a barrier's memory is used again when it is no barrier any more",
        phaseKernelText(all + arriveAt("arrive", "@full") + waitLoop("wait", "@full", "0") + R"(
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
@@ -236,7 +236,7 @@ wait:
 go:
   fence syncscope("block") acquire
 )" + kGiveMirrored),
-       mirrored},
+       mirroredIn64},
   };
 }
 

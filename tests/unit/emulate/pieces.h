@@ -15,10 +15,12 @@ inline const std::string kReadMirrored = R"(
   %mirrored = getelementptr i32, ptr addrspace(3) @sh, i32 %m
   %w = load i32, ptr addrspace(3) %mirrored, align 4 ; <read>
 )";
+inline const std::string kReadOwn = "  %w = load i32, ptr addrspace(3) %own, align 4 ; <read>\n";
 inline const std::string kResult = R"(
   %o = getelementptr i32, ptr addrspace(1) %out, i32 %t
   store i32 %w, ptr addrspace(1) %o, align 4
   ret void
 )";
+inline const std::string kEnd = "  ret void\n";
 
 } // namespace imbrex

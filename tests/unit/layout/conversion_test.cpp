@@ -2,6 +2,7 @@
 #include "backend/layout/conversion.h"
 #include "backend/layout/layout_text.h"
 #include "tests/unit/layout/random_layout.h"
+#include "tests/unit/layout/thread_bits.h"
 
 #include <doctest/doctest.h>
 
@@ -13,10 +14,6 @@ namespace {
 
 /// registers[thread][register]: which element is there.
 using Block = std::vector<std::vector<Bits>>;
-
-std::int32_t threadBits(const LinearLayout &layout) {
-  return layout.inputBits(Dim::Lane) + layout.inputBits(Dim::Warp);
-}
 
 Block filled(const LinearLayout &layout) {
   Block block(std::size_t{1} << threadBits(layout));

@@ -2,6 +2,7 @@
 #include "backend/layout/layout_text.h"
 #include "backend/layout/tile_layout.h"
 #include "tests/unit/layout/random_layout.h"
+#include "tests/unit/layout/thread_bits.h"
 
 #include <doctest/doctest.h>
 
@@ -24,10 +25,6 @@ std::set<std::vector<Bits>> heldBy(const LinearLayout &layout, Bits thread) {
   for (Bits r = 0; r >> bits == 0; ++r)
     held.insert(coordinates(layout, layout.apply(r | thread << bits)));
   return held;
-}
-
-std::int32_t threadBits(const LinearLayout &layout) {
-  return layout.inputBits(Dim::Lane) + layout.inputBits(Dim::Warp);
 }
 
 } // namespace

@@ -41,39 +41,40 @@ bool isUnseen(const std::string &body, bool isAssumed = true) {
   return unseen.contains(*load);
 }
 
-const std::string kLoad = "%x = view.load %a, %i : f32[64]\n";
+const std::string kLoadBox = "%x = view.load %a, %i : f32[64]\n";
 
 } // namespace
 
 TEST_CASE("a store that leaves out the same elements sees no padding") {
-  CHECK(isUnseen(kLoad + "view.store %c, %x, %i\n"));
-  CHECK(isUnseen(kLoad + "%y = exp %x : f32[64]\n%z = fma %y, %x, %x : f32[64]\n"
-                         "view.store %c, %z, %i\n"));
-  CHECK(isUnseen(kLoad + "view.store %c, %x, %i\n%y = neg %x : f32[64]\nview.store %c, %y, %i\n"));
+  CHECK(isUnseen(kLoadBox + "view.store %c, %x, %i\n"));
+  CHECK(isUnseen(kLoadBox + "%y = exp %x : f32[64]\n%z = fma %y, %x, %x : f32[64]\n"
+                            "view.store %c, %z, %i\n"));
+  CHECK(
+      isUnseen(kLoadBox + "view.store %c, %x, %i\n%y = neg %x : f32[64]\nview.store %c, %y, %i\n"));
 }
 
 TEST_CASE("a store that may write more sees it") {
-  CHECK_FALSE(isUnseen(kLoad + "view.store %c, %x, %i\n", false));
-  CHECK_FALSE(isUnseen(kLoad + "view.store %d, %x, %i\n"));
-  CHECK_FALSE(isUnseen(kLoad + "view.store %c, %x, %m\n"));
-  CHECK_FALSE(isUnseen(kLoad + "view.store %c, %x, %i [unit = elements]\n"));
-  CHECK_FALSE(isUnseen(kLoad + "view.store %c, %x, %i\nview.store %d, %x, %i\n"));
-  CHECK_FALSE(isUnseen(kLoad + "%y = neg %x : f32[64]\nview.store %d, %y, %i\n"
-                               "view.store %c, %x, %i\n"));
+  CHECK_FALSE(isUnseen(kLoadBox + "view.store %c, %x, %i\n", false));
+  CHECK_FALSE(isUnseen(kLoadBox + "view.store %d, %x, %i\n"));
+  CHECK_FALSE(isUnseen(kLoadBox + "view.store %c, %x, %m\n"));
+  CHECK_FALSE(isUnseen(kLoadBox + "view.store %c, %x, %i [unit = elements]\n"));
+  CHECK_FALSE(isUnseen(kLoadBox + "view.store %c, %x, %i\nview.store %d, %x, %i\n"));
+  CHECK_FALSE(isUnseen(kLoadBox + "%y = neg %x : f32[64]\nview.store %d, %y, %i\n"
+                                  "view.store %c, %x, %i\n"));
 }
 
 TEST_CASE("what looks at other elements sees it") {
-  CHECK_FALSE(isUnseen(kLoad + "%s = reduce %x [axis = 0] : f32\n%y = broadcast %s : f32[64]\n"
-                               "view.store %c, %y, %i\n"));
-  CHECK_FALSE(isUnseen(kLoad + "%y = flip %x [axis = 0] : f32[64]\nview.store %c, %y, %i\n"));
-  CHECK_FALSE(isUnseen(kLoad + "print %x [text = \"x\"]\nview.store %c, %x, %i\n"));
+  CHECK_FALSE(isUnseen(kLoadBox + "%s = reduce %x [axis = 0] : f32\n%y = broadcast %s : f32[64]\n"
+                                  "view.store %c, %y, %i\n"));
+  CHECK_FALSE(isUnseen(kLoadBox + "%y = flip %x [axis = 0] : f32[64]\nview.store %c, %y, %i\n"));
+  CHECK_FALSE(isUnseen(kLoadBox + "print %x [text = \"x\"]\nview.store %c, %x, %i\n"));
 }
 
 TEST_CASE("LLVM divides no integers that are not set") {
   const std::string integers = "%k = cast %x : i32[64]\n%q = div %k, %k : i32[64]\n"
                                "%y = cast %q : f32[64]\nview.store %c, %y, %i\n";
-  CHECK_FALSE(isUnseen(kLoad + integers));
-  CHECK(isUnseen(kLoad + "%y = div %x, %x : f32[64]\nview.store %c, %y, %i\n"));
+  CHECK_FALSE(isUnseen(kLoadBox + integers));
+  CHECK(isUnseen(kLoadBox + "%y = div %x, %x : f32[64]\nview.store %c, %y, %i\n"));
 }
 
 TEST_CASE("masks are compared where there are pointers") {

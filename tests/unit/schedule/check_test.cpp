@@ -1,6 +1,7 @@
 #include "backend/schedule/check.h"
 #include "backend/schedule/program_text.h"
 #include "tests/support/schedule_builder.h"
+#include "tests/unit/schedule/timed_programs.h"
 
 #include <doctest/doctest.h>
 
@@ -124,23 +125,16 @@ TEST_CASE("a queue of the async proxy signals a barrier behind a fence alone, ot
 
 namespace {
 
-Program parsed(const std::string &text) {
-  Diagnostics diagnostics;
-  const auto program = parse(text, "deep.imx", diagnostics);
-  REQUIRE_MESSAGE(program, diagnostics.render());
-  return *program;
-}
-
 Program handedOn(std::int32_t depth, const std::string &trips = "trips %k",
                  const std::string &release = "arrive %empty(%c)") {
-  return parsed("schedule @deep {\n" + trips + "\nring %R depth " + std::to_string(depth) +
-                " {\nbuffer %A 16\nbarrier %full\nbarrier %empty\n}\n"
-                "role %load {\ncursor %p in %R\nfor %k {\n"
-                "wait %empty(%p) flipped\nexpect %full(%p) bytes 16\n"
-                "copy writes %A(%p) to %full(%p) bytes 16\nadvance %p\n}\n}\n"
-                "role %use {\ncursor %c in %R\nfor %k {\n"
-                "wait %full(%c)\naccess reads %A(%c)\n" +
-                release + "\nadvance %c\n}\n}\n}\n");
+  return programOf("schedule @deep {\n" + trips + "\nring %R depth " + std::to_string(depth) +
+                   " {\nbuffer %A 16\nbarrier %full\nbarrier %empty\n}\n"
+                   "role %load {\ncursor %p in %R\nfor %k {\n"
+                   "wait %empty(%p) flipped\nexpect %full(%p) bytes 16\n"
+                   "copy writes %A(%p) to %full(%p) bytes 16\nadvance %p\n}\n}\n"
+                   "role %use {\ncursor %c in %R\nfor %k {\n"
+                   "wait %full(%c)\naccess reads %A(%c)\n" +
+                   release + "\nadvance %c\n}\n}\n}\n");
 }
 
 /// A loop of loads started ahead, of trips and a ring of its own.
@@ -171,15 +165,15 @@ Program twoLoadedAhead(std::int32_t depth) {
     names += "cursor %p" + n + " in %R" + n + "\ncursor %c" + n + " in %R" + n + "\n";
     bodies += loadedAhead(n, depth);
   }
-  return parsed("schedule @two {\ntrips %o\ntrips %k0 in %o\ntrips %k1 in %o\n" + rings +
-                "meeting %all parties 4\nrole %x warps 4 {\n" + names +
-                "queue %q0 grouped\nqueue %q1 grouped\nfor %o {\n" + bodies + "}\n}\n}\n");
+  return programOf("schedule @two {\ntrips %o\ntrips %k0 in %o\ntrips %k1 in %o\n" + rings +
+                   "meeting %all parties 4\nrole %x warps 4 {\n" + names +
+                   "queue %q0 grouped\nqueue %q1 grouped\nfor %o {\n" + bodies + "}\n}\n}\n");
 }
 
 /// Its trips start at `from` and leave out `less`.
 Program farLoop(const std::string &from) {
-  return parsed("schedule @far {\ntrips %k\nbuffer %A 16\nrole %x {\nfor %k " + from +
-                " {\naccess writes %A\n}\n}\nrole %y {\naccess writes %A\n}\n}\n");
+  return programOf("schedule @far {\ntrips %k\nbuffer %A 16\nrole %x {\nfor %k " + from +
+                   " {\naccess writes %A\n}\n}\nrole %y {\naccess writes %A\n}\n}\n");
 }
 
 } // namespace
@@ -212,10 +206,10 @@ TEST_CASE("loops in a row do not multiply their states, however deep their rings
 }
 
 TEST_CASE("a content that can still be read is told from one that cannot") {
-  const Verdict verdict = prove(
-      parsed("schedule @p {\ntrips %b\ntrips %d\nring %R depth 1 {\nbuffer %A 16\n}\nbuffer %X 16\n"
-             "role %x {\ncursor %c in %R\naccess writes %A(%c)\nfor %b {\nadvance %c\n}\n"
-             "for %d {\naccess writes %X\n}\naccess reads %A(%c)\n}\n}\n"));
+  const Verdict verdict = prove(programOf(
+      "schedule @p {\ntrips %b\ntrips %d\nring %R depth 1 {\nbuffer %A 16\n}\nbuffer %X 16\n"
+      "role %x {\ncursor %c in %R\naccess writes %A(%c)\nfor %b {\nadvance %c\n}\n"
+      "for %d {\naccess writes %X\n}\naccess reads %A(%c)\n}\n}\n"));
   REQUIRE_FALSE(verdict.isSafe());
   CHECK(verdict.findings.front().what.kind == Diag::ScheduleWrongContent);
 }

@@ -10,7 +10,7 @@
 
 using namespace imbrex;
 using namespace imbrex::schedule;
-using namespace imbrex::schedule::testing;
+using namespace imbrex::testing;
 
 TEST_CASE("each step is as fast as the slowest of load, product, and the way round the ring") {
   for (std::int32_t depth = 1; depth <= 5; ++depth)

@@ -43,12 +43,6 @@ const Split kThreeRoles = {.roles = {{"load"}, {"bias"}, {"compute", 8}},
 const Split kFourRoles = {.roles = {{"load"}, {"bias"}, {"multiply"}, {"finish", 4}},
                           .roleOf = {0, 0, 2, 1, 3}};
 
-std::int32_t arrivalsOf(const Program &program, std::string_view barrier) {
-  const auto found = std::ranges::find(program.barriers, barrier, &Barrier::name);
-  REQUIRE(found != program.barriers.end());
-  return found->arrivals;
-}
-
 int countOf(const Program &program, OpKind kind) {
   int count = 0;
   for (const Role &role : program.roles)

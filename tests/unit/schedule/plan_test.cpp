@@ -193,12 +193,6 @@ PlanRequest attentionRequest() {
           .registers = true};
 }
 
-std::int32_t arrivalsOf(const Program &program, std::string_view barrier) {
-  const auto found = std::ranges::find(program.barriers, barrier, &Barrier::name);
-  REQUIRE(found != program.barriers.end());
-  return found->arrivals;
-}
-
 } // namespace
 
 TEST_CASE("K4: attention is computed by two groups in turns, with the arrivals of the books") {

@@ -8,21 +8,32 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
-namespace imbrex::schedule::testing {
+namespace imbrex::testing {
 
-inline Program parsed(const std::string &body) {
+/// A program that parses, well formed or not.
+inline schedule::Program programOf(const std::string &text) {
   Diagnostics diagnostics;
-  auto program = parse("schedule @test {\n" + body + "}\n", "test.imx", diagnostics);
-  const bool isWell = program && verify(*program, diagnostics);
-  INFO(diagnostics.render());
-  REQUIRE(isWell);
+  auto program = schedule::parse(text, "t.imx", diagnostics);
+  REQUIRE_MESSAGE(program, diagnostics.render());
   return *program;
 }
 
-inline Timeline timed(const Program &program, const std::vector<std::int32_t> &trips = {}) {
-  REQUIRE(checkAt(program, sameTrips(trips)).isSafe());
-  auto timeline = simulate(program, trips);
+/// A well-formed one, of which this is the body.
+inline schedule::Program parsed(const std::string &body) {
+  auto program = programOf("schedule @test {\n" + body + "}\n");
+  Diagnostics diagnostics;
+  const bool isWell = schedule::verify(program, diagnostics);
+  INFO(diagnostics.render());
+  REQUIRE(isWell);
+  return program;
+}
+
+inline schedule::Timeline timed(const schedule::Program &program,
+                                const std::vector<std::int32_t> &trips = {}) {
+  REQUIRE(schedule::checkAt(program, schedule::sameTrips(trips)).isSafe());
+  auto timeline = schedule::simulate(program, trips);
   REQUIRE(timeline.ok());
   return *timeline;
 }
@@ -32,7 +43,7 @@ struct Pipeline {
 };
 
 /// A loader, a ring, and who computes; `%k` steps in `%tiles`.
-inline Program pipelined(const Pipeline &p) {
+inline schedule::Program pipelined(const Pipeline &p) {
   const auto n = [](std::int32_t number) { return std::to_string(number); };
   std::string body = "trips %tiles trips %k in %tiles ring %AB depth " + n(p.depth) + R"( {
       buffer %A 64
@@ -68,14 +79,15 @@ inline Program pipelined(const Pipeline &p) {
   return parsed(body);
 }
 
-inline Interval intervalOf(const Program &program, std::uint32_t loop = 1) {
-  auto interval = initiationInterval(program, TripsId(loop), {1, 1});
+inline schedule::Interval intervalOf(const schedule::Program &program, std::uint32_t loop = 1) {
+  auto interval = schedule::initiationInterval(program, schedule::TripsId(loop), {1, 1});
   REQUIRE(interval.ok());
   return *interval;
 }
 
 /// Gives each operation of a kind what it takes.
-inline void addCosts(std::vector<Op> &body, std::int32_t product) {
+inline void addCosts(std::vector<schedule::Op> &body, std::int32_t product) {
+  using namespace schedule;
   for (Op &op : body) {
     if (op.kind == OpKind::Copy) op.cost = {.resource = "bus", .cycles = 600, .busy = 60};
     if (op.kind == OpKind::Issue)
@@ -85,9 +97,9 @@ inline void addCosts(std::vector<Op> &body, std::int32_t product) {
   }
 }
 
-inline Program costed(Program program, std::int32_t product = 128) {
-  for (Role &role : program.roles) addCosts(role.body, product);
+inline schedule::Program costed(schedule::Program program, std::int32_t product = 128) {
+  for (schedule::Role &role : program.roles) addCosts(role.body, product);
   return program;
 }
 
-} // namespace imbrex::schedule::testing
+} // namespace imbrex::testing

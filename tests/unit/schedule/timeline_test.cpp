@@ -11,7 +11,7 @@
 
 using namespace imbrex;
 using namespace imbrex::schedule;
-using namespace imbrex::schedule::testing;
+using namespace imbrex::testing;
 
 namespace {
 

@@ -1,6 +1,7 @@
 #include "backend/schedule/attributes.h"
 #include "backend/schedule/program_text.h"
 #include "backend/schedule/well_formed.h"
+#include "tests/unit/schedule/timed_programs.h"
 
 #include <doctest/doctest.h>
 
@@ -8,6 +9,7 @@
 
 using namespace imbrex;
 using namespace imbrex::schedule;
+using testing::programOf;
 
 namespace {
 
@@ -19,26 +21,19 @@ std::string verdict(const Program &program) {
   return diagnostics.render();
 }
 
-Program parsed(std::string_view text) {
-  Diagnostics diagnostics;
-  const auto program = parse(text, "t.imx", diagnostics);
-  REQUIRE_MESSAGE(program, diagnostics.render());
-  return *program;
-}
-
 /// Of a text that parses.
-std::string verdict(std::string_view text) { return verdict(parsed(text)); }
+std::string verdict(std::string_view text) { return verdict(programOf(std::string(text))); }
 
 /// One of each kind, with the operations in role %r.
 Program withOps(std::string_view ops) {
-  return parsed(R"(schedule @s {
+  return programOf(R"(schedule @s {
     trips %tiles trips %k in %tiles trips %n
     ring %AB depth 2 { buffer %A 64 parts 4 barrier %full } ring %C depth 2 { buffer %B 64 }
     buffer %x 16 barrier %ready meeting %all
     role %r warps 4 {
       cursor %c in %AB cursor %d in %C queue %q capacity 3 queue %g grouped
 )" + std::string(ops) +
-                "\n} role %other { cursor %o in %AB queue %p } }");
+                   "\n} role %other { cursor %o in %AB queue %p } }");
 }
 
 std::string verdictOf(std::string_view ops) { return verdict(withOps(ops)); }

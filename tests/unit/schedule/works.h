@@ -4,7 +4,11 @@
 #include "backend/schedule/program.h"
 #include "tests/support/schedule_builder.h"
 
+#include <doctest/doctest.h>
+
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 /// Sequential work to be scheduled.
 namespace imbrex::testing {
@@ -111,6 +115,12 @@ inline schedule::Program attentionWork() {
     if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"arithmetic", 200, 200};
   });
   return work;
+}
+
+inline std::int32_t arrivalsOf(const schedule::Program &program, std::string_view barrier) {
+  const auto found = std::ranges::find(program.barriers, barrier, &schedule::Barrier::name);
+  REQUIRE(found != program.barriers.end());
+  return found->arrivals;
 }
 
 } // namespace imbrex::testing
