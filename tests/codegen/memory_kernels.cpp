@@ -140,7 +140,7 @@ void addMemoryKernels(std::vector<TableKernel> &table) {
   table.push_back(row("control", control{}, {4, 1, 1}, {"random:200", "3", "zeros:200"}));
   table.push_back(row("large_flip", large_flip{}, {1, 1, 1}, {"random:100x100", "zeros:100x100"}));
   table.push_back(
-      row("halves_of_bytes", halves_of_bytes{}, {3, 1, 1}, {"random:131", "empty:131"}));
+      row("halves_of_bytes", halves_of_bytes{}, {3, 1, 1}, {"random:132", "empty:132"}));
   table.push_back(row("observed", observed{}, {2, 1, 1}, {"arange:90", "zeros:90"}));
 }
 

@@ -21,7 +21,7 @@ struct Trips {
 };
 constexpr std::int64_t kMix = 31;
 
-Kernel parsed(const std::string &text) {
+Kernel loopIn(const std::string &text) {
   Diagnostics diagnostics;
   auto kernel = parse(text, "text.imx", diagnostics);
   REQUIRE_MESSAGE(kernel, diagnostics.render());
@@ -30,7 +30,7 @@ Kernel parsed(const std::string &text) {
 
 Kernel loopOver(const std::string &type, const std::string &attributes = "pipelined = 2") {
   const std::string index = type == "i64" ? "%w = add %i, %zero : i64\n" : "%w = cast %i : i64\n";
-  return parsed("kernel @k(%low: " + type + ", %high: " + type + ", %step: " + type +
+  return loopIn("kernel @k(%low: " + type + ", %high: " + type + ", %step: " + type +
                 ", %count: ptr<i64>, %indices: ptr<i64>) stage tiles {\n"
                 "%zero = constant 0 : i64\n%one = constant 1 : i64\n%mix = constant 31 : i64\n"
                 "%n, %s = for %low, %high, %step, %zero, %zero [" +
@@ -121,7 +121,7 @@ TEST_CASE("a loop that is not marked, or whose step is a positive constant, stay
   CHECK(staysSame(loopOver("i32", "unroll = 2")));
   CHECK_FALSE(staysSame(loopOver("i32")));
   const auto constant = [](const std::string &step) {
-    return parsed(
+    return loopIn(
         "kernel @k(%n: i32, %p: ptr<i32>) stage tiles {\n%z = constant 0 : i32\n"
         "%s = constant " +
         step + " : i32\nfor %z, %n, %s [pipelined = 2] (%i: i32) {\nstore %p, %i\nyield\n}\n}\n");
@@ -133,7 +133,7 @@ TEST_CASE("a loop that is not marked, or whose step is a positive constant, stay
 
 TEST_CASE("marked loops in each other count their trips, each its own") {
   Kernel kernel =
-      parsed("kernel @k(%n: i32, %s: i32, %p: ptr<i32>) stage tiles {\n%z = constant 0 : i32\n"
+      loopIn("kernel @k(%n: i32, %s: i32, %p: ptr<i32>) stage tiles {\n%z = constant 0 : i32\n"
              "%a = for %z, %n, %s, %z [pipelined = 2] (%i: i32, %x: i32) {\n"
              "%b = for %i, %z, %s, %x [pipelined = 2] (%k: i32, %y: i32) {\n%w = add %y, %k : i32\n"
              "yield %w\n} : i32\n%c = for %z, %i, %s, %b [pipelined = 2] (%k: i32, %y: i32) {\n"
