@@ -44,12 +44,12 @@ std::vector<Word> wordsOf(Emitter &emitter) {
   return words;
 }
 
-/// Letters, digits and underscores, as every assembler takes them.
+/// Letters, digits and underscores, as every assembler takes them: a lone underscore is no name.
 std::string symbolOf(const std::string &name) {
   std::string symbol =
       name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0 ? "_" : "";
   for (const char c : name) symbol += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return symbol;
+  return symbol == "_" ? "_kernel" : symbol;
 }
 
 } // namespace

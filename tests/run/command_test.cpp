@@ -127,6 +127,16 @@ TEST_CASE("numbers on the command line that a schedule cannot have are refused")
                  "--min-blocks means nothing without --target"));
 }
 
+TEST_CASE("plan says what it lacks") {
+  const std::string plan = "imbrex plan sequence.imx --trips k=32";
+  const Outcome aimless = shell(plan);
+  CHECK(aimless.status == 1);
+  CHECK(aimless.output == "imbrex: error: 'imbrex plan' means nothing without --loop\n");
+  const Outcome host = shell(plan + " --loop k --target host");
+  CHECK(host.status == 1);
+  CHECK(contains(host.output, "error: host is no GPU that code can be made for\n"));
+}
+
 TEST_CASE("plan lets two groups take turns where that is allowed and faster") {
   const std::string plan = "imbrex plan turns.imx --target sm_90a --loop k --trips k=32 --explain";
   CHECK(shell(plan).output.starts_with("// taken: compute, 4 slots: 320 cycles a trip"));

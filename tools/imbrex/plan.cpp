@@ -52,8 +52,10 @@ Result<Id> named(const schedule::Program &program, const Parts &parts, const std
   return fail(missing, {}, program.name, name);
 }
 
-/// Whether the numbers of the command line are some that a plan can have.
+/// Whether there is a plan for such a machine, and the numbers of the command line are some that a
+/// plan can have.
 Result<void> checkNumbers(const machine::Machine &machine) {
+  if (machine.family == machine::Family::Cpu) return fail(Diag::NoGpuCode, {}, machine.name);
   const std::int32_t mostWarps = machine.maxThreads / machine.warpSize;
   if (warps < 1 || warps > mostWarps)
     return fail(Diag::BadOptionNumber, {}, "--warps", 1, mostWarps, warps.getValue(),
@@ -68,6 +70,7 @@ Result<void> checkNumbers(const machine::Machine &machine) {
 Result<schedule::PlanRequest> requestOf(const schedule::Program &work,
                                         const machine::Machine &machine) {
   if (const auto sound = checkNumbers(machine); !sound) return sound.failure();
+  if (loopName.empty()) return fail(Diag::LonelyOption, {}, "'imbrex plan'", "--loop");
   const auto loop = named<schedule::TripsId>(work, work.trips, loopName, Diag::UnknownTrips);
   if (!loop) return loop.failure();
   auto counts = tripCounts(work, tripTexts);

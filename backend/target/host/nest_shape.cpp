@@ -41,9 +41,8 @@ llvm::SmallVector<ir::ValueId, 4> operandsOf(const Root &root) {
   return {};
 }
 
-void forEachInline(const ir::Kernel &kernel, const LoopPlan &plan,
-                   llvm::ArrayRef<ir::ValueId> values,
-                   const std::function<void(ir::ValueId, const ir::Op *)> &visit) {
+bool anyInline(const ir::Kernel &kernel, const LoopPlan &plan, llvm::ArrayRef<ir::ValueId> values,
+               const std::function<bool(ir::ValueId, const ir::Op *)> &isSuch) {
   std::set<ir::ValueId> seen;
   std::vector<ir::ValueId> pending(values.begin(), values.end());
   const std::set<ir::ValueId> roots(values.begin(), values.end());
@@ -52,11 +51,21 @@ void forEachInline(const ir::Kernel &kernel, const LoopPlan &plan,
     pending.pop_back();
     if (kernel.type(value).isView() || !seen.insert(value).second) continue;
     const ir::Op *op = kernel.definition(value);
-    visit(value, op);
+    if (isSuch(value, op)) return true;
     const bool isLeaf =
         !op || kernel.type(value).rank() == 0 || (plan.isKept(value) && !roots.contains(value));
     if (!isLeaf) pending.insert(pending.end(), op->operands.begin(), op->operands.end());
   }
+  return false;
+}
+
+void forEachInline(const ir::Kernel &kernel, const LoopPlan &plan,
+                   llvm::ArrayRef<ir::ValueId> values,
+                   const std::function<void(ir::ValueId, const ir::Op *)> &visit) {
+  anyInline(kernel, plan, values, [&](ir::ValueId value, const ir::Op *op) {
+    visit(value, op);
+    return false;
+  });
 }
 
 bool keepsIndices(const ir::Op &op) {

@@ -22,6 +22,9 @@ std::int32_t innerAxisOf(const ir::Shape &space);
 void forEachInline(const ir::Kernel &kernel, const LoopPlan &plan,
                    llvm::ArrayRef<ir::ValueId> values,
                    const std::function<void(ir::ValueId, const ir::Op *)> &visit);
+/// Whether one of those values is such: they are looked at up to the first that is.
+bool anyInline(const ir::Kernel &kernel, const LoopPlan &plan, llvm::ArrayRef<ir::ValueId> values,
+               const std::function<bool(ir::ValueId, const ir::Op *)> &isSuch);
 /// Whether an op computes each element of its result from its operands' elements at the same index.
 bool keepsIndices(const ir::Op &op);
 /// The values that a root needs.

@@ -16,6 +16,10 @@ namespace {
 // write it to scratch and read it back.
 constexpr std::int32_t kDear = 8;
 
+// The longest chain of ops between kept values: the code of a loop is made by a recursion over the
+// chain behind each of its roots. Beside so many ops, to write a value does not show.
+constexpr std::int32_t kLongestChain = 256;
+
 std::int32_t costOf(const ir::Op &op) {
   using Rule = ir::TypeRule;
   const Rule rule = info(op.kind).typeRule;
@@ -37,8 +41,11 @@ void Planner::noteUse(ValueId value, std::int32_t step, bool needsBuffer) {
 
 void Planner::placeInline(const ir::Block &block) {
   usedBy_.clear();
+  parts_.clear();
+  partsUsing_.clear();
   for (std::int32_t number = 1; number <= stepCount(); ++number)
     noteUses(state_->steps[static_cast<size_t>(number - 1)], number);
+  for (const auto &op : block.ops) measureDepth(*op);
   for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op)
     place(**op, order_.at(op->get()));
 }
@@ -46,7 +53,10 @@ void Planner::placeInline(const ir::Block &block) {
 void Planner::noteUses(const Step &step, std::int32_t number) {
   if (step.kind == Step::Kind::Nest) {
     for (const Root &root : step.nest.roots)
-      for (const ValueId operand : operandsOf(root)) noteUse(operand, number);
+      for (const ValueId operand : operandsOf(root)) {
+        noteUse(operand, number);
+        partsUsing_[operand].insert(0);
+      }
     return;
   }
   for (size_t i = 0; i < step.op->operands.size(); ++i)
@@ -63,26 +73,58 @@ void Planner::noteUses(const Step &step, std::int32_t number) {
     });
 }
 
+/// How long the inline chain behind each result is; one that gets too long ends there.
+void Planner::measureDepth(const ir::Op &op) {
+  std::int32_t depth = 0;
+  for (const ValueId operand : op.operands) depth = std::max(depth, depth_[operand.index()]);
+  ++depth;
+  for (const ValueId result : op.results) {
+    if (!isTile(kernel_, result) || plan_.isKept(result)) continue;
+    if (depth == kLongestChain)
+      endChain_.insert(result);
+    else
+      depth_[result.index()] = depth;
+  }
+}
+
+/// Whether a value that a body or more than one step uses is worth a buffer.
+bool Planner::isDear(ValueId value, bool isCaptured) const {
+  std::int32_t cost = 0; // of the chain behind it
+  return anyInline(kernel_, plan_, value, [&](ValueId each, const ir::Op *op) {
+    if (!op || !isTile(kernel_, each) || (plan_.isKept(each) && each != value)) return false;
+    cost += costOf(*op);
+    return cost >= kDear || (isCaptured && isLoad(*op));
+  });
+}
+
+/// The nest that is to write a kept value, where one of its shape is the first to use it.
+Nest *Planner::nestToJoin(ValueId value, std::int32_t first) {
+  Step *step = &state_->steps[static_cast<size_t>(first - 1)];
+  const std::set<std::size_t> &users = partsUsing_[value];
+  if (const std::size_t part = users.empty() ? 0 : *users.rbegin(); part != 0) {
+    const auto [partStep, fromEnd] = parts_[part - 1];
+    std::vector<Step> &before = state_->before[partStep];
+    if (partStep == first) step = &before[before.size() - fromEnd];
+  }
+  const bool fits =
+      step->kind == Step::Kind::Nest && step->nest.space == kernel_.type(value).shape();
+  return fits ? &step->nest : nullptr;
+}
+
 /// Decide about one op's results, whose users are all decided.
 void Planner::place(const ir::Op &op, size_t order) {
   for (const ValueId result : op.results) {
     if (!isTile(kernel_, result) || plan_.isKept(result)) continue;
     const std::set<std::int32_t> uses = usedBy_[result];
     if (uses.empty()) continue;
-    bool keep = false;
-    std::int32_t first = *uses.begin();
-    // Cost of the chain behind it.
-    std::int32_t cost = 0;
-    bool loads = false;
-    forEachInline(kernel_, plan_, result, [&](ValueId value, const ir::Op *inner) {
-      if (!inner || !isTile(kernel_, value) || (plan_.isKept(value) && value != result)) return;
-      cost += costOf(*inner);
-      loads |= isLoad(*inner);
-    });
+    const std::int32_t first = *uses.begin();
     const bool isCaptured = captured_.contains(result);
-    if (needBuffer_.contains(result)) keep = true;
-    if (isCaptured && (loads || cost >= kDear)) keep = true;
-    if (uses.size() > 1 && cost >= kDear) keep = true;
+    const std::set<std::size_t> parts = partsUsing_[result];
+    const bool isShared = isCaptured || uses.size() > 1 || parts.size() > 1;
+    const bool keep = needBuffer_.contains(result) || (isShared && isDear(result, isCaptured));
+    if (!endChain_.contains(result))
+      for (const ValueId operand : op.operands)
+        partsUsing_[operand].insert(parts.begin(), parts.end());
     if (isLoad(op)) {
       const std::int32_t write = firstWriteAfter(op, order, uses);
       if (write != 0) {
@@ -90,13 +132,17 @@ void Planner::place(const ir::Op &op, size_t order) {
         continue;
       }
     }
+    if (endChain_.contains(result)) {
+      keepBefore(result, first);
+      parts_.push_back({.step = first, .fromEnd = state_->before[first].size()});
+      for (const ValueId operand : op.operands) partsUsing_[operand].insert(parts_.size());
+      continue;
+    }
     if (keep) {
-      Step &step = state_->steps[static_cast<size_t>(first - 1)];
-      const ir::Shape &shape = kernel_.type(result).shape();
-      if (step.kind == Step::Kind::Nest && step.nest.space == shape) {
+      if (Nest *nest = nestToJoin(result, first)) {
         giveBuffer(result);
-        step.nest.roots.insert(
-            step.nest.roots.begin(),
+        nest->roots.insert(
+            nest->roots.begin(),
             {.kind = Root::Kind::Keep, .value = result, .into = plan_.bufferOf[result.index()]});
         noteOperands(op, first);
       } else {
@@ -144,10 +190,8 @@ bool Planner::isMoved(const ir::Op &load, ValueId value) const {
       pending.insert(pending.end(), operands.begin(), operands.end());
       continue;
     }
-    bool reaches = false;
-    forEachInline(kernel_, plan_, operands,
-                  [&](ValueId, const ir::Op *inner) { reaches |= inner == &load; });
-    if (reaches) return true;
+    const auto isTheLoad = [&](ValueId, const ir::Op *inner) { return inner == &load; };
+    if (anyInline(kernel_, plan_, operands, isTheLoad)) return true;
   }
   return false;
 }

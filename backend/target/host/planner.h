@@ -21,6 +21,7 @@ public:
       : kernel_(kernel), traits_(traits), uses_(countUses(kernel)) {
     plan_.bufferOf.resize(kernel.valueCount());
     level_.resize(kernel.valueCount(), 0);
+    depth_.resize(kernel.valueCount(), 0);
   }
 
   LoopPlan run() {
@@ -68,7 +69,10 @@ private:
   void noteUses(const Step &step, std::int32_t number);
   void noteUse(ir::ValueId value, std::int32_t step, bool needsBuffer = false);
   void noteOperands(const ir::Op &op, std::int32_t step);
+  void measureDepth(const ir::Op &op);
+  Nest *nestToJoin(ir::ValueId value, std::int32_t first);
   void place(const ir::Op &op, size_t order);
+  bool isDear(ir::ValueId value, bool isCaptured) const;
   bool isMoved(const ir::Op &load, ir::ValueId value) const;
   bool isMovedIn(const Nest &nest, const ir::Op &load) const;
   std::int32_t firstWriteAfter(const ir::Op &op, size_t order, const std::set<std::int32_t> &uses);
@@ -79,10 +83,19 @@ private:
   const LaunchTraits &traits_;
   std::vector<std::int32_t> uses_;
   std::vector<std::int32_t> level_;
+  std::vector<std::int32_t> depth_; // of a value: ops on the longest inline chain that ends in it
   std::map<const ir::Op *, size_t> order_;
   std::map<ir::ValueId, std::set<std::int32_t>> usedBy_; // steps of the block being planned
   std::set<ir::ValueId> needBuffer_; // read by an op that takes whole tiles from memory
   std::set<ir::ValueId> captured_;   // used inside a body
+  std::set<ir::ValueId> endChain_;   // kept so that no inline chain is longer
+  /// The nest in front of a step that computes a chain: its place from the end of those there.
+  struct Part {
+    std::int32_t step;
+    std::size_t fromEnd;
+  };
+  std::vector<Part> parts_;                                 // numbered from 1; 0: the step itself
+  std::map<ir::ValueId, std::set<std::size_t>> partsUsing_; // of the block being planned
   std::vector<const ir::Op *> loops_;
   std::set<ir::ValueId> local_; // defined in the block being planned, or its arguments
   LoopPlan plan_;

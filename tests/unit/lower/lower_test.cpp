@@ -56,6 +56,29 @@ TEST_CASE("every case of the semantics page becomes well-formed code") {
     }
 }
 
+TEST_CASE("whatever a kernel is called, assemblers take its symbol") {
+  const machine::Machine &machine = *oneForEachWarpSize().front();
+  const target::GpuTarget &target = target::gpuTarget(machine);
+  const auto symbolOf = [&](const std::string &name) {
+    ir::Kernel kernel(name);
+    kernel.setStage(ir::Stage::Tiles);
+    Diagnostics diagnostics;
+    REQUIRE(runPasses(kernel, gpuPipeline(), {diagnostics, machine, {}}));
+    llvm::LLVMContext context;
+    const auto lowered = lower::lowerKernel(kernel, target.vocabulary(), {}, [&] {
+      auto module = std::make_unique<llvm::Module>("named", context);
+      target.prepare(*module);
+      return module;
+    });
+    REQUIRE(lowered);
+    return lowered->interface.name;
+  };
+  CHECK(symbolOf("add_2") == "add_2");
+  CHECK(symbolOf("a.b") == "a_b");
+  CHECK(symbolOf("2d") == "_2d");
+  for (const char *name : {"", "_", "%"}) CHECK(symbolOf(name) == "_kernel");
+}
+
 TEST_CASE("random kernels become well-formed code") {
   constexpr std::uint32_t kSeeds = 50;
   for (const machine::Machine *machine : oneForEachWarpSize())
