@@ -33,14 +33,16 @@ private:
 
 /// Instructions of the author's must be for this machine, and their operands must be there; the
 /// instructions themselves only the assembler can judge.
-bool hasValidAssembly(const ir::Kernel &kernel, const machine::Machine &machine,
+bool hasValidAssembly(const ir::Kernel &kernel, const target::GpuTarget &gpu,
                       Diagnostics &diagnostics) {
+  const machine::Machine &machine = gpu.machine();
   bool isValid = true;
   ir::walk(kernel.body(), [&](const ir::Op &op) {
     if (op.kind != ir::OpKind::InlineAsm) return;
     const auto &target = op.attrs<ir::AsmAttrs>().target;
     const bool isForeign = target != machine.name;
-    const auto problem = isForeign ? std::nullopt : lower::assemblyProblem(kernel, op);
+    const auto problem =
+        isForeign ? std::nullopt : lower::assemblyProblem(kernel, op, gpu.assemblyClasses());
     if (isForeign) diagnostics.report(Diag::ForeignAssembly, op.where, target, machine.name);
     if (problem) diagnostics.report(Diag::BadAssembly, op.where, *problem);
     isValid &= !isForeign && !problem;
@@ -76,7 +78,7 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
                                      Diagnostics &diagnostics, StageTimes *times) {
   Stopwatch watch(times);
   if (!layOut(kernel, target.machine(), assumptions, diagnostics, watch)) return std::nullopt;
-  if (!hasValidAssembly(kernel, target.machine(), diagnostics)) return std::nullopt;
+  if (!hasValidAssembly(kernel, target, diagnostics)) return std::nullopt;
   if (!passes::pipeline::checkBoxes(kernel, target.machine(), assumptions, diagnostics) ||
       !passes::pipeline::checkRings(kernel, diagnostics))
     return std::nullopt;

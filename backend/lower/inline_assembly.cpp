@@ -2,6 +2,7 @@
 
 #include "backend/lower/arithmetic.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/Error.h"
 
@@ -29,6 +30,22 @@ std::optional<std::string> unknownOperand(llvm::StringRef text, size_t operands)
   return std::nullopt;
 }
 
+/// An operand that is in none of these registers, nor where another one is.
+std::optional<std::string> unknownClass(const llvm::InlineAsm::ConstraintInfo &operand,
+                                        llvm::StringRef classes) {
+  const auto isKnown = [&](llvm::StringRef code) {
+    return llvm::all_of(code, llvm::isDigit) || (code.size() == 1 && classes.contains(code));
+  };
+  const std::string where = operand.isIndirect || operand.Codes.empty() ? "memory"
+                            : llvm::all_of(operand.Codes, isKnown)
+                                ? ""
+                                : "'" + operand.Codes.front() + "'";
+  if (where.empty()) return std::nullopt;
+  std::string letters;
+  for (const char one : classes) letters += std::string(letters.empty() ? "'" : ", '") + one + "'";
+  return "an operand is in " + where + ", and can be in " + letters + " or where another one is";
+}
+
 } // namespace
 
 llvm::FunctionType *assemblyType(llvm::LLVMContext &context, const ir::Kernel &kernel,
@@ -54,7 +71,8 @@ llvm::InlineAsm *assemblyOf(llvm::LLVMContext &context, const ir::Kernel &kernel
                               kHasSideEffects);
 }
 
-std::optional<std::string> assemblyProblem(const ir::Kernel &kernel, const ir::Op &op) {
+std::optional<std::string> assemblyProblem(const ir::Kernel &kernel, const ir::Op &op,
+                                           llvm::StringRef classes) {
   const auto &attrs = op.attrs<ir::AsmAttrs>();
   llvm::LLVMContext context;
   if (llvm::Error bad =
@@ -70,7 +88,11 @@ std::optional<std::string> assemblyProblem(const ir::Kernel &kernel, const ir::O
     return constraint.Type != llvm::InlineAsm::isClobber;
   };
   const auto operands = static_cast<size_t>(llvm::count_if(constraints, isOperand));
-  return unknownOperand(attrs.text, operands);
+  if (auto problem = unknownOperand(attrs.text, operands)) return problem;
+  for (const llvm::InlineAsm::ConstraintInfo &constraint : constraints)
+    if (isOperand(constraint))
+      if (auto problem = unknownClass(constraint, classes)) return problem;
+  return std::nullopt;
 }
 
 } // namespace imbrex::lower

@@ -15,8 +15,10 @@ llvm::FunctionType *assemblyType(llvm::LLVMContext &context, const ir::Kernel &k
 /// The instructions as a callee of that type.
 llvm::InlineAsm *assemblyOf(llvm::LLVMContext &context, const ir::Kernel &kernel, const ir::Op &op);
 
-/// What is wrong with the constraints, or with the operands that the text names. The instructions
+/// What is wrong with the constraints, or with the operands that the text names. `classes` are the
+/// letters of the registers that operands can be in: on others LLVM may abort. The instructions
 /// themselves only an assembler can judge.
-std::optional<std::string> assemblyProblem(const ir::Kernel &kernel, const ir::Op &op);
+std::optional<std::string> assemblyProblem(const ir::Kernel &kernel, const ir::Op &op,
+                                           llvm::StringRef classes);
 
 } // namespace imbrex::lower

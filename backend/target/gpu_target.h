@@ -34,6 +34,8 @@ class GpuTarget {
 public:
   virtual ~GpuTarget() = default;
   virtual const lower::Vocabulary &vocabulary() const = 0;
+  /// LLVM's letters of the registers that operands of the author's own instructions can be in.
+  virtual llvm::StringRef assemblyClasses() const = 0;
   const machine::Machine &machine() const { return vocabulary().machine(); }
 
   /// Set the triple, the data layout and the flags; to be called before anything is lowered into

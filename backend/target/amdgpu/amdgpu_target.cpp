@@ -21,6 +21,7 @@ constexpr std::uint32_t kGenericCodeObjectVersion = 600;
 class AmdgpuTarget final : public GpuTarget {
 public:
   explicit AmdgpuTarget(const machine::Machine &machine) : vocabulary_(machine) {}
+  llvm::StringRef assemblyClasses() const override { return "vsa"; }
   const lower::Vocabulary &vocabulary() const override { return vocabulary_; }
 
   void prepare(llvm::Module &module) const override {

@@ -60,7 +60,9 @@ bool checkAssembly(const ir::Kernel &kernel, Diagnostics &diagnostics) {
       isFine = false;
       return;
     }
-    const std::string problem = lower::assemblyProblem(kernel, op).value_or(std::string());
+    // Of integers and of vectors: what each processor has.
+    const llvm::StringRef classes = llvm::StringRef(target).ends_with("x86_64") ? "rqRxv" : "rw";
+    const std::string problem = lower::assemblyProblem(kernel, op, classes).value_or(std::string());
     const std::string errors = problem.empty() ? assemblerErrors(kernel, op) : problem;
     if (errors.empty()) return;
     diagnostics.report(Diag::BadAssembly, op.where, errors);

@@ -32,6 +32,7 @@ void keepLinesOnly(llvm::Module &module) {
 class NvptxTarget final : public GpuTarget {
 public:
   explicit NvptxTarget(const machine::Machine &machine) : vocabulary_(machine) {}
+  llvm::StringRef assemblyClasses() const override { return "hrlfdq"; }
   const lower::Vocabulary &vocabulary() const override { return vocabulary_; }
 
   void prepare(llvm::Module &module) const override {

@@ -46,6 +46,8 @@ TEST_CASE("inline assembly whose operands are wrong is reported at its line") {
                       {"mov $0, $1", "", ""},
                       {"mov $0, $1", "=r,=r,r", ""},
                       {"mov $0, $1", "=r,r,!i", "label"},
+                      {"mov $0, $1", "={r1},r", "an operand is in '{r1}', and can be in '"},
+                      {"mov $0, $1", "=m,r", "an operand is in "},
                       {"mov $", "=r,r", "a '$' stands at the end of the text"}};
   for (const machine::Machine *machine : oneOfEachFamily())
     for (const Wrong &one : wrong) {
