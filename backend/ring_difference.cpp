@@ -92,9 +92,8 @@ private:
       for (const auto &edge : block.next)
         if (!edge.predicate.empty() && leadsToGuarded(edge.to)) guards.insert(edge.predicate);
       for (const std::string &guard : guards) ++jumps[guard];
-    }
-    for (const target::CodeBlock &block : code_)
       for (const auto &[predicate, made] : block.makes) made_.insert(predicate);
+    }
     for (const auto &[predicate, count] : jumps)
       if (count > 1 && !made_.contains(predicate)) guards_.insert(predicate);
   }

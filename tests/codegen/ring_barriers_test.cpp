@@ -107,7 +107,8 @@ TEST_CASE("the assembly of loops whose boxes an engine loads does what was prove
         CAPTURE(name);
         CAPTURE(one.name);
         const Assembly assembly(one, name);
-        CHECK(count(assembly.lines, isBox) >= 1);
+        // Of one load that a role of its own starts there is one.
+        CHECK(count(assembly.lines, isBox) >= (one.name.starts_with("steps") ? 1 : 2));
         CHECK(assembly.difference(assembly.lines) == "");
       }
     for (const TableKernel &one : largeProducts()) {
