@@ -44,6 +44,8 @@ public:
   Emitter(llvm::Module &module, const ir::Kernel &kernel, const Vocabulary &words,
           const analysis::Assumptions &assumptions, std::size_t regions);
 
+  /// What launches pass, and to how many threads; the rest `run` finds.
+  KernelInterface signature();
   KernelInterface run();
   /// The op that made shared memory as large as it is.
   Location largestUse() const { return largestUse_; }

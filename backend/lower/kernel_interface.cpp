@@ -1,6 +1,7 @@
 #include "backend/lower/kernel_interface.h"
 
 #include "backend/support/check.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace imbrex::lower {
 
@@ -16,6 +17,19 @@ std::uint64_t wordOf(const Word &word, llvm::ArrayRef<ir::Argument> arguments) {
   case WordKind::BoxMap: break;
   }
   IMBREX_UNREACHABLE("a word that is made for each launch");
+}
+
+std::vector<std::int64_t> placesOf(llvm::ArrayRef<Word> words) {
+  std::vector<std::int64_t> places;
+  std::int64_t end = 0;
+  for (const Word &word : words) {
+    const std::int32_t alignment = word.kind == WordKind::BoxMap ? BoxMap::kAlignment : word.bytes;
+    places.push_back(static_cast<std::int64_t>(
+        llvm::alignTo(static_cast<std::uint64_t>(end), static_cast<std::uint64_t>(alignment))));
+    end = places.back() + word.bytes;
+  }
+  places.push_back(end);
+  return places;
 }
 
 } // namespace imbrex::lower

@@ -25,7 +25,7 @@ struct Word {
   WordKind kind;
   std::int32_t parameter = 0; ///< Of the kernel.
   std::int32_t axis = 0;      ///< Of the view; of a BoxMap: its number among the interface's.
-  std::int32_t bytes = 8;     ///< That it takes in the argument list; its alignment too.
+  std::int32_t bytes = 8;     ///< That it takes in the argument list.
 };
 
 /// The boxes that a kernel loads of a view. Each engine has a form of its own for it, made for each
@@ -43,6 +43,10 @@ struct BoxMap {
 
 /// The bits of a word that a launch's arguments decide: of all but Observations and BoxMap.
 std::uint64_t wordOf(const Word &word, llvm::ArrayRef<ir::Argument> arguments);
+
+/// Where the words lie in the argument list, and where it ends: each at the next multiple of its
+/// size, a map of its alignment, as every vendor's rules have it.
+std::vector<std::int64_t> placesOf(llvm::ArrayRef<Word> words);
 
 /// What print and assert name: an op's place and the types of its operands.
 struct Site {

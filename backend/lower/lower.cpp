@@ -54,7 +54,7 @@ std::string symbolOf(const std::string &name) {
 
 } // namespace
 
-KernelInterface Emitter::run() {
+KernelInterface Emitter::signature() {
   KernelInterface interface{.name = symbolOf(kernel.name()),
                             .words = wordsOf(*this),
                             .maps = maps_,
@@ -62,6 +62,11 @@ KernelInterface Emitter::run() {
   for (std::size_t i = 0; i < maps_.size(); ++i)
     interface.words.push_back(
         {WordKind::BoxMap, maps_[i].parameter, static_cast<std::int32_t>(i), BoxMap::kBytes});
+  return interface;
+}
+
+KernelInterface Emitter::run() {
+  KernelInterface interface = signature();
   declareFunction(interface);
   decodeParameters(interface);
   makeBarriers();
@@ -198,6 +203,10 @@ Result<LoweredKernel> lowerKernel(const ir::Kernel &kernel, const Vocabulary &wo
     const auto overflow = [&](std::int64_t bytes) {
       return fail(Diag::SharedMemoryOverflow, emitter.largestUse(), bytes, machine.name, limit);
     };
+    const std::int64_t passed = placesOf(emitter.signature().words).back();
+    if (passed > machine.parameterBytes)
+      return fail(Diag::ParametersOverflow, kernel.where(), kernel.name(), passed, machine.name,
+                  machine.parameterBytes);
     if (emitter.shared.reservedBytes() > limit) return overflow(emitter.shared.reservedBytes());
     lowered.interface = emitter.run();
     const std::int64_t bytes = lowered.interface.sharedMemoryBytes;

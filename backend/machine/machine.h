@@ -52,6 +52,7 @@ struct Machine {
   std::string_view features = {};             ///< LLVM's subtarget features, "+ptx87".
   std::int32_t warpSize = 0;                  ///< Lanes of a warp.
   std::int32_t maxThreads = 0;                ///< Of a block.
+  std::int32_t parameterBytes = 0;            ///< That a launch can pass to a kernel, at most.
   std::int32_t sharedMemoryBytes = 0;         ///< That one block may use, at most.
   std::int32_t staticSharedMemoryBytes = 0;   ///< That it may use without asking at launch.
   std::int32_t sharedMemoryPerCore = 0;       ///< Bytes that the blocks on one core share.

@@ -6,13 +6,12 @@ namespace imbrex::gpu {
 
 PackedArguments packArguments(const lower::KernelInterface &interface,
                               llvm::ArrayRef<ir::Argument> arguments, const MadeArguments &made) {
-  std::vector<std::byte> packed;
-  std::vector<std::size_t> places;
-  for (const lower::Word &word : interface.words) {
-    const auto size = static_cast<std::size_t>(word.bytes);
-    const std::size_t at = (packed.size() + size - 1) / size * size;
-    places.push_back(at);
-    packed.resize(at + size);
+  const std::vector<std::int64_t> places = lower::placesOf(interface.words);
+  std::vector<std::byte> packed(static_cast<std::size_t>(places.back()));
+  for (std::size_t i = 0; i < interface.words.size(); ++i) {
+    const lower::Word &word = interface.words[i];
+    const auto at = static_cast<std::size_t>(places[i]),
+               size = static_cast<std::size_t>(word.bytes);
     if (word.kind == lower::WordKind::BoxMap) {
       std::memcpy(&packed[at], made.maps[static_cast<std::size_t>(word.axis)].data(), size);
       continue;
@@ -23,7 +22,8 @@ PackedArguments packArguments(const lower::KernelInterface &interface,
   }
   PackedArguments all{.bytes = std::move(packed)};
   if (!interface.maps.empty())
-    for (const std::size_t place : places) all.each.push_back(&all.bytes[place]);
+    for (std::size_t i = 0; i < interface.words.size(); ++i)
+      all.each.push_back(&all.bytes[static_cast<std::size_t>(places[i])]);
   return all;
 }
 

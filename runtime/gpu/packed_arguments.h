@@ -23,9 +23,9 @@ struct PackedArguments {
   std::vector<void *> each = {};
 };
 
-/// The bytes in which a kernel finds its arguments: each word at the next multiple of its size, as
-/// both vendors' rules have it (PTX: the natural alignment of .param; AMD: that of the kernarg
-/// segment). The arguments are those of the kernel's parameters, with addresses of the device.
+/// The bytes in which a kernel finds its arguments, in the places that both vendors' rules give
+/// them (PTX: the natural alignment of .param; AMD: that of the kernarg segment). The arguments are
+/// those of the kernel's parameters, with addresses of the device.
 PackedArguments packArguments(const lower::KernelInterface &interface,
                               llvm::ArrayRef<ir::Argument> arguments, const MadeArguments &made);
 

@@ -85,6 +85,63 @@ kernel @k(%a: view<const f32, 3>, %b: view<const f32, 3>, %c: view<f32, 3>) stag
   }
 }
 
+/// An empty kernel with so many parameters of 8 bytes between others.
+ir::Kernel kernelOfWords(const std::string &before, int words, const std::string &after) {
+  std::string parameters = before;
+  for (int i = 0; i < words; ++i)
+    parameters += (parameters.empty() ? "%w" : ", %w") + std::to_string(i) + ": i64";
+  return kernelOf("\nkernel @k(" + parameters + after + ") stage tiles {\n}");
+}
+
+TEST_CASE("parameters that no launch passes are refused at the kernel's line") {
+  struct Limit {
+    std::string_view machine;
+    int words;         // of 8 bytes that fit
+    std::string after; // fits beside them
+    int bytes;         // that it all takes
+  };
+  const Limit limits[]{{"sm_80", 544, "", 4352},
+                       {"sm_90a", 543, ", %a: i32, %b: i8, %c: i8, %d: i16", 4352},
+                       {"sm_100a", 4095, ", %a: f32", 32764},
+                       {"gfx942", 32736, "", 261888}};
+  for (const Limit &limit : limits) {
+    CAPTURE(limit.machine);
+    const machine::Machine &machine = *machine::findMachine(limit.machine);
+    if (!target::findGpuTarget(machine)) continue;
+    const auto error = errorOf(kernelOfWords("", limit.words, limit.after + ", %e: i8"), machine);
+    REQUIRE(error);
+    CHECK(render(*error) == "test.imx:2: error: the parameters of kernel 'k' take " +
+                                std::to_string(limit.bytes + 1) + " bytes; a launch on " +
+                                std::string(limit.machine) + " passes " +
+                                std::to_string(limit.bytes) +
+                                "\n  hint: put numbers into memory and pass a pointer to them; a "
+                                "view takes 8 bytes and 16 for each axis\n");
+    const bool isQuick = limit.bytes < 100000;
+    if (isQuick) CHECK_FALSE(errorOf(kernelOfWords("", limit.words, limit.after), machine));
+    // What stands between them for alignment counts, too.
+    CHECK_FALSE(errorOf(kernelOfWords("%e: i8", 542, ""), machine));
+    CHECK(errorOf(kernelOfWords("%e: i8", limit.words, ""), machine).has_value() ==
+          (8 + 8 * limit.words > limit.bytes));
+  }
+}
+
+TEST_CASE("the longest parameters that are taken have code") {
+  for (const auto &[name, words, after] :
+       {std::tuple("sm_80", 544, ""), std::tuple("sm_100a", 4095, ", %a: i32")}) {
+    CAPTURE(name);
+    const machine::Machine &machine = *machine::findMachine(name);
+    const target::GpuTarget *target = target::findGpuTarget(machine);
+    if (!target) continue;
+    ir::Kernel kernel = kernelOfWords("", words, after);
+    Diagnostics diagnostics;
+    const auto code = compileForGpu(kernel, *target, {}, diagnostics);
+    REQUIRE(code);
+    const auto object = makeObject(*code, *target);
+    if (!object && object.error().kind == Diag::NoAssembler) continue;
+    CHECK_MESSAGE(object.ok(), render(object.error()));
+  }
+}
+
 /// Rings of 16 KB tiles beside a reduction, in a loop.
 std::string streamOf(int slots) {
   return "kernel @k(%a: view<const f32, 2>, %q: ptr<f32>, %n: i32) stage tiles {\n"

@@ -47,6 +47,8 @@ TEST_CASE("the numbers of every machine fit together") {
     CHECK(m.maxWarpsPerCore * m.warpSize >= m.maxThreads);
     CHECK(m.maxWarpsPerCore % m.partitionsPerCore == 0);
     CHECK(m.maxBlocksPerCore <= m.maxWarpsPerCore);
+    CHECK(m.parameterBytes % 4 == 0);
+    CHECK(m.parameterBytes >= 4352);
     CHECK(m.staticSharedMemoryBytes <= m.sharedMemoryBytes);
     CHECK(m.sharedMemoryBytes + m.reservedSharedMemoryBytes <= m.sharedMemoryPerCore);
     CHECK(m.sharedMemoryPerCore % m.sharedMemoryGranule == 0);
