@@ -127,6 +127,9 @@ void emitAssert(Emitter &e, const ir::Op &op) {
 /// The author's instructions, once for each element.
 void emitInlineAsm(Emitter &e, const ir::Op &op) {
   llvm::InlineAsm *const code = assemblyOf(e.context, e.kernel, op);
+  // By it LLVM says which instructions an error is about.
+  llvm::MDNode *const number =
+      llvm::MDNode::get(e.context, llvm::ConstantAsMetadata::get(e.b.getInt64(e.nextAssembly())));
   std::size_t count = 1;
   for (const auto &values :
        {llvm::ArrayRef<ValueId>(op.operands), llvm::ArrayRef<ValueId>(op.results)})
@@ -138,7 +141,8 @@ void emitInlineAsm(Emitter &e, const ir::Op &op) {
       const Registers &registers = e.registers(operand);
       operands.push_back(registers[registers.size() == 1 ? 0 : r]);
     }
-    Value *called = e.b.CreateCall(code, operands);
+    llvm::CallInst *called = e.b.CreateCall(code, operands);
+    called->setMetadata("srcloc", number);
     for (std::size_t i = 0; i < results.size(); ++i)
       results[i].push_back(
           results.size() == 1 ? called : e.b.CreateExtractValue(called, static_cast<unsigned>(i)));

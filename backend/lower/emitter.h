@@ -154,6 +154,8 @@ public:
   void endBlockIf(llvm::Value *condition);
   llvm::Value *agreed(llvm::Value *condition);
   std::uint32_t addSite(const ir::Op &op);
+  /// A number for the author's own instructions, from 1.
+  std::uint64_t nextAssembly() { return ++assemblies_; }
   llvm::Value *observations() { return observations_; }
 
 private:
@@ -201,6 +203,7 @@ private:
   std::int64_t copiesOfGroup_ = 0; // where copies are counted: the fewest of a group
   llvm::GlobalVariable *zeros_ = nullptr;
   std::vector<Site> sites_;
+  std::uint64_t assemblies_ = 0;
   Location largestUse_;
   struct LoopFrame {
     llvm::BasicBlock *exit;

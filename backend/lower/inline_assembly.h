@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/support/result.h"
 #include "llvm/IR/InlineAsm.h"
 
 #include <optional>
@@ -20,5 +21,13 @@ llvm::InlineAsm *assemblyOf(llvm::LLVMContext &context, const ir::Kernel &kernel
 /// themselves only an assembler can judge.
 std::optional<std::string> assemblyProblem(const ir::Kernel &kernel, const ir::Op &op,
                                            llvm::StringRef classes);
+
+/// What an assembler says, and of what.
+struct Complaint {
+  llvm::StringRef words, instruction;
+};
+/// The error for instructions that stand at a line of the kernel.
+Failure<Diagnostic> badAssembly(Location where, std::string_view assembler,
+                                const Complaint &complaint);
 
 } // namespace imbrex::lower

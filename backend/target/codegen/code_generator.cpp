@@ -1,12 +1,17 @@
 #include "backend/target/codegen/code_generator.h"
 
+#include "backend/lower/inline_assembly.h"
 #include "backend/target/codegen/sink.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetOptions.h"
 
@@ -16,6 +21,33 @@
 namespace imbrex::target {
 namespace {
 
+/// An error of LLVM's.
+struct CodegenError {
+  std::string text = {};        ///< Empty: there was none.
+  std::uint64_t assembly = 0;   ///< The `srcloc` of the author's instructions it is about; 0: none.
+  std::string instruction = {}; ///< Of these the one it is about, where that is known.
+};
+
+CodegenError errorOf(const llvm::DiagnosticInfo &info) {
+  CodegenError error;
+  if (const auto *parsed = llvm::dyn_cast<llvm::DiagnosticInfoSrcMgr>(&info);
+      parsed != nullptr && parsed->isInlineAsmDiag()) {
+    error.assembly = parsed->getLocCookie();
+    error.text = parsed->getSMDiag().getMessage();
+    error.instruction = parsed->getSMDiag().getLineContents().trim();
+    return error;
+  }
+  if (const auto *unfit = llvm::dyn_cast<llvm::DiagnosticInfoInlineAsm>(&info)) {
+    error.assembly = unfit->getLocCookie();
+    error.text = unfit->getMsgStr().str();
+    return error;
+  }
+  llvm::raw_string_ostream stream(error.text);
+  llvm::DiagnosticPrinterRawOStream printer(stream);
+  info.print(printer);
+  return error;
+}
+
 /// Keeps the first error that LLVM reports while it lives; without it LLVM would end the process.
 class ErrorScope {
 public:
@@ -24,28 +56,50 @@ public:
     context.setDiagnosticHandler(std::make_unique<Handler>(first_));
   }
   ~ErrorScope() { context_.setDiagnosticHandler(std::move(before_)); }
-  const std::string &first() const { return first_; }
+  const CodegenError &first() const { return first_; }
 
 private:
   class Handler final : public llvm::DiagnosticHandler {
   public:
-    explicit Handler(std::string &first) : first_(first) {}
+    explicit Handler(CodegenError &first) : first_(first) {}
     bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
-      if (info.getSeverity() != llvm::DS_Error || !first_.empty()) return true;
-      llvm::raw_string_ostream stream(first_);
-      llvm::DiagnosticPrinterRawOStream printer(stream);
-      info.print(printer);
+      if (info.getSeverity() == llvm::DS_Error && first_.text.empty()) first_ = errorOf(info);
       return true;
     }
 
   private:
-    std::string &first_;
+    CodegenError &first_;
   };
 
   llvm::LLVMContext &context_;
   std::unique_ptr<llvm::DiagnosticHandler> before_;
-  std::string first_;
+  CodegenError first_;
 };
+
+/// The line of the call that has this number as `srcloc`; unknown where there is none.
+Location lineOfAssembly(const llvm::Module &module, std::uint64_t number) {
+  for (const llvm::Function &function : module)
+    for (const llvm::Instruction &instruction : llvm::instructions(function)) {
+      const llvm::MDNode *node = instruction.getMetadata("srcloc");
+      const llvm::DILocation *line = instruction.getDebugLoc();
+      if (node == nullptr || line == nullptr) continue;
+      if (llvm::mdconst::extract<llvm::ConstantInt>(node->getOperand(0))->getZExtValue() != number)
+        continue;
+      llvm::SmallString<64> path(line->getDirectory());
+      llvm::sys::path::append(path, line->getFilename());
+      return {.file = internFileName(path.str()), .line = line->getLine()};
+    }
+  return {};
+}
+
+Failure<Diagnostic> refusalOf(const CodegenError &error, const llvm::Module &module,
+                              const llvm::TargetMachine &machine) {
+  if (error.assembly != 0)
+    if (const Location where = lineOfAssembly(module, error.assembly); where.known())
+      return lower::badAssembly(where, "LLVM",
+                                {.words = error.text, .instruction = error.instruction});
+  return fail(Diag::CodeRefused, {}, "LLVM", machine.getTargetCPU().str(), error.text);
+}
 
 std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const machine::Machine &machine,
                                                        llvm::StringRef triple) {
@@ -109,8 +163,7 @@ Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMa
   IMBREX_CHECK(!refused, "LLVM cannot write this kind of file for {0}",
                machine.getTargetTriple().str());
   passes.run(module);
-  if (!errors.first().empty())
-    return fail(Diag::CodeRefused, {}, "LLVM", machine.getTargetCPU().str(), errors.first());
+  if (!errors.first().text.empty()) return refusalOf(errors.first(), module, machine);
   return bytes;
 }
 

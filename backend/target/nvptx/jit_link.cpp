@@ -3,6 +3,7 @@
 // reason.
 
 #include "backend/target/nvptx/assembler.h"
+#include "backend/target/nvptx/refusal.h"
 #include "backend/target/nvptx/toolkit.h"
 
 #include <array>
@@ -108,7 +109,8 @@ std::optional<Result<ObjectCode>> assembleInProcess(const std::string &ptx,
   object.remarks = readLog(handle, link->infoSize, link->info);
   link->destroy(&handle);
   if (!done)
-    return Result<ObjectCode>(fail(Diag::CodeRefused, {}, "nvJitLink", machine.name, error));
+    return Result<ObjectCode>(
+        refusalOf({.assembler = "nvJitLink", .machine = machine, .said = error}, ptx));
   return Result<ObjectCode>(std::move(object));
 }
 

@@ -1,5 +1,6 @@
 #include "backend/target/codegen/temporary_file.h"
 #include "backend/target/nvptx/assembler.h"
+#include "backend/target/nvptx/refusal.h"
 #include "backend/target/nvptx/toolkit.h"
 #include "llvm/Support/Program.h"
 
@@ -30,8 +31,9 @@ std::optional<Result<ObjectCode>> assembleByProgram(const std::string &ptx,
   const std::string ending = problem.empty() ? "it ended with status " + std::to_string(status) +
                                                    (status == 0 ? " and wrote nothing" : "")
                                              : problem;
+  const std::string &why = text.empty() ? ending : text;
   return Result<ObjectCode>(
-      fail(Diag::CodeRefused, {}, "ptxas", machine.name, text.empty() ? ending : text));
+      refusalOf({.assembler = "ptxas", .machine = machine, .said = why}, ptx));
 }
 
 } // namespace imbrex::target::nvptx

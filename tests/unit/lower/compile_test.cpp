@@ -65,6 +65,60 @@ TEST_CASE("inline assembly whose operands are wrong is reported at its line") {
     }
 }
 
+/// What making an image says; empty where no assembler is installed, or it says nothing.
+std::string refusalOf(ir::Kernel kernel, const machine::Machine &machine) {
+  Diagnostics diagnostics;
+  const target::GpuTarget &target = target::gpuTarget(machine);
+  const auto code = compileForGpu(kernel, target, {}, diagnostics);
+  REQUIRE_MESSAGE(code, diagnostics.render());
+  const auto object = makeObject(*code, target);
+  if (object || object.error().kind == Diag::NoAssembler) return {};
+  return render(object.error());
+}
+
+TEST_CASE("instructions that the assembler refuses are reported at their line, in its words") {
+  struct Wrong {
+    std::string_view machine;
+    std::string text, constraints, said;
+  };
+  const Wrong wrong[]{
+      {"sm_80", "frob.b32 $0, $1;", "=r,r",
+       "ptxas says \"Not a name of any known instruction: 'frob'\" to 'frob.b32 "},
+      {"sm_80", "add.s32 $0, $1;", "=r,r", "Arguments mismatch for instruction 'add'"},
+      {"sm_80", "mov.b32 $0, $1;\\nadd.s32 $0, $0, 1", "=r,r", "\" to 'add.s32 "},
+      {"sm_80", "{ mov.b32 $0, $1;", "=r,r", "\" to '{ mov.b32 "},
+      {"gfx942", "v_frob $0, $1", "=v,v", "LLVM says \"invalid instruction\" to 'v_frob v"},
+      {"gfx942", "v_mov_b32 $0, $1\\nv_add_u32 $0, $1", "=v,v",
+       "LLVM says \"too few operands for instruction\" to 'v_add_u32 v"},
+      {"gfx1100", "v_mov_b32 $0, $1", "=v,a",
+       "LLVM says \"couldn't allocate input reg for constraint 'a'\"\n"}};
+  for (const Wrong &one : wrong) {
+    CAPTURE(one.machine);
+    CAPTURE(one.text);
+    const machine::Machine &machine = *machine::findMachine(one.machine);
+    if (!target::findGpuTarget(machine)) continue;
+    const bool isNvidia = machine.family == machine::Family::Nvptx;
+    const auto assembly = [&](const std::string &text, const std::string &constraints) {
+      return " [text = \"" + text + "\", constraints = \"" + constraints + "\", target = \"" +
+             std::string(machine.name) + "\"] : i32[256]\n";
+    };
+    const std::string right = isNvidia ? "mov.b32 $0, $1;" : "v_mov_b32 $0, $1";
+    const std::string said = refusalOf(
+        kernelOf("kernel @k(%p: view<i32, 1>) stage tiles {\n%z = constant 0 : i32\n"
+                 "%x = view.load %p, %z : i32[256]\n%a = inline_asm %x" +
+                 assembly(right, isNvidia ? "=r,r" : "=v,v") + "%b = inline_asm %a" +
+                 assembly(one.text, one.constraints) + "%c = inline_asm %b" +
+                 assembly(right, isNvidia ? "=r,r" : "=v,v") + "view.store %p, %c, %z\n}"),
+        machine);
+    if (said.empty() && isNvidia) continue; // no assembler is installed
+    CHECK_MESSAGE(said.starts_with("test.imx:5: error: the instructions of inline_asm do not "
+                                   "assemble: "),
+                  said);
+    CHECK_MESSAGE(said.find(one.said) != std::string::npos, said);
+    CHECK_MESSAGE(said.find("hint: ") != std::string::npos, said);
+  }
+}
+
 TEST_CASE("an op that wants more shared memory than a block has is reported at its line") {
   constexpr std::string_view kProducts = R"(
 kernel @k(%a: view<const f32, 3>, %b: view<const f32, 3>, %c: view<f32, 3>) stage tiles {
