@@ -1,6 +1,7 @@
 #include "backend/lower/demand_order.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Instructions.h"
 
@@ -31,14 +32,23 @@ public:
 
   void run() {
     for (Instruction *instruction : fixed_) {
-      // What only other blocks ask for comes last.
+      // What only other blocks ask for comes last, and it alone is asked for by name: what it is
+      // made of comes when it wants it, and not for all elements before the first one's end.
       if (instruction->isTerminator())
-        for (Instruction *other : free_) place(other, *instruction);
+        for (Instruction *other : free_)
+          if (!isAskedForHere(*other)) place(other, *instruction);
       for (llvm::Value *operand : instruction->operands()) place(operand, *instruction);
     }
   }
 
 private:
+  /// By what has no place yet.
+  bool isAskedForHere(const Instruction &instruction) const {
+    return llvm::any_of(instruction.users(), [&](const llvm::User *user) {
+      return waiting_.contains(llvm::cast<Instruction>(user));
+    });
+  }
+
   /// Put what a value is made of, and then itself, in front of an instruction.
   void place(llvm::Value *value, Instruction &before) {
     struct Visit {
@@ -62,9 +72,9 @@ private:
     }
   }
 
-  llvm::SmallVector<Instruction *, 32> fixed_; // in order
-  llvm::SmallVector<Instruction *, 0> free_;   // in order
-  llvm::DenseSet<Instruction *> waiting_;      // free ones that have no place yet
+  llvm::SmallVector<Instruction *, 32> fixed_;  // in order
+  llvm::SmallVector<Instruction *, 0> free_;    // in order
+  llvm::DenseSet<const Instruction *> waiting_; // free ones that have no place yet
 };
 
 } // namespace

@@ -45,6 +45,24 @@ TEST_CASE("an element is done with before the next begins") {
   )") == "a0 b0 a1 b1 s");
 }
 
+TEST_CASE("so it is where only other blocks ask for what comes of it") {
+  CHECK(orderedNames(R"(
+  entry:
+    %a0 = fadd float %x, 1.0
+    %a1 = fadd float %y, 1.0
+    %b0 = fmul float %a0, %a0
+    %b1 = fmul float %a1, %a1
+    br i1 %c, label %end, label %other
+  other:
+    br label %end
+  end:
+    %q = phi float [ %b0, %entry ], [ %x, %other ]
+    %s = fadd float %b1, %q
+    store float %s, ptr %p
+    ret void
+  )") == "a0 b0 a1 b1 q s");
+}
+
 TEST_CASE("what touches memory or other lanes keeps its order") {
   CHECK(orderedNames(R"(
     %l0 = load float, ptr %p
