@@ -51,6 +51,30 @@ Value *readNibble(Emitter &e, const ViewValues &view, ViewBox &box, std::size_t 
   });
 }
 
+/// Two nibbles as their byte.
+Value *byteOf(Emitter &e, Value *low, Value *high) {
+  return e.b.CreateOr(e.b.CreateAnd(low, 15), e.b.CreateShl(high, 4));
+}
+
+/// Each byte's pair of nibbles.
+Registers bytesOf(Emitter &e, const Registers &nibbles) {
+  Registers bytes;
+  for (std::size_t i = 0; i < nibbles.size(); i += 2)
+    bytes.push_back(byteOf(e, nibbles[i], nibbles[i + 1]));
+  return bytes;
+}
+
+Registers nibblesOf(Emitter &e, const Registers &bytes) {
+  Registers nibbles;
+  for (Value *byte : bytes) {
+    nibbles.push_back(e.b.CreateAnd(byte, 15));
+    nibbles.push_back(e.b.CreateLShr(byte, 4));
+  }
+  return nibbles;
+}
+
+const ir::Type kByte = ir::Type::tile(ElementKind::U8);
+
 /// The byte's other nibble may belong to another thread, so that each half is changed in one step
 /// that leaves the other alone.
 void writeNibble(Emitter &e, const ViewValues &view, Value *element, Value *value) {
@@ -69,6 +93,8 @@ void writeNibble(Emitter &e, const ViewValues &view, Value *element, Value *valu
 
 void emitViewLoad(Emitter &e, const ir::Op &op) {
   const ir::Type &type = e.type(op.result());
+  const bool isNibble = type.element() == ElementKind::F4E2M1;
+  const Hints hints = hintsOf(op.attrs<ir::ViewAttrs>());
   ViewBox box(e, op, op.result(), 1);
   const layout::RegisterVectors vectors = e.accessVectors(op, op.result());
   const auto width = static_cast<std::size_t>(vectors.width);
@@ -76,15 +102,16 @@ void emitViewLoad(Emitter &e, const ir::Op &op) {
   for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
        rest = rest.drop_front(width)) {
     const auto first = static_cast<std::size_t>(rest[0]);
-    if (type.element() == ElementKind::F4E2M1) {
+    if (isNibble && width == 1) {
       results[first] = readNibble(e, e.view(op.operand(0)), box, first, paddingOf(e, op, first));
       continue;
     }
     Registers others;
     for (std::size_t i = 0; i < width; ++i)
       others.push_back(paddingOf(e, op, static_cast<std::size_t>(rest[i])));
-    const Registers read =
-        emitRead(e, type, box.at(first, width), width, others, hintsOf(op.attrs<ir::ViewAttrs>()));
+    const Registers read = isNibble ? nibblesOf(e, emitRead(e, kByte, box.at(first, width),
+                                                            width / 2, bytesOf(e, others), hints))
+                                    : emitRead(e, type, box.at(first, width), width, others, hints);
     for (std::size_t i = 0; i < width; ++i) results[static_cast<std::size_t>(rest[i])] = read[i];
   }
   e.define(op.result(), std::move(results));
@@ -93,6 +120,8 @@ void emitViewLoad(Emitter &e, const ir::Op &op) {
 void emitViewStore(Emitter &e, const ir::Op &op) {
   const ir::ValueId tile = op.operand(1);
   const Registers &registers = e.registers(tile);
+  const bool isNibble = e.type(tile).element() == ElementKind::F4E2M1;
+  const Hints hints = hintsOf(op.attrs<ir::ViewAttrs>());
   ViewBox box(e, op, tile, 2);
   Value *const owner = e.isOwner(tile);
   const layout::RegisterVectors vectors = e.accessVectors(op, tile);
@@ -100,7 +129,7 @@ void emitViewStore(Emitter &e, const ir::Op &op) {
   for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
        rest = rest.drop_front(width)) {
     const auto first = static_cast<std::size_t>(rest[0]);
-    if (e.type(tile).element() == ElementKind::F4E2M1) {
+    if (isNibble && width == 1) {
       e.where(e.allOf({owner, box.isInside(first)}), [&] {
         writeNibble(e, e.view(op.operand(0)), box.elementAt(first), registers[first]);
       });
@@ -109,7 +138,10 @@ void emitViewStore(Emitter &e, const ir::Op &op) {
     const Registers values = picked(registers, rest.take_front(width));
     Access access = box.at(first, width);
     access.mask = e.allOf({owner, access.mask});
-    emitWrite(e, e.type(tile), access, values, hintsOf(op.attrs<ir::ViewAttrs>()));
+    if (isNibble)
+      emitWrite(e, kByte, access, bytesOf(e, values), hints);
+    else
+      emitWrite(e, e.type(tile), access, values, hints);
   }
 }
 

@@ -216,7 +216,7 @@ layout::RegisterVectors Emitter::accessVectors(const ir::Op &op, ir::ValueId til
   const std::int32_t axis = layout::axisOfNeighbours(of, type(tile).rank());
   const std::int64_t bits = ir::storageBits(type(op.operand(0)).element());
   std::int64_t width = analysis::accessWidth(kernel, op, axis, facts_, assumptions);
-  width = bits < 8 ? kScalar : std::min(width, layout::kMaxAccessBytes * 8 / bits);
+  width = std::min(width, layout::kMaxAccessBytes * 8 / bits);
   return layout::contiguousRegisters(of, layout::axisDim(axis), width);
 }
 

@@ -1,5 +1,7 @@
 #include "backend/lower/view_box.h"
 
+#include "backend/support/check.h"
+
 namespace imbrex::lower {
 
 using ir::ElementKind;
@@ -69,7 +71,7 @@ ViewBox::ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape
                                          emitter.b.getInt64Ty());
     threads_ = emitter.b.CreateAdd(threads_, scaled(axis, thread));
   }
-  base_ = emitter.b.CreateGEP(elementType(), view_.data, emitter.b.CreateAdd(start_, threads_));
+  base_ = behind(view_.data, emitter.b.CreateAdd(start_, threads_));
 }
 
 void ViewBox::addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t unit) {
@@ -118,6 +120,13 @@ Value *ViewBox::distance(std::size_t r) {
   return distance;
 }
 
+Value *ViewBox::behind(Value *place, Value *elements) {
+  if (bits_ >= 8)
+    return e_.b.CreateGEP(e_.b.getIntNTy(static_cast<unsigned>(bits_)), place, elements);
+  IMBREX_CHECK(bits_ == 4, "elements of {0} bits", bits_);
+  return e_.b.CreateGEP(e_.b.getInt8Ty(), place, e_.b.CreateAShr(elements, 1));
+}
+
 Value *ViewBox::elementAt(std::size_t r) {
   return e_.b.CreateAdd(e_.b.CreateAdd(start_, threads_), distance(r));
 }
@@ -135,9 +144,9 @@ Value *ViewBox::isInside(std::size_t r) {
 }
 
 Access ViewBox::at(std::size_t r, std::size_t width) {
-  return {.address = e_.b.CreateGEP(elementType(), base_, distance(r)),
+  return {.address = behind(base_, distance(r)),
           .mask = isInside(r),
-          .alignment = bits_ / 8 * static_cast<std::int64_t>(width)};
+          .alignment = bits_ * static_cast<std::int64_t>(width) / 8};
 }
 
 } // namespace imbrex::lower

@@ -25,9 +25,9 @@ public:
   /// op's operand that says where the box begins along axis 0.
   ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size_t firstCoordinate);
 
-  /// The access whose first element is in register `r`.
+  /// The access whose first element is in register `r`; of whole bytes.
   Access at(std::size_t r, std::size_t width);
-  /// i64: how many elements it lies from the view's first; for elements that share a byte.
+  /// i64: how many elements it lies from the view's first; for one that shares its byte.
   llvm::Value *elementAt(std::size_t r);
   /// Whether it is inside the view and no padding; null where it always is.
   llvm::Value *isInside(std::size_t r);
@@ -46,7 +46,9 @@ private:
   void addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t unit);
   llvm::Value *scaled(std::int32_t axis, llvm::Value *elements);
   llvm::Value *distance(std::size_t r);
-  llvm::Type *elementType() { return e_.b.getIntNTy(static_cast<unsigned>(bits_)); }
+  /// So many elements behind a place. Of those that share bytes an even number: what accesses begin
+  /// with, and are apart.
+  llvm::Value *behind(llvm::Value *place, llvm::Value *elements);
   Start startOf(ir::ValueId coordinate, std::int64_t unit);
   Bounds boundsOf(const Start &start, llvm::Value *extent, std::int64_t length);
 

@@ -18,8 +18,8 @@ using layout::LinearLayout;
 constexpr Cost kSharedRound = 60, kSharedWord = 4, kShuffle = 4, kSector = 4;
 // That instructions are issued at all.
 constexpr Cost kIssue = 4;
-constexpr std::int64_t kSectorBytes = 32;
-constexpr std::int64_t kMostBytes = 16; // that one instruction of a thread accesses
+constexpr std::int64_t kSectorBits = 8 * 32;
+constexpr std::int64_t kMostBits = 8 * 16; // that one instruction of a thread accesses
 
 Bits spanOf(const LinearLayout &layout, Dim dim) {
   Bits span = 0;
@@ -73,7 +73,7 @@ std::int64_t vectorOf(const AccessShape &access, const LinearLayout &layout) {
   const Dim axis = layout::axisDim(access.axis);
   const Bits neighbours = layout.outputBits(axis) == 0 ? 0 : spanOf(layout, Dim::Register);
   const std::int64_t most =
-      std::min(access.width, std::max<std::int64_t>(kMostBytes / access.bytes, 1));
+      std::min(access.width, std::max<std::int64_t>(kMostBits / access.bits, 1));
   std::int64_t vector = 1;
   while (vector < most && (layout.outputPart(neighbours, axis) & static_cast<Bits>(vector)) != 0)
     vector *= 2;
@@ -87,7 +87,7 @@ std::int64_t sectorsOf(const AccessShape &access, const LinearLayout &layout) {
   std::int32_t joined = 0;
   for (; run < access.contiguity && (along & static_cast<Bits>(run)) != 0; run *= 2) ++joined;
   const std::int64_t runs = std::int64_t{1} << (llvm::popcount(lanes) - joined);
-  return runs * std::max<std::int64_t>(run * access.bytes / kSectorBytes, 1);
+  return runs * std::max<std::int64_t>(run * access.bits / kSectorBits, 1);
 }
 
 Cost accessCost(const AccessShape &access, const LinearLayout &layout) {

@@ -29,7 +29,7 @@ struct AccessShape {
   std::int32_t axis = 0;       ///< Along which they adjoin, if along any.
   std::int64_t contiguity = 1; ///< Groups of so many do.
   std::int64_t width = 1;      ///< Groups of so many may be accessed at once.
-  std::int64_t bytes = 1;      ///< Of an element.
+  std::int64_t bits = 8;       ///< Of an element.
   friend bool operator==(const AccessShape &, const AccessShape &) = default;
 };
 /// The elements that one instruction accesses.

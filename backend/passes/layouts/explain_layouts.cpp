@@ -132,9 +132,10 @@ private:
 
   void explainAccess(const Access &access, const LinearLayout &layout) {
     const std::int64_t vector = vectorOf(access.shape, layout);
-    const std::int64_t bytes = vector * access.shape.bytes;
+    const std::int64_t bits = vector * access.shape.bits, bytes = bits / 8;
     text_ += "  " + named(*plan_.graph.sites[access.site].op) + " accesses " +
-             counted(vector, "element") + " at once, " + counted(bytes, "byte") + ": ";
+             counted(vector, "element") + " at once, " +
+             (bits < 8 ? "half a byte" : counted(bytes, "byte")) + ": ";
     if (vector == access.shape.width)
       text_ += bytes == 16 ? "no access is wider" : reasonFor(access.limit);
     else

@@ -187,9 +187,9 @@ private:
 
   AccessShape accessOf(const Op &op, std::int32_t rank) const {
     const bool isView = op.kind == OpKind::ViewLoad || op.kind == OpKind::ViewStore;
-    AccessShape access{.axis = rank - 1, .contiguity = 1, .width = 1, .bytes = 1};
+    AccessShape access{.axis = rank - 1, .contiguity = 1, .width = 1, .bits = 8};
     const Type &memory = kernel_.type(op.operand(0));
-    access.bytes = std::max<std::int64_t>(storageBits(memory.element()) / 8, 1);
+    access.bits = storageBits(memory.element());
     if (isView) {
       if (question_.assumptions.of(kernel_, op.operand(0)).hasUnitStride)
         access.contiguity = shapeOfTile(op).extents().back();
@@ -226,7 +226,7 @@ private:
     if (isAccess(op)) {
       graph_.accesses.push_back(widthOf(site, accessOf(op, shape.rank())));
       const AccessShape &access = graph_.accesses.back().shape;
-      const std::int64_t most = std::max<std::int64_t>(16 / access.bytes, 1);
+      const std::int64_t most = std::max<std::int64_t>(8 * 16 / access.bits, 1);
       cluster.candidates.push_back(
           {rowLayout(shape, question_.threads, std::min(access.width, most),
                      orderFrom(access.axis, shape.rank())),

@@ -5,6 +5,7 @@
 #include "backend/emulate/emulate.h"
 #include "backend/interpret/interpret.h"
 #include "backend/ir/text.h"
+#include "tests/unit/lower/machines.h"
 
 #include <doctest/doctest.h>
 
@@ -92,21 +93,11 @@ private:
   std::unique_ptr<emulate::Program> program_;
 };
 
-/// One machine for each size of a warp that there is code for.
-std::vector<const machine::Machine *> machines() {
-  std::vector<const machine::Machine *> chosen;
-  for (const machine::Machine &machine : machine::allMachines())
-    if (target::findGpuTarget(machine) &&
-        llvm::none_of(chosen, [&](const auto *m) { return m->warpSize == machine.warpSize; }))
-      chosen.push_back(&machine);
-  return chosen;
-}
-
 template <class MakeLaunch>
 void compare(const std::string &text, std::initializer_list<std::int64_t> sizes, bool isAssumed,
              MakeLaunch makeLaunch) {
   const ir::Kernel kernel = parsed(text);
-  for (const machine::Machine *machine : machines()) {
+  for (const machine::Machine *machine : machinesOfEachWarpSize()) {
     Emulated code(text, *machine, isAssumed);
     for (const std::int64_t size : sizes) {
       CAPTURE(machine->name);

@@ -68,6 +68,24 @@ conversion of f32[64x32] from #0 to #1 behind k.imx:3, through shared memory, ab
 )");
 }
 
+TEST_CASE("an explanation counts elements of half a byte as what they are") {
+  const std::string text = explained(
+      R"(kernel @k(%x: view<const f4e2m1, 1>, %y: view<f4e2m1, 1>, %s: i32) stage tiles {
+  %0 = program_id : i32
+  %1 = view.load %x, %0 : f4e2m1[8192]
+  %2 = add %s, %0 : i32
+  view.store %y, %1, %2 [unit = elements]
+}
+)");
+  CHECK_MESSAGE(text.find("  'view.load' at k.imx:3 accesses 32 elements at once, 16 bytes: no "
+                          "access is wider; a warp touches 16 sectors\n") != std::string::npos,
+                text);
+  CHECK_MESSAGE(text.find("  'view.store' at k.imx:5 accesses 1 element at once, half a byte: no "
+                          "more is known of the first one's alignment; a warp touches ") !=
+                    std::string::npos,
+                text);
+}
+
 TEST_CASE("a block has a thread for some elements of the largest tile, within what is sensible") {
   const auto warps = [&](std::int64_t elements, std::int32_t lanes) {
     Kernel kernel("k");

@@ -207,10 +207,10 @@ TEST_CASE("a warp touches as many sectors as counting finds") {
     const AccessShape access{.axis = 1,
                              .contiguity = 64,
                              .width = std::int64_t{1} << rng() % 4,
-                             .bytes = std::int64_t{1} << rng() % 4};
+                             .bits = std::int64_t{4} << rng() % 5};
     const std::int64_t vector = vectorOf(access, layout);
     CHECK(vector <= access.width);
-    CHECK(vector * access.bytes <= 16);
+    CHECK(vector * access.bits <= 8 * 16);
     Bits registers = 0;
     for (const Bits column : layout.columns(Dim::Register)) registers |= column;
     for (Bits bit = 1; bit < static_cast<Bits>(vector); bit *= 2) CHECK((registers & bit) != 0);
@@ -219,13 +219,13 @@ TEST_CASE("a warp touches as many sectors as counting finds") {
       const Bits first = layout.apply(lane << layout.inputBits(Dim::Register));
       for (Bits i = 0; i < static_cast<Bits>(vector); ++i)
         sectors.insert((first & ~Bits{63}) << 16 |
-                       ((first & 63) + i) * static_cast<Bits>(access.bytes) / 32);
+                       ((first & 63) + i) * static_cast<Bits>(access.bits) / 8 / 32);
     }
     CHECK(sectorsOf(access, layout) >= static_cast<std::int64_t>(sectors.size()));
     // More only where lanes of one sector are not neighbours.
     llvm::SmallVector<std::int32_t, 2> order{1, 0};
     const LinearLayout rows = rowLayout(shape, {.lanes = 32, .warps = 1}, vector, order);
-    const std::int64_t bytes = vectorOf(access, rows) * access.bytes * 32;
+    const std::int64_t bytes = vectorOf(access, rows) * access.bits * 32 / 8;
     CHECK(sectorsOf(access, rows) == std::max<std::int64_t>(bytes / 32, 1));
   }
 }
