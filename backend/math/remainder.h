@@ -50,8 +50,9 @@ F fmod(F x, F y) {
   U digits = (d * U(kInverseDigit)) >> 16;
   U rest = d - digits * U(static_cast<Bits>(kDigit<P>));
   F r = reduced(reduced(dividend) * floatOf((rest + U(Bits{kBias<P>})) << kMantissaBits<P>));
+  // Where there are digits, and sometimes where there are none: by numbers that are there anyway.
   r = rarely(
-      digits != U(Bits{0}),
+      abs(x) >= abs(y) * F(powerOf2<P>(kDigit<P> - 1)),
       [&] {
         F remainder = r;
         for (Bits step = 0; step < kSteps; ++step)

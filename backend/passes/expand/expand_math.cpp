@@ -6,41 +6,16 @@
 #include "backend/passes/expand/recorded.h"
 
 #include <array>
+#include <map>
+#include <utility>
 
 namespace imbrex::passes::expand {
-namespace {
-
-// What `rarely` chooses between may be several values at once.
-template <class Scalar>
-void eachValue(Value<Scalar> &value, auto visit) {
-  visit(value);
-}
-template <class F, class U>
-void eachValue(math::Reduced<F, U> &reduced, auto visit) {
-  visit(reduced.rest);
-  visit(reduced.tail);
-  visit(reduced.quadrant);
-}
-
-template <class T>
-std::vector<ir::ValueId> idsOf(T values, Recorder &recorder) {
-  std::vector<ir::ValueId> ids;
-  eachValue(values, [&](const auto &value) { ids.push_back(value.in(recorder)); });
-  return ids;
-}
-
-} // namespace
-
-/// The rare value is computed where some element wants it, and then chosen element by element.
+/// Values that few elements ask for.
 template <class ComputeRare, class T>
 T rarely(const Value<bool> &condition, ComputeRare computeRare, T common) {
   Recorder &recorder = *condition.recorder();
-  if (!recorder.mayBranch()) return select(condition, T(computeRare()), common);
-  const auto rare = [&] { return idsOf(T(select(condition, T(computeRare()), common)), recorder); };
-  const std::vector<ir::ValueId> results =
-      recorder.ifAny(condition.in(recorder), rare, idsOf(common, recorder));
-  size_t next = 0;
-  eachValue(common, [&](auto &value) { value = {recorder, results[next++]}; });
+  if (recorder.rare() == Recorder::Rare::Choose) return select(condition, T(computeRare()), common);
+  recorder.askWhere(condition.in(recorder));
   return common;
 }
 
@@ -84,12 +59,36 @@ const Function *functionOf(OpKind kind) {
   return found == kFunctions.end() ? nullptr : found;
 }
 
+/// Functions of one angle in one block: they ask for the same values that are rare, by one branch,
+/// and share most of their work on either side of it.
+class Angles {
+public:
+  struct Angle {
+    ir::ValueId operand = {}; ///< In the precision that it is computed in.
+    ir::Op *branch = nullptr; ///< Null: not yet.
+  };
+  static bool isOne(OpKind kind) {
+    return kind == OpKind::Sin || kind == OpKind::Cos || kind == OpKind::Tan;
+  }
+  Angle &of(const Recorder &recorder, const ir::Op &op) {
+    return angles_[{recorder.block(), op.operand(0)}];
+  }
+
+private:
+  std::map<std::pair<const ir::Block *, ir::ValueId>, Angle> angles_;
+};
+
 template <class F>
 ir::ValueId record(F (*function)(llvm::ArrayRef<F>), Recorder &recorder,
-                   llvm::ArrayRef<ir::ValueId> operands) {
+                   llvm::ArrayRef<ir::ValueId> operands, Angles::Angle *angle) {
   llvm::SmallVector<F, 2> values;
   for (const ir::ValueId operand : operands) values.push_back(F(recorder, operand));
-  return function(values).in(recorder);
+  const auto compute = [&] { return function(values).in(recorder); };
+  if (angle != nullptr && angle->branch != nullptr)
+    return recorder.joinBranch(*angle->branch, compute);
+  const ir::ValueId result = recorder.branchWhereAsked(compute);
+  if (angle != nullptr) *angle = {operands[0], recorder.kernel().definition(result)};
+  return result;
 }
 
 bool asksForFast(const ir::Op &op) {
@@ -97,24 +96,29 @@ bool asksForFast(const ir::Op &op) {
   return math && math->accuracy == ir::Accuracy::Fast;
 }
 
-llvm::SmallVector<ir::ValueId, 4> elementary(const machine::Machine &machine, Recorder &recorder,
-                                             const ir::Op &op) {
+llvm::SmallVector<ir::ValueId, 4> elementary(const machine::Machine &machine, Angles &angles,
+                                             Recorder &recorder, const ir::Op &op) {
   const Function *function = functionOf(op.kind);
   if (!function) return {};
   const ElementKind element = recorder.kernel().type(op.result()).element();
   if (!ir::isFloat(element)) return {}; // the remainder of integers
-  if (element == ElementKind::F64) return {record(function->inDouble, recorder, op.operands)};
+  const bool isShared = Angles::isOne(op.kind) && recorder.mayBranch();
+  Angles::Angle *const angle = isShared ? &angles.of(recorder, op) : nullptr;
+  if (element == ElementKind::F64)
+    return {record(function->inDouble, recorder, op.operands, angle)};
   const bool isFast = asksForFast(op) && machine::hasFastForm(machine, info(op.kind).mnemonic);
   if (isFast && element == ElementKind::F32) return {};
 
   ir::Builder build = recorder.builder();
   llvm::SmallVector<ir::ValueId, 2> operands;
   for (const ir::ValueId operand : op.operands)
-    operands.push_back(build.cast(operand, ElementKind::F32));
+    operands.push_back(angle != nullptr && angle->branch != nullptr
+                           ? angle->operand
+                           : build.cast(operand, ElementKind::F32));
   const ir::ValueId result =
       isFast ? build.create(op.kind, operands, recorder.kernel().type(operands[0]), op.attributes)
                    .result()
-             : record(function->single, recorder, operands);
+             : record(function->single, recorder, operands, angle);
   return {recorder.builder().cast(result, element)};
 }
 
@@ -124,8 +128,9 @@ llvm::SmallVector<ir::ValueId, 4> elementary(const machine::Machine &machine, Re
 namespace imbrex::passes {
 
 void expandMath(ir::Kernel &kernel, const PassContext &context) {
+  expand::Angles angles;
   const auto expansion = [&](expand::Recorder &recorder, const ir::Op &op) {
-    return expand::elementary(context.machine, recorder, op);
+    return expand::elementary(context.machine, angles, recorder, op);
   };
   expand::Expander(kernel, expansion).expandIn(kernel.body());
 }

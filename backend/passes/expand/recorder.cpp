@@ -1,5 +1,9 @@
 #include "backend/passes/expand/recorder.h"
 
+#include "backend/passes/rewriting.h"
+
+#include <set>
+
 namespace imbrex::passes::expand {
 
 using namespace ir;
@@ -26,6 +30,27 @@ ValueId Recorder::any(ValueId condition) {
       .create(OpKind::Reduce, row, Type::tile(ElementKind::Bool),
               ReduceAttrs{.combine = Combine::Or})
       .result();
+}
+
+ValueId Recorder::addResult(Op &branch, const Type &type) {
+  const ValueId result = kernel_->newValue(type);
+  kernel_->setDefinition(result, &branch);
+  branch.results.push_back(result);
+  return result;
+}
+
+/// Of the ops from `first` on, keep those that the value is made of.
+void Recorder::dropBut(std::size_t first, ValueId value) {
+  std::set<ValueId> needed{value};
+  std::vector<std::unique_ptr<Op>> &ops = block_->ops;
+  for (std::size_t i = ops.size(); i-- > first;) {
+    if (needed.contains(ops[i]->result())) {
+      needed.insert(ops[i]->operands.begin(), ops[i]->operands.end());
+      continue;
+    }
+    forget(*kernel_, *ops[i]);
+    ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
 
 } // namespace imbrex::passes::expand

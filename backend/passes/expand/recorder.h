@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/builder.h"
+#include "backend/passes/expand/demand_order.h"
 
 #include <memory>
 #include <utility>
@@ -26,36 +27,85 @@ public:
 
   /// Whether an `if` may stand here: not inside a combine.
   bool mayBranch() const { return mayBranch_; }
-  /// if the condition holds for any element { rare() } else { common }: `rare` writes its ops into
-  /// the body and says what it yields.
-  template <class Rare>
-  std::vector<ir::ValueId> ifAny(ir::ValueId condition, Rare rare,
-                                 const std::vector<ir::ValueId> &common);
+
+  /// What becomes of values that few elements ask for (`rarely` in backend/math/native.h).
+  enum class Rare : std::uint8_t {
+    Choose, ///< They are computed for all, and taken where they are asked for.
+    Leave,  ///< They are left out: right where no element asks for them.
+  };
+  Rare rare() const { return rare_; }
+  /// A function asks for such values where this holds.
+  void askWhere(ir::ValueId condition) { asked_ = condition; }
+
+  /// What `compute` writes, whole, on either side of a branch, if it has values that few elements
+  /// ask for: with them where any element does, and without them. So an element is done with before
+  /// the next one begins, and nothing of all elements waits for the branch but what it starts from.
+  template <class Compute>
+  ir::ValueId branchWhereAsked(Compute compute);
+  /// The same by a branch that another function has made which asks for such values where this one
+  /// does: the two may share work.
+  template <class Compute>
+  ir::ValueId joinBranch(ir::Op &branch, Compute compute);
+
+  const ir::Block *block() const { return block_; }
 
 private:
   ir::ValueId any(ir::ValueId condition);
+  void dropBut(std::size_t first, ir::ValueId value);
+  template <class Compute>
+  ir::ValueId addToSide(ir::Block &side, Rare rare, Compute compute);
+  ir::ValueId addResult(ir::Op &branch, const ir::Type &type);
 
   ir::Kernel *kernel_;
   ir::Block *block_;
   ir::Shape shape_;
   Location where_;
   bool mayBranch_;
+  Rare rare_ = Rare::Choose;
+  ir::ValueId asked_;
 };
 
-template <class Rare>
-std::vector<ir::ValueId> Recorder::ifAny(ir::ValueId condition, Rare rare,
-                                         const std::vector<ir::ValueId> &common) {
-  std::vector<ir::Type> types;
-  for (const ir::ValueId value : common) types.push_back(kernel_->type(value));
-  ir::Op &branch = builder().create(ir::OpKind::If, any(condition), types);
-  branch.regions.resize(2);
-  ir::Block *outer = std::exchange(block_, &branch.regions[0]);
-  const std::vector<ir::ValueId> values = rare();
-  builder().create(ir::OpKind::Yield, values, {});
-  block_ = &branch.regions[1];
-  builder().create(ir::OpKind::Yield, common, {});
+/// Before the yield, which gives it, too.
+template <class Compute>
+ir::ValueId Recorder::addToSide(ir::Block &side, Rare rare, Compute compute) {
+  std::unique_ptr<ir::Op> yield = std::move(side.ops.back());
+  side.ops.pop_back();
+  const std::size_t first = side.ops.size();
+  ir::Block *const outer = std::exchange(block_, &side);
+  rare_ = rare;
+  const ir::ValueId value = compute();
   block_ = outer;
-  return {branch.results.begin(), branch.results.end()};
+  orderByDemand(side, first, value);
+  yield->operands.push_back(value);
+  side.ops.push_back(std::move(yield));
+  return value;
+}
+
+template <class Compute>
+ir::ValueId Recorder::branchWhereAsked(Compute compute) {
+  if (!mayBranch_) return compute();
+  const std::size_t first = block_->ops.size();
+  asked_ = {};
+  rare_ = Rare::Leave;
+  const ir::ValueId value = compute();
+  if (!asked_.valid()) return value;
+  const ir::ValueId asked = asked_;
+  dropBut(first, asked);
+  ir::Op &branch = builder().create(ir::OpKind::If, any(asked), {});
+  branch.regions.resize(2);
+  for (ir::Block &side : branch.regions) {
+    ir::Builder end(*kernel_, side);
+    end.setLocation(where_);
+    end.create(ir::OpKind::Yield, {}, {});
+  }
+  return joinBranch(branch, compute);
+}
+
+template <class Compute>
+ir::ValueId Recorder::joinBranch(ir::Op &branch, Compute compute) {
+  addToSide(branch.regions[0], Rare::Choose, compute);
+  const ir::ValueId value = addToSide(branch.regions[1], Rare::Leave, compute);
+  return addResult(branch, kernel_->type(value));
 }
 
 } // namespace imbrex::passes::expand

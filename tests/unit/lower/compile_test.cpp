@@ -196,6 +196,31 @@ TEST_CASE("the longest parameters that are taken have code") {
   }
 }
 
+TEST_CASE("a function that may have to branch keeps to the registers of a thread on large tiles") {
+  // 32 elements a thread, of which each function takes a few registers at a time.
+  for (const char *name : {"sm_90a", "gfx942"})
+    for (const std::string function : {"sin %x", "tan %x", "rem %x, %z"}) {
+      CAPTURE(name);
+      CAPTURE(function);
+      const target::GpuTarget *target = target::findGpuTarget(*machine::findMachine(name));
+      if (!target) continue;
+      ir::Kernel kernel = kernelOf(
+          "kernel @k(%p: view<const f32, 1>, %q: view<f32, 1>) stage tiles {\n%i = program_id : "
+          "i32\n%x = view.load %p, %i : f32[8192]\n%z = view.load %q, %i : f32[8192]\n%y = " +
+          function + " : f32[8192]\nview.store %q, %y, %i\n}");
+      Diagnostics diagnostics;
+      const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
+      const auto code = compileForGpu(kernel, *target, usual, diagnostics);
+      REQUIRE_MESSAGE(code, diagnostics.render());
+      const auto object = makeObject(*code, *target);
+      if (!object && object.error().kind == Diag::NoAssembler) continue;
+      REQUIRE_MESSAGE(object.ok(), render(object.error()));
+      const target::Resources resources = target->resources(*object);
+      CHECK(resources.stackBytes == 0);
+      CHECK(resources.registers <= 224);
+    }
+}
+
 /// Rings of 16 KB tiles beside a reduction, in a loop.
 std::string streamOf(int slots) {
   return "kernel @k(%a: view<const f32, 2>, %q: ptr<f32>, %n: i32) stage tiles {\n"
