@@ -60,8 +60,13 @@ public:
 
   void run() {
     load();
-    for (std::size_t merged = 1; merged <= bits_.size(); ++merged)
-      for (std::size_t bit = merged; bit-- > 0;) compareAcross(bit, merged);
+    const std::size_t steps = bits_.size() * (bits_.size() + 1) / 2;
+    if (steps * items_.size() > kMostComparators)
+      mergeInLoop();
+    else
+      for (std::size_t merged = 1; merged <= bits_.size(); ++merged)
+        for (std::size_t bit = merged; bit-- > 0;)
+          compareAcross(bit, e_.i32(static_cast<std::int64_t>(merged)));
     for (std::size_t i = 0; i < op_.results.size(); ++i) {
       Registers results;
       for (const Item &item : items_) results.push_back(item[kFirstValue + i]);
@@ -72,6 +77,72 @@ public:
 private:
   using Item = llvm::SmallVector<Value *, 4>; // key, index, the operands' elements
   static constexpr std::size_t kKey = 0, kIndex = 1, kFirstValue = 2;
+  // Of a thread, written one after the other: LLVM takes a tenth of a second for so many, and
+  // longer than in proportion for more.
+  static constexpr std::size_t kMostComparators = 512;
+
+  /// Every merge by the same code, which is as long as the last one, and leaves out the steps that
+  /// smaller blocks do not have.
+  void mergeInLoop() {
+    llvm::IRBuilder<> &b = e_.b;
+    const MemoryOrder::Pending pending = e_.order.pending();
+    e_.shared.setReaders({true, true});
+    llvm::BasicBlock *const before = b.GetInsertBlock(), *const loop = e_.newBlock("merge"),
+                            *const exit = e_.newBlock("sorted");
+    b.CreateBr(loop);
+    b.SetInsertPoint(loop);
+    llvm::PHINode *merged = b.CreatePHI(b.getInt32Ty(), 2);
+    merged->addIncoming(e_.i32(1), before);
+    const std::vector<Phis> carried = addPhis(before);
+    for (std::size_t bit = bits_.size(); bit-- > 0;) stepWhere(bit, merged);
+    Value *next = b.CreateNUWAdd(merged, e_.i32(1));
+    merged->addIncoming(next, b.GetInsertBlock());
+    addIncoming(carried, b.GetInsertBlock(), items_);
+    b.CreateCondBr(b.CreateICmpULE(next, e_.i32(static_cast<std::int64_t>(bits_.size()))), loop,
+                   exit);
+    b.SetInsertPoint(exit);
+    e_.shared.setReaders({true, true});
+    e_.order.addPending(pending);
+  }
+
+  /// The step across a bit, in merges that have it.
+  void stepWhere(std::size_t bit, Value *merged) {
+    if (bit == 0) return compareAcross(bit, merged);
+    llvm::IRBuilder<> &b = e_.b;
+    llvm::BasicBlock *const before = b.GetInsertBlock(), *const step = e_.newBlock("step"),
+                            *const after = e_.newBlock("stepped");
+    b.CreateCondBr(b.CreateICmpUGT(merged, e_.i32(static_cast<std::int64_t>(bit))), step, after);
+    const std::vector<Item> unchanged = items_;
+    const SharedMemory::Readers readers = e_.shared.readers();
+    b.SetInsertPoint(step);
+    compareAcross(bit, merged);
+    const std::vector<Item> changed = items_;
+    llvm::BasicBlock *const end = b.GetInsertBlock();
+    b.CreateBr(after);
+    b.SetInsertPoint(after);
+    items_ = unchanged;
+    addIncoming(addPhis(before), end, changed);
+    e_.shared.addReaders(readers);
+  }
+
+  using Phis = llvm::SmallVector<llvm::PHINode *, 4>;
+  /// Let the items be phis, which get these from `from`.
+  std::vector<Phis> addPhis(llvm::BasicBlock *from) {
+    std::vector<Phis> phis(items_.size());
+    for (std::size_t r = 0; r < items_.size(); ++r)
+      for (Value *&part : items_[r]) {
+        llvm::PHINode *phi = phis[r].emplace_back(e_.b.CreatePHI(part->getType(), 2));
+        phi->addIncoming(part, from);
+        part = phi;
+      }
+    return phis;
+  }
+  static void addIncoming(const std::vector<Phis> &phis, llvm::BasicBlock *from,
+                          const std::vector<Item> &items) {
+    for (std::size_t r = 0; r < items.size(); ++r)
+      for (std::size_t part = 0; part < items[r].size(); ++part)
+        phis[r][part]->addIncoming(items[r][part], from);
+  }
 
   void load() {
     const ElementKind kind = e_.type(op_.operand(0)).element();
@@ -108,11 +179,16 @@ private:
     return e_.b.CreateICmpNE(e_.b.CreateAnd(place, e_.i32(std::int64_t{1} << bit)), e_.i32(0));
   }
   /// Whether blocks of 2^merged elements go down at register `r`'s place; the last merge goes up.
-  Value *goesDown(std::size_t merged, std::size_t r) {
-    return merged == bits_.size() ? e_.b.getFalse() : isSet(merged, r);
+  Value *goesDown(Value *merged, std::size_t r) {
+    if (const auto *known = llvm::dyn_cast<llvm::ConstantInt>(merged)) {
+      const std::size_t bit = known->getZExtValue();
+      return bit == bits_.size() ? e_.b.getFalse() : isSet(bit, r);
+    }
+    Value *place = e_.coordinate(layout_, r, attrs_.axis);
+    return e_.b.CreateTrunc(e_.b.CreateLShr(place, merged), e_.b.getInt1Ty());
   }
 
-  void compareAcross(std::size_t bit, std::size_t merged) {
+  void compareAcross(std::size_t bit, Value *merged) {
     if (bits_[bit].dim == Dim::Register) return compareInThread(bit, merged);
     const std::vector<Item> others = partners(bit);
     for (std::size_t r = 0; r < items_.size(); ++r) {
@@ -123,7 +199,7 @@ private:
     }
   }
 
-  void compareInThread(std::size_t bit, std::size_t merged) {
+  void compareInThread(std::size_t bit, Value *merged) {
     const std::size_t mask = bits_[bit].mask;
     for (std::size_t r = 0; r < items_.size(); ++r) {
       if ((r & mask) != 0) continue;

@@ -16,9 +16,8 @@ namespace imbrex::passes {
 /// f16 and bf16 are computed in f32 and rounded once more. A function with values that only few
 /// elements need (the angle of a sine beyond 2^17) stands on either side of an `if`, with them and
 /// without, and no tile comes to the longer one without such an element; the functions of one angle
-/// share it. An op that
-/// asks for fast accuracy stays, in f32, if the machine has a form of its own for it; else it gets
-/// the same code, whose bound is narrower.
+/// share it. An op that asks for fast accuracy stays, in f32, if the machine has a form of its own
+/// for it; else it gets the same code, whose bound is narrower.
 ///
 /// Runs after the first round of simplification, so that less is expanded, and before the second,
 /// which merges what two functions of one value share.
