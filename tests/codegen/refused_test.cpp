@@ -1,0 +1,168 @@
+// What no launch or assembler takes is refused at its line, and what is taken fits a thread.
+
+#include "backend/compile.h"
+#include "backend/ir/text.h"
+
+#include <doctest/doctest.h>
+
+#include <tuple>
+
+namespace imbrex {
+namespace {
+
+ir::Kernel kernelFrom(const std::string &text) {
+  Diagnostics diagnostics;
+  auto kernel = ir::parse(text, "test.imx", diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  return std::move(*kernel);
+}
+
+/// The only error of a compilation; none where it has gone well.
+std::optional<Diagnostic> compileErrorOf(ir::Kernel kernel, const machine::Machine &machine) {
+  Diagnostics diagnostics;
+  const auto code = compileForGpu(kernel, target::gpuTarget(machine), {}, diagnostics);
+  CHECK(code.has_value() == diagnostics.all().empty());
+  if (code) return std::nullopt;
+  REQUIRE(diagnostics.all().size() == 1);
+  return diagnostics.all()[0];
+}
+
+/// An empty kernel with so many parameters of 8 bytes between others.
+ir::Kernel kernelOfWords(const std::string &before, int words, const std::string &after) {
+  std::string parameters = before;
+  for (int i = 0; i < words; ++i)
+    parameters += (parameters.empty() ? "%w" : ", %w") + std::to_string(i) + ": i64";
+  return kernelFrom("\nkernel @k(" + parameters + after + ") stage tiles {\n}");
+}
+
+TEST_CASE("parameters that no launch passes are refused at the kernel's line") {
+  struct Limit {
+    std::string_view machine;
+    int words;         // of 8 bytes that fit
+    std::string after; // fits beside them
+    int bytes;         // that it all takes
+  };
+  const Limit limits[]{{"sm_80", 544, "", 4352},
+                       {"sm_90a", 543, ", %a: i32, %b: i8, %c: i8, %d: i16", 4352},
+                       {"sm_100a", 4095, ", %a: f32", 32764},
+                       {"gfx942", 32736, "", 261888}};
+  for (const Limit &limit : limits) {
+    CAPTURE(limit.machine);
+    const machine::Machine &machine = *machine::findMachine(limit.machine);
+    if (!target::findGpuTarget(machine)) continue;
+    const auto error =
+        compileErrorOf(kernelOfWords("", limit.words, limit.after + ", %e: i8"), machine);
+    REQUIRE(error);
+    CHECK(render(*error) == "test.imx:2: error: the parameters of kernel 'k' take " +
+                                std::to_string(limit.bytes + 1) + " bytes; a launch on " +
+                                std::string(limit.machine) + " passes " +
+                                std::to_string(limit.bytes) +
+                                "\n  hint: put numbers into memory and pass a pointer to them; a "
+                                "view takes 8 bytes and 16 for each axis\n");
+    const bool isQuick = limit.bytes < 100000;
+    if (isQuick) CHECK_FALSE(compileErrorOf(kernelOfWords("", limit.words, limit.after), machine));
+    // What stands between them for alignment counts, too.
+    CHECK_FALSE(compileErrorOf(kernelOfWords("%e: i8", 542, ""), machine));
+    CHECK(compileErrorOf(kernelOfWords("%e: i8", limit.words, ""), machine).has_value() ==
+          (8 + 8 * limit.words > limit.bytes));
+  }
+}
+
+TEST_CASE("the longest parameters that are taken have code") {
+  for (const auto &[name, words, after] :
+       {std::tuple("sm_80", 544, ""), std::tuple("sm_100a", 4095, ", %a: i32")}) {
+    CAPTURE(name);
+    const machine::Machine &machine = *machine::findMachine(name);
+    const target::GpuTarget *target = target::findGpuTarget(machine);
+    if (!target) continue;
+    ir::Kernel kernel = kernelOfWords("", words, after);
+    Diagnostics diagnostics;
+    const auto code = compileForGpu(kernel, *target, {}, diagnostics);
+    REQUIRE(code);
+    const auto object = makeObject(*code, *target);
+    if (!object && object.error().kind == Diag::NoAssembler) continue;
+    CHECK_MESSAGE(object.ok(), render(object.error()));
+  }
+}
+
+TEST_CASE("a function that may have to branch keeps to the registers of a thread on large tiles") {
+  // 32 elements a thread, of which each function takes a few registers at a time.
+  for (const char *name : {"sm_90a", "gfx942"})
+    for (const std::string function : {"sin %x", "tan %x", "rem %x, %z"}) {
+      CAPTURE(name);
+      CAPTURE(function);
+      const target::GpuTarget *target = target::findGpuTarget(*machine::findMachine(name));
+      if (!target) continue;
+      ir::Kernel kernel = kernelFrom(
+          "kernel @k(%p: view<const f32, 1>, %q: view<f32, 1>) stage tiles {\n%i = program_id : "
+          "i32\n%x = view.load %p, %i : f32[8192]\n%z = view.load %q, %i : f32[8192]\n%y = " +
+          function + " : f32[8192]\nview.store %q, %y, %i\n}");
+      Diagnostics diagnostics;
+      const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
+      const auto code = compileForGpu(kernel, *target, usual, diagnostics);
+      REQUIRE_MESSAGE(code, diagnostics.render());
+      const auto object = makeObject(*code, *target);
+      if (!object && object.error().kind == Diag::NoAssembler) continue;
+      REQUIRE_MESSAGE(object.ok(), render(object.error()));
+      const target::Resources resources = target->resources(*object);
+      CHECK(resources.stackBytes == 0);
+      CHECK(resources.registers <= 224);
+    }
+}
+
+/// What making an image says; empty where no assembler is installed, or it says nothing.
+std::string refusalOf(ir::Kernel kernel, const machine::Machine &machine) {
+  Diagnostics diagnostics;
+  const target::GpuTarget &target = target::gpuTarget(machine);
+  const auto code = compileForGpu(kernel, target, {}, diagnostics);
+  REQUIRE_MESSAGE(code, diagnostics.render());
+  const auto object = makeObject(*code, target);
+  if (object || object.error().kind == Diag::NoAssembler) return {};
+  return render(object.error());
+}
+
+TEST_CASE("instructions that the assembler refuses are reported at their line, in its words") {
+  struct Wrong {
+    std::string_view machine;
+    std::string text, constraints, said;
+  };
+  const Wrong wrong[]{
+      {"sm_80", "frob.b32 $0, $1;", "=r,r",
+       "ptxas says \"Not a name of any known instruction: 'frob'\" to 'frob.b32 "},
+      {"sm_80", "add.s32 $0, $1;", "=r,r", "Arguments mismatch for instruction 'add'"},
+      {"sm_80", "mov.b32 $0, $1;\\nadd.s32 $0, $0, 1", "=r,r", "\" to 'add.s32 "},
+      {"sm_80", "{ mov.b32 $0, $1;", "=r,r", "\" to '{ mov.b32 "},
+      {"gfx942", "v_frob $0, $1", "=v,v", "LLVM says \"invalid instruction\" to 'v_frob v"},
+      {"gfx942", "v_mov_b32 $0, $1\\nv_add_u32 $0, $1", "=v,v",
+       "LLVM says \"too few operands for instruction\" to 'v_add_u32 v"},
+      {"gfx1100", "v_mov_b32 $0, $1", "=v,a",
+       "LLVM says \"couldn't allocate input reg for constraint 'a'\"\n"}};
+  for (const Wrong &one : wrong) {
+    CAPTURE(one.machine);
+    CAPTURE(one.text);
+    const machine::Machine &machine = *machine::findMachine(one.machine);
+    if (!target::findGpuTarget(machine)) continue;
+    const bool isPtx = machine.family == machine::Family::Nvptx;
+    const auto assembly = [&](const std::string &text, const std::string &constraints) {
+      return " [text = \"" + text + "\", constraints = \"" + constraints + "\", target = \"" +
+             std::string(machine.name) + "\"] : i32[256]\n";
+    };
+    const std::string right = isPtx ? "mov.b32 $0, $1;" : "v_mov_b32 $0, $1";
+    const std::string said =
+        refusalOf(kernelFrom("kernel @k(%p: view<i32, 1>) stage tiles {\n%z = constant 0 : i32\n"
+                             "%x = view.load %p, %z : i32[256]\n%a = inline_asm %x" +
+                             assembly(right, isPtx ? "=r,r" : "=v,v") + "%b = inline_asm %a" +
+                             assembly(one.text, one.constraints) + "%c = inline_asm %b" +
+                             assembly(right, isPtx ? "=r,r" : "=v,v") + "view.store %p, %c, %z\n}"),
+                  machine);
+    if (said.empty() && isPtx) continue; // no assembler is installed
+    CHECK_MESSAGE(said.starts_with("test.imx:5: error: the instructions of inline_asm do not "
+                                   "assemble: "),
+                  said);
+    CHECK_MESSAGE(said.find(one.said) != std::string::npos, said);
+    CHECK_MESSAGE(said.find("hint: ") != std::string::npos, said);
+  }
+}
+
+} // namespace
+} // namespace imbrex
