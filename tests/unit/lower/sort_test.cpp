@@ -17,6 +17,7 @@ namespace {
 struct Sort {
   std::string shape, axis, order;
   std::int64_t rows, columns;
+  bool isAlone = false; ///< The places do not follow.
 };
 
 /// Sorts numbers, and their places along with them.
@@ -27,8 +28,10 @@ ir::Kernel sortKernel(const Sort &sort) {
       "kernel @k(%x: view<const i32, 2>, %y: view<i32, 2>, %p: view<i32, 2>) stage tiles {\n"
       "%z = constant 0 : i32\n%a = view.load %x, %z, %z : " +
           tile + "\n%f = arange : i32[" + std::to_string(sort.rows * sort.columns) +
-          "]\n%i = reshape %f : " + tile + "\n%s, %o = sort %a, %i [axis = " + sort.axis +
-          ", descending = " + sort.order + "] : " + tile + ", " + tile +
+          "]\n%i = reshape %f : " + tile + "\n" +
+          (sort.isAlone ? "%o = neg %i : " + tile + "\n%s = sort %a" : "%s, %o = sort %a, %i") +
+          " [axis = " + sort.axis + ", descending = " + sort.order + "] : " + tile +
+          (sort.isAlone ? "" : ", " + tile) +
           "\nview.store %y, %s, %z, %z\nview.store %p, %o, %z, %z\n}",
       "k.imx", diagnostics);
   REQUIRE_MESSAGE(kernel, diagnostics.render());
@@ -67,6 +70,7 @@ private:
 
 TEST_CASE("a sort of thousands is what the interpreter makes of it") {
   const Sort sorts[]{{"1x5000", "1", "true", 1, 5000},
+                     {"1x5000", "1", "false", 1, 5000, true},
                      {"16x1000", "1", "false", 16, 1000},
                      {"600x17", "0", "true", 600, 17}};
   for (const Sort &sort : sorts) {
