@@ -146,12 +146,17 @@ TEST_CASE("what is wrong with an argument is said with its name") {
   const buffer<i32> taken = std::move(source);
   CHECK(textOf(kernel.try_launch(grid(1), none, y, 1)) == without_memory);
   CHECK(textOf(kernel.try_launch(grid(1), source, y, 1)) == without_memory);
-  CHECK(textOf(kernel.try_launch(grid(1), x, y, 1LL << 40)) ==
-        "the argument 'n' is 1099511627776, which does not fit into i32");
-  CHECK(textOf(kernel.try_launch(grid(1), x, y, ~0ULL)) ==
-        "the argument 'n' is 18446744073709551615, which does not fit into i32");
+  CHECK(
+      textOf(kernel.try_launch(grid(1), x, y, 1LL << 40)) ==
+      "the argument 'n' is 1099511627776, which does not fit into i32\n"
+      "  hint: pass a number that i32 holds, or let the kernel's parameter be a scalar of another "
+      "type");
+  CHECK(
+      textOf(kernel.try_launch(grid(1), x, y, ~0ULL))
+          .starts_with("the argument 'n' is 18446744073709551615, which does not fit into i32\n"));
   CHECK(textOf(kernel.try_launch(grid(1), x, tensor_ref(static_cast<i32 *>(nullptr), {64}), 1)) ==
-        "the argument 'y' is a null pointer");
+        "the argument 'y' is a null pointer\n"
+        "  hint: pass memory of as many elements as the kernel touches, such as a buffer");
   const auto odd = reinterpret_cast<i32 *>(reinterpret_cast<std::byte *>(y.data()) + 1);
   CHECK(textOf(kernel.try_launch(grid(1), x, tensor_ref(odd, {10}), 1)) ==
         "the argument 'y' is not aligned to 4 bytes\n"
@@ -192,8 +197,11 @@ TEST_CASE("what a grid may have depends on the GPU, and on the threads of a bloc
 TEST_CASE("a number that a float parameter cannot hold is an error, infinity is not") {
   auto kernel = jit([](ptr<f32> to, scalar<f16> value) { store(to, value); });
   buffer<f32> to(1);
-  CHECK(textOf(kernel.try_launch(grid(1), to, 1e10)) ==
-        "the argument 'p1' is 1e+10, which does not fit into f16");
+  CHECK(
+      textOf(kernel.try_launch(grid(1), to, 1e10)) ==
+      "the argument 'p1' is 1e+10, which does not fit into f16\n"
+      "  hint: pass a number that f16 holds, or let the kernel's parameter be a scalar of another "
+      "type");
   CHECK(textOf(kernel.try_launch(grid(1), to, -70000)).starts_with("the argument 'p1' is -70000"));
   kernel(grid(1), to, 65504);
   CHECK(to[0] == 65504);
@@ -224,7 +232,8 @@ TEST_CASE("an array made like an mdspan is checked as one") {
           "  hint: a stride is at least 0; copy the array, or flip the tile in the kernel");
     CHECK(
         textOf(kernel.try_launch(grid(1), strided{values.data(), 1LL << 40, 1LL << 40}, out, 0)) ==
-        "the argument 'x' has more elements than any memory holds");
+        "the argument 'x' has more elements than any memory holds\n"
+        "  hint: check its extents and strides; both count elements");
   }
 }
 
