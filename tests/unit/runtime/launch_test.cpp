@@ -172,6 +172,35 @@ TEST_CASE("what is wrong with an argument is said with its name") {
   CHECK_THROWS_AS(kernel(grid(1), matrix, y, 1), error);
 }
 
+TEST_CASE("a kernel that stores nothing is warned of, once, when it is made") {
+  std::vector<std::string> lines;
+  set_logger([&](log_level level, std::string_view topic, std::string_view text) {
+    if (level == log_level::warn) lines.push_back(std::string(topic) + ": " + std::string(text));
+  });
+  const auto idle = jit([](view<const f32, 1> x) { sum(x[box<8>(program_id(0))]); },
+                        {.on = device::interpreter(), .trace = {.name = "idle"}});
+  buffer<f32> x(8);
+  x.fill(1);
+  idle(grid(1), x);
+  const auto told = std::move(lines);
+  lines.clear();
+  const auto in_a_loop = [](ptr<i32> p, scalar<i32> n) {
+    for (auto k : range(n)) {
+      IMBREX_IF(k > 2) { store(p, k); }
+    }
+  };
+  jit(in_a_loop);
+  jit([](ptr<i32> p) { atomic_add(p, 1); });
+  jit([](scalar<i32> n) { device_print("n", n); });
+  jit([](scalar<i32> n) { device_assert(n > 0, "n is positive"); });
+  set_logger({});
+  CHECK(told ==
+        std::vector<std::string>{
+            "kernel: kernel 'idle' stores nothing, so that a launch of it does nothing that "
+            "can be seen; results leave a kernel by view[box<...>(...)] = x and store(p, x)"});
+  CHECK(lines.empty());
+}
+
 TEST_CASE("a grid that the GPU cannot launch is refused by its emulation, too") {
   auto kernel = jit(fill_view{}, {.on = device::by_name("emulated:sm_90a")});
   buffer<i32> to(64);
