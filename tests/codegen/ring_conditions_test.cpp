@@ -92,6 +92,13 @@ TEST_CASE("jumps on one condition go the same way, in whatever form it is comput
   CHECK_FALSE(mayPart("setp.lt.s32 %p1, %r5, %r9;\n@%p1", "setp.gt.s32 %p2, %r9, %r5;\n@%p2"));
   CHECK_FALSE(mayPart("setp.eq.s32 %p1, %r5, %r9;\nnot.pred %p3, %p1;\n@%p3",
                       "setp.ne.s32 %p2, %r5, %r9;\n@%p2"));
+  const std::string byte = "cvt.s8.s32 %rs1, %r5;\nsetp.lt.s16 %p1, %rs1, 1;\n@%p1";
+  const std::string half = "cvt.u16.u32 %rs2, %r5;\n";
+  CHECK_FALSE(mayPart(byte, half + "cvt.s16.s8 %rs3, %rs2;\nsetp.lt.s16 %p2, %rs3, 1;\n@%p2"));
+  CHECK(mayPart(byte, half + "cvt.u16.u8 %rs3, %rs2;\nsetp.lt.s16 %p2, %rs3, 1;\n@%p2"));
+  CHECK(mayPart(byte, half + "setp.lt.s16 %p2, %rs2, 1;\n@%p2"));
+  CHECK(mayPart(byte, "ld.global.b16 %rs2, [%rd1];\ncvt.s16.s8 %rs3, %rs2;\n"
+                      "setp.lt.s16 %p2, %rs3, 1;\n@%p2"));
   const std::string some = "and.b32 %r2, %r9, 24;\nsetp.eq.b32 %p1, %r2, 0;\n@%p1";
   CHECK_FALSE(mayPart(some, "and.b32 %r3, %r9, 24;\nsetp.eq.b32 %p2, %r3, 0;\n@%p2"));
   CHECK(mayPart(some, "and.b32 %r3, %r9, 24;\nsetp.ne.b32 %p2, %r3, 0;\n@%p2"));

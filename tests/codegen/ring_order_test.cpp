@@ -125,6 +125,38 @@ TEST_CASE("the assembly of random loops, with assertions in some, is what was me
   }
 }
 
+TEST_CASE("the assembly of nests and rows of many loops is what was meant") {
+  // Also a byte that is made of a word in two ways.
+  for (const char *name : {"sm_80", "sm_90a", "gfx950"}) {
+    const target::GpuTarget *target = targetNamed(name);
+    if (target == nullptr) continue;
+    for (const std::uint64_t seed : {0, 2, 3, 4, 5, 6, 10, 13}) {
+      CAPTURE(name);
+      CAPTURE(seed);
+      const Compiled made = compiled(randomLoops(seed, kManyLoops), *target);
+      const auto text = makeAssembly(*made.code, *target);
+      CHECK_MESSAGE(text, text.error().message);
+    }
+  }
+}
+
+TEST_CASE("so many conditions that no one can look at all choices of them are compared, too") {
+  const target::GpuTarget *target = targetNamed("sm_80");
+  if (target == nullptr) return;
+  const Compiled made = compiled(randomLoops(85, kManyLoops), *target);
+  const auto text = makeAssembly(*made.code, *target);
+  REQUIRE_MESSAGE(text, text.error().message);
+  const auto differsWithout = [&](bool (*is)(const std::string &)) {
+    Lines lines = linesOf(*text);
+    const auto last = std::find_if(lines.rbegin(), lines.rend(), is);
+    REQUIRE(last != lines.rend());
+    lines.erase(std::next(last).base());
+    return differenceFrom(made.code->rings, target->ringsOf(textOf(lines))).has_value();
+  };
+  CHECK(differsWithout(isCommit));
+  CHECK(differsWithout(isWait));
+}
+
 namespace {
 
 /// Of a random kernel's assembly: which lines may not be another's place, or go the other way.

@@ -132,6 +132,15 @@ private:
     return named("lt", how == "le");
   }
 
+  /// The low byte of a word, with its sign, is made in one step or by way of 16 bits: for the
+  /// second of two steps the first, whose source is the word (PTX ISA, "cvt": to fewer bits is to
+  /// the low ones, and a register that is wider than the result gets its sign).
+  const Instruction *wholeOfByte(const Instruction &made, const Place &place) const {
+    if (made.opcode != "cvt.s16.s8") return nullptr;
+    const Instruction *half = definitionAt(place, registerIn(made.lastOperand()));
+    return half && half->opcode == "cvt.u16.u32" ? half : nullptr;
+  }
+
   /// What an operand is computed from; a register itself where nobody knows, or at some depth.
   std::string text(llvm::StringRef operand, Place &place, int depth = 0) const {
     constexpr int kDeep = 8;
@@ -141,8 +150,12 @@ private:
       if (!name.empty()) place.leaves.insert(name.str());
       return operand.str();
     }
-    std::string text =
-        (operand.take_until([](char c) { return c == '%'; }) + made->opcode + "(").str();
+    llvm::StringRef opcode = made->opcode;
+    if (const Instruction *whole = wholeOfByte(*made, place)) {
+      made = whole;
+      opcode = "cvt.s8.s32";
+    }
+    std::string text = (operand.take_until([](char c) { return c == '%'; }) + opcode + "(").str();
     for (const llvm::StringRef source : sourcesOf(*made))
       text += this->text(source, place, depth + 1) + ",";
     return text + ")";
