@@ -83,8 +83,11 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
       !passes::pipeline::checkRings(kernel, diagnostics))
     return std::nullopt;
   watch.lap("check");
-  GpuCode code{
-      .context = std::make_unique<llvm::LLVMContext>(), .module = {}, .interface = {}, .rings = {}};
+  GpuCode code{.context = std::make_unique<llvm::LLVMContext>(),
+               .module = {},
+               .interface = {},
+               .assumptions = assumptions,
+               .rings = {}};
   auto lowered = lower::lowerKernel(kernel, target.vocabulary(), assumptions, [&] {
     auto module = std::make_unique<llvm::Module>(kernel.name(), *code.context);
     target.prepare(*module);

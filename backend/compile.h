@@ -29,7 +29,8 @@ struct GpuCode {
   std::unique_ptr<llvm::LLVMContext> context; // outlives the module
   std::unique_ptr<llvm::Module> module;
   lower::KernelInterface interface;
-  RingOrder rings; ///< What was proven of its rings, if it has any.
+  analysis::Assumptions assumptions; ///< Of its launches.
+  RingOrder rings;                   ///< What was proven of its rings, if it has any.
 
   /// The target's functions use a module up; this is another one like it.
   std::unique_ptr<llvm::Module> copy() const;

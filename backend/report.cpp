@@ -1,5 +1,6 @@
 #include "backend/report.h"
 
+#include "backend/launch_json.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -10,7 +11,7 @@ namespace {
 using target::InstructionClass;
 
 machine::BlockDemand demandOf(const Report &report) {
-  return {.threads = report.threads,
+  return {.threads = report.interface.threads,
           .registersPerThread = report.resources.registers,
           .sharedMemoryBytes = report.resources.sharedMemoryBytes};
 }
@@ -64,17 +65,16 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
     times->push_back({"generate", generated - start});
     times->push_back({"assemble", object->assembling});
   }
-  Report report{.kernel = code.interface.name,
+  Report report{.interface = code.interface,
+                .assumptions = code.assumptions,
                 .machine = &target.machine(),
-                .threads = code.interface.threads,
                 .resources = target.resources(*object),
-                .bytesAtLaunch = code.interface.bytesAtLaunch,
                 .occupancy = {},
                 .instructions = target.instructions(*assembly),
                 .assemblyBytes = static_cast<std::int64_t>(assembly->size()),
                 .imageBytes = static_cast<std::int64_t>(object->image.size())};
-  if (report.bytesAtLaunch > 0) // of which the image knows nothing
-    report.resources.sharedMemoryBytes = report.bytesAtLaunch;
+  if (report.interface.bytesAtLaunch > 0) // of which the image knows nothing
+    report.resources.sharedMemoryBytes = report.interface.bytesAtLaunch;
   report.occupancy = machine::occupancyOf(*report.machine, demandOf(report));
   return report;
 }
@@ -84,15 +84,15 @@ std::string toText(const Report &report) {
   const target::Resources &resources = report.resources;
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << llvm::formatv("{0} on {1}, blocks of {2} threads\n", report.kernel, machine.name,
-                       report.threads);
+  out << llvm::formatv("{0} on {1}, blocks of {2} threads\n", report.interface.name, machine.name,
+                       report.interface.threads);
   row(out, "registers", resources.registers);
   if (resources.scalarRegisters > 0) row(out, "scalar registers", resources.scalarRegisters);
   row(out, "spilled bytes", resources.spilledBytes);
   row(out, "stack bytes", resources.stackBytes);
   row(out, "shared memory bytes",
       std::to_string(resources.sharedMemoryBytes) +
-          (report.bytesAtLaunch > 0 ? ", which the launch must ask for" : ""));
+          (report.interface.bytesAtLaunch > 0 ? ", which the launch must ask for" : ""));
   row(out, "occupancy",
       llvm::formatv("{0} of {1} warps, {2} blocks a core; limited by {3}",
                     report.occupancy.warpsPerCore, machine.maxWarpsPerCore,
@@ -114,19 +114,21 @@ std::string toText(const Report &report) {
 std::string toJson(const Report &report) {
   const target::Resources &resources = report.resources;
   llvm::json::Object object{
-      {"kernel", report.kernel},
+      {"kernel", report.interface.name},
       {"target", ref(report.machine->name)},
-      {"threads", report.threads},
+      {"threads", report.interface.threads},
       {"registers", resources.registers},
       {"scalar_registers", resources.scalarRegisters},
       {"spilled_bytes", resources.spilledBytes},
       {"stack_bytes", resources.stackBytes},
       {"shared_memory_bytes", resources.sharedMemoryBytes},
-      {"shared_memory_bytes_at_launch", report.bytesAtLaunch},
+      {"shared_memory_bytes_at_launch", report.interface.bytesAtLaunch},
       {"occupancy", llvm::json::Object{{"warps_per_core", report.occupancy.warpsPerCore},
                                        {"max_warps_per_core", report.machine->maxWarpsPerCore},
                                        {"blocks_per_core", report.occupancy.blocksPerCore},
                                        {"limit", ref(toText(report.occupancy.limit))}}},
+      {"arguments", argumentsAsJson(report.interface)},
+      {"assumptions", assumptionsAsJson(report.assumptions, report.interface)},
       {"instructions", report.instructions.total()},
       {"instruction_mix", instructionsAsJson(report.instructions)},
       {"assembly_bytes", report.assemblyBytes},

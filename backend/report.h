@@ -9,11 +9,10 @@ namespace imbrex {
 
 /// What a compiled kernel takes of its machine, and what it is made of.
 struct Report {
-  std::string kernel;
+  lower::KernelInterface interface;
+  analysis::Assumptions assumptions; ///< Of the launches.
   const machine::Machine *machine = nullptr;
-  std::int32_t threads = 0; ///< Of a block.
   target::Resources resources;
-  std::int32_t bytesAtLaunch = 0; ///< Of the shared memory: that the launch must ask for.
   machine::Occupancy occupancy;
   target::InstructionMix instructions;
   std::int64_t assemblyBytes = 0;

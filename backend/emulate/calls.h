@@ -9,6 +9,8 @@
 /// there is nothing to link.
 namespace imbrex::emulate {
 
+using Builder = llvm::IRBuilder<>;
+
 /// What a thread can ask about itself and the launch.
 enum class Register : std::uint32_t {
   ThreadIndex,
@@ -95,7 +97,7 @@ llvm::Type *typeOf(llvm::LLVMContext &context) {
 
 /// A call of a C++ function. Integers are of 32 or 64 bits, so that no ABI extends them.
 template <class R, class... Parameters>
-llvm::CallInst *createCall(llvm::IRBuilder<> &b, R (*function)(Parameters...),
+llvm::CallInst *createCall(Builder &b, R (*function)(Parameters...),
                            llvm::ArrayRef<llvm::Value *> arguments) {
   static_assert(((sizeof(Parameters) >= 4) && ...));
   llvm::LLVMContext &context = b.getContext();

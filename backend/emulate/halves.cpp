@@ -14,7 +14,6 @@ namespace imbrex::emulate {
 namespace {
 
 using llvm::Value;
-using Builder = llvm::IRBuilder<>;
 
 // --- called by compiled code ---
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "llvm/IR/IRBuilder.h"
+#include "backend/emulate/calls.h"
 #include "llvm/IR/Instructions.h"
 
 namespace imbrex::emulate {
@@ -8,6 +8,6 @@ namespace imbrex::emulate {
 /// Replace the uses of an instruction that rounds to half or bfloat, by what IEEE 754 says. The CPU
 /// has no such instructions, or some that flush subnormal numbers, or functions of a library that
 /// may not be there. False: it is none of these.
-bool rewriteHalf(llvm::IRBuilder<> &b, llvm::Instruction &instruction);
+bool rewriteHalf(Builder &b, llvm::Instruction &instruction);
 
 } // namespace imbrex::emulate

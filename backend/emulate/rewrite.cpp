@@ -33,7 +33,7 @@ void markLoops(Rewriting &rewriting, llvm::Function &function) {
   llvm::LoopInfo loops(dominators);
   for (llvm::Loop *loop : loops.getLoopsInPreorder()) {
     llvm::Instruction *first = &*loop->getHeader()->getFirstInsertionPt();
-    llvm::IRBuilder<> b(first);
+    Builder b(first);
     const llvm::Instruction &place = *loop->getHeader()->getTerminator();
     createCall(b, calls::takeTurn, {addSite(rewriting, place, "loop", ControlSite{})});
   }
@@ -42,7 +42,7 @@ void markLoops(Rewriting &rewriting, llvm::Function &function) {
 void markExits(Rewriting &rewriting) {
   for (llvm::BasicBlock &block : rewriting.kernel)
     if (auto *end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator())) {
-      llvm::IRBuilder<> b(end);
+      Builder b(end);
       createCall(b, calls::exit, {addSite(rewriting, *end, "return", ControlSite{})});
     }
 }
@@ -98,7 +98,7 @@ std::string addEntry(Rewriting &rewriting) {
   auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false);
   auto *entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
                                        rewriting.kernel.getName() + ".entry", rewriting.module);
-  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", entry));
+  Builder b(llvm::BasicBlock::Create(context, "", entry));
   std::vector<llvm::Value *> arguments;
   for (llvm::Argument &argument : rewriting.kernel.args()) {
     auto *word = b.CreateConstGEP1_32(b.getInt64Ty(), entry->getArg(0), argument.getArgNo());

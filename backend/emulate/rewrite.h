@@ -5,7 +5,6 @@
 #include "backend/machine/machine.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/IR/Function.h"
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
 /// From the module of a GPU to one that runs here: each step in a file of its own.

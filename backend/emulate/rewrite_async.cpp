@@ -9,7 +9,6 @@ namespace {
 
 using llvm::CallInst;
 using llvm::Value;
-using Builder = llvm::IRBuilder<>;
 
 /// The accesses of a copy of so many bytes, which must be aligned to their number (PTX ISA 9.0,
 /// 9.7.9.25.3.1, "cp.async").

@@ -8,7 +8,6 @@ namespace {
 
 using llvm::CallInst;
 using llvm::Value;
-using Builder = llvm::IRBuilder<>;
 
 bool isZero(const CallInst &call, unsigned operand) {
   const auto *value = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(operand));

@@ -12,7 +12,6 @@ namespace imbrex::emulate {
 
 using llvm::CallInst;
 using llvm::Value;
-using Builder = llvm::IRBuilder<>;
 
 // --- values as 64-bit words ---
 

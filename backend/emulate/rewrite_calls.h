@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/emulate/calls.h"
 #include "backend/emulate/rewrite.h"
 #include "llvm/IR/Instructions.h"
 
@@ -11,12 +12,12 @@
 namespace imbrex::emulate {
 
 /// Puts the model in place of one call. False: it can't.
-using Rewrite = std::function<bool(Rewriting &, llvm::IRBuilder<> &, llvm::CallInst &)>;
+using Rewrite = std::function<bool(Rewriting &, Builder &, llvm::CallInst &)>;
 /// By intrinsic.
 using RewriteTable = std::unordered_map<unsigned, Rewrite>;
 
 /// A value as 64 bits, zero-extended.
-llvm::Value *toWord(const Rewriting &rewriting, llvm::IRBuilder<> &b, llvm::Value *value);
+llvm::Value *toWord(const Rewriting &rewriting, Builder &b, llvm::Value *value);
 std::string nameOf(const llvm::CallInst &call);
 
 /// Of copies that run beside the threads, and of barriers in shared memory.

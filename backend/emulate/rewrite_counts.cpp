@@ -84,7 +84,7 @@ void countBlocks(llvm::ArrayRef<BlockMix> mixes) {
   llvm::Value *counts = nullptr;
   for (std::size_t i = 0; i < mixes.size(); ++i) {
     llvm::BasicBlock *block = mixes[i].block;
-    llvm::IRBuilder<> b(block, block->getFirstInsertionPt());
+    Builder b(block, block->getFirstInsertionPt());
     // A function's first block comes first.
     if (block->getParent() != function) {
       function = block->getParent();

@@ -1,7 +1,7 @@
 #include "backend/emulate/rewrite_floats.h"
 
+#include "backend/emulate/calls.h"
 #include "backend/emulate/halves.h"
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 
@@ -12,7 +12,7 @@ using llvm::Value;
 
 /// Equal operands have the same bits, or are zeros: their bits or-ed are -0 if one is, and-ed only
 /// if both are.
-Value *extreme(llvm::IRBuilder<> &b, llvm::CallInst &call, bool isMinimum) {
+Value *extreme(Builder &b, llvm::CallInst &call, bool isMinimum) {
   Value *x = call.getArgOperand(0), *y = call.getArgOperand(1);
   llvm::Type *type = x->getType();
   llvm::Type *bits = type->getWithNewType(b.getIntNTy(type->getScalarSizeInBits()));
@@ -23,7 +23,7 @@ Value *extreme(llvm::IRBuilder<> &b, llvm::CallInst &call, bool isMinimum) {
   return b.CreateSelect(b.CreateFCmpOEQ(x, y), b.CreateBitCast(same, type), other);
 }
 
-bool rewriteExtreme(llvm::IRBuilder<> &b, llvm::Instruction &instruction) {
+bool rewriteExtreme(Builder &b, llvm::Instruction &instruction) {
   auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
   if (call == nullptr) return false;
   switch (call->getIntrinsicID()) {
@@ -41,7 +41,7 @@ void rewriteFloats(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction :
          llvm::make_early_inc_range(llvm::instructions(function))) {
-      llvm::IRBuilder<> b(&instruction);
+      Builder b(&instruction);
       if (rewriteExtreme(b, instruction) || rewriteHalf(b, instruction))
         instruction.eraseFromParent();
     }

@@ -72,7 +72,7 @@ Function *functionOf(const llvm::CallInst &call) {
 
 } // namespace
 
-bool rewriteMath(llvm::IRBuilder<> &b, llvm::CallInst &call) {
+bool rewriteMath(Builder &b, llvm::CallInst &call) {
   if (!call.getType()->isFloatTy()) return false;
   if (call.getIntrinsicID() == llvm::Intrinsic::nvvm_div_approx_f) {
     call.replaceAllUsesWith(

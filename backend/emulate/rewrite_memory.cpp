@@ -152,7 +152,7 @@ private:
 
   Checked check(Instruction &instruction, Value *pointer, Value *variable,
                 llvm::ConstantInt *site) {
-    llvm::IRBuilder<> b(&instruction);
+    Builder b(&instruction);
     Value *address = b.CreatePtrToInt(pointer, b.getInt64Ty());
     if (variable == nullptr) return {createCall(b, calls::access, {address, site}), address};
     const auto plain = [&](Value *p) { return b.CreateAddrSpaceCast(p, b.getPtrTy()); };
@@ -174,7 +174,7 @@ private:
       llvm::lowerAtomicRMWInst(update);
     } else if (auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
       exchange->setOperand(exchange->getPointerOperandIndex(), checked.pointer);
-      llvm::IRBuilder<> b(exchange->getNextNode());
+      Builder b(exchange->getNextNode());
       Value *success = b.CreateZExt(b.CreateExtractValue(exchange, 1), b.getInt32Ty());
       createCall(b, calls::exchanged, {checked.address, site, success});
       llvm::lowerAtomicCmpXchgInst(exchange);
@@ -191,7 +191,7 @@ void rewriteFence(Rewriting &rewriting, llvm::FenceInst &fence) {
   facts.reach = reachOf(fence, fence.getSyncScopeID());
   facts.acquires = llvm::isAcquireOrStronger(fence.getOrdering());
   facts.releases = llvm::isReleaseOrStronger(fence.getOrdering());
-  llvm::IRBuilder<> b(&fence);
+  Builder b(&fence);
   createCall(b, calls::fence, {addSite(rewriting, fence, "fence", facts)});
   fence.eraseFromParent();
 }

@@ -7,7 +7,6 @@ namespace {
 
 using llvm::CallInst;
 using llvm::Value;
-using Builder = llvm::IRBuilder<>;
 
 Value *siteOf(Rewriting &rewriting, CallInst &call, const PhaseSite &facts = {}) {
   return addSite(rewriting, call, nameOf(call), facts);

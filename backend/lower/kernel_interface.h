@@ -52,7 +52,8 @@ struct Site {
 
 /// How a compiled kernel is launched.
 struct KernelInterface {
-  std::string name; ///< The symbol.
+  std::string name;                         ///< The symbol.
+  std::vector<std::string> parameters = {}; ///< The kernel's, by name.
   std::vector<Word> words;
   std::vector<BoxMap> maps = {};
   std::int32_t threads = 0;           ///< Of a block.

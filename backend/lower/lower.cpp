@@ -44,6 +44,13 @@ std::vector<Word> wordsOf(Emitter &emitter) {
   return words;
 }
 
+std::vector<std::string> parameterNames(const ir::Kernel &kernel) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kernel.parameterCount(); ++i)
+    names.emplace_back(kernel.parameterName(i));
+  return names;
+}
+
 /// Letters, digits and underscores, as every assembler takes them: a lone underscore is no name.
 std::string symbolOf(const std::string &name) {
   std::string symbol =
@@ -56,6 +63,7 @@ std::string symbolOf(const std::string &name) {
 
 KernelInterface Emitter::run() {
   KernelInterface interface{.name = symbolOf(kernel.name()),
+                            .parameters = parameterNames(kernel),
                             .words = wordsOf(*this),
                             .maps = maps_,
                             .threads = ir::threadsInAll(kernel).count()};

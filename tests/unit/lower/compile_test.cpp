@@ -97,6 +97,48 @@ std::string streamOf(int slots) {
          "store %q, %y\n}\n";
 }
 
+TEST_CASE("a report says as JSON what a launch passes, and what it has to keep") {
+  const std::string text = "kernel @k(%x: view<const f32, 2>, %n: i32, %q: ptr<f64>, %b: bool) "
+                           "stage tiles {\n%a = view.load %x, %n, %n : f32[64x64]\n"
+                           "print %a [text = \"a\"]\n}\n";
+  struct Expected {
+    bool isUsual;
+    std::string_view assumptions;
+  };
+  constexpr Expected kExpected[]{
+      {true, R"({"disjoint":true,"equal_extents":[],"parameters":[)"
+             R"({"assumed":["divisible","unit_stride","divisible_rows","small_extents","boxes"],)"
+             R"("parameter":"x"},{"assumed":["divisible"],"parameter":"n"},)"
+             R"({"assumed":["divisible"],"parameter":"q"},{"assumed":[],"parameter":"b"}]})"},
+      {false, R"({"disjoint":false,"equal_extents":[],"parameters":[)"
+              R"({"assumed":[],"parameter":"x"},{"assumed":[],"parameter":"n"},)"
+              R"({"assumed":[],"parameter":"q"},{"assumed":[],"parameter":"b"}]})"}};
+  constexpr std::string_view kArguments =
+      R"("arguments":[{"bytes":8,"kind":"pointer","parameter":"x"},)"
+      R"({"axis":0,"bytes":8,"kind":"extent","parameter":"x"},)"
+      R"({"axis":1,"bytes":8,"kind":"extent","parameter":"x"},)"
+      R"({"axis":0,"bytes":8,"kind":"stride","parameter":"x"},)"
+      R"({"axis":1,"bytes":8,"kind":"stride","parameter":"x"},)"
+      R"({"bytes":4,"kind":"scalar","parameter":"n"},{"bytes":8,"kind":"pointer","parameter":"q"},)"
+      R"({"bytes":1,"kind":"scalar","parameter":"b"},{"bytes":8,"kind":"observations"}])";
+  for (const machine::Machine *machine : oneOfEachFamily())
+    for (const Expected &expected : kExpected) {
+      CAPTURE(machine->name);
+      CAPTURE(expected.isUsual);
+      ir::Kernel kernel = kernelOf(text);
+      Diagnostics diagnostics;
+      const auto assumptions =
+          expected.isUsual ? analysis::usualAssumptions(kernel) : analysis::Assumptions{};
+      const auto code =
+          compileForGpu(kernel, target::gpuTarget(*machine), assumptions, diagnostics);
+      REQUIRE_MESSAGE(code, diagnostics.render());
+      const auto report = reportOf(*code, target::gpuTarget(*machine));
+      REQUIRE(report);
+      CHECK(toJson(*report).find(kArguments) != std::string::npos);
+      CHECK(toJson(*report).find(expected.assumptions) != std::string::npos);
+    }
+}
+
 TEST_CASE("what a block does not have without asking is one array that the launch gives it") {
   for (const char *name : {"sm_80", "sm_90a", "sm_120a"}) {
     CAPTURE(name);
@@ -134,6 +176,20 @@ TEST_CASE("what a block does not have without asking is one array that the launc
             asks);
     }
   }
+}
+
+TEST_CASE("a report says as JSON which boxes an engine loads") {
+  const machine::Machine *machine = machine::findMachine("sm_90a");
+  if (!target::findGpuTarget(*machine)) return;
+  ir::Kernel kernel = kernelOf(streamOf(3));
+  Diagnostics diagnostics;
+  const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
+  const auto code = compileForGpu(kernel, target::gpuTarget(*machine), usual, diagnostics);
+  REQUIRE_MESSAGE(code, diagnostics.render());
+  const auto report = reportOf(*code, target::gpuTarget(*machine));
+  REQUIRE(report);
+  CHECK(toJson(*report).find(R"({"box":[64,32],"bytes":128,"element_bytes":4,"kind":"box_map",)"
+                             R"("parameter":"a","swizzle_bytes":128}])") != std::string::npos);
 }
 
 TEST_CASE("a ring that no launch can have is reported at its line, with the bytes") {

@@ -1,0 +1,81 @@
+#include "backend/launch_json.h"
+
+#include "backend/support/check.h"
+
+#include <array>
+#include <utility>
+
+namespace imbrex {
+namespace {
+
+using analysis::ParameterAssumptions;
+using lower::BoxMap;
+using lower::KernelInterface;
+using lower::Word;
+using lower::WordKind;
+
+llvm::StringRef nameOf(WordKind kind) {
+  switch (kind) {
+  case WordKind::Scalar: return "scalar";
+  case WordKind::Pointer: return "pointer";
+  case WordKind::Extent: return "extent";
+  case WordKind::Stride: return "stride";
+  case WordKind::Observations: return "observations";
+  case WordKind::BoxMap: return "box_map";
+  }
+  IMBREX_UNREACHABLE("a kind of word");
+}
+
+const std::string &nameOf(const KernelInterface &interface, std::int32_t parameter) {
+  return interface.parameters[static_cast<std::size_t>(parameter)];
+}
+
+llvm::json::Object asJson(const Word &word, const KernelInterface &interface) {
+  llvm::json::Object object{{"kind", nameOf(word.kind)}, {"bytes", word.bytes}};
+  if (word.kind != WordKind::Observations) object["parameter"] = nameOf(interface, word.parameter);
+  if (word.kind == WordKind::Extent || word.kind == WordKind::Stride) object["axis"] = word.axis;
+  if (word.kind != WordKind::BoxMap) return object;
+  const BoxMap &map = interface.maps[static_cast<std::size_t>(word.axis)];
+  object["box"] = llvm::json::Array(map.box);
+  object["element_bytes"] = map.elementBytes;
+  object["swizzle_bytes"] = map.span;
+  return object;
+}
+
+constexpr std::array<std::pair<const char *, bool ParameterAssumptions::*>, 5> kAssumed{
+    {{"divisible", &ParameterAssumptions::isDivisible},
+     {"unit_stride", &ParameterAssumptions::hasUnitStride},
+     {"divisible_rows", &ParameterAssumptions::hasDivisibleRows},
+     {"small_extents", &ParameterAssumptions::hasSmallExtents},
+     {"boxes", &ParameterAssumptions::hasBoxes}}};
+
+} // namespace
+
+llvm::json::Array argumentsAsJson(const KernelInterface &interface) {
+  llvm::json::Array arguments;
+  for (const Word &word : interface.words) arguments.push_back(asJson(word, interface));
+  return arguments;
+}
+
+llvm::json::Object assumptionsAsJson(const analysis::Assumptions &assumptions,
+                                     const KernelInterface &interface) {
+  llvm::json::Array parameters;
+  for (std::size_t i = 0; i < interface.parameters.size(); ++i) {
+    llvm::json::Array assumed;
+    for (const auto &[name, member] : kAssumed)
+      if (assumptions.of(i).*member) assumed.push_back(name);
+    parameters.push_back(llvm::json::Object{{"parameter", interface.parameters[i]},
+                                            {"assumed", std::move(assumed)}});
+  }
+  const auto extent = [&](analysis::ExtentOf of) {
+    return llvm::json::Object{{"parameter", nameOf(interface, of.parameter)}, {"axis", of.axis}};
+  };
+  llvm::json::Array equal;
+  for (const analysis::EqualExtents &pair : assumptions.equalExtents)
+    equal.push_back(llvm::json::Array{extent(pair.first), extent(pair.extent)});
+  return llvm::json::Object{{"disjoint", assumptions.areDisjoint},
+                            {"parameters", std::move(parameters)},
+                            {"equal_extents", std::move(equal)}};
+}
+
+} // namespace imbrex
