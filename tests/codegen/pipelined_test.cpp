@@ -176,6 +176,24 @@ TEST_CASE("a load that cannot run ahead stays, and the reason is told") {
   }
 }
 
+TEST_CASE("a loop that stays as it is is told of once, whatever comes in front of it") {
+  const std::string tile = "f32[256]", of = " = for %zero, %n, %one, ";
+  const std::string words = explained(
+      "kernel @k(%v: view<const f32, 1>, %w: view<const f32, 1>, %q: view<f32, 1>, "
+      "%n: i32) stage tiles {\n%zero = constant 0 : i32\n%one = constant 1 : i32\n"
+      "%none = constant 0.0 : " +
+          tile + "\n%r" + of + "%none [pipelined = 3] (%k: i32, %s: " + tile +
+          ") {\n%x = view.load %v, %k [padding = nan] : " + tile + "\n%t = add %s, %x : " + tile +
+          "\nyield %t\n} : " + tile + "\n%u" + of + "%r [pipelined = 3] (%k: i32, %s: " + tile +
+          ") {\n%x = view.load %v, %k : " + tile + "\n%y = view.load %w, %k : " + tile +
+          "\n%z = add %x, %y : " + tile + "\n%t = add %s, %z : " + tile +
+          "\nyield %t\n} : " + tile + "\nview.store %q, %u, %zero\n}\n",
+      "sm_80");
+  CHECK(words.find("pipelined 'for' at test.imx:5: as it is") != std::string::npos);
+  CHECK(words.find("test.imx:5: ") == words.rfind("test.imx:5: "));
+  CHECK(words.find("pipelined 'for' at test.imx:10: 3 slots\n") != std::string::npos);
+}
+
 TEST_CASE("a loop that stores elsewhere runs ahead, if nothing overlaps") {
   const std::string text =
       streamOf(kOffsets +
