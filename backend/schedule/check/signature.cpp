@@ -113,6 +113,9 @@ private:
       std::int64_t &base = bases_[buffer.ring.index()];
       base = roundOfUse(base, period) * period;
     }
+    // A cursor that goes back comes to a use by its number, however far others are by then.
+    for (std::size_t ring = 0; ring < bases_.size(); ++ring)
+      if (model_.resets[ring]) bases_[ring] = 0;
   }
 
   std::int64_t baseOf(RingId ring) const { return ring.valid() ? bases_[ring.index()] : 0; }
@@ -296,7 +299,8 @@ private:
       add(cell.write.end.axis >= 0 && cell.write.op->kind == OpKind::Access);
       if (cell.write.hasUse) {
         const RingId ring = program_[cell.write.buffer].ring;
-        add(std::max<std::int64_t>(cell.write.use - bases_[ring.index()], -1));
+        const std::int64_t use = cell.write.use - bases_[ring.index()];
+        add(model_.resets[ring.index()] ? use : std::max<std::int64_t>(use, -1));
       }
     }
     for (const Touch &read : cell.reads) addTouch(read, false);

@@ -325,6 +325,73 @@ TEST_CASE("what does not fit into a block is told with the line of the meeting o
   CHECK(toText(diagnostics.all()[1].where) == "t.imx:2");
 }
 
+namespace {
+
+/// What is done in each trip of a loop that has others of its own, and behind it. Of those trips
+/// nobody asks again, so that states differ in nothing but what they have left behind.
+Program aroundLoop(const std::string &declared, const std::string &before,
+                   const std::string &sometimes, const std::string &behind) {
+  return programOf("schedule @p {\ntrips %o\ntrips %j in %o\ntrips %k\nbuffer %A 16\nbuffer %X "
+                   "16\n" +
+                   declared + before + "for %o {\nif count %j > 0 {\n" + sometimes + "}\n}\n" +
+                   behind + "}\n}\n");
+}
+
+} // namespace
+
+TEST_CASE("what a phase lacks is remembered when nobody asks for the reason any more") {
+  const auto arriving = [](const std::string &once) {
+    return aroundLoop("barrier %b arrivals 3\n", "role %x {\narrive %b\n", once,
+                      "arrive %b\narrive %b\nwait %b\n");
+  };
+  CHECK(prove(arriving("")).isSafe());
+  CHECK_FALSE(prove(arriving("arrive %b\n")).isSafe());
+  const auto landing = [](const std::string &once) {
+    return aroundLoop("buffer %B 16\nbarrier %b\n", "role %x {\n", once,
+                      "expect %b bytes 16\ncopy writes %A to %b bytes 16\nwait %b\n");
+  };
+  CHECK(prove(landing("")).isSafe());
+  CHECK_FALSE(prove(landing("copy writes %B to %b bytes 16\n")).isSafe());
+}
+
+TEST_CASE("which tile is being read is remembered, not only that one is") {
+  const auto writing = [](const std::string &tile) {
+    return programOf("schedule @p {\ntrips %o\ntrips %j in %o\nbuffer %A 16\nbuffer %B 16\n"
+                     "buffer %Y 16\nmeeting %m parties 2\n"
+                     "role %r {\naccess writes %A, %B\nmeet %m\nfor %o {\nif count %j > 0 {\n"
+                     "meet %m\naccess reads %B\n}\nif count %j > 0 {\nmeet %m\n}\naccess reads "
+                     "%A\nif count %j > 0 {\nmeet %m\naccess reads %B\n}\n}\n}\n"
+                     "role %w {\nmeet %m\nfor %o {\nif count %j > 0 {\nmeet %m\nmeet %m\nmeet "
+                     "%m\n}\n}\naccess writes " +
+                     tile + "\n}\n}\n");
+  };
+  CHECK(prove(writing("%Y")).isSafe());
+  CHECK(isFound(Diag::ScheduleOverwriteRace, writing("%A")));
+  CHECK(isFound(Diag::ScheduleOverwriteRace, writing("%B"))); // where some trips have trips alone
+}
+
+TEST_CASE("what a cursor that goes back finds is remembered, however far it had gone") {
+  const auto found = [](const std::string &once) {
+    std::string far;
+    for (int i = 0; i < 4; ++i) far += "advance %c\n";
+    return aroundLoop("ring %R depth 2 {\nbuffer %T 16\n}\n",
+                      "role %x {\ncursor %c in %R\naccess writes %T(%c)\n", once,
+                      far + "for %k {\naccess writes %X\n}\nreset %c\naccess reads %T(%c)\n");
+  };
+  CHECK(prove(found("")).isSafe());
+  CHECK(isFound(Diag::ScheduleWrongContent, found("access writes %T(%c, 2)\n")));
+}
+
+TEST_CASE("a plain write that all know of is still none that the proxy sees without a fence") {
+  const auto handed = [](const std::string &fence) {
+    return programOf("schedule @p {\ntrips %k\nbuffer %A 16\nbuffer %X 16\nrole %x {\n"
+                     "queue %q async\naccess writes %A\nfor %k {\naccess writes %X\n}\n" +
+                     fence + "issue %q reads %A\ndrain %q\n}\n}\n");
+  };
+  CHECK(prove(handed("fence\n")).isSafe());
+  CHECK(isFound(Diag::ScheduleUnfenced, handed("")));
+}
+
 TEST_CASE("loops of too many trips are refused and not run") {
   const auto kindOf = [](const Verdict &verdict) {
     REQUIRE_FALSE(verdict.isSafe());
