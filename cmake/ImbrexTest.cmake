@@ -30,6 +30,9 @@ function(imbrex_test_program name)
   imbrex_warnings(${name})
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
                                            VISIBILITY_INLINES_HIDDEN ON)
+  # doctest makes names with __COUNTER__, which clang 22 reports under -Wpedantic.
+  target_compile_options(${name} PRIVATE
+    $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,22>>:-Wno-c2y-extensions>)
 endfunction()
 
 # imbrex_add_test(<name> SOURCES … [LINK …] [PARTS …])
@@ -45,9 +48,6 @@ function(imbrex_add_test name)
   add_executable(${name} ${arg_SOURCES})
   imbrex_test_program(${name})
   target_link_libraries(${name} PRIVATE imbrex_test_main ${arg_LINK})
-  # doctest names its cases with __COUNTER__, which clang 22 reports under -Wpedantic.
-  target_compile_options(${name} PRIVATE
-    $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,22>>:-Wno-c2y-extensions>)
   foreach(part IN LISTS arg_PARTS)
     imbrex_add_command_test(${name}_${part} COMMAND ${name} "--test-case=*${part}*"
                             WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})

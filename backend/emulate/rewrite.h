@@ -4,6 +4,7 @@
 #include "backend/emulate/site.h"
 #include "backend/machine/machine.h"
 #include "backend/support/diagnostics.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
 
