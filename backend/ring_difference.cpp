@@ -44,6 +44,12 @@ enum class Knowledge : std::uint8_t {
   Common, ///< They go on as one, which knows what all of them do.
 };
 
+/// Which way is walked next.
+enum class Order : std::uint8_t {
+  Last, ///< The one that was come to last.
+  Fair, ///< One at the block from where fewest were walked, so that a few come to all of the code.
+};
+
 /// The numbers of names.
 class Names {
 public:
@@ -75,15 +81,16 @@ public:
   }
 
   /// Nothing where there are more ways than may be looked at.
-  std::optional<std::optional<std::string>> run(Knowledge knowledge, std::size_t mostWays) {
+  std::optional<std::optional<std::string>> run(Knowledge knowledge, Order order,
+                                                std::size_t mostWays) {
     knowledge_ = knowledge;
     // Of ways that go on as one some are none of the code's: what is done on them need not be done
     // at all.
     if (knowledge == Knowledge::OfEach) done_.clear();
     seen_.clear(), common_.clear(), difference_.reset();
-    ways_.assign(code_.size(), {}), walked_.assign(code_.size(), 0);
+    ways_.assign(code_.size(), {}), walked_.assign(code_.size(), 0), blocks_.clear();
     enter(0, closure({RingOrder::kBeginning}), {});
-    while (const auto way = takeWay()) {
+    while (const auto way = takeWay(order)) {
       walk(*way);
       if (difference_) break;
       if (seen_.size() + common_.size() > mostWays) return std::nullopt;
@@ -112,10 +119,10 @@ private:
     auto operator<=>(const Way &) const = default;
   };
 
-  /// One at the block from where fewest were walked, so that a few come to all of the code.
-  std::optional<Way> takeWay() {
+  std::optional<Way> takeWay(Order order) {
     std::optional<std::size_t> at;
-    for (std::size_t i = 0; i < ways_.size(); ++i)
+    if (order == Order::Last && !blocks_.empty()) at = blocks_.back(), blocks_.pop_back();
+    for (std::size_t i = 0; i < ways_.size() && order == Order::Fair; ++i)
       if (!ways_[i].empty() && (!at || walked_[i] < walked_[*at])) at = i;
     if (!at) return std::nullopt;
     ++walked_[*at];
@@ -277,10 +284,15 @@ private:
         return same == facts.end() || same->second != fact.second;
       };
       if (!isNew && std::erase_if(known->second, isUncommon) == 0) return;
-      return ways_[block].push_back({block, steps, known->second});
+      return add({block, steps, known->second});
     }
     Way way{block, steps, std::move(facts)};
-    if (seen_.insert(way).second) ways_[block].push_back(std::move(way));
+    if (seen_.insert(way).second) add(std::move(way));
+  }
+
+  void add(Way way) {
+    blocks_.push_back(way.block);
+    ways_[way.block].push_back(std::move(way));
   }
 
   void differ(const target::CodeBlock &block, const std::string &what, const Steps &steps) {
@@ -304,6 +316,7 @@ private:
   std::set<Way> seen_;
   std::map<std::pair<std::size_t, Steps>, Facts> common_; // by block and steps
   std::vector<std::vector<Way>> ways_;                    // to be walked, by block
+  std::vector<std::size_t> blocks_;                       // of these, in the order of coming there
   std::vector<std::size_t> walked_;                       // how many were, by block
   std::optional<std::string> difference_;
 };
@@ -314,11 +327,14 @@ std::optional<std::string> differenceFrom(const RingOrder &meant, const target::
   // A kernel of two loops has some hundreds of ways.
   constexpr std::size_t kMostWays = 20'000, kAny = std::numeric_limits<std::size_t>::max();
   Comparison comparison(meant, code);
-  if (const auto difference = comparison.run(Knowledge::OfEach, kMostWays)) return *difference;
-  // To know less finds no fewer differences, but may find one that is none.
-  const auto difference = comparison.run(Knowledge::Common, kMostWays);
+  constexpr auto kOfEach = Knowledge::OfEach;
+  if (const auto difference = comparison.run(kOfEach, Order::Last, kMostWays)) return *difference;
+  // Now for what is done on some way; then for all ways. To know less finds no fewer differences,
+  // but may find one that is none.
+  if (const auto difference = comparison.run(kOfEach, Order::Fair, kMostWays)) return *difference;
+  const auto difference = comparison.run(Knowledge::Common, Order::Last, kMostWays);
   if (difference && !*difference) return std::nullopt;
-  return *comparison.run(Knowledge::OfEach, kAny);
+  return *comparison.run(kOfEach, Order::Last, kAny);
 }
 
 } // namespace imbrex
