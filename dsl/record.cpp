@@ -147,6 +147,19 @@ void discard_if_unused(value read) {
     recorder->discardIfUnused(ir::ValueId(read.index));
 }
 
+void place_at_first_use(value read) {
+  Recorder *recorder = currentRecorder();
+  if (recorder && read.generation == recorder->generation())
+    recorder->placeAtFirstUse(ir::ValueId(read.index));
+}
+
+value used_at(value read, location where) {
+  Recorder *recorder = currentRecorder();
+  if (recorder && read.generation == recorder->generation())
+    recorder->placeIfUnplaced(ir::ValueId(read.index), locate(where));
+  return read;
+}
+
 // --- bodies ---
 
 void begin_body(std::string_view op, list<value> operands, list<attribute> attributes,

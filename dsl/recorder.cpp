@@ -71,6 +71,10 @@ ir::ValueId Recorder::use(detail::value handle, Location where) {
   return value;
 }
 
+void Recorder::placeIfUnplaced(ir::ValueId read, Location where) {
+  if (unplaced_.erase(read.index())) kernel_.definition(read)->where = where;
+}
+
 ir::Op &Recorder::record(ir::OpKind kind, llvm::ArrayRef<ir::ValueId> operands,
                          llvm::ArrayRef<ir::Type> results, ir::Attributes attributes,
                          Location where) {

@@ -54,6 +54,9 @@ public:
   void writeVariable(ir::ValueId variable, ir::ValueId next, Location where);
 
   void discardIfUnused(ir::ValueId read) { discardable_.insert(read.index()); }
+  /// The line of a read by a box of elsewhere: unknown until the first use of what was read.
+  void placeAtFirstUse(ir::ValueId read) { unplaced_.insert(read.index()); }
+  void placeIfUnplaced(ir::ValueId read, Location where);
   /// Remember a mistake found where nothing can be thrown.
   void noteMistake(Diagnostic mistake);
   const std::optional<Diagnostic> &mistake() const { return mistake_; }
@@ -89,6 +92,7 @@ private:
   std::vector<Body> bodies_;
   std::vector<std::uint32_t> bodyOf_; // by value
   llvm::DenseSet<std::uint32_t> discardable_;
+  llvm::DenseSet<std::uint32_t> unplaced_;    // reads whose line is that of their box
   llvm::DenseMap<ir::Op *, ir::Op *> elseIf_; // an if, and the one that is its whole else
   std::optional<Diagnostic> mistake_;
 };

@@ -36,6 +36,14 @@ bool hasElement(const dlpack::data_type &type, ElementKind kind) {
   return type.code == codeOf(kind) && type.bits == ir::storageBits(kind) && type.lanes == 1;
 }
 
+/// `f64`, or the three numbers of a type that no element has.
+std::string nameOf(const dlpack::data_type &type) {
+  for (const ElementKind kind : ir::allElementKinds())
+    if (hasElement(type, kind)) return std::string(ir::info(kind).name);
+  return "DLPack's code " + std::to_string(static_cast<int>(type.code)) + ", bits " +
+         std::to_string(type.bits) + ", lanes " + std::to_string(type.lanes);
+}
+
 bool isInReach(dlpack::device_type type) {
   using enum dlpack::device_type;
   return type == cpu || type == cuda_host || type == rocm_host;
@@ -65,8 +73,7 @@ Result<detail::launch_argument> fromDlpack(const dlpack::tensor &tensor, const P
                 static_cast<std::int32_t>(tensor.device.type));
   if (!hasElement(tensor.dtype, wanted))
     return fail(Diag::WrongDlpackElement, where, parameter.name, ir::info(wanted).name,
-                static_cast<int>(tensor.dtype.code), static_cast<int>(tensor.dtype.bits),
-                tensor.dtype.lanes);
+                nameOf(tensor.dtype));
   if (tensor.ndim < 0 || tensor.ndim > detail::max_rank)
     return fail(Diag::TooManyAxes, where, tensor.ndim, detail::max_rank);
   detail::launch_argument made{.kind = detail::launch_argument::form::array};

@@ -4,6 +4,7 @@
 #include "runtime/bind.h"
 #include "runtime/devices.h"
 #include "runtime/executable.h"
+#include "runtime/log.h"
 #include "runtime/throw.h"
 
 #include <atomic>
@@ -37,6 +38,19 @@ result<const runtime::Executable *> compile(launch_state &state, device on) {
   return owned.get();
 }
 
+/// Whoever forgot the store gets no error of anybody, and arrays as they were.
+void warnUnlessSeen(const ir::Kernel &kernel) {
+  bool isSeen = false;
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    const ir::Effect effect = ir::info(op.kind).effect;
+    isSeen |= effect == ir::Effect::Write || effect == ir::Effect::Atomic ||
+              effect == ir::Effect::Observe;
+  });
+  if (isSeen) return;
+  const Diagnostic told = diagnostic(Diag::StoresNothing, {}, kernel.name());
+  runtime::log(log_level::warn, "kernel", "{0}; {1}", told.message, told.hint);
+}
+
 result<device> deviceOf(const launch_state &state, const stream_ref *stream) {
   if (stream != nullptr) return stream->on();
   if (state.on) return *state.on;
@@ -48,6 +62,7 @@ result<device> deviceOf(const launch_state &state, const stream_ref *stream) {
 } // namespace
 
 launchable::launchable(traced_kernel kernel, std::optional<device> on) {
+  warnUnlessSeen(irOf(kernel));
   runtime::Parameters parameters = runtime::parametersOf(irOf(kernel));
   state_ = std::make_shared<launch_state>(std::move(kernel), on, std::move(parameters));
 }

@@ -72,12 +72,15 @@ void check_fits(const layout &wanted, std::int64_t bitsOfOne, std::int64_t bytes
   throwIf(runtime::checkReach(wanted, bitsOfOne, bytes, runtime::Subject{}, locate(where)));
 }
 
-void throw_size_mismatch(std::int64_t wanted, std::int64_t given, std::source_location where) {
-  runtime::throwError(diagnostic(Diag::CopySize, locate(where), wanted, given));
+void throw_size_mismatch(std::int64_t elements, const char *direction, std::int64_t count,
+                         std::source_location where) {
+  runtime::throwError(diagnostic(Diag::CopySize, locate(where), elements, direction, count));
 }
 
-void throw_out_of_range(std::int64_t element, double value, std::source_location where) {
-  runtime::throwError(diagnostic(Diag::CopyRange, locate(where), element, value));
+void throw_out_of_range(std::int64_t element, double value, const char *type,
+                        std::source_location where) {
+  const std::string holder = type == nullptr ? "what it is copied to" : type;
+  runtime::throwError(diagnostic(Diag::CopyRange, locate(where), element, value, holder));
 }
 
 memory_block::memory_block(std::int64_t bytes, std::source_location where) : bytes_(bytes) {

@@ -1,6 +1,7 @@
 #include "backend/machine/machine.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <array>
 #include <string>
@@ -59,7 +60,10 @@ const Machine *machineNamed(std::string_view name, Diagnostics &diagnostics) {
   std::vector<std::string_view> names{kHost.name};
   for (const Machine &machine : kMachines) names.push_back(machine.name);
   const std::string_view meant = nearest(name, names);
-  diagnostics.report(Diag::UnknownTarget, {}, name, meant.empty() ? names.back() : meant);
+  if (meant.empty())
+    diagnostics.report(Diag::UnknownTarget, {}, name, llvm::join(names, ", "));
+  else
+    diagnostics.report(Diag::MisspeltTarget, {}, name, meant);
   return nullptr;
 }
 

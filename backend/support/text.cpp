@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <numeric>
 #include <vector>
@@ -47,16 +48,36 @@ std::size_t editDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string asItIs(std::string_view word) { return std::string(word); }
+
+/// Letters and digits alone, in lower case: what is left of SM-90a and of sm_90a.
+std::string squeezed(std::string_view word) {
+  std::string text;
+  for (const char letter : word) {
+    const auto code = static_cast<unsigned char>(letter);
+    if (std::isalnum(code)) text += static_cast<char>(std::tolower(code));
+  }
+  return text;
+}
+
+/// Who stopped early meant the shortest that goes on: of sm_80 and sm_90a, sm_90 is the latter.
+std::string_view continued(std::string_view word, std::span<const std::string_view> candidates,
+                           std::string (&read)(std::string_view)) {
+  constexpr std::size_t kTelling = 3;
+  const std::string begun = read(word);
+  std::string_view best;
+  for (std::string_view candidate : candidates)
+    if (begun.size() >= kTelling && read(candidate).starts_with(begun) &&
+        (best.empty() || candidate.size() < best.size()))
+      best = candidate;
+  return best;
+}
+
 } // namespace
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  std::string_view best;
-  // Who stopped early meant the shortest that goes on: of sm_80 and sm_90a, sm_90 is the latter.
-  constexpr std::size_t kTelling = 3;
-  for (std::string_view candidate : candidates)
-    if (word.size() >= kTelling && candidate.starts_with(word) &&
-        (best.empty() || candidate.size() < best.size()))
-      best = candidate;
+  std::string_view best = continued(word, candidates, asItIs);
+  if (best.empty()) best = continued(word, candidates, squeezed);
   if (!best.empty()) return best;
   std::size_t bestDistance = word.size() / 3 + 1; // a third of the letters wrong is another word
   for (std::string_view candidate : candidates) {

@@ -13,7 +13,8 @@ def compile_file(command):
 
 def main(path, *command):
     command = [*command, "-fsyntax-only", path]
-    expected = re.findall(r"//.*\bexpect: (.*)", open(path).read())
+    source = open(path).read()
+    expected = re.findall(r"//.*\bexpect: (.*)", source)
     if not expected:
         sys.exit(f"{path} has no line with '// expect: '")
 
@@ -23,6 +24,10 @@ def main(path, *command):
     compiles, text = compile_file([*command, "-DIMBREX_SHOULD_FAIL"])
     if compiles:
         sys.exit(f"{path} compiles although it should fail")
+    errors = len(re.findall(r": (?:fatal )?error: ", text))
+    most = re.search(r"^// errors: (\d+)$", source, re.M)
+    if most and errors > int(most[1]):
+        sys.exit(f"{path} fails with {errors} errors, and {most[1]} are meant:\n{text}")
     missing = [pattern for pattern in set(expected)
                if len(re.findall(pattern.strip(), text)) < expected.count(pattern)]
     if missing:

@@ -9,3 +9,4 @@ void kernel(ptr<i32> p) {
   if (sizeof(p) > 4) store(p, 1);
 #endif
 }
+// errors: 1

@@ -8,3 +8,4 @@ void kernel() {
   trace([](ptr<f32> p) { store(p, 1); });
 #endif
 }
+// errors: 1

@@ -8,3 +8,4 @@ void kernel() {
   trace([count = 0](ptr<i32> p) { store(p, count); });
 #endif
 }
+// errors: 1

@@ -58,9 +58,31 @@ TEST_CASE("opt lays a kernel out for a target, and knows no other targets") {
   const Outcome unsure = shell("imbrex opt scale.imx --target sm_90a --no-assumptions");
   CHECK(contains(unsure.output, "layout #0 = register [[32]] lane [[1],"));
   const Outcome unknown = shell("imbrex opt scale.imx --target sm90a");
-  CHECK(unknown.status == 1);
+  CHECK(unknown.status == 2);
   CHECK(unknown.output == "imbrex: error: there is no target 'sm90a'\n"
                           "  hint: did you mean 'sm_90a'\n");
+  const Outcome foreign = shell("imbrex opt scale.imx --target cpu");
+  CHECK(foreign.status == 2);
+  CHECK(foreign.output.starts_with("imbrex: error: there is no target 'cpu'\n"
+                                   "  hint: there are host, "));
+}
+
+TEST_CASE("an option that has one value is not given two") {
+  for (const auto &[line, option] :
+       {std::pair{"run scale.imx --grid 1 --grid 2", "--grid"},
+        {"run scale.imx --grid 1 --time --time", "--time"},
+        {"run scale.imx --grid 1 --device host --device=interpreter", "--device"},
+        {"timeline sequence.imx -o a -o b", "-o"},
+        {"opt scale.imx --target sm_80 --target sm_80", "--target"}}) {
+    CAPTURE(line);
+    const Outcome outcome = shell("imbrex " + std::string(line));
+    CHECK(outcome.status == 2);
+    CHECK(outcome.output == "imbrex: error: the option " + std::string(option) +
+                                " is given twice\n"
+                                "  hint: it has one value; leave one of them out\n");
+  }
+  // Of these, each time counts.
+  CHECK(shell("imbrex opt variable.imx --passes construct-ssa --passes dce").status == 0);
 }
 
 TEST_CASE("what opt explains is a comment, so that the output is still a kernel") {
@@ -104,14 +126,16 @@ TEST_CASE("plan makes a schedule that check proves, as fast as the machine's roo
   CHECK(checked.status == 0);
   CHECK(checked.output.starts_with("schedule 'gemm' is safe for all numbers of trips: "));
   CHECK(shell(plan + " --slots 30").status == 1);
-  CHECK(contains(shell(plan + " --signals nothing").output, "has no queue 'nothing'"));
+  const Outcome silent = shell(plan + " --signals nothing");
+  CHECK(silent.status == 1);
+  CHECK(contains(silent.output, "has no queue 'nothing'\n  hint: it has '"));
 }
 
 TEST_CASE("numbers on the command line that a schedule cannot have are refused") {
   const std::string plan = "imbrex plan sequence.imx --target sm_90a --loop k --trips k=32";
   for (const char *warps : {"0", "-1", "33"}) {
     const Outcome outcome = shell(plan + " --warps " + warps);
-    CHECK(outcome.status == 1);
+    CHECK(outcome.status == 2);
     CHECK(outcome.output == "imbrex: error: --warps wants a number from 1 to 32, not " +
                                 std::string(warps) + "\n  hint: a block on sm_90a has no more\n");
   }
@@ -130,10 +154,11 @@ TEST_CASE("numbers on the command line that a schedule cannot have are refused")
 TEST_CASE("plan says what it lacks") {
   const std::string plan = "imbrex plan sequence.imx --trips k=32";
   const Outcome aimless = shell(plan);
-  CHECK(aimless.status == 1);
-  CHECK(aimless.output == "imbrex: error: 'imbrex plan' means nothing without --loop\n");
+  CHECK(aimless.status == 2);
+  CHECK(aimless.output == "imbrex: error: 'imbrex plan' means nothing without --loop\n"
+                          "  hint: see --help\n");
   const Outcome host = shell(plan + " --loop k --target host");
-  CHECK(host.status == 1);
+  CHECK(host.status == 2);
   CHECK(contains(host.output, "error: host is no GPU that code can be made for\n"));
 }
 
@@ -196,12 +221,12 @@ TEST_CASE("imbrex opt runs passes") {
 
 TEST_CASE("imbrex opt says what is wrong with its input") {
   const Outcome pass = shell("imbrex opt variable.imx --passes construct-ssb,dec");
-  CHECK(pass.status == 1);
+  CHECK(pass.status == 2);
   CHECK(pass.output == "imbrex: error: there is no pass 'construct-ssb' here\n"
                        "  hint: did you mean 'construct-ssa'\n"
                        "imbrex: error: there is no pass 'dec' here\n"
                        "  hint: did you mean 'dce'\n");
-  CHECK(shell("imbrex opt variable.imx --stop-after nothing").status == 1);
+  CHECK(shell("imbrex opt variable.imx --stop-after nothing").status == 2);
   CHECK(shell("imbrex opt variable.imx --passes dce").status == 1);
   for (const char *line :
        {"imbrex opt nowhere.imx", "imbrex opt /", "echo kernel | imbrex opt -",
@@ -304,11 +329,13 @@ TEST_CASE("a command that runs out of memory says so") {
 #endif
 
 TEST_CASE("imbrex run names what is wrong with its command line") {
-  const auto errorOf = [](const std::string &rest) {
+  const auto errorOf = [](const std::string &rest, int status = 2) {
     const Outcome outcome = shell("imbrex run scale.imx " + rest);
-    CHECK(outcome.status == 1);
+    CHECK(outcome.status == status);
     return outcome.output;
   };
+  // What the kernel has to do with it, and what only the run shows, is no mistake of usage.
+  constexpr int kFailed = 1;
   const std::string arrays = "--arg x=ones:64 --arg y=zeros:64 ";
   std::string kinds;
   for (const imbrex::DeviceKindInfo &kind : imbrex::kDeviceKinds)
@@ -317,9 +344,12 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
         "imbrex: error: there is no device 'hots'; there are " + kinds +
             "\n"
             "  hint: did you mean 'host'\n");
-  CHECK(shell("IMBREX_DEVICE=abacus imbrex run scale.imx --grid 1").output ==
+  CHECK(contains(errorOf("--grid 1 --device emulated:sm90"), "did you mean 'emulated:sm_90a'"));
+  const Outcome environment = shell("IMBREX_DEVICE=abacus imbrex run scale.imx --grid 1");
+  CHECK(environment.status == 1);
+  CHECK(environment.output ==
         "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are " + kinds + "\n");
-  CHECK(errorOf("--grid 1 " + arrays) ==
+  CHECK(errorOf("--grid 1 " + arrays, kFailed) ==
         "imbrex: error: the parameter 'factor' (f32) of kernel 'scale' has no argument\n"
         "  hint: give it with --arg factor=1.5\n");
   for (const std::string option : {"profile", "seed=1", "delivery=late"}) {
@@ -336,15 +366,18 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
         "imbrex: for the --profile option: there is no 'xml'; there are text, json\n");
   CHECK(contains(errorOf("--grid 1 --device interpreter --image scale.image"),
                  "--image is for a GPU's driver alone, and the device is 'interpreter'"));
-  CHECK(errorOf("--grid 1 --arg z=1") == "imbrex: error: kernel 'scale' has no parameter 'z'\n"
-                                         "  hint: its parameters are 'x', 'factor', 'y'\n");
-  CHECK(errorOf("--grid 1 --arg x=ones:1 --arg x=ones:1") ==
-        "imbrex: error: the argument 'x' is given twice\n");
-  CHECK(errorOf("--grid 1 --arg factor=1 " + arrays + "--out factor=@a.npy") ==
-        "imbrex: error: the parameter 'factor' is a scalar and can't be written to a file\n");
+  CHECK(errorOf("--grid 1 --arg z=1", kFailed) ==
+        "imbrex: error: kernel 'scale' has no parameter 'z'\n"
+        "  hint: its parameters are 'x', 'factor', 'y'\n");
+  CHECK(contains(errorOf("--grid 1 --arg z"), "--arg wants name=value, not 'z'"));
+  CHECK(errorOf("--grid 1 --arg x=ones:1 --arg x=ones:1", kFailed) ==
+        "imbrex: error: the argument 'x' is given twice\n  hint: leave one of them out\n");
+  CHECK(errorOf("--grid 1 --arg factor=1 " + arrays + "--out factor=@a.npy", kFailed) ==
+        "imbrex: error: the parameter 'factor' is a scalar and can't be written to a file\n"
+        "  hint: a kernel changes no scalar; let it store to an array\n");
   CHECK(errorOf("--grid 1 --arg factor=1 " + arrays + "--out y=a.npy") ==
         "imbrex: error: --out wants name=@file.npy, not 'y=a.npy'\n");
-  CHECK(contains(errorOf("--grid 1 --arg factor=1 " + arrays + "--out y=@/nowhere/a.npy"),
+  CHECK(contains(errorOf("--grid 1 --arg factor=1 " + arrays + "--out y=@/nowhere/a.npy", kFailed),
                  "cannot write '/nowhere/a.npy'"));
   for (const char *grid : {"''", "x", "-1", "1,2,3,4", "1,", "2147483648", "'1;2'"}) {
     CAPTURE(grid);
@@ -439,7 +472,7 @@ TEST_CASE("imbrex layout draws a picture") {
 TEST_CASE("imbrex layout explains what it cannot show") {
   const auto errorOf = [](const std::string &options) {
     const Outcome outcome = shell("imbrex layout " + options);
-    CHECK(outcome.status == 1);
+    CHECK(outcome.status == 2);
     return outcome.output;
   };
   CHECK(

@@ -58,7 +58,11 @@ TEST_CASE("imbrex timeline says what it needs") {
   CHECK(unsaid.output == "imbrex: error: how many trips of 'tiles' there are is not said\n"
                          "  hint: such as --trips tiles=8\n");
   CHECK(contains(shell("imbrex timeline gemm.imx --trips tiles=1,m=8").output,
-                 "error: schedule 'gemm' has no trips 'm'\n"));
+                 "error: schedule 'gemm' has no trips 'm'\n  hint: it has 'tiles', 'k'\n"));
+  // No run shows what is wrong with so many, and none is announced.
+  CHECK(shell("imbrex timeline gemm.imx --trips tiles=1,k=10000000").output ==
+        "imbrex: error: schedule 'gemm' is too large to be proven: this run has more than 2000000 "
+        "steps\n  hint: take fewer trips\n");
   for (const std::string count : {"-1", "x", "1.5", "9999999999", ""}) {
     CAPTURE(count);
     CHECK(contains(shell("imbrex timeline gemm.imx --trips tiles=1,k=" + count).output,

@@ -49,12 +49,12 @@ int check() {
     verdict = schedule::prove(*program);
     ok &= schedule::report(verdict, diagnostics);
   }
-  std::fputs(diagnostics.render().c_str(), stderr);
-  if (!ok) return kFailure;
+  const int code = conclude(ok, diagnostics);
+  if (!ok) return code;
   std::printf("schedule '%s' is safe for all numbers of trips: %lld operations in %lld states\n",
               program->name.c_str(), static_cast<long long>(verdict.steps),
               static_cast<long long>(verdict.states));
-  return kSuccess;
+  return code;
 }
 
 } // namespace

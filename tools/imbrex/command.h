@@ -48,6 +48,9 @@ public:
 
 /// Says what the command line lacks; the exit code.
 int reportUsage(const Diagnostic &problem);
+/// Says what was found, and how the command ends with it: a mistake that the words of the command
+/// line show by themselves is one of usage, wherever it was noticed.
+int conclude(bool ok, const Diagnostics &diagnostics);
 /// Says that this subcommand was given no file; the exit code.
 int reportMissingFile(std::string_view subcommand);
 /// The same for one that wants a schedule.

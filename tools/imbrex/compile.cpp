@@ -124,20 +124,20 @@ std::string inMilliseconds(const StageTime &time) {
   return llvm::formatv("{0:f3}", std::chrono::duration<double, std::milli>(time.took).count());
 }
 
-std::string timesAsText(const StageTimes &times) {
-  std::string line;
+std::string timesAsText(const machine::Machine &machine, const StageTimes &times) {
+  std::string line = "target=" + std::string(machine.name);
   for (const StageTime &time : times)
-    line +=
-        llvm::formatv("{0}{1}_ms={2}", line.empty() ? "" : " ", time.stage, inMilliseconds(time));
+    line += llvm::formatv(" {0}_ms={1}", time.stage, inMilliseconds(time));
   return line;
 }
 
 /// One JSON object, a line.
-std::string timesAsJson(const StageTimes &times) {
+std::string timesAsJson(const machine::Machine &machine, const StageTimes &times) {
   std::string text;
   llvm::raw_string_ostream out(text);
   llvm::json::OStream json(out);
   json.object([&] {
+    json.attribute("target", llvm::StringRef(machine.name));
     json.attributeObject("stage_ms", [&] {
       for (const StageTime &time : times) {
         json.attributeBegin(llvm::StringRef(time.stage));
@@ -191,8 +191,9 @@ std::optional<std::string> makeOne(Product product, const ir::Kernel &given,
   auto made = make(product, compilation, times);
   if (!made) return diagnostics.add(made.error()), std::nullopt;
   if (request.withTime)
-    std::fprintf(stderr, "%s\n",
-                 (request.asJson ? timesAsJson(times) : timesAsText(times)).c_str());
+    std::fprintf(
+        stderr, "%s\n",
+        (request.asJson ? timesAsJson(machine, times) : timesAsText(machine, times)).c_str());
   return std::move(*made);
 }
 
@@ -231,8 +232,7 @@ int compile() {
   if (targetNames.empty()) return reportUsage(diagnostic(Diag::MissingTarget, {}));
   Diagnostics diagnostics;
   const bool ok = compileFile(requestNow(), diagnostics);
-  std::fputs(diagnostics.render().c_str(), stderr);
-  return ok ? kSuccess : kFailure;
+  return conclude(ok, diagnostics);
 }
 
 } // namespace

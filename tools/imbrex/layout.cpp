@@ -172,18 +172,13 @@ Result<void> show(const machine::Machine *machine) {
 }
 
 int run() {
-  if (layoutText.empty() == blocked.empty()) {
-    std::fputs(render(diagnostic(Diag::WhichLayout, {})).c_str(), stderr);
-    return kUsage;
-  }
+  if (layoutText.empty() == blocked.empty()) return reportUsage(diagnostic(Diag::WhichLayout, {}));
   Diagnostics diagnostics;
   const machine::Machine *machine =
       targetName.empty() ? nullptr : machine::machineNamed(targetName, diagnostics);
-  std::fputs(diagnostics.render().c_str(), stderr);
-  if (diagnostics.hasErrors()) return kFailure;
-  const auto shown = show(machine);
-  if (!shown) std::fputs(render(shown.error()).c_str(), stderr);
-  return shown ? kSuccess : kFailure;
+  if (!diagnostics.hasErrors())
+    if (const auto shown = show(machine); !shown) diagnostics.add(shown.error());
+  return conclude(!diagnostics.hasErrors(), diagnostics);
 }
 
 } // namespace

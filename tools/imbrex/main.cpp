@@ -2,6 +2,7 @@
 #include "backend/ir/verify.h"
 #include "backend/schedule/program_text.h"
 #include "backend/support/diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -32,6 +33,29 @@ int reportMissingFile(std::string_view subcommand) {
 
 int reportMissingSchedule(std::string_view subcommand) {
   return reportUsage(diagnostic(Diag::MissingSchedule, {}, subcommand));
+}
+
+namespace {
+
+/// Mistakes in the words of the command line; of those, none has a place.
+constexpr auto kUsageMistakes = std::to_array<Diag>(
+    {Diag::UnknownTarget, Diag::MisspeltTarget,  Diag::NoGpuCode,        Diag::NoSuchFormat,
+     Diag::OneTargetOnly, Diag::MisspeltDevice,  Diag::UnknownDevice,    Diag::EmulationOption,
+     Diag::ImageDevice,   Diag::UnknownPass,     Diag::BadGridText,      Diag::TooManyBlocks,
+     Diag::BadAssignment, Diag::BadOutput,       Diag::LonelyOption,     Diag::BadOptionNumber,
+     Diag::BadTripCount,  Diag::BadLayoutText,   Diag::BadExtents,       Diag::NoPowerOfTwo,
+     Diag::BadAxisOrder,  Diag::PictureTooLarge, Diag::LayoutsDoNotMatch});
+
+bool isUsage(const Diagnostic &problem) {
+  return !problem.where.known() && llvm::is_contained(kUsageMistakes, problem.kind);
+}
+
+} // namespace
+
+int conclude(bool ok, const Diagnostics &diagnostics) {
+  std::fputs(diagnostics.render().c_str(), stderr);
+  if (ok) return kSuccess;
+  return llvm::any_of(diagnostics.all(), isUsage) ? kUsage : kFailure;
 }
 
 namespace {
@@ -106,6 +130,18 @@ bool isKnown(std::string_view word) {
   return false;
 }
 
+std::string dashed(llvm::StringRef option) {
+  return (option.size() == 1 ? "-" : "--") + option.str();
+}
+
+/// Of an option that has one value the last would count, in silence.
+bool noOptionTwice(const llvm::cl::SubCommand &options) {
+  for (const auto &[name, option] : options.OptionsMap)
+    if (option->getNumOccurrencesFlag() == llvm::cl::Optional && option->getNumOccurrences() > 1)
+      return reportUsage(diagnostic(Diag::RepeatedOption, {}, dashed(name))), false;
+  return true;
+}
+
 int runCommand(int count, const char *const *words) {
   const std::vector<const char *> help{words[0], "--help"};
   if (count < 2 || std::string_view(words[1]) == "help") {
@@ -122,7 +158,8 @@ int runCommand(int count, const char *const *words) {
           &llvm::errs()))
     return kUsage;
   for (const Subcommand *subcommand : kSubcommands)
-    if (*subcommand->options) return subcommand->run();
+    if (*subcommand->options)
+      return noOptionTwice(*subcommand->options) ? subcommand->run() : kUsage;
   return kUsage;
 }
 

@@ -79,11 +79,11 @@ int opt() {
     if (explain) context.explanation = &explanation;
     ok = runPasses(*kernel, passes, context, stopAfter.getValue());
   }
-  std::fputs(diagnostics.render().c_str(), stderr);
-  if (!ok) return kFailure;
+  const int code = conclude(ok, diagnostics);
+  if (!ok) return code;
   std::fputs(asComments("# ", explanation).c_str(), stdout);
   std::fputs(ir::print(*kernel, {.locations = withLocations}).c_str(), stdout);
-  return kSuccess;
+  return code;
 }
 
 } // namespace

@@ -49,7 +49,7 @@ Result<Id> named(const schedule::Program &program, const Parts &parts, const std
                  Diag missing) {
   for (std::uint32_t i = 0; i < parts.size(); ++i)
     if (parts[i].name == name) return Id(i);
-  return fail(missing, {}, program.name, name);
+  return fail(missing, {}, program.name, name, listOf(parts));
 }
 
 /// Whether there is a plan for such a machine, and the numbers of the command line are some that a
@@ -108,8 +108,7 @@ int run() {
   if (file.empty()) return reportMissingSchedule("plan");
   Diagnostics diagnostics;
   const bool ok = make(diagnostics);
-  std::fputs(diagnostics.render().c_str(), stderr);
-  return ok ? kSuccess : kFailure;
+  return conclude(ok, diagnostics);
 }
 
 } // namespace

@@ -159,8 +159,7 @@ int run() {
   if (gridText.getNumOccurrences() == 0) return reportUsage(diagnostic(Diag::MissingGrid, {}));
   Diagnostics diagnostics;
   const bool ok = runFile(diagnostics);
-  std::fputs(diagnostics.render().c_str(), stderr);
-  return ok ? kSuccess : kFailure;
+  return conclude(ok, diagnostics);
 }
 
 } // namespace

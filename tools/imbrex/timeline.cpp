@@ -76,8 +76,7 @@ int run() {
   if (file.empty()) return reportMissingSchedule("timeline");
   Diagnostics diagnostics;
   const bool ok = show(diagnostics);
-  std::fputs(diagnostics.render().c_str(), stderr);
-  return ok ? kSuccess : kFailure;
+  return conclude(ok, diagnostics);
 }
 
 } // namespace

@@ -16,7 +16,7 @@ Result<void> readTrips(const schedule::Program &program, const std::string &text
   if (!assignment) return assignment.failure();
   const auto trips = std::ranges::find(program.trips, assignment->name, &schedule::Trips::name);
   if (trips == program.trips.end())
-    return fail(Diag::UnknownTrips, {}, program.name, assignment->name);
+    return fail(Diag::UnknownTrips, {}, program.name, assignment->name, listOf(program.trips));
   std::int32_t &count = counts[static_cast<std::size_t>(trips - program.trips.begin())];
   if (count >= 0) return fail(Diag::RepeatedArgument, {}, assignment->name);
   if (llvm::StringRef(assignment->value).getAsInteger(10, count) || count < 0)

@@ -15,4 +15,12 @@ namespace imbrex::tool {
 Result<std::vector<std::int32_t>> tripCounts(const schedule::Program &program,
                                              llvm::ArrayRef<std::string> texts);
 
+/// What parts of a schedule are called, for a hint: "'k', 'tiles'", or "none".
+template <class Parts>
+std::string listOf(const Parts &parts) {
+  std::string list;
+  for (const auto &part : parts) list += (list.empty() ? "'" : ", '") + part.name + "'";
+  return list.empty() ? "none" : list;
+}
+
 } // namespace imbrex::tool

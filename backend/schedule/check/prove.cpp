@@ -254,6 +254,7 @@ Verdict checkAt(const Program &program, const TripCount &count) {
 bool report(const Verdict &verdict, Diagnostics &diagnostics) {
   for (const Finding &finding : verdict.findings) {
     diagnostics.add(finding.what);
+    if (finding.trips.empty() && finding.trace.empty()) continue; // it was no run that showed it
     std::string run = finding.trips.empty() ? "these numbers of trips" : finding.trips;
     for (const std::string &step : finding.trace) run += "\n    " + step;
     diagnostics.report(Diag::ScheduleTrace, finding.what.where, run);

@@ -21,21 +21,25 @@ public:
   static constexpr int rank = Shape::rank;
 
   /// Elements outside of the view read as NaN instead of zero.
-  auto pad_nan() const { return padded(detail::pad_not_a_number{}); }
+  auto pad_nan(detail::location line = detail::location::current()) const {
+    return padded(detail::pad_not_a_number{}, line);
+  }
   /// Elements outside of the view read as this number or scalar tile.
   template <operand_or_literal X>
-  auto pad(const X &fill) const {
+  auto pad(const X &fill, detail::location line = detail::location::current()) const {
     static_assert(detail::shape_of<X>::rank == 0, "imbrex: a padding is a number or a scalar tile");
-    return padded(detail::hold(fill));
+    return padded(detail::hold(fill), line);
   }
-  view_box hint(cache where_kept) const {
+  view_box hint(cache where_kept, detail::location line = detail::location::current()) const {
     view_box copy = *this;
     copy.hints.cached = where_kept;
+    copy.where = line;
     return copy;
   }
-  view_box hint(eviction when_dropped) const {
+  view_box hint(eviction when_dropped, detail::location line = detail::location::current()) const {
     view_box copy = *this;
     copy.hints.evicted = when_dropped;
+    copy.where = line;
     return copy;
   }
 
@@ -47,8 +51,8 @@ public:
 
 private:
   template <class P>
-  view_box<Shape, P> padded(const P &p) const {
-    return {at, unit, where, p, hints};
+  view_box<Shape, P> padded(const P &p, detail::location line) const {
+    return {at, unit, line, p, hints};
   }
 };
 

@@ -6,18 +6,11 @@
 /// Global memory by pointers: `load(p + offsets, mask, 0)`, `store(p + offsets, x, mask)`.
 namespace imbrex {
 
-template <class T, int Rank>
-class view;
-
 namespace detail {
 
 template <class P>
 concept pointers = operand<P> && is_pointer<element_t<P>>;
 
-template <class P>
-inline constexpr bool is_view = false;
-template <class T, int Rank>
-inline constexpr bool is_view<view<T, Rank>> = true;
 /// What somebody may take for a pointer.
 template <class P>
 concept no_pointers = (operand<P> || is_view<P> || std::same_as<P, refused>) && !pointers<P>;

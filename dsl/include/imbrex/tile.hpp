@@ -6,6 +6,45 @@ namespace imbrex {
 
 namespace detail {
 
+/// Something of the shape From is given to a tile or variable of the shape To.
+template <class From, class To>
+constexpr void check_shape() {
+  constexpr bool one_rank = From::rank == To::rank || From::rank == 0 || To::rank == 0;
+  constexpr bool meets = broadcastable<From, To>() && one_rank;
+  constexpr bool is_smaller = [] {
+    if constexpr (meets) return std::same_as<broadcast_t<From, To>, To>;
+    return false;
+  }();
+  constexpr bool is_larger = [] {
+    if constexpr (meets) return std::same_as<broadcast_t<From, To>, From>;
+    return false;
+  }();
+  constexpr bool same = std::same_as<From, To>;
+  static_assert(same || !is_smaller,
+                "imbrex: the value has fewer elements than the tile or variable it is given to; "
+                "only operators repeat a value: write v = v + x for v += x, or "
+                "broadcast<extents...>(x)");
+  static_assert(same || !is_larger,
+                "imbrex: the value has more elements than the tile or variable it is given to; "
+                "declare that in the value's shape, as var v = zeros<T, extents...>(), or reduce "
+                "the value, as by sum<axis>(x)");
+  static_assert(one_rank,
+                "imbrex: the value has another number of axes than the tile or variable it is "
+                "given to; expand<axis>(x) adds one, squeeze<axis>(x) takes one away");
+  static_assert(same || is_smaller || is_larger || !one_rank,
+                "imbrex: the value has another shape than the tile or variable it is given to");
+}
+
+/// What is given to a tile, a variable or a box, and is no operand and no number.
+template <class X>
+constexpr void refuse_value() {
+  static_assert(!is_view<X>, "imbrex: a view is read and written by boxes: "
+                             "view[box<extents...>(coordinates...)]");
+  static_assert(is_view<X>,
+                "imbrex: this is neither a tile, nor an expression of tiles, nor a number; "
+                "characters and enumerators must be converted to integers, arrays be loaded");
+}
+
 template <class To, class Shape, class X>
 constexpr void check_assignable() {
   if constexpr (literal_number<X>) {
@@ -15,9 +54,10 @@ constexpr void check_assignable() {
                     "imbrex: the number's fraction would be lost; write it as an integer or cast");
   } else {
     using From = element_t<X>;
-    static_assert(std::same_as<shape_of<X>, Shape>,
-                  "imbrex: the value has another shape than the tile or variable it is given to");
-    static_assert(std::same_as<From, To> || widens<From, To>(),
+    check_shape<shape_of<X>, Shape>();
+    constexpr bool is_address = is_pointer<From> && !is_pointer<To>;
+    static_assert(!is_address, "imbrex: a pointer is no number; load(p) reads what it points to");
+    static_assert(is_address || std::same_as<From, To> || widens<From, To>(),
                   "imbrex: the value's element type does not fit into the tile's without loss; "
                   "use cast<...>(...)");
   }

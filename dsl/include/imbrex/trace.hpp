@@ -60,16 +60,30 @@ private:
 
 namespace detail {
 
+template <class P>
+inline constexpr bool taken_as_value =
+    !std::is_reference_v<P> || std::convertible_to<const std::remove_reference_t<P> &, P>;
+
+/// Of a kernel that was refused: nothing else is wrong with it.
+struct refused_signature {
+  using type = std::tuple<>;
+  static constexpr bool returns_nothing = true;
+  static constexpr bool takes_values = true;
+  static constexpr bool is_callable = false;
+};
+
 template <class F>
 struct call_signature;
 template <class R, class C, class... P>
-struct call_signature<R (C::*)(P...)> {
+struct call_signature<R (C::*)(P...)> : refused_signature {
   static_assert(always_false<C>, "imbrex: a kernel's operator() is const");
 };
 template <class R, class C, class... P>
 struct call_signature<R (C::*)(P...) const> {
   using type = std::tuple<std::remove_cvref_t<P>...>;
   static constexpr bool returns_nothing = std::is_void_v<R>;
+  static constexpr bool takes_values = (taken_as_value<P> && ...);
+  static constexpr bool is_callable = takes_values;
 };
 template <class R, class C, class... P>
 struct call_signature<R (C::*)(P...) const noexcept> : call_signature<R (C::*)(P...) const> {};
@@ -77,6 +91,8 @@ template <class R, class... P>
 struct call_signature<R (*)(P...)> {
   using type = std::tuple<std::remove_cvref_t<P>...>;
   static constexpr bool returns_nothing = std::is_void_v<R>;
+  static constexpr bool takes_values = (taken_as_value<P> && ...);
+  static constexpr bool is_callable = takes_values;
 };
 
 template <class K>
@@ -91,7 +107,10 @@ constexpr auto signature_of() {
         has_one_call<K>,
         "imbrex: a kernel is a functor or lambda with one operator() whose parameters have "
         "types; `auto` parameters are not known until the launch");
-    return call_signature<decltype(&K::operator())>{};
+    if constexpr (has_one_call<K>)
+      return call_signature<decltype(&K::operator())>{};
+    else
+      return refused_signature{};
   }
 }
 
@@ -118,6 +137,19 @@ struct parameter<tile<T>> {
   static constexpr type description() { return type_of<T, scalar_shape>; }
 };
 
+template <class P>
+constexpr bool check_parameter() {
+  static_assert(
+      parameter<P>::exists,
+      "imbrex: a kernel's parameter is a ptr<T>, a view<T, Rank> or a scalar<T>; what is "
+      "known when the kernel is traced goes into captures, members or template arguments");
+  return parameter<P>::exists;
+}
+template <class Parameters>
+inline constexpr bool are_parameters = false;
+template <class... P>
+inline constexpr bool are_parameters<std::tuple<P...>> = (check_parameter<P>() && ...);
+
 /// A trace in progress on this thread.
 class trace_session {
 public:
@@ -133,6 +165,19 @@ public:
   /// The recorded kernel; throws the first mistake that could not be thrown where it was made.
   traced_kernel finish();
 };
+
+template <class Parameters>
+const Parameters make_parameters(trace_session &session, const names &given) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const auto make = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+      using P = std::tuple_element_t<N, Parameters>;
+      const std::string called = given.size() != 0 ? given[N] : "p" + std::to_string(N);
+      return P(session.add_parameter(called, parameter<P>::description()));
+    };
+    // The braces keep the parameters in order.
+    return Parameters{make(std::integral_constant<std::size_t, I>{})...};
+  }(std::make_index_sequence<std::tuple_size_v<Parameters>>{});
+}
 
 std::string kernel_name(std::string_view function_signature);
 
@@ -167,25 +212,18 @@ template <class K>
 traced_kernel trace(const K &kernel, const trace_options &options = {},
                     detail::location where = detail::location::current()) {
   using traits = kernel_traits<K>;
-  static_assert(decltype(detail::signature_of<K>())::returns_nothing,
+  using signature = decltype(detail::signature_of<K>());
+  static_assert(signature::returns_nothing,
                 "imbrex: a kernel returns nothing; it stores its results");
+  static_assert(signature::takes_values,
+                "imbrex: a kernel takes its parameters by value or by const reference");
   const std::string name =
       options.name.empty() ? detail::default_name<K>() : std::string(options.name);
   const names given = detail::parameter_names<K>(options.parameters);
   detail::trace_session::check_names(name, given, traits::arity, where);
   detail::trace_session session(name, options.contract == fp_contract::on, where);
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    const auto make = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
-      using P = std::tuple_element_t<N, typename traits::parameters>;
-      static_assert(detail::parameter<P>::exists,
-                    "imbrex: a kernel's parameter is a ptr<T>, a view<T, Rank> or a scalar<T>");
-      const std::string called = given.size() != 0 ? given[N] : "p" + std::to_string(N);
-      return P(session.add_parameter(called, detail::parameter<P>::description()));
-    };
-    // The braces keep the parameters in order.
-    const typename traits::parameters arguments{make(std::integral_constant<std::size_t, I>{})...};
-    std::apply(kernel, arguments);
-  }(std::make_index_sequence<traits::arity>{});
+  if constexpr (signature::is_callable && detail::are_parameters<typename traits::parameters>)
+    std::apply(kernel, detail::make_parameters<typename traits::parameters>(session, given));
   return session.finish();
 }
 

@@ -123,6 +123,39 @@ public:
   var &operator|=(given x) { return combine<detail::or_op>(x); }
   var &operator^=(given x) { return combine<detail::xor_op>(x); }
 
+#define IMBREX_DETAIL_REFUSED(symbol)                                                              \
+  template <class X>                                                                               \
+    requires(!operand_or_literal<X>)                                                               \
+  var &operator symbol(const X &) {                                                                \
+    detail::refuse_value<X>();                                                                     \
+    return *this;                                                                                  \
+  }
+  IMBREX_DETAIL_REFUSED(=)
+  IMBREX_DETAIL_REFUSED(+=)
+  IMBREX_DETAIL_REFUSED(-=)
+  IMBREX_DETAIL_REFUSED(*=)
+  IMBREX_DETAIL_REFUSED(/=)
+  IMBREX_DETAIL_REFUSED(%=)
+  IMBREX_DETAIL_REFUSED(&=)
+  IMBREX_DETAIL_REFUSED(|=)
+  IMBREX_DETAIL_REFUSED(^=)
+#undef IMBREX_DETAIL_REFUSED
+  /// `v = {1, 2}`
+  template <class X, std::size_t N>
+    requires(N > 1)
+  var &operator=(const X (&)[N]) {
+    detail::refuse_value<X[N]>();
+    return *this;
+  }
+  template <class X>
+  var &operator<<=(const X &) {
+    return unshifted<X>();
+  }
+  template <class X>
+  var &operator>>=(const X &) {
+    return unshifted<X>();
+  }
+
   // An operator without an operand has no room for its line.
   template <class X = void>
   void operator++() const {
@@ -149,6 +182,12 @@ private:
   static void stepped() {
     static_assert(detail::always_false<X>,
                   "imbrex: a `var` has no ++ and no --; write v += 1 and v -= 1");
+  }
+  template <class X>
+  var &unshifted() {
+    static_assert(detail::always_false<X>,
+                  "imbrex: a `var` has no <<= and no >>=; write v = v << n and v = v >> n");
+    return *this;
   }
   detail::value read() const { return detail::variable_read(id_, held); }
   var &write(detail::value next, detail::location where) {

@@ -6,6 +6,53 @@
 /// `a[box<64, 32>(m, k)]` counts in boxes, `a[box_at<64, 32>(row, column)]` in elements.
 namespace imbrex {
 
+namespace detail {
+
+/// A value on its way into a box of a view, by itself or combined with what is there, and the line
+/// that gives it: an operator has no room for a default argument, but the conversion to its
+/// parameter has.
+template <class Op, class T, class Shape>
+class stored {
+public:
+  template <operand_or_literal X>
+  stored(const X &x, location line = location::current())
+      : where(line), given_(&x), record_(&recorded<X>) {}
+
+  /// What the box is to hold, where `read` is what it holds now.
+  value over(value read) const { return record_(given_, read, where); }
+
+  const location where;
+
+private:
+  template <class X>
+  static value recorded(const void *given, value read, location line) {
+    const X &x = *static_cast<const X *>(given);
+    using held = tile_t<T, Shape>;
+    if constexpr (std::same_as<Op, div_op>) check_signs<held, X>();
+    if constexpr (std::same_as<Op, void>)
+      return fitted(x, line);
+    else
+      return fitted(binary<Op>(held(read), x), line);
+  }
+  template <class X>
+  static value fitted(const X &x, location line) {
+    if constexpr (operand<X>) {
+      static_assert(shape_of<X>::rank == 0 || std::same_as<shape_of<X>, Shape>,
+                    "imbrex: the stored tile and the box have different shapes; "
+                    "broadcast<extents...>(x) repeats a tile, expand<axis>(x) adds an axis");
+      static_assert(std::same_as<element_t<X>, T> || widens<element_t<X>, T>(),
+                    "imbrex: the stored tile's element type does not fit into the view's without "
+                    "loss; use cast<...>(...)");
+    }
+    return record_as<T, Shape>(x, line);
+  }
+
+  const void *given_;
+  value (*record_)(const void *, value, location);
+};
+
+} // namespace detail
+
 /// A box of a view, in place: the tile that was there when it was named, and, assigned to, a store.
 template <class T, class Box>
 class view_cell : public detail::traced {
@@ -15,84 +62,44 @@ public:
 
   view_cell(detail::value view, const Box &box) : view_(view), box_(box), read_(load()) {}
   view_cell(const view_cell &) = default;
+  // `a[x] = b[x]` goes the way of every other value, which knows the line.
+  view_cell &operator=(const view_cell &)
+    requires(detail::always_false<Box>)
+  = default;
 
   /// The tile that was read, zero (or the padding) outside of the view.
-  detail::value record(detail::location) const { return read_; }
+  detail::value record(detail::location where) const { return detail::used_at(read_, where); }
 
-  /// Store into the box; outside of the view nothing happens.
-  template <operand_or_literal X>
-  const view_cell &operator=(const X &x) const && {
-    return assign(x);
+  /// Store into the box; outside of the view nothing happens. A box with a name is the tile that
+  /// was read, and nobody expects a value to write to memory.
+#define IMBREX_DETAIL_STORED(symbol, op)                                                           \
+  const view_cell &operator symbol(const detail::stored<op, element, shape> &x) const && {         \
+    return store(x.over(detail::used_at(read_, x.where)), x.where);                                \
+  }                                                                                                \
+  template <class X = void>                                                                        \
+  void operator symbol(const detail::stored<op, element, shape> &) const & {                       \
+    named<X>();                                                                                    \
+  }                                                                                                \
+  template <class X>                                                                               \
+    requires(!operand_or_literal<X>)                                                               \
+  void operator symbol(const X &) const & {                                                        \
+    detail::refuse_value<X>();                                                                     \
   }
-  const view_cell &operator=(const view_cell &other) const && {
-    return assign(tile_type(other.read_));
-  }
-
-  template <operand_or_literal X>
-  const view_cell &operator+=(const X &x) const && {
-    return assign(*this + x);
-  }
-  template <operand_or_literal X>
-  const view_cell &operator-=(const X &x) const && {
-    return assign(*this - x);
-  }
-  template <operand_or_literal X>
-  const view_cell &operator*=(const X &x) const && {
-    return assign(*this * x);
-  }
-  template <operand_or_literal X>
-  const view_cell &operator/=(const X &x) const && {
-    return assign(*this / x);
-  }
-
-  // With a name it is the tile that was read, and nobody expects a value to write to memory.
-  template <operand_or_literal X>
-  void operator=(const X &) const & {
-    named<X>();
-  }
-  void operator=(const view_cell &) const & { named<view_cell>(); }
-  template <operand_or_literal X>
-  void operator+=(const X &) const & {
-    named<X>();
-  }
-  template <operand_or_literal X>
-  void operator-=(const X &) const & {
-    named<X>();
-  }
-  template <operand_or_literal X>
-  void operator*=(const X &) const & {
-    named<X>();
-  }
-  template <operand_or_literal X>
-  void operator/=(const X &) const & {
-    named<X>();
-  }
+  IMBREX_DETAIL_STORED(=, void)
+  IMBREX_DETAIL_STORED(+=, detail::add_op)
+  IMBREX_DETAIL_STORED(-=, detail::sub_op)
+  IMBREX_DETAIL_STORED(*=, detail::mul_op)
+  IMBREX_DETAIL_STORED(/=, detail::div_op)
+#undef IMBREX_DETAIL_STORED
 
 private:
   using pad_type = std::remove_cvref_t<decltype(std::declval<Box>().padding)>;
-
-  using tile_type = detail::tile_t<element, shape>;
 
   template <class X>
   static void named() {
     static_assert(detail::always_false<X>,
                   "imbrex: a named box is the value that was read; to store, write "
                   "view[box<...>(...)] = ..., to change a copy, declare a `var`");
-  }
-
-  template <class X>
-  const view_cell &assign(const X &x) const {
-    static_assert(!std::is_const_v<T>, "imbrex: a view of const elements cannot be stored to");
-    if constexpr (operand<X>) {
-      static_assert(detail::shape_of<X>::rank == 0 || std::same_as<detail::shape_of<X>, shape>,
-                    "imbrex: the stored tile and the box have different shapes");
-      static_assert(std::same_as<detail::element_t<X>, element> ||
-                        detail::widens<detail::element_t<X>, element>(),
-                    "imbrex: the stored tile's element type does not fit into the view's without "
-                    "loss; use cast<...>(...)");
-    }
-    store(detail::record_as<element, shape>(x, box_.where));
-    return *this;
   }
 
   detail::value load() const {
@@ -117,8 +124,9 @@ private:
                           box_.where);
   }
 
-  void store(detail::value stored) const {
+  const view_cell &store(detail::value stored, detail::location where) const {
     using namespace detail;
+    static_assert(!std::is_const_v<T>, "imbrex: a view of const elements cannot be stored to");
     discard_if_unused(read_);
     std::array<value, Box::rank + 2> operands{view_, stored};
     std::size_t n = 2;
@@ -127,7 +135,8 @@ private:
                   {{"unit", box_.unit},
                    {"cache", word(box_.hints.cached)},
                    {"eviction", word(box_.hints.evicted)}},
-                  box_.where);
+                  where);
+    return *this;
   }
 
   detail::value view_;
@@ -150,9 +159,16 @@ public:
   explicit view(detail::value id) : id_(id) {}
 
   template <class Shape, class Pad>
+  auto operator[](view_box<Shape, Pad> &&box) const {
+    return cell(box);
+  }
+  /// A box with a name may be of another line; what the cell is used for has the line of here, most
+  /// of the time.
+  template <class Shape, class Pad>
   auto operator[](const view_box<Shape, Pad> &box) const {
-    static_assert(Shape::rank == Rank, "imbrex: the box and the view have different ranks");
-    return view_cell<T, view_box<Shape, Pad>>(id_, box);
+    const auto named = cell(box);
+    detail::place_at_first_use(named.record(box.where));
+    return named;
   }
   template <class I>
   auto operator[](const I &) const {
@@ -178,6 +194,11 @@ public:
   }
 
 private:
+  template <class Shape, class Pad>
+  auto cell(const view_box<Shape, Pad> &box) const {
+    static_assert(Shape::rank == Rank, "imbrex: the box and the view have different ranks");
+    return view_cell<T, view_box<Shape, Pad>>(id_, box);
+  }
   template <class... I>
   static detail::refused unboxed() {
     static_assert(

@@ -118,13 +118,13 @@ public:
     fill(detail::to_element<T>(number));
   }
 
-  /// Take the elements of a range, which must be as many; each is converted to T, and must be in its
-  /// range.
+  /// Take the elements of a range, which must be as many; each is converted to T, and must be in
+  /// its range.
   template <std::ranges::sized_range Range>
   void copy_from(const Range &values,
                  std::source_location where = std::source_location::current()) {
     const auto count = static_cast<std::int64_t>(std::ranges::size(values));
-    if (count != elements()) detail::throw_size_mismatch(elements(), count, where);
+    if (count != elements()) detail::throw_size_mismatch(elements(), "from", count, where);
     detail::store_all<T>(values, data(), where);
   }
 
@@ -133,7 +133,7 @@ public:
   template <std::ranges::sized_range Range>
   void copy_to(Range &&values, std::source_location where = std::source_location::current()) const {
     const auto count = static_cast<std::int64_t>(std::ranges::size(values));
-    if (count != elements()) detail::throw_size_mismatch(count, elements(), where);
+    if (count != elements()) detail::throw_size_mismatch(elements(), "to", count, where);
     detail::load_all<T>(data(), values, where);
   }
 

@@ -171,7 +171,8 @@ TEST_CASE("names that are not those of the parameters are told where the kernel 
   CHECK(told_of({"to"}) == "kernel 'copy' has 2 parameters, but 1 names for them\n"
                            "  hint: name each, or none: they are p0, p1, … then");
   CHECK(told_of({"to", "from", "n"}).starts_with("kernel 'copy' has 2 parameters, but 3 names"));
-  CHECK(told_of({"to", "to"}) == "two parameters of kernel 'copy' have the name 'to'");
+  CHECK(told_of({"to", "to"}) == "two parameters of kernel 'copy' have the name 'to'\n"
+                                 "  hint: give each a name of its own");
 }
 
 TEST_CASE("a number that the tile's element cannot hold is told where it is used") {
@@ -191,8 +192,8 @@ TEST_CASE("a number that the tile's element cannot hold is told where it is used
         store(p, load(p) * -1);
       },
       line,
-      "the number -1 is negative, but the tile's elements are u32\n"
-      "  hint: cast the tile to a signed type first");
+      "the number -1 is negative, but elements of type u32 are not\n"
+      "  hint: take a signed element type; of a tile by a cast");
   told(
       [&](ptr<i32> p) {
         line = __LINE__ + 1;
@@ -287,7 +288,9 @@ TEST_CASE("axes, slots and repetitions out of range are told") {
         line = __LINE__ + 1;
         num_programs(3);
       },
-      line, "a grid has the axes 0, 1 and 2, not 3");
+      line,
+      "a grid has the axes 0, 1 and 2, not 3\n"
+      "  hint: they are grid(x, y, z) of the launch, in that order");
   told(
       [&](view<f32, 2>) {
         line = __LINE__ + 1;
@@ -301,7 +304,7 @@ TEST_CASE("axes, slots and repetitions out of range are told") {
         line = __LINE__ + 1;
         for (auto k : range(3).unroll(0)) device_print("k", k);
       },
-      line, "unroll(0) needs at least 1");
+      line, "unroll(0) needs at least 1\n  hint: leave it out to have each trip once");
 }
 
 TEST_CASE("a tile used after its kernel, in another, or from outside of any is told") {

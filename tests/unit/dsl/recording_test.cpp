@@ -182,6 +182,28 @@ TEST_CASE("every op knows its line") {
                  "yield 4\nyield 1\nvar.read 6\nconstant 6\nadd 6\nexp 7\nstore 7\n");
 }
 
+TEST_CASE("an access by a box of an earlier line has a line of its own") {
+  const unsigned first = __LINE__ + 2;
+  const auto kernel = [](view<const f32, 1> x, view<f32, 1> y, view<f32, 1> z) {
+    auto at = box<8>(1);
+    const tile<f32, 8> a = x[at];
+    auto b = y[at]; // of a value in `auto` the first use's
+    z[at] = a + b;
+    z[at] += 1;
+    z[box<8>(2)] = y[at.pad_nan()];
+    z[at] = y[at];
+    x[at]; // of one that is not used the box's
+  };
+  std::string lines;
+  ir::walk(irOf(trace(kernel)).body(), [&](const ir::Op &op) {
+    if (op.kind == ir::OpKind::ViewLoad || op.kind == ir::OpKind::ViewStore)
+      lines += std::string(ir::info(op.kind).mnemonic) + " " +
+               std::to_string(op.where.line - first) + "\n";
+  });
+  CHECK(lines == "view.load 1\nview.load 3\nview.store 3\nview.load 4\nview.store 4\n"
+                 "view.load 5\nview.store 5\nview.load 6\nview.store 6\nview.load 0\n");
+}
+
 TEST_CASE("options and the functor itself name the kernel and its parameters") {
   CHECK(trace(named{}).text() ==
         "kernel @renamed(%out: ptr<i32>, %value: i32) stage traced {\n  store %out, %value\n}\n");

@@ -18,6 +18,21 @@ bool isOlderThanTen(const Machine &machine) { return machine.name.starts_with("g
 
 } // namespace
 
+TEST_CASE(
+    "a name that no target is like is answered by the list of all, another by the one meant") {
+  const auto answerTo = [](const char *name) {
+    imbrex::Diagnostics diagnostics;
+    CHECK(machine::machineNamed(name, diagnostics) == nullptr);
+    return diagnostics.all().front();
+  };
+  CHECK(answerTo("sm90").hint == "did you mean 'sm_90a'");
+  const imbrex::Diagnostic foreign = answerTo("cpu");
+  CHECK(foreign.kind == imbrex::Diag::UnknownTarget);
+  CHECK(foreign.hint.starts_with("there are host, "));
+  for (const Machine &machine : machine::allMachines())
+    CHECK(foreign.hint.find(machine.name) != std::string::npos);
+}
+
 TEST_CASE("every target that is promised has a row") {
   constexpr const char *kPromised[] = {
       "sm_75",          "sm_80",         "sm_86",        "sm_89",   "sm_90a",  "sm_100a",

@@ -108,15 +108,17 @@ TEST_CASE("copies convert") {
   a.copy_to(back);
   CHECK(back == std::vector<float>{1, -2.5F, 998244352});
   CHECK(errorOf([&] { a.copy_from(std::vector<float>(2)); }) ==
-        "error: a copy wants 3 elements, but is given 2");
+        "error: the buffer has elements: 3, and the range that it is copied from has 2\n"
+        "  hint: make both equally long; std::span(range).first(n) is the beginning of one");
   CHECK(errorOf([&] { a.copy_to(std::span(back).first(1)); }) ==
-        "error: a copy wants 1 elements, but is given 3");
+        "error: the buffer has elements: 3, and the range that it is copied to has 1\n"
+        "  hint: make both equally long; std::span(range).first(n) is the beginning of one");
 }
 
 TEST_CASE("a copy of what cannot be held names the element") {
-  const auto wrong = [](const std::string &element) {
-    return "error: element " + element +
-           ", which what it is copied to cannot hold\n"
+  const auto wrong = [](const std::string &element, const std::string &type = "i8") {
+    return "error: element " + element + ", which " + type +
+           " cannot hold\n"
            "  hint: copy to a wider element type, or clamp the numbers first";
   };
   buffer<i8> bytes(2);
@@ -128,19 +130,34 @@ TEST_CASE("a copy of what cannot be held names the element") {
   bytes.copy_from(std::string("ab"));
   CHECK(bytes[1] == 'b');
   buffer<u8> naturals(1);
-  CHECK(errorOf([&] { naturals.copy_from(std::vector<int>{-1}); }) == wrong("0 is -1"));
+  CHECK(errorOf([&] { naturals.copy_from(std::vector<int>{-1}); }) == wrong("0 is -1", "u8"));
   buffer<i64> wide(1);
   constexpr double kEnd = 0x1p63;
   CHECK(errorOf([&] { wide.copy_from(std::vector<double>{kEnd}); }) ==
-        wrong("0 is 9223372036854775808"));
+        wrong("0 is 9223372036854775808", "i64"));
   wide.copy_from(std::vector<double>{-kEnd});
   CHECK(wide[0] == std::numeric_limits<i64>::min());
-  CHECK(errorOf([&] { wide.copy_from(std::vector<float>{NAN}); }) == wrong("0 is nan"));
+  CHECK(errorOf([&] { wide.copy_from(std::vector<float>{NAN}); }) == wrong("0 is nan", "i64"));
   buffer<f16> halves(1);
-  CHECK(errorOf([&] { halves.copy_from(std::vector<double>{1e9}); }) == wrong("0 is 1e+09"));
+  CHECK(errorOf([&] { halves.copy_from(std::vector<double>{1e9}); }) == wrong("0 is 1e+09", "f16"));
   halves.copy_from(std::vector<float>{INFINITY});
   std::vector<std::int8_t> narrow(1);
   CHECK(errorOf([&] { halves.copy_to(narrow); }) == wrong("0 is inf"));
+  std::string letters(1, 'a'); // of a type that no element has
+  CHECK(errorOf([&] { halves.copy_to(letters); }) == wrong("0 is inf", "what it is copied to"));
+}
+
+TEST_CASE("a buffer is filled with nothing else than the number that was written") {
+  buffer<u8> naturals(2);
+  naturals.fill(255);
+  CHECK(naturals[1] == 255);
+  CHECK(errorOf([&] { naturals.fill(-1); }) ==
+        "error: the number -1 is negative, but elements of type u8 are not\n"
+        "  hint: take a signed element type; of a tile by a cast");
+  CHECK(errorOf([&] { naturals.fill(256); }) ==
+        "error: the number 256 does not fit into the element type u8\n"
+        "  hint: take a wider element type; of a tile by a cast");
+  CHECK(naturals[0] == 255);
 }
 
 TEST_CASE("two f4e2m1 share a byte, the first in the low nibble") {
@@ -160,11 +177,14 @@ TEST_CASE("a shape that no memory can have is refused, with the line that asked 
   CHECK(errorOf([] { buffer<f32> a(-1); }) ==
         "error: the array has extent -1 along axis 0\n  hint: an extent is at least 0");
   CHECK(errorOf([] { buffer<f32> a(1 << 30, 1 << 30); }) ==
-        "error: the array has more elements than any memory holds");
+        "error: the array has more elements than any memory holds\n"
+        "  hint: check its extents and strides; both count elements");
   CHECK(errorOf([] { buffer<f32> a(1 << 30, 1 << 30, 1 << 30); }) ==
-        "error: the array has more elements than any memory holds");
+        "error: the array has more elements than any memory holds\n"
+        "  hint: check its extents and strides; both count elements");
   CHECK(errorOf([] { buffer<f32> a(1LL << 50); }) ==
-        "error: there is no memory for 4503599627370496 bytes");
+        "error: there is no memory for 4503599627370496 bytes\n"
+        "  hint: check its extents, which count elements, or work on it in parts");
   CHECK(errorOf([] { buffer<f32> a({1, 1, 1, 1, 1, 1}); }) ==
         "error: an array has a rank up to 5, not 6\n"
         "  hint: reshape it so that neighbouring axes become one");
@@ -188,7 +208,8 @@ TEST_CASE("a view lies within its buffer") {
         "error: there are 2 extents, but 1 strides\n"
         "  hint: give one stride, in elements, for each extent");
   CHECK(errorOf([&] { (void)a.view({3, 3}, {1LL << 60, 1}); }) ==
-        "error: the array has more elements than any memory holds");
+        "error: the array has more elements than any memory holds\n"
+        "  hint: check its extents and strides; both count elements");
 }
 
 TEST_CASE("memory counts as unset until its address is given away") {

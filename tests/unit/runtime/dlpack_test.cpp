@@ -82,6 +82,21 @@ TEST_CASE("a DLPack tensor that the kernel can't take is refused") {
   CHECK(with([](given &g) { g.tensor.dtype.lanes = 4; }) == "WrongDlpackElement");
   CHECK(with([](given &g) { g.tensor.dtype.code = dlpack::type_code::bfloat; }) ==
         "WrongDlpackElement");
+  const auto textWith = [&](auto change) {
+    given changed;
+    change(changed);
+    const auto outcome = jit(copy_matrix{}, {.on = device::interpreter()})
+                             .try_launch(grid(1), changed.tensor, changed.tensor);
+    const std::string text = outcome.error().what();
+    return text.substr(text.find("error: "));
+  };
+  CHECK(textWith([](given &g) { g.tensor.dtype.bits = 64; }) ==
+        "error: the argument 'from' wants elements of type f32, not f64\n"
+        "  hint: convert the tensor before, or let the kernel's parameter have its type");
+  CHECK(textWith([](given &g) { g.tensor.dtype.lanes = 4; })
+            .starts_with(
+                "error: the argument 'from' wants elements of type f32, not DLPack's code 2, "
+                "bits 32, lanes 4\n"));
   CHECK(with([](given &g) { g.tensor.ndim = 3; }) == "WrongViewRank");
   CHECK(with([](given &g) { g.tensor.ndim = 6; }) == "TooManyAxes");
   CHECK(with([](given &g) { g.tensor.ndim = -1; }) == "TooManyAxes");

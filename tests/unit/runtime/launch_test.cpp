@@ -146,12 +146,17 @@ TEST_CASE("what is wrong with an argument is said with its name") {
   const buffer<i32> taken = std::move(source);
   CHECK(textOf(kernel.try_launch(grid(1), none, y, 1)) == without_memory);
   CHECK(textOf(kernel.try_launch(grid(1), source, y, 1)) == without_memory);
-  CHECK(textOf(kernel.try_launch(grid(1), x, y, 1LL << 40)) ==
-        "the argument 'n' is 1099511627776, which does not fit into i32");
-  CHECK(textOf(kernel.try_launch(grid(1), x, y, ~0ULL)) ==
-        "the argument 'n' is 18446744073709551615, which does not fit into i32");
+  CHECK(
+      textOf(kernel.try_launch(grid(1), x, y, 1LL << 40)) ==
+      "the argument 'n' is 1099511627776, which does not fit into i32\n"
+      "  hint: pass a number that i32 holds, or let the kernel's parameter be a scalar of another "
+      "type");
+  CHECK(
+      textOf(kernel.try_launch(grid(1), x, y, ~0ULL))
+          .starts_with("the argument 'n' is 18446744073709551615, which does not fit into i32\n"));
   CHECK(textOf(kernel.try_launch(grid(1), x, tensor_ref(static_cast<i32 *>(nullptr), {64}), 1)) ==
-        "the argument 'y' is a null pointer");
+        "the argument 'y' is a null pointer\n"
+        "  hint: pass memory of as many elements as the kernel touches, such as a buffer");
   const auto odd = reinterpret_cast<i32 *>(reinterpret_cast<std::byte *>(y.data()) + 1);
   CHECK(textOf(kernel.try_launch(grid(1), x, tensor_ref(odd, {10}), 1)) ==
         "the argument 'y' is not aligned to 4 bytes\n"
@@ -165,6 +170,35 @@ TEST_CASE("what is wrong with an argument is said with its name") {
         "the grid has more blocks than a 64-bit number counts\n"
         "  hint: give each block a larger tile");
   CHECK_THROWS_AS(kernel(grid(1), matrix, y, 1), error);
+}
+
+TEST_CASE("a kernel that stores nothing is warned of, once, when it is made") {
+  std::vector<std::string> lines;
+  set_logger([&](log_level level, std::string_view topic, std::string_view text) {
+    if (level == log_level::warn) lines.push_back(std::string(topic) + ": " + std::string(text));
+  });
+  const auto idle = jit([](view<const f32, 1> x) { sum(x[box<8>(program_id(0))]); },
+                        {.on = device::interpreter(), .trace = {.name = "idle"}});
+  buffer<f32> x(8);
+  x.fill(1);
+  idle(grid(1), x);
+  const auto told = std::move(lines);
+  lines.clear();
+  const auto in_a_loop = [](ptr<i32> p, scalar<i32> n) {
+    for (auto k : range(n)) {
+      IMBREX_IF(k > 2) { store(p, k); }
+    }
+  };
+  jit(in_a_loop);
+  jit([](ptr<i32> p) { atomic_add(p, 1); });
+  jit([](scalar<i32> n) { device_print("n", n); });
+  jit([](scalar<i32> n) { device_assert(n > 0, "n is positive"); });
+  set_logger({});
+  CHECK(told ==
+        std::vector<std::string>{
+            "kernel: kernel 'idle' stores nothing, so that a launch of it does nothing that "
+            "can be seen; results leave a kernel by view[box<...>(...)] = x and store(p, x)"});
+  CHECK(lines.empty());
 }
 
 TEST_CASE("a grid that the GPU cannot launch is refused by its emulation, too") {
@@ -192,8 +226,11 @@ TEST_CASE("what a grid may have depends on the GPU, and on the threads of a bloc
 TEST_CASE("a number that a float parameter cannot hold is an error, infinity is not") {
   auto kernel = jit([](ptr<f32> to, scalar<f16> value) { store(to, value); });
   buffer<f32> to(1);
-  CHECK(textOf(kernel.try_launch(grid(1), to, 1e10)) ==
-        "the argument 'p1' is 1e+10, which does not fit into f16");
+  CHECK(
+      textOf(kernel.try_launch(grid(1), to, 1e10)) ==
+      "the argument 'p1' is 1e+10, which does not fit into f16\n"
+      "  hint: pass a number that f16 holds, or let the kernel's parameter be a scalar of another "
+      "type");
   CHECK(textOf(kernel.try_launch(grid(1), to, -70000)).starts_with("the argument 'p1' is -70000"));
   kernel(grid(1), to, 65504);
   CHECK(to[0] == 65504);
@@ -224,7 +261,8 @@ TEST_CASE("an array made like an mdspan is checked as one") {
           "  hint: a stride is at least 0; copy the array, or flip the tile in the kernel");
     CHECK(
         textOf(kernel.try_launch(grid(1), strided{values.data(), 1LL << 40, 1LL << 40}, out, 0)) ==
-        "the argument 'x' has more elements than any memory holds");
+        "the argument 'x' has more elements than any memory holds\n"
+        "  hint: check its extents and strides; both count elements");
   }
 }
 

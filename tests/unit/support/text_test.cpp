@@ -47,4 +47,9 @@ TEST_CASE("the nearest word is found within a third of the letters, the first of
   CHECK(nearest("int", words) == "interpreter");
   const std::vector<std::string_view> longer{"model_80", "model_90extra", "model_90a"};
   CHECK(nearest("model_90", longer) == "model_90a");
+  // Signs between the letters, and their case, are forgotten first.
+  CHECK(nearest("model90", longer) == "model_90a");
+  CHECK(nearest("Model-90A", longer) == "model_90a");
+  const std::vector<std::string_view> signs{"part942", "part9-4-all"};
+  CHECK(nearest("part9-4", signs) == "part9-4-all");
 }

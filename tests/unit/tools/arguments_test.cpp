@@ -153,11 +153,14 @@ TEST_CASE("types that NumPy lacks come as integers or bytes of their size") {
 TEST_CASE("an array that a parameter can't take is refused") {
   const Type matrix = Type::view(ElementKind::F32, 2, false);
   CHECK(errorOf(matrix, "ones:6") ==
-        "imbrex: error: the argument 'x' wants an array of rank 2, not 1\n");
+        "imbrex: error: the argument 'x' wants an array of rank 2, not 1\n"
+        "  hint: reshape the array before it is saved, or give it as many extents, as in "
+        "zeros:128x64\n");
   CHECK(bindFile(Type::tile(ElementKind::F32), arrayOfBytes({'f', 4}, {2}))
             .find("of rank 0, not 1") != std::string::npos);
   CHECK(errorOf(matrix, "ones:f64:2x3") ==
-        "imbrex: error: the argument 'x' wants elements of type f32, not f64\n");
+        "imbrex: error: the argument 'x' wants elements of type f32, not f64\n"
+        "  hint: without a type, as in zeros:128x64, it takes the parameter's\n");
   CHECK(errorOf(matrix, "ones:f_32:2x3") ==
         "imbrex: error: the argument 'x' names the element type 'f_32', which there is not\n"
         "  hint: did you mean 'f32'\n");
@@ -172,7 +175,8 @@ TEST_CASE("an array that a parameter can't take is refused") {
           std::string::npos);
   }
   CHECK(errorOf(matrix, "ones:99999999999x99999") ==
-        "imbrex: error: there is no memory for 39999599999600004 bytes\n");
+        "imbrex: error: there is no memory for 39999599999600004 bytes\n"
+        "  hint: check its extents, which count elements, or work on it in parts\n");
   CHECK(errorOf(matrix, "@/nowhere.npy").find("cannot read '/nowhere.npy'") != std::string::npos);
 }
 

@@ -43,7 +43,10 @@ constexpr void check_condition() {
 template <class C>
 value record_condition(const C &condition, location where) {
   check_condition<C>();
-  return record_value(condition, where);
+  if constexpr (operand<C>)
+    return record_value(condition, where);
+  else
+    return {};
 }
 
 } // namespace imbrex::detail

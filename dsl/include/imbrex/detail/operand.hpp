@@ -10,8 +10,15 @@ namespace imbrex {
 
 template <class T, int... Extents>
 class tile;
+template <class T, int Rank>
+class view;
 
 namespace detail {
+
+template <class X>
+inline constexpr bool is_view = false;
+template <class T, int Rank>
+inline constexpr bool is_view<view<T, Rank>> = true;
 
 /// The element of a tile of pointers.
 template <class T>
@@ -60,14 +67,17 @@ struct refused {
 
 /// What tiles, expressions, variables and boxes share: they have no value while a kernel is traced.
 struct traced {
-  template <class Bool>
-    requires std::same_as<Bool, bool>
-  explicit operator Bool() const {
-    static_assert(
-        always_false<Bool>,
-        "imbrex: a tile has no value while the kernel is traced, so that C++'s if, while, "
-        "?: cannot test it; use IMBREX_IF, where or while_");
-    return false;
+  // Of values without a name alone, or `flag ? x : 0` would not know whether to make a number of x
+  // or a tile of 0.
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  operator Number() const && {
+    return number<Number>();
+  }
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  explicit operator Number() const & {
+    return number<Number>();
   }
   template <class I>
   auto operator[](const I &) const {
@@ -80,6 +90,23 @@ struct traced {
   refused operator*() const {
     static_assert(always_false<X>,
                   "imbrex: a kernel's pointer has no *: write load(p) and store(p, x)");
+    return {};
+  }
+
+private:
+  template <class Number>
+  static Number number() {
+    constexpr bool is_condition = std::same_as<Number, bool>;
+    static_assert(
+        !is_condition || always_false<Number>,
+        "imbrex: a tile has no value while the kernel is traced, so that C++'s if, while, "
+        "?: cannot test it; use IMBREX_IF, where, min, max or while_");
+    static_assert(
+        is_condition || always_false<Number>,
+        "imbrex: a tile has no value while the kernel is traced, so that no int or float of C++ "
+        "can "
+        "be made of it, nor an index; keep it in `auto`, convert it by cast<T>(x), load from p + x "
+        "for array[x]");
     return {};
   }
 };

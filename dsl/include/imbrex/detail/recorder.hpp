@@ -84,6 +84,9 @@ value record_constant(const type &result, std::uint64_t bits, location where);
 /// A read of a view that is dropped again if nothing uses it once `discard_if_unused` was called:
 /// `c[box]` reads, until an assignment shows that it did not mean to.
 void discard_if_unused(value read);
+/// The line of this read is not known where it is recorded; the first use's is near it.
+void place_at_first_use(value read);
+value used_at(value read, location where);
 
 // --- bodies ---
 

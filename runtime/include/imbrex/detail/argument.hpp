@@ -128,9 +128,14 @@ launch_argument of_scalar(const A &given) {
   return {};
 }
 
-/// The way from an argument to the kernel's parameter P.
+/// The way from an argument to the kernel's parameter P. Of one that is none, the trace has told.
 template <class P>
-struct argument_for;
+struct argument_for {
+  template <class A>
+  static launch_argument make(A &) {
+    return {};
+  }
+};
 
 template <class T, int Rank>
 struct argument_for<view<T, Rank>> {

@@ -40,10 +40,12 @@ layout strided(std::initializer_list<std::int64_t> extents,
 /// Throws unless a layout fits the memory that it is laid over.
 void check_fits(const layout &wanted, std::int64_t bits_of_one, std::int64_t bytes,
                 std::source_location where);
-[[noreturn]] void throw_size_mismatch(std::int64_t wanted, std::int64_t given,
-                                      std::source_location where);
-/// An element of what is copied is more than what it is copied to can hold.
-[[noreturn]] void throw_out_of_range(std::int64_t element, double value,
+/// A buffer and the range that it is copied "from" or "to" have not as many elements.
+[[noreturn]] void throw_size_mismatch(std::int64_t elements, const char *direction,
+                                      std::int64_t count, std::source_location where);
+/// An element of what is copied is more than what it is copied to can hold, whose type is null
+/// where it is no element type.
+[[noreturn]] void throw_out_of_range(std::int64_t element, double value, const char *type,
                                      std::source_location where);
 
 /// Memory that a buffer owns: aligned to 64 bytes, and to huge pages if it is large; its bytes are

@@ -75,7 +75,8 @@ constexpr bool holds(const From &value) {
 template <class To, class From>
 To checked_to(const From &value, std::size_t index, std::source_location where) {
   if (!holds<To>(value))
-    throw_out_of_range(static_cast<std::int64_t>(index), static_cast<double>(value), where);
+    throw_out_of_range(static_cast<std::int64_t>(index), static_cast<double>(value),
+                       element_info<To>.name, where);
   return converted_to<To>(value);
 }
 
