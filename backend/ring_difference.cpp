@@ -3,8 +3,11 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
+#include <vector>
 
 /// Whether each way through the code is one that is meant.
 namespace imbrex {
@@ -30,24 +33,73 @@ bool isConditional(RingEventKind kind) {
   IMBREX_UNREACHABLE("what is done to a ring is of no kind");
 }
 
-using Steps = std::set<std::size_t>;       // that may come next
-using Facts = std::map<std::string, bool>; // what predicates are known to be
+using Steps = std::set<std::size_t>;     // that may come next
+using Predicate = std::uint32_t;         // the number of its name
+using Facts = std::map<Predicate, bool>; // what predicates are known to be
+constexpr Predicate kNone = 0;           // the name of what nobody knows
+
+/// What is known on ways that come to one place with the same steps ahead.
+enum class Knowledge : std::uint8_t {
+  OfEach, ///< Of many conditions there are as many ways as choices of them.
+  Common, ///< They go on as one, which knows what all of them do.
+};
+
+/// Which way is walked next.
+enum class Order : std::uint8_t {
+  Last, ///< The one that was come to last.
+  Fair, ///< One at the block from where fewest were walked, so that a few come to all of the code.
+};
+
+/// The numbers of names.
+class Names {
+public:
+  Predicate operator()(const std::string &name) {
+    return numbers_.try_emplace(name, static_cast<Predicate>(numbers_.size())).first->second;
+  }
+
+private:
+  std::map<std::string, Predicate> numbers_{{"", kNone}};
+};
+
+/// What a block of the code says about predicates, by number.
+struct Said {
+  struct Made {
+    Predicate of;
+    bool isTrue;
+  };
+  std::vector<Predicate> sets = {}, jumps = {}; // by edge
+  std::map<Predicate, Made> makes = {};
+};
 
 /// Walks the code with all steps that the meant order may be at.
 class Comparison {
 public:
   Comparison(const RingOrder &meant, const target::CodeGraph &code) : meant_(meant), code_(code) {
+    nameAll();
     findGuards();
     findLive();
   }
 
-  std::optional<std::string> run() {
+  /// Nothing where there are more ways than may be looked at.
+  std::optional<std::optional<std::string>> run(Knowledge knowledge, Order order,
+                                                std::size_t mostWays) {
+    knowledge_ = knowledge;
+    // Of ways that go on as one some are none of the code's: what is done on them need not be done
+    // at all.
+    if (knowledge == Knowledge::OfEach) done_.clear();
+    seen_.clear(), common_.clear(), difference_.reset();
+    ways_.assign(code_.size(), {}), walked_.assign(code_.size(), 0), blocks_.clear();
     enter(0, closure({RingOrder::kBeginning}), {});
-    while (!ways_.empty() && !difference_) {
-      const Way way = std::move(ways_.back());
-      ways_.pop_back();
-      walk(way);
+    while (const auto way = takeWay(order)) {
+      walk(*way);
+      if (difference_) break;
+      if (seen_.size() + common_.size() > mostWays) return std::nullopt;
     }
+    return difference();
+  }
+
+private:
+  std::optional<std::string> difference() const {
     const auto isCopy = [](const RingEvent &event) { return event.kind == RingEventKind::Copy; };
     if (!difference_ && !has(code_, isCopy) && llvm::any_of(meant_.steps, [&](const auto &step) {
           return step.event && isCopy(*step.event);
@@ -60,13 +112,24 @@ public:
     return difference_;
   }
 
-private:
   struct Way {
     std::size_t block;
     Steps steps;
     Facts facts;
     auto operator<=>(const Way &) const = default;
   };
+
+  std::optional<Way> takeWay(Order order) {
+    std::optional<std::size_t> at;
+    if (order == Order::Last && !blocks_.empty()) at = blocks_.back(), blocks_.pop_back();
+    for (std::size_t i = 0; i < ways_.size() && order == Order::Fair; ++i)
+      if (!ways_[i].empty() && (!at || walked_[i] < walked_[*at])) at = i;
+    if (!at) return std::nullopt;
+    ++walked_[*at];
+    Way way = std::move(ways_[*at].back());
+    ways_[*at].pop_back();
+    return way;
+  }
 
   template <class Is>
   static bool has(llvm::ArrayRef<target::CodeBlock> blocks, const Is &is) {
@@ -83,16 +146,27 @@ private:
             }));
   }
 
+  void nameAll() {
+    Names number;
+    for (const target::CodeBlock &block : code_) {
+      Said &said = said_.emplace_back();
+      for (const std::string &set : block.sets) said.sets.push_back(number(set));
+      for (const auto &edge : block.next) said.jumps.push_back(number(edge.predicate));
+      for (const auto &[name, made] : block.makes)
+        said.makes[number(name)] = {.of = number(made.of), .isTrue = made.isTrue};
+    }
+  }
+
   /// Predicates of several jumps around what some threads do: on one way through the code they
   /// decide alike. Those that the code makes true or false are known from there alone.
   void findGuards() {
-    std::map<std::string, int> jumps;
-    for (const target::CodeBlock &block : code_) {
-      std::set<std::string> guards;
-      for (const auto &edge : block.next)
-        if (!edge.predicate.empty() && leadsToGuarded(edge.to)) guards.insert(edge.predicate);
-      for (const std::string &guard : guards) ++jumps[guard];
-      for (const auto &[predicate, made] : block.makes) made_.insert(predicate);
+    std::map<Predicate, int> jumps;
+    for (std::size_t i = 0; i < code_.size(); ++i) {
+      std::set<Predicate> guards;
+      for (const auto &[edge, predicate] : llvm::zip(code_[i].next, said_[i].jumps))
+        if (predicate != kNone && leadsToGuarded(edge.to)) guards.insert(predicate);
+      for (const Predicate guard : guards) ++jumps[guard];
+      for (const auto &[predicate, made] : said_[i].makes) made_.insert(predicate);
     }
     for (const auto &[predicate, count] : jumps)
       if (count > 1 && !made_.contains(predicate)) guards_.insert(predicate);
@@ -105,16 +179,15 @@ private:
     for (bool changes = true; changes;) {
       changes = false;
       for (std::size_t i = code_.size(); i-- > 0;) {
-        std::set<std::string> live;
-        for (const auto &edge : code_[i].next) {
-          if (guards_.contains(edge.predicate) || made_.contains(edge.predicate))
-            live.insert(edge.predicate);
+        std::set<Predicate> live;
+        for (const auto &[edge, predicate] : llvm::zip(code_[i].next, said_[i].jumps)) {
+          if (guards_.contains(predicate) || made_.contains(predicate)) live.insert(predicate);
           live.insert(live_[edge.to].begin(), live_[edge.to].end());
         }
-        std::set<std::string> sources;
-        for (const auto &[predicate, made] : code_[i].makes)
+        std::set<Predicate> sources;
+        for (const auto &[predicate, made] : said_[i].makes)
           if (live.contains(predicate)) sources.insert(made.of);
-        for (const std::string &set : code_[i].sets) live.erase(set);
+        for (const Predicate set : said_[i].sets) live.erase(set);
         live.merge(sources);
         changes |= live != live_[i];
         live_[i] = std::move(live);
@@ -149,7 +222,7 @@ private:
       for (const std::size_t next : meant_.steps[at].next)
         if (meant_.steps[next].event && isMeant(event, *meant_.steps[next].event))
           found.insert(next);
-    done_.insert(found.begin(), found.end());
+    if (knowledge_ == Knowledge::OfEach) done_.insert(found.begin(), found.end());
     return closure(std::move(found));
   }
 
@@ -168,31 +241,34 @@ private:
   void walk(const Way &way) {
     const target::CodeBlock &block = code_[way.block];
     Steps steps = way.steps;
+    Facts facts = way.facts;
     for (const RingEvent &event : block.events) {
       auto after = advance(steps, event);
       if (!after) return differ(block, target::toText(event), steps);
       steps = std::move(*after);
     }
     if (block.ends && !steps.contains(RingOrder::kEnd)) return differ(block, "the end", steps);
-    follow(block, steps, way.facts);
+    follow(way.block, steps, std::move(facts));
   }
 
-  void follow(const target::CodeBlock &block, const Steps &steps, Facts facts) {
+  void follow(std::size_t from, const Steps &steps, Facts facts) {
+    const target::CodeBlock &block = code_[from];
+    const Said &said = said_[from];
     Facts made;
-    for (const auto &[predicate, is] : block.makes) {
+    for (const auto &[predicate, is] : said.makes) {
       const auto known = facts.find(is.of);
-      if (is.of.empty())
+      if (is.of == kNone)
         made[predicate] = is.isTrue;
       else if (known != facts.end())
         made[predicate] = known->second == is.isTrue;
     }
-    for (const std::string &set : block.sets) facts.erase(set);
+    for (const Predicate set : said.sets) facts.erase(set);
     facts.merge(made);
-    for (const auto &edge : block.next) {
-      const auto known = facts.find(edge.predicate);
+    for (const auto &[edge, predicate] : llvm::zip(block.next, said.jumps)) {
+      const auto known = facts.find(predicate);
       if (known != facts.end() && known->second != edge.holds) continue;
       Facts there = facts;
-      if (guards_.contains(edge.predicate)) there[edge.predicate] = edge.holds;
+      if (guards_.contains(predicate)) there[predicate] = edge.holds;
       const auto after = edge.event ? advance(steps, *edge.event) : std::optional(steps);
       if (!after) return differ(block, target::toText(*edge.event), steps);
       enter(edge.to, *after, std::move(there));
@@ -201,8 +277,22 @@ private:
 
   void enter(std::size_t block, const Steps &steps, Facts facts) {
     std::erase_if(facts, [&](const auto &fact) { return !live_[block].contains(fact.first); });
+    if (knowledge_ == Knowledge::Common) {
+      const auto [known, isNew] = common_.try_emplace({block, steps}, facts);
+      const auto isUncommon = [&](const auto &fact) {
+        const auto same = facts.find(fact.first);
+        return same == facts.end() || same->second != fact.second;
+      };
+      if (!isNew && std::erase_if(known->second, isUncommon) == 0) return;
+      return add({block, steps, known->second});
+    }
     Way way{block, steps, std::move(facts)};
-    if (seen_.insert(way).second) ways_.push_back(std::move(way));
+    if (seen_.insert(way).second) add(std::move(way));
+  }
+
+  void add(Way way) {
+    blocks_.push_back(way.block);
+    ways_[way.block].push_back(std::move(way));
   }
 
   void differ(const target::CodeBlock &block, const std::string &what, const Steps &steps) {
@@ -218,18 +308,33 @@ private:
 
   const RingOrder &meant_;
   const target::CodeGraph &code_;
-  std::set<std::string> guards_, made_;
-  std::vector<std::set<std::string>> live_; // of these, by block
-  Steps done_;                              // that the code does somewhere
+  std::vector<Said> said_; // by block
+  std::set<Predicate> guards_, made_;
+  std::vector<std::set<Predicate>> live_; // of these, by block
+  Knowledge knowledge_ = Knowledge::OfEach;
+  Steps done_; // that the code does somewhere
   std::set<Way> seen_;
-  std::vector<Way> ways_;
+  std::map<std::pair<std::size_t, Steps>, Facts> common_; // by block and steps
+  std::vector<std::vector<Way>> ways_;                    // to be walked, by block
+  std::vector<std::size_t> blocks_;                       // of these, in the order of coming there
+  std::vector<std::size_t> walked_;                       // how many were, by block
   std::optional<std::string> difference_;
 };
 
 } // namespace
 
 std::optional<std::string> differenceFrom(const RingOrder &meant, const target::CodeGraph &code) {
-  return Comparison(meant, code).run();
+  // A kernel of two loops has some hundreds of ways.
+  constexpr std::size_t kMostWays = 20'000, kAny = std::numeric_limits<std::size_t>::max();
+  Comparison comparison(meant, code);
+  constexpr auto kOfEach = Knowledge::OfEach;
+  if (const auto difference = comparison.run(kOfEach, Order::Last, kMostWays)) return *difference;
+  // Now for what is done on some way; then for all ways. To know less finds no fewer differences,
+  // but may find one that is none.
+  if (const auto difference = comparison.run(kOfEach, Order::Fair, kMostWays)) return *difference;
+  const auto difference = comparison.run(Knowledge::Common, Order::Last, kMostWays);
+  if (difference && !*difference) return std::nullopt;
+  return *comparison.run(kOfEach, Order::Last, kAny);
 }
 
 } // namespace imbrex

@@ -55,7 +55,7 @@ bool checkRegisters(const Program &program, const machine::Machine &machine, con
                      .change = change,
                      .registers = registers});
   }
-  const std::vector<Diagnostic> wrong = validateRegisters(roles, launch, machine);
+  const std::vector<Diagnostic> wrong = validateRegisters(roles, launch, machine, program.where);
   for (const Diagnostic &one : wrong) diagnostics.add(one);
   return wrong.empty();
 }
@@ -66,9 +66,10 @@ bool checkMeetings(const Program &program, Diagnostics &diagnostics) {
   bool fits = true;
   for (const Meeting &meeting : program.meetings) {
     if (meeting.parties > agents)
-      diagnostics.report(Diag::MeetingParties, {}, meeting.name, meeting.parties, agents);
+      diagnostics.report(Diag::MeetingParties, meeting.where, meeting.name, meeting.parties,
+                         agents);
     if (meeting.number >= kMeetingNumbers)
-      diagnostics.report(Diag::MeetingNumber, {}, meeting.name, meeting.number,
+      diagnostics.report(Diag::MeetingNumber, meeting.where, meeting.name, meeting.number,
                          kMeetingNumbers - 1);
     fits &= meeting.parties <= agents && meeting.number < kMeetingNumbers;
   }
@@ -111,13 +112,13 @@ bool checkBudget(const Program &program, const machine::Machine &machine, std::i
   const Demand demand = demandOf(program);
   bool fits = checkMeetings(program, diagnostics);
   if (demand.sharedBytes > machine.sharedMemoryBytes) {
-    diagnostics.report(Diag::ScheduleMemory, {}, program.name, demand.sharedBytes, machine.name,
-                       machine.sharedMemoryBytes);
+    diagnostics.report(Diag::ScheduleMemory, program.where, program.name, demand.sharedBytes,
+                       machine.name, machine.sharedMemoryBytes);
     fits = false;
   }
   const std::int64_t threads = std::int64_t{demand.warps} * machine.warpSize;
   if (threads > machine.maxThreads) {
-    diagnostics.report(Diag::ScheduleThreads, {}, program.name, threads, machine.name,
+    diagnostics.report(Diag::ScheduleThreads, program.where, program.name, threads, machine.name,
                        machine.maxThreads);
     return false;
   }

@@ -31,9 +31,8 @@ namespace imbrex::schedule {
 /// Something that is wrong with a program, and a run that shows it.
 struct Finding {
   Diagnostic what;
-  std::string trips = {}; ///< The trip counts of the run: "k = 3".
-  std::vector<std::string> trace =
-      {}; ///< The last steps of the roles that take part, oldest first.
+  std::string trips = {};              ///< The trip counts of the run: "k = 3".
+  std::vector<std::string> trace = {}; ///< The run, step by step.
 };
 
 struct Verdict {
@@ -47,6 +46,10 @@ struct Verdict {
 
 /// Prove a program for all trip counts. It must be well formed (well_formed.h).
 Verdict prove(const Program &program);
+
+/// Whether a proof, or a run that fails, takes more states than that. Not to find one costs as much
+/// as so many states.
+bool takesMoreStates(const Program &program, std::int64_t than);
 
 /// As many each time that a loop runs: `counts[id.index()]`.
 TripCount sameTrips(std::vector<std::int32_t> counts);

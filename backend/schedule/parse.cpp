@@ -32,6 +32,7 @@ private:
 
   bool parseSchedule() {
     if (peek().is("kernel")) return error(Diag::ScheduleIsKernel, peek());
+    program_.where = place(peek());
     if (!expectWord("schedule") || !expect('@') || !parseScheduleName() || !expect('{'))
       return false;
     while (!accept('}'))
@@ -121,7 +122,7 @@ private:
   }
 
   bool parseMeeting() {
-    Meeting meeting;
+    Meeting meeting{.name = {}, .where = place(peek())};
     if (!declare(meetings_, nextId<MeetingTag>(program_.meetings), meeting.name) ||
         !parseAttributes<Meeting>(kMeetingAttributes, called("meeting", meeting.name), meeting))
       return false;

@@ -47,7 +47,7 @@ public:
   std::optional<Plan> operator()() {
     for (const Trips &trips : work_.trips) {
       if (trips.least <= kMostLeast) continue;
-      diagnostics_.report(Diag::ScheduleTooLarge, {}, work_.name,
+      diagnostics_.report(Diag::ScheduleTooLarge, work_.where, work_.name,
                           "there are never fewer than " + toText(trips.least) + " trips of '" +
                               trips.name + "'",
                           "say no more than 'least " + toText(kMostLeast) + "'");
@@ -78,7 +78,8 @@ private:
     for (const Candidate &candidate : plan_.candidates)
       if (reasons.find(candidate.refused) == std::string::npos)
         reasons += (reasons.empty() ? "" : "; ") + candidate.refused;
-    diagnostics_.report(Diag::ScheduleNoPlan, {}, work_.name, request_.machine.name, reasons);
+    diagnostics_.report(Diag::ScheduleNoPlan, work_.where, work_.name, request_.machine.name,
+                        reasons);
   }
 
   /// What keeps one way from being taken is the user's business only where no other can be: it is

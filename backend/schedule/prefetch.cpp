@@ -173,7 +173,7 @@ private:
 std::optional<Program> prefetch(Program work, QueueId queue, TripsId loop, std::int32_t slots,
                                 Diagnostics &diagnostics) {
   if (work.roles.size() != 1) {
-    diagnostics.report(Diag::ScheduleNotSequential, {}, work.name, work.roles.size(),
+    diagnostics.report(Diag::ScheduleNotSequential, work.where, work.name, work.roles.size(),
                        work.rings.size());
     return std::nullopt;
   }

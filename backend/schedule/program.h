@@ -103,6 +103,7 @@ struct Meeting {
   std::string name;
   std::int32_t parties = 1; ///< Agents.
   std::int32_t number = 0;  ///< The machine's barrier; two meetings may share it in turn.
+  Location where = {};
 };
 
 /// A role's place in a ring.
@@ -244,6 +245,7 @@ struct Program {
   std::vector<Role> roles = {};
   std::vector<Cursor> cursors = {};
   std::vector<Queue> queues = {};
+  Location where = {};
 
   const Trips &operator[](TripsId id) const { return trips[id.index()]; }
   const Ring &operator[](RingId id) const { return rings[id.index()]; }

@@ -278,7 +278,7 @@ private:
 std::optional<Program> splitRoles(const Program &work, const Split &split,
                                   Diagnostics &diagnostics) {
   if (work.roles.size() != 1 || !work.rings.empty()) {
-    diagnostics.report(Diag::ScheduleNotSequential, {}, work.name, work.roles.size(),
+    diagnostics.report(Diag::ScheduleNotSequential, work.where, work.name, work.roles.size(),
                        work.rings.size());
     return std::nullopt;
   }

@@ -18,6 +18,7 @@ constexpr const char *kMachines[] = {"sm_80", "sm_90a", "sm_120a", "gfx942", "gf
 struct Nest {
   std::string around, outer, inner;
   std::string first = "%zero"; ///< Of the outer loop and the inner one.
+  std::string load = "";       ///< Of the loop around, into %w.
 };
 
 std::string textOf(const Nest &nest) {
@@ -26,9 +27,9 @@ std::string textOf(const Nest &nest) {
   return "kernel @nest(%a: view<const i32, 2>, %b: view<const i32, 2>, %out: view<i32, 2>, "
          "%n: i32) stage tiles {\n"
          "%zero = constant 0 : i32\n%one = constant 1 : i32\n%none = constant 0 : " +
-         tile + "\n" + (isAround ? "%all = " + nest.around + " {\n" : "") + "%sums = for " +
-         nest.first + ", %n, %one, " + (isAround ? "%w" : "%none") + " " + nest.outer +
-         " (%i: i32, %x: " + tile + ") {\n%l = view.load %a, %zero, %i : " + tile +
+         tile + "\n" + (isAround ? "%all = " + nest.around + " {\n" + nest.load : "") +
+         "%sums = for " + nest.first + ", %n, %one, " + (isAround ? "%w" : "%none") + " " +
+         nest.outer + " (%i: i32, %x: " + tile + ") {\n%l = view.load %a, %zero, %i : " + tile +
          "\n%y = add %x, %l : " + tile + "\n%t = for " + nest.first + ", %n, %one, %y " +
          nest.inner + " (%k: i32, %u: " + tile + ") {\n%m = view.load %b, %i, %k : " + tile +
          "\n%twice = add %u, %u : " + tile + "\n%v = add %twice, %m : " + tile +
@@ -88,7 +89,11 @@ TEST_CASE("a pipelined loop in a loop over the same numbers is proven by its own
 }
 
 TEST_CASE("a nest of which no proof is found with all its slots has fewer") {
-  const Nest nest{.around = "", .outer = "[pipelined = 8]", .inner = "[pipelined = 8]"};
+  const Nest nest{.around = "for %zero, %n, %one, %none [pipelined = 8] (%j: i32, %v0: i32[16x64])",
+                  .outer = "[pipelined = 8]",
+                  .inner = "[pipelined = 8]",
+                  .load =
+                      "%e = view.load %a, %zero, %j : i32[16x64]\n%w = add %v0, %e : i32[16x64]\n"};
   ir::Kernel kernel = std::move(kernelOf(nest, 2).kernel);
   Diagnostics diagnostics;
   REQUIRE_MESSAGE(

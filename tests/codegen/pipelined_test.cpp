@@ -176,6 +176,24 @@ TEST_CASE("a load that cannot run ahead stays, and the reason is told") {
   }
 }
 
+TEST_CASE("a loop that stays as it is is told of once, whatever comes in front of it") {
+  const std::string tile = "f32[256]", of = " = for %zero, %n, %one, ";
+  const std::string words = explained(
+      "kernel @k(%v: view<const f32, 1>, %w: view<const f32, 1>, %q: view<f32, 1>, "
+      "%n: i32) stage tiles {\n%zero = constant 0 : i32\n%one = constant 1 : i32\n"
+      "%none = constant 0.0 : " +
+          tile + "\n%r" + of + "%none [pipelined = 3] (%k: i32, %s: " + tile +
+          ") {\n%x = view.load %v, %k [padding = nan] : " + tile + "\n%t = add %s, %x : " + tile +
+          "\nyield %t\n} : " + tile + "\n%u" + of + "%r [pipelined = 3] (%k: i32, %s: " + tile +
+          ") {\n%x = view.load %v, %k : " + tile + "\n%y = view.load %w, %k : " + tile +
+          "\n%z = add %x, %y : " + tile + "\n%t = add %s, %z : " + tile +
+          "\nyield %t\n} : " + tile + "\nview.store %q, %u, %zero\n}\n",
+      "sm_80");
+  CHECK(words.find("pipelined 'for' at test.imx:5: as it is") != std::string::npos);
+  CHECK(words.find("test.imx:5: ") == words.rfind("test.imx:5: "));
+  CHECK(words.find("pipelined 'for' at test.imx:10: 3 slots\n") != std::string::npos);
+}
+
 TEST_CASE("a loop that stores elsewhere runs ahead, if nothing overlaps") {
   const std::string text =
       streamOf(kOffsets +
@@ -249,7 +267,7 @@ TEST_CASE("as many slots are taken as fit, and the bytes are told") {
   CHECK(explained(product("-1"), "sm_80").find("slots\n") != std::string::npos);
 }
 
-TEST_CASE("loops of which no proof is found with a role of its own go without, and it is told") {
+TEST_CASE("threads copy for one loop, a role of its own loads for the next over the same numbers") {
   const std::string tile = "f32[32x32]", pointers = "ptr<const f32>[32x32]";
   const std::string words = explained(
       "kernel @k(%a: view<const f32, 2>, %p: ptr<const f32>, %out: view<f32, 2>, %n: i32) stage "
@@ -262,6 +280,22 @@ TEST_CASE("loops of which no proof is found with a role of its own go without, a
           "\n%q = for %zero, %n, %one, %r [pipelined = 3] (%k: i32, %s: " + tile +
           ") {\n%x = view.load %a, %zero, %k : " + tile + "\n%t = add %s, %x : " + tile +
           "\nyield %t\n} : " + tile + "\nview.store %out, %q, %zero, %zero\n}\n",
+      "sm_90a");
+  CHECK_MESSAGE(words.find("in boxes of 32x32 that the engine loads") != std::string::npos, words);
+  CHECK_MESSAGE(words.find("  by a role of its own\n") != std::string::npos, words);
+}
+
+TEST_CASE("loops of which no proof is found with a role of its own go without, and it is told") {
+  const std::string tile = "f32[32x32]";
+  const std::string words = explained(
+      "kernel @k(%a: view<const f32, 2>, %out: view<f32, 2>, %n: i32) stage tiles {\n"
+      "%zero = constant 0 : i32\n%one = constant 1 : i32\n%none = constant 0.0 : " +
+          tile + "\n%r = for %zero, %n, %one, %none [pipelined = 8] (%k: i32, %s: " + tile +
+          ") {\n%x = view.load %a, %zero, %k : " + tile + "\n%t = add %s, %x : " + tile +
+          "\n%q = for %zero, %n, %one, %t [pipelined = 8] (%m: i32, %u: " + tile +
+          ") {\n%y = view.load %a, %k, %m : " + tile + "\n%v = add %u, %y : " + tile +
+          "\nyield %v\n} : " + tile + "\nyield %q\n} : " + tile +
+          "\nview.store %out, %r, %zero, %zero\n}\n",
       "sm_90a");
   CHECK_MESSAGE(words.find("in boxes of 32x32 that the engine loads") != std::string::npos, words);
   CHECK_MESSAGE(words.find("no proof was found of a role of its own") != std::string::npos, words);

@@ -9,17 +9,15 @@
 namespace imbrex::testing {
 namespace {
 
-// Of more the checker may visit more states than it is willing to.
-constexpr int kDeepest = 2, kMostLoops = 2;
 const std::string kTile = "i32[8x32]";
 
 class Writer {
 public:
-  explicit Writer(std::uint64_t seed) : random_(seed) {}
+  Writer(std::uint64_t seed, const LoopShape &shape) : random_(seed), shape_(shape) {}
 
   std::string kernel() {
     std::string sums = loops(constant("0", kTile), 1);
-    if (chance(2)) sums = loops(sums, 1);
+    for (int row = 1; row < shape_.inRow && chance(2); ++row) sums = maybeLoops(sums, 1);
     return "kernel @k(%v: view<const i32, 2>, %w: view<const i16, 2>, %p: ptr<const i32>, "
            "%n: i32, %m: i32, %up: i32, %down: i32, %out: view<i32, 2>) stage tiles {\n"
            "%zero = constant 0 : i32\n%one = constant 1 : i32\n" +
@@ -87,6 +85,20 @@ private:
     return define("load " + define("ptr.add " + base + ", " + offsets, pointers), tile);
   }
 
+  /// Loops that may be in a branch.
+  std::string maybeLoops(const std::string &sums, int depth) {
+    if (!shape_.hasConditions || !chance(3)) return loops(sums, depth);
+    const std::string some = outer_.empty() ? "%m" : outer_.back();
+    const std::string runs = define(pick({"lt ", "gt "}) + some + ", %n", "bool");
+    const std::string result = name();
+    text_ += result + " = if " + runs + " {\n";
+    const std::string there = loops(sums, depth);
+    text_ += "yield " + there + "\n} else {\n";
+    const std::string other = chance(2) ? sums : loops(sums, depth);
+    text_ += "yield " + other + "\n} : " + kTile + "\n";
+    return result;
+  }
+
   std::string loops(const std::string &sums, int depth) {
     ++loops_;
     // Often the same numbers as those of the loop around.
@@ -126,13 +138,15 @@ private:
     std::string sums = carried;
     for (int loads = below(3); loads >= 0; --loads) sums = add(sums, load(index));
     outer_.push_back(index);
-    while (depth < kDeepest && loops_ < kMostLoops && chance(2)) sums = loops(sums, depth + 1);
+    while (depth < shape_.deepest && loops_ < shape_.most && chance(2))
+      sums = maybeLoops(sums, depth + 1);
     outer_.pop_back();
     if (chance(3)) sums = add(sums, load(index));
     return sums;
   }
 
   std::mt19937_64 random_;
+  const LoopShape shape_;
   std::string text_;
   std::string index_, low_, high_, step_; // of the last loop that began
   std::vector<std::string> outer_;
@@ -141,8 +155,8 @@ private:
 
 } // namespace
 
-TableKernel randomLoops(std::uint64_t seed) {
-  Writer writer(seed);
+TableKernel randomLoops(std::uint64_t seed, const LoopShape &shape) {
+  Writer writer(seed, shape);
   const std::string text = writer.kernel();
   Diagnostics diagnostics;
   auto kernel = ir::parse(text, "loops.imx", diagnostics);

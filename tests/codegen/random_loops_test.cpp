@@ -9,7 +9,21 @@ using namespace imbrex::testing;
 
 namespace {
 
-constexpr std::uint64_t kSeeds = 12;
+constexpr std::uint64_t kSeeds = 12, kSeedsOfMany = 6;
+
+void checkOne(const std::string &target, const TableKernel &one, std::uint64_t seed) {
+  CAPTURE(seed);
+  TableLaunch meant(one), onHost(one);
+  REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
+  REQUIRE(run(*executableOn("host", one), one, onHost) == "");
+  REQUIRE(onHost == meant);
+  const auto executable = executableOn("emulated:" + target, one);
+  for (const auto delivery : {emulate::Delivery::Late, emulate::Delivery::Random}) {
+    TableLaunch got(one);
+    REQUIRE(run(*executable, one, got, {.seed = seed, .delivery = delivery}) == "");
+    REQUIRE(got == meant);
+  }
+}
 
 /// Each target has seeds of its own.
 void checkLoops(const std::string &target, std::uint64_t first) {
@@ -19,20 +33,10 @@ void checkLoops(const std::string &target, std::uint64_t first) {
     MESSAGE("SKIP: no code for ", target, " in this build");
     return;
   }
-  for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {
-    CAPTURE(seed);
-    const TableKernel one = randomLoops(seed);
-    TableLaunch meant(one), onHost(one);
-    REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
-    REQUIRE(run(*executableOn("host", one), one, onHost) == "");
-    REQUIRE(onHost == meant);
-    const auto executable = executableOn("emulated:" + target, one);
-    for (const auto delivery : {emulate::Delivery::Late, emulate::Delivery::Random}) {
-      TableLaunch got(one);
-      REQUIRE(run(*executable, one, got, {.seed = seed, .delivery = delivery}) == "");
-      REQUIRE(got == meant);
-    }
-  }
+  for (std::uint64_t seed = first; seed < first + kSeeds; ++seed)
+    checkOne(target, randomLoops(seed), seed);
+  for (std::uint64_t seed = first; seed < first + kSeedsOfMany; ++seed)
+    checkOne(target, randomLoops(seed, kManyLoops), seed);
 }
 
 } // namespace

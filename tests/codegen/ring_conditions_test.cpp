@@ -55,7 +55,8 @@ TEST_CASE("a flag that ways set on their way to a meeting says which of them it 
   CHECK(mayMistake("s_and_b64 vcc, exec, s[4:5]\ns_cbranch_vccnz"));
   CHECK(mayMistake("s_and_b64 vcc, exec, s[2:3]\ns_cbranch_scc1"));
   CHECK(mayMistake("s_and_b64 vcc, s[4:5], s[2:3]\ns_cbranch_vccnz"));
-  // It has been set anew, whole or in part, before it is asked or once it has been.
+  // It has been set anew, whole or in part, before it is asked; once it has been, vcc holds what it
+  // was, until that is set anew.
   for (const char *set :
        {"s_mov_b64 s[2:3], s[8:9]\n", "s_mov_b32 s3, 0\n", "s_mov_b32 s2, s8\n",
         "s_load_dwordx4 s[0:3], s[8:9], 0x0\n", "v_cmp_eq_u32_e64 s[2:3], v0, v1\n",
@@ -63,7 +64,11 @@ TEST_CASE("a flag that ways set on their way to a meeting says which of them it 
         "v_readfirstlane_b32 s2, v0\n"}) {
     CAPTURE(set);
     CHECK(mayMistake(set + take + "s_cbranch_vccnz"));
-    CHECK(mayMistake(take + set + "s_cbranch_vccnz"));
+    CHECK_FALSE(mayMistake(take + set + "s_cbranch_vccnz"));
+    CHECK_FALSE(
+        mayMistake("s_andn2_b64 vcc, exec, s[2:3]\n" + std::string(set) + "s_cbranch_vccz"));
+    CHECK(mayMistake(take + set + "s_cbranch_vccz"));
+    CHECK(mayMistake(take + set + "s_branch .LBB0_3\n.LBB0_3:\n" + take + "s_cbranch_vccnz"));
   }
   for (const char *set : {"v_cmp_eq_u32_e32 vcc, v0, v1\n", "s_mov_b32 vcc_lo, 0\n",
                           "v_add_co_u32_e32 v0, vcc, v1, v2\n"})
@@ -87,6 +92,13 @@ TEST_CASE("jumps on one condition go the same way, in whatever form it is comput
   CHECK_FALSE(mayPart("setp.lt.s32 %p1, %r5, %r9;\n@%p1", "setp.gt.s32 %p2, %r9, %r5;\n@%p2"));
   CHECK_FALSE(mayPart("setp.eq.s32 %p1, %r5, %r9;\nnot.pred %p3, %p1;\n@%p3",
                       "setp.ne.s32 %p2, %r5, %r9;\n@%p2"));
+  const std::string byte = "cvt.s8.s32 %rs1, %r5;\nsetp.lt.s16 %p1, %rs1, 1;\n@%p1";
+  const std::string half = "cvt.u16.u32 %rs2, %r5;\n";
+  CHECK_FALSE(mayPart(byte, half + "cvt.s16.s8 %rs3, %rs2;\nsetp.lt.s16 %p2, %rs3, 1;\n@%p2"));
+  CHECK(mayPart(byte, half + "cvt.u16.u8 %rs3, %rs2;\nsetp.lt.s16 %p2, %rs3, 1;\n@%p2"));
+  CHECK(mayPart(byte, half + "setp.lt.s16 %p2, %rs2, 1;\n@%p2"));
+  CHECK(mayPart(byte, "ld.global.b16 %rs2, [%rd1];\ncvt.s16.s8 %rs3, %rs2;\n"
+                      "setp.lt.s16 %p2, %rs3, 1;\n@%p2"));
   const std::string some = "and.b32 %r2, %r9, 24;\nsetp.eq.b32 %p1, %r2, 0;\n@%p1";
   CHECK_FALSE(mayPart(some, "and.b32 %r3, %r9, 24;\nsetp.eq.b32 %p2, %r3, 0;\n@%p2"));
   CHECK(mayPart(some, "and.b32 %r3, %r9, 24;\nsetp.ne.b32 %p2, %r3, 0;\n@%p2"));
@@ -121,6 +133,14 @@ TEST_CASE("a condition of what a register held before is none of what it holds n
                 "setp.ne.s32 %p2, %r5, 0;\n@%p2"));
   CHECK(mayPart("setp.eq.s32 %p2, %r5, 0;\n" + again + "setp.eq.s32 %p1, %r5, 0;\n@%p1", "@%p2"));
   CHECK_FALSE(mayPart(again + "setp.eq.s32 %p1, %r5, 0;\n@%p1", "setp.ne.s32 %p2, %r5, 0;\n@!%p2"));
+  // It may be told by what was made of that, while this is what it was.
+  const std::string far = "sub.s32 %r6, %r9, %r5;\nsetp.lt.u32 %p1, %r6, 2;\n" + again + "@%p1";
+  CHECK_FALSE(mayPart(far, "setp.gt.u32 %p2, %r6, 1;\n@!%p2"));
+  CHECK_FALSE(mayPart(far, "@%p1"));
+  CHECK(mayPart(far, "setp.gt.u32 %p2, %r6, 1;\n@%p2"));
+  CHECK(mayPart(far, "sub.s32 %r7, %r9, %r5;\nsetp.gt.u32 %p2, %r7, 1;\n@!%p2"));
+  CHECK(mayPart("sub.s32 %r6, %r9, %r5;\nsetp.lt.u32 %p1, %r6, 2;\n@%p1",
+                again + "sub.s32 %r7, %r9, %r5;\nsetp.gt.u32 %p2, %r7, 1;\n@!%p2"));
   // In a vector, and as the opposite.
   CHECK(mayPart("mov.b64 %rd5, {%r5, %r9};\nsetp.eq.s64 %p1, %rd5, 0;\n@%p1",
                 again + "mov.b64 %rd6, {%r5, %r9};\nsetp.eq.s64 %p2, %rd6, 0;\n@%p2"));

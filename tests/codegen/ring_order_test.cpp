@@ -108,9 +108,10 @@ TEST_CASE(
 }
 
 TEST_CASE("the assembly of random loops, with assertions in some, is what was meant") {
-  // Also loops in a row over the same numbers by other steps, and jumps to jumps to copies.
-  std::vector<std::uint64_t> seeds{26, 53, 63, 142};
-  for (std::uint64_t seed = 0; seed < 16; ++seed) seeds.push_back(seed);
+  // Also loops in a row over the same numbers by other steps, jumps to jumps to copies, a condition
+  // of what was left before the index went on, and a flag that is set anew once it was asked.
+  std::vector<std::uint64_t> seeds{26, 53, 63, 142, 335, 132};
+  for (std::uint64_t seed = 0; seed < 14; ++seed) seeds.push_back(seed);
   for (const char *name : {"sm_80", "sm_90a", "gfx950"}) {
     const target::GpuTarget *target = targetNamed(name);
     if (target == nullptr) continue;
@@ -121,6 +122,95 @@ TEST_CASE("the assembly of random loops, with assertions in some, is what was me
       const auto text = makeAssembly(*made.code, *target);
       CHECK_MESSAGE(text, text.error().message);
     }
+  }
+}
+
+TEST_CASE("the assembly of nests and rows of many loops is what was meant") {
+  // Also a byte that is made of a word in two ways.
+  for (const char *name : {"sm_80", "sm_90a", "gfx950"}) {
+    const target::GpuTarget *target = targetNamed(name);
+    if (target == nullptr) continue;
+    for (const std::uint64_t seed : {0, 2, 3, 4, 5, 6, 10, 13}) {
+      CAPTURE(name);
+      CAPTURE(seed);
+      const Compiled made = compiled(randomLoops(seed, kManyLoops), *target);
+      const auto text = makeAssembly(*made.code, *target);
+      CHECK_MESSAGE(text, text.error().message);
+    }
+  }
+}
+
+TEST_CASE("so many conditions that no one can look at all choices of them are compared, too") {
+  const target::GpuTarget *target = targetNamed("sm_80");
+  if (target == nullptr) return;
+  const Compiled made = compiled(randomLoops(85, kManyLoops), *target);
+  const auto text = makeAssembly(*made.code, *target);
+  REQUIRE_MESSAGE(text, text.error().message);
+  const auto differsWithout = [&](bool (*is)(const std::string &)) {
+    Lines lines = linesOf(*text);
+    const auto last = std::find_if(lines.rbegin(), lines.rend(), is);
+    REQUIRE(last != lines.rend());
+    lines.erase(std::next(last).base());
+    return differenceFrom(made.code->rings, target->ringsOf(textOf(lines))).has_value();
+  };
+  CHECK(differsWithout(isCommit));
+  CHECK(differsWithout(isWait));
+}
+
+namespace {
+
+/// Of a random kernel's assembly: which lines may not be another's place, or go the other way.
+class Changed {
+public:
+  Changed(const char *target, std::uint64_t seed)
+      : target_(targetNamed(target)), made_(compiled(randomLoops(seed), *target_)),
+        lines_(linesOf(*makeAssembly(*made_.code, *target_))) {}
+
+  bool differs(const Lines &lines) const {
+    return differenceFrom(made_.code->rings, target_->ringsOf(textOf(lines))).has_value();
+  }
+  const Lines &lines() const { return lines_; }
+
+  /// How many of the lines with this text can be told from those with the other in its place.
+  int foundWith(const std::string &text, const std::string &other) const {
+    int found = 0;
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      const std::size_t at = lines_[i].find(text);
+      if (at == std::string::npos) continue;
+      Lines changed = lines_;
+      changed[i].replace(at, text.size(), other);
+      found += differs(changed) ? 1 : 0;
+    }
+    return found;
+  }
+
+private:
+  const target::GpuTarget *target_;
+  Compiled made_;
+  Lines lines_;
+};
+
+} // namespace
+
+TEST_CASE("a jump around copies that goes the other way is found, whatever was set anew") {
+  if (targetNamed("sm_80") != nullptr) {
+    const Changed code("sm_80", 335);
+    CHECK_FALSE(code.differs(code.lines()));
+    // Two loads depend on nothing but what is left, and one of them asks for it the other way
+    // round.
+    CHECK(code.foundWith("@%p", "@!%p") >= 2);
+    for (std::size_t i = 0; i < code.lines().size(); ++i) {
+      Lines twice = code.lines();
+      twice.insert(twice.begin() + static_cast<std::ptrdiff_t>(i), twice[i]);
+      if (isCopy(code.lines()[i])) CHECK(code.differs(twice));
+    }
+  }
+  if (targetNamed("gfx950") != nullptr) {
+    const Changed code("gfx950", 132);
+    CHECK_FALSE(code.differs(code.lines()));
+    CHECK(code.foundWith("s_cbranch_vccz", "s_cbranch_vccnz") >= 1);
+    CHECK(code.foundWith("s_cbranch_vccnz", "s_cbranch_vccz") >= 1);
+    CHECK(code.foundWith("global_load_lds", "global_load") >= 4);
   }
 }
 

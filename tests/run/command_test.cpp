@@ -187,7 +187,13 @@ TEST_CASE("check shows the shortest run of an unsafe schedule, with lines") {
       "overwrites what 'compute' by issue 'products' at 'tile', use 0 in slot 0 (unsafe.imx:23) "
       "may "
       "still be reading\n"));
-  CHECK(contains(outcome.output, "so it goes with k >= 3"));
+  CHECK(contains(outcome.output,
+                 "so it goes with k >= 3\n"
+                 "    load: wait 'empty' at use 0 (unsafe.imx:12)\n"
+                 "    load: expect 'full' at use 0 (unsafe.imx:13)\n"
+                 "    load: copy 'full' at use 0 writes 'tile' at use 0 (unsafe.imx:14)\n"));
+  CHECK(contains(outcome.output,
+                 "    load: copy 'full' at use 2 writes 'tile' at use 2 (unsafe.imx:14)\n"));
 }
 
 TEST_CASE("imbrex targets lists the devices") {

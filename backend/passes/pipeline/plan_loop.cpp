@@ -89,7 +89,7 @@ public:
   /// One trip after the other, each beginning with its loads. By a role of their own these are
   /// copies that count on barriers, else operations of a queue.
   schedule::Program work(bool isOfRoles) {
-    schedule::Program work{.name = kernel_.name()};
+    schedule::Program work{.name = kernel_.name(), .where = loop_.where};
     bool found = false;
     const bool again = isInLoop(kernel_.body(), loop_, false, found);
     if (again) work.trips.push_back({.name = "again"});

@@ -46,7 +46,8 @@ bool checkBoxes(const ir::Kernel &kernel, const machine::Machine &machine,
 /// Nothing, and an error, where a condition or a way out cannot be read.
 std::optional<schedule::Program> readSchedule(const ir::Kernel &kernel, Diagnostics &diagnostics);
 
-/// Whether the proof of a kernel's rings gives up: there are more runs than it looks at.
+/// Whether the proof of a kernel's rings takes long: there are more runs to look at than are worth
+/// the time.
 bool isBeyondProof(const ir::Kernel &kernel);
 
 /// Prove what a kernel's rings do, for all numbers of trips; report what is wrong, with the lines

@@ -86,14 +86,15 @@ void Run::checkProxy(const Touch &earlier, const Touch &later) {
     find(Diag::ScheduleUnfenced, *later.op, describe(later), describe(earlier));
 }
 
-/// Whether every agent that comes to the cell again knows so, in its own and the async proxy's
-/// view. Without such an agent somebody else must, for the end of the block.
-bool Run::isOver(const Touch &touch, std::int32_t cell) const {
+/// Whether every agent that comes to the cell again knows so, of a plain write also in the async
+/// proxy's view: what a read has seen, nobody asks the proxy for. Without such an agent somebody
+/// else must, for the end of the block.
+bool Run::isOver(const Touch &touch, std::int32_t cell, bool isWrite) const {
   const auto [axis, time] = touch.end;
   if (axis < 0) return true;
-  const bool isPlain = model_->hasProxies && !touch.isAsync;
+  const bool isFenced = isWrite && isSeenByProxy(touch);
   const auto knows = [&](std::int32_t agent) {
-    return clock(agent)[axis] >= time && (!isPlain || clock(agent)[model_->axes + axis] >= time);
+    return clock(agent)[axis] >= time && (!isFenced || clock(agent)[model_->axes + axis] >= time);
   };
   bool isConcerned = false, isKnown = false;
   for (std::int32_t agent = 0; agent < agents(); ++agent) {

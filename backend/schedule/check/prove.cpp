@@ -1,3 +1,4 @@
+#include "backend/schedule/channels.h"
 #include "backend/schedule/check.h"
 #include "backend/schedule/check/run.h"
 #include "backend/schedule/check/signature.h"
@@ -16,7 +17,7 @@ using check::Model;
 using check::Run;
 
 /// A schedule whose roles keep in step has some hundreds of forks; this many say that they do not.
-constexpr std::size_t kMostForks = 20000;
+constexpr std::int64_t kMostForks = 20000;
 
 struct SignatureHash {
   std::size_t operator()(const std::vector<std::int32_t> &signature) const {
@@ -47,7 +48,7 @@ std::int32_t strideOf(const Program &program) {
 constexpr std::int64_t kMostWork = 200'000'000;
 
 Finding tooLarge(const Program &program, std::string_view what, std::string_view hint) {
-  return {.what = diagnostic(Diag::ScheduleTooLarge, {}, program.name, what, hint)};
+  return {.what = diagnostic(Diag::ScheduleTooLarge, program.where, program.name, what, hint)};
 }
 
 struct Decision {
@@ -86,20 +87,20 @@ public:
     }
     return true;
   }
-  std::size_t size() const { return size_; }
+  std::int64_t size() const { return size_; }
 
 private:
   using Known = check::Signature::Lacks;
   Merging merging_;
   std::unordered_map<std::vector<std::int32_t>, std::vector<Known>, SignatureHash> visited_;
-  std::size_t size_ = 0;
+  std::int64_t size_ = 0;
 };
 
 /// All runs, decision by decision.
 class Proof {
 public:
-  Proof(const Program &program, Merging merging)
-      : model_(program), merging_(merging), visited_(merging) {}
+  Proof(const Program &program, Merging merging, std::int64_t mostForks = kMostForks)
+      : model_(program), merging_(merging), mostForks_(mostForks), visited_(merging) {}
 
   Verdict operator()() {
     follow(Run(model_, nullptr), -1, 0);
@@ -113,7 +114,7 @@ public:
         if (!verdict_.findings.empty()) break;
       }
     }
-    verdict_.states = static_cast<std::int64_t>(visited_.size());
+    verdict_.states = visited_.size();
     return std::move(verdict_);
   }
 
@@ -138,14 +139,15 @@ private:
     work_ += (run.steps() - before) * model_.axes + model_.slots + model_.cells;
     if (outcome == Run::Outcome::Tires)
       return giveUp("one of its runs has more than " + toText(check::kMostLooks) + " steps");
-    if (work_ > kMostWork)
+    if (work_ > kMostWork * mostForks_ / kMostForks)
       return giveUp("its runs together take more than " + toText(kMostWork) + " steps of work");
     if (outcome == Run::Outcome::Fails) return explain(from);
     if (outcome == Run::Outcome::Ends) return;
     run.forgetTrips();
     run.forgetKnown();
     if (forks % stride_ == 0 && !visited_.add(run)) return;
-    if (visited_.size() > kMostForks) return giveUp();
+    ++forksOver_[run.asked().index()];
+    if (visited_.size() > mostForks_) return giveUp();
     forks_.push_back({.run = std::move(run), .from = from, .forks = forks});
   }
 
@@ -158,13 +160,26 @@ private:
     const bool several = model_.program.roles.size() > 1;
     verdict_.findings.push_back(
         {.what = diagnostic(
-             Diag::ScheduleUnbounded, {}, model_.program.name,
+             Diag::ScheduleUnbounded, whereMostFork(), model_.program.name,
              (several ? "its roles do not keep in step, " : "") + toText(kMostForks) +
                  " states were visited",
              several ? "bound how far one role can run ahead of another, and give loops in a row "
                        "trips of their own"
                      : "give it fewer loops whose numbers of trips are known at run time alone, or "
                        "its rings fewer slots")});
+  }
+
+  /// The loop of whose trips most questions were.
+  Location whereMostFork() const {
+    const auto most = std::ranges::max_element(forksOver_) - forksOver_.begin();
+    Location where;
+    for (const Role &role : model_.program.roles)
+      forEachOp(role.body, [&](const Op &op) {
+        const bool isLoop =
+            op.kind == OpKind::For && op.trips.index() == static_cast<std::size_t>(most);
+        if (isLoop && !where.known()) where = op.where;
+      });
+    return where.known() ? where : model_.program.where;
   }
 
   /// Runs the same way again, this time keeping a trace.
@@ -183,11 +198,24 @@ private:
   std::int32_t stride_ = strideOf(model_.program);
   std::int64_t work_ = 0;
   Merging merging_;
+  std::int64_t mostForks_;
   std::deque<Fork> forks_;
   std::vector<Decision> decisions_;
+  std::vector<std::int64_t> forksOver_ = std::vector<std::int64_t>(model_.program.trips.size());
   Visited visited_;
   Verdict verdict_;
 };
+
+} // namespace
+
+namespace {
+
+bool gaveUp(const Verdict &verdict) {
+  return std::ranges::any_of(verdict.findings, [](const Finding &finding) {
+    return finding.what.kind == Diag::ScheduleUnbounded ||
+           finding.what.kind == Diag::ScheduleTooLarge;
+  });
+}
 
 } // namespace
 
@@ -196,6 +224,12 @@ Verdict prove(const Program &program) {
   const bool isTooLarge =
       !quick.isSafe() && quick.findings.front().what.kind == Diag::ScheduleTooLarge;
   return quick.isSafe() || isTooLarge ? quick : Proof(program, Merging::Cover)();
+}
+
+bool takesMoreStates(const Program &program, std::int64_t than) {
+  const Verdict quick = Proof(program, Merging::Meet, than)();
+  if (quick.isSafe() || gaveUp(quick)) return !quick.isSafe();
+  return gaveUp(Proof(program, Merging::Cover, than)());
 }
 
 TripCount sameTrips(std::vector<std::int32_t> counts) {

@@ -70,7 +70,7 @@ Run::Step Run::step(std::int32_t agent) {
   if (result != Step::Done) return result;
   ++run.pc;
   ++steps_;
-  if (trace_) trace_->push_back({agent, instruction.op, useOf(agent, instruction.op->index)});
+  if (trace_) trace_->push_back({agent, instruction.op});
   return Step::Done;
 }
 
@@ -152,8 +152,8 @@ void Run::forgetKnown() {
   };
   for (std::int32_t c = 0; c < model_->cells; ++c) {
     Cell &cell = cells_[static_cast<std::size_t>(c)];
-    llvm::erase_if(cell.reads, [&](const Touch &read) { return isOver(read, c); });
-    if (cell.write.op && isOver(cell.write, c)) cell.write.end = {};
+    llvm::erase_if(cell.reads, [&](const Touch &read) { return isOver(read, c, false); });
+    if (cell.write.op && isOver(cell.write, c, true)) cell.write.end = {};
   }
   for (SlotRun &slot : slots_) {
     // Who ends the phase is one of those that know.

@@ -3,6 +3,7 @@
 #include "backend/schedule/check.h"
 #include "backend/schedule/check/clocks.h"
 #include "backend/schedule/check/model.h"
+#include "backend/schedule/check/trace.h"
 #include "backend/schedule/check/trips.h"
 
 #include <vector>
@@ -64,13 +65,6 @@ struct MeetingRun {
   MeetingId which = {};
 };
 
-/// What an agent did, for people.
-struct TraceStep {
-  std::int32_t agent;
-  const Op *op;
-  std::int64_t use; ///< Of what the operation indexes first.
-};
-
 /// By place in a clock's row, what all roles know that are not done.
 using Horizon = std::vector<std::int32_t>;
 
@@ -92,6 +86,8 @@ public:
   };
   Outcome proceed();
   void decide(bool oneMore) { trips_.decide(trips_.open(), oneMore); }
+  /// Whose number that is.
+  TripsId asked() const { return trips_.instances()[trips_.open()].trips; }
   /// Drops what was decided of loops that no role comes to again.
   void forgetTrips();
   /// Drops what all that it could concern know to be over: it can hold up nobody any more.
@@ -100,7 +96,7 @@ public:
   std::int64_t steps() const { return steps_; }
   /// Instructions that were looked at, loops and conditions among them.
   std::int64_t looks() const { return looks_; }
-  /// What is wrong, with the trips of this run and the last steps of each role.
+  /// What is wrong, with the trips of this run and all its steps.
   std::vector<Finding> explained(const std::vector<TraceStep> &trace) const;
 
 private:
@@ -130,7 +126,9 @@ private:
   bool mayArrive(std::int32_t agent, const Op &op, std::int32_t slot);
   void checkMade(std::int32_t agent, const Op &op, std::int32_t slot);
   void endPhase(std::int32_t slot, const Op &op);
-  bool isOver(const Touch &touch, std::int32_t cell) const;
+  bool isOver(const Touch &touch, std::int32_t cell, bool isWrite) const;
+  /// Whether the async proxy needs a fence to see what this has written.
+  bool isSeenByProxy(const Touch &write) const { return model_->hasProxies && !write.isAsync; }
   Horizon horizon() const;
   void checkEnd();
   void reportStuck();

@@ -53,17 +53,17 @@ private:
     if (time > horizon_[p]) events_[p].push_back(time);
   }
 
-  void live(const Touch &touch) {
+  void live(const Touch &touch, bool isWrite) {
     if (touch.end.axis < 0) return;
     live(touch.end.axis, touch.end.time);
-    if (model_.hasProxies && !touch.isAsync) live(model_.axes + touch.end.axis, touch.end.time);
+    if (isWrite && run_.isSeenByProxy(touch)) live(model_.axes + touch.end.axis, touch.end.time);
   }
 
   void collectEvents() {
     events_.resize(run_.width_);
     for (const Cell &cell : run_.cells_) {
-      if (cell.write.op) live(cell.write);
-      for (const Touch &read : cell.reads) live(read);
+      if (cell.write.op) live(cell.write, true);
+      for (const Touch &read : cell.reads) live(read, false);
     }
     for (const SlotRun &slot : run_.slots_) {
       for (const Event &pass : slot.passes) live(pass.axis, pass.time);
@@ -113,6 +113,9 @@ private:
       std::int64_t &base = bases_[buffer.ring.index()];
       base = roundOfUse(base, period) * period;
     }
+    // A cursor that goes back comes to a use by its number, however far others are by then.
+    for (std::size_t ring = 0; ring < bases_.size(); ++ring)
+      if (model_.resets[ring]) bases_[ring] = 0;
   }
 
   std::int64_t baseOf(RingId ring) const { return ring.valid() ? bases_[ring.index()] : 0; }
@@ -253,15 +256,15 @@ private:
     addClock(run_.rowOfMeeting(number) + 1);
   }
 
-  void addEvent(const Event &event) {
+  void addEvent(const Event &event, bool forProxy = true) {
     if (event.axis < 0) return add(-1);
     add(axisPlace_[static_cast<std::size_t>(event.axis)]);
     add(rank(event.axis, event.time));
-    if (model_.hasProxies) add(rank(model_.axes + event.axis, event.time));
+    if (model_.hasProxies && forProxy) add(rank(model_.axes + event.axis, event.time));
   }
 
-  void addTouch(const Touch &touch) {
-    addEvent(touch.end);
+  void addTouch(const Touch &touch, bool isWrite) {
+    addEvent(touch.end, isWrite);
     add(touch.end.axis >= 0 && touch.isAsync);
   }
 
@@ -291,15 +294,16 @@ private:
     const bool isWritten = cell.write.op && !isStale(cell.write);
     add(isWritten);
     if (isWritten) {
-      addTouch(cell.write);
+      addTouch(cell.write, true);
       add(cell.write.buffer.index());
       add(cell.write.end.axis >= 0 && cell.write.op->kind == OpKind::Access);
       if (cell.write.hasUse) {
         const RingId ring = program_[cell.write.buffer].ring;
-        add(std::max<std::int64_t>(cell.write.use - bases_[ring.index()], -1));
+        const std::int64_t use = cell.write.use - bases_[ring.index()];
+        add(model_.resets[ring.index()] ? use : std::max<std::int64_t>(use, -1));
       }
     }
-    for (const Touch &read : cell.reads) addTouch(read);
+    for (const Touch &read : cell.reads) addTouch(read, false);
     add(-1);
   }
 

@@ -1,7 +1,6 @@
 #include "backend/schedule/check/words.h"
 
 #include "backend/schedule/check/run.h"
-#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 
@@ -97,16 +96,8 @@ std::string Run::describeTrips() const {
 }
 
 std::vector<Finding> Run::explained(const std::vector<TraceStep> &trace) const {
-  constexpr std::size_t kShown = 4; // of each agent
-  std::vector<std::string> lines;
-  std::vector<std::size_t> shown(agents_.size());
-  for (const TraceStep &step : llvm::reverse(trace)) {
-    if (++shown[static_cast<std::size_t>(step.agent)] > kShown) continue;
-    lines.push_back(nameOf(step.agent) + ": " + check::describe(model_->program, *step.op) +
-                    (step.op->index.cursor.valid() ? " at use " + toText(step.use) : "") +
-                    lineOf(*step.op));
-  }
-  std::ranges::reverse(lines);
+  const std::vector<std::string> lines =
+      linesOf(*model_, trace, [&](std::int32_t agent) { return nameOf(agent); });
   std::vector<Finding> findings = findings_;
   for (Finding &finding : findings) {
     finding.trips = describeTrips();

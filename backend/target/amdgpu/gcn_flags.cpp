@@ -69,9 +69,11 @@ void Flags::set(llvm::StringRef name, CodeLine &read) {
 
 void Flags::read(llvm::StringRef opcode, llvm::StringRef text, CodeLine &read) {
   if (opcode == "s_cbranch_vccnz" || opcode == "s_cbranch_vccz") {
-    if (const auto flag = flagIn("vcc"); flag && !changed_.contains(flag->of)) {
-      read.predicate = flag->of;
-      read.isNegated = flag->isOpposite != (opcode == "s_cbranch_vccz");
+    if (const auto flag = flagIn("vcc")) {
+      // Once the other one has been set anew, what it was is in vcc alone.
+      const bool isThere = !changed_.contains(flag->of);
+      read.predicate = isThere ? flag->of : "vcc";
+      read.isNegated = (isThere && flag->isOpposite) != (opcode == "s_cbranch_vccz");
     }
   }
   if (opcode.starts_with("s_cbranch") || opcode == "s_branch") return begin();

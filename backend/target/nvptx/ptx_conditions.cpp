@@ -17,6 +17,13 @@ namespace {
 
 using Registers = std::set<std::string>;
 
+/// At one place of the code.
+struct Place {
+  /// What no longer is what its sources would make of it, as one of them has been set since.
+  const Registers &outdated;
+  Registers leaves = {}; ///< The registers that were asked for what they hold there.
+};
+
 /// A condition, or its opposite.
 struct Condition {
   std::string name;
@@ -74,11 +81,10 @@ public:
     }
   }
 
-  /// And the registers on which it depends.
-  Condition of(llvm::StringRef predicate, Registers &registers) const {
-    const Instruction *made = definitionOf(predicate);
+  Condition of(llvm::StringRef predicate, Place &place) const {
+    const Instruction *made = definitionAt(place, predicate);
     if (made && made->opcode == "not.pred") {
-      Condition condition = of(made->lastOperand(), registers);
+      Condition condition = of(made->lastOperand(), place);
       condition.isNegated = !condition.isNegated;
       return condition;
     }
@@ -87,8 +93,8 @@ public:
     if (made) sources = sourcesOf(*made);
     const bool isComparison = parts.size() == 3 && parts[0] == "setp" && sources.size() == 2 &&
                               !parts[2].starts_with("f") && !parts[2].starts_with("bf");
-    if (!isComparison) return {.name = text(predicate, registers)};
-    return comparison(parts[1], parts[2], sources[0], sources[1], registers);
+    if (!isComparison) return {.name = text(predicate, place)};
+    return comparison(parts[1], parts[2], sources[0], sources[1], place);
   }
 
   /// What sets a register, of which all is told by that one line; nothing where more is needed.
@@ -99,10 +105,14 @@ public:
   }
 
 private:
+  const Instruction *definitionAt(const Place &place, llvm::StringRef name) const {
+    return place.outdated.contains(name.str()) ? nullptr : definitionOf(name);
+  }
+
   /// By "equal" and "less" alone.
   Condition comparison(llvm::StringRef how, llvm::StringRef type, llvm::StringRef a,
-                       llvm::StringRef b, Registers &registers) const {
-    std::string left = text(a, registers), right = text(b, registers);
+                       llvm::StringRef b, Place &place) const {
+    std::string left = text(a, place), right = text(b, place);
     const auto named = [&](llvm::StringRef relation, bool isNegated) {
       return Condition{.name = (relation + "." + type + "(" + left + "," + right + ")").str(),
                        .isNegated = isNegated};
@@ -122,19 +132,32 @@ private:
     return named("lt", how == "le");
   }
 
+  /// The low byte of a word, with its sign, is made in one step or by way of 16 bits: for the
+  /// second of two steps the first, whose source is the word (PTX ISA, "cvt": to fewer bits is to
+  /// the low ones, and a register that is wider than the result gets its sign).
+  const Instruction *wholeOfByte(const Instruction &made, const Place &place) const {
+    if (made.opcode != "cvt.s16.s8") return nullptr;
+    const Instruction *half = definitionAt(place, registerIn(made.lastOperand()));
+    return half && half->opcode == "cvt.u16.u32" ? half : nullptr;
+  }
+
   /// What an operand is computed from; a register itself where nobody knows, or at some depth.
-  std::string text(llvm::StringRef operand, Registers &registers, int depth = 0) const {
+  std::string text(llvm::StringRef operand, Place &place, int depth = 0) const {
     constexpr int kDeep = 8;
     const llvm::StringRef name = registerIn(operand);
-    const Instruction *made = definitionOf(name);
+    const Instruction *made = definitionAt(place, name);
     if (!made || depth == kDeep) {
-      if (!name.empty()) registers.insert(name.str());
+      if (!name.empty()) place.leaves.insert(name.str());
       return operand.str();
     }
-    std::string text =
-        (operand.take_until([](char c) { return c == '%'; }) + made->opcode + "(").str();
+    llvm::StringRef opcode = made->opcode;
+    if (const Instruction *whole = wholeOfByte(*made, place)) {
+      made = whole;
+      opcode = "cvt.s8.s32";
+    }
+    std::string text = (operand.take_until([](char c) { return c == '%'; }) + opcode + "(").str();
     for (const llvm::StringRef source : sourcesOf(*made))
-      text += this->text(source, registers, depth + 1) + ",";
+      text += this->text(source, place, depth + 1) + ",";
     return text + ")";
   }
 
@@ -142,11 +165,12 @@ private:
   std::set<std::string> opaque_;
 };
 
-/// Which registers may be computed from what others held before they were set again, once a block
-/// is over.
+/// Which registers may be computed from what their nearest sources held before these were set
+/// again, once a block is over.
 ///
-///   setp.lt.s32 %p1, %r1, 9;     // says something about %r1
-///   add.s32     %r1, %r1, 1;     // and now about what it was
+///   sub.s32     %r2, %r8, %r1;
+///   setp.lt.s32 %p1, %r2, 9;     // says something about %r2, which does so about %r1
+///   add.s32     %r1, %r1, 1;     // and now about what it was: %p1 is still one about %r2
 class Outdated {
 public:
   Outdated(const CodeGraph &graph, const Conditions &conditions) : after_(graph.size()) {
@@ -156,7 +180,7 @@ public:
     std::vector<Registers> before(graph.size());
     while (!open.empty()) {
       const std::size_t index = open.pop_back_val();
-      after_[index] = behind(graph[index], before[index]);
+      after_[index] = behindBlock(graph[index], before[index]);
       for (const CodeBlock::Edge &edge : graph[index].next) {
         const std::size_t size = before[edge.to].size();
         before[edge.to].insert(after_[index].begin(), after_[index].end());
@@ -165,9 +189,7 @@ public:
     }
   }
 
-  bool contains(const std::string &name, std::size_t block) const {
-    return after_[block].contains(name);
-  }
+  const Registers &behind(std::size_t block) const { return after_[block]; }
 
 private:
   /// From a register to all that it is computed from.
@@ -177,39 +199,28 @@ private:
       const std::string name = open.back();
       open.pop_back();
       const Instruction *made = conditions.definitionOf(name);
-      const auto [known, isNew] = sources_.try_emplace(name);
-      if (!isNew || !made) continue;
+      if (!followed_.insert(name).second || !made) continue;
       for (const llvm::StringRef operand : sourcesOf(*made)) {
         const std::string source = registerIn(operand).str();
         if (source.empty()) continue;
-        known->second.insert(source);
         users_[source].insert(name);
         open.push_back(source);
       }
     }
   }
 
-  Registers behind(const CodeBlock &block, Registers outdated) const {
+  Registers behindBlock(const CodeBlock &block, Registers outdated) const {
     for (const std::string &set : block.sets) {
-      const auto sources = sources_.find(set);
-      if (sources == sources_.end()) continue;
-      const auto isOld = [&](const std::string &source) { return outdated.contains(source); };
-      if (llvm::none_of(sources->second, isOld)) outdated.erase(set);
-      addUsersOf(set, outdated);
+      outdated.erase(set);
+      const auto users = users_.find(set);
+      if (users != users_.end()) outdated.insert(users->second.begin(), users->second.end());
     }
     return outdated;
   }
 
-  /// Those of a register that is outdated are already there.
-  void addUsersOf(const std::string &name, Registers &outdated) const {
-    const auto users = users_.find(name);
-    if (users == users_.end()) return;
-    for (const std::string &user : users->second)
-      if (outdated.insert(user).second) addUsersOf(user, outdated);
-  }
-
-  std::map<std::string, Registers> sources_, users_; // the nearest
-  std::vector<Registers> after_;                     // by block
+  Registers followed_;
+  std::map<std::string, Registers> users_; // the nearest
+  std::vector<Registers> after_;           // by block
 };
 
 } // namespace
@@ -221,13 +232,9 @@ void nameConditions(CodeGraph &graph, llvm::StringRef ptx) {
   for (auto [index, block] : llvm::enumerate(graph))
     for (CodeBlock::Edge &edge : block.next) {
       if (edge.predicate.empty()) continue;
-      Registers registers;
-      Condition condition{.name = edge.predicate};
-      if (outdated.contains(edge.predicate, index))
-        registers.insert(edge.predicate);
-      else
-        condition = conditions.of(edge.predicate, registers);
-      for (const std::string &one : registers) dependOn[one].insert(condition.name);
+      Place place{.outdated = outdated.behind(index)};
+      const Condition condition = conditions.of(edge.predicate, place);
+      for (const std::string &one : place.leaves) dependOn[one].insert(condition.name);
       edge.predicate = condition.name;
       edge.holds ^= condition.isNegated;
     }

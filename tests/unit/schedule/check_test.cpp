@@ -1,9 +1,13 @@
+#include "backend/machine/machine.h"
+#include "backend/schedule/budget.h"
 #include "backend/schedule/check.h"
 #include "backend/schedule/program_text.h"
 #include "tests/support/schedule_builder.h"
 #include "tests/unit/schedule/timed_programs.h"
 
 #include <doctest/doctest.h>
+
+#include <algorithm>
 
 using namespace imbrex;
 using namespace imbrex::schedule;
@@ -212,6 +216,180 @@ TEST_CASE("a content that can still be read is told from one that cannot") {
       "for %d {\naccess writes %X\n}\naccess reads %A(%c)\n}\n}\n"));
   REQUIRE_FALSE(verdict.isSafe());
   CHECK(verdict.findings.front().what.kind == Diag::ScheduleWrongContent);
+}
+
+namespace {
+
+/// Two loops in each other, whose tiles one warp has loaded for both. They meet in each trip, so
+/// that all know of all reads before: nothing else is fenced.
+Program loadedNest() {
+  const auto ring = [](const std::string &n, const std::string &ahead) {
+    return "ring %R" + n + " depth " + ahead + " {\nbuffer %A" + n + " 16\nbarrier %full" + n +
+           "\n}\n";
+  };
+  const auto load = [](const std::string &n) {
+    return "expect %full" + n + "(%p" + n + ") bytes 16\ncopy writes %A" + n + "(%p" + n +
+           ") to %full" + n + "(%p" + n + ") bytes 16\nadvance %p" + n + "\n";
+  };
+  const auto loop = [&](const std::string &n, bool loads, const std::string &body) {
+    std::string text;
+    for (const char *least : {"0", "1", "2"})
+      if (loads) text += "if count %k" + n + " > " + least + " {\n" + load(n) + "}\n";
+    text += "for %k" + n + " {\nwait %full" + n + "(%c" + n + ")\nmeet %all\n";
+    if (loads) text += "if left %k" + n + " > 3 {\n" + load(n) + "}\n";
+    return text + "access reads %A" + n + "(%c" + n + ")\nadvance %c" + n + "\n" + body + "}\n";
+  };
+  const auto role = [&](const std::string &name, bool loads) {
+    std::string text = "role %" + name + " {\n";
+    for (const std::string n : {"0", "1"}) {
+      if (loads) text += "cursor %p" + n + " in %R" + n + "\n";
+      text += "cursor %c" + n + " in %R" + n + "\n";
+    }
+    return text + loop("0", loads, loop("1", loads, "")) + "}\n";
+  };
+  return programOf("schedule @nest {\ntrips %k0\ntrips %k1 in %k0\n" + ring("0", "4") +
+                   ring("1", "4") + "meeting %all parties 2\n" + role("first", true) +
+                   role("others", false) + "}\n");
+}
+
+} // namespace
+
+TEST_CASE("a read that all know of holds up nobody, though no fence has told the proxy") {
+  const Verdict verdict = prove(loadedNest());
+  CHECK(verdict.isSafe());
+  CHECK(verdict.states <= 150); // more than a thousand where the slots remember who has read them
+}
+
+TEST_CASE("a proof that takes more states than it may is given up, and one that fails is not") {
+  const Program nest = loadedNest();
+  const std::int64_t states = prove(nest).states;
+  REQUIRE(states > 20);
+  CHECK(takesMoreStates(nest, states - 1));
+  CHECK_FALSE(takesMoreStates(nest, states));
+  CHECK_FALSE(takesMoreStates(handedOn(4, "trips %k", ""), 100)); // it stops for ever
+  CHECK(takesMoreStates(handedOn(4, "trips %k least 2147483647"), 100));
+  CHECK(takesMoreStates(farLoop("from 1073741824 less 1073741824"), 100));
+}
+
+TEST_CASE("a finding shows its run from the first step on, with lines") {
+  const Verdict verdict = prove(handedOn(2, "trips %k", "arrive %empty(%c, 1)"));
+  REQUIRE_FALSE(verdict.isSafe());
+  const std::vector<std::string> shown = verdict.findings.front().trace;
+  const std::vector<std::string> meant{"load: wait 'empty' at use 0 (t.imx:11)",
+                                       "load: expect 'full' at use 0 (t.imx:12)",
+                                       "load: copy 'full' at use 0 writes 'A' at use 0 (t.imx:13)",
+                                       "load: advance 'p' (t.imx:14)",
+                                       "use: wait 'full' at use 0 (t.imx:20)",
+                                       "use: access reads 'A' at use 0 (t.imx:21)"};
+  for (std::size_t i = 0; i < meant.size(); ++i) {
+    REQUIRE(i < shown.size());
+    CHECK(shown[i] == meant[i]);
+  }
+  const Verdict parity = prove(streamed({.early = true}));
+  const std::vector<std::string> &warps = parity.findings.front().trace;
+  for (const char *who : {"load: ", "compute.0: ", "compute.1: "})
+    CHECK(
+        std::ranges::any_of(warps, [&](const std::string &line) { return line.starts_with(who); }));
+}
+
+TEST_CASE("of trips that are alike a run shows the first and the last, and how many there are") {
+  const Verdict verdict = prove(handedOn(64, "trips %k", ""));
+  REQUIRE_FALSE(verdict.isSafe());
+  const std::vector<std::string> &shown = verdict.findings.front().trace;
+  // A trip of both roles, how many more, and the last trip.
+  REQUIRE(shown.size() == 7 + 1 + 7);
+  CHECK(shown[0] == "load: wait 'empty' at use 0 (t.imx:11)");
+  CHECK(shown[6] == "use: advance 'c' (t.imx:23)");
+  CHECK(shown[7] == "… the same 62 times more …");
+  CHECK(shown[8] == "load: wait 'empty' at use 63 (t.imx:11)");
+  CHECK(shown[14] == "use: advance 'c' (t.imx:23)");
+}
+
+TEST_CASE("what cannot be proven is told with the line of the loop, or of the schedule") {
+  const auto lineOf = [](const Verdict &verdict) {
+    REQUIRE_FALSE(verdict.isSafe());
+    return toText(verdict.findings.front().what.where);
+  };
+  CHECK(lineOf(prove(farLoop("from 1073741824 less 1073741824"))) == "t.imx:5");
+  CHECK(lineOf(prove(handedOn(3, "trips %k least 2147483647"))) == "t.imx:1");
+  CHECK(lineOf(checkAt(handedOn(3), sameTrips({2147483647}))) == "t.imx:1");
+}
+
+TEST_CASE("what does not fit into a block is told with the line of the meeting or the schedule") {
+  const Program program = programOf("\nschedule @p {\nmeeting %m parties 9\nbuffer %A 999999\nrole "
+                                    "%x {\naccess writes %A\n}\n}\n");
+  Diagnostics diagnostics;
+  CHECK_FALSE(checkBudget(program, *machine::findMachine("sm_90a"), 1, diagnostics));
+  REQUIRE(diagnostics.all().size() == 2);
+  CHECK(toText(diagnostics.all()[0].where) == "t.imx:3");
+  CHECK(toText(diagnostics.all()[1].where) == "t.imx:2");
+}
+
+namespace {
+
+/// What is done in each trip of a loop that has others of its own, and behind it. Of those trips
+/// nobody asks again, so that states differ in nothing but what they have left behind.
+Program aroundLoop(const std::string &declared, const std::string &before,
+                   const std::string &sometimes, const std::string &behind) {
+  return programOf("schedule @p {\ntrips %o\ntrips %j in %o\ntrips %k\nbuffer %A 16\nbuffer %X "
+                   "16\n" +
+                   declared + before + "for %o {\nif count %j > 0 {\n" + sometimes + "}\n}\n" +
+                   behind + "}\n}\n");
+}
+
+} // namespace
+
+TEST_CASE("what a phase lacks is remembered when nobody asks for the reason any more") {
+  const auto arriving = [](const std::string &once) {
+    return aroundLoop("barrier %b arrivals 3\n", "role %x {\narrive %b\n", once,
+                      "arrive %b\narrive %b\nwait %b\n");
+  };
+  CHECK(prove(arriving("")).isSafe());
+  CHECK_FALSE(prove(arriving("arrive %b\n")).isSafe());
+  const auto landing = [](const std::string &once) {
+    return aroundLoop("buffer %B 16\nbarrier %b\n", "role %x {\n", once,
+                      "expect %b bytes 16\ncopy writes %A to %b bytes 16\nwait %b\n");
+  };
+  CHECK(prove(landing("")).isSafe());
+  CHECK_FALSE(prove(landing("copy writes %B to %b bytes 16\n")).isSafe());
+}
+
+TEST_CASE("which tile is being read is remembered, not only that one is") {
+  const auto writing = [](const std::string &tile) {
+    return programOf("schedule @p {\ntrips %o\ntrips %j in %o\nbuffer %A 16\nbuffer %B 16\n"
+                     "buffer %Y 16\nmeeting %m parties 2\n"
+                     "role %r {\naccess writes %A, %B\nmeet %m\nfor %o {\nif count %j > 0 {\n"
+                     "meet %m\naccess reads %B\n}\nif count %j > 0 {\nmeet %m\n}\naccess reads "
+                     "%A\nif count %j > 0 {\nmeet %m\naccess reads %B\n}\n}\n}\n"
+                     "role %w {\nmeet %m\nfor %o {\nif count %j > 0 {\nmeet %m\nmeet %m\nmeet "
+                     "%m\n}\n}\naccess writes " +
+                     tile + "\n}\n}\n");
+  };
+  CHECK(prove(writing("%Y")).isSafe());
+  CHECK(isFound(Diag::ScheduleOverwriteRace, writing("%A")));
+  CHECK(isFound(Diag::ScheduleOverwriteRace, writing("%B"))); // where some trips have trips alone
+}
+
+TEST_CASE("what a cursor that goes back finds is remembered, however far it had gone") {
+  const auto found = [](const std::string &once) {
+    std::string far;
+    for (int i = 0; i < 4; ++i) far += "advance %c\n";
+    return aroundLoop("ring %R depth 2 {\nbuffer %T 16\n}\n",
+                      "role %x {\ncursor %c in %R\naccess writes %T(%c)\n", once,
+                      far + "for %k {\naccess writes %X\n}\nreset %c\naccess reads %T(%c)\n");
+  };
+  CHECK(prove(found("")).isSafe());
+  CHECK(isFound(Diag::ScheduleWrongContent, found("access writes %T(%c, 2)\n")));
+}
+
+TEST_CASE("a plain write that all know of is still none that the proxy sees without a fence") {
+  const auto handed = [](const std::string &fence) {
+    return programOf("schedule @p {\ntrips %k\nbuffer %A 16\nbuffer %X 16\nrole %x {\n"
+                     "queue %q async\naccess writes %A\nfor %k {\naccess writes %X\n}\n" +
+                     fence + "issue %q reads %A\ndrain %q\n}\n}\n");
+  };
+  CHECK(prove(handed("fence\n")).isSafe());
+  CHECK(isFound(Diag::ScheduleUnfenced, handed("")));
 }
 
 TEST_CASE("loops of too many trips are refused and not run") {
