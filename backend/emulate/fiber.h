@@ -20,7 +20,7 @@ public:
 
   /// The lowest usable byte of a stack.
   std::byte *take();
-  void giveBack(std::byte *stack) { free_.push_back(stack); }
+  void giveBack(std::byte *stack);
   std::size_t bytes() const { return bytes_; }
 
 private:
