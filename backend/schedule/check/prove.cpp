@@ -206,10 +206,6 @@ private:
   Verdict verdict_;
 };
 
-} // namespace
-
-namespace {
-
 bool gaveUp(const Verdict &verdict) {
   return std::ranges::any_of(verdict.findings, [](const Finding &finding) {
     return finding.what.kind == Diag::ScheduleUnbounded ||
