@@ -1,6 +1,7 @@
 #include "backend/launch_json.h"
 
 #include "backend/support/check.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <array>
 #include <utility>
@@ -42,12 +43,17 @@ llvm::json::Object asJson(const Word &word, const KernelInterface &interface) {
   return object;
 }
 
-constexpr std::array<std::pair<const char *, bool ParameterAssumptions::*>, 5> kAssumed{
+constexpr std::array<std::pair<const char *, bool ParameterAssumptions::*>, 4> kAssumed{
     {{"divisible", &ParameterAssumptions::isDivisible},
      {"unit_stride", &ParameterAssumptions::hasUnitStride},
      {"divisible_rows", &ParameterAssumptions::hasDivisibleRows},
-     {"small_extents", &ParameterAssumptions::hasSmallExtents},
-     {"boxes", &ParameterAssumptions::hasBoxes}}};
+     {"small_extents", &ParameterAssumptions::hasSmallExtents}}};
+
+bool hasMap(const KernelInterface &interface, std::size_t parameter) {
+  return llvm::any_of(interface.maps, [&](const BoxMap &map) {
+    return static_cast<std::size_t>(map.parameter) == parameter;
+  });
+}
 
 } // namespace
 
@@ -64,6 +70,7 @@ llvm::json::Object assumptionsAsJson(const analysis::Assumptions &assumptions,
     llvm::json::Array assumed;
     for (const auto &[name, member] : kAssumed)
       if (assumptions.of(i).*member) assumed.push_back(name);
+    if (hasMap(interface, i)) assumed.push_back("boxes"); // of others no code makes anything of it
     parameters.push_back(llvm::json::Object{{"parameter", interface.parameters[i]},
                                             {"assumed", std::move(assumed)}});
   }

@@ -18,6 +18,7 @@
 #include "backend/passes/pipeline/pipeline_loops.h"
 #include "backend/support/check.h"
 #include "backend/support/environment.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <array>
@@ -119,7 +120,10 @@ const Pass *findAmong(llvm::ArrayRef<Pass> passes, std::string_view name,
   std::vector<std::string_view> names;
   for (const Pass &pass : passes) names.push_back(pass.name);
   const std::string_view meant = nearest(name, names);
-  diagnostics.report(Diag::UnknownPass, {}, name, meant.empty() ? names.front() : meant);
+  if (meant.empty())
+    diagnostics.report(Diag::UnknownPass, {}, name, llvm::join(names, ", "));
+  else
+    diagnostics.report(Diag::MisspeltPass, {}, name, meant);
   return nullptr;
 }
 

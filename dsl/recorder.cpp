@@ -210,6 +210,10 @@ ir::Kernel Recorder::finish() {
       throwDiagnostic(Diag::EndlessLoop, op.where);
   });
   orderCanonically(kernel_, discardable_);
+  // A functor has no line of its own: the kernel's is that of its first op that has one.
+  ir::walk(kernel_.body(), [&](const ir::Op &op) {
+    if (!kernel_.where().known()) kernel_.setWhere(op.where);
+  });
   return std::move(kernel_);
 }
 

@@ -47,8 +47,9 @@ void warnUnlessSeen(const ir::Kernel &kernel) {
               effect == ir::Effect::Observe;
   });
   if (isSeen) return;
-  const Diagnostic told = diagnostic(Diag::StoresNothing, {}, kernel.name());
-  runtime::log(log_level::warn, "kernel", "{0}; {1}", told.message, told.hint);
+  const Diagnostic told = diagnostic(Diag::StoresNothing, kernel.where(), kernel.name());
+  const std::string place = told.where.known() ? toText(told.where) + ": " : "";
+  runtime::log(log_level::warn, "kernel", "{0}{1}; {2}", place, told.message, told.hint);
 }
 
 result<device> deviceOf(const launch_state &state, const stream_ref *stream) {

@@ -1,12 +1,12 @@
 #include "backend/emulate/fiber.h"
 
 #include "backend/support/check.h"
+#include "llvm/Support/Compiler.h"
 
 #include <boost/context/detail/fcontext.hpp>
 
 #include <bit>
 #include <cstdint>
-#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -51,7 +51,7 @@ std::byte *StackPool::take() {
 
 void StackPool::giveBack(std::byte *stack) {
   // A fiber that was never resumed leaves frames, which the sanitizer would find in the next one's.
-  ASAN_UNPOISON_MEMORY_REGION(stack, bytes_);
+  __asan_unpoison_memory_region(stack, bytes_); // by LLVM, a call or nothing
   free_.push_back(stack);
 }
 

@@ -61,7 +61,8 @@ TEST_CASE("imbrex timeline says what it needs") {
                  "error: schedule 'gemm' has no trips 'm'\n  hint: it has 'tiles', 'k'\n"));
   // No run shows what is wrong with so many, and none is announced.
   CHECK(shell("imbrex timeline gemm.imx --trips tiles=1,k=10000000").output ==
-        "imbrex: error: schedule 'gemm' is too large to be proven: this run has more than 2000000 "
+        "gemm.imx:2: error: schedule 'gemm' is too large to be proven: this run has more than "
+        "2000000 "
         "steps\n  hint: take fewer trips\n");
   for (const std::string count : {"-1", "x", "1.5", "9999999999", ""}) {
     CAPTURE(count);

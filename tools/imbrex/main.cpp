@@ -39,12 +39,12 @@ namespace {
 
 /// Mistakes in the words of the command line; of those, none has a place.
 constexpr auto kUsageMistakes = std::to_array<Diag>(
-    {Diag::UnknownTarget, Diag::MisspeltTarget,  Diag::NoGpuCode,        Diag::NoSuchFormat,
-     Diag::OneTargetOnly, Diag::MisspeltDevice,  Diag::UnknownDevice,    Diag::EmulationOption,
-     Diag::ImageDevice,   Diag::UnknownPass,     Diag::BadGridText,      Diag::TooManyBlocks,
-     Diag::BadAssignment, Diag::BadOutput,       Diag::LonelyOption,     Diag::BadOptionNumber,
-     Diag::BadTripCount,  Diag::BadLayoutText,   Diag::BadExtents,       Diag::NoPowerOfTwo,
-     Diag::BadAxisOrder,  Diag::PictureTooLarge, Diag::LayoutsDoNotMatch});
+    {Diag::UnknownTarget,   Diag::MisspeltTarget, Diag::NoGpuCode,       Diag::NoSuchFormat,
+     Diag::OneTargetOnly,   Diag::MisspeltDevice, Diag::UnknownDevice,   Diag::EmulationOption,
+     Diag::ImageDevice,     Diag::UnknownPass,    Diag::MisspeltPass,    Diag::BadGridText,
+     Diag::TooManyBlocks,   Diag::BadAssignment,  Diag::BadOutput,       Diag::LonelyOption,
+     Diag::BadOptionNumber, Diag::BadTripCount,   Diag::BadLayoutText,   Diag::BadExtents,
+     Diag::NoPowerOfTwo,    Diag::BadAxisOrder,   Diag::PictureTooLarge, Diag::LayoutsDoNotMatch});
 
 bool isUsage(const Diagnostic &problem) {
   return !problem.where.known() && llvm::is_contained(kUsageMistakes, problem.kind);

@@ -331,7 +331,8 @@ TEST_CASE("inline assembly cannot run here") {
                "  %c = inline_asm %b [text = \"mov\", constraints = \"=r,r\", target = \"host\"] "
                ": i32\n")
             .error() == "k.imx:3: error: inline assembly for 'host' cannot run on 'interpreter'\n"
-                        "  hint: run the kernel on that target, or give this one another way\n");
+                        "  hint: run the kernel on that target, or give this one another way; "
+                        "targets are those of `imbrex targets`\n");
 }
 
 TEST_CASE("a loop without end is given up") {

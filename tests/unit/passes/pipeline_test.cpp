@@ -83,3 +83,13 @@ TEST_CASE("to stop after a pass that is not there is an error that names a near 
   CHECK(diagnostics.render() == "imbrex: error: there is no pass 'construct-sa' here\n"
                                 "  hint: did you mean 'construct-ssa'\n");
 }
+
+TEST_CASE("to stop after a pass that is like none is an error that names them all") {
+  Kernel kernel = kernelWithAVariable();
+  Diagnostics diagnostics;
+  CHECK_FALSE(runPasses(kernel, hostPipeline(), diagnostics, "layouts-of-tiles"));
+  CHECK(diagnostics.render().starts_with("imbrex: error: there is no pass 'layouts-of-tiles' here\n"
+                                         "  hint: there are "));
+  for (const Pass &pass : hostPipeline())
+    CHECK(diagnostics.render().find(pass.name) != std::string::npos);
+}

@@ -177,6 +177,7 @@ TEST_CASE("a kernel that stores nothing is warned of, once, when it is made") {
   set_logger([&](log_level level, std::string_view topic, std::string_view text) {
     if (level == log_level::warn) lines.push_back(std::string(topic) + ": " + std::string(text));
   });
+  const std::string line = __FILE__ ":" + std::to_string(__LINE__ + 1);
   const auto idle = jit([](view<const f32, 1> x) { sum(x[box<8>(program_id(0))]); },
                         {.on = device::interpreter(), .trace = {.name = "idle"}});
   buffer<f32> x(8);
@@ -196,7 +197,9 @@ TEST_CASE("a kernel that stores nothing is warned of, once, when it is made") {
   set_logger({});
   CHECK(told ==
         std::vector<std::string>{
-            "kernel: kernel 'idle' stores nothing, so that a launch of it does nothing that "
+            "kernel: " + line +
+            ": kernel 'idle' stores nothing, so that a launch of it does "
+            "nothing that "
             "can be seen; results leave a kernel by view[box<...>(...)] = x and store(p, x)"});
   CHECK(lines.empty());
 }
