@@ -8,7 +8,8 @@ import sys
 def compile_file(command):
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     # The compiler's own words: not the lines of source that it quotes, `expect:` among them.
-    return done.returncode == 0, "\n".join(re.findall(r".*: (?:fatal )?(?:error|note): .*", done.stderr))
+    text = "\n".join(re.findall(r".*: (?:fatal )?(?:error|note): .*", done.stderr))
+    return done.returncode == 0, text, done.stderr
 
 
 def main(path, *command):
@@ -18,10 +19,10 @@ def main(path, *command):
     if not expected:
         sys.exit(f"{path} has no line with '// expect: '")
 
-    compiles, text = compile_file(command)
+    compiles, text, _ = compile_file(command)
     if not compiles:
         sys.exit(f"{path} does not compile as it is:\n{text}")
-    compiles, text = compile_file([*command, "-DIMBREX_SHOULD_FAIL"])
+    compiles, text, said = compile_file([*command, "-DIMBREX_SHOULD_FAIL"])
     if compiles:
         sys.exit(f"{path} compiles although it should fail")
     errors = len(re.findall(r": (?:fatal )?error: ", text))
@@ -32,6 +33,10 @@ def main(path, *command):
                if len(re.findall(pattern.strip(), text)) < expected.count(pattern)]
     if missing:
         sys.exit(f"{path} fails, but without: {missing}\n{text}")
+    lines = {number for number, line in enumerate(source.splitlines(), 1) if "expect: " in line}
+    unnamed = lines - {int(number) for number in re.findall(re.escape(path) + r":(\d+):", said)}
+    if unnamed and re.search(r"^// names its lines$", source, re.M):
+        sys.exit(f"{path} fails, and the compiler does not name its lines {sorted(unnamed)}\n{text}")
 
 
 if __name__ == "__main__":

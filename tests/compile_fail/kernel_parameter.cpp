@@ -17,3 +17,4 @@ void kernel() {
 #endif
 }
 // errors: 4
+// names its lines

@@ -9,3 +9,4 @@ void kernel(tile<i32> a) {
   i += 1;
 #endif
 }
+// names its lines

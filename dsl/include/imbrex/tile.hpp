@@ -37,7 +37,7 @@ constexpr void check_shape() {
 
 /// What is given to a tile, a variable or a box, and is no operand and no number.
 template <class X>
-constexpr void refuse_value() {
+constexpr auto refuse_value() {
   static_assert(!is_view<X>, "imbrex: a view is read and written by boxes: "
                              "view[box<extents...>(coordinates...)]");
   static_assert(is_view<X>,
@@ -126,7 +126,7 @@ public:
 
 private:
   template <class X>
-  const tile &unchanged() const {
+  const auto &unchanged() const {
     static_assert(detail::always_false<X> || detail::is_pointer<T>,
                   "imbrex: a tile cannot be assigned to; declare a `var` for what changes");
     static_assert(detail::always_false<X> || !detail::is_pointer<T>,

@@ -67,6 +67,7 @@ inline constexpr bool taken_as_value =
 /// Of a kernel that was refused: nothing else is wrong with it.
 struct refused_signature {
   using type = std::tuple<>;
+  static constexpr bool is_const = true;
   static constexpr bool returns_nothing = true;
   static constexpr bool takes_values = true;
   static constexpr bool is_callable = false;
@@ -76,11 +77,14 @@ template <class F>
 struct call_signature;
 template <class R, class C, class... P>
 struct call_signature<R (C::*)(P...)> : refused_signature {
-  static_assert(always_false<C>, "imbrex: a kernel's operator() is const");
+  static constexpr bool is_const = false;
 };
+template <class R, class C, class... P>
+struct call_signature<R (C::*)(P...) noexcept> : call_signature<R (C::*)(P...)> {};
 template <class R, class C, class... P>
 struct call_signature<R (C::*)(P...) const> {
   using type = std::tuple<std::remove_cvref_t<P>...>;
+  static constexpr bool is_const = true;
   static constexpr bool returns_nothing = std::is_void_v<R>;
   static constexpr bool takes_values = (taken_as_value<P> && ...);
   static constexpr bool is_callable = takes_values;
@@ -90,6 +94,7 @@ struct call_signature<R (C::*)(P...) const noexcept> : call_signature<R (C::*)(P
 template <class R, class... P>
 struct call_signature<R (*)(P...)> {
   using type = std::tuple<std::remove_cvref_t<P>...>;
+  static constexpr bool is_const = true;
   static constexpr bool returns_nothing = std::is_void_v<R>;
   static constexpr bool takes_values = (taken_as_value<P> && ...);
   static constexpr bool is_callable = takes_values;
@@ -138,7 +143,7 @@ struct parameter<tile<T>> {
 };
 
 template <class P>
-constexpr bool check_parameter() {
+constexpr auto check_parameter() {
   static_assert(
       parameter<P>::exists,
       "imbrex: a kernel's parameter is a ptr<T>, a view<T, Rank> or a scalar<T>; what is "
@@ -149,6 +154,17 @@ template <class Parameters>
 inline constexpr bool are_parameters = false;
 template <class... P>
 inline constexpr bool are_parameters<std::tuple<P...>> = (check_parameter<P>() && ...);
+
+/// Whether a kernel of this signature can be called with parameters.
+template <class Signature>
+constexpr auto check_signature() {
+  static_assert(Signature::is_const, "imbrex: a kernel's operator() is const");
+  static_assert(Signature::returns_nothing,
+                "imbrex: a kernel returns nothing; it stores its results");
+  static_assert(Signature::takes_values,
+                "imbrex: a kernel takes its parameters by value or by const reference");
+  return std::bool_constant<Signature::is_callable && are_parameters<typename Signature::type>>();
+}
 
 /// A trace in progress on this thread.
 class trace_session {
@@ -213,16 +229,13 @@ traced_kernel trace(const K &kernel, const trace_options &options = {},
                     detail::location where = detail::location::current()) {
   using traits = kernel_traits<K>;
   using signature = decltype(detail::signature_of<K>());
-  static_assert(signature::returns_nothing,
-                "imbrex: a kernel returns nothing; it stores its results");
-  static_assert(signature::takes_values,
-                "imbrex: a kernel takes its parameters by value or by const reference");
+  using can_be_called = decltype(detail::check_signature<signature>());
   const std::string name =
       options.name.empty() ? detail::default_name<K>() : std::string(options.name);
   const names given = detail::parameter_names<K>(options.parameters);
   detail::trace_session::check_names(name, given, traits::arity, where);
   detail::trace_session session(name, options.contract == fp_contract::on, where);
-  if constexpr (signature::is_callable && detail::are_parameters<typename traits::parameters>)
+  if constexpr (can_be_called::value)
     std::apply(kernel, detail::make_parameters<typename traits::parameters>(session, given));
   return session.finish();
 }

@@ -179,12 +179,12 @@ public:
 
 private:
   template <class X>
-  static void stepped() {
+  static auto stepped() {
     static_assert(detail::always_false<X>,
                   "imbrex: a `var` has no ++ and no --; write v += 1 and v -= 1");
   }
   template <class X>
-  var &unshifted() {
+  auto &unshifted() {
     static_assert(detail::always_false<X>,
                   "imbrex: a `var` has no <<= and no >>=; write v = v << n and v = v >> n");
     return *this;

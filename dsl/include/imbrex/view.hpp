@@ -96,7 +96,7 @@ private:
   using pad_type = std::remove_cvref_t<decltype(std::declval<Box>().padding)>;
 
   template <class X>
-  static void named() {
+  static auto named() {
     static_assert(detail::always_false<X>,
                   "imbrex: a named box is the value that was read; to store, write "
                   "view[box<...>(...)] = ..., to change a copy, declare a `var`");
@@ -200,11 +200,11 @@ private:
     return view_cell<T, view_box<Shape, Pad>>(id_, box);
   }
   template <class... I>
-  static detail::refused unboxed() {
+  static auto unboxed() {
     static_assert(
         detail::always_false<I...>,
         "imbrex: a view is read and written by boxes: view[box<extents...>(coordinates...)]");
-    return {};
+    return detail::refused{};
   }
   scalar<i64> ask(const char *op, int axis, detail::location where) const {
     if (axis < 0 || axis >= Rank)

@@ -129,6 +129,7 @@ private:
 template <class K>
 auto jit(const K &kernel, const jit_options &options = {},
          std::source_location where = std::source_location::current()) {
+  detail::check_signature<decltype(detail::signature_of<K>())>(); // here, for the caller's line
   return launcher<typename kernel_traits<K>::parameters>(
       detail::launchable(trace(kernel, options.trace, where), options.on));
 }

@@ -59,6 +59,9 @@ struct tile_of<T, shape_t<Extents...>> {
 template <class T, class Shape>
 using tile_t = typename tile_of<T, Shape>::type;
 
+// What only refuses has a result that is deduced: clang++ then looks into it where it is called,
+// and names the line of the kernel; into others at the file's end, when it no longer does.
+
 /// What a refused operator gives, so that the rest of its statement is not refused as well.
 struct refused {
   template <class X>
@@ -95,7 +98,7 @@ struct traced {
 
 private:
   template <class Number>
-  static Number number() {
+  static auto number() {
     constexpr bool is_condition = std::same_as<Number, bool>;
     static_assert(
         !is_condition || always_false<Number>,
@@ -107,7 +110,7 @@ private:
         "can "
         "be made of it, nor an index; keep it in `auto`, convert it by cast<T>(x), load from p + x "
         "for array[x]");
-    return {};
+    return Number{};
   }
 };
 
