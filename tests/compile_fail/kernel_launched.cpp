@@ -26,7 +26,7 @@ struct with_count {
 void make() {
   jit(with_number{}); // expect: a kernel's parameter is a ptr<T>, a view<T, Rank> or a scalar<T>
   jit(with_result{}); // expect: a kernel returns nothing; it stores its results
-  jit(with_count{});  // expect: a kernel's operator\(\) is const
+  jit(with_count{}); // expect: a kernel's operator\(\) is const
 }
 // errors: 3
 // names its lines

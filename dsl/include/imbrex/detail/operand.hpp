@@ -107,9 +107,8 @@ private:
     static_assert(
         is_condition || always_false<Number>,
         "imbrex: a tile has no value while the kernel is traced, so that no int or float of C++ "
-        "can "
-        "be made of it, nor an index; keep it in `auto`, convert it by cast<T>(x), load from p + x "
-        "for array[x]");
+        "can be made of it, nor an index; keep it in `auto`, convert it by cast<T>(x), load from "
+        "p + x for array[x]");
     return Number{};
   }
 };
