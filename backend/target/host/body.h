@@ -35,6 +35,9 @@ public:
   /// Put the conditions for that (all must hold) to the builder's place; null when there is none.
   llvm::Value *takeAssumptions();
 
+  /// These loads prefetch, from here on, where they read whole vectors of neighbours.
+  void setReadAhead(llvm::ArrayRef<ReadAhead> loads) { ahead_ = loads; }
+
   PointId intern(const Point &point);
   const Point &point(PointId id) const { return points_[id]; }
 
@@ -84,6 +87,7 @@ private:
   llvm::Value *readMany(llvm::Type *memory, const Access &access, llvm::Value *off);
   void writeMemory(const ir::Type &type, const Access &access, const Lanes &value,
                    bool isStreaming = false);
+  void prefetchNext(const ir::Op &load, const Lanes &address);
   Lanes addressLanes(const Lanes &pointers);
   Lanes bufferLanes(const Buffer &buffer, llvm::Value *address, PointId at);
   llvm::Value *guarded(llvm::Value *address, llvm::Value *mask, llvm::Type *memory);
@@ -140,6 +144,7 @@ private:
   std::int32_t width_;
   std::int64_t innerTrips_ = 0;
   bool assumesInside_ = false;
+  llvm::ArrayRef<ReadAhead> ahead_;
   std::vector<llvm::Value *> assumptions_;
   std::set<const ir::Op *> assumedInside_, assumedAligned_;
   std::vector<llvm::Instruction *> anchors_;

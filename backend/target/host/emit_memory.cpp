@@ -100,6 +100,30 @@ Lanes Body::readMemory(const ir::Type &type, const Access &access, const Lanes &
   return {.value = loaded, .isVector = !resultIsOne, .step = 0, .depth = depth};
 }
 
+/// Bring what the next block reads here, if the plan says so, to the first-level cache.
+void Body::prefetchNext(const ir::Op &load, const Lanes &address) {
+  const auto *ahead =
+      llvm::find_if(ahead_, [&](const ReadAhead &each) { return each.load == &load; });
+  const std::int64_t bytes = storageBits(f_.type(load.result()).element()) / 8;
+  const bool areNeighbours = width_ > 1 && !address.isVector && address.step == bytes;
+  if (ahead == ahead_.end() || !areNeighbours) return;
+  Value *distance = f_.index(0);
+  {
+    const AtDepth position(*this, -1);
+    for (size_t i = 0; i < ahead->step.size(); ++i) {
+      Value *elements = f_.index(ahead->step[i]);
+      if (load.kind == ir::OpKind::ViewLoad)
+        elements = b_.CreateMul(elements, f_.view(load.operand(0)).strides[i]);
+      distance = b_.CreateAdd(distance, b_.CreateMul(elements, f_.index(bytes)));
+    }
+  }
+  const AtDepth position(*this, address.depth);
+  constexpr int kToRead = 0, kKeep = 3, kData = 1; // see llvm.prefetch
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {f_.pointer},
+                     {b_.CreateGEP(f_.i8, address.value, distance), b_.getInt32(kToRead),
+                      b_.getInt32(kKeep), b_.getInt32(kData)});
+}
+
 void Body::writeMemory(const ir::Type &type, const Access &access, const Lanes &value,
                        bool isStreaming) {
   llvm::Type *memory = f_.memoryType(type);
@@ -234,6 +258,7 @@ Lanes Body::load(const ir::Op &op, PointId at) {
     access.address.value =
         b_.CreateIntToPtr(pointers.value, pointersLike(pointers.value, f_.pointer));
   }
+  prefetchNext(op, access.address);
   return readMemory(f_.type(op.result()), access, other);
 }
 

@@ -166,8 +166,11 @@ Lanes Body::viewLoad(const ir::Op &op, PointId at) {
     const llvm::APFloat nan = llvm::APFloat::getQNaN(floatFormat(type.element()));
     other = uniform(splatBits(f_.laneType(type), nan.bitcastToAPInt().getZExtValue()));
   }
-  if (type.element() != ElementKind::F4E2M1)
-    return readMemory(type, {viewAddress(op.operand(0), access.element), access.mask}, other);
+  if (type.element() != ElementKind::F4E2M1) {
+    const Lanes address = viewAddress(op.operand(0), access.element);
+    prefetchNext(op, address);
+    return readMemory(type, {address, access.mask}, other);
+  }
   const Lanes loaded = readNibbles(op.operand(0), access);
   if (!access.mask.value) return loaded;
   const std::int32_t depth = std::max(loaded.depth, other.value ? other.depth : -1);

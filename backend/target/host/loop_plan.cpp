@@ -3,6 +3,7 @@
 #include "backend/target/host/access.h"
 #include "backend/target/host/nest_shape.h"
 #include "backend/target/host/planner.h"
+#include "backend/target/host/read_ahead.h"
 
 #include <algorithm>
 #include <utility>
@@ -340,7 +341,9 @@ BufferId LoopPlan::newBuffer(const ir::Type &type) {
 }
 
 LoopPlan planLoops(const ir::Kernel &kernel, const LaunchTraits &traits) {
-  return Planner(kernel, traits).run();
+  LoopPlan plan = Planner(kernel, traits).run();
+  planReadAhead(plan, kernel);
+  return plan;
 }
 
 } // namespace imbrex::host

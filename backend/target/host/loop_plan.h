@@ -60,10 +60,18 @@ struct Root {
   BufferId from = {};
 };
 
+/// A load that a nest, where it reads an element, prefetches for the next block: see read_ahead.h.
+struct ReadAhead {
+  const ir::Op *load;
+  /// From this block to the next: indices of the view along each axis, or elements of memory.
+  llvm::SmallVector<std::int64_t, 5> step;
+};
+
 /// Loops over every index of `space`, in row-major order, that run the roots' bodies.
 struct Nest {
   ir::Shape space;
   std::vector<Root> roots;
+  std::vector<ReadAhead> ahead = {};
 };
 
 /// What is done at one point of a body.

@@ -1,4 +1,5 @@
 #include "backend/target/host/loop_plan.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace imbrex::host {
 namespace {
@@ -35,6 +36,9 @@ private:
       std::string text = "nest " + toString(step.nest.space) + ":";
       for (const Root &root : step.nest.roots)
         text += (&root == &step.nest.roots.front() ? " " : ", ") + rootText(root, kernel_);
+      for (const ReadAhead &ahead : step.nest.ahead)
+        text += llvm::formatv(", read ahead {0} by {1:$[, ]}", info(ahead.load->kind).mnemonic,
+                              llvm::make_range(ahead.step.begin(), ahead.step.end()));
       return text;
     }
     std::string text(info(step.op->kind).mnemonic);

@@ -27,6 +27,7 @@ public:
   }
 
   void run() {
+    body_.setReadAhead(nest_.ahead);
     for (const Root &root : nest_.roots) prepare(root);
     emitAxis(0);
     for (const Root &root : nest_.roots) {

@@ -1,7 +1,6 @@
 #include "backend/interpret/interpret.h"
-#include "backend/ir/text.h"
-#include "backend/support/check.h"
 #include "backend/target/host/jit.h"
+#include "tests/support/parsed_kernel.h"
 #include "tests/unit/host/launching.h"
 
 #include <doctest/doctest.h>
@@ -15,15 +14,10 @@
 namespace imbrex::host {
 namespace {
 
-ir::Kernel kernelOf(const std::string &text) {
-  Diagnostics diagnostics;
-  std::optional<ir::Kernel> kernel = ir::parse(text, "test", diagnostics);
-  IMBREX_CHECK(kernel, "{0}", diagnostics.render());
-  return std::move(*kernel);
-}
+using testing::parsedKernel;
 
 const ir::Kernel &shift() {
-  static const ir::Kernel kernel = kernelOf(R"(
+  static const ir::Kernel kernel = parsedKernel(R"(
 kernel @shift(%from: ptr<const i32>, %to: ptr<i32>) stage tiles {
   %i = arange : i32[100]
   %fb = broadcast %from : ptr<const i32>[100]
@@ -60,7 +54,7 @@ TEST_CASE("a tile is loaded whole before it is stored over itself at a distance"
 void agree(const std::string &text, std::vector<std::int64_t> extents,
            std::vector<std::int64_t> strides = {}) {
   CAPTURE(text);
-  const ir::Kernel kernel = kernelOf(text);
+  const ir::Kernel kernel = parsedKernel(text);
   std::vector<std::int32_t> memory(1024), expected;
   std::iota(memory.begin(), memory.end(), 0);
   expected = memory;
@@ -150,7 +144,7 @@ kernel @k(%io: view<i32, 2>) stage tiles {
 TEST_CASE("offsets that wrap in 32 bits reach what they name") {
   // start + i for i = 0 … 63, of which the lanes after the wrap are negative; only those and none
   // of the others may be loaded.
-  const ir::Kernel kernel = kernelOf(R"(
+  const ir::Kernel kernel = parsedKernel(R"(
 kernel @wrap(%x: ptr<const i32>, %y: ptr<i32>, %start: i32) stage tiles {
   %i = arange : i32[64]
   %sb = broadcast %start : i32[64]
@@ -189,7 +183,7 @@ kernel @wrap(%x: ptr<const i32>, %y: ptr<i32>, %start: i32) stage tiles {
 }
 
 TEST_CASE("carried tiles change places") {
-  const ir::Kernel kernel = kernelOf(R"(
+  const ir::Kernel kernel = parsedKernel(R"(
 kernel @swap(%y: ptr<i32>, %n: i32) stage tiles {
   %zero = constant 0 : i32
   %one = constant 1 : i32
@@ -223,7 +217,7 @@ kernel @swap(%y: ptr<i32>, %n: i32) stage tiles {
 }
 
 TEST_CASE("views of any strides give the same tiles") {
-  const ir::Kernel kernel = kernelOf(R"(
+  const ir::Kernel kernel = parsedKernel(R"(
 kernel @copy(%x: view<const i32, 2>, %y: view<i32, 2>) stage tiles {
   %r = program_id : i32
   %c = program_id [axis = 1] : i32
@@ -261,7 +255,7 @@ TEST_CASE("one program runs from several threads at once") {
 }
 
 TEST_CASE("a failed assert stops the launch and says where") {
-  const ir::Kernel kernel = kernelOf(R"(
+  const ir::Kernel kernel = parsedKernel(R"(
 kernel @check(%n: i32) stage tiles {
   %p = program_id : i32
   %i = arange : i32[6]
@@ -284,12 +278,12 @@ kernel @check(%n: i32) stage tiles {
 
 TEST_CASE("machine instructions are for the machine that they name") {
   const auto kernelFor = [](const std::string &target) {
-    return kernelOf(R"(
+    return parsedKernel(R"(
 kernel @swap(%y: ptr<u32>) stage tiles {
   %i = arange [start = 1] : u32[4]
   %s = inline_asm %i [text = "bswap $0", constraints = "=r,0", target = ")" +
-                    target +
-                    R"("] : u32[4]
+                        target +
+                        R"("] : u32[4]
   %yb = broadcast %y : ptr<u32>[4]
   %o = arange : i32[4]
   %py = ptr.add %yb, %o : ptr<u32>[4]
@@ -311,7 +305,7 @@ kernel @swap(%y: ptr<u32>) stage tiles {
 TEST_CASE("a load between two stores of one shape reads what the first one wrote") {
   std::vector<float> memory(16), out(8);
   std::iota(memory.begin(), memory.end(), 0.0F);
-  launch(kernelOf(R"(
+  launch(parsedKernel(R"(
 kernel @k(%memory: view<f32, 1>, %out: view<f32, 1>) stage tiles {
   %z = constant 0 : i32
   %first = constant 9 : f32[3]
@@ -332,7 +326,7 @@ TEST_CASE("a box that starts as far away as can be reads padding") {
        {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(),
         std::numeric_limits<std::int64_t>::max() - 40}) {
     std::vector<float> in(64, 1.0F), out(64, 5.0F);
-    launch(kernelOf(R"(
+    launch(parsedKernel(R"(
 kernel @k(%in: view<const f32, 1>, %out: view<f32, 1>, %start: i64) stage tiles {
   %z = constant 0 : i32
   %x = view.load %in, %start [unit = elements] : f32[64]
@@ -346,12 +340,12 @@ kernel @k(%in: view<const f32, 1>, %out: view<f32, 1>, %start: i64) stage tiles 
 
 TEST_CASE("machine instructions that do not assemble are reported at their line") {
   const auto problemOf = [](const std::string &text, const std::string &constraints) {
-    const ir::Kernel kernel =
-        kernelOf("kernel @k(%p: ptr<i32>, %s: i32) stage tiles {\n"
-                 "%a = inline_asm %s [text = \"" +
-                 text + "\", constraints = \"" + constraints + "\", target = \"" + machine().name +
-                 "\"] : i32\n"
-                 "store %p, %a\n}");
+    const ir::Kernel kernel = parsedKernel("kernel @k(%p: ptr<i32>, %s: i32) stage tiles {\n"
+                                           "%a = inline_asm %s [text = \"" +
+                                           text + "\", constraints = \"" + constraints +
+                                           "\", target = \"" + machine().name +
+                                           "\"] : i32\n"
+                                           "store %p, %a\n}");
     Diagnostics diagnostics;
     CHECK(Program::compile(kernel, diagnostics) == nullptr);
     REQUIRE(diagnostics.all().size() == 1);
@@ -388,7 +382,7 @@ TEST_CASE("a hundred ifs in each other compile and run") {
   for (int i = 0; i < kDepth; ++i) text += "if %b {\n";
   text += "%x = load %p : i32\n%y = add %x, %one : i32\nstore %p, %y\n";
   for (int i = 0; i < kDepth; ++i) text += "yield\n}\n";
-  const ir::Kernel kernel = kernelOf(text + "}\n");
+  const ir::Kernel kernel = parsedKernel(text + "}\n");
   std::vector<std::int32_t> memory{5};
   launch(kernel, {}, {pointerTo(memory), number(1)});
   CHECK(memory[0] == 6);

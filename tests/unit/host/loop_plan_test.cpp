@@ -1,6 +1,5 @@
-#include "backend/ir/text.h"
-#include "backend/support/check.h"
 #include "backend/target/host/loop_plan.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -8,14 +7,11 @@ namespace imbrex::host {
 namespace {
 
 std::string planOf(const std::string &body, Relation relation = Relation::Disjoint) {
-  Diagnostics diagnostics;
-  const std::string text =
-      "kernel @k(%x: ptr<f32>, %y: ptr<f32>, %s: f32) stage tiles {\n" + body + "}\n";
-  const std::optional<ir::Kernel> kernel = ir::parse(text, "test", diagnostics);
-  IMBREX_CHECK(kernel, "{0}", diagnostics.render());
-  LaunchTraits traits = usualTraits(*kernel);
+  const ir::Kernel kernel = testing::parsedKernel(
+      "kernel @k(%x: ptr<f32>, %y: ptr<f32>, %s: f32) stage tiles {\n" + body + "}\n");
+  LaunchTraits traits = usualTraits(kernel);
   for (Relation &each : traits.relations) each = relation;
-  return toText(planLoops(*kernel, traits), *kernel);
+  return toText(planLoops(kernel, traits), kernel);
 }
 
 // Loads of 64 elements from %x and %y.
