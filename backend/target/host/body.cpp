@@ -41,6 +41,24 @@ PointId Body::intern(const Point &point) {
   return found->second;
 }
 
+Value *Body::plus(Value *x, Value *y) {
+  const auto isZero = [](Value *value) {
+    const auto *constant = llvm::dyn_cast<llvm::Constant>(value);
+    return constant && constant->isNullValue();
+  };
+  if (isZero(y)) return x;
+  return isZero(x) ? y : b_.CreateAdd(x, y);
+}
+
+Value *Body::times(Value *x, Value *y) {
+  const auto isOne = [](Value *value) {
+    const auto *constant = llvm::dyn_cast<llvm::Constant>(value);
+    return constant && constant->isOneValue();
+  };
+  if (isOne(y)) return x;
+  return isOne(x) ? y : b_.CreateMul(x, y);
+}
+
 Value *Body::laneSteps(llvm::Type *element, std::int64_t step) {
   llvm::SmallVector<llvm::Constant *, 64> steps;
   for (std::int64_t lane = 0; lane < width_; ++lane)

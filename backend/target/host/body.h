@@ -133,6 +133,10 @@ private:
 
   llvm::Value *vector(const Lanes &lanes); // at its own depth
   llvm::Value *vector(const Coordinate &coordinate);
+  /// A sum or product of integers, without an instruction where it is an operand: what LLVM need
+  /// not see it need not remove.
+  llvm::Value *plus(llvm::Value *x, llvm::Value *y);
+  llvm::Value *times(llvm::Value *x, llvm::Value *y);
   llvm::Value *laneSteps(llvm::Type *element, std::int64_t step);
   Lanes extendTo64(const Lanes &offset, ir::ValueId value, PointId at);
   Lanes uniform(llvm::Value *value, std::int32_t depth = -1) {

@@ -113,8 +113,8 @@ void Body::prefetchNext(const ir::Op &load, const Lanes &address) {
     for (size_t i = 0; i < ahead->step.size(); ++i) {
       Value *elements = f_.index(ahead->step[i]);
       if (load.kind == ir::OpKind::ViewLoad)
-        elements = b_.CreateMul(elements, f_.view(load.operand(0)).strides[i]);
-      distance = b_.CreateAdd(distance, b_.CreateMul(elements, f_.index(bytes)));
+        elements = times(elements, f_.view(load.operand(0)).strides[i]);
+      distance = plus(distance, times(elements, f_.index(bytes)));
     }
   }
   const AtDepth position(*this, address.depth);
@@ -220,7 +220,7 @@ Lanes Body::scaleLanes(const Lanes &x, Value *by) {
   Value *value = staysAffine ? x.value : vector(x);
   const AtDepth position(*this, x.depth);
   Value *factor = staysAffine ? by : b_.CreateVectorSplat(static_cast<unsigned>(width_), by);
-  return {.value = b_.CreateMul(value, factor),
+  return {.value = times(value, factor),
           .isVector = !staysAffine,
           .step = staysAffine && x.step != 0 ? x.step * constant->getSExtValue() : 0,
           .depth = x.depth};
@@ -232,7 +232,7 @@ Lanes Body::addLanes(const Lanes &x, const Lanes &y) {
   Value *second = isVector ? vector(y) : y.value;
   const std::int32_t depth = std::max(x.depth, y.depth);
   const AtDepth position(*this, depth);
-  return {.value = b_.CreateAdd(first, second),
+  return {.value = plus(first, second),
           .isVector = isVector && width_ > 1,
           .step = isVector ? 0 : x.step + y.step,
           .depth = depth};

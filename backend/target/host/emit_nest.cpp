@@ -55,18 +55,19 @@ void NestEmitter::emitInner() {
   body_.setInnerTrips(covered);
   llvm::BasicBlock *before = b_.GetInsertBlock();
   llvm::BasicBlock *afterVectors = f_.newBlock("inner.vectors");
-  llvm::Instruction *anchor = emitVersion(shape_.width > 1, afterVectors);
+  llvm::Instruction *anchor = emitVersion(shape_.width > 1, shape_.unroll, afterVectors);
   llvm::Instruction *outside = nullptr; // in front of all versions
   b_.SetInsertPoint(anchor);
   if (Value *holds = body_.takeAssumptions()) {
-    // The next version goes where this one's assumptions do not hold.
+    // The next version goes where this one's assumptions do not hold. Blocks at the edge are few:
+    // it is unrolled only where sums would wait for each other.
     if (Value *checks = body_.takeChecks()) holds = b_.CreateAnd(holds, checks);
     llvm::BasicBlock *other = f_.newBlock("inner.masked");
     outside = b_.CreateCondBr(holds, anchor->getSuccessor(0), other);
     anchor->eraseFromParent();
     b_.SetInsertPoint(other);
     before = other;
-    anchor = emitVersion(false, afterVectors);
+    anchor = emitVersion(false, accumulators_.empty() ? 1 : shape_.unroll, afterVectors);
   }
   b_.SetInsertPoint(anchor);
   Value *checks = body_.takeChecks();
@@ -102,19 +103,20 @@ void NestEmitter::emitInner() {
 }
 
 /// The loop over vectors, from a branch that is returned and by which code of the outer loops goes.
-llvm::Instruction *NestEmitter::emitVersion(bool assumesInside, llvm::BasicBlock *after) {
+llvm::Instruction *NestEmitter::emitVersion(bool assumesInside, std::int32_t unroll,
+                                            llvm::BasicBlock *after) {
   body_.setAssumesInside(assumesInside);
   llvm::BranchInst *entry = b_.CreateBr(f_.newBlock("inner"));
   b_.SetInsertPoint(entry->getSuccessor(0));
   body_.pushLevel(entry);
-  emitVectorTrips();
+  emitVectorTrips(unroll);
   body_.popLevel();
   b_.CreateBr(after);
   return entry;
 }
 
-void NestEmitter::emitVectorTrips() {
-  const std::int64_t stride = std::int64_t{shape_.width} * shape_.unroll;
+void NestEmitter::emitVectorTrips(std::int32_t unroll) {
+  const std::int64_t stride = std::int64_t{shape_.width} * unroll;
   const std::int64_t covered = shape_.vectorTrips * shape_.width;
   llvm::BasicBlock *before = b_.GetInsertBlock();
   const bool loops = covered > stride;
@@ -128,7 +130,7 @@ void NestEmitter::emitVectorTrips() {
     first = phi = b_.CreatePHI(f_.i64, 2);
     phi->addIncoming(f_.index(0), before);
   }
-  for (std::int32_t copy = 0; copy < shape_.unroll; ++copy) {
+  for (std::int32_t copy = 0; copy < unroll; ++copy) {
     const std::int64_t offset = std::int64_t{copy} * shape_.width;
     Value *index = offset == 0 ? first : b_.CreateAdd(first, f_.index(offset));
     emitTrip({.value = index,

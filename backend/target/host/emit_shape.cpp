@@ -38,10 +38,10 @@ Coordinate Body::add(const Coordinate &a, const Coordinate &b) {
   if (a.start && b.start) {
     result.startDepth = std::max(a.startDepth, b.startDepth);
     const AtDepth outside(*this, result.startDepth);
-    result.start = b_.CreateAdd(a.start, b.start);
+    result.start = plus(a.start, b.start);
   }
   const AtDepth position(*this, result.depth);
-  result.value = b_.CreateAdd(x, y);
+  result.value = plus(x, y);
   if (result.isVector) result.step = 0;
   return result;
 }

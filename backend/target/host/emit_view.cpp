@@ -33,7 +33,7 @@ const llvm::SmallVector<Value *, 5> &Body::boxStart(const ir::Op &op, size_t fir
         bound(llvm::Intrinsic::smax, -(kLimit << 15));
       }
     }
-    if (inTiles) start = b_.CreateMul(start, f_.index(box[axis]));
+    if (inTiles) start = times(start, f_.index(box[axis]));
     entry->second.push_back(start);
   }
   return entry->second;
@@ -46,9 +46,8 @@ Lanes Body::within(const Coordinate &where, Value *start, Value *extent) {
   const bool isUniform = !where.isVector && where.step == 0;
   if (isUniform) {
     const AtDepth position(*this, where.depth);
-    return uniform(b_.CreateICmpULT(b_.CreateAdd(where.value, start), extent), where.depth);
+    return uniform(b_.CreateICmpULT(plus(where.value, start), extent), where.depth);
   }
-  Value *lanes = vector(where);
   Value *low = nullptr, *count = nullptr;
   {
     // Inside are where = low … low + count - 1.
@@ -69,8 +68,9 @@ Lanes Body::within(const Coordinate &where, Value *start, Value *extent) {
     count = splat(length);
   }
   const AtDepth position(*this, where.depth);
-  Value *narrow = b_.CreateTrunc(lanes, lanesLike(lanes->getType(), f_.i32));
-  return {.value = b_.CreateICmpULT(b_.CreateSub(narrow, low), count),
+  Lanes narrow = asLanes(where);
+  narrow.value = b_.CreateTrunc(where.value, lanesLike(where.value->getType(), f_.i32));
+  return {.value = b_.CreateICmpULT(b_.CreateSub(vector(narrow), low), count),
           .isVector = true,
           .step = 0,
           .depth = where.depth};

@@ -64,8 +64,8 @@ private:
   void prepare(const Root &root);
   void emitAxis(std::int32_t axis);
   void emitInner();
-  llvm::Instruction *emitVersion(bool assumesInside, llvm::BasicBlock *after);
-  void emitVectorTrips();
+  llvm::Instruction *emitVersion(bool assumesInside, std::int32_t unroll, llvm::BasicBlock *after);
+  void emitVectorTrips(std::int32_t unroll);
   void emitRest(llvm::Value *start);
   void emitTrip(const Coordinate &inner, std::int32_t copy);
   std::function<void()> evaluate(const Root &root, PointId at, std::int32_t copy);
