@@ -3,6 +3,7 @@
 #include "backend/passes/layouts/candidates.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <set>
@@ -17,6 +18,10 @@ using layout::LinearLayout;
 // them without work: what one of them holds of the largest tile, and the most of them.
 constexpr std::int64_t kElementsPerThread = 8;
 constexpr std::int32_t kMostThreads = 256;
+
+// More threads than that, where the largest tile would else take so many elements of each of them
+// that little is left of its registers: such code spills, and takes minutes to compile.
+constexpr std::int64_t kCrowdedElements = 128;
 
 std::int64_t largestTile(const Kernel &kernel) {
   std::int64_t largest = 1;
@@ -250,9 +255,15 @@ private:
 
 layout::Threads chooseThreads(const Kernel &kernel, const machine::Machine &machine) {
   const std::int32_t lanes = std::max(machine.warpSize, 1);
-  const std::int32_t limit = sorts(kernel) ? machine.maxThreads : kMostThreads;
+  const std::int64_t largest = largestTile(kernel);
+  // A core that has two registers for each element has room for the rest beside them.
+  const bool isSort = sorts(kernel);
+  const bool isCrowded = !isSort && largest > kMostThreads * kCrowdedElements &&
+                         machine.registersPerCore >= 2 * largest;
+  const std::int32_t limit = isSort || isCrowded ? machine.maxThreads : kMostThreads;
   const std::int32_t most = std::max(std::min(limit, machine.maxThreads) / lanes, 1);
-  const std::int64_t wanted = largestTile(kernel) / (lanes * kElementsPerThread);
+  const std::int64_t wanted = isCrowded ? llvm::divideCeil(largest, lanes * kCrowdedElements)
+                                        : largest / (lanes * kElementsPerThread);
   const auto warps = static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most));
   return {.lanes = lanes, .warps = static_cast<std::int32_t>(llvm::bit_ceil(warps))};
 }
