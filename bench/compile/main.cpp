@@ -5,6 +5,7 @@
 #include "backend/compile.h"
 #include "backend/machine/machine.h"
 #include "backend/target/gpu_target.h"
+#include "bench/compile/pipelined.hpp"
 #include "bench/host/kernels.hpp"
 #include "dsl/traced_kernel.h"
 
@@ -87,5 +88,8 @@ int main(int argc, char **argv) {
   report("softmax", bench::softmax<1024>{}, *target, runs);
   report("layer norm", bench::layer_norm<1024>{}, *target, runs);
   report("matmul", bench::matmul<64, 64, 32>{}, *target, runs);
+  report("pipelined matmul", bench::pipelined_matmul<64, 64, 32>{}, *target, runs);
+  report("pipelined attention", bench::pipelined_attention<32, 32, 32>{}, *target, runs);
+  report("pipelined sum", bench::pipelined_sum<16, 64>{}, *target, runs);
   return 0;
 }
