@@ -89,8 +89,8 @@ private:
     b_.base =
         e_.b.CreateConstGEP1_64(e_.b.getInt8Ty(), use.base, static_cast<std::uint64_t>(bytesA));
     roomBits_ = layout::bitsFor(room);
-    write(a_, first, count);
-    write(b_, first, count);
+    write(a_, first);
+    write(b_, first);
     e_.barrier();
     multiply(count);
     e_.shared.end();
@@ -108,20 +108,53 @@ private:
     return e_.b.CreateAnd(shifted, e_.i32((std::int64_t{1} << bits) - 1));
   }
 
-  void write(const Slab &slab, std::int64_t first, std::int64_t count) {
+  /// The number of the slab that packed coordinates lie in.
+  Bits slabOf(const Slab &slab, Bits packed) const {
+    const Bits depths = (Bits{1} << layout::bitsFor(depth_)) - 1;
+    return (packed >> slab.depthShift & depths) >> roomBits_;
+  }
+
+  /// A tile's registers by the slab that they are in, as far as that depends on the register: all
+  /// of an entry are in the same slab, whichever the thread is.
+  std::map<Bits, llvm::SmallVector<std::size_t, 16>> bySlab(const Slab &slab) const {
+    std::map<Bits, llvm::SmallVector<std::size_t, 16>> registers;
+    for (std::size_t r = 0; r < e_.registerCount(slab.tile); ++r)
+      registers[slabOf(slab, e_.layoutOf(slab.tile).apply(Dim::Register, r))].push_back(r);
+    return registers;
+  }
+
+  /// The bits of a slab's number that depend on the thread.
+  Bits slabsOfThreads(const Slab &slab) const {
+    Bits bits = 0;
+    for (const Dim dim : {Dim::Lane, Dim::Warp})
+      for (const Bits column : e_.layoutOf(slab.tile).columns(dim)) bits |= slabOf(slab, column);
+    return bits;
+  }
+
+  /// Store what the slab from depth `first` on holds of a tile. Padding too: the sums that are
+  /// padding read it, like all others.
+  void write(const Slab &slab, std::int64_t first) {
     const layout::LinearLayout &layout = e_.layoutOf(slab.tile);
-    const std::int32_t depthBits = layout::bitsFor(depth_);
+    const Bits number = static_cast<Bits>(first) >> roomBits_, ofThreads = slabsOfThreads(slab);
+    const std::int32_t bitsAbove = layout::bitsFor(depth_) - roomBits_;
     Value *const owner = e_.isOwner(slab.tile);
-    for (std::size_t r = 0; r < e_.registerCount(slab.tile); ++r) {
-      Value *packed = packedIndex(e_, layout, r);
-      Value *depth = e_.b.CreateSub(field(packed, slab.depthShift, depthBits), e_.i32(first));
-      Value *isHere = e_.b.CreateICmpULT(depth, e_.i32(count));
-      // Padding too: the sums that are padding read it, like all others.
+    for (const auto &[ofRegister, registers] : bySlab(slab)) {
+      if (((ofRegister ^ number) & ~ofThreads) != 0) continue; // in no thread
+      Value *isHere = nullptr;
+      if (ofThreads != 0) {
+        Value *packed = packedIndex(e_, layout, registers.front());
+        isHere = e_.b.CreateICmpEQ(field(packed, slab.depthShift + roomBits_, bitsAbove),
+                                   e_.i32(static_cast<std::int64_t>(number)));
+      }
       e_.where(e_.allOf({owner, isHere}), [&] {
-        Value *to = address(slab, field(packed, slab.batchShift, slab.batchBits), depth,
-                            field(packed, slab.acrossShift, slab.acrossBits));
-        e_.b.CreateAlignedStore(toMemory(e_, e_.registers(slab.tile)[r]), to,
-                                llvm::Align(static_cast<std::uint64_t>(slab.bytes)));
+        for (const std::size_t r : registers) {
+          Value *packed = packedIndex(e_, layout, r);
+          Value *to = address(slab, field(packed, slab.batchShift, slab.batchBits),
+                              field(packed, slab.depthShift, roomBits_),
+                              field(packed, slab.acrossShift, slab.acrossBits));
+          e_.b.CreateAlignedStore(toMemory(e_, e_.registers(slab.tile)[r]), to,
+                                  llvm::Align(static_cast<std::uint64_t>(slab.bytes)));
+        }
       });
     }
   }

@@ -79,6 +79,18 @@ struct batched_product {
   }
 };
 
+/// Operands that pass through shared memory in three rounds, the last of them cut short; neighbours
+/// in a row are of one operand the depth, of the other not.
+struct deep_product {
+  void operator()(view<const f64, 2> a, view<const f64, 2> b, view<f64, 2> wide,
+                  view<f64, 2> high) const {
+    auto x = a[box<4, 150>(0, 0)];
+    auto y = b[box<150, 64>(0, 0)];
+    wide[box<4, 64>(0, 0)] = dot(x, y);
+    high[box<64, 4>(0, 0)] = dot(permute<1, 0>(y), permute<1, 0>(x));
+  }
+};
+
 template <class A, class B>
 struct scaled_product {
   void operator()(view<const A, 2> a, view<const e8m0, 2> s, view<const B, 2> b,
@@ -116,6 +128,8 @@ void addProducts(std::vector<TableKernel> &table) {
   table.push_back(productRow("product_f8", product<f8e4m3fn, f8e5m2, f32>{promote_every(32)}));
   table.push_back(
       row("batched_product", batched_product{}, {2, 1, 1}, {"random:4x7x20", "zeros:4x7x7"}));
+  table.push_back(row("deep_product", deep_product{}, {1, 1, 1},
+                      {"random:4x150", "random:150x64", "zeros:4x64", "zeros:64x4"}));
   const std::vector<std::string> scaled{"random:4x64", "ones:4x2", "random:64x4", "zeros:4x4"};
   table.push_back(row("scaled_f4_f8", scaled_product<f4e2m1, f8e4m3fn>{}, {1, 1, 1}, scaled));
   table.push_back(row("scaled_f16_f4", scaled_product<f16, f4e2m1>{}, {1, 1, 1}, scaled));
