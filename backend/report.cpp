@@ -1,6 +1,7 @@
 #include "backend/report.h"
 
 #include "backend/launch_json.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -21,8 +22,8 @@ std::string widthsOf(const target::InstructionMix &mix, InstructionClass kind) {
   const auto found = mix.widths.find(kind);
   if (found == mix.widths.end()) return {};
   std::string text;
-  for (auto width = found->second.rbegin(); width != found->second.rend(); ++width)
-    text += llvm::formatv("{0}{1} x {2} B", text.empty() ? "" : ", ", width->second, width->first);
+  for (const auto &[width, count] : llvm::reverse(found->second))
+    text += llvm::formatv("{0}{1} x {2} B", text.empty() ? "" : ", ", count, width);
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include "dsl/canonical_order.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 
@@ -132,23 +133,23 @@ void orderBlock(ir::Block &block, const std::vector<std::int32_t> &uses) {
 /// Drop unused discardable reads, unused reads of variables, and what only they needed.
 void dropUnused(ir::Block &block, ir::Kernel &kernel, std::vector<std::int32_t> &uses,
                 llvm::DenseSet<std::uint32_t> &droppable) {
-  for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op) {
-    for (ir::Block &region : (*op)->regions) dropUnused(region, kernel, uses, droppable);
-    const bool isRead = (*op)->kind == ir::OpKind::VarRead;
-    const bool mayDrop = isRead || std::ranges::any_of((*op)->results, [&](ir::ValueId result) {
+  for (auto &op : llvm::reverse(block.ops)) {
+    for (ir::Block &region : op->regions) dropUnused(region, kernel, uses, droppable);
+    const bool isRead = op->kind == ir::OpKind::VarRead;
+    const bool mayDrop = isRead || std::ranges::any_of(op->results, [&](ir::ValueId result) {
                            return droppable.contains(result.index());
                          });
     const bool unused = std::ranges::none_of(
-        (*op)->results, [&](ir::ValueId result) { return uses[result.index()] != 0; });
+        op->results, [&](ir::ValueId result) { return uses[result.index()] != 0; });
     if (!mayDrop || !unused) continue;
-    for (const ir::ValueId operand : (*op)->operands) {
+    for (const ir::ValueId operand : op->operands) {
       --uses[operand.index()];
       const ir::Op *definition = kernel.definition(operand);
       if (definition && ir::info(definition->kind).effect == Effect::Pure)
         droppable.insert(operand.index());
     }
-    for (const ir::ValueId result : (*op)->results) kernel.setDefinition(result, nullptr);
-    op->reset();
+    for (const ir::ValueId result : op->results) kernel.setDefinition(result, nullptr);
+    op.reset();
   }
   std::erase(block.ops, nullptr);
 }

@@ -28,8 +28,8 @@ using LayoutId = Id<struct LayoutTag>;
 class Kernel {
 public:
   explicit Kernel(std::string name = "kernel") : name_(std::move(name)) {}
-  Kernel(Kernel &&) = default;
-  Kernel &operator=(Kernel &&) = default;
+  Kernel(Kernel &&) noexcept = default;
+  Kernel &operator=(Kernel &&) noexcept = default;
   Kernel clone() const;
 
   const std::string &name() const { return name_; }

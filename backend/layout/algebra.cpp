@@ -87,7 +87,7 @@ std::optional<LinearLayout> divide(const LinearLayout &layout, const LinearLayou
   auto inputs = divided(layout.inputs(), divisor.inputs());
   auto outputs = divided(layout.outputs(), divisor.outputs());
   if (!inputs || !outputs) return std::nullopt;
-  const LinearLayout rest = part(layout, zeros(*inputs, *outputs), which);
+  LinearLayout rest = part(layout, zeros(*inputs, *outputs), which);
   const LinearLayout again = which == Part::High ? product(divisor, rest) : product(rest, divisor);
   if (!isSameMap(again, layout)) return std::nullopt;
   return rest;

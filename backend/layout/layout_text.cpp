@@ -155,9 +155,9 @@ Result<Sides, std::string> takeOutputs(Reader &reader) {
   if (reader.take("[")) return takeShape(reader);
   Sides sides;
   while (const auto dim = reader.takeDim()) {
-    std::optional<Bits> extent;
-    if (!reader.take("[") || !(extent = reader.takeNumber()) || !reader.take("]"))
-      return reader.expected("an extent in brackets");
+    const bool opens = reader.take("[");
+    const std::optional<Bits> extent = opens ? reader.takeNumber() : std::nullopt;
+    if (!extent || !reader.take("]")) return reader.expected("an extent in brackets");
     auto more = makeSide(sides, *dim, *extent);
     if (!more) return more;
     sides = *more;

@@ -49,7 +49,8 @@ RegisterBasis basisOf(const LinearLayout &layout, std::int32_t shift, std::int32
 RegisterVectors vectorsAlong(const LinearLayout &layout, std::int32_t shift, std::int32_t bits,
                              std::int64_t maxElements) {
   IMBREX_CHECK(maxElements >= 1, "a vector of {0} elements", maxElements);
-  const std::int32_t allowed = llvm::Log2_64(static_cast<std::uint64_t>(maxElements));
+  const auto allowed =
+      static_cast<std::int32_t>(llvm::Log2_64(static_cast<std::uint64_t>(maxElements)));
   const RegisterBasis basis = basisOf(layout, shift, std::min(bits, allowed));
   RegisterVectors vectors{.width = std::int64_t{1} << basis.within.size(), .registers = {}};
   for (Bits v = 0; v >> basis.across.size() == 0; ++v)

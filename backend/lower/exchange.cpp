@@ -143,8 +143,8 @@ public:
   }
 
   std::int64_t bytesOf(Value *value) const {
-    return llvm::alignTo(static_cast<std::uint64_t>(elementBytes(value) * warps()),
-                         std::int64_t{layout::kMaxAccessBytes});
+    const auto bytes = static_cast<std::uint64_t>(elementBytes(value) * warps());
+    return static_cast<std::int64_t>(llvm::alignTo(bytes, layout::kMaxAccessBytes));
   }
 
   void write(Value *base, Value *value) {

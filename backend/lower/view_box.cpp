@@ -32,7 +32,7 @@ Value *wideStart(Emitter &e, Value *coordinate, ElementKind kind, std::int64_t u
 Value *narrowStart(Emitter &e, Value *coordinate, std::int64_t unit) {
   Value *start = e.b.CreateZExt(coordinate, e.b.getInt32Ty());
   if (unit == 1) return start;
-  const std::int64_t most = llvm::divideCeil(std::int64_t{1} << 31, unit);
+  const auto most = static_cast<std::int64_t>(llvm::divideCeil(std::int64_t{1} << 31, unit));
   Value *near = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, start, e.i32(most));
   return e.b.CreateNUWMul(near, e.i32(unit));
 }

@@ -47,7 +47,7 @@ std::vector<MmaBlock> lastBlocks(std::span<const MmaBlock> half) {
     if (!isLate || &block >= &*firstAhead) last.preSync.vm = 0;
     const bool loads = last.preOp0 || last.globalLoad || last.globalLoad1;
     if (loads || blocks.empty())
-      blocks.push_back(std::move(last));
+      blocks.push_back(last);
     else
       blocks.back().preSync = last.preSync;
   }

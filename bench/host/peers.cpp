@@ -30,7 +30,8 @@ memory::desc rowMajor(std::int64_t rows, std::int64_t columns) {
 
 /// A primitive with its memories bound, as a function that runs it to the end.
 template <class Primitive>
-std::function<void()> bound(Primitive primitive, std::unordered_map<int, memory> arguments) {
+std::function<void()> bound(const Primitive &primitive,
+                            const std::unordered_map<int, memory> &arguments) {
   dnnl::stream stream(engine());
   return [=]() mutable {
     primitive.execute(stream, arguments);
@@ -51,9 +52,9 @@ __attribute__((target("avx"))) void copyStreaming(const void *from, void *to, st
 } // namespace
 
 std::function<void()> copyPeer(const void *from, void *to, std::size_t bytes) {
-  const std::function<void()> plain = [=] { std::memcpy(to, from, bytes); };
+  std::function<void()> plain = [=] { std::memcpy(to, from, bytes); };
 #if defined(__x86_64__)
-  const std::function<void()> streaming = [=] { copyStreaming(from, to, bytes); };
+  std::function<void()> streaming = [=] { copyStreaming(from, to, bytes); };
   plain();
   if (secondsOf(streaming) + secondsOf(streaming) < secondsOf(plain) + secondsOf(plain))
     return streaming;

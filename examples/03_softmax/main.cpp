@@ -34,7 +34,7 @@ int main() {
 
   example::max_error error;
   for (int i = 0; i < rows; ++i) {
-    double largest = -INFINITY, sum = 0;
+    double largest = -HUGE_VAL, sum = 0;
     for (int j = 0; j < columns; ++j) largest = std::fmax(largest, x(i, j));
     for (int j = 0; j < columns; ++j) sum += std::exp(x(i, j) - largest);
     for (int j = 0; j < columns; ++j) error.compare(y(i, j), std::exp(x(i, j) - largest) / sum);

@@ -3,7 +3,6 @@
 #include "backend/passes/layouts/candidates.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <set>
@@ -262,8 +261,9 @@ layout::Threads chooseThreads(const Kernel &kernel, const machine::Machine &mach
                          machine.registersPerCore >= 2 * largest;
   const std::int32_t limit = isSort || isCrowded ? machine.maxThreads : kMostThreads;
   const std::int32_t most = std::max(std::min(limit, machine.maxThreads) / lanes, 1);
-  const std::int64_t wanted = isCrowded ? llvm::divideCeil(largest, lanes * kCrowdedElements)
-                                        : largest / (lanes * kElementsPerThread);
+  const std::int64_t crowd = lanes * kCrowdedElements;
+  const std::int64_t wanted =
+      isCrowded ? (largest + crowd - 1) / crowd : largest / (lanes * kElementsPerThread);
   const auto warps = static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most));
   return {.lanes = lanes, .warps = static_cast<std::int32_t>(llvm::bit_ceil(warps))};
 }

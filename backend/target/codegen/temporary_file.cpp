@@ -28,7 +28,8 @@ Result<TemporaryFile> TemporaryFile::make(llvm::StringRef suffix, llvm::StringRe
 }
 
 TemporaryFile::~TemporaryFile() {
-  if (!path_.empty()) llvm::sys::fs::remove(path_);
+  // That it stays is no reason to fail.
+  if (!path_.empty()) (void)llvm::sys::fs::remove(path_);
 }
 
 std::vector<char> TemporaryFile::read() const {

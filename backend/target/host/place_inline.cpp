@@ -46,8 +46,7 @@ void Planner::placeInline(const ir::Block &block) {
   for (std::int32_t number = 1; number <= stepCount(); ++number)
     noteUses(state_->steps[static_cast<size_t>(number - 1)], number);
   for (const auto &op : block.ops) measureDepth(*op);
-  for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op)
-    place(**op, order_.at(op->get()));
+  for (const auto &op : llvm::reverse(block.ops)) place(*op, order_.at(op.get()));
 }
 
 void Planner::noteUses(const Step &step, std::int32_t number) {
