@@ -1,5 +1,5 @@
 #include "backend/interpret/scalar.h"
-#include "backend/ir/text.h"
+#include "tests/support/parsed_kernel.h"
 #include "tests/unit/host/launching.h"
 
 #include <doctest/doctest.h>
@@ -26,10 +26,7 @@ ir::Kernel kernelOf(const std::string &op, const std::string &element) {
                            tile + "\n" + "  %q = view.load %b, %i : " + tile + "\n" +
                            "  %r = view.load %c, %i : " + tile + "\n" + "  %z = " + op +
                            " %p, %q, %r : " + tile + "\n" + "  view.store %y, %z, %i\n}\n";
-  Diagnostics diagnostics;
-  std::optional<ir::Kernel> kernel = ir::parse(text, "halves.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
+  return testing::parsedKernel(text);
 }
 
 /// The bits with an exponent that is `above` more than the format's bias.
