@@ -75,7 +75,7 @@ Result<detail::launch_argument> fromDlpack(const dlpack::tensor &tensor, const P
     return fail(Diag::WrongDlpackElement, where, parameter.name, ir::info(wanted).name,
                 nameOf(tensor.dtype));
   if (tensor.ndim < 0 || tensor.ndim > detail::max_rank)
-    return fail(Diag::TooManyAxes, where, tensor.ndim, detail::max_rank);
+    return fail(Diag::TooManyAxes, where, Subject{parameter.name}, tensor.ndim, detail::max_rank);
   detail::launch_argument made{.kind = detail::launch_argument::form::array};
   made.layout = layoutOf(tensor);
   // A null address stays null, so that it is found.

@@ -35,7 +35,8 @@ void throwIf(const std::optional<Diagnostic> &problem) {
 
 void takeExtents(layout &made, std::initializer_list<std::int64_t> extents, Location where) {
   if (extents.size() > static_cast<std::size_t>(max_rank))
-    runtime::throwError(diagnostic(Diag::TooManyAxes, where, extents.size(), max_rank));
+    runtime::throwError(
+        diagnostic(Diag::TooManyAxes, where, runtime::Subject{}, extents.size(), max_rank));
   made.rank = static_cast<std::int32_t>(extents.size());
   std::ranges::copy(extents, made.extents.begin());
 }
@@ -86,7 +87,8 @@ void throw_out_of_range(std::int64_t element, double value, const char *type,
 memory_block::memory_block(std::int64_t bytes, std::source_location where) : bytes_(bytes) {
   if (bytes == 0) return;
   data_ = allocate(static_cast<std::size_t>(bytes));
-  if (data_ == nullptr) runtime::throwError(diagnostic(Diag::OutOfMemory, locate(where), bytes));
+  if (data_ == nullptr)
+    runtime::throwError(diagnostic(Diag::OutOfMemory, locate(where), runtime::Subject{}, bytes));
 }
 
 memory_block::~memory_block() { std::free(data_); }

@@ -184,17 +184,20 @@ bool isPlain(const CallInst &call) {
   return intrinsic->isAssumeLikeIntrinsic() || !call.mayReadOrWriteMemory();
 }
 
-void reportUnknown(Rewriting &rewriting, const CallInst &call) {
-  const std::string kernel = rewriting.kernel.getName().str();
-  if (auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand())) {
-    rewriting.diagnostics.report(Diag::EmulatedUnknownAssembly, locationOf(call),
-                                 std::string(assembly->getAsmString()), kernel);
-    return;
-  }
+Diagnostic unknownCall(const CallInst &call, const std::string &kernel) {
+  if (auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand()))
+    return diagnostic(Diag::EmulatedUnknownAssembly, locationOf(call),
+                      std::string(assembly->getAsmString()), kernel);
   const llvm::Function *callee = call.getCalledFunction();
-  rewriting.diagnostics.report(Diag::EmulatedUnknownCall, locationOf(call),
-                               callee != nullptr ? callee->getName().str() : "a pointer", kernel,
-                               "run the kernel on a device");
+  return diagnostic(Diag::EmulatedUnknownCall, locationOf(call),
+                    callee != nullptr ? callee->getName().str() : "a pointer", kernel,
+                    "run the kernel on a device");
+}
+
+/// Once of each line: the elements of a tile are calls of their own.
+void reportUnknown(Rewriting &rewriting, const CallInst &call) {
+  const Diagnostic problem = unknownCall(call, rewriting.kernel.getName().str());
+  if (!llvm::is_contained(rewriting.diagnostics.all(), problem)) rewriting.diagnostics.add(problem);
 }
 
 /// Whether the call may stay as it is.

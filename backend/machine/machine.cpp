@@ -39,6 +39,32 @@ constexpr auto kMachines = std::to_array<Machine>({
 constexpr Machine kHost{
     .name = "host", .family = Family::Cpu, .warpSize = 1, .meaning = "this machine's processor"};
 
+/// The letters and digits of a name, in lower case: "RTX 4090" and "rtx4090" are one.
+std::string squeezed(llvm::StringRef name) {
+  std::string letters;
+  for (const char c : name)
+    if (llvm::isAlnum(c)) letters += llvm::toLower(c);
+  return letters;
+}
+
+/// The machine that a product is, by what `meaning` says of it: sm_80 for "A100", gfx942 for
+/// "MI300X"; null if none is. Of several that begin as the name does, the longest counts.
+const Machine *machineOfProduct(llvm::StringRef name) {
+  const std::string wanted = squeezed(name);
+  const Machine *found = nullptr;
+  std::size_t longest = 0;
+  for (const Machine &machine : kMachines) {
+    const auto [architecture, products] = llvm::StringRef(machine.meaning).split(": ");
+    for (const llvm::StringRef product : llvm::split(products, ", ")) {
+      const std::string known = squeezed(product);
+      if (known.size() <= longest || !llvm::StringRef(wanted).starts_with(known)) continue;
+      longest = known.size();
+      found = &machine;
+    }
+  }
+  return found;
+}
+
 } // namespace
 
 bool hasFastForm(const Machine &machine, std::string_view mnemonic) {
@@ -59,7 +85,8 @@ const Machine *machineNamed(std::string_view name, Diagnostics &diagnostics) {
   if (const Machine *found = findMachine(name)) return found;
   std::vector<std::string_view> names{kHost.name};
   for (const Machine &machine : kMachines) names.push_back(machine.name);
-  const std::string_view meant = nearest(name, names);
+  const Machine *product = machineOfProduct(name);
+  const std::string_view meant = product != nullptr ? product->name : nearest(name, names);
   if (meant.empty())
     diagnostics.report(Diag::UnknownTarget, {}, name, llvm::join(names, ", "));
   else

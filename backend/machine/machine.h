@@ -81,8 +81,8 @@ bool hasFastForm(const Machine &machine, std::string_view mnemonic);
 llvm::ArrayRef<Machine> allMachines();
 /// Null where no target has this name.
 const Machine *findMachine(std::string_view name);
-/// A target or the host, by its name; null, and an error that suggests the nearest, where there is
-/// none.
+/// A target or the host, by its name; null, and an error where there is none, which suggests the one
+/// that a product of this name is ("A100"), or the nearest.
 const Machine *machineNamed(std::string_view name, Diagnostics &diagnostics);
 /// The CPU under our feet: no warps, no shared memory.
 const Machine &hostMachine();

@@ -1,11 +1,11 @@
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
-#include "backend/ir/text.h"
 #include "backend/lower/lower.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
 #include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_launch.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -236,16 +236,9 @@ kernel @k(%v: view<f32, 2>, %y: view<f32, 2>, %n: i32, %b: bool) stage laid lane
 )";
 }
 
-ir::Kernel parsed(const std::string &text) {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(text, "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
-}
-
 /// What compiling it says first.
 std::string compiled(const std::string &text, const char *machine, bool isUsual = true) {
-  ir::Kernel kernel = parsed(text);
+  ir::Kernel kernel = parsedKernel(text);
   Diagnostics diagnostics;
   const target::GpuTarget *target = gpuTargetOf(*machine::findMachine(machine), diagnostics);
   if (target != nullptr)
@@ -314,7 +307,7 @@ kernel @k(%v: view<const f32, 2>, %p: ptr<const f32>, %y: view<f32, 2>, %q: ptr<
   %outs = ptr.add %to, %at : ptr<f32>[1024]
   store %outs, %line
 })";
-  ir::Kernel kernel = parsed(text);
+  ir::Kernel kernel = parsedKernel(text);
   Diagnostics diagnostics;
   const target::GpuTarget *target = gpuTargetOf(hopper(), diagnostics);
   if (target == nullptr) return;
@@ -330,27 +323,27 @@ kernel @k(%v: view<const f32, 2>, %p: ptr<const f32>, %y: view<f32, 2>, %q: ptr<
 TEST_CASE(
     "roles that count other trips are found, and those that count alike in other words are not") {
   const std::string text = byHand("");
-  CHECK(isSafe(parsed(text)));
+  CHECK(isSafe(parsedKernel(text)));
   const std::string loads = "for %0, %n, %1 (%k: i32) {\n      barrier.wait %empty";
-  CHECK_FALSE(isSafe(parsed(replaced(text, loads, replaced(loads, "%0", "%1")))));
-  CHECK_FALSE(isSafe(parsed(replaced(text, loads, replaced(loads, "%n", "%1")))));
-  CHECK(isSafe(parsed(
+  CHECK_FALSE(isSafe(parsedKernel(replaced(text, loads, replaced(loads, "%0", "%1")))));
+  CHECK_FALSE(isSafe(parsedKernel(replaced(text, loads, replaced(loads, "%n", "%1")))));
+  CHECK(isSafe(parsedKernel(
       replaced(text, loads, "%zero = constant 0 : i32\n" + replaced(loads, "%0", "%zero")))));
-  CHECK_FALSE(isSafe(parsed(
+  CHECK_FALSE(isSafe(parsedKernel(
       replaced(text, loads, "%zero = constant 2 : i32\n" + replaced(loads, "%0", "%zero")))));
   const auto withBounds = [&](const std::string &first, const std::string &second) {
     const std::string computes = "for %0, %n, %1 (%k: i32) {\n      barrier.wait %full";
     const std::string both =
         replaced(text, loads, "%f = " + first + " : i32\n" + replaced(loads, "%n", "%f"));
-    return parsed(
+    return parsedKernel(
         replaced(both, computes, "%s = " + second + " : i32\n" + replaced(computes, "%n", "%s")));
   };
   CHECK(isSafe(withBounds("add %n, %1", "add %n, %1")));
   CHECK_FALSE(isSafe(withBounds("add %n, %1", "add %n, %0")));
   CHECK_FALSE(isSafe(withBounds("add %n, %1", "sub %n, %1")));
   // A way out of one role that the other does not know of.
-  CHECK_FALSE(isSafe(parsed(byHand("exit_if %b"))));
-  CHECK_FALSE(isSafe(parsed(byHand("break_if %b"))));
+  CHECK_FALSE(isSafe(parsedKernel(byHand("exit_if %b"))));
+  CHECK_FALSE(isSafe(parsedKernel(byHand("break_if %b"))));
 }
 
 TEST_CASE("what two roles do under a condition they do under the same") {
@@ -366,10 +359,10 @@ TEST_CASE("what two roles do under a condition they do under the same") {
         replaced(tail, "      yield\n    }\n    yield", "      yield\n    }\nyield\n}\n    yield");
     return "" + guarded.substr(0, other) + tail;
   };
-  CHECK(isSafe(parsed(under("%b", "%b"))));
+  CHECK(isSafe(parsedKernel(under("%b", "%b"))));
   const std::string other = replaced(under("%b", "%c"), "  %0 = constant 0 : i32",
                                      "  %c = not %b : bool\n  %0 = constant 0 : i32");
-  CHECK_FALSE(isSafe(parsed(other)));
+  CHECK_FALSE(isSafe(parsedKernel(other)));
 }
 
 namespace {
@@ -377,7 +370,7 @@ namespace {
 /// A product whose sums fill 64 registers of a thread.
 TableKernel largeProduct() {
   return {.name = "large",
-          .kernel = parsed(R"(
+          .kernel = parsedKernel(R"(
 kernel @large(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) stage tiles {
   %0 = constant 0 : i64
   %1 = constant 1 : i64

@@ -3,6 +3,7 @@
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
 #include "tests/codegen/table_launch.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -39,11 +40,8 @@ std::string textOf(const Nest &nest) {
 }
 
 TableKernel kernelOf(const Nest &nest, int trips) {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(textOf(nest), "nest.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
   return {.name = "nest",
-          .kernel = std::move(*kernel),
+          .kernel = parsedKernel(textOf(nest)),
           .grid = {},
           .arguments = {"random:i32:16x300", "random:i32:80x300", "zeros:i32:16x64",
                         std::to_string(trips)}};

@@ -2,6 +2,7 @@
 #include "backend/target/gpu_target.h"
 #include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_launch.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -92,11 +93,8 @@ TEST_CASE("pipelined loops compute on an emulated gfx950 what the interpreter do
 namespace {
 
 TableKernel fromText(const std::string &text, std::vector<std::string> arguments) {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(text, "text.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
   return {
-      .name = "text", .kernel = std::move(*kernel), .grid = {}, .arguments = std::move(arguments)};
+      .name = "text", .kernel = parsedKernel(text), .grid = {}, .arguments = std::move(arguments)};
 }
 
 /// What is left of a sum of many slots, behind an op that moves its elements.

@@ -1,10 +1,10 @@
 #include "backend/interpret/interpret.h"
-#include "backend/ir/text.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
 #include "backend/schedule/check.h"
 #include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_launch.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -96,17 +96,10 @@ TEST_CASE(
 
 namespace {
 
-ir::Kernel parsed(const std::string &text) {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(text, "test.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
-}
-
 /// What the pass says of a kernel's loops on a machine.
 std::string explained(const std::string &text, const char *target,
                       const analysis::Assumptions *assumptions = nullptr) {
-  ir::Kernel kernel = parsed(text);
+  ir::Kernel kernel = parsedKernel(text);
   Diagnostics diagnostics;
   passes::PassContext context(diagnostics, machineNamed(target),
                               assumptions ? *assumptions : analysis::usualAssumptions(kernel));
@@ -189,9 +182,9 @@ TEST_CASE("a loop that stays as it is is told of once, whatever comes in front o
           "\n%z = add %x, %y : " + tile + "\n%t = add %s, %z : " + tile +
           "\nyield %t\n} : " + tile + "\nview.store %q, %u, %zero\n}\n",
       "sm_80");
-  CHECK(words.find("pipelined 'for' at test.imx:5: as it is") != std::string::npos);
-  CHECK(words.find("test.imx:5: ") == words.rfind("test.imx:5: "));
-  CHECK(words.find("pipelined 'for' at test.imx:10: 3 slots\n") != std::string::npos);
+  CHECK(words.find("pipelined 'for' at k.imx:5: as it is") != std::string::npos);
+  CHECK(words.find("k.imx:5: ") == words.rfind("k.imx:5: "));
+  CHECK(words.find("pipelined 'for' at k.imx:10: 3 slots\n") != std::string::npos);
 }
 
 TEST_CASE("a loop that stores elsewhere runs ahead, if nothing overlaps") {
@@ -215,7 +208,7 @@ TEST_CASE("a view's load runs ahead of assertions, which cannot make it read any
 TEST_CASE("without asynchronous copies loads run ahead in registers, if there are enough of them") {
   const std::string text = streamOf(kOffsets + "%x = load %at : f32[256]\n" + kSum);
   CHECK(explained(text, "gfx942").find("one trip ahead in registers") != std::string::npos);
-  CHECK(explained(text, "sm_75").find("'load' at test.imx:12 runs ahead, in registers") !=
+  CHECK(explained(text, "sm_75").find("'load' at k.imx:12 runs ahead, in registers") !=
         std::string::npos);
   const std::string large =
       "kernel @k(%v: view<const f64, 1>, %q: ptr<f64>, %n: i32) stage tiles {\n"
@@ -355,7 +348,7 @@ TEST_CASE("no more slots are taken than the loop's index can count ahead, and it
         CHECK_MESSAGE(words.find(std::string(one.taken) + " slots\n") != std::string::npos, words);
         CHECK((words.find(kTooMany) == std::string::npos) == (std::string(one.asked) == one.taken));
       }
-      ir::Kernel kernel = parsed(text);
+      ir::Kernel kernel = parsedKernel(text);
       Diagnostics diagnostics;
       REQUIRE(runPasses(kernel, gpuPipeline(),
                         {diagnostics, machineNamed(target), analysis::usualAssumptions(kernel)}));
@@ -382,7 +375,7 @@ const std::string kRead = "%x = ring.read %r : f32[128] #0\n";
 
 std::string checked(const std::string &ops) {
   Diagnostics diagnostics;
-  passes::pipeline::checkRings(parsed(withRing(ops)), diagnostics);
+  passes::pipeline::checkRings(parsedKernel(withRing(ops)), diagnostics);
   return diagnostics.render();
 }
 
@@ -437,7 +430,7 @@ TEST_CASE(
 
 TEST_CASE("the interpreter finds slots that are filled or read too early") {
   const auto interpreted = [](const std::string &ops) {
-    const ir::Kernel kernel = parsed(withRing(ops));
+    const ir::Kernel kernel = parsedKernel(withRing(ops));
     std::vector<float> data(128, 1.0F);
     const std::vector<ir::Argument> arguments{
         {.data = reinterpret_cast<std::byte *>(data.data()), .bytes = 512},

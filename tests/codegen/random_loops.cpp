@@ -1,6 +1,6 @@
 #include "tests/codegen/random_loops.h"
 
-#include "backend/ir/text.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -157,12 +157,8 @@ private:
 
 TableKernel randomLoops(std::uint64_t seed, const LoopShape &shape) {
   Writer writer(seed, shape);
-  const std::string text = writer.kernel();
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(text, "loops.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, text << diagnostics.render());
   return {.name = "loops_" + std::to_string(seed),
-          .kernel = std::move(*kernel),
+          .kernel = parsedKernel(writer.kernel()),
           .grid = {},
           .arguments = writer.arguments()};
 }

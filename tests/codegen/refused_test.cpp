@@ -1,7 +1,7 @@
 // What no launch or assembler takes is refused at its line, and what is taken fits a thread.
 
-#include "backend/compile.h"
-#include "backend/ir/text.h"
+#include "tests/support/compile_error.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -10,29 +10,15 @@
 namespace imbrex {
 namespace {
 
-ir::Kernel kernelFrom(const std::string &text) {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(text, "test.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
-}
-
-/// The only error of a compilation; none where it has gone well.
-std::optional<Diagnostic> compileErrorOf(ir::Kernel kernel, const machine::Machine &machine) {
-  Diagnostics diagnostics;
-  const auto code = compileForGpu(kernel, target::gpuTarget(machine), {}, diagnostics);
-  CHECK(code.has_value() == diagnostics.all().empty());
-  if (code) return std::nullopt;
-  REQUIRE(diagnostics.all().size() == 1);
-  return diagnostics.all()[0];
-}
+using testing::compileError;
+using testing::parsedKernel;
 
 /// An empty kernel with so many parameters of 8 bytes between others.
 ir::Kernel kernelOfWords(const std::string &before, int words, const std::string &after) {
   std::string parameters = before;
   for (int i = 0; i < words; ++i)
     parameters += (parameters.empty() ? "%w" : ", %w") + std::to_string(i) + ": i64";
-  return kernelFrom("\nkernel @k(" + parameters + after + ") stage tiles {\n}");
+  return parsedKernel("\nkernel @k(" + parameters + after + ") stage tiles {\n}");
 }
 
 TEST_CASE("parameters that no launch passes are refused at the kernel's line") {
@@ -51,19 +37,19 @@ TEST_CASE("parameters that no launch passes are refused at the kernel's line") {
     const machine::Machine &machine = *machine::findMachine(limit.machine);
     if (!target::findGpuTarget(machine)) continue;
     const auto error =
-        compileErrorOf(kernelOfWords("", limit.words, limit.after + ", %e: i8"), machine);
+        compileError(kernelOfWords("", limit.words, limit.after + ", %e: i8"), machine);
     REQUIRE(error);
-    CHECK(render(*error) == "test.imx:2: error: the parameters of kernel 'k' take " +
+    CHECK(render(*error) == "k.imx:2: error: the parameters of kernel 'k' take " +
                                 std::to_string(limit.bytes + 1) + " bytes; a launch on " +
                                 std::string(limit.machine) + " passes " +
                                 std::to_string(limit.bytes) +
                                 "\n  hint: put numbers into memory and pass a pointer to them; a "
                                 "view takes 8 bytes and 16 for each axis\n");
     const bool isQuick = limit.bytes < 100000;
-    if (isQuick) CHECK_FALSE(compileErrorOf(kernelOfWords("", limit.words, limit.after), machine));
+    if (isQuick) CHECK_FALSE(compileError(kernelOfWords("", limit.words, limit.after), machine));
     // What stands between them for alignment counts, too.
-    CHECK_FALSE(compileErrorOf(kernelOfWords("%e: i8", 542, ""), machine));
-    CHECK(compileErrorOf(kernelOfWords("%e: i8", limit.words, ""), machine).has_value() ==
+    CHECK_FALSE(compileError(kernelOfWords("%e: i8", 542, ""), machine));
+    CHECK(compileError(kernelOfWords("%e: i8", limit.words, ""), machine).has_value() ==
           (8 + 8 * limit.words > limit.bytes));
   }
 }
@@ -93,7 +79,7 @@ TEST_CASE("a function that may have to branch keeps to the registers of a thread
       CAPTURE(function);
       const target::GpuTarget *target = target::findGpuTarget(*machine::findMachine(name));
       if (!target) continue;
-      ir::Kernel kernel = kernelFrom(
+      ir::Kernel kernel = parsedKernel(
           "kernel @k(%p: view<const f32, 1>, %q: view<f32, 1>) stage tiles {\n%i = program_id : "
           "i32\n%x = view.load %p, %i : f32[8192]\n%z = view.load %q, %i : f32[8192]\n%y = " +
           function + " : f32[8192]\nview.store %q, %y, %i\n}");
@@ -148,15 +134,15 @@ TEST_CASE("instructions that the assembler refuses are reported at their line, i
              std::string(machine.name) + "\"] : i32[256]\n";
     };
     const std::string right = isPtx ? "mov.b32 $0, $1;" : "v_mov_b32 $0, $1";
-    const std::string said =
-        refusalOf(kernelFrom("kernel @k(%p: view<i32, 1>) stage tiles {\n%z = constant 0 : i32\n"
-                             "%x = view.load %p, %z : i32[256]\n%a = inline_asm %x" +
-                             assembly(right, isPtx ? "=r,r" : "=v,v") + "%b = inline_asm %a" +
-                             assembly(one.text, one.constraints) + "%c = inline_asm %b" +
-                             assembly(right, isPtx ? "=r,r" : "=v,v") + "view.store %p, %c, %z\n}"),
-                  machine);
+    const std::string said = refusalOf(
+        parsedKernel("kernel @k(%p: view<i32, 1>) stage tiles {\n%z = constant 0 : i32\n"
+                     "%x = view.load %p, %z : i32[256]\n%a = inline_asm %x" +
+                     assembly(right, isPtx ? "=r,r" : "=v,v") + "%b = inline_asm %a" +
+                     assembly(one.text, one.constraints) + "%c = inline_asm %b" +
+                     assembly(right, isPtx ? "=r,r" : "=v,v") + "view.store %p, %c, %z\n}"),
+        machine);
     if (said.empty() && isPtx) continue; // no assembler is installed
-    CHECK_MESSAGE(said.starts_with("test.imx:5: error: the instructions of inline_asm do not "
+    CHECK_MESSAGE(said.starts_with("k.imx:5: error: the instructions of inline_asm do not "
                                    "assemble: "),
                   said);
     CHECK_MESSAGE(said.find(one.said) != std::string::npos, said);

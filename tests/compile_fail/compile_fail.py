@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 
+EXPECT = re.compile(r"//.*\bexpect( elsewhere)?: (.*)")
+
 
 def compile_file(command):
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
@@ -12,10 +14,24 @@ def compile_file(command):
     return done.returncode == 0, text, done.stderr
 
 
+def lines_to_name(lines):
+    """Of each expectation the lines of which the compiler must name one: its own, or, where it
+    stands alone, those up to the next one or the end of the branch."""
+    for at, line in enumerate(lines):
+        expected = EXPECT.search(line)
+        if not expected or expected[1]:
+            continue
+        stands_alone = line.lstrip().startswith(("//", "#"))
+        end = at + 1
+        while stands_alone and not lines[end].startswith("#") and not EXPECT.search(lines[end]):
+            end += 1
+        yield range(at + 1 + stands_alone, end + 1)
+
+
 def main(path, *command):
     command = [*command, "-fsyntax-only", path]
     source = open(path).read()
-    expected = re.findall(r"//.*\bexpect: (.*)", source)
+    expected = [pattern for _, pattern in EXPECT.findall(source)]
     if not expected:
         sys.exit(f"{path} has no line with '// expect: '")
 
@@ -33,10 +49,11 @@ def main(path, *command):
                if len(re.findall(pattern.strip(), text)) < expected.count(pattern)]
     if missing:
         sys.exit(f"{path} fails, but without: {missing}\n{text}")
-    lines = {number for number, line in enumerate(source.splitlines(), 1) if "expect: " in line}
-    unnamed = lines - {int(number) for number in re.findall(re.escape(path) + r":(\d+):", said)}
-    if unnamed and re.search(r"^// names its lines$", source, re.M):
-        sys.exit(f"{path} fails, and the compiler does not name its lines {sorted(unnamed)}\n{text}")
+    named = {int(number) for number in re.findall(re.escape(path) + r":(\d+):", said)}
+    unnamed = [lines.start for lines in lines_to_name(source.splitlines())
+               if named.isdisjoint(lines)]
+    if unnamed:
+        sys.exit(f"{path} fails, and the compiler does not name its lines {unnamed}\n{text}")
 
 
 if __name__ == "__main__":

@@ -29,4 +29,3 @@ void make() {
   jit(with_count{}); // expect: a kernel's operator\(\) is const
 }
 // errors: 3
-// names its lines

@@ -17,4 +17,3 @@ void kernel() {
 #endif
 }
 // errors: 4
-// names its lines

@@ -8,7 +8,7 @@ void kernel(tile<i32> a, tile<i32, 4> b, tile<f32, 4> c) {
   var z = c;
 #ifdef IMBREX_SHOULD_FAIL
   var copy = x; // expect: a `var` is not copied, neither into another one nor into a std::tuple
-  std::tuple pair{y}; // expect: v.get\(\) is its value
+  std::tuple pair{y}; // expect elsewhere: v.get\(\) is its value
   auto function = [=] { return z + 1; }; // expect: a `var` is not copied
 #else
   var copy = x.get();

@@ -21,4 +21,3 @@ void kernel(tile<f32, 4> a, view<f32, 1> v, ptr<f32> p) {
 #endif
 }
 // errors: 7
-// names its lines

@@ -9,4 +9,3 @@ void kernel(tile<i32> a) {
   i += 1;
 #endif
 }
-// names its lines

@@ -12,4 +12,3 @@ void kernel(view<const f32, 1> a, view<i32, 1> c, view<f32, 2> d, view<const f32
   d[box<1, 1>(i, 0)] = e[box<1, 1>(0, i)];
 #endif
 }
-// names its lines

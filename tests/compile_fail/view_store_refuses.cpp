@@ -13,4 +13,3 @@ void kernel(view<f32, 1> v, view<f32, 1> w, tile<f32, 1> one) {
 #endif
 }
 // errors: 3
-// names its lines

@@ -238,6 +238,25 @@ TEST_CASE("imbrex opt says what is wrong with its input") {
   }
 }
 
+TEST_CASE("a file that is no text of ours is called what it is") {
+  const auto errorOf = [](const std::string &line) {
+    const Outcome outcome = shell("imbrex " + line);
+    CHECK(outcome.status == 1);
+    return outcome.output;
+  };
+  CHECK(errorOf("opt command_test.cpp") ==
+        "imbrex: error: 'command_test.cpp' is C++ source, not the text of a kernel\n"
+        "  hint: run the program with IMBREX_DUMP=folder, which writes the .imx files of its "
+        "kernels there\n");
+  CHECK(errorOf("run codegen --grid 1") ==
+        "imbrex: error: 'codegen' is a folder, not the text of a kernel\n"
+        "  hint: name a file in it\n");
+  CHECK(errorOf("check - < /proc/self/exe") ==
+        "imbrex: error: 'stdin' is a binary file, not the text of a schedule\n"
+        "  hint: name the .imx file that it was made of; what `imbrex compile` makes is taken by "
+        "`imbrex run --image`\n");
+}
+
 namespace {
 
 /// A folder for files, which goes with the test.
@@ -320,6 +339,24 @@ TEST_CASE("imbrex run emulates a GPU, and counts what the run has cost") {
 }
 
 #ifndef __SANITIZE_ADDRESS__ // which needs more address space than any limit
+TEST_CASE(
+    "instructions that no emulator knows are named once, however many elements they are for") {
+  const Outcome outcome =
+      shell("imbrex run - --device emulated:sm_90a --grid 1 --arg x=zeros:1024 <<'END'\n"
+            "kernel @k(%x: view<i32, 1>) stage tiles {\n"
+            "  %z = constant 0 : i32\n"
+            "  %a = view.load %x, %z : i32[1024]\n"
+            "  %b = inline_asm %a [text = \"what $0, $1;\", constraints = \"=r,r\", "
+            "target = \"sm_90a\"] : i32[1024]\n"
+            "  view.store %x, %b, %z\n"
+            "}\nEND");
+  CHECK(outcome.status == 1);
+  CHECK(outcome.output ==
+        "stdin:4: error: the emulator has no model of the inline assembly 'what $0, $1;' in "
+        "kernel 'k'\n"
+        "  hint: run the kernel on a device, or write what it does without assembly\n");
+}
+
 TEST_CASE("a command that runs out of memory says so") {
   const Outcome outcome = shell("ulimit -v 4000000; imbrex run huge.imx --grid 1 --arg x=zeros:1 "
                                 "--device interpreter");
@@ -364,6 +401,12 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
         "imbrex: for the --delivery option: there is no 'soon'; there are late, random\n");
   CHECK(shell("imbrex run scale.imx --grid 1 --profile=xml").output ==
         "imbrex: for the --profile option: there is no 'xml'; there are text, json\n");
+  for (const std::string seed : {"-1", "x", "''", "1.5", "18446744073709551616"}) {
+    CAPTURE(seed);
+    CHECK(errorOf("--grid 1 --device emulated:sm_90a --seed " + seed) ==
+          "imbrex: error: --seed wants a number from 0 to 18446744073709551615, not " +
+              (seed == "''" ? "" : seed) + "\n  hint: one number is one order of the warps\n");
+  }
   CHECK(contains(errorOf("--grid 1 --device interpreter --image scale.image"),
                  "--image is for a GPU's driver alone, and the device is 'interpreter'"));
   CHECK(errorOf("--grid 1 --arg z=1", kFailed) ==

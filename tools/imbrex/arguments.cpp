@@ -1,6 +1,7 @@
 #include "tools/imbrex/arguments.h"
 
 #include "backend/interpret/scalar.h"
+#include "runtime/layout.h"
 #include "tools/imbrex/generate.h"
 
 #include <charconv>
@@ -108,11 +109,12 @@ Result<BoundArgument> bindArray(const Type &type, const Assignment &assignment,
     return fail(Diag::WrongArrayRank, {}, assignment.name, type.rank(), rank);
   const auto count = countElements(bound.shape, bound.element.bytes);
   if (!count) return fail(Diag::ImpossibleShape, {}, assignment.name, assignment.value);
-  auto memory = Memory::allocate(*count * bound.element.bytes);
-  if (!memory) return memory.failure();
+  const std::int64_t bytes = *count * bound.element.bytes;
+  auto memory = Memory::allocate(bytes);
+  if (!memory) return fail(Diag::OutOfMemory, {}, runtime::Subject{assignment.name}, bytes);
   bound.memory = std::move(*memory);
   bound.argument.data = bound.memory.data();
-  bound.argument.bytes = *count * bound.element.bytes;
+  bound.argument.bytes = bytes;
   if (type.isView()) describe(bound, type.element());
   return bound;
 }
@@ -178,7 +180,7 @@ Result<Assignment> parseAssignment(std::string_view option, std::string_view tex
 
 void Memory::Free::operator()(std::byte *memory) const { std::free(memory); }
 
-Result<Memory> Memory::allocate(std::int64_t bytes) {
+std::optional<Memory> Memory::allocate(std::int64_t bytes) {
   // Linux would promise more than there is, and end the process when it is used.
   const std::int64_t pages = sysconf(_SC_PHYS_PAGES), pageBytes = sysconf(_SC_PAGESIZE);
   constexpr std::int64_t kLine = 64;
@@ -186,7 +188,7 @@ Result<Memory> Memory::allocate(std::int64_t bytes) {
   if (bytes / pageBytes < pages)
     memory.data_.reset(static_cast<std::byte *>(
         std::aligned_alloc(kLine, static_cast<std::size_t>((bytes + kLine) / kLine * kLine))));
-  if (!memory.data_) return fail(Diag::OutOfMemory, {}, bytes);
+  if (!memory.data_) return std::nullopt;
   return memory;
 }
 

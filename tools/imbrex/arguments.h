@@ -6,6 +6,7 @@
 #include "tools/imbrex/npy.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,7 @@ Result<Assignment> parseAssignment(std::string_view option, std::string_view tex
 /// Memory that a kernel works on, aligned as a buffer's is.
 class Memory {
 public:
-  static Result<Memory> allocate(std::int64_t bytes);
+  static std::optional<Memory> allocate(std::int64_t bytes); ///< None where there is not so much.
   std::byte *data() const { return data_.get(); }
 
 private:

@@ -21,7 +21,7 @@ cl::SubCommand compileOptions("compile", "Make a GPU's code of a kernel");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
                           cl::sub(compileOptions), cl::cat(ownOptions()));
 cl::list<std::string>
-    targetNames("target", cl::value_desc("T"),
+    targetNames("target", cl::value_desc("T"), cl::CommaSeparated,
                 cl::desc("Make code for this GPU, one of `imbrex targets`; a package has several"),
                 cl::sub(compileOptions), cl::cat(ownOptions()));
 
@@ -160,6 +160,17 @@ std::vector<const machine::Machine *> machinesOf(const Request &request, Diagnos
   return machines;
 }
 
+/// Whether each option says something of the format.
+bool optionsGoWith(const package::Format &format, machine::Family family, const Request &request,
+                   Diagnostics &diagnostics) {
+  if (request.asJson && format.product != Product::Report && !request.withTime)
+    diagnostics.report(Diag::LonelyOption, {}, "--json", "--emit report or --time");
+  if (request.isCompressed && format.product != Product::Package)
+    diagnostics.report(Diag::LonelyOption, {}, "--compress",
+                       "--emit " + package::packageNamesFor(family));
+  return !diagnostics.hasErrors();
+}
+
 /// The format asked for, if it can be made for all of the machines.
 const package::Format *formatOf(const Request &request,
                                 llvm::ArrayRef<const machine::Machine *> machines,
@@ -218,7 +229,9 @@ std::optional<std::string> makePackage(const ir::Kernel &kernel,
 bool compileFile(const Request &request, Diagnostics &diagnostics) {
   const auto machines = machinesOf(request, diagnostics);
   const package::Format *format = formatOf(request, machines, diagnostics);
-  const auto kernel = format ? readKernel(request.file, diagnostics) : std::nullopt;
+  if (format == nullptr || !optionsGoWith(*format, machines.front()->family, request, diagnostics))
+    return false;
+  const auto kernel = readKernel(request.file, diagnostics);
   if (!kernel) return false;
   const auto made =
       format->product == Product::Package

@@ -17,6 +17,7 @@ struct Output {
 struct Launch {
   device on;
   ir::Grid grid;
+  std::uint64_t seed;                   ///< Of the order of warps on an emulated device.
   std::vector<BoundArgument> arguments; ///< In the order of the parameters.
   std::vector<Output> outputs;
 };

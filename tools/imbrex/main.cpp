@@ -60,13 +60,39 @@ int conclude(bool ok, const Diagnostics &diagnostics) {
 
 namespace {
 
+/// What a file is that is taken for text of ours, and what to do.
+struct Foreign {
+  std::string_view what, hint;
+};
+constexpr Foreign kFolder{"a folder", "name a file in it"};
+constexpr Foreign kBinary{"a binary file", "name the .imx file that it was made of; what `imbrex "
+                                           "compile` makes is taken by `imbrex run --image`"};
+constexpr Foreign kSource{"C++ source", "run the program with IMBREX_DUMP=folder, which writes the "
+                                        ".imx files of its kernels there"};
+
+std::optional<Foreign> foreignKindOf(llvm::StringRef path, llvm::StringRef text) {
+  constexpr std::size_t kBeginning = 4096;
+  if (text.take_front(kBeginning).contains('\0')) return kBinary;
+  for (const llvm::StringRef ending : {".cpp", ".cc", ".cxx", ".cu", ".hpp", ".h"})
+    if (path.ends_with(ending)) return kSource;
+  return std::nullopt;
+}
+
 /// Parses a file by `parse(text, name, diagnostics)` and verifies what comes out.
 template <class Parse, class Verify>
-auto readFile(const std::string &path, Diagnostics &diagnostics, Parse parse, Verify verify) {
+auto readFile(const std::string &path, std::string_view kind, Diagnostics &diagnostics, Parse parse,
+              Verify verify) {
   using Parsed = decltype(parse(std::string_view(), std::string_view(), diagnostics));
   const auto text = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  if (!text) return diagnostics.report(Diag::UnreadableFile, {}, path), Parsed();
+  const bool isFolder = llvm::sys::fs::is_directory(path);
+  if (!text && !isFolder) return diagnostics.report(Diag::UnreadableFile, {}, path), Parsed();
   const std::string_view name = path == "-" ? "stdin" : std::string_view(path);
+  const auto foreign =
+      isFolder ? std::optional(kFolder) : foreignKindOf(path, (*text)->getBuffer());
+  if (foreign) {
+    diagnostics.report(Diag::ForeignFile, {}, name, foreign->what, kind, foreign->hint);
+    return Parsed();
+  }
   Parsed parsed = parse(std::string_view((*text)->getBuffer()), name, diagnostics);
   return parsed && verify(*parsed, diagnostics) ? std::move(parsed) : Parsed();
 }
@@ -74,7 +100,7 @@ auto readFile(const std::string &path, Diagnostics &diagnostics, Parse parse, Ve
 } // namespace
 
 std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics) {
-  return readFile(path, diagnostics, ir::parse, ir::verify);
+  return readFile(path, "kernel", diagnostics, ir::parse, ir::verify);
 }
 
 std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics,
@@ -82,7 +108,7 @@ std::optional<schedule::Program> readSchedule(const std::string &path, Diagnosti
   const auto verify = [form](const schedule::Program &program, Diagnostics &found) {
     return schedule::verify(program, found, form);
   };
-  return readFile(path, diagnostics, schedule::parse, verify);
+  return readFile(path, "schedule", diagnostics, schedule::parse, verify);
 }
 
 std::string asComments(std::string_view mark, std::string_view lines) {

@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 
 namespace imbrex::tool {
 namespace {
@@ -41,9 +42,9 @@ cl::opt<std::string>
 cl::opt<bool> withTimes("time", cl::desc("Print to stderr how long compiling and running took"),
                         cl::sub(runOptions), cl::cat(ownOptions()));
 
-cl::opt<std::uint64_t> seed("seed", cl::value_desc("number"), cl::init(0),
-                            cl::desc("Of the order in which an emulated device runs its warps"),
-                            cl::sub(runOptions), cl::cat(ownOptions()));
+cl::opt<std::string> seedText("seed", cl::value_desc("number"), cl::init("0"),
+                              cl::desc("Of the order in which an emulated device runs its warps"),
+                              cl::sub(runOptions), cl::cat(ownOptions()));
 cl::opt<emulate::Delivery, false, NamedValueParser<emulate::Delivery>> delivery(
     "delivery", cl::desc("When copies arrive that run beside the threads of an emulated device"),
     cl::init(emulate::Delivery::Late),
@@ -71,7 +72,7 @@ Result<device> chooseDevice() {
 
 /// What the device would pass over in silence.
 std::optional<Failure<Diagnostic>> checkOptionsFor(const DeviceInfo &info) {
-  const std::array<const cl::Option *, 3> ofEmulation{&profile, &seed, &delivery};
+  const std::array<const cl::Option *, 3> ofEmulation{&profile, &seedText, &delivery};
   for (const cl::Option *option : ofEmulation)
     if (option->getNumOccurrences() != 0 && info.kind != DeviceKind::Emulated)
       return fail(Diag::EmulationOption, {}, option->ArgStr.str(), info.name);
@@ -80,12 +81,21 @@ std::optional<Failure<Diagnostic>> checkOptionsFor(const DeviceInfo &info) {
   return std::nullopt;
 }
 
+Result<std::uint64_t> readSeed() {
+  std::uint64_t seed = 0;
+  if (!llvm::StringRef(seedText).getAsInteger(10, seed)) return seed;
+  return fail(Diag::BadOptionNumber, {}, "--seed", 0, std::numeric_limits<std::uint64_t>::max(),
+              seedText.getValue(), "one number is one order of the warps");
+}
+
 /// What the command line asks for, understood.
 Result<Launch> readLaunch(const ir::Kernel &kernel) {
   auto on = chooseDevice();
   if (!on) return on.failure();
   const DeviceInfo &info = runtime::infoOf(*on);
   if (const auto wrong = checkOptionsFor(info)) return *wrong;
+  const auto seed = readSeed();
+  if (!seed) return seed.failure();
   auto blocks = parseGrid(gridText);
   if (!blocks) return blocks.failure();
   auto arguments = bindArguments(kernel, argumentTexts);
@@ -94,6 +104,7 @@ Result<Launch> readLaunch(const ir::Kernel &kernel) {
   if (!outputs) return outputs.failure();
   return Launch{.on = *on,
                 .grid = *blocks,
+                .seed = *seed,
                 .arguments = std::move(*arguments),
                 .outputs = std::move(*outputs)};
 }
@@ -130,7 +141,7 @@ bool execute(const ir::Kernel &kernel, const Launch &launch, Diagnostics &diagno
   const double compiling = millisecondsSince(start);
   const Clock::time_point launched = Clock::now();
   emulate::Counters counters;
-  const runtime::RunOptions options{.seed = seed,
+  const runtime::RunOptions options{.seed = launch.seed,
                                     .delivery = delivery,
                                     .counters = profile != Profile::None ? &counters : nullptr};
   if (launch.grid.blocks() != 0 && !executable->run(launch.grid, arguments, diagnostics, options))

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <imbrex/tile.hpp>
+#include <imbrex/detail/brackets.hpp>
 
 /// Tiles from nothing, and the place of the block in the grid.
 namespace imbrex {
@@ -18,6 +18,47 @@ template <element T, int... Extents>
 tile<T, Extents...> zeros(detail::location where = detail::location::current()) {
   return tile<T, Extents...>(
       detail::record_constant(detail::type_of<T, detail::shape_t<Extents...>>, 0, where));
+}
+
+namespace detail {
+
+template <class... X>
+auto refuse_numbers() {
+  static_assert(
+      always_false<X...>,
+      "imbrex: the extents of a tile are known when C++ compiles, and stand in <>, behind "
+      "the element type: zeros<f32, 64, 64>(), full<f32, 64>(x), arange<0, 64>()");
+  return scalar<f32>(value());
+}
+
+} // namespace detail
+
+template <class T = f32, int... Extents, operand_or_literal... X>
+  requires(sizeof...(X) > 0)
+auto zeros(const X &...) {
+  return detail::refuse_numbers<X...>();
+}
+template <int First, int... Extents>
+auto zeros() {
+  return detail::refuse_numbers<std::integral_constant<int, First>>();
+}
+template <class T = f32, int... Extents, operand_or_literal... X>
+  requires(sizeof...(X) > 1)
+auto full(const X &...) {
+  return detail::refuse_numbers<X...>();
+}
+template <int First, int... Extents, operand_or_literal X>
+auto full(const X &) {
+  return detail::refuse_numbers<X>();
+}
+template <class T = i32, operand_or_literal... X>
+  requires(sizeof...(X) > 0)
+auto arange(const X &...) {
+  return detail::refuse_numbers<X...>();
+}
+template <int Last>
+auto arange() {
+  return detail::refuse_numbers<std::integral_constant<int, Last>>();
 }
 
 /// First, First + Step, … : N numbers along one axis. `arange<0, 128>()` counts 0 … 127.

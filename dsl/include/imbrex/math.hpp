@@ -120,6 +120,15 @@ auto clamp(const X &x, const Low &low, const High &high,
                                  detail::same_type_op<T>("max", {}, where, x, low), high);
 }
 
+template <class X, class Y>
+  requires detail::some_operands<X, Y>
+auto pow(const X &, const Y &) {
+  static_assert(detail::always_false<X>,
+                "imbrex: there is no pow: write x * x or sqrt(x), and for other powers of positive "
+                "numbers exp2(y * log2(x)), which rounds three times");
+  return scalar<f32>(detail::value());
+}
+
 /// x · y + z, rounded once.
 template <class X, class Y, class Z>
   requires detail::some_operands<X, Y, Z>

@@ -71,6 +71,16 @@ constexpr void check_stored() {
                   "loss; use cast<...>(...)");
 }
 
+/// No pointer is repeated up to the shape of what is stored; the last types keep the messages for
+/// different stores apart.
+template <class P, class Shape, class... Stored>
+constexpr void check_targets() {
+  static_assert(shape_of<P>::elements == Shape::elements,
+                "imbrex: the tile or mask has more elements than there are pointers, which would "
+                "keep one of them; point each element to a place of its own: store(p + arange<0, "
+                "n>(), x)");
+}
+
 template <class M>
 constexpr void check_mask() {
   static_assert(std::same_as<element_t<M>, bool>, "imbrex: a mask is a bool tile");
@@ -149,6 +159,7 @@ void store(const P &p, const X &x, memory_hints hints = {},
   using namespace detail;
   check_stored<P, X>();
   using Shape = broadcast_t<shape_of<P>, shape_of<X>>;
+  check_targets<P, Shape, X>();
   const std::array<value, 2> operands{record_as<element_t<P>, Shape>(p, where),
                                       record_as<pointee_t<P>, Shape>(x, where)};
   record_effect("store", operands, attributes_of(hints), where);
@@ -161,6 +172,7 @@ void store(const P &p, const X &x, const M &mask, memory_hints hints = {},
   check_stored<P, X>();
   check_mask<M>();
   using Shape = broadcast_t<shape_of<P>, shape_of<X>, shape_of<M>>;
+  check_targets<P, Shape, X, M>();
   const std::array<value, 3> operands{record_as<element_t<P>, Shape>(p, where),
                                       record_as<pointee_t<P>, Shape>(x, where),
                                       record_as<bool, Shape>(mask, where)};

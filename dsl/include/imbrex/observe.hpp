@@ -21,6 +21,28 @@ struct effect_text : effect_site {
   std::string_view text;
 };
 
+template <class X>
+concept text_like = std::convertible_to<X, std::string_view>;
+
+template <class... Xs>
+inline constexpr bool begins_with_text = false;
+template <text_like S, class... Xs>
+inline constexpr bool begins_with_text<S, Xs...> = true;
+
+/// The arguments of device_print, device_assert and inline_asm.
+template <class... Xs>
+inline constexpr bool printable = false;
+template <text_like S, class... Xs>
+inline constexpr bool printable<S, Xs...> = (operand<Xs> && ...);
+template <class... Xs>
+inline constexpr bool assertable = false;
+template <operand C, text_like S, class... Where>
+inline constexpr bool assertable<C, S, Where...> = true;
+template <class... Xs>
+inline constexpr bool assembled = false;
+template <text_like Text, text_like Constraints, text_like Target, class... Xs>
+inline constexpr bool assembled<Text, Constraints, Target, Xs...> = (operand<Xs> && ...);
+
 } // namespace detail
 
 /// Print the text and the tiles to standard output, one line per block.
@@ -28,6 +50,16 @@ template <operand... Xs>
 void device_print(const detail::located_text &text, const Xs &...xs) {
   const std::array<detail::value, sizeof...(Xs)> values{detail::record_value(xs, text.where)...};
   detail::record_effect("print", values, {{"text", text.text}}, text.where);
+}
+
+template <class... Xs>
+  requires(!detail::printable<Xs...>)
+auto device_print(const Xs &...) {
+  static_assert(detail::begins_with_text<Xs...>,
+                "imbrex: device_print begins with a text: device_print(\"x =\", x)");
+  static_assert(!detail::begins_with_text<Xs...>,
+                "imbrex: device_print shows tiles; a value of the host is known when the kernel is "
+                "traced and belongs in the text");
 }
 
 /// Stop the launch with the text if an element is false.
@@ -38,6 +70,14 @@ void device_assert(const C &condition, std::string_view text,
                 "imbrex: device_assert tests a bool tile");
   detail::record_effect("assert", {detail::record_value(condition, where)}, {{"text", text}},
                         where);
+}
+
+template <class... Xs>
+  requires(!detail::assertable<Xs...>)
+auto device_assert(const Xs &...) {
+  static_assert(detail::always_false<Xs...>,
+                "imbrex: device_assert takes a tile of bools and a text: device_assert(x > 0, "
+                "\"x is positive\"); what the host knows is tested by C++'s own assert");
 }
 
 /// Instructions of one target, applied element by element: text and constraints as in LLVM's inline
@@ -52,6 +92,15 @@ auto inline_asm(const detail::effect_text &text, std::string_view constraints,
   return tile_t<T, Shape>(
       record("inline_asm", operands, type_of<T, Shape>,
              {{"text", text.text}, {"constraints", constraints}, {"target", target}}, text.where));
+}
+template <class T = void, class... Xs>
+  requires(!element<T> || !detail::assembled<Xs...>)
+auto inline_asm(const Xs &...) {
+  static_assert(element<T>, "imbrex: inline_asm names the element type: inline_asm<f32>(...)");
+  static_assert(!element<T> || detail::always_false<T>,
+                "imbrex: inline_asm takes three texts, the last of which names the target, and "
+                "then tiles: inline_asm<f32>(\"ex2.approx.f32 $0, $1;\", \"=f,f\", \"sm_90a\", x)");
+  return scalar<f32>(detail::value());
 }
 
 } // namespace imbrex

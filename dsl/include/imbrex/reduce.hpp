@@ -1,5 +1,6 @@
 #pragma once
 
+#include <imbrex/detail/brackets.hpp>
 #include <imbrex/detail/combine.hpp>
 #include <imbrex/math.hpp>
 #include <imbrex/shape.hpp>
@@ -172,6 +173,17 @@ auto all(const X &x, O options = {}, detail::location where = detail::location::
   detail::check_truths<X>();
   return detail::reduce_by<bool, Axis>("and", x, options, where);
 }
+
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(sum, "sum<axis>(x)")
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(prod, "prod<axis>(x)")
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(reduce_and, "reduce_and<axis>(x)")
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(reduce_or, "reduce_or<axis>(x)")
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(reduce_xor, "reduce_xor<axis>(x)")
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(any, "any<axis>(x)")
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(all, "all<axis>(x)")
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(argmin, "argmin<axis>(x)")
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(argmax, "argmax<axis>(x)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(reduce, "reduce<axis>(x, combine)")
 
 /// The index (i32) of the smallest or largest element, the first of equal ones; NaN as in min.
 template <int Axis = detail::whole_tile, operand X, detail::reduce_option O = detail::plain_reduce>

@@ -60,6 +60,12 @@ auto cummax(const X &x, scan_options options = {},
   return detail::scan_by<detail::extreme_t<detail::element_t<X>>, Axis>("max", x, options, where);
 }
 
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(cumsum, "cumsum<axis>(x)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(cumprod, "cumprod<axis>(x)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(cummin, "cummin<axis>(x)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(cummax, "cummax<axis>(x)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(scan, "scan<axis>(x, combine)")
+
 namespace detail {
 
 /// Scan tiles with a combine; `initials` are the scalars that an exclusive scan starts from.

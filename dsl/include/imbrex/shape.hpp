@@ -1,9 +1,18 @@
 #pragma once
 
-#include <imbrex/tile.hpp>
+#include <imbrex/detail/brackets.hpp>
 
 /// The elements of a tile under another shape. Axes count from 0, or from the back with -1.
 namespace imbrex {
+
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(broadcast, "broadcast<extents...>(x)")
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(reshape, "reshape<extents...>(x)")
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(permute, "permute<order...>(x)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(expand, "expand<axis>(x)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(squeeze, "squeeze<axis>(x)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(concatenate, "concatenate<axis>(a, b)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(slice, "slice<axis, first, extent>(x)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(flip, "flip<axis>(x)")
 
 /// Repeated up to a shape: a scalar, or a tile of the same rank with extents of 1.
 template <int... Extents, operand X>

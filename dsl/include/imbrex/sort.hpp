@@ -38,6 +38,12 @@ value record_indices(location where) {
 
 } // namespace detail
 
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(sort, "sort<axis>(x)")
+IMBREX_DETAIL_NUMBER_IN_BRACKETS(argsort, "argsort<axis>(x)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(topk, "topk<count, axis>(x)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(histogram, "histogram<bins>(x)")
+IMBREX_DETAIL_ALWAYS_IN_BRACKETS(gather, "gather<axis>(x, indices)")
+
 /// The elements along an axis in order; the same shape and element type.
 template <int Axis = -1, operand X>
 auto sort(const X &x, sorted how = sorted::ascending,

@@ -6,8 +6,10 @@ namespace imbrex {
 
 namespace detail {
 
-/// Something of the shape From is given to a tile or variable of the shape To.
-template <class From, class To>
+/// Something of the shape From is given to a tile or variable of the shape To. The compiler says of
+/// each pair of types once what is wrong, wherever it is; the elements are named to have more
+/// pairs.
+template <class From, class To, class FromElement, class ToElement>
 constexpr void check_shape() {
   constexpr bool one_rank = From::rank == To::rank || From::rank == 0 || To::rank == 0;
   constexpr bool meets = broadcastable<From, To>() && one_rank;
@@ -54,7 +56,7 @@ constexpr void check_assignable() {
                     "imbrex: the number's fraction would be lost; write it as an integer or cast");
   } else {
     using From = element_t<X>;
-    check_shape<shape_of<X>, Shape>();
+    check_shape<shape_of<X>, Shape, From, To>();
     constexpr bool is_address = is_pointer<From> && !is_pointer<To>;
     static_assert(!is_address, "imbrex: a pointer is no number; load(p) reads what it points to");
     static_assert(is_address || std::same_as<From, To> || widens<From, To>(),
@@ -84,6 +86,11 @@ public:
 
   tile(const tile &) = default;
   explicit tile(detail::value id) : id_(id) {}
+
+  template <class I>
+  auto operator[](const I &) const { // each type of tile has its message
+    return detail::traced::template indexed<tile, I>();
+  }
 
   // Never there: it keeps the implicit one away, so that `a = b` meets the message below.
   tile &operator=(const tile &)
@@ -145,3 +152,11 @@ template <class T>
 using ptr = tile<detail::pointer<T>>;
 
 } // namespace imbrex
+
+/// Asked for by `auto [a, b] = ...`.
+template <class T, int... Extents>
+struct std::tuple_size<imbrex::tile<T, Extents...>> {
+  static_assert(imbrex::detail::always_false<T>,
+                "imbrex: a tile is one value, which has no parts to name; program_id<2>(), split, "
+                "topk and others give several: auto [m, n] = program_id<2>()");
+};

@@ -4,10 +4,20 @@
 
 namespace imbrex {
 
-template <class Tile>
-class var;
+/// Of no tile: how a variable is declared.
+template <class X>
+class var {
+  static_assert(std::is_void_v<X> || detail::always_false<X>,
+                "imbrex: a `var` holds a tile or a scalar: var v = scalar<f32>(0), "
+                "var<scalar<f32>> v = 0, var<tile<f32, 64>> v = 0");
+  static_assert(!std::is_void_v<X>, "imbrex: a `var` has a value from the start: "
+                                    "var v = zeros<f32, 64>(), var v = scalar<i32>(0)");
 
-namespace detail {} // namespace detail
+public:
+  template <class... Given>
+  var(const Given &...) {}
+};
+var() -> var<void>;
 
 /// The only state of a kernel: a tile that can be given other values, also in the body of a loop or
 /// an if. `var acc = zeros<f32, 64, 64>();` `acc += x;`. A scalar given to it fills the shape.
@@ -24,6 +34,12 @@ public:
     requires(!std::same_as<X, var>)
   var(const X &first, detail::location where = detail::location::current())
       : id_(detail::variable_new(tile_type(first, where).id(), held, where)) {}
+
+  template <class X = T>
+  var() {
+    static_assert(detail::always_false<X>, "imbrex: a `var` has a value from the start: "
+                                           "var<tile<f32, 64>> v = 0");
+  }
 
   // A copy would be a second name for the same state. The real one is never there, so that a copy
   // meets the message below.

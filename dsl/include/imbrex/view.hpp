@@ -32,7 +32,7 @@ public:
   }                                                                                                \
   template <class X = void>                                                                        \
   void operator symbol(const detail::stored<op, element, shape> &) const & {                       \
-    named<X>();                                                                                    \
+    named<X, op>();                                                                                \
   }                                                                                                \
   template <class X>                                                                               \
     requires(!operand_or_literal<X>)                                                               \
@@ -49,7 +49,7 @@ public:
 private:
   using pad_type = std::remove_cvref_t<decltype(std::declval<Box>().padding)>;
 
-  template <class X>
+  template <class X, class Op>
   static auto named() {
     static_assert(detail::always_false<X>,
                   "imbrex: a named box is the value that was read; to store, write "
@@ -63,8 +63,6 @@ private:
     for (const value coordinate : box_.at) operands[n++] = coordinate;
     std::string_view padding = "zero";
     if constexpr (std::same_as<pad_type, pad_not_a_number>) {
-      static_assert(float_element<element> || narrow_element<element>,
-                    "imbrex: only float elements can be padded with NaN");
       padding = "nan";
     } else if constexpr (!std::same_as<pad_type, pad_zero>) {
       padding = "value";
@@ -150,7 +148,11 @@ public:
 private:
   template <class Shape, class Pad>
   auto cell(const view_box<Shape, Pad> &box) const {
+    using held = std::remove_const_t<T>;
     static_assert(Shape::rank == Rank, "imbrex: the box and the view have different ranks");
+    static_assert(!std::same_as<Pad, detail::pad_not_a_number> || float_element<held> ||
+                      narrow_element<held>,
+                  "imbrex: only float elements can be padded with NaN");
     return view_cell<T, view_box<Shape, Pad>>(id_, box);
   }
   template <class... I>

@@ -54,11 +54,11 @@ inline constexpr bool begins_with_grid<A, B, Rest...> =
 } // namespace detail
 
 /// A kernel that can be called: `k(grid(64), a, b, c)`. Made by `jit`.
-template <class Parameters>
+template <class Parameters, class Names>
 class launcher;
 
-template <class... P>
-class launcher<std::tuple<P...>> {
+template <class... P, class Names>
+class launcher<std::tuple<P...>, Names> {
 public:
   explicit launcher(detail::launchable kernel) : kernel_(std::move(kernel)) {}
 
@@ -107,12 +107,25 @@ private:
                   "imbrex: a launch begins with the grid, or with a stream and the grid: "
                   "kernel(grid(blocks), arguments...)");
   }
+  template <class... A, std::size_t... I>
+  static constexpr auto check(std::index_sequence<I...>) {
+    using namespace detail;
+    return std::bool_constant<(
+        check_argument<argument<I + 1, Names::template at<I>(), takes<P>, given<A>>>() && ...)>();
+  }
   template <class... A>
-  result<void> go(const stream_ref *stream, const grid &blocks, A &...given) const {
+  static constexpr auto check() {
     using count = detail::argument_count<sizeof...(A), sizeof...(P)>;
     static_assert(count::is_right, "imbrex: a launch passes one argument for each parameter of the "
                                    "kernel, after the grid");
-    if constexpr (count::is_right) {
+    if constexpr (count::is_right)
+      return check<A...>(std::index_sequence_for<A...>());
+    else
+      return std::false_type();
+  }
+  template <class... A>
+  result<void> go(const stream_ref *stream, const grid &blocks, A &...given) const {
+    if constexpr (decltype(check<A...>())::value) {
       const std::array<detail::launch_argument, sizeof...(P)> arguments{
           detail::argument_for<P>::make(given)...};
       return kernel_.launch(stream, blocks, {arguments.data(), arguments.size()});
@@ -130,7 +143,7 @@ template <class K>
 auto jit(const K &kernel, const jit_options &options = {},
          std::source_location where = std::source_location::current()) {
   detail::check_signature<decltype(detail::signature_of<K>())>(); // here, for the caller's line
-  return launcher<typename kernel_traits<K>::parameters>(
+  return launcher<typename kernel_traits<K>::parameters, decltype(detail::names_of<K>())>(
       detail::launchable(trace(kernel, options.trace, where), options.on));
 }
 

@@ -1,5 +1,6 @@
 #include "backend/package/bundle.h"
 #include "backend/package/fatbin.h"
+#include "backend/package/formats.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/Support/JSON.h"
 #include "tests/run/shell.h"
@@ -123,6 +124,16 @@ TEST_CASE("imbrex compile names what is wrong with its command line") {
   CHECK(contains(without.output, "error: 'imbrex compile' needs a target to make code for\n"
                                  "  hint: name one by --target; `imbrex targets` lists them\n"));
   CHECK(contains(shell("imbrex compile scale.imx --target sm_90").output, "did you mean 'sm_90a'"));
+  CHECK(contains(shell("imbrex compile scale.imx --target A100").output, "did you mean 'sm_80'"));
+  const Outcome json = compile(machine, "--emit llvm --json");
+  CHECK(json.status == 2);
+  CHECK(json.output == "imbrex: error: --json means nothing without --emit report or --time\n"
+                       "  hint: see --help\n");
+  CHECK(compile(machine, "--emit llvm --json --time").status == 0);
+  const Outcome packed = compile(machine, "--compress");
+  CHECK(packed.status == 2);
+  CHECK(packed.output == "imbrex: error: --compress means nothing without --emit " +
+                             package::packageNamesFor(machine.family) + "\n  hint: see --help\n");
   const Outcome format = compile(machine, "--emit exe");
   CHECK(format.status == 2);
   CHECK(contains(format.output, "there is no 'exe' for " + name));
@@ -209,6 +220,7 @@ TEST_CASE("imbrex compile packs several targets into one file, the same every ti
     CHECK(package::describe(*members) == "sm_80, assembly of sm_80, sm_90a");
     CHECK(pack(line) == fatbin);
     CHECK(pack(line + " --target sm_80") == fatbin);
+    CHECK(pack("--target sm_80,sm_90a --emit fatbin") == fatbin);
     CHECK(*package::readFatbin(pack(line + " --compress")) == *members);
   }
   if (has("gfx942")) {

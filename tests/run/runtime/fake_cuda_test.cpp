@@ -1,5 +1,4 @@
 #include "backend/compile.h"
-#include "backend/ir/text.h"
 #include "backend/package/package.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/gpu_executable.h"
@@ -7,6 +6,7 @@
 #include "tests/run/runtime/image_arguments.h"
 #include "tests/run/runtime/numbers_view.h"
 #include "tests/run/runtime/played_gpu.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -41,16 +41,12 @@ using testing::kFake;
 using testing::viewOf;
 
 ir::Kernel twice() {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(R"(kernel @twice(%x: view<f32, 1>) stage tiles {
+  return testing::parsedKernel(R"(kernel @twice(%x: view<f32, 1>) stage tiles {
   %0 = program_id : i32
   %1 = view.load %x, %0 : f32[64]
   %2 = add %1, %1 : f32[64]
   view.store %x, %2, %0
-})",
-                          "k.imx", diagnostics);
-  REQUIRE(kernel);
-  return std::move(*kernel);
+})");
 }
 
 /// What the driver is handed for a kernel that doubles 64 numbers: "image" or "assembly". It runs,
@@ -124,8 +120,7 @@ namespace {
 
 /// Sums tiles of 16 KB, nine of them in flight where there is room for so many.
 ir::Kernel sumOfTiles() {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(
+  return testing::parsedKernel(
       R"(kernel @sum(%a: view<const f32, 2>, %b: view<f32, 2>, %n: i32) stage tiles {
   %zero = constant 0 : i32
   %one = constant 1 : i32
@@ -136,10 +131,7 @@ ir::Kernel sumOfTiles() {
     yield %t
   } : f32[64x64]
   view.store %b, %r, %zero, %zero
-})",
-      "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
+})");
 }
 
 ir::Argument squareOf(std::vector<float> &data, std::int64_t columns) {
@@ -255,8 +247,8 @@ namespace {
 
 /// Sums of three boxes, which an engine loads where it can.
 ir::Kernel sums() {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(R"(kernel @sums(%x: view<const f32, 2>, %y: view<f32, 2>) stage tiles {
+  return testing::parsedKernel(
+      R"(kernel @sums(%x: view<const f32, 2>, %y: view<f32, 2>) stage tiles {
   %0 = constant 0 : i32
   %1 = constant 1 : i32
   %3 = constant 3 : i32
@@ -267,10 +259,7 @@ ir::Kernel sums() {
     yield %c
   } : f32[8x32]
   view.store %y, %s, %0, %0
-})",
-                          "sums.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
+})");
 }
 
 struct SumsRun {

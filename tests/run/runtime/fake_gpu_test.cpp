@@ -1,5 +1,4 @@
 #include "backend/interpret/interpret.h"
-#include "backend/ir/text.h"
 #include "runtime/devices.h"
 #include "runtime/gpu/staged_arrays.h"
 #include "runtime/gpu_executable.h"
@@ -7,6 +6,7 @@
 #include "tests/run/runtime/fake_vendor.h"
 #include "tests/run/runtime/numbers_view.h"
 #include "tests/run/runtime/played_gpu.h"
+#include "tests/support/parsed_kernel.h"
 #include "tests/support/random_kernel.h"
 #include "tests/support/semantics.h"
 
@@ -25,6 +25,7 @@ namespace imbrex {
 namespace {
 
 using testing::kFake;
+using testing::parsedKernel;
 using testing::viewOf;
 
 std::unique_ptr<gpu::Gpu> openFake() {
@@ -52,15 +53,8 @@ std::string runPlayed(const ir::Kernel &kernel, const ir::Grid &grid,
   return diagnostics.all().empty() ? "" : diagnostics.all()[0].message;
 }
 
-ir::Kernel kernelOf(const std::string &text) {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(text, "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
-}
-
 ir::Kernel scale() {
-  return kernelOf(
+  return parsedKernel(
       R"(kernel @scale(%x: view<const f32, 1>, %factor: f32, %y: view<f32, 1>) stage tiles {
   %0 = program_id : i32
   %1 = view.load %x, %0 : f32[64]
@@ -153,7 +147,7 @@ TEST_CASE("scalars of every size reach the kernel") {
     arguments.insert(arguments.end(), {scalar, pointer});
   }
   const ir::Kernel kernel =
-      kernelOf("kernel @all(" + parameters + ") stage tiles {\n" + stores + "}\n");
+      parsedKernel("kernel @all(" + parameters + ") stage tiles {\n" + stores + "}\n");
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const std::int32_t bits =
         ir::storageBits(kernel.type(kernel.body().arguments[2 * i]).element());
@@ -168,7 +162,7 @@ TEST_CASE("scalars of every size reach the kernel") {
 }
 
 TEST_CASE("prints and failed asserts come back from the device") {
-  const ir::Kernel kernel = kernelOf(R"(kernel @told(%x: view<const i32, 1>) stage tiles {
+  const ir::Kernel kernel = parsedKernel(R"(kernel @told(%x: view<const i32, 1>) stage tiles {
   %0 = program_id : i32
   %1 = view.load %x, %0 : i32[4]
   print %1 [text = "seen"]
@@ -224,7 +218,8 @@ TEST_CASE("what overlaps becomes one region, and what only adjoins does not") {
 
 TEST_CASE("addresses keep their alignment, whatever they overlap with") {
   // The first byte of the one is odd; the other's elements must not become so.
-  const ir::Kernel kernel = kernelOf(R"(kernel @both(%x: ptr<const u8>, %y: ptr<f32>) stage tiles {
+  const ir::Kernel kernel =
+      parsedKernel(R"(kernel @both(%x: ptr<const u8>, %y: ptr<f32>) stage tiles {
   %0 = load %x : u8
   %1 = cast %0 : f32
   store %y, %1
@@ -300,7 +295,8 @@ TEST_CASE("the device's own memory is used where it is, and a kernel can be time
 }
 
 TEST_CASE("a bare pointer to the host's memory is an error, unless another argument has it") {
-  const ir::Kernel kernel = kernelOf(R"(kernel @copy(%x: ptr<const f32>, %y: ptr<f32>) stage tiles {
+  const ir::Kernel kernel =
+      parsedKernel(R"(kernel @copy(%x: ptr<const f32>, %y: ptr<f32>) stage tiles {
   %0 = load %x : f32
   store %y, %0
 })");

@@ -1,5 +1,5 @@
 #include "backend/analysis/assumptions.h"
-#include "backend/ir/text.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -12,11 +12,7 @@ using analysis::ParameterAssumptions;
 namespace {
 
 ir::Kernel kernelOf(std::string_view parameters) {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse("kernel @k(" + std::string(parameters) + ") stage tiles {\n}\n", "k.imx",
-                          diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
+  return testing::parsedKernel("kernel @k(" + std::string(parameters) + ") stage tiles {\n}\n");
 }
 
 alignas(16) std::array<std::byte, 1024> kernelMemory;

@@ -1,5 +1,5 @@
 #include "backend/analysis/equal_extents.h"
-#include "backend/ir/text.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -11,11 +11,8 @@ using analysis::EqualExtents;
 namespace {
 
 std::vector<EqualExtents> equalIn(const std::string &parameters, const std::string &body) {
-  Diagnostics diagnostics;
-  const auto kernel = ir::parse("kernel @k(" + parameters + ") stage tiles {\n" + body + "}\n",
-                                "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return analysis::likelyEqualExtents(*kernel);
+  return analysis::likelyEqualExtents(
+      testing::parsedKernel("kernel @k(" + parameters + ") stage tiles {\n" + body + "}\n"));
 }
 
 using Pairs = std::vector<EqualExtents>;

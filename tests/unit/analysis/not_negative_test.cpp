@@ -1,5 +1,5 @@
 #include "backend/analysis/not_negative.h"
-#include "backend/ir/text.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -11,16 +11,14 @@ namespace {
 
 /// Whether the value %x of a kernel with an i32 %n and a view %v is known not to be negative.
 bool isKnown(const std::string &body) {
-  Diagnostics diagnostics;
-  const auto kernel = ir::parse("kernel @k(%n: i32, %u: u32, %p: ptr<i64>, %v: view<f32, 1>) stage "
-                                "tiles {\n" +
-                                    body + "}\n",
-                                "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  const analysis::NotNegative known(*kernel);
+  const ir::Kernel kernel =
+      testing::parsedKernel("kernel @k(%n: i32, %u: u32, %p: ptr<i64>, %v: view<f32, 1>) stage "
+                            "tiles {\n" +
+                            body + "}\n");
+  const analysis::NotNegative known(kernel);
   // The value that is stored.
   bool isKnown = false;
-  ir::walk(kernel->body(), [&](const ir::Op &op) {
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
     if (op.kind == ir::OpKind::Store) isKnown = known.contains(op.operand(1));
   });
   return isKnown;

@@ -4,7 +4,7 @@
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
 #include "backend/interpret/interpret.h"
-#include "backend/ir/text.h"
+#include "tests/support/parsed_kernel.h"
 #include "tests/unit/lower/machines.h"
 
 #include <doctest/doctest.h>
@@ -14,13 +14,6 @@
 
 namespace imbrex {
 namespace {
-
-ir::Kernel parsed(const std::string &text) {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(text, "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
-}
 
 /// Arrays of floats, and the launch of a kernel on them.
 class Launch {
@@ -63,7 +56,7 @@ private:
 class Emulated {
 public:
   Emulated(const std::string &text, const machine::Machine &machine, bool isAssumed)
-      : kernel_(parsed(text)) {
+      : kernel_(testing::parsedKernel(text)) {
     const analysis::Assumptions assumed =
         isAssumed ? assumptionsFor(kernel_) : analysis::Assumptions{};
     code_ = compileForGpu(kernel_, target::gpuTarget(machine), assumed, diagnostics_);
@@ -96,7 +89,7 @@ private:
 template <class MakeLaunch>
 void compare(const std::string &text, std::initializer_list<std::int64_t> sizes, bool isAssumed,
              MakeLaunch makeLaunch) {
-  const ir::Kernel kernel = parsed(text);
+  const ir::Kernel kernel = testing::parsedKernel(text);
   for (const machine::Machine *machine : machinesOfEachWarpSize()) {
     Emulated code(text, *machine, isAssumed);
     for (const std::int64_t size : sizes) {

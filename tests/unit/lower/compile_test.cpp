@@ -1,12 +1,16 @@
-#include "backend/compile.h"
 #include "backend/ir/text.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/report.h"
+#include "tests/support/compile_error.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
 namespace imbrex {
 namespace {
+
+using testing::compileError;
+using testing::parsedKernel;
 
 /// A machine of each family that there is code for.
 std::vector<const machine::Machine *> oneOfEachFamily() {
@@ -17,23 +21,6 @@ std::vector<const machine::Machine *> oneOfEachFamily() {
     if (!isKnown && target::findGpuTarget(machine)) chosen.push_back(&machine);
   }
   return chosen;
-}
-
-ir::Kernel kernelOf(const std::string &text) {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(text, "test.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
-}
-
-/// The only error of a compilation; none where it has gone well.
-std::optional<Diagnostic> errorOf(ir::Kernel kernel, const machine::Machine &machine) {
-  Diagnostics diagnostics;
-  const auto code = compileForGpu(kernel, target::gpuTarget(machine), {}, diagnostics);
-  CHECK(code.has_value() == diagnostics.all().empty());
-  if (code) return std::nullopt;
-  REQUIRE(diagnostics.all().size() == 1);
-  return diagnostics.all()[0];
 }
 
 TEST_CASE("inline assembly whose operands are wrong is reported at its line") {
@@ -53,10 +40,11 @@ TEST_CASE("inline assembly whose operands are wrong is reported at its line") {
     for (const Wrong &one : wrong) {
       CAPTURE(machine->name);
       CAPTURE(one.text);
-      const auto error = errorOf(
-          kernelOf("kernel @k(%p: ptr<i32>, %s: i32) stage tiles {\n%a = inline_asm %s [text = \"" +
-                   one.text + "\", constraints = \"" + one.constraints + "\", target = \"" +
-                   std::string(machine->name) + "\"] : i32\nstore %p, %a\n}"),
+      const auto error = compileError(
+          parsedKernel(
+              "kernel @k(%p: ptr<i32>, %s: i32) stage tiles {\n%a = inline_asm %s [text = \"" +
+              one.text + "\", constraints = \"" + one.constraints + "\", target = \"" +
+              std::string(machine->name) + "\"] : i32\nstore %p, %a\n}"),
           *machine);
       REQUIRE(error);
       CHECK(error->kind == Diag::BadAssembly);
@@ -78,7 +66,7 @@ kernel @k(%a: view<const f32, 3>, %b: view<const f32, 3>, %c: view<f32, 3>) stag
 )";
   for (const machine::Machine *machine : oneOfEachFamily()) {
     CAPTURE(machine->name);
-    const auto error = errorOf(kernelOf(std::string(kProducts)), *machine);
+    const auto error = compileError(parsedKernel(std::string(kProducts)), *machine);
     REQUIRE(error);
     CHECK(error->kind == Diag::SharedMemoryOverflow);
     CHECK(error->where.line == 7);
@@ -125,7 +113,7 @@ TEST_CASE("a report says as JSON what a launch passes, and what it has to keep")
     for (const Expected &expected : kExpected) {
       CAPTURE(machine->name);
       CAPTURE(expected.isUsual);
-      ir::Kernel kernel = kernelOf(text);
+      ir::Kernel kernel = parsedKernel(text);
       Diagnostics diagnostics;
       const auto assumptions =
           expected.isUsual ? analysis::usualAssumptions(kernel) : analysis::Assumptions{};
@@ -146,7 +134,7 @@ TEST_CASE("what a block does not have without asking is one array that the launc
     if (!target::findGpuTarget(*machine)) continue;
     for (const int slots : {2, 4}) {
       CAPTURE(slots);
-      ir::Kernel kernel = kernelOf(streamOf(slots));
+      ir::Kernel kernel = parsedKernel(streamOf(slots));
       Diagnostics diagnostics;
       const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
       const auto code = compileForGpu(kernel, target::gpuTarget(*machine), usual, diagnostics);
@@ -181,7 +169,7 @@ TEST_CASE("what a block does not have without asking is one array that the launc
 TEST_CASE("a report says as JSON which boxes an engine loads") {
   const machine::Machine *machine = machine::findMachine("sm_90a");
   if (!target::findGpuTarget(*machine)) return;
-  ir::Kernel kernel = kernelOf(streamOf(3));
+  ir::Kernel kernel = parsedKernel(streamOf(3));
   Diagnostics diagnostics;
   const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
   const auto code = compileForGpu(kernel, target::gpuTarget(*machine), usual, diagnostics);
@@ -197,7 +185,7 @@ TEST_CASE("a report says as JSON which boxes an engine loads") {
 TEST_CASE("a ring that no launch can have is reported at its line, with the bytes") {
   const auto ringOf = [](int slots, bool isWide) {
     const std::string elements = isWide ? "256" : "128", lane = isWide ? ",[128]" : "";
-    return kernelOf(
+    return parsedKernel(
         "kernel @k(%p: ptr<const f32>) stage laid lanes " + std::string(isWide ? "64" : "32") +
         " warps 1 {\nlayout #0 = register [[1],[2]] lane [[4],[8],[16],[32],[64]" + lane +
         "] warp [] of [" + elements + "]\n%r = ring.new [slots = " + std::to_string(slots) +
@@ -208,9 +196,9 @@ TEST_CASE("a ring that no launch can have is reported at its line, with the byte
     const bool isWide = machine->warpSize == 64;
     const std::int32_t slotBytes = isWide ? 1024 : 512;
     const std::int32_t most = machine->sharedMemoryBytes / slotBytes;
-    CHECK_FALSE(errorOf(ringOf(most, isWide), *machine));
+    CHECK_FALSE(compileError(ringOf(most, isWide), *machine));
     for (const std::int32_t slots : {most + 1, 65'536}) {
-      const auto error = errorOf(ringOf(slots, isWide), *machine);
+      const auto error = compileError(ringOf(slots, isWide), *machine);
       REQUIRE(error);
       CHECK(error->kind == Diag::SharedMemoryOverflow);
       CHECK(error->where.line == 3);
@@ -223,7 +211,7 @@ TEST_CASE("a ring that no launch can have is reported at its line, with the byte
 }
 
 TEST_CASE("a kernel that is laid out compiles again, for a machine with its warps") {
-  const ir::Kernel source = kernelOf(R"(
+  const ir::Kernel source = parsedKernel(R"(
 kernel @k(%p: ptr<i32>) stage tiles {
   %i = arange : i32[256]
   %to = broadcast %p : ptr<i32>[256]
@@ -237,11 +225,11 @@ kernel @k(%p: ptr<i32>) stage tiles {
     Diagnostics diagnostics;
     REQUIRE(compileForGpu(laid, target::gpuTarget(*machine), {}, diagnostics));
     REQUIRE(laid.stage() == ir::Stage::Laid);
-    const ir::Kernel read = kernelOf(ir::print(laid));
+    const ir::Kernel read = parsedKernel(ir::print(laid));
     for (const machine::Machine &other : machine::allMachines()) {
       if (!target::findGpuTarget(other)) continue;
       CAPTURE(other.name);
-      const auto error = errorOf(read.clone(), other);
+      const auto error = compileError(read.clone(), other);
       CHECK(error.has_value() == (other.warpSize != machine->warpSize));
       if (error) CHECK(error->kind == Diag::ForeignLayouts);
     }
@@ -252,7 +240,7 @@ TEST_CASE("an engine loads no boxes of a view that a pointer of several may writ
   const machine::Machine &machine = *machine::findMachine("sm_90a");
   if (target::findGpuTarget(machine) == nullptr) return;
   const auto errorWhere = [&](const std::string &pointer) -> std::optional<Diag> {
-    ir::Kernel kernel = kernelOf(R"(
+    ir::Kernel kernel = parsedKernel(R"(
 kernel @k(%v: view<f32, 2>, %y: ptr<f32>, %z: ptr<f32>, %n: i32, %b: bool)
     stage laid lanes 32 warps 1 {
   layout #0 = register [[0,1],[0,2],[0,4]] lane [[1,0],[2,0],[4,0],[0,8],[0,16]] warp [] of [8x32]
@@ -282,7 +270,7 @@ kernel @k(%v: view<f32, 2>, %y: ptr<f32>, %z: ptr<f32>, %n: i32, %b: bool)
 
 TEST_CASE("a condition that counts no whole trips cannot be read") {
   const auto isRead = [](int bound) {
-    const ir::Kernel kernel = kernelOf(R"(
+    const ir::Kernel kernel = parsedKernel(R"(
 kernel @k(%p: ptr<const f32>, %n: i32) stage laid lanes 32 warps 1 {
   layout #0 = register [[1],[2]] lane [[4],[8],[16],[32],[64]] warp [] of [128]
   %r = ring.new [slots = 2] : ring<f32[128]> #0
@@ -295,7 +283,7 @@ kernel @k(%p: ptr<const f32>, %n: i32) stage laid lanes 32 warps 1 {
     %d = sub %n, %k : i32
     %u = bitcast %d : u32
     %least = constant )" + std::to_string(bound) +
-                                       R"( : u32
+                                           R"( : u32
     %more = gt %u, %least : bool
     ring.copy %r, %more, %at [width = 4]
     ring.commit

@@ -1,10 +1,10 @@
-#include "backend/ir/text.h"
 #include "backend/lower/lower.h"
 #include "backend/pipeline.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
+#include "tests/support/parsed_kernel.h"
 #include "tests/support/random_kernel.h"
 #include "tests/support/semantics.h"
 
@@ -93,15 +93,14 @@ TEST_CASE("random kernels become well-formed code") {
 
 /// The code of a kernel, as lowered.
 std::string codeOf(const std::string &text, const machine::Machine &machine) {
+  ir::Kernel kernel = testing::parsedKernel(text);
   Diagnostics diagnostics;
-  auto kernel = ir::parse(text, "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  REQUIRE(runPasses(*kernel, gpuPipeline(),
-                    {diagnostics, machine, analysis::usualAssumptions(*kernel)}));
+  REQUIRE(
+      runPasses(kernel, gpuPipeline(), {diagnostics, machine, analysis::usualAssumptions(kernel)}));
   llvm::LLVMContext context;
   const target::GpuTarget &target = target::gpuTarget(machine);
   const auto lowered =
-      lower::lowerKernel(*kernel, target.vocabulary(), analysis::usualAssumptions(*kernel), [&] {
+      lower::lowerKernel(kernel, target.vocabulary(), analysis::usualAssumptions(kernel), [&] {
         auto module = std::make_unique<llvm::Module>("k", context);
         target.prepare(*module);
         return module;

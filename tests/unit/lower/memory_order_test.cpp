@@ -1,5 +1,5 @@
-#include "backend/ir/text.h"
 #include "backend/lower/memory_order.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -29,12 +29,10 @@ bool needsBarrier(const std::string &first, const std::string &second, bool areD
       "  %1 = constant 1 : i32\n"
       "  %2 = constant 2.0 : f32[64] #0\n  " +
       first + "\n  " + second + "\n}\n";
-  Diagnostics diagnostics;
-  const auto kernel = ir::parse(text, "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  const ir::Kernel kernel = testing::parsedKernel(text);
   const analysis::Assumptions assumptions{.parameters = {}, .areDisjoint = areDisjoint};
-  lower::MemoryOrder order(*kernel, assumptions);
-  const auto &ops = kernel->body().ops;
+  lower::MemoryOrder order(kernel, assumptions);
+  const auto &ops = kernel.body().ops;
   order.add(*ops[ops.size() - 2]);
   return order.needsBarrierBefore(*ops.back());
 }
@@ -46,12 +44,10 @@ const std::string kLoad = "%3 = view.load %v, %0 : f32[64] #0";
 
 TEST_CASE("each access is waited for once, however many ways lead on from it") {
   constexpr std::int32_t kLoops = 40;
-  Diagnostics diagnostics;
-  const auto kernel = ir::parse(copyingLoops(kLoops), "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  const ir::Kernel kernel = testing::parsedKernel(copyingLoops(kLoops));
   const analysis::Assumptions assumptions;
-  lower::MemoryOrder order(*kernel, assumptions);
-  for (const auto &op : kernel->body().ops) {
+  lower::MemoryOrder order(kernel, assumptions);
+  for (const auto &op : kernel.body().ops) {
     if (op->kind != ir::OpKind::For) continue;
     const lower::MemoryOrder::Pending before = order.pending();
     order.enterLoop(op->regions[0]);
@@ -63,8 +59,8 @@ TEST_CASE("each access is waited for once, however many ways lead on from it") {
 }
 
 TEST_CASE("an access of an earlier round conflicts even where equal values say where it goes") {
-  Diagnostics diagnostics;
-  const auto kernel = ir::parse(R"(kernel @k(%v: view<i32, 1>, %i: i32) stage laid lanes 2 warps 1 {
+  const ir::Kernel kernel =
+      testing::parsedKernel(R"(kernel @k(%v: view<i32, 1>, %i: i32) stage laid lanes 2 warps 1 {
   layout #0 = register [] lane [[1]] warp [] of [2]
   for %i, %i, %i (%j: i32) {
     %0 = view.load %v, %i : i32[2] #0
@@ -72,13 +68,11 @@ TEST_CASE("an access of an earlier round conflicts even where equal values say w
   %1 = constant 1 : i32[2] #0
   view.store %v, %1, %i
 }
-)",
-                                "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
+)");
   const analysis::Assumptions assumptions{.parameters = {}, .areDisjoint = true};
-  const ir::Block &body = kernel->body().ops[0]->regions[0];
-  const ir::Op &load = *body.ops[0], &store = *kernel->body().ops[2];
-  lower::MemoryOrder order(*kernel, assumptions);
+  const ir::Block &body = kernel.body().ops[0]->regions[0];
+  const ir::Op &load = *body.ops[0], &store = *kernel.body().ops[2];
+  lower::MemoryOrder order(kernel, assumptions);
   order.add(load);
   CHECK(!order.needsBarrierBefore(store));
   const lower::MemoryOrder::Pending thisRound = order.pending();

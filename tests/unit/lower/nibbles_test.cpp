@@ -4,7 +4,7 @@
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
 #include "backend/interpret/interpret.h"
-#include "backend/ir/text.h"
+#include "tests/support/parsed_kernel.h"
 #include "tests/unit/lower/machines.h"
 
 #include <doctest/doctest.h>
@@ -13,13 +13,6 @@
 
 namespace imbrex {
 namespace {
-
-ir::Kernel nibbleKernel(const std::string &text) {
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(text, "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
-}
 
 /// A matrix and one that is written, a row of which is `stride` elements; and where boxes begin.
 struct Matrix {
@@ -80,11 +73,11 @@ std::string upsideDown(int rows, int columns, const std::string &unit) {
 /// Whether the code for such a launch moves whole bytes; it leaves what the interpreter does.
 bool checkAndSayWhetherWide(const std::string &text, const Matrix &of,
                             const machine::Machine &machine) {
-  const ir::Kernel kernel = nibbleKernel(text);
+  const ir::Kernel kernel = testing::parsedKernel(text);
   MatrixLaunch meant(of), made(of);
   Diagnostics diagnostics;
   REQUIRE(interpret::run(kernel, {}, meant.arguments(), diagnostics));
-  ir::Kernel compiled = nibbleKernel(text);
+  ir::Kernel compiled = testing::parsedKernel(text);
   const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
   const analysis::Assumptions assumed = analysis::assumptionsOf(kernel, made.arguments(), usual);
   const target::GpuTarget &target = target::gpuTarget(machine);
@@ -139,9 +132,9 @@ TEST_CASE("neighbours of half a byte are one access, of up to 16 bytes") {
       CAPTURE(extent);
       const std::string box = "f4e2m1[" + std::to_string(extent) + "]";
       ir::Kernel kernel =
-          nibbleKernel("kernel @k(%x: view<const f4e2m1, 1>, %y: view<f4e2m1, 1>) stage "
-                       "tiles {\n%i = program_id : i32\n%v = view.load %x, %i : " +
-                       box + "\nview.store %y, %v, %i\n}");
+          testing::parsedKernel("kernel @k(%x: view<const f4e2m1, 1>, %y: view<f4e2m1, 1>) stage "
+                                "tiles {\n%i = program_id : i32\n%v = view.load %x, %i : " +
+                                box + "\nview.store %y, %v, %i\n}");
       Diagnostics diagnostics;
       const target::GpuTarget &target = target::gpuTarget(*machine);
       const auto code =

@@ -3,7 +3,7 @@
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
 #include "backend/interpret/interpret.h"
-#include "backend/ir/text.h"
+#include "tests/support/parsed_kernel.h"
 #include "tests/unit/lower/machines.h"
 
 #include <doctest/doctest.h>
@@ -23,19 +23,15 @@ struct Sort {
 /// Sorts numbers, and their places along with them.
 ir::Kernel sortKernel(const Sort &sort) {
   const std::string tile = "i32[" + sort.shape + "]";
-  Diagnostics diagnostics;
-  auto kernel = ir::parse(
+  return testing::parsedKernel(
       "kernel @k(%x: view<const i32, 2>, %y: view<i32, 2>, %p: view<i32, 2>) stage tiles {\n"
       "%z = constant 0 : i32\n%a = view.load %x, %z, %z : " +
-          tile + "\n%f = arange : i32[" + std::to_string(sort.rows * sort.columns) +
-          "]\n%i = reshape %f : " + tile + "\n" +
-          (sort.isAlone ? "%o = neg %i : " + tile + "\n%s = sort %a" : "%s, %o = sort %a, %i") +
-          " [axis = " + sort.axis + ", descending = " + sort.order + "] : " + tile +
-          (sort.isAlone ? "" : ", " + tile) +
-          "\nview.store %y, %s, %z, %z\nview.store %p, %o, %z, %z\n}",
-      "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
+      tile + "\n%f = arange : i32[" + std::to_string(sort.rows * sort.columns) +
+      "]\n%i = reshape %f : " + tile + "\n" +
+      (sort.isAlone ? "%o = neg %i : " + tile + "\n%s = sort %a" : "%s, %o = sort %a, %i") +
+      " [axis = " + sort.axis + ", descending = " + sort.order + "] : " + tile +
+      (sort.isAlone ? "" : ", " + tile) +
+      "\nview.store %y, %s, %z, %z\nview.store %p, %o, %z, %z\n}");
 }
 
 /// Numbers of which many are equal, and room for the results.

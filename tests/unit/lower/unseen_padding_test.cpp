@@ -1,8 +1,8 @@
-#include "backend/ir/text.h"
 #include "backend/lower/unseen_padding.h"
 #include "backend/machine/machine.h"
 #include "backend/pipeline.h"
 #include "backend/target/gpu_target.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -22,18 +22,17 @@ const machine::Machine &someGpu() {
 /// Whether the padding of the first load of a kernel, laid on threads, is unseen. `c` is as long as
 /// `a`, if that is assumed, and `d` is not.
 bool isUnseen(const std::string &body, bool isAssumed = true) {
+  ir::Kernel kernel =
+      testing::parsedKernel("kernel @k(%a: view<const f32, 1>, %c: view<f32, 1>, %d: view<f32, 1>, "
+                            "%p: ptr<f32>, %m: i32) stage tiles {\n%i = program_id : i32\n" +
+                            body + "}\n");
   Diagnostics diagnostics;
-  auto kernel = ir::parse("kernel @k(%a: view<const f32, 1>, %c: view<f32, 1>, %d: view<f32, 1>, "
-                          "%p: ptr<f32>, %m: i32) stage tiles {\n%i = program_id : i32\n" +
-                              body + "}\n",
-                          "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
   analysis::Assumptions assumed;
   if (isAssumed) assumed.equalExtents = {{{1, 0}, {0, 0}}};
-  REQUIRE(runPasses(*kernel, gpuPipeline(), {diagnostics, someGpu(), assumed}));
-  const lower::UnseenPadding unseen(*kernel, assumed);
+  REQUIRE(runPasses(kernel, gpuPipeline(), {diagnostics, someGpu(), assumed}));
+  const lower::UnseenPadding unseen(kernel, assumed);
   const ir::Op *load = nullptr;
-  ir::walk(kernel->body(), [&](const ir::Op &op) {
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
     const bool isLoad = op.kind == ir::OpKind::ViewLoad || op.kind == ir::OpKind::Load;
     if (isLoad && !load) load = &op;
   });

@@ -54,6 +54,22 @@ TEST_CASE("names are unique, and what is no target is not found") {
     CHECK(machine::findMachine(name) == nullptr);
 }
 
+TEST_CASE("who names a product is told the target that it is") {
+  const auto meant = [](std::string_view name) {
+    imbrex::Diagnostics diagnostics;
+    CHECK(machine::machineNamed(name, diagnostics) == nullptr);
+    REQUIRE(diagnostics.all().size() == 1);
+    return diagnostics.all()[0].hint;
+  };
+  CHECK(meant("A100") == "did you mean 'sm_80'");
+  CHECK(meant("a10") == "did you mean 'sm_86'");
+  CHECK(meant("H100-SXM") == "did you mean 'sm_90a'");
+  CHECK(meant("RTX 4090") == "did you mean 'sm_89'");
+  CHECK(meant("mi300x") == "did you mean 'gfx942'");
+  CHECK(meant("gfx94") == "did you mean 'gfx942'");
+  CHECK(meant("V100").starts_with("there are host, sm_75, "));
+}
+
 TEST_CASE("the numbers of every machine fit together") {
   for (const Machine &m : machine::allMachines()) {
     CAPTURE(std::string(m.name));

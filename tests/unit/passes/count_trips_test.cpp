@@ -2,6 +2,7 @@
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/passes/pipeline/count_trips.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -11,6 +12,7 @@
 
 using namespace imbrex;
 using namespace imbrex::ir;
+using testing::parsedKernel;
 
 namespace {
 
@@ -21,22 +23,16 @@ struct Trips {
 };
 constexpr std::int64_t kMix = 31;
 
-Kernel loopIn(const std::string &text) {
-  Diagnostics diagnostics;
-  auto kernel = parse(text, "text.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
-  return std::move(*kernel);
-}
-
 Kernel loopOver(const std::string &type, const std::string &attributes = "pipelined = 2") {
   const std::string index = type == "i64" ? "%w = add %i, %zero : i64\n" : "%w = cast %i : i64\n";
-  return loopIn("kernel @k(%low: " + type + ", %high: " + type + ", %step: " + type +
-                ", %count: ptr<i64>, %indices: ptr<i64>) stage tiles {\n"
-                "%zero = constant 0 : i64\n%one = constant 1 : i64\n%mix = constant 31 : i64\n"
-                "%n, %s = for %low, %high, %step, %zero, %zero [" +
-                attributes + "] (%i: " + type + ", %c: i64, %h: i64) {\n" + index +
-                "%more = add %c, %one : i64\n%m = mul %h, %mix : i64\n%g = add %m, %w : i64\n"
-                "yield %more, %g\n} : i64, i64\nstore %count, %n\nstore %indices, %s\n}\n");
+  return parsedKernel(
+      "kernel @k(%low: " + type + ", %high: " + type + ", %step: " + type +
+      ", %count: ptr<i64>, %indices: ptr<i64>) stage tiles {\n"
+      "%zero = constant 0 : i64\n%one = constant 1 : i64\n%mix = constant 31 : i64\n"
+      "%n, %s = for %low, %high, %step, %zero, %zero [" +
+      attributes + "] (%i: " + type + ", %c: i64, %h: i64) {\n" + index +
+      "%more = add %c, %one : i64\n%m = mul %h, %mix : i64\n%g = add %m, %w : i64\n"
+      "yield %more, %g\n} : i64, i64\nstore %count, %n\nstore %indices, %s\n}\n");
 }
 
 template <class T>
@@ -121,7 +117,7 @@ TEST_CASE("a loop that is not marked, or whose step is a positive constant, stay
   CHECK(staysSame(loopOver("i32", "unroll = 2")));
   CHECK_FALSE(staysSame(loopOver("i32")));
   const auto constant = [](const std::string &step) {
-    return loopIn(
+    return parsedKernel(
         "kernel @k(%n: i32, %p: ptr<i32>) stage tiles {\n%z = constant 0 : i32\n"
         "%s = constant " +
         step + " : i32\nfor %z, %n, %s [pipelined = 2] (%i: i32) {\nstore %p, %i\nyield\n}\n}\n");
@@ -132,13 +128,13 @@ TEST_CASE("a loop that is not marked, or whose step is a positive constant, stay
 }
 
 TEST_CASE("marked loops in each other count their trips, each its own") {
-  Kernel kernel =
-      loopIn("kernel @k(%n: i32, %s: i32, %p: ptr<i32>) stage tiles {\n%z = constant 0 : i32\n"
-             "%a = for %z, %n, %s, %z [pipelined = 2] (%i: i32, %x: i32) {\n"
-             "%b = for %i, %z, %s, %x [pipelined = 2] (%k: i32, %y: i32) {\n%w = add %y, %k : i32\n"
-             "yield %w\n} : i32\n%c = for %z, %i, %s, %b [pipelined = 2] (%k: i32, %y: i32) {\n"
-             "%w = add %y, %k : i32\n%v = add %w, %i : i32\nyield %v\n} : i32\nyield %c\n} : i32\n"
-             "store %p, %a\n}\n");
+  Kernel kernel = parsedKernel(
+      "kernel @k(%n: i32, %s: i32, %p: ptr<i32>) stage tiles {\n%z = constant 0 : i32\n"
+      "%a = for %z, %n, %s, %z [pipelined = 2] (%i: i32, %x: i32) {\n"
+      "%b = for %i, %z, %s, %x [pipelined = 2] (%k: i32, %y: i32) {\n%w = add %y, %k : i32\n"
+      "yield %w\n} : i32\n%c = for %z, %i, %s, %b [pipelined = 2] (%k: i32, %y: i32) {\n"
+      "%w = add %y, %k : i32\n%v = add %w, %i : i32\nyield %v\n} : i32\nyield %c\n} : i32\n"
+      "store %p, %a\n}\n");
   const auto sum = [&] {
     std::int32_t result = -1;
     std::vector<Argument> arguments(3);

@@ -1,6 +1,6 @@
-#include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/pipeline.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -11,17 +11,16 @@ namespace {
 
 /// A kernel whose functions are expanded.
 ir::Kernel expandedKernel(const std::string &body) {
+  ir::Kernel kernel = testing::parsedKernel(
+      "kernel @k(%p: view<const f32, 1>, %h: view<const f16, 1>, %c: bool) "
+      "stage tiles {\n%z = constant 0 : i32\n%x = view.load %p, %z : f32[64]\n"
+      "%y = view.load %p, %z : f32[64]\n%n = view.load %h, %z : f16[64]\n" +
+      body + "}\n");
   Diagnostics diagnostics;
-  auto kernel = ir::parse("kernel @k(%p: view<const f32, 1>, %h: view<const f16, 1>, %c: bool) "
-                          "stage tiles {\n%z = constant 0 : i32\n%x = view.load %p, %z : f32[64]\n"
-                          "%y = view.load %p, %z : f32[64]\n%n = view.load %h, %z : f16[64]\n" +
-                              body + "}\n",
-                          "k.imx", diagnostics);
-  REQUIRE_MESSAGE(kernel, diagnostics.render());
   passes::PassContext context(diagnostics, *machine::findMachine("sm_90a"), {});
-  REQUIRE_MESSAGE(runPasses(*kernel, *findPass("expand-math", diagnostics), context),
+  REQUIRE_MESSAGE(runPasses(kernel, *findPass("expand-math", diagnostics), context),
                   diagnostics.render());
-  return std::move(*kernel);
+  return kernel;
 }
 
 /// How many results each branch has, in order: "2 1".

@@ -183,10 +183,10 @@ TEST_CASE("a shape that no memory can have is refused, with the line that asked 
         "error: the array has more elements than any memory holds\n"
         "  hint: check its extents and strides; both count elements");
   CHECK(errorOf([] { buffer<f32> a(1LL << 50); }) ==
-        "error: there is no memory for 4503599627370496 bytes\n"
+        "error: there is no memory for the 4503599627370496 bytes of the array\n"
         "  hint: check its extents, which count elements, or work on it in parts");
   CHECK(errorOf([] { buffer<f32> a({1, 1, 1, 1, 1, 1}); }) ==
-        "error: an array has a rank up to 5, not 6\n"
+        "error: the array has rank 6; a rank is 0 to 5\n"
         "  hint: reshape it so that neighbouring axes become one");
   CHECK(buffer<f32>({1LL << 50, 0, 1LL << 50}).empty());
 }

@@ -93,6 +93,9 @@ TEST_CASE("a DLPack tensor that the kernel can't take is refused") {
   CHECK(textWith([](given &g) { g.tensor.dtype.bits = 64; }) ==
         "error: the argument 'from' wants elements of type f32, not f64\n"
         "  hint: convert the tensor before, or let the kernel's parameter have its type");
+  CHECK(textWith([](given &g) { g.tensor.ndim = 6; }) ==
+        "error: the argument 'from' has rank 6; a rank is 0 to 5\n"
+        "  hint: reshape it so that neighbouring axes become one");
   CHECK(textWith([](given &g) { g.tensor.dtype.lanes = 4; })
             .starts_with(
                 "error: the argument 'from' wants elements of type f32, not DLPack's code 2, "

@@ -175,7 +175,7 @@ TEST_CASE("an array that a parameter can't take is refused") {
           std::string::npos);
   }
   CHECK(errorOf(matrix, "ones:99999999999x99999") ==
-        "imbrex: error: there is no memory for 39999599999600004 bytes\n"
+        "imbrex: error: there is no memory for the 39999599999600004 bytes of the argument 'x'\n"
         "  hint: check its extents, which count elements, or work on it in parts\n");
   CHECK(errorOf(matrix, "@/nowhere.npy").find("cannot read '/nowhere.npy'") != std::string::npos);
 }

@@ -84,16 +84,22 @@ struct traced {
   }
   template <class I>
   auto operator[](const I &) const {
-    static_assert(always_false<I>,
-                  "imbrex: tiles and pointers have no []: slice<axis, first, extent>(t) and "
-                  "gather<axis>(t, i) take elements, load(p + i) and store(p + i, x) reach memory");
-    return refused{};
+    return indexed<traced, I>();
   }
   template <class X = void>
   refused operator*() const {
     static_assert(always_false<X>,
                   "imbrex: a kernel's pointer has no *: write load(p) and store(p, x)");
     return {};
+  }
+
+protected:
+  template <class X, class I>
+  static auto indexed() {
+    static_assert(always_false<X, I>,
+                  "imbrex: tiles and pointers have no []: slice<axis, first, extent>(t) and "
+                  "gather<axis>(t, i) take elements, load(p + i) and store(p + i, x) reach memory");
+    return refused{};
   }
 
 private:
@@ -108,7 +114,7 @@ private:
         is_condition || always_false<Number>,
         "imbrex: a tile has no value while the kernel is traced, so that no int or float of C++ "
         "can be made of it, nor an index; keep it in `auto`, convert it by cast<T>(x), load from "
-        "p + x for array[x]");
+        "p + x for array[x]; both sides of ?: are to be tiles: flag ? x : scalar<T>(0)");
     return Number{};
   }
 };

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <imbrex/detail/given.hpp>
+#include <imbrex/detail/argument_check.hpp>
 #include <imbrex/detail/storage.hpp>
-#include <imbrex/trace.hpp>
 
 #include <bit>
 #include <concepts>
@@ -10,8 +9,8 @@
 #include <ranges>
 #include <utility>
 
-/// From what a launch is given to what the library runs with. Types are checked here, when the
-/// launch is compiled; all that only the run knows is checked in the library.
+/// From what a launch is given to what the library runs with. Its types have been checked; all that
+/// only the run knows is checked in the library.
 namespace imbrex::detail {
 
 /// An argument on its way into the library.
@@ -68,27 +67,14 @@ template <class T, class A>
 launch_argument of_array(A &a) {
   if constexpr (dlpack_array<A>) {
     return {.kind = launch_argument::form::dlpack, .data = &a};
+  } else if constexpr (own_array<A>) {
+    return of_own_array(a);
+  } else if constexpr (mdspan_like<A>) {
+    return of_mdspan<T>(a);
   } else {
-    check_element<T, A>();
-    static_assert(own_array<A> || !is_packed<T>,
-                  "imbrex: two f4e2m1 share a byte; pass a buffer<f4e2m1> or a tensor_ref<f4e2m1>");
-    if constexpr (own_array<A>)
-      return of_own_array(a);
-    else if constexpr (mdspan_like<A>)
-      return of_mdspan<T>(a);
-    else
-      return of_range<T>(a);
+    return of_range<T>(a);
   }
 }
-
-template <class A>
-concept array_argument = dlpack_array<A> || own_array<A> || mdspan_like<A> || contiguous_array<A>;
-
-/// Integers and what else C++ calls so, but for the letters.
-template <class A>
-concept whole_number =
-    std::integral<A> && !std::same_as<A, bool> && !std::same_as<A, wchar_t> &&
-    !std::same_as<A, char8_t> && !std::same_as<A, char16_t> && !std::same_as<A, char32_t>;
 
 template <class T, class A>
 launch_argument of_integer(A given) {
@@ -112,20 +98,12 @@ launch_argument of_scalar(const A &given) {
   if constexpr (std::same_as<A, T>) {
     return {.scalar = bits_of(given)};
   } else if constexpr (integer_element<T>) {
-    static_assert(whole_number<A>,
-                  "imbrex: the kernel's parameter is an integer, the argument is not");
-    if constexpr (whole_number<A>) return of_integer<T>(given);
+    return of_integer<T>(given);
+  } else if constexpr (float_element<A>) {
+    return of_float<T>(static_cast<double>(given));
   } else {
-    static_assert(!std::same_as<T, bool>,
-                  "imbrex: the kernel's parameter is a bool, the argument is not");
-    static_assert(std::floating_point<A> || whole_number<A> || float_element<A>,
-                  "imbrex: the kernel's parameter is a number, the argument is not");
-    if constexpr (std::floating_point<A> || whole_number<A>)
-      return of_float<T>(given);
-    else if constexpr (float_element<A>)
-      return of_float<T>(static_cast<double>(given));
+    return of_float<T>(given);
   }
-  return {};
 }
 
 /// The way from an argument to the kernel's parameter P. Of one that is none, the trace has told.
@@ -141,15 +119,6 @@ template <class T, int Rank>
 struct argument_for<view<T, Rank>> {
   template <class A>
   static launch_argument make(A &a) {
-    static_assert(!raw_pointer<A>, "imbrex: a view needs extents; pass tensor_ref(pointer, "
-                                   "{rows, columns}) instead of a pointer");
-    static_assert(
-        raw_pointer<A> || array_argument<A>,
-        "imbrex: the kernel's parameter is a view; pass a buffer, a tensor_ref, an mdspan, "
-        "a span, a vector or a DLPack tensor");
-    if constexpr (mdspan_like<A>)
-      static_assert(std::remove_cvref_t<A>::rank() == Rank,
-                    "imbrex: the argument and the kernel's view have different ranks");
     return of_array<T>(a);
   }
 };
@@ -158,16 +127,10 @@ template <class T>
 struct argument_for<tile<pointer<T>>> {
   template <class A>
   static launch_argument make(A &a) {
-    static_assert(
-        raw_pointer<A> || array_argument<A>,
-        "imbrex: the kernel's parameter is a pointer; pass a pointer, a buffer, a span or "
-        "a vector");
-    if constexpr (raw_pointer<A>) {
-      check_element<T, A>();
+    if constexpr (raw_pointer<A>)
       return {.kind = launch_argument::form::array, .data = a};
-    } else {
+    else
       return of_array<T>(a);
-    }
   }
 };
 

@@ -69,16 +69,13 @@ struct given_element<A> {
   using type = std::remove_pointer_t<std::remove_cvref_t<A>>;
 };
 
-/// T is a parameter's element, A what was given for it.
-template <class T, class A>
-constexpr void check_element() {
-  using given = typename given_element<A>::type;
-  static_assert(std::same_as<std::remove_const_t<given>, std::remove_const_t<T>>,
-                "imbrex: the argument's elements have another type than the kernel's parameter");
-  static_assert(
-      std::is_const_v<T> || !std::is_const_v<given>,
-      "imbrex: the kernel may write through this parameter, but the argument is const; make "
-      "the parameter view<const T, ...> or ptr<const T>");
-}
+template <class A>
+concept array_argument = dlpack_array<A> || own_array<A> || mdspan_like<A> || contiguous_array<A>;
+
+/// Integers and what else C++ calls so, but for the letters.
+template <class A>
+concept whole_number =
+    std::integral<A> && !std::same_as<A, bool> && !std::same_as<A, wchar_t> &&
+    !std::same_as<A, char8_t> && !std::same_as<A, char16_t> && !std::same_as<A, char32_t>;
 
 } // namespace imbrex::detail
