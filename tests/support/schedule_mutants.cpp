@@ -125,7 +125,7 @@ private:
 
   static Text repeat(const Place &place) {
     if (place.op().kind == OpKind::Access) return "";
-    const Op op = place.op();
+    Op op = place.op(); // a copy: the place moves
     place.body->insert(place.body->begin() + std::ptrdiff_t(place.at), op);
     return nameOf(op) + " is done twice";
   }
@@ -155,7 +155,7 @@ private:
   /// Out of a condition or a loop, in front of it where it is the first there, else behind it.
   static Text moveOut(const Place &place) {
     if (!place.outer) return "";
-    const Op op = place.op();
+    Op op = place.op(); // a copy: the place moves
     const std::size_t to = place.outerAt + (place.at == 0 ? 0 : 1);
     place.body->erase(place.body->begin() + std::ptrdiff_t(place.at));
     place.outer->insert(place.outer->begin() + std::ptrdiff_t(to), op);

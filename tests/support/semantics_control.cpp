@@ -64,7 +64,7 @@ void addLoops(std::vector<Case> &cases) {
   cases.push_back(loop(ElementKind::U64, 0, -1, kLowest, 2, kLowest));
 }
 
-Case control(const char *name, const std::string &ops, std::vector<double> after,
+Case control(const char *name, const std::string &ops, const std::vector<double> &after,
              ir::Grid grid = {}) {
   const auto count = std::ssize(after);
   return {name,

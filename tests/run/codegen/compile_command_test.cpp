@@ -160,8 +160,8 @@ TEST_CASE("instructions of the author's are for one machine") {
   store %x, %1
 }
 )";
-  const auto with = [&](std::string text, const std::string &constraints, std::string_view target,
-                        std::string_view compiledFor) {
+  const auto with = [&](const std::string &text, const std::string &constraints,
+                        std::string_view target, std::string_view compiledFor) {
     std::string source = kernel;
     source.replace(source.find("TEXT"), 4, text);
     source.replace(source.find("CONSTRAINTS"), 11, constraints);

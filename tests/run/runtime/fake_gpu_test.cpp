@@ -136,7 +136,8 @@ TEST_CASE("scalars of every size reach the kernel") {
   std::vector<std::uint64_t> memory(elements.size());
   std::vector<ir::Argument> arguments;
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    const std::string number = std::to_string(i), element = elements[i];
+    const std::string number = std::to_string(i);
+    const std::string &element = elements[i];
     parameters.append(i == 0 ? "%x" : ", %x").append(number).append(": ").append(element);
     parameters.append(", %p").append(number).append(": ptr<").append(element).append(">");
     stores.append("  store %p").append(number).append(", %x").append(number).append("\n");

@@ -32,7 +32,7 @@ inline ir::Argument number(std::int64_t value) {
 }
 
 inline void launch(const ir::Kernel &kernel, const ir::Grid &grid,
-                   std::vector<ir::Argument> arguments) {
+                   const std::vector<ir::Argument> &arguments) {
   Diagnostics diagnostics;
   const std::unique_ptr<Program> program = Program::compile(kernel, diagnostics);
   if (program) program->run(grid, arguments, diagnostics);

@@ -31,7 +31,6 @@ std::string readAheadOf(const ir::Kernel &kernel) {
 ir::Kernel rows(const std::string &row, const std::string &attributes = "",
                 const std::string &element = "f32", int count = 1) {
   const std::string tile = element + "[" + std::to_string(count) + "x64]";
-  const std::string sums = element + "[1x64]";
   return parsedKernel("kernel @k(%in: view<const " + element + ", 2>, %out: view<" + element +
                       ", 2>, %n: i32) stage tiles {\n"
                       "  %zero = constant 0 : i32\n  %p = program_id [axis = 0] : i32\n" +

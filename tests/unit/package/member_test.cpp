@@ -79,7 +79,7 @@ TEST_CASE("the members of a package have a text") {
 }
 
 TEST_CASE("the assembly in a package is of the oldest machine that has not only its own") {
-  const auto assembled = [](std::vector<std::string_view> names) -> std::string_view {
+  const auto assembled = [](const std::vector<std::string_view> &names) -> std::string_view {
     std::vector<const imbrex::machine::Machine *> machines;
     for (const std::string_view name : names)
       machines.push_back(imbrex::machine::findMachine(name));

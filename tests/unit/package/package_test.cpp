@@ -77,8 +77,8 @@ constexpr Format kFormats[] = {{Family::Nvptx, package::writeFatbin, package::re
 
 class Folder {
 public:
-  Folder() { llvm::sys::fs::createUniqueDirectory("imbrex_package", path_); }
-  ~Folder() { llvm::sys::fs::remove_directories(path_); }
+  Folder() { (void)llvm::sys::fs::createUniqueDirectory("imbrex_package", path_); }
+  ~Folder() { (void)llvm::sys::fs::remove_directories(path_); }
   std::string file(llvm::StringRef name, llvm::StringRef content = {}) const {
     const std::string path = (path_ + "/" + name).str();
     std::error_code error;

@@ -231,7 +231,7 @@ TEST_CASE("rings of 2, 5 and 9 slots are filled any number of trips ahead") {
 
 namespace {
 
-Plan planned(const Program &work, PlanRequest request) {
+Plan planned(const Program &work, const PlanRequest &request) {
   Diagnostics diagnostics;
   auto plan = planSchedule(work, request, diagnostics);
   REQUIRE_MESSAGE(plan, diagnostics.render());

@@ -267,7 +267,7 @@ TEST_CASE("a group that cannot be is refused with the reason, and the rest is pl
 }
 
 TEST_CASE("roles of whole groups of warps get the registers that the others give up") {
-  const auto registersOf = [](std::vector<std::int32_t> warps) {
+  const auto registersOf = [](const std::vector<std::int32_t> &warps) {
     Program program{.name = "roles"};
     for (const std::int32_t of : warps) program.roles.push_back({.name = "r", .warps = of});
     giveRegisters(program, machineNamed("sm_90a"), 1);
