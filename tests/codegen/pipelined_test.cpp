@@ -40,7 +40,7 @@ std::vector<ir::Op *> opsOf(ir::Kernel &kernel, std::initializer_list<ir::OpKind
 
 bool isSafe(const ir::Kernel &kernel) {
   Diagnostics diagnostics;
-  return passes::pipeline::checkRings(kernel, diagnostics);
+  return passes::pipeline::checkRings(kernel, machineNamed("sm_120a"), diagnostics);
 }
 
 void erase(ir::Block &block, const ir::Op *op) {
@@ -382,7 +382,7 @@ const std::string kRead = "%x = ring.read %r : f32[128] #0\n";
 
 std::string checked(const std::string &ops) {
   Diagnostics diagnostics;
-  passes::pipeline::checkRings(parsed(withRing(ops)), diagnostics);
+  passes::pipeline::checkRings(parsed(withRing(ops)), machineNamed("sm_120a"), diagnostics);
   return diagnostics.render();
 }
 
