@@ -337,7 +337,7 @@ private:
 
   /// A thread that reads a slot as it was filled, each element by one thread, reads what it has
   /// copied itself. Where copies are counted it has to meet the others nevertheless: only then are
-  /// its reads over before the slot is filled again (target/amdgpu/lds_loads.h).
+  /// its reads over before the slot is filled again.
   bool readsOwn(const Op &read) const {
     const LayoutId layout = kernel_.layoutOf(read.operand(0));
     if (kernel_.layoutOf(read.result()) != layout || !copies_.areGrouped) return false;
