@@ -1,5 +1,6 @@
 #include "backend/compile.h"
 
+#include "backend/exchange_order.h"
 #include "backend/lower/inline_assembly.h"
 #include "backend/lower/lower.h"
 #include "backend/passes/pipeline/read_schedule.h"
@@ -80,7 +81,7 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
   if (!layOut(kernel, target.machine(), assumptions, diagnostics, watch)) return std::nullopt;
   if (!hasValidAssembly(kernel, target, diagnostics)) return std::nullopt;
   if (!passes::pipeline::checkBoxes(kernel, target.machine(), assumptions, diagnostics) ||
-      !passes::pipeline::checkRings(kernel, diagnostics))
+      !passes::pipeline::checkRings(kernel, target.machine(), diagnostics))
     return std::nullopt;
   watch.lap("check");
   GpuCode code{.context = std::make_unique<llvm::LLVMContext>(),
@@ -103,7 +104,18 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
   return code;
 }
 
+namespace {
+
+Result<void> checkOrder(const GpuCode &code, const target::GpuTarget &target) {
+  const auto disorder = disorderIn(*code.module, target);
+  if (!disorder) return {};
+  return fail(Diag::CodeUnordered, {}, code.interface.name, target.machine().name, *disorder);
+}
+
+} // namespace
+
 Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target) {
+  if (const auto ordered = checkOrder(code, target); !ordered) return ordered.failure();
   auto text = target.assembly(*code.copy());
   if (!text || code.rings.steps.empty()) return text;
   if (const auto difference = differenceFrom(code.rings, target.ringsOf(*text)))
@@ -113,7 +125,10 @@ Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &t
 }
 
 Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target) {
-  if (code.rings.steps.empty()) return target.object(*code.copy());
+  if (code.rings.steps.empty()) {
+    if (const auto ordered = checkOrder(code, target); !ordered) return ordered.failure();
+    return target.object(*code.copy());
+  }
   const auto text = makeAssembly(code, target);
   if (!text) return text.failure();
   return makeObject(code, target, *text);

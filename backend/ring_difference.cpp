@@ -28,6 +28,7 @@ bool isConditional(RingEventKind kind) {
   case RingEventKind::Commit:
   case RingEventKind::Wait:
   case RingEventKind::Meet:
+  case RingEventKind::Gather:
   case RingEventKind::Await: return false;
   }
   IMBREX_UNREACHABLE("what is done to a ring is of no kind");
@@ -234,7 +235,8 @@ private:
       more = behind(more, event);
       std::erase_if(more, [&](std::size_t step) { return !after.insert(step).second; });
     }
-    if (isWait || event.kind == RingEventKind::Meet) after.insert(steps.begin(), steps.end());
+    const bool isMeeting = event.kind == RingEventKind::Meet || event.kind == RingEventKind::Gather;
+    if (isWait || isMeeting) after.insert(steps.begin(), steps.end());
     return after.empty() ? std::nullopt : std::optional(std::move(after));
   }
 

@@ -41,8 +41,9 @@ public:
 
   RingOrder run() {
     order_.steps.resize(2);
+    if (countsCopies()) awaitAllAtEnd();
     const std::size_t last = block(kernel_.body(), makeBarriers(kBeginning));
-    link(flush(last), kEnd);
+    link(flush(last), end_);
     return std::move(order_);
   }
 
@@ -53,6 +54,20 @@ private:
     std::vector<RingEvent> events;
     Conditions conditions = {};
   };
+
+  bool countsCopies() const {
+    return llvm::any_of(kernel_.body().ops, [&](const auto &op) {
+      return op->kind == OpKind::RingNew &&
+             lower::copiesOf(kernel_, op->result(), machine_).areInLaneOrder;
+    });
+  }
+
+  /// Copies that are counted may not outlive their threads.
+  void awaitAllAtEnd() {
+    order_.steps.emplace_back();
+    end_ = order_.steps.size() - 1;
+    link(step(end_, RingEvent{RingEventKind::Wait, 0}), kEnd);
+  }
 
   std::size_t step(std::size_t from, std::optional<RingEvent> event = {}, bool isCertain = true) {
     isCertain &= event && event->kind != RingEventKind::Copy && avoidable_ == 0;
@@ -84,7 +99,7 @@ private:
     if (is(OpKind::If) || is(OpKind::Roles)) return branches(op, flush(at));
     if (!is(OpKind::BreakIf) && !is(OpKind::ExitIf) && !is(OpKind::Assert)) return at;
     at = flush(at);
-    link(at, is(OpKind::BreakIf) ? exits_.back() : kEnd);
+    link(at, is(OpKind::BreakIf) ? exits_.back() : end_);
     return at;
   }
 
@@ -174,6 +189,7 @@ private:
   }
 
   void addArrival(const Op &op) {
+    pending_.push_back({.events = {RingEvent{RingEventKind::Gather}}, .conditions = {}});
     pending_.push_back(
         {.events = {atBarrier(RingEventKind::Arrive, op, 0, 1)}, .conditions = {kFirstLane}});
   }
@@ -266,6 +282,7 @@ private:
   const machine::Machine &machine_;
   const machine::AsyncCopies &copies_;
   RingOrder order_;
+  std::size_t end_ = kEnd;         // what ways to the end come to
   std::vector<std::size_t> exits_; // of the loops around
   std::int32_t avoidable_ = 0;     // bodies around that may turn out not to run
   std::vector<Events> pending_;

@@ -95,13 +95,19 @@ layout::Threads threadsInAll(const Kernel &kernel) {
   return threads;
 }
 
-std::optional<size_t> rootParameter(const Kernel &kernel, ValueId value) {
+ValueId rootValue(const Kernel &kernel, ValueId value) {
   while (const Op *op = kernel.definition(value)) {
     const bool passesOn = op->operands.size() == 1 || op->kind == OpKind::PointerAdd;
-    if (!passesOn || !op->regions.empty()) return std::nullopt;
+    if (!passesOn || !op->regions.empty()) break;
     value = op->operand(0);
   }
-  const size_t number = kernel.parameterNumber(value); // or it is carried by a loop
+  return value;
+}
+
+std::optional<size_t> rootParameter(const Kernel &kernel, ValueId value) {
+  const ValueId root = rootValue(kernel, value);
+  if (kernel.definition(root) != nullptr) return std::nullopt;
+  const size_t number = kernel.parameterNumber(root); // or it is carried by a loop
   return number < kernel.parameterCount() ? std::optional(number) : std::nullopt;
 }
 

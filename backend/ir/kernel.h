@@ -100,6 +100,10 @@ const Op *rolesOf(const Kernel &kernel);
 /// The threads of a block at stage Laid: the kernel's own, and those of a role beside these.
 layout::Threads threadsInAll(const Kernel &kernel);
 
+/// What a pointer or a view was made from, as far as all of it comes from one: a parameter, what a
+/// body was given, or what an op has made of several.
+ValueId rootValue(const Kernel &kernel, ValueId value);
+
 /// The number of the parameter that a pointer or a view comes from, if all of it comes from one.
 std::optional<size_t> rootParameter(const Kernel &kernel, ValueId value);
 

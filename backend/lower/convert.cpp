@@ -88,11 +88,10 @@ public:
 
   Registers run() {
     const auto size = static_cast<std::int64_t>(bytes_) << plan_.shared.inputBits();
-    const SharedMemory::Use use = e_.shared.begin(size);
-    if (use.needsBarrier) e_.barrier();
-    e_.where(e_.isOwner(tile_.layout), [&] { write(use.base); });
+    Value *const region = e_.beginExchange(size);
+    e_.where(e_.isOwner(tile_.layout), [&] { write(region); });
     e_.barrier();
-    Registers read = readShared(e_, tile_.type, {use.base, plan_.readOffsets, plan_.reads});
+    Registers read = readShared(e_, tile_.type, {region, plan_.readOffsets, plan_.reads});
     e_.shared.end();
     return read;
   }

@@ -48,12 +48,63 @@ llvm::ArrayRef<ValueId> yielded(const ir::Block &body) { return body.ops.back()-
 
 /// From here on the code runs again and again: whatever the body does may have been done before.
 void Emitter::enterLoop(const ir::Op &op) {
-  loops_.push_back({.exit = newBlock("exit"), .leaving = {}, .pending = order.pending()});
+  const SharedMemory::AllReaders before = shared.readers();
+  loops_.push_back({.exit = newBlock("exit"),
+                    .leaving = {},
+                    .pending = order.pending(),
+                    .before = before,
+                    .after = before});
   order.enterLoop(op.regions[0]);
-  shared.setReaders({true, true});
+  SharedMemory::AllReaders atHead = before;
+  for (SharedMemory::Readers &readers : atHead)
+    readers = std::max(readers, SharedMemory::Readers::Assumed);
+  shared.setReaders(atHead);
+}
+
+/// What was assumed at the head of the innermost loop is known at its end: barriers for readers
+/// that there are not had better go, if the loop around brings none either.
+void Emitter::settleReaders() {
+  using Readers = SharedMemory::Readers;
+  LoopFrame &loop = loops_.back();
+  const SharedMemory::AllReaders atEnd = shared.readers();
+  shared.addReaders(loop.after);
+  SharedMemory::AllReaders after = shared.readers();
+  for (const AssumedBarrier &barrier : loop.assumed) {
+    if (atEnd[barrier.region] == Readers::Some) continue;
+    if (loop.before[barrier.region] == Readers::Assumed)
+      loops_[loops_.size() - 2].assumed.push_back(barrier);
+    else
+      for (llvm::Instruction *instruction : barrier.instructions) instruction->eraseFromParent();
+  }
+  for (std::size_t region = 0; region < after.size(); ++region)
+    if (after[region] == Readers::Assumed) after[region] = loop.before[region];
+  shared.setReaders(after);
+}
+
+void Emitter::noteReaders() {
+  SharedMemory::AllReaders &after = loops_.back().after;
+  const SharedMemory::AllReaders here = shared.readers();
+  for (std::size_t region = 0; region < after.size(); ++region)
+    after[region] = std::max(after[region], here[region]);
+}
+
+Value *Emitter::beginExchange(std::int64_t bytes) {
+  const SharedMemory::Use use = shared.begin(bytes);
+  if (use.readers == SharedMemory::Readers::None) return use.base;
+  llvm::BasicBlock &block = *b.GetInsertBlock();
+  const std::size_t before = block.size();
+  barrier();
+  if (use.readers == SharedMemory::Readers::Assumed) {
+    AssumedBarrier &assumed = loops_.back().assumed.emplace_back();
+    assumed.region = use.region;
+    for (llvm::Instruction &instruction : llvm::drop_begin(block, before))
+      assumed.instructions.push_back(&instruction);
+  }
+  return use.base;
 }
 
 void Emitter::leaveLoop(const ir::Op &op) {
+  settleReaders();
   const LoopFrame frame = std::move(loops_.back());
   loops_.pop_back();
   b.SetInsertPoint(frame.exit);
@@ -62,7 +113,6 @@ void Emitter::leaveLoop(const ir::Op &op) {
   definePhis(op.results, results);
   order.addPending(frame.pending);
   order.enterLoop(op.regions[0]);
-  shared.setReaders({true, true});
 }
 
 /// How often a for runs: the distance between the ends over the step, rounded up, as unsigned
@@ -141,6 +191,7 @@ void Emitter::emitBreakIf(const ir::Op &op) {
   LoopFrame &loop = loops_.back();
   loop.leaving.push_back(
       incomingFrom(b.GetInsertBlock(), llvm::ArrayRef(op.operands).drop_front()));
+  noteReaders();
   b.CreateCondBr(agreed(scalar(op.operand(0))), loop.exit, stays);
   b.SetInsertPoint(stays);
 }
@@ -158,10 +209,10 @@ void Emitter::emitIf(const ir::Op &op) {
   llvm::BasicBlock *const after = newBlock("endif");
   b.CreateCondBr(scalar(op.operand(0)), bodies[0], bodies[1]);
   const MemoryOrder::Pending pending = order.pending();
-  const SharedMemory::Readers readers = shared.readers();
+  const SharedMemory::AllReaders readers = shared.readers();
   std::vector<Incoming> ends;
   MemoryOrder::Pending pendingAfter;
-  SharedMemory::Readers readersAfter{};
+  SharedMemory::AllReaders readersAfter{};
   for (std::size_t i = 0; i < 2; ++i) {
     b.SetInsertPoint(bodies[i]);
     order.setPending(pending);

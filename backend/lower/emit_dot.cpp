@@ -83,11 +83,9 @@ private:
   /// The sums of k = first … first + count - 1; `room`: what the slabs have room for.
   void addSlab(std::int64_t first, std::int64_t count, std::int64_t room) {
     const std::int64_t bytesA = bytesPerDepth(a_) * room;
-    const SharedMemory::Use use = e_.shared.begin(bytesA + bytesPerDepth(b_) * room);
-    if (use.needsBarrier) e_.barrier();
-    a_.base = use.base;
-    b_.base =
-        e_.b.CreateConstGEP1_64(e_.b.getInt8Ty(), use.base, static_cast<std::uint64_t>(bytesA));
+    Value *const region = e_.beginExchange(bytesA + bytesPerDepth(b_) * room);
+    a_.base = region;
+    b_.base = e_.b.CreateConstGEP1_64(e_.b.getInt8Ty(), region, static_cast<std::uint64_t>(bytesA));
     roomBits_ = layout::bitsFor(room);
     write(a_, first);
     write(b_, first);

@@ -26,9 +26,8 @@ public:
 
 private:
   void countFrom(std::int64_t first, std::int64_t count, Registers &results) {
-    const SharedMemory::Use use = e_.shared.begin(count * kCountBytes);
-    if (use.needsBarrier) e_.barrier();
-    base_ = use.base;
+    Value *const region = e_.beginExchange(count * kCountBytes);
+    base_ = region;
     clear(count);
     e_.barrier();
     add(first, count);

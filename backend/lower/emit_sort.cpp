@@ -86,7 +86,7 @@ private:
   void mergeInLoop() {
     llvm::IRBuilder<> &b = e_.b;
     const MemoryOrder::Pending pending = e_.order.pending();
-    e_.shared.setReaders({true, true});
+    e_.shared.setReaders(SharedMemory::kAnyReaders);
     llvm::BasicBlock *const before = b.GetInsertBlock(), *const loop = e_.newBlock("merge"),
                             *const exit = e_.newBlock("sorted");
     b.CreateBr(loop);
@@ -101,7 +101,7 @@ private:
     b.CreateCondBr(b.CreateICmpULE(next, e_.i32(static_cast<std::int64_t>(bits_.size()))), loop,
                    exit);
     b.SetInsertPoint(exit);
-    e_.shared.setReaders({true, true});
+    e_.shared.setReaders(SharedMemory::kAnyReaders);
     e_.order.addPending(pending);
   }
 
@@ -113,7 +113,7 @@ private:
                             *const after = e_.newBlock("stepped");
     b.CreateCondBr(b.CreateICmpUGT(merged, e_.i32(static_cast<std::int64_t>(bit))), step, after);
     const std::vector<Item> unchanged = items_;
-    const SharedMemory::Readers readers = e_.shared.readers();
+    const SharedMemory::AllReaders readers = e_.shared.readers();
     b.SetInsertPoint(step);
     compareAcross(bit, merged);
     const std::vector<Item> changed = items_;

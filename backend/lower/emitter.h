@@ -140,6 +140,9 @@ public:
   void barrier();
   /// The same for all accesses on any machine.
   void barrierForAll();
+  /// Shared memory for an exchange of so many bytes, which nobody reads any more. Behind its writes
+  /// comes a barrier in any case.
+  llvm::Value *beginExchange(std::int64_t bytes);
   /// So many zeros in global memory.
   llvm::Constant *zeros(std::int64_t bytes);
   /// Close a group of the thread's copies, and wait until so many groups are left; nothing where
@@ -187,6 +190,8 @@ private:
   Incoming incomingFrom(llvm::BasicBlock *block, llvm::ArrayRef<ir::ValueId> values) const;
   void enterLoop(const ir::Op &op);
   void leaveLoop(const ir::Op &op);
+  void settleReaders();
+  void noteReaders();
   llvm::Value *tripCount(const ir::Op &op);
 
   std::optional<SourceLines> lines_;
@@ -205,10 +210,17 @@ private:
   std::vector<Site> sites_;
   std::uint64_t assemblies_ = 0;
   Location largestUse_;
+  /// In front of an exchange's writes, for readers that are assumed at the head of a loop.
+  struct AssumedBarrier {
+    std::size_t region = 0;
+    llvm::SmallVector<llvm::Instruction *, 3> instructions = {};
+  };
   struct LoopFrame {
     llvm::BasicBlock *exit;
     std::vector<Incoming> leaving;
     MemoryOrder::Pending pending; // before it
+    SharedMemory::AllReaders before, after;
+    std::vector<AssumedBarrier> assumed = {};
   };
   std::vector<LoopFrame> loops_;
   std::map<std::vector<layout::Bits>, llvm::Value *> threadParts_; // by the threads' columns

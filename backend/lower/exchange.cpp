@@ -28,13 +28,12 @@ public:
     Registers found(indices.size(), llvm::Constant::getNullValue(e_.laneType(tile_.type)));
     const std::int64_t rounds = std::int64_t{1} << (tile_.layout.outputBits() - window_);
     for (std::int64_t round = 0; round < rounds; ++round) {
-      const SharedMemory::Use use = e_.shared.begin(bytes_ << window_);
-      if (use.needsBarrier) e_.barrier();
-      write(use.base, round);
+      Value *const region = e_.beginExchange(bytes_ << window_);
+      write(region, round);
       e_.barrier();
       for (std::size_t i = 0; i < indices.size(); ++i)
         found[i] =
-            e_.where(isIn(indices[i], round), found[i], [&] { return read(use.base, indices[i]); });
+            e_.where(isIn(indices[i], round), found[i], [&] { return read(region, indices[i]); });
       e_.shared.end();
     }
     return found;
@@ -101,11 +100,10 @@ std::vector<Registers> fetchFromThreads(Emitter &e, llvm::ArrayRef<Value *> valu
   while (!values.empty()) {
     const auto round = values.take_front(most);
     values = values.drop_front(round.size());
-    const SharedMemory::Use use = e.shared.begin(row * static_cast<std::int64_t>(round.size()));
-    if (use.needsBarrier) e.barrier();
+    Value *const region = e.beginExchange(row * static_cast<std::int64_t>(round.size()));
     const auto address = [&](std::size_t i, Value *thread) {
       Value *first =
-          e.b.CreateConstGEP1_64(e.b.getInt8Ty(), use.base, static_cast<std::uint64_t>(row) * i);
+          e.b.CreateConstGEP1_64(e.b.getInt8Ty(), region, static_cast<std::uint64_t>(row) * i);
       return e.b.CreateGEP(memory, first, thread);
     };
     for (std::size_t i = 0; i < round.size(); ++i)
@@ -199,10 +197,9 @@ std::vector<Registers> fetchFromWarps(Emitter &e, llvm::ArrayRef<Value *> values
   while (!values.empty()) {
     const auto round = values.take_front(most);
     values = values.drop_front(round.size());
-    const SharedMemory::Use use = e.shared.begin(row * static_cast<std::int64_t>(round.size()));
-    if (use.needsBarrier) e.barrier();
+    Value *const region = e.beginExchange(row * static_cast<std::int64_t>(round.size()));
     const auto place = [&](std::size_t i) {
-      return e.b.CreateConstGEP1_64(e.b.getInt8Ty(), use.base, static_cast<std::uint64_t>(row) * i);
+      return e.b.CreateConstGEP1_64(e.b.getInt8Ty(), region, static_cast<std::uint64_t>(row) * i);
     };
     e.where(e.b.CreateIsNull(e.lane()), [&] {
       for (std::size_t i = 0; i < round.size(); ++i) slots.write(place(i), round[i]);

@@ -4,6 +4,8 @@
 #include "backend/ir/kernel.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <map>
+#include <optional>
 #include <vector>
 
 namespace imbrex::lower {
@@ -15,8 +17,8 @@ namespace imbrex::lower {
 ///   %y = load %q          thread 9 reads: a barrier stands between them,
 ///
 /// unless the two cannot touch the same memory (different parameters that are assumed not
-/// to overlap), or every thread touches only its own (the same pointers in the same layout), or
-/// there was a barrier in between anyway.
+/// to overlap), or every thread touches only its own (the same boxes, or tiles of the same view, in
+/// the same layout), or there was a barrier in between anyway.
 class MemoryOrder {
 public:
   MemoryOrder(const ir::Kernel &kernel, const analysis::Assumptions &assumptions);
@@ -39,11 +41,15 @@ public:
 
 private:
   bool conflict(const ir::Op &first, bool isEarlierRound, const ir::Op &later) const;
-  bool areSameAddresses(const ir::Op &a, const ir::Op &b) const;
+  bool areOfOwnElements(const ir::Op &a, const ir::Op &b, bool isEarlierRound) const;
+  void followCarried();
+  std::optional<size_t> parameterOf(ir::ValueId accessed) const;
 
   const ir::Kernel &kernel_;
   const analysis::Assumptions &assumptions_;
   Pending pending_;
+  /// What pointers that loops carry on were made from at first, and still are in each trip.
+  std::map<ir::ValueId, ir::ValueId> carried_;
 };
 
 } // namespace imbrex::lower

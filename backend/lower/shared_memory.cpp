@@ -1,6 +1,8 @@
 #include "backend/lower/shared_memory.h"
 
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/Metadata.h"
+#include "llvm/IR/Operator.h"
 
 #include <algorithm>
 
@@ -11,6 +13,9 @@ std::int64_t roundUp(std::int64_t bytes, std::int64_t alignment = SharedMemory::
   return static_cast<std::int64_t>(
       llvm::alignTo(static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(alignment)));
 }
+
+/// Where a module says which bytes are regions: an address, and how many.
+constexpr llvm::StringRef kRegions = "exchange.regions";
 
 } // namespace
 
@@ -41,19 +46,20 @@ SharedMemory::Use SharedMemory::begin(std::int64_t bytes) {
   Region &region = regions_[current_];
   if (!region.array) region.array = newArray(0, "");
   region.bytes = std::max(region.bytes, roundUp(bytes));
-  return {region.array, region.isRead};
+  return {region.array, current_, region.readers};
 }
 
 void SharedMemory::onBarrier() {
-  for (Region &region : regions_) region.isRead = false;
+  for (Region &region : regions_) region.readers = Readers::None;
 }
 
-void SharedMemory::setReaders(Readers readers) {
-  for (std::size_t i = 0; i < regions_.size(); ++i) regions_[i].isRead = readers[i];
+void SharedMemory::setReaders(AllReaders readers) {
+  for (std::size_t i = 0; i < regions_.size(); ++i) regions_[i].readers = readers[i];
 }
 
-void SharedMemory::addReaders(Readers readers) {
-  for (std::size_t i = 0; i < regions_.size(); ++i) regions_[i].isRead |= readers[i];
+void SharedMemory::addReaders(AllReaders readers) {
+  for (std::size_t i = 0; i < regions_.size(); ++i)
+    regions_[i].readers = std::max(regions_[i].readers, readers[i]);
 }
 
 std::int64_t SharedMemory::finish(std::int64_t staticBytes) {
@@ -64,6 +70,11 @@ std::int64_t SharedMemory::finish(std::int64_t staticBytes) {
     region.array->replaceAllUsesWith(sized);
     region.array->eraseFromParent();
     region.array = arrays_.emplace_back(sized);
+    llvm::LLVMContext &context = module_.getContext();
+    auto *bytes = llvm::ConstantInt::get(llvm::Type::getInt64Ty(context),
+                                         static_cast<std::uint64_t>(region.bytes));
+    module_.getOrInsertNamedMetadata(kRegions)->addOperand(llvm::MDNode::get(
+        context, {llvm::ConstantAsMetadata::get(sized), llvm::ConstantAsMetadata::get(bytes)}));
   }
   return bytes() > staticBytes ? moveToLaunch() : 0;
 }
@@ -91,6 +102,24 @@ std::int64_t SharedMemory::moveToLaunch() {
   arrays_ = {whole};
   whole->setAlignment(alignment);
   return static_cast<std::int64_t>(end);
+}
+
+std::vector<SharedMemory::Place> SharedMemory::regionsOf(const llvm::Module &module) {
+  std::vector<Place> regions;
+  const llvm::NamedMDNode *named = module.getNamedMetadata(kRegions);
+  if (named == nullptr) return regions;
+  for (const llvm::MDNode *region : named->operands()) {
+    const auto *address = llvm::mdconst::dyn_extract_or_null<llvm::Constant>(region->getOperand(0));
+    if (address == nullptr) continue; // nothing is left of it
+    const auto *bytes = llvm::mdconst::extract<llvm::ConstantInt>(region->getOperand(1));
+    const llvm::DataLayout &layout = module.getDataLayout();
+    llvm::APInt begin(layout.getIndexTypeSizeInBits(address->getType()), 0);
+    const auto *array = llvm::dyn_cast<llvm::GlobalVariable>(
+        address->stripAndAccumulateConstantOffsets(layout, begin, true));
+    if (array == nullptr) continue;
+    regions.push_back({array, begin.getSExtValue(), begin.getSExtValue() + bytes->getSExtValue()});
+  }
+  return regions;
 }
 
 } // namespace imbrex::lower

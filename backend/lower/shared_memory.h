@@ -25,6 +25,7 @@ namespace imbrex::lower {
 class SharedMemory {
 public:
   static constexpr std::int64_t kAlignment = 16; ///< Of the widest access.
+  static constexpr std::size_t kMostRegions = 2;
 
   /// `regions`: 2, or 1.
   SharedMemory(llvm::Module &module, unsigned addressSpace, std::size_t regions);
@@ -34,20 +35,28 @@ public:
                                 std::int64_t alignment = kAlignment);
   std::int64_t reservedBytes() const { return reserved_; }
 
+  /// Whether threads may still read a region.
+  enum class Readers : std::uint8_t {
+    None,
+    Assumed, ///< At the head of a loop, whose end is not known yet.
+    Some,
+  };
   struct Use {
     llvm::Value *base; // in shared memory
-    bool needsBarrier; // before it is written: threads may still read there
+    std::size_t region;
+    Readers readers; // for whom a barrier is needed before it is written
   };
   Use begin(std::int64_t bytes);
-  void end() { regions_[current_].isRead = true; }
+  void end() { regions_[current_].readers = Readers::Some; }
 
   /// Every thread has passed a barrier.
   void onBarrier();
-  /// What may still be read, for code that is reached on several ways.
-  using Readers = std::array<bool, 2>;
-  Readers readers() const { return {regions_[0].isRead, regions_[1].isRead}; }
-  void setReaders(Readers readers);
-  void addReaders(Readers readers);
+  /// Of all regions, for code that is reached on several ways.
+  using AllReaders = std::array<Readers, kMostRegions>;
+  static constexpr AllReaders kAnyReaders{Readers::Some, Readers::Some};
+  AllReaders readers() const { return {regions_[0].readers, regions_[1].readers}; }
+  void setReaders(AllReaders readers);
+  void addReaders(AllReaders readers);
 
   /// The bytes of all regions, and of what is reserved.
   std::int64_t bytes() const { return reserved_ + regions_[0].bytes + regions_[1].bytes; }
@@ -59,11 +68,19 @@ public:
   /// many, is the result.
   std::int64_t finish(std::int64_t staticBytes);
 
+  /// Where a region lies, in bytes of an array.
+  struct Place {
+    const llvm::GlobalVariable *array;
+    std::int64_t begin, end;
+  };
+  /// The regions of a module that has been finished, also after LLVM's optimiser.
+  static std::vector<Place> regionsOf(const llvm::Module &module);
+
 private:
   struct Region {
     llvm::GlobalVariable *array = nullptr;
     std::int64_t bytes = 0;
-    bool isRead = false;
+    Readers readers = Readers::None;
   };
   llvm::GlobalVariable *newArray(std::int64_t bytes, const llvm::Twine &name);
   std::int64_t moveToLaunch();
@@ -73,7 +90,7 @@ private:
   std::size_t count_;
   std::size_t current_ = 0;
   std::int64_t reserved_ = 0;
-  std::array<Region, 2> regions_;
+  std::array<Region, kMostRegions> regions_;
   std::vector<llvm::GlobalVariable *> arrays_; // of final size
 };
 

@@ -28,6 +28,14 @@ struct Resources {
   std::int32_t sharedMemoryBytes = 0;
 };
 
+/// Whether the threads of a block, or of a role, meet at an instruction, and see then what all of
+/// them did before.
+enum class Meeting : std::uint8_t {
+  None,
+  Unfenced, ///< They meet, but nothing orders memory.
+  Orders,
+};
+
 /// A GPU that the compiler has code for: what turns the LLVM module of a kernel into code. It has
 /// no state, so that many threads may use it at once, each with its own LLVM context.
 class GpuTarget {
@@ -59,6 +67,8 @@ public:
   virtual Resources resources(const ObjectCode &object) const = 0;
   /// The instructions of an assembly by class.
   virtual InstructionMix instructions(llvm::StringRef assembly) const = 0;
+  /// Of the LLVM IR that its vocabulary writes.
+  virtual Meeting meetingAt(const llvm::Instruction &instruction) const = 0;
   /// What an assembly does to rings.
   virtual CodeGraph ringsOf(llvm::StringRef assembly) const = 0;
 };

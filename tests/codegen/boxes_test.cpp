@@ -36,7 +36,7 @@ ir::Kernel pipelined(const TableKernel &of, std::string *explanation = nullptr) 
 
 bool isSafe(const ir::Kernel &kernel) {
   Diagnostics diagnostics;
-  return passes::pipeline::checkRings(kernel, diagnostics);
+  return passes::pipeline::checkRings(kernel, hopper(), diagnostics);
 }
 
 /// What orders the loads of boxes.

@@ -1,3 +1,4 @@
+#include "backend/exchange_order.h"
 #include "backend/target/amdgpu/linker.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "tests/codegen/compiled_table.h"
@@ -59,6 +60,7 @@ void checkKernels(Kernels &kernels, const target::GpuTarget &target, std::size_t
   for (TableKernel &one : kernels(machine)) {
     CAPTURE(one.name);
     const GpuCode code = codeOf(one.kernel, target);
+    CHECK(disorderIn(*code.module, target).value_or("") == "");
     const auto object = target.object(*code.copy());
     REQUIRE_MESSAGE(object.ok(), (object.ok() ? "" : render(object.error())));
     const llvm::StringRef image(object->image.data(), object->image.size());

@@ -17,13 +17,10 @@
 namespace imbrex::testing {
 namespace {
 
-ir::Kernel pipelined(const TableKernel &of, const machine::Machine &machine) {
-  ir::Kernel kernel = of.kernel.clone();
+void runAll(ir::Kernel &kernel, llvm::ArrayRef<Pass> passes, const machine::Machine &machine) {
   Diagnostics diagnostics;
   const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
-  REQUIRE_MESSAGE(runPasses(kernel, gpuPipeline(), {diagnostics, machine, usual}),
-                  diagnostics.render());
-  return kernel;
+  REQUIRE_MESSAGE(runPasses(kernel, passes, {diagnostics, machine, usual}), diagnostics.render());
 }
 
 /// What the emulator says of a kernel that nobody has checked.
@@ -48,9 +45,9 @@ std::string emulated(const ir::Kernel &kernel, const TableKernel &of,
   return diagnostics.render();
 }
 
-bool isSafe(const ir::Kernel &kernel) {
+bool isSafe(const ir::Kernel &kernel, const machine::Machine &machine) {
   Diagnostics diagnostics;
-  return passes::pipeline::checkRings(kernel, diagnostics);
+  return passes::pipeline::checkRings(kernel, machine, diagnostics);
 }
 
 bool orders(const ir::Op &op) {
@@ -85,23 +82,29 @@ layout::LinearLayout crossed(const layout::LinearLayout &own) {
   return layout::LinearLayout(layout::Sides(own.inputs()), layout::Sides(own.outputs()), columns);
 }
 
-/// Each slot is read by other threads than have filled it, who hand the elements back.
-void crossReads(ir::Kernel &kernel, ir::Block &block) {
+/// What is loaded in a loop goes to other threads, who hand the elements back: slots are then read
+/// by others than have filled them.
+void crossLoads(ir::Kernel &kernel, ir::Block &block, bool isInLoop = false) {
   for (std::size_t i = 0; i < block.ops.size(); ++i) {
-    for (ir::Block &region : block.ops[i]->regions) crossReads(kernel, region);
-    ir::Op &read = *block.ops[i];
-    if (read.kind != ir::OpKind::RingRead) continue;
-    const ir::ValueId tile = read.result(), other = kernel.newValue(kernel.type(tile));
-    kernel.setLayout(other, kernel.addLayout(crossed(kernel.layout(kernel.layoutOf(tile)))));
+    ir::Op &load = *block.ops[i];
+    for (ir::Block &region : load.regions) crossLoads(kernel, region, true);
+    if (!isInLoop || (load.kind != ir::OpKind::ViewLoad && load.kind != ir::OpKind::Load)) continue;
+    const ir::ValueId tile = load.result();
+    const ir::Type type = kernel.type(tile);
+    const ir::LayoutId own = kernel.layoutOf(tile);
+    const ir::LayoutId other = kernel.addLayout(crossed(kernel.layout(own)));
     ir::Block behind;
     ir::Builder to(kernel, behind);
-    to.setLocation(read.where);
-    ir::Op &back = to.create(ir::OpKind::ConvertLayout, {other}, {kernel.type(tile)});
-    std::swap(back.results, read.results);
-    read.results = {other};
-    back.results = {tile};
-    block.ops.insert(block.ops.begin() + static_cast<std::ptrdiff_t>(++i),
-                     std::move(behind.ops.front()));
+    to.setLocation(load.where);
+    const ir::ValueId there = to.create(ir::OpKind::ConvertLayout, {tile}, {type}).result();
+    const ir::ValueId back = to.create(ir::OpKind::ConvertLayout, {there}, {type}).result();
+    kernel.setLayout(there, other);
+    kernel.setLayout(back, own);
+    ir::walk(block, [&](ir::Op &user) { std::ranges::replace(user.operands, tile, back); });
+    block.ops.insert(block.ops.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                     std::make_move_iterator(behind.ops.begin()),
+                     std::make_move_iterator(behind.ops.end()));
+    i += 2;
   }
 }
 
@@ -127,10 +130,10 @@ bool readsOnlyItsOwn(const ir::Kernel &kernel) {
 void checkWithout(const ir::Kernel &kernel, const TableKernel &one,
                   const machine::Machine &machine) {
   ir::Kernel all = kernel.clone();
-  CHECK(isSafe(all));
+  CHECK(isSafe(all, machine));
   CHECK(emulated(all, one, machine) == "");
   const std::size_t count = ordersOf(all).size();
-  REQUIRE(count >= 2);
+  REQUIRE(count >= 1);
   for (std::size_t i = 0; i < count; ++i) {
     CAPTURE(i);
     ir::Kernel without = kernel.clone();
@@ -139,16 +142,15 @@ void checkWithout(const ir::Kernel &kernel, const TableKernel &one,
     CAPTURE(isDrain);
     if (isDrain) {
       ++wait->attrs<ir::CountAttrs>().count;
-      CHECK_FALSE(isSafe(without));
+      CHECK_FALSE(isSafe(without, machine));
       CHECK(emulated(without, one, machine) != "");
     }
     erase(without.body(), wait);
-    CHECK_FALSE(isSafe(without));
-    // The checker takes a slot for read by all threads, and the meetings that this wants for
-    // needed. Threads that read what they have copied themselves can do without; a run shows no
-    // mistake.
+    CHECK_FALSE(isSafe(without, machine));
+    // Where copies are counted, all meet though each thread may read what it has copied itself: the
+    // wave waits there until its reads are over. In the emulator they always are.
     const bool isNeeded = isDrain || !readsOnlyItsOwn(without);
-    CHECK((emulated(without, one, machine) != "") == isNeeded);
+    CHECK(!emulated(without, one, machine).empty() == isNeeded);
   }
 }
 
@@ -166,13 +168,16 @@ void checkWitnesses(const std::string &target) {
   int witnessed = 0;
   for (const TableKernel &one : kernels) {
     CAPTURE(one.name);
-    ir::Kernel kernel = pipelined(one, *machine);
+    ir::Kernel kernel = one.kernel.clone();
+    runAll(kernel, gpuPipeline().drop_back(laidPipeline().size()), *machine);
+    ir::Kernel crossed = kernel.clone();
+    crossLoads(crossed, crossed.body());
+    for (ir::Kernel *either : {&kernel, &crossed}) runAll(*either, laidPipeline(), *machine);
     if (!passes::pipeline::hasRings(kernel)) continue; // loads that run ahead in registers
     ++witnessed;
     checkWithout(kernel, one, *machine);
-    crossReads(kernel, kernel.body());
-    CHECK_FALSE(readsOnlyItsOwn(kernel));
-    checkWithout(kernel, one, *machine);
+    CHECK_FALSE(readsOnlyItsOwn(crossed));
+    checkWithout(crossed, one, *machine);
   }
   CHECK(witnessed >= 5);
 }

@@ -1,3 +1,4 @@
+#include "backend/exchange_order.h"
 #include "backend/target/codegen/temporary_file.h"
 #include "backend/target/nvptx/toolkit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -61,6 +62,7 @@ void checkKernels(Kernels &kernels, const target::GpuTarget &target,
   for (TableKernel &one : table) {
     CAPTURE(one.name);
     const GpuCode code = codeOf(one.kernel, target);
+    CHECK(disorderIn(*code.module, target).value_or("") == "");
     const auto text = target.assembly(*code.module);
     REQUIRE(text.ok());
     CHECK(contains(*text, "\n.target " + std::string(machine.name) + "\n"));

@@ -4,6 +4,7 @@
 #include "backend/passes/dce.h"
 #include "backend/passes/pipeline/apply_plan.h"
 #include "backend/passes/pipeline/count_trips.h"
+#include "backend/passes/pipeline/read_layout.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/passes/pipeline/split_body.h"
 #include "backend/passes/pipeline/stage_loads.h"
@@ -11,7 +12,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
-#include <map>
 
 namespace imbrex::passes {
 namespace {
@@ -212,21 +212,16 @@ private:
 
   /// A tile that all want in another layout is read in that.
   void readAsUsed() {
-    std::map<ValueId, std::vector<Op *>> users;
-    walk(kernel_->body(), [&](Op &op) {
-      for (const ValueId operand : op.operands) users[operand].push_back(&op);
-    });
     Replacements replaced;
-    walk(kernel_->body(), [&](Op &op) {
+    walk(kernel_->body(), [&](const Op &op) {
       if (op.kind != OpKind::RingRead) return;
-      const std::vector<Op *> &wanting = users[op.result()];
-      const auto layoutOf = [&](const Op *user) { return kernel_->layoutOf(user->result()); };
-      if (wanting.empty() || llvm::any_of(wanting, [&](const Op *user) {
-            return user->kind != OpKind::ConvertLayout || layoutOf(user) != layoutOf(wanting[0]);
-          }))
-        return;
-      kernel_->setLayout(op.result(), layoutOf(wanting[0]));
-      for (const Op *user : wanting) replaced.replace(user->result(), op.result());
+      const auto wanted = wantedLayout(*kernel_, op.result());
+      if (!wanted) return;
+      kernel_->setLayout(op.result(), *wanted);
+      walk(kernel_->body(), [&](const Op &user) {
+        if (llvm::is_contained(user.operands, op.result()))
+          replaced.replace(user.result(), op.result());
+      });
     });
     walk(kernel_->body(), [&](Op &op) { replaced.applyTo(op); });
   }
@@ -256,7 +251,7 @@ void pipelineLoops(Kernel &kernel, const PassContext &context) {
   for (const Pass::Limits &limits : kTries) {
     Kernel tried = kernel.clone();
     Pass(tried, context, limits).run();
-    if (&limits == &kTries.back() || !isBeyondProof(tried)) {
+    if (&limits == &kTries.back() || !isBeyondProof(tried, context.machine)) {
       kernel = std::move(tried);
       return;
     }

@@ -2,6 +2,7 @@
 
 #include "backend/analysis/movement.h"
 #include "backend/ir/ring_bytes.h"
+#include "backend/passes/pipeline/read_layout.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -137,6 +138,18 @@ private:
     return op;
   }
 
+  /// Whether each thread uses what it has copied itself: then nobody need meet. Where copies are
+  /// counted all meet nevertheless (read_schedule.cpp).
+  bool readsOwn(const AheadLoad &load) const {
+    if (loads_.way != Way::Copies || !copies_.areGrouped) return false;
+    const ValueId tile = load.op->result();
+    const LayoutId own = kernel_.layoutOf(tile);
+    const layout::LinearLayout &layout = kernel_.layout(own);
+    return wantedLayout(kernel_, tile).value_or(own) == own &&
+           layout::copyBits(layout, layout::Dim::Lane) == 0 &&
+           layout::copyBits(layout, layout::Dim::Warp) == 0;
+  }
+
   std::vector<schedule::Op> trip(schedule::Program &work) const {
     std::vector<schedule::Op> issues, uses;
     const std::int64_t compute = bodyCycles();
@@ -150,8 +163,9 @@ private:
       issues.push_back(loadOf(work, load, buffer, bytes));
       const bool isLast = &load == &loads_.loads.back();
       const std::int64_t cycles = bytes / kSharedBytesPerCycle + 1 + (isLast ? compute : 0);
+      const auto read = readsOwn(load) ? schedule::Part::Own : schedule::Part::All;
       uses.push_back({.kind = schedule::OpKind::Access,
-                      .accesses = {{.buffer = buffer}},
+                      .accesses = {{.buffer = buffer, .part = read}},
                       .cost = {.cycles = static_cast<std::int32_t>(std::min<std::int64_t>(
                                    cycles, std::numeric_limits<std::int32_t>::max()))},
                       .where = load.op->where});

@@ -55,8 +55,8 @@ bool holdsRings(const Op &op) {
 
 class Reader {
 public:
-  Reader(const Kernel &kernel, Diagnostics &diagnostics)
-      : kernel_(kernel), diagnostics_(diagnostics) {}
+  Reader(const Kernel &kernel, const machine::Machine &machine, Diagnostics &diagnostics)
+      : kernel_(kernel), copies_(machine.asyncCopies), diagnostics_(diagnostics) {}
 
   std::optional<schedule::Program> run() {
     program_.name = kernel_.name();
@@ -234,8 +234,7 @@ private:
     if (op.kind == OpKind::RingLoadBox)
       add(readLoad(op, cursor));
     else if (op.kind == OpKind::RingRead)
-      add({.kind = ScheduleOp::Access,
-           .accesses = {{.buffer = buffers_.at(op.operand(0)), .index = {cursor}}}});
+      add({.kind = ScheduleOp::Access, .accesses = {readOf(op, cursor)}});
     else
       add(readBarrierOp(op, cursor));
     add({.kind = ScheduleOp::Advance, .cursor = cursor});
@@ -336,6 +335,29 @@ private:
     program_.barriers.push_back({.name = name + ".phase", .ring = ring, .arrivals = arrivals});
   }
 
+  /// A thread that reads a slot as it was filled, each element by one thread, reads what it has
+  /// copied itself. Where copies are counted it has to meet the others nevertheless: only then are
+  /// its reads over before the slot is filled again.
+  bool readsOwn(const Op &read) const {
+    const LayoutId layout = kernel_.layoutOf(read.operand(0));
+    if (kernel_.layoutOf(read.result()) != layout || !copies_.areGrouped) return false;
+    const layout::LinearLayout &of = kernel_.layout(layout);
+    return !isFilledByEngine(read.operand(0)) && layout::copyBits(of, layout::Dim::Lane) == 0 &&
+           layout::copyBits(of, layout::Dim::Warp) == 0;
+  }
+
+  bool isFilledByEngine(ValueId ring) const {
+    return kernel_.definition(ring)->attrs<RingAttrs>().boxes;
+  }
+
+  schedule::Access readOf(const Op &read, CursorId taken) const {
+    const schedule::BufferId buffer = buffers_.at(read.operand(0));
+    if (!readsOwn(read)) return {.buffer = buffer, .index = {taken}};
+    schedule::Access access = ownPart(buffer, taken);
+    access.writes = false;
+    return access;
+  }
+
   /// Of a slot: that of an agent alone in its role is the one of its number among all.
   schedule::Access ownPart(schedule::BufferId buffer, CursorId filled) const {
     schedule::Access access{
@@ -366,6 +388,7 @@ private:
   }
 
   const Kernel &kernel_;
+  const machine::AsyncCopies &copies_;
   Diagnostics &diagnostics_;
   schedule::Program program_;
   SameValues same_{kernel_};
@@ -388,25 +411,26 @@ bool hasRings(const Kernel &kernel) {
   return llvm::any_of(kernel.body().ops, [](const auto &op) { return holdsRings(*op); });
 }
 
-std::optional<schedule::Program> readSchedule(const Kernel &kernel, Diagnostics &diagnostics) {
-  auto program = Reader(kernel, diagnostics).run();
+std::optional<schedule::Program> readSchedule(const Kernel &kernel, const machine::Machine &machine,
+                                              Diagnostics &diagnostics) {
+  auto program = Reader(kernel, machine, diagnostics).run();
   Diagnostics broken;
   IMBREX_CHECK(!program || schedule::verify(*program, broken),
                "a schedule was read that says nothing:\n{0}", broken.render());
   return program;
 }
 
-bool isBeyondProof(const Kernel &kernel) {
+bool isBeyondProof(const Kernel &kernel, const machine::Machine &machine) {
   if (!hasRings(kernel)) return false;
   Diagnostics unread;
-  const auto program = readSchedule(kernel, unread);
+  const auto program = readSchedule(kernel, machine, unread);
   if (!program) return false;
   return schedule::takesMoreStates(*program, kStatesOfTry);
 }
 
-bool checkRings(const Kernel &kernel, Diagnostics &diagnostics) {
+bool checkRings(const Kernel &kernel, const machine::Machine &machine, Diagnostics &diagnostics) {
   if (!hasRings(kernel)) return true;
-  const auto program = readSchedule(kernel, diagnostics);
+  const auto program = readSchedule(kernel, machine, diagnostics);
   return program && schedule::report(schedule::prove(*program), diagnostics);
 }
 

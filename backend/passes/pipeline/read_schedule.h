@@ -44,14 +44,16 @@ bool checkBoxes(const ir::Kernel &kernel, const machine::Machine &machine,
                 const analysis::Assumptions &assumptions, Diagnostics &diagnostics);
 
 /// Nothing, and an error, where a condition or a way out cannot be read.
-std::optional<schedule::Program> readSchedule(const ir::Kernel &kernel, Diagnostics &diagnostics);
+std::optional<schedule::Program>
+readSchedule(const ir::Kernel &kernel, const machine::Machine &machine, Diagnostics &diagnostics);
 
 /// Whether the proof of a kernel's rings takes long: there are more runs to look at than are worth
 /// the time.
-bool isBeyondProof(const ir::Kernel &kernel);
+bool isBeyondProof(const ir::Kernel &kernel, const machine::Machine &machine);
 
 /// Prove what a kernel's rings do, for all numbers of trips; report what is wrong, with the lines
 /// of the loads. True for a kernel without rings.
-bool checkRings(const ir::Kernel &kernel, Diagnostics &diagnostics);
+bool checkRings(const ir::Kernel &kernel, const machine::Machine &machine,
+                Diagnostics &diagnostics);
 
 } // namespace imbrex::passes::pipeline

@@ -153,7 +153,7 @@ private:
       });
     addClock(agent);
     forQueues(agent, [&](QueueId id, const QueueRun &queue) {
-      add(rank(model_.axisOf(agent, id), queue.ops));
+      // How many were issued, the live ones among them tell: none is issued later.
       for (const auto &[entries, ops] : queue.ends) {
         const std::int32_t deepest = model_.deepest[id.index()];
         add(std::min(queue.entries - entries, deepest));

@@ -5,6 +5,7 @@
 #include "backend/target/amdgpu/gcn_rings.h"
 #include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/linker.h"
+#include "backend/target/amdgpu/meetings.h"
 #include "backend/target/amdgpu/resources.h"
 #include "backend/target/codegen/code_generator.h"
 #include "llvm/Support/TargetSelect.h"
@@ -56,6 +57,9 @@ public:
   }
   InstructionMix instructions(llvm::StringRef assembly) const override {
     return mixOfAssembly(assembly);
+  }
+  Meeting meetingAt(const llvm::Instruction &instruction) const override {
+    return amdgpu::meetingAt(instruction);
   }
   CodeGraph ringsOf(llvm::StringRef assembly) const override { return ringsOfAssembly(assembly); }
 

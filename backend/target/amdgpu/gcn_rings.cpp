@@ -18,15 +18,30 @@ std::optional<std::int32_t> loadsLeft(llvm::StringRef operands) {
   return count.getAsInteger(10, left) ? std::nullopt : std::optional(left);
 }
 
-CodeLine readGcn(llvm::StringRef line, Flags &flags) {
+/// Whether the wave's own accesses to LDS are over: others, whom it meets, may write there then.
+class OwnAccesses {
+public:
+  bool areOver() const { return areOver_; }
+  void begin() { areOver_ = false; }
+  void read(llvm::StringRef opcode, llvm::StringRef operands) {
+    if (opcode.starts_with("ds_")) areOver_ = false;
+    if (opcode == "s_waitcnt" && operands.contains("lgkmcnt(0)")) areOver_ = true;
+  }
+
+private:
+  bool areOver_ = false;
+};
+
+CodeLine readGcn(llvm::StringRef line, Flags &flags, OwnAccesses &accesses) {
   CodeLine read;
-  if (line.ends_with(":")) return flags.begin(), read;
+  if (line.ends_with(":")) return flags.begin(), accesses.begin(), read;
   const llvm::StringRef opcode = line.take_until([](char c) { return c == ' ' || c == '\t'; });
   const llvm::StringRef operands = line.drop_front(opcode.size()).trim();
   IMBREX_CHECK(!opcode.starts_with("s_setpc") && !opcode.starts_with("s_swappc"),
                "a jump by a register is not read: {0}", line);
   if (namesLoadToLds(opcode, operands)) read.event = RingEvent{RingEventKind::Copy};
-  if (opcode == "s_barrier") read.event = RingEvent{RingEventKind::Meet};
+  accesses.read(opcode, operands);
+  if (opcode == "s_barrier" && accesses.areOver()) read.event = RingEvent{RingEventKind::Meet};
   if (opcode == "s_waitcnt")
     if (const auto left = loadsLeft(operands)) read.event = RingEvent{RingEventKind::Wait, *left};
   if (opcode == "s_branch") read.target = operands.str();
@@ -49,8 +64,9 @@ CodeGraph ringsOfAssembly(llvm::StringRef assembly) {
   for (std::size_t at = body.find(kMeeting); at != std::string::npos; at = body.find(kMeeting, at))
     body.replace(at, kMeeting.size(), "s_barrier");
   Flags flags;
+  OwnAccesses accesses;
   CodeGraph graph =
-      codeGraph(body, ";", [&](llvm::StringRef line) { return readGcn(line, flags); });
+      codeGraph(body, ";", [&](llvm::StringRef line) { return readGcn(line, flags, accesses); });
   keepFlags(graph);
   return graph;
 }

@@ -129,6 +129,7 @@ std::string toText(const RingEvent &event) {
   case RingEventKind::Commit: return "the end of a group";
   case RingEventKind::Wait: return "a wait for all but " + std::to_string(event.left);
   case RingEventKind::Meet: return "a meeting";
+  case RingEventKind::Gather: return "a meeting of a warp's lanes";
   case RingEventKind::Make:
     return "the making of " + atBarrier(event) + " for " + amountOf(event, "arrival");
   case RingEventKind::Show: return "the fence behind new barriers";

@@ -18,6 +18,7 @@ enum class RingEventKind : std::uint8_t {
   Commit, // those before it are a group
   Wait,   // until at most so many copies or groups are under way
   Meet,   // of all threads of the block
+  Gather, // of the lanes of a warp, for one of them to speak for all
   // Of an engine beside the threads, and the barriers at which its copies end:
   Make,   // a barrier that wants so many arrivals
   Show,   // the barriers that were made, to the engine

@@ -7,6 +7,7 @@
 #include "backend/target/nvptx/ptx_rings.h"
 #include "backend/target/nvptx/resources.h"
 #include "llvm/IR/DIBuilder.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/TargetSelect.h"
 
 namespace imbrex::target::nvptx {
@@ -69,6 +70,14 @@ public:
   }
   InstructionMix instructions(llvm::StringRef assembly) const override {
     return mixOfPtx(assembly);
+  }
+  // bar.sync orders the memory accesses of the threads that take part (PTX ISA, barrier).
+  Meeting meetingAt(const llvm::Instruction &instruction) const override {
+    const auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    const auto intrinsic = call ? call->getIntrinsicID() : llvm::Intrinsic::not_intrinsic;
+    const bool meets = intrinsic == llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all ||
+                       intrinsic == llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count;
+    return meets ? Meeting::Orders : Meeting::None;
   }
   CodeGraph ringsOf(llvm::StringRef assembly) const override { return ringsOfPtx(assembly); }
 

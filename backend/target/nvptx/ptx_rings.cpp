@@ -101,6 +101,7 @@ private:
     if (opcode.starts_with("bar.sync") || opcode.starts_with("barrier.sync") ||
         opcode.starts_with("barrier.cta.sync"))
       return RingEvent{RingEventKind::Meet};
+    if (opcode.starts_with("bar.warp.sync")) return RingEvent{RingEventKind::Gather};
     if (opcode.starts_with("fence.mbarrier_init")) return RingEvent{RingEventKind::Show};
     if (opcode.starts_with("mbarrier.")) return barrierEvent(instruction);
     if (!opcode.consume_front("cp.async.")) return std::nullopt;

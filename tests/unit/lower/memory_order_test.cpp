@@ -25,6 +25,7 @@ bool needsBarrier(const std::string &first, const std::string &second, bool areD
       "kernel @k(%v: view<f32, 1>, %w: view<f32, 1>) stage laid lanes 32 warps 2 {\n"
       "  layout #0 = register [] lane [[1],[2],[4],[8],[16]] warp [[32]] of [64]\n"
       "  layout #1 = register [] lane [[2],[1],[4],[8],[16]] warp [[32]] of [64]\n"
+      "  layout #2 = register [] lane [[1],[2],[4],[8],[16]] warp [[0]] of [32]\n"
       "  %0 = constant 0 : i32\n"
       "  %1 = constant 1 : i32\n"
       "  %2 = constant 2.0 : f32[64] #0\n  " +
@@ -63,10 +64,10 @@ TEST_CASE("an access of an earlier round conflicts even where equal values say w
       testing::parsedKernel(R"(kernel @k(%v: view<i32, 1>, %i: i32) stage laid lanes 2 warps 1 {
   layout #0 = register [] lane [[1]] warp [] of [2]
   for %i, %i, %i (%j: i32) {
-    %0 = view.load %v, %i : i32[2] #0
+    %0 = view.load %v, %i [unit = elements] : i32[2] #0
   }
   %1 = constant 1 : i32[2] #0
-  view.store %v, %1, %i
+  view.store %v, %1, %i [unit = elements]
 }
 )");
   const analysis::Assumptions assumptions{.parameters = {}, .areDisjoint = true};
@@ -100,8 +101,56 @@ TEST_CASE("where a view may have a stride of 0, what is read back needs a barrie
   CHECK(needsBarrier(kStore, kStore, false));
 }
 
-TEST_CASE("another box, and another layout, need a barrier") {
-  CHECK(needsBarrier(kStore, "%3 = view.load %v, %1 : f32[64] #0", true));
+TEST_CASE("tiles of one shape, held alike, need no barrier, for they are the same or apart") {
+  CHECK_FALSE(needsBarrier(kStore, "%3 = view.load %v, %1 : f32[64] #0", true));
+  CHECK_FALSE(needsBarrier(kStore, "view.store %v, %2, %1", true));
+  CHECK(needsBarrier(kStore, "%3 = view.load %v, %1 : f32[64] #0", false));
+  CHECK(needsBarrier(kStore, "%3 = view.load %v, %1 : f32[32] #2", true));
+}
+
+TEST_CASE("in each trip of a loop tiles may be others, and no thread's element is another's") {
+  Diagnostics diagnostics;
+  const auto kernel = ir::parse(R"(kernel @k(%v: view<i32, 1>, %i: i32) stage laid lanes 2 warps 1 {
+  layout #0 = register [] lane [[1]] warp [] of [2]
+  %1 = constant 1 : i32[2] #0
+  for %i, %i, %i (%j: i32) {
+    view.store %v, %1, %j
+  }
+}
+)",
+                                "k.imx", diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  const analysis::Assumptions assumptions{.parameters = {}, .areDisjoint = true};
+  const ir::Block &body = kernel->body().ops[1]->regions[0];
+  lower::MemoryOrder order(*kernel, assumptions);
+  order.enterLoop(body);
+  CHECK_FALSE(order.needsBarrierBefore(*body.ops[0]));
+}
+
+TEST_CASE("pointers that a loop carries on are still of their parameter, unless a trip puts others "
+          "there") {
+  for (const char *next : {"%at", "%to"}) {
+    Diagnostics diagnostics;
+    const auto kernel = ir::parse(
+        std::string("kernel @k(%p: ptr<const i32>, %q: ptr<const i32>, %o: ptr<i32>, "
+                    "%i: i32) stage tiles {\n"
+                    "%r = for %i, %i, %i, %p (%j: i32, %at: ptr<const i32>) {\n"
+                    "%to = ptr.add %q, %j : ptr<const i32>\n%x = load %at : i32\n"
+                    "%next = ptr.add ") +
+            next + ", %j : ptr<const i32>\nyield %next\n} : ptr<const i32>\n" + "store %o, %i\n}\n",
+        "k.imx", diagnostics);
+    REQUIRE_MESSAGE(kernel, diagnostics.render());
+    const analysis::Assumptions assumptions{.parameters = {}, .areDisjoint = true};
+    const ir::Block &body = kernel->body().ops[0]->regions[0];
+    lower::MemoryOrder order(*kernel, assumptions);
+    order.add(*body.ops[1]);
+    CHECK(order.needsBarrierBefore(*kernel->body().ops[1]) == (std::string(next) == "%to"));
+  }
+}
+
+TEST_CASE("another box in elements, and another layout, need a barrier") {
+  CHECK(needsBarrier("view.store %v, %2, %0 [unit = elements]",
+                     "%3 = view.load %v, %1 [unit = elements] : f32[64] #0", true));
   CHECK(needsBarrier(kStore, "%3 = view.load %v, %0 : f32[64] #1", true));
   CHECK(needsBarrier(kStore, "%3 = view.load %v, %0 [unit = elements] : f32[64] #0", true));
 }
