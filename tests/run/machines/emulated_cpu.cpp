@@ -11,7 +11,6 @@
 #include "tests/run/machines/guest_link.h"
 #include "tests/run/machines/guest_mail.h"
 
-#include <cmath>
 #include <cstring>
 
 // Headers of LLVM that would declare them come only with the targets that it was built with.
@@ -50,17 +49,6 @@ void callWithIntegers(guest_mail &mail, void *address) {
   mail.x[0] = reinterpret_cast<Function>(address)(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
 }
 
-void remainder(guest_mail &mail, void *) { mail.d[0] = std::fmod(mail.d[0], mail.d[1]); }
-
-/// An f32 is the lower half of the register.
-void remainderOfFloats(guest_mail &mail, void *) {
-  float x = 0, y = 0;
-  std::memcpy(&x, &mail.d[0], sizeof x);
-  std::memcpy(&y, &mail.d[1], sizeof y);
-  const float result = std::fmod(x, y);
-  std::memcpy(&mail.d[0], &result, sizeof result);
-}
-
 } // namespace
 
 EmulatedCpu::EmulatedCpu(const std::string &emulator, const std::string &llvmName,
@@ -68,13 +56,9 @@ EmulatedCpu::EmulatedCpu(const std::string &emulator, const std::string &llvmNam
     : compiler_(targetMachineOf(llvmName)), guest_(emulator, emulatorName) {
   for (const host::RuntimeCall &call : host::runtimeCalls())
     symbols_[call.name] = guest_.addressOfCall(callWithIntegers, call.address);
-  // What LLVM calls in place of instructions; a process of ours has these.
+  // All that LLVM calls in place of instructions.
   symbols_["memcpy"] =
       guest_.addressOfCall(callWithIntegers, reinterpret_cast<void *>(&std::memcpy));
-  symbols_["memset"] =
-      guest_.addressOfCall(callWithIntegers, reinterpret_cast<void *>(&std::memset));
-  symbols_["fmod"] = guest_.addressOfCall(remainder, nullptr);
-  symbols_["fmodf"] = guest_.addressOfCall(remainderOfFloats, nullptr);
 }
 
 bool EmulatedCpu::run(const ir::Kernel &source, const ir::Grid &grid,

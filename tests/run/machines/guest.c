@@ -45,8 +45,7 @@ void forward_call(void) {
 void call_on_stack(uint64_t function, const uint64_t *arguments, uint64_t stack);
 extern char calls[];
 
-_Static_assert(offsetof(struct guest_mail, x) == 8 && offsetof(struct guest_mail, d) == 72 &&
-                   kGuestCalls == 32 && kGuestCallBytes == 8,
+_Static_assert(offsetof(struct guest_mail, x) == 8 && kGuestCalls == 32 && kGuestCallBytes == 8,
                "the assembly below has these numbers");
 __asm__(".globl _start\n"
         "_start:\n"
@@ -86,12 +85,10 @@ __asm__(".globl _start\n"
         "  stp x2, x3, [x16, #24]\n"
         "  stp x4, x5, [x16, #40]\n"
         "  stp x6, x7, [x16, #56]\n"
-        "  stp d0, d1, [x16, #72]\n"
         "  bl forward_call\n"
         "  adrp x16, mail\n"
         "  ldr x16, [x16, :lo12:mail]\n"
         "  ldr x0, [x16, #8]\n"
-        "  ldr d0, [x16, #72]\n"
         "  ldp x29, x30, [sp], #16\n"
         "  ret\n");
 

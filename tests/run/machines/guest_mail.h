@@ -8,8 +8,7 @@
  * that it is done; 'c' calls, for the code, the test's function number `function`. */
 struct guest_mail {
   uint64_t function;
-  uint64_t x[8];  /* integer arguments; the first is the result as well */
-  double d[8];    /* those in floating-point registers */
+  uint64_t x[8];  /* the arguments, all integers; the first is the result as well */
   uint64_t calls; /* the code that forwards call 0; others at kGuestCallBytes each */
 };
 

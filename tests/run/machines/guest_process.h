@@ -34,8 +34,7 @@ public:
   std::byte *allocateData(std::size_t bytes, std::size_t offset = 0);
   void freeData();
 
-  /// A function of this process, for the guest's code to call: up to eight integers or pointers and
-  /// two floats; its result in x[0] or d[0].
+  /// A function of this process, for the guest's code to call: of up to eight integers or pointers.
   using Function = void (*)(guest_mail &mail, void *context);
   std::uint64_t addressOfCall(Function function, void *context);
 
