@@ -53,7 +53,7 @@ void ask(const OlderCpu &cpu, const std::function<void(semantics::Executor)> &qu
 }
 
 void askSome(const semantics::Executor &executor) {
-  askPage(executor, 10);
+  askPage(executor, 0, 10);
   askRandomKernels(executor, 80, 30);
 }
 
