@@ -215,7 +215,7 @@ Lanes Body::elementwise(const ir::Op &op, PointId at) {
   const AtDepth position(*this, depth);
   // Of a select, the second operand's element: the first is its condition.
   const ir::ElementKind element = f_.type(op.operands.back()).element();
-  Value *value = emitElementwise(b_, op.kind, element, values);
+  Value *value = emitElementwise(b_, op.kind, element, values, f_.natives);
   return {.value = value, .isVector = !allUniform && width_ > 1, .step = 0, .depth = depth};
 }
 
@@ -249,7 +249,7 @@ std::optional<Lanes> Body::affine(const ir::Op &op, llvm::ArrayRef<Lanes> operan
   step = static_cast<std::int64_t>(static_cast<std::uint64_t>(step) << unused) >> unused;
   const std::int32_t depth = std::max(x.depth, y.depth);
   const AtDepth position(*this, depth);
-  Value *first = emitElementwise(b_, op.kind, type.element(), {x.value, y.value});
+  Value *first = emitElementwise(b_, op.kind, type.element(), {x.value, y.value}, f_.natives);
   return Lanes{.value = first, .isVector = false, .step = step, .depth = depth};
 }
 
@@ -262,7 +262,7 @@ Lanes Body::cast(const ir::Op &op, PointId at) {
   if (!x.isVector && x.step != 0 && isInteger(from) && isInteger(to) &&
       info(to).bits <= info(from).bits) {
     const std::int32_t unused = 64 - info(to).bits;
-    return {.value = emitCast(b_, from, to, {}, x.value),
+    return {.value = emitCast(b_, from, to, {}, x.value, f_.natives),
             .isVector = false,
             .step =
                 static_cast<std::int64_t>(static_cast<std::uint64_t>(x.step) << unused) >> unused,
@@ -272,7 +272,7 @@ Lanes Body::cast(const ir::Op &op, PointId at) {
     return extendTo64(x, op.operand(0), at);
   const ir::Rounding rounding = op.attrs<ir::CastAttrs>().rounding;
   Value *operand = x.isUniform() ? x.value : vector(x);
-  return {.value = emitCast(b_, from, to, rounding, operand),
+  return {.value = emitCast(b_, from, to, rounding, operand, f_.natives),
           .isVector = !x.isUniform() && width_ > 1,
           .step = 0,
           .depth = x.depth};

@@ -20,7 +20,7 @@ Lanes Body::gather(const ir::Op &op, PointId at) {
   Value *inside = nullptr;
   {
     const AtDepth position(*this, index.depth);
-    Value *wide = emitCast(b_, indexType.element(), ir::ElementKind::I64, {}, given);
+    Value *wide = emitCast(b_, indexType.element(), ir::ElementKind::I64, {}, given, f_.natives);
     // A negative index is out of range, as a large unsigned number.
     inside = b_.CreateICmpULT(wide, llvm::ConstantInt::getSigned(wide->getType(), extent));
     coordinate.value = b_.CreateSelect(inside, wide, llvm::Constant::getNullValue(wide->getType()));

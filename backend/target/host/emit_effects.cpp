@@ -98,7 +98,7 @@ Value *WholeEmitter::atomicLoop(Value *address, Value *bits, ElementKind element
   llvm::PHINode *old = b_.CreatePHI(bits->getType(), 2);
   old->addIncoming(first, before);
   Value *combined = emitCombine(b_, combineOf(attrs.kind), element, b_.CreateBitCast(old, lane),
-                                b_.CreateBitCast(bits, lane));
+                                b_.CreateBitCast(bits, lane), f_.natives);
   Value *exchanged =
       b_.CreateAtomicCmpXchg(address, old, b_.CreateBitCast(combined, bits->getType()),
                              alignmentOf(bits), orderingOf(attrs.order), AtomicOrdering::Monotonic);

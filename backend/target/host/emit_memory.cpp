@@ -181,7 +181,8 @@ Lanes Body::pointerAdd(const ir::Op &op, PointId at) {
     offset = extendTo64(offset, op.operand(1), at);
   } else if (!isWide) {
     const AtDepth position(*this, offset.depth);
-    offset.value = emitCast(b_, offsetType.element(), ir::ElementKind::I64, {}, offset.value);
+    offset.value =
+        emitCast(b_, offsetType.element(), ir::ElementKind::I64, {}, offset.value, f_.natives);
   }
   const std::int64_t bytes = storageBits(f_.type(op.result()).element()) / 8;
   return addLanes(base, scaleLanes(offset, f_.index(bytes)));
@@ -207,7 +208,7 @@ Lanes Body::extendTo64(const Lanes &offset, ir::ValueId value, PointId at) {
   Value *x = checked ? offset.value : vector(offset);
   if (checked && innerTrips_ > 1) checks_.push_back({value, start, reach});
   const AtDepth position(*this, offset.depth);
-  Value *wide = emitCast(b_, element, ir::ElementKind::I64, {}, x);
+  Value *wide = emitCast(b_, element, ir::ElementKind::I64, {}, x, f_.natives);
   return {.value = wide,
           .isVector = !checked,
           .step = checked ? offset.step : 0,

@@ -25,20 +25,20 @@ std::function<void()> NestEmitter::evaluateReduce(const Root &root, PointId at, 
     Value *wideIndex = body_.vectorHere({c.value, c.isVector, c.step, c.depth});
     index = b_.CreateTrunc(wideIndex, lanesLike(wideIndex->getType(), f_.i32));
   }
-  Value *value = emitCast(b_, element, wide, {}, body_.vectorHere(lanes));
+  Value *value = emitCast(b_, element, wide, {}, body_.vectorHere(lanes), f_.natives);
   if (isAlongInner(root)) {
     const auto found = std::ranges::find(accumulators_, &root, &Accumulator::root);
     llvm::AllocaInst *to = copy < 0 ? found->restValue : found->values[static_cast<size_t>(copy)];
     if (!index) {
       Value *old = b_.CreateLoad(to->getAllocatedType(), to);
-      b_.CreateStore(emitAccumulate(b_, attrs.combine, wide, old, value), to);
+      b_.CreateStore(emitAccumulate(b_, attrs.combine, wide, old, value, f_.natives), to);
       return [] {};
     }
     llvm::AllocaInst *toIndex =
         copy < 0 ? found->restIndex : found->indices[static_cast<size_t>(copy)];
     const Indexed old{b_.CreateLoad(to->getAllocatedType(), to),
                       b_.CreateLoad(toIndex->getAllocatedType(), toIndex)};
-    const Indexed best = emitCombineArg(b_, attrs.combine, wide, old, {value, index});
+    const Indexed best = emitCombineArg(b_, attrs.combine, wide, old, {value, index}, f_.natives);
     b_.CreateStore(best.value, to);
     b_.CreateStore(best.index, toIndex);
     return [] {};
@@ -60,10 +60,12 @@ std::function<void()> NestEmitter::evaluateReduce(const Root &root, PointId at, 
                        .depth = body_.innermost()});
   };
   if (!index) {
-    store(bufferOf(0), emitAccumulate(b_, attrs.combine, element, load(bufferOf(0)), value));
+    store(bufferOf(0),
+          emitAccumulate(b_, attrs.combine, element, load(bufferOf(0)), value, f_.natives));
   } else {
     const Indexed old{load(bufferOf(0)), load(bufferOf(1))};
-    const Indexed best = emitCombineArg(b_, attrs.combine, element, old, {value, index});
+    const Indexed best =
+        emitCombineArg(b_, attrs.combine, element, old, {value, index}, f_.natives);
     store(bufferOf(0), best.value);
     store(bufferOf(1), best.index);
   }
@@ -113,9 +115,11 @@ Indexed NestEmitter::acrossLanes(const Accumulator &accumulator, Indexed value) 
     };
     const Indexed a{half(value.value, low), half(value.index, low)};
     const Indexed b{half(value.value, high), half(value.index, high)};
-    value = a.index
-                ? emitCombineArg(b_, combine, accumulator.element, a, b)
-                : Indexed{emitCombine(b_, combine, accumulator.element, a.value, b.value), nullptr};
+    value =
+        a.index
+            ? emitCombineArg(b_, combine, accumulator.element, a, b, f_.natives)
+            : Indexed{emitCombine(b_, combine, accumulator.element, a.value, b.value, f_.natives),
+                      nullptr};
   }
   if (shape_.width == 1) return value;
   value.value = b_.CreateExtractElement(value.value, std::uint64_t{0});
@@ -134,8 +138,9 @@ void NestEmitter::finishAccumulator(const Accumulator &accumulator) {
     return from ? b_.CreateLoad(from->getAllocatedType(), from) : nullptr;
   };
   const auto combine = [&](const Indexed &a, const Indexed &b) {
-    if (a.index) return emitCombineArg(b_, attrs.combine, accumulator.element, a, b);
-    return Indexed{emitCombine(b_, attrs.combine, accumulator.element, a.value, b.value), nullptr};
+    if (a.index) return emitCombineArg(b_, attrs.combine, accumulator.element, a, b, f_.natives);
+    return Indexed{
+        emitCombine(b_, attrs.combine, accumulator.element, a.value, b.value, f_.natives), nullptr};
   };
   const auto at = [&](size_t copy) {
     return Indexed{load(accumulator.values[copy]),
@@ -154,7 +159,7 @@ void NestEmitter::finishAccumulator(const Accumulator &accumulator) {
   Indexed result = acrossLanes(accumulator, parts[0]);
   result = combine(result, {load(accumulator.restValue), load(accumulator.restIndex)});
   const ir::ElementKind element = f_.type(op.operand(0)).element();
-  result.value = emitCast(b_, accumulator.element, element, {}, result.value);
+  result.value = emitCast(b_, accumulator.element, element, {}, result.value, f_.natives);
   Point outer = coordinates_;
   outer.erase(outer.begin() + attrs.axis);
   body_.setWidth(1);

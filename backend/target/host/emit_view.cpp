@@ -20,7 +20,7 @@ const llvm::SmallVector<Value *, 5> &Body::boxStart(const ir::Op &op, size_t fir
   for (std::int32_t axis = 0; axis < box.rank(); ++axis) {
     const ir::ValueId coordinate = op.operand(firstCoordinate + static_cast<size_t>(axis));
     const ElementKind element = f_.type(coordinate).element();
-    Value *start = emitCast(b_, element, ElementKind::I64, {}, f_.scalar(coordinate));
+    Value *start = emitCast(b_, element, ElementKind::I64, {}, f_.scalar(coordinate), f_.natives);
     if (info(element).bits == 64) {
       // Beyond these limits nothing is inside a view, and no product below overflows.
       constexpr std::int64_t kLimit = std::int64_t{1} << 32;

@@ -127,7 +127,7 @@ llvm::SmallVector<Value *, 4> WholeEmitter::combine(llvm::ArrayRef<Value *> a,
   const ir::Combine kind = op_.kind == OpKind::Reduce ? op_.attrs<ir::ReduceAttrs>().combine
                                                       : op_.attrs<ir::ScanAttrs>().combine;
   if (kind != ir::Combine::Region)
-    return {emitCombine(b_, kind, f_.type(op_.operand(0)).element(), a[0], b[0])};
+    return {emitCombine(b_, kind, f_.type(op_.operand(0)).element(), a[0], b[0], f_.natives)};
   const ir::Block &region = op_.regions[0];
   const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(a[0]->getType());
   const auto lanes = vector ? static_cast<std::int32_t>(vector->getNumElements()) : 1;
@@ -254,7 +254,7 @@ void WholeEmitter::emitHistogram() {
   forEachElement([&](Value *index) {
     whereOn(mask, index, [&] {
       Value *bin = emitCast(b_, values.element(), ir::ElementKind::I64, {},
-                            element(tile(op_.operand(0)), index));
+                            element(tile(op_.operand(0)), index), f_.natives);
       // A negative number is beyond every bin as an unsigned one.
       llvm::BasicBlock *inside = f_.newBlock("inside"), *after = f_.newBlock("after");
       b_.CreateCondBr(b_.CreateICmpULT(bin, f_.index(bins)), inside, after);

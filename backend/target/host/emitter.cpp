@@ -19,15 +19,15 @@ constexpr std::uint64_t kScratchAlignment = 64;
 } // namespace
 
 Emitter::Emitter(llvm::Module &into, const ir::Kernel &theKernel, const LoopPlan &thePlan,
-                 const LaunchTraits &theTraits, VectorUnit theUnit)
+                 const LaunchTraits &theTraits, const Machine &machine)
     : context(into.getContext()), module(into), builder(into.getContext()), kernel(theKernel),
-      plan(thePlan), traits(theTraits), unit(theUnit), i1(llvm::Type::getInt1Ty(context)),
-      i8(llvm::Type::getInt8Ty(context)), i16(llvm::Type::getInt16Ty(context)),
-      i32(llvm::Type::getInt32Ty(context)), i64(llvm::Type::getInt64Ty(context)),
-      f32(llvm::Type::getFloatTy(context)), f64(llvm::Type::getDoubleTy(context)),
-      pointer(llvm::PointerType::get(context, 0)), scalars_(kernel.valueCount()),
-      views_(kernel.valueCount()), ready_(kernel.valueCount()), buffers_(plan.buffers.size()),
-      scratchBytes_(plan.scratchBytes) {}
+      plan(thePlan), traits(theTraits), unit(machine.vectors), natives(nativesOf(machine)),
+      i1(llvm::Type::getInt1Ty(context)), i8(llvm::Type::getInt8Ty(context)),
+      i16(llvm::Type::getInt16Ty(context)), i32(llvm::Type::getInt32Ty(context)),
+      i64(llvm::Type::getInt64Ty(context)), f32(llvm::Type::getFloatTy(context)),
+      f64(llvm::Type::getDoubleTy(context)), pointer(llvm::PointerType::get(context, 0)),
+      scalars_(kernel.valueCount()), views_(kernel.valueCount()), ready_(kernel.valueCount()),
+      buffers_(plan.buffers.size()), scratchBytes_(plan.scratchBytes) {}
 
 llvm::Type *Emitter::laneType(const ir::Type &type) { return lower::laneType(context, type); }
 

@@ -5,7 +5,6 @@
 #include "backend/target/host/arithmetic.h"
 #include "backend/target/host/lanes.h"
 #include "backend/target/host/loop_plan.h"
-#include "backend/target/host/vector_unit.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
@@ -31,7 +30,7 @@ struct Site {
 class Emitter {
 public:
   Emitter(llvm::Module &module, const ir::Kernel &kernel, const LoopPlan &plan,
-          const LaunchTraits &traits, VectorUnit unit);
+          const LaunchTraits &traits, const Machine &machine);
 
   /// `void entry(const u64 *words, const i32 *grid, i64 first, i64 last, i8 *scratch, i8 *launch)`:
   /// run the blocks with these numbers.
@@ -47,6 +46,7 @@ public:
   const LoopPlan &plan;
   const LaunchTraits &traits;
   const VectorUnit unit;
+  const lower::Natives natives;
 
   const ir::Type &type(ir::ValueId value) const { return kernel.type(value); }
   llvm::Type *laneType(const ir::Type &type);

@@ -1,7 +1,6 @@
 #include "backend/target/host/inline_assembly.h"
 
 #include "backend/lower/inline_assembly.h"
-#include "backend/target/host/jit.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
@@ -27,12 +26,12 @@ private:
 };
 
 /// What the assembler says of the instructions alone in a function; empty: they are fine.
-std::string assemblerErrors(const ir::Kernel &kernel, const ir::Op &op) {
+std::string assemblerErrors(const ir::Kernel &kernel, const ir::Op &op, Compiler &compiler) {
   std::string errors;
   llvm::LLVMContext context;
   context.setDiagnosticHandler(std::make_unique<ErrorCollector>(errors));
   llvm::Module module("inline_asm", context);
-  prepareModule(module);
+  compiler.prepare(module);
   llvm::FunctionType *type = lower::assemblyType(context, kernel, op);
   llvm::Function *function =
       llvm::Function::Create(type, llvm::Function::ExternalLinkage, "trial", module);
@@ -44,26 +43,27 @@ std::string assemblerErrors(const ir::Kernel &kernel, const ir::Op &op) {
     builder.CreateRetVoid();
   else
     builder.CreateRet(result);
-  compileForTrial(module);
+  compiler.compileForTrial(module);
   return errors;
 }
 
 } // namespace
 
-bool checkAssembly(const ir::Kernel &kernel, Diagnostics &diagnostics) {
+bool checkAssembly(const ir::Kernel &kernel, Compiler &compiler, Diagnostics &diagnostics) {
+  const std::string &ours = compiler.machine().name;
   bool isFine = true;
   ir::walk(kernel.body(), [&](const ir::Op &op) {
     if (op.kind != ir::OpKind::InlineAsm) return;
     const std::string &target = op.attrs<ir::AsmAttrs>().target;
-    if (target != machine().name) {
-      diagnostics.report(Diag::ForeignAssembly, op.where, target, machine().name);
+    if (target != ours) {
+      diagnostics.report(Diag::ForeignAssembly, op.where, target, ours);
       isFine = false;
       return;
     }
     // Of integers and of vectors: what each processor has.
     const llvm::StringRef classes = llvm::StringRef(target).ends_with("x86_64") ? "rqRxv" : "rw";
     const std::string problem = lower::assemblyProblem(kernel, op, classes).value_or(std::string());
-    const std::string errors = problem.empty() ? assemblerErrors(kernel, op) : problem;
+    const std::string errors = problem.empty() ? assemblerErrors(kernel, op, compiler) : problem;
     if (errors.empty()) return;
     diagnostics.report(Diag::BadAssembly, op.where, errors);
     isFine = false;

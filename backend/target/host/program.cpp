@@ -1,23 +1,18 @@
 #include "backend/target/host/program.h"
 
 #include "backend/support/check.h"
-#include "backend/target/host/emitter.h"
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/jit.h"
+#include "backend/target/host/kernel_code.h"
 #include "backend/target/host/launch.h"
 #include "backend/target/host/scratch.h"
 #include "backend/target/host/thread_pool.h"
-#include "llvm/IR/LLVMContext.h"
 
 #include <atomic>
 #include <mutex>
 #include <vector>
 
 namespace imbrex::host {
-
-using EntryFunction = void (*)(const std::uint64_t *words, const std::int32_t *grid,
-                               std::int64_t first, std::int64_t last, std::byte *scratch,
-                               void *launch);
 
 /// The code for launches with certain traits.
 struct Variant {
@@ -31,38 +26,16 @@ struct Variant {
 
 namespace {
 
-std::unique_ptr<Variant> compileVariant(const ir::Kernel &kernel, const LaunchTraits &traits) {
-  llvm::LLVMContext context;
-  auto module = std::make_unique<llvm::Module>(kernel.name(), context);
-  prepareModule(*module);
-  const LoopPlan plan = planLoops(kernel, traits);
-  Emitter emitter(*module, kernel, plan, traits, machine().vectors);
-  emitter.emitEntry("entry");
+std::unique_ptr<Variant> compileVariant(const ir::Kernel &kernel, const LaunchTraits &traits,
+                                        Compiler &compiler) {
+  KernelCode made = compileKernel(kernel, traits, compiler);
   auto variant = std::make_unique<Variant>();
   variant->traits = traits;
-  variant->scratchBytes = emitter.totalScratchBytes();
-  variant->sites = emitter.takeSites();
-  variant->code = compileAndLoad(std::move(module));
-  variant->entry = reinterpret_cast<EntryFunction>(variant->code->address("entry"));
+  variant->scratchBytes = made.scratchBytes;
+  variant->sites = std::move(made.sites);
+  variant->code = load(std::move(made.object));
+  variant->entry = reinterpret_cast<EntryFunction>(variant->code->address(KernelCode::kEntry));
   return variant;
-}
-
-using Words = llvm::SmallVector<std::uint64_t, 64>;
-
-Words argumentWords(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments) {
-  Words words;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const ir::Type &type = kernel.type(kernel.body().arguments[i]);
-    const ir::Argument &argument = arguments[i];
-    const bool isScalar = type.isTile();
-    words.push_back(isScalar ? argument.scalar : reinterpret_cast<std::uint64_t>(argument.data));
-    if (!type.isView()) continue;
-    for (std::int32_t axis = 0; axis < type.rank(); ++axis)
-      words.push_back(static_cast<std::uint64_t>(argument.extents[static_cast<size_t>(axis)]));
-    for (std::int32_t axis = 0; axis < type.rank(); ++axis)
-      words.push_back(static_cast<std::uint64_t>(argument.strides[static_cast<size_t>(axis)]));
-  }
-  return words;
 }
 
 // clang's check of calls through pointers reads a mark in front of the function, which code that
@@ -79,14 +52,15 @@ void runBlocks(const Variant &variant, const std::uint64_t *words, const ir::Gri
 } // namespace
 
 struct Program::Implementation {
-  explicit Implementation(const ir::Kernel &source) : kernel(source.clone()) {}
+  Implementation(const ir::Kernel &source, Compiler &theCompiler)
+      : kernel(source.clone()), compiler(theCompiler) {}
 
   /// The usual launch finds its code without a lock: variants are only ever added, in front.
   const Variant &variantFor(const LaunchTraits &traits) {
     if (const Variant *known = find(traits)) return *known;
     const std::lock_guard lock(mutex);
     if (const Variant *known = find(traits)) return *known;
-    owned.push_back(compileVariant(kernel, traits));
+    owned.push_back(compileVariant(kernel, traits, compiler));
     owned.back()->older = newest.load(std::memory_order_relaxed);
     newest.store(owned.back().get(), std::memory_order_release);
     return *owned.back();
@@ -99,6 +73,7 @@ struct Program::Implementation {
   }
 
   const ir::Kernel kernel;
+  Compiler &compiler;
   std::atomic<const Variant *> newest = nullptr;
   std::mutex mutex; // of `owned`
   std::vector<std::unique_ptr<Variant>> owned;
@@ -109,11 +84,16 @@ Program::~Program() = default;
 
 std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
                                           llvm::ArrayRef<ir::Argument> launch) {
+  return compile(kernel, diagnostics, launch, nativeCompiler());
+}
+
+std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
+                                          llvm::ArrayRef<ir::Argument> launch, Compiler &compiler) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Tiles,
                "the host target takes kernels without variables");
-  if (!checkAssembly(kernel, diagnostics)) return nullptr;
+  if (!checkAssembly(kernel, compiler, diagnostics)) return nullptr;
   std::unique_ptr<Program> program(new Program);
-  program->implementation_ = std::make_unique<Implementation>(kernel);
+  program->implementation_ = std::make_unique<Implementation>(kernel, compiler);
   program->implementation_->variantFor(launch.empty() ? usualTraits(kernel)
                                                       : traitsOf(kernel, launch));
   return program;

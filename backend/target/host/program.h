@@ -9,6 +9,8 @@
 
 namespace imbrex::host {
 
+class Compiler;
+
 /// A kernel compiled for this machine's CPU. Immutable; any number of threads may run it at once.
 class Program {
 public:
@@ -17,6 +19,10 @@ public:
   /// launch with these arguments or, without any, for the usual one.
   static std::unique_ptr<Program> compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
                                           llvm::ArrayRef<ir::Argument> launch = {});
+  /// By a compiler for a machine whose code this one can execute, such as an older CPU. It must
+  /// outlive the program.
+  static std::unique_ptr<Program> compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
+                                          llvm::ArrayRef<ir::Argument> launch, Compiler &compiler);
   ~Program();
 
   /// Run every block of the grid on the thread pool and return when all are done. False when a

@@ -1,5 +1,4 @@
 #include "backend/target/host/arithmetic.h"
-#include "backend/target/host/jit.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ using Builder = llvm::IRBuilder<>;
 /// first. Null where there is none for this type.
 Value *rangeExtremum(Builder &b, bool isMax, bool firstIsQuiet, llvm::ArrayRef<Value *> x) {
   const auto *type = llvm::dyn_cast<llvm::FixedVectorType>(x[0]->getType());
-  if (!type || !machine().hasRange) return nullptr;
+  if (!type) return nullptr;
   const bool isDouble = type->getElementType()->isDoubleTy();
   const auto bits = type->getPrimitiveSizeInBits().getFixedValue();
   namespace Intrinsic = llvm::Intrinsic;
@@ -44,6 +43,8 @@ Value *rangeExtremum(Builder &b, bool isMax, bool firstIsQuiet, llvm::ArrayRef<V
 
 } // namespace
 
-const lower::Natives kNatives{.extremum = rangeExtremum};
+lower::Natives nativesOf(const Machine &machine) {
+  return {.extremum = machine.hasRange ? rangeExtremum : nullptr};
+}
 
 } // namespace imbrex::host

@@ -117,7 +117,8 @@ std::string codeOf(const ir::Kernel &kernel) {
   llvm::Module module("k", context);
   const LaunchTraits traits = usualTraits(kernel);
   const LoopPlan plan = planLoops(kernel, traits);
-  Emitter(module, kernel, plan, traits, {.bits = 256, .registers = 16}).emitEntry("entry");
+  Emitter(module, kernel, plan, traits, {.vectors = {.bits = 256, .registers = 16}})
+      .emitEntry("entry");
   std::string text;
   llvm::raw_string_ostream(text) << module;
   return text;

@@ -1,0 +1,131 @@
+#include "backend/target/host/compiler.h"
+
+#include "backend/support/check.h"
+#include "backend/support/environment.h"
+#include "backend/support/file_name.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+#include <filesystem>
+#include <map>
+
+namespace imbrex::host {
+namespace {
+
+/// The few passes that pay: our code is already in the shape that we want, but keeps what it
+/// carries in allocas and recomputes addresses.
+void optimise(llvm::Module &module, llvm::TargetMachine &target) {
+  llvm::PassBuilder builder(&target);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager callGraph;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(llvm::EarlyCSEPass());
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration()) passes.run(function, functions);
+}
+
+std::unique_ptr<llvm::MemoryBuffer> generate(llvm::Module &module, llvm::TargetMachine &target,
+                                             llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  const bool refused = target.addPassesToEmitFile(passes, stream, nullptr, type);
+  IMBREX_CHECK(!refused, "this target cannot write object code");
+  passes.run(module);
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), module.getName(), false);
+}
+
+/// NAME, NAME-2, …: where this module is dumped, one name per compilation.
+std::filesystem::path dumpStem(const llvm::Module &module) {
+  static std::mutex mutex;
+  static std::map<std::string, int> dumped;
+  const std::filesystem::path folder = environment().dump;
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  const std::lock_guard lock(mutex);
+  const std::string name = fileNameFor(std::string_view(module.getName()));
+  const int count = ++dumped[name];
+  return folder / (name + (count == 1 ? "" : "-" + std::to_string(count)));
+}
+
+void dump(const llvm::Module &module, const std::filesystem::path &stem) {
+  std::error_code error;
+  llvm::raw_fd_ostream file(stem.string() + ".ll", error);
+  if (!error) module.print(file, nullptr);
+}
+
+// Code generation consumes a module, so that the listing is made of a copy.
+void dumpAssembly(const llvm::Module &module, llvm::TargetMachine &target,
+                  const std::filesystem::path &stem) {
+  const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  std::error_code error;
+  llvm::raw_fd_ostream file(stem.string() + ".s", error);
+  if (!error) file << generate(*copy, target, llvm::CodeGenFileType::AssemblyFile)->getBuffer();
+}
+
+} // namespace
+
+Machine describe(const llvm::TargetMachine &target) {
+  const llvm::MCSubtargetInfo &features = *target.getMCSubtargetInfo();
+  const llvm::Triple &triple = target.getTargetTriple();
+  const bool isX86 = triple.isX86();
+  // AVX-512 as every CPU since Skylake-X has it: the byte and word forms, and short vectors.
+  const bool avx512 = isX86 && features.checkFeatures("+avx512bw,+avx512vl,+avx512dq");
+  VectorUnit vectors{.bits = 128, .registers = triple.isAArch64() ? 32 : 16}; // NEON; SSE
+  if (avx512)
+    vectors = {.bits = 512, .registers = 32};
+  else if (isX86 && features.checkFeatures("+avx2"))
+    vectors = {.bits = 256, .registers = 16};
+  return {.vectors = vectors, .hasRange = avx512, .name = "host-" + triple.getArchName().str()};
+}
+
+Compiler::Compiler(std::unique_ptr<llvm::TargetMachine> target)
+    : target_(std::move(target)), machine_(describe(*target_)) {}
+Compiler::~Compiler() = default;
+
+void Compiler::prepare(llvm::Module &module) const {
+  module.setTargetTriple(target_->getTargetTriple());
+  module.setDataLayout(target_->createDataLayout());
+}
+
+void Compiler::compileForTrial(llvm::Module &module) {
+  const std::lock_guard lock(mutex_);
+  target_->setOptLevel(llvm::CodeGenOptLevel::Default);
+  generate(module, *target_, llvm::CodeGenFileType::ObjectFile);
+}
+
+std::unique_ptr<llvm::MemoryBuffer> Compiler::compile(llvm::Module &module,
+                                                      llvm::CodeGenOptLevel effort) {
+  const bool dumps = !environment().dump.empty();
+  const std::filesystem::path stem = dumps ? dumpStem(module) : std::filesystem::path();
+  std::string problems;
+  llvm::raw_string_ostream problemStream(problems);
+  if (dumps) dump(module, stem);
+  const bool broken = llvm::verifyModule(module, &problemStream);
+  IMBREX_CHECK(!broken, "the host target made invalid LLVM IR: {0}", problems);
+
+  const std::lock_guard lock(mutex_);
+  optimise(module, *target_);
+  target_->setOptLevel(effort);
+  if (dumps) dumpAssembly(module, *target_, stem);
+  return generate(module, *target_, llvm::CodeGenFileType::ObjectFile);
+}
+
+} // namespace imbrex::host
