@@ -107,19 +107,20 @@ TEST_CASE("a block has a thread for some elements of the largest tile, within wh
 }
 
 TEST_CASE("a block has more threads where one would be crowded and the core has registers") {
-  const auto threads = [](std::int64_t elements, const std::string &target) {
+  const auto threads = [](std::int64_t elements, std::int32_t registersPerCore) {
     Kernel kernel("k");
     Builder(kernel, kernel.body())
         .create(OpKind::Constant, {}, Type::tile(ElementKind::F32, Shape{elements}));
-    const machine::Machine &machine = *machine::findMachine(target);
+    machine::Machine machine = gpu();
+    machine.registersPerCore = registersPerCore;
     return passes::layouts::chooseThreads(kernel, machine).count();
   };
-  CHECK(threads(256 * 128, "gfx942") == 256);
-  CHECK(threads(256 * 128 + 1, "gfx942") == 512); // rounded up to a power of two
-  CHECK(threads(512 * 128, "gfx942") == 512);     // of 131072 registers
-  CHECK(threads(512 * 128 + 1, "gfx942") == 256); // no room: the tile is refused
-  CHECK(threads(512 * 128, "gfx1100") == 512);
-  CHECK(threads(512 * 128, "sm_90a") == 256); // of 65536
+  CHECK(threads(256 * 128, 1 << 17) == 256);
+  CHECK(threads(256 * 128 + 1, 1 << 17) == 512); // rounded up to a power of two
+  CHECK(threads(512 * 128, 1 << 17) == 512);
+  CHECK(threads(512 * 128 + 1, 1 << 17) == 256); // no room: the tile is refused
+  CHECK(threads(512 * 128, 1 << 18) == 512);
+  CHECK(threads(512 * 128, 1 << 16) == 256);
 }
 
 TEST_CASE("what indices are made of is computed again, and only what is dear is converted") {
