@@ -136,6 +136,9 @@ bool MemoryOrder::areOfOwnElements(const ir::Op &a, const ir::Op &b, bool isEarl
   if (unit != ir::BoxUnit::Tiles && !isOneBox) return false;
   const ir::ValueId tileA = accessTile(a), tileB = accessTile(b);
   if (kernel_.type(tileA).shape() != kernel_.type(tileB).shape()) return false;
+  // Two f4e2m1 share a byte, which may be of two boxes, or of two threads.
+  constexpr std::int32_t kByte = 8;
+  if (ir::storageBits(kernel_.type(tileA).element()) < kByte) return false;
   if (kernel_.layoutOf(tileA) != kernel_.layoutOf(tileB) || !kernel_.layoutOf(tileA).valid())
     return false;
   // An element that several threads hold is stored by one and loaded by all of them.

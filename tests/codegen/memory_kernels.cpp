@@ -116,6 +116,19 @@ struct observed {
   }
 };
 
+/// Both arms of a branch begin with the same barrier, whose fence LLVM moves in front of the
+/// branch.
+struct stored_in_branches {
+  void operator()(view<const f32, 2> x, view<f32, 2> y, scalar<i32> n) const {
+    for (auto i : range(0, n, 16)) {
+      auto here = box_at<16, 8>(i, 0);
+      auto v = x[here];
+      IMBREX_IF(i < 3) { y[here] = v; }
+      IMBREX_ELSE { y[here] = v * 2; }
+    }
+  }
+};
+
 /// Two elements a byte, of memory that nothing has written.
 struct halves_of_bytes {
   void operator()(view<const f32, 1> x, view<f4e2m1, 1> y) const {
@@ -141,6 +154,8 @@ void addMemoryKernels(std::vector<TableKernel> &table) {
   table.push_back(row("large_flip", large_flip{}, {1, 1, 1}, {"random:100x100", "zeros:100x100"}));
   table.push_back(
       row("halves_of_bytes", halves_of_bytes{}, {3, 1, 1}, {"random:132", "empty:132"}));
+  table.push_back(row("stored_in_branches", stored_in_branches{}, {1, 1, 1},
+                      {"random:40x8", "zeros:40x8", "40"}));
   table.push_back(row("observed", observed{}, {2, 1, 1}, {"arange:90", "zeros:90"}));
 }
 

@@ -195,8 +195,10 @@ bool Planner::isMoved(const ir::Op &load, ValueId value) const {
   return false;
 }
 
+/// A value that the nest itself keeps is not read from its buffer there, so that it hides no move.
 bool Planner::isMovedIn(const Nest &nest, const ir::Op &load) const {
   return std::ranges::any_of(nest.roots, [&](const Root &root) {
+    if (root.kind == Root::Kind::Keep) return true;
     return llvm::any_of(operandsOf(root), [&](ValueId value) { return isMoved(load, value); });
   });
 }

@@ -95,6 +95,25 @@ kernel @k(%p: ptr<i32>) stage tiles {
         {1024});
 }
 
+TEST_CASE(
+    "a tile that a loop carries is computed whole before what it was loaded from is written") {
+  agree(R"(
+kernel @k(%io: view<i32, 1>) stage tiles {
+  %zero = constant 0 : i32
+  %one = constant 1 : i32
+  %none = constant 0 : i32[64]
+  %all = for %zero, %one, %one, %none (%i: i32, %sum: i32[64]) {
+    %x = view.load %io, %i : i32[64]
+    %next = add %sum, %x : i32[64]
+    %f = flip %next : i32[64]
+    view.store %io, %f, %i
+    yield %next
+  } : i32[64]
+}
+)",
+        {64});
+}
+
 TEST_CASE("an element that a tile has twice is loaded each time before it is stored") {
   for (const char *place :
        {"%j = rem %i, %c : i32[64]", "%j = div %i, %c : i32[64]", "%j = add %i, %c : i32[64]"})

@@ -108,23 +108,30 @@ TEST_CASE("tiles of one shape, held alike, need no barrier, for they are the sam
   CHECK(needsBarrier(kStore, "%3 = view.load %v, %1 : f32[32] #2", true));
 }
 
-TEST_CASE("in each trip of a loop tiles may be others, and no thread's element is another's") {
+/// Whether what a trip of a loop stores to a view's tiles must be there before the next trip
+/// stores.
+bool needsBarrierBetweenTrips(const std::string &element, const std::string &one) {
   Diagnostics diagnostics;
-  const auto kernel = ir::parse(R"(kernel @k(%v: view<i32, 1>, %i: i32) stage laid lanes 2 warps 1 {
-  layout #0 = register [] lane [[1]] warp [] of [2]
-  %1 = constant 1 : i32[2] #0
-  for %i, %i, %i (%j: i32) {
-    view.store %v, %1, %j
-  }
-}
-)",
-                                "k.imx", diagnostics);
+  const auto kernel =
+      ir::parse("kernel @k(%v: view<" + element + ", 1>, %i: i32) stage laid lanes 2 warps 1 {\n" +
+                    "  layout #0 = register [] lane [[1]] warp [] of [2]\n" + "  %1 = constant " +
+                    one + " : " + element + "[2] #0\n" +
+                    "  for %i, %i, %i (%j: i32) {\n    view.store %v, %1, %j\n  }\n}\n",
+                "k.imx", diagnostics);
   REQUIRE_MESSAGE(kernel, diagnostics.render());
   const analysis::Assumptions assumptions{.parameters = {}, .areDisjoint = true};
   const ir::Block &body = kernel->body().ops[1]->regions[0];
   lower::MemoryOrder order(*kernel, assumptions);
   order.enterLoop(body);
-  CHECK_FALSE(order.needsBarrierBefore(*body.ops[0]));
+  return order.needsBarrierBefore(*body.ops[0]);
+}
+
+TEST_CASE("in each trip of a loop tiles may be others, and no thread's element is another's") {
+  CHECK_FALSE(needsBarrierBetweenTrips("i32", "1"));
+}
+
+TEST_CASE("two elements of four bits share a byte, which may be of two tiles or threads") {
+  CHECK(needsBarrierBetweenTrips("f4e2m1", "1.0"));
 }
 
 TEST_CASE("pointers that a loop carries on are still of their parameter, unless a trip puts others "
