@@ -124,4 +124,8 @@ Bits copyBits(const LinearLayout &layout, Dim input) {
   return copies;
 }
 
+bool hasCopies(const LinearLayout &layout) {
+  return copyBits(layout, Dim::Lane) != 0 || copyBits(layout, Dim::Warp) != 0;
+}
+
 } // namespace imbrex::layout

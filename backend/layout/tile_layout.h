@@ -47,5 +47,7 @@ LinearLayout withUnitAxis(const LinearLayout &layout, std::int32_t axis);
 /// The lane and warp bits (packed input bits without the registers') that do not matter: copies.
 /// Who has all of them 0 is an element's owner, and the one to store it.
 Bits copyBits(const LinearLayout &layout, Dim input);
+/// Whether some element is held by more than one thread.
+bool hasCopies(const LinearLayout &layout);
 
 } // namespace imbrex::layout

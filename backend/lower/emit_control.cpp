@@ -55,10 +55,7 @@ void Emitter::enterLoop(const ir::Op &op) {
                     .before = before,
                     .after = before});
   order.enterLoop(op.regions[0]);
-  SharedMemory::AllReaders atHead = before;
-  for (SharedMemory::Readers &readers : atHead)
-    readers = std::max(readers, SharedMemory::Readers::Assumed);
-  shared.setReaders(atHead);
+  shared.addReaders({SharedMemory::Readers::Assumed, SharedMemory::Readers::Assumed});
 }
 
 /// What was assumed at the head of the innermost loop is known at its end: barriers for readers
@@ -67,8 +64,7 @@ void Emitter::settleReaders() {
   using Readers = SharedMemory::Readers;
   LoopFrame &loop = loops_.back();
   const SharedMemory::AllReaders atEnd = shared.readers();
-  shared.addReaders(loop.after);
-  SharedMemory::AllReaders after = shared.readers();
+  SharedMemory::AllReaders after = SharedMemory::either(atEnd, loop.after);
   for (const AssumedBarrier &barrier : loop.assumed) {
     if (atEnd[barrier.region] == Readers::Some) continue;
     if (loop.before[barrier.region] == Readers::Assumed)
@@ -82,10 +78,7 @@ void Emitter::settleReaders() {
 }
 
 void Emitter::noteReaders() {
-  SharedMemory::AllReaders &after = loops_.back().after;
-  const SharedMemory::AllReaders here = shared.readers();
-  for (std::size_t region = 0; region < after.size(); ++region)
-    after[region] = std::max(after[region], here[region]);
+  loops_.back().after = SharedMemory::either(loops_.back().after, shared.readers());
 }
 
 Value *Emitter::beginExchange(std::int64_t bytes) {

@@ -26,8 +26,7 @@ public:
 
 private:
   void countFrom(std::int64_t first, std::int64_t count, Registers &results) {
-    Value *const region = e_.beginExchange(count * kCountBytes);
-    base_ = region;
+    base_ = e_.beginExchange(count * kCountBytes);
     clear(count);
     e_.barrier();
     add(first, count);

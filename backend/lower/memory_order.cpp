@@ -142,9 +142,7 @@ bool MemoryOrder::areOfOwnElements(const ir::Op &a, const ir::Op &b, bool isEarl
   if (kernel_.layoutOf(tileA) != kernel_.layoutOf(tileB) || !kernel_.layoutOf(tileA).valid())
     return false;
   // An element that several threads hold is stored by one and loaded by all of them.
-  const layout::LinearLayout &layout = kernel_.layout(kernel_.layoutOf(tileA));
-  return layout::copyBits(layout, layout::Dim::Lane) == 0 &&
-         layout::copyBits(layout, layout::Dim::Warp) == 0;
+  return !layout::hasCopies(kernel_.layout(kernel_.layoutOf(tileA)));
 }
 
 } // namespace imbrex::lower

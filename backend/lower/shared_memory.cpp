@@ -57,9 +57,9 @@ void SharedMemory::setReaders(AllReaders readers) {
   for (std::size_t i = 0; i < regions_.size(); ++i) regions_[i].readers = readers[i];
 }
 
-void SharedMemory::addReaders(AllReaders readers) {
-  for (std::size_t i = 0; i < regions_.size(); ++i)
-    regions_[i].readers = std::max(regions_[i].readers, readers[i]);
+SharedMemory::AllReaders SharedMemory::either(AllReaders some, const AllReaders &others) {
+  for (std::size_t i = 0; i < some.size(); ++i) some[i] = std::max(some[i], others[i]);
+  return some;
 }
 
 std::int64_t SharedMemory::finish(std::int64_t staticBytes) {

@@ -56,7 +56,9 @@ public:
   static constexpr AllReaders kAnyReaders{Readers::Some, Readers::Some};
   AllReaders readers() const { return {regions_[0].readers, regions_[1].readers}; }
   void setReaders(AllReaders readers);
-  void addReaders(AllReaders readers);
+  void addReaders(AllReaders others) { setReaders(either(readers(), others)); }
+  /// Where two ways meet.
+  static AllReaders either(AllReaders some, const AllReaders &others);
 
   /// The bytes of all regions, and of what is reserved.
   std::int64_t bytes() const { return reserved_ + regions_[0].bytes + regions_[1].bytes; }

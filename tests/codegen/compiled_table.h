@@ -32,10 +32,15 @@ inline std::vector<TableKernel> pageKernels(const machine::Machine & /*machine*/
   return kernels;
 }
 
-/// Brings a kernel to LLVM IR, for the launches that most are.
-inline GpuCode codeOf(ir::Kernel &kernel, const target::GpuTarget &target) {
+/// Brings a kernel to LLVM IR, for a launch with these arguments or, without any, for those that
+/// most are.
+inline GpuCode codeOf(ir::Kernel &kernel, const target::GpuTarget &target,
+                      llvm::ArrayRef<ir::Argument> launch = {}) {
+  const auto usual = analysis::usualAssumptions(kernel);
   Diagnostics diagnostics;
-  auto code = compileForGpu(kernel, target, analysis::usualAssumptions(kernel), diagnostics);
+  auto code = compileForGpu(kernel, target,
+                            launch.empty() ? usual : analysis::assumptionsOf(kernel, launch, usual),
+                            diagnostics);
   REQUIRE_MESSAGE(code, diagnostics.render());
   return std::move(*code);
 }

@@ -133,13 +133,7 @@ class Patient {
 public:
   Patient(const TableKernel &one, const target::GpuTarget &target)
       : one_(one), target_(target), kernel_(one.kernel.clone()), correct_(one) {
-    Diagnostics diagnostics;
-    auto code = compileForGpu(
-        kernel_, target,
-        analysis::assumptionsOf(kernel_, correct_.arguments(), analysis::usualAssumptions(kernel_)),
-        diagnostics);
-    REQUIRE_MESSAGE(code, diagnostics.render());
-    code_ = std::move(*code);
+    code_ = codeOf(kernel_, target, correct_.arguments());
     REQUIRE(run(*code_.module, correct_) == "");
   }
 

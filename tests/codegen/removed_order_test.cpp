@@ -1,8 +1,8 @@
-#include "backend/compile.h"
 #include "backend/emulate/emulate.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+#include "tests/codegen/compiled_table.h"
 #include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_launch.h"
 
@@ -62,14 +62,7 @@ class Ordered {
 public:
   Ordered(const TableKernel &one, const target::GpuTarget &target)
       : one_(one), target_(target), kernel_(one.kernel.clone()) {
-    const TableLaunch launch(one);
-    Diagnostics diagnostics;
-    auto code = compileForGpu(
-        kernel_, target,
-        analysis::assumptionsOf(kernel_, launch.arguments(), analysis::usualAssumptions(kernel_)),
-        diagnostics);
-    REQUIRE_MESSAGE(code, diagnostics.render());
-    code_ = std::move(*code);
+    code_ = codeOf(kernel_, target, TableLaunch(one).arguments());
     whole_ = code_.copy();
   }
 

@@ -144,10 +144,8 @@ private:
     if (loads_.way != Way::Copies || !copies_.areGrouped) return false;
     const ValueId tile = load.op->result();
     const LayoutId own = kernel_.layoutOf(tile);
-    const layout::LinearLayout &layout = kernel_.layout(own);
     return wantedLayout(kernel_, tile).value_or(own) == own &&
-           layout::copyBits(layout, layout::Dim::Lane) == 0 &&
-           layout::copyBits(layout, layout::Dim::Warp) == 0;
+           !layout::hasCopies(kernel_.layout(own));
   }
 
   std::vector<schedule::Op> trip(schedule::Program &work) const {

@@ -341,9 +341,7 @@ private:
   bool readsOwn(const Op &read) const {
     const LayoutId layout = kernel_.layoutOf(read.operand(0));
     if (kernel_.layoutOf(read.result()) != layout || !copies_.areGrouped) return false;
-    const layout::LinearLayout &of = kernel_.layout(layout);
-    return !isFilledByEngine(read.operand(0)) && layout::copyBits(of, layout::Dim::Lane) == 0 &&
-           layout::copyBits(of, layout::Dim::Warp) == 0;
+    return !isFilledByEngine(read.operand(0)) && !layout::hasCopies(kernel_.layout(layout));
   }
 
   bool isFilledByEngine(ValueId ring) const {

@@ -1,6 +1,7 @@
 #include "backend/target/codegen/code_generator.h"
 
 #include "backend/lower/inline_assembly.h"
+#include "backend/lower/llvm_analyses.h"
 #include "backend/target/codegen/sink.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Constants.h"
@@ -10,7 +11,6 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetOptions.h"
@@ -138,16 +138,8 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   const bool broken = llvm::verifyModule(module, &stream);
   IMBREX_CHECK(!broken, "lowering made invalid LLVM IR: {0}", problem);
   llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager callGraph;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  lower::LlvmAnalyses analyses(builder);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, analyses.modules);
   for (llvm::Function &function : module)
     if (!function.isDeclaration()) sinkLightly(function);
 }

@@ -195,7 +195,8 @@ bool Planner::isMoved(const ir::Op &load, ValueId value) const {
   return false;
 }
 
-/// A value that the nest itself keeps is not read from its buffer there, so that it hides no move.
+/// Where the nest keeps a value, moves through that are not looked for: it is computed anew at
+/// another index, for its buffer is only read once the nest is over.
 bool Planner::isMovedIn(const Nest &nest, const ir::Op &load) const {
   return std::ranges::any_of(nest.roots, [&](const Root &root) {
     if (root.kind == Root::Kind::Keep) return true;
