@@ -14,7 +14,7 @@ void kernel(tile<f32, 4> a, scalar<i32> n, scalar<f32> x, std::array<float, 4> a
   auto e = array[program_id(0)]; // expect: so that no int or float of C\+\+ can be made of it, nor an index; keep it in `auto`
   auto s = static_cast<unsigned>(n); // expect: so that no int or float of C\+\+ can be made of it, nor an index; keep it in `auto`
   auto c = flag ? x * 2 : 0L; // expect: so that no int or float of C\+\+ can be made of it, nor an index; keep it in `auto`
-  auto m = std::max(n, n); // expect elsewhere: cannot test it; use IMBREX_IF, where, min, max or while_
+  auto m = std::max(n, n); // expect elsewhere: cannot test it; use IMBREX_IF, for \(auto i : range\(n\)\), while_, where, min or max
 #else
   auto i = program_id(0);
   auto f = sum(a);

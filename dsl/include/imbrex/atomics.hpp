@@ -79,7 +79,7 @@ value record_mask(const M &mask, location where) {
     return detail::atomic_rmw<detail::atomic_class::group>(kind, p, x, nullptr, options,           \
                                                            at.where);                              \
   }                                                                                                \
-  template <detail::pointers P, operand_or_literal X, operand M>                                   \
+  template <detail::pointers P, operand_or_literal X, operand_or_literal M>                        \
   auto name(const P &p, const X &x, const M &mask, atomic_options options = {},                    \
             const detail::effect_site &at = detail::location::current()) {                         \
     const detail::value on = detail::record_mask<P, X>(mask, at.where);                            \

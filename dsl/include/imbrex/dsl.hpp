@@ -6,6 +6,7 @@
 #include <imbrex/control.hpp>
 #include <imbrex/convert.hpp>
 #include <imbrex/create.hpp>
+#include <imbrex/division.hpp>
 #include <imbrex/dot.hpp>
 #include <imbrex/dot_scaled.hpp>
 #include <imbrex/element.hpp>

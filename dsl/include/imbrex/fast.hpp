@@ -1,6 +1,6 @@
 #pragma once
 
-#include <imbrex/math.hpp>
+#include <imbrex/division.hpp>
 
 /// The machine's own approximations: fast, and different from device to device within the bounds of
 /// docs/semantics.md.

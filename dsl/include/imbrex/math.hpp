@@ -110,6 +110,19 @@ auto max_nan(const A &a, const B &b, detail::location where = detail::location::
   return detail::same_type_op<detail::common_t<A, B>>("max.nan", {}, where, a, b);
 }
 
+#define IMBREX_DETAIL_TAKES_TWO(name)                                                              \
+  template <class A, class B, class C>                                                             \
+    requires detail::some_operands<A, B, C>                                                        \
+  detail::refused name(const A &, const B &, const C &) {                                          \
+    static_assert(detail::always_false<A>,                                                         \
+                  "imbrex: " #name " takes two operands: " #name "(a, " #name "(b, c)); between "  \
+                  "two bounds lies clamp(x, low, high), along an axis goes " #name "<axis>(x)");   \
+    return {};                                                                                     \
+  }
+IMBREX_DETAIL_TAKES_TWO(min)
+IMBREX_DETAIL_TAKES_TWO(max)
+#undef IMBREX_DETAIL_TAKES_TWO
+
 /// min(max(x, low), high): where low > high, high.
 template <class X, class Low, class High>
   requires detail::some_operands<X, Low, High>
@@ -147,43 +160,6 @@ auto umulhi(const A &a, const B &b, detail::location where = detail::location::c
   return detail::same_type_op<T>("umulhi", {}, where, a, b);
 }
 
-/// a / b rounded up, for integers; x / 0 = 0. Two numbers of the host give one.
-template <class A, class B>
-  requires detail::some_operands<A, B>
-auto cdiv(const A &a, const B &b, detail::location where = detail::location::current()) {
-  using T = detail::common_t<A, B>;
-  detail::check_signs<A, B>();
-  static_assert(integer_element<T>, "imbrex: cdiv divides integers");
-  return detail::same_type_op<T>("cdiv", {}, where, a, b);
-}
-template <std::integral A, std::integral B>
-constexpr auto cdiv(A a, B b) {
-  return b == 0 ? 0 : a / b + (a % b != 0 && (a % b > 0) == (b > 0) ? 1 : 0);
-}
-
-namespace detail {
-
-/// The float in which two operands divide: integers in f32.
-template <class T>
-using quotient_of = at_least_f32<std::conditional_t<float_element<computed<T>>, T, f32>>;
-
-} // namespace detail
-
-/// The quotient as a float, also of integers (in f32). `/` on integers truncates.
-template <class A, class B>
-  requires detail::some_operands<A, B>
-auto fdiv(const A &a, const B &b, detail::location where = detail::location::current()) {
-  using T = detail::quotient_of<detail::common_t<A, B>>;
-  return detail::same_type_op<T>("div", {}, where, a, b);
-}
-/// The exact remainder of floats, with the dividend's sign; the same as `%`.
-template <class A, class B>
-  requires detail::some_operands<A, B>
-auto fmod(const A &a, const B &b, detail::location where = detail::location::current()) {
-  static_assert(float_element<detail::common_t<A, B>>, "imbrex: fmod works on floats; use %");
-  return detail::same_type_op<detail::quotient_of<detail::common_t<A, B>>>("rem", {}, where, a, b);
-}
-
 /// `yes` where the condition holds, else `no`. Both are computed: for control flow there is
 /// IMBREX_IF.
 template <operand C, operand_or_literal A, operand_or_literal B>
@@ -197,6 +173,12 @@ auto where(const C &condition, const A &yes, const B &no,
                                       record_as<T, Shape>(yes, line),
                                       record_as<T, Shape>(no, line)};
   return tile_t<T, Shape>(record("select", operands, type_of<T, Shape>, {}, line));
+}
+template <operand C, operand_or_literal A>
+detail::refused where(const C &, const A &) {
+  static_assert(detail::always_false<C>,
+                "imbrex: where takes three operands: where(condition, yes, no)");
+  return {};
 }
 /// The same as where.
 template <operand C, operand_or_literal A, operand_or_literal B>

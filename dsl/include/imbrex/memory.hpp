@@ -83,7 +83,7 @@ constexpr void check_targets() {
 
 template <class M>
 constexpr void check_mask() {
-  static_assert(std::same_as<element_t<M>, bool>, "imbrex: a mask is a bool tile");
+  static_assert(std::same_as<element_t<M>, bool>, "imbrex: a mask is a bool tile, such as i < n");
 }
 
 } // namespace detail
@@ -106,8 +106,9 @@ auto operator-(P &&p, I &&i) {
   template <detail::no_pointers P, class... Rest>                                                  \
   detail::refused name(const P &, const Rest &...) {                                               \
     static_assert(detail::always_false<P>,                                                         \
-                  "imbrex: " #name " goes through a pointer, such as view.data() + offsets; a "    \
-                  "box of a view is read and written as view[box<...>(...)]");                     \
+                  "imbrex: " #name                                                                 \
+                  " goes through a pointer, such as view.data() + offsets, which "                 \
+                  "comes first; a box of a view is read and written as view[box<...>(...)]");      \
     return {};                                                                                     \
   }
 IMBREX_DETAIL_NEEDS_POINTERS(load)
@@ -125,7 +126,7 @@ auto load(const P &p, memory_hints hints = {},
       record("load", {record_value(p, where)}, type_of<T, Shape>, attributes_of(hints), where));
 }
 /// The same where the mask is on, zero elsewhere.
-template <detail::pointers P, operand M>
+template <detail::pointers P, operand_or_literal M>
 auto load(const P &p, const M &mask, memory_hints hints = {},
           detail::location where = detail::location::current()) {
   using namespace detail;
@@ -138,7 +139,7 @@ auto load(const P &p, const M &mask, memory_hints hints = {},
   return tile_t<T, Shape>(record("load", operands, type_of<T, Shape>, attributes_of(hints), where));
 }
 /// The same where the mask is on, `other` elsewhere.
-template <detail::pointers P, operand M, operand_or_literal Other>
+template <detail::pointers P, operand_or_literal M, operand_or_literal Other>
 auto load(const P &p, const M &mask, const Other &other, memory_hints hints = {},
           detail::location where = detail::location::current()) {
   using namespace detail;
@@ -165,7 +166,7 @@ void store(const P &p, const X &x, memory_hints hints = {},
   record_effect("store", operands, attributes_of(hints), where);
 }
 /// The same where the mask is on.
-template <detail::pointers P, operand_or_literal X, operand M>
+template <detail::pointers P, operand_or_literal X, operand_or_literal M>
 void store(const P &p, const X &x, const M &mask, memory_hints hints = {},
            detail::location where = detail::location::current()) {
   using namespace detail;

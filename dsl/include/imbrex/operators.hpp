@@ -115,4 +115,20 @@ auto operator!(X &&x) {
   return detail::unary<detail::not_op>(std::forward<X>(x));
 }
 
+/// Refused: a number of the host would have to know the tile's value while the kernel is traced.
+#define IMBREX_DETAIL_CHANGES_NUMBER(symbol)                                                       \
+  template <class Number, operand X>                                                               \
+    requires std::is_arithmetic_v<Number>                                                          \
+  detail::refused operator symbol(Number &, const X &) {                                           \
+    static_assert(detail::always_false<X>,                                                         \
+                  "imbrex: a number of C++ cannot be changed by a tile, which has no value while " \
+                  "the kernel is traced; keep the sum in a var: var s = scalar<f32>(0)");          \
+    return {};                                                                                     \
+  }
+IMBREX_DETAIL_CHANGES_NUMBER(+=)
+IMBREX_DETAIL_CHANGES_NUMBER(-=)
+IMBREX_DETAIL_CHANGES_NUMBER(*=)
+IMBREX_DETAIL_CHANGES_NUMBER(/=)
+#undef IMBREX_DETAIL_CHANGES_NUMBER
+
 } // namespace imbrex

@@ -439,7 +439,19 @@ TEST_CASE("a combine that does more than compute is told") {
       },
       line,
       "'load' inside a combine, which may only compute\n"
-      "  hint: load before, store after");
+      "  hint: load and read variables (v.get()) before, store after");
+  told(
+      [&](ptr<i32>) {
+        var seen = scalar<i32>(0);
+        reduce<0>(arange<0, 8>(), [&](auto a, auto b) {
+          line = __LINE__ + 1;
+          seen += b;
+          return a + b;
+        });
+      },
+      line,
+      "'var.read' inside a combine, which may only compute\n"
+      "  hint: load and read variables (v.get()) before, store after");
   told(
       [&](ptr<i32>) {
         line = __LINE__ + 1;

@@ -2,6 +2,7 @@
 
 #include <imbrex/detail/promotion.hpp>
 #include <imbrex/detail/recorder.hpp>
+#include <imbrex/detail/traced.hpp>
 
 #include <string>
 
@@ -58,66 +59,6 @@ struct tile_of<T, shape_t<Extents...>> {
 };
 template <class T, class Shape>
 using tile_t = typename tile_of<T, Shape>::type;
-
-// What only refuses has a result that is deduced: clang++ then looks into it where it is called,
-// and names the line of the kernel; into others at the file's end, when it no longer does.
-
-/// What a refused operator gives, so that the rest of its statement is not refused as well.
-struct refused {
-  template <class X>
-  void operator=(const X &) const {}
-};
-
-/// What tiles, expressions, variables and boxes share: they have no value while a kernel is traced.
-struct traced {
-  // Of values without a name alone, or `flag ? x : 0` would not know whether to make a number of x
-  // or a tile of 0.
-  template <class Number>
-    requires std::is_arithmetic_v<Number>
-  operator Number() const && {
-    return number<Number>();
-  }
-  template <class Number>
-    requires std::is_arithmetic_v<Number>
-  explicit operator Number() const & {
-    return number<Number>();
-  }
-  template <class I>
-  auto operator[](const I &) const {
-    return indexed<traced, I>();
-  }
-  template <class X = void>
-  refused operator*() const {
-    static_assert(always_false<X>,
-                  "imbrex: a kernel's pointer has no *: write load(p) and store(p, x)");
-    return {};
-  }
-
-protected:
-  template <class X, class I>
-  static auto indexed() {
-    static_assert(always_false<X, I>,
-                  "imbrex: tiles and pointers have no []: slice<axis, first, extent>(t) and "
-                  "gather<axis>(t, i) take elements, load(p + i) and store(p + i, x) reach memory");
-    return refused{};
-  }
-
-private:
-  template <class Number>
-  static auto number() {
-    constexpr bool is_condition = std::same_as<Number, bool>;
-    static_assert(
-        !is_condition || always_false<Number>,
-        "imbrex: a tile has no value while the kernel is traced, so that C++'s if, while, "
-        "?: cannot test it; use IMBREX_IF, where, min, max or while_");
-    static_assert(
-        is_condition || always_false<Number>,
-        "imbrex: a tile has no value while the kernel is traced, so that no int or float of C++ "
-        "can be made of it, nor an index; keep it in `auto`, convert it by cast<T>(x), load from "
-        "p + x for array[x]; both sides of ?: are to be tiles: flag ? x : scalar<T>(0)");
-    return Number{};
-  }
-};
 
 /// Something that is recorded when it is used as a value.
 template <class E>
