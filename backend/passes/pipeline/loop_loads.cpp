@@ -83,7 +83,7 @@ private:
     if (mayBeWritten(op.operand(0), body_)) return "the loop may write what it reads";
     // A view's edge holds whatever an assertion finds; a pointer may be good only where it holds.
     if (hasAssertions_ && op.kind == OpKind::Load)
-      return "it is of pointers, and an assertion of an earlier trip may have to stop it";
+      return "it goes through pointers, and an assertion of an earlier trip may have to stop it";
     switch (found_.way) {
     case Way::Registers: return std::nullopt;
     case Way::Copies: return whyNoCopy(op);
@@ -93,7 +93,7 @@ private:
   }
 
   std::optional<std::string> whyNoBox(const Op &op) const {
-    if (op.kind != OpKind::ViewLoad) return "it is of pointers";
+    if (op.kind != OpKind::ViewLoad) return "it goes through pointers, and the engine loads boxes of views";
     if (auto why = whyNoSlot(op, "its view")) return why;
     if (!context_.assumptions.of(kernel_, op.operand(0)).hasBoxes)
       return "its view may have strides or an address that the engine does not take";

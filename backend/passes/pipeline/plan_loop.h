@@ -18,8 +18,8 @@ struct LoopPlan {
 };
 
 /// So many loads that were started hide any latency there is. The code that starts them has a part
-/// for each: LLVM takes minutes for thousands.
-inline constexpr std::int32_t kMostSlotsStarted = 128;
+/// for each, and the time to plan and to prove them grows with the cube of their number.
+inline constexpr std::int32_t kMostSlotsStarted = 16;
 
 /// The room that a block has for rings.
 struct RingRoom {
