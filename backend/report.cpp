@@ -1,6 +1,7 @@
 #include "backend/report.h"
 
 #include "backend/launch_json.h"
+#include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -95,9 +96,9 @@ std::string toText(const Report &report) {
       std::to_string(resources.sharedMemoryBytes) +
           (report.interface.bytesAtLaunch > 0 ? ", which the launch must ask for" : ""));
   row(out, "occupancy",
-      llvm::formatv("{0} of {1} warps, {2} blocks a core; limited by {3}",
-                    report.occupancy.warpsPerCore, machine.maxWarpsPerCore,
-                    report.occupancy.blocksPerCore, toText(report.occupancy.limit)));
+      llvm::formatv("{0} of {1} warps, {2} a core; limited by {3}", report.occupancy.warpsPerCore,
+                    machine.maxWarpsPerCore, counted(report.occupancy.blocksPerCore, "block"),
+                    toText(report.occupancy.limit)));
   row(out, "instructions", report.instructions.total());
   for (std::size_t i = 0; i < target::kInstructionClasses.size(); ++i) {
     const auto kind = static_cast<InstructionClass>(i);

@@ -1,5 +1,6 @@
 #include "dsl/recorder.h"
 
+#include "backend/ir/builder.h"
 #include "backend/support/check.h"
 #include "dsl/canonical_order.h"
 
@@ -78,12 +79,7 @@ void Recorder::placeIfUnplaced(ir::ValueId read, Location where) {
 ir::Op &Recorder::record(ir::OpKind kind, llvm::ArrayRef<ir::ValueId> operands,
                          llvm::ArrayRef<ir::Type> results, ir::Attributes attributes,
                          Location where) {
-  auto op = std::make_unique<ir::Op>();
-  op->kind = kind;
-  op->operands.assign(operands.begin(), operands.end());
-  op->attributes = std::move(attributes);
-  op->where = where;
-  kernel_.addResults(*op, results);
+  auto op = ir::makeOp(kernel_, kind, operands, results, std::move(attributes), where);
   for (const ir::ValueId result : op->results) adopt(result);
   body().block->ops.push_back(std::move(op));
   return *body().block->ops.back();
@@ -172,11 +168,7 @@ ir::ValueId Recorder::newVariable(ir::ValueId first, const ir::Type &held, Locat
 ir::ValueId Recorder::readVariable(ir::ValueId variable, const ir::Type &held) {
   if (const auto known = body().known.find(variable.index()); known != body().known.end())
     return known->second;
-  auto op = std::make_unique<ir::Op>();
-  op->kind = ir::OpKind::VarRead;
-  op->operands = {variable};
-  op->attributes = ir::NoneAttrs{};
-  kernel_.addResults(*op, held);
+  auto op = ir::makeOp(kernel_, ir::OpKind::VarRead, variable, held, ir::NoneAttrs{}, {});
   const ir::ValueId value = op->result();
   adopt(value);
 

@@ -1,13 +1,11 @@
 #include "backend/emulate/memory.h"
 
+#include "backend/support/text.h"
+
 #include <algorithm>
 
 namespace imbrex::emulate {
 namespace {
-
-std::string plural(std::uint64_t count, const std::string &what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 /// Below it, an address is a null pointer and an offset.
 constexpr std::uint64_t kNullBytes = kSharedBase;
@@ -48,7 +46,7 @@ std::byte *Memory::access(const Accessor &who, std::uint64_t address) {
   if (isGeneric && who.thread.fiber->holds(pointer)) return pointer;
   if (address % facts.alignment != 0) {
     report_.error(Diag::EmulatedMisaligned, who.site, 0, report_.site(who.site).what,
-                  plural(facts.bytes, "byte"), facts.alignment,
+                  counted(facts.bytes, "byte"), facts.alignment,
                   report_.text(who.thread.order.id()));
     return nullptr;
   }
@@ -69,8 +67,8 @@ std::byte *Memory::accessPrivate(Thread &thread, std::byte *variable, std::byte 
   const std::ptrdiff_t offset = address - variable;
   if (offset >= 0 && offset + std::ptrdiff_t{facts.bytes} <= std::ptrdiff_t{facts.privateBytes})
     return address;
-  report_.error(Diag::EmulatedPrivateOutside, site, 0, at.what, plural(facts.bytes, "byte"),
-                std::int64_t{offset}, plural(facts.privateBytes, "byte"),
+  report_.error(Diag::EmulatedPrivateOutside, site, 0, at.what, counted(facts.bytes, "byte"),
+                std::int64_t{offset}, counted(facts.privateBytes, "byte"),
                 report_.text(thread.order.id()));
   return nullptr;
 }
@@ -81,8 +79,8 @@ std::byte *Memory::accessShared(const Accessor &who, std::uint64_t address) {
   const std::string &what = report_.site(who.site).what;
   const std::uint64_t offset = address - kSharedBase;
   if (address < kSharedBase || offset + facts.bytes > block.shared.size()) {
-    report_.error(Diag::EmulatedSharedOutside, who.site, 0, what, plural(facts.bytes, "byte"),
-                  static_cast<std::int64_t>(offset), plural(block.shared.size(), "byte"),
+    report_.error(Diag::EmulatedSharedOutside, who.site, 0, what, counted(facts.bytes, "byte"),
+                  static_cast<std::int64_t>(offset), counted(block.shared.size(), "byte"),
                   report_.text(who.thread.order.id()));
     return nullptr;
   }
@@ -144,7 +142,7 @@ const Region *Memory::nearest(std::uint64_t address) const {
 void Memory::reportOutside(const Accessor &who, std::uint64_t address, const Region *region) {
   const std::string &what = report_.site(who.site).what;
   const std::string thread = report_.text(who.thread.order.id());
-  const std::string count = plural(who.facts.bytes, "byte");
+  const std::string count = counted(who.facts.bytes, "byte");
   if (address < kNullBytes || (region != nullptr && region->begin == 0))
     report_.error(Diag::EmulatedNullPointer, who.site, 0, what, count,
                   region == nullptr ? std::string("no argument") : region->name, thread);
@@ -153,7 +151,7 @@ void Memory::reportOutside(const Accessor &who, std::uint64_t address, const Reg
   else
     report_.error(Diag::EmulatedOutside, who.site, 0, what, count,
                   static_cast<std::int64_t>(address - region->begin), region->name,
-                  plural(static_cast<std::uint64_t>(region->bytes), "byte"), thread);
+                  counted(region->bytes, "byte"), thread);
 }
 
 void Memory::checkWritten(const Accessor &who, std::uint64_t address, const Region &region) {

@@ -1,6 +1,7 @@
 #include "backend/interpret/memory.h"
 
 #include "backend/support/check.h"
+#include "backend/support/text.h"
 
 #include <algorithm>
 #include <bit>
@@ -30,14 +31,10 @@ bool isInside(const ir::Argument &argument, std::int64_t offset, std::int64_t si
   return offset >= 0 && offset <= argument.bytes - size;
 }
 
-std::string countedBytes(std::int64_t count) {
-  return std::to_string(count) + (count == 1 ? " byte" : " bytes");
-}
-
 std::string howFarOut(const ir::Argument &argument, std::int64_t offset, std::int64_t size) {
-  if (offset < 0) return "starts " + countedBytes(-std::max(offset, -kFarthest)) + " before it";
-  return "ends " + countedBytes(std::min(offset, kFarthest - size) - argument.bytes + size) +
-         " past its " + countedBytes(argument.bytes);
+  if (offset < 0) return "starts " + counted(-std::max(offset, -kFarthest), "byte") + " before it";
+  return "ends " + counted(std::min(offset, kFarthest - size) - argument.bytes + size, "byte") +
+         " past its " + counted(argument.bytes, "byte");
 }
 
 } // namespace

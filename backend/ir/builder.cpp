@@ -4,15 +4,21 @@
 #include "llvm/ADT/APFloat.h"
 
 namespace imbrex::ir {
-Op &Builder::create(OpKind kind, llvm::ArrayRef<ValueId> operands, llvm::ArrayRef<Type> results,
-                    Attributes attributes) {
+
+std::unique_ptr<Op> makeOp(Kernel &kernel, OpKind kind, llvm::ArrayRef<ValueId> operands,
+                           llvm::ArrayRef<Type> results, Attributes attributes, Location where) {
   auto op = std::make_unique<Op>();
   op->kind = kind;
   op->operands.assign(operands.begin(), operands.end());
   op->attributes = std::move(attributes);
-  op->where = where_;
-  kernel_->addResults(*op, results);
-  block_->ops.push_back(std::move(op));
+  op->where = where;
+  kernel.addResults(*op, results);
+  return op;
+}
+
+Op &Builder::create(OpKind kind, llvm::ArrayRef<ValueId> operands, llvm::ArrayRef<Type> results,
+                    Attributes attributes) {
+  append(makeOp(*kernel_, kind, operands, results, std::move(attributes), where_));
   return *block_->ops.back();
 }
 

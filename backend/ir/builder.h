@@ -4,6 +4,10 @@
 
 namespace imbrex::ir {
 
+/// An op that stands in no block yet, with results that are new to the kernel.
+std::unique_ptr<Op> makeOp(Kernel &kernel, OpKind kind, llvm::ArrayRef<ValueId> operands,
+                           llvm::ArrayRef<Type> results, Attributes attributes, Location where);
+
 /// Appends ops to a block of a kernel. `create` takes result types as given (the front end knows
 /// them from C++ types); the named functions below infer them, for passes that write IR.
 class Builder {

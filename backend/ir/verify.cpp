@@ -1,6 +1,7 @@
 #include "backend/ir/verify.h"
 
 #include "backend/ir/verify_rules.h"
+#include "backend/support/text.h"
 
 #include <algorithm>
 #include <set>
@@ -9,10 +10,6 @@ namespace imbrex::ir {
 namespace {
 
 using rules::OpCheck;
-
-std::string counted(std::int64_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
 
 std::string bodies(std::int64_t count) {
   return count == 0 ? "no body" : count == 1 ? "1 body" : std::to_string(count) + " bodies";

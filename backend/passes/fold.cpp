@@ -1,5 +1,6 @@
 #include "backend/passes/fold.h"
 
+#include "backend/ir/builder.h"
 #include "backend/passes/constants.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
@@ -85,11 +86,8 @@ private:
     if (op.results.size() != 1 || op.operands.empty()) return false;
     const auto bits = constantResult(*kernel_, op);
     if (!bits) return false;
-    auto constant = std::make_unique<Op>();
-    constant->kind = OpKind::Constant;
-    constant->attributes = ConstantAttrs{*bits};
-    constant->where = op.where;
-    kernel_->addResults(*constant, kernel_->type(op.result()));
+    auto constant = makeOp(*kernel_, OpKind::Constant, {}, kernel_->type(op.result()),
+                           ConstantAttrs{*bits}, op.where);
     replaced_.replace(op.result(), constant->result());
     block.ops.push_back(std::move(constant));
     return true;

@@ -19,6 +19,12 @@ std::string toText(T value) {
 }
 std::string toText(double value); ///< The shortest text that reads back as the same value.
 
+/// `1 warp`, `4 warps`: of a noun that takes an s.
+template <std::integral T>
+std::string counted(T count, std::string_view noun) {
+  return toText(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 /// How many arguments a pattern wants: one more than its largest `{n}`.
 constexpr int countFillers(std::string_view pattern) {
   int count = 0;

@@ -96,6 +96,15 @@ TEST_CASE("what opt explains is a comment, so that the output is still a kernel"
   CHECK(again.output == shell("imbrex opt scale.imx --target sm_90a").output);
 }
 
+TEST_CASE("accesses of one line that are alike, as a loop of C++ makes them, are explained once") {
+  const Outcome explained = shell("imbrex opt repeated.imx --target sm_90a --explain | grep '#   '");
+  CHECK(explained.output ==
+        "#   'view.load' at rows.cpp:7 accesses 2 elements at once, 8 bytes: a thread holds no more "
+        "neighbours; a warp touches 8 sectors (3 times)\n"
+        "#   'view.store' at rows.cpp:9 accesses 2 elements at once, 8 bytes: a thread holds no "
+        "more neighbours; a warp touches 8 sectors\n");
+}
+
 TEST_CASE("what docs/scheduling.md shows of a pipelined loop is what opt explains") {
   const Outcome explained = shell("imbrex opt product.imx --target sm_90a --explain | "
                                   "sed -n '/^# pipelined/,/^# roles/p'");

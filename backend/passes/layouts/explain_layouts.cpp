@@ -1,8 +1,10 @@
 #include "backend/passes/layouts/explain_layouts.h"
 
 #include "backend/ir/layout_numbers.h"
+#include "backend/support/text.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <algorithm>
 
@@ -12,10 +14,6 @@ namespace {
 using namespace ir;
 using analysis::WidthLimit;
 using layout::LinearLayout;
-
-std::string counted(std::int64_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
 
 /// `'view.load' at softmax.cpp:12`
 std::string named(const Op &op) {
@@ -42,6 +40,17 @@ std::string_view wayOf(Travel travel) {
   return "";
 }
 
+/// Each line once, in the order of their first, with how often it is there: an unrolled loop has
+/// one for every trip.
+std::string onceEach(llvm::ArrayRef<std::string> lines) {
+  llvm::MapVector<llvm::StringRef, std::int64_t> counts;
+  for (const std::string &line : lines) ++counts[line];
+  std::string text;
+  for (const auto &[line, count] : counts)
+    text += line.str() + (count == 1 ? "" : " (" + counted(count, "time") + ")") + "\n";
+  return text;
+}
+
 class Explainer {
 public:
   Explainer(const Kernel &kernel, const LayoutPlan &plan) : kernel_(kernel), plan_(plan) {
@@ -57,10 +66,11 @@ public:
     text_ = "a block is " + counted(plan_.threads.warps, "warp") + " of " +
             counted(plan_.threads.lanes, "lane") + "\n";
     for (const Group &group : groups()) explain(group);
+    std::vector<std::string> conversions;
     walk(kernel_.body(), [&](const Op &op) {
-      if (op.kind == OpKind::ConvertLayout) explainConversion(op);
+      if (op.kind == OpKind::ConvertLayout) conversions.push_back(conversionLine(op));
     });
-    return std::move(text_);
+    return std::move(text_) + onceEach(conversions);
   }
 
 private:
@@ -107,7 +117,8 @@ private:
     text_ += number(*group.layout) + " of [" + toString(*group.shape) + "], as ";
     text_ += group.by ? named(*group.by) + " asks" : "any tile of this shape";
     text_ += ": " + namesOf(group) + "\n";
-    for (const Access *access : group.accesses) explainAccess(*access, *group.layout);
+    text_ += onceEach(llvm::map_to_vector(
+        group.accesses, [&](const Access *access) { return accessLine(*access, *group.layout); }));
   }
 
   /// The ops of a group, each name once with how often it is there.
@@ -130,32 +141,34 @@ private:
     return list;
   }
 
-  void explainAccess(const Access &access, const LinearLayout &layout) {
+  std::string accessLine(const Access &access, const LinearLayout &layout) const {
     const std::int64_t vector = vectorOf(access.shape, layout);
     const std::int64_t bits = vector * access.shape.bits, bytes = bits / 8;
-    text_ += "  " + named(*plan_.graph.sites[access.site].op) + " accesses " +
-             counted(vector, "element") + " at once, " +
-             (bits < 8 ? "half a byte" : counted(bytes, "byte")) + ": ";
-    if (vector == access.shape.width)
-      text_ += bytes == 16 ? "no access is wider" : reasonFor(access.limit);
+    std::string line = "  " + named(*plan_.graph.sites[access.site].op) + " accesses " +
+                       counted(vector, "element") + " at once, " +
+                       (bits < 8 ? "half a byte" : counted(bytes, "byte")) + ": ";
+    if (bytes == 16)
+      line += "no access is wider";
     else
-      text_ += bytes == 16 ? "no access is wider" : "a thread holds no more neighbours";
-    text_ += "; a warp touches " + counted(sectorsOf(access.shape, layout), "sector") + "\n";
+      line += vector == access.shape.width ? reasonFor(access.limit)
+                                           : "a thread holds no more neighbours";
+    return line + "; a warp touches " + counted(sectorsOf(access.shape, layout), "sector");
   }
 
-  void explainConversion(const Op &op) {
+  std::string conversionLine(const Op &op) const {
     const LayoutId from = kernel_.layoutOf(op.operand(0)), to = kernel_.layoutOf(op.result());
     const Type &type = kernel_.type(op.result());
     const LinearLayout &held = kernel_.layout(from), &wanted = kernel_.layout(to);
-    text_ += "conversion of " + toString(type) + " from " + number(from) + " to " + number(to);
-    if (op.where.known()) text_ += " behind " + toText(op.where);
-    text_ += ", " + std::string(wayOf(travelBetween(held, wanted)));
-    text_ += ", about " +
-             counted(static_cast<std::int64_t>(conversionCost(type, held, wanted)), "instruction") +
-             " a thread";
+    std::string line =
+        "conversion of " + toString(type) + " from " + number(from) + " to " + number(to);
+    if (op.where.known()) line += " behind " + toText(op.where);
+    line += ", " + std::string(wayOf(travelBetween(held, wanted)));
+    line += ", about " +
+            counted(static_cast<std::int64_t>(conversionCost(type, held, wanted)), "instruction") +
+            " a thread";
     if (const Op *user = users_.lookup(op.result().index()))
-      text_ += ": " + named(*user) + " wants it so";
-    text_ += "\n";
+      line += ": " + named(*user) + " wants it so";
+    return line;
   }
 
   const Kernel &kernel_;

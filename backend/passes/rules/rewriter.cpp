@@ -1,6 +1,7 @@
 #include "backend/passes/rules/rewriter.h"
 
 #include "backend/analysis/algebra.h"
+#include "backend/ir/builder.h"
 #include "backend/passes/constants.h"
 #include "backend/passes/rewriting.h"
 
@@ -49,13 +50,7 @@ const Op *Rewriter::definition(ValueId value, OpKind kind) const {
 
 ValueId Rewriter::create(OpKind kind, llvm::ArrayRef<ValueId> operands, const Type &result,
                          Attributes attributes) {
-  auto op = std::make_unique<Op>();
-  op->kind = kind;
-  op->operands.assign(operands.begin(), operands.end());
-  op->attributes = std::move(attributes);
-  op->where = where_;
-  kernel_->addResults(*op, result);
-  return place(std::move(op));
+  return place(makeOp(*kernel_, kind, operands, result, std::move(attributes), where_));
 }
 
 ValueId Rewriter::place(std::unique_ptr<Op> op) {

@@ -1,6 +1,7 @@
 #include "backend/target/codegen/code_graph.h"
 
 #include "backend/support/check.h"
+#include "backend/support/text.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <map>
@@ -118,7 +119,7 @@ std::string atBarrier(const RingEvent &event) {
 /// "3 arrivals"; "so many" where the code does not tell.
 std::string amountOf(const RingEvent &event, const std::string &unit) {
   if (event.amount == kUntold) return "so many " + unit + "s";
-  return std::to_string(event.amount) + " " + unit + (event.amount == 1 ? "" : "s");
+  return counted(event.amount, unit);
 }
 
 } // namespace

@@ -1,3 +1,4 @@
+#include "backend/lower/atomics.h"
 #include "backend/lower/inline_assembly.h"
 #include "backend/support/check.h"
 #include "backend/target/host/whole.h"
@@ -6,34 +7,13 @@
 namespace imbrex::host {
 
 using ir::ElementKind;
-using llvm::AtomicOrdering;
 using llvm::Value;
+using lower::AtomicPlace;
+using lower::emitAtomicLoop;
+using lower::emitAtomicUpdate;
+using lower::emitCompareExchange;
 
 namespace {
-
-AtomicOrdering orderingOf(ir::MemoryOrder order) {
-  switch (order) {
-  case ir::MemoryOrder::Relaxed: return AtomicOrdering::Monotonic;
-  case ir::MemoryOrder::Acquire: return AtomicOrdering::Acquire;
-  case ir::MemoryOrder::Release: return AtomicOrdering::Release;
-  case ir::MemoryOrder::AcquireRelease: return AtomicOrdering::AcquireRelease;
-  }
-  IMBREX_UNREACHABLE("an order that is none");
-}
-
-llvm::AtomicRMWInst::BinOp binOpOf(ir::AtomicKind kind, bool isSigned) {
-  using Op = llvm::AtomicRMWInst;
-  switch (kind) {
-  case ir::AtomicKind::Add: return Op::Add;
-  case ir::AtomicKind::Min: return isSigned ? Op::Min : Op::UMin;
-  case ir::AtomicKind::Max: return isSigned ? Op::Max : Op::UMax;
-  case ir::AtomicKind::And: return Op::And;
-  case ir::AtomicKind::Or: return Op::Or;
-  case ir::AtomicKind::Xor: return Op::Xor;
-  case ir::AtomicKind::Exchange: return Op::Xchg;
-  }
-  IMBREX_UNREACHABLE("an atomic that is none");
-}
 
 ir::Combine combineOf(ir::AtomicKind kind) {
   if (kind == ir::AtomicKind::Min) return ir::Combine::Min;
@@ -42,8 +22,10 @@ ir::Combine combineOf(ir::AtomicKind kind) {
   return ir::Combine::Sum;
 }
 
-llvm::Align alignmentOf(Value *bits) {
-  return llvm::Align(bits->getType()->getScalarSizeInBits() / 8);
+AtomicPlace placeOf(Value *address, Value *bits, ir::MemoryOrder order) {
+  return {.address = address,
+          .alignment = llvm::Align(bits->getType()->getScalarSizeInBits() / 8),
+          .ordering = lower::orderingOf(order)};
 }
 
 } // namespace
@@ -80,43 +62,25 @@ Value *WholeEmitter::atomicRmw(Value *address, Value *bits) {
   const ElementKind element = f_.type(op_.operand(1)).element();
   if (isFloat(element) && attrs.kind != ir::AtomicKind::Exchange)
     return atomicLoop(address, bits, element);
-  return b_.CreateAtomicRMW(binOpOf(attrs.kind, isSigned(element)), address, bits,
-                            alignmentOf(bits), orderingOf(attrs.order));
+  return emitAtomicUpdate(b_, placeOf(address, bits, attrs.order), attrs.kind, isSigned(element),
+                          bits);
 }
 
-/// What the CPU cannot do at once: compute the new value, and try again while another thread was
-/// faster.
+/// What the CPU cannot do at once.
 Value *WholeEmitter::atomicLoop(Value *address, Value *bits, ElementKind element) {
   const auto &attrs = op_.attrs<ir::AtomicAttrs>();
   llvm::Type *lane = f_.laneType(ir::Type::tile(element));
-  llvm::LoadInst *first = b_.CreateAlignedLoad(bits->getType(), address, alignmentOf(bits));
-  first->setAtomic(AtomicOrdering::Monotonic);
-  llvm::BasicBlock *before = b_.GetInsertBlock(), *loop = f_.newBlock("try"),
-                   *after = f_.newBlock("done");
-  b_.CreateBr(loop);
-  b_.SetInsertPoint(loop);
-  llvm::PHINode *old = b_.CreatePHI(bits->getType(), 2);
-  old->addIncoming(first, before);
-  Value *combined = emitCombine(b_, combineOf(attrs.kind), element, b_.CreateBitCast(old, lane),
-                                b_.CreateBitCast(bits, lane), f_.natives);
-  Value *exchanged =
-      b_.CreateAtomicCmpXchg(address, old, b_.CreateBitCast(combined, bits->getType()),
-                             alignmentOf(bits), orderingOf(attrs.order), AtomicOrdering::Monotonic);
-  old->addIncoming(b_.CreateExtractValue(exchanged, 0), b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateExtractValue(exchanged, 1), after, loop);
-  b_.SetInsertPoint(after);
-  return old;
+  auto *const integer = llvm::cast<llvm::IntegerType>(bits->getType());
+  return emitAtomicLoop(b_, placeOf(address, bits, attrs.order), integer, [&](Value *old) {
+    Value *combined = emitCombine(b_, combineOf(attrs.kind), element, b_.CreateBitCast(old, lane),
+                                  b_.CreateBitCast(bits, lane), f_.natives);
+    return b_.CreateBitCast(combined, integer);
+  });
 }
 
 Value *WholeEmitter::atomicCas(Value *address, Value *expected, Value *desired) {
-  const AtomicOrdering order = orderingOf(op_.attrs<ir::AtomicAttrs>().order);
-  const AtomicOrdering failure =
-      order == AtomicOrdering::AcquireRelease || order == AtomicOrdering::Acquire
-          ? AtomicOrdering::Acquire
-          : AtomicOrdering::Monotonic;
-  Value *exchanged =
-      b_.CreateAtomicCmpXchg(address, expected, desired, alignmentOf(expected), order, failure);
-  return b_.CreateExtractValue(exchanged, 0);
+  const AtomicPlace place = placeOf(address, expected, op_.attrs<ir::AtomicAttrs>().order);
+  return emitCompareExchange(b_, place, expected, desired).old;
 }
 
 /// Hand the operands' elements to a function of the runtime: scalars by a variable of their own.
