@@ -32,6 +32,17 @@ Effects effectsOf(const ir::Op &op) {
   return effects;
 }
 
+bool mayBeWritten(const ir::Kernel &kernel, std::size_t parameter) {
+  if (kernel.type(kernel.body().arguments[parameter]).isConst()) return false;
+  bool isWritten = false;
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    const ir::Effect effect = ir::info(op.kind).effect;
+    if (effect != ir::Effect::Write && effect != ir::Effect::Atomic) return;
+    isWritten |= ir::rootParameter(kernel, op.operand(0)).value_or(parameter) == parameter;
+  });
+  return isWritten;
+}
+
 bool isPure(const ir::Op &op) {
   if (ir::info(op.kind).effect != ir::Effect::Pure) return false;
   if (op.regions.empty()) return true;

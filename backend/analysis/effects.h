@@ -20,6 +20,9 @@ struct Effects {
 /// The effects of an op and of all that its regions hold.
 Effects effectsOf(const ir::Op &op);
 
+/// Whether the kernel may write the memory that a parameter gives it.
+bool mayBeWritten(const ir::Kernel &kernel, std::size_t parameter);
+
 /// No effect at all, the op's regions included: it may be moved, merged and dropped.
 bool isPure(const ir::Op &op);
 

@@ -1,5 +1,6 @@
 #include "backend/lower/lower.h"
 
+#include "backend/analysis/effects.h"
 #include "backend/lower/demand_order.h"
 #include "backend/lower/emitter.h"
 #include "backend/support/check.h"
@@ -131,7 +132,10 @@ void Emitter::declareFunction(KernelInterface &interface) {
         kernel.parameterName(static_cast<std::size_t>(word.parameter)));
     if (word.kind == WordKind::BoxMap)
       words.passByValue(*function_->getArg(number), BoxMap::kBytes, BoxMap::kAlignment);
-    if (word.kind == WordKind::Pointer && assumptions.areDisjoint)
+    // To LLVM it says that nobody else writes the memory while the function runs, the block's other
+    // threads included.
+    if (word.kind == WordKind::Pointer && assumptions.areDisjoint &&
+        !analysis::mayBeWritten(kernel, static_cast<std::size_t>(word.parameter)))
       function_->addParamAttr(number, llvm::Attribute::NoAlias);
   }
 }

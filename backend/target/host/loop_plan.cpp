@@ -115,9 +115,11 @@ void Planner::planStore(const ir::Op &op) {
 }
 
 /// No later store may join a nest whose stores the load comes after: its place would be lost,
-/// between the stores of one loop.
+/// between the stores of one loop. Nor one whose reductions say where to load: to be loaded before
+/// the store, it would have to be before them.
 void Planner::planLoad(const ir::Op &op) {
   if (state_->open == 0) return;
+  if (levelOf(op.operands) == state_->open) return close();
   const bool follows = std::ranges::any_of(state_->steps.back().nest.roots, [&](const Root &root) {
     return root.kind == Root::Kind::Store && mayTouch(kernel_, traits_, op, *root.op);
   });

@@ -340,6 +340,29 @@ kernel @k(%memory: view<f32, 1>, %out: view<f32, 1>) stage tiles {
   CHECK(memory[2] == 11);
 }
 
+TEST_CASE("what is loaded where a reduction says is loaded before a store that follows") {
+  std::vector<float> scores(16), table(16), copy(16), best(1);
+  for (std::size_t i = 0; i < 16; ++i) scores[i] = static_cast<float>((i * 7) % 16);
+  std::iota(table.begin(), table.end(), 100.0F);
+  launch(parsedKernel(R"(
+kernel @k(%scores: view<const f32, 1>, %table: ptr<const f32>, %copy: view<f32, 1>,
+          %best: view<f32, 1>) stage tiles {
+  %z = constant 0 : i32
+  %t = view.load %scores, %z : f32[16]
+  %most, %at = reduce %t [combine = argmax] : f32, i32
+  %start = broadcast %table : ptr<const f32>[1]
+  %index = broadcast %at : i32[1]
+  %p = ptr.add %start, %index : ptr<const f32>[1]
+  %entry = load %p : f32[1]
+  view.store %copy, %t, %z
+  view.store %best, %entry, %z
+}
+)"),
+         {}, {viewOf(scores, {16}), pointerTo(table), viewOf(copy, {16}), viewOf(best, {1})});
+  CHECK(copy == scores);
+  CHECK(best[0] == table[9]); // 9 * 7 is 63, which leaves 15
+}
+
 TEST_CASE("a box that starts as far away as can be reads padding") {
   for (const std::int64_t start :
        {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(),

@@ -34,6 +34,19 @@ TEST_CASE("roots over one space share a nest until one needs another's result") 
 )") == "nest 64: reduce max, reduce sum\nnest 64: store\n");
 }
 
+TEST_CASE("a store does not join a reduction that says where a load before it reads") {
+  CHECK(planOf(kAddresses + R"(
+  %a = load %px : f32[64]
+  %i32 = cast %a : i32[64]
+  %m = reduce %i32 [combine = max] : i32
+  %mb = broadcast %m : i32[64]
+  %pm = ptr.add %yb, %mb : ptr<f32>[64]
+  %d = load %pm : f32[64]
+  store %py, %a
+  store %px, %d
+)") == "nest 64: reduce max\nnest 64: keep load\nnest 64: store, store\n");
+}
+
 TEST_CASE("a dear value that two nests need is kept by the first") {
   CHECK(planOf(kAddresses + R"(
   %a = load %px : f32[64]
