@@ -186,17 +186,16 @@ void end_combine(list<value> yielded, list<type> types, location where, value *r
   for (std::size_t i = 0; i < types.size(); ++i) results[i] = recorder.handle(op.result(i));
 }
 
-void begin_else(location where) { recorderFor("IMBREX_ELSE", where).beginElse(locate(where)); }
+void begin_else(location where) { recorderFor("IMBREX_ELSE", where).beginElse(); }
 
-void chain_else_if() {
-  if (Recorder *recorder = currentRecorder()) recorder->chainElseIf();
-}
+void place_body(location where) { recorderFor("IMBREX_ELSE", where).placeBody(locate(where)); }
 
 void abandon_body(std::string_view construct, bool by_exception, location where) noexcept {
   Recorder *recorder = currentRecorder();
   if (!recorder) return;
   const Diag kind = by_exception ? Diag::BodyThrown : Diag::BodyLeft;
-  recorder->noteMistake(diagnostic(kind, locate(where), construct));
+  const Location place = recorder->placeOfBody();
+  recorder->noteMistake(diagnostic(kind, place.known() ? place : locate(where), construct));
   recorder->endBody({}, locate(where));
 }
 

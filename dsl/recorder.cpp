@@ -135,20 +135,7 @@ void Recorder::checkCombine(const ir::Block &block) const {
   });
 }
 
-void Recorder::beginElse(Location where) {
-  const auto &ops = body().block->ops;
-  ir::Op *op = ops.empty() ? nullptr : ops.back().get();
-  while (op && elseIf_.contains(op)) op = elseIf_[op];
-  if (!op || op->kind != ir::OpKind::If || op->regions.size() != 1)
-    throwDiagnostic(Diag::StrayElse, where);
-  open(*op);
-}
-
-void Recorder::chainElseIf() {
-  ir::Op *inner = body().op;
-  ir::Op *outer = bodies_[bodies_.size() - 2].op;
-  elseIf_[outer] = inner;
-}
+void Recorder::beginElse() { open(*body().block->ops.back()); }
 
 bool Recorder::insideLoop() const {
   return std::ranges::any_of(bodies_, [](const Body &open) {

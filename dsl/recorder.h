@@ -45,8 +45,9 @@ public:
   void endBody(llvm::ArrayRef<ir::ValueId> yielded, Location where);
   ir::Op &endCombine(llvm::ArrayRef<ir::ValueId> yielded, llvm::ArrayRef<ir::Type> types,
                      Location where);
-  void beginElse(Location where);
-  void chainElseIf();
+  void beginElse();
+  void placeBody(Location where) { body().place = where; }
+  Location placeOfBody() { return body().place; }
   bool insideLoop() const;
 
   ir::ValueId newVariable(ir::ValueId first, const ir::Type &held, Location where);
@@ -76,6 +77,7 @@ private:
     std::vector<std::uint32_t> stretchReads;
     llvm::DenseMap<std::uint32_t, ir::ValueId> known;
     llvm::DenseSet<std::uint32_t> written;
+    Location place; // of an else, whose if is where the scope began
   };
 
   Body &body() { return bodies_.back(); }
@@ -92,8 +94,7 @@ private:
   std::vector<Body> bodies_;
   std::vector<std::uint32_t> bodyOf_; // by value
   llvm::DenseSet<std::uint32_t> discardable_;
-  llvm::DenseSet<std::uint32_t> unplaced_;    // reads whose line is that of their box
-  llvm::DenseMap<ir::Op *, ir::Op *> elseIf_; // an if, and the one that is its whole else
+  llvm::DenseSet<std::uint32_t> unplaced_; // reads whose line is that of their box
   std::optional<Diagnostic> mistake_;
 };
 

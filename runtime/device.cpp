@@ -1,5 +1,6 @@
 #include "backend/support/environment.h"
 #include "backend/target/gpu_target.h"
+#include "llvm/ADT/STLExtras.h"
 #include "runtime/devices.h"
 #include "runtime/gpus.h"
 #include "runtime/throw.h"
@@ -87,8 +88,10 @@ Result<device> findDevice(std::string_view name, Location where) {
   std::string list;
   for (const DeviceKindInfo &kind : kDeviceKinds)
     list += (list.empty() ? "" : ", ") + std::string(kind.name);
-  if (const std::string_view meant = nearest(name, names); !meant.empty())
-    return fail(Diag::MisspeltDevice, where, name, meant, list);
+  const std::string emulated = "emulated:" + std::string(name);
+  const std::string_view meant =
+      llvm::is_contained(names, emulated) ? emulated : nearest(name, names);
+  if (!meant.empty()) return fail(Diag::MisspeltDevice, where, name, meant, list);
   return fail(Diag::UnknownDevice, where, name, list);
 }
 

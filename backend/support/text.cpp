@@ -79,12 +79,16 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   std::string_view best = continued(word, candidates, asItIs);
   if (best.empty()) best = continued(word, candidates, squeezed);
   if (!best.empty()) return best;
-  std::size_t bestDistance = word.size() / 3 + 1; // a third of the letters wrong is another word
+  // A third of the letters wrong is another word. Of two that are as near, who begins alike is
+  // meant.
+  auto nearestYet = std::pair(word.size() / 3 + 1, std::size_t{0});
   for (std::string_view candidate : candidates) {
-    const std::size_t distance = editDistance(word, candidate);
-    if (distance > bestDistance || (distance == bestDistance && !best.empty())) continue;
+    const auto [mine, theirs] = std::ranges::mismatch(word, candidate);
+    const auto differing = static_cast<std::size_t>(word.end() - mine);
+    const auto distance = std::pair(editDistance(word, candidate), differing);
+    if (distance.first > nearestYet.first || (!best.empty() && distance >= nearestYet)) continue;
     best = candidate;
-    bestDistance = distance;
+    nearestYet = distance;
   }
   return best;
 }

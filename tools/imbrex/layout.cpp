@@ -1,3 +1,4 @@
+#include "backend/layout/algebra.h"
 #include "backend/layout/conversion.h"
 #include "backend/layout/layout_text.h"
 #include "backend/layout/shared_conversion.h"
@@ -133,7 +134,8 @@ Result<std::string> conversionText(const layout::LinearLayout &from,
   auto to = parse(toLayout);
   if (!to) return to.failure();
   const bool match = isOnThreads(from) && isOnThreads(*to) && from.outputs() == to->outputs() &&
-                     from.inputs().drop_front() == to->inputs().drop_front();
+                     from.inputs().drop_front() == to->inputs().drop_front() &&
+                     isSurjective(from) && isSurjective(*to);
   if (!match) return fail(Diag::LayoutsDoNotMatch, {}, toText(from), toText(*to));
   if (auto checked = checkPowerOfTwo("element-bytes", elementBytes, layout::kMaxAccessBytes);
       !checked)

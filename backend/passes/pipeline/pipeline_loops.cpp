@@ -9,6 +9,7 @@
 #include "backend/passes/pipeline/split_body.h"
 #include "backend/passes/pipeline/stage_loads.h"
 #include "backend/passes/rewriting.h"
+#include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
@@ -183,7 +184,7 @@ private:
              ? "all keep the registers of the launch"
              : "a thread that loads keeps " + std::to_string(roles.releases) +
                    " registers, one that computes gets " + std::to_string(roles.takes) + ", for " +
-                   std::to_string(roles.blocks) + " blocks on a core"));
+                   counted(roles.blocks, "block") + " on a core"));
   }
 
   std::string whatBrings(const LoopLoads &loads, const AheadLoad &load) const {

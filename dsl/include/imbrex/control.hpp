@@ -8,69 +8,64 @@ namespace imbrex {
 
 namespace detail {
 
-/// IMBREX_IF and IMBREX_ELSE are for loops of one trip, so that the destructor can tell a body that
-/// ran to its end from one left by break, return or goto.
-class one_trip : public body_scope {
+/// IMBREX_IF is a for loop of two trips around an if of C++, which records the one body in the
+/// first and the other in the second, so that an else is whose C++ says. The destructor can tell a
+/// body that ran to its end from one left by break, return or goto.
+class if_scope : public body_scope {
 public:
-  using body_scope::body_scope;
-  bool enter() const { return !done_; }
+  template <class C>
+  explicit if_scope(const C &condition, location where = location::current())
+      : body_scope("if",
+                   (begin_body("if", {record_condition(condition, where)}, {}, where), where)) {}
+  bool enter() const { return left_ < 2; }
+  bool holds() const { return left_ == 0; }
   void leave() {
-    done_ = true;
     leave_body();
+    if (++left_ == 2) return;
+    begin_else(where());
+    enter_body("else");
   }
 
 private:
-  bool done_ = false;
+  int left_ = 0; // bodies
 };
 
-struct if_scope : one_trip {
-  template <class C>
-  explicit if_scope(const C &condition, location where = location::current())
-      : one_trip("if", (begin_body("if", {record_condition(condition, where)}, {}, where), where)) {
-  }
-};
-
-/// The `if` that is the whole else of another: a further else is its.
-struct else_if_scope : if_scope {
-  template <class C>
-  explicit else_if_scope(const C &condition, location where = location::current())
-      : if_scope(condition, where) {
-    chain_else_if();
-  }
-};
-
-struct else_scope : one_trip {
-  explicit else_scope(location where = location::current())
-      : one_trip("else", (begin_else(where), where)) {}
-};
+/// The body that has just begun is the else of this line. Never true: what it holds is behind
+/// another else, which no third one can follow.
+inline bool is_no_else(location where = location::current()) {
+  place_body(where);
+  return false;
+}
 
 } // namespace detail
 
 #define IMBREX_DETAIL_JOIN2(a, b) a##b
 #define IMBREX_DETAIL_JOIN(a, b) IMBREX_DETAIL_JOIN2(a, b)
-#define IMBREX_DETAIL_ONE_TRIP(scope, name, ...)                                                   \
-  for (::imbrex::detail::scope name{__VA_ARGS__}; name.enter(); name.leave())
+#define IMBREX_DETAIL_IF(name, ...)                                                                \
+  for (::imbrex::detail::if_scope name{__VA_ARGS__}; name.enter(); name.leave())                   \
+    if (name.holds())
 
 /// `IMBREX_IF (n > 0) { … } IMBREX_ELSE_IF (n < 0) { … } IMBREX_ELSE { … }`: control flow of the
 /// kernel on a scalar bool. Each body is recorded once. A body may not be left by break, return or
 /// goto; `continue` ends it like its closing brace.
-#define IMBREX_IF(...)                                                                             \
-  IMBREX_DETAIL_ONE_TRIP(if_scope, IMBREX_DETAIL_JOIN(imbrex_if_, __LINE__), __VA_ARGS__)
-#define IMBREX_ELSE IMBREX_DETAIL_ONE_TRIP(else_scope, IMBREX_DETAIL_JOIN(imbrex_else_, __LINE__), )
-#define IMBREX_ELSE_IF(...)                                                                        \
-  IMBREX_DETAIL_ONE_TRIP(else_scope, IMBREX_DETAIL_JOIN(imbrex_else_, __LINE__), )                 \
-  IMBREX_DETAIL_ONE_TRIP(else_if_scope, IMBREX_DETAIL_JOIN(imbrex_else_if_, __LINE__), __VA_ARGS__)
+#define IMBREX_IF(...) IMBREX_DETAIL_IF(IMBREX_DETAIL_JOIN(imbrex_if_, __LINE__), __VA_ARGS__)
+#define IMBREX_ELSE                                                                                \
+  else if (::imbrex::detail::is_no_else()) {                                                       \
+  }                                                                                                \
+  else
+#define IMBREX_ELSE_IF(...) IMBREX_ELSE IMBREX_IF(__VA_ARGS__)
 
 namespace detail {
 
 /// Run a host function as a body.
 template <class F>
 void run_body(const char *construct, location where, const F &body) {
-  struct scope : one_trip {
-    using one_trip::one_trip;
-  } trip(construct, where);
+  struct scope : body_scope {
+    using body_scope::body_scope;
+    using body_scope::leave_body;
+  } recorded(construct, where);
   body();
-  trip.leave();
+  recorded.leave_body();
 }
 
 template <class F>

@@ -65,6 +65,7 @@ constexpr void check_stored() {
   check_loadable<P>();
   static_assert(!std::is_const_v<T>,
                 "imbrex: a pointer to const elements cannot be stored through");
+  check_fraction<std::remove_const_t<T>, X>();
   if constexpr (operand<X>)
     static_assert(std::same_as<element_t<X>, T> || widens<element_t<X>, T>(),
                   "imbrex: the stored tile's element type does not fit into the pointer's without "
@@ -146,6 +147,7 @@ auto load(const P &p, const M &mask, const Other &other, memory_hints hints = {}
   check_loadable<P>();
   check_mask<M>();
   using T = loaded_t<P>;
+  check_fraction<T, Other>();
   using Shape = broadcast_t<shape_of<P>, shape_of<M>, shape_of<Other>>;
   const std::array<value, 3> operands{record_as<element_t<P>, Shape>(p, where),
                                       record_as<bool, Shape>(mask, where),

@@ -153,6 +153,10 @@ private:
     static_assert(!std::same_as<Pad, detail::pad_not_a_number> || float_element<held> ||
                       narrow_element<held>,
                   "imbrex: only float elements can be padded with NaN");
+    if constexpr (requires { typename Pad::element; })
+      static_assert(detail::kind_of<typename Pad::element> < element_kind::floating ||
+                        detail::kind_of<held> == element_kind::floating,
+                    "imbrex: the number's fraction would be lost; pad integers with an integer");
     return view_cell<T, view_box<Shape, Pad>>(id_, box);
   }
   template <class... I>
@@ -178,5 +182,19 @@ auto operator+(const view<T, Rank> &, const I &) {
                 "imbrex: a view is no pointer; view.data() is the one to its first element");
   return detail::refused{};
 }
+
+#define IMBREX_DETAIL_OF_BOXES(symbol)                                                             \
+  template <class A, class B>                                                                      \
+    requires(detail::is_view<A> || detail::is_view<B>)                                             \
+  detail::refused operator symbol(const A &, const B &) {                                          \
+    static_assert(detail::always_false<A>,                                                         \
+                  "imbrex: a view is memory and has no value: read a box of it, a[box<64>(i)]");   \
+    return {};                                                                                     \
+  }
+IMBREX_DETAIL_OF_BOXES(+)
+IMBREX_DETAIL_OF_BOXES(-)
+IMBREX_DETAIL_OF_BOXES(*)
+IMBREX_DETAIL_OF_BOXES(/)
+#undef IMBREX_DETAIL_OF_BOXES
 
 } // namespace imbrex

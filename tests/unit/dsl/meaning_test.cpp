@@ -87,6 +87,30 @@ TEST_CASE("variables in nested loops, ifs and whiles end as they would in C++") 
   }
 }
 
+// What compilers warn of is what is tested.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdangling-else"
+TEST_CASE("an else belongs to the nearest if, with braces or without") {
+  for (std::int32_t n = -1; n < 4; ++n) {
+    CAPTURE(n);
+    std::vector<std::int32_t> out(2, -7);
+    run(
+        [](ptr<i32> p, scalar<i32> count) {
+          IMBREX_IF(count > 0)
+            IMBREX_IF(count > 2) store(p, 1);
+            IMBREX_ELSE store(p, 2);
+          IMBREX_IF(count > 0) {
+            IMBREX_IF(count > 2) store(p + 1, 1);
+          }
+          IMBREX_ELSE store(p + 1, 2);
+        },
+        {pointer_to(out), number(n)});
+    CHECK(out[0] == (n > 2 ? 1 : n > 0 ? 2 : -7));
+    CHECK(out[1] == (n > 2 ? 1 : n > 0 ? -7 : 2));
+  }
+}
+#pragma GCC diagnostic pop
+
 TEST_CASE("Philox gives the published words, and rand and randn follow from them") {
   std::vector<std::uint32_t> words(4);
   std::vector<float> uniform(8), normal(8);

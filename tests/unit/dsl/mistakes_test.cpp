@@ -100,34 +100,6 @@ TEST_CASE("an IMBREX_IF left early is told with its line, also inside a loop") {
       line, message("else"));
 }
 
-TEST_CASE("an else without its if is told") {
-  const std::string message = "there is no IMBREX_IF directly in front of this else\n"
-                              "  hint: the else of an else is written IMBREX_ELSE_IF (c) { }";
-  unsigned line = 0;
-  told(
-      [&](scalar<i32>) {
-        line = __LINE__ + 1;
-        IMBREX_ELSE { device_print("no"); }
-      },
-      line, message);
-  told(
-      [&](ptr<i32> p, scalar<i32> n) {
-        IMBREX_IF(n > 0) { store(p, 1); }
-        store(p, 2);
-        line = __LINE__ + 1;
-        IMBREX_ELSE { store(p, 3); }
-      },
-      line, message);
-  told(
-      [&](ptr<i32> p, scalar<i32> n) {
-        IMBREX_IF(n > 0) { store(p, 1); }
-        IMBREX_ELSE { store(p, 2); }
-        line = __LINE__ + 1;
-        IMBREX_ELSE { store(p, 3); }
-      },
-      line, message);
-}
-
 TEST_CASE("break_if outside of a loop is told") {
   unsigned line = 0;
   told(

@@ -22,6 +22,11 @@ protected:
     open_ = false;
     end_body({}, where_);
   }
+  /// Another body, of the same scope.
+  void enter_body(std::string_view construct) {
+    construct_ = construct;
+    open_ = true;
+  }
   location where() const { return where_; }
 
 private:

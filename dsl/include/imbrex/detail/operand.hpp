@@ -141,6 +141,13 @@ void check_literal(S number, location where) {
         {number_text(number), element_info<T>.name});
 }
 
+/// Memory of integers takes no number of the host with a fraction.
+template <class T, class X>
+constexpr void check_fraction() {
+  static_assert(!std::is_floating_point_v<X> || kind_of<T> == element_kind::floating,
+                "imbrex: the number's fraction would be lost; write it as an integer or cast");
+}
+
 /// A host number as a constant.
 template <class T, class Shape, class S>
 value record_literal(S number, location where) {

@@ -97,10 +97,10 @@ value body_argument(const type &argument);
 void end_body(list<value> yielded, location where);
 /// The same for a combine: the results come into being at its end.
 void end_combine(list<value> yielded, list<type> types, location where, value *results);
-/// Go into the second body of the `if` that was left last; an error if there is none.
+/// Go into the second body of the `if` whose first was left last.
 void begin_else(location where);
-/// Note that the `if` just begun hangs in the else of another, so that a further else is its.
-void chain_else_if();
+/// Where the author sees the body begin that is being recorded.
+void place_body(location where);
 /// Leave a body that ended by break, return, goto or an exception: told when the trace ends.
 void abandon_body(std::string_view construct, bool by_exception, location where) noexcept;
 

@@ -40,6 +40,7 @@ private:
                     "imbrex: the stored tile's element type does not fit into the view's without "
                     "loss; use cast<...>(...)");
     }
+    check_fraction<T, X>();
     return record_as<T, Shape>(x, line);
   }
 
