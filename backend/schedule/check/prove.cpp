@@ -81,7 +81,7 @@ public:
     ++size_;
     if (merging_ == Merging::Meet && !known.empty()) {
       known.front() = check::common(known.front(), signature.lacks);
-      check::weaken(run, known.front());
+      check::weaken(run, signature, known.front());
     } else {
       known.push_back(std::move(signature.lacks));
     }
@@ -136,7 +136,7 @@ private:
     const std::int64_t before = run.steps();
     const Run::Outcome outcome = run.proceed();
     verdict_.steps += run.steps() - before;
-    work_ += (run.steps() - before) * model_.axes + model_.slots + model_.cells;
+    work_ += (run.steps() - before) * model_.width + model_.slots + model_.cells;
     if (outcome == Run::Outcome::Tires)
       return giveUp("one of its runs has more than " + toText(check::kMostLooks) + " steps");
     if (work_ > kMostWork * mostForks_ / kMostForks)

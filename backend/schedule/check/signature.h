@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace imbrex::schedule::check {
 
 class Run;
+class SignatureMaker;
 
 /// What of a run's state the future can depend on, the same for runs that will go on alike:
 ///
@@ -37,6 +39,7 @@ struct Signature {
 
   std::vector<std::int32_t> rest;
   Lacks lacks;
+  std::shared_ptr<const SignatureMaker> maker; ///< Knows where in the run its lacks are.
 };
 /// Of a run that has forgotten what is known.
 Signature signatureOf(const Run &run);
@@ -45,7 +48,7 @@ Signature signatureOf(const Run &run);
 bool knowsNoMore(const Signature::Lacks &one, const Signature::Lacks &other);
 /// What both know.
 Signature::Lacks common(const Signature::Lacks &one, const Signature::Lacks &other);
-/// Makes a run know no more than that, which is of a run like it in the rest.
-void weaken(Run &run, const Signature::Lacks &lacks);
+/// Makes the run of a signature know no more than that, which is of a run like it in the rest.
+void weaken(Run &run, const Signature &signature, const Signature::Lacks &lacks);
 
 } // namespace imbrex::schedule::check
