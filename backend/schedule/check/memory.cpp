@@ -100,7 +100,7 @@ void Run::checkProxy(const Touch &earlier, const Touch &later) {
 /// Whether every agent that can write the cell knows so: a read holds up nobody else.
 bool Run::isReadOver(const Touch &read, std::int32_t cell) const {
   for (std::int32_t agent = 0; agent < agents(); ++agent) {
-    if (agents_[static_cast<std::size_t>(agent)].isDone || !model_->writes(agent, cell)) continue;
+    if (!model_->writes(agent, pcOf(agent), cell)) continue;
     if (clock(agent)[read.end.axis] < read.end.time) return false;
   }
   return true;
@@ -130,8 +130,9 @@ bool Run::isWriteOver(const Touch &write, std::int32_t cell) const {
   for (std::int32_t agent = 0; agent < agents(); ++agent) {
     const bool knew = knows(agent);
     isKnown |= knew;
-    const bool comes = model_->reads(agent, cell) || (!isSeen && model_->writes(agent, cell));
-    if (agents_[static_cast<std::size_t>(agent)].isDone || !comes) continue;
+    const std::int32_t pc = pcOf(agent);
+    const bool mayRead = model_->reads(agent, pc, cell), mayWrite = model_->writes(agent, pc, cell);
+    if (!mayRead && (isSeen || !mayWrite)) continue;
     if (!knew) return false;
     isConcerned = true;
   }

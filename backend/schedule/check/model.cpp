@@ -230,27 +230,34 @@ void Model::placeMemory() {
 void Model::placeVisits() {
   visits_.resize(agents.size() * static_cast<std::size_t>(cells));
   uses_.resize(agents.size() * program.barriers.size());
-  for (std::int32_t agent = 0; agent < static_cast<std::int32_t>(agents.size()); ++agent)
-    forEachOp(program[agents[static_cast<std::size_t>(agent)].role].body,
-              [&](const Op &op) { visit(agent, op); });
+  for (std::int32_t agent = 0; agent < static_cast<std::int32_t>(agents.size()); ++agent) {
+    const auto &body = code[agents[static_cast<std::size_t>(agent)].role.index()];
+    std::int32_t until = -1; // the end of the outermost loop around
+    for (std::int32_t pc = static_cast<std::int32_t>(body.size()) - 1; pc >= 0; --pc) {
+      const Instruction &instruction = body[static_cast<std::size_t>(pc)];
+      if (instruction.control == Control::Back && until < 0) until = pc;
+      if (instruction.control == Control::Do) visit(agent, *instruction.op, until < 0 ? pc : until);
+      const bool begins = instruction.control == Control::Enter;
+      if (begins && body[static_cast<std::size_t>(until)].jump == pc + 1) until = -1;
+    }
+  }
 }
 
-void Model::visit(std::int32_t agent, const Op &op) {
+void Model::visit(std::int32_t agent, const Op &op, std::int32_t until) {
+  const auto reach = [&](std::int32_t &last) { last = std::max(last, until); };
   const bool isOfBarrier = (info(op.kind).fields & kBarrier) != 0;
   if (isOfBarrier && op.kind != OpKind::Init) {
     Uses &use =
         uses_[static_cast<std::size_t>(agent) * program.barriers.size() + op.barrier.index()];
-    if (op.kind == OpKind::Wait)
-      use.awaits = &op;
-    else
-      use.ends = true;
+    if (op.kind == OpKind::Wait) use.awaits = &op;
+    reach(op.kind == OpKind::Wait ? use.awaitsUntil : use.endsUntil);
   }
   for (const Access &access : op.accesses)
     for (std::int32_t slot = 0; slot < program.depthOf(program[access.buffer].ring); ++slot) {
       const CellRange range = cellsOf(access, slot, agent);
       for (std::int32_t cell = range.first; cell < range.first + range.count; ++cell) {
         Visits &visits = visits_[static_cast<std::size_t>(agent * cells + cell)];
-        (access.writes ? visits.writes : visits.reads) = true;
+        reach(access.writes ? visits.writesUntil : visits.readsUntil);
         if (access.writes || op.kind != OpKind::Access) continue;
         visits.readsItself = &op;
         visits.buffer = access.buffer;
@@ -268,8 +275,9 @@ void Model::placeClaims() {
   slotClaims_.resize(static_cast<std::size_t>(slots));
   for (std::int32_t agent = 0; agent < static_cast<std::int32_t>(agents.size()); ++agent) {
     for (std::int32_t cell = 0; cell < cells; ++cell)
-      if (const auto [reads, writes, op, buffer] = visits(agent, cell); op)
-        cellClaims_[static_cast<std::size_t>(cell)].push_back(addClaim({agent, op, cell, buffer}));
+      if (const Visits &made = visits(agent, cell); made.readsItself)
+        cellClaims_[static_cast<std::size_t>(cell)].push_back(
+            addClaim({agent, made.readsItself, cell, made.buffer}));
     for (std::int32_t slot = 0; slot < slots; ++slot)
       if (const Op *op = at(agent, barrierOf(slot)).awaits)
         slotClaims_[static_cast<std::size_t>(slot)].push_back(addClaim({agent, op, slot}));

@@ -103,12 +103,20 @@ public:
   std::int32_t queues() const { return firstSlotAxis_ - static_cast<std::int32_t>(agents.size()); }
 
   CellRange cellsOf(const Access &access, std::int64_t use, std::int32_t agent) const;
-  /// Whether the agent has an operation that may read the cell, or write it.
-  bool reads(std::int32_t agent, std::int32_t cell) const { return visits(agent, cell).reads; }
-  bool writes(std::int32_t agent, std::int32_t cell) const { return visits(agent, cell).writes; }
-  /// Whether it has one that waits for the barrier, or may end a phase of it.
-  bool awaits(std::int32_t agent, BarrierId barrier) const { return at(agent, barrier).awaits; }
-  bool ends(std::int32_t agent, BarrierId barrier) const { return at(agent, barrier).ends; }
+  /// What an agent may still do that is at a place in its code: read the cell or write it, wait for
+  /// the barrier or end a phase of it.
+  bool reads(std::int32_t agent, std::int32_t pc, std::int32_t cell) const {
+    return pc <= visits(agent, cell).readsUntil;
+  }
+  bool writes(std::int32_t agent, std::int32_t pc, std::int32_t cell) const {
+    return pc <= visits(agent, cell).writesUntil;
+  }
+  bool awaits(std::int32_t agent, std::int32_t pc, BarrierId barrier) const {
+    return pc <= at(agent, barrier).awaitsUntil;
+  }
+  bool ends(std::int32_t agent, std::int32_t pc, BarrierId barrier) const {
+    return pc <= at(agent, barrier).endsUntil;
+  }
 
   std::int32_t axisOfClaim(std::int32_t claim) const { return firstClaimAxis_ + claim; }
   /// By number.
@@ -135,13 +143,15 @@ private:
     return hasParts[buffer.index()] ? program[buffer].parts : 1;
   }
 
+  // Until an agent is there in its code, it may do so: the op's place, or the end of all loops
+  // around it.
   struct Visits {
-    bool reads = false, writes = false;
+    std::int32_t readsUntil = -1, writesUntil = -1;
     const Op *readsItself = nullptr; // an op of the agent and not of its queues or copies
     BufferId buffer = {};            // which that reads
   };
   struct Uses {
-    bool ends = false;
+    std::int32_t awaitsUntil = -1, endsUntil = -1;
     const Op *awaits = nullptr;
   };
   const Visits &visits(std::int32_t agent, std::int32_t cell) const {
@@ -150,7 +160,7 @@ private:
   const Uses &at(std::int32_t agent, BarrierId barrier) const {
     return uses_[static_cast<std::size_t>(agent) * program.barriers.size() + barrier.index()];
   }
-  void visit(std::int32_t agent, const Op &op);
+  void visit(std::int32_t agent, const Op &op, std::int32_t until);
 
   std::vector<std::int32_t> queueAxes_;  // by agent: the first of its queues
   std::vector<std::int32_t> queuePlace_; // by queue: its place among those of its role

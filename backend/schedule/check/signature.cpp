@@ -214,11 +214,11 @@ private:
     if (!touch.op) return false;
     const Claim &claim = model_.claims[static_cast<std::size_t>(number)];
     for (std::int32_t agent = 0; agent < run_.agents(); ++agent) {
-      if (run_.agents_[static_cast<std::size_t>(agent)].isDone) continue;
       if (run_.clock(agent)[touch.end.axis] >= touch.end.time) continue;
-      const bool isHeldUp = claim.op->kind == OpKind::Wait ? model_.ends(agent, claim.op->barrier)
-                                                           : model_.writes(agent, claim.on);
-      if (isHeldUp) return true;
+      const std::int32_t pc = run_.pcOf(agent);
+      if (claim.op->kind == OpKind::Wait ? model_.ends(agent, pc, claim.op->barrier)
+                                         : model_.writes(agent, pc, claim.on))
+        return true;
     }
     return false;
   }
@@ -330,7 +330,7 @@ private:
     for (const LivePlace &live : live_) {
       std::int32_t most = 0;
       for (std::int32_t agent = 0; agent < run_.agents(); ++agent)
-        if (!run_.agents_[static_cast<std::size_t>(agent)].isDone && model_.awaits(agent, barrier))
+        if (model_.awaits(agent, run_.pcOf(agent), barrier))
           most = std::max(most, lacking(run_.clock(agent), live));
       if (most > 0) unknown_.emplace_back(live, most);
     }
