@@ -149,7 +149,9 @@ private:
   std::int32_t rowOfMeeting(std::int32_t number) const {
     return agents() + 2 * model_->slots + 2 * number;
   }
-  std::int32_t pcOf(std::int32_t agent) const { return agents_[static_cast<std::size_t>(agent)].pc; }
+  std::int32_t pcOf(std::int32_t agent) const {
+    return agents_[static_cast<std::size_t>(agent)].pc;
+  }
   std::int32_t agents() const { return static_cast<std::int32_t>(model_->agents.size()); }
   void join(std::int32_t into, std::int32_t from);
 

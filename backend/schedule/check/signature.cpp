@@ -7,13 +7,25 @@
 
 namespace imbrex::schedule::check {
 
+namespace {
+
+std::int64_t placeOf(const Signature::Lack &lack) {
+  return (std::int64_t{lack.row} << 32) + lack.place;
+}
+
+} // namespace
+
 class SignatureMaker {
 public:
   explicit SignatureMaker(const Run &run)
       : run_(run), model_(*run.model_), program_(run.model_->program) {}
 
-  void weaken(Run &run, const Signature::Lacks &lacks) const {
+  void weaken(Run &run, const Signature::Lacks &own, const Signature::Lacks &lacks) const {
+    auto at = own.begin();
     for (const Signature::Lack &lack : lacks) {
+      while (at != own.end() && placeOf(*at) < placeOf(lack)) ++at;
+      const bool isOwn = at != own.end() && placeOf(*at) == placeOf(lack);
+      if (isOwn && at->count >= lack.count) continue;
       const auto [place, most] = bound(run, lack);
       const std::int32_t row = rows_[static_cast<std::size_t>(lack.row)];
       if (run.clock(row)[place] > most) run.ownClock(row)[place] = most;
@@ -32,6 +44,8 @@ public:
     for (std::int32_t number = 0; number < model_.meetingNumbers; ++number) addMeeting(number);
     addCells();
     addTrips();
+    const std::size_t looked = out_.rest.size() + claimOrder_.size() + rows_.size() * live_.size();
+    out_.work = static_cast<std::int64_t>(looked + out_.lacks.size());
     return std::move(out_);
   }
 
@@ -40,8 +54,9 @@ private:
   /// Something that clocks can lack, and its place in the order of the signature.
   struct LivePlace {
     std::int32_t order;
-    std::int32_t place; // in a row; a claim's number
-    Of of = Of::Events;
+    std::int32_t place; // in a row
+    std::int32_t time;  // of a claim
+    Of of;
   };
 
   struct Bound {
@@ -229,18 +244,22 @@ private:
       for (std::int32_t i = 0; i < model_.axes; ++i) {
         const std::int32_t place = half + axisOrder_[static_cast<std::size_t>(i)];
         if (!events_[static_cast<std::size_t>(place)].empty())
-          live_.push_back({.order = half + i, .place = place});
+          live_.push_back({.order = half + i, .place = place, .time = 0, .of = Of::Events});
       }
     for (std::int32_t i = model_.axisOfSlot(0); i < model_.axes; ++i) {
       const std::int32_t axis = axisOrder_[static_cast<std::size_t>(i)];
       if (phaseOf(axis) > horizon_[static_cast<std::size_t>(axis)])
-        live_.push_back({.order = model_.axisOfClaim(0) + i, .place = axis, .of = Of::Phases});
+        live_.push_back(
+            {.order = model_.axisOfClaim(0) + i, .place = axis, .time = 0, .of = Of::Phases});
     }
-    for (std::size_t i = 0; i < claimOrder_.size(); ++i)
-      if (isLive(claimOrder_[i]))
-        live_.push_back({.order = firstClaim() + static_cast<std::int32_t>(i),
-                         .place = claimOrder_[i],
-                         .of = Of::Claims});
+    for (std::size_t i = 0; i < claimOrder_.size(); ++i) {
+      if (!isLive(claimOrder_[i])) continue;
+      const Event &end = run_.claimed(claimOrder_[i]).end;
+      live_.push_back({.order = firstClaim() + static_cast<std::int32_t>(i),
+                       .place = end.axis,
+                       .time = end.time,
+                       .of = Of::Claims});
+    }
   }
 
   /// What every role knows, nobody learns from this row.
@@ -260,10 +279,7 @@ private:
   }
 
   std::int32_t lacking(const std::int32_t *clock, const LivePlace &live) const {
-    if (live.of == Of::Claims) {
-      const Event &end = run_.claimed(live.place).end;
-      return clock[end.axis] < end.time ? 1 : 0;
-    }
+    if (live.of == Of::Claims) return clock[live.place] < live.time ? 1 : 0;
     const auto place = static_cast<std::size_t>(live.place);
     const std::int32_t time = std::max(clock[place], horizon_[place]);
     // With less than the phase before the last every wait and arrival fails.
@@ -489,7 +505,7 @@ private:
 };
 
 void weaken(Run &run, const Signature &signature, const Signature::Lacks &lacks) {
-  signature.maker->weaken(run, lacks);
+  signature.maker->weaken(run, signature.lacks, lacks);
 }
 
 Signature signatureOf(const Run &run) {
@@ -498,14 +514,6 @@ Signature signatureOf(const Run &run) {
   signature.maker = maker;
   return signature;
 }
-
-namespace {
-
-std::int64_t placeOf(const Signature::Lack &lack) {
-  return (std::int64_t{lack.row} << 32) + lack.place;
-}
-
-} // namespace
 
 bool knowsNoMore(const Signature::Lacks &one, const Signature::Lacks &other) {
   auto at = one.begin();
