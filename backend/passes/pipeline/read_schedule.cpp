@@ -30,9 +30,9 @@ using ScheduleOps = std::vector<schedule::Op>;
 constexpr std::int32_t kAgents = 2;
 static_assert(kMostSlots <= schedule::kSlots.most);
 const schedule::MeetingId kAll(0);
-// So much takes about 5 ms. Two loops in each other with thirteen slots each and a role that loads
+// So much takes up to 5 ms. Two loops in each other with twelve slots each and a role that loads
 // take nearly as much, most kernels less than a tenth.
-constexpr std::int64_t kWorkOfTry = 1'000'000;
+constexpr std::int64_t kWorkOfTry = 800'000;
 
 bool isRingOp(const Op &op) { return info(op.kind).effect == Effect::Ring; }
 
