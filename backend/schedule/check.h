@@ -40,6 +40,7 @@ struct Verdict {
   std::vector<Finding> findings;
   std::int64_t states = 0; ///< Forks that were visited.
   std::int64_t steps = 0;  ///< Operations that were run.
+  std::int64_t work = 0;   ///< Numbers that were looked at or copied: about what it costs.
 
   bool isSafe() const { return findings.empty(); }
 };
@@ -47,9 +48,9 @@ struct Verdict {
 /// Prove a program for all trip counts. It must be well formed (well_formed.h).
 Verdict prove(const Program &program);
 
-/// Whether a proof, or a run that fails, takes more states than that. Not to find one costs as much
-/// as so many states.
-bool takesMoreStates(const Program &program, std::int64_t than);
+/// Whether a proof, or to find a run that fails, takes more work than that. Not to find one costs
+/// twice as much at most.
+bool takesMoreWork(const Program &program, std::int64_t than);
 
 /// As many each time that a loop runs: `counts[id.index()]`.
 TripCount sameTrips(std::vector<std::int32_t> counts);

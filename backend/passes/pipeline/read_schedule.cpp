@@ -30,9 +30,9 @@ using ScheduleOps = std::vector<schedule::Op>;
 constexpr std::int32_t kAgents = 2;
 static_assert(kMostSlots <= schedule::kSlots.most);
 const schedule::MeetingId kAll(0);
-// A nest of two loops with five slots each and a role that loads has 1641, most kernels have fewer
-// than a hundred. So many take some hundredths of a second.
-constexpr std::int64_t kStatesOfTry = 2000;
+// So much takes up to 5 ms. Two loops in each other with twelve slots each and a role that loads
+// take nearly as much, most kernels less than a tenth.
+constexpr std::int64_t kWorkOfTry = 800'000;
 
 bool isRingOp(const Op &op) { return info(op.kind).effect == Effect::Ring; }
 
@@ -423,7 +423,7 @@ bool isBeyondProof(const Kernel &kernel, const machine::Machine &machine) {
   Diagnostics unread;
   const auto program = readSchedule(kernel, machine, unread);
   if (!program) return false;
-  return schedule::takesMoreStates(*program, kStatesOfTry);
+  return schedule::takesMoreWork(*program, kWorkOfTry);
 }
 
 bool checkRings(const Kernel &kernel, const machine::Machine &machine, Diagnostics &diagnostics) {

@@ -20,6 +20,8 @@ public:
     if (here.use_count() > 1) here = std::make_shared<Row>(*here);
     return here->data();
   }
+  /// Whether nothing was gathered here since it was cleared.
+  bool isZero(std::int32_t row) const { return place(row) == zeros_; }
   bool areShared(std::int32_t a, std::int32_t b) const { return place(a) == place(b); }
   void copy(std::int32_t into, std::int32_t from) {
     rows_[static_cast<std::size_t>(into)] = place(from);

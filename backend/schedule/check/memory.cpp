@@ -1,4 +1,5 @@
 #include "backend/schedule/check/run.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 
@@ -44,12 +45,16 @@ void Run::touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKn
         Cell &cell = cells_[static_cast<std::size_t>(c)];
         if (!writes) {
           readCell(cell, touch, alsoKnown);
-          remember(cell.reads, touch);
+          if (op.kind == OpKind::Access)
+            claim(model_->claimOf(agent, model_->claimsOnCell(c)), touch);
+          else
+            remember(cell.reads, touch);
           continue;
         }
-        writeCell(cell, touch, alsoKnown);
+        writeCell(c, touch, alsoKnown);
         cell.write = touch;
         cell.reads.clear();
+        for (const std::int32_t claim : model_->claimsOnCell(c)) claimed(claim).op = nullptr;
       }
     }
 }
@@ -64,13 +69,19 @@ void Run::readCell(const Cell &cell, const Touch &read, const Event *alsoKnown) 
   checkProxy(write, read);
 }
 
-void Run::writeCell(const Cell &cell, const Touch &write, const Event *alsoKnown) {
+void Run::writeCell(std::int32_t number, const Touch &write, const Event *alsoKnown) {
+  const Cell &cell = cells_[static_cast<std::size_t>(number)];
   if (cell.write.op && !isBefore(cell.write, write, alsoKnown))
     return find(Diag::ScheduleWriteRace, *write.op, describe(write), describe(cell.write));
   for (const Touch &read : cell.reads) {
     const bool isOwn = read.op == write.op && read.agent == write.agent &&
                        read.end.time == write.end.time && read.end.axis == write.end.axis;
     if (!isOwn && !isBefore(read, write, alsoKnown))
+      return find(Diag::ScheduleOverwriteRace, *write.op, describe(write), describe(read));
+  }
+  for (const std::int32_t claim : model_->claimsOnCell(number)) {
+    const Touch &read = claimed(claim);
+    if (read.op && !isBefore(read, write, alsoKnown))
       return find(Diag::ScheduleOverwriteRace, *write.op, describe(write), describe(read));
   }
   if (cell.write.op) checkProxy(cell.write, write);
@@ -86,13 +97,32 @@ void Run::checkProxy(const Touch &earlier, const Touch &later) {
     find(Diag::ScheduleUnfenced, *later.op, describe(later), describe(earlier));
 }
 
+/// Whether every agent that can write the cell knows so: a read holds up nobody else.
+bool Run::isReadOver(const Touch &read, std::int32_t cell) const {
+  for (std::int32_t agent = 0; agent < agents(); ++agent) {
+    if (!model_->writes(agent, pcOf(agent), cell)) continue;
+    if (clock(agent)[read.end.axis] < read.end.time) return false;
+  }
+  return true;
+}
+
+/// Whether the cell has been read since it was written.
+bool Run::isRead(std::int32_t cell) const {
+  return !cells_[static_cast<std::size_t>(cell)].reads.empty() ||
+         llvm::any_of(model_->claimsOnCell(cell),
+                      [&](std::int32_t claim) { return claimed(claim).op != nullptr; });
+}
+
 /// Whether every agent that comes to the cell again knows so, of a plain write also in the async
 /// proxy's view: what a read has seen, nobody asks the proxy for. Without such an agent somebody
 /// else must, for the end of the block.
-bool Run::isOver(const Touch &touch, std::int32_t cell, bool isWrite) const {
-  const auto [axis, time] = touch.end;
+///
+/// Of what has been read, those need not know that can only write it: they are held against the
+/// reads, and who knows that a read is over knows so of what it has read.
+bool Run::isWriteOver(const Touch &write, std::int32_t cell) const {
+  const auto [axis, time] = write.end;
   if (axis < 0) return true;
-  const bool isFenced = isWrite && isSeenByProxy(touch);
+  const bool isFenced = isSeenByProxy(write), isSeen = !isFenced && isRead(cell);
   const auto knows = [&](std::int32_t agent) {
     return clock(agent)[axis] >= time && (!isFenced || clock(agent)[model_->axes + axis] >= time);
   };
@@ -100,7 +130,9 @@ bool Run::isOver(const Touch &touch, std::int32_t cell, bool isWrite) const {
   for (std::int32_t agent = 0; agent < agents(); ++agent) {
     const bool knew = knows(agent);
     isKnown |= knew;
-    if (agents_[static_cast<std::size_t>(agent)].isDone || !model_->comesTo(agent, cell)) continue;
+    const std::int32_t pc = pcOf(agent);
+    const bool mayRead = model_->reads(agent, pc, cell), mayWrite = model_->writes(agent, pc, cell);
+    if (!mayRead && (isSeen || !mayWrite)) continue;
     if (!knew) return false;
     isConcerned = true;
   }

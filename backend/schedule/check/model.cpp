@@ -20,19 +20,21 @@ std::int64_t roundOfUse(std::int64_t use, std::int32_t depth) {
 
 Model::Model(const Program &given)
     : program(given), isMade(given.barriers.size()), deepest(given.queues.size()),
-      lowest(given.cursors.size()), resets(given.rings.size()), largest(given.trips.size(), -1),
-      usesTrips(given.roles.size()), loopsOver(given.roles.size()) {
+      lowest(given.cursors.size()), resets(given.rings.size()), hasParts(given.buffers.size()),
+      largest(given.trips.size(), -1), asks(given.roles.size()) {
   for (std::uint32_t r = 0; r < program.roles.size(); ++r) {
-    usesTrips[r].resize(program.trips.size());
-    loopsOver[r].resize(program.trips.size());
-    study(program.roles[r].body, RoleId(r));
-    flatten(program.roles[r].body, code.emplace_back());
+    asks[r].resize(program.trips.size());
+    study(program.roles[r].body);
+    code.emplace_back();
+    std::vector<TripsId> around;
+    flatten(program.roles[r].body, RoleId(r), around);
     code.back().push_back({.control = Control::End, .op = nullptr});
   }
   placeAgents();
   placeBarriers();
   placeMemory();
   placeVisits();
+  placeClaims();
 }
 
 std::int32_t Model::slotOf(BarrierId barrier, std::int64_t use) const {
@@ -41,9 +43,9 @@ std::int32_t Model::slotOf(BarrierId barrier, std::int64_t use) const {
 
 CellRange Model::cellsOf(const Access &access, std::int64_t use, std::int32_t agent) const {
   const Buffer &buffer = program[access.buffer];
-  const std::int32_t depth = program.depthOf(buffer.ring);
+  const std::int32_t depth = program.depthOf(buffer.ring), parts = partsOf(access.buffer);
   const std::int32_t copy = buffer.space == Space::Registers ? agent : 0;
-  const std::int32_t first = (copy * depth + slotOfUse(use, depth)) * buffer.parts;
+  const std::int32_t first = (copy * depth + slotOfUse(use, depth)) * parts;
   const auto part = [&](std::int32_t number) {
     return parts_[access.buffer.index()][static_cast<std::size_t>(first + number)];
   };
@@ -51,12 +53,24 @@ CellRange Model::cellsOf(const Access &access, std::int64_t use, std::int32_t ag
   const auto upTo = [&](std::int32_t from, std::int32_t to) {
     return CellRange{part(from).first, part(to).first + part(to).count - part(from).first};
   };
-  if (access.part == Part::All) return upTo(0, buffer.parts - 1);
+  if (access.part == Part::All) return upTo(0, parts - 1);
   const Agent &self = agents[static_cast<std::size_t>(agent)];
   return upTo(self.number, self.number + self.warps - 1);
 }
 
-void Model::flatten(const std::vector<Op> &body, std::vector<Instruction> &out) const {
+Asks &Model::asksFor(RoleId role, TripsId trips, const std::vector<TripsId> &around) {
+  std::vector<TripsId> within;
+  for (TripsId outer = program[trips].within; outer.valid(); outer = program[outer].within)
+    within.push_back(outer);
+  Asks &here = asks[role.index()][trips.index()];
+  here.isRepeated |= !std::ranges::all_of(around, [&](TripsId outer) {
+    return outer == trips || std::ranges::find(within, outer) != within.end();
+  });
+  return here;
+}
+
+void Model::flatten(const std::vector<Op> &body, RoleId role, std::vector<TripsId> &around) {
+  std::vector<Instruction> &out = code[role.index()];
   const auto here = [&] { return static_cast<std::int32_t>(out.size()); };
   for (const Op &op : body) {
     if (!hasBody(op.kind)) {
@@ -64,17 +78,25 @@ void Model::flatten(const std::vector<Op> &body, std::vector<Instruction> &out) 
       continue;
     }
     const bool loops = op.kind == OpKind::For;
-    if (loops) out.push_back({.control = Control::Enter, .op = &op});
+    const TripsId trips = loops ? op.trips : op.guard.trips;
+    Asks &last = asksFor(role, trips, around);
+    if (loops) {
+      last.forLoop = here();
+      around.push_back(trips);
+      out.push_back({.control = Control::Enter, .op = &op});
+    }
     const std::int32_t test = here();
     out.push_back({.control = loops ? Control::Test : Control::Guard, .op = &op});
-    flatten(op.body, out);
+    flatten(op.body, role, around);
+    if (loops) around.pop_back();
     if (loops) out.push_back({.control = Control::Back, .op = &op, .jump = test});
     out[static_cast<std::size_t>(test)].jump = here();
+    last.forAny = loops ? here() - 1 : std::max(last.forAny, test);
   }
 }
 
 /// Collects what the state of a run must tell apart.
-void Model::study(const std::vector<Op> &body, RoleId role) {
+void Model::study(const std::vector<Op> &body) {
   for (const Op &op : body) {
     const std::uint16_t fields = info(op.kind).fields;
     const auto lower = [&](const Index &index) {
@@ -82,7 +104,10 @@ void Model::study(const std::vector<Op> &body, RoleId role) {
       std::int32_t &least = lowest[index.cursor.index()];
       least = std::min(least, index.offset);
     };
-    for (const Access &access : op.accesses) lower(access.index);
+    for (const Access &access : op.accesses) {
+      lower(access.index);
+      if (access.part != Part::All) hasParts[access.buffer.index()] = true;
+    }
     if (fields & kBarrier) lower(op.index);
     if (op.kind == OpKind::Init) isMade[op.barrier.index()] = true;
     if (op.kind == OpKind::Reset) resets[program[op.cursor].ring.index()] = true;
@@ -90,15 +115,10 @@ void Model::study(const std::vector<Op> &body, RoleId role) {
     if (op.kind == OpKind::Drain)
       deepest[op.queue.index()] = std::max(deepest[op.queue.index()], op.count);
     if (fields & kGuard) {
-      usesTrips[role.index()][op.guard.trips.index()] = true;
       std::int32_t &most = largest[op.guard.trips.index()];
       if (op.guard.measure != Guard::Measure::Left) most = std::max(most, op.guard.than);
     }
-    if (fields & kLoop) {
-      usesTrips[role.index()][op.trips.index()] = true;
-      loopsOver[role.index()][op.trips.index()] = true;
-    }
-    study(op.body, role);
+    study(op.body);
   }
 }
 
@@ -182,11 +202,12 @@ void Model::placeMemory() {
       const Buffer &buffer = program.buffers[b];
       if (buffer.space != space) continue;
       const std::int64_t base = addresses.place(buffer, wholeBytes(buffer));
+      const std::int64_t parts = partsOf(BufferId(static_cast<std::uint32_t>(b)));
       for (std::int32_t slot = 0; slot < program.depthOf(buffer.ring); ++slot)
-        for (std::int64_t part = 0; part < buffer.parts; ++part) {
+        for (std::int64_t part = 0; part < parts; ++part) {
           const std::int64_t at = base + slot * bytesOf(buffer);
-          const Piece piece = {at + part * bytesOf(buffer) / buffer.parts,
-                               at + (part + 1) * bytesOf(buffer) / buffer.parts};
+          const Piece piece = {at + part * bytesOf(buffer) / parts,
+                               at + (part + 1) * bytesOf(buffer) / parts};
           pieces[b].push_back(piece);
           borders.insert({piece.begin, piece.end});
           end = std::max(end, piece.end);
@@ -207,20 +228,67 @@ void Model::placeMemory() {
 }
 
 void Model::placeVisits() {
-  visits_.assign(agents.size(), std::vector<bool>(static_cast<std::size_t>(cells)));
+  visits_.resize(agents.size() * static_cast<std::size_t>(cells));
+  uses_.resize(agents.size() * program.barriers.size());
   for (std::int32_t agent = 0; agent < static_cast<std::int32_t>(agents.size()); ++agent) {
-    const RoleId role = agents[static_cast<std::size_t>(agent)].role;
-    std::set<BufferId> buffers;
-    forEachOp(program[role].body, [&](const Op &op) {
-      for (const Access &access : op.accesses) buffers.insert(access.buffer);
-    });
-    for (const BufferId buffer : buffers)
-      for (std::int32_t slot = 0; slot < program.depthOf(program[buffer].ring); ++slot) {
-        const CellRange range = cellsOf({.buffer = buffer}, slot, agent);
-        std::fill_n(visits_[static_cast<std::size_t>(agent)].begin() + range.first, range.count,
-                    true);
-      }
+    const auto &body = code[agents[static_cast<std::size_t>(agent)].role.index()];
+    std::int32_t until = -1; // the end of the outermost loop around
+    for (std::int32_t pc = static_cast<std::int32_t>(body.size()) - 1; pc >= 0; --pc) {
+      const Instruction &instruction = body[static_cast<std::size_t>(pc)];
+      if (instruction.control == Control::Back && until < 0) until = pc;
+      if (instruction.control == Control::Do) visit(agent, *instruction.op, until < 0 ? pc : until);
+      const bool begins = instruction.control == Control::Enter;
+      if (begins && body[static_cast<std::size_t>(until)].jump == pc + 1) until = -1;
+    }
   }
+}
+
+void Model::visit(std::int32_t agent, const Op &op, std::int32_t until) {
+  const auto reach = [&](std::int32_t &last) { last = std::max(last, until); };
+  const bool isOfBarrier = (info(op.kind).fields & kBarrier) != 0;
+  if (isOfBarrier && op.kind != OpKind::Init) {
+    Uses &use =
+        uses_[static_cast<std::size_t>(agent) * program.barriers.size() + op.barrier.index()];
+    if (op.kind == OpKind::Wait) use.awaits = &op;
+    reach(op.kind == OpKind::Wait ? use.awaitsUntil : use.endsUntil);
+  }
+  for (const Access &access : op.accesses)
+    for (std::int32_t slot = 0; slot < program.depthOf(program[access.buffer].ring); ++slot) {
+      const CellRange range = cellsOf(access, slot, agent);
+      for (std::int32_t cell = range.first; cell < range.first + range.count; ++cell) {
+        Visits &visits = visits_[static_cast<std::size_t>(agent * cells + cell)];
+        reach(access.writes ? visits.writesUntil : visits.readsUntil);
+        if (access.writes || op.kind != OpKind::Access) continue;
+        visits.readsItself = &op;
+        visits.buffer = access.buffer;
+      }
+    }
+}
+
+std::int32_t Model::addClaim(const Claim &claim) {
+  claims.push_back(claim);
+  return static_cast<std::int32_t>(claims.size()) - 1;
+}
+
+void Model::placeClaims() {
+  cellClaims_.resize(static_cast<std::size_t>(cells));
+  slotClaims_.resize(static_cast<std::size_t>(slots));
+  for (std::int32_t agent = 0; agent < static_cast<std::int32_t>(agents.size()); ++agent) {
+    for (std::int32_t cell = 0; cell < cells; ++cell)
+      if (const Visits &made = visits(agent, cell); made.readsItself)
+        cellClaims_[static_cast<std::size_t>(cell)].push_back(
+            addClaim({agent, made.readsItself, cell, made.buffer}));
+    for (std::int32_t slot = 0; slot < slots; ++slot)
+      if (const Op *op = at(agent, barrierOf(slot)).awaits)
+        slotClaims_[static_cast<std::size_t>(slot)].push_back(addClaim({agent, op, slot}));
+  }
+  firstClaimAxis_ = axes * (hasProxies ? 2 : 1);
+  width = firstClaimAxis_ + static_cast<std::int32_t>(claims.size());
+}
+
+std::int32_t Model::claimOf(std::int32_t agent, const std::vector<std::int32_t> &of) const {
+  return *std::ranges::find(
+      of, agent, [&](std::int32_t claim) { return claims[static_cast<std::size_t>(claim)].agent; });
 }
 
 } // namespace imbrex::schedule::check

@@ -44,8 +44,12 @@ std::int32_t strideOf(const Program &program) {
   return program.trips.size() == 1 && deepest >= kDeepRing ? deepest : 1;
 }
 
-/// Of all runs together: numbers in clocks that steps looked at, slots and cells that forks copied.
+/// Of all runs together: numbers in clocks that steps and states looked at, slots and cells that
+/// forks copied.
 constexpr std::int64_t kMostWork = 200'000'000;
+
+/// What a fork costs besides, however little there is to look at.
+constexpr std::int64_t kWorkOfFork = 400;
 
 Finding tooLarge(const Program &program, std::string_view what, std::string_view hint) {
   return {.what = diagnostic(Diag::ScheduleTooLarge, program.where, program.name, what, hint)};
@@ -73,6 +77,7 @@ public:
   /// Whether the run must be followed; it may know less then than before.
   bool add(Run &run) {
     check::Signature signature = check::signatureOf(run);
+    work_ += signature.work;
     auto &known = visited_[std::move(signature.rest)];
     const auto covers = [&](const Known &less) {
       return check::knowsNoMore(less, signature.lacks);
@@ -81,44 +86,49 @@ public:
     ++size_;
     if (merging_ == Merging::Meet && !known.empty()) {
       known.front() = check::common(known.front(), signature.lacks);
-      check::weaken(run, known.front());
+      check::weaken(run, signature, known.front());
     } else {
       known.push_back(std::move(signature.lacks));
     }
     return true;
   }
   std::int64_t size() const { return size_; }
+  std::int64_t work() const { return work_; }
 
 private:
   using Known = check::Signature::Lacks;
   Merging merging_;
   std::unordered_map<std::vector<std::int32_t>, std::vector<Known>, SignatureHash> visited_;
   std::int64_t size_ = 0;
+  std::int64_t work_ = 0;
 };
 
 /// All runs, decision by decision.
 class Proof {
 public:
-  Proof(const Program &program, Merging merging, std::int64_t mostForks = kMostForks)
-      : model_(program), merging_(merging), mostForks_(mostForks), visited_(merging) {}
+  Proof(const Program &program, Merging merging, std::int64_t mostWork = kMostWork)
+      : model_(program), merging_(merging), mostWork_(mostWork), visited_(merging) {}
 
   Verdict operator()() {
-    follow(Run(model_, nullptr), -1, 0);
+    go(Run(model_, nullptr), -1, 0);
     while (!forks_.empty() && verdict_.findings.empty()) {
       const Fork fork = takeFork();
       for (const bool oneMore : {false, true}) {
         decisions_.push_back({.before = fork.from, .oneMore = oneMore});
         Run next = fork.run;
         next.decide(oneMore);
-        follow(std::move(next), static_cast<std::int32_t>(decisions_.size()) - 1, fork.forks + 1);
+        go(std::move(next), static_cast<std::int32_t>(decisions_.size()) - 1, fork.forks + 1);
         if (!verdict_.findings.empty()) break;
       }
     }
     verdict_.states = visited_.size();
+    verdict_.work = work();
     return std::move(verdict_);
   }
 
 private:
+  std::int64_t work() const { return work_ + visited_.work(); }
+
   /// Runs that go on for long soon know what all of them know; to find one that fails, the first
   /// with few decisions.
   Fork takeFork() {
@@ -131,23 +141,27 @@ private:
     return fork;
   }
 
+  void go(Run run, std::int32_t from, std::int32_t forks) {
+    follow(std::move(run), from, forks);
+    if (verdict_.findings.empty() && work() > mostWork_)
+      giveUp("its runs together take more than " + toText(mostWork_) + " steps of work");
+  }
+
   /// Up to the next fork; the run is dropped where one like it was there before.
   void follow(Run run, std::int32_t from, std::int32_t forks) {
     const std::int64_t before = run.steps();
     const Run::Outcome outcome = run.proceed();
     verdict_.steps += run.steps() - before;
-    work_ += (run.steps() - before) * model_.axes + model_.slots + model_.cells;
+    work_ += (run.steps() - before) * model_.width + model_.slots + model_.cells + kWorkOfFork;
     if (outcome == Run::Outcome::Tires)
       return giveUp("one of its runs has more than " + toText(check::kMostLooks) + " steps");
-    if (work_ > kMostWork * mostForks_ / kMostForks)
-      return giveUp("its runs together take more than " + toText(kMostWork) + " steps of work");
-    if (outcome == Run::Outcome::Fails) return explain(from);
+    if (outcome == Run::Outcome::Fails) return fail(run, from);
     if (outcome == Run::Outcome::Ends) return;
     run.forgetTrips();
     run.forgetKnown();
     if (forks % stride_ == 0 && !visited_.add(run)) return;
     ++forksOver_[run.asked().index()];
-    if (visited_.size() > mostForks_) return giveUp();
+    if (visited_.size() > kMostForks) return giveUp();
     forks_.push_back({.run = std::move(run), .from = from, .forks = forks});
   }
 
@@ -182,8 +196,13 @@ private:
     return where.known() ? where : model_.program.where;
   }
 
-  /// Runs the same way again, this time keeping a trace.
-  void explain(std::int32_t from) {
+  /// Runs the same way again, this time keeping a trace. One that knows what several know alone may
+  /// be none of them: that it fails says no more than that each must be looked at.
+  void fail(const Run &failed, std::int32_t from) {
+    if (merging_ == Merging::Meet) {
+      verdict_.findings = failed.explained({});
+      return;
+    }
     std::vector<bool> path;
     for (; from >= 0; from = decisions_[static_cast<std::size_t>(from)].before)
       path.push_back(decisions_[static_cast<std::size_t>(from)].oneMore);
@@ -198,7 +217,7 @@ private:
   std::int32_t stride_ = strideOf(model_.program);
   std::int64_t work_ = 0;
   Merging merging_;
-  std::int64_t mostForks_;
+  std::int64_t mostWork_;
   std::deque<Fork> forks_;
   std::vector<Decision> decisions_;
   std::vector<std::int64_t> forksOver_ = std::vector<std::int64_t>(model_.program.trips.size());
@@ -222,7 +241,7 @@ Verdict prove(const Program &program) {
   return quick.isSafe() || isTooLarge ? quick : Proof(program, Merging::Cover)();
 }
 
-bool takesMoreStates(const Program &program, std::int64_t than) {
+bool takesMoreWork(const Program &program, std::int64_t than) {
   const Verdict quick = Proof(program, Merging::Meet, than)();
   if (quick.isSafe() || gaveUp(quick)) return !quick.isSafe();
   return gaveUp(Proof(program, Merging::Cover, than)());

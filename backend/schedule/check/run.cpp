@@ -7,15 +7,21 @@
 namespace imbrex::schedule::check {
 
 Run::Run(const Model &model, const TripCount *fixedTrips)
-    : model_(&model), width_(static_cast<std::size_t>(model.axes) * (model.hasProxies ? 2 : 1)),
+    : model_(&model), width_(static_cast<std::size_t>(model.width)),
       trips_(model.program, fixedTrips), agents_(model.agents.size()),
       cursors_(model.agents.size() * model.program.cursors.size()),
       queues_(static_cast<std::size_t>(model.queues())),
       slots_(static_cast<std::size_t>(model.slots)),
       meetings_(static_cast<std::size_t>(model.meetingNumbers)),
-      cells_(static_cast<std::size_t>(model.cells)),
+      cells_(static_cast<std::size_t>(model.cells)), claims_(model.claims.size()),
       clocks_(static_cast<std::size_t>(rowOfMeeting(model.meetingNumbers)), width_) {
   for (AgentRun &agent : agents_) agent.at.assign(model.program.trips.size(), kBefore);
+  if (agents() == 0) return;
+  // Before its first, each claim has one that all know of, and who waits learns of: so a slot that
+  // was never used can be like one that was (signature.h).
+  std::fill_n(ownClock(0) + model.axisOfClaim(0), model.claims.size(), 1);
+  for (std::int32_t agent = 1; agent < agents(); ++agent) clocks_.copy(agent, 0);
+  for (std::int32_t slot = 0; slot < model.slots; ++slot) clocks_.copy(rowOfLast(slot), 0);
   for (std::int32_t slot = 0; slot < model.slots; ++slot) {
     SlotRun &run = slots_[static_cast<std::size_t>(slot)];
     run.missing = model.program[model.barrierOf(slot)].arrivals;
@@ -122,10 +128,12 @@ std::optional<bool> Run::holds(const Guard &guard, const Position &at) {
 void Run::forgetTrips() {
   const auto mayComeTo = [&](std::size_t agent, const Instance &instance) {
     if (agents_[agent].isDone) return false;
-    if (!model_->usesTrips[model_->agents[agent].role.index()][instance.trips.index()])
-      return false;
+    const Asks &asks = model_->asks[model_->agents[agent].role.index()][instance.trips.index()];
+    if (asks.forAny < 0) return false;
     const auto around = tripsAround(model_->program, instance.trips, agents_[agent].at);
-    return !std::ranges::lexicographical_compare(instance.around, around);
+    if (!std::ranges::equal(instance.around, around))
+      return std::ranges::lexicographical_compare(around, instance.around);
+    return asks.isRepeated || agents_[agent].pc <= asks.forAny;
   };
   trips_.forget([&](const Instance &instance) {
     for (std::size_t agent = 0; agent < agents_.size(); ++agent)
@@ -135,11 +143,12 @@ void Run::forgetTrips() {
 }
 
 Horizon Run::horizon() const {
-  Horizon known(width_, std::numeric_limits<std::int32_t>::max());
+  Horizon known(static_cast<std::size_t>(model_->axisOfClaim(0)),
+                std::numeric_limits<std::int32_t>::max());
   for (std::int32_t agent = 0; agent < agents(); ++agent) {
     if (agents_[static_cast<std::size_t>(agent)].isDone) continue;
     const std::int32_t *own = clock(agent);
-    for (std::size_t place = 0; place < width_; ++place)
+    for (std::size_t place = 0; place < known.size(); ++place)
       known[place] = std::min(known[place], own[place]);
   }
   return known;
@@ -152,12 +161,10 @@ void Run::forgetKnown() {
   };
   for (std::int32_t c = 0; c < model_->cells; ++c) {
     Cell &cell = cells_[static_cast<std::size_t>(c)];
-    llvm::erase_if(cell.reads, [&](const Touch &read) { return isOver(read, c, false); });
-    if (cell.write.op && isOver(cell.write, c, true)) cell.write.end = {};
+    if (cell.write.op && isWriteOver(cell.write, c)) cell.write.end = {};
+    llvm::erase_if(cell.reads, [&](const Touch &read) { return isReadOver(read, c); });
   }
   for (SlotRun &slot : slots_) {
-    // Who ends the phase is one of those that know.
-    llvm::erase_if(slot.passes, isKnown);
     if (!slot.isMade || slot.made.axis < 0 || !isKnown(slot.made)) continue;
     const bool isSeen =
         !model_->hasProxies || isKnown({model_->axes + slot.made.axis, slot.made.time});
@@ -235,12 +242,16 @@ Run::Step Run::wait(std::int32_t agent, const Op &op) {
     return Step::Done;
   }
   if (target == known) join(agent, rowOfLast(slot));
-  std::int32_t *own = ownClock(agent);
-  own[axis] = std::max(own[axis], target + 1);
-  const Event pass = {agent, ++own[agent]};
-  llvm::erase_if(run.passes, [&](const Event &earlier) { return earlier.axis == agent; });
-  run.passes.push_back(pass);
+  std::int32_t &own = ownClock(agent)[axis];
+  own = std::max(own, target + 1);
+  claim(model_->claimOf(agent, model_->claimsOnSlot(slot)), {.op = &op, .agent = agent});
   return Step::Done;
+}
+
+void Run::claim(std::int32_t claim, Touch touch) {
+  const std::int32_t axis = model_->axisOfClaim(claim);
+  touch.end = {axis, ++ownClock(touch.agent)[axis]};
+  claimed(claim) = touch;
 }
 
 /// An arrival must not be able to land in the phase before.
@@ -285,12 +296,14 @@ void Run::arrive(std::int32_t agent, const Op &op) {
 void Run::endPhase(std::int32_t slot, const Op &op) {
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
   const std::int32_t row = rowOfPhase(slot);
-  for (const Event &pass : run.passes)
-    if (clock(row)[pass.axis] < pass.time)
-      find(Diag::ScheduleParity, op, nameOf(pass.axis), describeSlot(slot), run.phase - 1,
+  for (const std::int32_t claim : model_->claimsOnSlot(slot)) {
+    Touch &pass = claimed(claim);
+    if (pass.op && clock(row)[pass.end.axis] < pass.end.time)
+      find(Diag::ScheduleParity, op, nameOf(pass.agent), describeSlot(slot), run.phase - 1,
            run.phase);
+    pass.op = nullptr;
+  }
   ++run.phase;
-  run.passes.clear();
   run.missing = model_->program[model_->barrierOf(slot)].arrivals;
   run.expected = run.landed = 0;
   ownClock(row)[model_->axisOfSlot(slot)] = run.phase;

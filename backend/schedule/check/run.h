@@ -30,8 +30,9 @@ struct Touch {
 };
 
 struct Cell {
-  Touch write = {};                       ///< `op` is null until something was written.
-  llvm::SmallVector<Touch, 4> reads = {}; ///< Since then; one for each axis.
+  Touch write = {}; ///< `op` is null until something was written.
+  /// By queues, since then; one for each axis. What agents read themselves are claims.
+  llvm::SmallVector<Touch, 0> reads = {};
 };
 
 struct QueueRun {
@@ -55,8 +56,6 @@ struct SlotRun {
   std::int64_t expected = 0, landed = 0; ///< Bytes of this phase.
   bool isMade = true;
   Event made = {};
-  /// Waits that have passed because the phase before is over: agent and time.
-  llvm::SmallVector<Event, 2> passes = {};
 };
 
 struct MeetingRun {
@@ -65,7 +64,7 @@ struct MeetingRun {
   MeetingId which = {};
 };
 
-/// By place in a clock's row, what all roles know that are not done.
+/// By place in a clock's row but for claims, what all roles know that are not done.
 using Horizon = std::vector<std::int32_t>;
 
 /// No run takes more instructions: a loop of so many trips is not for running.
@@ -119,14 +118,22 @@ private:
 
   void touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKnown);
   void readCell(const Cell &cell, const Touch &read, const Event *alsoKnown);
-  void writeCell(const Cell &cell, const Touch &write, const Event *alsoKnown);
+  void writeCell(std::int32_t cell, const Touch &write, const Event *alsoKnown);
   bool isBefore(const Touch &earlier, const Touch &later, const Event *alsoKnown) const;
   void checkProxy(const Touch &earlier, const Touch &later);
 
   bool mayArrive(std::int32_t agent, const Op &op, std::int32_t slot);
   void checkMade(std::int32_t agent, const Op &op, std::int32_t slot);
   void endPhase(std::int32_t slot, const Op &op);
-  bool isOver(const Touch &touch, std::int32_t cell, bool isWrite) const;
+  bool isReadOver(const Touch &read, std::int32_t cell) const;
+  bool isWriteOver(const Touch &write, std::int32_t cell) const;
+  bool isRead(std::int32_t cell) const;
+  /// The agent's: of now on, and not of the time before.
+  void claim(std::int32_t claim, Touch touch);
+  Touch &claimed(std::int32_t claim) { return claims_[static_cast<std::size_t>(claim)]; }
+  const Touch &claimed(std::int32_t claim) const {
+    return claims_[static_cast<std::size_t>(claim)];
+  }
   /// Whether the async proxy needs a fence to see what this has written.
   bool isSeenByProxy(const Touch &write) const { return model_->hasProxies && !write.isAsync; }
   Horizon horizon() const;
@@ -134,14 +141,16 @@ private:
   void reportStuck();
 
   // Clocks are rows: what an agent has seen, what a slot's phase has gathered and what the last one
-  // had, what a meeting has. The second half of a row is what the async proxy may see of it; there
-  // is none where the program has no proxies.
+  // had, what a meeting has.
   std::int32_t *ownClock(std::int32_t row) { return clocks_.own(row); }
   const std::int32_t *clock(std::int32_t row) const { return clocks_.at(row); }
   std::int32_t rowOfPhase(std::int32_t slot) const { return agents() + slot; }
   std::int32_t rowOfLast(std::int32_t slot) const { return agents() + model_->slots + slot; }
   std::int32_t rowOfMeeting(std::int32_t number) const {
     return agents() + 2 * model_->slots + 2 * number;
+  }
+  std::int32_t pcOf(std::int32_t agent) const {
+    return agents_[static_cast<std::size_t>(agent)].pc;
   }
   std::int32_t agents() const { return static_cast<std::int32_t>(model_->agents.size()); }
   void join(std::int32_t into, std::int32_t from);
@@ -174,6 +183,7 @@ private:
   std::vector<SlotRun> slots_;
   std::vector<MeetingRun> meetings_;
   std::vector<Cell> cells_;
+  std::vector<Touch> claims_; // of which later ones are held; no `op`: nobody is
   Clocks clocks_;
   std::vector<Finding> findings_;
   std::int64_t steps_ = 0;

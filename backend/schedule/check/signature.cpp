@@ -3,31 +3,32 @@
 #include "backend/schedule/check/run.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
-#include <tuple>
 
 namespace imbrex::schedule::check {
+
+namespace {
+
+std::int64_t placeOf(const Signature::Lack &lack) {
+  return (std::int64_t{lack.row} << 32) + lack.place;
+}
+
+} // namespace
 
 class SignatureMaker {
 public:
   explicit SignatureMaker(const Run &run)
       : run_(run), model_(*run.model_), program_(run.model_->program) {}
 
-  void weaken(Run &run, const Signature::Lacks &lacks) {
-    take();
+  void weaken(Run &run, const Signature::Lacks &own, const Signature::Lacks &lacks) const {
+    auto at = own.begin();
     for (const Signature::Lack &lack : lacks) {
-      const auto width = static_cast<std::int32_t>(run_.width_);
-      const bool ofPhases = lack.place >= width;
-      const std::int32_t half = ofPhases ? 0 : lack.place / model_.axes * model_.axes;
-      const std::int32_t axis =
-          axisOrder_[static_cast<std::size_t>(ofPhases ? lack.place - width : lack.place - half)];
-      const auto &times = events_[static_cast<std::size_t>(half + axis)];
-      const std::int32_t most =
-          ofPhases ? phaseOf(axis) - lack.count
-                   : times[times.size() - static_cast<std::size_t>(lack.count)] - 1;
+      while (at != own.end() && placeOf(*at) < placeOf(lack)) ++at;
+      const bool isOwn = at != own.end() && placeOf(*at) == placeOf(lack);
+      if (isOwn && at->count >= lack.count) continue;
+      const auto [place, most] = bound(run, lack);
       const std::int32_t row = rows_[static_cast<std::size_t>(lack.row)];
-      if (run.clock(row)[half + axis] > most) run.ownClock(row)[half + axis] = most;
+      if (run.clock(row)[place] > most) run.ownClock(row)[place] = most;
     }
   }
 
@@ -36,16 +37,63 @@ public:
     collectEvents();
     findBases();
     orderSlots();
+    orderClaims();
     findLive();
     for (std::int32_t agent = 0; agent < run_.agents(); ++agent) addAgent(agent);
     addBarriers();
     for (std::int32_t number = 0; number < model_.meetingNumbers; ++number) addMeeting(number);
     addCells();
     addTrips();
+    const std::size_t looked = out_.rest.size() + claimOrder_.size() + rows_.size() * live_.size();
+    out_.work = static_cast<std::int64_t>(looked + out_.lacks.size());
     return std::move(out_);
   }
 
 private:
+  enum class Of : std::uint8_t { Events, Phases, Claims };
+  /// Something that clocks can lack, and its place in the order of the signature.
+  struct LivePlace {
+    std::int32_t order;
+    std::int32_t place; // in a row
+    std::int32_t time;  // of a claim
+    Of of;
+  };
+
+  struct Bound {
+    std::int32_t place, most;
+  };
+  /// Where in a row a number is lacking, and what it is then at most.
+  Bound bound(Run &run, const Signature::Lack &lack) const {
+    const std::int32_t ofClaims = lack.place - firstClaim();
+    if (ofClaims >= 0) {
+      const std::int32_t claim = claimOrder_[static_cast<std::size_t>(ofClaims)];
+      const Event &end = held(run, claim).end;
+      return {end.axis, end.time - 1};
+    }
+    const std::int32_t ofPhases = lack.place - model_.axisOfClaim(0);
+    if (ofPhases >= 0) {
+      const std::int32_t axis = axisOrder_[static_cast<std::size_t>(ofPhases)];
+      return {axis, phaseOf(axis) - lack.count};
+    }
+    const std::int32_t half = lack.place / model_.axes * model_.axes;
+    const std::int32_t place = half + axisOrder_[static_cast<std::size_t>(lack.place - half)];
+    const auto &times = events_[static_cast<std::size_t>(place)];
+    return {place, times[times.size() - static_cast<std::size_t>(lack.count)] - 1};
+  }
+
+  /// A claim that others are held against; where none is, its last one again, which all know of.
+  const Touch &held(Run &run, std::int32_t number) const {
+    Touch &touch = run.claimed(number);
+    if (touch.op) return touch;
+    const Claim &claim = model_.claims[static_cast<std::size_t>(number)];
+    const std::int32_t axis = model_.axisOfClaim(number);
+    touch = {.end = {axis, run.clock(claim.agent)[axis]},
+             .op = claim.op,
+             .agent = claim.agent,
+             .buffer = claim.buffer};
+    return touch;
+  }
+
   void add(std::int64_t value) { out_.rest.push_back(static_cast<std::int32_t>(value)); }
 
   void live(std::int32_t place, std::int32_t time) {
@@ -60,13 +108,12 @@ private:
   }
 
   void collectEvents() {
-    events_.resize(run_.width_);
+    events_.resize(static_cast<std::size_t>(model_.axisOfClaim(0)));
     for (const Cell &cell : run_.cells_) {
       if (cell.write.op) live(cell.write, true);
       for (const Touch &read : cell.reads) live(read, false);
     }
     for (const SlotRun &slot : run_.slots_) {
-      for (const Event &pass : slot.passes) live(pass.axis, pass.time);
       if (slot.made.axis < 0) continue;
       live(slot.made.axis, slot.made.time);
       if (model_.hasProxies) live(model_.axes + slot.made.axis, slot.made.time);
@@ -163,36 +210,81 @@ private:
     });
   }
 
+  /// The places of lacks: those of a row but for claims, then slots and meetings once more for
+  /// their phases, then claims.
+  std::int32_t firstClaim() const { return model_.axisOfClaim(0) + model_.axes; }
+
+  /// By slot and cell of it, as the rest of the state is listed.
+  void orderClaims() {
+    forSlots([&](std::int32_t slot, std::int64_t) { addClaims(model_.claimsOnSlot(slot)); }, [] {});
+    forCells([&](std::int32_t cell) { addClaims(model_.claimsOnCell(cell)); }, [] {});
+  }
+  void addClaims(const std::vector<std::int32_t> &claims) {
+    claimOrder_.insert(claimOrder_.end(), claims.begin(), claims.end());
+  }
+
+  /// Whether one of those that it holds up does not know of it. If all do, nobody need tell them.
+  bool isLive(std::int32_t number) const {
+    const Touch &touch = run_.claimed(number);
+    if (!touch.op) return false;
+    const Claim &claim = model_.claims[static_cast<std::size_t>(number)];
+    for (std::int32_t agent = 0; agent < run_.agents(); ++agent) {
+      if (run_.clock(agent)[touch.end.axis] >= touch.end.time) continue;
+      const std::int32_t pc = run_.pcOf(agent);
+      if (claim.op->kind == OpKind::Wait ? model_.ends(agent, pc, claim.op->barrier)
+                                         : model_.writes(agent, pc, claim.on))
+        return true;
+    }
+    return false;
+  }
+
   /// The numbers of a clock that tell one run from another, in order.
   void findLive() {
-    for (std::int32_t half = 0; half < static_cast<std::int32_t>(run_.width_); half += model_.axes)
+    for (std::int32_t half = 0; half < model_.axisOfClaim(0); half += model_.axes)
       for (std::int32_t i = 0; i < model_.axes; ++i) {
         const std::int32_t place = half + axisOrder_[static_cast<std::size_t>(i)];
         if (!events_[static_cast<std::size_t>(place)].empty())
-          live_.push_back({.order = half + i, .place = place});
+          live_.push_back({.order = half + i, .place = place, .time = 0, .of = Of::Events});
       }
     for (std::int32_t i = model_.axisOfSlot(0); i < model_.axes; ++i) {
       const std::int32_t axis = axisOrder_[static_cast<std::size_t>(i)];
       if (phaseOf(axis) > horizon_[static_cast<std::size_t>(axis)])
         live_.push_back(
-            {.order = static_cast<std::int32_t>(run_.width_) + i, .place = axis, .ofPhases = true});
+            {.order = model_.axisOfClaim(0) + i, .place = axis, .time = 0, .of = Of::Phases});
+    }
+    for (std::size_t i = 0; i < claimOrder_.size(); ++i) {
+      if (!isLive(claimOrder_[i])) continue;
+      const Event &end = run_.claimed(claimOrder_[i]).end;
+      live_.push_back({.order = firstClaim() + static_cast<std::int32_t>(i),
+                       .place = end.axis,
+                       .time = end.time,
+                       .of = Of::Claims});
     }
   }
 
   /// What every role knows, nobody learns from this row.
   void addClock(std::int32_t row) {
-    const auto number = static_cast<std::int32_t>(rows_.size());
-    rows_.push_back(row);
+    const std::int32_t number = addRow(row);
     const std::int32_t *clock = run_.clock(row);
-    for (const LivePlace &live : live_) {
-      const auto place = static_cast<std::size_t>(live.place);
-      const std::int32_t time = std::max(clock[place], horizon_[place]);
-      // With less than the phase before the last every wait and arrival fails.
-      const std::int32_t lacks =
-          live.ofPhases ? std::clamp(phaseOf(live.place) - time, 0, 2)
-                        : static_cast<std::int32_t>(events_[place].size()) - rank(live.place, time);
-      if (lacks > 0) out_.lacks.push_back({.row = number, .place = live.order, .count = lacks});
-    }
+    for (const LivePlace &live : live_) addLack(number, live, lacking(clock, live));
+  }
+
+  std::int32_t addRow(std::int32_t row) {
+    rows_.push_back(row);
+    return static_cast<std::int32_t>(rows_.size()) - 1;
+  }
+
+  void addLack(std::int32_t row, const LivePlace &live, std::int32_t count) {
+    if (count > 0) out_.lacks.push_back({.row = row, .place = live.order, .count = count});
+  }
+
+  std::int32_t lacking(const std::int32_t *clock, const LivePlace &live) const {
+    if (live.of == Of::Claims) return clock[live.place] < live.time ? 1 : 0;
+    const auto place = static_cast<std::size_t>(live.place);
+    const std::int32_t time = std::max(clock[place], horizon_[place]);
+    // With less than the phase before the last every wait and arrival fails.
+    if (live.of == Of::Phases) return std::clamp(phaseOf(live.place) - time, 0, 2);
+    return static_cast<std::int32_t>(events_[place].size()) - rank(live.place, time);
   }
 
   std::int32_t phaseOf(std::int32_t axis) const {
@@ -220,18 +312,52 @@ private:
   }
   void endRepeated() { last_ = std::numeric_limits<std::size_t>::max(); }
 
-  void addBarriers() {
+  template <class Visit, class End>
+  void forSlots(Visit visit, End endOfBarrier) const {
     for (std::uint32_t b = 0; b < program_.barriers.size(); ++b) {
       const RingId ring = program_.barriers[b].ring;
       for (std::int32_t i = 0; i < program_.depthOf(ring); ++i) {
         const std::int64_t use = baseOf(ring) + i;
-        const std::int32_t slot = model_.slotOf(BarrierId(b), use);
-        addRepeated([&] { addSlot(slot, roundOfUse(use, program_.depthOf(ring))); });
-        addClock(run_.rowOfPhase(slot));
-        addClock(run_.rowOfLast(slot));
+        visit(model_.slotOf(BarrierId(b), use), roundOfUse(use, program_.depthOf(ring)));
       }
-      endRepeated();
+      endOfBarrier();
     }
+  }
+
+  void addBarriers() {
+    BarrierId barrier;
+    forSlots(
+        [&](std::int32_t slot, std::int64_t round) {
+          if (model_.barrierOf(slot) != barrier) findUnknown(barrier = model_.barrierOf(slot));
+          const bool isGathering = !run_.clocks_.isZero(run_.rowOfPhase(slot));
+          addRepeated([&] {
+            add(isGathering);
+            addSlot(slot, round);
+          });
+          if (isGathering) addClock(run_.rowOfPhase(slot));
+          addLast(run_.rowOfLast(slot));
+        },
+        [&] { endRepeated(); });
+  }
+
+  /// What one that waits for the barrier does not know.
+  void findUnknown(BarrierId barrier) {
+    unknown_.clear();
+    for (const LivePlace &live : live_) {
+      std::int32_t most = 0;
+      for (std::int32_t agent = 0; agent < run_.agents(); ++agent)
+        if (model_.awaits(agent, run_.pcOf(agent), barrier))
+          most = std::max(most, lacking(run_.clock(agent), live));
+      if (most > 0) unknown_.emplace_back(live, most);
+    }
+  }
+
+  /// What a phase has gathered that is over, of what is unknown: from the rest nobody learns.
+  void addLast(std::int32_t row) {
+    const std::int32_t number = addRow(row);
+    const std::int32_t *clock = run_.clock(row);
+    for (const auto &[live, most] : unknown_)
+      addLack(number, live, std::min(most, lacking(clock, live)));
   }
 
   void addSlot(std::int32_t slot, std::int64_t round) {
@@ -241,19 +367,14 @@ private:
     add(run.expected - run.landed);
     add(run.isMade);
     if (run.isMade) addEvent(run.made);
-    for (const Event &pass : run.passes) {
-      add(axisPlace_[static_cast<std::size_t>(pass.axis)]);
-      add(rank(pass.axis, pass.time));
-    }
-    add(-1);
   }
 
   void addMeeting(std::int32_t number) {
     const MeetingRun &run = run_.meetings_[static_cast<std::size_t>(number)];
     add(run.here);
     add(run.here > 0 ? run.which.index() : 0);
-    addClock(run_.rowOfMeeting(number));
-    addClock(run_.rowOfMeeting(number) + 1);
+    // What the last one had, nobody learns any more: all that were there have gone on.
+    if (run.here > 0) addClock(run_.rowOfMeeting(number));
   }
 
   void addEvent(const Event &event, bool forProxy = true) {
@@ -268,7 +389,8 @@ private:
     add(touch.end.axis >= 0 && touch.isAsync);
   }
 
-  void addCells() {
+  template <class Visit, class End>
+  void forCells(Visit visit, End endOfBuffer) const {
     for (std::uint32_t b = 0; b < program_.buffers.size(); ++b) {
       const Buffer &buffer = program_.buffers[b];
       const std::int32_t copies = buffer.space == Space::Registers ? run_.agents() : 1;
@@ -276,11 +398,18 @@ private:
         for (std::int32_t i = 0; i < program_.depthOf(buffer.ring); ++i) {
           const Access whole = {.buffer = BufferId(b)};
           const CellRange range = model_.cellsOf(whole, baseOf(buffer.ring) + i, copy);
-          for (std::int32_t c = range.first; c < range.first + range.count; ++c)
-            addRepeated([&] { addCell(run_.cells_[static_cast<std::size_t>(c)]); });
+          for (std::int32_t c = range.first; c < range.first + range.count; ++c) visit(c);
         }
-      endRepeated();
+      endOfBuffer();
     }
+  }
+
+  void addCells() {
+    forCells(
+        [&](std::int32_t c) {
+          addRepeated([&] { addCell(run_.cells_[static_cast<std::size_t>(c)]); });
+        },
+        [&] { endRepeated(); });
   }
 
   /// Whether the cell holds what no cursor comes to again, of a ring whose cursors all go on.
@@ -333,17 +462,17 @@ private:
     add(outerDistance(instance));
   }
 
-  /// Whether a role that runs this loop has not come to it.
+  /// Whether a role may still begin a loop over these trips: the first, or one more.
   bool isAwaited(const Instance &instance) const {
     for (std::int32_t agent = 0; agent < run_.agents(); ++agent) {
       const auto a = static_cast<std::size_t>(agent);
       const AgentRun &run = run_.agents_[a];
-      if (run.isDone || !model_.loopsOver[model_.agents[a].role.index()][instance.trips.index()])
-        continue;
+      const Asks &asks = model_.asks[model_.agents[a].role.index()][instance.trips.index()];
+      if (run.isDone || asks.forLoop < 0) continue;
       const auto around = tripsAround(program_, instance.trips, run.at);
-      const bool isBehind = std::ranges::lexicographical_compare(around, instance.around);
-      const bool isIn = std::ranges::equal(around, instance.around);
-      if (isBehind || (isIn && run.at[instance.trips.index()] == kBefore)) return true;
+      if (std::ranges::lexicographical_compare(around, instance.around)) return true;
+      if (!std::ranges::equal(around, instance.around)) continue;
+      if (asks.isRepeated || run.pc <= asks.forLoop) return true;
     }
     return false;
   }
@@ -362,52 +491,50 @@ private:
   const Run &run_;
   const Model &model_;
   const Program &program_;
-  /// A number of a clock, and its place in the order of the signature.
-  struct LivePlace {
-    std::int32_t order, place;
-    bool ofPhases = false;
-  };
-
   Horizon horizon_;
   std::vector<std::vector<std::int32_t>> events_; // by place in a row: the times of live ones
   std::vector<LivePlace> live_;
-  std::vector<std::int64_t> bases_;                            // by ring
-  std::vector<std::int32_t> axisOrder_, axisPlace_;            // with each ring from its base on
+  std::vector<std::pair<LivePlace, std::int32_t>> unknown_; // of those, and how much
+  std::vector<std::int64_t> bases_;                         // by ring
+  std::vector<std::int32_t> axisOrder_, axisPlace_;         // with each ring from its base on
+  std::vector<std::int32_t> claimOrder_;
   std::vector<std::int32_t> rows_;                             // of clocks, as they were visited
   std::vector<std::int32_t> lastOne_;                          // of what may repeat,
   std::size_t last_ = std::numeric_limits<std::size_t>::max(); // and where it is
   Signature out_;
 };
 
-void weaken(Run &run, const Signature::Lacks &lacks) { SignatureMaker(run).weaken(run, lacks); }
-
-Signature signatureOf(const Run &run) { return SignatureMaker(run).take(); }
-
-namespace {
-
-bool isEarlier(const Signature::Lack &a, const Signature::Lack &b) {
-  return std::tie(a.row, a.place) < std::tie(b.row, b.place);
+void weaken(Run &run, const Signature &signature, const Signature::Lacks &lacks) {
+  signature.maker->weaken(run, signature.lacks, lacks);
 }
 
-} // namespace
+Signature signatureOf(const Run &run) {
+  const auto maker = std::make_shared<SignatureMaker>(run);
+  Signature signature = maker->take();
+  signature.maker = maker;
+  return signature;
+}
 
 bool knowsNoMore(const Signature::Lacks &one, const Signature::Lacks &other) {
   auto at = one.begin();
   return std::ranges::all_of(other, [&](const Signature::Lack &lack) {
-    while (at != one.end() && isEarlier(*at, lack)) ++at;
-    return at != one.end() && !isEarlier(lack, *at) && at->count >= lack.count;
+    while (at != one.end() && placeOf(*at) < placeOf(lack)) ++at;
+    return at != one.end() && placeOf(*at) == placeOf(lack) && at->count >= lack.count;
   });
 }
 
 Signature::Lacks common(const Signature::Lacks &one, const Signature::Lacks &other) {
-  Signature::Lacks both;
-  std::ranges::merge(one, other, std::back_inserter(both), isEarlier);
   Signature::Lacks out;
-  for (const Signature::Lack &lack : both)
-    if (out.empty() || isEarlier(out.back(), lack))
-      out.push_back(lack);
-    else
-      out.back().count = std::max(out.back().count, lack.count);
+  out.reserve(one.size() + other.size());
+  auto at = one.begin();
+  for (const Signature::Lack &lack : other) {
+    while (at != one.end() && placeOf(*at) < placeOf(lack)) out.push_back(*at++);
+    out.push_back(lack);
+    if (at == one.end() || placeOf(*at) != placeOf(lack)) continue;
+    out.back().count = std::max(lack.count, at->count);
+    ++at;
+  }
+  out.insert(out.end(), at, one.end());
   return out;
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace imbrex::schedule::check {
 
 class Run;
+class SignatureMaker;
 
 /// What of a run's state the future can depend on, the same for runs that will go on alike:
 ///
@@ -15,8 +17,11 @@ class Run;
 ///   trips    how many are left of those decided, and whether few enough are done that a guard
 ///            could tell
 ///   clocks   only which of the accesses that are still held against later ones a clock knows to
-///            be over, so that each number becomes its rank among those; what all roles know anyway
-///            is told of none
+///            be over, so that each number becomes its rank among those; what all know that it can
+///            hold up is told of none, and what a phase has gathered, only as far as one that waits
+///            for it does not know it yet
+///   claims   nothing else: that none is held is the same as that all know of it, so that a slot
+///            which was never used is like one that was and is free
 ///   cells    one that was never written is like one whose content nobody can ask for any more:
 ///            either is an error for whoever reads it
 ///
@@ -24,7 +29,8 @@ class Run;
 /// alike are counted.
 ///
 /// To know less never helps: a run that knows at least as much as another, and is like it in the
-/// rest, fails nowhere where that one does not.
+/// rest, fails nowhere where that one does not. What all know that wait for a phase, it may as well
+/// have gathered: nobody learns it there.
 struct Signature {
   /// A number of a clock that lacks something.
   struct Lack {
@@ -37,6 +43,8 @@ struct Signature {
 
   std::vector<std::int32_t> rest;
   Lacks lacks;
+  std::int64_t work = 0;                       ///< Numbers that were looked at.
+  std::shared_ptr<const SignatureMaker> maker; ///< Knows where in the run its lacks are.
 };
 /// Of a run that has forgotten what is known.
 Signature signatureOf(const Run &run);
@@ -45,7 +53,7 @@ Signature signatureOf(const Run &run);
 bool knowsNoMore(const Signature::Lacks &one, const Signature::Lacks &other);
 /// What both know.
 Signature::Lacks common(const Signature::Lacks &one, const Signature::Lacks &other);
-/// Makes a run know no more than that, which is of a run like it in the rest.
-void weaken(Run &run, const Signature::Lacks &lacks);
+/// Makes the run of a signature know no more than that, which is of a run like it in the rest.
+void weaken(Run &run, const Signature &signature, const Signature::Lacks &lacks);
 
 } // namespace imbrex::schedule::check

@@ -116,7 +116,8 @@ kernel @k(%io: view<i32, 1>) stage tiles {
 
 TEST_CASE("an element that a tile has twice is loaded each time before it is stored") {
   for (const char *place :
-       {"%j = rem %i, %c : i32[64]", "%j = div %i, %c : i32[64]", "%j = add %i, %c : i32[64]"})
+       {"%j = rem %i, %c : i32[64]", "%j = div %i, %c : i32[64]", "%j = add %i, %c : i32[64]",
+        "%n = sub %c, %i : i32[64]\n  %j = add %i, %n : i32[64]"})
     agree(R"(
 kernel @k(%p: ptr<i32>) stage tiles {
   %i = arange : i32[64]
@@ -132,10 +133,11 @@ kernel @k(%p: ptr<i32>) stage tiles {
 )",
           {1024});
   // Numbers of eight bits begin again after 256, and rows of a view may be the same row.
-  agree(R"(
-kernel @k(%p: ptr<i32>) stage tiles {
-  %i = arange : u8[512]
-  %j = cast %i : i32[512]
+  for (const char *numbers :
+       {"%i = arange : u8[512]\n  %j = cast %i : i32[512]",
+        "%i = arange : i32[512]\n  %n = cast %i : u8[512]\n  %j = cast %n : i32[512]",
+        "%j = arange [step = 0] : i32[512]"})
+    agree("\nkernel @k(%p: ptr<i32>) stage tiles {\n  " + std::string(numbers) + R"(
   %b = broadcast %p : ptr<i32>[512]
   %a = ptr.add %b, %j : ptr<i32>[512]
   %x = load %a : i32[512]
@@ -144,7 +146,7 @@ kernel @k(%p: ptr<i32>) stage tiles {
   store %a, %y
 }
 )",
-        {1024});
+          {1024});
   const std::string inPlace = R"(
 kernel @k(%io: view<i32, 2>) stage tiles {
   %0 = constant 0 : i32

@@ -127,4 +127,99 @@ TEST_CASE("how many bytes a phase lacks is part of the state") {
              Diag::ScheduleDeadlock);
 }
 
+TEST_CASE("two loops in a row over the same trips run as often") {
+  checkFound(R"(schedule @twice {
+  trips %k
+  buffer %x 8
+  role %r {
+    for %k {
+    }
+    for %k {
+      access reads %x
+    }
+  }
+}
+)",
+             Diag::ScheduleUnwritten);
+}
+
+TEST_CASE("states that know different things are not taken for one that knows all of them") {
+  // Either the first or the second has heard of the last read, but not of three trips and more.
+  checkFound(R"(schedule @told {
+  trips %k
+  trips %z
+  buffer %x 8
+  barrier %written
+  barrier %heard
+  barrier %end arrivals 2
+  ring %r depth 1 {
+    barrier %full
+    barrier %empty
+  }
+  role %write {
+    access writes %x
+    arrive %written
+    wait %end
+    access writes %x
+  }
+  role %read {
+    cursor %p in %r
+    wait %written
+    access reads %x
+    arrive %heard
+    for %k {
+      access reads %x
+      wait %empty(%p) flipped
+      arrive %full(%p)
+      advance %p
+      if done %k > 1 {
+        access reads %x
+      }
+    }
+  }
+  role %first {
+    wait %heard
+    arrive %end
+  }
+  role %second {
+    cursor %c in %r
+    for %k {
+      wait %full(%c)
+      arrive %empty(%c)
+      advance %c
+    }
+    for %z {
+    }
+    arrive %end
+  }
+}
+)",
+             Diag::ScheduleOverwriteRace);
+}
+
+TEST_CASE("who knows that a wait has passed is part of the state") {
+  checkFound(R"(schedule @passes {
+  trips %j
+  trips %z
+  barrier %b
+  barrier %heard
+  role %waits {
+    wait %b
+    arrive %heard
+    if count %j > 0 {
+      wait %b
+    }
+  }
+  role %arrives {
+    arrive %b
+    wait %heard
+    for %z {
+    }
+    arrive %b
+  }
+}
+)",
+             Diag::ScheduleParity);
+}
+
 } // namespace imbrex::testing
