@@ -33,6 +33,12 @@ std::string reasonFor(WidthLimit limit) {
   return "";
 }
 
+std::string halfOfByte(const Op &access) {
+  const bool isStore = access.kind == OpKind::ViewStore;
+  return isStore ? "half a byte, by two atomics that leave the other half alone"
+                 : "half a byte, of a byte that is read for it";
+}
+
 std::string_view wayOf(Travel travel) {
   switch (travel) {
   case Travel::Stay: return "between a thread's registers";
@@ -133,9 +139,9 @@ private:
   void explainAccess(const Access &access, const LinearLayout &layout) {
     const std::int64_t vector = vectorOf(access.shape, layout);
     const std::int64_t bits = vector * access.shape.bits, bytes = bits / 8;
-    text_ += "  " + named(*plan_.graph.sites[access.site].op) + " accesses " +
-             counted(vector, "element") + " at once, " +
-             (bits < 8 ? "half a byte" : counted(bytes, "byte")) + ": ";
+    const Op &op = *plan_.graph.sites[access.site].op;
+    text_ += "  " + named(op) + " accesses " + counted(vector, "element") + " at once, " +
+             (bits < 8 ? halfOfByte(op) : counted(bytes, "byte")) + ": ";
     if (vector == access.shape.width)
       text_ += bytes == 16 ? "no access is wider" : reasonFor(access.limit);
     else
