@@ -83,7 +83,7 @@ TEST_CASE("a sort of thousands is what the interpreter makes of it") {
       const auto code = compileForGpu(compiled, target, {}, diagnostics);
       REQUIRE_MESSAGE(code, diagnostics.render());
       const auto program =
-          emulate::Program::compile(*code->module, *machine, code->interface, diagnostics);
+          emulate::Program::compile(*code->copy(), *machine, code->interface, diagnostics);
       REQUIRE_MESSAGE(program, diagnostics.render());
       for (const std::uint64_t seed : {0, 1}) {
         CAPTURE(seed);
