@@ -3,6 +3,7 @@
 #include "backend/exchange_order.h"
 #include "backend/lower/inline_assembly.h"
 #include "backend/lower/lower.h"
+#include "backend/lower/shared_memory.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -72,7 +73,11 @@ bool layOut(ir::Kernel &kernel, const machine::Machine &machine,
 
 } // namespace
 
-std::unique_ptr<llvm::Module> GpuCode::copy() const { return llvm::CloneModule(*module); }
+std::unique_ptr<llvm::Module> GpuCode::copy() const {
+  auto copied = llvm::CloneModule(*module);
+  lower::SharedMemory::placeAtLaunch(*copied);
+  return copied;
+}
 
 std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
                                      const analysis::Assumptions &assumptions,
@@ -114,29 +119,34 @@ Result<void> checkOrder(const GpuCode &code, const target::GpuTarget &target) {
 
 } // namespace
 
-Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target) {
+Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target,
+                                 StageTimes *times) {
+  Stopwatch watch(times);
   if (const auto ordered = checkOrder(code, target); !ordered) return ordered.failure();
+  watch.lap("order");
   auto text = target.assembly(*code.copy());
+  watch.lap("generate");
   if (!text || code.rings.steps.empty()) return text;
   if (const auto difference = differenceFrom(code.rings, target.ringsOf(*text)))
     return fail(Diag::CodeUnlikeSchedule, {}, code.interface.name, target.machine().name,
                 *difference);
+  watch.lap("compare");
   return text;
 }
 
-Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target) {
-  if (code.rings.steps.empty()) {
-    if (const auto ordered = checkOrder(code, target); !ordered) return ordered.failure();
-    return target.object(*code.copy());
-  }
-  const auto text = makeAssembly(code, target);
+Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target,
+                                      StageTimes *times) {
+  const auto text = makeAssembly(code, target, times);
   if (!text) return text.failure();
-  return makeObject(code, target, *text);
+  return makeObject(*text, target, times);
 }
 
-Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target,
-                                      const std::string &assembly) {
-  return target.objectOf(assembly, *code.copy());
+Result<target::ObjectCode> makeObject(const std::string &assembly, const target::GpuTarget &target,
+                                      StageTimes *times) {
+  Stopwatch watch(times);
+  auto object = target.objectOf(assembly);
+  watch.lap("assemble");
+  return object;
 }
 
 const target::GpuTarget *gpuTargetOf(const machine::Machine &machine, Diagnostics &diagnostics) {

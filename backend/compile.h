@@ -23,8 +23,8 @@ struct StageTime {
 };
 using StageTimes = std::vector<StageTime>;
 
-/// A kernel as LLVM IR for one thread of a GPU, optimised: what the emulator runs, and what the
-/// target makes assembly and images of.
+/// A kernel as LLVM IR for one thread of a GPU, optimised, in which all that lies in shared memory
+/// is an array of its own.
 struct GpuCode {
   std::unique_ptr<llvm::LLVMContext> context; // outlives the module
   std::unique_ptr<llvm::Module> module;
@@ -32,7 +32,8 @@ struct GpuCode {
   analysis::Assumptions assumptions; ///< Of its launches.
   RingOrder rings;                   ///< What was proven of its rings, if it has any.
 
-  /// The target's functions use a module up; this is another one like it.
+  /// What assembly is made from, and the emulator runs: shared memory is as the launch gives it.
+  /// The target's functions use it up.
   std::unique_ptr<llvm::Module> copy() const;
 };
 
@@ -44,13 +45,15 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
                                      Diagnostics &diagnostics, StageTimes *times = nullptr);
 
 /// The assembly of a kernel, and its image. Where it has rings, the assembly is held to do what was
-/// proven of them. The image is made of that very assembly by a vendor's assembler, which is
-/// trusted, or by a second run of the code generator, which is trusted to do the same again.
-Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target);
-Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target);
-/// The image, where the assembly has been made.
+/// proven of them; the image is made of that very assembly, by an assembler, which is trusted.
+/// `times` gets what that took.
+Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target,
+                                 StageTimes *times = nullptr);
 Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target,
-                                      const std::string &assembly);
+                                      StageTimes *times = nullptr);
+/// The image, where the assembly has been made.
+Result<target::ObjectCode> makeObject(const std::string &assembly, const target::GpuTarget &target,
+                                      StageTimes *times = nullptr);
 
 /// The target of a machine; null, and an error, where there is none.
 const target::GpuTarget *gpuTargetOf(const machine::Machine &machine, Diagnostics &diagnostics);

@@ -33,8 +33,7 @@ using Accessed = std::array<std::uint8_t, SharedMemory::kMostRegions>;
 class Disorder {
 public:
   Disorder(const llvm::Module &module, const target::GpuTarget &target)
-      : layout_(module.getDataLayout()), target_(target),
-        regions_(SharedMemory::regionsOf(module)) {}
+      : target_(target), regions_(SharedMemory::regionsOf(module)) {}
 
   std::optional<std::string> find(const llvm::Function &function) {
     std::map<const llvm::BasicBlock *, Accessed> before;
@@ -91,8 +90,11 @@ private:
 
   void access(const Instruction &instruction, const Value &pointer, Manner manner,
               Accessed &accessed) {
+    constexpr unsigned kAnyDepth = 0;
+    llvm::SmallVector<const Value *> arrays;
+    llvm::getUnderlyingObjects(&pointer, arrays, nullptr, kAnyDepth);
     for (std::size_t i = 0; i < regions_.size(); ++i) {
-      if (!mayBeIn(pointer, regions_[i])) continue;
+      if (!llvm::is_contained(arrays, regions_[i])) continue;
       const auto &conflicts = kConflict.at(static_cast<std::size_t>(manner));
       for (std::size_t earlier = 0; earlier < kManners; ++earlier)
         if (conflicts.at(earlier) && (accessed[i] >> earlier & 1) != 0 && !found_)
@@ -102,33 +104,8 @@ private:
     }
   }
 
-  /// By the array, and the constants that are added to its address: an index goes on from there.
-  bool mayBeIn(const Value &pointer, const SharedMemory::Place &region) const {
-    llvm::SmallVector<const Value *> objects;
-    llvm::getUnderlyingObjects(&pointer, objects);
-    if (!llvm::is_contained(objects, region.array)) return false;
-    const auto offset = constantOffset(pointer);
-    return !offset || (*offset >= region.begin && *offset < region.end);
-  }
-
-  /// Nothing where several ways come to the address.
-  std::optional<std::int64_t> constantOffset(const Value &pointer) const {
-    std::int64_t sum = 0;
-    const Value *at = &pointer;
-    while (const auto *step = llvm::dyn_cast<llvm::GEPOperator>(at)) {
-      llvm::SmallMapVector<Value *, llvm::APInt, 4> indices;
-      llvm::APInt constant(layout_.getIndexTypeSizeInBits(step->getType()), 0);
-      if (!step->collectOffset(layout_, constant.getBitWidth(), indices, constant))
-        return std::nullopt;
-      sum += constant.getSExtValue();
-      at = step->getPointerOperand()->stripPointerCasts();
-    }
-    return llvm::isa<llvm::GlobalVariable>(at) ? std::optional(sum) : std::nullopt;
-  }
-
-  const llvm::DataLayout &layout_;
   const target::GpuTarget &target_;
-  const std::vector<SharedMemory::Place> regions_;
+  const std::vector<const llvm::GlobalVariable *> regions_;
   std::optional<std::string> found_;
 };
 

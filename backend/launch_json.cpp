@@ -70,6 +70,8 @@ llvm::json::Object assumptionsAsJson(const analysis::Assumptions &assumptions,
     llvm::json::Array assumed;
     for (const auto &[name, member] : kAssumed)
       if (assumptions.of(i).*member) assumed.push_back(name);
+    const std::int64_t rowBytes = assumptions.of(i).sharedRowBytes;
+    if (rowBytes > 0) assumed.push_back("rows_of_" + std::to_string(rowBytes) + "_bytes");
     if (hasMap(interface, i)) assumed.push_back("boxes"); // of others no code makes anything of it
     parameters.push_back(llvm::json::Object{{"parameter", interface.parameters[i]},
                                             {"assumed", std::move(assumed)}});

@@ -57,16 +57,10 @@ llvm::json::Object instructionsAsJson(const target::InstructionMix &mix) {
 } // namespace
 
 Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, StageTimes *times) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto assembly = makeAssembly(code, target);
+  const auto assembly = makeAssembly(code, target, times);
   if (!assembly) return assembly.failure();
-  const auto generated = std::chrono::steady_clock::now();
-  const auto object = makeObject(code, target, *assembly);
+  const auto object = makeObject(*assembly, target, times);
   if (!object) return object.failure();
-  if (times != nullptr) {
-    times->push_back({"generate", generated - start});
-    times->push_back({"assemble", object->assembling});
-  }
   Report report{.interface = code.interface,
                 .assumptions = code.assumptions,
                 .machine = &target.machine(),

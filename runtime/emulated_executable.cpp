@@ -41,7 +41,7 @@ public:
             const analysis::Assumptions &assumptions) -> std::unique_ptr<emulate::Program> {
           const auto code = compileForGpu(kernel, target_, assumptions, diagnostics);
           if (!code) return nullptr;
-          return emulate::Program::compile(*code->module, target_.machine(), code->interface,
+          return emulate::Program::compile(*code->copy(), target_.machine(), code->interface,
                                            diagnostics);
         });
   }

@@ -24,13 +24,21 @@ bool isDivisible(const Type &type, const Argument &argument) {
   return isInteger(type.element()) && argument.scalar % kDivisor == 0;
 }
 
-bool rowsDivide(const Type &type, const Argument &argument) {
+bool rowsDivide(const Type &type, const Argument &argument, std::int64_t bytes) {
   const auto last = static_cast<size_t>(type.rank() - 1);
   const auto divides = [&](std::int64_t elements) {
-    return elements * storageBits(type.element()) % (8 * kDivisor) == 0;
+    return elements * storageBits(type.element()) % (8 * bytes) == 0;
   };
   return divides(argument.extents[last]) &&
          std::all_of(argument.strides.begin(), argument.strides.begin() + last, divides);
+}
+
+bool shareBytes(const Type &type) { return storageBits(type.element()) < 8; }
+
+std::int64_t sharedRowBytes(const Type &type, const Argument &argument) {
+  std::int64_t bytes = shareBytes(type) ? kDivisor : 0;
+  while (bytes > 0 && !rowsDivide(type, argument, bytes)) bytes /= 2;
+  return bytes;
 }
 
 /// The engine's rules; machine/targets.def says where they come from.
@@ -101,7 +109,7 @@ bool Assumptions::cover(const Assumptions &others) const {
         !covers(ours.hasUnitStride, theirs.hasUnitStride) ||
         !covers(ours.hasDivisibleRows, theirs.hasDivisibleRows) ||
         !covers(ours.hasSmallExtents, theirs.hasSmallExtents) ||
-        !covers(ours.hasBoxes, theirs.hasBoxes))
+        !covers(ours.hasBoxes, theirs.hasBoxes) || ours.sharedRowBytes < theirs.sharedRowBytes)
       return false;
   }
   return std::ranges::all_of(others.equalExtents, [&](const EqualExtents &pair) {
@@ -124,7 +132,8 @@ Assumptions usualAssumptions(const Kernel &kernel) {
                                 .hasUnitStride = isView,
                                 .hasDivisibleRows = isView,
                                 .hasSmallExtents = isView,
-                                .hasBoxes = isView && storageBits(type.element()) >= 8});
+                                .hasBoxes = isView && !shareBytes(type),
+                                .sharedRowBytes = isView && shareBytes(type) ? kDivisor : 0});
   }
   return usual;
 }
@@ -143,7 +152,8 @@ Assumptions assumptionsOf(const Kernel &kernel, llvm::ArrayRef<Argument> argumen
     parameter.isDivisible = isDivisible(type, arguments[i]);
     if (!type.isView()) continue;
     parameter.hasUnitStride = arguments[i].strides[static_cast<size_t>(type.rank() - 1)] == 1;
-    parameter.hasDivisibleRows = rowsDivide(type, arguments[i]);
+    parameter.hasDivisibleRows = rowsDivide(type, arguments[i], kDivisor);
+    parameter.sharedRowBytes = sharedRowBytes(type, arguments[i]);
     parameter.hasSmallExtents = std::ranges::all_of(arguments[i].extents, isSmall);
     parameter.hasBoxes = canLoadBoxes(type, arguments[i]);
   }

@@ -28,6 +28,11 @@ struct ParameterAssumptions {
   /// multiple of the next; no extent is 0 or more than kMostBoxExtent.
   bool hasBoxes = false;
 
+  /// Of elements that share a byte: the whole bytes, a power of two and kDivisor at most, that
+  /// divide the same as hasDivisibleRows is about; 0 where they are none. Others ask for kDivisor
+  /// or nothing, so that few launches want code of their own.
+  std::int64_t sharedRowBytes = 0;
+
   /// A box that begins behind it ends before 2^31.
   static constexpr std::int64_t kMostBoxExtent = (std::int64_t{1} << 31) - (std::int64_t{1} << 16);
 

@@ -181,11 +181,14 @@ Bounds boxBounds(const Kernel &kernel, const Op &op, const AxisAnalysis &facts,
   if (op.attrs<ViewAttrs>().unit == BoxUnit::Tiles)
     start = facts::product(start, box.shape().extents().back());
   const std::int64_t most = facts::elementsIn(ParameterAssumptions::kDivisor, view);
+  const std::int64_t rows =
+      parameter.hasDivisibleRows ? most : facts::elementsIn(parameter.sharedRowBytes, view);
+  // A byte has an address whatever is known of it.
+  const std::int64_t address = parameter.isDivisible ? most : facts::elementsIn(1, view);
   return {{WidthLimit::Contiguity, parameter.hasUnitStride ? most : 1},
-          {WidthLimit::Alignment,
-           parameter.isDivisible && parameter.hasDivisibleRows ? std::min(start, most) : 1},
+          {WidthLimit::Alignment, std::min({start, rows, address})},
           // Inside the view or outside: the extent is a multiple of as many.
-          {WidthLimit::Mask, parameter.hasDivisibleRows ? most : 1}};
+          {WidthLimit::Mask, rows}};
 }
 
 Bounds pointerBounds(const Kernel &kernel, const Op &op, std::int32_t axis,

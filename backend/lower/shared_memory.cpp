@@ -1,8 +1,8 @@
 #include "backend/lower/shared_memory.h"
 
+#include "backend/support/check.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Metadata.h"
-#include "llvm/IR/Operator.h"
 
 #include <algorithm>
 
@@ -14,8 +14,15 @@ std::int64_t roundUp(std::int64_t bytes, std::int64_t alignment = SharedMemory::
       llvm::alignTo(static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(alignment)));
 }
 
-/// Where a module says which bytes are regions: an address, and how many.
+/// Where a module says which arrays are regions.
 constexpr llvm::StringRef kRegions = "exchange.regions";
+/// Where it says which the launch is to give: an array, and where it begins.
+constexpr llvm::StringRef kAtLaunch = "shared.at.launch";
+
+/// Null where nothing is left of it.
+llvm::GlobalVariable *arrayOf(const llvm::MDNode &node) {
+  return llvm::mdconst::dyn_extract_or_null<llvm::GlobalVariable>(node.getOperand(0));
+}
 
 } // namespace
 
@@ -70,55 +77,60 @@ std::int64_t SharedMemory::finish(std::int64_t staticBytes) {
     region.array->replaceAllUsesWith(sized);
     region.array->eraseFromParent();
     region.array = arrays_.emplace_back(sized);
-    llvm::LLVMContext &context = module_.getContext();
-    auto *bytes = llvm::ConstantInt::get(llvm::Type::getInt64Ty(context),
-                                         static_cast<std::uint64_t>(region.bytes));
-    module_.getOrInsertNamedMetadata(kRegions)->addOperand(llvm::MDNode::get(
-        context, {llvm::ConstantAsMetadata::get(sized), llvm::ConstantAsMetadata::get(bytes)}));
+    module_.getOrInsertNamedMetadata(kRegions)->addOperand(
+        llvm::MDNode::get(module_.getContext(), {llvm::ConstantAsMetadata::get(sized)}));
   }
-  return bytes() > staticBytes ? moveToLaunch() : 0;
+  return bytes() > staticBytes ? layOutForLaunch() : 0;
 }
 
-/// All arrays as places in one, which has no size of its own.
-std::int64_t SharedMemory::moveToLaunch() {
+/// Notes where each array will be in the one that the launch gives.
+std::int64_t SharedMemory::layOutForLaunch() {
   llvm::LLVMContext &context = module_.getContext();
-  llvm::Type *const byte = llvm::Type::getInt8Ty(context);
+  llvm::NamedMDNode *const places = module_.getOrInsertNamedMetadata(kAtLaunch);
+  std::int64_t end = 0;
+  for (llvm::GlobalVariable *array : arrays_) {
+    const std::int64_t begin =
+        roundUp(end, static_cast<std::int64_t>(array->getAlign().valueOrOne().value()));
+    auto *at =
+        llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<std::uint64_t>(begin));
+    places->addOperand(llvm::MDNode::get(
+        context, {llvm::ConstantAsMetadata::get(array), llvm::ConstantAsMetadata::get(at)}));
+    end = begin + static_cast<std::int64_t>(array->getValueType()->getArrayNumElements());
+  }
+  return end;
+}
+
+void SharedMemory::placeAtLaunch(llvm::Module &module) {
+  llvm::NamedMDNode *const places = module.getNamedMetadata(kAtLaunch);
+  if (places == nullptr) return;
+  llvm::Type *const byte = llvm::Type::getInt8Ty(module.getContext());
   constexpr bool kConstant = false;
   constexpr std::uint64_t kNoSize = 0;
-  auto *whole = new llvm::GlobalVariable(module_, llvm::ArrayType::get(byte, kNoSize), kConstant,
-                                         llvm::GlobalValue::ExternalLinkage, nullptr, "shared",
-                                         nullptr, llvm::GlobalValue::NotThreadLocal, addressSpace_);
-  llvm::Align alignment;
-  std::uint64_t end = 0;
-  for (llvm::GlobalVariable *array : arrays_) {
+  llvm::GlobalVariable *whole = nullptr;
+  for (const llvm::MDNode *place : places->operands()) {
+    auto *array = arrayOf(*place);
+    if (array == nullptr) continue; // nothing is left of it
+    if (whole == nullptr)
+      whole =
+          new llvm::GlobalVariable(module, llvm::ArrayType::get(byte, kNoSize), kConstant,
+                                   llvm::GlobalValue::ExternalLinkage, nullptr, "shared", nullptr,
+                                   llvm::GlobalValue::NotThreadLocal, array->getAddressSpace());
+    auto *begin = llvm::mdconst::extract<llvm::ConstantInt>(place->getOperand(1));
     const llvm::Align its = array->getAlign().valueOrOne();
-    const std::uint64_t begin = llvm::alignTo(end, its);
-    alignment = std::max(alignment, its);
-    end = begin + array->getValueType()->getArrayNumElements();
-    llvm::Constant *at = llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), begin);
-    array->replaceAllUsesWith(llvm::ConstantExpr::getGetElementPtr(byte, whole, at));
+    IMBREX_CHECK(llvm::isAligned(its, begin->getZExtValue()), "the optimiser aligned '{0}' to {1}",
+                 array->getName(), its.value());
+    whole->setAlignment(std::max(whole->getAlign().valueOrOne(), its));
+    array->replaceAllUsesWith(llvm::ConstantExpr::getGetElementPtr(byte, whole, begin));
     array->eraseFromParent();
   }
-  arrays_ = {whole};
-  whole->setAlignment(alignment);
-  return static_cast<std::int64_t>(end);
+  places->eraseFromParent();
 }
 
-std::vector<SharedMemory::Place> SharedMemory::regionsOf(const llvm::Module &module) {
-  std::vector<Place> regions;
-  const llvm::NamedMDNode *named = module.getNamedMetadata(kRegions);
-  if (named == nullptr) return regions;
-  for (const llvm::MDNode *region : named->operands()) {
-    const auto *address = llvm::mdconst::dyn_extract_or_null<llvm::Constant>(region->getOperand(0));
-    if (address == nullptr) continue; // nothing is left of it
-    const auto *bytes = llvm::mdconst::extract<llvm::ConstantInt>(region->getOperand(1));
-    const llvm::DataLayout &layout = module.getDataLayout();
-    llvm::APInt begin(layout.getIndexTypeSizeInBits(address->getType()), 0);
-    const auto *array = llvm::dyn_cast<llvm::GlobalVariable>(
-        address->stripAndAccumulateConstantOffsets(layout, begin, true));
-    if (array == nullptr) continue;
-    regions.push_back({array, begin.getSExtValue(), begin.getSExtValue() + bytes->getSExtValue()});
-  }
+std::vector<const llvm::GlobalVariable *> SharedMemory::regionsOf(const llvm::Module &module) {
+  std::vector<const llvm::GlobalVariable *> regions;
+  if (const llvm::NamedMDNode *named = module.getNamedMetadata(kRegions))
+    for (const llvm::MDNode *region : named->operands())
+      if (const llvm::GlobalVariable *array = arrayOf(*region)) regions.push_back(array);
   return regions;
 }
 

@@ -21,7 +21,8 @@ namespace imbrex::lower {
 /// barrier in between. Where two regions are too much for the machine, there is one.
 ///
 /// What a block has without asking lies in arrays of their own, static ones. Where that is too
-/// little, all of them are places in one array whose size the launch says (dynamic shared memory).
+/// little, all of them become places in one array whose size the launch says (dynamic shared
+/// memory).
 class SharedMemory {
 public:
   static constexpr std::int64_t kAlignment = 16; ///< Of the widest access.
@@ -70,13 +71,11 @@ public:
   /// many, is the result.
   std::int64_t finish(std::int64_t staticBytes);
 
-  /// Where a region lies, in bytes of an array.
-  struct Place {
-    const llvm::GlobalVariable *array;
-    std::int64_t begin, end;
-  };
   /// The regions of a module that has been finished, also after LLVM's optimiser.
-  static std::vector<Place> regionsOf(const llvm::Module &module);
+  static std::vector<const llvm::GlobalVariable *> regionsOf(const llvm::Module &module);
+  /// Lets all arrays be places in one, where the launch is to be asked. Behind LLVM's optimiser:
+  /// until then an address says by itself which array it is in, whatever is added to it.
+  static void placeAtLaunch(llvm::Module &module);
 
 private:
   struct Region {
@@ -85,7 +84,7 @@ private:
     Readers readers = Readers::None;
   };
   llvm::GlobalVariable *newArray(std::int64_t bytes, const llvm::Twine &name);
-  std::int64_t moveToLaunch();
+  std::int64_t layOutForLaunch();
 
   llvm::Module &module_;
   unsigned addressSpace_;

@@ -6,7 +6,6 @@
 #include "backend/target/codegen/instruction_mix.h"
 #include "llvm/IR/Module.h"
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -14,9 +13,8 @@ namespace imbrex::target {
 
 /// What the driver loads.
 struct ObjectCode {
-  std::vector<char> image = {};             ///< An ELF file.
-  std::string remarks = {};                 ///< What the vendor's assembler says; may be empty.
-  std::chrono::nanoseconds assembling = {}; ///< The time that the assembler or the linker took.
+  std::vector<char> image = {}; ///< An ELF file.
+  std::string remarks = {};     ///< What the vendor's assembler says; may be empty.
 };
 
 /// What a thread, and the block's shared memory, take of the machine.
@@ -54,14 +52,10 @@ public:
   virtual void optimise(llvm::Module &module) const = 0;
   /// The module's assembly: PTX, or the GPU's own. The module is used up.
   virtual Result<std::string> assembly(llvm::Module &module) const = 0;
-  /// The module as an image. The module is used up. An error says which tool is missing or what it
-  /// said.
-  virtual Result<ObjectCode> object(llvm::Module &module) const = 0;
-  /// The same of a module whose assembly has been made, for a target that makes images of that.
-  virtual Result<ObjectCode> objectOf(const std::string & /*assembly*/,
-                                      llvm::Module &module) const {
-    return object(module);
-  }
+  /// The image of an assembly. An error says which tool is missing or what it said.
+  virtual Result<ObjectCode> objectOf(const std::string &assembly) const = 0;
+  /// Both. The module is used up.
+  Result<ObjectCode> object(llvm::Module &module) const;
 
   /// What an image of one kernel says that it takes; zeros where it says nothing.
   virtual Resources resources(const ObjectCode &object) const = 0;

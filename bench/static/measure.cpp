@@ -47,7 +47,7 @@ std::int64_t bankConflictsOf(const ir::Kernel &kernel, const GpuCode &code,
                              const machine::Machine &machine) {
   Diagnostics diagnostics;
   const auto program =
-      emulate::Program::compile(*code.module, machine, code.interface, diagnostics);
+      emulate::Program::compile(*code.copy(), machine, code.interface, diagnostics);
   const Launch launch(kernel);
   emulate::Counters counters;
   const bool ran = program && program->run(launch.grid(), launch.arguments(),
@@ -69,7 +69,7 @@ Quality measure(const traced_kernel &traced, const target::GpuTarget &target) {
                   .bankConflicts = bankConflictsOf(kernel, *code, target.machine()),
                   .image = {},
                   .resources = {}};
-  if (auto object = target.object(*code->copy())) {
+  if (auto object = target.objectOf(*assembly)) {
     quality.resources = target.resources(*object);
     quality.image = std::move(object->image);
   }

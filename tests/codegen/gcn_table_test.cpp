@@ -1,8 +1,14 @@
 #include "backend/exchange_order.h"
+#include "backend/target/amdgpu/assembler.h"
+#include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/linker.h"
+#include "backend/target/codegen/code_generator.h"
+#include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "tests/codegen/compiled_table.h"
-#include "tests/codegen/gcn_assembler.h"
+#include "tests/codegen/gcn_disassembler.h"
+
+#include <map>
 
 using namespace imbrex;
 using namespace imbrex::testing;
@@ -17,36 +23,65 @@ std::string machineOf(llvm::StringRef image) {
   return elf->tryGetCPUName().value_or("").str();
 }
 
+llvm::StringRef asText(const std::vector<char> &image) { return {image.data(), image.size()}; }
+
+/// What LLVM knows of a machine, and what reads its instructions.
+struct Tools {
+  explicit Tools(const machine::Machine &of)
+      : machine(target::targetMachineOf(of, "amdgcn-amd-amdhsa")), disassembler(machine) {}
+  llvm::TargetMachine &machine;
+  GcnDisassembler disassembler;
+};
+
 /// The instructions of an image, one a line. Instructions and not bytes are compared: in the upper
 /// half of a literal of 16 bits, and in fields that an instruction does not read, LLVM's code
 /// generator and its assembler write different things.
-std::string instructionsOf(const GcnAssembler &assembler, llvm::StringRef image) {
+std::string instructionsOf(const Tools &tools, llvm::StringRef image) {
   const llvm::StringRef bytes = sectionOf(image, ".text");
   REQUIRE(!bytes.empty());
   std::string text;
-  REQUIRE(assembler.disassemble(bytes, text) == "");
+  REQUIRE(tools.disassembler.disassemble(bytes, text) == "");
   return text;
+}
+
+/// The line of the source that each address of an image is of, as its debug information says; not
+/// where what is of no line begins, such as the padding in front of a loop, which either puts
+/// elsewhere.
+std::map<std::uint64_t, std::uint32_t> linesOf(llvm::StringRef image) {
+  std::map<std::uint64_t, std::uint32_t> lines;
+  auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(image, "image"));
+  REQUIRE(static_cast<bool>(file));
+  const auto context = llvm::DWARFContext::create(**file);
+  for (const auto &unit : context->compile_units())
+    for (const auto &row : context->getLineTableForUnit(unit.get())->Rows)
+      if (!row.EndSequence && row.Line != 0) lines[row.Address.Address] = row.Line;
+  CHECK(!lines.empty());
+  return lines;
 }
 
 /// Every instruction of the image is one of the machine's, and what is read as its text becomes it
 /// again.
-void checkRoundTrip(const GcnAssembler &assembler, llvm::StringRef image) {
-  const std::string instructions = instructionsOf(assembler, image);
-  llvm::SmallVector<char, 0> object;
-  REQUIRE(assembler.assemble(instructions, object) == "");
-  CHECK(instructionsOf(assembler, {object.data(), object.size()}) == instructions);
+void checkRoundTrip(const Tools &tools, llvm::StringRef image) {
+  const std::string instructions = instructionsOf(tools, image);
+  const auto object = target::amdgpu::assemble(instructions, tools.machine);
+  REQUIRE_MESSAGE(object.ok(), (object.ok() ? "" : render(object.error())));
+  CHECK(instructionsOf(tools, {object->data(), object->size()}) == instructions);
 }
 
-/// The assembly that is printed is the image that is made without it.
-void checkAssembly(const GcnAssembler &assembler, const machine::Machine &machine,
-                   const std::string &text, llvm::StringRef image) {
-  llvm::SmallVector<char, 0> object;
-  REQUIRE(assembler.assemble(text, object) == "");
-  const auto linked = target::amdgpu::link({object.data(), object.size()}, machine);
+/// The image that is made of the assembly is the one that LLVM's code generator makes without it.
+void checkAssembler(const Tools &tools, const GpuCode &code, const machine::Machine &machine,
+                    llvm::StringRef image) {
+  const auto module = code.copy();
+  target::amdgpu::prepareLoadsToLds(*module);
+  const auto object = target::generate(*module, tools.machine, llvm::CodeGenFileType::ObjectFile);
+  REQUIRE(object.ok());
+  const auto linked = target::amdgpu::link({object->data(), object->size()}, machine);
   REQUIRE_MESSAGE(linked.ok(), (linked.ok() ? "" : render(linked.error())));
-  const llvm::StringRef other(linked->image.data(), linked->image.size());
-  CHECK(instructionsOf(assembler, other) == instructionsOf(assembler, image));
+  const llvm::StringRef other = asText(linked->image);
+  CHECK(instructionsOf(tools, other) == instructionsOf(tools, image));
   CHECK(sectionOf(other, ".rodata") == sectionOf(image, ".rodata"));
+  CHECK(sectionOf(other, ".note") == sectionOf(image, ".note"));
+  CHECK(linesOf(other) == linesOf(image));
 }
 
 using Kernels = std::vector<TableKernel>(const machine::Machine &);
@@ -55,23 +90,20 @@ void checkKernels(Kernels &kernels, const target::GpuTarget &target, std::size_t
                   std::size_t targets) {
   const machine::Machine &machine = target.machine();
   CAPTURE(std::string(machine.name));
-  const GcnAssembler assembler(machine);
+  const Tools tools(machine);
   std::size_t row = 0;
   for (TableKernel &one : kernels(machine)) {
     CAPTURE(one.name);
     const GpuCode code = codeOf(one.kernel, target);
     CHECK(disorderIn(*code.module, target).value_or("") == "");
+    // Of a copy: a copied module has its uses in another order, by which registers are dealt.
     const auto object = target.object(*code.copy());
     REQUIRE_MESSAGE(object.ok(), (object.ok() ? "" : render(object.error())));
-    const llvm::StringRef image(object->image.data(), object->image.size());
+    const llvm::StringRef image = asText(object->image);
     CHECK(machineOf(image) == machine.name);
-    checkRoundTrip(assembler, image);
-    // Code generation is what takes the time, so that the text of each is made for one machine.
-    if (row++ % targets != number) continue;
-    // Of a copy too: a copied module has its uses in another order, by which registers are dealt.
-    const auto text = target.assembly(*code.copy());
-    REQUIRE(text.ok());
-    checkAssembly(assembler, machine, *text, image);
+    checkRoundTrip(tools, image);
+    // Code generation is what takes the time, so that each is made twice for one machine alone.
+    if (row++ % targets == number) checkAssembler(tools, code, machine, image);
   }
 }
 

@@ -134,7 +134,7 @@ public:
   Patient(const TableKernel &one, const target::GpuTarget &target)
       : one_(one), target_(target), kernel_(one.kernel.clone()), correct_(one) {
     code_ = codeOf(kernel_, target, correct_.arguments());
-    REQUIRE(run(*code_.module, correct_) == "");
+    REQUIRE(run(*code_.copy(), correct_) == "");
   }
 
   /// Plants a fault at the first of its places, the last, and some between.

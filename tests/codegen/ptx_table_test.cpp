@@ -63,7 +63,7 @@ void checkKernels(Kernels &kernels, const target::GpuTarget &target,
     CAPTURE(one.name);
     const GpuCode code = codeOf(one.kernel, target);
     CHECK(disorderIn(*code.module, target).value_or("") == "");
-    const auto text = target.assembly(*code.module);
+    const auto text = target.assembly(*code.copy());
     REQUIRE(text.ok());
     CHECK(contains(*text, "\n.target " + std::string(machine.name) + "\n"));
     CHECK(contains(*text, "\n.visible .entry " + one.name + "("));

@@ -63,7 +63,7 @@ public:
   Ordered(const TableKernel &one, const target::GpuTarget &target)
       : one_(one), target_(target), kernel_(one.kernel.clone()) {
     code_ = codeOf(kernel_, target, TableLaunch(one).arguments());
-    whole_ = code_.copy();
+    whole_ = llvm::CloneModule(*code_.module);
   }
 
   std::size_t count() const { return placesIn(*whole_).size(); }
@@ -82,7 +82,7 @@ public:
   std::string emulated() const {
     Diagnostics diagnostics;
     const auto program =
-        emulate::Program::compile(*code_.module, target_.machine(), code_.interface, diagnostics);
+        emulate::Program::compile(*code_.copy(), target_.machine(), code_.interface, diagnostics);
     REQUIRE_MESSAGE(program, diagnostics.render());
     emulate::Options options;
     options.delivery = emulate::Delivery::Late;

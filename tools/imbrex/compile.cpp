@@ -77,21 +77,9 @@ std::string textOf(const llvm::Module &module) {
 
 Result<std::string> imageOf(const GpuCode &code, const target::GpuTarget &target,
                             StageTimes &times) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto object = makeObject(code, target);
+  const auto object = makeObject(code, target, &times);
   if (!object) return object.failure();
-  const auto took = std::chrono::steady_clock::now() - start;
-  times.push_back({"generate", took - object->assembling});
-  times.push_back({"assemble", object->assembling});
   return std::string(object->image.begin(), object->image.end());
-}
-
-Result<std::string> assemblyOf(const GpuCode &code, const target::GpuTarget &target,
-                               StageTimes &times) {
-  const auto start = std::chrono::steady_clock::now();
-  auto text = makeAssembly(code, target);
-  times.push_back({"generate", std::chrono::steady_clock::now() - start});
-  return text;
 }
 
 /// One kernel on its way to what is asked for.
@@ -111,8 +99,8 @@ Result<std::string> reportTextOf(const Compilation &of, StageTimes &times) {
 Result<std::string> make(Product product, const Compilation &of, StageTimes &times) {
   switch (product) {
   case Product::BlockIr: return ir::print(of.kernel);
-  case Product::LlvmIr: return textOf(*of.code.module);
-  case Product::Assembly: return assemblyOf(of.code, of.target, times);
+  case Product::LlvmIr: return textOf(*of.code.copy());
+  case Product::Assembly: return makeAssembly(of.code, of.target, &times);
   case Product::Image: return imageOf(of.code, of.target, times);
   case Product::Package: break; // which is made of several
   case Product::Report: return reportTextOf(of, times);

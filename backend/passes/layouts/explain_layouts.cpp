@@ -31,6 +31,12 @@ std::string reasonFor(WidthLimit limit) {
   return "";
 }
 
+std::string halfOfByte(const Op &access) {
+  const bool isStore = access.kind == OpKind::ViewStore;
+  return isStore ? "half a byte, by two atomics that leave the other half alone"
+                 : "half a byte, of a byte that is read for it";
+}
+
 std::string_view wayOf(Travel travel) {
   switch (travel) {
   case Travel::Stay: return "between a thread's registers";
@@ -144,9 +150,9 @@ private:
   std::string accessLine(const Access &access, const LinearLayout &layout) const {
     const std::int64_t vector = vectorOf(access.shape, layout);
     const std::int64_t bits = vector * access.shape.bits, bytes = bits / 8;
-    std::string line = "  " + named(*plan_.graph.sites[access.site].op) + " accesses " +
-                       counted(vector, "element") + " at once, " +
-                       (bits < 8 ? "half a byte" : counted(bytes, "byte")) + ": ";
+    const Op &op = *plan_.graph.sites[access.site].op;
+    std::string line = "  " + named(op) + " accesses " + counted(vector, "element") + " at once, " +
+                       (bits < 8 ? halfOfByte(op) : counted(bytes, "byte")) + ": ";
     if (bytes == 16)
       line += "no access is wider";
     else

@@ -40,6 +40,16 @@ bool sorts(const Kernel &kernel) {
   return found;
 }
 
+/// Whether a core has two registers for each element, and so room for the rest beside them; or
+/// whether kMostThreads would be given the tile, whose elements may come and go. Else it is
+/// refused.
+bool haveRegistersFor(std::int64_t elements, const machine::Machine &machine) {
+  if (machine.registersPerCore >= 2 * elements) return true;
+  const auto padded =
+      static_cast<std::int64_t>(llvm::bit_ceil(static_cast<std::uint64_t>(elements)));
+  return padded <= std::min(machine.registersPerCore, kMostThreads * machine.maxRegistersPerThread);
+}
+
 /// The layout that a value of this layout has at the other end of the edge, if it stays where it
 /// is.
 std::optional<LinearLayout> carriedForward(const Edge &edge, const LinearLayout &from) {
@@ -255,10 +265,9 @@ private:
 layout::Threads chooseThreads(const Kernel &kernel, const machine::Machine &machine) {
   const std::int32_t lanes = std::max(machine.warpSize, 1);
   const std::int64_t largest = largestTile(kernel);
-  // A core that has two registers for each element has room for the rest beside them.
   const bool isSort = sorts(kernel);
-  const bool isCrowded = !isSort && largest > kMostThreads * kCrowdedElements &&
-                         machine.registersPerCore >= 2 * largest;
+  const bool isCrowded =
+      !isSort && largest > kMostThreads * kCrowdedElements && haveRegistersFor(largest, machine);
   const std::int32_t limit = isSort || isCrowded ? machine.maxThreads : kMostThreads;
   const std::int32_t most = std::max(std::min(limit, machine.maxThreads) / lanes, 1);
   const std::int64_t crowd = lanes * kCrowdedElements;

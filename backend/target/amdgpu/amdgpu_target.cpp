@@ -1,6 +1,7 @@
 #include "backend/target/amdgpu/amdgpu_target.h"
 
 #include "backend/target/amdgpu/amdgpu_vocabulary.h"
+#include "backend/target/amdgpu/assembler.h"
 #include "backend/target/amdgpu/gcn_mix.h"
 #include "backend/target/amdgpu/gcn_rings.h"
 #include "backend/target/amdgpu/lds_loads.h"
@@ -8,7 +9,9 @@
 #include "backend/target/amdgpu/meetings.h"
 #include "backend/target/amdgpu/resources.h"
 #include "backend/target/codegen/code_generator.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 namespace imbrex::target::amdgpu {
 namespace {
@@ -18,6 +21,15 @@ constexpr llvm::StringRef kTriple = "amdgcn-amd-amdhsa";
 // targets (LLVM, AMDGPUUsage, "Code Object").
 constexpr std::uint32_t kCodeObjectVersion = 500;
 constexpr std::uint32_t kGenericCodeObjectVersion = 600;
+
+/// Whether there are instructions of the author's.
+bool hasOwnAssembly(const llvm::Module &module) {
+  return llvm::any_of(module, [](const llvm::Function &function) {
+    return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
+      return instruction.getMetadata("srcloc") != nullptr;
+    });
+  });
+}
 
 class AmdgpuTarget final : public GpuTarget {
 public:
@@ -37,19 +49,21 @@ public:
 
   Result<std::string> assembly(llvm::Module &module) const override {
     prepareLoadsToLds(module);
+    // The author's instructions LLVM reads only for an object file, and tells then which is wrong.
+    if (hasOwnAssembly(module)) {
+      const auto object =
+          generate(*llvm::CloneModule(module), targetMachine(), llvm::CodeGenFileType::ObjectFile);
+      if (!object) return object.failure();
+    }
     const auto text = generate(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
     return std::string(text->begin(), text->end());
   }
 
-  Result<ObjectCode> object(llvm::Module &module) const override {
-    prepareLoadsToLds(module);
-    const auto bytes = generate(module, targetMachine(), llvm::CodeGenFileType::ObjectFile);
+  Result<ObjectCode> objectOf(const std::string &text) const override {
+    const auto bytes = assemble(text, targetMachine());
     if (!bytes) return bytes.failure();
-    const auto start = std::chrono::steady_clock::now();
-    auto made = link({bytes->data(), bytes->size()}, machine());
-    if (made) made->assembling = std::chrono::steady_clock::now() - start;
-    return made;
+    return link({bytes->data(), bytes->size()}, machine());
   }
 
   Resources resources(const ObjectCode &object) const override {
@@ -80,7 +94,7 @@ std::unique_ptr<GpuTarget> makeTarget(const machine::Machine &machine) {
   LLVMInitializeAMDGPUTarget();
   LLVMInitializeAMDGPUTargetMC();
   LLVMInitializeAMDGPUAsmPrinter();
-  LLVMInitializeAMDGPUAsmParser(); // for inline_asm
+  LLVMInitializeAMDGPUAsmParser();
   return std::make_unique<AmdgpuTarget>(machine);
 }
 

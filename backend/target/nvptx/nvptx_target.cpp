@@ -52,17 +52,8 @@ public:
     return std::string(text->begin(), text->end());
   }
 
-  Result<ObjectCode> object(llvm::Module &module) const override {
-    const auto text = assembly(module);
-    if (!text) return text.failure();
-    return objectOf(*text, module);
-  }
-
-  Result<ObjectCode> objectOf(const std::string &text, llvm::Module & /*module*/) const override {
-    const auto start = std::chrono::steady_clock::now();
-    auto made = assemble(text, machine());
-    if (made) made->assembling = std::chrono::steady_clock::now() - start;
-    return made;
+  Result<ObjectCode> objectOf(const std::string &text) const override {
+    return assemble(text, machine());
   }
 
   Resources resources(const ObjectCode &object) const override {

@@ -91,8 +91,8 @@ TEST_CASE("imbrex compile --time tells the stages") {
   for (const machine::Machine *machine : machines()) {
     const Outcome outcome = compile(*machine, "--time");
     CHECK(outcome.output.starts_with("target=" + std::string(machine->name) + " passes_ms="));
-    for (const char *stage :
-         {" passes_ms=", " lower_ms=", " optimise_ms=", " generate_ms=", " assemble_ms="})
+    for (const char *stage : {" passes_ms=", " lower_ms=", " optimise_ms=", " order_ms=",
+                              " generate_ms=", " assemble_ms="})
       CHECK(contains(outcome.output, stage));
     const Outcome json = compile(*machine, "--time --json --emit llvm 2>&1 >/dev/null");
     auto parsed = llvm::json::parse(json.output);

@@ -176,7 +176,7 @@ std::string PlayedGpu::runOrSay(const fake::SeenLaunch &launch) {
     return "a block is given " + std::to_string(launch.sharedBytes) + " bytes";
 
   Diagnostics diagnostics;
-  const auto program = emulate::Program::compile(*expected.code.module, machine_,
+  const auto program = emulate::Program::compile(*expected.code.copy(), machine_,
                                                  expected.code.interface, diagnostics);
   emulate::Options options;
   options.observations = {reinterpret_cast<std::uint64_t *>(arguments.observations),

@@ -49,6 +49,33 @@ TEST_CASE("a view's rows are divisible if its last extent and its other strides 
   CHECK(of({3, 24}, {48, 2}) == ParameterAssumptions{true, false, true, true});
 }
 
+TEST_CASE("of half bytes a launch keeps the power of two bytes that divides rows") {
+  const ir::Kernel kernel = kernelOf("%a: view<const f4e2m1, 2>, %b: view<const f16, 2>");
+  const auto of = [&](std::int64_t columns, std::int64_t stride) {
+    ir::Argument a = array(0, 1024);
+    a.extents = {3, columns};
+    a.strides = {stride, 1};
+    const Assumptions kept = analysis::assumptionsOf(kernel, std::array{a, a}, {});
+    CHECK(kept.of(1).sharedRowBytes == 0);
+    CHECK(kept.of(0).hasDivisibleRows == (kept.of(0).sharedRowBytes == 16));
+    return kept.of(0).sharedRowBytes;
+  };
+  CHECK(of(64, 96) == 16);
+  CHECK(of(48, 96) == 8);
+  CHECK(of(64, 72) == 4);
+  CHECK(of(36, 64) == 2);
+  CHECK(of(64, 66) == 1);
+  CHECK(of(64, 67) == 0);
+  CHECK(of(63, 64) == 0);
+  const Assumptions usual = analysis::usualAssumptions(kernel);
+  CHECK(usual.of(0).sharedRowBytes == 16);
+  CHECK(usual.of(1).sharedRowBytes == 0);
+  Assumptions less = usual;
+  less.parameters[0].sharedRowBytes = 8;
+  CHECK_FALSE(less.cover(usual));
+  CHECK(usual.cover(less));
+}
+
 TEST_CASE("an engine takes a view by its address, its strides and its extents") {
   const ir::Kernel kernel = kernelOf("%a: view<const f16, 3>");
   const auto of = [&](std::array<std::int64_t, 3> extents, std::array<std::int64_t, 3> strides,

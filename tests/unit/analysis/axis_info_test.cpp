@@ -329,10 +329,10 @@ struct Bound {
 /// The bound on the only access of a kernel, along the last axis.
 Bound boundIn(const std::string &ops, const analysis::Assumptions *assumed = nullptr) {
   Diagnostics diagnostics;
-  const auto kernel =
-      parse("kernel @k(%p: ptr<f32>, %a: view<const f16, 2>, %n: i32, %b: bool) stage tiles {\n" +
-                ops + "}\n",
-            "k.imx", diagnostics);
+  const auto kernel = parse("kernel @k(%p: ptr<f32>, %a: view<const f16, 2>, %n: i32, %b: bool, "
+                            "%h: view<const f4e2m1, 2>) stage tiles {\n" +
+                                ops + "}\n",
+                            "k.imx", diagnostics);
   REQUIRE_MESSAGE((kernel && verify(*kernel, diagnostics)), diagnostics.render());
   const auto assumptions = assumed ? *assumed : analysis::usualAssumptions(*kernel);
   const AxisAnalysis facts(*kernel, assumptions);
@@ -386,4 +386,23 @@ TEST_CASE("a box of a view is accessed in pieces of 16 bytes if its rows and its
     less.parameters[1].*flag = false;
     CHECK(boundIn(tiles, &less).elements == 1);
   }
+}
+
+TEST_CASE("a box of half bytes is accessed in as many bytes as its rows divide by") {
+  using enum analysis::WidthLimit;
+  const auto bound = [](std::int64_t rowBytes, bool isDivisible) {
+    analysis::Assumptions assumed;
+    assumed.parameters.resize(5);
+    assumed.parameters[4] = {.isDivisible = isDivisible,
+                             .hasUnitStride = true,
+                             .hasDivisibleRows = rowBytes == 16,
+                             .sharedRowBytes = rowBytes};
+    return boundIn("%x = view.load %h, %n, %n : f4e2m1[4x64]\n", &assumed);
+  };
+  CHECK(bound(16, true) == Bound{Contiguity, 32});
+  for (const std::int64_t bytes : {8, 4, 2, 1})
+    CHECK(bound(bytes, true) == Bound{Alignment, 2 * bytes});
+  CHECK(bound(0, true) == Bound{Alignment, 1});
+  CHECK(bound(16, false) == Bound{Alignment, 2}); // a byte is aligned wherever it is
+  CHECK(bound(0, false) == Bound{Alignment, 1});
 }

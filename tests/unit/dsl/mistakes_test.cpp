@@ -93,8 +93,8 @@ TEST_CASE("an IMBREX_IF left early is told with its line, also inside a loop") {
       line, message("if"));
   told(
       [&](scalar<i32> n) {
+        line = __LINE__ + 2;
         IMBREX_IF(n >= 5) { device_print("large"); }
-        line = __LINE__ + 1;
         IMBREX_ELSE { return; }
       },
       line, message("else"));

@@ -144,7 +144,8 @@ TEST_CASE("what a block does not have without asking is one array that the launc
       const bool asks = interface.sharedMemoryBytes > machine->staticSharedMemoryBytes;
       CHECK(asks == (slots == 4));
       CHECK(interface.bytesAtLaunch == (asks ? interface.sharedMemoryBytes : 0));
-      for (const llvm::GlobalVariable &array : code->module->globals()) {
+      const auto asLaunched = code->copy();
+      for (const llvm::GlobalVariable &array : asLaunched->globals()) {
         if (array.getAddressSpace() != 3) continue;
         CHECK(array.isDeclaration() == asks);
         CHECK(array.getAlign().valueOrOne() >= 16);

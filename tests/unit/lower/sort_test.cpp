@@ -83,7 +83,7 @@ TEST_CASE("a sort of thousands is what the interpreter makes of it") {
       const auto code = compileForGpu(compiled, target, {}, diagnostics);
       REQUIRE_MESSAGE(code, diagnostics.render());
       const auto program =
-          emulate::Program::compile(*code->module, *machine, code->interface, diagnostics);
+          emulate::Program::compile(*code->copy(), *machine, code->interface, diagnostics);
       REQUIRE_MESSAGE(program, diagnostics.render());
       SortLaunch made(sort);
       REQUIRE_MESSAGE(program->run({}, made.arguments(), {.seed = 1}, diagnostics),

@@ -75,14 +75,20 @@ TEST_CASE("an explanation counts elements of half a byte as what they are") {
   %1 = view.load %x, %0 : f4e2m1[8192]
   %2 = add %s, %0 : i32
   view.store %y, %1, %2 [unit = elements]
+  %3 = view.load %x, %2 [unit = elements] : f4e2m1[8192]
+  view.store %y, %3, %0
 }
 )");
   CHECK_MESSAGE(text.find("  'view.load' at k.imx:3 accesses 32 elements at once, 16 bytes: no "
                           "access is wider; a warp touches 16 sectors\n") != std::string::npos,
                 text);
-  CHECK_MESSAGE(text.find("  'view.store' at k.imx:5 accesses 1 element at once, half a byte: no "
-                          "more is known of the first one's alignment; a warp touches ") !=
-                    std::string::npos,
+  CHECK_MESSAGE(text.find("  'view.store' at k.imx:5 accesses 1 element at once, half a byte, by "
+                          "two atomics that leave the other half alone: no more is known of the "
+                          "first one's alignment; a warp touches ") != std::string::npos,
+                text);
+  CHECK_MESSAGE(text.find("  'view.load' at k.imx:6 accesses 1 element at once, half a byte, of a "
+                          "byte that is read for it: no more is known of the first one's "
+                          "alignment; a warp touches ") != std::string::npos,
                 text);
 }
 
@@ -107,12 +113,14 @@ TEST_CASE("a block has a thread for some elements of the largest tile, within wh
 }
 
 TEST_CASE("a block has more threads where one would be crowded and the core has registers") {
-  const auto threads = [](std::int64_t elements, std::int32_t registersPerCore) {
+  const auto threads = [](std::int64_t elements, std::int32_t registersPerCore,
+                          std::int32_t registersPerThread = 255) {
     Kernel kernel("k");
     Builder(kernel, kernel.body())
         .create(OpKind::Constant, {}, Type::tile(ElementKind::F32, Shape{elements}));
     machine::Machine machine = gpu();
     machine.registersPerCore = registersPerCore;
+    machine.maxRegistersPerThread = registersPerThread;
     return passes::layouts::chooseThreads(kernel, machine).count();
   };
   CHECK(threads(256 * 128, 1 << 17) == 256);
@@ -121,6 +129,10 @@ TEST_CASE("a block has more threads where one would be crowded and the core has 
   CHECK(threads(512 * 128 + 1, 1 << 17) == 256); // no room: the tile is refused
   CHECK(threads(512 * 128, 1 << 18) == 512);
   CHECK(threads(512 * 128, 1 << 16) == 256);
+  // As few registers, but 256 threads would be given the tile: better more of them.
+  CHECK(threads(512 * 128, 1 << 16, 256) == 512);
+  CHECK(threads(1024 * 128, 1 << 17, 512) == 1024);
+  CHECK(threads(1024 * 128 + 1, 1 << 17, 512) == 256);
 }
 
 TEST_CASE("what indices are made of is computed again, and only what is dear is converted") {

@@ -311,6 +311,19 @@ TEST_CASE("code that the machine cannot have is refused in words") {
   }
 }
 
+TEST_CASE("an assembly that the machine cannot have is refused in the assembler's words") {
+  for (const GpuTarget *target : sample::targets()) {
+    if (target->machine().family != Family::Amdgpu) continue; // ptxas is not everywhere
+    CAPTURE(std::string(target->machine().name));
+    const auto object = target->objectOf("\ts_endpgm\n\tnonsense\n");
+    REQUIRE_FALSE(object.ok());
+    CHECK(object.error().kind == Diag::CodeRefused);
+    CHECK(contains(render(object.error()),
+                   "LLVM's assembler refuses the code for " + std::string(target->machine().cpu)));
+    CHECK(contains(render(object.error()), ":2:2: error: invalid instruction"));
+  }
+}
+
 TEST_CASE("what is not defined is found when an image is made") {
   for (const GpuTarget *target : sample::targets()) {
     CAPTURE(std::string(target->machine().name));
