@@ -250,6 +250,8 @@ void pipelineLoops(Kernel &kernel, const PassContext &context) {
   if (loops < 2) return Pass(kernel, context, kTries.front()).run();
   const std::string before = context.explanation ? *context.explanation : "";
   for (const Pass::Limits &limits : kTries) {
+    // Without an engine no load has a role, and a second try would be the first again.
+    if (&limits == &kTries[1] && !context.machine.asyncCopies.haveEngine) continue;
     Kernel tried = kernel.clone();
     Pass(tried, context, limits).run();
     if (&limits == &kTries.back() || !isBeyondProof(tried, context.machine)) {
