@@ -66,15 +66,15 @@ struct last_block {
 struct shifted_in_place {
   void operator()(ptr<const i32> x, ptr<const i32> y, ptr<i32> kept, ptr<i32> reversed,
                   ptr<i32> moved, ptr<i32> out, scalar<i32> n) const {
-    auto i = arange<0, 100>();
+    auto i = arange<0, 32>();
     auto before = load(kept + i);
     store(kept + i + 1, before);
     store(out + i, load(kept + i));
     store(reversed + i, load(x + i));
-    store(reversed + i, load(reversed + (99 - i)));
-    store(reversed + 100 + i, load(x + i));
-    store(reversed + 199 - i, load(y + i));
-    store(out + 100 + i, load(reversed + 100 + i));
+    store(reversed + i, load(reversed + (31 - i)));
+    store(reversed + 32 + i, load(x + i));
+    store(reversed + 63 - i, load(y + i));
+    store(out + 32 + i, load(reversed + 32 + i));
     for ([[maybe_unused]] auto trip : range(n)) store(moved + i, load(moved + i + 1));
   }
 };
@@ -175,7 +175,7 @@ void addMemoryKernels(std::vector<TableKernel> &table) {
                       {"random:40x8", "zeros:40x8", "40"}));
   table.push_back(
       row("shifted_in_place", shifted_in_place{}, {1, 1, 1},
-          {"random:100", "random:100", "random:101", "zeros:200", "random:101", "zeros:200", "5"}));
+          {"random:32", "random:32", "random:33", "zeros:64", "random:33", "zeros:64", "5"}));
   table.push_back(row("observed", observed{}, {2, 1, 1}, {"arange:90", "zeros:90"}));
 }
 
