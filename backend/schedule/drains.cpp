@@ -43,11 +43,12 @@ Price costOf(const Decisions &decisions) {
   return {meetings, drains, -left};
 }
 
-/// Whether an operation may conflict with others of its role, and the cursors of what it does so
-/// in.
+/// Whether an operation may conflict with others of its role, the cursors of what it does so in,
+/// and the first operation that does the same.
 struct Conflicts {
   bool any = false;
   llvm::SmallVector<CursorId, 2> cursors = {};
+  OpNumber like = 0;
 };
 
 class RoleDrains {
@@ -164,7 +165,8 @@ private:
   }
 
   void branch(const Op &op, Point &point) {
-    const Op *outer = std::exchange(hoistTo_, hoistTo_ ? hoistTo_ : &op);
+    const bool isOutermost = !hoistTo_;
+    if (isOutermost) hoistTo_ = &op, ++conditions_;
     apply(op, point);
     const std::optional<bool> known = holds(op.guard);
     if (known && *known) {
@@ -174,7 +176,7 @@ private:
       walk(op.body, taken);
       point.join(taken);
     }
-    hoistTo_ = outer;
+    if (isOutermost) hoistTo_ = nullptr, point.leave(--conditions_);
   }
 
   /// As many trips as are counted. Where that stands for all larger numbers, too, the last ones, in
@@ -218,7 +220,8 @@ private:
     if (op.kind == OpKind::Commit) point.age(op.queue, 1);
     if (op.kind == OpKind::Issue && !program_[op.queue].grouped) point.age(op.queue, op.count);
     if (!conflicts.any) return;
-    Pending issued{.number = number, .op = &op, .follows = conflicts.cursors, .within = hoistTo_};
+    Pending issued{
+        .number = conflicts.like, .op = &op, .follows = conflicts.cursors, .within = conditions_};
     if (op.kind == OpKind::Issue) issued.age = program_[op.queue].grouped ? kOpen : 0;
     if (op.kind == OpKind::Issue || (op.kind == OpKind::Access && program_[role_].warps > 1))
       point.add(std::move(issued));
@@ -245,8 +248,12 @@ private:
         overlaps_[a * buffers + b] = overlaps;
         if (isWritten_[b] && (a == b || overlaps)) conflicts[a] = true;
       }
+    std::vector<const Op *> ops;
     forEachOp(program_[role_].body, [&](const Op &op) {
+      ops.push_back(&op);
+      const auto same = llvm::find_if(ops, [&](const Op *other) { return doSame(op, *other); });
       Conflicts &of = conflicts_.emplace_back();
+      of.like = static_cast<OpNumber>(same - ops.begin());
       for (const Access &access : op.accesses) {
         if (!conflicts[access.buffer.index()]) continue;
         of.any = true;
@@ -254,6 +261,10 @@ private:
         if (cursor.valid() && !llvm::is_contained(of.cursors, cursor)) of.cursors.push_back(cursor);
       }
     });
+  }
+
+  static bool doSame(const Op &a, const Op &b) {
+    return a.kind == b.kind && a.queue == b.queue && a.accesses == b.accesses;
   }
 
   /// An operation that may touch what a pending one still does.
@@ -295,7 +306,7 @@ private:
   /// comes before all conditions around the operation, to serve whether they hold or not, if what
   /// it is for is not within them itself.
   void meetBefore(const Op &op, const Pending &pending) {
-    const bool hoists = hoistTo_ && pending.within != hoistTo_;
+    const bool hoists = hoistTo_ && pending.within < conditions_;
     const Op &place = pending.meeting ? *pending.meeting : (hoists ? *hoistTo_ : op);
     const std::int32_t age = pending.meeting ? pending.ageThere : pending.age;
     if (age != kEnded) drainBefore(place, pending.op->queue, age);
@@ -327,6 +338,7 @@ private:
   std::vector<bool> overlaps_;        // by buffer and buffer
   std::vector<Conflicts> conflicts_;  // by operation
   const Op *hoistTo_ = nullptr;       // the outermost condition of the body that is walked
+  std::int32_t conditions_ = 0;       // of these, that of bodies around it included
   Decisions before_;
   bool changed_ = false;
   std::optional<Price> limit_; // what the decisions must stay below

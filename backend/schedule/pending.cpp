@@ -80,16 +80,15 @@ void Point::meet(const Op &before) {
   }
 }
 
-/// Uses that are further back than all slots are alike. The first of a ring's cursors is what the
-/// others are measured by.
+/// The first of a ring's cursors is what the others are measured by.
 void Point::advance(const Program &program, CursorId moved) {
   const RingId ring = program[moved].ring;
-  const std::int32_t most = 2 * program.depthOf(ring) + 2;
+  const std::int32_t depth = program.depthOf(ring);
   const std::size_t place = placeOf(moved);
   bool isFollowed = false;
   for (Pending &pending : pending_) {
     if (!llvm::is_contained(pending.follows, moved)) continue;
-    pending.advances[place] = std::min(pending.advances[place] + 1, most);
+    pending.advances[place] = (pending.advances[place] + 1) % depth;
     isFollowed = true;
   }
   if (isFollowed) sort();
@@ -101,21 +100,13 @@ void Point::advance(const Program &program, CursorId moved) {
   }
 }
 
-/// What has become alike stands behind one another: the younger of them stays.
+void Point::leave(std::int32_t conditions) {
+  for (Pending &pending : pending_) pending.within = std::min(pending.within, conditions);
+}
+
 void Point::sort() {
   for (auto at = pending_.begin(); at != pending_.end(); ++at)
     std::rotate(std::upper_bound(pending_.begin(), at, *at, comesBefore), at, std::next(at));
-  const auto out = std::ranges::begin(pending_);
-  if (out == pending_.end()) return;
-  auto last = out;
-  for (auto at = std::next(out); at != pending_.end(); ++at) {
-    if (!last->isLike(*at)) {
-      if (++last != at) *last = std::move(*at);
-    } else if (at->age < last->age) {
-      *last = std::move(*at);
-    }
-  }
-  pending_.erase(std::next(last), pending_.end());
 }
 
 } // namespace imbrex::schedule

@@ -19,13 +19,14 @@ inline constexpr std::int32_t kEnded = std::numeric_limits<std::int32_t>::max();
 /// lies.
 using OpNumber = std::uint32_t;
 
-/// An operation that is not over for every warp: the youngest of its kind and use.
+/// An operation that is not over for every warp: the youngest of all that do the same to a slot.
 struct Pending {
-  OpNumber number;
+  OpNumber number; ///< The first operation that does the same.
   const Op *op;
-  llvm::SmallVector<std::int32_t, 3> advances = {}; ///< By cursor of the role: since it was issued.
+  /// By cursor of the role: since it was issued, modulo the slots of the cursor's ring.
+  llvm::SmallVector<std::int32_t, 3> advances = {};
   llvm::ArrayRef<CursorId> follows = {}; ///< The cursors whose advances tell its uses apart.
-  const Op *within = nullptr;            ///< The outermost condition around it.
+  std::int32_t within = 0;               ///< How many conditions around it are not left.
   std::int32_t age = kEnded;             ///< Entries of its queue issued since.
   const Op *meeting = nullptr;           ///< Before this the warps have met since it was issued.
   std::int32_t ageThere = kEnded;
@@ -61,6 +62,8 @@ public:
   /// All warps meet before this operation.
   void meet(const Op &before);
   void advance(const Program &program, CursorId cursor);
+  /// What is within more conditions than these is it no longer.
+  void leave(std::int32_t conditions);
 
   friend bool operator==(const Point &, const Point &) = default;
 

@@ -390,6 +390,70 @@ TEST_CASE("what lies over a ring is written when the last reads and copies of it
   }
 }
 
+namespace {
+
+/// Two warps copy for each other in these operations.
+Program drained(const std::string &operations) {
+  const std::string text = "schedule @copied {\n  trips %k\n  buffer %tile 64 parts 2\n"
+                           "  role %all warps 2 {\n    queue %copies grouped\n" +
+                           operations + "  }\n}\n";
+  Diagnostics diagnostics;
+  auto given = parse(text, "copied.imx", diagnostics);
+  REQUIRE_MESSAGE(given, diagnostics.render());
+  return addDrains(std::move(*given));
+}
+
+} // namespace
+
+TEST_CASE("what a loop in a condition did is met for in the condition") {
+  const Program program = drained(R"(
+    if count %k > 0 {
+      for %k {
+        issue %copies writes %tile(own)
+        commit %copies
+      }
+      access reads %tile
+    })");
+  CAPTURE(print(program));
+  CHECK(prove(program).isSafe());
+  CHECK(countOf(program, OpKind::Meet) == 1);
+}
+
+TEST_CASE("what may have been done in the condition is met for in the condition") {
+  const Program program = drained(R"(
+    for %k {
+      issue %copies writes %tile(own)
+      commit %copies
+      if count %k > 1 {
+        if done %k > 0 {
+          issue %copies writes %tile(own)
+          commit %copies
+        }
+        access reads %tile
+      }
+    }
+    drain %copies)");
+  CAPTURE(print(program));
+  CHECK(prove(program).isSafe());
+}
+
+TEST_CASE("for what was done in a condition that is left, one meeting serves the next and all") {
+  const Program program = drained(R"(
+    if count %k > 0 {
+      issue %copies writes %tile(own)
+    }
+    commit %copies
+    if count %k > 1 {
+      access reads %tile
+    }
+    if count %k > 0 {
+      access reads %tile
+    })");
+  CAPTURE(print(program));
+  CHECK(prove(program).isSafe());
+  CHECK(countOf(program, OpKind::Meet) == 1);
+}
+
 TEST_CASE("loads that come late in their loop are not started ahead") {
   Program work = streamWork(true, 1);
   for (Op &op : work.roles.front().body)
