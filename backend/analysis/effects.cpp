@@ -32,13 +32,14 @@ Effects effectsOf(const ir::Op &op) {
   return effects;
 }
 
-bool mayBeWritten(const ir::Kernel &kernel, std::size_t parameter) {
-  if (kernel.type(kernel.body().arguments[parameter]).isConst()) return false;
+bool mayBeWritten(const ir::Kernel &kernel, std::optional<std::size_t> parameter,
+                  const ir::Block &block) {
   bool isWritten = false;
-  ir::walk(kernel.body(), [&](const ir::Op &op) {
+  ir::walk(block, [&](const ir::Op &op) {
     const ir::Effect effect = ir::info(op.kind).effect;
     if (effect != ir::Effect::Write && effect != ir::Effect::Atomic) return;
-    isWritten |= ir::rootParameter(kernel, op.operand(0)).value_or(parameter) == parameter;
+    const auto written = ir::rootParameter(kernel, op.operand(0));
+    isWritten |= !parameter || !written || *written == *parameter;
   });
   return isWritten;
 }

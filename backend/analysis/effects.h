@@ -2,6 +2,8 @@
 
 #include "backend/ir/kernel.h"
 
+#include <optional>
+
 namespace imbrex::analysis {
 
 /// What running a piece of a kernel may do besides giving values.
@@ -20,8 +22,9 @@ struct Effects {
 /// The effects of an op and of all that its regions hold.
 Effects effectsOf(const ir::Op &op);
 
-/// Whether the kernel may write the memory that a parameter gives it.
-bool mayBeWritten(const ir::Kernel &kernel, std::size_t parameter);
+/// Whether a block may write the memory that a parameter gives the kernel; none: any memory.
+bool mayBeWritten(const ir::Kernel &kernel, std::optional<std::size_t> parameter,
+                  const ir::Block &block);
 
 /// No effect at all, the op's regions included: it may be moved, merged and dropped.
 bool isPure(const ir::Op &op);

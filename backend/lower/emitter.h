@@ -167,6 +167,7 @@ private:
   void collectRings();
   void addMap(const ir::Op &load);
   void makeBarriers();
+  bool isOnlyRead(std::size_t parameter) const;
   void declareFunction(KernelInterface &interface);
   void decodeParameters(const KernelInterface &interface);
   void emitOp(const ir::Op &op);

@@ -104,6 +104,13 @@ void Emitter::makeBarriers() {
   barrier();
 }
 
+/// Whether nobody writes a parameter's memory while the kernel runs. Of what the kernel writes,
+/// LLVM must not be told that others do not: the block's other threads do.
+bool Emitter::isOnlyRead(std::size_t parameter) const {
+  return assumptions.areDisjoint && (type(kernel.body().arguments[parameter]).isConst() ||
+                                     !analysis::mayBeWritten(kernel, parameter, kernel.body()));
+}
+
 void Emitter::declareFunction(KernelInterface &interface) {
   llvm::Type *const global = llvm::PointerType::get(context, words.globalSpace());
   std::vector<llvm::Type *> types;
@@ -132,10 +139,7 @@ void Emitter::declareFunction(KernelInterface &interface) {
         kernel.parameterName(static_cast<std::size_t>(word.parameter)));
     if (word.kind == WordKind::BoxMap)
       words.passByValue(*function_->getArg(number), BoxMap::kBytes, BoxMap::kAlignment);
-    // To LLVM it says that nobody else writes the memory while the function runs, the block's other
-    // threads included.
-    if (word.kind == WordKind::Pointer && assumptions.areDisjoint &&
-        !analysis::mayBeWritten(kernel, static_cast<std::size_t>(word.parameter)))
+    if (word.kind == WordKind::Pointer && isOnlyRead(static_cast<std::size_t>(word.parameter)))
       function_->addParamAttr(number, llvm::Attribute::NoAlias);
   }
 }

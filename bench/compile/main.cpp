@@ -96,5 +96,8 @@ int main(int argc, char **argv) {
   report("pipelined matmul", bench::pipelined_matmul<64, 64, 32>{}, *target, runs);
   report("pipelined attention", bench::pipelined_attention<32, 32, 32>{}, *target, runs);
   report("pipelined sum", bench::pipelined_sum<16, 64>{}, *target, runs);
+  report("two nested, 5 slots", bench::two_nested<5>{}, *target, runs);
+  report("two nested, 8 slots", bench::two_nested<8>{}, *target, runs);
+  report("three nested, 3 slots", bench::three_nested<3>{}, *target, runs);
   return 0;
 }

@@ -55,4 +55,33 @@ struct pipelined_sum {
   }
 };
 
+/// Loops in each other, each of which copies so many trips ahead.
+template <int Slots>
+struct two_nested {
+  void operator()(view<const f32, 1> x, view<const f32, 1> y, view<f32, 1> sums) const {
+    var all = zeros<f32, 64>();
+    for (auto i : range(0, x.extent(0)).pipelined(Slots)) {
+      all += x[box<64>(i)];
+      for (auto j : range(0, y.extent(0)).pipelined(Slots)) all += y[box<64>(j)];
+    }
+    sums[box<64>(0)] = all;
+  }
+};
+
+template <int Slots>
+struct three_nested {
+  void operator()(view<const f32, 1> x, view<const f32, 1> y, view<const f32, 1> z,
+                  view<f32, 1> sums) const {
+    var all = zeros<f32, 64>();
+    for (auto i : range(0, x.extent(0)).pipelined(Slots)) {
+      all += x[box<64>(i)];
+      for (auto j : range(0, y.extent(0)).pipelined(Slots)) {
+        all += y[box<64>(j)];
+        for (auto k : range(0, z.extent(0)).pipelined(Slots)) all += z[box<64>(k)];
+      }
+    }
+    sums[box<64>(0)] = all;
+  }
+};
+
 } // namespace bench

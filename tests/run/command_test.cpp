@@ -97,12 +97,14 @@ TEST_CASE("what opt explains is a comment, so that the output is still a kernel"
 }
 
 TEST_CASE("accesses of one line that are alike, as a loop of C++ makes them, are explained once") {
-  const Outcome explained = shell("imbrex opt repeated.imx --target sm_90a --explain | grep '#   '");
-  CHECK(explained.output ==
-        "#   'view.load' at rows.cpp:7 accesses 2 elements at once, 8 bytes: a thread holds no more "
-        "neighbours; a warp touches 8 sectors (3 times)\n"
-        "#   'view.store' at rows.cpp:9 accesses 2 elements at once, 8 bytes: a thread holds no "
-        "more neighbours; a warp touches 8 sectors\n");
+  const Outcome explained =
+      shell("imbrex opt repeated.imx --target sm_90a --explain | grep '#   '");
+  CHECK(
+      explained.output ==
+      "#   'view.load' at rows.cpp:7 accesses 2 elements at once, 8 bytes: a thread holds no more "
+      "neighbours; a warp touches 8 sectors (3 times)\n"
+      "#   'view.store' at rows.cpp:9 accesses 2 elements at once, 8 bytes: a thread holds no "
+      "more neighbours; a warp touches 8 sectors\n");
 }
 
 TEST_CASE("what docs/scheduling.md shows of a pipelined loop is what opt explains") {
@@ -505,6 +507,12 @@ TEST_CASE("imbrex layout says how a tile is converted") {
                  "             1 reads of 1 element in 1 cycles, 0 of them by conflicts\n"));
   CHECK(contains(to("register [[1]] lane [[2]] warp [] of [4]"),
                  "error: there is no conversion from"));
+  // Nobody holds rows 2 and 3.
+  CHECK(contains(to("register [[0,1]] lane [[1,0]] warp [] of [4x2]"),
+                 "error: there is no conversion from"));
+  const std::string half = "'register [] lane [[1,0]] warp [] of [4x2]'";
+  CHECK(contains(shell("imbrex layout " + half + " --to " + half).output,
+                 "of which some thread holds each element"));
   CHECK(contains(to("lane [[2]"), "error: 'lane [[2]' is no layout: expected"));
   CHECK(contains(shell("imbrex layout " + from + " --element-bytes 3 --to " + from).output,
                  "error: --element-bytes is 3, which is no power of two from 1 to 16"));

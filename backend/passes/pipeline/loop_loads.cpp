@@ -93,7 +93,8 @@ private:
   }
 
   std::optional<std::string> whyNoBox(const Op &op) const {
-    if (op.kind != OpKind::ViewLoad) return "it goes through pointers, and the engine loads boxes of views";
+    if (op.kind != OpKind::ViewLoad)
+      return "it goes through pointers, and the engine loads boxes of views";
     if (auto why = whyNoSlot(op, "its view")) return why;
     if (!context_.assumptions.of(kernel_, op.operand(0)).hasBoxes)
       return "its view may have strides or an address that the engine does not take";
@@ -150,15 +151,9 @@ private:
   // --- memory ---
 
   bool mayBeWritten(ValueId memory, const Block &body) const {
-    const auto read = rootParameter(kernel_, memory);
-    bool isWritten = false;
-    walk(body, [&](const Op &op) {
-      const Effect effect = info(op.kind).effect;
-      if (effect != Effect::Write && effect != Effect::Atomic) return;
-      const auto written = rootParameter(kernel_, op.operand(0));
-      isWritten |= !read || !written || *read == *written || !context_.assumptions.areDisjoint;
-    });
-    return isWritten;
+    const bool isApart = context_.assumptions.areDisjoint;
+    return analysis::mayBeWritten(kernel_, isApart ? rootParameter(kernel_, memory) : std::nullopt,
+                                  body);
   }
 
   // --- addresses ---

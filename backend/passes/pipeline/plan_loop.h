@@ -18,7 +18,7 @@ struct LoopPlan {
 };
 
 /// So many loads that were started hide any latency there is. The code that starts them has a part
-/// for each, and the time to plan and to prove them grows with the cube of their number.
+/// for each, and where threads copy the time to plan them grows with the cube of their number.
 inline constexpr std::int32_t kMostSlotsStarted = 16;
 
 /// The room that a block has for rings.

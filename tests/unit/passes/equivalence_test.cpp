@@ -12,7 +12,7 @@ using testing::RandomLaunch;
 
 namespace {
 
-constexpr std::uint32_t kSeeds = 100;
+constexpr std::uint32_t kSeeds = 200;
 
 RandomLaunch launched(const RandomKernel &random, const ir::Kernel &kernel) {
   RandomLaunch launch(random);

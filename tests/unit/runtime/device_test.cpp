@@ -26,6 +26,13 @@ TEST_CASE("an unknown device is answered with the nearest and with the list") {
                          "  hint: did you mean 'interpreter'"));
     CHECK(mistake.where().line == __LINE__ - 8);
   }
+  // Of a GPU that is not there its emulation is meant.
+  try {
+    (void)device::by_name("sm_90a");
+    FAIL("found");
+  } catch (const error &mistake) {
+    CHECK(std::string(mistake.what()).ends_with("\n  hint: did you mean 'emulated:sm_90a'"));
+  }
   try {
     (void)device::by_name("abacus");
     FAIL("found");

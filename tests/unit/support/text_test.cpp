@@ -38,7 +38,7 @@ TEST_CASE("no name of a kernel leads a file out of its folder") {
   CHECK(fileNameFor("") == "kernel");
 }
 
-TEST_CASE("the nearest word is found within a third of the letters, the first of equals") {
+TEST_CASE("the nearest word is found within a third of the letters, of equals what begins alike") {
   constexpr auto words = std::to_array<std::string_view>({"host", "interpreter", "hosts"});
   CHECK(nearest("hast", words) == "host");
   CHECK(nearest("intrepreter", words) == "interpreter");
@@ -47,6 +47,7 @@ TEST_CASE("the nearest word is found within a third of the letters, the first of
   CHECK(nearest("int", words) == "interpreter");
   const std::vector<std::string_view> longer{"model_80", "model_90extra", "model_90a"};
   CHECK(nearest("model_90", longer) == "model_90a");
+  CHECK(nearest("model_91", longer) == "model_90a");
   // Signs between the letters, and their case, are forgotten first.
   CHECK(nearest("model90", longer) == "model_90a");
   CHECK(nearest("Model-90A", longer) == "model_90a");
