@@ -308,6 +308,17 @@ TEST_CASE("loops of which no proof is found with a role of its own go without, a
   CHECK_MESSAGE(many.find("no proof was found of a role of its own") != std::string::npos, many);
 }
 
+TEST_CASE("loops of which no proof is found with all slots have fewer, and it is told") {
+  // Threads that use what they have copied themselves are proven as one.
+  const std::string twelve = explained(nestOf("12"), "sm_80");
+  CHECK_MESSAGE(twelve.find(": 12 slots\n") != std::string::npos, twelve);
+  const std::string many = explained(nestOf("16"), "sm_80");
+  CHECK_MESSAGE(many.find(": 5 slots\n") != std::string::npos, many);
+  CHECK_MESSAGE(many.find(": 16 are more than could be proven beside those of the other loops\n") !=
+                    std::string::npos,
+                many);
+}
+
 TEST_CASE("no more slots are taken than code is to start, and it is told") {
   const auto words = [](const std::string &slots) {
     return explained(

@@ -31,13 +31,15 @@ public:
   Pass(Kernel &kernel, const PassContext &context, const Limits &limits)
       : kernel_(&kernel), context_(context), limits_(limits) {}
 
-  void run() {
+  /// Returns what it has used.
+  Limits run() {
     countTrips(*kernel_);
     decideOnRoles();
     visit(kernel_->body());
-    if (isSplit_) explainRoles(splitBody(*kernel_, context_.machine));
+    if (used_.hasRoles) explainRoles(splitBody(*kernel_, context_.machine));
     if (isChanged_) readAsUsed();
     if (isChanged_) dropDeadCode(*kernel_, context_);
+    return used_;
   }
 
 private:
@@ -117,7 +119,8 @@ private:
     if (!plan) return;
     applyPlan(*kernel_, block, at, loads, *plan);
     isChanged_ = true;
-    isSplit_ |= isOfRoles;
+    used_.slots = std::max(used_.slots, plan->slots);
+    used_.hasRoles |= isOfRoles;
   }
 
   /// What copies in lane order cannot do, registers can.
@@ -232,7 +235,7 @@ private:
   const Limits limits_;
   std::string whyOneRole_; // of the kernel's boxes; empty: a role of its own loads them
   bool isChanged_ = false;
-  bool isSplit_ = false; // there are such
+  Limits used_ = {.slots = 1, .hasRoles = false};
 };
 
 } // namespace
@@ -242,19 +245,24 @@ void pipelineLoops(Kernel &kernel, const PassContext &context) {
   // then less is tried, down to loops as they are.
   constexpr auto kTries = std::to_array<Pass::Limits>({{},
                                                        {.hasRoles = false},
+                                                       {.slots = 5, .hasRoles = false},
                                                        {.slots = 3, .hasRoles = false},
                                                        {.slots = 2, .hasRoles = false},
                                                        {.slots = 1, .hasRoles = false}});
   int loops = 0;
   walk(kernel.body(), [&](const Op &op) { loops += isLoop(op) ? 1 : 0; });
-  if (loops < 2) return Pass(kernel, context, kTries.front()).run();
+  if (loops < 2) {
+    Pass(kernel, context, kTries.front()).run();
+    return;
+  }
   const std::string before = context.explanation ? *context.explanation : "";
+  Pass::Limits last = {.slots = kMostSlotsStarted + 1};
   for (const Pass::Limits &limits : kTries) {
-    // Without an engine no load has a role, and a second try would be the first again.
-    if (&limits == &kTries[1] && !context.machine.asyncCopies.haveEngine) continue;
+    const bool wouldBeLast = limits.slots >= last.slots && limits.hasRoles >= last.hasRoles;
+    if (wouldBeLast) continue;
     Kernel tried = kernel.clone();
-    Pass(tried, context, limits).run();
-    if (&limits == &kTries.back() || !isBeyondProof(tried, context.machine)) {
+    last = Pass(tried, context, limits).run();
+    if (last.slots == 1 || !isBeyondProof(tried, context.machine)) {
       kernel = std::move(tried);
       return;
     }

@@ -4,6 +4,7 @@
 #include "backend/passes/pipeline/read_condition.h"
 #include "backend/passes/pipeline/same_values.h"
 #include "backend/schedule/attributes.h"
+#include "backend/schedule/channels.h"
 #include "backend/schedule/check.h"
 #include "backend/schedule/well_formed.h"
 #include "backend/support/check.h"
@@ -76,6 +77,7 @@ public:
       readAs({.name = "others", .warps = 1}, kernel_.body());
     } else {
       readAs({.name = "block", .warps = kAgents}, kernel_.body());
+      if (areApart(program_.roles.front().body)) takeOneAgent();
     }
     if (isUnread_) return std::nullopt;
     return std::move(program_);
@@ -90,6 +92,24 @@ private:
     queue_ = {};
     ScheduleOps ops = read(body);
     program_.roles.back().body = std::move(ops);
+  }
+
+  /// Whether nobody hands another anything: neither meets, nor touches more than what is his own.
+  static bool areApart(const ScheduleOps &body) {
+    bool areApart = true;
+    schedule::forEachOp(body, [&](const schedule::Op &op) {
+      areApart &= op.kind != ScheduleOp::Meet && !op.barrier.valid();
+      for (const schedule::Access &access : op.accesses)
+        areApart &= access.part == schedule::Part::Own;
+    });
+    return areApart;
+  }
+
+  /// What one does, all do.
+  void takeOneAgent() {
+    program_.meetings.clear();
+    program_.roles.front().warps = 1;
+    for (schedule::Buffer &buffer : program_.buffers) buffer.parts = 1;
   }
 
   void unread(const Op &op, std::string_view why) {

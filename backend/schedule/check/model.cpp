@@ -21,7 +21,7 @@ std::int64_t roundOfUse(std::int64_t use, std::int32_t depth) {
 Model::Model(const Program &given)
     : program(given), isMade(given.barriers.size()), deepest(given.queues.size()),
       lowest(given.cursors.size()), resets(given.rings.size()), hasParts(given.buffers.size()),
-      largest(given.trips.size(), -1), asks(given.roles.size()) {
+      mostCount(given.trips.size(), -1), mostDone(mostCount), asks(given.roles.size()) {
   for (std::uint32_t r = 0; r < program.roles.size(); ++r) {
     asks[r].resize(program.trips.size());
     study(program.roles[r].body);
@@ -91,7 +91,10 @@ void Model::flatten(const std::vector<Op> &body, RoleId role, std::vector<TripsI
     if (loops) around.pop_back();
     if (loops) out.push_back({.control = Control::Back, .op = &op, .jump = test});
     out[static_cast<std::size_t>(test)].jump = here();
-    last.forAny = loops ? here() - 1 : std::max(last.forAny, test);
+    const std::int32_t end = here() - 1;
+    last.forAny = loops ? end : std::max(last.forAny, test);
+    const bool isForCount = !loops && op.guard.measure == Guard::Measure::Count;
+    if (loops ? last.forCount > test : isForCount) last.forCount = loops ? end : test;
   }
 }
 
@@ -114,9 +117,10 @@ void Model::study(const std::vector<Op> &body) {
     hasProxies |= program.isAsync(op);
     if (op.kind == OpKind::Drain)
       deepest[op.queue.index()] = std::max(deepest[op.queue.index()], op.count);
-    if (fields & kGuard) {
-      std::int32_t &most = largest[op.guard.trips.index()];
-      if (op.guard.measure != Guard::Measure::Left) most = std::max(most, op.guard.than);
+    if ((fields & kGuard) && op.guard.measure != Guard::Measure::Left) {
+      auto &mosts = op.guard.measure == Guard::Measure::Count ? mostCount : mostDone;
+      std::int32_t &most = mosts[op.guard.trips.index()];
+      most = std::max(most, op.guard.than);
     }
     study(op.body);
   }

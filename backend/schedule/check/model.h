@@ -33,8 +33,9 @@ struct Agent {
 
 /// Where in its code a role asks for some trips for the last time; -1: nowhere.
 struct Asks {
-  std::int32_t forLoop = -1; ///< To begin one over them.
-  std::int32_t forAny = -1;  ///< In a loop over them, or for a condition.
+  std::int32_t forLoop = -1;  ///< To begin one over them.
+  std::int32_t forCount = -1; ///< How many they are, for a condition.
+  std::int32_t forAny = -1;   ///< In a loop over them, or for a condition.
   /// It does so in a loop over others that they do not depend on: then any time may be one more.
   bool isRepeated = false;
 };
@@ -75,13 +76,14 @@ public:
   std::int32_t slots = 0;              ///< Of all barriers.
   std::vector<std::int32_t> meetingOf; ///< By meeting: which of the distinct numbers it has.
   std::int32_t meetingNumbers = 0;
-  std::vector<bool> isMade;            ///< By barrier: whether an op makes it.
-  bool hasProxies = false;             ///< Whether anything goes through the async proxy.
-  std::vector<std::int32_t> deepest;   ///< By queue: the largest count that a drain asks for.
-  std::vector<std::int32_t> lowest;    ///< By cursor: the least offset that an index adds.
-  std::vector<bool> resets;            ///< By ring: whether a cursor goes back in it.
-  std::vector<bool> hasParts;          ///< By buffer: whether an access names a part of it.
-  std::vector<std::int32_t> largest;   ///< By trips: above this, all are alike to the guards.
+  std::vector<bool> isMade;          ///< By barrier: whether an op makes it.
+  bool hasProxies = false;           ///< Whether anything goes through the async proxy.
+  std::vector<std::int32_t> deepest; ///< By queue: the largest count that a drain asks for.
+  std::vector<std::int32_t> lowest;  ///< By cursor: the least offset that an index adds.
+  std::vector<bool> resets;          ///< By ring: whether a cursor goes back in it.
+  std::vector<bool> hasParts;        ///< By buffer: whether an access names a part of it.
+  /// By trips: beyond so many of all, or so many done, all are alike to the guards.
+  std::vector<std::int32_t> mostCount, mostDone;
   std::vector<std::vector<Asks>> asks; ///< By role and trips.
 
   std::int32_t axisOf(std::int32_t agent, QueueId queue) const {

@@ -437,7 +437,7 @@ private:
   }
 
   /// Where an agent is in a loop matters only against what is decided of it, and in its first
-  /// trips.
+  /// trips where a condition tells them.
   void addTrips() {
     for (std::uint32_t t = 0; t < program_.trips.size(); ++t)
       for (std::int32_t agent = 0; agent < run_.agents(); ++agent) addPlace(TripsId(t), agent);
@@ -447,7 +447,7 @@ private:
   void addPlace(TripsId trips, std::int32_t agent) {
     const AgentRun &run = run_.agents_[static_cast<std::size_t>(agent)];
     const std::int32_t at = run.isDone ? kBehind : run.at[trips.index()];
-    add(at == kBehind ? -2 : std::min(at, model_.largest[trips.index()] + 1));
+    add(at == kBehind ? -2 : std::min(at, model_.mostDone[trips.index()] + 1));
     if (at == kBefore || at == kBehind) return;
     const Instance *known = run_.trips_.find(trips, run.at);
     add(known ? known->count - at : -at);
@@ -457,22 +457,25 @@ private:
   void addInstance(const Instance &instance) {
     add(instance.trips.index());
     add(instance.isExact);
-    add(isAwaited(instance) ? instance.count
-                            : std::min(instance.count, model_.largest[instance.trips.index()] + 1));
+    const std::int32_t most = model_.mostCount[instance.trips.index()] + 1;
+    add(isAwaited(instance, &Asks::forLoop)    ? instance.count
+        : isAwaited(instance, &Asks::forCount) ? std::min(instance.count, most)
+                                               : -1);
     add(outerDistance(instance));
   }
 
-  /// Whether a role may still begin a loop over these trips: the first, or one more.
-  bool isAwaited(const Instance &instance) const {
+  /// Whether a role may still ask: to begin a loop over these trips, the first or one more, or for
+  /// a condition on how many they are.
+  bool isAwaited(const Instance &instance, std::int32_t Asks::*until) const {
     for (std::int32_t agent = 0; agent < run_.agents(); ++agent) {
       const auto a = static_cast<std::size_t>(agent);
       const AgentRun &run = run_.agents_[a];
       const Asks &asks = model_.asks[model_.agents[a].role.index()][instance.trips.index()];
-      if (run.isDone || asks.forLoop < 0) continue;
+      if (run.isDone || asks.*until < 0) continue;
       const auto around = tripsAround(program_, instance.trips, run.at);
       if (std::ranges::lexicographical_compare(around, instance.around)) return true;
       if (!std::ranges::equal(around, instance.around)) continue;
-      if (asks.isRepeated || run.pc <= asks.forLoop) return true;
+      if (asks.isRepeated || run.pc <= asks.*until) return true;
     }
     return false;
   }

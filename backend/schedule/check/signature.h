@@ -14,8 +14,8 @@ class SignatureMaker;
 ///   phases   their parity, and whether a clock knows that the last one is over
 ///   uses     how far cursors and contents are from the least that can still be named; slots are
 ///            in order from there on, for a ring looks the same from each of them
-///   trips    how many are left of those decided, and whether few enough are done that a guard
-///            could tell
+///   trips    how many are left of those decided; how many are done, or are in all, where they are
+///            so few that a guard to come could tell
 ///   clocks   only which of the accesses that are still held against later ones a clock knows to
 ///            be over, so that each number becomes its rank among those; what all know that it can
 ///            hold up is told of none, and what a phase has gathered, only as far as one that waits

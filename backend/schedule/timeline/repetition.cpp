@@ -28,7 +28,7 @@ void Simulation::watch(TripsId loop) {
   chooseOrigins();
   // What comes behind the first of two such loops is no part of what repeats itself in it.
   if (runsTwice) watchers_.clear();
-  firstTrip_ = model_.largest[loop.index()] + 1;
+  firstTrip_ = model_.mostDone[loop.index()] + 1;
   lastTrip_ = count - fewestLeft - 1;
 }
 

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <string_view>
+
 /// What the state between trips must tell apart: were one of these forgotten, a run that fails
 /// would be taken for one that was there before.
 namespace imbrex::testing {
@@ -141,6 +144,27 @@ TEST_CASE("two loops in a row over the same trips run as often") {
 }
 )",
              Diag::ScheduleUnwritten);
+}
+
+TEST_CASE("numbers of trips that a condition to come tells apart are part of the state") {
+  // Each time the read of what nobody has written comes with the third trip.
+  for (const char *body : {"for %t { } if count %t > 2 { access reads %x }",
+                           "for %t { if count %t > 2 { access reads %x } }",
+                           "for %t { if done %t > 1 { access reads %x } }",
+                           "for %t { for %k { } if count %k > 2 { access reads %x } }",
+                           "for %t { for %k { if count %t > 2 { access reads %x } } }",
+                           "for %t { for %k { if done %t > 1 { access reads %x } } }",
+                           "for %t { for %k { } } if count %t > 2 { access reads %x }"}) {
+    CAPTURE(std::string(body));
+    std::string lines = body;
+    for (const std::string_view sign : {"{ ", "} "})
+      for (std::size_t at = 0; (at = lines.find(sign, at)) != std::string::npos; ++at)
+        lines[at + 1] = '\n';
+    std::string text = "schedule @told {\n  trips %t\n  trips %k in %t\n  buffer %x 8\n"
+                       "  role %all {\n";
+    text += lines + "\n  }\n}\n";
+    checkFound(text.c_str(), Diag::ScheduleUnwritten);
+  }
 }
 
 TEST_CASE("states that know different things are not taken for one that knows all of them") {
