@@ -144,6 +144,7 @@ private:
 
   bool parseHeader() {
     kernel_.setWhere(place(peek()));
+    if (peek().is("schedule")) return error(Diag::TextIsSchedule, peek());
     if (!expectWord("kernel") || !expect('@')) return false;
     const auto name = parseName();
     if (!name || !expect('(')) return false;
