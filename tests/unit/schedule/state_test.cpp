@@ -102,6 +102,68 @@ TEST_CASE("how often a loop runs is part of the state while a role has not come 
              Diag::ScheduleUnwritten);
 }
 
+TEST_CASE("to which trip of the loop around a known number belongs is part of the state") {
+  // The first role is a trip ahead. Where %z is 0 in its first trip and not in its second, and %k
+  // is not 0 in that, its one write is not ended when the second role, whose %k is 0, does not
+  // wait. Where it is the other way round, the same is known of one %k: that for which the role
+  // waits.
+  checkFound(R"(schedule @ahead {
+  trips %o least 2
+  trips %z in %o
+  trips %k in %o
+  trips %j in %o
+  ring %X depth 2 {
+    buffer %x 8
+  }
+  ring %T depth 1 {
+    barrier %told
+  }
+  meeting %both parties 2
+  role %ahead {
+    cursor %a in %X
+    cursor %p in %T
+    queue %q serial
+    for %o {
+      if count %z > 0 {
+        if count %k > 0 {
+          issue %q writes %x(%a)
+        }
+        advance %a
+      }
+      if done %o > 0 {
+        meet %both
+        drain %q
+        arrive %told(%p)
+        advance %p
+        meet %both
+        reset %a
+      }
+    }
+  }
+  role %behind {
+    cursor %y in %X
+    cursor %w in %T
+    for %o less 1 {
+      meet %both
+      if count %j > 0 {
+      }
+      if count %k > 0 {
+        wait %told(%w)
+      }
+      if done %o > 0 {
+        wait %told(%w)
+      }
+      access writes %x(%y)
+      wait %told(%w)
+      advance %w
+      meet %both
+    }
+  }
+}
+)",
+             Diag::ScheduleWriteRace);
+}
+
 TEST_CASE("how many bytes a phase lacks is part of the state") {
   checkFound(R"(schedule @phase {
   trips %j
