@@ -284,4 +284,243 @@ TEST_CASE("who knows that a wait has passed is part of the state") {
              Diag::ScheduleParity);
 }
 
+// In the following, %z is a question that nothing depends on: there states are held against each
+// other. The one that fails comes behind one that does not: of one question before, no is answered
+// first; of two, both yes.
+
+TEST_CASE("of which loop a number is known is part of the state") {
+  // Known is either %j or %k, each above 0, and a write into the first slot is under way. For %j
+  // the second role waits.
+  checkFound(R"(schedule @known {
+  trips %i
+  trips %j
+  trips %h
+  trips %k
+  trips %z
+  ring %X depth 2 {
+    buffer %x 8
+  }
+  barrier %told
+  meeting %both parties 2
+  role %first {
+    cursor %a in %X
+    queue %q serial
+    if count %i > 0 {
+      if count %j > 0 {
+        issue %q writes %x(%a)
+      }
+      advance %a
+    }
+    if count %h > 0 {
+      if count %k > 0 {
+        issue %q writes %x(%a)
+      }
+      advance %a
+    }
+    meet %both
+    drain %q
+    arrive %told
+  }
+  role %second {
+    cursor %y in %X
+    meet %both
+    if count %z > 0 {
+    }
+    if count %j > 0 {
+      wait %told
+    }
+    access writes %x(%y)
+    if count %k > 0 {
+    }
+    wait %told
+  }
+}
+)",
+             Diag::ScheduleWriteRace);
+}
+
+TEST_CASE("which barrier somebody has not heard of that it was made is part of the state") {
+  checkFound(R"(schedule @made {
+  trips %i
+  trips %j
+  trips %z
+  barrier %other
+  barrier %used
+  meeting %both parties 2
+  role %makes {
+    init %other
+    init %used
+    meet %both
+    if count %j > 0 {
+    }
+    if count %i > 0 {
+      init %used
+    }
+    if count %j > 0 {
+      meet %both
+      init %other
+    }
+  }
+  role %uses {
+    meet %both
+    if count %j > 0 {
+      meet %both
+    }
+    if count %z > 0 {
+    }
+    arrive %used
+  }
+}
+)",
+             Diag::ScheduleUnmade);
+}
+
+TEST_CASE("that a barrier was made behind the last fence is remembered when all know of it") {
+  checkFound(R"(schedule @unfenced {
+  trips %z
+  barrier %b
+  role %r {
+    queue %q async
+    init %b
+    if count %z > 0 {
+    }
+    signal %b after %q
+    wait %b
+  }
+}
+)",
+             Diag::ScheduleUnmade);
+}
+
+TEST_CASE("which cell a queue may still be reading is part of the state") {
+  checkFound(R"(schedule @reading {
+  trips %i
+  trips %j
+  trips %z
+  buffer %x 8
+  buffer %y 8
+  barrier %over
+  meeting %both parties 2
+  role %reads {
+    queue %q
+    access writes %x, %y
+    if count %j > 0 {
+    }
+    if count %i > 0 {
+      issue %q reads %x
+    }
+    if count %j > 0 {
+      drain %q
+      issue %q reads %y
+    }
+    meet %both
+    drain %q
+    arrive %over
+  }
+  role %writes {
+    meet %both
+    if count %z > 0 {
+    }
+    access writes %x
+    wait %over
+    access writes %y
+  }
+}
+)",
+             Diag::ScheduleOverwriteRace);
+}
+
+TEST_CASE("which of the buffers that share memory was written last is part of the state") {
+  checkFound(R"(schedule @shared {
+  trips %i
+  trips %z
+  buffer %x 8 at 0
+  buffer %y 8 at 0
+  role %r {
+    access writes %x
+    if count %i > 0 {
+      access writes %y
+    }
+    if count %z > 0 {
+    }
+    access reads %x
+  }
+}
+)",
+             Diag::ScheduleWrongContent);
+}
+
+TEST_CASE("the parity of a barrier is part of the state") {
+  checkFound(R"(schedule @parity {
+  trips %i
+  trips %z
+  barrier %b
+  role %r {
+    if count %i > 0 {
+      arrive %b
+      wait %b
+    }
+    if count %z > 0 {
+    }
+    arrive %b
+    wait %b
+  }
+}
+)",
+             Diag::ScheduleParity);
+}
+
+TEST_CASE("what a drain would wait for is part of the state") {
+  // The last write is of the group that is closed, or of one that is not.
+  checkFound(R"(schedule @closed {
+  trips %i
+  trips %z
+  buffer %x 8
+  buffer %y 8
+  role %r {
+    queue %q serial grouped
+    issue %q writes %y
+    issue %q writes %x
+    commit %q
+    if count %i > 0 {
+      issue %q writes %x
+    }
+    if count %z > 0 {
+    }
+    drain %q
+    access reads %x, %y
+  }
+}
+)",
+             Diag::ScheduleReadRace);
+  // Two entries are younger than the last write, or one is.
+  checkFound(R"(schedule @younger {
+  trips %i
+  trips %j
+  trips %z
+  buffer %x 8
+  role %r {
+    queue %q serial
+    access writes %x
+    if count %j > 0 {
+    }
+    if count %i > 0 {
+      issue %q writes %x
+      issue %q
+    }
+    if count %j > 0 {
+      issue %q writes %x
+      issue %q count 2
+    }
+    if count %z > 0 {
+    }
+    drain %q to 2
+    access reads %x
+    drain %q
+  }
+}
+)",
+             Diag::ScheduleReadRace);
+}
+
 } // namespace imbrex::testing
