@@ -205,6 +205,28 @@ TEST_CASE("two loops in a row over the same trips run as often") {
              Diag::ScheduleUnwritten);
 }
 
+TEST_CASE("how often a loop runs is part of the state while one around it may come to it again") {
+  checkFound(R"(schedule @again {
+  trips %o
+  trips %k
+  trips %z
+  buffer %x 8
+  role %r {
+    for %o {
+      for %k {
+        if done %o > 0 {
+          access reads %x
+        }
+      }
+      if count %z > 0 {
+      }
+    }
+  }
+}
+)",
+             Diag::ScheduleUnwritten);
+}
+
 TEST_CASE("states that know different things are not taken for one that knows all of them") {
   // Either the first or the second has heard of the last read, but not of three trips and more.
   checkFound(R"(schedule @told {
