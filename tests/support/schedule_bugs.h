@@ -45,7 +45,8 @@ const std::vector<KnownBug> &knownBugs();
 
 /// Mistakes that a schedule cannot make.
 struct OtherBug {
-  std::string_view id, what, where; ///< Where it is kept from happening.
+  std::string_view id, what, where;    ///< Where it is kept from happening.
+  std::vector<std::string_view> tests; ///< How the names of those begin that show it.
 };
 
 const std::vector<OtherBug> &otherBugs();

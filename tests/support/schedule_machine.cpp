@@ -10,6 +10,9 @@ using schedule::OpKind;
 namespace {
 
 constexpr std::uint32_t kMeeting = 1u << 31; // with an agent's place: it is at a meeting and waits
+constexpr std::uint32_t kUnseen = 1u << 31;  // with a cell's content: not by the async proxy
+// With the arrivals that a barrier still wants:
+constexpr std::uint32_t kOdd = 1, kInitialised = 2, kUnseenBarrier = 4, kArrivalsShift = 3;
 
 bool conflict(const Step &a, const Step &b) {
   for (const CellAccess &x : a.accesses)
@@ -27,6 +30,7 @@ Machine::Machine(const Traces &traces, bool reduced)
       barriers_(queues_ + sizeOf(traces.queues)), cells_(barriers_ + 2 * sizeOf(traces.barriers)),
       pendings_(cells_ + traces.cells), words_(pendings_ + (sizeOf(traces.pendings) + 31) / 32) {
   findPrivateCells();
+  findWhatHasProxies();
   findOrderlyMeetings();
 }
 
@@ -36,6 +40,19 @@ void Machine::findPrivateCells() {
     for (const Step &step : traces_.agents[agent])
       for (const CellAccess &access : step.accesses) users[access.cell].insert(agent);
   for (const auto &agents : users) private_.push_back(agents.size() == 1);
+}
+
+void Machine::findWhatHasProxies() {
+  hasProxyCell_.resize(traces_.cells);
+  hasProxyBarrier_.resize(traces_.barriers.size());
+  for (const auto &steps : traces_.agents)
+    for (const Step &step : steps) {
+      if (!step.isAsync) continue;
+      for (const CellAccess &access : step.accesses)
+        hasProxyCell_[access.cell] = traces_.isShared[access.cell];
+      const bool arrives = step.kind == OpKind::Copy || step.kind == OpKind::Signal;
+      if (arrives) hasProxyBarrier_[step.barrier] = true;
+    }
 }
 
 void Machine::findOrderlyMeetings() {
@@ -55,7 +72,12 @@ void Machine::findOrderlyMeetings() {
 MachineState Machine::start() const {
   MachineState state(words_, 0);
   for (std::uint32_t b = 0; b < traces_.barriers.size(); ++b)
-    set(state, b, Barrier{traces_.barriers[b].arrivals, 0, false, traces_.barriers[b].initialised});
+    set(state, b,
+        Barrier{.left = traces_.barriers[b].arrivals,
+                .expected = 0,
+                .odd = false,
+                .initialised = traces_.barriers[b].initialised,
+                .unseen = false});
   return state;
 }
 
@@ -82,13 +104,17 @@ bool Machine::collides(const MachineState &state) const {
 }
 
 /// Whether an agent's own copy or queue ends before it accesses its own memory does not matter: if
-/// that could, the access races with it, which is found out at once.
+/// that could, the access races with it, which is found out at once. What it writes for the async
+/// proxy, others' fences can be before or behind.
 bool Machine::independent(const MachineState &state, const Step &step) const {
   if (step.kind == OpKind::Drain) return queue(state, step.queue).ended >= step.ended;
   if (step.kind == OpKind::Meet) return orderly_[step.number];
+  if (step.kind == OpKind::Fence) return !anyUnseen(state);
   return (step.kind == OpKind::Access || step.kind == OpKind::Issue) &&
-         std::ranges::all_of(step.accesses,
-                             [&](const CellAccess &access) { return private_[access.cell]; });
+         std::ranges::all_of(step.accesses, [&](const CellAccess &access) {
+           const bool isForProxy = access.writes && !step.isAsync && hasProxyCell_[access.cell];
+           return private_[access.cell] && !isForProxy;
+         });
 }
 
 std::optional<Move> Machine::independentMove(const MachineState &state) const {
@@ -157,21 +183,19 @@ Machine::Outcome Machine::perform(MachineState &state, const Step &step) const {
   case OpKind::Issue: return issue(state, step);
   case OpKind::Copy:
   case OpKind::Signal: {
-    if (!barrier(state, step.barrier).initialised) return Failure::Uninitialised;
+    if (const Outcome outcome = reach(state, step)) return outcome;
     const Outcome outcome = begin(state, step);
     state[pendings_ + step.pending / 32] |= 1u << step.pending % 32;
     return outcome;
   }
-  case OpKind::Wait:
-    if (!barrier(state, step.barrier).initialised) return Failure::Uninitialised;
-    return std::nullopt;
+  case OpKind::Wait: return reach(state, step);
   case OpKind::Arrive: return arrive(state, step, step.count, 0);
   case OpKind::Expect: return arrive(state, step, step.count, step.bytes);
   case OpKind::Drain: return endOperations(state, step.queue, step.ended);
   case OpKind::Init: initialise(state, step); return std::nullopt;
+  case OpKind::Fence: fence(state); return std::nullopt;
   case OpKind::Meet:
   case OpKind::Commit:
-  case OpKind::Fence:
   case OpKind::Advance:
   case OpKind::Reset:
   case OpKind::For:
@@ -230,23 +254,56 @@ Machine::Outcome Machine::arrive(MachineState &state, const Step &step, std::int
   return std::nullopt;
 }
 
+/// An operation's first look at its barrier.
+Machine::Outcome Machine::reach(const MachineState &state, const Step &step) const {
+  const Barrier at = barrier(state, step.barrier);
+  if (!at.initialised) return Failure::Uninitialised;
+  if (step.isAsync && at.unseen) return Failure::Unfenced;
+  return std::nullopt;
+}
+
+void Machine::fence(MachineState &state) const {
+  for (std::uint32_t cell = 0; cell < traces_.cells; ++cell) state[cells_ + cell] &= ~kUnseen;
+  for (std::uint32_t b = 0; b < traces_.barriers.size(); ++b)
+    state[barriers_ + 2 * b] &= ~kUnseenBarrier;
+}
+
+bool Machine::anyUnseen(const MachineState &state) const {
+  for (std::uint32_t cell = 0; cell < traces_.cells; ++cell)
+    if (state[cells_ + cell] & kUnseen) return true;
+  for (std::uint32_t b = 0; b < traces_.barriers.size(); ++b)
+    if (state[barriers_ + 2 * b] & kUnseenBarrier) return true;
+  return false;
+}
+
 void Machine::initialise(MachineState &state, const Step &step) const {
   for (std::uint32_t b = step.barrier; b < step.barrier + step.barriers; ++b)
-    set(state, b, Barrier{traces_.barriers[b].arrivals, 0, false, true});
+    set(state, b,
+        Barrier{.left = traces_.barriers[b].arrivals,
+                .expected = 0,
+                .odd = false,
+                .initialised = true,
+                .unseen = hasProxyBarrier_[b]});
 }
 
 /// An operation that is in flight itself is not asked about: it begins before it counts as such.
 Machine::Outcome Machine::begin(const MachineState &state, const Step &step) const {
   if (anyInFlight(state, [&](const Step &other) { return conflict(step, other); }))
     return Failure::Race;
-  for (const CellAccess &access : step.accesses)
-    if (!access.writes && state[cells_ + access.cell] != access.content) return Failure::Value;
+  for (const CellAccess &access : step.accesses) {
+    const std::uint32_t found = state[cells_ + access.cell];
+    if (!access.writes && (found & ~kUnseen) != access.content) return Failure::Value;
+    if (step.isAsync && (found & kUnseen)) return Failure::Unfenced;
+  }
   return std::nullopt;
 }
 
 void Machine::end(MachineState &state, const Step &step) const {
-  for (const CellAccess &access : step.accesses)
-    if (access.writes) state[cells_ + access.cell] = access.content;
+  for (const CellAccess &access : step.accesses) {
+    if (!access.writes) continue;
+    const bool isUnseen = !step.isAsync && hasProxyCell_[access.cell];
+    state[cells_ + access.cell] = access.content | (isUnseen ? kUnseen : 0);
+  }
 }
 
 Machine::Outcome Machine::endOperations(MachineState &state, std::uint32_t which,
@@ -296,15 +353,18 @@ void Machine::set(MachineState &state, std::uint32_t which, const Queue &queue) 
 
 Machine::Barrier Machine::barrier(const MachineState &state, std::uint32_t which) const {
   const std::uint32_t *words = &state[barriers_ + 2 * which];
-  return {.left = static_cast<std::int32_t>(words[0] >> 2),
+  return {.left = static_cast<std::int32_t>(words[0] >> kArrivalsShift),
           .expected = static_cast<std::int32_t>(words[1]),
-          .odd = (words[0] & 1) != 0,
-          .initialised = (words[0] & 2) != 0};
+          .odd = (words[0] & kOdd) != 0,
+          .initialised = (words[0] & kInitialised) != 0,
+          .unseen = (words[0] & kUnseenBarrier) != 0};
 }
 
 void Machine::set(MachineState &state, std::uint32_t which, const Barrier &barrier) const {
-  state[barriers_ + 2 * which] = static_cast<std::uint32_t>(barrier.left) << 2 |
-                                 (barrier.initialised ? 2u : 0u) | (barrier.odd ? 1u : 0u);
+  state[barriers_ + 2 * which] = static_cast<std::uint32_t>(barrier.left) << kArrivalsShift |
+                                 (barrier.unseen ? kUnseenBarrier : 0) |
+                                 (barrier.initialised ? kInitialised : 0) |
+                                 (barrier.odd ? kOdd : 0);
   state[barriers_ + 2 * which + 1] = static_cast<std::uint32_t>(barrier.expected);
 }
 

@@ -28,7 +28,8 @@ struct Move {
 /// waits for it: a drain ends what it needs at the moment when it passes, and so does a signal.
 /// Nothing is lost by that, since what ends late meets at least as many other accesses, and nothing
 /// can see a write before its end but in a race with it. On a serial queue the next operation may
-/// begin, and is never waited for perhaps, so that there a turn may also come unasked. Without the
+/// begin, and is never waited for perhaps, so that there a turn may also come unasked. A fence that
+/// finds all visible does so before anything else: later it could only hide a mistake. Without the
 /// reduction, all ends come unasked, and who waits for one goes on only then.
 class Machine {
 public:
@@ -57,6 +58,7 @@ private:
     std::int32_t left;     ///< Arrivals that the phase still wants.
     std::int32_t expected; ///< Bytes.
     bool odd, initialised;
+    bool unseen; ///< By the async proxy.
   };
   using Outcome = std::optional<Failure>;
 
@@ -78,6 +80,9 @@ private:
   Outcome arrivePending(MachineState &state, std::uint32_t which) const;
   Outcome arrive(MachineState &state, const Step &step, std::int32_t count,
                  std::int64_t bytes) const;
+  Outcome reach(const MachineState &state, const Step &step) const;
+  void fence(MachineState &state) const;
+  bool anyUnseen(const MachineState &state) const;
   void initialise(MachineState &state, const Step &step) const;
 
   Outcome begin(const MachineState &state, const Step &step) const;
@@ -89,12 +94,16 @@ private:
   const Step &operation(std::uint32_t queue, std::uint32_t number) const;
 
   void findPrivateCells();
+  void findWhatHasProxies();
   void findOrderlyMeetings();
 
   const Traces &traces_;
   bool reduced_;
   std::vector<bool> private_; ///< By cell: one agent alone accesses it.
   std::vector<bool> orderly_; ///< By a meeting's number: nobody can miss the others.
+  /// Whether the async proxy comes to the cell or the barrier at all: else none need ask what it
+  /// sees.
+  std::vector<bool> hasProxyCell_, hasProxyBarrier_;
   std::uint32_t queues_, barriers_, cells_, pendings_,
       words_; ///< Where each part of a state begins.
 };

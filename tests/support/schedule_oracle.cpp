@@ -125,6 +125,7 @@ std::string toText(Failure failure) {
   case Failure::OverArrival: return "over-arrival";
   case Failure::Uninitialised: return "uninitialised";
   case Failure::Parties: return "parties";
+  case Failure::Unfenced: return "unfenced";
   }
   return "";
 }

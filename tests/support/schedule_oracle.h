@@ -20,9 +20,14 @@
 ///   passes two phases late or early, as on the machine. An arrival counts for the phase that there
 ///   is. A signal arrives at any moment after the operations before it have ended, and nothing
 ///   behind it waits for that.
+///   Copies and queues of the async proxy see a plain write to shared memory, and that a barrier
+///   was made, from the next fence on, whoever executes it, and never before. So they find what is
+///   old unless the fence is between the two in every order, which is what a proxy fence is for: it
+///   orders an access of the other proxy behind the write where it lies on the way from one to the
+///   other. Tensor memory and registers have no proxies.
 ///
-/// Not in it: which proxy an access goes through (so that a missing fence is never seen), memory
-/// that lags behind, registers as a budget, and an order of the slots' use other than the indices.
+/// Not in it: other memory that lags behind, registers as a budget, and an order of the slots' use
+/// other than the indices.
 namespace imbrex::testing {
 
 enum class Failure : std::uint8_t {
@@ -32,6 +37,7 @@ enum class Failure : std::uint8_t {
   OverArrival,   // more arrivals in a phase than it wants
   Uninitialised, // a barrier is used before it was made
   Parties,       // a meeting's number is in use by another meeting with other parties
+  Unfenced,      // the async proxy comes to what it may not see yet
 };
 
 std::string toText(Failure failure);

@@ -40,13 +40,17 @@ public:
     const std::uint32_t owner = program_[buffer].space == Space::Registers ? agent : 0;
     std::vector<std::uint32_t> cells;
     const auto end = borders.find(addressOf(buffer, slot, to));
-    for (auto at = borders.find(addressOf(buffer, slot, from)); at != end; ++at)
-      cells.push_back(numbers_.try_emplace({where, owner, *at}, unsignedOf(std::ssize(numbers_)))
-                          .first->second);
+    for (auto at = borders.find(addressOf(buffer, slot, from)); at != end; ++at) {
+      const auto [cell, isNew] =
+          numbers_.try_emplace({where, owner, *at}, unsignedOf(std::ssize(numbers_)));
+      if (isNew) shared_.push_back(where.first == Space::Shared);
+      cells.push_back(cell->second);
+    }
     return cells;
   }
 
   std::uint32_t size() const { return unsignedOf(std::ssize(numbers_)); }
+  const std::vector<bool> &shared() const { return shared_; }
 
 private:
   /// A space, or a buffer that lies apart from all others.
@@ -66,6 +70,7 @@ private:
   const Program &program_;
   std::map<Area, std::set<std::int64_t>> borders_;
   std::map<std::tuple<Area, std::uint32_t, std::int64_t>, std::uint32_t> numbers_;
+  std::vector<bool> shared_; // by number
 };
 
 /// What the walks of all agents have in common.
@@ -121,7 +126,6 @@ private:
       return;
     case OpKind::Advance: ++cursors_[op.cursor.index()].use; return;
     case OpKind::Reset: reset(cursors_[op.cursor.index()]); return;
-    case OpKind::Fence: return;
     case OpKind::Commit: ++queues_[op.queue.index()].issued; return;
     case OpKind::Access:
     case OpKind::Copy:
@@ -132,6 +136,7 @@ private:
     case OpKind::Signal:
     case OpKind::Drain:
     case OpKind::Meet:
+    case OpKind::Fence:
     case OpKind::Init: context_.traces.agents[agent_].push_back(step(op)); return;
     }
   }
@@ -164,7 +169,8 @@ private:
 
   Step step(const Op &op) {
     const std::uint32_t fields = info(op.kind).fields;
-    Step step = {.kind = op.kind, .count = op.count, .bytes = op.bytes};
+    Step step = {
+        .kind = op.kind, .isAsync = program_.isAsync(op), .count = op.count, .bytes = op.bytes};
     for (const Access &access : op.accesses) append(access, step.accesses);
     if (fields & kBarrier) setBarrier(op, step);
     if (fields & kQueue) setQueue(op, step);
@@ -258,6 +264,7 @@ Traces trace(const Program &program, const TripCount &count) {
     for (std::int32_t number = 0; number < program.roles[r].warps; ++number)
       Walk(context, RoleId(r), number);
   context.traces.cells = context.cells.size();
+  context.traces.isShared = context.cells.shared();
   return std::move(context.traces);
 }
 

@@ -21,6 +21,7 @@ struct CellAccess {
 struct Step {
   schedule::OpKind kind;
   std::vector<CellAccess> accesses = {};
+  bool isAsync = false;       ///< It reaches cells and barriers through the async proxy.
   std::uint32_t barrier = 0;  ///< A slot of a barrier; the first one for `Init`.
   std::uint32_t barriers = 1; ///< How many of them: 1 but for `Init`.
   bool parity = false;        ///< Of the phase that a wait waits for.
@@ -55,6 +56,7 @@ struct Traces {
   std::vector<TracedQueue> queues = {};
   std::vector<StepName> pendings = {}; ///< The copies and signals.
   std::uint32_t cells = 0;
+  std::vector<bool> isShared = {}; ///< By cell: whether it is in the memory that has proxies.
 };
 
 /// An index before use 0 is what a machine makes of it: slots and parities go on downwards. A reset

@@ -122,18 +122,28 @@ public:
           touches_.push_back({role, op, access});
   }
 
-  Pairs operator()() const {
-    Pairs pairs;
+  /// What is read in such a pair, and at which of the steps.
+  struct Read {
+    std::string buffer;
+    std::size_t step;
+  };
+  struct Found {
+    std::vector<Read> early, late; // before it has arrived, and when it may be overwritten
+  };
+
+  Found operator()() const {
+    Found found;
     for (const Touch &read : touches_) {
       if (read.access.writes) continue;
       const Touch *wanted = loadOf(read, 0), *next = loadOf(read, stages_);
       REQUIRE(wanted);
+      const Read here = {program_[read.access.buffer].name, read.op};
       if (!isSafe({read, *wanted}))
-        ++pairs.read;
+        found.early.push_back(here);
       else if (next && !isSafe({read, *wanted, *next}))
-        ++pairs.overwrite;
+        found.late.push_back(here);
     }
-    return pairs;
+    return found;
   }
 
 private:
@@ -165,7 +175,11 @@ private:
   std::vector<Touch> touches_;
 };
 
-Pairs pairsOf(const Kernel &kernel) { return PairCounter(kernel, 3)(); }
+Pairs pairsOf(const Kernel &kernel) {
+  const PairCounter::Found found = PairCounter(kernel, 3)();
+  return {.read = static_cast<std::int32_t>(found.early.size()),
+          .overwrite = static_cast<std::int32_t>(found.late.size())};
+}
 
 /// The same where the loop's waits for that many entries of vm wait for another number.
 Kernel withVm(Kernel kernel, std::int64_t left, std::int64_t other) {
@@ -482,6 +496,10 @@ TEST_CASE("four waves by the package's waits read in the epilogue what others ma
     Kernel kernel = fourWaveKernel(entries);
     CHECK(findingOf(kernel) == Diag::ScheduleReadRace); // at the shortest run, of no trip
     CHECK(pairsOf(kernel) == Pairs{.read = 6, .overwrite = 6});
+    const auto [early, late] = PairCounter(kernel, 3)();
+    const std::size_t epilogue = kernel.run.prologue.size() + 3 * kernel.run.trip.size();
+    for (const auto &read : early) CHECK(read.step >= epilogue);
+    for (const auto &read : late) CHECK(read.buffer == "B0");
     kernel.run.epilogue.insert(kernel.run.epilogue.begin(), {vm(0), kMeet});
     CHECK(pairsOf(kernel) == Pairs{.read = 0, .overwrite = 6});
     CHECK(findingOf(kernel) == Diag::ScheduleOverwriteRace);

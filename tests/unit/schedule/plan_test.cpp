@@ -201,6 +201,9 @@ TEST_CASE("K4: attention is computed by two groups in turns, with the arrivals o
   const auto plan = planSchedule(attentionWork(), request, diagnostics);
   REQUIRE_MESSAGE(plan, diagnostics.render());
   CHECK(plan->taken().roles == "load | compute by turns");
+  CHECK(arrivalsOf(plan->program, "Q.full") == 1);
+  CHECK(bytesOf(plan->program, "K_V.full") == 32768);
+  checkFirstParities(plan->program);
   CHECK(arrivalsOf(plan->program, "K_V.full") == 1);
   CHECK(arrivalsOf(plan->program, "K_V.empty") == 8);
   CHECK(arrivalsOf(plan->program, "compute0.turn") == 4);

@@ -44,7 +44,7 @@ Failures observable(Fault fault) {
     return {Failure::Deadlock, Failure::Race, Failure::Value, Failure::OverArrival};
   case Fault::Uninitialised: return {Failure::Uninitialised};
   case Fault::MeetingParties: return {Failure::Parties, Failure::Deadlock};
-  case Fault::Unfenced:
+  case Fault::Unfenced: return {Failure::Unfenced};
   case Fault::RegisterBudget: return {};
   }
   return {};

@@ -7,6 +7,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -121,6 +123,32 @@ inline std::int32_t arrivalsOf(const schedule::Program &program, std::string_vie
   const auto found = std::ranges::find(program.barriers, barrier, &schedule::Barrier::name);
   REQUIRE(found != program.barriers.end());
   return found->arrivals;
+}
+
+/// The bytes that are expected in a phase of a barrier.
+inline std::int64_t bytesOf(const schedule::Program &program, std::string_view barrier) {
+  std::int64_t bytes = 0;
+  for (const schedule::Role &role : program.roles)
+    schedule::forEachOp(role.body, [&](const schedule::Op &op) {
+      if (op.kind == schedule::OpKind::Expect && program[op.barrier].name == barrier)
+        bytes = op.bytes;
+    });
+  return bytes;
+}
+
+/// Whoever fills a slot waits for the phase before, which is over at the start, and who reads it
+/// for the phase itself: first parities 1 and 0, of each ring.
+inline void checkFirstParities(const schedule::Program &program) {
+  std::set<std::string_view> awaited;
+  for (const schedule::Role &role : program.roles)
+    schedule::forEachOp(role.body, [&](const schedule::Op &op) {
+      if (op.kind != schedule::OpKind::Wait) return;
+      const std::string_view name = program[op.barrier].name;
+      if (name.ends_with(".empty")) CHECK(op.flipped);
+      if (name.ends_with(".full")) CHECK_FALSE(op.flipped);
+      awaited.insert(name);
+    });
+  for (const schedule::Barrier &barrier : program.barriers) CHECK(awaited.contains(barrier.name));
 }
 
 } // namespace imbrex::testing
