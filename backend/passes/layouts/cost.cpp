@@ -54,9 +54,12 @@ Travel travelBetween(const LinearLayout &from, const LinearLayout &wanted) {
   return agree(from, wanted, Dim::Warp, warp) ? Travel::Shuffle : Travel::Shared;
 }
 
+std::int64_t bitsHeld(const Type &type) {
+  return type.isPointerTile() ? 64 : storageBits(type.element());
+}
+
 std::int64_t wordsOf(const Type &type, const LinearLayout &layout) {
-  const std::int64_t bits = type.isPointerTile() ? 64 : storageBits(type.element());
-  return std::max<std::int64_t>(layout::registerCount(layout) * bits / 32, 1);
+  return std::max<std::int64_t>(layout::registerCount(layout) * bitsHeld(type) / 32, 1);
 }
 
 Cost conversionCost(const Type &type, const LinearLayout &from, const LinearLayout &wanted) {

@@ -18,7 +18,9 @@ enum class Travel : std::uint8_t {
 };
 Travel travelBetween(const layout::LinearLayout &from, const layout::LinearLayout &wanted);
 
-/// 32-bit registers that a thread holds a tile in.
+/// Of an element of a tile, in a thread's registers.
+std::int64_t bitsHeld(const ir::Type &type);
+/// 32-bit registers that a thread holds a tile in, at least: small elements share them.
 std::int64_t wordsOf(const ir::Type &type, const layout::LinearLayout &layout);
 
 Cost conversionCost(const ir::Type &type, const layout::LinearLayout &from,
