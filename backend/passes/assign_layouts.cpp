@@ -43,6 +43,7 @@ void assignLayouts(ir::Kernel &kernel, const PassContext &context) {
   const analysis::AxisAnalysis facts(kernel, context.assumptions);
   const layouts::LayoutQuestion question{.kernel = kernel,
                                          .threads = layouts::chooseThreads(kernel, context.machine),
+                                         .machine = context.machine,
                                          .facts = facts,
                                          .assumptions = context.assumptions};
   const layouts::LayoutPlan plan = layouts::planLayouts(question);

@@ -287,10 +287,9 @@ layout::Threads chooseThreads(const Kernel &kernel, const machine::Machine &mach
 LayoutPlan planLayouts(const LayoutQuestion &question) { return Search(question).run(); }
 
 LinearLayout plainLayout(const Shape &shape, layout::Threads threads) {
-  constexpr std::int64_t kVector = 4;
-  llvm::SmallVector<std::int32_t, 5> order;
-  for (std::int32_t axis = shape.rank(); axis-- > 0;) order.push_back(axis);
-  return rowLayout(shape, threads, kVector, order);
+  Rows rows{.order = {}, .vector = 4};
+  for (std::int32_t axis = shape.rank(); axis-- > 0;) rows.order.push_back(axis);
+  return rowLayout(shape, threads, rows);
 }
 
 } // namespace imbrex::passes::layouts

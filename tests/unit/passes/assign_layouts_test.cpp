@@ -1,8 +1,10 @@
+#include "backend/analysis/slabs.h"
 #include "backend/ir/builder.h"
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/passes/assign_layouts.h"
 #include "backend/passes/cse.h"
+#include "backend/passes/layouts/cost.h"
 #include "backend/passes/layouts/layout_plan.h"
 #include "backend/pipeline.h"
 
@@ -193,6 +195,37 @@ TEST_CASE("a tile is refused that takes more registers than a core has, and told
     }
 }
 
+TEST_CASE("what a product reads slab by slab is loaded so that each register is in one slab") {
+  for (const machine::Machine &machine : machine::allMachines()) {
+    CAPTURE(machine.name);
+    Kernel kernel = parsed(
+        R"(kernel @k(%a: view<const f32, 2>, %b: view<const f32, 2>, %c: view<f32, 2>) stage tiles {
+  %0 = constant 0 : i32
+  %1 = view.load %a, %0, %0 : f32[128x256]
+  %2 = view.load %b, %0, %0 : f32[256x128]
+  %3 = constant 0 : f32[128x128]
+  %4 = dot %1, %2, %3 : f32[128x128]
+  view.store %c, %4, %0, %0
+}
+)");
+    Diagnostics diagnostics;
+    passes::assignLayouts(kernel, {diagnostics, machine, analysis::usualAssumptions(kernel)});
+    CHECK(count(kernel, OpKind::ConvertLayout) == 0);
+    walk(kernel.body(), [&](const Op &op) {
+      if (op.kind != OpKind::Dot) return;
+      const std::int64_t depth = analysis::depthOfSlab(kernel, op, machine.staticSharedMemoryBytes);
+      CHECK(depth < 256);
+      for (const std::size_t operand : {0, 1}) {
+        const auto &layout = kernel.layout(kernel.layoutOf(op.operand(operand)));
+        const std::int32_t axis = analysis::depthAxis(kernel, op, operand);
+        // As if all were one slab.
+        CHECK(passes::layouts::slabsCost(layout, axis, depth) ==
+              passes::layouts::slabsCost(layout, axis, 256));
+      }
+    });
+  }
+}
+
 TEST_CASE("what indices are made of is computed again, and only what is dear is converted") {
   // Columns and rows of one index tile: two layouts of what arange gives, and no conversion of it.
   const std::string text =
@@ -252,6 +285,7 @@ std::int64_t stepsFor(std::string_view round, std::int32_t rounds) {
   const analysis::AxisAnalysis facts(kernel, assumptions);
   return passes::layouts::planLayouts({.kernel = kernel,
                                        .threads = {.lanes = 32, .warps = 4},
+                                       .machine = gpu(),
                                        .facts = facts,
                                        .assumptions = assumptions})
       .steps;
