@@ -21,16 +21,7 @@ constexpr std::int32_t kMostThreads = 256;
 
 // More threads than that, where the largest tile would else take so many registers of each of them
 // that few are left: such code spills, and takes minutes to compile.
-constexpr std::int64_t kCrowdedRegisters = 128;
-
-/// The registers that the threads hold a tile in, or work on it: one for each element at least, for
-/// few ops do two in one, and padding has some, too.
-std::int64_t registersFor(const Type &type) {
-  std::int64_t registers = std::max<std::int64_t>(bitsHeld(type) / 32, 1);
-  for (const std::int64_t extent : type.shape().extents())
-    registers *= static_cast<std::int64_t>(llvm::PowerOf2Ceil(static_cast<std::uint64_t>(extent)));
-  return registers;
-}
+constexpr std::int64_t kCrowdedRegisters = kUncrowdedRegisters / kMostThreads;
 
 /// Of all threads together; of each number the largest.
 struct TileSize {
@@ -270,6 +261,13 @@ private:
 };
 
 } // namespace
+
+std::int64_t registersFor(const Type &type) {
+  std::int64_t registers = std::max<std::int64_t>(bitsHeld(type) / 32, 1);
+  for (const std::int64_t extent : type.shape().extents())
+    registers *= static_cast<std::int64_t>(llvm::PowerOf2Ceil(static_cast<std::uint64_t>(extent)));
+  return registers;
+}
 
 layout::Threads chooseThreads(const Kernel &kernel, const machine::Machine &machine) {
   const std::int32_t lanes = std::max(machine.warpSize, 1);
