@@ -15,6 +15,7 @@
 #include "backend/passes/expand/expand_random.h"
 #include "backend/passes/fold.h"
 #include "backend/passes/licm.h"
+#include "backend/passes/loop_over_parts.h"
 #include "backend/passes/pipeline/pipeline_loops.h"
 #include "backend/support/check.h"
 #include "backend/support/environment.h"
@@ -40,6 +41,7 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"cse", passes::mergeCommonValues, Stage::Tiles, Stage::Tiles},
     {"licm", passes::hoistInvariants, Stage::Tiles, Stage::Tiles},
     {"dce", passes::dropDeadCode, Stage::Tiles, Stage::Tiles},
+    {"loop-over-parts", passes::loopOverParts, Stage::Tiles, Stage::Tiles},
     {"expand-products", passes::expandProducts, Stage::Tiles, Stage::Tiles},
     {"expand-dots", passes::expandDots, Stage::Tiles, Stage::Tiles},
     {"expand-math", passes::expandMath, Stage::Tiles, Stage::Tiles},
@@ -82,6 +84,7 @@ constexpr auto kGpuPipeline = std::to_array<Pass>({
     named("cse"),
     named("licm"),
     named("dce"),
+    named("loop-over-parts"),
     named("expand-products"),
     named("expand-dots"),
     named("expand-math"),

@@ -1,3 +1,4 @@
+#include "backend/analysis/slabs.h"
 #include "backend/lower/access.h"
 #include "backend/lower/emit_ops.h"
 #include "backend/lower/exchange.h"
@@ -28,7 +29,8 @@ struct Slab {
   std::int32_t depthShift;
   std::int32_t batchShift;
   std::int32_t batchBits;
-  std::int64_t bytes; // of an element
+  std::int64_t bytes;        // of an element
+  std::int64_t bytesOfDepth; // of all elements with the same k
   Value *base = nullptr;
 };
 
@@ -38,19 +40,20 @@ public:
       : e_(emitter), op_(op), sumLayout_(emitter.layoutOf(op.result())),
         rank_(emitter.type(op.result()).rank()),
         depth_(emitter.type(op.operand(0)).shape()[rank_ - 1]),
-        element_(emitter.type(op.operand(0)).element()),
-        a_(slab(op.operand(0), rank_ - 2, rank_ - 1)),
-        b_(slab(op.operand(1), rank_ - 1, rank_ - 2)), sums_(emitter.registers(op.operand(2))) {}
+        element_(emitter.type(op.operand(0)).element()), a_(slab(0, rank_ - 2)),
+        b_(slab(1, rank_ - 1)), sums_(emitter.registers(op.operand(2))) {}
 
   void run() {
-    const std::int64_t depth = depthOfSlab();
+    const std::int64_t depth = analysis::depthOfSlab(e_.kernel, op_, e_.scratchBytes());
     for (std::int64_t first = 0; first < depth_; first += depth)
       addSlab(first, std::min(depth, depth_ - first), depth);
     e_.define(op_.result(), std::move(sums_));
   }
 
 private:
-  Slab slab(ValueId tile, std::int32_t across, std::int32_t along) {
+  Slab slab(std::size_t operand, std::int32_t across) {
+    const ValueId tile = op_.operand(operand);
+    const std::int32_t along = analysis::depthAxis(e_.kernel, op_, operand);
     const layout::LinearLayout &layout = e_.layoutOf(tile);
     const auto &data = e_.module.getDataLayout();
     Slab made{.tile = tile,
@@ -61,29 +64,16 @@ private:
                             layout.outputBits(layout::axisDim(rank_ - 2)),
               .batchBits = 0,
               .bytes = static_cast<std::int64_t>(
-                  data.getTypeAllocSize(e_.memoryType(e_.type(tile))).getFixedValue())};
+                  data.getTypeAllocSize(e_.memoryType(e_.type(tile))).getFixedValue()),
+              .bytesOfDepth = analysis::bytesOfDepth(e_.kernel, op_, operand)};
     made.batchBits = layout.outputBits() - made.batchShift;
     return made;
   }
 
-  std::int64_t bytesPerDepth(const Slab &slab) const {
-    return slab.bytes << (slab.acrossBits + slab.batchBits);
-  }
-
-  /// How much of k fits into shared memory at once: a power of two.
-  std::int64_t depthOfSlab() {
-    const std::int64_t each = bytesPerDepth(a_) + bytesPerDepth(b_);
-    // Half, so that the slabs of two rounds fit side by side.
-    const std::int64_t room = e_.scratchBytes() / 2;
-    std::int64_t depth = std::int64_t{1} << layout::bitsFor(depth_);
-    while (depth > 1 && depth * each > room) depth /= 2;
-    return depth;
-  }
-
   /// The sums of k = first … first + count - 1; `room`: what the slabs have room for.
   void addSlab(std::int64_t first, std::int64_t count, std::int64_t room) {
-    const std::int64_t bytesA = bytesPerDepth(a_) * room;
-    Value *const region = e_.beginExchange(bytesA + bytesPerDepth(b_) * room);
+    const std::int64_t bytesA = a_.bytesOfDepth * room;
+    Value *const region = e_.beginExchange(bytesA + b_.bytesOfDepth * room);
     a_.base = region;
     b_.base = e_.b.CreateConstGEP1_64(e_.b.getInt8Ty(), region, static_cast<std::uint64_t>(bytesA));
     roomBits_ = layout::bitsFor(room);

@@ -24,12 +24,11 @@ void checkSizes(const ir::Kernel &kernel, const PassContext &context) {
     const ir::Type &type = kernel.type(value);
     const std::int64_t needed = layouts::wordsOf(type, kernel.layout(layout));
     if (needed <= limit) return false;
-    const std::int64_t ofElement =
-        std::max(needed / layout::registerCount(kernel.layout(layout)), std::int64_t{1});
-    const auto fitting = llvm::bit_floor(static_cast<std::uint64_t>(limit / ofElement));
+    const auto words = llvm::bit_floor(static_cast<std::uint64_t>(limit));
+    const std::int64_t fitting = static_cast<std::int64_t>(words) * 32 / layouts::bitsHeld(type);
     context.diagnostics.report(Diag::TileTooLarge, op.where, kernel.name(), type, needed,
                                threads.count(), context.machine.name, limit,
-                               fitting * static_cast<std::uint64_t>(threads.count()));
+                               fitting * threads.count());
     return true;
   };
   bool isReported = false; // one will do: what is made of a tile is as large
@@ -44,6 +43,7 @@ void assignLayouts(ir::Kernel &kernel, const PassContext &context) {
   const analysis::AxisAnalysis facts(kernel, context.assumptions);
   const layouts::LayoutQuestion question{.kernel = kernel,
                                          .threads = layouts::chooseThreads(kernel, context.machine),
+                                         .machine = context.machine,
                                          .facts = facts,
                                          .assumptions = context.assumptions};
   const layouts::LayoutPlan plan = layouts::planLayouts(question);

@@ -7,6 +7,7 @@
 #include "llvm/Object/ELFObjectFile.h"
 #include "tests/codegen/compiled_table.h"
 #include "tests/codegen/gcn_disassembler.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <map>
 
@@ -117,6 +118,39 @@ void checkOnAll(Kernels &kernels) {
 
 TEST_CASE("every kernel of the table is code for every GPU of AMD's that reads back as written") {
   checkOnAll(kernelTable);
+}
+
+// What is printed of the author's instructions is what LLVM has read, so that reading it once more
+// changes nothing: not by comments, nor where one text defines what others use.
+TEST_CASE("instructions of the author's are what LLVM's code generator makes of them") {
+  constexpr const char *kTexts[]{
+      "v_mov_b32 $0, $1 ; a comment",
+      "// one\\n/* and\\nmore */ v_mov_b32_e64 $0, $1 /* two */",
+      ".macro m x\\nv_not_b32 \\\\x, \\\\x\\n.endm\\nv_mov_b32 $0, $1\\nm $0\\n.purgem m",
+      "v_mov_b32 $0, $1\\ns_branch 1f\\nv_mov_b32 $0, 0\\n1:\\ns_cbranch_vccnz 1b",
+      ".set five, 5\\n.rept 2\\nv_lshlrev_b32 $0, five, $1\\n.endr",
+      ".if 0\\ns_nop 3\\n.else\\ns_nop 1\\n.endif\\nv_mov_b32 $0, 0x12345",
+      "v_mov_b32_dpp $0, $1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf",
+      "v_mov_b32 $0, $1\\n;;#ASMEND\\ns_setprio 1\\n.p2align 4\\ns_nop 0",
+      "v_mov_b32 $0, $1\\ns_branch 4\\n.fill 4, 4, 0xbf800000"};
+  for (const char *name : {"gfx942", "gfx1100", "gfx1201"})
+    for (const char *text : kTexts) {
+      CAPTURE(name);
+      CAPTURE(std::string(text));
+      const machine::Machine &machine = *machine::findMachine(name);
+      const target::GpuTarget &target = target::gpuTarget(machine);
+      const std::string own = std::string(" [text = \"") + text +
+                              "\", constraints = \"=v,v,~{vcc}\", target = \"" + name +
+                              "\"] : i32[1024]\n";
+      ir::Kernel kernel =
+          parsedKernel("kernel @k(%p: view<i32, 1>) stage tiles {\n%z = constant 0 : i32\n"
+                       "%x = view.load %p, %z : i32[1024]\n%a = inline_asm %x" +
+                       own + "%b = inline_asm %a" + own + "view.store %p, %b, %z\n}");
+      const GpuCode code = codeOf(kernel, target);
+      const auto object = target.object(*code.copy());
+      REQUIRE_MESSAGE(object.ok(), (object.ok() ? "" : render(object.error())));
+      checkAssembler(Tools(machine), code, machine, asText(object->image));
+    }
 }
 
 // Run by --no-skip: scripts/nightly.sh.

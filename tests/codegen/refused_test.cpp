@@ -121,6 +121,10 @@ TEST_CASE("instructions that the assembler refuses are reported at their line, i
       {"gfx942", "v_frob $0, $1", "=v,v", "LLVM says \"invalid instruction\" to 'v_frob v"},
       {"gfx942", "v_mov_b32 $0, $1\\nv_add_u32 $0, $1", "=v,v",
        "LLVM says \"too few operands for instruction\" to 'v_add_u32 v"},
+      {"gfx942", "v_mov_b32 $0, $1\\n.if 0", "=v,v", "LLVM says \"unmatched .ifs or .elses\""},
+      {"gfx942", "v_mov_b32 $0, $1 /*", "=v,v", "\" to 'v_mov_b32 "},
+      {"gfx942", "v_mov_b32 $0, $1\\ns_branch away", "=v,v",
+       "LLVM says \"undefined label 'away'\" to 's_branch away'"},
       {"gfx1100", "v_mov_b32 $0, $1", "=v,a",
        "LLVM says \"couldn't allocate input reg for constraint 'a'\"\n"}};
   for (const Wrong &one : wrong) {

@@ -25,6 +25,7 @@ public:
   std::int32_t left(std::int32_t axis) const {
     return sides_[static_cast<size_t>(axis)].bits - dealt_[static_cast<size_t>(axis)];
   }
+  std::int32_t dealt(std::int32_t axis) const { return dealt_[static_cast<size_t>(axis)]; }
   bool isFull(Dim dim) const { return free_[static_cast<size_t>(dim)] == 0; }
 
   /// Up to `count` bits of an axis to a dimension that has room.
@@ -71,13 +72,18 @@ constexpr std::int32_t kAll = 64; // bits
 
 } // namespace
 
-LinearLayout rowLayout(const Shape &shape, layout::Threads threads, std::int64_t vector,
-                       llvm::ArrayRef<std::int32_t> order) {
+LinearLayout rowLayout(const Shape &shape, layout::Threads threads, const Rows &rows) {
   Deal deal(shape, threads);
-  deal.give(Dim::Register, order.front(), layout::bitsFor(vector));
-  for (const std::int32_t axis : order) deal.give(Dim::Lane, axis, kAll);
-  for (const std::int32_t axis : llvm::reverse(order)) deal.give(Dim::Warp, axis, kAll);
-  return deal.finish(order);
+  deal.give(Dim::Register, rows.order.front(), layout::bitsFor(rows.vector));
+  const auto giveInSlab = [&](Dim dim, std::int32_t axis) {
+    const bool isCut = rows.slab && rows.slab->axis == axis;
+    deal.give(dim, axis, isCut ? layout::bitsFor(rows.slab->depth) - deal.dealt(axis) : kAll);
+  };
+  for (const std::int32_t axis : rows.order) giveInSlab(Dim::Lane, axis);
+  for (const std::int32_t axis : llvm::reverse(rows.order)) giveInSlab(Dim::Warp, axis);
+  for (const std::int32_t axis : rows.order) deal.give(Dim::Lane, axis, kAll);
+  for (const std::int32_t axis : llvm::reverse(rows.order)) deal.give(Dim::Warp, axis, kAll);
+  return deal.finish(rows.order);
 }
 
 LinearLayout productLayout(const Shape &shape, layout::Threads threads) {

@@ -54,9 +54,12 @@ Travel travelBetween(const LinearLayout &from, const LinearLayout &wanted) {
   return agree(from, wanted, Dim::Warp, warp) ? Travel::Shuffle : Travel::Shared;
 }
 
+std::int64_t bitsHeld(const Type &type) {
+  return type.isPointerTile() ? 64 : storageBits(type.element());
+}
+
 std::int64_t wordsOf(const Type &type, const LinearLayout &layout) {
-  const std::int64_t bits = type.isPointerTile() ? 64 : storageBits(type.element());
-  return std::max<std::int64_t>(layout::registerCount(layout) * bits / 32, 1);
+  return std::max<std::int64_t>(layout::registerCount(layout) * bitsHeld(type) / 32, 1);
 }
 
 Cost conversionCost(const Type &type, const LinearLayout &from, const LinearLayout &wanted) {
@@ -121,7 +124,16 @@ Cost productCost(const LinearLayout &layout, std::int64_t depth) {
   return static_cast<Cost>(depth) * (all + batches * (along(last) + along(last - 1)));
 }
 
+Cost slabsCost(const LinearLayout &layout, std::int32_t axis, std::int64_t slab) {
+  std::int64_t slabs = 1;
+  for (const Dim dim : {Dim::Lane, Dim::Warp})
+    for (const Bits column : layout.columns(dim))
+      if (layout.outputPart(column, layout::axisDim(axis)) >= static_cast<Bits>(slab)) slabs *= 2;
+  return static_cast<Cost>(slabs * layout::registerCount(layout)) * kIssue;
+}
+
 Cost workCost(const Work &work, const LinearLayout &layout) {
+  if (work.slab > 0) return slabsCost(layout, work.axis, work.slab);
   if (work.access) return accessCost(*work.access, layout);
   Cost cost = static_cast<Cost>(layout::registerCount(layout));
   if (work.combination) cost += combineCost(*work.combination, work.type, layout, work.axis);

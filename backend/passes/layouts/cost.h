@@ -18,7 +18,9 @@ enum class Travel : std::uint8_t {
 };
 Travel travelBetween(const layout::LinearLayout &from, const layout::LinearLayout &wanted);
 
-/// 32-bit registers that a thread holds a tile in.
+/// Of an element of a tile, in a thread's registers.
+std::int64_t bitsHeld(const ir::Type &type);
+/// 32-bit registers that a thread holds a tile in, at least: small elements share them.
 std::int64_t wordsOf(const ir::Type &type, const layout::LinearLayout &layout);
 
 Cost conversionCost(const ir::Type &type, const layout::LinearLayout &from,
@@ -45,6 +47,10 @@ Cost combineCost(ir::OpKind kind, const ir::Type &type, const layout::LinearLayo
 /// Of reading the operands of a product whose sums lie so.
 Cost productCost(const layout::LinearLayout &layout, std::int64_t depth);
 
+/// Of storing an operand slab by slab: each register once for every slab that it is in, in some
+/// lane or warp.
+Cost slabsCost(const layout::LinearLayout &layout, std::int32_t axis, std::int64_t slab);
+
 /// What an op does with a tile, as far as its cost hangs on the layout. Most ops do but one thing
 /// with each element: hundreds of them are one work that is done oftener.
 struct Work {
@@ -53,6 +59,7 @@ struct Work {
   ir::Type type = {};                         ///< of tiles of this type
   std::int32_t axis = 0;                      ///< along this axis.
   std::int64_t depth = 0;                     ///< Of a matrix product: how many are summed up.
+  std::int64_t slab = 0; ///< Of a product's operand: how many are stored at once, along the axis.
   friend bool operator==(const Work &, const Work &) = default;
 };
 Cost workCost(const Work &work, const layout::LinearLayout &layout);

@@ -1,5 +1,6 @@
 #include "backend/passes/layouts/layout_graph.h"
 
+#include "backend/analysis/slabs.h"
 #include "backend/passes/layouts/candidates.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
@@ -68,9 +69,13 @@ public:
       if (graph_.clusterOf[i] == LayoutGraph::kNoCluster) continue;
       connectUses(i);
       propose(i);
-      addWork(i);
+      addWork(graph_.clusters[graph_.clusterOf[i]], workOf(i), *graph_.sites[i].op);
     }
-    walk(kernel_.body(), [&](const Op &op) { connectMovement(op); });
+    walk(kernel_.body(), [&](const Op &op) {
+      connectMovement(op);
+      if (op.kind == OpKind::Dot)
+        for (const size_t operand : {0, 1}) proposeSlabs(op, operand);
+    });
     return std::move(graph_);
   }
 
@@ -225,18 +230,35 @@ private:
     const Shape &shape = cluster.shape;
     if (isAccess(op)) {
       graph_.accesses.push_back(widthOf(site, accessOf(op, shape.rank())));
-      const AccessShape &access = graph_.accesses.back().shape;
-      const std::int64_t most = std::max<std::int64_t>(8 * 16 / access.bits, 1);
-      cluster.candidates.push_back(
-          {rowLayout(shape, question_.threads, std::min(access.width, most),
-                     orderFrom(access.axis, shape.rank())),
-           &op});
+      const Rows rows = rowsOf(graph_.accesses.back().shape, shape);
+      cluster.candidates.push_back({rowLayout(shape, question_.threads, rows), &op});
     } else if (op.kind == OpKind::Dot) {
       cluster.candidates.push_back({productLayout(shape, question_.threads), &op});
     } else if (op.kind == OpKind::Sort) {
-      const auto order = orderFrom(op.attrs<SortAttrs>().axis, shape.rank());
-      cluster.candidates.push_back({rowLayout(shape, question_.threads, 1, order), &op});
+      const Rows rows{.order = orderFrom(op.attrs<SortAttrs>().axis, shape.rank())};
+      cluster.candidates.push_back({rowLayout(shape, question_.threads, rows), &op});
     }
+  }
+
+  static Rows rowsOf(const AccessShape &access, const Shape &shape) {
+    const std::int64_t most = std::max<std::int64_t>(8 * 16 / access.bits, 1);
+    return {.order = orderFrom(access.axis, shape.rank()), .vector = std::min(access.width, most)};
+  }
+
+  /// What a product reads is stored slab by slab; here without knowing of rings, which leave less
+  /// room. Only what comes from memory as it is has such a layout to choose, for it costs nothing
+  /// there.
+  void proposeSlabs(const Op &op, size_t operand) {
+    const auto site = sourceOf(op.operand(operand));
+    if (!site || !isAccess(*graph_.sites[*site].op)) return;
+    Cluster &cluster = graph_.clusters[graph_.clusterOf[*site]];
+    const SlabExtent slab{
+        .axis = analysis::depthAxis(kernel_, op, operand),
+        .depth = analysis::depthOfSlab(kernel_, op, question_.machine.staticSharedMemoryBytes)};
+    addWork(cluster, {.axis = slab.axis, .slab = slab.depth}, op);
+    Rows rows = rowsOf(cluster.works.front().work.access.value(), cluster.shape);
+    rows.slab = slab;
+    cluster.candidates.push_back({rowLayout(cluster.shape, question_.threads, rows), &op});
   }
 
   // --- work ---
@@ -256,16 +278,14 @@ private:
     return {};
   }
 
-  void addWork(size_t site) {
-    auto &works = graph_.clusters[graph_.clusterOf[site]].works;
-    const Work work = workOf(site);
-    const Cost frequency = frequencyOf(*graph_.sites[site].op);
+  /// As often as the op is done.
+  void addWork(Cluster &cluster, const Work &work, const Op &op) const {
     auto *const same =
-        llvm::find_if(works, [&](const Repeated &other) { return other.work == work; });
-    if (same == works.end())
-      works.push_back({work, frequency});
+        llvm::find_if(cluster.works, [&](const Repeated &other) { return other.work == work; });
+    if (same == cluster.works.end())
+      cluster.works.push_back({work, frequencyOf(op)});
     else
-      same->frequency += frequency;
+      same->frequency += frequencyOf(op);
   }
 
   const LayoutQuestion &question_;

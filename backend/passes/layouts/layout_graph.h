@@ -2,6 +2,7 @@
 
 #include "backend/analysis/axis_info.h"
 #include "backend/analysis/movement.h"
+#include "backend/machine/machine.h"
 #include "backend/passes/layouts/cost.h"
 #include "backend/passes/layouts/recompute.h"
 #include "backend/passes/layouts/sites.h"
@@ -62,6 +63,7 @@ struct LayoutGraph {
 struct LayoutQuestion {
   ir::Kernel &kernel;
   layout::Threads threads;
+  const machine::Machine &machine;
   const analysis::AxisAnalysis &facts;
   const analysis::Assumptions &assumptions;
 };

@@ -3,6 +3,7 @@
 #include "backend/passes/layouts/candidates.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <set>
@@ -18,16 +19,25 @@ using layout::LinearLayout;
 constexpr std::int64_t kElementsPerThread = 8;
 constexpr std::int32_t kMostThreads = 256;
 
-// More threads than that, where the largest tile would else take so many elements of each of them
-// that little is left of its registers: such code spills, and takes minutes to compile.
-constexpr std::int64_t kCrowdedElements = 128;
+// More threads than that, where the largest tile would else take so many registers of each of them
+// that few are left: such code spills, and takes minutes to compile.
+constexpr std::int64_t kCrowdedRegisters = kUncrowdedRegisters / kMostThreads;
 
-std::int64_t largestTile(const Kernel &kernel) {
-  std::int64_t largest = 1;
+/// Of all threads together; of each number the largest.
+struct TileSize {
+  std::int64_t elements = 1;
+  std::int64_t registers = 1;
+};
+
+TileSize largestTile(const Kernel &kernel) {
+  TileSize largest;
   walk(kernel.body(), [&](const Op &op) {
-    for (const ValueId result : op.results)
-      if (kernel.type(result).isTileOrPointers())
-        largest = std::max(largest, kernel.type(result).shape().elements());
+    for (const ValueId result : op.results) {
+      const Type &type = kernel.type(result);
+      if (!type.isTileOrPointers()) continue;
+      largest.elements = std::max(largest.elements, type.shape().elements());
+      largest.registers = std::max(largest.registers, registersFor(type));
+    }
   });
   return largest;
 }
@@ -38,16 +48,6 @@ bool sorts(const Kernel &kernel) {
   bool found = false;
   walk(kernel.body(), [&](const Op &op) { found |= op.kind == OpKind::Sort; });
   return found;
-}
-
-/// Whether a core has two registers for each element, and so room for the rest beside them; or
-/// whether kMostThreads would be given the tile, whose elements may come and go. Else it is
-/// refused.
-bool haveRegistersFor(std::int64_t elements, const machine::Machine &machine) {
-  if (machine.registersPerCore >= 2 * elements) return true;
-  const auto padded =
-      static_cast<std::int64_t>(llvm::bit_ceil(static_cast<std::uint64_t>(elements)));
-  return padded <= std::min(machine.registersPerCore, kMostThreads * machine.maxRegistersPerThread);
 }
 
 /// The layout that a value of this layout has at the other end of the edge, if it stays where it
@@ -262,28 +262,32 @@ private:
 
 } // namespace
 
+std::int64_t registersFor(const Type &type) {
+  std::int64_t registers = std::max<std::int64_t>(bitsHeld(type) / 32, 1);
+  for (const std::int64_t extent : type.shape().extents())
+    registers *= static_cast<std::int64_t>(llvm::PowerOf2Ceil(static_cast<std::uint64_t>(extent)));
+  return registers;
+}
+
 layout::Threads chooseThreads(const Kernel &kernel, const machine::Machine &machine) {
   const std::int32_t lanes = std::max(machine.warpSize, 1);
-  const std::int64_t largest = largestTile(kernel);
-  const bool isSort = sorts(kernel);
-  const bool isCrowded =
-      !isSort && largest > kMostThreads * kCrowdedElements && haveRegistersFor(largest, machine);
-  const std::int32_t limit = isSort || isCrowded ? machine.maxThreads : kMostThreads;
-  const std::int32_t most = std::max(std::min(limit, machine.maxThreads) / lanes, 1);
-  const std::int64_t crowd = lanes * kCrowdedElements;
-  const std::int64_t wanted =
-      isCrowded ? (largest + crowd - 1) / crowd : largest / (lanes * kElementsPerThread);
-  const auto warps = static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most));
+  const TileSize largest = largestTile(kernel);
+  const std::int32_t most = std::max(machine.maxThreads / lanes, 1);
+  const std::int32_t mostBusy = sorts(kernel) ? most : std::max(kMostThreads / lanes, 1);
+  const std::int64_t busy = std::min<std::int64_t>(largest.elements / (lanes * kElementsPerThread),
+                                                   std::min(mostBusy, most));
+  const std::int64_t uncrowded = llvm::divideCeil(largest.registers, lanes * kCrowdedRegisters);
+  const auto warps =
+      static_cast<std::uint64_t>(std::clamp<std::int64_t>(std::max(busy, uncrowded), 1, most));
   return {.lanes = lanes, .warps = static_cast<std::int32_t>(llvm::bit_ceil(warps))};
 }
 
 LayoutPlan planLayouts(const LayoutQuestion &question) { return Search(question).run(); }
 
 LinearLayout plainLayout(const Shape &shape, layout::Threads threads) {
-  constexpr std::int64_t kVector = 4;
-  llvm::SmallVector<std::int32_t, 5> order;
-  for (std::int32_t axis = shape.rank(); axis-- > 0;) order.push_back(axis);
-  return rowLayout(shape, threads, kVector, order);
+  Rows rows{.order = {}, .vector = 4};
+  for (std::int32_t axis = shape.rank(); axis-- > 0;) rows.order.push_back(axis);
+  return rowLayout(shape, threads, rows);
 }
 
 } // namespace imbrex::passes::layouts

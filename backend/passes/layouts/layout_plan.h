@@ -13,6 +13,12 @@ struct LayoutPlan {
   std::int64_t steps = 0;        ///< Costs that the search reckoned: its time grows with these.
 };
 
+/// The registers that the threads hold a tile in, or work on it: one for each element at least, for
+/// few ops do two in one, and padding has some, too.
+std::int64_t registersFor(const ir::Type &tile);
+/// The most that a tile can take without being in the way: 128 of each of 256 threads.
+inline constexpr std::int64_t kUncrowdedRegisters = 256 * 128;
+
 /// How many threads a block of this kernel is to have.
 layout::Threads chooseThreads(const ir::Kernel &kernel, const machine::Machine &machine);
 

@@ -9,9 +9,8 @@
 #include "backend/target/amdgpu/meetings.h"
 #include "backend/target/amdgpu/resources.h"
 #include "backend/target/codegen/code_generator.h"
-#include "llvm/IR/InstIterator.h"
+#include "llvm/MC/MCAsmInfo.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 
 namespace imbrex::target::amdgpu {
 namespace {
@@ -21,15 +20,6 @@ constexpr llvm::StringRef kTriple = "amdgcn-amd-amdhsa";
 // targets (LLVM, AMDGPUUsage, "Code Object").
 constexpr std::uint32_t kCodeObjectVersion = 500;
 constexpr std::uint32_t kGenericCodeObjectVersion = 600;
-
-/// Whether there are instructions of the author's.
-bool hasOwnAssembly(const llvm::Module &module) {
-  return llvm::any_of(module, [](const llvm::Function &function) {
-    return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
-      return instruction.getMetadata("srcloc") != nullptr;
-    });
-  });
-}
 
 class AmdgpuTarget final : public GpuTarget {
 public:
@@ -49,12 +39,6 @@ public:
 
   Result<std::string> assembly(llvm::Module &module) const override {
     prepareLoadsToLds(module);
-    // The author's instructions LLVM reads only for an object file, and tells then which is wrong.
-    if (hasOwnAssembly(module)) {
-      const auto object =
-          generate(*llvm::CloneModule(module), targetMachine(), llvm::CodeGenFileType::ObjectFile);
-      if (!object) return object.failure();
-    }
     const auto text = generate(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
     return std::string(text->begin(), text->end());
@@ -81,6 +65,9 @@ private:
   llvm::TargetMachine &targetMachine() const {
     llvm::TargetMachine &made = targetMachineOf(machine(), kTriple);
     made.Options.MCOptions.AsmVerbose = true; // LLVM's remarks on registers and occupancy
+    // The author's instructions are read where text is written, too, and what is wrong with one is
+    // told of its line. LLVM has this for a machine to set, but no option.
+    const_cast<llvm::MCAsmInfo *>(made.getMCAsmInfo())->setParseInlineAsmUsingAsmParser(true);
     return made;
   }
 

@@ -1,6 +1,8 @@
 #include "backend/target/amdgpu/assembler.h"
 
+#include "backend/lower/inline_assembly.h"
 #include "backend/target/codegen/code_generator.h"
+#include "backend/target/codegen/own_instructions.h"
 #include "llvm/MC/MCAsmBackend.h"
 #include "llvm/MC/MCCodeEmitter.h"
 #include "llvm/MC/MCContext.h"
@@ -33,20 +35,40 @@ std::unique_ptr<llvm::MCStreamer> streamerInto(llvm::raw_pwrite_stream &object,
                                     std::move(writer), std::move(encoder), subtarget));
 }
 
+using Problems = std::vector<llvm::SMDiagnostic>;
+
+/// In the words of the kernel's author, where it is about instructions of the author's own.
+Failure<Diagnostic> refusalOf(const Problems &problems, llvm::StringRef text, llvm::StringRef cpu) {
+  constexpr OwnMarks kMarks{.begin = ";;#ASMSTART", .end = ";;#ASMEND"};
+  llvm::SmallVector<llvm::StringRef, 0> lines;
+  text.split(lines, '\n');
+  const std::vector<OwnInstructions> blocks = ownInstructionsIn(lines, kMarks);
+  std::string said;
+  llvm::raw_string_ostream stream(said);
+  for (const llvm::SMDiagnostic &problem : problems) {
+    if (problem.getKind() != llvm::SourceMgr::DK_Error) continue;
+    const auto line = static_cast<unsigned>(std::max(problem.getLineNo(), 0));
+    for (const OwnInstructions &block : blocks)
+      if (line > block.begin && line < block.end && block.where.known())
+        return lower::badAssembly(
+            block.where, "LLVM",
+            {.words = problem.getMessage(), .instruction = lines[line - 1].trim()});
+    problem.print("", stream, false);
+  }
+  return fail(Diag::CodeRefused, {}, "LLVM's assembler", cpu, said);
+}
+
 } // namespace
 
 Result<llvm::SmallVector<char, 0>> assemble(const std::string &text,
                                             const llvm::TargetMachine &machine) {
   const std::shared_lock lock(llvmOptions());
-  std::string said;
+  Problems problems;
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, "assembly"), {});
-  sources.setDiagHandler(
-      [](const llvm::SMDiagnostic &problem, void *into) {
-        llvm::raw_string_ostream stream(*static_cast<std::string *>(into));
-        problem.print("", stream, false);
-      },
-      &said);
+  sources.setDiagHandler([](const llvm::SMDiagnostic &problem,
+                            void *into) { static_cast<Problems *>(into)->push_back(problem); },
+                         &problems);
   const llvm::Target &target = machine.getTarget();
   const llvm::MCTargetOptions &options = machine.Options.MCOptions;
   const llvm::MCSubtargetInfo &subtarget = *machine.getMCSubtargetInfo();
@@ -55,6 +77,9 @@ Result<llvm::SmallVector<char, 0>> assemble(const std::string &text,
   const std::unique_ptr<llvm::MCObjectFileInfo> sections(
       target.createMCObjectFileInfo(context, machine.isPositionIndependent()));
   context.setObjectFileInfo(sections.get());
+  // What is not known before all is read, such as that there is no label of this name.
+  context.setDiagnosticHandler(
+      [&](const llvm::SMDiagnostic &problem, const auto &...) { problems.push_back(problem); });
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   const std::unique_ptr<llvm::MCStreamer> streamer = streamerInto(stream, context, machine);
@@ -64,8 +89,7 @@ Result<llvm::SmallVector<char, 0>> assemble(const std::string &text,
       target.createMCAsmParser(subtarget, *parser, *machine.getMCInstrInfo(), options));
   parser->setTargetParser(*words);
   constexpr bool kWithoutSections = false;
-  if (parser->Run(kWithoutSections))
-    return fail(Diag::CodeRefused, {}, "LLVM's assembler", machine.getTargetCPU().str(), said);
+  if (parser->Run(kWithoutSections)) return refusalOf(problems, text, machine.getTargetCPU());
   return object;
 }
 

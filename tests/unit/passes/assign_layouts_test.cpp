@@ -1,8 +1,10 @@
+#include "backend/analysis/slabs.h"
 #include "backend/ir/builder.h"
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/passes/assign_layouts.h"
 #include "backend/passes/cse.h"
+#include "backend/passes/layouts/cost.h"
 #include "backend/passes/layouts/layout_plan.h"
 #include "backend/pipeline.h"
 
@@ -92,14 +94,33 @@ TEST_CASE("an explanation counts elements of half a byte as what they are") {
                 text);
 }
 
+namespace {
+
+layout::Threads threadsFor(const Type &tile, const machine::Machine &machine) {
+  Kernel kernel("k");
+  Builder(kernel, kernel.body()).create(OpKind::Constant, {}, tile);
+  return passes::layouts::chooseThreads(kernel, machine);
+}
+
+Type floats(std::int64_t elements) { return Type::tile(ElementKind::F32, Shape{elements}); }
+
+/// What is said to a tile of this type on the machine; nothing where it is laid out.
+std::string refusalOf(const Type &tile, const machine::Machine &machine) {
+  Kernel kernel("k");
+  kernel.setStage(Stage::Tiles);
+  Builder(kernel, kernel.body()).create(OpKind::Constant, {}, tile);
+  Diagnostics diagnostics;
+  passes::assignLayouts(kernel, {diagnostics, machine});
+  return diagnostics.render();
+}
+
+} // namespace
+
 TEST_CASE("a block has a thread for some elements of the largest tile, within what is sensible") {
-  const auto warps = [&](std::int64_t elements, std::int32_t lanes) {
-    Kernel kernel("k");
-    Builder(kernel, kernel.body())
-        .create(OpKind::Constant, {}, Type::tile(ElementKind::F32, Shape{elements}));
+  const auto warps = [](std::int64_t elements, std::int32_t lanes) {
     machine::Machine machine = gpu();
     machine.warpSize = lanes;
-    const layout::Threads threads = passes::layouts::chooseThreads(kernel, machine);
+    const layout::Threads threads = threadsFor(floats(elements), machine);
     CHECK(threads.lanes == lanes);
     return threads.warps;
   };
@@ -107,32 +128,102 @@ TEST_CASE("a block has a thread for some elements of the largest tile, within wh
   CHECK(warps(256, 32) == 1);
   CHECK(warps(512, 32) == 2);
   CHECK(warps(1000, 32) == 4); // rounded up to a power of two
-  CHECK(warps(1 << 20, 32) == 8);
-  CHECK(warps(1 << 20, 64) == 4);
-  CHECK(warps(1 << 20, 1) == 256);
+  CHECK(warps(256 * 128, 32) == 8);
+  CHECK(warps(256 * 128, 64) == 4);
+  CHECK(warps(256 * 128, 1) == 256);
+  CHECK(warps(1 << 20, 32) == 32); // which is refused: no block has more
 }
 
-TEST_CASE("a block has more threads where one would be crowded and the core has registers") {
-  const auto threads = [](std::int64_t elements, std::int32_t registersPerCore,
-                          std::int32_t registersPerThread = 255) {
-    Kernel kernel("k");
-    Builder(kernel, kernel.body())
-        .create(OpKind::Constant, {}, Type::tile(ElementKind::F32, Shape{elements}));
-    machine::Machine machine = gpu();
-    machine.registersPerCore = registersPerCore;
-    machine.maxRegistersPerThread = registersPerThread;
-    return passes::layouts::chooseThreads(kernel, machine).count();
+TEST_CASE("a block has more threads where one would be crowded, by what each element takes") {
+  struct Row {
+    ElementKind element;
+    bool isPointer;
+    std::int64_t crowding; ///< The least elements that are too many for 256 threads.
   };
-  CHECK(threads(256 * 128, 1 << 17) == 256);
-  CHECK(threads(256 * 128 + 1, 1 << 17) == 512); // rounded up to a power of two
-  CHECK(threads(512 * 128, 1 << 17) == 512);
-  CHECK(threads(512 * 128 + 1, 1 << 17) == 256); // no room: the tile is refused
-  CHECK(threads(512 * 128, 1 << 18) == 512);
-  CHECK(threads(512 * 128, 1 << 16) == 256);
-  // As few registers, but 256 threads would be given the tile: better more of them.
-  CHECK(threads(512 * 128, 1 << 16, 256) == 512);
-  CHECK(threads(1024 * 128, 1 << 17, 512) == 1024);
-  CHECK(threads(1024 * 128 + 1, 1 << 17, 512) == 256);
+  constexpr Row kRows[]{{ElementKind::Bool, false, 32769}, {ElementKind::I8, false, 32769},
+                        {ElementKind::F16, false, 32769},  {ElementKind::F32, false, 32769},
+                        {ElementKind::I64, false, 16385},  {ElementKind::F64, false, 16385},
+                        {ElementKind::F16, true, 16385},   {ElementKind::F32, true, 16385}};
+  for (const machine::Machine &machine : machine::allMachines())
+    for (const Row &row : kRows) {
+      CAPTURE(machine.name);
+      CAPTURE(info(row.element).name);
+      CAPTURE(row.isPointer);
+      const auto threads = [&](std::int64_t elements) {
+        const Shape shape{elements};
+        return threadsFor(row.isPointer ? Type::pointerTile(row.element, shape)
+                                        : Type::tile(row.element, shape),
+                          machine)
+            .count();
+      };
+      CHECK(threads(row.crowding / 2) == 256);
+      CHECK(threads(row.crowding - 1) == 256);
+      CHECK(threads(row.crowding) == 512); // rounded up to a power of two
+      CHECK(threads(2 * (row.crowding - 1)) == 512);
+      CHECK(threads(2 * row.crowding) == 1024);
+      CHECK(threads(1 << 24) == 1024);
+    }
+}
+
+TEST_CASE("padding counts, for there are registers for it") {
+  const auto threads = [](Shape shape) {
+    return threadsFor(Type::tile(ElementKind::F32, shape), gpu()).count();
+  };
+  CHECK(threads({128, 256}) == 256);
+  CHECK(threads({129, 129}) == 512);
+  CHECK(refusalOf(Type::tile(ElementKind::F32, Shape{129, 129}), gpu()) == "");
+}
+
+TEST_CASE("a tile is refused that takes more registers than a core has, and told what fits") {
+  struct Element {
+    ElementKind kind;
+    std::int64_t bits;
+  };
+  for (const machine::Machine &machine : machine::allMachines())
+    for (const auto [kind, bits] : {Element{ElementKind::F4E2M1, 4}, Element{ElementKind::I8, 8},
+                                    Element{ElementKind::F16, 16}, Element{ElementKind::F32, 32},
+                                    Element{ElementKind::I64, 64}, Element{ElementKind::F64, 64}}) {
+      CAPTURE(machine.name);
+      CAPTURE(info(kind).name);
+      const std::int64_t registers =
+          std::bit_floor(static_cast<std::uint32_t>(machine.registersPerCore));
+      const std::int64_t fitting = registers * 32 / bits;
+      CHECK(refusalOf(Type::tile(kind, Shape{fitting}), machine) == "");
+      const std::string refusal = refusalOf(Type::tile(kind, Shape{fitting + 1}), machine);
+      const std::string hint = "make it at most " + std::to_string(fitting) + " elements large,";
+      CHECK_MESSAGE(refusal.find(hint) != std::string::npos, refusal);
+    }
+}
+
+TEST_CASE("what a product reads slab by slab is loaded so that each register is in one slab") {
+  for (const machine::Machine &machine : machine::allMachines()) {
+    CAPTURE(machine.name);
+    Kernel kernel = parsed(
+        R"(kernel @k(%a: view<const f32, 2>, %b: view<const f32, 2>, %c: view<f32, 2>) stage tiles {
+  %0 = constant 0 : i32
+  %1 = view.load %a, %0, %0 : f32[128x256]
+  %2 = view.load %b, %0, %0 : f32[256x128]
+  %3 = constant 0 : f32[128x128]
+  %4 = dot %1, %2, %3 : f32[128x128]
+  view.store %c, %4, %0, %0
+}
+)");
+    Diagnostics diagnostics;
+    passes::assignLayouts(kernel, {diagnostics, machine, analysis::usualAssumptions(kernel)});
+    CHECK(count(kernel, OpKind::ConvertLayout) == 0);
+    walk(kernel.body(), [&](const Op &op) {
+      if (op.kind != OpKind::Dot) return;
+      const std::int64_t depth = analysis::depthOfSlab(kernel, op, machine.staticSharedMemoryBytes);
+      CHECK(depth < 256);
+      for (const std::size_t operand : {0, 1}) {
+        const auto &layout = kernel.layout(kernel.layoutOf(op.operand(operand)));
+        const std::int32_t axis = analysis::depthAxis(kernel, op, operand);
+        // As if all were one slab.
+        CHECK(passes::layouts::slabsCost(layout, axis, depth) ==
+              passes::layouts::slabsCost(layout, axis, 256));
+      }
+    });
+  }
 }
 
 TEST_CASE("what indices are made of is computed again, and only what is dear is converted") {
@@ -194,6 +285,7 @@ std::int64_t stepsFor(std::string_view round, std::int32_t rounds) {
   const analysis::AxisAnalysis facts(kernel, assumptions);
   return passes::layouts::planLayouts({.kernel = kernel,
                                        .threads = {.lanes = 32, .warps = 4},
+                                       .machine = gpu(),
                                        .facts = facts,
                                        .assumptions = assumptions})
       .steps;

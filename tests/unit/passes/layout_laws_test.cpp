@@ -223,8 +223,8 @@ TEST_CASE("a warp touches as many sectors as counting finds") {
     }
     CHECK(sectorsOf(access, layout) >= static_cast<std::int64_t>(sectors.size()));
     // More only where lanes of one sector are not neighbours.
-    llvm::SmallVector<std::int32_t, 2> order{1, 0};
-    const LinearLayout rows = rowLayout(shape, {.lanes = 32, .warps = 1}, vector, order);
+    const LinearLayout rows =
+        rowLayout(shape, {.lanes = 32, .warps = 1}, {.order = {1, 0}, .vector = vector});
     const std::int64_t bytes = vectorOf(access, rows) * access.bits * 32 / 8;
     CHECK(sectorsOf(access, rows) == std::max<std::int64_t>(bytes / 32, 1));
   }
@@ -242,8 +242,12 @@ TEST_CASE("what is asked for is a layout, and uses every thread that the tile ha
     llvm::SmallVector<std::int32_t, 5> order;
     for (std::int32_t axis = 0; axis < shape.rank(); ++axis) order.push_back(axis);
     std::ranges::shuffle(order, rng);
+    const Rows rows{.order = order, .vector = std::int64_t{1} << rng() % 4};
+    Rows slabs = rows;
+    slabs.slab = {.axis = static_cast<std::int32_t>(rng() % extents.size()),
+                  .depth = std::int64_t{1} << rng() % 8};
     for (const LinearLayout &layout :
-         {rowLayout(shape, threads, std::int64_t{1} << rng() % 4, order),
+         {rowLayout(shape, threads, rows), rowLayout(shape, threads, slabs),
           productLayout(shape, threads)}) {
       CHECK(layout::isTileLayout(layout));
       CHECK(layout.outputs() == llvm::ArrayRef(layout::tileSides(shape.extents())));
@@ -261,6 +265,31 @@ TEST_CASE("a thread's part of a product is a patch, so that it reads little") {
   CHECK(layout.columns(Dim::Register).take_front(4) == llvm::ArrayRef<Bits>({1, 2, 128, 256}));
   // 8 by 8 of them, and none is as good as a square.
   CHECK(productCost(layout, 1) == 64 + 16);
-  llvm::SmallVector<std::int32_t, 2> order{1, 0};
-  CHECK(productCost(rowLayout({128, 128}, {.lanes = 32, .warps = 8}, 4, order), 1) > 64 + 16);
+  const Rows rows{.order = {1, 0}, .vector = 4};
+  CHECK(productCost(rowLayout({128, 128}, {.lanes = 32, .warps = 8}, rows), 1) > 64 + 16);
+}
+
+TEST_CASE("an operand is stored once for each slab that some thread has a register's element in") {
+  constexpr layout::Threads threads{.lanes = 32, .warps = 4};
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 rng(seed);
+    const Shape shape{1 << rng() % 8, 1 << rng() % 8};
+    const auto axis = static_cast<std::int32_t>(rng() % 2);
+    const std::int64_t depth = std::int64_t{1} << rng() % 7;
+    const LinearLayout layout = randomLayout(shape, threads, rng);
+    std::set<std::pair<Bits, Bits>> stores; // register, slab
+    const std::int32_t registerBits = layout.inputBits(Dim::Register);
+    for (Bits place = 0; place < Bits{1} << layout.inputBits(); ++place) {
+      const Bits along = layout.outputPart(layout.apply(place), layout::axisDim(axis));
+      stores.emplace(place & ((Bits{1} << registerBits) - 1), along / static_cast<Bits>(depth));
+    }
+    const Cost ofOne = slabsCost(rowLayout({1, 1}, threads, {.order = {1, 0}}), 0, 1);
+    CHECK(slabsCost(layout, axis, depth) == static_cast<Cost>(stores.size()) * ofOne);
+    // Asked for slabs, threads have each register in one, if there is other work for them.
+    const LinearLayout rows =
+        rowLayout(shape, threads, {.order = {1, 0}, .vector = 4, .slab = SlabExtent{axis, depth}});
+    if (std::min(shape[axis], depth) * shape[1 - axis] >= 4 * threads.count())
+      CHECK(slabsCost(rows, axis, depth) == static_cast<Cost>(layout::registerCount(rows)) * ofOne);
+  }
 }
