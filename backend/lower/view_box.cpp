@@ -1,5 +1,6 @@
 #include "backend/lower/view_box.h"
 
+#include "backend/lower/box_start.h"
 #include "backend/support/check.h"
 
 namespace imbrex::lower {
@@ -9,22 +10,10 @@ using llvm::Value;
 
 namespace {
 
-/// A coordinate as i64 elements. Beyond these limits nothing is inside a view, and no product
-/// below overflows.
+/// A coordinate as i64 elements.
 Value *wideStart(Emitter &e, Value *coordinate, ElementKind kind, std::int64_t unit) {
-  Value *start = emitCast(e.b, kind, ElementKind::I64, {}, coordinate, e.natives);
-  if (info(kind).bits == 64) {
-    const auto bound = [&](llvm::Intrinsic::ID id, std::int64_t limit) {
-      start = e.b.CreateBinaryIntrinsic(id, start, e.i64(limit));
-    };
-    constexpr std::int64_t kFar = std::int64_t{1} << 47;
-    if (!ir::isSigned(kind)) bound(llvm::Intrinsic::umin, std::int64_t{1} << 62);
-    if (unit != 1) {
-      bound(llvm::Intrinsic::smin, kFar);
-      bound(llvm::Intrinsic::smax, -kFar);
-    }
-  }
-  return unit == 1 ? start : e.b.CreateMul(start, e.i64(unit));
+  Value *wide = emitCast(e.b, kind, ElementKind::I64, {}, coordinate, e.natives);
+  return boxStart(e.b, wide, kind, unit);
 }
 
 /// A coordinate that is not negative as i32 elements, for views of less than 2^31: what lies beyond

@@ -134,6 +134,14 @@ void addBoxes(std::vector<Case> &cases) {
                           "  %v = view.load %x, %at : f32[4]\n"
                           "  view.store %y, %v, %zero\n"),
                    {{three}, {blank, f32s({0, 0, 0, 0})}}});
+  cases.push_back(
+      {"a box of 2^47 large tiles away does not wrap around",
+       kernel("%x: view<const i8, 1>, %y: view<i8, 1>", "  %at = constant 140737488355328 : i64\n"
+                                                        "  %zero = constant 0 : i32\n"
+                                                        "  %v = view.load %x, %at : i8[131072]\n"
+                                                        "  view.store %y, %v, %zero\n"),
+       {{tile(ElementKind::I8, {2}, {1, 2})},
+        {tile(ElementKind::I8, {2}, {7, 7}), tile(ElementKind::I8, {2}, {0, 0})}}});
   cases.push_back({"a store outside the extents does nothing",
                    kernel("%x: view<const f32, 1>, %y: view<f32, 1>",
                           "  %zero = constant 0 : i32\n  %at = constant -1 : i64\n"

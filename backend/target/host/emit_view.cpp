@@ -1,3 +1,4 @@
+#include "backend/lower/box_start.h"
 #include "backend/support/check.h"
 #include "backend/target/host/body.h"
 
@@ -20,20 +21,8 @@ const llvm::SmallVector<Value *, 5> &Body::boxStart(const ir::Op &op, size_t fir
   for (std::int32_t axis = 0; axis < box.rank(); ++axis) {
     const ir::ValueId coordinate = op.operand(firstCoordinate + static_cast<size_t>(axis));
     const ElementKind element = f_.type(coordinate).element();
-    Value *start = emitCast(b_, element, ElementKind::I64, {}, f_.scalar(coordinate), f_.natives);
-    if (info(element).bits == 64) {
-      // Beyond these limits nothing is inside a view, and no product below overflows.
-      constexpr std::int64_t kLimit = std::int64_t{1} << 32;
-      const auto bound = [&](llvm::Intrinsic::ID id, std::int64_t limit) {
-        start = b_.CreateBinaryIntrinsic(id, start, f_.index(limit));
-      };
-      if (!isSigned(element)) bound(llvm::Intrinsic::umin, std::int64_t{1} << 62);
-      if (inTiles) {
-        bound(llvm::Intrinsic::smin, kLimit << 15);
-        bound(llvm::Intrinsic::smax, -(kLimit << 15));
-      }
-    }
-    if (inTiles) start = times(start, f_.index(box[axis]));
+    Value *wide = emitCast(b_, element, ElementKind::I64, {}, f_.scalar(coordinate), f_.natives);
+    Value *start = lower::boxStart(b_, wide, element, inTiles ? box[axis] : 1);
     entry->second.push_back(start);
   }
   return entry->second;
