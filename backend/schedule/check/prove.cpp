@@ -1,5 +1,6 @@
 #include "backend/schedule/channels.h"
 #include "backend/schedule/check.h"
+#include "backend/schedule/check/free_trips.h"
 #include "backend/schedule/check/run.h"
 #include "backend/schedule/check/signature.h"
 #include "backend/schedule/check/words.h"
@@ -235,6 +236,8 @@ bool gaveUp(const Verdict &verdict) {
 } // namespace
 
 Verdict prove(const Program &program) {
+  if (const auto free = check::withFreeTrips(program))
+    if (Verdict wide = Proof(*free, Merging::Meet)(); wide.isSafe()) return wide;
   Verdict quick = Proof(program, Merging::Meet)();
   const bool isTooLarge =
       !quick.isSafe() && quick.findings.front().what.kind == Diag::ScheduleTooLarge;

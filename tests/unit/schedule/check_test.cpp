@@ -1,6 +1,7 @@
 #include "backend/machine/machine.h"
 #include "backend/schedule/budget.h"
 #include "backend/schedule/check.h"
+#include "backend/schedule/check/free_trips.h"
 #include "backend/schedule/program_text.h"
 #include "tests/support/schedule_builder.h"
 #include "tests/unit/schedule/timed_programs.h"
@@ -364,6 +365,74 @@ TEST_CASE("of trips that are alike a run shows the first and the last, and how m
   CHECK(shown[7] == "… the same 62 times more …");
   CHECK(shown[8] == "load: wait 'empty' at use 63 (t.imx:11)");
   CHECK(shown[14] == "use: advance 'c' (t.imx:23)");
+}
+
+TEST_CASE("trips of a loop in another are free in each of its trips, where nobody asks outside") {
+  const auto innerOf = [](const std::string &body) {
+    Diagnostics diagnostics;
+    const auto program = schedule::parse("schedule @s {\n  trips %k\n  trips %t\n  buffer %x 8\n"
+                                         "  role %r {\n" +
+                                             body + "\n  }\n}\n",
+                                         "s.imx", diagnostics);
+    REQUIRE_MESSAGE(program, diagnostics.render());
+    const auto free = schedule::check::withFreeTrips(*program);
+    return free ? free->trips[0].within : TripsId();
+  };
+  const TripsId tiles(1);
+  CHECK(innerOf("for %t {\nfor %k {\n}\n}") == tiles);
+  CHECK(innerOf("for %t {\nif count %k > 0 {\n}\nfor %k {\nif left %k > 1 {\n}\n}\n}") == tiles);
+  CHECK(innerOf("for %t {\nfor %k {\n}\n}\nfor %t {\nfor %k {\n}\n}") == tiles);
+  CHECK_FALSE(innerOf("for %t {\nfor %k {\n}\n}\nfor %k {\n}").valid());
+  CHECK_FALSE(innerOf("if count %k > 0 {\n}\nfor %t {\nfor %k {\n}\n}").valid());
+  CHECK_FALSE(innerOf("for %t {\n}\nfor %k {\n}").valid());
+  CHECK_FALSE(innerOf("for %t {\nfor %k {\n}\n}\nfor %k {\nfor %t {\n}\n}").valid());
+}
+
+TEST_CASE("two loops in each other are proven whether or not the trips say so") {
+  constexpr const char *kTiles = R"(
+  ring %r depth 2 {
+    buffer %a 8
+    barrier %full
+    barrier %empty
+  }
+  role %load {
+    cursor %p in %r
+    for %t {
+      for %k {
+        wait %empty(%p) flipped
+        expect %full(%p) bytes 8
+        copy writes %a(%p) to %full(%p) bytes 8
+        advance %p
+      }
+    }
+  }
+  role %use {
+    cursor %c in %r
+    for %t {
+      for %k {
+        wait %full(%c)
+        access reads %a(%c)
+        arrive %empty(%c)
+        advance %c
+      }
+    }
+  }
+}
+)";
+  for (const char *trips : {"trips %t trips %k in %t", "trips %t trips %k", "trips %k trips %t"}) {
+    CAPTURE(std::string(trips));
+    Diagnostics diagnostics;
+    auto program =
+        schedule::parse(std::string("schedule @s { ") + trips + kTiles, "s.imx", diagnostics);
+    REQUIRE_MESSAGE(program, diagnostics.render());
+    const schedule::Verdict verdict = schedule::prove(*program);
+    CHECK(verdict.isSafe());
+    CHECK(verdict.states < 20);
+    // A slot that is given back before it was read.
+    auto &body = program->roles[1].body[0].body[0].body;
+    std::swap(body[1], body[2]);
+    CHECK_FALSE(schedule::prove(*program).isSafe());
+  }
 }
 
 TEST_CASE("what cannot be proven is told with the line of the loop, or of the schedule") {
