@@ -30,6 +30,21 @@ OpNumbers numbersOf(const Role &role) {
   return numbers;
 }
 
+/// By trips: this many stand for all that are more, to a role's conditions and loops.
+std::vector<std::int32_t> largestNumbers(const Program &program, const Role &role) {
+  std::vector<std::int32_t> largest(program.trips.size(), 1);
+  const auto raise = [&](TripsId trips, std::int32_t count) {
+    std::int32_t &most = largest[trips.index()];
+    most = std::max({most, count, program[trips].least});
+  };
+  forEachOp(role.body, [&](const Op &op) {
+    if (op.kind == OpKind::For) raise(op.trips, op.first + op.less + 1);
+    if (op.kind == OpKind::If && op.guard.measure != Guard::Measure::Done)
+      raise(op.guard.trips, op.guard.than + 1);
+  });
+  return largest;
+}
+
 /// Meetings, then drains, then how much is drained. To decide more never makes it less.
 using Price = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 
@@ -54,13 +69,11 @@ struct Conflicts {
 class RoleDrains {
 public:
   RoleDrains(const Program &program, RoleId role, const OpNumbers &numbers)
-      : program_(program), role_(role), numbers_(numbers), largest_(program.trips.size(), 1),
-        counts_(program.trips.size()), lefts_(program.trips.size()), tails_(program.trips.size()),
+      : program_(program), role_(role), numbers_(numbers),
+        largest_(largestNumbers(program, program[role])), counts_(program.trips.size()),
+        lefts_(program.trips.size()), tails_(program.trips.size()),
         isWritten_(program.buffers.size()) {
     forEachOp(program_[role_].body, [&](const Op &op) {
-      if (op.kind == OpKind::For) raise(op.trips, op.first + op.less + 1);
-      if (op.kind == OpKind::If && op.guard.measure != Guard::Measure::Done)
-        raise(op.guard.trips, op.guard.than + 1);
       if (op.kind == OpKind::If && op.guard.measure == Guard::Measure::Left) {
         std::int32_t &tail = tails_[op.guard.trips.index()];
         tail = std::max(tail, op.guard.than);
@@ -87,11 +100,6 @@ public:
   }
 
 private:
-  void raise(TripsId trips, std::int32_t count) {
-    std::int32_t &largest = largest_[trips.index()];
-    largest = std::max({largest, count, program_[trips].least});
-  }
-
   /// Decides until nothing is added: a drain decided for one operation spares others.
   void settle() {
     do {
@@ -386,6 +394,22 @@ Program addDrains(Program program) {
     program.roles[r].body = rewritten(given.roles[r].body, numbers, before, meeting);
   }
   return program;
+}
+
+std::int64_t tripsToWalk(const Program &program) {
+  double most = 0;
+  for (const Role &role : program.roles) {
+    const std::vector<std::int32_t> largest = largestNumbers(program, role);
+    for (std::uint32_t t = 0; t < program.trips.size(); ++t) {
+      double walked = 1; // of numbers each of which is walked, in the trips of those around
+      for (TripsId trips(t); trips.valid(); trips = program[trips].within) {
+        const double last = largest[trips.index()], first = program[trips].least;
+        walked *= (first + last) * (last - first + 1) / 2;
+      }
+      most = std::max(most, walked);
+    }
+  }
+  return static_cast<std::int64_t>(std::min(most, 1e18));
 }
 
 } // namespace imbrex::schedule

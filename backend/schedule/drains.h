@@ -2,6 +2,8 @@
 
 #include "backend/schedule/program.h"
 
+#include <cstdint>
+
 /// Waits by counting.
 namespace imbrex::schedule {
 
@@ -29,5 +31,9 @@ namespace imbrex::schedule {
 /// Rings between roles are left to `addBarriers`. Runs on the final order of operations: a count is
 /// of what is issued in between.
 Program addDrains(Program program);
+
+/// How many trips of loops are walked to find them, of numbers that conditions tell apart: the
+/// most of all roles.
+std::int64_t tripsToWalk(const Program &program);
 
 } // namespace imbrex::schedule

@@ -24,6 +24,8 @@ constexpr std::int32_t kMostInFlight = 2;
 constexpr std::int32_t kMostOuterSlots = 2;
 // What is known to run at least so often is walked so often.
 constexpr std::int32_t kMostLeast = 4096;
+// More take minutes.
+constexpr std::int64_t kMostWalked = 100'000;
 /// Loads do not hold up arithmetic.
 const PlacementChoice kAmongReads = {.amongArithmetic = false};
 // Cycles are whole numbers; what differs by less is the same.
@@ -51,6 +53,13 @@ public:
                           "there are never fewer than " + toText(trips.least) + " trips of '" +
                               trips.name + "'",
                           "say no more than 'least " + toText(kMostLeast) + "'");
+      return std::nullopt;
+    }
+    if (const std::int64_t walked = tripsToWalk(work_); walked > kMostWalked) {
+      diagnostics_.report(Diag::ScheduleTooLarge, work_.where, work_.name,
+                          "its conditions tell so many numbers of trips apart that " +
+                              toText(walked) + " trips would be walked",
+                          "compare trips with smaller numbers, most of all those of inner loops");
       return std::nullopt;
     }
     for (measured_ = request_.loop; work_[measured_].within.valid();)

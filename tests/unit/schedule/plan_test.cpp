@@ -146,6 +146,25 @@ TEST_CASE("work that runs very often at least is refused and not walked") {
         "2147483647 trips of 'tiles'\n  hint: say no more than 'least 4096'\n");
 }
 
+TEST_CASE("work whose conditions tell very many trips apart is refused and not walked") {
+  const auto planned = [](std::int32_t than) {
+    Diagnostics diagnostics;
+    Program work = gemmWork(false);
+    const TripsId tiles(0), k(1);
+    std::vector<Op> &body = work.roles.front().body.front().body;
+    for (const TripsId trips : {tiles, k})
+      body.push_back({.kind = OpKind::If,
+                      .guard = {.measure = Guard::Measure::Count, .trips = trips, .than = than}});
+    const PlanRequest request = {.machine = machineNamed("sm_90a"), .loop = k, .trips = {4, 32}};
+    return planSchedule(work, request, diagnostics) ? "" : diagnostics.render();
+  };
+  CHECK(planned(3) == "");
+  CHECK(planned(300) ==
+        "imbrex: error: schedule 'gemm' is too large to be proven: its conditions tell so many "
+        "numbers of trips apart that 2065793401 trips would be walked\n  hint: compare trips with "
+        "smaller numbers, most of all those of inner loops\n");
+}
+
 TEST_CASE("what keeps one way from being taken is no error where another is") {
   Diagnostics diagnostics;
   const PlanRequest request = {
