@@ -5,7 +5,6 @@
 #include "backend/passes/layouts/layout_plan.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <map>

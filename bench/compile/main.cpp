@@ -98,6 +98,8 @@ int main(int argc, char **argv) {
   report("pipelined sum", bench::pipelined_sum<16, 64>{}, *target, runs);
   report("two nested, 5 slots", bench::two_nested<5>{}, *target, runs);
   report("two nested, 8 slots", bench::two_nested<8>{}, *target, runs);
+  report("two nested, 16 slots", bench::two_nested<16>{}, *target, runs);
   report("three nested, 3 slots", bench::three_nested<3>{}, *target, runs);
+  report("three nested, 16 slots", bench::three_nested<16>{}, *target, runs);
   return 0;
 }
