@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <string_view>
 
 /// What the state between trips must tell apart: were one of these forgotten, a run that fails
 /// would be taken for one that was there before.
@@ -218,13 +217,8 @@ TEST_CASE("numbers of trips that a condition to come tells apart are part of the
                            "for %t { for %k { if done %t > 1 { access reads %x } } }",
                            "for %t { for %k { } } if count %t > 2 { access reads %x }"}) {
     CAPTURE(std::string(body));
-    std::string lines = body;
-    for (const std::string_view sign : {"{ ", "} "})
-      for (std::size_t at = 0; (at = lines.find(sign, at)) != std::string::npos; ++at)
-        lines[at + 1] = '\n';
-    std::string text = "schedule @told {\n  trips %t\n  trips %k in %t\n  buffer %x 8\n"
-                       "  role %all {\n";
-    text += lines + "\n  }\n}\n";
+    const std::string text = std::string("schedule @told { trips %t trips %k in %t buffer %x 8 ") +
+                             "role %all { " + body + " } }";
     checkFound(text.c_str(), Diag::ScheduleUnwritten);
   }
 }
