@@ -39,7 +39,7 @@ std::string explain(const Plan &plan, const PlanRequest &request) {
   std::string text = "taken: " + describe(taken) + "\n";
   text += "bound: " + rounded(taken.interval.lowerBound) + " cycles a trip, by " +
           taken.interval.busiest + "; " + ofBound(plan.gap()) + "\n";
-  if (!taken.placement.empty()) text += "loads: " + taken.placement + "\n";
+  if (!taken.placement.empty()) text += taken.placement + "\n";
   text += "on " + std::string(request.machine.name) + " " +
           toText(request.machine.sharedMemoryBytes - taken.demand.sharedBytes) +
           " bytes are left\n";

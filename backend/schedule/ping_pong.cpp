@@ -70,9 +70,10 @@ public:
     std::vector<ClusterWaits> waits(static_cast<std::size_t>(trips_));
     for (std::int32_t trip = 0; trip < trips_; ++trip)
       for (std::int32_t cluster = 0; cluster < clustersOf(loop_); ++cluster) {
-        issue(trip, cluster);
+        if (!loop_.isStaged()) issue(trip, cluster);
         if (const auto left = wait(trip, cluster))
           waits[static_cast<std::size_t>(trip)][cluster] = *left;
+        if (loop_.isStaged()) issue(trip, cluster);
       }
     return waits;
   }
@@ -81,24 +82,34 @@ private:
   void issue(std::int32_t trip, std::int32_t cluster) {
     for (std::size_t piece = 0; piece < placement_.size(); ++piece) {
       const LoadPlace &place = placement_[piece];
-      if (place.cluster != cluster || trip + place.ahead >= trips_) continue;
+      const std::int32_t use = trip + loadAhead(loop_, place);
+      if (place.cluster != cluster || use >= trips_) continue;
       entries_ += loop_.pieces[piece].entries;
-      upTo_[{piece, trip + place.ahead}] = entries_;
+      upTo_[{piece, use}] = entries_;
     }
   }
 
-  /// What must be there when this cluster has met; nothing where it is.
+  /// What must be there when this cluster has met, or before it stores; nothing where it is.
   std::optional<std::int32_t> wait(std::int32_t trip, std::int32_t cluster) {
     std::int32_t needed = 0;
     for (std::size_t piece = 0; piece < placement_.size(); ++piece) {
-      const std::int32_t ahead = cluster - waitBy(loop_, loop_.pieces[piece]);
-      if (ahead % clustersOf(loop_) != 0) continue;
-      const auto load = upTo_.find({piece, trip + ahead / clustersOf(loop_)});
+      const auto ahead = aheadAtWait(piece, cluster);
+      const auto load = ahead ? upTo_.find({piece, trip + *ahead}) : upTo_.end();
       if (load != upTo_.end()) needed = std::max(needed, load->second);
     }
     if (needed <= done_) return std::nullopt;
     done_ = needed;
     return entries_ - needed;
+  }
+
+  /// For how many trips later a piece is waited for in this cluster; nothing where it is in others.
+  std::optional<std::int32_t> aheadAtWait(std::size_t piece, std::int32_t cluster) const {
+    const LoadPlace &place = placement_[piece];
+    if (loop_.isStaged())
+      return place.cluster == cluster ? std::optional(place.ahead) : std::nullopt;
+    const std::int32_t ahead = cluster - waitBy(loop_, loop_.pieces[piece]);
+    if (ahead % clustersOf(loop_) != 0) return std::nullopt;
+    return ahead / clustersOf(loop_);
   }
 
   const TurnLoop &loop_;
@@ -110,9 +121,19 @@ private:
 
 } // namespace
 
-std::int32_t mostAhead(const Placement &placement) {
+std::int32_t loadAhead(const TurnLoop &loop, const LoadPlace &place) {
+  return place.ahead + loop.stages;
+}
+
+bool endsLate(const TurnLoop &loop, std::int32_t cluster) {
+  return loop.readsEndLate || llvm::none_of(loop.pieces, [&](const Piece &piece) {
+           return readsOf(loop, piece).last == cluster;
+         });
+}
+
+std::int32_t mostAhead(const TurnLoop &loop, const Placement &placement) {
   std::int32_t most = 0;
-  for (const LoadPlace &place : placement) most = std::max(most, place.ahead);
+  for (const LoadPlace &place : placement) most = std::max(most, loadAhead(loop, place));
   return most;
 }
 
@@ -125,7 +146,7 @@ bool isSafe(const TurnLoop &loop, std::size_t piece, const LoadPlace &place) {
 
 std::vector<ClusterWaits> waitsByLeft(const TurnLoop &loop, const Placement &placement) {
   // So many that in the one before the last ones all loads have been made that are waited for.
-  const std::int32_t most = mostAhead(placement), trips = 3 * most + 3;
+  const std::int32_t most = mostAhead(loop, placement), trips = 3 * most + 3;
   std::vector<ClusterWaits> waits = EntryCounter(loop, placement, trips)();
   std::ranges::reverse(waits);
   waits.resize(static_cast<std::size_t>(most) + 1);
@@ -139,17 +160,20 @@ ClusterWaits waitsOf(const TurnLoop &loop, const Placement &placement) {
   std::vector<std::int32_t> upToPiece(placement.size()), upToCluster;
   std::int32_t entries = 0;
   for (std::int32_t cluster = 0; cluster < clustersOf(loop); ++cluster) {
+    if (loop.isStaged()) upToCluster.push_back(entries);
     for (std::size_t piece = 0; piece < placement.size(); ++piece)
       if (placement[piece].cluster == cluster)
         upToPiece[piece] = entries += loop.pieces[piece].entries;
-    upToCluster.push_back(entries);
+    if (!loop.isStaged()) upToCluster.push_back(entries);
   }
   std::map<std::int32_t, std::int32_t> newest; // that is waited for, by cluster
   for (std::size_t piece = 0; piece < placement.size(); ++piece) {
-    const std::int32_t by = waitBy(loop, loop.pieces[piece]);
-    const std::int32_t trips = by < 0 ? 1 : 0; // that the wait comes before the one that reads
-    const std::int32_t load = upToPiece[piece] + (trips - placement[piece].ahead) * entries;
-    const auto [at, isNew] = newest.try_emplace(by + trips * clustersOf(loop), load);
+    const LoadPlace &place = placement[piece];
+    const std::int32_t by = loop.isStaged() ? place.cluster : waitBy(loop, loop.pieces[piece]);
+    // That the wait comes before the one that reads.
+    const std::int32_t trips = loop.isStaged() ? place.ahead : by < 0 ? 1 : 0;
+    const std::int32_t load = upToPiece[piece] + (trips - loadAhead(loop, place)) * entries;
+    const auto [at, isNew] = newest.try_emplace(by < 0 ? by + clustersOf(loop) : by, load);
     if (!isNew) at->second = std::max(at->second, load);
   }
   const auto isCovered = [&](std::int32_t cluster, std::int32_t load) {
@@ -176,13 +200,18 @@ std::int32_t leastOf(const ClusterWaits &waits) {
   return least;
 }
 
+/// In clusters, from where a piece is loaded to where it is waited for.
+std::int32_t timeToLand(const TurnLoop &loop, std::size_t piece, const LoadPlace &place) {
+  if (loop.isStaged()) return loop.stages * clustersOf(loop);
+  return clustersOf(loop) * place.ahead + waitBy(loop, loop.pieces[piece]) - place.cluster;
+}
+
 Merit meritOf(const TurnLoop &loop, const Placement &placement, std::int32_t least) {
   std::int32_t leastTime = std::numeric_limits<std::int32_t>::max();
   std::vector<std::int32_t> entries(loop.clusters.size());
   for (std::size_t piece = 0; piece < placement.size(); ++piece) {
     const LoadPlace &place = placement[piece];
-    const std::int32_t by = clustersOf(loop) * place.ahead + waitBy(loop, loop.pieces[piece]);
-    leastTime = std::min(leastTime, by - place.cluster);
+    leastTime = std::min(leastTime, timeToLand(loop, piece, place));
     entries[static_cast<std::size_t>(place.cluster)] += loop.pieces[piece].entries;
   }
   return {least, leastTime, -std::ranges::max(entries)};
@@ -233,20 +262,24 @@ std::int32_t mostInFlight(const TurnLoop &loop, const Placement &placement) {
   std::int32_t left = 0, most = 0;
   for (std::int32_t at = 0; at < 2 * clustersOf(loop); ++at) { // the second time round it is steady
     const std::int32_t cluster = at % clustersOf(loop);
+    const auto wait = waits.find(cluster);
+    if (loop.isStaged() && wait != waits.end()) left = wait->second;
     for (std::size_t piece = 0; piece < placement.size(); ++piece)
       if (placement[piece].cluster == cluster) left += loop.pieces[piece].entries;
     most = at < clustersOf(loop) ? 0 : std::max(most, left);
-    if (const auto wait = waits.find(cluster); wait != waits.end()) left = wait->second;
+    if (!loop.isStaged() && wait != waits.end()) left = wait->second;
   }
   return most;
 }
 
 std::string describe(const TurnLoop &loop, const PlacementSearch &search) {
   const Placement &best = *search.best;
-  std::string text;
+  std::string text = loop.isStaged() ? "stores: " : "loads: ";
   for (std::size_t piece = 0; piece < best.size(); ++piece)
     text += loop.work[loop.pieces[piece].buffer].name + " in cluster " +
-            toText(best[piece].cluster) + ", " + toText(best[piece].ahead) + " trips ahead; ";
+            toText(best[piece].cluster) + ", " + counted(best[piece].ahead, "trip") + " ahead; ";
+  if (loop.isStaged())
+    text += "each loaded " + counted(loop.stages, "trip") + " before, behind a store; ";
   text += toText(search.safe) + " of " + toText(search.tried) +
           " placements are safe\nwaits: at least " + toText(leastOf(waitsOf(loop, best))) +
           " entries are left, at most " + toText(mostInFlight(loop, best)) + " are in flight";

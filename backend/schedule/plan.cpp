@@ -4,7 +4,6 @@
 #include "backend/schedule/channels.h"
 #include "backend/schedule/compute_groups.h"
 #include "backend/schedule/drains.h"
-#include "backend/schedule/ping_pong.h"
 #include "backend/schedule/prefetch.h"
 #include "backend/schedule/split_roles.h"
 #include "backend/schedule/well_formed.h"
@@ -67,7 +66,8 @@ public:
     study(work_.roles.front().body, nullptr);
     if (const auto queue = loadQueue()) {
       tryPrefetch(*queue);
-      if (request_.turns) tryTurns(*queue);
+      if (request_.turns)
+        for (const LastCluster last : {LastCluster::Whole, LastCluster::Halved}) tryTurns(last);
     } else {
       for (const Shape &shape : shapes()) tryShape(shape);
     }
@@ -149,7 +149,22 @@ private:
     forEachOp(work_.roles.front().body, [&](const Op &op) {
       if (op.kind != OpKind::Issue || queue) return;
       for (const Access &access : op.accesses)
-        if (access.writes && work_[access.buffer].space == Space::Shared) queue = op.queue;
+        if (access.writes && work_[access.buffer].space == Space::Shared)
+          queue = queueInto(op).value_or(op.queue);
+    });
+    return queue;
+  }
+
+  /// The queue that brought what an operation stores, from registers, where it is another one.
+  std::optional<QueueId> queueInto(const Op &store) const {
+    std::optional<QueueId> queue;
+    forEachOp(work_.roles.front().body, [&](const Op &op) {
+      if (op.kind != OpKind::Issue || op.queue == store.queue) return;
+      for (const Access &into : op.accesses)
+        for (const Access &from : store.accesses)
+          if (into.writes && !from.writes && into.buffer == from.buffer &&
+              work_[from.buffer].space == Space::Registers)
+            queue = op.queue;
     });
     return queue;
   }
@@ -228,10 +243,12 @@ private:
     if (most < kMostSlots) considerMade(most + 1, std::move(wider)); // to say why not
     const double fastest = considerMade(most, std::move(widest));
     if (best_ && *best_ + 1 != plan_.candidates.size()) {
-      // Not faster than the best: with fewer slots alone can it still be better.
+      // Not faster than the best: it can still be better with fewer slots alone, or, where even the
+      // most take less memory, with as many.
       const Candidate &best = plan_.candidates[*best_];
       const double wanted = cyclesOf(best) + kSame;
-      most = std::min(most, best.slots - 1);
+      const std::int64_t bytes = plan_.candidates.back().demand.sharedBytes;
+      most = std::min(most, best.slots - (bytes < best.demand.sharedBytes ? 0 : 1));
       if (fastest > wanted || most < fewest || consider(most) > wanted) return;
     }
     while (fewest < most) {
@@ -256,25 +273,25 @@ private:
     });
   }
 
-  /// The work's, which can be cut.
-  TurnLoop clusters(std::int32_t slots) const {
-    std::string why;
-    return *cutIntoClusters(ofAllWarps(), *loadQueue(), request_.loop, slots, why);
+  std::optional<TurnLoop> clusters(std::int32_t slots, LastCluster last, std::string &why) const {
+    return cutIntoClusters(ofAllWarps(), *loadQueue(), request_.loop, slots, why, last);
   }
 
   void describePlacement(Candidate &taken) const {
-    const TurnLoop loop = clusters(taken.slots);
-    taken.placement = describe(loop, searchPlacements(loop, kAmongReads));
+    const auto loop = clusters(taken.slots, *taken.takesTurns, taken.refused);
+    taken.placement = describe(*loop, searchPlacements(*loop, kAmongReads));
   }
 
-  void tryTurns(QueueId queue) {
-    Candidate candidate = {.roles = "two groups by turns", .takesTurns = true};
-    if (!cutIntoClusters(ofAllWarps(), queue, request_.loop, 1, candidate.refused)) {
+  void tryTurns(LastCluster last) {
+    Candidate candidate = {.roles = "two groups by turns", .takesTurns = last};
+    if (last == LastCluster::Halved) candidate.roles += ", the last products in two";
+    if (!clusters(1, last, candidate.refused)) {
       plan_.candidates.push_back(std::move(candidate));
       return;
     }
     overSlots(1, candidate, [&](std::int32_t slots, Diagnostics &) -> std::optional<Program> {
-      const TurnLoop loop = clusters(slots);
+      std::string why;
+      const TurnLoop loop = *clusters(slots, last, why);
       const PlacementSearch search = searchPlacements(loop, kAmongReads);
       if (!search.best) return std::nullopt;
       return programOf(loop, *search.best);
@@ -385,10 +402,11 @@ private:
     return cyclesOf(added);
   }
 
-  static std::tuple<std::int64_t, std::int32_t, std::int32_t, std::int32_t>
+  static std::tuple<std::int64_t, std::int32_t, std::int32_t, std::int32_t, std::int64_t>
   rankOf(const Candidate &candidate) {
     return {static_cast<std::int64_t>(candidate.interval.cyclesPerTrip / kSame), candidate.slots,
-            candidate.outerSlots + candidate.inFlight, candidate.demand.warps};
+            candidate.outerSlots + candidate.inFlight, candidate.demand.warps,
+            candidate.demand.sharedBytes};
   }
 
   const Program &work_;

@@ -2,6 +2,7 @@
 
 #include "backend/machine/machine.h"
 #include "backend/schedule/budget.h"
+#include "backend/schedule/ping_pong.h"
 #include "backend/schedule/synchronise.h"
 #include "backend/schedule/timeline.h"
 
@@ -32,8 +33,9 @@ struct Candidate {
   std::int32_t inFlight = 0;   ///< See QueuePlan.
   Demand demand = {};
   Interval interval = {};
-  std::string refused = {};                 ///< Why it cannot be taken; empty: it could.
-  bool takesTurns = false;                  ///< Its groups count loads and meet: see ping_pong.h.
+  std::string refused = {}; ///< Why it cannot be taken; empty: it could.
+  /// Its groups count loads and meet: see ping_pong.h.
+  std::optional<LastCluster> takesTurns = std::nullopt;
   std::string placement = {};               ///< Of the loads then, for people.
   std::vector<std::int32_t> registers = {}; ///< Of a thread, by role; empty: as the launch gives.
 };
@@ -51,11 +53,12 @@ struct Plan {
 
 /// Choose roles, slots and what may be in flight for sequential work (see splitRoles): the fewest
 /// cycles for each trip of the outermost loop around, which overlap too, then the fewest slots,
-/// then the fewest roles, of all that the machine has room for.
+/// then the fewest warps, then the least memory, of all that the machine has room for.
 ///
 /// Where loads are copies that count on a barrier, they may become roles of their own, all in one
 /// or those of each loop in one; where products run on a queue that signals, those as well. Where
-/// loads run on a queue, one role starts them ahead, or two groups of its warps do by turns.
+/// loads run on a queue, into slots or into registers that are stored there, one role starts them
+/// ahead, or two groups of its warps do by turns.
 /// Nothing, and errors, where no candidate fits.
 std::optional<Plan> planSchedule(const Program &work, const PlanRequest &request,
                                  Diagnostics &diagnostics);

@@ -182,6 +182,15 @@ TEST_CASE("plan lets two groups take turns where that is allowed and faster") {
   CHECK(contains(turns.output, "drain %loads to 16\n      meet %all\n"));
 }
 
+TEST_CASE("plan lets two groups take turns with one slot, where tiles come through registers") {
+  const Outcome turns =
+      shell("imbrex plan staged.imx --target sm_75 --loop k --trips k=32 --turns --explain");
+  CHECK(turns.status == 0);
+  CHECK(turns.output.starts_with("// taken: two groups by turns, the last products in two, 2 "
+                                 "slots: 400 cycles a trip, 65536 bytes\n"));
+  CHECK(contains(turns.output, "drain %shared\n      meet %all\n"));
+}
+
 TEST_CASE("plan divides registers among roles, and lets the ones that compute take turns") {
   const Outcome planned = shell("imbrex plan attention.imx --loop n --trips tiles=4,n=16 --turns "
                                 "--registers --explain");

@@ -3,7 +3,10 @@
 #include "backend/schedule/ping_pong.h"
 #include "backend/schedule/plan.h"
 #include "backend/schedule/well_formed.h"
+#include "llvm/ADT/STLExtras.h"
 #include "tests/support/schedule_builder.h"
+#include "tests/support/schedule_oracle.h"
+#include "tests/support/small_schedules.h"
 #include "tests/unit/schedule/block_programs.h"
 
 #include <doctest/doctest.h>
@@ -80,22 +83,21 @@ std::optional<Diag> findingOf(const Program &program) {
   return verdict.findings.front().what.kind;
 }
 
-/// The drains of loads in the loop itself.
-std::vector<Op *> loopDrains(Program &program) {
+/// The drains of a queue, in the loop itself or everywhere.
+std::vector<Op *> drainsOf(Program &program, std::string_view queue, bool inLoop) {
   std::vector<Op *> drains;
+  const auto add = [&](Op &op) {
+    if (op.kind == OpKind::Drain && program[op.queue].name == queue) drains.push_back(&op);
+  };
   for (Role &role : program.roles)
-    forEachOp(role.body, [&](Op &op) {
-      if (op.kind != OpKind::For) return;
-      for (Op &inner : op.body)
-        if (inner.kind == OpKind::Drain && program[inner.queue].name == "loads")
-          drains.push_back(&inner);
-    });
+    for (Op &op : role.body)
+      if (!inLoop || op.kind == OpKind::For) forEachOp(op.body, add);
   return drains;
 }
 
 Program withLoopCounts(const TurnLoop &loop, const Placement &placement, std::int32_t count) {
   Program program = programOf(loop, placement);
-  for (Op *drain : loopDrains(program)) drain->count = count;
+  for (Op *drain : drainsOf(program, "loads", /*inLoop=*/true)) drain->count = count;
   return program;
 }
 
@@ -272,8 +274,6 @@ std::string refusalOf(const Program &work) {
 
 } // namespace
 
-// Where tiles go through registers into a single slot instead, nothing is counted: reads and writes
-// are drained before the groups meet, as in the repair of T45 (tests/support/schedule_bugs.cpp).
 TEST_CASE("K6: two groups by turns leave as much in flight as the published kernel, or more") {
   for (const std::int32_t slots : {2, 3, 4}) {
     CAPTURE(slots);
@@ -290,7 +290,7 @@ TEST_CASE("K6: two groups by turns leave as much in flight as the published kern
     Diagnostics diagnostics;
     REQUIRE_MESSAGE(verify(program, diagnostics), diagnostics.render());
     REQUIRE(prove(program).isSafe());
-    for (Op *drain : loopDrains(program)) {
+    for (Op *drain : drainsOf(program, "loads", /*inLoop=*/true)) {
       ++drain->count;
       CHECK_FALSE(prove(program).isSafe());
       --drain->count;
@@ -382,4 +382,218 @@ TEST_CASE("what is no work for turns says why") {
   const auto plan = planSchedule(odd, request, diagnostics);
   REQUIRE(plan);
   CHECK(plan->candidates.back().refused == "reads and arithmetic do not take turns");
+}
+
+namespace {
+
+/// The same where each piece goes through registers, and is read in `reads` clusters, each before
+/// one product and the last before `last` of them.
+Program stagedWork(std::int32_t pieces, std::int32_t reads, std::int32_t last,
+                   std::int32_t warps = 8) {
+  ScheduleBuilder build("staged");
+  const TripsId k = build.trips("k");
+  const auto registers = [&](const std::string &name) {
+    return build.buffer({.name = name, .bytes = 256, .space = Space::Registers});
+  };
+  const BufferId fragment = registers("fragment"), sum = registers("sum");
+  std::vector<BufferId> tiles, next;
+  for (std::int32_t piece = 0; piece < pieces; ++piece) {
+    const std::string name = "piece" + std::to_string(piece);
+    tiles.push_back(build.buffer({.name = name, .bytes = 32768, .parts = warps}));
+    next.push_back(registers("next_" + name));
+  }
+  auto all = build.role("group", warps);
+  const QueueId loads = all.queue({.name = "loads"});
+  const QueueId shared = all.queue({.name = "shared", .serial = true, .capacity = 15});
+  all.access({write(sum)});
+  all.forTrips(k, [&] {
+    for (const BufferId into : next) all.issue(loads, {write(into)}, 2);
+    for (std::size_t piece = 0; piece < tiles.size(); ++piece)
+      all.issue(shared, {schedule::Access{.buffer = next[piece]}, own(write(tiles[piece]))});
+    for (std::int32_t cluster = 0; cluster < reads; ++cluster) {
+      std::vector<Access> accesses = {write(fragment)};
+      for (const BufferId tile : tiles) accesses.push_back(read(tile));
+      all.issue(shared, accesses);
+      for (std::int32_t product = cluster + 1 < reads ? 1 : last; product > 0; --product)
+        all.access({read(fragment), read(sum), write(sum)});
+    }
+  });
+  all.access({read(sum)});
+  Program work = build.take();
+  forEachOp(work.roles.front().body, [&](Op &op) {
+    if (op.kind == OpKind::Issue)
+      op.cost = op.queue == loads ? Cost{"memory", 700, 32} : Cost{"shared", 50, 50};
+    if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"matrix", 100, 100};
+  });
+  return work;
+}
+
+TurnLoop cutStaged(const Program &work, LastCluster last, std::int32_t stages) {
+  std::string why;
+  const auto loop = cutIntoClusters(work, QueueId(0), TripsId(0), stages, why, last);
+  REQUIRE_MESSAGE(loop, why);
+  return *loop;
+}
+
+/// The clusters behind which a trip of the loop meets with nothing of a queue under way, as far as
+/// the operations in that cluster say.
+std::vector<std::int32_t> clustersDrained(const Program &program, std::string_view queue) {
+  std::vector<std::int32_t> clusters;
+  for (const Op &loop : program.roles.front().body) {
+    if (loop.kind != OpKind::For) continue;
+    std::int32_t cluster = 0;
+    bool drained = false;
+    for (const Op &op : loop.body) {
+      drained |= op.kind == OpKind::Drain && program[op.queue].name == queue;
+      if (op.kind == OpKind::Issue && program[op.queue].name == queue) drained = false;
+      if (op.kind != OpKind::Meet) continue;
+      if (drained && cluster % 2 == 0) clusters.push_back(cluster);
+      drained = false;
+      ++cluster;
+    }
+  }
+  return clusters;
+}
+
+} // namespace
+
+TEST_CASE("K6: through registers into one slot, reads and stores end before the meetings behind "
+          "clusters 4 and 6 of 8") {
+  const Program work = stagedWork(2, 3, 2);
+  const TurnLoop loop = cutStaged(work, LastCluster::Halved, 1);
+  CHECK(loop.clusters.size() == 8);
+  const PlacementSearch search = searchPlacements(loop, {.amongArithmetic = false});
+  CHECK(search.tried == 16);
+  CHECK(search.safe == 1);
+  REQUIRE(search.best == Placement{{6, 1}, {6, 1}});
+  CHECK(waitsOf(loop, *search.best) == ClusterWaits{{6, 0}});
+  const Program program = programOf(loop, *search.best);
+  CHECK(clustersDrained(program, "shared") == std::vector{4, 6});
+  CHECK(findingOf(program) == std::nullopt);
+  for (const Ring &ring : program.rings) CHECK(ring.depth == 1);
+  // And all interleavings of one warp in each group.
+  const Program small =
+      programOf(cutStaged(stagedWork(1, 3, 2, 2), LastCluster::Halved, 1), {{6, 1}});
+  for (const std::int64_t k : {0, 1, 2, 3, 5})
+    CHECK(explore(small, tripsByName(small, {{"k", {k}}})).failures.empty());
+}
+
+TEST_CASE("the planner lets two groups take turns with a single slot, where no other fits") {
+  const Program work = stagedWork(2, 3, 2);
+  PlanRequest request = requestFor("sm_75");
+  Diagnostics diagnostics;
+  const auto plan = planSchedule(work, request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().roles == "two groups by turns, the last products in two");
+  CHECK(plan->taken().demand.sharedBytes == 65536); // all that there is
+  CHECK(plan->gap() == 1);                          // products without a pause
+  CHECK(prove(plan->program).isSafe());
+  const std::string why = explain(*plan, request);
+  CHECK(why.find("\nstores: piece0 in cluster 6, 1 trip ahead; piece1 in cluster 6, 1 trip ahead; "
+                 "each loaded 2 trips before, behind a store; 1 of 16 placements are safe\n"
+                 "waits: at least 4 entries are left, at most 8 are in flight\n") !=
+        std::string::npos);
+  // Where two slots fit, they are no faster, and larger.
+  const auto elsewhere = planSchedule(work, requestFor("sm_90a"), diagnostics);
+  REQUIRE(elsewhere);
+  CHECK(elsewhere->taken().demand.sharedBytes == 65536);
+  request.turns = false;
+  const auto one = planSchedule(work, request, diagnostics);
+  REQUIRE(one);
+  CHECK(one->taken().interval.cyclesPerTrip > plan->taken().interval.cyclesPerTrip);
+  CHECK(prove(one->program).isSafe());
+}
+
+TEST_CASE("turns through registers are proven, and no wait of theirs could be weaker or missing") {
+  for (const std::int32_t pieces : {1, 2, 3})
+    for (const std::int32_t reads : {1, 2, 3})
+      for (const LastCluster last : {LastCluster::Whole, LastCluster::Halved})
+        for (const std::int32_t stages : {1, 2, 4}) {
+          CAPTURE(pieces);
+          CAPTURE(reads);
+          CAPTURE(stages);
+          const TurnLoop loop = cutStaged(stagedWork(pieces, reads, 3), last, stages);
+          const PlacementSearch search = searchPlacements(loop, {.amongArithmetic = false});
+          REQUIRE(search.best);
+          Program program = programOf(loop, *search.best);
+          CHECK(findingOf(program) == std::nullopt);
+          // Of two slots, what is stored while nothing more is loaded could be waited for later.
+          std::vector<Op *> drains = drainsOf(program, "loads", /*inLoop=*/false);
+          llvm::append_range(drains, drainsOf(program, "shared", last == LastCluster::Whole));
+          CHECK(drains.size() >= 8);
+          for (Op *drain : drains) {
+            CAPTURE(drain->count);
+            ++drain->count;
+            CHECK_FALSE(prove(program).isSafe());
+            --drain->count;
+          }
+        }
+}
+
+TEST_CASE("the checker proves where pieces are stored when they may be there, and only then") {
+  Program work = stagedWork(2, 3, 2);
+  std::vector<Op> &trip = work.roles.front().body[1].body;
+  trip[4].accesses.pop_back();                          // The second piece is not read at first,
+  trip[8].accesses.erase(trip[8].accesses.begin() + 1); // nor the first one at last.
+  for (const LastCluster last : {LastCluster::Whole, LastCluster::Halved}) {
+    const TurnLoop loop = cutStaged(work, last, 2);
+    const auto clusters = static_cast<std::int32_t>(loop.clusters.size());
+    std::int32_t safe = 0;
+    for (std::int32_t first = 0; first < clusters; ++first)
+      for (std::int32_t second = 0; second < clusters; ++second)
+        for (const std::int32_t ahead : {0, 1, 2}) {
+          const Placement placement = {{first, 1}, {second, ahead}};
+          CAPTURE(first);
+          CAPTURE(second);
+          CAPTURE(ahead);
+          const bool isSafeNow = isSafe(loop, 0, placement[0]) && isSafe(loop, 1, placement[1]);
+          CHECK((findingOf(programOf(loop, placement)) == std::nullopt) == isSafeNow);
+          safe += isSafeNow;
+        }
+    CHECK(safe > 0);
+  }
+}
+
+TEST_CASE("the last products are halved by what they cost") {
+  const auto sizes = [](std::int32_t products, std::int32_t firstCycles) {
+    Program work = stagedWork(1, 1, products);
+    work.roles.front().body[1].body[3].cost.cycles = firstCycles;
+    const TurnLoop loop = cutStaged(work, LastCluster::Halved, 1);
+    REQUIRE(loop.clusters.size() == 4);
+    CHECK(loop.clusters[2].empty());
+    return std::pair(loop.clusters[1].size(), loop.clusters[3].size());
+  };
+  CHECK(sizes(2, 100) == std::pair<std::size_t, std::size_t>(1, 1));
+  CHECK(sizes(4, 100) == std::pair<std::size_t, std::size_t>(2, 2));
+  CHECK(sizes(5, 100) == std::pair<std::size_t, std::size_t>(2, 3));
+  CHECK(sizes(4, 300) == std::pair<std::size_t, std::size_t>(1, 3));
+}
+
+TEST_CASE("what cannot be stored by turns says why") {
+  const auto changed = [](const auto &change, LastCluster last = LastCluster::Halved) {
+    Program work = stagedWork(2, 2, 1);
+    change(work, work.roles.front().body[1].body);
+    std::string why;
+    CHECK_FALSE(cutIntoClusters(work, QueueId(0), TripsId(0), 1, why, last));
+    return why;
+  };
+  CHECK(changed([](Program &, std::vector<Op> &) {}) ==
+        "a single operation is behind the last read");
+  CHECK(changed([](Program &, std::vector<Op> &trip) { trip.erase(trip.begin() + 2); }) ==
+        "a piece is loaded that nothing stores");
+  CHECK(changed([](Program &, std::vector<Op> &trip) {
+          trip.erase(trip.begin() + 2, trip.begin() + 4);
+        }) == "a trip begins with what it reads of its loads");
+  CHECK(changed([](Program &, std::vector<Op> &trip) { trip[3] = trip[2]; }) ==
+        "a store is of one piece");
+  CHECK(changed([](Program &, std::vector<Op> &trip) {
+          trip[4].accesses.push_back(trip[2].accesses.front());
+        }) == "a store is of one piece");
+  CHECK(changed([](Program &, std::vector<Op> &trip) {
+          trip[5].accesses.push_back(trip[2].accesses.front());
+        }) == "what is loaded into registers is stored before it is read");
+  CHECK(changed([](Program &, std::vector<Op> &trip) {
+          trip[0].accesses = {trip[2].accesses.back()};
+          trip.erase(trip.begin() + 2);
+        }) == "some loads go through registers, and others do not");
 }
