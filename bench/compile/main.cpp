@@ -62,7 +62,7 @@ Split compileOnce(const Kernel &kernel, const target::GpuTarget &target) {
 }
 
 template <class Kernel>
-void report(const char *name, const Kernel &kernel, const target::GpuTarget &target, int runs) {
+void measure(const char *name, const Kernel &kernel, const target::GpuTarget &target, int runs) {
   Split best = compileOnce(kernel, target);
   for (int run = 1; run < runs; ++run) {
     const Split next = compileOnce(kernel, target);
@@ -81,6 +81,7 @@ void report(const char *name, const Kernel &kernel, const target::GpuTarget &tar
 int main(int argc, char **argv) {
   const std::string_view name = argc > 1 ? argv[1] : "sm_90a";
   const int runs = argc > 2 ? std::max(1, std::atoi(argv[2])) : 20;
+  const std::string_view wanted = argc > 3 ? argv[3] : ""; // part of a kernel's name
   Diagnostics diagnostics;
   const machine::Machine *machine = machine::machineNamed(name, diagnostics);
   const target::GpuTarget *target =
@@ -89,17 +90,21 @@ int main(int argc, char **argv) {
     std::fputs(diagnostics.render().c_str(), stderr);
     return 1;
   }
-  report("vector add", bench::add<1024>{}, *target, runs);
-  report("softmax", bench::softmax<1024>{}, *target, runs);
-  report("layer norm", bench::layer_norm<1024>{}, *target, runs);
-  report("matmul", bench::matmul<64, 64, 32>{}, *target, runs);
-  report("pipelined matmul", bench::pipelined_matmul<64, 64, 32>{}, *target, runs);
-  report("pipelined attention", bench::pipelined_attention<32, 32, 32>{}, *target, runs);
-  report("pipelined sum", bench::pipelined_sum<16, 64>{}, *target, runs);
-  report("two nested, 5 slots", bench::two_nested<5>{}, *target, runs);
-  report("two nested, 8 slots", bench::two_nested<8>{}, *target, runs);
-  report("two nested, 16 slots", bench::two_nested<16>{}, *target, runs);
-  report("three nested, 3 slots", bench::three_nested<3>{}, *target, runs);
-  report("three nested, 16 slots", bench::three_nested<16>{}, *target, runs);
+  const auto report = [&](const char *kernelName, const auto &kernel) {
+    if (std::string_view(kernelName).find(wanted) != std::string_view::npos)
+      measure(kernelName, kernel, *target, runs);
+  };
+  report("vector add", bench::add<1024>{});
+  report("softmax", bench::softmax<1024>{});
+  report("layer norm", bench::layer_norm<1024>{});
+  report("matmul", bench::matmul<64, 64, 32>{});
+  report("pipelined matmul", bench::pipelined_matmul<64, 64, 32>{});
+  report("pipelined attention", bench::pipelined_attention<32, 32, 32>{});
+  report("pipelined sum", bench::pipelined_sum<16, 64>{});
+  report("two nested, 5 slots", bench::two_nested<5>{});
+  report("two nested, 8 slots", bench::two_nested<8>{});
+  report("two nested, 16 slots", bench::two_nested<16>{});
+  report("three nested, 3 slots", bench::three_nested<3>{});
+  report("three nested, 16 slots", bench::three_nested<16>{});
   return 0;
 }
