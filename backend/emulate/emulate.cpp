@@ -230,6 +230,7 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   launch.grid = grid;
   launch.seed = options.seed;
   launch.mostTurns = options.mostTurns;
+  launch.warpsMeetAnywhere = options.warpsMeetAnywhere;
   launch.delivery = options.delivery;
   launch.counters = options.counters;
   std::vector<std::uint64_t> observations;

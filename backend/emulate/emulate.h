@@ -19,6 +19,9 @@ struct Options {
   Delivery delivery = Delivery::Late;
   /// A thread that makes more turns of loops than this has lost its way.
   std::int64_t mostTurns = 50'000'000;
+  /// Warps that meet may each be at another barrier of the block, as hardware lets them: for groups
+  /// of warps that are a barrier apart. Else it is an error, as it mostly is a mistake.
+  bool warpsMeetAnywhere = false;
   /// Filled with what the run has cost; null where nobody wants to know, which is faster.
   Counters *counters = nullptr;
   /// The buffer for prints and failed asserts (lower/observations.h) of a caller who reads it;

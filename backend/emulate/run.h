@@ -35,6 +35,7 @@ struct Launch {
   DispatchPacket packet;      ///< AMD.
   std::uint64_t seed = 0;
   std::int64_t mostTurns = 0;
+  bool warpsMeetAnywhere = false;
   Delivery delivery = Delivery::Late;
   Counters *counters = nullptr; ///< Null: nobody wants to know.
 };

@@ -167,10 +167,13 @@ void Run::orderMeeting(llvm::ArrayRef<Thread *> threads, Reach fences) {
 void Run::meetBarrier(Thread &thread, std::uint32_t site, const Operands &operands) {
   const auto &facts = std::get<BarrierSite>(code_.sites[site].facts);
   BarrierCount &barrier = thread.block->barriers[operands[0]];
-  if (facts.wholeBlock && facts.action == BarrierAction::Meet && !barrier.waiting.empty() &&
-      barrier.waiting.front()->site != site) {
+  const auto elsewhere = std::ranges::find_if(barrier.waiting, [&](const Thread *other) {
+    return other->site != site && (!launch_.warpsMeetAnywhere || other->warp == thread.warp);
+  });
+  if (facts.wholeBlock && facts.action == BarrierAction::Meet &&
+      elsewhere != barrier.waiting.end()) {
     thread.site = site;
-    const Thread &other = *barrier.waiting.front();
+    const Thread &other = **elsewhere;
     report_.error(Diag::EmulatedDivergentBarrier, site, other.site, code_.sites[site].what,
                   report_.text(thread.order.id()), report_.text(other.order.id()),
                   report_.stateText(other));

@@ -10,7 +10,6 @@
 #include <doctest/doctest.h>
 
 #include <map>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -25,14 +24,18 @@ public:
     std::istringstream lines(text);
     std::string line;
     for (int number = 1; std::getline(lines, line); ++number) {
-      std::smatch name;
-      if (std::regex_search(line, name, std::regex("; <([^>]*)>"))) lines_[name[1]] = number;
-      line = std::regex_replace(line, std::regex(" *;.*$"), "");
+      const std::size_t comment = line.find(';');
+      if (comment != std::string::npos) {
+        if (line.compare(comment, 3, "; <") == 0)
+          lines_[line.substr(comment + 3, line.find('>', comment) - comment - 3)] = number;
+        line.erase(comment);
+        line.erase(line.find_last_not_of(' ') + 1);
+      }
       const bool isInstruction = line.starts_with("  ") && !line.ends_with(",");
       if (isInstruction)
         line += ", !dbg !DILocation(line: " + std::to_string(number) + ", scope: !900)";
-      if (line.starts_with("define"))
-        line = std::regex_replace(line, std::regex("\\{$"), "!dbg !900 {");
+      if (line.starts_with("define") && line.ends_with("{"))
+        line.insert(line.size() - 1, "!dbg !900 ");
       located_ += line + "\n";
     }
     located_ += "!llvm.dbg.cu = !{!901}\n!llvm.module.flags = !{!904}\n"
@@ -82,6 +85,10 @@ public:
     delivery_ = when;
     return *this;
   }
+  Emulation &warpsMeetAnywhere() {
+    warpsMeetAnywhere_ = true;
+    return *this;
+  }
   /// The next parameter.
   template <class T>
   Emulation &array(std::vector<T> &elements) {
@@ -105,6 +112,7 @@ public:
       options.delivery = delivery_;
       options.counters = counters;
       options.mostTurns = 100'000;
+      options.warpsMeetAnywhere = warpsMeetAnywhere_;
       const bool ok = program_->run(grid_, arguments_, options, diagnostics);
       CHECK(ok != diagnostics.hasErrors());
     }
@@ -136,6 +144,7 @@ private:
   lower::KernelInterface interface_;
   ir::Grid grid_;
   emulate::Delivery delivery_ = emulate::Delivery::Late;
+  bool warpsMeetAnywhere_ = false;
   std::vector<ir::Argument> arguments_;
   std::unique_ptr<emulate::Program> program_;
 };
