@@ -211,6 +211,12 @@ TEST_CASE("a loop that stores elsewhere runs ahead, if nothing overlaps") {
         std::string::npos);
 }
 
+TEST_CASE("a loop inside that is left early holds up no load of the one around it") {
+  const std::string text =
+      streamOf(kOffsets + "%x = load %at : f32[256]\nwhile {\nbreak_if %b\nyield\n}\n" + kSum);
+  CHECK(explained(text, "sm_80").find("runs ahead, in copies of ") != std::string::npos);
+}
+
 TEST_CASE("a view's load runs ahead of assertions, which cannot make it read anything else") {
   const std::string text =
       streamOf("assert %b [text = \"no\"]\n%x = view.load %v, %k : f32[256]\n" + kSum);
