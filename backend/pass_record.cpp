@@ -55,7 +55,10 @@ PassRecord::PassRecord(const ir::Kernel &kernel, PassRecordOptions options)
   folder_ = newFolder(options_.dumpFolder, kernel.name());
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  write("passes.txt", "", "w");
+  write("passes.txt",
+        "kernel '" + kernel.name() + "' at " + toText(kernel.where()) + " for " + options_.machine +
+            "\n",
+        "w");
   dump(kernel.stage() == ir::Stage::Traced ? "traced" : "tiles", kernel);
 }
 

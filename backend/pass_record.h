@@ -15,6 +15,7 @@ struct PassRecordOptions {
   std::string printAfter = {};      ///< A pass, or `all`; empty: none.
   std::string dumpFolder = {};      ///< Empty: no dumps.
   llvm::ArrayRef<Pass> passes = {}; ///< What `printAfter` may name.
+  std::string machine = "host";     ///< That the passes are for.
   std::FILE *printTo = stderr;      ///< Where `printAfter` goes.
 };
 
@@ -23,8 +24,8 @@ struct PassRecordOptions {
 ///   IMBREX_PRINT_AFTER=cse          the kernel after that pass on stderr, or that it is unchanged
 ///   IMBREX_DUMP=dir                 dir/<kernel>/00-traced.imx, 01-construct-ssa.imx, … with the
 ///                                   place of each op, so that what is wrong with a kernel read
-///                                   from there names its author's line; and passes.txt with the
-///                                   time that each pass took
+///                                   from there names its author's line; and passes.txt with what
+///                                   the kernel is and the time that each pass took
 ///
 /// A second kernel of the same name in one process gets a folder of its own, <kernel>-2. What
 /// cannot be written is warned about once, and the compilation goes on.

@@ -195,7 +195,8 @@ bool runPasses(ir::Kernel &kernel, llvm::ArrayRef<Pass> passes, const passes::Pa
   if (!ir::verify(kernel, diagnostics)) return false;
   PassRecord record(kernel, {.printAfter = environment().printAfter,
                              .dumpFolder = environment().dump,
-                             .passes = kPasses});
+                             .passes = kPasses,
+                             .machine = std::string(context.machine.name)});
   const ir::Kernel given = kernel.clone();
   for (size_t i = 0; i < passes.size(); ++i) {
     const Pass &pass = passes[i];

@@ -190,6 +190,13 @@ void begin_else(location where) { recorderFor("IMBREX_ELSE", where).beginElse();
 
 void place_body(location where) { recorderFor("IMBREX_ELSE", where).placeBody(locate(where)); }
 
+int checked_slots(std::int64_t slots, location where) {
+  if (slots < 1 || slots > ir::ForAttrs::kMostSlots)
+    throwDiagnostic(Diag::PipelinedSlots, locate(where), slots,
+                    std::int64_t{ir::ForAttrs::kMostSlots});
+  return static_cast<int>(slots);
+}
+
 void abandon_body(std::string_view construct, bool by_exception, location where) noexcept {
   Recorder *recorder = currentRecorder();
   if (!recorder) return;

@@ -5,6 +5,9 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <map>
+#include <tuple>
+
 namespace imbrex::emulate {
 namespace {
 
@@ -25,6 +28,24 @@ void printAccess(llvm::raw_ostream &out, const AccessCounters &access) {
     out << llvm::format("  %6.2f sectors each, least %.2f, %.2f lines\n",
                         perRequest(access.sectors, access), perRequest(access.leastSectors, access),
                         perRequest(access.lines, access));
+}
+
+/// What an unrolled loop or the parts of a tile make of one line, in one row.
+std::vector<AccessCounters> byLine(const std::vector<AccessCounters> &accesses) {
+  const auto key = [](const AccessCounters &access) {
+    return std::tuple(access.where.file, access.where.line, std::string_view(access.what),
+                      access.isShared, access.bytesPerLane);
+  };
+  std::map<decltype(key(accesses.front())), std::size_t> rows;
+  std::vector<AccessCounters> lines;
+  for (const AccessCounters &access : accesses) {
+    const auto [row, isNew] = rows.try_emplace(key(access), lines.size());
+    if (isNew)
+      lines.push_back(access);
+    else
+      lines[row->second].add(access);
+  }
+  return lines;
 }
 
 llvm::json::Object toJson(const AccessCounters &access) {
@@ -48,6 +69,14 @@ llvm::json::Object toJson(const AccessCounters &access) {
 
 } // namespace
 
+void AccessCounters::add(const AccessCounters &other) {
+  for (const auto field :
+       {&AccessCounters::requests, &AccessCounters::lanes, &AccessCounters::sectors,
+        &AccessCounters::lines, &AccessCounters::leastSectors, &AccessCounters::cycles,
+        &AccessCounters::leastCycles})
+    this->*field += other.*field;
+}
+
 std::uint64_t Counters::bankConflicts() const {
   std::uint64_t conflicts = 0;
   for (const AccessCounters &access : accesses) conflicts += access.cycles - access.leastCycles;
@@ -66,7 +95,7 @@ std::string toText(const Counters &counters) {
       out << llvm::format("%12.2f ", static_cast<double>(counters.instructions[i]) / threads)
           << kInstructionNames[i] << '\n';
   out << "requests of warps\n";
-  for (const AccessCounters &access : counters.accesses) printAccess(out, access);
+  for (const AccessCounters &access : byLine(counters.accesses)) printAccess(out, access);
   out << "bank conflicts: " << counters.bankConflicts() << " cycles\n";
   return text;
 }
@@ -77,7 +106,7 @@ std::string toJson(const Counters &counters) {
     instructions[llvm::StringRef(kInstructionNames[i])] =
         static_cast<std::int64_t>(counters.instructions[i]);
   llvm::json::Array accesses;
-  for (const AccessCounters &access : counters.accesses) accesses.push_back(toJson(access));
+  for (const AccessCounters &access : byLine(counters.accesses)) accesses.push_back(toJson(access));
   llvm::json::Object all{{"blocks", static_cast<std::int64_t>(counters.blocks)},
                          {"threads", static_cast<std::int64_t>(counters.threads)},
                          {"instructions", std::move(instructions)},

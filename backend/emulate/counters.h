@@ -37,6 +37,8 @@ struct AccessCounters {
   std::uint64_t leastSectors = 0; ///< Global: that the bytes wanted would fill.
   std::uint64_t cycles = 0;       ///< Shared: with bank conflicts.
   std::uint64_t leastCycles = 0;  ///< Shared: without.
+
+  void add(const AccessCounters &other);
 };
 
 struct Counters {
@@ -48,9 +50,9 @@ struct Counters {
   std::uint64_t bankConflicts() const;
 };
 
-/// A table for people, by source line.
+/// A table for people, with a row for all that are alike of a source line.
 std::string toText(const Counters &counters);
-/// One object: "blocks", "threads", "instructions", "accesses".
+/// One object: "blocks", "threads", "instructions", "accesses", with the same rows.
 std::string toJson(const Counters &counters);
 
 } // namespace imbrex::emulate

@@ -10,6 +10,9 @@ namespace {
 using llvm::CallInst;
 using llvm::Value;
 
+/// What starts a copy, for people: which instruction it is follows from the machine.
+constexpr const char *kCopy = "asynchronous copy";
+
 /// The accesses of a copy of so many bytes, which must be aligned to their number (PTX ISA 9.0,
 /// 9.7.9.25.3.1, "cp.async").
 CopySite copySite(const Rewriting &rewriting, const CallInst &call, std::uint32_t bytes) {
@@ -27,7 +30,7 @@ CopySite copySite(const Rewriting &rewriting, const CallInst &call, std::uint32_
 bool startCopy(Rewriting &rewriting, Builder &b, CallInst &call, std::uint32_t bytes, int taken) {
   Value *count = taken < 0 ? b.getInt32(bytes) : call.getArgOperand(static_cast<unsigned>(taken));
   createCall(b, calls::startCopy,
-             {addSite(rewriting, call, nameOf(call), copySite(rewriting, call, bytes)),
+             {addSite(rewriting, call, kCopy, copySite(rewriting, call, bytes)),
               toWord(rewriting, b, call.getArgOperand(0)),
               toWord(rewriting, b, call.getArgOperand(1)), count});
   return true;
@@ -77,7 +80,7 @@ bool loadToLds(Rewriting &rewriting, Builder &b, CallInst &call, LdsSource sourc
     Value *offset = call.getArgOperand(5);
     Value *to = b.CreateAdd(word(1), b.CreateZExt(offset, b.getInt64Ty()));
     createCall(b, calls::startBufferCopy,
-               {addSite(rewriting, call, nameOf(call), facts), to, word(0),
+               {addSite(rewriting, call, kCopy, facts), to, word(0),
                 b.CreateAdd(call.getArgOperand(3), offset), call.getArgOperand(4)});
     return true;
   }
@@ -85,7 +88,7 @@ bool loadToLds(Rewriting &rewriting, Builder &b, CallInst &call, LdsSource sourc
   facts.from.parameter = parameterBehind(rewriting, call.getArgOperand(0));
   Value *offset = b.CreateSExt(call.getArgOperand(3), b.getInt64Ty());
   createCall(b, calls::startCopy,
-             {addSite(rewriting, call, nameOf(call), facts), b.CreateAdd(word(1), offset),
+             {addSite(rewriting, call, kCopy, facts), b.CreateAdd(word(1), offset),
               b.CreateAdd(word(0), offset), b.getInt32(bytes)});
   return true;
 }
@@ -98,8 +101,7 @@ bool loadToLdsAsync(Rewriting &rewriting, Builder &b, CallInst &call, std::uint3
   CopySite facts = ldsSite(bytes, false);
   facts.from.parameter = parameterBehind(rewriting, call.getArgOperand(0));
   createCall(b, calls::startCopy,
-             {addSite(rewriting, call, nameOf(call), facts),
-              toWord(rewriting, b, call.getArgOperand(1)),
+             {addSite(rewriting, call, kCopy, facts), toWord(rewriting, b, call.getArgOperand(1)),
               toWord(rewriting, b, call.getArgOperand(0)), b.getInt32(bytes)});
   return true;
 }
@@ -132,7 +134,7 @@ bool commitCopies(Builder &b) {
 
 bool await(Rewriting &rewriting, Builder &b, CallInst &call, Value *groups) {
   createCall(b, calls::awaitCopies,
-             {addSite(rewriting, call, nameOf(call), ControlSite{}), groups});
+             {addSite(rewriting, call, "wait for copies", ControlSite{}), groups});
   return true;
 }
 

@@ -35,7 +35,7 @@ bool loadBox(Rewriting &rewriting, Builder &b, CallInst &call, std::uint32_t axe
   if (destination == Destination::Cluster &&
       !(isZero(call, kFirst + axes + 2) && isZero(call, kFirst + axes + 4)))
     return false;
-  std::vector<Value *> words{addSite(rewriting, call, nameOf(call), BoxSite{axes}),
+  std::vector<Value *> words{addSite(rewriting, call, "asynchronous copy of a box", BoxSite{axes}),
                              word(rewriting, b, call, 0), word(rewriting, b, call, 1),
                              word(rewriting, b, call, 2)};
   addCoordinates(b, call, kFirst, axes, words);
@@ -44,29 +44,29 @@ bool loadBox(Rewriting &rewriting, Builder &b, CallInst &call, std::uint32_t axe
 }
 
 bool storeBox(Rewriting &rewriting, Builder &b, CallInst &call, std::uint32_t axes) {
-  std::vector<Value *> words{addSite(rewriting, call, nameOf(call), BoxSite{axes}),
+  std::vector<Value *> words{addSite(rewriting, call, "asynchronous store of a box", BoxSite{axes}),
                              word(rewriting, b, call, 0), word(rewriting, b, call, 1)};
   addCoordinates(b, call, 2, axes, words);
   createCall(b, calls::storeBox, words);
   return true;
 }
 
-Value *plainSite(Rewriting &rewriting, const CallInst &call) {
-  return addSite(rewriting, call, nameOf(call), ControlSite{});
+Value *plainSite(Rewriting &rewriting, const CallInst &call, const char *what) {
+  return addSite(rewriting, call, what, ControlSite{});
 }
 
 bool loadBulk(Rewriting &rewriting, Builder &b, CallInst &call, int flag) {
   if (flag >= 0 && !isZero(call, static_cast<unsigned>(flag))) return false;
   createCall(b, calls::loadBulk,
-             {plainSite(rewriting, call), word(rewriting, b, call, 0), word(rewriting, b, call, 1),
-              word(rewriting, b, call, 2), call.getArgOperand(3)});
+             {plainSite(rewriting, call, "asynchronous copy of bytes"), word(rewriting, b, call, 0),
+              word(rewriting, b, call, 1), word(rewriting, b, call, 2), call.getArgOperand(3)});
   return true;
 }
 
 bool storeBulk(Rewriting &rewriting, Builder &b, CallInst &call) {
   createCall(b, calls::storeBulk,
-             {plainSite(rewriting, call), word(rewriting, b, call, 0), word(rewriting, b, call, 1),
-              call.getArgOperand(2)});
+             {plainSite(rewriting, call, "asynchronous store of bytes"),
+              word(rewriting, b, call, 0), word(rewriting, b, call, 1), call.getArgOperand(2)});
   return true;
 }
 
@@ -79,7 +79,7 @@ enum class Awaited : std::uint8_t { Landed, Taken };
 
 bool await(Rewriting &rewriting, Builder &b, CallInst &call, Awaited what) {
   createCall(b, calls::awaitStores,
-             {plainSite(rewriting, call), word(rewriting, b, call, 0),
+             {plainSite(rewriting, call, "wait for stores"), word(rewriting, b, call, 0),
               b.getInt32(what == Awaited::Taken ? 1 : 0)});
   return true;
 }

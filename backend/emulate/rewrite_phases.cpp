@@ -8,8 +8,8 @@ namespace {
 using llvm::CallInst;
 using llvm::Value;
 
-Value *siteOf(Rewriting &rewriting, CallInst &call, const PhaseSite &facts = {}) {
-  return addSite(rewriting, call, nameOf(call), facts);
+Value *siteOf(Rewriting &rewriting, CallInst &call, const char *what, const PhaseSite &facts = {}) {
+  return addSite(rewriting, call, what, facts);
 }
 
 Value *addressOf(Rewriting &rewriting, Builder &b, CallInst &call) {
@@ -18,12 +18,14 @@ Value *addressOf(Rewriting &rewriting, Builder &b, CallInst &call) {
 
 bool make(Rewriting &rewriting, Builder &b, CallInst &call) {
   createCall(b, calls::makeBarrier,
-             {siteOf(rewriting, call), addressOf(rewriting, b, call), call.getArgOperand(1)});
+             {siteOf(rewriting, call, "making of a barrier"), addressOf(rewriting, b, call),
+              call.getArgOperand(1)});
   return true;
 }
 
 bool unmake(Rewriting &rewriting, Builder &b, CallInst &call) {
-  createCall(b, calls::unmakeBarrier, {siteOf(rewriting, call), addressOf(rewriting, b, call)});
+  createCall(b, calls::unmakeBarrier,
+             {siteOf(rewriting, call, "end of a barrier"), addressOf(rewriting, b, call)});
   return true;
 }
 
@@ -37,9 +39,10 @@ bool arrive(Rewriting &rewriting, Builder &b, CallInst &call, const PhaseSite &f
   const auto operand = [&](int index, std::uint32_t otherwise) -> Value * {
     return index < 0 ? b.getInt32(otherwise) : call.getArgOperand(static_cast<unsigned>(index));
   };
-  Value *state = createCall(b, calls::arriveAtPhase,
-                            {siteOf(rewriting, call, facts), addressOf(rewriting, b, call),
-                             operand(at.count, 1), operand(at.bytes, 0)});
+  Value *state =
+      createCall(b, calls::arriveAtPhase,
+                 {siteOf(rewriting, call, "arrival at a barrier", facts),
+                  addressOf(rewriting, b, call), operand(at.count, 1), operand(at.bytes, 0)});
   if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(state);
   return true;
 }
@@ -48,22 +51,24 @@ bool arrive(Rewriting &rewriting, Builder &b, CallInst &call, const PhaseSite &f
 bool expect(Rewriting &rewriting, Builder &b, CallInst &call, int sign) {
   Value *bytes = call.getArgOperand(1);
   createCall(b, calls::arriveAtPhase,
-             {siteOf(rewriting, call), addressOf(rewriting, b, call), b.getInt32(0),
-              sign < 0 ? b.CreateNeg(bytes) : bytes});
+             {siteOf(rewriting, call, "announcement of bytes"), addressOf(rewriting, b, call),
+              b.getInt32(0), sign < 0 ? b.CreateNeg(bytes) : bytes});
   return true;
 }
 
 bool await(Rewriting &rewriting, Builder &b, CallInst &call, const PhaseSite &facts) {
-  Value *isOver = createCall(b, calls::awaitPhase,
-                             {siteOf(rewriting, call, facts), addressOf(rewriting, b, call),
-                              toWord(rewriting, b, call.getArgOperand(1))});
+  Value *isOver =
+      createCall(b, calls::awaitPhase,
+                 {siteOf(rewriting, call, "wait for a phase", facts), addressOf(rewriting, b, call),
+                  toWord(rewriting, b, call.getArgOperand(1))});
   call.replaceAllUsesWith(b.CreateTrunc(isOver, call.getType()));
   return true;
 }
 
 bool signal(Rewriting &rewriting, Builder &b, CallInst &call, std::uint32_t more) {
   createCall(b, calls::signalPhase,
-             {siteOf(rewriting, call), addressOf(rewriting, b, call), b.getInt32(more)});
+             {siteOf(rewriting, call, "arrival behind copies"), addressOf(rewriting, b, call),
+              b.getInt32(more)});
   return true;
 }
 

@@ -186,6 +186,10 @@ struct AsmAttrs {
 /// `pipelined`: slots asked for by the author; 0: not asked, kPlannerChooses: as many as pay.
 struct ForAttrs {
   static constexpr std::int32_t kPlannerChooses = -1;
+  /// Of more that are asked for so many are taken: loads that are so far ahead hide any latency
+  /// there is. The code that starts them has a part for each, and where threads copy the time to
+  /// plan them grows with the cube of their number.
+  static constexpr std::int32_t kMostSlots = 16;
   std::int32_t pipelined = 0;
   std::int32_t unroll = 1;
   bool operator==(const ForAttrs &) const = default;

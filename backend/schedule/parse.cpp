@@ -67,7 +67,7 @@ private:
   }
 
   bool parseTrips() {
-    Trips trips;
+    Trips trips{.name = {}, .where = place(peek())};
     const auto id = nextId<TripsTag>(program_.trips);
     if (!declare(trips_, id, trips.name)) return false;
     if (accept("in") && !resolve(trips_, trips.within)) return false;
@@ -96,7 +96,7 @@ private:
   }
 
   bool parseBuffer(RingId ring) {
-    Buffer buffer{.name = {}, .ring = ring};
+    Buffer buffer{.name = {}, .ring = ring, .where = place(peek())};
     if (!declare(buffers_, nextId<BufferTag>(program_.buffers), buffer.name)) return false;
     const std::string what = called("buffer", buffer.name);
     if (!parseNumber(kBufferBytes, what, buffer)) return false;

@@ -66,6 +66,7 @@ struct Trips {
   std::string name;
   TripsId within = {};    ///< May differ from trip to trip of that one; none: one for the program.
   std::int32_t least = 0; ///< There are never fewer.
+  Location where = {};
 };
 
 struct Ring {
@@ -88,6 +89,7 @@ struct Buffer {
   Space space = Space::Shared;
   /// Where it lies in its space, slot after slot; none: apart from all other buffers.
   std::optional<std::int64_t> offset = std::nullopt;
+  Location where = {};
 };
 
 /// Phases 0, 1, … of each slot of its ring. A phase is over when as many have arrived as it wants

@@ -118,7 +118,7 @@ private:
     if (!trips.within.valid()) return true;
     if (!exists(trips.within, program_.trips, "count of trips", called("trips", trips.name)))
       return false;
-    return trips.within < id || report(Diag::ScheduleTripsOrder, {}, shown(trips.name),
+    return trips.within < id || report(Diag::ScheduleTripsOrder, trips.where, shown(trips.name),
                                        shown(program_[trips.within].name));
   }
 
@@ -129,7 +129,8 @@ private:
   void verifyBuffer(const Buffer &buffer) {
     verifyNumber(kBufferBytes, buffer, {}, called("buffer", buffer.name));
     if (buffer.parts > 0 && buffer.bytes % buffer.parts != 0)
-      report(Diag::ScheduleUnevenParts, {}, shown(buffer.name), buffer.parts, buffer.bytes);
+      report(Diag::ScheduleUnevenParts, buffer.where, shown(buffer.name), buffer.parts,
+             buffer.bytes);
   }
 
   // --- operations ---

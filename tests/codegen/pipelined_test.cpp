@@ -143,12 +143,18 @@ TEST_CASE("a load that cannot run ahead stays, and the reason is told") {
        "one slot lets nothing overlap"},
       {streamOf("yield %s\n"), "it has no loads"},
       {streamOf(kOffsets + "%x = load %at : f32[256]\nbreak_if %b, %s\n" + kSum),
-       "it may be left in the middle of a trip"},
+       "k.imx:8 does not run ahead: 'break_if' at k.imx:13 may leave it in the middle of a trip"},
+      {streamOf(kOffsets + "%x = load %at : f32[256]\nif %b {\nif %b {\nexit_if %b\nyield\n}\n" +
+                "yield\n}\n" + kSum),
+       "'exit_if' at k.imx:15 may leave it in the middle of a trip"},
+      {streamOf(kOffsets + "%x = load %at : f32[256]\nwhile {\nexit_if %b\nbreak_if %b\nyield\n" +
+                "}\n" + kSum),
+       "'exit_if' at k.imx:14 may leave it in the middle of a trip"},
       {streamOf(kOffsets +
                 "%x = load %at : f32[256]\n%one = constant 1.0 : f32\n"
                 "%old = atomic_rmw %q, %one : f32\n" +
                 kSum),
-       "it has atomics, which order other accesses"},
+       "k.imx:8 does not run ahead: 'atomic_rmw' at k.imx:14 orders other accesses"},
       {streamOf("assert %b [text = \"no\"]\n" + kOffsets + "%x = load %at : f32[256]\n" + kSum),
        "it goes through pointers, and an assertion of an earlier trip may have to stop it"},
       {streamOf(kOffsets +
@@ -166,7 +172,7 @@ TEST_CASE("a load that cannot run ahead stays, and the reason is told") {
                 "%there = ptr.add %p0, %c : ptr<const f32>[256]\n"
                 "%x = load %there : f32[256]\n" +
                 kSum),
-       "where it reads depends on 'load' in the loop"},
+       "where it reads depends on 'load' at k.imx:12, in the loop"},
   };
   for (const Left &one : left) {
     CAPTURE(one.text);
@@ -203,6 +209,12 @@ TEST_CASE("a loop that stores elsewhere runs ahead, if nothing overlaps") {
   const analysis::Assumptions none;
   CHECK(explained(text, "sm_80", &none).find("the loop may write what it reads") !=
         std::string::npos);
+}
+
+TEST_CASE("a loop inside that is left early holds up no load of the one around it") {
+  const std::string text =
+      streamOf(kOffsets + "%x = load %at : f32[256]\nwhile {\nbreak_if %b\nyield\n}\n" + kSum);
+  CHECK(explained(text, "sm_80").find("runs ahead, in copies of ") != std::string::npos);
 }
 
 TEST_CASE("a view's load runs ahead of assertions, which cannot make it read anything else") {

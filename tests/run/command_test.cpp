@@ -173,6 +173,32 @@ TEST_CASE("plan says what it lacks") {
   CHECK(contains(host.output, "error: host is no GPU that code can be made for\n"));
 }
 
+TEST_CASE("plan takes the warps of the work, unless it is told how many") {
+  const std::string plan = "imbrex plan - --loop k --trips k=4 <<'END'\n"
+                           "schedule @s {\n  trips %k\n  buffer %A 64\n  role %all warps 4 {\n"
+                           "    for %k {\n      copy writes %A bytes 64 takes 9\n"
+                           "      access reads %A takes 9\n    }\n  }\n}\nEND\n";
+  CHECK(contains(shell(plan).output, "role %compute warps 4 {"));
+  const std::size_t place = plan.find(" <<");
+  const std::string told = plan.substr(0, place) + " --warps 2" + plan.substr(place);
+  CHECK(contains(shell(told).output, "role %compute warps 2 {"));
+}
+
+TEST_CASE("plan refuses work that somebody has ordered already") {
+  const Outcome outcome =
+      shell("imbrex plan - --loop k --trips k=4 <<'END'\n"
+            "schedule @s {\n  trips %k\n  buffer %A 64\n  buffer %sum 64 registers\n"
+            "  role %all {\n    queue %q async\n    access writes %sum\n    for %k {\n"
+            "      copy writes %A bytes 64\n      issue %q reads %A writes %sum\n"
+            "      drain %q\n    }\n    access reads %sum\n  }\n}\nEND\n");
+  CHECK(outcome.status == 1);
+  CHECK(
+      outcome.output ==
+      "stdin:11: error: 'drain' stands in sequential work, in which each operation is over before "
+      "the next one begins\n"
+      "  hint: leave it out: what orders the operations is for the plan to add\n");
+}
+
 TEST_CASE("plan lets two groups take turns where that is allowed and faster") {
   const std::string plan = "imbrex plan turns.imx --target sm_90a --loop k --trips k=32 --explain";
   CHECK(shell(plan).output.starts_with("// taken: compute, 4 slots: 320 cycles a trip"));

@@ -2,6 +2,7 @@
 
 #include "backend/machine/machine.h"
 #include "backend/schedule/attributes.h"
+#include "backend/schedule/channels.h"
 #include "backend/schedule/check.h"
 #include "backend/schedule/program_text.h"
 #include "tools/imbrex/command.h"
@@ -33,9 +34,9 @@ cl::list<std::string> signalling("signals", cl::CommaSeparated, cl::value_desc("
 cl::opt<std::int32_t> slots("slots", cl::value_desc("n"),
                             cl::desc("So many slots, and not as many as pay"), cl::sub(planOptions),
                             cl::cat(ownOptions()));
-cl::opt<std::int32_t> warps("warps", cl::value_desc("n"), cl::init(8),
-                            cl::desc("Warps of the role that computes"), cl::sub(planOptions),
-                            cl::cat(ownOptions()));
+cl::opt<std::int32_t> warps("warps", cl::value_desc("n"),
+                            cl::desc("Warps of the role that computes, and not those of the work"),
+                            cl::sub(planOptions), cl::cat(ownOptions()));
 cl::opt<bool> turns("turns", cl::desc("The warps that compute may do so in two groups by turns"),
                     cl::sub(planOptions), cl::cat(ownOptions()));
 cl::opt<bool> registers("registers", cl::desc("Roles may change the number of their registers"),
@@ -57,7 +58,7 @@ Result<Id> named(const schedule::Program &program, const Parts &parts, const std
 Result<void> checkNumbers(const machine::Machine &machine) {
   if (machine.family == machine::Family::Cpu) return fail(Diag::NoGpuCode, {}, machine.name);
   const std::int32_t mostWarps = machine.maxThreads / machine.warpSize;
-  if (warps < 1 || warps > mostWarps)
+  if (warps.getNumOccurrences() > 0 && (warps < 1 || warps > mostWarps))
     return fail(Diag::BadOptionNumber, {}, "--warps", 1, mostWarps, warps.getValue(),
                 "a block on " + std::string(machine.name) + " has no more");
   const schedule::Range depths = schedule::kSlots;
@@ -67,9 +68,45 @@ Result<void> checkNumbers(const machine::Machine &machine) {
   return {};
 }
 
+/// Whether the work leaves its order to the plan, if it can be planned at all.
+Result<void> checkWork(const schedule::Program &work) {
+  using schedule::OpKind;
+  if (work.roles.size() != 1 || !work.rings.empty()) return {};
+  Result<void> sound;
+  schedule::forEachOp(work.roles.front().body, [&](const schedule::Op &op) {
+    switch (op.kind) {
+    case OpKind::Access:
+    case OpKind::Copy:
+    case OpKind::Issue:
+    case OpKind::Commit:
+    case OpKind::For:
+    case OpKind::If: return;
+    case OpKind::Wait:
+    case OpKind::Arrive:
+    case OpKind::Expect:
+    case OpKind::Signal:
+    case OpKind::Drain:
+    case OpKind::Meet:
+    case OpKind::Fence:
+    case OpKind::Init:
+    case OpKind::Advance:
+    case OpKind::Reset:
+      if (sound) sound = fail(Diag::ScheduleOrderedWork, op.where, info(op.kind).mnemonic);
+    }
+  });
+  return sound;
+}
+
+/// The warps that compute: those of the work, unless the command line says how many.
+std::int32_t warpsFor(const schedule::Program &work) {
+  if (warps.getNumOccurrences() > 0 || work.roles.empty()) return warps;
+  return work.roles.front().warps;
+}
+
 Result<schedule::PlanRequest> requestOf(const schedule::Program &work,
                                         const machine::Machine &machine) {
   if (const auto sound = checkNumbers(machine); !sound) return sound.failure();
+  if (const auto sound = checkWork(work); !sound) return sound.failure();
   if (loopName.empty()) return fail(Diag::LonelyOption, {}, "'imbrex plan'", "--loop");
   const auto loop = named<schedule::TripsId>(work, work.trips, loopName, Diag::UnknownTrips);
   if (!loop) return loop.failure();
@@ -79,7 +116,7 @@ Result<schedule::PlanRequest> requestOf(const schedule::Program &work,
                                    .loop = *loop,
                                    .trips = std::move(*counts),
                                    .signals = std::vector<bool>(work.queues.size()),
-                                   .warps = warps,
+                                   .warps = warpsFor(work),
                                    .turns = turns,
                                    .registers = registers};
   if (slots.getNumOccurrences() > 0) request.slots = slots;

@@ -18,14 +18,19 @@ using namespace ir;
 
 bool isLoad(const Op &op) { return op.kind == OpKind::Load || op.kind == OpKind::ViewLoad; }
 
-/// Whether a run of the op can end the trip that it is in, or the block of the grid.
-bool leaves(const Op &op) {
-  if (op.kind == OpKind::BreakIf || op.kind == OpKind::ExitIf) return true;
-  return llvm::any_of(op.regions, [&](const Block &region) {
-    return llvm::any_of(region.ops, [&](const auto &inner) {
-      return isLoop(op) ? analysis::effectsOf(*inner).exits : leaves(*inner);
-    });
-  });
+/// The first op of a loop's body that can end the trip that it is in, or the block of the grid.
+const Op *whatLeaves(const Block &body, bool isOwnLoop = true) {
+  for (const auto &op : body.ops) {
+    if (op->kind == OpKind::ExitIf || (isOwnLoop && op->kind == OpKind::BreakIf)) return op.get();
+    for (const Block &region : op->regions)
+      if (const Op *inner = whatLeaves(region, isOwnLoop && !isLoop(*op))) return inner;
+  }
+  return nullptr;
+}
+
+/// "'break_if' at kernel.cpp:12"
+std::string named(const Op &op) {
+  return "'" + std::string(info(op.kind).mnemonic) + "' at " + toText(op.where);
 }
 
 class Study {
@@ -52,11 +57,13 @@ public:
 private:
   /// Why no load of the loop can run ahead.
   std::optional<std::string> whyNone() const {
-    if (llvm::any_of(body_.ops, [](const auto &op) { return leaves(*op); }))
-      return "it may be left in the middle of a trip";
-    bool hasAtomics = false;
-    walk(body_, [&](const Op &op) { hasAtomics |= info(op.kind).effect == Effect::Atomic; });
-    if (hasAtomics) return "it has atomics, which order other accesses";
+    if (const Op *op = whatLeaves(body_))
+      return named(*op) + " may leave it in the middle of a trip";
+    const Op *atomic = nullptr;
+    walk(body_, [&](const Op &op) {
+      if (!atomic && info(op.kind).effect == Effect::Atomic) atomic = &op;
+    });
+    if (atomic) return named(*atomic) + " orders other accesses";
     return std::nullopt;
   }
 
@@ -179,7 +186,7 @@ private:
     if (found == made_.end()) return std::nullopt; // from before the loop
     const Op &op = *found->second;
     if (!analysis::isPure(op) || !op.regions.empty())
-      return "where it reads depends on '" + std::string(info(op.kind).mnemonic) + "' in the loop";
+      return "where it reads depends on " + named(op) + ", in the loop";
     std::set<const Op *> &into = isStep ? needs.steps : needs.addresses;
     if (!into.insert(&op).second) return std::nullopt;
     for (const ValueId operand : op.operands)

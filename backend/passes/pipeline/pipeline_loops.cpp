@@ -24,7 +24,7 @@ class Pass {
 public:
   /// What the pass may use: rings of so many slots, and a role of its own for loads.
   struct Limits {
-    std::int32_t slots = kMostSlotsStarted;
+    std::int32_t slots = ForAttrs::kMostSlots;
     bool hasRoles = true;
   };
 
@@ -256,7 +256,7 @@ void pipelineLoops(Kernel &kernel, const PassContext &context) {
     return;
   }
   const std::string before = context.explanation ? *context.explanation : "";
-  Pass::Limits last = {.slots = kMostSlotsStarted + 1};
+  Pass::Limits last = {.slots = ForAttrs::kMostSlots + 1};
   for (const Pass::Limits &limits : kTries) {
     const bool wouldBeLast = limits.slots >= last.slots && limits.hasRoles >= last.hasRoles;
     if (wouldBeLast) continue;

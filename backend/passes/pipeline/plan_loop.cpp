@@ -290,7 +290,7 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
     planned.explanation =
         "  " + inWords(room, bytes) +
         (asked <= slots ? ""
-         : most == kMostSlotsStarted
+         : most == ForAttrs::kMostSlots
              ? more + "are more than are taken: the code that starts them has a part for each"
          : most == room.slots
              ? more + "are more than could be proven beside those of the other loops"

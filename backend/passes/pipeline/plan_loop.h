@@ -17,16 +17,12 @@ struct LoopPlan {
   std::string explanation = {};
 };
 
-/// So many loads that were started hide any latency there is. The code that starts them has a part
-/// for each, and where threads copy the time to plan them grows with the cube of their number.
-inline constexpr std::int32_t kMostSlotsStarted = 16;
-
 /// The room that a block has for rings.
 struct RingRoom {
-  std::int64_t bytes;                     ///< For rings: what is left of
-  std::int64_t limit;                     ///< what a block may use, after
-  std::int64_t exchange;                  ///< what lowering takes to move tiles between threads.
-  std::int32_t slots = kMostSlotsStarted; ///< Of each ring at most.
+  std::int64_t bytes;    ///< For rings: what is left of
+  std::int64_t limit;    ///< what a block may use, after
+  std::int64_t exchange; ///< what lowering takes to move tiles between threads.
+  std::int32_t slots = ir::ForAttrs::kMostSlots; ///< Of each ring at most.
 };
 RingRoom ringRoom(const ir::Kernel &kernel, const machine::Machine &machine);
 

@@ -72,7 +72,8 @@ void Run::readCell(const Cell &cell, const Touch &read, const Event *alsoKnown) 
 void Run::writeCell(std::int32_t number, const Touch &write, const Event *alsoKnown) {
   const Cell &cell = cells_[static_cast<std::size_t>(number)];
   if (cell.write.op && !isBefore(cell.write, write, alsoKnown))
-    return find(Diag::ScheduleWriteRace, *write.op, describe(write), describe(cell.write));
+    return find(Diag::ScheduleWriteRace, *write.op, describe(write), describe(cell.write),
+                hintForWrites(write, cell.write));
   for (const Touch &read : cell.reads) {
     const bool isOwn = read.op == write.op && read.agent == write.agent &&
                        read.end.time == write.end.time && read.end.axis == write.end.axis;

@@ -170,6 +170,7 @@ private:
   std::string nameOf(std::int32_t agent) const;
   std::string describeTrips() const;
   std::string describe(const Touch &touch) const;
+  std::string hintForWrites(const Touch &write, const Touch &other) const;
   std::string describeSlot(std::int32_t slot) const;
   std::string describeStuck(std::int32_t agent, const Op &op) const;
   std::string lineOf(const Op &op) const;

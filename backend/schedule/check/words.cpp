@@ -41,6 +41,17 @@ std::string Run::describe(const Touch &touch) const {
          toText(slotOfUse(touch.use, model_->program.depthOf(buffer.ring))) + lineOf(*touch.op);
 }
 
+/// What keeps two writes apart. The warps of a role do all its operations at once.
+std::string Run::hintForWrites(const Touch &write, const Touch &other) const {
+  const std::string wait = "one of the two must wait until the other has ended";
+  const Agent &self = model_->agents[static_cast<std::size_t>(write.agent)];
+  const bool isOneRole = self.role == model_->agents[static_cast<std::size_t>(other.agent)].role;
+  if (!isOneRole || write.agent == other.agent) return wait;
+  return wait + ", or each warp of the role write a part of its own: 'parts " +
+         toText(model_->program[self.role].warps) + "' behind the bytes of the buffer, and 'own' " +
+         "in the index";
+}
+
 std::string Run::lineOf(const Op &op) const {
   return op.where.known() ? " (" + toText(op.where) + ")" : "";
 }

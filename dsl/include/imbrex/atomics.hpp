@@ -73,6 +73,7 @@ value record_mask(const M &mask, location where) {
 
 #define IMBREX_DETAIL_ATOMIC(name, kind, group)                                                    \
   IMBREX_DETAIL_NEEDS_POINTERS(name)                                                               \
+  IMBREX_DETAIL_NEEDS_BRACES(name, order, scope, "{order::relaxed, scope::block}")                 \
   template <detail::pointers P, operand_or_literal X>                                              \
   auto name(const P &p, const X &x, atomic_options options = {},                                   \
             const detail::effect_site &at = detail::location::current()) {                         \
@@ -98,6 +99,8 @@ IMBREX_DETAIL_ATOMIC(atomic_exchange, "exchange", exchange)
 #undef IMBREX_DETAIL_ATOMIC
 
 IMBREX_DETAIL_NEEDS_POINTERS(atomic_cas)
+IMBREX_DETAIL_NEEDS_BRACES(atomic_cas, order, scope, "{order::relaxed, scope::block}")
+#undef IMBREX_DETAIL_NEEDS_BRACES
 #undef IMBREX_DETAIL_NEEDS_POINTERS
 /// Write `desired` where memory holds the bits of `expected`; the old values.
 template <detail::pointers P, operand_or_literal Expected, operand_or_literal Desired>

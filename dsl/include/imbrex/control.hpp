@@ -95,12 +95,20 @@ template <operand C, class Then, class Else>
 auto if_(const C &condition, const Then &then, const Else &otherwise,
          detail::location where = detail::location::current()) {
   using Result = std::invoke_result_t<const Then &>;
+  using Other = std::invoke_result_t<const Else &>;
+  constexpr bool is_void = std::is_void_v<Result> && std::is_void_v<Other>;
+  constexpr bool is_value = operand_or_literal<Result> && operand_or_literal<Other>;
+  static_assert(std::is_void_v<Result> == std::is_void_v<Other>,
+                "imbrex: either both bodies of if_ give a value or none does");
+  static_assert(is_void || is_value || std::is_void_v<Result> || std::is_void_v<Other>,
+                "imbrex: if_ gives one tile or scalar; for several, or for what is none, declare "
+                "a var in front of it and assign to it in the bodies");
   const detail::value chosen = detail::record_condition(condition, where);
-  if constexpr (std::is_void_v<Result>) {
-    static_assert(std::is_void_v<std::invoke_result_t<const Else &>>,
-                  "imbrex: either both bodies of if_ give a value or none does");
+  if constexpr (is_void) {
     detail::run_if(chosen, then, where);
     detail::run_else(otherwise, where);
+  } else if constexpr (!is_value) {
+    return detail::refused{};
   } else {
     using T = detail::element_t<Result>;
     using Shape = detail::shape_of<Result>;
@@ -132,13 +140,18 @@ template <class Condition, class Body>
   requires std::invocable<const Condition &> && std::invocable<const Body &>
 void while_(const Condition &condition, const Body &body,
             detail::location where = detail::location::current()) {
-  detail::begin_body("while", {}, {}, where);
-  detail::run_body("while", where, [&] {
-    const auto holds = condition();
-    detail::check_condition<std::remove_const_t<decltype(holds)>>();
-    break_if(!holds, where);
-    body();
-  });
+  using Holds = std::remove_cvref_t<std::invoke_result_t<const Condition &>>;
+  static_assert(operand<Holds>, "imbrex: the first function of while_ returns a scalar bool of the "
+                                "kernel; on a condition of the host use C++'s own while");
+  if constexpr (operand<Holds>) {
+    detail::check_condition<Holds>();
+    detail::begin_body("while", {}, {}, where);
+    detail::run_body("while", where, [&] {
+      const auto holds = condition();
+      break_if(!holds, where);
+      body();
+    });
+  }
 }
 
 namespace detail {

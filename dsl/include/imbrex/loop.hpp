@@ -29,6 +29,14 @@ private:
 
 } // namespace detail
 
+namespace detail {
+
+/// What somebody may take for a number of slots or repetitions.
+template <class N>
+concept no_count = std::floating_point<N> || !std::convertible_to<N, int>;
+
+} // namespace detail
+
 /// The indices low, low + step, … before high, as a loop in the kernel. The body is recorded once.
 template <class Index>
 class loop_range {
@@ -38,11 +46,17 @@ public:
 
   /// Let up to `slots` iterations overlap: what later ones load is fetched while earlier ones
   /// compute.
-  loop_range pipelined(int slots) const {
-    if (slots < 1) detail::raise("PipelinedSlots", where_, {std::to_string(slots)});
+  loop_range pipelined(std::int64_t slots) const {
     loop_range copy = *this;
-    copy.pipelined_ = slots;
+    copy.pipelined_ = detail::checked_slots(slots, where_);
     return copy;
+  }
+  template <detail::no_count N>
+  loop_range pipelined(const N &) const {
+    static_assert(detail::always_false<N>,
+                  "imbrex: pipelined(slots) wants an integer of the host, such as 3; without one "
+                  "as many slots are taken as pay");
+    return *this;
   }
   /// The same, with as many slots as pay.
   loop_range pipelined() const {
@@ -56,6 +70,12 @@ public:
     loop_range copy = *this;
     copy.unroll_ = times;
     return copy;
+  }
+  template <detail::no_count N>
+  loop_range unroll(const N &) const {
+    static_assert(detail::always_false<N>,
+                  "imbrex: unroll(times) wants an integer of the host, such as 4");
+    return *this;
   }
 
   detail::loop_iterator<Index> begin() const {

@@ -15,6 +15,9 @@ concept pointers = operand<P> && is_pointer<element_t<P>>;
 template <class P>
 concept no_pointers = (operand<P> || is_view<P> || std::same_as<P, refused>) && !pointers<P>;
 
+template <class T, class... Given>
+inline constexpr bool is_among = (std::same_as<T, Given> || ...);
+
 template <class P>
 using pointee_t = typename element_t<P>::pointee;
 template <class P>
@@ -114,6 +117,18 @@ auto operator-(P &&p, I &&i) {
   }
 IMBREX_DETAIL_NEEDS_POINTERS(load)
 IMBREX_DETAIL_NEEDS_POINTERS(store)
+
+/// Two options that are given one behind the other.
+#define IMBREX_DETAIL_NEEDS_BRACES(name, First, Second, form)                                      \
+  template <detail::pointers P, class... Rest>                                                     \
+    requires(detail::is_among<First, Rest...> && detail::is_among<Second, Rest...>)                \
+  detail::refused name(const P &, const Rest &...) {                                               \
+    static_assert(detail::always_false<P>,                                                         \
+                  "imbrex: two options of " #name " stand in braces: " form);                      \
+    return {};                                                                                     \
+  }
+IMBREX_DETAIL_NEEDS_BRACES(load, cache, eviction, "{cache::all, eviction::last}")
+IMBREX_DETAIL_NEEDS_BRACES(store, cache, eviction, "{cache::all, eviction::last}")
 
 /// The elements at the pointers.
 template <detail::pointers P>

@@ -269,8 +269,19 @@ TEST_CASE("axes, slots and repetitions out of range are told") {
         for (auto k : range(3).pipelined(0)) device_print("k", k);
       },
       line,
-      "pipelined(0) needs at least 1 slot\n"
+      "pipelined(0) asks for slots that no loop has: there are from 1 to 16\n"
       "  hint: leave the number out to have it chosen");
+  told(
+      [&](view<f32, 2>) {
+        line = __LINE__ + 1;
+        for (auto k : range(3).pipelined(17)) device_print("k", k);
+      },
+      line,
+      "pipelined(17) asks for slots that no loop has: there are from 1 to 16\n"
+      "  hint: leave the number out to have it chosen");
+  CHECK_NOTHROW(trace([](view<f32, 2>) {
+    for (auto k : range(3).pipelined(16)) device_print("k", k);
+  }));
   told(
       [&](view<f32, 2>) {
         line = __LINE__ + 1;

@@ -125,7 +125,7 @@ TEST_CASE("a profile counts the sectors that copies take") {
   REQUIRE(launched.report(0, Delivery::Late) == "");
   REQUIRE(launched.emulation.report(0, &counters) == "");
   const auto isCopy = [](const emulate::AccessCounters &c) {
-    return c.what == "llvm.nvvm.cp.async.ca.shared.global.4";
+    return c.what == "asynchronous copy";
   };
   const auto copies = std::ranges::find_if(counters.accesses, isCopy);
   REQUIRE(copies != counters.accesses.end());

@@ -33,14 +33,14 @@ const std::string kStoreBulk =
 
 std::vector<AsyncFault> unfenced() {
   const std::vector<std::string> readUnfenced{
-      "{<copy>}: error: 'llvm.nvvm.cp.async.bulk.shared.cta.to.global' in thread 0",
+      "{<copy>}: error: 'asynchronous store of bytes' in thread 0",
       "reads a byte of shared memory that 'store' at {<write>} in thread",
       "with no fence for the asynchronous proxy between"};
   const std::string taken = kStoreBulk + kCommitBulk + kWaitTaken;
   return {
       {"the making of a barrier has not crossed to the other proxy",
        makeFenced("") + loadFirst(256, kLoadBulk) + kAwait + kExit,
-       {"{<copy>}: error:", "ends at a byte of shared memory that 'llvm.nvvm.mbarrier.init.shared' "
+       {"{<copy>}: error:", "ends at a byte of shared memory that 'making of a barrier' "
                             "at {<make>} in thread 0"}},
       {"the fence stands in front of the making",
        changed(makeFenced(""), "make:\n", "make:\n" + kMakingFence) + loadFirst(256, kLoadBulk) +
@@ -61,7 +61,7 @@ std::vector<AsyncFault> unfenced() {
 )" + kMeet +
            first(taken) + kExit,
        {"{<copy>}: error:", "reads a byte of shared memory that "
-                            "'llvm.nvvm.cp.async.ca.shared.global.4' at {<write>} in thread"}},
+                            "'asynchronous copy' at {<write>} in thread"}},
       {"a box goes where plain stores were not fenced",
        kMade + kStore + kMeet + loadFirst(256, box("2d", "%map", ", i32 0, i32 0")) + kAwait +
            kExit,

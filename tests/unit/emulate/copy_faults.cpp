@@ -13,7 +13,7 @@ const std::string kAwaitCopies = "  call void @llvm.nvvm.cp.async.wait.group(i32
 
 const std::vector<std::string> kReadPendingCopy{
     "{<read>}: error: 'load' in thread",
-    "reads a byte of shared memory that 'llvm.nvvm.cp.async.ca.shared.global.4' at {<copy>}, "
+    "reads a byte of shared memory that 'asynchronous copy' at {<copy>}, "
     "issued by thread",
     "may still be writing"};
 
@@ -112,8 +112,8 @@ std::vector<Fault> touchedTooEarly() {
   call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) %own, ptr addrspace(1) %in) ; <write>
 )" + kCommitCopies +
            end,
-       {"{<write>}: error: 'llvm.nvvm.cp.async.ca.shared.global.4' in thread",
-        "writes a byte of shared memory that", "{<copy>}", "may still be writing"}},
+       {"{<write>}: error: 'asynchronous copy' in thread", "writes a byte of shared memory that",
+        "{<copy>}", "may still be writing"}},
       {"a copy goes to what others may still read",
        kWriteOwn + "{barrier}\n" + kReadMirrored + R"(
   %src = getelementptr i32, ptr addrspace(1) %in, i32 %t
@@ -152,13 +152,13 @@ std::vector<Fault> wrongCopies() {
   return {
       {"a thread ends before its copy",
        kCopy + "  ret void ; <exit>\n",
-       {"{<copy>}: error: 'llvm.nvvm.cp.async.ca.shared.global.4', issued by thread",
+       {"{<copy>}: error: 'asynchronous copy', issued by thread",
         "may still be under way when the thread ends at {<exit>}"}},
       {"a copy takes more bytes than it has",
        "  call void @llvm.nvvm.cp.async.ca.shared.global.4.s(ptr addrspace(3) @sh, ptr "
        "addrspace(1) %in, i32 8) ; <copy>\n" +
            kEnd,
-       {"{<copy>}: error: 'llvm.nvvm.cp.async.ca.shared.global.4.s' takes 8 bytes for a copy of "
+       {"{<copy>}: error: 'asynchronous copy' takes 8 bytes for a copy of "
         "4, in thread"}},
       {"a copy's destination is not aligned",
        "  %to = getelementptr i32, ptr addrspace(3) @sh, i32 1\n"

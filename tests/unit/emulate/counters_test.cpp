@@ -50,6 +50,30 @@ TEST_CASE("bank conflicts are counted as the hardware serves lanes") {
   }
 }
 
+TEST_CASE("a profile has one row for accesses of a line that are alike") {
+  const auto access = [](std::uint32_t line, std::uint32_t bytes, std::uint64_t requests) {
+    return emulate::AccessCounters{.where = {.file = "k.cpp", .line = line},
+                                   .what = "load",
+                                   .bytesPerLane = bytes,
+                                   .requests = requests,
+                                   .lanes = 32 * requests,
+                                   .sectors = 5 * requests,
+                                   .lines = 2 * requests,
+                                   .leastSectors = 4 * requests};
+  };
+  const emulate::Counters counters{
+      .accesses = {access(3, 4, 2), access(4, 4, 1), access(3, 4, 4), access(3, 8, 1)}};
+  const std::string text = toText(counters);
+  const std::string rest = " sectors each, least 4.00, 2.00 lines\n";
+  CHECK(text.find("requests of warps\n"
+                  "k.cpp:3" +
+                  std::string(22, ' ') + "global load" + std::string(13, ' ') +
+                  "   4 B         6    5.00" + rest + "k.cpp:4") != std::string::npos);
+  const std::string json = toJson(counters);
+  CHECK(json.find("\"lanes\": 192") != std::string::npos);
+  CHECK(json.find("\"requests\": 2") == std::string::npos);
+}
+
 TEST_CASE("sectors and instructions are counted, for each line of the source") {
   for (const Vendor &vendor : {nvidia(), amd()}) {
     CAPTURE(vendor.machine);

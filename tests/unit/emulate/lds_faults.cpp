@@ -18,7 +18,7 @@ std::string wait(int n) {
 
 const std::vector<std::string> kReadPendingLoad{
     "{<read>}: error: 'load' in thread",
-    "reads a byte of shared memory that 'llvm.amdgcn.global.load.lds' at {<copy>}, issued by "
+    "reads a byte of shared memory that 'asynchronous copy' at {<copy>}, issued by "
     "thread",
     "may still be writing"};
 
@@ -85,11 +85,11 @@ wait:
   call void @llvm.amdgcn.global.load.lds(ptr addrspace(1) %in, ptr addrspace(3) %aligned, i32 4, i32 0, i32 0) ; <copy>
 )" + wait(0) +
            kEnd,
-       {"{<copy>}: error: 'llvm.amdgcn.global.load.lds' in thread",
+       {"{<copy>}: error: 'asynchronous copy' in thread",
         "brings another address of shared memory than lane"}},
       {"a wave ends before its load",
        kLoadOwn + "  ret void ; <exit>\n",
-       {"{<copy>}: error: 'llvm.amdgcn.global.load.lds', issued by thread",
+       {"{<copy>}: error: 'asynchronous copy', issued by thread",
         "may still be under way when the thread ends at {<exit>}"}},
       {"the lanes of the last wave write behind shared memory",
        R"(

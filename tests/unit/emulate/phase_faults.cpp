@@ -19,7 +19,7 @@ std::vector<AsyncFault> misused() {
   return {
       {"nobody has made the barrier",
        kArrive + kEnd,
-       {"{<arrive>}: error: 'llvm.nvvm.mbarrier.arrive.scope.cta.space.cta' in thread",
+       {"{<arrive>}: error: 'arrival at a barrier' in thread",
         "uses a barrier at byte 2048 of shared memory that is not initialised"}},
       {"nothing keeps the others behind the making",
        changed(made(64), "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0) ; <meet>\n",
@@ -45,7 +45,7 @@ again:
 end:
 )" + kEnd,
        {"{<again>}: error:", "touches byte 2048 of shared memory, where "
-                             "'llvm.nvvm.mbarrier.init.shared' at {<make>} has made a barrier"}},
+                             "'making of a barrier' at {<make>} has made a barrier"}},
       {"the bytes of a barrier are overwritten",
        made(64) + R"(
   %upper = getelementptr i32, ptr addrspace(3) @full, i32 1
@@ -140,7 +140,7 @@ low:
 )" + kArrive +
            waitLoop("low.wait", "@full", "0") + arriveAt("again", "@full") + kEnd + "high:\n" +
            kAwait + kEnd,
-       {"{<wait>}: error: phase 1 " + kByBarrier + " may end before 'llvm.nvvm.mbarrier.try.wait",
+       {"{<wait>}: error: phase 1 " + kByBarrier + " may end before 'wait for a phase",
         "has seen the end of phase 0, and goes on waiting"}},
       {"a copy that arrives by itself is read before the wait",
        made(64) + R"(
@@ -156,7 +156,7 @@ low:
   call void @llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared(ptr addrspace(3) @full) ; <signal>
   ret void ; <exit>
 )",
-       {"{<signal>}: error: 'llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared', issued by thread",
+       {"{<signal>}: error: 'arrival behind copies', issued by thread",
         "may still be under way when the thread ends at {<exit>}"}},
   };
 }

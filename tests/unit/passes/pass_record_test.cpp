@@ -41,7 +41,8 @@ void addOne(ir::Kernel &kernel) {
 TEST_CASE("a dump has a numbered file for each pass, and the passes' times") {
   const TemporaryFolder folder;
   ir::Kernel kernel("add<f32>");
-  PassRecord record(kernel, {.dumpFolder = folder.path});
+  kernel.setWhere({.file = "add.cpp", .line = 3});
+  PassRecord record(kernel, {.dumpFolder = folder.path, .machine = "gpu"});
   addOne(kernel);
   record.after("first", kernel, std::chrono::microseconds(1500));
   record.after("second", kernel, std::chrono::microseconds(250));
@@ -49,7 +50,8 @@ TEST_CASE("a dump has a numbered file for each pass, and the passes' times") {
   CHECK(folder.read("add_f32_/00-traced.imx").find("constant") == std::string::npos);
   CHECK(folder.read("add_f32_/01-first.imx").find("constant 1") != std::string::npos);
   CHECK(folder.read("add_f32_/02-second.imx") == folder.read("add_f32_/01-first.imx"));
-  CHECK(folder.read("add_f32_/passes.txt") == "01 first: 1.5 ms\n02 second: 0.25 ms, unchanged\n");
+  CHECK(folder.read("add_f32_/passes.txt") == "kernel 'add<f32>' at add.cpp:3 for gpu\n"
+                                              "01 first: 1.5 ms\n02 second: 0.25 ms, unchanged\n");
 }
 
 TEST_CASE("a kernel that is read from a dump knows its author's lines") {

@@ -96,6 +96,24 @@ TEST_CASE("a ring needs one slot more than products in flight") {
 
 TEST_CASE("each warp of a role takes part") { CHECK(prove(streamed({.consumers = 8})).isSafe()); }
 
+TEST_CASE(
+    "warps of a role that write one place are told of parts, and of waits who are not of one") {
+  const auto hintFor = [](const std::string &roles) {
+    const Verdict verdict = prove(programOf("schedule @s { buffer %x 64 " + roles + " }"));
+    REQUIRE_FALSE(verdict.isSafe());
+    CHECK(verdict.findings.front().what.kind == Diag::ScheduleWriteRace);
+    return verdict.findings.front().what.hint;
+  };
+  const std::string wait = "one of the two must wait until the other has ended";
+  CHECK(hintFor("role %r warps 4 { access writes %x }") ==
+        wait + ", or each warp of the role write a part of its own: 'parts 4' behind the bytes of "
+               "the buffer, and 'own' in the index");
+  CHECK(hintFor("role %r { access writes %x } role %s { access writes %x }") == wait);
+  CHECK(prove(programOf("schedule @s { buffer %x 64 parts 4 role %r warps 4 { access writes "
+                        "%x(own) } }"))
+            .isSafe());
+}
+
 TEST_CASE("a slot that is given back before the products have read it is overwritten") {
   CHECK(isFound(Diag::ScheduleOverwriteRace, streamed({.early = true})));
 }

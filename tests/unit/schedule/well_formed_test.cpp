@@ -152,17 +152,17 @@ TEST_CASE("each warp of a role has a part of its own, or none is named so") {
 
 TEST_CASE("parts are equally large") {
   CHECK(verdict("schedule @s { buffer %x 64 parts 3 buffer %y 63 parts 3 }") ==
-        "imbrex: error: 3 parts do not divide the 64 bytes of the buffer 'x'\n"
+        "t.imx:1: error: 3 parts do not divide the 64 bytes of the buffer 'x'\n"
         "  hint: parts are equally large\n");
 }
 
 TEST_CASE("trips are declared after those that they lie within") {
   CHECK(verdict("schedule @s { trips %k in %k }") ==
-        "imbrex: error: the trips 'k' are declared within trips 'k', which are not declared "
+        "t.imx:1: error: the trips 'k' are declared within trips 'k', which are not declared "
         "before them\n"
         "  hint: declare the trips of the outer loop first\n");
   CHECK(verdictAfter("", [](Program &p) { p.trips[0].within = TripsId(2); }) ==
-        "imbrex: error: the trips 'tiles' are declared within trips 'n', which are not declared "
+        "t.imx:2: error: the trips 'tiles' are declared within trips 'n', which are not declared "
         "before them\n"
         "  hint: declare the trips of the outer loop first\n");
 }

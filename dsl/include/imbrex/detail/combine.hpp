@@ -24,6 +24,9 @@ value record_combined(const X &x, location where) {
   return record_as<T, scalar_shape>(x, where);
 }
 
+template <class F, class... X>
+concept gives_nothing = std::invocable<F, X...> && std::is_void_v<std::invoke_result_t<F, X...>>;
+
 /// Record the body of a combine: `f(left…, right…)` on scalars, whose results are the next ones.
 template <class... T, class F>
 void record_combine(const F &f, list<type> results, location where, value *into) {
@@ -38,7 +41,9 @@ void record_combine(const F &f, list<type> results, location where, value *into)
   constexpr bool is_callable = std::is_invocable_v<const F &, scalar<T>..., scalar<T>...>;
   static_assert(is_callable, "imbrex: a combine takes two scalars for each tile: f(a, b) for one, "
                              "f(x0, y0, x1, y1) for two");
-  if constexpr (is_callable) {
+  constexpr bool is_silent = gives_nothing<const F &, scalar<T>..., scalar<T>...>;
+  static_assert(!is_silent, "imbrex: a combine returns what it makes of its operands");
+  if constexpr (is_callable && !is_silent) {
     const auto next = call(std::make_index_sequence<n>{}, std::make_index_sequence<n>{});
     static_assert(std::tuple_size_v<std::remove_const_t<decltype(next)>> == n,
                   "imbrex: a combine gives as many values as there are operands");

@@ -103,6 +103,8 @@ void begin_else(location where);
 void place_body(location where);
 /// Leave a body that ended by break, return, goto or an exception: told when the trace ends.
 void abandon_body(std::string_view construct, bool by_exception, location where) noexcept;
+/// The slots of a loop; an error where no loop has so many.
+int checked_slots(std::int64_t slots, location where);
 
 // --- variables ---
 
