@@ -20,6 +20,8 @@ namespace {
 using namespace ir;
 using namespace pipeline;
 
+bool isAsked(const Op &op) { return op.kind == OpKind::For && op.attrs<ForAttrs>().pipelined != 0; }
+
 class Pass {
 public:
   /// What the pass may use: rings of so many slots, and a role of its own for loads.
@@ -92,10 +94,6 @@ private:
     whyOneRole_ = whyNoLoader(*kernel_, loops, loads, context_.machine);
     if (!limits_.hasRoles && whyOneRole_.empty())
       whyOneRole_ = "no proof was found of a role of its own beside all loops";
-  }
-
-  static bool isAsked(const Op &op) {
-    return op.kind == OpKind::For && op.attrs<ForAttrs>().pipelined != 0;
   }
 
   void pipeline(const Op &loop, Block &block, std::size_t at) {
@@ -238,26 +236,43 @@ private:
   Limits used_ = {.slots = 1, .hasRoles = false};
 };
 
+/// How many loops that are to be pipelined stand in each other.
+std::size_t deepestNest(const Block &block) {
+  std::size_t deepest = 0;
+  for (const auto &op : block.ops)
+    for (const Block &region : op->regions)
+      deepest = std::max(deepest, deepestNest(region) + (isAsked(*op) ? 1 : 0));
+  return deepest;
+}
+
+/// More slots take a proof more than its share of a compilation, and soon more than it has, even
+/// where each loop has one load.
+std::int32_t slotsOfNest(std::size_t loops) {
+  constexpr auto kSlots = std::to_array<std::int32_t>({ForAttrs::kMostSlots, 6, 4});
+  return kSlots[std::clamp<std::size_t>(loops, 1, kSlots.size()) - 1];
+}
+
 } // namespace
 
 void pipelineLoops(Kernel &kernel, const PassContext &context) {
-  // Of loops in each other or in a row a proof may have more runs to look at than it is willing to:
-  // then less is tried, down to loops as they are.
-  constexpr auto kTries = std::to_array<Pass::Limits>({{},
-                                                       {.hasRoles = false},
-                                                       {.slots = 5, .hasRoles = false},
-                                                       {.slots = 3, .hasRoles = false},
-                                                       {.slots = 2, .hasRoles = false},
-                                                       {.slots = 1, .hasRoles = false}});
   int loops = 0;
   walk(kernel.body(), [&](const Op &op) { loops += isLoop(op) ? 1 : 0; });
+  const std::int32_t most = slotsOfNest(deepestNest(kernel.body()));
   if (loops < 2) {
-    Pass(kernel, context, kTries.front()).run();
+    Pass(kernel, context, {.slots = most}).run();
     return;
   }
+  // Of loops in each other or in a row a proof may have more runs to look at than it is willing to:
+  // then less is tried, down to loops as they are.
+  const auto tries = std::to_array<Pass::Limits>({{.slots = most},
+                                                  {.slots = most, .hasRoles = false},
+                                                  {.slots = 5, .hasRoles = false},
+                                                  {.slots = 3, .hasRoles = false},
+                                                  {.slots = 2, .hasRoles = false},
+                                                  {.slots = 1, .hasRoles = false}});
   const std::string before = context.explanation ? *context.explanation : "";
   Pass::Limits last = {.slots = ForAttrs::kMostSlots + 1};
-  for (const Pass::Limits &limits : kTries) {
+  for (const Pass::Limits &limits : tries) {
     const bool wouldBeLast = limits.slots >= last.slots && limits.hasRoles >= last.hasRoles;
     if (wouldBeLast) continue;
     Kernel tried = kernel.clone();

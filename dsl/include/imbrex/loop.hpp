@@ -27,10 +27,6 @@ private:
   bool done_ = false;
 };
 
-} // namespace detail
-
-namespace detail {
-
 /// What somebody may take for a number of slots or repetitions.
 template <class N>
 concept no_count = std::floating_point<N> || !std::convertible_to<N, int>;
