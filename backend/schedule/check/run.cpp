@@ -280,6 +280,7 @@ void Run::arrive(std::int32_t agent, const Op &op) {
   if (!mayArrive(agent, op, slot)) return;
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
   run.missing -= op.count * model_->agents[static_cast<std::size_t>(agent)].warps;
+  expectMore(run, agent, op);
   if (op.kind == OpKind::Expect)
     run.expected += op.bytes * model_->agents[static_cast<std::size_t>(agent)].warps;
   if (run.missing < 0) {
@@ -293,8 +294,24 @@ void Run::arrive(std::int32_t agent, const Op &op) {
   gather(slot, agent, op, &ended);
 }
 
+/// A phase cannot be over before one of its arrivals. Of bytes that are expected without one
+/// nothing else says that they count for this phase: those of other copies may land first, or all
+/// arrive.
+void Run::expectMore(SlotRun &run, std::int32_t agent, const Op &op) {
+  if (op.count == 0) {
+    run.loneExpects.push_back({.end = {agent, clock(agent)[agent]}, .op = &op, .agent = agent});
+    return;
+  }
+  llvm::erase_if(run.loneExpects, [&](const Touch &expect) {
+    return clock(agent)[expect.end.axis] >= expect.end.time;
+  });
+}
+
 void Run::endPhase(std::int32_t slot, const Op &op) {
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
+  for (const Touch &expect : run.loneExpects)
+    find(Diag::ScheduleLateExpect, *expect.op, nameOf(expect.agent), describeSlot(slot), run.phase);
+  run.loneExpects.clear();
   const std::int32_t row = rowOfPhase(slot);
   for (const std::int32_t claim : model_->claimsOnSlot(slot)) {
     Touch &pass = claimed(claim);

@@ -54,6 +54,8 @@ struct SlotRun {
   std::int32_t phase = 0; ///< That is not over.
   std::int32_t missing = 0;
   std::int64_t expected = 0, landed = 0; ///< Bytes of this phase.
+  /// Of this phase, without an arrival: those that nobody has arrived behind.
+  llvm::SmallVector<Touch, 0> loneExpects = {};
   bool isMade = true;
   Event made = {};
 };
@@ -110,6 +112,7 @@ private:
   Step meet(std::int32_t agent, const Op &op);
   void gather(std::int32_t slot, std::int32_t agent, const Op &op, const Event *alsoKnown);
   void arrive(std::int32_t agent, const Op &op);
+  void expectMore(SlotRun &run, std::int32_t agent, const Op &op);
   void drain(std::int32_t agent, const Op &op);
   void issue(std::int32_t agent, const Op &op);
   void copy(std::int32_t agent, const Op &op);

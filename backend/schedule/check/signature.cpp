@@ -114,6 +114,7 @@ private:
       for (const Touch &read : cell.reads) live(read, false);
     }
     for (const SlotRun &slot : run_.slots_) {
+      for (const Touch &expect : slot.loneExpects) live(expect, false);
       if (slot.made.axis < 0) continue;
       live(slot.made.axis, slot.made.time);
       if (model_.hasProxies) live(model_.axes + slot.made.axis, slot.made.time);
@@ -367,6 +368,8 @@ private:
     add(run.expected - run.landed);
     add(run.isMade);
     if (run.isMade) addEvent(run.made);
+    for (const Touch &expect : run.loneExpects) addEvent(expect.end, false);
+    add(-1);
   }
 
   void addMeeting(std::int32_t number) {
