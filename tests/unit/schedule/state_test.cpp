@@ -191,35 +191,6 @@ TEST_CASE("how many bytes a phase lacks is part of the state") {
              Diag::ScheduleDeadlock);
 }
 
-TEST_CASE("whether an arrival knows of bytes that were expected without one is part of the state") {
-  checkFound(R"(schedule @behind {
-  trips %j
-  trips %q
-  barrier %full
-  buffer %x 16
-  meeting %all parties 2
-  role %first {
-    expect %full bytes 16 count 0
-    copy writes %x to %full bytes 16
-    if count %j > 0 {
-      meet %all
-    }
-  }
-  role %second {
-    if count %j > 0 {
-      meet %all
-    }
-    if count %q > 0 {
-    }
-    arrive %full
-    wait %full
-    access reads %x
-  }
-}
-)",
-             Diag::ScheduleLateExpect);
-}
-
 TEST_CASE("two loops in a row over the same trips run as often") {
   checkFound(R"(schedule @twice {
   trips %k
