@@ -120,7 +120,7 @@ private:
   void make(std::int32_t agent, const Op &op);
 
   void touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKnown);
-  void readCell(const Cell &cell, const Touch &read, const Event *alsoKnown);
+  void readCell(std::int32_t cell, const Touch &read, const Event *alsoKnown);
   void writeCell(std::int32_t cell, const Touch &write, const Event *alsoKnown);
   bool isBefore(const Touch &earlier, const Touch &later, const Event *alsoKnown) const;
   void checkProxy(const Touch &earlier, const Touch &later);

@@ -4,11 +4,13 @@
 #include "backend/schedule/check/free_trips.h"
 #include "backend/schedule/program_text.h"
 #include "tests/support/schedule_builder.h"
+#include "tests/support/schedule_oracle.h"
 #include "tests/unit/schedule/timed_programs.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 
 using namespace imbrex;
 using namespace imbrex::schedule;
@@ -83,6 +85,8 @@ bool isFound(Diag kind, const Program &program) {
   return !verdict.isSafe() && verdict.findings.front().what.kind == kind;
 }
 
+bool isFound(Diag kind, const std::string &body) { return isFound(kind, parsed(body)); }
+
 } // namespace
 
 TEST_CASE("a ring needs one slot more than products in flight") {
@@ -110,6 +114,57 @@ TEST_CASE("who comes to one meeting is not taken for somebody of another with it
   program.roles = {{.name = "a", .body = {{.kind = OpKind::Meet, .meeting = MeetingId(0)}}},
                    {.name = "b", .body = {{.kind = OpKind::Meet, .meeting = MeetingId(1)}}}};
   CHECK(isFound(Diag::ScheduleMixedMeeting, program));
+}
+
+TEST_CASE("more warps than a meeting has parties are too many, also where two are enough to see") {
+  Program program{.name = "crowd"};
+  program.meetings = {{.name = "all", .parties = 2}};
+  program.roles = {
+      {.name = "a", .warps = 3, .body = {{.kind = OpKind::Meet, .meeting = MeetingId(0)}}}};
+  CHECK(isFound(Diag::ScheduleEarlyMeeting, program));
+}
+
+TEST_CASE("more bytes than are expected are found though nobody waits for them") {
+  ScheduleBuilder build("bytes");
+  const BarrierId full = build.barrier("full", {}, 1);
+  auto role = build.role("load");
+  role.expect(full, {}, 8);
+  role.copy({}, full, {}, 16);
+  CHECK(isFound(Diag::ScheduleBytes, build.take()));
+}
+
+TEST_CASE("what reads and writes at once is held against others like it, and not against itself") {
+  const auto isFoundByBoth = [](const std::string &body) {
+    const Program program = parsed(body);
+    const auto once = [](TripsId, std::int64_t) { return std::int64_t{1}; };
+    const Exploration all = explore(program, once);
+    REQUIRE(all.complete);
+    CHECK(all.failures == std::set<testing::Failure>{testing::Failure::Race});
+    return isFound(Diag::ScheduleOverwriteRace, program);
+  };
+  CHECK(isFoundByBoth("buffer %x 8 role %one { queue %f access writes %x issue %f reads %x "
+                      "issue %f reads %x writes %x drain %f }"));
+  // The copies land in one phase, so that their ends are the same moment.
+  CHECK(isFoundByBoth("barrier %full buffer %x 8 buffer %y 8 role %one { access writes %x fence "
+                      "expect %full bytes 16 copy reads %x writes %y to %full bytes 8 "
+                      "copy writes %x to %full bytes 8 wait %full }"));
+  CHECK(isFoundByBoth("barrier %full arrivals 2 buffer %x 8 parts 2 meeting %all parties 2 "
+                      "role %both warps 2 { access writes %x(own) fence meet %all "
+                      "expect %full bytes 8 copy reads %x(part 0) writes %x(own) to %full bytes 8 "
+                      "wait %full }"));
+  CHECK(prove(parsed("buffer %x 8 role %one { queue %f access writes %x "
+                     "issue %f reads %x writes %x drain %f }"))
+            .isSafe());
+}
+
+TEST_CASE("a copy writes over what was written plainly behind a fence alone") {
+  CHECK(isFound(Diag::ScheduleUnfenced, R"(barrier %full buffer %x 8
+    role %one { access writes %x expect %full bytes 8 copy writes %x to %full bytes 8
+      wait %full })"));
+}
+
+TEST_CASE("registers may still be written when the block ends") {
+  CHECK(prove(parsed("buffer %x 8 registers role %one { queue %f issue %f writes %x }")).isSafe());
 }
 
 TEST_CASE("a queue of the async proxy signals a barrier behind a fence alone, others at once") {
