@@ -73,14 +73,13 @@ TEST_CASE("who does not even know that the phase before the last is over is part
 }
 
 TEST_CASE("what those knew that have arrived is part of the state, whatever they know by now") {
-  const std::string more = "if count %j > 1 { } if count %k > 0 { } ";
+  const std::string early = kFirstMore + onlyMore("meet %all");
   for (const int arrivals : {1, 2}) {
     CAPTURE(arrivals);
-    checkFound("trips %j least 1 trips %k trips %q buffer %x 8 meeting %all parties 2 "
-               "barrier %z arrivals " +
+    checkFound(kNumbers + "buffer %x 8 meeting %all parties 2 barrier %z arrivals " +
                    std::to_string(arrivals) + " " +
-                   role("writer", "access writes %x " + more + "for %j { meet %all }") +
-                   role("first", more + "for %j from 1 { meet %all } arrive %z meet %all") +
+                   role("writer", "access writes %x " + early + "meet %all") +
+                   role("first", early + "arrive %z meet %all") +
                    role("second",
                         kAsked + (arrivals == 2 ? "arrive %z " : "") + "wait %z access reads %x"),
                Diag::ScheduleReadRace);
@@ -150,12 +149,84 @@ TEST_CASE("who has written what is part of the state") {
 }
 
 TEST_CASE("which of its writes a role made last is part of the state") {
-  checkFound(kNumbers + "buffer %x 8 buffer %y 8 barrier %z meeting %one parties 2 " +
+  checkFound(kNumbers + "buffer %x 8 buffer %y 8 barrier %z barrier %all meeting %one parties 2 " +
                  role("first", "access writes %x " + kFirstMore + "meet %one access writes %y " +
-                                   onlyMore("meet %one access writes %x")) +
+                                   onlyMore("meet %one access writes %x") + "arrive %all") +
                  role("relay", kFirstMore + "meet %one " + onlyMore("meet %one") + "arrive %z") +
-                 role("third", kAsked + "wait %z access reads %y"),
+                 role("third", kAsked + "wait %z access reads %y wait %all access reads %x"),
              Diag::ScheduleReadRace);
+}
+
+TEST_CASE("how many bytes have landed is part of the state") {
+  checkFound(kNumbers + "barrier %full arrivals 2 " +
+                 role("first", "expect %full bytes 16 copy to %full bytes 8 " + kFirstMore +
+                                   onlyMore("copy to %full bytes 8")) +
+                 role("second", kAsked + "arrive %full wait %full"),
+             Diag::ScheduleDeadlock);
+}
+
+TEST_CASE("a write is one that nobody has read, whatever was read before it") {
+  const std::string second = role("second", "meet %all " + kAsked + "access writes %x");
+  const std::string memory = kNumbers + "buffer %x 8 meeting %all parties 2 ";
+  checkFound(memory + role("first", "access writes %x access reads %x meet %all access writes %x") +
+                 second,
+             Diag::ScheduleWriteRace);
+  checkFound(memory +
+                 role("first", "queue %f access writes %x issue %f reads %x drain %f meet %all "
+                               "access writes %x") +
+                 second,
+             Diag::ScheduleWriteRace);
+}
+
+TEST_CASE("a write that was read is still none that the proxy sees without a fence") {
+  checkFound(kNumbers + "barrier %full buffer %x 8 meeting %all parties 2 " +
+                 role("first", "access writes %x access reads %x meet %all fence") +
+                 role("second", "meet %all " + kAsked +
+                                    "expect %full bytes 8 copy writes %x to %full bytes 8 "
+                                    "wait %full"),
+             Diag::ScheduleUnfenced);
+}
+
+TEST_CASE("a write that nobody has waited for is remembered until the end") {
+  checkFound(kNumbers + "buffer %x 8 " + role("one", "queue %f issue %f writes %x " + kAsked),
+             Diag::ScheduleLeftInFlight);
+}
+
+TEST_CASE("how many trips there are is part of the state within a condition on them") {
+  checkFound("trips %t trips %q buffer %x 8 " +
+                 role("one", "if count %t > 5 { access writes %x } "
+                             "if count %t > 0 { " +
+                                 kAsked + "if count %t > 2 { access reads %x } }"),
+             Diag::ScheduleUnwritten);
+}
+
+TEST_CASE("how many trips there are is part of the state in a loop that asks for it in each") {
+  const std::string numbers = "if count %t > 2 { } if count %k > 0 { } ";
+  checkFound("trips %t trips %q in %t trips %k "
+             "ring %r depth 2 { buffer %a 8 barrier %full barrier %empty } " +
+                 role("first", "cursor %p in %r " + numbers +
+                                   "for %t { wait %empty(%p) flipped arrive %full(%p) "
+                                   "advance %p }") +
+                 role("second", "cursor %c in %r " + numbers +
+                                    "access writes %a(%c) for %t { wait %full(%c) "
+                                    "if count %t > 2 { access writes %a(%c) } "
+                                    "access reads %a(%c) arrive %empty(%c) advance %c "
+                                    "for %q { } }"),
+             Diag::ScheduleUnwritten);
+}
+
+TEST_CASE("that a barrier was not made yet is part of the state") {
+  checkFound(kNumbers + "barrier %z meeting %all parties 2 " +
+                 role("first", kFirstMore + onlyMore("init %z") + "meet %all") +
+                 role("second", kFirstMore + "meet %all " + kAsked + "arrive %z"),
+             Diag::ScheduleUnmade);
+}
+
+TEST_CASE("which use a content has is part of the state where a cursor goes back") {
+  checkFound(kNumbers + "ring %r depth 2 { buffer %a 8 } " +
+                 role("one", "cursor %c in %r " + onlyMore("advance %c advance %c") +
+                                 "access writes %a(%c) " + kAsked + "reset %c access reads %a(%c)"),
+             Diag::ScheduleWrongContent);
 }
 
 TEST_CASE("what is still being written is part of the state, though nobody can ask for it") {
