@@ -241,9 +241,7 @@ Run::Step Run::wait(std::int32_t agent, const Op &op) {
     find(Diag::ScheduleParity, op, nameOf(agent), describeSlot(slot), target, run.phase - 1);
     return Step::Done;
   }
-  if (target == known) join(agent, rowOfLast(slot));
-  std::int32_t &own = ownClock(agent)[axis];
-  own = std::max(own, target + 1);
+  if (target == known) join(agent, rowOfLast(slot)); // which knows that the phase is over
   claim(model_->claimOf(agent, model_->claimsOnSlot(slot)), {.op = &op, .agent = agent});
   return Step::Done;
 }
@@ -311,7 +309,6 @@ void Run::endPhase(std::int32_t slot, const Op &op) {
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
   for (const Touch &expect : run.loneExpects)
     find(Diag::ScheduleLateExpect, *expect.op, nameOf(expect.agent), describeSlot(slot), run.phase);
-  run.loneExpects.clear();
   const std::int32_t row = rowOfPhase(slot);
   for (const std::int32_t claim : model_->claimsOnSlot(slot)) {
     Touch &pass = claimed(claim);
@@ -369,7 +366,6 @@ Run::Step Run::meet(std::int32_t agent, const Op &op) {
     find(Diag::ScheduleEarlyMeeting, op, nameOf(agent), model_->program[op.meeting].name);
     return Step::Done;
   }
-  ++ownClock(agent)[agent];
   run.which = op.meeting;
   run.here += model_->agents[static_cast<std::size_t>(agent)].warps;
   join(gathering, agent);
