@@ -19,12 +19,6 @@ void remember(llvm::SmallVectorImpl<Touch> &reads, const Touch &read) {
     reads.insert(place, read);
 }
 
-/// Whether they are of one operation. Of those whose ends are the same moment, as where copies land
-/// in one phase, only one can have come to the cell without a finding.
-bool isSame(const Touch &a, const Touch &b) {
-  return a.op == b.op && a.agent == b.agent && a.end.axis == b.end.axis && a.end.time == b.end.time;
-}
-
 } // namespace
 
 bool Run::isBefore(const Touch &earlier, const Touch &later, const Event *alsoKnown) const {
@@ -61,9 +55,7 @@ void Run::touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKn
     for (const std::int32_t claim : model_->claimsOnCell(c)) claimed(claim).op = nullptr;
   });
   if (op.kind == OpKind::Access) return;
-  forEach(false, [&](std::int32_t c, const Touch &read) {
-    if (!isSame(cell(c).write, read)) remember(cell(c).reads, read);
-  });
+  forEach(false, [&](std::int32_t c, const Touch &read) { remember(cell(c).reads, read); });
 }
 
 void Run::readCell(std::int32_t number, const Touch &read, const Event *alsoKnown) {

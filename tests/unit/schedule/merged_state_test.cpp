@@ -222,6 +222,14 @@ TEST_CASE("that a barrier was not made yet is part of the state") {
              Diag::ScheduleUnmade);
 }
 
+TEST_CASE("what lies before the first use can be named again where a cursor goes back") {
+  checkFound(kNumbers + "ring %r depth 2 { buffer %a 8 } " +
+                 role("one", "cursor %c in %r " + kFirstMore +
+                                 onlyMore("access writes %a(%c, -1)") + kAsked +
+                                 "reset %c access reads %a(%c, -1)"),
+             Diag::ScheduleUnwritten);
+}
+
 TEST_CASE("which use a content has is part of the state where a cursor goes back") {
   checkFound(kNumbers + "ring %r depth 2 { buffer %a 8 } " +
                  role("one", "cursor %c in %r " + onlyMore("advance %c advance %c") +
