@@ -349,12 +349,11 @@ Run::Step Run::meet(std::int32_t agent, const Op &op) {
   const std::int32_t number = model_->meetingOf[op.meeting.index()];
   MeetingRun &run = meetings_[static_cast<std::size_t>(number)];
   AgentRun &self = agents_[static_cast<std::size_t>(agent)];
-  const std::int32_t gathering = rowOfMeeting(number), last = gathering + 1;
+  const std::int32_t gathering = rowOfMeeting(number);
   const std::int32_t axis = model_->axisOfMeeting(number);
   if (self.meetingTurn >= 0) {
     if (run.phase == self.meetingTurn) return Step::Blocked;
     self.meetingTurn = -1;
-    join(agent, last);
     return Step::Done;
   }
   if (run.here > 0 && run.which != op.meeting) {
@@ -378,12 +377,26 @@ Run::Step Run::meet(std::int32_t agent, const Op &op) {
     ++steps_; // to have arrived is progress, which others may wait for
     return Step::Blocked;
   }
-  run.here = 0;
-  ownClock(gathering)[axis] = ++run.phase;
-  clocks_.copy(last, gathering);
+  endMeeting(number);
+  join(agent, gathering);
   clocks_.clear(gathering);
-  join(agent, last);
   return Step::Done;
+}
+
+/// Who has waited learns what the others knew here and now: the next meeting with this number may
+/// be over before it goes on.
+void Run::endMeeting(std::int32_t number) {
+  MeetingRun &run = meetings_[static_cast<std::size_t>(number)];
+  const std::int32_t gathering = rowOfMeeting(number), turn = run.phase;
+  run.here = 0;
+  ownClock(gathering)[model_->axisOfMeeting(number)] = ++run.phase;
+  for (std::int32_t agent = 0; agent < agents(); ++agent) {
+    const auto a = static_cast<std::size_t>(agent);
+    if (agents_[a].meetingTurn != turn) continue;
+    const auto &code = model_->code[model_->agents[a].role.index()];
+    const Op &op = *code[static_cast<std::size_t>(agents_[a].pc)].op;
+    if (model_->meetingOf[op.meeting.index()] == number) join(agent, gathering);
+  }
 }
 
 // --- copies and queues ---

@@ -110,6 +110,7 @@ private:
   Step perform(std::int32_t agent, const Op &op);
   Step wait(std::int32_t agent, const Op &op);
   Step meet(std::int32_t agent, const Op &op);
+  void endMeeting(std::int32_t number);
   void gather(std::int32_t slot, std::int32_t agent, const Op &op, const Event *alsoKnown);
   void arrive(std::int32_t agent, const Op &op);
   void expectMore(SlotRun &run, std::int32_t agent, const Op &op);
@@ -150,7 +151,7 @@ private:
   std::int32_t rowOfPhase(std::int32_t slot) const { return agents() + slot; }
   std::int32_t rowOfLast(std::int32_t slot) const { return agents() + model_->slots + slot; }
   std::int32_t rowOfMeeting(std::int32_t number) const {
-    return agents() + 2 * model_->slots + 2 * number;
+    return agents() + 2 * model_->slots + number;
   }
   std::int32_t pcOf(std::int32_t agent) const {
     return agents_[static_cast<std::size_t>(agent)].pc;
