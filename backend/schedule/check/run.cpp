@@ -286,6 +286,10 @@ void Run::arrive(std::int32_t agent, const Op &op) {
          model_->program[op.barrier].arrivals);
     return;
   }
+  if (run.missing == 0)
+    for (const Touch &expect : run.loneExpects)
+      find(Diag::ScheduleLateExpect, *expect.op, nameOf(expect.agent), describeSlot(slot),
+           run.phase);
   if (op.kind != OpKind::Signal) return gather(slot, agent, op, nullptr);
   // It arrives when the queue's operations have ended, so that they are known to have.
   const Event ended = {model_->axisOf(agent, op.queue), queue(agent, op.queue).ops};
@@ -293,8 +297,8 @@ void Run::arrive(std::int32_t agent, const Op &op) {
 }
 
 /// A phase cannot be over before one of its arrivals. Of bytes that are expected without one
-/// nothing else says that they count for this phase: those of other copies may land first, or all
-/// arrive.
+/// nothing else says that they count for this phase: it may be over with its last arrival, or when
+/// the bytes of other copies have landed.
 void Run::expectMore(SlotRun &run, std::int32_t agent, const Op &op) {
   if (op.count == 0) {
     run.loneExpects.push_back({.end = {agent, clock(agent)[agent]}, .op = &op, .agent = agent});
@@ -307,8 +311,6 @@ void Run::expectMore(SlotRun &run, std::int32_t agent, const Op &op) {
 
 void Run::endPhase(std::int32_t slot, const Op &op) {
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
-  for (const Touch &expect : run.loneExpects)
-    find(Diag::ScheduleLateExpect, *expect.op, nameOf(expect.agent), describeSlot(slot), run.phase);
   const std::int32_t row = rowOfPhase(slot);
   for (const std::int32_t claim : model_->claimsOnSlot(slot)) {
     Touch &pass = claimed(claim);

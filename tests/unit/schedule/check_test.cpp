@@ -169,6 +169,15 @@ TEST_CASE("who has waited in a meeting knows nothing of the next one with its nu
                      "role %third { wait %z access writes %x meet %two }"));
 }
 
+TEST_CASE("bytes are expected before the last arrival, whether or not they ever land") {
+  CHECK(isFound(Diag::ScheduleLateExpect,
+                "barrier %full meeting %all parties 2 role %first { meet %all arrive %full } "
+                "role %second { meet %all wait %full flipped expect %full bytes 16 count 0 }"));
+  CHECK(prove(parsed("barrier %full meeting %all parties 2 role %first { meet %all arrive %full } "
+                     "role %second { expect %full bytes 16 count 0 meet %all }"))
+            .isSafe());
+}
+
 TEST_CASE("a copy writes over what was written plainly behind a fence alone") {
   CHECK(isFound(Diag::ScheduleUnfenced, R"(barrier %full buffer %x 8
     role %one { access writes %x expect %full bytes 8 copy writes %x to %full bytes 8
