@@ -44,7 +44,9 @@ TEST_CASE("buffers overlap where any of their slots do, in one kind of memory") 
   const auto overlap = [](const std::string &other) {
     const Program program =
         roleOf("schedule @places { ring %r depth 2 { buffer %a 8 at 0 } " + other + " }");
-    return mayOverlap(program, BufferId(0), BufferId(1));
+    const bool there = mayOverlap(program, BufferId(0), BufferId(1));
+    CHECK(mayOverlap(program, BufferId(1), BufferId(0)) == there);
+    return there;
   };
   CHECK(overlap("buffer %x 8 at 8"));
   CHECK_FALSE(overlap("buffer %x 8 at 16"));
