@@ -16,6 +16,7 @@
 ///
 ///   parity        a barrier ends a phase only after every wait for the phase before has passed
 ///   early arrival who arrives at a phase knows that the one before is over
+///   late expect   what expects bytes without an arrival is known to one that arrives in the phase
 ///
 /// What remains are the trip counts. The run decides each lazily, when a role first asks whether
 /// there is one more trip, and goes both ways. The states at these forks are compared with all that

@@ -86,7 +86,7 @@ private:
   }
 
   void checkWholeGroups(const RoleRegisters &role) {
-    if (warps() % rules_.groupWarps == 0 || lastGroup(role) < warps() / rules_.groupWarps) return;
+    if (lastGroup(role) < warps() / rules_.groupWarps) return;
     report(Diag::RegisterPartialGroup, role.name, role.firstWarp, role.firstWarp + role.warps - 1,
            warps() - 1, rules_.groupWarps);
   }

@@ -100,7 +100,9 @@ struct Interval {
 };
 
 /// Exact for a loop that comes to repeat itself. Loops around it run once, or as often as they
-/// must; for all others `trips` counts.
+/// must; for all others `trips` counts. The loop itself runs as often as it takes to tell, so that
+/// a program may stop for ever in it that is safe with the trips that were asked for, though none
+/// that is proven (check.h): the error says with which.
 Result<Interval> initiationInterval(const Program &program, TripsId loop,
                                     std::vector<std::int32_t> trips);
 

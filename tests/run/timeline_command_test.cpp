@@ -79,6 +79,28 @@ TEST_CASE("imbrex timeline says what it needs") {
   CHECK(contains(shell("imbrex timeline scale.imx").output, "scale.imx:"));
 }
 
+TEST_CASE(
+    "imbrex timeline tells at which other trips a schedule stops, and all of those asked for") {
+  const Outcome other = shell(R"(imbrex timeline - --trips a=3,b=3 << 'END'
+schedule @step {
+  trips %a
+  trips %b
+  barrier %full arrivals 3
+  role %one { for %a { arrive %full } }
+  role %two { for %b { access takes 7 } if count %a > 3 { wait %full wait %full flipped } }
+}
+END)");
+  CHECK(other.status == 1);
+  CHECK(contains(other.output, "schedule step: 21 cycles\n"));
+  CHECK(contains(other.output, "7.0 cycles for each trip of 'b'"));
+  CHECK(
+      contains(other.output,
+               "error: the timeline of schedule 'step' with a = 64, b = 3 (run to tell how long a "
+               "trip of 'a' takes) stops for ever at cycle 21: 'two' in wait 'full'\n"
+               "  hint: a timeline proves nothing: let the schedule be proven for all numbers of "
+               "trips\n"));
+}
+
 TEST_CASE("imbrex timeline checks the schedule before") {
   const Outcome unsafe =
       shell("grep -v 'drain' gemm.imx | imbrex timeline - --trips tiles=1,k=8 --format svg");

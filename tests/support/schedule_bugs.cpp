@@ -141,6 +141,8 @@ std::vector<KnownBug> countBugs() {
        make(gemm, kGemm, GemmDefect::ExpectDoesNotArrive),
        make(gemm, kGemm),
        {{"k", {1}}}},
+      small("late expect", "bytes are expected in a phase that may be over by then",
+            {BytesMismatch, ReadRace}, loneExpect),
       {"fewer bytes",
        "fewer bytes land than are expected",
        {BytesMismatch, Deadlock},

@@ -162,6 +162,8 @@ schedule::Program explicitBarrier(Version version);
 schedule::Program descriptor(Version version);
 /// An address that one role finds out; broken, others rely on the barriers of their `%k` steps.
 schedule::Program address(Version version);
+/// A copy and the role that arrives at its barrier; broken, perhaps before the bytes are expected.
+schedule::Program loneExpect(Version version);
 /// One slot with the next tile's number; broken, one of its readers does not say that it has read.
 schedule::Program mailbox(Version version);
 /// A value stored for a product that reads it asynchronously; broken, without a fence.

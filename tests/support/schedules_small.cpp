@@ -156,6 +156,23 @@ Program mailbox(Version version) {
   return build.take();
 }
 
+/// The arrival that ends the phase is another's than the role's that expects the bytes.
+Program loneExpect(Version version) {
+  ScheduleBuilder build("lone_expect");
+  const BufferId tile = build.buffer({.name = "tile", .bytes = kBytes});
+  const BarrierId full = build.barrier("full", {}, 1), begun = build.barrier("begun", {}, 1);
+  auto load = build.role("load");
+  load.expect(full, {}, kBytes, /*count=*/0);
+  load.copy({write(tile)}, full, {}, kBytes);
+  if (!broken(version)) load.arrive(begun);
+  auto compute = build.role("compute");
+  if (!broken(version)) compute.wait(begun);
+  compute.arrive(full);
+  compute.wait(full);
+  compute.access({read(tile)});
+  return build.take();
+}
+
 Program fencedStore(Version version) {
   ScheduleBuilder build("fenced_store");
   const BufferId tile = build.buffer({.name = "tile", .bytes = kBytes});

@@ -31,20 +31,23 @@ cl::opt<std::string> output("o", cl::value_desc("FILE"),
                             cl::desc("Write there, and not to standard output"), cl::init("-"),
                             cl::sub(timelineOptions), cl::cat(ownOptions()));
 
-/// The loops' intervals, each a line.
-Result<std::string> intervalsOf(const schedule::Program &program,
-                                const std::vector<std::int32_t> &counts) {
+/// The loops' intervals, each a line; an error for each that cannot be told. They are found with
+/// more trips than were asked for, which takes nothing from what is said of those.
+std::string intervalsOf(const schedule::Program &program, const std::vector<std::int32_t> &counts,
+                        Diagnostics &diagnostics) {
   std::string text;
   for (std::uint32_t trips = 0; trips < counts.size(); ++trips) {
     const auto interval = schedule::initiationInterval(program, schedule::TripsId(trips), counts);
-    if (!interval) return interval.failure();
-    text += describe(program, schedule::TripsId(trips), *interval) + "\n";
+    if (interval)
+      text += describe(program, schedule::TripsId(trips), *interval) + "\n";
+    else
+      diagnostics.add(interval.error());
   }
   return text;
 }
 
 Result<std::string> pictureOf(const schedule::Program &program,
-                              const std::vector<std::int32_t> &counts) {
+                              const std::vector<std::int32_t> &counts, Diagnostics &diagnostics) {
   const auto timeline = schedule::simulate(program, counts);
   if (!timeline) return timeline.failure();
   switch (format) {
@@ -53,9 +56,7 @@ Result<std::string> pictureOf(const schedule::Program &program,
   case Format::Mermaid: return mermaidOf(program, *timeline);
   case Format::Text: break;
   }
-  const auto intervals = intervalsOf(program, counts);
-  if (!intervals) return intervals.failure();
-  return summaryOf(program, *timeline) + *intervals;
+  return summaryOf(program, *timeline) + intervalsOf(program, counts, diagnostics);
 }
 
 /// Whether it is written; else why not is reported. The schedule is checked for these trips first,
@@ -67,9 +68,9 @@ bool show(Diagnostics &diagnostics) {
   if (!counts) return diagnostics.add(counts.error()), false;
   if (!schedule::report(schedule::checkAt(*program, schedule::sameTrips(*counts)), diagnostics))
     return false;
-  const auto picture = pictureOf(*program, *counts);
+  const auto picture = pictureOf(*program, *counts, diagnostics);
   if (!picture) return diagnostics.add(picture.error()), false;
-  return writeOutput(output, *picture, diagnostics);
+  return writeOutput(output, *picture, diagnostics) && !diagnostics.hasErrors();
 }
 
 int run() {

@@ -28,43 +28,44 @@ bool Run::isBefore(const Touch &earlier, const Touch &later, const Event *alsoKn
   return clock(later.agent)[earlier.end.axis] >= earlier.end.time;
 }
 
+/// An operation's reads are remembered behind its writes, which are held against the reads of all
+/// others and not against its own.
 void Run::touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKnown) {
-  for (const bool writes : {false, true})
+  const auto forEach = [&](bool writes, auto use) {
     for (const Access &access : op.accesses) {
       if (access.writes != writes) continue;
-      const std::int64_t use = useOf(agent, access.index);
+      const std::int64_t number = useOf(agent, access.index);
       const Touch touch = {.end = end,
                            .op = &op,
                            .agent = agent,
                            .buffer = access.buffer,
-                           .use = use,
+                           .use = number,
                            .hasUse = access.index.cursor.valid(),
                            .isAsync = model_->program.isAsync(op)};
-      const CellRange range = model_->cellsOf(access, use, agent);
-      for (std::int32_t c = range.first; c < range.first + range.count; ++c) {
-        Cell &cell = cells_[static_cast<std::size_t>(c)];
-        if (!writes) {
-          readCell(cell, touch, alsoKnown);
-          if (op.kind == OpKind::Access)
-            claim(model_->claimOf(agent, model_->claimsOnCell(c)), touch);
-          else
-            remember(cell.reads, touch);
-          continue;
-        }
-        writeCell(c, touch, alsoKnown);
-        cell.write = touch;
-        cell.reads.clear();
-        for (const std::int32_t claim : model_->claimsOnCell(c)) claimed(claim).op = nullptr;
-      }
+      const CellRange range = model_->cellsOf(access, number, agent);
+      for (std::int32_t c = range.first; c < range.first + range.count; ++c) use(c, touch);
     }
+  };
+  const auto cell = [&](std::int32_t c) -> Cell & { return cells_[static_cast<std::size_t>(c)]; };
+  forEach(false, [&](std::int32_t c, const Touch &read) { readCell(c, read, alsoKnown); });
+  forEach(true, [&](std::int32_t c, const Touch &write) {
+    writeCell(c, write, alsoKnown);
+    cell(c).write = write;
+    cell(c).reads.clear();
+    for (const std::int32_t claim : model_->claimsOnCell(c)) claimed(claim).op = nullptr;
+  });
+  if (op.kind == OpKind::Access) return;
+  forEach(false, [&](std::int32_t c, const Touch &read) { remember(cell(c).reads, read); });
 }
 
-void Run::readCell(const Cell &cell, const Touch &read, const Event *alsoKnown) {
-  const Touch &write = cell.write;
+void Run::readCell(std::int32_t number, const Touch &read, const Event *alsoKnown) {
+  const Touch &write = cells_[static_cast<std::size_t>(number)].write;
+  if (read.op->kind == OpKind::Access)
+    claim(model_->claimOf(read.agent, model_->claimsOnCell(number)), read);
   if (!write.op) return find(Diag::ScheduleUnwritten, *read.op, describe(read));
   if (!isBefore(write, read, alsoKnown))
     return find(Diag::ScheduleReadRace, *read.op, describe(read), describe(write));
-  if (write.buffer != read.buffer || (write.hasUse && read.hasUse && write.use != read.use))
+  if (write.buffer != read.buffer || write.use != read.use)
     return find(Diag::ScheduleWrongContent, *read.op, describe(read), describe(write));
   checkProxy(write, read);
 }
@@ -74,12 +75,9 @@ void Run::writeCell(std::int32_t number, const Touch &write, const Event *alsoKn
   if (cell.write.op && !isBefore(cell.write, write, alsoKnown))
     return find(Diag::ScheduleWriteRace, *write.op, describe(write), describe(cell.write),
                 hintForWrites(write, cell.write));
-  for (const Touch &read : cell.reads) {
-    const bool isOwn = read.op == write.op && read.agent == write.agent &&
-                       read.end.time == write.end.time && read.end.axis == write.end.axis;
-    if (!isOwn && !isBefore(read, write, alsoKnown))
+  for (const Touch &read : cell.reads)
+    if (!isBefore(read, write, alsoKnown))
       return find(Diag::ScheduleOverwriteRace, *write.op, describe(write), describe(read));
-  }
   for (const std::int32_t claim : model_->claimsOnCell(number)) {
     const Touch &read = claimed(claim);
     if (read.op && !isBefore(read, write, alsoKnown))
@@ -144,7 +142,7 @@ bool Run::isWriteOver(const Touch &write, std::int32_t cell) const {
 void Run::checkEnd() {
   for (const Cell &cell : cells_) {
     const Touch &write = cell.write;
-    if (!write.op || write.op->kind == OpKind::Access || write.end.axis < 0) continue;
+    if (!write.op || write.end.axis < 0) continue;
     const auto knows = [&](std::int32_t agent) {
       return clock(agent)[write.end.axis] >= write.end.time;
     };

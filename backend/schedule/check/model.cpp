@@ -92,9 +92,11 @@ void Model::flatten(const std::vector<Op> &body, RoleId role, std::vector<TripsI
     if (loops) out.push_back({.control = Control::Back, .op = &op, .jump = test});
     out[static_cast<std::size_t>(test)].jump = here();
     const std::int32_t end = here() - 1;
-    last.forAny = loops ? end : std::max(last.forAny, test);
+    // A condition's own body may have asked already, and further on.
+    const auto lastOf = [&](std::int32_t before) { return loops ? end : std::max(before, test); };
+    last.forAny = lastOf(last.forAny);
     const bool isForCount = !loops && op.guard.measure == Guard::Measure::Count;
-    if (loops ? last.forCount > test : isForCount) last.forCount = loops ? end : test;
+    if (loops ? last.forCount > test : isForCount) last.forCount = lastOf(last.forCount);
   }
 }
 
@@ -111,7 +113,6 @@ void Model::study(const std::vector<Op> &body) {
       lower(access.index);
       if (access.part != Part::All) hasParts[access.buffer.index()] = true;
     }
-    if (fields & kBarrier) lower(op.index);
     if (op.kind == OpKind::Init) isMade[op.barrier.index()] = true;
     if (op.kind == OpKind::Reset) resets[program[op.cursor].ring.index()] = true;
     hasProxies |= program.isAsync(op);

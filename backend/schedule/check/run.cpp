@@ -241,9 +241,7 @@ Run::Step Run::wait(std::int32_t agent, const Op &op) {
     find(Diag::ScheduleParity, op, nameOf(agent), describeSlot(slot), target, run.phase - 1);
     return Step::Done;
   }
-  if (target == known) join(agent, rowOfLast(slot));
-  std::int32_t &own = ownClock(agent)[axis];
-  own = std::max(own, target + 1);
+  if (target == known) join(agent, rowOfLast(slot)); // which knows that the phase is over
   claim(model_->claimOf(agent, model_->claimsOnSlot(slot)), {.op = &op, .agent = agent});
   return Step::Done;
 }
@@ -280,6 +278,7 @@ void Run::arrive(std::int32_t agent, const Op &op) {
   if (!mayArrive(agent, op, slot)) return;
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
   run.missing -= op.count * model_->agents[static_cast<std::size_t>(agent)].warps;
+  expectMore(run, agent, op);
   if (op.kind == OpKind::Expect)
     run.expected += op.bytes * model_->agents[static_cast<std::size_t>(agent)].warps;
   if (run.missing < 0) {
@@ -287,10 +286,27 @@ void Run::arrive(std::int32_t agent, const Op &op) {
          model_->program[op.barrier].arrivals);
     return;
   }
+  if (run.missing == 0)
+    for (const Touch &expect : run.loneExpects)
+      find(Diag::ScheduleLateExpect, *expect.op, nameOf(expect.agent), describeSlot(slot),
+           run.phase);
   if (op.kind != OpKind::Signal) return gather(slot, agent, op, nullptr);
   // It arrives when the queue's operations have ended, so that they are known to have.
   const Event ended = {model_->axisOf(agent, op.queue), queue(agent, op.queue).ops};
   gather(slot, agent, op, &ended);
+}
+
+/// A phase cannot be over before one of its arrivals. Of bytes that are expected without one
+/// nothing else says that they count for this phase: it may be over with its last arrival, or when
+/// the bytes of other copies have landed.
+void Run::expectMore(SlotRun &run, std::int32_t agent, const Op &op) {
+  if (op.count == 0) {
+    run.loneExpects.push_back({.end = {agent, clock(agent)[agent]}, .op = &op, .agent = agent});
+    return;
+  }
+  llvm::erase_if(run.loneExpects, [&](const Touch &expect) {
+    return clock(agent)[expect.end.axis] >= expect.end.time;
+  });
 }
 
 void Run::endPhase(std::int32_t slot, const Op &op) {
@@ -335,12 +351,11 @@ Run::Step Run::meet(std::int32_t agent, const Op &op) {
   const std::int32_t number = model_->meetingOf[op.meeting.index()];
   MeetingRun &run = meetings_[static_cast<std::size_t>(number)];
   AgentRun &self = agents_[static_cast<std::size_t>(agent)];
-  const std::int32_t gathering = rowOfMeeting(number), last = gathering + 1;
+  const std::int32_t gathering = rowOfMeeting(number);
   const std::int32_t axis = model_->axisOfMeeting(number);
   if (self.meetingTurn >= 0) {
     if (run.phase == self.meetingTurn) return Step::Blocked;
     self.meetingTurn = -1;
-    join(agent, last);
     return Step::Done;
   }
   if (run.here > 0 && run.which != op.meeting) {
@@ -352,7 +367,6 @@ Run::Step Run::meet(std::int32_t agent, const Op &op) {
     find(Diag::ScheduleEarlyMeeting, op, nameOf(agent), model_->program[op.meeting].name);
     return Step::Done;
   }
-  ++ownClock(agent)[agent];
   run.which = op.meeting;
   run.here += model_->agents[static_cast<std::size_t>(agent)].warps;
   join(gathering, agent);
@@ -365,12 +379,26 @@ Run::Step Run::meet(std::int32_t agent, const Op &op) {
     ++steps_; // to have arrived is progress, which others may wait for
     return Step::Blocked;
   }
-  run.here = 0;
-  ownClock(gathering)[axis] = ++run.phase;
-  clocks_.copy(last, gathering);
+  endMeeting(number);
+  join(agent, gathering);
   clocks_.clear(gathering);
-  join(agent, last);
   return Step::Done;
+}
+
+/// Who has waited learns what the others knew here and now: the next meeting with this number may
+/// be over before it goes on.
+void Run::endMeeting(std::int32_t number) {
+  MeetingRun &run = meetings_[static_cast<std::size_t>(number)];
+  const std::int32_t gathering = rowOfMeeting(number), turn = run.phase;
+  run.here = 0;
+  ownClock(gathering)[model_->axisOfMeeting(number)] = ++run.phase;
+  for (std::int32_t agent = 0; agent < agents(); ++agent) {
+    const auto a = static_cast<std::size_t>(agent);
+    if (agents_[a].meetingTurn != turn) continue;
+    const auto &code = model_->code[model_->agents[a].role.index()];
+    const Op &op = *code[static_cast<std::size_t>(agents_[a].pc)].op;
+    if (model_->meetingOf[op.meeting.index()] == number) join(agent, gathering);
+  }
 }
 
 // --- copies and queues ---

@@ -54,6 +54,8 @@ struct SlotRun {
   std::int32_t phase = 0; ///< That is not over.
   std::int32_t missing = 0;
   std::int64_t expected = 0, landed = 0; ///< Bytes of this phase.
+  /// Of this phase, without an arrival: those that nobody has arrived behind.
+  llvm::SmallVector<Touch, 0> loneExpects = {};
   bool isMade = true;
   Event made = {};
 };
@@ -108,8 +110,10 @@ private:
   Step perform(std::int32_t agent, const Op &op);
   Step wait(std::int32_t agent, const Op &op);
   Step meet(std::int32_t agent, const Op &op);
+  void endMeeting(std::int32_t number);
   void gather(std::int32_t slot, std::int32_t agent, const Op &op, const Event *alsoKnown);
   void arrive(std::int32_t agent, const Op &op);
+  void expectMore(SlotRun &run, std::int32_t agent, const Op &op);
   void drain(std::int32_t agent, const Op &op);
   void issue(std::int32_t agent, const Op &op);
   void copy(std::int32_t agent, const Op &op);
@@ -117,7 +121,7 @@ private:
   void make(std::int32_t agent, const Op &op);
 
   void touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKnown);
-  void readCell(const Cell &cell, const Touch &read, const Event *alsoKnown);
+  void readCell(std::int32_t cell, const Touch &read, const Event *alsoKnown);
   void writeCell(std::int32_t cell, const Touch &write, const Event *alsoKnown);
   bool isBefore(const Touch &earlier, const Touch &later, const Event *alsoKnown) const;
   void checkProxy(const Touch &earlier, const Touch &later);
@@ -147,7 +151,7 @@ private:
   std::int32_t rowOfPhase(std::int32_t slot) const { return agents() + slot; }
   std::int32_t rowOfLast(std::int32_t slot) const { return agents() + model_->slots + slot; }
   std::int32_t rowOfMeeting(std::int32_t number) const {
-    return agents() + 2 * model_->slots + 2 * number;
+    return agents() + 2 * model_->slots + number;
   }
   std::int32_t pcOf(std::int32_t agent) const {
     return agents_[static_cast<std::size_t>(agent)].pc;

@@ -114,6 +114,7 @@ private:
       for (const Touch &read : cell.reads) live(read, false);
     }
     for (const SlotRun &slot : run_.slots_) {
+      for (const Touch &expect : slot.loneExpects) live(expect, false);
       if (slot.made.axis < 0) continue;
       live(slot.made.axis, slot.made.time);
       if (model_.hasProxies) live(model_.axes + slot.made.axis, slot.made.time);
@@ -156,13 +157,18 @@ private:
       if (base == kNone) base = 0;
     for (const Buffer &buffer : program_.buffers) {
       if (!buffer.offset || !buffer.ring.valid()) continue;
-      const std::int32_t period = 2 * program_.depthOf(buffer.ring);
+      const std::int32_t depth = program_.depthOf(buffer.ring);
       std::int64_t &base = bases_[buffer.ring.index()];
-      base = roundOfUse(base, period) * period;
+      base = roundOfUse(base, depth) * depth;
     }
     // A cursor that goes back comes to a use by its number, however far others are by then.
     for (std::size_t ring = 0; ring < bases_.size(); ++ring)
       if (model_.resets[ring]) bases_[ring] = 0;
+    for (std::uint32_t c = 0; c < program_.cursors.size(); ++c) {
+      const std::size_t ring = program_.cursors[c].ring.index();
+      if (model_.resets[ring])
+        bases_[ring] = std::min<std::int64_t>(bases_[ring], model_.lowest[c]);
+    }
   }
 
   std::int64_t baseOf(RingId ring) const { return ring.valid() ? bases_[ring.index()] : 0; }
@@ -192,8 +198,7 @@ private:
 
   void addAgent(std::int32_t agent) {
     const AgentRun &run = run_.agents_[static_cast<std::size_t>(agent)];
-    add(run.isDone ? -1 : run.pc);
-    add(run.meetingTurn >= 0);
+    add(run.pc); // who is at a meeting has come there, and who is at the end is done
     if (!run.isDone)
       forCursors(agent, [&](CursorId id, std::int64_t use) {
         add(use - bases_[program_[id].ring.index()]);
@@ -365,28 +370,27 @@ private:
     add((run.phase - round) & 1);
     add(run.missing);
     add(run.expected - run.landed);
-    add(run.isMade);
-    if (run.isMade) addEvent(run.made);
+    if (run.isMade)
+      addEvent(run.made);
+    else
+      add(kUnmade);
+    for (const Touch &expect : run.loneExpects) addEvent(expect.end, false);
+    add(-1);
   }
 
   void addMeeting(std::int32_t number) {
-    const MeetingRun &run = run_.meetings_[static_cast<std::size_t>(number)];
-    add(run.here);
-    add(run.here > 0 ? run.which.index() : 0);
-    // What the last one had, nobody learns any more: all that were there have gone on.
-    if (run.here > 0) addClock(run_.rowOfMeeting(number));
+    // Who is there, their places tell. What the last one had, nobody learns any more: all that were
+    // there have gone on.
+    const bool isGathering = run_.meetings_[static_cast<std::size_t>(number)].here > 0;
+    if (isGathering) addClock(run_.rowOfMeeting(number));
   }
 
+  /// The axis tells what it was, too: an access of an agent, of a queue, or a copy.
   void addEvent(const Event &event, bool forProxy = true) {
     if (event.axis < 0) return add(-1);
     add(axisPlace_[static_cast<std::size_t>(event.axis)]);
     add(rank(event.axis, event.time));
     if (model_.hasProxies && forProxy) add(rank(model_.axes + event.axis, event.time));
-  }
-
-  void addTouch(const Touch &touch, bool isWrite) {
-    addEvent(touch.end, isWrite);
-    add(touch.end.axis >= 0 && touch.isAsync);
   }
 
   template <class Visit, class End>
@@ -416,23 +420,22 @@ private:
   bool isStale(const Touch &write) const {
     if (!write.hasUse || write.end.axis >= 0) return false;
     const RingId ring = program_[write.buffer].ring;
-    return write.use < bases_[ring.index()] && !model_.resets[ring.index()];
+    return write.use < bases_[ring.index()];
   }
 
   void addCell(const Cell &cell) {
     const bool isWritten = cell.write.op && !isStale(cell.write);
     add(isWritten);
     if (isWritten) {
-      addTouch(cell.write, true);
+      addEvent(cell.write.end);
       add(cell.write.buffer.index());
-      add(cell.write.end.axis >= 0 && cell.write.op->kind == OpKind::Access);
       if (cell.write.hasUse) {
         const RingId ring = program_[cell.write.buffer].ring;
         const std::int64_t use = cell.write.use - bases_[ring.index()];
-        add(model_.resets[ring.index()] ? use : std::max<std::int64_t>(use, -1));
+        add(std::max<std::int64_t>(use, -1));
       }
     }
-    for (const Touch &read : cell.reads) addTouch(read, false);
+    for (const Touch &read : cell.reads) addEvent(read.end, false);
     add(-1);
   }
 
@@ -490,6 +493,8 @@ private:
         return around.count - instance.around.back();
     return 0;
   }
+
+  static constexpr std::int32_t kUnmade = -2; // a barrier, in an event's place
 
   const Run &run_;
   const Model &model_;

@@ -92,9 +92,7 @@ void Simulation::count(std::int32_t slot, std::int64_t arrivals, std::int64_t ex
   run.landed += landed;
   const Barrier &barrier = program_[model_.barrierOf(slot)];
   if (run.missing < 0 || (run.missing == 0 && run.landed > run.expected))
-    return fail(diagnostic(Diag::TimelineUnsafe,
-                           out_.spans[static_cast<std::size_t>(cause)].op->where, now_, "barrier",
-                           barrier.name));
+    return failOverfull(*out_.spans[static_cast<std::size_t>(cause)].op, "barrier", barrier.name);
   if (run.missing > 0 || run.landed < run.expected) return;
   run = {.phase = run.phase + 1, .missing = barrier.arrivals, .cause = cause};
 }

@@ -11,6 +11,9 @@ namespace imbrex::schedule::timeline {
 void Simulation::watch(TripsId loop) {
   watched_ = loop;
   const std::int32_t count = trips_[loop.index()];
+  if (count > kMostSteps)
+    return fail(
+        diagnostic(Diag::TimelineTooLong, program_.where, program_.name, withTrips(), kMostSteps));
   tripStarts_.assign(program_.roles.size(),
                      std::vector<std::int64_t>(static_cast<std::size_t>(count)));
   bool runsTwice = false;

@@ -9,9 +9,6 @@ namespace {
 using check::Control;
 using check::Instruction;
 
-/// Far more than a picture can show, in a few hundred megabytes.
-constexpr std::int64_t kMostSteps = 2'000'000;
-
 bool flies(OpKind kind) { return kind == OpKind::Copy || kind == OpKind::Issue; }
 
 bool mayBlock(OpKind kind) {
@@ -88,7 +85,7 @@ Simulation::Step Simulation::step(RoleId role) {
   }
   run.isPaying = false;
   if (++steps_ > kMostSteps)
-    fail(diagnostic(Diag::TimelineTooLong, op.where, program_.name, kMostSteps));
+    fail(diagnostic(Diag::TimelineTooLong, op.where, program_.name, withTrips(), kMostSteps));
   if (!isOp) return jump(role, instruction), Step::Done;
   perform(role, op);
   ++run.pc;
@@ -172,7 +169,7 @@ bool Simulation::passesMeeting(RoleRun &run, RoleId role, const Op &op) {
     return false;
   }
   if (meeting.here > program_[op.meeting].parties)
-    fail(diagnostic(Diag::TimelineUnsafe, op.where, now_, "meeting", program_[op.meeting].name));
+    failOverfull(op, "meeting", program_[op.meeting].name);
   meeting.here = 0;
   ++meeting.phase;
   meeting.cause = static_cast<std::int32_t>(out_.spans.size()); // the last one's own
@@ -256,7 +253,20 @@ void Simulation::failStuck() {
     if (who.empty()) where = op.where;
     who += (who.empty() ? "" : "; ") + describeStuck(RoleId(role), op);
   }
-  fail(diagnostic(Diag::TimelineStuck, where, program_.name, now_, who));
+  fail(diagnostic(Diag::TimelineStuck, where, program_.name, withTrips(), now_, who));
+}
+
+void Simulation::failOverfull(const Op &op, std::string_view what, const std::string &name) {
+  fail(diagnostic(Diag::TimelineUnsafe, op.where, now_, program_.name, withTrips(), what, name));
+}
+
+/// Not all of them are what somebody asked for where a loop is watched.
+std::string Simulation::withTrips() const {
+  std::string trips;
+  for (std::size_t t = 0; t < trips_.size(); ++t)
+    trips += (t == 0 ? " with " : ", ") + program_.trips[t].name + " = " + toText(trips_[t]);
+  if (!watched_.valid()) return trips;
+  return trips + " (run to tell how long a trip of '" + program_[watched_].name + "' takes)";
 }
 
 std::string Simulation::describeStuck(RoleId role, const Op &op) const {

@@ -7,11 +7,15 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 /// One timed run of a program.
 namespace imbrex::schedule::timeline {
+
+/// Far more than a picture can show, in a few hundred megabytes.
+constexpr std::int64_t kMostSteps = 2'000'000;
 
 /// A run that is, some trips of a loop later, in the state in which it was before, so that it goes
 /// on as it did from there.
@@ -129,6 +133,8 @@ private:
 
   void fail(Diagnostic problem);
   void failStuck();
+  void failOverfull(const Op &op, std::string_view what, const std::string &name);
+  std::string withTrips() const;
   std::string describeStuck(RoleId role, const Op &op) const;
 
   std::int32_t add(Span span);

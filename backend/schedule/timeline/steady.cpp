@@ -118,13 +118,13 @@ constexpr std::int32_t kMostDoublings = 7;
 
 /// So many that the middle half is beyond the first fillings of the rings, and has none of the
 /// trips that conditions tell apart.
-std::int32_t tripsForStride(const Program &program, TripsId loop) {
-  std::int32_t count = std::max(kFewestTrips, program[loop].least);
-  for (const Ring &ring : program.rings) count = std::max(count, 8 * ring.depth);
+std::int64_t tripsForStride(const Program &program, TripsId loop) {
+  std::int64_t count = std::max(kFewestTrips, program[loop].least);
+  for (const Ring &ring : program.rings) count = std::max(count, std::int64_t{8} * ring.depth);
   for (const Role &role : program.roles)
     forEachOp(role.body, [&](const Op &op) {
       if (op.kind == OpKind::If && op.guard.trips == loop)
-        count = std::max(count, 4 * (op.guard.than + 1));
+        count = std::max(count, 4 * (std::int64_t{op.guard.than} + 1));
     });
   return count;
 }
@@ -160,14 +160,21 @@ struct Load {
   std::optional<timeline::Repetition> repetition = std::nullopt; ///< The run ended with it.
 };
 
+/// What a number of trips can be at most.
+constexpr std::int64_t kMostTrips = std::numeric_limits<std::int32_t>::max();
+
+bool isTooLong(const Result<Load> &load) {
+  return !load && load.error().kind == Diag::TimelineTooLong;
+}
+
 /// A loop to be run with several numbers of trips.
 struct TimedLoop {
   const check::Model &model;
   TripsId loop;
   std::vector<std::int32_t> trips; ///< Of the other loops.
 
-  Result<Load> run(std::int32_t count) {
-    trips[loop.index()] = count;
+  Result<Load> run(std::int64_t count) {
+    trips[loop.index()] = static_cast<std::int32_t>(std::min(count, kMostTrips));
     timeline::Simulation simulation(model, trips);
     simulation.watch(loop);
     if (auto problem = simulation.run()) return Failure<Diagnostic>{*problem};
@@ -181,11 +188,11 @@ struct TimedLoop {
 
 /// Of what so many trips cost.
 Interval intervalOf(std::int64_t cycles, const std::map<std::string, std::int64_t> &busyFor,
-                    std::int32_t trips) {
+                    std::int64_t trips) {
   Interval interval;
-  interval.cyclesPerTrip = static_cast<double>(cycles) / trips;
+  interval.cyclesPerTrip = static_cast<double>(cycles) / static_cast<double>(trips);
   for (const auto &[who, busy] : busyFor) {
-    const double bound = static_cast<double>(busy) / trips;
+    const double bound = static_cast<double>(busy) / static_cast<double>(trips);
     if (bound <= interval.lowerBound) continue;
     interval.lowerBound = bound;
     interval.busiest = who;
@@ -194,7 +201,7 @@ Interval intervalOf(std::int64_t cycles, const std::map<std::string, std::int64_
 }
 
 /// Of what so many more trips cost.
-Interval intervalOf(const Load &load, const Load &more, std::int32_t trips) {
+Interval intervalOf(const Load &load, const Load &more, std::int64_t trips) {
   std::map<std::string, std::int64_t> added = more.busy;
   for (const auto &[who, busy] : load.busy) added[who] -= busy;
   return intervalOf(more.cycles - load.cycles, added, trips);
@@ -225,22 +232,27 @@ Result<Timeline> simulate(const Program &program, const std::vector<std::int32_t
 }
 
 /// A period is believed when one more and two more of it cost as much each: the whole run, with its
-/// beginning and end, says what the trips in the middle say.
+/// beginning and end, says what the trips in the middle say. Where a run with more trips would be
+/// too long, the whole of the last one has to do.
 Result<Interval> initiationInterval(const Program &program, TripsId loop,
                                     std::vector<std::int32_t> trips) {
   for (TripsId outer = program[loop].within; outer.valid(); outer = program[outer].within)
     trips[outer.index()] = std::max(1, program[outer].least);
-  std::int32_t count = tripsForStride(program, loop);
+  std::int64_t count = tripsForStride(program, loop);
+  std::optional<Load> half; // of half as many trips
   const check::Model model(program);
   TimedLoop timed{model, loop, std::move(trips)};
   for (std::int32_t doubling = 0;; ++doubling, count *= 2) {
     const auto load = timed.run(count);
+    if (half && isTooLong(load)) return intervalOf(half->cycles, half->busy, count / 2);
     if (!load) return load.failure();
     if (load->repetition) return intervalOf(*load->repetition);
+    half = *load;
     const bool isLast = doubling == kMostDoublings;
     if (load->period == 0 && !isLast) continue;
-    const std::int32_t more = load->period == 0 ? count : load->period;
+    const std::int64_t more = load->period == 0 ? count : load->period;
     const auto once = timed.run(count + more), twice = timed.run(count + 2 * more);
+    if (isTooLong(once) || isTooLong(twice)) return intervalOf(load->cycles, load->busy, count);
     if (!once) return once.failure();
     if (!twice) return twice.failure();
     if (once->repetition) return intervalOf(*once->repetition);

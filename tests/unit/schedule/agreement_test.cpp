@@ -31,7 +31,7 @@ const std::map<Fault, std::vector<Diag>> kFindings = {
     {Fault::ParityAlias, {Diag::ScheduleParity}},
     {Fault::EarlyArrival, {Diag::ScheduleEarlyArrival}},
     {Fault::OverArrival, {Diag::ScheduleOverArrival, Diag::ScheduleEarlyArrival}},
-    {Fault::BytesMismatch, {Diag::ScheduleBytes, Diag::ScheduleDeadlock}},
+    {Fault::BytesMismatch, {Diag::ScheduleBytes, Diag::ScheduleLateExpect, Diag::ScheduleDeadlock}},
     {Fault::Unfenced, {Diag::ScheduleUnfenced}},
     {Fault::Uninitialised, {Diag::ScheduleUnmade}},
     {Fault::MeetingParties,

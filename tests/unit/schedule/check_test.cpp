@@ -130,6 +130,23 @@ TEST_CASE("who comes to one meeting is not taken for somebody of another with it
   CHECK(isFound(Diag::ScheduleMixedMeeting, program));
 }
 
+TEST_CASE("more warps than a meeting has parties are too many, also where two are enough to see") {
+  Program program{.name = "crowd"};
+  program.meetings = {{.name = "all", .parties = 2}};
+  program.roles = {
+      {.name = "a", .warps = 3, .body = {{.kind = OpKind::Meet, .meeting = MeetingId(0)}}}};
+  CHECK(isFound(Diag::ScheduleEarlyMeeting, program));
+}
+
+TEST_CASE("more bytes than are expected are found though nobody waits for them") {
+  ScheduleBuilder build("bytes");
+  const BarrierId full = build.barrier("full", {}, 1);
+  auto role = build.role("load");
+  role.expect(full, {}, 8);
+  role.copy({}, full, {}, 16);
+  CHECK(isFound(Diag::ScheduleBytes, build.take()));
+}
+
 TEST_CASE("a queue of the async proxy signals a barrier behind a fence alone, others at once") {
   for (const bool async : {false, true}) {
     CAPTURE(async);

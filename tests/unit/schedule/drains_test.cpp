@@ -40,6 +40,20 @@ int meetingsIn(const Program &program) {
 
 } // namespace
 
+TEST_CASE("buffers overlap where any of their slots do, in one kind of memory") {
+  const auto overlap = [](const std::string &other) {
+    const Program program =
+        roleOf("schedule @places { ring %r depth 2 { buffer %a 8 at 0 } " + other + " }");
+    const bool there = mayOverlap(program, BufferId(0), BufferId(1));
+    CHECK(mayOverlap(program, BufferId(1), BufferId(0)) == there);
+    return there;
+  };
+  CHECK(overlap("buffer %x 8 at 8"));
+  CHECK_FALSE(overlap("buffer %x 8 at 16"));
+  CHECK_FALSE(overlap("buffer %x 8 tensor at 8"));
+  CHECK_FALSE(overlap("buffer %x 8"));
+}
+
 TEST_CASE("what a loop in a condition did is met for in the condition") {
   const Program program = drained(R"(
     if count %k > 0 {

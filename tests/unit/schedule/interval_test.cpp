@@ -1,6 +1,8 @@
 #include "backend/schedule/timeline.h"
 #include "backend/schedule/timeline/simulation.h"
+#include "tests/support/schedule_mutants.h"
 #include "tests/support/schedules.h"
+#include "tests/support/small_schedules.h"
 #include "tests/unit/schedule/timed_programs.h"
 
 #include <doctest/doctest.h>
@@ -106,6 +108,81 @@ TEST_CASE("a loop that does not come to repeat itself is told by many trips") {
   CHECK(interval->cyclesPerTrip < 1009);
   CHECK(interval->lowerBound == 1002);
   CHECK(interval->busiest == "role b");
+}
+
+TEST_CASE("a loop is told by as many trips as can be run, where it does not repeat itself before") {
+  const Program program =
+      parsed("trips %t trips %k in %t\n"
+             "role %a { for %t { for %k { fence } access takes 7 on x busy 7 access takes 96 } }\n"
+             "role %b { for %t { for %k { fence } access takes 5 on x busy 5 access takes 997 } }");
+  const auto interval = initiationInterval(program, TripsId(0), {1, 2000});
+  REQUIRE(interval.ok());
+  CHECK(interval->period == 0);
+  CHECK(interval->cyclesPerTrip >= 1002);
+  CHECK(interval->cyclesPerTrip < 1009);
+  CHECK(interval->busiest == "role b");
+}
+
+namespace {
+
+Diagnostic problemOf(const std::string &body, std::uint32_t loop, std::vector<std::int32_t> trips) {
+  const Program program = parsed(body);
+  REQUIRE(checkAt(program, sameTrips(trips)).isSafe());
+  REQUIRE(simulate(program, trips).ok());
+  const auto interval = initiationInterval(program, TripsId(loop), std::move(trips));
+  REQUIRE_FALSE(interval.ok());
+  return interval.error();
+}
+
+/// Safe where there are as many trips of the one as of the other.
+constexpr const char *kInStep = R"(trips %a trips %b
+ring %R depth 2 { barrier %full barrier %empty }
+role %one { cursor %p in %R for %a { wait %empty(%p) flipped arrive %full(%p) advance %p } }
+role %two { cursor %c in %R for %b { wait %full(%c) arrive %empty(%c) advance %c } })";
+
+} // namespace
+
+TEST_CASE("a schedule that is safe for the asked trips alone stops at others, which are named") {
+  const Diagnostic stuck = problemOf(kInStep, 0, {5, 5});
+  CHECK(stuck.message == "the timeline of schedule 'test' with a = 64, b = 5 (run to tell how long "
+                         "a trip of 'a' takes) stops for ever at cycle 0: 'one' in wait 'empty'");
+  const Diagnostic other = problemOf(kInStep, 1, {5, 5});
+  CHECK(other.message.find("with a = 5, b = 64 (run to tell how long a trip of 'b' takes)") !=
+        std::string::npos);
+  const Diagnostic overfull = problemOf("trips %t trips %k in %t barrier %go arrivals 100\n"
+                                        "role %a { for %t { for %k { arrive %go count 3 } } }",
+                                        1, {2, 3});
+  CHECK(overfull.message == "at cycle 0 of the timeline of schedule 'test' with t = 1, k = 64 (run "
+                            "to tell how long a trip of 'k' takes), more come to barrier 'go' than "
+                            "it waits for");
+}
+
+TEST_CASE("no more trips are run to tell how long one takes than can be") {
+  const Diagnostic far = problemOf(
+      "trips %k role %a { for %k { if done %k > 2000000000 { access takes 2 } } }", 0, {3});
+  CHECK(far.message ==
+        "the timeline of schedule 'test' with k = 2147483647 (run to tell how long a "
+        "trip of 'k' takes) has more than 2000000 steps");
+}
+
+TEST_CASE("a schedule that is proven never stops in its timeline, however many trips it takes") {
+  std::mt19937 random(8);
+  int proven = 0;
+  for (int round = 0; round < 600; ++round) {
+    const auto schedules = smallSchedules();
+    const auto mutant =
+        mutate(schedules[static_cast<std::size_t>(round) % schedules.size()].make(), random);
+    if (!mutant || !prove(mutant->program).isSafe()) continue;
+    CAPTURE(mutant->program.name);
+    CAPTURE(mutant->what);
+    ++proven;
+    std::vector<std::int32_t> trips;
+    for (const Trips &of : mutant->program.trips) trips.push_back(of.least + round % 4);
+    CHECK(simulate(mutant->program, trips).ok());
+    for (std::uint32_t loop = 0; loop < trips.size(); ++loop)
+      CHECK(initiationInterval(mutant->program, TripsId(loop), trips).ok());
+  }
+  CHECK(proven > 80);
 }
 
 TEST_CASE("an interval of an outer loop has the inner one in it") {

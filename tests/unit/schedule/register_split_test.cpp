@@ -198,6 +198,8 @@ TEST_CASE("producers whose threads copy get no split with 24") {
 }
 
 TEST_CASE("requests without groups, or with too many, have no split") {
+  CHECK_FALSE(splitsFor({.consumerGroups = 7}, hopper()).empty()); // 1024 threads
+  CHECK(splitsFor({.consumerGroups = 8}, hopper()).empty());
   CHECK(splitsFor({.producerGroups = 0}, hopper()).empty());
   CHECK(splitsFor({.consumerGroups = 0}, hopper()).empty());
   CHECK(splitsFor({.producerGroups = 4, .consumerGroups = 5}, hopper()).empty());

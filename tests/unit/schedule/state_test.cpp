@@ -173,10 +173,10 @@ TEST_CASE("how many bytes a phase lacks is part of the state") {
   barrier %full arrivals 2
   buffer %x 16
   role %first {
-    expect %full bytes 16
     if count %j > 0 {
       expect %full bytes 16 count 0
     }
+    expect %full bytes 16
   }
   role %second {
     if count %k > 0 {
