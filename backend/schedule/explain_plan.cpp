@@ -19,7 +19,7 @@ std::string ofBound(double gap) {
 }
 
 std::string describe(const Candidate &candidate) {
-  std::string text = candidate.roles + ", " + toText(candidate.slots) + " slots";
+  std::string text = candidate.roles + ", " + counted(candidate.slots, "slot");
   if (candidate.outerSlots > 1) text += ", " + toText(candidate.outerSlots) + " outside";
   if (candidate.inFlight > 0) text += ", " + toText(candidate.inFlight) + " in flight";
   text += ": ";

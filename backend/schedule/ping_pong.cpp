@@ -257,8 +257,19 @@ PlacementSearch searchPlacements(const TurnLoop &loop, const PlacementChoice &ch
   return search;
 }
 
+namespace {
+
+/// The counts that a drain of this queue can ask for.
+ClusterWaits waitsAsked(const TurnLoop &loop, const Placement &placement) {
+  ClusterWaits waits = waitsOf(loop, placement);
+  for (auto &[cluster, count] : waits) count = std::min(count, loop.work[loop.loads].capacity);
+  return waits;
+}
+
+} // namespace
+
 std::int32_t mostInFlight(const TurnLoop &loop, const Placement &placement) {
-  const ClusterWaits waits = waitsOf(loop, placement);
+  const ClusterWaits waits = waitsAsked(loop, placement);
   std::int32_t left = 0, most = 0;
   for (std::int32_t at = 0; at < 2 * clustersOf(loop); ++at) { // the second time round it is steady
     const std::int32_t cluster = at % clustersOf(loop);
@@ -281,7 +292,7 @@ std::string describe(const TurnLoop &loop, const PlacementSearch &search) {
   if (loop.isStaged())
     text += "each loaded " + counted(loop.stages, "trip") + " before, behind a store; ";
   text += toText(search.safe) + " of " + toText(search.tried) +
-          " placements are safe\nwaits: at least " + toText(leastOf(waitsOf(loop, best))) +
+          " placements are safe\nwaits: at least " + toText(leastOf(waitsAsked(loop, best))) +
           " entries are left, at most " + toText(mostInFlight(loop, best)) + " are in flight";
   constexpr CounterLimits kLimits;
   if (mostInFlight(loop, best) > kLimits.vmBeforeStall)

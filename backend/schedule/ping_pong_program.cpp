@@ -45,10 +45,9 @@ private:
 
   std::string_view place(const Op &op) {
     if (hasBody(op.kind)) return "a trip's clusters are one after the other";
-    if (clusters().empty() && op.kind == OpKind::Issue) {
-      if (op.queue == turns_.loads) return addLoad(op);
-      if (Piece *piece = loadedInto(op)) return addStore(op, *piece);
-    }
+    if (clusters().empty() && op.kind == OpKind::Issue && op.queue == turns_.loads)
+      return addLoad(op);
+    if (Piece *piece = clusters().empty() ? loadedInto(op) : nullptr) return addStore(op, *piece);
     if (loadedInto(op)) return "what is loaded into registers is stored before it is read";
     const bool isMemory = llvm::any_of(turns_.pieces, [&](const Piece &piece) {
       return piece.buffer.valid() && touches(op, piece.buffer);
@@ -354,7 +353,7 @@ private:
 
   /// Of registers, or of the half that is this group's.
   Op fill(Op op, std::int32_t use) const {
-    op.queue = queueOf(op.queue);
+    if (op.queue.valid()) op.queue = queueOf(op.queue);
     op.cost = halved(op.cost);
     for (Access &access : op.accesses) {
       const auto halves = halves_.find(access.buffer);

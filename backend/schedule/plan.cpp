@@ -147,10 +147,12 @@ private:
   std::optional<QueueId> loadQueue() const {
     std::optional<QueueId> queue;
     forEachOp(work_.roles.front().body, [&](const Op &op) {
-      if (op.kind != OpKind::Issue || queue) return;
-      for (const Access &access : op.accesses)
-        if (access.writes && work_[access.buffer].space == Space::Shared)
-          queue = queueInto(op).value_or(op.queue);
+      const bool stores = std::ranges::any_of(op.accesses, [&](const Access &access) {
+        return access.writes && work_[access.buffer].space == Space::Shared;
+      });
+      if (queue || !stores || op.kind == OpKind::Copy) return;
+      queue = queueInto(op);
+      if (!queue && op.kind == OpKind::Issue) queue = op.queue;
     });
     return queue;
   }

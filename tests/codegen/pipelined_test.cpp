@@ -141,7 +141,7 @@ TEST_CASE("a load that cannot run ahead stays, and the reason is told") {
   const Left left[]{
       {streamOf(kOffsets + "%x = load %at : f32[256]\n" + kSum, "pipelined = 1"),
        "one slot lets nothing overlap"},
-      {streamOf("yield %s\n"), "it has no loads"},
+      {streamOf("yield %s\n"), "it has no loads of its own"},
       {streamOf(kOffsets + "%x = load %at : f32[256]\nbreak_if %b, %s\n" + kSum),
        "k.imx:8 does not run ahead: 'break_if' at k.imx:13 may leave it in the middle of a trip"},
       {streamOf(kOffsets + "%x = load %at : f32[256]\nif %b {\nif %b {\nexit_if %b\nyield\n}\n" +

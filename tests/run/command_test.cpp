@@ -217,6 +217,21 @@ TEST_CASE("plan lets two groups take turns with one slot, where tiles come throu
   CHECK(contains(turns.output, "drain %shared\n      meet %all\n"));
 }
 
+TEST_CASE("plan prints no plan of work that is wrong itself") {
+  const Outcome shared = shell("sed 's/(own)//' turns.imx | "
+                               "imbrex plan - --target sm_90a --loop k --trips k=32 --explain");
+  CHECK(shared.status == 1);
+  CHECK(contains(shared.output, "may still be writing"));
+  CHECK_FALSE(contains(shared.output, "schedule @turns"));
+  CHECK_FALSE(contains(shared.output, "// taken"));
+}
+
+TEST_CASE("check asks for a target that there is, whatever the file holds") {
+  const Outcome unknown = shell("imbrex check scale.imx --target sm_99");
+  CHECK(unknown.status == 2);
+  CHECK(contains(unknown.output, "sm_99"));
+}
+
 TEST_CASE("plan divides registers among roles, and lets the ones that compute take turns") {
   const Outcome planned = shell("imbrex plan attention.imx --loop n --trips tiles=4,n=16 --turns "
                                 "--registers --explain");

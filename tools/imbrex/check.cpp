@@ -41,6 +41,9 @@ bool checkTarget(const schedule::Program &program, Diagnostics &diagnostics) {
 int check() {
   if (file.empty()) return reportMissingSchedule("check");
   Diagnostics diagnostics;
+  // Whatever the file holds.
+  if (!target.empty() && !machine::machineNamed(target.getValue(), diagnostics))
+    return conclude(false, diagnostics);
   const auto program = readSchedule(file, diagnostics);
   bool ok = program.has_value();
   schedule::Verdict verdict;

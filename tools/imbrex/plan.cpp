@@ -136,9 +136,11 @@ bool make(Diagnostics &diagnostics) {
   if (!request) return diagnostics.add(request.error()), false;
   const auto plan = schedule::planSchedule(*work, *request, diagnostics);
   if (!plan) return false;
+  // What is wrong with the work shows in the plan: then there is none to go on with.
+  if (!schedule::report(schedule::prove(plan->program), diagnostics)) return false;
   if (explains) std::fputs(asComments("// ", schedule::explain(*plan, *request)).c_str(), stdout);
   std::fputs(schedule::print(plan->program).c_str(), stdout);
-  return schedule::report(schedule::prove(plan->program), diagnostics);
+  return true;
 }
 
 int run() {

@@ -271,6 +271,11 @@ Verdict checkAt(const Program &program, const TripCount &count) {
 
 bool report(const Verdict &verdict, Diagnostics &diagnostics) {
   for (const Finding &finding : verdict.findings) {
+    // Of several parts, or to several warps, the same is told once.
+    const auto isSame = [&](const Finding &other) {
+      return other.what.kind == finding.what.kind && other.what.message == finding.what.message;
+    };
+    if (&*std::ranges::find_if(verdict.findings, isSame) != &finding) continue;
     diagnostics.add(finding.what);
     if (finding.trips.empty() && finding.trace.empty()) continue; // it was no run that showed it
     std::string run = finding.trips.empty() ? "these numbers of trips" : finding.trips;

@@ -47,9 +47,8 @@ std::string Run::hintForWrites(const Touch &write, const Touch &other) const {
   const Agent &self = model_->agents[static_cast<std::size_t>(write.agent)];
   const bool isOneRole = self.role == model_->agents[static_cast<std::size_t>(other.agent)].role;
   if (!isOneRole || write.agent == other.agent) return wait;
-  return wait + ", or each warp of the role write a part of its own: 'parts " +
-         toText(model_->program[self.role].warps) + "' behind the bytes of the buffer, and 'own' " +
-         "in the index";
+  return wait + ", or each warp of the role write a part of its own: 'parts', as many as there are "
+                "warps, behind the bytes of the buffer, and 'own' in the index";
 }
 
 std::string Run::lineOf(const Op &op) const {

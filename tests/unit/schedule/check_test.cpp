@@ -9,6 +9,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 using namespace imbrex;
 using namespace imbrex::schedule;
@@ -106,7 +108,8 @@ TEST_CASE(
   };
   const std::string wait = "one of the two must wait until the other has ended";
   CHECK(hintFor("role %r warps 4 { access writes %x }") ==
-        wait + ", or each warp of the role write a part of its own: 'parts 4' behind the bytes of "
+        wait + ", or each warp of the role write a part of its own: 'parts', as many as there are "
+               "warps, behind the bytes of "
                "the buffer, and 'own' in the index");
   CHECK(hintFor("role %r { access writes %x } role %s { access writes %x }") == wait);
   CHECK(prove(programOf("schedule @s { buffer %x 64 parts 4 role %r warps 4 { access writes "
@@ -555,6 +558,22 @@ TEST_CASE("a plain write that all know of is still none that the proxy sees with
   };
   CHECK(prove(handed("fence\n")).isSafe());
   CHECK(isFound(Diag::ScheduleUnfenced, handed("")));
+}
+
+TEST_CASE("what is wrong in the same way with several parts is told once") {
+  const Verdict verdict =
+      prove(groupedGemm({.depth = 3, .warps = 4}, GroupedGemmDefect::DrainOneWeaker));
+  Diagnostics diagnostics;
+  CHECK_FALSE(report(verdict, diagnostics));
+  std::set<std::string> told;
+  std::size_t errors = 0;
+  for (const Diagnostic &one : diagnostics.all()) {
+    if (one.kind == Diag::ScheduleTrace) continue;
+    told.insert(one.message);
+    ++errors;
+  }
+  CHECK(errors == told.size());
+  CHECK(errors < verdict.findings.size());
 }
 
 TEST_CASE("loops of too many trips are refused and not run") {

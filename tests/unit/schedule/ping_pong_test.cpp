@@ -498,6 +498,20 @@ TEST_CASE("turns through registers are proven, and no wait of theirs could be we
         }
 }
 
+TEST_CASE("what is stored at once, and by no queue, needs no wait for its end") {
+  Program work = stagedWork(2, 3, 2);
+  for (const std::size_t store : {2u, 3u}) {
+    Op &op = work.roles.front().body[1].body[store];
+    op = {.kind = OpKind::Access, .accesses = op.accesses, .cost = op.cost};
+  }
+  Diagnostics diagnostics;
+  const auto plan = planSchedule(work, requestFor("sm_75"), diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().roles == "two groups by turns, the last products in two");
+  CHECK(clustersDrained(plan->program, "shared") == std::vector{4});
+  CHECK(prove(plan->program).isSafe());
+}
+
 TEST_CASE("the checker proves where pieces are stored when they may be there, and only then") {
   Program work = stagedWork(2, 3, 2);
   std::vector<Op> &trip = work.roles.front().body[1].body;
