@@ -31,6 +31,9 @@ constexpr AsyncCopies kEngine = [] {
 constexpr AsyncCopies kLoadsToLds = {
     .sizes = 16, .areInLaneOrder = true, .capacity = 63, .latency = 700, .bytesPerCycle = 16};
 
+// 128 lanes of 512 columns of 32 bits (PTX ISA 9.0, 9.7.16.1, "Tensor Memory").
+constexpr std::int32_t kTensorMemory = 128 * 512 * 4;
+
 constexpr auto kMachines = std::to_array<Machine>({
 #define IMBREX_MACHINE(name, family, ...) {name, Family::family, __VA_ARGS__},
 #include "backend/machine/targets.def"

@@ -72,6 +72,7 @@ struct Machine {
   /// The ops, by mnemonic and between spaces, that have instructions on bf16, which round once and
   /// flush nothing; "cast" is that of an f32.
   std::string_view bf16Ops = {};
+  std::int32_t tensorMemoryBytes = 0; ///< Of one core: where tensor cores keep what they sum up.
 };
 
 /// Whether an op of this mnemonic has a fast form on f32.
@@ -81,8 +82,8 @@ bool hasFastForm(const Machine &machine, std::string_view mnemonic);
 llvm::ArrayRef<Machine> allMachines();
 /// Null where no target has this name.
 const Machine *findMachine(std::string_view name);
-/// A target or the host, by its name; null, and an error where there is none, which suggests the one
-/// that a product of this name is ("A100"), or the nearest.
+/// A target or the host, by its name; null, and an error where there is none, which suggests the
+/// one that a product of this name is ("A100"), or the nearest.
 const Machine *machineNamed(std::string_view name, Diagnostics &diagnostics);
 /// The CPU under our feet: no warps, no shared memory.
 const Machine &hostMachine();

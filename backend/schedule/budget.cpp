@@ -35,6 +35,13 @@ std::int64_t sharedBytes(const Program &program) {
   return placed + bytes;
 }
 
+std::int64_t tensorBytes(const Program &program) {
+  std::int64_t bytes = 0;
+  for (const Buffer &buffer : program.buffers)
+    if (buffer.space == Space::Tensor) bytes += buffer.bytes * program.depthOf(buffer.ring);
+  return bytes;
+}
+
 bool checkRegisters(const Program &program, const machine::Machine &machine, const Demand &demand,
                     std::int32_t minBlocks, Diagnostics &diagnostics) {
   const auto changes = [](const Role &role) { return role.registers > 0; };
@@ -80,7 +87,8 @@ bool checkMeetings(const Program &program, Diagnostics &diagnostics) {
 
 Demand demandOf(const Program &program) {
   constexpr std::uint64_t kGroup = RegisterRules{}.groupWarps;
-  Demand demand = {.sharedBytes = sharedBytes(program), .firstWarps = {}};
+  Demand demand = {
+      .sharedBytes = sharedBytes(program), .tensorBytes = tensorBytes(program), .firstWarps = {}};
   std::uint64_t next = 0;
   for (const Role &role : program.roles) {
     const auto warps = static_cast<std::uint64_t>(role.warps);
@@ -94,6 +102,7 @@ Demand demandOf(const Program &program) {
 }
 
 void giveRegisters(Program &program, const machine::Machine &machine, std::int32_t minBlocks) {
+  if (!machine.asyncCopies.haveEngine) return; // the two came together
   constexpr std::int32_t kGroup = RegisterRules{}.groupWarps;
   const auto isWhole = [](const Role &role) { return role.warps % kGroup == 0; };
   SplitRequest request{.consumerGroups = 0, .minBlocks = minBlocks};
@@ -114,6 +123,11 @@ bool checkBudget(const Program &program, const machine::Machine &machine, std::i
   if (demand.sharedBytes > machine.sharedMemoryBytes) {
     diagnostics.report(Diag::ScheduleMemory, program.where, program.name, demand.sharedBytes,
                        machine.name, machine.sharedMemoryBytes);
+    fits = false;
+  }
+  if (demand.tensorBytes * minBlocks > machine.tensorMemoryBytes) {
+    diagnostics.report(Diag::ScheduleTensorMemory, program.where, program.name, demand.tensorBytes,
+                       counted(minBlocks, "block"), machine.name, machine.tensorMemoryBytes);
     fits = false;
   }
   const std::int64_t threads = std::int64_t{demand.warps} * machine.warpSize;

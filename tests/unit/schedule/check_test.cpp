@@ -4,6 +4,7 @@
 #include "backend/schedule/check/free_trips.h"
 #include "backend/schedule/program_text.h"
 #include "tests/support/schedule_builder.h"
+#include "tests/support/schedules.h"
 #include "tests/unit/schedule/timed_programs.h"
 
 #include <doctest/doctest.h>

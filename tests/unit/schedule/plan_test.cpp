@@ -201,6 +201,40 @@ TEST_CASE("a schedule's demands are held against a block") {
                              Diag::ScheduleThreads});
 }
 
+TEST_CASE("results in a tensor core's memory are held against what a core has of it") {
+  const auto found = [](std::int32_t slots, const char *machine, std::int32_t blocks) {
+    ScheduleBuilder build("results");
+    const RingId ring = build.ring("ring", slots);
+    build.buffer({.name = "sum", .ring = ring, .bytes = 65536, .space = Space::Tensor});
+    build.role("all", 4);
+    Diagnostics diagnostics;
+    const bool fits = checkBudget(build.take(), machineNamed(machine), blocks, diagnostics);
+    CHECK(fits == !diagnostics.hasErrors());
+    for (const Diagnostic &one : diagnostics.all()) CHECK(one.kind == Diag::ScheduleTensorMemory);
+    return !fits;
+  };
+  CHECK_FALSE(found(4, "sm_100a", 1));
+  CHECK(found(5, "sm_100a", 1));
+  CHECK_FALSE(found(2, "sm_103a", 2));
+  CHECK(found(3, "sm_103a", 2));
+  CHECK(found(1, "sm_90a", 1)); // has none
+  // So the planner gives results of half of it two slots, and of more one.
+  for (const auto &[bytes, slots] : {std::pair(131072, 2), std::pair(131584, 1)}) {
+    Program work = gemmWork(true);
+    for (Buffer &buffer : work.buffers)
+      if (buffer.space == Space::Tensor) buffer.bytes = bytes;
+    const PlanRequest request = {.machine = machineNamed("sm_100a"),
+                                 .loop = TripsId(1),
+                                 .trips = {4, 16},
+                                 .signals = {true},
+                                 .warps = 4};
+    Diagnostics diagnostics;
+    const auto plan = planSchedule(work, request, diagnostics);
+    REQUIRE_MESSAGE(plan, diagnostics.render());
+    CHECK(plan->taken().outerSlots == slots);
+  }
+}
+
 namespace {
 
 PlanRequest attentionRequest() {
@@ -289,10 +323,11 @@ TEST_CASE("a group that cannot be is refused with the reason, and the rest is pl
 }
 
 TEST_CASE("roles of whole groups of warps get the registers that the others give up") {
-  const auto registersOf = [](const std::vector<std::int32_t> &warps) {
+  const auto registersOf = [](const std::vector<std::int32_t> &warps,
+                              const char *machine = "sm_90a") {
     Program program{.name = "roles"};
     for (const std::int32_t of : warps) program.roles.push_back({.name = "r", .warps = of});
-    giveRegisters(program, machineNamed("sm_90a"), 1);
+    giveRegisters(program, machineNamed(machine), 1);
     std::vector<std::int32_t> registers;
     for (const Role &role : program.roles) registers.push_back(role.registers);
     return registers;
@@ -302,6 +337,7 @@ TEST_CASE("roles of whole groups of warps get the registers that the others give
   CHECK(registersOf({1, 12}) == std::vector{32, 160});
   CHECK(registersOf({8}) == std::vector{0});       // nobody gives any up
   CHECK(registersOf({1, 2}) == std::vector{0, 0}); // nobody can take them
+  CHECK(registersOf({1, 8}, "sm_80") == std::vector{0, 0});
 }
 
 TEST_CASE("a plan far above its bound is told in times, and one near it in per cent") {
