@@ -102,7 +102,7 @@ Demand demandOf(const Program &program) {
 }
 
 void giveRegisters(Program &program, const machine::Machine &machine, std::int32_t minBlocks) {
-  if (!machine.asyncCopies.haveEngine) return; // the two came together
+  if (!machine.asyncCopies.haveEngine) return; // see there
   constexpr std::int32_t kGroup = RegisterRules{}.groupWarps;
   const auto isWhole = [](const Role &role) { return role.warps % kGroup == 0; };
   SplitRequest request{.consumerGroups = 0, .minBlocks = minBlocks};

@@ -157,16 +157,19 @@ private:
     return queue;
   }
 
-  /// The queue that brought what an operation stores, from registers, where it is another one.
+  /// The other queue whose loads brought into registers what an operation stores. What reads
+  /// something of the work as well is none: a product, say, whose sums are stored at the end.
   std::optional<QueueId> queueInto(const Op &store) const {
     std::optional<QueueId> queue;
     forEachOp(work_.roles.front().body, [&](const Op &op) {
-      if (op.kind != OpKind::Issue || op.queue == store.queue) return;
-      for (const Access &into : op.accesses)
-        for (const Access &from : store.accesses)
-          if (into.writes && !from.writes && into.buffer == from.buffer &&
-              work_[from.buffer].space == Space::Registers)
-            queue = op.queue;
+      const bool loads = op.kind == OpKind::Issue && op.accesses.size() == 1;
+      if (!loads || op.queue == store.queue) return;
+      const Access &into = op.accesses.front();
+      if (!into.writes || work_[into.buffer].space != Space::Registers) return;
+      const auto isStored = [&](const Access &from) {
+        return !from.writes && from.buffer == into.buffer;
+      };
+      if (std::ranges::any_of(store.accesses, isStored)) queue = op.queue;
     });
     return queue;
   }
@@ -280,7 +283,8 @@ private:
   }
 
   void describePlacement(Candidate &taken) const {
-    const auto loop = clusters(taken.slots, *taken.takesTurns, taken.refused);
+    std::string why;
+    const auto loop = clusters(taken.slots, *taken.takesTurns, why);
     taken.placement = describe(*loop, searchPlacements(*loop, kAmongReads));
   }
 

@@ -70,29 +70,12 @@ Result<void> checkNumbers(const machine::Machine &machine) {
 
 /// Whether the work leaves its order to the plan, if it can be planned at all.
 Result<void> checkWork(const schedule::Program &work) {
-  using schedule::OpKind;
   if (work.roles.size() != 1 || !work.rings.empty()) return {};
   Result<void> sound;
   schedule::forEachOp(work.roles.front().body, [&](const schedule::Op &op) {
-    switch (op.kind) {
-    case OpKind::Access:
-    case OpKind::Copy:
-    case OpKind::Issue:
-    case OpKind::Commit:
-    case OpKind::For:
-    case OpKind::If: return;
-    case OpKind::Wait:
-    case OpKind::Arrive:
-    case OpKind::Expect:
-    case OpKind::Signal:
-    case OpKind::Drain:
-    case OpKind::Meet:
-    case OpKind::Fence:
-    case OpKind::Init:
-    case OpKind::Advance:
-    case OpKind::Reset:
-      if (sound) sound = fail(Diag::ScheduleOrderedWork, op.where, info(op.kind).mnemonic);
-    }
+    constexpr std::uint16_t kWork = schedule::kAccesses | schedule::kLoop | schedule::kGuard;
+    const bool isWork = (info(op.kind).fields & kWork) != 0 || op.kind == schedule::OpKind::Commit;
+    if (sound && !isWork) sound = fail(Diag::ScheduleOrderedWork, op.where, info(op.kind).mnemonic);
   });
   return sound;
 }

@@ -201,6 +201,27 @@ TEST_CASE("a schedule's demands are held against a block") {
                              Diag::ScheduleThreads});
 }
 
+TEST_CASE("sums that are stored to shared memory at the end are no loads") {
+  ScheduleBuilder build("epilogue");
+  const TripsId k = build.trips("k");
+  const BufferId tile = build.buffer({.name = "tile", .bytes = 16384});
+  const BufferId sum = build.buffer({.name = "sum", .bytes = 256, .space = Space::Registers});
+  const BufferId result = build.buffer({.name = "result", .bytes = 16384, .parts = 8});
+  auto all = build.role("all", 8);
+  const QueueId products = all.queue({.name = "products", .serial = true});
+  all.access({write(sum)});
+  all.forTrips(k, [&] {
+    all.copy({write(tile)}, {}, {}, 16384);
+    all.issue(products, {read(tile), read(sum), write(sum)});
+  });
+  all.access({read(sum), own(write(result))});
+  const PlanRequest request = {.machine = machineNamed("sm_90a"), .loop = k, .trips = {16}};
+  Diagnostics diagnostics;
+  const auto plan = planSchedule(build.take(), request, diagnostics);
+  REQUIRE_MESSAGE(plan, diagnostics.render());
+  CHECK(plan->taken().roles == "load | compute");
+}
+
 TEST_CASE("results in a tensor core's memory are held against what a core has of it") {
   const auto found = [](std::int32_t slots, const char *machine, std::int32_t blocks) {
     ScheduleBuilder build("results");
