@@ -36,6 +36,13 @@ void row(llvm::raw_ostream &out, std::string_view name, std::int64_t value) {
   row(out, name, std::to_string(value));
 }
 
+std::string occupancyAsText(const Report &report) {
+  return llvm::formatv("{0} of {1} warps, {2} a core; limited by {3}",
+                       report.occupancy.warpsPerCore, report.machine->maxWarpsPerCore,
+                       counted(report.occupancy.blocksPerCore, "block"),
+                       toText(report.occupancy.limit));
+}
+
 llvm::StringRef ref(std::string_view text) { return {text.data(), text.size()}; }
 
 llvm::json::Object instructionsAsJson(const target::InstructionMix &mix) {
@@ -59,19 +66,25 @@ llvm::json::Object instructionsAsJson(const target::InstructionMix &mix) {
 Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, StageTimes *times) {
   const auto assembly = makeAssembly(code, target, times);
   if (!assembly) return assembly.failure();
-  const auto object = makeObject(*assembly, target, times);
-  if (!object) return object.failure();
   Report report{.interface = code.interface,
                 .assumptions = code.assumptions,
                 .machine = &target.machine(),
-                .resources = target.resources(*object),
+                .resources = {},
                 .occupancy = {},
                 .instructions = target.instructions(*assembly),
-                .assemblyBytes = static_cast<std::int64_t>(assembly->size()),
-                .imageBytes = static_cast<std::int64_t>(object->image.size())};
+                .assemblyBytes = static_cast<std::int64_t>(assembly->size())};
+  const auto object = makeObject(*assembly, target, times);
+  if (!object && object.error().kind != Diag::NoAssembler) return object.failure();
+  if (object) {
+    report.resources = target.resources(*object);
+    report.imageBytes = static_cast<std::int64_t>(object->image.size());
+  } else {
+    report.resources.sharedMemoryBytes = code.interface.sharedMemoryBytes;
+    report.noImage = object.error();
+  }
   if (report.interface.bytesAtLaunch > 0) // of which the image knows nothing
     report.resources.sharedMemoryBytes = report.interface.bytesAtLaunch;
-  report.occupancy = machine::occupancyOf(*report.machine, demandOf(report));
+  if (object) report.occupancy = machine::occupancyOf(*report.machine, demandOf(report));
   return report;
 }
 
@@ -82,17 +95,17 @@ std::string toText(const Report &report) {
   llvm::raw_string_ostream out(text);
   out << llvm::formatv("{0} on {1}, blocks of {2} threads\n", report.interface.name, machine.name,
                        report.interface.threads);
-  row(out, "registers", resources.registers);
+  const auto ofImage = [&](std::string_view name, const std::string &value) {
+    row(out, name, report.noImage ? "not known" : value);
+  };
+  ofImage("registers", std::to_string(resources.registers));
   if (resources.scalarRegisters > 0) row(out, "scalar registers", resources.scalarRegisters);
-  row(out, "spilled bytes", resources.spilledBytes);
-  row(out, "stack bytes", resources.stackBytes);
+  ofImage("spilled bytes", std::to_string(resources.spilledBytes));
+  ofImage("stack bytes", std::to_string(resources.stackBytes));
   row(out, "shared memory bytes",
       std::to_string(resources.sharedMemoryBytes) +
           (report.interface.bytesAtLaunch > 0 ? ", which the launch must ask for" : ""));
-  row(out, "occupancy",
-      llvm::formatv("{0} of {1} warps, {2} a core; limited by {3}", report.occupancy.warpsPerCore,
-                    machine.maxWarpsPerCore, counted(report.occupancy.blocksPerCore, "block"),
-                    toText(report.occupancy.limit)));
+  ofImage("occupancy", occupancyAsText(report));
   row(out, "instructions", report.instructions.total());
   for (std::size_t i = 0; i < target::kInstructionClasses.size(); ++i) {
     const auto kind = static_cast<InstructionClass>(i);
@@ -103,7 +116,10 @@ std::string toText(const Report &report) {
     out << '\n';
   }
   row(out, "assembly bytes", report.assemblyBytes);
-  row(out, "image bytes", report.imageBytes);
+  ofImage("image bytes", std::to_string(report.imageBytes));
+  if (report.noImage)
+    out << llvm::formatv("what is not known only an image tells: {0}\n  hint: {1}\n",
+                         report.noImage->message, report.noImage->hint);
   return text;
 }
 
@@ -129,6 +145,12 @@ std::string toJson(const Report &report) {
       {"instruction_mix", instructionsAsJson(report.instructions)},
       {"assembly_bytes", report.assemblyBytes},
       {"image_bytes", report.imageBytes}};
+  if (report.noImage) {
+    for (const char *name : {"registers", "scalar_registers", "spilled_bytes", "stack_bytes",
+                             "occupancy", "image_bytes"})
+      object[name] = nullptr;
+    object["no_image"] = report.noImage->message;
+  }
   return llvm::formatv("{0}\n", llvm::json::Value(std::move(object)));
 }
 

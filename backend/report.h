@@ -3,11 +3,13 @@
 #include "backend/compile.h"
 #include "backend/machine/occupancy.h"
 
+#include <optional>
 #include <string>
 
 namespace imbrex {
 
-/// What a compiled kernel takes of its machine, and what it is made of.
+/// What a compiled kernel takes of its machine, and what it is made of. Some of it only the image
+/// tells, which only the machine's assembler makes.
 struct Report {
   lower::KernelInterface interface;
   analysis::Assumptions assumptions; ///< Of the launches.
@@ -17,9 +19,13 @@ struct Report {
   target::InstructionMix instructions;
   std::int64_t assemblyBytes = 0;
   std::int64_t imageBytes = 0;
+  /// Set where no assembler is found. The registers, spills, stack, occupancy and the image's bytes
+  /// are not known then, and zeros; all else is as it would be with one.
+  std::optional<Diagnostic> noImage = {};
 };
 
-/// Makes assembly and image to see; `times` gets what that took.
+/// Makes the assembly and, where there is an assembler, the image to see; `times` gets what that
+/// took. An error is of the code: one of them could not be made of it.
 Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target,
                         StageTimes *times = nullptr);
 

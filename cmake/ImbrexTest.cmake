@@ -13,14 +13,19 @@ target_compile_features(imbrex_test_main PUBLIC cxx_std_20)
 set(IMBREX_REPORTED_FILE ${PROJECT_BINARY_DIR}/reported.txt)
 set_property(GLOBAL PROPERTY IMBREX_TESTS "")
 
+# The GPU vendor's toolkit is not on every machine, so that tests do without: to them there is none
+# (docs/environment.md). What depends on one runs once more with what the machine has: TOOLKIT below.
+set(IMBREX_NO_TOOLKIT /nowhere)
+
 # imbrex_add_command_test(<name> COMMAND … [WORKING_DIRECTORY …])
 #
-# add_test, and the diagnostics that the command reports are recorded (tests/CMakeLists.txt says
-# what for).
+# add_test, without a toolkit, and the diagnostics that the command reports are recorded
+# (tests/CMakeLists.txt says what for).
 function(imbrex_add_command_test name)
   add_test(NAME ${name} ${ARGN})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT IMBREX_REPORTED=${IMBREX_REPORTED_FILE}
-                                          FIXTURES_REQUIRED reported)
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT "IMBREX_REPORTED=${IMBREX_REPORTED_FILE};IMBREX_TOOLKIT=${IMBREX_NO_TOOLKIT}"
+    FIXTURES_REQUIRED reported)
   set_property(GLOBAL APPEND PROPERTY IMBREX_TESTS ${name})
 endfunction()
 
@@ -35,13 +40,19 @@ function(imbrex_test_program name)
     $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,22>>:-Wno-c2y-extensions>)
 endfunction()
 
-# imbrex_add_test(<name> SOURCES … [LINK …] [PARTS …])
+# imbrex_add_test(<name> SOURCES … [LINK …] [PARTS …] [TOOLKIT | TOOLKIT_ONCE])
 #
 # One doctest program and one ctest entry, both called <name>: one per test folder. The working
 # directory is the test's source folder, so that data files have short names. A program that takes
 # minutes has PARTS: an entry <name>_<part> for each, with the cases whose names have the word.
+#
+# Cases whose result depends on a toolkit (tests/support/assembler.h) are in the test suite "toolkit";
+# a program that has some says TOOLKIT, and gets an entry <name>_toolkit, which runs them with the
+# toolkit of this machine. Where that lacks something, ctest's summary says that the entry is skipped.
+# A program that takes minutes, and from whose cases only steps at their end fall away, says
+# TOOLKIT_ONCE: its only entry has the machine's toolkit.
 function(imbrex_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PARTS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TOOLKIT;TOOLKIT_ONCE" "" "SOURCES;LINK;PARTS")
   if(NOT arg_SOURCES)
     return()
   endif()
@@ -52,8 +63,14 @@ function(imbrex_add_test name)
     imbrex_add_command_test(${name}_${part} COMMAND ${name} "--test-case=*${part}*"
                             WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   endforeach()
-  if(NOT arg_PARTS)
+  if(NOT arg_PARTS AND NOT arg_TOOLKIT_ONCE)
     imbrex_add_command_test(${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  endif()
+  if(arg_TOOLKIT_ONCE OR (arg_TOOLKIT AND IMBREX_ENABLE_NVPTX))
+    add_test(NAME ${name}_toolkit WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+             COMMAND ${name} $<$<NOT:$<BOOL:${arg_TOOLKIT_ONCE}>>:--test-suite=toolkit> --skip-status=77
+             COMMAND_EXPAND_LISTS)
+    set_tests_properties(${name}_toolkit PROPERTIES SKIP_RETURN_CODE 77)
   endif()
 endfunction()
 

@@ -1,8 +1,8 @@
 #include "backend/target/gpu_target.h"
-#include "backend/target/nvptx/toolkit.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/SourceMgr.h"
+#include "tests/support/assembler.h"
 #include "tests/unit/emulate/async_kernels.h"
 
 #include <doctest/doctest.h>
@@ -18,14 +18,14 @@ std::unique_ptr<llvm::Module> parsed(const std::string &text, llvm::LLVMContext 
   return module;
 }
 
-void checkCode(const target::GpuTarget &target, const AsyncKernel &kernel, bool hasAssembler) {
+void checkCode(const target::GpuTarget &target, const AsyncKernel &kernel, bool isAssembled) {
   CAPTURE(std::string(target.machine().name));
   CAPTURE(std::string(kernel.what));
   llvm::LLVMContext context;
   const auto module = parsed(kernel.text, context);
   target.prepare(*module);
   target.optimise(*module);
-  if (!hasAssembler) {
+  if (!isAssembled) {
     CHECK(target.assembly(*module).ok());
     return;
   }
@@ -35,15 +35,13 @@ void checkCode(const target::GpuTarget &target, const AsyncKernel &kernel, bool 
 
 } // namespace
 
-TEST_CASE("the emulator's kernels with copies are code for the machines that they are run for") {
-  const bool hasAssembler = !target::nvptx::findTool("ptxas").empty();
-  if (!hasAssembler) MESSAGE("SKIP: NVIDIA's assembler ptxas is not installed");
+TEST_CASE("the emulator's kernels with copies are code for the machines that they are run for" *
+          doctest::test_suite("toolkit")) {
   for (const AsyncRow &row : asyncTable()) {
     const machine::Machine &machine = *machine::findMachine(row.machine);
-    const bool isNvidia = machine.family == machine::Family::Nvptx;
     const target::GpuTarget *target = target::findGpuTarget(machine);
     REQUIRE(target != nullptr);
-    for (const AsyncKernel &kernel : row.kernels)
-      checkCode(*target, kernel, hasAssembler || !isNvidia);
+    const bool isAssembled = testing::canAssemble(*target);
+    for (const AsyncKernel &kernel : row.kernels) checkCode(*target, kernel, isAssembled);
   }
 }

@@ -53,8 +53,7 @@ bool hasRemark(const std::string &said) {
 
 using Kernels = std::vector<TableKernel>(const machine::Machine &);
 
-void checkKernels(Kernels &kernels, const target::GpuTarget &target,
-                  const std::string &assembler) {
+void checkKernels(Kernels &kernels, const target::GpuTarget &target, const std::string &assembler) {
   const machine::Machine &machine = target.machine();
   CAPTURE(std::string(machine.name));
   std::list<target::TemporaryFile> files;
@@ -81,7 +80,7 @@ void checkKernels(Kernels &kernels, const target::GpuTarget &target,
 
 void checkOnAll(Kernels &kernels) {
   const std::string assembler = target::nvptx::findTool("ptxas");
-  if (assembler.empty()) MESSAGE("SKIP: NVIDIA's assembler ptxas is not installed");
+  if (assembler.empty()) MESSAGE("SKIP: no assembler is found: there is no program ptxas");
   for (const target::GpuTarget *target : targetsOf(machine::Family::Nvptx))
     checkKernels(kernels, *target, assembler);
 }

@@ -4,6 +4,7 @@
 #include "backend/target/gpu_target.h"
 #include "llvm/Support/JSON.h"
 #include "tests/run/shell.h"
+#include "tests/support/assembler.h"
 
 #include <doctest/doctest.h>
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 using namespace imbrex;
+using testing::canAssemble;
 
 namespace {
 
@@ -27,7 +29,8 @@ Outcome compile(const machine::Machine &machine, const std::string &rest) {
 
 } // namespace
 
-TEST_CASE("imbrex compile makes what is asked for, for every target") {
+TEST_CASE("imbrex compile makes what is asked for, for every target" *
+          doctest::test_suite("toolkit")) {
   for (const machine::Machine *machine : machines()) {
     CAPTURE(std::string(machine->name));
     const bool isNvptx = machine->family == machine::Family::Nvptx;
@@ -39,6 +42,7 @@ TEST_CASE("imbrex compile makes what is asked for, for every target") {
                                         : "define amdgpu_kernel void @scale("));
     const Outcome assembly = compile(*machine, "--emit asm");
     CHECK(contains(assembly.output, isNvptx ? ".visible .entry scale(" : ".amdhsa_kernel scale"));
+    if (!canAssemble(target::gpuTarget(*machine))) continue;
     const Outcome image = compile(*machine, isNvptx ? "--emit cubin" : "--emit hsaco");
     CHECK(image.status == 0);
     CHECK(image.output.starts_with("\x7f"
@@ -46,7 +50,7 @@ TEST_CASE("imbrex compile makes what is asked for, for every target") {
   }
 }
 
-TEST_CASE("the report of a kernel that scales 64 numbers") {
+TEST_CASE("the report of a kernel that scales 64 numbers" * doctest::test_suite("toolkit")) {
   for (const machine::Machine *machine : machines()) {
     CAPTURE(std::string(machine->name));
     const Outcome outcome = compile(*machine, "--json");
@@ -57,18 +61,21 @@ TEST_CASE("the report of a kernel that scales 64 numbers") {
     CHECK(report.getString("kernel") == "scale");
     CHECK(report.getString("target") == llvm::StringRef(machine->name));
     CHECK(report.getInteger("threads").value_or(0) % machine->warpSize == 0);
-    CHECK(report.getInteger("registers").value_or(0) > 0);
-    CHECK(report.getInteger("registers").value_or(99) <= 40);
-    CHECK(report.getInteger("spilled_bytes") == 0);
-    CHECK(report.getInteger("stack_bytes") == 0);
     CHECK(report.getInteger("shared_memory_bytes") == 0);
     const llvm::json::Object &mix = *report.getObject("instruction_mix");
     CHECK(mix.getObject("global load") != nullptr);
     CHECK(mix.getObject("global store") != nullptr);
     CHECK(mix.getObject("float") != nullptr);
-    CHECK(report.getObject("occupancy")->getInteger("warps_per_core").value_or(0) > 0);
     const Outcome text = compile(*machine, "");
     CHECK(contains(text.output, "scale on " + std::string(machine->name) + ", blocks of "));
+    if (!canAssemble(target::gpuTarget(*machine))) continue;
+    CHECK(report.getInteger("registers").value_or(0) > 0);
+    CHECK(report.getInteger("registers").value_or(99) <= 40);
+    CHECK(report.getInteger("spilled_bytes") == 0);
+    CHECK(report.getInteger("stack_bytes") == 0);
+    CHECK(report.getInteger("image_bytes").value_or(0) > 1000);
+    CHECK(report.get("no_image") == nullptr);
+    CHECK(report.getObject("occupancy")->getInteger("warps_per_core").value_or(0) > 0);
     CHECK(contains(text.output, "\n  spilled bytes       0\n"));
   }
 }
@@ -203,7 +210,57 @@ TEST_CASE("without an assembler the user is told which there are") {
   }
 }
 
-TEST_CASE("imbrex compile packs several targets into one file, the same every time") {
+TEST_CASE("IMBREX_TOOLKIT hides every other toolkit") {
+  if (target::findGpuTarget(*machine::findMachine("sm_80")) == nullptr) return;
+  const auto making = [](const std::string &environment) {
+    return shell("folder=$(mktemp -d); mkdir $folder/bin; tool=$folder/bin/ptxas; "
+                 "printf '#!/bin/sh\\necho I was asked\\nexit 1' >$tool; chmod +x $tool; " +
+                 environment +
+                 " imbrex compile scale.imx --target sm_80 --emit cubin; rm -r $folder")
+        .output;
+  };
+  // Shadowed, no other program can be found.
+  const std::string asked = "ptxas refuses the code for sm_80: I was asked";
+  CHECK(contains(making("unset IMBREX_TOOLKIT; PATH=$folder/bin:$PATH;"), asked));
+  CHECK(contains(making("unset IMBREX_TOOLKIT; PATH=/bin:/usr/bin CUDA_HOME=$folder"), asked));
+  CHECK(contains(making("PATH=/bin:/usr/bin CUDA_PATH=$folder IMBREX_TOOLKIT=$folder"), asked));
+  for (const char *ways : {"PATH=$folder/bin:$PATH", "CUDA_HOME=$folder", "CUDA_PATH=$folder",
+                           "LD_LIBRARY_PATH=/usr/local/cuda/lib64", ""})
+    CHECK(contains(making(std::string(ways) + " IMBREX_TOOLKIT=/nowhere"), "no assembler for"));
+}
+
+TEST_CASE("without an assembler a report says what it cannot know, and all else") {
+  const auto has = [](const llvm::json::Object &report, const char *name) {
+    const llvm::json::Value *value = report.get(name);
+    return value != nullptr && value->kind() != llvm::json::Value::Null;
+  };
+  const std::string missing = "no assembler for sm_90a is found: neither the program ptxas nor the "
+                              "library libnvJitLink.so.13";
+  if (target::findGpuTarget(*machine::findMachine("sm_90a")) == nullptr) return;
+  const std::string command = "IMBREX_TOOLKIT=/nowhere imbrex compile product.imx --target sm_90a ";
+  const Outcome text = shell(command);
+  CHECK(text.status == 0);
+  for (const char *name : {"registers          ", "spilled bytes      ", "stack bytes        ",
+                           "occupancy          ", "image bytes        "})
+    CHECK(contains(text.output, "\n  " + std::string(name) + " not known\n"));
+  CHECK(text.output.ends_with("what is not known only an image tells: " + missing +
+                              "\n  hint: install CUDA 13, or name its folder in IMBREX_TOOLKIT\n"));
+  const Outcome json = shell(command + "--json");
+  CHECK(json.status == 0);
+  auto parsed = llvm::json::parse(json.output);
+  REQUIRE(static_cast<bool>(parsed));
+  const llvm::json::Object &report = *parsed->getAsObject();
+  for (const char *name : {"registers", "scalar_registers", "spilled_bytes", "stack_bytes",
+                           "occupancy", "image_bytes"})
+    CHECK_MESSAGE(!has(report, name), name);
+  CHECK(report.getString("no_image") == llvm::StringRef(missing));
+  CHECK(report.getInteger("shared_memory_bytes").value_or(0) > 0);
+  CHECK(report.getInteger("instructions").value_or(0) > 0);
+  CHECK(report.getInteger("assembly_bytes").value_or(0) > 0);
+}
+
+TEST_CASE("imbrex compile packs several targets into one file, the same every time" *
+          doctest::test_suite("toolkit")) {
   const auto has = [](const char *name) {
     return target::findGpuTarget(*machine::findMachine(name)) != nullptr;
   };
@@ -212,7 +269,7 @@ TEST_CASE("imbrex compile packs several targets into one file, the same every ti
     CHECK(outcome.status == 0);
     return outcome.output;
   };
-  if (has("sm_80")) {
+  if (has("sm_80") && canAssemble(target::gpuTarget(*machine::findMachine("sm_80")))) {
     const std::string line = "--target sm_80 --target sm_90a --emit fatbin";
     const std::string fatbin = pack(line);
     const auto members = package::readFatbin(fatbin);

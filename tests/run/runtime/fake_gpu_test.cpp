@@ -103,7 +103,8 @@ private:
 
 } // namespace
 
-TEST_CASE("launches through the driver give what the semantics page says") {
+TEST_CASE("launches through the driver give what the semantics page says" *
+          doctest::test_suite("toolkit")) {
   for (const auto &table : {semantics::memoryCases(), semantics::controlCases(),
                             semantics::shapeCases(), semantics::variableCases()})
     for (std::size_t i = 0; i < table.size(); i += testing::kStep) {
@@ -116,7 +117,8 @@ TEST_CASE("launches through the driver give what the semantics page says") {
     }
 }
 
-TEST_CASE("launches through the driver and the interpreter leave the same bits") {
+TEST_CASE("launches through the driver and the interpreter leave the same bits" *
+          doctest::test_suite("toolkit")) {
   constexpr std::uint32_t kSeeds = 12;
   for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
     CAPTURE(seed);
@@ -129,7 +131,7 @@ TEST_CASE("launches through the driver and the interpreter leave the same bits")
   }
 }
 
-TEST_CASE("scalars of every size reach the kernel") {
+TEST_CASE("scalars of every size reach the kernel" * doctest::test_suite("toolkit")) {
   const std::vector<std::string> elements{"i8",  "f64", "bool", "i16",  "u8",     "i64",
                                           "f16", "u8",  "f32",  "bf16", "f8e5m2", "u32"};
   std::string parameters, stores;
@@ -162,7 +164,7 @@ TEST_CASE("scalars of every size reach the kernel") {
   }
 }
 
-TEST_CASE("prints and failed asserts come back from the device") {
+TEST_CASE("prints and failed asserts come back from the device" * doctest::test_suite("toolkit")) {
   const ir::Kernel kernel = parsedKernel(R"(kernel @told(%x: view<const i32, 1>) stage tiles {
   %0 = program_id : i32
   %1 = view.load %x, %0 : i32[4]

@@ -63,7 +63,7 @@ void checkKernels(const std::string &machine) {
     CHECK(areAllWide(mix, InstructionClass::GlobalStore) != storesScalar(kernel));
     CHECK(quality.bankConflicts == 0);
     if (!quality.image) {
-      MESSAGE("SKIP: registers on " << machine << " are not known, for its assembler is not here");
+      MESSAGE("SKIP: registers on " << machine << " are not known, for no assembler is found");
       continue;
     }
     CHECK(quality.resources.registers > 0);
@@ -87,7 +87,7 @@ struct neighbourhood {
 
 } // namespace
 
-TEST_CASE("a sum of many loads keeps the sums alone") {
+TEST_CASE("a sum of many loads keeps the sums alone" * doctest::test_suite("toolkit")) {
   // 8 sums a thread, 8 loads under way, addresses and masks.
   constexpr std::int32_t kMost = 72;
   for (const char *machine : {"sm_90a", "gfx942", "gfx1100"}) {
@@ -99,5 +99,8 @@ TEST_CASE("a sum of many loads keeps the sums alone") {
   }
 }
 
-TEST_CASE("on sm_90a the five kernels need no more than was reached") { checkKernels("sm_90a"); }
+TEST_CASE("on sm_90a the five kernels need no more than was reached" *
+          doctest::test_suite("toolkit")) {
+  checkKernels("sm_90a");
+}
 TEST_CASE("on gfx942 the five kernels need no more than was reached") { checkKernels("gfx942"); }

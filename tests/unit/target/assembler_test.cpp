@@ -19,7 +19,7 @@ std::string ptxFor(const target::GpuTarget &target) {
 
 } // namespace
 
-TEST_CASE("the library and the program assemble alike") {
+TEST_CASE("the library and the program assemble alike" * doctest::test_suite("toolkit")) {
   for (const target::GpuTarget *target : sample::targets()) {
     if (target->machine().family != machine::Family::Nvptx) continue;
     CAPTURE(std::string(target->machine().name));
@@ -27,7 +27,7 @@ TEST_CASE("the library and the program assemble alike") {
     const auto inProcess = target::nvptx::assembleInProcess(ptx, target->machine());
     const auto byProgram = target::nvptx::assembleByProgram(ptx, target->machine());
     if (!inProcess || !byProgram) {
-      MESSAGE("SKIP: the toolkit is not installed");
+      MESSAGE("SKIP: there is no toolkit with both an assembler and nvJitLink");
       return;
     }
     REQUIRE(inProcess->ok());
