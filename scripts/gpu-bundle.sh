@@ -16,28 +16,12 @@ cmake --preset bundle >build/bundle.log 2>&1 && cmake --build --preset bundle --
 }
 
 rm -rf "$folder"
-mkdir -p "$folder"/{bin,kernels,data}
+mkdir -p "$folder/bin"
 strip -o "$folder/bin/imbrex-bundle" build/bundle/tests/bundle/imbrex-bundle
 for part in $(build/bundle/tests/bundle/imbrex-bundle 2>&1 | sed 's/.*the parts are//'); do
   ln -s imbrex-bundle "$folder/bin/$part"
-  case $part in [0-9]*) echo "$part" >>"$folder/examples.txt" ;; esac
 done
-cp tests/bundle/{run.sh,peers.py,kernels.txt} docs/gpu-bundle.md LICENSE "$folder"
-cp examples/08_image_filter/roof.ppm "$folder/data"
-
-# The kernels of the examples, as the examples record them.
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-while read -r example; do
-  (cd "$folder" && IMBREX_DEVICE=host IMBREX_DUMP="$scratch" "bin/$example" >/dev/null)
-done <"$folder/examples.txt"
-for kernel in "$scratch"/*/; do
-  name=$(basename "$kernel")
-  cp "$kernel/00-traced.imx" "$folder/kernels/$name.imx"
-  "$folder/bin/imbrex" compile "$folder/kernels/$name.imx" --target sm_80 --target sm_90a --target sm_120a \
-    --emit fatbin -o "$folder/kernels/$name.fatbin"
-done
-
+tests/bundle/fill.sh "$folder" sm_80 sm_90a sm_120a
 mkdir -p "$(dirname "$tarball")"
 tar -C "$(dirname "$folder")" --sort=name --owner=0 --group=0 --mtime=@0 -cf - "$(basename "$folder")" | gzip -9n >"$tarball"
 bytes=$(stat -c %s "$tarball")
