@@ -4,12 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh
-mapfile -t sources < <(git ls-files '*.h' '*.hpp' '*.cpp')
-if [ "${1-}" = --fix ]; then
-  clang-format-22 -i "${sources[@]}"
-else
-  clang-format-22 --dry-run --Werror "${sources[@]}"
-fi
+scripts/format.sh "$@"
 python3 scripts/doc_links.py
 python3 scripts/code_lines.py
 cmake --preset tidy

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # scripts/fuzz.sh NAME [SECONDS]: runs a fuzz test of tests/fuzz with libFuzzer and the sanitizers,
-# for ten minutes unless told. What it finds is kept in build/fuzz-NAME.
+# for ten minutes unless told. What it finds is kept in build/fuzz-NAME. For 0 seconds it only looks
+# whether there is such a test.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,6 +9,7 @@ name=${1:?usage: scripts/fuzz.sh NAME [SECONDS]}
 seconds=${2:-600}
 corpus=$(sed -n "/imbrex_add_fuzz_test($name/,/)/s/.*CORPUS *\([^ )]*\).*/\1/p" tests/fuzz/CMakeLists.txt)
 [ -n "$corpus" ] || { echo "fuzz: tests/fuzz has no $name" >&2; exit 1; }
+[ "$seconds" != 0 ] || exit 0
 
 scripts/setup.sh
 cmake --preset fuzz

@@ -30,8 +30,8 @@ struct Exchanged {
 Exchanged emitCompareExchange(llvm::IRBuilder<> &builder, const AtomicPlace &place,
                               llvm::Value *expected, llvm::Value *desired);
 
-/// An update that no instruction makes: computes the new bits of the old ones, and tries again while
-/// another thread was faster. Gives the old bits.
+/// An update that no instruction makes: computes the new bits of the old ones, and tries again
+/// while another thread was faster. Gives the old bits.
 llvm::Value *emitAtomicLoop(llvm::IRBuilder<> &builder, const AtomicPlace &place,
                             llvm::IntegerType *type,
                             llvm::function_ref<llvm::Value *(llvm::Value *old)> compute);

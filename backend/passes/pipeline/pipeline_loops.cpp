@@ -100,8 +100,9 @@ private:
     const analysis::AxisAnalysis facts(*kernel_, context_.assumptions);
     const LoopLoads loads = study(loop, facts);
     std::string why = loop.attrs<ForAttrs>().pipelined == 1 ? "one slot lets nothing overlap"
-                      : loads.loads.empty() && loads.leftAlone.empty() ? "it has no loads of its own"
-                                                                       : "";
+                      : loads.loads.empty() && loads.leftAlone.empty()
+                          ? "it has no loads of its own"
+                          : "";
     const bool canRun = why.empty() && !loads.loads.empty();
     if (!hasCopies(context_.machine)) return stage(block, at, loads, why);
     std::optional<LoopPlan> plan;

@@ -97,11 +97,9 @@ TEST_CASE("an else belongs to the nearest if, with braces or without") {
     run(
         [](ptr<i32> p, scalar<i32> count) {
           IMBREX_IF(count > 0)
-            IMBREX_IF(count > 2) store(p, 1);
-            IMBREX_ELSE store(p, 2);
-          IMBREX_IF(count > 0) {
-            IMBREX_IF(count > 2) store(p + 1, 1);
-          }
+          IMBREX_IF(count > 2) store(p, 1);
+          IMBREX_ELSE store(p, 2);
+          IMBREX_IF(count > 0) { IMBREX_IF(count > 2) store(p + 1, 1); }
           IMBREX_ELSE store(p + 1, 2);
         },
         {pointer_to(out), number(n)});
