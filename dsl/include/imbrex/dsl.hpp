@@ -1,5 +1,7 @@
 #pragma once
 
+#include <imbrex/detail/compiler.hpp> // first, for the shortest message
+
 /// The language: all that a kernel's author includes. docs/language.md is its reference.
 #include <imbrex/atomics.hpp>
 #include <imbrex/box.hpp>
