@@ -8,6 +8,7 @@
 #include <imbrex/control.hpp>
 #include <imbrex/convert.hpp>
 #include <imbrex/create.hpp>
+#include <imbrex/detail/host_functions.hpp>
 #include <imbrex/division.hpp>
 #include <imbrex/dot.hpp>
 #include <imbrex/dot_scaled.hpp>
