@@ -12,4 +12,5 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/imbrexConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/imbrexConfig.cmake ${PROJECT_BINARY_DIR}/imbrexConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/ImbrexCompiler.cmake
         DESTINATION ${imbrex_package_dir})

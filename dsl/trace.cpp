@@ -30,6 +30,38 @@ void throwError(const Diagnostic &diagnostic) {
 
 namespace detail {
 
+namespace {
+
+void checkNames(const traced_body &body, location where) {
+  const names &given = body.given;
+  if (given.size() == 0) return;
+  if (given.size() != body.arity)
+    dsl::throwDiagnostic(Diag::ParameterNames, locate(where), body.name, body.arity, given.size());
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (!seen.insert(given[i]).second)
+      dsl::throwDiagnostic(Diag::RepeatedParameterName, locate(where), body.name, given[i]);
+}
+
+} // namespace
+
+void throw_error(const error &mistake) { throw mistake; }
+
+traced_kernel trace_body(const traced_body &body, location where) {
+  checkNames(body, where);
+  trace_session session(body.name, body.contracts, where);
+  body.call(body.kernel, session, body.given);
+  return session.finish();
+}
+
+result<traced_kernel> try_trace_body(const traced_body &body, location where) {
+  try {
+    return trace_body(body, where);
+  } catch (const error &mistake) {
+    return mistake;
+  }
+}
+
 trace_session::trace_session(std::string_view name, bool contracts, location where) {
   if (dsl::currentRecorder()) dsl::throwDiagnostic(Diag::NestedTrace, locate(where));
   dsl::setCurrentRecorder(new dsl::Recorder(std::string(name), contracts));
@@ -43,17 +75,6 @@ trace_session::~trace_session() {
 value trace_session::add_parameter(const std::string &name, const type &described) {
   dsl::Recorder &recorder = *dsl::currentRecorder();
   return recorder.handle(recorder.addParameter(name, dsl::typeOf(described)));
-}
-
-void trace_session::check_names(std::string_view kernel, const names &given, std::size_t parameters,
-                                location where) {
-  if (given.size() == 0) return;
-  if (given.size() != parameters)
-    dsl::throwDiagnostic(Diag::ParameterNames, locate(where), kernel, parameters, given.size());
-  std::set<std::string_view> seen;
-  for (std::size_t i = 0; i < given.size(); ++i)
-    if (!seen.insert(given[i]).second)
-      dsl::throwDiagnostic(Diag::RepeatedParameterName, locate(where), kernel, given[i]);
 }
 
 traced_kernel trace_session::finish() {

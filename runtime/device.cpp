@@ -111,6 +111,12 @@ device device::by_name(std::string_view name, std::source_location where) {
   return runtime::valueOrThrow(runtime::findDevice(name, locate(where)));
 }
 
+result<device> device::try_by_name(std::string_view name, std::source_location where) {
+  const auto found = runtime::findDevice(name, locate(where));
+  if (!found) return runtime::toError(found.error());
+  return *found;
+}
+
 device device::current() { return runtime::valueOrThrow(runtime::currentDevice()); }
 
 void device::set_current(device chosen) {

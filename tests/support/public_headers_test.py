@@ -1,9 +1,12 @@
 """Whatever a public header reaches is the standard library, Boost, or another public header: no
 LLVM, no vendor, nothing of the compiler. And each public header compiles alone, without a warning
-from the warnings that users have on."""
+from the warnings that users have on, whatever else they compile with. A compiler that cannot read
+them is told so in one sentence."""
 
 import concurrent.futures
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,6 +15,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PUBLIC = [ROOT / "dsl" / "include", ROOT / "runtime" / "include"]
 FOREIGN = ("llvm", "clang", "lld", "cuda", "hip", "hsa", "nvvm")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+
+# Without exceptions, what throws ends the program; what gives its error as a value needs none.
+FLAGS = [["-O3", "-ffast-math"], ["-fno-exceptions", "-fno-rtti"],
+         ["-Wold-style-cast", "-Wdouble-promotion", "-Wfloat-equal", "-Wnon-virtual-dtor"]]
+READING = ["g++", "clang++-22"]
+# A standard that is too old, and a compiler: clang 14 is what Debian 12 calls clang.
+REFUSED = [["-std=c++17"], ["-std=c++20", "clang++-14"]]
 
 
 def is_foreign(path):
@@ -35,12 +45,47 @@ def complaints(compiler, header):
         return [f"{header} reaches {path}" for path in reached if is_foreign(path)]
 
 
-def main(compiler):
+def flagged(compiler, flags):
+    """All headers at once, under the flags of some project."""
+    done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", *WARNINGS, *flags, "-x", "c++",
+                           *(f"-I{path}" for path in PUBLIC), "-include", "imbrex/imbrex.hpp",
+                           "/dev/null"], stderr=subprocess.PIPE, text=True, errors="replace")
+    if done.returncode != 0:
+        return [f"the headers do not compile with {compiler} {' '.join(flags)}:\n{done.stderr}"]
+    return []
+
+
+def refused(compiler, standard, header):
+    """One sentence of ours, and one about the file that is missing in order to stop there."""
+    done = subprocess.run([compiler, standard, "-fsyntax-only", "-x", "c++",
+                           *(f"-I{path}" for path in PUBLIC), "-include", header, "/dev/null"],
+                          stderr=subprocess.PIPE, text=True, errors="replace")
+    errors = re.findall(r"error: (.*)", done.stderr)
+    sentence = r'(#error )?"imbrex needs .*g\+\+ 12 or later,? or clang\+\+ 16 or later.*"'
+    if len(errors) == 2 and re.fullmatch(sentence, errors[0]) and "imbrex/needs_" in errors[1]:
+        return []
+    return [f"{compiler} {standard} is not refused by {header} in one sentence:\n{done.stderr}"]
+
+
+def jobs(compiler):
     headers = sorted(path.relative_to(public) for public in PUBLIC for path in public.rglob("*.hpp"))
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        found = [text for texts in pool.map(lambda header: complaints(compiler, header), headers)
-                 for text in texts]
     print(f"{len(headers)} public headers")
+    for header in headers:
+        yield complaints, compiler, header
+        for standard, *other in REFUSED:
+            name = other[0] if other else compiler
+            if shutil.which(name) and header.parent.name == "imbrex":
+                yield refused, name, standard, header
+    for name in READING:
+        if shutil.which(name):
+            for flags in FLAGS:
+                yield flagged, name, flags
+
+
+def main(compiler):
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        found = [text for texts in pool.map(lambda job: job[0](*job[1:]), jobs(compiler))
+                 for text in texts]
     if found:
         sys.exit("\n".join(found))
 

@@ -68,38 +68,44 @@ auto make_box(std::string_view unit, location where, const I &...at) {
       {record_as<element_t<I>, scalar_shape>(at, where)...}, unit, where};
 }
 
+/// `box<E...>(i...)`: an object and no function, so that an extent which only the run knows is told
+/// of by the compiler in one sentence, and not once for each number of coordinates.
+template <bool InElements, int... Extents>
+struct box_maker {
+  static constexpr std::string_view unit = InElements ? "elements" : "tiles";
+
+  template <operand_or_literal A>
+  auto operator()(const A &a, location where = location::current()) const {
+    return make_box<Extents...>(unit, where, a);
+  }
+  template <operand_or_literal A, operand_or_literal B>
+  auto operator()(const A &a, const B &b, location where = location::current()) const {
+    return make_box<Extents...>(unit, where, a, b);
+  }
+  template <operand_or_literal A, operand_or_literal B, operand_or_literal C>
+  auto operator()(const A &a, const B &b, const C &c, location where = location::current()) const {
+    return make_box<Extents...>(unit, where, a, b, c);
+  }
+  template <operand_or_literal A, operand_or_literal B, operand_or_literal C, operand_or_literal D>
+  auto operator()(const A &a, const B &b, const C &c, const D &d,
+                  location where = location::current()) const {
+    return make_box<Extents...>(unit, where, a, b, c, d);
+  }
+  template <operand_or_literal A, operand_or_literal B, operand_or_literal C, operand_or_literal D,
+            operand_or_literal E>
+  auto operator()(const A &a, const B &b, const C &c, const D &d, const E &e,
+                  location where = location::current()) const {
+    return make_box<Extents...>(unit, where, a, b, c, d, e);
+  }
+};
+
 } // namespace detail
 
-#define IMBREX_DETAIL_BOX(name, unit)                                                              \
-  template <int... Extents, operand_or_literal A>                                                  \
-  auto name(const A &a, detail::location where = detail::location::current()) {                    \
-    return detail::make_box<Extents...>(unit, where, a);                                           \
-  }                                                                                                \
-  template <int... Extents, operand_or_literal A, operand_or_literal B>                            \
-  auto name(const A &a, const B &b, detail::location where = detail::location::current()) {        \
-    return detail::make_box<Extents...>(unit, where, a, b);                                        \
-  }                                                                                                \
-  template <int... Extents, operand_or_literal A, operand_or_literal B, operand_or_literal C>      \
-  auto name(const A &a, const B &b, const C &c,                                                    \
-            detail::location where = detail::location::current()) {                                \
-    return detail::make_box<Extents...>(unit, where, a, b, c);                                     \
-  }                                                                                                \
-  template <int... Extents, operand_or_literal A, operand_or_literal B, operand_or_literal C,      \
-            operand_or_literal D>                                                                  \
-  auto name(const A &a, const B &b, const C &c, const D &d,                                        \
-            detail::location where = detail::location::current()) {                                \
-    return detail::make_box<Extents...>(unit, where, a, b, c, d);                                  \
-  }                                                                                                \
-  template <int... Extents, operand_or_literal A, operand_or_literal B, operand_or_literal C,      \
-            operand_or_literal D, operand_or_literal E>                                            \
-  auto name(const A &a, const B &b, const C &c, const D &d, const E &e,                            \
-            detail::location where = detail::location::current()) {                                \
-    return detail::make_box<Extents...>(unit, where, a, b, c, d, e);                               \
-  }
 /// The box with these extents at these coordinates, counted in boxes of these extents.
-IMBREX_DETAIL_BOX(box, "tiles")
+template <int... Extents> // imbrex: the extents of a box are known when C++ compiles
+inline constexpr detail::box_maker<false, Extents...> box{};
 /// The box with these extents whose first element is at these coordinates.
-IMBREX_DETAIL_BOX(box_at, "elements")
-#undef IMBREX_DETAIL_BOX
+template <int... Extents> // imbrex: the extents of a box are known when C++ compiles
+inline constexpr detail::box_maker<true, Extents...> box_at{};
 
 } // namespace imbrex

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <imbrex/detail/compiler.hpp> // first, for the shortest message
+
 /// The language: all that a kernel's author includes. docs/language.md is its reference.
 #include <imbrex/atomics.hpp>
 #include <imbrex/box.hpp>
 #include <imbrex/control.hpp>
 #include <imbrex/convert.hpp>
 #include <imbrex/create.hpp>
+#include <imbrex/detail/host_functions.hpp>
 #include <imbrex/division.hpp>
 #include <imbrex/dot.hpp>
 #include <imbrex/dot_scaled.hpp>

@@ -31,12 +31,16 @@ struct small_float {
   Storage bits;
 
   constexpr small_float() = default;
-  explicit constexpr small_float(double value)
-      : bits(static_cast<Storage>(encode(Format, value))) {}
-  explicit constexpr small_float(float value) : small_float(static_cast<double>(value)) {}
+  // By reference: see double_bits.
+  explicit constexpr small_float(const double &value)
+      : bits(static_cast<Storage>(encode(Format, double_bits(value)))) {}
+  explicit constexpr small_float(const float &value)
+      : bits(static_cast<Storage>(encode(Format, double_bits(value)))) {}
   explicit constexpr small_float(int value) : small_float(static_cast<double>(value)) {}
   explicit constexpr operator double() const { return decode(Format, bits); }
-  explicit constexpr operator float() const { return static_cast<float>(decode(Format, bits)); }
+  explicit constexpr operator float() const {
+    return std::bit_cast<float>(encode(binary32, decode_bits(Format, bits)));
+  }
 
   static constexpr Self from_bits(Storage code) {
     Self value(0.0);
@@ -85,34 +89,38 @@ struct e8m0 {
   constexpr e8m0() = default;
   /// The nearest power of two within the range, of two equally near ones that with the even code.
   /// Zero gives 2^-127; NaN and what is below zero give NaN.
-  explicit constexpr e8m0(double value);
-  explicit constexpr e8m0(float value) : e8m0(static_cast<double>(value)) {}
-  explicit constexpr operator double() const {
-    if (bits == 0xff) return std::bit_cast<double>(std::uint64_t{0x7ff8} << 48);
-    return detail::power_of_two(bits - 127);
-  }
+  explicit constexpr e8m0(const double &value) : e8m0(from_double(detail::double_bits(value))) {}
+  explicit constexpr e8m0(const float &value) : e8m0(from_double(detail::double_bits(value))) {}
+  explicit constexpr operator double() const { return std::bit_cast<double>(as_double()); }
   explicit constexpr operator float() const {
-    return static_cast<float>(static_cast<double>(*this));
+    return std::bit_cast<float>(detail::encode(detail::binary32, as_double()));
   }
 
   static constexpr e8m0 from_bits(std::uint8_t code) {
-    e8m0 value(1.0);
+    e8m0 value{};
     value.bits = code;
     return value;
   }
+  /// The same of the double with these bits.
+  static constexpr e8m0 from_double(std::uint64_t code);
+
+private:
+  constexpr std::uint64_t as_double() const {
+    return bits == 0xff ? std::uint64_t{0x7ff8} << 48 : detail::exact_double(false, 1, bits - 127);
+  }
 };
 
-constexpr e8m0::e8m0(double value) : bits(0) {
-  const auto code = std::bit_cast<std::uint64_t>(value);
+constexpr e8m0 e8m0::from_double(std::uint64_t code) {
   const bool is_nan = code << 1 > std::uint64_t{0x7ff} << 53;
-  if (is_nan || value < 0) bits = 0xff;
-  if (is_nan || code >> 63 != 0) return;
+  const bool is_zero = code << 1 == 0;
+  if (is_nan || (code >> 63 != 0 && !is_zero)) return from_bits(0xff);
+  if (is_zero) return from_bits(0);
   constexpr std::uint64_t half = std::uint64_t{1} << 51;
   const std::uint64_t fraction = code & (2 * half - 1);
   const int below = static_cast<int>(code >> 52) - 1023 + 127;
   const bool is_up = fraction > half || (fraction == half && below % 2 != 0);
   const int nearest = below + (is_up ? 1 : 0);
-  bits = static_cast<std::uint8_t>(nearest < 0 ? 0 : nearest > 254 ? 254 : nearest);
+  return from_bits(static_cast<std::uint8_t>(nearest < 0 ? 0 : nearest > 254 ? 254 : nearest));
 }
 
 } // namespace imbrex

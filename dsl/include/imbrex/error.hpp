@@ -1,5 +1,7 @@
 #pragma once
 
+#include <imbrex/detail/compiler.hpp>
+
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -39,6 +41,12 @@ private:
   std::shared_ptr<const details> details_;
 };
 
+namespace detail {
+/// In the library, so that a file which is compiled without exceptions can call it: where nothing
+/// can catch, the program ends and prints the text.
+[[noreturn]] void throw_error(const error &mistake);
+} // namespace detail
+
 /// A value, or the error that stands in its way. `value()` throws the error.
 template <class T>
 class [[nodiscard]] result {
@@ -62,7 +70,7 @@ public:
 
 private:
   void checked() const {
-    if (error_) throw *error_;
+    if (error_) detail::throw_error(*error_);
   }
   std::optional<T> value_;
   std::optional<imbrex::error> error_;
@@ -78,7 +86,7 @@ public:
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
   void value() const {
-    if (error_) throw *error_;
+    if (error_) detail::throw_error(*error_);
   }
   /// Only when not ok().
   const imbrex::error &error() const { return error_.value(); }

@@ -43,6 +43,15 @@ inline constexpr bool assembled = false;
 template <text_like Text, text_like Constraints, text_like Target, class... Xs>
 inline constexpr bool assembled<Text, Constraints, Target, Xs...> = (operand<Xs> && ...);
 
+/// What the host would print of a value that it does not have.
+template <class X, class Result>
+auto refuse_to_print(Result &result) -> decltype(auto) {
+  static_assert(always_false<X>,
+                "imbrex: a tile has no value while the kernel is traced, and C++ cannot print it; "
+                "device_print(\"x =\", x) prints when the kernel runs");
+  return (result);
+}
+
 } // namespace detail
 
 /// Print the text and the tiles to standard output, one line per block.
@@ -80,6 +89,15 @@ auto device_assert(const Xs &...) {
                 "\"x is positive\"); what the host knows is tested by C++'s own assert");
 }
 
+/// What prints on the host.
+template <class Stream, class X>
+  requires(requires {
+    typename Stream::char_type;
+    typename Stream::traits_type;
+  } && (operand<X> || detail::is_view<X>))
+auto operator<<(Stream &stream, const X &) -> Stream & {
+  return detail::refuse_to_print<X>(stream);
+}
 /// Instructions of one target, applied element by element: text and constraints as in LLVM's inline
 /// assembly, the target as `imbrex targets` prints it. Arguments broadcast.
 template <element T, operand... Xs>

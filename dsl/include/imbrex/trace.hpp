@@ -68,12 +68,24 @@ public:
   trace_session &operator=(const trace_session &) = delete;
 
   value add_parameter(const std::string &name, const type &described);
-  /// Throws unless there are no names, or one of its own for each parameter.
-  static void check_names(std::string_view kernel, const names &given, std::size_t parameters,
-                          location where);
   /// The recorded kernel; throws the first mistake that could not be thrown where it was made.
   traced_kernel finish();
 };
+
+/// A kernel that is to be traced, and how its body is called. The session lives in the library,
+/// which leaves nothing behind when the body throws, even if this file has no exceptions.
+struct traced_body {
+  std::string_view name;
+  const names &given;
+  std::size_t arity;
+  bool contracts;
+  const void *kernel;
+  void (*call)(const void *kernel, trace_session &session, const names &given);
+};
+/// Throws unless there are no names, or one of its own for each parameter, and what the body
+/// throws.
+traced_kernel trace_body(const traced_body &body, location where);
+result<traced_kernel> try_trace_body(const traced_body &body, location where);
 
 template <class Parameters>
 const Parameters make_parameters(trace_session &session, const names &given) {
@@ -115,33 +127,50 @@ struct kernel_traits {
   static constexpr std::size_t arity = std::tuple_size_v<parameters>;
 };
 
+namespace detail {
+
+template <class K>
+void call_kernel(const void *kernel, trace_session &session, const names &given) {
+  using signature = decltype(signature_of<K>());
+  if constexpr (decltype(check_signature<signature>())::value)
+    std::apply(*static_cast<const K *>(kernel),
+               make_parameters<typename kernel_traits<K>::parameters>(session, given));
+}
+
+/// Give `run` what is to be traced.
+template <class K, class Run>
+auto with_body(const K &kernel, const trace_options &options, const Run &run) {
+  const std::string name = options.name.empty() ? default_name<K>() : std::string(options.name);
+  const names given = parameter_names<K>(options.parameters);
+  return run(traced_body{.name = name,
+                         .given = given,
+                         .arity = kernel_traits<K>::arity,
+                         .contracts = options.contract == fp_contract::on,
+                         .kernel = std::addressof(kernel),
+                         .call = &call_kernel<K>});
+}
+
+} // namespace detail
+
 /// Run the kernel's body once and record what it does. Throws imbrex::error for a mistake in it; an
 /// exception of the body passes through and leaves no state behind.
 template <class K>
 traced_kernel trace(const K &kernel, const trace_options &options = {},
                     detail::location where = detail::location::current()) {
-  using traits = kernel_traits<K>;
-  using signature = decltype(detail::signature_of<K>());
-  using can_be_called = decltype(detail::check_signature<signature>());
-  const std::string name =
-      options.name.empty() ? detail::default_name<K>() : std::string(options.name);
-  const names given = detail::parameter_names<K>(options.parameters);
-  detail::trace_session::check_names(name, given, traits::arity, where);
-  detail::trace_session session(name, options.contract == fp_contract::on, where);
-  if constexpr (can_be_called::value)
-    std::apply(kernel, detail::make_parameters<typename traits::parameters>(session, given));
-  return session.finish();
+  detail::check_signature<decltype(detail::signature_of<K>())>(); // here, for the caller's line
+  return detail::with_body(kernel, options, [&](const detail::traced_body &body) {
+    return detail::trace_body(body, where);
+  });
 }
 
 /// The same, with the error as a value.
 template <class K>
 result<traced_kernel> try_trace(const K &kernel, const trace_options &options = {},
                                 detail::location where = detail::location::current()) {
-  try {
-    return trace(kernel, options, where);
-  } catch (const error &mistake) {
-    return mistake;
-  }
+  detail::check_signature<decltype(detail::signature_of<K>())>();
+  return detail::with_body(kernel, options, [&](const detail::traced_body &body) {
+    return detail::try_trace_body(body, where);
+  });
 }
 
 } // namespace imbrex

@@ -91,6 +91,15 @@ public:
   /// An element by its place in memory, or by one index for each axis. Not checked.
   storage_type &operator[](std::int64_t i) { return data()[i]; }
   const storage_type &operator[](std::int64_t i) const { return data()[i]; }
+  /// A box: what a kernel reads is a view, which the launch makes of the buffer.
+  template <class I>
+    requires(!std::is_arithmetic_v<I> && !std::is_enum_v<I> && !operand<I>)
+  auto operator[](const I &) const {
+    static_assert(detail::always_false<I>,
+                  "imbrex: a buffer is memory of the host: pass it to the launch and index the "
+                  "kernel's view, x[box<64>(i)]");
+    return detail::refused{};
+  }
   template <std::integral... Index>
     requires(!detail::is_packed<T>)
   storage_type &operator()(Index... index) {
@@ -102,7 +111,7 @@ public:
     return tensor_ref<const T>(data(), layout_, detail::unknown_bytes)(index...);
   }
 
-  void fill(T value) {
+  void fill(const T &value) {
     if constexpr (detail::is_packed<T>)
       std::ranges::fill(span(), detail::pack(value, value));
     else
@@ -111,11 +120,13 @@ public:
   /// The same with a number of another type, which must fit as a number in a kernel must.
   template <detail::literal_number S>
     requires(!std::same_as<S, T>)
-  void fill(S number, std::source_location where = std::source_location::current()) {
+  void fill(const S &number, std::source_location where = std::source_location::current()) {
     static_assert(detail::kind_of<detail::own_element_t<S>> <= detail::kind_of<T>,
                   "imbrex: the number's fraction would be lost; write it as an integer");
     detail::check_literal<T>(number, where);
-    fill(detail::to_element<T>(number));
+    T value{};
+    detail::set_bits(value, detail::element_bits<T>(number));
+    fill(value);
   }
 
   /// Take the elements of a range, which must be as many; each is converted to T, and must be in

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <imbrex/error.hpp>
+
 #include <cstdint>
 #include <source_location>
 #include <string_view>
@@ -18,6 +20,9 @@ public:
   /// The device of this name; an error that lists them where there is none.
   static device by_name(std::string_view name,
                         std::source_location where = std::source_location::current());
+  /// The same, with the error as a value.
+  static result<device> try_by_name(std::string_view name,
+                                    std::source_location where = std::source_location::current());
 
   /// The device of a launch that names none: the last one given to `set_current`, else the one of
   /// IMBREX_DEVICE, else the host.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <imbrex/detail/compiler.hpp>
+
 #include <cstdint>
 
 /// The array that Python's libraries hand to each other (dmlc/dlpack, ABI version 1), in our own

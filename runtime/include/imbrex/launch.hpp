@@ -97,6 +97,8 @@ public:
 
   /// Compile for a device now, so that the first launch there need not.
   void prepare(device on = device::current()) const { kernel_.prepare(on).value(); }
+  /// The same, with the error as a value.
+  result<void> try_prepare(device on = device::current()) const { return kernel_.prepare(on); }
 
   const traced_kernel &kernel() const { return kernel_.kernel(); }
 
@@ -137,14 +139,51 @@ private:
   detail::launchable kernel_;
 };
 
+namespace detail {
+
+/// Of a kernel whose parameters are not known, which was refused: nothing else is wrong with it.
+struct refused_launcher {
+  explicit refused_launcher(const launchable &) {}
+  template <class... A>
+  void operator()(A &&...) const {}
+  template <class... A>
+  result<void> try_launch(A &&...) const {
+    return {};
+  }
+};
+
+template <class K>
+constexpr auto launcher_type() {
+  if constexpr (std::is_pointer_v<K> || has_one_call<K>)
+    return std::type_identity<
+        launcher<typename kernel_traits<K>::parameters, decltype(names_of<K>())>>();
+  else
+    return std::type_identity<refused_launcher>();
+}
+template <class K>
+using launcher_of = typename decltype(launcher_type<K>())::type;
+
+} // namespace detail
+
 /// Record a kernel now; it is compiled for a device at its first launch there, once for all
 /// launchers of the same kernel. A launcher may be called by many threads at once.
 template <class K>
 auto jit(const K &kernel, const jit_options &options = {},
          std::source_location where = std::source_location::current()) {
   detail::check_signature<decltype(detail::signature_of<K>())>(); // here, for the caller's line
-  return launcher<typename kernel_traits<K>::parameters, decltype(detail::names_of<K>())>(
+  return detail::launcher_of<K>(
       detail::launchable(trace(kernel, options.trace, where), options.on));
+}
+
+/// The same, with the error as a value.
+template <class K>
+auto try_jit(const K &kernel, const jit_options &options = {},
+             std::source_location where = std::source_location::current()) {
+  detail::check_signature<decltype(detail::signature_of<K>())>();
+  using made = result<detail::launcher_of<K>>;
+  const result<traced_kernel> traced = try_trace(kernel, options.trace, where);
+  if (!traced) return made(traced.error());
+  return made(detail::launcher_of<K>(detail::launchable(*traced, options.on)));
 }
 
 } // namespace imbrex

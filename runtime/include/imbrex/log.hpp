@@ -1,5 +1,7 @@
 #pragma once
 
+#include <imbrex/detail/compiler.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <string_view>

@@ -14,7 +14,7 @@ struct literal : traced {
   using element = own_element_t<S>;
   using shape = scalar_shape;
   S number;
-  explicit constexpr literal(S n) : number(n) {}
+  explicit constexpr literal(const S &n) : number(n) {}
   value record(location where) const { return record_literal<element, shape>(number, where); }
 };
 
@@ -88,5 +88,13 @@ value record_operand(const static_literal<N> &, location where) {
 template <auto N>
   requires detail::literal_number<decltype(N)>
 inline constexpr detail::static_literal<N> lit{};
+
+/// Numbers that C++ can't be trusted with: under -ffast-math it believes that there are none.
+namespace constants {
+
+inline constexpr detail::special_number infinity{detail::infinite_double};
+inline constexpr detail::special_number nan{std::uint64_t{0x7ff8} << 48};
+
+} // namespace constants
 
 } // namespace imbrex

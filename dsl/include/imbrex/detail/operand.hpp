@@ -125,18 +125,22 @@ template <class X>
 using shape_of = typename shape_of_operand<std::remove_cvref_t<X>>::type;
 
 template <class S>
-std::string number_text(S number) {
-  if constexpr (std::is_floating_point_v<S>)
-    return float_text(number);
+std::string number_text(const S &number) {
+  if constexpr (is_float_number<S>)
+    return float_text(std::bit_cast<double>(double_bits(number)));
   else
     return std::to_string(number);
 }
 
 /// An error when the element cannot hold the number.
 template <class T, class S>
-void check_literal(S number, location where) {
+void check_literal(const S &number, location where) {
   if (fits<T>(number)) return;
-  const bool negative = std::is_signed_v<S> && number < S{};
+  bool negative = false;
+  if constexpr (is_float_number<S>)
+    negative = double_bits(number) >> 63 != 0;
+  else if constexpr (std::is_signed_v<S>)
+    negative = number < 0;
   raise(negative && !element_info<T>.is_signed ? "NegativeLiteral" : "LiteralOutOfRange", where,
         {number_text(number), element_info<T>.name});
 }
@@ -144,15 +148,15 @@ void check_literal(S number, location where) {
 /// Memory of integers takes no number of the host with a fraction.
 template <class T, class X>
 constexpr void check_fraction() {
-  static_assert(!std::is_floating_point_v<X> || kind_of<T> == element_kind::floating,
+  static_assert(!is_float_number<X> || kind_of<T> == element_kind::floating,
                 "imbrex: the number's fraction would be lost; write it as an integer or cast");
 }
 
 /// A host number as a constant.
 template <class T, class Shape, class S>
-value record_literal(S number, location where) {
+value record_literal(const S &number, location where) {
   check_literal<T>(number, where);
-  return record_constant(type_of<T, Shape>, bits_of(to_element<T>(number)), where);
+  return record_constant(type_of<T, Shape>, element_bits<T>(number), where);
 }
 
 value record_cast(value from, const type &to, location where);

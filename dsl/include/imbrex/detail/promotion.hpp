@@ -3,7 +3,8 @@
 #include <imbrex/detail/shape.hpp>
 #include <imbrex/element.hpp>
 
-#include <limits>
+#include <bit>
+#include <utility>
 
 /// Which element type two operands meet in (docs/language.md, promotion). Kinds go bool < integer <
 /// float; within a kind the wider wins; equally wide integers of both signs meet in the unsigned.
@@ -81,8 +82,13 @@ constexpr bool widens() {
 // --- literals: numbers of the host in an expression ---
 
 template <class S>
-concept literal_number = std::is_arithmetic_v<S> && !std::same_as<S, long double> &&
-                         !std::same_as<S, char> && !std::same_as<S, wchar_t>;
+concept literal_number = (std::is_arithmetic_v<S> && !std::same_as<S, long double> &&
+                          !std::same_as<S, char> && !std::same_as<S, wchar_t>) ||
+                         std::same_as<S, special_number>;
+/// A number of the host with a fraction, or that is none.
+template <class S>
+inline constexpr bool is_float_number =
+    std::is_floating_point_v<S> || std::same_as<S, special_number>;
 
 /// The element that a literal stands for where the other operand does not decide: int → i32,
 /// double → f32, otherwise its own type by width and sign.
@@ -90,7 +96,7 @@ template <class S>
 constexpr auto own_element() {
   if constexpr (std::same_as<S, bool>)
     return std::type_identity<bool>{};
-  else if constexpr (std::is_floating_point_v<S>)
+  else if constexpr (is_float_number<S>)
     return std::type_identity<f32>{};
   else if constexpr (std::is_signed_v<S>)
     return std::type_identity<std::conditional_t<sizeof(S) <= 4, i32, i64>>{};
@@ -105,57 +111,90 @@ template <class S, class T>
 using literal_element =
     std::conditional_t<(kind_of<own_element_t<S>> <= kind_of<T>), T, own_element_t<S>>;
 
-/// The bits of an element.
 template <class T>
-constexpr std::uint64_t bits_of(T element_value) {
-  if constexpr (std::same_as<T, bool>)
-    return element_value ? 1 : 0;
-  else if constexpr (std::same_as<T, f32>)
-    return std::bit_cast<std::uint32_t>(element_value);
-  else if constexpr (std::same_as<T, f64>)
-    return std::bit_cast<std::uint64_t>(element_value);
-  else if constexpr (integer_element<T>)
-    return static_cast<std::uint64_t>(static_cast<std::make_unsigned_t<T>>(element_value));
+inline constexpr float_format format_of = T::format;
+template <>
+inline constexpr float_format format_of<f32> = binary32;
+
+/// An integer as the bits of a float, rounded once.
+template <class T, class S>
+constexpr std::uint64_t rounded_integer(S number) {
+  const auto wide = static_cast<std::uint64_t>(number); // the sign repeated
+  const bool negative = std::is_signed_v<S> && wide >> 63 != 0;
+  const std::uint64_t magnitude = negative ? 0 - wide : wide;
+  if constexpr (std::same_as<T, e8m0>)
+    return e8m0(static_cast<double>(number)).bits;
+  else if constexpr (std::same_as<T, f64>) {
+    const std::uint64_t sign = static_cast<std::uint64_t>(negative) << 63;
+    return magnitude == 0 ? 0 : sign | encode_magnitude(52, 1023, magnitude, 0);
+  } else {
+    return encode_finite(format_of<T>, negative, magnitude, 0);
+  }
+}
+
+/// A host number as the bits of an element, rounded to nearest even. A float is not computed with
+/// on the way, nor given by value: see double_bits.
+template <class T, class S>
+constexpr std::uint64_t element_bits(const S &number) {
+  if constexpr (std::same_as<T, bool>) {
+    if constexpr (is_float_number<S>)
+      return double_bits(number) << 1 != 0 ? 1 : 0;
+    else
+      return number != S{} ? 1 : 0;
+  } else if constexpr (integer_element<T>) {
+    return static_cast<std::uint64_t>(static_cast<std::make_unsigned_t<T>>(static_cast<T>(number)));
+  } else if constexpr (!is_float_number<S>) {
+    return rounded_integer<T>(number);
+  } else if constexpr (std::same_as<T, e8m0>) {
+    return e8m0::from_double(double_bits(number)).bits;
+  } else if constexpr (std::same_as<T, f64>) {
+    return double_bits(number);
+  } else if constexpr (std::same_as<S, float> && std::same_as<T, f32>) {
+    return std::bit_cast<std::uint32_t>(number); // a NaN as it is
+  } else {
+    return encode(format_of<T>, double_bits(number));
+  }
+}
+
+/// The bits of an element.
+template <element T>
+constexpr std::uint64_t bits_of(const T &element_value) {
+  if constexpr (integer_element<T> || std::is_floating_point_v<T> || std::same_as<T, bool>)
+    return element_bits<T>(element_value);
   else
     return element_value.bits;
 }
 
-/// A host number as an element, rounded to nearest even.
-template <class T, class S>
-constexpr T to_element(S number) {
-  if constexpr (float_element<T> || narrow_element<T>) {
-    if constexpr (std::same_as<T, f64>)
-      return static_cast<f64>(number);
-    else if constexpr (std::same_as<T, f32>)
-      return static_cast<f32>(number);
-    else
-      return T(static_cast<double>(number));
-  } else if constexpr (std::same_as<T, bool>) {
-    return number != S{};
-  } else {
-    return static_cast<T>(number);
-  }
+/// The element with these bits, put where it is to be.
+template <element T>
+constexpr void set_bits(T &element_value, std::uint64_t bits) {
+  if constexpr (std::same_as<T, f64>)
+    element_value = std::bit_cast<f64>(bits);
+  else if constexpr (std::same_as<T, f32>)
+    element_value = std::bit_cast<f32>(static_cast<std::uint32_t>(bits));
+  else if constexpr (std::same_as<T, bool>)
+    element_value = bits != 0;
+  else if constexpr (integer_element<T>)
+    element_value = static_cast<T>(bits);
+  else
+    element_value = T::from_bits(static_cast<typename T::storage>(bits));
 }
 
 /// Whether an element is near enough to a host number: an integer is in range, a finite number does
 /// not become infinite. f8, f4 and e8m0 saturate, and so hold everything.
 template <class T, class S>
-constexpr bool fits(S number) {
-  // Half a step beyond the largest f32, where numbers begin to round to infinity.
-  constexpr double beyond_f32 = 0x1.ffffffp127;
+constexpr bool fits(const S &number) {
   if constexpr (integer_element<T> && std::is_integral_v<S> && !std::same_as<S, bool>) {
     return std::in_range<T>(number);
-  } else if constexpr (!float_element<T>) {
+  } else if constexpr (!float_element<T> || std::same_as<T, f64>) {
     return true;
   } else {
-    const auto x = static_cast<double>(number);
-    if (!(x - x == 0)) return true; // NaN or infinite itself
-    if constexpr (std::same_as<T, f32>)
-      return -beyond_f32 < x && x < beyond_f32;
-    else if constexpr (std::same_as<T, f64>)
-      return true;
-    else
-      return (T(x).bits & 0x7fffU) != T(std::numeric_limits<double>::infinity()).bits;
+    if constexpr (is_float_number<S>)
+      if ((double_bits(number) & infinite_double) == infinite_double) return true; // itself, or NaN
+    constexpr float_format format = format_of<T>;
+    constexpr std::uint32_t sign = std::uint32_t{1}
+                                   << (format.exponent_bits + format.mantissa_bits);
+    return (element_bits<T>(number) & ~std::uint64_t{sign}) != format.infinity;
   }
 }
 

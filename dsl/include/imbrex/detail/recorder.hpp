@@ -1,5 +1,7 @@
 #pragma once
 
+#include <imbrex/detail/compiler.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <imbrex/detail/compiler.hpp>
+
 #include <boost/hana/bool.hpp>
 #include <boost/hana/integral_constant.hpp>
 

@@ -24,6 +24,7 @@ template <class F>
 struct call_signature;
 template <class R, class C, class... P>
 struct call_signature<R (C::*)(P...)> : refused_signature {
+  using type = std::tuple<std::remove_cvref_t<P>...>; // so that launches are checked against it
   static constexpr bool is_const = false;
 };
 template <class R, class C, class... P>

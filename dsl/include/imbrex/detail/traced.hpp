@@ -14,6 +14,12 @@ struct refused {
   void operator=(const X &) const {}
 };
 
+/// What std's containers and pointers are indexed by. To these alone a value with a name converts
+/// of itself, in order to be refused: no 0 that stands beside it in ?: has such a type.
+template <class Number>
+inline constexpr bool is_index =
+    std::same_as<Number, std::size_t> || std::same_as<Number, std::ptrdiff_t>;
+
 /// What tiles, expressions, variables and boxes share: they have no value while a kernel is traced.
 struct traced {
   // Of values without a name alone, or `flag ? x : 0` would not know whether to make a number of x
@@ -25,7 +31,7 @@ struct traced {
   }
   template <class Number>
     requires std::is_arithmetic_v<Number>
-  explicit operator Number() const & {
+  explicit(!is_index<Number>) operator Number() const & {
     return number<Number>();
   }
   template <class I>

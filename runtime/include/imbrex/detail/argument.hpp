@@ -87,10 +87,9 @@ launch_argument of_integer(A given) {
 }
 
 template <class T, class A>
-launch_argument of_float(A given) {
-  if (fits<T>(given)) return {.scalar = bits_of(to_element<T>(given))};
-  return {.kind = launch_argument::form::too_large_float,
-          .scalar = std::bit_cast<std::uint64_t>(static_cast<double>(given))};
+launch_argument of_float(const A &given) {
+  if (fits<T>(given)) return {.scalar = element_bits<T>(given)};
+  return {.kind = launch_argument::form::too_large_float, .scalar = element_bits<f64>(given)};
 }
 
 template <class T, class A>

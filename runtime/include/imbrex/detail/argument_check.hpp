@@ -96,7 +96,7 @@ struct argument<Number, Name, takes<tile<T>>, given<A>> : all_right {
   static constexpr bool is_bool = same || !std::same_as<T, bool>;
   static constexpr bool is_number = same || integer_element<T> || std::same_as<T, bool> ||
                                     std::floating_point<plain> || whole_number<plain> ||
-                                    float_element<plain>;
+                                    float_element<plain> || std::same_as<plain, special_number>;
 };
 
 template <class Argument>

@@ -39,12 +39,19 @@ constexpr std::uint8_t pack(f4e2m1 low, f4e2m1 high) {
 /// saturated.
 template <class To, class From>
 constexpr To converted_to(const From &value) {
-  if constexpr (std::is_convertible_v<const From &, To>)
+  constexpr bool is_element = element<To> && (std::is_integral_v<From> || is_float_number<From>);
+  constexpr bool is_rounded = is_element && kind_of<To> >= element_kind::floating;
+  if constexpr (std::same_as<From, To>) {
+    return value;
+  } else if constexpr (is_rounded) {
+    To made{};
+    set_bits(made, element_bits<To>(value));
+    return made;
+  } else if constexpr (std::is_convertible_v<const From &, To>) {
     return static_cast<To>(value);
-  else if constexpr (std::is_arithmetic_v<From>)
-    return to_element<To>(value);
-  else
+  } else {
     return converted_to<To>(static_cast<double>(value));
+  }
 }
 
 /// Whether a value is near enough to one of another type: a whole number in range, after its
@@ -66,6 +73,7 @@ constexpr bool holds(const From &value) {
     // Both ends are powers of two, or 0, and so exact.
     constexpr auto least = static_cast<double>(std::numeric_limits<To>::min());
     constexpr double beyond = 2.0 * static_cast<double>(std::numeric_limits<To>::max() / 2 + 1);
+    if ((double_bits(value) & infinite_double) == infinite_double) return false; // or no number
     const double whole = std::trunc(static_cast<double>(value));
     return least <= whole && whole < beyond;
   }
