@@ -2,6 +2,7 @@
 
 #include "backend/target/codegen/code_generator.h"
 #include "backend/target/nvptx/assembler.h"
+#include "backend/target/nvptx/atomics.h"
 #include "backend/target/nvptx/nvptx_vocabulary.h"
 #include "backend/target/nvptx/ptx_mix.h"
 #include "backend/target/nvptx/ptx_rings.h"
@@ -47,6 +48,7 @@ public:
   }
 
   Result<std::string> assembly(llvm::Module &module) const override {
+    prepareAtomics(module, machine());
     const auto text = generate(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
     return std::string(text->begin(), text->end());
