@@ -1,8 +1,7 @@
 #include "backend/exchange_order.h"
 #include "backend/target/amdgpu/assembler.h"
-#include "backend/target/amdgpu/lds_loads.h"
+#include "backend/target/amdgpu/code.h"
 #include "backend/target/amdgpu/linker.h"
-#include "backend/target/codegen/code_generator.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "tests/codegen/compiled_table.h"
@@ -73,8 +72,8 @@ void checkRoundTrip(const Tools &tools, llvm::StringRef image) {
 void checkAssembler(const Tools &tools, const GpuCode &code, const machine::Machine &machine,
                     llvm::StringRef image) {
   const auto module = code.copy();
-  target::amdgpu::prepareLoadsToLds(*module);
-  const auto object = target::generate(*module, tools.machine, llvm::CodeGenFileType::ObjectFile);
+  const auto object =
+      target::amdgpu::generateCode(*module, tools.machine, llvm::CodeGenFileType::ObjectFile);
   REQUIRE(object.ok());
   const auto linked = target::amdgpu::link({object->data(), object->size()}, machine);
   REQUIRE_MESSAGE(linked.ok(), (linked.ok() ? "" : render(linked.error())));

@@ -2,13 +2,12 @@
 
 #include "backend/target/amdgpu/amdgpu_vocabulary.h"
 #include "backend/target/amdgpu/assembler.h"
+#include "backend/target/amdgpu/code.h"
 #include "backend/target/amdgpu/gcn_mix.h"
 #include "backend/target/amdgpu/gcn_rings.h"
-#include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/linker.h"
 #include "backend/target/amdgpu/meetings.h"
 #include "backend/target/amdgpu/resources.h"
-#include "backend/target/codegen/code_generator.h"
 #include "llvm/MC/MCAsmInfo.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -38,8 +37,7 @@ public:
   void optimise(llvm::Module &module) const override { target::optimise(module, targetMachine()); }
 
   Result<std::string> assembly(llvm::Module &module) const override {
-    prepareLoadsToLds(module);
-    const auto text = generate(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
+    const auto text = generateCode(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
     return std::string(text->begin(), text->end());
   }

@@ -148,4 +148,28 @@ TEST_CASE("every kind of update in PTX is one instruction with its order, or a l
 #endif
 
 #if IMBREX_ENABLE_AMDGPU
+TEST_CASE("on AMD a product that is rounded to 16 bits keeps the sign of zero") {
+  const auto rounded = [](llvm::Type *(*type)(llvm::LLVMContext &), bool isNegated) {
+    return [=](const Vocabulary &, Builder &b, Value *x) {
+      Value *y = b.CreateBitCast(x, b.getFloatTy());
+      Value *product = b.CreateFMul(y, llvm::ConstantFP::get(b.getFloatTy(), 0.3));
+      if (isNegated) product = b.CreateFNeg(b.CreateFMul(y, y));
+      Value *brief = b.CreateFPTrunc(product, type(b.getContext()));
+      return b.CreateZExt(b.CreateBitCast(brief, b.getInt16Ty()), b.getInt32Ty());
+    };
+  };
+  for (const GpuTarget *target : sample::targets()) {
+    if (!isOf(*target, machine::Family::Amdgpu)) continue;
+    CAPTURE(std::string(target->machine().name));
+    for (auto *type : {llvm::Type::getHalfTy, llvm::Type::getBFloatTy})
+      for (const bool isNegated : {false, true}) {
+        const std::string text = textOf(*target, rounded(type, isNegated));
+        CAPTURE(text);
+        if (type == llvm::Type::getHalfTy) CHECK(hasText(text, "v_fma_mixlo_f16"));
+        for (const llvm::StringRef line : llvm::split(text, '\n'))
+          if (line.contains("v_fma_mixlo_"))
+            CHECK_FALSE(line.split(" op_sel").first.split(';').first.trim().ends_with(", 0"));
+      }
+  }
+}
 #endif
