@@ -148,6 +148,59 @@ TEST_CASE("every kind of update in PTX is one instruction with its order, or a l
 #endif
 
 #if IMBREX_ENABLE_AMDGPU
+TEST_CASE("on AMD a release waits for the cache that it writes back") {
+  const sample::Body firstThing = [](const Vocabulary &words, Builder &b, Value *x) {
+    words.barrier(b);
+    return update(words, b, AtomicRMWInst::Add, b.getInt32Ty(), x,
+                  {AtomicOrdering::Release, ir::Scope::System});
+  };
+  const sample::Body inALoop = [](const Vocabulary &words, Builder &b, Value *x) {
+    return update(words, b, AtomicRMWInst::FAdd, b.getHalfTy(), x,
+                  {AtomicOrdering::Release, ir::Scope::System});
+  };
+  for (const GpuTarget *target : sample::targets()) {
+    const std::string name(target->machine().name);
+    CAPTURE(name);
+    for (const sample::Body &body : {firstThing, inALoop}) {
+      if (!isOf(*target, machine::Family::Amdgpu)) continue;
+      const std::string text = textOf(*target, body);
+      CAPTURE(text);
+      llvm::SmallVector<llvm::StringRef, 0> lines;
+      llvm::StringRef(text).split(lines, '\n');
+      std::size_t writeBacks = 0;
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (!lines[i].trim().starts_with("buffer_wbl2")) continue;
+        ++writeBacks;
+        CHECK(lines[i + 1].trim().starts_with("s_waitcnt vmcnt(0)"));
+      }
+      CHECK((writeBacks > 0) == llvm::StringRef(name).starts_with("gfx9"));
+    }
+  }
+}
+
+TEST_CASE("on AMD what a block hands on has been done before it meets") {
+  for (const ir::Scope scope : {ir::Scope::Block, ir::Scope::Device})
+    for (const GpuTarget *target : sample::targets()) {
+      if (!isOf(*target, machine::Family::Amdgpu)) continue;
+      const std::string name(target->machine().name);
+      CAPTURE(name);
+      const std::string text = textOf(*target, [&](const Vocabulary &words, Builder &b, Value *x) {
+        b.CreateStore(x, placeOf(words, b, x));
+        words.barrier(b);
+        return update(words, b, AtomicRMWInst::Add, b.getInt32Ty(), x,
+                      {AtomicOrdering::Release, scope});
+      });
+      CAPTURE(text);
+      const std::size_t store = text.find("global_store"), meeting = text.find("s_barrier");
+      REQUIRE(store < meeting);
+      const std::string between = text.substr(store, meeting - store);
+      const bool isInOrder = llvm::StringRef(name).starts_with("gfx9") && scope == ir::Scope::Block;
+      const bool waits =
+          hasText(between, "vmcnt(0)") || hasText(between, "vscnt") || hasText(between, "storecnt");
+      CHECK(waits == !isInOrder);
+    }
+}
+
 TEST_CASE("on AMD a product that is rounded to 16 bits keeps the sign of zero") {
   const auto rounded = [](llvm::Type *(*type)(llvm::LLVMContext &), bool isNegated) {
     return [=](const Vocabulary &, Builder &b, Value *x) {
