@@ -1,4 +1,3 @@
-#include "backend/exchange_order.h"
 #include "backend/target/codegen/temporary_file.h"
 #include "backend/target/nvptx/toolkit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -53,8 +52,7 @@ bool hasRemark(const std::string &said) {
 
 using Kernels = std::vector<TableKernel>(const machine::Machine &);
 
-void checkKernels(Kernels &kernels, const target::GpuTarget &target,
-                  const std::string &assembler) {
+void checkKernels(Kernels &kernels, const target::GpuTarget &target, const std::string &assembler) {
   const machine::Machine &machine = target.machine();
   CAPTURE(std::string(machine.name));
   std::list<target::TemporaryFile> files;
@@ -62,9 +60,8 @@ void checkKernels(Kernels &kernels, const target::GpuTarget &target,
   for (TableKernel &one : table) {
     CAPTURE(one.name);
     const GpuCode code = codeOf(one.kernel, target);
-    CHECK(disorderIn(*code.module, target).value_or("") == "");
-    const auto text = target.assembly(*code.copy());
-    REQUIRE(text.ok());
+    const auto text = makeAssembly(code, target);
+    REQUIRE_MESSAGE(text.ok(), (text.ok() ? "" : render(text.error())));
     CHECK(contains(*text, "\n.target " + std::string(machine.name) + "\n"));
     CHECK(contains(*text, "\n.visible .entry " + one.name + "("));
     files.push_back(fileOf("ptx", withoutPlaces(*text)));

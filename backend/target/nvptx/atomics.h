@@ -22,7 +22,8 @@
 /// fences two of each. Of an update whose result nobody asks for it makes the form without one
 /// (`red`).
 ///
-/// The module that LLVM optimises and the emulator runs has the `atomicrmw`.
+/// The module that LLVM optimises and the emulator runs has the `atomicrmw`; that the assembly has
+/// what they ask for is held against it (backend/access_order.h).
 namespace imbrex::target::nvptx {
 
 void prepareAtomics(llvm::Module &module, const machine::Machine &machine);

@@ -4,6 +4,7 @@
 #include "backend/target/nvptx/assembler.h"
 #include "backend/target/nvptx/atomics.h"
 #include "backend/target/nvptx/nvptx_vocabulary.h"
+#include "backend/target/nvptx/ptx_accesses.h"
 #include "backend/target/nvptx/ptx_mix.h"
 #include "backend/target/nvptx/ptx_rings.h"
 #include "backend/target/nvptx/resources.h"
@@ -73,6 +74,14 @@ public:
     return meets ? Meeting::Orders : Meeting::None;
   }
   CodeGraph ringsOf(llvm::StringRef assembly) const override { return ringsOfPtx(assembly); }
+  std::optional<OrderedAccess> accessAt(const llvm::Instruction &instruction) const override {
+    if (meetingAt(instruction) == Meeting::None) return accessOf(instruction);
+    return OrderedAccess{
+        .kind = AccessKind::Meeting, .acquires = Reach::Block, .releases = Reach::Block};
+  }
+  std::vector<FoundAccess> accessesOf(llvm::StringRef assembly) const override {
+    return accessesOfPtx(assembly);
+  }
 
 private:
   llvm::TargetMachine &targetMachine() const { return targetMachineOf(machine(), kTriple); }
