@@ -2,10 +2,12 @@
 #include "backend/target/amdgpu/assembler.h"
 #include "backend/target/amdgpu/code.h"
 #include "backend/target/amdgpu/linker.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "tests/codegen/compiled_table.h"
 #include "tests/codegen/gcn_disassembler.h"
+#include "tests/codegen/text_rules.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <map>
@@ -98,6 +100,7 @@ void checkKernels(Kernels &kernels, const target::GpuTarget &target, std::size_t
     const GpuCode code = codeOf(one.kernel, target);
     const auto text = makeAssembly(code, target);
     REQUIRE_MESSAGE(text.ok(), (text.ok() ? "" : render(text.error())));
+    CHECK(llvm::join(brokenInGcn(*code.module, *text), "\n") == "");
     const auto object = makeObject(*text, target);
     REQUIRE_MESSAGE(object.ok(), (object.ok() ? "" : render(object.error())));
     const llvm::StringRef image = asText(object->image);
