@@ -1,5 +1,6 @@
 #include "backend/compile.h"
 
+#include "backend/access_order.h"
 #include "backend/exchange_order.h"
 #include "backend/lower/inline_assembly.h"
 #include "backend/lower/lower.h"
@@ -117,6 +118,19 @@ Result<void> checkOrder(const GpuCode &code, const target::GpuTarget &target) {
   return fail(Diag::CodeUnordered, {}, code.interface.name, target.machine().name, *disorder);
 }
 
+/// Whether a text orders memory as its module asks, and does to rings what was proven.
+Result<void> checkAssembly(const GpuCode &code, llvm::ArrayRef<AskedAccess> asked,
+                           const target::GpuTarget &target, const std::string &text) {
+  const std::string_view machine = target.machine().name;
+  if (const auto difference = differenceFrom(asked, target.accessesOf(text)))
+    return fail(Diag::CodeUnlikeOrder, difference->where, code.interface.name, machine,
+                difference->what);
+  if (code.rings.steps.empty()) return {};
+  const auto difference = differenceFrom(code.rings, target.ringsOf(text));
+  if (!difference) return {};
+  return fail(Diag::CodeUnlikeSchedule, {}, code.interface.name, machine, *difference);
+}
+
 } // namespace
 
 Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target,
@@ -124,13 +138,14 @@ Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &t
   Stopwatch watch(times);
   if (const auto ordered = checkOrder(code, target); !ordered) return ordered.failure();
   watch.lap("order");
-  auto text = target.assembly(*code.copy());
+  const auto module = code.copy();
+  const std::vector<AskedAccess> asked = numberAccesses(*module, target);
+  auto text = target.assembly(*module);
   watch.lap("generate");
-  if (!text || code.rings.steps.empty()) return text;
-  if (const auto difference = differenceFrom(code.rings, target.ringsOf(*text)))
-    return fail(Diag::CodeUnlikeSchedule, {}, code.interface.name, target.machine().name,
-                *difference);
+  if (!text) return text;
+  const auto checked = checkAssembly(code, asked, target, *text);
   watch.lap("compare");
+  if (!checked) return checked.failure();
   return text;
 }
 

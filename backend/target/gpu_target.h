@@ -4,8 +4,10 @@
 #include "backend/support/result.h"
 #include "backend/target/codegen/code_graph.h"
 #include "backend/target/codegen/instruction_mix.h"
+#include "backend/target/codegen/ordered_access.h"
 #include "llvm/IR/Module.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +67,11 @@ public:
   virtual Meeting meetingAt(const llvm::Instruction &instruction) const = 0;
   /// What an assembly does to rings.
   virtual CodeGraph ringsOf(llvm::StringRef assembly) const = 0;
+  /// What an instruction of its LLVM IR asks for of the order of memory; nothing of one that asks
+  /// for none, or that another one speaks for.
+  virtual std::optional<OrderedAccess> accessAt(const llvm::Instruction &instruction) const = 0;
+  /// What an assembly has of that.
+  virtual std::vector<FoundAccess> accessesOf(llvm::StringRef assembly) const = 0;
 };
 
 /// The target of a machine; null for the CPU, and where the build leaves the machine's family out

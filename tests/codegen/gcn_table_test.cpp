@@ -1,12 +1,13 @@
-#include "backend/exchange_order.h"
+#include "backend/access_order.h"
 #include "backend/target/amdgpu/assembler.h"
-#include "backend/target/amdgpu/lds_loads.h"
+#include "backend/target/amdgpu/code.h"
 #include "backend/target/amdgpu/linker.h"
-#include "backend/target/codegen/code_generator.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "tests/codegen/compiled_table.h"
 #include "tests/codegen/gcn_disassembler.h"
+#include "tests/codegen/text_rules.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <map>
@@ -70,13 +71,14 @@ void checkRoundTrip(const Tools &tools, llvm::StringRef image) {
 }
 
 /// The image that is made of the assembly is the one that LLVM's code generator makes without it.
-void checkAssembler(const Tools &tools, const GpuCode &code, const machine::Machine &machine,
+void checkAssembler(const Tools &tools, const GpuCode &code, const target::GpuTarget &target,
                     llvm::StringRef image) {
   const auto module = code.copy();
-  target::amdgpu::prepareLoadsToLds(*module);
-  const auto object = target::generate(*module, tools.machine, llvm::CodeGenFileType::ObjectFile);
+  numberAccesses(*module, target); // of which each has a place of its own in the debug information
+  const auto object =
+      target::amdgpu::generateCode(*module, tools.machine, llvm::CodeGenFileType::ObjectFile);
   REQUIRE(object.ok());
-  const auto linked = target::amdgpu::link({object->data(), object->size()}, machine);
+  const auto linked = target::amdgpu::link({object->data(), object->size()}, target.machine());
   REQUIRE_MESSAGE(linked.ok(), (linked.ok() ? "" : render(linked.error())));
   const llvm::StringRef other = asText(linked->image);
   CHECK(instructionsOf(tools, other) == instructionsOf(tools, image));
@@ -96,15 +98,16 @@ void checkKernels(Kernels &kernels, const target::GpuTarget &target, std::size_t
   for (TableKernel &one : kernels(machine)) {
     CAPTURE(one.name);
     const GpuCode code = codeOf(one.kernel, target);
-    CHECK(disorderIn(*code.module, target).value_or("") == "");
-    // Of a copy: a copied module has its uses in another order, by which registers are dealt.
-    const auto object = target.object(*code.copy());
+    const auto text = makeAssembly(code, target);
+    REQUIRE_MESSAGE(text.ok(), (text.ok() ? "" : render(text.error())));
+    CHECK(llvm::join(brokenInGcn(*code.module, *text), "\n") == "");
+    const auto object = makeObject(*text, target);
     REQUIRE_MESSAGE(object.ok(), (object.ok() ? "" : render(object.error())));
     const llvm::StringRef image = asText(object->image);
     CHECK(machineOf(image) == machine.name);
     checkRoundTrip(tools, image);
     // Code generation is what takes the time, so that each is made twice for one machine alone.
-    if (row++ % targets == number) checkAssembler(tools, code, machine, image);
+    if (row++ % targets == number) checkAssembler(tools, code, target, image);
   }
 }
 
@@ -118,6 +121,30 @@ void checkOnAll(Kernels &kernels) {
 
 TEST_CASE("every kernel of the table is code for every GPU of AMD's that reads back as written") {
   checkOnAll(kernelTable);
+}
+
+TEST_CASE(
+    "a line of AMD's assembly that breaks a rule is told, where the module does not ask for it") {
+  llvm::LLVMContext context;
+  const llvm::Module none("none", context);
+  const std::string modes = ".amdhsa_float_round_mode_32 0\n.amdhsa_float_round_mode_16_64 0\n"
+                            ".amdhsa_float_denorm_mode_32 3\n.amdhsa_float_denorm_mode_16_64 3\n";
+  CHECK(brokenInGcn(none, modes).empty());
+  CHECK(brokenInGcn(none, modes.substr(modes.find('\n'))).size() == 1);
+  for (const char *line :
+       {"v_mad_f32 v0, v1, v2, v3", "v_mac_f32_e32 v0, v1, v2", "v_exp_f32_e32 v0, v1",
+        "v_rcp_f32_e32 v0, v1", "v_fma_f32 v0, v1, v2, v3",
+        "v_pk_fma_f32 v[0:1], v[2:3], v[4:5], v[6:7]",
+        "v_fma_mixlo_f16 v0, v1, v2, 0 op_sel_hi:[1,1,0]", "s_denorm_mode 0",
+        "flat_load_b32 v0, v[2:3]"}) {
+    CAPTURE(line);
+    CHECK(brokenInGcn(none, modes + line).size() == 1);
+  }
+  for (const char *line : {"v_fma_mixlo_f16 v0, v1, v2, s0", "v_mul_f32_e32 v0, v1, v2 ; v_mad_f32",
+                           "global_load_dword v0, v1, s[0:1]", "v_mad_u32_u24 v0, v1, v2, v3"}) {
+    CAPTURE(line);
+    CHECK(brokenInGcn(none, modes + line).empty());
+  }
 }
 
 // What is printed of the author's instructions is what LLVM has read, so that reading it once more
@@ -147,9 +174,9 @@ TEST_CASE("instructions of the author's are what LLVM's code generator makes of 
                        "%x = view.load %p, %z : i32[1024]\n%a = inline_asm %x" +
                        own + "%b = inline_asm %a" + own + "view.store %p, %b, %z\n}");
       const GpuCode code = codeOf(kernel, target);
-      const auto object = target.object(*code.copy());
+      const auto object = makeObject(code, target);
       REQUIRE_MESSAGE(object.ok(), (object.ok() ? "" : render(object.error())));
-      checkAssembler(Tools(machine), code, machine, asText(object->image));
+      checkAssembler(Tools(machine), code, target, asText(object->image));
     }
 }
 

@@ -1,9 +1,9 @@
-#include "backend/exchange_order.h"
 #include "backend/target/codegen/temporary_file.h"
 #include "backend/target/nvptx/toolkit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Program.h"
 #include "tests/codegen/compiled_table.h"
+#include "tests/codegen/text_rules.h"
 
 #include <list>
 
@@ -61,9 +61,9 @@ void checkKernels(Kernels &kernels, const target::GpuTarget &target, const std::
   for (TableKernel &one : table) {
     CAPTURE(one.name);
     const GpuCode code = codeOf(one.kernel, target);
-    CHECK(disorderIn(*code.module, target).value_or("") == "");
-    const auto text = target.assembly(*code.copy());
-    REQUIRE(text.ok());
+    const auto text = makeAssembly(code, target);
+    REQUIRE_MESSAGE(text.ok(), (text.ok() ? "" : render(text.error())));
+    CHECK(llvm::join(brokenInPtx(*code.module, *text), "\n") == "");
     CHECK(contains(*text, "\n.target " + std::string(machine.name) + "\n"));
     CHECK(contains(*text, "\n.visible .entry " + one.name + "("));
     files.push_back(fileOf("ptx", withoutPlaces(*text)));
@@ -89,6 +89,26 @@ void checkOnAll(Kernels &kernels) {
 
 TEST_CASE("every kernel of the table is PTX that the assembler takes, for every GPU of NVIDIA's") {
   checkOnAll(kernelTable);
+}
+
+TEST_CASE("a line of PTX that breaks a rule is told, where the module does not ask for it") {
+  llvm::LLVMContext context;
+  const llvm::Module none("none", context);
+  for (const char *line :
+       {"add.rn.ftz.f32 %r1, %r2, %r3;", "mul.f32 %r1, %r2, %r3;",
+        "@%p1 add.bf16 %rs1, %rs2, %rs3;", "ex2.approx.f32 %r1, %r2;",
+        "div.full.f32 %r1, %r2, %r3;", "fma.rn.f32 %r1, %r2, %r3, %r4;",
+        "mad.f32 %r1, %r2, %r3, %r4;", "ld.b32 %r1, [%rd1];",
+        "atom.relaxed.gpu.add.u32 %r1, [%rd1], 1;", "ld.volatile.global.b32 %r1, [%rd1];"}) {
+    CAPTURE(line);
+    CHECK(brokenInPtx(none, line).size() == 1);
+  }
+  for (const char *line :
+       {"add.rn.f32 %r1, %r2, %r3;", "mad.lo.s32 %r1, %r2, %r3, %r4;", "sqrt.rn.f64 %rd1, %rd2;",
+        "ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd1];", ".reg .b32 %r<5>;", "bra $L__BB0_2;"}) {
+    CAPTURE(line);
+    CHECK(brokenInPtx(none, line).empty());
+  }
 }
 
 // Run by --no-skip: scripts/nightly.sh.

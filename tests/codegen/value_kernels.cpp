@@ -69,6 +69,17 @@ struct conversions {
   }
 };
 
+/// Products that are −0 where x is negative, rounded to 16 bits.
+struct rounded_products {
+  void operator()(view<const f32, 1> x, view<f16, 1> y, view<bf16, 1> z) const {
+    auto here = box<64>(program_id(0));
+    auto v = x[here];
+    auto product = v * where(v > 0.0f, v, 0.0f);
+    y[here] = cast<f16>(product);
+    z[here] = cast<bf16>(v * where(v > 1.0f, v, 0.0f));
+  }
+};
+
 template <class T, int R, int C>
 struct transposed {
   void operator()(view<const T, 2> x, view<T, 2> y) const {
@@ -113,6 +124,8 @@ void addValueKernels(std::vector<TableKernel> &table) {
   table.push_back(row("narrow_e8m0", narrow<e8m0>{}, {2, 1, 1}, matrices));
   table.push_back(row("conversions", conversions{}, {1, 1, 1},
                       {"random:90", "zeros:90", "zeros:90", "zeros:90", "zeros:90", "zeros:90"}));
+  table.push_back(row("rounded_products", rounded_products{}, {2, 1, 1},
+                      {"random:120", "zeros:120", "zeros:120"}));
   table.push_back(row("transposed_f32", transposed<f32, 64, 64>{}, {1, 2, 1},
                       {"random:64x128", "zeros:128x64"}));
   table.push_back(row("transposed_u8", transposed<u8, 48, 100>{}, {2, 1, 1},

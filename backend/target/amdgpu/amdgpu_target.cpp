@@ -2,6 +2,8 @@
 
 #include "backend/target/amdgpu/amdgpu_vocabulary.h"
 #include "backend/target/amdgpu/assembler.h"
+#include "backend/target/amdgpu/code.h"
+#include "backend/target/amdgpu/gcn_accesses.h"
 #include "backend/target/amdgpu/gcn_mix.h"
 #include "backend/target/amdgpu/gcn_rings.h"
 #include "backend/target/amdgpu/lds_loads.h"
@@ -46,8 +48,7 @@ public:
   }
 
   Result<std::string> assembly(llvm::Module &module) const override {
-    prepareLoadsToLds(module);
-    const auto text = generate(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
+    const auto text = generateCode(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
     return std::string(text->begin(), text->end());
   }
@@ -68,6 +69,10 @@ public:
     return amdgpu::meetingAt(instruction);
   }
   CodeGraph ringsOf(llvm::StringRef assembly) const override { return ringsOfAssembly(assembly); }
+  std::optional<OrderedAccess> accessAt(const llvm::Instruction &instruction) const override;
+  std::vector<FoundAccess> accessesOf(llvm::StringRef assembly) const override {
+    return accessesOfAssembly(assembly, vocabulary_.isa());
+  }
 
 private:
   llvm::TargetMachine &targetMachine() const {
@@ -81,6 +86,34 @@ private:
 
   AmdgpuVocabulary vocabulary_;
 };
+
+/// Whether a block is one wave, in which nothing is to be ordered and nobody to be met: LLVM then
+/// writes nothing of what is for the block alone.
+bool isOneWave(const llvm::Function &function, std::int32_t lanes) {
+  std::int32_t threads = 0;
+  const llvm::StringRef counts =
+      function.getFnAttribute("amdgpu-flat-work-group-size").getValueAsString();
+  return !counts.split(',').second.getAsInteger(10, threads) && threads <= lanes;
+}
+
+Reach beyondBlock(Reach reach) { return reach == Reach::Block ? Reach::None : reach; }
+
+// A fence stands at a meeting, which asks for the order of both (meetings.h).
+std::optional<OrderedAccess> AmdgpuTarget::accessAt(const llvm::Instruction &instruction) const {
+  if (llvm::isa<llvm::FenceInst>(instruction)) return std::nullopt;
+  auto access = accessOf(instruction);
+  if (amdgpu::meetingAt(instruction) == Meeting::Orders) {
+    // What is done to LDS alone is compared where loads fly there (ring_order.h).
+    const Reach reach = meetsForLdsAlone(instruction) ? Reach::None : Reach::Block;
+    access = OrderedAccess{.kind = AccessKind::Meeting, .acquires = reach, .releases = reach};
+  }
+  if (!access || !isOneWave(*instruction.getFunction(), machine().warpSize)) return access;
+  if (access->kind == AccessKind::Meeting) return std::nullopt;
+  access->reach = beyondBlock(access->reach);
+  access->acquires = beyondBlock(access->acquires);
+  access->releases = beyondBlock(access->releases);
+  return access;
+}
 
 } // namespace
 

@@ -10,6 +10,7 @@ class AmdgpuVocabulary final : public lower::Vocabulary {
 public:
   explicit AmdgpuVocabulary(const machine::Machine &machine);
   const machine::Machine &machine() const override { return machine_; }
+  llvm::AMDGPU::IsaVersion isa() const { return isa_; }
 
   void declareKernel(llvm::Function &function, std::int32_t threads) const override;
   Value *threadIndex(Builder &b) const override;

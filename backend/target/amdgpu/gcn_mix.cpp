@@ -98,12 +98,6 @@ std::int32_t placesOf(llvm::StringRef opcode) {
   return 1;
 }
 
-std::int32_t bytesMoved(llvm::StringRef opcode) {
-  const Width *width =
-      llvm::find_if(kWidths, [&](const Width &row) { return opcode.ends_with(row.text); });
-  return width == std::end(kWidths) ? 0 : width->bytes * placesOf(opcode);
-}
-
 Class classOf(llvm::StringRef opcode) {
   const Prefix *known =
       llvm::find_if(kPrefixes, [&](const Prefix &row) { return opcode.starts_with(row.text); });
@@ -129,6 +123,12 @@ bool isInstruction(llvm::StringRef word) {
 
 } // namespace
 
+std::int32_t bytesMovedBy(llvm::StringRef opcode) {
+  const Width *width =
+      llvm::find_if(kWidths, [&](const Width &row) { return opcode.ends_with(row.text); });
+  return width == std::end(kWidths) ? 0 : width->bytes * placesOf(opcode);
+}
+
 InstructionMix mixOfAssembly(llvm::StringRef assembly) {
   InstructionMix mix;
   while (!assembly.empty()) {
@@ -139,7 +139,7 @@ InstructionMix mixOfAssembly(llvm::StringRef assembly) {
     if (!isInstruction(word) || line.ends_with(":")) continue;
     const llvm::StringRef opcode = withoutEncoding(word);
     const Class kind = classOf(opcode);
-    mix.add(kind, movesMemory(kind) ? bytesMoved(opcode) : 0);
+    mix.add(kind, movesMemory(kind) ? bytesMovedBy(opcode) : 0);
   }
   return mix;
 }

@@ -2,6 +2,7 @@
 
 #include "backend/support/check.h"
 #include "backend/target/amdgpu/gcn_flags.h"
+#include "backend/target/amdgpu/gcn_instruction.h"
 
 namespace imbrex::target::amdgpu {
 namespace {
@@ -33,10 +34,10 @@ private:
 };
 
 CodeLine readGcn(llvm::StringRef line, Flags &flags, OwnAccesses &accesses) {
-  CodeLine read;
-  if (line.ends_with(":")) return flags.begin(), accesses.begin(), read;
-  const llvm::StringRef opcode = line.take_until([](char c) { return c == ' ' || c == '\t'; });
-  const llvm::StringRef operands = line.drop_front(opcode.size()).trim();
+  if (line.ends_with(":")) return flags.begin(), accesses.begin(), CodeLine{};
+  const GcnInstruction instruction(line);
+  const auto [opcode, operands] = instruction;
+  CodeLine read = jumpOf(instruction);
   IMBREX_CHECK(!opcode.starts_with("s_setpc") && !opcode.starts_with("s_swappc"),
                "a jump by a register is not read: {0}", line);
   if (namesLoadToLds(opcode, operands)) read.event = RingEvent{RingEventKind::Copy};
@@ -44,13 +45,7 @@ CodeLine readGcn(llvm::StringRef line, Flags &flags, OwnAccesses &accesses) {
   if (opcode == "s_barrier" && accesses.areOver()) read.event = RingEvent{RingEventKind::Meet};
   if (opcode == "s_waitcnt")
     if (const auto left = loadsLeft(operands)) read.event = RingEvent{RingEventKind::Wait, *left};
-  if (opcode == "s_branch") read.target = operands.str();
-  if (opcode.starts_with("s_cbranch")) {
-    read.target = operands.str();
-    read.predicate = opcode.str();
-  }
   flags.read(opcode, operands, read);
-  read.ends = opcode == "s_endpgm";
   return read;
 }
 

@@ -70,6 +70,12 @@ llvm::MDNode *markOfLocalFences(llvm::LLVMContext &context) {
   return llvm::MMRAMetadata::getTagMD(context, "amdgpu-synchronize-as", "local");
 }
 
+bool meetsForLdsAlone(const Instruction &barrier) {
+  const Instruction *before = barrier.getPrevNode();
+  while (before != nullptr && !before->mayReadOrWriteMemory()) before = before->getPrevNode();
+  return before != nullptr && isLocalFence(*before);
+}
+
 void prepareLoadsToLds(llvm::Module &module) {
   for (llvm::Function &function : module) {
     if (llvm::none_of(llvm::instructions(function), isLoadToLds)) continue;

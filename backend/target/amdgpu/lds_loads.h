@@ -1,5 +1,6 @@
 #pragma once
 
+#include "llvm/IR/Instruction.h"
 #include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
 
@@ -27,6 +28,9 @@ std::uint32_t waitForLoads(std::int32_t left);
 
 /// What marks a fence as being for LDS alone.
 llvm::MDNode *markOfLocalFences(llvm::LLVMContext &context);
+
+/// Whether a barrier is one for LDS alone, by the fence in front of it.
+bool meetsForLdsAlone(const llvm::Instruction &barrier);
 
 void prepareLoadsToLds(llvm::Module &module);
 

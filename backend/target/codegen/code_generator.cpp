@@ -8,7 +8,9 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/PassInfo.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetOptions.h"
@@ -99,6 +101,27 @@ Failure<Diagnostic> refusalOf(const CodegenError &error, const llvm::Module &mod
   return fail(Diag::CodeRefused, {}, "LLVM", machine.getTargetCPU().str(), error.text);
 }
 
+/// LLVM's passes, without its two that sink (sink.h), and with a target's own.
+class CodegenPasses final : public llvm::legacy::PassManager {
+public:
+  explicit CodegenPasses(llvm::ArrayRef<PassBehind> own) : own_(own) {}
+
+  void add(llvm::Pass *pass) override {
+    const llvm::PassInfo *info = llvm::Pass::lookupPassInfo(pass->getPassID());
+    const llvm::StringRef name = info != nullptr ? info->getPassArgument() : "";
+    if (isReplacedSink(name)) {
+      delete pass;
+      return;
+    }
+    llvm::legacy::PassManager::add(pass);
+    for (const PassBehind &behind : own_)
+      if (name == behind.name) llvm::legacy::PassManager::add(behind.make());
+  }
+
+private:
+  llvm::ArrayRef<PassBehind> own_;
+};
+
 std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const machine::Machine &machine,
                                                        llvm::StringRef triple) {
   std::string problem;
@@ -130,12 +153,13 @@ std::shared_mutex &llvmOptions() {
 }
 
 Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,
-                                            llvm::CodeGenFileType type) {
+                                            llvm::CodeGenFileType type,
+                                            llvm::ArrayRef<PassBehind> own) {
   const std::shared_lock lock(llvmOptions());
   const ErrorScope errors(module.getContext());
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  PassesButSinks passes;
+  CodegenPasses passes(own);
   const bool refused = machine.addPassesToEmitFile(passes, stream, nullptr, type);
   IMBREX_CHECK(!refused, "LLVM cannot write this kind of file for {0}",
                machine.getTargetTriple().str());

@@ -2,8 +2,10 @@
 
 #include "backend/machine/machine.h"
 #include "backend/support/result.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Pass.h"
 #include "llvm/Support/CodeGen.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -20,9 +22,16 @@ namespace imbrex::target {
 /// "Contraction".
 llvm::TargetMachine &targetMachineOf(const machine::Machine &machine, llvm::StringRef triple);
 
+/// A pass of a target's own, behind each of LLVM's that is called so.
+struct PassBehind {
+  llvm::StringRef name;
+  llvm::Pass *(*make)();
+};
+
 /// Assembly or an object file; the error is LLVM's. The module is used up.
 Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,
-                                            llvm::CodeGenFileType type);
+                                            llvm::CodeGenFileType type,
+                                            llvm::ArrayRef<PassBehind> own = {});
 
 /// LLVM's options are globals, which lld sets anew at each call: code generators hold this shared,
 /// a linker alone.

@@ -25,12 +25,14 @@ public:
 
   void line(llvm::StringRef text) {
     const CodeLine read = read_(text);
+    ++lines_;
     if (const auto label = labelIn(text)) {
       begin(label->str());
       labels_[label->str()] = graph_.size() - 1;
       return;
     }
     CodeBlock &block = graph_.back();
+    block.end = lines_;
     if (read.event && read.asks.empty()) block.events.push_back(*read.event);
     block.sets.insert(block.sets.end(), read.sets.begin(), read.sets.end());
     for (const std::string &set : read.sets) block.makes.erase(set);
@@ -95,13 +97,14 @@ private:
       fallsBy_.to = graph_.size();
       graph_.back().next.push_back(fallsBy_);
     }
-    graph_.push_back({.label = label});
+    graph_.push_back({.label = label, .begin = lines_, .end = lines_});
     isReached_ = true;
     fallsBy_ = {};
   }
 
   llvm::function_ref<CodeLine(llvm::StringRef)> read_;
   CodeGraph graph_;
+  std::size_t lines_ = 0; // that were read
   std::map<std::string, std::size_t> labels_;
   std::vector<Jump> jumps_;
   std::map<std::string, Answer> answers_; // of the block, by predicate

@@ -74,6 +74,8 @@ struct CodeBlock {
     std::optional<RingEvent> event = {};
   };
   std::string label;
+  std::size_t begin = 0,
+              end = 0; ///< Of its instructions' lines, by the number of lines read before.
   std::vector<RingEvent> events = {};
   std::vector<std::string> sets = {};
   std::map<std::string, MadePredicate> makes = {}; ///< Those of them that are known at the end.

@@ -6,7 +6,6 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/PassInfo.h"
 
 namespace imbrex::target {
 namespace {
@@ -77,14 +76,6 @@ void sinkLightly(llvm::Function &function) {
     }
 }
 
-void PassesButSinks::add(llvm::Pass *pass) {
-  const llvm::PassInfo *info = llvm::Pass::lookupPassInfo(pass->getPassID());
-  const llvm::StringRef name = info != nullptr ? info->getPassArgument() : "";
-  if (name == "sink" || name == "machine-sink") {
-    delete pass;
-    return;
-  }
-  llvm::legacy::PassManager::add(pass);
-}
+bool isReplacedSink(llvm::StringRef pass) { return pass == "sink" || pass == "machine-sink"; }
 
 } // namespace imbrex::target

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/IR/Function.h"
-#include "llvm/IR/LegacyPassManager.h"
 
 namespace imbrex::target {
 
@@ -18,14 +18,11 @@ namespace imbrex::target {
 /// block of its own where it has a mask, all loaded numbers would wait in registers for one sum at
 /// the end.
 ///
-/// Runs on optimised code, in place of LLVM's two passes of this kind (`PassesButSinks`).
+/// Runs on optimised code, in place of LLVM's two passes of this kind.
 void sinkLightly(llvm::Function &function);
 
-/// LLVM's code generator without its passes that sink: "sink", of AMDGPU, and "machine-sink". They
-/// move a sum as far down as its use allows, past all loads.
-class PassesButSinks final : public llvm::legacy::PassManager {
-public:
-  void add(llvm::Pass *pass) override;
-};
+/// Whether this is one of LLVM's passes that sink: "sink", of AMDGPU, and "machine-sink". They move
+/// a sum as far down as its use allows, past all loads.
+bool isReplacedSink(llvm::StringRef pass);
 
 } // namespace imbrex::target

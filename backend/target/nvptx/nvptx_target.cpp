@@ -3,7 +3,9 @@
 #include "backend/target/codegen/code_generator.h"
 #include "backend/target/codegen/optimiser.h"
 #include "backend/target/nvptx/assembler.h"
+#include "backend/target/nvptx/atomics.h"
 #include "backend/target/nvptx/nvptx_vocabulary.h"
+#include "backend/target/nvptx/ptx_accesses.h"
 #include "backend/target/nvptx/ptx_mix.h"
 #include "backend/target/nvptx/ptx_rings.h"
 #include "backend/target/nvptx/resources.h"
@@ -49,6 +51,7 @@ public:
   }
 
   Result<std::string> assembly(llvm::Module &module) const override {
+    prepareAtomics(module, machine());
     const auto text = generate(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
     return std::string(text->begin(), text->end());
@@ -73,6 +76,14 @@ public:
     return meets ? Meeting::Orders : Meeting::None;
   }
   CodeGraph ringsOf(llvm::StringRef assembly) const override { return ringsOfPtx(assembly); }
+  std::optional<OrderedAccess> accessAt(const llvm::Instruction &instruction) const override {
+    if (meetingAt(instruction) == Meeting::None) return accessOf(instruction);
+    return OrderedAccess{
+        .kind = AccessKind::Meeting, .acquires = Reach::Block, .releases = Reach::Block};
+  }
+  std::vector<FoundAccess> accessesOf(llvm::StringRef assembly) const override {
+    return accessesOfPtx(assembly);
+  }
 
 private:
   llvm::TargetMachine &targetMachine() const { return targetMachineOf(machine(), kTriple); }

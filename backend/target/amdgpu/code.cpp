@@ -1,0 +1,22 @@
+#include "backend/target/amdgpu/code.h"
+
+#include "backend/target/amdgpu/handed_on.h"
+#include "backend/target/amdgpu/lds_loads.h"
+#include "backend/target/amdgpu/signed_zeros.h"
+#include "backend/target/amdgpu/write_backs.h"
+#include "llvm/TargetParser/TargetParser.h"
+
+namespace imbrex::target::amdgpu {
+
+Result<llvm::SmallVector<char, 0>> generateCode(llvm::Module &module, llvm::TargetMachine &machine,
+                                                llvm::CodeGenFileType type) {
+  constexpr unsigned kLastInOrder =
+      9; // the last generation whose blocks are in order by themselves
+  if (llvm::AMDGPU::getIsaVersion(machine.getTargetCPU()).Major <= kLastInOrder)
+    finishBeforeMeetings(module);
+  prepareLoadsToLds(module);
+  keepSignsOfZero(module, machine);
+  return generate(module, machine, type, {{.name = kPassOfWaits, .make = makeWriteBackWaits}});
+}
+
+} // namespace imbrex::target::amdgpu

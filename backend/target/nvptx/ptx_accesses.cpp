@@ -1,0 +1,88 @@
+#include "backend/target/nvptx/ptx_accesses.h"
+
+#include "backend/target/nvptx/ptx_instruction.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace imbrex::target::nvptx {
+namespace {
+
+using Words = llvm::SmallVector<llvm::StringRef, 8>; // `atom.acq_rel.gpu.global.add.u32`
+
+bool has(const Words &words, llvm::StringRef word) { return llvm::is_contained(words, word); }
+
+std::optional<AccessKind> kindOf(const Words &words) {
+  const llvm::StringRef opcode = words.front();
+  // Parameters, constants and a thread's own memory are nobody else's.
+  if (has(words, "param") || has(words, "const") || has(words, "local")) return std::nullopt;
+  if (opcode == "atom") return has(words, "cas") ? AccessKind::Exchange : AccessKind::Update;
+  if (opcode == "red") return AccessKind::Update;
+  if (opcode == "ld") return AccessKind::Load;
+  if (opcode == "st") return AccessKind::Store;
+  if (opcode == "fence" && !has(words, "proxy") && !has(words, "mbarrier_init"))
+    return AccessKind::Fence;
+  if (opcode == "bar" || opcode == "barrier")
+    return has(words, "warp") ? std::nullopt : std::optional(AccessKind::Meeting);
+  return std::nullopt;
+}
+
+/// Of `.v2.b32`, `.f16x2`, `.u64`.
+std::int32_t bitsOf(const Words &words) {
+  llvm::StringRef type = words.back();
+  std::int32_t lanes = type.consume_back("x2") ? 2 : 1, bits = 0;
+  for (const llvm::StringRef word : words)
+    if (word.size() == 2 && word[0] == 'v') lanes = word[1] - '0';
+  return type.ltrim("bfsu").getAsInteger(10, bits) ? 0 : bits * lanes;
+}
+
+Reach scopeIn(const Words &words, Reach ifNone) {
+  if (has(words, "cta") || has(words, "cluster")) return Reach::Block;
+  if (has(words, "gpu")) return Reach::Device;
+  return has(words, "sys") ? Reach::System : ifNone;
+}
+
+/// What the words do not say: `atom` and `red` without a scope are for the device, other accesses
+/// without semantics are weak; a volatile access is a relaxed one of the system.
+Reach reachOf(AccessKind kind, const Words &words) {
+  const bool isWide = has(words, "volatile") || has(words, "mmio");
+  const bool isUpdate = kind == AccessKind::Update || kind == AccessKind::Exchange;
+  const bool isStrong = isUpdate || kind == AccessKind::Fence || has(words, "relaxed") ||
+                        has(words, "acquire") || has(words, "release");
+  if (isWide) return Reach::System;
+  return isStrong ? scopeIn(words, isUpdate ? Reach::Device : Reach::None) : Reach::None;
+}
+
+std::optional<OrderedAccess> accessIn(llvm::StringRef line) {
+  if (!line.consume_back(";")) return std::nullopt;
+  Words words;
+  Instruction(line).opcode.split(words, '.');
+  const auto kind = kindOf(words);
+  if (!kind) return std::nullopt;
+  // It orders the accesses of the threads that take part (PTX ISA 9.0, "barrier"), and what one of
+  // them releases then is ordered behind all of these ("Causality order").
+  if (*kind == AccessKind::Meeting)
+    return OrderedAccess{.kind = *kind, .acquires = Reach::System, .releases = Reach::System};
+  const Reach reach = reachOf(*kind, words);
+  const bool isBoth = has(words, "acq_rel") || has(words, "sc");
+  return OrderedAccess{.kind = *kind,
+                       .bits = *kind == AccessKind::Fence ? 0 : bitsOf(words),
+                       .reach = reach,
+                       .acquires = isBoth || has(words, "acquire") ? reach : Reach::None,
+                       .releases = isBoth || has(words, "release") ? reach : Reach::None};
+}
+
+} // namespace
+
+std::vector<FoundAccess> accessesOfPtx(llvm::StringRef ptx) {
+  std::vector<FoundAccess> found;
+  Columns columns;
+  while (!ptx.empty()) {
+    llvm::StringRef line;
+    std::tie(line, ptx) = ptx.split('\n');
+    line = line.split("//").first.trim();
+    if (columns.read(line)) continue;
+    if (const auto access = accessIn(line)) found.push_back({columns.current(), *access});
+  }
+  return found;
+}
+
+} // namespace imbrex::target::nvptx

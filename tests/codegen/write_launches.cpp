@@ -1,0 +1,151 @@
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "backend/compile.h"
+#include "backend/interpret/interpret.h"
+#include "backend/lower/observations.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include "tests/codegen/table_launch.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+/// Writes the launches of the table's kernels on a GPU into files, for whatever can run its code
+/// (scripts/run_amd_code.py):
+///
+///   write_launches MACHINE FOLDER
+///
+/// and in the folder of each kernel NAME.elf, the code that a driver would load; NAME.json, how it
+/// is launched; and NAME.I.before and .after, what the memory of parameter I holds at first, and
+/// what the interpreter leaves there.
+namespace imbrex::testing {
+namespace {
+
+/// What comes behind the arguments, which code asks for the grid: at the next multiple of eight
+/// bytes, so many blocks along x, y, z (target/amdgpu/amdgpu_vocabulary.cpp, gridExtent).
+constexpr std::uint64_t kHiddenAlignment = 8;
+constexpr std::int64_t kHiddenBytes = 256;
+
+class Writer {
+public:
+  Writer(const target::GpuTarget &target, llvm::StringRef folder)
+      : target_(target), folder_(folder) {}
+
+  void write(TableKernel &one) {
+    const TableLaunch before(one);
+    TableLaunch after(one);
+    ir::Kernel compiled = one.kernel.clone();
+    Diagnostics diagnostics;
+    const auto assumptions =
+        analysis::assumptionsOf(compiled, before.arguments(), analysis::usualAssumptions(compiled));
+    const auto code = compileForGpu(compiled, target_, assumptions, diagnostics);
+    IMBREX_CHECK(code.has_value(), "{0}", diagnostics.render());
+    const auto object = makeObject(*code, target_);
+    IMBREX_CHECK(object.ok(), "{0}", render(object.error()));
+    const bool ran = interpret::run(one.kernel, one.grid, after.arguments(), diagnostics, {});
+    IMBREX_CHECK(ran, "{0}", diagnostics.render());
+    file(one.name + ".elf", {object->image.data(), object->image.size()});
+    file(one.name + ".json", textOf(launchOf(one, code->interface, before, after)));
+  }
+
+private:
+  void file(const std::string &name, llvm::StringRef content) const {
+    llvm::SmallString<128> path(folder_);
+    llvm::sys::path::append(path, name);
+    std::error_code problem;
+    llvm::raw_fd_ostream stream(path, problem);
+    IMBREX_CHECK(!problem, "{0}: {1}", path.str().str(), problem.message());
+    stream << content;
+  }
+
+  static std::string textOf(llvm::json::Value value) {
+    return llvm::formatv("{0:2}\n", value).str();
+  }
+
+  llvm::json::Object launchOf(const TableKernel &one, const lower::KernelInterface &interface,
+                              const TableLaunch &before, const TableLaunch &after) const {
+    const std::vector<std::int64_t> places = lower::placesOf(interface.words);
+    const auto hidden = static_cast<std::int64_t>(
+        llvm::alignTo(static_cast<std::uint64_t>(places.back()), kHiddenAlignment));
+    llvm::json::Array words, buffers;
+    for (std::size_t i = 0; i < interface.words.size(); ++i)
+      words.push_back(wordAt(places[i], interface.words[i], before.arguments()));
+    for (std::int64_t axis = 0; axis < 3; ++axis)
+      words.push_back(
+          llvm::json::Object{{"at", hidden + axis * 4},
+                             {"bytes", 4},
+                             {"value", one.grid.extents.at(static_cast<std::size_t>(axis))}});
+    for (std::size_t i = 0; i < one.arguments.size(); ++i) {
+      const ir::Argument first = before.arguments()[i], last = after.arguments()[i];
+      if (first.data == nullptr) continue;
+      const std::string name = one.name + "." + std::to_string(i);
+      file(name + ".before", bytesOf(first));
+      file(name + ".after", bytesOf(last));
+      const ir::Type &type = one.kernel.type(one.kernel.body().arguments[i]);
+      buffers.push_back(
+          llvm::json::Object{{"parameter", static_cast<std::int64_t>(i)},
+                             {"name", one.kernel.parameterName(i)},
+                             {"element", llvm::StringRef(ir::info(type.element()).name)}});
+    }
+    const auto [x, y, z] = one.grid.extents;
+    return llvm::json::Object{{"kernel", one.name},
+                              {"threads", interface.threads},
+                              {"grid", llvm::json::Array{x, y, z}},
+                              {"bytes", hidden + kHiddenBytes},
+                              {"words", std::move(words)},
+                              {"buffers", std::move(buffers)}};
+  }
+
+  static llvm::StringRef bytesOf(const ir::Argument &argument) {
+    return {reinterpret_cast<const char *>(argument.data),
+            static_cast<std::size_t>(argument.bytes)};
+  }
+
+  static llvm::json::Object wordAt(std::int64_t at, const lower::Word &word,
+                                   llvm::ArrayRef<ir::Argument> arguments) {
+    llvm::json::Object text{{"at", at}, {"bytes", word.bytes}};
+    switch (word.kind) {
+    case lower::WordKind::Pointer: text["parameter"] = word.parameter; break;
+    case lower::WordKind::Scalar:
+    case lower::WordKind::Extent:
+    case lower::WordKind::Stride:
+      text["value"] = static_cast<std::int64_t>(lower::wordOf(word, arguments));
+      break;
+    case lower::WordKind::Observations:
+      text["room"] = std::int64_t{lower::observations::kUsualRoom};
+      break;
+    case lower::WordKind::BoxMap: IMBREX_UNREACHABLE("no engine of AMD's loads boxes");
+    }
+    return text;
+  }
+
+  const target::GpuTarget &target_;
+  llvm::StringRef folder_;
+};
+
+int writeAll(const char *name, llvm::StringRef folder) {
+  const machine::Machine *machine = machine::findMachine(name);
+  const target::GpuTarget *target = machine != nullptr ? target::findGpuTarget(*machine) : nullptr;
+  if (target == nullptr) {
+    llvm::errs() << "there is no code for " << name << " in this build\n";
+    return 1;
+  }
+  Writer writer(*target, folder);
+  for (TableKernel &one : kernelTable(*machine))
+    if (one.isEmulated) writer.write(one); // the interpreter knows no instructions of the author's
+  return 0;
+}
+
+} // namespace
+} // namespace imbrex::testing
+
+int main(int count, char **words) {
+  if (count == 3) return imbrex::testing::writeAll(words[1], words[2]);
+  llvm::errs() << "usage: write_launches MACHINE FOLDER\n";
+  return 2;
+}
