@@ -33,10 +33,10 @@ struct small_float {
   constexpr small_float() = default;
   explicit constexpr small_float(double value)
       : bits(static_cast<Storage>(encode(Format, value))) {}
-  explicit constexpr small_float(float value) : small_float(static_cast<double>(value)) {}
+  explicit constexpr small_float(float value) : small_float(widened(value)) {}
   explicit constexpr small_float(int value) : small_float(static_cast<double>(value)) {}
   explicit constexpr operator double() const { return decode(Format, bits); }
-  explicit constexpr operator float() const { return static_cast<float>(decode(Format, bits)); }
+  explicit constexpr operator float() const { return narrowed(decode(Format, bits)); }
 
   static constexpr Self from_bits(Storage code) {
     Self value(0.0);
@@ -86,14 +86,12 @@ struct e8m0 {
   /// The nearest power of two within the range, of two equally near ones that with the even code.
   /// Zero gives 2^-127; NaN and what is below zero give NaN.
   explicit constexpr e8m0(double value);
-  explicit constexpr e8m0(float value) : e8m0(static_cast<double>(value)) {}
+  explicit constexpr e8m0(float value) : e8m0(detail::widened(value)) {}
   explicit constexpr operator double() const {
     if (bits == 0xff) return std::bit_cast<double>(std::uint64_t{0x7ff8} << 48);
     return detail::power_of_two(bits - 127);
   }
-  explicit constexpr operator float() const {
-    return static_cast<float>(static_cast<double>(*this));
-  }
+  explicit constexpr operator float() const { return detail::narrowed(static_cast<double>(*this)); }
 
   static constexpr e8m0 from_bits(std::uint8_t code) {
     e8m0 value(1.0);
@@ -105,7 +103,8 @@ struct e8m0 {
 constexpr e8m0::e8m0(double value) : bits(0) {
   const auto code = std::bit_cast<std::uint64_t>(value);
   const bool is_nan = code << 1 > std::uint64_t{0x7ff} << 53;
-  if (is_nan || value < 0) bits = 0xff;
+  const bool is_below = code > std::uint64_t{1} << 63;
+  if (is_nan || is_below) bits = 0xff;
   if (is_nan || code >> 63 != 0) return;
   constexpr std::uint64_t half = std::uint64_t{1} << 51;
   const std::uint64_t fraction = code & (2 * half - 1);

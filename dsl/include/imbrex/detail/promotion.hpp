@@ -124,14 +124,12 @@ constexpr std::uint64_t bits_of(T element_value) {
 template <class T, class S>
 constexpr T to_element(S number) {
   if constexpr (float_element<T> || narrow_element<T>) {
-    if constexpr (std::same_as<T, f64>)
-      return static_cast<f64>(number);
-    else if constexpr (std::same_as<T, f32>)
-      return static_cast<f32>(number);
+    if constexpr (std::same_as<T, f64> || std::same_as<T, f32>)
+      return to_host_float<T>(number);
     else
-      return T(static_cast<double>(number));
+      return T(to_encode(number));
   } else if constexpr (std::same_as<T, bool>) {
-    return number != S{};
+    return !is_zero(number);
   } else {
     return static_cast<T>(number);
   }
@@ -148,7 +146,7 @@ constexpr bool fits(S number) {
   } else if constexpr (!float_element<T>) {
     return true;
   } else {
-    const auto x = static_cast<double>(number);
+    const auto x = to_encode(number);
     if (!(x - x == 0)) return true; // NaN or infinite itself
     if constexpr (std::same_as<T, f32>)
       return -beyond_f32 < x && x < beyond_f32;

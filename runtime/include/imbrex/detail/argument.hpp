@@ -90,7 +90,7 @@ template <class T, class A>
 launch_argument of_float(A given) {
   if (fits<T>(given)) return {.scalar = bits_of(to_element<T>(given))};
   return {.kind = launch_argument::form::too_large_float,
-          .scalar = std::bit_cast<std::uint64_t>(static_cast<double>(given))};
+          .scalar = std::bit_cast<std::uint64_t>(to_host_float<double>(given))};
 }
 
 template <class T, class A>

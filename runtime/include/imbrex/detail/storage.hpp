@@ -39,10 +39,10 @@ constexpr std::uint8_t pack(f4e2m1 low, f4e2m1 high) {
 /// saturated.
 template <class To, class From>
 constexpr To converted_to(const From &value) {
-  if constexpr (std::is_convertible_v<const From &, To>)
-    return static_cast<To>(value);
-  else if constexpr (std::is_arithmetic_v<From>)
+  if constexpr (std::is_arithmetic_v<From> && element<To>)
     return to_element<To>(value);
+  else if constexpr (std::is_convertible_v<const From &, To>)
+    return static_cast<To>(value);
   else
     return converted_to<To>(static_cast<double>(value));
 }
