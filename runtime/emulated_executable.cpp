@@ -13,20 +13,6 @@ public:
   EmulatedExecutable(ir::Kernel kernel, const machine::Machine &machine)
       : target_(target::gpuTarget(machine)), variants_(std::move(kernel)) {}
 
-  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
-           const RunOptions &options) const override {
-    const emulate::Program *program =
-        programFor(wanted(variants_.assumptionsOf(arguments)), diagnostics);
-    if (program == nullptr) return false;
-    if (const auto wrong = checkGrid(grid, target_.machine(), program->threads(), options.where))
-      return diagnostics.add(*wrong), false;
-    emulate::Options how;
-    how.seed = options.seed;
-    how.delivery = options.delivery;
-    how.counters = options.counters;
-    return program->run(grid, arguments, how, diagnostics);
-  }
-
   /// What the launch keeps, or, where none is known, most launches do.
   analysis::Assumptions keptBy(llvm::ArrayRef<ir::Argument> launch) const {
     return wanted(launch.empty() ? variants_.usual() : variants_.assumptionsOf(launch));
@@ -47,6 +33,20 @@ public:
   }
 
 private:
+  bool execute(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+               Diagnostics &diagnostics, const RunOptions &options) const override {
+    const emulate::Program *program =
+        programFor(wanted(variants_.assumptionsOf(arguments)), diagnostics);
+    if (program == nullptr) return false;
+    if (const auto wrong = checkGrid(grid, target_.machine(), program->threads(), options.where))
+      return diagnostics.add(*wrong), false;
+    emulate::Options how;
+    how.seed = options.seed;
+    how.delivery = options.delivery;
+    how.counters = options.counters;
+    return program->run(grid, arguments, how, diagnostics);
+  }
+
   /// No other code for what makes no difference to it.
   analysis::Assumptions wanted(analysis::Assumptions of) const {
     return target_.machine().asyncCopies.haveEngine ? std::move(of)

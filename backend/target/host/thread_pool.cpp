@@ -1,6 +1,7 @@
 #include "backend/target/host/thread_pool.h"
 
 #include "backend/support/environment.h"
+#include "backend/support/float_state.h"
 
 #include <algorithm>
 #include <atomic>
@@ -75,6 +76,7 @@ private:
   }
 
   void serve() {
+    const DefaultFloatState state; // the thread has that of who made the pool
     std::unique_lock lock(mutex_);
     for (;;) {
       Job *job = nullptr;
