@@ -4,6 +4,7 @@
 #include "backend/support/check.h"
 #include "backend/support/environment.h"
 #include "backend/support/file_name.h"
+#include "backend/support/lifetime.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
@@ -47,7 +48,7 @@ std::unique_ptr<llvm::MemoryBuffer> generate(llvm::Module &module, llvm::TargetM
 /// NAME, NAME-2, …: where this module is dumped, one name per compilation.
 std::filesystem::path dumpStem(const llvm::Module &module) {
   static std::mutex mutex;
-  static std::map<std::string, int> dumped;
+  static auto &dumped = permanent(std::map<std::string, int>());
   const std::filesystem::path folder = environment().dump;
   std::error_code ignored;
   std::filesystem::create_directories(folder, ignored);

@@ -25,11 +25,11 @@ void orAbort(llvm::Error error) {
   if (error) IMBREX_UNREACHABLE("the JIT failed: {0}", llvm::toString(std::move(error)));
 }
 
-/// All of LLVM that outlives a compilation.
+/// All of LLVM that outlives a compilation. Never destroyed: statics may launch while they go.
 class Session {
 public:
   static Session &instance() {
-    static Session session;
+    static auto &session = *new Session;
     return session;
   }
 
