@@ -16,6 +16,8 @@
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 
@@ -87,6 +89,16 @@ Machine describe(const llvm::TargetMachine &target) {
   else if (isX86 && features.checkFeatures("+avx2"))
     vectors = {.bits = 256, .registers = 16};
   return {.vectors = vectors, .hasRange = avx512, .name = "host-" + triple.getArchName().str()};
+}
+
+std::string portableCpu(const llvm::Triple &triple, const llvm::StringMap<bool> &features) {
+  if (!triple.isX86()) return "generic";
+  // System V ABI for x86-64, 3.1.1, "Micro-Architecture Levels": what level 3 adds to level 1.
+  constexpr auto kLevel3 = std::to_array<llvm::StringLiteral>(
+      {"cx16", "sahf", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3", "avx", "avx2", "bmi", "bmi2",
+       "f16c", "fma", "lzcnt", "movbe", "xsave"});
+  const auto isFound = [&](llvm::StringRef feature) { return features.lookup(feature); };
+  return std::ranges::all_of(kLevel3, isFound) ? "x86-64-v3" : "x86-64";
 }
 
 Compiler::Compiler(std::unique_ptr<llvm::TargetMachine> target)
