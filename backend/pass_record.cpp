@@ -2,6 +2,7 @@
 
 #include "backend/ir/text.h"
 #include "backend/support/file_name.h"
+#include "backend/support/lifetime.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <filesystem>
@@ -14,7 +15,7 @@ namespace {
 /// The folder for one more kernel of this name.
 std::string newFolder(const std::string &parent, std::string_view kernel) {
   static std::mutex mutex;
-  static std::map<std::string, int> count;
+  static auto &count = permanent(std::map<std::string, int>());
   const std::string folder = parent + "/" + fileNameFor(kernel);
   const std::lock_guard lock(mutex);
   const int number = ++count[folder];

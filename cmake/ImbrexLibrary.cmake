@@ -27,6 +27,7 @@ function(imbrex_add_library target)
 
   if(arg_SOURCES)
     add_library(${target} STATIC ${arg_SOURCES})
+    set_property(GLOBAL APPEND PROPERTY IMBREX_LIBRARIES ${target})
     set(public PUBLIC)
     set(private PRIVATE)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})

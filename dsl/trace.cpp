@@ -1,5 +1,6 @@
 #include "backend/ir/text.h"
 #include "backend/support/check.h"
+#include "backend/support/float_state.h"
 #include "dsl/recorder.h"
 #include "dsl/traced_kernel.h"
 
@@ -8,7 +9,10 @@
 
 namespace imbrex {
 
-std::string traced_kernel::text() const { return ir::print(*kernel_); }
+std::string traced_kernel::text() const {
+  const DefaultFloatState state;
+  return ir::print(*kernel_);
+}
 const std::string &traced_kernel::name() const { return kernel_->name(); }
 std::size_t traced_kernel::parameter_count() const { return kernel_->parameterCount(); }
 const std::string &traced_kernel::parameter_name(std::size_t i) const {
@@ -78,6 +82,7 @@ value trace_session::add_parameter(const std::string &name, const type &describe
 }
 
 traced_kernel trace_session::finish() {
+  const DefaultFloatState state;
   dsl::Recorder &recorder = *dsl::currentRecorder();
   if (const auto &mistake = recorder.mistake()) dsl::throwError(*mistake);
   return traced_kernel(std::make_shared<const ir::Kernel>(recorder.finish()));

@@ -71,16 +71,20 @@ std::optional<Diagnostic> checkAddress(const Pair &pair) {
 }
 
 std::optional<Diagnostic> bindArray(const Pair &pair, ir::Argument &argument) {
-  if (pair.type().isView())
+  const detail::layout &layout = pair.given.layout;
+  if (pair.type().isView()) {
     if (auto wrong = checkView(pair)) return wrong;
+  } else if (auto wrong = checkLayout(layout, pair.subject(), pair.where)) {
+    return wrong;
+  }
   if (auto wrong = checkAddress(pair)) return wrong;
   argument.data = static_cast<std::byte *>(const_cast<void *>(pair.given.data));
   argument.bytes = pair.given.bytes;
-  // What a view reaches is known even where the memory behind it is not.
-  if (pair.type().isView() && argument.bytes == detail::unknown_bytes)
-    argument.bytes = bytesSpanned(pair.given.layout, ir::storageBits(pair.type().element()));
-  argument.extents = pair.given.layout.extents;
-  argument.strides = pair.given.layout.strides;
+  // What an array with extents reaches is known even where the memory behind it is not.
+  if (layout.rank > 0 && argument.bytes == detail::unknown_bytes)
+    argument.bytes = bytesSpanned(layout, ir::storageBits(pair.type().element()));
+  argument.extents = layout.extents;
+  argument.strides = layout.strides;
   return std::nullopt;
 }
 

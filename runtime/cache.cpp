@@ -49,6 +49,7 @@ namespace runtime {
 
 std::shared_ptr<const Executable> cachedExecutable(const ir::Kernel &kernel, device on,
                                                    Diagnostics &diagnostics) {
+  const DefaultFloatState state; // the text has numbers
   std::string key = std::string(on.name()) + "\n" + ir::print(kernel, {.locations = true});
   const std::shared_ptr<Entry> entry = entryOf(std::move(key));
   const std::scoped_lock lock(entry->mutex);

@@ -1,4 +1,5 @@
 #include "backend/support/environment.h"
+#include "backend/support/lifetime.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/devices.h"
@@ -59,7 +60,7 @@ Result<device> deviceOfEnvironment() {
 namespace runtime {
 
 const std::vector<DeviceInfo> &allDevices() {
-  static const std::vector<DeviceInfo> all = [] {
+  static const auto &all = permanent([] {
     std::vector<DeviceInfo> devices;
     const machine::Machine &processor = machine::hostMachine();
     devices.push_back({DeviceKind::Host, nameOf(DeviceKind::Host), &processor});
@@ -72,7 +73,7 @@ const std::vector<DeviceInfo> &allDevices() {
       for (std::int32_t number = 0; number < kMostGpus; ++number)
         devices.push_back({kind, nameOf(kind, std::to_string(number)), &processor, number});
     return devices;
-  }();
+  }());
   return all;
 }
 
@@ -98,7 +99,7 @@ Result<device> findDevice(std::string_view name, Location where) {
 Result<device> currentDevice() {
   const std::uint8_t index = chosenIndex.load(std::memory_order_relaxed);
   if (index != kNotChosen) return device_access::of(index);
-  static const Result<device> fromEnvironment = deviceOfEnvironment();
+  static const auto &fromEnvironment = permanent(deviceOfEnvironment());
   return fromEnvironment;
 }
 

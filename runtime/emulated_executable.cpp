@@ -2,6 +2,7 @@
 
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
+#include "runtime/gpu/staged_arrays.h"
 #include "runtime/grid_limits.h"
 #include "runtime/variants.h"
 
@@ -12,20 +13,6 @@ class EmulatedExecutable : public Executable {
 public:
   EmulatedExecutable(ir::Kernel kernel, const machine::Machine &machine)
       : target_(target::gpuTarget(machine)), variants_(std::move(kernel)) {}
-
-  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
-           const RunOptions &options) const override {
-    const emulate::Program *program =
-        programFor(wanted(variants_.assumptionsOf(arguments)), diagnostics);
-    if (program == nullptr) return false;
-    if (const auto wrong = checkGrid(grid, target_.machine(), program->threads(), options.where))
-      return diagnostics.add(*wrong), false;
-    emulate::Options how;
-    how.seed = options.seed;
-    how.delivery = options.delivery;
-    how.counters = options.counters;
-    return program->run(grid, arguments, how, diagnostics);
-  }
 
   /// What the launch keeps, or, where none is known, most launches do.
   analysis::Assumptions keptBy(llvm::ArrayRef<ir::Argument> launch) const {
@@ -47,6 +34,38 @@ public:
   }
 
 private:
+  bool execute(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+               Diagnostics &diagnostics, const RunOptions &options) const override {
+    if (const auto wrong = checkSizes(arguments, options.where))
+      return diagnostics.add(*wrong), false;
+    const emulate::Program *program =
+        programFor(wanted(variants_.assumptionsOf(arguments)), diagnostics);
+    if (program == nullptr) return false;
+    if (const auto wrong = checkGrid(grid, target_.machine(), program->threads(), options.where))
+      return diagnostics.add(*wrong), false;
+    emulate::Options how;
+    how.seed = options.seed;
+    how.delivery = options.delivery;
+    how.counters = options.counters;
+    return program->run(grid, arguments, how, diagnostics);
+  }
+
+  /// A bare pointer is refused as by a GPU, of whose own memory there is none here: what runs here
+  /// is to run there, and nobody could say where such an argument ends.
+  std::optional<Diagnostic> checkSizes(llvm::ArrayRef<ir::Argument> arguments,
+                                       Location where) const {
+    const ir::Kernel &kernel = variants_.kernel();
+    const auto isStaged = [&](std::size_t i) {
+      return !kernel.type(kernel.body().arguments[i]).isTile() && arguments[i].data != nullptr;
+    };
+    const std::int64_t i =
+        gpu::parameterWithoutSize(gpu::regionsOf(kernel, arguments, isStaged), arguments, isStaged);
+    if (i < 0) return std::nullopt;
+    return diagnostic(Diag::UnsizedArgument, where,
+                      kernel.parameterName(static_cast<std::size_t>(i)),
+                      "emulated:" + std::string(target_.machine().name));
+  }
+
   /// No other code for what makes no difference to it.
   analysis::Assumptions wanted(analysis::Assumptions of) const {
     return target_.machine().asyncCopies.haveEngine ? std::move(of)

@@ -17,24 +17,26 @@ namespace {
 class HostExecutable : public Executable {
 public:
   explicit HostExecutable(std::unique_ptr<host::Program> program) : program_(std::move(program)) {}
-  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
-           const RunOptions & /*options*/) const override {
+
+private:
+  bool execute(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+               Diagnostics &diagnostics, const RunOptions & /*options*/) const override {
     return program_->run(grid, arguments, diagnostics);
   }
 
-private:
   std::unique_ptr<host::Program> program_;
 };
 
 class InterpretedExecutable : public Executable {
 public:
   explicit InterpretedExecutable(ir::Kernel kernel) : kernel_(std::move(kernel)) {}
-  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
-           const RunOptions & /*options*/) const override {
+
+private:
+  bool execute(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+               Diagnostics &diagnostics, const RunOptions & /*options*/) const override {
     return interpret::run(kernel_, grid, arguments, diagnostics);
   }
 
-private:
   ir::Kernel kernel_;
 };
 
@@ -77,6 +79,7 @@ std::shared_ptr<const Executable> finish(ir::Kernel kernel, const DeviceInfo &on
 std::shared_ptr<const Executable> makeExecutable(const ir::Kernel &kernel, device on,
                                                  Diagnostics &diagnostics,
                                                  llvm::ArrayRef<ir::Argument> launch) {
+  const DefaultFloatState state;
   const auto start = std::chrono::steady_clock::now();
   const DeviceInfo &info = infoOf(on);
   ir::Kernel copy = kernel.clone();

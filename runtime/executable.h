@@ -5,6 +5,7 @@
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/support/diagnostics.h"
+#include "backend/support/float_state.h"
 #include "imbrex/device.hpp"
 #include "llvm/ADT/ArrayRef.h"
 
@@ -33,8 +34,15 @@ public:
   virtual ~Executable() = default;
   /// Run the grid's blocks and return when all have ended; false, and an error reported, where one
   /// could not.
-  virtual bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
-                   Diagnostics &diagnostics, const RunOptions &options = {}) const = 0;
+  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
+           const RunOptions &options = {}) const {
+    const DefaultFloatState state;
+    return execute(grid, arguments, diagnostics, options);
+  }
+
+private:
+  virtual bool execute(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+                       Diagnostics &diagnostics, const RunOptions &options) const = 0;
 };
 
 /// Compile a kernel, of either stage, for a device. Null, and errors reported, where it can't be.

@@ -84,38 +84,6 @@ public:
       : gpu_(gpu), target_(target::gpuTarget(*gpu.code().machine)), before_(std::move(before)),
         variants_(std::move(kernel)) {}
 
-  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics,
-           const RunOptions &options) const override {
-    const DeviceCode *code = codeFor(wanted(variants_.assumptionsOf(arguments)), diagnostics);
-    if (code == nullptr) return false;
-    if (const auto wrong =
-            checkGrid(grid, target_.machine(), code->interface.threads, options.where))
-      return diagnostics.add(*wrong), false;
-    auto staged = gpu::StagedArrays::stage(gpu_, variants_.kernel(), arguments);
-    if (!staged) return diagnostics.add(staged.error()), false;
-    std::optional<Observations> observations;
-    if (code->observes()) {
-      auto made = Observations::make(gpu_);
-      if (!made) return diagnostics.add(made.error()), false;
-      observations.emplace(std::move(*made));
-    }
-    gpu::MadeArguments made{.observations = observations ? observations->address() : 0};
-    if (!describeBoxes(code->interface, staged->arguments(), made, diagnostics)) return false;
-    const gpu::PackedArguments packed =
-        gpu::packArguments(code->interface, staged->arguments(), made);
-    const gpu::Launch launch{.kernel = code->interface.name,
-                             .grid = grid,
-                             .threads = code->interface.threads,
-                             .sharedBytes = code->interface.bytesAtLaunch,
-                             .arguments = packed.bytes,
-                             .each = packed.each};
-    if (const auto ran = execute(*code->loaded, launch, options.time); !ran)
-      return diagnostics.add(ran.error()), false;
-    if (const auto brought = staged->bringBack(); !brought)
-      return diagnostics.add(brought.error()), false;
-    return !observations || observations->tell(gpu_, code->interface, diagnostics);
-  }
-
   analysis::Assumptions usual() const { return wanted(variants_.usual()); }
   analysis::Assumptions keptBy(llvm::ArrayRef<ir::Argument> launch) const {
     return wanted(variants_.assumptionsOf(launch));
@@ -141,6 +109,38 @@ public:
   }
 
 private:
+  bool execute(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+               Diagnostics &diagnostics, const RunOptions &options) const override {
+    const DeviceCode *code = codeFor(wanted(variants_.assumptionsOf(arguments)), diagnostics);
+    if (code == nullptr) return false;
+    if (const auto wrong =
+            checkGrid(grid, target_.machine(), code->interface.threads, options.where))
+      return diagnostics.add(*wrong), false;
+    auto staged = gpu::StagedArrays::stage(gpu_, variants_.kernel(), arguments);
+    if (!staged) return diagnostics.add(staged.error()), false;
+    std::optional<Observations> observations;
+    if (code->observes()) {
+      auto made = Observations::make(gpu_);
+      if (!made) return diagnostics.add(made.error()), false;
+      observations.emplace(std::move(*made));
+    }
+    gpu::MadeArguments made{.observations = observations ? observations->address() : 0};
+    if (!describeBoxes(code->interface, staged->arguments(), made, diagnostics)) return false;
+    const gpu::PackedArguments packed =
+        gpu::packArguments(code->interface, staged->arguments(), made);
+    const gpu::Launch launch{.kernel = code->interface.name,
+                             .grid = grid,
+                             .threads = code->interface.threads,
+                             .sharedBytes = code->interface.bytesAtLaunch,
+                             .arguments = packed.bytes,
+                             .each = packed.each};
+    if (const auto ran = launchOrTime(*code->loaded, launch, options.time); !ran)
+      return diagnostics.add(ran.error()), false;
+    if (const auto brought = staged->bringBack(); !brought)
+      return diagnostics.add(brought.error()), false;
+    return !observations || observations->tell(gpu_, code->interface, diagnostics);
+  }
+
   bool hasEngine() const { return target_.machine().asyncCopies.haveEngine; }
 
   /// No code that asks the driver for what it cannot give, and no other code for what makes no
@@ -166,8 +166,8 @@ private:
 
   using Loaded = Result<std::unique_ptr<gpu::LoadedKernel>>;
 
-  Result<void> execute(const gpu::LoadedKernel &kernel, const gpu::Launch &launch,
-                       DeviceTime *time) const {
+  Result<void> launchOrTime(const gpu::LoadedKernel &kernel, const gpu::Launch &launch,
+                            DeviceTime *time) const {
     if (time == nullptr) return gpu_.run(kernel, launch);
     const auto milliseconds = gpu_.time(kernel, launch, time->launches);
     if (!milliseconds) return milliseconds.failure();

@@ -87,7 +87,7 @@ std::unique_ptr<host::LoadedCode> compileSoon(std::unique_ptr<llvm::Module> modu
   for (llvm::Function &function : *module)
     if (!function.isDeclaration()) function.addFnAttr("warn-stack-size", "0");
   module->getContext().setDiagnosticHandler(std::make_unique<Frames>(frameBytes));
-  return host::load(host::nativeCompiler().compile(*module, llvm::CodeGenOptLevel::None));
+  return host::load(host::portableCompiler().compile(*module, llvm::CodeGenOptLevel::None));
 }
 
 std::vector<std::string> parameterNames(const llvm::Function &kernel) {
@@ -112,7 +112,7 @@ std::string rewrite(Rewriting &rewriting, Code &code, std::uint64_t bytesAtLaunc
   code.sharedBytes = std::max(code.sharedBytes, placeShared(rewriting, bytesAtLaunch));
   llvm::StripDebugInfo(rewriting.module);
   forgetTarget(rewriting.module);
-  host::nativeCompiler().prepare(rewriting.module);
+  host::portableCompiler().prepare(rewriting.module);
   rewriteFloats(rewriting.module);
   return addEntry(rewriting);
 }

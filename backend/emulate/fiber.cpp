@@ -1,6 +1,7 @@
 #include "backend/emulate/fiber.h"
 
 #include "backend/support/check.h"
+#include "backend/support/lifetime.h"
 #include "llvm/Support/Compiler.h"
 
 #include <boost/context/detail/fcontext.hpp>
@@ -18,7 +19,7 @@ using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
 
 std::shared_ptr<StackPool> StackPool::ofThisThread(std::size_t bytes) {
-  thread_local std::shared_ptr<StackPool> pool;
+  auto &pool = threadOwned<std::shared_ptr<StackPool>>();
   if (pool == nullptr || pool->bytes() < bytes)
     pool = std::make_shared<StackPool>(std::bit_ceil(bytes));
   return pool;

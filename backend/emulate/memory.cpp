@@ -10,7 +10,7 @@ namespace {
 /// Below it, an address is a null pointer and an offset.
 constexpr std::uint64_t kNullBytes = kSharedBase;
 
-const std::string kSharedText = "shared memory";
+constexpr std::string_view kSharedText = "shared memory";
 
 bool reads(const AccessSite &facts) { return facts.reads || !writes(facts.manner); }
 
@@ -183,7 +183,7 @@ std::byte *Memory::accessGlobal(const Accessor &who, std::uint64_t address) {
 }
 
 void Memory::touch(Shadow &shadow, const Accessor &who, std::uint64_t address,
-                   const std::string &what) {
+                   std::string_view what) {
   if (!isAtomic(who.facts.manner)) return checkRaces(shadow, who, address, what);
   const AtomicOrder::Operation operation = operationOf(who.facts, address);
   ThreadOrder &order = who.thread.order;
@@ -198,7 +198,7 @@ void Memory::exchanged(Thread &thread, std::uint64_t address, std::uint32_t site
 }
 
 void Memory::checkRaces(Shadow &shadow, const Accessor &who, std::uint64_t address,
-                        const std::string &what) {
+                        std::string_view what) {
   const AccessSite &facts = who.facts;
   const ThreadId thread = who.thread.order.id();
   const bool isThread = agents_.isThread(who.id);
@@ -213,8 +213,7 @@ void Memory::checkRaces(Shadow &shadow, const Accessor &who, std::uint64_t addre
   if (conflict) reportConflict(who, *conflict, what);
 }
 
-void Memory::reportConflict(const Accessor &who, const Conflict &conflict,
-                            const std::string &what) {
+void Memory::reportConflict(const Accessor &who, const Conflict &conflict, std::string_view what) {
   const Site &at = report_.site(who.site), &other = report_.site(conflict.site);
   const ThreadId thread = who.thread.order.id();
   if (conflict.lacksFence) {

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace imbrex::emulate {
@@ -70,10 +71,10 @@ private:
   const Region *nearest(std::uint64_t address) const;
   void reportOutside(const Accessor &who, std::uint64_t address, const Region *region);
   void checkWritten(const Accessor &who, std::uint64_t address, const Region &region);
-  void touch(Shadow &shadow, const Accessor &who, std::uint64_t address, const std::string &what);
+  void touch(Shadow &shadow, const Accessor &who, std::uint64_t address, std::string_view what);
   void checkRaces(Shadow &shadow, const Accessor &who, std::uint64_t address,
-                  const std::string &what);
-  void reportConflict(const Accessor &who, const Conflict &conflict, const std::string &what);
+                  std::string_view what);
+  void reportConflict(const Accessor &who, const Conflict &conflict, std::string_view what);
 
   std::vector<Region> regions_;
   std::uint32_t warpSize_;

@@ -2,6 +2,7 @@
 
 #include "backend/emulate/calls.h"
 #include "backend/emulate/rewrite_math.h"
+#include "backend/support/lifetime.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -166,13 +167,13 @@ RewriteTable machineRewrites() {
 }
 
 const RewriteTable &rewrites() {
-  static const RewriteTable table = [] {
+  static const auto &table = permanent([] {
     RewriteTable all = machineRewrites();
     all.merge(asyncRewrites());
     all.merge(phaseRewrites());
     all.merge(bulkRewrites());
     return all;
-  }();
+  }());
   return table;
 }
 

@@ -1,5 +1,6 @@
 #include "backend/emulate/calls.h"
 #include "backend/emulate/rewrite.h"
+#include "backend/support/lifetime.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
@@ -19,7 +20,7 @@ InstructionKind kindOfAccess(const llvm::Type *pointer, bool isStore) {
 }
 
 const std::map<unsigned, InstructionKind> &kindsOfCalls() {
-  static const std::map<unsigned, InstructionKind> kinds = {
+  static const auto &kinds = permanent(std::map<unsigned, InstructionKind>{
 #define IMBREX_BARRIER_CALL(intrinsic, ...) {llvm::Intrinsic::intrinsic, InstructionKind::Barrier},
 #define IMBREX_FENCE_CALL(intrinsic, ...) {llvm::Intrinsic::intrinsic, InstructionKind::Fence},
 #include "backend/emulate/machine_calls.def"
@@ -27,7 +28,7 @@ const std::map<unsigned, InstructionKind> &kindsOfCalls() {
 #include "backend/emulate/warp_calls.def"
 #define IMBREX_MATH_CALL(intrinsic, ...) {llvm::Intrinsic::intrinsic, InstructionKind::Special},
 #include "backend/emulate/math_calls.def"
-  };
+  });
   return kinds;
 }
 

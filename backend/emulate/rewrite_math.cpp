@@ -1,6 +1,7 @@
 #include "backend/emulate/rewrite_math.h"
 
 #include "backend/emulate/calls.h"
+#include "backend/support/lifetime.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
@@ -39,20 +40,20 @@ float roundedOnce(float x) {
 float fractionOf(float x) { return std::min(x - std::floor(x), std::nextafter(1.0f, 0.0f)); }
 
 const std::unordered_map<unsigned, Function *> &functions() {
-  static const std::unordered_map<unsigned, Function *> table = {
+  static const auto &table = permanent(std::unordered_map<unsigned, Function *>{
 #define IMBREX_MATH_CALL(intrinsic, function, flushes)                                             \
   {llvm::Intrinsic::intrinsic, roundedOnce<function, flushes>},
 #include "backend/emulate/math_calls.def"
       {llvm::Intrinsic::amdgcn_fract, fractionOf},
-  };
+  });
   return table;
 }
 
 const std::unordered_map<std::string_view, Function *> &assemblies() {
-  static const std::unordered_map<std::string_view, Function *> table = {
+  static const auto &table = permanent(std::unordered_map<std::string_view, Function *>{
 #define IMBREX_MATH_ASSEMBLY(text, function, flushes) {text, roundedOnce<function, flushes>},
 #include "backend/emulate/math_calls.def"
-  };
+  });
   return table;
 }
 

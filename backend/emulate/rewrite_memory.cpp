@@ -9,6 +9,7 @@
 #include "llvm/Transforms/Utils/LowerAtomic.h"
 #include "llvm/Transforms/Utils/LowerMemIntrinsics.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace imbrex::emulate {
@@ -77,10 +78,12 @@ void describeAtomic(const Rewriting &rewriting, const Instruction &instruction, 
   } else if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
     facts.manner = Manner::AtomicWrite;
     // Atomics of bytes are how elements of half a byte are stored: the other half stays what it
-    // was.
-    facts.reads = !update->getType()->isIntegerTy(8);
+    // was, and is no other block's to store (docs/semantics.md).
+    const bool isHalfOfByte = update->getType()->isIntegerTy(8);
+    facts.reads = !isHalfOfByte;
     setOrder(facts, update->getOrdering());
     facts.reach = reachOf(instruction, update->getSyncScopeID());
+    if (isHalfOfByte) facts.reach = std::min(facts.reach, Reach::Block);
   } else if (auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
     facts.manner = Manner::AtomicWrite;
     facts.reads = facts.isConditional = true;

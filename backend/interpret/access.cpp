@@ -81,15 +81,19 @@ ir::OpKind combineOp(ir::AtomicKind kind) {
 template <class Update>
 Flow runAtomic(BlockRun &run, const ir::Op &op, size_t mask, const Update &update) {
   const std::int64_t count = run.operand(op, 0).shape.elements();
+  const auto &attributes = op.attrs<ir::AtomicAttrs>();
+  // The threads of other blocks, which are all that a race is looked for with, are beyond a block's
+  // scope: to them it is a plain access, and orders nothing.
+  const bool reachesOthers = attributes.scope != ir::Scope::Block;
   Value old{
       run.type(op.result()).shape(), std::vector<std::uint64_t>(static_cast<size_t>(count)), {}};
   for (std::int64_t i = 0; i < count; ++i) {
     if (!isOn(run, op, mask, i)) continue;
     Memory &memory = run.launch().memory;
     Access access = accessThrough(run, op, i);
-    access.isAtomic = true;
+    access.isAtomic = reachesOthers;
     const Place place = placeAt(run, op, i);
-    memory.synchronise(place, op.attrs<ir::AtomicAttrs>().order);
+    if (reachesOthers) memory.synchronise(place, attributes.order);
     const auto before = memory.read(access, place);
     if (!before) return Flow::Failed;
     old.bits[static_cast<size_t>(i)] = *before;

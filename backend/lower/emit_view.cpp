@@ -73,7 +73,7 @@ Registers nibblesOf(Emitter &e, const Registers &bytes) {
   return nibbles;
 }
 
-const ir::Type kByte = ir::Type::tile(ElementKind::U8);
+ir::Type byteType() { return ir::Type::tile(ElementKind::U8); }
 
 /// The byte's other nibble may belong to another thread, so that each half is changed in one step
 /// that leaves the other alone.
@@ -109,7 +109,7 @@ void emitViewLoad(Emitter &e, const ir::Op &op) {
     Registers others;
     for (std::size_t i = 0; i < width; ++i)
       others.push_back(paddingOf(e, op, static_cast<std::size_t>(rest[i])));
-    const Registers read = isNibble ? nibblesOf(e, emitRead(e, kByte, box.at(first, width),
+    const Registers read = isNibble ? nibblesOf(e, emitRead(e, byteType(), box.at(first, width),
                                                             width / 2, bytesOf(e, others), hints))
                                     : emitRead(e, type, box.at(first, width), width, others, hints);
     for (std::size_t i = 0; i < width; ++i) results[static_cast<std::size_t>(rest[i])] = read[i];
@@ -139,7 +139,7 @@ void emitViewStore(Emitter &e, const ir::Op &op) {
     Access access = box.at(first, width);
     access.mask = e.allOf({owner, access.mask});
     if (isNibble)
-      emitWrite(e, kByte, access, bytesOf(e, values), hints);
+      emitWrite(e, byteType(), access, bytesOf(e, values), hints);
     else
       emitWrite(e, e.type(tile), access, values, hints);
   }

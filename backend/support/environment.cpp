@@ -1,5 +1,7 @@
 #include "backend/support/environment.h"
 
+#include "backend/support/lifetime.h"
+
 #include <charconv>
 #include <cstdio>
 #include <unistd.h>
@@ -24,7 +26,8 @@ const char *read(std::string_view value, EnvironmentThreads &threads) {
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error != std::errc{} || end != value.data() + value.size() || number < 1 ||
       number > kMostThreads) {
-    static const std::string wanted = "a whole number from 1 to " + std::to_string(kMostThreads);
+    static const auto &wanted =
+        permanent("a whole number from 1 to " + std::to_string(kMostThreads));
     return wanted.c_str();
   }
   threads = number;
@@ -67,12 +70,12 @@ Environment parseEnvironment(const char *const *block, Diagnostics &diagnostics)
 }
 
 const Environment &environment() {
-  static const Environment parsed = [] {
+  static const auto &parsed = permanent([] {
     Diagnostics diagnostics;
     Environment environment = parseEnvironment(environ, diagnostics);
     std::fputs(diagnostics.render().c_str(), stderr);
     return environment;
-  }();
+  }());
   return parsed;
 }
 

@@ -1,6 +1,7 @@
 #include "backend/target/gpu_target.h"
 
 #include "backend/support/check.h"
+#include "backend/support/lifetime.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <memory>
@@ -50,7 +51,7 @@ Result<ObjectCode> GpuTarget::object(llvm::Module &module) const {
 }
 
 const GpuTarget *findGpuTarget(const machine::Machine &machine) {
-  static const std::vector<std::unique_ptr<GpuTarget>> targets = makeTargets();
+  static const auto &targets = permanent(makeTargets());
   const auto found = llvm::find_if(
       targets, [&](const auto &target) { return target->machine().name == machine.name; });
   return found == targets.end() ? nullptr : found->get();

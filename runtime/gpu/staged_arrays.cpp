@@ -9,7 +9,8 @@ const ir::Type &typeOf(const ir::Kernel &kernel, std::size_t parameter) {
   return kernel.type(kernel.body().arguments[parameter]);
 }
 
-Region *regionAt(llvm::MutableArrayRef<Region> regions, const std::byte *address) {
+template <class Regions>
+auto *regionAt(Regions &regions, const std::byte *address) {
   const auto found =
       std::ranges::find_if(regions, [&](const Region &region) { return region.holds(address); });
   return found == regions.end() ? nullptr : &*found;
@@ -43,6 +44,16 @@ std::vector<Region> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argum
   return merged;
 }
 
+std::int64_t parameterWithoutSize(llvm::ArrayRef<Region> regions,
+                                  llvm::ArrayRef<ir::Argument> arguments,
+                                  llvm::function_ref<bool(std::size_t)> isStaged) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (isStaged(i) && arguments[i].bytes == ir::Argument::kUnknownSize &&
+        regionAt(regions, arguments[i].data) == nullptr)
+      return static_cast<std::int64_t>(i);
+  return -1;
+}
+
 Result<void> StagedArrays::copyIn(const Region &region) {
   const std::uint64_t offset =
       reinterpret_cast<std::uintptr_t>(region.begin) % DeviceMemory::kAlignment;
@@ -70,7 +81,11 @@ Result<StagedArrays> StagedArrays::stage(const Gpu &gpu, const ir::Kernel &kerne
   const auto isStaged = [&](std::size_t i) {
     return !typeOf(kernel, i).isTile() && arguments[i].data != nullptr && !isOwn[i];
   };
-  for (const Region &region : regionsOf(kernel, arguments, isStaged))
+  const std::vector<Region> regions = regionsOf(kernel, arguments, isStaged);
+  if (const std::int64_t i = parameterWithoutSize(regions, arguments, isStaged); i >= 0)
+    return fail(Diag::UnsizedArgument, {}, kernel.parameterName(static_cast<std::size_t>(i)),
+                gpu.description());
+  for (const Region &region : regions)
     if (const auto copied = staged.copyIn(region); !copied) return copied.failure();
   staged.arguments_.assign(arguments.begin(), arguments.end());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -79,10 +94,8 @@ Result<StagedArrays> StagedArrays::stage(const Gpu &gpu, const ir::Kernel &kerne
     std::byte *&data = staged.arguments_[i].data;
     if (copy != nullptr)
       data = reinterpret_cast<std::byte *>(copy->address) + (data - copy->region.begin);
-    else if (arguments[i].bytes == 0)
-      data = nullptr; // nothing of it is touched
     else
-      return fail(Diag::UnsizedArgument, {}, kernel.parameterName(i), gpu.description());
+      data = nullptr; // it has no bytes, and nothing of it is touched
   }
   return staged;
 }

@@ -2,6 +2,7 @@
 #include "backend/ir/verify.h"
 #include "backend/schedule/program_text.h"
 #include "backend/support/diagnostics.h"
+#include "backend/support/float_state.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
@@ -200,6 +201,7 @@ int runCommand(int count, const char *const *words) {
 } // namespace imbrex::tool
 
 int main(int count, char **words) {
+  const imbrex::DefaultFloatState state; // a library that is loaded may have set another
   std::set_new_handler(imbrex::tool::giveUp);
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { imbrex::tool::giveUp(); });
   return imbrex::tool::runCommand(count, words);

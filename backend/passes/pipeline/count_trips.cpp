@@ -3,8 +3,10 @@
 #include "backend/ir/builder.h"
 #include "backend/passes/rewriting.h"
 
+#include <algorithm>
+#include <array>
 #include <iterator>
-#include <map>
+#include <utility>
 
 namespace imbrex::passes::pipeline {
 namespace {
@@ -100,11 +102,13 @@ void countIn(Kernel &kernel, Block &block) {
 } // namespace
 
 ElementKind withoutSign(ElementKind kind) {
-  static const std::map<ElementKind, ElementKind> kUnsigned{{ElementKind::I8, ElementKind::U8},
-                                                            {ElementKind::I16, ElementKind::U16},
-                                                            {ElementKind::I32, ElementKind::U32},
-                                                            {ElementKind::I64, ElementKind::U64}};
-  const auto found = kUnsigned.find(kind);
+  constexpr auto kUnsigned =
+      std::to_array<std::pair<ElementKind, ElementKind>>({{ElementKind::I8, ElementKind::U8},
+                                                          {ElementKind::I16, ElementKind::U16},
+                                                          {ElementKind::I32, ElementKind::U32},
+                                                          {ElementKind::I64, ElementKind::U64}});
+  const auto *found =
+      std::ranges::find(kUnsigned, kind, &std::pair<ElementKind, ElementKind>::first);
   return found == kUnsigned.end() ? kind : found->second;
 }
 

@@ -4,6 +4,7 @@
 #include "backend/ir/builder.h"
 #include "backend/passes/constants.h"
 #include "backend/passes/rewriting.h"
+#include "backend/support/lifetime.h"
 
 #include <utility>
 #include <vector>
@@ -20,7 +21,7 @@ struct Candidates {
 };
 
 const Candidates &candidatesFor(OpKind kind) {
-  static const std::vector<Candidates> index = [] {
+  static const auto &index = permanent([] {
     std::vector<Candidates> byKind(allOpKinds().size());
     for (const llvm::ArrayRef<Rule> topic : everyTopic())
       for (const Rule &rule : topic)
@@ -29,7 +30,7 @@ const Candidates &candidatesFor(OpKind kind) {
       for (const OpKind root : allOpKinds())
         if (rule.concerns(root)) byKind[static_cast<size_t>(root)].shapeRules.push_back(&rule);
     return byKind;
-  }();
+  }());
   return index[static_cast<size_t>(kind)];
 }
 

@@ -1,6 +1,7 @@
 #include "backend/target/codegen/code_generator.h"
 
 #include "backend/lower/inline_assembly.h"
+#include "backend/support/lifetime.h"
 #include "backend/target/codegen/sink.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Constants.h"
@@ -141,8 +142,8 @@ std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const machine::Machine &m
 } // namespace
 
 llvm::TargetMachine &targetMachineOf(const machine::Machine &machine, llvm::StringRef triple) {
-  static thread_local llvm::StringMap<std::unique_ptr<llvm::TargetMachine>> machines;
-  std::unique_ptr<llvm::TargetMachine> &slot = machines[machine.name];
+  using Machines = llvm::StringMap<std::unique_ptr<llvm::TargetMachine>>;
+  std::unique_ptr<llvm::TargetMachine> &slot = threadOwned<Machines>()[machine.name];
   if (slot == nullptr) slot = makeTargetMachine(machine, triple);
   return *slot;
 }

@@ -4,6 +4,7 @@
 #include "backend/support/check.h"
 #include "backend/support/environment.h"
 #include "backend/support/file_name.h"
+#include "backend/support/lifetime.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
@@ -15,6 +16,8 @@
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 
@@ -47,7 +50,7 @@ std::unique_ptr<llvm::MemoryBuffer> generate(llvm::Module &module, llvm::TargetM
 /// NAME, NAME-2, …: where this module is dumped, one name per compilation.
 std::filesystem::path dumpStem(const llvm::Module &module) {
   static std::mutex mutex;
-  static std::map<std::string, int> dumped;
+  static auto &dumped = permanent(std::map<std::string, int>());
   const std::filesystem::path folder = environment().dump;
   std::error_code ignored;
   std::filesystem::create_directories(folder, ignored);
@@ -86,6 +89,16 @@ Machine describe(const llvm::TargetMachine &target) {
   else if (isX86 && features.checkFeatures("+avx2"))
     vectors = {.bits = 256, .registers = 16};
   return {.vectors = vectors, .hasRange = avx512, .name = "host-" + triple.getArchName().str()};
+}
+
+std::string portableCpu(const llvm::Triple &triple, const llvm::StringMap<bool> &features) {
+  if (!triple.isX86()) return "generic";
+  // System V ABI for x86-64, 3.1.1, "Micro-Architecture Levels": what level 3 adds to level 1.
+  constexpr auto kLevel3 = std::to_array<llvm::StringLiteral>(
+      {"cx16", "sahf", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3", "avx", "avx2", "bmi", "bmi2",
+       "f16c", "fma", "lzcnt", "movbe", "xsave"});
+  const auto isFound = [&](llvm::StringRef feature) { return features.lookup(feature); };
+  return std::ranges::all_of(kLevel3, isFound) ? "x86-64-v3" : "x86-64";
 }
 
 Compiler::Compiler(std::unique_ptr<llvm::TargetMachine> target)

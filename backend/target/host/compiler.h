@@ -1,9 +1,11 @@
 #pragma once
 
 #include "backend/target/host/vector_unit.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CodeGen.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/TargetParser/Triple.h"
 
 #include <memory>
 #include <mutex>
@@ -23,6 +25,12 @@ struct Machine {
   std::string name = {}; // as inline_asm names its target: "host-x86_64", "host-aarch64"
 };
 Machine describe(const llvm::TargetMachine &target);
+
+/// The processor, by LLVM's name, that code is made for which has to give the same bits on whatever
+/// executes it; `features` are those found. Newer ones have instructions that do not obey the
+/// floating-point state, as AVX512-BF16's conversion flushes subnormals, and LLVM takes them
+/// wherever a bfloat passes through a register.
+std::string portableCpu(const llvm::Triple &triple, const llvm::StringMap<bool> &features);
 
 /// Any number of threads may use one; their compilations take turns.
 class Compiler {

@@ -6,6 +6,7 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
 
 #include <atomic>
 #include <optional>
@@ -25,11 +26,11 @@ void orAbort(llvm::Error error) {
   if (error) IMBREX_UNREACHABLE("the JIT failed: {0}", llvm::toString(std::move(error)));
 }
 
-/// All of LLVM that outlives a compilation.
+/// All of LLVM that outlives a compilation. Never destroyed: statics may launch while they go.
 class Session {
 public:
   static Session &instance() {
-    static Session session;
+    static auto &session = *new Session;
     return session;
   }
 
@@ -76,6 +77,16 @@ private:
 } // namespace
 
 Compiler &nativeCompiler() { return *Session::instance().compiler; }
+Compiler &portableCompiler() {
+  static auto &only = *[] {
+    Session::instance(); // which has LLVM know its targets
+    llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(llvm::sys::getProcessTriple())};
+    builder.setCPU(portableCpu(builder.getTargetTriple(), llvm::sys::getHostCPUFeatures()));
+    builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+    return new Compiler(orAbort(builder.createTargetMachine()));
+  }();
+  return only;
+}
 const Machine &machine() { return nativeCompiler().machine(); }
 
 std::unique_ptr<LoadedCode> load(std::unique_ptr<llvm::MemoryBuffer> object) {

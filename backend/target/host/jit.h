@@ -11,6 +11,9 @@ namespace imbrex::host {
 
 /// For this machine; found once.
 Compiler &nativeCompiler();
+/// For this machine, but for the features alone of `portableCpu`: what its code computes does not
+/// depend on which processor is found.
+Compiler &portableCompiler();
 const Machine &machine();
 
 /// Machine code of one module; unloaded when it dies.

@@ -1,5 +1,7 @@
 #include "backend/target/host/scratch.h"
 
+#include "backend/support/lifetime.h"
+
 #include <new>
 #include <utility>
 
@@ -15,12 +17,13 @@ struct Spare {
 
   ~Spare() { ::operator delete(data, kAlignment); }
 };
-thread_local Spare spare;
 
 } // namespace
 
-Scratch::Scratch(std::int64_t bytes)
-    : data_(std::exchange(spare.data, nullptr)), bytes_(std::exchange(spare.bytes, 0)) {
+Scratch::Scratch(std::int64_t bytes) {
+  auto &spare = threadOwned<Spare>();
+  data_ = std::exchange(spare.data, nullptr);
+  bytes_ = std::exchange(spare.bytes, 0);
   if (bytes_ >= bytes) return;
   ::operator delete(data_, kAlignment);
   data_ = static_cast<std::byte *>(::operator new(static_cast<std::size_t>(bytes), kAlignment));
@@ -28,6 +31,7 @@ Scratch::Scratch(std::int64_t bytes)
 }
 
 Scratch::~Scratch() {
+  auto &spare = threadOwned<Spare>();
   ::operator delete(std::exchange(spare.data, data_), kAlignment);
   spare.bytes = bytes_;
 }

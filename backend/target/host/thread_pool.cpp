@@ -1,12 +1,16 @@
 #include "backend/target/host/thread_pool.h"
 
 #include "backend/support/environment.h"
+#include "backend/support/float_state.h"
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <pthread.h>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -47,13 +51,15 @@ public:
     }
   }
 
-  ~Pool() {
+  /// End the threads; who launches from here on works alone.
+  void close() {
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
     wake_.notify_all();
     for (std::thread &worker : workers_) worker.join();
+    workers_.clear();
   }
 
   void run(Job &job) {
@@ -75,6 +81,7 @@ private:
   }
 
   void serve() {
+    const DefaultFloatState state; // the thread has that of who made the pool
     std::unique_lock lock(mutex_);
     for (;;) {
       Job *job = nullptr;
@@ -96,6 +103,29 @@ private:
   bool stopping_ = false;
 };
 
+/// The pool of this process; null before it is needed, and in a process that was forked off, which
+/// has only the thread that forked. Never destroyed, as statics may launch while they go.
+constinit std::atomic<Pool *> pool = nullptr;
+
+/// When the process ends, or what this code is in is unloaded, no thread may be left in it.
+void closePool() {
+  if (Pool *made = pool.load(std::memory_order_acquire)) made->close();
+}
+
+Pool &thePool() {
+  Pool *found = pool.load(std::memory_order_acquire);
+  if (found != nullptr) return *found;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    std::atexit(closePool);
+    pthread_atfork(nullptr, nullptr, [] { pool.store(nullptr, std::memory_order_relaxed); });
+  });
+  auto made = std::make_unique<Pool>(threadCount());
+  if (pool.compare_exchange_strong(found, made.get())) return *made.release();
+  made->close(); // another thread was faster
+  return *found;
+}
+
 } // namespace
 
 std::int32_t threadCount() {
@@ -113,10 +143,9 @@ void runInParallel(std::int64_t count, llvm::function_ref<void(std::int64_t, std
     if (count > 0) work(0, count);
     return;
   }
-  static Pool pool(threadCount());
   const std::int64_t ranges = std::min(count, threads * kRangesPerThread);
   Job job{.work = work, .count = count, .rangeLength = (count + ranges - 1) / ranges};
-  pool.run(job);
+  thePool().run(job);
 }
 
 } // namespace imbrex::host

@@ -256,6 +256,28 @@ TEST_CASE("a release that is acquired orders what comes before it and after") {
   CHECK(handOver("acquire", "release").find("error: 'load' and 'store'") != std::string::npos);
 }
 
+TEST_CASE("an atomic of a block's own scope is a plain access to other blocks") {
+  const auto twice = [](const std::string &first, const std::string &second) {
+    return inTwoBlocks("  if %first {\n    %old = atomic_rmw %x, %b [scope = " + first +
+                       "] : i32\n    yield\n  } else {\n"
+                       "    %old = atomic_rmw %x, %b [scope = " +
+                       second + "] : i32\n    yield\n  }\n");
+  };
+  CHECK(twice("device", "system") == "");
+  const std::string_view race = "k.imx:9: error: 'atomic_rmw' and 'atomic_rmw' at k.imx:6 touch";
+  CHECK(twice("block", "block").find(race) == 0);
+  CHECK(twice("device", "block").find(race) == 0);
+  CHECK(twice("block", "device").find(race) == 0);
+}
+
+TEST_CASE("two blocks that write the two halves of a byte race") {
+  Launch launch("  %b = program_id : i32\n  %two = constant 2 : f4e2m1[1]\n"
+                "  view.store %x, %two, %b\n",
+                "%x: view<f4e2m1, 1>, %y: ptr<i32>");
+  launch.grid.extents[0] = 2;
+  CHECK(launch.report().find("k.imx:4: error: 'view.store' and 'view.store' at k.imx:4") == 0);
+}
+
 TEST_CASE("what comes after a release is not part of it") {
   CHECK(inTwoBlocks("  if %first {\n    store %x, %b\n    %old = atomic_rmw %y, %b : i32\n"
                     "    store %x, %b\n    yield\n  } else {\n"

@@ -124,6 +124,41 @@ TEST_CASE("a box of half bytes may begin anywhere, in front of a view, too") {
     }
 }
 
+namespace {
+
+/// What is reported of two blocks, each of which stores one element: so many from the other's.
+std::string reportOfTwoBlocks(std::int64_t apart, const machine::Machine &machine) {
+  ir::Kernel kernel = testing::parsedKernel(
+      "kernel @k(%y: view<f4e2m1, 1>, %n: i32) stage tiles {\n%b = program_id : i32\n"
+      "%at = mul %b, %n : i32\n%six = constant 6 : f4e2m1[1]\n"
+      "view.store %y, %six, %at [unit = elements]\n}");
+  std::array<std::uint8_t, 16> bytes{};
+  ir::Argument view;
+  view.data = reinterpret_cast<std::byte *>(bytes.data());
+  view.bytes = static_cast<std::int64_t>(bytes.size());
+  view.extents = {32};
+  view.strides = {1};
+  Diagnostics diagnostics;
+  const auto code = compileForGpu(kernel, target::gpuTarget(machine),
+                                  analysis::usualAssumptions(kernel), diagnostics);
+  REQUIRE_MESSAGE(code, diagnostics.render());
+  const auto program =
+      emulate::Program::compile(*code->copy(), machine, code->interface, diagnostics);
+  REQUIRE_MESSAGE(program, diagnostics.render());
+  program->run({{2, 1, 1}}, {view, {.scalar = static_cast<std::uint64_t>(apart)}}, {}, diagnostics);
+  return diagnostics.render();
+}
+
+} // namespace
+
+TEST_CASE("two blocks may write elements of two bytes, but not the two of one") {
+  for (const machine::Machine *machine : machinesOfEachWarpSize()) {
+    CAPTURE(machine->name);
+    CHECK(reportOfTwoBlocks(2, *machine) == "");
+    CHECK(reportOfTwoBlocks(1, *machine).find("of 'y' in no order") != std::string::npos);
+  }
+}
+
 TEST_CASE("neighbours of half a byte are one access, of up to 16 bytes") {
   using target::InstructionClass;
   for (const machine::Machine *machine : machinesOfEachWarpSize())

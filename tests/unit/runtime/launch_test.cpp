@@ -1,3 +1,4 @@
+#include "runtime/devices.h"
 #include "runtime/grid_limits.h"
 #include <imbrex/imbrex.hpp>
 
@@ -52,6 +53,7 @@ struct copy_packed {
 
 /// Runs the rest of a test on both devices, one after the other.
 const std::vector<device> kBoth{device::host(), device::interpreter()};
+constexpr std::string_view kEmulated = "emulated:sm_90a";
 
 /// The message of a launch that fails, without the place, which must be this file.
 std::string textOf(const result<void> &outcome) {
@@ -371,6 +373,42 @@ TEST_CASE("a stream's device goes before the kernel's, and that before the curre
   CHECK(lines[0].starts_with("kernel=add_one device=interpreter ms="));
   CHECK(lines[1].starts_with("kernel=add_one device=host ms="));
   CHECK(lines[2].starts_with("kernel=add_one device=interpreter ms="));
+}
+
+TEST_CASE(
+    "a bare pointer is an argument where memory is memory, and none of a GPU, emulated or not") {
+  std::vector<f32> memory(64);
+  const auto fill = jit(fill_pointer{});
+  for (const device on : kBoth) {
+    fill(stream_ref(on), grid(1), memory.data(), 2.0f);
+    CHECK(memory.back() == 2);
+  }
+  const Result<device> gpu = runtime::findDevice(kEmulated, {});
+  if (!gpu) return; // a build without code for it
+  const auto refused = fill.try_launch(stream_ref(*gpu), grid(1), memory.data(), 3.0f);
+  CHECK(textOf(refused) ==
+        "the argument 'p' is a bare pointer to the host's memory, of which nobody knows how "
+        "much to copy to emulated:sm_90a\n"
+        "  hint: pass a buffer, a span or a tensor_ref; or a pointer to the device's own memory");
+  CHECK(memory.back() == 2);
+  fill(stream_ref(*gpu), grid(1), tensor_ref(memory.data(), {64}), 3.0f);
+  CHECK(memory.back() == 3);
+  fill(stream_ref(*gpu), grid(1), memory, 4.0f);
+  CHECK(memory.back() == 4);
+
+  std::vector<i32> both(128, 7);
+  both.back() = 0;
+  jit(copy_pointer{})(stream_ref(*gpu), grid(1), std::as_const(both), both.data() + 64);
+  CHECK(both.back() == 7);
+}
+
+TEST_CASE("an array with extents is as large as they say, also for a pointer") {
+  std::vector<f32> memory(64);
+  const auto outcome = jit(fill_pointer{})
+                           .try_launch(stream_ref(device::interpreter()), grid(1),
+                                       tensor_ref(memory.data(), {32}), 1.0f);
+  REQUIRE_FALSE(outcome.ok());
+  CHECK(outcome.error().code() == "OutOfBounds");
 }
 
 TEST_CASE("a kernel can be compiled before its first launch") {

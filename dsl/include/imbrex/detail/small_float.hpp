@@ -5,8 +5,10 @@
 #include <bit>
 #include <cstdint>
 
-/// The arithmetic of formats: from a double to the nearest code of a small format and back, in
-/// integers only, so that it is exact, constexpr and the same everywhere.
+/// The arithmetic of formats: from a double to the nearest code of a smaller format and back, in
+/// integers only, so that it is exact, constexpr and the same everywhere: it obeys neither the
+/// caller's rounding mode nor, as a program that is linked with -ffast-math has it, its flushing of
+/// subnormals.
 namespace imbrex::detail {
 
 /// What becomes of a magnitude beyond the largest finite one.

@@ -1,0 +1,157 @@
+#include "backend/pipeline.h"
+#include "backend/target/host/jit.h"
+#include "backend/target/host/kernel_code.h"
+#include "llvm-c/Disassembler.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+#include "tests/support/semantics.h"
+
+#include <doctest/doctest.h>
+
+/// Code for processors newer than the one that the tests run on, as text: some of their
+/// instructions give other bits than docs/semantics.md says.
+namespace imbrex::host {
+namespace {
+
+/// AVX512-BF16 and AVX-NE-CONVERT (Intel SDM 2, VCVTNEPS2BF16: "denormals … are treated as zero"),
+/// AVX10.2 computing in bf16 likewise; and approximations, which each maker's processors have their
+/// own of.
+constexpr auto kOtherBits = std::to_array<std::string_view>(
+    {"bf16", "vrcp", "vrsqrt", "rcpps", "rcpss", "rsqrtps", "rsqrtss", "vreduce", "vdpphps"});
+
+const std::vector<std::string> kNewCpus{"sierraforest", "znver5", "sapphirerapids",
+                                        "diamondrapids"};
+
+std::unique_ptr<llvm::TargetMachine> targetMachineOf(const std::string &cpu) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::InitializeNativeTargetDisassembler();
+  llvm::orc::JITTargetMachineBuilder builder{llvm::Triple("x86_64-unknown-linux-gnu")};
+  builder.setCPU(cpu);
+  return llvm::cantFail(builder.createTargetMachine());
+}
+
+bool isX86() { return llvm::Triple(llvm::sys::getProcessTriple()).isX86(); }
+
+/// The instructions of an object file, one a line.
+std::string disassembled(llvm::MemoryBufferRef object, const std::string &cpu) {
+  LLVMDisasmContextRef reader =
+      LLVMCreateDisasmCPU("x86_64-unknown-linux-gnu", cpu.c_str(), nullptr, 0, nullptr, nullptr);
+  REQUIRE(reader != nullptr);
+  const auto file = llvm::cantFail(llvm::object::ObjectFile::createELFObjectFile(object));
+  std::string text;
+  for (const llvm::object::SectionRef &section : file->sections()) {
+    if (!section.isText()) continue;
+    const llvm::StringRef content = llvm::cantFail(section.getContents());
+    std::vector<std::uint8_t> bytes(content.bytes_begin(), content.bytes_end());
+    for (std::size_t at = 0; at < bytes.size();) {
+      std::array<char, 256> line{};
+      const std::size_t size = LLVMDisasmInstruction(reader, bytes.data() + at, bytes.size() - at,
+                                                     at, line.data(), line.size());
+      REQUIRE(size != 0);
+      text += std::string(line.data()) + "\n";
+      at += size;
+    }
+  }
+  LLVMDisasmDispose(reader);
+  return text;
+}
+
+/// The first instruction of a kind that gives other bits; empty where there is none.
+std::string otherBits(const std::string &assembly) {
+  for (const std::string_view name : kOtherBits)
+    if (const std::size_t at = assembly.find(name); at != std::string::npos)
+      return assembly.substr(assembly.rfind('\n', at) + 1, 60);
+  return {};
+}
+
+/// Code of this IR, made with as little effort as the emulator's.
+std::string compiled(const std::string &text, const std::string &cpu) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  const auto module = llvm::parseAssemblyString(text, problem, context);
+  REQUIRE_MESSAGE(module, problem.getMessage().str());
+  Compiler compiler(targetMachineOf(cpu));
+  compiler.prepare(*module);
+  const auto object = compiler.compile(*module, llvm::CodeGenOptLevel::None);
+  return disassembled(object->getMemBufferRef(), cpu);
+}
+
+/// A minimum and a masked copy of bf16, as what a GPU's optimiser leaves: nothing rounds here.
+const std::string kPassesThrough = R"(
+define void @k(ptr %x, ptr %y, i1 %on) {
+  %a = load bfloat, ptr %x, align 2
+  br i1 %on, label %then, label %end
+then:
+  %b = load bfloat, ptr %y, align 2
+  %less = fcmp olt bfloat %a, %b
+  %min = select i1 %less, bfloat %a, bfloat %b
+  br label %end
+end:
+  %r = phi bfloat [ %a, %0 ], [ %min, %then ]
+  store bfloat %r, ptr %y, align 2
+  ret void
+}
+)";
+
+llvm::StringMap<bool> featuresOf(const std::string &cpu) {
+  llvm::SmallVector<llvm::StringRef, 64> names;
+  llvm::X86::getFeaturesForCPU(cpu, names);
+  llvm::StringMap<bool> features;
+  for (const llvm::StringRef name : names) features[name] = true;
+  return features;
+}
+
+} // namespace
+
+TEST_CASE(
+    "what the emulator compiles is the same on new processors, which would flush subnormals") {
+  const llvm::Triple triple("x86_64-unknown-linux-gnu");
+  if (!isX86()) {
+    MESSAGE("SKIP: LLVM may have no x86 here");
+    return;
+  }
+  CHECK(otherBits(compiled(kPassesThrough, "sapphirerapids")).find("vcvtneps2bf16") !=
+        std::string::npos);
+  CHECK(portableCpu(triple, featuresOf("nehalem")) == "x86-64");
+  for (const std::string cpu : {"haswell", "znver3", "znver5", "sapphirerapids"})
+    CHECK(portableCpu(triple, featuresOf(cpu)) == "x86-64-v3");
+  for (const char *cpu : {"x86-64", "x86-64-v3"})
+    CHECK(otherBits(compiled(kPassesThrough, cpu)) == "");
+  CHECK(portableCompiler().machine().vectors.bits <= 256);
+}
+
+TEST_CASE("kernels for the host have no instruction that flushes subnormals, on any processor") {
+  if (!isX86()) {
+    MESSAGE("SKIP: LLVM may have no x86 here");
+    return;
+  }
+  std::vector<ir::Kernel> kernels;
+  for (auto *make : {&semantics::floatCases, &semantics::conversionCases, &semantics::axisCases,
+                     &semantics::memoryCases, &semantics::productCases})
+    for (const semantics::Case &one : make()) {
+      if (one.text.find("f16") == std::string::npos) continue;
+      Diagnostics diagnostics;
+      kernels.push_back(semantics::kernelOf(one));
+      REQUIRE(runPasses(kernels.back(), hostPipeline(), diagnostics));
+    }
+  REQUIRE(kernels.size() > 50);
+  for (const std::string &cpu : kNewCpus) {
+    CAPTURE(cpu);
+    Compiler compiler(targetMachineOf(cpu));
+    for (std::size_t i = 0; i < kernels.size(); i += 3) {
+      CAPTURE(kernels[i].name());
+      const KernelCode code = compileKernel(kernels[i], usualTraits(kernels[i]), compiler);
+      CHECK(otherBits(disassembled(code.object->getMemBufferRef(), cpu)) == "");
+    }
+  }
+}
+
+} // namespace imbrex::host
