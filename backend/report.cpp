@@ -1,6 +1,7 @@
 #include "backend/report.h"
 
 #include "backend/launch_json.h"
+#include "backend/spills.h"
 #include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -36,6 +37,20 @@ void row(llvm::raw_ostream &out, std::string_view name, std::int64_t value) {
   row(out, name, std::to_string(value));
 }
 
+/// "8 warps, 128 registers"; empty where the author asks for nothing.
+std::string askedOf(const ir::KernelAttrs &asked) {
+  std::string text;
+  if (asked.warps > 0) text = counted(asked.warps, "warp");
+  if (asked.registers > 0)
+    text += (text.empty() ? "" : ", ") + counted(asked.registers, "register");
+  return text;
+}
+
+/// ", most at gemm.cpp:12"
+std::string spilledAt(const Report &report) {
+  return report.spills ? ", most at " + imbrex::toText(report.spills->where) : "";
+}
+
 llvm::StringRef ref(std::string_view text) { return {text.data(), text.size()}; }
 
 llvm::json::Object instructionsAsJson(const target::InstructionMix &mix) {
@@ -68,7 +83,8 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
                 .occupancy = {},
                 .instructions = target.instructions(*assembly),
                 .assemblyBytes = static_cast<std::int64_t>(assembly->size()),
-                .imageBytes = static_cast<std::int64_t>(object->image.size())};
+                .imageBytes = static_cast<std::int64_t>(object->image.size()),
+                .spills = spillsOf(code.interface, target, *assembly, *object)};
   if (report.interface.bytesAtLaunch > 0) // of which the image knows nothing
     report.resources.sharedMemoryBytes = report.interface.bytesAtLaunch;
   report.occupancy = machine::occupancyOf(*report.machine, demandOf(report));
@@ -84,7 +100,9 @@ std::string toText(const Report &report) {
                        report.interface.threads);
   row(out, "registers", resources.registers);
   if (resources.scalarRegisters > 0) row(out, "scalar registers", resources.scalarRegisters);
-  row(out, "spilled bytes", resources.spilledBytes);
+  if (const std::string asked = askedOf(report.interface.asked); !asked.empty())
+    row(out, "asked for", asked);
+  row(out, "spilled bytes", std::to_string(resources.spilledBytes) + spilledAt(report));
   row(out, "stack bytes", resources.stackBytes);
   row(out, "shared memory bytes",
       std::to_string(resources.sharedMemoryBytes) +
@@ -115,6 +133,8 @@ std::string toJson(const Report &report) {
       {"threads", report.interface.threads},
       {"registers", resources.registers},
       {"scalar_registers", resources.scalarRegisters},
+      {"asked_warps", report.interface.asked.warps},
+      {"asked_registers", report.interface.asked.registers},
       {"spilled_bytes", resources.spilledBytes},
       {"stack_bytes", resources.stackBytes},
       {"shared_memory_bytes", resources.sharedMemoryBytes},
@@ -129,6 +149,7 @@ std::string toJson(const Report &report) {
       {"instruction_mix", instructionsAsJson(report.instructions)},
       {"assembly_bytes", report.assemblyBytes},
       {"image_bytes", report.imageBytes}};
+  if (report.spills) object["spilled_at"] = imbrex::toText(report.spills->where);
   return llvm::formatv("{0}\n", llvm::json::Value(std::move(object)));
 }
 

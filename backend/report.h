@@ -17,6 +17,7 @@ struct Report {
   target::InstructionMix instructions;
   std::int64_t assemblyBytes = 0;
   std::int64_t imageBytes = 0;
+  std::optional<Diagnostic> spills = {}; ///< The warning, where registers are spilled.
 };
 
 /// Makes assembly and image to see; `times` gets what that took.

@@ -39,6 +39,10 @@ struct trace_options {
   std::string_view name = {};
   names parameters = {};
   fp_contract contract = fp_contract::on;
+  /// Of a GPU's code: the warps of a block, a power of two, and the registers of a thread, at most.
+  /// 0: what the functor says (`static constexpr int warps = 8;`), else the compiler chooses.
+  int warps = 0;
+  int registers = 0;
 };
 
 /// A kernel as it was recorded. Cheap to copy, immutable.
@@ -59,10 +63,21 @@ private:
 
 namespace detail {
 
+inline constexpr int most_warps = 32, least_registers = 16, most_registers = 1024;
+constexpr bool are_warps(int n) { return n > 0 && n <= most_warps && (n & (n - 1)) == 0; }
+constexpr bool are_registers(int n) { return n >= least_registers && n <= most_registers; }
+
+/// What holds of a kernel as a whole.
+struct recording {
+  bool contracts;
+  int warps;
+  int registers;
+};
+
 /// A trace in progress on this thread.
 class trace_session {
 public:
-  trace_session(std::string_view name, bool contracts, location where);
+  trace_session(std::string_view name, const recording &how, location where);
   ~trace_session();
   trace_session(const trace_session &) = delete;
   trace_session &operator=(const trace_session &) = delete;
@@ -106,6 +121,28 @@ names parameter_names(const names &given) {
     return given;
 }
 
+/// What a functor asks for, 0 where it says nothing; a member that is not static says nothing.
+template <class K>
+constexpr int warps_of() {
+  if constexpr (requires { requires std::is_pointer_v<decltype(&K::warps)>; }) {
+    static_assert(are_warps(K::warps),
+                  "imbrex: a kernel's `warps` are those of a block: a power of two from 1 to 32");
+    return K::warps;
+  } else {
+    return 0;
+  }
+}
+template <class K>
+constexpr int registers_of() {
+  if constexpr (requires { requires std::is_pointer_v<decltype(&K::registers)>; }) {
+    static_assert(are_registers(K::registers),
+                  "imbrex: a kernel's `registers` are those of a thread: from 16 to 1024");
+    return K::registers;
+  } else {
+    return 0;
+  }
+}
+
 } // namespace detail
 
 /// The parameters of a kernel as a std::tuple: `ptr<T>`, `view<T, Rank>`, `scalar<T>`.
@@ -127,7 +164,12 @@ traced_kernel trace(const K &kernel, const trace_options &options = {},
       options.name.empty() ? detail::default_name<K>() : std::string(options.name);
   const names given = detail::parameter_names<K>(options.parameters);
   detail::trace_session::check_names(name, given, traits::arity, where);
-  detail::trace_session session(name, options.contract == fp_contract::on, where);
+  detail::trace_session session(
+      name,
+      {.contracts = options.contract == fp_contract::on,
+       .warps = options.warps != 0 ? options.warps : detail::warps_of<K>(),
+       .registers = options.registers != 0 ? options.registers : detail::registers_of<K>()},
+      where);
   if constexpr (can_be_called::value)
     std::apply(kernel, detail::make_parameters<typename traits::parameters>(session, given));
   return session.finish();

@@ -14,6 +14,10 @@ struct jit_options {
   std::optional<device> on = {};
   /// How the kernel is recorded: its name, its parameters' names, fused multiply-add.
   trace_options trace = {};
+  /// The warps of a block and the registers of a thread on a GPU, as in `trace_options`; 0: as
+  /// `trace` says.
+  int warps = 0;
+  int registers = 0;
 };
 
 namespace detail {
@@ -143,8 +147,11 @@ template <class K>
 auto jit(const K &kernel, const jit_options &options = {},
          std::source_location where = std::source_location::current()) {
   detail::check_signature<decltype(detail::signature_of<K>())>(); // here, for the caller's line
+  trace_options how = options.trace;
+  if (options.warps != 0) how.warps = options.warps;
+  if (options.registers != 0) how.registers = options.registers;
   return launcher<typename kernel_traits<K>::parameters, decltype(detail::names_of<K>())>(
-      detail::launchable(trace(kernel, options.trace, where), options.on));
+      detail::launchable(trace(kernel, how, where), options.on));
 }
 
 } // namespace imbrex
