@@ -5,6 +5,7 @@
 #include "backend/lower/inline_assembly.h"
 #include "backend/lower/lower.h"
 #include "backend/lower/shared_memory.h"
+#include "backend/passes/assign_layouts.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -63,6 +64,7 @@ bool layOut(ir::Kernel &kernel, const machine::Machine &machine,
   context.onPass = [&](std::string_view pass, std::chrono::nanoseconds took) {
     if (pass == laidPipeline().front().name) planning = took;
   };
+  if (isLaid && !passes::hasRoomFor(kernel, kernel.threads(), context)) return false;
   if (!runPasses(kernel, isLaid ? laidPipeline() : gpuPipeline(), context)) return false;
   watch.lap("passes", {"plan", planning});
   const layout::Threads threads = ir::threadsInAll(kernel);

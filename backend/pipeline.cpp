@@ -3,6 +3,7 @@
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/pass_record.h"
+#include "backend/passes/accumulate_products.h"
 #include "backend/passes/assign_layouts.h"
 #include "backend/passes/canonicalise.h"
 #include "backend/passes/construct_ssa.h"
@@ -41,6 +42,7 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"cse", passes::mergeCommonValues, Stage::Tiles, Stage::Tiles},
     {"licm", passes::hoistInvariants, Stage::Tiles, Stage::Tiles},
     {"dce", passes::dropDeadCode, Stage::Tiles, Stage::Tiles},
+    {"accumulate-products", passes::accumulateProducts, Stage::Tiles, Stage::Tiles},
     {"loop-over-parts", passes::loopOverParts, Stage::Tiles, Stage::Tiles},
     {"expand-products", passes::expandProducts, Stage::Tiles, Stage::Tiles},
     {"expand-dots", passes::expandDots, Stage::Tiles, Stage::Tiles},
@@ -65,6 +67,7 @@ constexpr auto kHostPipeline = std::to_array<Pass>({
     named("cse"),
     named("licm"),
     named("dce"),
+    named("accumulate-products"),
     named("expand-products"),
     named("expand-math"),
     named("expand-random"),
@@ -84,6 +87,7 @@ constexpr auto kGpuPipeline = std::to_array<Pass>({
     named("cse"),
     named("licm"),
     named("dce"),
+    named("accumulate-products"),
     named("loop-over-parts"),
     named("expand-products"),
     named("expand-dots"),

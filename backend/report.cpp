@@ -1,6 +1,7 @@
 #include "backend/report.h"
 
 #include "backend/launch_json.h"
+#include "backend/spills.h"
 #include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -43,6 +44,20 @@ std::string occupancyAsText(const Report &report) {
                        toText(report.occupancy.limit));
 }
 
+/// "8 warps, 128 registers"; empty where the author asks for nothing.
+std::string askedOf(const ir::KernelAttrs &asked) {
+  std::string text;
+  if (asked.warps > 0) text = counted(asked.warps, "warp");
+  if (asked.registers > 0)
+    text += (text.empty() ? "" : ", ") + counted(asked.registers, "register");
+  return text;
+}
+
+/// ", most at gemm.cpp:12"
+std::string spilledAt(const Report &report) {
+  return report.spills ? ", most at " + imbrex::toText(report.spills->where) : "";
+}
+
 llvm::StringRef ref(std::string_view text) { return {text.data(), text.size()}; }
 
 llvm::json::Object instructionsAsJson(const target::InstructionMix &mix) {
@@ -78,6 +93,7 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
   if (object) {
     report.resources = target.resources(*object);
     report.imageBytes = static_cast<std::int64_t>(object->image.size());
+    report.spills = spillsOf(code.interface, target, *assembly, *object);
   } else {
     report.resources.sharedMemoryBytes = code.interface.sharedMemoryBytes;
     report.noImage = object.error();
@@ -100,7 +116,9 @@ std::string toText(const Report &report) {
   };
   ofImage("registers", std::to_string(resources.registers));
   if (resources.scalarRegisters > 0) row(out, "scalar registers", resources.scalarRegisters);
-  ofImage("spilled bytes", std::to_string(resources.spilledBytes));
+  if (const std::string asked = askedOf(report.interface.asked); !asked.empty())
+    row(out, "asked for", asked);
+  ofImage("spilled bytes", std::to_string(resources.spilledBytes) + spilledAt(report));
   ofImage("stack bytes", std::to_string(resources.stackBytes));
   row(out, "shared memory bytes",
       std::to_string(resources.sharedMemoryBytes) +
@@ -131,6 +149,8 @@ std::string toJson(const Report &report) {
       {"threads", report.interface.threads},
       {"registers", resources.registers},
       {"scalar_registers", resources.scalarRegisters},
+      {"asked_warps", report.interface.asked.warps},
+      {"asked_registers", report.interface.asked.registers},
       {"spilled_bytes", resources.spilledBytes},
       {"stack_bytes", resources.stackBytes},
       {"shared_memory_bytes", resources.sharedMemoryBytes},
@@ -151,6 +171,7 @@ std::string toJson(const Report &report) {
       object[name] = nullptr;
     object["no_image"] = report.noImage->message;
   }
+  if (report.spills) object["spilled_at"] = imbrex::toText(report.spills->where);
   return llvm::formatv("{0}\n", llvm::json::Value(std::move(object)));
 }
 

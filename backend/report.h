@@ -22,6 +22,7 @@ struct Report {
   /// Set where no assembler is found. The registers, spills, stack, occupancy and the image's bytes
   /// are not known then, and zeros; all else is as it would be with one.
   std::optional<Diagnostic> noImage = {};
+  std::optional<Diagnostic> spills = {}; ///< The warning, where registers are spilled.
 };
 
 /// Makes the assembly and, where there is an assembler, the image to see; `times` gets what that

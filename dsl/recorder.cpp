@@ -41,8 +41,9 @@ void addEmptyElse(ir::Op &op) {
 Recorder *currentRecorder() { return current; }
 void setCurrentRecorder(Recorder *recorder) { current = recorder; }
 
-Recorder::Recorder(std::string name, bool contracts)
-    : kernel_(std::move(name)), contracts_(contracts), generation_(nextGeneration()) {
+Recorder::Recorder(std::string name, const ir::KernelAttrs &attributes)
+    : kernel_(std::move(name)), generation_(nextGeneration()) {
+  kernel_.setAttributes(attributes);
   bodies_.emplace_back(nextBody_++, nullptr, &kernel_.body());
 }
 

@@ -26,9 +26,9 @@ namespace imbrex::dsl {
 ///     y = v;               …                     <- %s
 class Recorder {
 public:
-  Recorder(std::string name, bool contracts);
+  Recorder(std::string name, const ir::KernelAttrs &attributes);
 
-  bool contracts() const { return contracts_; }
+  bool contracts() const { return kernel_.attributes().contract == ir::Contraction::On; }
   std::uint32_t generation() const { return generation_; }
 
   ir::ValueId addParameter(std::string name, const ir::Type &type);
@@ -87,7 +87,6 @@ private:
   void checkCombine(const ir::Block &block) const;
 
   ir::Kernel kernel_;
-  bool contracts_;
   std::uint32_t generation_;
   std::uint32_t nextBody_ = 0;
   std::int32_t openEffects_ = 0;

@@ -53,7 +53,7 @@ void throw_error(const error &mistake) { throw mistake; }
 
 traced_kernel trace_body(const traced_body &body, location where) {
   checkNames(body, where);
-  trace_session session(body.name, body.contracts, where);
+  trace_session session(body.name, body.how, where);
   body.call(body.kernel, session, body.given);
   return session.finish();
 }
@@ -66,9 +66,21 @@ result<traced_kernel> try_trace_body(const traced_body &body, location where) {
   }
 }
 
-trace_session::trace_session(std::string_view name, bool contracts, location where) {
+trace_session::trace_session(std::string_view name, const recording &how, location where) {
+  using ir::KernelAttrs;
+  static_assert(KernelAttrs::kMostWarps == most_warps &&
+                KernelAttrs::kLeastRegisters == least_registers &&
+                KernelAttrs::kMostRegisters == most_registers);
   if (dsl::currentRecorder()) dsl::throwDiagnostic(Diag::NestedTrace, locate(where));
-  dsl::setCurrentRecorder(new dsl::Recorder(std::string(name), contracts));
+  if (how.warps != 0 && !are_warps(how.warps))
+    dsl::throwDiagnostic(Diag::WarpsOfKernel, locate(where), name, how.warps, most_warps);
+  if (how.registers != 0 && !are_registers(how.registers))
+    dsl::throwDiagnostic(Diag::RegistersOfKernel, locate(where), name, how.registers,
+                         least_registers, most_registers);
+  dsl::setCurrentRecorder(new dsl::Recorder(
+      std::string(name), {.warps = how.warps,
+                          .registers = how.registers,
+                          .contract = how.contracts ? ir::Contraction::On : ir::Contraction::Off}));
 }
 
 trace_session::~trace_session() {

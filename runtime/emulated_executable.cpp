@@ -4,6 +4,7 @@
 #include "backend/emulate/emulate.h"
 #include "runtime/gpu/staged_arrays.h"
 #include "runtime/grid_limits.h"
+#include "runtime/spill_notice.h"
 #include "runtime/variants.h"
 
 namespace imbrex::runtime {
@@ -28,6 +29,7 @@ public:
             const analysis::Assumptions &assumptions) -> std::unique_ptr<emulate::Program> {
           const auto code = compileForGpu(kernel, target_, assumptions, diagnostics);
           if (!code) return nullptr;
+          spillNotice_.tellOf(*code, target_);
           return emulate::Program::compile(*code->copy(), target_.machine(), code->interface,
                                            diagnostics);
         });
@@ -74,6 +76,7 @@ private:
 
   const target::GpuTarget &target_;
   mutable Variants<emulate::Program> variants_;
+  SpillNotice spillNotice_;
 };
 
 } // namespace

@@ -7,6 +7,7 @@
 #include "runtime/gpu/staged_arrays.h"
 #include "runtime/grid_limits.h"
 #include "runtime/log.h"
+#include "runtime/spill_notice.h"
 #include "runtime/variants.h"
 
 #include <algorithm>
@@ -183,15 +184,18 @@ private:
   /// its image, the driver is handed the assembly if it can do with that.
   Loaded load(const GpuCode &code) const {
     if (gpu_.code().asAssembly) return loadAssembly(code);
-    const auto object = makeObject(code, target_);
+    const auto assembly = makeAssembly(code, target_);
+    if (!assembly) return assembly.failure();
+    const auto object = makeObject(*assembly, target_);
     if (!object && object.error().kind != Diag::NoAssembler) return object.failure();
     if (object) {
+      spillNotice_.tell(spillsOf(code.interface, target_, *assembly, *object));
       auto loaded = loadCode({object->image.begin(), object->image.end()}, code.interface);
       if (loaded || !gpu_.takesAssembly()) return loaded;
     }
     log(log_level::info, "load", "kernel={0} device={1} assembled by the driver",
         code.interface.name, gpu_.description());
-    return loadAssembly(code);
+    return loadCode(*assembly, code.interface);
   }
 
   Loaded loadAssembly(const GpuCode &code) const {
@@ -204,6 +208,7 @@ private:
   const target::GpuTarget &target_;
   std::optional<MadeBefore> before_;
   mutable Variants<DeviceCode> variants_;
+  SpillNotice spillNotice_;
 };
 
 } // namespace

@@ -199,11 +199,30 @@ struct ForAttrs {
   }
 };
 
+/// What holds of a kernel as a whole. `warps` of a block and `registers` of a thread are the
+/// author's choice of a GPU's code, 0 where the compiler chooses; what is computed does not depend
+/// on them. `contract`: whether products that are added to sums may round once with them.
+struct KernelAttrs {
+  // Of any machine: a block has 1024 threads at most, in warps of 32 lanes at least; LLVM and
+  // NVIDIA's assembler take no limit below 16 (`ptxas --maxrregcount`), and gfx1250 has 1024.
+  static constexpr std::int32_t kMostWarps = 32;
+  static constexpr std::int32_t kLeastRegisters = 16, kMostRegisters = 1024;
+  std::int32_t warps = 0;
+  std::int32_t registers = 0;
+  Contraction contract = Contraction::On;
+  bool operator==(const KernelAttrs &) const = default;
+  void visit(auto &&field) {
+    field("warps", warps);
+    field("registers", registers);
+    field("contract", contract);
+  }
+};
+
 using Attributes =
     std::variant<NoneAttrs, ConstantAttrs, AxisAttrs, ArangeAttrs, MathAttrs, CastAttrs,
                  PermuteAttrs, SliceAttrs, MemoryAttrs, ViewAttrs, AtomicAttrs, ReduceAttrs,
                  ScanAttrs, SortAttrs, DotAttrs, DotScaledAttrs, TextAttrs, AsmAttrs, ForAttrs,
                  RingAttrs, RingCopyAttrs, RingCopyBoxAttrs, CountAttrs, BoxAttrs, BarrierAttrs,
-                 BytesAttrs, WaitAttrs, RolesAttrs>;
+                 BytesAttrs, WaitAttrs, RolesAttrs, KernelAttrs>;
 
 } // namespace imbrex::ir

@@ -30,6 +30,7 @@ enum class Combine : std::uint8_t {
   Region
 };
 enum class Precision : std::uint8_t { Ieee, Tf32, Tf32x3, Bf16x3 };
+enum class Contraction : std::uint8_t { On, Off };
 
 /// Each enum's names in order.
 template <class Enum>
@@ -61,5 +62,7 @@ inline constexpr std::string_view kNames<Combine>[] = {"sum",     "prod",    "mi
                                                        "and",     "or",      "xor",    "region"};
 template <>
 inline constexpr std::string_view kNames<Precision>[] = {"ieee", "tf32", "tf32x3", "bf16x3"};
+template <>
+inline constexpr std::string_view kNames<Contraction>[] = {"on", "off"};
 
 } // namespace imbrex::ir

@@ -32,6 +32,7 @@ Kernel Kernel::clone() const {
   Kernel copy(name_);
   copy.where_ = where_;
   copy.stage_ = stage_;
+  copy.attributes_ = attributes_;
   copy.parameterNames_ = parameterNames_;
   copy.values_ = values_;
   copy.threads_ = threads_;

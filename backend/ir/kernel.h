@@ -39,6 +39,8 @@ public:
   void setWhere(Location where) { where_ = where; }
   Stage stage() const { return stage_; }
   void setStage(Stage stage) { stage_ = stage; }
+  const KernelAttrs &attributes() const { return attributes_; }
+  void setAttributes(const KernelAttrs &attributes) { attributes_ = attributes; }
 
   Block &body() { return body_; }
   const Block &body() const { return body_; }
@@ -83,6 +85,7 @@ private:
   std::string name_;
   Location where_;
   Stage stage_ = Stage::Traced;
+  KernelAttrs attributes_;
   Block body_;
   std::vector<std::string> parameterNames_;
   std::deque<Value> values_; // a type stays where it is while values are added

@@ -143,7 +143,8 @@ private:
   }
 
   bool parseHeader() {
-    kernel_.setWhere(place(peek()));
+    const Token first = peek();
+    kernel_.setWhere(place(first));
     if (peek().is("schedule")) return error(Diag::TextIsSchedule, peek());
     if (!expectWord("kernel") || !expect('@')) return false;
     const auto name = parseName();
@@ -158,6 +159,9 @@ private:
                    listed({std::begin(kNames<Stage>), std::end(kNames<Stage>)}));
     kernel_.setStage(static_cast<Stage>(stage - std::begin(kNames<Stage>)));
     if (kernel_.stage() == Stage::Laid && !parseThreads()) return false;
+    Attributes attributes = KernelAttrs{};
+    if (!parseAttributes(attributes, first)) return false;
+    kernel_.setAttributes(std::get<KernelAttrs>(attributes));
     if (accept('@')) {
       const auto where = parseLocation();
       if (!where) return false;
@@ -231,7 +235,7 @@ private:
       if (kind != TokenKind::Number && kind != TokenKind::Word) return unexpected("a number");
       constant = lexer().take();
     }
-    if (!parseOperands(op) || !parseAttributes(op, mnemonic)) return false;
+    if (!parseOperands(op) || !parseAttributes(op.attributes, mnemonic)) return false;
     if (peek().is('(') || peek().is('{')) {
       if (!parseRegion(op)) return false;
       while (peek().is("else"))
@@ -262,7 +266,8 @@ private:
   /// `yield`, would else take the results of the op below for its operands.
   bool isNextLine(const Op &op) const { return peek().line != op.where.line; }
 
-  bool parseAttributes(Op &op, const Token &mnemonic) {
+  /// `owner`: the op's mnemonic, or the word `kernel`.
+  bool parseAttributes(Attributes &attributes, const Token &owner) {
     std::vector<std::string_view> seen;
     if (!accept('[')) return true;
     return parseList(']', [&] {
@@ -271,19 +276,19 @@ private:
       if (std::ranges::find(seen, name->text) != seen.end())
         return error(Diag::TextDuplicateAttribute, *name, shown(*name));
       seen.push_back(name->text);
-      return parseAttribute(op, mnemonic, *name);
+      return parseAttribute(attributes, owner, *name);
     });
   }
 
-  bool parseAttribute(Op &op, const Token &mnemonic, const Token &name) {
-    const auto fields = attributeFields(op.attributes);
+  bool parseAttribute(Attributes &attributes, const Token &owner, const Token &name) {
+    const auto fields = attributeFields(attributes);
     const auto field = std::ranges::find(fields, name.text, &AttributeField::name);
-    if (field == fields.end()) return reportUnknownAttribute(mnemonic, name, fields);
+    if (field == fields.end()) return reportUnknownAttribute(owner, name, fields);
     if (!expect('=')) return false;
     const Token token = peek();
     const auto value = parseValue();
     if (!value) return false;
-    return setAttribute(op.attributes, name.text, *value) ||
+    return setAttribute(attributes, name.text, *value) ||
            error(Diag::TextBadAttribute, token, shown(name), field->wanted, shown(token));
   }
 
@@ -373,12 +378,12 @@ private:
                  suggestion(token.text, names, "docs/ir.md lists the ops"));
   }
 
-  bool reportUnknownAttribute(const Token &mnemonic, const Token &name,
+  bool reportUnknownAttribute(const Token &owner, const Token &name,
                               const std::vector<AttributeField> &fields) {
     std::vector<std::string_view> names;
     for (const AttributeField &field : fields) names.push_back(field.name);
     const std::string all = names.empty() ? "it has none" : "it has " + listed(names);
-    return error(Diag::TextUnknownAttribute, name, shown(mnemonic), shown(name),
+    return error(Diag::TextUnknownAttribute, name, shown(owner), shown(name),
                  suggestion(name.text, names, all));
   }
 

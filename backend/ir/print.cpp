@@ -20,6 +20,7 @@ public:
     printParameters();
     text_ += ") stage " + std::string(kNames<Stage>[static_cast<std::size_t>(kernel_.stage())]);
     if (kernel_.stage() == Stage::Laid) printThreads();
+    printChanged(kernel_.attributes(), KernelAttrs{});
     if (options_.locations) printLocation(kernel_.where());
     text_ += " {\n";
     printLayouts();
@@ -82,7 +83,7 @@ private:
     if (op.kind == OpKind::Constant) printConstant(op);
     if (!op.operands.empty()) text_ += " ";
     printList(op.operands);
-    printAttributes(op);
+    printChanged(op.attributes, defaultAttributes(op.kind));
     for (std::size_t i = 0; i < op.regions.size(); ++i)
       if (i == 0 || !isImplied(op, op.regions[i])) printRegion(op.regions[i], i > 0, depth);
     for (std::size_t i = 0; i < op.results.size(); ++i)
@@ -97,9 +98,10 @@ private:
     text_ += " " + constantToText(kernel_.type(op.result()), attributes->bits);
   }
 
-  void printAttributes(const Op &op) {
-    const auto fields = attributeFields(op.attributes);
-    const auto defaults = attributeFields(defaultAttributes(op.kind));
+  /// Those that are not as they are where nobody says anything.
+  void printChanged(const Attributes &attributes, const Attributes &usual) {
+    const auto fields = attributeFields(attributes);
+    const auto defaults = attributeFields(usual);
     std::string list;
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (i < defaults.size() && fields[i].value == defaults[i].value) continue;

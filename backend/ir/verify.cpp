@@ -121,7 +121,8 @@ public:
       : kernel_(kernel), diagnostics_(diagnostics), states_(kernel.valueCount()) {}
 
   bool run() {
-    isRight_ = rules::checkThreads(kernel_, diagnostics_);
+    isRight_ =
+        rules::checkDemands(kernel_, diagnostics_) && rules::checkThreads(kernel_, diagnostics_);
     if (!isRight_) return false;
     checkParameters();
     checkOps(kernel_.body());

@@ -82,6 +82,21 @@ bool checkYield(const OpCheck &check, const Op &parent) {
 
 } // namespace
 
+bool checkDemands(const Kernel &kernel, Diagnostics &diagnostics) {
+  const auto [warps, registers, contract] = kernel.attributes();
+  const bool hasWarps = warps == 0 || (warps > 0 && warps <= KernelAttrs::kMostWarps &&
+                                       llvm::has_single_bit(unsigned(warps)));
+  const bool hasRegisters = registers == 0 || (registers >= KernelAttrs::kLeastRegisters &&
+                                               registers <= KernelAttrs::kMostRegisters);
+  if (!hasWarps)
+    diagnostics.report(Diag::WarpsOfKernel, kernel.where(), kernel.name(), warps,
+                       KernelAttrs::kMostWarps);
+  if (!hasRegisters)
+    diagnostics.report(Diag::RegistersOfKernel, kernel.where(), kernel.name(), registers,
+                       KernelAttrs::kLeastRegisters, KernelAttrs::kMostRegisters);
+  return hasWarps && hasRegisters;
+}
+
 bool checkThreads(const Kernel &kernel, Diagnostics &diagnostics) {
   constexpr std::int64_t kMost = 1024; // of any machine
   const auto [lanes, warps] = kernel.threads();

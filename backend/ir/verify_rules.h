@@ -78,6 +78,7 @@ inline bool isCombineBody(const Op &op) {
 }
 
 // verify_layout.cpp
+bool checkDemands(const Kernel &kernel, Diagnostics &diagnostics);
 bool checkThreads(const Kernel &kernel, Diagnostics &diagnostics);
 /// A value has a layout that fits it, or none, as its type and the kernel's stage want; `what`
 /// gives it.

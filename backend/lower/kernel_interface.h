@@ -64,6 +64,8 @@ struct KernelInterface {
   std::int32_t sharedMemoryBytes = 0; ///< Of a block.
   std::int32_t bytesAtLaunch = 0;     ///< Of these: that the launch must ask for; all, or none.
   std::vector<Site> sites = {};
+  Location where = {};        ///< Of the kernel.
+  ir::KernelAttrs asked = {}; ///< What its author asks of the code.
 };
 
 } // namespace imbrex::lower

@@ -67,7 +67,9 @@ KernelInterface Emitter::signature() {
                             .parameters = parameterNames(kernel),
                             .words = wordsOf(*this),
                             .maps = maps_,
-                            .threads = ir::threadsInAll(kernel).count()};
+                            .threads = ir::threadsInAll(kernel).count(),
+                            .where = kernel.where(),
+                            .asked = kernel.attributes()};
   for (std::size_t i = 0; i < maps_.size(); ++i)
     interface.words.push_back(
         {WordKind::BoxMap, maps_[i].parameter, static_cast<std::int32_t>(i), BoxMap::kBytes});
@@ -128,6 +130,8 @@ void Emitter::declareFunction(KernelInterface &interface) {
                                      llvm::Function::ExternalLinkage, interface.name, module);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   words.declareKernel(*function_, interface.threads);
+  if (const std::int32_t registers = kernel.attributes().registers; registers > 0)
+    words.limitRegisters(*function_, registers);
   if (const ir::Op *roles = ir::rolesOf(kernel))
     if (const std::int32_t blocks = roles->attrs<ir::RolesAttrs>().blocks; blocks > 0)
       words.fitBlocks(*function_, blocks);

@@ -28,6 +28,8 @@ public:
 
   /// Make `function` a kernel for blocks of so many threads: calling convention, attributes.
   virtual void declareKernel(llvm::Function &function, std::int32_t threads) const = 0;
+  /// Let its code use so many registers of a thread at most.
+  virtual void limitRegisters(llvm::Function &function, std::int32_t registers) const = 0;
   /// i32: this thread's number in its block, lanes first.
   virtual Value *threadIndex(Builder &b) const = 0;
   /// i32: this block's index in the grid along x, y, z.

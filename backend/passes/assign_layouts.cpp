@@ -14,10 +14,17 @@ std::int64_t registersOfThread(const machine::Machine &machine, layout::Threads 
   return std::min(machine.maxRegistersPerThread, machine.registersPerCore / threads.count());
 }
 
+/// Those that the code may use.
+std::int64_t registersAllowed(const ir::Kernel &kernel, const PassContext &context) {
+  const std::int64_t limit = registersOfThread(context.machine, kernel.threads());
+  const std::int32_t asked = kernel.attributes().registers;
+  return asked > 0 ? std::min<std::int64_t>(asked, limit) : limit;
+}
+
 /// A tile that alone fills the registers cannot be: everything would live in memory.
 void checkSizes(const ir::Kernel &kernel, const PassContext &context) {
   const layout::Threads threads = kernel.threads();
-  const std::int64_t limit = registersOfThread(context.machine, threads);
+  const std::int64_t limit = registersAllowed(kernel, context);
   const auto isTooLarge = [&](const ir::Op &op, ir::ValueId value) {
     const ir::LayoutId layout = kernel.layoutOf(value);
     if (!layout.valid()) return false;
@@ -39,10 +46,28 @@ void checkSizes(const ir::Kernel &kernel, const PassContext &context) {
 
 } // namespace
 
+bool hasRoomFor(const ir::Kernel &kernel, layout::Threads threads, const PassContext &context) {
+  const machine::Machine &machine = context.machine;
+  const auto [warps, registers, contract] = kernel.attributes();
+  if (machine.maxRegistersPerThread == 0) return true;
+  if (const std::int32_t most = machine.maxThreads / machine.warpSize; warps > most) {
+    context.diagnostics.report(Diag::WarpsOfMachine, kernel.where(), kernel.name(), warps,
+                               machine.name, most, machine.warpSize);
+    return false;
+  }
+  const std::int64_t limit = registersOfThread(machine, threads);
+  if (registers <= limit) return true;
+  context.diagnostics.report(Diag::RegistersOfMachine, kernel.where(), kernel.name(), registers,
+                             threads.count(), machine.name, limit);
+  return false;
+}
+
 void assignLayouts(ir::Kernel &kernel, const PassContext &context) {
+  const layout::Threads threads = layouts::chooseThreads(kernel, context.machine);
+  if (!hasRoomFor(kernel, threads, context)) return;
   const analysis::AxisAnalysis facts(kernel, context.assumptions);
   const layouts::LayoutQuestion question{.kernel = kernel,
-                                         .threads = layouts::chooseThreads(kernel, context.machine),
+                                         .threads = threads,
                                          .machine = context.machine,
                                          .facts = facts,
                                          .assumptions = context.assumptions};

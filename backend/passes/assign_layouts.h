@@ -25,4 +25,8 @@ namespace imbrex::passes {
 /// drops tiles: layouts are chosen for the tiles that there really are.
 void assignLayouts(ir::Kernel &kernel, const PassContext &context);
 
+/// Whether blocks of so many threads have the warps and registers that the kernel's author asks
+/// for; else why not is reported.
+bool hasRoomFor(const ir::Kernel &kernel, layout::Threads threads, const PassContext &context);
+
 } // namespace imbrex::passes

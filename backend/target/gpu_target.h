@@ -61,6 +61,11 @@ public:
 
   /// What an image of one kernel says that it takes; zeros where it says nothing.
   virtual Resources resources(const ObjectCode &object) const = 0;
+  /// The line of the kernel at which most bytes are put into memory that registers have no room
+  /// for, in an assembly and the object that was made of it; unknown where there are none.
+  virtual Location spilledAt(llvm::StringRef assembly, const ObjectCode &object) const = 0;
+  /// Whether it takes no tool of the vendor's to make an object.
+  virtual bool assemblesByItself() const = 0;
   /// The instructions of an assembly by class.
   virtual InstructionMix instructions(llvm::StringRef assembly) const = 0;
   /// Of the LLVM IR that its vocabulary writes.

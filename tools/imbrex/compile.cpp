@@ -4,11 +4,13 @@
 #include "backend/package/formats.h"
 #include "backend/package/package.h"
 #include "backend/report.h"
+#include "backend/spills.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "tools/imbrex/command.h"
 
+#include <bit>
 #include <cstdio>
 
 namespace imbrex::tool {
@@ -51,12 +53,24 @@ cl::opt<bool> withoutAssumptions("no-assumptions",
 cl::opt<bool> withTime("time", cl::desc("Say on stderr what the time went into"),
                        cl::sub(compileOptions), cl::cat(ownOptions()));
 
+cl::opt<std::int32_t> warps("warps", cl::value_desc("n"),
+                            cl::desc("Let blocks have so many warps, a power of two"),
+                            cl::sub(compileOptions), cl::cat(ownOptions()));
+cl::opt<std::int32_t> registers("registers", cl::value_desc("n"),
+                                cl::desc("Let a thread use so many registers at most"),
+                                cl::sub(compileOptions), cl::cat(ownOptions()));
+
 /// The command line as it was: lld, which is a library here, sets LLVM's options back.
 struct Request {
   std::string file, emit, output;
   std::vector<std::string> targets;
   bool asJson, isCompressed, withAssumptions, withTime;
+  std::optional<std::int32_t> warps, registers;
 };
+
+std::optional<std::int32_t> valueOf(const cl::opt<std::int32_t> &option) {
+  return option.getNumOccurrences() > 0 ? std::optional(option.getValue()) : std::nullopt;
+}
 
 Request requestNow() {
   return {.file = file,
@@ -66,7 +80,9 @@ Request requestNow() {
           .asJson = asJson,
           .isCompressed = isCompressed,
           .withAssumptions = !withoutAssumptions,
-          .withTime = withTime};
+          .withTime = withTime,
+          .warps = valueOf(warps),
+          .registers = valueOf(registers)};
 }
 
 std::string textOf(const llvm::Module &module) {
@@ -75,24 +91,29 @@ std::string textOf(const llvm::Module &module) {
   return text;
 }
 
-Result<std::string> imageOf(const GpuCode &code, const target::GpuTarget &target,
-                            StageTimes &times) {
-  const auto object = makeObject(code, target, &times);
-  if (!object) return object.failure();
-  return std::string(object->image.begin(), object->image.end());
-}
-
 /// One kernel on its way to what is asked for.
 struct Compilation {
   const ir::Kernel &kernel;
   const GpuCode &code;
   const target::GpuTarget &target;
   bool asJson;
+  Diagnostics &diagnostics; ///< For what is to be told, and no error.
 };
+
+Result<std::string> imageOf(const Compilation &of, StageTimes &times) {
+  const auto assembly = makeAssembly(of.code, of.target, &times);
+  if (!assembly) return assembly.failure();
+  const auto object = makeObject(*assembly, of.target, &times);
+  if (!object) return object.failure();
+  if (auto spills = spillsOf(of.code.interface, of.target, *assembly, *object))
+    of.diagnostics.add(std::move(*spills));
+  return std::string(object->image.begin(), object->image.end());
+}
 
 Result<std::string> reportTextOf(const Compilation &of, StageTimes &times) {
   const auto report = reportOf(of.code, of.target, &times);
   if (!report) return report.failure();
+  if (report->spills) of.diagnostics.add(*report->spills);
   return of.asJson ? toJson(*report) : toText(*report);
 }
 
@@ -101,7 +122,7 @@ Result<std::string> make(Product product, const Compilation &of, StageTimes &tim
   case Product::BlockIr: return ir::print(of.kernel);
   case Product::LlvmIr: return textOf(*of.code.copy());
   case Product::Assembly: return makeAssembly(of.code, of.target, &times);
-  case Product::Image: return imageOf(of.code, of.target, times);
+  case Product::Image: return imageOf(of, times);
   case Product::Package: break; // which is made of several
   case Product::Report: return reportTextOf(of, times);
   }
@@ -186,7 +207,7 @@ std::optional<std::string> makeOne(Product product, const ir::Kernel &given,
       request.withAssumptions ? analysis::usualAssumptions(kernel) : analysis::Assumptions{};
   const auto code = compileForGpu(kernel, target, assumptions, diagnostics, &times);
   if (!code) return std::nullopt;
-  const Compilation compilation{kernel, *code, target, request.asJson};
+  const Compilation compilation{kernel, *code, target, request.asJson, diagnostics};
   auto made = make(product, compilation, times);
   if (!made) return diagnostics.add(made.error()), std::nullopt;
   if (request.withTime)
@@ -214,13 +235,32 @@ std::optional<std::string> makePackage(const ir::Kernel &kernel,
   return package::writePackage(machines.front()->family, members, request.isCompressed);
 }
 
+/// Lets the kernel ask for what the command line does.
+bool applyDemands(ir::Kernel &kernel, const Request &request, Diagnostics &diagnostics) {
+  using ir::KernelAttrs;
+  KernelAttrs asked = kernel.attributes();
+  asked.warps = request.warps.value_or(asked.warps);
+  asked.registers = request.registers.value_or(asked.registers);
+  if (request.warps && (*request.warps < 1 || *request.warps > KernelAttrs::kMostWarps ||
+                        !std::has_single_bit(unsigned(*request.warps))))
+    diagnostics.report(Diag::BadOptionNumber, {}, "--warps", 1, KernelAttrs::kMostWarps,
+                       *request.warps, "it is a power of two");
+  else if (request.registers && (*request.registers < KernelAttrs::kLeastRegisters ||
+                                 *request.registers > KernelAttrs::kMostRegisters))
+    diagnostics.report(Diag::BadOptionNumber, {}, "--registers", KernelAttrs::kLeastRegisters,
+                       KernelAttrs::kMostRegisters, *request.registers,
+                       "without it the compiler chooses");
+  kernel.setAttributes(asked);
+  return !diagnostics.hasErrors();
+}
+
 bool compileFile(const Request &request, Diagnostics &diagnostics) {
   const auto machines = machinesOf(request, diagnostics);
   const package::Format *format = formatOf(request, machines, diagnostics);
   if (format == nullptr || !optionsGoWith(*format, machines.front()->family, request, diagnostics))
     return false;
-  const auto kernel = readKernel(request.file, diagnostics);
-  if (!kernel) return false;
+  auto kernel = readKernel(request.file, diagnostics);
+  if (!kernel || !applyDemands(*kernel, request, diagnostics)) return false;
   const auto made =
       format->product == Product::Package
           ? makePackage(*kernel, machines, request, diagnostics)

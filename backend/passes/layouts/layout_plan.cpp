@@ -271,6 +271,7 @@ std::int64_t registersFor(const Type &type) {
 
 layout::Threads chooseThreads(const Kernel &kernel, const machine::Machine &machine) {
   const std::int32_t lanes = std::max(machine.warpSize, 1);
+  if (kernel.attributes().warps > 0) return {.lanes = lanes, .warps = kernel.attributes().warps};
   const TileSize largest = largestTile(kernel);
   const std::int32_t most = std::max(machine.maxThreads / lanes, 1);
   const std::int32_t mostBusy = sorts(kernel) ? most : std::max(kMostThreads / lanes, 1);

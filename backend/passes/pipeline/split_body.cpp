@@ -155,7 +155,8 @@ RolesAttrs rolesFor(const Kernel &kernel, const machine::Machine &machine) {
     return splits.empty() ? schedule::RegisterSplit{} : splits.front();
   };
   const RolesAttrs plain{.warps = 1};
-  if (own.warps % kRules.groupWarps != 0) return plain;
+  // Roles that hand registers over settle what each thread has, which is then not the author's.
+  if (own.warps % kRules.groupWarps != 0 || kernel.attributes().registers > 0) return plain;
   const std::int32_t asTheyAre =
       mostBlocks(blocksOnCore(kernel, machine, few), [&](std::int32_t blocks) {
         return schedule::launchRegisters({few, blocks}, machine) >= wanted;

@@ -10,6 +10,7 @@
 #include "backend/target/amdgpu/linker.h"
 #include "backend/target/amdgpu/meetings.h"
 #include "backend/target/amdgpu/resources.h"
+#include "backend/target/amdgpu/spills.h"
 #include "backend/target/codegen/code_generator.h"
 #include "backend/target/codegen/optimiser.h"
 #include "llvm/MC/MCAsmInfo.h"
@@ -62,6 +63,10 @@ public:
   Resources resources(const ObjectCode &object) const override {
     return resourcesOf(object.image).value_or(Resources{});
   }
+  Location spilledAt(llvm::StringRef assembly, const ObjectCode & /*object*/) const override {
+    return spillsIn(assembly).most();
+  }
+  bool assemblesByItself() const override { return true; }
   InstructionMix instructions(llvm::StringRef assembly) const override {
     return mixOfAssembly(assembly);
   }

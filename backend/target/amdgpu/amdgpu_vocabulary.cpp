@@ -70,6 +70,13 @@ void AmdgpuVocabulary::declareKernel(llvm::Function &function, std::int32_t thre
                        llvm::MDNode::get(context, {extent(threads), extent(1), extent(1)}));
 }
 
+void AmdgpuVocabulary::limitRegisters(llvm::Function &function, std::int32_t registers) const {
+  // LLVM counts the half of them from gfx90a to gfx950, where accumulation registers are the other
+  // half of one file (GCNSubtarget::getBaseMaxNumVGPRs).
+  const bool isHalf = isa_.Major == 9;
+  function.addFnAttr("amdgpu-num-vgpr", std::to_string(isHalf ? registers / 2 : registers));
+}
+
 Value *AmdgpuVocabulary::threadIndex(Builder &b) const {
   return plain(b, Intrinsic::amdgcn_workitem_id_x);
 }

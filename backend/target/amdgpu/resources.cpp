@@ -43,11 +43,14 @@ std::optional<Resources> resourcesOf(llvm::ArrayRef<char> image) {
   if (kernels.empty()) return std::nullopt;
   llvm::msgpack::MapDocNode &kernel = kernels[0].getMap();
   constexpr std::int32_t kBytesOfRegister = 4;
+  const std::int32_t stackBytes = number(kernel, ".private_segment_fixed_size");
+  const std::int32_t spilled =
+      number(kernel, ".vgpr_spill_count") + number(kernel, ".sgpr_spill_count");
   return Resources{.registers = number(kernel, ".vgpr_count"),
                    .scalarRegisters = number(kernel, ".sgpr_count"),
-                   .spilledBytes = kBytesOfRegister * (number(kernel, ".vgpr_spill_count") +
-                                                       number(kernel, ".sgpr_spill_count")),
-                   .stackBytes = number(kernel, ".private_segment_fixed_size"),
+                   // Without memory of its own, a thread keeps them in registers of another kind.
+                   .spilledBytes = stackBytes > 0 ? kBytesOfRegister * spilled : 0,
+                   .stackBytes = stackBytes,
                    .sharedMemoryBytes = number(kernel, ".group_segment_fixed_size")};
 }
 

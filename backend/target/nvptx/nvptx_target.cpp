@@ -9,6 +9,7 @@
 #include "backend/target/nvptx/ptx_mix.h"
 #include "backend/target/nvptx/ptx_rings.h"
 #include "backend/target/nvptx/resources.h"
+#include "backend/target/nvptx/spills.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/TargetSelect.h"
@@ -64,6 +65,10 @@ public:
   Resources resources(const ObjectCode &object) const override {
     return resourcesOf(object.remarks).value_or(Resources{});
   }
+  Location spilledAt(llvm::StringRef /*assembly*/, const ObjectCode &object) const override {
+    return spillsIn(object.image).most();
+  }
+  bool assemblesByItself() const override { return false; }
   InstructionMix instructions(llvm::StringRef assembly) const override {
     return mixOfPtx(assembly);
   }

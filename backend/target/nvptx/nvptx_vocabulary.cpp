@@ -65,6 +65,10 @@ void NvptxVocabulary::declareKernel(llvm::Function &function, std::int32_t threa
   function.addFnAttr("nvvm.reqntid", std::to_string(threads));
 }
 
+void NvptxVocabulary::limitRegisters(llvm::Function &function, std::int32_t registers) const {
+  function.addFnAttr("nvvm.maxnreg", std::to_string(registers));
+}
+
 Value *NvptxVocabulary::threadIndex(Builder &b) const {
   return plain(b, Intrinsic::nvvm_read_ptx_sreg_tid_x);
 }

@@ -11,6 +11,7 @@ public:
   const machine::Machine &machine() const override { return machine_; }
 
   void declareKernel(llvm::Function &function, std::int32_t threads) const override;
+  void limitRegisters(llvm::Function &function, std::int32_t registers) const override;
   Value *threadIndex(Builder &b) const override;
   Value *blockIndex(Builder &b, std::int32_t axis) const override;
   Value *gridExtent(Builder &b, std::int32_t axis) const override;

@@ -39,6 +39,10 @@ struct trace_options {
   std::string_view name = {};
   names parameters = {};
   fp_contract contract = fp_contract::on;
+  /// Of a GPU's code: the warps of a block, a power of two, and the registers of a thread, at most.
+  /// 0: what the functor says (`static constexpr int warps = 8;`), else the compiler chooses.
+  int warps = 0;
+  int registers = 0;
 };
 
 /// A kernel as it was recorded. Cheap to copy, immutable.
@@ -59,10 +63,21 @@ private:
 
 namespace detail {
 
+inline constexpr int most_warps = 32, least_registers = 16, most_registers = 1024;
+constexpr bool are_warps(int n) { return n > 0 && n <= most_warps && (n & (n - 1)) == 0; }
+constexpr bool are_registers(int n) { return n >= least_registers && n <= most_registers; }
+
+/// What holds of a kernel as a whole.
+struct recording {
+  bool contracts;
+  int warps;
+  int registers;
+};
+
 /// A trace in progress on this thread.
 class trace_session {
 public:
-  trace_session(std::string_view name, bool contracts, location where);
+  trace_session(std::string_view name, const recording &how, location where);
   ~trace_session();
   trace_session(const trace_session &) = delete;
   trace_session &operator=(const trace_session &) = delete;
@@ -78,7 +93,7 @@ struct traced_body {
   std::string_view name;
   const names &given;
   std::size_t arity;
-  bool contracts;
+  recording how;
   const void *kernel;
   void (*call)(const void *kernel, trace_session &session, const names &given);
 };
@@ -118,6 +133,28 @@ names parameter_names(const names &given) {
     return given;
 }
 
+/// What a functor asks for, 0 where it says nothing; a member that is not static says nothing.
+template <class K>
+constexpr int warps_of() {
+  if constexpr (requires { requires std::is_pointer_v<decltype(&K::warps)>; }) {
+    static_assert(are_warps(K::warps),
+                  "imbrex: a kernel's `warps` are those of a block: a power of two from 1 to 32");
+    return K::warps;
+  } else {
+    return 0;
+  }
+}
+template <class K>
+constexpr int registers_of() {
+  if constexpr (requires { requires std::is_pointer_v<decltype(&K::registers)>; }) {
+    static_assert(are_registers(K::registers),
+                  "imbrex: a kernel's `registers` are those of a thread: from 16 to 1024");
+    return K::registers;
+  } else {
+    return 0;
+  }
+}
+
 } // namespace detail
 
 /// The parameters of a kernel as a std::tuple: `ptr<T>`, `view<T, Rank>`, `scalar<T>`.
@@ -137,6 +174,14 @@ void call_kernel(const void *kernel, trace_session &session, const names &given)
                make_parameters<typename kernel_traits<K>::parameters>(session, given));
 }
 
+/// What the options ask for, else the functor.
+template <class K>
+constexpr recording recording_of(const trace_options &options) {
+  return {.contracts = options.contract == fp_contract::on,
+          .warps = options.warps != 0 ? options.warps : warps_of<K>(),
+          .registers = options.registers != 0 ? options.registers : registers_of<K>()};
+}
+
 /// Give `run` what is to be traced.
 template <class K, class Run>
 auto with_body(const K &kernel, const trace_options &options, const Run &run) {
@@ -145,7 +190,7 @@ auto with_body(const K &kernel, const trace_options &options, const Run &run) {
   return run(traced_body{.name = name,
                          .given = given,
                          .arity = kernel_traits<K>::arity,
-                         .contracts = options.contract == fp_contract::on,
+                         .how = recording_of<K>(options),
                          .kernel = std::addressof(kernel),
                          .call = &call_kernel<K>});
 }

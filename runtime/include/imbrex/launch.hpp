@@ -14,6 +14,10 @@ struct jit_options {
   std::optional<device> on = {};
   /// How the kernel is recorded: its name, its parameters' names, fused multiply-add.
   trace_options trace = {};
+  /// The warps of a block and the registers of a thread on a GPU, as in `trace_options`; 0: as
+  /// `trace` says.
+  int warps = 0;
+  int registers = 0;
 };
 
 namespace detail {
@@ -163,6 +167,13 @@ constexpr auto launcher_type() {
 template <class K>
 using launcher_of = typename decltype(launcher_type<K>())::type;
 
+inline trace_options trace_options_of(const jit_options &options) {
+  trace_options how = options.trace;
+  if (options.warps != 0) how.warps = options.warps;
+  if (options.registers != 0) how.registers = options.registers;
+  return how;
+}
+
 } // namespace detail
 
 /// Record a kernel now; it is compiled for a device at its first launch there, once for all
@@ -172,7 +183,7 @@ auto jit(const K &kernel, const jit_options &options = {},
          std::source_location where = std::source_location::current()) {
   detail::check_signature<decltype(detail::signature_of<K>())>(); // here, for the caller's line
   return detail::launcher_of<K>(
-      detail::launchable(trace(kernel, options.trace, where), options.on));
+      detail::launchable(trace(kernel, detail::trace_options_of(options), where), options.on));
 }
 
 /// The same, with the error as a value.
@@ -181,7 +192,7 @@ auto try_jit(const K &kernel, const jit_options &options = {},
              std::source_location where = std::source_location::current()) {
   detail::check_signature<decltype(detail::signature_of<K>())>();
   using made = result<detail::launcher_of<K>>;
-  const result<traced_kernel> traced = try_trace(kernel, options.trace, where);
+  const result<traced_kernel> traced = try_trace(kernel, detail::trace_options_of(options), where);
   if (!traced) return made(traced.error());
   return made(detail::launcher_of<K>(detail::launchable(*traced, options.on)));
 }

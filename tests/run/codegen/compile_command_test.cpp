@@ -80,6 +80,79 @@ TEST_CASE("the report of a kernel that scales 64 numbers" * doctest::test_suite(
   }
 }
 
+TEST_CASE("registers that are spilled are told, with the line and a way out") {
+  for (const char *name : {"sm_80", "sm_90a", "gfx942", "gfx1100"}) {
+    const machine::Machine &machine = *machine::findMachine(name);
+    if (target::findGpuTarget(machine) == nullptr) continue;
+    CAPTURE(std::string(name));
+    const std::string command = "imbrex compile spills.imx --target " + std::string(name);
+    // A warp of 64 lanes needs half as many registers.
+    const std::string few = machine.warpSize == 64 ? " --registers 32" : "";
+    const Outcome said = shell(command + few + " 2>&1 >/dev/null");
+    if (contains(said.output, "no assembler for ")) {
+      MESSAGE("SKIP: only NVIDIA's assembler knows what ", name, " spills");
+      continue;
+    }
+    CHECK(said.status == 0);
+    const std::string limit = machine.warpSize == 64 ? "32" : "64";
+    CHECK(contains(said.output, "spills.imx:"));
+    CHECK(contains(said.output, ": warning: kernel 'spills' on " + std::string(name) + " keeps "));
+    CHECK(contains(said.output, " bytes of each thread in memory: " + limit +
+                                    " registers have no "
+                                    "room for all that is needed here\n  hint: ask for more than " +
+                                    limit + " registers: there are "));
+    const Outcome report = shell(command + few + " 2>/dev/null");
+    CHECK(contains(report.output, "\n  asked for           1 warp, " + limit + " registers\n"));
+    CHECK(contains(report.output, ", most at spills.imx:"));
+    auto json = llvm::json::parse(shell(command + few + " --json 2>/dev/null").output);
+    REQUIRE(static_cast<bool>(json));
+    CHECK(json->getAsObject()->getInteger("spilled_bytes").value_or(0) > 0);
+    CHECK(json->getAsObject()->getInteger("asked_warps") == 1);
+    CHECK(json->getAsObject()->getString("spilled_at").value_or("").starts_with("spills.imx:"));
+    const Outcome image =
+        shell(command + few + " --emit " +
+              (machine.family == machine::Family::Nvptx ? "cubin" : "hsaco") + " 2>&1 >/dev/null");
+    CHECK(contains(image.output, "spills.imx:"));
+    // With all the registers that there are nothing is.
+    const std::string all = machine.warpSize == 64 ? "512" : "255";
+    CHECK(shell(command + " --registers " + all + " 2>&1 >/dev/null").output.empty());
+  }
+}
+
+TEST_CASE("what the author asks for is what the code has, or is an error with a way out") {
+  for (const char *name : {"sm_80", "gfx942", "gfx1100"}) {
+    const machine::Machine &machine = *machine::findMachine(name);
+    if (target::findGpuTarget(machine) == nullptr) continue;
+    CAPTURE(std::string(name));
+    for (const int warps : {1, 4, 16}) {
+      const Outcome report =
+          compile(machine, "--json --warps " + std::to_string(warps) + " --registers 40 2>&1");
+      if (contains(report.output, "no assembler for ")) break;
+      auto json = llvm::json::parse(report.output);
+      REQUIRE(static_cast<bool>(json));
+      CHECK(json->getAsObject()->getInteger("threads") == warps * machine.warpSize);
+      CHECK(json->getAsObject()->getInteger("registers").value_or(99) <= 40);
+    }
+    const Outcome ir = compile(machine, "--emit ir --warps 4 --registers 40");
+    CHECK(contains(ir.output, " warps 4 [warps = 4, registers = 40] {\n"));
+  }
+  const auto refused = [](const std::string &rest, int status, const std::string &text) {
+    const Outcome outcome = shell("imbrex compile scale.imx --target gfx942 " + rest + " 2>&1");
+    CHECK(outcome.status == status);
+    CHECK_MESSAGE(contains(outcome.output, text), outcome.output);
+  };
+  if (target::findGpuTarget(*machine::findMachine("gfx942")) == nullptr) return;
+  refused("--warps 3", 2, "--warps");
+  refused("--warps 64", 2, "--warps");
+  refused("--registers 8", 2, "--registers");
+  refused(
+      "--warps 32", 1,
+      "kernel 'scale' asks for blocks of 32 warps; a block on gfx942 has 16 of 64 lanes at most");
+  refused("--warps 16 --registers 256", 1,
+          "kernel 'scale' asks for 256 registers for each of 1024 threads; gfx942 has 128");
+  refused("--registers 600", 1, "gfx942 has 512\n  hint: ask for at most 512, or for fewer warps");
+}
+
 TEST_CASE("without assumptions of the launches accesses are narrow") {
   const auto accesses = [](const machine::Machine &machine, const std::string &rest) {
     return shell("imbrex compile wide.imx --target " + std::string(machine.name) + rest +

@@ -480,3 +480,18 @@ TEST_CASE("the value of a failed result throws its error") {
   auto failed = try_trace([](scalar<i32> n) { break_if(n > 0); });
   CHECK_THROWS_AS(failed.value(), error);
 }
+
+TEST_CASE("warps and registers that no machine has are told with the line of the trace") {
+  const auto kernel = [](ptr<i32> p) { store(p, 1); };
+  const auto refused = [&](const trace_options &options, unsigned line) {
+    const auto traced = try_trace(kernel, options);
+    REQUIRE_FALSE(traced.ok());
+    CHECK(traced.error().where().line == line);
+    return std::string(traced.error().code());
+  };
+  CHECK(refused({.warps = 3}, __LINE__ - 5) == "WarpsOfKernel");
+  CHECK(refused({.warps = 64}, __LINE__ - 6) == "WarpsOfKernel");
+  CHECK(refused({.warps = -1}, __LINE__ - 7) == "WarpsOfKernel");
+  CHECK(refused({.registers = 8}, __LINE__ - 8) == "RegistersOfKernel");
+  CHECK(refused({.registers = 2048}, __LINE__ - 9) == "RegistersOfKernel");
+}

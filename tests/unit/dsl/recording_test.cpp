@@ -244,3 +244,35 @@ TEST_CASE("a kernel may be a plain function, and pointers may be chosen") {
         "kernel @kernel(%p0: ptr<i32>, %p1: ptr<i32>, %p2: bool) stage traced {\n"
         "  %0 = select %p2, %p0, %p1 : ptr<i32>\n  %1 = constant 1 : i32\n  store %0, %1\n}\n");
 }
+
+namespace {
+
+struct asking {
+  static constexpr const char *name = "asking";
+  static constexpr int warps = 8;
+  static constexpr int registers = 128;
+  void operator()(ptr<i32> p) const { store(p, 1); }
+};
+
+/// A member of another kind, which asks for nothing.
+struct counting {
+  int warps = 3;
+  void operator()(ptr<i32> p) const { store(p, warps); }
+};
+
+template <class K>
+std::string header(const K &kernel, const trace_options &options = {}) {
+  const std::string text = trace(kernel, options).text();
+  const auto from = text.find("stage ");
+  return text.substr(from, text.find(" {") - from);
+}
+
+} // namespace
+
+TEST_CASE("what an author asks of the code stands in the kernel's header") {
+  CHECK(header(asking{}) == "stage traced [warps = 8, registers = 128]");
+  CHECK(header(asking{}, {.registers = 64}) == "stage traced [warps = 8, registers = 64]");
+  CHECK(header(counting{}) == "stage traced");
+  CHECK(header(counting{}, {.contract = fp_contract::off, .warps = 16}) ==
+        "stage traced [warps = 16, contract = off]");
+}

@@ -1,5 +1,7 @@
 #include "backend/target/nvptx/assembler.h"
 #include "backend/target/nvptx/refusal.h"
+#include "backend/target/nvptx/resources.h"
+#include "backend/target/nvptx/spills.h"
 #include "tests/unit/target/sample_kernel.h"
 
 #include <doctest/doctest.h>
@@ -77,4 +79,45 @@ TEST_CASE("what an assembler says of the author's own instructions is said of th
                            "ptxas a.ptx, line 6; warning : unusual", "ptxas fatal : no memory"})
     CHECK(refused(said) ==
           "imbrex: error: ptxas refuses the code for sm_80: " + std::string(said) + "\n");
+}
+
+namespace {
+
+/// A kernel that loads 64 numbers on line 7, and stores them on line 9 when all have been loaded,
+/// with 24 registers.
+std::string crowdedPtx(std::string_view machine) {
+  std::string loads, stores;
+  for (int i = 0; i < 64; ++i) {
+    const std::string at = "[%rd1+" + std::to_string(4 * i) + "]", r = "%r" + std::to_string(i);
+    loads += "\tld.volatile.global.u32 " + r + ", " + at + ";\n";
+    stores += "\tst.volatile.global.u32 " + at + ", " + r + ";\n";
+  }
+  return ".version 8.8\n.target " + std::string(machine) +
+         "\n.address_size 64\n.visible .entry k(.param .u64 p)\n.maxntid 32\n.maxnreg 24\n{\n"
+         "\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<64>;\n\t.loc 1 5 0\n\tld.param.u64 %rd1, [p];\n"
+         "\t.loc 1 7 0\n" +
+         loads + "\t.loc 1 9 0\n" + stores + "\tret;\n}\n\t.file 1 \"/kernels/one.cpp\"\n";
+}
+
+} // namespace
+
+TEST_CASE("as many bytes are found to be spilled as ptxas tells, and the line where they are") {
+  for (const machine::Machine &machine : machine::allMachines()) {
+    if (machine.family != machine::Family::Nvptx) continue;
+    CAPTURE(std::string(machine.name));
+    const auto object = target::nvptx::assembleByProgram(crowdedPtx(machine.name), machine);
+    if (!object) {
+      MESSAGE("SKIP: the toolkit is not installed");
+      return;
+    }
+    REQUIRE_MESSAGE(object->ok(), render(object->error()));
+    const auto resources = target::nvptx::resourcesOf((*object)->remarks);
+    REQUIRE(resources);
+    CHECK(resources->spilledBytes > 100);
+    const target::SpilledLines spilled = target::nvptx::spillsIn((*object)->image);
+    CHECK(spilled.total() == resources->spilledBytes);
+    CHECK(toText(spilled.most()) == "/kernels/one.cpp:7");
+  }
+  const std::vector<char> noImage{'n', 'o'};
+  CHECK(target::nvptx::spillsIn(noImage).total() == 0);
 }

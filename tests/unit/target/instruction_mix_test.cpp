@@ -3,6 +3,7 @@
 
 #if IMBREX_ENABLE_AMDGPU
 #include "backend/target/amdgpu/gcn_mix.h"
+#include "backend/target/amdgpu/spills.h"
 #endif
 #if IMBREX_ENABLE_NVPTX
 #include "backend/target/nvptx/ptx_mix.h"
@@ -96,6 +97,19 @@ TEST_CASE("the assembler's remarks are read") {
 #endif
 
 #if IMBREX_ENABLE_AMDGPU
+TEST_CASE("what AMD's code spills is found by the marks of LLVM, with the line of most") {
+  const SpilledLines spilled =
+      amdgpu::spillsIn("\t.file\t1 \"/kernels\" \"one.cpp\"\n"
+                       "\t.loc\t1 3 0\n"
+                       "\tscratch_store_dword off, v1, s32 ; 4-byte Folded Spill\n"
+                       "\t.loc\t1 7 0 ; one.cpp:7\n"
+                       "\tscratch_store_dwordx4 off, v[0:3], s32 offset:4 ; 16-byte Folded Spill\n"
+                       "\tscratch_load_dword v1, off, s32 ; 4-byte Folded Reload\n");
+  CHECK(spilled.total() == 20);
+  CHECK(toText(spilled.most()) == "/kernels/one.cpp:7");
+  CHECK(amdgpu::spillsIn("s_endpgm").total() == 0);
+}
+
 TEST_CASE("AMD's assembly is counted by class and width") {
   const InstructionMix mix = amdgpu::mixOfAssembly(R"(
 	.amdgcn_target "amdgcn-amd-amdhsa--gfx942"

@@ -1,0 +1,49 @@
+#include "backend/spills.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+
+namespace imbrex {
+namespace {
+
+/// The registers that a thread of such blocks can have.
+std::int32_t registersOf(const machine::Machine &machine, std::int32_t threads) {
+  return std::min(machine.maxRegistersPerThread, machine.registersPerCore / threads);
+}
+
+std::string wayOut(const lower::KernelInterface &interface, const machine::Machine &machine) {
+  const std::int32_t most = registersOf(machine, interface.threads);
+  const std::int32_t asked = interface.asked.registers;
+  if (asked > 0 && asked < most)
+    return llvm::formatv("ask for more than {0} registers: there are {1}", asked, most);
+  // Twice the threads have twice the registers, unless the core has no more.
+  const std::int32_t twice = 2 * interface.threads;
+  const bool hasMore = twice <= machine.maxThreads && twice * most <= machine.registersPerCore;
+  if (hasMore && interface.asked.warps > 0)
+    return llvm::formatv("ask for more than {0} warps, or make the tiles smaller and loop over the "
+                         "rest",
+                         interface.asked.warps);
+  if (hasMore)
+    return llvm::formatv(
+        "let blocks have more warps than {0}, by `warps`, or make the tiles smaller "
+        "and loop over the rest",
+        interface.threads / machine.warpSize);
+  return "make the tiles smaller, and loop over the rest";
+}
+
+} // namespace
+
+std::optional<Diagnostic> spillsOf(const lower::KernelInterface &interface,
+                                   const target::GpuTarget &target, const std::string &assembly,
+                                   const target::ObjectCode &object) {
+  const target::Resources resources = target.resources(object);
+  if (resources.spilledBytes == 0) return std::nullopt;
+  const machine::Machine &machine = target.machine();
+  const Location line = target.spilledAt(assembly, object);
+  return diagnostic(Diag::RegistersSpilled, line.known() ? line : interface.where, interface.name,
+                    machine.name, resources.spilledBytes, resources.registers,
+                    line.known() ? "here" : "at once", wayOut(interface, machine));
+}
+
+} // namespace imbrex

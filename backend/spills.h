@@ -1,0 +1,16 @@
+#pragma once
+
+#include "backend/compile.h"
+
+#include <optional>
+
+namespace imbrex {
+
+/// The warning that a kernel's threads keep in memory what their registers have no room for: how
+/// much, the line at which most is put there, and what helps. None where all has room, or where the
+/// image does not say.
+std::optional<Diagnostic> spillsOf(const lower::KernelInterface &interface,
+                                   const target::GpuTarget &target, const std::string &assembly,
+                                   const target::ObjectCode &object);
+
+} // namespace imbrex

@@ -1,0 +1,25 @@
+#include "runtime/spill_notice.h"
+
+#include "runtime/log.h"
+
+namespace imbrex::runtime {
+
+namespace {
+constexpr std::string_view kTopic = "spill";
+}
+
+void SpillNotice::tell(const std::optional<Diagnostic> &spills) const {
+  if (!spills || isTold_.exchange(true)) return;
+  const std::string place = spills->where.known() ? imbrex::toText(spills->where) + ": " : "";
+  log(log_level::warn, kTopic, "{0}{1}; {2}", place, spills->message, spills->hint);
+}
+
+void SpillNotice::tellOf(const GpuCode &code, const target::GpuTarget &target) const {
+  if (isTold_ || !target.assemblesByItself() || !isLogged(log_level::warn, kTopic)) return;
+  const auto assembly = makeAssembly(code, target);
+  if (!assembly) return; // which whoever wants the code will be told
+  const auto object = makeObject(*assembly, target);
+  if (object) tell(spillsOf(code.interface, target, *assembly, *object));
+}
+
+} // namespace imbrex::runtime

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "backend/spills.h"
+
+#include <atomic>
+
+namespace imbrex::runtime {
+
+/// Tells of a kernel on a device, once, that it spills registers; its variants do so alike.
+class SpillNotice {
+public:
+  void tell(const std::optional<Diagnostic> &spills) const;
+  /// The same for code that no driver needs as an image, where making one takes no tool. Nothing is
+  /// made where nobody would hear of it.
+  void tellOf(const GpuCode &code, const target::GpuTarget &target) const;
+
+private:
+  mutable std::atomic<bool> isTold_ = false;
+};
+
+} // namespace imbrex::runtime
