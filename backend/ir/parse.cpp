@@ -244,8 +244,9 @@ private:
     if (!parseResults(op, mnemonic, names)) return false;
     if (constant && !setConstant(op, *constant)) return false;
     if (accept('@')) {
-      const auto where = parseLocation();
+      auto where = parseLocation();
       if (!where) return false;
+      if (where->known() && where->file != op.where.file) where->read = keepPlace(op.where);
       op.where = *where;
     }
     if (op.kind == OpKind::If && op.regions.size() == 1) addEmptyElse(op);

@@ -46,7 +46,7 @@ Diagnostic makeDiagnostic(Diag kind, Location where, std::span<const std::string
 }
 
 std::string render(const Diagnostic &diagnostic) {
-  std::string text = toText(diagnostic.where) + ": ";
+  std::string text = withReadPlace(diagnostic.where) + ": ";
   text += toText(info(diagnostic.kind).severity);
   text += ": " + diagnostic.message + "\n";
   if (!diagnostic.hint.empty()) text += "  hint: " + diagnostic.hint + "\n";

@@ -1,6 +1,6 @@
 // A program of a user who compiles with -ffast-math, -fno-exceptions and -fno-rtti, and with many
-// warnings as errors: infinities reach kernels and arrays, and what gives its errors as values needs
-// no exceptions. Without doctest, which wants both.
+// warnings as errors: infinities reach kernels and arrays, and what gives its errors as values
+// needs no exceptions. Without doctest, which wants both.
 #include <imbrex/imbrex.hpp>
 
 #include <bit>
