@@ -126,6 +126,7 @@ struct large_flip {
 
 struct observed {
   void operator()(view<const i32, 1> x, view<i32, 1> y) const {
+    require(x.extent(0) == y.extent(0), "as many numbers go out as come in");
     auto v = x[box<48>(program_id(0))];
     device_assert(v >= 0, "every number is 0 or more");
     IMBREX_IF(program_id(0) > 1) { device_print("the sum is", sum(v)); }

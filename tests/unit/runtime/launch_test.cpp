@@ -105,6 +105,38 @@ TEST_CASE("a pointer parameter takes pointers and owners") {
   }
 }
 
+TEST_CASE("a launch that does not keep what the kernel requires is refused before anything runs") {
+  unsigned line = 0;
+  const auto transpose = [&](view<const f32, 2> from, view<f32, 2> to, scalar<i32> n) {
+    line = __LINE__ + 1;
+    require(from.extent(0) == to.extent(1) && from.extent(1) == to.extent(0), "to is from's shape");
+    require(n * 2 > 0, "n is positive");
+    to[box<8, 8>(0, 0)] = imbrex::transpose(from[box<8, 8>(0, 0)]);
+  };
+  std::vector<device> devices = kBoth;
+  devices.push_back(device::by_name("emulated:sm_90a"));
+  for (const device on : devices) {
+    const auto kernel = jit(transpose, {.on = on, .trace = {.parameters = {"from", "to", "n"}}});
+    buffer<f32> from(3, 7), to(7, 3), other(16, 64);
+    from.fill(2);
+    other.fill(1);
+    CHECK(kernel.try_launch(grid(1), from, to, 1).ok());
+    CHECK(to(6, 2) == 2);
+    const std::string where =
+        "\n  hint: the kernel says so at " + std::string(__FILE__) + ":" + std::to_string(line);
+    CHECK(textOf(kernel.try_launch(grid(1), from, other, 1)) ==
+          "kernel 'kernel' requires: to is from's shape; it asks for "
+          "(from.extent(0) == to.extent(1)) & (from.extent(1) == to.extent(0)), and "
+          "from.extent(0) is 3, to.extent(1) is 64, from.extent(1) is 7, to.extent(0) is 16" +
+              where);
+    CHECK(other(0, 0) == 1);
+    CHECK(
+        textOf(kernel.try_launch(grid(1), from, to, -1))
+            .starts_with(
+                "kernel 'kernel' requires: n is positive; it asks for (n * 2) > 0, and n is -1\n"));
+  }
+}
+
 TEST_CASE("strides and extents of several axes arrive") {
   for (const device on : kBoth) {
     auto kernel = jit(transposed{}, {.on = on});
