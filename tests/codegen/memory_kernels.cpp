@@ -134,6 +134,17 @@ struct observed {
   }
 };
 
+/// Boxes that end where the run says.
+struct clipped_boxes {
+  void operator()(view<const f16, 2> x, view<f16, 2> y, scalar<i32> n) const {
+    auto m = program_id(0);
+    for (auto k : range(0, 3).pipelined(2)) {
+      auto here = box<16, 32>(m, k).within(n, n + 60);
+      y[here] = x[here] * 2;
+    }
+  }
+};
+
 /// Both arms of a branch begin with the same barrier, whose fence LLVM moves in front of the
 /// branch.
 struct stored_in_branches {
@@ -177,6 +188,8 @@ void addMemoryKernels(std::vector<TableKernel> &table) {
   table.push_back(
       row("shifted_in_place", shifted_in_place{}, {1, 1, 1},
           {"random:32", "random:32", "random:33", "zeros:64", "random:33", "zeros:64", "5"}));
+  table.push_back(
+      row("clipped_boxes", clipped_boxes{}, {2, 1, 1}, {"random:40x80", "zeros:40x80", "20"}));
   table.push_back(row("observed", observed{}, {2, 1, 1}, {"arange:90", "zeros:90"}));
 }
 
