@@ -82,9 +82,15 @@ llvm::json::Object assumptionsAsJson(const analysis::Assumptions &assumptions,
   llvm::json::Array equal;
   for (const analysis::EqualExtents &pair : assumptions.equalExtents)
     equal.push_back(llvm::json::Array{extent(pair.first), extent(pair.extent)});
-  return llvm::json::Object{{"disjoint", assumptions.areDisjoint},
+  llvm::json::Array required;
+  for (const analysis::Requirement &one : assumptions.requirements)
+    required.push_back(
+        llvm::json::Object{{"condition", one.condition}, {"text", one.text}, {"line", one.line}});
+  llvm::json::Object object{{"disjoint", assumptions.areDisjoint},
                             {"parameters", std::move(parameters)},
                             {"equal_extents", std::move(equal)}};
+  if (!required.empty()) object["required"] = std::move(required);
+  return object;
 }
 
 } // namespace imbrex

@@ -1,6 +1,7 @@
 // The recorder's border (imbrex/detail/recorder.hpp): names become kinds, and every handle is
 // checked before it becomes a value.
 
+#include "backend/ir/requirement.h"
 #include "backend/support/check.h"
 #include "dsl/attributes.h"
 #include "dsl/recorder.h"
@@ -98,10 +99,20 @@ Recorder &recorderFor(std::string_view op, location where) {
   return *recorder;
 }
 
+void checkRequirement(Recorder &recorder, value condition, Location where) {
+  constexpr std::string_view kName = "require";
+  if (recorder.insideBody()) throwDiagnostic(Diag::RequirementInBody, where, kName);
+  const ir::ValueId tested = recorder.use(condition, where);
+  if (const ir::Op *unknown = ir::unknownToLaunch(recorder.kernel(), tested))
+    throwDiagnostic(Diag::RequirementOfRun, where, kName, ir::info(unknown->kind).mnemonic,
+                    toText(unknown->where));
+}
+
 ir::Op &recordOp(Recorder &recorder, std::string_view op, list<value> operands, list<type> types,
                  list<attribute> attributes, location where) {
   checkMadeInside(operands, where);
   const ir::OpKind kind = kindOf(op);
+  if (kind == ir::OpKind::Require) checkRequirement(recorder, operands[0], locate(where));
   const bool leavesLoop = kind == ir::OpKind::BreakIf;
   if (leavesLoop && !recorder.insideLoop()) throwDiagnostic(Diag::BreakOutsideLoop, locate(where));
   return recorder.record(kind, use(recorder, operands, locate(where)), typesOf(types),

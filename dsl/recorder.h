@@ -49,6 +49,8 @@ public:
   void placeBody(Location where) { body().place = where; }
   Location placeOfBody() { return body().place; }
   bool insideLoop() const;
+  bool insideBody() const { return bodies_.size() > 1; }
+  const ir::Kernel &kernel() const { return kernel_; }
 
   ir::ValueId newVariable(ir::ValueId first, const ir::Type &held, Location where);
   ir::ValueId readVariable(ir::ValueId variable, const ir::Type &held);

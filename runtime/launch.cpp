@@ -1,5 +1,6 @@
 #include "imbrex/launch.hpp"
 
+#include "backend/interpret/requirements.h"
 #include "dsl/traced_kernel.h"
 #include "runtime/bind.h"
 #include "runtime/devices.h"
@@ -19,6 +20,7 @@ struct launch_state {
   traced_kernel kernel;
   std::optional<device> on;
   runtime::Parameters parameters;
+  interpret::Requirements requirements;
   std::vector<std::atomic<const runtime::Executable *>> ready{runtime::allDevices().size()};
   std::mutex mutex; // of `owned`
   std::vector<std::shared_ptr<const runtime::Executable>> owned{runtime::allDevices().size()};
@@ -65,7 +67,9 @@ result<device> deviceOf(const launch_state &state, const stream_ref *stream) {
 launchable::launchable(traced_kernel kernel, std::optional<device> on) {
   warnUnlessSeen(irOf(kernel));
   runtime::Parameters parameters = runtime::parametersOf(irOf(kernel));
-  state_ = std::make_shared<launch_state>(std::move(kernel), on, std::move(parameters));
+  interpret::Requirements requirements(irOf(kernel));
+  state_ = std::make_shared<launch_state>(std::move(kernel), on, std::move(parameters),
+                                          std::move(requirements));
 }
 
 const traced_kernel &launchable::kernel() const { return state_->kernel; }
@@ -84,6 +88,9 @@ result<void> launchable::launch(const stream_ref *stream, const grid &blocks,
   runtime::BoundLaunch bound;
   if (const auto problem = bound.bind({state_->parameters, *on, where}, blocks, arguments))
     return runtime::toError(*problem);
+  if (!state_->requirements.empty())
+    if (const auto unmet = state_->requirements.unmet(bound.arguments(), where))
+      return runtime::toError(*unmet);
 
   const runtime::Executable *executable =
       state_->ready[on->index()].load(std::memory_order_acquire);

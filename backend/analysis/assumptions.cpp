@@ -1,5 +1,6 @@
 #include "backend/analysis/assumptions.h"
 
+#include "backend/ir/requirement.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -122,9 +123,20 @@ Assumptions withoutBoxes(Assumptions assumptions) {
   return assumptions;
 }
 
+std::vector<Requirement> launchRequirements(const Kernel &kernel) {
+  std::vector<Requirement> requirements;
+  for (const Op *op : ir::requirementsOf(kernel))
+    requirements.push_back({.condition = writtenOut(kernel, op->operand(0)),
+                            .text = op->attrs<TextAttrs>().text,
+                            .line = toText(op->where)});
+  return requirements;
+}
+
 Assumptions usualAssumptions(const Kernel &kernel) {
-  Assumptions usual{
-      .parameters = {}, .areDisjoint = true, .equalExtents = likelyEqualExtents(kernel)};
+  Assumptions usual{.parameters = {},
+                    .areDisjoint = true,
+                    .equalExtents = likelyEqualExtents(kernel),
+                    .requirements = launchRequirements(kernel)};
   for (size_t i = 0; i < kernel.parameterCount(); ++i) {
     const Type &type = parameterType(kernel, i);
     const bool isView = type.isView();
@@ -140,8 +152,10 @@ Assumptions usualAssumptions(const Kernel &kernel) {
 
 Assumptions assumptionsOf(const Kernel &kernel, llvm::ArrayRef<Argument> arguments,
                           const Assumptions &usual) {
-  Assumptions all{
-      .parameters = {}, .areDisjoint = areDisjoint(kernel, arguments), .equalExtents = {}};
+  Assumptions all{.parameters = {},
+                  .areDisjoint = areDisjoint(kernel, arguments),
+                  .equalExtents = {},
+                  .requirements = usual.requirements};
   std::ranges::copy_if(usual.equalExtents, std::back_inserter(all.equalExtents),
                        [&](const EqualExtents &pair) {
                          return extentOf(arguments, pair.extent) == extentOf(arguments, pair.first);

@@ -7,6 +7,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 /// What code may take for granted of a launch's arguments. Whoever compiles under assumptions has
@@ -39,6 +40,12 @@ struct ParameterAssumptions {
   friend bool operator==(const ParameterAssumptions &, const ParameterAssumptions &) = default;
 };
 
+/// What a kernel requires of every launch, which is refused where it does not keep it.
+struct Requirement {
+  std::string condition, text, line;
+  friend bool operator==(const Requirement &, const Requirement &) = default;
+};
+
 struct Assumptions {
   llvm::SmallVector<ParameterAssumptions, 8> parameters; ///< None behind the end.
   /// No two parameters' memory overlaps, and what is stored through a view goes to places of its
@@ -46,6 +53,7 @@ struct Assumptions {
   bool areDisjoint = false;
   /// Extents of views that are equal.
   std::vector<EqualExtents> equalExtents = {};
+  std::vector<Requirement> requirements = {};
 
   ParameterAssumptions of(size_t parameter) const {
     return parameter < parameters.size() ? parameters[parameter] : ParameterAssumptions{};
@@ -60,6 +68,8 @@ struct Assumptions {
 
 /// What is left for code that asks no engine for boxes.
 Assumptions withoutBoxes(Assumptions assumptions);
+
+std::vector<Requirement> launchRequirements(const ir::Kernel &kernel);
 
 /// Buffers of their own, row-major, of sizes that divide well, as long as others that the kernel
 /// walks alike: what most launches keep.

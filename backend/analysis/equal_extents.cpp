@@ -1,8 +1,11 @@
 #include "backend/analysis/equal_extents.h"
 
+#include "backend/ir/requirement.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace imbrex::analysis {
 namespace {
@@ -84,13 +87,50 @@ const CutAxis *partnerOf(const Kernel &kernel, const CutAxis &axis,
   return found;
 }
 
+/// Which extent of a parameter a value is, if it is one.
+std::optional<ExtentOf> extentIn(const Kernel &kernel, ValueId value) {
+  const Op *op = kernel.definition(value);
+  if (!op || op->kind != OpKind::ViewExtent) return std::nullopt;
+  return ExtentOf{static_cast<std::int32_t>(kernel.parameterNumber(op->operand(0))),
+                  op->attrs<AxisAttrs>().axis};
+}
+
+/// The pairs of extents that the kernel requires to be equal, by themselves or joined by `and`.
+std::vector<std::pair<ExtentOf, ExtentOf>> requiredEqual(const Kernel &kernel) {
+  std::vector<std::pair<ExtentOf, ExtentOf>> pairs;
+  llvm::SmallVector<ValueId, 8> holding;
+  for (const Op *op : requirementsOf(kernel)) holding.push_back(op->operand(0));
+  while (!holding.empty()) {
+    const Op *op = kernel.definition(holding.pop_back_val());
+    if (op && op->kind == OpKind::And) holding.append(op->operands.begin(), op->operands.end());
+    if (!op || op->kind != OpKind::Eq) continue;
+    const auto a = extentIn(kernel, op->operand(0)), b = extentIn(kernel, op->operand(1));
+    if (a && b && a->parameter != b->parameter) pairs.emplace_back(*a, *b);
+  }
+  return pairs;
+}
+
+const CutAxis *requiredPartnerOf(const CutAxis &axis, llvm::ArrayRef<CutAxis> before,
+                                 llvm::ArrayRef<std::pair<ExtentOf, ExtentOf>> required) {
+  const CutAxis *const found = llvm::find_if(before, [&](const CutAxis &other) {
+    return llvm::any_of(required, [&](const auto &pair) {
+      return (pair.first == axis.extent && pair.second == other.extent) ||
+             (pair.second == axis.extent && pair.first == other.extent);
+    });
+  });
+  return found == before.end() ? nullptr : found;
+}
+
 } // namespace
 
 std::vector<EqualExtents> likelyEqualExtents(const Kernel &kernel) {
   const std::vector<CutAxis> axes = cutAxes(kernel);
+  const auto required = requiredEqual(kernel);
   std::vector<EqualExtents> equal;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const CutAxis *partner = partnerOf(kernel, axes[i], llvm::ArrayRef(axes).take_front(i));
+    const auto before = llvm::ArrayRef(axes).take_front(i);
+    const CutAxis *partner = requiredPartnerOf(axes[i], before, required);
+    if (!partner) partner = partnerOf(kernel, axes[i], before);
     if (!partner) continue;
     const auto known = llvm::find_if(
         equal, [&](const EqualExtents &pair) { return pair.extent == partner->extent; });

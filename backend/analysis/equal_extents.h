@@ -25,7 +25,8 @@ struct EqualExtents {
 ///   c[box<64>(i)] = exp(a[box<64>(i)])
 ///
 /// Nothing says that they are equal, but in most launches they are, and then one comparison with
-/// the end serves both. Every extent stands for itself or names the first of its kind.
+/// the end serves both. Of those that the kernel requires to be equal, each launch keeps that.
+/// Every extent stands for itself or names the first of its kind.
 std::vector<EqualExtents> likelyEqualExtents(const ir::Kernel &kernel);
 
 } // namespace imbrex::analysis

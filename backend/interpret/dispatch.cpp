@@ -66,6 +66,7 @@ Flow runOp(BlockRun &run, const ir::Op &op) {
 
   case OpKind::Print: return next(runPrint, run, op);
   case OpKind::Assert: return runAssert(run, op);
+  case OpKind::Require: return Flow::Next; // before the first block
   case OpKind::InlineAsm: return runInlineAsm(run, op);
 
   case OpKind::For: return runFor(run, op);

@@ -1,6 +1,7 @@
 #include "backend/interpret/interpret.h"
 
 #include "backend/interpret/block_run.h"
+#include "backend/interpret/requirements.h"
 
 #include <bit>
 
@@ -52,6 +53,8 @@ bool run(const ir::Kernel &kernel, const ir::Grid &grid, llvm::ArrayRef<ir::Argu
                        arguments.size());
     return false;
   }
+  if (const auto unmet = Requirements(kernel).unmet(arguments, {}))
+    return diagnostics.add(*unmet), false;
   Launch launch{kernel, grid, options, diagnostics,
                 Memory(kernel, grid, arguments, options, diagnostics)};
   for (std::int64_t block = 0; block < grid.blocks(); ++block)

@@ -82,6 +82,7 @@ enum class TypeRule : std::uint8_t {
   NoResult,
   Bare,
   Assert,
+  Require,
   InlineAsm,
   For,
   While,

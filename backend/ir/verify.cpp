@@ -85,6 +85,7 @@ bool checkTypes(const OpCheck &check) {
     IMBREX_RULE(NoResult);
     IMBREX_RULE(Bare);
     IMBREX_RULE(Assert);
+    IMBREX_RULE(Require);
     IMBREX_RULE(InlineAsm);
     IMBREX_RULE(For);
     IMBREX_RULE(While);

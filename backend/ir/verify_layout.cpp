@@ -175,6 +175,7 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::NoResult:
   case TypeRule::Bare:
   case TypeRule::Assert:
+  case TypeRule::Require:
   case TypeRule::If: // as what its bodies yield
   case TypeRule::ExitIf:
   case TypeRule::ConvertLayout:

@@ -1,3 +1,4 @@
+#include "backend/ir/requirement.h"
 #include "backend/ir/verify_rules.h"
 
 #include <algorithm>
@@ -135,6 +136,14 @@ bool checkAssert(const OpCheck &check) {
          check.operandIs(0, "the condition",
                          condition == Type::tile(ElementKind::Bool, condition.shape()),
                          "a tile of bools");
+}
+
+bool checkRequire(const OpCheck &check) {
+  if (!hasPlainText(check) || !check.conditionIs(0)) return false;
+  if (!check.parents().empty()) return check.fail(Diag::RequirementInBody);
+  const Op *unknown = unknownToLaunch(check.kernel(), check.op().operand(0));
+  return unknown == nullptr ||
+         check.fail(Diag::RequirementOfRun, info(unknown->kind).mnemonic, toText(unknown->where));
 }
 
 bool checkInlineAsm(const OpCheck &check) {

@@ -143,6 +143,7 @@ bool checkDotScaled(const OpCheck &check);
 bool checkPhilox(const OpCheck &check);
 bool checkNoResult(const OpCheck &check);
 bool checkAssert(const OpCheck &check);
+bool checkRequire(const OpCheck &check);
 bool checkInlineAsm(const OpCheck &check);
 
 // verify_control.cpp

@@ -64,6 +64,7 @@ void Emitter::emitCode(const ir::Op &op) {
 
   case OpKind::Print: return emitPrint(*this, op);
   case OpKind::Assert: return emitAssert(*this, op);
+  case OpKind::Require: return; // before the launch
   case OpKind::InlineAsm: return emitInlineAsm(*this, op);
 
   case OpKind::For: return emitFor(op);

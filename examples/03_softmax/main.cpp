@@ -14,7 +14,7 @@ struct softmax {
     auto here = box<rows, Width>(program_id(0), 0);
     // What lies beyond the end of a row reads as -infinity: it is never the largest, and its
     // exponential is zero.
-    auto row = x[here.pad(-INFINITY)];
+    auto row = x[here.pad(-constants::infinity)];
     // keep_dims leaves the reduced axis, with extent 1, so that it is repeated along the row.
     auto e = exp(row - max<1>(row, keep_dims));
     y[here] = e / sum<1>(e, keep_dims);

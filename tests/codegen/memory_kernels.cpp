@@ -126,10 +126,22 @@ struct large_flip {
 
 struct observed {
   void operator()(view<const i32, 1> x, view<i32, 1> y) const {
+    require(x.extent(0) == y.extent(0), "as many numbers go out as come in");
     auto v = x[box<48>(program_id(0))];
     device_assert(v >= 0, "every number is 0 or more");
     IMBREX_IF(program_id(0) > 1) { device_print("the sum is", sum(v)); }
     y[box<48>(program_id(0))] = v * 2;
+  }
+};
+
+/// Boxes that end where the run says.
+struct clipped_boxes {
+  void operator()(view<const f16, 2> x, view<f16, 2> y, scalar<i32> n) const {
+    auto m = program_id(0);
+    for (auto k : range(0, 3).pipelined(2)) {
+      auto here = box<16, 32>(m, k).within(n, n + 60);
+      y[here] = x[here] * 2;
+    }
   }
 };
 
@@ -176,6 +188,8 @@ void addMemoryKernels(std::vector<TableKernel> &table) {
   table.push_back(
       row("shifted_in_place", shifted_in_place{}, {1, 1, 1},
           {"random:32", "random:32", "random:33", "zeros:64", "random:33", "zeros:64", "5"}));
+  table.push_back(
+      row("clipped_boxes", clipped_boxes{}, {2, 1, 1}, {"random:40x80", "zeros:40x80", "20"}));
   table.push_back(row("observed", observed{}, {2, 1, 1}, {"arange:90", "zeros:90"}));
 }
 

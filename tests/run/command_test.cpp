@@ -235,6 +235,22 @@ TEST_CASE("imbrex run runs a kernel on NumPy's files, on every device") {
   }
 }
 
+TEST_CASE(
+    "imbrex run launches nothing that the kernel does not take, and reports say what it does") {
+  const std::string file = "requiring.imx";
+  for (const std::string device : {"host", "interpreter"}) {
+    const std::string command = "imbrex run " + file + " --grid 1 --device " + device;
+    CHECK(shell(command + " --arg n=4 --arg y=zeros:i32:4").status == 0);
+    const Outcome refused = shell(command + " --arg n=5 --arg y=zeros:i32:4");
+    CHECK(refused.status == 1);
+    CHECK(contains(refused.output, file +
+                                       ":6: error: kernel 'k' requires: y has n elements; it "
+                                       "asks for y.extent(0) == n, and y.extent(0) is 4, n is 5"));
+  }
+  const Outcome report = shell("imbrex compile " + file + " --target sm_90a --emit report --json");
+  CHECK(contains(report.output, R"("required":[{"condition":"y.extent(0) == n",)"));
+}
+
 TEST_CASE("imbrex run runs no block of an empty grid, and tells times when asked") {
   const Outcome outcome =
       shell("imbrex run scale.imx --grid 0 --arg factor=1 --arg x=ones:1 --arg y=empty:1 --time "

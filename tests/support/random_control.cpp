@@ -181,6 +181,18 @@ void Generator::emitAssert() {
   emit(OpKind::Assert, value(OpKind::Eq, {from, from}, boolean), {}, TextAttrs{"equal to itself"});
 }
 
+/// Of what every launch keeps: an extent is not below zero, whatever is added to both.
+void Generator::emitRequire() {
+  if (depth_ != 0) return;
+  const Type type = Type::tile(ElementKind::I64);
+  const ValueId view = inputView(element(Domain::Any), 1);
+  const ValueId extent = emit(OpKind::ViewExtent, view, type, AxisAttrs{0}).result();
+  const ValueId zero = emit(OpKind::Constant, {}, type, ConstantAttrs{0}).result();
+  const ValueId sum = value(OpKind::Add, {extent, zero}, type);
+  emit(OpKind::Require, value(OpKind::Ge, {sum, zero}, Type::tile(ElementKind::Bool)), {},
+       TextAttrs{"no extent is negative"});
+}
+
 void Generator::emitInlineAsm() {
   const ValueId from = tile(Domain::Number);
   const AsmAttrs attrs{.text = "mov $0, $1", .constraints = "=r,r", .target = "none"};

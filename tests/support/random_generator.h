@@ -157,6 +157,7 @@ private:
   void emitVarWrite();
   void emitPrint();
   void emitAssert();
+  void emitRequire();
   void emitInlineAsm();
   /// Run `write` inside a body: what it defines is gone afterwards.
   void inside(ir::Block &block, const std::function<void()> &write);

@@ -118,6 +118,7 @@ void Generator::emitKind(OpKind kind) {
   case OpKind::Philox: return emitPhilox();
   case OpKind::Print: return options_.runnable ? void() : emitPrint();
   case OpKind::Assert: return emitAssert();
+  case OpKind::Require: return emitRequire();
   case OpKind::InlineAsm: return options_.runnable ? void() : emitInlineAsm();
   case OpKind::For: return emitFor();
   case OpKind::While: return emitWhile();

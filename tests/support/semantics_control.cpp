@@ -129,6 +129,14 @@ void addBranches(std::vector<Case> &cases) {
   %r = add %d, %nz : i32
 )",
                           {211}, {{1, 2, 1}}));
+  cases.push_back(control("a requirement that holds does nothing", R"(
+  %first = eq %one, %one : bool
+  %second = lt %zero, %two : bool
+  %both = and %first, %second : bool
+  require %both [text = "numbers are themselves"]
+  %r = add %zero, %ten : i32
+)",
+                          {10}));
   cases.push_back(control("an assert that holds does nothing", R"(
   assert %true [text = "fine"]
   %r = add %zero, %two : i32

@@ -1,3 +1,4 @@
+#include "backend/interpret/requirements.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "runtime/devices.h"
@@ -135,6 +136,8 @@ Executable makeExecutable(const ir::Kernel &kernel, device on, llvm::ArrayRef<ir
 bool execute(const ir::Kernel &kernel, const Launch &launch, Diagnostics &diagnostics) {
   std::vector<ir::Argument> arguments;
   for (const BoundArgument &bound : launch.arguments) arguments.push_back(bound.argument);
+  if (const auto unmet = interpret::Requirements(kernel).unmet(arguments, {}))
+    return diagnostics.add(*unmet), false;
   const Clock::time_point start = Clock::now();
   const Executable executable = makeExecutable(kernel, launch.on, arguments, diagnostics);
   if (!executable) return false;

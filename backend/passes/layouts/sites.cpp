@@ -146,6 +146,7 @@ private:
     case TypeRule::NoResult:
     case TypeRule::Bare:
     case TypeRule::Assert:
+    case TypeRule::Require:
     case TypeRule::Yield: // with the op around it
     case TypeRule::ExitIf:
     case TypeRule::ConvertLayout:

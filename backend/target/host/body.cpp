@@ -181,6 +181,7 @@ Lanes Body::compute(ir::ValueId value, const ir::Op &op, PointId at) {
   case OpKind::Philox:
   case OpKind::Print:
   case OpKind::Assert:
+  case OpKind::Require:
   case OpKind::InlineAsm:
   case OpKind::For:
   case OpKind::While:

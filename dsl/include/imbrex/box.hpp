@@ -1,6 +1,7 @@
 #pragma once
 
 #include <imbrex/convert.hpp>
+#include <imbrex/detail/clipped_box.hpp>
 #include <imbrex/hints.hpp>
 
 /// Which part of a view is read or written, and what stands for the elements outside of the view.
@@ -14,7 +15,7 @@ struct pad_not_a_number {};
 } // namespace detail
 
 /// Which box of a view, and how it is read and written. Made by `box` and `box_at`.
-template <class Shape, class Pad = detail::pad_zero>
+template <class Shape, class Pad = detail::pad_zero, class Clip = detail::unclipped>
 class view_box {
 public:
   using shape = Shape;
@@ -43,16 +44,33 @@ public:
     return copy;
   }
 
+  /// Elements from these indices of the view on, one for each axis, count as outside of it, as
+  /// those of the next group do at the end of one: `box_at<64, 32>(row, column).within(end, n)`.
+  template <operand_or_literal... I>
+  auto within(const I &...ends) const {
+    static_assert(sizeof...(I) == rank, "imbrex: within(ends...) needs one end for each axis, an "
+                                        "index of the view");
+    static_assert((integer_element<detail::element_t<I>> && ...),
+                  "imbrex: the ends of a box are integers");
+    static_assert(((detail::shape_of<I>::rank == 0) && ...),
+                  "imbrex: the ends of a box are scalars");
+    using clip_type = detail::clipped<rank>;
+    return view_box<Shape, Pad, clip_type>{
+        at,      unit,  where,
+        padding, hints, clip_type{{detail::record_as<i64, detail::scalar_shape>(ends, where)...}}};
+  }
+
   std::array<detail::value, Shape::rank> at;
   std::string_view unit;
   detail::location where;
   Pad padding = {};
   memory_hints hints = {};
+  Clip clip = {};
 
 private:
   template <class P>
-  view_box<Shape, P> padded(const P &p, detail::location line) const {
-    return {at, unit, line, p, hints};
+  view_box<Shape, P, Clip> padded(const P &p, detail::location line) const {
+    return {at, unit, line, p, hints, clip};
   }
 };
 

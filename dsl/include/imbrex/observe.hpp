@@ -89,6 +89,27 @@ auto device_assert(const Xs &...) {
                 "\"x is positive\"); what the host knows is tested by C++'s own assert");
 }
 
+/// What every launch has to keep, made of the arguments and of numbers: tested before anything
+/// runs, on every device, so that it costs the kernel nothing.
+template <operand C>
+void require(const C &condition, std::string_view text,
+             detail::location where = detail::location::current()) {
+  static_assert(
+      std::same_as<detail::element_t<C>, bool> && detail::shape_of<C>::rank == 0,
+      "imbrex: require tests a scalar bool: require(a.extent(1) == b.extent(0), \"...\")");
+  detail::record_effect("require", {detail::record_value(condition, where)}, {{"text", text}},
+                        where);
+}
+
+template <class... Xs>
+  requires(!detail::assertable<Xs...>)
+auto require(const Xs &...) {
+  static_assert(detail::always_false<Xs...>,
+                "imbrex: require takes a condition of the kernel's arguments and a text: "
+                "require(a.extent(1) == b.extent(0), \"the inner extents agree\"); what the host "
+                "knows is tested by C++'s own assert");
+}
+
 /// What prints on the host.
 template <class Stream, class X>
   requires(requires {

@@ -48,6 +48,8 @@ public:
 
 private:
   using pad_type = std::remove_cvref_t<decltype(std::declval<Box>().padding)>;
+  static constexpr bool is_clipped =
+      !std::same_as<std::remove_cvref_t<decltype(std::declval<Box>().clip)>, detail::unclipped>;
 
   template <class X, class Op>
   static auto named() {
@@ -57,6 +59,27 @@ private:
   }
 
   detail::value load() const {
+    if constexpr (is_clipped)
+      return load_clipped();
+    else
+      return load_box();
+  }
+
+  detail::value load_clipped() const {
+    using namespace detail;
+    const clipped_access access = record_clipped<T>(view_, box_);
+    std::array<value, 3> operands{access.pointers, access.mask};
+    std::size_t n = 2;
+    if constexpr (std::same_as<pad_type, pad_not_a_number>)
+      operands[n++] = record_constant(type_of<element, shape>,
+                                      element_bits<element>(constants::nan), box_.where);
+    else if constexpr (!std::same_as<pad_type, pad_zero>)
+      operands[n++] = record_operand<element, shape>(box_.padding, box_.where);
+    return detail::record("load", {operands.data(), n}, type_of<element, shape>,
+                          attributes_of(box_.hints), box_.where);
+  }
+
+  detail::value load_box() const {
     using namespace detail;
     std::array<value, Box::rank + 2> operands{view_};
     std::size_t n = 1;
@@ -80,6 +103,12 @@ private:
     using namespace detail;
     static_assert(!std::is_const_v<T>, "imbrex: a view of const elements cannot be stored to");
     discard_if_unused(read_);
+    if constexpr (is_clipped) {
+      const clipped_access access = record_clipped<T>(view_, box_);
+      record_effect("store", {access.pointers, stored, access.mask}, attributes_of(box_.hints),
+                    where);
+      return *this;
+    }
     std::array<value, Box::rank + 2> operands{view_, stored};
     std::size_t n = 2;
     for (const value coordinate : box_.at) operands[n++] = coordinate;
@@ -110,14 +139,14 @@ public:
 
   explicit view(detail::value id) : id_(id) {}
 
-  template <class Shape, class Pad>
-  auto operator[](view_box<Shape, Pad> &&box) const {
+  template <class Shape, class Pad, class Clip>
+  auto operator[](view_box<Shape, Pad, Clip> &&box) const {
     return cell(box);
   }
   /// A box with a name may be of another line; what the cell is used for has the line of here, most
   /// of the time.
-  template <class Shape, class Pad>
-  auto operator[](const view_box<Shape, Pad> &box) const {
+  template <class Shape, class Pad, class Clip>
+  auto operator[](const view_box<Shape, Pad, Clip> &box) const {
     const auto named = cell(box);
     detail::place_at_first_use(named.record(box.where));
     return named;
@@ -146,8 +175,8 @@ public:
   }
 
 private:
-  template <class Shape, class Pad>
-  auto cell(const view_box<Shape, Pad> &box) const {
+  template <class Shape, class Pad, class Clip>
+  auto cell(const view_box<Shape, Pad, Clip> &box) const {
     using held = std::remove_const_t<T>;
     static_assert(Shape::rank == Rank, "imbrex: the box and the view have different ranks");
     static_assert(!std::same_as<Pad, detail::pad_not_a_number> || float_element<held> ||
@@ -157,7 +186,10 @@ private:
       static_assert(detail::kind_of<typename Pad::element> < element_kind::floating ||
                         detail::kind_of<held> == element_kind::floating,
                     "imbrex: the number's fraction would be lost; pad integers with an integer");
-    return view_cell<T, view_box<Shape, Pad>>(id_, box);
+    static_assert(std::same_as<Clip, detail::unclipped> || !std::same_as<held, f4e2m1>,
+                  "imbrex: two f4e2m1 share a byte, and within(...) goes element by element; view "
+                  "the memory as u8, of half as many columns");
+    return view_cell<T, view_box<Shape, Pad, Clip>>(id_, box);
   }
   template <class... I>
   static auto unboxed() {

@@ -19,6 +19,17 @@ using Pairs = std::vector<EqualExtents>;
 
 } // namespace
 
+TEST_CASE("extents that the kernel requires to be equal are, however it cuts them") {
+  CHECK(equalIn("%a: view<const f32, 2>, %b: view<const f32, 2>, %n: i64", R"(
+    %0 = view.extent %b : i64
+    %1 = view.extent %a [axis = 1] : i64
+    %2 = eq %0, %1 : bool
+    %3 = eq %1, %n : bool
+    %4 = and %2, %3 : bool
+    require %4 [text = "the inner extents agree"]
+  )") == Pairs{{{1, 0}, {0, 1}}});
+}
+
 TEST_CASE("views that are cut into the same boxes are likely to be equally long") {
   const std::string three = "%a: view<const f32, 1>, %b: view<const f32, 1>, %c: view<f32, 1>";
   // Every name of the block's number is the same number.

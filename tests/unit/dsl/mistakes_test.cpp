@@ -495,3 +495,29 @@ TEST_CASE("warps and registers that no machine has are told with the line of the
   CHECK(refused({.registers = 8}, __LINE__ - 8) == "RegistersOfKernel");
   CHECK(refused({.registers = 2048}, __LINE__ - 9) == "RegistersOfKernel");
 }
+
+TEST_CASE("a requirement of what only the run knows, or in a body, is told") {
+  unsigned line = 0;
+  unsigned first = 0;
+  const std::string text = refusal([&](view<const f32, 1> x) {
+    first = __LINE__ + 1;
+    auto i = program_id(0);
+    line = __LINE__ + 1;
+    require(i * 64 < x.extent(0), "each block has elements");
+  });
+  const std::string wanted =
+      at(line, "a requirement ('require') is made of what only the run knows: 'program_id', ");
+  CHECK(text.substr(0, wanted.size()) == wanted);
+  CHECK(text.find(":" + std::to_string(first) +
+                  "\n  hint: it may use arguments that are scalars") != std::string::npos);
+  told(
+      [&](scalar<i32> n) {
+        IMBREX_IF(n > 3) {
+          line = __LINE__ + 1;
+          require(n < 8, "n is less than 8");
+        }
+      },
+      line,
+      "a requirement ('require') stands in the body of a loop or an if\n"
+      "  hint: write it in the kernel's own body; the launch tests it once, before anything runs");
+}

@@ -335,6 +335,17 @@ TEST_CASE("an assert that fails stops the launch with its text") {
   CHECK(launch.x[0] == 1);
 }
 
+TEST_CASE("a requirement that does not hold refuses the launch, before a block runs") {
+  Launch launch("  %b = program_id : i32\n  store %x, %b\n  %one = constant 1 : i32\n"
+                "  %two = constant 2 : i32\n  %same = eq %one, %two : bool\n"
+                "  require %same [text = \"the numbers agree\"]\n");
+  launch.x[0] = 7;
+  CHECK(launch.error() == "k.imx:7: error: kernel 'k' requires: the numbers agree; it asks for "
+                          "1 == 2, and that never holds\n"
+                          "  hint: the kernel says so at k.imx:7\n");
+  CHECK(launch.x[0] == 7);
+}
+
 TEST_CASE("print writes one line a block") {
   Launch launch("  %b = program_id : i32\n  %f = constant -0.0 : f16[2]\n"
                 "  %n = constant nan : f32\n  %m = constant 300 : u16[2x1]\n"

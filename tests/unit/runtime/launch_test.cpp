@@ -108,6 +108,73 @@ TEST_CASE("a pointer parameter takes pointers and owners") {
   }
 }
 
+TEST_CASE("a launch that does not keep what the kernel requires is refused before anything runs") {
+  unsigned line = 0;
+  const auto transpose = [&](view<const f32, 2> from, view<f32, 2> to, scalar<i32> n) {
+    line = __LINE__ + 1;
+    require(from.extent(0) == to.extent(1) && from.extent(1) == to.extent(0), "to is from's shape");
+    require(n * 2 > 0, "n is positive");
+    to[box<8, 8>(0, 0)] = imbrex::transpose(from[box<8, 8>(0, 0)]);
+  };
+  std::vector<device> devices = kBoth;
+  devices.push_back(device::by_name("emulated:sm_90a"));
+  for (const device on : devices) {
+    const auto kernel = jit(transpose, {.on = on, .trace = {.parameters = {"from", "to", "n"}}});
+    buffer<f32> from(3, 7), to(7, 3), other(16, 64);
+    from.fill(2);
+    other.fill(1);
+    CHECK(kernel.try_launch(grid(1), from, to, 1).ok());
+    CHECK(to(6, 2) == 2);
+    const std::string where =
+        "\n  hint: the kernel says so at " + std::string(__FILE__) + ":" + std::to_string(line);
+    CHECK(textOf(kernel.try_launch(grid(1), from, other, 1)) ==
+          "kernel 'kernel' requires: to is from's shape; it asks for "
+          "(from.extent(0) == to.extent(1)) & (from.extent(1) == to.extent(0)), and "
+          "from.extent(0) is 3, to.extent(1) is 64, from.extent(1) is 7, to.extent(0) is 16" +
+              where);
+    CHECK(other(0, 0) == 1);
+    CHECK(
+        textOf(kernel.try_launch(grid(1), from, to, -1))
+            .starts_with(
+                "kernel 'kernel' requires: n is positive; it asks for (n * 2) > 0, and n is -1\n"));
+  }
+}
+
+TEST_CASE("a box ends where its group does, for what is read and for what is written") {
+  // Rows of three groups lie one behind the other; a group's last box reaches into the next.
+  const auto doubled = [](view<const i32, 1> ends, view<const i32, 2> x, view<i32, 2> y) {
+    auto group = program_id(0);
+    auto begin = sum(ends[box<1>(group - 1)]);
+    auto end = sum(ends[box<1>(group)]);
+    for (auto row : range(begin, end, 4).pipelined(2)) {
+      auto v = x[box_at<4, 8>(row, 0).within(end, 5).pad(-1)];
+      y[box_at<4, 8>(row, 0).within(end, 6)] = v * 2 + sum(where(v < 0, 1, 0));
+    }
+  };
+  std::vector<device> devices = kBoth;
+  devices.push_back(device::by_name("emulated:sm_90a"));
+  devices.push_back(device::by_name("emulated:gfx942"));
+  const std::vector<i32> ends{3, 3, 10}; // the second group is empty
+  for (const device on : devices) {
+    CAPTURE(on.name());
+    buffer<i32> x(10, 7), y(12, 7);
+    for (int i = 0; i < 10; ++i)
+      for (int j = 0; j < 7; ++j) x(i, j) = 10 * i + j;
+    y.fill(-9);
+    jit(doubled, {.on = on})(grid(3), ends, x, y);
+    std::int64_t wrong = 0;
+    for (int i = 0; i < 12; ++i)
+      for (int j = 0; j < 7; ++j) {
+        const int rows = i < 3 || i >= 7 ? 3 : 4; // of the group, in the box of row i
+        const int outside = 4 * 8 - rows * 5;
+        const int v = j < 5 ? 10 * i + j : -1;
+        const int wanted = i < 10 && j < 6 ? v * 2 + outside : -9;
+        if (y(i, j) != wanted) ++wrong;
+      }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("strides and extents of several axes arrive") {
   for (const device on : kBoth) {
     auto kernel = jit(transposed{}, {.on = on});
