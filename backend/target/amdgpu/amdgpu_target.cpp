@@ -9,7 +9,9 @@
 #include "backend/target/amdgpu/meetings.h"
 #include "backend/target/amdgpu/resources.h"
 #include "backend/target/codegen/code_generator.h"
+#include "backend/target/codegen/optimiser.h"
 #include "llvm/MC/MCAsmInfo.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/TargetSelect.h"
 
 namespace imbrex::target::amdgpu {
@@ -35,7 +37,13 @@ public:
                          isGeneric ? kGenericCodeObjectVersion : kCodeObjectVersion);
   }
 
-  void optimise(llvm::Module &module) const override { target::optimise(module, targetMachine()); }
+  // CDNA has instructions on pairs of floats.
+  void optimise(llvm::Module &module) const override {
+    const bool hasPairs = targetMachine().getMCSubtargetInfo()->checkFeatures("+packed-fp32-ops");
+    const llvm::StringRef last =
+        hasPairs ? "slp-vectorizer,vector-combine,instcombine<no-verify-fixpoint>" : "";
+    target::optimise(module, targetMachine(), {.last = last});
+  }
 
   Result<std::string> assembly(llvm::Module &module) const override {
     prepareLoadsToLds(module);

@@ -1,7 +1,6 @@
 #include "backend/target/codegen/code_generator.h"
 
 #include "backend/lower/inline_assembly.h"
-#include "backend/lower/llvm_analyses.h"
 #include "backend/target/codegen/sink.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Constants.h"
@@ -9,7 +8,6 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -129,19 +127,6 @@ llvm::TargetMachine &targetMachineOf(const machine::Machine &machine, llvm::Stri
 std::shared_mutex &llvmOptions() {
   static std::shared_mutex mutex;
   return mutex;
-}
-
-void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
-  const std::shared_lock lock(llvmOptions());
-  std::string problem;
-  llvm::raw_string_ostream stream(problem);
-  const bool broken = llvm::verifyModule(module, &stream);
-  IMBREX_CHECK(!broken, "lowering made invalid LLVM IR: {0}", problem);
-  llvm::PassBuilder builder(&machine);
-  lower::LlvmAnalyses analyses(builder);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, analyses.modules);
-  for (llvm::Function &function : module)
-    if (!function.isDeclaration()) sinkLightly(function);
 }
 
 Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,

@@ -20,9 +20,6 @@ namespace imbrex::target {
 /// "Contraction".
 llvm::TargetMachine &targetMachineOf(const machine::Machine &machine, llvm::StringRef triple);
 
-/// -O3 as the target machine extends it, and instructions moved to where they are used (sink.h).
-void optimise(llvm::Module &module, llvm::TargetMachine &machine);
-
 /// Assembly or an object file; the error is LLVM's. The module is used up.
 Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,
                                             llvm::CodeGenFileType type);

@@ -1,6 +1,7 @@
 #include "backend/target/nvptx/nvptx_target.h"
 
 #include "backend/target/codegen/code_generator.h"
+#include "backend/target/codegen/optimiser.h"
 #include "backend/target/nvptx/assembler.h"
 #include "backend/target/nvptx/nvptx_vocabulary.h"
 #include "backend/target/nvptx/ptx_mix.h"
@@ -43,7 +44,8 @@ public:
 
   void optimise(llvm::Module &module) const override {
     keepLinesOnly(module);
-    target::optimise(module, targetMachine());
+    // How many threads a block has, so that a thread's index need not be thought negative.
+    target::optimise(module, targetMachine(), {.first = "nvvm-intr-range"});
   }
 
   Result<std::string> assembly(llvm::Module &module) const override {

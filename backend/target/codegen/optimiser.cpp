@@ -1,0 +1,125 @@
+#include "backend/target/codegen/optimiser.h"
+
+#include "backend/lower/llvm_analyses.h"
+#include "backend/support/check.h"
+#include "backend/target/codegen/code_generator.h"
+#include "backend/target/codegen/sink.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/ADCE.h"
+#include "llvm/Transforms/Scalar/CorrelatedValuePropagation.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/GVN.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/LoopUnrollPass.h"
+#include "llvm/Transforms/Scalar/Reassociate.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+
+#include <array>
+
+namespace imbrex::target {
+namespace {
+
+using Passes = llvm::FunctionPassManager;
+
+// One round: what it leaves over, a later one finds.
+void combine(Passes &passes) {
+  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false)));
+}
+
+void moveOutOfLoops(Passes &passes) {
+  llvm::LoopPassManager loops;
+  const llvm::LICMOptions cautious(llvm::SetLicmMssaOptCap, llvm::SetLicmMssaNoAccForPromotionCap,
+                                   /*AllowSpeculation=*/false);
+  loops.addPass(llvm::LICMPass(cautious));
+  loops.addPass(llvm::LoopRotatePass());
+  loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+}
+
+void unroll(Passes &passes) {
+  constexpr int kLevel = 3;
+  llvm::LoopPassManager loops;
+  loops.addPass(llvm::IndVarSimplifyPass());
+  loops.addPass(llvm::LoopFullUnrollPass(kLevel));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops)));
+}
+
+void moveWhatIsLeft(Passes &passes) {
+  llvm::LoopPassManager loops;
+  loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+}
+
+void shareBetweenBranches(Passes &passes) {
+  passes.addPass(llvm::SimplifyCFGPass(
+      llvm::SimplifyCFGOptions().hoistCommonInsts(true).sinkCommonInsts(true)));
+}
+
+struct Step {
+  void (*add)(Passes &passes);
+  std::string_view reason;
+};
+
+/// What our code has something for, in order. It is SSA in one function, without calls, exceptions,
+/// structs or memory of a thread's own, so that most of -O3 looks for what is not there.
+constexpr auto kSteps = std::to_array<Step>({
+    {[](Passes &p) { p.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true)); },
+     "registers of one tile compute the same addresses and masks"},
+    {combine,
+     "index arithmetic by bits, masks of comparisons; before branches are looked at, which "
+     "it decides: two stores that are merged have no line"},
+    {[](Passes &p) { p.addPass(llvm::SimplifyCFGPass()); },
+     "conditions that are known, and blocks that follow each other"},
+    {[](Passes &p) { p.addPass(llvm::ReassociatePass()); },
+     "an address's constant part comes last, and into the instruction"},
+    {moveOutOfLoops,
+     "what no trip changes: rows' addresses, masks of tiles; loops are entered below "
+     "their condition, so that their code may be moved there"},
+    {[](Passes &p) { p.addPass(llvm::SimplifyCFGPass()); }, "what rotation leaves"},
+    {combine, "the same again in the loops' new form"},
+    {unroll, "loops of few trips over slabs and parts"},
+    {[](Passes &p) { p.addPass(llvm::GVNPass()); },
+     "elements that several trips or blocks load from one place"},
+    {combine, "what unrolled trips have in common"},
+    {[](Passes &p) { p.addPass(llvm::CorrelatedValuePropagationPass()); },
+     "numbers that are known not to be negative widen for nothing; branches decided before"},
+    {[](Passes &p) { p.addPass(llvm::ADCEPass()); }, "what nothing asks for any more"},
+    {moveWhatIsLeft, "what simplification has made to depend on no trip"},
+    {shareBetweenBranches, "masked accesses of one mask, and what both sides of a branch do"},
+    {combine, "the last word"},
+});
+
+void add(llvm::PassBuilder &builder, Passes &passes, llvm::StringRef names) {
+  if (names.empty()) return;
+  Passes own;
+  llvm::cantFail(builder.parsePassPipeline(own, names));
+  passes.addPass(std::move(own));
+}
+
+} // namespace
+
+void optimise(llvm::Module &module, llvm::TargetMachine &machine, const OwnPasses &own) {
+  const std::shared_lock lock(llvmOptions());
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  const bool broken = llvm::verifyModule(module, &stream);
+  IMBREX_CHECK(!broken, "lowering made invalid LLVM IR: {0}", problem);
+  llvm::PassBuilder builder(&machine);
+  lower::LlvmAnalyses analyses(builder);
+  Passes passes;
+  add(builder, passes, own.first);
+  for (const Step &step : kSteps) step.add(passes);
+  add(builder, passes, own.last);
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration()) continue;
+    passes.run(function, analyses.functions);
+    sinkLightly(function);
+  }
+}
+
+} // namespace imbrex::target
