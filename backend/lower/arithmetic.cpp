@@ -164,7 +164,14 @@ Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value
     Value *wins = isMax ? b.CreateFCmpOGT(first, second) : b.CreateFCmpOLT(first, second);
     return b.CreateSelect(wins, first, second);
   };
-  if (!propagatesNan) {
+  if (propagatesNan) {
+    // A NaN is not beaten by a number.
+    if (natives.keepsNaN && x[0]->getType()->isFloatTy())
+      return b.CreateBinaryIntrinsic(isMax ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum,
+                                     x[0], x[1]);
+    if (isPlainConstant(x[1])) return winner(x[1], x[0]);
+    if (isPlainConstant(x[0])) return winner(x[0], x[1]);
+  } else {
     if (!natives.takesConstants && isPlainConstant(x[1])) return winner(x[0], x[1]);
     if (!natives.takesConstants && isPlainConstant(x[0])) return winner(x[1], x[0]);
     Value *native = natives.extremum ? natives.extremum(b, isMax, firstIsQuiet, x) : nullptr;

@@ -22,6 +22,8 @@ struct Natives {
                            llvm::ArrayRef<llvm::Value *> operands) = nullptr;
   /// Also where one operand is a number that is known; else a comparison and a select do as well.
   bool takesConstants = false;
+  /// LLVM's `minimum` and `maximum` of f32, which keep a NaN, are instructions.
+  bool keepsNaN = false;
   /// The ops, by mnemonic and between spaces, whose results the machine itself rounds to f16 and to
   /// bf16, once; others are computed in f32. "cast" is that of an f32, which all round to f16.
   std::string_view f16Ops = {}, bf16Ops = {};

@@ -1,5 +1,6 @@
 #include "backend/lower/emit_ops.h"
 #include "backend/lower/emitter.h"
+#include "backend/lower/quotients.h"
 
 /// Ops that compute each element from the elements at the same place: register by register.
 namespace imbrex::lower {
@@ -20,6 +21,10 @@ bool isFast(const ir::Op &op) {
 void emitElementwiseOp(Emitter &e, const ir::Op &op) {
   const ElementKind element = e.type(op.operands.back()).element();
   const bool isNative = isFast(op) && element == ElementKind::F32 && e.words.hasFast(op.kind);
+  if (op.kind == ir::OpKind::Div && element == ElementKind::F32 && !isNative) {
+    e.define(op.result(), emitQuotients(e, e.registers(op.operand(0)), e.registers(op.operand(1))));
+    return;
+  }
   Registers results;
   for (std::size_t r = 0; r < e.registerCount(op.result()); ++r) {
     llvm::SmallVector<Value *, 3> operands;

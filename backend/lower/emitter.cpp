@@ -16,7 +16,7 @@ using llvm::Value;
 Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Vocabulary &vocabulary,
                  const analysis::Assumptions &assumed, std::size_t regions)
     : context(intoModule.getContext()), module(intoModule), b(context), kernel(ofKernel),
-      words(vocabulary), natives(nativesOf(vocabulary.machine())), assumptions(assumed),
+      words(vocabulary), natives(nativesOf(vocabulary)), assumptions(assumed),
       shared(module, words.sharedSpace(), regions), order(kernel, assumptions),
       unseenPadding(kernel, assumptions), notNegative(kernel), values_(kernel.valueCount()),
       uses_(ir::countUses(kernel)), facts_(kernel, assumed) {

@@ -10,11 +10,12 @@ llvm::Value *extremum(llvm::IRBuilder<> &b, bool isMax, bool, llvm::ArrayRef<llv
 
 } // namespace
 
-Natives nativesOf(const machine::Machine &machine) {
+Natives nativesOf(const Vocabulary &words) {
   return {.extremum = extremum,
           .takesConstants = true,
+          .keepsNaN = words.keepsNaN(),
           .f16Ops = " add sub mul fma ",
-          .bf16Ops = machine.bf16Ops};
+          .bf16Ops = words.machine().bf16Ops};
 }
 
 } // namespace imbrex::lower

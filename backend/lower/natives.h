@@ -1,12 +1,12 @@
 #pragma once
 
 #include "backend/lower/arithmetic.h"
-#include "backend/machine/machine.h"
+#include "backend/lower/vocabulary.h"
 
 namespace imbrex::lower {
 
 /// What a GPU does better than the sequences that suit all: minimum and maximum already are ours,
 /// and all round f16 themselves.
-Natives nativesOf(const machine::Machine &machine);
+Natives nativesOf(const Vocabulary &words);
 
 } // namespace imbrex::lower

@@ -128,6 +128,10 @@ public:
   }
   /// The fast form of an op that it has.
   virtual Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const = 0;
+  /// The reciprocal of an f32 between 2^-24 and 2^24, at most 4 ulp off: an instruction.
+  virtual Value *nearReciprocal(Builder &b, Value *x) const = 0;
+  /// Whether there are instructions for the minimum and maximum of f32 that keep a NaN.
+  virtual bool keepsNaN() const = 0;
 };
 
 } // namespace imbrex::lower

@@ -21,27 +21,41 @@ F scaledByPowerOf2(F p, U biased) {
 template <class P, class F>
 F exp(F x) {
   // At these bounds the result is 0 or infinity already, and n still fits scaledByPowerOf2.
-  F clamped = max(min(x, F(P::kExpHigh)), F(P::kExpLow));
+  F clamped = maxOrNaN(minOrNaN(x, F(P::kExpHigh)), F(P::kExpLow));
   F shifted = fma(clamped, F(P::kLog2e), F(kRoundAndBias<P>));
   F n = shifted - F(kRoundAndBias<P>);
   F r = fma(n, F(-P::kLn2Tail), fma(n, F(-P::kLn2), clamped));
-  return orNaN<P>(x == x, scaledByPowerOf2<P>(polynomial(r, P::kExp), bitsOf(shifted)));
+  return scaledByPowerOf2<P>(polynomial(r, P::kExp), bitsOf(shifted));
+}
+
+/// The same bits of an x that is not positive: where nothing overflows, p 2^(n + 64) is normal and
+/// exact, and the product rounds only when the 64 is taken back.
+template <class P, class F>
+F expOfNonePositive(F x) {
+  constexpr int kLift = 64; // more than what n can be below the least exponent
+  constexpr typename P::Float kRound = kRounder<P> + kBias<P> + kLift;
+  F clamped = maxOrNaN(x, F(P::kExpLow));
+  F shifted = fma(clamped, F(P::kLog2e), F(kRound));
+  F n = shifted - F(kRound);
+  F r = fma(n, F(-P::kLn2Tail), fma(n, F(-P::kLn2), clamped));
+  F lifted = polynomial(r, P::kExp) * floatOf(bitsOf(shifted) << kMantissaBits<P>);
+  return lifted * F(powerOf2<P>(-kLift));
 }
 
 /// exp2(x) = 2^n 2^r, n = round(x).
 template <class P, class F>
 F exp2(F x) {
-  F clamped = max(min(x, F(P::kExp2High)), F(P::kExp2Low));
+  F clamped = maxOrNaN(minOrNaN(x, F(P::kExp2High)), F(P::kExp2Low));
   F shifted = clamped + F(kRoundAndBias<P>);
   F r = clamped - (shifted - F(kRoundAndBias<P>));
-  return orNaN<P>(x == x, scaledByPowerOf2<P>(polynomial(r, P::kExp2), bitsOf(shifted)));
+  return scaledByPowerOf2<P>(polynomial(r, P::kExp2), bitsOf(shifted));
 }
 
 /// exp(x) - 1 = 2^n (exp(r) - 1) + (2^n - 1), each term halved so that 2^n may be 2^128 or 2^1024.
 template <class P, class F>
 F expm1(F x) {
   constexpr typename P::Float kRound = kRounder<P> + (kBias<P> - 1);
-  F clamped = max(min(x, F(P::kExpHigh)), F(P::kExpm1Low));
+  F clamped = maxOrNaN(minOrNaN(x, F(P::kExpHigh)), F(P::kExpm1Low));
   F shifted = fma(clamped, F(P::kLog2e), F(kRound));
   F n = shifted - F(kRound);
   F r = fma(n, F(-P::kLn2Tail), fma(n, F(-P::kLn2), clamped));
@@ -49,7 +63,7 @@ F expm1(F x) {
   F half = floatOf(bitsOf(shifted) << kMantissaBits<P>);
   F value = fma(rest, half, half - F(0.5f)) * F(2);
   // What vanishes against its own square is its own value, also as a subnormal or -0.
-  return orNaN<P>(x == x, select(abs(x) < F(powerOf2<P>(-kMantissaBits<P> - 2)), x, value));
+  return select(abs(x) < F(powerOf2<P>(-kMantissaBits<P> - 2)), x, value);
 }
 
 } // namespace imbrex::math

@@ -39,6 +39,16 @@ inline double min(double a, double b) { return minimumNumber(a, b); }
 inline float max(float a, float b) { return -minimumNumber(-a, -b); }
 inline double max(double a, double b) { return -minimumNumber(-a, -b); }
 
+/// The same, but NaN where either is (IEEE 754-2019 minimum and maximum).
+template <class T>
+T minOrNaN(T a, T b) {
+  return a != a || b != b ? a + b : min(a, b);
+}
+template <class T>
+T maxOrNaN(T a, T b) {
+  return a != a || b != b ? a + b : max(a, b);
+}
+
 inline float select(bool condition, float a, float b) { return condition ? a : b; }
 inline double select(bool condition, double a, double b) { return condition ? a : b; }
 inline std::uint32_t select(bool condition, std::uint32_t a, std::uint32_t b) {

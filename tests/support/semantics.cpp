@@ -286,7 +286,7 @@ std::vector<Case> allCases() {
   std::vector<Case> all;
   for (auto *table :
        {&integerCases, &floatCases, &conversionCases, &elementaryCases, &shapeCases, &axisCases,
-        &productCases, &randomCases, &memoryCases, &controlCases, &variableCases})
+        &rowCases, &productCases, &randomCases, &memoryCases, &controlCases, &variableCases})
     for (Case &question : table()) all.push_back(std::move(question));
   return all;
 }

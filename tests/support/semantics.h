@@ -80,6 +80,7 @@ std::vector<Case> floatCases();      // arithmetic, comparison, NaN and -0
 std::vector<Case> conversionCases(); // all pairs of elements
 std::vector<Case> elementaryCases(); // exp, sin, …: the functions of backend/math
 std::vector<Case> shapeCases();
+std::vector<Case> rowCases();     // what is computed of a row at a time
 std::vector<Case> axisCases();    // reduce, scan, sort, histogram, gather
 std::vector<Case> productCases(); // dot and dot_scaled
 std::vector<Case> randomCases();

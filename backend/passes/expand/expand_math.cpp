@@ -1,5 +1,6 @@
 #include "backend/passes/expand/expand_math.h"
 
+#include "backend/analysis/never_positive.h"
 #include "backend/math/elementary.h"
 #include "backend/math/remainder.h"
 #include "backend/passes/expand/expansion.h"
@@ -52,10 +53,15 @@ constexpr auto kFunctions = std::to_array<Function>({
     {OpKind::Rem, [](llvm::ArrayRef<Single> x) { return math::fmod<math::Single>(x[0], x[1]); },
      [](llvm::ArrayRef<Double> x) { return math::fmod<math::Double>(x[0], x[1]); }},
 });
+/// The same bits by fewer ops, where nothing overflows.
+constexpr Function kExpOfNonePositive = IMBREX_FUNCTION(Exp, expOfNonePositive);
 #undef IMBREX_FUNCTION
 
-const Function *functionOf(OpKind kind) {
-  const auto *found = llvm::find_if(kFunctions, [&](const Function &f) { return f.kind == kind; });
+const Function *functionOf(const ir::Kernel &kernel, const ir::Op &op) {
+  if (op.kind == OpKind::Exp && analysis::isNeverPositive(kernel, op.operand(0)))
+    return &kExpOfNonePositive;
+  const auto *found =
+      llvm::find_if(kFunctions, [&](const Function &f) { return f.kind == op.kind; });
   return found == kFunctions.end() ? nullptr : found;
 }
 
@@ -98,7 +104,7 @@ bool asksForFast(const ir::Op &op) {
 
 llvm::SmallVector<ir::ValueId, 4> elementary(const machine::Machine &machine, Angles &angles,
                                              Recorder &recorder, const ir::Op &op) {
-  const Function *function = functionOf(op.kind);
+  const Function *function = functionOf(recorder.kernel(), op);
   if (!function) return {};
   const ElementKind element = recorder.kernel().type(op.result()).element();
   if (!ir::isFloat(element)) return {}; // the remainder of integers

@@ -93,6 +93,8 @@ public:
   friend Value rint(const Value &a) { return write(ir::OpKind::Rint, a); }
   friend Value min(const Value &a, const Value &b) { return write(ir::OpKind::Min, a, b); }
   friend Value max(const Value &a, const Value &b) { return write(ir::OpKind::Max, a, b); }
+  friend Value minOrNaN(const Value &a, const Value &b) { return write(ir::OpKind::MinNan, a, b); }
+  friend Value maxOrNaN(const Value &a, const Value &b) { return write(ir::OpKind::MaxNan, a, b); }
   friend Value umulhi(const Value &a, const Value &b) { return write(ir::OpKind::MulHigh, a, b); }
   friend Value select(const Value<bool> &condition, const Value &a, const Value &b) {
     return write(ir::OpKind::Select, condition, a, b);

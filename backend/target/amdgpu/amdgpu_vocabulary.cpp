@@ -193,4 +193,12 @@ Value *AmdgpuVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value 
   return instruction(b, form->intrinsic, operands);
 }
 
+// V_RCP_F32: 1 ulp (CDNA 3 ISA, RDNA 3 ISA).
+Value *AmdgpuVocabulary::nearReciprocal(Builder &b, Value *x) const {
+  return instruction(b, Intrinsic::amdgcn_rcp, {x});
+}
+
+// V_MINIMUM and V_MAXIMUM of gfx12, V_MINIMUM3 and V_MAXIMUM3 of gfx950.
+bool AmdgpuVocabulary::keepsNaN() const { return isa_.Major >= 12 || machine_.cpu == "gfx950"; }
+
 } // namespace imbrex::target::amdgpu

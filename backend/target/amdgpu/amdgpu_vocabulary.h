@@ -31,6 +31,8 @@ public:
   Value *uniform(Builder &b, Value *x) const override;
   void drainCopies(Builder &b, std::int32_t left) const override;
   Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
+  Value *nearReciprocal(Builder &b, Value *x) const override;
+  bool keepsNaN() const override;
 
 private:
   const machine::Machine &machine_;

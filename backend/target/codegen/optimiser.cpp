@@ -70,9 +70,11 @@ struct Step {
 constexpr auto kSteps = std::to_array<Step>({
     {[](Passes &p) { p.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true)); },
      "registers of one tile compute the same addresses and masks"},
+    {combine,
+     "index arithmetic by bits, masks of comparisons; before branches are looked at, which "
+     "it decides: two stores that are merged have no line"},
     {[](Passes &p) { p.addPass(llvm::SimplifyCFGPass()); },
      "conditions that are known, and blocks that follow each other"},
-    {combine, "index arithmetic by bits, masks of comparisons"},
     {[](Passes &p) { p.addPass(llvm::ReassociatePass()); },
      "an address's constant part comes last, and into the instruction"},
     {moveOutOfLoops,

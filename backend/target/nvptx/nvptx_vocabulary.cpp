@@ -249,4 +249,12 @@ Value *NvptxVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *
   return b.CreateIntrinsic(form->intrinsic, {}, operands);
 }
 
+// 1 ulp (PTX ISA 9.0, "rcp"); it flushes subnormal numbers, which there are none of here.
+Value *NvptxVocabulary::nearReciprocal(Builder &b, Value *x) const {
+  return b.CreateIntrinsic(Intrinsic::nvvm_rcp_approx_ftz_f, {}, {x});
+}
+
+// min.NaN and max.NaN, from compute capability 8.0 on (PTX ISA 9.0, "min", "max").
+bool NvptxVocabulary::keepsNaN() const { return machine_.cpu != "sm_75"; }
+
 } // namespace imbrex::target::nvptx

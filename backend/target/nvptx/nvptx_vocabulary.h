@@ -40,6 +40,8 @@ public:
   void takeRegisters(Builder &b, std::int32_t count) const override;
   void fitBlocks(llvm::Function &function, std::int32_t blocks) const override;
   Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
+  Value *nearReciprocal(Builder &b, Value *x) const override;
+  bool keepsNaN() const override;
 
 private:
   const machine::Machine &machine_;

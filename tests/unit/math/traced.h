@@ -75,6 +75,12 @@ struct Value {
   friend Value rint(Value x) { return count(imbrex::math::rint(x.value)); }
   friend Value min(Value a, Value b) { return count(imbrex::math::min(a.value, b.value)); }
   friend Value max(Value a, Value b) { return count(imbrex::math::max(a.value, b.value)); }
+  friend Value minOrNaN(Value a, Value b) {
+    return count(imbrex::math::minOrNaN(a.value, b.value));
+  }
+  friend Value maxOrNaN(Value a, Value b) {
+    return count(imbrex::math::maxOrNaN(a.value, b.value));
+  }
   friend Value select(Bool condition, Value a, Value b) {
     return count(condition.value ? a.value : b.value);
   }
