@@ -56,4 +56,17 @@ TEST_CASE("in front of such a branch stands what decides it, and nothing else") 
   CHECK(before == "abs ge reduce if ");
 }
 
+TEST_CASE("the exponential of what is never positive has nothing for what overflows") {
+  const auto bounds = [](const std::string &body) {
+    const ir::Kernel kernel = expandedKernel(body);
+    int count = 0;
+    for (const auto &op : kernel.body().ops) count += op->kind == ir::OpKind::MinNan ? 1 : 0;
+    return count;
+  };
+  CHECK(bounds("%e = exp %x : f32[64]\n") == 1);
+  CHECK(bounds("%a = abs %x : f32[64]\n%m = neg %a : f32[64]\n%e = exp %m : f32[64]\n") == 0);
+  CHECK(bounds("%m = max %x, %y : f32[64]\n%d = sub %x, %m : f32[64]\n%e = exp %d : f32[64]\n") ==
+        0);
+}
+
 } // namespace imbrex
