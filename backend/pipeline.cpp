@@ -18,6 +18,7 @@
 #include "backend/passes/licm.h"
 #include "backend/passes/loop_over_parts.h"
 #include "backend/passes/pipeline/pipeline_loops.h"
+#include "backend/passes/sort_by_parts.h"
 #include "backend/support/check.h"
 #include "backend/support/environment.h"
 #include "llvm/ADT/StringExtras.h"
@@ -43,6 +44,7 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"licm", passes::hoistInvariants, Stage::Tiles, Stage::Tiles},
     {"dce", passes::dropDeadCode, Stage::Tiles, Stage::Tiles},
     {"accumulate-products", passes::accumulateProducts, Stage::Tiles, Stage::Tiles},
+    {"sort-by-parts", passes::sortByParts, Stage::Tiles, Stage::Tiles},
     {"loop-over-parts", passes::loopOverParts, Stage::Tiles, Stage::Tiles},
     {"expand-products", passes::expandProducts, Stage::Tiles, Stage::Tiles},
     {"expand-dots", passes::expandDots, Stage::Tiles, Stage::Tiles},
@@ -88,6 +90,7 @@ constexpr auto kGpuPipeline = std::to_array<Pass>({
     named("licm"),
     named("dce"),
     named("accumulate-products"),
+    named("sort-by-parts"),
     named("loop-over-parts"),
     named("expand-products"),
     named("expand-dots"),

@@ -203,8 +203,8 @@ struct ForAttrs {
 /// author's choice of a GPU's code, 0 where the compiler chooses; what is computed does not depend
 /// on them. `contract`: whether products that are added to sums may round once with them.
 struct KernelAttrs {
-  // Of any machine: a block has 1024 threads at most, in warps of 32 lanes at least; LLVM and
-  // NVIDIA's assembler take no limit below 16 (`ptxas --maxrregcount`), and gfx1250 has 1024.
+  // Of any machine: a block has 1024 threads at most, in warps of 32 lanes at least; a thread has
+  // at most 1024 registers, and assemblers take no limit below 16.
   static constexpr std::int32_t kMostWarps = 32;
   static constexpr std::int32_t kLeastRegisters = 16, kMostRegisters = 1024;
   std::int32_t warps = 0;

@@ -2,9 +2,12 @@
 #include "backend/lower/emit_ops.h"
 #include "backend/lower/exchange.h"
 
+#include <algorithm>
+
 /// A bitonic network. Its comparators join elements whose indices differ in one bit, so that each
 /// step stays in a thread, is a shuffle, or goes through shared memory, as the bit is held.
-/// Elements carry their index: no two are equal, and the result is that of a stable sort.
+/// Elements carry their index: no two are equal, and the result is that of a stable sort. Where
+/// equal elements are the same and nothing follows them, they need none.
 namespace imbrex::lower {
 
 using ir::ElementKind;
@@ -13,50 +16,122 @@ using llvm::Value;
 
 namespace {
 
-/// Whether the bits are those of a NaN; null where the format has none.
-Value *isNan(Emitter &e, ElementKind kind, Value *bits) {
-  if (!ir::isFloat(kind) && !ir::isNarrowFloat(kind)) return nullptr;
-  const auto number = [&](std::uint64_t x) { return llvm::ConstantInt::get(bits->getType(), x); };
-  const llvm::fltSemantics &format = ir::floatFormat(kind);
-  if (!llvm::APFloat::semanticsHasNaN(format)) return nullptr;
-  const auto bitsOf = [](const llvm::APFloat &x) { return x.bitcastToAPInt().getZExtValue(); };
-  const bool isOneCode = kind == ElementKind::F8E4M3FNUZ || kind == ElementKind::F8E5M2FNUZ ||
-                         kind == ElementKind::E8M0;
-  if (isOneCode) return e.b.CreateICmpEQ(bits, number(bitsOf(llvm::APFloat::getNaN(format))));
-  const std::uint64_t last =
-      bitsOf(llvm::APFloat::semanticsHasInf(format) ? llvm::APFloat::getInf(format)
-                                                    : llvm::APFloat::getLargest(format));
-  const std::uint64_t sign = std::uint64_t{1} << (ir::info(kind).bits - 1);
-  return e.b.CreateICmpUGT(e.b.CreateAnd(bits, number(sign - 1)), number(last));
-}
+/// Keys of an element kind: numbers, i32 or i64, that order unsigned as the elements do, each of
+/// another element, so that what is sorted need not be carried along.
+///
+/// A float's bits become a code that orders as the numbers do, NaNs without a sign above the
+/// highest number and those with one below the lowest. Counted from the first number on, in
+/// either direction, and around, all NaNs come behind the last one:
+///
+///   codes       0 … NaN … | lowest … number … highest | … NaN …
+///   ascending             0 …                  numbers-1, NaNs →
+///   descending  ← NaNs, numbers-1 …                   0
+class Keys {
+public:
+  Keys(Emitter &emitter, ElementKind kind, bool isDescending)
+      : e_(emitter), kind_(kind), isDescending_(isDescending),
+        bits_(static_cast<unsigned>(ir::info(kind).bits)), mask_(~std::uint64_t{0} >> (64 - bits_)),
+        sign_(mask_ ^ mask_ >> 1), isFloat_(ir::isFloat(kind)) {}
 
-/// A number, i32 or i64, that orders unsigned as the elements order; NaNs come last.
-Value *sortKey(Emitter &e, ElementKind kind, bool isDescending, Value *x) {
-  const auto bits = static_cast<unsigned>(ir::info(kind).bits);
-  Value *narrow = e.b.CreateBitCast(x, e.b.getIntNTy(x->getType()->getScalarSizeInBits()));
-  Value *key = e.b.CreateZExtOrTrunc(narrow, bits > 32 ? e.b.getInt64Ty() : e.b.getInt32Ty());
-  const auto number = [&](std::uint64_t value) {
-    return llvm::ConstantInt::get(key->getType(), value);
-  };
-  const std::uint64_t mask = ~std::uint64_t{0} >> (64 - bits), sign = mask ^ mask >> 1;
-  Value *const nan = isNan(e, kind, key);
-  const bool isFloat = ir::isFloat(kind) || ir::isNarrowFloat(kind);
-  if (ir::isSigned(kind)) key = e.b.CreateXor(key, number(sign));
-  if (isFloat && kind != ElementKind::E8M0) {
+  llvm::IntegerType *type() const { return bits_ > 32 ? e_.b.getInt64Ty() : e_.b.getInt32Ty(); }
+
+  Value *of(Value *x) const {
+    Value *narrow = e_.b.CreateBitCast(x, e_.b.getIntNTy(x->getType()->getScalarSizeInBits()));
+    Value *key = e_.b.CreateZExtOrTrunc(narrow, type());
+    if (ir::isSigned(kind_)) key = e_.b.CreateXor(key, number(sign_));
     // Negative numbers order against their bits.
-    Value *isNegative = e.b.CreateICmpNE(e.b.CreateAnd(key, number(sign)), number(0));
-    key = e.b.CreateXor(key, e.b.CreateSelect(isNegative, number(mask), number(sign)));
+    if (isFloat_) key = e_.b.CreateXor(key, signIsSet(key, number(mask_), number(sign_)));
+    if (isFloat_)
+      key = e_.b.CreateAnd(isDescending_ ? e_.b.CreateSub(number(highest()), key)
+                                         : e_.b.CreateSub(key, number(lowest())),
+                           number(mask_));
+    else if (isDescending_)
+      key = e_.b.CreateXor(key, number(mask_));
+    return key;
   }
-  if (isDescending) key = e.b.CreateXor(key, number(mask));
-  if (nan) key = e.b.CreateSelect(nan, llvm::Constant::getAllOnesValue(key->getType()), key);
-  return key;
+
+  /// The element of a key, as `like` is held.
+  Value *elementOf(Value *key, llvm::Type *like) const {
+    Value *bits = key;
+    if (isFloat_)
+      bits = e_.b.CreateAnd(isDescending_ ? e_.b.CreateSub(number(highest()), key)
+                                          : e_.b.CreateAdd(key, number(lowest())),
+                            number(mask_));
+    else if (isDescending_)
+      bits = e_.b.CreateXor(bits, number(mask_));
+    if (isFloat_) bits = e_.b.CreateXor(bits, signIsSet(bits, number(sign_), number(mask_)));
+    if (ir::isSigned(kind_)) bits = e_.b.CreateXor(bits, number(sign_));
+    Value *narrow = e_.b.CreateZExtOrTrunc(bits, e_.b.getIntNTy(like->getScalarSizeInBits()));
+    return e_.b.CreateBitCast(narrow, like);
+  }
+
+  /// Whether elements may be equal that differ.
+  bool haveTies() const { return isFloat_; }
+  /// What a key counts as: all NaNs are equal.
+  Value *rank(Value *key) const {
+    if (!isFloat_) return key;
+    const std::uint64_t numbers = highest() - lowest() + 1;
+    return e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, key, number(numbers));
+  }
+
+  /// No element comes behind it.
+  Value *last() const { return llvm::Constant::getAllOnesValue(type()); }
+
+private:
+  llvm::Constant *number(std::uint64_t value) const {
+    return llvm::ConstantInt::get(type(), value);
+  }
+  Value *signIsSet(Value *x, Value *yes, Value *no) const {
+    return e_.b.CreateSelect(e_.b.CreateICmpNE(e_.b.CreateAnd(x, number(sign_)), number(0)), yes,
+                             no);
+  }
+  /// The codes of the numbers at either end, which are infinite.
+  std::uint64_t highest() const {
+    const auto infinity = llvm::APFloat::getInf(ir::floatFormat(kind_));
+    return sign_ | infinity.bitcastToAPInt().getZExtValue();
+  }
+  std::uint64_t lowest() const { return mask_ ^ highest(); }
+
+  Emitter &e_;
+  ElementKind kind_;
+  bool isDescending_;
+  unsigned bits_;
+  std::uint64_t mask_, sign_;
+  bool isFloat_;
+};
+
+/// Whether a tile holds at each place the place's index along an axis.
+bool isIndex(const ir::Kernel &kernel, ir::ValueId value, std::int32_t axis) {
+  const ir::Op *op = kernel.definition(value);
+  while (op != nullptr && (op->kind == ir::OpKind::ConvertLayout ||
+                           op->kind == ir::OpKind::Broadcast || op->kind == ir::OpKind::Reshape)) {
+    const ir::Shape &to = kernel.type(op->result()).shape();
+    const ir::Shape &from = kernel.type(op->operand(0)).shape();
+    const bool keepsAxis = op->kind == ir::OpKind::Reshape
+                               ? from.rank() == 1 && from[0] == to[axis]
+                               : from.rank() == to.rank() && from[axis] == to[axis];
+    if (!keepsAxis) return false;
+    if (op->kind == ir::OpKind::Reshape) axis = 0;
+    op = kernel.definition(op->operand(0));
+  }
+  return op != nullptr && op->kind == ir::OpKind::Arange && axis == 0 &&
+         op->attrs<ir::ArangeAttrs>() == ir::ArangeAttrs{} &&
+         ir::info(kernel.type(op->result()).element()).bits == 32;
 }
 
 class Sorting {
 public:
   Sorting(Emitter &emitter, const ir::Op &op)
       : e_(emitter), op_(op), attrs_(op.attrs<ir::SortAttrs>()),
-        layout_(emitter.layoutOf(op.operand(0))), bits_(axisBits(layout_, attrs_.axis)) {}
+        keys_(emitter, emitter.type(op.operand(0)).element(), attrs_.descending),
+        layout_(emitter.layoutOf(op.operand(0))), bits_(axisBits(layout_, attrs_.axis)) {
+    std::size_t next = kIndex + 1;
+    hasIndex_ = keys_.haveTies() || op.operands.size() > 1;
+    for (const ir::ValueId operand : op.operands)
+      part_.push_back(part_.empty()                                   ? kKey
+                      : isIndex(emitter.kernel, operand, attrs_.axis) ? kIndex
+                                                                      : next++);
+  }
 
   void run() {
     load();
@@ -64,22 +139,28 @@ public:
     if (steps * items_.size() > kMostComparators)
       mergeInLoop();
     else
-      for (std::size_t merged = 1; merged <= bits_.size(); ++merged)
-        for (std::size_t bit = merged; bit-- > 0;)
-          compareAcross(bit, e_.i32(static_cast<std::int64_t>(merged)));
+      for (std::size_t merged = 1; merged <= bits_.size(); ++merged) {
+        beginMerge(e_.i32(static_cast<std::int64_t>(merged)));
+        for (std::size_t bit = merged; bit-- > 0;) compareAcross(bit);
+      }
     for (std::size_t i = 0; i < op_.results.size(); ++i) {
       Registers results;
-      for (const Item &item : items_) results.push_back(item[kFirstValue + i]);
+      for (const auto &[item, old] : llvm::zip_equal(items_, e_.registers(op_.operand(i))))
+        results.push_back(i == 0 ? keys_.elementOf(item[kKey], old->getType()) : item[part_[i]]);
       e_.define(op_.result(i), std::move(results));
     }
   }
 
 private:
-  using Item = llvm::SmallVector<Value *, 4>; // key, index, the operands' elements
-  static constexpr std::size_t kKey = 0, kIndex = 1, kFirstValue = 2;
+  // The key; the index, if there is one; elements of operands that are neither.
+  using Item = llvm::SmallVector<Value *, 4>;
+  static constexpr std::size_t kKey = 0, kIndex = 1;
   // Of a thread, written one after the other: LLVM takes a tenth of a second for so many, and
   // longer than in proportion for more.
   static constexpr std::size_t kMostComparators = 512;
+  // Of a thread's registers: what is fetched of all at once has no room beside them where they are
+  // many, and each exchange through shared memory takes a barrier.
+  static constexpr std::size_t kFetchedAtOnce = 8;
 
   /// Every merge by the same code, which is as long as the last one, and leaves out the steps that
   /// smaller blocks do not have.
@@ -94,6 +175,7 @@ private:
     llvm::PHINode *merged = b.CreatePHI(b.getInt32Ty(), 2);
     merged->addIncoming(e_.i32(1), before);
     const std::vector<Phis> carried = addPhis(before);
+    beginMerge(merged);
     for (std::size_t bit = bits_.size(); bit-- > 0;) stepWhere(bit, merged);
     Value *next = b.CreateNUWAdd(merged, e_.i32(1));
     merged->addIncoming(next, b.GetInsertBlock());
@@ -107,7 +189,7 @@ private:
 
   /// The step across a bit, in merges that have it.
   void stepWhere(std::size_t bit, Value *merged) {
-    if (bit == 0) return compareAcross(bit, merged);
+    if (bit == 0) return compareAcross(bit);
     llvm::IRBuilder<> &b = e_.b;
     llvm::BasicBlock *const before = b.GetInsertBlock(), *const step = e_.newBlock("step"),
                             *const after = e_.newBlock("stepped");
@@ -115,7 +197,7 @@ private:
     const std::vector<Item> unchanged = items_;
     const SharedMemory::AllReaders readers = e_.shared.readers();
     b.SetInsertPoint(step);
-    compareAcross(bit, merged);
+    compareAcross(bit);
     const std::vector<Item> changed = items_;
     llvm::BasicBlock *const end = b.GetInsertBlock();
     b.CreateBr(after);
@@ -145,23 +227,25 @@ private:
   }
 
   void load() {
-    const ElementKind kind = e_.type(op_.operand(0)).element();
     const std::int64_t extent = e_.type(op_.operand(0)).shape()[attrs_.axis];
     for (std::size_t r = 0; r < e_.registerCount(op_.operand(0)); ++r) {
-      Value *key = sortKey(e_, kind, attrs_.descending, e_.registers(op_.operand(0))[r]);
+      Value *key = keys_.of(e_.registers(op_.operand(0))[r]);
       Value *index = e_.coordinate(layout_, r, attrs_.axis);
       // Padding comes after all that has the highest key too: its indices are beyond.
       if (!llvm::has_single_bit(static_cast<std::uint64_t>(extent)))
-        key = e_.b.CreateSelect(e_.b.CreateICmpULT(index, e_.i32(extent)), key,
-                                llvm::Constant::getAllOnesValue(key->getType()));
-      Item &item = items_.emplace_back(Item{key, index});
-      for (const ir::ValueId operand : op_.operands) item.push_back(e_.registers(operand)[r]);
+        key = e_.b.CreateSelect(e_.b.CreateICmpULT(index, e_.i32(extent)), key, keys_.last());
+      Item &item = items_.emplace_back(Item{key});
+      if (hasIndex_) item.push_back(index);
+      for (std::size_t i = 0; i < op_.operands.size(); ++i)
+        if (part_[i] > kIndex) item.push_back(e_.registers(op_.operand(i))[r]);
     }
   }
 
   Value *isBefore(const Item &a, const Item &b) {
-    Value *less = e_.b.CreateICmpULT(a[kKey], b[kKey]);
-    Value *equal = e_.b.CreateICmpEQ(a[kKey], b[kKey]);
+    Value *const ofA = keys_.rank(a[kKey]), *const ofB = keys_.rank(b[kKey]);
+    Value *less = e_.b.CreateICmpULT(ofA, ofB);
+    if (!hasIndex_) return less;
+    Value *equal = e_.b.CreateICmpEQ(ofA, ofB);
     Value *earlier = e_.b.CreateICmpULT(a[kIndex], b[kIndex]);
     return e_.b.CreateOr(less, e_.b.CreateAnd(equal, earlier));
   }
@@ -173,58 +257,66 @@ private:
     return chosen;
   }
 
-  /// i1: whether a bit of the place of register `r` is set.
-  Value *isSet(std::size_t bit, std::size_t r) {
-    Value *place = e_.coordinate(layout_, r, attrs_.axis);
-    return e_.b.CreateICmpNE(e_.b.CreateAnd(place, e_.i32(std::int64_t{1} << bit)), e_.i32(0));
-  }
-  /// Whether blocks of 2^merged elements go down at register `r`'s place; the last merge goes up.
-  Value *goesDown(Value *merged, std::size_t r) {
-    if (const auto *known = llvm::dyn_cast<llvm::ConstantInt>(merged)) {
-      const std::size_t bit = known->getZExtValue();
-      return bit == bits_.size() ? e_.b.getFalse() : isSet(bit, r);
-    }
-    Value *place = e_.coordinate(layout_, r, attrs_.axis);
-    return e_.b.CreateTrunc(e_.b.CreateLShr(place, merged), e_.b.getInt1Ty());
-  }
-
-  void compareAcross(std::size_t bit, Value *merged) {
-    if (bits_[bit].dim == Dim::Register) return compareInThread(bit, merged);
-    const std::vector<Item> others = partners(bit);
+  /// Begin to merge blocks of half 2^merged elements. Every other block of 2^merged goes down,
+  /// which is as if all bits of its places were the others; the last one goes up. Reckoned once for
+  /// a merge: of each bit by itself it would be the same in all merges, and LLVM would keep it for
+  /// all bits in front of their loop.
+  void beginMerge(Value *merged) {
+    places_.clear();
     for (std::size_t r = 0; r < items_.size(); ++r) {
-      // The lower place keeps the earlier item, unless the block goes down.
-      Value *keepsLater = e_.b.CreateXor(isSet(bit, r), goesDown(merged, r));
-      Value *otherIsBefore = isBefore(others[r], items_[r]);
-      items_[r] = select(e_.b.CreateXor(otherIsBefore, keepsLater), others[r], items_[r]);
+      Value *place = e_.coordinate(layout_, r, attrs_.axis);
+      Value *goesDown = e_.b.CreateTrunc(e_.b.CreateLShr(place, merged), e_.b.getInt1Ty());
+      places_.push_back(e_.b.CreateXor(place, e_.b.CreateSExt(goesDown, e_.b.getInt32Ty())));
     }
   }
 
-  void compareInThread(std::size_t bit, Value *merged) {
+  /// i1: whether the place of register `r` gets the later one of the two that differ in a bit.
+  Value *getsLater(std::size_t bit, std::size_t r) {
+    Value *isSet = e_.b.CreateAnd(places_[r], e_.i32(std::int64_t{1} << bit));
+    return e_.b.CreateICmpNE(isSet, e_.i32(0));
+  }
+
+  void compareAcross(std::size_t bit) {
+    if (bits_[bit].dim == Dim::Register) return compareInThread(bit);
+    for (std::size_t first = 0; first < items_.size(); first += kFetchedAtOnce) {
+      const std::size_t end = std::min(first + kFetchedAtOnce, items_.size());
+      const std::vector<Item> others = partners(bit, first, end);
+      for (std::size_t r = first; r < end; ++r) {
+        const Item &other = others[r - first];
+        Value *otherIsBefore = isBefore(other, items_[r]);
+        items_[r] = select(e_.b.CreateXor(otherIsBefore, getsLater(bit, r)), other, items_[r]);
+      }
+    }
+  }
+
+  void compareInThread(std::size_t bit) {
     const std::size_t mask = bits_[bit].mask;
     for (std::size_t r = 0; r < items_.size(); ++r) {
       if ((r & mask) != 0) continue;
-      Value *swaps = e_.b.CreateXor(isBefore(items_[r | mask], items_[r]), goesDown(merged, r));
+      Value *swaps = e_.b.CreateXor(isBefore(items_[r | mask], items_[r]), getsLater(bit, r));
       const Item low = select(swaps, items_[r | mask], items_[r]);
       items_[r | mask] = select(swaps, items_[r], items_[r | mask]);
       items_[r] = low;
     }
   }
 
-  std::vector<Item> partners(std::size_t bit) {
-    std::vector<Item> others(items_.size());
+  /// Those of registers `first` to below `end`.
+  std::vector<Item> partners(std::size_t bit, std::size_t first, std::size_t end) {
+    const llvm::ArrayRef<Item> items = llvm::ArrayRef(items_).slice(first, end - first);
+    std::vector<Item> others(items.size());
     const std::uint32_t mask = bits_[bit].mask;
     if (bits_[bit].dim == Dim::Lane) {
-      for (std::size_t r = 0; r < items_.size(); ++r)
-        for (Value *x : items_[r]) others[r].push_back(shuffleXor(e_, x, mask));
+      for (std::size_t i = 0; i < items.size(); ++i)
+        for (Value *x : items[i]) others[i].push_back(shuffleXor(e_, x, mask));
       return others;
     }
     const auto lanes = static_cast<std::uint32_t>(e_.kernel.threads().lanes);
     Value *thread = e_.b.CreateXor(e_.thread(), e_.b.getInt32(mask * lanes));
-    for (std::size_t part = 0; part < items_[0].size(); ++part) {
+    for (std::size_t part = 0; part < items[0].size(); ++part) {
       Registers values;
-      for (const Item &item : items_) values.push_back(item[part]);
+      for (const Item &item : items) values.push_back(item[part]);
       const auto fetched = fetchFromThreads(e_, values, thread);
-      for (std::size_t r = 0; r < items_.size(); ++r) others[r].push_back(fetched[r][0]);
+      for (std::size_t i = 0; i < items.size(); ++i) others[i].push_back(fetched[i][0]);
     }
     return others;
   }
@@ -232,9 +324,13 @@ private:
   Emitter &e_;
   const ir::Op &op_;
   const ir::SortAttrs &attrs_;
+  Keys keys_;
+  bool hasIndex_ = true;
+  llvm::SmallVector<std::size_t, 4> part_; // by operand: which of an item it is
   const layout::LinearLayout &layout_;
   llvm::SmallVector<AxisBit, 16> bits_;
   std::vector<Item> items_; // by register
+  Registers places_;        // in the merge at hand, by register
 };
 
 } // namespace

@@ -30,6 +30,14 @@ ir::Kernel pipelined(const TableKernel &of, const machine::Machine &machine,
   return kernel;
 }
 
+/// What is pipelined, in which sums begin as they do there and are rounded alike.
+ir::Kernel simplified(const TableKernel &of) {
+  ir::Kernel kernel = of.kernel.clone();
+  Diagnostics diagnostics;
+  REQUIRE_MESSAGE(runPasses(kernel, hostPipeline(), diagnostics), diagnostics.render());
+  return kernel;
+}
+
 std::vector<ir::Op *> opsOf(ir::Kernel &kernel, std::initializer_list<ir::OpKind> kinds) {
   std::vector<ir::Op *> found;
   ir::walk(kernel.body(), [&](ir::Op &op) {
@@ -60,7 +68,7 @@ TEST_CASE("a pipelined loop computes what it computed, for numbers of trips arou
         const ir::Kernel kernel = pipelined(one, machineNamed(machine));
         CHECK(passes::pipeline::hasRings(kernel));
         TableLaunch meant(one), got(one);
-        runInterpreter(one.kernel, one, meant);
+        runInterpreter(simplified(one), one, meant);
         runInterpreter(kernel, one, got);
         CHECK(got == meant);
       }

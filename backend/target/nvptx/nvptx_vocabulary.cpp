@@ -63,6 +63,10 @@ Value *tanhApproximation(Builder &b, Value *x) {
 void NvptxVocabulary::declareKernel(llvm::Function &function, std::int32_t threads) const {
   function.setCallingConv(llvm::CallingConv::PTX_Kernel);
   function.addFnAttr("nvvm.reqntid", std::to_string(threads));
+  // Of larger blocks ptxas spills registers so that another could live beside them on a core,
+  // unless it is told that one is enough.
+  const bool isLarge = threads > machine().registersPerCore / machine().maxRegistersPerThread;
+  if (isLarge) function.addFnAttr("nvvm.minctasm", "1");
 }
 
 void NvptxVocabulary::limitRegisters(llvm::Function &function, std::int32_t registers) const {

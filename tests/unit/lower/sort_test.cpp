@@ -96,6 +96,98 @@ TEST_CASE("a sort of thousands is what the interpreter makes of it") {
   }
 }
 
+namespace {
+
+/// Two views and a launch's bytes for them.
+struct Launch {
+  std::vector<std::uint8_t> from, to, places;
+  std::int64_t count, kept;
+
+  std::vector<ir::Argument> arguments() {
+    const auto argument = [](std::vector<std::uint8_t> &bytes, std::int64_t extent) {
+      return ir::Argument{.data = reinterpret_cast<std::byte *>(bytes.data()),
+                          .bytes = static_cast<std::int64_t>(bytes.size()),
+                          .extents = {extent},
+                          .strides = {1}};
+    };
+    return {argument(from, count), argument(to, kept), argument(places, kept)};
+  }
+};
+
+/// Elements of any bits, of which many are NaNs, zeros or infinite.
+Launch launchOf(ir::ElementKind kind, std::int64_t count, std::int64_t kept) {
+  std::mt19937 random(11);
+  const auto bytes = static_cast<std::size_t>(std::max(ir::info(kind).bits / 8, 1));
+  Launch launch{.from = {}, .to = {}, .places = {}, .count = count, .kept = kept};
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::size_t byte = 0; byte < bytes; ++byte) {
+      constexpr std::array<std::uint8_t, 6> kTops{0x7f, 0xff, 0x80, 0x00, 0xf0, 0x7c};
+      const bool isAny = random() % 2 == 0 || byte + 2 < bytes;
+      launch.from.push_back(isAny ? static_cast<std::uint8_t>(random()) : kTops[random() % 6]);
+    }
+  if (kind == ir::ElementKind::Bool)
+    for (std::uint8_t &byte : launch.from) byte &= 1;
+  launch.to.resize(static_cast<std::size_t>(kept) * bytes);
+  launch.places.resize(static_cast<std::size_t>(kept) * 4);
+  return launch;
+}
+
+struct Selection {
+  ir::ElementKind kind;
+  std::int64_t count, kept;
+  bool isDescending;
+};
+
+ir::Kernel kernelOf(const Selection &of) {
+  const std::string element(ir::info(of.kind).name);
+  const auto row = [](const std::string &name, std::int64_t n) {
+    return name + "[" + std::to_string(n) + "]";
+  };
+  const std::string first = " [offsets = [0], strides = [1]] : ";
+  return testing::parsedKernel(
+      "kernel @k(%x: view<const " + element + ", 1>, %y: view<" + element +
+      ", 1>, %p: view<i32, 1>) stage tiles {\n%z = constant 0 : i32\n%a = view.load %x, %z : " +
+      row(element, of.count) + "\n%i = arange : " + row("i32", of.count) +
+      "\n%s, %o = sort %a, %i" + (of.isDescending ? " [descending = true]" : "") + " : " +
+      row(element, of.count) + ", " + row("i32", of.count) + "\n%t = slice %s" + first +
+      row(element, of.kept) + "\n%q = slice %o" + first + row("i32", of.kept) +
+      "\nview.store %y, %t, %z\nview.store %p, %q, %z\n}");
+}
+
+void checkAgainstInterpreter(const Selection &of, const machine::Machine &machine) {
+  Diagnostics diagnostics;
+  ir::Kernel kernel = kernelOf(of);
+  CAPTURE(ir::print(kernel));
+  CAPTURE(machine.name);
+  Launch meant = launchOf(of.kind, of.count, of.kept), made = meant;
+  REQUIRE_MESSAGE(interpret::run(kernel, {}, meant.arguments(), diagnostics), diagnostics.render());
+  const auto code = compileForGpu(kernel, target::gpuTarget(machine),
+                                  analysis::usualAssumptions(kernel), diagnostics);
+  REQUIRE_MESSAGE(code, diagnostics.render());
+  const auto program =
+      emulate::Program::compile(*code->copy(), machine, code->interface, diagnostics);
+  REQUIRE_MESSAGE(program, diagnostics.render());
+  REQUIRE_MESSAGE(program->run({}, made.arguments(), {}, diagnostics), diagnostics.render());
+  CHECK((made.to == meant.to));
+  CHECK((made.places == meant.places));
+}
+
+} // namespace
+
+TEST_CASE("elements of every kind are sorted to the bit, NaNs behind the others in their order") {
+  for (const ir::ElementKind kind : ir::allElementKinds()) {
+    if (ir::isNarrowFloat(kind)) continue; // which have no order
+    for (const bool isDescending : {false, true})
+      for (const machine::Machine *machine : machinesOfEachWarpSize())
+        checkAgainstInterpreter({kind, 300, 300, isDescending}, *machine);
+  }
+}
+
+TEST_CASE("the first of a long row are what the interpreter makes of it, in parts as they are") {
+  for (const machine::Machine *machine : machinesOfEachWarpSize())
+    checkAgainstInterpreter({ir::ElementKind::F32, 20000, 50, true}, *machine);
+}
+
 TEST_CASE("the code of a sort grows as its elements, and not as the steps that they take") {
   for (const machine::Machine *machine : machinesOfEachWarpSize()) {
     CAPTURE(machine->name);

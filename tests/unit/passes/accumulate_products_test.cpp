@@ -1,6 +1,7 @@
 #include "backend/interpret/interpret.h"
 #include "backend/ir/verify.h"
 #include "backend/passes/accumulate_products.h"
+#include "backend/pipeline.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
@@ -205,4 +206,21 @@ TEST_CASE("without contraction floats stay, and integers do not, being exact") {
   Kernel integers = additionKernel(kAdditions.front().ops, {"i8", "i32"}, " [contract = off]");
   accumulateIn(integers);
   CHECK(opCount(integers, OpKind::Add) == 0);
+}
+
+TEST_CASE("every pipeline makes of a product that is added what it makes of one with its sums") {
+  const std::string added = additionText(kAdditions.front().ops, {"bf16", "f32"});
+  const std::string begun = additionText("%r = dot %a, %b, %c : S\n", {"bf16", "f32"});
+  for (const llvm::ArrayRef<Pass> pipeline : {hostPipeline(), gpuPipeline()})
+    for (const char *name : {"sm_80", "sm_90a"}) {
+      Diagnostics diagnostics;
+      std::vector<std::string> made;
+      for (const std::string &text : {added, begun}) {
+        Kernel kernel = parsedKernel(text);
+        REQUIRE_MESSAGE(runPasses(kernel, pipeline, {diagnostics, *machine::findMachine(name)}),
+                        diagnostics.render());
+        made.push_back(print(kernel));
+      }
+      CHECK(made[0] == made[1]);
+    }
 }
