@@ -10,6 +10,9 @@
 #include <cstdint>
 #include <sys/mman.h>
 #include <unistd.h>
+#if LLVM_THREAD_SANITIZER_BUILD
+#include <sanitizer/tsan_interface.h>
+#endif
 
 namespace imbrex::emulate {
 
@@ -17,6 +20,23 @@ using boost::context::detail::fcontext_t;
 using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
+
+namespace {
+
+// The thread sanitizer follows the stack of each thread, and has to be told where it changes.
+#if LLVM_THREAD_SANITIZER_BUILD
+void *sanitizedFiber() { return __tsan_create_fiber(0); }
+void *sanitizedNow() { return __tsan_get_current_fiber(); }
+void switchSanitized(void *to) { __tsan_switch_to_fiber(to, 0); }
+void endSanitized(void *fiber) { __tsan_destroy_fiber(fiber); }
+#else
+void *sanitizedFiber() { return nullptr; }
+void *sanitizedNow() { return nullptr; }
+void switchSanitized(void * /*to*/) {}
+void endSanitized(void * /*fiber*/) {}
+#endif
+
+} // namespace
 
 std::shared_ptr<StackPool> StackPool::ofThisThread(std::size_t bytes) {
   auto &pool = threadOwned<std::shared_ptr<StackPool>>();
@@ -57,7 +77,8 @@ void StackPool::giveBack(std::byte *stack) {
 }
 
 Fiber::Fiber(StackPool &stacks, void (*function)(void *), void *argument)
-    : stacks_(stacks), stack_(stacks.take()), function_(function), argument_(argument) {
+    : stacks_(stacks), stack_(stacks.take()), function_(function), argument_(argument),
+      sanitizedInside_(sanitizedFiber()) {
   inside_ = make_fcontext(stack_ + stacks.bytes(), stacks.bytes(), [](transfer_t from) {
     Fiber &self = *static_cast<Fiber *>(from.data);
     self.outside_ = from.fctx;
@@ -67,11 +88,21 @@ Fiber::Fiber(StackPool &stacks, void (*function)(void *), void *argument)
   });
 }
 
-Fiber::~Fiber() { stacks_.giveBack(stack_); }
+Fiber::~Fiber() {
+  endSanitized(sanitizedInside_);
+  stacks_.giveBack(stack_);
+}
 
-void Fiber::resume() { inside_ = jump_fcontext(static_cast<fcontext_t>(inside_), this).fctx; }
+void Fiber::resume() {
+  sanitizedOutside_ = sanitizedNow();
+  switchSanitized(sanitizedInside_);
+  inside_ = jump_fcontext(static_cast<fcontext_t>(inside_), this).fctx;
+}
 
-void Fiber::stop() { outside_ = jump_fcontext(static_cast<fcontext_t>(outside_), nullptr).fctx; }
+void Fiber::stop() {
+  switchSanitized(sanitizedOutside_);
+  outside_ = jump_fcontext(static_cast<fcontext_t>(outside_), nullptr).fctx;
+}
 
 bool Fiber::holds(const void *address) const {
   const auto at = reinterpret_cast<std::uintptr_t>(address);

@@ -54,6 +54,8 @@ private:
   void *argument_;
   void *inside_;            ///< Where the function goes on.
   void *outside_ = nullptr; ///< Where who resumed it goes on.
+  /// What the thread sanitizer calls the two; null without it.
+  void *sanitizedInside_ = nullptr, *sanitizedOutside_ = nullptr;
 };
 
 } // namespace imbrex::emulate
