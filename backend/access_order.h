@@ -8,7 +8,7 @@
 
 /// Whether an assembly orders memory as the module asks that it is made from. What the emulator
 /// runs, and what all else is proven of, is that module; LLVM's code generators come behind it, and
-/// have lost orders, scopes and waits (target/nvptx/atomics.h, target/amdgpu/write_backs.h).
+/// have lost orders, scopes and waits (docs/lowering.md).
 ///
 ///   module                                            assembly
 ///   atomicrmw add … device acq_rel, !dbg column 1     .loc 1 7 1

@@ -226,8 +226,10 @@ class Machine:
             return "v_permlane16_b32", lambda buffers: self.permute_rows(buffers, pc, word)
         if is_cdna and word >> 25 & 0x7F == 0x3F and word >> 9 & 0xFF in (0x59, 0x5A):
             return "v_permlane_swap", lambda buffers: self.swap_rows(buffers, word)
-        if self.arch == "rdna4" and word >> 24 & 0xFF == 0xEE and word >> 14 & 0xFF == 0x42:
-            return "global_atomic_cmpswap_b64", lambda buffers: self.swap_wide(buffers, pc, word)
+        if not is_cdna and top == 0x36 and 0xA2 <= lds <= 0xA7:
+            return "ds_load_d16", lambda buffers: self.load_half(buffers, word, lds)
+        if update := self.wide_swap(pc, word):
+            return "global_atomic_cmpswap_b64", lambda buffers: self.swap_wide(buffers, *update)
         if is_cdna and top == 0x37 and word >> 18 & 0x7F in (0x2A, 0x7D, 0x7E):
             return "global_load_lds", lambda buffers: self.load_to_lds(buffers, word)
         return None
@@ -305,25 +307,45 @@ class Machine:
             ctypes.memmove(to + lane * size, source + offset, size)
         registers.go_on(8)
 
-    def swap_wide(self, buffers, pc, word):
-        """RDNA 4's compare-and-swap of 64 bits."""
+    def load_half(self, buffers, word, lds):
+        """ds_load_u8_d16, _d16_hi, and so on: one half of a register, the other stays."""
         registers = Registers(buffers, self.lanes)
-        last = ctypes.c_uint32.from_address(pc + 8).value
-        offset, address, base = signed(last >> 8, 24), last & 0xFF, word & 0x7F
-        data, to, returns = word >> 55 & 0xFF, word >> 32 & 0xFF, word >> 52 & 1
+        addresses, to = registers.row(word >> 32 & 0xFF), registers.row(word >> 56 & 0xFF)
+        for lane in registers.active():
+            at = buffers[3].value + addresses[lane] + (word & 0xFFFF)
+            raw = ctypes.string_at(at, 1 if lds < 0xA6 else 2)
+            half = int.from_bytes(raw, "little", signed=lds in (0xA4, 0xA5)) & 0xFFFF
+            to[lane] = to[lane] & 0xFFFF | half << 16 if lds & 1 else to[lane] & ~0xFFFF | half
+        registers.go_on(8)
+
+    def wide_swap(self, pc, word):
+        """Of RDNA's compare-and-swap of 64 bits: bytes, registers of scalar base, address, data and
+        result, offset, and whether there is a result."""
+        if self.arch == "rdna3" and word >> 26 & 0x3F == 0x37 and word >> 18 & 0x7F == 0x42:
+            return (8, word >> 48 & 0x7F, word >> 32 & 0xFF, word >> 40 & 0xFF, word >> 56 & 0xFF,
+                    signed(word & 0x1FFF, 13), word >> 14 & 1)
+        if self.arch == "rdna4" and word >> 24 & 0xFF == 0xEE and word >> 14 & 0xFF == 0x42:
+            last = ctypes.c_uint32.from_address(pc + 8).value
+            return (12, word & 0x7F, last & 0xFF, word >> 55 & 0xFF, word >> 32 & 0xFF,
+                    signed(last >> 8, 24), word >> 52 & 1)
+        return None
+
+    def swap_wide(self, buffers, size, base, address, data, to, offset, returns):
+        registers = Registers(buffers, self.lanes)
 
         def wide(number, lane):
             return registers.row(number)[lane] | registers.row(number + 1)[lane] << 32
 
         for lane in registers.active():
-            at = wide(address, lane) if base == 0x7C else registers.wide(base) + registers.row(address)[lane]
-            memory = ctypes.c_uint64.from_address(at + offset)
+            at = registers.wide(base) + registers.row(address)[lane]
+            memory = ctypes.c_uint64.from_address(
+                (wide(address, lane) if base == 0x7C else at) + offset)
             old = memory.value
             if old == wide(data + 2, lane):
                 memory.value = wide(data, lane)
             if returns:
                 registers.row(to)[lane], registers.row(to + 1)[lane] = split64(old)
-        registers.go_on(12)
+        registers.go_on(size)
 
     # --- what it errs in ---
 
@@ -529,11 +551,9 @@ def run_machine(emulator, build, name, arguments):
     counts = {"right": 0, "wrong": 0, "not run": 0}
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        subprocess.run([build / "tests/codegen/write_launches", name, folder], check=True)
-        kernels = sorted(path.stem for path in folder.glob("*.json"))
-        for kernel in kernels:
-            if arguments.kernel and kernel not in arguments.kernel:
-                continue
+        subprocess.run([build / "tests/codegen/write_launches", name, folder,
+                        *arguments.kernel], check=True)
+        for kernel in sorted(path.stem for path in folder.glob("*.json")):
             outcome, said = run_kernel(Machine(emulator, name, arguments.seed), folder, kernel)
             counts[outcome] += 1
             print(f"{name:8} {kernel:24} {outcome}{': ' + said if said else ''}", flush=True)
@@ -555,7 +575,7 @@ def main():
     parser.add_argument("tinygrad", type=Path, nargs="?")
     parser.add_argument("--build", type=Path, default=Path("build/ci"))
     parser.add_argument("--machine", action="append", choices=MACHINES)
-    parser.add_argument("--kernel", action="append")
+    parser.add_argument("--kernel", action="append", default=[])
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     if arguments.tinygrad is None:

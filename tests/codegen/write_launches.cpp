@@ -18,7 +18,7 @@
 /// Writes the launches of the table's kernels on a GPU into files, for whatever can run its code
 /// (scripts/run_amd_code.py):
 ///
-///   write_launches MACHINE FOLDER
+///   write_launches MACHINE FOLDER [KERNEL …]
 ///
 /// and in the folder of each kernel NAME.elf, the code that a driver would load; NAME.json, how it
 /// is launched; and NAME.I.before and .after, what the memory of parameter I holds at first, and
@@ -128,7 +128,10 @@ private:
   llvm::StringRef folder_;
 };
 
-int writeAll(const char *name, llvm::StringRef folder) {
+using Names = std::vector<std::string>;
+
+/// The kernels of these names; without any, all.
+int writeAll(const std::string &name, llvm::StringRef folder, const Names &kernels) {
   const machine::Machine *machine = machine::findMachine(name);
   const target::GpuTarget *target = machine != nullptr ? target::findGpuTarget(*machine) : nullptr;
   if (target == nullptr) {
@@ -137,7 +140,8 @@ int writeAll(const char *name, llvm::StringRef folder) {
   }
   Writer writer(*target, folder);
   for (TableKernel &one : kernelTable(*machine))
-    if (one.isEmulated) writer.write(one); // the interpreter knows no instructions of the author's
+    if (one.isEmulated && (kernels.empty() || std::ranges::count(kernels, one.name) > 0))
+      writer.write(one); // the interpreter knows no instructions of the author's
   return 0;
 }
 
@@ -145,7 +149,7 @@ int writeAll(const char *name, llvm::StringRef folder) {
 } // namespace imbrex::testing
 
 int main(int count, char **words) {
-  if (count == 3) return imbrex::testing::writeAll(words[1], words[2]);
-  llvm::errs() << "usage: write_launches MACHINE FOLDER\n";
+  if (count >= 3) return imbrex::testing::writeAll(words[1], words[2], {words + 3, words + count});
+  llvm::errs() << "usage: write_launches MACHINE FOLDER [KERNEL ...]\n";
   return 2;
 }

@@ -147,8 +147,9 @@ public:
       for (std::size_t at = graph_[i].begin; at < graph_[i].end; ++at) {
         const Line &line = lines_[at];
         const bool isFirstHalf = line.effect.isArrival && !line.effect.isDeparture;
+        const bool isNumbered = line.number != 0 && !maySpill(line);
         const bool isOrdered =
-            line.effect.kind && !isFirstHalf && (line.number != 0 || isAlwaysOrdered(line));
+            line.effect.kind && !isFirstHalf && (isNumbered || isAlwaysOrdered(line));
         if (isOrdered) found.push_back({line.number, accessAt(i, at, state)});
         pass(state, line);
       }
@@ -165,6 +166,12 @@ private:
 
   static bool isAlwaysOrdered(const Line &line) {
     return line.effect.kind != AccessKind::Load && line.effect.kind != AccessKind::Store;
+  }
+
+  /// What spills registers, which takes the place of the instruction that it is done for. No
+  /// kernel's own loads and stores are of this kind.
+  static bool maySpill(const Line &line) {
+    return line.instruction.opcode.starts_with("buffer_") && !isAlwaysOrdered(line);
   }
 
   CodeLine read(llvm::StringRef text) {
