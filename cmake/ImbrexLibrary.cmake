@@ -32,6 +32,8 @@ function(imbrex_add_library target)
     set(private PRIVATE)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
     imbrex_warnings(${target})
+    # Whoever has it for all of their project gets our results all the same.
+    target_compile_options(${target} PRIVATE -fno-fast-math)
     set_target_properties(${target} PROPERTIES
       CXX_EXTENSIONS OFF
       CXX_VISIBILITY_PRESET hidden

@@ -97,6 +97,47 @@ TEST_CASE("arithmetic on halves is rounded once") {
   }
 }
 
+TEST_CASE("halves keep their bits on their way through blocks, subnormals and NaNs as well") {
+  for (const std::string t : {"half", "bfloat", "<2 x half>", "<2 x bfloat>"}) {
+    CAPTURE(t);
+    std::vector<std::uint32_t> input(kElements), output(kElements);
+    for (std::size_t i = 0; i < kElements; ++i)
+      input[i] = static_cast<std::uint32_t>(4 * i + 1) * 0x10001U; // all exponents
+    Emulation emulation("sm_90a", R"(
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %first = mul i32 %block, 64
+  %i = add i32 %first, %t
+  %from = getelementptr i32, ptr addrspace(1) %in, i32 %i
+  %x = load )" + t + R"(, ptr addrspace(1) %from, align 4
+  %to = getelementptr i32, ptr addrspace(1) %out, i32 %i
+  %odd = and i32 %i, 1
+  %isOdd = icmp eq i32 %odd, 1
+  br i1 %isOdd, label %one, label %two
+one:
+  %y = load )" + t + R"(, ptr addrspace(1) %from, align 4
+  br label %end
+two:
+  store )" + t + R"( %x, ptr addrspace(1) %to, align 4
+  br label %end
+end:
+  %r = phi )" + t + R"( [ %y, %one ], [ %x, %two ]
+  store )" + t + R"( %r, ptr addrspace(1) %to, align 4
+  ret void
+}
+)");
+    emulation.blocks(kElements / 64);
+    emulation.array(input);
+    REQUIRE(emulation.array(output).report() == "");
+    const std::uint32_t moved = t.find('x') != std::string::npos ? 0xffffffff : 0xffff;
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < kElements; ++i) wrong += (output[i] ^ input[i]) & moved ? 1 : 0;
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("conversions to halves are rounded once") {
   for (const Format &format : kFormats) {
     auto inputs = randomBits<std::uint64_t>(2);
