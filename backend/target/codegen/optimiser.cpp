@@ -94,6 +94,16 @@ constexpr auto kSteps = std::to_array<Step>({
     {combine, "the last word"},
 });
 
+/// Whether there are copies into rings beside the threads. With the passes above LLVM waits for
+/// loads to LDS that nobody has asked it to wait for, so that their code is still -O3's.
+bool copiesAhead(const llvm::Module &module) {
+  return llvm::any_of(module, [](const llvm::Function &function) {
+    const llvm::StringRef name = function.getName();
+    return name.starts_with("llvm.nvvm.cp.async") ||
+           (name.starts_with("llvm.amdgcn.") && name.contains(".lds"));
+  });
+}
+
 void add(llvm::PassBuilder &builder, Passes &passes, llvm::StringRef names) {
   if (names.empty()) return;
   Passes own;
@@ -111,15 +121,19 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine, const OwnPasse
   IMBREX_CHECK(!broken, "lowering made invalid LLVM IR: {0}", problem);
   llvm::PassBuilder builder(&machine);
   lower::LlvmAnalyses analyses(builder);
-  Passes passes;
-  add(builder, passes, own.first);
-  for (const Step &step : kSteps) step.add(passes);
-  add(builder, passes, own.last);
-  for (llvm::Function &function : module) {
-    if (function.isDeclaration()) continue;
-    passes.run(function, analyses.functions);
-    sinkLightly(function);
+  if (copiesAhead(module)) {
+    builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+        .run(module, analyses.modules);
+  } else {
+    Passes passes;
+    add(builder, passes, own.first);
+    for (const Step &step : kSteps) step.add(passes);
+    add(builder, passes, own.last);
+    for (llvm::Function &function : module)
+      if (!function.isDeclaration()) passes.run(function, analyses.functions);
   }
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration()) sinkLightly(function);
 }
 
 } // namespace imbrex::target
