@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -33,14 +34,16 @@ OpNumbers numbersOf(const Role &role) {
 /// By trips: this many stand for all that are more, to a role's conditions and loops.
 std::vector<std::int32_t> largestNumbers(const Program &program, const Role &role) {
   std::vector<std::int32_t> largest(program.trips.size(), 1);
-  const auto raise = [&](TripsId trips, std::int32_t count) {
+  const auto raise = [&](TripsId trips, std::int64_t count) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
     std::int32_t &most = largest[trips.index()];
-    most = std::max({most, count, program[trips].least});
+    most =
+        std::max({most, static_cast<std::int32_t>(std::min(count, kMost)), program[trips].least});
   };
   forEachOp(role.body, [&](const Op &op) {
-    if (op.kind == OpKind::For) raise(op.trips, op.first + op.less + 1);
+    if (op.kind == OpKind::For) raise(op.trips, std::int64_t{op.first} + op.less + 1);
     if (op.kind == OpKind::If && op.guard.measure != Guard::Measure::Done)
-      raise(op.guard.trips, op.guard.than + 1);
+      raise(op.guard.trips, std::int64_t{op.guard.than} + 1);
   });
   return largest;
 }

@@ -40,6 +40,12 @@ struct Shape {
   std::optional<RoleId> halved = std::nullopt; ///< The role that is two groups by turns.
 };
 
+/// What is wrong with a way to schedule the work.
+struct Mistake {
+  std::string way;
+  Diagnostic what;
+};
+
 class Planner {
 public:
   Planner(const Program &work, const PlanRequest &request, Diagnostics &diagnostics)
@@ -79,10 +85,15 @@ public:
   }
 
 private:
-  /// What is wrong with the work, or else what was tried and did not fit.
+  /// What was tried and does not fit. Where nothing could be made, what is wrong with the work: as
+  /// the first way says, the plainest one, for others may go wrong by what they do themselves.
   void reportFailure() {
-    for (const Diagnostic &mistake : mistakes_) diagnostics_.add(mistake);
-    if (!mistakes_.empty()) return;
+    const auto isMade = [](const Candidate &candidate) { return candidate.demand.warps > 0; };
+    if (std::ranges::none_of(plan_.candidates, isMade) && !mistakes_.empty()) {
+      for (const Mistake &mistake : mistakes_)
+        if (mistake.way == mistakes_.front().way) diagnostics_.add(mistake.what);
+      return;
+    }
     std::string reasons;
     for (const Candidate &candidate : plan_.candidates)
       if (reasons.find(candidate.refused) == std::string::npos)
@@ -95,10 +106,10 @@ private:
   /// kept, each once, and is why the candidate is refused.
   void refuse(Candidate candidate, const Diagnostics &why) {
     for (const Diagnostic &one : why.all()) {
-      const auto isSame = [&](const Diagnostic &other) {
-        return other.kind == one.kind && other.message == one.message;
+      const auto isSame = [&](const Mistake &other) {
+        return other.what.kind == one.kind && other.what.message == one.message;
       };
-      if (std::ranges::none_of(mistakes_, isSame)) mistakes_.push_back(one);
+      if (std::ranges::none_of(mistakes_, isSame)) mistakes_.push_back({candidate.roles, one});
     }
     candidate.refused = why.all().front().message;
     plan_.candidates.push_back(std::move(candidate));
@@ -423,7 +434,7 @@ private:
   std::vector<const Op *> rates_; // the loops that copies are in
   TripsId measured_;              // the outermost loop: its trips may overlap as well
   Plan plan_;
-  std::vector<Diagnostic> mistakes_; // of the ways that could not be made
+  std::vector<Mistake> mistakes_; // of the ways that could not be made
   std::optional<std::size_t> best_;
 };
 

@@ -63,6 +63,18 @@ bool isWrittenAgain(const Touches &touches) {
   });
 }
 
+/// What writes in two loops of which none stands in the other: the first two of them.
+std::optional<std::pair<const Op *, const Op *>> loadedInAnotherLoop(const Touches &touches) {
+  const std::size_t around = touches.around->size();
+  const Touch *first = nullptr;
+  for (const Touch &touch : touches.all) {
+    if (!touch.writes || touch.loops.size() <= around) continue;
+    if (first && first->loops[around] != touch.loops[around]) return {{first->op, touch.op}};
+    if (!first) first = &touch;
+  }
+  return std::nullopt;
+}
+
 /// The loop that hands a content from each trip to the next, where a role writes the first one
 /// before it and another at the end of each trip, which others have read by then; null for all
 /// else.
@@ -155,14 +167,20 @@ private:
       if (touches.writers.size() == 1 && isWrittenAgain(touches)) {
         kind.isCarried = true;
         kind.rate = carryingLoop(touches);
-        if (!kind.rate)
-          diagnostics_.report(Diag::ScheduleCarriedBetweenRoles, touches.all.front().op->where,
-                              work_.buffers[b].name);
+        if (!kind.rate) reportWrittenAgain(touches, work_.buffers[b].name);
       }
       if (kinds[kind].empty()) order.push_back(kind);
       kinds[kind].push_back(BufferId(b));
     }
     for (const Kind &kind : order) makeRing(kind, kinds[kind]);
+  }
+
+  void reportWrittenAgain(const Touches &touches, const std::string &name) {
+    if (const auto again = loadedInAnotherLoop(touches))
+      diagnostics_.report(Diag::ScheduleLoadedTwice, again->second->where, name,
+                          toText(again->first->where));
+    else
+      diagnostics_.report(Diag::ScheduleCarriedBetweenRoles, touches.all.front().op->where, name);
   }
 
   void makeRing(const Kind &kind, const std::vector<BufferId> &buffers) {

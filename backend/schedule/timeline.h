@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,31 +63,30 @@ struct ResourceUse {
   double share = 0, steadyShare = 0;
 };
 
-/// A span of the critical cycle, and how many of its cycles are on it.
+/// What a role has waited for at one place.
+struct WaitUse {
+  const Op *op;
+  std::int32_t resource = kNoResource; ///< That it waited for; none: what the operation waits for.
+  std::int64_t cycles = 0, held = 0, times = 0;
+};
+
+struct RoleUse {
+  std::int64_t works = 0;          ///< Cycles.
+  std::vector<WaitUse> waits = {}; ///< In the order in which they came first.
+};
+
+struct LoopUse {
+  std::int64_t cycles = 0; ///< That a role was in it, the one that was for longest.
+};
+
+/// A span of a cycle of operations, each of which waits for the one before, and how many of its
+/// cycles are on it.
 struct CriticalStep {
-  std::int32_t span;
+  const Op *op;
+  Span::Kind kind;
+  RoleId role;
   std::int64_t cycles;
 };
-
-struct Timeline {
-  std::vector<Span> spans; ///< In the order in which the run came to them.
-  /// The uses that accesses name, one for each access of each span but waits and instants; kNoUse
-  /// without a ring.
-  std::vector<std::int64_t> accessUses;
-  std::vector<ResourceUse> resources;
-  std::int64_t cycles = 0; ///< Until the last span has ended.
-
-  /// The resource that limits the speed, busy nearly all of the steady time.
-  std::int32_t binding = kNoResource;
-  /// What had to wait for what, without a gap, in a cycle that makes up the steady part of the run:
-  /// where no resource binds, this does. Empty where nothing repeats itself often enough.
-  std::vector<CriticalStep> critical;
-  std::int64_t criticalCycles = 0;
-};
-
-/// `trips[id.index()]` trips each time that a loop runs. The program must be well formed
-/// (well_formed.h); an error for one that stops for ever or is too long.
-Result<Timeline> simulate(const Program &program, const std::vector<std::int32_t> &trips);
 
 /// How fast a loop is when it has got into its stride.
 struct Interval {
@@ -96,7 +96,51 @@ struct Interval {
   std::int64_t period = 0, periodCycles = 0;
   /// No order of the operations could be faster: what the busiest resource or role has to do.
   double lowerBound = 0;
-  std::string busiest;
+  std::string busiest = {};
+  /// What its trips' time goes into, in a cycle that comes again and again; empty where that was
+  /// not asked for, or is not known.
+  std::vector<CriticalStep> critical = {};
+};
+
+/// What limits a run that is not alike throughout, where most of its time goes.
+struct LoopLimit {
+  TripsId loop;
+  double share = 0; ///< Of all cycles, that the loop runs.
+  Interval interval = {};
+};
+
+struct Timeline {
+  /// In the order in which the run came to them: all, or the first of them (simulation.h says how
+  /// many).
+  std::vector<Span> spans;
+  bool isWhole = true; ///< The spans are all.
+  /// The uses that accesses name, one for each access of each span but waits and instants; kNoUse
+  /// without a ring.
+  std::vector<std::int64_t> accessUses;
+  std::vector<ResourceUse> resources;
+  std::vector<RoleUse> roles; ///< By role.
+  std::vector<LoopUse> loops; ///< By trips.
+  std::int64_t cycles = 0;    ///< Until the last span has ended.
+
+  /// The resource that limits the speed, busy nearly all of the steady time.
+  std::int32_t binding = kNoResource;
+  /// What had to wait for what, without a gap, in a cycle that makes up the steady part of the run:
+  /// where no resource binds, this does.
+  std::vector<CriticalStep> critical;
+  /// Where the run has no such part, or more than one, and no resource binds.
+  std::optional<LoopLimit> inLoop;
+};
+
+std::int64_t cyclesOf(const std::vector<CriticalStep> &cycle);
+
+/// `trips[id.index()]` trips each time that a loop runs. The program must be well formed
+/// (well_formed.h); an error for one that stops for ever or is too long. What it takes does not
+/// grow with the trips of a loop that comes to repeat itself.
+Result<Timeline> simulate(const Program &program, const std::vector<std::int32_t> &trips);
+
+enum class IntervalOf : std::uint8_t {
+  Time,
+  TimeAndCycle, // also `critical`
 };
 
 /// Exact for a loop that comes to repeat itself. Loops around it run once, or as often as they
@@ -104,6 +148,7 @@ struct Interval {
 /// a program may stop for ever in it that is safe with the trips that were asked for, though none
 /// that is proven (check.h): the error says with which.
 Result<Interval> initiationInterval(const Program &program, TripsId loop,
-                                    std::vector<std::int32_t> trips);
+                                    std::vector<std::int32_t> trips,
+                                    IntervalOf wanted = IntervalOf::Time);
 
 } // namespace imbrex::schedule

@@ -3,6 +3,7 @@
 #include "backend/machine/machine.h"
 #include "backend/schedule/budget.h"
 #include "tools/imbrex/command.h"
+#include "tools/imbrex/kernel_schedule.h"
 
 #include <cstdio>
 
@@ -11,12 +12,13 @@ namespace {
 
 namespace cl = llvm::cl;
 
-cl::SubCommand checkOptions("check", "Prove a schedule free of deadlocks and races");
+cl::SubCommand checkOptions("check",
+                            "Prove a schedule, or a kernel's, free of deadlocks and races");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
                           cl::sub(checkOptions), cl::cat(ownOptions()));
 cl::opt<std::string> target("target", cl::value_desc("T"),
                             cl::desc("Hold memory, threads and registers against this machine too, "
-                                     "one of `imbrex targets`"),
+                                     "one of `imbrex targets`; a kernel is compiled for it"),
                             cl::sub(checkOptions), cl::cat(ownOptions()));
 cl::opt<std::int32_t> minBlocks("min-blocks", cl::value_desc("n"), cl::init(1),
                                 cl::desc("Blocks that share a core and its registers"),
@@ -44,18 +46,18 @@ int check() {
   // Whatever the file holds.
   if (!target.empty() && !machine::machineNamed(target.getValue(), diagnostics))
     return conclude(false, diagnostics);
-  const auto program = readSchedule(file, diagnostics);
-  bool ok = program.has_value();
+  const auto given = readGivenSchedule(file, target, diagnostics);
+  bool ok = given.has_value();
   schedule::Verdict verdict;
   if (ok) {
-    ok = checkTarget(*program, diagnostics);
-    verdict = schedule::prove(*program);
+    ok = checkTarget(given->program, diagnostics);
+    verdict = schedule::prove(given->program);
     ok &= schedule::report(verdict, diagnostics);
   }
   const int code = conclude(ok, diagnostics);
   if (!ok) return code;
   std::printf("schedule '%s' is safe for all numbers of trips: %lld operations in %lld states\n",
-              program->name.c_str(), static_cast<long long>(verdict.steps),
+              given->program.name.c_str(), static_cast<long long>(verdict.steps),
               static_cast<long long>(verdict.states));
   return code;
 }

@@ -59,9 +59,15 @@ int reportMissingSchedule(std::string_view subcommand);
 /// The kernel of a file, or of standard input for `-`, if it is a valid one; else why not is
 /// reported.
 std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagnostics);
-/// The same for a schedule.
-std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics,
-                                              schedule::Form form = schedule::Form::Complete);
+/// What a file holds: one of the two.
+struct KernelOrSchedule {
+  std::optional<ir::Kernel> kernel;
+  std::optional<schedule::Program> schedule;
+};
+/// The same for a file that may hold either.
+std::optional<KernelOrSchedule>
+readKernelOrSchedule(const std::string &path, Diagnostics &diagnostics,
+                     schedule::Form form = schedule::Form::Complete);
 
 /// Each line behind a comment's mark, so that what is printed stays a file of its kind.
 std::string asComments(std::string_view mark, std::string_view lines);

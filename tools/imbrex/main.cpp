@@ -1,3 +1,4 @@
+#include "backend/ir/lexer.h"
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/schedule/program_text.h"
@@ -104,12 +105,22 @@ std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagn
   return readFile(path, "kernel", diagnostics, ir::parse, ir::verify);
 }
 
-std::optional<schedule::Program> readSchedule(const std::string &path, Diagnostics &diagnostics,
-                                              schedule::Form form) {
-  const auto verify = [form](const schedule::Program &program, Diagnostics &found) {
-    return schedule::verify(program, found, form);
+std::optional<KernelOrSchedule>
+readKernelOrSchedule(const std::string &path, Diagnostics &diagnostics, schedule::Form form) {
+  const auto parse = [](std::string_view text, std::string_view name, Diagnostics &found) {
+    std::optional<KernelOrSchedule> read(std::in_place);
+    if (ir::Lexer(text).peek().is("kernel"))
+      read->kernel = ir::parse(text, name, found);
+    else
+      read->schedule = schedule::parse(text, name, found);
+    if (!read->kernel && !read->schedule) read.reset();
+    return read;
   };
-  return readFile(path, "schedule", diagnostics, schedule::parse, verify);
+  const auto verify = [form](const KernelOrSchedule &read, Diagnostics &found) {
+    return read.kernel ? ir::verify(*read.kernel, found)
+                       : schedule::verify(*read.schedule, found, form);
+  };
+  return readFile(path, "schedule or kernel", diagnostics, parse, verify);
 }
 
 std::string asComments(std::string_view mark, std::string_view lines) {

@@ -6,9 +6,13 @@
 #include "backend/schedule/check.h"
 #include "backend/schedule/program_text.h"
 #include "tools/imbrex/command.h"
+#include "tools/imbrex/kernel_schedule.h"
 #include "tools/imbrex/trips.h"
 
+#include <array>
 #include <cstdio>
+#include <string_view>
+#include <utility>
 
 namespace imbrex::tool {
 namespace {
@@ -16,7 +20,7 @@ namespace {
 namespace cl = llvm::cl;
 
 cl::SubCommand planOptions("plan", "Make a schedule of sequential work: roles, slots, and all that "
-                                   "orders them");
+                                   "orders them; or write down that of a kernel");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
                           cl::sub(planOptions), cl::cat(ownOptions()));
 cl::opt<std::string> target("target", cl::value_desc("T"), cl::init("sm_90a"),
@@ -111,10 +115,41 @@ Result<schedule::PlanRequest> requestOf(const schedule::Program &work,
   return request;
 }
 
+/// A kernel says what it wants by itself.
+bool hasNoOptions(const ir::Kernel &kernel, Diagnostics &diagnostics) {
+  const auto given = std::to_array<std::pair<std::string_view, int>>(
+      {{"--loop", loopName.getNumOccurrences()},
+       {"--trips", tripTexts.getNumOccurrences()},
+       {"--signals", signalling.getNumOccurrences()},
+       {"--slots", slots.getNumOccurrences()},
+       {"--warps", warps.getNumOccurrences()},
+       {"--turns", turns.getNumOccurrences()},
+       {"--registers", registers.getNumOccurrences()}});
+  for (const auto &[option, times] : given)
+    if (times > 0) {
+      diagnostics.report(Diag::KernelOption, kernel.where(), option, kernel.name());
+      return false;
+    }
+  return true;
+}
+
+/// Prints what a kernel's threads do when it is compiled.
+bool write(ir::Kernel kernel, const machine::Machine &machine, Diagnostics &diagnostics) {
+  if (!hasNoOptions(kernel, diagnostics)) return false;
+  const auto given = scheduleOf(std::move(kernel), machine, diagnostics);
+  if (!given || !schedule::report(schedule::prove(given->program), diagnostics)) return false;
+  std::fputs(asComments("// ", given->about).c_str(), stdout);
+  if (explains) std::fputs(asComments("// ", given->explanation).c_str(), stdout);
+  std::fputs(schedule::print(given->program).c_str(), stdout);
+  return true;
+}
+
 bool make(Diagnostics &diagnostics) {
-  const auto work = readSchedule(file, diagnostics, schedule::Form::WithoutBarriers);
+  auto read = readKernelOrSchedule(file, diagnostics, schedule::Form::WithoutBarriers);
   const machine::Machine *machine = machine::machineNamed(target.getValue(), diagnostics);
-  if (!work || !machine) return false;
+  if (!read || !machine) return false;
+  if (read->kernel) return write(*std::move(read->kernel), *machine, diagnostics);
+  const auto &work = read->schedule;
   const auto request = requestOf(*work, *machine);
   if (!request) return diagnostics.add(request.error()), false;
   const auto plan = schedule::planSchedule(*work, *request, diagnostics);

@@ -3,6 +3,7 @@
 #include "backend/schedule/check.h"
 #include "backend/schedule/timeline_pictures.h"
 #include "tools/imbrex/command.h"
+#include "tools/imbrex/kernel_schedule.h"
 #include "tools/imbrex/trips.h"
 
 #include <cstdio>
@@ -14,12 +15,17 @@ namespace cl = llvm::cl;
 
 enum class Format : std::uint8_t { Text, Svg, Perfetto, Mermaid };
 
-cl::SubCommand timelineOptions("timeline", "Show when everything in a schedule happens");
+cl::SubCommand timelineOptions("timeline",
+                               "Show when everything in a schedule, or in a kernel's, happens");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
                           cl::sub(timelineOptions), cl::cat(ownOptions()));
 cl::list<std::string> tripTexts("trips", cl::CommaSeparated, cl::value_desc("k=8,tiles=2"),
                                 cl::desc("How many trips the loops run"), cl::sub(timelineOptions),
                                 cl::cat(ownOptions()));
+cl::opt<std::string> target("target", cl::value_desc("T"),
+                            cl::desc("The machine that a kernel is compiled for, one of `imbrex "
+                                     "targets`"),
+                            cl::sub(timelineOptions), cl::cat(ownOptions()));
 cl::opt<Format, false, NamedValueParser<Format>> format(
     "format", cl::desc("What to make of it (text unless said):"), cl::init(Format::Text),
     cl::values(clEnumValN(Format::Text, "text", "what limits the schedule, and who waits for what"),
@@ -59,18 +65,43 @@ Result<std::string> pictureOf(const schedule::Program &program,
   return summaryOf(program, *timeline) + intervalsOf(program, counts, diagnostics);
 }
 
-/// Whether it is written; else why not is reported. The schedule is checked for these trips first,
-/// since a timeline shows one of the ways that it can go.
+/// How often what a kernel does once or not at all is done: once, unless somebody says else.
+std::vector<std::int32_t> otherwise(const GivenSchedule &given) {
+  std::vector<std::int32_t> counts;
+  for (std::uint32_t t = 0; given.isOfKernel && t < given.program.trips.size(); ++t)
+    counts.push_back(isOfLoop(given.program, schedule::TripsId(t)) ? -1 : 1);
+  return counts;
+}
+
+bool isTooLarge(const schedule::Verdict &verdict) {
+  return !verdict.isSafe() && verdict.findings.front().what.kind == Diag::ScheduleTooLarge;
+}
+
+/// Whether the schedule is safe for these trips, since a timeline shows one of the ways that it can
+/// go. Of more than one run can have, what is safe for all trips is so for these. What nobody can
+/// tell is a warning: the timeline notices itself where it stops.
+bool isSafe(const schedule::Program &program, const std::vector<std::int32_t> &counts,
+            Diagnostics &diagnostics) {
+  const schedule::Verdict run = schedule::checkAt(program, schedule::sameTrips(counts));
+  if (!isTooLarge(run)) return schedule::report(run, diagnostics);
+  if (!schedule::prove(program).isSafe())
+    diagnostics.report(Diag::TimelineUnchecked, program.where, program.name,
+                       run.findings.front().what.message);
+  return true;
+}
+
+/// Whether it is written; else why not is reported.
 bool show(Diagnostics &diagnostics) {
-  const auto program = readSchedule(file, diagnostics);
-  if (!program) return false;
-  const auto counts = tripCounts(*program, tripTexts);
+  const auto given = readGivenSchedule(file, target, diagnostics);
+  if (!given) return false;
+  const schedule::Program &program = given->program;
+  const auto counts = tripCounts(program, tripTexts, otherwise(*given));
   if (!counts) return diagnostics.add(counts.error()), false;
-  if (!schedule::report(schedule::checkAt(*program, schedule::sameTrips(*counts)), diagnostics))
-    return false;
-  const auto picture = pictureOf(*program, *counts, diagnostics);
+  if (!isSafe(program, *counts, diagnostics)) return false;
+  auto picture = pictureOf(program, *counts, diagnostics);
   if (!picture) return diagnostics.add(picture.error()), false;
-  return writeOutput(output, *picture, diagnostics) && !diagnostics.hasErrors();
+  const std::string about = format == Format::Text ? given->about : "";
+  return writeOutput(output, about + *picture, diagnostics) && !diagnostics.hasErrors();
 }
 
 int run() {

@@ -27,15 +27,18 @@ Result<void> readTrips(const schedule::Program &program, const std::string &text
 } // namespace
 
 Result<std::vector<std::int32_t>> tripCounts(const schedule::Program &program,
-                                             llvm::ArrayRef<std::string> texts) {
+                                             llvm::ArrayRef<std::string> texts,
+                                             llvm::ArrayRef<std::int32_t> otherwise) {
   constexpr std::int32_t kUnsaid = -1;
   std::vector<std::int32_t> counts(program.trips.size(), kUnsaid);
   for (const std::string &text : texts)
     if (auto read = readTrips(program, text, counts); !read) return read.failure();
+  for (std::size_t i = 0; i < otherwise.size(); ++i)
+    if (counts[i] == kUnsaid) counts[i] = otherwise[i];
   const auto unsaid = std::ranges::find(counts, kUnsaid);
   if (unsaid == counts.end()) return counts;
   const auto place = static_cast<std::size_t>(unsaid - counts.begin());
-  return fail(Diag::MissingTrips, {}, program.trips[place].name);
+  return fail(Diag::MissingTrips, program.trips[place].where, program.trips[place].name);
 }
 
 } // namespace imbrex::tool

@@ -11,9 +11,10 @@
 namespace imbrex::tool {
 
 /// The numbers of trips that `name=count` texts say, by trips; an error where one is not said, said
-/// of nothing, or no number.
+/// of nothing, or no number. What need not be said is what `otherwise` has, which is not negative.
 Result<std::vector<std::int32_t>> tripCounts(const schedule::Program &program,
-                                             llvm::ArrayRef<std::string> texts);
+                                             llvm::ArrayRef<std::string> texts,
+                                             llvm::ArrayRef<std::int32_t> otherwise = {});
 
 /// What parts of a schedule are called, for a hint: "'k', 'tiles'", or "none".
 template <class Parts>

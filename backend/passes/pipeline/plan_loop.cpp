@@ -2,6 +2,7 @@
 
 #include "backend/analysis/movement.h"
 #include "backend/ir/ring_bytes.h"
+#include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/read_layout.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <limits>
 
 namespace imbrex::passes::pipeline {
 namespace {
@@ -22,9 +22,6 @@ using schedule::TripsId;
 
 // What a plan is compared at, where nobody knows: trips of a loop, and of the one around it.
 constexpr std::int32_t kUsualTrips = 32, kUsualTripsAround = 4;
-// Of one core: products of one element a cycle and lane, 128 lanes; bytes of shared memory. Round
-// numbers, for plans alone.
-constexpr std::int64_t kLanes = 128, kSharedBytesPerCycle = 128;
 
 std::int64_t tileBytes(const Kernel &kernel, ValueId tile) {
   const Type &type = kernel.type(tile);
@@ -54,22 +51,6 @@ bool exchanges(const Kernel &kernel, const Op &op) {
   if (!llvm::is_contained(kMoving, op.kind)) return false;
   const auto movement = analysis::movementOf(kernel, op, 0, 0);
   return !movement || movement->offset != layout::Bits{0};
-}
-
-/// Cycles that a trip computes: its products, and an operation of a lane for each element.
-std::int64_t computeCycles(const Kernel &kernel, const Op &op) {
-  std::int64_t work = 0;
-  if (op.kind == OpKind::Dot) {
-    const Shape &a = kernel.type(op.operand(0)).shape(), &b = kernel.type(op.operand(1)).shape();
-    work = a.elements() * b[b.rank() - 1];
-  } else {
-    for (const ValueId result : op.results)
-      if (kernel.type(result).isTileOrPointers()) work += kernel.type(result).shape().elements();
-  }
-  std::int64_t cycles = work / kLanes;
-  for (const Block &region : op.regions)
-    for (const auto &inner : region.ops) cycles += computeCycles(kernel, *inner);
-  return cycles;
 }
 
 bool isInLoop(const Block &block, const Op &wanted, bool inside, bool &found) {
@@ -124,11 +105,10 @@ public:
 private:
   schedule::Op loadOf(const schedule::Program &work, const AheadLoad &load, BufferId buffer,
                       std::int64_t bytes) const {
-    const auto busy = static_cast<std::int32_t>(bytes / copies_.bytesPerCycle + 1);
     schedule::Op op{.kind = schedule::OpKind::Copy,
                     .accesses = {{.buffer = buffer, .writes = true}},
                     .bytes = bytes,
-                    .cost = {.resource = "memory", .cycles = copies_.latency + busy, .busy = busy},
+                    .cost = copyCost(copies_, bytes),
                     .where = load.op->where};
     if (work.queues.empty()) return op;
     op.kind = schedule::OpKind::Issue;
@@ -160,12 +140,10 @@ private:
           {.name = "tile" + std::to_string(buffer.index()), .bytes = bytes, .parts = agents()});
       issues.push_back(loadOf(work, load, buffer, bytes));
       const bool isLast = &load == &loads_.loads.back();
-      const std::int64_t cycles = bytes / kSharedBytesPerCycle + 1 + (isLast ? compute : 0);
       const auto read = readsOwn(load) ? schedule::Part::Own : schedule::Part::All;
       uses.push_back({.kind = schedule::OpKind::Access,
                       .accesses = {{.buffer = buffer, .part = read}},
-                      .cost = {.cycles = static_cast<std::int32_t>(std::min<std::int64_t>(
-                                   cycles, std::numeric_limits<std::int32_t>::max()))},
+                      .cost = readCost(bytes, isLast ? compute : 0),
                       .where = load.op->where});
     }
     if (!work.queues.empty())

@@ -1,6 +1,7 @@
 #include "backend/passes/pipeline/read_schedule.h"
 
 #include "backend/ir/ring_bytes.h"
+#include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/read_condition.h"
 #include "backend/passes/pipeline/same_values.h"
 #include "backend/schedule/attributes.h"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -56,8 +58,10 @@ bool holdsRings(const Op &op) {
 
 class Reader {
 public:
-  Reader(const Kernel &kernel, const machine::Machine &machine, Diagnostics &diagnostics)
-      : kernel_(kernel), copies_(machine.asyncCopies), diagnostics_(diagnostics) {}
+  Reader(const Kernel &kernel, const machine::Machine &machine, Diagnostics &diagnostics,
+         ReadFor what)
+      : kernel_(kernel), copies_(machine.asyncCopies), diagnostics_(diagnostics),
+        hasCosts_(what == ReadFor::Timeline) {}
 
   std::optional<schedule::Program> run() {
     program_.name = kernel_.name();
@@ -130,9 +134,13 @@ private:
     known.insert(known.end(), of.begin(), of.end());
     const auto [at, isNew] = known_.try_emplace(
         std::move(known), TripsId(static_cast<std::uint32_t>(program_.trips.size())));
+    // Who is asked how many there are is asked of loops alone.
+    const bool isLoop = what == kLoop || what == kCounts;
     if (isNew)
       program_.trips.push_back(
-          {.name = "k" + std::to_string(at->second.index()), .within = within_});
+          {.name = (isLoop ? "k" : "once") + std::to_string(at->second.index()),
+           .within = within_,
+           .where = op.where});
     return at->second;
   }
 
@@ -185,11 +193,29 @@ private:
         readRingOp(op, ops);
       else if (holdsRings(op))
         readBodies(op, ops);
+      else if (hasCosts_)
+        readWork(op, ops);
       if (!mayLeave(op)) continue;
       ops.push_back(maybe(op, tripsOf(kRest, op, {}), [&] { return readFrom(body, i + 1); }));
       break;
     }
     return ops;
+  }
+
+  /// What takes time and is no part of the order. What is computed one after the other is one
+  /// operation.
+  void readWork(const Op &op, ScheduleOps &ops) {
+    const schedule::Cost memory = memoryCost(kernel_, op, copies_);
+    if (memory.cycles > 0 && !isOther_)
+      return ops.push_back({.kind = ScheduleOp::Access, .cost = memory, .where = op.where});
+    const std::int64_t cycles = computeCycles(kernel_, op);
+    if (cycles == 0) return;
+    const bool goesOn = !ops.empty() && ops.back().kind == ScheduleOp::Access &&
+                        ops.back().accesses.empty() && ops.back().cost.resource.empty();
+    if (!goesOn) ops.push_back({.kind = ScheduleOp::Access, .where = op.where});
+    std::int32_t &all = ops.back().cost.cycles;
+    all = static_cast<std::int32_t>(
+        std::min<std::int64_t>(all + cycles, std::numeric_limits<std::int32_t>::max()));
   }
 
   void readBodies(const Op &op, ScheduleOps &ops) {
@@ -238,6 +264,7 @@ private:
     const auto count = [&] { return op.attrs<CountAttrs>().count; };
     const auto add = [&](schedule::Op made) {
       made.where = op.where;
+      if (hasCosts_) made.cost = costOf(op);
       ops.push_back(std::move(made));
     };
     if (op.kind == OpKind::RingNew || op.kind == OpKind::BarrierNew) return; // before all others
@@ -257,7 +284,13 @@ private:
       add({.kind = ScheduleOp::Access, .accesses = {readOf(op, cursor)}});
     else
       add(readBarrierOp(op, cursor));
-    add({.kind = ScheduleOp::Advance, .cursor = cursor});
+    ops.push_back({.kind = ScheduleOp::Advance, .cursor = cursor, .where = op.where});
+  }
+
+  schedule::Cost costOf(const Op &op) const {
+    if (op.kind == OpKind::RingLoadBox) return copyCost(copies_, slotBytes(kernel_, op.operand(0)));
+    if (op.kind == OpKind::RingRead) return readCost(slotBytes(kernel_, op.operand(0)));
+    return {};
   }
 
   schedule::Op readLoad(const Op &op, CursorId filled) {
@@ -388,10 +421,12 @@ private:
 
   void readCopy(const Op &op, ScheduleOps &ops) {
     const CursorId filled = cursor(op.operand(0), Walks::Filled);
-    const schedule::Op issue{.kind = ScheduleOp::Issue,
-                             .accesses = {ownPart(buffers_.at(op.operand(0)), filled)},
-                             .queue = queue(),
-                             .where = op.where};
+    const schedule::Op issue{
+        .kind = ScheduleOp::Issue,
+        .accesses = {ownPart(buffers_.at(op.operand(0)), filled)},
+        .queue = queue(),
+        .cost = hasCosts_ ? copyCost(copies_, slotBytes(kernel_, op.operand(0))) : schedule::Cost(),
+        .where = op.where};
     ScheduleOps filling{issue, {.kind = ScheduleOp::Advance, .cursor = filled, .where = op.where}};
     if (constantBits(kernel_, op.operand(1)) == std::uint64_t{1})
       std::ranges::move(filling, std::back_inserter(ops));
@@ -408,6 +443,7 @@ private:
   const Kernel &kernel_;
   const machine::AsyncCopies &copies_;
   Diagnostics &diagnostics_;
+  const bool hasCosts_;
   schedule::Program program_;
   SameValues same_{kernel_};
   std::map<Known, TripsId> known_;
@@ -430,8 +466,8 @@ bool hasRings(const Kernel &kernel) {
 }
 
 std::optional<schedule::Program> readSchedule(const Kernel &kernel, const machine::Machine &machine,
-                                              Diagnostics &diagnostics) {
-  auto program = Reader(kernel, machine, diagnostics).run();
+                                              Diagnostics &diagnostics, ReadFor what) {
+  auto program = Reader(kernel, machine, diagnostics, what).run();
   Diagnostics broken;
   IMBREX_CHECK(!program || schedule::verify(*program, broken),
                "a schedule was read that says nothing:\n{0}", broken.render());

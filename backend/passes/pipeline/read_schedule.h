@@ -6,6 +6,7 @@
 #include "backend/schedule/program.h"
 #include "backend/support/diagnostics.h"
 
+#include <cstdint>
 #include <optional>
 
 /// The way back from a kernel with rings to the abstract program that its threads run: what is
@@ -43,9 +44,19 @@ bool hasRings(const ir::Kernel &kernel);
 bool checkBoxes(const ir::Kernel &kernel, const machine::Machine &machine,
                 const analysis::Assumptions &assumptions, Diagnostics &diagnostics);
 
+/// What a schedule is read for.
+enum class ReadFor : std::uint8_t {
+  Proof,
+  /// With what the operations cost (loop_costs.h), those as well that only compute or that use
+  /// global memory themselves.
+  Timeline,
+};
+
 /// Nothing, and an error, where a condition or a way out cannot be read.
-std::optional<schedule::Program>
-readSchedule(const ir::Kernel &kernel, const machine::Machine &machine, Diagnostics &diagnostics);
+std::optional<schedule::Program> readSchedule(const ir::Kernel &kernel,
+                                              const machine::Machine &machine,
+                                              Diagnostics &diagnostics,
+                                              ReadFor what = ReadFor::Proof);
 
 /// Whether the proof of a kernel's rings takes long: there are more runs to look at than are worth
 /// the time.

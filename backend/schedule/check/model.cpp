@@ -18,10 +18,14 @@ std::int64_t roundOfUse(std::int64_t use, std::int32_t depth) {
   return (use - slotOfUse(use, depth)) / depth;
 }
 
-Model::Model(const Program &given)
+Model::Model(const Program &given, Purpose purpose)
     : program(given), isMade(given.barriers.size()), deepest(given.queues.size()),
       lowest(given.cursors.size()), resets(given.rings.size()), hasParts(given.buffers.size()),
       mostCount(given.trips.size(), -1), mostDone(mostCount), asks(given.roles.size()) {
+  tripsIn.resize(program.trips.size());
+  for (std::uint32_t t = 0; t < program.trips.size(); ++t)
+    for (TripsId outer = program.trips[t].within; outer.valid(); outer = program[outer].within)
+      tripsIn[outer.index()].emplace_back(t);
   for (std::uint32_t r = 0; r < program.roles.size(); ++r) {
     asks[r].resize(program.trips.size());
     study(program.roles[r].body);
@@ -32,6 +36,7 @@ Model::Model(const Program &given)
   }
   placeAgents();
   placeBarriers();
+  if (purpose == Purpose::Timing) return;
   placeMemory();
   placeVisits();
   placeClaims();

@@ -59,12 +59,15 @@ struct Claim {
   BufferId buffer = {}; ///< That it reads.
 };
 
+/// What a model is for. One for timing has bodies, slots and meetings, but neither memory nor axes.
+enum class Purpose : std::uint8_t { Proof, Timing };
+
 /// The axes of a clock, in this order: agents, then each agent's queues, then the slots of
 /// barriers, then the machine's numbers of meetings. Behind them the same once more for what the
 /// async proxy may see, if the program has any; then the claims.
 class Model {
 public:
-  explicit Model(const Program &program);
+  explicit Model(const Program &program, Purpose purpose = Purpose::Proof);
 
   const Program &program;
   std::vector<std::vector<Instruction>> code; ///< By role.
@@ -76,12 +79,13 @@ public:
   std::int32_t slots = 0;              ///< Of all barriers.
   std::vector<std::int32_t> meetingOf; ///< By meeting: which of the distinct numbers it has.
   std::int32_t meetingNumbers = 0;
-  std::vector<bool> isMade;          ///< By barrier: whether an op makes it.
-  bool hasProxies = false;           ///< Whether anything goes through the async proxy.
-  std::vector<std::int32_t> deepest; ///< By queue: the largest count that a drain asks for.
-  std::vector<std::int32_t> lowest;  ///< By cursor: the least offset that an index adds.
-  std::vector<bool> resets;          ///< By ring: whether a cursor goes back in it.
-  std::vector<bool> hasParts;        ///< By buffer: whether an access names a part of it.
+  std::vector<std::vector<TripsId>> tripsIn; ///< By trips: those within them, at any depth.
+  std::vector<bool> isMade;                  ///< By barrier: whether an op makes it.
+  bool hasProxies = false;                   ///< Whether anything goes through the async proxy.
+  std::vector<std::int32_t> deepest;         ///< By queue: the largest count that a drain asks for.
+  std::vector<std::int32_t> lowest;          ///< By cursor: the least offset that an index adds.
+  std::vector<bool> resets;                  ///< By ring: whether a cursor goes back in it.
+  std::vector<bool> hasParts;                ///< By buffer: whether an access names a part of it.
   /// By trips: beyond so many of all, or so many done, all are alike to the guards.
   std::vector<std::int32_t> mostCount, mostDone;
   std::vector<std::vector<Asks>> asks; ///< By role and trips.

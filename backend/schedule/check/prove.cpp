@@ -3,11 +3,15 @@
 #include "backend/schedule/check/free_trips.h"
 #include "backend/schedule/check/run.h"
 #include "backend/schedule/check/signature.h"
+#include "backend/schedule/check/used_slots.h"
 #include "backend/schedule/check/words.h"
+#include "backend/support/text.h"
 #include "llvm/ADT/Hashing.h"
 
 #include <algorithm>
 #include <deque>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 namespace imbrex::schedule {
@@ -56,6 +60,59 @@ Finding tooLarge(const Program &program, std::string_view what, std::string_view
   return {.what = diagnostic(Diag::ScheduleTooLarge, program.where, program.name, what, hint)};
 }
 
+/// "ring 'AB' has 65536 slots", of the deepest.
+std::string deepestRing(const Program &program) {
+  const auto deepest = std::ranges::max_element(program.rings, {}, &Ring::depth);
+  if (deepest == program.rings.end()) return "";
+  return "; ring '" + deepest->name + "' has " + toText(deepest->depth) + " slots";
+}
+
+/// A clock has a number for each slot, and each run a clock for each slot.
+Finding tooMuchMemory(const Program &program, std::string_view of) {
+  return tooLarge(program,
+                  std::string(of) + " more than " + toText(check::kMostBytes >> 20) +
+                      " MB of memory" + deepestRing(program),
+                  "give its rings fewer slots");
+}
+
+/// Why a run of this one is too long.
+Finding tooLong(const Run &run, const Program &program, std::string_view of,
+                std::string_view hint) {
+  if (run.clockBytes() > check::kMostBytes)
+    return tooMuchMemory(program, std::string(of) + " takes");
+  return tooLarge(program,
+                  std::string(of) + " has more than " + toText(check::kMostLooks) + " steps", hint);
+}
+
+/// Slots of barriers, and pieces of memory that accesses tell apart, that there may be for all
+/// roles together.
+constexpr std::int64_t kMostPlaces = 16'000'000;
+
+/// What a model of the program would hold; before there is one.
+std::optional<Finding> tooManyPlaces(const Program &program) {
+  std::vector<bool> hasParts(program.buffers.size());
+  std::int64_t warps = 0;
+  for (const Role &role : program.roles) {
+    warps += std::min(role.warps, 2);
+    forEachOp(role.body, [&](const Op &op) {
+      for (const Access &access : op.accesses)
+        if (access.part != Part::All) hasParts[access.buffer.index()] = true;
+    });
+  }
+  std::int64_t places = 0;
+  for (const Barrier &barrier : program.barriers) places += program.depthOf(barrier.ring);
+  for (std::size_t b = 0; b < hasParts.size(); ++b) {
+    const Buffer &buffer = program.buffers[b];
+    const std::int64_t copies = buffer.space == Space::Registers ? warps : 1;
+    places += copies * program.depthOf(buffer.ring) * (hasParts[b] ? buffer.parts : 1);
+  }
+  if (places <= kMostPlaces / std::max<std::int64_t>(warps, 1)) return std::nullopt;
+  return tooLarge(program,
+                  "it has " + toText(places) + " slots and parts of slots that " +
+                      counted(warps, "warp") + " may come to" + deepestRing(program),
+                  "give its rings fewer slots, its buffers fewer parts, or let roles be fewer");
+}
+
 struct Decision {
   std::int32_t before;
   bool oneMore;
@@ -79,12 +136,15 @@ public:
   bool add(Run &run) {
     check::Signature signature = check::signatureOf(run);
     work_ += signature.work;
+    const std::size_t bytes = signature.rest.size() * sizeof(signature.rest[0]) +
+                              signature.lacks.size() * sizeof(signature.lacks[0]);
     auto &known = visited_[std::move(signature.rest)];
     const auto covers = [&](const Known &less) {
       return check::knowsNoMore(less, signature.lacks);
     };
     if (std::ranges::any_of(known, covers)) return false;
     ++size_;
+    bytes_ += static_cast<std::int64_t>(bytes);
     if (merging_ == Merging::Meet && !known.empty()) {
       known.front() = check::common(known.front(), signature.lacks);
       check::weaken(run, signature, known.front());
@@ -95,6 +155,7 @@ public:
   }
   std::int64_t size() const { return size_; }
   std::int64_t work() const { return work_; }
+  std::int64_t bytes() const { return bytes_; }
 
 private:
   using Known = check::Signature::Lacks;
@@ -102,6 +163,7 @@ private:
   std::unordered_map<std::vector<std::int32_t>, std::vector<Known>, SignatureHash> visited_;
   std::int64_t size_ = 0;
   std::int64_t work_ = 0;
+  std::int64_t bytes_ = 0; ///< Of what is kept.
 };
 
 /// All runs, decision by decision.
@@ -154,8 +216,13 @@ private:
     const Run::Outcome outcome = run.proceed();
     verdict_.steps += run.steps() - before;
     work_ += (run.steps() - before) * model_.width + model_.slots + model_.cells + kWorkOfFork;
-    if (outcome == Run::Outcome::Tires)
-      return giveUp("one of its runs has more than " + toText(check::kMostLooks) + " steps");
+    if (outcome == Run::Outcome::Tires) {
+      verdict_.findings.push_back(
+          tooLong(run, model_.program, "one of its runs",
+                  "give its rings fewer slots, and its loops fewer trips at "
+                  "least"));
+      return;
+    }
     if (outcome == Run::Outcome::Fails) return fail(run, from);
     if (outcome == Run::Outcome::Ends) return;
     run.forgetTrips();
@@ -163,6 +230,11 @@ private:
     if (forks % stride_ == 0 && !visited_.add(run)) return;
     ++forksOver_[run.asked().index()];
     if (visited_.size() > kMostForks) return giveUp();
+    const std::int64_t forked = std::ssize(forks_) * run.bytes();
+    if (run.clockBytes() + visited_.bytes() + forked > check::kMostBytes) {
+      verdict_.findings.push_back(tooMuchMemory(model_.program, "its runs together take"));
+      return;
+    }
     forks_.push_back({.run = std::move(run), .from = from, .forks = forks});
   }
 
@@ -236,6 +308,7 @@ bool gaveUp(const Verdict &verdict) {
 } // namespace
 
 Verdict prove(const Program &program) {
+  if (auto finding = tooManyPlaces(program)) return {.findings = {*std::move(finding)}};
   if (const auto free = check::withFreeTrips(program))
     if (Verdict wide = Proof(*free, Merging::Meet)(); wide.isSafe()) return wide;
   Verdict quick = Proof(program, Merging::Meet)();
@@ -245,6 +318,7 @@ Verdict prove(const Program &program) {
 }
 
 bool takesMoreWork(const Program &program, std::int64_t than) {
+  if (tooManyPlaces(program)) return true;
   const Verdict quick = Proof(program, Merging::Meet, than)();
   if (quick.isSafe() || gaveUp(quick)) return !quick.isSafe();
   return gaveUp(Proof(program, Merging::Cover, than)());
@@ -256,15 +330,15 @@ TripCount sameTrips(std::vector<std::int32_t> counts) {
   };
 }
 
-Verdict checkAt(const Program &program, const TripCount &count) {
+Verdict checkAt(const Program &given, const TripCount &count) {
+  const Program program = check::withSlotsFor(given, count);
+  if (auto finding = tooManyPlaces(program)) return {.findings = {*std::move(finding)}};
   const Model model(program);
   Run run(model, &count);
   std::vector<check::TraceStep> trace;
   run.traceInto(trace);
   if (run.proceed() == Run::Outcome::Tires)
-    return {.findings = {tooLarge(program,
-                                  "this run has more than " + toText(check::kMostLooks) + " steps",
-                                  "take fewer trips")},
+    return {.findings = {tooLong(run, program, "this run", "take fewer trips")},
             .steps = run.steps()};
   return {.findings = run.explained(trace), .steps = run.steps()};
 }

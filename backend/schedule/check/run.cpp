@@ -41,8 +41,8 @@ Run::Outcome Run::proceed() {
       if (agents_[a].isDone || asks[a]) continue;
       const std::int64_t before = steps_;
       Step result = Step::Done;
-      while (result == Step::Done && looks_ <= kMostLooks) result = step(agent);
-      if (looks_ > kMostLooks) return Outcome::Tires;
+      while (result == Step::Done && !isTooLong()) result = step(agent);
+      if (isTooLong()) return Outcome::Tires;
       if (!findings_.empty()) return Outcome::Fails;
       asks[a] = result == Step::Asks;
       progress |= steps_ != before || result == Step::Ended;
@@ -64,6 +64,14 @@ Run::Outcome Run::proceed() {
   else
     reportStuck();
   return findings_.empty() ? Outcome::Ends : Outcome::Fails;
+}
+
+std::int64_t Run::bytes() const {
+  const std::size_t rows = static_cast<std::size_t>(rowOfMeeting(model_->meetingNumbers));
+  return static_cast<std::int64_t>(
+      slots_.size() * sizeof(SlotRun) + cells_.size() * sizeof(Cell) +
+      claims_.size() * sizeof(Touch) + queues_.size() * sizeof(QueueRun) +
+      agents_.size() * sizeof(AgentRun) + rows * sizeof(std::shared_ptr<void>));
 }
 
 Run::Step Run::step(std::int32_t agent) {
@@ -94,10 +102,7 @@ Run::Step Run::control(std::int32_t agent, const Instruction &instruction) {
   }
   if (instruction.control == Control::Back) {
     ++run.at[op.trips.index()];
-    for (std::uint32_t t = 0; t < run.at.size(); ++t)
-      for (TripsId outer = model_->program.trips[t].within; outer.valid();
-           outer = model_->program[outer].within)
-        if (outer == op.trips) run.at[t] = kBefore;
+    for (const TripsId inner : model_->tripsIn[op.trips.index()]) run.at[inner.index()] = kBefore;
     run.pc = instruction.jump;
     return Step::Done;
   }
@@ -277,7 +282,7 @@ void Run::arrive(std::int32_t agent, const Op &op) {
   const std::int32_t slot = model_->slotOf(op.barrier, useOf(agent, op.index));
   if (!mayArrive(agent, op, slot)) return;
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
-  run.missing -= op.count * model_->agents[static_cast<std::size_t>(agent)].warps;
+  run.missing -= std::int64_t{op.count} * model_->agents[static_cast<std::size_t>(agent)].warps;
   expectMore(run, agent, op);
   if (op.kind == OpKind::Expect)
     run.expected += op.bytes * model_->agents[static_cast<std::size_t>(agent)].warps;

@@ -37,9 +37,9 @@ struct Cell {
 
 struct QueueRun {
   std::int32_t ops = 0; ///< Issued so far.
-  std::int32_t entries = 0;
+  std::int64_t entries = 0;
   /// Behind which entry how many ops have been issued, newest last: as far back as drains ask.
-  llvm::SmallVector<std::pair<std::int32_t, std::int32_t>, 4> ends = {};
+  llvm::SmallVector<std::pair<std::int64_t, std::int32_t>, 4> ends = {};
 };
 
 struct AgentRun {
@@ -52,7 +52,7 @@ struct AgentRun {
 
 struct SlotRun {
   std::int32_t phase = 0; ///< That is not over.
-  std::int32_t missing = 0;
+  std::int64_t missing = 0;
   std::int64_t expected = 0, landed = 0; ///< Bytes of this phase.
   /// Of this phase, without an arrival: those that nobody has arrived behind.
   llvm::SmallVector<Touch, 0> loneExpects = {};
@@ -71,6 +71,9 @@ using Horizon = std::vector<std::int32_t>;
 
 /// No run takes more instructions: a loop of so many trips is not for running.
 constexpr std::int64_t kMostLooks = 2'000'000;
+/// Nor do a run and all that it forks into take more memory: a clock has a number for each slot, so
+/// that those of deep rings grow with the square of their slots.
+constexpr std::int64_t kMostBytes = 256 << 20;
 
 /// The state of a run. Copied at a fork.
 class Run {
@@ -95,6 +98,9 @@ public:
   void forgetKnown();
 
   std::int64_t steps() const { return steps_; }
+  /// What a copy of it takes, but for its clocks; and what these take, of all copies together.
+  std::int64_t bytes() const;
+  std::int64_t clockBytes() const { return clocks_.bytes(); }
   /// Instructions that were looked at, loops and conditions among them.
   std::int64_t looks() const { return looks_; }
   /// What is wrong, with the trips of this run and all its steps.
@@ -103,6 +109,7 @@ public:
 private:
   friend class SignatureMaker;
 
+  bool isTooLong() const { return looks_ > kMostLooks || clockBytes() > kMostBytes; }
   enum class Step : std::uint8_t { Done, Blocked, Asks, Ended };
   Step step(std::int32_t agent);
   Step control(std::int32_t agent, const Instruction &instruction);

@@ -208,7 +208,7 @@ private:
       // How many were issued, the live ones among them tell: none is issued later.
       for (const auto &[entries, ops] : queue.ends) {
         const std::int32_t deepest = model_.deepest[id.index()];
-        add(std::min(queue.entries - entries, deepest));
+        add(std::min<std::int64_t>(queue.entries - entries, deepest));
         add(rank(model_.axisOf(agent, id), ops));
       }
       add(-1);

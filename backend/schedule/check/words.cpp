@@ -16,6 +16,7 @@ std::string describe(const Program &program, const Op &op) {
   const OpInfo &row = info(op.kind);
   std::string text(row.mnemonic);
   if (row.fields & kQueue) text += " " + inQuotes(program[op.queue].name);
+  if (op.kind == OpKind::Drain && op.count > 0) text += " to " + toText(op.count);
   if (row.fields & kMeeting) text += " " + inQuotes(program[op.meeting].name);
   if (row.fields & kCursor) text += " " + inQuotes(program[op.cursor].name);
   if (row.fields & kBarrier) text += " " + inQuotes(program[op.barrier].name);

@@ -4,54 +4,71 @@
 namespace imbrex::schedule::timeline {
 
 void Simulation::send(RoleId role, const Op &op) {
-  const std::int32_t span = add(spanOf(Span::Kind::Flight, role, op));
-  if (op.kind == OpKind::Copy) return takeOff(span);
+  const Flight flight = {.role = role,
+                         .op = &op,
+                         .use = useOf(op.index),
+                         .issued = now_,
+                         .span = add(spanOf(Span::Kind::Flight, role, op))};
+  auto number = static_cast<std::int32_t>(flights_.size());
+  if (freeFlights_.empty()) {
+    flights_.push_back(flight);
+  } else {
+    number = freeFlights_.back();
+    freeFlights_.pop_back();
+    flights_[static_cast<std::size_t>(number)] = flight;
+  }
+  if (op.kind == OpKind::Copy) return takeOff(number);
   QueueRun &queue = queues_[op.queue.index()];
-  queue.flights.push_back(span);
+  queue.flights.push_back(number);
+  ++queue.issued;
   if (!program_[op.queue].grouped) close(queue, op.count);
-  const auto before = static_cast<std::int32_t>(queue.flights.size()) - 1;
-  if (!program_[op.queue].serial || queue.ended == before) takeOff(span);
+  if (!program_[op.queue].serial || queue.flights.size() == 1) takeOff(number);
 }
 
 /// It asks for its resource now.
 void Simulation::takeOff(std::int32_t number) {
-  Span &span = out_.spans[static_cast<std::size_t>(number)];
-  const Op &op = *span.op;
-  span.resource = resourceOf(op.cost);
-  if (now_ > span.issued) { // behind another of a serial queue
-    const QueueRun &queue = queues_[op.queue.index()];
-    span.cause = queue.flights[static_cast<std::size_t>(queue.ended - 1)];
-  }
-  span.start = freeFrom(span.resource);
-  if (span.start > now_) span.cause = resources_[static_cast<std::size_t>(span.resource)].holder;
-  span.end = span.start + op.cost.cycles;
-  take(span.resource, span.start, op.cost, number);
-  if (op.kind == OpKind::Issue) {
-    QueueRun &queue = queues_[op.queue.index()];
-    if (queue.started > 0) {
-      const std::int32_t before = queue.flights[static_cast<std::size_t>(queue.started - 1)];
-      const std::int64_t end = out_.spans[static_cast<std::size_t>(before)].end;
-      if (end > span.end) {
-        span.end = end;
-        span.cause = before;
-      }
+  Flight &flight = flights_[static_cast<std::size_t>(number)];
+  const Op &op = *flight.op;
+  QueueRun *const queue = op.kind == OpKind::Issue ? &queues_[op.queue.index()] : nullptr;
+  const std::int32_t resource = resourceOf(op);
+  std::int32_t cause = kNoSpan;                       // another one than that of its issue
+  if (now_ > flight.issued) cause = queue->lastEnded; // behind another of a serial queue
+  const std::int64_t start = freeFrom(resource);
+  if (start > now_) cause = resources_[static_cast<std::size_t>(resource)].holder;
+  flight.end = start + op.cost.cycles;
+  take(resource, start, op.cost, flight.span);
+  if (queue) {
+    if (queue->started > 0 && queue->lastEnd > flight.end) {
+      flight.end = queue->lastEnd;
+      cause = queue->lastStarted;
     }
-    ++queue.started;
+    queue->lastEnd = flight.end;
+    queue->lastStarted = flight.span;
+    ++queue->started;
   }
-  push({.time = span.end, .wakes = false, .number = eventsMade_++, .span = number});
+  if (Span *const span = kept(flight.span)) {
+    span->resource = resource;
+    span->start = start;
+    span->end = flight.end;
+    if (cause != kNoSpan) span->cause = cause;
+  }
+  push({.time = flight.end, .wakes = false, .number = eventsMade_++, .which = number});
 }
 
 void Simulation::land(std::int32_t number) {
-  const Span &span = out_.spans[static_cast<std::size_t>(number)];
-  const Op &op = *span.op;
-  if (op.kind == OpKind::Issue) return endOfQueue(op.queue, number);
-  const std::int64_t use = op.index.cursor.valid() ? span.use : 0;
-  count(model_.slotOf(op.barrier, use), 0, 0, op.bytes * warps(span.role), number);
+  const Flight flight = flights_[static_cast<std::size_t>(number)];
+  freeFlights_.push_back(number);
+  const Op &op = *flight.op;
+  if (op.kind == OpKind::Issue) return endOfQueue(op.queue, flight);
+  count(op.barrier, flight.use,
+        {.op = &op, .span = flight.span, .landed = op.bytes * warps(flight.role)});
 }
 
-void Simulation::endOfQueue(QueueId id, std::int32_t span) {
+void Simulation::endOfQueue(QueueId id, const Flight &flight) {
   QueueRun &queue = queues_[id.index()];
   ++queue.ended;
+  queue.flights.pop_front();
+  queue.lastEnded = flight.span;
   while (!queue.open.empty() && queue.open.front().second <= queue.ended) {
     queue.entriesDone = queue.open.front().first;
     queue.open.pop_front();
@@ -59,42 +76,46 @@ void Simulation::endOfQueue(QueueId id, std::int32_t span) {
   while (!queue.signals.empty() && queue.signals.front().flights <= queue.ended) {
     const Signal signal = queue.signals.front();
     queue.signals.pop_front();
-    count(signal.slot, signal.arrivals, 0, 0, span);
+    count(signal.barrier, signal.use,
+          {.op = flight.op, .span = flight.span, .arrivals = signal.arrivals});
   }
-  if (program_[id].serial && queue.started < static_cast<std::int32_t>(queue.flights.size()))
-    takeOff(queue.flights[static_cast<std::size_t>(queue.started)]);
+  if (program_[id].serial && !queue.flights.empty()) takeOff(queue.flights.front());
 }
 
 /// Entries of one operation are done together.
 void Simulation::close(QueueRun &queue, std::int32_t entries) {
   queue.entries += entries;
-  const auto flights = static_cast<std::int32_t>(queue.flights.size());
-  if (queue.ended == flights)
+  if (queue.flights.empty())
     queue.entriesDone = queue.entries;
   else
-    queue.open.emplace_back(queue.entries, flights);
+    queue.open.emplace_back(queue.entries, queue.issued);
 }
 
 void Simulation::signal(RoleId role, const Op &op, std::int32_t span) {
   QueueRun &queue = queues_[op.queue.index()];
-  const auto arrivals = static_cast<std::int32_t>(op.count * warps(role));
-  const auto flights = static_cast<std::int32_t>(queue.flights.size());
-  if (queue.ended == flights) return count(slotOf(op), arrivals, 0, 0, span);
-  queue.signals.push_back({.flights = flights, .slot = slotOf(op), .arrivals = arrivals});
+  const std::int64_t arrivals = op.count * warps(role), use = useOf(op.index);
+  if (queue.flights.empty())
+    return count(op.barrier, use, {.op = &op, .span = span, .arrivals = arrivals});
+  queue.signals.push_back(
+      {.flights = queue.issued, .barrier = op.barrier, .use = use, .arrivals = arrivals});
 }
 
 /// A phase of a barrier is over when all have arrived and all bytes have landed.
-void Simulation::count(std::int32_t slot, std::int64_t arrivals, std::int64_t expected,
-                       std::int64_t landed, std::int32_t cause) {
-  SlotRun &run = slots_[static_cast<std::size_t>(slot)];
-  run.missing -= arrivals;
-  run.expected += expected;
-  run.landed += landed;
-  const Barrier &barrier = program_[model_.barrierOf(slot)];
+void Simulation::count(BarrierId id, std::int64_t use, const Arrival &arrival) {
+  SlotRun &run = slotAt(id, use);
+  run.missing -= arrival.arrivals;
+  run.expected += arrival.expected;
+  run.landed += arrival.landed;
+  const Barrier &barrier = program_[id];
   if (run.missing < 0 || (run.missing == 0 && run.landed > run.expected))
-    return failOverfull(*out_.spans[static_cast<std::size_t>(cause)].op, "barrier", barrier.name);
+    return failOverfull(*arrival.op, "barrier", barrier.name);
+  const std::int32_t depth = program_.depthOf(barrier.ring);
+  const std::int64_t now = run.phase * depth + check::slotOfUse(use, depth);
+  BarrierRun &all = barriers_[id.index()];
+  all.touched = std::max(all.touched, now + 1);
   if (run.missing > 0 || run.landed < run.expected) return;
-  run = {.phase = run.phase + 1, .missing = barrier.arrivals, .cause = cause};
+  run = {.phase = run.phase + 1, .missing = barrier.arrivals, .cause = arrival.span};
+  while (slotAt(id, all.over).phase > all.over / depth) ++all.over;
 }
 
 } // namespace imbrex::schedule::timeline

@@ -11,6 +11,7 @@ std::string labelOf(const Program &program, const Op &op) {
   const std::uint16_t fields = info(op.kind).fields;
   std::string text(info(op.kind).mnemonic);
   if (fields & kQueue && op.kind != OpKind::Signal) text += " " + program[op.queue].name;
+  if (op.kind == OpKind::Drain && op.count > 0) text += " to " + std::to_string(op.count);
   if (fields & kMeeting) text += " " + program[op.meeting].name;
   if (fields & kBarrier && op.kind != OpKind::Copy) text += " " + program[op.barrier].name;
   std::vector<std::string> names;

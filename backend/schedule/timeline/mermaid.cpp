@@ -39,8 +39,10 @@ public:
     participants();
     std::size_t shown = 0;
     while (shown < line_.spans.size() && text_.size() < kMostText) message(line_.spans[shown++]);
-    if (shown < line_.spans.size())
-      note("the diagram ends here, at cycle " + std::to_string(line_.spans[shown].start) + " of " +
+    const bool isCut = shown < line_.spans.size();
+    if (isCut || !line_.isWhole)
+      note("the diagram ends here, at cycle " +
+           std::to_string(isCut ? line_.spans[shown].start : line_.spans.back().end) + " of " +
            std::to_string(line_.cycles));
     return std::move(text_);
   }
@@ -150,7 +152,6 @@ private:
     if (op.kind == OpKind::Expect || op.kind == OpKind::Copy)
       text += " (" + std::to_string(op.bytes) + " bytes)";
     if (op.kind == OpKind::Signal) text += " when " + program_[op.queue].name + " is done";
-    if (op.kind == OpKind::Drain && op.count > 0) text += " to " + std::to_string(op.count);
     if (span.kind == Span::Kind::Wait && span.cycles() > 0)
       text += ", " + std::to_string(span.cycles()) + " cycles";
     text_ += "    " + from + std::string(arrow) + to + ": " + escapedName(text) + "\n";

@@ -1,6 +1,10 @@
 #include "backend/schedule/timeline/simulation.h"
 
+#include "backend/schedule/channels.h"
+
 #include <algorithm>
+#include <limits>
+#include <set>
 
 namespace imbrex::schedule::timeline {
 
@@ -17,30 +21,71 @@ bool mayBlock(OpKind kind) {
 
 } // namespace
 
-Simulation::Simulation(const check::Model &model, const std::vector<std::int32_t> &trips)
-    : model_(model), program_(model.program), trips_(trips), roles_(program_.roles.size()),
-      cursors_(program_.cursors.size()), queues_(program_.queues.size()),
-      slots_(static_cast<std::size_t>(model.slots)),
+Simulation::Simulation(const check::Model &model, const std::vector<std::int32_t> &trips,
+                       const Limits &limits)
+    : model_(model), program_(model.program), trips_(trips), limits_(limits),
+      roles_(program_.roles.size()), cursors_(program_.cursors.size()),
+      queues_(program_.queues.size()), slots_(static_cast<std::size_t>(model.slots)),
+      barriers_(program_.barriers.size()),
       meetings_(static_cast<std::size_t>(model.meetingNumbers)) {
-  for (RoleRun &run : roles_) run.at.assign(program_.trips.size(), 0);
+  const std::size_t loops = program_.trips.size();
+  for (RoleRun &run : roles_) {
+    run.at.assign(loops, 0);
+    run.entered.assign(loops, 0);
+    run.enteredAt.assign(loops, -1);
+  }
   for (std::int32_t slot = 0; slot < model.slots; ++slot)
     slots_[static_cast<std::size_t>(slot)].missing = program_[model.barrierOf(slot)].arrivals;
+  std::set<std::string_view> resources;
+  std::size_t instructions = 0;
+  for (std::size_t role = 0; role < roles_.size(); ++role) {
+    firstInstruction_.push_back(instructions);
+    instructions += model.code[role].size();
+    forEachOp(program_.roles[role].body, [&](const Op &op) {
+      if (!op.cost.resource.empty()) resources.insert(op.cost.resource);
+      longestBusy_ = std::max<std::int64_t>(longestBusy_, op.cost.busy);
+    });
+  }
+  resourceCount_ = resources.size();
+  busyInWindow_.resize(resourceCount_);
+  tally_.resize(waitPlace(instructions, false));
+  studyLoops();
 }
 
 std::optional<Diagnostic> Simulation::run() {
   runRoles();
+  lookForRepetition();
   while (!events_.empty() && !problem_ && !repetition_) {
-    now_ = events_.front().time;
-    while (!events_.empty() && events_.front().time == now_) {
-      const Event event = pop();
-      if (!event.wakes) land(event.span);
-    }
-    runRoles();
+    goOn();
     lookForRepetition();
   }
   if (!problem_ && !repetition_ && !std::ranges::all_of(roles_, &RoleRun::isDone)) failStuck();
-  for (const Span &span : out_.spans) out_.cycles = std::max(out_.cycles, span.end);
-  return std::move(problem_);
+  return problem_;
+}
+
+/// Up to the next time at which something happens.
+void Simulation::goOn() {
+  now_ = events_.front().time;
+  while (!events_.empty() && events_.front().time == now_) {
+    const Event event = pop();
+    if (!event.wakes) land(event.which);
+  }
+  runRoles();
+}
+
+bool Simulation::keepPeriods(std::int32_t periods) {
+  IMBREX_CHECK(repetition_ && repetition_->spans > 0, "no spans of '{0}' repeat themselves",
+               program_.name);
+  if (out_.spans.empty()) {
+    keepFrom_ = repetition_->firstSpan + repetition_->spans;
+    limits_.skips = false;
+  }
+  const std::int64_t wanted = std::int64_t{periods} * repetition_->spans;
+  if (wanted > kMostSpans) return false;
+  limits_.spans = std::numeric_limits<std::int32_t>::max();
+  const auto isKept = [&] { return spansMade_ - keepFrom_ >= wanted; };
+  while (!events_.empty() && !problem_ && !isKept()) goOn();
+  return !problem_ && isKept();
 }
 
 void Simulation::push(Event event) {
@@ -84,8 +129,8 @@ Simulation::Step Simulation::step(RoleId role) {
     if (run.isPaying) return Step::Blocked;
   }
   run.isPaying = false;
-  if (++steps_ > kMostSteps)
-    fail(diagnostic(Diag::TimelineTooLong, op.where, program_.name, withTrips(), kMostSteps));
+  if (++steps_ > limits_.steps)
+    fail(diagnostic(Diag::TimelineTooLong, op.where, program_.name, withTrips(), limits_.steps));
   if (!isOp) return jump(role, instruction), Step::Done;
   perform(role, op);
   ++run.pc;
@@ -96,7 +141,7 @@ Simulation::Step Simulation::step(RoleId role) {
 bool Simulation::goesOn(const RoleRun &run, const Instruction &instruction) const {
   const Op &op = *instruction.op;
   if (instruction.control == Control::Test)
-    return run.at[op.trips.index()] + op.less < trips_[op.trips.index()];
+    return std::int64_t{run.at[op.trips.index()]} + op.less < trips_[op.trips.index()];
   if (instruction.control != Control::Guard) return false;
   const std::int32_t count = trips_[op.guard.trips.index()], trip = run.at[op.guard.trips.index()];
   switch (op.guard.measure) {
@@ -113,6 +158,8 @@ void Simulation::jump(RoleId role, const Instruction &instruction) {
   switch (instruction.control) {
   case Control::Enter:
     run.at[op.trips.index()] = op.first;
+    ++run.entered[op.trips.index()];
+    run.enteredAt[op.trips.index()] = now_;
     ++run.pc;
     return;
   case Control::Back:
@@ -126,8 +173,24 @@ void Simulation::jump(RoleId role, const Instruction &instruction) {
   }
   const bool enters = goesOn(run, instruction);
   run.pc = enters ? run.pc + 1 : instruction.jump;
-  if (instruction.control != Control::Test || op.trips != watched_ || !enters) return;
-  tripStarts_[role.index()][static_cast<std::size_t>(run.at[op.trips.index()])] = now_;
+  if (instruction.control == Control::Test) noteTest(role, op.trips, enters);
+}
+
+/// A trip begins, or the loop is over.
+void Simulation::noteTest(RoleId role, TripsId trips, bool enters) {
+  RoleRun &run = roles_[role.index()];
+  if (!enters) {
+    std::int64_t &since = run.enteredAt[trips.index()];
+    tally_[insidePlace(role.index(), trips.index())] += now_ - since;
+    since = -1;
+    return;
+  }
+  if (front_[trips.index()] == role) anyBegun_ = hasBegun_[trips.index()] = true;
+  if (trips != watched_ || tripStarts_.empty()) return;
+  std::vector<std::int64_t> &starts = tripStarts_[role.index()];
+  const auto trip = static_cast<std::size_t>(run.at[trips.index()]);
+  if (starts.size() <= trip) starts.resize(trip + 1);
+  starts[trip] = now_;
 }
 
 // --- what a role waits for ---
@@ -139,7 +202,7 @@ bool Simulation::passes(RoleId role, const Op &op) {
     const std::int32_t depth = program_.depthOf(program_[op.barrier].ring);
     const std::int64_t round = check::roundOfUse(useOf(op.index), depth) + op.flipped;
     // A wait names the parity of a phase, and passes in a phase of the other one.
-    if (((slots_[static_cast<std::size_t>(slotOf(op))].phase ^ round) & 1) == 0) return false;
+    if (((slotAt(op.barrier, useOf(op.index)).phase ^ round) & 1) == 0) return false;
   }
   if (op.kind == OpKind::Drain) {
     const QueueRun &queue = queues_[op.queue.index()];
@@ -163,7 +226,7 @@ bool Simulation::passesMeeting(RoleRun &run, RoleId role, const Op &op) {
     run.meetingTurn = -1;
     return true;
   }
-  meeting.here += static_cast<std::int32_t>(warps(role));
+  meeting.here += warps(role);
   if (meeting.here < program_[op.meeting].parties) {
     run.meetingTurn = meeting.phase;
     return false;
@@ -172,7 +235,7 @@ bool Simulation::passesMeeting(RoleRun &run, RoleId role, const Op &op) {
     failOverfull(op, "meeting", program_[op.meeting].name);
   meeting.here = 0;
   ++meeting.phase;
-  meeting.cause = static_cast<std::int32_t>(out_.spans.size()); // the last one's own
+  meeting.cause = spansMade_; // the last one's own
   return true;
 }
 
@@ -181,15 +244,14 @@ std::int32_t Simulation::causeOfPassing(const Op &op, std::int64_t use) const {
     return slots_[static_cast<std::size_t>(model_.slotOf(op.barrier, use))].cause;
   if (op.kind == OpKind::Meet)
     return meetings_[static_cast<std::size_t>(model_.meetingOf[op.meeting.index()])].cause;
-  const QueueRun &queue = queues_[op.queue.index()];
-  return queue.flights[static_cast<std::size_t>(queue.ended - 1)];
+  return queues_[op.queue.index()].lastEnded;
 }
 
 /// The role is busy with the operation, when its resource is free.
 void Simulation::pay(RoleId role, const Op &op) {
   if (op.cost.cycles == 0) return;
   RoleRun &run = roles_[role.index()];
-  const std::int32_t resource = resourceOf(op.cost);
+  const std::int32_t resource = resourceOf(op);
   const std::int64_t start = freeFrom(resource);
   if (start > now_) {
     Span wait = spanOf(Span::Kind::Wait, role, op);
@@ -203,9 +265,12 @@ void Simulation::pay(RoleId role, const Op &op) {
   work.start = start;
   work.end = run.busyUntil = start + op.cost.cycles;
   run.last = add(work);
-  run.worked += op.cost.cycles;
+  tally_[workPlace(role.index())] += op.cost.cycles;
   take(resource, start, op.cost, run.last);
-  push({.time = work.end, .wakes = true, .number = eventsMade_++, .span = run.last});
+  push({.time = work.end,
+        .wakes = true,
+        .number = eventsMade_++,
+        .which = static_cast<std::int32_t>(role.index())});
 }
 
 // --- what operations do ---
@@ -219,10 +284,17 @@ void Simulation::perform(RoleId role, const Op &op) {
   case OpKind::Access:
     if (op.cost.cycles == 0) run.last = add(spanOf(Span::Kind::Work, role, op));
     return;
-  case OpKind::Arrive: instant(); return count(slotOf(op), op.count * warps(role), 0, 0, run.last);
+  case OpKind::Arrive:
+    instant();
+    return count(op.barrier, useOf(op.index),
+                 {.op = &op, .span = run.last, .arrivals = op.count * warps(role)});
   case OpKind::Expect:
     instant();
-    return count(slotOf(op), op.count * warps(role), op.bytes * warps(role), 0, run.last);
+    return count(op.barrier, useOf(op.index),
+                 {.op = &op,
+                  .span = run.last,
+                  .arrivals = op.count * warps(role),
+                  .expected = op.bytes * warps(role)});
   case OpKind::Signal: instant(); return signal(role, op, run.last);
   case OpKind::Commit: instant(); return close(queues_[op.queue.index()], 1);
   case OpKind::Fence:
@@ -279,13 +351,34 @@ std::string Simulation::describeStuck(RoleId role, const Op &op) const {
 
 // --- spans and resources ---
 
-std::int32_t Simulation::add(Span span) {
-  span.firstUse = static_cast<std::int32_t>(out_.accessUses.size());
+/// The number that it has, kept or not.
+std::int32_t Simulation::add(const Span &span) {
+  if (span.kind == Span::Kind::Wait) noteWait(span.role, span);
+  const std::int32_t number = spansMade_++;
+  const bool isKept = number >= keepFrom_ && number - keepFrom_ < limits_.spans;
+  if (!isKept) return number;
+  out_.spans.push_back(span);
+  out_.spans.back().firstUse = static_cast<std::int32_t>(out_.accessUses.size());
   if (span.kind == Span::Kind::Work || span.kind == Span::Kind::Flight)
     for (const Access &access : span.op->accesses)
       out_.accessUses.push_back(access.index.cursor.valid() ? useOf(access.index) : kNoUse);
-  out_.spans.push_back(span);
-  return static_cast<std::int32_t>(out_.spans.size()) - 1;
+  return number;
+}
+
+/// Null: it is not kept.
+Span *Simulation::kept(std::int32_t number) {
+  const auto place = static_cast<std::size_t>(number - keepFrom_);
+  return number >= keepFrom_ && place < out_.spans.size() ? &out_.spans[place] : nullptr;
+}
+
+void Simulation::noteWait(RoleId role, const Span &span) {
+  const bool isForResource = span.resource != kNoResource;
+  const std::size_t instruction = instructionAt(role.index(), roles_[role.index()].pc);
+  const std::size_t place = waitPlace(instruction, isForResource);
+  if (tally_[place + kTimes]++ == 0)
+    waitsSeen_.push_back(static_cast<std::int32_t>(2 * instruction + isForResource));
+  tally_[place + kCycles] += span.cycles();
+  tally_[place + kHeld] += span.cycles() > 0;
 }
 
 Span Simulation::spanOf(Span::Kind kind, RoleId role, const Op &op) const {
@@ -307,19 +400,25 @@ std::int64_t Simulation::freeFrom(std::int32_t resource) const {
 void Simulation::take(std::int32_t resource, std::int64_t start, const Cost &cost,
                       std::int32_t span) {
   if (resource == kNoResource) return;
-  resources_[static_cast<std::size_t>(resource)] = {.freeAt = start + cost.busy, .holder = span};
-  out_.resources[static_cast<std::size_t>(resource)].busy += cost.busy;
+  const auto r = static_cast<std::size_t>(resource);
+  resources_[r] = {.freeAt = start + cost.busy, .holder = span};
+  tally_[busyPlace(r)] += cost.busy;
+  const std::int64_t inside =
+      std::min(limits_.windowEnd, start + cost.busy) - std::max(limits_.windowBegin, start);
+  if (inside > 0) busyInWindow_[r] += inside;
 }
 
-std::int32_t Simulation::resourceOf(const Cost &cost) {
-  if (cost.resource.empty()) return kNoResource;
-  const auto found = std::ranges::find(out_.resources, cost.resource, &ResourceUse::name);
-  const auto place = found - out_.resources.begin();
+std::int32_t Simulation::resourceOf(const Op &op) {
+  if (op.cost.resource.empty()) return kNoResource;
+  const auto [at, isNew] = resourceOf_.try_emplace(&op, kNoResource);
+  if (!isNew) return at->second;
+  const auto found = std::ranges::find(out_.resources, op.cost.resource, &ResourceUse::name);
+  at->second = static_cast<std::int32_t>(found - out_.resources.begin());
   if (found == out_.resources.end()) {
-    out_.resources.push_back({.name = cost.resource});
+    out_.resources.push_back({.name = op.cost.resource});
     resources_.emplace_back();
   }
-  return static_cast<std::int32_t>(place);
+  return at->second;
 }
 
 std::int64_t Simulation::useOf(const Index &index) const {
@@ -332,6 +431,46 @@ std::int64_t Simulation::shownUseOf(const Op &op) const {
   for (const Access &access : op.accesses)
     if (access.index.cursor.valid()) return useOf(access.index);
   return kNoUse;
+}
+
+// --- what is told of the run ---
+
+Timeline Simulation::takeTimeline() {
+  out_.cycles = now_;
+  out_.isWhole = keepFrom_ == 0 && std::ssize(out_.spans) == spansMade_ && skips_ == 0;
+  for (std::size_t r = 0; r < out_.resources.size(); ++r)
+    out_.resources[r].busy = tally_[busyPlace(r)];
+  out_.roles = roleUses();
+  out_.loops = loopUses();
+  return std::move(out_);
+}
+
+std::vector<RoleUse> Simulation::roleUses() const {
+  std::vector<RoleUse> uses(roles_.size());
+  for (std::size_t role = 0; role < roles_.size(); ++role)
+    uses[role].works = tally_[workPlace(role)];
+  for (const std::int32_t seen : waitsSeen_) {
+    const auto instruction = static_cast<std::size_t>(seen / 2);
+    const auto role = static_cast<std::size_t>(
+        std::ranges::upper_bound(firstInstruction_, instruction) - firstInstruction_.begin() - 1);
+    const Op *op = model_.code[role][instruction - firstInstruction_[role]].op;
+    const std::size_t place = waitPlace(instruction, seen % 2 == 1);
+    uses[role].waits.push_back({.op = op,
+                                .resource = seen % 2 == 1 ? resourceOf_.lookup(op) : kNoResource,
+                                .cycles = tally_[place + kCycles],
+                                .held = tally_[place + kHeld],
+                                .times = tally_[place + kTimes]});
+  }
+  return uses;
+}
+
+/// The role that is in a loop for longest says how long it runs.
+std::vector<LoopUse> Simulation::loopUses() const {
+  std::vector<LoopUse> uses(program_.trips.size());
+  for (std::size_t role = 0; role < roles_.size(); ++role)
+    for (std::size_t loop = 0; loop < uses.size(); ++loop)
+      uses[loop].cycles = std::max(uses[loop].cycles, tally_[insidePlace(role, loop)]);
+  return uses;
 }
 
 } // namespace imbrex::schedule::timeline

@@ -33,36 +33,76 @@ std::string tableOf(const std::vector<std::vector<std::string>> &rows) {
 }
 
 /// What a role waits for: "wait full", or "bus" where it waits for a resource.
-std::string reasonOf(const Program &program, const Timeline &line, const Span &span) {
-  if (span.resource != kNoResource)
-    return line.resources[static_cast<std::size_t>(span.resource)].name;
-  return labelOf(program, *span.op);
+std::string reasonOf(const Program &program, const Timeline &line, const WaitUse &wait) {
+  if (wait.resource != kNoResource)
+    return line.resources[static_cast<std::size_t>(wait.resource)].name;
+  return labelOf(program, *wait.op);
 }
 
-struct Waits {
-  std::string reason;
-  std::int64_t cycles = 0, held = 0, times = 0;
-};
+/// A loop that takes less of the time says little of it.
+constexpr double kMostOfIt = 0.5;
 
-std::vector<Waits> waitsOf(const Program &program, const Timeline &line, RoleId role) {
+/// The same reason at several places is one.
+std::vector<std::vector<std::string>> waitsOf(const Program &program, const Timeline &line,
+                                              const RoleUse &role) {
+  struct Waits {
+    std::string reason;
+    std::int64_t cycles = 0, held = 0, times = 0;
+  };
   std::vector<Waits> waits;
-  for (const Span &span : line.spans) {
-    if (span.role != role || span.kind != Span::Kind::Wait) continue;
-    const std::string reason = reasonOf(program, line, span);
+  for (const WaitUse &use : role.waits) {
+    const std::string reason = reasonOf(program, line, use);
     auto found = std::ranges::find(waits, reason, &Waits::reason);
     if (found == waits.end()) found = waits.insert(found, {.reason = reason});
-    found->cycles += span.cycles();
-    found->held += span.cycles() > 0;
-    ++found->times;
+    found->cycles += use.cycles;
+    found->held += use.held;
+    found->times += use.times;
   }
-  return waits;
+  std::vector<std::vector<std::string>> rows;
+  for (const Waits &of : waits)
+    rows.push_back(
+        {of.reason, std::to_string(of.cycles) + " cycles",
+         "held up " + std::to_string(of.held) + " of " + std::to_string(of.times) + " times"});
+  return rows;
 }
 
-std::int64_t workOf(const Timeline &line, RoleId role) {
-  std::int64_t cycles = 0;
-  for (const Span &span : line.spans)
-    if (span.role == role && span.kind == Span::Kind::Work) cycles += span.cycles();
-  return cycles;
+/// What takes time in a cycle, and what is waited for. What comes several times in a row is
+/// counted, and a long cycle told by its beginning.
+std::string inWords(const Program &program, const std::vector<CriticalStep> &cycle) {
+  constexpr std::size_t kMostTold = 16;
+  std::vector<std::pair<std::string, std::int64_t>> told; // with how often
+  for (const CriticalStep &step : cycle) {
+    const bool isTold = step.cycles > 0 || step.kind == Span::Kind::Wait;
+    if (step.kind == Span::Kind::Instant || !isTold) continue;
+    std::string text = labelOf(program, *step.op);
+    if (step.cycles > 0) text += " (" + std::to_string(step.cycles) + ")";
+    if (!told.empty() && told.back().first == text)
+      ++told.back().second;
+    else
+      told.emplace_back(std::move(text), 1);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < told.size() && i < kMostTold; ++i) {
+    const auto &[what, times] = told[i];
+    text += (i == 0 ? "" : ", ") + (times > 1 ? std::to_string(times) + " × " : "") + what;
+  }
+  if (told.size() > kMostTold)
+    text += ", … and " + std::to_string(told.size() - kMostTold) + " more";
+  return text;
+}
+
+std::string noResourceBut(const Program &program, const std::vector<CriticalStep> &cycle) {
+  return "no resource is the limit, but a cycle of " + std::to_string(cyclesOf(cycle)) +
+         " cycles: " + inWords(program, cycle);
+}
+
+/// What limits a loop that repeats itself exactly.
+std::string limitOf(const Program &program, const Timeline &line, const Interval &interval) {
+  const bool isBusyAlways = interval.lowerBound >= interval.cyclesPerTrip;
+  const bool isResource = std::ranges::find(line.resources, interval.busiest, &ResourceUse::name) !=
+                          line.resources.end();
+  if (isBusyAlways && isResource) return "'" + interval.busiest + "' is the limit, always busy";
+  return noResourceBut(program, interval.critical);
 }
 
 } // namespace
@@ -73,17 +113,14 @@ std::string limitOf(const Program &program, const Timeline &line) {
     return "'" + resource.name + "' is the limit, busy " + percent(resource.steadyShare) +
            " of the steady time";
   }
-  if (line.critical.empty()) return "no limit is seen: nothing repeats itself often enough";
-  std::string text;
-  for (const CriticalStep &step : line.critical) {
-    const Span &span = line.spans[static_cast<std::size_t>(step.span)];
-    if (span.kind == Span::Kind::Instant || (step.cycles == 0 && span.kind != Span::Kind::Wait))
-      continue;
-    text += (text.empty() ? "" : ", ") + labelOf(program, *span.op);
-    if (step.cycles > 0) text += " (" + std::to_string(step.cycles) + ")";
-  }
-  return "no resource is the limit, but a cycle of " + std::to_string(line.criticalCycles) +
-         " cycles: " + text;
+  if (!line.critical.empty()) return noResourceBut(program, line.critical);
+  if (!line.inLoop) return "no limit is seen: nothing repeats itself";
+  const LoopLimit &in = *line.inLoop;
+  const std::string loop = "'" + program[in.loop].name + "'";
+  const std::string where = in.share >= kMostOfIt
+                                ? "in " + loop + ", " + percent(in.share) + " of the time, "
+                                : "in " + loop + ", once it is in its stride, ";
+  return where + limitOf(program, line, in.interval);
 }
 
 std::string describe(const Program &program, TripsId loop, const Interval &interval) {
@@ -109,13 +146,8 @@ std::string summaryOf(const Program &program, const Timeline &line) {
   if (rows.size() > 1) text += tableOf(rows);
   for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
     text += "role " + program.roles[role].name + ": works " +
-            std::to_string(workOf(line, RoleId(role))) + " cycles\n";
-    rows.clear();
-    for (const Waits &waits : waitsOf(program, line, RoleId(role)))
-      rows.push_back({waits.reason, std::to_string(waits.cycles) + " cycles",
-                      "held up " + std::to_string(waits.held) + " of " +
-                          std::to_string(waits.times) + " times"});
-    text += tableOf(rows);
+            std::to_string(line.roles[role].works) + " cycles\n";
+    text += tableOf(waitsOf(program, line, line.roles[role]));
   }
   return text;
 }

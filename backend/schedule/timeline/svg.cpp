@@ -22,6 +22,9 @@ constexpr std::string_view kNoRingColour = "#b8bcc4";
 /// Pixels.
 constexpr std::int64_t kLane = 24, kFlightLane = 12, kGap = 6, kCharacter = 7, kMargin = 10,
                        kLeastWidth = 1'000, kMostWidth = 16'000, kPerSpan = 60;
+/// Of text, in tenths of pixels: what a character of a fixed width takes at its size, and what lies
+/// before and behind a label.
+constexpr std::int64_t kFontSize = 11, kSmallFontSize = 9, kTenthsOfSize = 6, kLabelMargin = 40;
 /// More are not to be looked at; a browser shows as many with ease.
 constexpr std::size_t kMostSpans = 4'000;
 /// Flights beside each other that are shown; others lie over the last.
@@ -83,7 +86,7 @@ private:
       if (line_.spans[i].cycles() > 0) shown_.push_back(i);
     std::ranges::sort(shown_, {},
                       [&](std::size_t i) { return std::pair(line_.spans[i].start, i); });
-    until_ = line_.cycles;
+    until_ = line_.isWhole ? line_.cycles : line_.spans.back().start;
     if (shown_.size() <= kMostSpans) return;
     until_ = line_.spans[shown_[kMostSpans]].start;
     shown_.resize(kMostSpans);
@@ -117,7 +120,30 @@ private:
     const auto spans = static_cast<std::int64_t>(shown_.size());
     width_ = std::clamp(spans * kPerSpan / std::max<std::int64_t>(1, std::ssize(lanes_)),
                         kLeastWidth, kMostWidth);
+    const double wide = scaleForUses() * static_cast<double>(until_);
+    width_ = std::max(width_, static_cast<std::int64_t>(std::min<double>(wide, kMostWidth)));
     scale_ = static_cast<double>(width_) / static_cast<double>(std::max<std::int64_t>(1, until_));
+  }
+
+  static double tenthsOf(std::size_t characters, std::int64_t size) {
+    return static_cast<double>(static_cast<std::int64_t>(characters) * size * kTenthsOfSize +
+                               kLabelMargin);
+  }
+
+  /// Pixels for a cycle, so that nine of ten operations of a ring have room for the number of their
+  /// use.
+  double scaleForUses() const {
+    std::vector<double> scales;
+    for (const std::size_t i : shown_) {
+      const Span &span = line_.spans[i];
+      if (span.kind == Span::Kind::Wait || span.use == kNoUse) continue;
+      const double tenths = tenthsOf(std::to_string(span.use).size(), kSmallFontSize);
+      scales.push_back(tenths / 10 / static_cast<double>(span.cycles()));
+    }
+    if (scales.empty()) return 0;
+    const auto most = scales.begin() + std::ssize(scales) * 9 / 10;
+    std::ranges::nth_element(scales, most);
+    return *most;
   }
 
   double x(std::int64_t cycle) const {
@@ -204,21 +230,32 @@ private:
          << "\" stroke=\"#707070\" stroke-width=\"0.5\"><title>"
          << escapedForXml(program_[span.role].name + ": " + labelOf(program_, span)) << ", "
          << span.start << " to " << end << "</title></rect>\n";
-    const std::string label = fitting(span, static_cast<std::size_t>(wide) / kCharacter);
+    const std::int64_t usual = height < kLane ? kSmallFontSize : kFontSize;
+    const auto [label, size] = fitting(span, wide, usual);
     if (label.empty()) return;
-    out_ << "<text x=\"" << pixels(from + 3) << "\" y=\"" << top + height / 2 + 4
-         << (height < kLane ? "\" font-size=\"9" : "") << "\">" << escapedForXml(label)
+    out_ << "<text x=\"" << pixels(from + 2) << "\" y=\"" << top + height / 2 + 4
+         << (size < kFontSize ? "\" font-size=\"9" : "") << "\">" << escapedForXml(label)
          << "</text>\n";
   }
 
-  /// As much of a span's label as there is room for: without what it does, or the use alone.
-  std::string fitting(const Span &span, std::size_t characters) const {
-    std::string whole = labelOf(program_, span);
-    if (whole.size() < characters) return whole;
-    std::string what = whole.substr(std::min(whole.find(' '), whole.size() - 1) + 1);
-    if (what.size() < characters) return what;
+  struct Label {
+    std::string text;
+    std::int64_t size;
+  };
+
+  /// As much of a span's label as there is room for: without what it does, or the use alone, in
+  /// small letters before it is left out.
+  Label fitting(const Span &span, double wide, std::int64_t size) const {
+    const auto fits = [&](const std::string &text, std::int64_t at) {
+      return !text.empty() && tenthsOf(text.size(), at) <= wide * 10;
+    };
+    const std::string whole = labelOf(program_, span);
+    if (fits(whole, size)) return {whole, size};
+    const std::string what = whole.substr(std::min(whole.find(' '), whole.size() - 1) + 1);
+    if (fits(what, size)) return {what, size};
     const std::string use = span.use == kNoUse ? "" : std::to_string(span.use);
-    return use.size() < characters ? use : "";
+    if (fits(use, size)) return {use, size};
+    return fits(use, kSmallFontSize) ? Label{use, kSmallFontSize} : Label{"", size};
   }
 
   void legend() {

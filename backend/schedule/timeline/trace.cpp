@@ -32,6 +32,9 @@ public:
         json_.attribute("schedule", clean(program_.name));
         json_.attribute("unit", "1 us is 1 cycle");
         json_.attribute("limit", clean(limitOf(program_, line_)));
+        if (!line_.isWhole)
+          json_.attribute("shown", "the first " + std::to_string(line_.spans.size()) +
+                                       " spans, of " + std::to_string(line_.cycles) + " cycles");
       });
       json_.attributeArray("traceEvents", [&] {
         slices();

@@ -138,6 +138,23 @@ TEST_CASE("a drawing of very many spans shows the first of them and says so") {
   CHECK(svgOf(program, small).find(" are shown") == std::string::npos);
 }
 
+TEST_CASE("a drawing numbers the uses of its operations, also those of two digits and more") {
+  for (const std::int32_t trips : {12, 120}) {
+    CAPTURE(trips);
+    const Program program = pipelined({.depth = 3, .loadCycles = 100});
+    const std::string svg = svgOf(program, timed(program, {1, trips}));
+    const std::size_t legend = svg.find(">no ring</text>");
+    int numbered = 0;
+    for (std::int32_t use = 0; use < trips; ++use) {
+      const std::string number = std::to_string(use) + "</text>";
+      const std::size_t at = std::min(svg.find(">" + number, svg.find("<rect x=")),
+                                      svg.find(" " + number, svg.find("<rect x=")));
+      numbered += at < legend ? 1 : 0;
+    }
+    CHECK(numbered == trips);
+  }
+}
+
 namespace {
 
 struct Event {
@@ -356,7 +373,25 @@ role b: works 9 cycles
   alu  9 cycles  held up 1 of 1 times
 )");
   const Program brief = parsed("role %a { access takes 9 }");
-  CHECK(limitOf(brief, timed(brief)) == "no limit is seen: nothing repeats itself often enough");
+  CHECK(limitOf(brief, timed(brief)) == "no limit is seen: nothing repeats itself");
+}
+
+TEST_CASE("a summary tells the limit of the loop that most of the time goes into") {
+  const auto limit = [](const std::string &body, const std::vector<std::int32_t> &trips) {
+    const Program program = parsed("trips %tiles trips %k in %tiles role %a { for %tiles {\n" +
+                                   body + " access takes 50 access takes 51 } }");
+    return limitOf(program, timed(program, trips));
+  };
+  CHECK(limit("for %k { access takes 1 }", {2, 400}) ==
+        "in 'k', 80 % of the time, no resource is the limit, but a cycle of 1 cycles: access (1)");
+  CHECK(limit("for %k { access takes 2 on alu busy 2 }", {2, 400}) ==
+        "in 'k', 89 % of the time, 'alu' is the limit, always busy");
+  CHECK(limit("for %k { access takes 1 }", {9, 4}) ==
+        "no resource is the limit, but a cycle of 105 cycles: access (50), access (51), "
+        "4 × access (1)");
+  CHECK(limit("for %k { access takes 1 }", {1, 4}) ==
+        "in 'tiles', 100 % of the time, no resource is the limit, but a cycle of 105 cycles: "
+        "4 × access (1), access (50), access (51)");
 }
 
 TEST_CASE("an interval is told with its period and its bound") {

@@ -1,0 +1,114 @@
+#include "tools/imbrex/kernel_schedule.h"
+
+#include "backend/analysis/assumptions.h"
+#include "backend/passes/pipeline/read_schedule.h"
+#include "backend/pipeline.h"
+#include "backend/schedule/channels.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace imbrex::tool {
+namespace {
+
+/// Loops of the kernel that somebody marked.
+std::int32_t markedLoops(const ir::Kernel &kernel) {
+  std::int32_t loops = 0;
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    loops += op.kind == ir::OpKind::For && op.attrs<ir::ForAttrs>().pipelined != 0;
+  });
+  return loops;
+}
+
+/// What the passes have said of loops, in one line: "pipelined 'for' at …: as it is, for …".
+std::string reasonsIn(const std::string &explanation) {
+  std::string reasons;
+  for (llvm::StringRef rest = explanation; !rest.empty();) {
+    const auto [line, behind] = rest.split('\n');
+    rest = behind;
+    const bool isOfLoop = line.starts_with("pipelined 'for'") || line.contains("not run ahead") ||
+                          line.contains("is not copied");
+    if (isOfLoop) reasons += (reasons.empty() ? "" : "; ") + line.trim().str();
+  }
+  return reasons;
+}
+
+/// Which loop each number of trips is of; of several, that they are.
+std::string aboutTrips(const schedule::Program &program) {
+  std::string text;
+  std::int32_t loops = 0;
+  for (std::uint32_t t = 0; t < program.trips.size(); ++t) {
+    const schedule::Trips &trips = program.trips[t];
+    if (!isOfLoop(program, schedule::TripsId(t))) continue;
+    text += trips.name + ": the trips of the loop at " + toText(trips.where) + "\n";
+    ++loops;
+  }
+  if (loops < 2) return text;
+  return "it has " + std::to_string(loops) +
+         " numbers of trips, each of a loop that uses rings:\n" + text;
+}
+
+std::string aboutRoles(const schedule::Program &program) {
+  const bool areTwo = program.roles.size() > 1;
+  const auto isSeveral = [](const schedule::Role &role) { return role.warps > 1; };
+  if (!areTwo && program.roles.front().warps == 1)
+    return "one warp stands for all: each uses only what is its own\n";
+  if (llvm::any_of(program.roles, isSeveral))
+    return "the two warps of '" + llvm::find_if(program.roles, isSeveral)->name +
+           "' stand for all: what any two do to each other, these do\n";
+  return "'" + program.roles[0].name + "' is the thread that starts loads for all, and '" +
+         program.roles[1].name + "' stands for the others\n";
+}
+
+} // namespace
+
+bool isOfLoop(const schedule::Program &program, schedule::TripsId trips) {
+  bool isLoop = false;
+  for (const schedule::Role &role : program.roles)
+    schedule::forEachOp(role.body, [&](const schedule::Op &op) {
+      isLoop |= op.kind == schedule::OpKind::For && op.trips == trips;
+    });
+  return isLoop;
+}
+
+std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machine &machine,
+                                        Diagnostics &diagnostics) {
+  if (machine.family == machine::Family::Cpu) {
+    diagnostics.report(Diag::NoGpuCode, {}, machine.name);
+    return std::nullopt;
+  }
+  GivenSchedule given{.program = {}, .isOfKernel = true};
+  const std::int32_t marked = markedLoops(kernel);
+  passes::PassContext context(diagnostics, machine, analysis::usualAssumptions(kernel));
+  context.explanation = &given.explanation;
+  if (!runPasses(kernel, gpuPipeline(), context)) return std::nullopt;
+  if (!passes::pipeline::hasRings(kernel)) {
+    std::string why = reasonsIn(given.explanation);
+    if (why.empty())
+      why = marked > 0 ? "nothing of its loops runs ahead" : "none of its loops is to be pipelined";
+    diagnostics.report(Diag::KernelWithoutSchedule, kernel.where(), kernel.name(), machine.name,
+                       why);
+    return std::nullopt;
+  }
+  auto program = passes::pipeline::readSchedule(kernel, machine, diagnostics,
+                                                passes::pipeline::ReadFor::Timeline);
+  if (!program) return std::nullopt;
+  given.program = *std::move(program);
+  given.about = "kernel '" + kernel.name() + "' on " + std::string(machine.name) + "\n" +
+                aboutRoles(given.program) + aboutTrips(given.program);
+  return given;
+}
+
+std::optional<GivenSchedule> readGivenSchedule(const std::string &path, const std::string &target,
+                                               Diagnostics &diagnostics) {
+  auto read = readKernelOrSchedule(path, diagnostics);
+  if (!read) return std::nullopt;
+  if (read->schedule) return GivenSchedule{.program = *std::move(read->schedule)};
+  if (target.empty()) {
+    diagnostics.report(Diag::KernelWithoutTarget, read->kernel->where(), read->kernel->name());
+    return std::nullopt;
+  }
+  const machine::Machine *machine = machine::machineNamed(target, diagnostics);
+  return machine ? scheduleOf(*std::move(read->kernel), *machine, diagnostics) : std::nullopt;
+}
+
+} // namespace imbrex::tool
