@@ -14,7 +14,8 @@ namespace {
 
 using namespace ir;
 
-// 4 of each of 1024 threads, of which a sort keeps a few numbers each: they have room in 64 registers.
+// 4 of each of 1024 threads, of which a sort keeps a few numbers each: they have room in 64
+// registers.
 constexpr std::int64_t kElementsAtOnce = 4096;
 // Parts begin at multiples of this, so that their loads are as wide as those of the whole.
 constexpr std::int64_t kPartGranule = 32;

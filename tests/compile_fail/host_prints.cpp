@@ -12,7 +12,8 @@ void kernel(tile<f32, 4> x, view<f32, 1> v, var<scalar<i32>> &n, std::ostringstr
   std::cerr << n << v[box<4>(0)]; // expect: C\+\+ cannot print it; device_print\("x =", x\) prints when the kernel runs
 #else
   device_print("x =", x);
-  std::cout << "traced\n" << (1 << 2);
+  std::cout << "traced\n"
+            << (1 << 2);
   auto shifted = n << 2;
 #endif
 }

@@ -41,8 +41,8 @@ TEST_CASE("an element less the largest of its row or column is never positive") 
   CHECK(isNeverAbove0(lessRows("%m = reduce %x [combine = max.nan, axis = 1] : f32[8]\n")));
   CHECK(isNeverAbove0(lessColumns("%m = reduce %x [combine = max, axis = 0] : f32[8]\n")));
   CHECK(isNeverAbove0("%a = reduce %x [combine = max, axis = 1] : f32[8]\n"
-                "%m = reduce %a [combine = max, axis = 0] : f32\n"
-                "%b = broadcast %m : f32[8x8]\n%e = sub %x, %b : f32[8x8]\n"));
+                      "%m = reduce %a [combine = max, axis = 0] : f32\n"
+                      "%b = broadcast %m : f32[8x8]\n%e = sub %x, %b : f32[8x8]\n"));
 }
 
 TEST_CASE("an element less that of another row, or of other numbers, may be positive") {
@@ -57,7 +57,7 @@ TEST_CASE("an element less that of another row, or of other numbers, may be posi
 TEST_CASE("so it is less the larger of that and any other number") {
   CHECK(isNeverAbove0("%b = max %y, %x : f32[8x8]\n%e = sub %x, %b : f32[8x8]\n"));
   CHECK(isNeverAbove0(lessRows("%a = reduce %x [combine = max, axis = 1] : f32[8]\n"
-                         "%c = reduce %y [axis = 1] : f32[8]\n%m = max %c, %a : f32[8]\n")));
+                               "%c = reduce %y [axis = 1] : f32[8]\n%m = max %c, %a : f32[8]\n")));
   CHECK(!isNeverAbove0("%b = min %y, %x : f32[8x8]\n%e = sub %x, %b : f32[8x8]\n"));
 }
 

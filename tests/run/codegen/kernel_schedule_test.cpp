@@ -1,0 +1,68 @@
+#include "tests/run/shell.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+TEST_CASE("the schedule of a kernel is written down, and can be read and proven") {
+  for (const char *target : {"sm_80", "sm_90a", "gfx950"}) {
+    CAPTURE(target);
+    const std::string plan = "imbrex plan product.imx --target " + std::string(target);
+    const Outcome written = shell(plan);
+    CHECK(written.status == 0);
+    CHECK(contains(written.output, "// k0: the trips of the loop at product.imx:10\n"
+                                   "schedule @product {\n  trips %k0\n"));
+    const Outcome proven = shell(plan + " | imbrex check -");
+    CHECK(proven.output.starts_with("schedule 'product' is safe for all numbers of trips: "));
+    CHECK(shell("imbrex check product.imx --target " + std::string(target)).output ==
+          proven.output);
+    // Read again it is the same.
+    const Outcome timed = shell(plan + " | imbrex timeline - --trips k0=9");
+    CHECK(contains(
+        shell("imbrex timeline product.imx --trips k0=9 --target " + std::string(target)).output,
+        timed.output));
+  }
+  CHECK(contains(shell("imbrex plan product.imx --explain").output, "// roles: 1 warp loads, "));
+}
+
+TEST_CASE("a kernel with several loops has one schedule, which says so") {
+  for (const char *target : {"sm_80", "sm_90a"}) {
+    const std::string plan = "imbrex plan two_loops.imx --target " + std::string(target);
+    CHECK(contains(shell(plan).output,
+                   "// it has 2 numbers of trips, each of a loop that uses rings:\n"
+                   "// k0: the trips of the loop at two_loops.imx:11\n"
+                   "// k1: the trips of the loop at two_loops.imx:17\n"
+                   "schedule @two_loops {\n"));
+    CHECK(shell(plan + " | imbrex check -").status == 0);
+  }
+}
+
+TEST_CASE("a kernel that has no schedule, or is no work to plan, says so") {
+  CHECK(contains(shell("imbrex plan scale.imx").output,
+                 "scale.imx:2: error: kernel 'scale' has no schedule on sm_90a: none of its loops "
+                 "is to be pipelined\n"));
+  CHECK(contains(shell("imbrex check product.imx --target gfx942").output,
+                 "error: kernel 'product' has no schedule on gfx942: pipelined 'for' at "
+                 "product.imx:10: one trip ahead in registers, for gfx942 has no asynchronous "
+                 "copies\n"));
+  CHECK(contains(shell("imbrex plan product.imx --slots 3").output,
+                 "product.imx:1: error: --slots is for sequential work that is to be planned, and "
+                 "'product' is a kernel, whose loops say what they want\n"));
+  CHECK(contains(shell("imbrex check product.imx").output,
+                 "error: 'product' is a kernel, whose schedule differs from machine to machine\n"));
+}
+
+namespace {
+
+/// A loop of loads, products, and what stands behind them in it.
+std::string workOf(const std::string &bytes, const std::string &more) {
+  return " <<'END'\nschedule @w {\n  trips %k\n  trips %m\n  buffer %A " + bytes +
+         "\n  buffer %sum 64 registers\n  role %all warps 4 {\n"
+         "    queue %products serial grouped async\n    access writes %sum\n    for %k {\n"
+         "      copy writes %A bytes 64 takes 9 on memory busy 3\n"
+         "      issue %products reads %A writes %sum takes 9 on products busy 9\n"
+         "      commit %products\n      access reads %sum writes %sum takes 3\n    }\n" +
+         more + "    access reads %sum\n  }\n}\nEND\n";
+}
+
+} // namespace
