@@ -99,7 +99,10 @@ TEST_CASE("an else belongs to the nearest if, with braces or without") {
           IMBREX_IF(count > 0)
           IMBREX_IF(count > 2) store(p, 1);
           IMBREX_ELSE store(p, 2);
-          IMBREX_IF(count > 0) { IMBREX_IF(count > 2) store(p + 1, 1); }
+          IMBREX_IF(count > 0) {
+            // The braces end this one.
+            IMBREX_IF(count > 2) store(p + 1, 1);
+          }
           IMBREX_ELSE store(p + 1, 2);
         },
         {pointer_to(out), number(n)});
