@@ -110,6 +110,10 @@ public:
   target::Resources resources(const target::ObjectCode &object) const override {
     return of_.resources(object);
   }
+  Location spilledAt(llvm::StringRef assembly, const target::ObjectCode &object) const override {
+    return of_.spilledAt(assembly, object);
+  }
+  bool assemblesByItself() const override { return of_.assemblesByItself(); }
   target::InstructionMix instructions(llvm::StringRef assembly) const override {
     return of_.instructions(assembly);
   }

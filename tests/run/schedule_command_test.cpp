@@ -135,6 +135,21 @@ TEST_CASE("check shows the shortest run of an unsafe schedule, with lines") {
                  "    load: copy 'full' at use 2 writes 'tile' at use 2 (unsafe.imx:14)\n"));
 }
 
+namespace {
+
+/// A loop of loads, products, and what stands behind them in it.
+std::string workOf(const std::string &bytes, const std::string &more) {
+  return " <<'END'\nschedule @w {\n  trips %k\n  trips %m\n  buffer %A " + bytes +
+         "\n  buffer %sum 64 registers\n  role %all warps 4 {\n"
+         "    queue %products serial grouped async\n    access writes %sum\n    for %k {\n"
+         "      copy writes %A bytes 64 takes 9 on memory busy 3\n"
+         "      issue %products reads %A writes %sum takes 9 on products busy 9\n"
+         "      commit %products\n      access reads %sum writes %sum takes 3\n    }\n" +
+         more + "    access reads %sum\n  }\n}\nEND\n";
+}
+
+} // namespace
+
 TEST_CASE("plan says that a buffer is loaded in two loops") {
   const std::string again = "    for %m {\n      copy writes %A bytes 64\n      issue %products "
                             "reads %A writes %sum\n      commit %products\n    }\n";

@@ -51,18 +51,3 @@ TEST_CASE("a kernel that has no schedule, or is no work to plan, says so") {
   CHECK(contains(shell("imbrex check product.imx").output,
                  "error: 'product' is a kernel, whose schedule differs from machine to machine\n"));
 }
-
-namespace {
-
-/// A loop of loads, products, and what stands behind them in it.
-std::string workOf(const std::string &bytes, const std::string &more) {
-  return " <<'END'\nschedule @w {\n  trips %k\n  trips %m\n  buffer %A " + bytes +
-         "\n  buffer %sum 64 registers\n  role %all warps 4 {\n"
-         "    queue %products serial grouped async\n    access writes %sum\n    for %k {\n"
-         "      copy writes %A bytes 64 takes 9 on memory busy 3\n"
-         "      issue %products reads %A writes %sum takes 9 on products busy 9\n"
-         "      commit %products\n      access reads %sum writes %sum takes 3\n    }\n" +
-         more + "    access reads %sum\n  }\n}\nEND\n";
-}
-
-} // namespace
