@@ -19,6 +19,7 @@ struct Allowed {
   }
 
   bool approximations = false, sums = false, sumsWithZero = false, quotients = false;
+  bool nearReciprocals = false; ///< That flush subnormals, of which they are given none.
 
 private:
   void note(const llvm::Instruction &instruction) {
@@ -38,6 +39,7 @@ private:
       sumsWithZero |= addend != nullptr && addend->isNullValue();
     }
     quotients |= name.starts_with("llvm.sqrt");
+    nearReciprocals |= name == "llvm.nvvm.rcp.approx.ftz.f";
     for (const StringRef fast : {"approx", "amdgcn.exp2", "amdgcn.log", "amdgcn.sin", "amdgcn.cos",
                                  "amdgcn.rsq", "amdgcn.rcp", "amdgcn.tanh"})
       approximations |= name.contains(fast);
@@ -59,7 +61,8 @@ constexpr StringRef kSpaces[] = {"global", "shared", "shared::cta", "param", "lo
 
 std::string brokenByPtx(const Words &words, const Allowed &allowed) {
   const StringRef opcode = words.front();
-  if (has(words, "ftz")) return "subnormals are flushed";
+  if (has(words, "ftz") && !(opcode == "rcp" && allowed.nearReciprocals))
+    return "subnormals are flushed";
   if (has(words, "volatile")) return "nothing is volatile";
   if ((has(words, "approx") || has(words, "full")) && !allowed.approximations)
     return "nobody asked for an approximation";

@@ -182,7 +182,7 @@ TEST_CASE("a file that is no text of ours is called what it is") {
         "imbrex: error: 'codegen' is a folder, not the text of a kernel\n"
         "  hint: name a file in it\n");
   CHECK(errorOf("check - < /proc/self/exe") ==
-        "imbrex: error: 'stdin' is a binary file, not the text of a schedule\n"
+        "imbrex: error: 'stdin' is a binary file, not the text of a schedule or kernel\n"
         "  hint: name the .imx file that it was made of; what `imbrex compile` makes is taken by "
         "`imbrex run --image`\n");
 }

@@ -31,10 +31,10 @@ std::unique_ptr<Made> make(const ir::Kernel &kernel, const machine::Machine &mac
   if (!code) return nullptr;
   made->code = std::move(*code);
   if (asImage) {
-    const auto object = target.object(*made->code.copy());
+    const auto object = makeObject(made->code, target);
     if (object) made->image.assign(object->image.begin(), object->image.end());
   } else {
-    made->image = target.assembly(*made->code.copy()).value();
+    made->image = makeAssembly(made->code, target).value();
   }
   return made;
 }

@@ -40,10 +40,11 @@ constexpr std::uint8_t pack(f4e2m1 low, f4e2m1 high) {
 template <class To, class From>
 constexpr To converted_to(const From &value) {
   constexpr bool is_element = element<To> && (std::is_integral_v<From> || is_float_number<From>);
-  constexpr bool is_rounded = is_element && kind_of<To> >= element_kind::floating;
+  constexpr bool by_bits =
+      is_element && (kind_of<To> >= element_kind::floating || std::same_as<To, bool>);
   if constexpr (std::same_as<From, To>) {
     return value;
-  } else if constexpr (is_rounded) {
+  } else if constexpr (by_bits) {
     To made{};
     set_bits(made, element_bits<To>(value));
     return made;
