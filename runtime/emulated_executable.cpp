@@ -29,7 +29,9 @@ public:
             const analysis::Assumptions &assumptions) -> std::unique_ptr<emulate::Program> {
           const auto code = compileForGpu(kernel, target_, assumptions, diagnostics);
           if (!code) return nullptr;
-          spillNotice_.tellOf(*code, target_);
+          // To know, the GPU's own code is made, which nothing here runs: for authors who care.
+          const ir::KernelAttrs &asked = code->interface.asked;
+          if (asked.warps > 0 || asked.registers > 0) spillNotice_.tellOf(*code, target_);
           return emulate::Program::compile(*code->copy(), target_.machine(), code->interface,
                                            diagnostics);
         });
