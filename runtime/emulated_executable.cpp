@@ -62,11 +62,10 @@ private:
     const auto isStaged = [&](std::size_t i) {
       return !kernel.type(kernel.body().arguments[i]).isTile() && arguments[i].data != nullptr;
     };
-    const std::int64_t i =
+    const auto i =
         gpu::parameterWithoutSize(gpu::regionsOf(kernel, arguments, isStaged), arguments, isStaged);
-    if (i < 0) return std::nullopt;
-    return diagnostic(Diag::UnsizedArgument, where,
-                      kernel.parameterName(static_cast<std::size_t>(i)),
+    if (!i) return std::nullopt;
+    return diagnostic(Diag::UnsizedArgument, where, kernel.parameterName(*i),
                       "emulated:" + std::string(target_.machine().name));
   }
 

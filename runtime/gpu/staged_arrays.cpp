@@ -44,14 +44,14 @@ std::vector<Region> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argum
   return merged;
 }
 
-std::int64_t parameterWithoutSize(llvm::ArrayRef<Region> regions,
-                                  llvm::ArrayRef<ir::Argument> arguments,
-                                  llvm::function_ref<bool(std::size_t)> isStaged) {
+std::optional<std::size_t> parameterWithoutSize(llvm::ArrayRef<Region> regions,
+                                                llvm::ArrayRef<ir::Argument> arguments,
+                                                llvm::function_ref<bool(std::size_t)> isStaged) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (isStaged(i) && arguments[i].bytes == ir::Argument::kUnknownSize &&
         regionAt(regions, arguments[i].data) == nullptr)
-      return static_cast<std::int64_t>(i);
-  return -1;
+      return i;
+  return std::nullopt;
 }
 
 Result<void> StagedArrays::copyIn(const Region &region) {
@@ -82,9 +82,8 @@ Result<StagedArrays> StagedArrays::stage(const Gpu &gpu, const ir::Kernel &kerne
     return !typeOf(kernel, i).isTile() && arguments[i].data != nullptr && !isOwn[i];
   };
   const std::vector<Region> regions = regionsOf(kernel, arguments, isStaged);
-  if (const std::int64_t i = parameterWithoutSize(regions, arguments, isStaged); i >= 0)
-    return fail(Diag::UnsizedArgument, {}, kernel.parameterName(static_cast<std::size_t>(i)),
-                gpu.description());
+  if (const auto i = parameterWithoutSize(regions, arguments, isStaged))
+    return fail(Diag::UnsizedArgument, {}, kernel.parameterName(*i), gpu.description());
   for (const Region &region : regions)
     if (const auto copied = staged.copyIn(region); !copied) return copied.failure();
   staged.arguments_.assign(arguments.begin(), arguments.end());

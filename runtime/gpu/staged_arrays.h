@@ -3,6 +3,7 @@
 #include "backend/ir/kernel.h"
 #include "runtime/gpu/gpu.h"
 
+#include <optional>
 #include <vector>
 
 namespace imbrex::gpu {
@@ -23,10 +24,10 @@ std::vector<Region> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argum
                               llvm::function_ref<bool(std::size_t)> isStaged);
 
 /// The first parameter, of those that `isStaged` holds of, whose argument leads to memory that no
-/// region has: a bare pointer, of which nobody knows how much it leads to. -1: there is none.
-std::int64_t parameterWithoutSize(llvm::ArrayRef<Region> regions,
-                                  llvm::ArrayRef<ir::Argument> arguments,
-                                  llvm::function_ref<bool(std::size_t)> isStaged);
+/// region has: a bare pointer, of which nobody knows how much it leads to.
+std::optional<std::size_t> parameterWithoutSize(llvm::ArrayRef<Region> regions,
+                                                llvm::ArrayRef<ir::Argument> arguments,
+                                                llvm::function_ref<bool(std::size_t)> isStaged);
 
 /// The arrays of a launch, copied into a device's memory. Arguments that overlap on the host do so
 /// there, in the same way; addresses keep their alignment. An argument that is in the device's own
