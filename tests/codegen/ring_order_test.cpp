@@ -356,6 +356,35 @@ TEST_CASE("loads to LDS are all made, and waited for by their number and nothing
   }
 }
 
+namespace {
+
+/// Eight loads to LDS a trip, of which one wave brings 1 KB each.
+struct counted_rows {
+  static constexpr int warps = 1;
+  int slots;
+  void operator()(view<const i32, 1> x, view<i32, 1> sums) const {
+    for (auto i : range(cast<i32>(sums.extent(0))).pipelined(slots))
+      sums[box<1>(i)] = reshape<1>(sum(x[box<2048>(i)]));
+  }
+};
+
+} // namespace
+
+TEST_CASE("more loads to LDS than their counter counts are waited for down to what it can name") {
+  const target::GpuTarget *target = targetNamed("gfx950");
+  if (target == nullptr) return;
+  for (int slots = 6; slots <= 16; ++slots) {
+    CAPTURE(slots);
+    const Compiled made = compiled(
+        row("counted_rows", counted_rows{slots}, {1, 1, 1}, {"random:40960", "zeros:20"}), *target);
+    const auto text = makeAssembly(*made.code, *target);
+    REQUIRE_MESSAGE(text, text.error().message);
+    // In front of a read all but the trips behind it have landed; vmcnt(63) would be no wait.
+    const std::string wait = "vmcnt(" + std::to_string(std::min((slots - 2) * 8, 62)) + ")";
+    CHECK_MESSAGE(has(*text, wait.c_str()), *text);
+  }
+}
+
 TEST_CASE("code that is not what was proven is an error that says where") {
   const target::GpuTarget *target = targetNamed("sm_80");
   if (target == nullptr) return;
