@@ -295,7 +295,7 @@ std::string describe(const TurnLoop &loop, const PlacementSearch &search) {
           " placements are safe\nwaits: at least " + toText(leastOf(waitsAsked(loop, best))) +
           " entries are left, at most " + toText(mostInFlight(loop, best)) + " are in flight";
   constexpr CounterLimits kLimits;
-  if (mostInFlight(loop, best) > kLimits.vmBeforeStall)
+  if (mostInFlight(loop, best) >= kLimits.vmBeforeStall)
     text += ", where warps were seen to stall from " + toText(kLimits.vmBeforeStall) + " on";
   return text;
 }

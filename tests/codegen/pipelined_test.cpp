@@ -357,6 +357,24 @@ TEST_CASE("loops in each other have no more slots than a proof has time for, and
   }
 }
 
+TEST_CASE("so many loads in flight that a warp stalls are told where they are counted") {
+  const auto told = [](const char *slots, const char *machine) {
+    return explained("kernel @k(%v: view<const i32, 1>, %q: view<i32, 1>, %n: i32) stage tiles "
+                     "[warps = 1] {\n%zero = constant 0 : i32\n%one = constant 1 : i32\n"
+                     "%sum = constant 0 : i32[2048]\n%r = for %zero, %n, %one, %sum [pipelined = " +
+                         std::string(slots) +
+                         "] (%k: i32, %s: i32[2048]) {\n%x = view.load %v, %k : i32[2048]\n"
+                         "%t = add %s, %x : i32[2048]\nyield %t\n} : i32[2048]\n"
+                         "view.store %q, %r, %zero\n}\n",
+                     machine)
+               .find("loads of a warp are in flight: warps were seen to stall from 24 on") !=
+           std::string::npos;
+  };
+  CHECK_FALSE(told("3", "gfx950")); // 2 trips of 8 loads
+  CHECK(told("4", "gfx950"));
+  CHECK_FALSE(told("4", "sm_80"));
+}
+
 TEST_CASE("no more slots are taken than code is to start, and it is told") {
   const auto words = [](const std::string &slots) {
     return explained(

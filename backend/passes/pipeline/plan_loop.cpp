@@ -5,6 +5,7 @@
 #include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/read_layout.h"
 #include "backend/passes/rewriting.h"
+#include "backend/schedule/block_program.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -179,6 +180,17 @@ std::string inWords(const RingRoom &room, std::int64_t bytes) {
          " for them, beside " + std::to_string(room.exchange) + " for exchanges between threads";
 }
 
+/// Where each copy is counted: how many of a warp's are in flight, if so many slow it down.
+std::string manyInFlight(const Kernel &kernel, const machine::AsyncCopies &copies,
+                         std::int64_t slots, std::int64_t bytes) {
+  constexpr std::int64_t kStall = schedule::CounterLimits().vmBeforeStall;
+  const std::int64_t ofSlot = bytes / (std::int64_t{copies.mostBytes} * kernel.threads().count());
+  const std::int64_t inFlight = (slots - 1) * ofSlot;
+  if (copies.areGrouped || inFlight < kStall) return "";
+  return "  up to " + std::to_string(inFlight) + " loads of a warp are in flight: warps were seen" +
+         " to stall from " + std::to_string(kStall) + " on\n";
+}
+
 /// Slots that copies can run ahead with. Whether a trip comes is asked of a distance in the index's
 /// own type, without a sign: further than that counts, nobody could say (read_condition.h reads
 /// numbers of 63 bits).
@@ -274,7 +286,8 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
              ? more + "are more than could be proven beside those of the other loops"
          : ahead < fitting ? more + "are more than the loop's index can count ahead"
                            : more + "do not fit") +
-        "\n" + explain(*plan, request);
+        "\n" + manyInFlight(kernel, context.machine.asyncCopies, planned.slots, bytes) +
+        explain(*plan, request);
   }
   return planned;
 }
