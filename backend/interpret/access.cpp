@@ -93,12 +93,14 @@ Flow runAtomic(BlockRun &run, const ir::Op &op, size_t mask, const Update &updat
     Access access = accessThrough(run, op, i);
     access.isAtomic = reachesOthers;
     const Place place = placeAt(run, op, i);
-    if (reachesOthers) memory.synchronise(place, attributes.order);
+    if (reachesOthers) memory.acquire(place, attributes.order);
     const auto before = memory.read(access, place);
     if (!before) return Flow::Failed;
     old.bits[static_cast<size_t>(i)] = *before;
     const std::optional<std::uint64_t> after = update(i, *before);
-    if (after && !memory.write(access, place, *after)) return Flow::Failed;
+    if (!after) continue; // and releases nothing
+    if (!memory.write(access, place, *after)) return Flow::Failed;
+    if (reachesOthers) memory.release(place, attributes.order);
   }
   run.set(op.result(), std::move(old));
   return Flow::Next;

@@ -176,8 +176,12 @@ bool Memory::write(const Access &access, const Place &place, std::uint64_t bits)
   return true;
 }
 
-void Memory::synchronise(const Place &place, ir::MemoryOrder order) {
-  if (races_) races_->synchronise(place.address, order);
+void Memory::acquire(const Place &place, ir::MemoryOrder order) {
+  if (races_) races_->acquire(place.address, order);
+}
+
+void Memory::release(const Place &place, ir::MemoryOrder order) {
+  if (races_) races_->release(place.address, order);
 }
 
 } // namespace imbrex::interpret

@@ -33,8 +33,9 @@ public:
   void enterBlock(const std::array<std::int32_t, 3> &programId, std::int64_t block);
   std::optional<std::uint64_t> read(const Access &access, const Place &place);
   bool write(const Access &access, const Place &place, std::uint64_t bits);
-  /// An atomic comes between its read and its write as far as order goes.
-  void synchronise(const Place &place, ir::MemoryOrder order);
+  /// In front of an atomic's read, and behind its write.
+  void acquire(const Place &place, ir::MemoryOrder order);
+  void release(const Place &place, ir::MemoryOrder order);
 
   const ir::Argument &argument(std::int32_t i) const { return arguments_[static_cast<size_t>(i)]; }
 

@@ -57,17 +57,18 @@ std::optional<RaceWatch::Touch> RaceWatch::touch(const ir::Op &op, Manner manner
   return other;
 }
 
-void RaceWatch::synchronise(std::uint64_t address, ir::MemoryOrder order) {
+void RaceWatch::join(Clock &into, const Clock &from) {
+  for (const auto &[block, stamp] : from) into[block] = std::max(into[block], stamp);
+}
+
+void RaceWatch::acquire(std::uint64_t address, ir::MemoryOrder order) {
+  if (order == ir::MemoryOrder::Acquire || order == ir::MemoryOrder::AcquireRelease)
+    join(seen_, released_[address]);
+}
+
+void RaceWatch::release(std::uint64_t address, ir::MemoryOrder order) {
+  if (order != ir::MemoryOrder::Release && order != ir::MemoryOrder::AcquireRelease) return;
   Clock &clock = released_[address];
-  const bool acquires =
-      order == ir::MemoryOrder::Acquire || order == ir::MemoryOrder::AcquireRelease;
-  const bool releases =
-      order == ir::MemoryOrder::Release || order == ir::MemoryOrder::AcquireRelease;
-  const auto join = [](Clock &into, const Clock &from) {
-    for (const auto &[block, stamp] : from) into[block] = std::max(into[block], stamp);
-  };
-  if (acquires) join(seen_, clock);
-  if (!releases) return;
   join(clock, seen_);
   clock[block_] = static_cast<Stamp>(touches_.size() - 1);
   stamps_.clear(); // what this block touches from here on is not part of the release

@@ -31,7 +31,10 @@ public:
   void enterBlock(std::int64_t block);
   /// The access of another block that races with this one, if there is any.
   std::optional<Touch> touch(const ir::Op &op, Manner manner, std::uint64_t address);
-  void synchronise(std::uint64_t address, ir::MemoryOrder order);
+  /// In front of an atomic's own access, which the releases that it sees come before, and behind
+  /// it, which its release comes after.
+  void acquire(std::uint64_t address, ir::MemoryOrder order);
+  void release(std::uint64_t address, ir::MemoryOrder order);
 
 private:
   /// Numbers touches in order; 0 is none. A block's touches by one op between two releases share
@@ -54,6 +57,7 @@ private:
   void note(std::array<Stamp, 2> &stamps, Stamp stamp) const;
 
   using Clock = std::unordered_map<std::int64_t, Stamp>; // block -> its touches up to here
+  static void join(Clock &into, const Clock &from);
 
   std::int64_t block_ = 0;
   std::vector<Touch> touches_{Touch{-1, nullptr}};

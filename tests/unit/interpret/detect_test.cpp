@@ -256,6 +256,22 @@ TEST_CASE("a release that is acquired orders what comes before it and after") {
   CHECK(handOver("acquire", "release").find("error: 'load' and 'store'") != std::string::npos);
 }
 
+TEST_CASE("a release comes behind its atomic's own access, if that writes") {
+  const auto plainBehind = [](const std::string &first) {
+    return inTwoBlocks("  %none = constant -1 : i32\n  if %first {\n    store %x, %b\n    " +
+                       first +
+                       " : i32\n    yield\n  } else {\n"
+                       "    %old = atomic_rmw %y, %b [order = acquire] : i32\n    store %y, %b\n"
+                       "    %v = load %x : i32\n    yield\n  }\n");
+  };
+  CHECK(plainBehind("%old = atomic_rmw %y, %b [order = release]") == "");
+  CHECK(plainBehind("%old = atomic_cas %y, %b, %b") == "");
+  CHECK(plainBehind("%old = atomic_rmw %y, %b [order = relaxed]")
+            .find("k.imx:12: error: 'store' and 'atomic_rmw' at k.imx:8 touch") == 0);
+  CHECK(plainBehind("%old = atomic_cas %y, %none, %b")
+            .find("k.imx:12: error: 'store' and 'atomic_cas' at k.imx:8 touch") == 0);
+}
+
 TEST_CASE("an atomic of a block's own scope is a plain access to other blocks") {
   const auto twice = [](const std::string &first, const std::string &second) {
     return inTwoBlocks("  if %first {\n    %old = atomic_rmw %x, %b [scope = " + first +
