@@ -124,15 +124,28 @@ auto if_(const C &condition, const Then &then, const Else &otherwise,
   }
 }
 
+namespace detail {
+
+/// The host's own conditions, too: `break_if(true)` at the end of an IMBREX_IF.
+template <class C>
+value record_end(const C &condition, location where) {
+  if constexpr (std::same_as<C, bool>)
+    return record_constant(type_of<bool, scalar_shape>, condition, where);
+  else
+    return record_condition(condition, where);
+}
+
+} // namespace detail
+
 /// End this block of the grid if the scalar bool holds.
 template <class C>
 void exit_if(const C &condition, detail::location where = detail::location::current()) {
-  detail::record_effect("exit_if", {detail::record_condition(condition, where)}, {}, where);
+  detail::record_effect("exit_if", {detail::record_end(condition, where)}, {}, where);
 }
 /// Leave the innermost loop of the kernel if the scalar bool holds.
 template <class C>
 void break_if(const C &condition, detail::location where = detail::location::current()) {
-  detail::record_effect("break_if", {detail::record_condition(condition, where)}, {}, where);
+  detail::record_effect("break_if", {detail::record_end(condition, where)}, {}, where);
 }
 
 /// `while_([&] { return x > 1; }, [&] { x = x / 2; });` Both functions are recorded once.

@@ -36,6 +36,8 @@ struct small_float {
       : bits(static_cast<Storage>(encode(Format, double_bits(value)))) {}
   explicit constexpr small_float(const float &value)
       : bits(static_cast<Storage>(encode(Format, double_bits(value)))) {}
+  explicit constexpr small_float(const special_number &value)
+      : bits(static_cast<Storage>(encode(Format, double_bits(value)))) {}
   explicit constexpr small_float(int value) : small_float(static_cast<double>(value)) {}
   explicit constexpr operator double() const { return decode(Format, bits); }
   explicit constexpr operator float() const {

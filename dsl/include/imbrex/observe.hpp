@@ -48,7 +48,7 @@ template <class X, class Result>
 auto refuse_to_print(Result &result) -> decltype(auto) {
   static_assert(always_false<X>,
                 "imbrex: a tile has no value while the kernel is traced, and C++ cannot print it; "
-                "device_print(\"x =\", x) prints when the kernel runs");
+                "device_print(\"x\", x) prints when the kernel runs");
   return (result);
 }
 
@@ -65,7 +65,7 @@ template <class... Xs>
   requires(!detail::printable<Xs...>)
 auto device_print(const Xs &...) {
   static_assert(detail::begins_with_text<Xs...>,
-                "imbrex: device_print begins with a text: device_print(\"x =\", x)");
+                "imbrex: device_print begins with a text: device_print(\"x\", x)");
   static_assert(!detail::begins_with_text<Xs...>,
                 "imbrex: device_print shows tiles; a value of the host is known when the kernel is "
                 "traced and belongs in the text");

@@ -87,6 +87,36 @@ TEST_CASE("variables in nested loops, ifs and whiles end as they would in C++") 
   }
 }
 
+TEST_CASE("a condition of the host ends a loop or a block, or does not") {
+  std::vector<std::int32_t> out(1);
+  run(
+      [](ptr<i32> p) {
+        var trips = 0;
+        for (auto i : range(10)) {
+          trips += 1;
+          break_if(false);
+          IMBREX_IF(i == 3) {
+            trips += 100;
+            break_if(true);
+          }
+        }
+        store(p, trips);
+        exit_if(false);
+        store(p, trips + 1000);
+        exit_if(true);
+        store(p, -1);
+      },
+      {pointer_to(out)});
+  CHECK(out[0] == 1104);
+}
+
+TEST_CASE("small floats are made of the numbers that C++ cannot be trusted with") {
+  CHECK(f16(constants::infinity).bits == 0x7c00);
+  CHECK(bf16(-constants::infinity).bits == 0xff80);
+  CHECK(f8e5m2(constants::nan).bits == f8e5m2::format.nan);
+  CHECK(f8e4m3fn(constants::infinity).bits == f8e4m3fn::format.largest);
+}
+
 // What compilers warn of is what is tested.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdangling-else"
