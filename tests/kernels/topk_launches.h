@@ -91,7 +91,8 @@ Selection<T, Index> bySifting(int warps = 0) {
     const auto kernel =
         jit(Kernel{{.largest = largest, .counted = !rows.counts.empty()}}, {.warps = warps});
     return answersOf<T, Index>(rows, k, [&](auto &scores, auto &counts, auto &indices) {
-      buffer<i32> workspace(rows.rows, Kernel::capacity);
+      const std::int64_t blocks = std::min<std::int64_t>(rows.rows, 2);
+      buffer<i32> workspace(blocks, Kernel::capacity);
       kernel(stream_ref(on), grid(rows.rows), scores, counts, k, indices, workspace);
     });
   };

@@ -7,14 +7,12 @@ using namespace imbrex::testing;
 
 namespace {
 
-/// Four rows of each kind whose answer a wrong order of threads would change.
-std::vector<Rows<f32>> rowsFor(std::int64_t n, std::int64_t k) {
-  std::vector<Rows<f32>> made;
-  for (const std::string_view kind : {"all equal", "boundary tie", "random", "NaN"}) {
-    RowMaker<f32> maker(5);
-    made.push_back(oneRow(maker.make(kind, n, k, true)));
-  }
-  return made;
+/// Rows whose answer a wrong order of threads would change.
+std::vector<Rows<f32>> rowsFor(std::int64_t k) {
+  const auto row = [&](std::string_view kind, std::int64_t n) {
+    return oneRow(RowMaker<f32>(5).make(kind, n, k, true));
+  };
+  return {row("all equal", 300), row("boundary tie", 300), row("NaN", 300), row("random", 8)};
 }
 
 /// The same bits from every width of a block, every tile and both methods.
@@ -27,23 +25,21 @@ void askWidths(const char *name, const std::vector<int> &allWarps) {
   for (const int warps : allWarps) {
     const std::vector<Selection<f32>> forms{byRounds<f32, i32, 64>(warps),
                                             bySifting<f32, i32, 16, 64, 16>(warps),
-                                            bySifting<f32, i32, 16, 256, 128>(warps)};
-    for (const std::int64_t n : {8, 300})
-      for (const Rows<f32> &rows : rowsFor(n, 12))
-        for (std::size_t form = 0; form < forms.size(); ++form) {
-          CAPTURE(name);
-          CAPTURE(warps);
-          CAPTURE(n);
-          CAPTURE(form);
-          CHECK(forms[form](*on, rows, 12, true) == referenceOf(rows, 12, true));
-        }
+                                            bySifting<f32, i32, 16, 128, 64>(warps)};
+    for (const Rows<f32> &rows : rowsFor(12))
+      for (std::size_t form = 0; form < forms.size(); ++form) {
+        CAPTURE(name);
+        CAPTURE(warps);
+        CAPTURE(form);
+        CHECK(forms[form](*on, rows, 12, true) == referenceOf(rows, 12, true));
+      }
   }
 }
 
 } // namespace
 
 TEST_CASE("the warps of a block do not show") {
-  askWidths("emulated:sm_90a", {1, 2, 8});
+  askWidths("emulated:sm_90a", {1, 4});
   askWidths("emulated:gfx942", {1, 4});
   for (const char *name : {"emulated:sm_80", "emulated:sm_120a", "emulated:gfx90a",
                            "emulated:gfx1100", "emulated:gfx1201"})

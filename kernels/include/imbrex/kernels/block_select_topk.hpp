@@ -34,7 +34,11 @@ struct topk_options {
 /// The most that can be asked for.
 inline constexpr int most_topk = 2048;
 
-namespace detail {
+namespace launching {
+
+/// As many blocks as keep a device busy; each takes its share of the rows.
+template <bool Narrow>
+inline constexpr std::int64_t most_blocks = Narrow ? 64 : 2048;
 
 /// How wide a block works: a processor goes through a row in small steps, a GPU's block in ones
 /// that give all of its threads something to do.
@@ -44,7 +48,7 @@ struct topk_widths {
 };
 template <bool Narrow>
 constexpr topk_widths widths_of(int most) {
-  if (Narrow) return {std::max(128, 2 * most), 32};
+  if (Narrow) return {std::max(128, 2 * most), most <= 8 ? 16 : 32};
   return {std::max(1024, 2 * most), most <= 128 ? 256 : 1024};
 }
 
@@ -75,40 +79,44 @@ struct topk_launch {
   selection how;
   std::source_location where;
 
-  grid blocks() const { return grid(scores.extent(0), where); }
-
   template <bool Narrow>
   void by_rounds() const {
     constexpr int width = widths_of<Narrow>(0).look;
     const auto &launch = launcher_of_selection<topk_by_rounds<T, Index, width, Score>>(how);
-    launch(stream, blocks(), scores, counts, k, indices);
+    launch(stream, grid(scores.extent(0), where), scores, counts, k, indices);
   }
 
   template <bool Narrow, int Most>
   void by_sifting() const {
     constexpr topk_widths widths = widths_of<Narrow>(Most);
     using kernel = topk_by_sifting<T, Index, Most, widths.look, widths.slice, Score>;
-    buffer<i32> workspace(scores.extent(0), kernel::capacity, where);
+    const std::int64_t blocks = std::min<std::int64_t>(scores.extent(0), most_blocks<Narrow>);
+    buffer<i32> workspace(blocks, kernel::capacity, where);
     const auto &launch = launcher_of_selection<kernel>(how);
-    launch(stream, blocks(), scores, counts, k, indices, workspace);
+    launch(stream, grid(blocks, where), scores, counts, k, indices, workspace);
   }
 
   template <bool Narrow>
   void run(topk_method method) const {
-    // A round is one look through the row, sifting some two and a half.
-    const bool few = k <= (Narrow ? 2 : 8);
+    // A round is one look through the row. Sifting is two, and to put things in order, which on a
+    // GPU takes as long as several looks of a block.
+    constexpr std::int64_t width = widths_of<Narrow>(0).look;
+    const std::int64_t looks = k * cdiv(scores.extent(1), width);
+    const bool few = Narrow ? k <= 2 : k <= 8 || looks <= 32;
     if (method == topk_method::rounds || (method == topk_method::by_size && few))
       by_rounds<Narrow>();
-    else if (k <= 16)
-      by_sifting<Narrow, 16>();
-    else if (k <= 128)
-      by_sifting<Narrow, 128>();
+    else if (k <= 8)
+      by_sifting<Narrow, 8>();
+    else if (k <= 64)
+      by_sifting<Narrow, 64>();
+    else if (k <= 512)
+      by_sifting<Narrow, 512>();
     else
       by_sifting<Narrow, most_topk>();
   }
 };
 
-} // namespace detail
+} // namespace launching
 
 /// indices(row, 0 … k - 1) = the places of the k best scores of each row, best first, of equal ones
 /// the first in the row first, and -1 where there are no more. NaN is never selected, nor is what
@@ -124,13 +132,13 @@ void block_select_topk(const launch_place &on, Scores &&scores, std::int64_t k, 
   using T = std::remove_const_t<typename std::remove_cvref_t<Scores>::element_type>;
   using Index = typename std::remove_cvref_t<Indices>::element_type;
   const tensor_ref<const i32> none(nullptr, {0});
-  const detail::topk_launch<T, Index, Score, std::remove_reference_t<Scores>,
-                            std::remove_reference_t<Indices>>
+  const launching::topk_launch<T, Index, Score, std::remove_reference_t<Scores>,
+                               std::remove_reference_t<Indices>>
       launch{
           on.stream(), scores,  options.counts.value_or(none),
           k,           indices, {.largest = options.largest, .counted = options.counts.has_value()},
           where};
-  if (detail::is_narrow(on.stream().on()))
+  if (launching::is_narrow(on.stream().on()))
     launch.template run<true>(options.method);
   else
     launch.template run<false>(options.method);

@@ -18,6 +18,15 @@ using rank_key_of = std::conditional_t<sizeof(T) == 8, i64, i32>;
 template <number_element T>
 inline constexpr rank_key_of<T> unselectable = std::numeric_limits<rank_key_of<T>>::lowest();
 
+/// The worst score there is, which is never selected.
+template <number_element T>
+scalar<T> worst_score(bool largest) {
+  if constexpr (float_element<T>)
+    return largest ? scalar<T>(-constants::infinity) : scalar<T>(constants::infinity);
+  else
+    return largest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+}
+
 /// The larger, the better; -0 and +0 rank alike.
 template <float_element T, int... Extents>
 tile<rank_key_of<T>, Extents...> rank_key(const tile<T, Extents...> &score, bool largest) {
@@ -42,8 +51,7 @@ tile<rank_key_of<T>, Extents...> rank_key(const tile<T, Extents...> &score, bool
   using Keys = tile<Key, Extents...>;
   const auto directed = [&](const Keys &key) { return largest ? key : Keys(~key); };
   if constexpr (sizeof(T) < sizeof(Key)) {
-    const T worst = largest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
-    return where(score != worst, directed(cast<Key>(score)), unselectable<T>);
+    return where(score != worst_score<T>(largest), directed(cast<Key>(score)), unselectable<T>);
   } else if constexpr (signed_element<T>) {
     return directed(score);
   } else {

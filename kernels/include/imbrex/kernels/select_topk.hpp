@@ -8,11 +8,12 @@
 /// of their ranks, of equal scores the smaller index first, and -1 where a row has no more that can
 /// be selected. Which one is faster depends on the sizes; block_select_topk.hpp chooses.
 ///
-/// A block has a row, program_id(0). Rows are only read, and nothing beside them is.
+/// Rows are only read, and nothing beside them is.
 namespace imbrex::kernels {
 
-/// The best one, k times: each round looks through the row for the best of what comes after the
-/// last one found, in the order of ranks and indices. Its cost grows with k; it needs no memory.
+/// A block has a row. The best one, k times: each round looks through the row for the best of what
+/// comes after the last one found, in the order of ranks and indices. Its cost grows with k; it
+/// needs no memory.
 template <class T, class Index, int Width, class Score = as_it_is>
 struct topk_by_rounds {
   static constexpr const char *name = "topk_by_rounds";
@@ -23,7 +24,8 @@ struct topk_by_rounds {
   void operator()(view<const T, 2> scores, view<const i32, 1> counts, scalar<i32> k,
                   view<Index, 2> indices) const {
     require_topk(scores, counts, k, indices);
-    const ranked_row<T, Score> row(scores, counts, how);
+    const scalar<i64> here = cast<i64>(program_id(0));
+    const ranked_row<T, Score> row(scores, counts, here, how);
     using Key = rank_key_of<T>;
     var last_key = scalar<Key>(std::numeric_limits<Key>::max());
     var last_place = scalar<i32>(-1);
@@ -33,26 +35,27 @@ struct topk_by_rounds {
       for (auto first : range(0, row.size(), Width)) {
         auto keys = row.template keys<Width>(first);
         auto places = row.template places<Width>(first);
-        auto comes_after =
-            keys < last_key || (keys == last_key && places > last_place); // in the result
-        tile<bool, Width> is_better = comes_after && keys > best;
+        auto is_left = keys < last_key || (keys == last_key && places > last_place);
+        tile<bool, Width> is_better = is_left && keys > best;
         best = where(is_better, keys, best);
         best_place = where(is_better, places, best_place);
       }
       last_key = max(best);
       last_place = min(where(best == last_key, best_place, std::numeric_limits<i32>::max()));
       scalar<i32> found = where(last_key > unselectable<T>, last_place, -1);
-      indices[box<1, 1>(program_id(0), round)] = full<Index, 1, 1>(cast<Index>(found));
+      indices[box<1, 1>(here, round)] = full<Index, 1, 1>(cast<Index>(found));
     }
   }
 };
 
-/// All that can be among the k best at once. First a bound that k scores reach for sure: of as many
-/// places as fit, `Most` times two, the best of each in the row, and of these the k-th largest.
-/// Then one look through the row for what reaches the bound, in which every hit is put down; few
-/// more than k do, unless a row is made so. Where they are more than the workspace has room for, it
-/// is sorted, and its k-th is the new bound. At the end the k best of it are the result. Its cost
-/// hardly grows with k.
+/// All that can be among the k best, at once. First a bound that k scores reach for sure: the row
+/// is folded to few lanes, each the best of a part of the row, and of these the k-th largest is
+/// taken. Then a look through the row for what reaches the bound, in which every hit is put down;
+/// not many more than k do, unless a row is made so. Where they are more than the workspace has
+/// room for, the k best of them are kept, and the last of these is the new bound. At the end the k
+/// best of what was put down are the result. Its cost hardly grows with k.
+///
+/// A block has a row of the workspace, and for each its share of the rows of scores.
 template <class T, class Index, int Most, int Width, int Slice, class Score = as_it_is>
 struct topk_by_sifting {
   static_assert(Width % Slice == 0 && Width % (2 * Most) == 0);
@@ -62,23 +65,29 @@ struct topk_by_sifting {
   /// The places that a row's workspace has room for.
   static constexpr int capacity = 2 * std::max(Most, Slice);
 
+  /// What a row is folded to for the bound. With twice as many as k, 1.4 k scores of a random row
+  /// reach it, with four times as many 1.15 k.
+  static constexpr int lanes = std::min(Width, 4 * Most);
+
   selection how;
 
   void operator()(view<const T, 2> scores, view<const i32, 1> counts, scalar<i32> k,
                   view<Index, 2> indices, view<i32, 2> workspace) const {
     require_topk(scores, counts, k, indices);
     require(k <= Most, "k is at most what the kernel is made for");
-    require(workspace.extent(0) == scores.extent(0) && workspace.extent(1) == capacity,
-            "a row of scores has a row of the workspace");
-    const ranked_row<T, Score> row(scores, counts, how);
-    const auto here = cast<i64>(program_id(0));
-    sieve found{row, k, workspace.data() + here * capacity};
-    IMBREX_IF(row.size() > capacity) { found.bound = bound_reached_by(row, k); }
-    for (auto first : range(0, row.size(), Width)) found.template sift<Width>(first);
-    found.keep_best();
-    auto rank = arange<0, Most>();
-    auto places = load(found.places + rank, rank < found.count, -1);
-    indices[box<1, Most>(program_id(0), 0)] = expand<0>(cast<Index>(places));
+    require(workspace.extent(1) == capacity, "a row of the workspace has room for all places");
+    const auto block = cast<i64>(program_id(0)), rows = scores.extent(0);
+    scalar<i64> share = cdiv(rows, workspace.extent(0));
+    for (auto here : range(block * share, min(rows, (block + 1) * share))) {
+      const Row row(scores, counts, here, how);
+      sieve found{row, k, workspace.data() + block * capacity};
+      IMBREX_IF(row.size() > capacity) { found.bound = bound_reached_by(row, k); }
+      for (auto first : range(0, row.size(), Width)) found.template sift<Width>(first);
+      found.keep_best();
+      auto rank = arange<0, Most>();
+      auto places = load(found.places + rank, rank < found.count, -1);
+      indices[box<1, Most>(here, 0)] = expand<0>(cast<Index>(places));
+    }
   }
 
 private:
@@ -90,8 +99,8 @@ private:
     var best = full<Key, Width>(unselectable<T>);
     for (auto first : range(0, row.size(), Width))
       best = max(best, row.template keys<Width>(first));
-    auto lanes = max<0>(reshape<Width / (2 * Most), 2 * Most>(best));
-    return max(kth_largest(lanes, k), unselectable<T> + 1) - 1;
+    auto folded = max<0>(reshape<Width / lanes, lanes>(best));
+    return max(kth_largest(folded, k), unselectable<T> + 1) - 1;
   }
 
   /// Bit by bit, from the highest: the largest number that k of the keys reach.
@@ -117,12 +126,11 @@ private:
     template <int Extent>
     void sift(const scalar<i32> &first) {
       tile<Key, Extent> keys = row.template keys<Extent>(first);
-      tile<bool, Extent> passes = keys > bound;
-      IMBREX_IF(any(passes)) {
+      IMBREX_IF(max(keys) > bound) {
         if constexpr (Extent > Slice) {
           for (auto part : range(Extent / Slice)) sift<Slice>(first + part * Slice);
         } else {
-          put_down(row.template places<Extent>(first), passes);
+          put_down(row.template places<Extent>(first), keys > bound);
         }
       }
     }
