@@ -121,6 +121,18 @@ TEST_CASE("the table of shapes is answered as by the reference") {
   }
 }
 
+TEST_CASE("on either side of each choice between forms the answer is the reference's") {
+  RowMaker<f32> maker(13);
+  const Rows<f32> rows = oneRow(maker.make("few values", 3000, 64, true));
+  for (const std::int64_t k : {2, 3, 8, 9, 64, 65, 512, 513, 2048}) {
+    CAPTURE(k);
+    const auto got = answersOf<f32, i32>(rows, k, [&](auto &scores, auto &, auto &indices) {
+      block_select_topk(device::host(), scores, k, indices);
+    });
+    CHECK(got == referenceOf(rows, k, true));
+  }
+}
+
 TEST_CASE_TEMPLATE("every type of number, in both directions, by both methods", T, f16, bf16, f32,
                    f64, i8, i16, i32, i64, u8, u16, u32, u64) {
   for (const Selection<T> &select : smallForms<T>())

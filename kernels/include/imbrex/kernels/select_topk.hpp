@@ -103,11 +103,16 @@ private:
     return max(kth_largest(folded, k), unselectable<T> + 1) - 1;
   }
 
-  /// Bit by bit, from the highest: the largest number that k of the keys reach.
+  /// The largest number that k of the keys reach.
   template <int N>
   static scalar<Key> kth_largest(const tile<Key, N> &keys, const scalar<i32> &k) {
-    var reached = scalar<Key>(std::numeric_limits<Key>::lowest());
-    for (auto bit : range(8 * static_cast<int>(sizeof(Key)) - 1, -1, -1)) {
+    constexpr int few = 64;
+    if constexpr (N <= few) { // each key against each
+      auto reaching = sum<0>(cast<i32>(expand<1>(keys) >= expand<0>(keys)));
+      return max(where(reaching >= k, keys, unselectable<T>));
+    }
+    var reached = scalar<Key>(unselectable<T>);
+    for (auto bit : range(8 * static_cast<int>(sizeof(Key)) - 1, -1, -1)) { // from the highest on
       scalar<Key> higher = reached + (lit<1> << cast<Key>(bit));
       reached = where(sum<0>(cast<i32>(keys >= higher)) >= k, higher, reached);
     }
