@@ -53,6 +53,14 @@ random_kernels() {
   return 1
 }
 
+# Random selections of the k best, others each day.
+selections() {
+  local first=$(($(date +%s) / 86400 * 1000000))
+  [ "$minutes" -ne 0 ] || { "$build/tests/kernels/topk_fuzz" "$first" 1; return; }
+  while "$build/tests/kernels/topk_fuzz" "$first" 1000; do first=$((first + 1000)); done
+  return 1
+}
+
 # cases PROGRAM PATTERN: the tests whose names match, those too that ctest does not run.
 cases() {
   local count
@@ -61,7 +69,7 @@ cases() {
   [ "$minutes" -ne 0 ] || return 0
   (cd "tests/$(dirname "$1")" && "$build/tests/$1" --no-skip "--test-case=$2")
 }
-export -f examples random_kernels cases
+export -f examples random_kernels selections cases
 export build minutes
 
 step 15 "examples on every GPU" bash -c examples
@@ -72,8 +80,9 @@ for family in ptx gcn; do
   step 10 "the semantics page as code ($family)" \
     bash -c "cases codegen/codegen_table_$family '*semantics page*'"
 done
-step 10 "older and foreign processors" bash -c 'cases run/machines/run_machines "every*agrees"'
+step 5 "older and foreign processors" bash -c 'cases run/machines/run_machines "every*agrees"'
 step 10 "random kernels" bash -c random_kernels
+step 5 "random selections" bash -c selections
 step 5 "mutants of schedules" env IMBREX_MUTANTS=36000 \
   bash -c 'cases unit/schedule/unit_schedule "checker and oracle*,one warp*"'
 for fuzz in "${fuzz_tests[@]}"; do

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORDS = set("""nvptx ptx ptxas cuda nvidia nvrtc cubin fatbin wgmma tcgen cublas cudnn
                amdgpu amd hip hiprtc rocm hsa hsaco mfma wmma rocblas gfx""".split())
 SOURCES = {".h", ".hpp", ".cpp", ".def"}
-FOLDERS = ("backend", "dsl", "runtime", "tools", "examples", "tests", "bench")
+FOLDERS = ("backend", "dsl", "runtime", "tools", "examples", "tests", "bench", "kernels")
 # Below these, and below the folders of tests that mirror them, a vendor may be named.
 ALLOWED = {"machine", "target", "emulate", "package", "runtime", "codegen"}
 

@@ -58,21 +58,31 @@ std::int64_t bankConflictsOf(const ir::Kernel &kernel, const GpuCode &code,
 
 } // namespace
 
-Quality measure(const traced_kernel &traced, const target::GpuTarget &target) {
+GpuCode codeOf(const traced_kernel &traced, const target::GpuTarget &target) {
   ir::Kernel kernel = irOf(traced).clone();
   Diagnostics diagnostics;
-  const auto code = compileForGpu(kernel, target, analysis::usualAssumptions(kernel), diagnostics);
+  auto code = compileForGpu(kernel, target, analysis::usualAssumptions(kernel), diagnostics);
   IMBREX_CHECK(code.has_value(), "{0}", diagnostics.render());
-  const auto assembly = makeAssembly(*code, target);
-  Quality quality{.threads = code->interface.threads,
+  return *std::move(code);
+}
+
+Quality measure(const GpuCode &code, const target::GpuTarget &target) {
+  const auto assembly = makeAssembly(code, target);
+  Quality quality{.threads = code.interface.threads,
                   .instructions = target.instructions(*assembly),
-                  .bankConflicts = bankConflictsOf(kernel, *code, target.machine()),
                   .image = {},
                   .resources = {}};
   if (auto object = target.objectOf(*assembly)) {
     quality.resources = target.resources(*object);
     quality.image = std::move(object->image);
   }
+  return quality;
+}
+
+Quality measure(const traced_kernel &traced, const target::GpuTarget &target) {
+  const GpuCode code = codeOf(traced, target);
+  Quality quality = measure(code, target);
+  quality.bankConflicts = bankConflictsOf(irOf(traced), code, target.machine());
   return quality;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/compile.h"
 #include "backend/target/gpu_target.h"
 #include "imbrex/trace.hpp"
 
@@ -19,6 +20,12 @@ struct Quality {
   std::optional<std::vector<char>> image;
   imbrex::target::Resources resources;
 };
+
+/// Compile a kernel under the usual assumptions.
+imbrex::GpuCode codeOf(const imbrex::traced_kernel &kernel,
+                       const imbrex::target::GpuTarget &target);
+/// All of its quality but what a run shows.
+Quality measure(const imbrex::GpuCode &code, const imbrex::target::GpuTarget &target);
 
 /// Compile and emulate a kernel whose parameters are views, under the usual assumptions.
 Quality measure(const imbrex::traced_kernel &kernel, const imbrex::target::GpuTarget &target);

@@ -1,4 +1,5 @@
 #include "examples/support.hpp"
+#include "imbrex/kernels/select_topk.hpp"
 #include "tests/codegen/table_row.h"
 
 #include <algorithm>
@@ -52,10 +53,20 @@ void addRowByRow(std::vector<TableKernel> &table) {
       row("add_rows", example_04::add_rows<16>{}, {2, 1, 1}, {"random:16x128", "zeros:128"}));
 }
 
+/// The library's.
+void addSelections(std::vector<TableKernel> &table) {
+  table.push_back(row("topk_by_rounds",
+                      kernels::topk_by_rounds<f32, i32, 64>{{.largest = false, .counted = true}},
+                      {3, 1, 1}, {"random:3x100", "arange:3", "5", "zeros:3x5"}));
+  table.push_back(row("topk_by_sifting", kernels::topk_by_sifting<f32, i32, 16, 64, 16>{},
+                      {2, 1, 1}, {"random:3x300", "zeros:0", "12", "zeros:3x12", "zeros:2x32"}));
+}
+
 } // namespace
 
 void addExampleKernels(std::vector<TableKernel> &table) {
   addRowByRow(table);
+  addSelections(table);
   table.push_back(row("matmul_bias_gelu", example_05::matmul_bias_gelu<16, 32, 16>{}, {1, 2, 1},
                       {"random:16x40", "random:40x50", "random:50", "zeros:16x50"}));
   table.push_back(

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PUBLIC = [ROOT / "dsl" / "include", ROOT / "runtime" / "include"]
+PUBLIC = [ROOT / folder / "include" for folder in ("dsl", "runtime", "kernels")]
 FOREIGN = ("llvm", "clang", "lld", "cuda", "hip", "hsa", "nvvm")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 

@@ -209,6 +209,13 @@ std::vector<Step> Planner::transfer(llvm::ArrayRef<ValueId> values,
   return std::move(inner.steps);
 }
 
+/// Whether elements of a kept tile are on the way to the op's.
+bool Planner::readsKept(const ir::Op &op) const {
+  return anyInline(kernel_, plan_, op.operands, [&](ValueId value, const ir::Op *) {
+    return isTile(kernel_, value) && plan_.isKept(value);
+  });
+}
+
 void Planner::transferInto(llvm::ArrayRef<ValueId> values, llvm::ArrayRef<ValueId> targets) {
   struct Move {
     ValueId value;
@@ -227,7 +234,7 @@ void Planner::transferInto(llvm::ArrayRef<ValueId> values, llvm::ArrayRef<ValueI
       if (!isTile(kernel_, value)) return;
       if (plan_.isKept(value)) move.sources.insert(plan_.bufferOf[value.index()]);
       const bool isPlain = !op || plan_.isKept(value) || keepsIndices(*op);
-      move.isElementwise &= isPlain;
+      move.isElementwise &= isPlain || !readsKept(*op);
     });
     moves.push_back(std::move(move));
   }

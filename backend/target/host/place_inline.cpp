@@ -43,6 +43,9 @@ void Planner::placeInline(const ir::Block &block) {
   usedBy_.clear();
   parts_.clear();
   partsUsing_.clear();
+  // What the block itself defines, the blocks around it have counted among what their bodies use.
+  for (const auto &op : block.ops)
+    for (const ValueId result : op->results) captured_.erase(result);
   for (std::int32_t number = 1; number <= stepCount(); ++number)
     noteUses(state_->steps[static_cast<size_t>(number - 1)], number);
   for (const auto &op : block.ops) measureDepth(*op);

@@ -51,6 +51,7 @@ private:
   void planRegions(const ir::Op &op);
   std::vector<Step> transfer(llvm::ArrayRef<ir::ValueId> values,
                              llvm::ArrayRef<ir::ValueId> targets);
+  bool readsKept(const ir::Op &op) const;
   void transferInto(llvm::ArrayRef<ir::ValueId> values, llvm::ArrayRef<ir::ValueId> targets);
 
   void addRoot(const ir::Shape &space, Root root, std::int32_t level);

@@ -3,13 +3,12 @@
 #include "backend/ir/print_line.h"
 #include "backend/support/check.h"
 #include "backend/target/host/launch.h"
+#include "backend/target/host/sort.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdio>
 #include <cstring>
-#include <numeric>
 #include <vector>
 
 namespace imbrex::host {
@@ -55,49 +54,13 @@ void failAssert(Launch *launch, std::uint32_t site, std::int32_t x, std::int32_t
 
 // --- sort ---
 
-/// A number that orders unsigned as the elements order; NaNs, all equal, come last.
-std::uint64_t sortKey(std::uint64_t bits, ElementKind element, bool descending) {
-  const std::int32_t unused = 64 - ir::info(element).bits;
-  const std::uint64_t mask = ~std::uint64_t{0} >> unused;
-  const std::uint64_t sign = mask ^ mask >> 1;
-  std::uint64_t key = bits;
-  if (ir::isSigned(element)) key ^= sign;
-  if (ir::isFloat(element) || ir::isNarrowFloat(element)) {
-    const llvm::APFloat number(ir::floatFormat(element),
-                               llvm::APInt(static_cast<unsigned>(ir::info(element).bits), bits));
-    if (number.isNaN()) return ~std::uint64_t{0};
-    // e8m0 has no sign; in the others negative numbers order against their bits.
-    if (element != ElementKind::E8M0) key = (bits & sign) != 0 ? ~bits & mask : bits | sign;
-  }
-  return descending ? ~key & mask : key;
-}
-
 void sort(std::uint32_t element, std::uint32_t descending, std::int64_t outer, std::int64_t along,
           std::int64_t inner, std::uint32_t count, std::byte *const *buffers,
           const std::int64_t *bytes) {
-  const auto kind = static_cast<ElementKind>(element);
-  struct Entry {
-    std::uint64_t key;
-    std::int64_t from;
-  };
-  std::vector<Entry> order(static_cast<std::size_t>(along));
-  std::vector<std::byte> moved;
-  for (std::int64_t line = 0; line < outer * inner; ++line) {
-    const std::int64_t first = line / inner * along * inner + line % inner;
-    for (std::int64_t i = 0; i < along; ++i)
-      order[static_cast<std::size_t>(i)] = {
-          sortKey(bitsAt(buffers[0], first + i * inner, bytes[0]), kind, descending != 0), i};
-    std::ranges::stable_sort(order, {}, &Entry::key);
-    for (std::uint32_t b = 0; b < count; ++b) {
-      moved.resize(static_cast<std::size_t>(along * bytes[b]));
-      const auto size = static_cast<std::size_t>(bytes[b]);
-      const auto at = [&](std::int64_t i) { return buffers[b] + (first + i * inner) * bytes[b]; };
-      for (std::size_t to = 0; to < order.size(); ++to)
-        std::memcpy(moved.data() + to * size, at(order[to].from), size);
-      for (std::size_t to = 0; to < order.size(); ++to)
-        std::memcpy(at(static_cast<std::int64_t>(to)), moved.data() + to * size, size);
-    }
-  }
+  llvm::SmallVector<SortTile, 4> tiles;
+  for (std::uint32_t b = 0; b < count; ++b) tiles.push_back({buffers[b], bytes[b]});
+  sortLines(static_cast<ElementKind>(element), descending != 0,
+            {.outer = outer, .along = along, .inner = inner}, tiles);
 }
 
 // --- what LLVM calls in place of instructions ---

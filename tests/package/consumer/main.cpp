@@ -2,6 +2,7 @@
 #if __has_include(<imbrex/imbrex.hpp>)
 
 #include <imbrex/imbrex.hpp>
+#include <imbrex/kernels/select_topk.hpp>
 
 using namespace imbrex;
 
@@ -19,6 +20,11 @@ int main() {
   jit(add{})(grid(cdiv(n, 64)), a, b, c);
   for (int i = 0; i < n; ++i)
     if (c[i] != static_cast<float>(i + 2)) return 1;
+
+  // A kernel of the library, imbrex::kernels: the largest is the last.
+  buffer<i32> counts(0), largest(1, 1);
+  jit(kernels::topk_by_rounds<f32, i32, 64>{})(grid(1), c.view({1, n}), counts, 1, largest);
+  if (largest[0] != n - 1) return 1;
 }
 
 #else

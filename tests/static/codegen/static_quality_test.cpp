@@ -5,6 +5,7 @@
 #include "backend/machine/machine.h"
 #include "bench/static/kernels.hpp"
 #include "bench/static/measure.h"
+#include "bench/static/selections.hpp"
 
 #include <doctest/doctest.h>
 
@@ -104,3 +105,47 @@ TEST_CASE("on sm_90a the five kernels need no more than was reached" *
   checkKernels("sm_90a");
 }
 TEST_CASE("on gfx942 the five kernels need no more than was reached") { checkKernels("gfx942"); }
+
+namespace {
+
+// As above, of the forms of the selection of the k best: registers, a twentieth above.
+const std::map<std::string, std::map<std::string, std::int32_t>> kSelectionRegisters{
+    {"sm_90a",
+     {{"rounds", 40},
+      {"sifting, k up to 8", 100},
+      {"sifting, k up to 64", 101},
+      {"sifting, k up to 512", 120},
+      {"sifting, k up to 2048", 120}}},
+    {"gfx942",
+     {{"rounds", 44},
+      {"sifting, k up to 8", 128},
+      {"sifting, k up to 64", 127},
+      {"sifting, k up to 512", 109},
+      {"sifting, k up to 2048", 122}}}};
+
+void checkSelections(const std::string &machine) {
+  for (const bench::Selection &selection : bench::selections()) {
+    CAPTURE(machine);
+    CAPTURE(selection.name);
+    const bench::SelectionQuality quality = bench::measure(selection, targetOf(machine));
+    // A look for each round; of sifting two, and at some stretches again.
+    const double looks = selection.capacity == 0 ? static_cast<double>(selection.k) : 2;
+    CHECK(quality.looks >= looks);
+    CHECK(quality.looks <= (selection.capacity == 0 ? looks : looks + 1.2));
+    CHECK(quality.code.instructions.count(InstructionClass::StackLoad) == 0);
+    CHECK(quality.code.instructions.count(InstructionClass::StackStore) == 0);
+    if (!quality.code.image) {
+      MESSAGE("SKIP: registers on " << machine << " are not known, for no assembler is found");
+      continue;
+    }
+    CHECK(quality.code.resources.registers <= kSelectionRegisters.at(machine).at(selection.name));
+    CHECK(quality.code.resources.spilledBytes == 0);
+  }
+}
+
+} // namespace
+
+TEST_CASE("on sm_90a selections need no more than was reached" * doctest::test_suite("toolkit")) {
+  checkSelections("sm_90a");
+}
+TEST_CASE("on gfx942 selections need no more than was reached") { checkSelections("gfx942"); }

@@ -81,6 +81,85 @@ TEST_CASE("a load and a store that may overlap do not share a nest") {
   CHECK(planOf(body, Relation::Unknown) == "nest 64: keep load\nnest 64: store\n");
 }
 
+TEST_CASE("a chain in a loop is computed once, without a buffer on its way") {
+  CHECK(planOf(kAddresses + R"(
+  %zero = constant 0 : i32
+  %four = constant 4 : i32
+  %one = constant 1 : i32
+  %first = constant 0 : f32[64]
+  %most = for %zero, %four, %one, %first (%k: i32, %best: f32[64]) {
+    %kb = broadcast %k : i32[64]
+    %pk = ptr.add %px, %kb : ptr<f32>[64]
+    %a = load %pk : f32[64]
+    %r = sqrt %a : f32[64]
+    %t = div %r, %a : f32[64]
+    %next = max %best, %t : f32[64]
+    yield %next
+  } : f32[64]
+  store %py, %most
+)") == R"(scalar constant
+scalar constant
+scalar constant
+nest 64: keep constant
+for
+  nest 64: keep max
+end
+nest 64: store
+)");
+}
+
+TEST_CASE("what moves elements on its way to a carried tile needs no second buffer") {
+  CHECK(planOf(kAddresses + R"(
+  %zero = constant 0 : i32
+  %four = constant 4 : i32
+  %one = constant 1 : i32
+  %first = constant 0 : f32[64]
+  %most = for %zero, %four, %one, %first (%k: i32, %best: f32[64]) {
+    %kb = broadcast %k : i32[64]
+    %pk = ptr.add %px, %kb : ptr<f32>[64]
+    %row = reshape %pk : ptr<f32>[1x64]
+    %a = load %row : f32[1x64]
+    %flat = reshape %a : f32[64]
+    %next = max %best, %flat : f32[64]
+    yield %next
+  } : f32[64]
+  store %py, %most
+)") == R"(scalar constant
+scalar constant
+scalar constant
+nest 64: keep constant
+for
+  nest 64: keep max
+end
+nest 64: store
+)");
+}
+
+TEST_CASE("a carried tile whose elements change places goes through a second buffer") {
+  CHECK(planOf(kAddresses + R"(
+  %zero = constant 0 : i32
+  %four = constant 4 : i32
+  %one = constant 1 : i32
+  %first = constant 0 : f32[8x8]
+  %most = for %zero, %four, %one, %first (%k: i32, %best: f32[8x8]) {
+    %turned = permute %best [order = [1, 0]] : f32[8x8]
+    %next = add %best, %turned : f32[8x8]
+    yield %next
+  } : f32[8x8]
+  %flat = reshape %most : f32[64]
+  store %py, %flat
+)") == R"(scalar constant
+scalar constant
+scalar constant
+nest 8x8: keep constant
+for
+  nest 8x8: keep add
+  nest 8x8: copy
+end
+nest 64: store
+)");
+}
+
 TEST_CASE("a product adds to the buffer that its accumulator was carried in") {
   CHECK(planOf(R"(
   %zero = constant 0 : i32
