@@ -19,6 +19,7 @@ llvm::StringRef nameOf(WordKind kind) {
   switch (kind) {
   case WordKind::Scalar: return "scalar";
   case WordKind::Pointer: return "pointer";
+  case WordKind::Table: return "table";
   case WordKind::Extent: return "extent";
   case WordKind::Stride: return "stride";
   case WordKind::Observations: return "observations";

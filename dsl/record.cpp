@@ -20,6 +20,7 @@ ir::Type typeOf(const detail::type &described) {
   case detail::type_form::tile: return ir::Type::tile(*element, shape);
   case detail::type_form::pointer_tile:
     return ir::Type::pointerTile(*element, shape, described.is_const);
+  case detail::type_form::table: return ir::Type::table(*element, described.is_const);
   case detail::type_form::view: return ir::Type::view(*element, described.rank, described.is_const);
   }
   IMBREX_UNREACHABLE("form of a type");

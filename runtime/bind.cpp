@@ -132,8 +132,25 @@ std::optional<Diagnostic> bindOne(const Pair &pair, device on, ir::Argument &arg
     if (!array) return array.error();
     return bindArray({pair.parameter, *array, pair.where}, argument);
   }
+  case launch_argument::form::table: break; // bindTable
   }
   IMBREX_UNREACHABLE("form of argument");
+}
+
+/// Each pointer leads where one of the kernel's own would.
+std::optional<Diagnostic> bindTable(const Pair &pair, device on, ir::PointerTable &table) {
+  const ir::Type pointer = ir::Type::pointerTile(pair.type().element(), {}, pair.type().isConst());
+  Parameter parameter{.name = pair.parameter.name, .type = pointer};
+  const auto &given = pair.given.pointees;
+  std::vector<ir::Argument> pointees(given.size());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Pair one{parameter, given[i], pair.where};
+    if (!bindOne(one, on, pointees[i])) continue;
+    parameter.name += "[" + std::to_string(i) + "]"; // once more, to name it in the error
+    return bindOne(one, on, pointees[i]);
+  }
+  table = ir::PointerTable(std::move(pointees));
+  return std::nullopt;
 }
 
 } // namespace
@@ -156,7 +173,13 @@ std::optional<Diagnostic> BoundLaunch::bind(const LaunchContext &context,
   arguments_.resize(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Pair pair{context.parameters[i], arguments[i], context.where};
-    if (auto wrong = bindOne(pair, context.on, arguments_[i])) return wrong;
+    if (arguments[i].kind != launch_argument::form::table) {
+      if (auto wrong = bindOne(pair, context.on, arguments_[i])) return wrong;
+      continue;
+    }
+    ir::PointerTable &table = tables_.emplace_back();
+    if (auto wrong = bindTable(pair, context.on, table)) return wrong;
+    arguments_[i] = table.argument();
   }
   return std::nullopt;
 }

@@ -30,7 +30,8 @@ struct LaunchContext {
   Location where;
 };
 
-/// A launch that is ready to run. It allocates nothing for up to kUsualArguments arguments.
+/// A launch that is ready to run. It allocates nothing for up to kUsualArguments arguments, but for
+/// tables.
 class BoundLaunch {
 public:
   /// The first thing that is wrong with the grid or an argument, if something is.
@@ -45,6 +46,7 @@ private:
   static constexpr unsigned kUsualArguments = 32;
 
   ir::Grid grid_;
+  std::vector<ir::PointerTable> tables_;
   llvm::SmallVector<ir::Argument, kUsualArguments> arguments_;
 };
 

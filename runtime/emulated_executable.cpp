@@ -59,13 +59,11 @@ private:
   std::optional<Diagnostic> checkSizes(llvm::ArrayRef<ir::Argument> arguments,
                                        Location where) const {
     const ir::Kernel &kernel = variants_.kernel();
-    const auto isStaged = [&](std::size_t i) {
-      return !kernel.type(kernel.body().arguments[i]).isTile() && arguments[i].data != nullptr;
-    };
-    const auto i =
-        gpu::parameterWithoutSize(gpu::regionsOf(kernel, arguments, isStaged), arguments, isStaged);
-    if (!i) return std::nullopt;
-    return diagnostic(Diag::UnsizedArgument, where, kernel.parameterName(*i),
+    const auto isStaged = [](const ir::Argument &piece) { return piece.data != nullptr; };
+    const auto name = gpu::parameterWithoutSize(kernel, gpu::regionsOf(kernel, arguments, isStaged),
+                                                arguments, isStaged);
+    if (!name) return std::nullopt;
+    return diagnostic(Diag::UnsizedArgument, where, *name,
                       "emulated:" + std::string(target_.machine().name));
   }
 

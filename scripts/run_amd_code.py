@@ -95,7 +95,7 @@ class Launch:
         self.code = CodeObject((folder / f"{name}.elf").read_bytes())
         self.memory, self.meant, self.kept = {}, {}, []
         for buffer in self.about["buffers"]:
-            which = buffer["parameter"]
+            which = buffer["array"]
             before = (folder / f"{name}.{which}.before").read_bytes()
             self.memory[which] = ctypes.create_string_buffer(before, max(len(before), 1))
             self.meant[which] = (folder / f"{name}.{which}.after").read_bytes()
@@ -108,8 +108,12 @@ class Launch:
     def value(self, word):
         if "value" in word:
             return word["value"]
-        if "parameter" in word:
-            return ctypes.addressof(self.memory[word["parameter"]])
+        if "array" in word:
+            return ctypes.addressof(self.memory[word["array"]])
+        if "table" in word:  # the addresses, and a null one behind them
+            arrays = [ctypes.addressof(self.memory[which]) for which in word["table"]]
+            self.kept.append((ctypes.c_uint64 * (len(arrays) + 1))(*arrays, 0))
+            return ctypes.addressof(self.kept[-1])
         # What prints and failed asserts go to (backend/lower/observations.h): the second word is its room.
         record = (ctypes.c_uint64 * (8 + word["room"]))(0, word["room"])
         self.kept.append(record)
@@ -117,8 +121,8 @@ class Launch:
 
     def differences(self):
         for buffer in self.about["buffers"]:
-            meant = self.meant[buffer["parameter"]]
-            found = self.memory[buffer["parameter"]].raw[:len(meant)]
+            meant = self.meant[buffer["array"]]
+            found = self.memory[buffer["array"]].raw[:len(meant)]
             if found != meant and (what := differs(buffer["element"], found, meant)):
                 yield f"{buffer['name']}: {what}"
 

@@ -18,10 +18,11 @@ const Type &parameterType(const Kernel &kernel, size_t i) {
   return kernel.type(kernel.body().arguments[i]);
 }
 
-bool hasMemory(const Type &type) { return type.isView() || type.isPointerTile(); }
-
 bool isDivisible(const Type &type, const Argument &argument) {
-  if (hasMemory(type)) return reinterpret_cast<std::uintptr_t>(argument.data) % kDivisor == 0;
+  if (type.hasMemory())
+    return llvm::all_of(memoryOf(type, argument), [](const Argument &piece) {
+      return reinterpret_cast<std::uintptr_t>(piece.data) % kDivisor == 0;
+    });
   return isInteger(type.element()) && argument.scalar % kDivisor == 0;
 }
 
@@ -66,11 +67,6 @@ std::int64_t extentOf(llvm::ArrayRef<Argument> arguments, ExtentOf which) {
   return arguments[static_cast<size_t>(which.parameter)].extents[static_cast<size_t>(which.axis)];
 }
 
-bool areApart(const Argument &a, const Argument &b) {
-  if (a.bytes == Argument::kUnknownSize || b.bytes == Argument::kUnknownSize) return false;
-  return a.data + a.bytes <= b.data || b.data + b.bytes <= a.data;
-}
-
 /// Whether each element of a view has its own memory: a step along an axis leads beyond all that
 /// the axes with smaller strides reach.
 bool areElementsApart(const Type &type, const Argument &argument) {
@@ -92,8 +88,9 @@ bool areDisjoint(const Kernel &kernel, llvm::ArrayRef<Argument> arguments) {
     const Type &type = parameterType(kernel, a);
     if (type.isView() && !type.isConst() && !areElementsApart(type, arguments[a])) return false;
     for (size_t b = 0; b < a; ++b)
-      if (hasMemory(parameterType(kernel, a)) && hasMemory(parameterType(kernel, b)) &&
-          !areApart(arguments[a], arguments[b]))
+      if (const Type &other = parameterType(kernel, b);
+          type.hasMemory() && other.hasMemory() &&
+          !areApart(memoryOf(type, arguments[a]), memoryOf(other, arguments[b])))
         return false;
   }
   return true;
@@ -140,7 +137,7 @@ Assumptions usualAssumptions(const Kernel &kernel) {
   for (size_t i = 0; i < kernel.parameterCount(); ++i) {
     const Type &type = parameterType(kernel, i);
     const bool isView = type.isView();
-    usual.parameters.push_back({.isDivisible = hasMemory(type) || isInteger(type.element()),
+    usual.parameters.push_back({.isDivisible = type.hasMemory() || isInteger(type.element()),
                                 .hasUnitStride = isView,
                                 .hasDivisibleRows = isView,
                                 .hasSmallExtents = isView,

@@ -19,7 +19,8 @@ struct ParameterAssumptions {
   /// The bytes, or for integers the number, that "divisible" is about: the widest access there is.
   static constexpr std::int64_t kDivisor = 16;
 
-  bool isDivisible = false;   ///< An integer, or the address of a pointer's or view's data.
+  /// An integer, or the address of a pointer's or view's data; all addresses of a table.
+  bool isDivisible = false;
   bool hasUnitStride = false; ///< Neighbours on a view's last axis adjoin.
   /// The extent of a view's last axis, and its strides along the others, are divisible, in bytes.
   bool hasDivisibleRows = false;

@@ -137,7 +137,7 @@ private:
       return facts::permute(of(op.operand(0)), op.attrs<PermuteAttrs>().order);
     if (op.kind == OpKind::ConvertLayout) return of(op.operand(0));
     if (op.kind == OpKind::ViewExtent || op.kind == OpKind::ViewStride) return ofView(op);
-    if (op.kind == OpKind::ViewData) return of(op.operand(0));
+    if (op.kind == OpKind::ViewData || op.kind == OpKind::TablePointer) return of(op.operand(0));
     return facts::unknown(shape);
   }
 

@@ -7,6 +7,7 @@
 #include "backend/lower/observations.h"
 #include "backend/support/check.h"
 #include "backend/target/host/jit.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/DebugInfo.h"
@@ -176,6 +177,46 @@ void addObservations(Launch &launch, std::size_t parameter, llvm::ArrayRef<std::
                             .parameter = static_cast<std::int32_t>(parameter)});
 }
 
+/// `'x'` becomes `'x[3]'`.
+std::string numbered(std::string name, std::size_t number) {
+  name.insert(name.size() - (name.ends_with('\'') ? 1 : 0), "[" + std::to_string(number) + "]");
+  return name;
+}
+
+/// A table's addresses, marked where there are marks left, and the region of each.
+class MarkedTables {
+public:
+  void add(Launch &launch, const std::string &name, std::size_t parameter,
+           const ir::Argument &table) {
+    std::vector<std::uint64_t> &addresses = tables_.emplace_back();
+    const auto addPointer = [&](const std::string &target, const ir::Argument &pointee) {
+      const auto mark = static_cast<std::uint16_t>(std::min(next_++, kNoMark) % kNoMark);
+      const auto begin = reinterpret_cast<std::uintptr_t>(pointee.data);
+      addresses.push_back(marked(begin, mark));
+      launch.regions.push_back({.name = target,
+                                .begin = begin,
+                                .bytes = pointee.bytes,
+                                .unwritten = pointee.unwritten,
+                                .mark = mark});
+    };
+    for (const auto &[number, pointee] : llvm::enumerate(table.pointees))
+      addPointer(numbered(name, number), pointee);
+    addPointer("no pointer of " + name, {.bytes = 0});
+    const auto begin = reinterpret_cast<std::uintptr_t>(addresses.data());
+    launch.arguments.push_back(begin);
+    launch.regions.push_back({.name = "the table " + name,
+                              .begin = begin,
+                              .bytes = static_cast<std::int64_t>(addresses.size() * 8),
+                              .parameter = static_cast<std::int32_t>(parameter),
+                              .isConstant = true});
+  }
+
+private:
+  static constexpr std::uint32_t kNoMark = 0x10000;
+  std::uint32_t next_ = 1;
+  std::deque<std::vector<std::uint64_t>> tables_; // whose addresses the kernel is given
+};
+
 template <class T>
 void addConstant(Launch &launch, const std::string &name, const T &value) {
   launch.regions.push_back({.name = name,
@@ -236,6 +277,7 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   std::vector<std::uint64_t> observations;
   llvm::ArrayRef<std::uint64_t> told; // these, or the caller's
   std::deque<TensorMap> maps;         // whose addresses the kernel is given
+  MarkedTables tables;
   for (std::size_t i = 0; i < program.interface.words.size(); ++i) {
     const lower::Word &word = program.interface.words[i];
     if (word.kind == lower::WordKind::Observations) {
@@ -250,6 +292,10 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
       addMap(launch, program.names[i],
              maps.emplace_back(mapOf(boxes, arguments[static_cast<std::size_t>(word.parameter)],
                                      boxes.box.size())));
+      continue;
+    }
+    if (word.kind == lower::WordKind::Table) {
+      tables.add(launch, program.names[i], i, arguments[static_cast<std::size_t>(word.parameter)]);
       continue;
     }
     launch.arguments.push_back(lower::wordOf(word, arguments));

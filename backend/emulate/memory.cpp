@@ -42,6 +42,7 @@ std::byte *Memory::access(const Accessor &who, std::uint64_t address) {
   const bool isGeneric = facts.space == Space::Generic;
   // Arithmetic on a pointer to shared memory may be in 32 bits.
   if (facts.space == Space::Shared) address &= 0xffffffff;
+  const Region *target = takeMark(address);
   auto *pointer = reinterpret_cast<std::byte *>(address);
   if (isGeneric && who.thread.fiber->holds(pointer)) return pointer;
   if (address % facts.alignment != 0) {
@@ -52,7 +53,14 @@ std::byte *Memory::access(const Accessor &who, std::uint64_t address) {
   }
   if (facts.space == Space::Shared || (isGeneric && isShared(who.thread, address)))
     return accessShared(who, address);
-  return accessGlobal(who, address);
+  return accessGlobal(who, address, target);
+}
+
+const Region *Memory::takeMark(std::uint64_t &address) const {
+  const auto found = marks_.find(address >> kMarkShift);
+  if (found == marks_.end()) return nullptr;
+  address ^= address >> kMarkShift << kMarkShift;
+  return found->second;
 }
 
 bool Memory::isShared(const Thread &thread, std::uint64_t address) const {
@@ -167,9 +175,9 @@ void Memory::checkWritten(const Accessor &who, std::uint64_t address, const Regi
   if (writes(facts.manner)) std::fill(flags, flags + facts.bytes, std::uint8_t{0});
 }
 
-std::byte *Memory::accessGlobal(const Accessor &who, std::uint64_t address) {
+std::byte *Memory::accessGlobal(const Accessor &who, std::uint64_t address, const Region *target) {
   const AccessSite &facts = who.facts;
-  const Region *region = regionOf(address, facts);
+  const Region *region = target != nullptr ? target : regionOf(address, facts);
   const bool isWritable = region != nullptr && !(region->isConstant && writes(facts.manner));
   if (!isWritable || address < kNullBytes || !region->holds(address, facts.bytes)) {
     reportOutside(who, address, region != nullptr ? region : nearest(address));
@@ -194,6 +202,7 @@ void Memory::touch(Shadow &shadow, const Accessor &who, std::uint64_t address,
 
 void Memory::exchanged(Thread &thread, std::uint64_t address, std::uint32_t site) {
   const auto &facts = std::get<AccessSite>(report_.site(site).facts);
+  takeMark(address);
   atomics_.write(thread.order, operationOf(facts, address), join_);
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace imbrex::emulate {
@@ -29,9 +30,17 @@ struct Region {
   std::uint8_t *unwritten = nullptr;
   std::int32_t parameter = -1; ///< Of the LLVM function; -1: reached in another way.
   bool isConstant = false;
+  std::uint16_t mark = 0; ///< Of a pointer's target in a table; 0: none.
 
   bool holds(std::uint64_t address, std::uint64_t count) const;
 };
+
+/// The pointers of tables are marked with a number above the address, as an access through one must
+/// stay in what it leads to, and only the run knows which one it is. No process has its data there.
+inline constexpr unsigned kMarkShift = 48;
+constexpr std::uint64_t marked(std::uint64_t address, std::uint16_t mark) {
+  return address | std::uint64_t{mark} << kMarkShift;
+}
 
 /// Who touches memory, and from which place of the code: a thread, or a copy that it has issued.
 struct Accessor {
@@ -48,7 +57,10 @@ struct Accessor {
 class Memory {
 public:
   Memory(std::vector<Region> regions, std::uint32_t warpSize, const Agents &agents, Report &report)
-      : regions_(std::move(regions)), warpSize_(warpSize), agents_(agents), report_(report) {}
+      : regions_(std::move(regions)), warpSize_(warpSize), agents_(agents), report_(report) {
+    for (const Region &region : regions_)
+      if (region.mark != 0) marks_[region.mark] = &region;
+  }
 
   /// The host's address of what an access touches; null after an error that ends the run. An error
   /// that does not is reported and the access goes on: a race, a byte that nobody has written.
@@ -66,7 +78,9 @@ public:
 private:
   std::byte *accessShared(const Accessor &who, std::uint64_t address);
   bool touchesBarrier(const Accessor &who, std::uint64_t offset);
-  std::byte *accessGlobal(const Accessor &who, std::uint64_t address);
+  std::byte *accessGlobal(const Accessor &who, std::uint64_t address, const Region *target);
+  /// The region that a marked address must stay in, and the address without the mark.
+  const Region *takeMark(std::uint64_t &address) const;
   const Region *regionOf(std::uint64_t address, const AccessSite &facts) const;
   const Region *nearest(std::uint64_t address) const;
   void reportOutside(const Accessor &who, std::uint64_t address, const Region *region);
@@ -77,6 +91,7 @@ private:
   void reportConflict(const Accessor &who, const Conflict &conflict, std::string_view what);
 
   std::vector<Region> regions_;
+  std::unordered_map<std::uint64_t, const Region *> marks_;
   std::uint32_t warpSize_;
   const Agents &agents_;
   Report &report_;

@@ -119,7 +119,7 @@ public:
 
   Box(BlockRun &run, const ir::Op &op, const ir::Shape &shape, Operands operands)
       : shape_(shape), number_(run.operand(op, operands.view).origin(0)),
-        argument_(run.launch().memory.argument(number_)),
+        argument_(run.launch().memory.piece(number_)),
         element_(run.type(op.operand(operands.view)).element()) {
     const bool inTiles = operands.unit == ir::BoxUnit::Tiles;
     for (std::int32_t axis = 0; axis < shape.rank(); ++axis) {
@@ -285,12 +285,18 @@ Flow runViewStore(BlockRun &run, const ir::Op &op) {
 
 void runViewProperty(BlockRun &run, const ir::Op &op) {
   const Value &view = run.operand(op, 0);
-  const ir::Argument &argument = run.launch().memory.argument(view.origin(0));
+  const ir::Argument &argument = run.launch().memory.piece(view.origin(0));
   if (op.kind == ir::OpKind::ViewData) return run.set(op.result(), view);
   const auto axis = static_cast<size_t>(op.attrs<ir::AxisAttrs>().axis);
   const std::int64_t value =
       op.kind == ir::OpKind::ViewExtent ? argument.extents[axis] : argument.strides[axis];
   run.set(op.result(), Value{{}, {static_cast<std::uint64_t>(value)}, {}});
+}
+
+void runTablePointer(BlockRun &run, const ir::Op &op) {
+  const std::int32_t table = run.operand(op, 0).origin(0);
+  const Place first = run.launch().memory.pointee(table, coordinate(run, op.operand(1)));
+  run.set(op.result(), Value{{}, {first.address}, {first.origin}});
 }
 
 } // namespace imbrex::interpret

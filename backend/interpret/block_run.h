@@ -93,6 +93,7 @@ Flow runAtomicCas(BlockRun &run, const ir::Op &op);
 Flow runViewLoad(BlockRun &run, const ir::Op &op);
 Flow runViewStore(BlockRun &run, const ir::Op &op);
 void runViewProperty(BlockRun &run, const ir::Op &op);
+void runTablePointer(BlockRun &run, const ir::Op &op);
 Flow runRingCopy(BlockRun &run, const ir::Op &op);
 Flow runRingCopyBox(BlockRun &run, const ir::Op &op);
 Flow runRingLoadBox(BlockRun &run, const ir::Op &op);

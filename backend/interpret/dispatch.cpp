@@ -53,6 +53,7 @@ Flow runOp(BlockRun &run, const ir::Op &op) {
   case OpKind::ViewExtent:
   case OpKind::ViewStride:
   case OpKind::ViewData: return next(runViewProperty, run, op);
+  case OpKind::TablePointer: return next(runTablePointer, run, op);
 
   case OpKind::Reduce: return runReduce(run, op);
   case OpKind::Scan: return runScan(run, op);

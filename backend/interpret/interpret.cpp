@@ -22,7 +22,7 @@ BlockRun::BlockRun(Launch &launch, std::int64_t block)
   const auto &parameters = launch.kernel.body().arguments;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const auto number = static_cast<std::int32_t>(i);
-    set(parameters[i], argumentValue(type(parameters[i]), launch_.memory.argument(number), number));
+    set(parameters[i], argumentValue(type(parameters[i]), launch_.memory.piece(number), number));
   }
 }
 

@@ -22,8 +22,13 @@ bool watchesRaces(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
                   const Options &options) {
   if (options.races != Options::Races::WhereCheap) return options.races == Options::Races::Watch;
   std::int64_t bytes = 0;
-  for (const ir::Argument &argument : arguments)
+  const auto add = [&](const ir::Argument &argument) {
     bytes += std::min(std::max<std::int64_t>(argument.bytes, 0), Options::kCheapBytes);
+  };
+  for (const ir::Argument &argument : arguments) {
+    add(argument);
+    for (const ir::Argument &pointee : argument.pointees) add(pointee);
+  }
   return grid.blocks() > 1 && grid.blocks() <= kCheapBlocks && bytes <= Options::kCheapBytes;
 }
 
@@ -61,7 +66,15 @@ std::int64_t elementBytes(ElementKind kind) { return (ir::storageBits(kind) + 7)
 Memory::Memory(const ir::Kernel &kernel, const ir::Grid &grid,
                llvm::ArrayRef<ir::Argument> arguments, const Options &options,
                Diagnostics &diagnostics)
-    : kernel_(kernel), grid_(grid), arguments_(arguments), diagnostics_(diagnostics) {
+    : kernel_(kernel), grid_(grid), diagnostics_(diagnostics) {
+  for (const ir::Argument &argument : arguments)
+    pieces_.push_back({&argument, static_cast<std::int32_t>(pieces_.size())});
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    firstPointee_.push_back(static_cast<std::int32_t>(pieces_.size()));
+    for (const ir::Argument &pointee : arguments[i].pointees)
+      pieces_.push_back({&pointee, static_cast<std::int32_t>(i),
+                         static_cast<std::int64_t>(pieces_.size()) - firstPointee_.back()});
+  }
   if (watchesRaces(grid, arguments, options)) races_.emplace();
 }
 
@@ -72,7 +85,28 @@ void Memory::enterBlock(const std::array<std::int32_t, 3> &programId, std::int64
 
 std::int64_t Memory::offset(const Place &place) const {
   return static_cast<std::int64_t>(place.address -
-                                   std::bit_cast<std::uint64_t>(argument(place.argument).data));
+                                   std::bit_cast<std::uint64_t>(piece(place.origin).data));
+}
+
+Place Memory::pointee(std::int32_t table, std::int64_t index) const {
+  if (index < 0 || index >= std::ssize(piece(table).pointees)) return {.origin = table};
+  const std::int32_t origin =
+      firstPointee_[static_cast<size_t>(table)] + static_cast<std::int32_t>(index);
+  return {.origin = origin, .address = std::bit_cast<std::uint64_t>(piece(origin).data)};
+}
+
+/// What a table gives for an index that it does not have.
+bool Memory::isNullPointer(const Place &place) const {
+  const auto origin = static_cast<size_t>(place.origin);
+  return origin < kernel_.parameterCount() &&
+         kernel_.type(kernel_.body().arguments[origin]).isTable();
+}
+
+/// `x`, or `tables[3]`.
+std::string Memory::nameOf(std::int32_t origin) const {
+  const Piece &piece = pieces_[static_cast<size_t>(origin)];
+  const std::string &name = kernel_.parameterName(static_cast<size_t>(piece.parameter));
+  return piece.index < 0 ? name : name + "[" + std::to_string(piece.index) + "]";
 }
 
 std::string Memory::whereText(const Access &access) const {
@@ -87,32 +121,38 @@ std::string Memory::elementText(const Access &access, const Place &place) const 
   return std::to_string(bytes / size - (bytes % size < 0 ? 1 : 0));
 }
 
-std::optional<std::int32_t> Memory::otherArgumentAt(const Place &place) const {
-  for (size_t i = 0; i < arguments_.size(); ++i) {
-    const auto start = std::bit_cast<std::uint64_t>(arguments_[i].data);
-    const auto other = static_cast<std::int64_t>(place.address - start);
+std::optional<std::int32_t> Memory::otherPieceAt(const Place &place) const {
+  for (size_t i = 0; i < pieces_.size(); ++i) {
     const auto number = static_cast<std::int32_t>(i);
-    if (number != place.argument && start != 0 && isInside(arguments_[i], other, 1)) return number;
+    const ir::Argument &piece = *pieces_[i].argument;
+    const auto start = std::bit_cast<std::uint64_t>(piece.data);
+    const auto other = static_cast<std::int64_t>(place.address - start);
+    const bool isOther = number != place.origin && start != 0 && !isNullPointer({.origin = number});
+    if (isOther && isInside(piece, other, 1)) return number;
   }
   return std::nullopt;
 }
 
 bool Memory::check(const Access &access, const Place &place) {
-  const ir::Argument &argument = this->argument(place.argument);
+  const ir::Argument &piece = this->piece(place.origin);
   const std::string_view op = ir::info(access.op->kind).mnemonic;
-  const std::string &name = kernel_.parameterName(static_cast<size_t>(place.argument));
+  const std::string name = nameOf(place.origin);
   const std::int64_t size = elementBytes(access.element), start = offset(place);
-  if (argument.data == nullptr) {
+  if (isNullPointer(place)) {
+    diagnostics_.report(Diag::NullTablePointer, access.op->where, op, name,
+                        counted(piece.extents[0], "pointer"), whereText(access));
+    return false;
+  }
+  if (piece.data == nullptr) {
     diagnostics_.report(Diag::NullArgument, access.op->where, op, elementText(access, place), name,
                         whereText(access));
     return false;
   }
-  if (argument.bytes == ir::Argument::kUnknownSize || isInside(argument, start, size)) return true;
-  const std::string howFar = howFarOut(argument, start, size);
-  if (const auto other = otherArgumentAt(place))
+  if (piece.bytes == ir::Argument::kUnknownSize || isInside(piece, start, size)) return true;
+  const std::string howFar = howFarOut(piece, start, size);
+  if (const auto other = otherPieceAt(place))
     diagnostics_.report(Diag::WrongBuffer, access.op->where, op, elementText(access, place), name,
-                        howFar, whereText(access),
-                        kernel_.parameterName(static_cast<size_t>(*other)));
+                        howFar, whereText(access), nameOf(*other));
   else
     diagnostics_.report(Diag::OutOfBounds, access.op->where, op, elementText(access, place), name,
                         howFar, whereText(access));
@@ -120,14 +160,12 @@ bool Memory::check(const Access &access, const Place &place) {
 }
 
 bool Memory::checkWritten(const Access &access, const Place &place) {
-  const ir::Argument &argument = this->argument(place.argument);
+  const ir::Argument &argument = piece(place.origin);
   if (argument.unwritten == nullptr) return true;
   for (std::int64_t i = 0; i < elementBytes(access.element); ++i) {
     if (argument.unwritten[offset(place) + i] == 0) continue;
     diagnostics_.report(Diag::UnwrittenRead, access.op->where, ir::info(access.op->kind).mnemonic,
-                        elementText(access, place),
-                        kernel_.parameterName(static_cast<size_t>(place.argument)),
-                        whereText(access));
+                        elementText(access, place), nameOf(place.origin), whereText(access));
     return false;
   }
   return true;
@@ -140,8 +178,7 @@ bool Memory::checkRaces(const Access &access, const Place &place, RaceWatch::Man
         races_->touch(*access.op, manner, place.address + static_cast<std::uint64_t>(i));
     if (!other) continue;
     diagnostics_.report(Diag::BlocksRace, access.op->where, ir::info(access.op->kind).mnemonic,
-                        elementText(access, place),
-                        kernel_.parameterName(static_cast<size_t>(place.argument)),
+                        elementText(access, place), nameOf(place.origin),
                         ir::info(other->op->kind).mnemonic, toText(other->op->where),
                         toText(programId_), toText(programIdOf(grid_, other->block)));
     return false;
@@ -154,7 +191,7 @@ std::optional<std::uint64_t> Memory::read(const Access &access, const Place &pla
   if (!check(access, place) || !checkWritten(access, place) || !checkRaces(access, place, manner))
     return std::nullopt;
   std::uint64_t bits = 0;
-  std::memcpy(&bits, argument(place.argument).data + offset(place),
+  std::memcpy(&bits, piece(place.origin).data + offset(place),
               static_cast<size_t>(elementBytes(access.element)));
   if (access.element == ElementKind::Bool) return bits != 0;
   if (access.element == ElementKind::F4E2M1) return bits >> (place.isHighNibble ? 4 : 0) & 0xf;
@@ -164,7 +201,7 @@ std::optional<std::uint64_t> Memory::read(const Access &access, const Place &pla
 bool Memory::write(const Access &access, const Place &place, std::uint64_t bits) {
   const auto manner = access.isAtomic ? RaceWatch::Manner::Atomic : RaceWatch::Manner::Write;
   if (!check(access, place) || !checkRaces(access, place, manner)) return false;
-  const ir::Argument &argument = this->argument(place.argument);
+  const ir::Argument &argument = piece(place.origin);
   std::byte *target = argument.data + offset(place);
   const auto size = static_cast<size_t>(elementBytes(access.element));
   if (access.element == ElementKind::F4E2M1) {

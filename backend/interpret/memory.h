@@ -5,12 +5,14 @@
 #include "backend/interpret/value.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace imbrex::interpret {
 
-/// An element of memory: the argument it is reached through and where it lies.
+/// An element of memory: the piece of memory it is reached through and where it lies.
 struct Place {
-  std::int32_t argument = 0;
+  std::int32_t origin = 0;
   std::uint64_t address = 0; // of the byte
   bool isHighNibble = false; // f4e2m1 only
 };
@@ -25,6 +27,9 @@ struct Access {
 };
 
 /// The arguments' memory, every access checked. False and nullopt: an error was reported.
+///
+/// Its pieces have numbers: first the parameters by theirs, then what the pointers of tables lead
+/// to. The number of a table itself is that of its null pointer.
 class Memory {
 public:
   Memory(const ir::Kernel &kernel, const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
@@ -37,20 +42,34 @@ public:
   void acquire(const Place &place, ir::MemoryOrder order);
   void release(const Place &place, ir::MemoryOrder order);
 
-  const ir::Argument &argument(std::int32_t i) const { return arguments_[static_cast<size_t>(i)]; }
+  /// A parameter's argument, or what a pointer of a table leads to.
+  const ir::Argument &piece(std::int32_t origin) const {
+    return *pieces_[static_cast<size_t>(origin)].argument;
+  }
+  /// The first byte behind the pointer of a table; where the index is none, of the null pointer.
+  Place pointee(std::int32_t table, std::int64_t index) const;
 
 private:
+  struct Piece {
+    const ir::Argument *argument;
+    std::int32_t parameter;
+    std::int64_t index = -1; // of a table's pointer
+  };
+
   bool check(const Access &access, const Place &place);
   bool checkWritten(const Access &access, const Place &place);
   bool checkRaces(const Access &access, const Place &place, RaceWatch::Manner manner);
   std::string elementText(const Access &access, const Place &place) const;
   std::string whereText(const Access &access) const;
   std::int64_t offset(const Place &place) const;
-  std::optional<std::int32_t> otherArgumentAt(const Place &place) const;
+  bool isNullPointer(const Place &place) const;
+  std::string nameOf(std::int32_t origin) const;
+  std::optional<std::int32_t> otherPieceAt(const Place &place) const;
 
   const ir::Kernel &kernel_;
   const ir::Grid &grid_;
-  llvm::ArrayRef<ir::Argument> arguments_;
+  std::vector<Piece> pieces_;
+  std::vector<std::int32_t> firstPointee_; // of each parameter, the number
   Diagnostics &diagnostics_;
   std::optional<RaceWatch> races_;
   std::array<std::int32_t, 3> programId_{};

@@ -98,7 +98,8 @@ layout::Threads threadsInAll(const Kernel &kernel) {
 
 ValueId rootValue(const Kernel &kernel, ValueId value) {
   while (const Op *op = kernel.definition(value)) {
-    const bool passesOn = op->operands.size() == 1 || op->kind == OpKind::PointerAdd;
+    const bool passesOn = op->operands.size() == 1 || op->kind == OpKind::PointerAdd ||
+                          op->kind == OpKind::TablePointer;
     if (!passesOn || !op->regions.empty()) break;
     value = op->operand(0);
   }

@@ -14,7 +14,7 @@ std::optional<ElementKind> TypeReader::parseElement() {
 }
 
 bool TypeReader::reportUnknownType(const Token &token) {
-  std::vector<std::string_view> names = {"ptr", "view", "var", "ring"};
+  std::vector<std::string_view> names = {"ptr", "view", "table", "var", "ring"};
   for (const ElementKind kind : allElementKinds()) names.push_back(info(kind).name);
   return error(Diag::TextUnknownType, token, shown(token),
                suggestion(token.text, names, "docs/ir.md lists the types"));
@@ -72,10 +72,17 @@ std::optional<Type> TypeReader::parseView() {
   return Type::view(flat->element(), token->text[0] - '0', flat->isConst());
 }
 
+std::optional<Type> TypeReader::parseTable() {
+  const auto table = parsePointee(Type::table);
+  if (!table || !expect('>')) return std::nullopt;
+  return table;
+}
+
 std::optional<Type> TypeReader::parseVariable() {
   if (!expect('<')) return std::nullopt;
   const Token token = peek();
-  if (token.is("var") || token.is("view") || token.is("ring") || token.is("barrier"))
+  if (token.is("var") || token.is("view") || token.is("table") || token.is("ring") ||
+      token.is("barrier"))
     return unexpected("a type that a variable can hold"), std::nullopt;
   const auto held = parseType();
   if (!held || !expect('>')) return std::nullopt;
@@ -107,6 +114,7 @@ std::optional<Type> TypeReader::parseType() {
   };
   if (is("ptr")) return parsePointer();
   if (is("view")) return parseView();
+  if (is("table")) return parseTable();
   if (is("var")) return parseVariable();
   if (is("ring")) return parseRing();
   if (is("barrier")) return Type::barrier();

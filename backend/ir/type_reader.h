@@ -8,7 +8,7 @@
 namespace imbrex::ir {
 
 /// Reads types as the text form writes them: `f32[64x32]`, `ptr<const f16>[128]`, `view<f32, 2>`,
-/// `var<i64>`, `ring<f16[64x32]>`.
+/// `table<const f16>`, `var<i64>`, `ring<f16[64x32]>`.
 class TypeReader : public TokenReader {
 public:
   using TokenReader::TokenReader;
@@ -22,6 +22,7 @@ private:
   std::optional<Type> parsePointee(Type (*make)(ElementKind, bool));
   std::optional<Type> parsePointer();
   std::optional<Type> parseView();
+  std::optional<Type> parseTable();
   std::optional<Type> parseVariable();
   std::optional<Type> parseRing();
   std::optional<Type> parseTile();

@@ -105,6 +105,12 @@ Type Type::view(ElementKind element, std::int32_t rank, bool isConst) {
   return type;
 }
 
+Type Type::table(ElementKind pointee, bool isConst) {
+  Type type = view(pointee, 1, isConst);
+  type.form_ = Form::Table;
+  return type;
+}
+
 Type Type::variable(const Type &held) {
   IMBREX_CHECK(held.isTileOrPointers(), "a variable holds a tile");
   Type type = held;
@@ -152,6 +158,7 @@ std::string toString(const Type &type) {
   const std::string element =
       std::string(type.isConst() ? "const " : "") + std::string(info(type.element()).name);
   if (type.isView()) return "view<" + element + ", " + std::to_string(type.rank()) + ">";
+  if (type.isTable()) return "table<" + element + ">";
   std::string text = type.isPointerTile() ? "ptr<" + element + ">" : element;
   if (type.rank() > 0) text += "[" + toString(type.shape()) + "]";
   return text;

@@ -79,16 +79,18 @@ inline constexpr std::int64_t kMaxElements = 0x7fffffff;
 bool isPossible(const Shape &shape);
 
 /// The type of a value: a tile of elements or of pointers (rank 0: a scalar), a view of global
-/// memory, a variable that has not been turned into SSA values yet, a ring of tiles, or barriers.
+/// memory, a table of pointers to it, a variable that has not been turned into SSA values yet, a
+/// ring of tiles, or barriers.
 ///
-///   f32[128x64]   i64   ptr<f32>[128]   view<const bf16, 2>   var<f32[128]>   ring<f16[128x64]>
-///   barrier
+///   f32[128x64]   i64   ptr<f32>[128]   view<const bf16, 2>   table<f32>   var<f32[128]>
+///   ring<f16[128x64]>   barrier
 class Type {
 public:
   enum class Form : std::uint8_t {
     Tile,
     PointerTile,
     View,
+    Table,
     Variable,
     PointerVariable,
     Ring,
@@ -99,6 +101,8 @@ public:
   static Type tile(ElementKind element, Shape shape = {});
   static Type pointerTile(ElementKind pointee, Shape shape = {}, bool isConst = false);
   static Type view(ElementKind element, std::int32_t rank, bool isConst);
+  /// Pointers that a launch brings, one behind the other; a kernel reads them and no more.
+  static Type table(ElementKind pointee, bool isConst = false);
   /// A variable that holds a tile of type `held`.
   static Type variable(const Type &held);
   /// Slots for tiles of this type, which has elements.
@@ -111,17 +115,22 @@ public:
   /// A tile of elements or of pointers: all that can be an SSA value inside a kernel.
   bool isTileOrPointers() const { return isTile() || isPointerTile(); }
   bool isView() const { return form_ == Form::View; }
+  bool isTable() const { return form_ == Form::Table; }
+  /// What a parameter alone can be: how many elements there are, the launch says.
+  bool hasExtents() const { return isView() || isTable(); }
+  /// Leads to global memory that a launch brings.
+  bool hasMemory() const { return hasExtents() || isPointerTile(); }
   bool isVariable() const { return form_ == Form::Variable || form_ == Form::PointerVariable; }
   bool isRing() const { return form_ == Form::Ring; }
   bool isBarrier() const { return form_ == Form::Barrier; }
   bool isScalar() const { return isTile() && shape_.rank() == 0; }
   bool isScalar(ElementKind kind) const { return isScalar() && element_ == kind; }
 
-  /// The element; of a pointer tile or a view: what it points to.
+  /// The element; of a pointer tile, a view or a table: what it points to.
   ElementKind element() const { return element_; }
   bool isConst() const { return isConst_; }
   const Shape &shape() const { return shape_; }
-  std::int32_t rank() const { return form_ == Form::View ? viewRank_ : shape_.rank(); }
+  std::int32_t rank() const { return hasExtents() ? viewRank_ : shape_.rank(); }
 
   Type withElement(ElementKind element) const { return tile(element, shape_); }
   Type withShape(const Shape &shape) const;
@@ -134,7 +143,7 @@ private:
   Form form_ = Form::Tile;
   ElementKind element_ = ElementKind::Bool;
   bool isConst_ = false;
-  std::int32_t viewRank_ = 0;
+  std::int32_t viewRank_ = 0; // of a table 1
   Shape shape_;
 };
 

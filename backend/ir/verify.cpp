@@ -40,7 +40,8 @@ std::string_view wordsFor(Domain domain) {
 bool isPossible(const Type &type) {
   if (type.isView()) return type.rank() >= 1 && type.rank() <= Shape::kMaxRank;
   if (!isPossible(type.shape())) return false;
-  const bool isPointer = type.isPointerTile() || type.form() == Type::Form::PointerVariable;
+  const bool isPointer =
+      type.isPointerTile() || type.isTable() || type.form() == Type::Form::PointerVariable;
   return !isPointer || type.element() != ElementKind::F4E2M1;
 }
 
@@ -74,6 +75,7 @@ bool checkTypes(const OpCheck &check) {
     IMBREX_RULE(ViewStore);
     IMBREX_RULE(ViewExtent);
     IMBREX_RULE(ViewData);
+    IMBREX_RULE(TablePointer);
     IMBREX_RULE(Reduce);
     IMBREX_RULE(Scan);
     IMBREX_RULE(Sort);
@@ -172,7 +174,8 @@ private:
       if (!define(values[i], nullptr, kernel_.where(), "kernel")) continue;
       const Type &type = kernel_.type(values[i]);
       const bool isScalar = type.isTileOrPointers() && type.rank() == 0;
-      if (!isScalar && !type.isView()) report(Diag::VerifyParameter, kernel_.where(), name, type);
+      if (!isScalar && !type.hasExtents())
+        report(Diag::VerifyParameter, kernel_.where(), name, type);
     }
   }
 

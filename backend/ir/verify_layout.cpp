@@ -172,6 +172,7 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::ViewStore:
   case TypeRule::ViewExtent:
   case TypeRule::ViewData:
+  case TypeRule::TablePointer:
   case TypeRule::NoResult:
   case TypeRule::Bare:
   case TypeRule::Assert:

@@ -143,7 +143,10 @@ bool checkViewStore(const OpCheck &check) {
 }
 
 bool checkViewExtent(const OpCheck &check) {
-  return hasView(check) && check.axisIsIn(check.op().attrs<AxisAttrs>().axis, check.operand(0)) &&
+  const Type &type = check.operand(0);
+  const bool isOfTable = type.isTable() && check.op().kind == OpKind::ViewExtent;
+  return (isOfTable || hasView(check)) &&
+         check.axisIsIn(check.op().attrs<AxisAttrs>().axis, check.operand(0)) &&
          check.resultIs(Type::tile(ElementKind::I64));
 }
 
@@ -153,6 +156,14 @@ bool checkViewData(const OpCheck &check) {
   return check.operandIs(0, "the view", view.element() != ElementKind::F4E2M1,
                          "of an element that fills whole bytes") &&
          check.resultIs(Type::pointerTile(view.element(), {}, view.isConst()));
+}
+
+bool checkTablePointer(const OpCheck &check) {
+  const Type &table = check.operand(0), &index = check.operand(1);
+  return check.operandIs(0, "the first operand", table.isTable(), "a table") &&
+         check.operandIs(1, "the index", index.isScalar() && isInteger(index.element()),
+                         "an integer scalar") &&
+         check.resultIs(Type::pointerTile(table.element(), {}, table.isConst()));
 }
 
 } // namespace imbrex::ir::rules

@@ -1,5 +1,7 @@
 #include "backend/lower/access.h"
+#include "backend/lower/arithmetic.h"
 #include "backend/lower/emit_ops.h"
+#include "backend/lower/table_pointer.h"
 
 /// Loads and stores through pointers.
 namespace imbrex::lower {
@@ -27,6 +29,14 @@ std::optional<std::size_t> operandAt(const ir::Op &op, std::size_t i) {
 }
 
 } // namespace
+
+void emitTablePointer(Emitter &e, const ir::Op &op) {
+  const ViewValues &table = e.view(op.operand(0));
+  const ir::ElementKind kind = e.type(op.operand(1)).element();
+  Value *index = emitCast(e.b, kind, ir::ElementKind::I64, {}, e.scalar(op.operand(1)), e.natives);
+  llvm::Type *pointer = llvm::PointerType::get(e.context, e.words.globalSpace());
+  e.define(op.result(), {tablePointer(e.b, {table.data, table.extents[0]}, index, pointer)});
+}
 
 void emitLoad(Emitter &e, const ir::Op &op) {
   const ir::Type &type = e.type(op.result());

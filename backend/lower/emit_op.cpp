@@ -55,6 +55,7 @@ void Emitter::emitCode(const ir::Op &op) {
         op.result(),
         {view(op.operand(0)).strides[static_cast<std::size_t>(op.attrs<ir::AxisAttrs>().axis)]});
   case OpKind::ViewData: return define(op.result(), {view(op.operand(0)).data});
+  case OpKind::TablePointer: return emitTablePointer(*this, op);
 
   case OpKind::Reduce: return emitReduce(*this, op);
   case OpKind::Scan: return emitScan(*this, op);

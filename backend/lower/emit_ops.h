@@ -16,6 +16,7 @@ void emitCastOp(Emitter &emitter, const ir::Op &op);
 void emitBitcast(Emitter &emitter, const ir::Op &op);
 void emitPointerAdd(Emitter &emitter, const ir::Op &op);
 void emitMovement(Emitter &emitter, const ir::Op &op); // broadcast … flip, convert_layout, gather
+void emitTablePointer(Emitter &emitter, const ir::Op &op);
 void emitLoad(Emitter &emitter, const ir::Op &op);
 void emitStore(Emitter &emitter, const ir::Op &op);
 void emitViewLoad(Emitter &emitter, const ir::Op &op);

@@ -31,7 +31,7 @@ using Registers = llvm::SmallVector<llvm::Value *, 8>;
 llvm::Value *applyColumns(llvm::IRBuilder<> &builder, llvm::ArrayRef<layout::Bits> columns,
                           llvm::Value *index);
 
-/// A view argument, decoded once.
+/// A view argument, or a table, decoded once.
 struct ViewValues {
   llvm::Value *data; // in global memory
   llvm::SmallVector<llvm::Value *, 5> extents;

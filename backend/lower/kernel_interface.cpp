@@ -10,7 +10,8 @@ std::uint64_t wordOf(const Word &word, llvm::ArrayRef<ir::Argument> arguments) {
   const auto axis = static_cast<std::size_t>(word.axis);
   switch (word.kind) {
   case WordKind::Scalar: return argument.scalar;
-  case WordKind::Pointer: return reinterpret_cast<std::uintptr_t>(argument.data);
+  case WordKind::Pointer:
+  case WordKind::Table: return reinterpret_cast<std::uintptr_t>(argument.data);
   case WordKind::Extent: return static_cast<std::uint64_t>(argument.extents[axis]);
   case WordKind::Stride: return static_cast<std::uint64_t>(argument.strides[axis]);
   case WordKind::Observations:

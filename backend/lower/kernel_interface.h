@@ -15,7 +15,8 @@ namespace imbrex::lower {
 enum class WordKind : std::uint8_t {
   Scalar,       // the parameter's value, in its own type; a bool as i8
   Pointer,      // to its elements, in global memory
-  Extent,       // i64: of a view's axis
+  Table,        // to its addresses, in global memory, behind which stands a null one
+  Extent,       // i64: of a view's axis; of a table: its size
   Stride,       // i64: of a view's axis
   Observations, // the record of prints and failed asserts (observations.h)
   BoxMap,       // what the machine's engine must know of a view to load boxes of it

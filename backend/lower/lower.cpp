@@ -36,10 +36,13 @@ std::vector<Word> wordsOf(Emitter &emitter) {
       words.push_back({WordKind::Scalar, i, 0, bytesOf(emitter.memoryType(type))});
       continue;
     }
-    words.push_back({WordKind::Pointer, i});
-    const std::int32_t axes = type.isView() ? type.rank() : 0;
-    for (std::int32_t axis = 0; axis < axes; ++axis) words.push_back({WordKind::Extent, i, axis});
-    for (std::int32_t axis = 0; axis < axes; ++axis) words.push_back({WordKind::Stride, i, axis});
+    words.push_back({type.isTable() ? WordKind::Table : WordKind::Pointer, i});
+    const std::int32_t extents = type.hasExtents() ? type.rank() : 0;
+    const std::int32_t strides = type.isView() ? type.rank() : 0;
+    for (std::int32_t axis = 0; axis < extents; ++axis)
+      words.push_back({WordKind::Extent, i, axis});
+    for (std::int32_t axis = 0; axis < strides; ++axis)
+      words.push_back({WordKind::Stride, i, axis});
   }
   if (observes(kernel)) words.push_back({WordKind::Observations});
   return words;
@@ -120,7 +123,8 @@ void Emitter::declareFunction(KernelInterface &interface) {
     const auto ofParameter = [&] {
       return memoryType(type(kernel.body().arguments[static_cast<std::size_t>(word.parameter)]));
     };
-    const bool isPointer = word.kind == WordKind::Pointer || word.kind == WordKind::Observations;
+    const bool isPointer = word.kind == WordKind::Pointer || word.kind == WordKind::Table ||
+                           word.kind == WordKind::Observations;
     types.push_back(isPointer                       ? global
                     : word.kind == WordKind::BoxMap ? llvm::PointerType::get(context, 0)
                     : word.kind == WordKind::Scalar ? ofParameter()
@@ -189,6 +193,7 @@ void Emitter::decodeParameters(const KernelInterface &interface) {
     if (word.kind == WordKind::Extent)
       views_[parameter].extents.push_back(extentFrom(parameter, argument));
     if (word.kind == WordKind::Stride) views_[parameter].strides.push_back(argument);
+    if (word.kind == WordKind::Table) views_[parameter].data = argument;
     if (word.kind == WordKind::Pointer && of.isView()) views_[parameter].data = argument;
     if (word.kind == WordKind::Pointer && !of.isView()) define(parameter, {argument});
     if (word.kind == WordKind::Scalar && of.element() == ir::ElementKind::Bool)

@@ -61,7 +61,7 @@ bool isByElement(const Kernel &kernel, const Op &op) {
 bool isPureScalar(const Kernel &kernel, const Op &op) {
   const auto hasNoElements = [&](ValueId value) {
     const Type &type = kernel.type(value);
-    return type.isView() || (type.isTile() && type.rank() == 0);
+    return type.hasExtents() || (type.isTile() && type.rank() == 0);
   };
   return analysis::isPure(op) && op.regions.empty() && llvm::all_of(op.results, hasNoElements) &&
          llvm::all_of(op.operands, hasNoElements);

@@ -1,5 +1,7 @@
 #include "runtime/gpu/staged_arrays.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 namespace imbrex::gpu {
@@ -16,16 +18,21 @@ auto *regionAt(Regions &regions, const std::byte *address) {
   return found == regions.end() ? nullptr : &*found;
 }
 
-} // namespace
-
-std::vector<Region> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments,
-                              llvm::function_ref<bool(std::size_t)> isStaged) {
-  std::vector<Region> regions;
+/// Each piece of memory that a launch brings, its parameter's number, and its own in a table.
+template <class Visit>
+void forEachPiece(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments, Visit visit) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (isStaged(i) && arguments[i].bytes > 0)
-      regions.push_back({.begin = arguments[i].data,
-                         .bytes = arguments[i].bytes,
-                         .isWritten = !typeOf(kernel, i).isConst()});
+    if (typeOf(kernel, i).hasMemory())
+      for (const auto &[number, piece] :
+           llvm::enumerate(ir::memoryOf(typeOf(kernel, i), arguments[i])))
+        visit(piece, i, number);
+}
+
+bool isOfUnknownSize(const ir::Argument &argument) {
+  return argument.bytes == ir::Argument::kUnknownSize;
+}
+
+std::vector<Region> merged(std::vector<Region> regions) {
   std::ranges::sort(regions, {}, &Region::begin);
   std::vector<Region> merged;
   for (const Region &region : regions) {
@@ -37,21 +44,47 @@ std::vector<Region> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argum
     last.bytes = std::max(last.bytes, (region.begin - last.begin) + region.bytes);
     last.isWritten |= region.isWritten;
   }
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (isStaged(i) && arguments[i].bytes == ir::Argument::kUnknownSize)
-      if (Region *region = regionAt(merged, arguments[i].data))
-        region->isWritten |= !typeOf(kernel, i).isConst();
   return merged;
 }
 
-std::optional<std::size_t> parameterWithoutSize(llvm::ArrayRef<Region> regions,
+} // namespace
+
+std::vector<Region> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments,
+                              IsStaged isStaged) {
+  std::vector<Region> found;
+  forEachPiece(kernel, arguments, [&](const ir::Argument &piece, std::size_t i, std::size_t) {
+    if (isStaged(piece) && piece.bytes > 0)
+      found.push_back(
+          {.begin = piece.data, .bytes = piece.bytes, .isWritten = !typeOf(kernel, i).isConst()});
+  });
+  std::vector<Region> regions = merged(std::move(found));
+  forEachPiece(kernel, arguments, [&](const ir::Argument &piece, std::size_t i, std::size_t) {
+    if (!isStaged(piece) || !isOfUnknownSize(piece)) return;
+    if (Region *region = regionAt(regions, piece.data))
+      region->isWritten |= !typeOf(kernel, i).isConst();
+  });
+  return regions;
+}
+
+std::optional<std::string> parameterWithoutSize(const ir::Kernel &kernel,
+                                                llvm::ArrayRef<Region> regions,
                                                 llvm::ArrayRef<ir::Argument> arguments,
-                                                llvm::function_ref<bool(std::size_t)> isStaged) {
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (isStaged(i) && arguments[i].bytes == ir::Argument::kUnknownSize &&
-        regionAt(regions, arguments[i].data) == nullptr)
-      return i;
-  return std::nullopt;
+                                                IsStaged isStaged) {
+  std::optional<std::string> found;
+  forEachPiece(kernel, arguments, [&](const ir::Argument &piece, std::size_t i, std::size_t n) {
+    if (found || !isStaged(piece) || !isOfUnknownSize(piece) || regionAt(regions, piece.data))
+      return;
+    found = kernel.parameterName(i);
+    if (typeOf(kernel, i).isTable()) *found += "[" + std::to_string(n) + "]";
+  });
+  return found;
+}
+
+bool StagedArrays::isStaged(const ir::Argument &argument) {
+  if (argument.data == nullptr) return false;
+  const auto [known, isNew] = isOwn_.try_emplace(argument.data, false);
+  if (isNew) known->second = gpu_->owns(argument.data);
+  return !known->second;
 }
 
 Result<void> StagedArrays::copyIn(const Region &region) {
@@ -66,35 +99,45 @@ Result<void> StagedArrays::copyIn(const Region &region) {
   return gpu_->copyIn(address, region.begin, region.bytes);
 }
 
-const StagedArrays::Copy *StagedArrays::copyOf(const ir::Argument &argument) const {
+std::byte *StagedArrays::placeOf(const ir::Argument &argument) {
+  if (!isStaged(argument)) return argument.data;
   const auto found = std::ranges::find_if(
       copies_, [&](const Copy &copy) { return copy.region.holds(argument.data); });
-  return found == copies_.end() ? nullptr : &*found;
+  if (found == copies_.end()) return nullptr; // it has no bytes, and nothing of it is touched
+  return reinterpret_cast<std::byte *>(found->address) + (argument.data - found->region.begin);
+}
+
+/// Its addresses on the device, and the null one behind them.
+Result<void> StagedArrays::makeTable(ir::Argument &table) {
+  std::vector<std::uint64_t> addresses;
+  for (const ir::Argument &pointee : table.pointees)
+    addresses.push_back(reinterpret_cast<std::uintptr_t>(placeOf(pointee)));
+  addresses.push_back(0);
+  const auto bytes = static_cast<std::int64_t>(addresses.size() * sizeof(std::uint64_t));
+  auto memory = gpu_->allocate(bytes);
+  if (!memory) return memory.failure();
+  tables_.push_back(std::move(*memory));
+  table.data = reinterpret_cast<std::byte *>(tables_.back().address());
+  return gpu_->copyIn(tables_.back().address(), addresses.data(), bytes);
 }
 
 Result<StagedArrays> StagedArrays::stage(const Gpu &gpu, const ir::Kernel &kernel,
                                          llvm::ArrayRef<ir::Argument> arguments) {
   StagedArrays staged(gpu);
-  std::vector<bool> isOwn(arguments.size());
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    isOwn[i] = arguments[i].data != nullptr && gpu.owns(arguments[i].data);
-  const auto isStaged = [&](std::size_t i) {
-    return !typeOf(kernel, i).isTile() && arguments[i].data != nullptr && !isOwn[i];
-  };
+  const auto isStaged = [&](const ir::Argument &piece) { return staged.isStaged(piece); };
   const std::vector<Region> regions = regionsOf(kernel, arguments, isStaged);
-  if (const auto i = parameterWithoutSize(regions, arguments, isStaged))
-    return fail(Diag::UnsizedArgument, {}, kernel.parameterName(*i), gpu.description());
+  if (const auto name = parameterWithoutSize(kernel, regions, arguments, isStaged))
+    return fail(Diag::UnsizedArgument, {}, *name, gpu.description());
   for (const Region &region : regions)
     if (const auto copied = staged.copyIn(region); !copied) return copied.failure();
   staged.arguments_.assign(arguments.begin(), arguments.end());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (!isStaged(i)) continue;
-    const Copy *copy = staged.copyOf(arguments[i]);
-    std::byte *&data = staged.arguments_[i].data;
-    if (copy != nullptr)
-      data = reinterpret_cast<std::byte *>(copy->address) + (data - copy->region.begin);
-    else
-      data = nullptr; // it has no bytes, and nothing of it is touched
+    ir::Argument &argument = staged.arguments_[i];
+    if (typeOf(kernel, i).isTable()) {
+      if (const auto made = staged.makeTable(argument); !made) return made.failure();
+    } else if (typeOf(kernel, i).hasMemory()) {
+      argument.data = staged.placeOf(argument);
+    }
   }
   return staged;
 }

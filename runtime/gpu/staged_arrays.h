@@ -1,9 +1,12 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "runtime/gpu/gpu.h"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace imbrex::gpu {
@@ -18,20 +21,25 @@ struct Region {
   friend bool operator==(const Region &, const Region &) = default;
 };
 
+/// Whether what an argument, or a pointer of a table, leads to is to be copied.
+using IsStaged = llvm::function_ref<bool(const ir::Argument &)>;
+
 /// The memory behind the arguments that `isStaged` holds of, in the order of addresses, no two of
 /// them overlapping. What only adjoins stays apart: no argument leads from one to the other.
 std::vector<Region> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments,
-                              llvm::function_ref<bool(std::size_t)> isStaged);
+                              IsStaged isStaged);
 
 /// The first parameter, of those that `isStaged` holds of, whose argument leads to memory that no
-/// region has: a bare pointer, of which nobody knows how much it leads to.
-std::optional<std::size_t> parameterWithoutSize(llvm::ArrayRef<Region> regions,
+/// region has: a bare pointer, of which nobody knows how much it leads to. Its name, and of a table
+/// the pointer's number: `x`, `xs[3]`.
+std::optional<std::string> parameterWithoutSize(const ir::Kernel &kernel,
+                                                llvm::ArrayRef<Region> regions,
                                                 llvm::ArrayRef<ir::Argument> arguments,
-                                                llvm::function_ref<bool(std::size_t)> isStaged);
+                                                IsStaged isStaged);
 
 /// The arrays of a launch, copied into a device's memory. Arguments that overlap on the host do so
 /// there, in the same way; addresses keep their alignment. An argument that is in the device's own
-/// memory already is used where it is.
+/// memory already is used where it is. Tables are made again, of the addresses there.
 class StagedArrays {
 public:
   /// An error where there is no room, or nobody knows how much memory a pointer leads to.
@@ -53,11 +61,16 @@ private:
   };
 
   explicit StagedArrays(const Gpu &gpu) : gpu_(&gpu) {}
+  bool isStaged(const ir::Argument &argument);
   Result<void> copyIn(const Region &region);
-  const Copy *copyOf(const ir::Argument &argument) const;
+  Result<void> makeTable(ir::Argument &table);
+  /// Where it lies for the device.
+  std::byte *placeOf(const ir::Argument &argument);
 
   const Gpu *gpu_;
+  llvm::DenseMap<const std::byte *, bool> isOwn_; ///< The driver is asked once for an address.
   std::vector<Copy> copies_;
+  std::vector<DeviceMemory> tables_;
   std::vector<ir::Argument> arguments_;
 };
 

@@ -33,6 +33,10 @@ namespace example_08 {
 #include "examples/08_image_filter/main.cpp"
 }
 
+namespace example_09 {
+#include "examples/09_grouped_product/main.cpp"
+}
+
 namespace imbrex::testing {
 namespace {
 
@@ -81,6 +85,9 @@ void addExampleKernels(std::vector<TableKernel> &table) {
   table.push_back(row("dropout_gradient", example_07::dropout_backward{}, {2, 1, 1}, dropping));
   table.push_back(
       row("sharpen", example_08::sharpen{}, {2, 1, 1}, {"random:20x30x3", "1.5", "zeros:20x30x3"}));
+  table.push_back(row("grouped_product", example_09::grouped_product<16, 16, 16>{}, {1, 1, 3},
+                      {"random:1,random:1,random:4", "random:1,random:1,random:4",
+                       "zeros:1,zeros:1,zeros:5", "arange:3", "arange:3", "arange:3"}));
 }
 
 } // namespace imbrex::testing

@@ -145,6 +145,24 @@ struct clipped_boxes {
   }
 };
 
+/// Each block scales the rows of a group, which are as long as the group says, in place and into
+/// another table's; a loop brings them ahead.
+struct groups_of_rows {
+  void operator()(table<const f16> x, table<f32> y, ptr<const i32> rows,
+                  scalar<i32> columns) const {
+    auto g = program_id(0);
+    auto n = load(rows + 3 + 2 * g);
+    view from(x[g], {n, columns});
+    view to(y[g], {n, columns});
+    for (auto i : range(0, cdiv(n, 4)).pipelined(2)) {
+      auto here = box<4, 32>(i, 0);
+      to[here] = cast<f32>(from[here]) * cast<f32>(g + 2) + cast<f32>(x.size());
+      to[here.within(n - 1, 7)] *= 3;
+    }
+    atomic_add(y[num_programs(0) - 1 - g] + 200, cast<f32>(n));
+  }
+};
+
 /// Both arms of a branch begin with the same barrier, whose fence LLVM moves in front of the
 /// branch.
 struct stored_in_branches {
@@ -190,6 +208,9 @@ void addMemoryKernels(std::vector<TableKernel> &table) {
           {"random:32", "random:32", "random:33", "zeros:64", "random:33", "zeros:64", "5"}));
   table.push_back(
       row("clipped_boxes", clipped_boxes{}, {2, 1, 1}, {"random:40x80", "zeros:40x80", "20"}));
+  table.push_back(row(
+      "groups_of_rows", groups_of_rows{}, {3, 1, 1},
+      {"random:3x24,random:5x24,random:7x24", "zeros:201,zeros:201,zeros:201", "arange:10", "24"}));
   table.push_back(row("observed", observed{}, {2, 1, 1}, {"arange:90", "zeros:90"}));
 }
 

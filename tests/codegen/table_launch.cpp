@@ -9,8 +9,44 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 namespace imbrex::testing {
+namespace {
+
+using Piece = TableLaunch::Piece;
+
+std::span<const std::byte> bytesOf(const Piece &piece) {
+  const ir::Argument &argument = piece.argument;
+  return {argument.data, static_cast<std::size_t>(argument.data ? argument.bytes : 0)};
+}
+
+std::vector<double> numbersOf(const Piece &piece) {
+  const std::span<const std::byte> from = bytesOf(piece);
+  if (piece.element == ir::ElementKind::F64) {
+    std::vector<double> wide(from.size() / sizeof(double));
+    std::memcpy(wide.data(), from.data(), from.size());
+    return wide;
+  }
+  std::vector<float> narrow(from.size() / sizeof(float));
+  std::memcpy(narrow.data(), from.data(), from.size());
+  return {narrow.begin(), narrow.end()};
+}
+
+bool areEqual(const Piece &a, const Piece &b) { return std::ranges::equal(bytesOf(a), bytesOf(b)); }
+
+bool areClose(const Piece &a, const Piece &b) {
+  constexpr double kTolerance = 1e-5; // of the largest number
+  const std::vector<double> ours = numbersOf(a), theirs = numbersOf(b);
+  double largest = 0;
+  for (const double number : theirs)
+    if (std::isfinite(number)) largest = std::max(largest, std::fabs(number));
+  return std::ranges::equal(ours, theirs, [&](double x, double y) {
+    return x == y || (std::isnan(x) && std::isnan(y)) || std::fabs(x - y) <= kTolerance * largest;
+  });
+}
+
+} // namespace
 
 TableLaunch::TableLaunch(const TableKernel &of) : of_(of) {
   IMBREX_CHECK(of.arguments.size() == of.kernel.parameterCount(), "'{0}' has other parameters",
@@ -30,51 +66,33 @@ std::vector<ir::Argument> TableLaunch::arguments() const {
   return arguments;
 }
 
+std::vector<Piece> TableLaunch::pieces() const {
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i < bound_.size(); ++i) {
+    const std::string &name = of_.kernel.parameterName(i);
+    const ir::Type &type = of_.kernel.type(of_.kernel.body().arguments[i]);
+    const auto parameter = static_cast<std::int32_t>(i);
+    if (!type.isTable()) pieces.push_back({name, type.element(), bound_[i].argument, parameter});
+    for (std::size_t n = 0; n < bound_[i].pointees.size(); ++n)
+      pieces.push_back({name + "[" + std::to_string(n) + "]", type.element(),
+                        bound_[i].pointees[n].argument, parameter});
+  }
+  return pieces;
+}
+
 bool TableLaunch::operator==(const TableLaunch &other) const {
-  for (std::size_t i = 0; i < bound_.size(); ++i)
-    if (!std::ranges::equal(bytes(i), other.bytes(i))) return false;
-  return true;
+  return std::ranges::equal(pieces(), other.pieces(), areEqual);
 }
 
 std::string TableLaunch::difference(const TableLaunch &other) const {
-  for (std::size_t i = 0; i < bound_.size(); ++i) {
-    const bool isRounded = element(i) == ir::ElementKind::F32 || element(i) == ir::ElementKind::F64;
-    if (isRounded ? !areClose(i, other) : !std::ranges::equal(bytes(i), other.bytes(i)))
-      return of_.kernel.parameterName(i);
+  const std::vector<Piece> ours = pieces(), theirs = other.pieces();
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const ir::ElementKind element = ours[i].element;
+    const bool isRounded = element == ir::ElementKind::F32 || element == ir::ElementKind::F64;
+    if (isRounded ? !areClose(ours[i], theirs[i]) : !areEqual(ours[i], theirs[i]))
+      return ours[i].name;
   }
   return {};
-}
-
-std::span<const std::byte> TableLaunch::bytes(std::size_t i) const {
-  const ir::Argument &argument = bound_[i].argument;
-  return {argument.data, static_cast<std::size_t>(argument.data ? argument.bytes : 0)};
-}
-
-ir::ElementKind TableLaunch::element(std::size_t i) const {
-  return of_.kernel.type(of_.kernel.body().arguments[i]).element();
-}
-
-std::vector<double> TableLaunch::numbers(std::size_t i) const {
-  const std::span<const std::byte> from = bytes(i);
-  if (element(i) == ir::ElementKind::F64) {
-    std::vector<double> wide(from.size() / sizeof(double));
-    std::memcpy(wide.data(), from.data(), from.size());
-    return wide;
-  }
-  std::vector<float> narrow(from.size() / sizeof(float));
-  std::memcpy(narrow.data(), from.data(), from.size());
-  return {narrow.begin(), narrow.end()};
-}
-
-bool TableLaunch::areClose(std::size_t i, const TableLaunch &other) const {
-  constexpr double kTolerance = 1e-5; // of the largest number
-  const std::vector<double> ours = numbers(i), theirs = other.numbers(i);
-  double largest = 0;
-  for (const double number : theirs)
-    if (std::isfinite(number)) largest = std::max(largest, std::fabs(number));
-  return std::ranges::equal(ours, theirs, [&](double a, double b) {
-    return a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= kTolerance * largest;
-  });
 }
 
 std::shared_ptr<const runtime::Executable> executableOn(const std::string &name,

@@ -5,7 +5,6 @@
 #include "tools/imbrex/arguments.h"
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -22,12 +21,17 @@ public:
   /// in another order may be. Empty where there is none.
   std::string difference(const TableLaunch &other) const;
 
-private:
-  std::span<const std::byte> bytes(std::size_t i) const;
-  ir::ElementKind element(std::size_t i) const;
-  std::vector<double> numbers(std::size_t i) const;
-  bool areClose(std::size_t i, const TableLaunch &other) const;
+  /// An array: a parameter's, or what a pointer of a table leads to.
+  struct Piece {
+    std::string name; ///< `x`, `xs[3]`.
+    ir::ElementKind element;
+    ir::Argument argument;
+    std::int32_t parameter;
+  };
+  /// Those of a parameter and of the next come one behind the other.
+  std::vector<Piece> pieces() const;
 
+private:
   const TableKernel &of_;
   std::vector<tool::BoundArgument> bound_;
 };

@@ -2,6 +2,7 @@
 #include "backend/compile.h"
 #include "backend/interpret/interpret.h"
 #include "backend/lower/observations.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
@@ -21,8 +22,8 @@
 ///   write_launches MACHINE FOLDER [KERNEL …]
 ///
 /// and in the folder of each kernel NAME.elf, the code that a driver would load; NAME.json, how it
-/// is launched; and NAME.I.before and .after, what the memory of parameter I holds at first, and
-/// what the interpreter leaves there.
+/// is launched; and NAME.I.before and .after, what array I (of a parameter, or behind a pointer of
+/// a table) holds at first, and what the interpreter leaves there.
 namespace imbrex::testing {
 namespace {
 
@@ -74,23 +75,22 @@ private:
         llvm::alignTo(static_cast<std::uint64_t>(places.back()), kHiddenAlignment));
     llvm::json::Array words, buffers;
     for (std::size_t i = 0; i < interface.words.size(); ++i)
-      words.push_back(wordAt(places[i], interface.words[i], before.arguments()));
+      words.push_back(wordAt(places[i], interface.words[i], before));
     for (std::int64_t axis = 0; axis < 3; ++axis)
       words.push_back(
           llvm::json::Object{{"at", hidden + axis * 4},
                              {"bytes", 4},
                              {"value", one.grid.extents.at(static_cast<std::size_t>(axis))}});
-    for (std::size_t i = 0; i < one.arguments.size(); ++i) {
-      const ir::Argument first = before.arguments()[i], last = after.arguments()[i];
-      if (first.data == nullptr) continue;
+    const auto first = before.pieces(), last = after.pieces();
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if (first[i].argument.data == nullptr) continue;
       const std::string name = one.name + "." + std::to_string(i);
-      file(name + ".before", bytesOf(first));
-      file(name + ".after", bytesOf(last));
-      const ir::Type &type = one.kernel.type(one.kernel.body().arguments[i]);
+      file(name + ".before", bytesOf(first[i].argument));
+      file(name + ".after", bytesOf(last[i].argument));
       buffers.push_back(
-          llvm::json::Object{{"parameter", static_cast<std::int64_t>(i)},
-                             {"name", one.kernel.parameterName(i)},
-                             {"element", llvm::StringRef(ir::info(type.element()).name)}});
+          llvm::json::Object{{"array", static_cast<std::int64_t>(i)},
+                             {"name", first[i].name},
+                             {"element", llvm::StringRef(ir::info(first[i].element).name)}});
     }
     const auto [x, y, z] = one.grid.extents;
     return llvm::json::Object{{"kernel", one.name},
@@ -106,15 +106,24 @@ private:
             static_cast<std::size_t>(argument.bytes)};
   }
 
+  /// The numbers of a parameter's arrays.
+  static llvm::json::Array arraysOf(std::int32_t parameter, const TableLaunch &launch) {
+    llvm::json::Array numbers;
+    for (const auto &[number, piece] : llvm::enumerate(launch.pieces()))
+      if (piece.parameter == parameter) numbers.push_back(static_cast<std::int64_t>(number));
+    return numbers;
+  }
+
   static llvm::json::Object wordAt(std::int64_t at, const lower::Word &word,
-                                   llvm::ArrayRef<ir::Argument> arguments) {
+                                   const TableLaunch &launch) {
     llvm::json::Object text{{"at", at}, {"bytes", word.bytes}};
     switch (word.kind) {
-    case lower::WordKind::Pointer: text["parameter"] = word.parameter; break;
+    case lower::WordKind::Pointer: text["array"] = arraysOf(word.parameter, launch).front(); break;
+    case lower::WordKind::Table: text["table"] = arraysOf(word.parameter, launch); break;
     case lower::WordKind::Scalar:
     case lower::WordKind::Extent:
     case lower::WordKind::Stride:
-      text["value"] = static_cast<std::int64_t>(lower::wordOf(word, arguments));
+      text["value"] = static_cast<std::int64_t>(lower::wordOf(word, launch.arguments()));
       break;
     case lower::WordKind::Observations:
       text["room"] = std::int64_t{lower::observations::kUsualRoom};

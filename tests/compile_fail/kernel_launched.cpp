@@ -24,7 +24,7 @@ struct with_count {
 };
 
 void make() {
-  jit(with_number{}); // expect: a kernel's parameter is a ptr<T>, a view<T, Rank> or a scalar<T>
+  jit(with_number{}); // expect: a kernel's parameter is a ptr<T>, a view<T, Rank>, a table<T> or a scalar<T>
   jit(with_result{}); // expect: a kernel returns nothing; it stores its results
   jit(with_count{}); // expect: a kernel's operator\(\) is const
 }

@@ -260,6 +260,27 @@ TEST_CASE("imbrex run runs no block of an empty grid, and tells times when asked
   CHECK(contains(outcome.output, " run_ms="));
 }
 
+TEST_CASE("imbrex run takes arrays for the pointers of a table, and writes them one by one") {
+  const Folder folder;
+  const std::string run = "imbrex run groups.imx --grid 2 --arg x=ones:4,arange:4 "
+                          "--arg y=zeros:4,zeros:5 ";
+  for (const char *device : {"host", "interpreter", "emulated:sm_90a"}) {
+    CAPTURE(device);
+    const Outcome outcome =
+        shell(run + "--out 'y[1]=@" + folder.file("y.npy") + "' --device " + device);
+    CHECK(outcome.output == "");
+    REQUIRE(outcome.status == 0);
+    CHECK(floatsOf(folder.file("y.npy")) == std::vector<float>{0, 2, 4, 6, 0});
+  }
+  CHECK(shell(run + "--out y=@a.npy").output ==
+        "imbrex: error: 'y' names no array, as 'y' is a table of 2 arrays\n"
+        "  hint: write one of them, as in --out y[0]=@file.npy\n");
+  CHECK(contains(shell(run + "--out 'y[2]=@a.npy'").output, "'y[2]' names no array"));
+  CHECK(contains(shell(run + "--out 'y[0=@a.npy'").output, "'y[0' names no array"));
+  CHECK(contains(shell("imbrex run groups.imx --grid 2 --arg x=ones:4").output,
+                 "--arg y=@first.npy,@second.npy"));
+}
+
 TEST_CASE("imbrex run compiles once, for the launch that it makes") {
   // 99 elements divide by nothing that code for most launches takes for granted.
   const Folder folder;

@@ -126,15 +126,19 @@ private:
   void emitViewLoad();
   void emitViewQuestion(OpKind kind);
   void emitViewData();
+  void emitTablePointer();
 
   // random_own.cpp
   struct Own {
-    ValueId parameter; // a pointer, or a view of which each block has a slab along axis 0
+    // A pointer, a view of which each block has a slab along axis 0, or a table in which each has a
+    // pointer.
+    ValueId parameter;
     Shape slab;
   };
   Own newOwn(ElementKind kind, std::int64_t least);
   Own anyOwn(ElementKind kind, std::int64_t least);
   Own renamed(const Own &own);
+  void asTable(ArgumentSpec &spec);
   ValueId ownStart(const Own &own);
   ValueId ownBase(const Own &own);
   ValueId ownPointers(const Own &own, const Shape &shape);

@@ -25,9 +25,10 @@ struct RandomKernelOptions {
 
 /// What to launch with for a parameter. Accesses stay within `elements` whatever the block.
 struct ArgumentSpec {
-  ir::Type type; // the parameter's: a scalar, a pointer or a view
+  ir::Type type; // the parameter's: a scalar, a pointer, a view or a table
   std::uint64_t scalar = 0;
-  std::int64_t elements = 0; // of the pointer's or the view's memory
+  std::int64_t elements = 0; // of the pointer's, the view's or the table's memory
+  std::int64_t parts = 0;    // of a table: the equal parts of it that its pointers lead to
   std::array<std::int64_t, ir::Shape::kMaxRank> extents{};
   std::array<std::int64_t, ir::Shape::kMaxRank> strides{};
   std::int32_t sharesWith = -1; // the parameter whose memory this one names as well; -1: its own
@@ -55,6 +56,7 @@ public:
 
 private:
   std::vector<std::vector<std::byte>> memory_;
+  std::vector<ir::PointerTable> tables_;
   std::vector<ir::Argument> arguments_;
 };
 

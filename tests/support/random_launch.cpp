@@ -1,4 +1,5 @@
 #include "backend/ir/constant_text.h"
+#include "tests/support/parts_table.h"
 #include "tests/support/random_kernel.h"
 
 #include <array>
@@ -93,6 +94,8 @@ RandomLaunch::RandomLaunch(const RandomKernel &kernel) {
     argument.bytes = std::ssize(named);
     argument.extents = spec.extents;
     argument.strides = spec.strides;
+    if (spec.type.isTable())
+      argument = tables_.emplace_back(tableOfParts(named, spec.parts)).argument();
     arguments_.push_back(argument);
   }
 }

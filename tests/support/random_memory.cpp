@@ -248,6 +248,31 @@ void Generator::emitViewData() {
   keep(emit(OpKind::Load, pointers, loaded, memoryAttrs()).result());
 }
 
+/// A number that is none of the table's gives the null pointer, through which nothing is read.
+void Generator::emitTablePointer() {
+  ElementKind kind = element(Domain::Any);
+  while (kind == ElementKind::F4E2M1) kind = element(Domain::Any);
+  const std::int64_t parts = number(1, 4), each = number(1, 80);
+  const Type wanted = Type::table(kind, true), pointer = Type::pointerTile(kind, {}, true);
+  const ValueId table =
+      parameter("table", {.type = wanted, .elements = parts * each, .parts = parts});
+  const bool isIn = chance(80);
+  const ValueId index = isIn && chance(50)
+                            ? builder().cast(indexBelow(parts, {}), ElementKind::I32)
+                            : integer(one({ElementKind::I32, ElementKind::I64, ElementKind::I8}),
+                                      isIn         ? number(0, parts - 1)
+                                      : chance(50) ? number(-3, -1)
+                                                   : number(parts, parts + 9));
+  const ValueId first = value(OpKind::TablePointer, {table, index}, pointer);
+  const Type loaded = Type::tile(kind, shape());
+  std::vector<ValueId> operands{pointersInto({first, each}, loaded.shape())};
+  if (!isIn) {
+    const Type masks = loaded.withElement(ElementKind::Bool);
+    operands.push_back(emit(OpKind::Constant, {}, masks, ConstantAttrs{0}).result());
+  }
+  keep(emit(OpKind::Load, operands, loaded, memoryAttrs()).result());
+}
+
 /// A loop that carries pointers forward through a buffer, as a matrix product does.
 void Generator::emitPointerWalk() {
   const ElementKind kind = one({ElementKind::I32, ElementKind::F32, ElementKind::U8});

@@ -15,16 +15,16 @@ constexpr std::int64_t kMostOwn = 200; // elements of a block, so that accesses 
 
 } // namespace
 
-/// New memory, at least `least` elements a block: a pointer, or a dense view whose slabs along axis
-/// 0 are the blocks'.
+/// New memory, at least `least` elements a block: a pointer, a table with a pointer for each block,
+/// or a dense view whose slabs along axis 0 are the blocks'.
 Generator::Own Generator::newOwn(ElementKind kind, std::int64_t least) {
   const std::int64_t blocks = grid_.blocks();
   Shape slab = shape(1, 3);
   while (slab.elements() > kMostOwn) slab = shape(1, 3);
   if (chance(50) || slab.elements() < least) {
     slab = Shape{std::max(least, slab.elements())};
-    const Type pointer = Type::pointerTile(kind);
-    const ArgumentSpec spec{.type = pointer, .elements = slab.elements() * blocks};
+    ArgumentSpec spec{.type = Type::pointerTile(kind), .elements = slab.elements() * blocks};
+    if (chance(20)) asTable(spec);
     return own_.emplace_back(Own{parameter("own", spec), slab});
   }
   ArgumentSpec spec{.type = Type::view(kind, slab.rank(), false),
@@ -38,6 +38,12 @@ Generator::Own Generator::newOwn(ElementKind kind, std::int64_t least) {
   // The last slab may be cut: its memory is there, but no box reaches it.
   spec.extents[0] -= number(0, slab[0] / 2);
   return own_.emplace_back(Own{parameter("own", spec), slab});
+}
+
+/// A pointer to each block's part.
+void Generator::asTable(ArgumentSpec &spec) {
+  spec.type = Type::table(spec.type.element());
+  spec.parts = grid_.blocks();
 }
 
 /// Old memory where there is some that is large enough.
@@ -58,19 +64,24 @@ Generator::Own Generator::renamed(const Own &own) {
   ArgumentSpec spec = arguments_[static_cast<std::size_t>(first)];
   if (spec.sharesWith < 0) spec.sharesWith = static_cast<std::int32_t>(first);
   if (chance(40)) spec.type = Type::pointerTile(spec.type.element());
+  if (chance(20)) asTable(spec);
   const Shape slab = spec.type.isView() ? own.slab : Shape{own.slab.elements()};
   return own_.emplace_back(Own{parameter("same", spec), slab});
 }
 
 /// Where this block's elements begin, in elements.
 ValueId Generator::ownStart(const Own &own) {
+  if (type(own.parameter).isTable()) return integer(ElementKind::I32, 0); // of its own pointer
   return value(OpKind::Mul, {blockNumber(), integer(ElementKind::I32, own.slab.elements())},
                Type::tile(ElementKind::I32));
 }
 
 ValueId Generator::ownBase(const Own &own) {
+  const Type pointer = Type::pointerTile(type(own.parameter).element());
+  if (type(own.parameter).isTable())
+    return value(OpKind::TablePointer, {own.parameter, blockNumber()}, pointer);
   if (!type(own.parameter).isView()) return own.parameter;
-  return value(OpKind::ViewData, own.parameter, Type::pointerTile(type(own.parameter).element()));
+  return value(OpKind::ViewData, own.parameter, pointer);
 }
 
 /// Each index at an address of its own: in order from the first element, mostly.

@@ -4,11 +4,13 @@
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/support/check.h"
+#include "tests/support/parts_table.h"
 #include "tests/support/reference_number.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <deque>
 
 namespace imbrex::semantics {
 namespace {
@@ -264,10 +266,15 @@ std::string runCase(const Case &question, const Executor &executor) {
   const ir::Kernel kernel = kernelOf(question);
   std::vector<std::vector<std::byte>> memory;
   std::vector<ir::Argument> arguments;
+  std::deque<ir::PointerTable> tables;
   for (size_t i = 0; i < question.arguments.size(); ++i) {
-    memory.push_back(packed(question.arguments[i].before));
-    arguments.push_back(
-        argumentFor(kernel.type(kernel.body().arguments[i]), question.arguments[i], memory.back()));
+    const ir::Type &type = kernel.type(kernel.body().arguments[i]);
+    const CaseArgument &given = question.arguments[i];
+    memory.push_back(packed(given.before));
+    if (type.isTable())
+      tables.push_back(testing::tableOfParts(memory.back(), given.before.shape[0]));
+    arguments.push_back(type.isTable() ? tables.back().argument()
+                                       : argumentFor(type, given, memory.back()));
   }
   Diagnostics diagnostics;
   if (!executor(kernel, question.grid, arguments, diagnostics))

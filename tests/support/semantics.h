@@ -25,7 +25,8 @@ Tile tile(ir::ElementKind element, const ir::Shape &shape, const std::vector<dou
 Tile scalar(ir::ElementKind element, double number);
 std::uint64_t bitsOf(ir::ElementKind element, double number);
 
-/// What a parameter is given: a scalar its only element, a pointer or a view the packed elements.
+/// What a parameter is given: a scalar its only element, a pointer or a view the packed elements, a
+/// table a pointer to each row of them.
 struct CaseArgument {
   Tile before;
   std::optional<Tile> after = std::nullopt; // none: nothing may change

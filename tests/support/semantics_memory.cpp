@@ -184,6 +184,59 @@ void addStrides(std::vector<Case> &cases) {
                     {ints({0}), ints({1})}}});
 }
 
+/// Each row of the matrix is what a pointer of the table leads to.
+void addTables(std::vector<Case> &cases) {
+  const Tile rows = tile(ElementKind::I32, {3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto offsets = "  %i = arange : i32[2]\n";
+  const auto at = [](const std::string &table, const std::string &index, const std::string &to) {
+    const std::string type = table == "%y" ? "ptr<i32>" : "ptr<const i32>";
+    return "  %first" + to + " = table.pointer " + table + ", " + index + " : " + type + "\n" +
+           "  %all" + to + " = broadcast %first" + to + " : " + type + "[2]\n" + "  %" + to +
+           " = ptr.add %all" + to + ", %i : " + type + "[2]\n";
+  };
+  cases.push_back(
+      {"a table gives its pointers by their numbers, to read and to write through",
+       kernel("%x: table<const i32>, %y: table<i32>",
+              offsets + std::string("  %two = constant 2 : i32\n") + "  %one = constant 1 : u8\n" +
+                  at("%x", "%two", "from") + at("%y", "%one", "to") +
+                  "  %v = load %from : i32[2]\n  store %to, %v\n"),
+       {{rows}, {rows, tile(ElementKind::I32, {3, 2}, {1, 2, 5, 6, 5, 6})}}});
+  cases.push_back({"the number of a pointer may be known to the run alone",
+                   kernel("%x: table<const i32>, %y: table<i32>",
+                          offsets + std::string("  %b = program_id : i32\n") +
+                              "  %n = num_programs : i32\n  %one = constant 1 : i32\n" +
+                              "  %last = sub %n, %one : i32\n  %other = sub %last, %b : i32\n" +
+                              at("%x", "%other", "from") + at("%y", "%b", "to") +
+                              "  %v = load %from : i32[2]\n  store %to, %v\n"),
+                   {{rows}, {rows, tile(ElementKind::I32, {3, 2}, {5, 6, 3, 4, 1, 2})}},
+                   {.extents = {3, 1, 1}}});
+  for (const auto *number : {"-1 : i8", "3 : i32", "255 : u8", "-9223372036854775808 : i64",
+                             "18446744073709551615 : u64"})
+    cases.push_back(
+        {"outside of a table the pointer is null, and can be asked for: " + std::string(number),
+         kernel("%x: table<const i32>, %y: ptr<i32>",
+                offsets + std::string("  %far = constant ") + number + "\n" +
+                    at("%x", "%far", "from") +
+                    "  %q = broadcast %y : ptr<i32>[2]\n"
+                    "  %to = ptr.add %q, %i : ptr<i32>[2]\n"
+                    "  %never = constant false : bool[2]\n"
+                    "  %v = load %from, %never, %i : i32[2]\n  store %to, %v\n"),
+         {{rows}, {ints({7, 7}), ints({0, 1})}}});
+  cases.push_back({"a table knows how many pointers it has",
+                   kernel("%x: table<const i32>, %y: ptr<i64>",
+                          "  %n = view.extent %x : i64\n  store %y, %n\n"),
+                   {{rows}, {tile(ElementKind::I64, {1}, {0}), tile(ElementKind::I64, {1}, {3})}}});
+  cases.push_back(
+      {"a read behind a write through another pointer of the table sees it",
+       kernel("%y: table<i32>, %p: ptr<i32>",
+              offsets + std::string("  %zero = constant 0 : i32\n") + "  %n = load %p : i32\n" +
+                  at("%y", "%zero", "a") + at("%y", "%n", "b") +
+                  "  %five = constant 5 : i32[2]\n  store %a, %five\n"
+                  "  %v = load %b : i32[2]\n"
+                  "  %sum = reduce %v : i32\n  store %p, %sum\n"),
+       {{rows, tile(ElementKind::I32, {3, 2}, {5, 5, 3, 4, 5, 6})}, {ints({0}), ints({10})}}});
+}
+
 void addNibbles(std::vector<Case> &cases) {
   const Tile five = {ElementKind::F4E2M1, {5}, {1, 2, 3, 4, 5}};
   cases.push_back({"a view of f4e2m1 reads nibbles from odd places",
@@ -281,6 +334,7 @@ std::vector<Case> memoryCases() {
   addPointers(cases);
   addBoxes(cases);
   addStrides(cases);
+  addTables(cases);
   addNibbles(cases);
   addAtomics(cases);
   return cases;

@@ -1,6 +1,9 @@
 #include "tools/imbrex/arguments.h"
 
 #include "backend/interpret/scalar.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 #include "runtime/layout.h"
 #include "tools/imbrex/generate.h"
 
@@ -168,6 +171,24 @@ Result<BoundArgument> bindGenerated(const Type &type, const Assignment &assignme
   return made;
 }
 
+Result<BoundArgument> bindTable(const Type &type, const Assignment &assignment) {
+  const Type pointer = Type::pointerTile(type.element(), {}, type.isConst());
+  BoundArgument bound;
+  std::vector<ir::Argument> pointees;
+  llvm::SmallVector<llvm::StringRef, 8> parts;
+  if (!assignment.value.empty()) llvm::StringRef(assignment.value).split(parts, ',');
+  for (const auto &[number, part] : llvm::enumerate(parts)) {
+    auto made = bindArgument(pointer, {.name = assignment.name + "[" + std::to_string(number) + "]",
+                                       .value = part.str()});
+    if (!made) return made.failure();
+    pointees.push_back(made->argument);
+    bound.pointees.push_back(std::move(*made));
+  }
+  bound.table = ir::PointerTable(std::move(pointees));
+  bound.argument = bound.table.argument();
+  return bound;
+}
+
 } // namespace
 
 Result<Assignment> parseAssignment(std::string_view option, std::string_view text) {
@@ -193,6 +214,7 @@ std::optional<Memory> Memory::allocate(std::int64_t bytes) {
 }
 
 Result<BoundArgument> bindArgument(const Type &type, const Assignment &assignment) {
+  if (type.isTable()) return bindTable(type, assignment);
   if (assignment.value.starts_with('@')) return bindFile(type, assignment);
   if (!type.isScalar()) {
     auto generator = parseGenerator(assignment);

@@ -40,6 +40,9 @@ struct BoundArgument {
   NpyElement element;
   bool fortranOrder = false;
   std::vector<std::int64_t> shape; // as in the file: of an f4e2m1 the last axis counts bytes
+  // Of a table: what its pointers lead to.
+  std::vector<BoundArgument> pointees;
+  ir::PointerTable table;
 };
 
 /// Make an argument of a parameter's type of the text that stands for it:
@@ -49,6 +52,7 @@ struct BoundArgument {
 ///   zeros:f32:128x64        an array of zeros; so also ones, empty (not set), arange (0, 1, 2, …)
 ///                           and random (normally distributed; integers up to 100)
 ///   zeros:128x64            the same: the element is the parameter's
+///   @a.npy,@b.npy,ones:64   a table of pointers: an array for each
 Result<BoundArgument> bindArgument(const ir::Type &type, const Assignment &assignment);
 
 /// The array as it is now.

@@ -1,5 +1,8 @@
 #include "tools/imbrex/launch.h"
 
+#include "backend/support/text.h"
+
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -23,8 +26,20 @@ const ir::Type &typeOf(const ir::Kernel &kernel, std::size_t parameter) {
   return kernel.type(kernel.body().arguments[parameter]);
 }
 
+/// What `x` names, or `x[3]` of a table; null where that is no array.
+const BoundArgument *arrayNamed(std::string_view text, const ir::Type &type,
+                                const BoundArgument &bound) {
+  if (!type.isTable()) return text.ends_with(']') ? nullptr : &bound;
+  std::size_t number = 0;
+  const std::string_view index = text.substr(std::min(text.find('['), text.size() - 1) + 1);
+  const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), number);
+  const bool isIndex = error == std::errc{} && std::string_view(end, index.end()) == "]";
+  return isIndex && number < bound.pointees.size() ? &bound.pointees[number] : nullptr;
+}
+
 /// What an argument for a parameter could look like, for a hint.
 std::string exampleFor(const ir::Type &type) {
+  if (type.isTable()) return "@first.npy,@second.npy";
   if (type.isScalar()) return ir::isInteger(type.element()) ? "128" : "1.5";
   return "@file.npy";
 }
@@ -76,6 +91,7 @@ Result<std::vector<BoundArgument>> bindArguments(const ir::Kernel &kernel,
 }
 
 Result<std::vector<Output>> parseOutputs(const ir::Kernel &kernel,
+                                         llvm::ArrayRef<BoundArgument> arguments,
                                          llvm::ArrayRef<std::string> texts) {
   std::vector<Output> outputs;
   for (const std::string &text : texts) {
@@ -83,11 +99,18 @@ Result<std::vector<Output>> parseOutputs(const ir::Kernel &kernel,
     if (!assignment) return assignment.failure();
     if (!assignment->value.starts_with('@') || assignment->value.size() == 1)
       return fail(Diag::BadOutput, {}, text);
-    const auto parameter = findParameter(kernel, assignment->name);
+    const std::string name = assignment->name.substr(0, assignment->name.find('['));
+    const auto parameter = findParameter(kernel, name);
     if (!parameter) return unknownParameter(kernel, assignment->name);
-    if (typeOf(kernel, *parameter).isScalar())
-      return fail(Diag::ScalarOutput, {}, assignment->name);
-    outputs.push_back({.parameter = *parameter, .path = assignment->value.substr(1)});
+    const ir::Type &type = typeOf(kernel, *parameter);
+    if (type.isScalar()) return fail(Diag::ScalarOutput, {}, assignment->name);
+    const BoundArgument &bound = arguments[*parameter];
+    const BoundArgument *array = arrayNamed(assignment->name, type, bound);
+    if (array == nullptr && !type.isTable()) return unknownParameter(kernel, assignment->name);
+    if (array == nullptr)
+      return fail(Diag::TableOutput, {}, assignment->name, name,
+                  counted(std::ssize(bound.pointees), "array"));
+    outputs.push_back({.array = array, .path = assignment->value.substr(1)});
   }
   return outputs;
 }

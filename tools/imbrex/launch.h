@@ -10,7 +10,7 @@ namespace imbrex::tool {
 
 /// An array to write after the run.
 struct Output {
-  std::size_t parameter;
+  const BoundArgument *array;
   std::string path;
 };
 
@@ -27,8 +27,9 @@ Result<ir::Grid> parseGrid(std::string_view text);
 /// One `name=value` for each parameter, in any order.
 Result<std::vector<BoundArgument>> bindArguments(const ir::Kernel &kernel,
                                                  llvm::ArrayRef<std::string> texts);
-/// `name=@file.npy`
+/// `name=@file.npy`, of a table `name[3]=@file.npy`. The arguments must outlive what is given.
 Result<std::vector<Output>> parseOutputs(const ir::Kernel &kernel,
+                                         llvm::ArrayRef<BoundArgument> arguments,
                                          llvm::ArrayRef<std::string> texts);
 
 } // namespace imbrex::tool

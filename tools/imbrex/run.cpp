@@ -101,7 +101,7 @@ Result<Launch> readLaunch(const ir::Kernel &kernel) {
   if (!blocks) return blocks.failure();
   auto arguments = bindArguments(kernel, argumentTexts);
   if (!arguments) return arguments.failure();
-  auto outputs = parseOutputs(kernel, outputTexts);
+  auto outputs = parseOutputs(kernel, *arguments, outputTexts);
   if (!outputs) return outputs.failure();
   return Launch{.on = *on,
                 .grid = *blocks,
@@ -162,7 +162,7 @@ bool runFile(Diagnostics &diagnostics) {
   if (!launch) return diagnostics.add(launch.error()), false;
   if (!execute(*kernel, *launch, diagnostics)) return false;
   for (const Output &output : launch->outputs) {
-    const auto written = writeNpy(output.path, arrayOf(launch->arguments[output.parameter]));
+    const auto written = writeNpy(output.path, arrayOf(*output.array));
     if (!written) return diagnostics.add(written.error()), false;
   }
   return true;

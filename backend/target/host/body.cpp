@@ -163,6 +163,7 @@ Lanes Body::compute(ir::ValueId value, const ir::Op &op, PointId at) {
     return uniform(
         f_.view(op.operand(0)).strides[static_cast<size_t>(op.attrs<ir::AxisAttrs>().axis)]);
   case OpKind::ViewData: return uniform(f_.view(op.operand(0)).data);
+  case OpKind::TablePointer: return tablePointer(op, at);
   case OpKind::Gather: return gather(op, at);
   case OpKind::Reduce: return reduceOfOne(op, value, at);
 #define IMBREX_OP(...)

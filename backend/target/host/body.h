@@ -67,6 +67,7 @@ private:
   Lanes cast(const ir::Op &op, PointId at);
   Lanes bitcast(const ir::Op &op, PointId at);
   Lanes nibbles(const ir::Op &op, PointId at, bool unpacks);
+  Lanes tablePointer(const ir::Op &op, PointId at);
   Lanes pointerAdd(const ir::Op &op, PointId at);
   Lanes load(const ir::Op &op, PointId at);
   Lanes viewLoad(const ir::Op &op, PointId at);

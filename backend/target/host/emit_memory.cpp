@@ -1,3 +1,4 @@
+#include "backend/lower/table_pointer.h"
 #include "backend/support/check.h"
 #include "backend/target/host/body.h"
 
@@ -171,6 +172,16 @@ void Body::storeBuffer(const Buffer &buffer, Value *address, PointId at, const L
 }
 
 // --- pointers ---
+
+Lanes Body::tablePointer(const ir::Op &op, PointId at) {
+  const ViewValues &table = f_.view(op.operand(0));
+  const Lanes index = read(op.operand(1), at);
+  const AtDepth position(*this, index.depth);
+  Value *number = emitCast(b_, f_.type(op.operand(1)).element(), ir::ElementKind::I64, {},
+                           index.value, f_.natives);
+  Value *data = b_.CreateIntToPtr(table.data, f_.pointer);
+  return uniform(lower::tablePointer(b_, {data, table.extents[0]}, number, f_.i64), index.depth);
+}
 
 Lanes Body::pointerAdd(const ir::Op &op, PointId at) {
   const Lanes base = read(op.operand(0), at);

@@ -142,11 +142,12 @@ void Emitter::decodeArguments() {
   for (size_t i = 0; i < kernel.parameterCount(); ++i) {
     const ir::ValueId parameter = kernel.body().arguments[i];
     const ir::Type &parameterType = type(parameter);
-    if (parameterType.isView()) {
+    if (parameterType.hasExtents()) {
       ViewValues &view = views_[parameter.index()];
       view.data = word();
       for (std::int32_t axis = 0; axis < parameterType.rank(); ++axis)
         view.extents.push_back(word());
+      if (parameterType.isTable()) continue;
       for (std::int32_t axis = 0; axis < parameterType.rank(); ++axis)
         view.strides.push_back(word());
       if (traits.hasUnitStride(i)) view.strides.back() = index(1);

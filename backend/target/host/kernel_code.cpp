@@ -24,9 +24,10 @@ Words argumentWords(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> argum
     const ir::Argument &argument = arguments[i];
     const bool isScalar = type.isTile();
     words.push_back(isScalar ? argument.scalar : reinterpret_cast<std::uint64_t>(argument.data));
-    if (!type.isView()) continue;
+    if (!type.hasExtents()) continue;
     for (std::int32_t axis = 0; axis < type.rank(); ++axis)
       words.push_back(static_cast<std::uint64_t>(argument.extents[static_cast<size_t>(axis)]));
+    if (type.isTable()) continue;
     for (std::int32_t axis = 0; axis < type.rank(); ++axis)
       words.push_back(static_cast<std::uint64_t>(argument.strides[static_cast<size_t>(axis)]));
   }

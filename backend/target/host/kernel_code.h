@@ -27,7 +27,7 @@ struct KernelCode {
 KernelCode compileKernel(const ir::Kernel &kernel, const LaunchTraits &traits, Compiler &compiler);
 
 /// The arguments as compiled code takes them: a scalar's bits, a pointer, a view's pointer, extents
-/// and strides.
+/// and strides, a table's pointer and size.
 using Words = llvm::SmallVector<std::uint64_t, 64>;
 Words argumentWords(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments);
 

@@ -10,16 +10,12 @@ const ir::Type &parameterType(const ir::Kernel &kernel, size_t i) {
   return kernel.type(kernel.body().arguments[i]);
 }
 
-bool hasMemory(const ir::Type &type) { return type.isView() || type.isPointerTile(); }
-
 Relation relationOf(const ir::Type &typeA, const ir::Argument &a, const ir::Type &typeB,
                     const ir::Argument &b) {
-  const bool isSame =
-      a.data == b.data && typeA == typeB && (!typeA.isView() || a.strides == b.strides);
+  const bool isSame = a.data == b.data && typeA == typeB && !typeA.isTable() &&
+                      (!typeA.isView() || a.strides == b.strides);
   if (isSame) return Relation::Same;
-  if (a.bytes == ir::Argument::kUnknownSize || b.bytes == ir::Argument::kUnknownSize)
-    return Relation::Unknown;
-  const bool apart = a.data + a.bytes <= b.data || b.data + b.bytes <= a.data;
+  const bool apart = areApart(memoryOf(typeA, a), memoryOf(typeB, b));
   return apart ? Relation::Disjoint : Relation::Unknown;
 }
 
@@ -51,7 +47,7 @@ LaunchTraits usualTraits(const ir::Kernel &kernel) {
   size_t count = 0;
   for (size_t i = 0; i < kernel.parameterCount(); ++i) {
     traits.ordinals.push_back(static_cast<std::uint32_t>(count));
-    if (hasMemory(parameterType(kernel, i))) ++count;
+    if (parameterType(kernel, i).hasMemory()) ++count;
   }
   traits.unitStrides.assign(count, true);
   traits.overlapping.assign(count, false);
@@ -63,7 +59,7 @@ LaunchTraits traitsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arg
   LaunchTraits traits = usualTraits(kernel);
   llvm::SmallVector<size_t, 8> arrays;
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (hasMemory(parameterType(kernel, i))) arrays.push_back(i);
+    if (parameterType(kernel, i).hasMemory()) arrays.push_back(i);
   for (size_t a = 0; a < arrays.size(); ++a) {
     const ir::Type &type = parameterType(kernel, arrays[a]);
     const ir::Argument &argument = arguments[arrays[a]];

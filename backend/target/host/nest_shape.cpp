@@ -49,7 +49,7 @@ bool anyInline(const ir::Kernel &kernel, const LoopPlan &plan, llvm::ArrayRef<ir
   while (!pending.empty()) {
     const ir::ValueId value = pending.back();
     pending.pop_back();
-    if (kernel.type(value).isView() || !seen.insert(value).second) continue;
+    if (kernel.type(value).hasExtents() || !seen.insert(value).second) continue;
     const ir::Op *op = kernel.definition(value);
     if (isSuch(value, op)) return true;
     const bool isLeaf =

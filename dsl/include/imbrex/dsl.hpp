@@ -26,6 +26,7 @@
 #include <imbrex/shape.hpp>
 #include <imbrex/shift.hpp>
 #include <imbrex/sort.hpp>
+#include <imbrex/table.hpp>
 #include <imbrex/tile.hpp>
 #include <imbrex/trace.hpp>
 #include <imbrex/var.hpp>

@@ -13,7 +13,8 @@ concept pointers = operand<P> && is_pointer<element_t<P>>;
 
 /// What somebody may take for a pointer.
 template <class P>
-concept no_pointers = (operand<P> || is_view<P> || std::same_as<P, refused>) && !pointers<P>;
+concept no_pointers =
+    (operand<P> || is_view<P> || is_table<P> || std::same_as<P, refused>) && !pointers<P>;
 
 template <class T, class... Given>
 inline constexpr bool is_among = (std::same_as<T, Given> || ...);

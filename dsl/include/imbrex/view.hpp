@@ -13,8 +13,10 @@ class view_cell : public detail::traced {
 public:
   using element = std::remove_const_t<T>;
   using shape = typename Box::shape;
+  using memory_type = detail::view_memory<Box::rank>;
 
-  view_cell(detail::value view, const Box &box) : view_(view), box_(box), read_(load()) {}
+  view_cell(const memory_type &memory, const Box &box)
+      : memory_(memory), box_(box), read_(load()) {}
   view_cell(const view_cell &) = default;
   // `a[x] = b[x]` goes the way of every other value, which knows the line.
   view_cell &operator=(const view_cell &)
@@ -50,6 +52,7 @@ private:
   using pad_type = std::remove_cvref_t<decltype(std::declval<Box>().padding)>;
   static constexpr bool is_clipped =
       !std::same_as<std::remove_cvref_t<decltype(std::declval<Box>().clip)>, detail::unclipped>;
+  static constexpr bool has_addresses = !std::same_as<element, f4e2m1>;
 
   template <class X, class Op>
   static auto named() {
@@ -58,16 +61,18 @@ private:
                   "view[box<...>(...)] = ..., to change a copy, declare a `var`");
   }
 
+  /// Element by element, through pointers.
+  bool is_by_elements() const { return is_clipped || memory_.is_made; }
+
   detail::value load() const {
-    if constexpr (is_clipped)
-      return load_clipped();
-    else
-      return load_box();
+    if constexpr (has_addresses)
+      if (is_by_elements()) return load_clipped();
+    return load_box();
   }
 
   detail::value load_clipped() const {
     using namespace detail;
-    const clipped_access access = record_clipped<T>(view_, box_);
+    const clipped_access access = record_clipped<T>(memory_, box_);
     std::array<value, 3> operands{access.pointers, access.mask};
     std::size_t n = 2;
     if constexpr (std::same_as<pad_type, pad_not_a_number>)
@@ -81,7 +86,7 @@ private:
 
   detail::value load_box() const {
     using namespace detail;
-    std::array<value, Box::rank + 2> operands{view_};
+    std::array<value, Box::rank + 2> operands{memory_.view};
     std::size_t n = 1;
     for (const value coordinate : box_.at) operands[n++] = coordinate;
     std::string_view padding = "zero";
@@ -103,13 +108,14 @@ private:
     using namespace detail;
     static_assert(!std::is_const_v<T>, "imbrex: a view of const elements cannot be stored to");
     discard_if_unused(read_);
-    if constexpr (is_clipped) {
-      const clipped_access access = record_clipped<T>(view_, box_);
-      record_effect("store", {access.pointers, stored, access.mask}, attributes_of(box_.hints),
-                    where);
-      return *this;
-    }
-    std::array<value, Box::rank + 2> operands{view_, stored};
+    if constexpr (has_addresses)
+      if (is_by_elements()) {
+        const clipped_access access = record_clipped<T>(memory_, box_);
+        record_effect("store", {access.pointers, stored, access.mask}, attributes_of(box_.hints),
+                      where);
+        return *this;
+      }
+    std::array<value, Box::rank + 2> operands{memory_.view, stored};
     std::size_t n = 2;
     for (const value coordinate : box_.at) operands[n++] = coordinate;
     record_effect("view.store", operands,
@@ -120,13 +126,15 @@ private:
     return *this;
   }
 
-  detail::value view_;
+  memory_type memory_;
   Box box_;
   detail::value read_;
 };
 
-/// Global memory with `Rank` axes, whose extents and strides come with the launch. A kernel's
-/// parameter. `view<const T, Rank>` cannot be stored to.
+/// Global memory with `Rank` axes. As a kernel's parameter, its extents and strides come with the
+/// launch; in the kernel it is made of a pointer, `view<f32, 2> a(p, {rows, columns})`, row-major,
+/// or with a stride for each axis: `view<f32, 2> a(p, {rows, columns}, {row_stride, 1})`. A
+/// `view<const T, Rank>` cannot be stored to.
 template <class T, int Rank>
 class view {
 public:
@@ -137,7 +145,23 @@ public:
                 "imbrex: not an element type; see docs/language.md");
   static_assert(Rank >= 1 && Rank <= 5, "imbrex: a view has 1 to 5 axes");
 
-  explicit view(detail::value id) : id_(id) {}
+  explicit view(detail::value id) : memory_{.view = id} {}
+
+  template <operand P, std::size_t N>
+  view(const P &first, const detail::run_integer (&extents)[N],
+       detail::location where = detail::location::current())
+      : memory_(made<P, N, N>(first, extents, where)) {
+    if constexpr (N == Rank)
+      detail::record_row_major(memory_.extents, memory_.strides.data(), where);
+  }
+  template <operand P, std::size_t N, std::size_t M>
+  view(const P &first, const detail::run_integer (&extents)[N],
+       const detail::run_integer (&strides)[M],
+       detail::location where = detail::location::current())
+      : memory_(made<P, N, M>(first, extents, where)) {
+    if constexpr (M == Rank)
+      for (std::size_t axis = 0; axis < M; ++axis) memory_.strides[axis] = strides[axis].number;
+  }
 
   template <class Shape, class Pad, class Clip>
   auto operator[](view_box<Shape, Pad, Clip> &&box) const {
@@ -162,16 +186,18 @@ public:
 
   /// Elements along an axis.
   scalar<i64> extent(int axis, detail::location where = detail::location::current()) const {
-    return ask("view.extent", axis, where);
+    return ask("view.extent", memory_.extents, axis, where);
   }
   /// Elements of memory from one index to the next along an axis.
   scalar<i64> stride(int axis, detail::location where = detail::location::current()) const {
-    return ask("view.stride", axis, where);
+    return ask("view.stride", memory_.strides, axis, where);
   }
   /// The first element.
   ptr<T> data(detail::location where = detail::location::current()) const {
-    return ptr<T>(detail::record(
-        "view.data", {id_}, detail::type_of<detail::pointer<T>, detail::scalar_shape>, {}, where));
+    if (memory_.is_made) return ptr<T>(memory_.first);
+    return ptr<T>(detail::record("view.data", {memory_.view},
+                                 detail::type_of<detail::pointer<T>, detail::scalar_shape>, {},
+                                 where));
   }
 
 private:
@@ -189,7 +215,7 @@ private:
     static_assert(std::same_as<Clip, detail::unclipped> || !std::same_as<held, f4e2m1>,
                   "imbrex: two f4e2m1 share a byte, and within(...) goes element by element; view "
                   "the memory as u8, of half as many columns");
-    return view_cell<T, view_box<Shape, Pad, Clip>>(id_, box);
+    return view_cell<T, view_box<Shape, Pad, Clip>>(memory_, box);
   }
   template <class... I>
   static auto unboxed() {
@@ -198,15 +224,58 @@ private:
         "imbrex: a view is read and written by boxes: view[box<extents...>(coordinates...)]");
     return detail::refused{};
   }
-  scalar<i64> ask(const char *op, int axis, detail::location where) const {
-    if (axis < 0 || axis >= Rank)
-      detail::raise("ViewAxis", where, {std::to_string(axis), std::to_string(Rank)});
-    return scalar<i64>(detail::record(op, {id_}, detail::type_of<i64, detail::scalar_shape>,
-                                      {{"axis", axis}}, where));
+  using memory_type = detail::view_memory<Rank>;
+
+  template <class P, std::size_t N, std::size_t M>
+  static memory_type made(const P &first, const detail::run_integer (&extents)[N],
+                          detail::location where) {
+    using namespace detail;
+    check_made<element_t<P>, shape_of<P>>();
+    static_assert(N == Rank && M == Rank,
+                  "imbrex: a view has an extent for each of its axes, and a stride for each where "
+                  "it has any");
+    memory_type memory{.is_made = true};
+    if constexpr (is_pointer<element_t<P>> && N == Rank) {
+      memory.is_const = std::is_const_v<pointee_t<P>>;
+      memory.first = record_value(first, where);
+      for (std::size_t axis = 0; axis < N; ++axis) memory.extents[axis] = extents[axis].number;
+    }
+    return memory;
+  }
+  template <class P, class Shape>
+  static constexpr void check_made() {
+    static_assert(detail::is_pointer<P>,
+                  "imbrex: a view is made of a pointer, and of a tile or an expression only where "
+                  "that is one");
+    static_assert(!detail::is_pointer<P> || Shape::rank == 0,
+                  "imbrex: a view is made of the pointer to its first element, and not of many");
+    if constexpr (detail::is_pointer<P>) {
+      using pointee = typename P::pointee;
+      static_assert(std::same_as<std::remove_const_t<pointee>, std::remove_const_t<T>>,
+                    "imbrex: the view's elements have another type than those behind the pointer");
+      static_assert(std::is_const_v<T> || !std::is_const_v<pointee>,
+                    "imbrex: what lies behind a pointer to const elements cannot be stored to; "
+                    "make a view<const T, ...> of it");
+    }
   }
 
-  detail::value id_;
+  scalar<i64> ask(const char *op, const std::array<detail::value, Rank> &made, int axis,
+                  detail::location where) const {
+    if (axis < 0 || axis >= Rank)
+      detail::raise("ViewAxis", where, {std::to_string(axis), std::to_string(Rank)});
+    if (memory_.is_made) return scalar<i64>(made[static_cast<std::size_t>(axis)]);
+    return scalar<i64>(detail::record(
+        op, {memory_.view}, detail::type_of<i64, detail::scalar_shape>, {{"axis", axis}}, where));
+  }
+
+  memory_type memory_;
 };
+
+template <operand P, std::size_t N>
+view(const P &, const detail::run_integer (&)[N]) -> view<detail::pointee_t<P>, int{N}>;
+template <operand P, std::size_t N, std::size_t M>
+view(const P &, const detail::run_integer (&)[N], const detail::run_integer (&)[M])
+    -> view<detail::pointee_t<P>, int{N}>;
 
 template <class T, int Rank, operand_or_literal I>
 auto operator+(const view<T, Rank> &, const I &) {

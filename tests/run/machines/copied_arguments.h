@@ -24,7 +24,10 @@ private:
     std::byte *begin, *end;
     std::byte *copy = nullptr;
   };
+  std::byte *copyOf(const ir::Argument &argument) const;
+
   std::vector<Range> ranges_;
+  std::vector<const std::byte *> tables_; // which hold addresses of copies, and are not copied back
   std::vector<ir::Argument> arguments_;
 };
 

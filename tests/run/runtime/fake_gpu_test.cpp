@@ -206,7 +206,7 @@ TEST_CASE("what overlaps becomes one region, and what only adjoins does not") {
   const auto regions = [&](std::int64_t x, std::int64_t y, std::int64_t count) {
     return gpu::regionsOf(
         kernel, {viewOf(memory.data() + x, count), scalarOf(2), viewOf(memory.data() + y, count)},
-        [](std::size_t i) { return i != 1; });
+        [](const ir::Argument &) { return true; });
   };
   auto *const begin = reinterpret_cast<std::byte *>(memory.data());
   const auto region = [&](std::int64_t from, std::int64_t to, bool isWritten) {
@@ -316,6 +316,85 @@ TEST_CASE("a bare pointer to the host's memory is an error, unless another argum
         "the argument 'y' is a bare pointer to the host's memory, of which nobody knows how much "
         "to copy to " +
             openFake()->description());
+}
+
+namespace {
+
+/// y[g] = 2 x[g], four numbers for each group.
+ir::Kernel doubleGroups() {
+  return parsedKernel(R"(kernel @groups(%x: table<const f32>, %y: table<f32>) stage tiles {
+  %0 = program_id : i32
+  %1 = table.pointer %x, %0 : ptr<const f32>
+  %2 = table.pointer %y, %0 : ptr<f32>
+  %3 = arange : i32[4]
+  %4 = broadcast %1 : ptr<const f32>[4]
+  %5 = ptr.add %4, %3 : ptr<const f32>[4]
+  %6 = broadcast %2 : ptr<f32>[4]
+  %7 = ptr.add %6, %3 : ptr<f32>[4]
+  %8 = load %5 : f32[4]
+  %9 = add %8, %8 : f32[4]
+  store %7, %9
+})");
+}
+
+ir::Argument partOf(std::vector<float> &memory, std::size_t first) {
+  return {.data = reinterpret_cast<std::byte *>(memory.data() + first), .bytes = 16};
+}
+
+} // namespace
+
+TEST_CASE("a table is made again of the device's addresses, and what is written through it comes "
+          "back") {
+  std::vector<float> x = numbers(12), y(12, -1);
+  const ir::PointerTable from({partOf(x, 8), partOf(x, 0), partOf(x, 8)}),
+      to({partOf(y, 4), partOf(y, 8), partOf(y, 0)});
+  Diagnostics diagnostics;
+  const ir::Grid grid{.extents = {3, 1, 1}};
+  REQUIRE(runPlayed(doubleGroups(), grid, {from.argument(), to.argument()}, diagnostics) == "");
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(y[i] == 2 * x[i + 8]);
+    CHECK(y[i + 4] == 2 * x[i + 8]);
+    CHECK(y[i + 8] == 2 * x[i]);
+  }
+  CHECK(x == numbers(12));
+}
+
+TEST_CASE("arrays of two tables that overlap on the host overlap on the device") {
+  std::vector<float> memory = numbers(8);
+  const ir::PointerTable from({partOf(memory, 0)}), to({partOf(memory, 3)});
+  Diagnostics diagnostics;
+  REQUIRE(runPlayed(doubleGroups(), {}, {from.argument(), to.argument()}, diagnostics) == "");
+  CHECK(memory == std::vector<float>{1, 2, 3, 2, 4, 6, 8, 8});
+}
+
+TEST_CASE("a pointer of a table to the device's own memory is used where it is") {
+  const ir::Kernel kernel = doubleGroups();
+  fake::State &driver = fakeDriver();
+  const auto gpu = openFake();
+  const testing::PlayedGpu played(driver, kernel, *gpu->code().machine);
+  Diagnostics diagnostics;
+  const auto executable = runtime::makeGpuExecutable(kernel.clone(), *gpu, diagnostics);
+  REQUIRE(executable);
+  std::vector<float> x = numbers(4), y(4);
+  const auto own = gpu->allocate(16);
+  ir::Argument there;
+  there.data = reinterpret_cast<std::byte *>(own->address()); // of no known size
+  const ir::PointerTable from({partOf(x, 0), there}), to({there, partOf(y, 0)});
+  const std::vector<ir::Argument> arguments{from.argument(), to.argument()};
+  REQUIRE(executable->run({}, arguments, diagnostics)); // the first group alone: into the device's
+  CHECK(played.problem() == "");
+  REQUIRE(gpu->copyOut(y.data(), own->address(), 16));
+  CHECK(y == std::vector<float>{2, 4, 6, 8});
+}
+
+TEST_CASE("a bare pointer to the host's memory in a table is an error with its number") {
+  std::vector<float> x = numbers(4), y(4);
+  ir::Argument bare = partOf(x, 0);
+  bare.bytes = ir::Argument::kUnknownSize;
+  const ir::PointerTable from({partOf(y, 0), bare}), to({partOf(y, 0), partOf(y, 0)});
+  Diagnostics diagnostics;
+  CHECK(runPlayed(doubleGroups(), {}, {from.argument(), to.argument()}, diagnostics)
+            .starts_with("the argument 'x[1]' is a bare pointer to the host's memory"));
 }
 
 // --- what can go wrong ---

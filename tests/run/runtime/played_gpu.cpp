@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <dlfcn.h>
 #include <map>
 
@@ -42,6 +43,7 @@ std::unique_ptr<Made> make(const ir::Kernel &kernel, const machine::Machine &mac
 /// What a launch brought, taken apart.
 struct Arguments {
   std::vector<ir::Argument> of; ///< The kernel's parameters.
+  std::deque<ir::PointerTable> tables = {};
   std::uint64_t observations = 0;
 };
 
@@ -88,7 +90,8 @@ bool take(const lower::Word &word, const ArgumentPlace &place, llvm::ArrayRef<st
   if (word.kind == WordKind::Scalar) argument.scalar = bits;
   if (word.kind == WordKind::Extent) argument.extents[axis] = static_cast<std::int64_t>(bits);
   if (word.kind == WordKind::Stride) argument.strides[axis] = static_cast<std::int64_t>(bits);
-  if (word.kind == WordKind::Pointer) argument.data = reinterpret_cast<std::byte *>(bits);
+  if (word.kind == WordKind::Pointer || word.kind == WordKind::Table)
+    argument.data = reinterpret_cast<std::byte *>(bits);
   return true;
 }
 
@@ -123,6 +126,29 @@ int PlayedGpu::run(const fake::SeenLaunch &launch) {
   return problem_.empty() ? 0 : kIllegalAddress;
 }
 
+std::int64_t PlayedGpu::bytesBehind(const std::byte *address) const {
+  return static_cast<std::int64_t>(driver_.bytesBehind(reinterpret_cast<std::uintptr_t>(address)));
+}
+
+/// Whether a table lies in the device's memory, with a null pointer behind the others.
+std::string PlayedGpu::wrongIn(const ir::Argument &table) const {
+  const std::int64_t size = table.extents[0];
+  if (bytesBehind(table.data) < (size + 1) * 8) return "a table is not in the device's memory";
+  const auto *addresses = reinterpret_cast<const std::uint64_t *>(table.data);
+  return addresses[size] == 0 ? "" : "no null pointer stands behind a table's others";
+}
+
+/// What the addresses of a table lead to, in the device's memory.
+std::vector<ir::Argument> PlayedGpu::pointeesOf(const ir::Argument &table) const {
+  const auto *addresses = reinterpret_cast<const std::uint64_t *>(table.data);
+  std::vector<ir::Argument> pointees(static_cast<std::size_t>(table.extents[0]));
+  for (std::size_t i = 0; i < pointees.size(); ++i) {
+    pointees[i].data = reinterpret_cast<std::byte *>(addresses[i]);
+    pointees[i].bytes = bytesBehind(pointees[i].data);
+  }
+  return pointees;
+}
+
 std::string PlayedGpu::runOrSay(const fake::SeenLaunch &launch) {
   const bool isImage = launch.image.starts_with("\177ELF");
   const auto usual = make(kernel_, machine_, analysis::usualAssumptions(kernel_), isImage);
@@ -146,10 +172,11 @@ std::string PlayedGpu::runOrSay(const fake::SeenLaunch &launch) {
     if (!take(words[i], places[i], given, arguments))
       return "argument " + std::to_string(i) + " is not where the image has it";
   for (const lower::Word &word : words) {
-    if (word.kind != WordKind::Pointer) continue;
     ir::Argument &argument = arguments.of[static_cast<std::size_t>(word.parameter)];
-    argument.bytes = static_cast<std::int64_t>(
-        driver_.bytesBehind(reinterpret_cast<std::uintptr_t>(argument.data)));
+    if (word.kind == WordKind::Pointer) argument.bytes = bytesBehind(argument.data);
+    if (word.kind != WordKind::Table) continue;
+    if (std::string wrong = wrongIn(argument); !wrong.empty()) return wrong;
+    argument = arguments.tables.emplace_back(pointeesOf(argument)).argument();
   }
 
   // What a launch keeps may be covered by code for what most keep.

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/machine/machine.h"
 #include "tests/run/runtime/fake_driver.h"
 
 #include <string>
+#include <vector>
 
 namespace imbrex::testing {
 
@@ -34,6 +36,9 @@ public:
 private:
   int run(const fake::SeenLaunch &launch);
   std::string runOrSay(const fake::SeenLaunch &launch);
+  std::int64_t bytesBehind(const std::byte *address) const;
+  std::string wrongIn(const ir::Argument &table) const;
+  std::vector<ir::Argument> pointeesOf(const ir::Argument &table) const;
 
   fake::State &driver_;
   const ir::Kernel &kernel_;

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <vector>
 
 using namespace imbrex;
 using analysis::Assumptions;
@@ -151,6 +152,33 @@ TEST_CASE("arguments are disjoint if all of their bytes are known to be") {
   CHECK(of(array(64, 64), array(0, 64)));
   CHECK_FALSE(of(array(0, 65), array(64, 64)));
   CHECK_FALSE(of(array(0, ir::Argument::kUnknownSize), array(64, 64)));
+}
+
+TEST_CASE("a table's memory is all that its pointers lead to, and divisible if all of that is") {
+  const ir::Kernel kernel = kernelOf("%t: table<f32>, %q: ptr<f32>, %u: table<const f32>");
+  using Pieces = std::vector<ir::Argument>;
+  const auto of = [&](const Pieces &t, ir::Argument q, const Pieces &u) {
+    const ir::PointerTable first(t), second(u);
+    const std::array arguments{first.argument(), q, second.argument()};
+    return analysis::assumptionsOf(kernel, arguments, {});
+  };
+  const Pieces two{array(0, 16), array(64, 16)};
+  CHECK(of(two, array(16, 48), {array(80, 16), array(96, 4)}) ==
+        Assumptions{
+            .parameters = {{.isDivisible = true}, {.isDivisible = true}, {.isDivisible = true}},
+            .areDisjoint = true});
+  CHECK(of(two, array(20, 4), {array(24, 4)}) ==
+        Assumptions{.parameters = {{.isDivisible = true}, {}, {}}, .areDisjoint = true});
+  CHECK(of({}, array(16, 48), {}).areDisjoint);
+  // Its own pointers may lead to the same memory: nothing is taken for granted of two of them.
+  CHECK(of({array(0, 16), array(0, 16)}, array(16, 48), {}).areDisjoint);
+  CHECK_FALSE(of(two, array(15, 16), {}).areDisjoint);
+  CHECK_FALSE(of(two, array(32, 33), {}).areDisjoint);
+  CHECK_FALSE(of(two, array(100, 4), {array(84, 4), array(79, 2)}).areDisjoint);
+  CHECK_FALSE(of({array(0, 200), array(8, 4)}, array(300, 4), {array(100, 4)}).areDisjoint);
+  CHECK_FALSE(of({array(0, ir::Argument::kUnknownSize)}, array(300, 4), {}).areDisjoint);
+  const Assumptions usual = analysis::usualAssumptions(kernel);
+  CHECK(usual.of(0) == analysis::ParameterAssumptions{.isDivisible = true});
 }
 
 TEST_CASE(

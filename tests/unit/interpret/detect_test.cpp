@@ -431,3 +431,60 @@ TEST_CASE("a kernel runs as it was traced, with its variables") {
   CHECK(interpret::run(*kernel, {}, argument, diagnostics));
   CHECK(sum == 45);
 }
+
+namespace {
+
+/// A launch over a table with pointers to x and to y, and to nothing.
+std::string errorOfTable(const std::string &ops) {
+  Launch launch(ops, "%t: table<i32>, %y: ptr<i32>");
+  ir::Argument nothing;
+  nothing.bytes = 0;
+  const ir::PointerTable table({launch.arguments[0], launch.arguments[1], nothing});
+  launch.arguments[0] = table.argument();
+  return launch.error();
+}
+
+} // namespace
+
+TEST_CASE("an access through a pointer of a table stays in what that leads to") {
+  CHECK(errorOfTable("  %one = constant 1 : i32\n  %four = constant 4 : i32\n"
+                     "  %first = table.pointer %t, %one : ptr<i32>\n"
+                     "  %p = ptr.add %first, %four : ptr<i32>\n  store %p, %one\n") ==
+        "k.imx:6: error: 'store' touches element 4 of 't[1]', which ends 4 bytes past its 16 "
+        "bytes, in block [0, 0, 0]\n"
+        "  hint: mask off what lies outside, or give 't[1]' a view, whose boxes stop at its "
+        "extents\n");
+  // It strays into what another pointer of the table leads to.
+  CHECK(
+      errorOfTable("  %zero = constant 0 : i32\n  %far = constant " + std::to_string(4 + 64 + 1) +
+                   " : i32\n  %first = table.pointer %t, %zero : ptr<i32>\n"
+                   "  %p = ptr.add %first, %far : ptr<i32>\n  %v = load %p : i32\n")
+          .starts_with("k.imx:6: error: 'load' touches element 69 of 't[0]', which ends 264 bytes "
+                       "past its 16 bytes and lies in "));
+}
+
+TEST_CASE("nothing is read through the null pointer of a table") {
+  CHECK(errorOfTable("  %far = constant 3 : i32\n  %p = table.pointer %t, %far : ptr<i32>\n"
+                     "  %v = load %p : i32\n") ==
+        "k.imx:4: error: 'load' goes through a null pointer, as 't' has 3 pointers and was asked "
+        "for another, in block [0, 0, 0]\n"
+        "  hint: ask 't' for pointers from 0 on, below its size\n");
+  CHECK(errorOfTable("  %two = constant 2 : i32\n  %p = table.pointer %t, %two : ptr<i32>\n"
+                     "  %v = load %p : i32\n") ==
+        "k.imx:4: error: 'load' touches element 0 of 't[2]', which is a null pointer, in block [0, "
+        "0, 0]\n"
+        "  hint: pass a buffer for 't[2]'\n");
+}
+
+TEST_CASE("what nothing has written is not read through a table either") {
+  Launch launch("  %zero = constant 0 : i32\n  %p = table.pointer %t, %zero : ptr<const i32>\n"
+                "  %v = load %p : i32\n",
+                "%t: table<const i32>, %y: ptr<i32>");
+  std::vector<std::uint8_t> unwritten(16, 1);
+  launch.arguments[0].unwritten = unwritten.data();
+  const ir::PointerTable table({launch.arguments[0]});
+  launch.arguments[0] = table.argument();
+  CHECK(launch.error() == "k.imx:4: error: 'load' reads element 0 of 't[0]', which nothing has "
+                          "written, in block [0, 0, 0]\n"
+                          "  hint: fill 't[0]' before the launch, or store to it first\n");
+}

@@ -170,3 +170,23 @@ TEST_CASE("other parameters need a barrier only if they may overlap") {
 TEST_CASE("two loads need no barrier") {
   CHECK_FALSE(needsBarrier(kLoad, "%4 = view.load %v, %1 : f32[64] #0", false));
 }
+
+TEST_CASE("what two pointers of a table lead to may be the same, and other parameters' if they may "
+          "overlap") {
+  const auto needs = [](const std::string &first, const std::string &second, bool areDisjoint) {
+    const ir::Kernel kernel = testing::parsedKernel(
+        "kernel @k(%t: table<f32>, %p: ptr<f32>, %i: i32) stage tiles {\n"
+        "  %0 = constant 1 : i32\n  %1 = table.pointer %t, %0 : ptr<f32>\n"
+        "  %2 = table.pointer %t, %i : ptr<f32>\n  %x = constant 2.0 : f32\n  " +
+        first + "\n  " + second + "\n}\n");
+    const analysis::Assumptions assumptions{.parameters = {}, .areDisjoint = areDisjoint};
+    lower::MemoryOrder order(kernel, assumptions);
+    const auto &ops = kernel.body().ops;
+    order.add(*ops[ops.size() - 2]);
+    return order.needsBarrierBefore(*ops.back());
+  };
+  CHECK(needs("store %1, %x", "%3 = load %2 : f32", true));
+  CHECK(needs("store %1, %x", "%3 = load %p : f32", false));
+  CHECK_FALSE(needs("store %1, %x", "%3 = load %p : f32", true));
+  CHECK_FALSE(needs("%3 = load %1 : f32", "%4 = load %2 : f32", false));
+}

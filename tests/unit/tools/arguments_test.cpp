@@ -207,3 +207,19 @@ TEST_CASE("no text for an argument crashes") {
       (void)bindArgument(type, {.name = "x", .value = text}).ok();
   }
 }
+
+TEST_CASE("a table is made of an array for each of its pointers") {
+  const Type table = Type::table(ElementKind::F32, true);
+  const BoundArgument bound = bind(table, "ones:3,arange:2x2");
+  CHECK(bound.argument.extents[0] == 2);
+  REQUIRE(bound.argument.pointees.size() == 2);
+  CHECK(bound.argument.pointees[0].bytes == 12);
+  CHECK(bound.argument.pointees[1].data == bound.pointees[1].memory.data());
+  const auto *addresses = reinterpret_cast<std::byte *const *>(bound.argument.data);
+  CHECK(addresses[1] == bound.pointees[1].memory.data());
+  CHECK(addresses[2] == nullptr);
+  CHECK(bind(table, "").argument.extents[0] == 0);
+  CHECK(
+      errorOf(table, "ones:3,ones:i32:4").find("the argument 'x[1]' wants elements of type f32") !=
+      std::string::npos);
+}

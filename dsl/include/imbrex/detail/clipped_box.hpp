@@ -2,100 +2,82 @@
 
 #include <imbrex/memory.hpp>
 
-/// A box of a view that ends where the run says, element by element: pointers, and a mask of those
-/// that are within. What moves boxes as a whole knows the view's own extents alone.
+/// A box of a view that ends where the run says, or of memory that no parameter is a view of,
+/// element by element: pointers, and a mask of those that are within. What moves boxes as a whole
+/// knows parameters and their own extents alone.
 namespace imbrex::detail {
 
-struct unclipped {};
+struct unclipped {
+  static constexpr std::array<value, 0> ends{};
+};
 /// Indices of the view, one for each axis, from which on an element counts as outside; i64 scalars.
 template <int Rank>
 struct clipped {
   std::array<value, Rank> ends;
 };
 
+/// The memory of a view: a parameter's, or behind a pointer, with as much room along each axis as
+/// the run says; i64 scalars.
+template <int Rank>
+struct view_memory {
+  value view = {};
+  bool is_made = false; ///< Of a pointer.
+  bool is_const = false;
+  value first = {}; ///< The pointer.
+  std::array<value, Rank> extents = {}, strides = {};
+};
+
+/// An integer of the kernel on its way into an extent or a stride.
+struct run_integer {
+  template <operand_or_literal I>
+  run_integer(const I &i, location where = location::current())
+      : number(record_as<i64, scalar_shape>(check<I>(i), where)) {}
+
+  value number;
+
+private:
+  template <class I>
+  static const I &check(const I &i) {
+    static_assert(integer_element<element_t<I>> && shape_of<I>::rank == 0,
+                  "imbrex: the extents and strides of a view are integers: scalars, or numbers of "
+                  "the host");
+    return i;
+  }
+};
+
+/// The strides of a view whose rows lie one behind the other.
+void record_row_major(list<value> extents, value *strides, location where);
+
+struct memory_box {
+  bool is_made;
+  value view, first;
+  list<value> extents, strides; ///< Of what is made.
+  list<value> at;               ///< The box's coordinates.
+  std::string_view unit;
+  list<value> ends; ///< None: those of the view.
+  location where;
+};
 struct clipped_access {
   value pointers;
   value mask;
 };
+/// The elements of a box, as pointers of this type.
+clipped_access record_clipped(const memory_box &box, const type &pointers);
 
-/// Records what the elements of a box are along an axis, as tiles of the box's shape.
-template <class T, class Box, int Axis>
-struct clipped_axis {
-  using shape = typename Box::shape;
-  static constexpr auto extent = [](int i) { return i == Axis ? shape::extents[i] : 1; };
-  using line = shape_by<shape::rank, extent>;
-  using flat = shape_t<shape::extents[Axis]>;
-  static constexpr const type &number = type_of<i64, scalar_shape>;
-
-  value view;
-  const Box &box;
-
-  location where() const { return box.where; }
-  value ask(const char *op) const { return record(op, {view}, number, {{"axis", Axis}}, where()); }
-  value along(value scalar) const { return record_broadcast(scalar, type_of<i64, line>, where()); }
-
-  /// The indices that the box has along the axis.
-  value indices() const {
-    const auto at = static_cast<std::size_t>(Axis);
-    value first = record_cast(box.at[at], number, where());
-    if (box.unit == "tiles") {
-      const value extents =
-          record_constant(number, static_cast<std::uint64_t>(shape::extents[at]), where());
-      first = record("mul", {first, extents}, number, {}, where());
-    }
-    value counted = record("arange", {}, type_of<i64, flat>, {{"start", 0}, {"step", 1}}, where());
-    if constexpr (!std::same_as<flat, line>)
-      counted = record("reshape", {counted}, type_of<i64, line>, {}, where());
-    return record("add", {along(first), counted}, type_of<i64, line>, {}, where());
-  }
-  /// Which of them are within the view and the box's ends.
-  value inside(value index) const {
-    const type &truth = type_of<bool, line>;
-    const value end = record("min", {ask("view.extent"), box.clip.ends[Axis]}, number, {}, where());
-    const value zero = record_constant(type_of<i64, line>, 0, where());
-    const value behind = record("ge", {index, zero}, truth, {}, where());
-    const value before = record("lt", {index, along(end)}, truth, {}, where());
-    return record("and", {behind, before}, truth, {}, where());
-  }
-  /// Elements of memory from the view's first one.
-  value offsets(value index) const {
-    return record("mul", {index, along(ask("view.stride"))}, type_of<i64, line>, {}, where());
-  }
-};
-
-template <class T, class Box, int Axis>
-void add_axis(value view, const Box &box, value &offsets, value &mask) {
-  using shape = typename Box::shape;
-  using axis = clipped_axis<T, Box, Axis>;
-  const axis one{view, box};
-  const value index = one.indices();
-  const auto widened = [&]<class E>(std::type_identity<E>, value v) {
-    if constexpr (std::same_as<typename axis::line, shape>)
-      return v;
-    else
-      return record_broadcast(v, type_of<E, shape>, box.where);
-  };
-  const value inside = widened(std::type_identity<bool>(), one.inside(index));
-  const value offset = widened(std::type_identity<i64>(), one.offsets(index));
-  if constexpr (Axis == 0) {
-    mask = inside;
-    offsets = offset;
-  } else {
-    mask = record("and", {mask, inside}, type_of<bool, shape>, {}, box.where);
-    offsets = record("add", {offsets, offset}, type_of<i64, shape>, {}, box.where);
-  }
-}
-
-template <class T, class Box>
-clipped_access record_clipped(value view, const Box &box) {
-  using shape = typename Box::shape;
-  value offsets, mask;
-  [&]<int... Axis>(std::integer_sequence<int, Axis...>) {
-    (add_axis<T, Box, Axis>(view, box, offsets, mask), ...);
-  }(std::make_integer_sequence<int, shape::rank>());
-  const value first = record("view.data", {view}, type_of<pointer<T>, scalar_shape>, {}, box.where);
-  const value base = record_broadcast(first, type_of<pointer<T>, shape>, box.where);
-  return {record("ptr.add", {base, offsets}, type_of<pointer<T>, shape>, {}, box.where), mask};
+template <class T, int Rank, class Box>
+clipped_access record_clipped(const view_memory<Rank> &memory, const Box &box) {
+  type pointers = type_of<pointer<T>, typename Box::shape>;
+  pointers.is_const = memory.is_made ? memory.is_const : std::is_const_v<T>;
+  return record_clipped({.is_made = memory.is_made,
+                         .view = memory.view,
+                         .first = memory.first,
+                         .extents = memory.extents,
+                         .strides = memory.strides,
+                         .at = box.at,
+                         .unit = box.unit,
+                         .ends = box.clip.ends,
+                         .where = box.where},
+                        pointers);
 }
 
 } // namespace imbrex::detail

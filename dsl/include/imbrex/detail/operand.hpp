@@ -13,6 +13,8 @@ template <class T, int... Extents>
 class tile;
 template <class T, int Rank>
 class view;
+template <class T>
+class table;
 
 namespace detail {
 
@@ -20,6 +22,10 @@ template <class X>
 inline constexpr bool is_view = false;
 template <class T, int Rank>
 inline constexpr bool is_view<view<T, Rank>> = true;
+template <class X>
+inline constexpr bool is_table = false;
+template <class T>
+inline constexpr bool is_table<table<T>> = true;
 
 /// The element of a tile of pointers.
 template <class T>

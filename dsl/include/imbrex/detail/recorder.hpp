@@ -46,7 +46,7 @@ struct value {
   std::uint32_t generation = 0;
 };
 
-enum class type_form : std::uint8_t { tile, pointer_tile, view };
+enum class type_form : std::uint8_t { tile, pointer_tile, view, table };
 
 struct type {
   const char *element = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <imbrex/view.hpp>
+#include <imbrex/table.hpp>
 
 #include <tuple>
 
@@ -85,6 +85,15 @@ struct parameter<view<T, Rank>> {
   }
 };
 template <class T>
+struct parameter<table<T>> {
+  static constexpr bool exists = true;
+  static constexpr type description() {
+    type t = type_of<pointer<T>, scalar_shape>;
+    t.form = type_form::table;
+    return t;
+  }
+};
+template <class T>
 struct parameter<tile<T>> {
   static constexpr bool exists = true;
   static constexpr type description() { return type_of<T, scalar_shape>; }
@@ -95,8 +104,8 @@ template <class P, std::size_t Number>
 constexpr auto check_parameter() {
   static_assert(
       parameter<P>::exists,
-      "imbrex: a kernel's parameter is a ptr<T>, a view<T, Rank> or a scalar<T>; what is "
-      "known when the kernel is traced goes into captures, members or template arguments");
+      "imbrex: a kernel's parameter is a ptr<T>, a view<T, Rank>, a table<T> or a scalar<T>; what "
+      "is known when the kernel is traced goes into captures, members or template arguments");
   return parameter<P>::exists;
 }
 template <class Parameters>

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ranges>
 #include <utility>
+#include <vector>
 
 /// From what a launch is given to what the library runs with. Its types have been checked; all that
 /// only the run knows is checked in the library.
@@ -15,7 +16,7 @@ namespace imbrex::detail {
 
 /// An argument on its way into the library.
 struct launch_argument {
-  enum class form : std::uint8_t { scalar, array, dlpack, too_large, too_large_float };
+  enum class form : std::uint8_t { scalar, array, dlpack, table, too_large, too_large_float };
 
   form kind = form::scalar;
   bool is_signed = false;     ///< Of a number too large for its parameter: how to print it.
@@ -24,6 +25,7 @@ struct launch_argument {
   std::int64_t bytes = unknown_bytes;
   memory_block *block = nullptr; ///< The buffer behind it, if there is one.
   detail::layout layout = {};
+  std::vector<launch_argument> pointees = {}; ///< Of a table: the array that each pointer leads to.
 };
 
 template <class A>
@@ -122,14 +124,46 @@ struct argument_for<view<T, Rank>> {
   }
 };
 
+template <class T, class A>
+launch_argument of_pointer(A &a) {
+  if constexpr (raw_pointer<A>)
+    return {.kind = launch_argument::form::array, .data = a};
+  else
+    return of_array<T>(a);
+}
+
 template <class T>
 struct argument_for<tile<pointer<T>>> {
   template <class A>
   static launch_argument make(A &a) {
-    if constexpr (raw_pointer<A>)
-      return {.kind = launch_argument::form::array, .data = a};
-    else
-      return of_array<T>(a);
+    return of_pointer<T>(a);
+  }
+};
+
+template <class T, std::size_t Count>
+class listed_arrays {
+public:
+  template <class... A>
+  explicit listed_arrays(std::in_place_t, A &...arrays)
+      : arrays_{of_pointer<std::remove_const_t<T>>(arrays)...} {}
+  const std::array<launch_argument, Count> &arrays() const { return arrays_; }
+
+private:
+  std::array<launch_argument, Count> arrays_;
+};
+
+template <class T>
+struct argument_for<table<T>> {
+  template <class A>
+  static launch_argument make(A &a) {
+    launch_argument made{.kind = launch_argument::form::table};
+    if constexpr (is_listed<std::remove_const_t<A>>) {
+      made.pointees.assign(a.arrays().begin(), a.arrays().end());
+    } else {
+      made.pointees.reserve(std::ranges::size(a));
+      for (auto &&array : a) made.pointees.push_back(of_pointer<T>(array));
+    }
+    return made;
   }
 };
 
@@ -142,3 +176,27 @@ struct argument_for<tile<T>> {
 };
 
 } // namespace imbrex::detail
+
+namespace imbrex {
+
+/// The arrays that the pointers of a kernel's table lead to: `k(grid(3), table_of(a, b, c))`. They
+/// are what a ptr<T> takes, of one element; the elements can be written through none of them where
+/// one is const. Of many arrays a range does as well: a vector of buffers.
+template <class First, class... Rest>
+auto table_of(First &&first, Rest &&...rest) {
+  using detail::given_element;
+  using element = typename given_element<std::remove_reference_t<First>>::type;
+  static_assert(
+      (std::same_as<
+           std::remove_const_t<element>,
+           std::remove_const_t<typename given_element<std::remove_reference_t<Rest>>::type>> &&
+       ...),
+      "imbrex: the arrays of a table have elements of one type");
+  constexpr bool is_const =
+      std::is_const_v<element> ||
+      (std::is_const_v<typename given_element<std::remove_reference_t<Rest>>::type> || ...);
+  using T = std::conditional_t<is_const, const element, element>;
+  return detail::listed_arrays<T, 1 + sizeof...(Rest)>(std::in_place, first, rest...);
+}
+
+} // namespace imbrex

@@ -37,6 +37,7 @@ struct argument;
 /// told.
 struct all_right {
   static constexpr bool has_extents = true, is_array = true, is_pointer = true, has_its_rank = true;
+  static constexpr bool is_table = true;
   static constexpr bool has_its_elements = true, is_writable = true, is_packed = true;
   static constexpr bool is_integer = true, is_bool = true, is_number = true;
 };
@@ -88,6 +89,26 @@ struct argument<Number, Name, takes<tile<pointer<T>>>, given<A>> : array_check<T
   static constexpr bool is_writable = check::writable;
 };
 
+/// What the arrays are of; T itself where only the launch knows, or they are none.
+template <class T, class A>
+constexpr auto elements_listed() {
+  if constexpr (!table_argument<A>)
+    return std::type_identity<T>();
+  else if constexpr (std::is_void_v<typename listed_element<A>::type>)
+    return std::type_identity<T>();
+  else
+    return std::type_identity<typename listed_element<A>::type>();
+}
+
+template <std::size_t Number, auto Name, class T, class A>
+struct argument<Number, Name, takes<table<T>>, given<A>> : all_right {
+  using elements = typename decltype(elements_listed<T, A>())::type;
+  static constexpr bool is_table = table_argument<A>;
+  static constexpr bool has_its_elements =
+      std::same_as<std::remove_const_t<elements>, std::remove_const_t<T>>;
+  static constexpr bool is_writable = std::is_const_v<T> || !std::is_const_v<elements>;
+};
+
 template <std::size_t Number, auto Name, class T, class A>
 struct argument<Number, Name, takes<tile<T>>, given<A>> : all_right {
   using plain = std::remove_const_t<A>;
@@ -109,13 +130,17 @@ constexpr auto check_argument() {
   static_assert(Argument::is_pointer,
                 "imbrex: the kernel's parameter is a pointer; pass a pointer, a buffer, a span or "
                 "a vector");
+  static_assert(
+      Argument::is_table,
+      "imbrex: the kernel's parameter is a table of pointers; pass a range of arrays, such "
+      "as a vector of buffers, or table_of(a, b, c)");
   static_assert(Argument::has_its_rank,
                 "imbrex: the argument and the kernel's view have different ranks");
   static_assert(Argument::has_its_elements,
                 "imbrex: the argument's elements have another type than the kernel's parameter");
   static_assert(Argument::is_writable,
                 "imbrex: the kernel may write through this parameter, but the argument is const; "
-                "make the parameter view<const T, ...> or ptr<const T>");
+                "make the parameter view<const T, ...>, ptr<const T> or table<const T>");
   static_assert(Argument::is_packed,
                 "imbrex: two f4e2m1 share a byte; pass a buffer<f4e2m1> or a tensor_ref<f4e2m1>");
   static_assert(Argument::is_integer,
@@ -123,10 +148,10 @@ constexpr auto check_argument() {
   static_assert(Argument::is_bool, "imbrex: the kernel's parameter is a bool, the argument is not");
   static_assert(Argument::is_number,
                 "imbrex: the kernel's parameter is a number, the argument is not");
-  return std::bool_constant<Argument::has_extents && Argument::is_array && Argument::is_pointer &&
-                            Argument::has_its_rank && Argument::has_its_elements &&
-                            Argument::is_writable && Argument::is_packed && Argument::is_integer &&
-                            Argument::is_bool && Argument::is_number>();
+  return std::bool_constant<
+      Argument::has_extents && Argument::is_array && Argument::is_pointer && Argument::is_table &&
+      Argument::has_its_rank && Argument::has_its_elements && Argument::is_writable &&
+      Argument::is_packed && Argument::is_integer && Argument::is_bool && Argument::is_number>();
 }
 
 /// The parameters' names as they stand in a kernel's functor; none, or one for each.

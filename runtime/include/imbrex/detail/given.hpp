@@ -72,6 +72,44 @@ struct given_element<A> {
 template <class A>
 concept array_argument = dlpack_array<A> || own_array<A> || mdspan_like<A> || contiguous_array<A>;
 
+/// Arrays for the pointers of a table, which `table_of` was given: what it takes for each.
+template <class T, std::size_t Count>
+class listed_arrays;
+template <class A>
+inline constexpr bool is_listed = false;
+template <class T, std::size_t Count>
+inline constexpr bool is_listed<listed_arrays<T, Count>> = true;
+
+/// A range of what may be given for a pointer: arrays, or pointers themselves.
+template <class A>
+concept array_range =
+    std::ranges::sized_range<A &> &&
+    (array_argument<std::remove_reference_t<std::ranges::range_reference_t<A &>>> ||
+     raw_pointer<std::ranges::range_reference_t<A &>>);
+
+template <class A>
+concept table_argument = is_listed<std::remove_cvref_t<A>> || array_range<A>;
+
+/// What the arrays of a table are of; const if one of them can't be written.
+template <class A>
+struct listed_element {
+  using array = std::remove_reference_t<std::ranges::range_reference_t<A &>>;
+  using type = typename given_element<array>::type;
+};
+template <class A>
+  requires(dlpack_array<std::ranges::range_reference_t<A &>>)
+struct listed_element<A> {
+  using type = void; // which the launch knows
+};
+template <class T, std::size_t Count>
+struct listed_element<listed_arrays<T, Count>> {
+  using type = T;
+};
+template <class T, std::size_t Count>
+struct listed_element<const listed_arrays<T, Count>> {
+  using type = T;
+};
+
 /// Integers and what else C++ calls so, but for the letters.
 template <class A>
 concept whole_number =
