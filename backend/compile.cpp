@@ -128,9 +128,7 @@ Result<void> checkAssembly(const GpuCode &code, llvm::ArrayRef<AskedAccess> aske
     return fail(Diag::CodeUnlikeOrder, difference->where, code.interface.name, machine,
                 difference->what);
   if (code.rings.steps.empty()) return {};
-  const auto difference = differenceFrom(code.rings, target.ringsOf(text));
-  if (!difference) return {};
-  return fail(Diag::CodeUnlikeSchedule, {}, code.interface.name, machine, *difference);
+  return checkRings(code.rings, target.ringsOf(text), code.interface.name, machine);
 }
 
 } // namespace

@@ -4,7 +4,6 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <set>
 #include <vector>
@@ -41,8 +40,10 @@ constexpr Predicate kNone = 0;           // the name of what nobody knows
 
 /// What is known on ways that come to one place with the same steps ahead.
 enum class Knowledge : std::uint8_t {
-  OfEach, ///< Of many conditions there are as many ways as choices of them.
-  Common, ///< They go on as one, which knows what all of them do.
+  OfEach,  ///< Of many conditions there are as many ways as choices of them.
+  OfLeast, ///< The same, but for ways whose steps ahead include all of another's, which knows no
+           ///< more: what is meant of the other is meant of these.
+  Common,  ///< They go on as one, which knows what all of them do.
 };
 
 /// Which way is walked next.
@@ -88,13 +89,14 @@ public:
     // Of ways that go on as one some are none of the code's: what is done on them need not be done
     // at all.
     if (knowledge == Knowledge::OfEach) done_.clear();
-    seen_.clear(), common_.clear(), difference_.reset();
+    seen_.clear(), least_.assign(code_.size(), {}), common_.clear(), difference_.reset();
+    entered_ = 0;
     ways_.assign(code_.size(), {}), walked_.assign(code_.size(), 0), blocks_.clear();
     enter(0, closure({RingOrder::kBeginning}), {});
     while (const auto way = takeWay(order)) {
       walk(*way);
       if (difference_) break;
-      if (seen_.size() + common_.size() > mostWays) return std::nullopt;
+      if (entered_ > mostWays) return std::nullopt;
     }
     return difference();
   }
@@ -223,7 +225,7 @@ private:
       for (const std::size_t next : meant_.steps[at].next)
         if (meant_.steps[next].event && isMeant(event, *meant_.steps[next].event))
           found.insert(next);
-    if (knowledge_ == Knowledge::OfEach) done_.insert(found.begin(), found.end());
+    if (knowledge_ != Knowledge::Common) done_.insert(found.begin(), found.end());
     return closure(std::move(found));
   }
 
@@ -279,20 +281,41 @@ private:
 
   void enter(std::size_t block, const Steps &steps, Facts facts) {
     std::erase_if(facts, [&](const auto &fact) { return !live_[block].contains(fact.first); });
-    if (knowledge_ == Knowledge::Common) {
-      const auto [known, isNew] = common_.try_emplace({block, steps}, facts);
-      const auto isUncommon = [&](const auto &fact) {
-        const auto same = facts.find(fact.first);
-        return same == facts.end() || same->second != fact.second;
-      };
-      if (!isNew && std::erase_if(known->second, isUncommon) == 0) return;
-      return add({block, steps, known->second});
-    }
     Way way{block, steps, std::move(facts)};
-    if (seen_.insert(way).second) add(std::move(way));
+    switch (knowledge_) {
+    case Knowledge::OfEach:
+      if (seen_.insert(way).second) add(std::move(way));
+      return;
+    case Knowledge::OfLeast: return enterIfLeast(std::move(way));
+    case Knowledge::Common: return enterInCommon(std::move(way));
+    }
+  }
+
+  /// Whether all that may be done behind the one way is also done behind the other.
+  static bool isPartOf(const Way &one, const Way &other) {
+    return llvm::includes(other.steps, one.steps) && llvm::includes(other.facts, one.facts);
+  }
+
+  void enterIfLeast(Way way) {
+    std::vector<Way> &least = least_[way.block];
+    if (llvm::any_of(least, [&](const Way &known) { return isPartOf(known, way); })) return;
+    std::erase_if(least, [&](const Way &known) { return isPartOf(way, known); });
+    least.push_back(way);
+    add(std::move(way));
+  }
+
+  void enterInCommon(Way way) {
+    const auto [known, isNew] = common_.try_emplace({way.block, way.steps}, way.facts);
+    const auto isUncommon = [&](const auto &fact) {
+      const auto same = way.facts.find(fact.first);
+      return same == way.facts.end() || same->second != fact.second;
+    };
+    if (!isNew && std::erase_if(known->second, isUncommon) == 0) return;
+    add({way.block, way.steps, known->second});
   }
 
   void add(Way way) {
+    ++entered_;
     blocks_.push_back(way.block);
     ways_[way.block].push_back(std::move(way));
   }
@@ -315,7 +338,9 @@ private:
   std::vector<std::set<Predicate>> live_; // of these, by block
   Knowledge knowledge_ = Knowledge::OfEach;
   Steps done_; // that the code does somewhere
+  std::size_t entered_ = 0;
   std::set<Way> seen_;
+  std::vector<std::vector<Way>> least_;                   // by block
   std::map<std::pair<std::size_t, Steps>, Facts> common_; // by block and steps
   std::vector<std::vector<Way>> ways_;                    // to be walked, by block
   std::vector<std::size_t> blocks_;                       // of these, in the order of coming there
@@ -325,18 +350,30 @@ private:
 
 } // namespace
 
-std::optional<std::string> differenceFrom(const RingOrder &meant, const target::CodeGraph &code) {
-  // A kernel of two loops has some hundreds of ways.
-  constexpr std::size_t kMostWays = 20'000, kAny = std::numeric_limits<std::size_t>::max();
+std::optional<RingDifference> differenceFrom(const RingOrder &meant, const target::CodeGraph &code,
+                                             std::size_t mostWays) {
+  const auto known = [](std::optional<std::string> what) {
+    return what ? std::optional(RingDifference{std::move(*what)}) : std::nullopt;
+  };
   Comparison comparison(meant, code);
-  constexpr auto kOfEach = Knowledge::OfEach;
-  if (const auto difference = comparison.run(kOfEach, Order::Last, kMostWays)) return *difference;
-  // Now for what is done on some way; then for all ways. To know less finds no fewer differences,
-  // but may find one that is none.
-  if (const auto difference = comparison.run(kOfEach, Order::Fair, kMostWays)) return *difference;
-  const auto difference = comparison.run(Knowledge::Common, Order::Last, kMostWays);
-  if (difference && !*difference) return std::nullopt;
-  return *comparison.run(kOfEach, Order::Last, kAny);
+  if (const auto all = comparison.run(Knowledge::OfEach, Order::Last, mostWays)) return known(*all);
+  // Now for what is done on some way; then for all ways.
+  if (const auto all = comparison.run(Knowledge::OfEach, Order::Fair, mostWays)) return known(*all);
+  if (const auto all = comparison.run(Knowledge::OfLeast, Order::Last, mostWays))
+    return known(*all);
+  // To know less finds no fewer differences, but may find one that is none.
+  const auto all = comparison.run(Knowledge::Common, Order::Last, mostWays);
+  if (all && !*all) return std::nullopt;
+  return RingDifference{.what = all ? **all : "", .isKnown = false};
+}
+
+Result<void> checkRings(const RingOrder &meant, const target::CodeGraph &code,
+                        std::string_view kernel, std::string_view machine, std::size_t mostWays) {
+  if (meant.steps.empty()) return {};
+  const auto difference = differenceFrom(meant, code, mostWays);
+  if (!difference) return {};
+  if (!difference->isKnown) return fail(Diag::CodeNotCompared, {}, kernel, machine, mostWays);
+  return fail(Diag::CodeUnlikeSchedule, {}, kernel, machine, difference->what);
 }
 
 } // namespace imbrex

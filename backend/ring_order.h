@@ -2,10 +2,12 @@
 
 #include "backend/ir/kernel.h"
 #include "backend/machine/machine.h"
+#include "backend/support/result.h"
 #include "backend/target/codegen/code_graph.h"
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 /// The last link from a proof to what runs. What is proven is Block IR's schedule
 /// (passes/pipeline/read_schedule.h); the assembly must do the same: each copy, each end of a
@@ -54,8 +56,22 @@ struct RingOrder {
 /// Of a kernel at stage Laid, as it is lowered for a machine; nothing of one without rings.
 RingOrder ringOrderOf(const ir::Kernel &kernel, const machine::Machine &machine);
 
-/// What an assembly does otherwise, with the label before which it does; nothing where all is the
-/// same.
-std::optional<std::string> differenceFrom(const RingOrder &meant, const target::CodeGraph &code);
+/// So many ways through an assembly are looked at, at most, each block with what may come next
+/// being one: a kernel of two loops has some hundreds.
+inline constexpr std::size_t kMostWays = 20'000;
+
+/// What an assembly does otherwise, with the label before which it does.
+struct RingDifference {
+  std::string what;
+  bool isKnown = true; ///< Or there are too many ways to tell.
+};
+/// Nothing where all is the same.
+std::optional<RingDifference> differenceFrom(const RingOrder &meant, const target::CodeGraph &code,
+                                             std::size_t mostWays = kMostWays);
+
+/// The same as an error, of a kernel's code for a machine.
+Result<void> checkRings(const RingOrder &meant, const target::CodeGraph &code,
+                        std::string_view kernel, std::string_view machine,
+                        std::size_t mostWays = kMostWays);
 
 } // namespace imbrex

@@ -245,4 +245,13 @@ void Emitter::emitRoles(const ir::Op &op) {
   emitBlock(op.regions[1]);
 }
 
+void forbidUnrolling(llvm::Instruction &end) {
+  llvm::LLVMContext &context = end.getContext();
+  llvm::MDNode *const forbid =
+      llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+  llvm::MDNode *const id = llvm::MDNode::getDistinct(context, {nullptr, forbid});
+  id->replaceOperandWith(0, id);
+  end.setMetadata(llvm::LLVMContext::MD_loop, id);
+}
+
 } // namespace imbrex::lower

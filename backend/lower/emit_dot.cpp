@@ -24,6 +24,7 @@ namespace {
 /// of two. `across`: rows of a, columns of b.
 struct Slab {
   ValueId tile;
+  Dim across;
   std::int32_t acrossBits;
   std::int32_t acrossShift; // in the packed coordinates of the tile
   std::int32_t depthShift;
@@ -32,6 +33,13 @@ struct Slab {
   std::int64_t bytes;        // of an element
   std::int64_t bytesOfDepth; // of all elements with the same k
   Value *base = nullptr;
+  std::int64_t alignment = layout::kMaxAccessBytes; // of the base
+
+  /// A layout's registers that lie side by side in it, in vectors that are one access each.
+  layout::RegisterVectors vectorsOf(const layout::LinearLayout &layout) const {
+    const std::int64_t most = std::min<std::int64_t>(alignment, layout::kMaxAccessBytes);
+    return contiguousRegisters(layout, across, std::max<std::int64_t>(most / bytes, 1));
+  }
 };
 
 class DotEmitter {
@@ -57,6 +65,7 @@ private:
     const layout::LinearLayout &layout = e_.layoutOf(tile);
     const auto &data = e_.module.getDataLayout();
     Slab made{.tile = tile,
+              .across = layout::axisDim(across),
               .acrossBits = layout.outputBits(layout::axisDim(across)),
               .acrossShift = layout.outputShift(layout::axisDim(across)),
               .depthShift = layout.outputShift(layout::axisDim(along)),
@@ -76,6 +85,7 @@ private:
     Value *const region = e_.beginExchange(bytesA + b_.bytesOfDepth * room);
     a_.base = region;
     b_.base = e_.b.CreateConstGEP1_64(e_.b.getInt8Ty(), region, static_cast<std::uint64_t>(bytesA));
+    b_.alignment = bytesA; // a power of two
     roomBits_ = layout::bitsFor(room);
     write(a_, first);
     write(b_, first);
@@ -102,13 +112,19 @@ private:
     return (packed >> slab.depthShift & depths) >> roomBits_;
   }
 
-  /// A tile's registers by the slab that they are in, as far as that depends on the register: all
-  /// of an entry are in the same slab, whichever the thread is.
-  std::map<Bits, llvm::SmallVector<std::size_t, 16>> bySlab(const Slab &slab) const {
-    std::map<Bits, llvm::SmallVector<std::size_t, 16>> registers;
-    for (std::size_t r = 0; r < e_.registerCount(slab.tile); ++r)
-      registers[slabOf(slab, e_.layoutOf(slab.tile).apply(Dim::Register, r))].push_back(r);
-    return registers;
+  /// The vectors of a tile's registers by the slab that they are in, as far as that depends on the
+  /// register: all of an entry are in the same slab, whichever the thread is.
+  std::map<Bits, llvm::SmallVector<llvm::ArrayRef<std::int32_t>, 8>>
+  bySlab(const Slab &slab, const layout::RegisterVectors &vectors) const {
+    std::map<Bits, llvm::SmallVector<llvm::ArrayRef<std::int32_t>, 8>> found;
+    const auto width = static_cast<std::size_t>(vectors.width);
+    for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
+         rest = rest.drop_front(width)) {
+      const auto first = static_cast<std::size_t>(rest[0]);
+      const Bits number = slabOf(slab, e_.layoutOf(slab.tile).apply(Dim::Register, first));
+      found[number].push_back(rest.take_front(width));
+    }
+    return found;
   }
 
   /// The bits of a slab's number that depend on the thread.
@@ -126,22 +142,24 @@ private:
     const Bits number = static_cast<Bits>(first) >> roomBits_, ofThreads = slabsOfThreads(slab);
     const std::int32_t bitsAbove = layout::bitsFor(depth_) - roomBits_;
     Value *const owner = e_.isOwner(slab.tile);
-    for (const auto &[ofRegister, registers] : bySlab(slab)) {
+    const layout::RegisterVectors all = slab.vectorsOf(layout);
+    for (const auto &[ofRegister, vectors] : bySlab(slab, all)) {
       if (((ofRegister ^ number) & ~ofThreads) != 0) continue; // in no thread
       Value *isHere = nullptr;
       if (ofThreads != 0) {
-        Value *packed = packedIndex(e_, layout, registers.front());
+        Value *packed = packedIndex(e_, layout, static_cast<std::size_t>(vectors.front()[0]));
         isHere = e_.b.CreateICmpEQ(field(packed, slab.depthShift + roomBits_, bitsAbove),
                                    e_.i32(static_cast<std::int64_t>(number)));
       }
       e_.where(e_.allOf({owner, isHere}), [&] {
-        for (const std::size_t r : registers) {
-          Value *packed = packedIndex(e_, layout, r);
+        for (const llvm::ArrayRef<std::int32_t> vector : vectors) {
+          Value *packed = packedIndex(e_, layout, static_cast<std::size_t>(vector[0]));
           Value *to = address(slab, field(packed, slab.batchShift, slab.batchBits),
                               field(packed, slab.depthShift, roomBits_),
                               field(packed, slab.acrossShift, slab.acrossBits));
-          e_.b.CreateAlignedStore(toMemory(e_, e_.registers(slab.tile)[r]), to,
-                                  llvm::Align(static_cast<std::uint64_t>(slab.bytes)));
+          emitWrite(e_, e_.type(slab.tile),
+                    {.address = to, .alignment = slab.bytes * std::ssize(vector)},
+                    picked(e_.registers(slab.tile), vector), {});
         }
       });
     }
@@ -160,41 +178,62 @@ private:
       carried.push_back(e_.b.CreatePHI(sum->getType(), 2));
       carried.back()->addIncoming(sum, before);
     }
-    std::map<Bits, Value *> rows, columns; // of a and b, by the register's part of the place
-    for (std::size_t r = 0; r < sums_.size(); ++r) {
-      Value *x = operandAt(a_, rows, rank_ - 2, r, k), *y = operandAt(b_, columns, rank_ - 1, r, k);
-      sums_[r] = multiplyAdd(x, y, carried[r]);
-    }
+    const Elements rows = readAt(a_, k), columns = readAt(b_, k);
+    for (std::size_t r = 0; r < sums_.size(); ++r)
+      sums_[r] = multiplyAdd(rows.at(keyOf(a_, r)), columns.at(keyOf(b_, r)), carried[r]);
     Value *const next = e_.b.CreateAdd(k, e_.i32(1));
     k->addIncoming(next, loop);
     for (std::size_t r = 0; r < sums_.size(); ++r) carried[r]->addIncoming(sums_[r], loop);
-    e_.b.CreateCondBr(e_.b.CreateICmpULT(next, e_.i32(count)), loop, after);
+    llvm::Instruction *back =
+        e_.b.CreateCondBr(e_.b.CreateICmpULT(next, e_.i32(count)), loop, after);
+    if (std::ssize(sums_) * count > kMostWritten) forbidUnrolling(*back);
     e_.b.SetInsertPoint(after);
   }
 
-  /// The element of an operand that the sum in register `r` wants at k; read once for all sums that
-  /// share it.
-  Value *operandAt(const Slab &slab, std::map<Bits, Value *> &read, std::int32_t axis,
-                   std::size_t r, Value *k) {
-    const Dim dim = layout::axisDim(axis);
+  /// So many multiply-adds of a thread may be written one behind the other. Of more LLVM would read
+  /// the operands far ahead, and have no registers for them.
+  static constexpr std::int64_t kMostWritten = 256;
+
+  /// The elements of an operand that a thread's sums want at a k, each by its key.
+  using Elements = std::map<Bits, Value *>;
+
+  std::int32_t batchShiftOfSums() const {
+    return sumLayout_.outputBits(layout::axisDim(rank_ - 1)) +
+           sumLayout_.outputBits(layout::axisDim(rank_ - 2));
+  }
+
+  /// The register's part of the place of the element that a sum wants: equal for sums that share
+  /// it.
+  Bits keyOf(const Slab &slab, std::size_t r) const {
     const Bits ofRegister = sumLayout_.apply(Dim::Register, r);
-    const std::int32_t batchShift = sumLayout_.outputBits(layout::axisDim(rank_ - 1)) +
-                                    sumLayout_.outputBits(layout::axisDim(rank_ - 2));
-    const Bits key = ofRegister >> batchShift << 32 | sumLayout_.outputPart(ofRegister, dim);
-    Value *&value = read[key];
-    if (value) return value;
-    Value *packed = packedIndex(e_, sumLayout_, r);
-    Value *batch = field(packed, batchShift, slab.batchBits);
-    Value *across = field(packed, sumLayout_.outputShift(dim), slab.acrossBits);
-    Value *stored =
-        e_.b.CreateAlignedLoad(e_.memoryType(e_.type(slab.tile)), address(slab, batch, k, across),
-                               llvm::Align(static_cast<std::uint64_t>(slab.bytes)));
+    return ofRegister >> batchShiftOfSums() << 32 | sumLayout_.outputPart(ofRegister, slab.across);
+  }
+
+  Elements readAt(const Slab &slab, Value *k) {
+    const layout::RegisterVectors vectors = slab.vectorsOf(sumLayout_);
+    const auto width = static_cast<std::size_t>(vectors.width);
+    Elements elements;
+    for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
+         rest = rest.drop_front(width)) {
+      const auto first = static_cast<std::size_t>(rest[0]);
+      if (elements.contains(keyOf(slab, first))) continue;
+      Value *packed = packedIndex(e_, sumLayout_, first);
+      Value *batch = field(packed, batchShiftOfSums(), slab.batchBits);
+      Value *across = field(packed, sumLayout_.outputShift(slab.across), slab.acrossBits);
+      const Access access{.address = address(slab, batch, k, across),
+                          .alignment = slab.bytes * vectors.width};
+      const Registers read = emitRead(e_, e_.type(slab.tile), access, width, {}, {});
+      for (std::size_t i = 0; i < width; ++i)
+        elements[keyOf(slab, static_cast<std::size_t>(rest[i]))] = toSum(read[i]);
+    }
+    return elements;
+  }
+
+  /// As an element of the sums' kind. Of a NaN some NaN is enough here.
+  Value *toSum(Value *element) {
     const ElementKind sum = e_.type(op_.result()).element();
-    // Of a NaN some NaN is enough here.
-    value = isHalf(element_) && sum == ElementKind::F32
-                ? emitWiden(e_.b, element_, stored)
-                : emitCast(e_.b, element_, sum, {}, stored, e_.natives);
-    return value;
+    if (isHalf(element_) && sum == ElementKind::F32) return emitWiden(e_.b, element_, element);
+    return emitCast(e_.b, element_, sum, {}, element, e_.natives);
   }
 
   Value *multiplyAdd(Value *x, Value *y, Value *sum) {

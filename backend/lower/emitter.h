@@ -232,4 +232,7 @@ private:
   std::array<llvm::Value *, 3> blockIndex_{};
 };
 
+/// Let LLVM leave a loop, which ends with this branch, as it is.
+void forbidUnrolling(llvm::Instruction &end);
+
 } // namespace imbrex::lower

@@ -122,14 +122,6 @@ private:
     return next;
   }
 
-  void forbidUnrolling(llvm::Instruction &end) {
-    llvm::MDNode *const forbid =
-        llvm::MDNode::get(e_.context, llvm::MDString::get(e_.context, "llvm.loop.unroll.disable"));
-    llvm::MDNode *const id = llvm::MDNode::getDistinct(e_.context, {nullptr, forbid});
-    id->replaceOperandWith(0, id);
-    end.setMetadata(llvm::LLVMContext::MD_loop, id);
-  }
-
   Emitter &e_;
   Registers dividends_;
   Value *divisor_;

@@ -32,7 +32,9 @@ struct Assembly {
 
   /// What is different; empty: nothing.
   std::string difference(const Lines &changed) const {
-    return differenceFrom(made.code->rings, target.ringsOf(textOf(changed))).value_or("");
+    return differenceFrom(made.code->rings, target.ringsOf(textOf(changed)))
+        .value_or(RingDifference{})
+        .what;
   }
   std::size_t find(bool (*is)(const std::string &), std::size_t from = 0) const {
     const auto found = std::find_if(at(lines, from), lines.end(), is);

@@ -298,7 +298,7 @@ TEST_CASE("a meeting that the assembly lacks is found where no other barrier tak
   without.erase(meeting);
   const auto difference = differenceFrom(made.code->rings, target->ringsOf(textOf(without)));
   REQUIRE(difference);
-  CHECK(has(*difference, "a meeting"));
+  CHECK(has(difference->what, "a meeting"));
   *std::ranges::find_if(weaker, isWait) = "cp.async.wait_group 2;";
   CHECK(differenceFrom(made.code->rings, target->ringsOf(textOf(weaker))));
 }

@@ -2,6 +2,7 @@
 
 #include "backend/target/amdgpu/handed_on.h"
 #include "backend/target/amdgpu/lds_loads.h"
+#include "backend/target/amdgpu/masked_loads.h"
 #include "backend/target/amdgpu/signed_zeros.h"
 #include "backend/target/amdgpu/write_backs.h"
 #include "llvm/TargetParser/TargetParser.h"
@@ -16,7 +17,9 @@ Result<llvm::SmallVector<char, 0>> generateCode(llvm::Module &module, llvm::Targ
     finishBeforeMeetings(module);
   prepareLoadsToLds(module);
   keepSignsOfZero(module, machine);
-  return generate(module, machine, type, {{.name = kPassOfWaits, .make = makeWriteBackWaits}});
+  return generate(module, machine, type,
+                  {{.name = kPassInFrontOfWaits, .make = makeMaskedLoads},
+                   {.name = kPassOfWaits, .make = makeWriteBackWaits}});
 }
 
 } // namespace imbrex::target::amdgpu

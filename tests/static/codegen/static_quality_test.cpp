@@ -86,7 +86,40 @@ struct neighbourhood {
   }
 };
 
+std::string widthsOf(const target::InstructionMix &mix, InstructionClass kind) {
+  std::string text;
+  if (const auto found = mix.widths.find(kind); found != mix.widths.end())
+    for (const auto &[bytes, count] : found->second)
+      text += std::to_string(count) + " of " + std::to_string(bytes) + " bytes, ";
+  return text;
+}
+
+/// A tile of a product, of which a thread has four rows and four columns.
+struct product {
+  static constexpr const char *name = "product";
+  void operator()(view<const f16, 2> a, view<const f16, 2> b, view<f32, 2> c) const {
+    auto [row, column] = program_id<2>();
+    var sum = zeros<f32, 64, 64>();
+    for (auto k : range(0, cdiv(a.extent(1), 32)))
+      sum += dot(a[box<64, 32>(row, k)], b[box<32, 64>(k, column)]);
+    c[box<64, 64>(row, column)] = sum;
+  }
+};
+
 } // namespace
+
+TEST_CASE("the threads of a product read both operands four elements at a time") {
+  for (const std::string machine : {"sm_90a", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"}) {
+    CAPTURE(machine);
+    const bench::Quality quality = bench::measure(trace(product{}), targetOf(machine));
+    // Four of 16 bytes are the sums', on their way to where they are stored.
+    CHECK(widthsOf(quality.instructions, InstructionClass::SharedLoad) ==
+          "2 of 8 bytes, 4 of 16 bytes, ");
+    // a is transposed, an element at a time.
+    CHECK(widthsOf(quality.instructions, InstructionClass::SharedStore) ==
+          "8 of 2 bytes, 5 of 16 bytes, ");
+  }
+}
 
 TEST_CASE("a sum of many loads keeps the sums alone" * doctest::test_suite("toolkit")) {
   // 8 sums a thread, 8 loads under way, addresses and masks.
