@@ -105,7 +105,7 @@ private:
   }
 
   void runSimple(const Op &op) {
-    if (isElementwise(op.kind) || op.kind == OpKind::PointerAdd)
+    if (isElementwise(op.kind) || op.kind == OpKind::PointerAdd || op.kind == OpKind::Cast)
       set(op.result(), elementwise(op));
     else
       for (size_t i = 0; i < op.results.size(); ++i) set(op.result(i), other(op, op.result(i)));

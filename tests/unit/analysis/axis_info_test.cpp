@@ -368,6 +368,17 @@ TEST_CASE("an access is as wide as addresses, masks and extents allow, and says 
   CHECK(boundIn("%x = load %p : f32\n") == Bound{Extent, 1});
 }
 
+TEST_CASE("what divides a number divides it in another integer type") {
+  using enum analysis::WidthLimit;
+  const std::string wide = "%w = cast %n : i64\n%ww = broadcast %w : i64[64]\n"
+                           "%i = arange : i64[64]\n%j = add %i, %ww : i64[64]\n"
+                           "%pp = broadcast %p : ptr<f32>[64]\n";
+  CHECK(boundIn(wide + "%q = ptr.add %pp, %j : ptr<f32>[64]\n%m = lt %j, %ww : bool[64]\n"
+                       "%x = load %q, %m : f32[64]\n") == Bound{Alignment, 4});
+  CHECK(boundIn(wide + "%s = cast %j : i16[64]\n%q = ptr.add %pp, %s : ptr<f32>[64]\n"
+                       "%x = load %q : f32[64]\n") == Bound{Alignment, 4});
+}
+
 TEST_CASE("a box of a view is accessed in pieces of 16 bytes if its rows and its start allow") {
   using enum analysis::WidthLimit;
   const std::string tiles = "%x = view.load %a, %n, %n : f16[4x32]\n";
