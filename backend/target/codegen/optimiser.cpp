@@ -18,6 +18,7 @@
 #include "llvm/Transforms/Scalar/LoopUnrollPass.h"
 #include "llvm/Transforms/Scalar/Reassociate.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Mem2Reg.h"
 
 #include <array>
 
@@ -31,14 +32,8 @@ void combine(Passes &passes) {
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false)));
 }
 
-void moveOutOfLoops(Passes &passes) {
-  llvm::LoopPassManager loops;
-  const llvm::LICMOptions cautious(llvm::SetLicmMssaOptCap, llvm::SetLicmMssaNoAccForPromotionCap,
-                                   /*AllowSpeculation=*/false);
-  loops.addPass(llvm::LICMPass(cautious));
-  loops.addPass(llvm::LoopRotatePass());
-  loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+void rotate(Passes &passes) {
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
 }
 
 void unroll(Passes &passes) {
@@ -49,7 +44,7 @@ void unroll(Passes &passes) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops)));
 }
 
-void moveWhatIsLeft(Passes &passes) {
+void moveOutOfLoops(Passes &passes) {
   llvm::LoopPassManager loops;
   loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
@@ -65,9 +60,12 @@ struct Step {
   std::string_view reason;
 };
 
-/// What our code has something for, in order. It is SSA in one function, without calls, exceptions,
-/// structs or memory of a thread's own, so that most of -O3 looks for what is not there.
+/// What our code has something for, in order. It is one function, in SSA but for the cursors of
+/// rings, without calls, exceptions or structs, so that most of -O3 looks for what is not there.
 constexpr auto kSteps = std::to_array<Step>({
+    {[](Passes &p) { p.addPass(llvm::PromotePass()); },
+     "the cursors of rings; left in memory, AMD's would go to LDS, and whoever asks for one would "
+     "wait for the loads that fly there"},
     {[](Passes &p) { p.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true)); },
      "registers of one tile compute the same addresses and masks"},
     {combine,
@@ -77,9 +75,9 @@ constexpr auto kSteps = std::to_array<Step>({
      "conditions that are known, and blocks that follow each other"},
     {[](Passes &p) { p.addPass(llvm::ReassociatePass()); },
      "an address's constant part comes last, and into the instruction"},
-    {moveOutOfLoops,
-     "what no trip changes: rows' addresses, masks of tiles; loops are entered below "
-     "their condition, so that their code may be moved there"},
+    {rotate,
+     "loops are entered below their condition, so that code may be moved there; to do that here "
+     "already keeps addresses in registers that an access has room for"},
     {[](Passes &p) { p.addPass(llvm::SimplifyCFGPass()); }, "what rotation leaves"},
     {combine, "the same again in the loops' new form"},
     {unroll, "loops of few trips over slabs and parts"},
@@ -89,20 +87,10 @@ constexpr auto kSteps = std::to_array<Step>({
     {[](Passes &p) { p.addPass(llvm::CorrelatedValuePropagationPass()); },
      "numbers that are known not to be negative widen for nothing; branches decided before"},
     {[](Passes &p) { p.addPass(llvm::ADCEPass()); }, "what nothing asks for any more"},
-    {moveWhatIsLeft, "what simplification has made to depend on no trip"},
+    {moveOutOfLoops, "what no trip changes: rows' addresses, masks of tiles"},
     {shareBetweenBranches, "masked accesses of one mask, and what both sides of a branch do"},
     {combine, "the last word"},
 });
-
-/// Whether there are copies into rings beside the threads. With the passes above LLVM waits for
-/// loads to LDS that nobody has asked it to wait for, so that their code is still -O3's.
-bool copiesAhead(const llvm::Module &module) {
-  return llvm::any_of(module, [](const llvm::Function &function) {
-    const llvm::StringRef name = function.getName();
-    return name.starts_with("llvm.nvvm.cp.async") ||
-           (name.starts_with("llvm.amdgcn.") && name.contains(".lds"));
-  });
-}
 
 void add(llvm::PassBuilder &builder, Passes &passes, llvm::StringRef names) {
   if (names.empty()) return;
@@ -121,17 +109,12 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine, const OwnPasse
   IMBREX_CHECK(!broken, "lowering made invalid LLVM IR: {0}", problem);
   llvm::PassBuilder builder(&machine);
   lower::LlvmAnalyses analyses(builder);
-  if (copiesAhead(module)) {
-    builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-        .run(module, analyses.modules);
-  } else {
-    Passes passes;
-    add(builder, passes, own.first);
-    for (const Step &step : kSteps) step.add(passes);
-    add(builder, passes, own.last);
-    for (llvm::Function &function : module)
-      if (!function.isDeclaration()) passes.run(function, analyses.functions);
-  }
+  Passes passes;
+  add(builder, passes, own.first);
+  for (const Step &step : kSteps) step.add(passes);
+  add(builder, passes, own.last);
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration()) passes.run(function, analyses.functions);
   for (llvm::Function &function : module)
     if (!function.isDeclaration()) sinkLightly(function);
 }
