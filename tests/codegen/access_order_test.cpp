@@ -177,8 +177,10 @@ TEST_CASE("each write-back, wait and invalidation that is missing on AMD is told
     bool isBehind = false;
     for (std::string &line : hasty.lines) {
       const llvm::StringRef text = llvm::StringRef(line).trim();
-      if (isBehind && text.starts_with("s_wait")) line = "";
-      isBehind = text.starts_with("buffer_wbl2") || text.starts_with("global_wb");
+      const bool isWait = text.starts_with("s_wait");
+      isBehind &= isWait;
+      if (isBehind) line = "";
+      isBehind |= text.starts_with("buffer_wbl2") || text.starts_with("global_wb");
     }
     CHECK(differs(hasty, *target) == writesBack);
     plant(code, *target, replaced("scope:SCOPE_DEV", ""));

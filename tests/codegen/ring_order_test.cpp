@@ -1,4 +1,5 @@
 #include "backend/report.h"
+#include "llvm/Support/Regex.h"
 #include "tests/codegen/random_loops.h"
 #include "tests/codegen/ring_assembly.h"
 
@@ -206,7 +207,7 @@ TEST_CASE("a jump around copies that goes the other way is found, whatever was s
     }
   }
   if (targetNamed("gfx950") != nullptr) {
-    const Changed code("gfx950", 132);
+    const Changed code("gfx950", 9);
     CHECK_FALSE(code.differs(code.lines()));
     CHECK(code.foundWith("s_cbranch_vccz", "s_cbranch_vccnz") >= 1);
     CHECK(code.foundWith("s_cbranch_vccnz", "s_cbranch_vccz") >= 1);
@@ -394,9 +395,11 @@ TEST_CASE("code that is not what was proven is an error that says where") {
   const auto text = makeAssembly(*three.code, *target);
   REQUIRE_FALSE(text);
   CHECK(text.error().kind == Diag::CodeUnlikeSchedule);
-  CHECK(text.error().message ==
-        "the assembly of kernel 'product_3_0' for sm_80 does not do what was proven of its rings: "
-        "it has the end in '$L__BB0_14', where there should be a copy or the end of a group");
+  CHECK_MESSAGE(llvm::Regex("^the assembly of kernel 'product_3_0' for sm_80 does not do what was "
+                            "proven of its rings: it has the end in '\\$L__BB0_[0-9]+', where "
+                            "there should be a copy or the end of a group$")
+                    .match(text.error().message),
+                text.error().message);
   CHECK_FALSE(makeObject(*three.code, *target));
   CHECK_FALSE(reportOf(*three.code, *target));
 }

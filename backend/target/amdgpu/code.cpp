@@ -2,6 +2,7 @@
 
 #include "backend/target/amdgpu/handed_on.h"
 #include "backend/target/amdgpu/lds_loads.h"
+#include "backend/target/amdgpu/loop_waits.h"
 #include "backend/target/amdgpu/masked_loads.h"
 #include "backend/target/amdgpu/signed_zeros.h"
 #include "backend/target/amdgpu/write_backs.h"
@@ -19,6 +20,7 @@ Result<llvm::SmallVector<char, 0>> generateCode(llvm::Module &module, llvm::Targ
   keepSignsOfZero(module, machine);
   return generate(module, machine, type,
                   {{.name = kPassInFrontOfWaits, .make = makeMaskedLoads},
+                   {.name = kPassInFrontOfWaits, .make = makeLoopWaits},
                    {.name = kPassOfWaits, .make = makeWriteBackWaits}});
 }
 

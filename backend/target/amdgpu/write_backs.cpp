@@ -1,7 +1,7 @@
 #include "backend/target/amdgpu/write_backs.h"
 
-#include "backend/support/check.h"
 #include "backend/target/amdgpu/lds_loads.h"
+#include "backend/target/amdgpu/opcodes.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
@@ -9,13 +9,6 @@
 
 namespace imbrex::target::amdgpu {
 namespace {
-
-/// LLVM's numbers of opcodes are in no public header, their names are.
-unsigned opcodeOf(const llvm::TargetInstrInfo &instructions, llvm::StringRef name) {
-  for (unsigned opcode = 0; opcode < instructions.getNumOpcodes(); ++opcode)
-    if (instructions.getName(opcode) == name) return opcode;
-  IMBREX_UNREACHABLE("LLVM has no instruction {0}", name.str());
-}
 
 class WriteBackWaits final : public llvm::MachineFunctionPass {
 public:

@@ -1,0 +1,13 @@
+#include "backend/target/amdgpu/opcodes.h"
+
+#include "backend/support/check.h"
+
+namespace imbrex::target::amdgpu {
+
+unsigned opcodeOf(const llvm::TargetInstrInfo &instructions, llvm::StringRef name) {
+  for (unsigned opcode = 0; opcode < instructions.getNumOpcodes(); ++opcode)
+    if (instructions.getName(opcode) == name) return opcode;
+  IMBREX_UNREACHABLE("LLVM has no instruction {0}", name.str());
+}
+
+} // namespace imbrex::target::amdgpu
