@@ -17,6 +17,7 @@ bool comesBefore(const Pending &a, const Pending &b) {
 void mix(Pending &into, const Pending &other) {
   into.age = std::min(into.age, other.age);
   into.ageThere = std::min(into.ageThere, other.ageThere);
+  into.within = std::max(into.within, other.within);
   if (into.meeting != other.meeting) into.meeting = nullptr;
 }
 

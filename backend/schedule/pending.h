@@ -35,7 +35,8 @@ struct Pending {
     return number == other.number && advances == other.advances;
   }
   friend bool operator==(const Pending &a, const Pending &b) {
-    return a.isLike(b) && a.age == b.age && a.meeting == b.meeting && a.ageThere == b.ageThere;
+    return a.isLike(b) && a.within == b.within && a.age == b.age && a.meeting == b.meeting &&
+           a.ageThere == b.ageThere;
   }
 };
 
