@@ -1,13 +1,13 @@
 #include "backend/compile.h"
 
-#include "backend/access_order.h"
-#include "backend/exchange_order.h"
-#include "backend/lower/inline_assembly.h"
 #include "backend/lower/lower.h"
-#include "backend/lower/shared_memory.h"
+#include "backend/lower/memory/shared_memory.h"
+#include "backend/lower/values/inline_assembly.h"
 #include "backend/passes/assign_layouts.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
+#include "backend/validate/access_order.h"
+#include "backend/validate/exchange_order.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 namespace imbrex {

@@ -3,9 +3,9 @@
 #include "backend/analysis/assumptions.h"
 #include "backend/ir/kernel.h"
 #include "backend/lower/kernel_interface.h"
-#include "backend/ring_order.h"
 #include "backend/support/diagnostics.h"
 #include "backend/target/gpu_target.h"
+#include "backend/validate/ring_order.h"
 #include "llvm/IR/LLVMContext.h"
 
 #include <chrono>

@@ -2,7 +2,7 @@
 
 #include "backend/interpret/interpret.h"
 #include "backend/pipeline.h"
-#include "backend/target/host/program.h"
+#include "backend/target/host/run/program.h"
 #include "runtime/devices.h"
 #include "runtime/emulated_executable.h"
 #include "runtime/gpu_executable.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backend/emulate/counters.h"
-#include "backend/emulate/delivery.h"
+#include "backend/emulate/model/counters.h"
+#include "backend/emulate/model/delivery.h"
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/support/diagnostics.h"

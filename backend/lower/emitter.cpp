@@ -2,7 +2,7 @@
 
 #include "backend/ir/ring_bytes.h"
 #include "backend/layout/bank_conflicts.h"
-#include "backend/lower/natives.h"
+#include "backend/lower/values/natives.h"
 #include "backend/support/check.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "backend/access_order.h"
+#include "backend/validate/access_order.h"
 #include "llvm/ADT/StringExtras.h"
 #include "tests/codegen/compiled_table.h"
 

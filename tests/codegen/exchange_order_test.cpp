@@ -1,6 +1,6 @@
 #include "backend/compile.h"
-#include "backend/exchange_order.h"
-#include "backend/lower/shared_memory.h"
+#include "backend/lower/memory/shared_memory.h"
+#include "backend/validate/exchange_order.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/Cloning.h"

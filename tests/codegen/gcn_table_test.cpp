@@ -1,7 +1,7 @@
-#include "backend/access_order.h"
 #include "backend/target/amdgpu/assembler.h"
 #include "backend/target/amdgpu/code.h"
 #include "backend/target/amdgpu/linker.h"
+#include "backend/validate/access_order.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ELFObjectFile.h"

@@ -1,7 +1,7 @@
 #include "backend/interpret/interpret.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
-#include "backend/schedule/check.h"
+#include "backend/schedule/check/check.h"
 #include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_launch.h"
 #include "tests/support/parsed_kernel.h"

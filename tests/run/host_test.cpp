@@ -1,5 +1,5 @@
 #include "backend/pipeline.h"
-#include "backend/target/host/program.h"
+#include "backend/target/host/run/program.h"
 #include "tests/support/semantics.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/schedule/program.h"
+#include "backend/schedule/program/program.h"
 
 #include <cstdint>
 
@@ -15,8 +15,8 @@ struct RandomScheduleOptions {
   std::int32_t nesting = 4; ///< At most so many bodies within the role's own.
 };
 
-/// It keeps every rule of backend/schedule/well_formed.h, and else does anything: it may block for
-/// ever, and race. Ids are in the order of the text, so that parsing gives them back.
+/// It keeps every rule of backend/schedule/program/well_formed.h, and else does anything: it may
+/// block for ever, and race. Ids are in the order of the text, so that parsing gives them back.
 schedule::Program randomSchedule(std::uint32_t seed, const RandomScheduleOptions &options = {});
 
 } // namespace imbrex::testing

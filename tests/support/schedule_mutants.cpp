@@ -1,7 +1,7 @@
 #include "tests/support/schedule_mutants.h"
 
-#include "backend/schedule/program_text.h"
-#include "backend/schedule/well_formed.h"
+#include "backend/schedule/program/program_text.h"
+#include "backend/schedule/program/well_formed.h"
 
 #include <algorithm>
 #include <array>

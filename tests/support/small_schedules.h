@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/schedule/program.h"
+#include "backend/schedule/program/program.h"
 #include "tests/support/schedule_trace.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/schedule/ping_pong.h"
+#include "backend/schedule/blocks/ping_pong.h"
 #include "tests/support/schedule_builder.h"
 
 #include <array>

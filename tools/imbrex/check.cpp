@@ -1,7 +1,7 @@
-#include "backend/schedule/check.h"
+#include "backend/schedule/check/check.h"
 
 #include "backend/machine/machine.h"
-#include "backend/schedule/budget.h"
+#include "backend/schedule/plan/budget.h"
 #include "tools/imbrex/command.h"
 #include "tools/imbrex/kernel_schedule.h"
 

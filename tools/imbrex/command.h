@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/schedule/well_formed.h"
+#include "backend/schedule/program/well_formed.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/Support/CommandLine.h"
 

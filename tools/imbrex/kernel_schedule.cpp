@@ -3,7 +3,7 @@
 #include "backend/analysis/assumptions.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
-#include "backend/schedule/channels.h"
+#include "backend/schedule/program/channels.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 

@@ -1,7 +1,7 @@
 #include "backend/ir/lexer.h"
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
-#include "backend/schedule/program_text.h"
+#include "backend/schedule/program/program_text.h"
 #include "backend/support/diagnostics.h"
 #include "backend/support/float_state.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,5 @@
 #include "backend/target/gpu_target.h"
-#include "backend/target/host/jit.h"
+#include "backend/target/host/run/jit.h"
 #include "llvm/TargetParser/Host.h"
 #include "runtime/devices.h"
 #include "runtime/gpus.h"

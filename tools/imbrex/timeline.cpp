@@ -1,7 +1,7 @@
-#include "backend/schedule/timeline.h"
+#include "backend/schedule/timeline/timeline.h"
 
-#include "backend/schedule/check.h"
-#include "backend/schedule/timeline_pictures.h"
+#include "backend/schedule/check/check.h"
+#include "backend/schedule/timeline/timeline_pictures.h"
 #include "tools/imbrex/command.h"
 #include "tools/imbrex/kernel_schedule.h"
 #include "tools/imbrex/trips.h"

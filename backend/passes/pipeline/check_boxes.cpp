@@ -1,5 +1,5 @@
 #include "backend/passes/pipeline/read_schedule.h"
-#include "backend/schedule/register_split.h"
+#include "backend/schedule/plan/register_split.h"
 
 namespace imbrex::passes::pipeline {
 namespace {

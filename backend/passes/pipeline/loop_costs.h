@@ -2,7 +2,7 @@
 
 #include "backend/ir/kernel.h"
 #include "backend/machine/machine.h"
-#include "backend/schedule/program.h"
+#include "backend/schedule/program/program.h"
 
 #include <cstdint>
 

@@ -5,7 +5,7 @@
 #include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/read_layout.h"
 #include "backend/passes/rewriting.h"
-#include "backend/schedule/block_program.h"
+#include "backend/schedule/blocks/block_program.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ constexpr std::array kExchanging{OpKind::ConvertLayout, OpKind::Dot,   OpKind::R
 constexpr std::array kMoving{OpKind::Slice, OpKind::Flip, OpKind::Reshape};
 
 /// A move of bits within the coordinates is done by the layouts (assign-layouts); by an offset, or
-/// by arithmetic on coordinates, elements change threads (lower/emit_movement.cpp).
+/// by arithmetic on coordinates, elements change threads (lower/ops/emit_movement.cpp).
 bool exchanges(const Kernel &kernel, const Op &op) {
   if (llvm::is_contained(kExchanging, op.kind)) return true;
   if (!llvm::is_contained(kMoving, op.kind)) return false;
@@ -202,7 +202,8 @@ std::int64_t slotsOfIndex(const Kernel &kernel, const Op &loop) {
   return std::min<std::int64_t>(trips, kMostSlots - 1) + 1;
 }
 
-/// Behind a ring whose copies lie in lane order: where those go that nobody wants (lower/ring.h).
+/// Behind a ring whose copies lie in lane order: where those go that nobody wants
+/// (lower/memory/ring.h).
 std::int64_t unreadBytes(const Kernel &kernel, const machine::Machine &machine) {
   const machine::AsyncCopies &copies = machine.asyncCopies;
   return copies.areInLaneOrder ? std::int64_t{copies.mostBytes} * kernel.threads().count() : 0;

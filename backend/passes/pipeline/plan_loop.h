@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/passes/pipeline/loop_loads.h"
-#include "backend/schedule/plan.h"
+#include "backend/schedule/plan/plan.h"
 
 #include <optional>
 #include <string>
@@ -27,9 +27,9 @@ struct RingRoom {
 RingRoom ringRoom(const ir::Kernel &kernel, const machine::Machine &machine);
 
 /// Plan a loop whose loads can run ahead, with the author's slots or as many as pay: the abstract
-/// program of its trips (schedule/program.h), which schedule/plan.h orders. Of the author's slots
-/// as many are taken as there is room for. Nothing where the loop had better stay as it is, with
-/// the reason in `why`.
+/// program of its trips (schedule/program/program.h), which schedule/plan/plan.h orders. Of the
+/// author's slots as many are taken as there is room for. Nothing where the loop had better stay as
+/// it is, with the reason in `why`.
 std::optional<LoopPlan> planLoop(const ir::Kernel &kernel, const ir::Op &loop,
                                  const LoopLoads &loads, const RingRoom &room,
                                  const PassContext &context, std::string &why);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/schedule/program.h"
+#include "backend/schedule/program/program.h"
 
 #include <optional>
 

@@ -3,7 +3,7 @@
 #include "backend/analysis/assumptions.h"
 #include "backend/ir/kernel.h"
 #include "backend/machine/machine.h"
-#include "backend/schedule/program.h"
+#include "backend/schedule/program/program.h"
 #include "backend/support/diagnostics.h"
 
 #include <cstdint>

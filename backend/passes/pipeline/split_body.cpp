@@ -9,7 +9,7 @@
 #include "backend/passes/pipeline/copy_ops.h"
 #include "backend/passes/pipeline/plan_loop.h"
 #include "backend/passes/rewriting.h"
-#include "backend/schedule/register_split.h"
+#include "backend/schedule/plan/register_split.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>

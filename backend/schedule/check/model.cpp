@@ -1,7 +1,7 @@
 #include "backend/schedule/check/model.h"
 
-#include "backend/schedule/attributes.h"
-#include "backend/schedule/channels.h"
+#include "backend/schedule/program/attributes.h"
+#include "backend/schedule/program/channels.h"
 
 #include <algorithm>
 #include <map>

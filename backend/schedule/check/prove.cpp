@@ -1,10 +1,10 @@
-#include "backend/schedule/channels.h"
-#include "backend/schedule/check.h"
+#include "backend/schedule/check/check.h"
 #include "backend/schedule/check/free_trips.h"
 #include "backend/schedule/check/run.h"
 #include "backend/schedule/check/signature.h"
 #include "backend/schedule/check/used_slots.h"
 #include "backend/schedule/check/words.h"
+#include "backend/schedule/program/channels.h"
 #include "backend/support/text.h"
 #include "llvm/ADT/Hashing.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/schedule/check.h"
+#include "backend/schedule/check/check.h"
 #include "backend/schedule/check/clocks.h"
 #include "backend/schedule/check/model.h"
 #include "backend/schedule/check/trace.h"

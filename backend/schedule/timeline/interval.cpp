@@ -1,4 +1,4 @@
-#include "backend/schedule/channels.h"
+#include "backend/schedule/program/channels.h"
 #include "backend/schedule/timeline/critical.h"
 #include "backend/schedule/timeline/simulation.h"
 

@@ -1,6 +1,6 @@
 #include "backend/schedule/timeline/labels.h"
 
-#include "backend/schedule/timeline_pictures.h"
+#include "backend/schedule/timeline/timeline_pictures.h"
 
 #include <algorithm>
 #include <cmath>

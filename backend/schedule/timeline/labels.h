@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/schedule/timeline.h"
+#include "backend/schedule/timeline/timeline.h"
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
-#include "backend/schedule/channels.h"
 #include "backend/schedule/check/model.h"
+#include "backend/schedule/program/channels.h"
 #include "backend/schedule/timeline/labels.h"
-#include "backend/schedule/timeline_pictures.h"
+#include "backend/schedule/timeline/timeline_pictures.h"
 #include "llvm/Support/JSON.h"
 
 #include <algorithm>

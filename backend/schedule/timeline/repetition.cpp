@@ -1,5 +1,5 @@
-#include "backend/schedule/attributes.h"
-#include "backend/schedule/channels.h"
+#include "backend/schedule/program/attributes.h"
+#include "backend/schedule/program/channels.h"
 #include "backend/schedule/timeline/simulation.h"
 
 #include <algorithm>

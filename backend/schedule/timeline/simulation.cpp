@@ -1,6 +1,6 @@
 #include "backend/schedule/timeline/simulation.h"
 
-#include "backend/schedule/channels.h"
+#include "backend/schedule/program/channels.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/schedule/check/model.h"
-#include "backend/schedule/timeline.h"
+#include "backend/schedule/timeline/timeline.h"
 #include "llvm/ADT/DenseMap.h"
 
 #include <deque>

@@ -1,5 +1,5 @@
 #include "backend/schedule/timeline/labels.h"
-#include "backend/schedule/timeline_pictures.h"
+#include "backend/schedule/timeline/timeline_pictures.h"
 #include "llvm/Support/JSON.h"
 
 #include <array>

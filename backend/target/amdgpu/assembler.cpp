@@ -1,6 +1,6 @@
 #include "backend/target/amdgpu/assembler.h"
 
-#include "backend/lower/inline_assembly.h"
+#include "backend/lower/values/inline_assembly.h"
 #include "backend/target/codegen/code_generator.h"
 #include "backend/target/codegen/own_instructions.h"
 #include "llvm/MC/MCAsmBackend.h"

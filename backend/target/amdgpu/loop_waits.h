@@ -14,7 +14,7 @@
 ///
 /// This pass makes such a wait one that stays, in loops in which there is something that it may be
 /// for. One that is for nothing on some way costs no more than its instruction. That each is there
-/// is held against the assembly (backend/access_order.h).
+/// is held against the assembly (backend/validate/access_order.h).
 namespace imbrex::target::amdgpu {
 
 /// Goes behind kPassInFrontOfWaits (masked_loads.h).

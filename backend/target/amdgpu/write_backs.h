@@ -12,7 +12,7 @@
 ///
 /// So it is when one thread speaks for a block that has met, or in the loop of an update that no
 /// instruction makes. Of gfx90a, gfx942 and gfx950; later machines have other instructions, which
-/// are counted. That it is there is held against the assembly (backend/access_order.h).
+/// are counted. That it is there is held against the assembly (backend/validate/access_order.h).
 namespace imbrex::target::amdgpu {
 
 /// Behind this pass of LLVM's all waits are in the code.

@@ -1,6 +1,6 @@
 #include "backend/target/codegen/code_generator.h"
 
-#include "backend/lower/inline_assembly.h"
+#include "backend/lower/values/inline_assembly.h"
 #include "backend/support/lifetime.h"
 #include "backend/target/codegen/sink.h"
 #include "llvm/ADT/StringMap.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/lower/combine.h"
+#include "backend/lower/values/combine.h"
 #include "backend/target/host/compiler.h"
 
 /// What all targets compute with, and what a processor does better.

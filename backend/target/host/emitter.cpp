@@ -1,7 +1,7 @@
 #include "backend/target/host/emitter.h"
 
 #include "backend/support/check.h"
-#include "backend/target/host/body.h"
+#include "backend/target/host/nest/body.h"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 #include "backend/ir/kernel.h"
 #include "backend/support/diagnostics.h"
 #include "backend/target/host/arithmetic.h"
-#include "backend/target/host/lanes.h"
-#include "backend/target/host/loop_plan.h"
+#include "backend/target/host/nest/lanes.h"
+#include "backend/target/host/plan/loop_plan.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 

@@ -1,6 +1,6 @@
 #include "backend/target/host/inline_assembly.h"
 
-#include "backend/lower/inline_assembly.h"
+#include "backend/lower/values/inline_assembly.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"

@@ -4,7 +4,7 @@
 #include "backend/support/diagnostics.h"
 #include "backend/target/host/compiler.h"
 
-/// The instructions of inline_asm (backend/lower/inline_assembly.h), tried out here.
+/// The instructions of inline_asm (backend/lower/values/inline_assembly.h), tried out here.
 namespace imbrex::host {
 
 /// Whether every inline_asm of the kernel is for this compiler's machine and assembles. Each that

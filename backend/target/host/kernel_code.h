@@ -3,8 +3,8 @@
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/target/host/compiler.h"
-#include "backend/target/host/launch.h"
 #include "backend/target/host/launch_traits.h"
+#include "backend/target/host/run/launch.h"
 
 /// A kernel's machine code, before anything is loaded: the same whether this machine executes it or
 /// another.

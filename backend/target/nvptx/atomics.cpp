@@ -1,6 +1,6 @@
 #include "backend/target/nvptx/atomics.h"
 
-#include "backend/lower/atomics.h"
+#include "backend/lower/memory/atomics.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/InlineAsm.h"

@@ -23,7 +23,7 @@
 /// (`red`).
 ///
 /// The module that LLVM optimises and the emulator runs has the `atomicrmw`; that the assembly has
-/// what they ask for is held against it (backend/access_order.h).
+/// what they ask for is held against it (backend/validate/access_order.h).
 namespace imbrex::target::nvptx {
 
 void prepareAtomics(llvm::Module &module, const machine::Machine &machine);

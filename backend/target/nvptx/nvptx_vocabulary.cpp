@@ -1,6 +1,6 @@
 #include "backend/target/nvptx/nvptx_vocabulary.h"
 
-#include "backend/schedule/register_split.h"
+#include "backend/schedule/plan/register_split.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/InlineAsm.h"

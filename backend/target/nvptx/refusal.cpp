@@ -1,6 +1,6 @@
 #include "backend/target/nvptx/refusal.h"
 
-#include "backend/lower/inline_assembly.h"
+#include "backend/lower/values/inline_assembly.h"
 #include "backend/target/codegen/own_instructions.h"
 #include "llvm/ADT/SmallVector.h"
 

@@ -4,7 +4,7 @@
 #include "backend/support/check.h"
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/kernel_code.h"
-#include "backend/target/host/runtime_calls.h"
+#include "backend/target/host/run/runtime_calls.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 #include "tests/run/machines/copied_arguments.h"

@@ -1,6 +1,6 @@
 #include "backend/pipeline.h"
 #include "backend/target/host/compiler.h"
-#include "backend/target/host/program.h"
+#include "backend/target/host/run/program.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"

@@ -1,4 +1,4 @@
-#include "backend/emulate/tensor_map.h"
+#include "backend/emulate/model/tensor_map.h"
 #include "tests/unit/emulate/async_kernels.h"
 #include "tests/unit/emulate/launching.h"
 

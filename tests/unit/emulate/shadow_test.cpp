@@ -1,4 +1,4 @@
-#include "backend/emulate/shadow.h"
+#include "backend/emulate/model/shadow.h"
 
 #include <doctest/doctest.h>
 

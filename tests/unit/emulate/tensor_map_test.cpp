@@ -1,4 +1,4 @@
-#include "backend/emulate/tensor_map.h"
+#include "backend/emulate/model/tensor_map.h"
 #include "backend/layout/algebra.h"
 #include "backend/layout/box_layout.h"
 

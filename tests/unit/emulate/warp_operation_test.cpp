@@ -1,4 +1,4 @@
-#include "backend/emulate/warp_operation.h"
+#include "backend/emulate/model/warp_operation.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 #include "tests/unit/emulate/waves_text.h"
 
-#include "backend/schedule/channels.h"
+#include "backend/schedule/program/channels.h"
 
 #include <map>
 #include <numeric>

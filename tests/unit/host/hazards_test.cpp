@@ -1,5 +1,5 @@
 #include "backend/interpret/interpret.h"
-#include "backend/target/host/jit.h"
+#include "backend/target/host/run/jit.h"
 #include "tests/support/parsed_kernel.h"
 #include "tests/unit/host/launching.h"
 

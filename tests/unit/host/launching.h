@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/ir/builder.h"
-#include "backend/target/host/program.h"
+#include "backend/target/host/run/program.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "backend/target/host/loop_plan.h"
+#include "backend/target/host/plan/loop_plan.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>

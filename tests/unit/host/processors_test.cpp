@@ -1,6 +1,6 @@
 #include "backend/pipeline.h"
-#include "backend/target/host/jit.h"
 #include "backend/target/host/kernel_code.h"
+#include "backend/target/host/run/jit.h"
 #include "llvm-c/Disassembler.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"

@@ -1,4 +1,4 @@
-#include "backend/target/host/sort.h"
+#include "backend/target/host/whole/sort.h"
 #include "llvm/ADT/APFloat.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "backend/target/host/thread_pool.h"
+#include "backend/target/host/run/thread_pool.h"
 
 #include <doctest/doctest.h>
 

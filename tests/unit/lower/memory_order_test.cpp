@@ -1,4 +1,4 @@
-#include "backend/lower/memory_order.h"
+#include "backend/lower/memory/memory_order.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "backend/lower/unseen_padding.h"
+#include "backend/lower/memory/unseen_padding.h"
 #include "backend/machine/machine.h"
 #include "backend/pipeline.h"
 #include "backend/target/gpu_target.h"

@@ -1,5 +1,5 @@
-#include "backend/schedule/budget.h"
-#include "backend/schedule/check.h"
+#include "backend/schedule/check/check.h"
+#include "backend/schedule/plan/budget.h"
 #include "tests/support/schedule_bugs.h"
 #include "tests/support/schedule_builder.h"
 #include "tests/support/schedule_mutants.h"

@@ -1,4 +1,4 @@
-#include "backend/schedule/attention_budget.h"
+#include "backend/schedule/blocks/attention_budget.h"
 
 #include <doctest/doctest.h>
 

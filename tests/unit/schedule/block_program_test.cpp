@@ -1,4 +1,4 @@
-#include "backend/schedule/block_program.h"
+#include "backend/schedule/blocks/block_program.h"
 #include "block_programs.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/schedule/block_program.h"
+#include "backend/schedule/blocks/block_program.h"
 
 #include <random>
 

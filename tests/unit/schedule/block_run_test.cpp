@@ -1,7 +1,7 @@
-#include "backend/schedule/block_run.h"
-#include "backend/schedule/check.h"
-#include "backend/schedule/program_text.h"
-#include "backend/schedule/well_formed.h"
+#include "backend/schedule/blocks/block_run.h"
+#include "backend/schedule/check/check.h"
+#include "backend/schedule/program/program_text.h"
+#include "backend/schedule/program/well_formed.h"
 #include "tests/unit/schedule/block_programs.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "backend/schedule/check.h"
+#include "backend/schedule/check/check.h"
 #include "backend/schedule/check/used_slots.h"
 #include "tests/unit/schedule/timed_programs.h"
 

@@ -1,8 +1,8 @@
-#include "backend/schedule/channels.h"
-#include "backend/schedule/check.h"
-#include "backend/schedule/drains.h"
-#include "backend/schedule/program_text.h"
-#include "backend/schedule/well_formed.h"
+#include "backend/schedule/check/check.h"
+#include "backend/schedule/plan/drains.h"
+#include "backend/schedule/program/channels.h"
+#include "backend/schedule/program/program_text.h"
+#include "backend/schedule/program/well_formed.h"
 
 #include <doctest/doctest.h>
 

@@ -2,12 +2,12 @@
 // or the reason why it is none of this project's. And the published kernels, of which the planner
 // must make as good ones.
 
-#include "backend/schedule/check.h"
-#include "backend/schedule/drains.h"
-#include "backend/schedule/plan.h"
-#include "backend/schedule/prefetch.h"
-#include "backend/schedule/split_roles.h"
-#include "backend/schedule/synchronise.h"
+#include "backend/schedule/check/check.h"
+#include "backend/schedule/plan/drains.h"
+#include "backend/schedule/plan/plan.h"
+#include "backend/schedule/plan/prefetch.h"
+#include "backend/schedule/plan/split_roles.h"
+#include "backend/schedule/plan/synchronise.h"
 #include "tests/support/schedule_bugs.h"
 #include "tests/unit/schedule/works.h"
 

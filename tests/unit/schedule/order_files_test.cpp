@@ -1,13 +1,13 @@
 // golden/*.imx: a schedule whose roles say what they do, and behind `---` what orders them, the
 // channels, and how it goes for a few trips.
 
-#include "backend/schedule/channels.h"
-#include "backend/schedule/check.h"
-#include "backend/schedule/drains.h"
-#include "backend/schedule/program_text.h"
-#include "backend/schedule/synchronise.h"
-#include "backend/schedule/timeline_pictures.h"
-#include "backend/schedule/well_formed.h"
+#include "backend/schedule/check/check.h"
+#include "backend/schedule/plan/drains.h"
+#include "backend/schedule/plan/synchronise.h"
+#include "backend/schedule/program/channels.h"
+#include "backend/schedule/program/program_text.h"
+#include "backend/schedule/program/well_formed.h"
+#include "backend/schedule/timeline/timeline_pictures.h"
 #include "backend/support/environment.h"
 #include "tests/support/golden.h"
 

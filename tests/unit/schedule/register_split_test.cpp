@@ -1,4 +1,4 @@
-#include "backend/schedule/register_split.h"
+#include "backend/schedule/plan/register_split.h"
 
 #include <doctest/doctest.h>
 

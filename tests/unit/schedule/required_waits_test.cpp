@@ -1,4 +1,4 @@
-#include "backend/schedule/required_waits.h"
+#include "backend/schedule/blocks/required_waits.h"
 #include "block_programs.h"
 
 #include <doctest/doctest.h>

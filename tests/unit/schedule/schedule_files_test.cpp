@@ -1,10 +1,10 @@
 // docs/schedule-text.md: prose by hand, and between its marks what the tables say. And the
 // schedules that the fuzz test starts from.
 
-#include "backend/schedule/attributes.h"
-#include "backend/schedule/check.h"
-#include "backend/schedule/program_text.h"
-#include "backend/schedule/well_formed.h"
+#include "backend/schedule/check/check.h"
+#include "backend/schedule/program/attributes.h"
+#include "backend/schedule/program/program_text.h"
+#include "backend/schedule/program/well_formed.h"
 #include "backend/support/environment.h"
 #include "tests/support/golden.h"
 
@@ -129,8 +129,9 @@ std::string errorsIn(std::string_view text, Form form = Form::Complete) {
 TEST_CASE("docs/schedule-text.md says what the tables say") {
   const std::string page = testing::readFile(kPage);
   std::string wanted =
-      refreshed(page, "<!-- made of backend/schedule/program_ops.def -->\n", opTable());
-  wanted = refreshed(wanted, "<!-- made of backend/schedule/attributes.h -->\n", attributeTable());
+      refreshed(page, "<!-- made of backend/schedule/program/program_ops.def -->\n", opTable());
+  wanted = refreshed(wanted, "<!-- made of backend/schedule/program/attributes.h -->\n",
+                     attributeTable());
   if (environment().updateGolden)
     std::ofstream(kPage, std::ios::binary) << wanted;
   else

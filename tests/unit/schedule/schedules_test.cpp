@@ -1,5 +1,5 @@
-#include "backend/schedule/program_text.h"
-#include "backend/schedule/well_formed.h"
+#include "backend/schedule/program/program_text.h"
+#include "backend/schedule/program/well_formed.h"
 #include "tests/support/random_schedule.h"
 #include "tests/support/schedule_bugs.h"
 #include "tests/support/schedule_mutants.h"

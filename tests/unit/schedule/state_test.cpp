@@ -1,5 +1,5 @@
-#include "backend/schedule/check.h"
-#include "backend/schedule/program_text.h"
+#include "backend/schedule/check/check.h"
+#include "backend/schedule/program/program_text.h"
 
 #include <doctest/doctest.h>
 

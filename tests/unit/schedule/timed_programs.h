@@ -1,9 +1,9 @@
 #pragma once
 
-#include "backend/schedule/check.h"
-#include "backend/schedule/program_text.h"
-#include "backend/schedule/timeline.h"
-#include "backend/schedule/well_formed.h"
+#include "backend/schedule/check/check.h"
+#include "backend/schedule/program/program_text.h"
+#include "backend/schedule/program/well_formed.h"
+#include "backend/schedule/timeline/timeline.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "backend/schedule/timeline_pictures.h"
+#include "backend/schedule/timeline/timeline_pictures.h"
 #include "llvm/Support/JSON.h"
 #include "tests/unit/schedule/timed_programs.h"
 

@@ -1,5 +1,5 @@
-#include "backend/schedule/timeline.h"
 #include "backend/schedule/timeline/simulation.h"
+#include "backend/schedule/timeline/timeline.h"
 #include "tests/support/schedules.h"
 #include "tests/unit/schedule/timed_programs.h"
 

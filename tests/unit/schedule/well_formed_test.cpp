@@ -1,6 +1,6 @@
-#include "backend/schedule/attributes.h"
-#include "backend/schedule/program_text.h"
-#include "backend/schedule/well_formed.h"
+#include "backend/schedule/program/attributes.h"
+#include "backend/schedule/program/program_text.h"
+#include "backend/schedule/program/well_formed.h"
 #include "tests/unit/schedule/timed_programs.h"
 
 #include <doctest/doctest.h>

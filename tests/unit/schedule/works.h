@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backend/schedule/channels.h"
-#include "backend/schedule/program.h"
+#include "backend/schedule/program/channels.h"
+#include "backend/schedule/program/program.h"
 #include "tests/support/schedule_builder.h"
 
 #include <doctest/doctest.h>

@@ -1,0 +1,208 @@
+#include "backend/emulate/run/calls.h"
+
+#include "backend/emulate/run/run.h"
+#include "backend/support/check.h"
+
+#include <bit>
+
+namespace imbrex::emulate::calls {
+namespace {
+
+std::uint32_t lanesBelow(std::uint32_t lane) {
+  return lane >= 32 ? ~0u : (std::uint32_t{1} << lane) - 1;
+}
+
+std::uint32_t laneMask(Register which, std::uint32_t lane) {
+  const std::uint32_t equal = std::uint32_t{1} << (lane % 32), less = equal - 1;
+  if (which == Register::LanesEqual) return equal;
+  if (which == Register::LanesLess) return less;
+  if (which == Register::LanesLessEqual) return less | equal;
+  if (which == Register::LanesGreater) return ~(less | equal);
+  return ~less;
+}
+
+std::uint32_t unsignedOf(std::int32_t value) { return static_cast<std::uint32_t>(value); }
+
+} // namespace
+
+std::byte *access(std::uint64_t address, std::uint32_t site) {
+  Thread &thread = currentThread();
+  return thread.run->access(thread, address, site);
+}
+
+std::byte *accessPrivate(std::byte *variable, std::byte *address, std::uint32_t site) {
+  Thread &thread = currentThread();
+  return thread.run->accessPrivate(thread, variable, address, site);
+}
+
+void exchanged(std::uint64_t address, std::uint32_t site, std::uint32_t didExchange) {
+  Thread &thread = currentThread();
+  if (didExchange != 0) thread.run->exchanged(thread, address, site);
+}
+
+void fence(std::uint32_t site) {
+  Thread &thread = currentThread();
+  thread.run->fence(thread, site);
+}
+
+std::uint64_t meetWarp(std::uint32_t site, std::uint64_t a, std::uint64_t b, std::uint64_t c,
+                       std::uint64_t d, std::uint64_t e, std::uint64_t f) {
+  Thread &thread = currentThread();
+  return thread.run->meetWarp(thread, site, {a, b, c, d, e, f});
+}
+
+std::uint64_t secondResult() { return currentThread().result.second; }
+
+void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count) {
+  Thread &thread = currentThread();
+  thread.run->meetBarrier(thread, site, {number, count});
+}
+
+void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
+  Thread &thread = currentThread();
+  thread.run->startCopy(thread, site, {to, from, bytes});
+}
+
+void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,
+                     std::uint32_t offset, std::uint32_t scalarOffset) {
+  Thread &thread = currentThread();
+  thread.run->startBufferCopy(thread, site, {to, buffer, offset, scalarOffset});
+}
+
+std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records) {
+  return currentThread().run->makeBuffer({base, records});
+}
+
+void commitCopies() { currentThread().copies.commit(); }
+
+void awaitCopies(std::uint32_t site, std::uint64_t groups) {
+  Thread &thread = currentThread();
+  thread.run->awaitCopies(thread, site, groups);
+}
+
+void makeBarrier(std::uint32_t site, std::uint64_t address, std::uint32_t arrivals) {
+  Thread &thread = currentThread();
+  thread.run->makeBarrier(thread, site, address, arrivals);
+}
+
+void unmakeBarrier(std::uint32_t site, std::uint64_t address) {
+  Thread &thread = currentThread();
+  thread.run->unmakeBarrier(thread, site, address);
+}
+
+std::uint64_t arriveAtPhase(std::uint32_t site, std::uint64_t address, std::uint32_t count,
+                            std::int32_t bytes) {
+  Thread &thread = currentThread();
+  return thread.run->arriveAtPhase(thread, site, {address, count, bytes});
+}
+
+void signalPhase(std::uint32_t site, std::uint64_t address, std::uint32_t more) {
+  Thread &thread = currentThread();
+  thread.run->signalPhase(thread, site, address, more);
+}
+
+std::uint32_t awaitPhase(std::uint32_t site, std::uint64_t address, std::uint64_t what) {
+  Thread &thread = currentThread();
+  return thread.run->awaitPhase(thread, site, address, what) ? 1 : 0;
+}
+
+void fenceProxy() {
+  Thread &thread = currentThread();
+  thread.run->fenceProxy(thread);
+}
+
+void fenceMaking() {
+  Thread &thread = currentThread();
+  thread.run->fenceMaking(thread);
+}
+
+void loadBulk(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t from,
+              std::uint32_t bytes) {
+  Thread &thread = currentThread();
+  thread.run->loadBulk(thread, site, {to, barrier, from, bytes});
+}
+
+void loadBox(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t map,
+             std::int32_t x0, std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4) {
+  Thread &thread = currentThread();
+  thread.run->loadBox(thread, site, {to, barrier, map, {x0, x1, x2, x3, x4}});
+}
+
+void storeBulk(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
+  Thread &thread = currentThread();
+  thread.run->storeBulk(thread, site, {to, from, bytes});
+}
+
+void storeBox(std::uint32_t site, std::uint64_t from, std::uint64_t map, std::int32_t x0,
+              std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4) {
+  Thread &thread = currentThread();
+  thread.run->storeBox(thread, site, {from, 0, map, {x0, x1, x2, x3, x4}});
+}
+
+void commitStores() { currentThread().stores.commit(); }
+
+void awaitStores(std::uint32_t site, std::uint64_t groups, std::uint32_t onlyTaken) {
+  Thread &thread = currentThread();
+  thread.run->awaitStores(thread, site, groups, onlyTaken != 0);
+}
+
+void takeTurn(std::uint32_t site) {
+  Thread &thread = currentThread();
+  thread.run->takeTurn(thread, site);
+}
+
+void trap(std::uint32_t site) {
+  Thread &thread = currentThread();
+  thread.run->trap(thread, site);
+}
+
+void exit(std::uint32_t site) { currentThread().site = site; }
+
+std::uint64_t *blockCounts() { return currentThread().run->blockCounts(); }
+
+std::uint32_t readRegister(std::uint32_t which) {
+  const Thread &thread = currentThread();
+  const auto &block = thread.block->index;
+  const auto &grid = thread.run->launch().grid.extents;
+  const auto asked = static_cast<Register>(which);
+  switch (asked) {
+  case Register::ThreadIndex: return thread.order.id().thread;
+  case Register::BlockIndexX: return unsignedOf(block[0]);
+  case Register::BlockIndexY: return unsignedOf(block[1]);
+  case Register::BlockIndexZ: return unsignedOf(block[2]);
+  case Register::GridExtentX: return unsignedOf(grid[0]);
+  case Register::GridExtentY: return unsignedOf(grid[1]);
+  case Register::GridExtentZ: return unsignedOf(grid[2]);
+  case Register::BlockThreads: return thread.run->code().threads;
+  case Register::Lane: return thread.lane;
+  case Register::Warp: return thread.warp;
+  case Register::WarpSize: return thread.run->code().warpSize;
+  case Register::LanesEqual:
+  case Register::LanesLess:
+  case Register::LanesLessEqual:
+  case Register::LanesGreater:
+  case Register::LanesGreaterEqual: return laneMask(asked, thread.lane);
+  case Register::Zero: return 0;
+  case Register::One: return 1;
+  }
+  IMBREX_UNREACHABLE("register");
+}
+
+std::uint32_t countLanesLow(std::uint32_t mask, std::uint32_t base) {
+  return base + unsignedOf(std::popcount(mask & lanesBelow(currentThread().lane)));
+}
+
+std::uint32_t countLanesHigh(std::uint32_t mask, std::uint32_t base) {
+  const std::uint32_t lane = currentThread().lane;
+  return base + unsignedOf(std::popcount(mask & lanesBelow(lane < 32 ? 0 : lane - 32)));
+}
+
+const std::byte *implicitArguments() {
+  return reinterpret_cast<const std::byte *>(&currentThread().run->launch().implicit);
+}
+
+const std::byte *dispatchPacket() {
+  return reinterpret_cast<const std::byte *>(&currentThread().run->launch().packet);
+}
+
+} // namespace imbrex::emulate::calls

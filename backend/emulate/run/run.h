@@ -1,0 +1,186 @@
+#pragma once
+
+#include "backend/emulate/model/agents.h"
+#include "backend/emulate/model/copy_operands.h"
+#include "backend/emulate/model/delivery.h"
+#include "backend/emulate/model/memory.h"
+#include "backend/emulate/model/recorder.h"
+#include "backend/emulate/run/amd_launch.h"
+
+#include <map>
+#include <random>
+#include <vector>
+
+namespace imbrex::emulate {
+
+/// What a run needs of a compiled program.
+struct Code {
+  using Entry = void (*)(const std::uint64_t *arguments);
+  Entry entry = nullptr;
+  std::size_t frameBytes = 0; ///< Of all functions: what a thread needs of a stack.
+  SiteTable sites;
+  std::uint32_t warpSize = 32;
+  std::uint32_t threads = 1;
+  std::uint64_t sharedBytes = 0;
+  std::uint32_t banks = 32;
+  bool lanesMeetAlways = false; ///< AMD: every lane of a warp that has not exited takes part.
+  std::vector<InstructionCounts> mixes; ///< Of each basic block.
+};
+
+struct Launch {
+  ir::Grid grid;
+  std::vector<std::uint64_t> arguments; ///< A word for each LLVM parameter.
+  std::vector<Region> regions;
+  ImplicitArguments implicit; ///< AMD.
+  DispatchPacket packet;      ///< AMD.
+  std::uint64_t seed = 0;
+  std::int64_t mostTurns = 0;
+  bool warpsMeetAnywhere = false;
+  Delivery delivery = Delivery::Late;
+  Counters *counters = nullptr; ///< Null: nobody wants to know.
+};
+
+/// Every thread of the grid, each a fiber of this one thread of the host.
+///
+/// A thread runs until it waits for others, or has waited long enough for an atomic to change. Then
+/// its warp's other lanes run, then some other warp, in an order that the seed makes. Blocks come
+/// in the grid's order, several at a time as on a GPU, so that a block may wait for an earlier one.
+class Run {
+public:
+  Run(const Code &code, const Launch &launch, Diagnostics &diagnostics);
+  bool execute();
+
+  const Code &code() const { return code_; }
+  const Launch &launch() const { return launch_; }
+  std::uint64_t *blockCounts() { return blockCounts_.data(); }
+
+  // --- on a thread's fiber, called by compiled code ---
+
+  std::byte *access(Thread &thread, std::uint64_t address, std::uint32_t site);
+  std::byte *accessPrivate(Thread &thread, std::byte *variable, std::byte *address,
+                           std::uint32_t site);
+  void exchanged(Thread &thread, std::uint64_t address, std::uint32_t site) {
+    memory_.exchanged(thread, address, site);
+  }
+  void fence(Thread &thread, std::uint32_t site);
+  std::uint64_t meetWarp(Thread &thread, std::uint32_t site, const Operands &operands);
+  /// `operands`: the barrier's number, how many threads it counts (0: all), what is reduced.
+  void meetBarrier(Thread &thread, std::uint32_t site, const Operands &operands);
+  void startCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  void startBufferCopy(Thread &thread, std::uint32_t site, const BufferOperands &operands);
+  /// What stands for a buffer in the thread's registers.
+  std::uint64_t makeBuffer(const Buffer &buffer);
+  void awaitCopies(Thread &thread, std::uint32_t site, std::uint64_t groups);
+  void makeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address,
+                   std::uint32_t arrivals);
+  void unmakeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  /// The state of the phase that it arrives in, before that.
+  std::uint64_t arriveAtPhase(Thread &thread, std::uint32_t site, const Arrival &arrival);
+  /// Arrive when the copies that the thread has issued have landed; the phase wants `more`
+  /// arrivals.
+  void signalPhase(Thread &thread, std::uint32_t site, std::uint64_t address, std::uint32_t more);
+  /// Whether a phase is over, which `what` names: a state, or a parity.
+  bool awaitPhase(Thread &thread, std::uint32_t site, std::uint64_t address, std::uint64_t what);
+  void fenceProxy(Thread &thread);
+  /// The barriers that the thread has made can be seen by other proxies.
+  void fenceMaking(Thread &thread);
+  void loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &operands);
+  void loadBox(Thread &thread, std::uint32_t site, const BoxOperands &operands);
+  void storeBulk(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  void storeBox(Thread &thread, std::uint32_t site, const BoxOperands &operands);
+  void awaitStores(Thread &thread, std::uint32_t site, std::uint64_t groups, bool onlyTaken);
+  void takeTurn(Thread &thread, std::uint32_t site);
+  [[noreturn]] void trap(Thread &thread, std::uint32_t site);
+
+private:
+  static void runThread(void *thread);
+  void admitBlocks();
+  void tell(Counters &counters);
+  std::unique_ptr<Block> makeBlock(std::uint32_t number);
+  bool step();
+  void runWarp(Block &block, std::uint32_t warp);
+  bool hasRunnable(const Block &block, std::uint32_t warp) const;
+
+  // Where threads meet: run_meetings.cpp.
+  std::uint64_t lanesWhere(const Block &block, std::uint32_t warp, auto &&condition) const;
+  std::uint64_t calledLanes(const Thread &thread) const;
+  std::uint64_t meetingLanes(const Thread &thread, bool isAtRest) const;
+  bool completeMeetings(Block &block, std::uint32_t warp);
+  void completeMeeting(Block &block, std::uint32_t warp, const Thread &first, std::uint64_t lanes);
+  void settleWarp(Block &block, std::uint32_t warp);
+  void reportDivergence(const Block &block, std::uint32_t warp, const Thread &waiting);
+  void orderMeeting(llvm::ArrayRef<Thread *> threads, Reach fences);
+  void arriveEarly(Thread &thread, BarrierCount &barrier);
+  void seeBarrier(Thread &thread, const BarrierCount &barrier);
+  void completeBarrier(BarrierCount &barrier);
+  void reportStuck(const Block &block);
+
+  // Copies that run beside the threads: run_copies.cpp.
+  Copy checkedCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  void checkLaneBase(const Thread &thread, std::uint32_t site, std::uint64_t base);
+  void endCopies(Thread &thread);
+  void landSome();
+
+  // Barriers in shared memory: run_phases.cpp.
+  void touchBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  PhaseBarrier *findBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  PhaseBarrier &knownBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  void checkArrival(const Thread &thread, std::uint32_t site, const PhaseBarrier &barrier,
+                    std::uint32_t known);
+  void expectBytes(Thread &thread, std::uint32_t site, PhaseBarrier &barrier, std::int64_t bytes);
+  void settlePhase(Block &block, PhaseBarrier &barrier);
+  std::int64_t askedPhase(const Thread &thread, const PhaseBarrier &barrier, const PhaseSite &facts,
+                          std::uint64_t what) const;
+  void waitForPhase(Thread &thread, PhaseBarrier &barrier);
+  void answer(Thread &thread, std::uint32_t site, PhaseBarrier &barrier, std::int64_t asked);
+  void complete(Block &block, std::size_t completion);
+  void reportUnanswered(const PhaseBarrier &barrier);
+  void endBlock(Block &block);
+  bool unstick(Block &block);
+  bool reportStuckPhases(const Block &block);
+
+  // Bulk copies: run_bulk.cpp.
+  FreeAgent freeAgent(Thread &thread);
+  PhaseBarrier &bulkBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
+  std::byte *touchInBulk(Thread &thread, std::uint32_t site, const FreeAgent &agent,
+                         const AccessSite &facts, std::uint64_t address);
+  void requireAligned(Thread &thread, std::uint32_t site, std::uint64_t address,
+                      std::uint32_t alignment);
+  void requireUnits(Thread &thread, std::uint32_t site, std::uint32_t bytes);
+  bool readMap(Thread &thread, std::uint32_t site, std::uint64_t address, TensorMap &map);
+  TensorMap tensorMap(Thread &thread, std::uint32_t site, std::uint64_t address);
+  std::optional<std::vector<Copy>> loadedParts(Thread &thread, std::uint32_t site,
+                                               const FreeAgent &agent, const TensorMap &map,
+                                               const BoxOperands &operands);
+  Completion bulkLoad(Thread &thread, std::uint32_t site, std::uint64_t barrier);
+  void endAtBarrier(Thread &thread, Completion load, std::int64_t bytes, std::vector<Copy> copies);
+  void requireBulk(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  Copy storedPart(Thread &thread, std::uint32_t site, const CopyOperands &operands);
+  std::optional<std::vector<Copy>> storedParts(Thread &thread, std::uint32_t site,
+                                               const TensorMap &map, const BoxOperands &operands);
+  void endStores(Thread &thread);
+
+  void pause(Thread &thread);
+  [[noreturn]] void abandon(Thread &thread);
+
+  const Code &code_;
+  const Launch &launch_;
+  Agents agents_;
+  Report report_;
+  Memory memory_;
+  Recorder recorder_;
+  std::vector<std::uint64_t> blockCounts_;
+  std::shared_ptr<StackPool> stacks_;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<Block>> blocks_; ///< That run now.
+  std::uint32_t nextBlock_ = 0;
+  std::map<Buffer, std::uint64_t> bufferNumbers_;
+  std::vector<Buffer> buffers_;
+  bool copiesFly_ = false; ///< Some were issued, ever.
+  bool isStopped_ = false;
+};
+
+/// The thread whose fiber runs on this thread of the host.
+Thread &currentThread();
+
+} // namespace imbrex::emulate

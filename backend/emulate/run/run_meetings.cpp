@@ -1,0 +1,251 @@
+#include "backend/emulate/run/run.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace imbrex::emulate {
+namespace {
+
+std::uint64_t bit(std::uint32_t lane) { return std::uint64_t{1} << lane; }
+
+Thread &laneOf(const Block &block, std::uint32_t warpSize, std::uint32_t warp, std::uint32_t lane) {
+  return *block.threads[std::size_t{warp} * warpSize + lane];
+}
+
+} // namespace
+
+std::uint64_t Run::lanesWhere(const Block &block, std::uint32_t warp, auto &&condition) const {
+  std::uint64_t mask = 0;
+  for (std::uint32_t lane = 0; lane < code_.warpSize; ++lane) {
+    if (std::size_t{warp} * code_.warpSize + lane >= block.threads.size()) break;
+    if (condition(laneOf(block, code_.warpSize, warp, lane))) mask |= bit(lane);
+  }
+  return mask;
+}
+
+// --- warps ---
+
+/// The lanes that a thread's warp call names.
+std::uint64_t Run::calledLanes(const Thread &thread) const {
+  const auto &facts = std::get<WarpSite>(code_.sites[thread.site].facts);
+  if (facts.maskOperand >= 0)
+    return thread.operands[static_cast<std::size_t>(facts.maskOperand)] & 0xffffffff;
+  return lanesWhere(*thread.block, thread.warp,
+                    [](const Thread &t) { return t.state != ThreadState::Exited; });
+}
+
+std::uint64_t Run::meetWarp(Thread &thread, std::uint32_t site, const Operands &operands) {
+  thread.site = site;
+  thread.operands = operands;
+  if ((calledLanes(thread) & bit(thread.lane)) == 0) {
+    report_.error(Diag::EmulatedNotNamed, site, 0, code_.sites[site].what,
+                  report_.text(thread.order.id()));
+    abandon(thread);
+  }
+  thread.state = ThreadState::AtWarpCall;
+  pause(thread);
+  return thread.result.value;
+}
+
+/// The lanes that meet where a thread waits, none while some are missing.
+std::uint64_t Run::meetingLanes(const Thread &thread, bool isAtRest) const {
+  const auto &facts = std::get<WarpSite>(code_.sites[thread.site].facts);
+  const std::uint64_t called = calledLanes(thread);
+  const std::uint64_t here = lanesWhere(*thread.block, thread.warp, [&](const Thread &other) {
+    return other.state == ThreadState::AtWarpCall && other.site == thread.site &&
+           (facts.maskOperand < 0 || calledLanes(other) == called);
+  });
+  // Which lanes are active together is not said; the most that can be are those that come here.
+  const bool isFreeToMiss = facts.operation == WarpOperation::ActiveMask;
+  if (isFreeToMiss) return isAtRest ? here : 0;
+  return (called & ~here) == 0 ? called : 0;
+}
+
+void Run::completeMeeting(Block &block, std::uint32_t warp, const Thread &first,
+                          std::uint64_t lanes) {
+  const auto &facts = std::get<WarpSite>(code_.sites[first.site].facts);
+  std::array<Operands, kMostLanes> operands{};
+  std::array<LaneResult, kMostLanes> results{};
+  std::vector<Thread *> threads;
+  for (std::uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
+    threads.push_back(&laneOf(block, code_.warpSize, warp, lane));
+    operands[lane] = threads.back()->operands;
+  }
+  const auto fault = evaluate({facts.operation, code_.warpSize, lanes, operands}, results);
+  if (fault) {
+    const Thread &asking = laneOf(block, code_.warpSize, warp, fault->lane);
+    report_.error(Diag::EmulatedMissingLane, asking.site, 0, code_.sites[asking.site].what,
+                  fault->source, report_.text(asking.order.id()));
+    isStopped_ = true;
+    return;
+  }
+  if (facts.operation == WarpOperation::Barrier)
+    orderMeeting(threads, code_.lanesMeetAlways ? Reach::Warp : Reach::Thread);
+  for (Thread *thread : threads) {
+    thread->result = results[thread->lane];
+    ++thread->meetings;
+    thread->state = ThreadState::Runnable;
+  }
+}
+
+bool Run::completeMeetings(Block &block, std::uint32_t warp) {
+  const bool isAtRest = !hasRunnable(block, warp);
+  const std::uint64_t waiting =
+      lanesWhere(block, warp, [](const Thread &t) { return t.state == ThreadState::AtWarpCall; });
+  for (std::uint64_t rest = waiting; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
+    const Thread &thread = laneOf(block, code_.warpSize, warp, lane);
+    const std::uint64_t lanes = meetingLanes(thread, isAtRest);
+    if (lanes == 0) continue;
+    completeMeeting(block, warp, thread, lanes);
+    return true;
+  }
+  return false;
+}
+
+/// After the lanes of a warp have run as far as they could: let those go on that have met. Where
+/// none has, and one waits for others of its warp, it waits in vain.
+void Run::settleWarp(Block &block, std::uint32_t warp) {
+  while (!isStopped_ && completeMeetings(block, warp)) {
+  }
+  if (isStopped_ || hasRunnable(block, warp)) return;
+  // Who waits for a phase goes on when it is over, or is found to be stuck there.
+  if (lanesWhere(block, warp, [](const Thread &t) { return t.state == ThreadState::AtPhase; }) != 0)
+    return;
+  const std::uint64_t waiting =
+      lanesWhere(block, warp, [](const Thread &t) { return t.state == ThreadState::AtWarpCall; });
+  if (waiting == 0) return;
+  reportDivergence(
+      block, warp,
+      laneOf(block, code_.warpSize, warp, static_cast<std::uint32_t>(std::countr_zero(waiting))));
+}
+
+void Run::reportDivergence(const Block &block, std::uint32_t warp, const Thread &waiting) {
+  const std::uint64_t here = lanesWhere(block, warp, [&](const Thread &t) {
+    return t.state == ThreadState::AtWarpCall && t.site == waiting.site &&
+           calledLanes(t) == calledLanes(waiting);
+  });
+  const auto missing = static_cast<std::uint32_t>(std::countr_zero(calledLanes(waiting) & ~here));
+  const Site &site = code_.sites[waiting.site];
+  isStopped_ = true;
+  if (std::size_t{warp} * code_.warpSize + missing >= block.threads.size()) {
+    report_.error(Diag::EmulatedMissingLane, waiting.site, 0, site.what, missing,
+                  report_.text(waiting.order.id()));
+    return;
+  }
+  const Thread &other = laneOf(block, code_.warpSize, warp, missing);
+  report_.error(Diag::EmulatedDivergentCall, waiting.site, other.site, site.what,
+                report_.text(waiting.order.id()), report_.text(other.order.id()),
+                report_.stateText(other));
+}
+
+// --- blocks ---
+
+/// Everybody sees what everybody has published: by fences of this reach, or, where there is none
+/// (Reach::Thread), all that was done until now.
+void Run::orderMeeting(llvm::ArrayRef<Thread *> threads, Reach fences) {
+  ClockJoiner &join = memory_.joiner();
+  Clock all;
+  std::vector<std::pair<std::uint32_t, Tick>> ticks;
+  for (Thread *thread : threads) {
+    const Publication published =
+        fences == Reach::Thread ? thread->order.publishNow() : thread->order.published(fences);
+    if (published.tick == 0) continue;
+    all = join(all, published.seen);
+    ticks.emplace_back(thread->order.id().thread, published.tick);
+  }
+  if (!ticks.empty()) all = all.with(threads.front()->block->number, ticks);
+  for (Thread *thread : threads) {
+    if (fences == Reach::Thread)
+      thread->order.see(all, join);
+    else
+      thread->order.seeAtFence(fences, all, join);
+  }
+}
+
+void Run::meetBarrier(Thread &thread, std::uint32_t site, const Operands &operands) {
+  const auto &facts = std::get<BarrierSite>(code_.sites[site].facts);
+  BarrierCount &barrier = thread.block->barriers[operands[0]];
+  const auto elsewhere = std::ranges::find_if(barrier.waiting, [&](const Thread *other) {
+    return other->site != site && (!launch_.warpsMeetAnywhere || other->warp == thread.warp);
+  });
+  if (facts.wholeBlock && facts.action == BarrierAction::Meet &&
+      elsewhere != barrier.waiting.end()) {
+    thread.site = site;
+    const Thread &other = **elsewhere;
+    report_.error(Diag::EmulatedDivergentBarrier, site, other.site, code_.sites[site].what,
+                  report_.text(thread.order.id()), report_.text(other.order.id()),
+                  report_.stateText(other));
+    abandon(thread);
+  }
+  thread.site = site;
+  thread.operands = operands;
+  if (facts.action != BarrierAction::Await) ++barrier.arrived;
+  if (facts.action == BarrierAction::Arrive)
+    arriveEarly(thread, barrier);
+  else if (facts.action == BarrierAction::Meet || thread.arrivals[operands[0]] > barrier.phases)
+    barrier.waiting.push_back(&thread);
+  else
+    seeBarrier(thread, barrier);
+  const std::uint64_t count = operands[1] != 0 ? operands[1] : code_.threads;
+  if (barrier.arrived == count) completeBarrier(barrier);
+  // It was the last, or it need not wait.
+  const auto &waiting = barrier.waiting;
+  if (std::ranges::find(waiting, &thread) == waiting.end()) return;
+  thread.state = ThreadState::AtBarrier;
+  pause(thread);
+}
+
+void Run::arriveEarly(Thread &thread, BarrierCount &barrier) {
+  const auto &facts = std::get<BarrierSite>(code_.sites[thread.site].facts);
+  ++thread.arrivals[thread.operands[0]];
+  const Publication published =
+      facts.ordersMemory ? thread.order.publishNow() : thread.order.published(Reach::Block);
+  barrier.published = memory_.joiner()(barrier.published, clockOf(thread.order.id(), published));
+}
+
+void Run::seeBarrier(Thread &thread, const BarrierCount &barrier) {
+  const auto &facts = std::get<BarrierSite>(code_.sites[thread.site].facts);
+  if (facts.ordersMemory)
+    thread.order.see(barrier.complete, memory_.joiner());
+  else
+    thread.order.seeAtFence(Reach::Block, barrier.complete, memory_.joiner());
+}
+
+void Run::completeBarrier(BarrierCount &barrier) {
+  std::vector<Thread *> met;
+  for (Thread *thread : barrier.waiting)
+    if (std::get<BarrierSite>(code_.sites[thread->site].facts).action == BarrierAction::Meet)
+      met.push_back(thread);
+  if (!met.empty()) {
+    const auto &facts = std::get<BarrierSite>(code_.sites[met.front()->site].facts);
+    orderMeeting(met, facts.ordersMemory ? Reach::Thread : Reach::Block);
+  }
+  barrier.complete = barrier.published;
+  for (Thread *thread : barrier.waiting) {
+    seeBarrier(*thread, barrier);
+    ++thread->meetings;
+    thread->state = ThreadState::Runnable;
+  }
+  barrier.waiting.clear();
+  barrier.arrived = 0;
+  ++barrier.phases;
+}
+
+/// Nobody of the block can go on: somebody waits at a barrier at which others never arrive.
+void Run::reportStuck(const Block &block) {
+  isStopped_ = true;
+  if (reportStuckPhases(block)) return;
+  const auto waits = [](const auto &t) { return t->state == ThreadState::AtBarrier; };
+  const auto first = std::ranges::find_if(block.threads, waits);
+  const auto elsewhere = [&](const auto &t) { return t->site != (*first)->site; };
+  const auto other = std::ranges::find_if(block.threads, elsewhere);
+  const Thread &waiting = **first;
+  const Thread &missing = other != block.threads.end() ? **other : waiting;
+  report_.error(Diag::EmulatedDivergentBarrier, waiting.site, missing.site,
+                code_.sites[waiting.site].what, report_.text(waiting.order.id()),
+                report_.text(missing.order.id()), report_.stateText(missing));
+}
+
+} // namespace imbrex::emulate

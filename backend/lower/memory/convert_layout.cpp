@@ -1,0 +1,158 @@
+#include "backend/layout/algebra.h"
+#include "backend/layout/conversion.h"
+#include "backend/layout/shared_conversion.h"
+#include "backend/lower/memory/access.h"
+#include "backend/lower/memory/exchange.h"
+
+/// Carries out the plans of backend/layout: how a tile gets from the threads that hold it to those
+/// that want it.
+namespace imbrex::lower {
+
+using layout::Bits;
+using layout::Dim;
+using llvm::Value;
+
+namespace {
+
+Value *registerAt(const Registers &registers, std::int32_t i) {
+  return registers[static_cast<std::size_t>(i)];
+}
+
+class Steps {
+public:
+  explicit Steps(Emitter &emitter) : e_(emitter) {}
+
+  Registers operator()(const layout::RenameStep &step, const Registers &registers) {
+    Registers renamed;
+    for (const std::int32_t source : step.sources) renamed.push_back(registerAt(registers, source));
+    return renamed;
+  }
+
+  Registers operator()(const layout::SelectStep &step, const Registers &registers) {
+    Value *bits = e_.b.CreateAnd(e_.thread(), e_.i32(static_cast<std::int64_t>(step.threadMask)));
+    Value *ones = e_.b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, bits);
+    Value *isOdd = e_.b.CreateTrunc(ones, e_.b.getInt1Ty());
+    Registers selected;
+    for (std::size_t i = 0; i < step.sources.size(); ++i)
+      selected.push_back(e_.b.CreateSelect(isOdd, registerAt(registers, step.others[i]),
+                                           registerAt(registers, step.sources[i])));
+    return selected;
+  }
+
+  Registers operator()(const layout::ShuffleStep &step, const Registers &registers) {
+    Value *lane = nullptr;
+    if (!step.isXor) {
+      const llvm::SmallVector<Bits, 12> columns(step.laneColumns.begin(), step.laneColumns.end());
+      lane = applyColumns(e_.b, columns, e_.thread());
+    }
+    Registers shuffled;
+    for (std::size_t i = 0; i < step.sources.size(); ++i) {
+      Value *value = registerAt(registers, step.sources[i]);
+      const std::uint32_t mask = step.laneMasks[i];
+      if (!step.isXor)
+        shuffled.push_back(shuffle(e_, value, e_.b.CreateXor(lane, e_.b.getInt32(mask))));
+      else
+        shuffled.push_back(mask == 0 ? value : shuffleXor(e_, value, mask));
+    }
+    return shuffled;
+  }
+
+private:
+  Emitter &e_;
+};
+
+/// The vectors of a thread and where each lies behind `base`.
+template <class Each>
+void eachVector(Emitter &e, llvm::Type *memory, const SharedTile &tile, Each each) {
+  const auto width = static_cast<std::size_t>(tile.vectors.width);
+  for (llvm::ArrayRef<std::int32_t> rest = tile.vectors.registers; !rest.empty();
+       rest = rest.drop_front(width)) {
+    const auto first = static_cast<std::size_t>(rest[0]);
+    const auto ofRegister = static_cast<std::int64_t>(tile.offsets.apply(Dim::Register, first));
+    Value *offset = e.b.CreateXor(e.threadPart(tile.offsets), e.i32(ofRegister));
+    each(rest.take_front(width), e.b.CreateGEP(memory, tile.base, offset));
+  }
+}
+
+llvm::Type *vectorType(llvm::Type *memory, std::size_t width) {
+  if (width == 1) return memory;
+  return llvm::FixedVectorType::get(memory, static_cast<unsigned>(width));
+}
+
+/// Through shared memory, each thread moving vectors.
+class SharedWay {
+public:
+  SharedWay(Emitter &emitter, const HeldTile &tile, const layout::SharedConversion &plan)
+      : e_(emitter), tile_(tile), plan_(plan), memory_(e_.memoryType(tile.type)),
+        bytes_(e_.module.getDataLayout().getTypeAllocSize(memory_).getFixedValue()) {}
+
+  Registers run() {
+    const auto size = static_cast<std::int64_t>(bytes_) << plan_.shared.inputBits();
+    Value *const region = e_.beginExchange(size);
+    e_.where(e_.isOwner(tile_.layout), [&] { write(region); });
+    e_.barrier();
+    Registers read = readShared(e_, tile_.type, {region, plan_.readOffsets, plan_.reads});
+    e_.shared.end();
+    return read;
+  }
+
+private:
+  void write(Value *base) {
+    eachVector(e_, memory_, {base, plan_.writeOffsets, plan_.writes},
+               [&](llvm::ArrayRef<std::int32_t> registers, Value *address) {
+                 const std::size_t width = registers.size();
+                 Value *stored = llvm::PoisonValue::get(vectorType(memory_, width));
+                 for (std::size_t i = 0; i < width; ++i) {
+                   Value *element = toMemory(e_, registerAt(tile_.registers, registers[i]));
+                   stored = width == 1 ? element : e_.b.CreateInsertElement(stored, element, i);
+                 }
+                 e_.b.CreateAlignedStore(stored, address, llvm::Align(bytes_ * width));
+               });
+  }
+
+  Emitter &e_;
+  const HeldTile &tile_;
+  const layout::SharedConversion &plan_;
+  llvm::Type *memory_;
+  std::uint64_t bytes_;
+};
+
+} // namespace
+
+Registers readShared(Emitter &e, const ir::Type &type, const SharedTile &tile) {
+  llvm::Type *const memory = e.memoryType(type);
+  const std::uint64_t bytes = e.module.getDataLayout().getTypeAllocSize(memory).getFixedValue();
+  Registers read(tile.vectors.registers.size());
+  eachVector(e, memory, tile, [&](llvm::ArrayRef<std::int32_t> registers, Value *address) {
+    const std::size_t width = registers.size();
+    Value *loaded =
+        e.b.CreateAlignedLoad(vectorType(memory, width), address, llvm::Align(bytes * width));
+    for (std::size_t i = 0; i < width; ++i) {
+      Value *element = width == 1 ? loaded : e.b.CreateExtractElement(loaded, i);
+      read[static_cast<std::size_t>(registers[i])] = fromMemory(e, type, element);
+    }
+  });
+  return read;
+}
+
+Registers convert(Emitter &e, const HeldTile &tile, const layout::LinearLayout &wanted) {
+  const layout::ConversionPlan plan = planConversion(tile.layout, wanted);
+  if (plan.kind != layout::ConversionKind::Shared) {
+    Registers registers = tile.registers;
+    for (const layout::ConversionStep &step : plan.steps)
+      registers = std::visit([&](const auto &s) { return Steps(e)(s, registers); }, step);
+    return registers;
+  }
+  const machine::Machine &machine = e.words.machine();
+  const auto bytes = static_cast<std::int64_t>(
+      e.module.getDataLayout().getTypeAllocSize(e.memoryType(tile.type)).getFixedValue());
+  // The plan is for all of a tile that fits.
+  const bool fits = bytes << tile.layout.outputBits() <= e.scratchBytes();
+  if (!fits || !isSurjective(wanted)) return exchange(e, tile, wanted, 0);
+  const layout::SharedMemory memory{.banks = machine.banks, .lanes = machine.warpSize};
+  const layout::SharedConversion shared =
+      planSharedConversion(tile.layout, wanted, static_cast<std::int32_t>(bytes), memory);
+  return SharedWay(e, tile, shared).run();
+}
+
+} // namespace imbrex::lower

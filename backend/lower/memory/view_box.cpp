@@ -1,0 +1,141 @@
+#include "backend/lower/memory/view_box.h"
+
+#include "backend/lower/memory/box_start.h"
+#include "backend/support/check.h"
+
+namespace imbrex::lower {
+
+using ir::ElementKind;
+using llvm::Value;
+
+namespace {
+
+/// A coordinate as i64 elements.
+Value *wideStart(Emitter &e, Value *coordinate, ElementKind kind, std::int64_t unit) {
+  Value *wide = emitCast(e.b, kind, ElementKind::I64, {}, coordinate, e.natives);
+  return boxStart(e.b, wide, kind, unit);
+}
+
+/// A coordinate that is not negative as i32 elements, for views of less than 2^31: what lies beyond
+/// comes to lie at 2^31 or little beyond.
+Value *narrowStart(Emitter &e, Value *coordinate, std::int64_t unit) {
+  Value *start = e.b.CreateZExt(coordinate, e.b.getInt32Ty());
+  if (unit == 1) return start;
+  const auto most = static_cast<std::int64_t>(llvm::divideCeil(std::int64_t{1} << 31, unit));
+  Value *near = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, start, e.i32(most));
+  return e.b.CreateNUWMul(near, e.i32(unit));
+}
+
+/// An i64 as the nearest unsigned number of 32 bits; from the halves, for machines count in those.
+Value *saturated(llvm::IRBuilder<> &b, Value *x) {
+  Value *high = b.CreateTrunc(b.CreateLShr(x, 32), b.getInt32Ty());
+  Value *bound = b.CreateNot(b.CreateAShr(high, 31));
+  return b.CreateSelect(b.CreateIsNull(high), b.CreateTrunc(x, b.getInt32Ty()), bound);
+}
+
+} // namespace
+
+Value *startInElements(Emitter &e, ir::ValueId coordinate, std::int64_t unit) {
+  return wideStart(e, e.scalar(coordinate), e.type(coordinate).element(), unit);
+}
+
+ViewBox::ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size_t firstCoordinate)
+    : ViewBox(emitter,
+              {.view = op.operand(0),
+               .coordinates = llvm::ArrayRef(op.operands).drop_front(firstCoordinate),
+               .unit = op.attrs<ir::ViewAttrs>().unit},
+              emitter.type(tile).shape(),
+              emitter.kernel.layoutOf(tile).valid() ? &emitter.layoutOf(tile) : nullptr) {}
+
+ViewBox::ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape,
+                 const layout::LinearLayout *layout)
+    : e_(emitter), view_(emitter.view(start.view)), layout_(layout), shape_(shape),
+      bits_(ir::storageBits(emitter.type(start.view).element())), start_(emitter.i64(0)),
+      threads_(start_), assumed_(emitter.assumptions.of(emitter.kernel, start.view)) {
+  const bool inTiles = start.unit == ir::BoxUnit::Tiles;
+  for (std::int32_t axis = 0; axis < shape_.rank(); ++axis)
+    addAxis(axis, start.coordinates[static_cast<std::size_t>(axis)], inTiles ? shape_[axis] : 1);
+  for (std::int32_t axis = 0; layout_ && axis < shape_.rank(); ++axis) {
+    Value *thread = emitter.b.CreateZExt(emitter.splitCoordinate(*layout_, 0, axis).thread,
+                                         emitter.b.getInt64Ty());
+    threads_ = emitter.b.CreateAdd(threads_, scaled(axis, thread));
+  }
+  base_ = behind(view_.data, emitter.b.CreateAdd(start_, threads_));
+}
+
+void ViewBox::addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t unit) {
+  const Start start = startOf(coordinate, unit);
+  start_ = e_.b.CreateAdd(start_, scaled(axis, start.wide));
+  Value *extent = view_.extents[static_cast<std::size_t>(axis)];
+  bounds_.push_back(boundsOf(start, extent, shape_[axis]));
+}
+
+/// Elements along an axis as a distance in memory, in elements.
+Value *ViewBox::scaled(std::int32_t axis, Value *elements) {
+  if (axis + 1 == shape_.rank() && assumed_.hasUnitStride) return elements;
+  return e_.b.CreateMul(elements, view_.strides[static_cast<std::size_t>(axis)]);
+}
+
+ViewBox::Start ViewBox::startOf(ir::ValueId coordinate, std::int64_t unit) {
+  const ElementKind kind = e_.type(coordinate).element();
+  Value *index = e_.scalar(coordinate);
+  if (!assumed_.hasSmallExtents || info(kind).bits > 32 || !e_.notNegative.contains(coordinate))
+    return {wideStart(e_, index, kind, unit), nullptr};
+  Value *narrow = narrowStart(e_, index, unit);
+  return {e_.b.CreateZExt(narrow, e_.b.getInt64Ty()), narrow};
+}
+
+ViewBox::Bounds ViewBox::boundsOf(const Start &start, Value *extent, std::int64_t length) {
+  llvm::IRBuilder<> &b = e_.b;
+  if (start.narrow) {
+    Value *end = b.CreateTrunc(extent, b.getInt32Ty());
+    return {nullptr, b.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, end, start.narrow)};
+  }
+  if (length == 1) {
+    // Unsigned, so that what lies in front of the view is beyond its end.
+    return {nullptr, b.CreateZExt(b.CreateICmpULT(start.wide, extent), b.getInt32Ty())};
+  }
+  Value *first = saturated(b, b.CreateNeg(start.wide));
+  Value *end = saturated(b, b.CreateSub(extent, start.wide));
+  return {first, b.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, end, first)};
+}
+
+/// From the thread's first element of the box to the one in a register.
+Value *ViewBox::distance(std::size_t r) {
+  Value *distance = e_.i64(0);
+  for (std::int32_t axis = 0; layout_ && axis < shape_.rank(); ++axis)
+    if (const std::int64_t ofRegister = e_.splitCoordinate(*layout_, r, axis).constant)
+      distance = e_.b.CreateAdd(distance, scaled(axis, e_.i64(ofRegister)));
+  return distance;
+}
+
+Value *ViewBox::behind(Value *place, Value *elements) {
+  if (bits_ >= 8)
+    return e_.b.CreateGEP(e_.b.getIntNTy(static_cast<unsigned>(bits_)), place, elements);
+  IMBREX_CHECK(bits_ == 4, "elements of {0} bits", bits_);
+  return e_.b.CreateGEP(e_.b.getInt8Ty(), place, e_.b.CreateAShr(elements, 1));
+}
+
+Value *ViewBox::elementAt(std::size_t r) {
+  return e_.b.CreateAdd(e_.b.CreateAdd(start_, threads_), distance(r));
+}
+
+Value *ViewBox::isInside(std::size_t r) {
+  llvm::SmallVector<Value *, 6> conditions;
+  for (std::int32_t axis = 0; axis < shape_.rank(); ++axis) {
+    const Bounds &bounds = bounds_[static_cast<std::size_t>(axis)];
+    Value *index = layout_ ? e_.coordinate(*layout_, r, axis) : e_.i32(0);
+    if (bounds.first) index = e_.b.CreateSub(index, bounds.first);
+    conditions.push_back(e_.b.CreateICmpULT(index, bounds.count));
+  }
+  if (layout_) conditions.push_back(e_.isInside(*layout_, shape_, r));
+  return e_.allOf(conditions);
+}
+
+Access ViewBox::at(std::size_t r, std::size_t width) {
+  return {.address = behind(base_, distance(r)),
+          .mask = isInside(r),
+          .alignment = bits_ * static_cast<std::int64_t>(width) / 8};
+}
+
+} // namespace imbrex::lower

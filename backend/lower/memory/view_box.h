@@ -1,0 +1,67 @@
+#pragma once
+
+#include "backend/lower/memory/access.h"
+
+namespace imbrex::lower {
+
+/// Where a box begins: a coordinate for each axis of a view.
+struct BoxStart {
+  ir::ValueId view;
+  llvm::ArrayRef<ir::ValueId> coordinates;
+  ir::BoxUnit unit;
+};
+
+/// A coordinate as i64 elements. Beyond 2^62 and a large multiple of any box nothing is inside a
+/// view; no product overflows.
+llvm::Value *startInElements(Emitter &emitter, ir::ValueId coordinate, std::int64_t unit);
+
+/// A box of a view, as one op touches it: where each element lies and whether it is inside.
+class ViewBox {
+public:
+  /// `layout` says which thread touches what; null for one element.
+  ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape,
+          const layout::LinearLayout *layout);
+  /// `tile`: what the box holds; its layout says which thread touches what. `firstCoordinate`: the
+  /// op's operand that says where the box begins along axis 0.
+  ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size_t firstCoordinate);
+
+  /// The access whose first element is in register `r`; of whole bytes.
+  Access at(std::size_t r, std::size_t width);
+  /// i64: how many elements it lies from the view's first; for one that shares its byte.
+  llvm::Value *elementAt(std::size_t r);
+  /// Whether it is inside the view and no padding; null where it always is.
+  llvm::Value *isInside(std::size_t r);
+
+private:
+  /// Where the box begins along an axis, in elements.
+  struct Start {
+    llvm::Value *wide;   // i64
+    llvm::Value *narrow; // i32, unsigned, the same number; null where it may be none
+  };
+  /// The indices of the box that lie in the view: i32, for the box is small.
+  struct Bounds {
+    llvm::Value *first; // null: 0
+    llvm::Value *count;
+  };
+  void addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t unit);
+  llvm::Value *scaled(std::int32_t axis, llvm::Value *elements);
+  llvm::Value *distance(std::size_t r);
+  /// So many elements behind a place. Of those that share bytes an even number: what accesses begin
+  /// with, and are apart.
+  llvm::Value *behind(llvm::Value *place, llvm::Value *elements);
+  Start startOf(ir::ValueId coordinate, std::int64_t unit);
+  Bounds boundsOf(const Start &start, llvm::Value *extent, std::int64_t length);
+
+  Emitter &e_;
+  const ViewValues &view_;
+  const layout::LinearLayout *layout_; // null for a box of one element, which is a scalar
+  ir::Shape shape_;
+  std::int64_t bits_;    // of an element
+  llvm::Value *start_;   // i64: elements from the view's first to the box's
+  llvm::Value *threads_; // i64: from there to the thread's first
+  llvm::Value *base_;    // the address of the thread's first
+  analysis::ParameterAssumptions assumed_;
+  llvm::SmallVector<Bounds, 5> bounds_; // by axis
+};
+
+} // namespace imbrex::lower

@@ -1,0 +1,176 @@
+#include "backend/lower/memory/exchange.h"
+#include "backend/lower/memory/view_box.h"
+#include "backend/lower/ops/emit_ops.h"
+
+/// Rings: tiles that are copied into shared memory ahead of their use.
+namespace imbrex::lower {
+
+using llvm::Value;
+
+namespace {
+
+/// One copy of a thread where the machine has no asynchronous one of that size.
+void copyAtOnce(Emitter &e, Value *to, const Access &from, std::int64_t bytes) {
+  constexpr std::int64_t kWord = 4;
+  llvm::Type *const type = bytes > kWord
+                               ? static_cast<llvm::Type *>(llvm::FixedVectorType::get(
+                                     e.b.getInt32Ty(), static_cast<unsigned>(bytes / kWord)))
+                               : e.b.getIntNTy(static_cast<unsigned>(bytes) * 8);
+  const llvm::Align alignment(static_cast<std::uint64_t>(bytes));
+  Value *loaded = e.where(from.mask, llvm::Constant::getNullValue(type), [&]() -> Value * {
+    return e.b.CreateAlignedLoad(type, from.address, alignment);
+  });
+  e.b.CreateAlignedStore(loaded, to, alignment);
+}
+
+/// Fill the next slot by copies that whole warps make, in the order of their lanes. How many of
+/// them are under way is counted, so that each is made in any case: what a mask leaves out is
+/// brought from zeros, and where the ring's condition does not hold, or other warps have the
+/// elements, all is zeros and goes where nobody reads.
+template <class MakeAccess>
+void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
+  Ring &ring = e.ring(op.operand(0));
+  const RingCopies &copies = ring.copies();
+  const layout::LinearLayout &offsets = ring.slot().writeOffsets;
+  const auto width = static_cast<std::size_t>(copies.vectors.width);
+  const std::int64_t bytes = copies.bytes / copies.vectors.width; // of an element
+  Value *condition = e.scalar(op.operand(1));
+  Value *slot = ring.fillIf(e, condition);
+  Value *isWanted = e.allOf({condition, e.isOwner(e.layoutOf(op.operand(0)))});
+  Value *ofWarp = applyColumns(e.b, offsets.columns(layout::Dim::Warp), e.warp());
+  auto accessAt = makeAccess();
+  for (std::size_t i = 0; i < copies.vectors.registers.size(); i += width) {
+    const auto first = static_cast<std::size_t>(copies.vectors.registers[i]);
+    const auto ofRegister = static_cast<std::int64_t>(offsets.apply(layout::Dim::Register, first));
+    Value *inSlot = e.b.CreateMul(e.b.CreateXor(ofWarp, e.i32(ofRegister)), e.i32(bytes));
+    Value *to = e.b.CreateSelect(isWanted, e.b.CreateAdd(slot, inSlot), ring.unread(e));
+    const Access from = accessAt(first, width);
+    Value *source =
+        e.b.CreateSelect(e.allOf({isWanted, from.mask}), from.address, e.zeros(copies.bytes));
+    e.words.copyInLaneOrder(e.b,
+                            e.b.CreateGEP(e.b.getInt8Ty(), ring.base(), e.words.uniform(e.b, to)),
+                            source, copies.bytes);
+  }
+}
+
+/// Fill the next slot, where the ring's condition holds: what `makeAccess` makes says where the
+/// elements of a register come from. What a mask leaves out, and padding, is filled with zeros.
+template <class MakeAccess>
+void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
+  Ring &ring = e.ring(op.operand(0));
+  const RingCopies &copies = ring.copies();
+  if (copies.areInLaneOrder) return fillInLaneOrder(e, op, makeAccess);
+  const layout::LinearLayout &offsets = ring.slot().writeOffsets;
+  const auto width = static_cast<std::size_t>(copies.vectors.width);
+  const ir::Type &type = e.type(op.operand(0));
+  const auto copyAll = [&](Value *slot) {
+    auto accessAt = makeAccess();
+    for (std::size_t i = 0; i < copies.vectors.registers.size(); i += width) {
+      const auto first = static_cast<std::size_t>(copies.vectors.registers[i]);
+      const auto ofRegister =
+          static_cast<std::int64_t>(offsets.apply(layout::Dim::Register, first));
+      Value *offset = e.b.CreateXor(e.threadPart(offsets), e.i32(ofRegister));
+      Value *to = e.b.CreateGEP(e.memoryType(type.held()), slot, offset);
+      const Access from = accessAt(first, width);
+      if (copies.areAsynchronous)
+        e.words.copyAsync(e.b, to, from.address, {copies.bytes, from.mask});
+      else
+        copyAtOnce(e, to, from, copies.bytes);
+    }
+  };
+  e.where(e.scalar(op.operand(1)), [&] {
+    Value *slot = ring.fill(e);
+    e.where(e.isOwner(e.layoutOf(op.operand(0))), [&] { copyAll(slot); });
+  });
+}
+
+} // namespace
+
+void emitRingCopy(Emitter &e, const ir::Op &op) {
+  const ir::ValueId pointers = op.operand(2);
+  fillSlot(e, op, [&] {
+    return [&](std::size_t r, std::size_t) {
+      Value *mask = op.operands.size() > 3 ? e.registers(op.operand(3))[r] : nullptr;
+      Value *inside = e.isInside(e.layoutOf(pointers), e.type(pointers).shape(), r);
+      return Access{.address = e.registers(pointers)[r], .mask = e.allOf({inside, mask})};
+    };
+  });
+}
+
+void emitRingCopyBox(Emitter &e, const ir::Op &op) {
+  fillSlot(e, op, [&] {
+    const BoxStart start{.view = op.operand(2),
+                         .coordinates = llvm::ArrayRef(op.operands).drop_front(3),
+                         .unit = op.attrs<ir::RingCopyBoxAttrs>().unit};
+    ViewBox box(e, start, e.type(op.operand(0)).shape(), &e.layoutOf(op.operand(0)));
+    return [box = std::move(box)](std::size_t r, std::size_t width) mutable {
+      return box.at(r, width);
+    };
+  });
+}
+
+namespace {
+
+/// Where a box begins along an axis, as the engine takes it: i32. What lies further out has no
+/// element of the view.
+Value *engineStart(Emitter &e, ir::ValueId coordinate, std::int64_t unit) {
+  constexpr std::int64_t kFarBefore = -(std::int64_t{1} << 16);
+  Value *start = startInElements(e, coordinate, unit);
+  start = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, start, e.i64(kFarBefore));
+  start = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, start,
+                                    e.i64(analysis::ParameterAssumptions::kMostBoxExtent));
+  return e.b.CreateTrunc(start, e.b.getInt32Ty());
+}
+
+/// The boxes that make the tile in a slot, one behind the other.
+void loadBoxes(Emitter &e, const ir::Op &op, Value *slot, Value *barrier) {
+  const layout::BoxLayout &boxes = e.ring(op.operand(0)).boxes();
+  const ir::Type &type = e.type(op.operand(0));
+  const bool inTiles = op.attrs<ir::BoxAttrs>().unit == ir::BoxUnit::Tiles;
+  llvm::SmallVector<Value *, 5> starts;
+  for (std::int32_t axis = 0; axis < type.rank(); ++axis)
+    starts.push_back(engineStart(e, op.operand(3 + static_cast<std::size_t>(axis)),
+                                 inTiles ? type.shape()[axis] : 1));
+  for (std::int64_t copy = 0; copy < boxes.copies; ++copy) {
+    const std::int64_t offset = copy * boxes.elements();
+    const layout::Bits at = boxes.shared.apply(static_cast<layout::Bits>(offset));
+    llvm::SmallVector<Value *, 5> first;
+    for (std::int32_t axis = type.rank(); axis-- > 0;) {
+      const layout::Bits beyond = boxes.shared.outputPart(at, layout::axisDim(axis));
+      first.push_back(e.b.CreateAdd(starts[static_cast<std::size_t>(axis)],
+                                    e.i32(static_cast<std::int64_t>(beyond))));
+    }
+    Value *to = e.b.CreateGEP(e.memoryType(type.held()), slot, e.i32(offset));
+    e.words.loadBox(e.b, to, {e.boxMap(op), first}, barrier);
+  }
+}
+
+} // namespace
+
+void emitRingLoadBox(Emitter &e, const ir::Op &op) {
+  Value *slot = e.ring(op.operand(0)).fill(e);
+  Value *barrier = e.barriers(op.operand(1)).arrivedAt(e);
+  e.where(e.isLoader(), [&] { loadBoxes(e, op, slot, barrier); });
+}
+
+void emitBarrierExpect(Emitter &e, const ir::Op &op) {
+  Value *barrier = e.barriers(op.operand(0)).arriveAt(e);
+  const std::int64_t bytes = op.attrs<ir::BytesAttrs>().bytes;
+  e.where(e.isLoader(), [&] { e.words.expect(e.b, barrier, bytes); });
+}
+
+void emitBarrierArrive(Emitter &e, const ir::Op &op) {
+  Value *barrier = e.barriers(op.operand(0)).arriveAt(e);
+  e.words.meetWarp(e.b);
+  e.where(e.b.CreateICmpEQ(e.lane(), e.i32(0)), [&] { e.words.arrive(e.b, barrier); });
+}
+
+void emitRingRead(Emitter &e, const ir::Op &op) {
+  Ring &ring = e.ring(op.operand(0));
+  const ir::Type &type = e.type(op.result());
+  const layout::SlotReads reads =
+      layout::slotReads(ring.slot(), e.layoutOf(op.result()), ir::storageBits(type.element()) / 8);
+  e.define(op.result(), readShared(e, type, {ring.take(e), reads.offsets, reads.vectors}));
+}
+
+} // namespace imbrex::lower

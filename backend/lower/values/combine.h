@@ -1,0 +1,35 @@
+#pragma once
+
+#include "backend/ir/combine.h"
+#include "backend/lower/values/arithmetic.h"
+
+/// How two elements become one in reductions and scans. The first is the left one.
+namespace imbrex::lower {
+
+/// The element in which a combine of such elements is accumulated: f32 for sums and products of f16
+/// and bf16, which would otherwise stop growing.
+ir::ElementKind accumulatorOf(ir::Combine combine, ir::ElementKind element);
+
+/// Of argmin and argmax: a NaN, or the number that loses against every other.
+llvm::Constant *identityOf(ir::Combine combine, ir::ElementKind element, llvm::Type *type);
+
+/// What an exclusive scan begins with.
+llvm::Constant *startOf(ir::Combine combine, ir::ElementKind element, llvm::Type *type);
+
+llvm::Value *emitCombine(llvm::IRBuilder<> &builder, ir::Combine combine, ir::ElementKind element,
+                         llvm::Value *a, llvm::Value *b, const Natives &natives);
+
+/// The same where `a` is what such combines have given so far.
+llvm::Value *emitAccumulate(llvm::IRBuilder<> &builder, ir::Combine combine,
+                            ir::ElementKind element, llvm::Value *a, llvm::Value *b,
+                            const Natives &natives);
+
+/// A value and where it was found.
+struct Indexed {
+  llvm::Value *value;
+  llvm::Value *index;
+};
+Indexed emitCombineArg(llvm::IRBuilder<> &builder, ir::Combine combine, ir::ElementKind element,
+                       const Indexed &a, const Indexed &b, const Natives &natives);
+
+} // namespace imbrex::lower

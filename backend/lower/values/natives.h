@@ -1,0 +1,12 @@
+#pragma once
+
+#include "backend/lower/values/arithmetic.h"
+#include "backend/lower/vocabulary.h"
+
+namespace imbrex::lower {
+
+/// What a GPU does better than the sequences that suit all: minimum and maximum already are ours,
+/// and all round f16 themselves.
+Natives nativesOf(const Vocabulary &words);
+
+} // namespace imbrex::lower

@@ -1,0 +1,38 @@
+#include "backend/target/host/nest/counted_loop.h"
+
+namespace imbrex::host {
+
+Carried emitCountedLoop(
+    llvm::IRBuilder<> &builder, llvm::Value *trips, std::int64_t step,
+    llvm::ArrayRef<llvm::Value *> initial,
+    llvm::function_ref<Carried(llvm::Value *index, llvm::ArrayRef<llvm::Value *> carried)> body) {
+  llvm::BasicBlock *before = builder.GetInsertBlock();
+  llvm::Function *function = before->getParent();
+  auto *loop = llvm::BasicBlock::Create(builder.getContext(), "loop", function);
+  builder.CreateBr(loop);
+
+  builder.SetInsertPoint(loop);
+  llvm::PHINode *index = builder.CreatePHI(builder.getInt64Ty(), 2);
+  index->addIncoming(builder.getInt64(0), before);
+  llvm::SmallVector<llvm::PHINode *, 16> phis;
+  Carried carried;
+  for (llvm::Value *value : initial) {
+    phis.push_back(builder.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+    carried.push_back(phis.back());
+  }
+
+  const Carried next = body(index, carried);
+  llvm::Value *nextIndex =
+      builder.CreateNUWAdd(index, builder.getInt64(static_cast<std::uint64_t>(step)));
+  llvm::BasicBlock *latch = builder.GetInsertBlock();
+  index->addIncoming(nextIndex, latch);
+  for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(next[i], latch);
+
+  auto *after = llvm::BasicBlock::Create(builder.getContext(), "after", function);
+  builder.CreateCondBr(builder.CreateICmpULT(nextIndex, trips), loop, after);
+  builder.SetInsertPoint(after);
+  return next;
+}
+
+} // namespace imbrex::host

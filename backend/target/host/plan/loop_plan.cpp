@@ -1,0 +1,358 @@
+#include "backend/target/host/plan/loop_plan.h"
+
+#include "backend/target/host/plan/access.h"
+#include "backend/target/host/plan/nest_shape.h"
+#include "backend/target/host/plan/planner.h"
+#include "backend/target/host/plan/read_ahead.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace imbrex::host {
+
+using ir::OpKind;
+using ir::ValueId;
+
+namespace {
+
+/// Whether every type of the op is a scalar or a view: it runs once, where it stands.
+bool isScalarOp(const ir::Kernel &kernel, const ir::Op &op) {
+  const auto isNoTile = [&](ValueId value) { return !isTile(kernel, value); };
+  return std::ranges::all_of(op.operands, isNoTile) && std::ranges::all_of(op.results, isNoTile);
+}
+
+/// A reduction that a nest does on the way; others have loops of their own.
+bool isNestReduction(const ir::Kernel &kernel, const ir::Op &op) {
+  const auto &attrs = op.attrs<ir::ReduceAttrs>();
+  const ir::Type &type = kernel.type(op.operand(0));
+  if (attrs.combine == ir::Combine::Region) return false;
+  const bool rounds = isFloat(type.element()) &&
+                      (attrs.combine == ir::Combine::Sum || attrs.combine == ir::Combine::Prod);
+  if (rounds && attrs.deterministic) return false;
+  // Half-precision sums are accumulated in f32, for which the result's buffer has no room.
+  const bool isHalf = storageBits(type.element()) == 16;
+  return !(rounds && isHalf && attrs.axis != innerAxisOf(type.shape()));
+}
+
+bool isControl(const ir::Op &op) {
+  return op.kind == OpKind::For || op.kind == OpKind::While || op.kind == OpKind::If;
+}
+
+bool isReductionOfOne(const ir::Kernel &kernel, const ir::Op &op) {
+  const auto &attrs = op.attrs<ir::ReduceAttrs>();
+  return attrs.combine != ir::Combine::Region &&
+         kernel.type(op.operand(0)).shape()[attrs.axis] == 1;
+}
+
+/// An op with loops of its own, from buffers to buffers; one with an effect also where all its
+/// types are scalars.
+bool isWhole(const ir::Kernel &kernel, const ir::Op &op) {
+  using Effect = ir::Effect;
+  const Effect effect = info(op.kind).effect;
+  if (effect == Effect::Atomic || effect == Effect::Observe) return true;
+  if (op.kind == OpKind::Reduce)
+    return !isReductionOfOne(kernel, op) && !isNestReduction(kernel, op);
+  return op.kind == OpKind::Scan || op.kind == OpKind::Sort || op.kind == OpKind::Histogram ||
+         op.kind == OpKind::Dot;
+}
+
+} // namespace
+
+bool isTile(const ir::Kernel &kernel, ValueId value) {
+  return kernel.type(value).isTileOrPointers() && kernel.type(value).rank() > 0;
+}
+
+bool takesBuffer(const ir::Kernel &kernel, const ir::Op &op, size_t operand) {
+  if (op.kind == OpKind::Dot) return operand < 2; // its accumulator is brought into its result
+  if (op.kind == OpKind::Gather) return operand == 0;
+  return isWhole(kernel, op);
+}
+
+std::int32_t Planner::levelOf(llvm::ArrayRef<ValueId> values) const {
+  std::int32_t level = 0;
+  for (const ValueId value : values) level = std::max(level, level_[value.index()]);
+  return level;
+}
+
+void Planner::addStep(Step step) {
+  close();
+  const bool writes = step.op && writesMemory(*step.op);
+  state_->written.push_back(writes ? order_.at(step.op) : 0);
+  state_->steps.push_back(std::move(step));
+  if (writes) state_->lastStore = stepCount();
+}
+
+/// Join the open nest, or open one.
+void Planner::addRoot(const ir::Shape &space, Root root, std::int32_t level) {
+  const bool joins =
+      state_->open != 0 && level < state_->open && state_->steps.back().nest.space == space;
+  if (!joins) {
+    addStep({.kind = Step::Kind::Nest, .op = nullptr, .nest = {.space = space, .roots = {}}});
+    state_->open = stepCount();
+  }
+  state_->steps.back().nest.roots.push_back(root);
+}
+
+void Planner::planReduce(const ir::Op &op) {
+  for (const ValueId result : op.results) giveBuffer(result);
+  addRoot(kernel_.type(op.operand(0)).shape(), {.kind = Root::Kind::Reduce, .op = &op},
+          levelOf(op.operands));
+  for (const ValueId result : op.results) level_[result.index()] = stepCount();
+}
+
+bool Planner::conflictsInNest(const Nest &nest, const ir::Op &store) const {
+  return std::ranges::any_of(nest.roots, [&](const Root &root) {
+    return root.kind == Root::Kind::Store && mayConflict(kernel_, traits_, *root.op, store);
+  });
+}
+
+void Planner::planStore(const ir::Op &op) {
+  const ir::Shape &space = kernel_.type(op.operand(1)).shape();
+  if (state_->open != 0 && conflictsInNest(state_->steps.back().nest, op)) close();
+  addRoot(space, {.kind = Root::Kind::Store, .op = &op}, levelOf(op.operands));
+  state_->written.back() = order_.at(&op);
+  state_->lastStore = stepCount();
+}
+
+/// No later store may join a nest whose stores the load comes after: its place would be lost,
+/// between the stores of one loop. Nor one whose reductions say where to load: to be loaded before
+/// the store, it would have to be before them.
+void Planner::planLoad(const ir::Op &op) {
+  if (state_->open == 0) return;
+  if (levelOf(op.operands) == state_->open) return close();
+  const bool follows = std::ranges::any_of(state_->steps.back().nest.roots, [&](const Root &root) {
+    return root.kind == Root::Kind::Store && mayTouch(kernel_, traits_, op, *root.op);
+  });
+  if (follows) close();
+}
+
+void Planner::planWhole(const ir::Op &op) {
+  if (op.kind == OpKind::Dot) planAccumulator(op);
+  addStep({.kind = Step::Kind::Whole, .op = &op});
+  for (const ValueId result : op.results) {
+    if (uses_[result.index()] > 0) giveBuffer(result);
+    level_[result.index()] = stepCount();
+  }
+}
+
+/// A product adds to its result's buffer in place. Where the accumulator has a buffer that nobody
+/// else reads any more, that is the one; else its elements are brought into a new one first.
+void Planner::planAccumulator(const ir::Op &op) {
+  const ValueId accumulator = op.operand(2), result = op.result();
+  const bool isOurs = uses_[accumulator.index()] == 1 && local_.contains(accumulator);
+  if (isOurs && plan_.isKept(accumulator)) {
+    plan_.bufferOf[result.index()] = plan_.bufferOf[accumulator.index()];
+    return;
+  }
+  giveBuffer(result);
+  addRoot(kernel_.type(result).shape(),
+          {.kind = Root::Kind::Keep, .value = accumulator, .into = plan_.bufferOf[result.index()]},
+          levelOf(accumulator));
+}
+
+void Planner::planOp(const ir::Op &op) {
+  using Effect = ir::Effect;
+  const Effect effect = info(op.kind).effect;
+  if (isControl(op)) {
+    planLoopEntry(op);
+    addStep({.kind = Step::Kind::Control, .op = &op});
+    for (const ValueId result : op.results) level_[result.index()] = stepCount();
+    return;
+  }
+  if (op.kind == OpKind::Yield) return;
+  if (effect == Effect::Leave) return addStep({.kind = Step::Kind::Control, .op = &op});
+  std::int32_t level = levelOf(op.operands);
+  if (isLoad(op)) {
+    planLoad(op);
+    level = std::max(level, state_->lastStore);
+  }
+  if (isWhole(kernel_, op)) return planWhole(op);
+  const bool givesScalar =
+      std::ranges::any_of(op.results, [&](ValueId value) { return !isTile(kernel_, value); });
+  const bool isAlone =
+      isScalarOp(kernel_, op) ||
+      (givesScalar && (op.kind != OpKind::Reduce || isReductionOfOne(kernel_, op)));
+  if (isAlone) {
+    // A pure scalar that does not wait for the open nest goes in front of it.
+    const bool isFree = effect == Effect::Pure || isLoad(op);
+    if (isFree && state_->open != 0 && level < state_->open) {
+      const auto at = state_->steps.end() - 1;
+      state_->steps.insert(at, {.kind = Step::Kind::Scalar, .op = &op});
+      state_->written.insert(state_->written.end() - 1, 0);
+      if (state_->lastStore == state_->open) ++state_->lastStore;
+      for (std::int32_t &other : level_)
+        if (other == state_->open) ++other;
+      ++state_->open;
+      for (const ValueId result : op.results) level_[result.index()] = stepCount() - 1;
+    } else {
+      addStep({.kind = Step::Kind::Scalar, .op = &op});
+      for (const ValueId result : op.results) level_[result.index()] = stepCount();
+    }
+    return;
+  }
+  if (isStore(op)) return planStore(op);
+  if (op.kind == OpKind::Reduce && !isReductionOfOne(kernel_, op)) return planReduce(op);
+  for (const ValueId result : op.results) level_[result.index()] = level;
+}
+
+// --- values that cross the borders of bodies ---
+
+/// Steps that bring values into the buffers of `targets`, all at once: a value may be computed from
+/// what a target held before.
+std::vector<Step> Planner::transfer(llvm::ArrayRef<ValueId> values,
+                                    llvm::ArrayRef<ValueId> targets) {
+  BlockState *outer = state_;
+  BlockState inner;
+  state_ = &inner;
+  transferInto(values, targets);
+  state_ = outer;
+  return std::move(inner.steps);
+}
+
+/// Whether elements of a kept tile are on the way to the op's.
+bool Planner::readsKept(const ir::Op &op) const {
+  return anyInline(kernel_, plan_, op.operands, [&](ValueId value, const ir::Op *) {
+    return isTile(kernel_, value) && plan_.isKept(value);
+  });
+}
+
+void Planner::transferInto(llvm::ArrayRef<ValueId> values, llvm::ArrayRef<ValueId> targets) {
+  struct Move {
+    ValueId value;
+    BufferId target;
+    BufferId into;
+    std::set<BufferId> sources; // kept tiles that the value is computed from
+    bool isElementwise = true;  // and all at the index that is computed
+  };
+  close();
+  std::vector<Move> moves;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const BufferId target = plan_.bufferOf[targets[i].index()];
+    if (!isTile(kernel_, values[i]) || plan_.bufferOf[values[i].index()] == target) continue;
+    Move move{values[i], target, target, {}};
+    forEachInline(kernel_, plan_, values[i], [&](ValueId value, const ir::Op *op) {
+      if (!isTile(kernel_, value)) return;
+      if (plan_.isKept(value)) move.sources.insert(plan_.bufferOf[value.index()]);
+      const bool isPlain = !op || plan_.isKept(value) || keepsIndices(*op);
+      move.isElementwise &= isPlain || !readsKept(*op);
+    });
+    moves.push_back(std::move(move));
+  }
+  std::ranges::stable_sort(moves, {}, [&](const Move &move) {
+    return std::vector<std::int64_t>(kernel_.type(move.value).shape().extents());
+  });
+  std::vector<std::pair<BufferId, BufferId>> copies;
+  for (Move &move : moves) {
+    // A target that some other value is computed from must keep its old contents until all are
+    // done, unless both happen at the same index of one nest.
+    const ir::Shape &shape = kernel_.type(move.value).shape();
+    const bool isRead = std::ranges::any_of(moves, [&](const Move &other) {
+      if (!other.sources.contains(move.target)) return false;
+      return !other.isElementwise || kernel_.type(other.value).shape() != shape;
+    });
+    if (isRead) {
+      const BufferId aside = plan_.newBuffer(kernel_.type(move.value));
+      copies.emplace_back(aside, move.into);
+      move.into = aside;
+    }
+    addRoot(shape, {.kind = Root::Kind::Keep, .value = move.value, .into = move.into}, 0);
+  }
+  close();
+  for (const auto &[from, into] : copies)
+    addRoot(plan_.buffers[into.index()].type.shape(),
+            {.kind = Root::Kind::Copy, .into = into, .from = from}, 0);
+  close();
+}
+
+void Planner::planLoopEntry(const ir::Op &op) {
+  if (op.kind == OpKind::If) {
+    for (const ValueId result : op.results) giveBuffer(result);
+    return;
+  }
+  const ir::Block &body = op.regions[0];
+  const size_t index = op.kind == OpKind::For ? 1 : 0;
+  const size_t initial = op.kind == OpKind::For ? 3 : 0;
+  std::vector<ValueId> values, targets;
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    const ValueId argument = body.arguments[index + i];
+    giveBuffer(argument);
+    plan_.bufferOf[op.results[i].index()] = plan_.bufferOf[argument.index()];
+    values.push_back(op.operand(initial + i));
+    targets.push_back(argument);
+  }
+  transferInto(values, targets);
+}
+
+/// The buffers that a body's yield, and a break_if inside, bring values to.
+llvm::SmallVector<ValueId, 4> carriedBy(const ir::Op &op) {
+  const ir::Block &body = op.regions[0];
+  if (op.kind == OpKind::If) return {op.results.begin(), op.results.end()};
+  const auto first = body.arguments.begin() + (op.kind == OpKind::For ? 1 : 0);
+  return {first, body.arguments.end()};
+}
+
+void Planner::planRegions(const ir::Op &op) {
+  const std::vector<std::int32_t> outerLevels = level_;
+  if (op.kind != OpKind::If) loops_.push_back(&op);
+  for (const ir::Block &region : op.regions) {
+    std::ranges::fill(level_, 0);
+    planBlock(region, carriedBy(op));
+  }
+  if (op.kind != OpKind::If) loops_.pop_back();
+  level_ = outerLevels;
+}
+
+void Planner::planBlock(const ir::Block &block, llvm::ArrayRef<ValueId> targets) {
+  BlockState state;
+  BlockState *outer = std::exchange(state_, &state);
+  std::set<ValueId> outerLocal =
+      std::exchange(local_, {block.arguments.begin(), block.arguments.end()});
+  for (const auto &op : block.ops) {
+    local_.insert(op->results.begin(), op->results.end());
+    order_[op.get()] = order_.size() + 1;
+    if (op->kind == OpKind::Yield) transferInto(op->operands, targets);
+    planOp(*op);
+  }
+  placeInline(block);
+  std::vector<Step> all;
+  for (std::int32_t number = 1; number <= stepCount(); ++number) {
+    for (Step &step : state.before[number]) all.push_back(std::move(step));
+    all.push_back(std::move(state.steps[static_cast<size_t>(number - 1)]));
+  }
+  plan_.steps[&block] = std::move(all);
+  for (const auto &op : block.ops) {
+    if (op->kind == OpKind::BreakIf)
+      plan_.leaving[op.get()] =
+          transfer(llvm::ArrayRef(op->operands).drop_front(), carriedBy(*loops_.back()));
+    else if (isControl(*op))
+      planRegions(*op);
+  }
+  state_ = outer;
+  local_ = std::move(outerLocal);
+}
+
+void Planner::assignOffsets() {
+  constexpr std::int64_t kAlignment = 64;
+  for (Buffer &buffer : plan_.buffers) {
+    buffer.offset = plan_.scratchBytes;
+    plan_.scratchBytes += (buffer.bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+}
+
+std::int64_t scratchElementBytes(const ir::Type &type) {
+  if (type.isPointerTile()) return sizeof(void *);
+  return std::max(8, storageBits(type.element())) / 8;
+}
+
+BufferId LoopPlan::newBuffer(const ir::Type &type) {
+  buffers.push_back({.type = type, .bytes = type.shape().elements() * scratchElementBytes(type)});
+  return BufferId(static_cast<std::uint32_t>(buffers.size() - 1));
+}
+
+LoopPlan planLoops(const ir::Kernel &kernel, const LaunchTraits &traits) {
+  LoopPlan plan = Planner(kernel, traits).run();
+  planReadAhead(plan, kernel);
+  return plan;
+}
+
+} // namespace imbrex::host

@@ -1,0 +1,229 @@
+#include "backend/target/host/plan/access.h"
+#include "backend/target/host/plan/nest_shape.h"
+#include "backend/target/host/plan/planner.h"
+
+#include <algorithm>
+
+/// Once a block's nests are known: which inline values are kept after all.
+namespace imbrex::host {
+
+using ir::OpKind;
+using ir::ValueId;
+
+namespace {
+
+// A value that costs less is computed again by each loop that needs it: about what it takes to
+// write it to scratch and read it back.
+constexpr std::int32_t kDear = 8;
+
+// The longest chain of ops between kept values: the code of a loop is made by a recursion over the
+// chain behind each of its roots. Beside so many ops, to write a value does not show.
+constexpr std::int32_t kLongestChain = 256;
+
+std::int32_t costOf(const ir::Op &op) {
+  using Rule = ir::TypeRule;
+  const Rule rule = info(op.kind).typeRule;
+  const bool moves = rule == Rule::Constant || rule == Rule::Arange || rule == Rule::Broadcast ||
+                     rule == Rule::Reshape || rule == Rule::Slice || rule == Rule::Split;
+  if (moves) return 0;
+  if (isLoad(op)) return 2;
+  if (op.kind == OpKind::Div || op.kind == OpKind::Rem || op.kind == OpKind::CeilDiv) return 8;
+  if (op.kind == OpKind::Sqrt || op.kind == OpKind::Rsqrt || op.kind == OpKind::Gather) return 8;
+  return 1;
+}
+
+} // namespace
+
+void Planner::noteUse(ValueId value, std::int32_t step, bool needsBuffer) {
+  usedBy_[value].insert(step);
+  if (needsBuffer) needBuffer_.insert(value);
+}
+
+void Planner::placeInline(const ir::Block &block) {
+  usedBy_.clear();
+  parts_.clear();
+  partsUsing_.clear();
+  // What the block itself defines, the blocks around it have counted among what their bodies use.
+  for (const auto &op : block.ops)
+    for (const ValueId result : op->results) captured_.erase(result);
+  for (std::int32_t number = 1; number <= stepCount(); ++number)
+    noteUses(state_->steps[static_cast<size_t>(number - 1)], number);
+  for (const auto &op : block.ops) measureDepth(*op);
+  for (const auto &op : llvm::reverse(block.ops)) place(*op, order_.at(op.get()));
+}
+
+void Planner::noteUses(const Step &step, std::int32_t number) {
+  if (step.kind == Step::Kind::Nest) {
+    for (const Root &root : step.nest.roots)
+      for (const ValueId operand : operandsOf(root)) {
+        noteUse(operand, number);
+        partsUsing_[operand].insert(0);
+      }
+    return;
+  }
+  for (size_t i = 0; i < step.op->operands.size(); ++i)
+    noteUse(step.op->operand(i), number, takesBuffer(kernel_, *step.op, i));
+  // A break_if's values are computed when it is taken, like those of a body.
+  if (step.op->kind == OpKind::BreakIf)
+    captured_.insert(step.op->operands.begin(), step.op->operands.end());
+  for (const ir::Block &region : step.op->regions)
+    ir::walk(region, [&](const ir::Op &inner) {
+      for (size_t i = 0; i < inner.operands.size(); ++i) {
+        noteUse(inner.operand(i), number, takesBuffer(kernel_, inner, i));
+        captured_.insert(inner.operand(i));
+      }
+    });
+}
+
+/// How long the inline chain behind each result is; one that gets too long ends there.
+void Planner::measureDepth(const ir::Op &op) {
+  std::int32_t depth = 0;
+  for (const ValueId operand : op.operands) depth = std::max(depth, depth_[operand.index()]);
+  ++depth;
+  for (const ValueId result : op.results) {
+    if (!isTile(kernel_, result) || plan_.isKept(result)) continue;
+    if (depth == kLongestChain)
+      endChain_.insert(result);
+    else
+      depth_[result.index()] = depth;
+  }
+}
+
+/// Whether a value that a body or more than one step uses is worth a buffer.
+bool Planner::isDear(ValueId value, bool isCaptured) const {
+  std::int32_t cost = 0; // of the chain behind it
+  return anyInline(kernel_, plan_, value, [&](ValueId each, const ir::Op *op) {
+    if (!op || !isTile(kernel_, each) || (plan_.isKept(each) && each != value)) return false;
+    cost += costOf(*op);
+    return cost >= kDear || (isCaptured && isLoad(*op));
+  });
+}
+
+/// The nest that is to write a kept value, where one of its shape is the first to use it.
+Nest *Planner::nestToJoin(ValueId value, std::int32_t first) {
+  Step *step = &state_->steps[static_cast<size_t>(first - 1)];
+  const std::set<std::size_t> &users = partsUsing_[value];
+  if (const std::size_t part = users.empty() ? 0 : *users.rbegin(); part != 0) {
+    const auto [partStep, fromEnd] = parts_[part - 1];
+    std::vector<Step> &before = state_->before[partStep];
+    if (partStep == first) step = &before[before.size() - fromEnd];
+  }
+  const bool fits =
+      step->kind == Step::Kind::Nest && step->nest.space == kernel_.type(value).shape();
+  return fits ? &step->nest : nullptr;
+}
+
+/// Decide about one op's results, whose users are all decided.
+void Planner::place(const ir::Op &op, size_t order) {
+  for (const ValueId result : op.results) {
+    if (!isTile(kernel_, result) || plan_.isKept(result)) continue;
+    const std::set<std::int32_t> uses = usedBy_[result];
+    if (uses.empty()) continue;
+    const std::int32_t first = *uses.begin();
+    const bool isCaptured = captured_.contains(result);
+    const std::set<std::size_t> parts = partsUsing_[result];
+    const bool isShared = isCaptured || uses.size() > 1 || parts.size() > 1;
+    const bool keep = needBuffer_.contains(result) || (isShared && isDear(result, isCaptured));
+    if (!endChain_.contains(result))
+      for (const ValueId operand : op.operands)
+        partsUsing_[operand].insert(parts.begin(), parts.end());
+    if (isLoad(op)) {
+      const std::int32_t write = firstWriteAfter(op, order, uses);
+      if (write != 0) {
+        keepBefore(result, std::min(write, first));
+        continue;
+      }
+    }
+    if (endChain_.contains(result)) {
+      keepBefore(result, first);
+      parts_.push_back({.step = first, .fromEnd = state_->before[first].size()});
+      for (const ValueId operand : op.operands) partsUsing_[operand].insert(parts_.size());
+      continue;
+    }
+    if (keep) {
+      if (Nest *nest = nestToJoin(result, first)) {
+        giveBuffer(result);
+        nest->roots.insert(
+            nest->roots.begin(),
+            {.kind = Root::Kind::Keep, .value = result, .into = plan_.bufferOf[result.index()]});
+        noteOperands(op, first);
+      } else {
+        keepBefore(result, first);
+      }
+      continue;
+    }
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      for (const std::int32_t use : uses) noteUse(op.operand(i), use, takesBuffer(kernel_, op, i));
+      if (isCaptured) captured_.insert(op.operand(i));
+    }
+  }
+}
+
+void Planner::keepBefore(ValueId value, std::int32_t step) {
+  giveBuffer(value);
+  std::vector<Step> &before = state_->before[step];
+  Nest nest{
+      .space = kernel_.type(value).shape(),
+      .roots = {{.kind = Root::Kind::Keep, .value = value, .into = plan_.bufferOf[value.index()]}}};
+  before.insert(before.begin(), {.kind = Step::Kind::Nest, .op = nullptr, .nest = std::move(nest)});
+  noteOperands(*kernel_.definition(value), step);
+}
+
+void Planner::noteOperands(const ir::Op &op, std::int32_t step) {
+  for (size_t i = 0; i < op.operands.size(); ++i)
+    noteUse(op.operand(i), step, takesBuffer(kernel_, op, i));
+}
+
+/// Whether an element of the value is computed, without a buffer between, from the load's element
+/// at another index.
+bool Planner::isMoved(const ir::Op &load, ValueId value) const {
+  std::set<ValueId> seen;
+  std::vector<ValueId> pending{value};
+  while (!pending.empty()) {
+    const ValueId next = pending.back();
+    pending.pop_back();
+    const ir::Op *op = kernel_.definition(next);
+    const bool isLeaf = !op || op == &load || (plan_.isKept(next) && next != value);
+    if (isLeaf || !seen.insert(next).second) continue;
+    llvm::SmallVector<ValueId, 4> operands;
+    for (const ValueId operand : op->operands)
+      if (isTile(kernel_, operand) && !plan_.isKept(operand)) operands.push_back(operand);
+    if (keepsIndices(*op)) {
+      pending.insert(pending.end(), operands.begin(), operands.end());
+      continue;
+    }
+    const auto isTheLoad = [&](ValueId, const ir::Op *inner) { return inner == &load; };
+    if (anyInline(kernel_, plan_, operands, isTheLoad)) return true;
+  }
+  return false;
+}
+
+/// Where the nest keeps a value, moves through that are not looked for: it is computed anew at
+/// another index, for its buffer is only read once the nest is over.
+bool Planner::isMovedIn(const Nest &nest, const ir::Op &load) const {
+  return std::ranges::any_of(nest.roots, [&](const Root &root) {
+    if (root.kind == Root::Kind::Keep) return true;
+    return llvm::any_of(operandsOf(root), [&](ValueId value) { return isMoved(load, value); });
+  });
+}
+
+/// The first step with a write that comes after the load in the kernel, and before (or inside) a
+/// step that evaluates it; 0: none.
+std::int32_t Planner::firstWriteAfter(const ir::Op &op, size_t order,
+                                      const std::set<std::int32_t> &uses) {
+  for (std::int32_t number = 1; number <= *uses.rbegin(); ++number) {
+    if (state_->written[static_cast<size_t>(number - 1)] <= order) continue;
+    const bool crosses = number < *uses.rbegin();
+    if (crosses) return number;
+    const Step &step = state_->steps[static_cast<size_t>(number - 1)];
+    if (step.kind != Step::Kind::Nest) return number;
+    for (const Root &root : step.nest.roots)
+      if (root.kind == Root::Kind::Store &&
+          (mayConflict(kernel_, traits_, op, *root.op) ||
+           (mayTouch(kernel_, traits_, op, *root.op) && isMovedIn(step.nest, op))))
+        return number;
+  }
+  return 0;
+}
+
+} // namespace imbrex::host

@@ -1,0 +1,101 @@
+#include "backend/target/host/run/jit.h"
+
+#include "backend/support/check.h"
+#include "backend/target/host/run/runtime_calls.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <atomic>
+#include <optional>
+
+namespace imbrex::host {
+namespace {
+
+template <class T>
+T orAbort(llvm::Expected<T> value) {
+  if (!value) IMBREX_UNREACHABLE("the JIT failed: {0}", llvm::toString(value.takeError()));
+  if constexpr (std::is_reference_v<T>)
+    return *value;
+  else
+    return std::move(*value);
+}
+void orAbort(llvm::Error error) {
+  if (error) IMBREX_UNREACHABLE("the JIT failed: {0}", llvm::toString(std::move(error)));
+}
+
+/// All of LLVM that outlives a compilation. Never destroyed: statics may launch while they go.
+class Session {
+public:
+  static Session &instance() {
+    static auto &session = *new Session;
+    return session;
+  }
+
+  std::optional<Compiler> compiler;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::atomic<int> programs = 0;
+
+private:
+  Session() {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser(); // for inline_asm
+    auto builder = orAbort(llvm::orc::JITTargetMachineBuilder::detectHost());
+    builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+    compiler.emplace(orAbort(builder.createTargetMachine()));
+    jit =
+        orAbort(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(builder)).create());
+    defineRuntimeCalls();
+  }
+
+  void defineRuntimeCalls() {
+    llvm::orc::SymbolMap symbols;
+    for (const RuntimeCall &call : runtimeCalls())
+      symbols[jit->mangleAndIntern(call.name)] = {llvm::orc::ExecutorAddr::fromPtr(call.address),
+                                                  llvm::JITSymbolFlags::Exported};
+    orAbort(jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))));
+  }
+};
+
+class OrcCode final : public LoadedCode {
+public:
+  OrcCode(llvm::orc::JITDylib &dylib, llvm::orc::LLJIT &jit) : dylib_(dylib), jit_(jit) {}
+  ~OrcCode() override { llvm::consumeError(jit_.getExecutionSession().removeJITDylib(dylib_)); }
+
+  void *address(const std::string &symbol) const override {
+    return orAbort(jit_.lookup(dylib_, symbol)).toPtr<void *>();
+  }
+
+private:
+  llvm::orc::JITDylib &dylib_;
+  llvm::orc::LLJIT &jit_;
+};
+
+} // namespace
+
+Compiler &nativeCompiler() { return *Session::instance().compiler; }
+Compiler &portableCompiler() {
+  static auto &only = *[] {
+    Session::instance(); // which has LLVM know its targets
+    llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(llvm::sys::getProcessTriple())};
+    builder.setCPU(portableCpu(builder.getTargetTriple(), llvm::sys::getHostCPUFeatures()));
+    builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+    return new Compiler(orAbort(builder.createTargetMachine()));
+  }();
+  return only;
+}
+const Machine &machine() { return nativeCompiler().machine(); }
+
+std::unique_ptr<LoadedCode> load(std::unique_ptr<llvm::MemoryBuffer> object) {
+  Session &session = Session::instance();
+  const std::string name = "program" + std::to_string(session.programs++);
+  llvm::orc::JITDylib &dylib = orAbort(session.jit->createJITDylib(name));
+  dylib.addToLinkOrder(session.jit->getMainJITDylib());
+  orAbort(session.jit->addObjectFile(dylib, std::move(object)));
+  return std::make_unique<OrcCode>(dylib, *session.jit);
+}
+
+} // namespace imbrex::host

@@ -1,0 +1,117 @@
+#include "backend/target/host/run/program.h"
+
+#include "backend/support/check.h"
+#include "backend/target/host/inline_assembly.h"
+#include "backend/target/host/kernel_code.h"
+#include "backend/target/host/run/jit.h"
+#include "backend/target/host/run/launch.h"
+#include "backend/target/host/run/scratch.h"
+#include "backend/target/host/run/thread_pool.h"
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+namespace imbrex::host {
+
+/// The code for launches with certain traits.
+struct Variant {
+  LaunchTraits traits;
+  std::unique_ptr<LoadedCode> code;
+  EntryFunction entry = nullptr;
+  std::int64_t scratchBytes = 0;
+  std::vector<Site> sites;
+  const Variant *older = nullptr;
+};
+
+namespace {
+
+std::unique_ptr<Variant> compileVariant(const ir::Kernel &kernel, const LaunchTraits &traits,
+                                        Compiler &compiler) {
+  KernelCode made = compileKernel(kernel, traits, compiler);
+  auto variant = std::make_unique<Variant>();
+  variant->traits = traits;
+  variant->scratchBytes = made.scratchBytes;
+  variant->sites = std::move(made.sites);
+  variant->code = load(std::move(made.object));
+  variant->entry = reinterpret_cast<EntryFunction>(variant->code->address(KernelCode::kEntry));
+  return variant;
+}
+
+// clang's check of calls through pointers reads a mark in front of the function, which code that
+// was made at run time does not have.
+#if defined(__clang__)
+__attribute__((no_sanitize("function")))
+#endif
+void runBlocks(const Variant &variant, const std::uint64_t *words, const ir::Grid &grid,
+               std::int64_t first, std::int64_t last, Launch &launch) {
+  const Scratch scratch(variant.scratchBytes);
+  variant.entry(words, grid.extents.data(), first, last, scratch.data(), &launch);
+}
+
+} // namespace
+
+struct Program::Implementation {
+  Implementation(const ir::Kernel &source, Compiler &theCompiler)
+      : kernel(source.clone()), compiler(theCompiler) {}
+
+  /// The usual launch finds its code without a lock: variants are only ever added, in front.
+  const Variant &variantFor(const LaunchTraits &traits) {
+    if (const Variant *known = find(traits)) return *known;
+    const std::lock_guard lock(mutex);
+    if (const Variant *known = find(traits)) return *known;
+    owned.push_back(compileVariant(kernel, traits, compiler));
+    owned.back()->older = newest.load(std::memory_order_relaxed);
+    newest.store(owned.back().get(), std::memory_order_release);
+    return *owned.back();
+  }
+
+  const Variant *find(const LaunchTraits &traits) const {
+    const Variant *variant = newest.load(std::memory_order_acquire);
+    while (variant != nullptr && variant->traits != traits) variant = variant->older;
+    return variant;
+  }
+
+  const ir::Kernel kernel;
+  Compiler &compiler;
+  std::atomic<const Variant *> newest = nullptr;
+  std::mutex mutex; // of `owned`
+  std::vector<std::unique_ptr<Variant>> owned;
+};
+
+Program::Program() = default;
+Program::~Program() = default;
+
+std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
+                                          llvm::ArrayRef<ir::Argument> launch) {
+  return compile(kernel, diagnostics, launch, nativeCompiler());
+}
+
+std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
+                                          llvm::ArrayRef<ir::Argument> launch, Compiler &compiler) {
+  IMBREX_CHECK(kernel.stage() == ir::Stage::Tiles,
+               "the host target takes kernels without variables");
+  if (!checkAssembly(kernel, compiler, diagnostics)) return nullptr;
+  std::unique_ptr<Program> program(new Program);
+  program->implementation_ = std::make_unique<Implementation>(kernel, compiler);
+  program->implementation_->variantFor(launch.empty() ? usualTraits(kernel)
+                                                      : traitsOf(kernel, launch));
+  return program;
+}
+
+bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+                  Diagnostics &diagnostics) const {
+  const ir::Kernel &kernel = implementation_->kernel;
+  IMBREX_CHECK(arguments.size() == kernel.parameterCount(), "a launch with {0} arguments for {1}",
+               arguments.size(), kernel.parameterCount());
+  const Variant &variant = implementation_->variantFor(traitsOf(kernel, arguments));
+  const Words words = argumentWords(kernel, arguments);
+  Launch launch{.sites = variant.sites, .diagnostics = diagnostics};
+  runInParallel(grid.blocks(), [&](std::int64_t first, std::int64_t last) {
+    if (launch.stopped) return;
+    runBlocks(variant, words.data(), grid, first, last, launch);
+  });
+  return !launch.stopped;
+}
+
+} // namespace imbrex::host

@@ -1,0 +1,151 @@
+#include "backend/target/host/run/thread_pool.h"
+
+#include "backend/support/environment.h"
+#include "backend/support/float_state.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <pthread.h>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace imbrex::host {
+namespace {
+
+// Ranges per thread: enough that a slow block does not leave the other threads without work.
+constexpr std::int64_t kRangesPerThread = 8;
+
+/// One launch. Threads take ranges until none is left; the caller then waits for the last ones.
+struct Job {
+  llvm::function_ref<void(std::int64_t, std::int64_t)> work;
+  std::int64_t count;
+  std::int64_t rangeLength;
+  std::atomic<std::int64_t> next = 0;
+  std::int32_t helpers = 0; // pool threads inside; guarded by the pool's mutex
+
+  bool exhausted() const { return next.load(std::memory_order_relaxed) >= count; }
+
+  void help() {
+    for (;;) {
+      const std::int64_t begin = next.fetch_add(rangeLength, std::memory_order_relaxed);
+      if (begin >= count) return;
+      work(begin, std::min(begin + rangeLength, count));
+    }
+  }
+};
+
+class Pool {
+public:
+  /// As many threads as there are to be had, up to so many with the caller's.
+  explicit Pool(std::int32_t threads) {
+    try {
+      for (std::int32_t i = 1; i < threads; ++i) workers_.emplace_back([this] { serve(); });
+    } catch (const std::system_error &) {
+      // A limit of the process; the work is shared among fewer.
+    }
+  }
+
+  /// End the threads; who launches from here on works alone.
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread &worker : workers_) worker.join();
+    workers_.clear();
+  }
+
+  void run(Job &job) {
+    {
+      const std::lock_guard lock(mutex_);
+      jobs_.push_back(&job);
+    }
+    wake_.notify_all();
+    job.help();
+    std::unique_lock lock(mutex_);
+    std::erase(jobs_, &job); // from here on nobody enters
+    left_.wait(lock, [&] { return job.helpers == 0; });
+  }
+
+private:
+  Job *openJob() {
+    const auto open = std::ranges::find_if(jobs_, [](const Job *job) { return !job->exhausted(); });
+    return open == jobs_.end() ? nullptr : *open;
+  }
+
+  void serve() {
+    const DefaultFloatState state; // the thread has that of who made the pool
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      Job *job = nullptr;
+      wake_.wait(lock, [&] { return stopping_ || (job = openJob()) != nullptr; });
+      if (stopping_) return;
+      ++job->helpers;
+      lock.unlock();
+      job->help();
+      lock.lock();
+      if (--job->helpers == 0) left_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_; // there may be work
+  std::condition_variable left_; // a job may have lost its last helper
+  std::deque<Job *> jobs_;
+  std::vector<std::thread> workers_;
+  bool stopping_ = false;
+};
+
+/// The pool of this process; null before it is needed, and in a process that was forked off, which
+/// has only the thread that forked. Never destroyed, as statics may launch while they go.
+constinit std::atomic<Pool *> pool = nullptr;
+
+/// When the process ends, or what this code is in is unloaded, no thread may be left in it.
+void closePool() {
+  if (Pool *made = pool.load(std::memory_order_acquire)) made->close();
+}
+
+Pool &thePool() {
+  Pool *found = pool.load(std::memory_order_acquire);
+  if (found != nullptr) return *found;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    std::atexit(closePool);
+    pthread_atfork(nullptr, nullptr, [] { pool.store(nullptr, std::memory_order_relaxed); });
+  });
+  auto made = std::make_unique<Pool>(threadCount());
+  if (pool.compare_exchange_strong(found, made.get())) return *made.release();
+  made->close(); // another thread was faster
+  return *found;
+}
+
+} // namespace
+
+std::int32_t threadCount() {
+  static const std::int32_t count = [] {
+    const std::int64_t processors = std::max(1U, std::thread::hardware_concurrency());
+    const std::int64_t wanted = environment().numThreads.value_or(processors);
+    return static_cast<std::int32_t>(std::min(wanted, kMostThreads));
+  }();
+  return count;
+}
+
+void runInParallel(std::int64_t count, llvm::function_ref<void(std::int64_t, std::int64_t)> work) {
+  const std::int64_t threads = threadCount();
+  if (threads == 1 || count <= 1) {
+    if (count > 0) work(0, count);
+    return;
+  }
+  const std::int64_t ranges = std::min(count, threads * kRangesPerThread);
+  Job job{.work = work, .count = count, .rangeLength = (count + ranges - 1) / ranges};
+  thePool().run(job);
+}
+
+} // namespace imbrex::host

@@ -1,0 +1,316 @@
+#include "backend/target/host/whole/dot.h"
+
+#include "backend/support/check.h"
+#include "backend/target/host/nest/counted_loop.h"
+#include "backend/target/host/whole/dot_operands.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace imbrex::host {
+namespace {
+
+using ir::ElementKind;
+using llvm::Value;
+
+/// One pass of a micro-tile over k: products of these parts of a and b, all into the same sums.
+using Sweep = std::vector<std::pair<DotPart, DotPart>>;
+
+/// The parts that a precision multiplies. Where there are two sweeps, the first gathers the small
+/// products; its NaNs (of infinities minus themselves) become 0 before the second.
+std::vector<Sweep> sweepsOf(ir::Precision precision) {
+  switch (precision) {
+  case ir::Precision::Ieee: return {{{DotPart::Whole, DotPart::Whole}}};
+  case ir::Precision::Tf32: return {{{DotPart::Tf32, DotPart::Tf32}}};
+  case ir::Precision::Tf32x3:
+    return {{{DotPart::Tf32Rest, DotPart::Tf32}, {DotPart::Tf32, DotPart::Tf32Rest}},
+            {{DotPart::Tf32, DotPart::Tf32}}};
+  case ir::Precision::Bf16x3:
+    return {{{DotPart::Bf16Rest, DotPart::Bf16}, {DotPart::Bf16, DotPart::Bf16Rest}},
+            {{DotPart::Bf16, DotPart::Bf16}}};
+  }
+  IMBREX_UNREACHABLE("a precision that is none");
+}
+
+std::int64_t roundUp(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// How a dot is cut for the registers, and where its copies lie in scratch.
+struct DotPlan {
+  std::vector<Sweep> sweeps;
+  std::vector<DotPart> partsA, partsB; // copied to scratch, each part once
+  bool copiesA;                        // false: a is read where it is
+  std::int64_t lanes;                  // of a vector of sums
+  std::int64_t vectors;                // beside each other in a micro-tile
+  std::int64_t rows;                   // of a micro-tile
+  std::int64_t panelColumns() const { return lanes * vectors; }
+  std::int64_t elementBytes;
+  std::int64_t bytesA;     // of one part
+  std::int64_t bytesPanel; // of one part: one panel at a time
+};
+
+DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
+  DotPlan plan;
+  plan.sweeps = sweepsOf(shape.precision);
+  for (const Sweep &sweep : plan.sweeps)
+    for (const auto &[a, b] : sweep) {
+      if (!llvm::is_contained(plan.partsA, a)) plan.partsA.push_back(a);
+      if (!llvm::is_contained(plan.partsB, b)) plan.partsB.push_back(b);
+    }
+  plan.copiesA = shape.a != shape.sum || shape.precision != ir::Precision::Ieee;
+  const std::int32_t bits = ir::info(shape.sum).bits;
+  plan.elementBytes = bits / 8;
+  plan.lanes = unit.lanes(bits);
+  plan.vectors = shape.n > plan.lanes ? 2 : 1;
+  // Besides the sums, registers hold one row of b and one broadcast element of a; 12 rows of two
+  // vectors already hide the latency of a multiply-add.
+  constexpr std::int64_t kMostRows = 12;
+  plan.rows = std::min({(unit.registers - plan.vectors - 1) / plan.vectors, kMostRows, shape.m});
+  plan.bytesA = plan.copiesA ? roundUp(shape.m * shape.k * plan.elementBytes, 64) : 0;
+  plan.bytesPanel = roundUp(plan.panelColumns() * shape.k * plan.elementBytes, 64);
+  return plan;
+}
+
+class DotEmitter {
+public:
+  DotEmitter(llvm::IRBuilder<> &builder, const DotShape &shape, const DotPlan &plan, Value *scratch)
+      : b_(builder), shape_(shape), plan_(plan), scratch_(scratch),
+        element_(scratchElementType(builder.getContext(), shape.sum)) {}
+
+  void emit(const DotOperand &a, const DotOperand &b, const DotOperand &sum) {
+    emitCountedLoop(b_, i64(shape_.batch), 1, {}, [&](Value *batch, auto) {
+      emitMatrix(atBatch(a, batch, shape_.a), atBatch(b, batch, shape_.b),
+                 atBatch(sum, batch, shape_.sum));
+      return Carried{};
+    });
+  }
+
+private:
+  /// One matrix of the batch.
+  void emitMatrix(const DotOperand &a, const DotOperand &b, const DotOperand &sum) {
+    if (plan_.copiesA)
+      for (const DotPart part : plan_.partsA) copyA(a, part);
+    const std::int64_t full = shape_.n / plan_.panelColumns();
+    const std::int64_t rest = shape_.n % plan_.panelColumns();
+    if (full > 0)
+      emitCountedLoop(b_, i64(full), 1, {}, [&](Value *panel, auto) {
+        emitPanel(a, b, sum, b_.CreateMul(panel, i64(plan_.panelColumns())), plan_.panelColumns());
+        return Carried{};
+      });
+    if (rest > 0) emitPanel(a, b, sum, i64(full * plan_.panelColumns()), rest);
+  }
+
+  /// All rows of `columns` columns from `firstColumn` on.
+  void emitPanel(const DotOperand &a, const DotOperand &b, const DotOperand &sum,
+                 Value *firstColumn, std::int64_t columns) {
+    for (const DotPart part : plan_.partsB) copyPanel(b, part, firstColumn, columns);
+    const DotOperand sums{at(sum.data, firstColumn, shape_.sum), sum.rowStride, nullptr};
+    const std::int64_t rest = shape_.m % plan_.rows;
+    emitCountedLoop(b_, i64(shape_.m - rest), plan_.rows, {}, [&](Value *row, auto) {
+      emitMicroTile(a, sums, row, plan_.rows, columns);
+      return Carried{};
+    });
+    if (rest > 0) emitMicroTile(a, sums, i64(shape_.m - rest), rest, columns);
+  }
+
+  /// a, converted, row after row without gaps.
+  void copyA(const DotOperand &a, DotPart part) {
+    emitCountedLoop(b_, i64(shape_.m), 1, {}, [&](Value *row, auto) {
+      Value *from = at(a.data, b_.CreateMul(row, a.rowStride), shape_.a);
+      Value *to = at(copyOfA(part), b_.CreateMul(row, i64(shape_.k)), shape_.sum);
+      copyRow(from, shape_.a, part, to, shape_.k);
+      return Carried{};
+    });
+  }
+
+  /// `columns` columns of b, converted; rows of a panel follow each other without gaps, and a
+  /// vector that b does not fill is filled up with zeros.
+  void copyPanel(const DotOperand &b, DotPart part, Value *firstColumn, std::int64_t columns) {
+    Value *corner = at(b.data, firstColumn, shape_.b);
+    const std::int64_t width = roundUp(columns, plan_.lanes);
+    emitCountedLoop(b_, i64(shape_.k), 1, {}, [&](Value *k, auto) {
+      Value *from = at(corner, b_.CreateMul(k, b.rowStride), shape_.b);
+      copyRow(from, shape_.b, part, at(panelOf(part), b_.CreateMul(k, i64(width)), shape_.sum),
+              columns);
+      return Carried{};
+    });
+  }
+
+  void copyRow(Value *from, ElementKind kind, DotPart part, Value *to, std::int64_t count) {
+    const std::int64_t whole = count - count % plan_.lanes;
+    const auto copyVector = [&](Value *first, std::int64_t lanes) {
+      Value *loaded = loadDotElements(b_, kind, shape_.sum, part, at(from, first, kind), lanes);
+      b_.CreateAlignedStore(loaded, at(to, first, shape_.sum), elementAlign());
+    };
+    if (whole > 0)
+      emitCountedLoop(b_, i64(whole), plan_.lanes, {}, [&](Value *first, auto) {
+        copyVector(first, plan_.lanes);
+        return Carried{};
+      });
+    if (whole < count) copyVector(i64(whole), count - whole);
+  }
+
+  /// rows x columns sums in registers over all of k.
+  void emitMicroTile(const DotOperand &a, const DotOperand &sum, Value *firstRow, std::int64_t rows,
+                     std::int64_t columns) {
+    const Tile tile{firstRow, rows, columns, roundUp(columns, plan_.lanes) / plan_.lanes};
+    Carried sums = loadSums(sum, tile);
+    if (plan_.sweeps.size() == 1) {
+      storeSums(sum, tile, sweep(a, tile, plan_.sweeps[0], sums));
+      return;
+    }
+    Carried small(sums.size(), llvm::Constant::getNullValue(sums[0]->getType()));
+    small = sweep(a, tile, plan_.sweeps[0], small);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      Value *isNumber = b_.CreateFCmpORD(small[i], small[i]);
+      Value *zero = llvm::Constant::getNullValue(small[i]->getType());
+      sums[i] = b_.CreateFAdd(sums[i], b_.CreateSelect(isNumber, small[i], zero));
+    }
+    storeSums(sum, tile, sweep(a, tile, plan_.sweeps[1], sums));
+  }
+
+  struct Tile {
+    Value *firstRow;
+    std::int64_t rows, columns, vectors;
+  };
+
+  Carried sweep(const DotOperand &a, const Tile &tile, const Sweep &products,
+                const Carried &initial) {
+    constexpr std::int64_t kUnroll = 4;
+    const std::int64_t rest = shape_.k % kUnroll;
+    Carried sums = initial;
+    const auto step = [&](Value *k) {
+      for (const auto &[partA, partB] : products) multiplyAdd(a, tile, partA, partB, k, sums);
+    };
+    if (shape_.k >= kUnroll)
+      sums = emitCountedLoop(b_, i64(shape_.k - rest), kUnroll, sums,
+                             [&](Value *k, llvm::ArrayRef<Value *> carried) {
+                               sums.assign(carried.begin(), carried.end());
+                               for (std::int64_t u = 0; u < kUnroll; ++u)
+                                 step(b_.CreateNUWAdd(k, i64(u)));
+                               return sums;
+                             });
+    for (std::int64_t k = shape_.k - rest; k < shape_.k; ++k) step(i64(k));
+    return sums;
+  }
+
+  /// sums += column k of a times row k of the panel.
+  void multiplyAdd(const DotOperand &a, const Tile &tile, DotPart partA, DotPart partB, Value *k,
+                   Carried &sums) {
+    Value *row = at(panelOf(partB), b_.CreateMul(k, i64(tile.vectors * plan_.lanes)), shape_.sum);
+    llvm::SmallVector<Value *, 4> right;
+    for (std::int64_t v = 0; v < tile.vectors; ++v)
+      right.push_back(b_.CreateAlignedLoad(vectorType(), at(row, i64(v * plan_.lanes), shape_.sum),
+                                           elementAlign()));
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+      Value *left = broadcastA(a, partA, b_.CreateNUWAdd(tile.firstRow, i64(i)), k);
+      for (std::int64_t v = 0; v < tile.vectors; ++v) {
+        Value *&sum = sums[static_cast<size_t>(i * tile.vectors + v)];
+        sum = fusedMultiplyAdd(left, right[static_cast<size_t>(v)], sum);
+      }
+    }
+  }
+
+  Value *broadcastA(const DotOperand &a, DotPart part, Value *row, Value *k) {
+    Value *base = plan_.copiesA ? copyOfA(part) : a.data;
+    Value *stride = plan_.copiesA ? i64(shape_.k) : a.rowStride;
+    Value *pointer = at(at(base, b_.CreateMul(row, stride), shape_.sum), k, shape_.sum);
+    Value *scalar = b_.CreateAlignedLoad(element_, pointer, elementAlign());
+    return b_.CreateVectorSplat(static_cast<unsigned>(plan_.lanes), scalar);
+  }
+
+  Value *fusedMultiplyAdd(Value *x, Value *y, Value *z) {
+    if (ir::isInteger(shape_.sum)) return b_.CreateAdd(b_.CreateMul(x, y), z);
+    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {z->getType()}, {x, y, z});
+  }
+
+  Carried loadSums(const DotOperand &sum, const Tile &tile) {
+    Carried sums;
+    forEachVector(sum, tile, [&](Value *pointer, std::int64_t lanes) {
+      llvm::Type *type = llvm::FixedVectorType::get(element_, static_cast<unsigned>(lanes));
+      Value *part = b_.CreateAlignedLoad(type, pointer, elementAlign());
+      sums.push_back(resized(part, lanes, plan_.lanes));
+    });
+    return sums;
+  }
+
+  void storeSums(const DotOperand &sum, const Tile &tile, const Carried &sums) {
+    size_t next = 0;
+    forEachVector(sum, tile, [&](Value *pointer, std::int64_t lanes) {
+      b_.CreateAlignedStore(resized(sums[next++], plan_.lanes, lanes), pointer, elementAlign());
+    });
+  }
+
+  /// The memory of each vector of sums; the last of a row may be short.
+  void forEachVector(const DotOperand &sum, const Tile &tile,
+                     llvm::function_ref<void(Value *pointer, std::int64_t lanes)> visit) {
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+      Value *row = b_.CreateMul(b_.CreateNUWAdd(tile.firstRow, i64(i)), sum.rowStride);
+      for (std::int64_t v = 0; v < tile.vectors; ++v) {
+        const std::int64_t first = v * plan_.lanes;
+        visit(at(at(sum.data, row, shape_.sum), i64(first), shape_.sum),
+              std::min(plan_.lanes, tile.columns - first));
+      }
+    }
+  }
+
+  /// The first lanes of a vector, or the vector with lanes of no meaning behind it.
+  Value *resized(Value *vector, std::int64_t from, std::int64_t to) {
+    if (from == to) return vector;
+    llvm::SmallVector<int, 32> mask;
+    for (std::int64_t lane = 0; lane < to; ++lane)
+      mask.push_back(lane < from ? static_cast<int>(lane) : -1);
+    return b_.CreateShuffleVector(vector, mask);
+  }
+
+  DotOperand atBatch(const DotOperand &operand, Value *batch, ElementKind kind) {
+    return {at(operand.data, b_.CreateMul(batch, operand.batchStride), kind), operand.rowStride,
+            nullptr};
+  }
+  Value *at(Value *base, Value *elements, ElementKind kind) {
+    return b_.CreateGEP(scratchElementType(b_.getContext(), kind), base, elements);
+  }
+  Value *bytesInto(std::int64_t bytes) {
+    return b_.CreateGEP(b_.getInt8Ty(), scratch_, i64(bytes));
+  }
+  Value *copyOfA(DotPart part) {
+    const auto found = std::ranges::find(plan_.partsA, part);
+    return bytesInto((found - plan_.partsA.begin()) * plan_.bytesA);
+  }
+  Value *panelOf(DotPart part) {
+    const std::int64_t behindA = std::ssize(plan_.partsA) * plan_.bytesA;
+    const auto found = std::ranges::find(plan_.partsB, part);
+    return bytesInto(behindA + (found - plan_.partsB.begin()) * plan_.bytesPanel);
+  }
+  llvm::Type *vectorType() {
+    return llvm::FixedVectorType::get(element_, static_cast<unsigned>(plan_.lanes));
+  }
+  llvm::Align elementAlign() const {
+    return llvm::Align(static_cast<std::uint64_t>(plan_.elementBytes));
+  }
+  llvm::ConstantInt *i64(std::int64_t value) {
+    return b_.getInt64(static_cast<std::uint64_t>(value));
+  }
+
+  llvm::IRBuilder<> &b_;
+  const DotShape &shape_;
+  const DotPlan &plan_;
+  Value *scratch_;
+  llvm::Type *element_;
+};
+
+} // namespace
+
+std::int64_t dotScratchBytes(const DotShape &shape, const VectorUnit &unit) {
+  const DotPlan plan = planDot(shape, unit);
+  return std::ssize(plan.partsA) * plan.bytesA + std::ssize(plan.partsB) * plan.bytesPanel;
+}
+
+void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+             const DotOperand &a, const DotOperand &b, const DotOperand &sum, Value *scratch) {
+  const DotPlan plan = planDot(shape, unit);
+  DotEmitter(builder, shape, plan, scratch).emit(a, b, sum);
+}
+
+} // namespace imbrex::host

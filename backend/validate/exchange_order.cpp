@@ -1,0 +1,122 @@
+#include "backend/validate/exchange_order.h"
+
+#include "backend/lower/memory/shared_memory.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/Instructions.h"
+
+#include <array>
+#include <map>
+#include <vector>
+
+namespace imbrex {
+namespace {
+
+using llvm::Instruction;
+using llvm::Value;
+using lower::SharedMemory;
+
+enum class Manner : std::uint8_t { Read, Write, Update };
+constexpr std::size_t kManners = 3;
+
+/// What must not lie between two meetings: the earlier access, by the later one.
+constexpr std::array<std::array<bool, kManners>, kManners> kConflict{{
+    //       Read   Write  Update
+    /*Read*/ {false, true, true},
+    /*Write*/ {true, false, true},
+    /*Update*/ {true, true, false},
+}};
+
+/// By region: a bit for each manner in which some thread may have accessed it since all met.
+using Accessed = std::array<std::uint8_t, SharedMemory::kMostRegions>;
+
+class Disorder {
+public:
+  Disorder(const llvm::Module &module, const target::GpuTarget &target)
+      : target_(target), regions_(SharedMemory::regionsOf(module)) {}
+
+  std::optional<std::string> find(const llvm::Function &function) {
+    std::map<const llvm::BasicBlock *, Accessed> before;
+    std::vector<const llvm::BasicBlock *> open{&function.getEntryBlock()};
+    before[open.front()] = {};
+    while (!open.empty() && !found_) {
+      const llvm::BasicBlock *block = open.back();
+      open.pop_back();
+      Accessed accessed = before[block];
+      for (const Instruction &instruction : *block) pass(instruction, accessed);
+      for (const llvm::BasicBlock *next : llvm::successors(block)) {
+        const auto [known, isNew] = before.try_emplace(next, accessed);
+        if (isNew || join(known->second, accessed)) open.push_back(next);
+      }
+    }
+    return found_;
+  }
+
+private:
+  /// Whether that adds something.
+  static bool join(Accessed &into, const Accessed &from) {
+    const Accessed old = into;
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] |= from[i];
+    return into != old;
+  }
+
+  static std::string lineOf(const Instruction &instruction) {
+    const llvm::DebugLoc &where = instruction.getDebugLoc();
+    return where ? " at line " + std::to_string(where.getLine()) : "";
+  }
+
+  void pass(const Instruction &instruction, Accessed &accessed) {
+    using target::Meeting;
+    const Meeting meeting = target_.meetingAt(instruction);
+    if (meeting == Meeting::Unfenced && !found_)
+      found_ = "threads meet" + lineOf(instruction) + " without the fences that order memory";
+    if (meeting != Meeting::None) accessed = {};
+    if (const Value *pointer = llvm::getLoadStorePointerOperand(&instruction))
+      return access(instruction, *pointer,
+                    llvm::isa<llvm::LoadInst>(instruction) ? Manner::Read : Manner::Write,
+                    accessed);
+    if (const auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
+      return access(instruction, *update->getPointerOperand(), Manner::Update, accessed);
+    if (const auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
+      return access(instruction, *exchange->getPointerOperand(), Manner::Update, accessed);
+    const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    if (call == nullptr || call->doesNotAccessMemory()) return;
+    for (const Value *operand : call->args()) {
+      if (!operand->getType()->isPointerTy()) continue;
+      if (!call->onlyWritesMemory()) access(instruction, *operand, Manner::Read, accessed);
+      if (!call->onlyReadsMemory()) access(instruction, *operand, Manner::Write, accessed);
+    }
+  }
+
+  void access(const Instruction &instruction, const Value &pointer, Manner manner,
+              Accessed &accessed) {
+    constexpr unsigned kAnyDepth = 0;
+    llvm::SmallVector<const Value *> arrays;
+    llvm::getUnderlyingObjects(&pointer, arrays, nullptr, kAnyDepth);
+    for (std::size_t i = 0; i < regions_.size(); ++i) {
+      if (!llvm::is_contained(arrays, regions_[i])) continue;
+      const auto &conflicts = kConflict.at(static_cast<std::size_t>(manner));
+      for (std::size_t earlier = 0; earlier < kManners; ++earlier)
+        if (conflicts.at(earlier) && (accessed[i] >> earlier & 1) != 0 && !found_)
+          found_ = "threads access memory" + lineOf(instruction) +
+                   " that others have accessed since all met";
+      accessed[i] |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(manner));
+    }
+  }
+
+  const target::GpuTarget &target_;
+  const std::vector<const llvm::GlobalVariable *> regions_;
+  std::optional<std::string> found_;
+};
+
+} // namespace
+
+std::optional<std::string> disorderIn(const llvm::Module &module, const target::GpuTarget &target) {
+  Disorder disorder(module, target);
+  for (const llvm::Function &function : module)
+    if (!function.isDeclaration())
+      if (auto found = disorder.find(function)) return found;
+  return std::nullopt;
+}
+
+} // namespace imbrex
