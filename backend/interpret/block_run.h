@@ -100,7 +100,8 @@ Flow runRingLoadBox(BlockRun &run, const ir::Op &op);
 // rings.cpp: here a copy is done at once, so that nobody need wait
 void runRingNew(BlockRun &run, const ir::Op &op);
 Flow runRingFill(BlockRun &run, const ir::Op &op, llvm::function_ref<std::optional<Value>()> load);
-Flow runRingRead(BlockRun &run, const ir::Op &op);
+Flow runRingSlot(BlockRun &run, const ir::Op &op);
+void runSharedLoad(BlockRun &run, const ir::Op &op);
 Flow runRoles(BlockRun &run, const ir::Op &op);
 // axis.cpp
 Flow runReduce(BlockRun &run, const ir::Op &op);

@@ -28,7 +28,7 @@ Flow runRoles(BlockRun &run, const ir::Op &op) {
   return loaded == Flow::Next ? run.execute(op.regions[1]) : loaded;
 }
 
-Flow runRingRead(BlockRun &run, const ir::Op &op) {
+Flow runRingSlot(BlockRun &run, const ir::Op &op) {
   BlockRun::Ring &ring = run.ring(op.operand(0));
   if (ring.tiles.empty()) {
     run.launch().diagnostics.report(Diag::RingIsEmpty, op.where, info(op.kind).mnemonic);
@@ -38,5 +38,7 @@ Flow runRingRead(BlockRun &run, const ir::Op &op) {
   ring.tiles.pop_front();
   return Flow::Next;
 }
+
+void runSharedLoad(BlockRun &run, const ir::Op &op) { run.set(op.result(), run.operand(op, 0)); }
 
 } // namespace imbrex::interpret

@@ -82,18 +82,18 @@ std::optional<Type> TypeReader::parseVariable() {
   if (!expect('<')) return std::nullopt;
   const Token token = peek();
   if (token.is("var") || token.is("view") || token.is("table") || token.is("ring") ||
-      token.is("barrier"))
+      token.is("shared") || token.is("barrier"))
     return unexpected("a type that a variable can hold"), std::nullopt;
   const auto held = parseType();
   if (!held || !expect('>')) return std::nullopt;
   return Type::variable(*held);
 }
 
-std::optional<Type> TypeReader::parseRing() {
+std::optional<Type> TypeReader::parseHolder(Type (*make)(const Type &)) {
   if (!expect('<')) return std::nullopt;
   const auto held = parseTile();
   if (!held || !expect('>')) return std::nullopt;
-  return Type::ring(*held);
+  return make(*held);
 }
 
 std::optional<Type> TypeReader::parseTile() {
@@ -116,7 +116,8 @@ std::optional<Type> TypeReader::parseType() {
   if (is("view")) return parseView();
   if (is("table")) return parseTable();
   if (is("var")) return parseVariable();
-  if (is("ring")) return parseRing();
+  if (is("ring")) return parseHolder(Type::ring);
+  if (is("shared")) return parseHolder(Type::shared);
   if (is("barrier")) return Type::barrier();
   return parseTile();
 }

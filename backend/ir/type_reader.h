@@ -24,7 +24,8 @@ private:
   std::optional<Type> parseView();
   std::optional<Type> parseTable();
   std::optional<Type> parseVariable();
-  std::optional<Type> parseRing();
+  /// A ring, or a shared tile: behind its word.
+  std::optional<Type> parseHolder(Type (*make)(const Type &));
   std::optional<Type> parseTile();
 };
 

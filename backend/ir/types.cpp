@@ -119,9 +119,15 @@ Type Type::variable(const Type &held) {
 }
 
 Type Type::ring(const Type &held) {
-  IMBREX_CHECK(held.isTile(), "a ring holds tiles of elements");
+  IMBREX_CHECK(held.isTile(), "shared memory holds tiles of elements");
   Type type = held;
   type.form_ = Form::Ring;
+  return type;
+}
+
+Type Type::shared(const Type &held) {
+  Type type = ring(held);
+  type.form_ = Form::Shared;
   return type;
 }
 
@@ -138,7 +144,8 @@ Type Type::withShape(const Shape &shape) const {
 }
 
 Type Type::held() const {
-  IMBREX_CHECK(isVariable() || isRing(), "only variables and rings hold values");
+  IMBREX_CHECK(isVariable() || isRing() || isShared(),
+               "only variables, rings and shared tiles hold values");
   Type type = *this;
   type.form_ = form_ == Form::PointerVariable ? Form::PointerTile : Form::Tile;
   return type;
@@ -155,6 +162,7 @@ std::string toString(const Type &type) {
   if (type.isVariable()) return "var<" + toString(type.held()) + ">";
   if (type.isBarrier()) return "barrier";
   if (type.isRing()) return "ring<" + toString(type.held()) + ">";
+  if (type.isShared()) return "shared<" + toString(type.held()) + ">";
   const std::string element =
       std::string(type.isConst() ? "const " : "") + std::string(info(type.element()).name);
   if (type.isView()) return "view<" + element + ", " + std::to_string(type.rank()) + ">";

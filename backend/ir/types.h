@@ -80,10 +80,10 @@ bool isPossible(const Shape &shape);
 
 /// The type of a value: a tile of elements or of pointers (rank 0: a scalar), a view of global
 /// memory, a table of pointers to it, a variable that has not been turned into SSA values yet, a
-/// ring of tiles, or barriers.
+/// ring of tiles, a tile that lies in shared memory, or barriers.
 ///
 ///   f32[128x64]   i64   ptr<f32>[128]   view<const bf16, 2>   table<f32>   var<f32[128]>
-///   ring<f16[128x64]>   barrier
+///   ring<f16[128x64]>   shared<f16[128x64]>   barrier
 class Type {
 public:
   enum class Form : std::uint8_t {
@@ -94,6 +94,7 @@ public:
     Variable,
     PointerVariable,
     Ring,
+    Shared,
     Barrier
   };
 
@@ -107,6 +108,8 @@ public:
   static Type variable(const Type &held);
   /// Slots for tiles of this type, which has elements.
   static Type ring(const Type &held);
+  /// A tile of this type, which has elements, where it lies in shared memory.
+  static Type shared(const Type &held);
   static Type barrier();
 
   Form form() const { return form_; }
@@ -122,6 +125,7 @@ public:
   bool hasMemory() const { return hasExtents() || isPointerTile(); }
   bool isVariable() const { return form_ == Form::Variable || form_ == Form::PointerVariable; }
   bool isRing() const { return form_ == Form::Ring; }
+  bool isShared() const { return form_ == Form::Shared; }
   bool isBarrier() const { return form_ == Form::Barrier; }
   bool isScalar() const { return isTile() && shape_.rank() == 0; }
   bool isScalar(ElementKind kind) const { return isScalar() && element_ == kind; }
@@ -134,7 +138,7 @@ public:
 
   Type withElement(ElementKind element) const { return tile(element, shape_); }
   Type withShape(const Shape &shape) const;
-  /// What a variable, or a slot of a ring, holds.
+  /// What a variable, a slot of a ring, or shared memory holds.
   Type held() const;
 
   bool operator==(const Type &) const = default;

@@ -100,7 +100,8 @@ bool checkTypes(const OpCheck &check) {
     IMBREX_RULE(RingCopy);
     IMBREX_RULE(RingCopyBox);
     IMBREX_RULE(RingDrain);
-    IMBREX_RULE(RingRead);
+    IMBREX_RULE(RingSlot);
+    IMBREX_RULE(SharedLoad);
     IMBREX_RULE(RingLoadBox);
     IMBREX_RULE(BarrierNew);
     IMBREX_RULE(BarrierUse);

@@ -1,4 +1,7 @@
+#include "backend/ir/shared_tiles.h"
 #include "backend/ir/verify_rules.h"
+#include "backend/layout/algebra.h"
+#include "backend/layout/box_layout.h"
 #include "backend/layout/layout_text.h"
 #include "llvm/ADT/bit.h"
 
@@ -10,8 +13,22 @@ bool hasThreads(const layout::LinearLayout &layout, layout::Threads threads) {
          layout.inputBits(layout::Dim::Warp) == layout::bitsFor(threads.warps);
 }
 
-bool fits(const layout::LinearLayout &layout, const Shape &shape, layout::Threads threads) {
-  return layout::isTileLayout(layout) && hasThreads(layout, threads) &&
+bool hasElements(const Type &type) {
+  return type.isTileOrPointers() || type.isRing() || type.isShared();
+}
+
+/// From the offset, in elements, to coordinates, one to one.
+bool fitsMemory(const layout::LinearLayout &layout, const Shape &shape) {
+  return layout.inputs().size() == 1 && layout.inputs()[0].dim == layout::Dim::Offset &&
+         layout.outputs() == llvm::ArrayRef(layout::tileSides(shape.extents())) &&
+         layout::isBijective(layout);
+}
+
+/// What fills a ring may share the work in any way, as long as every element is brought.
+bool fits(const layout::LinearLayout &layout, const Type &type, layout::Threads threads) {
+  const Shape &shape = type.shape();
+  return (type.isRing() ? layout::isSurjective(layout) : layout::isTileLayout(layout)) &&
+         hasThreads(layout, threads) &&
          layout.outputs() == llvm::ArrayRef(layout::tileSides(shape.extents()));
 }
 
@@ -43,6 +60,39 @@ public:
         return check_.fail(Diag::VerifyReduceLayout, layout::toText(wanted), layout::toText(*got));
     }
     return true;
+  }
+
+  /// Of an op that names a shared tile's elements anew.
+  bool resultIsRelabelled() {
+    const layout::LinearLayout *from = layoutOf(check_.op().operand(0));
+    const layout::LinearLayout *got = layoutOf(check_.op().result());
+    if (!from || !got) return true;
+    const layout::LinearLayout wanted = relabelled(kernel_, check_.op());
+    return *got == wanted ||
+           check_.fail(Diag::VerifyRelabelled, layout::toText(*got), layout::toText(wanted));
+  }
+
+  /// Of a ring.slot.
+  bool isOfRing() {
+    const Op &op = check_.op();
+    const layout::LinearLayout *got = layoutOf(op.result());
+    if (!got) return true;
+    const auto fail = [&](const std::string &why) {
+      return check_.fail(Diag::VerifySlotLayout, layout::toText(*got), why);
+    };
+    const Type &type = check_.result();
+    const Op *ring = kernel_.definition(op.operand(0));
+    if (ring && ring->attrs<RingAttrs>().boxes) {
+      const auto boxes = layout::planBoxes(type.shape().extents(), storageBits(type.element()) / 8);
+      if (boxes && boxes->shared != *got)
+        return fail("the engine writes " + layout::toText(boxes->shared));
+    }
+    const Op *other = nullptr;
+    walk(kernel_.body(), [&](const Op &one) {
+      const bool isSame = one.kind == OpKind::RingSlot && one.operand(0) == op.operand(0);
+      if (isSame && kernel_.layoutOf(one.result()) != kernel_.layoutOf(op.result())) other = &one;
+    });
+    return !other || fail("that at " + toText(other->where) + " says otherwise");
   }
 
 private:
@@ -116,13 +166,13 @@ bool checkLayoutOf(const Kernel &kernel, ValueId value, const Place &place,
     diagnostics.report(kind, place.where, place.what, type, arguments...);
     return false;
   };
-  const bool isWanted = kernel.stage() == Stage::Laid &&
-                        (type.isTileOrPointers() || type.isRing()) && type.rank() > 0;
+  const bool isWanted = kernel.stage() == Stage::Laid && hasElements(type) && type.rank() > 0;
   if (!isWanted) return !id.valid() || report(Diag::VerifyLayoutNotWanted);
   if (id.index() >= kernel.layouts().size()) return report(Diag::VerifyLayoutMissing);
   const layout::LinearLayout &layout = kernel.layout(id);
-  return fits(layout, type.shape(), kernel.threads()) ||
-         report(Diag::VerifyLayoutUnfit, layout::toText(layout));
+  const bool isFit =
+      type.isShared() ? fitsMemory(layout, type.shape()) : fits(layout, type, kernel.threads());
+  return isFit || report(Diag::VerifyLayoutUnfit, layout::toText(layout));
 }
 
 bool checkLayouts(const OpCheck &check) {
@@ -145,6 +195,9 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::InlineAsm: return layouts.areAllOne();
   case TypeRule::Bitcast:
     return check.operand(0).shape() != check.result().shape() || layouts.areAllOne();
+  case TypeRule::RingSlot: return layouts.isOfRing();
+  case TypeRule::Reshape:
+  case TypeRule::Permute: return !check.operand(0).isShared() || layouts.resultIsRelabelled();
   case TypeRule::Reduce: return layouts.resultsLackAxis(op.attrs<ReduceAttrs>().axis);
   case TypeRule::Gather: return layouts.isOne({op.operand(1), op.result()});
   case TypeRule::Dot:
@@ -161,8 +214,6 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::Arange:
   case TypeRule::GridIndex:
   case TypeRule::Broadcast:
-  case TypeRule::Reshape:
-  case TypeRule::Permute:
   case TypeRule::Join:
   case TypeRule::Split:
   case TypeRule::Concat:
@@ -183,7 +234,7 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::RingNew:
   case TypeRule::RingCopyBox: // by the ring's
   case TypeRule::RingDrain:
-  case TypeRule::RingRead:
+  case TypeRule::SharedLoad:
   case TypeRule::RingLoadBox:
   case TypeRule::BarrierNew:
   case TypeRule::BarrierUse:

@@ -63,10 +63,23 @@ Shape withLastAxesSwapped(const Shape &shape) {
   return shape.withAxis(last, shape[last - 1]).withAxis(last - 1, shape[last]);
 }
 
+/// In registers, or where it lies in shared memory: what is multiplied as it is.
+bool isOperandOfDot(const OpCheck &check, size_t i) {
+  const Type &type = check.operand(i);
+  if (!type.isShared())
+    return check.operandIs(i, "the operand", type.isTile(), "a tile of elements");
+  const bool isPlain =
+      check.op().attrs<DotAttrs>().precision == Precision::Ieee && !isNarrowFloat(type.element());
+  return check.operandIs(i, "the operand", isPlain,
+                         "a tile in registers, for this precision or element");
+}
+
 } // namespace
 
 bool checkDot(const OpCheck &check) {
-  if (!tilesOnly(check, 3)) return false;
+  if (!isOperandOfDot(check, 0) || !isOperandOfDot(check, 1) ||
+      !check.operandIs(2, "the accumulator", check.operand(2).isTile(), "a tile of elements"))
+    return false;
   const ElementKind a = check.operand(0).element(), b = check.operand(1).element();
   if (!check.operandIs(0, "the first operand", canDot(a),
                        "a tile of i8, u8, f16, bf16, f32, f64 or an 8-bit float"))

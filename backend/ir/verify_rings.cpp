@@ -151,8 +151,13 @@ bool checkRingDrain(const OpCheck &check) {
   return check.attributeIs("count", check.op().attrs<CountAttrs>().count >= 0, "a number from 0");
 }
 
-bool checkRingRead(const OpCheck &check) {
-  return hasRing(check) && check.resultIs(check.operand(0).held());
+bool checkRingSlot(const OpCheck &check) {
+  return hasRing(check) && check.resultIs(Type::shared(check.operand(0).held()));
+}
+
+bool checkSharedLoad(const OpCheck &check) {
+  return check.operandIs(0, "the operand", check.operand(0).isShared(), "a shared tile") &&
+         check.resultIs(check.operand(0).held());
 }
 
 } // namespace imbrex::ir::rules

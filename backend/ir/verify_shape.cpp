@@ -1,3 +1,4 @@
+#include "backend/ir/shared_tiles.h"
 #include "backend/ir/verify_rules.h"
 
 #include <algorithm>
@@ -8,6 +9,11 @@ namespace {
 /// Shape ops move elements and pointers alike.
 bool movesTile(const OpCheck &check, size_t i = 0) {
   return check.operandIs(i, "the operand", check.operand(i).isTileOrPointers(), "a tile");
+}
+
+/// Of a shared tile they name the elements anew, which stay where they are.
+bool movesOrRelabels(const OpCheck &check) {
+  return check.operand(0).isShared() || movesTile(check);
 }
 
 } // namespace
@@ -25,14 +31,16 @@ bool checkBroadcast(const OpCheck &check) {
 }
 
 bool checkReshape(const OpCheck &check) {
-  if (!movesTile(check)) return false;
+  if (!movesOrRelabels(check)) return false;
   const Type &from = check.operand(0), &to = check.result();
+  if (from.isShared() && to.isShared() && !keepsBits(from.shape(), to.shape()))
+    return check.fail(Diag::VerifySharedReshape, from, to);
   return (to == from.withShape(to.shape()) && from.shape().elements() == to.shape().elements()) ||
          check.fail(Diag::VerifyReshape, from, to);
 }
 
 bool checkPermute(const OpCheck &check) {
-  if (!movesTile(check)) return false;
+  if (!movesOrRelabels(check)) return false;
   const Type &from = check.operand(0);
   const auto &order = check.op().attrs<PermuteAttrs>().order;
   std::int32_t seen = 0; // a bit for each axis

@@ -64,6 +64,19 @@ public:
     return *best;
   }
 
+  SharedConversion run(const RegisterVectors &writes) const {
+    VectorChoice choice;
+    const auto placeOf = [&](std::size_t i) {
+      return write_.places.apply(Dim::Register, static_cast<Bits>(writes.registers[i]));
+    };
+    for (std::size_t i = 1; i < static_cast<std::size_t>(writes.width); i *= 2)
+      choice.within.push_back(placeOf(i) ^ placeOf(0));
+    while (choice.narrow < choice.within.size() &&
+           extension(Vectors(read_.registers()), choice.within[choice.narrow]).empty())
+      ++choice.narrow;
+    return evaluated(sharedFor(choice));
+  }
+
 private:
   /// Conflicts, time, instructions.
   using Cost = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
@@ -179,6 +192,12 @@ SharedConversion planSharedConversion(const LinearLayout &write, const LinearLay
   IMBREX_CHECK(write.outputBits() == read.outputBits(), "a conversion of {0} bits to {1}",
                write.outputBits(), read.outputBits());
   return Planner(write, read, elementBytes, memory).run();
+}
+
+SharedConversion planSharedConversion(const LinearLayout &write, const RegisterVectors &writes,
+                                      const LinearLayout &read, std::int32_t elementBytes,
+                                      const SharedMemory &memory) {
+  return Planner(write, read, elementBytes, memory).run(writes);
 }
 
 } // namespace imbrex::layout

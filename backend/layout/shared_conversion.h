@@ -39,4 +39,10 @@ struct SharedConversion {
 SharedConversion planSharedConversion(const LinearLayout &write, const LinearLayout &read,
                                       std::int32_t elementBytes, const SharedMemory &memory);
 
+/// The same where the writers' vectors are given, and each must lie in one piece: readers have as
+/// much of it at once as they have in registers.
+SharedConversion planSharedConversion(const LinearLayout &write, const RegisterVectors &writes,
+                                      const LinearLayout &read, std::int32_t elementBytes,
+                                      const SharedMemory &memory);
+
 } // namespace imbrex::layout

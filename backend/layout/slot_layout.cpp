@@ -2,6 +2,11 @@
 
 #include "backend/layout/algebra.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <array>
 
 namespace imbrex::layout {
 namespace {
@@ -41,25 +46,80 @@ LinearLayout vectorByVector(const LinearLayout &write, const RegisterVectors &ve
 
 } // namespace
 
-SlotLayout planSlot(const LinearLayout &write, const RegisterVectors &copies,
-                    const LinearLayout &read, std::int32_t elementBytes,
-                    const SharedMemory &memory) {
-  SharedConversion way = planSharedConversion(write, read, elementBytes, memory);
-  if (keepsTogether(way.writeOffsets, copies))
-    return {std::move(way.shared), std::move(way.writeOffsets)};
-  LinearLayout shared = vectorByVector(write, copies);
-  LinearLayout writeOffsets = compose(inverse(shared), write);
-  return {std::move(shared), std::move(writeOffsets)};
+LinearLayout planSlot(const LinearLayout &write, const RegisterVectors &copies,
+                      const LinearLayout &read, std::int32_t elementBytes,
+                      const SharedMemory &memory) {
+  std::array ways{planSharedConversion(write, copies, read, elementBytes, memory),
+                  planSharedConversion(write, read, elementBytes, memory)};
+  const auto costOf = [](const SharedConversion &way) {
+    return std::pair(way.writeCost.conflicts() + way.readCost.conflicts(),
+                     way.writeCost.cycles + way.readCost.cycles);
+  };
+  SharedConversion *best = nullptr;
+  for (SharedConversion &way : ways)
+    if (keepsTogether(way.writeOffsets, copies) && (!best || costOf(way) < costOf(*best)))
+      best = &way;
+  return best ? std::move(best->shared) : vectorByVector(write, copies);
 }
 
-SlotLayout planSlotInLaneOrder(const LinearLayout &write, const RegisterVectors &copies) {
-  LinearLayout shared = vectorByVector(write, copies, write.columns(Dim::Lane));
-  LinearLayout writeOffsets = compose(inverse(shared), write);
-  return {std::move(shared), std::move(writeOffsets)};
+LinearLayout planSlotInLaneOrder(const LinearLayout &write, const RegisterVectors &copies) {
+  return vectorByVector(write, copies, write.columns(Dim::Lane));
 }
 
-SlotReads slotReads(const SlotLayout &slot, const LinearLayout &read, std::int32_t elementBytes) {
-  LinearLayout offsets = compose(inverse(slot.shared), read);
+namespace {
+
+Bits bitsOf(llvm::ArrayRef<Bits> columns) {
+  Bits all = 0;
+  for (const Bits column : columns) all |= column;
+  return all;
+}
+
+/// Who brings what, when the offsets are dealt out in this order: the elements of a vector, the
+/// lanes, the warps, the other registers.
+LinearLayout inLaneOrder(const LinearLayout &write, const RegisterVectors &copies,
+                         llvm::ArrayRef<Bits> offsets) {
+  const auto lanes = static_cast<std::size_t>(write.inputBits(Dim::Lane));
+  const auto warps = static_cast<std::size_t>(write.inputBits(Dim::Warp));
+  Vectors registers(static_cast<std::size_t>(write.inputBits(Dim::Register)), 0);
+  const auto take = [&](std::size_t count) {
+    const Vectors taken(offsets.take_front(count));
+    offsets = offsets.drop_front(count);
+    return taken;
+  };
+  for (std::size_t i = 1; i < static_cast<std::size_t>(copies.width); i *= 2)
+    registers[llvm::Log2_32(static_cast<std::uint32_t>(copies.registers[i]))] = take(1)[0];
+  const Vectors ofLanes = take(lanes), ofWarps = take(warps);
+  for (Bits &column : registers)
+    if (column == 0) column = take(1)[0];
+  Vectors columns(registers);
+  columns.append(ofLanes);
+  columns.append(ofWarps);
+  return LinearLayout(Sides(write.inputs()), Sides(write.outputs()), columns);
+}
+
+} // namespace
+
+std::optional<SwizzledSlot> planSwizzledSlot(const LinearLayout &write,
+                                             const RegisterVectors &copies,
+                                             const LinearLayout &read, std::int32_t elementBytes,
+                                             const SharedMemory &memory) {
+  if (!isBijective(write)) return std::nullopt;
+  LinearLayout shared = planSlot(write, copies, read, elementBytes, memory);
+  Vectors offsets(shared.columns(Dim::Offset));
+  const auto ofWarp = static_cast<std::size_t>(write.inputBits(Dim::Lane)) +
+                      llvm::Log2_64(static_cast<std::uint64_t>(copies.width));
+  if (offsets.size() < ofWarp) return std::nullopt;
+  // Sums to the warps, so that each register's part is its own.
+  std::stable_partition(offsets.begin() + static_cast<std::ptrdiff_t>(ofWarp), offsets.end(),
+                        [](Bits column) { return !llvm::has_single_bit(column); });
+  LinearLayout swizzled = inLaneOrder(write, copies, offsets);
+  const Bits ofThreads = bitsOf(swizzled.columns(Dim::Lane)) | bitsOf(swizzled.columns(Dim::Warp));
+  if ((bitsOf(swizzled.columns(Dim::Register)) & ofThreads) != 0) return std::nullopt;
+  return SwizzledSlot{std::move(shared), std::move(swizzled)};
+}
+
+SlotReads slotReads(const LinearLayout &slot, const LinearLayout &read, std::int32_t elementBytes) {
+  LinearLayout offsets = compose(inverse(slot), read);
   RegisterVectors vectors = contiguousRegisters(offsets, kMaxAccessBytes / elementBytes);
   return {std::move(offsets), std::move(vectors)};
 }

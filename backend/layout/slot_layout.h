@@ -2,32 +2,43 @@
 
 #include "backend/layout/shared_conversion.h"
 
+#include <optional>
+
 /// How a tile lies in a slot of shared memory into which it is copied from global memory by the
 /// threads, and from which they read it in another layout.
 namespace imbrex::layout {
 
-struct SlotLayout {
-  LinearLayout shared;       ///< From the offset, in elements, to coordinates.
-  LinearLayout writeOffsets; ///< From register, lane, warp to the offset.
-};
-
-/// The vectors of the copies adjoin and are aligned in the slot, as they are in global memory, for
-/// a copy passes no registers that could bring them into another order. Where the conversion from
-/// one layout to the other (shared_conversion.h), which has no bank conflicts, keeps them together,
-/// it is that; else vector follows vector.
-SlotLayout planSlot(const LinearLayout &write, const RegisterVectors &copies,
-                    const LinearLayout &read, std::int32_t elementBytes,
-                    const SharedMemory &memory);
+/// From the offset, in elements, to coordinates. The vectors of the copies adjoin and are aligned
+/// in the slot, as they are in global memory, for a copy passes no registers that could bring them
+/// into another order. Of the conversions from one layout to the other that keep them together
+/// (shared_conversion.h), it is the one with the fewest bank conflicts; where none does, vector
+/// follows vector.
+LinearLayout planSlot(const LinearLayout &write, const RegisterVectors &copies,
+                      const LinearLayout &read, std::int32_t elementBytes,
+                      const SharedMemory &memory);
 
 /// The same where a copy of a warp leaves what its lanes bring side by side, in their order: the
 /// elements of a vector, then the lanes' vectors, then the rest. No two lanes have one element.
-SlotLayout planSlotInLaneOrder(const LinearLayout &write, const RegisterVectors &copies);
+LinearLayout planSlotInLaneOrder(const LinearLayout &write, const RegisterVectors &copies);
+
+/// The same where the lanes need not bring what they hold in `write`: swizzled, so that reading has
+/// no bank conflicts, by exchanging what the lanes bring within what a warp copies.
+struct SwizzledSlot {
+  LinearLayout shared; ///< From the offset, in elements, to coordinates.
+  LinearLayout write;  ///< What each register, lane and warp brings.
+};
+/// None where two threads have one element, or where what a register brings would be no sum of its
+/// own part and its thread's.
+std::optional<SwizzledSlot> planSwizzledSlot(const LinearLayout &write,
+                                             const RegisterVectors &copies,
+                                             const LinearLayout &read, std::int32_t elementBytes,
+                                             const SharedMemory &memory);
 
 /// How the threads read a tile in a layout, be it the one that the slot was planned for or another.
 struct SlotReads {
   LinearLayout offsets;    ///< From register, lane, warp to the offset.
   RegisterVectors vectors; ///< Each one access of a thread.
 };
-SlotReads slotReads(const SlotLayout &slot, const LinearLayout &read, std::int32_t elementBytes);
+SlotReads slotReads(const LinearLayout &slot, const LinearLayout &read, std::int32_t elementBytes);
 
 } // namespace imbrex::layout

@@ -37,7 +37,7 @@ void Emitter::collectRings() {
   ir::walk(kernel.body(), [&](const ir::Op &op) {
     if (op.kind == ir::OpKind::RingLoadBox) addMap(op);
   });
-  if (countsCopies()) copiesOfGroup_ = leastCopiesOfGroup(kernel, words.machine());
+  if (countsCopies()) copiesOfGroup_ = analysis::leastCopiesOfGroup(kernel, words.machine());
 }
 
 /// Loads of equal boxes of a view share a map.

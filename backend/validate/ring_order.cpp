@@ -1,7 +1,7 @@
 #include "backend/validate/ring_order.h"
 
+#include "backend/analysis/ring_copies.h"
 #include "backend/layout/box_layout.h"
-#include "backend/lower/memory/ring.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -58,7 +58,7 @@ private:
   bool countsCopies() const {
     return llvm::any_of(kernel_.body().ops, [&](const auto &op) {
       return op->kind == OpKind::RingNew &&
-             lower::copiesOf(kernel_, op->result(), machine_).areInLaneOrder;
+             analysis::copiesOf(kernel_, op->result(), machine_).areInLaneOrder;
     });
   }
 
@@ -105,7 +105,7 @@ private:
 
   RingEvent waitFor(const Op &drain) const {
     std::int64_t count = drain.attrs<CountAttrs>().count;
-    if (!copies_.areGrouped) count *= lower::leastCopiesOfGroup(kernel_, machine_);
+    if (!copies_.areGrouped) count *= analysis::leastCopiesOfGroup(kernel_, machine_);
     count = std::min<std::int64_t>(count, copies_.capacity);
     return {RingEventKind::Wait, static_cast<std::int32_t>(count)};
   }
@@ -214,7 +214,7 @@ private:
 
   void addCopies(const Op &op) {
     const ValueId ring = op.operand(0), condition = op.operand(1);
-    const lower::RingCopies of = lower::copiesOf(kernel_, ring, machine_);
+    const analysis::RingCopies of = analysis::copiesOf(kernel_, ring, machine_);
     if (!of.areAsynchronous) return;
     const auto count = of.vectors.registers.size() / static_cast<std::size_t>(of.vectors.width);
     Events copies{.events = std::vector(count, RingEvent{RingEventKind::Copy}), .conditions = {}};

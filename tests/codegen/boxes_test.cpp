@@ -208,6 +208,7 @@ std::string byHand(const std::string &more) {
   return R"(
 kernel @k(%v: view<f32, 2>, %y: view<f32, 2>, %n: i32, %b: bool) stage laid lanes 32 warps 1 {
   layout #0 = register [[0,1],[0,2],[0,4]] lane [[1,0],[2,0],[4,0],[0,8],[0,16]] warp [] of [8x32]
+  layout #1 = offset [[0,1],[0,2],[0,4],[0,8],[0,16],[1,4],[2,8],[4,16]] of [8x32]
   %r = ring.new [slots = 2, boxes = true] : ring<f32[8x32]> #0
   %full = barrier.new [slots = 2] : barrier
   %empty = barrier.new [slots = 2] : barrier
@@ -224,7 +225,8 @@ kernel @k(%v: view<f32, 2>, %y: view<f32, 2>, %n: i32, %b: bool) stage laid lane
   } else {
     for %0, %n, %1 (%k: i32) {
       barrier.wait %full
-      %x = ring.read %r : f32[8x32] #0
+      %x_at = ring.slot %r : shared<f32[8x32]> #1
+      %x = shared.load %x_at : f32[8x32] #0
       barrier.arrive %empty
       view.store %y, %x, %0, %k
 )" + more +

@@ -444,6 +444,7 @@ std::string withRing(const std::string &ops) {
   return "kernel @k(%p: ptr<const f32>, %n: i32, %b: bool) stage laid lanes 32 warps 1 {\n"
          "layout #0 = register [[1],[2]] lane [[4],[8],[16],[32],[64]] warp [] of [128]\n"
          "layout #1 = register [[1],[2]] lane [[8],[4],[16],[32],[64]] warp [] of [128]\n"
+         "layout #2 = offset [[1],[2],[4],[8],[16],[32],[64]] of [128]\n"
          "%r = ring.new [slots = 2] : ring<f32[128]> #0\n%true = constant true : bool\n"
          "%i = arange : i32[128] #0\n%p0 = broadcast %p : ptr<const f32>[128] #0\n"
          "%at = ptr.add %p0, %i : ptr<const f32>[128] #0\n%zero = constant 0 : i32\n"
@@ -453,8 +454,12 @@ std::string withRing(const std::string &ops) {
 
 const std::string kCopy = "ring.copy %r, %true, %at [width = 4]\nring.commit\n";
 const std::string kWait = "ring.drain\nmeet\n";
-const std::string kRead = "%x = ring.read %r : f32[128] #1\n"; // of what others have copied
-const std::string kReadOwn = "%x = ring.read %r : f32[128] #0\n";
+const std::string kTake = "%s = ring.slot %r : shared<f32[128]> #2\n";
+const std::string kLoad = "%x = shared.load %s : f32[128] #1\n";
+const std::string kRead = kTake + kLoad; // of what others have copied
+const std::string kReadOwn = kTake + "%x = shared.load %s : f32[128] #0\n";
+const std::string kReadNext = "%t = ring.slot %r : shared<f32[128]> #2\n"
+                              "%y = shared.load %t : f32[128] #1\n";
 
 std::string checked(const std::string &ops, const char *machine = "sm_120a") {
   Diagnostics diagnostics;
@@ -472,7 +477,7 @@ TEST_CASE("a kernel with rings from a file is held to the same proof") {
   CHECK(checked(kCopy + "ring.drain [count = 1]\nmeet\n" + kRead) != "");
   CHECK(checked(kRead) != "");
   // Twice round: nobody may fill a slot that others still read.
-  const std::string twice = kCopy + kCopy + kWait + kRead + "%y = ring.read %r : f32[128] #1\n";
+  const std::string twice = kCopy + kCopy + kWait + kRead + kReadNext;
   CHECK(checked(twice) == "");
   CHECK(checked(twice + "meet\n" + kCopy + "ring.drain\n") == "");
   CHECK(checked(twice + kCopy + "ring.drain\n") != "");
@@ -483,6 +488,22 @@ TEST_CASE("a kernel with rings from a file is held to the same proof") {
   CHECK(checked("exit_if %b\n" + kCopy + kWait + kRead) == "");
   CHECK(checked("while {\n" + kCopy + kWait + kRead + "meet\nbreak_if %b\nyield\n}\n") == "");
   CHECK(checked("while {\n" + kCopy + kWait + kRead + "break_if %b\nyield\n}\n") == "");
+}
+
+TEST_CASE("a slot is held until its last reader, wherever that stands") {
+  const std::string two = kCopy + kCopy + kWait + kTake;
+  const std::string again = "meet\n" + kCopy + "ring.drain\n";
+  CHECK(checked(two + kLoad + again) == "");
+  CHECK(checked(two + again + kLoad) != "");
+  CHECK(checked(two + kLoad + again + "%late = shared.load %s : f32[128] #1\n") != "");
+  CHECK(checked(two + kReadNext + kLoad) == ""); // the one before the last that was taken
+  CHECK(checked(two + kReadNext + again + kLoad) != "");
+  // The same in a body, and of a ring that has gone on in one.
+  CHECK(checked(two + "if %b {\n" + kLoad + "yield\n}\n" + again) == "");
+  CHECK(checked(two + again + "if %b {\n" + kLoad + "yield\n}\n") != "");
+  CHECK(checked(two + "if %b {\n" + kReadNext + "yield\n}\n" + kLoad)
+            .find("'shared.load' reads a slot of a ring that has gone on in a loop or condition") !=
+        std::string::npos);
 }
 
 TEST_CASE("a thread that reads what it has copied itself need not meet the others, but waits") {
@@ -549,7 +570,7 @@ TEST_CASE("the interpreter finds slots that are filled or read too early") {
   CHECK(interpreted(kCopy + kCopy + kCopy)
             .find("'ring.copy' comes to a slot that was not read: "
                   "the ring has 2 slots") != std::string::npos);
-  CHECK(interpreted(kRead).find("'ring.read' finds no slot that was filled and not read") !=
+  CHECK(interpreted(kRead).find("'ring.slot' finds no slot that was filled and not") !=
         std::string::npos);
   CHECK(interpreted("ring.copy %r, %b, %at\n" + kRead).find("finds no slot") != std::string::npos);
 }

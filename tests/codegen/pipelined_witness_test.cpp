@@ -1,5 +1,6 @@
 #include "backend/emulate/emulate.h"
 #include "backend/ir/builder.h"
+#include "backend/ir/shared_tiles.h"
 #include "backend/lower/lower.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
@@ -120,8 +121,10 @@ bool isLongest(const std::string &name, int slots) {
 bool readsOnlyItsOwn(const ir::Kernel &kernel) {
   bool does = true;
   ir::walk(kernel.body(), [&](const ir::Op &op) {
-    if (op.kind == ir::OpKind::RingRead)
-      does &= kernel.layoutOf(op.result()) == kernel.layoutOf(op.operand(0));
+    if (!ir::readsShared(kernel, op)) return;
+    does &= op.kind == ir::OpKind::SharedLoad &&
+            kernel.layoutOf(op.result()) ==
+                kernel.layoutOf(ir::slotOf(kernel, op.operand(0)).operand(0));
   });
   return does;
 }

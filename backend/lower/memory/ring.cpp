@@ -2,6 +2,7 @@
 
 #include "backend/ir/ring_bytes.h"
 #include "backend/layout/algebra.h"
+#include "backend/layout/slot_layout.h"
 #include "backend/lower/emitter.h"
 
 namespace imbrex::lower {
@@ -9,96 +10,32 @@ namespace imbrex::lower {
 using llvm::Value;
 using machine::kBarrierBytes;
 
-namespace {
-
-/// The widest copies that all who fill a ring can make.
-std::int64_t copyWidth(const ir::Kernel &kernel, ir::ValueId ring) {
-  std::int64_t width = layout::kMaxAccessBytes;
-  ir::walk(kernel.body(), [&](const ir::Op &op) {
-    const bool isBox = op.kind == ir::OpKind::RingCopyBox;
-    if ((!isBox && op.kind != ir::OpKind::RingCopy) || op.operand(0) != ring) return;
-    width = std::min<std::int64_t>(width, isBox ? op.attrs<ir::RingCopyBoxAttrs>().width
-                                                : op.attrs<ir::RingCopyAttrs>().width);
-  });
-  const std::int32_t bits = ir::storageBits(kernel.type(ring).element());
-  return std::min<std::int64_t>(width, layout::kMaxAccessBytes * 8 / bits);
-}
-
-/// How the first that reads a ring wants its tiles; as they are filled, where nobody does.
-const layout::LinearLayout &readLayout(const ir::Kernel &kernel, ir::ValueId ring) {
-  ir::ValueId tile = ring;
-  ir::walk(kernel.body(), [&](const ir::Op &op) {
-    if (op.kind == ir::OpKind::RingRead && op.operand(0) == ring && tile == ring)
-      tile = op.result();
-  });
-  return kernel.layout(kernel.layoutOf(tile));
-}
-
-} // namespace
-
-RingCopies copiesOf(const ir::Kernel &kernel, ir::ValueId ring, const machine::Machine &machine) {
-  const ir::Type &type = kernel.type(ring);
-  const layout::LinearLayout &layout = kernel.layout(kernel.layoutOf(ring));
-  const layout::Dim axis = layout::axisDim(layout::axisOfNeighbours(layout, type.rank()));
-  RingCopies copies{.vectors = layout::contiguousRegisters(layout, axis, copyWidth(kernel, ring))};
-  copies.bytes = copies.vectors.width * (ir::storageBits(type.element()) / 8);
-  const machine::AsyncCopies &async = machine.asyncCopies;
-  copies.areAsynchronous = (async.sizes & static_cast<std::uint32_t>(copies.bytes)) != 0;
-  if (async.areInLaneOrder && layout::copyBits(layout, layout::Dim::Lane) != 0)
-    copies.areAsynchronous = false; // two lanes would bring one element
-  copies.areInLaneOrder = copies.areAsynchronous && async.areInLaneOrder;
-  return copies;
-}
-
-namespace {
-
-/// Of the groups that a body closes; what stands in front of a body within it is not counted, which
-/// makes a group smaller.
-void findLeastGroup(const ir::Kernel &kernel, const ir::Block &body,
-                    const machine::Machine &machine, std::optional<std::int64_t> &least) {
-  std::int64_t count = 0;
-  for (const auto &op : body.ops) {
-    for (const ir::Block &region : op->regions) findLeastGroup(kernel, region, machine, least);
-    if (!op->regions.empty()) count = 0;
-    if (op->kind == ir::OpKind::RingCopy || op->kind == ir::OpKind::RingCopyBox) {
-      const RingCopies copies = copiesOf(kernel, op->operand(0), machine);
-      const auto registers = static_cast<std::int64_t>(copies.vectors.registers.size());
-      if (copies.areInLaneOrder) count += registers / copies.vectors.width;
-    }
-    if (op->kind != ir::OpKind::RingCommit) continue;
-    least = std::min(least.value_or(count), count);
-    count = 0;
-  }
-}
-
-} // namespace
-
-std::int64_t leastCopiesOfGroup(const ir::Kernel &kernel, const machine::Machine &machine) {
-  std::optional<std::int64_t> least;
-  findLeastGroup(kernel, kernel.body(), machine, least);
-  return least.value_or(0);
-}
-
 Ring::Ring(Emitter &e, const ir::Op &op)
     : slotBytes_(ir::slotBytes(e.kernel, op.result())), slots_(op.attrs<ir::RingAttrs>().slots) {
   const ir::Type &type = e.type(op.result());
   const layout::LinearLayout &layout = e.layoutOf(op.result());
-  const std::int32_t elementBytes = ir::storageBits(type.element()) / 8;
-  if (op.attrs<ir::RingAttrs>().boxes) {
-    boxes_ = layout::planBoxes(type.shape().extents(), elementBytes);
-    base_ = e.shared.reserve(slotBytes_ * slots_, "ring", boxes_->alignment());
-    slot_ = {boxes_->shared, layout::compose(layout::inverse(boxes_->shared), layout)};
-    return;
-  }
   const machine::Machine &machine = e.words.machine();
-  copies_ = copiesOf(e.kernel, op.result(), machine);
-  if (copies_.areInLaneOrder) ofWarp_ = copies_.bytes * machine.warpSize;
-  const std::int64_t unread = ofWarp_ * e.kernel.threads().warps;
-  base_ = e.shared.reserve(slotBytes_ * slots_ + unread, "ring");
-  slot_ = copies_.areInLaneOrder
-              ? layout::planSlotInLaneOrder(layout, copies_.vectors)
-              : layout::planSlot(layout, copies_.vectors, readLayout(e.kernel, op.result()),
-                                 elementBytes, {.banks = machine.banks, .lanes = machine.warpSize});
+  if (op.attrs<ir::RingAttrs>().boxes) {
+    boxes_ = layout::planBoxes(type.shape().extents(), ir::storageBits(type.element()) / 8);
+    base_ = e.shared.reserve(slotBytes_ * slots_, "ring", boxes_->alignment());
+  } else {
+    copies_ = analysis::copiesOf(e.kernel, op.result(), machine);
+    if (copies_.areInLaneOrder) ofWarp_ = copies_.bytes * machine.warpSize;
+    const std::int64_t unread = ofWarp_ * e.kernel.threads().warps;
+    base_ = e.shared.reserve(slotBytes_ * slots_ + unread, "ring");
+  }
+  const auto taken = analysis::slotLayoutOf(e.kernel, op.result());
+  writeOffsets_ = layout::compose(
+      layout::inverse(taken ? *taken : unreadSlots(layout, type.element(), machine)), layout);
+}
+
+/// Of a ring that nobody takes a slot of.
+layout::LinearLayout Ring::unreadSlots(const layout::LinearLayout &write, ir::ElementKind element,
+                                       const machine::Machine &machine) const {
+  if (boxes_) return boxes_->shared;
+  if (copies_.areInLaneOrder) return layout::planSlotInLaneOrder(write, copies_.vectors);
+  return layout::planSlot(write, copies_.vectors, write, ir::storageBits(element) / 8,
+                          {.banks = machine.banks, .lanes = machine.warpSize});
 }
 
 // --- places in rings, which each thread keeps in variables ---

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "backend/analysis/ring_copies.h"
 #include "backend/ir/kernel.h"
 #include "backend/layout/box_layout.h"
-#include "backend/layout/slot_layout.h"
 #include "backend/machine/machine.h"
 #include "llvm/IR/Instructions.h"
 
@@ -12,20 +12,6 @@
 namespace imbrex::lower {
 
 class Emitter;
-
-/// The copies by which each thread fills a slot.
-struct RingCopies {
-  layout::RegisterVectors vectors;
-  std::int64_t bytes = 0; ///< Of one.
-  bool areAsynchronous = false;
-  bool areInLaneOrder = false; ///< As Machine::asyncCopies says.
-};
-RingCopies copiesOf(const ir::Kernel &kernel, ir::ValueId ring, const machine::Machine &machine);
-
-/// The fewest copies of a thread that any group of the kernel has: where the machine counts copies
-/// and knows no groups, at most so many times n may be left where n groups may be. Copies end in
-/// order, so that those left then are of the youngest n groups.
-std::int64_t leastCopiesOfGroup(const ir::Kernel &kernel, const machine::Machine &machine);
 
 /// A ring in shared memory. Where its next slot is to be filled and its oldest to be read, each
 /// thread keeps in a variable, as the distance from the ring's first byte: it lives as long as the
@@ -47,19 +33,23 @@ public:
   /// The address of the oldest slot that was not read; the next to be read is the one behind it.
   llvm::Value *take(Emitter &emitter);
 
-  const layout::SlotLayout &slot() const { return slot_; }
+  /// From register, lane, warp of what fills a slot to the offset in it, in elements.
+  const layout::LinearLayout &writeOffsets() const { return writeOffsets_; }
   /// The copies by which the threads fill a slot.
-  const RingCopies &copies() const { return copies_; }
+  const analysis::RingCopies &copies() const { return copies_; }
   /// The boxes by which the engine does; of a ring that is made for it.
   const layout::BoxLayout &boxes() const { return *boxes_; }
 
 private:
+  layout::LinearLayout unreadSlots(const layout::LinearLayout &write, ir::ElementKind element,
+                                   const machine::Machine &machine) const;
+
   std::int64_t slotBytes_, slots_;
   std::int64_t ofWarp_ = 0; // bytes of one copy of a warp, in lane order
   llvm::Value *base_;
-  RingCopies copies_;
+  analysis::RingCopies copies_;
   std::optional<layout::BoxLayout> boxes_;
-  layout::SlotLayout slot_;
+  layout::LinearLayout writeOffsets_;
   llvm::AllocaInst *filled_ = nullptr, *taken_ = nullptr;
 };
 

@@ -220,6 +220,8 @@ Registers packedPairs(Emitter &e, const ir::Op &op, Movement movement) {
 } // namespace
 
 void emitMovement(Emitter &e, const ir::Op &op) {
+  if (e.type(op.operand(0)).isShared()) // it lies where it lay
+    return e.define(op.result(), e.registers(op.operand(0)));
   if (op.kind == OpKind::Join) return e.define(op.result(), joined(e, op));
   if (op.kind == OpKind::Concat) return e.define(op.result(), concatenated(e, op));
   if (op.kind == OpKind::Gather) return e.define(op.result(), gathered(e, op));

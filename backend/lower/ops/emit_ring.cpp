@@ -1,3 +1,4 @@
+#include "backend/layout/slot_layout.h"
 #include "backend/lower/memory/exchange.h"
 #include "backend/lower/memory/view_box.h"
 #include "backend/lower/ops/emit_ops.h"
@@ -30,8 +31,8 @@ void copyAtOnce(Emitter &e, Value *to, const Access &from, std::int64_t bytes) {
 template <class MakeAccess>
 void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   Ring &ring = e.ring(op.operand(0));
-  const RingCopies &copies = ring.copies();
-  const layout::LinearLayout &offsets = ring.slot().writeOffsets;
+  const analysis::RingCopies &copies = ring.copies();
+  const layout::LinearLayout &offsets = ring.writeOffsets();
   const auto width = static_cast<std::size_t>(copies.vectors.width);
   const std::int64_t bytes = copies.bytes / copies.vectors.width; // of an element
   Value *condition = e.scalar(op.operand(1));
@@ -58,9 +59,9 @@ void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
 template <class MakeAccess>
 void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   Ring &ring = e.ring(op.operand(0));
-  const RingCopies &copies = ring.copies();
+  const analysis::RingCopies &copies = ring.copies();
   if (copies.areInLaneOrder) return fillInLaneOrder(e, op, makeAccess);
-  const layout::LinearLayout &offsets = ring.slot().writeOffsets;
+  const layout::LinearLayout &offsets = ring.writeOffsets();
   const auto width = static_cast<std::size_t>(copies.vectors.width);
   const ir::Type &type = e.type(op.operand(0));
   const auto copyAll = [&](Value *slot) {
@@ -165,12 +166,16 @@ void emitBarrierArrive(Emitter &e, const ir::Op &op) {
   e.where(e.b.CreateICmpEQ(e.lane(), e.i32(0)), [&] { e.words.arrive(e.b, barrier); });
 }
 
-void emitRingRead(Emitter &e, const ir::Op &op) {
-  Ring &ring = e.ring(op.operand(0));
+void emitRingSlot(Emitter &e, const ir::Op &op) {
+  e.define(op.result(), {e.ring(op.operand(0)).take(e)});
+}
+
+void emitSharedLoad(Emitter &e, const ir::Op &op) {
   const ir::Type &type = e.type(op.result());
-  const layout::SlotReads reads =
-      layout::slotReads(ring.slot(), e.layoutOf(op.result()), ir::storageBits(type.element()) / 8);
-  e.define(op.result(), readShared(e, type, {ring.take(e), reads.offsets, reads.vectors}));
+  const layout::SlotReads reads = layout::slotReads(
+      e.layoutOf(op.operand(0)), e.layoutOf(op.result()), ir::storageBits(type.element()) / 8);
+  e.define(op.result(),
+           readShared(e, type, {e.scalar(op.operand(0)), reads.offsets, reads.vectors}));
 }
 
 } // namespace imbrex::lower

@@ -155,7 +155,8 @@ private:
     case TypeRule::RingCopy:
     case TypeRule::RingCopyBox:
     case TypeRule::RingDrain:
-    case TypeRule::RingRead:
+    case TypeRule::RingSlot:
+    case TypeRule::SharedLoad:
     case TypeRule::RingLoadBox:
     case TypeRule::BarrierNew:
     case TypeRule::BarrierUse:

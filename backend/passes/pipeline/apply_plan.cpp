@@ -1,5 +1,6 @@
 #include "backend/passes/pipeline/apply_plan.h"
 
+#include "backend/ir/shared_tiles.h"
 #include "backend/passes/pipeline/trip_writer.h"
 #include "backend/passes/rewriting.h"
 #include "backend/support/check.h"
@@ -238,15 +239,21 @@ private:
     body_->ops = std::move(block.ops);
   }
 
-  /// What stands in front of a load, and the ring's tile in its place.
+  /// What stands in front of a load, and in its place the tile of the ring's slot, whose layout is
+  /// chosen later (read_in_place.h).
   void read(std::size_t load, Block &block) {
     const Op &op = *loads_.loads[load].op;
     std::size_t place = moved_;
     while (bodyOps_[place] != &op) ++place;
     moveRest(block, place);
     Op &taken = *body_->ops[moved_++];
-    taken.kind = OpKind::RingRead;
-    taken.operands = {rings_[load]};
+    const Type &tile = kernel_->type(taken.result());
+    Builder to(*kernel_, block);
+    to.setLocation(taken.where);
+    const ValueId slot = to.create(OpKind::RingSlot, {rings_[load]}, {Type::shared(tile)}).result();
+    kernel_->setLayout(slot, kernel_->addLayout(inRows(tile.shape())));
+    taken.kind = OpKind::SharedLoad;
+    taken.operands = {slot};
     taken.attributes = NoneAttrs{};
     block.ops.push_back(std::move(body_->ops[moved_ - 1]));
   }

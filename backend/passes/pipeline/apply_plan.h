@@ -14,7 +14,7 @@ namespace imbrex::passes::pipeline {
 ///                                         ring.drain 1; meet
 ///                                         ring.copy %r, high - %i > 2 steps, address(trip + 2)
 ///                                         ring.commit
-///     %x = load address(%i)               %x = ring.read %r
+///     %x = load address(%i)               %x = shared.load (ring.slot %r)
 ///     use %x                              use %x
 ///   }                                   }
 ///
@@ -30,7 +30,7 @@ namespace imbrex::passes::pipeline {
 ///                                           barrier.expect %full [bytes = …]
 ///                                           ring.load_box %r, %full, address(trip + 2)
 ///                                         }
-///                                         %x = ring.read %r
+///                                         %x = shared.load (ring.slot %r)
 ///
 /// By a plan of two roles, what each does in a trip comes one behind the other; splitBody
 /// (split_body.h) takes it apart:
@@ -39,7 +39,7 @@ namespace imbrex::passes::pipeline {
 ///                                         barrier.expect %full [bytes = …]
 ///                                         ring.load_box %r, %full, address(trip)
 ///                                         barrier.wait %full                       // computes
-///                                         %x = ring.read %r
+///                                         %x = shared.load (ring.slot %r)
 ///                                         barrier.arrive %empty
 ///
 /// Carried values that addresses are made of get a second carried value, that of the trip whose

@@ -4,6 +4,7 @@
 #include "backend/passes/dce.h"
 #include "backend/passes/pipeline/apply_plan.h"
 #include "backend/passes/pipeline/count_trips.h"
+#include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/pipeline/read_layout.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/passes/pipeline/split_body.h"
@@ -106,7 +107,7 @@ private:
     const bool canRun = why.empty() && !loads.loads.empty();
     if (!hasCopies(context_.machine)) return stage(block, at, loads, why);
     std::optional<LoopPlan> plan;
-    RingRoom room = ringRoom(*kernel_, context_.machine);
+    RingRoom room = ringRoom(*kernel_, context_.machine, readableInPlace(*kernel_, loads));
     room.slots = limits_.slots;
     const bool isOfRoles = loads.way == Way::Boxes && whyOneRole_.empty();
     if (canRun)
@@ -117,6 +118,7 @@ private:
     explain(loop, loads, plan, why);
     if (!plan) return;
     applyPlan(*kernel_, block, at, loads, *plan);
+    readInPlace(*kernel_);
     isChanged_ = true;
     used_.slots = std::max(used_.slots, plan->slots);
     used_.hasRoles |= isOfRoles;
@@ -217,7 +219,7 @@ private:
   void readAsUsed() {
     Replacements replaced;
     walk(kernel_->body(), [&](const Op &op) {
-      if (op.kind != OpKind::RingRead) return;
+      if (op.kind != OpKind::SharedLoad) return;
       const auto wanted = wantedLayout(*kernel_, op.result());
       if (!wanted) return;
       kernel_->setLayout(op.result(), *wanted);
@@ -261,7 +263,7 @@ void pipelineLoops(Kernel &kernel, const PassContext &context) {
   const std::int32_t most = slotsOfNest(deepestNest(kernel.body()));
   if (loops < 2) {
     Pass(kernel, context, {.slots = most}).run();
-    return;
+    return placeSlots(kernel, context.machine);
   }
   // Of loops in each other or in a row a proof may have more runs to look at than it is willing to:
   // then less is tried, down to loops as they are.
@@ -280,7 +282,7 @@ void pipelineLoops(Kernel &kernel, const PassContext &context) {
     last = Pass(tried, context, limits).run();
     if (last.slots == 1 || !isBeyondProof(tried, context.machine)) {
       kernel = std::move(tried);
-      return;
+      return placeSlots(kernel, context.machine);
     }
     if (context.explanation) *context.explanation = before;
   }

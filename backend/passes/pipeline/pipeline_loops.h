@@ -15,14 +15,16 @@ namespace imbrex::passes {
 ///   }                                               ring.drain [count = 1]
 ///                                                   meet
 ///                                                   … the copy of the trip after next
-///                                                   %a = ring.read %r : f16[64x32] #1
+///                                                   %s = ring.slot %r : shared<f16[64x32]> #2
+///                                                   %a = shared.load %s : f16[64x32] #1
 ///                                                   …
 ///                                                 }
 ///
-/// Where an engine can bring all of a loop's tiles, it does, if possible by a role of its own
-/// (apply_plan.h, split_body.h). On a machine without asynchronous copies, and where these cannot
-/// bring a loop's loads in the order of lanes, the loads run one trip ahead in registers
-/// (stage_loads.h). A load that cannot run ahead stays where it is, and so does a loop without any;
+/// Products read a slot where it lies (read_in_place.h). Where an engine can bring all of a loop's
+/// tiles, it does, if possible by a role of its own (apply_plan.h, split_body.h). On a machine
+/// without asynchronous copies, and where these cannot bring a loop's loads in the order of lanes,
+/// the loads run one trip ahead in registers (stage_loads.h). A load that cannot run ahead stays
+/// where it is, and so does a loop without any;
 /// `--explain` says why.
 ///
 /// Runs on a kernel at stage Laid, because a copy is made by the threads that hold the tile, in

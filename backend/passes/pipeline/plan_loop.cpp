@@ -3,6 +3,7 @@
 #include "backend/analysis/movement.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/passes/pipeline/loop_costs.h"
+#include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/pipeline/read_layout.h"
 #include "backend/passes/rewriting.h"
 #include "backend/schedule/blocks/block_program.h"
@@ -31,10 +32,17 @@ std::int64_t tileBytes(const Kernel &kernel, ValueId tile) {
   return (bits << kernel.layout(kernel.layoutOf(tile)).outputBits()) / 8;
 }
 
-/// What an op would take of shared memory at most if it moved its tiles through it at once.
-std::int64_t exchangeBytes(const Kernel &kernel, const Op &op) {
-  if (op.kind == OpKind::Dot)
-    return 2 * (tileBytes(kernel, op.operand(0)) + tileBytes(kernel, op.operand(1)));
+/// What an op would take of shared memory at most if it moved its tiles through it at once. A
+/// product leaves those alone that lie there.
+std::int64_t exchangeBytes(const Kernel &kernel, const Op &op, const std::set<ValueId> &inPlace) {
+  if (op.kind == OpKind::Dot) {
+    std::int64_t bytes = 0;
+    for (const std::size_t i : {0, 1})
+      if (!kernel.type(op.operand(i)).isShared() && !inPlace.contains(op.operand(i)))
+        bytes += 2 * tileBytes(kernel, op.operand(i));
+    return bytes;
+  }
+  if (llvm::any_of(op.results, [&](ValueId result) { return inPlace.contains(result); })) return 0;
   std::int64_t most = 0;
   for (const ValueId operand : op.operands) most = std::max(most, tileBytes(kernel, operand));
   return most;
@@ -67,7 +75,8 @@ class LoopPlanner {
 public:
   LoopPlanner(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
               const PassContext &context)
-      : kernel_(kernel), loop_(loop), loads_(loads), copies_(context.machine.asyncCopies) {}
+      : kernel_(kernel), loop_(loop), loads_(loads), copies_(context.machine.asyncCopies),
+        inPlace_(readableInPlace(kernel, loads)) {}
 
   /// One trip after the other, each beginning with its loads. By a role of their own these are
   /// copies that count on barriers, else operations of a queue.
@@ -122,8 +131,8 @@ private:
   /// Whether each thread uses what it has copied itself: then nobody need meet. Where copies are
   /// counted all meet nevertheless (read_schedule.cpp).
   bool readsOwn(const AheadLoad &load) const {
-    if (loads_.way != Way::Copies || !copies_.areGrouped) return false;
     const ValueId tile = load.op->result();
+    if (loads_.way != Way::Copies || !copies_.areGrouped || inPlace_.contains(tile)) return false;
     const LayoutId own = kernel_.layoutOf(tile);
     return wantedLayout(kernel_, tile).value_or(own) == own &&
            !layout::hasCopies(kernel_.layout(own));
@@ -165,6 +174,7 @@ private:
   const Op &loop_;
   const LoopLoads &loads_;
   const machine::AsyncCopies &copies_;
+  const std::set<ValueId> inPlace_;
   TripsId trips_;
 };
 
@@ -211,14 +221,15 @@ std::int64_t unreadBytes(const Kernel &kernel, const machine::Machine &machine) 
 
 } // namespace
 
-RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine) {
+RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine,
+                  const std::set<ValueId> &inPlace) {
   const std::int64_t limit = machine.sharedMemoryBytes;
   // What exchanges take can be cut into rounds, at the price of time.
   constexpr std::int64_t kLargestShare = 3;
   const std::int64_t least = leastExchangeBytes(kernel);
   std::int64_t exchange = least, taken = 0;
   walk(kernel.body(), [&](const Op &op) {
-    if (exchanges(kernel, op)) exchange = std::max(exchange, exchangeBytes(kernel, op));
+    if (exchanges(kernel, op)) exchange = std::max(exchange, exchangeBytes(kernel, op, inPlace));
     if (op.kind == OpKind::RingNew)
       taken += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result()) +
                unreadBytes(kernel, machine);

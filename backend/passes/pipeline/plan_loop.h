@@ -4,6 +4,7 @@
 #include "backend/schedule/plan/plan.h"
 
 #include <optional>
+#include <set>
 #include <string>
 
 namespace imbrex::passes::pipeline {
@@ -24,7 +25,9 @@ struct RingRoom {
   std::int64_t exchange; ///< what lowering takes to move tiles between threads.
   std::int32_t slots = ir::ForAttrs::kMostSlots; ///< Of each ring at most.
 };
-RingRoom ringRoom(const ir::Kernel &kernel, const machine::Machine &machine);
+/// `inPlace`: values that will be read where they lie (read_in_place.h), and take no exchange.
+RingRoom ringRoom(const ir::Kernel &kernel, const machine::Machine &machine,
+                  const std::set<ir::ValueId> &inPlace = {});
 
 /// Plan a loop whose loads can run ahead, with the author's slots or as many as pay: the abstract
 /// program of its trips (schedule/program/program.h), which schedule/plan/plan.h orders. Of the

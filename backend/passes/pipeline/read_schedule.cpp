@@ -1,6 +1,7 @@
 #include "backend/passes/pipeline/read_schedule.h"
 
 #include "backend/ir/ring_bytes.h"
+#include "backend/ir/shared_tiles.h"
 #include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/read_condition.h"
 #include "backend/passes/pipeline/same_values.h"
@@ -50,10 +51,16 @@ bool holds(const Block &body, bool (*wanted)(const Op &)) {
   return found;
 }
 
-bool holdsRings(const Op &op) {
-  return isRingOp(op) || llvm::any_of(op.regions, [](const Block &body) {
-           return llvm::any_of(body.ops, [](const auto &inner) { return holdsRings(*inner); });
-         });
+bool holdsRings(const Kernel &kernel, const Op &op);
+
+bool holdsRings(const Kernel &kernel, const Block &body) {
+  return llvm::any_of(body.ops, [&](const auto &op) { return holdsRings(kernel, *op); });
+}
+
+/// Whether an op, or one in its bodies, moves a ring on or reads what lies there.
+bool holdsRings(const Kernel &kernel, const Op &op) {
+  return isRingOp(op) || readsShared(kernel, op) ||
+         llvm::any_of(op.regions, [&](const Block &body) { return holdsRings(kernel, body); });
 }
 
 class Reader {
@@ -94,6 +101,7 @@ private:
     role_ = schedule::RoleId(static_cast<std::uint32_t>(program_.roles.size()));
     program_.roles.push_back(std::move(role));
     queue_ = {};
+    taken_.clear();
     ScheduleOps ops = read(body);
     program_.roles.back().body = std::move(ops);
   }
@@ -178,7 +186,8 @@ private:
     const std::size_t outer = loops_.size();
     // A condition may ask for the count of a loop that comes behind it, most likely of the next.
     for (const auto &op : body.ops)
-      if (op->kind == OpKind::For && holdsRings(*op)) loops_.push_back({op.get(), tripsOf(*op)});
+      if (op->kind == OpKind::For && holdsRings(kernel_, *op))
+        loops_.push_back({op.get(), tripsOf(*op)});
     std::reverse(loops_.begin() + static_cast<std::ptrdiff_t>(outer), loops_.end());
     ScheduleOps ops = readFrom(body, 0);
     loops_.resize(outer);
@@ -191,7 +200,9 @@ private:
       const Op &op = *body.ops[i];
       if (isRingOp(op))
         readRingOp(op, ops);
-      else if (holdsRings(op))
+      else if (readsShared(kernel_, op))
+        readTiles(op, ops);
+      else if (holdsRings(kernel_, op))
         readBodies(op, ops);
       else if (hasCosts_)
         readWork(op, ops);
@@ -219,6 +230,12 @@ private:
   }
 
   void readBodies(const Op &op, ScheduleOps &ops) {
+    forgetTaken(op);
+    readBodiesOf(op, ops);
+    forgetTaken(op);
+  }
+
+  void readBodiesOf(const Op &op, ScheduleOps &ops) {
     if (op.kind == OpKind::For) {
       const auto loop = llvm::find_if(loops_, [&](const CountedLoop &l) { return l.op == &op; });
       const auto number = loop - loops_.begin();
@@ -235,7 +252,7 @@ private:
   /// Of an if: where its condition counts trips, it is known; else the body runs or does not.
   void readBranch(const Op &op, std::size_t number, ScheduleOps &ops) {
     const Block &body = op.regions[number];
-    if (!llvm::any_of(body.ops, [](const auto &inner) { return holdsRings(*inner); })) return;
+    if (!holdsRings(kernel_, body)) return;
     const auto guard = number == 0 ? readCondition(kernel_, op.operand(0), loops_) : std::nullopt;
     const TripsId runs = tripsOf(kBranch, op, {same_(op.operand(0)), number});
     ops.push_back(maybe(op, runs, [&] { return read(body); }));
@@ -280,8 +297,8 @@ private:
     const CursorId cursor = cursorOf(op);
     if (op.kind == OpKind::RingLoadBox)
       add(readLoad(op, cursor));
-    else if (op.kind == OpKind::RingRead)
-      add({.kind = ScheduleOp::Access, .accesses = {readOf(op, cursor)}});
+    else if (op.kind == OpKind::RingSlot)
+      takeSlot(op);
     else
       add(readBarrierOp(op, cursor));
     ops.push_back({.kind = ScheduleOp::Advance, .cursor = cursor, .where = op.where});
@@ -289,8 +306,44 @@ private:
 
   schedule::Cost costOf(const Op &op) const {
     if (op.kind == OpKind::RingLoadBox) return copyCost(copies_, slotBytes(kernel_, op.operand(0)));
-    if (op.kind == OpKind::RingRead) return readCost(slotBytes(kernel_, op.operand(0)));
     return {};
+  }
+
+  // --- slots ---
+
+  /// It is the one before the ring's next from now on.
+  void takeSlot(const Op &op) {
+    for (auto &[slot, behind] : taken_)
+      if (slot->operand(0) == op.operand(0)) ++behind;
+    taken_[&op] = 1;
+  }
+
+  /// How far a ring goes on in bodies, nobody knows.
+  void forgetTaken(const Op &op) {
+    for (const Block &body : op.regions)
+      walk(body, [&](const Op &inner) {
+        if (inner.kind == OpKind::RingSlot)
+          std::erase_if(
+              taken_, [&](const auto &slot) { return slot.first->operand(0) == inner.operand(0); });
+      });
+  }
+
+  /// An op that reads slots.
+  void readTiles(const Op &op, ScheduleOps &ops) {
+    schedule::Op access{.kind = ScheduleOp::Access, .where = op.where};
+    std::int64_t bytes = 0;
+    for (const ValueId operand : op.operands) {
+      if (!kernel_.type(operand).isShared()) continue;
+      const Op &slot = slotOf(kernel_, operand);
+      const auto behind = taken_.find(&slot);
+      if (behind == taken_.end())
+        return unread(op, "'" + std::string(info(op.kind).mnemonic) +
+                              "' reads a slot of a ring that has gone on in a loop or condition");
+      bytes += slotBytes(kernel_, slot.operand(0));
+      access.accesses.push_back(readOf(op, slot, behind->second));
+    }
+    if (hasCosts_) access.cost = readCost(bytes, computeCycles(kernel_, op));
+    ops.push_back(std::move(access));
   }
 
   schedule::Op readLoad(const Op &op, CursorId filled) {
@@ -320,7 +373,7 @@ private:
 
   /// The one that an op moves on.
   CursorId cursorOf(const Op &op) {
-    const Walks walks = op.kind == OpKind::RingRead      ? Walks::Taken
+    const Walks walks = op.kind == OpKind::RingSlot      ? Walks::Taken
                         : op.kind == OpKind::BarrierWait ? Walks::Awaits
                         : op.kind == OpKind::RingLoadBox ? Walks::Filled
                                                          : Walks::Arrives;
@@ -391,21 +444,25 @@ private:
   /// A thread that reads a slot as it was filled, each element by one thread, reads what it has
   /// copied itself. Where copies are counted it has to meet the others nevertheless: only then are
   /// its reads over before the slot is filled again.
-  bool readsOwn(const Op &read) const {
-    const LayoutId layout = kernel_.layoutOf(read.operand(0));
-    if (kernel_.layoutOf(read.result()) != layout || !copies_.areGrouped) return false;
-    return !isFilledByEngine(read.operand(0)) && !layout::hasCopies(kernel_.layout(layout));
+  bool readsOwn(const Op &read, ValueId ring) const {
+    const LayoutId layout = kernel_.layoutOf(ring);
+    if (read.kind != OpKind::SharedLoad || kernel_.layoutOf(read.result()) != layout ||
+        !copies_.areGrouped)
+      return false;
+    return !isFilledByEngine(ring) && !layout::hasCopies(kernel_.layout(layout));
   }
 
   bool isFilledByEngine(ValueId ring) const {
     return kernel_.definition(ring)->attrs<RingAttrs>().boxes;
   }
 
-  schedule::Access readOf(const Op &read, CursorId taken) const {
-    const schedule::BufferId buffer = buffers_.at(read.operand(0));
-    if (!readsOwn(read)) return {.buffer = buffer, .index = {taken}};
-    schedule::Access access = ownPart(buffer, taken);
+  /// Of the slot that was taken so many slots ago.
+  schedule::Access readOf(const Op &read, const Op &slot, std::int32_t behind) {
+    const ValueId ring = slot.operand(0);
+    schedule::Access access = {.buffer = buffers_.at(ring)};
+    if (readsOwn(read, ring)) access = ownPart(buffers_.at(ring), {});
     access.writes = false;
+    access.index = {cursor(ring, Walks::Taken), -behind};
     return access;
   }
 
@@ -456,14 +513,13 @@ private:
   bool isOther_ = false;           // it is one of the threads that do not start loads of boxes
   std::vector<CountedLoop> loops_; // those of the bodies around, and of the one that is read
   TripsId within_;
+  std::map<const Op *, std::int32_t> taken_; // how far its ring has gone on since it was taken
   bool isUnread_ = false;
 };
 
 } // namespace
 
-bool hasRings(const Kernel &kernel) {
-  return llvm::any_of(kernel.body().ops, [](const auto &op) { return holdsRings(*op); });
-}
+bool hasRings(const Kernel &kernel) { return holdsRings(kernel, kernel.body()); }
 
 std::optional<schedule::Program> readSchedule(const Kernel &kernel, const machine::Machine &machine,
                                               Diagnostics &diagnostics, ReadFor what) {

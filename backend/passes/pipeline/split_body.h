@@ -24,11 +24,11 @@ std::string whyNoLoader(const ir::Kernel &kernel, const std::vector<const ir::Op
 ///     barrier.expect %full                      barrier.wait %empty [flipped]
 ///     ring.load_box %r, %full, …                barrier.expect %full
 ///     barrier.wait %full                        ring.load_box %r, %full, …
-///     %x = ring.read %r                       }
+///     %x = ring.slot %r                       }
 ///     barrier.arrive %empty                 } else {
 ///     …                                       for %i = low … high (%sum) {
 ///   }                                           barrier.wait %full
-///   store …                                     %x = ring.read %r
+///   store …                                     %x = ring.slot %r
 ///                                               barrier.arrive %empty
 ///                                               …
 ///                                             }

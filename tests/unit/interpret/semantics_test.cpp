@@ -29,6 +29,7 @@ semantics::Case ringCase() {
           .text = R"(
 kernel @rings(%v: view<const i32, 1>, %p: ptr<const i32>, %y: view<i32, 1>) stage laid lanes 4 warps 1 {
   layout #0 = register [] lane [[1],[2]] warp [] of [4]
+  layout #1 = offset [[1],[2]] of [4]
   %r = ring.new [slots = 2] : ring<i32[4]> #0
   %yes = constant true : bool
   %no = constant false : bool
@@ -47,15 +48,18 @@ kernel @rings(%v: view<const i32, 1>, %p: ptr<const i32>, %y: view<i32, 1>) stag
   ring.commit
   ring.drain [count = 1]
   meet
-  %x = ring.read %r : i32[4] #0
+  %x_at = ring.slot %r : shared<i32[4]> #1
+  %x = shared.load %x_at : i32[4] #0
   view.store %y, %x, %0
   ring.copy %r, %yes, %at [width = 1]
   ring.commit
   ring.drain [count = 0]
   meet
-  %z = ring.read %r : i32[4] #0
+  %z_at = ring.slot %r : shared<i32[4]> #1
+  %z = shared.load %z_at : i32[4] #0
   view.store %y, %z, %1
-  %w = ring.read %r : i32[4] #0
+  %w_at = ring.slot %r : shared<i32[4]> #1
+  %w = shared.load %w_at : i32[4] #0
   view.store %y, %w, %2
 }
 )",
@@ -75,6 +79,7 @@ semantics::Case rolesCase() {
           .text = R"(
 kernel @roles(%v: view<const i32, 2>, %y: view<i32, 2>) stage laid lanes 4 warps 1 {
   layout #0 = register [[0,1],[0,2],[0,4]] lane [[1,0],[2,0]] warp [] of [4x8]
+  layout #1 = offset [[0,1],[0,2],[0,4],[1,0],[2,0]] of [4x8]
   %r = ring.new [slots = 2, boxes = true] : ring<i32[4x8]> #0
   %full = barrier.new [slots = 2] : barrier
   %empty = barrier.new [slots = 2] : barrier
@@ -92,7 +97,8 @@ kernel @roles(%v: view<const i32, 2>, %y: view<i32, 2>) stage laid lanes 4 warps
   } else {
     for %0, %3, %1 (%k: i32) {
       barrier.wait %full
-      %x = ring.read %r : i32[4x8] #0
+      %x_at = ring.slot %r : shared<i32[4x8]> #1
+      %x = shared.load %x_at : i32[4x8] #0
       barrier.arrive %empty
       view.store %y, %x, %0, %k
       yield

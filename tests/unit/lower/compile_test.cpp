@@ -249,13 +249,15 @@ TEST_CASE("an engine loads no boxes of a view that a pointer of several may writ
 kernel @k(%v: view<f32, 2>, %y: ptr<f32>, %z: ptr<f32>, %n: i32, %b: bool)
     stage laid lanes 32 warps 1 {
   layout #0 = register [[0,1],[0,2],[0,4]] lane [[1,0],[2,0],[4,0],[0,8],[0,16]] warp [] of [8x32]
+  layout #1 = offset [[0,1],[0,2],[0,4],[0,8],[0,16],[1,4],[2,8],[4,16]] of [8x32]
   %full = barrier.new : barrier
   %r = ring.new [boxes = true] : ring<f32[8x32]> #0
   %0 = constant 0 : i32
   barrier.expect %full [bytes = 1024]
   ring.load_box %r, %full, %v, %0, %0
   barrier.wait %full
-  %x = ring.read %r : f32[8x32] #0
+  %x_at = ring.slot %r : shared<f32[8x32]> #1
+  %x = shared.load %x_at : f32[8x32] #0
   %data = view.data %v : ptr<f32>
   %one = constant 1 : f32
   %to = )" + pointer + R"( : ptr<f32>

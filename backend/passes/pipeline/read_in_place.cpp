@@ -1,0 +1,171 @@
+#include "backend/passes/pipeline/read_in_place.h"
+
+#include "backend/analysis/ring_copies.h"
+#include "backend/analysis/slabs.h"
+#include "backend/ir/shared_tiles.h"
+#include "backend/layout/algebra.h"
+#include "backend/passes/rewriting.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace imbrex::passes::pipeline {
+namespace {
+
+using namespace ir;
+
+/// What names a tile's elements anew, or holds them on other threads: of a tile that is read where
+/// it lies, nothing moves.
+bool passesOn(const Kernel &kernel, const Op &op) {
+  if (op.kind == OpKind::ConvertLayout || op.kind == OpKind::Permute) return true;
+  return op.kind == OpKind::Reshape &&
+         keepsBits(kernel.type(op.operand(0)).shape(), kernel.type(op.result()).shape());
+}
+
+bool multipliesInPlace(const Kernel &kernel, const Op &op, ValueId tile) {
+  return op.kind == OpKind::Dot && op.operand(2) != tile &&
+         op.attrs<DotAttrs>().precision == Precision::Ieee &&
+         !isNarrowFloat(kernel.type(tile).element());
+}
+
+/// Whether a tile is used by nothing but products; under which names it is, goes into `names`.
+bool isForProducts(const Kernel &kernel, ValueId tile, std::set<ValueId> &names) {
+  bool isUsed = false, are = true;
+  names.insert(tile);
+  walk(kernel.body(), [&](const Op &op) {
+    if (!are || !llvm::is_contained(op.operands, tile)) return;
+    isUsed = true;
+    are = passesOn(kernel, op) ? isForProducts(kernel, op.result(), names)
+                               : multipliesInPlace(kernel, op, tile);
+  });
+  return isUsed && are;
+}
+
+class Rewriter {
+public:
+  explicit Rewriter(Kernel &kernel) : kernel_(&kernel) {}
+
+  void visit(Block &block) {
+    for (const auto &op : block.ops) {
+      replaced_.applyTo(*op);
+      rewrite(*op);
+      for (Block &region : op->regions) visit(region);
+    }
+    llvm::erase_if(block.ops, [&](const auto &op) {
+      if (!gone_.contains(op.get())) return false;
+      forget(*kernel_, *op);
+      return true;
+    });
+    releaseBehindReaders(block);
+  }
+
+private:
+  void rewrite(Op &op) {
+    std::set<ValueId> names;
+    const bool isRead = op.kind == OpKind::SharedLoad;
+    if (isRead && !isForProducts(*kernel_, op.result(), names)) return;
+    if (op.operands.empty() || !kernel_->type(op.operand(0)).isShared()) return;
+    if (isRead || op.kind == OpKind::ConvertLayout) {
+      replaced_.replace(op.result(), op.operand(0));
+      gone_.insert(&op);
+    } else if (kernel_->type(op.result()).isTile() && passesOn(*kernel_, op)) {
+      relabel(op);
+    }
+  }
+
+  void relabel(Op &op) {
+    const ValueId held = op.result();
+    op.results.clear();
+    kernel_->addResults(op, {Type::shared(kernel_->type(held))});
+    kernel_->setDefinition(held, nullptr);
+    kernel_->setLayout(op.result(), kernel_->addLayout(relabelled(*kernel_, op)));
+    replaced_.replace(held, op.result());
+  }
+
+  bool reads(const Op &op, const std::set<const Op *> &slots) const {
+    if (readsShared(*kernel_, op) && llvm::any_of(op.operands, [&](ValueId operand) {
+          return kernel_->type(operand).isShared() && slots.contains(&slotOf(*kernel_, operand));
+        }))
+      return true;
+    return llvm::any_of(op.regions, [&](const Block &body) {
+      return llvm::any_of(body.ops, [&](const auto &inner) { return reads(*inner, slots); });
+    });
+  }
+
+  /// Of the slots that are taken in the same body.
+  void releaseBehindReaders(Block &block) const {
+    std::set<const Op *> slots;
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < block.ops.size(); ++i) {
+      if (block.ops[i]->kind == OpKind::RingSlot) slots.insert(block.ops[i].get());
+      if (reads(*block.ops[i], slots)) end = i + 1;
+    }
+    std::stable_partition(block.ops.begin(), block.ops.begin() + static_cast<std::ptrdiff_t>(end),
+                          [](const auto &op) { return op->kind != OpKind::BarrierArrive; });
+  }
+
+  Kernel *kernel_;
+  Replacements replaced_;
+  std::set<const Op *> gone_;
+};
+
+/// What a thread reads through a shared tile, in coordinates of the slot.
+layout::LinearLayout readOfSlot(const Kernel &kernel, const Op &reader, std::size_t operand) {
+  const ValueId tile = reader.operand(operand);
+  const auto layoutOf = [&](ValueId value) { return kernel.layout(kernel.layoutOf(value)); };
+  const auto ofProduct = [&] {
+    const std::int32_t axis = analysis::depthAxis(kernel, reader, operand);
+    return analysis::operandReads(
+        kernel, reader, operand,
+        {.inAll = layout::bitsFor(kernel.type(tile).shape()[axis]),
+         .ofRegisters = layout::bitsFor(analysis::depthAhead(kernel, reader, operand))});
+  };
+  const layout::LinearLayout read =
+      reader.kind == OpKind::SharedLoad ? layoutOf(reader.result()) : ofProduct();
+  const layout::LinearLayout slot = layoutOf(slotOf(kernel, tile).result());
+  return compose(compose(slot, inverse(layoutOf(tile))), read);
+}
+
+/// How the first that reads a ring's tiles wants them; as they are filled, where nobody does.
+layout::LinearLayout firstRead(const Kernel &kernel, ValueId ring) {
+  std::optional<layout::LinearLayout> first;
+  walk(kernel.body(), [&](const Op &op) {
+    if (first || !readsShared(kernel, op)) return;
+    for (std::size_t i = 0; i < op.operands.size() && !first; ++i)
+      if (kernel.type(op.operand(i)).isShared() &&
+          slotOf(kernel, op.operand(i)).operand(0) == ring)
+        first = readOfSlot(kernel, op, i);
+  });
+  return first ? *first : kernel.layout(kernel.layoutOf(ring));
+}
+
+} // namespace
+
+std::set<ValueId> readableInPlace(const Kernel &kernel, const LoopLoads &loads) {
+  std::set<ValueId> all;
+  for (const AheadLoad &load : loads.loads) {
+    std::set<ValueId> names;
+    if (isForProducts(kernel, load.op->result(), names)) all.merge(names);
+  }
+  return all;
+}
+
+void readInPlace(Kernel &kernel) { Rewriter(kernel).visit(kernel.body()); }
+
+void placeSlots(Kernel &kernel, const machine::Machine &machine) {
+  std::map<ValueId, LayoutId> planned;
+  for (const auto &op : kernel.body().ops) {
+    if (op->kind != OpKind::RingNew) continue;
+    const ValueId ring = op->result();
+    const auto [write, shared] =
+        analysis::planSlots(kernel, ring, firstRead(kernel, ring), machine);
+    planned[ring] = kernel.addLayout(shared);
+    kernel.setLayout(ring, kernel.addLayout(write));
+  }
+  walk(kernel.body(), [&](const Op &op) {
+    if (op.kind == OpKind::RingSlot) kernel.setLayout(op.result(), planned.at(op.operand(0)));
+    const bool isNamed = op.kind == OpKind::Permute || op.kind == OpKind::Reshape;
+    if (isNamed && kernel.type(op.operand(0)).isShared())
+      kernel.setLayout(op.result(), kernel.addLayout(relabelled(kernel, op)));
+  });
+}
+
+} // namespace imbrex::passes::pipeline
