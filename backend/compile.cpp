@@ -115,13 +115,13 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
 namespace {
 
 Result<void> checkOrder(const GpuCode &code, const target::GpuTarget &target) {
-  const auto disorder = disorderIn(*code.module, target);
+  const auto disorder = exchangeRaceIn(*code.module, target);
   if (!disorder) return {};
   return fail(Diag::CodeUnordered, {}, code.interface.name, target.machine().name, *disorder);
 }
 
 /// Whether a text orders memory as its module asks, and does to rings what was proven.
-Result<void> checkAssembly(const GpuCode &code, llvm::ArrayRef<AskedAccess> asked,
+Result<void> checkAssembly(const GpuCode &code, llvm::ArrayRef<RequiredAccess> asked,
                            const target::GpuTarget &target, const std::string &text) {
   const std::string_view machine = target.machine().name;
   if (const auto difference = differenceFrom(asked, target.accessesOf(text)))
@@ -139,7 +139,7 @@ Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &t
   if (const auto ordered = checkOrder(code, target); !ordered) return ordered.failure();
   watch.lap("order");
   const auto module = code.copy();
-  const std::vector<AskedAccess> asked = numberAccesses(*module, target);
+  const std::vector<RequiredAccess> asked = numberAccesses(*module, target);
   auto text = target.assembly(*module);
   watch.lap("generate");
   if (!text) return text;

@@ -13,7 +13,7 @@ namespace {
 using detail::launch_argument;
 
 /// An argument and the parameter that it is for.
-struct Pair {
+struct BoundPair {
   const Parameter &parameter;
   const launch_argument &given;
   Location where;
@@ -40,7 +40,7 @@ std::optional<Diagnostic> bindGrid(const imbrex::grid &blocks, Location where, i
   return std::nullopt;
 }
 
-std::optional<Diagnostic> checkView(const Pair &pair) {
+std::optional<Diagnostic> checkView(const BoundPair &pair) {
   const detail::layout &layout = pair.given.layout;
   if (layout.rank == 0 && pair.given.data == nullptr)
     return diagnostic(Diag::BufferWithoutMemory, pair.where, pair.parameter.name);
@@ -54,12 +54,12 @@ std::optional<Diagnostic> checkView(const Pair &pair) {
 }
 
 /// The fewest bytes that the kernel may expect at the argument's address.
-bool isEmpty(const Pair &pair) {
+bool isEmpty(const BoundPair &pair) {
   if (pair.type().isView()) return elementsSpanned(pair.given.layout) == 0;
   return pair.given.bytes == 0;
 }
 
-std::optional<Diagnostic> checkAddress(const Pair &pair) {
+std::optional<Diagnostic> checkAddress(const BoundPair &pair) {
   const auto address = std::bit_cast<std::uintptr_t>(pair.given.data);
   if (address == 0 && !isEmpty(pair))
     return diagnostic(Diag::NullPointer, pair.where, pair.parameter.name);
@@ -70,7 +70,7 @@ std::optional<Diagnostic> checkAddress(const Pair &pair) {
   return std::nullopt;
 }
 
-std::optional<Diagnostic> bindArray(const Pair &pair, ir::Argument &argument) {
+std::optional<Diagnostic> bindArray(const BoundPair &pair, ir::Argument &argument) {
   const detail::layout &layout = pair.given.layout;
   if (pair.type().isView()) {
     if (auto wrong = checkView(pair)) return wrong;
@@ -101,7 +101,7 @@ bool watchesMemory(DeviceKind kind) {
 
 /// Who checks reads of bytes that nobody set gets their flags; after anybody else may have written
 /// them, all count as set.
-void watchBlock(const Pair &pair, device on, ir::Argument &argument) {
+void watchBlock(const BoundPair &pair, device on, ir::Argument &argument) {
   if (pair.given.block == nullptr) return;
   if (watchesMemory(infoOf(on).kind))
     argument.unwritten = pair.given.block->unwritten();
@@ -109,7 +109,7 @@ void watchBlock(const Pair &pair, device on, ir::Argument &argument) {
     pair.given.block->touch();
 }
 
-std::optional<Diagnostic> bindOne(const Pair &pair, device on, ir::Argument &argument) {
+std::optional<Diagnostic> bindOne(const BoundPair &pair, device on, ir::Argument &argument) {
   switch (pair.given.kind) {
   case launch_argument::form::scalar: argument.scalar = pair.given.scalar; return std::nullopt;
   case launch_argument::form::too_large: {
@@ -138,13 +138,13 @@ std::optional<Diagnostic> bindOne(const Pair &pair, device on, ir::Argument &arg
 }
 
 /// Each pointer leads where one of the kernel's own would.
-std::optional<Diagnostic> bindTable(const Pair &pair, device on, ir::PointerTable &table) {
+std::optional<Diagnostic> bindTable(const BoundPair &pair, device on, ir::PointerTable &table) {
   const ir::Type pointer = ir::Type::pointerTile(pair.type().element(), {}, pair.type().isConst());
   Parameter parameter{.name = pair.parameter.name, .type = pointer};
   const auto &given = pair.given.pointees;
   std::vector<ir::Argument> pointees(given.size());
   for (std::size_t i = 0; i < given.size(); ++i) {
-    const Pair one{parameter, given[i], pair.where};
+    const BoundPair one{parameter, given[i], pair.where};
     if (!bindOne(one, on, pointees[i])) continue;
     parameter.name += "[" + std::to_string(i) + "]"; // once more, to name it in the error
     return bindOne(one, on, pointees[i]);
@@ -172,7 +172,7 @@ std::optional<Diagnostic> BoundLaunch::bind(const LaunchContext &context,
   if (auto wrong = bindGrid(blocks, context.where, grid_)) return wrong;
   arguments_.resize(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const Pair pair{context.parameters[i], arguments[i], context.where};
+    const BoundPair pair{context.parameters[i], arguments[i], context.where};
     if (arguments[i].kind != launch_argument::form::table) {
       if (auto wrong = bindOne(pair, context.on, arguments_[i])) return wrong;
       continue;

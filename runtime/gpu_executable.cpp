@@ -61,13 +61,13 @@ private:
 };
 
 /// Code that was made before, for launches that keep what most keep.
-struct MadeBefore {
+struct PrecompiledCode {
   const target::GpuTarget *target;
   std::string content;
 };
 
 /// What a device loads of an image or a package.
-Result<MadeBefore> memberOf(const std::string &image, const gpu::Gpu &gpu) {
+Result<PrecompiledCode> memberOf(const std::string &image, const gpu::Gpu &gpu) {
   const auto members = package::readCode(image);
   if (!members) return members.failure();
   const package::Member *member = package::memberFor(*members, gpu.driversName());
@@ -76,12 +76,12 @@ Result<MadeBefore> memberOf(const std::string &image, const gpu::Gpu &gpu) {
   const target::GpuTarget *target = machine != nullptr ? target::findGpuTarget(*machine) : nullptr;
   if (target == nullptr)
     return fail(Diag::NoMemberForGpu, {}, gpu.description(), package::describe(*members));
-  return MadeBefore{.target = target, .content = member->content};
+  return PrecompiledCode{.target = target, .content = member->content};
 }
 
 class GpuExecutable : public Executable {
 public:
-  GpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu, std::optional<MadeBefore> before)
+  GpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu, std::optional<PrecompiledCode> before)
       : gpu_(gpu), target_(target::gpuTarget(*gpu.code().machine)), before_(std::move(before)),
         variants_(std::move(kernel)) {}
 
@@ -125,7 +125,7 @@ private:
       if (!made) return diagnostics.add(made.error()), false;
       observations.emplace(std::move(*made));
     }
-    gpu::MadeArguments made{.observations = observations ? observations->address() : 0};
+    gpu::HiddenArguments made{.observations = observations ? observations->address() : 0};
     if (!describeBoxes(code->interface, staged->arguments(), made, diagnostics)) return false;
     const gpu::PackedArguments packed =
         gpu::packArguments(code->interface, staged->arguments(), made);
@@ -151,7 +151,7 @@ private:
   }
 
   bool describeBoxes(const lower::KernelInterface &interface,
-                     llvm::ArrayRef<ir::Argument> arguments, gpu::MadeArguments &made,
+                     llvm::ArrayRef<ir::Argument> arguments, gpu::HiddenArguments &made,
                      Diagnostics &diagnostics) const {
     for (const lower::BoxMap &boxes : interface.maps) {
       const auto parameter = static_cast<std::size_t>(boxes.parameter);
@@ -206,7 +206,7 @@ private:
 
   const gpu::Gpu &gpu_;
   const target::GpuTarget &target_;
-  std::optional<MadeBefore> before_;
+  std::optional<PrecompiledCode> before_;
   mutable Variants<DeviceCode> variants_;
   SpillNotice spillNotice_;
 };
@@ -216,7 +216,7 @@ private:
 std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu,
                                                     Diagnostics &diagnostics,
                                                     const GpuExecutableOptions &options) {
-  std::optional<MadeBefore> before;
+  std::optional<PrecompiledCode> before;
   if (!options.image.empty()) {
     auto member = memberOf(options.image, gpu);
     if (!member) return diagnostics.add(member.error()), nullptr;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the code lines (no blank lines, no comments) of each folder, and what exceeds the sizes
-that CONTRIBUTING.md asks for. With a git revision as argument, also the change since then."""
+"""Prints the code lines (no blank lines, no comments) of each folder, and which files are longer than
+CONTRIBUTING.md says that they are at most. With a git revision as argument, also the change since then."""
 
 import collections
 import pathlib

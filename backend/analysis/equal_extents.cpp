@@ -13,17 +13,17 @@ namespace {
 using namespace ir;
 
 /// Boxes along an axis: where one begins, in which unit, and how long it is.
-struct Cut {
+struct BoxAxis {
   ValueId coordinate;
   BoxUnit unit;
   std::int64_t length;
 };
 
 /// An axis of a parameter with the ways in which it is cut.
-struct CutAxis {
+struct TiledAxis {
   ExtentOf extent;
   std::int32_t fromLast; // 0: neighbours adjoin in memory
-  std::vector<Cut> cuts;
+  std::vector<BoxAxis> cuts;
 };
 
 /// Whether two values are one number, as far as their definitions show.
@@ -39,9 +39,9 @@ bool areSame(const Kernel &kernel, ValueId a, ValueId b, std::int32_t depth = 8)
          });
 }
 
-bool haveCommonCut(const Kernel &kernel, const CutAxis &a, const CutAxis &b) {
-  return llvm::any_of(a.cuts, [&](const Cut &one) {
-    return llvm::any_of(b.cuts, [&](const Cut &other) {
+bool haveCommonCut(const Kernel &kernel, const TiledAxis &a, const TiledAxis &b) {
+  return llvm::any_of(a.cuts, [&](const BoxAxis &one) {
+    return llvm::any_of(b.cuts, [&](const BoxAxis &other) {
       return one.unit == other.unit && one.length == other.length &&
              areSame(kernel, one.coordinate, other.coordinate);
     });
@@ -49,8 +49,8 @@ bool haveCommonCut(const Kernel &kernel, const CutAxis &a, const CutAxis &b) {
 }
 
 /// By parameter, then by axis.
-std::vector<CutAxis> cutAxes(const Kernel &kernel) {
-  std::vector<CutAxis> axes;
+std::vector<TiledAxis> cutAxes(const Kernel &kernel) {
+  std::vector<TiledAxis> axes;
   const auto &parameters = kernel.body().arguments;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Type &type = kernel.type(parameters[i]);
@@ -63,7 +63,7 @@ std::vector<CutAxis> cutAxes(const Kernel &kernel) {
     if (op.kind != OpKind::ViewLoad && op.kind != OpKind::ViewStore) return;
     const bool isLoad = op.kind == OpKind::ViewLoad;
     const Shape &box = kernel.type(isLoad ? op.result() : op.operand(1)).shape();
-    for (CutAxis &axis : axes)
+    for (TiledAxis &axis : axes)
       if (parameters[static_cast<std::size_t>(axis.extent.parameter)] == op.operand(0)) {
         const auto coordinate = static_cast<std::size_t>(axis.extent.axis + (isLoad ? 1 : 2));
         axis.cuts.push_back({.coordinate = op.operand(coordinate),
@@ -75,10 +75,10 @@ std::vector<CutAxis> cutAxes(const Kernel &kernel) {
 }
 
 /// Of an axis: the parameters' before it with a common cut, best those as far from the last one.
-const CutAxis *partnerOf(const Kernel &kernel, const CutAxis &axis,
-                         llvm::ArrayRef<CutAxis> before) {
-  const CutAxis *found = nullptr;
-  for (const CutAxis &other : before) {
+const TiledAxis *partnerOf(const Kernel &kernel, const TiledAxis &axis,
+                           llvm::ArrayRef<TiledAxis> before) {
+  const TiledAxis *found = nullptr;
+  for (const TiledAxis &other : before) {
     if (other.extent.parameter == axis.extent.parameter) continue;
     const bool isBetter =
         !found || (found->fromLast != axis.fromLast && other.fromLast == axis.fromLast);
@@ -110,9 +110,9 @@ std::vector<std::pair<ExtentOf, ExtentOf>> requiredEqual(const Kernel &kernel) {
   return pairs;
 }
 
-const CutAxis *requiredPartnerOf(const CutAxis &axis, llvm::ArrayRef<CutAxis> before,
-                                 llvm::ArrayRef<std::pair<ExtentOf, ExtentOf>> required) {
-  const CutAxis *const found = llvm::find_if(before, [&](const CutAxis &other) {
+const TiledAxis *requiredPartnerOf(const TiledAxis &axis, llvm::ArrayRef<TiledAxis> before,
+                                   llvm::ArrayRef<std::pair<ExtentOf, ExtentOf>> required) {
+  const TiledAxis *const found = llvm::find_if(before, [&](const TiledAxis &other) {
     return llvm::any_of(required, [&](const auto &pair) {
       return (pair.first == axis.extent && pair.second == other.extent) ||
              (pair.second == axis.extent && pair.first == other.extent);
@@ -124,12 +124,12 @@ const CutAxis *requiredPartnerOf(const CutAxis &axis, llvm::ArrayRef<CutAxis> be
 } // namespace
 
 std::vector<EqualExtents> likelyEqualExtents(const Kernel &kernel) {
-  const std::vector<CutAxis> axes = cutAxes(kernel);
+  const std::vector<TiledAxis> axes = cutAxes(kernel);
   const auto required = requiredEqual(kernel);
   std::vector<EqualExtents> equal;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto before = llvm::ArrayRef(axes).take_front(i);
-    const CutAxis *partner = requiredPartnerOf(axes[i], before, required);
+    const TiledAxis *partner = requiredPartnerOf(axes[i], before, required);
     if (!partner) partner = partnerOf(kernel, axes[i], before);
     if (!partner) continue;
     const auto known = llvm::find_if(

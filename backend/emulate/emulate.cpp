@@ -66,9 +66,9 @@ void forgetTarget(llvm::Module &module) {
 }
 
 /// Adds up the frames of all functions that code is generated for.
-class Frames final : public llvm::DiagnosticHandler {
+class FrameSizes final : public llvm::DiagnosticHandler {
 public:
-  explicit Frames(std::size_t &bytes) : bytes_(bytes) {}
+  explicit FrameSizes(std::size_t &bytes) : bytes_(bytes) {}
 
   bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
     const auto *frame = llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(&info);
@@ -87,7 +87,7 @@ std::unique_ptr<host::LoadedCode> compileSoon(std::unique_ptr<llvm::Module> modu
                                               std::size_t &frameBytes) {
   for (llvm::Function &function : *module)
     if (!function.isDeclaration()) function.addFnAttr("warn-stack-size", "0");
-  module->getContext().setDiagnosticHandler(std::make_unique<Frames>(frameBytes));
+  module->getContext().setDiagnosticHandler(std::make_unique<FrameSizes>(frameBytes));
   return host::load(host::portableCompiler().compile(*module, llvm::CodeGenOptLevel::None));
 }
 

@@ -171,11 +171,11 @@ bool Memory::checkWritten(const Access &access, const Place &place) {
   return true;
 }
 
-bool Memory::checkRaces(const Access &access, const Place &place, RaceWatch::Manner manner) {
+bool Memory::checkRaces(const Access &access, const Place &place, RaceWatch::AccessMode mode) {
   if (!races_) return true;
   for (std::int64_t i = 0; i < elementBytes(access.element); ++i) {
     const auto other =
-        races_->touch(*access.op, manner, place.address + static_cast<std::uint64_t>(i));
+        races_->touch(*access.op, mode, place.address + static_cast<std::uint64_t>(i));
     if (!other) continue;
     diagnostics_.report(Diag::BlocksRace, access.op->where, ir::info(access.op->kind).mnemonic,
                         elementText(access, place), nameOf(place.origin),
@@ -187,8 +187,8 @@ bool Memory::checkRaces(const Access &access, const Place &place, RaceWatch::Man
 }
 
 std::optional<std::uint64_t> Memory::read(const Access &access, const Place &place) {
-  const auto manner = access.isAtomic ? RaceWatch::Manner::Atomic : RaceWatch::Manner::Read;
-  if (!check(access, place) || !checkWritten(access, place) || !checkRaces(access, place, manner))
+  const auto mode = access.isAtomic ? RaceWatch::AccessMode::Atomic : RaceWatch::AccessMode::Read;
+  if (!check(access, place) || !checkWritten(access, place) || !checkRaces(access, place, mode))
     return std::nullopt;
   std::uint64_t bits = 0;
   std::memcpy(&bits, piece(place.origin).data + offset(place),
@@ -199,8 +199,8 @@ std::optional<std::uint64_t> Memory::read(const Access &access, const Place &pla
 }
 
 bool Memory::write(const Access &access, const Place &place, std::uint64_t bits) {
-  const auto manner = access.isAtomic ? RaceWatch::Manner::Atomic : RaceWatch::Manner::Write;
-  if (!check(access, place) || !checkRaces(access, place, manner)) return false;
+  const auto mode = access.isAtomic ? RaceWatch::AccessMode::Atomic : RaceWatch::AccessMode::Write;
+  if (!check(access, place) || !checkRaces(access, place, mode)) return false;
   const ir::Argument &argument = piece(place.origin);
   std::byte *target = argument.data + offset(place);
   const auto size = static_cast<size_t>(elementBytes(access.element));

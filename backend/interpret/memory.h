@@ -58,7 +58,7 @@ private:
 
   bool check(const Access &access, const Place &place);
   bool checkWritten(const Access &access, const Place &place);
-  bool checkRaces(const Access &access, const Place &place, RaceWatch::Manner manner);
+  bool checkRaces(const Access &access, const Place &place, RaceWatch::AccessMode mode);
   std::string elementText(const Access &access, const Place &place) const;
   std::string whereText(const Access &access) const;
   std::int64_t offset(const Place &place) const;

@@ -13,9 +13,9 @@ namespace {
 using ir::ElementKind;
 
 /// The total order of an element: comes before, in either direction. NaNs are equal and last.
-class Before {
+class TotalOrder {
 public:
-  Before(ElementKind element, bool descending) : element_(element), descending_(descending) {}
+  TotalOrder(ElementKind element, bool descending) : element_(element), descending_(descending) {}
 
   bool operator()(std::uint64_t a, std::uint64_t b) const {
     if (!ir::isFloat(element_) && !ir::isNarrowFloat(element_)) {
@@ -39,7 +39,7 @@ void runSort(BlockRun &run, const ir::Op &op) {
   const auto &attrs = op.attrs<ir::SortAttrs>();
   const Value &keys = run.operand(op, 0);
   const Lines lines(keys.shape, attrs.axis);
-  const Before before(run.type(op.operand(0)).element(), attrs.descending);
+  const TotalOrder before(run.type(op.operand(0)).element(), attrs.descending);
   auto results = run.take(op.operands);
   for (std::int64_t line = 0; line < lines.count(); ++line) {
     std::vector<std::int64_t> order(static_cast<size_t>(lines.length()));

@@ -13,7 +13,7 @@ using ir::ElementKind;
 using ir::Precision;
 
 /// Row m of a, column n of b, within one of the leading (batch) indices.
-struct Pair {
+struct DotOperands {
   const Value &a;
   const Value &b;
   Index target; // in the result
@@ -56,7 +56,7 @@ double toBf16(double value) {
 /// The product of sums of two pieces, the small terms first. What an infinity leaves as its small
 /// piece is NaN; such a sum of small terms counts as 0.
 template <class Piece>
-double threeProducts(const Pair &pair, const Piece &piece) {
+double threeProducts(const DotOperands &pair, const Piece &piece) {
   const auto big = [&](std::uint64_t bits) { return piece(toDouble(bits, ElementKind::F32)); };
   const auto small = [&](std::uint64_t bits) {
     const double value = toDouble(bits, ElementKind::F32);
@@ -70,7 +70,7 @@ double threeProducts(const Pair &pair, const Piece &piece) {
   return bigTerms + (std::isnan(smallTerms) ? 0 : smallTerms);
 }
 
-double f32Product(const Pair &pair, Precision precision) {
+double f32Product(const DotOperands &pair, Precision precision) {
   switch (precision) {
   case Precision::Tf32x3: return threeProducts(pair, toTf32);
   case Precision::Bf16x3: return threeProducts(pair, toBf16);
@@ -88,7 +88,7 @@ double f32Product(const Pair &pair, Precision precision) {
 
 // ---- All pairs of operand elements
 
-std::uint64_t integerProduct(const Pair &pair, ElementKind a, ElementKind b) {
+std::uint64_t integerProduct(const DotOperands &pair, ElementKind a, ElementKind b) {
   std::uint64_t total = 0;
   for (std::int64_t k = 0; k < pair.depth(); ++k)
     total += static_cast<std::uint64_t>(extended(pair.left(k), a)) *
@@ -97,19 +97,19 @@ std::uint64_t integerProduct(const Pair &pair, ElementKind a, ElementKind b) {
 }
 
 /// f64 products are not exact in f64: each is fused onto the sum, which starts at c.
-double wideProduct(const Pair &pair, double c) {
+double wideProduct(const DotOperands &pair, double c) {
   for (std::int64_t k = 0; k < pair.depth(); ++k)
     c = std::fma(toDouble(pair.left(k), ElementKind::F64),
                  toDouble(pair.right(k), ElementKind::F64), c);
   return c;
 }
 
-struct Elements {
+struct DotElements {
   ElementKind a, b, c;
 };
 
-std::uint64_t accumulated(const Pair &pair, const Elements &elements, const ir::DotAttrs &attrs,
-                          std::uint64_t c) {
+std::uint64_t accumulated(const DotOperands &pair, const DotElements &elements,
+                          const ir::DotAttrs &attrs, std::uint64_t c) {
   if (ir::isInteger(elements.c))
     return wrapped(static_cast<std::uint64_t>(extended(c, elements.c)) +
                        integerProduct(pair, elements.a, elements.b),
@@ -147,11 +147,11 @@ private:
 } // namespace
 
 void runDot(BlockRun &run, const ir::Op &op) {
-  const Elements elements{run.type(op.operand(0)).element(), run.type(op.operand(1)).element(),
-                          run.type(op.operand(2)).element()};
+  const DotElements elements{run.type(op.operand(0)).element(), run.type(op.operand(1)).element(),
+                             run.type(op.operand(2)).element()};
   Value result = run.operand(op, 2);
   for (std::int64_t i = 0; i < result.shape.elements(); ++i) {
-    const Pair pair{run.operand(op, 0), run.operand(op, 1), indexAt(result.shape, i)};
+    const DotOperands pair{run.operand(op, 0), run.operand(op, 1), indexAt(result.shape, i)};
     std::uint64_t &c = result.bits[static_cast<size_t>(i)];
     c = accumulated(pair, elements, op.attrs<ir::DotAttrs>(), c);
   }
@@ -167,7 +167,7 @@ void runDotScaled(BlockRun &run, const ir::Op &op) {
   const ElementKind element = run.type(op.operand(2)).element();
   Value result = run.operand(op, 2);
   for (std::int64_t i = 0; i < result.shape.elements(); ++i) {
-    const Pair pair{run.operand(op, 0), run.operand(op, 1), indexAt(result.shape, i)};
+    const DotOperands pair{run.operand(op, 0), run.operand(op, 1), indexAt(result.shape, i)};
     const std::int64_t row = pair.target[pair.target.size() - 2], column = pair.target.back();
     const double total = sum(pair.depth(), [&](std::int64_t k) {
       return toDouble(pair.left(k), a) * scaleA.at(pair.target, row, k) *

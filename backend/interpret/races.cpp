@@ -32,7 +32,7 @@ bool RaceWatch::isOrdered(Stamp stamp) const {
   return known != seen_.end() && stamp <= known->second;
 }
 
-std::optional<RaceWatch::Touch>
+std::optional<RaceWatch::RecordedAccess>
 RaceWatch::firstUnordered(const std::array<Stamp, 2> &stamps) const {
   for (const Stamp stamp : stamps)
     if (!isOrdered(stamp)) return touches_[stamp];
@@ -44,16 +44,16 @@ void RaceWatch::note(std::array<Stamp, 2> &stamps, Stamp stamp) const {
   stamps[0] = stamp;
 }
 
-std::optional<RaceWatch::Touch> RaceWatch::touch(const ir::Op &op, Manner manner,
-                                                 std::uint64_t address) {
+std::optional<RaceWatch::RecordedAccess> RaceWatch::touch(const ir::Op &op, AccessMode mode,
+                                                          std::uint64_t address) {
   Byte &byte = byteAt(address);
   const Stamp stamp = stampFor(op);
-  std::optional<Touch> other = firstUnordered({byte.writer, 0});
-  if (!other && manner != Manner::Read) other = firstUnordered(byte.readers);
-  if (!other && manner != Manner::Atomic) other = firstUnordered(byte.atomics);
-  if (manner == Manner::Read) note(byte.readers, stamp);
-  if (manner == Manner::Atomic) note(byte.atomics, stamp);
-  if (manner == Manner::Write) byte.writer = stamp;
+  std::optional<RecordedAccess> other = firstUnordered({byte.writer, 0});
+  if (!other && mode != AccessMode::Read) other = firstUnordered(byte.readers);
+  if (!other && mode != AccessMode::Atomic) other = firstUnordered(byte.atomics);
+  if (mode == AccessMode::Read) note(byte.readers, stamp);
+  if (mode == AccessMode::Atomic) note(byte.atomics, stamp);
+  if (mode == AccessMode::Write) byte.writer = stamp;
   return other;
 }
 

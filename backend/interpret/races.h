@@ -22,15 +22,15 @@ namespace imbrex::interpret {
 ///   block 1: atomic_rmw flag [order = acquire]; load x        no race
 class RaceWatch {
 public:
-  enum class Manner : std::uint8_t { Read, Write, Atomic };
-  struct Touch {
+  enum class AccessMode : std::uint8_t { Read, Write, Atomic };
+  struct RecordedAccess {
     std::int64_t block;
     const ir::Op *op;
   };
 
   void enterBlock(std::int64_t block);
   /// The access of another block that races with this one, if there is any.
-  std::optional<Touch> touch(const ir::Op &op, Manner manner, std::uint64_t address);
+  std::optional<RecordedAccess> touch(const ir::Op &op, AccessMode mode, std::uint64_t address);
   /// In front of an atomic's own access, which the releases that it sees come before, and behind
   /// it, which its release comes after.
   void acquire(std::uint64_t address, ir::MemoryOrder order);
@@ -53,14 +53,14 @@ private:
   Byte &byteAt(std::uint64_t address);
   Stamp stampFor(const ir::Op &op);
   bool isOrdered(Stamp stamp) const;
-  std::optional<Touch> firstUnordered(const std::array<Stamp, 2> &stamps) const;
+  std::optional<RecordedAccess> firstUnordered(const std::array<Stamp, 2> &stamps) const;
   void note(std::array<Stamp, 2> &stamps, Stamp stamp) const;
 
   using Clock = std::unordered_map<std::int64_t, Stamp>; // block -> its touches up to here
   static void join(Clock &into, const Clock &from);
 
   std::int64_t block_ = 0;
-  std::vector<Touch> touches_{Touch{-1, nullptr}};
+  std::vector<RecordedAccess> touches_{RecordedAccess{-1, nullptr}};
   std::unordered_map<const ir::Op *, Stamp> stamps_;
   Clock seen_;
   std::unordered_map<std::uint64_t, Clock> released_;

@@ -103,7 +103,7 @@ std::optional<Diagnostic> Requirements::unmet(llvm::ArrayRef<ir::Argument> argum
   for (const Test &test : tests_) {
     if (values[test.condition] != 0) continue;
     std::string given;
-    for (const Given &one : test.given)
+    for (const LaunchValue &one : test.given)
       given += (given.empty() ? "" : ", ") + one.name + " is " +
                ir::constantToText(one.type, values[one.step]);
     return diagnostic(Diag::RequirementUnmet, where.known() ? where : test.where, kernel_,

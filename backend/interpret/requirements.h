@@ -37,7 +37,7 @@ private:
     std::uint64_t bits = 0; // of a constant
   };
   /// What the launch gives, and its name for the error.
-  struct Given {
+  struct LaunchValue {
     std::string name;
     ir::Type type;
     std::size_t step;
@@ -47,7 +47,7 @@ private:
     std::string text;
     std::string written;
     Location where;
-    std::vector<Given> given;
+    std::vector<LaunchValue> given;
   };
   class Maker;
   static constexpr unsigned kUsualSteps = 64;

@@ -91,16 +91,16 @@ struct GreaterNumber {
 
 // ---- What each op does: a row.
 
-struct Meaning {
+struct OpSemantics {
   IntegerFunction integer = nullptr;
   FloatFunction<float> single = nullptr;
   FloatFunction<double> wide = nullptr;
   bool halvesAreSingle = false; // f16 and bf16 are computed in f32, by definition
 };
 
-using Meanings = std::array<Meaning, 256>;
+using SemanticsTable = std::array<OpSemantics, 256>;
 
-constexpr void defineIntegers(Meanings &table) {
+constexpr void defineIntegers(SemanticsTable &table) {
   const auto row = [&](OpKind kind, IntegerFunction integer) {
     table[static_cast<size_t>(kind)].integer = integer;
   };
@@ -127,7 +127,7 @@ constexpr void defineIntegers(Meanings &table) {
   row(OpKind::Shr, shiftRight);
 }
 
-constexpr void defineFloats(Meanings &table) {
+constexpr void defineFloats(SemanticsTable &table) {
   const auto row = [&](OpKind kind, auto function) {
     table[static_cast<size_t>(kind)].single = function;
     table[static_cast<size_t>(kind)].wide = function;
@@ -154,7 +154,7 @@ constexpr void defineFloats(Meanings &table) {
   row(OpKind::Fma, [](auto a, auto b, auto c) { return std::fma(a, b, c); });
 }
 
-constexpr void defineElementary(Meanings &table) {
+constexpr void defineElementary(SemanticsTable &table) {
   const auto row = [&](OpKind kind, FloatFunction<float> single, FloatFunction<double> wide) {
     table[static_cast<size_t>(kind)] = {nullptr, single, wide, true};
   };
@@ -177,17 +177,17 @@ constexpr void defineElementary(Meanings &table) {
 #undef IMBREX_FUNCTION
 }
 
-constexpr Meanings defineAll() {
-  Meanings table{};
+constexpr SemanticsTable defineAll() {
+  SemanticsTable table{};
   defineIntegers(table);
   defineFloats(table);
   defineElementary(table);
   return table;
 }
 
-constexpr Meanings kMeanings = defineAll();
+constexpr SemanticsTable kMeanings = defineAll();
 
-const Meaning &meaning(OpKind kind) { return kMeanings[static_cast<size_t>(kind)]; }
+const OpSemantics &meaning(OpKind kind) { return kMeanings[static_cast<size_t>(kind)]; }
 
 bool isComparison(OpKind kind) { return ir::info(kind).typeRule == ir::TypeRule::Comparison; }
 

@@ -33,9 +33,9 @@ std::string_view symbolOf(OpKind kind) {
 }
 
 /// Depth first; each value once, however often it is used.
-class Walk {
+class DepthFirstWalk {
 public:
-  Walk(const Kernel &kernel, llvm::function_ref<bool(ValueId, const Op *)> visit)
+  DepthFirstWalk(const Kernel &kernel, llvm::function_ref<bool(ValueId, const Op *)> visit)
       : kernel_(kernel), visit_(visit) {}
   /// False where a visit said so.
   bool run(ValueId root) {
@@ -88,7 +88,7 @@ std::string written(const Kernel &kernel, ValueId value, std::int32_t depth) {
 
 const Op *unknownToLaunch(const Kernel &kernel, ValueId value) {
   const Op *unknown = nullptr;
-  Walk(kernel, [&](ValueId, const Op *op) {
+  DepthFirstWalk(kernel, [&](ValueId, const Op *op) {
     if (op && knownHow(kernel, *op) == Known::No) unknown = op;
     return unknown == nullptr;
   }).run(value);
@@ -108,7 +108,7 @@ std::string writtenOut(const Kernel &kernel, ValueId value) {
 
 std::vector<ValueId> givenFor(const Kernel &kernel, ValueId value) {
   std::vector<ValueId> given;
-  Walk(kernel, [&](ValueId one, const Op *op) {
+  DepthFirstWalk(kernel, [&](ValueId one, const Op *op) {
     if (!op || knownHow(kernel, *op) == Known::Given) given.push_back(one);
     return true;
   }).run(value);

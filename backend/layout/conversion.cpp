@@ -12,7 +12,7 @@ namespace imbrex::layout {
 namespace {
 
 /// Where each bit of a wanted place comes from: the matrices of the essay, column by column.
-struct Movement {
+struct BitMovement {
   std::int32_t laneBits = 0;
   Vectors registers;    // F of each wanted register bit: the register, and above it the lane
   Vectors threads;      // Q of each thread bit: the thread that is read
@@ -22,9 +22,9 @@ struct Movement {
 
 /// Finds a movement bit by bit. Of all solutions it takes those that leave the data where they are:
 /// in the register, else in the lane.
-class Search {
+class MovementSearch {
 public:
-  Search(const LinearLayout &from, const LinearLayout &wanted)
+  MovementSearch(const LinearLayout &from, const LinearLayout &wanted)
       : from_(from), wanted_(wanted), registerBits_(from.inputBits(Dim::Register)),
         threadBits_(from.inputBits() - registerBits_),
         wantedRegisters_(wanted.columns(Dim::Register)) {
@@ -33,7 +33,7 @@ public:
     movement_.fromOffset = movement_.wantedOffset = movement_.threads;
   }
 
-  std::optional<Movement> run() {
+  std::optional<BitMovement> run() {
     if (!llvm::all_of(wantedRegisters_, [&](Bits column) { return moveRegister(column); }))
       return std::nullopt;
     llvm::SmallVector<std::int32_t, 8> moving;
@@ -171,7 +171,7 @@ private:
   const LinearLayout &from_, &wanted_;
   std::int32_t registerBits_, threadBits_;
   Vectors wantedRegisters_; // columns; those of `wanted`, then those that splitting adds
-  Movement movement_;
+  BitMovement movement_;
   llvm::SmallVector<std::int32_t, 8> read_; // thread bits whose threads are independent
   Span readLanes_;
 };
@@ -194,7 +194,7 @@ Rounds roundsOf(llvm::ArrayRef<Bits> columns) {
 }
 
 /// Of a map that is known at the threads that are read, its columns.
-Vectors columnsOf(const Movement &movement) {
+Vectors columnsOf(const BitMovement &movement) {
   Vectors basis, values;
   Span span;
   for (std::size_t bit = 0; bit < movement.threads.size(); ++bit)
@@ -214,9 +214,9 @@ Vectors columnsOf(const Movement &movement) {
 std::int32_t indexOf(Bits number) { return static_cast<std::int32_t>(number); }
 
 /// Writes the steps of a movement, and knows which register is where between them.
-class Writer {
+class ConversionWriter {
 public:
-  Writer(const Movement &movement, std::int32_t registerBits)
+  ConversionWriter(const BitMovement &movement, std::int32_t registerBits)
       : movement_(movement), registerBits_(registerBits) {}
 
   std::vector<ConversionStep> run(std::int32_t wantedBits) {
@@ -298,7 +298,7 @@ private:
     steps_.emplace_back(RenameStep{sources});
   }
 
-  const Movement &movement_;
+  const BitMovement &movement_;
   std::int32_t registerBits_;
   std::size_t count_ = std::size_t{1} << registerBits_; // of registers behind the steps so far
   std::vector<ConversionStep> steps_;
@@ -333,9 +333,10 @@ std::optional<std::vector<ConversionStep>> planWithinWarps(const LinearLayout &f
   IMBREX_CHECK(from.outputBits() == wanted.outputBits(),
                "a conversion between tiles of {0} and {1} bits", from.outputBits(),
                wanted.outputBits());
-  const auto movement = Search(from, wanted).run();
+  const auto movement = MovementSearch(from, wanted).run();
   if (!movement) return std::nullopt;
-  return Writer(*movement, from.inputBits(Dim::Register)).run(wanted.inputBits(Dim::Register));
+  return ConversionWriter(*movement, from.inputBits(Dim::Register))
+      .run(wanted.inputBits(Dim::Register));
 }
 
 ConversionPlan planConversion(const LinearLayout &from, const LinearLayout &wanted) {

@@ -50,9 +50,9 @@ struct InputText {
 using Problem = Failure<std::string>;
 
 /// Takes a text apart from its beginning. What is not there is not taken.
-class Reader {
+class LayoutReader {
 public:
-  explicit Reader(std::string_view text) : rest_(text) { skipSpace(); }
+  explicit LayoutReader(std::string_view text) : rest_(text) { skipSpace(); }
 
   bool take(std::string_view sign) {
     if (!rest_.starts_with(sign)) return false;
@@ -103,7 +103,7 @@ private:
 
 /// `[` items with commas between `]`.
 template <class TakeItem>
-bool takeList(Reader &reader, TakeItem takeItem) {
+bool takeList(LayoutReader &reader, TakeItem takeItem) {
   if (!reader.take("[")) return false;
   if (reader.take("]")) return true;
   do {
@@ -112,7 +112,7 @@ bool takeList(Reader &reader, TakeItem takeItem) {
   return reader.take("]");
 }
 
-bool takeColumn(Reader &reader, std::vector<Bits> &column) {
+bool takeColumn(LayoutReader &reader, std::vector<Bits> &column) {
   return takeList(reader, [&] {
     const auto number = reader.takeNumber();
     if (number) column.push_back(*number);
@@ -120,7 +120,7 @@ bool takeColumn(Reader &reader, std::vector<Bits> &column) {
   });
 }
 
-bool takeColumns(Reader &reader, std::vector<std::vector<Bits>> &columns) {
+bool takeColumns(LayoutReader &reader, std::vector<std::vector<Bits>> &columns) {
   return takeList(reader, [&] { return takeColumn(reader, columns.emplace_back()); });
 }
 
@@ -134,7 +134,7 @@ Result<Sides, std::string> makeSide(Sides sides, Dim dim, Bits extent) {
 }
 
 /// `4x8]`, what stands behind the bracket.
-Result<Sides, std::string> takeShape(Reader &reader) {
+Result<Sides, std::string> takeShape(LayoutReader &reader) {
   Sides sides;
   if (reader.take("]")) return sides;
   do {
@@ -151,7 +151,7 @@ Result<Sides, std::string> takeShape(Reader &reader) {
   return sides;
 }
 
-Result<Sides, std::string> takeOutputs(Reader &reader) {
+Result<Sides, std::string> takeOutputs(LayoutReader &reader) {
   if (reader.take("[")) return takeShape(reader);
   Sides sides;
   while (const auto dim = reader.takeDim()) {
@@ -209,7 +209,7 @@ std::string toText(const LinearLayout &layout) {
 }
 
 Result<LinearLayout, std::string> parseLayout(std::string_view text) {
-  Reader reader(text);
+  LayoutReader reader(text);
   std::vector<InputText> read;
   while (!reader.takeWord("of")) {
     const auto dim = reader.takeDim();

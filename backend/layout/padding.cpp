@@ -7,13 +7,14 @@ namespace imbrex::layout {
 namespace {
 
 /// Along one axis: the coordinates at which the threads hold one register.
-PaddingIn paddingAlong(const LinearLayout &layout, Bits element, Dim axis, std::int64_t extent) {
+PaddedThreads paddingAlong(const LinearLayout &layout, Bits element, Dim axis,
+                           std::int64_t extent) {
   Span threads;
   for (const Dim dim : {Dim::Lane, Dim::Warp})
     for (const Bits column : layout.columns(dim)) threads.add(layout.outputPart(column, axis));
   const Bits coordinate = layout.outputPart(element, axis), end = static_cast<Bits>(extent);
-  if (threads.least(coordinate) >= end) return PaddingIn::AllThreads;
-  return threads.greatest(coordinate) < end ? PaddingIn::NoThread : PaddingIn::SomeThreads;
+  if (threads.least(coordinate) >= end) return PaddedThreads::AllThreads;
+  return threads.greatest(coordinate) < end ? PaddedThreads::NoThread : PaddedThreads::SomeThreads;
 }
 
 } // namespace
@@ -25,10 +26,10 @@ bool isPadding(const LinearLayout &layout, Bits element, llvm::ArrayRef<std::int
   });
 }
 
-PaddingIn paddingIn(const LinearLayout &layout, std::int32_t registerIndex,
-                    llvm::ArrayRef<std::int64_t> extents) {
+PaddedThreads paddingIn(const LinearLayout &layout, std::int32_t registerIndex,
+                        llvm::ArrayRef<std::int64_t> extents) {
   const Bits element = layout.apply(Dim::Register, static_cast<Bits>(registerIndex));
-  PaddingIn most = PaddingIn::NoThread;
+  PaddedThreads most = PaddedThreads::NoThread;
   for (std::size_t axis = 0; axis < extents.size(); ++axis)
     most = std::max(most, paddingAlong(layout, element, axisDim(static_cast<std::int32_t>(axis)),
                                        extents[axis]));

@@ -9,7 +9,7 @@ namespace imbrex::layout {
 bool isPadding(const LinearLayout &layout, Bits element, llvm::ArrayRef<std::int64_t> extents);
 
 /// Where a register holds padding.
-enum class PaddingIn : std::uint8_t {
+enum class PaddedThreads : std::uint8_t {
   NoThread,    // no mask is needed
   SomeThreads, // it depends on lane and warp
   AllThreads,  // the register is not worth computing
@@ -17,8 +17,8 @@ enum class PaddingIn : std::uint8_t {
 
 /// For layouts in which axes share no thread bit (tile layouts) the answer is exact; for others it
 /// may be SomeThreads where all hold padding, never the contrary.
-PaddingIn paddingIn(const LinearLayout &layout, std::int32_t registerIndex,
-                    llvm::ArrayRef<std::int64_t> extents);
+PaddedThreads paddingIn(const LinearLayout &layout, std::int32_t registerIndex,
+                        llvm::ArrayRef<std::int64_t> extents);
 
 /// Whether any place holds padding at all: some extent is no power of two.
 bool hasPadding(const LinearLayout &layout, llvm::ArrayRef<std::int64_t> extents);

@@ -22,7 +22,7 @@ void extend(Vectors &basis, llvm::ArrayRef<Bits> candidates, std::size_t dimensi
 }
 
 /// One side of the conversion.
-struct Party {
+struct ConversionSide {
   const LinearLayout &places;
   AccessKind kind;
 
@@ -43,10 +43,10 @@ struct VectorChoice {
   bool writesAreWide = true;
 };
 
-class Planner {
+class SharedConversionPlanner {
 public:
-  Planner(const LinearLayout &write, const LinearLayout &read, std::int32_t elementBytes,
-          const SharedMemory &memory)
+  SharedConversionPlanner(const LinearLayout &write, const LinearLayout &read,
+                          std::int32_t elementBytes, const SharedMemory &memory)
       : write_{write, AccessKind::Write}, read_{read, AccessKind::Read},
         elementBytes_(elementBytes), memory_(memory), units_(unitVectors(write.outputBits())),
         rowBits_(log2Of(memory.banks * kBankBytes / elementBytes)) {}
@@ -90,7 +90,7 @@ private:
   Cost expectedCost(const VectorChoice &choice) const {
     std::int64_t cycles = 0, accesses = 0;
     for (const bool writes : {true, false}) {
-      const Party &side = writes ? write_ : read_;
+      const ConversionSide &side = writes ? write_ : read_;
       const bool isWide = writes == choice.writesAreWide;
       const std::size_t bits = isWide ? choice.within.size() : choice.narrow;
       const std::size_t together =
@@ -109,7 +109,7 @@ private:
     if (common.size() > most) common.resize(most);
     std::vector<VectorChoice> all{{.within = common, .narrow = common.size()}};
     for (const bool writesAreWide : {true, false}) {
-      const Party &wide = writesAreWide ? write_ : read_;
+      const ConversionSide &wide = writesAreWide ? write_ : read_;
       VectorChoice choice{common, common.size(), writesAreWide};
       for (const Bits vector : extension(common, sorted(wide.registers()))) {
         if (choice.within.size() == most) break;
@@ -128,8 +128,8 @@ private:
 
   /// The basis of the essay.
   LinearLayout sharedFor(const VectorChoice &choice) const {
-    const Party &wide = choice.writesAreWide ? write_ : read_;
-    const Party &narrow = choice.writesAreWide ? read_ : write_;
+    const ConversionSide &wide = choice.writesAreWide ? write_ : read_;
+    const ConversionSide &narrow = choice.writesAreWide ? read_ : write_;
     const auto bytes = [&](std::size_t bits) { return std::int64_t{elementBytes_} << bits; };
     const Vectors wideLanes = wide.together(memory_, bytes(choice.within.size()));
     const Vectors narrowLanes = narrow.together(memory_, bytes(choice.narrow));
@@ -169,7 +169,7 @@ private:
     const std::int64_t most = kMaxAccessBytes / elementBytes_;
     plan.writes = contiguousRegisters(plan.writeOffsets, most);
     plan.reads = contiguousRegisters(plan.readOffsets, most);
-    const auto costOf = [&](const Party &side, const RegisterVectors &vectors) {
+    const auto costOf = [&](const ConversionSide &side, const RegisterVectors &vectors) {
       return bankConflicts(plan.shared, {side.kind, side.places, elementBytes_, vectors.width},
                            memory_);
     };
@@ -178,7 +178,7 @@ private:
     return plan;
   }
 
-  Party write_, read_;
+  ConversionSide write_, read_;
   std::int32_t elementBytes_;
   const SharedMemory &memory_;
   Vectors units_;
@@ -191,7 +191,7 @@ SharedConversion planSharedConversion(const LinearLayout &write, const LinearLay
                                       std::int32_t elementBytes, const SharedMemory &memory) {
   IMBREX_CHECK(write.outputBits() == read.outputBits(), "a conversion of {0} bits to {1}",
                write.outputBits(), read.outputBits());
-  return Planner(write, read, elementBytes, memory).run();
+  return SharedConversionPlanner(write, read, elementBytes, memory).run();
 }
 
 SharedConversion planSharedConversion(const LinearLayout &write, const RegisterVectors &writes,

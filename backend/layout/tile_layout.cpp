@@ -9,9 +9,9 @@ namespace imbrex::layout {
 namespace {
 
 /// Deals the bits of a tile out, axis after axis, lowest first.
-class Dealer {
+class BitDistributor {
 public:
-  Dealer(llvm::ArrayRef<std::int64_t> extents, llvm::ArrayRef<std::int32_t> order)
+  BitDistributor(llvm::ArrayRef<std::int64_t> extents, llvm::ArrayRef<std::int32_t> order)
       : order_(order.begin(), order.end()), next_(extents.size(), 0) {
     std::int32_t shift = 0;
     shifts_.resize(extents.size());
@@ -54,7 +54,7 @@ Sides tileSides(llvm::ArrayRef<std::int64_t> extents) {
 
 LinearLayout blockedLayout(llvm::ArrayRef<std::int64_t> extents, Threads threads,
                            std::int64_t perThread, llvm::ArrayRef<std::int32_t> order) {
-  Dealer dealer(extents, order);
+  BitDistributor dealer(extents, order);
   llvm::SmallVector<Bits, 8> registers, rest;
   Bits column = 0;
   for (std::int32_t bit = 0; bit < bitsFor(perThread) && !order.empty(); ++bit)

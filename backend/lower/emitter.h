@@ -56,7 +56,7 @@ public:
   llvm::IRBuilder<> b;
   const ir::Kernel &kernel;
   const Vocabulary &words;
-  const Natives natives;
+  const NativeInstructions natives;
   const analysis::Assumptions &assumptions;
   SharedMemory shared;
   MemoryOrder order;

@@ -28,9 +28,9 @@ void append(std::string &bytes, std::uint64_t number) {
 }
 
 /// Takes numbers and text from the front of a package.
-class Reader {
+class BundleReader {
 public:
-  explicit Reader(llvm::StringRef bytes) : rest_(bytes) {}
+  explicit BundleReader(llvm::StringRef bytes) : rest_(bytes) {}
 
   std::optional<std::uint64_t> number() {
     if (rest_.size() < sizeof(std::uint64_t)) return std::nullopt;
@@ -76,7 +76,7 @@ std::string plainBundle(llvm::ArrayRef<Member> members) {
 }
 
 Result<std::vector<Member>> readPlain(llvm::StringRef package) {
-  Reader reader(package.drop_front(kMagic.size()));
+  BundleReader reader(package.drop_front(kMagic.size()));
   const auto count = reader.number();
   std::vector<Member> members;
   for (std::uint64_t i = 0; i < count.value_or(0); ++i) {

@@ -23,11 +23,11 @@ std::int32_t fitOf(const Member &member, const Capability &device) {
 
 /// A generic machine and the machines that belong to it: LLVM 22, AMDGPUUsage, "AMDGPU Generic
 /// Processors".
-struct Generic {
+struct GenericTarget {
   llvm::StringRef name;
   std::array<llvm::StringRef, 8> members;
 };
-constexpr std::array<Generic, 3> kGenerics{{
+constexpr std::array<GenericTarget, 3> kGenerics{{
     {"gfx9-4-generic", {"gfx942", "gfx950"}},
     {"gfx11-generic",
      {"gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"}},
@@ -35,8 +35,8 @@ constexpr std::array<Generic, 3> kGenerics{{
 }};
 
 bool isMemberOf(llvm::StringRef machine, llvm::StringRef generic) {
-  const Generic *row =
-      llvm::find_if(kGenerics, [&](const Generic &known) { return known.name == generic; });
+  const GenericTarget *row =
+      llvm::find_if(kGenerics, [&](const GenericTarget &known) { return known.name == generic; });
   return row != kGenerics.end() && !machine.empty() && llvm::is_contained(row->members, machine);
 }
 

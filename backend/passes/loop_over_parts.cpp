@@ -23,7 +23,7 @@ struct Chain {
   Shape shape;
 };
 
-struct Parts {
+struct PartSplit {
   std::int32_t axis;
   std::int64_t count;
 };
@@ -124,7 +124,7 @@ bool haveNarrowCoordinates(const Kernel &kernel, const Chain &chain) {
 
 /// Into how many parts the largest tile is cut, and along which axis; none where it need not be, or
 /// no axis can be.
-std::optional<Parts> partsOf(const Kernel &kernel, const Chain &chain) {
+std::optional<PartSplit> partsOf(const Kernel &kernel, const Chain &chain) {
   std::int64_t registers = 0;
   for (const auto &op : chain.ops)
     if (isByElement(kernel, *op))
@@ -133,13 +133,13 @@ std::optional<Parts> partsOf(const Kernel &kernel, const Chain &chain) {
   const auto count = static_cast<std::int64_t>(llvm::PowerOf2Ceil(
       static_cast<std::uint64_t>(llvm::divideCeil(registers, kRegistersOfPart))));
   for (std::int32_t axis = 0; axis < chain.shape.rank(); ++axis)
-    if (chain.shape[axis] % count == 0) return Parts{axis, count};
+    if (chain.shape[axis] % count == 0) return PartSplit{axis, count};
   return std::nullopt;
 }
 
-std::optional<Parts> planParts(const Kernel &kernel, const Chain &chain,
-                               const analysis::Assumptions &assumptions,
-                               llvm::ArrayRef<std::int32_t> uses) {
+std::optional<PartSplit> planParts(const Kernel &kernel, const Chain &chain,
+                                   const analysis::Assumptions &assumptions,
+                                   llvm::ArrayRef<std::int32_t> uses) {
   const auto parts = partsOf(kernel, chain);
   const bool mayBe = parts && assumptions.areDisjoint && isClosed(kernel, chain, uses) &&
                      haveNarrowCoordinates(kernel, chain) && haveOwnMemory(kernel, chain);
@@ -149,7 +149,7 @@ std::optional<Parts> planParts(const Kernel &kernel, const Chain &chain,
 /// Writes the loop behind what a block has got so far.
 class PartWriter {
 public:
-  PartWriter(Kernel &kernel, Block &block, const Chain &chain, const Parts &parts)
+  PartWriter(Kernel &kernel, Block &block, const Chain &chain, const PartSplit &parts)
       : kernel_(kernel), before_(kernel, block), shape_(chain.shape), parts_(parts),
         ofPart_(shape_.withAxis(parts.axis, shape_[parts.axis] / parts.count)) {}
 
@@ -210,14 +210,14 @@ private:
   Kernel &kernel_;
   Builder before_;
   Shape shape_;
-  Parts parts_;
+  PartSplit parts_;
   Shape ofPart_;
   ValueId part_;
   Replacements made_;
   std::map<std::pair<ValueId, BoxUnit>, ValueId> coordinates_;
 };
 
-std::string explained(const Chain &chain, const Parts &parts) {
+std::string explained(const Chain &chain, const PartSplit &parts) {
   const Shape ofPart = chain.shape.withAxis(parts.axis, chain.shape[parts.axis] / parts.count);
   const Location where = chain.ops.front()->where;
   return "tiles [" + toString(chain.shape) + "]" +

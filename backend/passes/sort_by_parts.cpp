@@ -25,7 +25,7 @@ std::int64_t powerOf2(std::int64_t n) {
 }
 
 /// How a sort's axis is cut: the last part first, and then `count` others from the back.
-struct Cut {
+struct AxisParts {
   std::int32_t axis;
   std::int64_t extent; ///< Of the whole.
   std::int64_t kept;   ///< The most that anybody asks for.
@@ -58,7 +58,7 @@ bool isByElement(const Kernel &kernel, const Op &op) {
 /// Says which tiles can be reckoned for a part of an axis, and reckons them.
 class Source {
 public:
-  Source(Kernel &kernel, const Cut &cut) : kernel_(kernel), cut_(cut) {}
+  Source(Kernel &kernel, const AxisParts &cut) : kernel_(kernel), cut_(cut) {}
 
   /// Whether the tile can; what it loads is added to `loads`.
   bool reaches(ValueId value, std::int32_t axis) {
@@ -165,13 +165,13 @@ private:
   }
 
   Kernel &kernel_;
-  const Cut &cut_;
+  const AxisParts &cut_;
 };
 
 /// Writes one sort by parts behind what a block has got so far.
 class PartSorter {
 public:
-  PartSorter(Kernel &kernel, const Op &sort, const Cut &cut)
+  PartSorter(Kernel &kernel, const Op &sort, const AxisParts &cut)
       : kernel_(kernel), sort_(sort), cut_(cut), source_(kernel, cut) {
     for (const ValueId operand : sort.operands)
       isReckoned_.push_back(source_.reaches(operand, cut.axis));
@@ -273,7 +273,7 @@ private:
 
   Kernel &kernel_;
   const Op &sort_;
-  const Cut &cut_;
+  const AxisParts &cut_;
   Source source_;
   llvm::SmallVector<bool, 4> isReckoned_;
 };
@@ -322,10 +322,11 @@ public:
 
 private:
   /// How a sort is cut that has too many elements, of which few are asked for.
-  std::optional<Cut> cutOf(const Op &op) const {
+  std::optional<AxisParts> cutOf(const Op &op) const {
     const auto users = op.kind == OpKind::Sort ? users_.find(&op) : users_.end();
     if (users == users_.end()) return std::nullopt;
-    Cut cut{.axis = op.attrs<SortAttrs>().axis, .extent = 0, .kept = 0, .part = 0, .count = 0};
+    AxisParts cut{
+        .axis = op.attrs<SortAttrs>().axis, .extent = 0, .kept = 0, .part = 0, .count = 0};
     for (const Op *user : users->second) {
       const auto taken =
           user->kind == OpKind::Slice ? firstTaken(kernel_, *user, cut.axis) : std::nullopt;
@@ -349,7 +350,7 @@ private:
     return cut.count > 0 ? std::optional(cut) : std::nullopt;
   }
 
-  void sort(Block &block, const Op &op, const Cut &cut) {
+  void sort(Block &block, const Op &op, const AxisParts &cut) {
     PartSorter sorter(kernel_, op, cut);
     const bool isLoop = sorter.isReckoned() && seesTheSame(block, sorter.loads());
     explain(op, cut, isLoop);
@@ -376,7 +377,7 @@ private:
     return build.create(OpKind::Slice, first, type, slice.attributes).result();
   }
 
-  void explain(const Op &op, const Cut &cut, bool isLoop) const {
+  void explain(const Op &op, const AxisParts &cut, bool isLoop) const {
     if (context_.explanation == nullptr) return;
     const Shape &shape = kernel_.type(op.operand(0)).shape();
     *context_.explanation +=

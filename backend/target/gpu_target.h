@@ -30,7 +30,7 @@ struct Resources {
 
 /// Whether the threads of a block, or of a role, meet at an instruction, and see then what all of
 /// them did before.
-enum class Meeting : std::uint8_t {
+enum class MeetingKind : std::uint8_t {
   None,
   Unfenced, ///< They meet, but nothing orders memory.
   Orders,
@@ -69,7 +69,7 @@ public:
   /// The instructions of an assembly by class.
   virtual InstructionMix instructions(llvm::StringRef assembly) const = 0;
   /// Of the LLVM IR that its vocabulary writes.
-  virtual Meeting meetingAt(const llvm::Instruction &instruction) const = 0;
+  virtual MeetingKind meetingAt(const llvm::Instruction &instruction) const = 0;
   /// What an assembly does to rings.
   virtual CodeGraph ringsOf(llvm::StringRef assembly) const = 0;
   /// What an instruction of its LLVM IR asks for of the order of memory; nothing of one that asks

@@ -14,8 +14,8 @@ namespace {
 
 using target::AccessKind;
 using target::FoundAccess;
+using target::MemoryScope;
 using target::OrderedAccess;
-using target::Reach;
 
 constexpr std::size_t kMostNumbers = 0xffff; // that the column of LLVM's places holds
 
@@ -40,66 +40,66 @@ Location locationOf(const llvm::Instruction &instruction) {
 
 /// Whether an instruction of the assembly is for this one at all. An update that no instruction
 /// makes is a loop of compare-exchanges, behind a load of what is there.
-bool isFor(const OrderedAccess &asked, const OrderedAccess &found) {
-  const bool isLoop = asked.kind == AccessKind::Update && found.kind == AccessKind::Exchange;
-  return asked.kind == found.kind || isLoop;
+bool isFor(const OrderedAccess &required, const OrderedAccess &found) {
+  const bool isLoop = required.kind == AccessKind::Update && found.kind == AccessKind::Exchange;
+  return required.kind == found.kind || isLoop;
 }
 
 /// Of an update the word around it may be exchanged; a load or a store takes just what it is of.
-bool isAsAsked(const OrderedAccess &asked, const OrderedAccess &found) {
-  const bool isPlain = asked.kind == AccessKind::Load || asked.kind == AccessKind::Store;
-  const bool isWidth = isPlain ? found.bits == asked.bits : found.bits >= asked.bits;
-  return isFor(asked, found) && isWidth && found.reach >= asked.reach &&
-         found.acquires >= asked.acquires && found.releases >= asked.releases;
+bool isAsRequired(const OrderedAccess &required, const OrderedAccess &found) {
+  const bool isPlain = required.kind == AccessKind::Load || required.kind == AccessKind::Store;
+  const bool isWidth = isPlain ? found.bits == required.bits : found.bits >= required.bits;
+  return isFor(required, found) && isWidth && found.scope >= required.scope &&
+         found.acquires >= required.acquires && found.releases >= required.releases;
 }
 
 using Accesses = std::vector<OrderedAccess>;
 
-std::optional<std::string> whatDiffers(const OrderedAccess &asked, const Accesses &found,
+std::optional<std::string> whatDiffers(const OrderedAccess &required, const Accesses &found,
                                        const Accesses &unknown) {
-  const auto isRight = [&](const OrderedAccess &one) { return isAsAsked(asked, one); };
+  const auto isRight = [&](const OrderedAccess &one) { return isAsRequired(required, one); };
   bool isThere = false;
   for (const OrderedAccess &one : found) {
-    if (!isFor(asked, one)) continue;
+    if (!isFor(required, one)) continue;
     isThere = true;
-    if (!isRight(one)) return "for " + toText(asked) + " it has " + toText(one);
+    if (!isRight(one)) return "for " + toText(required) + " it has " + toText(one);
   }
   if (isThere || llvm::any_of(unknown, isRight)) return std::nullopt;
-  return "it has nothing for " + toText(asked);
+  return "it has nothing for " + toText(required);
 }
 
 /// What threads have done before they meet, one of them may release for all.
-Reach widestRelease(llvm::ArrayRef<AskedAccess> asked) {
-  Reach widest = Reach::None;
-  for (const AskedAccess &one : asked) widest = std::max(widest, one.access.releases);
+MemoryScope widestRelease(llvm::ArrayRef<RequiredAccess> required) {
+  MemoryScope widest = MemoryScope::None;
+  for (const RequiredAccess &one : required) widest = std::max(widest, one.access.releases);
   return widest;
 }
 
 } // namespace
 
-std::vector<AskedAccess> numberAccesses(llvm::Module &module, const target::GpuTarget &target) {
-  std::vector<AskedAccess> asked;
+std::vector<RequiredAccess> numberAccesses(llvm::Module &module, const target::GpuTarget &target) {
+  std::vector<RequiredAccess> required;
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))
       if (const auto access = target.accessAt(instruction)) {
-        asked.push_back({*access, locationOf(instruction)});
-        setNumber(instruction, asked.size());
+        required.push_back({*access, locationOf(instruction)});
+        setNumber(instruction, required.size());
       }
-  const Reach widest = widestRelease(asked);
-  for (AskedAccess &one : asked)
-    if (one.access.kind == AccessKind::Meeting && one.access.releases != Reach::None)
+  const MemoryScope widest = widestRelease(required);
+  for (RequiredAccess &one : required)
+    if (one.access.kind == AccessKind::Meeting && one.access.releases != MemoryScope::None)
       one.access.releases = std::max(one.access.releases, widest);
-  return asked;
+  return required;
 }
 
-std::optional<AccessDifference> differenceFrom(llvm::ArrayRef<AskedAccess> asked,
+std::optional<AccessDifference> differenceFrom(llvm::ArrayRef<RequiredAccess> required,
                                                llvm::ArrayRef<FoundAccess> found) {
-  std::vector<Accesses> byNumber(asked.size() + 1);
+  std::vector<Accesses> byNumber(required.size() + 1);
   for (const FoundAccess &one : found)
     if (one.number < byNumber.size()) byNumber[one.number].push_back(one.access);
-  for (std::size_t i = 0; i < asked.size(); ++i)
-    if (const auto what = whatDiffers(asked[i].access, byNumber[i + 1], byNumber[0]))
-      return AccessDifference{asked[i].where, *what};
+  for (std::size_t i = 0; i < required.size(); ++i)
+    if (const auto what = whatDiffers(required[i].access, byNumber[i + 1], byNumber[0]))
+      return AccessDifference{required[i].where, *what};
   return std::nullopt;
 }
 

@@ -23,20 +23,20 @@
 /// and stands for any of which nothing else is there.
 namespace imbrex {
 
-struct AskedAccess {
+struct RequiredAccess {
   target::OrderedAccess access;
   Location where;
 };
 
 /// Gives each its number, counted from 1, in a module that code is made from next.
-std::vector<AskedAccess> numberAccesses(llvm::Module &module, const target::GpuTarget &target);
+std::vector<RequiredAccess> numberAccesses(llvm::Module &module, const target::GpuTarget &target);
 
 struct AccessDifference {
   Location where;
   std::string what;
 };
 /// Of what is asked for the first that is not there; nothing where all is.
-std::optional<AccessDifference> differenceFrom(llvm::ArrayRef<AskedAccess> asked,
+std::optional<AccessDifference> differenceFrom(llvm::ArrayRef<RequiredAccess> required,
                                                llvm::ArrayRef<target::FoundAccess> found);
 
 } // namespace imbrex

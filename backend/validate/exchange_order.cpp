@@ -16,23 +16,23 @@ using llvm::Instruction;
 using llvm::Value;
 using lower::SharedMemory;
 
-enum class Manner : std::uint8_t { Read, Write, Update };
-constexpr std::size_t kManners = 3;
+enum class AccessMode : std::uint8_t { Read, Write, Update };
+constexpr std::size_t kAccessModes = 3;
 
 /// What must not lie between two meetings: the earlier access, by the later one.
-constexpr std::array<std::array<bool, kManners>, kManners> kConflict{{
+constexpr std::array<std::array<bool, kAccessModes>, kAccessModes> kConflict{{
     //       Read   Write  Update
     /*Read*/ {false, true, true},
     /*Write*/ {true, false, true},
     /*Update*/ {true, true, false},
 }};
 
-/// By region: a bit for each manner in which some thread may have accessed it since all met.
+/// By region: a bit for each mode in which some thread may have accessed it since all met.
 using Accessed = std::array<std::uint8_t, SharedMemory::kMostRegions>;
 
-class Disorder {
+class ExchangeRaceFinder {
 public:
-  Disorder(const llvm::Module &module, const target::GpuTarget &target)
+  ExchangeRaceFinder(const llvm::Module &module, const target::GpuTarget &target)
       : target_(target), regions_(SharedMemory::regionsOf(module)) {}
 
   std::optional<std::string> find(const llvm::Function &function) {
@@ -66,41 +66,41 @@ private:
   }
 
   void pass(const Instruction &instruction, Accessed &accessed) {
-    using target::Meeting;
-    const Meeting meeting = target_.meetingAt(instruction);
-    if (meeting == Meeting::Unfenced && !found_)
+    using target::MeetingKind;
+    const MeetingKind meeting = target_.meetingAt(instruction);
+    if (meeting == MeetingKind::Unfenced && !found_)
       found_ = "threads meet" + lineOf(instruction) + " without the fences that order memory";
-    if (meeting != Meeting::None) accessed = {};
+    if (meeting != MeetingKind::None) accessed = {};
     if (const Value *pointer = llvm::getLoadStorePointerOperand(&instruction))
       return access(instruction, *pointer,
-                    llvm::isa<llvm::LoadInst>(instruction) ? Manner::Read : Manner::Write,
+                    llvm::isa<llvm::LoadInst>(instruction) ? AccessMode::Read : AccessMode::Write,
                     accessed);
     if (const auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
-      return access(instruction, *update->getPointerOperand(), Manner::Update, accessed);
+      return access(instruction, *update->getPointerOperand(), AccessMode::Update, accessed);
     if (const auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
-      return access(instruction, *exchange->getPointerOperand(), Manner::Update, accessed);
+      return access(instruction, *exchange->getPointerOperand(), AccessMode::Update, accessed);
     const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     if (call == nullptr || call->doesNotAccessMemory()) return;
     for (const Value *operand : call->args()) {
       if (!operand->getType()->isPointerTy()) continue;
-      if (!call->onlyWritesMemory()) access(instruction, *operand, Manner::Read, accessed);
-      if (!call->onlyReadsMemory()) access(instruction, *operand, Manner::Write, accessed);
+      if (!call->onlyWritesMemory()) access(instruction, *operand, AccessMode::Read, accessed);
+      if (!call->onlyReadsMemory()) access(instruction, *operand, AccessMode::Write, accessed);
     }
   }
 
-  void access(const Instruction &instruction, const Value &pointer, Manner manner,
+  void access(const Instruction &instruction, const Value &pointer, AccessMode mode,
               Accessed &accessed) {
     constexpr unsigned kAnyDepth = 0;
     llvm::SmallVector<const Value *> arrays;
     llvm::getUnderlyingObjects(&pointer, arrays, nullptr, kAnyDepth);
     for (std::size_t i = 0; i < regions_.size(); ++i) {
       if (!llvm::is_contained(arrays, regions_[i])) continue;
-      const auto &conflicts = kConflict.at(static_cast<std::size_t>(manner));
-      for (std::size_t earlier = 0; earlier < kManners; ++earlier)
+      const auto &conflicts = kConflict.at(static_cast<std::size_t>(mode));
+      for (std::size_t earlier = 0; earlier < kAccessModes; ++earlier)
         if (conflicts.at(earlier) && (accessed[i] >> earlier & 1) != 0 && !found_)
           found_ = "threads access memory" + lineOf(instruction) +
                    " that others have accessed since all met";
-      accessed[i] |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(manner));
+      accessed[i] |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(mode));
     }
   }
 
@@ -111,8 +111,9 @@ private:
 
 } // namespace
 
-std::optional<std::string> disorderIn(const llvm::Module &module, const target::GpuTarget &target) {
-  Disorder disorder(module, target);
+std::optional<std::string> exchangeRaceIn(const llvm::Module &module,
+                                          const target::GpuTarget &target) {
+  ExchangeRaceFinder disorder(module, target);
   for (const llvm::Function &function : module)
     if (!function.isDeclaration())
       if (auto found = disorder.find(function)) return found;

@@ -8,7 +8,7 @@
 /// Where threads hand elements to each other through shared memory (lower/memory/shared_memory.h),
 /// they must meet between the writes and the reads, and again before the memory is written for the
 /// next exchange. This is checked of the code that LLVM has made, with no knowledge of how it came
-/// to be: on every way through it,
+/// to be: on every path through it,
 ///
 ///   write region 0
 ///   meet                  <- without it the read comes behind a write
@@ -25,6 +25,7 @@ namespace imbrex {
 
 /// What is out of order in a module, optimised, with the lines of the kernel; nothing where all is
 /// in order.
-std::optional<std::string> disorderIn(const llvm::Module &module, const target::GpuTarget &target);
+std::optional<std::string> exchangeRaceIn(const llvm::Module &module,
+                                          const target::GpuTarget &target);
 
 } // namespace imbrex

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-/// Whether each way through the code is one that is meant.
+/// Whether each path through the code is one that is meant.
 namespace imbrex {
 namespace {
 
@@ -38,22 +38,22 @@ using Predicate = std::uint32_t;         // the number of its name
 using Facts = std::map<Predicate, bool>; // what predicates are known to be
 constexpr Predicate kNone = 0;           // the name of what nobody knows
 
-/// What is known on ways that come to one place with the same steps ahead.
-enum class Knowledge : std::uint8_t {
-  OfEach,  ///< Of many conditions there are as many ways as choices of them.
-  OfLeast, ///< The same, but for ways whose steps ahead include all of another's, which knows no
+/// What is known on paths that come to one place with the same steps ahead.
+enum class StateMerging : std::uint8_t {
+  None,    ///< Of many conditions there are as many paths as choices of them.
+  Subsume, ///< The same, but for paths whose steps ahead include all of another's, which knows no
            ///< more: what is meant of the other is meant of these.
-  Common,  ///< They go on as one, which knows what all of them do.
+  Join,    ///< They go on as one, which knows what all of them do.
 };
 
-/// Which way is walked next.
-enum class Order : std::uint8_t {
-  Last, ///< The one that was come to last.
+/// Which path is walked next.
+enum class WalkOrder : std::uint8_t {
+  DepthFirst, ///< The one that was come to last.
   Fair, ///< One at the block from where fewest were walked, so that a few come to all of the code.
 };
 
 /// The numbers of names.
-class Names {
+class PredicateNumbers {
 public:
   Predicate operator()(const std::string &name) {
     return numbers_.try_emplace(name, static_cast<Predicate>(numbers_.size())).first->second;
@@ -64,13 +64,13 @@ private:
 };
 
 /// What a block of the code says about predicates, by number.
-struct Said {
-  struct Made {
+struct BlockPredicates {
+  struct Definition {
     Predicate of;
     bool isTrue;
   };
   std::vector<Predicate> sets = {}, jumps = {}; // by edge
-  std::map<Predicate, Made> makes = {};
+  std::map<Predicate, Definition> makes = {};
 };
 
 /// Walks the code with all steps that the meant order may be at.
@@ -82,21 +82,21 @@ public:
     findLive();
   }
 
-  /// Nothing where there are more ways than may be looked at.
-  std::optional<std::optional<std::string>> run(Knowledge knowledge, Order order,
-                                                std::size_t mostWays) {
-    knowledge_ = knowledge;
-    // Of ways that go on as one some are none of the code's: what is done on them need not be done
+  /// Nothing where there are more paths than may be looked at.
+  std::optional<std::optional<std::string>> run(StateMerging merging, WalkOrder order,
+                                                std::size_t maxStates) {
+    merging_ = merging;
+    // Of paths that go on as one some are none of the code's: what is done on them need not be done
     // at all.
-    if (knowledge == Knowledge::OfEach) done_.clear();
-    seen_.clear(), least_.assign(code_.size(), {}), common_.clear(), difference_.reset();
+    if (merging == StateMerging::None) done_.clear();
+    seen_.clear(), uncovered_.assign(code_.size(), {}), joined_.clear(), difference_.reset();
     entered_ = 0;
-    ways_.assign(code_.size(), {}), walked_.assign(code_.size(), 0), blocks_.clear();
+    open_.assign(code_.size(), {}), walked_.assign(code_.size(), 0), blocks_.clear();
     enter(0, closure({RingOrder::kBeginning}), {});
-    while (const auto way = takeWay(order)) {
-      walk(*way);
+    while (const auto state = takeState(order)) {
+      walk(*state);
       if (difference_) break;
-      if (entered_ > mostWays) return std::nullopt;
+      if (entered_ > maxStates) return std::nullopt;
     }
     return difference();
   }
@@ -115,23 +115,23 @@ private:
     return difference_;
   }
 
-  struct Way {
+  struct PathState {
     std::size_t block;
     Steps steps;
     Facts facts;
-    auto operator<=>(const Way &) const = default;
+    auto operator<=>(const PathState &) const = default;
   };
 
-  std::optional<Way> takeWay(Order order) {
+  std::optional<PathState> takeState(WalkOrder order) {
     std::optional<std::size_t> at;
-    if (order == Order::Last && !blocks_.empty()) at = blocks_.back(), blocks_.pop_back();
-    for (std::size_t i = 0; i < ways_.size() && order == Order::Fair; ++i)
-      if (!ways_[i].empty() && (!at || walked_[i] < walked_[*at])) at = i;
+    if (order == WalkOrder::DepthFirst && !blocks_.empty()) at = blocks_.back(), blocks_.pop_back();
+    for (std::size_t i = 0; i < open_.size() && order == WalkOrder::Fair; ++i)
+      if (!open_[i].empty() && (!at || walked_[i] < walked_[*at])) at = i;
     if (!at) return std::nullopt;
     ++walked_[*at];
-    Way way = std::move(ways_[*at].back());
-    ways_[*at].pop_back();
-    return way;
+    PathState state = std::move(open_[*at].back());
+    open_[*at].pop_back();
+    return state;
   }
 
   template <class Is>
@@ -150,47 +150,47 @@ private:
   }
 
   void nameAll() {
-    Names number;
+    PredicateNumbers number;
     for (const target::CodeBlock &block : code_) {
-      Said &said = said_.emplace_back();
-      for (const std::string &set : block.sets) said.sets.push_back(number(set));
-      for (const auto &edge : block.next) said.jumps.push_back(number(edge.predicate));
+      BlockPredicates &predicates = predicates_.emplace_back();
+      for (const std::string &set : block.sets) predicates.sets.push_back(number(set));
+      for (const auto &edge : block.next) predicates.jumps.push_back(number(edge.predicate));
       for (const auto &[name, made] : block.makes)
-        said.makes[number(name)] = {.of = number(made.of), .isTrue = made.isTrue};
+        predicates.makes[number(name)] = {.of = number(made.of), .isTrue = made.isTrue};
     }
   }
 
-  /// Predicates of several jumps around what some threads do: on one way through the code they
+  /// Predicates of several jumps around what some threads do: on one path through the code they
   /// decide alike. Those that the code makes true or false are known from there alone.
   void findGuards() {
     std::map<Predicate, int> jumps;
     for (std::size_t i = 0; i < code_.size(); ++i) {
       std::set<Predicate> guards;
-      for (const auto &[edge, predicate] : llvm::zip(code_[i].next, said_[i].jumps))
+      for (const auto &[edge, predicate] : llvm::zip(code_[i].next, predicates_[i].jumps))
         if (predicate != kNone && leadsToGuarded(edge.to)) guards.insert(predicate);
       for (const Predicate guard : guards) ++jumps[guard];
-      for (const auto &[predicate, made] : said_[i].makes) made_.insert(predicate);
+      for (const auto &[predicate, made] : predicates_[i].makes) made_.insert(predicate);
     }
     for (const auto &[predicate, count] : jumps)
       if (count > 1 && !made_.contains(predicate)) guards_.insert(predicate);
   }
 
-  /// Which of them a way from a block's beginning still asks before they are set anew. What is
-  /// known of others tells nothing, and would only multiply the ways.
+  /// Which of them a path from a block's beginning still asks before they are set anew. What is
+  /// known of others tells nothing, and would only multiply the paths.
   void findLive() {
     live_.resize(code_.size());
     for (bool changes = true; changes;) {
       changes = false;
       for (std::size_t i = code_.size(); i-- > 0;) {
         std::set<Predicate> live;
-        for (const auto &[edge, predicate] : llvm::zip(code_[i].next, said_[i].jumps)) {
+        for (const auto &[edge, predicate] : llvm::zip(code_[i].next, predicates_[i].jumps)) {
           if (guards_.contains(predicate) || made_.contains(predicate)) live.insert(predicate);
           live.insert(live_[edge.to].begin(), live_[edge.to].end());
         }
         std::set<Predicate> sources;
-        for (const auto &[predicate, made] : said_[i].makes)
+        for (const auto &[predicate, made] : predicates_[i].makes)
           if (live.contains(predicate)) sources.insert(made.of);
-        for (const Predicate set : said_[i].sets) live.erase(set);
+        for (const Predicate set : predicates_[i].sets) live.erase(set);
         live.merge(sources);
         changes |= live != live_[i];
         live_[i] = std::move(live);
@@ -225,7 +225,7 @@ private:
       for (const std::size_t next : meant_.steps[at].next)
         if (meant_.steps[next].event && isMeant(event, *meant_.steps[next].event))
           found.insert(next);
-    if (knowledge_ != Knowledge::Common) done_.insert(found.begin(), found.end());
+    if (merging_ != StateMerging::Join) done_.insert(found.begin(), found.end());
     return closure(std::move(found));
   }
 
@@ -242,33 +242,33 @@ private:
     return after.empty() ? std::nullopt : std::optional(std::move(after));
   }
 
-  void walk(const Way &way) {
-    const target::CodeBlock &block = code_[way.block];
-    Steps steps = way.steps;
-    Facts facts = way.facts;
+  void walk(const PathState &state) {
+    const target::CodeBlock &block = code_[state.block];
+    Steps steps = state.steps;
+    Facts facts = state.facts;
     for (const RingEvent &event : block.events) {
       auto after = advance(steps, event);
       if (!after) return differ(block, target::toText(event), steps);
       steps = std::move(*after);
     }
     if (block.ends && !steps.contains(RingOrder::kEnd)) return differ(block, "the end", steps);
-    follow(way.block, steps, std::move(facts));
+    follow(state.block, steps, std::move(facts));
   }
 
   void follow(std::size_t from, const Steps &steps, Facts facts) {
     const target::CodeBlock &block = code_[from];
-    const Said &said = said_[from];
+    const BlockPredicates &predicates = predicates_[from];
     Facts made;
-    for (const auto &[predicate, is] : said.makes) {
+    for (const auto &[predicate, is] : predicates.makes) {
       const auto known = facts.find(is.of);
       if (is.of == kNone)
         made[predicate] = is.isTrue;
       else if (known != facts.end())
         made[predicate] = known->second == is.isTrue;
     }
-    for (const Predicate set : said.sets) facts.erase(set);
+    for (const Predicate set : predicates.sets) facts.erase(set);
     facts.merge(made);
-    for (const auto &[edge, predicate] : llvm::zip(block.next, said.jumps)) {
+    for (const auto &[edge, predicate] : llvm::zip(block.next, predicates.jumps)) {
       const auto known = facts.find(predicate);
       if (known != facts.end() && known->second != edge.holds) continue;
       Facts there = facts;
@@ -281,43 +281,44 @@ private:
 
   void enter(std::size_t block, const Steps &steps, Facts facts) {
     std::erase_if(facts, [&](const auto &fact) { return !live_[block].contains(fact.first); });
-    Way way{block, steps, std::move(facts)};
-    switch (knowledge_) {
-    case Knowledge::OfEach:
-      if (seen_.insert(way).second) add(std::move(way));
+    PathState state{block, steps, std::move(facts)};
+    switch (merging_) {
+    case StateMerging::None:
+      if (seen_.insert(state).second) add(std::move(state));
       return;
-    case Knowledge::OfLeast: return enterIfLeast(std::move(way));
-    case Knowledge::Common: return enterInCommon(std::move(way));
+    case StateMerging::Subsume: return enterUnlessCovered(std::move(state));
+    case StateMerging::Join: return enterJoined(std::move(state));
     }
   }
 
-  /// Whether all that may be done behind the one way is also done behind the other.
-  static bool isPartOf(const Way &one, const Way &other) {
+  /// Whether all that may be done behind the one path is also done behind the other.
+  static bool covers(const PathState &one, const PathState &other) {
     return llvm::includes(other.steps, one.steps) && llvm::includes(other.facts, one.facts);
   }
 
-  void enterIfLeast(Way way) {
-    std::vector<Way> &least = least_[way.block];
-    if (llvm::any_of(least, [&](const Way &known) { return isPartOf(known, way); })) return;
-    std::erase_if(least, [&](const Way &known) { return isPartOf(way, known); });
-    least.push_back(way);
-    add(std::move(way));
+  void enterUnlessCovered(PathState state) {
+    std::vector<PathState> &uncovered = uncovered_[state.block];
+    if (llvm::any_of(uncovered, [&](const PathState &known) { return covers(known, state); }))
+      return;
+    std::erase_if(uncovered, [&](const PathState &known) { return covers(state, known); });
+    uncovered.push_back(state);
+    add(std::move(state));
   }
 
-  void enterInCommon(Way way) {
-    const auto [known, isNew] = common_.try_emplace({way.block, way.steps}, way.facts);
+  void enterJoined(PathState state) {
+    const auto [known, isNew] = joined_.try_emplace({state.block, state.steps}, state.facts);
     const auto isUncommon = [&](const auto &fact) {
-      const auto same = way.facts.find(fact.first);
-      return same == way.facts.end() || same->second != fact.second;
+      const auto same = state.facts.find(fact.first);
+      return same == state.facts.end() || same->second != fact.second;
     };
     if (!isNew && std::erase_if(known->second, isUncommon) == 0) return;
-    add({way.block, way.steps, known->second});
+    add({state.block, state.steps, known->second});
   }
 
-  void add(Way way) {
+  void add(PathState state) {
     ++entered_;
-    blocks_.push_back(way.block);
-    ways_[way.block].push_back(std::move(way));
+    blocks_.push_back(state.block);
+    open_[state.block].push_back(std::move(state));
   }
 
   void differ(const target::CodeBlock &block, const std::string &what, const Steps &steps) {
@@ -333,16 +334,16 @@ private:
 
   const RingOrder &meant_;
   const target::CodeGraph &code_;
-  std::vector<Said> said_; // by block
+  std::vector<BlockPredicates> predicates_; // by block
   std::set<Predicate> guards_, made_;
   std::vector<std::set<Predicate>> live_; // of these, by block
-  Knowledge knowledge_ = Knowledge::OfEach;
+  StateMerging merging_ = StateMerging::None;
   Steps done_; // that the code does somewhere
   std::size_t entered_ = 0;
-  std::set<Way> seen_;
-  std::vector<std::vector<Way>> least_;                   // by block
-  std::map<std::pair<std::size_t, Steps>, Facts> common_; // by block and steps
-  std::vector<std::vector<Way>> ways_;                    // to be walked, by block
+  std::set<PathState> seen_;
+  std::vector<std::vector<PathState>> uncovered_;         // by block
+  std::map<std::pair<std::size_t, Steps>, Facts> joined_; // by block and steps
+  std::vector<std::vector<PathState>> open_;              // to be walked, by block
   std::vector<std::size_t> blocks_;                       // of these, in the order of coming there
   std::vector<std::size_t> walked_;                       // how many were, by block
   std::optional<std::string> difference_;
@@ -351,28 +352,30 @@ private:
 } // namespace
 
 std::optional<RingDifference> differenceFrom(const RingOrder &meant, const target::CodeGraph &code,
-                                             std::size_t mostWays) {
+                                             std::size_t maxStates) {
   const auto known = [](std::optional<std::string> what) {
     return what ? std::optional(RingDifference{std::move(*what)}) : std::nullopt;
   };
   Comparison comparison(meant, code);
-  if (const auto all = comparison.run(Knowledge::OfEach, Order::Last, mostWays)) return known(*all);
-  // Now for what is done on some way; then for all ways.
-  if (const auto all = comparison.run(Knowledge::OfEach, Order::Fair, mostWays)) return known(*all);
-  if (const auto all = comparison.run(Knowledge::OfLeast, Order::Last, mostWays))
+  if (const auto all = comparison.run(StateMerging::None, WalkOrder::DepthFirst, maxStates))
+    return known(*all);
+  // Now for what is done on some path; then for all paths.
+  if (const auto all = comparison.run(StateMerging::None, WalkOrder::Fair, maxStates))
+    return known(*all);
+  if (const auto all = comparison.run(StateMerging::Subsume, WalkOrder::DepthFirst, maxStates))
     return known(*all);
   // To know less finds no fewer differences, but may find one that is none.
-  const auto all = comparison.run(Knowledge::Common, Order::Last, mostWays);
+  const auto all = comparison.run(StateMerging::Join, WalkOrder::DepthFirst, maxStates);
   if (all && !*all) return std::nullopt;
   return RingDifference{.what = all ? **all : "", .isKnown = false};
 }
 
 Result<void> checkRings(const RingOrder &meant, const target::CodeGraph &code,
-                        std::string_view kernel, std::string_view machine, std::size_t mostWays) {
+                        std::string_view kernel, std::string_view machine, std::size_t maxStates) {
   if (meant.steps.empty()) return {};
-  const auto difference = differenceFrom(meant, code, mostWays);
+  const auto difference = differenceFrom(meant, code, maxStates);
   if (!difference) return {};
-  if (!difference->isKnown) return fail(Diag::CodeNotCompared, {}, kernel, machine, mostWays);
+  if (!difference->isKnown) return fail(Diag::CodeNotCompared, {}, kernel, machine, maxStates);
   return fail(Diag::CodeUnlikeSchedule, {}, kernel, machine, difference->what);
 }
 

@@ -11,8 +11,8 @@
 
 /// The last link from a proof to what runs. What is proven is Block IR's schedule
 /// (passes/pipeline/read_schedule.h); the assembly must do the same: each copy, each end of a
-/// group, each wait, each meeting and what is done to barriers, in that order, on every way through
-/// the code.
+/// group, each wait, each meeting and what is done to barriers, in that order, on every path
+/// through the code.
 ///
 ///   Block IR                     what may happen             assembly
 ///   ring.drain [count = 1]       wait 1                      wait for all but 1
@@ -29,23 +29,21 @@
 ///
 /// How these are spelled, the target knows (GpuTarget::ringsOf).
 ///
-/// Both are graphs, and each way through the second must be one through the first: so LLVM may
+/// Both are graphs, and each path through the second must be one through the first: so LLVM may
 /// unroll, peel and turn loops and merge branches. It may also wait and meet more often, and for
-/// more. Copies whose conditions are the same are made
-/// together or not at all; whether one set of conditions implies another is not asked. How often a
-/// loop runs is not compared, but that one runs whose trips are known is; and each wait, each
-/// meeting, each end of a group and all that is done to barriers must be somewhere.
+/// more. Copies whose conditions are the same are made together or not at all. A loop whose trips
+/// are known runs; and each wait, each meeting, each end of a group and all that is done to
+/// barriers must be somewhere. Of which array a barrier is, is compared where the code tells from
+/// how it makes the address; what is announced and how many arrive, where they are constants.
 ///
-/// Of which array a barrier is, the code says where that can be told from how it makes the address;
-/// which one of them, and which phase's parity it asks for, an index says that is computed as it
-/// goes, and is not compared. What is announced and how many arrive are compared where they are
-/// constants. Where slots are read is not compared: nothing tells such a load from others.
+/// What is computed is not compared: docs/scheduling.md, "What the comparison does not see", lists
+/// it, each with what guards it otherwise.
 namespace imbrex {
 
 /// What may happen, in which order.
 struct RingOrder {
   struct Step {
-    std::optional<target::RingEvent> event = {}; ///< None: a place where ways meet.
+    std::optional<target::RingEvent> event = {}; ///< None: a place where paths meet.
     bool isCertain = false; ///< Outside of conditions and of loops without trips.
     std::vector<std::size_t> next = {};
   };
@@ -56,22 +54,22 @@ struct RingOrder {
 /// Of a kernel at stage Laid, as it is lowered for a machine; nothing of one without rings.
 RingOrder ringOrderOf(const ir::Kernel &kernel, const machine::Machine &machine);
 
-/// So many ways through an assembly are looked at, at most, each block with what may come next
+/// So many paths through an assembly are looked at, at most, each block with what may come next
 /// being one: a kernel of two loops has some hundreds.
-inline constexpr std::size_t kMostWays = 20'000;
+inline constexpr std::size_t kMaxPathStates = 20'000;
 
 /// What an assembly does otherwise, with the label before which it does.
 struct RingDifference {
   std::string what;
-  bool isKnown = true; ///< Or there are too many ways to tell.
+  bool isKnown = true; ///< Or there are too many paths to tell.
 };
 /// Nothing where all is the same.
 std::optional<RingDifference> differenceFrom(const RingOrder &meant, const target::CodeGraph &code,
-                                             std::size_t mostWays = kMostWays);
+                                             std::size_t maxStates = kMaxPathStates);
 
 /// The same as an error, of a kernel's code for a machine.
 Result<void> checkRings(const RingOrder &meant, const target::CodeGraph &code,
                         std::string_view kernel, std::string_view machine,
-                        std::size_t mostWays = kMostWays);
+                        std::size_t maxStates = kMaxPathStates);
 
 } // namespace imbrex

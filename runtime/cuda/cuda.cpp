@@ -29,7 +29,7 @@ using DescribeTensor = int(void *map, int element, std::uint32_t rank, void *add
                            const std::uint32_t *box, const std::uint32_t *steps, int interleave,
                            int swizzle, int promotion, int fill);
 
-struct OwnFunctions {
+struct CudaFunctions {
 #define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
 #include "runtime/cuda/own.def"
   DescribeTensor *describeTensor = nullptr; ///< Null where the driver is too old.
@@ -49,7 +49,7 @@ int swizzleOf(std::int32_t span) {
 
 class CudaGpu final : public gpu::Gpu {
 public:
-  CudaGpu(gpu::GpuFacts facts, const OwnFunctions &own, void *context)
+  CudaGpu(gpu::GpuFacts facts, const CudaFunctions &own, void *context)
       : Gpu(std::move(facts)), own_(own), context_(context) {}
 
   bool knowsBoxes() const override { return own_.describeTensor != nullptr; }
@@ -92,12 +92,12 @@ protected:
   }
 
 private:
-  OwnFunctions own_;
+  CudaFunctions own_;
   void *context_; // is kept until the process ends
 };
 
-Result<OwnFunctions> findOwn(gpu::Library &library, const gpu::Ordinal &device) {
-  OwnFunctions own;
+Result<CudaFunctions> findOwn(gpu::Library &library, const gpu::Ordinal &device) {
+  CudaFunctions own;
 #define IMBREX_OWN(member, symbol, ...)                                                            \
   if (!library.find(#symbol, own.member)) return library.lacksFunction(device);
 #include "runtime/cuda/own.def"
@@ -106,7 +106,7 @@ Result<OwnFunctions> findOwn(gpu::Library &library, const gpu::Ordinal &device) 
 }
 
 /// "sm_90", of the compute capability 9.0.
-std::string nameOfCapability(const OwnFunctions &own, std::int32_t number) {
+std::string nameOfCapability(const CudaFunctions &own, std::int32_t number) {
   // cuda.h: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
   constexpr int kMajor = 75, kMinor = 76;
   int major = 0, minor = 0;

@@ -5,7 +5,7 @@
 namespace imbrex::gpu {
 
 PackedArguments packArguments(const lower::KernelInterface &interface,
-                              llvm::ArrayRef<ir::Argument> arguments, const MadeArguments &made) {
+                              llvm::ArrayRef<ir::Argument> arguments, const HiddenArguments &made) {
   const std::vector<std::int64_t> places = lower::placesOf(interface.words);
   std::vector<std::byte> packed(static_cast<std::size_t>(places.back()));
   for (std::size_t i = 0; i < interface.words.size(); ++i) {

@@ -11,7 +11,7 @@
 namespace imbrex::gpu {
 
 /// What a launch passes beside the arguments of the kernel's parameters.
-struct MadeArguments {
+struct HiddenArguments {
   std::uint64_t observations = 0;
   std::vector<BoxMapBytes> maps = {}; ///< By the interface's.
 };
@@ -27,6 +27,6 @@ struct PackedArguments {
 /// them (PTX: the natural alignment of .param; AMD: that of the kernarg segment). The arguments are
 /// those of the kernel's parameters, with addresses of the device.
 PackedArguments packArguments(const lower::KernelInterface &interface,
-                              llvm::ArrayRef<ir::Argument> arguments, const MadeArguments &made);
+                              llvm::ArrayRef<ir::Argument> arguments, const HiddenArguments &made);
 
 } // namespace imbrex::gpu

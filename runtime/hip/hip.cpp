@@ -26,14 +26,14 @@ constexpr gpu::Vendor kVendor{
     .logSizeOption = 0,
 };
 
-struct OwnFunctions {
+struct HipFunctions {
 #define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
 #include "runtime/hip/own.def"
 };
 
 class HipGpu final : public gpu::Gpu {
 public:
-  HipGpu(gpu::GpuFacts facts, const OwnFunctions &own, std::int32_t number)
+  HipGpu(gpu::GpuFacts facts, const HipFunctions &own, std::int32_t number)
       : Gpu(std::move(facts)), own_(own), number_(number) {}
 
 protected:
@@ -47,12 +47,12 @@ protected:
   }
 
 private:
-  OwnFunctions own_;
+  HipFunctions own_;
   std::int32_t number_;
 };
 
-Result<OwnFunctions> findOwn(gpu::Library &library, const gpu::Ordinal &device) {
-  OwnFunctions own;
+Result<HipFunctions> findOwn(gpu::Library &library, const gpu::Ordinal &device) {
+  HipFunctions own;
 #define IMBREX_OWN(member, symbol, ...)                                                            \
   if (!library.find(#symbol, own.member)) return library.lacksFunction(device);
 #include "runtime/hip/own.def"
@@ -60,7 +60,7 @@ Result<OwnFunctions> findOwn(gpu::Library &library, const gpu::Ordinal &device) 
 }
 
 /// "gfx942:sramecc+:xnack-"
-std::string nameOfIsa(const OwnFunctions &own, std::int32_t number) {
+std::string nameOfIsa(const HipFunctions &own, std::int32_t number) {
   // hip_runtime_api.h of ROCm 6 and 7: hipDeviceProp_tR0600 has 1472 bytes, and gcnArchName in
   // these. There is room for a later one's.
   constexpr std::size_t kRoom = 4096, kName = 1160, kNameBytes = 256;

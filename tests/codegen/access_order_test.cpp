@@ -14,7 +14,7 @@ const target::GpuTarget *namedTarget(std::string_view name) {
 
 /// A kernel of the table in a machine's assembly, and what its module asks of it.
 struct Assembled {
-  std::vector<AskedAccess> asked;
+  std::vector<RequiredAccess> asked;
   llvm::SmallVector<std::string, 0> lines;
 };
 
@@ -117,7 +117,7 @@ public:
   target::InstructionMix instructions(llvm::StringRef assembly) const override {
     return of_.instructions(assembly);
   }
-  target::Meeting meetingAt(const llvm::Instruction &instruction) const override {
+  target::MeetingKind meetingAt(const llvm::Instruction &instruction) const override {
     return of_.meetingAt(instruction);
   }
   target::CodeGraph ringsOf(llvm::StringRef assembly) const override {

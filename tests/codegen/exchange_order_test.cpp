@@ -43,7 +43,7 @@ std::optional<std::string> disorderAt(const target::GpuTarget &target, std::int6
   const auto module = sample::kernel(context, target, body);
   shared->finish(target.machine().staticSharedMemoryBytes);
   target.optimise(*module);
-  return disorderIn(*module, target);
+  return exchangeRaceIn(*module, target);
 }
 
 bool isBarrier(const llvm::Instruction &instruction) {
@@ -109,12 +109,12 @@ TEST_CASE("exchanges in memory that the launch gives are ordered, and would be m
     REQUIRE_MESSAGE(code, diagnostics.render());
     REQUIRE(code->interface.bytesAtLaunch > machine.staticSharedMemoryBytes);
     CHECK(SharedMemory::regionsOf(*code->module).size() == SharedMemory::kMostRegions);
-    CHECK(disorderIn(*code->module, *target).value_or("") == "");
+    CHECK(exchangeRaceIn(*code->module, *target).value_or("") == "");
     std::set<std::string> found;
     for (std::size_t place = 0; place < barriersIn(*code->module).size(); ++place) {
       const auto without = llvm::CloneModule(*code->module);
       barriersIn(*without)[place]->eraseFromParent();
-      found.insert(disorderIn(*without, *target).value_or(""));
+      found.insert(exchangeRaceIn(*without, *target).value_or(""));
     }
     for (const unsigned line : {kFirstExchange, kSecondExchange})
       CHECK(found.count("threads access memory at line " + std::to_string(line) +

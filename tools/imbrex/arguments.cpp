@@ -199,7 +199,7 @@ Result<Assignment> parseAssignment(std::string_view option, std::string_view tex
                     .value = std::string(text.substr(equals + 1))};
 }
 
-void Memory::Free::operator()(std::byte *memory) const { std::free(memory); }
+void Memory::FreeMemory::operator()(std::byte *memory) const { std::free(memory); }
 
 std::optional<Memory> Memory::allocate(std::int64_t bytes) {
   // Linux would promise more than there is, and end the process when it is used.

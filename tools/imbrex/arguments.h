@@ -26,10 +26,10 @@ public:
   std::byte *data() const { return data_.get(); }
 
 private:
-  struct Free {
+  struct FreeMemory {
     void operator()(std::byte *memory) const;
   };
-  std::unique_ptr<std::byte, Free> data_;
+  std::unique_ptr<std::byte, FreeMemory> data_;
 };
 
 /// One argument of a kernel, with the memory behind it and what a file made of it says.

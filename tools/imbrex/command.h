@@ -67,7 +67,7 @@ struct KernelOrSchedule {
 /// The same for a file that may hold either.
 std::optional<KernelOrSchedule>
 readKernelOrSchedule(const std::string &path, Diagnostics &diagnostics,
-                     schedule::Form form = schedule::Form::Complete);
+                     schedule::Completeness form = schedule::Completeness::Complete);
 
 /// Each line behind a comment's mark, so that what is printed stays a file of its kind.
 std::string asComments(std::string_view mark, std::string_view lines);

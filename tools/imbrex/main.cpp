@@ -63,16 +63,18 @@ int conclude(bool ok, const Diagnostics &diagnostics) {
 namespace {
 
 /// What a file is that is taken for text of ours, and what to do.
-struct Foreign {
+struct ForeignText {
   std::string_view what, hint;
 };
-constexpr Foreign kFolder{"a folder", "name a file in it"};
-constexpr Foreign kBinary{"a binary file", "name the .imx file that it was made of; what `imbrex "
-                                           "compile` makes is taken by `imbrex run --image`"};
-constexpr Foreign kSource{"C++ source", "run the program with IMBREX_DUMP=folder, which writes the "
-                                        ".imx files of its kernels there"};
+constexpr ForeignText kFolder{"a folder", "name a file in it"};
+constexpr ForeignText kBinary{"a binary file",
+                              "name the .imx file that it was made of; what `imbrex "
+                              "compile` makes is taken by `imbrex run --image`"};
+constexpr ForeignText kSource{"C++ source",
+                              "run the program with IMBREX_DUMP=folder, which writes the "
+                              ".imx files of its kernels there"};
 
-std::optional<Foreign> foreignKindOf(llvm::StringRef path, llvm::StringRef text) {
+std::optional<ForeignText> foreignKindOf(llvm::StringRef path, llvm::StringRef text) {
   constexpr std::size_t kBeginning = 4096;
   if (text.take_front(kBeginning).contains('\0')) return kBinary;
   for (const llvm::StringRef ending : {".cpp", ".cc", ".cxx", ".cu", ".hpp", ".h"})
@@ -105,8 +107,9 @@ std::optional<ir::Kernel> readKernel(const std::string &path, Diagnostics &diagn
   return readFile(path, "kernel", diagnostics, ir::parse, ir::verify);
 }
 
-std::optional<KernelOrSchedule>
-readKernelOrSchedule(const std::string &path, Diagnostics &diagnostics, schedule::Form form) {
+std::optional<KernelOrSchedule> readKernelOrSchedule(const std::string &path,
+                                                     Diagnostics &diagnostics,
+                                                     schedule::Completeness form) {
   const auto parse = [](std::string_view text, std::string_view name, Diagnostics &found) {
     std::optional<KernelOrSchedule> read(std::in_place);
     if (ir::Lexer(text).peek().is("kernel"))

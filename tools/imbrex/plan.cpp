@@ -145,7 +145,7 @@ bool write(ir::Kernel kernel, const machine::Machine &machine, Diagnostics &diag
 }
 
 bool make(Diagnostics &diagnostics) {
-  auto read = readKernelOrSchedule(file, diagnostics, schedule::Form::WithoutBarriers);
+  auto read = readKernelOrSchedule(file, diagnostics, schedule::Completeness::WithoutBarriers);
   const machine::Machine *machine = machine::machineNamed(target.getValue(), diagnostics);
   if (!read || !machine) return false;
   if (read->kernel) return write(*std::move(read->kernel), *machine, diagnostics);

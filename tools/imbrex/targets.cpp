@@ -42,7 +42,7 @@ int targets() {
   std::printf("\ncompile --target, or emulated:TARGET as a device:\n");
   for (const machine::Machine &row : machine::allMachines())
     if (target::findGpuTarget(row) != nullptr) printRow(row.name, row.meaning);
-  const host::Machine &machine = host::machine();
+  const host::HostMachine &machine = host::machine();
   std::printf("\nthis machine: %s (%s, %s); vectors of %d bits; %u threads\n", machine.name.c_str(),
               llvm::sys::getDefaultTargetTriple().c_str(),
               llvm::sys::getHostCPUName().str().c_str(), machine.vectors.bits,

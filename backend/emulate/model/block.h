@@ -32,7 +32,7 @@ struct Block;
 class Run;
 
 /// A barrier in shared memory, and one of its phases.
-struct AskedPhase {
+struct AwaitedPhase {
   std::uint64_t barrier = 0;
   std::int64_t phase = 0;
 };
@@ -61,7 +61,7 @@ struct Thread {
   CopyQueue copies;
   BulkQueue stores;
   std::vector<FreeAgent> bulkAgents;
-  AskedPhase asked;           ///< Of the last wait for a phase.
+  AwaitedPhase asked;         ///< Of the last wait for a phase.
   std::uint64_t toldAt = 0;   ///< How much had changed when it was last told that it has to wait.
   std::uint64_t meetings = 0; ///< With others of its block, that are over.
   std::unique_ptr<Fiber> fiber;

@@ -43,13 +43,13 @@ public:
   static void land(const Copy &copy);
 
 private:
-  struct Flying {
+  struct PendingCopy {
     Copy copy;
     bool hasLanded = false;
   };
-  static void land(Flying &flying);
+  static void land(PendingCopy &pending);
 
-  std::vector<Flying> flying_;
+  std::vector<PendingCopy> pending_;
   std::vector<Tick> groups_; ///< The last tick of each that was not waited for.
   Tick issued_ = 0, over_ = 0, tracked_ = 0;
 };

@@ -10,7 +10,7 @@ std::optional<std::uint32_t> LaneBases::differing(const Visit &visit) {
   while (!record.turns.empty() && record.turns.begin()->first.meetings + 1 < visit.meetings)
     record.turns.erase(record.turns.begin());
   const auto [turn, isFirst] =
-      record.turns.try_emplace({visit.meetings, visits.count++}, First{visit.lane, visit.base});
+      record.turns.try_emplace({visit.meetings, visits.count++}, FirstBase{visit.lane, visit.base});
   if (isFirst || turn->second.base == visit.base) return std::nullopt;
   return turn->second.lane;
 }

@@ -31,18 +31,18 @@ private:
     std::uint64_t meetings = 0;
     std::uint32_t count = 0;
   };
-  struct Turn {
+  struct VisitKey {
     std::uint64_t meetings;
     std::uint32_t visit;
-    auto operator<=>(const Turn &) const = default;
+    auto operator<=>(const VisitKey &) const = default;
   };
-  struct First {
+  struct FirstBase {
     std::uint32_t lane;
     std::uint64_t base;
   };
   struct Record {
     std::map<std::uint32_t, Visits> lanes;
-    std::map<Turn, First> turns;
+    std::map<VisitKey, FirstBase> turns;
   };
   std::map<Place, Record> places_;
 };

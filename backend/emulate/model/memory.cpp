@@ -12,15 +12,15 @@ constexpr std::uint64_t kNullBytes = kSharedBase;
 
 constexpr std::string_view kSharedText = "shared memory";
 
-bool reads(const AccessSite &facts) { return facts.reads || !writes(facts.manner); }
+bool reads(const AccessSite &facts) { return facts.reads || !writes(facts.mode); }
 
 AtomicOrder::Operation operationOf(const AccessSite &facts, std::uint64_t address) {
   return {.address = address,
           .reads = facts.reads,
-          .writes = writes(facts.manner),
+          .writes = writes(facts.mode),
           .acquires = facts.acquires,
           .releases = facts.releases,
-          .reach = facts.reach};
+          .scope = facts.scope};
 }
 
 } // namespace
@@ -102,7 +102,7 @@ std::byte *Memory::accessShared(const Accessor &who, std::uint64_t address) {
                     std::int64_t{unwritten - block.written.begin()},
                     report_.text(who.thread.order.id()));
   }
-  if (writes(facts.manner)) std::fill(first, last, std::uint8_t{1});
+  if (writes(facts.mode)) std::fill(first, last, std::uint8_t{1});
   touch(block.sharedShadow, who, address, kSharedText);
   return block.shared.data() + offset;
 }
@@ -172,13 +172,13 @@ void Memory::checkWritten(const Accessor &who, std::uint64_t address, const Regi
                     std::int64_t{found - region.unwritten}, region.name,
                     report_.text(who.thread.order.id()));
   }
-  if (writes(facts.manner)) std::fill(flags, flags + facts.bytes, std::uint8_t{0});
+  if (writes(facts.mode)) std::fill(flags, flags + facts.bytes, std::uint8_t{0});
 }
 
 std::byte *Memory::accessGlobal(const Accessor &who, std::uint64_t address, const Region *target) {
   const AccessSite &facts = who.facts;
   const Region *region = target != nullptr ? target : regionOf(address, facts);
-  const bool isWritable = region != nullptr && !(region->isConstant && writes(facts.manner));
+  const bool isWritable = region != nullptr && !(region->isConstant && writes(facts.mode));
   if (!isWritable || address < kNullBytes || !region->holds(address, facts.bytes)) {
     reportOutside(who, address, region != nullptr ? region : nearest(address));
     return nullptr;
@@ -192,7 +192,7 @@ std::byte *Memory::accessGlobal(const Accessor &who, std::uint64_t address, cons
 
 void Memory::touch(Shadow &shadow, const Accessor &who, std::uint64_t address,
                    std::string_view what) {
-  if (!isAtomic(who.facts.manner)) return checkRaces(shadow, who, address, what);
+  if (!isAtomic(who.facts.mode)) return checkRaces(shadow, who, address, what);
   const AtomicOrder::Operation operation = operationOf(who.facts, address);
   ThreadOrder &order = who.thread.order;
   if (operation.reads) atomics_.read(order, operation, join_);
@@ -211,14 +211,14 @@ void Memory::checkRaces(Shadow &shadow, const Accessor &who, std::uint64_t addre
   const AccessSite &facts = who.facts;
   const ThreadId thread = who.thread.order.id();
   const bool isThread = agents_.isThread(who.id);
-  Toucher toucher{who.id, who.tick, warpSize_, &who.thread.order.seen()};
+  AccessAgent toucher{who.id, who.tick, warpSize_, &who.thread.order.seen()};
   toucher.isInOrder = who.isInOrder;
   if (!isThread) toucher.issuer = &thread;
   if (who.isOtherProxy) toucher.generic = agents_.generic();
   const bool isStatement = isThread && &shadow == &shadow_;
   const std::uint32_t statement = isStatement ? report_.site(who.site).where.line : 0;
   const auto conflict =
-      shadow.touch(toucher, {address, facts.bytes, who.site, facts.manner, facts.reach, statement});
+      shadow.touch(toucher, {address, facts.bytes, who.site, facts.mode, facts.scope, statement});
   if (conflict) reportConflict(who, *conflict, what);
 }
 
@@ -227,13 +227,13 @@ void Memory::reportConflict(const Accessor &who, const Conflict &conflict, std::
   const ThreadId thread = who.thread.order.id();
   if (conflict.lacksFence) {
     report_.error(Diag::EmulatedProxy, who.site, conflict.site, at.what, report_.text(thread),
-                  writes(who.facts.manner) ? "writes" : "reads", what, other.what,
+                  writes(who.facts.mode) ? "writes" : "reads", what, other.what,
                   toText(other.where), report_.text(agents_.issuer(conflict.id)));
     return;
   }
   if (!agents_.isThread(conflict.id)) {
     report_.error(Diag::EmulatedPending, who.site, conflict.site, at.what, report_.text(thread),
-                  writes(who.facts.manner) ? "writes" : "reads", what, other.what,
+                  writes(who.facts.mode) ? "writes" : "reads", what, other.what,
                   toText(other.where), report_.text(agents_.issuer(conflict.id)),
                   conflict.wrote ? "writing" : "reading");
     return;

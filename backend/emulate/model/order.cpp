@@ -7,20 +7,20 @@ Clock clockOf(ThreadId by, const Publication &publication) {
   return publication.seen.with(by.block, {{by.thread, publication.tick}});
 }
 
-void ThreadOrder::acquireFence(Reach reach, ClockJoiner &join) {
-  for (std::size_t i = 0; i <= static_cast<std::size_t>(reach); ++i) {
+void ThreadOrder::acquireFence(MemoryScope scope, ClockJoiner &join) {
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i) {
     seen_ = join(seen_, pending_[i]);
     pending_[i] = {};
   }
 }
 
-void ThreadOrder::releaseFence(Reach reach) {
-  for (std::size_t i = 0; i <= static_cast<std::size_t>(reach); ++i) published_[i] = {seen_, tick_};
+void ThreadOrder::releaseFence(MemoryScope scope) {
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i) published_[i] = {seen_, tick_};
   ++tick_;
 }
 
-void ThreadOrder::seeAtFence(Reach reach, const Clock &clock, ClockJoiner &join) {
-  Clock &pending = pending_[static_cast<std::size_t>(reach)];
+void ThreadOrder::seeAtFence(MemoryScope scope, const Clock &clock, ClockJoiner &join) {
+  Clock &pending = pending_[static_cast<std::size_t>(scope)];
   pending = join(pending, clock);
 }
 
@@ -42,33 +42,34 @@ void ThreadOrder::publishLanded(ThreadId queue, Tick tick) {
 void AtomicOrder::read(ThreadOrder &thread, const Operation &operation, ClockJoiner &join) {
   const auto found = places_.find(operation.address);
   if (found == places_.end()) return;
-  const auto learn = [&](Reach reach, const Clock &clock) {
-    if (clock.isEmpty() || operation.reach < reach) return;
+  const auto learn = [&](MemoryScope scope, const Clock &clock) {
+    if (clock.isEmpty() || operation.scope < scope) return;
     if (operation.acquires)
       thread.see(clock, join);
     else
-      thread.seeAtFence(reach, clock, join);
+      thread.seeAtFence(scope, clock, join);
   };
-  learn(Reach::Device, found->second.device);
+  learn(MemoryScope::Device, found->second.device);
   const auto own = found->second.byBlock.find(thread.id().block);
-  if (own != found->second.byBlock.end()) learn(Reach::Block, own->second);
+  if (own != found->second.byBlock.end()) learn(MemoryScope::Block, own->second);
 }
 
 void AtomicOrder::write(ThreadOrder &thread, const Operation &operation, ClockJoiner &join) {
   // A write that reads nothing ends what earlier writes have published here; an exchange, an
   // addition go on with it (C++'s release sequence).
   if (!operation.reads) places_.erase(operation.address);
-  Publication block = thread.published(Reach::Block);
-  Publication device = thread.published(Reach::Device);
+  Publication block = thread.published(MemoryScope::Block);
+  Publication device = thread.published(MemoryScope::Device);
   if (operation.releases) block = device = thread.publishNow();
-  const auto publish = [&](Reach reach, const Publication &publication, auto &&place) {
-    if (publication.tick == 0 || operation.reach < reach) return;
+  const auto publish = [&](MemoryScope scope, const Publication &publication, auto &&place) {
+    if (publication.tick == 0 || operation.scope < scope) return;
     Clock &clock = place();
     clock = join(clock, clockOf(thread.id(), publication));
   };
-  publish(Reach::Block, block,
+  publish(MemoryScope::Block, block,
           [&]() -> Clock & { return places_[operation.address].byBlock[thread.id().block]; });
-  publish(Reach::Device, device, [&]() -> Clock & { return places_[operation.address].device; });
+  publish(MemoryScope::Device, device,
+          [&]() -> Clock & { return places_[operation.address].device; });
 }
 
 } // namespace imbrex::emulate

@@ -12,10 +12,10 @@
 /// a release fence is *published* by its next write to an atomic (or by its arrival at a barrier
 /// that has no fence of its own); another thread that reads that atomic has it *pending*, and its
 /// next acquire fence makes it seen. A release or an acquire on the atomic itself is both at once.
-/// A fence and an atomic only order threads that they reach.
+/// A fence and an atomic only order threads in their scope.
 namespace imbrex::emulate {
 
-inline constexpr std::size_t kReaches = 4;
+inline constexpr std::size_t kMemoryScopes = 4;
 
 /// What a thread publishes: all that it had seen, and itself up to a tick.
 struct Publication {
@@ -32,17 +32,17 @@ public:
   Tick tick() const { return tick_; }
   const Clock &seen() const { return seen_; }
 
-  void acquireFence(Reach reach, ClockJoiner &join);
-  void releaseFence(Reach reach);
-  /// What a release fence of this reach, or farther, has published.
-  const Publication &published(Reach reach) const {
-    return published_[static_cast<std::size_t>(reach)];
+  void acquireFence(MemoryScope scope, ClockJoiner &join);
+  void releaseFence(MemoryScope scope);
+  /// What a release fence of this scope, or a wider one, has published.
+  const Publication &published(MemoryScope scope) const {
+    return published_[static_cast<std::size_t>(scope)];
   }
   /// The present, published at once.
   Publication publishNow() { return {seen_, tick_++}; }
 
   void see(const Clock &clock, ClockJoiner &join) { seen_ = join(seen_, clock); }
-  void seeAtFence(Reach reach, const Clock &clock, ClockJoiner &join);
+  void seeAtFence(MemoryScope scope, const Clock &clock, ClockJoiner &join);
   /// All that it has seen and done becomes visible to another proxy: of so many numbers (agents.h).
   void fenceProxy(std::uint32_t generic);
   /// What its queue has done up to a tick is over.
@@ -54,8 +54,8 @@ private:
   ThreadId id_;
   Tick tick_ = 1;
   Clock seen_;
-  std::array<Publication, kReaches> published_;
-  std::array<Clock, kReaches> pending_;
+  std::array<Publication, kMemoryScopes> published_;
+  std::array<Clock, kMemoryScopes> pending_;
 };
 
 /// Clock of a publication by one thread.
@@ -67,7 +67,7 @@ public:
   struct Operation {
     std::uint64_t address;
     bool reads, writes, acquires, releases;
-    Reach reach;
+    MemoryScope scope;
   };
   /// The reading half of an atomic operation, then its writing half.
   void read(ThreadOrder &thread, const Operation &operation, ClockJoiner &join);

@@ -2,11 +2,11 @@
 
 namespace imbrex::emulate {
 
-std::optional<LateAnswer> endPhase(PhaseBarrier &barrier) {
-  std::optional<LateAnswer> late;
+std::optional<UnorderedWait> endPhase(PhaseBarrier &barrier) {
+  std::optional<UnorderedWait> late;
   for (const auto &[thread, answer] : barrier.answers)
     if (barrier.gathered.seen({barrier.id.block, thread}) < answer.tick)
-      late = LateAnswer{thread, answer.site};
+      late = UnorderedWait{thread, answer.site};
   barrier.answers.clear();
   const Tick over = barrier.phase + 2;
   barrier.ended = barrier.gathered.with(barrier.id.block, {{barrier.id.thread, over}});

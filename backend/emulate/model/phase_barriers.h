@@ -33,7 +33,7 @@ struct PhaseBarrier {
   };
 
   /// Something that came by itself to a phase of whose end nobody has learnt yet.
-  struct Unanswered {
+  struct UnobservedArrival {
     Thread *issuer;
     std::uint32_t site;
     std::uint32_t phase;
@@ -53,7 +53,7 @@ struct PhaseBarrier {
   Clock ended;                ///< From those that had arrived in the one before.
   std::unordered_map<std::uint32_t, Answer> answers; ///< By thread.
   std::vector<Thread *> waiting;
-  std::vector<Unanswered> unanswered;
+  std::vector<UnobservedArrival> unanswered;
 
   /// How many phases a thread with such a clock knows to be over; nothing: nor that there is the
   /// barrier.
@@ -66,14 +66,14 @@ struct PhaseBarrier {
 };
 
 /// A thread's answered wait that nothing keeps before the end of the phase now running.
-struct LateAnswer {
+struct UnorderedWait {
   std::uint32_t thread;
   std::uint32_t site;
 };
 
 /// End the phase now running; who waits for it is not told yet. Gives a wait that might have missed
 /// the end of the phase before.
-std::optional<LateAnswer> endPhase(PhaseBarrier &barrier);
+std::optional<UnorderedWait> endPhase(PhaseBarrier &barrier);
 
 /// By where they begin in shared memory.
 using PhaseBarriers = std::map<std::uint64_t, PhaseBarrier>;

@@ -8,11 +8,12 @@ namespace {
 
 /// Whether two accesses to one place may not be left unordered. Atomics are ordered by the place
 /// itself, as long as each reaches the other's thread.
-bool collide(Manner a, Reach reachOfA, Manner b, Reach reachOfB, bool sameBlock) {
+bool collide(AccessMode a, MemoryScope scopeOfA, AccessMode b, MemoryScope scopeOfB,
+             bool sameBlock) {
   if (!writes(a) && !writes(b)) return false;
   if (!isAtomic(a) || !isAtomic(b)) return true;
-  const Reach needed = sameBlock ? Reach::Block : Reach::Device;
-  return reachOfA < needed || reachOfB < needed;
+  const MemoryScope needed = sameBlock ? MemoryScope::Block : MemoryScope::Device;
+  return scopeOfA < needed || scopeOfB < needed;
 }
 
 } // namespace
@@ -53,7 +54,7 @@ void Shadow::forEachGroup(Cell &cell, Function &&function) {
   for (Group &group : groups_[cell.more]) function(group);
 }
 
-std::optional<ThreadId> Shadow::firstUnordered(const Toucher &who, const Group &group) const {
+std::optional<ThreadId> Shadow::firstUnordered(const AccessAgent &who, const Group &group) const {
   for (std::uint64_t lanes = group.lanes; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
     const ThreadId id{group.block, group.warp * who.warpSize + lane};
@@ -62,11 +63,12 @@ std::optional<ThreadId> Shadow::firstUnordered(const Toucher &who, const Group &
   return std::nullopt;
 }
 
-std::optional<Conflict> Shadow::conflictOf(Cell &cell, const Toucher &who, const Touch &touch) {
+std::optional<Conflict> Shadow::conflictOf(Cell &cell, const AccessAgent &who,
+                                           const ShadowAccess &touch) {
   std::optional<Conflict> found; // all returns are of it: a copy would be a tenth of all run time
   const Write &write = cell.write;
   if (write.tick != 0 && !who.knows(write.id, write.tick)) {
-    const bool isOneStore = touch.manner == Manner::Write && touch.statement != 0 &&
+    const bool isOneStore = touch.mode == AccessMode::Write && touch.statement != 0 &&
                             touch.statement == write.statement && write.id.block == who.id.block;
     if (!isOneStore) found = {write.id, write.site, touch.address, true};
   } else if (who.generic != 0 && write.tick != 0 && !who.canSee(write.id, write.tick)) {
@@ -74,10 +76,10 @@ std::optional<Conflict> Shadow::conflictOf(Cell &cell, const Toucher &who, const
   }
   forEachGroup(cell, [&](const Group &group) {
     if (found ||
-        !collide(touch.manner, touch.reach, group.manner, group.reach, group.block == who.id.block))
+        !collide(touch.mode, touch.scope, group.mode, group.scope, group.block == who.id.block))
       return;
     if (const auto other = firstUnordered(who, group))
-      found = {*other, group.site, touch.address, writes(group.manner)};
+      found = {*other, group.site, touch.address, writes(group.mode)};
   });
   return found;
 }
@@ -91,8 +93,8 @@ void Shadow::forgetGroups(Cell &cell) {
   cell.more = 0;
 }
 
-void Shadow::remember(Cell &cell, const Toucher &who, const Touch &touch) {
-  if (touch.manner == Manner::Write) {
+void Shadow::remember(Cell &cell, const AccessAgent &who, const ShadowAccess &touch) {
+  if (touch.mode == AccessMode::Write) {
     cell.write = {who.id, who.tick, touch.site, touch.statement};
     forgetGroups(cell);
     return;
@@ -108,8 +110,8 @@ void Shadow::remember(Cell &cell, const Toucher &who, const Touch &touch) {
       return;
     }
     foreign += group.block != who.id.block ? 1 : 0;
-    if (group.block != who.id.block || group.warp != warp || group.manner != touch.manner ||
-        group.reach != touch.reach)
+    if (group.block != who.id.block || group.warp != warp || group.mode != touch.mode ||
+        group.scope != touch.scope)
       return;
     if (group.tick == who.tick) {
       group.lanes |= lane;
@@ -119,7 +121,7 @@ void Shadow::remember(Cell &cell, const Toucher &who, const Touch &touch) {
     }
   });
   if (isNoted) return;
-  const Group group{lane, who.id.block, warp, who.tick, touch.site, touch.manner, touch.reach};
+  const Group group{lane, who.id.block, warp, who.tick, touch.site, touch.mode, touch.scope};
   if (empty != nullptr) {
     *empty = group;
     return;
@@ -145,13 +147,14 @@ void Shadow::remember(Cell &cell, const Toucher &who, const Touch &touch) {
   more.push_back(group);
 }
 
-std::optional<Conflict> Shadow::visit(Cell &cell, const Toucher &who, const Touch &touch) {
+std::optional<Conflict> Shadow::visit(Cell &cell, const AccessAgent &who,
+                                      const ShadowAccess &touch) {
   const std::optional<Conflict> other = conflictOf(cell, who, touch);
   remember(cell, who, touch);
   return other;
 }
 
-std::optional<Conflict> Shadow::touch(const Toucher &who, const Touch &touch) {
+std::optional<Conflict> Shadow::touch(const AccessAgent &who, const ShadowAccess &touch) {
   std::optional<Conflict> conflict;
   const auto visitCell = [&](Cell &cell, std::uint64_t address) {
     const auto other = visit(cell, who, touch);

@@ -12,20 +12,24 @@
 /// What memory remembers of its accesses, to find pairs that nothing orders.
 namespace imbrex::emulate {
 
-enum class Manner : std::uint8_t {
+enum class AccessMode : std::uint8_t {
   Read,
   Write,
   AtomicRead,
   AtomicWrite, ///< Also one that reads and writes.
 };
-constexpr bool isAtomic(Manner m) { return m == Manner::AtomicRead || m == Manner::AtomicWrite; }
-constexpr bool writes(Manner m) { return m == Manner::Write || m == Manner::AtomicWrite; }
+constexpr bool isAtomic(AccessMode m) {
+  return m == AccessMode::AtomicRead || m == AccessMode::AtomicWrite;
+}
+constexpr bool writes(AccessMode m) {
+  return m == AccessMode::Write || m == AccessMode::AtomicWrite;
+}
 
-/// How far an atomic, a fence or a barrier reaches, nearest first.
-enum class Reach : std::uint8_t { Thread, Warp, Block, Device };
+/// Which threads an atomic, a fence or a barrier orders memory for, narrowest first.
+enum class MemoryScope : std::uint8_t { Thread, Warp, Block, Device };
 
 /// The thread that touches memory, or the queue of one (agents.h).
-struct Toucher {
+struct AccessAgent {
   ThreadId id;
   Tick tick;
   std::uint32_t warpSize;
@@ -47,12 +51,12 @@ struct Toucher {
   }
 };
 
-struct Touch {
+struct ShadowAccess {
   std::uint64_t address;
   std::uint32_t bytes;
   std::uint32_t site;
-  Manner manner;
-  Reach reach = Reach::Device; ///< Of an atomic.
+  AccessMode mode;
+  MemoryScope scope = MemoryScope::Device; ///< Of an atomic.
   /// 0: none. Of several lanes that store to one place in one statement, one wins, which is no
   /// race.
   std::uint32_t statement = 0;
@@ -80,7 +84,7 @@ struct Conflict {
 /// weights are read by thousands of blocks and blocks are rarely ordered at all.
 class Shadow {
 public:
-  std::optional<Conflict> touch(const Toucher &who, const Touch &touch);
+  std::optional<Conflict> touch(const AccessAgent &who, const ShadowAccess &touch);
 
 private:
   static constexpr std::size_t kForeignEntries = 4;
@@ -98,8 +102,8 @@ private:
     std::uint32_t warp = 0;
     Tick tick = 0;
     std::uint32_t site = 0;
-    Manner manner = Manner::Read;
-    Reach reach = Reach::Device;
+    AccessMode mode = AccessMode::Read;
+    MemoryScope scope = MemoryScope::Device;
   };
   struct Cell {
     Write write;
@@ -113,10 +117,10 @@ private:
   Page &pageOf(std::uint64_t word);
   Cell &cellOf(std::uint64_t word);
   Cell *splitCells(Cell &word);
-  std::optional<Conflict> visit(Cell &cell, const Toucher &who, const Touch &touch);
-  std::optional<ThreadId> firstUnordered(const Toucher &who, const Group &group) const;
-  std::optional<Conflict> conflictOf(Cell &cell, const Toucher &who, const Touch &touch);
-  void remember(Cell &cell, const Toucher &who, const Touch &touch);
+  std::optional<Conflict> visit(Cell &cell, const AccessAgent &who, const ShadowAccess &touch);
+  std::optional<ThreadId> firstUnordered(const AccessAgent &who, const Group &group) const;
+  std::optional<Conflict> conflictOf(Cell &cell, const AccessAgent &who, const ShadowAccess &touch);
+  void remember(Cell &cell, const AccessAgent &who, const ShadowAccess &touch);
   void forgetGroups(Cell &cell);
   template <class Function>
   void forEachGroup(Cell &cell, Function &&function);

@@ -16,9 +16,9 @@ enum class Space : std::uint8_t { Global, Shared, Private, Generic };
 
 /// A load, a store or an atomic.
 struct AccessSite {
-  Manner manner = Manner::Read;
-  Reach reach = Reach::Device; ///< Of an atomic.
-  bool reads = false;          ///< An atomic, also where it writes.
+  AccessMode mode = AccessMode::Read;
+  MemoryScope scope = MemoryScope::Device; ///< Of an atomic.
+  bool reads = false;                      ///< An atomic, also where it writes.
   bool acquires = false;
   bool releases = false;
   bool isConditional = false; ///< A compare-and-exchange: whether it writes comes out later.
@@ -39,7 +39,7 @@ struct CopySite {
 };
 
 struct FenceSite {
-  Reach reach = Reach::Device;
+  MemoryScope scope = MemoryScope::Device;
   bool acquires = false;
   bool releases = false;
 };

@@ -22,7 +22,7 @@ CopySite copySite(const Rewriting &rewriting, const CallInst &call, std::uint32_
   facts.from.space = Space::Global;
   facts.from.parameter = parameterBehind(rewriting, call.getArgOperand(1));
   facts.to.space = Space::Shared;
-  facts.to.manner = Manner::Write;
+  facts.to.mode = AccessMode::Write;
   return facts;
 }
 
@@ -61,7 +61,7 @@ CopySite ldsSite(std::uint32_t bytes, bool hasOneBase) {
   facts.to.bytes = stored;
   facts.to.alignment = std::min(stored, 4u);
   facts.to.space = Space::Shared;
-  facts.to.manner = Manner::Write;
+  facts.to.mode = AccessMode::Write;
   facts.laneStride = hasOneBase ? stored : 0;
   facts.isGroup = true;
   return facts;

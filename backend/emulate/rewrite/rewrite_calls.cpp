@@ -104,9 +104,9 @@ bool meetBarrier(Rewriting &rewriting, Builder &b, CallInst &call, const Barrier
   return true;
 }
 
-bool fence(Rewriting &rewriting, Builder &b, CallInst &call, Reach reach) {
+bool fence(Rewriting &rewriting, Builder &b, CallInst &call, MemoryScope scope) {
   createCall(b, calls::fence,
-             {addSite(rewriting, call, nameOf(call), FenceSite{reach, true, true})});
+             {addSite(rewriting, call, nameOf(call), FenceSite{scope, true, true})});
   return true;
 }
 
@@ -141,9 +141,9 @@ RewriteTable machineRewrites() {
   {llvm::Intrinsic::intrinsic, [](Rewriting &r, Builder &b, CallInst &c) {                         \
      return meetBarrier(r, b, c, {BarrierAction::action, scope, memory}, {number, count});         \
    }},
-#define IMBREX_FENCE_CALL(intrinsic, reach)                                                        \
+#define IMBREX_FENCE_CALL(intrinsic, scope)                                                        \
   {llvm::Intrinsic::intrinsic,                                                                     \
-   [](Rewriting &r, Builder &b, CallInst &c) { return fence(r, b, c, Reach::reach); }},
+   [](Rewriting &r, Builder &b, CallInst &c) { return fence(r, b, c, MemoryScope::scope); }},
 #define IMBREX_HINT_CALL(intrinsic)                                                                \
   {llvm::Intrinsic::intrinsic, [](Rewriting &, Builder &, CallInst &) { return true; }},
 #define IMBREX_TRAP_CALL(intrinsic) {llvm::Intrinsic::intrinsic, trap},

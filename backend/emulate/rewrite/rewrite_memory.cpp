@@ -24,35 +24,35 @@ bool isVolatileAtomic(const Rewriting &rewriting) {
 }
 
 /// LLVM's names of scopes, of both vendors; "-one-as" is for one address space alone.
-Reach reachOf(const Instruction &instruction, llvm::SyncScope::ID scope) {
+MemoryScope memoryScopeOf(const Instruction &instruction, llvm::SyncScope::ID scope) {
   llvm::SmallVector<llvm::StringRef, 16> names;
   instruction.getContext().getSyncScopeNames(names);
   llvm::StringRef name = names[scope];
   name.consume_back("-one-as");
-  if (name == "singlethread") return Reach::Thread;
-  if (name == "wavefront") return Reach::Warp;
+  if (name == "singlethread") return MemoryScope::Thread;
+  if (name == "wavefront") return MemoryScope::Warp;
   // A cluster of blocks has one block here.
-  if (name == "workgroup" || name == "block" || name == "cluster") return Reach::Block;
-  return Reach::Device;
+  if (name == "workgroup" || name == "block" || name == "cluster") return MemoryScope::Block;
+  return MemoryScope::Device;
 }
 
-struct Accessed {
+struct MemoryOperand {
   Value *pointer;
   llvm::Type *type;
   llvm::Align alignment;
 };
 
-std::optional<Accessed> accessedBy(Instruction &instruction) {
+std::optional<MemoryOperand> memoryOperandOf(Instruction &instruction) {
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
-    return Accessed{load->getPointerOperand(), load->getType(), load->getAlign()};
+    return MemoryOperand{load->getPointerOperand(), load->getType(), load->getAlign()};
   if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
-    return Accessed{store->getPointerOperand(), store->getValueOperand()->getType(),
-                    store->getAlign()};
+    return MemoryOperand{store->getPointerOperand(), store->getValueOperand()->getType(),
+                         store->getAlign()};
   if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
-    return Accessed{update->getPointerOperand(), update->getType(), update->getAlign()};
+    return MemoryOperand{update->getPointerOperand(), update->getType(), update->getAlign()};
   if (auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
-    return Accessed{exchange->getPointerOperand(), exchange->getNewValOperand()->getType(),
-                    exchange->getAlign()};
+    return MemoryOperand{exchange->getPointerOperand(), exchange->getNewValOperand()->getType(),
+                         exchange->getAlign()};
   return std::nullopt;
 }
 
@@ -63,32 +63,32 @@ void setOrder(AccessSite &facts, llvm::AtomicOrdering order) {
 
 void describeAtomic(const Rewriting &rewriting, const Instruction &instruction, AccessSite &facts) {
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
-    facts.manner = Manner::Read;
+    facts.mode = AccessMode::Read;
     if (!load->isAtomic() && !(load->isVolatile() && isVolatileAtomic(rewriting))) return;
-    facts.manner = Manner::AtomicRead;
+    facts.mode = AccessMode::AtomicRead;
     facts.reads = true;
     setOrder(facts, load->getOrdering());
-    if (load->isAtomic()) facts.reach = reachOf(instruction, load->getSyncScopeID());
+    if (load->isAtomic()) facts.scope = memoryScopeOf(instruction, load->getSyncScopeID());
   } else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-    facts.manner = Manner::Write;
+    facts.mode = AccessMode::Write;
     if (!store->isAtomic() && !(store->isVolatile() && isVolatileAtomic(rewriting))) return;
-    facts.manner = Manner::AtomicWrite;
+    facts.mode = AccessMode::AtomicWrite;
     setOrder(facts, store->getOrdering());
-    if (store->isAtomic()) facts.reach = reachOf(instruction, store->getSyncScopeID());
+    if (store->isAtomic()) facts.scope = memoryScopeOf(instruction, store->getSyncScopeID());
   } else if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
-    facts.manner = Manner::AtomicWrite;
+    facts.mode = AccessMode::AtomicWrite;
     // Atomics of bytes are how elements of half a byte are stored: the other half stays what it
     // was, and is no other block's to store (docs/semantics.md).
     const bool isHalfOfByte = update->getType()->isIntegerTy(8);
     facts.reads = !isHalfOfByte;
     setOrder(facts, update->getOrdering());
-    facts.reach = reachOf(instruction, update->getSyncScopeID());
-    if (isHalfOfByte) facts.reach = std::min(facts.reach, Reach::Block);
+    facts.scope = memoryScopeOf(instruction, update->getSyncScopeID());
+    if (isHalfOfByte) facts.scope = std::min(facts.scope, MemoryScope::Block);
   } else if (auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
-    facts.manner = Manner::AtomicWrite;
+    facts.mode = AccessMode::AtomicWrite;
     facts.reads = facts.isConditional = true;
     setOrder(facts, exchange->getSuccessOrdering());
-    facts.reach = reachOf(instruction, exchange->getSyncScopeID());
+    facts.scope = memoryScopeOf(instruction, exchange->getSyncScopeID());
   }
 }
 
@@ -131,7 +131,7 @@ public:
   AccessRewriter(Rewriting &rewriting, llvm::Function &function)
       : rewriting_(rewriting), dominators_(function), loops_(dominators_) {}
 
-  void rewrite(Instruction &instruction, const Accessed &accessed) {
+  void rewrite(Instruction &instruction, const MemoryOperand &accessed) {
     const llvm::DataLayout &layout = rewriting_.module.getDataLayout();
     Value *object = llvm::getUnderlyingObject(accessed.pointer, 0);
     const Variable variable = variableBehind(rewriting_, object);
@@ -141,7 +141,7 @@ public:
     facts.bytes = static_cast<std::uint32_t>(layout.getTypeStoreSize(accessed.type));
     facts.alignment = static_cast<std::uint32_t>(accessed.alignment.value());
     facts.privateBytes = static_cast<std::uint32_t>(variable.bytes);
-    facts.waits = isAtomic(facts.manner) && loops_.getLoopFor(instruction.getParent()) != nullptr;
+    facts.waits = isAtomic(facts.mode) && loops_.getLoopFor(instruction.getParent()) != nullptr;
     facts.parameter = parameterBehind(rewriting_, object);
     auto *site = addSite(rewriting_, instruction, opcodeOf(instruction), facts);
     const auto checked = check(instruction, accessed.pointer, variable.value, site);
@@ -149,12 +149,12 @@ public:
   }
 
 private:
-  struct Checked {
+  struct CheckedPointer {
     Value *pointer, *address;
   };
 
-  Checked check(Instruction &instruction, Value *pointer, Value *variable,
-                llvm::ConstantInt *site) {
+  CheckedPointer check(Instruction &instruction, Value *pointer, Value *variable,
+                       llvm::ConstantInt *site) {
     Builder b(&instruction);
     Value *address = b.CreatePtrToInt(pointer, b.getInt64Ty());
     if (variable == nullptr) return {createCall(b, calls::access, {address, site}), address};
@@ -162,7 +162,8 @@ private:
     return {createCall(b, calls::accessPrivate, {plain(variable), plain(pointer), site}), address};
   }
 
-  static void replace(Instruction &instruction, const Checked &checked, llvm::ConstantInt *site) {
+  static void replace(Instruction &instruction, const CheckedPointer &checked,
+                      llvm::ConstantInt *site) {
     // The alignment has been checked, and the host's memory need not have it.
     if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       load->setOperand(load->getPointerOperandIndex(), checked.pointer);
@@ -191,7 +192,7 @@ private:
 
 void rewriteFence(Rewriting &rewriting, llvm::FenceInst &fence) {
   FenceSite facts;
-  facts.reach = reachOf(fence, fence.getSyncScopeID());
+  facts.scope = memoryScopeOf(fence, fence.getSyncScopeID());
   facts.acquires = llvm::isAcquireOrStronger(fence.getOrdering());
   facts.releases = llvm::isReleaseOrStronger(fence.getOrdering());
   Builder b(&fence);
@@ -207,7 +208,7 @@ void rewriteFunction(Rewriting &rewriting, llvm::Function &function) {
   for (Instruction *instruction : instructions) {
     if (auto *fence = llvm::dyn_cast<llvm::FenceInst>(instruction))
       rewriteFence(rewriting, *fence);
-    else if (const auto accessed = accessedBy(*instruction))
+    else if (const auto accessed = memoryOperandOf(*instruction))
       rewriter.rewrite(*instruction, *accessed);
   }
 }

@@ -168,8 +168,8 @@ std::byte *Run::accessPrivate(Thread &thread, std::byte *variable, std::byte *ad
 
 void Run::fence(Thread &thread, std::uint32_t site) {
   const auto &facts = std::get<FenceSite>(code_.sites[site].facts);
-  if (facts.acquires) thread.order.acquireFence(facts.reach, memory_.joiner());
-  if (facts.releases) thread.order.releaseFence(facts.reach);
+  if (facts.acquires) thread.order.acquireFence(facts.scope, memory_.joiner());
+  if (facts.releases) thread.order.releaseFence(facts.scope);
 }
 
 void Run::takeTurn(Thread &thread, std::uint32_t site) {

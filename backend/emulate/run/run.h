@@ -109,7 +109,7 @@ private:
   void completeMeeting(Block &block, std::uint32_t warp, const Thread &first, std::uint64_t lanes);
   void settleWarp(Block &block, std::uint32_t warp);
   void reportDivergence(const Block &block, std::uint32_t warp, const Thread &waiting);
-  void orderMeeting(llvm::ArrayRef<Thread *> threads, Reach fences);
+  void orderMeeting(llvm::ArrayRef<Thread *> threads, MemoryScope fences);
   void arriveEarly(Thread &thread, BarrierCount &barrier);
   void seeBarrier(Thread &thread, const BarrierCount &barrier);
   void completeBarrier(BarrierCount &barrier);

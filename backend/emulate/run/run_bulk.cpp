@@ -10,9 +10,9 @@ constexpr std::uint32_t kBulkUnit = 16; // PTX ISA 9.0, 9.7.9.25.4, "Bulk copy"
 constexpr std::uint32_t kBoxAlignment = 128;
 
 /// Half of a bulk copy.
-AccessSite bulkAccess(Manner manner, Space space, std::uint32_t bytes) {
+AccessSite bulkAccess(AccessMode mode, Space space, std::uint32_t bytes) {
   AccessSite facts;
-  facts.manner = manner;
+  facts.mode = mode;
   facts.space = space;
   facts.bytes = bytes;
   return facts;
@@ -80,7 +80,7 @@ void Run::requireUnits(Thread &thread, std::uint32_t site, std::uint32_t bytes) 
 
 /// Whether there is a map that a copy can be given.
 bool Run::readMap(Thread &thread, std::uint32_t site, std::uint64_t address, TensorMap &map) {
-  const AccessSite facts = bulkAccess(Manner::Read, Space::Generic, sizeof(TensorMap));
+  const AccessSite facts = bulkAccess(AccessMode::Read, Space::Generic, sizeof(TensorMap));
   const std::byte *bytes =
       memory_.access({thread, site, facts, thread.order.id(), thread.order.tick()}, address);
   if (bytes == nullptr) return false;
@@ -130,11 +130,13 @@ void Run::loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &opera
   requireBulk(thread, site, {operands.to, operands.from, operands.bytes});
   const FreeAgent agent{load.by, load.tick};
   Copy copy{.bytes = operands.bytes, .site = site};
-  copy.from = touchInBulk(thread, site, agent,
-                          bulkAccess(Manner::Read, Space::Global, operands.bytes), operands.from);
+  copy.from =
+      touchInBulk(thread, site, agent, bulkAccess(AccessMode::Read, Space::Global, operands.bytes),
+                  operands.from);
   if (copy.from != nullptr)
-    copy.to = touchInBulk(thread, site, agent,
-                          bulkAccess(Manner::Write, Space::Shared, operands.bytes), operands.to);
+    copy.to =
+        touchInBulk(thread, site, agent,
+                    bulkAccess(AccessMode::Write, Space::Shared, operands.bytes), operands.to);
   if (copy.to == nullptr) abandon(thread);
   endAtBarrier(thread, std::move(load), operands.bytes, {copy});
 }
@@ -147,12 +149,13 @@ std::optional<std::vector<Copy>> Run::loadedParts(Thread &thread, std::uint32_t 
     Copy copy{.site = site};
     (piece.address != 0 ? copy.bytes : copy.zeros) = piece.bytes;
     if (piece.address != 0) {
-      copy.from = touchInBulk(thread, site, agent,
-                              bulkAccess(Manner::Read, Space::Global, piece.bytes), piece.address);
+      copy.from =
+          touchInBulk(thread, site, agent, bulkAccess(AccessMode::Read, Space::Global, piece.bytes),
+                      piece.address);
       if (copy.from == nullptr) return std::nullopt;
     }
     copy.to =
-        touchInBulk(thread, site, agent, bulkAccess(Manner::Write, Space::Shared, piece.bytes),
+        touchInBulk(thread, site, agent, bulkAccess(AccessMode::Write, Space::Shared, piece.bytes),
                     swizzled(map.swizzle, operands.shared + piece.offset));
     if (copy.to == nullptr) return std::nullopt;
     parts.push_back(copy);
@@ -177,11 +180,12 @@ Copy Run::storedPart(Thread &thread, std::uint32_t site, const CopyOperands &ope
   const FreeAgent taker{agents_.of(thread.order.id(), Queue::BulkReads), tick};
   const FreeAgent giver{agents_.of(thread.order.id(), Queue::BulkWrites), tick};
   Copy copy{.bytes = operands.bytes, .site = site};
-  copy.from = touchInBulk(thread, site, taker,
-                          bulkAccess(Manner::Read, Space::Shared, operands.bytes), operands.from);
+  copy.from =
+      touchInBulk(thread, site, taker, bulkAccess(AccessMode::Read, Space::Shared, operands.bytes),
+                  operands.from);
   if (copy.from == nullptr) return copy;
   copy.to = touchInBulk(thread, site, giver,
-                        bulkAccess(Manner::Write, Space::Global, operands.bytes), operands.to);
+                        bulkAccess(AccessMode::Write, Space::Global, operands.bytes), operands.to);
   return copy;
 }
 

@@ -81,7 +81,7 @@ void Run::completeMeeting(Block &block, std::uint32_t warp, const Thread &first,
     return;
   }
   if (facts.operation == WarpOperation::Barrier)
-    orderMeeting(threads, code_.lanesMeetAlways ? Reach::Warp : Reach::Thread);
+    orderMeeting(threads, code_.lanesMeetAlways ? MemoryScope::Warp : MemoryScope::Thread);
   for (Thread *thread : threads) {
     thread->result = results[thread->lane];
     ++thread->meetings;
@@ -142,22 +142,22 @@ void Run::reportDivergence(const Block &block, std::uint32_t warp, const Thread 
 
 // --- blocks ---
 
-/// Everybody sees what everybody has published: by fences of this reach, or, where there is none
-/// (Reach::Thread), all that was done until now.
-void Run::orderMeeting(llvm::ArrayRef<Thread *> threads, Reach fences) {
+/// Everybody sees what everybody has published: by fences of this scope, or, where there is none
+/// (MemoryScope::Thread), all that was done until now.
+void Run::orderMeeting(llvm::ArrayRef<Thread *> threads, MemoryScope fences) {
   ClockJoiner &join = memory_.joiner();
   Clock all;
   std::vector<std::pair<std::uint32_t, Tick>> ticks;
   for (Thread *thread : threads) {
-    const Publication published =
-        fences == Reach::Thread ? thread->order.publishNow() : thread->order.published(fences);
+    const Publication published = fences == MemoryScope::Thread ? thread->order.publishNow()
+                                                                : thread->order.published(fences);
     if (published.tick == 0) continue;
     all = join(all, published.seen);
     ticks.emplace_back(thread->order.id().thread, published.tick);
   }
   if (!ticks.empty()) all = all.with(threads.front()->block->number, ticks);
   for (Thread *thread : threads) {
-    if (fences == Reach::Thread)
+    if (fences == MemoryScope::Thread)
       thread->order.see(all, join);
     else
       thread->order.seeAtFence(fences, all, join);
@@ -201,7 +201,7 @@ void Run::arriveEarly(Thread &thread, BarrierCount &barrier) {
   const auto &facts = std::get<BarrierSite>(code_.sites[thread.site].facts);
   ++thread.arrivals[thread.operands[0]];
   const Publication published =
-      facts.ordersMemory ? thread.order.publishNow() : thread.order.published(Reach::Block);
+      facts.ordersMemory ? thread.order.publishNow() : thread.order.published(MemoryScope::Block);
   barrier.published = memory_.joiner()(barrier.published, clockOf(thread.order.id(), published));
 }
 
@@ -210,7 +210,7 @@ void Run::seeBarrier(Thread &thread, const BarrierCount &barrier) {
   if (facts.ordersMemory)
     thread.order.see(barrier.complete, memory_.joiner());
   else
-    thread.order.seeAtFence(Reach::Block, barrier.complete, memory_.joiner());
+    thread.order.seeAtFence(MemoryScope::Block, barrier.complete, memory_.joiner());
 }
 
 void Run::completeBarrier(BarrierCount &barrier) {
@@ -220,7 +220,7 @@ void Run::completeBarrier(BarrierCount &barrier) {
       met.push_back(thread);
   if (!met.empty()) {
     const auto &facts = std::get<BarrierSite>(code_.sites[met.front()->site].facts);
-    orderMeeting(met, facts.ordersMemory ? Reach::Thread : Reach::Block);
+    orderMeeting(met, facts.ordersMemory ? MemoryScope::Thread : MemoryScope::Block);
   }
   barrier.complete = barrier.published;
   for (Thread *thread : barrier.waiting) {

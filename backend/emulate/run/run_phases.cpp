@@ -24,7 +24,7 @@ std::uint64_t stateOf(const PhaseBarrier &barrier) {
 /// The bytes of a barrier, which are neither anybody's data nor another barrier.
 void Run::touchBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
   AccessSite facts;
-  facts.manner = Manner::Write;
+  facts.mode = AccessMode::Write;
   facts.space = Space::Shared;
   facts.bytes = facts.alignment = kPhaseBarrierBytes;
   if (memory_.access({thread, site, facts, thread.order.id(), thread.order.tick()}, address) ==
@@ -127,7 +127,7 @@ std::uint64_t Run::arriveAtPhase(Thread &thread, std::uint32_t site, const Arriv
   if (facts.drops) barrier.arrivals -= arrival.count;
   if (arrival.count != 0) {
     const Publication published =
-        facts.ordersMemory ? thread.order.publishNow() : thread.order.published(Reach::Block);
+        facts.ordersMemory ? thread.order.publishNow() : thread.order.published(MemoryScope::Block);
     barrier.gathered = memory_.joiner()(barrier.gathered, clockOf(thread.order.id(), published));
   }
   settlePhase(*thread.block, barrier);
@@ -193,12 +193,12 @@ void Run::answer(Thread &thread, std::uint32_t site, PhaseBarrier &barrier, std:
   if (facts.ordersMemory) {
     thread.order.see(barrier.ended, memory_.joiner());
   } else {
-    thread.order.seeAtFence(Reach::Block, barrier.ended, memory_.joiner());
+    thread.order.seeAtFence(MemoryScope::Block, barrier.ended, memory_.joiner());
     thread.order.seeLanded(barrier.id, barrier.phase + 1);
   }
   barrier.answers[thread.order.id().thread] = {thread.order.tick(), site};
   std::erase_if(barrier.unanswered,
-                [&](const PhaseBarrier::Unanswered &u) { return u.phase <= asked; });
+                [&](const PhaseBarrier::UnobservedArrival &u) { return u.phase <= asked; });
 }
 
 // --- what comes by itself ---
@@ -251,7 +251,7 @@ void Run::complete(Block &block, std::size_t completion) {
 
 /// Copies whose landing nobody has asked for.
 void Run::reportUnanswered(const PhaseBarrier &barrier) {
-  for (const PhaseBarrier::Unanswered &one : barrier.unanswered) {
+  for (const PhaseBarrier::UnobservedArrival &one : barrier.unanswered) {
     if (one.tick != 0 && one.issuer->copies.isOver(one.tick)) continue;
     report_.error(Diag::EmulatedNeverAwaited, one.site, one.issuer->site,
                   code_.sites[one.site].what, report_.text(one.issuer->order.id()),

@@ -42,8 +42,8 @@ Value *emitAtomicUpdate(llvm::IRBuilder<> &builder, const AtomicPlace &place, ir
                                  place.ordering, place.scope);
 }
 
-Exchanged emitCompareExchange(llvm::IRBuilder<> &builder, const AtomicPlace &place, Value *expected,
-                              Value *desired) {
+CompareExchangeResult emitCompareExchange(llvm::IRBuilder<> &builder, const AtomicPlace &place,
+                                          Value *expected, Value *desired) {
   const AtomicOrdering failure =
       llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(place.ordering);
   Value *both = builder.CreateAtomicCmpXchg(place.address, expected, desired, place.alignment,
@@ -64,7 +64,7 @@ Value *emitAtomicLoop(llvm::IRBuilder<> &builder, const AtomicPlace &place, llvm
   builder.SetInsertPoint(loop);
   llvm::PHINode *old = builder.CreatePHI(type, 2);
   old->addIncoming(first, before);
-  const Exchanged exchanged = emitCompareExchange(builder, place, old, compute(old));
+  const CompareExchangeResult exchanged = emitCompareExchange(builder, place, old, compute(old));
   old->addIncoming(exchanged.old, builder.GetInsertBlock());
   builder.CreateCondBr(exchanged.isDone, after, loop);
   builder.SetInsertPoint(after);

@@ -22,13 +22,13 @@ llvm::AtomicOrdering orderingOf(ir::MemoryOrder order);
 llvm::Value *emitAtomicUpdate(llvm::IRBuilder<> &builder, const AtomicPlace &place,
                               ir::AtomicKind kind, bool isSigned, llvm::Value *bits);
 
-struct Exchanged {
+struct CompareExchangeResult {
   llvm::Value *old;
   llvm::Value *isDone;
 };
 /// Writes `desired` where memory holds `expected`.
-Exchanged emitCompareExchange(llvm::IRBuilder<> &builder, const AtomicPlace &place,
-                              llvm::Value *expected, llvm::Value *desired);
+CompareExchangeResult emitCompareExchange(llvm::IRBuilder<> &builder, const AtomicPlace &place,
+                                          llvm::Value *expected, llvm::Value *desired);
 
 /// An update that no instruction makes: computes the new bits of the old ones, and tries again
 /// while another thread was faster. Gives the old bits.

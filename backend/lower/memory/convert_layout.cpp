@@ -18,9 +18,9 @@ Value *registerAt(const Registers &registers, std::int32_t i) {
   return registers[static_cast<std::size_t>(i)];
 }
 
-class Steps {
+class StepEmitter {
 public:
-  explicit Steps(Emitter &emitter) : e_(emitter) {}
+  explicit StepEmitter(Emitter &emitter) : e_(emitter) {}
 
   Registers operator()(const layout::RenameStep &step, const Registers &registers) {
     Registers renamed;
@@ -80,9 +80,10 @@ llvm::Type *vectorType(llvm::Type *memory, std::size_t width) {
 }
 
 /// Through shared memory, each thread moving vectors.
-class SharedWay {
+class SharedConversionEmitter {
 public:
-  SharedWay(Emitter &emitter, const HeldTile &tile, const layout::SharedConversion &plan)
+  SharedConversionEmitter(Emitter &emitter, const RegisterTile &tile,
+                          const layout::SharedConversion &plan)
       : e_(emitter), tile_(tile), plan_(plan), memory_(e_.memoryType(tile.type)),
         bytes_(e_.module.getDataLayout().getTypeAllocSize(memory_).getFixedValue()) {}
 
@@ -111,7 +112,7 @@ private:
   }
 
   Emitter &e_;
-  const HeldTile &tile_;
+  const RegisterTile &tile_;
   const layout::SharedConversion &plan_;
   llvm::Type *memory_;
   std::uint64_t bytes_;
@@ -135,12 +136,12 @@ Registers readShared(Emitter &e, const ir::Type &type, const SharedTile &tile) {
   return read;
 }
 
-Registers convert(Emitter &e, const HeldTile &tile, const layout::LinearLayout &wanted) {
+Registers convert(Emitter &e, const RegisterTile &tile, const layout::LinearLayout &wanted) {
   const layout::ConversionPlan plan = planConversion(tile.layout, wanted);
   if (plan.kind != layout::ConversionKind::Shared) {
     Registers registers = tile.registers;
     for (const layout::ConversionStep &step : plan.steps)
-      registers = std::visit([&](const auto &s) { return Steps(e)(s, registers); }, step);
+      registers = std::visit([&](const auto &s) { return StepEmitter(e)(s, registers); }, step);
     return registers;
   }
   const machine::Machine &machine = e.words.machine();
@@ -152,7 +153,7 @@ Registers convert(Emitter &e, const HeldTile &tile, const layout::LinearLayout &
   const layout::SharedMemory memory{.banks = machine.banks, .lanes = machine.warpSize};
   const layout::SharedConversion shared =
       planSharedConversion(tile.layout, wanted, static_cast<std::int32_t>(bytes), memory);
-  return SharedWay(e, tile, shared).run();
+  return SharedConversionEmitter(e, tile, shared).run();
 }
 
 } // namespace imbrex::lower

@@ -14,7 +14,7 @@ namespace {
 /// One exchange: rounds over windows of the tile that fit into shared memory.
 class Exchange {
 public:
-  Exchange(Emitter &emitter, const HeldTile &tile)
+  Exchange(Emitter &emitter, const RegisterTile &tile)
       : e_(emitter), tile_(tile), memory_(e_.memoryType(tile.type)),
         bytes_(static_cast<std::int64_t>(
             e_.module.getDataLayout().getTypeAllocSize(memory_).getFixedValue())) {
@@ -73,7 +73,7 @@ private:
   Value *owner() { return e_.isOwner(tile_.layout); }
 
   Emitter &e_;
-  const HeldTile &tile_;
+  const RegisterTile &tile_;
   llvm::Type *memory_;
   std::int64_t bytes_;
   std::int32_t window_; // bits of the index within one round
@@ -257,11 +257,11 @@ Value *anyInBlock(Emitter &e, Value *condition) {
   return result;
 }
 
-Registers exchange(Emitter &e, const HeldTile &tile, llvm::ArrayRef<Value *> indices) {
+Registers exchange(Emitter &e, const RegisterTile &tile, llvm::ArrayRef<Value *> indices) {
   return Exchange(e, tile).run(indices);
 }
 
-Registers exchange(Emitter &e, const HeldTile &tile, const layout::LinearLayout &wanted,
+Registers exchange(Emitter &e, const RegisterTile &tile, const layout::LinearLayout &wanted,
                    layout::Bits offset) {
   llvm::SmallVector<Value *, 8> indices;
   for (std::int64_t r = 0; r < layout::registerCount(wanted); ++r) {

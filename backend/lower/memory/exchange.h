@@ -5,7 +5,7 @@
 namespace imbrex::lower {
 
 /// A tile in registers.
-struct HeldTile {
+struct RegisterTile {
   const ir::Type &type;
   const layout::LinearLayout &layout;
   Registers registers;
@@ -14,16 +14,17 @@ struct HeldTile {
 /// Give every thread the elements of a tile that it asks for, by packed coordinates (i32; as the
 /// layout's outputs, so that padding has room too): through shared memory, in as many rounds as it
 /// takes. All threads of the block ask for equally many.
-Registers exchange(Emitter &emitter, const HeldTile &tile, llvm::ArrayRef<llvm::Value *> indices);
+Registers exchange(Emitter &emitter, const RegisterTile &tile,
+                   llvm::ArrayRef<llvm::Value *> indices);
 
 /// The same by a layout: `wanted` gives the coordinates of what each register of a thread is to be,
 /// each of them moved (xor) by `offset`.
-Registers exchange(Emitter &emitter, const HeldTile &tile, const layout::LinearLayout &wanted,
+Registers exchange(Emitter &emitter, const RegisterTile &tile, const layout::LinearLayout &wanted,
                    layout::Bits offset);
 
 /// The same without an offset, by the cheapest way: registers renamed, shuffles, or shared memory
 /// without bank conflicts.
-Registers convert(Emitter &emitter, const HeldTile &tile, const layout::LinearLayout &wanted);
+Registers convert(Emitter &emitter, const RegisterTile &tile, const layout::LinearLayout &wanted);
 
 /// A tile in shared memory, and what of it a thread accesses.
 struct SharedTile {

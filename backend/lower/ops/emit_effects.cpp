@@ -13,9 +13,9 @@ using llvm::Value;
 namespace {
 
 /// Words of the observation buffer.
-class Record {
+class ObservationWriter {
 public:
-  explicit Record(Emitter &emitter) : e_(emitter) {}
+  explicit ObservationWriter(Emitter &emitter) : e_(emitter) {}
 
   Value *word(Value *index) { return e_.b.CreateGEP(e_.b.getInt64Ty(), e_.observations(), index); }
   Value *header(observations::HeaderWord which) { return word(e_.i64(which)); }
@@ -65,7 +65,7 @@ Value *bitsAsWord(Emitter &e, Value *element) {
 
 /// Thread 0 asks for room; when there is, all threads write their elements.
 void emitPrint(Emitter &e, const ir::Op &op) {
-  Record record(e);
+  ObservationWriter record(e);
   std::uint64_t size = observations::kRecordWords;
   for (const ValueId operand : op.operands)
     size += static_cast<std::uint64_t>(e.type(operand).shape().elements());
@@ -100,7 +100,7 @@ void emitPrint(Emitter &e, const ir::Op &op) {
 
 /// The first thread that finds a false element says so; then the whole block ends.
 void emitAssert(Emitter &e, const ir::Op &op) {
-  Record record(e);
+  ObservationWriter record(e);
   const ValueId tile = op.operand(0);
   const std::int64_t site = e.addSite(op);
   Value *fails = e.b.getFalse();

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::int64_t kCountBytes = 4;
 
-class Counting {
+class HistogramEmitter {
 public:
-  Counting(Emitter &emitter, const ir::Op &op)
+  HistogramEmitter(Emitter &emitter, const ir::Op &op)
       : e_(emitter), op_(op), bins_(emitter.type(op.result()).shape()[0]) {}
 
   void run() {
@@ -79,6 +79,6 @@ private:
 
 } // namespace
 
-void emitHistogram(Emitter &e, const ir::Op &op) { Counting(e, op).run(); }
+void emitHistogram(Emitter &e, const ir::Op &op) { HistogramEmitter(e, op).run(); }
 
 } // namespace imbrex::lower

@@ -15,7 +15,7 @@ using llvm::Value;
 
 namespace {
 
-HeldTile held(Emitter &e, ValueId tile) {
+RegisterTile held(Emitter &e, ValueId tile) {
   return {e.type(tile), e.layoutOf(tile), e.registers(tile)};
 }
 
@@ -34,7 +34,7 @@ std::optional<std::size_t> registerOf(const layout::LinearLayout &layout,
 }
 
 /// The elements that are `offset` (xor) from those that a layout wants.
-Registers convertBeside(Emitter &e, HeldTile tile, const layout::LinearLayout &wanted,
+Registers convertBeside(Emitter &e, RegisterTile tile, const layout::LinearLayout &wanted,
                         layout::Bits offset) {
   if (const auto beside = registerOf(tile.layout, offset)) {
     Registers renamed;
@@ -50,7 +50,7 @@ Registers convertBeside(Emitter &e, HeldTile tile, const layout::LinearLayout &w
 Registers moved(Emitter &e, const Movement &movement, ValueId source, ValueId result) {
   if (!e.kernel.layoutOf(source).valid()) // a scalar
     return Registers(e.registerCount(result), e.scalar(source));
-  const HeldTile tile = held(e, source);
+  const RegisterTile tile = held(e, source);
   const layout::Bits offset = *movement.offset;
   if (e.kernel.layoutOf(result).valid())
     return convertBeside(e, tile, wantedLayout(movement, e.layoutOf(result)), offset);

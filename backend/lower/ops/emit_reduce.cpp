@@ -20,9 +20,9 @@ using llvm::Value;
 
 namespace {
 
-class Reduction {
+class ReduceEmitter {
 public:
-  Reduction(Emitter &emitter, const ir::Op &op)
+  ReduceEmitter(Emitter &emitter, const ir::Op &op)
       : e_(emitter), op_(op), attrs_(op.attrs<ir::ReduceAttrs>()),
         combiner_(emitter, op, attrs_.combine, op.operands.size(),
                   attrs_.deterministic ? Combiner::Rounding::EachTime
@@ -201,6 +201,6 @@ private:
 
 } // namespace
 
-void emitReduce(Emitter &e, const ir::Op &op) { Reduction(e, op).run(); }
+void emitReduce(Emitter &e, const ir::Op &op) { ReduceEmitter(e, op).run(); }
 
 } // namespace imbrex::lower

@@ -26,9 +26,9 @@ namespace {
 ///   codes       0 … NaN … | lowest … number … highest | … NaN …
 ///   ascending             0 …                  numbers-1, NaNs →
 ///   descending  ← NaNs, numbers-1 …                   0
-class Keys {
+class SortKeys {
 public:
-  Keys(Emitter &emitter, ElementKind kind, bool isDescending)
+  SortKeys(Emitter &emitter, ElementKind kind, bool isDescending)
       : e_(emitter), kind_(kind), isDescending_(isDescending),
         bits_(static_cast<unsigned>(ir::info(kind).bits)), mask_(~std::uint64_t{0} >> (64 - bits_)),
         sign_(mask_ ^ mask_ >> 1), isFloat_(ir::isFloat(kind)) {}
@@ -119,9 +119,9 @@ bool isIndex(const ir::Kernel &kernel, ir::ValueId value, std::int32_t axis) {
          ir::info(kernel.type(op->result()).element()).bits == 32;
 }
 
-class Sorting {
+class SortEmitter {
 public:
-  Sorting(Emitter &emitter, const ir::Op &op)
+  SortEmitter(Emitter &emitter, const ir::Op &op)
       : e_(emitter), op_(op), attrs_(op.attrs<ir::SortAttrs>()),
         keys_(emitter, emitter.type(op.operand(0)).element(), attrs_.descending),
         layout_(emitter.layoutOf(op.operand(0))), bits_(axisBits(layout_, attrs_.axis)) {
@@ -324,7 +324,7 @@ private:
   Emitter &e_;
   const ir::Op &op_;
   const ir::SortAttrs &attrs_;
-  Keys keys_;
+  SortKeys keys_;
   bool hasIndex_ = true;
   llvm::SmallVector<std::size_t, 4> part_; // by operand: which of an item it is
   const layout::LinearLayout &layout_;
@@ -335,6 +335,6 @@ private:
 
 } // namespace
 
-void emitSort(Emitter &e, const ir::Op &op) { Sorting(e, op).run(); }
+void emitSort(Emitter &e, const ir::Op &op) { SortEmitter(e, op).run(); }
 
 } // namespace imbrex::lower

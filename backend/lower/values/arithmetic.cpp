@@ -139,7 +139,7 @@ Value *toOdd(Builder &b, Value *sum, Value *x, Value *y) {
 /// of 16 bits is less than 2^-134, half the least bf16, and so next to c, whose last place is
 /// 2^-133 at least, the sum is not half way between two bf16: no second rounding errs.
 Value *fmaOfHalves(Builder &b, ElementKind element, llvm::ArrayRef<Value *> x,
-                   const Natives &natives) {
+                   const NativeInstructions &natives) {
   llvm::SmallVector<Value *, 3> wide;
   for (Value *v : x) wide.push_back(emitWiden(b, element, v));
   Value *sum = b.CreateIntrinsic(llvm::Intrinsic::fma, wide[0]->getType(), wide);
@@ -159,7 +159,7 @@ bool isPlainConstant(Value *x) {
 /// is the second operand where nothing is greater, we choose the order of the operands such that a
 /// zero of the right sign comes second, and take back a NaN that came second.
 Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value *> x,
-                const Natives &natives, bool firstIsQuiet = false) {
+                const NativeInstructions &natives, bool firstIsQuiet = false) {
   const auto winner = [&](Value *first, Value *second) {
     Value *wins = isMax ? b.CreateFCmpOGT(first, second) : b.CreateFCmpOLT(first, second);
     return b.CreateSelect(wins, first, second);
@@ -187,7 +187,8 @@ Value *extremum(Builder &b, bool isMax, bool propagatesNan, llvm::ArrayRef<Value
   return b.CreateSelect(b.CreateFCmpUNO(first, first), first, best);
 }
 
-Value *floatOp(Builder &b, OpKind kind, llvm::ArrayRef<Value *> x, const Natives &natives) {
+Value *floatOp(Builder &b, OpKind kind, llvm::ArrayRef<Value *> x,
+               const NativeInstructions &natives) {
   namespace Intrinsic = llvm::Intrinsic;
   const auto unary = [&](Intrinsic::ID id) { return b.CreateUnaryIntrinsic(id, x[0]); };
   if (kind == OpKind::Floor) return unary(Intrinsic::floor);
@@ -229,7 +230,7 @@ Value *signOp(Builder &b, OpKind kind, Value *x) {
 
 /// By the machine's own instruction.
 Value *nativeHalfOp(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x,
-                    const Natives &natives) {
+                    const NativeInstructions &natives) {
   llvm::Type *half = element == ElementKind::F16 ? b.getHalfTy() : b.getBFloatTy();
   llvm::SmallVector<Value *, 3> halves;
   for (Value *v : x) halves.push_back(b.CreateBitCast(v, lanesLike(v->getType(), half)));
@@ -239,7 +240,7 @@ Value *nativeHalfOp(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef
 /// The f32 result of +, -, *, /, sqrt on f16 or bf16 has more than twice their bits, so that
 /// rounding it again gives the exact result rounded once; of the others it is exact.
 Value *halfOp(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x,
-              const Natives &natives) {
+              const NativeInstructions &natives) {
   if (natives.rounds(element, info(kind).mnemonic))
     return nativeHalfOp(b, kind, element, x, natives);
   if (kind == OpKind::Fma) return fmaOfHalves(b, element, x, natives);
@@ -252,7 +253,7 @@ Value *halfOp(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value
 
 } // namespace
 
-bool Natives::rounds(ElementKind element, std::string_view mnemonic) const {
+bool NativeInstructions::rounds(ElementKind element, std::string_view mnemonic) const {
   const std::string_view ops = element == ElementKind::F16 ? f16Ops : bf16Ops;
   return ops.find(" " + std::string(mnemonic) + " ") != std::string_view::npos;
 }
@@ -304,13 +305,13 @@ llvm::Constant *splatBits(llvm::Type *type, std::uint64_t bits) {
 }
 
 Value *emitAccumulatedExtremum(Builder &b, bool isMax, Value *accumulator, Value *x,
-                               const Natives &natives) {
+                               const NativeInstructions &natives) {
   constexpr bool kPropagatesNan = false, kIsQuiet = true;
   return extremum(b, isMax, kPropagatesNan, {accumulator, x}, natives, kIsQuiet);
 }
 
 Value *emitElementwise(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value *> x,
-                       const Natives &natives) {
+                       const NativeInstructions &natives) {
   if (kind == OpKind::Select) return b.CreateSelect(x[0], x[1], x[2]);
   Value *result = nullptr;
   if (!isFloat(element))

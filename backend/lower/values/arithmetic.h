@@ -15,7 +15,7 @@ namespace imbrex::lower {
 llvm::Type *laneType(llvm::LLVMContext &context, const ir::Type &type);
 
 /// What a machine does better than the sequences that suit all.
-struct Natives {
+struct NativeInstructions {
   /// min or max (a NaN loses, -0 < +0) of f32 or f64; null where there is no instruction for this
   /// type. `firstIsQuiet`: the first operand is no signalling NaN.
   llvm::Value *(*extremum)(llvm::IRBuilder<> &builder, bool isMax, bool firstIsQuiet,
@@ -33,23 +33,24 @@ struct Natives {
 
 /// Rules SameAsOperands, Comparison and Select but for what passes expand.
 llvm::Value *emitElementwise(llvm::IRBuilder<> &builder, ir::OpKind kind, ir::ElementKind element,
-                             llvm::ArrayRef<llvm::Value *> operands, const Natives &natives);
+                             llvm::ArrayRef<llvm::Value *> operands,
+                             const NativeInstructions &natives);
 /// min or max of f32 or f64 where the first operand is a result of such ops, hence no signalling
 /// NaN.
 llvm::Value *emitAccumulatedExtremum(llvm::IRBuilder<> &builder, bool isMax,
                                      llvm::Value *accumulator, llvm::Value *x,
-                                     const Natives &natives);
+                                     const NativeInstructions &natives);
 
 /// Floats round once, to integers they saturate, a NaN becomes the canonical one.
 llvm::Value *emitCast(llvm::IRBuilder<> &builder, ir::ElementKind from, ir::ElementKind to,
-                      ir::Rounding rounding, llvm::Value *x, const Natives &natives);
+                      ir::Rounding rounding, llvm::Value *x, const NativeInstructions &natives);
 inline bool isHalf(ir::ElementKind element) {
   return element == ir::ElementKind::F16 || element == ir::ElementKind::BF16;
 }
 /// f16 and bf16, which are kept as their bits, to and from f32. Of a NaN comes some NaN.
 llvm::Value *emitWiden(llvm::IRBuilder<> &builder, ir::ElementKind from, llvm::Value *bits);
 llvm::Value *emitNarrow(llvm::IRBuilder<> &builder, ir::ElementKind to, llvm::Value *f32,
-                        const Natives &natives);
+                        const NativeInstructions &natives);
 
 /// Constants of the type of `like`: zero, and an integer.
 llvm::Value *zeroLike(llvm::Value *like);

@@ -54,7 +54,7 @@ Value *widened(Builder &b, ElementKind from, Value *x) {
 }
 
 Value *floatToFloat(Builder &b, ElementKind from, ElementKind to, Value *x,
-                    const Natives &natives) {
+                    const NativeInstructions &natives) {
   Value *wide = widened(b, from, x);
   Value *isNan = b.CreateFCmpUNO(wide, wide);
   if (to == ElementKind::F64)
@@ -72,7 +72,7 @@ Value *floatToFloat(Builder &b, ElementKind from, ElementKind to, Value *x,
 /// Truncate a float towards zero in its last step: round to nearest, then step back where that went
 /// outward. An infinity that a finite number became turns into the largest finite one likewise.
 Value *floatToFloatTowardZero(Builder &b, ElementKind from, ElementKind to, Value *x,
-                              const Natives &natives) {
+                              const NativeInstructions &natives) {
   Value *rounded = floatToFloat(b, from, to, x, natives);
   Value *wide = widened(b, from, x);
   const ElementKind wider = from == ElementKind::F64 ? ElementKind::F64 : ElementKind::F32;
@@ -153,7 +153,7 @@ Value *overflowed(Builder &b, Value *x, bool isSigned, Value *half) {
 }
 
 Value *integerToFloat(Builder &b, ElementKind from, ElementKind to, ir::Rounding rounding, Value *x,
-                      const Natives &natives) {
+                      const NativeInstructions &natives) {
   const bool isSigned = ir::isSigned(from);
   const auto convert = [&](llvm::Type *element) {
     llvm::Type *floats = lanesLike(x->getType(), element);
@@ -170,7 +170,7 @@ Value *integerToFloat(Builder &b, ElementKind from, ElementKind to, ir::Rounding
   return mayOverflow && !towardZero ? overflowed(b, x, isSigned, result) : result;
 }
 
-Value *fromBool(Builder &b, ElementKind to, Value *x, const Natives &natives) {
+Value *fromBool(Builder &b, ElementKind to, Value *x, const NativeInstructions &natives) {
   if (isInteger(to))
     return b.CreateZExt(x,
                         lanesLike(x->getType(), b.getIntNTy(static_cast<unsigned>(info(to).bits))));
@@ -194,7 +194,7 @@ Value *emitWiden(Builder &b, ElementKind from, Value *bits) {
   return b.CreateBitCast(b.CreateShl(wide, 16), lanesLike(bits->getType(), b.getFloatTy()));
 }
 
-Value *emitNarrow(Builder &b, ElementKind to, Value *f32, const Natives &natives) {
+Value *emitNarrow(Builder &b, ElementKind to, Value *f32, const NativeInstructions &natives) {
   const bool isBf16 = to == ElementKind::BF16;
   if (isBf16 && !natives.rounds(to, "cast")) return toBf16(b, f32);
   llvm::Type *half = isBf16 ? b.getBFloatTy() : b.getHalfTy();
@@ -203,7 +203,7 @@ Value *emitNarrow(Builder &b, ElementKind to, Value *f32, const Natives &natives
 }
 
 Value *emitCast(Builder &b, ElementKind from, ElementKind to, ir::Rounding rounding, Value *x,
-                const Natives &natives) {
+                const NativeInstructions &natives) {
   if (from == to) return x;
   IMBREX_CHECK(!isNarrowFloat(from) && !isNarrowFloat(to),
                "a pass expands the conversion of {0} to {1}", info(from).name, info(to).name);

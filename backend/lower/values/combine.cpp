@@ -82,20 +82,21 @@ llvm::Constant *startOf(Combine combine, ElementKind element, llvm::Type *type) 
 }
 
 Value *emitCombine(llvm::IRBuilder<> &builder, Combine combine, ElementKind element, Value *a,
-                   Value *b, const Natives &natives) {
+                   Value *b, const NativeInstructions &natives) {
   return emitElementwise(builder, opOf(combine), element, {a, b}, natives);
 }
 
 Value *emitAccumulate(llvm::IRBuilder<> &builder, Combine combine, ElementKind element, Value *a,
-                      Value *b, const Natives &natives) {
+                      Value *b, const NativeInstructions &natives) {
   const bool isSingle = element == ElementKind::F32 || element == ElementKind::F64;
   if (isSingle && (combine == Combine::Min || combine == Combine::Max))
     return emitAccumulatedExtremum(builder, combine == Combine::Max, a, b, natives);
   return emitCombine(builder, combine, element, a, b, natives);
 }
 
-Indexed emitCombineArg(llvm::IRBuilder<> &builder, Combine combine, ElementKind element,
-                       const Indexed &a, const Indexed &b, const Natives &natives) {
+ValueWithIndex emitCombineArg(llvm::IRBuilder<> &builder, Combine combine, ElementKind element,
+                              const ValueWithIndex &a, const ValueWithIndex &b,
+                              const NativeInstructions &natives) {
   Value *best = emitCombine(builder, combine, element, a.value, b.value, natives);
   Value *bestBits = bitsOf(builder, best);
   Value *aBits = bitsOf(builder, a.value), *bBits = bitsOf(builder, b.value);

@@ -17,19 +17,20 @@ llvm::Constant *identityOf(ir::Combine combine, ir::ElementKind element, llvm::T
 llvm::Constant *startOf(ir::Combine combine, ir::ElementKind element, llvm::Type *type);
 
 llvm::Value *emitCombine(llvm::IRBuilder<> &builder, ir::Combine combine, ir::ElementKind element,
-                         llvm::Value *a, llvm::Value *b, const Natives &natives);
+                         llvm::Value *a, llvm::Value *b, const NativeInstructions &natives);
 
 /// The same where `a` is what such combines have given so far.
 llvm::Value *emitAccumulate(llvm::IRBuilder<> &builder, ir::Combine combine,
                             ir::ElementKind element, llvm::Value *a, llvm::Value *b,
-                            const Natives &natives);
+                            const NativeInstructions &natives);
 
 /// A value and where it was found.
-struct Indexed {
+struct ValueWithIndex {
   llvm::Value *value;
   llvm::Value *index;
 };
-Indexed emitCombineArg(llvm::IRBuilder<> &builder, ir::Combine combine, ir::ElementKind element,
-                       const Indexed &a, const Indexed &b, const Natives &natives);
+ValueWithIndex emitCombineArg(llvm::IRBuilder<> &builder, ir::Combine combine,
+                              ir::ElementKind element, const ValueWithIndex &a,
+                              const ValueWithIndex &b, const NativeInstructions &natives);
 
 } // namespace imbrex::lower

@@ -52,8 +52,8 @@ Combined Combiner::combine(const Combined &left, const Combined &right) {
     return both;
   }
   if (ir::isArg(combine_)) {
-    const Indexed best = emitCombineArg(e_.b, combine_, element(0), {left[0], left[1]},
-                                        {right[0], right[1]}, e_.natives);
+    const ValueWithIndex best = emitCombineArg(e_.b, combine_, element(0), {left[0], left[1]},
+                                               {right[0], right[1]}, e_.natives);
     return {best.value, best.index};
   }
   for (std::size_t i = 0; i < operands_; ++i)

@@ -96,7 +96,7 @@ std::optional<std::string> assemblyProblem(const ir::Kernel &kernel, const ir::O
 }
 
 Failure<Diagnostic> badAssembly(Location where, std::string_view assembler,
-                                const Complaint &complaint) {
+                                const AssemblerError &complaint) {
   std::string text = std::string(assembler) + " says \"" + complaint.words.str() + "\"";
   if (!complaint.instruction.empty()) text += " to '" + complaint.instruction.str() + "'";
   return fail(Diag::BadAssembly, where, text);

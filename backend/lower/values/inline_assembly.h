@@ -23,11 +23,11 @@ std::optional<std::string> assemblyProblem(const ir::Kernel &kernel, const ir::O
                                            llvm::StringRef classes);
 
 /// What an assembler says, and of what.
-struct Complaint {
+struct AssemblerError {
   llvm::StringRef words, instruction;
 };
 /// The error for instructions that stand at a line of the kernel.
 Failure<Diagnostic> badAssembly(Location where, std::string_view assembler,
-                                const Complaint &complaint);
+                                const AssemblerError &complaint);
 
 } // namespace imbrex::lower

@@ -10,7 +10,7 @@ llvm::Value *extremum(llvm::IRBuilder<> &b, bool isMax, bool, llvm::ArrayRef<llv
 
 } // namespace
 
-Natives nativesOf(const Vocabulary &words) {
+NativeInstructions nativesOf(const Vocabulary &words) {
   return {.extremum = extremum,
           .takesConstants = true,
           .keepsNaN = words.keepsNaN(),

@@ -7,6 +7,6 @@ namespace imbrex::lower {
 
 /// What a GPU does better than the sequences that suit all: minimum and maximum already are ours,
 /// and all round f16 themselves.
-Natives nativesOf(const Vocabulary &words);
+NativeInstructions nativesOf(const Vocabulary &words);
 
 } // namespace imbrex::lower

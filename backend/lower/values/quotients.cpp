@@ -1,6 +1,6 @@
 #include "backend/lower/values/quotients.h"
 
-#include "backend/lower/values/spoken.h"
+#include "backend/lower/values/emitted_scalar.h"
 #include "backend/math/quotient.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/IR/MDBuilder.h"
@@ -9,9 +9,9 @@ namespace imbrex::lower {
 namespace {
 
 using llvm::Value;
-using Single = Spoken<float>;
-using Double = Spoken<double>;
-using Word = Spoken<std::uint32_t>;
+using Single = EmittedScalar<float>;
+using Double = EmittedScalar<double>;
+using Word = EmittedScalar<std::uint32_t>;
 
 // With fewer quotients, what they share costs more than they save.
 constexpr std::size_t kFewestQuotients = 4;

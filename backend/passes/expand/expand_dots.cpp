@@ -30,10 +30,10 @@ ValueId toBf16(Builder &build, ValueId x) {
 using Rounding = ValueId (*)(Builder &, ValueId);
 
 /// An f32 tile as a sum of two that have few bits.
-struct Parts {
+struct BigAndSmall {
   ValueId big, small;
 };
-Parts partsOf(Builder &build, Rounding round, ValueId x) {
+BigAndSmall partsOf(Builder &build, Rounding round, ValueId x) {
   const ValueId big = round(build, x);
   return {big, round(build, build.elementwise(OpKind::Sub, {x, big}))};
 }
@@ -45,7 +45,8 @@ ValueId plainDot(Builder &build, ValueId a, ValueId b, ValueId c) {
 
 /// The small products first; where an infinity makes their sum a NaN, it counts as 0.
 ValueId threeProducts(Builder &build, Rounding round, const Op &op) {
-  const Parts a = partsOf(build, round, op.operand(0)), b = partsOf(build, round, op.operand(1));
+  const BigAndSmall a = partsOf(build, round, op.operand(0)),
+                    b = partsOf(build, round, op.operand(1));
   const Type type = build.kernel().type(op.operand(2));
   const ValueId zero = build.floating(type, 0);
   const ValueId first = plainDot(build, a.small, b.big, zero);

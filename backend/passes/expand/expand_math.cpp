@@ -15,7 +15,8 @@ namespace imbrex::passes::expand {
 template <class ComputeRare, class T>
 T rarely(const Value<bool> &condition, ComputeRare computeRare, T common) {
   Recorder &recorder = *condition.recorder();
-  if (recorder.rare() == Recorder::Rare::Choose) return select(condition, T(computeRare()), common);
+  if (recorder.rare() == Recorder::RareValues::Select)
+    return select(condition, T(computeRare()), common);
   recorder.askWhere(condition.in(recorder));
   return common;
 }

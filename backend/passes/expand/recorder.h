@@ -29,11 +29,11 @@ public:
   bool mayBranch() const { return mayBranch_; }
 
   /// What becomes of values that few elements ask for (`rarely` in backend/math/native.h).
-  enum class Rare : std::uint8_t {
-    Choose, ///< They are computed for all, and taken where they are asked for.
-    Leave,  ///< They are left out: right where no element asks for them.
+  enum class RareValues : std::uint8_t {
+    Select,   ///< They are computed for all, and taken where they are asked for.
+    LeaveOut, ///< They are left out: right where no element asks for them.
   };
-  Rare rare() const { return rare_; }
+  RareValues rare() const { return rare_; }
   /// A function asks for such values where this holds.
   void askWhere(ir::ValueId condition) { asked_ = condition; }
 
@@ -53,7 +53,7 @@ private:
   ir::ValueId any(ir::ValueId condition);
   void dropBut(std::size_t first, ir::ValueId value);
   template <class Compute>
-  ir::ValueId addToSide(ir::Block &side, Rare rare, Compute compute);
+  ir::ValueId addToSide(ir::Block &side, RareValues rare, Compute compute);
   ir::ValueId addResult(ir::Op &branch, const ir::Type &type);
 
   ir::Kernel *kernel_;
@@ -61,13 +61,13 @@ private:
   ir::Shape shape_;
   Location where_;
   bool mayBranch_;
-  Rare rare_ = Rare::Choose;
+  RareValues rare_ = RareValues::Select;
   ir::ValueId asked_;
 };
 
 /// Before the yield, which gives it, too.
 template <class Compute>
-ir::ValueId Recorder::addToSide(ir::Block &side, Rare rare, Compute compute) {
+ir::ValueId Recorder::addToSide(ir::Block &side, RareValues rare, Compute compute) {
   std::unique_ptr<ir::Op> yield = std::move(side.ops.back());
   side.ops.pop_back();
   const std::size_t first = side.ops.size();
@@ -86,7 +86,7 @@ ir::ValueId Recorder::branchWhereAsked(Compute compute) {
   if (!mayBranch_) return compute();
   const std::size_t first = block_->ops.size();
   asked_ = {};
-  rare_ = Rare::Leave;
+  rare_ = RareValues::LeaveOut;
   const ir::ValueId value = compute();
   if (!asked_.valid()) return value;
   const ir::ValueId asked = asked_;
@@ -103,8 +103,8 @@ ir::ValueId Recorder::branchWhereAsked(Compute compute) {
 
 template <class Compute>
 ir::ValueId Recorder::joinBranch(ir::Op &branch, Compute compute) {
-  addToSide(branch.regions[0], Rare::Choose, compute);
-  const ir::ValueId value = addToSide(branch.regions[1], Rare::Leave, compute);
+  addToSide(branch.regions[0], RareValues::Select, compute);
+  const ir::ValueId value = addToSide(branch.regions[1], RareValues::LeaveOut, compute);
   return addResult(branch, kernel_->type(value));
 }
 

@@ -20,9 +20,9 @@ Cost costOf(const Op &op) {
   return isLong ? kLongOp : op.kind == OpKind::Constant ? 0 : 1;
 }
 
-class Applier {
+class LayoutApplier {
 public:
-  Applier(Kernel &kernel, const LayoutPlan &plan)
+  LayoutApplier(Kernel &kernel, const LayoutPlan &plan)
       : kernel_(&kernel), plan_(plan), recomputable_(kernel) {}
 
   void apply() {
@@ -79,7 +79,7 @@ private:
     if (!movement) return;
     const LinearLayout wanted = operandLayout(*movement, kernel_->layout(result));
     const LayoutId held = kernel_->layoutOf(op.operand(0));
-    if (!held.valid() || travelBetween(kernel_->layout(held), wanted) != Travel::Stay)
+    if (!held.valid() || conversionPath(kernel_->layout(held), wanted) != ConversionPath::Stay)
       op.operands[0] = in(op.operand(0), kernel_->addLayout(wanted));
   }
 
@@ -206,6 +206,6 @@ private:
 
 } // namespace
 
-void applyLayouts(Kernel &kernel, const LayoutPlan &plan) { Applier(kernel, plan).apply(); }
+void applyLayouts(Kernel &kernel, const LayoutPlan &plan) { LayoutApplier(kernel, plan).apply(); }
 
 } // namespace imbrex::passes::layouts

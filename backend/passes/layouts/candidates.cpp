@@ -11,9 +11,10 @@ using layout::Dim;
 using layout::LinearLayout;
 
 /// Deals the bits of a tile to registers, lanes and warps, each axis from its lowest bit on.
-class Deal {
+class LayoutBuilder {
 public:
-  Deal(const Shape &shape, layout::Threads threads) : sides_(layout::tileSides(shape.extents())) {
+  LayoutBuilder(const Shape &shape, layout::Threads threads)
+      : sides_(layout::tileSides(shape.extents())) {
     free_[0] = 0;
     free_[1] = layout::bitsFor(threads.lanes);
     free_[2] = layout::bitsFor(threads.warps);
@@ -73,7 +74,7 @@ constexpr std::int32_t kAll = 64; // bits
 } // namespace
 
 LinearLayout rowLayout(const Shape &shape, layout::Threads threads, const Rows &rows) {
-  Deal deal(shape, threads);
+  LayoutBuilder deal(shape, threads);
   deal.give(Dim::Register, rows.order.front(), layout::bitsFor(rows.vector));
   const auto giveInSlab = [&](Dim dim, std::int32_t axis) {
     const bool isCut = rows.slab && rows.slab->axis == axis;
@@ -89,7 +90,7 @@ LinearLayout rowLayout(const Shape &shape, layout::Threads threads, const Rows &
 LinearLayout productLayout(const Shape &shape, layout::Threads threads) {
   const std::int32_t columns = shape.rank() - 1, rows = shape.rank() - 2;
   constexpr std::int32_t kPatch = 2; // bits: 4 by 4
-  Deal deal(shape, threads);
+  LayoutBuilder deal(shape, threads);
   deal.give(Dim::Register, columns, kPatch);
   deal.give(Dim::Register, rows, kPatch);
   const std::int32_t lanes = layout::bitsFor(threads.lanes);

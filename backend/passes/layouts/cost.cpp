@@ -46,12 +46,12 @@ std::int32_t bitsAlong(const LinearLayout &layout, Dim dim, std::int32_t axis) {
 
 // Each reaches every bit once. So if lanes and warps differ only in bits that are held anyway, the
 // registers do, too.
-Travel travelBetween(const LinearLayout &from, const LinearLayout &wanted) {
+ConversionPath conversionPath(const LinearLayout &from, const LinearLayout &wanted) {
   const Bits registers = spanOf(from, Dim::Register);
   if (agree(from, wanted, Dim::Lane, registers) && agree(from, wanted, Dim::Warp, registers))
-    return Travel::Stay;
+    return ConversionPath::Stay;
   const Bits warp = registers | spanOf(from, Dim::Lane);
-  return agree(from, wanted, Dim::Warp, warp) ? Travel::Shuffle : Travel::Shared;
+  return agree(from, wanted, Dim::Warp, warp) ? ConversionPath::Shuffle : ConversionPath::Shared;
 }
 
 std::int64_t bitsHeld(const Type &type) {
@@ -64,10 +64,10 @@ std::int64_t wordsOf(const Type &type, const LinearLayout &layout) {
 
 Cost conversionCost(const Type &type, const LinearLayout &from, const LinearLayout &wanted) {
   const auto words = static_cast<Cost>(std::max(wordsOf(type, from), wordsOf(type, wanted)));
-  switch (travelBetween(from, wanted)) {
-  case Travel::Stay: return 0;
-  case Travel::Shuffle: return words * kShuffle;
-  case Travel::Shared: return kSharedRound + words * kSharedWord;
+  switch (conversionPath(from, wanted)) {
+  case ConversionPath::Stay: return 0;
+  case ConversionPath::Shuffle: return words * kShuffle;
+  case ConversionPath::Shared: return kSharedRound + words * kSharedWord;
   }
   return 0;
 }

@@ -11,12 +11,12 @@ namespace imbrex::passes::layouts {
 using Cost = double;
 
 /// How the elements of a conversion travel.
-enum class Travel : std::uint8_t {
+enum class ConversionPath : std::uint8_t {
   Stay,    // every thread has what it wants, perhaps in other registers
   Shuffle, // every warp has
   Shared,  // through shared memory
 };
-Travel travelBetween(const layout::LinearLayout &from, const layout::LinearLayout &wanted);
+ConversionPath conversionPath(const layout::LinearLayout &from, const layout::LinearLayout &wanted);
 
 /// Of an element of a tile, in a thread's registers.
 std::int64_t bitsHeld(const ir::Type &type);

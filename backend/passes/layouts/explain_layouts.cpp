@@ -37,11 +37,11 @@ std::string halfOfByte(const Op &access) {
                  : "half a byte, of a byte that is read for it";
 }
 
-std::string_view wayOf(Travel travel) {
+std::string_view wayOf(ConversionPath travel) {
   switch (travel) {
-  case Travel::Stay: return "between a thread's registers";
-  case Travel::Shuffle: return "within warps, by shuffles";
-  case Travel::Shared: return "through shared memory";
+  case ConversionPath::Stay: return "between a thread's registers";
+  case ConversionPath::Shuffle: return "within warps, by shuffles";
+  case ConversionPath::Shared: return "through shared memory";
   }
   return "";
 }
@@ -168,7 +168,7 @@ private:
     std::string line =
         "conversion of " + toString(type) + " from " + number(from) + " to " + number(to);
     if (op.where.known()) line += " behind " + toText(op.where);
-    line += ", " + std::string(wayOf(travelBetween(held, wanted)));
+    line += ", " + std::string(wayOf(conversionPath(held, wanted)));
     line += ", about " +
             counted(static_cast<std::int64_t>(conversionCost(type, held, wanted)), "instruction") +
             " a thread";

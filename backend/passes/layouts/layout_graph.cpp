@@ -281,7 +281,7 @@ private:
   /// As often as the op is done.
   void addWork(Cluster &cluster, const Work &work, const Op &op) const {
     auto *const same =
-        llvm::find_if(cluster.works, [&](const Repeated &other) { return other.work == work; });
+        llvm::find_if(cluster.works, [&](const RepeatedWork &other) { return other.work == work; });
     if (same == cluster.works.end())
       cluster.works.push_back({work, frequencyOf(op)});
     else

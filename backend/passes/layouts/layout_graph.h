@@ -24,7 +24,7 @@ struct Access {
 };
 
 /// Works of a cluster that cost alike, and how often they are done.
-struct Repeated {
+struct RepeatedWork {
   Work work;
   Cost frequency;
 };
@@ -33,7 +33,7 @@ struct Repeated {
 /// to memory and sorts are clusters of their own, so that a conversion may stand before or behind.
 struct Cluster {
   ir::Shape shape;
-  llvm::SmallVector<Repeated, 1> works = {};
+  llvm::SmallVector<RepeatedWork, 1> works = {};
   llvm::SmallVector<size_t, 4> edges = {};
   llvm::SmallVector<Candidate, 1> candidates = {};
 };

@@ -94,7 +94,7 @@ std::vector<Neighbour> neighboursOf(const LayoutGraph &graph, size_t cluster) {
 }
 
 /// Layouts to choose from, each once, for the sake of the first who asks for it.
-class Options {
+class LayoutOptions {
 public:
   void add(Candidate option) {
     const bool isKnown = llvm::any_of(
@@ -110,9 +110,9 @@ private:
 
 /// Each sweep takes time linear in the clusters and edges: a cluster has few layouts to choose
 /// from, however many neighbours ask for them.
-class Search {
+class LayoutSearch {
 public:
-  explicit Search(const LayoutQuestion &question)
+  explicit LayoutSearch(const LayoutQuestion &question)
       : question_(question), graph_(graphOf(question)), chosen_(graph_.clusters.size()) {
     for (size_t i = 0; i < graph_.clusters.size(); ++i)
       neighbours_.push_back(neighboursOf(graph_, i));
@@ -162,7 +162,7 @@ private:
   /// The cheapest choice given the neighbours'. Of equally cheap ones the first: what is there,
   /// then what its own ops ask for, then what neighbours have, then what any tile would get.
   Candidate best(size_t cluster, bool isAlone) {
-    const Options options = optionsOf(cluster, isAlone);
+    const LayoutOptions options = optionsOf(cluster, isAlone);
     const Candidate *cheapest = nullptr;
     Cost least = 0;
     for (const Candidate &option : options) {
@@ -175,9 +175,9 @@ private:
     return *cheapest;
   }
 
-  Options optionsOf(size_t cluster, bool isAlone) const {
+  LayoutOptions optionsOf(size_t cluster, bool isAlone) const {
     const Cluster &self = graph_.clusters[cluster];
-    Options options;
+    LayoutOptions options;
     if (chosen_[cluster]) options.add(*chosen_[cluster]);
     for (const Candidate &candidate : self.candidates) options.add(candidate);
     if (isAlone) return options;
@@ -198,7 +198,7 @@ private:
 
   Cost ownCost(size_t cluster, const LinearLayout &layout) {
     Cost cost = 0;
-    for (const Repeated &repeated : graph_.clusters[cluster].works)
+    for (const RepeatedWork &repeated : graph_.clusters[cluster].works)
       cost += repeated.frequency * workCost(repeated.work, layout);
     steps_ += static_cast<std::int64_t>(graph_.clusters[cluster].works.size());
     return cost;
@@ -236,7 +236,7 @@ private:
   }
 
   Cost leafCost(const Neighbour &leaf, size_t cluster, const LinearLayout &layout) {
-    Options options;
+    LayoutOptions options;
     options.add({chosen_[leaf.cluster]->layout});
     for (const size_t index : leaf.edges) {
       const Edge &edge = graph_.edges[index];
@@ -283,7 +283,7 @@ layout::Threads chooseThreads(const Kernel &kernel, const machine::Machine &mach
   return {.lanes = lanes, .warps = static_cast<std::int32_t>(llvm::bit_ceil(warps))};
 }
 
-LayoutPlan planLayouts(const LayoutQuestion &question) { return Search(question).run(); }
+LayoutPlan planLayouts(const LayoutQuestion &question) { return LayoutSearch(question).run(); }
 
 LinearLayout plainLayout(const Shape &shape, layout::Threads threads) {
   Rows rows{.order = {}, .vector = 4};

@@ -189,9 +189,9 @@ public:
   }
 
 private:
-  using Piece = std::pair<bool, std::int32_t>; // of A, and which subtile
+  using LoopBuffer = std::pair<bool, std::int32_t>; // of A, and which subtile
 
-  static Piece pieceOf(const OpDesc &op) { return {isOfA(op), op.subtile}; }
+  static LoopBuffer pieceOf(const OpDesc &op) { return {isOfA(op), op.subtile}; }
   std::int32_t entriesOf(const OpDesc &op) const {
     if (isGlobal(op)) return std::max(1, isOfA(op) ? config_.vmPerLoadA : config_.vmPerLoadB);
     return std::max(1, isOfA(op) ? config_.lgkmPerLoadA : config_.lgkmPerLoadB);
@@ -279,16 +279,16 @@ private:
     return op;
   }
 
-  bool touches(const OpDesc &op, const Piece &piece) const {
+  bool touches(const OpDesc &op, const LoopBuffer &piece) const {
     if (isGlobal(op) || warps_.groups == 1) return pieceOf(op) == piece;
-    return isOfA(op) ? piece == Piece(true, group_) : !piece.first;
+    return isOfA(op) ? piece == LoopBuffer(true, group_) : !piece.first;
   }
 
   const BlockRun &run_;
   const PipelineConfig &config_;
   const BlockWarps &warps_;
   Program program_;
-  std::map<Piece, std::vector<BufferId>> buffers_;
+  std::map<LoopBuffer, std::vector<BufferId>> buffers_;
   std::int32_t group_ = 0;
   CursorId cursor_; // of the group, as the queues
   QueueId vm_, lgkm_;

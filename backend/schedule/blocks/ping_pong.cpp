@@ -22,7 +22,7 @@ struct ReadClusters {
   std::int32_t first, last;
 };
 
-ReadClusters readsOf(const TurnLoop &loop, const Piece &piece) {
+ReadClusters readsOf(const TurnLoop &loop, const LoopBuffer &piece) {
   ReadClusters reads{.first = clustersOf(loop), .last = -1};
   for (std::int32_t cluster = 0; cluster < clustersOf(loop); ++cluster)
     for (const Op &op : loop.clusters[static_cast<std::size_t>(cluster)])
@@ -38,7 +38,7 @@ ReadClusters readsOf(const TurnLoop &loop, const Piece &piece) {
 std::int32_t clustersUntil(std::int32_t from, std::int32_t to) { return 1 + from - to; }
 
 /// From the trip's beginning: the first cluster in which both groups may load over a piece.
-std::int32_t freeFrom(const TurnLoop &loop, const Piece &piece) {
+std::int32_t freeFrom(const TurnLoop &loop, const LoopBuffer &piece) {
   const std::int32_t over = readsOf(loop, piece).last + (loop.readsEndLate ? 1 : 0);
   std::int32_t from = 0;
   for (const std::int32_t reader : {0, 1})
@@ -50,7 +50,7 @@ std::int32_t freeFrom(const TurnLoop &loop, const Piece &piece) {
 
 /// From the beginning of the trip that reads a piece: the last cluster of memory in which both
 /// groups can wait for their loads of it. A cluster of arithmetic is not held up.
-std::int32_t waitBy(const TurnLoop &loop, const Piece &piece) {
+std::int32_t waitBy(const TurnLoop &loop, const LoopBuffer &piece) {
   std::int32_t by = clustersOf(loop);
   for (const std::int32_t reader : {0, 1})
     for (const std::int32_t loader : {0, 1})
@@ -126,7 +126,7 @@ std::int32_t loadAhead(const TurnLoop &loop, const LoadPlace &place) {
 }
 
 bool endsLate(const TurnLoop &loop, std::int32_t cluster) {
-  return loop.readsEndLate || llvm::none_of(loop.pieces, [&](const Piece &piece) {
+  return loop.readsEndLate || llvm::none_of(loop.pieces, [&](const LoopBuffer &piece) {
            return readsOf(loop, piece).last == cluster;
          });
 }
@@ -139,7 +139,7 @@ std::int32_t mostAhead(const TurnLoop &loop, const Placement &placement) {
 
 bool isSafe(const TurnLoop &loop, std::size_t piece, const LoadPlace &place) {
   const std::int32_t clusters = clustersOf(loop);
-  const Piece &of = loop.pieces[piece];
+  const LoopBuffer &of = loop.pieces[piece];
   const bool isFree = clusters * (loop.slots - place.ahead) + place.cluster >= freeFrom(loop, of);
   return isFree && clusters * place.ahead + waitBy(loop, of) >= place.cluster;
 }

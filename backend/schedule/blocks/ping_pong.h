@@ -34,7 +34,7 @@
 namespace imbrex::schedule {
 
 /// A buffer of the loop that has a slot for each trip's content.
-struct Piece {
+struct LoopBuffer {
   BufferId buffer;                           ///< Of the work.
   std::int32_t entries = 1;                  ///< That a warp's part of a load makes in its counter.
   std::array<bool, 2> readBy = {true, true}; ///< By group.
@@ -46,7 +46,7 @@ struct TurnLoop {
   Program work; ///< Of one role, whose warps are those of both groups.
   TripsId trips;
   QueueId loads;
-  std::vector<Piece> pieces;             ///< In the order in which a trip loads them.
+  std::vector<LoopBuffer> pieces;        ///< In the order in which a trip loads them.
   std::vector<Op> issues;                ///< By piece: the load, with its cost.
   std::vector<Op> stores;                ///< By piece; empty: loads fill the slots.
   std::vector<std::vector<Op>> clusters; ///< By turns, memory first; without loads and stores.

@@ -25,7 +25,7 @@ public:
       if (const std::string_view why = place(op); !why.empty()) return why;
     if (clusters().empty() || clusters().size() % 2 != 0)
       return "reads and arithmetic do not take turns";
-    for (const Piece &piece : turns_.pieces) {
+    for (const LoopBuffer &piece : turns_.pieces) {
       if (piece.registers.valid() != turns_.isStaged())
         return "some loads go through registers, and others do not";
       if (!piece.buffer.valid()) return "a piece is loaded that nothing stores";
@@ -37,7 +37,7 @@ public:
 private:
   std::vector<std::vector<Op>> &clusters() const { return turns_.clusters; }
 
-  bool isRead(const Piece &piece) const {
+  bool isRead(const LoopBuffer &piece) const {
     return llvm::any_of(clusters(), [&](const std::vector<Op> &cluster) {
       return llvm::any_of(cluster, [&](const Op &op) { return touches(op, piece.buffer); });
     });
@@ -47,9 +47,10 @@ private:
     if (hasBody(op.kind)) return "a trip's clusters are one after the other";
     if (clusters().empty() && op.kind == OpKind::Issue && op.queue == turns_.loads)
       return addLoad(op);
-    if (Piece *piece = clusters().empty() ? loadedInto(op) : nullptr) return addStore(op, *piece);
+    if (LoopBuffer *piece = clusters().empty() ? loadedInto(op) : nullptr)
+      return addStore(op, *piece);
     if (loadedInto(op)) return "what is loaded into registers is stored before it is read";
-    const bool isMemory = llvm::any_of(turns_.pieces, [&](const Piece &piece) {
+    const bool isMemory = llvm::any_of(turns_.pieces, [&](const LoopBuffer &piece) {
       return piece.buffer.valid() && touches(op, piece.buffer);
     });
     if (clusters().empty() && !isMemory) return "a trip begins with what it reads of its loads";
@@ -71,14 +72,14 @@ private:
   }
 
   /// The piece that has been loaded into registers that an operation touches.
-  Piece *loadedInto(const Op &op) const {
-    const auto found = llvm::find_if(turns_.pieces, [&](const Piece &piece) {
+  LoopBuffer *loadedInto(const Op &op) const {
+    const auto found = llvm::find_if(turns_.pieces, [&](const LoopBuffer &piece) {
       return piece.registers.valid() && touches(op, piece.registers);
     });
     return found == turns_.pieces.end() ? nullptr : &*found;
   }
 
-  std::string_view addStore(const Op &op, Piece &piece) {
+  std::string_view addStore(const Op &op, LoopBuffer &piece) {
     const auto written =
         llvm::find_if(op.accesses, [](const Access &access) { return access.writes; });
     if (op.accesses.size() != 2 || written == op.accesses.end() ||
@@ -164,7 +165,7 @@ private:
   void makeSlots() {
     ring_ = RingId(static_cast<std::uint32_t>(program_.rings.size()));
     program_.rings.push_back({.name = "slots", .depth = loop_.slots});
-    for (const Piece &piece : loop_.pieces) {
+    for (const LoopBuffer &piece : loop_.pieces) {
       Buffer &first = program_.buffers[piece.buffer.index()];
       first.ring = ring_;
       first.bytes /= 2;
@@ -181,7 +182,7 @@ private:
   void makeStaging() {
     staging_ = RingId(static_cast<std::uint32_t>(program_.rings.size()));
     program_.rings.push_back({.name = "staging", .depth = loop_.stages});
-    for (const Piece &piece : loop_.pieces)
+    for (const LoopBuffer &piece : loop_.pieces)
       program_.buffers[piece.registers.index()].ring = staging_;
   }
 
@@ -370,7 +371,7 @@ private:
     own.accesses.clear();
     for (const Access &access : op.accesses) {
       const auto halves = halves_.find(access.buffer);
-      const auto piece = std::ranges::find(loop_.pieces, access.buffer, &Piece::buffer);
+      const auto piece = std::ranges::find(loop_.pieces, access.buffer, &LoopBuffer::buffer);
       if (halves == halves_.end()) own.accesses.push_back(access);
       if (halves == halves_.end() || !piece->readBy[group_]) continue;
       for (const BufferId half : halves->second) {

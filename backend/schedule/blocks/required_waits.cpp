@@ -15,24 +15,24 @@ using Halves = std::vector<std::span<const MmaBlock>>;
 constexpr std::size_t kTripsToRepeat = 2;
 
 /// What a block does, in its order, as far as the counters can tell.
-struct Step {
+struct CounterStep {
   enum Kind : std::uint8_t { GlobalLoad, FragmentLoad, DrainFragments, PreSync } kind;
   const OpDesc *op = nullptr;
 };
 
-void addLoads(std::vector<Step> &steps, const MmaBlock &block) {
-  const auto add = [&](Step::Kind kind, const std::optional<OpDesc> &op) {
+void addLoads(std::vector<CounterStep> &steps, const MmaBlock &block) {
+  const auto add = [&](CounterStep::Kind kind, const std::optional<OpDesc> &op) {
     if (op) steps.push_back({kind, &*op});
   };
   const auto fragments = [&] {
-    add(Step::FragmentLoad, block.preOp0);
-    add(Step::FragmentLoad, block.preOp1);
+    add(CounterStep::FragmentLoad, block.preOp0);
+    add(CounterStep::FragmentLoad, block.preOp1);
   };
   // Where the drain is among the global loads does not matter: they are in another counter.
   if (!block.globalBeforeFrag) fragments();
-  if (block.drainLgkmBeforeLoads) steps.push_back({Step::DrainFragments});
-  add(Step::GlobalLoad, block.globalLoad);
-  add(Step::GlobalLoad, block.globalLoad1);
+  if (block.drainLgkmBeforeLoads) steps.push_back({CounterStep::DrainFragments});
+  add(CounterStep::GlobalLoad, block.globalLoad);
+  add(CounterStep::GlobalLoad, block.globalLoad1);
   if (block.globalBeforeFrag) fragments();
 }
 
@@ -40,11 +40,11 @@ bool drainsBeforeMma(const MmaBlock &block) {
   return block.preMmaBarrier && block.postBarrierLgkm && !block.barrierBeforePreOps;
 }
 
-std::vector<Step> stepsOf(const MmaBlock &block) {
-  std::vector<Step> steps;
+std::vector<CounterStep> stepsOf(const MmaBlock &block) {
+  std::vector<CounterStep> steps;
   if (!block.barrierBeforePreOps) addLoads(steps, block);
-  steps.push_back({Step::PreSync});
-  if (block.preMmaBarrier && block.postBarrierLgkm) steps.push_back({Step::DrainFragments});
+  steps.push_back({CounterStep::PreSync});
+  if (block.preMmaBarrier && block.postBarrierLgkm) steps.push_back({CounterStep::DrainFragments});
   if (block.barrierBeforePreOps) addLoads(steps, block);
   return steps;
 }
@@ -87,9 +87,9 @@ private:
 };
 
 /// Halves are numbered on through the trips: `turn` counts them from 0.
-class Walk {
+class HalfWalk {
 public:
-  Walk(const Halves &halves, const PipelineConfig &config, const CounterLimits &limits)
+  HalfWalk(const Halves &halves, const PipelineConfig &config, const CounterLimits &limits)
       : halves_(halves), config_(config), limits_(limits) {}
 
   std::vector<HalfWaits> run() {
@@ -105,12 +105,12 @@ private:
     HalfWaits result;
     const auto blocks = halves_[turn % halves_.size()];
     for (const MmaBlock &block : blocks)
-      for (const Step &step : stepsOf(block)) {
+      for (const CounterStep &step : stepsOf(block)) {
         switch (step.kind) {
-        case Step::GlobalLoad: issueGlobal(*step.op, turn); break;
-        case Step::FragmentLoad: issueFragment(*step.op, turn); break;
-        case Step::DrainFragments: fragments_.drain(); break;
-        case Step::PreSync:
+        case CounterStep::GlobalLoad: issueGlobal(*step.op, turn); break;
+        case CounterStep::FragmentLoad: issueFragment(*step.op, turn); break;
+        case CounterStep::DrainFragments: fragments_.drain(); break;
+        case CounterStep::PreSync:
           if (&block == &blocks.front()) waitForFragments(block.mma, turn, result);
           if (&block == &blocks.back()) waitForGlobals(turn, result);
         }
@@ -206,11 +206,11 @@ std::int64_t mostInFlight(const Halves &halves, const PipelineConfig &config,
     before = inFlight;
     for (std::size_t half = 0; half < halves.size(); ++half)
       for (const MmaBlock &block : halves[half])
-        for (const Step &step : stepsOf(block)) {
-          if (step.kind == Step::GlobalLoad)
+        for (const CounterStep &step : stepsOf(block)) {
+          if (step.kind == CounterStep::GlobalLoad)
             inFlight += step.op->channel == BlockChannel::A ? config.vmPerLoadA : config.vmPerLoadB;
           most = std::max(most, inFlight);
-          if (step.kind == Step::PreSync && &block == &halves[half].back())
+          if (step.kind == CounterStep::PreSync && &block == &halves[half].back())
             inFlight = std::min(inFlight, countOf(half));
         }
   }
@@ -223,11 +223,11 @@ WaitVerdict judge(std::int64_t formula, std::int64_t required, bool drained) {
   return drained ? WaitVerdict::MadeGood : WaitVerdict::Unsafe;
 }
 
-struct Site {
+struct WaitSite {
   std::string_view counter, block, what;
 };
 
-std::string describe(const Site &site, std::int64_t formula, std::int64_t required,
+std::string describe(const WaitSite &site, std::int64_t formula, std::int64_t required,
                      WaitVerdict verdict, const std::optional<OpDesc> &decides) {
   return std::string(site.block) + " block: " + std::string(site.counter) + " " + toText(formula) +
          " by formula, " + toText(required) + " required: " + std::string(toText(verdict)) +
@@ -248,7 +248,7 @@ Result<RequiredWaits> requiredWaits(const PipelineProgram &program, const Pipeli
   const auto halves = halvesOf(program, config);
   if (!halves) return halves.failure();
   if (const auto rules = Rules(*halves, config).check(); !rules) return rules.failure();
-  RequiredWaits required{.halves = Walk(*halves, config, limits).run()};
+  RequiredWaits required{.halves = HalfWalk(*halves, config, limits).run()};
   required.mostInFlight = mostInFlight(
       *halves, config, [&](std::size_t half) { return required.halves[half].waits.waitVmLast; });
   return required;

@@ -9,9 +9,9 @@ namespace imbrex::schedule::check {
 namespace {
 
 /// For each of the program's trips, the innermost loops around those that ask for them.
-class Askers {
+class TripUsers {
 public:
-  explicit Askers(const Program &program) : around_(program.trips.size()) {
+  explicit TripUsers(const Program &program) : around_(program.trips.size()) {
     for (const Role &role : program.roles) study(role.body);
   }
 
@@ -47,7 +47,7 @@ private:
 } // namespace
 
 std::optional<Program> withFreeTrips(const Program &program) {
-  const Askers askers(program);
+  const TripUsers askers(program);
   std::optional<Program> free;
   for (std::uint32_t t = 0; t < program.trips.size(); ++t) {
     const TripsId around = askers.around(TripsId(t));

@@ -10,8 +10,8 @@ namespace {
 
 /// The reads that are over last, one for each axis: whoever knows that one is over knows the
 /// others.
-void remember(llvm::SmallVectorImpl<Touch> &reads, const Touch &read) {
-  const auto axis = [](const Touch &touch) { return touch.end.axis; };
+void remember(llvm::SmallVectorImpl<RecordedAccess> &reads, const RecordedAccess &read) {
+  const auto axis = [](const RecordedAccess &touch) { return touch.end.axis; };
   auto *const place = std::ranges::lower_bound(reads, read.end.axis, {}, axis);
   if (place != reads.end() && axis(*place) == read.end.axis)
     *place = read;
@@ -21,7 +21,8 @@ void remember(llvm::SmallVectorImpl<Touch> &reads, const Touch &read) {
 
 } // namespace
 
-bool Run::isBefore(const Touch &earlier, const Touch &later, const Event *alsoKnown) const {
+bool Run::isBefore(const RecordedAccess &earlier, const RecordedAccess &later,
+                   const Event *alsoKnown) const {
   if (earlier.end.axis < 0) return true;
   if (alsoKnown && alsoKnown->axis == earlier.end.axis && alsoKnown->time >= earlier.end.time)
     return true;
@@ -35,31 +36,32 @@ void Run::touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKn
     for (const Access &access : op.accesses) {
       if (access.writes != writes) continue;
       const std::int64_t number = useOf(agent, access.index);
-      const Touch touch = {.end = end,
-                           .op = &op,
-                           .agent = agent,
-                           .buffer = access.buffer,
-                           .use = number,
-                           .hasUse = access.index.cursor.valid(),
-                           .isAsync = model_->program.isAsync(op)};
+      const RecordedAccess touch = {.end = end,
+                                    .op = &op,
+                                    .agent = agent,
+                                    .buffer = access.buffer,
+                                    .use = number,
+                                    .hasUse = access.index.cursor.valid(),
+                                    .isAsync = model_->program.isAsync(op)};
       const CellRange range = model_->cellsOf(access, number, agent);
       for (std::int32_t c = range.first; c < range.first + range.count; ++c) use(c, touch);
     }
   };
   const auto cell = [&](std::int32_t c) -> Cell & { return cells_[static_cast<std::size_t>(c)]; };
-  forEach(false, [&](std::int32_t c, const Touch &read) { readCell(c, read, alsoKnown); });
-  forEach(true, [&](std::int32_t c, const Touch &write) {
+  forEach(false, [&](std::int32_t c, const RecordedAccess &read) { readCell(c, read, alsoKnown); });
+  forEach(true, [&](std::int32_t c, const RecordedAccess &write) {
     writeCell(c, write, alsoKnown);
     cell(c).write = write;
     cell(c).reads.clear();
     for (const std::int32_t claim : model_->claimsOnCell(c)) claimed(claim).op = nullptr;
   });
   if (op.kind == OpKind::Access) return;
-  forEach(false, [&](std::int32_t c, const Touch &read) { remember(cell(c).reads, read); });
+  forEach(false,
+          [&](std::int32_t c, const RecordedAccess &read) { remember(cell(c).reads, read); });
 }
 
-void Run::readCell(std::int32_t number, const Touch &read, const Event *alsoKnown) {
-  const Touch &write = cells_[static_cast<std::size_t>(number)].write;
+void Run::readCell(std::int32_t number, const RecordedAccess &read, const Event *alsoKnown) {
+  const RecordedAccess &write = cells_[static_cast<std::size_t>(number)].write;
   if (read.op->kind == OpKind::Access)
     claim(model_->claimOf(read.agent, model_->claimsOnCell(number)), read);
   if (!write.op) return find(Diag::ScheduleUnwritten, *read.op, describe(read));
@@ -70,16 +72,16 @@ void Run::readCell(std::int32_t number, const Touch &read, const Event *alsoKnow
   checkProxy(write, read);
 }
 
-void Run::writeCell(std::int32_t number, const Touch &write, const Event *alsoKnown) {
+void Run::writeCell(std::int32_t number, const RecordedAccess &write, const Event *alsoKnown) {
   const Cell &cell = cells_[static_cast<std::size_t>(number)];
   if (cell.write.op && !isBefore(cell.write, write, alsoKnown))
     return find(Diag::ScheduleWriteRace, *write.op, describe(write), describe(cell.write),
                 hintForWrites(write, cell.write));
-  for (const Touch &read : cell.reads)
+  for (const RecordedAccess &read : cell.reads)
     if (!isBefore(read, write, alsoKnown))
       return find(Diag::ScheduleOverwriteRace, *write.op, describe(write), describe(read));
   for (const std::int32_t claim : model_->claimsOnCell(number)) {
-    const Touch &read = claimed(claim);
+    const RecordedAccess &read = claimed(claim);
     if (read.op && !isBefore(read, write, alsoKnown))
       return find(Diag::ScheduleOverwriteRace, *write.op, describe(write), describe(read));
   }
@@ -87,7 +89,7 @@ void Run::writeCell(std::int32_t number, const Touch &write, const Event *alsoKn
 }
 
 /// A copy or queue of the async proxy sees plain writes only behind a fence.
-void Run::checkProxy(const Touch &earlier, const Touch &later) {
+void Run::checkProxy(const RecordedAccess &earlier, const RecordedAccess &later) {
   if (model_->program[later.buffer].space != Space::Shared || earlier.isAsync || !later.isAsync)
     return;
   if (earlier.end.axis < 0) return;
@@ -97,7 +99,7 @@ void Run::checkProxy(const Touch &earlier, const Touch &later) {
 }
 
 /// Whether every agent that can write the cell knows so: a read holds up nobody else.
-bool Run::isReadOver(const Touch &read, std::int32_t cell) const {
+bool Run::isReadOver(const RecordedAccess &read, std::int32_t cell) const {
   for (std::int32_t agent = 0; agent < agents(); ++agent) {
     if (!model_->writes(agent, pcOf(agent), cell)) continue;
     if (clock(agent)[read.end.axis] < read.end.time) return false;
@@ -118,7 +120,7 @@ bool Run::isRead(std::int32_t cell) const {
 ///
 /// Of what has been read, those need not know that can only write it: they are held against the
 /// reads, and who knows that a read is over knows so of what it has read.
-bool Run::isWriteOver(const Touch &write, std::int32_t cell) const {
+bool Run::isWriteOver(const RecordedAccess &write, std::int32_t cell) const {
   const auto [axis, time] = write.end;
   if (axis < 0) return true;
   const bool isFenced = isSeenByProxy(write), isSeen = !isFenced && isRead(cell);
@@ -141,7 +143,7 @@ bool Run::isWriteOver(const Touch &write, std::int32_t cell) const {
 /// Memory goes to the next block when this one has ended: nothing may still land in it.
 void Run::checkEnd() {
   for (const Cell &cell : cells_) {
-    const Touch &write = cell.write;
+    const RecordedAccess &write = cell.write;
     if (!write.op || write.end.axis < 0) continue;
     const auto knows = [&](std::int32_t agent) {
       return clock(agent)[write.end.axis] >= write.end.time;

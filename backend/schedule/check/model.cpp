@@ -63,11 +63,11 @@ CellRange Model::cellsOf(const Access &access, std::int64_t use, std::int32_t ag
   return upTo(self.number, self.number + self.warps - 1);
 }
 
-Asks &Model::asksFor(RoleId role, TripsId trips, const std::vector<TripsId> &around) {
+LastTripUses &Model::asksFor(RoleId role, TripsId trips, const std::vector<TripsId> &around) {
   std::vector<TripsId> within;
   for (TripsId outer = program[trips].within; outer.valid(); outer = program[outer].within)
     within.push_back(outer);
-  Asks &here = asks[role.index()][trips.index()];
+  LastTripUses &here = asks[role.index()][trips.index()];
   here.isRepeated |= !std::ranges::all_of(around, [&](TripsId outer) {
     return outer == trips || std::ranges::find(within, outer) != within.end();
   });
@@ -84,7 +84,7 @@ void Model::flatten(const std::vector<Op> &body, RoleId role, std::vector<TripsI
     }
     const bool loops = op.kind == OpKind::For;
     const TripsId trips = loops ? op.trips : op.guard.trips;
-    Asks &last = asksFor(role, trips, around);
+    LastTripUses &last = asksFor(role, trips, around);
     if (loops) {
       last.forLoop = here();
       around.push_back(trips);
@@ -169,7 +169,7 @@ void Model::placeBarriers() {
 namespace {
 
 /// One part of one slot, in the address space of its kind of memory.
-struct Piece {
+struct ByteRange {
   std::int64_t begin, end;
 };
 
@@ -205,7 +205,7 @@ void Model::placeMemory() {
     const auto wholeBytes = [&](const Buffer &b) { return bytesOf(b) * program.depthOf(b.ring); };
     for (const Buffer &b : program.buffers)
       if (b.space == space && b.offset) addresses.reserve(*b.offset + wholeBytes(b));
-    std::vector<std::vector<Piece>> pieces(program.buffers.size());
+    std::vector<std::vector<ByteRange>> pieces(program.buffers.size());
     std::set<std::int64_t> borders;
     std::int64_t end = 0;
     for (std::size_t b = 0; b < program.buffers.size(); ++b) {
@@ -216,8 +216,8 @@ void Model::placeMemory() {
       for (std::int32_t slot = 0; slot < program.depthOf(buffer.ring); ++slot)
         for (std::int64_t part = 0; part < parts; ++part) {
           const std::int64_t at = base + slot * bytesOf(buffer);
-          const Piece piece = {at + part * bytesOf(buffer) / parts,
-                               at + (part + 1) * bytesOf(buffer) / parts};
+          const ByteRange piece = {at + part * bytesOf(buffer) / parts,
+                                   at + (part + 1) * bytesOf(buffer) / parts};
           pieces[b].push_back(piece);
           borders.insert({piece.begin, piece.end});
           end = std::max(end, piece.end);
@@ -230,7 +230,7 @@ void Model::placeMemory() {
     const auto each = static_cast<std::int32_t>(cuts.size());
     for (std::int32_t copy = 0; copy < copies; ++copy)
       for (std::size_t b = 0; b < pieces.size(); ++b)
-        for (const Piece &piece : pieces[b])
+        for (const ByteRange &piece : pieces[b])
           parts_[b].push_back(
               {cells + copy * each + cellAt(piece.begin), cellAt(piece.end) - cellAt(piece.begin)});
     cells += static_cast<std::int32_t>(copies) * each;

@@ -32,7 +32,7 @@ struct Agent {
 };
 
 /// Where in its code a role asks for some trips for the last time; -1: nowhere.
-struct Asks {
+struct LastTripUses {
   std::int32_t forLoop = -1;  ///< To begin one over them.
   std::int32_t forCount = -1; ///< How many they are, for a condition.
   std::int32_t forAny = -1;   ///< In a loop over them, or for a condition.
@@ -88,7 +88,7 @@ public:
   std::vector<bool> hasParts;                ///< By buffer: whether an access names a part of it.
   /// By trips: beyond so many of all, or so many done, all are alike to the guards.
   std::vector<std::int32_t> mostCount, mostDone;
-  std::vector<std::vector<Asks>> asks; ///< By role and trips.
+  std::vector<std::vector<LastTripUses>> asks; ///< By role and trips.
 
   std::int32_t axisOf(std::int32_t agent, QueueId queue) const {
     return queueAxes_[static_cast<std::size_t>(agent)] + queuePlace_[queue.index()];
@@ -137,7 +137,7 @@ public:
 
 private:
   void flatten(const std::vector<Op> &body, RoleId role, std::vector<TripsId> &around);
-  Asks &asksFor(RoleId role, TripsId trips, const std::vector<TripsId> &around);
+  LastTripUses &asksFor(RoleId role, TripsId trips, const std::vector<TripsId> &around);
   void study(const std::vector<Op> &body);
   void placeAgents();
   void placeBarriers();

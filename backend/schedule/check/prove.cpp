@@ -119,7 +119,7 @@ struct Decision {
 };
 
 /// How runs that differ in what they know alone are taken together.
-enum class Merging : std::uint8_t {
+enum class StateMerging : std::uint8_t {
   /// One goes on for all, knowing what all of them know: few runs, but one that fails need not be a
   /// real one. Without a failure all real ones are safe.
   Meet,
@@ -130,7 +130,7 @@ enum class Merging : std::uint8_t {
 /// The forks that were visited, each by what it knew.
 class Visited {
 public:
-  explicit Visited(Merging merging) : merging_(merging) {}
+  explicit Visited(StateMerging merging) : merging_(merging) {}
 
   /// Whether the run must be followed; it may know less then than before.
   bool add(Run &run) {
@@ -145,7 +145,7 @@ public:
     if (std::ranges::any_of(known, covers)) return false;
     ++size_;
     bytes_ += static_cast<std::int64_t>(bytes);
-    if (merging_ == Merging::Meet && !known.empty()) {
+    if (merging_ == StateMerging::Meet && !known.empty()) {
       known.front() = check::common(known.front(), signature.lacks);
       check::weaken(run, signature, known.front());
     } else {
@@ -158,8 +158,8 @@ public:
   std::int64_t bytes() const { return bytes_; }
 
 private:
-  using Known = check::Signature::Lacks;
-  Merging merging_;
+  using Known = check::Signature::ClockLags;
+  StateMerging merging_;
   std::unordered_map<std::vector<std::int32_t>, std::vector<Known>, SignatureHash> visited_;
   std::int64_t size_ = 0;
   std::int64_t work_ = 0;
@@ -169,7 +169,7 @@ private:
 /// All runs, decision by decision.
 class Proof {
 public:
-  Proof(const Program &program, Merging merging, std::int64_t mostWork = kMostWork)
+  Proof(const Program &program, StateMerging merging, std::int64_t mostWork = kMostWork)
       : model_(program), merging_(merging), mostWork_(mostWork), visited_(merging) {}
 
   Verdict operator()() {
@@ -195,7 +195,7 @@ private:
   /// Runs that go on for long soon know what all of them know; to find one that fails, the first
   /// with few decisions.
   Fork takeFork() {
-    const bool last = merging_ == Merging::Meet;
+    const bool last = merging_ == StateMerging::Meet;
     Fork fork = std::move(last ? forks_.back() : forks_.front());
     if (last)
       forks_.pop_back();
@@ -272,7 +272,7 @@ private:
   /// Runs the same way again, this time keeping a trace. One that knows what several know alone may
   /// be none of them: that it fails says no more than that each must be looked at.
   void fail(const Run &failed, std::int32_t from) {
-    if (merging_ == Merging::Meet) {
+    if (merging_ == StateMerging::Meet) {
       verdict_.findings = failed.explained({});
       return;
     }
@@ -289,7 +289,7 @@ private:
   Model model_;
   std::int32_t stride_ = strideOf(model_.program);
   std::int64_t work_ = 0;
-  Merging merging_;
+  StateMerging merging_;
   std::int64_t mostWork_;
   std::deque<Fork> forks_;
   std::vector<Decision> decisions_;
@@ -310,18 +310,18 @@ bool gaveUp(const Verdict &verdict) {
 Verdict prove(const Program &program) {
   if (auto finding = tooManyPlaces(program)) return {.findings = {*std::move(finding)}};
   if (const auto free = check::withFreeTrips(program))
-    if (Verdict wide = Proof(*free, Merging::Meet)(); wide.isSafe()) return wide;
-  Verdict quick = Proof(program, Merging::Meet)();
+    if (Verdict wide = Proof(*free, StateMerging::Meet)(); wide.isSafe()) return wide;
+  Verdict quick = Proof(program, StateMerging::Meet)();
   const bool isTooLarge =
       !quick.isSafe() && quick.findings.front().what.kind == Diag::ScheduleTooLarge;
-  return quick.isSafe() || isTooLarge ? quick : Proof(program, Merging::Cover)();
+  return quick.isSafe() || isTooLarge ? quick : Proof(program, StateMerging::Cover)();
 }
 
 bool takesMoreWork(const Program &program, std::int64_t than) {
   if (tooManyPlaces(program)) return true;
-  const Verdict quick = Proof(program, Merging::Meet, than)();
+  const Verdict quick = Proof(program, StateMerging::Meet, than)();
   if (quick.isSafe() || gaveUp(quick)) return !quick.isSafe();
-  return gaveUp(Proof(program, Merging::Cover, than)());
+  return gaveUp(Proof(program, StateMerging::Cover, than)());
 }
 
 TripCount sameTrips(std::vector<std::int32_t> counts) {

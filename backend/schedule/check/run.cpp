@@ -44,7 +44,7 @@ Run::Outcome Run::proceed() {
       while (result == Step::Done && !isTooLong()) result = step(agent);
       if (isTooLong()) return Outcome::Tires;
       if (!findings_.empty()) return Outcome::Fails;
-      asks[a] = result == Step::Asks;
+      asks[a] = result == Step::LastTripUses;
       progress |= steps_ != before || result == Step::Ended;
     }
   }
@@ -70,7 +70,7 @@ std::int64_t Run::bytes() const {
   const std::size_t rows = static_cast<std::size_t>(rowOfMeeting(model_->meetingNumbers));
   return static_cast<std::int64_t>(
       slots_.size() * sizeof(SlotRun) + cells_.size() * sizeof(Cell) +
-      claims_.size() * sizeof(Touch) + queues_.size() * sizeof(QueueRun) +
+      claims_.size() * sizeof(RecordedAccess) + queues_.size() * sizeof(QueueRun) +
       agents_.size() * sizeof(AgentRun) + rows * sizeof(std::shared_ptr<void>));
 }
 
@@ -110,7 +110,7 @@ Run::Step Run::control(std::int32_t agent, const Instruction &instruction) {
   const std::optional<bool> goesOn =
       loops ? trips_.isMoreThan(op.trips, run.at, std::int64_t{run.at[op.trips.index()]} + op.less)
             : holds(op.guard, run.at);
-  if (!goesOn) return Step::Asks;
+  if (!goesOn) return Step::LastTripUses;
   if (loops) {
     ++run.asked;
     if (!*goesOn) run.at[op.trips.index()] = kBehind;
@@ -133,7 +133,8 @@ std::optional<bool> Run::holds(const Guard &guard, const Position &at) {
 void Run::forgetTrips() {
   const auto mayComeTo = [&](std::size_t agent, const Instance &instance) {
     if (agents_[agent].isDone) return false;
-    const Asks &asks = model_->asks[model_->agents[agent].role.index()][instance.trips.index()];
+    const LastTripUses &asks =
+        model_->asks[model_->agents[agent].role.index()][instance.trips.index()];
     if (asks.forAny < 0) return false;
     const auto around = tripsAround(model_->program, instance.trips, agents_[agent].at);
     if (!std::ranges::equal(instance.around, around))
@@ -167,7 +168,7 @@ void Run::forgetKnown() {
   for (std::int32_t c = 0; c < model_->cells; ++c) {
     Cell &cell = cells_[static_cast<std::size_t>(c)];
     if (cell.write.op && isWriteOver(cell.write, c)) cell.write.end = {};
-    llvm::erase_if(cell.reads, [&](const Touch &read) { return isReadOver(read, c); });
+    llvm::erase_if(cell.reads, [&](const RecordedAccess &read) { return isReadOver(read, c); });
   }
   for (SlotRun &slot : slots_) {
     if (!slot.isMade || slot.made.axis < 0 || !isKnown(slot.made)) continue;
@@ -251,7 +252,7 @@ Run::Step Run::wait(std::int32_t agent, const Op &op) {
   return Step::Done;
 }
 
-void Run::claim(std::int32_t claim, Touch touch) {
+void Run::claim(std::int32_t claim, RecordedAccess touch) {
   const std::int32_t axis = model_->axisOfClaim(claim);
   touch.end = {axis, ++ownClock(touch.agent)[axis]};
   claimed(claim) = touch;
@@ -292,7 +293,7 @@ void Run::arrive(std::int32_t agent, const Op &op) {
     return;
   }
   if (run.missing == 0)
-    for (const Touch &expect : run.loneExpects)
+    for (const RecordedAccess &expect : run.loneExpects)
       find(Diag::ScheduleLateExpect, *expect.op, nameOf(expect.agent), describeSlot(slot),
            run.phase);
   if (op.kind != OpKind::Signal) return gather(slot, agent, op, nullptr);
@@ -309,7 +310,7 @@ void Run::expectMore(SlotRun &run, std::int32_t agent, const Op &op) {
     run.loneExpects.push_back({.end = {agent, clock(agent)[agent]}, .op = &op, .agent = agent});
     return;
   }
-  llvm::erase_if(run.loneExpects, [&](const Touch &expect) {
+  llvm::erase_if(run.loneExpects, [&](const RecordedAccess &expect) {
     return clock(agent)[expect.end.axis] >= expect.end.time;
   });
 }
@@ -318,7 +319,7 @@ void Run::endPhase(std::int32_t slot, const Op &op) {
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
   const std::int32_t row = rowOfPhase(slot);
   for (const std::int32_t claim : model_->claimsOnSlot(slot)) {
-    Touch &pass = claimed(claim);
+    RecordedAccess &pass = claimed(claim);
     if (pass.op && clock(row)[pass.end.axis] < pass.end.time)
       find(Diag::ScheduleParity, op, nameOf(pass.agent), describeSlot(slot), run.phase - 1,
            run.phase);

@@ -19,7 +19,7 @@ struct Event {
 };
 
 /// An access that later ones must be held against.
-struct Touch {
+struct RecordedAccess {
   Event end = {};
   const Op *op = nullptr;
   std::int32_t agent = 0;
@@ -30,9 +30,9 @@ struct Touch {
 };
 
 struct Cell {
-  Touch write = {}; ///< `op` is null until something was written.
+  RecordedAccess write = {}; ///< `op` is null until something was written.
   /// By queues, since then; one for each axis. What agents read themselves are claims.
-  llvm::SmallVector<Touch, 0> reads = {};
+  llvm::SmallVector<RecordedAccess, 0> reads = {};
 };
 
 struct QueueRun {
@@ -55,7 +55,7 @@ struct SlotRun {
   std::int64_t missing = 0;
   std::int64_t expected = 0, landed = 0; ///< Bytes of this phase.
   /// Of this phase, without an arrival: those that nobody has arrived behind.
-  llvm::SmallVector<Touch, 0> loneExpects = {};
+  llvm::SmallVector<RecordedAccess, 0> loneExpects = {};
   bool isMade = true;
   Event made = {};
 };
@@ -110,7 +110,7 @@ private:
   friend class SignatureMaker;
 
   bool isTooLong() const { return looks_ > kMostLooks || clockBytes() > kMostBytes; }
-  enum class Step : std::uint8_t { Done, Blocked, Asks, Ended };
+  enum class Step : std::uint8_t { Done, Blocked, LastTripUses, Ended };
   Step step(std::int32_t agent);
   Step control(std::int32_t agent, const Instruction &instruction);
   std::optional<bool> holds(const Guard &guard, const Position &at);
@@ -128,25 +128,28 @@ private:
   void make(std::int32_t agent, const Op &op);
 
   void touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKnown);
-  void readCell(std::int32_t cell, const Touch &read, const Event *alsoKnown);
-  void writeCell(std::int32_t cell, const Touch &write, const Event *alsoKnown);
-  bool isBefore(const Touch &earlier, const Touch &later, const Event *alsoKnown) const;
-  void checkProxy(const Touch &earlier, const Touch &later);
+  void readCell(std::int32_t cell, const RecordedAccess &read, const Event *alsoKnown);
+  void writeCell(std::int32_t cell, const RecordedAccess &write, const Event *alsoKnown);
+  bool isBefore(const RecordedAccess &earlier, const RecordedAccess &later,
+                const Event *alsoKnown) const;
+  void checkProxy(const RecordedAccess &earlier, const RecordedAccess &later);
 
   bool mayArrive(std::int32_t agent, const Op &op, std::int32_t slot);
   void checkMade(std::int32_t agent, const Op &op, std::int32_t slot);
   void endPhase(std::int32_t slot, const Op &op);
-  bool isReadOver(const Touch &read, std::int32_t cell) const;
-  bool isWriteOver(const Touch &write, std::int32_t cell) const;
+  bool isReadOver(const RecordedAccess &read, std::int32_t cell) const;
+  bool isWriteOver(const RecordedAccess &write, std::int32_t cell) const;
   bool isRead(std::int32_t cell) const;
   /// The agent's: of now on, and not of the time before.
-  void claim(std::int32_t claim, Touch touch);
-  Touch &claimed(std::int32_t claim) { return claims_[static_cast<std::size_t>(claim)]; }
-  const Touch &claimed(std::int32_t claim) const {
+  void claim(std::int32_t claim, RecordedAccess touch);
+  RecordedAccess &claimed(std::int32_t claim) { return claims_[static_cast<std::size_t>(claim)]; }
+  const RecordedAccess &claimed(std::int32_t claim) const {
     return claims_[static_cast<std::size_t>(claim)];
   }
   /// Whether the async proxy needs a fence to see what this has written.
-  bool isSeenByProxy(const Touch &write) const { return model_->hasProxies && !write.isAsync; }
+  bool isSeenByProxy(const RecordedAccess &write) const {
+    return model_->hasProxies && !write.isAsync;
+  }
   Horizon horizon() const;
   void checkEnd();
   void reportStuck();
@@ -180,8 +183,8 @@ private:
   }
   std::string nameOf(std::int32_t agent) const;
   std::string describeTrips() const;
-  std::string describe(const Touch &touch) const;
-  std::string hintForWrites(const Touch &write, const Touch &other) const;
+  std::string describe(const RecordedAccess &touch) const;
+  std::string hintForWrites(const RecordedAccess &write, const RecordedAccess &other) const;
   std::string describeSlot(std::int32_t slot) const;
   std::string describeStuck(std::int32_t agent, const Op &op) const;
   std::string lineOf(const Op &op) const;
@@ -195,7 +198,7 @@ private:
   std::vector<SlotRun> slots_;
   std::vector<MeetingRun> meetings_;
   std::vector<Cell> cells_;
-  std::vector<Touch> claims_; // of which later ones are held; no `op`: nobody is
+  std::vector<RecordedAccess> claims_; // of which later ones are held; no `op`: nobody is
   Clocks clocks_;
   std::vector<Finding> findings_;
   std::int64_t steps_ = 0;

@@ -9,7 +9,7 @@ namespace imbrex::schedule::check {
 
 namespace {
 
-std::int64_t placeOf(const Signature::Lack &lack) {
+std::int64_t placeOf(const Signature::ClockLag &lack) {
   return (std::int64_t{lack.row} << 32) + lack.place;
 }
 
@@ -20,9 +20,9 @@ public:
   explicit SignatureMaker(const Run &run)
       : run_(run), model_(*run.model_), program_(run.model_->program) {}
 
-  void weaken(Run &run, const Signature::Lacks &own, const Signature::Lacks &lacks) const {
+  void weaken(Run &run, const Signature::ClockLags &own, const Signature::ClockLags &lacks) const {
     auto at = own.begin();
-    for (const Signature::Lack &lack : lacks) {
+    for (const Signature::ClockLag &lack : lacks) {
       while (at != own.end() && placeOf(*at) < placeOf(lack)) ++at;
       const bool isOwn = at != own.end() && placeOf(*at) == placeOf(lack);
       if (isOwn && at->count >= lack.count) continue;
@@ -63,7 +63,7 @@ private:
     std::int32_t place, most;
   };
   /// Where in a row a number is lacking, and what it is then at most.
-  Bound bound(Run &run, const Signature::Lack &lack) const {
+  Bound bound(Run &run, const Signature::ClockLag &lack) const {
     const std::int32_t ofClaims = lack.place - firstClaim();
     if (ofClaims >= 0) {
       const std::int32_t claim = claimOrder_[static_cast<std::size_t>(ofClaims)];
@@ -82,8 +82,8 @@ private:
   }
 
   /// A claim that others are held against; where none is, its last one again, which all know of.
-  const Touch &held(Run &run, std::int32_t number) const {
-    Touch &touch = run.claimed(number);
+  const RecordedAccess &held(Run &run, std::int32_t number) const {
+    RecordedAccess &touch = run.claimed(number);
     if (touch.op) return touch;
     const Claim &claim = model_.claims[static_cast<std::size_t>(number)];
     const std::int32_t axis = model_.axisOfClaim(number);
@@ -101,7 +101,7 @@ private:
     if (time > horizon_[p]) events_[p].push_back(time);
   }
 
-  void live(const Touch &touch, bool isWrite) {
+  void live(const RecordedAccess &touch, bool isWrite) {
     if (touch.end.axis < 0) return;
     live(touch.end.axis, touch.end.time);
     if (isWrite && run_.isSeenByProxy(touch)) live(model_.axes + touch.end.axis, touch.end.time);
@@ -111,10 +111,10 @@ private:
     events_.resize(static_cast<std::size_t>(model_.axisOfClaim(0)));
     for (const Cell &cell : run_.cells_) {
       if (cell.write.op) live(cell.write, true);
-      for (const Touch &read : cell.reads) live(read, false);
+      for (const RecordedAccess &read : cell.reads) live(read, false);
     }
     for (const SlotRun &slot : run_.slots_) {
-      for (const Touch &expect : slot.loneExpects) live(expect, false);
+      for (const RecordedAccess &expect : slot.loneExpects) live(expect, false);
       if (slot.made.axis < 0) continue;
       live(slot.made.axis, slot.made.time);
       if (model_.hasProxies) live(model_.axes + slot.made.axis, slot.made.time);
@@ -230,7 +230,7 @@ private:
 
   /// Whether one of those that it holds up does not know of it. If all do, nobody need tell them.
   bool isLive(std::int32_t number) const {
-    const Touch &touch = run_.claimed(number);
+    const RecordedAccess &touch = run_.claimed(number);
     if (!touch.op) return false;
     const Claim &claim = model_.claims[static_cast<std::size_t>(number)];
     for (std::int32_t agent = 0; agent < run_.agents(); ++agent) {
@@ -374,7 +374,7 @@ private:
       addEvent(run.made);
     else
       add(kUnmade);
-    for (const Touch &expect : run.loneExpects) addEvent(expect.end, false);
+    for (const RecordedAccess &expect : run.loneExpects) addEvent(expect.end, false);
     add(-1);
   }
 
@@ -417,7 +417,7 @@ private:
   }
 
   /// Whether the cell holds what no cursor comes to again, of a ring whose cursors all go on.
-  bool isStale(const Touch &write) const {
+  bool isStale(const RecordedAccess &write) const {
     if (!write.hasUse || write.end.axis >= 0) return false;
     const RingId ring = program_[write.buffer].ring;
     return write.use < bases_[ring.index()];
@@ -435,7 +435,7 @@ private:
         add(std::max<std::int64_t>(use, -1));
       }
     }
-    for (const Touch &read : cell.reads) addEvent(read.end, false);
+    for (const RecordedAccess &read : cell.reads) addEvent(read.end, false);
     add(-1);
   }
 
@@ -461,19 +461,19 @@ private:
     add(instance.trips.index());
     add(instance.isExact);
     const std::int32_t most = model_.mostCount[instance.trips.index()] + 1;
-    add(isAwaited(instance, &Asks::forLoop)    ? instance.count
-        : isAwaited(instance, &Asks::forCount) ? std::min(instance.count, most)
-                                               : -1);
+    add(isAwaited(instance, &LastTripUses::forLoop)    ? instance.count
+        : isAwaited(instance, &LastTripUses::forCount) ? std::min(instance.count, most)
+                                                       : -1);
     add(outerDistance(instance));
   }
 
   /// Whether a role may still ask: to begin a loop over these trips, the first or one more, or for
   /// a condition on how many they are.
-  bool isAwaited(const Instance &instance, std::int32_t Asks::*until) const {
+  bool isAwaited(const Instance &instance, std::int32_t LastTripUses::*until) const {
     for (std::int32_t agent = 0; agent < run_.agents(); ++agent) {
       const auto a = static_cast<std::size_t>(agent);
       const AgentRun &run = run_.agents_[a];
-      const Asks &asks = model_.asks[model_.agents[a].role.index()][instance.trips.index()];
+      const LastTripUses &asks = model_.asks[model_.agents[a].role.index()][instance.trips.index()];
       if (run.isDone || asks.*until < 0) continue;
       const auto around = tripsAround(program_, instance.trips, run.at);
       if (std::ranges::lexicographical_compare(around, instance.around)) return true;
@@ -512,7 +512,7 @@ private:
   Signature out_;
 };
 
-void weaken(Run &run, const Signature &signature, const Signature::Lacks &lacks) {
+void weaken(Run &run, const Signature &signature, const Signature::ClockLags &lacks) {
   signature.maker->weaken(run, signature.lacks, lacks);
 }
 
@@ -523,19 +523,19 @@ Signature signatureOf(const Run &run) {
   return signature;
 }
 
-bool knowsNoMore(const Signature::Lacks &one, const Signature::Lacks &other) {
+bool knowsNoMore(const Signature::ClockLags &one, const Signature::ClockLags &other) {
   auto at = one.begin();
-  return std::ranges::all_of(other, [&](const Signature::Lack &lack) {
+  return std::ranges::all_of(other, [&](const Signature::ClockLag &lack) {
     while (at != one.end() && placeOf(*at) < placeOf(lack)) ++at;
     return at != one.end() && placeOf(*at) == placeOf(lack) && at->count >= lack.count;
   });
 }
 
-Signature::Lacks common(const Signature::Lacks &one, const Signature::Lacks &other) {
-  Signature::Lacks out;
+Signature::ClockLags common(const Signature::ClockLags &one, const Signature::ClockLags &other) {
+  Signature::ClockLags out;
   out.reserve(one.size() + other.size());
   auto at = one.begin();
-  for (const Signature::Lack &lack : other) {
+  for (const Signature::ClockLag &lack : other) {
     while (at != one.end() && placeOf(*at) < placeOf(lack)) out.push_back(*at++);
     out.push_back(lack);
     if (at == one.end() || placeOf(*at) != placeOf(lack)) continue;

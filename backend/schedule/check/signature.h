@@ -33,16 +33,16 @@ class SignatureMaker;
 /// have gathered: nobody learns it there.
 struct Signature {
   /// A number of a clock that lacks something.
-  struct Lack {
+  struct ClockLag {
     std::int32_t row, place; ///< In the order of the signature.
     std::int32_t count;      ///< Of live accesses, or of phases up to 2.
-    friend bool operator==(const Lack &, const Lack &) = default;
+    friend bool operator==(const ClockLag &, const ClockLag &) = default;
   };
   /// By row and place; the numbers that are not there lack nothing.
-  using Lacks = std::vector<Lack>;
+  using ClockLags = std::vector<ClockLag>;
 
   std::vector<std::int32_t> rest;
-  Lacks lacks;
+  ClockLags lacks;
   std::int64_t work = 0;                       ///< Numbers that were looked at.
   std::shared_ptr<const SignatureMaker> maker; ///< Knows where in the run its lacks are.
 };
@@ -50,10 +50,10 @@ struct Signature {
 Signature signatureOf(const Run &run);
 
 /// Whether one knows no more than the other, of runs that are alike in the rest.
-bool knowsNoMore(const Signature::Lacks &one, const Signature::Lacks &other);
+bool knowsNoMore(const Signature::ClockLags &one, const Signature::ClockLags &other);
 /// What both know.
-Signature::Lacks common(const Signature::Lacks &one, const Signature::Lacks &other);
+Signature::ClockLags common(const Signature::ClockLags &one, const Signature::ClockLags &other);
 /// Makes the run of a signature know no more than that, which is of a run like it in the rest.
-void weaken(Run &run, const Signature &signature, const Signature::Lacks &lacks);
+void weaken(Run &run, const Signature &signature, const Signature::ClockLags &lacks);
 
 } // namespace imbrex::schedule::check

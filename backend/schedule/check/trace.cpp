@@ -15,9 +15,9 @@ constexpr std::size_t kLongestTrip = 64;
 /// So many trips that are alike are told by the first and the last of them.
 constexpr std::size_t kToldByTwo = 4;
 
-class TraceWriter {
+class FailingRunWriter {
 public:
-  TraceWriter(const Model &model, const std::vector<TraceStep> &trace, const NameOf &nameOf)
+  FailingRunWriter(const Model &model, const std::vector<TraceStep> &trace, const NameOf &nameOf)
       : model_(model), trace_(trace), nameOf_(nameOf) {}
 
   std::vector<std::string> run() {
@@ -37,12 +37,12 @@ public:
   }
 
 private:
-  struct Alike {
+  struct RepeatedSteps {
     std::size_t steps = 1, times = 1;
   };
 
   /// The shortest sequence of steps from here on that comes often enough to be told by two.
-  Alike alikeFrom(std::size_t at) const {
+  RepeatedSteps alikeFrom(std::size_t at) const {
     const auto isSame = [&](std::size_t a, std::size_t b) {
       return trace_[a].agent == trace_[b].agent && trace_[a].op == trace_[b].op;
     };
@@ -90,7 +90,7 @@ private:
 
 std::vector<std::string> linesOf(const Model &model, const std::vector<TraceStep> &trace,
                                  const NameOf &nameOf) {
-  return TraceWriter(model, trace, nameOf).run();
+  return FailingRunWriter(model, trace, nameOf).run();
 }
 
 } // namespace imbrex::schedule::check

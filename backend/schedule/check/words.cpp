@@ -32,7 +32,7 @@ std::string Run::nameOf(std::int32_t agent) const {
 }
 
 /// "role 'load' at use 5 of 'A' (slot 1)".
-std::string Run::describe(const Touch &touch) const {
+std::string Run::describe(const RecordedAccess &touch) const {
   const Buffer &buffer = model_->program[touch.buffer];
   std::string text =
       "'" + nameOf(touch.agent) + "' by " + check::describe(model_->program, *touch.op);
@@ -43,7 +43,7 @@ std::string Run::describe(const Touch &touch) const {
 }
 
 /// What keeps two writes apart. The warps of a role do all its operations at once.
-std::string Run::hintForWrites(const Touch &write, const Touch &other) const {
+std::string Run::hintForWrites(const RecordedAccess &write, const RecordedAccess &other) const {
   const std::string wait = "one of the two must wait until the other has ended";
   const Agent &self = model_->agents[static_cast<std::size_t>(write.agent)];
   const bool isOneRole = self.role == model_->agents[static_cast<std::size_t>(other.agent)].role;

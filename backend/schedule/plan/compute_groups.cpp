@@ -23,9 +23,9 @@ std::string_view whyNot(const Program &program, const Role &role) {
 }
 
 /// The same cursors and queues again, for the other role.
-class Twin {
+class RoleCloner {
 public:
-  Twin(Program &program, RoleId role, RoleId twin) : program_(program) {
+  RoleCloner(Program &program, RoleId role, RoleId twin) : program_(program) {
     cursors_.resize(program.cursors.size());
     for (std::uint32_t c = 0; c < cursors_.size(); ++c) {
       if (program_.cursors[c].role != role) continue;
@@ -63,14 +63,14 @@ private:
 };
 
 /// A ring of one slot without content, whose barrier one group waits at and the other arrives at.
-struct Turn {
+struct TurnRing {
   RingId ring;
   BarrierId barrier;
 };
 
-Turn makeTurn(Program &program, const Role &group, std::int32_t others) {
-  const Turn turn = {RingId(static_cast<std::uint32_t>(program.rings.size())),
-                     BarrierId(static_cast<std::uint32_t>(program.barriers.size()))};
+TurnRing makeTurnRing(Program &program, const Role &group, std::int32_t others) {
+  const TurnRing turn = {RingId(static_cast<std::uint32_t>(program.rings.size())),
+                         BarrierId(static_cast<std::uint32_t>(program.barriers.size()))};
   program.rings.push_back({.name = group.name + "_turns", .depth = 1});
   program.barriers.push_back({.name = group.name + ".turn", .ring = turn.ring, .arrivals = others});
   return turn;
@@ -102,15 +102,15 @@ std::optional<GroupRoles> splitInGroups(Program &program, RoleId role, std::stri
   Role twin = first;
   first.name += "0";
   twin.name += "1";
-  Twin(program, role, second).own(twin.body);
+  RoleCloner(program, role, second).own(twin.body);
   program.roles.push_back(std::move(twin));
   return GroupRoles{role, second};
 }
 
 void takeTurns(Program &program, const GroupRoles &groups, TripsId loop) {
-  std::array<Turn, 2> turns;
+  std::array<TurnRing, 2> turns;
   for (const std::size_t group : {0u, 1u})
-    turns[group] = makeTurn(program, program[groups[group]], program[groups[1 - group]].warps);
+    turns[group] = makeTurnRing(program, program[groups[group]], program[groups[1 - group]].warps);
   for (const std::size_t group : {0u, 1u}) {
     const CursorId mine = makeCursor(program, "mine", groups[group], turns[group].ring);
     const CursorId theirs = makeCursor(program, "theirs", groups[group], turns[1 - group].ring);

@@ -17,12 +17,12 @@ namespace imbrex::schedule {
 namespace {
 
 /// What is to stand before an operation.
-struct Before {
+struct WaitsBefore {
   std::map<QueueId, std::int32_t> drains;
   bool meets = false;
 };
 
-using Decisions = std::map<OpNumber, Before>;
+using Decisions = std::map<OpNumber, WaitsBefore>;
 using OpNumbers = llvm::DenseMap<const Op *, OpNumber>;
 
 OpNumbers numbersOf(const Role &role) {
@@ -63,7 +63,7 @@ Price costOf(const Decisions &decisions) {
 
 /// Whether an operation may conflict with others of its role, the cursors of what it does so in,
 /// and the first operation that does the same.
-struct Conflicts {
+struct OpConflicts {
   bool any = false;
   llvm::SmallVector<CursorId, 2> cursors = {};
   OpNumber like = 0;
@@ -107,7 +107,7 @@ private:
   void settle() {
     do {
       changed_ = false;
-      Point point(program_, role_);
+      PendingOps point(program_, role_);
       walkScope(program_[role_].body, TripsId(), point);
     } while (changed_ && !gaveUp_);
   }
@@ -133,13 +133,14 @@ private:
 
   /// A body in which some trips have one number throughout: for each number that its guards and
   /// loops tell apart on its own, so that paths which no number takes are not counted.
-  void walkScope(const std::vector<Op> &body, TripsId scope, Point &point, std::uint32_t from = 0) {
+  void walkScope(const std::vector<Op> &body, TripsId scope, PendingOps &point,
+                 std::uint32_t from = 0) {
     while (from < program_.trips.size() && program_.trips[from].within != scope) ++from;
     if (from == program_.trips.size()) return walk(body, point);
-    const Point before = point;
+    const PendingOps before = point;
     const std::int32_t largest = largest_[from];
     for (std::int32_t count = program_.trips[from].least; count <= largest && !gaveUp_; ++count) {
-      Point taken = before;
+      PendingOps taken = before;
       counts_[from] = count;
       walkScope(body, scope, taken, from + 1);
       if (count == program_.trips[from].least)
@@ -149,7 +150,7 @@ private:
     }
   }
 
-  void walk(const std::vector<Op> &body, Point &point) {
+  void walk(const std::vector<Op> &body, PendingOps &point) {
     for (const Op &op : body) {
       if (gaveUp_) return;
       if (op.kind == OpKind::For) {
@@ -175,7 +176,7 @@ private:
     return std::nullopt;
   }
 
-  void branch(const Op &op, Point &point) {
+  void branch(const Op &op, PendingOps &point) {
     const bool isOutermost = !hoistTo_;
     if (isOutermost) hoistTo_ = &op, ++conditions_;
     apply(op, point);
@@ -183,7 +184,7 @@ private:
     if (known && *known) {
       walk(op.body, point);
     } else if (!known) {
-      Point taken = point;
+      PendingOps taken = point;
       walk(op.body, taken);
       point.join(taken);
     }
@@ -192,12 +193,12 @@ private:
 
   /// As many trips as are counted. Where that stands for all larger numbers, too, the last ones, in
   /// which conditions on the trips left do not hold, come behind any number of others.
-  void loop(const Op &op, Point &point) {
+  void loop(const Op &op, PendingOps &point) {
     const std::int32_t count = counts_[op.trips.index()];
     std::int32_t left = count - op.first;
     if (left <= op.less) return;
     const Op *outer = std::exchange(hoistTo_, nullptr);
-    const auto trip = [&](Point &at) {
+    const auto trip = [&](PendingOps &at) {
       lefts_[op.trips.index()] = left;
       walkScope(op.body, op.trips, at);
     };
@@ -211,9 +212,9 @@ private:
 
   /// None, or more, until nothing changes.
   template <class Trip>
-  void anyTrips(const Trip &trip, Point &point) const {
+  void anyTrips(const Trip &trip, PendingOps &point) const {
     for (;;) {
-      Point next = point;
+      PendingOps next = point;
       trip(next);
       next.join(point);
       if (next == point || gaveUp_) return;
@@ -221,17 +222,17 @@ private:
     }
   }
 
-  void pass(const Op &op, Point &point) {
+  void pass(const Op &op, PendingOps &point) {
     const OpNumber number = apply(op, point);
-    const Conflicts &conflicts = conflicts_[number];
+    const OpConflicts &conflicts = conflicts_[number];
     if (conflicts.any)
-      for (const Pending &pending : point.pending()) require(op, pending, point);
+      for (const PendingOp &pending : point.pending()) require(op, pending, point);
     if (op.kind == OpKind::Advance) point.advance(program_, op.cursor);
     if (op.kind == OpKind::Drain) point.retire(op.queue, op.count);
     if (op.kind == OpKind::Commit) point.age(op.queue, 1);
     if (op.kind == OpKind::Issue && !program_[op.queue].grouped) point.age(op.queue, op.count);
     if (!conflicts.any) return;
-    Pending issued{
+    PendingOp issued{
         .number = conflicts.like, .op = &op, .follows = conflicts.cursors, .within = conditions_};
     if (op.kind == OpKind::Issue) issued.age = program_[op.queue].grouped ? kOpen : 0;
     if (op.kind == OpKind::Issue || (op.kind == OpKind::Access && program_[role_].warps > 1))
@@ -239,7 +240,7 @@ private:
   }
 
   /// What was decided before an operation takes effect. Returns its number.
-  OpNumber apply(const Op &op, Point &point) const {
+  OpNumber apply(const Op &op, PendingOps &point) const {
     const OpNumber number = numbers_.at(&op);
     const auto found = before_.find(number);
     if (found == before_.end()) return number;
@@ -263,7 +264,7 @@ private:
     forEachOp(program_[role_].body, [&](const Op &op) {
       ops.push_back(&op);
       const auto same = llvm::find_if(ops, [&](const Op *other) { return doSame(op, *other); });
-      Conflicts &of = conflicts_.emplace_back();
+      OpConflicts &of = conflicts_.emplace_back();
       of.like = static_cast<OpNumber>(same - ops.begin());
       for (const Access &access : op.accesses) {
         if (!conflicts[access.buffer.index()]) continue;
@@ -279,7 +280,7 @@ private:
   }
 
   /// An operation that may touch what a pending one still does.
-  void require(const Op &op, const Pending &pending, const Point &point) {
+  void require(const Op &op, const PendingOp &pending, const PendingOps &point) {
     const Queue *queue = pending.op->kind == OpKind::Issue ? &program_[pending.op->queue] : nullptr;
     const bool inOrder =
         queue && queue->serial && op.kind == OpKind::Issue && op.queue == pending.op->queue;
@@ -297,8 +298,8 @@ private:
       }
   }
 
-  bool mayMeet(const Access &mine, const Access &other, const Pending &pending,
-               const Point &point) const {
+  bool mayMeet(const Access &mine, const Access &other, const PendingOp &pending,
+               const PendingOps &point) const {
     if (mine.buffer != other.buffer)
       return overlaps_[mine.buffer.index() * program_.buffers.size() + other.buffer.index()];
     if (mine.part == Part::Numbered && other.part == Part::Numbered && mine.number != other.number)
@@ -316,7 +317,7 @@ private:
   /// The meeting that there is serves, if the operation is over for its own warp by then. A new one
   /// comes before all conditions around the operation, to serve whether they hold or not, if what
   /// it is for is not within them itself.
-  void meetBefore(const Op &op, const Pending &pending) {
+  void meetBefore(const Op &op, const PendingOp &pending) {
     const bool hoists = hoistTo_ && pending.within < conditions_;
     const Op &place = pending.meeting ? *pending.meeting : (hoists ? *hoistTo_ : op);
     const std::int32_t age = pending.meeting ? pending.ageThere : pending.age;
@@ -341,15 +342,15 @@ private:
   const Program &program_;
   RoleId role_;
   const OpNumbers &numbers_;
-  std::vector<std::int32_t> largest_; // by trips: this many stand for all that are more
-  std::vector<std::int32_t> counts_;  // by trips: the number that is looked at
-  std::vector<std::int32_t> lefts_;   // by trips: how many are left in the loop that is walked
-  std::vector<std::int32_t> tails_;   // by trips: the most that a condition asks to be left
-  std::vector<bool> isWritten_;       // by buffer: by the role, and not by copies
-  std::vector<bool> overlaps_;        // by buffer and buffer
-  std::vector<Conflicts> conflicts_;  // by operation
-  const Op *hoistTo_ = nullptr;       // the outermost condition of the body that is walked
-  std::int32_t conditions_ = 0;       // of these, that of bodies around it included
+  std::vector<std::int32_t> largest_;  // by trips: this many stand for all that are more
+  std::vector<std::int32_t> counts_;   // by trips: the number that is looked at
+  std::vector<std::int32_t> lefts_;    // by trips: how many are left in the loop that is walked
+  std::vector<std::int32_t> tails_;    // by trips: the most that a condition asks to be left
+  std::vector<bool> isWritten_;        // by buffer: by the role, and not by copies
+  std::vector<bool> overlaps_;         // by buffer and buffer
+  std::vector<OpConflicts> conflicts_; // by operation
+  const Op *hoistTo_ = nullptr;        // the outermost condition of the body that is walked
+  std::int32_t conditions_ = 0;        // of these, that of bodies around it included
   Decisions before_;
   bool changed_ = false;
   std::optional<Price> limit_; // what the decisions must stay below

@@ -8,13 +8,13 @@ namespace imbrex::schedule {
 
 namespace {
 
-bool comesBefore(const Pending &a, const Pending &b) {
+bool comesBefore(const PendingOp &a, const PendingOp &b) {
   if (a.number != b.number) return a.number < b.number;
   return std::ranges::lexicographical_compare(a.advances, b.advances);
 }
 
 /// On one of two paths it is this, and on the other that.
-void mix(Pending &into, const Pending &other) {
+void mix(PendingOp &into, const PendingOp &other) {
   into.age = std::min(into.age, other.age);
   into.ageThere = std::min(into.ageThere, other.ageThere);
   into.within = std::max(into.within, other.within);
@@ -23,18 +23,18 @@ void mix(Pending &into, const Pending &other) {
 
 } // namespace
 
-Point::Point(const Program &program, RoleId role) {
+PendingOps::PendingOps(const Program &program, RoleId role) {
   for (std::uint32_t c = 0; c < program.cursors.size(); ++c)
     if (program.cursors[c].role == role) cursors_.emplace_back(c);
   ahead_.assign(cursors_.size(), 0);
 }
 
-std::size_t Point::placeOf(CursorId cursor) const {
+std::size_t PendingOps::placeOf(CursorId cursor) const {
   return static_cast<std::size_t>(llvm::find(cursors_, cursor) - cursors_.begin());
 }
 
-void Point::join(const Point &other) {
-  std::vector<Pending> both;
+void PendingOps::join(const PendingOps &other) {
+  std::vector<PendingOp> both;
   both.reserve(std::max(pending_.size(), other.pending_.size()));
   auto mine = pending_.begin();
   auto theirs = other.pending_.begin();
@@ -53,7 +53,7 @@ void Point::join(const Point &other) {
     if (ahead_[c] != other.ahead_[c]) ahead_[c].reset();
 }
 
-void Point::add(Pending issued) {
+void PendingOps::add(PendingOp issued) {
   issued.advances.assign(places(), 0);
   const auto at = std::ranges::lower_bound(pending_, issued, comesBefore);
   if (at != pending_.end() && at->isLike(issued))
@@ -62,32 +62,32 @@ void Point::add(Pending issued) {
     pending_.insert(at, std::move(issued));
 }
 
-void Point::retire(QueueId queue, std::int32_t count) {
-  for (Pending &pending : pending_)
+void PendingOps::retire(QueueId queue, std::int32_t count) {
+  for (PendingOp &pending : pending_)
     if (pending.op->queue == queue && pending.age >= count) pending.age = kEnded;
 }
 
-void Point::age(QueueId queue, std::int32_t entries) {
-  for (Pending &pending : pending_)
+void PendingOps::age(QueueId queue, std::int32_t entries) {
+  for (PendingOp &pending : pending_)
     if (pending.op->queue == queue && pending.age != kEnded)
       pending.age = pending.age == kOpen ? entries - 1 : pending.age + entries;
 }
 
-void Point::meet(const Op &before) {
-  llvm::erase_if(pending_, [](const Pending &pending) { return pending.age == kEnded; });
-  for (Pending &pending : pending_) {
+void PendingOps::meet(const Op &before) {
+  llvm::erase_if(pending_, [](const PendingOp &pending) { return pending.age == kEnded; });
+  for (PendingOp &pending : pending_) {
     pending.meeting = &before;
     pending.ageThere = pending.age;
   }
 }
 
 /// The first of a ring's cursors is what the others are measured by.
-void Point::advance(const Program &program, CursorId moved) {
+void PendingOps::advance(const Program &program, CursorId moved) {
   const RingId ring = program[moved].ring;
   const std::int32_t depth = program.depthOf(ring);
   const std::size_t place = placeOf(moved);
   bool isFollowed = false;
-  for (Pending &pending : pending_) {
+  for (PendingOp &pending : pending_) {
     if (!llvm::is_contained(pending.follows, moved)) continue;
     pending.advances[place] = (pending.advances[place] + 1) % depth;
     isFollowed = true;
@@ -101,11 +101,11 @@ void Point::advance(const Program &program, CursorId moved) {
   }
 }
 
-void Point::leave(std::int32_t conditions) {
-  for (Pending &pending : pending_) pending.within = std::min(pending.within, conditions);
+void PendingOps::leave(std::int32_t conditions) {
+  for (PendingOp &pending : pending_) pending.within = std::min(pending.within, conditions);
 }
 
-void Point::sort() {
+void PendingOps::sort() {
   for (auto at = pending_.begin(); at != pending_.end(); ++at)
     std::rotate(std::upper_bound(pending_.begin(), at, *at, comesBefore), at, std::next(at));
 }

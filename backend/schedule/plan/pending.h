@@ -20,7 +20,7 @@ inline constexpr std::int32_t kEnded = std::numeric_limits<std::int32_t>::max();
 using OpNumber = std::uint32_t;
 
 /// An operation that is not over for every warp: the youngest of all that do the same to a slot.
-struct Pending {
+struct PendingOp {
   OpNumber number; ///< The first operation that does the same.
   const Op *op;
   /// By cursor of the role: since it was issued, modulo the slots of the cursor's ring.
@@ -31,10 +31,10 @@ struct Pending {
   const Op *meeting = nullptr;           ///< Before this the warps have met since it was issued.
   std::int32_t ageThere = kEnded;
 
-  bool isLike(const Pending &other) const {
+  bool isLike(const PendingOp &other) const {
     return number == other.number && advances == other.advances;
   }
-  friend bool operator==(const Pending &a, const Pending &b) {
+  friend bool operator==(const PendingOp &a, const PendingOp &b) {
     return a.isLike(b) && a.within == b.within && a.age == b.age && a.meeting == b.meeting &&
            a.ageThere == b.ageThere;
   }
@@ -42,20 +42,20 @@ struct Pending {
 
 /// What a role knows at one point. Of the operations that are alike by number and use, the younger
 /// one stands for both.
-class Point {
+class PendingOps {
 public:
-  Point(const Program &program, RoleId role);
+  PendingOps(const Program &program, RoleId role);
 
-  llvm::ArrayRef<Pending> pending() const { return pending_; }
+  llvm::ArrayRef<PendingOp> pending() const { return pending_; }
   std::size_t places() const { return cursors_.size(); }
-  /// A cursor's place among those of the role, which `Pending::advances` goes by.
+  /// A cursor's place among those of the role, which `PendingOp::advances` goes by.
   std::size_t placeOf(CursorId cursor) const;
   /// How far a cursor is ahead of its ring's first; nothing where paths differ.
   std::optional<std::int64_t> ahead(CursorId cursor) const { return ahead_[placeOf(cursor)]; }
 
   /// What holds on both of two paths.
-  void join(const Point &other);
-  void add(Pending issued);
+  void join(const PendingOps &other);
+  void add(PendingOp issued);
   /// At most `count` entries of the queue are left.
   void retire(QueueId queue, std::int32_t count);
   /// So many entries are issued behind what there is of the queue.
@@ -66,13 +66,13 @@ public:
   /// What is within more conditions than these is it no longer.
   void leave(std::int32_t conditions);
 
-  friend bool operator==(const Point &, const Point &) = default;
+  friend bool operator==(const PendingOps &, const PendingOps &) = default;
 
 private:
   void sort();
 
-  std::vector<CursorId> cursors_; // of the role
-  std::vector<Pending> pending_;  // by number and uses, each once
+  std::vector<CursorId> cursors_;  // of the role
+  std::vector<PendingOp> pending_; // by number and uses, each once
   std::vector<std::optional<std::int64_t>> ahead_;
 };
 

@@ -34,21 +34,21 @@ constexpr double kSame = 1e-6;
 enum class Duty : std::uint8_t { Copy, Product, Compute };
 
 /// A partition of the operations, before it has slots.
-struct Shape {
+struct Partition {
   std::string name = {};
-  Split split = {};
+  RoleSplit split = {};
   std::optional<RoleId> halved = std::nullopt; ///< The role that is two groups by turns.
 };
 
 /// What is wrong with a way to schedule the work.
-struct Mistake {
+struct RejectedPlan {
   std::string way;
   Diagnostic what;
 };
 
-class Planner {
+class SchedulePlanner {
 public:
-  Planner(const Program &work, const PlanRequest &request, Diagnostics &diagnostics)
+  SchedulePlanner(const Program &work, const PlanRequest &request, Diagnostics &diagnostics)
       : work_(work), request_(request), diagnostics_(diagnostics) {}
 
   std::optional<Plan> operator()() {
@@ -75,7 +75,7 @@ public:
       if (request_.turns)
         for (const LastCluster last : {LastCluster::Whole, LastCluster::Halved}) tryTurns(last);
     } else {
-      for (const Shape &shape : shapes()) tryShape(shape);
+      for (const Partition &shape : shapes()) tryShape(shape);
     }
     if (!best_) return reportFailure(), std::nullopt;
     plan_.chosen = *best_;
@@ -90,7 +90,7 @@ private:
   void reportFailure() {
     const auto isMade = [](const Candidate &candidate) { return candidate.demand.warps > 0; };
     if (std::ranges::none_of(plan_.candidates, isMade) && !mistakes_.empty()) {
-      for (const Mistake &mistake : mistakes_)
+      for (const RejectedPlan &mistake : mistakes_)
         if (mistake.way == mistakes_.front().way) diagnostics_.add(mistake.what);
       return;
     }
@@ -106,7 +106,7 @@ private:
   /// kept, each once, and is why the candidate is refused.
   void refuse(Candidate candidate, const Diagnostics &why) {
     for (const Diagnostic &one : why.all()) {
-      const auto isSame = [&](const Mistake &other) {
+      const auto isSame = [&](const RejectedPlan &other) {
         return other.what.kind == one.kind && other.what.message == one.message;
       };
       if (std::ranges::none_of(mistakes_, isSame)) mistakes_.push_back({candidate.roles, one});
@@ -186,8 +186,8 @@ private:
   }
 
   /// All partitions: loads together or by the loop that they are in, products with the rest or not.
-  std::vector<Shape> shapes() const {
-    std::vector<Shape> shapes;
+  std::vector<Partition> shapes() const {
+    std::vector<Partition> shapes;
     const bool hasProducts = std::ranges::find(duties_, Duty::Product) != duties_.end();
     for (const bool products : {false, true})
       for (const bool apart : {false, true}) {
@@ -203,8 +203,8 @@ private:
     return shapes;
   }
 
-  Shape shapeOf(bool products, bool apart) const {
-    Shape shape;
+  Partition shapeOf(bool products, bool apart) const {
+    Partition shape;
     const auto role = [&](std::string name, std::int32_t warps) {
       shape.name += (shape.name.empty() ? "" : " | ") + name;
       shape.split.roles.push_back({.name = std::move(name), .warps = warps});
@@ -315,7 +315,7 @@ private:
     });
   }
 
-  void tryShape(const Shape &shape) {
+  void tryShape(const Partition &shape) {
     Diagnostics unsplit;
     auto split = splitRoles(work_, shape.split, unsplit);
     if (!split) return refuse({.roles = shape.name}, unsplit);
@@ -434,7 +434,7 @@ private:
   std::vector<const Op *> rates_; // the loops that copies are in
   TripsId measured_;              // the outermost loop: its trips may overlap as well
   Plan plan_;
-  std::vector<Mistake> mistakes_; // of the ways that could not be made
+  std::vector<RejectedPlan> mistakes_; // of the ways that could not be made
   std::optional<std::size_t> best_;
 };
 
@@ -442,7 +442,7 @@ private:
 
 std::optional<Plan> planSchedule(const Program &work, const PlanRequest &request,
                                  Diagnostics &diagnostics) {
-  return Planner(work, request, diagnostics)();
+  return SchedulePlanner(work, request, diagnostics)();
 }
 
 } // namespace imbrex::schedule

@@ -17,7 +17,7 @@ namespace {
 using Loops = std::vector<const Op *>;
 
 /// An operation that touches a buffer.
-struct Touch {
+struct BufferAccess {
   const Op *op;
   std::uint32_t role;
   bool writes;
@@ -25,10 +25,10 @@ struct Touch {
 };
 
 /// Who touches a buffer, and where, in order.
-struct Touches {
+struct BufferAccesses {
   std::set<std::uint32_t> writers, readers;
   std::optional<Loops> around; ///< The loops around all of them.
-  std::vector<Touch> all;
+  std::vector<BufferAccess> all;
 
   std::size_t roles() const {
     std::set<std::uint32_t> roles = writers;
@@ -38,25 +38,27 @@ struct Touches {
 };
 
 /// What buffers have in common that share a ring.
-struct Kind {
+struct RingKey {
   std::set<std::uint32_t> writers, readers;
   const Op *rate; ///< The loop whose trips are the uses; null: one use in all.
   bool isCarried; ///< One use more comes before the loop, and is what its first trip reads.
 
-  friend auto operator<=>(const Kind &, const Kind &) = default;
+  friend auto operator<=>(const RingKey &, const RingKey &) = default;
 };
 
 /// Whether one role writes what another has read before: in the same use there would be two
 /// contents.
-bool isWrittenAgain(const Touches &touches) {
-  const auto isForeign = [&](const Touch &touch) { return !touches.writers.contains(touch.role); };
+bool isWrittenAgain(const BufferAccesses &touches) {
+  const auto isForeign = [&](const BufferAccess &touch) {
+    return !touches.writers.contains(touch.role);
+  };
   const auto read = llvm::find_if(touches.all, isForeign);
-  const auto inner = [&](const Touch &touch) {
+  const auto inner = [&](const BufferAccess &touch) {
     return touch.loops.size() > touches.around->size() ? touch.loops[touches.around->size()]
                                                        : nullptr;
   };
-  return std::any_of(touches.all.begin(), touches.all.end(), [&](const Touch &touch) {
-    const bool isInLoopOfRead = llvm::any_of(touches.all, [&](const Touch &other) {
+  return std::any_of(touches.all.begin(), touches.all.end(), [&](const BufferAccess &touch) {
+    const bool isInLoopOfRead = llvm::any_of(touches.all, [&](const BufferAccess &other) {
       return isForeign(other) && inner(other) && inner(other) == inner(touch);
     });
     return touch.writes && (&touch >= &*read || isInLoopOfRead);
@@ -64,10 +66,11 @@ bool isWrittenAgain(const Touches &touches) {
 }
 
 /// What writes in two loops of which none stands in the other: the first two of them.
-std::optional<std::pair<const Op *, const Op *>> loadedInAnotherLoop(const Touches &touches) {
+std::optional<std::pair<const Op *, const Op *>>
+loadedInAnotherLoop(const BufferAccesses &touches) {
   const std::size_t around = touches.around->size();
-  const Touch *first = nullptr;
-  for (const Touch &touch : touches.all) {
+  const BufferAccess *first = nullptr;
+  for (const BufferAccess &touch : touches.all) {
     if (!touch.writes || touch.loops.size() <= around) continue;
     if (first && first->loops[around] != touch.loops[around]) return {{first->op, touch.op}};
     if (!first) first = &touch;
@@ -78,11 +81,11 @@ std::optional<std::pair<const Op *, const Op *>> loadedInAnotherLoop(const Touch
 /// The loop that hands a content from each trip to the next, where a role writes the first one
 /// before it and another at the end of each trip, which others have read by then; null for all
 /// else.
-const Op *carryingLoop(const Touches &touches) {
+const Op *carryingLoop(const BufferAccesses &touches) {
   const std::size_t around = touches.around->size();
   const Op *loop = nullptr;
   bool hasFirst = false, isWritten = false, isBehind = false;
-  for (const Touch &touch : touches.all) {
+  for (const BufferAccess &touch : touches.all) {
     if (touch.writes == !touches.writers.contains(touch.role)) return nullptr;
     if (touch.loops.size() == around) {
       isBehind |= loop != nullptr;
@@ -100,7 +103,7 @@ const Op *carryingLoop(const Touches &touches) {
 }
 
 /// A use of a ring that ends outside of the loop whose trips are its uses.
-struct End {
+struct LastRelease {
   RingId ring;
   std::vector<BufferId> buffers;
 };
@@ -108,9 +111,9 @@ struct End {
 /// What a split hands to a role: not loops and conditions, which all roles keep.
 bool isGiven(const Op &op) { return !hasBody(op.kind); }
 
-class Splitter {
+class RoleSplitter {
 public:
-  Splitter(const Program &work, const Split &split, Diagnostics &diagnostics)
+  RoleSplitter(const Program &work, const RoleSplit &split, Diagnostics &diagnostics)
       : work_(work), split_(split), diagnostics_(diagnostics) {}
 
   std::optional<Program> operator()() {
@@ -145,7 +148,7 @@ private:
 
   void note(const Op &op, std::uint32_t role, const Loops &loops) {
     for (const Access &access : op.accesses) {
-      Touches &touches = touches_[access.buffer.index()];
+      BufferAccesses &touches = touches_[access.buffer.index()];
       touches.all.push_back({.op = &op, .role = role, .writes = access.writes, .loops = loops});
       (access.writes ? touches.writers : touches.readers).insert(role);
       if (!touches.around) touches.around = loops;
@@ -155,15 +158,15 @@ private:
   }
 
   void makeRings() {
-    std::map<Kind, std::vector<BufferId>> kinds;
-    std::vector<Kind> order;
+    std::map<RingKey, std::vector<BufferId>> kinds;
+    std::vector<RingKey> order;
     for (std::uint32_t b = 0; b < touches_.size(); ++b) {
-      const Touches &touches = touches_[b];
+      const BufferAccesses &touches = touches_[b];
       if (touches.roles() < 2) continue;
-      Kind kind = {.writers = touches.writers,
-                   .readers = touches.readers,
-                   .rate = touches.around->empty() ? nullptr : touches.around->back(),
-                   .isCarried = false};
+      RingKey kind = {.writers = touches.writers,
+                      .readers = touches.readers,
+                      .rate = touches.around->empty() ? nullptr : touches.around->back(),
+                      .isCarried = false};
       if (touches.writers.size() == 1 && isWrittenAgain(touches)) {
         kind.isCarried = true;
         kind.rate = carryingLoop(touches);
@@ -172,10 +175,10 @@ private:
       if (kinds[kind].empty()) order.push_back(kind);
       kinds[kind].push_back(BufferId(b));
     }
-    for (const Kind &kind : order) makeRing(kind, kinds[kind]);
+    for (const RingKey &kind : order) makeRing(kind, kinds[kind]);
   }
 
-  void reportWrittenAgain(const Touches &touches, const std::string &name) {
+  void reportWrittenAgain(const BufferAccesses &touches, const std::string &name) {
     if (const auto again = loadedInAnotherLoop(touches))
       diagnostics_.report(Diag::ScheduleLoadedTwice, again->second->where, name,
                           toText(again->first->where));
@@ -183,7 +186,7 @@ private:
       diagnostics_.report(Diag::ScheduleCarriedBetweenRoles, touches.all.front().op->where, name);
   }
 
-  void makeRing(const Kind &kind, const std::vector<BufferId> &buffers) {
+  void makeRing(const RingKey &kind, const std::vector<BufferId> &buffers) {
     Ring ring = {.name = "", .depth = 1};
     const RingId id(static_cast<std::uint32_t>(program_.rings.size()));
     for (const BufferId buffer : buffers) {
@@ -199,11 +202,11 @@ private:
   }
 
   /// Where the uses before and behind the loop end: behind the last operation there.
-  void studyEnds(RingId ring, const Kind &kind, const std::vector<BufferId> &buffers) {
+  void studyEnds(RingId ring, const RingKey &kind, const std::vector<BufferId> &buffers) {
     std::map<std::uint32_t, const Op *> last; // by role
     for (const std::uint32_t reader : kind.readers) last[reader] = kind.rate;
     for (const BufferId buffer : buffers)
-      for (const Touch &touch : touches_[buffer.index()].all) {
+      for (const BufferAccess &touch : touches_[buffer.index()].all) {
         const bool isOutside = touch.loops.size() == touches_[buffer.index()].around->size();
         if (isOutside) last[touch.role] = touch.op;
       }
@@ -224,14 +227,14 @@ private:
       if (!isGiven(op) && own.body.empty()) continue;
       assign(own, RoleId(role));
       out.push_back(std::move(own));
-      for (const End &end : ends_[{role, &op}]) endUse(RoleId(role), end, op, out);
+      for (const LastRelease &end : ends_[{role, &op}]) endUse(RoleId(role), end, op, out);
     }
     addAdvances(RoleId(role), loop, body, out);
     return out;
   }
 
   /// What nobody wants behind the loop is read all the same: the ring moves on for all.
-  void endUse(RoleId role, const End &end, const Op &op, std::vector<Op> &out) {
+  void endUse(RoleId role, const LastRelease &end, const Op &op, std::vector<Op> &out) {
     const CursorId cursor = cursorOf(role, end.ring);
     if (op.kind == OpKind::For) {
       Op read = {.kind = OpKind::Access, .where = op.where};
@@ -281,19 +284,20 @@ private:
   }
 
   const Program &work_;
-  const Split &split_;
+  const RoleSplit &split_;
   Diagnostics &diagnostics_;
   Program program_;
-  std::vector<Touches> touches_;                                          // by buffer
-  std::vector<const Op *> rates_;                                         // by ring
-  std::map<std::pair<std::uint32_t, const Op *>, std::vector<End>> ends_; // by role and operation
+  std::vector<BufferAccesses> touches_; // by buffer
+  std::vector<const Op *> rates_;       // by ring
+  std::map<std::pair<std::uint32_t, const Op *>, std::vector<LastRelease>>
+      ends_; // by role and operation
   std::map<std::pair<RoleId, RingId>, CursorId> cursors_;
   std::map<std::pair<RoleId, QueueId>, QueueId> queues_;
 };
 
 } // namespace
 
-std::optional<Program> splitRoles(const Program &work, const Split &split,
+std::optional<Program> splitRoles(const Program &work, const RoleSplit &split,
                                   Diagnostics &diagnostics) {
   if (work.roles.size() != 1 || !work.rings.empty()) {
     diagnostics.report(Diag::ScheduleNotSequential, work.where, work.name, work.roles.size(),
@@ -304,7 +308,7 @@ std::optional<Program> splitRoles(const Program &work, const Split &split,
   forEachOp(work.roles.front().body, [&](const Op &op) { operations += isGiven(op); });
   IMBREX_CHECK(operations == split.roleOf.size(), "a split of {0} operations for work of {1}",
                split.roleOf.size(), operations);
-  return Splitter(work, split, diagnostics)();
+  return RoleSplitter(work, split, diagnostics)();
 }
 
 } // namespace imbrex::schedule

@@ -17,7 +17,7 @@ struct RoleChoice {
 };
 
 /// Who does what.
-struct Split {
+struct RoleSplit {
   std::vector<RoleChoice> roles;
   /// By operation of the work that touches memory or a queue, in order: which role runs it.
   std::vector<std::uint32_t> roleOf;
@@ -47,7 +47,7 @@ struct Split {
 /// Runs before `addBarriers` and `addDrains`, which order what the roles share. Nothing, and
 /// errors, where the work has rings already, or a role writes again what another has read in any
 /// other way.
-std::optional<Program> splitRoles(const Program &work, const Split &split,
+std::optional<Program> splitRoles(const Program &work, const RoleSplit &split,
                                   Diagnostics &diagnostics);
 
 } // namespace imbrex::schedule

@@ -11,31 +11,31 @@ namespace imbrex::schedule {
 namespace {
 
 /// The two barriers of a channel.
-struct Guarded {
+struct ChannelBarriers {
   const Channel *channel;
   BarrierId full, empty;
 };
 
 /// What goes before and after each operation of a body.
-struct Additions {
-  explicit Additions(std::size_t size) : before(size), after(size) {}
+struct Insertions {
+  explicit Insertions(std::size_t size) : before(size), after(size) {}
   std::vector<std::vector<Op>> before, after;
 };
 
 /// The part of a body, by places, in which a cursor stands at one use: up to an advance.
-struct Stay {
+struct UseInterval {
   CursorId cursor;
   std::size_t begin, end;
 };
 
 /// The operations of a stay that touch the use.
-struct TouchSpan {
+struct AccessSpan {
   std::size_t first = 0, last = 0;
   const Op *lastTouch = nullptr; ///< The last in order, in whatever inner body.
 };
 
 /// A slot that a queue reads, to be given back when that is over.
-struct Release {
+struct SlotRelease {
   CursorId cursor;
   BarrierId empty;
   std::size_t place;         ///< Behind this: the queue's last operation in the stay.
@@ -84,9 +84,9 @@ private:
   /// `tail` gets what must come behind the loop whose body this is.
   std::vector<Op> withBarriers(RoleId role, std::vector<Op> body, const Op *loop,
                                std::vector<Op> &tail) {
-    Additions additions(body.size());
-    std::map<QueueId, std::vector<Release>> releases;
-    for (const Stay &stay : staysOf(body)) addFor(role, stay, body, additions, releases);
+    Insertions additions(body.size());
+    std::map<QueueId, std::vector<SlotRelease>> releases;
+    for (const UseInterval &stay : staysOf(body)) addFor(role, stay, body, additions, releases);
     for (auto &[queue, slots] : releases) giveBack(queue, slots, body, loop, additions, tail);
 
     std::vector<Op> out;
@@ -106,8 +106,8 @@ private:
     return out;
   }
 
-  static std::vector<Stay> staysOf(const std::vector<Op> &body) {
-    std::vector<Stay> stays;
+  static std::vector<UseInterval> staysOf(const std::vector<Op> &body) {
+    std::vector<UseInterval> stays;
     for (std::size_t i = 0; i < body.size(); ++i) {
       if (body[i].kind != OpKind::Advance) continue;
       std::size_t begin = 0;
@@ -126,11 +126,11 @@ private:
     return found;
   }
 
-  void addFor(RoleId role, const Stay &stay, std::vector<Op> &body, Additions &additions,
-              std::map<QueueId, std::vector<Release>> &releases) {
+  void addFor(RoleId role, const UseInterval &stay, std::vector<Op> &body, Insertions &additions,
+              std::map<QueueId, std::vector<SlotRelease>> &releases) {
     const auto found = guarded_.find(program_[stay.cursor].ring);
     if (found == guarded_.end()) return;
-    const Guarded &guarded = found->second;
+    const ChannelBarriers &guarded = found->second;
     const bool produces = guarded.channel->producer == role;
     const auto span = spanOf(stay, produces, body);
     if (!span) return;
@@ -140,9 +140,9 @@ private:
       addConsumer(stay, guarded, *span, body, additions, releases);
   }
 
-  std::optional<TouchSpan> spanOf(const Stay &stay, bool writes,
-                                  const std::vector<Op> &body) const {
-    std::optional<TouchSpan> span;
+  std::optional<AccessSpan> spanOf(const UseInterval &stay, bool writes,
+                                   const std::vector<Op> &body) const {
+    std::optional<AccessSpan> span;
     for (std::size_t i = stay.begin; i < stay.end; ++i) {
       const auto look = [&](const Op &op) {
         for (const Access &access : op.accesses) {
@@ -158,8 +158,8 @@ private:
     return span;
   }
 
-  void addProducer(const Stay &stay, const Guarded &guarded, const TouchSpan &span,
-                   std::vector<Op> &body, Additions &additions) {
+  void addProducer(const UseInterval &stay, const ChannelBarriers &guarded, const AccessSpan &span,
+                   std::vector<Op> &body, Insertions &additions) {
     const Op &last = *span.lastTouch;
     const auto at = [&](OpKind kind, BarrierId barrier) {
       return Op{.kind = kind, .barrier = barrier, .index = {stay.cursor}, .where = last.where};
@@ -186,7 +186,8 @@ private:
 
   /// The copies of one use end at its barrier; in an inner loop nobody knew how many there are.
   /// Returns their bytes.
-  std::int64_t aimCopies(const Stay &stay, const Guarded &guarded, std::vector<Op> &body) {
+  std::int64_t aimCopies(const UseInterval &stay, const ChannelBarriers &guarded,
+                         std::vector<Op> &body) {
     std::int64_t bytes = 0;
     const auto aim = [&](Op &copy, bool isInner) {
       if (copy.kind != OpKind::Copy || copy.accesses.empty()) return;
@@ -205,9 +206,9 @@ private:
     return bytes;
   }
 
-  void addConsumer(const Stay &stay, const Guarded &guarded, const TouchSpan &span,
-                   const std::vector<Op> &body, Additions &additions,
-                   std::map<QueueId, std::vector<Release>> &releases) {
+  void addConsumer(const UseInterval &stay, const ChannelBarriers &guarded, const AccessSpan &span,
+                   const std::vector<Op> &body, Insertions &additions,
+                   std::map<QueueId, std::vector<SlotRelease>> &releases) {
     const Op &last = *span.lastTouch;
     const Op wait = {
         .kind = OpKind::Wait, .barrier = guarded.full, .index = {stay.cursor}, .where = last.where};
@@ -239,18 +240,18 @@ private:
 
   /// Behind the last operation of the queue: the slots that were read first come first, each after
   /// the weakest drain that says so.
-  void giveBack(QueueId queue, std::vector<Release> &slots, const std::vector<Op> &body,
-                const Op *loop, Additions &additions, std::vector<Op> &tail) {
+  void giveBack(QueueId queue, std::vector<SlotRelease> &slots, const std::vector<Op> &body,
+                const Op *loop, Insertions &additions, std::vector<Op> &tail) {
     const std::int32_t lag = loop ? queues_[queue.index()].inFlight : 0;
     std::int32_t entries = 0;
     for (const Op &op : body)
       if (mentions(op, queue)) entries += entriesOf(program_, op);
-    std::ranges::sort(slots, [](const Release &a, const Release &b) {
+    std::ranges::sort(slots, [](const SlotRelease &a, const SlotRelease &b) {
       return std::tuple(a.place, -a.entriesAfter, a.cursor) <
              std::tuple(b.place, -b.entriesAfter, b.cursor);
     });
-    const Release *before = nullptr;
-    for (const Release &slot : slots) {
+    const SlotRelease *before = nullptr;
+    for (const SlotRelease &slot : slots) {
       std::vector<Op> &after = additions.after[slot.place];
       const bool isDrained =
           before && before->place == slot.place && before->entriesAfter == slot.entriesAfter;
@@ -269,11 +270,11 @@ private:
     return found;
   }
 
-  static Op releaseOf(const Release &slot, std::int32_t back) {
+  static Op releaseOf(const SlotRelease &slot, std::int32_t back) {
     return {.kind = OpKind::Arrive, .barrier = slot.empty, .index = {slot.cursor, -back}};
   }
 
-  static void addRelease(const Release &slot, std::int32_t lag, const Op *loop,
+  static void addRelease(const SlotRelease &slot, std::int32_t lag, const Op *loop,
                          std::vector<Op> &after) {
     if (lag == 0) return after.push_back(releaseOf(slot, 0));
     const Guard guard = {
@@ -282,7 +283,7 @@ private:
   }
 
   /// Behind the loop: what was still being read in its last trips.
-  static void finish(QueueId queue, const std::vector<Release> &slots, std::int32_t lag,
+  static void finish(QueueId queue, const std::vector<SlotRelease> &slots, std::int32_t lag,
                      const Op &loop, std::vector<Op> &tail) {
     tail.push_back({.kind = OpKind::Drain, .count = 0, .queue = queue});
     for (std::int32_t back = lag; back > 0; --back) {
@@ -290,7 +291,7 @@ private:
                            .trips = loop.trips,
                            .than = loop.first + loop.less + back - 1};
       std::vector<Op> given;
-      for (const Release &slot : slots) given.push_back(releaseOf(slot, back));
+      for (const SlotRelease &slot : slots) given.push_back(releaseOf(slot, back));
       tail.push_back({.kind = OpKind::If, .guard = guard, .body = std::move(given)});
     }
   }
@@ -299,7 +300,7 @@ private:
   const std::vector<QueuePlan> &queues_;
   Diagnostics &diagnostics_;
   std::vector<Channel> channels_;
-  std::map<RingId, Guarded> guarded_;
+  std::map<RingId, ChannelBarriers> guarded_;
 };
 
 } // namespace

@@ -6,7 +6,7 @@ namespace imbrex::schedule {
 
 namespace {
 
-struct Ends {
+struct ChannelEnds {
   std::vector<RoleId> writers, readers;
   const Op *write = nullptr;
   bool isReadByAsyncProxy = false;
@@ -16,11 +16,11 @@ void addOnce(std::vector<RoleId> &roles, RoleId role) {
   if (std::ranges::find(roles, role) == roles.end()) roles.push_back(role);
 }
 
-void addOp(const Program &program, RoleId role, const Op &op, std::vector<Ends> &ends) {
+void addOp(const Program &program, RoleId role, const Op &op, std::vector<ChannelEnds> &ends) {
   for (const Access &access : op.accesses) {
     const RingId ring = program[access.buffer].ring;
     if (!ring.valid()) continue;
-    Ends &end = ends[ring.index()];
+    ChannelEnds &end = ends[ring.index()];
     addOnce(access.writes ? end.writers : end.readers, role);
     if (!access.writes) end.isReadByAsyncProxy |= program.isAsync(op);
     if (!access.writes) continue;
@@ -55,12 +55,12 @@ bool mayOverlap(const Program &program, BufferId a, BufferId b) {
 }
 
 std::vector<Channel> findChannels(const Program &program, Diagnostics &diagnostics) {
-  std::vector<Ends> ends(program.rings.size());
+  std::vector<ChannelEnds> ends(program.rings.size());
   for (std::uint32_t r = 0; r < program.roles.size(); ++r)
     forEachOp(program.roles[r].body, [&](const Op &op) { addOp(program, RoleId(r), op, ends); });
   std::vector<Channel> channels;
   for (std::uint32_t ring = 0; ring < ends.size(); ++ring) {
-    Ends &end = ends[ring];
+    ChannelEnds &end = ends[ring];
     if (end.writers.empty() || end.readers.empty()) continue;
     if (end.writers.size() > 1) {
       diagnostics.report(Diag::ScheduleTwoProducers, end.write->where, program.rings[ring].name,

@@ -22,9 +22,9 @@ struct Noun {
   std::string_view one, several;
 };
 
-class Verifier {
+class ProgramVerifier {
 public:
-  Verifier(const Program &program, Diagnostics &diagnostics, Form form)
+  ProgramVerifier(const Program &program, Diagnostics &diagnostics, Completeness form)
       : program_(program), diagnostics_(diagnostics), form_(form) {}
 
   bool run() {
@@ -198,7 +198,7 @@ private:
   /// A copy may, until barriers are added.
   bool lacksBarrier(const Op &op) {
     if (op.kind != OpKind::Copy || op.barrier.valid()) return false;
-    if (form_ == Form::Complete) report(Diag::ScheduleNoBarrier, op.where);
+    if (form_ == Completeness::Complete) report(Diag::ScheduleNoBarrier, op.where);
     return true;
   }
 
@@ -300,7 +300,7 @@ private:
 
   const Program &program_;
   Diagnostics &diagnostics_;
-  Form form_;
+  Completeness form_;
   bool isSound_ = true;
   RoleId role_;                ///< The one whose operations are looked at,
   std::vector<TripsId> loops_; ///< inside loops over these,
@@ -309,8 +309,8 @@ private:
 
 } // namespace
 
-bool verify(const Program &program, Diagnostics &diagnostics, Form form) {
-  return Verifier(program, diagnostics, form).run();
+bool verify(const Program &program, Diagnostics &diagnostics, Completeness form) {
+  return ProgramVerifier(program, diagnostics, form).run();
 }
 
 } // namespace imbrex::schedule

@@ -6,7 +6,7 @@
 namespace imbrex::schedule {
 
 /// How far a program is made.
-enum class Form : std::uint8_t {
+enum class Completeness : std::uint8_t {
   Complete,
   WithoutBarriers, // a copy need not say where its bytes count: `addBarriers` will
 };
@@ -19,6 +19,7 @@ enum class Form : std::uint8_t {
 /// Whether what it says is right, without races and deadlocks, is the checker's question. So a
 /// buffer may lie over another (that is what offsets are for), two meetings may share a number, and
 /// a cursor may be reset.
-bool verify(const Program &program, Diagnostics &diagnostics, Form form = Form::Complete);
+bool verify(const Program &program, Diagnostics &diagnostics,
+            Completeness form = Completeness::Complete);
 
 } // namespace imbrex::schedule

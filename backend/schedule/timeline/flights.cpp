@@ -4,11 +4,11 @@
 namespace imbrex::schedule::timeline {
 
 void Simulation::send(RoleId role, const Op &op) {
-  const Flight flight = {.role = role,
-                         .op = &op,
-                         .use = useOf(op.index),
-                         .issued = now_,
-                         .span = add(spanOf(Span::Kind::Flight, role, op))};
+  const InFlightOp flight = {.role = role,
+                             .op = &op,
+                             .use = useOf(op.index),
+                             .issued = now_,
+                             .span = add(spanOf(Span::Kind::Flight, role, op))};
   auto number = static_cast<std::int32_t>(flights_.size());
   if (freeFlights_.empty()) {
     flights_.push_back(flight);
@@ -27,7 +27,7 @@ void Simulation::send(RoleId role, const Op &op) {
 
 /// It asks for its resource now.
 void Simulation::takeOff(std::int32_t number) {
-  Flight &flight = flights_[static_cast<std::size_t>(number)];
+  InFlightOp &flight = flights_[static_cast<std::size_t>(number)];
   const Op &op = *flight.op;
   QueueRun *const queue = op.kind == OpKind::Issue ? &queues_[op.queue.index()] : nullptr;
   const std::int32_t resource = resourceOf(op);
@@ -56,7 +56,7 @@ void Simulation::takeOff(std::int32_t number) {
 }
 
 void Simulation::land(std::int32_t number) {
-  const Flight flight = flights_[static_cast<std::size_t>(number)];
+  const InFlightOp flight = flights_[static_cast<std::size_t>(number)];
   freeFlights_.push_back(number);
   const Op &op = *flight.op;
   if (op.kind == OpKind::Issue) return endOfQueue(op.queue, flight);
@@ -64,7 +64,7 @@ void Simulation::land(std::int32_t number) {
         {.op = &op, .span = flight.span, .landed = op.bytes * warps(flight.role)});
 }
 
-void Simulation::endOfQueue(QueueId id, const Flight &flight) {
+void Simulation::endOfQueue(QueueId id, const InFlightOp &flight) {
   QueueRun &queue = queues_[id.index()];
   ++queue.ended;
   queue.flights.pop_front();

@@ -51,7 +51,7 @@ std::int32_t periodOf(std::vector<std::vector<std::int64_t>> tripStarts, std::si
 }
 
 /// What one run has to do, in all.
-struct Load {
+struct RunCost {
   std::int64_t cycles = 0;
   std::map<std::string, std::int64_t> busy = {}; ///< By what does it.
   std::int32_t period = 0;
@@ -62,7 +62,7 @@ struct Load {
 /// What a number of trips can be at most.
 constexpr std::int64_t kMostTrips = std::numeric_limits<std::int32_t>::max();
 
-bool isTooLong(const Result<Load> &load) {
+bool isTooLong(const Result<RunCost> &load) {
   return !load && load.error().kind == Diag::TimelineTooLong;
 }
 
@@ -82,14 +82,14 @@ struct TimedLoop {
     return timeline::criticalCycle(whole);
   }
 
-  Result<Load> run(std::int64_t count) {
+  Result<RunCost> run(std::int64_t count) {
     trips[loop.index()] = static_cast<std::int32_t>(std::min(count, kMostTrips));
     timeline::Simulation simulation(model, trips);
     simulation.watch(loop);
     if (auto problem = simulation.run()) return Failure<Diagnostic>{*problem};
-    Load load{.cycles = simulation.cycles(),
-              .busy = simulation.busy(),
-              .repetition = simulation.repetition()};
+    RunCost load{.cycles = simulation.cycles(),
+                 .busy = simulation.busy(),
+                 .repetition = simulation.repetition()};
     if (load.repetition) {
       if (wanted == IntervalOf::TimeAndCycle) load.critical = cycleOf(simulation);
       return load;
@@ -114,13 +114,13 @@ Interval intervalOf(std::int64_t cycles, const std::map<std::string, std::int64_
 }
 
 /// Of what so many more trips cost.
-Interval intervalOf(const Load &load, const Load &more, std::int64_t trips) {
+Interval intervalOf(const RunCost &load, const RunCost &more, std::int64_t trips) {
   std::map<std::string, std::int64_t> added = more.busy;
   for (const auto &[who, busy] : load.busy) added[who] -= busy;
   return intervalOf(more.cycles - load.cycles, added, trips);
 }
 
-Interval repeatedIn(const Load &load) {
+Interval repeatedIn(const RunCost &load) {
   const timeline::Repetition &repetition = *load.repetition;
   Interval interval = intervalOf(repetition.cycles, repetition.busy, repetition.trips);
   interval.period = repetition.trips;
@@ -139,7 +139,7 @@ Result<Interval> initiationInterval(const Program &program, TripsId loop,
   for (TripsId outer = program[loop].within; outer.valid(); outer = program[outer].within)
     trips[outer.index()] = std::max(1, program[outer].least);
   std::int64_t count = tripsForStride(program, loop);
-  std::optional<Load> half; // of half as many trips
+  std::optional<RunCost> half; // of half as many trips
   const check::Model model(program, check::Purpose::Timing);
   TimedLoop timed{model, loop, std::move(trips), wanted};
   for (std::int32_t doubling = 0;; ++doubling, count *= 2) {

@@ -308,7 +308,7 @@ void Simulation::addEvents(State &state) const {
       state.insert(state.end(), {event.time - now_, 0, event.which, 0});
       continue;
     }
-    const Flight &flight = flights_[static_cast<std::size_t>(event.which)];
+    const InFlightOp &flight = flights_[static_cast<std::size_t>(event.which)];
     const Op &op = *flight.op;
     const bool isCopy = op.kind == OpKind::Copy;
     const std::int64_t use = isCopy ? flight.use - origin(program_[op.barrier].ring) : 0;
@@ -375,7 +375,7 @@ void Simulation::skip(const Visit &visit, std::int64_t times) {
   for (Event &event : events_) {
     event.time += cycles;
     if (event.wakes) continue;
-    Flight &flight = flights_[static_cast<std::size_t>(event.which)];
+    InFlightOp &flight = flights_[static_cast<std::size_t>(event.which)];
     if (flight.op->kind == OpKind::Copy) flight.use += usesOf(flight.op->barrier);
   }
   for (QueueRun &queue : queues_) {

@@ -86,7 +86,7 @@ private:
     std::vector<std::int64_t> entered = {}, enteredAt = {};
   };
   /// Something that goes on by itself.
-  struct Flight {
+  struct InFlightOp {
     RoleId role;
     const Op *op;
     std::int64_t use = 0; // of the barrier that a copy ends at
@@ -180,7 +180,7 @@ private:
   void send(RoleId role, const Op &op);
   void takeOff(std::int32_t flight);
   void land(std::int32_t flight);
-  void endOfQueue(QueueId id, const Flight &flight);
+  void endOfQueue(QueueId id, const InFlightOp &flight);
   void close(QueueRun &queue, std::int32_t entries);
   void signal(RoleId role, const Op &op, std::int32_t span);
 
@@ -268,7 +268,7 @@ private:
   std::vector<MeetingRun> meetings_;
   std::vector<ResourceRun> resources_;
   llvm::DenseMap<const Op *, std::int32_t> resourceOf_; // as they are come to
-  std::vector<Flight> flights_;
+  std::vector<InFlightOp> flights_;
   std::vector<std::int32_t> freeFlights_;
   std::vector<Event> events_; // a heap
   std::optional<Diagnostic> problem_;

@@ -20,9 +20,9 @@ struct Track {
   std::int32_t number;
 };
 
-class TraceWriter {
+class TraceEventWriter {
 public:
-  TraceWriter(const Program &program, const Timeline &timeline)
+  TraceEventWriter(const Program &program, const Timeline &timeline)
       : program_(program), line_(timeline) {}
 
   std::string run() {
@@ -153,7 +153,7 @@ private:
 } // namespace
 
 std::string traceOf(const Program &program, const Timeline &timeline) {
-  return TraceWriter(program, timeline).run();
+  return TraceEventWriter(program, timeline).run();
 }
 
 } // namespace imbrex::schedule

@@ -70,7 +70,7 @@ public:
   InstructionMix instructions(llvm::StringRef assembly) const override {
     return mixOfAssembly(assembly);
   }
-  Meeting meetingAt(const llvm::Instruction &instruction) const override {
+  MeetingKind meetingAt(const llvm::Instruction &instruction) const override {
     return amdgpu::meetingAt(instruction);
   }
   CodeGraph ringsOf(llvm::StringRef assembly) const override { return ringsOfAssembly(assembly); }
@@ -101,20 +101,23 @@ bool isOneWave(const llvm::Function &function, std::int32_t lanes) {
   return !counts.split(',').second.getAsInteger(10, threads) && threads <= lanes;
 }
 
-Reach beyondBlock(Reach reach) { return reach == Reach::Block ? Reach::None : reach; }
+MemoryScope beyondBlock(MemoryScope scope) {
+  return scope == MemoryScope::Block ? MemoryScope::None : scope;
+}
 
 // A fence stands at a meeting, which asks for the order of both (meetings.h).
 std::optional<OrderedAccess> AmdgpuTarget::accessAt(const llvm::Instruction &instruction) const {
   if (llvm::isa<llvm::FenceInst>(instruction)) return std::nullopt;
   auto access = accessOf(instruction);
-  if (amdgpu::meetingAt(instruction) == Meeting::Orders) {
+  if (amdgpu::meetingAt(instruction) == MeetingKind::Orders) {
     // What is done to LDS alone is compared where loads fly there (ring_order.h).
-    const Reach reach = meetsForLdsAlone(instruction) ? Reach::None : Reach::Block;
-    access = OrderedAccess{.kind = AccessKind::Meeting, .acquires = reach, .releases = reach};
+    const MemoryScope scope =
+        meetsForLdsAlone(instruction) ? MemoryScope::None : MemoryScope::Block;
+    access = OrderedAccess{.kind = AccessKind::Meeting, .acquires = scope, .releases = scope};
   }
   if (!access || !isOneWave(*instruction.getFunction(), machine().warpSize)) return access;
   if (access->kind == AccessKind::Meeting) return std::nullopt;
-  access->reach = beyondBlock(access->reach);
+  access->scope = beyondBlock(access->scope);
   access->acquires = beyondBlock(access->acquires);
   access->releases = beyondBlock(access->releases);
   return access;

@@ -2,7 +2,7 @@
 
 #include "backend/lower/values/inline_assembly.h"
 #include "backend/target/codegen/code_generator.h"
-#include "backend/target/codegen/own_instructions.h"
+#include "backend/target/codegen/inline_asm_ranges.h"
 #include "llvm/MC/MCAsmBackend.h"
 #include "llvm/MC/MCCodeEmitter.h"
 #include "llvm/MC/MCContext.h"
@@ -39,16 +39,16 @@ using Problems = std::vector<llvm::SMDiagnostic>;
 
 /// In the words of the kernel's author, where it is about instructions of the author's own.
 Failure<Diagnostic> refusalOf(const Problems &problems, llvm::StringRef text, llvm::StringRef cpu) {
-  constexpr OwnMarks kMarks{.begin = ";;#ASMSTART", .end = ";;#ASMEND"};
+  constexpr InlineAsmMarkers kMarks{.begin = ";;#ASMSTART", .end = ";;#ASMEND"};
   llvm::SmallVector<llvm::StringRef, 0> lines;
   text.split(lines, '\n');
-  const std::vector<OwnInstructions> blocks = ownInstructionsIn(lines, kMarks);
+  const std::vector<InlineAsmRange> blocks = inlineAsmRangesIn(lines, kMarks);
   std::string said;
   llvm::raw_string_ostream stream(said);
   for (const llvm::SMDiagnostic &problem : problems) {
     if (problem.getKind() != llvm::SourceMgr::DK_Error) continue;
     const auto line = static_cast<unsigned>(std::max(problem.getLineNo(), 0));
-    for (const OwnInstructions &block : blocks)
+    for (const InlineAsmRange &block : blocks)
       if (line > block.begin && line < block.end && block.where.known())
         return lower::badAssembly(
             block.where, "LLVM",

@@ -103,16 +103,16 @@ std::int32_t bitsOf(const GcnInstruction &instruction, AccessKind kind) {
   return opcode.contains("64") || opcode.contains("_x2") ? 2 * kWord : kWord;
 }
 
-Reach stepOf(const GcnInstruction &instruction, const Effect &effect, const Model &model) {
-  if (effect.isOfLds || effect.kind == AccessKind::Meeting) return Reach::System;
-  Reach reach = Reach::None;
+MemoryScope stepOf(const GcnInstruction &instruction, const Effect &effect, const Model &model) {
+  if (effect.isOfLds || effect.kind == AccessKind::Meeting) return MemoryScope::System;
+  MemoryScope scope = MemoryScope::None;
   for (const StepRow &row : model.steps) {
     const llvm::StringRef words = effect.kind == AccessKind::Load    ? row.load
                                   : effect.kind == AccessKind::Store ? row.store
                                                                      : row.update;
-    if (hasWords(instruction.operands, words)) reach = row.reach;
+    if (hasWords(instruction.operands, words)) scope = row.scope;
   }
-  return reach;
+  return scope;
 }
 
 // --- the ways to an instruction and on from it ---
@@ -120,8 +120,10 @@ Reach stepOf(const GcnInstruction &instruction, const Effect &effect, const Mode
 /// What is known of a wave wherever it comes from.
 struct State {
   Pending pending = kNothing;
-  Reach writtenBack = Reach::None, done = Reach::None; ///< Begun, and over, since the last write.
-  Reach arrived = Reach::None; ///< What was released when the wave said that it is at a meeting.
+  MemoryScope writtenBack = MemoryScope::None,
+              done = MemoryScope::None; ///< Begun, and over, since the last write.
+  MemoryScope arrived =
+      MemoryScope::None; ///< What was released when the wave said that it is at a meeting.
 
   void join(const State &other) {
     pending |= other.pending;
@@ -132,9 +134,9 @@ struct State {
   friend bool operator==(const State &, const State &) = default;
 };
 
-class Reader {
+class GcnAccessReader {
 public:
-  Reader(llvm::StringRef assembly, const Model &model) : model_(model) {
+  GcnAccessReader(llvm::StringRef assembly, const Model &model) : model_(model) {
     graph_ = codeGraph(assembly, ";", [&](llvm::StringRef line) { return read(line); });
     findStates();
   }
@@ -199,24 +201,24 @@ private:
 
   void pass(State &state, const Line &line) const {
     const Effect &effect = line.effect;
-    if (const Reach reach = writtenBackBy(line.instruction); reach != Reach::None) {
-      state.writtenBack = std::max(state.writtenBack, reach);
+    if (const MemoryScope scope = writtenBackBy(line.instruction); scope != MemoryScope::None) {
+      state.writtenBack = std::max(state.writtenBack, scope);
       state.pending |= model_.writeBackCounts;
     }
     state.pending &= static_cast<Pending>(~effect.ends);
     if ((effect.ends & model_.writeBackCounts) != 0) state.done = state.writtenBack;
     // Behind a meeting a wave speaks for what the others have written, too.
-    if (effect.isWrite || effect.isDeparture) state.writtenBack = state.done = Reach::None;
+    if (effect.isWrite || effect.isDeparture) state.writtenBack = state.done = MemoryScope::None;
     if (effect.isArrival || effect.isDeparture)
-      state.arrived = effect.isDeparture ? Reach::None : released(state, true);
+      state.arrived = effect.isDeparture ? MemoryScope::None : released(state, true);
     state.pending |= effect.begins;
   }
 
-  Reach writtenBackBy(const GcnInstruction &instruction) const {
-    Reach reach = Reach::None;
+  MemoryScope writtenBackBy(const GcnInstruction &instruction) const {
+    MemoryScope scope = MemoryScope::None;
     for (const OrderRow &row : model_.orders)
-      if (!row.writeBack.empty() && isSame(instruction, row.writeBack)) reach = row.reach;
-    return reach;
+      if (!row.writeBack.empty() && isSame(instruction, row.writeBack)) scope = row.scope;
+    return scope;
   }
 
   static bool isSame(const GcnInstruction &instruction, llvm::StringRef text) {
@@ -252,7 +254,7 @@ private:
     const bool isMeeting = effect.kind == AccessKind::Meeting;
     return {.kind = *effect.kind,
             .bits = isMeeting ? 0 : bitsOf(line.instruction, *effect.kind),
-            .reach = stepOf(line.instruction, effect, model_),
+            .scope = stepOf(line.instruction, effect, model_),
             .acquires = acquired(block, at),
             .releases =
                 isMeeting && !effect.isArrival ? state.arrived : released(state, isMeeting)};
@@ -260,13 +262,13 @@ private:
 
   /// At a meeting it is enough that all is over that is to be released later: the cache is written
   /// back by the wave that does it.
-  Reach released(const State &state, bool isMeeting) const {
-    Reach reach = Reach::None;
+  MemoryScope released(const State &state, bool isMeeting) const {
+    MemoryScope scope = MemoryScope::None;
     for (const OrderRow &row : model_.orders) {
-      const bool isBack = isMeeting || row.writeBack.empty() || state.done >= row.reach;
-      if ((state.pending & row.waits) == 0 && isBack) reach = row.reach;
+      const bool isBack = isMeeting || row.writeBack.empty() || state.done >= row.scope;
+      if ((state.pending & row.waits) == 0 && isBack) scope = row.scope;
     }
-    return reach;
+    return scope;
   }
 
   // --- behind an access ---
@@ -280,9 +282,9 @@ private:
   };
 
   /// The least on all ways on.
-  Reach acquired(std::size_t block, std::size_t at) {
+  MemoryScope acquired(std::size_t block, std::size_t at) {
     const Effect &effect = lines_[at].effect;
-    Reach least = Reach::System;
+    MemoryScope least = MemoryScope::System;
     std::set<Progress> seen;
     Progress first{block, effect.kind == AccessKind::Meeting, 0};
     std::vector<Progress> open;
@@ -307,7 +309,7 @@ private:
   }
 
   /// What is reached at the next access; nothing where the block has none.
-  std::optional<Reach> walkBlock(Progress &progress, std::size_t at, Pending own) const {
+  std::optional<MemoryScope> walkBlock(Progress &progress, std::size_t at, Pending own) const {
     for (; at < graph_[progress.block].end; ++at) {
       const Line &line = lines_[at];
       if (line.effect.kind) return reached(progress);
@@ -317,16 +319,16 @@ private:
     return std::nullopt;
   }
 
-  Reach reached(const Progress &progress) const {
-    Reach reach = Reach::None;
+  MemoryScope reached(const Progress &progress) const {
+    MemoryScope scope = MemoryScope::None;
     for (std::size_t i = 0; i < model_.orders.size(); ++i) {
       const OrderRow &row = model_.orders[i];
       bool isReached = progress.isOver || !row.awaitsAccess;
       for (std::size_t k = 0; k < row.invalidations.size(); ++k)
         isReached &= row.invalidations[k].empty() || (progress.invalidated & bitOf(i, k)) != 0;
-      if (isReached) reach = row.reach;
+      if (isReached) scope = row.scope;
     }
-    return reach;
+    return scope;
   }
 
   std::uint32_t invalidatedBy(const GcnInstruction &instruction) const {
@@ -355,7 +357,8 @@ private:
 std::vector<FoundAccess> accessesOfAssembly(llvm::StringRef assembly,
                                             llvm::AMDGPU::IsaVersion isa) {
   const std::size_t begin = assembly.find("; %bb.0");
-  return Reader(assembly.drop_front(std::min(begin, assembly.size())), modelOf(isa)).accesses();
+  return GcnAccessReader(assembly.drop_front(std::min(begin, assembly.size())), modelOf(isa))
+      .accesses();
 }
 
 } // namespace imbrex::target::amdgpu

@@ -19,7 +19,7 @@ inline constexpr Pending kNothing = 0, kLoads = 1, kStores = 2, kLds = 4, kAll =
 /// What must stand in front of an access that releases, and behind one that acquires, so that it is
 /// for these threads.
 struct OrderRow {
-  Reach reach;
+  MemoryScope scope;
   Pending waits;             ///< For which of the wave's accesses, in front.
   llvm::StringRef writeBack; ///< Which instruction in front of the wait, and waited for; or none.
   bool awaitsAccess;         ///< Behind: for the access itself, and then
@@ -28,7 +28,7 @@ struct OrderRow {
 
 /// By which words of its instruction an access is one step for these threads.
 struct StepRow {
-  Reach reach;
+  MemoryScope scope;
   llvm::StringRef load, store, update; ///< "sc0 sc1"; empty: no words are needed.
 };
 

@@ -20,7 +20,7 @@ std::optional<std::int32_t> loadsLeft(llvm::StringRef operands) {
 }
 
 /// Whether the wave's own accesses to LDS are over: others, whom it meets, may write there then.
-class OwnAccesses {
+class LdsAccesses {
 public:
   bool areOver() const { return areOver_; }
   void begin() { areOver_ = false; }
@@ -33,7 +33,7 @@ private:
   bool areOver_ = false;
 };
 
-CodeLine readGcn(llvm::StringRef line, Flags &flags, OwnAccesses &accesses) {
+CodeLine readGcn(llvm::StringRef line, Flags &flags, LdsAccesses &accesses) {
   if (line.ends_with(":")) return flags.begin(), accesses.begin(), CodeLine{};
   const GcnInstruction instruction(line);
   const auto [opcode, operands] = instruction;
@@ -59,7 +59,7 @@ CodeGraph ringsOfAssembly(llvm::StringRef assembly) {
   for (std::size_t at = body.find(kMeeting); at != std::string::npos; at = body.find(kMeeting, at))
     body.replace(at, kMeeting.size(), "s_barrier");
   Flags flags;
-  OwnAccesses accesses;
+  LdsAccesses accesses;
   CodeGraph graph =
       codeGraph(body, ";", [&](llvm::StringRef line) { return readGcn(line, flags, accesses); });
   keepFlags(graph);

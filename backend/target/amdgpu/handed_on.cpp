@@ -12,7 +12,7 @@ namespace {
 
 bool releasesBeyondBlock(const llvm::Instruction &instruction) {
   const auto access = accessOf(instruction);
-  return access && access->releases > Reach::Block;
+  return access && access->releases > MemoryScope::Block;
 }
 
 } // namespace

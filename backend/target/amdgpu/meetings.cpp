@@ -26,13 +26,13 @@ bool reachesBlock(const llvm::FenceInst &fence) {
 }
 
 /// A side of a barrier, and the order that a fence must give there.
-struct Before {
+struct ReleaseSide {
   static const Instruction *next(const Instruction &at) { return at.getPrevNode(); }
   static auto blocks(const BasicBlock &of) { return llvm::predecessors(&of); }
   static const Instruction *first(const BasicBlock &block) { return &block.back(); }
   static bool orders(AtomicOrdering order) { return llvm::isReleaseOrStronger(order); }
 };
-struct Behind {
+struct AcquireSide {
   static const Instruction *next(const Instruction &at) { return at.getNextNode(); }
   static auto blocks(const BasicBlock &of) { return llvm::successors(&of); }
   static const Instruction *first(const BasicBlock &block) { return &block.front(); }
@@ -67,10 +67,10 @@ bool isFenced(const Instruction &barrier) {
 
 } // namespace
 
-Meeting meetingAt(const Instruction &instruction) {
-  if (!isBarrier(instruction)) return Meeting::None;
-  const bool isOrdered = isFenced<Before>(instruction) && isFenced<Behind>(instruction);
-  return isOrdered ? Meeting::Orders : Meeting::Unfenced;
+MeetingKind meetingAt(const Instruction &instruction) {
+  if (!isBarrier(instruction)) return MeetingKind::None;
+  const bool isOrdered = isFenced<ReleaseSide>(instruction) && isFenced<AcquireSide>(instruction);
+  return isOrdered ? MeetingKind::Orders : MeetingKind::Unfenced;
 }
 
 } // namespace imbrex::target::amdgpu

@@ -105,7 +105,7 @@ Failure<Diagnostic> refusalOf(const CodegenError &error, const llvm::Module &mod
 /// LLVM's passes, without its two that sink (sink.h), and with a target's own.
 class CodegenPasses final : public llvm::legacy::PassManager {
 public:
-  explicit CodegenPasses(llvm::ArrayRef<PassBehind> own) : own_(own) {}
+  explicit CodegenPasses(llvm::ArrayRef<InsertedPass> own) : own_(own) {}
 
   void add(llvm::Pass *pass) override {
     const llvm::PassInfo *info = llvm::Pass::lookupPassInfo(pass->getPassID());
@@ -115,12 +115,12 @@ public:
       return;
     }
     llvm::legacy::PassManager::add(pass);
-    for (const PassBehind &behind : own_)
+    for (const InsertedPass &behind : own_)
       if (name == behind.name) llvm::legacy::PassManager::add(behind.make());
   }
 
 private:
-  llvm::ArrayRef<PassBehind> own_;
+  llvm::ArrayRef<InsertedPass> own_;
 };
 
 std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const machine::Machine &machine,
@@ -155,7 +155,7 @@ std::shared_mutex &llvmOptions() {
 
 Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,
                                             llvm::CodeGenFileType type,
-                                            llvm::ArrayRef<PassBehind> own) {
+                                            llvm::ArrayRef<InsertedPass> own) {
   const std::shared_lock lock(llvmOptions());
   const ErrorScope errors(module.getContext());
   llvm::SmallVector<char, 0> bytes;

@@ -23,7 +23,7 @@ namespace imbrex::target {
 llvm::TargetMachine &targetMachineOf(const machine::Machine &machine, llvm::StringRef triple);
 
 /// A pass of a target's own, behind each of LLVM's that is called so.
-struct PassBehind {
+struct InsertedPass {
   llvm::StringRef name;
   llvm::Pass *(*make)();
 };
@@ -31,7 +31,7 @@ struct PassBehind {
 /// Assembly or an object file; the error is LLVM's. The module is used up.
 Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,
                                             llvm::CodeGenFileType type,
-                                            llvm::ArrayRef<PassBehind> own = {});
+                                            llvm::ArrayRef<InsertedPass> own = {});
 
 /// LLVM's options are globals, which lld sets anew at each call: code generators hold this shared,
 /// a linker alone.

@@ -10,7 +10,7 @@
 #include <vector>
 
 /// A kernel's assembly, as far as it is about copies into rings of slots: what is done, and on
-/// which ways through the code.
+/// which paths through the code.
 namespace imbrex::target {
 
 enum class RingEventKind : std::uint8_t {
@@ -46,7 +46,7 @@ struct RingEvent {
 std::string toText(const RingEvent &event);
 
 /// What a predicate is set to: a constant, or what another one was when the block began.
-struct MadePredicate {
+struct PredicateDefinition {
   std::string of = {}; ///< Empty: a constant.
   bool isTrue = true;  ///< Or: it is the same as the other one, and not its opposite.
 };
@@ -61,7 +61,7 @@ struct CodeLine {
   bool ends = false;          ///< The thread ends here.
   std::vector<std::string> sets = {}; ///< The registers that it sets, as far as predicates depend.
   std::string negates = {};           ///< It sets the first to the opposite of this one.
-  std::map<std::string, MadePredicate> makes = {}; ///< Those of them that are known then.
+  std::map<std::string, PredicateDefinition> makes = {}; ///< Those of them that are known then.
 };
 
 /// Instructions that are run one after the other.
@@ -69,8 +69,8 @@ struct CodeBlock {
   struct Edge {
     std::size_t to = 0;
     std::string predicate = {}; ///< Empty: nobody knows what decides.
-    bool holds = true;          ///< On this way the predicate does, or does not.
-    /// What a question in the block, asked again on other ways, has been answered with.
+    bool holds = true;          ///< On this edge the predicate does, or does not.
+    /// What a question in the block, asked again on other paths, has been answered with.
     std::optional<RingEvent> event = {};
   };
   std::string label;
@@ -78,7 +78,8 @@ struct CodeBlock {
               end = 0; ///< Of its instructions' lines, by the number of lines read before.
   std::vector<RingEvent> events = {};
   std::vector<std::string> sets = {};
-  std::map<std::string, MadePredicate> makes = {}; ///< Those of them that are known at the end.
+  std::map<std::string, PredicateDefinition> makes =
+      {}; ///< Those of them that are known at the end.
   std::vector<Edge> next = {};
   bool ends = false;
 };

@@ -55,14 +55,14 @@ void shareBetweenBranches(Passes &passes) {
       llvm::SimplifyCFGOptions().hoistCommonInsts(true).sinkCommonInsts(true)));
 }
 
-struct Step {
+struct PassRun {
   void (*add)(Passes &passes);
   std::string_view reason;
 };
 
 /// What our code has something for, in order. It is one function, in SSA but for the cursors of
 /// rings, without calls, exceptions or structs, so that most of -O3 looks for what is not there.
-constexpr auto kSteps = std::to_array<Step>({
+constexpr auto kSteps = std::to_array<PassRun>({
     {[](Passes &p) { p.addPass(llvm::PromotePass()); },
      "the cursors of rings; left in memory, AMD's would go to LDS, and whoever asks for one would "
      "wait for the loads that fly there"},
@@ -101,7 +101,7 @@ void add(llvm::PassBuilder &builder, Passes &passes, llvm::StringRef names) {
 
 } // namespace
 
-void optimise(llvm::Module &module, llvm::TargetMachine &machine, const OwnPasses &own) {
+void optimise(llvm::Module &module, llvm::TargetMachine &machine, const TargetPasses &own) {
   const std::shared_lock lock(llvmOptions());
   std::string problem;
   llvm::raw_string_ostream stream(problem);
@@ -111,7 +111,7 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine, const OwnPasse
   lower::LlvmAnalyses analyses(builder);
   Passes passes;
   add(builder, passes, own.first);
-  for (const Step &step : kSteps) step.add(passes);
+  for (const PassRun &step : kSteps) step.add(passes);
   add(builder, passes, own.last);
   for (llvm::Function &function : module)
     if (!function.isDeclaration()) passes.run(function, analyses.functions);

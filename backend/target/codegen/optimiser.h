@@ -7,12 +7,12 @@
 namespace imbrex::target {
 
 /// Passes that one family of machines wants beside those of all, as LLVM's `opt` names them.
-struct OwnPasses {
+struct TargetPasses {
   llvm::StringRef first = {}, last = {};
 };
 
 /// LLVM's passes that our code has something for (optimiser.cpp lists them), and instructions moved
 /// to where they are used (sink.h). Nothing that changes a number.
-void optimise(llvm::Module &module, llvm::TargetMachine &machine, const OwnPasses &own = {});
+void optimise(llvm::Module &module, llvm::TargetMachine &machine, const TargetPasses &own = {});
 
 } // namespace imbrex::target

@@ -11,29 +11,29 @@ namespace {
 using llvm::AtomicOrdering;
 
 /// LLVM's names of scopes, of both vendors; "-one-as" is for one address space alone.
-Reach reachOf(llvm::LLVMContext &context, llvm::SyncScope::ID scope) {
+MemoryScope memoryScopeOf(llvm::LLVMContext &context, llvm::SyncScope::ID scope) {
   llvm::SmallVector<llvm::StringRef, 16> names;
   context.getSyncScopeNames(names);
   llvm::StringRef name = names[scope];
   name.consume_back("-one-as");
-  if (name == "singlethread" || name == "wavefront") return Reach::None;
+  if (name == "singlethread" || name == "wavefront") return MemoryScope::None;
   // A cluster of blocks has one block here.
-  if (name == "workgroup" || name == "block" || name == "cluster") return Reach::Block;
-  return name == "agent" || name == "device" ? Reach::Device : Reach::System;
+  if (name == "workgroup" || name == "block" || name == "cluster") return MemoryScope::Block;
+  return name == "agent" || name == "device" ? MemoryScope::Device : MemoryScope::System;
 }
 
 template <class Atomic>
 OrderedAccess orderedAs(AccessKind kind, const Atomic &atomic, llvm::Type *type,
                         AtomicOrdering order) {
-  const Reach reach = reachOf(atomic.getContext(), atomic.getSyncScopeID());
+  const MemoryScope scope = memoryScopeOf(atomic.getContext(), atomic.getSyncScopeID());
   const llvm::DataLayout &layout = atomic.getDataLayout();
   const std::uint64_t bits =
       type == nullptr ? 0 : layout.getTypeStoreSizeInBits(type).getFixedValue();
   return {.kind = kind,
           .bits = static_cast<std::int32_t>(bits),
-          .reach = reach,
-          .acquires = llvm::isAcquireOrStronger(order) ? reach : Reach::None,
-          .releases = llvm::isReleaseOrStronger(order) ? reach : Reach::None};
+          .scope = scope,
+          .acquires = llvm::isAcquireOrStronger(order) ? scope : MemoryScope::None,
+          .releases = llvm::isReleaseOrStronger(order) ? scope : MemoryScope::None};
 }
 
 std::string_view nameOf(AccessKind kind) {
@@ -48,12 +48,12 @@ std::string_view nameOf(AccessKind kind) {
   return "";
 }
 
-std::string_view nameOf(Reach reach) {
-  switch (reach) {
-  case Reach::None: return "no one";
-  case Reach::Block: return "the block";
-  case Reach::Device: return "the device";
-  case Reach::System: return "the system";
+std::string_view nameOf(MemoryScope scope) {
+  switch (scope) {
+  case MemoryScope::None: return "no one";
+  case MemoryScope::Block: return "the block";
+  case MemoryScope::Device: return "the device";
+  case MemoryScope::System: return "the system";
   }
   return "";
 }
@@ -64,7 +64,7 @@ std::string toText(const OrderedAccess &access) {
   std::string text(nameOf(access.kind));
   if (access.bits != 0)
     text += " of " + std::to_string(access.bits) + " bits in one step for " +
-            std::string(nameOf(access.reach));
+            std::string(nameOf(access.scope));
   return text + " that acquires for " + std::string(nameOf(access.acquires)) +
          " and releases for " + std::string(nameOf(access.releases));
 }

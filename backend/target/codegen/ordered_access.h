@@ -12,7 +12,7 @@
 namespace imbrex::target {
 
 /// For which threads; each includes those before it.
-enum class Reach : std::uint8_t { None, Block, Device, System };
+enum class MemoryScope : std::uint8_t { None, Block, Device, System };
 
 enum class AccessKind : std::uint8_t {
   Load,
@@ -25,10 +25,11 @@ enum class AccessKind : std::uint8_t {
 
 struct OrderedAccess {
   AccessKind kind;
-  std::int32_t bits = 0;        ///< None of fences and meetings.
-  Reach reach = Reach::System;  ///< It is one step for these.
-  Reach acquires = Reach::None; ///< What comes behind it sees what these have released.
-  Reach releases = Reach::None; ///< What came before it is seen by these, if they acquire.
+  std::int32_t bits = 0;                    ///< None of fences and meetings.
+  MemoryScope scope = MemoryScope::System;  ///< It is one step for these.
+  MemoryScope acquires = MemoryScope::None; ///< What comes behind it sees what these have released.
+  MemoryScope releases =
+      MemoryScope::None; ///< What came before it is seen by these, if they acquire.
 };
 /// "an update of 32 bits for the device that acquires and releases for the block"
 std::string toText(const OrderedAccess &access);

@@ -23,9 +23,9 @@ bool isMovable(const Instruction &instruction) {
 
 /// How many values would stay alive for an instruction's sake alone, were it moved down with all
 /// that can be moved with it.
-class Burdens {
+class LiveOperands {
 public:
-  explicit Burdens(llvm::Function &function) {
+  explicit LiveOperands(llvm::Function &function) {
     for (BasicBlock *block : llvm::ReversePostOrderTraversal<llvm::Function *>(&function))
       for (Instruction &instruction : *block)
         if (isMovable(instruction)) note(instruction);
@@ -66,7 +66,7 @@ BasicBlock *onlyUser(Instruction &instruction) {
 void sinkLightly(llvm::Function &function) {
   const llvm::DominatorTree dominators(function);
   const llvm::LoopInfo loops(dominators);
-  const Burdens burdens(function);
+  const LiveOperands burdens(function);
   for (BasicBlock *block : llvm::post_order(&function.getEntryBlock()))
     for (Instruction &instruction : llvm::make_early_inc_range(llvm::reverse(*block))) {
       BasicBlock *to = burdens.isLight(instruction) ? onlyUser(instruction) : nullptr;

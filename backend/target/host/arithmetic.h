@@ -6,7 +6,7 @@
 /// What all targets compute with, and what a processor does better.
 namespace imbrex::host {
 
-lower::Natives nativesOf(const Machine &machine);
+lower::NativeInstructions nativesOf(const HostMachine &machine);
 
 using lower::accumulatorOf;
 using lower::emitAccumulate;
@@ -15,10 +15,10 @@ using lower::emitCombine;
 using lower::emitCombineArg;
 using lower::emitElementwise;
 using lower::identityOf;
-using lower::Indexed;
 using lower::lanesLike;
 using lower::laneType;
 using lower::splatBits;
 using lower::startOf;
+using lower::ValueWithIndex;
 
 } // namespace imbrex::host

@@ -77,7 +77,7 @@ void dumpAssembly(const llvm::Module &module, llvm::TargetMachine &target,
 
 } // namespace
 
-Machine describe(const llvm::TargetMachine &target) {
+HostMachine describe(const llvm::TargetMachine &target) {
   const llvm::MCSubtargetInfo &features = *target.getMCSubtargetInfo();
   const llvm::Triple &triple = target.getTargetTriple();
   const bool isX86 = triple.isX86();

@@ -19,12 +19,12 @@ class TargetMachine;
 namespace imbrex::host {
 
 /// What code for a processor may use.
-struct Machine {
+struct HostMachine {
   VectorUnit vectors;
   bool hasRange = false; // AVX-512's vrange: minimum and maximum with a defined order of zeros
   std::string name = {}; // as inline_asm names its target: "host-x86_64", "host-aarch64"
 };
-Machine describe(const llvm::TargetMachine &target);
+HostMachine describe(const llvm::TargetMachine &target);
 
 /// The processor, by LLVM's name, that code is made for which has to give the same bits on whatever
 /// executes it; `features` are those found. Newer ones have instructions that do not obey the
@@ -38,7 +38,7 @@ public:
   explicit Compiler(std::unique_ptr<llvm::TargetMachine> target);
   ~Compiler();
 
-  const Machine &machine() const { return machine_; }
+  const HostMachine &machine() const { return machine_; }
 
   /// Set the triple and the data layout that code for this machine needs.
   void prepare(llvm::Module &module) const;
@@ -54,7 +54,7 @@ public:
 private:
   std::mutex mutex_; // of the target, which serves one compilation at a time
   const std::unique_ptr<llvm::TargetMachine> target_;
-  const Machine machine_;
+  const HostMachine machine_;
 };
 
 } // namespace imbrex::host

@@ -19,7 +19,7 @@ constexpr std::uint64_t kScratchAlignment = 64;
 } // namespace
 
 Emitter::Emitter(llvm::Module &into, const ir::Kernel &theKernel, const LoopPlan &thePlan,
-                 const LaunchTraits &theTraits, const Machine &machine)
+                 const LaunchTraits &theTraits, const HostMachine &machine)
     : context(into.getContext()), module(into), builder(into.getContext()), kernel(theKernel),
       plan(thePlan), traits(theTraits), unit(machine.vectors), natives(nativesOf(machine)),
       i1(llvm::Type::getInt1Ty(context)), i8(llvm::Type::getInt8Ty(context)),

@@ -30,7 +30,7 @@ struct Site {
 class Emitter {
 public:
   Emitter(llvm::Module &module, const ir::Kernel &kernel, const LoopPlan &plan,
-          const LaunchTraits &traits, const Machine &machine);
+          const LaunchTraits &traits, const HostMachine &machine);
 
   /// `void entry(const u64 *words, const i32 *grid, i64 first, i64 last, i8 *scratch, i8 *launch)`:
   /// run the blocks with these numbers.
@@ -46,7 +46,7 @@ public:
   const LoopPlan &plan;
   const LaunchTraits &traits;
   const VectorUnit unit;
-  const lower::Natives natives;
+  const lower::NativeInstructions natives;
 
   const ir::Type &type(ir::ValueId value) const { return kernel.type(value); }
   llvm::Type *laneType(const ir::Type &type);

@@ -10,13 +10,13 @@ const ir::Type &parameterType(const ir::Kernel &kernel, size_t i) {
   return kernel.type(kernel.body().arguments[i]);
 }
 
-Relation relationOf(const ir::Type &typeA, const ir::Argument &a, const ir::Type &typeB,
-                    const ir::Argument &b) {
+AliasRelation relationOf(const ir::Type &typeA, const ir::Argument &a, const ir::Type &typeB,
+                         const ir::Argument &b) {
   const bool isSame = a.data == b.data && typeA == typeB && !typeA.isTable() &&
                       (!typeA.isView() || a.strides == b.strides);
-  if (isSame) return Relation::Same;
+  if (isSame) return AliasRelation::Same;
   const bool apart = areApart(memoryOf(typeA, a), memoryOf(typeB, b));
-  return apart ? Relation::Disjoint : Relation::Unknown;
+  return apart ? AliasRelation::Disjoint : AliasRelation::Unknown;
 }
 
 /// Whether two indices of a view may be the same element: where an axis does not step over all that
@@ -51,7 +51,7 @@ LaunchTraits usualTraits(const ir::Kernel &kernel) {
   }
   traits.unitStrides.assign(count, true);
   traits.overlapping.assign(count, false);
-  traits.relations.assign(count * count, Relation::Disjoint);
+  traits.relations.assign(count * count, AliasRelation::Disjoint);
   return traits;
 }
 
@@ -68,7 +68,7 @@ LaunchTraits traitsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arg
       traits.overlapping[a] = !type.isConst() && overlapsItself(type, argument);
     }
     for (size_t b = 0; b < a; ++b) {
-      const Relation relation =
+      const AliasRelation relation =
           relationOf(type, argument, parameterType(kernel, arrays[b]), arguments[arrays[b]]);
       traits.relations[a * arrays.size() + b] = relation;
       traits.relations[b * arrays.size() + a] = relation;

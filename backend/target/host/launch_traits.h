@@ -12,7 +12,7 @@
 namespace imbrex::host {
 
 /// How the memory of two parameters lies.
-enum class Relation : std::uint8_t {
+enum class AliasRelation : std::uint8_t {
   Disjoint,
   Same,    // equal pointers, and strides if they are views: equal indices are the same element
   Unknown, // anything else
@@ -24,12 +24,12 @@ struct LaunchTraits {
   llvm::SmallVector<bool, 8> unitStrides; // of those: neighbours on a view's last axis adjoin
   llvm::SmallVector<bool, 8> overlapping; // of those: a view to write, in which two indices may be
                                           // the same element
-  llvm::SmallVector<Relation, 64> relations; // per pair of those, row-major
+  llvm::SmallVector<AliasRelation, 64> relations; // per pair of those, row-major
 
   bool hasUnitStride(size_t parameter) const { return unitStrides[ordinals[parameter]]; }
   bool overlaps(size_t parameter) const { return overlapping[ordinals[parameter]]; }
-  Relation relation(size_t a, size_t b) const {
-    return a == b ? Relation::Same : relations[ordinals[a] * unitStrides.size() + ordinals[b]];
+  AliasRelation relation(size_t a, size_t b) const {
+    return a == b ? AliasRelation::Same : relations[ordinals[a] * unitStrides.size() + ordinals[b]];
   }
   friend bool operator==(const LaunchTraits &, const LaunchTraits &) = default;
 };

@@ -73,18 +73,19 @@ public:
     return mixOfPtx(assembly);
   }
   // bar.sync orders the memory accesses of the threads that take part (PTX ISA, barrier).
-  Meeting meetingAt(const llvm::Instruction &instruction) const override {
+  MeetingKind meetingAt(const llvm::Instruction &instruction) const override {
     const auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
     const auto intrinsic = call ? call->getIntrinsicID() : llvm::Intrinsic::not_intrinsic;
     const bool meets = intrinsic == llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all ||
                        intrinsic == llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count;
-    return meets ? Meeting::Orders : Meeting::None;
+    return meets ? MeetingKind::Orders : MeetingKind::None;
   }
   CodeGraph ringsOf(llvm::StringRef assembly) const override { return ringsOfPtx(assembly); }
   std::optional<OrderedAccess> accessAt(const llvm::Instruction &instruction) const override {
-    if (meetingAt(instruction) == Meeting::None) return accessOf(instruction);
-    return OrderedAccess{
-        .kind = AccessKind::Meeting, .acquires = Reach::Block, .releases = Reach::Block};
+    if (meetingAt(instruction) == MeetingKind::None) return accessOf(instruction);
+    return OrderedAccess{.kind = AccessKind::Meeting,
+                         .acquires = MemoryScope::Block,
+                         .releases = MemoryScope::Block};
   }
   std::vector<FoundAccess> accessesOf(llvm::StringRef assembly) const override {
     return accessesOfPtx(assembly);

@@ -34,21 +34,22 @@ std::int32_t bitsOf(const Words &words) {
   return type.ltrim("bfsu").getAsInteger(10, bits) ? 0 : bits * lanes;
 }
 
-Reach scopeIn(const Words &words, Reach ifNone) {
-  if (has(words, "cta") || has(words, "cluster")) return Reach::Block;
-  if (has(words, "gpu")) return Reach::Device;
-  return has(words, "sys") ? Reach::System : ifNone;
+MemoryScope scopeIn(const Words &words, MemoryScope ifNone) {
+  if (has(words, "cta") || has(words, "cluster")) return MemoryScope::Block;
+  if (has(words, "gpu")) return MemoryScope::Device;
+  return has(words, "sys") ? MemoryScope::System : ifNone;
 }
 
 /// What the words do not say: `atom` and `red` without a scope are for the device, other accesses
 /// without semantics are weak; a volatile access is a relaxed one of the system.
-Reach reachOf(AccessKind kind, const Words &words) {
+MemoryScope memoryScopeOf(AccessKind kind, const Words &words) {
   const bool isWide = has(words, "volatile") || has(words, "mmio");
   const bool isUpdate = kind == AccessKind::Update || kind == AccessKind::Exchange;
   const bool isStrong = isUpdate || kind == AccessKind::Fence || has(words, "relaxed") ||
                         has(words, "acquire") || has(words, "release");
-  if (isWide) return Reach::System;
-  return isStrong ? scopeIn(words, isUpdate ? Reach::Device : Reach::None) : Reach::None;
+  if (isWide) return MemoryScope::System;
+  return isStrong ? scopeIn(words, isUpdate ? MemoryScope::Device : MemoryScope::None)
+                  : MemoryScope::None;
 }
 
 std::optional<OrderedAccess> accessIn(llvm::StringRef line) {
@@ -60,14 +61,15 @@ std::optional<OrderedAccess> accessIn(llvm::StringRef line) {
   // It orders the accesses of the threads that take part (PTX ISA 9.0, "barrier"), and what one of
   // them releases then is ordered behind all of these ("Causality order").
   if (*kind == AccessKind::Meeting)
-    return OrderedAccess{.kind = *kind, .acquires = Reach::System, .releases = Reach::System};
-  const Reach reach = reachOf(*kind, words);
+    return OrderedAccess{
+        .kind = *kind, .acquires = MemoryScope::System, .releases = MemoryScope::System};
+  const MemoryScope scope = memoryScopeOf(*kind, words);
   const bool isBoth = has(words, "acq_rel") || has(words, "sc");
   return OrderedAccess{.kind = *kind,
                        .bits = *kind == AccessKind::Fence ? 0 : bitsOf(words),
-                       .reach = reach,
-                       .acquires = isBoth || has(words, "acquire") ? reach : Reach::None,
-                       .releases = isBoth || has(words, "release") ? reach : Reach::None};
+                       .scope = scope,
+                       .acquires = isBoth || has(words, "acquire") ? scope : MemoryScope::None,
+                       .releases = isBoth || has(words, "release") ? scope : MemoryScope::None};
 }
 
 } // namespace

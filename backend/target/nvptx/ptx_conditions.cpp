@@ -171,9 +171,9 @@ private:
 ///   sub.s32     %r2, %r8, %r1;
 ///   setp.lt.s32 %p1, %r2, 9;     // says something about %r2, which does so about %r1
 ///   add.s32     %r1, %r1, 1;     // and now about what it was: %p1 is still one about %r2
-class Outdated {
+class StaleRegisters {
 public:
-  Outdated(const CodeGraph &graph, const Conditions &conditions) : after_(graph.size()) {
+  StaleRegisters(const CodeGraph &graph, const Conditions &conditions) : after_(graph.size()) {
     for (const CodeBlock &block : graph)
       for (const CodeBlock::Edge &edge : block.next) follow(edge.predicate, conditions);
     llvm::SetVector<std::size_t> open(llvm::from_range, llvm::seq(graph.size()));
@@ -227,7 +227,7 @@ private:
 
 void nameConditions(CodeGraph &graph, llvm::StringRef ptx) {
   const Conditions conditions(ptx);
-  const Outdated outdated(graph, conditions);
+  const StaleRegisters outdated(graph, conditions);
   std::map<std::string, std::set<std::string>> dependOn; // by register
   for (auto [index, block] : llvm::enumerate(graph))
     for (CodeBlock::Edge &edge : block.next) {

@@ -1,7 +1,7 @@
 #include "backend/target/nvptx/refusal.h"
 
 #include "backend/lower/values/inline_assembly.h"
-#include "backend/target/codegen/own_instructions.h"
+#include "backend/target/codegen/inline_asm_ranges.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <optional>
@@ -9,10 +9,10 @@
 namespace imbrex::target::nvptx {
 namespace {
 
-constexpr OwnMarks kMarks{.begin = "// begin inline asm", .end = "// end inline asm"};
+constexpr InlineAsmMarkers kMarks{.begin = "// begin inline asm", .end = "// end inline asm"};
 
 /// Whether the last instruction of a block, or a brace, goes on behind it.
-bool isOpen(const OwnInstructions &block, llvm::ArrayRef<llvm::StringRef> lines) {
+bool isOpen(const InlineAsmRange &block, llvm::ArrayRef<llvm::StringRef> lines) {
   const auto text = lines.slice(block.begin, block.end - block.begin - 1);
   int depth = 0;
   char last = ';';
@@ -39,10 +39,10 @@ std::optional<Remark> errorOf(llvm::StringRef said) {
 }
 
 /// The block that an error is about. A text that cannot be read is so for what is open above it.
-const OwnInstructions *blockOf(const Remark &error, llvm::ArrayRef<OwnInstructions> blocks,
-                               llvm::ArrayRef<llvm::StringRef> lines) {
-  const OwnInstructions *around = nullptr, *open = nullptr;
-  for (const OwnInstructions &block : blocks) {
+const InlineAsmRange *blockOf(const Remark &error, llvm::ArrayRef<InlineAsmRange> blocks,
+                              llvm::ArrayRef<llvm::StringRef> lines) {
+  const InlineAsmRange *around = nullptr, *open = nullptr;
+  for (const InlineAsmRange &block : blocks) {
     if (error.line > block.begin && error.line < block.end) around = &block;
     if (error.line >= block.end && isOpen(block, lines)) open = &block;
   }
@@ -55,10 +55,10 @@ Failure<Diagnostic> refusalOf(const Refusal &refusal, llvm::StringRef ptx) {
   llvm::SmallVector<llvm::StringRef, 0> lines, remarks;
   ptx.split(lines, '\n');
   refusal.said.split(remarks, '\n');
-  const std::vector<OwnInstructions> blocks = ownInstructionsIn(lines, kMarks);
+  const std::vector<InlineAsmRange> blocks = inlineAsmRangesIn(lines, kMarks);
   for (const llvm::StringRef remark : remarks) {
     const auto error = errorOf(remark);
-    const OwnInstructions *block = error ? blockOf(*error, blocks, lines) : nullptr;
+    const InlineAsmRange *block = error ? blockOf(*error, blocks, lines) : nullptr;
     if (block == nullptr || !block->where.known()) continue;
     const unsigned line = error->line < block->end ? error->line : block->end - 1;
     return lower::badAssembly(block->where, refusal.assembler,

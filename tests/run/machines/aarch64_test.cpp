@@ -58,7 +58,7 @@ std::string instruction(const std::string &text, const std::string &target) {
 
 TEST_CASE("kernels for AArch64 have NEON's registers") {
   ask(kFirst, [](EmulatedCpu &cpu, const semantics::Executor &) {
-    const host::Machine &machine = cpu.compiler().machine();
+    const host::HostMachine &machine = cpu.compiler().machine();
     CHECK(machine.name == "host-aarch64");
     CHECK(machine.vectors.bits == 128);
     CHECK(machine.vectors.registers == 32);

@@ -14,19 +14,20 @@ constexpr std::uint32_t kThreads = 6, kWarpSize = 2, kBlocks = 2;
 struct Access {
   ThreadId id;
   Tick tick;
-  Touch touch;
+  ShadowAccess touch;
 };
 
 /// The definition: two accesses to a byte that nothing orders, at least one of which writes, and
 /// not both atomic with each reaching the other.
 bool isRace(const Access &earlier, const Access &later, const Clock &seen) {
-  const Touch &a = earlier.touch, &b = later.touch;
+  const ShadowAccess &a = earlier.touch, &b = later.touch;
   const bool overlap = a.address < b.address + b.bytes && b.address < a.address + a.bytes;
   if (!overlap || earlier.id == later.id) return false;
-  if (!writes(a.manner) && !writes(b.manner)) return false;
+  if (!writes(a.mode) && !writes(b.mode)) return false;
   if (seen.seen(earlier.id) >= earlier.tick) return false;
-  const Reach needed = earlier.id.block == later.id.block ? Reach::Block : Reach::Device;
-  return !(isAtomic(a.manner) && isAtomic(b.manner) && a.reach >= needed && b.reach >= needed);
+  const MemoryScope needed =
+      earlier.id.block == later.id.block ? MemoryScope::Block : MemoryScope::Device;
+  return !(isAtomic(a.mode) && isAtomic(b.mode) && a.scope >= needed && b.scope >= needed);
 }
 
 /// Threads of two blocks that touch a few bytes, and sometimes meet.
@@ -57,12 +58,12 @@ private:
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
   static ThreadId idOf(std::uint32_t who) { return {who / kThreads, who % kThreads}; }
 
-  Touch randomTouch() {
+  ShadowAccess randomTouch() {
     const std::uint32_t bytes = 1u << below(4);
     const std::uint64_t address = 4096 + bytes * below(16 / bytes);
-    const auto manner = static_cast<Manner>(below(8) < 5 ? 0 : below(4));
-    const Reach reach = below(2) == 0 ? Reach::Block : Reach::Device;
-    return {address, bytes, 0, manner, reach};
+    const auto mode = static_cast<AccessMode>(below(8) < 5 ? 0 : below(4));
+    const MemoryScope scope = below(2) == 0 ? MemoryScope::Block : MemoryScope::Device;
+    return {address, bytes, 0, mode, scope};
   }
 
   /// Some threads of one block, or of all, see each other.
@@ -101,12 +102,12 @@ TEST_CASE("the shadow finds the first race of a trace, and none before it") {
 TEST_CASE("lanes of one statement may store to one place, and race with all else") {
   const Clock seen;
   const auto by = [&](std::uint32_t block, std::uint32_t thread) {
-    return Toucher{{block, thread}, 1, kWarpSize, &seen};
+    return AccessAgent{{block, thread}, 1, kWarpSize, &seen};
   };
   const auto store = [](std::uint32_t statement) {
-    return Touch{4096, 4, 0, Manner::Write, Reach::Device, statement};
+    return ShadowAccess{4096, 4, 0, AccessMode::Write, MemoryScope::Device, statement};
   };
-  const auto followedBy = [&](const Toucher &who, const Touch &touch) {
+  const auto followedBy = [&](const AccessAgent &who, const ShadowAccess &touch) {
     Shadow shadow;
     CHECK(!shadow.touch(by(0, 0), store(7)));
     CHECK(!shadow.touch(by(0, 5), store(7)));
@@ -115,7 +116,7 @@ TEST_CASE("lanes of one statement may store to one place, and race with all else
   CHECK(!followedBy(by(0, 1), store(7)));
   CHECK(followedBy(by(0, 1), store(8)));
   CHECK(followedBy(by(1, 0), store(7)));
-  CHECK(followedBy(by(0, 1), {4096, 4, 0, Manner::Read, Reach::Device, 7}));
+  CHECK(followedBy(by(0, 1), {4096, 4, 0, AccessMode::Read, MemoryScope::Device, 7}));
 }
 
 TEST_CASE("a clock that has seen another has seen all that the other has") {

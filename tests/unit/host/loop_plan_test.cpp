@@ -6,11 +6,11 @@
 namespace imbrex::host {
 namespace {
 
-std::string planOf(const std::string &body, Relation relation = Relation::Disjoint) {
+std::string planOf(const std::string &body, AliasRelation relation = AliasRelation::Disjoint) {
   const ir::Kernel kernel = testing::parsedKernel(
       "kernel @k(%x: ptr<f32>, %y: ptr<f32>, %s: f32) stage tiles {\n" + body + "}\n");
   LaunchTraits traits = usualTraits(kernel);
-  for (Relation &each : traits.relations) each = relation;
+  for (AliasRelation &each : traits.relations) each = relation;
   return toText(planLoops(kernel, traits), kernel);
 }
 
@@ -76,9 +76,9 @@ TEST_CASE("a load and a store that may overlap do not share a nest") {
   %a = load %px : f32[64]
   store %py, %a
 )";
-  CHECK(planOf(body, Relation::Disjoint) == "nest 64: store\n");
-  CHECK(planOf(body, Relation::Same) == "nest 64: store\n");
-  CHECK(planOf(body, Relation::Unknown) == "nest 64: keep load\nnest 64: store\n");
+  CHECK(planOf(body, AliasRelation::Disjoint) == "nest 64: store\n");
+  CHECK(planOf(body, AliasRelation::Same) == "nest 64: store\n");
+  CHECK(planOf(body, AliasRelation::Unknown) == "nest 64: keep load\nnest 64: store\n");
 }
 
 TEST_CASE("a chain in a loop is computed once, without a buffer on its way") {

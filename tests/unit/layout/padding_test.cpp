@@ -17,15 +17,15 @@ bool isOutside(const LinearLayout &layout, Bits element, llvm::ArrayRef<std::int
 }
 
 /// By looking at every thread.
-PaddingIn lookedUp(const LinearLayout &layout, Bits registerIndex,
-                   llvm::ArrayRef<std::int64_t> extents) {
+PaddedThreads lookedUp(const LinearLayout &layout, Bits registerIndex,
+                       llvm::ArrayRef<std::int64_t> extents) {
   const std::int32_t registerBits = layout.inputBits(Dim::Register);
   const Bits threads = Bits{1} << (layout.inputBits() - registerBits);
   Bits padded = 0;
   for (Bits thread = 0; thread < threads; ++thread)
     if (isOutside(layout, layout.apply(registerIndex | thread << registerBits), extents)) ++padded;
-  if (padded == 0) return PaddingIn::NoThread;
-  return padded == threads ? PaddingIn::AllThreads : PaddingIn::SomeThreads;
+  if (padded == 0) return PaddedThreads::NoThread;
+  return padded == threads ? PaddedThreads::AllThreads : PaddedThreads::SomeThreads;
 }
 
 } // namespace
@@ -51,10 +51,10 @@ TEST_CASE("a register of a tile layout holds padding exactly in the threads that
     CAPTURE(toText(layout));
     bool any = false;
     for (Bits r = 0; r < static_cast<Bits>(registerCount(layout)); ++r) {
-      const PaddingIn found = paddingIn(layout, static_cast<std::int32_t>(r), extents);
+      const PaddedThreads found = paddingIn(layout, static_cast<std::int32_t>(r), extents);
       CHECK(found == lookedUp(layout, r, extents));
       ++seen.at(static_cast<std::size_t>(found));
-      any |= found != PaddingIn::NoThread;
+      any |= found != PaddedThreads::NoThread;
     }
     CHECK(any == hasPadding(layout, extents));
   }
@@ -68,10 +68,10 @@ TEST_CASE("of any layout, a register said to hold no padding holds none") {
     const LinearLayout layout =
         randomLayout(rng, {{Dim::Register, 2}, {Dim::Lane, 2}, {Dim::Warp, 1}}, tileSides({7, 5}));
     for (Bits r = 0; r < 4; ++r) {
-      const PaddingIn found = paddingIn(layout, static_cast<std::int32_t>(r), {7, 5});
-      if (found != PaddingIn::SomeThreads) CHECK(found == lookedUp(layout, r, {7, 5}));
-      if (lookedUp(layout, r, {7, 5}) == PaddingIn::SomeThreads)
-        CHECK(found == PaddingIn::SomeThreads);
+      const PaddedThreads found = paddingIn(layout, static_cast<std::int32_t>(r), {7, 5});
+      if (found != PaddedThreads::SomeThreads) CHECK(found == lookedUp(layout, r, {7, 5}));
+      if (lookedUp(layout, r, {7, 5}) == PaddedThreads::SomeThreads)
+        CHECK(found == PaddedThreads::SomeThreads);
     }
   }
 }

@@ -138,7 +138,7 @@ Bits sourceOf(const Op &op, const Shape &from, const Shape &to, Bits element) {
 } // namespace
 
 TEST_CASE("how far elements travel is what counting finds") {
-  std::map<Travel, int> seen;
+  std::map<ConversionPath, int> seen;
   for (std::uint32_t seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
     std::mt19937 rng(seed);
@@ -146,14 +146,14 @@ TEST_CASE("how far elements travel is what counting finds") {
     const LinearLayout from = randomLayout(shape, kThreads, rng);
     LinearLayout wanted = randomLayout(shape, kThreads, rng);
     if (seed % 4 == 0) wanted = from;
-    const Travel travel = travelBetween(from, wanted);
+    const ConversionPath travel = conversionPath(from, wanted);
     ++seen[travel];
-    CHECK((travel == Travel::Stay) == suffices(from, wanted, false));
-    CHECK((travel == Travel::Shared) == !suffices(from, wanted, true));
+    CHECK((travel == ConversionPath::Stay) == suffices(from, wanted, false));
+    CHECK((travel == ConversionPath::Shared) == !suffices(from, wanted, true));
   }
-  CHECK(seen[Travel::Stay] > 400);
-  CHECK(seen[Travel::Shuffle] > 100);
-  CHECK(seen[Travel::Shared] > 400);
+  CHECK(seen[ConversionPath::Stay] > 400);
+  CHECK(seen[ConversionPath::Shuffle] > 100);
+  CHECK(seen[ConversionPath::Shared] > 400);
 }
 
 TEST_CASE("an operand held as its movement asks has each element where the result wants it") {
@@ -193,7 +193,7 @@ TEST_CASE("a layout goes through a movement and comes back, unless it is a broad
     REQUIRE(layout::isTileLayout(*result));
     // What only the operand has, the half of a split, then lies in a register.
     if (move.op->kind != OpKind::Split)
-      CHECK(travelBetween(operand, operandLayout(*movement, *result)) == Travel::Stay);
+      CHECK(conversionPath(operand, operandLayout(*movement, *result)) == ConversionPath::Stay);
   }
 }
 

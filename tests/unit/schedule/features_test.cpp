@@ -213,7 +213,7 @@ Program plainWork() {
 } // namespace
 
 TEST_CASE("rings of 2, 5 and 9 slots are filled any number of trips ahead") {
-  const Split split = {.roles = {{"load"}, {"compute", 8}}, .roleOf = {1, 0, 0, 1, 1, 1}};
+  const RoleSplit split = {.roles = {{"load"}, {"compute", 8}}, .roleOf = {1, 0, 0, 1, 1, 1}};
   for (const std::int32_t slots : {2, 5, 9})
     for (std::int32_t ahead = 1; ahead < slots; ++ahead) {
       CAPTURE(slots);
@@ -289,7 +289,7 @@ TEST_CASE("K1: a product by a role that loads and eight warps has the barriers a
 }
 
 TEST_CASE("K1: in four slots with a product in flight, the slot of the one before is given back") {
-  const Split split = {.roles = {{"load"}, {"compute", 8}}, .roleOf = {1, 0, 0, 1, 1, 1}};
+  const RoleSplit split = {.roles = {{"load"}, {"compute", 8}}, .roleOf = {1, 0, 0, 1, 1, 1}};
   Diagnostics diagnostics;
   auto program = splitRoles(plainWork(), split, diagnostics);
   REQUIRE(program);

@@ -30,7 +30,7 @@ Program ordered(Program program, const QueuePlan &queue) {
   return addDrains(std::move(*safe));
 }
 
-Program splitWork(const Program &work, const Split &split, std::int32_t slots) {
+Program splitWork(const Program &work, const RoleSplit &split, std::int32_t slots) {
   Diagnostics diagnostics;
   auto program = splitRoles(work, split, diagnostics);
   REQUIRE_MESSAGE(program, diagnostics.render());
@@ -38,10 +38,10 @@ Program splitWork(const Program &work, const Split &split, std::int32_t slots) {
   return std::move(*program);
 }
 
-const Split kThreeRoles = {.roles = {{"load"}, {"bias"}, {"compute", 8}},
-                           .roleOf = {2, 0, 0, 2, 2, 1, 2}};
-const Split kFourRoles = {.roles = {{"load"}, {"bias"}, {"multiply"}, {"finish", 4}},
-                          .roleOf = {0, 0, 2, 1, 3}};
+const RoleSplit kThreeRoles = {.roles = {{"load"}, {"bias"}, {"compute", 8}},
+                               .roleOf = {2, 0, 0, 2, 2, 1, 2}};
+const RoleSplit kFourRoles = {.roles = {{"load"}, {"bias"}, {"multiply"}, {"finish", 4}},
+                              .roleOf = {0, 0, 2, 1, 3}};
 
 int countOf(const Program &program, OpKind kind) {
   int count = 0;
@@ -167,8 +167,8 @@ Program stateWork(bool isWanted) {
   return build.take();
 }
 
-Split stateSplit(bool isWanted) {
-  Split split = {.roles = {{"a", 2}, {"b"}}, .roleOf = {1, 0, 1, 1}};
+RoleSplit stateSplit(bool isWanted) {
+  RoleSplit split = {.roles = {{"a", 2}, {"b"}}, .roleOf = {1, 0, 1, 1}};
   if (isWanted) split.roleOf.push_back(0);
   return split;
 }
@@ -205,40 +205,41 @@ TEST_CASE(
 TEST_CASE("what a role writes again in any other way stays within a role") {
   const auto isRefused = [](const auto &change) {
     Program work = stateWork(false);
-    Split split = stateSplit(false);
+    RoleSplit split = stateSplit(false);
     change(work.roles.front().body.front().body, split);
     Diagnostics diagnostics;
     const bool refused = !splitRoles(work, split, diagnostics);
     if (refused) CHECK(diagnostics.all().front().kind == Diag::ScheduleCarriedBetweenRoles);
     return refused;
   };
-  CHECK_FALSE(isRefused([](std::vector<Op> &, Split &) {}));
-  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // no first content
+  CHECK_FALSE(isRefused([](std::vector<Op> &, RoleSplit &) {}));
+  CHECK(isRefused([](std::vector<Op> &tile, RoleSplit &split) { // no first content
     tile.erase(tile.begin());
     split.roleOf.erase(split.roleOf.begin());
   }));
-  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // nor one, but the last is wanted
+  CHECK(isRefused([](std::vector<Op> &tile, RoleSplit &split) { // nor one, but the last is wanted
     tile.erase(tile.begin());
     tile.push_back({.kind = OpKind::Access, .accesses = {read(BufferId(0))}});
     split.roleOf = {0, 1, 1, 0};
   }));
-  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // written before it is read
+  CHECK(isRefused([](std::vector<Op> &tile, RoleSplit &split) { // written before it is read
     std::ranges::rotate(tile[1].body, tile[1].body.end() - 1);
     split.roleOf = {1, 1, 0, 1};
   }));
-  CHECK(isRefused([](std::vector<Op> &tile, Split &split) { // written behind the loop
+  CHECK(isRefused([](std::vector<Op> &tile, RoleSplit &split) { // written behind the loop
     tile.push_back(tile[0]);
     split.roleOf.push_back(1);
   }));
-  CHECK(isRefused([](std::vector<Op> &tile, Split &) { // renewed from itself
+  CHECK(isRefused([](std::vector<Op> &tile, RoleSplit &) { // renewed from itself
     tile[1].body[2].accesses.push_back(read(BufferId(0)));
   }));
-  CHECK(isRefused([](std::vector<Op> &tile, Split &) { // read in one loop and renewed in another
-    Op again = tile[1];
-    again.body = {tile[1].body.back()};
-    tile[1].body.pop_back();
-    tile.push_back(again);
-  }));
+  CHECK(
+      isRefused([](std::vector<Op> &tile, RoleSplit &) { // read in one loop and renewed in another
+        Op again = tile[1];
+        again.body = {tile[1].body.back()};
+        tile[1].body.pop_back();
+        tile.push_back(again);
+      }));
 }
 
 TEST_CASE("roles are made of a sequence alone, and a ring has one producer") {

@@ -41,7 +41,7 @@ std::string outputOf(const GoldenCase &one, const std::string &fileName) {
   Diagnostics diagnostics;
   const auto given = parse(one.input, fileName, diagnostics);
   REQUIRE_MESSAGE(given, diagnostics.render());
-  REQUIRE_MESSAGE(verify(*given, diagnostics, Form::WithoutBarriers), diagnostics.render());
+  REQUIRE_MESSAGE(verify(*given, diagnostics, Completeness::WithoutBarriers), diagnostics.render());
   auto safe = addBarriers(*given, queuesOf(*given, one.header), diagnostics);
   REQUIRE_MESSAGE(safe, diagnostics.render());
   const Program program = addDrains(std::move(*safe));

@@ -113,7 +113,7 @@ TEST_CASE("a copy that nobody reads is refused, beside others and where loads ru
                              std::string(body) + "    }\n  }\n}\n";
     const auto work = parse(text, "work.imx", diagnostics);
     REQUIRE_MESSAGE(work, diagnostics.render());
-    REQUIRE(verify(*work, diagnostics, Form::WithoutBarriers));
+    REQUIRE(verify(*work, diagnostics, Completeness::WithoutBarriers));
     const PlanRequest request = {
         .machine = machineNamed("sm_90a"), .loop = TripsId(0), .trips = {4}, .signals = {false}};
     CHECK_FALSE(planSchedule(*work, request, diagnostics));
@@ -317,7 +317,7 @@ TEST_CASE("groups are made of a role that only reads what others hand it") {
     return reason;
   };
   Diagnostics diagnostics;
-  const Split split = {.roles = {{"load"}, {"compute", 8}}, .roleOf = {1, 0, 0, 1, 1, 0, 1}};
+  const RoleSplit split = {.roles = {{"load"}, {"compute", 8}}, .roleOf = {1, 0, 0, 1, 1, 0, 1}};
   const auto program = splitRoles(gemmWork(false), split, diagnostics);
   REQUIRE(program);
   CHECK(why(*program, 0) == "the groups would both fill what another role reads");

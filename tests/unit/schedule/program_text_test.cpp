@@ -161,7 +161,7 @@ TEST_CASE("a schedule with everything is well formed") {
   Diagnostics diagnostics;
   const auto program = parse(kEverything, "test.imx", diagnostics);
   REQUIRE(program);
-  CHECK_MESSAGE(verify(*program, diagnostics, Form::WithoutBarriers), diagnostics.render());
+  CHECK_MESSAGE(verify(*program, diagnostics, Completeness::WithoutBarriers), diagnostics.render());
 }
 
 TEST_CASE("each word of a schedule's text says one thing") {

@@ -117,7 +117,7 @@ std::string refreshed(std::string page, std::string_view mark, const std::string
   return page.replace(from, end - from, part);
 }
 
-std::string errorsIn(std::string_view text, Form form = Form::Complete) {
+std::string errorsIn(std::string_view text, Completeness form = Completeness::Complete) {
   Diagnostics diagnostics;
   const auto program = parse(text, "file.imx", diagnostics);
   if (program) verify(*program, diagnostics, form);
@@ -167,7 +167,7 @@ TEST_CASE("every schedule that the fuzz test starts from is well formed") {
   std::size_t files = 0;
   for (const auto &file : std::filesystem::directory_iterator("../../fuzz/schedule")) {
     CAPTURE(file.path().string());
-    CHECK(errorsIn(testing::readFile(file.path()), Form::WithoutBarriers) == "");
+    CHECK(errorsIn(testing::readFile(file.path()), Completeness::WithoutBarriers) == "");
     ++files;
   }
   CHECK(files >= 3);

@@ -85,13 +85,15 @@ TEST_CASE("a copy says at which barrier its bytes count, unless barriers are sti
   CHECK(verdictOf(copy) == "t.imx:7: error: 'copy' does not say at which barrier its bytes count\n"
                            "  hint: write 'to %barrier(%cursor)' behind what it writes\n");
   Diagnostics diagnostics;
-  CHECK_MESSAGE(verify(withOps(copy), diagnostics, Form::WithoutBarriers), diagnostics.render());
+  CHECK_MESSAGE(verify(withOps(copy), diagnostics, Completeness::WithoutBarriers),
+                diagnostics.render());
   Program indexed = withOps(copy);
   indexed.roles[0].body[0].index.offset = 1;
-  CHECK(!verify(indexed, diagnostics, Form::WithoutBarriers));
+  CHECK(!verify(indexed, diagnostics, Completeness::WithoutBarriers));
   CHECK(diagnostics.render() ==
         "t.imx:7: error: 'copy' has an index, which means nothing for it\n");
-  CHECK(!verify(withOps("copy writes %x to %full bytes 16"), diagnostics, Form::WithoutBarriers));
+  CHECK(!verify(withOps("copy writes %x to %full bytes 16"), diagnostics,
+                Completeness::WithoutBarriers));
 }
 
 TEST_CASE("a role uses its own cursors and queues alone") {

@@ -46,7 +46,7 @@ int checkMeetings(const GpuTarget &target, llvm::StringRef text) {
   int meetings = 0;
   for (const target::FoundAccess &found : target.accessesOf(text)) {
     if (found.access.kind != target::AccessKind::Meeting) continue;
-    CHECK(found.access.releases >= target::Reach::Block);
+    CHECK(found.access.releases >= target::MemoryScope::Block);
     ++meetings;
   }
   return meetings;

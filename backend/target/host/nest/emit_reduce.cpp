@@ -36,9 +36,10 @@ std::function<void()> NestEmitter::evaluateReduce(const Root &root, PointId at, 
     }
     llvm::AllocaInst *toIndex =
         copy < 0 ? found->restIndex : found->indices[static_cast<size_t>(copy)];
-    const Indexed old{b_.CreateLoad(to->getAllocatedType(), to),
-                      b_.CreateLoad(toIndex->getAllocatedType(), toIndex)};
-    const Indexed best = emitCombineArg(b_, attrs.combine, wide, old, {value, index}, f_.natives);
+    const ValueWithIndex old{b_.CreateLoad(to->getAllocatedType(), to),
+                             b_.CreateLoad(toIndex->getAllocatedType(), toIndex)};
+    const ValueWithIndex best =
+        emitCombineArg(b_, attrs.combine, wide, old, {value, index}, f_.natives);
     b_.CreateStore(best.value, to);
     b_.CreateStore(best.index, toIndex);
     return [] {};
@@ -63,8 +64,8 @@ std::function<void()> NestEmitter::evaluateReduce(const Root &root, PointId at, 
     store(bufferOf(0),
           emitAccumulate(b_, attrs.combine, element, load(bufferOf(0)), value, f_.natives));
   } else {
-    const Indexed old{load(bufferOf(0)), load(bufferOf(1))};
-    const Indexed best =
+    const ValueWithIndex old{load(bufferOf(0)), load(bufferOf(1))};
+    const ValueWithIndex best =
         emitCombineArg(b_, attrs.combine, element, old, {value, index}, f_.natives);
     store(bufferOf(0), best.value);
     store(bufferOf(1), best.index);
@@ -104,7 +105,7 @@ void NestEmitter::startAccumulators() {
 }
 
 /// Halve the lanes until one is left.
-Indexed NestEmitter::acrossLanes(const Accumulator &accumulator, Indexed value) {
+ValueWithIndex NestEmitter::acrossLanes(const Accumulator &accumulator, ValueWithIndex value) {
   const ir::Combine combine = reduction(*accumulator.root).combine;
   for (std::int32_t lanes = shape_.width; lanes > 1; lanes /= 2) {
     llvm::SmallVector<int, 32> low(static_cast<size_t>(lanes / 2)), high(low.size());
@@ -113,13 +114,12 @@ Indexed NestEmitter::acrossLanes(const Accumulator &accumulator, Indexed value) 
     const auto half = [&](Value *x, llvm::ArrayRef<int> mask) {
       return x ? b_.CreateShuffleVector(x, mask) : nullptr;
     };
-    const Indexed a{half(value.value, low), half(value.index, low)};
-    const Indexed b{half(value.value, high), half(value.index, high)};
-    value =
-        a.index
-            ? emitCombineArg(b_, combine, accumulator.element, a, b, f_.natives)
-            : Indexed{emitCombine(b_, combine, accumulator.element, a.value, b.value, f_.natives),
-                      nullptr};
+    const ValueWithIndex a{half(value.value, low), half(value.index, low)};
+    const ValueWithIndex b{half(value.value, high), half(value.index, high)};
+    value = a.index ? emitCombineArg(b_, combine, accumulator.element, a, b, f_.natives)
+                    : ValueWithIndex{emitCombine(b_, combine, accumulator.element, a.value, b.value,
+                                                 f_.natives),
+                                     nullptr};
   }
   if (shape_.width == 1) return value;
   value.value = b_.CreateExtractElement(value.value, std::uint64_t{0});
@@ -137,26 +137,26 @@ void NestEmitter::finishAccumulator(const Accumulator &accumulator) {
   const auto load = [&](llvm::AllocaInst *from) -> Value * {
     return from ? b_.CreateLoad(from->getAllocatedType(), from) : nullptr;
   };
-  const auto combine = [&](const Indexed &a, const Indexed &b) {
+  const auto combine = [&](const ValueWithIndex &a, const ValueWithIndex &b) {
     if (a.index) return emitCombineArg(b_, attrs.combine, accumulator.element, a, b, f_.natives);
-    return Indexed{
+    return ValueWithIndex{
         emitCombine(b_, attrs.combine, accumulator.element, a.value, b.value, f_.natives), nullptr};
   };
   const auto at = [&](size_t copy) {
-    return Indexed{load(accumulator.values[copy]),
-                   accumulator.indices.empty() ? nullptr : load(accumulator.indices[copy])};
+    return ValueWithIndex{load(accumulator.values[copy]),
+                          accumulator.indices.empty() ? nullptr : load(accumulator.indices[copy])};
   };
   // Pairs first, so that few steps depend on each other.
-  std::vector<Indexed> parts;
+  std::vector<ValueWithIndex> parts;
   for (size_t copy = 0; copy < accumulator.values.size(); ++copy) parts.push_back(at(copy));
   while (parts.size() > 1) {
-    std::vector<Indexed> next;
+    std::vector<ValueWithIndex> next;
     for (size_t i = 0; i + 1 < parts.size(); i += 2)
       next.push_back(combine(parts[i], parts[i + 1]));
     if (parts.size() % 2 == 1) next.push_back(parts.back());
     parts = std::move(next);
   }
-  Indexed result = acrossLanes(accumulator, parts[0]);
+  ValueWithIndex result = acrossLanes(accumulator, parts[0]);
   result = combine(result, {load(accumulator.restValue), load(accumulator.restIndex)});
   const ir::ElementKind element = f_.type(op.operand(0)).element();
   result.value = emitCast(b_, accumulator.element, element, {}, result.value, f_.natives);

@@ -73,7 +73,7 @@ private:
   void startAccumulators();
   void finishAccumulators();
   void finishAccumulator(const Accumulator &accumulator);
-  Indexed acrossLanes(const Accumulator &accumulator, Indexed value);
+  ValueWithIndex acrossLanes(const Accumulator &accumulator, ValueWithIndex value);
   PointId withoutAxis(PointId at, std::int32_t axis);
   void storeResult(ir::ValueId result, llvm::Value *value, PointId at);
 

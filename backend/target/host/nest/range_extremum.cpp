@@ -43,7 +43,7 @@ Value *rangeExtremum(Builder &b, bool isMax, bool firstIsQuiet, llvm::ArrayRef<V
 
 } // namespace
 
-lower::Natives nativesOf(const Machine &machine) {
+lower::NativeInstructions nativesOf(const HostMachine &machine) {
   return {.extremum = machine.hasRange ? rangeExtremum : nullptr};
 }
 

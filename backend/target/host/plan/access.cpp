@@ -98,7 +98,7 @@ bool mayTouch(const ir::Kernel &kernel, const LaunchTraits &traits, const ir::Op
               const ir::Op &b) {
   const std::optional<size_t> p = rootParameter(kernel, a.operand(0));
   const std::optional<size_t> q = rootParameter(kernel, b.operand(0));
-  return !p || !q || traits.relation(*p, *q) != Relation::Disjoint;
+  return !p || !q || traits.relation(*p, *q) != AliasRelation::Disjoint;
 }
 
 bool mayConflict(const ir::Kernel &kernel, const LaunchTraits &traits, const ir::Op &a,
@@ -108,9 +108,9 @@ bool mayConflict(const ir::Kernel &kernel, const LaunchTraits &traits, const ir:
   const bool areBothViews = isView(a) && isView(b), isEither = isView(a) || isView(b);
   if (!p || !q)
     return isEither || a.operand(0) != b.operand(0) || !areDistinct(kernel, a.operand(0));
-  const Relation relation = traits.relation(*p, *q);
-  if (relation == Relation::Disjoint) return false;
-  if (relation == Relation::Unknown || isEither != areBothViews) return true;
+  const AliasRelation relation = traits.relation(*p, *q);
+  if (relation == AliasRelation::Disjoint) return false;
+  if (relation == AliasRelation::Unknown || isEither != areBothViews) return true;
   if (areBothViews) return traits.overlaps(*p) || traits.overlaps(*q) || !sameBox(kernel, a, b);
   return !sameExpression(kernel, a.operand(0), b.operand(0)) || !areDistinct(kernel, a.operand(0));
 }

@@ -20,9 +20,9 @@ std::string rootText(const Root &root, const ir::Kernel &kernel) {
   return {};
 }
 
-class Writer {
+class LoopPlanWriter {
 public:
-  Writer(const LoopPlan &plan, const ir::Kernel &kernel) : plan_(plan), kernel_(kernel) {}
+  LoopPlanWriter(const LoopPlan &plan, const ir::Kernel &kernel) : plan_(plan), kernel_(kernel) {}
 
   std::string steps(llvm::ArrayRef<Step> steps, const std::string &indent) {
     std::string text;
@@ -56,7 +56,7 @@ private:
 } // namespace
 
 std::string toText(const LoopPlan &plan, const ir::Kernel &kernel) {
-  return Writer(plan, kernel).steps(plan.steps.at(&kernel.body()), "");
+  return LoopPlanWriter(plan, kernel).steps(plan.steps.at(&kernel.body()), "");
 }
 
 } // namespace imbrex::host

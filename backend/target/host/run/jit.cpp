@@ -87,7 +87,7 @@ Compiler &portableCompiler() {
   }();
   return only;
 }
-const Machine &machine() { return nativeCompiler().machine(); }
+const HostMachine &machine() { return nativeCompiler().machine(); }
 
 std::unique_ptr<LoadedCode> load(std::unique_ptr<llvm::MemoryBuffer> object) {
   Session &session = Session::instance();

@@ -14,7 +14,7 @@ Compiler &nativeCompiler();
 /// For this machine, but for the features alone of `portableCpu`: what its code computes does not
 /// depend on which processor is found.
 Compiler &portableCompiler();
-const Machine &machine();
+const HostMachine &machine();
 
 /// Machine code of one module; unloaded when it dies.
 class LoadedCode {

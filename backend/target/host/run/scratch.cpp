@@ -11,17 +11,17 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 
 /// What the thread had for its last launch, if nobody uses it now.
-struct Spare {
+struct SpareScratch {
   std::byte *data = nullptr;
   std::int64_t bytes = 0;
 
-  ~Spare() { ::operator delete(data, kAlignment); }
+  ~SpareScratch() { ::operator delete(data, kAlignment); }
 };
 
 } // namespace
 
 Scratch::Scratch(std::int64_t bytes) {
-  auto &spare = threadOwned<Spare>();
+  auto &spare = threadOwned<SpareScratch>();
   data_ = std::exchange(spare.data, nullptr);
   bytes_ = std::exchange(spare.bytes, 0);
   if (bytes_ >= bytes) return;
@@ -31,7 +31,7 @@ Scratch::Scratch(std::int64_t bytes) {
 }
 
 Scratch::~Scratch() {
-  auto &spare = threadOwned<Spare>();
+  auto &spare = threadOwned<SpareScratch>();
   ::operator delete(std::exchange(spare.data, data_), kAlignment);
   spare.bytes = bytes_;
 }

@@ -35,7 +35,7 @@ private:
   const ir::Op &op_;
   const ir::ScanAttrs &attrs_;
   size_t count_; // of operands that are scanned
-  Cut cut_;
+  AxisSplit cut_;
   std::int32_t lanes_;
   llvm::SmallVector<llvm::AllocaInst *, 4> running_;
 };

@@ -10,8 +10,8 @@ namespace imbrex::host {
 using ir::OpKind;
 using llvm::Value;
 
-Cut cutAt(const ir::Shape &shape, std::int32_t axis) {
-  Cut cut;
+AxisSplit cutAt(const ir::Shape &shape, std::int32_t axis) {
+  AxisSplit cut;
   for (std::int32_t i = 0; i < shape.rank(); ++i)
     (i < axis ? cut.outer : i == axis ? cut.along : cut.inner) *= shape[i];
   return cut;
@@ -148,7 +148,7 @@ llvm::SmallVector<Value *, 4> WholeEmitter::combine(llvm::ArrayRef<Value *> a,
 /// A pairwise tree over the index, level by level: (0,1), (2,3), …; an odd last element passes
 /// through. The first level reads the operands and writes half as many elements aside.
 void WholeEmitter::emitTreeReduce() {
-  const Cut cut = cutAt(f_.type(op_.operand(0)).shape(), op_.attrs<ir::ReduceAttrs>().axis);
+  const AxisSplit cut = cutAt(f_.type(op_.operand(0)).shape(), op_.attrs<ir::ReduceAttrs>().axis);
   const std::int32_t lanes = lanesFor(cut.inner);
   const size_t count = op_.operands.size();
   std::vector<Tile> sources, partial;
@@ -215,7 +215,7 @@ Value *WholeEmitter::pointerArray(llvm::ArrayRef<Value *> pointers) {
 void WholeEmitter::emitSort() {
   const auto &attrs = op_.attrs<ir::SortAttrs>();
   const ir::Type &keys = f_.type(op_.operand(0));
-  const Cut cut = cutAt(keys.shape(), attrs.axis);
+  const AxisSplit cut = cutAt(keys.shape(), attrs.axis);
   std::vector<Value *> buffers;
   llvm::SmallVector<llvm::Constant *, 4> sizes;
   for (size_t i = 0; i < op_.operands.size(); ++i) {

@@ -6,10 +6,10 @@
 namespace imbrex::host {
 
 /// A tile as a row-major sequence, cut at an axis: element (outer, along, inner).
-struct Cut {
+struct AxisSplit {
   std::int64_t outer = 1, along = 1, inner = 1;
 };
-Cut cutAt(const ir::Shape &shape, std::int32_t axis);
+AxisSplit cutAt(const ir::Shape &shape, std::int32_t axis);
 
 class WholeEmitter {
 public:

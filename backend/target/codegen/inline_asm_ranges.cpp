@@ -1,13 +1,13 @@
-#include "backend/target/codegen/own_instructions.h"
+#include "backend/target/codegen/inline_asm_ranges.h"
 
 #include "backend/target/codegen/loc_lines.h"
 
 namespace imbrex::target {
 
-std::vector<OwnInstructions> ownInstructionsIn(llvm::ArrayRef<llvm::StringRef> lines,
-                                               const OwnMarks &marks) {
+std::vector<InlineAsmRange> inlineAsmRangesIn(llvm::ArrayRef<llvm::StringRef> lines,
+                                              const InlineAsmMarkers &marks) {
   LocLines places(lines);
-  std::vector<OwnInstructions> found;
+  std::vector<InlineAsmRange> found;
   for (unsigned number = 1; number <= lines.size(); ++number) {
     const llvm::StringRef line = lines[number - 1].trim();
     const Location &where = places.behind(line);

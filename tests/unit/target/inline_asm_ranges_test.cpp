@@ -1,4 +1,4 @@
-#include "backend/target/codegen/own_instructions.h"
+#include "backend/target/codegen/inline_asm_ranges.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ TEST_CASE("the author's instructions stand between marks, at the line that is to
                                     "\t.file\t2 \"two.cpp\"";
   llvm::SmallVector<llvm::StringRef, 0> lines;
   kText.split(lines, '\n');
-  const auto found = target::ownInstructionsIn(lines, {.begin = ";;#BEGIN", .end = ";;#END"});
+  const auto found = target::inlineAsmRangesIn(lines, {.begin = ";;#BEGIN", .end = ";;#END"});
   REQUIRE(found.size() == 3);
   const auto check = [&](std::size_t i, unsigned begin, unsigned end, std::string_view where) {
     CHECK(found[i].begin == begin);

@@ -9,16 +9,16 @@
 namespace imbrex::target {
 
 /// Instructions of the author's in an assembly: the lines between those by which LLVM marks them.
-struct OwnInstructions {
+struct InlineAsmRange {
   unsigned begin, end; ///< The marks' numbers, from 1; one more than the last where none ends them.
   Location where;      ///< The line of the kernel that `.loc` names for them.
 };
 
-struct OwnMarks {
+struct InlineAsmMarkers {
   llvm::StringRef begin, end;
 };
 
-std::vector<OwnInstructions> ownInstructionsIn(llvm::ArrayRef<llvm::StringRef> lines,
-                                               const OwnMarks &marks);
+std::vector<InlineAsmRange> inlineAsmRangesIn(llvm::ArrayRef<llvm::StringRef> lines,
+                                              const InlineAsmMarkers &marks);
 
 } // namespace imbrex::target
