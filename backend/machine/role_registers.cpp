@@ -1,8 +1,8 @@
-#include "backend/schedule/plan/register_split.h"
+#include "backend/machine/role_registers.h"
 
 #include <algorithm>
 
-namespace imbrex::schedule {
+namespace imbrex::machine {
 
 namespace {
 
@@ -14,7 +14,7 @@ constexpr std::int64_t roundDown(std::int64_t value, std::int64_t step) {
 class Registers {
 public:
   Registers(const std::vector<RoleRegisters> &roles, const RegisterLaunch &launch,
-            const machine::Machine &machine, const RegisterRules &rules)
+            const Machine &machine, const RegisterRules &rules)
       : roles_(roles), launch_(launch), machine_(machine), rules_(rules),
         initial_(launchRegisters(launch, machine, rules)) {}
 
@@ -133,14 +133,13 @@ private:
     if (need <= pool) return;
     const std::int64_t fewer = (need - pool + threadsOfMost - 1) / threadsOfMost;
     report(Diag::RegisterPool, need, launch_.threads, pool, initial_,
-           launch_.minBlocks == 1 ? std::string("one block is")
-                                  : toText(launch_.minBlocks) + " blocks are",
+           launch_.minBlocks == 1 ? "one block is" : counted(launch_.minBlocks, "block") + " are",
            std::max<std::int64_t>(roundDown(most - fewer, rules_.step), initial_), most);
   }
 
   const std::vector<RoleRegisters> &roles_;
   const RegisterLaunch &launch_;
-  const machine::Machine &machine_;
+  const Machine &machine_;
   const RegisterRules &rules_;
   std::int32_t initial_;
   Location where_;
@@ -149,7 +148,7 @@ private:
 
 } // namespace
 
-std::int32_t launchRegisters(const RegisterLaunch &launch, const machine::Machine &machine,
+std::int32_t launchRegisters(const RegisterLaunch &launch, const Machine &machine,
                              const RegisterRules &rules) {
   if (launch.threads < 1 || launch.threads > machine.maxThreads || launch.minBlocks < 1) return 0;
   const std::int64_t ofBlock = machine.registersPerCore / launch.minBlocks;
@@ -160,13 +159,12 @@ std::int32_t launchRegisters(const RegisterLaunch &launch, const machine::Machin
 }
 
 std::vector<Diagnostic> validateRegisters(const std::vector<RoleRegisters> &roles,
-                                          const RegisterLaunch &launch,
-                                          const machine::Machine &machine, Location where,
-                                          const RegisterRules &rules) {
+                                          const RegisterLaunch &launch, const Machine &machine,
+                                          Location where, const RegisterRules &rules) {
   return Registers(roles, launch, machine, rules).check(where);
 }
 
-std::vector<RegisterSplit> splitsFor(const SplitRequest &request, const machine::Machine &machine,
+std::vector<RegisterSplit> splitsFor(const SplitRequest &request, const Machine &machine,
                                      const RegisterRules &rules) {
   if (request.producerGroups < 1 || request.consumerGroups < 1) return {};
   const std::int64_t group = std::int64_t{rules.groupWarps} * machine.warpSize;
@@ -192,4 +190,4 @@ std::vector<RegisterSplit> splitsFor(const SplitRequest &request, const machine:
   return splits;
 }
 
-} // namespace imbrex::schedule
+} // namespace imbrex::machine
