@@ -149,13 +149,6 @@ Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &t
   return text;
 }
 
-Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target,
-                                      StageTimes *times) {
-  const auto text = makeAssembly(code, target, times);
-  if (!text) return text.failure();
-  return makeObject(*text, target, times);
-}
-
 Result<target::ObjectCode> makeObject(const std::string &assembly, const target::GpuTarget &target,
                                       StageTimes *times) {
   Stopwatch watch(times);

@@ -44,14 +44,11 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
                                      const analysis::Assumptions &assumptions,
                                      Diagnostics &diagnostics, StageTimes *times = nullptr);
 
-/// The assembly of a kernel, and its image. Where it has rings, the assembly is held to do what was
-/// proven of them; the image is made of that very assembly, by an assembler, which is trusted.
-/// `times` gets what that took.
+/// The assembly of a kernel. Where it has rings, it is held to do what was proven of them. `times`
+/// gets what that took.
 Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target,
                                  StageTimes *times = nullptr);
-Result<target::ObjectCode> makeObject(const GpuCode &code, const target::GpuTarget &target,
-                                      StageTimes *times = nullptr);
-/// The image, where the assembly has been made.
+/// The image of that very assembly, by an assembler, which is trusted.
 Result<target::ObjectCode> makeObject(const std::string &assembly, const target::GpuTarget &target,
                                       StageTimes *times = nullptr);
 

@@ -45,8 +45,8 @@ namespace {
 
 /// Of the groups that a body closes; what stands in front of a body within it is not counted, which
 /// makes a group smaller.
-void findLeastGroup(const Kernel &kernel, const Block &body,
-                    const machine::Machine &machine, std::optional<std::int64_t> &least) {
+void findLeastGroup(const Kernel &kernel, const Block &body, const machine::Machine &machine,
+                    std::optional<std::int64_t> &least) {
   std::int64_t count = 0;
   for (const auto &op : body.ops) {
     for (const Block &region : op->regions) findLeastGroup(kernel, region, machine, least);

@@ -1,6 +1,7 @@
 #include "backend/ir/attribute_text.h"
 
-#include "backend/ir/lexer.h"
+#include "backend/support/lexer.h"
+#include "backend/support/text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -46,7 +47,7 @@ std::string toText(const Integers &values) {
 template <class T>
 std::string wanted() {
   if constexpr (Named<T>)
-    return listed({std::begin(kNames<T>), std::end(kNames<T>)});
+    return alternatives(kNames<T>);
   else if constexpr (std::same_as<T, bool>)
     return "'true' or 'false'";
   else if constexpr (std::same_as<T, std::string>)
@@ -104,15 +105,6 @@ void forEachField(Attributes &attributes, Visitor &&visitor) {
 }
 
 } // namespace
-
-std::string listed(const std::vector<std::string_view> &names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
-    text += "'" + std::string(names[i]) + "'";
-  }
-  return text;
-}
 
 std::vector<AttributeField> attributeFields(const Attributes &attributes) {
   std::vector<AttributeField> fields;

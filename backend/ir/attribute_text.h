@@ -30,7 +30,4 @@ struct WrittenValue {
 /// Give a field its value; false where the field cannot have it or there is no such field.
 bool setAttribute(Attributes &attributes, std::string_view name, const WrittenValue &value);
 
-/// `'a'`, `'a' or 'b'`, `'a', 'b' or 'c'`.
-std::string listed(const std::vector<std::string_view> &names);
-
 } // namespace imbrex::ir

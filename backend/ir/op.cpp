@@ -32,31 +32,19 @@ std::optional<OpKind> opNamed(std::string_view mnemonic) {
 llvm::ArrayRef<OpKind> allOpKinds() { return kOpKinds; }
 
 bool isElementwise(OpKind kind) {
-  switch (kind) {
+  return false
 #define IMBREX_OP(...)
-#define IMBREX_ELEMENTWISE(Kind, ...) case OpKind::Kind:
+#define IMBREX_ELEMENTWISE(Kind, ...) || kind == OpKind::Kind
 #include "backend/ir/ops.def"
-    return true;
-#define IMBREX_OP(Kind, ...) case OpKind::Kind:
-#define IMBREX_ELEMENTWISE(...)
-#include "backend/ir/ops.def"
-    return false;
-  }
-  return false;
+      ;
 }
 
 bool isLaid(OpKind kind) {
-  switch (kind) {
+  return false
 #define IMBREX_OP(...)
-#define IMBREX_LAID(Kind, ...) case OpKind::Kind:
+#define IMBREX_LAID(Kind, ...) || kind == OpKind::Kind
 #include "backend/ir/ops.def"
-    return true;
-#define IMBREX_OP(Kind, ...) case OpKind::Kind:
-#define IMBREX_LAID(...)
-#include "backend/ir/ops.def"
-    return false;
-  }
-  return false;
+      ;
 }
 
 Attributes defaultAttributes(OpKind kind) {

@@ -131,6 +131,15 @@ llvm::ArrayRef<OpKind> allOpKinds();
 /// Computes each element of its result from the same element of its operands alone: arithmetic,
 /// comparisons, select.
 bool isElementwise(OpKind kind);
+/// A quotient, a remainder, a root: a loop, or an instruction that takes as long as many others.
+constexpr bool isDivision(OpKind kind) {
+  return false
+#define IMBREX_OP(...)
+#define IMBREX_ELEMENTWISE(...)
+#define IMBREX_DIVISION(Kind, ...) || kind == OpKind::Kind
+#include "backend/ir/ops.def"
+      ;
+}
 /// Not for authors: passes make it, of kernels at stage Laid.
 bool isLaid(OpKind kind);
 /// The attributes of a new op of this kind: the right struct, every field at its default.

@@ -155,8 +155,7 @@ private:
     if (!token) return false;
     const auto *stage = std::ranges::find(kNames<Stage>, token->text);
     if (stage == std::end(kNames<Stage>))
-      return error(Diag::TextUnknownStage, *token, shown(*token),
-                   listed({std::begin(kNames<Stage>), std::end(kNames<Stage>)}));
+      return error(Diag::TextUnknownStage, *token, shown(*token), alternatives(kNames<Stage>));
     kernel_.setStage(static_cast<Stage>(stage - std::begin(kNames<Stage>)));
     if (kernel_.stage() == Stage::Laid && !parseThreads()) return false;
     Attributes attributes = KernelAttrs{};
@@ -383,7 +382,7 @@ private:
                               const std::vector<AttributeField> &fields) {
     std::vector<std::string_view> names;
     for (const AttributeField &field : fields) names.push_back(field.name);
-    const std::string all = names.empty() ? "it has none" : "it has " + listed(names);
+    const std::string all = names.empty() ? "it has none" : "it has " + alternatives(names);
     return error(Diag::TextUnknownAttribute, name, shown(owner), shown(name),
                  suggestion(name.text, names, all));
   }

@@ -1,9 +1,9 @@
 #include "backend/ir/attribute_text.h"
 #include "backend/ir/constant_text.h"
 #include "backend/ir/layout_numbers.h"
-#include "backend/ir/lexer.h"
 #include "backend/ir/text.h"
 #include "backend/layout/layout_text.h"
+#include "backend/support/lexer.h"
 
 #include <unordered_map>
 

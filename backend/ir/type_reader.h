@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backend/ir/token_reader.h"
 #include "backend/ir/types.h"
+#include "backend/support/token_reader.h"
 
 #include <optional>
 

@@ -38,12 +38,6 @@ void Span::addAll(llvm::ArrayRef<Bits> vectors) {
   for (const Bits vector : vectors) add(vector);
 }
 
-Bits Span::greatest(Bits vector) const {
-  vector = least(vector);
-  for (const Row &row : rows_) vector ^= row.vector;
-  return vector;
-}
-
 std::optional<Bits> Span::coordinates(Bits vector) const {
   IMBREX_CHECK(added_ <= 64, "coordinates among {0} vectors", added_);
   const Row row = reduced({vector, 0});

@@ -26,11 +26,6 @@ public:
 
   std::int32_t dimension() const { return static_cast<std::int32_t>(rows_.size()); }
   bool contains(Bits vector) const { return reduced({vector, 0}).vector == 0; }
-  /// The least vector that differs from this one by an element of the subspace; the same for all
-  /// that do.
-  Bits least(Bits vector) const { return reduced({vector, 0}).vector; }
-  /// The greatest such vector.
-  Bits greatest(Bits vector) const;
   /// Which of the added vectors sum up to this one, bit i for the i-th; nothing if none do. Vectors
   /// that were inside when they were added are never used: of all answers this is the least number.
   std::optional<Bits> coordinates(Bits vector) const;

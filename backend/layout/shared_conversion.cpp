@@ -197,7 +197,7 @@ SharedConversion planSharedConversion(const LinearLayout &write, const LinearLay
 SharedConversion planSharedConversion(const LinearLayout &write, const RegisterVectors &writes,
                                       const LinearLayout &read, std::int32_t elementBytes,
                                       const SharedMemory &memory) {
-  return Planner(write, read, elementBytes, memory).run(writes);
+  return SharedConversionPlanner(write, read, elementBytes, memory).run(writes);
 }
 
 } // namespace imbrex::layout

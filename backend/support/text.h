@@ -43,4 +43,7 @@ std::string fill(std::string_view pattern, std::span<const std::string> argument
 /// The candidate that a misspelt `word` probably meant, empty where none is near.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
+/// `'a'`, `'a' or 'b'`, `'a', 'b' or 'c'`.
+std::string alternatives(std::span<const std::string_view> names);
+
 } // namespace imbrex

@@ -33,6 +33,24 @@ struct CudaFunctions {
 #define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
 #include "runtime/cuda/own.def"
   DescribeTensor *describeTensor = nullptr; ///< Null where the driver is too old.
+
+  bool findIn(gpu::Library &library) {
+#define IMBREX_OWN(member, symbol, ...)                                                            \
+  if (!library.find(#symbol, member)) return false;
+#include "runtime/cuda/own.def"
+    if (!library.find("cuTensorMapEncodeTiled", describeTensor)) describeTensor = nullptr;
+    return true;
+  }
+
+  /// "sm_90", of the compute capability 9.0.
+  std::string kindOf(std::int32_t number) const {
+    // cuda.h: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
+    constexpr int kMajor = 75, kMinor = 76;
+    int major = 0, minor = 0;
+    attribute(&major, kMajor, number);
+    attribute(&minor, kMinor, number);
+    return "sm_" + std::to_string(major) + std::to_string(minor);
+  }
 };
 
 /// cuda.h: CUtensorMapDataType, of unsigned integers, for an engine only moves them.
@@ -96,43 +114,20 @@ private:
   void *context_; // is kept until the process ends
 };
 
-Result<CudaFunctions> findOwn(gpu::Library &library, const gpu::Ordinal &device) {
-  CudaFunctions own;
-#define IMBREX_OWN(member, symbol, ...)                                                            \
-  if (!library.find(#symbol, own.member)) return library.lacksFunction(device);
-#include "runtime/cuda/own.def"
-  if (!library.find("cuTensorMapEncodeTiled", own.describeTensor)) own.describeTensor = nullptr;
-  return own;
-}
-
-/// "sm_90", of the compute capability 9.0.
-std::string nameOfCapability(const CudaFunctions &own, std::int32_t number) {
-  // cuda.h: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
-  constexpr int kMajor = 75, kMinor = 76;
-  int major = 0, minor = 0;
-  own.attribute(&major, kMajor, number);
-  own.attribute(&minor, kMinor, number);
-  return "sm_" + std::to_string(major) + std::to_string(minor);
-}
-
 } // namespace
 
 const gpu::Vendor &vendor() { return kVendor; }
 
 Result<std::unique_ptr<gpu::Gpu>> openGpu(llvm::ArrayRef<std::string> paths, std::int32_t number) {
-  const gpu::Ordinal device{.vendor = &kVendor, .number = number};
-  auto driver = gpu::openDriver(paths, device);
-  if (!driver) return driver.failure();
-  const auto own = findOwn(driver->library, device);
-  if (!own) return own.failure();
   // CUDA numbers its devices from 0 on, so that a number is a CUdevice.
-  auto facts = gpu::factsOf(driver->functions, device, nameOfCapability(*own, number));
-  if (!facts) return facts.failure();
+  auto opened = gpu::openWith<CudaFunctions>(paths, {.vendor = &kVendor, .number = number});
+  if (!opened) return opened.failure();
+  auto &[facts, own] = *opened;
   void *context = nullptr;
-  if (const int error = own->primaryContext(&context, number); error != 0)
-    return fail(Diag::GpuRefused, {}, facts->description, "be used",
-                gpu::describeError(driver->functions, error));
-  return std::unique_ptr<gpu::Gpu>(std::make_unique<CudaGpu>(std::move(*facts), *own, context));
+  if (const int error = own.primaryContext(&context, number); error != 0)
+    return fail(Diag::GpuRefused, {}, facts.description, "be used",
+                gpu::describeError(facts.driver, error));
+  return std::unique_ptr<gpu::Gpu>(std::make_unique<CudaGpu>(std::move(facts), own, context));
 }
 
 } // namespace imbrex::cuda

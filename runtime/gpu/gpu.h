@@ -70,6 +70,26 @@ struct GpuFacts {
 /// Of a device whose kind its driver calls so; an error where there is no code for it.
 Result<GpuFacts> factsOf(const Driver &driver, const Ordinal &device, std::string_view driversName);
 
+/// A device, and the functions that its vendor's driver alone has.
+template <class OwnFunctions>
+struct OpenGpu {
+  GpuFacts facts;
+  OwnFunctions own;
+};
+
+/// A device of the first driver that is at one of the paths. `OwnFunctions` finds itself in the
+/// driver's library (`findIn`) and says what the driver calls the device's kind (`kindOf`).
+template <class OwnFunctions>
+Result<OpenGpu<OwnFunctions>> openWith(llvm::ArrayRef<std::string> paths, const Ordinal &device) {
+  auto driver = openDriver(paths, device);
+  if (!driver) return driver.failure();
+  OwnFunctions own;
+  if (!own.findIn(driver->library)) return driver->library.lacksFunction(device);
+  auto facts = factsOf(driver->functions, device, own.kindOf(device.number));
+  if (!facts) return facts.failure();
+  return OpenGpu<OwnFunctions>{.facts = std::move(*facts), .own = own};
+}
+
 /// A GPU behind its vendor's driver. Any number of threads may use it at once; what they ask for is
 /// done in the device's default stream, one after the other, and has been done when a call returns.
 class Gpu {

@@ -29,6 +29,24 @@ constexpr gpu::Vendor kVendor{
 struct HipFunctions {
 #define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
 #include "runtime/hip/own.def"
+
+  bool findIn(gpu::Library &library) {
+#define IMBREX_OWN(member, symbol, ...)                                                            \
+  if (!library.find(#symbol, member)) return false;
+#include "runtime/hip/own.def"
+    return true;
+  }
+
+  /// "gfx942:sramecc+:xnack-"
+  std::string kindOf(std::int32_t number) const {
+    // hip_runtime_api.h of ROCm 6 and 7: hipDeviceProp_tR0600 has 1472 bytes, and gcnArchName in
+    // these. There is room for a later one's.
+    constexpr std::size_t kRoom = 4096, kName = 1160, kNameBytes = 256;
+    alignas(16) std::array<char, kRoom> filled{};
+    if (properties(filled.data(), number) != 0) return "of unknown make";
+    const char *name = filled.data() + kName;
+    return {name, strnlen(name, kNameBytes)};
+  }
 };
 
 class HipGpu final : public gpu::Gpu {
@@ -51,38 +69,15 @@ private:
   std::int32_t number_;
 };
 
-Result<HipFunctions> findOwn(gpu::Library &library, const gpu::Ordinal &device) {
-  HipFunctions own;
-#define IMBREX_OWN(member, symbol, ...)                                                            \
-  if (!library.find(#symbol, own.member)) return library.lacksFunction(device);
-#include "runtime/hip/own.def"
-  return own;
-}
-
-/// "gfx942:sramecc+:xnack-"
-std::string nameOfIsa(const HipFunctions &own, std::int32_t number) {
-  // hip_runtime_api.h of ROCm 6 and 7: hipDeviceProp_tR0600 has 1472 bytes, and gcnArchName in
-  // these. There is room for a later one's.
-  constexpr std::size_t kRoom = 4096, kName = 1160, kNameBytes = 256;
-  alignas(16) std::array<char, kRoom> properties{};
-  if (own.properties(properties.data(), number) != 0) return "of unknown make";
-  const char *name = properties.data() + kName;
-  return {name, strnlen(name, kNameBytes)};
-}
-
 } // namespace
 
 const gpu::Vendor &vendor() { return kVendor; }
 
 Result<std::unique_ptr<gpu::Gpu>> openGpu(llvm::ArrayRef<std::string> paths, std::int32_t number) {
-  const gpu::Ordinal device{.vendor = &kVendor, .number = number};
-  auto driver = gpu::openDriver(paths, device);
-  if (!driver) return driver.failure();
-  const auto own = findOwn(driver->library, device);
-  if (!own) return own.failure();
-  auto facts = gpu::factsOf(driver->functions, device, nameOfIsa(*own, number));
-  if (!facts) return facts.failure();
-  return std::unique_ptr<gpu::Gpu>(std::make_unique<HipGpu>(std::move(*facts), *own, number));
+  auto opened = gpu::openWith<HipFunctions>(paths, {.vendor = &kVendor, .number = number});
+  if (!opened) return opened.failure();
+  auto &[facts, own] = *opened;
+  return std::unique_ptr<gpu::Gpu>(std::make_unique<HipGpu>(std::move(facts), own, number));
 }
 
 } // namespace imbrex::hip

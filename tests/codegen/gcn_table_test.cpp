@@ -8,6 +8,7 @@
 #include "tests/codegen/compiled_table.h"
 #include "tests/codegen/gcn_disassembler.h"
 #include "tests/codegen/text_rules.h"
+#include "tests/support/made_object.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <map>

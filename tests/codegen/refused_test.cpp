@@ -2,6 +2,7 @@
 
 #include "tests/support/assembler.h"
 #include "tests/support/compile_error.h"
+#include "tests/support/made_object.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>

@@ -2,6 +2,7 @@
 #include "llvm/Support/Regex.h"
 #include "tests/codegen/random_loops.h"
 #include "tests/codegen/ring_assembly.h"
+#include "tests/support/made_object.h"
 
 /// What the assembly of pipelined loops does, against what was proven of them.
 namespace imbrex::testing {

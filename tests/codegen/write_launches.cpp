@@ -8,6 +8,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tests/codegen/table_launch.h"
+#include "tests/support/made_object.h"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
-#include "backend/ir/lexer.h"
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/schedule/program/program_text.h"
 #include "backend/support/diagnostics.h"
 #include "backend/support/float_state.h"
+#include "backend/support/lexer.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
@@ -112,7 +112,7 @@ std::optional<KernelOrSchedule> readKernelOrSchedule(const std::string &path,
                                                      schedule::Completeness form) {
   const auto parse = [](std::string_view text, std::string_view name, Diagnostics &found) {
     std::optional<KernelOrSchedule> read(std::in_place);
-    if (ir::Lexer(text).peek().is("kernel"))
+    if (Lexer(text).peek().is("kernel"))
       read->kernel = ir::parse(text, name, found);
     else
       read->schedule = schedule::parse(text, name, found);

@@ -25,9 +25,7 @@ std::optional<ValueId> maskOf(const ir::Op &op) {
 /// Whether each element of the result comes from those at its place, and any numbers there will do:
 /// LLVM must not be led to divide integers by what is not set.
 bool passesOn(const ir::Kernel &kernel, const ir::Op &op) {
-  const bool divides =
-      op.kind == OpKind::Div || op.kind == OpKind::Rem || op.kind == OpKind::CeilDiv;
-  if (divides && !isFloat(kernel.type(op.result()).element())) return false;
+  if (isDivision(op.kind) && !isFloat(kernel.type(op.result()).element())) return false;
   if (op.kind == OpKind::Bitcast)
     return kernel.type(op.operand(0)).shape() == kernel.type(op.result()).shape();
   return ir::isElementwise(op.kind) || op.kind == OpKind::Cast;

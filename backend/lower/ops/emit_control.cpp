@@ -108,23 +108,9 @@ void Emitter::leaveLoop(const ir::Op &op) {
   order.enterLoop(op.regions[0]);
 }
 
-/// How often a for runs: the distance between the ends over the step, rounded up, as unsigned
-/// numbers, so that nothing overflows.
 Value *Emitter::tripCount(const ir::Op &op) {
-  Value *low = scalar(op.operand(0)), *high = scalar(op.operand(1)), *step = scalar(op.operand(2));
-  const bool isSigned = ir::isSigned(type(op.operand(0)).element());
-  Value *zero = llvm::Constant::getNullValue(low->getType());
-  Value *one = llvm::ConstantInt::get(low->getType(), 1);
-  Value *up = isSigned ? b.CreateICmpSGT(step, zero) : b.CreateICmpNE(step, zero);
-  Value *down = isSigned ? b.CreateICmpSLT(step, zero) : b.getFalse();
-  const auto below = [&](Value *x, Value *y) {
-    return isSigned ? b.CreateICmpSLT(x, y) : b.CreateICmpULT(x, y);
-  };
-  Value *runs = b.CreateOr(b.CreateAnd(up, below(low, high)), b.CreateAnd(down, below(high, low)));
-  Value *distance = b.CreateSelect(up, b.CreateSub(high, low), b.CreateSub(low, high));
-  Value *size = b.CreateSelect(runs, b.CreateSelect(up, step, b.CreateNeg(step)), one);
-  Value *trips = b.CreateAdd(b.CreateUDiv(b.CreateSub(distance, one), size), one);
-  return b.CreateSelect(runs, trips, zero);
+  return emitTripCount(b, scalar(op.operand(0)), scalar(op.operand(1)), scalar(op.operand(2)),
+                       ir::isSigned(type(op.operand(0)).element()));
 }
 
 void Emitter::emitFor(const ir::Op &op) {

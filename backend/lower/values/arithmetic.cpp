@@ -326,4 +326,18 @@ Value *emitElementwise(Builder &b, OpKind kind, ElementKind element, llvm::Array
   return result;
 }
 
+Value *emitTripCount(Builder &b, Value *low, Value *high, Value *step, bool isSigned) {
+  Value *zero = zeroLike(low), *one = numberLike(low, 1);
+  Value *up = isSigned ? b.CreateICmpSGT(step, zero) : b.CreateICmpNE(step, zero);
+  Value *down = isSigned ? b.CreateICmpSLT(step, zero) : b.getFalse();
+  const auto below = [&](Value *x, Value *y) {
+    return isSigned ? b.CreateICmpSLT(x, y) : b.CreateICmpULT(x, y);
+  };
+  Value *runs = b.CreateOr(b.CreateAnd(up, below(low, high)), b.CreateAnd(down, below(high, low)));
+  Value *distance = b.CreateSelect(up, b.CreateSub(high, low), b.CreateSub(low, high));
+  Value *size = b.CreateSelect(runs, b.CreateSelect(up, step, b.CreateNeg(step)), one);
+  Value *trips = b.CreateAdd(b.CreateUDiv(b.CreateSub(distance, one), size), one);
+  return b.CreateSelect(runs, trips, zero);
+}
+
 } // namespace imbrex::lower

@@ -52,6 +52,11 @@ llvm::Value *emitWiden(llvm::IRBuilder<> &builder, ir::ElementKind from, llvm::V
 llvm::Value *emitNarrow(llvm::IRBuilder<> &builder, ir::ElementKind to, llvm::Value *f32,
                         const NativeInstructions &natives);
 
+/// How often a for runs: the distance between the ends over the step, rounded up, as unsigned
+/// numbers, so that nothing overflows.
+llvm::Value *emitTripCount(llvm::IRBuilder<> &builder, llvm::Value *low, llvm::Value *high,
+                           llvm::Value *step, bool isSigned);
+
 /// Constants of the type of `like`: zero, and an integer.
 llvm::Value *zeroLike(llvm::Value *like);
 llvm::Value *numberLike(llvm::Value *like, std::uint64_t number);

@@ -11,13 +11,11 @@ namespace {
 using namespace ir;
 using layout::LinearLayout;
 
-// What one round of a loop in a division, or a function without an instruction, may take.
-constexpr Cost kLongOp = 20;
+// What one round of a loop in a division may take.
+constexpr Cost kDivision = 20;
 
 Cost costOf(const Op &op) {
-  const bool isLong = op.kind == OpKind::Div || op.kind == OpKind::Rem ||
-                      op.kind == OpKind::CeilDiv || op.kind == OpKind::Sqrt;
-  return isLong ? kLongOp : op.kind == OpKind::Constant ? 0 : 1;
+  return isDivision(op.kind) ? kDivision : op.kind == OpKind::Constant ? 0 : 1;
 }
 
 class LayoutApplier {

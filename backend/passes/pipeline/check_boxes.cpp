@@ -1,5 +1,5 @@
+#include "backend/machine/role_registers.h"
 #include "backend/passes/pipeline/read_schedule.h"
-#include "backend/schedule/plan/register_split.h"
 
 namespace imbrex::passes::pipeline {
 namespace {
@@ -9,19 +9,19 @@ using namespace ir;
 /// Roles that take more registers than the launch has would wait for ever.
 void checkRegisters(const Kernel &kernel, const Op &roles, const machine::Machine &machine,
                     Diagnostics &diagnostics) {
-  using schedule::RegisterChange;
+  using machine::RegisterChange;
   const auto &attrs = roles.attrs<RolesAttrs>();
   if (attrs.releases == 0 && attrs.takes == 0 && attrs.blocks == 0) return;
   const std::int32_t own = kernel.threads().warps;
-  const std::vector<schedule::RoleRegisters> both{
+  const std::vector<machine::RoleRegisters> both{
       {.name = "compute", .warps = own, .change = RegisterChange::Takes, .registers = attrs.takes},
       {.name = "load",
        .firstWarp = own,
        .warps = attrs.warps,
        .change = RegisterChange::Releases,
        .registers = attrs.releases}};
-  const schedule::RegisterLaunch launch{.threads = (own + attrs.warps) * machine.warpSize,
-                                        .minBlocks = attrs.blocks};
+  const machine::RegisterLaunch launch{.threads = (own + attrs.warps) * machine.warpSize,
+                                       .minBlocks = attrs.blocks};
   for (const Diagnostic &wrong : validateRegisters(both, launch, machine, roles.where))
     diagnostics.add(wrong);
 }

@@ -130,8 +130,7 @@ layout::LinearLayout firstRead(const Kernel &kernel, ValueId ring) {
   walk(kernel.body(), [&](const Op &op) {
     if (first || !readsShared(kernel, op)) return;
     for (std::size_t i = 0; i < op.operands.size() && !first; ++i)
-      if (kernel.type(op.operand(i)).isShared() &&
-          slotOf(kernel, op.operand(i)).operand(0) == ring)
+      if (kernel.type(op.operand(i)).isShared() && slotOf(kernel, op.operand(i)).operand(0) == ring)
         first = readOfSlot(kernel, op, i);
   });
   return first ? *first : kernel.layout(kernel.layoutOf(ring));

@@ -18,9 +18,9 @@ std::set<ir::ValueId> readableInPlace(const ir::Kernel &kernel, const LoopLoads 
 ///   %s = ring.slot %r : shared<f16[64x32]>    %s = ring.slot %r : shared<f16[64x32]>
 ///   %x = shared.load %s : f16[64x32] #1
 ///   barrier.arrive %empty
-///   %t = permute %x [order = [1, 0]] #2       %t = permute %s [order = [1, 0]] : shared<f16[32x64]>
-///   %u = convert_layout %t #3
-///   %z = dot %a, %u, %c                       %z = dot %a, %t, %c
+///   %t = permute %x [order = [1, 0]] #2       %t = permute %s [order = [1, 0]] :
+///   shared<f16[32x64]> %u = convert_layout %t #3 %z = dot %a, %u, %c                       %z =
+///   dot %a, %t, %c
 ///                                             barrier.arrive %empty
 ///
 /// What gives the slot back comes behind its last reader. Rings come from plans (apply_plan.h), in

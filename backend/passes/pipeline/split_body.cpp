@@ -4,12 +4,12 @@
 #include "backend/ir/builder.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/machine/occupancy.h"
+#include "backend/machine/role_registers.h"
 #include "backend/passes/dce.h"
 #include "backend/passes/layouts/cost.h"
 #include "backend/passes/pipeline/copy_ops.h"
 #include "backend/passes/pipeline/plan_loop.h"
 #include "backend/passes/rewriting.h"
-#include "backend/schedule/plan/register_split.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace ir;
 
-constexpr schedule::RegisterRules kRules;
+constexpr machine::RegisterRules kRules;
 
 // --- may it be? ---
 
@@ -150,23 +150,23 @@ RolesAttrs rolesFor(const Kernel &kernel, const machine::Machine &machine) {
   const std::int32_t few = own.count() + own.lanes;
   const std::int32_t many = own.count() + kRules.groupWarps * own.lanes;
   const auto splitFor = [&](std::int32_t blocks) {
-    const auto splits = schedule::splitsFor(
+    const auto splits = machine::splitsFor(
         {.consumerGroups = own.warps / kRules.groupWarps, .minBlocks = blocks}, machine);
-    return splits.empty() ? schedule::RegisterSplit{} : splits.front();
+    return splits.empty() ? machine::RegisterSplit{} : splits.front();
   };
   const RolesAttrs plain{.warps = 1};
   // Roles that hand registers over settle what each thread has, which is then not the author's.
   if (own.warps % kRules.groupWarps != 0 || kernel.attributes().registers > 0) return plain;
   const std::int32_t asTheyAre =
       mostBlocks(blocksOnCore(kernel, machine, few), [&](std::int32_t blocks) {
-        return schedule::launchRegisters({few, blocks}, machine) >= wanted;
+        return machine::launchRegisters({few, blocks}, machine) >= wanted;
       });
   const std::int32_t handedOver =
       mostBlocks(blocksOnCore(kernel, machine, many),
                  [&](std::int32_t blocks) { return splitFor(blocks).consumer >= wanted; });
   const std::int32_t blocks = std::max(handedOver, 1);
-  const schedule::RegisterSplit split = splitFor(blocks);
-  const bool isMore = split.consumer > schedule::launchRegisters({few, blocks}, machine);
+  const machine::RegisterSplit split = splitFor(blocks);
+  const bool isMore = split.consumer > machine::launchRegisters({few, blocks}, machine);
   if (asTheyAre >= blocks || !isMore) return plain;
   return {.warps = kRules.groupWarps,
           .releases = split.producer,

@@ -37,7 +37,7 @@ std::string whyNoLoader(const ir::Kernel &kernel, const std::vector<const ir::Op
 ///
 /// Each role keeps the loops and conditions around its ops, and computes for itself what these and
 /// the addresses are made of. Registers are handed over where the roles' warps allow it
-/// (schedule/plan/register_split.h). What was decided on these is given back.
+/// (machine/role_registers.h). What was decided on these is given back.
 ir::RolesAttrs splitBody(ir::Kernel &kernel, const machine::Machine &machine);
 
 } // namespace imbrex::passes::pipeline

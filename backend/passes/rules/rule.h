@@ -59,8 +59,7 @@ inline std::array<llvm::ArrayRef<Rule>, 4> everyTopic() {
 /// How much work an op stands for: only the order of these numbers counts. A difference is more
 /// than a sum, because sums with constants combine; an inversion is less than what it replaces.
 constexpr int cost(ir::OpKind kind) {
-  for (const ir::OpKind slow : {ir::OpKind::Div, ir::OpKind::Rem, ir::OpKind::CeilDiv})
-    if (kind == slow) return 80;
+  if (isDivision(kind)) return 80;
   if (kind == ir::OpKind::Fma) return 25;
   if (kind == ir::OpKind::Mul) return 20;
   if (kind == ir::OpKind::Sub) return 11;

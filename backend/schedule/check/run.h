@@ -107,10 +107,11 @@ public:
   std::vector<Finding> explained(const std::vector<TraceStep> &trace) const;
 
 private:
+  friend class Listing;
   friend class SignatureMaker;
 
   bool isTooLong() const { return looks_ > kMostLooks || clockBytes() > kMostBytes; }
-  enum class Step : std::uint8_t { Done, Blocked, LastTripUses, Ended };
+  enum class Step : std::uint8_t { Done, Blocked, Asks, Ended };
   Step step(std::int32_t agent);
   Step control(std::int32_t agent, const Instruction &instruction);
   std::optional<bool> holds(const Guard &guard, const Position &at);

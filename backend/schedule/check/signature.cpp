@@ -1,6 +1,6 @@
 #include "backend/schedule/check/signature.h"
 
-#include "backend/schedule/check/run.h"
+#include "backend/schedule/check/listing.h"
 
 #include <algorithm>
 #include <limits>
@@ -18,7 +18,7 @@ std::int64_t placeOf(const Signature::ClockLag &lack) {
 class SignatureMaker {
 public:
   explicit SignatureMaker(const Run &run)
-      : run_(run), model_(*run.model_), program_(run.model_->program) {}
+      : run_(run), model_(*run.model_), program_(run.model_->program), order_(run) {}
 
   void weaken(Run &run, const Signature::ClockLags &own, const Signature::ClockLags &lacks) const {
     auto at = own.begin();
@@ -35,16 +35,14 @@ public:
   Signature take() {
     horizon_ = run_.horizon();
     collectEvents();
-    findBases();
-    orderSlots();
-    orderClaims();
     findLive();
     for (std::int32_t agent = 0; agent < run_.agents(); ++agent) addAgent(agent);
     addBarriers();
     for (std::int32_t number = 0; number < model_.meetingNumbers; ++number) addMeeting(number);
     addCells();
     addTrips();
-    const std::size_t looked = out_.rest.size() + claimOrder_.size() + rows_.size() * live_.size();
+    const std::size_t looked =
+        out_.rest.size() + order_.claims().size() + rows_.size() * live_.size();
     out_.work = static_cast<std::int64_t>(looked + out_.lacks.size());
     return std::move(out_);
   }
@@ -66,17 +64,17 @@ private:
   Bound bound(Run &run, const Signature::ClockLag &lack) const {
     const std::int32_t ofClaims = lack.place - firstClaim();
     if (ofClaims >= 0) {
-      const std::int32_t claim = claimOrder_[static_cast<std::size_t>(ofClaims)];
+      const std::int32_t claim = order_.claims()[static_cast<std::size_t>(ofClaims)];
       const Event &end = held(run, claim).end;
       return {end.axis, end.time - 1};
     }
     const std::int32_t ofPhases = lack.place - model_.axisOfClaim(0);
     if (ofPhases >= 0) {
-      const std::int32_t axis = axisOrder_[static_cast<std::size_t>(ofPhases)];
+      const std::int32_t axis = order_.axes()[static_cast<std::size_t>(ofPhases)];
       return {axis, phaseOf(axis) - lack.count};
     }
     const std::int32_t half = lack.place / model_.axes * model_.axes;
-    const std::int32_t place = half + axisOrder_[static_cast<std::size_t>(lack.place - half)];
+    const std::int32_t place = half + order_.axes()[static_cast<std::size_t>(lack.place - half)];
     const auto &times = events_[static_cast<std::size_t>(place)];
     return {place, times[times.size() - static_cast<std::size_t>(lack.count)] - 1};
   }
@@ -140,68 +138,12 @@ private:
     return static_cast<std::int32_t>(std::ranges::upper_bound(times, time) - times.begin());
   }
 
-  /// For each ring, the least use that anything can still name. Slots are told apart by where they
-  /// lie from there on, and phases by how they differ from that use's: a ring is the same from each
-  /// of its slots on, unless somebody says where in memory it lies.
-  void findBases() {
-    constexpr auto kNone = std::numeric_limits<std::int64_t>::max();
-    bases_.assign(program_.rings.size(), kNone);
-    for (std::int32_t agent = 0; agent < run_.agents(); ++agent) {
-      if (run_.agents_[static_cast<std::size_t>(agent)].isDone) continue;
-      forCursors(agent, [&](CursorId id, std::int64_t use) {
-        std::int64_t &base = bases_[program_[id].ring.index()];
-        base = std::min(base, use + model_.lowest[id.index()]);
-      });
-    }
-    for (std::int64_t &base : bases_)
-      if (base == kNone) base = 0;
-    for (const Buffer &buffer : program_.buffers) {
-      if (!buffer.offset || !buffer.ring.valid()) continue;
-      const std::int32_t depth = program_.depthOf(buffer.ring);
-      std::int64_t &base = bases_[buffer.ring.index()];
-      base = roundOfUse(base, depth) * depth;
-    }
-    // A cursor that goes back comes to a use by its number, however far others are by then.
-    for (std::size_t ring = 0; ring < bases_.size(); ++ring)
-      if (model_.resets[ring]) bases_[ring] = 0;
-    for (std::uint32_t c = 0; c < program_.cursors.size(); ++c) {
-      const std::size_t ring = program_.cursors[c].ring.index();
-      if (model_.resets[ring])
-        bases_[ring] = std::min<std::int64_t>(bases_[ring], model_.lowest[c]);
-    }
-  }
-
-  std::int64_t baseOf(RingId ring) const { return ring.valid() ? bases_[ring.index()] : 0; }
-
-  void orderSlots() {
-    const std::int32_t first = model_.axisOfSlot(0);
-    for (std::int32_t axis = 0; axis < first; ++axis) axisOrder_.push_back(axis);
-    for (std::uint32_t b = 0; b < program_.barriers.size(); ++b) {
-      const RingId ring = program_.barriers[b].ring;
-      for (std::int32_t i = 0; i < program_.depthOf(ring); ++i)
-        axisOrder_.push_back(model_.axisOfSlot(model_.slotOf(BarrierId(b), baseOf(ring) + i)));
-    }
-    for (std::int32_t axis = first + model_.slots; axis < model_.axes; ++axis)
-      axisOrder_.push_back(axis);
-    axisPlace_.resize(axisOrder_.size());
-    for (std::size_t place = 0; place < axisOrder_.size(); ++place)
-      axisPlace_[static_cast<std::size_t>(axisOrder_[place])] = static_cast<std::int32_t>(place);
-  }
-
-  template <class Visit>
-  void forCursors(std::int32_t agent, Visit visit) const {
-    const RoleId role = model_.agents[static_cast<std::size_t>(agent)].role;
-    for (std::uint32_t c = 0; c < program_.cursors.size(); ++c)
-      if (program_.cursors[c].role == role)
-        visit(CursorId(c), run_.useOf(agent, {.cursor = CursorId(c)}));
-  }
-
   void addAgent(std::int32_t agent) {
     const AgentRun &run = run_.agents_[static_cast<std::size_t>(agent)];
     add(run.pc); // who is at a meeting has come there, and who is at the end is done
     if (!run.isDone)
-      forCursors(agent, [&](CursorId id, std::int64_t use) {
-        add(use - bases_[program_[id].ring.index()]);
+      order_.forCursors(agent, [&](CursorId id, std::int64_t use) {
+        add(use - order_.baseOf(program_[id].ring));
       });
     addClock(agent);
     forQueues(agent, [&](QueueId id, const QueueRun &queue) {
@@ -218,15 +160,6 @@ private:
   /// The places of lacks: those of a row but for claims, then slots and meetings once more for
   /// their phases, then claims.
   std::int32_t firstClaim() const { return model_.axisOfClaim(0) + model_.axes; }
-
-  /// By slot and cell of it, as the rest of the state is listed.
-  void orderClaims() {
-    forSlots([&](std::int32_t slot, std::int64_t) { addClaims(model_.claimsOnSlot(slot)); }, [] {});
-    forCells([&](std::int32_t cell) { addClaims(model_.claimsOnCell(cell)); }, [] {});
-  }
-  void addClaims(const std::vector<std::int32_t> &claims) {
-    claimOrder_.insert(claimOrder_.end(), claims.begin(), claims.end());
-  }
 
   /// Whether one of those that it holds up does not know of it. If all do, nobody need tell them.
   bool isLive(std::int32_t number) const {
@@ -247,19 +180,19 @@ private:
   void findLive() {
     for (std::int32_t half = 0; half < model_.axisOfClaim(0); half += model_.axes)
       for (std::int32_t i = 0; i < model_.axes; ++i) {
-        const std::int32_t place = half + axisOrder_[static_cast<std::size_t>(i)];
+        const std::int32_t place = half + order_.axes()[static_cast<std::size_t>(i)];
         if (!events_[static_cast<std::size_t>(place)].empty())
           live_.push_back({.order = half + i, .place = place, .time = 0, .of = Of::Events});
       }
     for (std::int32_t i = model_.axisOfSlot(0); i < model_.axes; ++i) {
-      const std::int32_t axis = axisOrder_[static_cast<std::size_t>(i)];
+      const std::int32_t axis = order_.axes()[static_cast<std::size_t>(i)];
       if (phaseOf(axis) > horizon_[static_cast<std::size_t>(axis)])
         live_.push_back(
             {.order = model_.axisOfClaim(0) + i, .place = axis, .time = 0, .of = Of::Phases});
     }
-    for (std::size_t i = 0; i < claimOrder_.size(); ++i) {
-      if (!isLive(claimOrder_[i])) continue;
-      const Event &end = run_.claimed(claimOrder_[i]).end;
+    for (std::size_t i = 0; i < order_.claims().size(); ++i) {
+      if (!isLive(order_.claims()[i])) continue;
+      const Event &end = run_.claimed(order_.claims()[i]).end;
       live_.push_back({.order = firstClaim() + static_cast<std::int32_t>(i),
                        .place = end.axis,
                        .time = end.time,
@@ -317,21 +250,9 @@ private:
   }
   void endRepeated() { last_ = std::numeric_limits<std::size_t>::max(); }
 
-  template <class Visit, class End>
-  void forSlots(Visit visit, End endOfBarrier) const {
-    for (std::uint32_t b = 0; b < program_.barriers.size(); ++b) {
-      const RingId ring = program_.barriers[b].ring;
-      for (std::int32_t i = 0; i < program_.depthOf(ring); ++i) {
-        const std::int64_t use = baseOf(ring) + i;
-        visit(model_.slotOf(BarrierId(b), use), roundOfUse(use, program_.depthOf(ring)));
-      }
-      endOfBarrier();
-    }
-  }
-
   void addBarriers() {
     BarrierId barrier;
-    forSlots(
+    order_.forSlots(
         [&](std::int32_t slot, std::int64_t round) {
           if (model_.barrierOf(slot) != barrier) findUnknown(barrier = model_.barrierOf(slot));
           const bool isGathering = !run_.clocks_.isZero(run_.rowOfPhase(slot));
@@ -388,28 +309,13 @@ private:
   /// The axis tells what it was, too: an access of an agent, of a queue, or a copy.
   void addEvent(const Event &event, bool forProxy = true) {
     if (event.axis < 0) return add(-1);
-    add(axisPlace_[static_cast<std::size_t>(event.axis)]);
+    add(order_.placeOf(event.axis));
     add(rank(event.axis, event.time));
     if (model_.hasProxies && forProxy) add(rank(model_.axes + event.axis, event.time));
   }
 
-  template <class Visit, class End>
-  void forCells(Visit visit, End endOfBuffer) const {
-    for (std::uint32_t b = 0; b < program_.buffers.size(); ++b) {
-      const Buffer &buffer = program_.buffers[b];
-      const std::int32_t copies = buffer.space == Space::Registers ? run_.agents() : 1;
-      for (std::int32_t copy = 0; copy < copies; ++copy)
-        for (std::int32_t i = 0; i < program_.depthOf(buffer.ring); ++i) {
-          const Access whole = {.buffer = BufferId(b)};
-          const CellRange range = model_.cellsOf(whole, baseOf(buffer.ring) + i, copy);
-          for (std::int32_t c = range.first; c < range.first + range.count; ++c) visit(c);
-        }
-      endOfBuffer();
-    }
-  }
-
   void addCells() {
-    forCells(
+    order_.forCells(
         [&](std::int32_t c) {
           addRepeated([&] { addCell(run_.cells_[static_cast<std::size_t>(c)]); });
         },
@@ -420,7 +326,7 @@ private:
   bool isStale(const RecordedAccess &write) const {
     if (!write.hasUse || write.end.axis >= 0) return false;
     const RingId ring = program_[write.buffer].ring;
-    return write.use < bases_[ring.index()];
+    return write.use < order_.baseOf(ring);
   }
 
   void addCell(const Cell &cell) {
@@ -431,7 +337,7 @@ private:
       add(cell.write.buffer.index());
       if (cell.write.hasUse) {
         const RingId ring = program_[cell.write.buffer].ring;
-        const std::int64_t use = cell.write.use - bases_[ring.index()];
+        const std::int64_t use = cell.write.use - order_.baseOf(ring);
         add(std::max<std::int64_t>(use, -1));
       }
     }
@@ -499,13 +405,11 @@ private:
   const Run &run_;
   const Model &model_;
   const Program &program_;
+  const Listing order_;
   Horizon horizon_;
   std::vector<std::vector<std::int32_t>> events_; // by place in a row: the times of live ones
   std::vector<LivePlace> live_;
-  std::vector<std::pair<LivePlace, std::int32_t>> unknown_; // of those, and how much
-  std::vector<std::int64_t> bases_;                         // by ring
-  std::vector<std::int32_t> axisOrder_, axisPlace_;         // with each ring from its base on
-  std::vector<std::int32_t> claimOrder_;
+  std::vector<std::pair<LivePlace, std::int32_t>> unknown_;    // of those, and how much
   std::vector<std::int32_t> rows_;                             // of clocks, as they were visited
   std::vector<std::int32_t> lastOne_;                          // of what may repeat,
   std::size_t last_ = std::numeric_limits<std::size_t>::max(); // and where it is

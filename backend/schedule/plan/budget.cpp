@@ -1,6 +1,6 @@
 #include "backend/schedule/plan/budget.h"
 
-#include "backend/schedule/plan/register_split.h"
+#include "backend/machine/role_registers.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -46,10 +46,11 @@ bool checkRegisters(const Program &program, const machine::Machine &machine, con
                     std::int32_t minBlocks, Diagnostics &diagnostics) {
   const auto changes = [](const Role &role) { return role.registers > 0; };
   if (std::ranges::none_of(program.roles, changes)) return true;
-  const RegisterLaunch launch = {.threads = demand.warps * machine.warpSize,
-                                 .minBlocks = minBlocks};
+  const machine::RegisterLaunch launch = {.threads = demand.warps * machine.warpSize,
+                                          .minBlocks = minBlocks};
   const std::int32_t given = launchRegisters(launch, machine);
-  std::vector<RoleRegisters> roles;
+  using machine::RegisterChange;
+  std::vector<machine::RoleRegisters> roles;
   for (std::size_t r = 0; r < program.roles.size(); ++r) {
     const Role &role = program.roles[r];
     const std::int32_t registers = changes(role) ? role.registers : given;
@@ -86,7 +87,7 @@ bool checkMeetings(const Program &program, Diagnostics &diagnostics) {
 } // namespace
 
 Demand demandOf(const Program &program) {
-  constexpr std::uint64_t kGroup = RegisterRules{}.groupWarps;
+  constexpr std::uint64_t kGroup = machine::RegisterRules{}.groupWarps;
   Demand demand = {
       .sharedBytes = sharedBytes(program), .tensorBytes = tensorBytes(program), .firstWarps = {}};
   std::uint64_t next = 0;
@@ -103,14 +104,14 @@ Demand demandOf(const Program &program) {
 
 void giveRegisters(Program &program, const machine::Machine &machine, std::int32_t minBlocks) {
   if (!machine.asyncCopies.haveEngine) return; // see there
-  constexpr std::int32_t kGroup = RegisterRules{}.groupWarps;
+  constexpr std::int32_t kGroup = machine::RegisterRules{}.groupWarps;
   const auto isWhole = [](const Role &role) { return role.warps % kGroup == 0; };
-  SplitRequest request{.consumerGroups = 0, .minBlocks = minBlocks};
+  machine::SplitRequest request{.consumerGroups = 0, .minBlocks = minBlocks};
   for (const Role &role : program.roles)
     if (isWhole(role)) request.consumerGroups += role.warps / kGroup;
   request.producerGroups = demandOf(program).warps / kGroup - request.consumerGroups;
   if (request.producerGroups == 0 || request.consumerGroups == 0) return;
-  const std::vector<RegisterSplit> splits = splitsFor(request, machine);
+  const std::vector<machine::RegisterSplit> splits = splitsFor(request, machine);
   if (splits.empty()) return;
   for (Role &role : program.roles)
     role.registers = isWhole(role) ? splits.front().consumer : splits.front().producer;

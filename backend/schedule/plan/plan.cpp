@@ -2,15 +2,14 @@
 
 #include "backend/schedule/plan/compute_groups.h"
 #include "backend/schedule/plan/drains.h"
+#include "backend/schedule/plan/partitions.h"
 #include "backend/schedule/plan/prefetch.h"
 #include "backend/schedule/plan/split_roles.h"
-#include "backend/schedule/program/attributes.h"
 #include "backend/schedule/program/channels.h"
 #include "backend/schedule/program/well_formed.h"
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <tuple>
 #include <utility>
 
@@ -29,16 +28,6 @@ constexpr std::int64_t kMostWalked = 100'000;
 PlacementChoice amongReads() { return {.amongArithmetic = false}; }
 // Cycles are whole numbers; what differs by less is the same.
 constexpr double kSame = 1e-6;
-
-/// What an operation of the work is for.
-enum class Duty : std::uint8_t { Copy, Product, Compute };
-
-/// A partition of the operations, before it has slots.
-struct Partition {
-  std::string name = {};
-  RoleSplit split = {};
-  std::optional<RoleId> halved = std::nullopt; ///< The role that is two groups by turns.
-};
 
 /// What is wrong with a way to schedule the work.
 struct RejectedPlan {
@@ -69,13 +58,12 @@ public:
     }
     for (measured_ = request_.loop; work_[measured_].within.valid();)
       measured_ = work_[measured_].within;
-    study(work_.roles.front().body, nullptr);
-    if (const auto queue = loadQueue()) {
+    if (const auto queue = loadQueueOf(work_)) {
       tryPrefetch(*queue);
       if (request_.turns)
         for (const LastCluster last : {LastCluster::Whole, LastCluster::Halved}) tryTurns(last);
     } else {
-      for (const Partition &shape : shapes()) tryShape(shape);
+      for (const Partition &partition : partitionsOf(work_, request_)) tryPartition(partition);
     }
     if (!best_) return reportFailure(), std::nullopt;
     plan_.chosen = *best_;
@@ -117,7 +105,7 @@ private:
 
   /// Whether a made program can be walked: a copy that nobody reads has got no barrier.
   bool isWhole(const Program &program, Diagnostics &why) const {
-    const auto queue = loadQueue();
+    const auto queue = loadQueueOf(work_);
     for (const Role &role : program.roles)
       forEachOp(role.body, [&](const Op &op) {
         if (op.kind != OpKind::Copy || op.barrier.valid()) return;
@@ -130,102 +118,6 @@ private:
       });
     return !why.hasErrors() && verify(program, why);
   }
-
-  void study(const std::vector<Op> &body, const Op *loop) {
-    for (const Op &op : body) {
-      if (hasBody(op.kind)) {
-        study(op.body, op.kind == OpKind::For ? &op : loop);
-        continue;
-      }
-      duties_.push_back(dutyOf(op));
-      if (duties_.back() == Duty::Copy && std::ranges::find(rates_, loop) == rates_.end())
-        rates_.push_back(loop);
-      loops_.push_back(loop);
-    }
-  }
-
-  Duty dutyOf(const Op &op) const {
-    if (op.kind == OpKind::Copy) return Duty::Copy;
-    const bool queued = info(op.kind).fields & kQueue;
-    return queued && signals(op.queue) ? Duty::Product : Duty::Compute;
-  }
-
-  bool signals(QueueId queue) const {
-    return queue.index() < request_.signals.size() && request_.signals[queue.index()];
-  }
-
-  /// The queue that loads run on, where no copy counts on a barrier.
-  std::optional<QueueId> loadQueue() const {
-    std::optional<QueueId> queue;
-    forEachOp(work_.roles.front().body, [&](const Op &op) {
-      const bool stores = std::ranges::any_of(op.accesses, [&](const Access &access) {
-        return access.writes && work_[access.buffer].space == Space::Shared;
-      });
-      if (queue || !stores || op.kind == OpKind::Copy) return;
-      queue = queueInto(op);
-      if (!queue && op.kind == OpKind::Issue) queue = op.queue;
-    });
-    return queue;
-  }
-
-  /// The other queue whose loads brought into registers what an operation stores. What reads
-  /// something of the work as well is none: a product, say, whose sums are stored at the end.
-  std::optional<QueueId> queueInto(const Op &store) const {
-    std::optional<QueueId> queue;
-    forEachOp(work_.roles.front().body, [&](const Op &op) {
-      const bool loads = op.kind == OpKind::Issue && op.accesses.size() == 1;
-      if (!loads || op.queue == store.queue) return;
-      const Access &into = op.accesses.front();
-      if (!into.writes || work_[into.buffer].space != Space::Registers) return;
-      const auto isStored = [&](const Access &from) {
-        return !from.writes && from.buffer == into.buffer;
-      };
-      if (std::ranges::any_of(store.accesses, isStored)) queue = op.queue;
-    });
-    return queue;
-  }
-
-  /// All partitions: loads together or by the loop that they are in, products with the rest or not.
-  std::vector<Partition> shapes() const {
-    std::vector<Partition> shapes;
-    const bool hasProducts = std::ranges::find(duties_, Duty::Product) != duties_.end();
-    for (const bool products : {false, true})
-      for (const bool apart : {false, true}) {
-        if (products && !hasProducts) continue;
-        if (apart && rates_.size() < 2) continue;
-        shapes.push_back(shapeOf(products, apart));
-        if (!request_.turns || products) continue;
-        shapes.push_back(shapes.back());
-        shapes.back().name += " by turns";
-        shapes.back().halved =
-            RoleId(static_cast<std::uint32_t>(shapes.back().split.roles.size() - 1));
-      }
-    return shapes;
-  }
-
-  Partition shapeOf(bool products, bool apart) const {
-    Partition shape;
-    const auto role = [&](std::string name, std::int32_t warps) {
-      shape.name += (shape.name.empty() ? "" : " | ") + name;
-      shape.split.roles.push_back({.name = std::move(name), .warps = warps});
-      return static_cast<std::uint32_t>(shape.split.roles.size() - 1);
-    };
-    std::map<const Op *, std::uint32_t> loaders;
-    for (const Op *rate : rates_)
-      if (loaders.empty() || apart)
-        loaders[rate] = role(apart ? "load_" + nameOf(rate) : "load", 1);
-      else
-        loaders[rate] = loaders.begin()->second;
-    const std::uint32_t product = products ? role("multiply", 1) : 0;
-    const std::uint32_t compute = role(products ? "finish" : "compute", request_.warps);
-    for (std::size_t i = 0; i < duties_.size(); ++i)
-      shape.split.roleOf.push_back(duties_[i] == Duty::Copy                  ? loaders[loops_[i]]
-                                   : duties_[i] == Duty::Product && products ? product
-                                                                             : compute);
-    return shape;
-  }
-
-  std::string nameOf(const Op *loop) const { return loop ? work_[loop->trips].name : "once"; }
 
   /// More slots never make a schedule slower. So the most that fit say how fast this one can be,
   /// and if that is not worse than what there is, the fewest that are as fast are searched.
@@ -290,7 +182,7 @@ private:
   }
 
   std::optional<TurnLoop> clusters(std::int32_t slots, LastCluster last, std::string &why) const {
-    return cutIntoClusters(ofAllWarps(), *loadQueue(), request_.loop, slots, why, last);
+    return cutIntoClusters(ofAllWarps(), *loadQueueOf(work_), request_.loop, slots, why, last);
   }
 
   void describePlacement(Candidate &taken) const {
@@ -315,21 +207,21 @@ private:
     });
   }
 
-  void tryShape(const Partition &shape) {
+  void tryPartition(const Partition &partition) {
     Diagnostics unsplit;
-    auto split = splitRoles(work_, shape.split, unsplit);
-    if (!split) return refuse({.roles = shape.name}, unsplit);
+    auto split = splitRoles(work_, partition.split, unsplit);
+    if (!split) return refuse({.roles = partition.name}, unsplit);
     std::optional<GroupRoles> groups;
-    if (shape.halved) {
-      Candidate refused = {.roles = shape.name};
-      groups = splitInGroups(*split, *shape.halved, refused.refused);
+    if (partition.halved) {
+      Candidate refused = {.roles = partition.name};
+      groups = splitInGroups(*split, *partition.halved, refused.refused);
       if (!groups) return plan_.candidates.push_back(std::move(refused));
     }
     const std::vector<RingId> inner = ringsOf(*split);
     const bool hasOuter = inner.size() < split->rings.size();
     for (std::int32_t outer = 1; outer <= (hasOuter ? kMostOuterSlots : 1); ++outer)
       for (std::int32_t inFlight = 0; inFlight <= (lags(*split) ? kMostInFlight : 0); ++inFlight) {
-        const Candidate like = {.roles = shape.name, .outerSlots = outer, .inFlight = inFlight};
+        const Candidate like = {.roles = partition.name, .outerSlots = outer, .inFlight = inFlight};
         overSlots(inFlight + 1, like, [&](std::int32_t slots, Diagnostics &why) {
           Program program = *split;
           for (Ring &ring : program.rings) ring.depth = outer;
@@ -355,7 +247,7 @@ private:
 
   bool isLagging(const Program &program, QueueId queue) const {
     const auto like = std::ranges::find(work_.queues, program[queue].name, &Queue::name);
-    return !signals(QueueId(static_cast<std::uint32_t>(like - work_.queues.begin())));
+    return !request_.isSignalling(QueueId(static_cast<std::uint32_t>(like - work_.queues.begin())));
   }
 
   /// Whether some queue's products may still run when the next are issued.
@@ -429,10 +321,7 @@ private:
   const Program &work_;
   const PlanRequest &request_;
   Diagnostics &diagnostics_;
-  std::vector<Duty> duties_;      // by operation that is given to a role
-  std::vector<const Op *> loops_; // the innermost loop around each
-  std::vector<const Op *> rates_; // the loops that copies are in
-  TripsId measured_;              // the outermost loop: its trips may overlap as well
+  TripsId measured_; // the outermost loop: its trips may overlap as well
   Plan plan_;
   std::vector<RejectedPlan> mistakes_; // of the ways that could not be made
   std::optional<std::size_t> best_;

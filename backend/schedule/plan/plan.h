@@ -23,6 +23,10 @@ struct PlanRequest {
   std::int32_t minBlocks = 1;                       ///< That are to share a core.
   bool turns = false;     ///< The warps that compute may do so in two groups, by turns.
   bool registers = false; ///< Roles may change theirs.
+
+  bool isSignalling(QueueId queue) const {
+    return queue.index() < signals.size() && signals[queue.index()];
+  }
 };
 
 /// One way to schedule the work.

@@ -30,21 +30,6 @@ void addOp(const Program &program, RoleId role, const Op &op, std::vector<Channe
 
 } // namespace
 
-std::string describeChannels(const Program &program) {
-  Diagnostics ignored; // what is told twice is told where channels are used
-  std::string text;
-  for (const Channel &channel : findChannels(program, ignored)) {
-    text += program[channel.producer].name + " -> ";
-    for (const RoleId consumer : channel.consumers)
-      text += (consumer == channel.consumers.front() ? "" : ", ") + program[consumer].name;
-    std::string buffers;
-    for (const Buffer &buffer : program.buffers)
-      if (buffer.ring == channel.ring) buffers += (buffers.empty() ? "" : ", ") + buffer.name;
-    text += ": " + buffers + " in " + toText(program[channel.ring].depth) + " slots\n";
-  }
-  return text;
-}
-
 bool mayOverlap(const Program &program, BufferId a, BufferId b) {
   const Buffer &x = program[a], &y = program[b];
   if (x.space != y.space || !x.offset || !y.offset) return false;

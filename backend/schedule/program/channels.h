@@ -3,7 +3,6 @@
 #include "backend/schedule/program/program.h"
 #include "backend/support/diagnostics.h"
 
-#include <string>
 #include <vector>
 
 /// What hands what to whom: read off the accesses of a program, whatever its names are.
@@ -24,9 +23,6 @@ struct Channel {
 /// The channels of all rings that something writes and reads; an error for a ring that two roles
 /// write.
 std::vector<Channel> findChannels(const Program &program, Diagnostics &diagnostics);
-
-/// The channels as lines: "load -> compute: A, B in 4 slots". Roles are nodes and channels edges.
-std::string describeChannels(const Program &program);
 
 /// Whether two buffers that are not the same have bytes in common: those alone that say where they
 /// lie can.

@@ -7,10 +7,6 @@
 namespace imbrex::schedule {
 namespace {
 
-using ir::shown;
-using ir::Token;
-using ir::TokenKind;
-
 /// Parses one schedule by recursive descent. What is out of place ends the parse, because what
 /// follows it may only be an echo: such a function leaves false behind. A name or a number that
 /// cannot be is reported, and the parse goes on to find others, but has no result.
@@ -203,7 +199,7 @@ private:
     const bool isLate = token.is("cursor") || token.is("queue");
     return error(Diag::TextUnknownOp, token, shown(token),
                  isLate ? "cursors and queues are declared where a role begins"
-                        : ir::suggestion(token.text, names, "docs/schedule-text.md lists the ops"));
+                        : suggestion(token.text, names, "docs/schedule-text.md lists the ops"));
   }
 
   bool parseOperand(Op &op, Fields field) {
@@ -264,7 +260,7 @@ private:
   bool parseGuard(Guard &guard) {
     const auto *word = std::ranges::find(kMeasureWords, peek().text);
     if (word == kMeasureWords.end() || peek().kind != TokenKind::Word)
-      return unexpected(ir::listed({kMeasureWords.begin(), kMeasureWords.end()}));
+      return unexpected(alternatives(kMeasureWords));
     lexer().take();
     guard.measure = static_cast<Guard::Measure>(word - kMeasureWords.begin());
     return resolve(trips_, guard.trips) && expect('>') &&

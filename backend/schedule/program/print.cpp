@@ -1,6 +1,6 @@
-#include "backend/ir/lexer.h"
 #include "backend/schedule/program/attributes.h"
 #include "backend/schedule/program/program_text.h"
+#include "backend/support/lexer.h"
 
 #include <span>
 
@@ -8,7 +8,7 @@ namespace imbrex::schedule {
 namespace {
 
 std::string wordOrQuoted(std::string_view text) {
-  return ir::isWord(text) ? std::string(text) : ir::quoted(text);
+  return isWord(text) ? std::string(text) : quoted(text);
 }
 
 std::string written(std::string_view name) { return "%" + wordOrQuoted(name); }

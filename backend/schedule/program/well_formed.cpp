@@ -1,7 +1,7 @@
 #include "backend/schedule/program/well_formed.h"
 
-#include "backend/ir/lexer.h"
 #include "backend/schedule/program/attributes.h"
+#include "backend/support/lexer.h"
 
 #include <algorithm>
 #include <map>
@@ -59,8 +59,8 @@ private:
 
   template <class T>
   void verifyName(const T &named, Noun noun, std::set<std::string_view> &seen) {
-    if (!ir::isWord(named.name))
-      report(Diag::ScheduleBadName, {}, noun.one, ir::quoted(named.name));
+    if (!isWord(named.name))
+      report(Diag::ScheduleBadName, {}, noun.one, quoted(named.name));
     else if (!seen.insert(named.name).second)
       report(Diag::ScheduleNameTwice, {}, noun.several, shown(named.name), "");
   }

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "backend/ir/attribute_text.h"
-#include "backend/ir/token_reader.h"
 #include "backend/schedule/program/attributes.h"
+#include "backend/support/token_reader.h"
 
 #include <algorithm>
 #include <charconv>
@@ -28,7 +27,7 @@ struct Names {
 
 /// Reads what a text names and counts. A name or a number that cannot be is reported, and the text
 /// is read on to find others, but is not sound.
-class WordReader : protected ir::TokenReader {
+class WordReader : protected TokenReader {
 public:
   using TokenReader::TokenReader;
 
@@ -37,28 +36,28 @@ public:
 protected:
   /// A report after which the parse goes on.
   template <class... Args>
-  void mistake(Diag kind, const ir::Token &token, const Args &...arguments) {
+  void mistake(Diag kind, const Token &token, const Args &...arguments) {
     error(kind, token, arguments...);
     isSound_ = false;
   }
 
   template <class Tag>
   bool declare(Names<Tag> &names, Id<Tag> id, std::string &name) {
-    const auto token = take(ir::TokenKind::Value, "a name, such as %a");
+    const auto token = take(TokenKind::Value, "a name, such as %a");
     if (!token) return false;
     name = token->text;
-    if (!ir::isWord(name))
-      return mistake(Diag::ScheduleBadName, *token, names.noun, ir::shown(*token)), true;
+    if (!isWord(name))
+      return mistake(Diag::ScheduleBadName, *token, names.noun, shown(*token)), true;
     const auto [place, isNew] = names.declared.try_emplace(name, id, token->line);
     if (!isNew)
-      mistake(Diag::ScheduleNameTwice, *token, names.plural, ir::shown(*token),
+      mistake(Diag::ScheduleNameTwice, *token, names.plural, shown(*token),
               "the first one is on line " + std::to_string(place->second.line));
     return true;
   }
 
   template <class Tag>
   bool resolve(Names<Tag> &names, Id<Tag> &id) {
-    const auto token = take(ir::TokenKind::Value, "a name, such as %a");
+    const auto token = take(TokenKind::Value, "a name, such as %a");
     if (!token) return false;
     const auto found = names.declared.find(token->text);
     if (found == names.declared.end()) return reportUnknown(names, *token), true;
@@ -67,19 +66,19 @@ protected:
   }
 
   template <class Tag>
-  void reportUnknown(Names<Tag> &names, const ir::Token &token) {
+  void reportUnknown(Names<Tag> &names, const Token &token) {
     std::vector<std::string_view> known;
     for (const auto &[name, declared] : names.declared)
       if (declared.id.valid()) known.push_back(name);
-    mistake(Diag::ScheduleUnknownName, token, names.noun, ir::shown(token),
-            ir::suggestion(token.text, known, "it is declared above its use"));
+    mistake(Diag::ScheduleUnknownName, token, names.noun, shown(token),
+            suggestion(token.text, known, "it is declared above its use"));
     names.declared.try_emplace(std::string(token.text));
   }
 
   /// `what` says of what it is, for messages.
   template <class T>
   bool parseNumber(const Attribute<T> &attribute, std::string_view what, T &of) {
-    const auto token = take(ir::TokenKind::Number, "a number");
+    const auto token = take(TokenKind::Number, "a number");
     if (!token) return false;
     std::int64_t number = 0;
     const char *const end = token->text.data() + token->text.size();
@@ -87,7 +86,7 @@ protected:
     if (problem == std::errc{} && stop == end && attribute.range.contains(number))
       attribute.set(of, number);
     else
-      mistake(Diag::ScheduleNumber, *token, attribute.word, what, ir::shown(*token),
+      mistake(Diag::ScheduleNumber, *token, attribute.word, what, shown(*token),
               attribute.range.least, attribute.range.most);
     return true;
   }
@@ -96,13 +95,13 @@ protected:
   bool parseAttributes(std::span<const Attribute<T>> attributes, std::string_view what, T &of) {
     std::vector<std::string_view> seen;
     for (;;) {
-      const ir::Token token = peek();
+      const Token token = peek();
       const auto row = std::ranges::find_if(
           attributes, [&](const Attribute<T> &attribute) { return token.is(attribute.word); });
       if (row == attributes.end()) return true;
       lexer().take();
       if (std::ranges::find(seen, row->word) != seen.end())
-        mistake(Diag::TextDuplicateAttribute, token, ir::shown(token));
+        mistake(Diag::TextDuplicateAttribute, token, shown(token));
       seen.push_back(row->word);
       if (row->isFlag())
         row->set(of, 1);
@@ -118,7 +117,7 @@ protected:
     std::vector<std::string_view> words;
     for (const Attribute<T> &attribute : attributes) words.push_back(attribute.word);
     words.push_back("{");
-    return unexpected(ir::listed(words));
+    return unexpected(alternatives(words));
   }
 
 private:

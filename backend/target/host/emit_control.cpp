@@ -61,27 +61,11 @@ void Emitter::leaveLoop(const ir::Op &op, const LoopFrame &frame) {
   }
 }
 
-/// How often a for runs: the distance between the ends over the step, rounded up, as unsigned
-/// numbers, so that nothing overflows.
 Value *Emitter::tripCount(const ir::Op &op) {
-  Value *low = scalar(op.operand(0)), *high = scalar(op.operand(1)), *step = scalar(op.operand(2));
-  const bool isSigned = ir::isSigned(type(op.operand(0)).element());
-  Value *zero = llvm::Constant::getNullValue(low->getType());
-  Value *one = llvm::ConstantInt::get(low->getType(), 1);
-  Value *up = isSigned ? builder.CreateICmpSGT(step, zero) : builder.CreateICmpNE(step, zero);
-  Value *down = isSigned ? builder.CreateICmpSLT(step, zero) : builder.getFalse();
-  const auto below = [&](Value *x, Value *y) {
-    return isSigned ? builder.CreateICmpSLT(x, y) : builder.CreateICmpULT(x, y);
-  };
-  Value *runs = builder.CreateOr(builder.CreateAnd(up, below(low, high)),
-                                 builder.CreateAnd(down, below(high, low)));
-  Value *distance =
-      builder.CreateSelect(up, builder.CreateSub(high, low), builder.CreateSub(low, high));
-  Value *size = builder.CreateSelect(up, step, builder.CreateNeg(step));
-  Value *safeSize = builder.CreateSelect(runs, size, one);
   Value *trips =
-      builder.CreateAdd(builder.CreateUDiv(builder.CreateSub(distance, one), safeSize), one);
-  return builder.CreateZExt(builder.CreateSelect(runs, trips, zero), i64);
+      lower::emitTripCount(builder, scalar(op.operand(0)), scalar(op.operand(1)),
+                           scalar(op.operand(2)), ir::isSigned(type(op.operand(0)).element()));
+  return builder.CreateZExt(trips, i64);
 }
 
 void Emitter::emitFor(const ir::Op &op) {

@@ -1,6 +1,6 @@
 #include "backend/target/nvptx/nvptx_vocabulary.h"
 
-#include "backend/schedule/plan/register_split.h"
+#include "backend/machine/role_registers.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/InlineAsm.h"
@@ -235,7 +235,7 @@ void NvptxVocabulary::takeRegisters(Builder &b, std::int32_t count) const {
 void NvptxVocabulary::fitBlocks(llvm::Function &function, std::int32_t blocks) const {
   std::int32_t threads = 0;
   function.getFnAttribute("nvvm.reqntid").getValueAsString().getAsInteger(10, threads);
-  const std::int32_t registers = schedule::launchRegisters({threads, blocks}, machine());
+  const std::int32_t registers = machine::launchRegisters({threads, blocks}, machine());
   function.addFnAttr("nvvm.maxnreg", std::to_string(registers));
 }
 

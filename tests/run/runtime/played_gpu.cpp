@@ -4,6 +4,7 @@
 #include "backend/emulate/emulate.h"
 #include "backend/lower/observations.h"
 #include "tests/run/runtime/image_arguments.h"
+#include "tests/support/made_object.h"
 
 #include <algorithm>
 #include <cstring>

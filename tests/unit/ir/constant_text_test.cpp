@@ -1,5 +1,5 @@
 #include "backend/ir/constant_text.h"
-#include "backend/ir/lexer.h"
+#include "backend/support/lexer.h"
 
 #include <doctest/doctest.h>
 

@@ -212,11 +212,4 @@ TEST_CASE("every bijection of a register bit and two lane bits onto another is c
   }
 }
 
-TEST_CASE("a join is a conversion from a tile with one more register bit, a split one to it") {
-  const Threads threads{.lanes = 4, .warps = 1};
-  const LinearLayout operand = blockedLayout({8}, threads, 2, {0});
-  const LinearLayout pair = product(operand, identity(Dim::Register, Dim::Axis1, 1));
-  CHECK(toText(pair) == "register [[1,0],[0,1]] lane [[2,0],[4,0]] warp [] of [8x2]");
-}
-
 } // namespace imbrex::layout

@@ -37,6 +37,22 @@ std::vector<QueuePlan> queuesOf(const Program &program, const std::string &heade
   return queues;
 }
 
+/// The channels as lines: "load -> compute: A, B in 4 slots".
+std::string channelsOf(const Program &program) {
+  Diagnostics ignored; // what is told twice is told where channels are used
+  std::string text;
+  for (const Channel &channel : findChannels(program, ignored)) {
+    text += program[channel.producer].name + " -> ";
+    for (const RoleId consumer : channel.consumers)
+      text += (consumer == channel.consumers.front() ? "" : ", ") + program[consumer].name;
+    std::string buffers;
+    for (const Buffer &buffer : program.buffers)
+      if (buffer.ring == channel.ring) buffers += (buffers.empty() ? "" : ", ") + buffer.name;
+    text += ": " + buffers + " in " + toText(program[channel.ring].depth) + " slots\n";
+  }
+  return text;
+}
+
 std::string outputOf(const GoldenCase &one, const std::string &fileName) {
   Diagnostics diagnostics;
   const auto given = parse(one.input, fileName, diagnostics);
@@ -49,7 +65,7 @@ std::string outputOf(const GoldenCase &one, const std::string &fileName) {
   std::vector<std::int32_t> trips(program.trips.size(), 3);
   const auto timeline = simulate(program, trips);
   REQUIRE(timeline.ok());
-  return describeChannels(program) + print(program) + mermaidOf(program, *timeline);
+  return channelsOf(program) + print(program) + mermaidOf(program, *timeline);
 }
 
 } // namespace

@@ -1,7 +1,6 @@
 #include "backend/schedule/check/check.h"
 #include "backend/schedule/plan/compute_groups.h"
 #include "backend/schedule/plan/plan.h"
-#include "backend/schedule/plan/register_split.h"
 #include "backend/schedule/plan/split_roles.h"
 #include "backend/schedule/plan/synchronise.h"
 #include "backend/schedule/program/program_text.h"

@@ -27,8 +27,7 @@ std::int32_t costOf(const ir::Op &op) {
                      rule == Rule::Reshape || rule == Rule::Slice || rule == Rule::Split;
   if (moves) return 0;
   if (isLoad(op)) return 2;
-  if (op.kind == OpKind::Div || op.kind == OpKind::Rem || op.kind == OpKind::CeilDiv) return 8;
-  if (op.kind == OpKind::Sqrt || op.kind == OpKind::Rsqrt || op.kind == OpKind::Gather) return 8;
+  if (isDivision(op.kind) || op.kind == OpKind::Gather) return 8;
   return 1;
 }
 

@@ -31,6 +31,31 @@ void checkFormula(const char *text, const std::function<Coordinates(Bits lane, B
     }
 }
 
+/// So many bits' worth of products side by side along an axis: each thread counts them by
+/// registers.
+LinearLayout sideBySide(const LinearLayout &one, Dim axis, std::int32_t bits) {
+  Sides places(one.inputs()), tile(one.outputs());
+  for (Side &side : places)
+    if (side.dim == Dim::Register) side.bits += bits;
+  for (Side &side : tile)
+    if (side.dim == axis) side.bits += bits;
+  const auto count = static_cast<std::size_t>(one.inputBits() + bits);
+  const LinearLayout all(places, tile, Vectors(count, 0));
+  Vectors columns;
+  for (const Side &side : one.inputs()) {
+    for (const Bits column : one.columns(side.dim)) {
+      Bits element = 0;
+      for (const Side &part : tile)
+        element |= one.outputPart(column, part.dim) << all.outputShift(part.dim);
+      columns.push_back(element);
+    }
+    if (side.dim != Dim::Register) continue;
+    for (std::int32_t bit = 0; bit < bits; ++bit)
+      columns.push_back(Bits{1} << (one.outputBits(axis) + bit + all.outputShift(axis)));
+  }
+  return LinearLayout(places, tile, columns);
+}
+
 /// A tile with rows of so many bytes in which the hardware swizzles 16-byte chunks: the address
 /// bits from 4 on are exclusive-ored with those from 7 on.
 LinearLayout swizzledRows(std::int32_t rowBits, std::int32_t elementBits,
@@ -93,7 +118,7 @@ TEST_CASE(
   // On 32 lanes the accumulators of two products side by side are the operand of the next one.
   const auto accumulator =
       parseLayout("register [[0,1],[8,0]] lane [[0,2],[0,4],[1,0],[2,0],[4,0]] warp [] of [16x8]");
-  const LinearLayout pair = product(*accumulator, identity(Dim::Register, Dim::Axis1, 1));
+  const LinearLayout pair = sideBySide(*accumulator, Dim::Axis1, 1);
   const auto operand = parseLayout(
       "register [[0,1],[8,0],[0,8]] lane [[0,2],[0,4],[1,0],[2,0],[4,0]] warp [] of [16x16]");
   CHECK(planConversion(pair, *operand).kind == ConversionKind::None);
@@ -101,9 +126,9 @@ TEST_CASE(
   const auto wide = parseLayout("register [[1,0],[2,0],[8,0],[16,0]] "
                                 "lane [[0,1],[0,2],[0,4],[0,8],[0,16],[4,0]] warp [] of [32x32]");
   const LinearLayout four =
-      product(*parseLayout("register [[1,0],[2,0]] "
-                           "lane [[0,1],[0,2],[0,4],[0,8],[0,16],[4,0]] warp [] of [8x32]"),
-              identity(Dim::Register, Dim::Axis0, 2));
+      sideBySide(*parseLayout("register [[1,0],[2,0]] "
+                              "lane [[0,1],[0,2],[0,4],[0,8],[0,16],[4,0]] warp [] of [8x32]"),
+                 Dim::Axis0, 2);
   CHECK(planConversion(*wide, four).kind == ConversionKind::None);
 }
 

@@ -5,8 +5,9 @@
 #include <string>
 #include <string_view>
 
-/// The words of the text form, for the parser alone (backend/ir/text.h is the door).
-namespace imbrex::ir {
+/// The words that our text forms share: those of kernels (docs/ir.md) and of schedules
+/// (docs/schedule-text.md).
+namespace imbrex {
 
 enum class TokenKind : std::uint8_t {
   End,
@@ -63,4 +64,4 @@ std::string quoted(std::string_view text);
 /// The inverse, of what stands between the quotes; nothing for an escape that does not exist.
 std::optional<std::string> unescaped(std::string_view text);
 
-} // namespace imbrex::ir
+} // namespace imbrex

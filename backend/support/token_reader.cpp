@@ -1,6 +1,6 @@
-#include "backend/ir/token_reader.h"
+#include "backend/support/token_reader.h"
 
-namespace imbrex::ir {
+namespace imbrex {
 
 bool TokenReader::unexpected(std::string_view wanted) {
   const Token &token = peek();
@@ -57,4 +57,4 @@ std::string suggestion(std::string_view word, const std::vector<std::string_view
   return near.empty() ? std::string(otherwise) : "did you mean '" + std::string(near) + "'";
 }
 
-} // namespace imbrex::ir
+} // namespace imbrex

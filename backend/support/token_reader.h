@@ -1,14 +1,14 @@
 #pragma once
 
-#include "backend/ir/lexer.h"
 #include "backend/support/diagnostics.h"
+#include "backend/support/lexer.h"
 
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace imbrex::ir {
+namespace imbrex {
 
 /// What the parsers of our text forms have in common: tokens one by one, and the reports about
 /// those that are not what they should be. Each function leaves false, or nothing, behind an error
@@ -64,4 +64,4 @@ std::string shown(const Token &token);
 std::string suggestion(std::string_view word, const std::vector<std::string_view> &candidates,
                        std::string_view otherwise);
 
-} // namespace imbrex::ir
+} // namespace imbrex

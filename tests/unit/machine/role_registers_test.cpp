@@ -1,4 +1,4 @@
-#include "backend/schedule/plan/register_split.h"
+#include "backend/machine/role_registers.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 
 using namespace imbrex;
-using namespace imbrex::schedule;
+using namespace imbrex::machine;
 using enum RegisterChange;
 
 namespace {

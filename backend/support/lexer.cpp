@@ -1,8 +1,8 @@
-#include "backend/ir/lexer.h"
+#include "backend/support/lexer.h"
 
 #include <algorithm>
 
-namespace imbrex::ir {
+namespace imbrex {
 namespace {
 
 // Not <cctype>, which asks the locale and is undefined for bytes from 0x80 on.
@@ -149,4 +149,4 @@ std::optional<std::string> unescaped(std::string_view text) {
   return result;
 }
 
-} // namespace imbrex::ir
+} // namespace imbrex

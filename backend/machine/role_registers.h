@@ -18,7 +18,7 @@
 ///     warps 4-11  compute  232 x 256 = 59392     in all 64512 = 168 x 384
 ///
 /// To raise blocks until the pool has enough: an overrun is a kernel that hangs.
-namespace imbrex::schedule {
+namespace imbrex::machine {
 
 /// What of the arithmetic is the instruction's and not the machine's: "setmaxnreg" in the Parallel
 /// Thread Execution ISA 9.0 (a multiple of 8 from 24 to 256; executed alike by all warps of a
@@ -51,15 +51,13 @@ struct RegisterLaunch {
 };
 
 /// The registers that a launch gives each thread; 0 where it is none of the machine's.
-std::int32_t launchRegisters(const RegisterLaunch &launch, const machine::Machine &machine,
-                             const RegisterRules &rules = {});
+std::int32_t launchRegisters(const RegisterLaunch &launch, const Machine &machine);
 
 /// All that is wrong with the registers of a block's roles, each under its own name. Warps without
 /// a role have their group's number. Whether the machine can change them at all is not asked.
 std::vector<Diagnostic> validateRegisters(const std::vector<RoleRegisters> &roles,
-                                          const RegisterLaunch &launch,
-                                          const machine::Machine &machine, Location where = {},
-                                          const RegisterRules &rules = {});
+                                          const RegisterLaunch &launch, const Machine &machine,
+                                          Location where = {});
 
 /// Registers of a thread of the producers, which release, and of the consumers, which take.
 struct RegisterSplit {
@@ -78,7 +76,6 @@ struct SplitRequest {
 
 /// Every pair that validateRegisters accepts, those with most for the consumer first, and among
 /// these those with most for the producer.
-std::vector<RegisterSplit> splitsFor(const SplitRequest &request, const machine::Machine &machine,
-                                     const RegisterRules &rules = {});
+std::vector<RegisterSplit> splitsFor(const SplitRequest &request, const Machine &machine);
 
-} // namespace imbrex::schedule
+} // namespace imbrex::machine

@@ -1,10 +1,12 @@
-#include "backend/schedule/plan/register_split.h"
+#include "backend/machine/role_registers.h"
 
 #include <algorithm>
 
-namespace imbrex::schedule {
+namespace imbrex::machine {
 
 namespace {
+
+constexpr RegisterRules kRules;
 
 constexpr std::int64_t roundDown(std::int64_t value, std::int64_t step) {
   return value / step * step;
@@ -14,15 +16,15 @@ constexpr std::int64_t roundDown(std::int64_t value, std::int64_t step) {
 class Registers {
 public:
   Registers(const std::vector<RoleRegisters> &roles, const RegisterLaunch &launch,
-            const machine::Machine &machine, const RegisterRules &rules)
-      : roles_(roles), launch_(launch), machine_(machine), rules_(rules),
-        initial_(launchRegisters(launch, machine, rules)) {}
+            const Machine &machine)
+      : roles_(roles), launch_(launch), machine_(machine),
+        initial_(launchRegisters(launch, machine)) {}
 
   std::vector<Diagnostic> check(Location where) {
     where_ = where;
-    if (initial_ < rules_.least) {
+    if (initial_ < kRules.least) {
       report(Diag::RegisterLaunch, launch_.threads, launch_.minBlocks, machine_.name,
-             machine_.maxThreads, rules_.least);
+             machine_.maxThreads, kRules.least);
       return std::move(found_);
     }
     for (const RoleRegisters &role : roles_) {
@@ -51,10 +53,10 @@ private:
     return role.change == RegisterChange::Keeps ? initial_ : role.registers;
   }
   std::int32_t firstGroup(const RoleRegisters &role) const {
-    return role.firstWarp / rules_.groupWarps;
+    return role.firstWarp / kRules.groupWarps;
   }
   std::int32_t lastGroup(const RoleRegisters &role) const {
-    return (role.firstWarp + role.warps - 1) / rules_.groupWarps;
+    return (role.firstWarp + role.warps - 1) / kRules.groupWarps;
   }
 
   bool checkWarps(const RoleRegisters &role) {
@@ -67,10 +69,10 @@ private:
 
   void checkCount(const RoleRegisters &role) {
     const std::int32_t count = role.registers;
-    if (count % rules_.step == 0 && count >= rules_.least && count <= rules_.most) return;
+    if (count % kRules.step == 0 && count >= kRules.least && count <= kRules.most) return;
     const auto near =
-        std::clamp<std::int64_t>(roundDown(count, rules_.step), rules_.least, rules_.most);
-    report(Diag::RegisterCount, role.name, count, rules_.step, rules_.least, rules_.most, near);
+        std::clamp<std::int64_t>(roundDown(count, kRules.step), kRules.least, kRules.most);
+    report(Diag::RegisterCount, role.name, count, kRules.step, kRules.least, kRules.most, near);
   }
 
   void checkDirection(const RoleRegisters &role) {
@@ -81,14 +83,14 @@ private:
   }
 
   void checkCopies(const RoleRegisters &role) {
-    if (role.plainCopies && role.registers < rules_.leastForCopies)
-      report(Diag::RegisterCopies, role.name, role.registers, rules_.leastForCopies);
+    if (role.plainCopies && role.registers < kRules.leastForCopies)
+      report(Diag::RegisterCopies, role.name, role.registers, kRules.leastForCopies);
   }
 
   void checkWholeGroups(const RoleRegisters &role) {
-    if (lastGroup(role) < warps() / rules_.groupWarps) return;
+    if (lastGroup(role) < warps() / kRules.groupWarps) return;
     report(Diag::RegisterPartialGroup, role.name, role.firstWarp, role.firstWarp + role.warps - 1,
-           warps() - 1, rules_.groupWarps);
+           warps() - 1, kRules.groupWarps);
   }
 
   void checkGroups() {
@@ -98,9 +100,9 @@ private:
         if (registersOf(*role) == registersOf(*other) ||
             group > std::min(lastGroup(*role), lastGroup(*other)))
           continue;
-        report(Diag::RegisterGroups, other->name, role->name, group * rules_.groupWarps,
-               (group + 1) * rules_.groupWarps - 1, registersOf(*other), registersOf(*role),
-               rules_.groupWarps);
+        report(Diag::RegisterGroups, other->name, role->name, group * kRules.groupWarps,
+               (group + 1) * kRules.groupWarps - 1, registersOf(*other), registersOf(*role),
+               kRules.groupWarps);
       }
   }
 
@@ -110,7 +112,7 @@ private:
   };
   /// Each group once, though several roles may be in it.
   std::vector<Group> groups() const {
-    const std::int32_t full = rules_.groupWarps * machine_.warpSize;
+    const std::int32_t full = kRules.groupWarps * machine_.warpSize;
     std::vector<Group> groups;
     for (std::int32_t first = 0; first < launch_.threads; first += full)
       groups.push_back({initial_, std::min(full, launch_.threads - first)});
@@ -133,15 +135,13 @@ private:
     if (need <= pool) return;
     const std::int64_t fewer = (need - pool + threadsOfMost - 1) / threadsOfMost;
     report(Diag::RegisterPool, need, launch_.threads, pool, initial_,
-           launch_.minBlocks == 1 ? std::string("one block is")
-                                  : toText(launch_.minBlocks) + " blocks are",
-           std::max<std::int64_t>(roundDown(most - fewer, rules_.step), initial_), most);
+           launch_.minBlocks == 1 ? "one block is" : counted(launch_.minBlocks, "block") + " are",
+           std::max<std::int64_t>(roundDown(most - fewer, kRules.step), initial_), most);
   }
 
   const std::vector<RoleRegisters> &roles_;
   const RegisterLaunch &launch_;
-  const machine::Machine &machine_;
-  const RegisterRules &rules_;
+  const Machine &machine_;
   std::int32_t initial_;
   Location where_;
   std::vector<Diagnostic> found_;
@@ -149,47 +149,45 @@ private:
 
 } // namespace
 
-std::int32_t launchRegisters(const RegisterLaunch &launch, const machine::Machine &machine,
-                             const RegisterRules &rules) {
+std::int32_t launchRegisters(const RegisterLaunch &launch, const Machine &machine) {
   if (launch.threads < 1 || launch.threads > machine.maxThreads || launch.minBlocks < 1) return 0;
   const std::int64_t ofBlock = machine.registersPerCore / launch.minBlocks;
   // The launch's own bound may lie one below a step: 255 of which 256 are set aside.
   const std::int64_t most =
-      (machine.maxRegistersPerThread + rules.step - 1) / rules.step * rules.step;
-  return static_cast<std::int32_t>(std::min(roundDown(ofBlock / launch.threads, rules.step), most));
+      (machine.maxRegistersPerThread + kRules.step - 1) / kRules.step * kRules.step;
+  return static_cast<std::int32_t>(
+      std::min(roundDown(ofBlock / launch.threads, kRules.step), most));
 }
 
 std::vector<Diagnostic> validateRegisters(const std::vector<RoleRegisters> &roles,
-                                          const RegisterLaunch &launch,
-                                          const machine::Machine &machine, Location where,
-                                          const RegisterRules &rules) {
-  return Registers(roles, launch, machine, rules).check(where);
+                                          const RegisterLaunch &launch, const Machine &machine,
+                                          Location where) {
+  return Registers(roles, launch, machine).check(where);
 }
 
-std::vector<RegisterSplit> splitsFor(const SplitRequest &request, const machine::Machine &machine,
-                                     const RegisterRules &rules) {
+std::vector<RegisterSplit> splitsFor(const SplitRequest &request, const Machine &machine) {
   if (request.producerGroups < 1 || request.consumerGroups < 1) return {};
-  const std::int64_t group = std::int64_t{rules.groupWarps} * machine.warpSize;
+  const std::int64_t group = std::int64_t{kRules.groupWarps} * machine.warpSize;
   const std::int64_t producers = request.producerGroups * group;
   const std::int64_t consumers = request.consumerGroups * group;
   if (producers + consumers > machine.maxThreads) return {};
   const auto threads = static_cast<std::int32_t>(producers + consumers);
-  const std::int32_t initial = launchRegisters({threads, request.minBlocks}, machine, rules);
+  const std::int32_t initial = launchRegisters({threads, request.minBlocks}, machine);
   const std::int64_t pool = std::int64_t{initial} * threads;
 
   std::vector<RegisterSplit> splits;
-  const std::int32_t least = request.plainCopies ? rules.leastForCopies : rules.least;
+  const std::int32_t least = request.plainCopies ? kRules.leastForCopies : kRules.least;
   const auto stepUp = [&](std::int32_t count) {
-    return (count + rules.step - 1) / rules.step * rules.step;
+    return (count + kRules.step - 1) / kRules.step * kRules.step;
   };
-  for (std::int32_t consumer = rules.most; consumer >= std::max(initial, rules.least);
-       consumer -= rules.step)
-    for (std::int32_t producer = std::min(initial, rules.most); producer >= stepUp(least);
-         producer -= rules.step) {
+  for (std::int32_t consumer = kRules.most; consumer >= std::max(initial, kRules.least);
+       consumer -= kRules.step)
+    for (std::int32_t producer = std::min(initial, kRules.most); producer >= stepUp(least);
+         producer -= kRules.step) {
       const std::int64_t unused = pool - producers * producer - consumers * consumer;
       if (unused >= 0) splits.push_back({producer, consumer, unused});
     }
   return splits;
 }
 
-} // namespace imbrex::schedule
+} // namespace imbrex::machine
