@@ -8,6 +8,7 @@
 #include "backend/pipeline.h"
 #include "backend/validate/access_order.h"
 #include "backend/validate/exchange_order.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 namespace imbrex {
@@ -62,7 +63,8 @@ bool layOut(ir::Kernel &kernel, const machine::Machine &machine,
   passes::PassContext context(diagnostics, machine, assumptions);
   std::chrono::nanoseconds planning{};
   context.onPass = [&](std::string_view pass, std::chrono::nanoseconds took) {
-    if (pass == laidPipeline().front().name) planning = took;
+    const auto isOne = [&](const Pass &one) { return one.name == pass; };
+    if (llvm::any_of(laidPipeline(), isOne)) planning += took;
   };
   if (isLaid && !passes::hasRoomFor(kernel, kernel.threads(), context)) return false;
   if (!runPasses(kernel, isLaid ? laidPipeline() : gpuPipeline(), context)) return false;

@@ -17,7 +17,9 @@
 #include "backend/passes/fold.h"
 #include "backend/passes/licm.h"
 #include "backend/passes/loop_over_parts.h"
+#include "backend/passes/pipeline/count_trips.h"
 #include "backend/passes/pipeline/pipeline_loops.h"
+#include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/sort_by_parts.h"
 #include "backend/support/check.h"
 #include "backend/support/environment.h"
@@ -52,7 +54,9 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"expand-random", passes::expandRandom, Stage::Tiles, Stage::Tiles},
     {"expand-conversions", passes::expandConversions, Stage::Tiles, Stage::Tiles},
     {"assign-layouts", passes::assignLayouts, Stage::Tiles, Stage::Laid},
+    {"count-trips", passes::pipeline::countTrips, Stage::Laid, Stage::Laid},
     {"pipeline-loops", passes::pipelineLoops, Stage::Laid, Stage::Laid},
+    {"place-slots", passes::pipeline::placeSlots, Stage::Laid, Stage::Laid},
 });
 
 consteval Pass named(std::string_view name) {
@@ -103,7 +107,9 @@ constexpr auto kGpuPipeline = std::to_array<Pass>({
     named("licm"),
     named("dce"),
     named("assign-layouts"),
+    named("count-trips"),
     named("pipeline-loops"),
+    named("place-slots"),
 });
 
 consteval bool chains(std::span<const Pass> passes) {
@@ -116,6 +122,10 @@ consteval bool chains(std::span<const Pass> passes) {
 }
 static_assert(chains(kHostPipeline) && chains(kGpuPipeline),
               "each pass must start at the stage that the one before reaches");
+
+// Those behind the one that makes layouts.
+constexpr auto kLaidPasses = static_cast<std::size_t>(
+    std::ranges::count(kGpuPipeline, Stage::Laid, [](const Pass &pass) { return pass.from; }));
 
 /// A pipeline begins at the stage of its first pass; a kernel that was read from a file may be past
 /// that, and then needs no pass that would bring it there.
@@ -186,11 +196,7 @@ bool runOne(ir::Kernel &kernel, const Pass &pass, const passes::PassContext &con
 llvm::ArrayRef<Pass> allPasses() { return kPasses; }
 llvm::ArrayRef<Pass> hostPipeline() { return kHostPipeline; }
 llvm::ArrayRef<Pass> gpuPipeline() { return kGpuPipeline; }
-llvm::ArrayRef<Pass> laidPipeline() { return gpuPipeline().take_back(1); }
-static_assert(kGpuPipeline.end()[-2].to == Stage::Laid &&
-                  kGpuPipeline.end()[-2].from != Stage::Laid,
-              "one pass stands behind the one that makes layouts");
-
+llvm::ArrayRef<Pass> laidPipeline() { return gpuPipeline().take_back(kLaidPasses); }
 const Pass *findPass(std::string_view name, Diagnostics &diagnostics) {
   return findAmong(kPasses, name, diagnostics);
 }

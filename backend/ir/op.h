@@ -142,6 +142,20 @@ constexpr bool isDivision(OpKind kind) {
 }
 /// Not for authors: passes make it, of kernels at stage Laid.
 bool isLaid(OpKind kind);
+/// The ops that fill slots of shared memory, wait for them or take them, as an enumeration of their
+/// own: whoever reads a kernel's synchronisation says of each what it is.
+enum class SyncOp : std::uint8_t {
+#define IMBREX_OP(...)
+#define IMBREX_SYNC(Kind, ...) Kind,
+#include "backend/ir/ops.def"
+};
+constexpr std::optional<SyncOp> syncOp(OpKind kind) {
+#define IMBREX_OP(...)
+#define IMBREX_SYNC(Kind, ...)                                                                     \
+  if (kind == OpKind::Kind) return SyncOp::Kind;
+#include "backend/ir/ops.def"
+  return std::nullopt;
+}
 /// The attributes of a new op of this kind: the right struct, every field at its default.
 Attributes defaultAttributes(OpKind kind);
 

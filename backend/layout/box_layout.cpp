@@ -76,12 +76,12 @@ std::int64_t BoxLayout::alignment() const { return std::max(kLeastAlignment, spa
 
 std::optional<BoxLayout> planBoxes(llvm::ArrayRef<std::int64_t> extents,
                                    std::int32_t elementBytes) {
-  if (extents.empty() || !llvm::all_of(extents, [](std::int64_t extent) {
-        return llvm::has_single_bit(static_cast<std::uint64_t>(extent));
-      }))
-    return std::nullopt;
+  if (extents.empty()) return std::nullopt;
+  Extents whole;
+  for (const std::int64_t extent : extents)
+    whole.push_back(static_cast<std::int64_t>(llvm::bit_ceil(static_cast<std::uint64_t>(extent))));
   for (const std::int64_t span : {128, 64, 32, 0})
-    if (auto plan = planWith(extents, span, elementBytes)) return plan;
+    if (auto plan = planWith(whole, span, elementBytes)) return plan;
   return std::nullopt;
 }
 

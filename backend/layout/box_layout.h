@@ -32,7 +32,8 @@ struct BoxLayout {
   std::int64_t alignment() const;
 };
 
-/// The layout with the widest swizzle; none for tiles that no few boxes make.
+/// The layout with the widest swizzle; none for tiles that no few boxes make. Of extents that are
+/// no powers of two it has the next: the boxes bring what lies there in the view.
 std::optional<BoxLayout> planBoxes(llvm::ArrayRef<std::int64_t> extents, std::int32_t elementBytes);
 
 } // namespace imbrex::layout

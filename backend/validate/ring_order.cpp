@@ -3,6 +3,7 @@
 #include "backend/analysis/ring_copies.h"
 #include "backend/layout/box_layout.h"
 #include "backend/passes/rewriting.h"
+#include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -84,16 +85,8 @@ private:
   }
 
   std::size_t op(const Op &op, std::size_t at) {
+    if (const auto sync = syncOp(op.kind)) return this->sync(*sync, op, at);
     const auto is = [&](OpKind kind) { return op.kind == kind; };
-    if (is(OpKind::RingCopy) || is(OpKind::RingCopyBox)) return addCopies(op), at;
-    if (is(OpKind::RingCommit) && copies_.areGrouped)
-      return step(flush(at), RingEvent{RingEventKind::Commit});
-    if (is(OpKind::RingDrain) && copies_.leastBytes > 0) return step(flush(at), waitFor(op));
-    if (is(OpKind::Meet)) return step(flush(at), RingEvent{RingEventKind::Meet});
-    if (is(OpKind::BarrierWait)) return step(flush(at), atBarrier(RingEventKind::Await, op, 0));
-    if (is(OpKind::BarrierArrive)) return addArrival(op), at;
-    if (is(OpKind::BarrierExpect)) return addAnnouncement(op), at;
-    if (is(OpKind::RingLoadBox)) return addBoxes(op), at;
     if (is(OpKind::For) || is(OpKind::While)) return loop(op, flush(at));
     // A thread runs one of the bodies of roles, as of an if.
     if (is(OpKind::If) || is(OpKind::Roles)) return branches(op, flush(at));
@@ -101,6 +94,25 @@ private:
     at = flush(at);
     link(at, is(OpKind::BreakIf) ? exits_.back() : end_);
     return at;
+  }
+
+  std::size_t sync(SyncOp kind, const Op &op, std::size_t at) {
+    switch (kind) {
+    case SyncOp::RingNew:
+    case SyncOp::BarrierNew: // before all else
+    case SyncOp::RingSlot: return at;
+    case SyncOp::RingCopy:
+    case SyncOp::RingCopyBox: addCopies(op); return at;
+    case SyncOp::RingCommit:
+      return copies_.areGrouped ? step(flush(at), RingEvent{RingEventKind::Commit}) : at;
+    case SyncOp::RingDrain: return copies_.leastBytes > 0 ? step(flush(at), waitFor(op)) : at;
+    case SyncOp::Meet: return step(flush(at), RingEvent{RingEventKind::Meet});
+    case SyncOp::RingLoadBox: addBoxes(op); return at;
+    case SyncOp::BarrierExpect: addAnnouncement(op); return at;
+    case SyncOp::BarrierArrive: addArrival(op); return at;
+    case SyncOp::BarrierWait: return step(flush(at), atBarrier(RingEventKind::Await, op, 0));
+    }
+    IMBREX_UNREACHABLE("not an op of synchronisation");
   }
 
   RingEvent waitFor(const Op &drain) const {

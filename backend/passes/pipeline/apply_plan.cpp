@@ -1,6 +1,7 @@
 #include "backend/passes/pipeline/apply_plan.h"
 
 #include "backend/ir/shared_tiles.h"
+#include "backend/layout/box_layout.h"
 #include "backend/passes/pipeline/trip_writer.h"
 #include "backend/passes/rewriting.h"
 #include "backend/support/check.h"
@@ -251,11 +252,18 @@ private:
     Builder to(*kernel_, block);
     to.setLocation(taken.where);
     const ValueId slot = to.create(OpKind::RingSlot, {rings_[load]}, {Type::shared(tile)}).result();
-    kernel_->setLayout(slot, kernel_->addLayout(inRows(tile.shape())));
+    kernel_->setLayout(slot, kernel_->addLayout(firstLayout(tile)));
     taken.kind = OpKind::SharedLoad;
     taken.operands = {slot};
     taken.attributes = NoneAttrs{};
     block.ops.push_back(std::move(body_->ops[moved_ - 1]));
+  }
+
+  /// Until place-slots chooses another, where there is a choice.
+  layout::LinearLayout firstLayout(const Type &tile) const {
+    return loadsBoxes()
+               ? layout::planBoxes(tile.shape().extents(), storageBits(tile.element()) / 8)->shared
+               : inRows(tile.shape());
   }
 
   void moveRest(Block &block, std::size_t end) {

@@ -112,6 +112,6 @@ ElementKind withoutSign(ElementKind kind) {
   return found == kUnsigned.end() ? kind : found->second;
 }
 
-void countTrips(Kernel &kernel) { countIn(kernel, kernel.body()); }
+void countTrips(Kernel &kernel, const PassContext & /*context*/) { countIn(kernel, kernel.body()); }
 
 } // namespace imbrex::passes::pipeline

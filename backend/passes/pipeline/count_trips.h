@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/passes/pass_context.h"
 
 namespace imbrex::passes::pipeline {
 
@@ -15,7 +16,9 @@ namespace imbrex::passes::pipeline {
 ///
 /// Before: any stage. After: the step of each marked loop is a positive constant. The number of
 /// trips is that of docs/semantics.md: nothing in it overflows, for it is computed without a sign.
-void countTrips(ir::Kernel &kernel);
+///
+/// Runs in front of pipeline-loops, which asks how many trips are left.
+void countTrips(ir::Kernel &kernel, const PassContext &context);
 
 /// The integer type of the same width without a sign.
 ir::ElementKind withoutSign(ir::ElementKind kind);

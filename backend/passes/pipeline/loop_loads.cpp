@@ -4,8 +4,10 @@
 #include "backend/layout/bank_conflicts.h"
 #include "backend/layout/box_layout.h"
 #include "backend/layout/vector_width.h"
+#include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 
 #include <algorithm>
 #include <map>
@@ -108,6 +110,12 @@ private:
     const Type &type = kernel_.type(op.result());
     if (!layout::planBoxes(type.shape().extents(), storageBits(type.element()) / 8))
       return "its box is none that the engine takes";
+    const bool isWhole = llvm::all_of(type.shape().extents(), [](std::int64_t extent) {
+      return llvm::has_single_bit(static_cast<std::uint64_t>(extent));
+    });
+    if (!isWhole && !isForProducts(kernel_, op.result()))
+      return "the engine would bring more than its extents, which are no powers of two, and not "
+             "products alone read it";
     if (mayBeWritten(op.operand(0), kernel_.body())) return "the kernel may write what it reads";
     return std::nullopt;
   }

@@ -3,7 +3,6 @@
 #include "backend/layout/box_layout.h"
 #include "backend/passes/dce.h"
 #include "backend/passes/pipeline/apply_plan.h"
-#include "backend/passes/pipeline/count_trips.h"
 #include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/pipeline/read_layout.h"
 #include "backend/passes/pipeline/read_schedule.h"
@@ -36,7 +35,6 @@ public:
 
   /// Returns what it has used.
   Limits run() {
-    countTrips(*kernel_);
     decideOnRoles();
     visit(kernel_->body());
     if (used_.hasRoles) explainRoles(splitBody(*kernel_, context_.machine));
@@ -263,7 +261,7 @@ void pipelineLoops(Kernel &kernel, const PassContext &context) {
   const std::int32_t most = slotsOfNest(deepestNest(kernel.body()));
   if (loops < 2) {
     Pass(kernel, context, {.slots = most}).run();
-    return placeSlots(kernel, context.machine);
+    return;
   }
   // Of loops in each other or in a row a proof may have more runs to look at than it is willing to:
   // then less is tried, down to loops as they are.
@@ -282,7 +280,7 @@ void pipelineLoops(Kernel &kernel, const PassContext &context) {
     last = Pass(tried, context, limits).run();
     if (last.slots == 1 || !isBeyondProof(tried, context.machine)) {
       kernel = std::move(tried);
-      return placeSlots(kernel, context.machine);
+      return;
     }
     if (context.explanation) *context.explanation = before;
   }

@@ -28,8 +28,8 @@ namespace imbrex::passes {
 /// `--explain` says why.
 ///
 /// Runs on a kernel at stage Laid, because a copy is made by the threads that hold the tile, in
-/// vectors as wide as the layout allows; and last, because what it writes is in the order that was
-/// planned.
+/// vectors as wide as the layout allows; behind count-trips, so that each loop that is marked
+/// counts; and last but for place-slots, because what it writes is in the order that was planned.
 void pipelineLoops(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

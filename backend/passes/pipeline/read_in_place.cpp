@@ -138,6 +138,11 @@ layout::LinearLayout firstRead(const Kernel &kernel, ValueId ring) {
 
 } // namespace
 
+bool isForProducts(const Kernel &kernel, ValueId tile) {
+  std::set<ValueId> names;
+  return isForProducts(kernel, tile, names);
+}
+
 std::set<ValueId> readableInPlace(const Kernel &kernel, const LoopLoads &loads) {
   std::set<ValueId> all;
   for (const AheadLoad &load : loads.loads) {
@@ -149,13 +154,13 @@ std::set<ValueId> readableInPlace(const Kernel &kernel, const LoopLoads &loads) 
 
 void readInPlace(Kernel &kernel) { Rewriter(kernel).visit(kernel.body()); }
 
-void placeSlots(Kernel &kernel, const machine::Machine &machine) {
+void placeSlots(Kernel &kernel, const PassContext &context) {
   std::map<ValueId, LayoutId> planned;
   for (const auto &op : kernel.body().ops) {
     if (op->kind != OpKind::RingNew) continue;
     const ValueId ring = op->result();
     const auto [write, shared] =
-        analysis::planSlots(kernel, ring, firstRead(kernel, ring), machine);
+        analysis::planSlots(kernel, ring, firstRead(kernel, ring), context.machine);
     planned[ring] = kernel.addLayout(shared);
     kernel.setLayout(ring, kernel.addLayout(write));
   }

@@ -1,27 +1,30 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/machine/machine.h"
+#include "backend/passes/pass_context.h"
 #include "backend/passes/pipeline/loop_loads.h"
 
 #include <set>
 
 namespace imbrex::passes::pipeline {
 
-/// The tiles that products can read where they lie in a ring, of those that a loop's loads bring:
-/// each under all the names that it has on the way there.
+/// Whether products alone want a tile, and can read it where it lies. Of its padding they make
+/// padding.
+bool isForProducts(const ir::Kernel &kernel, ir::ValueId tile);
+/// The tiles of which that holds, of those that a loop's loads bring: each under all the names that
+/// it has on the way there.
 std::set<ir::ValueId> readableInPlace(const ir::Kernel &kernel, const LoopLoads &loads);
 
 /// Let products read slots in place.
 ///
-///   before                                    after
-///   %s = ring.slot %r : shared<f16[64x32]>    %s = ring.slot %r : shared<f16[64x32]>
+///   before                                   after
+///   %s = ring.slot %r : shared<f16[64x32]>   %s = ring.slot %r : shared<f16[64x32]>
 ///   %x = shared.load %s : f16[64x32] #1
 ///   barrier.arrive %empty
-///   %t = permute %x [order = [1, 0]] #2       %t = permute %s [order = [1, 0]] :
-///   shared<f16[32x64]> %u = convert_layout %t #3 %z = dot %a, %u, %c                       %z =
-///   dot %a, %t, %c
-///                                             barrier.arrive %empty
+///   %t = permute %x : f16[32x64] #2          %t = permute %s : shared<f16[32x64]>
+///   %u = convert_layout %t : f16[32x64] #3
+///   %z = dot %a, %u, %c                      %z = dot %a, %t, %c
+///                                            barrier.arrive %empty
 ///
 /// What gives the slot back comes behind its last reader. Rings come from plans (apply_plan.h), in
 /// which a tile is read where its load stood.
@@ -29,6 +32,10 @@ void readInPlace(ir::Kernel &kernel);
 
 /// Choose the layout of each ring's slots, for what fills them and for the first that reads them;
 /// and, where copies lie in the order of lanes, what each lane brings.
-void placeSlots(ir::Kernel &kernel, const machine::Machine &machine);
+///
+/// Before: a kernel at stage Laid whose rings are those of its end; slots that threads fill have
+/// any layout. After: they have the one that is lowered. Runs last, when it is known who reads a
+/// slot, and of kernels from files too: how slots lie is for the machine that code is made for.
+void placeSlots(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes::pipeline

@@ -38,8 +38,6 @@ const schedule::MeetingId kAll(0);
 // take nearly as much, most kernels less than a tenth.
 constexpr std::int64_t kWorkOfTry = 800'000;
 
-bool isRingOp(const Op &op) { return info(op.kind).effect == Effect::Ring; }
-
 /// What one thread does for all.
 bool isByOneThread(const Op &op) {
   return op.kind == OpKind::RingLoadBox || op.kind == OpKind::BarrierExpect;
@@ -59,7 +57,7 @@ bool holdsRings(const Kernel &kernel, const Block &body) {
 
 /// Whether an op, or one in its bodies, moves a ring on or reads what lies there.
 bool holdsRings(const Kernel &kernel, const Op &op) {
-  return isRingOp(op) || readsShared(kernel, op) ||
+  return syncOp(op.kind) || readsShared(kernel, op) ||
          llvm::any_of(op.regions, [&](const Block &body) { return holdsRings(kernel, body); });
 }
 
@@ -198,8 +196,8 @@ private:
     ScheduleOps ops;
     for (std::size_t i = first; i < body.ops.size(); ++i) {
       const Op &op = *body.ops[i];
-      if (isRingOp(op))
-        readRingOp(op, ops);
+      if (const auto sync = syncOp(op.kind))
+        readSync(*sync, op, ops);
       else if (readsShared(kernel_, op))
         readTiles(op, ops);
       else if (holdsRings(kernel_, op))
@@ -276,32 +274,50 @@ private:
 
   // --- rings ---
 
-  // Not a switch: of all ops these few are rings'.
-  void readRingOp(const Op &op, ScheduleOps &ops) {
-    const auto count = [&] { return op.attrs<CountAttrs>().count; };
+  void readSync(SyncOp kind, const Op &op, ScheduleOps &ops) {
     const auto add = [&](schedule::Op made) {
       made.where = op.where;
       if (hasCosts_) made.cost = costOf(op);
       ops.push_back(std::move(made));
     };
-    if (op.kind == OpKind::RingNew || op.kind == OpKind::BarrierNew) return; // before all others
-    if (op.kind == OpKind::RingCommit) return add({.kind = ScheduleOp::Commit, .queue = queue()});
-    if (op.kind == OpKind::Meet) return add({.kind = ScheduleOp::Meet, .meeting = kAll});
-    if (op.kind == OpKind::RingDrain) {
-      std::int32_t &capacity = program_.queues[queue().index()].capacity;
-      capacity = std::max(capacity, count());
-      return add({.kind = ScheduleOp::Drain, .count = count(), .queue = queue()});
+    const auto advance = [&](std::size_t operand, Walks walks) {
+      ops.push_back({.kind = ScheduleOp::Advance,
+                     .cursor = cursor(op.operand(operand), walks),
+                     .where = op.where});
+    };
+    switch (kind) {
+    case SyncOp::RingNew:
+    case SyncOp::BarrierNew: return; // before all others
+    case SyncOp::RingCopy:
+    case SyncOp::RingCopyBox: return readCopy(op, ops);
+    case SyncOp::RingCommit: return add({.kind = ScheduleOp::Commit, .queue = queue()});
+    case SyncOp::RingDrain: return add(readDrain(op));
+    case SyncOp::Meet: return add({.kind = ScheduleOp::Meet, .meeting = kAll});
+    case SyncOp::RingSlot: takeSlot(op); return advance(0, Walks::Taken);
+    case SyncOp::RingLoadBox:
+      if (isOther_) return;
+      add(readLoad(op));
+      return advance(0, Walks::Filled);
+    case SyncOp::BarrierExpect:
+      if (isOther_) return;
+      add(atBarrier(ScheduleOp::Expect, op, Walks::Arrives));
+      ops.back().bytes = op.attrs<BytesAttrs>().bytes;
+      return advance(0, Walks::Arrives);
+    case SyncOp::BarrierArrive:
+      add(atBarrier(ScheduleOp::Arrive, op, Walks::Arrives));
+      return advance(0, Walks::Arrives);
+    case SyncOp::BarrierWait:
+      add(atBarrier(ScheduleOp::Wait, op, Walks::Awaits));
+      ops.back().flipped = op.attrs<WaitAttrs>().flipped;
+      return advance(0, Walks::Awaits);
     }
-    if (op.kind == OpKind::RingCopy || op.kind == OpKind::RingCopyBox) return readCopy(op, ops);
-    if (isByOneThread(op) && isOther_) return;
-    const CursorId cursor = cursorOf(op);
-    if (op.kind == OpKind::RingLoadBox)
-      add(readLoad(op, cursor));
-    else if (op.kind == OpKind::RingSlot)
-      takeSlot(op);
-    else
-      add(readBarrierOp(op, cursor));
-    ops.push_back({.kind = ScheduleOp::Advance, .cursor = cursor, .where = op.where});
+  }
+
+  schedule::Op readDrain(const Op &op) {
+    const std::int32_t count = op.attrs<CountAttrs>().count;
+    std::int32_t &capacity = program_.queues[queue().index()].capacity;
+    capacity = std::max(capacity, count);
+    return {.kind = ScheduleOp::Drain, .count = count, .queue = queue()};
   }
 
   schedule::Cost costOf(const Op &op) const {
@@ -346,38 +362,23 @@ private:
     ops.push_back(std::move(access));
   }
 
-  schedule::Op readLoad(const Op &op, CursorId filled) {
+  schedule::Op readLoad(const Op &op) {
     const ValueId ring = op.operand(0);
     // It ends the phase that was expected last.
     constexpr std::int32_t kLast = -1;
     return {.kind = ScheduleOp::Copy,
-            .accesses = {{.buffer = buffers_.at(ring), .index = {filled}, .writes = true}},
+            .accesses = {{.buffer = buffers_.at(ring),
+                          .index = {cursor(ring, Walks::Filled)},
+                          .writes = true}},
             .barrier = barriers_.at(op.operand(1)),
             .index = {cursor(op.operand(1), Walks::Arrives), kLast},
             .bytes = slotBytes(kernel_, ring)};
   }
 
-  schedule::Op readBarrierOp(const Op &op, CursorId cursor) const {
-    schedule::Op made{
-        .kind = ScheduleOp::Arrive, .barrier = barriers_.at(op.operand(0)), .index = {cursor}};
-    if (op.kind == OpKind::BarrierWait) {
-      made.kind = ScheduleOp::Wait;
-      made.flipped = op.attrs<WaitAttrs>().flipped;
-    }
-    if (op.kind == OpKind::BarrierExpect) {
-      made.kind = ScheduleOp::Expect;
-      made.bytes = op.attrs<BytesAttrs>().bytes;
-    }
-    return made;
-  }
-
-  /// The one that an op moves on.
-  CursorId cursorOf(const Op &op) {
-    const Walks walks = op.kind == OpKind::RingSlot      ? Walks::Taken
-                        : op.kind == OpKind::BarrierWait ? Walks::Awaits
-                        : op.kind == OpKind::RingLoadBox ? Walks::Filled
-                                                         : Walks::Arrives;
-    return cursor(op.operand(0), walks);
+  schedule::Op atBarrier(ScheduleOp kind, const Op &op, Walks walks) {
+    return {.kind = kind,
+            .barrier = barriers_.at(op.operand(0)),
+            .index = {cursor(op.operand(0), walks)}};
   }
 
   /// Each thread keeps its own.

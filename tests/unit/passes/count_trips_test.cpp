@@ -74,8 +74,8 @@ void checkAll(const std::string &type) {
   CAPTURE(type);
   const Kernel plain = loopOver(type);
   Kernel counted = plain.clone();
-  passes::pipeline::countTrips(counted);
   Diagnostics diagnostics;
+  passes::pipeline::countTrips(counted, diagnostics);
   REQUIRE_MESSAGE(verify(counted, diagnostics), diagnostics.render());
   using Limits = std::numeric_limits<T>;
   const T edges[]{Limits::min(), T(Limits::min() + 1), T(-100),      T(-1), 0, 1, 7,
@@ -111,7 +111,8 @@ TEST_CASE("a marked loop that counts its trips runs as often, with the same indi
 TEST_CASE("a loop that is not marked, or whose step is a positive constant, stays as it is") {
   const auto staysSame = [](Kernel kernel) {
     const std::string before = print(kernel);
-    passes::pipeline::countTrips(kernel);
+    Diagnostics diagnostics;
+    passes::pipeline::countTrips(kernel, diagnostics);
     return print(kernel) == before;
   };
   CHECK(staysSame(loopOver("i32", "unroll = 2")));
@@ -151,7 +152,8 @@ TEST_CASE("marked loops in each other count their trips, each its own") {
   for (int i = 0; i < 9; i += 2)
     for (int k = 0; k < i; k += 2) expected += k + i;
   CHECK(sum() == expected);
-  passes::pipeline::countTrips(kernel);
+  Diagnostics diagnostics;
+  passes::pipeline::countTrips(kernel, diagnostics);
   CHECK(sum() == expected);
   walk(kernel.body(), [&](const Op &op) {
     if (op.kind == OpKind::For) CHECK(constantInteger(kernel, op.operand(2)) == 1);
