@@ -33,7 +33,8 @@ Builder at(Kernel &kernel) {
   return builder;
 }
 
-TEST_CASE("an op that moves a ring on is one that readers of schedules are asked about, and no other") {
+TEST_CASE(
+    "an op that moves a ring on is one that readers of schedules are asked about, and no other") {
   for (const OpKind kind : allOpKinds())
     CHECK(syncOp(kind).has_value() == (info(kind).effect == Effect::Ring));
 }

@@ -155,7 +155,7 @@ TEST_CASE("the schedule that docs/schedule-text.md begins with is proven, and pr
 }
 
 TEST_CASE("the schedule at the head of program.h is well formed") {
-  std::istringstream header(testing::readFile("../../../backend/schedule/program.h"));
+  std::istringstream header(testing::readFile("../../../backend/schedule/program/program.h"));
   std::string text;
   for (std::string line; std::getline(header, line);)
     if (line.starts_with("///   ")) text += line.substr(3) + "\n";
