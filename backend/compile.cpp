@@ -90,9 +90,10 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
   Stopwatch watch(times);
   if (!layOut(kernel, target.machine(), assumptions, diagnostics, watch)) return std::nullopt;
   if (!hasValidAssembly(kernel, target, diagnostics)) return std::nullopt;
-  if (!passes::pipeline::checkBoxes(kernel, target.machine(), assumptions, diagnostics) ||
-      !passes::pipeline::checkRings(kernel, target.machine(), diagnostics))
+  if (!passes::pipeline::checkBoxes(kernel, target.machine(), assumptions, diagnostics))
     return std::nullopt;
+  const auto proven = passes::pipeline::proveRings(kernel, target.machine(), diagnostics);
+  if (!proven) return std::nullopt;
   watch.lap("check");
   GpuCode code{.context = std::make_unique<llvm::LLVMContext>(),
                .module = {},
@@ -107,7 +108,7 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
   if (!lowered) return diagnostics.add(lowered.error()), std::nullopt;
   code.module = std::move(lowered->module);
   code.interface = std::move(lowered->interface);
-  if (passes::pipeline::hasRings(kernel)) code.rings = ringOrderOf(kernel, target.machine());
+  code.rings = ringOrderOf(*proven, kernel, target.machine());
   watch.lap("lower");
   target.optimise(*code.module);
   watch.lap("optimise");

@@ -28,8 +28,9 @@ std::int64_t depthOfSlab(const ir::Kernel &kernel, const ir::Op &dot, std::int64
 }
 
 std::int64_t depthAhead(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand) {
-  // Measured on products of f16[128x32] and f16[32x128] on sm_80, sm_90a and gfx950: of more, sm_80
-  // and gfx950 have fewer blocks on a core; where a role is given registers, there is room.
+  // Tried on a product of f16[128x32] and f16[32x128]
+  // (bench/results/2026-11-23-shared-tiles.jsonl): of more, cores have room for fewer blocks; where
+  // a role is given registers there is room.
   constexpr std::int64_t kBytes = 64, kBytesOfRole = 128;
   const ir::Op *roles = ir::rolesOf(kernel);
   const bool hasMore = roles && roles->attrs<ir::RolesAttrs>().takes > 0;

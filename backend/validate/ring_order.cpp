@@ -2,7 +2,6 @@
 
 #include "backend/analysis/ring_copies.h"
 #include "backend/layout/box_layout.h"
-#include "backend/passes/rewriting.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -14,6 +13,9 @@ namespace imbrex {
 namespace {
 
 using namespace ir;
+using passes::pipeline::KernelSchedule;
+using passes::pipeline::TripsKind;
+using ScheduleOp = schedule::OpKind;
 using target::RingEvent;
 using target::RingEventKind;
 
@@ -22,29 +24,19 @@ constexpr std::size_t kBeginning = RingOrder::kBeginning, kEnd = RingOrder::kEnd
 /// What one of the threads does for others; which, is known at the start.
 constexpr const char *kFirstThread = "the first thread", *kFirstLane = "the first lane";
 
-/// What makes a value, as text: equal texts are equal values.
-std::string sourceOf(const Kernel &kernel, ValueId value) {
-  const Op *op = kernel.definition(value);
-  const bool isComputed = op && llvm::is_contained({OpKind::Sub, OpKind::Bitcast, OpKind::Select,
-                                                    OpKind::Lt, OpKind::Gt, OpKind::Add},
-                                                   op->kind);
-  if (const auto bits = constantBits(kernel, value)) return "#" + std::to_string(*bits);
-  if (!isComputed) return "%" + std::to_string(value.index());
-  std::string text(info(op->kind).mnemonic);
-  for (const ValueId operand : op->operands) text += "(" + sourceOf(kernel, operand) + ")";
-  return text;
-}
-
 class OrderReader {
 public:
-  OrderReader(const Kernel &kernel, const machine::Machine &machine)
-      : kernel_(kernel), machine_(machine), copies_(machine.asyncCopies) {}
+  OrderReader(const KernelSchedule &schedule, const Kernel &kernel, const machine::Machine &machine)
+      : schedule_(schedule), program_(schedule.program), kernel_(kernel), machine_(machine),
+        copies_(machine.asyncCopies) {}
 
   RingOrder run() {
     order_.steps.resize(2);
     if (countsCopies()) awaitAllAtEnd();
-    const std::size_t last = block(kernel_.body(), makeBarriers(kBeginning));
-    link(flush(last), end_);
+    std::size_t at = makeBarriers(kBeginning);
+    // Of threads that do the same but that one of them loads, the one does what the others do too.
+    at = rolesOf(kernel_) ? roles(at) : ops(program_.roles.front().body, at);
+    link(flush(at), end_);
     return std::move(order_);
   }
 
@@ -57,9 +49,8 @@ private:
   };
 
   bool countsCopies() const {
-    return llvm::any_of(kernel_.body().ops, [&](const auto &op) {
-      return op->kind == OpKind::RingNew &&
-             analysis::copiesOf(kernel_, op->result(), machine_).areInLaneOrder;
+    return llvm::any_of(schedule_.rings, [&](ValueId ring) {
+      return analysis::copiesOf(kernel_, ring, machine_).areInLaneOrder;
     });
   }
 
@@ -78,161 +69,191 @@ private:
   }
   void link(std::size_t from, std::size_t to) { order_.steps[from].next.push_back(to); }
 
-  /// From a step through a block's ops to the last one, behind which copies may be pending.
-  std::size_t block(const Block &body, std::size_t at) {
-    for (const auto &op : body.ops) at = this->op(*op, at);
-    return at;
-  }
-
-  std::size_t op(const Op &op, std::size_t at) {
-    if (const auto sync = syncOp(op.kind)) return this->sync(*sync, op, at);
-    const auto is = [&](OpKind kind) { return op.kind == kind; };
-    if (is(OpKind::For) || is(OpKind::While)) return loop(op, flush(at));
-    // A thread runs one of the bodies of roles, as of an if.
-    if (is(OpKind::If) || is(OpKind::Roles)) return branches(op, flush(at));
-    if (!is(OpKind::BreakIf) && !is(OpKind::ExitIf) && !is(OpKind::Assert)) return at;
-    at = flush(at);
-    link(at, is(OpKind::BreakIf) ? exits_.back() : end_);
-    return at;
-  }
-
-  std::size_t sync(SyncOp kind, const Op &op, std::size_t at) {
-    switch (kind) {
-    case SyncOp::RingNew:
-    case SyncOp::BarrierNew: // before all else
-    case SyncOp::RingSlot: return at;
-    case SyncOp::RingCopy:
-    case SyncOp::RingCopyBox: addCopies(op); return at;
-    case SyncOp::RingCommit:
-      return copies_.areGrouped ? step(flush(at), RingEvent{RingEventKind::Commit}) : at;
-    case SyncOp::RingDrain: return copies_.leastBytes > 0 ? step(flush(at), waitFor(op)) : at;
-    case SyncOp::Meet: return step(flush(at), RingEvent{RingEventKind::Meet});
-    case SyncOp::RingLoadBox: addBoxes(op); return at;
-    case SyncOp::BarrierExpect: addAnnouncement(op); return at;
-    case SyncOp::BarrierArrive: addArrival(op); return at;
-    case SyncOp::BarrierWait: return step(flush(at), atBarrier(RingEventKind::Await, op, 0));
+  /// From a step through operations to the last one, behind which some may be pending.
+  std::size_t ops(llvm::ArrayRef<schedule::Op> body, std::size_t at) {
+    while (!body.empty()) {
+      const std::size_t count = isBranch(body.front()) ? branchesOfOne(body) : 1;
+      at = count > 1 || isBranch(body.front()) ? branches(body.take_front(count), flush(at))
+                                               : op(body.front(), at);
+      body = body.drop_front(count);
     }
-    IMBREX_UNREACHABLE("not an op of synchronisation");
+    return at;
   }
 
-  RingEvent waitFor(const Op &drain) const {
-    std::int64_t count = drain.attrs<CountAttrs>().count;
+  std::size_t op(const schedule::Op &op, std::size_t at) {
+    switch (op.kind) {
+    case ScheduleOp::If: // of copies alone
+      for (const schedule::Op &inner : op.body)
+        if (inner.kind == ScheduleOp::Issue) addCopies(inner, {toText(op.guard)});
+      return at;
+    case ScheduleOp::For: return loop(op, flush(at));
+    case ScheduleOp::Issue: addCopies(op, {}); return at;
+    case ScheduleOp::Commit:
+      return copies_.areGrouped ? step(flush(at), RingEvent{RingEventKind::Commit}) : at;
+    case ScheduleOp::Drain: return copies_.leastBytes > 0 ? step(flush(at), waitFor(op)) : at;
+    case ScheduleOp::Meet: return step(flush(at), RingEvent{RingEventKind::Meet});
+    case ScheduleOp::Copy: addBoxes(op); return at;
+    case ScheduleOp::Expect: addAnnouncement(op); return at;
+    case ScheduleOp::Arrive: addArrival(op); return at;
+    case ScheduleOp::Wait: return step(flush(at), atBarrier(RingEventKind::Await, op));
+    case ScheduleOp::Advance: return at; // each thread for itself
+    case ScheduleOp::Access: return op.accesses.empty() ? mayEnd(flush(at)) : at;
+    case ScheduleOp::Signal:
+    case ScheduleOp::Fence:
+    case ScheduleOp::Init:
+    case ScheduleOp::Reset: break;
+    }
+    IMBREX_UNREACHABLE("no kernel has '{0}'", schedule::info(op.kind).mnemonic);
+  }
+
+  /// An assertion. Of other accesses no code tells that they are to slots.
+  std::size_t mayEnd(std::size_t at) {
+    link(at, end_);
+    return at;
+  }
+
+  static std::string toText(const schedule::Guard &guard) {
+    return std::to_string(static_cast<int>(guard.measure)) + " of " +
+           std::to_string(guard.trips.index()) + " > " + std::to_string(guard.than);
+  }
+
+  /// An if that is no condition of copies alone.
+  static bool isBranch(const schedule::Op &op) {
+    return op.kind == ScheduleOp::If && !llvm::all_of(op.body, [](const schedule::Op &inner) {
+             return inner.kind == ScheduleOp::Issue || inner.kind == ScheduleOp::Advance;
+           });
+  }
+
+  /// How many of the first operations are bodies of one if.
+  static std::size_t branchesOfOne(llvm::ArrayRef<schedule::Op> body) {
+    std::size_t count = 1;
+    while (count < body.size() && isBranch(body[count]) && body[count].where == body[0].where)
+      ++count;
+    return count;
+  }
+
+  RingEvent waitFor(const schedule::Op &drain) const {
+    std::int64_t count = drain.count;
     if (!copies_.areGrouped) count *= analysis::leastCopiesOfGroup(kernel_, machine_);
     count = std::min<std::int64_t>(count, copies_.capacity);
     return {RingEventKind::Wait, static_cast<std::int32_t>(count)};
   }
 
-  /// Of a loop whose bounds and step are constants: whether it has trips.
-  std::optional<bool> hasTrips(const Op &loop) const {
-    if (loop.kind != OpKind::For) return std::nullopt;
-    const auto low = constantInteger(kernel_, loop.operand(0));
-    const auto high = constantInteger(kernel_, loop.operand(1));
-    const auto step = constantInteger(kernel_, loop.operand(2));
-    if (!low || !high || !step) return std::nullopt;
-    return *step > 0 ? *low < *high : *step < 0 && *low > *high;
-  }
+  TripsKind kindOf(schedule::TripsId trips) const { return schedule_.trips[trips.index()]; }
 
-  std::size_t loop(const Op &op, std::size_t from) {
-    const std::optional<bool> hasTrips = this->hasTrips(op);
+  std::size_t loop(const schedule::Op &op, std::size_t from) {
+    const bool isAvoidable = kindOf(op.trips) == TripsKind::LoopWithoutTrips; // all can see that
     const std::size_t head = step(from);
     order_.steps.emplace_back();
     const std::size_t exit = order_.steps.size() - 1;
-    exits_.push_back(exit);
-    avoidable_ += hasTrips == false; // all can see that, and leave it out
-    const std::size_t last = flush(block(op.regions[0], head));
-    avoidable_ -= hasTrips == false;
-    exits_.pop_back();
+    avoidable_ += isAvoidable;
+    const std::size_t last = flush(ops(op.body, head));
+    avoidable_ -= isAvoidable;
     link(last, head);
-    if (op.kind == OpKind::For) link(hasTrips == true ? last : head, exit);
+    link(kindOf(op.trips) == TripsKind::LoopWithTrips ? last : head, exit);
     return exit;
   }
 
-  std::size_t branches(const Op &op, std::size_t from) {
+  /// The bodies of an if, or what stands behind an op that may leave a body.
+  std::size_t branches(llvm::ArrayRef<schedule::Op> bodies, std::size_t from) {
     order_.steps.emplace_back();
     const std::size_t join = order_.steps.size() - 1;
-    const bool isIf = op.kind == OpKind::If;
-    avoidable_ += isIf; // its condition may turn out to be constant
+    // A condition may turn out to be constant.
+    const bool isAvoidable = kindOf(bodies.front().guard.trips) != TripsKind::Rest;
+    avoidable_ += isAvoidable;
     llvm::SmallVector<std::size_t, 2> starts, ends;
-    for (const Block &region : op.regions) {
-      if (op.kind == OpKind::Roles) isLoadingRole_ = &region == &op.regions.front();
+    for (const schedule::Op &body : bodies) {
       starts.push_back(step(from));
-      ends.push_back(flush(block(region, starts.back())));
+      ends.push_back(flush(ops(body.body, starts.back())));
       link(ends.back(), join);
     }
     // A warp whose lanes part runs both bodies, in whatever order, each for some of its lanes.
-    if (isIf && starts.size() == 2)
-      for (const std::size_t i : {0U, 1U}) link(ends[i], starts[1 - i]);
-    avoidable_ -= isIf;
-    // A body may be jumped around where no lane needs it; and of the warps that load, all threads
-    // but one do nothing.
+    for (std::size_t i = 0; i < starts.size(); ++i)
+      for (std::size_t k = 0; k < starts.size(); ++k)
+        if (i != k) link(ends[i], starts[k]);
+    avoidable_ -= isAvoidable;
+    link(from, join); // where no lane needs it
+    return join;
+  }
+
+  /// A thread runs one of them; of the warps that load, all threads but one do nothing.
+  std::size_t roles(std::size_t from) {
+    order_.steps.emplace_back();
+    const std::size_t join = order_.steps.size() - 1;
+    for (const schedule::Role &role : program_.roles) {
+      isLoadingRole_ = &role == &program_.roles.front();
+      link(flush(ops(role.body, step(from))), join);
+    }
     link(from, join);
     return join;
   }
 
   // --- barriers ---
 
-  /// Before all else; the values are in the order in which the barriers are made.
+  /// Before all else.
   std::size_t makeBarriers(std::size_t at) {
-    std::map<ValueId, std::int32_t> arrivals;
+    if (schedule_.barriers.empty()) return at;
     std::int32_t count = 0;
-    walk(kernel_.body(), [&](const Op &op) {
-      if (op.kind != OpKind::BarrierNew) return;
-      const auto &attrs = op.attrs<BarrierAttrs>();
-      barriers_[op.result()] = {.first = count, .slots = attrs.slots};
-      arrivals[op.result()] = attrs.arrivals;
-      count += attrs.slots;
-    });
-    if (barriers_.empty()) return at;
+    std::map<ValueId, BarrierRange> inOrder; // in which lowering makes them
+    for (const ValueId value : schedule_.barriers) {
+      const std::int32_t slots = kernel_.definition(value)->attrs<BarrierAttrs>().slots;
+      barriers_.push_back({.first = count, .slots = slots});
+      inOrder[value] = barriers_.back();
+      count += slots;
+    }
     Events make{.events = {}, .conditions = {kFirstThread}};
-    for (const auto &[value, barriers] : barriers_)
-      for (std::int32_t slot = 0; slot < barriers.slots; ++slot)
-        make.events.push_back({.kind = RingEventKind::Make,
-                               .barrier = barriers.first + slot,
-                               .amount = arrivals[value]});
+    for (const auto &[value, range] : inOrder)
+      for (std::int32_t slot = 0; slot < range.slots; ++slot)
+        make.events.push_back(
+            {.kind = RingEventKind::Make,
+             .barrier = range.first + slot,
+             .amount = kernel_.definition(value)->attrs<BarrierAttrs>().arrivals});
     make.events.push_back({.kind = RingEventKind::Show});
     pending_.push_back(std::move(make));
     return step(flush(at), RingEvent{RingEventKind::Meet});
   }
 
-  RingEvent atBarrier(RingEventKind kind, const Op &op, std::size_t operand,
+  RingEvent atBarrier(RingEventKind kind, const schedule::Op &op,
                       std::int64_t amount = target::kUntold) const {
-    const BarrierRange &of = barriers_.at(op.operand(operand));
+    const BarrierRange &of = barriers_[op.barrier.index()];
     return {.kind = kind, .barrier = of.first, .slots = of.slots, .amount = amount};
   }
 
-  void addArrival(const Op &op) {
+  void addArrival(const schedule::Op &op) {
     pending_.push_back({.events = {RingEvent{RingEventKind::Gather}}, .conditions = {}});
     pending_.push_back(
-        {.events = {atBarrier(RingEventKind::Arrive, op, 0, 1)}, .conditions = {kFirstLane}});
+        {.events = {atBarrier(RingEventKind::Arrive, op, 1)}, .conditions = {kFirstLane}});
   }
 
   Conditions ofLoader() const { return isLoadingRole_ ? Conditions{} : Conditions{kFirstThread}; }
 
-  void addAnnouncement(const Op &op) {
-    const std::int64_t bytes = op.attrs<BytesAttrs>().bytes;
+  void addAnnouncement(const schedule::Op &op) {
     pending_.push_back(
-        {.events = {atBarrier(RingEventKind::Expect, op, 0, bytes)}, .conditions = ofLoader()});
+        {.events = {atBarrier(RingEventKind::Expect, op, op.bytes)}, .conditions = ofLoader()});
   }
 
-  void addBoxes(const Op &op) {
-    const Type &type = kernel_.type(op.operand(0));
+  ValueId ringOf(const schedule::Op &op) const {
+    return schedule_.rings[op.accesses.front().buffer.index()];
+  }
+
+  void addBoxes(const schedule::Op &op) {
+    const Type &type = kernel_.type(ringOf(op));
     const auto boxes = layout::planBoxes(type.shape().extents(), storageBits(type.element()) / 8);
     pending_.push_back({.events = std::vector(static_cast<std::size_t>(boxes->copies),
-                                              atBarrier(RingEventKind::Box, op, 1)),
+                                              atBarrier(RingEventKind::Box, op)),
                         .conditions = ofLoader()});
   }
 
   // --- copies ---
 
-  void addCopies(const Op &op) {
-    const ValueId ring = op.operand(0), condition = op.operand(1);
+  void addCopies(const schedule::Op &op, Conditions conditions) {
+    const ValueId ring = ringOf(op);
     const analysis::RingCopies of = analysis::copiesOf(kernel_, ring, machine_);
     if (!of.areAsynchronous) return;
     const auto count = of.vectors.registers.size() / static_cast<std::size_t>(of.vectors.width);
     Events copies{.events = std::vector(count, RingEvent{RingEventKind::Copy}), .conditions = {}};
     if (of.areInLaneOrder) return pending_.push_back(std::move(copies)); // made in any case
-    if (constantBits(kernel_, condition) != std::uint64_t{1})
-      copies.conditions.insert(sourceOf(kernel_, condition));
+    copies.conditions = std::move(conditions);
     const layout::LinearLayout &layout = kernel_.layout(kernel_.layoutOf(ring));
     if (layout::copyBits(layout, layout::Dim::Lane) != 0 ||
         layout::copyBits(layout, layout::Dim::Warp) != 0)
@@ -290,22 +311,25 @@ private:
     std::int32_t first = 0, slots = 1;
   };
 
+  const KernelSchedule &schedule_;
+  const schedule::Program &program_;
   const Kernel &kernel_;
   const machine::Machine &machine_;
   const machine::AsyncCopies &copies_;
   RingOrder order_;
-  std::size_t end_ = kEnd;         // what ways to the end come to
-  std::vector<std::size_t> exits_; // of the loops around
-  std::int32_t avoidable_ = 0;     // bodies around that may turn out not to run
+  std::size_t end_ = kEnd;     // what ways to the end come to
+  std::int32_t avoidable_ = 0; // bodies around that may turn out not to run
   std::vector<Events> pending_;
-  std::map<ValueId, BarrierRange> barriers_;
+  std::vector<BarrierRange> barriers_;
   bool isLoadingRole_ = false; // which one thread runs
 };
 
 } // namespace
 
-RingOrder ringOrderOf(const Kernel &kernel, const machine::Machine &machine) {
-  return OrderReader(kernel, machine).run();
+RingOrder ringOrderOf(const KernelSchedule &schedule, const Kernel &kernel,
+                      const machine::Machine &machine) {
+  if (schedule.program.roles.empty()) return {};
+  return OrderReader(schedule, kernel, machine).run();
 }
 
 } // namespace imbrex

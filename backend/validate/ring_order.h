@@ -2,6 +2,7 @@
 
 #include "backend/ir/kernel.h"
 #include "backend/machine/machine.h"
+#include "backend/passes/pipeline/read_schedule.h"
 #include "backend/support/result.h"
 #include "backend/target/codegen/code_graph.h"
 
@@ -29,7 +30,8 @@
 ///
 /// How these are spelled, the target knows (GpuTarget::ringsOf).
 ///
-/// Both are graphs, and each path through the second must be one through the first: so LLVM may
+/// The left side is made of the very program that was proven, not of the kernel once more. Both are
+/// graphs, and each path through the second must be one through the first: so LLVM may
 /// unroll, peel and turn loops and merge branches. It may also wait and meet more often, and for
 /// more. Copies whose conditions are the same are made together or not at all. A loop whose trips
 /// are known runs; and each wait, each meeting, each end of a group and all that is done to
@@ -51,8 +53,10 @@ struct RingOrder {
   std::vector<Step> steps;
 };
 
-/// Of a kernel at stage Laid, as it is lowered for a machine; nothing of one without rings.
-RingOrder ringOrderOf(const ir::Kernel &kernel, const machine::Machine &machine);
+/// Of the program that was proven of a kernel, as the kernel is lowered for a machine; nothing of
+/// one without rings.
+RingOrder ringOrderOf(const passes::pipeline::KernelSchedule &schedule, const ir::Kernel &kernel,
+                      const machine::Machine &machine);
 
 /// So many paths through an assembly are looked at, at most, each block with what may come next
 /// being one: a kernel of two loops has some hundreds.

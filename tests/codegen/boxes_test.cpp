@@ -37,7 +37,7 @@ ir::Kernel pipelined(const TableKernel &of, std::string *explanation = nullptr) 
 
 bool isSafe(const ir::Kernel &kernel) {
   Diagnostics diagnostics;
-  return passes::pipeline::checkRings(kernel, hopper(), diagnostics);
+  return passes::pipeline::proveRings(kernel, hopper(), diagnostics).has_value();
 }
 
 /// What orders the loads of boxes.

@@ -60,7 +60,7 @@ void checkNest(const Nest &nest) {
                                 {diagnostics, machine, analysis::usualAssumptions(one.kernel)}),
                       diagnostics.render());
       CHECK(passes::pipeline::hasRings(kernel) == (target != "gfx942"));
-      passes::pipeline::checkRings(kernel, machine, diagnostics);
+      passes::pipeline::proveRings(kernel, machine, diagnostics);
       CHECK(diagnostics.render() == "");
       TableLaunch meant(one), got(one);
       runInterpreter(one.kernel, one, meant);
@@ -99,6 +99,6 @@ TEST_CASE("a nest of which no proof is found with all its slots has fewer") {
                 {diagnostics, *machine::findMachine("sm_90a"), analysis::usualAssumptions(kernel)}),
       diagnostics.render());
   CHECK(passes::pipeline::hasRings(kernel));
-  CHECK(passes::pipeline::checkRings(kernel, *machine::findMachine("sm_90a"), diagnostics));
+  CHECK(passes::pipeline::proveRings(kernel, *machine::findMachine("sm_90a"), diagnostics));
   CHECK(ir::print(kernel).find("slots = 8") == std::string::npos);
 }

@@ -100,7 +100,7 @@ struct pipelined_large_product {
 };
 
 void addProducts(std::vector<TableKernel> &kernels, int slots) {
-  const int deep = std::max(slots, 2);
+  const int deep = slotsAtMost(slots);
   for (const int k : {0, 16, 16 * (deep - 1), 16 * deep, 16 * (deep + 1), 16 * deep + 40}) {
     const std::string name = "product_" + std::to_string(slots) + "_" + std::to_string(k);
     kernels.push_back(row(name, pipelined_product{slots}, {2, 2, 1},
@@ -109,7 +109,7 @@ void addProducts(std::vector<TableKernel> &kernels, int slots) {
 }
 
 void addAttention(std::vector<TableKernel> &kernels, int slots) {
-  const int deep = std::max(slots, 2);
+  const int deep = slotsAtMost(slots);
   for (const int n : {0, 16, 16 * (deep - 1), 16 * deep, 16 * (deep + 1), 16 * deep + 8})
     for (const int m : {16, 40}) {
       const std::string name =
@@ -121,7 +121,7 @@ void addAttention(std::vector<TableKernel> &kernels, int slots) {
 }
 
 void addStreams(std::vector<TableKernel> &kernels, int slots) {
-  const int deep = std::max(slots, 2);
+  const int deep = slotsAtMost(slots);
   for (const int n : {0, 256, 256 * (deep - 1), 256 * deep, 256 * (deep + 1), 256 * deep + 100}) {
     const std::string name = "stream_" + std::to_string(slots) + "_" + std::to_string(n);
     kernels.push_back(
@@ -131,7 +131,7 @@ void addStreams(std::vector<TableKernel> &kernels, int slots) {
 }
 
 void addRows(std::vector<TableKernel> &kernels, int slots) {
-  const int deep = std::max(slots, 2);
+  const int deep = slotsAtMost(slots);
   for (const int n : {0, 64, 64 * deep, 64 * (deep + 1) + 20}) {
     const std::string name = "rows_" + std::to_string(slots) + "_" + std::to_string(n);
     kernels.push_back(
@@ -140,7 +140,7 @@ void addRows(std::vector<TableKernel> &kernels, int slots) {
 }
 
 void addSteps(std::vector<TableKernel> &kernels, int slots) {
-  const int deep = std::max(slots, 2);
+  const int deep = slotsAtMost(slots);
   struct Steps {
     int first, last, step;
   };

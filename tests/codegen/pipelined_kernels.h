@@ -11,6 +11,8 @@ namespace imbrex::testing {
 
 /// The slots that are tried; 0: the planner's choice.
 inline constexpr int kPipelineSlots[] = {2, 3, 4, 5, 0};
+/// The slots that a loop then has, or more of the planner's own choice than it takes in these.
+constexpr int slotsAtMost(int slots) { return slots == 0 ? 8 : slots; }
 
 /// A kernel in one depth; the launches differ in their arguments alone.
 std::vector<TableKernel> pipelinedKernels(int slots);

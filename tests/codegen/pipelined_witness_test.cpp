@@ -48,7 +48,7 @@ std::string emulated(const ir::Kernel &kernel, const TableKernel &of,
 
 bool isSafe(const ir::Kernel &kernel, const machine::Machine &machine) {
   Diagnostics diagnostics;
-  return passes::pipeline::checkRings(kernel, machine, diagnostics);
+  return passes::pipeline::proveRings(kernel, machine, diagnostics).has_value();
 }
 
 bool orders(const ir::Op &op) {
@@ -111,7 +111,7 @@ void crossLoads(ir::Kernel &kernel, ir::Block &block, bool isInLoop = false) {
 
 /// Of each kind of loop the launch with trips enough that each slot is filled again.
 bool isLongest(const std::string &name, int slots) {
-  const int deep = std::max(slots, 2);
+  const int deep = slotsAtMost(slots);
   const std::string of = "_" + std::to_string(slots) + "_";
   return name == "product" + of + std::to_string(16 * deep + 40) ||
          name == "attention" + of + std::to_string(16 * deep + 8) + "_40" ||

@@ -175,7 +175,8 @@ TEST_CASE("imbrex timeline shows a kernel's schedule") {
       "the two warps of 'compute' stand for all: what any two do to each other, these do\n"
       "k0: the trips of the loop at product.imx:10\n"
       "schedule product: 36919 cycles\n"
-      "no resource is the limit, but a cycle of 1089 cycles: access ring0.tile, ring1.tile (1089), "));
+      "no resource is the limit, but a cycle of 1089 cycles: access ring0.tile, ring1.tile "
+      "(1089), "));
   CHECK(contains(shown.output,
                  "1089.0 cycles for each trip of 'k0'; no fewer than 1089.0, by role compute\n"));
   const Outcome unsaid = shell("imbrex timeline product.imx --target sm_90a");

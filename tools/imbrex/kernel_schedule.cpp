@@ -89,10 +89,10 @@ std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machin
                        why);
     return std::nullopt;
   }
-  auto program = passes::pipeline::readSchedule(kernel, machine, diagnostics,
-                                                passes::pipeline::ReadFor::Timeline);
-  if (!program) return std::nullopt;
-  given.program = *std::move(program);
+  auto read = passes::pipeline::readSchedule(kernel, machine, diagnostics,
+                                             passes::pipeline::ReadFor::Timeline);
+  if (!read) return std::nullopt;
+  given.program = std::move(read->program);
   given.about = "kernel '" + kernel.name() + "' on " + std::string(machine.name) + "\n" +
                 aboutRoles(given.program) + aboutTrips(given.program);
   return given;

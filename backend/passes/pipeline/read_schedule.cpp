@@ -68,7 +68,7 @@ public:
       : kernel_(kernel), copies_(machine.asyncCopies), diagnostics_(diagnostics),
         hasCosts_(what == ReadFor::Timeline) {}
 
-  std::optional<schedule::Program> run() {
+  std::optional<KernelSchedule> run() {
     program_.name = kernel_.name();
     program_.where = kernel_.where();
     program_.meetings.push_back({.name = "all", .parties = kAgents});
@@ -89,7 +89,7 @@ public:
       if (areApart(program_.roles.front().body)) takeOneAgent();
     }
     if (isUnread_) return std::nullopt;
-    return std::move(program_);
+    return std::move(read_);
   }
 
 private:
@@ -142,12 +142,27 @@ private:
         std::move(known), TripsId(static_cast<std::uint32_t>(program_.trips.size())));
     // Who is asked how many there are is asked of loops alone.
     const bool isLoop = what == kLoop || what == kCounts;
-    if (isNew)
+    if (isNew) {
       program_.trips.push_back(
           {.name = (isLoop ? "k" : "once") + std::to_string(at->second.index()),
            .within = within_,
            .where = op.where});
+      read_.trips.push_back(isLoop          ? kindOf(op)
+                            : what == kRest ? TripsKind::Rest
+                                            : TripsKind::Branch);
+    }
     return at->second;
+  }
+
+  /// Of a loop.
+  TripsKind kindOf(const Op &loop) const {
+    if (loop.kind != OpKind::For) return TripsKind::Loop;
+    const auto low = constantInteger(kernel_, loop.operand(0));
+    const auto high = constantInteger(kernel_, loop.operand(1));
+    const auto step = constantInteger(kernel_, loop.operand(2));
+    if (!low || !high || !step) return TripsKind::Loop;
+    const bool runs = *step > 0 ? *low < *high : *step < 0 && *low > *high;
+    return runs ? TripsKind::LoopWithTrips : TripsKind::LoopWithoutTrips;
   }
 
   /// Of a for: how often it runs follows from its numbers, unless it may be left. That two loops
@@ -204,11 +219,19 @@ private:
         readBodies(op, ops);
       else if (hasCosts_)
         readWork(op, ops);
+      else if (mayStop(op))
+        ops.push_back({.kind = ScheduleOp::Access, .where = op.where});
       if (!mayLeave(op)) continue;
       ops.push_back(maybe(op, tripsOf(kRest, op, {}), [&] { return readFrom(body, i + 1); }));
       break;
     }
     return ops;
+  }
+
+  static bool mayStop(const Op &op) {
+    const auto isAssertion = [](const Op &inner) { return inner.kind == OpKind::Assert; };
+    return isAssertion(op) ||
+           llvm::any_of(op.regions, [&](const Block &body) { return holds(body, isAssertion); });
   }
 
   /// What takes time and is no part of the order. What is computed one after the other is one
@@ -418,6 +441,7 @@ private:
     const std::string name = "ring" + std::to_string(buffers_.size());
     const schedule::RingId ring = addSlots(op, name, op.attrs<RingAttrs>().slots);
     buffers_[op.result()] = schedule::BufferId(static_cast<std::uint32_t>(program_.buffers.size()));
+    read_.rings.push_back(op.result());
     program_.buffers.push_back({.name = name + ".tile",
                                 .ring = ring,
                                 .bytes = slotBytes(kernel_, op.result()),
@@ -439,6 +463,7 @@ private:
     if (arrivals < 1) unread(op, "a phase of 'barrier.new' is over before all warps have arrived");
     barriers_[op.result()] =
         schedule::BarrierId(static_cast<std::uint32_t>(program_.barriers.size()));
+    read_.barriers.push_back(op.result());
     program_.barriers.push_back({.name = name + ".phase", .ring = ring, .arrivals = arrivals});
   }
 
@@ -502,7 +527,8 @@ private:
   const machine::AsyncCopies &copies_;
   Diagnostics &diagnostics_;
   const bool hasCosts_;
-  schedule::Program program_;
+  KernelSchedule read_;
+  schedule::Program &program_ = read_.program;
   SameValues same_{kernel_};
   std::map<Known, TripsId> known_;
   std::map<ValueId, schedule::RingId> slots_;       // of rings and barriers
@@ -522,27 +548,28 @@ private:
 
 bool hasRings(const Kernel &kernel) { return holdsRings(kernel, kernel.body()); }
 
-std::optional<schedule::Program> readSchedule(const Kernel &kernel, const machine::Machine &machine,
-                                              Diagnostics &diagnostics, ReadFor what) {
-  auto program = Reader(kernel, machine, diagnostics, what).run();
+std::optional<KernelSchedule> readSchedule(const Kernel &kernel, const machine::Machine &machine,
+                                           Diagnostics &diagnostics, ReadFor what) {
+  auto read = Reader(kernel, machine, diagnostics, what).run();
   Diagnostics broken;
-  IMBREX_CHECK(!program || schedule::verify(*program, broken),
+  IMBREX_CHECK(!read || schedule::verify(read->program, broken),
                "a schedule was read that says nothing:\n{0}", broken.render());
-  return program;
+  return read;
 }
 
 bool isBeyondProof(const Kernel &kernel, const machine::Machine &machine) {
   if (!hasRings(kernel)) return false;
   Diagnostics unread;
-  const auto program = readSchedule(kernel, machine, unread);
-  if (!program) return false;
-  return schedule::takesMoreWork(*program, kWorkOfTry);
+  const auto read = readSchedule(kernel, machine, unread);
+  return read && schedule::takesMoreWork(read->program, kWorkOfTry);
 }
 
-bool checkRings(const Kernel &kernel, const machine::Machine &machine, Diagnostics &diagnostics) {
-  if (!hasRings(kernel)) return true;
-  const auto program = readSchedule(kernel, machine, diagnostics);
-  return program && schedule::report(schedule::prove(*program), diagnostics);
+std::optional<KernelSchedule> proveRings(const Kernel &kernel, const machine::Machine &machine,
+                                         Diagnostics &diagnostics) {
+  if (!hasRings(kernel)) return KernelSchedule{.program = {.name = kernel.name()}};
+  auto read = readSchedule(kernel, machine, diagnostics);
+  if (!read || !schedule::report(schedule::prove(read->program), diagnostics)) return std::nullopt;
+  return read;
 }
 
 } // namespace imbrex::passes::pipeline

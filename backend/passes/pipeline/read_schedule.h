@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 /// The way back from a kernel with rings to the abstract program that its threads run: what is
 /// proven is read off the code that is compiled, whoever wrote it, and nothing else is trusted.
@@ -20,8 +21,8 @@
 ///                                               advance %r.filled
 ///                                             }
 ///     ring.commit                             commit %copies
-///     %x = ring.read %r                       access reads %r(%r.taken)
-///                                             advance %r.taken
+///     %x = ring.slot %r                       advance %r.taken
+///     dot …, %x, …                            access reads %r(%r.taken - 1)
 ///   }                                       }
 ///
 /// Two agents stand for all threads. These differ in nothing, each waits for its own copies alone,
@@ -46,25 +47,46 @@ bool checkBoxes(const ir::Kernel &kernel, const machine::Machine &machine,
 
 /// What a schedule is read for.
 enum class ReadFor : std::uint8_t {
+  /// With an access to nothing where an assertion may stop the block: a proof need not know, as
+  /// nothing follows, but code may end there.
   Proof,
   /// With what the operations cost (loop_costs.h), those as well that only compute or that use
   /// global memory themselves.
   Timeline,
 };
 
+/// What of a kernel a number of trips counts.
+enum class TripsKind : std::uint8_t {
+  Loop,
+  LoopWithTrips,    ///< Its constants say that there are some,
+  LoopWithoutTrips, ///< or none, so that code may leave it out.
+  Rest,             ///< Behind an op that may leave the body.
+  Branch,
+};
+
+/// The program of a kernel, and what in the kernel its parts are. Both roads from it, the proof and
+/// the comparison with the assembly (validate/ring_order.h), start here: no one else reads a
+/// kernel's synchronisation.
+struct KernelSchedule {
+  schedule::Program program;
+  std::vector<ir::ValueId> rings = {};    ///< By buffer.
+  std::vector<ir::ValueId> barriers = {}; ///< By barrier.
+  std::vector<TripsKind> trips = {};      ///< By number of trips.
+};
+
 /// Nothing, and an error, where a condition or a way out cannot be read.
-std::optional<schedule::Program> readSchedule(const ir::Kernel &kernel,
-                                              const machine::Machine &machine,
-                                              Diagnostics &diagnostics,
-                                              ReadFor what = ReadFor::Proof);
+std::optional<KernelSchedule> readSchedule(const ir::Kernel &kernel,
+                                           const machine::Machine &machine,
+                                           Diagnostics &diagnostics, ReadFor what = ReadFor::Proof);
 
 /// Whether the proof of a kernel's rings takes long: there are more runs to look at than are worth
 /// the time.
 bool isBeyondProof(const ir::Kernel &kernel, const machine::Machine &machine);
 
-/// Prove what a kernel's rings do, for all numbers of trips; report what is wrong, with the lines
-/// of the loads. True for a kernel without rings.
-bool checkRings(const ir::Kernel &kernel, const machine::Machine &machine,
-                Diagnostics &diagnostics);
+/// Prove what a kernel's rings do, for all numbers of trips: what was proven; nothing, and what is
+/// wrong with the lines of the loads, where it is not safe. Of a kernel without rings a program
+/// without roles.
+std::optional<KernelSchedule> proveRings(const ir::Kernel &kernel, const machine::Machine &machine,
+                                         Diagnostics &diagnostics);
 
 } // namespace imbrex::passes::pipeline

@@ -299,7 +299,7 @@ kernel @k(%p: ptr<const f32>, %n: i32) stage laid lanes 32 warps 1 {
 }
 )");
     Diagnostics diagnostics;
-    passes::pipeline::checkRings(kernel, *machine::findMachine("sm_80"), diagnostics);
+    passes::pipeline::proveRings(kernel, *machine::findMachine("sm_80"), diagnostics);
     return llvm::none_of(diagnostics.all(),
                          [](const Diagnostic &one) { return one.kind == Diag::PipelineUnread; });
   };
