@@ -228,8 +228,9 @@ private:
     return ops;
   }
 
+  static bool isAssertion(const Op &op) { return op.kind == OpKind::Assert; }
+
   static bool mayStop(const Op &op) {
-    const auto isAssertion = [](const Op &inner) { return inner.kind == OpKind::Assert; };
     return isAssertion(op) ||
            llvm::any_of(op.regions, [&](const Block &body) { return holds(body, isAssertion); });
   }
@@ -273,7 +274,11 @@ private:
   /// Of an if: where its condition counts trips, it is known; else the body runs or does not.
   void readBranch(const Op &op, std::size_t number, ScheduleOps &ops) {
     const Block &body = op.regions[number];
-    if (!holdsRings(kernel_, body)) return;
+    if (!holdsRings(kernel_, body)) {
+      if (!hasCosts_ && holds(body, isAssertion))
+        ops.push_back({.kind = ScheduleOp::Access, .where = op.where});
+      return;
+    }
     const auto guard = number == 0 ? readCondition(kernel_, op.operand(0), loops_) : std::nullopt;
     const TripsId runs = tripsOf(kBranch, op, {same_(op.operand(0)), number});
     ops.push_back(maybe(op, runs, [&] { return read(body); }));
