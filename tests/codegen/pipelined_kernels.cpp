@@ -99,6 +99,21 @@ struct pipelined_large_product {
   }
 };
 
+template <std::int64_t M, std::int64_t N, std::int64_t K, bool IS_TRANSPOSED>
+struct pipelined_odd_product {
+  void operator()(view<const f16, 2> a, view<const f16, 2> b, view<f32, 2> c) const {
+    auto [m, n] = program_id<2>();
+    var sums = zeros<f32, M, N>();
+    for (auto k : range(0, cdiv(a.extent(1), K)).pipelined(3)) {
+      if constexpr (IS_TRANSPOSED)
+        sums += dot(a[box<M, K>(m, k)], permute<1, 0>(b[box<N, K>(n, k)]));
+      else
+        sums += dot(a[box<M, K>(m, k)], b[box<K, N>(k, n)]);
+    }
+    c[box<M, N>(m, n)] = sums;
+  }
+};
+
 void addProducts(std::vector<TableKernel> &kernels, int slots) {
   const int deep = slotsAtMost(slots);
   for (const int k : {0, 16, 16 * (deep - 1), 16 * deep, 16 * (deep + 1), 16 * deep + 40}) {
@@ -161,6 +176,17 @@ std::vector<TableKernel> largeProducts() {
   for (const int slots : {2, 3})
     kernels.push_back(row("large_product_" + std::to_string(slots), pipelined_large_product{slots},
                           {1, 2, 1}, {random(50, 248), random(248, 40), "zeros:50x40"}));
+  return kernels;
+}
+
+std::vector<TableKernel> oddProducts() {
+  std::vector<TableKernel> kernels;
+  kernels.push_back(row("odd_product_48", pipelined_odd_product<24, 100, 48, false>{}, {2, 2, 1},
+                        {random(40, 200), random(200, 160), "zeros:40x160"}));
+  kernels.push_back(row("odd_product_40_transposed", pipelined_odd_product<48, 20, 40, true>{},
+                        {1, 2, 1}, {random(48, 208), random(40, 208), "zeros:48x40"}));
+  kernels.push_back(row("odd_product_80_transposed", pipelined_odd_product<16, 96, 80, true>{},
+                        {2, 1, 1}, {random(30, 400), random(90, 400), "zeros:30x90"}));
   return kernels;
 }
 

@@ -20,4 +20,7 @@ std::vector<TableKernel> pipelinedKernels(int slots);
 /// Products with rings of 48 and 72 KB.
 std::vector<TableKernel> largeProducts();
 
+/// Products of tiles whose extents are no powers of two, with b as it is and transposed.
+std::vector<TableKernel> oddProducts();
+
 } // namespace imbrex::testing
