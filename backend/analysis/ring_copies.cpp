@@ -25,13 +25,25 @@ std::int64_t copyWidth(const Kernel &kernel, ValueId ring) {
   return std::min<std::int64_t>(width, layout::kMaxAccessBytes * 8 / bits);
 }
 
+/// The copies of a thread, where it brings what a layout says.
+layout::RegisterVectors vectorsOf(const Kernel &kernel, ValueId ring,
+                                  const layout::LinearLayout &layout) {
+  const std::int32_t rank = kernel.type(ring).rank();
+  const layout::Dim axis = layout::axisDim(layout::axisOfNeighbours(layout, rank));
+  return layout::contiguousRegisters(layout, axis, copyWidth(kernel, ring));
+}
+
+/// Whether copies stay as they were planned when the threads bring other elements.
+bool areSame(const layout::RegisterVectors &a, const layout::RegisterVectors &b) {
+  return a.width == b.width && a.registers == b.registers;
+}
+
 } // namespace
 
 RingCopies copiesOf(const Kernel &kernel, ValueId ring, const machine::Machine &machine) {
   const Type &type = kernel.type(ring);
   const layout::LinearLayout &layout = kernel.layout(kernel.layoutOf(ring));
-  const layout::Dim axis = layout::axisDim(layout::axisOfNeighbours(layout, type.rank()));
-  RingCopies copies{.vectors = layout::contiguousRegisters(layout, axis, copyWidth(kernel, ring))};
+  RingCopies copies{.vectors = vectorsOf(kernel, ring, layout)};
   copies.bytes = copies.vectors.width * (storageBits(type.element()) / 8);
   const machine::AsyncCopies &async = machine.asyncCopies;
   copies.areAsynchronous = (async.sizes & static_cast<std::uint32_t>(copies.bytes)) != 0;
@@ -96,7 +108,8 @@ SlotPlan planSlots(const Kernel &kernel, ValueId ring, const layout::LinearLayou
     return {write, layout::planSlot(write, copies.vectors, read, elementBytes, memory)};
   if (isFilledByBoxes(kernel, ring))
     if (const auto swizzled =
-            layout::planSwizzledSlot(write, copies.vectors, read, elementBytes, memory))
+            layout::planSwizzledSlot(write, copies.vectors, read, elementBytes, memory);
+        swizzled && areSame(copies.vectors, vectorsOf(kernel, ring, swizzled->write)))
       return {swizzled->write, swizzled->shared};
   return {write, layout::planSlotInLaneOrder(write, copies.vectors)};
 }

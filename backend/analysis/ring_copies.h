@@ -18,9 +18,9 @@ struct RingCopies {
 };
 RingCopies copiesOf(const ir::Kernel &kernel, ir::ValueId ring, const machine::Machine &machine);
 
-/// The fewest copies of a thread that any group of the kernel has: where the machine counts copies
-/// and knows no groups, at most so many times n may be left where n groups may be. Copies end in
-/// order, so that those left then are of the youngest n groups.
+/// The least number of copies that a thread makes in any group. A machine without groups waits
+/// until n times so many are left where n groups may be, which is never too weak: copies end in
+/// order.
 std::int64_t leastCopiesOfGroup(const ir::Kernel &kernel, const machine::Machine &machine);
 
 /// Who brings what into a ring's slots, and how these lie.

@@ -19,7 +19,7 @@ std::int64_t bytesOfDepth(const ir::Kernel &kernel, const ir::Op &dot, std::size
 std::int64_t depthOfSlab(const ir::Kernel &kernel, const ir::Op &dot, std::int64_t bytes);
 
 /// How much of k a thread reads of an operand at once, where neighbours along k adjoin: a power of
-/// two, as far as what it then holds is worth the registers that the sums do not get.
+/// two, by which it holds at most 64 bytes, or 128 where a role is given more registers.
 std::int64_t depthAhead(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand);
 
 /// Of k, in bits: how much an operand's coordinates have, and how much of that registers count.

@@ -6,7 +6,7 @@
 /// elements, to coordinates.
 namespace imbrex::ir {
 
-/// Row by row.
+/// The layout whose offsets count a tile row by row.
 layout::LinearLayout inRows(const Shape &shape);
 
 /// Whether a reshape leaves each bit of the packed coordinates in its place.

@@ -39,8 +39,8 @@ struct SharedConversion {
 SharedConversion planSharedConversion(const LinearLayout &write, const LinearLayout &read,
                                       std::int32_t elementBytes, const SharedMemory &memory);
 
-/// The same where the writers' vectors are given, and each must lie in one piece: readers have as
-/// much of it at once as they have in registers.
+/// The same where the writers' vectors are given, and each is to lie in one piece: a reader's
+/// access takes the leading part of one that it holds in registers.
 SharedConversion planSharedConversion(const LinearLayout &write, const RegisterVectors &writes,
                                       const LinearLayout &read, std::int32_t elementBytes,
                                       const SharedMemory &memory);

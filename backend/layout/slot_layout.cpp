@@ -103,7 +103,12 @@ std::optional<SwizzledSlot> planSwizzledSlot(const LinearLayout &write,
                                              const RegisterVectors &copies,
                                              const LinearLayout &read, std::int32_t elementBytes,
                                              const SharedMemory &memory) {
+  const auto isOneBit = [&](std::size_t i) {
+    return llvm::has_single_bit(static_cast<std::uint32_t>(copies.registers[i]));
+  };
   if (!isBijective(write)) return std::nullopt;
+  for (std::size_t i = 1; i < static_cast<std::size_t>(copies.width); i *= 2)
+    if (!isOneBit(i)) return std::nullopt;
   LinearLayout shared = planSlot(write, copies, read, elementBytes, memory);
   Vectors offsets(shared.columns(Dim::Offset));
   const auto ofWarp = static_cast<std::size_t>(write.inputBits(Dim::Lane)) +
@@ -115,6 +120,7 @@ std::optional<SwizzledSlot> planSwizzledSlot(const LinearLayout &write,
   LinearLayout swizzled = inLaneOrder(write, copies, offsets);
   const Bits ofThreads = bitsOf(swizzled.columns(Dim::Lane)) | bitsOf(swizzled.columns(Dim::Warp));
   if ((bitsOf(swizzled.columns(Dim::Register)) & ofThreads) != 0) return std::nullopt;
+  if (!keepsTogether(compose(inverse(shared), swizzled), copies)) return std::nullopt;
   return SwizzledSlot{std::move(shared), std::move(swizzled)};
 }
 

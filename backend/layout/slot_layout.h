@@ -27,8 +27,8 @@ struct SwizzledSlot {
   LinearLayout shared; ///< From the offset, in elements, to coordinates.
   LinearLayout write;  ///< What each register, lane and warp brings.
 };
-/// None where two threads have one element, or where what a register brings would be no sum of its
-/// own part and its thread's.
+/// None where two threads have one element, or where a register's coordinates and its thread's
+/// share bits, so that they could not be added.
 std::optional<SwizzledSlot> planSwizzledSlot(const LinearLayout &write,
                                              const RegisterVectors &copies,
                                              const LinearLayout &read, std::int32_t elementBytes,

@@ -125,12 +125,15 @@ private:
   }
 
   /// How many of the first operations are bodies of one if.
-  static std::size_t branchesOfOne(llvm::ArrayRef<schedule::Op> body) {
+  std::size_t branchesOfOne(llvm::ArrayRef<schedule::Op> body) const {
     std::size_t count = 1;
-    while (count < body.size() && isBranch(body[count]) && body[count].where == body[0].where)
+    while (count < body.size() && isBranch(body[count]) && !isRest(body[count]) &&
+           !isRest(body[0]) && body[count].where == body[0].where)
       ++count;
     return count;
   }
+
+  bool isRest(const schedule::Op &op) const { return kindOf(op.guard.trips) == TripsKind::Rest; }
 
   RingEvent waitFor(const schedule::Op &drain) const {
     std::int64_t count = drain.count;
@@ -159,7 +162,7 @@ private:
     order_.steps.emplace_back();
     const std::size_t join = order_.steps.size() - 1;
     // A condition may turn out to be constant.
-    const bool isAvoidable = kindOf(bodies.front().guard.trips) != TripsKind::Rest;
+    const bool isAvoidable = !isRest(bodies.front());
     avoidable_ += isAvoidable;
     llvm::SmallVector<std::size_t, 2> starts, ends;
     for (const schedule::Op &body : bodies) {

@@ -82,6 +82,11 @@ public:
   }
 
 private:
+  /// No more than is there at a time.
+  std::int64_t depthAhead(std::size_t i) const {
+    return std::min(analysis::depthAhead(e_.kernel, op_, i), std::int64_t{1} << roomBits_);
+  }
+
   bool isInPlace(std::size_t i) const { return e_.type(op_.operand(i)).isShared(); }
 
   Operand operand(std::size_t i, std::int32_t depthBits, const layout::LinearLayout &shared) const {
@@ -100,7 +105,7 @@ private:
     const ValueId tile = op_.operand(i);
     Operand made = operand(i, layout::bitsFor(depth_), e_.layoutOf(tile));
     made.base = e_.scalar(tile);
-    made.readBy(layout::kMaxAccessBytes, analysis::depthAhead(e_.kernel, op_, i));
+    made.readBy(layout::kMaxAccessBytes, depthAhead(i));
     return made;
   }
 
@@ -122,8 +127,7 @@ private:
     Operand made = operand(
         i, roomBits_,
         {{{Dim::Offset, static_cast<std::int32_t>(columns.size())}}, std::move(sides), columns});
-    made.readBy(alignmentOf(i),
-                std::min(analysis::depthAhead(e_.kernel, op_, i), std::int64_t{1} << roomBits_));
+    made.readBy(alignmentOf(i), depthAhead(i));
     return made;
   }
 
@@ -248,6 +252,7 @@ private:
   /// for k: every sum += its a * its b.
   void multiply(std::int64_t first, std::int64_t count) {
     step_ = std::max(operands_[0].depthOfRead(), operands_[1].depthOfRead());
+    IMBREX_CHECK(count % step_ == 0, "{0} of k in steps of {1}", count, step_);
     llvm::BasicBlock *const before = e_.b.GetInsertBlock(), *const loop = e_.newBlock("dot");
     llvm::BasicBlock *const after = e_.newBlock("summed");
     e_.b.CreateBr(loop);

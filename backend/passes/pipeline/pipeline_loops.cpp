@@ -115,8 +115,9 @@ private:
     if (!plan && canStage) return stageInstead(block, at, facts, loads, why);
     explain(loop, loads, plan, why);
     if (!plan) return;
+    Op &planned = *block.ops[at];
     applyPlan(*kernel_, block, at, loads, *plan);
-    readInPlace(*kernel_);
+    readInPlace(*kernel_, planned);
     isChanged_ = true;
     used_.slots = std::max(used_.slots, plan->slots);
     used_.hasRoles |= isOfRoles;

@@ -7,6 +7,9 @@
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+#include <map>
+
 namespace imbrex::passes::pipeline {
 namespace {
 
@@ -49,12 +52,14 @@ public:
       rewrite(*op);
       for (Block &region : op->regions) visit(region);
     }
+    bool isRead = false; // in place, what the block takes
     llvm::erase_if(block.ops, [&](const auto &op) {
       if (!gone_.contains(op.get())) return false;
+      isRead |= op->kind == OpKind::SharedLoad;
       forget(*kernel_, *op);
       return true;
     });
-    releaseBehindReaders(block);
+    if (isRead) releaseBehindReaders(block);
   }
 
 private:
@@ -152,7 +157,7 @@ std::set<ValueId> readableInPlace(const Kernel &kernel, const LoopLoads &loads) 
   return all;
 }
 
-void readInPlace(Kernel &kernel) { Rewriter(kernel).visit(kernel.body()); }
+void readInPlace(Kernel &kernel, Op &loop) { Rewriter(kernel).visit(loop.regions[0]); }
 
 void placeSlots(Kernel &kernel, const PassContext &context) {
   std::map<ValueId, LayoutId> planned;

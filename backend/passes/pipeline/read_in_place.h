@@ -15,7 +15,7 @@ bool isForProducts(const ir::Kernel &kernel, ir::ValueId tile);
 /// it has on the way there.
 std::set<ir::ValueId> readableInPlace(const ir::Kernel &kernel, const LoopLoads &loads);
 
-/// Let products read slots in place.
+/// Let products in a loop that was planned read its slots in place.
 ///
 ///   before                                   after
 ///   %s = ring.slot %r : shared<f16[64x32]>   %s = ring.slot %r : shared<f16[64x32]>
@@ -26,9 +26,10 @@ std::set<ir::ValueId> readableInPlace(const ir::Kernel &kernel, const LoopLoads 
 ///   %z = dot %a, %u, %c                      %z = dot %a, %t, %c
 ///                                            barrier.arrive %empty
 ///
-/// What gives the slot back comes behind its last reader. Rings come from plans (apply_plan.h), in
-/// which a tile is read where its load stood.
-void readInPlace(ir::Kernel &kernel);
+/// What gives slots back in a body comes behind the last reader of any that the body takes, where
+/// one is read in place. The loop is as its plan has made it (apply_plan.h), with each tile read
+/// where its load stood.
+void readInPlace(ir::Kernel &kernel, ir::Op &loop);
 
 /// Choose the layout of each ring's slots, for what fills them and for the first that reads them;
 /// and, where copies lie in the order of lanes, what each lane brings.

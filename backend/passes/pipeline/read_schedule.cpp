@@ -480,6 +480,8 @@ private:
     if (read.kind != OpKind::SharedLoad || kernel_.layoutOf(read.result()) != layout ||
         !copies_.areGrouped)
       return false;
+    // Under other names it has other elements in the same layout.
+    if (kernel_.definition(read.operand(0))->kind != OpKind::RingSlot) return false;
     return !isFilledByEngine(ring) && !layout::hasCopies(kernel_.layout(layout));
   }
 

@@ -65,8 +65,8 @@ enum class TripsKind : std::uint8_t {
 };
 
 /// The program of a kernel, and what in the kernel its parts are. Both roads from it, the proof and
-/// the comparison with the assembly (validate/ring_order.h), start here: no one else reads a
-/// kernel's synchronisation.
+/// the comparison with the assembly (validate/ring_order.h), start here: no one else reads the
+/// order of a kernel's synchronisation.
 struct KernelSchedule {
   schedule::Program program;
   std::vector<ir::ValueId> rings = {};    ///< By buffer.
