@@ -19,7 +19,7 @@
 #include "backend/passes/loop_over_parts.h"
 #include "backend/passes/pipeline/count_trips.h"
 #include "backend/passes/pipeline/pipeline_loops.h"
-#include "backend/passes/pipeline/read_in_place.h"
+#include "backend/passes/pipeline/place_slots.h"
 #include "backend/passes/sort_by_parts.h"
 #include "backend/support/check.h"
 #include "backend/support/environment.h"

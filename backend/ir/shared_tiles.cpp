@@ -2,9 +2,7 @@
 
 #include "backend/layout/matrix.h"
 #include "backend/layout/tile_layout.h"
-#include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/bit.h"
 
 namespace imbrex::ir {
 namespace {
@@ -13,12 +11,6 @@ llvm::SmallVector<std::int64_t, 5> withoutUnits(const Shape &shape) {
   llvm::SmallVector<std::int64_t, 5> extents(shape.extents());
   llvm::erase(extents, 1);
   return extents;
-}
-
-bool arePowersOfTwo(const Shape &shape) {
-  return llvm::all_of(shape.extents(), [](std::int64_t extent) {
-    return llvm::has_single_bit(static_cast<std::uint64_t>(extent));
-  });
 }
 
 /// Packed coordinates of the operand in the result's packing.
@@ -42,7 +34,7 @@ layout::LinearLayout inRows(const Shape &shape) {
 }
 
 bool keepsBits(const Shape &from, const Shape &to) {
-  return (arePowersOfTwo(from) && arePowersOfTwo(to)) || withoutUnits(from) == withoutUnits(to);
+  return (from.hasPowersOfTwo() && to.hasPowersOfTwo()) || withoutUnits(from) == withoutUnits(to);
 }
 
 layout::LinearLayout relabelled(const Kernel &kernel, const Op &op) {

@@ -1,6 +1,8 @@
 #include "backend/ir/types.h"
 
 #include "backend/support/check.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 
 #include <algorithm>
 
@@ -61,6 +63,12 @@ bool isPossible(const Shape &shape) {
     elements *= extent;
   }
   return true;
+}
+
+bool Shape::hasPowersOfTwo() const {
+  return llvm::all_of(extents(), [](std::int64_t extent) {
+    return llvm::has_single_bit(static_cast<std::uint64_t>(extent));
+  });
 }
 
 Shape Shape::withAxis(std::int32_t axis, std::int64_t extent) const {

@@ -60,6 +60,8 @@ public:
   }
   /// The product of the extents; 1 for a scalar.
   std::int64_t elements() const;
+  /// Whether every extent is one, so that the tile has no padding.
+  bool hasPowersOfTwo() const;
 
   Shape withAxis(std::int32_t axis, std::int64_t extent) const;
   Shape withoutAxis(std::int32_t axis) const;

@@ -24,10 +24,9 @@ bool fitsMemory(const layout::LinearLayout &layout, const Shape &shape) {
          layout::isBijective(layout);
 }
 
-/// What fills a ring may share the work in any way, as long as every element is brought.
 bool fits(const layout::LinearLayout &layout, const Type &type, layout::Threads threads) {
   const Shape &shape = type.shape();
-  return (type.isRing() ? layout::isSurjective(layout) : layout::isTileLayout(layout)) &&
+  return (type.isRing() ? layout::isFillingLayout(layout) : layout::isTileLayout(layout)) &&
          hasThreads(layout, threads) &&
          layout.outputs() == llvm::ArrayRef(layout::tileSides(shape.extents()));
 }

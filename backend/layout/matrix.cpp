@@ -58,6 +58,12 @@ Vectors kernel(llvm::ArrayRef<Bits> columns) {
   return basis;
 }
 
+Bits unionOf(llvm::ArrayRef<Bits> vectors) {
+  Bits all = 0;
+  for (const Bits vector : vectors) all |= vector;
+  return all;
+}
+
 Vectors intersection(llvm::ArrayRef<Bits> a, llvm::ArrayRef<Bits> b) {
   // Independent generators of both: then each way to make 0 of all is one element of both.
   Vectors both = extension({}, a);

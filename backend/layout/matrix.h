@@ -43,6 +43,9 @@ private:
 
 std::int32_t rank(llvm::ArrayRef<Bits> vectors);
 
+/// The bits that are set in any of the vectors, and so the only ones in what they span.
+Bits unionOf(llvm::ArrayRef<Bits> vectors);
+
 /// A basis of the x with matrix · x = 0. Each vector's highest bit is a column that depends on the
 /// columns before it, and stands in no other vector.
 Vectors kernel(llvm::ArrayRef<Bits> columns);

@@ -1,6 +1,7 @@
 #include "backend/layout/slot_layout.h"
 
 #include "backend/layout/algebra.h"
+#include "backend/layout/tile_layout.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
@@ -68,12 +69,6 @@ LinearLayout planSlotInLaneOrder(const LinearLayout &write, const RegisterVector
 
 namespace {
 
-Bits bitsOf(llvm::ArrayRef<Bits> columns) {
-  Bits all = 0;
-  for (const Bits column : columns) all |= column;
-  return all;
-}
-
 /// Who brings what, when the offsets are dealt out in this order: the elements of a vector, the
 /// lanes, the warps, the other registers.
 LinearLayout inLaneOrder(const LinearLayout &write, const RegisterVectors &copies,
@@ -118,8 +113,7 @@ std::optional<SwizzledSlot> planSwizzledSlot(const LinearLayout &write,
   std::stable_partition(offsets.begin() + static_cast<std::ptrdiff_t>(ofWarp), offsets.end(),
                         [](Bits column) { return !llvm::has_single_bit(column); });
   LinearLayout swizzled = inLaneOrder(write, copies, offsets);
-  const Bits ofThreads = bitsOf(swizzled.columns(Dim::Lane)) | bitsOf(swizzled.columns(Dim::Warp));
-  if ((bitsOf(swizzled.columns(Dim::Register)) & ofThreads) != 0) return std::nullopt;
+  if (!isFillingLayout(swizzled)) return std::nullopt;
   if (!keepsTogether(compose(inverse(shared), swizzled), copies)) return std::nullopt;
   return SwizzledSlot{std::move(shared), std::move(swizzled)};
 }

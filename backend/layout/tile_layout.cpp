@@ -1,5 +1,6 @@
 #include "backend/layout/tile_layout.h"
 
+#include "backend/layout/algebra.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/bit.h"
 
@@ -75,17 +76,24 @@ LinearLayout blockedLayout(llvm::ArrayRef<std::int64_t> extents, Threads threads
 }
 
 bool isTileLayout(const LinearLayout &layout) {
-  const auto inputs = layout.inputs();
-  if (inputs.size() != 3 || inputs[0].dim != Dim::Register || inputs[1].dim != Dim::Lane ||
-      inputs[2].dim != Dim::Warp)
-    return false;
   Bits reached = 0;
   for (const Bits column : layout.columns()) {
     if (column != 0 && (!llvm::has_single_bit(column) || (reached & column) != 0)) return false;
     reached |= column;
   }
+  return isFillingLayout(layout);
+}
+
+bool isFillingLayout(const LinearLayout &layout) {
+  const auto inputs = layout.inputs();
+  if (inputs.size() != 3 || inputs[0].dim != Dim::Register || inputs[1].dim != Dim::Lane ||
+      inputs[2].dim != Dim::Warp)
+    return false;
   const auto registers = layout.columns(Dim::Register);
-  return !llvm::is_contained(registers, 0) && llvm::popcount(reached) == layout.outputBits();
+  const Bits ofThreads = unionOf(layout.columns(Dim::Lane)) | unionOf(layout.columns(Dim::Warp));
+  const auto copies = llvm::count(layout.columns(), Bits{0});
+  return !llvm::is_contained(registers, 0) && (unionOf(registers) & ofThreads) == 0 &&
+         layout.inputBits() - copies == layout.outputBits() && isSurjective(layout);
 }
 
 LinearLayout withoutAxis(const LinearLayout &layout, std::int32_t axis) {

@@ -32,6 +32,10 @@ LinearLayout blockedLayout(llvm::ArrayRef<std::int64_t> extents, Threads threads
                            std::int64_t perThread, llvm::ArrayRef<std::int32_t> order);
 
 bool isTileLayout(const LinearLayout &layout);
+/// Whether threads can fill a tile in shared memory by a layout that need not be one-hot: lanes and
+/// warps may bring sums of bits (a swizzle). Every element is reached, by one register of those
+/// threads that have it, and a register's part of the coordinates is added to its thread's.
+bool isFillingLayout(const LinearLayout &layout);
 
 /// The registers that a thread holds a tile in.
 inline std::int64_t registerCount(const LinearLayout &layout) {

@@ -72,10 +72,9 @@ private:
   /// From a step through operations to the last one, behind which some may be pending.
   std::size_t ops(llvm::ArrayRef<schedule::Op> body, std::size_t at) {
     while (!body.empty()) {
-      const std::size_t count = isBranch(body.front()) ? branchesOfOne(body) : 1;
-      at = count > 1 || isBranch(body.front()) ? branches(body.take_front(count), flush(at))
-                                               : op(body.front(), at);
-      body = body.drop_front(count);
+      const std::size_t bodies = bodiesOfOneIf(body);
+      at = bodies > 0 ? branches(body.take_front(bodies), flush(at)) : op(body.front(), at);
+      body = body.drop_front(std::max<std::size_t>(bodies, 1));
     }
     return at;
   }
@@ -124,11 +123,14 @@ private:
            });
   }
 
-  /// How many of the first operations are bodies of one if.
-  std::size_t branchesOfOne(llvm::ArrayRef<schedule::Op> body) const {
+  /// How many of the first operations are bodies of one if: none where the first is no such body.
+  /// What stands behind an op that may leave a body is one by itself.
+  std::size_t bodiesOfOneIf(llvm::ArrayRef<schedule::Op> body) const {
+    if (!isBranch(body[0])) return 0;
+    if (isRest(body[0])) return 1;
     std::size_t count = 1;
     while (count < body.size() && isBranch(body[count]) && !isRest(body[count]) &&
-           !isRest(body[0]) && body[count].where == body[0].where)
+           body[count].where == body[0].where)
       ++count;
     return count;
   }

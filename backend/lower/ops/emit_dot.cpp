@@ -32,7 +32,7 @@ struct Operand {
   std::int64_t bytes;                   ///< Of an element.
   std::int32_t depthBits;               ///< Of k, as far as it is there at a time.
   layout::LinearLayout reads;           ///< analysis::operandReads
-  layout::LinearLayout offsets;         ///< The same to the offset, in elements.
+  layout::LinearLayout offsets = {};    ///< The same to the offset, in elements.
   layout::RegisterVectors vectors = {}; ///< Of reads.
   Value *base = nullptr;
 
@@ -89,22 +89,19 @@ private:
 
   bool isInPlace(std::size_t i) const { return e_.type(op_.operand(i)).isShared(); }
 
-  Operand operand(std::size_t i, std::int32_t depthBits, const layout::LinearLayout &shared) const {
+  Operand operand(std::size_t i, std::int32_t depthBits) const {
     const ValueId tile = op_.operand(i);
-    layout::LinearLayout reads = analysis::operandReads(e_.kernel, op_, i, {depthBits, depthBits});
-    layout::LinearLayout offsets = compose(inverse(shared), reads);
     return {.tile = tile,
             .bytes = static_cast<std::int64_t>(
                 e_.module.getDataLayout().getTypeAllocSize(e_.memoryType(e_.type(tile)))),
             .depthBits = depthBits,
-            .reads = std::move(reads),
-            .offsets = std::move(offsets)};
+            .reads = analysis::operandReads(e_.kernel, op_, i, {depthBits, depthBits})};
   }
 
   Operand operandInPlace(std::size_t i) {
-    const ValueId tile = op_.operand(i);
-    Operand made = operand(i, layout::bitsFor(depth_), e_.layoutOf(tile));
-    made.base = e_.scalar(tile);
+    Operand made = operand(i, layout::bitsFor(depth_));
+    made.offsets = compose(inverse(e_.layoutOf(made.tile)), made.reads);
+    made.base = e_.scalar(made.tile);
     made.readBy(layout::kMaxAccessBytes, depthAhead(i));
     return made;
   }
@@ -112,21 +109,18 @@ private:
   /// Its base is another in each slab.
   Operand operandInSlab(std::size_t i) const {
     const Slab of = slab(i);
-    layout::Sides sides(e_.layoutOf(op_.operand(i)).outputs());
-    const std::int32_t along = analysis::depthAxis(e_.kernel, op_, i);
-    for (layout::Side &side : sides)
-      if (side.dim == layout::axisDim(along)) side.bits = roomBits_;
-    const layout::LinearLayout like({}, sides, {});
+    Operand made = operand(i, roomBits_);
+    const layout::LinearLayout &reads = made.reads;
     layout::Vectors columns;
     const auto add = [&](std::int32_t shift, std::int32_t bits) {
       for (std::int32_t bit = 0; bit < bits; ++bit) columns.push_back(Bits{1} << (shift + bit));
     };
-    add(like.outputShift(of.across), of.acrossBits);
-    add(like.outputShift(layout::axisDim(along)), roomBits_);
-    add(like.outputBits() - of.batchBits, of.batchBits);
-    Operand made = operand(
-        i, roomBits_,
-        {{{Dim::Offset, static_cast<std::int32_t>(columns.size())}}, std::move(sides), columns});
+    add(reads.outputShift(of.across), of.acrossBits);
+    add(reads.outputShift(layout::axisDim(analysis::depthAxis(e_.kernel, op_, i))), roomBits_);
+    add(reads.outputBits() - of.batchBits, of.batchBits);
+    const layout::LinearLayout shared({{Dim::Offset, static_cast<std::int32_t>(columns.size())}},
+                                      layout::Sides(reads.outputs()), columns);
+    made.offsets = compose(inverse(shared), reads);
     made.readBy(alignmentOf(i), depthAhead(i));
     return made;
   }
@@ -341,23 +335,17 @@ private:
                              .take_front(static_cast<std::size_t>(operand.depthBits))
                              .drop_front(static_cast<std::size_t>(layout::bitsFor(step_)));
     const Bits constant = operand.offsets.apply(Dim::Register, ofRegister);
-    const Bits ofThreads =
-        reach(operand.offsets.columns(Dim::Lane)) | reach(operand.offsets.columns(Dim::Warp));
-    const Bits reached = ofThreads | reach(ofSteps);
+    const Bits ofThreads = layout::unionOf(operand.offsets.columns(Dim::Lane)) |
+                           layout::unionOf(operand.offsets.columns(Dim::Warp));
+    const Bits reached = ofThreads | layout::unionOf(ofSteps);
     Value *const stepped = combined(e_.threadPart(operand.offsets), ofThreads,
-                                    applyColumns(e_.b, ofSteps, steps), reach(ofSteps));
+                                    applyColumns(e_.b, ofSteps, steps), layout::unionOf(ofSteps));
     Value *const mixed =
         combined(stepped, reached, e_.i32(static_cast<std::int64_t>(constant & reached)),
                  constant & reached);
     llvm::Type *const memory = e_.memoryType(e_.type(operand.tile));
     return e_.b.CreateGEP(memory, e_.b.CreateGEP(memory, operand.base, mixed),
                           e_.i32(static_cast<std::int64_t>(constant & ~reached)));
-  }
-
-  static Bits reach(llvm::ArrayRef<Bits> columns) {
-    Bits all = 0;
-    for (const Bits column : columns) all |= column;
-    return all;
   }
 
   /// The exclusive or of numbers of which these bits may be set: a sum where they have none in

@@ -7,7 +7,6 @@
 #include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/bit.h"
 
 #include <algorithm>
 #include <map>
@@ -84,6 +83,8 @@ private:
     found_.addresses.insert(needs.addresses.begin(), needs.addresses.end());
     found_.steps.insert(needs.steps.begin(), needs.steps.end());
     found_.carried.insert(needs.carried.begin(), needs.carried.end());
+    if (found_.way == Way::Registers) return;
+    if (auto names = namesInProducts(kernel_, op.result())) found_.inPlace.merge(*names);
   }
 
   // --- what the machine can do ---
@@ -110,10 +111,7 @@ private:
     const Type &type = kernel_.type(op.result());
     if (!layout::planBoxes(type.shape().extents(), storageBits(type.element()) / 8))
       return "its box is none that the engine takes";
-    const bool isWhole = llvm::all_of(type.shape().extents(), [](std::int64_t extent) {
-      return llvm::has_single_bit(static_cast<std::uint64_t>(extent));
-    });
-    if (!isWhole && !isForProducts(kernel_, op.result()))
+    if (!type.shape().hasPowersOfTwo() && !namesInProducts(kernel_, op.result()))
       return "the engine would bring more than its extents, which are no powers of two, and not "
              "products alone read it";
     if (mayBeWritten(op.operand(0), kernel_.body())) return "the kernel may write what it reads";

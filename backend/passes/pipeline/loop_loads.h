@@ -44,6 +44,9 @@ struct LoopLoads {
   /// The carried values, by number, that these need, and the ops that make the next from them.
   std::set<std::size_t> carried = {};
   std::set<const ir::Op *> steps = {};
+  /// The tiles that products alone want and will read in their slots, each under all its names
+  /// (read_in_place.h).
+  std::set<ir::ValueId> inPlace = {};
 };
 
 inline bool hasCopies(const machine::Machine &machine) {

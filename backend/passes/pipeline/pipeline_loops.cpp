@@ -105,7 +105,7 @@ private:
     const bool canRun = why.empty() && !loads.loads.empty();
     if (!hasCopies(context_.machine)) return stage(block, at, loads, why);
     std::optional<LoopPlan> plan;
-    RingRoom room = ringRoom(*kernel_, context_.machine, readableInPlace(*kernel_, loads));
+    RingRoom room = ringRoom(*kernel_, context_.machine, loads.inPlace);
     room.slots = limits_.slots;
     const bool isOfRoles = loads.way == Way::Boxes && whyOneRole_.empty();
     if (canRun)

@@ -24,8 +24,7 @@ namespace imbrex::passes {
 /// tiles, it does, if possible by a role of its own (apply_plan.h, split_body.h). On a machine
 /// without asynchronous copies, and where these cannot bring a loop's loads in the order of lanes,
 /// the loads run one trip ahead in registers (stage_loads.h). A load that cannot run ahead stays
-/// where it is, and so does a loop without any;
-/// `--explain` says why.
+/// where it is, and so does a loop without any; `--explain` says why.
 ///
 /// Runs on a kernel at stage Laid, because a copy is made by the threads that hold the tile, in
 /// vectors as wide as the layout allows; behind count-trips, so that each loop that is marked

@@ -3,7 +3,6 @@
 #include "backend/analysis/movement.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/passes/pipeline/loop_costs.h"
-#include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/pipeline/read_layout.h"
 #include "backend/passes/rewriting.h"
 #include "backend/schedule/blocks/block_program.h"
@@ -75,8 +74,7 @@ class LoopPlanner {
 public:
   LoopPlanner(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
               const PassContext &context)
-      : kernel_(kernel), loop_(loop), loads_(loads), copies_(context.machine.asyncCopies),
-        inPlace_(readableInPlace(kernel, loads)) {}
+      : kernel_(kernel), loop_(loop), loads_(loads), copies_(context.machine.asyncCopies) {}
 
   /// One trip after the other, each beginning with its loads. By a role of their own these are
   /// copies that count on barriers, else operations of a queue.
@@ -132,7 +130,8 @@ private:
   /// counted all meet nevertheless (read_schedule.cpp).
   bool readsOwn(const AheadLoad &load) const {
     const ValueId tile = load.op->result();
-    if (loads_.way != Way::Copies || !copies_.areGrouped || inPlace_.contains(tile)) return false;
+    if (loads_.way != Way::Copies || !copies_.areGrouped || loads_.inPlace.contains(tile))
+      return false;
     const LayoutId own = kernel_.layoutOf(tile);
     return wantedLayout(kernel_, tile).value_or(own) == own &&
            !layout::hasCopies(kernel_.layout(own));
@@ -174,7 +173,6 @@ private:
   const Op &loop_;
   const LoopLoads &loads_;
   const machine::AsyncCopies &copies_;
-  const std::set<ValueId> inPlace_;
   TripsId trips_;
 };
 

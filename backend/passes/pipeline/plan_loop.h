@@ -25,7 +25,7 @@ struct RingRoom {
   std::int64_t exchange; ///< what lowering takes to move tiles between threads.
   std::int32_t slots = ir::ForAttrs::kMostSlots; ///< Of each ring at most.
 };
-/// `inPlace`: values that will be read where they lie (read_in_place.h), and take no exchange.
+/// `inPlace`: values that will be read where they lie (LoopLoads::inPlace), and take no exchange.
 RingRoom ringRoom(const ir::Kernel &kernel, const machine::Machine &machine,
                   const std::set<ir::ValueId> &inPlace = {});
 

@@ -1,14 +1,10 @@
 #include "backend/passes/pipeline/read_in_place.h"
 
-#include "backend/analysis/ring_copies.h"
-#include "backend/analysis/slabs.h"
 #include "backend/ir/shared_tiles.h"
-#include "backend/layout/algebra.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <map>
 
 namespace imbrex::passes::pipeline {
 namespace {
@@ -29,14 +25,14 @@ bool multipliesInPlace(const Kernel &kernel, const Op &op, ValueId tile) {
          !isNarrowFloat(kernel.type(tile).element());
 }
 
-/// Whether a tile is used by nothing but products; under which names it is, goes into `names`.
-bool isForProducts(const Kernel &kernel, ValueId tile, std::set<ValueId> &names) {
+/// Adds the names of a tile as long as nothing but products uses it.
+bool addNames(const Kernel &kernel, ValueId tile, std::set<ValueId> &names) {
   bool isUsed = false, are = true;
   names.insert(tile);
   walk(kernel.body(), [&](const Op &op) {
     if (!are || !llvm::is_contained(op.operands, tile)) return;
     isUsed = true;
-    are = passesOn(kernel, op) ? isForProducts(kernel, op.result(), names)
+    are = passesOn(kernel, op) ? addNames(kernel, op.result(), names)
                                : multipliesInPlace(kernel, op, tile);
   });
   return isUsed && are;
@@ -64,9 +60,8 @@ public:
 
 private:
   void rewrite(Op &op) {
-    std::set<ValueId> names;
     const bool isRead = op.kind == OpKind::SharedLoad;
-    if (isRead && !isForProducts(*kernel_, op.result(), names)) return;
+    if (isRead && !namesInProducts(*kernel_, op.result())) return;
     if (op.operands.empty() || !kernel_->type(op.operand(0)).isShared()) return;
     if (isRead || op.kind == OpKind::ConvertLayout) {
       replaced_.replace(op.result(), op.operand(0));
@@ -112,69 +107,14 @@ private:
   std::set<const Op *> gone_;
 };
 
-/// What a thread reads through a shared tile, in coordinates of the slot.
-layout::LinearLayout readOfSlot(const Kernel &kernel, const Op &reader, std::size_t operand) {
-  const ValueId tile = reader.operand(operand);
-  const auto layoutOf = [&](ValueId value) { return kernel.layout(kernel.layoutOf(value)); };
-  const auto ofProduct = [&] {
-    const std::int32_t axis = analysis::depthAxis(kernel, reader, operand);
-    return analysis::operandReads(
-        kernel, reader, operand,
-        {.inAll = layout::bitsFor(kernel.type(tile).shape()[axis]),
-         .ofRegisters = layout::bitsFor(analysis::depthAhead(kernel, reader, operand))});
-  };
-  const layout::LinearLayout read =
-      reader.kind == OpKind::SharedLoad ? layoutOf(reader.result()) : ofProduct();
-  const layout::LinearLayout slot = layoutOf(slotOf(kernel, tile).result());
-  return compose(compose(slot, inverse(layoutOf(tile))), read);
-}
-
-/// How the first that reads a ring's tiles wants them; as they are filled, where nobody does.
-layout::LinearLayout firstRead(const Kernel &kernel, ValueId ring) {
-  std::optional<layout::LinearLayout> first;
-  walk(kernel.body(), [&](const Op &op) {
-    if (first || !readsShared(kernel, op)) return;
-    for (std::size_t i = 0; i < op.operands.size() && !first; ++i)
-      if (kernel.type(op.operand(i)).isShared() && slotOf(kernel, op.operand(i)).operand(0) == ring)
-        first = readOfSlot(kernel, op, i);
-  });
-  return first ? *first : kernel.layout(kernel.layoutOf(ring));
-}
-
 } // namespace
 
-bool isForProducts(const Kernel &kernel, ValueId tile) {
+std::optional<std::set<ValueId>> namesInProducts(const Kernel &kernel, ValueId tile) {
   std::set<ValueId> names;
-  return isForProducts(kernel, tile, names);
-}
-
-std::set<ValueId> readableInPlace(const Kernel &kernel, const LoopLoads &loads) {
-  std::set<ValueId> all;
-  for (const AheadLoad &load : loads.loads) {
-    std::set<ValueId> names;
-    if (isForProducts(kernel, load.op->result(), names)) all.merge(names);
-  }
-  return all;
+  if (!addNames(kernel, tile, names)) return std::nullopt;
+  return names;
 }
 
 void readInPlace(Kernel &kernel, Op &loop) { Rewriter(kernel).visit(loop.regions[0]); }
-
-void placeSlots(Kernel &kernel, const PassContext &context) {
-  std::map<ValueId, LayoutId> planned;
-  for (const auto &op : kernel.body().ops) {
-    if (op->kind != OpKind::RingNew) continue;
-    const ValueId ring = op->result();
-    const auto [write, shared] =
-        analysis::planSlots(kernel, ring, firstRead(kernel, ring), context.machine);
-    planned[ring] = kernel.addLayout(shared);
-    kernel.setLayout(ring, kernel.addLayout(write));
-  }
-  walk(kernel.body(), [&](const Op &op) {
-    if (op.kind == OpKind::RingSlot) kernel.setLayout(op.result(), planned.at(op.operand(0)));
-    const bool isNamed = op.kind == OpKind::Permute || op.kind == OpKind::Reshape;
-    if (isNamed && kernel.type(op.operand(0)).isShared())
-      kernel.setLayout(op.result(), kernel.addLayout(relabelled(kernel, op)));
-  });
-}
 
 } // namespace imbrex::passes::pipeline
