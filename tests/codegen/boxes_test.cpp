@@ -44,7 +44,8 @@ bool isSafe(const ir::Kernel &kernel) {
 std::vector<ir::Op *> waitsOf(ir::Kernel &kernel) {
   std::vector<ir::Op *> found;
   ir::walk(kernel.body(), [&](ir::Op &op) {
-    const bool isWait = op.kind == ir::OpKind::Meet || op.kind == ir::OpKind::BarrierWait ||
+    const bool isWait = op.kind == ir::OpKind::Meet || op.kind == ir::OpKind::RingDrain ||
+                        op.kind == ir::OpKind::BarrierWait ||
                         op.kind == ir::OpKind::BarrierArrive ||
                         op.kind == ir::OpKind::BarrierExpect;
     if (isWait) found.push_back(&op);
@@ -196,8 +197,54 @@ TEST_CASE("views that the engine does not take are copied by the threads, and it
     ir::Kernel kernel = pipelined(one, ragged, &explanation);
     CHECK(passes::pipeline::hasRings(kernel));
     ir::walk(kernel.body(), [](ir::Op &op) { CHECK(op.kind != ir::OpKind::RingLoadBox); });
-    CHECK(explanation.find("can be none of the engine's: its view may have strides or an address "
-                           "that the engine does not take") != std::string::npos);
+    CHECK(explanation.find("and not by the engine: its view may have strides or an address that "
+                           "the engine does not take") != std::string::npos);
+  }
+}
+
+namespace {
+
+/// A kernel of which one view alone is none of the engine's, for each view that makes the threads
+/// copy one of a loop's tiles and leaves another to the engine.
+std::vector<ir::Kernel> mixed(const TableKernel &of) {
+  std::vector<ir::Kernel> found;
+  const analysis::Assumptions usual = analysis::usualAssumptions(of.kernel);
+  for (std::size_t i = 0; i < usual.parameters.size(); ++i) {
+    analysis::Assumptions ragged = usual;
+    ragged.parameters[i].hasBoxes = false;
+    std::string explanation;
+    ir::Kernel kernel = pipelined(of, ragged, &explanation);
+    if (explanation.find("boxes of") != std::string::npos &&
+        explanation.find("copies of") != std::string::npos)
+      found.push_back(std::move(kernel));
+  }
+  return found;
+}
+
+} // namespace
+
+TEST_CASE("what the engine cannot load of a loop the threads copy, and a trip waits for both") {
+  const bool canRun = target::findGpuTarget(hopper()) != nullptr;
+  for (const TableKernel &one : chosen()) {
+    CAPTURE(one.name);
+    const std::vector<ir::Kernel> kernels = mixed(one);
+    CHECK(kernels.size() == (one.name.starts_with("rows") ? 0 : 2));
+    for (const ir::Kernel &kernel : kernels) {
+      REQUIRE(isSafe(kernel));
+      ir::Kernel waits = kernel.clone();
+      for (std::size_t i = 0; i < waitsOf(waits).size(); ++i) {
+        CAPTURE(i);
+        CAPTURE(info(waitsOf(waits)[i]->kind).mnemonic);
+        CHECK_FALSE(isSafe(without(kernel, i)));
+        TableLaunch launch(one);
+        if (canRun) CHECK(emulated(without(kernel, i), one, launch, emulate::Delivery::Late) != "");
+      }
+      if (!canRun) continue;
+      TableLaunch launch(one), byBoxes(one);
+      REQUIRE(emulated(pipelined(one), one, byBoxes, emulate::Delivery::Late) == "");
+      CHECK(emulated(kernel, one, launch, emulate::Delivery::Late) == "");
+      CHECK(launch.difference(byBoxes) == "");
+    }
   }
 }
 

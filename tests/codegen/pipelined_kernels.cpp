@@ -114,6 +114,21 @@ struct pipelined_odd_product {
   }
 };
 
+/// Boxes of a view, and through pointers, a weight for each of their columns.
+struct pipelined_weights {
+  int slots = 2;
+  void operator()(view<const f32, 2> x, ptr<const f32> weights, scalar<i32> n,
+                  view<f32, 2> sums) const {
+    auto [m] = program_id<1>();
+    auto column = arange<0, 256>();
+    var all = zeros<f32, 8, 256>();
+    for (auto k : ahead(range(0, n), slots))
+      all +=
+          x[box<8, 256>(m, k)] * broadcast<8, 256>(expand<0>(load(weights + (k * 256 + column))));
+    sums[box<8, 256>(m, 0)] = all;
+  }
+};
+
 void addProducts(std::vector<TableKernel> &kernels, int slots) {
   const int deep = slotsAtMost(slots);
   for (const int k : {0, 16, 16 * (deep - 1), 16 * deep, 16 * (deep + 1), 16 * deep + 40}) {
@@ -187,6 +202,18 @@ std::vector<TableKernel> oddProducts() {
                         {1, 2, 1}, {random(48, 208), random(40, 208), "zeros:48x40"}));
   kernels.push_back(row("odd_product_80_transposed", pipelined_odd_product<16, 96, 80, true>{},
                         {2, 1, 1}, {random(30, 400), random(90, 400), "zeros:30x90"}));
+  return kernels;
+}
+
+std::vector<TableKernel> mixedLoads() {
+  std::vector<TableKernel> kernels;
+  for (const int slots : {2, 3})
+    for (const int n : {0, 1, slots + 1})
+      kernels.push_back(
+          row("weights_" + std::to_string(slots) + "_" + std::to_string(n),
+              pipelined_weights{slots}, {2, 1, 1},
+              {random(13, 256 * std::max(n, 1)), "random:" + std::to_string(256 * std::max(n, 1)),
+               std::to_string(n), "zeros:13x256"}));
   return kernels;
 }
 

@@ -23,4 +23,7 @@ std::vector<TableKernel> largeProducts();
 /// Products of tiles whose extents are no powers of two, with b as it is and transposed.
 std::vector<TableKernel> oddProducts();
 
+/// Loops of which an engine can bring one tile, and the threads alone another.
+std::vector<TableKernel> mixedLoads();
+
 } // namespace imbrex::testing

@@ -130,6 +130,27 @@ TEST_CASE("the assembly of loops whose boxes an engine loads does what was prove
   }
 }
 
+TEST_CASE("the assembly of a loop with boxes and copies is held to both") {
+  for (const char *name : kMachinesWithEngine) {
+    if (targetNamed(name) == nullptr) continue;
+    for (const TableKernel &one : mixedLoads()) {
+      CAPTURE(name);
+      CAPTURE(one.name);
+      const Assembly assembly(one, name);
+      CHECK(count(assembly.lines, isBox) >= 1);
+      CHECK(count(assembly.lines, isCopy) >= 1);
+      CHECK(assembly.difference(assembly.lines) == "");
+      for (std::size_t i = 0; i < assembly.lines.size(); ++i) {
+        const std::string &line = assembly.lines[i];
+        CAPTURE(line);
+        if (isAnnouncement(line) || isBox(line) || isQuestion(line) || isCommit(line) ||
+            isWait(line))
+          CHECK(assembly.without(i) != "");
+      }
+    }
+  }
+}
+
 TEST_CASE("what the assembly lacks or does too often to barriers and boxes is found") {
   for (const char *name : kMachinesWithEngine) {
     if (targetNamed(name) == nullptr) continue;

@@ -54,16 +54,10 @@ private:
     return op.kind == ScheduleOp::For && op.trips == plan_.trips;
   }
 
-  /// A copy, or what orders copies, is written by `copy(load, guard)` or at once.
-  template <class Copy>
-  void write(const schedule::Op &op, Builder &to, const schedule::Guard *guard, const Copy &copy) {
+  /// What orders copies.
+  void write(const schedule::Op &op, Builder &to) {
     to.setLocation(op.where.known() ? op.where : loop_->where);
     switch (op.kind) {
-    case ScheduleOp::If:
-      for (const schedule::Op &inner : op.body) write(inner, to, &op.guard, copy);
-      return;
-    case ScheduleOp::Copy:
-    case ScheduleOp::Issue: return copy(op, guard);
     case ScheduleOp::Commit: return void(to.create(OpKind::RingCommit, {}, {}));
     case ScheduleOp::Drain:
       return void(to.create(OpKind::RingDrain, {}, {}, CountAttrs{.count = op.count}));
@@ -75,6 +69,9 @@ private:
     case ScheduleOp::Arrive: return void(to.create(OpKind::BarrierArrive, barrier(op), {}));
     case ScheduleOp::Expect:
       return void(to.create(OpKind::BarrierExpect, barrier(op), {}, BytesAttrs{.bytes = op.bytes}));
+    case ScheduleOp::Copy:
+    case ScheduleOp::Issue:
+    case ScheduleOp::If:
     case ScheduleOp::Access:
     case ScheduleOp::Signal:
     case ScheduleOp::Fence:
@@ -96,7 +93,7 @@ private:
       const ValueId tile = load.op->result();
       builder.setLocation(load.op->where);
       Op &ring = builder.create(OpKind::RingNew, {}, {Type::ring(kernel_->type(tile))},
-                                RingAttrs{.slots = plan_.slots, .boxes = loadsBoxes()});
+                                RingAttrs{.slots = plan_.slots, .boxes = load.way == Way::Boxes});
       kernel_->setLayout(ring.result(), kernel_->layoutOf(tile));
       rings_.push_back(ring.result());
     }
@@ -112,8 +109,6 @@ private:
     ops.insert(ops.begin(), std::make_move_iterator(made.ops.begin()),
                std::make_move_iterator(made.ops.end()));
   }
-
-  bool loadsBoxes() const { return loads_.way == Way::Boxes; }
 
   /// A plan takes one warp for two, which are so many agents; the kernel has as many as it has.
   std::int32_t arrivalsOf(const schedule::Barrier &planned) const {
@@ -131,20 +126,37 @@ private:
     to.create(OpKind::RingLoadBox, operands, {}, BoxAttrs{.unit = op.attrs<ViewAttrs>().unit});
   }
 
-  /// The loads of a trip that may not come, and what announces them.
-  void loadIf(Builder &to, const schedule::Op &planned, ValueId distance, const Renamed &names) {
-    const ValueId comes = trips_.isMore(to, distance, planned.guard.than);
+  /// Start the loads of a trip that may not come: what the engine brings, behind a condition, then
+  /// the threads' own copies, each with its own.
+  void start(Builder &to, const schedule::Op &trip, ValueId distance, const Renamed &names) {
+    if (loads_.has(Way::Boxes)) loadIf(to, trip, distance, names);
+    for (const schedule::Op &op : trip.body) {
+      if (op.kind != ScheduleOp::Issue) continue;
+      to.setLocation(op.where.known() ? op.where : loop_->where);
+      copy(to, op, trips_.isMore(to, distance, trip.guard.than), names);
+    }
+  }
+
+  void loadIf(Builder &to, const schedule::Op &trip, ValueId distance, const Renamed &names) {
+    const ValueId comes = trips_.isMore(to, distance, trip.guard.than);
     to.setLocation(loop_->where);
     Op &branch = to.create(OpKind::If, {comes}, {});
     branch.regions.resize(2);
     Builder there(*kernel_, branch.regions[0]), none(*kernel_, branch.regions[1]);
-    for (const schedule::Op &op : planned.body)
-      write(op, there, nullptr,
-            [&](const schedule::Op &copy, const schedule::Guard *) { load(there, copy, names); });
+    for (const schedule::Op &op : trip.body)
+      if (op.kind != ScheduleOp::Issue) writeRole(there, op, names);
     there.setLocation(loop_->where);
     none.setLocation(loop_->where);
     there.create(OpKind::Yield, {}, {});
     none.create(OpKind::Yield, {}, {});
+  }
+
+  /// What one of the threads does for all.
+  void writeRole(Builder &to, const schedule::Op &op, const Renamed &names) {
+    if (op.kind == ScheduleOp::Copy)
+      load(to, op, names);
+    else
+      write(op, to);
   }
 
   void copy(Builder &to, const schedule::Op &planned, ValueId condition, const Renamed &names) {
@@ -172,16 +184,13 @@ private:
     const ValueId low = loop_->operand(0), all = trips_.wholeDistance(to);
     std::int64_t trip = 0;
     Renamed names = trips_.enter(to, low, trips_.first());
-    const auto start = [&](const schedule::Op &planned, const schedule::Guard *guard) {
-      copy(to, planned, trips_.isMore(to, all, guard->than), names);
-    };
     for (const schedule::Op &op : plannedAround()) {
       if (isPlannedLoop(op)) break;
-      if (loadsBoxes() && op.kind == ScheduleOp::If)
-        loadIf(to, op, all, names);
-      else
-        write(op, to, nullptr, start);
-      if (op.kind != ScheduleOp::If) continue; // one for each trip
+      if (op.kind != ScheduleOp::If) {
+        write(op, to);
+        continue;
+      }
+      start(to, op, all, names); // one for each trip
       const std::vector<ValueId> carried = trips_.next(to, names);
       names = trips_.enter(to, trips_.ahead(to, low, ++trip), carried);
     }
@@ -202,16 +211,13 @@ private:
     const ValueId left = trips_.distanceFrom(to, index);
     Renamed names = trips_.enter(to, trips_.ahead(to, index, plan_.slots - 1), carried);
     const std::vector<ValueId> next = trips_.next(to, names);
-    const auto start = [&](const schedule::Op &planned, const schedule::Guard *guard) {
-      copy(to, planned, trips_.isMore(to, left, guard->than), names);
-    };
     for (const schedule::Op &op : plannedAround().back().body) {
       if (op.kind == ScheduleOp::Access)
         read(op.accesses.front().buffer.index(), block);
-      else if (loadsBoxes() && op.kind == ScheduleOp::If)
-        loadIf(to, op, left, names);
+      else if (op.kind == ScheduleOp::If)
+        start(to, op, left, names);
       else
-        write(op, to, nullptr, start);
+        write(op, to);
     }
     moveRest(block, bodyOps_.size());
     Op &yield = yieldOf(block);
@@ -226,16 +232,13 @@ private:
     Builder to(*kernel_, block);
     to.setLocation(loop_->where);
     const Renamed names = trips_.enter(to, body_->arguments[0], trips_.present());
-    const auto start = [&](const schedule::Op &planned, const schedule::Guard *) {
-      load(to, planned, names);
-    };
-    for (const schedule::Op &op : plannedAround().back().body) write(op, to, nullptr, start);
+    for (const schedule::Op &op : plannedAround().back().body) writeRole(to, op, names);
     constexpr std::size_t kComputes = 1;
     for (const schedule::Op &op : plannedAround(kComputes).back().body)
       if (op.kind == ScheduleOp::Access)
         read(op.accesses.front().buffer.index(), block);
       else
-        write(op, to, nullptr, start);
+        write(op, to);
     moveRest(block, bodyOps_.size());
     body_->ops = std::move(block.ops);
   }
@@ -252,7 +255,7 @@ private:
     Builder to(*kernel_, block);
     to.setLocation(taken.where);
     const ValueId slot = to.create(OpKind::RingSlot, {rings_[load]}, {Type::shared(tile)}).result();
-    kernel_->setLayout(slot, kernel_->addLayout(firstLayout(tile)));
+    kernel_->setLayout(slot, kernel_->addLayout(firstLayout(tile, loads_.loads[load].way)));
     taken.kind = OpKind::SharedLoad;
     taken.operands = {slot};
     taken.attributes = NoneAttrs{};
@@ -260,8 +263,8 @@ private:
   }
 
   /// Until place-slots chooses another, where there is a choice.
-  layout::LinearLayout firstLayout(const Type &tile) const {
-    return loadsBoxes()
+  static layout::LinearLayout firstLayout(const Type &tile, Way way) {
+    return way == Way::Boxes
                ? layout::planBoxes(tile.shape().extents(), storageBits(tile.element()) / 8)->shared
                : inRows(tile.shape());
   }

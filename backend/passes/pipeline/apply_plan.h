@@ -32,6 +32,9 @@ namespace imbrex::passes::pipeline {
 ///                                         }
 ///                                         %x = shared.load (ring.slot %r)
 ///
+/// Where the engine brings some tiles and the threads copy others, both stand there: the trip waits
+/// for the phase and for the group.
+///
 /// By a plan of two roles, what each does in a trip comes one behind the other; splitBody
 /// (split_body.h) takes it apart:
 ///

@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 
@@ -37,9 +38,9 @@ std::string named(const Op &op) {
 class Study {
 public:
   Study(const Kernel &kernel, const Op &loop, const analysis::AxisAnalysis &facts,
-        const PassContext &context, Way way)
+        const PassContext &context, llvm::ArrayRef<Way> ways)
       : kernel_(kernel), loop_(loop), body_(loop.regions[0]), facts_(facts), context_(context),
-        found_{.way = way} {
+        ways_(ways) {
     for (const auto &op : body_.ops)
       for (const ValueId result : op->results) made_[result] = op.get();
     walk(body_, [&](const Op &op) { hasAssertions_ |= op.kind == OpKind::Assert; });
@@ -69,32 +70,46 @@ private:
   }
 
   void consider(const Op &op) {
+    AheadLoad load{.op = &op};
     Needs needs;
-    auto why = whyNot(op);
+    auto why = choose(load);
     for (size_t i = 0; i < op.operands.size() && !why; ++i) why = need(op.operand(i), needs, false);
     for (size_t i = 0; i < needs.carried.size() && !why; ++i)
       why = need(yielded(needs.carried[i]), needs, true);
     if (why) {
-      found_.leftAlone.push_back({op.where, *why, &op});
+      found_.leftAlone.push_back({op.where, *why});
       return;
     }
-    found_.loads.push_back(
-        {&op, found_.way == Way::Copies ? static_cast<std::int32_t>(widthOf(op)) : 1});
+    found_.loads.push_back(load);
     found_.addresses.insert(needs.addresses.begin(), needs.addresses.end());
     found_.steps.insert(needs.steps.begin(), needs.steps.end());
     found_.carried.insert(needs.carried.begin(), needs.carried.end());
-    if (found_.way == Way::Registers) return;
+    if (load.way == Way::Registers) return;
     if (auto names = namesInProducts(kernel_, op.result())) found_.inPlace.merge(*names);
   }
 
   // --- what the machine can do ---
 
-  std::optional<std::string> whyNot(const Op &op) const {
+  /// The first way that can bring it; why none can.
+  std::optional<std::string> choose(AheadLoad &load) const {
+    const Op &op = *load.op;
     if (mayBeWritten(op.operand(0), body_)) return "the loop may write what it reads";
     // A view's edge holds whatever an assertion finds; a pointer may be good only where it holds.
     if (hasAssertions_ && op.kind == OpKind::Load)
       return "it goes through pointers, and an assertion of an earlier trip may have to stop it";
-    switch (found_.way) {
+    std::optional<std::string> why;
+    for (const Way way : ways_) {
+      load.way = way;
+      why = whyNot(op, way);
+      if (!why) break;
+      if (way == Way::Boxes) load.whyNoBox = *why;
+    }
+    if (load.way == Way::Copies) load.width = static_cast<std::int32_t>(widthOf(op));
+    return why;
+  }
+
+  std::optional<std::string> whyNot(const Op &op, Way way) const {
+    switch (way) {
     case Way::Registers: return std::nullopt;
     case Way::Copies: return whyNoCopy(op);
     case Way::Boxes: return whyNoBox(op);
@@ -205,6 +220,7 @@ private:
   const Block &body_;
   const analysis::AxisAnalysis &facts_;
   const PassContext &context_;
+  const llvm::ArrayRef<Way> ways_;
   std::map<ValueId, const Op *> made_; // by the body's ops
   bool hasAssertions_ = false;
   LoopLoads found_;
@@ -212,9 +228,16 @@ private:
 
 } // namespace
 
+llvm::ArrayRef<Way> waysOf(const machine::Machine &machine) {
+  static constexpr std::array kByRegisters{Way::Registers};
+  static constexpr std::array kByEngine{Way::Boxes, Way::Copies};
+  if (!hasCopies(machine)) return kByRegisters;
+  return machine.asyncCopies.haveEngine ? kByEngine : llvm::ArrayRef(kByEngine).drop_front();
+}
+
 LoopLoads studyLoop(const Kernel &kernel, const Op &loop, const analysis::AxisAnalysis &facts,
-                    const PassContext &context, Way way) {
-  return Study(kernel, loop, facts, context, way).run();
+                    const PassContext &context, llvm::ArrayRef<Way> ways) {
+  return Study(kernel, loop, facts, context, ways).run();
 }
 
 } // namespace imbrex::passes::pipeline

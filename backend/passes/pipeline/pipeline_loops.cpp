@@ -59,21 +59,8 @@ private:
     }
   }
 
-  /// The engine where it can bring all that the threads' own copies could.
   LoopLoads study(const Op &loop, const analysis::AxisAnalysis &facts) const {
-    if (!hasCopies(context_.machine))
-      return studyLoop(*kernel_, loop, facts, context_, Way::Registers);
-    LoopLoads copies = studyLoop(*kernel_, loop, facts, context_, Way::Copies);
-    if (!context_.machine.asyncCopies.haveEngine) return copies;
-    LoopLoads boxes = studyLoop(*kernel_, loop, facts, context_, Way::Boxes);
-    for (const AheadLoad &copy : copies.loads) {
-      const auto isSame = [&](const AheadLoad &box) { return box.op == copy.op; };
-      if (llvm::any_of(boxes.loads, isSame)) continue;
-      for (const LeftAlone &left : boxes.leftAlone)
-        if (left.load == copy.op) copies.whyNoBoxes = left;
-      return copies;
-    }
-    return boxes;
+    return studyLoop(*kernel_, loop, facts, context_, waysOf(context_.machine));
   }
 
   /// Whether the kernel gets a role of its own for all that the engine loads: for all or for none,
@@ -86,11 +73,14 @@ private:
     walk(kernel_->body(), [&](const Op &op) {
       if (!isAsked(op)) return;
       LoopLoads studied = study(op, facts);
-      if (studied.way != Way::Boxes || studied.loads.empty()) return;
+      if (!studied.has(Way::Boxes)) return;
       loops.push_back(&op);
       loads.push_back(std::move(studied));
     });
-    whyOneRole_ = whyNoLoader(*kernel_, loops, loads, context_.machine);
+    const bool areMixed =
+        llvm::any_of(loads, [](const LoopLoads &of) { return !of.areAll(Way::Boxes); });
+    whyOneRole_ = areMixed ? "a loop also has copies that are the threads' own"
+                           : whyNoLoader(*kernel_, loops, loads, context_.machine);
     if (!limits_.hasRoles && whyOneRole_.empty())
       whyOneRole_ = "no proof was found of a role of its own beside all loops";
   }
@@ -107,7 +97,7 @@ private:
     std::optional<LoopPlan> plan;
     RingRoom room = ringRoom(*kernel_, context_.machine, loads.inPlace);
     room.slots = limits_.slots;
-    const bool isOfRoles = loads.way == Way::Boxes && whyOneRole_.empty();
+    const bool isOfRoles = loads.has(Way::Boxes) && whyOneRole_.empty();
     if (canRun)
       plan = (isOfRoles ? planRoles : planLoop)(*kernel_, loop, loads, room, context_, why);
     const bool canStage =
@@ -126,7 +116,7 @@ private:
   /// What copies in lane order cannot do, registers can.
   void stageInstead(Block &block, std::size_t at, const analysis::AxisAnalysis &facts,
                     const LoopLoads &copies, const std::string &why) {
-    stage(block, at, studyLoop(*kernel_, *block.ops[at], facts, context_, Way::Registers), "");
+    stage(block, at, studyLoop(*kernel_, *block.ops[at], facts, context_, {Way::Registers}), "");
     for (const LeftAlone &left : copies.leftAlone)
       say("  " + toText(left.where) + " is not copied: " + left.why);
     if (!why.empty()) say("  nothing is copied: " + why);
@@ -167,13 +157,10 @@ private:
                const std::string &why) {
     sayLoop(loop, plan.has_value(), plan ? std::to_string(plan->slots) + " slots" : "", why);
     for (const AheadLoad &load : loads.loads)
-      if (plan) sayLoad(load, whatBrings(loads, load));
-    if (plan && loads.way == Way::Boxes)
+      if (plan) sayLoad(load, whatBrings(load));
+    if (plan && loads.has(Way::Boxes))
       say(whyOneRole_.empty() ? "  by a role of its own"
                               : "  by the threads that compute, for " + whyOneRole_);
-    if (plan && loads.whyNoBoxes)
-      say("  by the threads' own copies, for that at " + toText(loads.whyNoBoxes->where) +
-          " can be none of the engine's: " + loads.whyNoBoxes->why);
     sayLeftAlone(loads);
     if (plan && context_.explanation) *context_.explanation += plan->explanation;
   }
@@ -190,11 +177,12 @@ private:
                    counted(roles.blocks, "block") + " on a core"));
   }
 
-  std::string whatBrings(const LoopLoads &loads, const AheadLoad &load) const {
+  std::string whatBrings(const AheadLoad &load) const {
     const Type &type = kernel_->type(load.op->result());
     const std::int32_t bytes = storageBits(type.element()) / 8;
-    if (loads.way == Way::Copies)
-      return "copies of " + std::to_string(load.width * bytes) + " bytes";
+    if (load.way == Way::Copies)
+      return "copies of " + std::to_string(load.width * bytes) + " bytes" +
+             (load.whyNoBox.empty() ? "" : ", and not by the engine: " + load.whyNoBox);
     const auto boxes = layout::planBoxes(type.shape().extents(), bytes);
     return "boxes of " + toString(Shape(boxes->box)) + " that the engine loads, " +
            (boxes->span > 0 ? "swizzled in " + std::to_string(boxes->span) + " bytes"

@@ -130,7 +130,7 @@ private:
   /// counted all meet nevertheless (read_schedule.cpp).
   bool readsOwn(const AheadLoad &load) const {
     const ValueId tile = load.op->result();
-    if (loads_.way != Way::Copies || !copies_.areGrouped || loads_.inPlace.contains(tile))
+    if (load.way != Way::Copies || !copies_.areGrouped || loads_.inPlace.contains(tile))
       return false;
     const LayoutId own = kernel_.layoutOf(tile);
     return wantedLayout(kernel_, tile).value_or(own) == own &&
@@ -248,7 +248,7 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
   LoopPlanner planner(kernel, loop, loads, context);
   const schedule::Program work = planner.work(isOfRoles);
   // A slot of boxes has two barriers: one says that it is full, one that it is empty.
-  const std::int64_t beside = loads.way == Way::Boxes ? 2 * machine::kBarrierBytes : 0;
+  const std::int64_t beside = loads.has(Way::Boxes) ? 2 * machine::kBarrierBytes : 0;
   const std::int64_t unread = unreadBytes(kernel, context.machine) * std::ssize(loads.loads);
   const std::int64_t forSlots = room.bytes - unread;
   const std::int64_t bytes = bytesOfSlot(work), fitting = forSlots / (bytes + beside);
@@ -302,44 +302,30 @@ std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoa
   return planned;
 }
 
-/// The bytes that a body's loads bring, and these as copies that count on a barrier.
-std::int64_t aim(std::vector<schedule::Op> &ops, const schedule::Program &program,
-                 schedule::CursorId cursor) {
-  std::int64_t bytes = 0;
-  for (schedule::Op &op : ops) {
-    if (op.kind != schedule::OpKind::Issue) continue;
-    op.kind = schedule::OpKind::Copy;
-    op.queue = {};
-    op.accesses.front().part = schedule::Part::All;
-    op.bytes = program[op.accesses.front().buffer].bytes;
-    op.barrier = schedule::BarrierId(0);
-    op.index = {cursor};
-    bytes += op.bytes;
-  }
-  return bytes;
-}
-
-/// The loads of a trip end a phase of a barrier instead of a group of a queue: what waited for the
-/// trip's group waits for its phase.
+/// What the engine loads in a trip ends a phase of a barrier instead of a group of a queue: what
+/// waited for the trip's group waits for its phase, and for the group where threads copy as well.
 class PhasesForGroups {
 public:
-  explicit PhasesForGroups(LoopPlan &plan) : program_(plan.program), trips_(plan.trips) {}
+  PhasesForGroups(LoopPlan &plan, const LoopLoads &loads)
+      : program_(plan.program), trips_(plan.trips), loads_(loads) {}
 
   void run() {
     program_.barriers.push_back({.name = "full", .ring = schedule::RingId(0), .arrivals = 1});
     schedule::Role &role = program_.roles.front();
     const bool isInside = false;
     rewrite(role.body, isInside);
-    program_.queues.clear();
+    if (!hasGroups()) program_.queues.clear();
   }
 
 private:
   // prefetch makes two cursors: that of what is loaded, and that of what is used.
   static constexpr schedule::CursorId kAhead{0}, kNow{1};
 
+  bool hasGroups() const { return loads_.has(Way::Copies); }
+
   void rewrite(std::vector<schedule::Op> &body, bool isInLoop) {
     std::vector<schedule::Op> out;
-    const std::int64_t bytes = aim(body, program_, kAhead);
+    const std::int64_t bytes = aim(body);
     if (bytes > 0)
       out.push_back({.kind = schedule::OpKind::Expect,
                      .barrier = schedule::BarrierId(0),
@@ -348,20 +334,39 @@ private:
                      .where = body.front().where});
     for (schedule::Op &op : body) {
       rewrite(op.body, op.kind == schedule::OpKind::For && op.trips == trips_);
-      if (op.kind == schedule::OpKind::Commit) continue;
-      if (op.kind != schedule::OpKind::Drain)
-        out.push_back(std::move(op));
-      else if (isInLoop)
+      const bool isDrain = op.kind == schedule::OpKind::Drain;
+      if (isDrain && isInLoop)
         out.push_back({.kind = schedule::OpKind::Wait,
                        .barrier = schedule::BarrierId(0),
                        .index = {kNow},
                        .where = op.where});
+      if (hasGroups() || !(isDrain || op.kind == schedule::OpKind::Commit))
+        out.push_back(std::move(op));
     }
     body = std::move(out);
   }
 
+  /// Make a body's loads of boxes copies that count on the barrier. Returns the bytes they bring.
+  std::int64_t aim(std::vector<schedule::Op> &body) const {
+    std::int64_t bytes = 0;
+    for (schedule::Op &op : body) {
+      if (op.kind != schedule::OpKind::Issue) continue;
+      schedule::Access &slot = op.accesses.front();
+      if (loads_.loads[slot.buffer.index()].way != Way::Boxes) continue;
+      op.kind = schedule::OpKind::Copy;
+      op.queue = {};
+      slot.part = schedule::Part::All;
+      op.bytes = program_[slot.buffer].bytes;
+      op.barrier = schedule::BarrierId(0);
+      op.index = {kAhead};
+      bytes += op.bytes;
+    }
+    return bytes;
+  }
+
   schedule::Program &program_;
   TripsId trips_;
+  const LoopLoads &loads_;
 };
 
 } // namespace
@@ -371,7 +376,7 @@ std::optional<LoopPlan> planLoop(const Kernel &kernel, const Op &loop, const Loo
                                  std::string &why) {
   constexpr bool kOneRole = false;
   auto planned = plan(kernel, loop, loads, room, context, kOneRole, why);
-  if (planned && loads.way == Way::Boxes) PhasesForGroups(*planned).run();
+  if (planned && loads.has(Way::Boxes)) PhasesForGroups(*planned, loads).run();
   return planned;
 }
 
