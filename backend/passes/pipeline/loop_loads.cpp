@@ -104,7 +104,7 @@ private:
       if (!why) break;
       if (way == Way::Boxes) load.whyNoBox = *why;
     }
-    if (load.way == Way::Copies) load.width = static_cast<std::int32_t>(widthOf(op));
+    if (!why && load.way == Way::Copies) load.width = static_cast<std::int32_t>(widthOf(op));
     return why;
   }
 
