@@ -1,7 +1,7 @@
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
 #include "backend/lower/lower.h"
-#include "backend/passes/pipeline/read_schedule.h"
+#include "backend/passes/pipeline/prove_rings.h"
 #include "backend/pipeline.h"
 #include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_launch.h"

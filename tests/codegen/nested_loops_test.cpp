@@ -1,6 +1,6 @@
 #include "backend/interpret/interpret.h"
 #include "backend/ir/text.h"
-#include "backend/passes/pipeline/read_schedule.h"
+#include "backend/passes/pipeline/prove_rings.h"
 #include "backend/pipeline.h"
 #include "tests/codegen/table_launch.h"
 #include "tests/support/parsed_kernel.h"

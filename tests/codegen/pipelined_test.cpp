@@ -1,4 +1,4 @@
-#include "backend/passes/pipeline/read_schedule.h"
+#include "backend/passes/pipeline/prove_rings.h"
 #include "backend/pipeline.h"
 #include "backend/schedule/check/check.h"
 #include "tests/codegen/pipelined_kernels.h"

@@ -2,7 +2,7 @@
 #include "backend/ir/builder.h"
 #include "backend/ir/shared_tiles.h"
 #include "backend/lower/lower.h"
-#include "backend/passes/pipeline/read_schedule.h"
+#include "backend/passes/pipeline/prove_rings.h"
 #include "backend/pipeline.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/IR/LLVMContext.h"

@@ -1,5 +1,5 @@
 #include "backend/interpret/interpret.h"
-#include "backend/passes/pipeline/read_schedule.h"
+#include "backend/passes/pipeline/prove_rings.h"
 #include "tests/codegen/ring_assembly.h"
 #include "tests/support/parsed_kernel.h"
 

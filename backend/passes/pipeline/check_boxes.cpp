@@ -1,5 +1,6 @@
+#include "backend/passes/pipeline/check_boxes.h"
+
 #include "backend/machine/role_registers.h"
-#include "backend/passes/pipeline/read_schedule.h"
 
 namespace imbrex::passes::pipeline {
 namespace {

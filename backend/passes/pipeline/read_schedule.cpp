@@ -4,8 +4,8 @@
 #include "backend/ir/shared_tiles.h"
 #include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/read_condition.h"
-#include "backend/passes/pipeline/same_values.h"
-#include "backend/schedule/check/check.h"
+#include "backend/passes/pipeline/taken_slots.h"
+#include "backend/passes/pipeline/trip_counts.h"
 #include "backend/schedule/program/attributes.h"
 #include "backend/schedule/program/channels.h"
 #include "backend/schedule/program/well_formed.h"
@@ -17,7 +17,6 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <set>
 #include <tuple>
 
 namespace imbrex::passes::pipeline {
@@ -34,10 +33,6 @@ using ScheduleOps = std::vector<schedule::Op>;
 constexpr std::int32_t kAgents = 2;
 static_assert(kMostSlots <= schedule::kSlots.most);
 const schedule::MeetingId kAll(0);
-// So much takes up to 5 ms. Two loops in each other with twelve slots each and a role that loads
-// take nearly as much, most kernels less than a tenth.
-constexpr std::int64_t kWorkOfTry = 800'000;
-
 /// What one thread does for all.
 bool isByOneThread(const Op &op) {
   return op.kind == OpKind::RingLoadBox || op.kind == OpKind::BarrierExpect;
@@ -99,7 +94,7 @@ private:
     role_ = schedule::RoleId(static_cast<std::uint32_t>(program_.roles.size()));
     program_.roles.push_back(std::move(role));
     queue_ = {};
-    taken_.clear();
+    taken_ = {};
     ScheduleOps ops = read(body);
     program_.roles.back().body = std::move(ops);
   }
@@ -127,72 +122,6 @@ private:
     isUnread_ = true;
   }
 
-  // --- trips ---
-
-  /// What is known of a number of trips, so that it is found again in another role, or for other
-  /// threads. Loops over the same numbers in a trip of the same loop have as many.
-  using Known = std::vector<std::uint64_t>;
-  enum What : std::uint8_t { kLoop, kRest, kCounts, kBranch };
-
-  TripsId tripsOf(What what, const Op &op, const Known &of) {
-    Known known{what, within_.valid() ? within_.index() + 1 : 0};
-    if (of.empty()) known.push_back(reinterpret_cast<std::uintptr_t>(&op));
-    known.insert(known.end(), of.begin(), of.end());
-    const auto [at, isNew] = known_.try_emplace(
-        std::move(known), TripsId(static_cast<std::uint32_t>(program_.trips.size())));
-    // Who is asked how many there are is asked of loops alone.
-    const bool isLoop = what == kLoop || what == kCounts;
-    if (isNew) {
-      program_.trips.push_back(
-          {.name = (isLoop ? "k" : "once") + std::to_string(at->second.index()),
-           .within = within_,
-           .where = op.where});
-      read_.trips.push_back(isLoop          ? kindOf(op)
-                            : what == kRest ? TripsKind::Rest
-                                            : TripsKind::Branch);
-    }
-    return at->second;
-  }
-
-  /// Of a loop.
-  TripsKind kindOf(const Op &loop) const {
-    if (loop.kind != OpKind::For) return TripsKind::Loop;
-    const auto low = constantInteger(kernel_, loop.operand(0));
-    const auto high = constantInteger(kernel_, loop.operand(1));
-    const auto step = constantInteger(kernel_, loop.operand(2));
-    if (!low || !high || !step) return TripsKind::Loop;
-    const bool runs = *step > 0 ? *low < *high : *step < 0 && *low > *high;
-    return runs ? TripsKind::LoopWithTrips : TripsKind::LoopWithoutTrips;
-  }
-
-  /// Of a for: how often it runs follows from its numbers, unless it may be left. That two loops
-  /// run as often is worth knowing where one role hands the other something in each trip: of
-  /// others, and of loops in a row, all pairs of numbers are looked at, of which there are far
-  /// fewer states.
-  TripsId tripsOf(const Op &loop) {
-    if (mayBeLeft(loop)) return tripsOf(kLoop, loop, {});
-    const std::set<std::uint64_t> meets = barriersIn(loop);
-    Known known;
-    if (!meets.empty()) {
-      known = {same_(loop.operand(0)), same_(loop.operand(1)), same_(loop.operand(2))};
-      known.insert(known.end(), meets.begin(), meets.end());
-    }
-    const TripsId trips = tripsOf(meets.empty() ? kLoop : kCounts, loop, known);
-    same_.setIndex(loop.regions[0].arguments[0], trips.index());
-    return trips;
-  }
-
-  static std::set<std::uint64_t> barriersIn(const Op &loop) {
-    std::set<std::uint64_t> found;
-    walk(loop.regions[0], [&](const Op &op) {
-      if (op.kind == OpKind::RingLoadBox) found.insert(op.operand(1).index());
-      const bool isOfBarrier = llvm::is_contained(
-          {OpKind::BarrierWait, OpKind::BarrierArrive, OpKind::BarrierExpect}, op.kind);
-      if (isOfBarrier) found.insert(op.operand(0).index());
-    });
-    return found;
-  }
-
   // --- bodies ---
 
   ScheduleOps read(const Block &body) {
@@ -200,7 +129,7 @@ private:
     // A condition may ask for the count of a loop that comes behind it, most likely of the next.
     for (const auto &op : body.ops)
       if (op->kind == OpKind::For && holdsRings(kernel_, *op))
-        loops_.push_back({op.get(), tripsOf(*op)});
+        loops_.push_back({op.get(), counts_.ofFor(*op)});
     std::reverse(loops_.begin() + static_cast<std::ptrdiff_t>(outer), loops_.end());
     ScheduleOps ops = readFrom(body, 0);
     loops_.resize(outer);
@@ -222,7 +151,7 @@ private:
       else if (mayStop(op))
         ops.push_back({.kind = ScheduleOp::Access, .where = op.where});
       if (!mayLeave(op)) continue;
-      ops.push_back(maybe(op, tripsOf(kRest, op, {}), [&] { return readFrom(body, i + 1); }));
+      ops.push_back(maybe(op, counts_.ofRest(op), [&] { return readFrom(body, i + 1); }));
       break;
     }
     return ops;
@@ -252,9 +181,9 @@ private:
   }
 
   void readBodies(const Op &op, ScheduleOps &ops) {
-    forgetTaken(op);
+    taken_.forgetIn(op);
     readBodiesOf(op, ops);
-    forgetTaken(op);
+    taken_.forgetIn(op);
   }
 
   void readBodiesOf(const Op &op, ScheduleOps &ops) {
@@ -266,8 +195,7 @@ private:
       return;
     }
     if (op.kind == OpKind::While)
-      return ops.push_back(
-          loopOver(tripsOf(kLoop, op, {}), op, [&] { return read(op.regions[0]); }));
+      return ops.push_back(loopOver(counts_.ofWhile(op), op, [&] { return read(op.regions[0]); }));
     for (std::size_t i = 0; i < op.regions.size(); ++i) readBranch(op, i, ops);
   }
 
@@ -280,16 +208,16 @@ private:
       return;
     }
     const auto guard = number == 0 ? readCondition(kernel_, op.operand(0), loops_) : std::nullopt;
-    const TripsId runs = tripsOf(kBranch, op, {same_(op.operand(0)), number});
+    const TripsId runs = counts_.ofBranch(op, number);
     ops.push_back(maybe(op, runs, [&] { return read(body); }));
     if (guard) ops.back().guard = *guard;
   }
 
   template <class Body>
   schedule::Op loopOver(TripsId trips, const Op &op, const Body &body) {
-    const TripsId outer = std::exchange(within_, trips);
+    const TripsId outer = counts_.enter(trips);
     schedule::Op loop{.kind = ScheduleOp::For, .trips = trips, .body = body(), .where = op.where};
-    within_ = outer;
+    counts_.enter(outer);
     return loop;
   }
 
@@ -321,7 +249,7 @@ private:
     case SyncOp::RingCommit: return add({.kind = ScheduleOp::Commit, .queue = queue()});
     case SyncOp::RingDrain: return add(readDrain(op));
     case SyncOp::Meet: return add({.kind = ScheduleOp::Meet, .meeting = kAll});
-    case SyncOp::RingSlot: takeSlot(op); return advance(0, Walks::Taken);
+    case SyncOp::RingSlot: taken_.take(op); return advance(0, Walks::Taken);
     case SyncOp::RingLoadBox:
       if (isOther_) return;
       add(readLoad(op));
@@ -355,23 +283,6 @@ private:
 
   // --- slots ---
 
-  /// It is the one before the ring's next from now on.
-  void takeSlot(const Op &op) {
-    for (auto &[slot, behind] : taken_)
-      if (slot->operand(0) == op.operand(0)) ++behind;
-    taken_[&op] = 1;
-  }
-
-  /// How far a ring goes on in bodies, nobody knows.
-  void forgetTaken(const Op &op) {
-    for (const Block &body : op.regions)
-      walk(body, [&](const Op &inner) {
-        if (inner.kind == OpKind::RingSlot)
-          std::erase_if(
-              taken_, [&](const auto &slot) { return slot.first->operand(0) == inner.operand(0); });
-      });
-  }
-
   /// An op that reads slots.
   void readTiles(const Op &op, ScheduleOps &ops) {
     schedule::Op access{.kind = ScheduleOp::Access, .where = op.where};
@@ -379,12 +290,12 @@ private:
     for (const ValueId operand : op.operands) {
       if (!kernel_.type(operand).isShared()) continue;
       const Op &slot = slotOf(kernel_, operand);
-      const auto behind = taken_.find(&slot);
-      if (behind == taken_.end())
+      const auto behind = taken_.behind(slot);
+      if (!behind)
         return unread(op, "'" + std::string(info(op.kind).mnemonic) +
                               "' reads a slot of a ring that has gone on in a loop or condition");
       bytes += slotBytes(kernel_, slot.operand(0));
-      access.accesses.push_back(readOf(op, slot, behind->second));
+      access.accesses.push_back(readOf(op, slot, *behind));
     }
     if (hasCosts_) access.cost = readCost(bytes, computeCycles(kernel_, op));
     ops.push_back(std::move(access));
@@ -536,8 +447,8 @@ private:
   const bool hasCosts_;
   KernelSchedule read_;
   schedule::Program &program_ = read_.program;
-  SameValues same_{kernel_};
-  std::map<Known, TripsId> known_;
+  TripCounts counts_{kernel_, read_};
+  TakenSlots taken_;
   std::map<ValueId, schedule::RingId> slots_;       // of rings and barriers
   std::map<ValueId, schedule::BufferId> buffers_;   // by ring
   std::map<ValueId, schedule::BarrierId> barriers_; // by barrier
@@ -546,8 +457,6 @@ private:
   schedule::QueueId queue_;        // of its copies
   bool isOther_ = false;           // it is one of the threads that do not start loads of boxes
   std::vector<CountedLoop> loops_; // those of the bodies around, and of the one that is read
-  TripsId within_;
-  std::map<const Op *, std::int32_t> taken_; // how far its ring has gone on since it was taken
   bool isUnread_ = false;
 };
 
@@ -561,21 +470,6 @@ std::optional<KernelSchedule> readSchedule(const Kernel &kernel, const machine::
   Diagnostics broken;
   IMBREX_CHECK(!read || schedule::verify(read->program, broken),
                "a schedule was read that says nothing:\n{0}", broken.render());
-  return read;
-}
-
-bool isBeyondProof(const Kernel &kernel, const machine::Machine &machine) {
-  if (!hasRings(kernel)) return false;
-  Diagnostics unread;
-  const auto read = readSchedule(kernel, machine, unread);
-  return read && schedule::takesMoreWork(read->program, kWorkOfTry);
-}
-
-std::optional<KernelSchedule> proveRings(const Kernel &kernel, const machine::Machine &machine,
-                                         Diagnostics &diagnostics) {
-  if (!hasRings(kernel)) return KernelSchedule{.program = {.name = kernel.name()}};
-  auto read = readSchedule(kernel, machine, diagnostics);
-  if (!read || !schedule::report(schedule::prove(read->program), diagnostics)) return std::nullopt;
   return read;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "backend/analysis/assumptions.h"
 #include "backend/ir/kernel.h"
 #include "backend/machine/machine.h"
 #include "backend/schedule/program/program.h"
@@ -40,11 +39,6 @@ namespace imbrex::passes::pipeline {
 
 bool hasRings(const ir::Kernel &kernel);
 
-/// Whether a machine's engine can load the boxes that a kernel asks it for, of any view that a
-/// launch may pass, and sees in them what the kernel means. True for a kernel without.
-bool checkBoxes(const ir::Kernel &kernel, const machine::Machine &machine,
-                const analysis::Assumptions &assumptions, Diagnostics &diagnostics);
-
 /// What a schedule is read for.
 enum class ReadFor : std::uint8_t {
   /// With an access to nothing where an assertion may stop the block: a proof need not know, as
@@ -78,15 +72,5 @@ struct KernelSchedule {
 std::optional<KernelSchedule> readSchedule(const ir::Kernel &kernel,
                                            const machine::Machine &machine,
                                            Diagnostics &diagnostics, ReadFor what = ReadFor::Proof);
-
-/// Whether the proof of a kernel's rings takes long: there are more runs to look at than are worth
-/// the time.
-bool isBeyondProof(const ir::Kernel &kernel, const machine::Machine &machine);
-
-/// Prove what a kernel's rings do, for all numbers of trips: what was proven; nothing, and what is
-/// wrong with the lines of the loads, where it is not safe. Of a kernel without rings a program
-/// without roles.
-std::optional<KernelSchedule> proveRings(const ir::Kernel &kernel, const machine::Machine &machine,
-                                         Diagnostics &diagnostics);
 
 } // namespace imbrex::passes::pipeline

@@ -1,5 +1,5 @@
 #include "backend/ir/text.h"
-#include "backend/passes/pipeline/read_schedule.h"
+#include "backend/passes/pipeline/prove_rings.h"
 #include "backend/report.h"
 #include "tests/support/assembler.h"
 #include "tests/support/compile_error.h"
