@@ -32,19 +32,19 @@ std::optional<OpKind> opNamed(std::string_view mnemonic) {
 llvm::ArrayRef<OpKind> allOpKinds() { return kOpKinds; }
 
 bool isElementwise(OpKind kind) {
-  return false
+  bool is = false;
 #define IMBREX_OP(...)
-#define IMBREX_ELEMENTWISE(Kind, ...) || kind == OpKind::Kind
+#define IMBREX_ELEMENTWISE(Kind, ...) is |= kind == OpKind::Kind;
 #include "backend/ir/ops.def"
-      ;
+  return is;
 }
 
 bool isLaid(OpKind kind) {
-  return false
+  bool is = false;
 #define IMBREX_OP(...)
-#define IMBREX_LAID(Kind, ...) || kind == OpKind::Kind
+#define IMBREX_LAID(Kind, ...) is |= kind == OpKind::Kind;
 #include "backend/ir/ops.def"
-      ;
+  return is;
 }
 
 Attributes defaultAttributes(OpKind kind) {

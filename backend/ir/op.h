@@ -133,12 +133,12 @@ llvm::ArrayRef<OpKind> allOpKinds();
 bool isElementwise(OpKind kind);
 /// A quotient, a remainder, a root: a loop, or an instruction that takes as long as many others.
 constexpr bool isDivision(OpKind kind) {
-  return false
+  bool is = false;
 #define IMBREX_OP(...)
 #define IMBREX_ELEMENTWISE(...)
-#define IMBREX_DIVISION(Kind, ...) || kind == OpKind::Kind
+#define IMBREX_DIVISION(Kind, ...) is |= kind == OpKind::Kind;
 #include "backend/ir/ops.def"
-      ;
+  return is;
 }
 /// Not for authors: passes make it, of kernels at stage Laid.
 bool isLaid(OpKind kind);
