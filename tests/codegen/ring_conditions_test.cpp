@@ -122,6 +122,8 @@ TEST_CASE("jumps on one condition go the same way, in whatever form it is comput
   if (targetNamed("sm_80") == nullptr) return;
   CHECK_FALSE(mayPart("setp.gt.u32 %p1, %r5, 8;\n@%p1", "setp.lt.u32 %p2, %r5, 9;\n@!%p2"));
   CHECK_FALSE(mayPart("setp.gt.s16 %p1, %r5, 2;\n@%p1", "setp.lt.s16 %p2, %r5, 3;\n@!%p2"));
+  CHECK_FALSE(mayPart("setp.gt.u32 %p1, %r5, -4;\n@%p1", "setp.lt.u32 %p2, %r5, -3;\n@!%p2"));
+  CHECK_FALSE(mayPart("setp.le.s32 %p1, %r5, -9;\n@%p1", "setp.ge.s32 %p2, %r5, -8;\n@!%p2"));
   CHECK_FALSE(mayPart("setp.le.s32 %p1, %r5, 8;\n@%p1", "setp.ge.s32 %p2, %r5, 9;\n@!%p2"));
   CHECK_FALSE(mayPart("setp.le.s32 %p1, %r5, %r9;\n@%p1", "setp.gt.s32 %p2, %r5, %r9;\n@!%p2"));
   CHECK_FALSE(mayPart("setp.lt.s32 %p1, %r5, %r9;\n@%p1", "setp.gt.s32 %p2, %r9, %r5;\n@%p2"));

@@ -121,9 +121,10 @@ private:
     if (how == "lt" || how == "ge") return named("lt", how == "ge");
     if (how != "gt" && how != "le") return named(how, false);
     std::int64_t number = 0;
-    // One more is a number of the type as well, with a sign and without.
+    // One more is a number of the type as well, with a sign and without; -1 is the last of these.
     const std::int64_t many = std::int64_t{1} << (type.ends_with("16") ? 14 : 30);
-    const bool isNumber = !b.getAsInteger(10, number) && number >= 0 && number < many;
+    const bool isNumber =
+        !b.getAsInteger(10, number) && -many < number && number < many && number != -1;
     if (isNumber) {
       right = std::to_string(number + 1);
       return named("lt", how == "gt");
