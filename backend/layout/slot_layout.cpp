@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace imbrex::layout {
 namespace {
@@ -64,7 +65,12 @@ LinearLayout planSlot(const LinearLayout &write, const RegisterVectors &copies,
 }
 
 LinearLayout planSlotInLaneOrder(const LinearLayout &write, const RegisterVectors &copies) {
-  return vectorByVector(write, copies, write.columns(Dim::Lane));
+  // A warp's sum of bits is a place of its own: the machine adds the lanes' places to it, and those
+  // of the bits that they share would be added twice.
+  Vectors next(write.columns(Dim::Lane));
+  llvm::copy_if(write.columns(Dim::Warp), std::back_inserter(next),
+                [](Bits column) { return column != 0 && !llvm::has_single_bit(column); });
+  return vectorByVector(write, copies, next);
 }
 
 namespace {

@@ -101,6 +101,19 @@ TEST_CASE("a slot in lane order has what a warp copies side by side, and all fin
   CHECK(inOrder > 100);
 }
 
+TEST_CASE("in lane order, a warp whose place is a sum of bits begins behind what lanes copy") {
+  const auto write =
+      parseLayout("register [[0,1],[0,2]] lane [[0,4],[0,8],[0,16],[1,0],[2,0],[4,0]] "
+                  "warp [[9,0],[0,0]] of [16x32]");
+  REQUIRE(write);
+  const RegisterVectors copies = contiguousRegisters(*write, axisDim(1), 4);
+  const LinearLayout slot = planSlotInLaneOrder(*write, copies);
+  CHECK(isBijective(slot));
+  const LinearLayout offsets = compose(inverse(slot), *write);
+  for (Bits lane = 0; lane < 64; ++lane) CHECK(offsets.apply(Dim::Lane, lane) == lane * 4);
+  for (const Bits column : offsets.columns(Dim::Warp)) CHECK(column % 256 == 0);
+}
+
 TEST_CASE(
     "a swizzled slot is in lane order for what its lanes bring, and is read without conflicts") {
   const SharedMemory memory{.banks = 64, .lanes = 64};
