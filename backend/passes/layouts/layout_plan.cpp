@@ -277,7 +277,8 @@ layout::Threads chooseThreads(const Kernel &kernel, const machine::Machine &mach
   const std::int32_t mostBusy = sorts(kernel) ? most : std::max(kMostThreads / lanes, 1);
   const std::int64_t busy = std::min<std::int64_t>(largest.elements / (lanes * kElementsPerThread),
                                                    std::min(mostBusy, most));
-  const std::int64_t uncrowded = llvm::divideCeil(largest.registers, lanes * kCrowdedRegisters);
+  const auto uncrowded =
+      static_cast<std::int64_t>(llvm::divideCeil(largest.registers, lanes * kCrowdedRegisters));
   const auto warps =
       static_cast<std::uint64_t>(std::clamp<std::int64_t>(std::max(busy, uncrowded), 1, most));
   return {.lanes = lanes, .warps = static_cast<std::int32_t>(llvm::bit_ceil(warps))};

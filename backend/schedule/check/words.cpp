@@ -44,7 +44,7 @@ std::string Run::describe(const RecordedAccess &touch) const {
 
 /// What keeps two writes apart. The warps of a role do all its operations at once.
 std::string Run::hintForWrites(const RecordedAccess &write, const RecordedAccess &other) const {
-  const std::string wait = "one of the two must wait until the other has ended";
+  std::string wait = "one of the two must wait until the other has ended";
   const Agent &self = model_->agents[static_cast<std::size_t>(write.agent)];
   const bool isOneRole = self.role == model_->agents[static_cast<std::size_t>(other.agent)].role;
   if (!isOneRole || write.agent == other.agent) return wait;

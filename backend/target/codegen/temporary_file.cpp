@@ -28,8 +28,9 @@ Result<TemporaryFile> TemporaryFile::make(llvm::StringRef suffix, llvm::StringRe
 }
 
 TemporaryFile::~TemporaryFile() {
+  if (path_.empty()) return;
   // That it stays is no reason to fail.
-  if (!path_.empty()) (void)llvm::sys::fs::remove(path_);
+  [[maybe_unused]] const std::error_code ignored = llvm::sys::fs::remove(path_);
 }
 
 std::vector<char> TemporaryFile::read() const {
