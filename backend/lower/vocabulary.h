@@ -128,7 +128,8 @@ public:
   }
   /// The fast form of an op that it has.
   virtual Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const = 0;
-  /// The reciprocal of an f32 between 2^-24 and 2^24, at most 4 ulp off: an instruction.
+  /// The reciprocal of an f32 between 2^-24 and 2^24, at most 4 ulp off, or of an f64 that was an
+  /// f32, at most a 2^-14th off, also of 0, of infinities and of NaN: an instruction.
   virtual Value *nearReciprocal(Builder &b, Value *x) const = 0;
   /// Whether there are instructions for the minimum and maximum of f32 that keep a NaN.
   virtual bool keepsNaN() const = 0;

@@ -2,8 +2,8 @@
 
 #include "backend/math/precision.h"
 
-/// Many quotients a / b by one divisor, each correctly rounded: its reciprocal y, correctly
-/// rounded, and three operations for each,
+/// Many quotients a / b by one divisor, each correctly rounded: its reciprocal y, and three
+/// operations for each,
 ///
 ///   q = a y,  r = q b - a,  a / b = q - r y      (Markstein, IBM J. Res. Dev. 34, 1990)
 ///
@@ -19,25 +19,28 @@ namespace imbrex::math {
 /// a multiple of 2^-147.
 inline constexpr int kDivisorReach = 24, kDividendReach = 100;
 
-/// Whether the quotients by b can be made so. A divisor whose significand is all ones cannot: its
-/// reciprocal lies too near to the middle between two floats to be found by iteration.
+/// Of the largest significands some have a reciprocal that lies too near to the middle between two
+/// floats to be found by one step of iteration; none but these sixteen do.
+inline constexpr std::uint32_t kWildSignificands = 16;
+
+/// Whether the quotients by b can be made so.
 template <class U>
 auto isTameDivisor(U b) {
   constexpr std::uint32_t kLeast = std::bit_cast<std::uint32_t>(powerOf2<Single>(-kDivisorReach));
   constexpr std::uint32_t kEnd = std::bit_cast<std::uint32_t>(powerOf2<Single>(kDivisorReach));
-  constexpr std::uint32_t kOnes = kMantissaMask<Single>;
-  // The next mantissa of one that is all ones is 0.
-  U magnitude = b & U(~kSignBit<Single>);
-  U next = (b + U(1)) & U(kOnes);
-  return select(next == U(0), U(kEnd), magnitude - U(kLeast)) < U(kEnd - kLeast);
+  // Doubled, the bits have no sign. So many steps on, a wild significand has become a small one.
+  constexpr std::uint32_t kSmall = 2 * kWildSignificands;
+  constexpr std::uint32_t kDoubledSignificand = 2 * kMantissaMask<Single> + 1;
+  U beyondLeast = (b << 1) + U(kSmall - 2 * kLeast);
+  U significand = beyondLeast & U(kDoubledSignificand - (kSmall - 1));
+  return select(significand == U(0), U(2 * (kEnd - kLeast)), beyondLeast) < U(2 * (kEnd - kLeast));
 }
 
-/// 1 / b, correctly rounded, of a tame divisor, by two of Newton's steps from a number that may be
-/// 4 ulp off.
+/// 1 / b of a tame divisor, by a step of Newton's from a number that may be 4 ulp off: correctly
+/// rounded but for some fifty significands, which quotientBy serves as well.
 template <class F>
 F reciprocalFrom(F seed, F b) {
-  F nearer = fma(seed, fma(-b, seed, F(1)), seed);
-  return fma(nearer, fma(-b, nearer, F(1)), nearer);
+  return fma(seed, fma(-b, seed, F(1)), seed);
 }
 
 template <class F>
@@ -62,42 +65,30 @@ auto areSmallEnough(F largest) {
 }
 
 /// What all quotients by one divisor share in f64, whatever it is.
-template <class F, class D>
+template <class D>
 struct WideDivisor {
   D divisor, reciprocal;
-  F special; ///< 1 / b where that is 0, infinite or NaN; else ±1.
+  D seed; ///< 0, infinite or NaN where 1 / b is; else near to it.
 };
 
-template <class D, class F>
-WideDivisor<F, D> wideDivisor(F b) {
-  auto bits = bitsOf(b);
-  using U = decltype(bits);
-  U sign = bits & U(kSignBit<Single>);
-  F infinity = floatOf(sign | U(std::bit_cast<std::uint32_t>(kInfinity<Single>)));
-  F one = floatOf(sign | U(std::bit_cast<std::uint32_t>(1.0f)));
-  F special = select(b == F(0), infinity, select(b == infinity, floatOf(sign), one));
-  special = select(b == b, special, b);
-
-  // The exponent negated, and a line for the reciprocal of the mantissa: 12 % off at most. Four
-  // steps of Newton's make of it 2^-48.
-  constexpr std::uint64_t kLine = 0x7fde623822fc16e6;
-  D wide = toF64(b);
-  D y = floatOf(decltype(bitsOf(wide))(kLine) - bitsOf(wide));
-  for (int step = 0; step < 4; ++step) y = fma(y, fma(-wide, y, D(1)), y);
-  return {wide, y, special};
+/// From a number that may be a 2^-14th off 1 / b, and has its value where that is 0, infinite or
+/// NaN: the reciprocal is a 2^-28th off at most. Of 0 and of an infinity it is NaN.
+template <class D>
+WideDivisor<D> wideDivisor(D seed, D b) {
+  return {b, fma(seed, fma(-b, seed, D(1)), seed), seed};
 }
 
-/// a / b of any two floats, rounded once: the quotient in f64 is exact where it is the middle
-/// between two floats, and far enough from all of them where it is not.
+/// a / b of any two floats, rounded once: the remainder a - q b has 50 bits at most and is exact,
+/// so that the quotient in f64 is a 2^-56th off before it is rounded. Where it is the middle
+/// between two floats that is less than rounding puts right, and where it is not they are farther
+/// away.
 template <class F, class D>
-F quotientIn(const WideDivisor<F, D> &by, F a) {
+F quotientIn(const WideDivisor<D> &by, F a) {
   D wide = toF64(a);
   D q = wide * by.reciprocal;
-  F quotient = toF32(fma(fma(-q, by.divisor, wide), by.reciprocal, q));
-  F special = a * by.special; // 0, infinite or NaN where a or 1 / b is
-  F magnitude = abs(special);
-  return select(magnitude == F(0), special,
-                select(magnitude < F(kInfinity<Single>), quotient, special));
+  D nearer = fma(fma(-q, by.divisor, wide), by.reciprocal, q);
+  // It is 0 or NaN where a or 1 / b is 0, infinite or NaN: then a / b is what their product is.
+  return toF32(select(D(0) < abs(nearer), nearer, wide * by.seed));
 }
 
 } // namespace imbrex::math

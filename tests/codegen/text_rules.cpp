@@ -39,7 +39,7 @@ private:
       sumsWithZero |= addend != nullptr && addend->isNullValue();
     }
     quotients |= name.starts_with("llvm.sqrt");
-    nearReciprocals |= name == "llvm.nvvm.rcp.approx.ftz.f";
+    nearReciprocals |= name.starts_with("llvm.nvvm.rcp.approx.ftz.");
     for (const StringRef fast : {"approx", "amdgcn.exp2", "amdgcn.log", "amdgcn.sin", "amdgcn.cos",
                                  "amdgcn.rsq", "amdgcn.rcp", "amdgcn.tanh"})
       approximations |= name.contains(fast);

@@ -42,8 +42,9 @@ std::vector<float> dividends(std::mt19937 &random, bool hasEdges) {
 /// Rows with edges and rows without take different ways, and so do zeros by the divisor's sign.
 void addQuotients(std::vector<Case> &cases) {
   std::mt19937 random(11);
-  for (const float divisor : {3.0F, -7.0F, 0.1F, 1024.0F, 0x1.fffffep0F, 0x1p-24F, 0x1.8p-25F,
-                              0x1.8p23F, 0x1p24F, 0x1p-140F, 0.0F, -0.0F, HUGE_VALF, NAN}) {
+  for (const float divisor :
+       {3.0F, -7.0F, 0.1F, 1024.0F, 0x1.fffffep0F, 0x1.fffff2p0F, 0x1p-24F, 0x1.8p-25F, 0x1.8p23F,
+        0x1p24F, 0x1p-140F, 0.0F, -0.0F, HUGE_VALF, NAN}) {
     std::vector<float> x, quotients;
     for (const bool hasEdges : {false, true})
       for (const float number : dividends(random, hasEdges)) x.push_back(number);

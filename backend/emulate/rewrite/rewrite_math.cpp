@@ -7,7 +7,9 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 #include <string_view>
 #include <unordered_map>
@@ -59,6 +61,19 @@ const std::unordered_map<std::string_view, Function *> &assemblies() {
 
 float quotient(float x, float y) { return x / y; }
 
+/// The upper word of an f64.
+double halved(double x) {
+  constexpr std::uint64_t kLower = 0xffffffff;
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & ~kLower);
+}
+
+/// In f64 machines know the reciprocal of half the bits, or of few more.
+double nearInverse(double x) { return halved(1 / halved(x)); }
+bool isNearInverse(const llvm::CallInst &call) {
+  return call.getIntrinsicID() == llvm::Intrinsic::nvvm_rcp_approx_ftz_d ||
+         call.getIntrinsicID() == llvm::Intrinsic::amdgcn_rcp;
+}
+
 Function *functionOf(const llvm::CallInst &call) {
   if (auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand())) {
     const llvm::StringRef text = assembly->getAsmString();
@@ -74,6 +89,10 @@ Function *functionOf(const llvm::CallInst &call) {
 } // namespace
 
 bool rewriteMath(Builder &b, llvm::CallInst &call) {
+  if (call.getType()->isDoubleTy() && isNearInverse(call)) {
+    call.replaceAllUsesWith(createCall(b, nearInverse, {call.getArgOperand(0)}));
+    return true;
+  }
   if (!call.getType()->isFloatTy()) return false;
   if (call.getIntrinsicID() == llvm::Intrinsic::nvvm_div_approx_f) {
     call.replaceAllUsesWith(

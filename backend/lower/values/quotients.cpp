@@ -97,9 +97,11 @@ private:
                      math::isTameDivisor(divisorBits).in(e_.b)});
   }
 
-  /// The dividends go round in a loop, whose body is there once.
+  /// The dividends go round in a loop, whose body is there once, and come out of it as quotients.
   Registers oneByOne() {
-    const auto wide = math::wideDivisor<Double>(single(divisor_));
+    const Double divisor = toF64(single(divisor_));
+    const auto wide =
+        math::wideDivisor(Double(e_.b, e_.words.nearReciprocal(e_.b, divisor.in(e_.b))), divisor);
     llvm::BasicBlock *const before = e_.b.GetInsertBlock(), *const loop = e_.newBlock("one");
     e_.b.CreateBr(loop);
     e_.b.SetInsertPoint(loop);

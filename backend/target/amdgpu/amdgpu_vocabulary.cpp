@@ -41,7 +41,7 @@ Value *plain(Builder &b, Intrinsic::ID id) {
 Value *floatOf(Builder &b, double number) { return llvm::ConstantFP::get(b.getFloatTy(), number); }
 
 Value *instruction(Builder &b, Intrinsic::ID id, llvm::ArrayRef<Value *> operands) {
-  return b.CreateIntrinsic(id, {b.getFloatTy()}, operands);
+  return b.CreateIntrinsic(id, {operands[0]->getType()}, operands);
 }
 
 /// v_sin and v_cos count in turns and are exact enough within one.
@@ -193,7 +193,7 @@ Value *AmdgpuVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value 
   return instruction(b, form->intrinsic, operands);
 }
 
-// V_RCP_F32: 1 ulp (CDNA 3 ISA, RDNA 3 ISA).
+// V_RCP_F32: 1 ulp; V_RCP_F64: 2^29 ulp (CDNA 3 ISA, RDNA 3 ISA).
 Value *AmdgpuVocabulary::nearReciprocal(Builder &b, Value *x) const {
   return instruction(b, Intrinsic::amdgcn_rcp, {x});
 }

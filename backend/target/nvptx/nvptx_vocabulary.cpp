@@ -253,9 +253,12 @@ Value *NvptxVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *
   return b.CreateIntrinsic(form->intrinsic, {}, operands);
 }
 
-// 1 ulp (PTX ISA 9.0, "rcp"); it flushes subnormal numbers, which there are none of here.
+// 1 ulp (PTX ISA 9.0, "rcp"), and in f64 of the upper 20 bits of the significand alone
+// ("rcp.approx.ftz.f64"). They flush subnormal numbers, which there are none of here.
 Value *NvptxVocabulary::nearReciprocal(Builder &b, Value *x) const {
-  return b.CreateIntrinsic(Intrinsic::nvvm_rcp_approx_ftz_f, {}, {x});
+  return b.CreateIntrinsic(x->getType()->isDoubleTy() ? Intrinsic::nvvm_rcp_approx_ftz_d
+                                                      : Intrinsic::nvvm_rcp_approx_ftz_f,
+                           {}, {x});
 }
 
 // min.NaN and max.NaN, from compute capability 8.0 on (PTX ISA 9.0, "min", "max").

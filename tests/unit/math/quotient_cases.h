@@ -3,6 +3,7 @@
 #include "backend/math/quotient.h"
 #include "tests/unit/math/samples.h"
 
+#include <algorithm>
 #include <random>
 
 /// Quotients by one divisor against the machine's division.
@@ -22,25 +23,26 @@ inline bool areAlike(float x, float y) {
   return math::bitsOf(x) == math::bitsOf(y) || (x != x && y != y);
 }
 
+/// What machines have for a near reciprocal in f64, as far off as it may be: the upper or the lower
+/// of the numbers with 14 bits behind the point next to it.
+inline double wideSeed(float b, bool isUpper) {
+  constexpr int kKept = 14, kDropped = 52 - kKept;
+  const std::uint64_t bits = math::bitsOf(1 / math::toF64(b)) >> kDropped;
+  const bool isFinite = b != 0 && math::abs(b) < math::kInfinity<math::Single>;
+  return math::floatOf((bits + (isUpper && isFinite ? 1 : 0)) << kDropped);
+}
+inline float wideQuotientOf(float a, float b, bool fromUpper) {
+  return math::quotientIn<float>(math::wideDivisor(wideSeed(b, fromUpper), math::toF64(b)), a);
+}
+
 /// As code does it: in the range by the reciprocal, elsewhere in f64.
 inline float quotientOf(float a, float b) {
   const std::uint32_t bits = math::bitsOf(b);
   const bool isInRange = math::isTameDivisor(bits) &&
                          math::areLargeEnough(math::sizeOfDividend(math::bitsOf(a), bits)) &&
                          math::areSmallEnough(math::abs(a));
-  if (!isInRange) return math::quotientIn(math::wideDivisor<double>(b), a);
+  if (!isInRange) return wideQuotientOf(a, b, (math::bitsOf(a) & 1) != 0);
   return math::quotientBy(math::reciprocalFrom(1 / b, b), a, b);
-}
-
-/// From seeds up to 4 ulp off, of a divisor between 1 and 2.
-inline int wrongReciprocalsOf(float b) {
-  int wrong = 0;
-  const std::uint32_t exact = math::bitsOf(1 / b);
-  for (std::uint32_t off = 0; off <= 8; ++off) {
-    const float reciprocal = math::reciprocalFrom(math::floatOf(exact + off - 4), b);
-    wrong += reciprocal != 1 / b && math::isTameDivisor(math::bitsOf(b)) ? 1 : 0;
-  }
-  return wrong;
 }
 
 /// The inverse modulo 2^32 of an odd number.
@@ -50,13 +52,12 @@ inline std::uint32_t inverseOf(std::uint32_t odd) {
   return x;
 }
 
-/// The divisor `odd`, of `width` bits, under all dividends of 24 bits whose quotients are nearest
-/// to the middle between two floats: a 2^s = m odd + k, with m of 25 bits and odd, and |k| at most
-/// `nearest`.
-inline void tryHardCases(std::uint32_t odd, int width, int nearest, Tried &tried) {
+/// The divisor `odd`, of `width` bits, with a reciprocal of it, under all dividends of 24 bits
+/// whose quotients are nearest to the middle between two floats: a 2^s = m odd + k, with m of 25
+/// bits and odd, and |k| at most `nearest`.
+inline void tryHardCases(std::uint32_t odd, int width, float reciprocal, int nearest,
+                         Tried &tried) {
   const auto b = static_cast<float>(odd);
-  if (!math::isTameDivisor(math::bitsOf(b))) return;
-  const float reciprocal = math::reciprocalFrom(1 / b, b);
   const std::uint32_t inverse = inverseOf(odd);
   for (int shift = width; shift <= width + 1; ++shift)
     for (int k = -nearest | 1; k <= nearest; k += 2) {
@@ -70,6 +71,39 @@ inline void tryHardCases(std::uint32_t odd, int width, int nearest, Tried &tried
         tried.see(math::quotientBy(reciprocal, dividend, b) == dividend / b);
       }
     }
+}
+
+/// How far a quotient may be from the middle between two floats to go wrong, in units of the last
+/// place of (25 bits of a quotient) · (`width` bits of a divisor): the remainder q b - a is rounded
+/// at most by half such a unit, and 1 / b by a 2^-24th part of the remainder, which is less than 3
+/// units.
+inline int nearestOf(int width) { return std::max(1, 9 >> (24 - width)); }
+
+/// With the reciprocal that is rounded correctly.
+inline void tryHardCases(std::uint32_t odd, int width, Tried &tried) {
+  const auto b = static_cast<float>(odd);
+  if (math::isTameDivisor(math::bitsOf(b)))
+    tryHardCases(odd, width, 1 / b, nearestOf(width), tried);
+}
+
+/// All reciprocals that are made from seeds up to 4 ulp off, but not rounded correctly, of divisors
+/// with 24 bits of this or that kind.
+inline Tried tryOtherReciprocals(bool ofTame) {
+  Tried tried;
+  for (std::uint32_t bits = 0x3f800000; bits < 0x40000000; ++bits) {
+    const float b = math::floatOf(bits);
+    if (math::isTameDivisor(bits) != ofTame) continue;
+    const std::uint32_t exact = math::bitsOf(1 / b);
+    for (std::uint32_t off = 0; off <= 8; ++off) {
+      const float reciprocal = math::reciprocalFrom(math::floatOf(exact + off - 4), b);
+      if (reciprocal == 1 / b) continue;
+      const std::uint32_t significand = (bits & 0x7fffff) | 0x800000;
+      const int zeros = std::countr_zero(significand);
+      tryHardCases(significand >> zeros, 24 - zeros, std::ldexp(reciprocal, zeros - 23),
+                   nearestOf(24 - zeros), tried);
+    }
+  }
+  return tried;
 }
 
 inline Tried tryAtRandom(std::int64_t pairs, std::uint64_t seed) {
@@ -101,7 +135,8 @@ inline Tried tryEdges() {
   for (const float a : edges)
     for (const float b : edges) {
       tried.see(areAlike(quotientOf(a, b), a / b));
-      tried.see(areAlike(math::quotientIn(math::wideDivisor<double>(b), a), a / b));
+      for (const bool isUpper : {false, true})
+        tried.see(areAlike(wideQuotientOf(a, b, isUpper), a / b));
     }
   return tried;
 }
