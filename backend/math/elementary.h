@@ -6,8 +6,8 @@
 ///   exp<Single>(x)    for the f32 function of any value type that speaks the vocabulary,
 ///   exp<Double>(x)    for the f64 function.
 ///
-/// The bodies are straight-line code. ulp.def states the largest errors. A NaN result is the
-/// positive quiet NaN without payload. The functions of f16 and bf16 are those of f32, rounded.
+/// The bodies are straight-line code. elementary.def states the largest errors. A NaN result is
+/// some NaN. The functions of f16 and bf16 are those of f32, rounded.
 #include "backend/math/exponential.h"   // exp exp2 expm1
 #include "backend/math/logarithm.h"     // log log2 log1p
 #include "backend/math/remainder.h"     // fmod

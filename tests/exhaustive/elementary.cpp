@@ -1,6 +1,6 @@
 // Tries each elementary function on every f32, against the C library in f64, and on many f64,
 // against MPFR; prints the largest errors and where they are. Fails where one exceeds
-// elementary.def.
+// elementary.def. And the exponential of what is never positive on every such f32, against that.
 //
 //   exhaustive_math [f64 numbers per function, 10000000] [function, all]
 
@@ -102,6 +102,17 @@ Worst searchFloats(const Function &function) {
   });
 }
 
+/// Of how many floats that are not positive, or NaN, the shorter exponential has other bits.
+std::int64_t differingExponentials() {
+  std::int64_t differing = 0;
+  for (std::uint64_t bits = 0x80000000; bits <= 0xffffffff; ++bits) {
+    const float x = math::floatOf(static_cast<std::uint32_t>(bits));
+    const float shorter = math::expOfNonePositive<math::Single>(x);
+    differing += samples::areAlike(shorter, math::exp<math::Single>(x)) ? 0 : 1;
+  }
+  return differing;
+}
+
 Worst searchDoubles(const Function &function, std::uint64_t count) {
   return worstOf([&](std::uint64_t part, std::uint64_t parts) {
     Worst worst;
@@ -128,6 +139,12 @@ int main(int argc, char **argv) {
                 function.floatUlps, f32.at, f64.ulps, function.doubleUlps, f64.at);
     std::fflush(stdout);
     kept = kept && f32.ulps <= function.floatUlps && f64.ulps <= function.doubleUlps;
+  }
+  if (only == "all" || only == "exp") {
+    const std::int64_t differing = differingExponentials();
+    std::printf("exp of what is never positive: %lld floats have other bits\n",
+                static_cast<long long>(differing));
+    kept = kept && differing == 0;
   }
   return kept ? 0 : 1;
 }

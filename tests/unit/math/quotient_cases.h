@@ -19,10 +19,6 @@ struct Tried {
   }
 };
 
-inline bool areAlike(float x, float y) {
-  return math::bitsOf(x) == math::bitsOf(y) || (x != x && y != y);
-}
-
 /// What machines have for a near reciprocal in f64, as far off as it may be: the upper or the lower
 /// of the numbers with 14 bits behind the point next to it.
 inline double wideSeed(float b, bool isUpper) {
@@ -116,7 +112,7 @@ inline Tried tryAtRandom(std::int64_t pairs, std::uint64_t seed) {
     // Every other divisor in the range, where most of all floats are not.
     const auto exponent = static_cast<std::uint32_t>(127 - 24 + (bits >> 55) % 48);
     if (tried.count % 2 == 0) b = math::floatOf((math::bitsOf(b) & 0x807fffff) | exponent << 23);
-    tried.see(areAlike(quotientOf(a, b), a / b));
+    tried.see(samples::areAlike(quotientOf(a, b), a / b));
   }
   return tried;
 }
@@ -134,9 +130,9 @@ inline Tried tryEdges() {
   Tried tried;
   for (const float a : edges)
     for (const float b : edges) {
-      tried.see(areAlike(quotientOf(a, b), a / b));
+      tried.see(samples::areAlike(quotientOf(a, b), a / b));
       for (const bool isUpper : {false, true})
-        tried.see(areAlike(wideQuotientOf(a, b, isUpper), a / b));
+        tried.see(samples::areAlike(wideQuotientOf(a, b, isUpper), a / b));
     }
   return tried;
 }

@@ -87,4 +87,10 @@ Float random(std::mt19937_64 &rng) {
   return bits >> 7 & 1 ? std::nextafter(angle, Float{0}) : angle;
 }
 
+/// Whether two ways to compute a number have the same bits, or both a NaN.
+template <class Float>
+bool areAlike(Float x, Float y) {
+  return imbrex::math::bitsOf(x) == imbrex::math::bitsOf(y) || (x != x && y != y);
+}
+
 } // namespace samples
