@@ -107,6 +107,7 @@ std::string rewrite(Rewriting &rewriting, Code &code, std::uint64_t bytesAtLaunc
   expandMemoryCalls(rewriting);
   rewriteCalls(rewriting);
   rewriteMemory(rewriting);
+  rewriteMatrices(rewriting);
   markControl(rewriting);
   if (rewriting.diagnostics.all().size() != errorsBefore) return {};
   countBlocks(mixes);
@@ -273,6 +274,7 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   launch.mostTurns = options.mostTurns;
   launch.warpsMeetAnywhere = options.warpsMeetAnywhere;
   launch.delivery = options.delivery;
+  launch.numerics = options.numerics;
   launch.counters = options.counters;
   std::vector<std::uint64_t> observations;
   llvm::ArrayRef<std::uint64_t> told; // these, or the caller's

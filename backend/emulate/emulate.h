@@ -2,6 +2,7 @@
 
 #include "backend/emulate/model/counters.h"
 #include "backend/emulate/model/delivery.h"
+#include "backend/emulate/model/numerics.h"
 #include "backend/ir/argument.h"
 #include "backend/lower/kernel_interface.h"
 #include "backend/machine/machine.h"
@@ -15,8 +16,10 @@
 namespace imbrex::emulate {
 
 struct Options {
-  std::uint64_t seed = 0; ///< Of the order in which warps and blocks run.
+  /// Of the order in which warps and blocks run, and of what else may differ from run to run.
+  std::uint64_t seed = 0;
   Delivery delivery = Delivery::Late;
+  Numerics numerics = Numerics::Exact; ///< Of matrix instructions.
   /// A thread that makes more turns of loops than this has lost its way.
   std::int64_t mostTurns = 50'000'000;
   /// Warps that meet may each be at another barrier of the block, as hardware lets them: for groups

@@ -4,6 +4,7 @@
 #include "backend/emulate/model/completions.h"
 #include "backend/emulate/model/copies.h"
 #include "backend/emulate/model/lane_bases.h"
+#include "backend/emulate/model/matrix_exchange.h"
 #include "backend/emulate/model/order.h"
 #include "backend/emulate/model/phase_barriers.h"
 #include "backend/emulate/model/shadow.h"
@@ -56,7 +57,8 @@ struct Thread {
   std::uint32_t site = 0; ///< Where it waits, or has last been.
   Operands operands{};    ///< Of the warp call or the barrier at which it waits.
   LaneResult result;
-  std::int64_t turns = 0;                                    ///< Of loops, and of waits.
+  MatrixWords words{};    ///< That it brings to an exchange of registers, and takes from it.
+  std::int64_t turns = 0; ///< Of loops, and of waits.
   std::unordered_map<std::uint64_t, std::uint64_t> arrivals; ///< At split barriers.
   CopyQueue copies;
   BulkQueue stores;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/emulate/model/matrix_exchange.h"
 #include "backend/emulate/model/shadow.h"
 #include "backend/emulate/model/warp_operation.h"
 #include "backend/support/location.h"
@@ -44,9 +45,13 @@ struct FenceSite {
   bool releases = false;
 };
 
+/// In place of the operand that names lanes: all of the warp, also those that have exited.
+inline constexpr std::int32_t kAllLanes = -2;
+
 struct WarpSite {
   WarpOperation operation;
-  std::int32_t maskOperand; ///< -1: all lanes that have not exited.
+  std::int32_t maskOperand;     ///< -1: all lanes that have not exited.
+  MatrixExchange exchange = {}; ///< Of WarpOperation::Exchange.
 };
 
 enum class BarrierAction : std::uint8_t {

@@ -301,7 +301,8 @@ std::optional<LaneFault> evaluate(const WarpMeeting &meeting, Results &results) 
   case MoveDpp: moveDpp(meeting, results, false); break;
   case SwapRows: swapRows(meeting, results, 16); break;
   case SwapRowPairs: swapRows(meeting, results, 32); break;
-  case Barrier: break;
+  case Barrier:
+  case Exchange: break;
   }
   return std::nullopt;
 }

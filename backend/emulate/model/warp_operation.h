@@ -36,6 +36,7 @@ enum class WarpOperation : std::uint8_t {
   ActiveMask,
   // both
   Barrier,
+  Exchange, ///< Of registers, as the call says: MatrixExchange.
   // AMD's
   Ballot,
   ReadFirstLane,

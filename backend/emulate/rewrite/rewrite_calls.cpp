@@ -32,6 +32,10 @@ Value *toWord(const Rewriting &rewriting, Builder &b, Value *value) {
 
 std::string nameOf(const CallInst &call) { return call.getCalledFunction()->getName().str(); }
 
+void replaceBy(CallInst &call, Value *value) {
+  if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(value);
+}
+
 namespace {
 
 Value *fromWord(const Rewriting &rewriting, Builder &b, Value *word, llvm::Type *type) {
@@ -48,10 +52,6 @@ bool fitsWord(const Rewriting &rewriting, llvm::Type *type) {
 }
 
 // --- each kind of call ---
-
-void replaceBy(CallInst &call, Value *value) {
-  if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(value);
-}
 
 bool readRegister(Builder &b, CallInst &call, Register which) {
   Value *value = createCall(b, calls::readRegister, {b.getInt32(static_cast<unsigned>(which))});
@@ -195,11 +195,15 @@ Diagnostic unknownCall(const CallInst &call, const std::string &kernel) {
                     "run the kernel on a device");
 }
 
+} // namespace
+
 /// Once of each line: the elements of a tile are calls of their own.
 void reportUnknown(Rewriting &rewriting, const CallInst &call) {
   const Diagnostic problem = unknownCall(call, rewriting.kernel.getName().str());
   if (!llvm::is_contained(rewriting.diagnostics.all(), problem)) rewriting.diagnostics.add(problem);
 }
+
+namespace {
 
 /// Whether the call may stay as it is.
 bool mayStay(const CallInst &call) {
@@ -213,6 +217,7 @@ bool mayStay(const CallInst &call) {
 
 void rewriteCall(Rewriting &rewriting, CallInst &call) {
   const llvm::Function *callee = call.getCalledFunction();
+  if (callee != nullptr && isMatrixIntrinsic(callee->getIntrinsicID())) return;
   const auto found =
       callee != nullptr ? rewrites().find(callee->getIntrinsicID()) : rewrites().end();
   Builder b(&call);

@@ -20,6 +20,16 @@ using RewriteTable = std::unordered_map<unsigned, Rewrite>;
 llvm::Value *toWord(const Rewriting &rewriting, Builder &b, llvm::Value *value);
 std::string nameOf(const llvm::CallInst &call);
 
+/// Puts a value in place of a call's.
+void replaceBy(llvm::CallInst &call, llvm::Value *value);
+/// What has no model; once of each line.
+void reportUnknown(Rewriting &rewriting, const llvm::CallInst &call);
+
+/// Whether `rewriteMatrices` has to do with an intrinsic.
+bool isMatrixIntrinsic(unsigned intrinsic);
+/// How it is counted.
+InstructionKind matrixKind(unsigned intrinsic);
+
 /// Of copies that run beside the threads, and of barriers in shared memory.
 RewriteTable asyncRewrites();
 RewriteTable phaseRewrites();

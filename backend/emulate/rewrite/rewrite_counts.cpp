@@ -1,4 +1,5 @@
 #include "backend/emulate/rewrite/rewrite.h"
+#include "backend/emulate/rewrite/rewrite_calls.h"
 #include "backend/emulate/run/calls.h"
 #include "backend/support/lifetime.h"
 #include "llvm/IR/Instructions.h"
@@ -37,6 +38,8 @@ std::optional<InstructionKind> kindOfCall(const llvm::CallInst &call) {
   const auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call);
   if (intrinsic == nullptr) return InstructionKind::Other;
   if (intrinsic->isAssumeLikeIntrinsic()) return std::nullopt;
+  if (isMatrixIntrinsic(intrinsic->getIntrinsicID()))
+    return matrixKind(intrinsic->getIntrinsicID());
   const auto found = kindsOfCalls().find(intrinsic->getIntrinsicID());
   if (found != kindsOfCalls().end()) return found->second;
   if (call.getType()->isFPOrFPVectorTy()) return InstructionKind::Float;

@@ -53,6 +53,18 @@ std::uint64_t meetWarp(std::uint32_t site, std::uint64_t a, std::uint64_t b, std
 
 std::uint64_t secondResult() { return currentThread().result.second; }
 
+std::uint32_t *words() { return currentThread().words.data(); }
+
+void loadWords(std::uint32_t site, std::uint64_t address, std::uint32_t lanes) {
+  Thread &thread = currentThread();
+  if (thread.lane < lanes) thread.run->loadWords(thread, site, address);
+}
+
+void storeWords(std::uint32_t site, std::uint64_t address, std::uint32_t lanes) {
+  Thread &thread = currentThread();
+  if (thread.lane < lanes) thread.run->storeWords(thread, site, address);
+}
+
 void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count) {
   Thread &thread = currentThread();
   thread.run->meetBarrier(thread, site, {number, count});

@@ -42,6 +42,11 @@ void fence(std::uint32_t site);
 std::uint64_t meetWarp(std::uint32_t site, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                        std::uint64_t d, std::uint64_t e, std::uint64_t f);
 std::uint64_t secondResult();
+/// Of the thread: what it brings to an exchange of registers, and takes from it.
+std::uint32_t *words();
+/// Of a thread whose lane is one of the first so many.
+void loadWords(std::uint32_t site, std::uint64_t address, std::uint32_t lanes);
+void storeWords(std::uint32_t site, std::uint64_t address, std::uint32_t lanes);
 void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count);
 void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes);
 void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,

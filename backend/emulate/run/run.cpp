@@ -1,6 +1,7 @@
 #include "backend/emulate/run/run.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace imbrex::emulate {
 namespace {
@@ -164,6 +165,16 @@ std::byte *Run::accessPrivate(Thread &thread, std::byte *variable, std::byte *ad
   std::byte *pointer = memory_.accessPrivate(thread, variable, address, site);
   if (pointer == nullptr) abandon(thread);
   return pointer;
+}
+
+void Run::loadWords(Thread &thread, std::uint32_t site, std::uint64_t address) {
+  const std::byte *from = access(thread, address, site);
+  std::memcpy(thread.words.data(), from, std::get<AccessSite>(code_.sites[site].facts).bytes);
+}
+
+void Run::storeWords(Thread &thread, std::uint32_t site, std::uint64_t address) {
+  std::byte *to = access(thread, address, site);
+  std::memcpy(to, thread.words.data(), std::get<AccessSite>(code_.sites[site].facts).bytes);
 }
 
 void Run::fence(Thread &thread, std::uint32_t site) {

@@ -37,7 +37,8 @@ struct Launch {
   std::int64_t mostTurns = 0;
   bool warpsMeetAnywhere = false;
   Delivery delivery = Delivery::Late;
-  Counters *counters = nullptr; ///< Null: nobody wants to know.
+  Numerics numerics = Numerics::Exact; ///< Of matrix instructions, by the seed.
+  Counters *counters = nullptr;        ///< Null: nobody wants to know.
 };
 
 /// Every thread of the grid, each a fiber of this one thread of the host.
@@ -62,6 +63,9 @@ public:
   void exchanged(Thread &thread, std::uint64_t address, std::uint32_t site) {
     memory_.exchanged(thread, address, site);
   }
+  /// Bring what the lane's address leads to into its words, or the other way round.
+  void loadWords(Thread &thread, std::uint32_t site, std::uint64_t address);
+  void storeWords(Thread &thread, std::uint32_t site, std::uint64_t address);
   void fence(Thread &thread, std::uint32_t site);
   std::uint64_t meetWarp(Thread &thread, std::uint32_t site, const Operands &operands);
   /// `operands`: the barrier's number, how many threads it counts (0: all), what is reduced.
@@ -106,6 +110,8 @@ private:
   std::uint64_t calledLanes(const Thread &thread) const;
   std::uint64_t meetingLanes(const Thread &thread, bool isAtRest) const;
   bool completeMeetings(Block &block, std::uint32_t warp);
+  bool operateTogether(const WarpSite &facts, llvm::ArrayRef<Thread *> threads,
+                       std::uint64_t lanes);
   void completeMeeting(Block &block, std::uint32_t warp, const Thread &first, std::uint64_t lanes);
   void settleWarp(Block &block, std::uint32_t warp);
   void reportDivergence(const Block &block, std::uint32_t warp, const Thread &waiting);

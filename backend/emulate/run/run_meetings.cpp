@@ -28,6 +28,7 @@ std::uint64_t Run::lanesWhere(const Block &block, std::uint32_t warp, auto &&con
 /// The lanes that a thread's warp call names.
 std::uint64_t Run::calledLanes(const Thread &thread) const {
   const auto &facts = std::get<WarpSite>(code_.sites[thread.site].facts);
+  if (facts.maskOperand == kAllLanes) return code_.warpSize < 64 ? bit(code_.warpSize) - 1 : ~0ull;
   if (facts.maskOperand >= 0)
     return thread.operands[static_cast<std::size_t>(facts.maskOperand)] & 0xffffffff;
   return lanesWhere(*thread.block, thread.warp,
@@ -61,29 +62,43 @@ std::uint64_t Run::meetingLanes(const Thread &thread, bool isAtRest) const {
   return (called & ~here) == 0 ? called : 0;
 }
 
+/// False, and an error reported, where lanes can't do together what they have met for.
+bool Run::operateTogether(const WarpSite &facts, llvm::ArrayRef<Thread *> threads,
+                          std::uint64_t lanes) {
+  const auto complain = [&](Diag kind, const LaneFault &fault) {
+    const auto *asking = llvm::find_if(threads, [&](Thread *t) { return t->lane == fault.lane; });
+    const std::uint32_t site = (*asking)->site;
+    report_.error(kind, site, 0, code_.sites[site].what, fault.source,
+                  report_.text((*asking)->order.id()));
+    isStopped_ = true;
+  };
+  if (facts.operation == WarpOperation::Exchange) {
+    llvm::SmallVector<MatrixWords *, kMostLanes> words;
+    for (Thread *thread : threads) words.push_back(&thread->words);
+    const auto fault = facts.exchange(words, {launch_.numerics, launch_.seed});
+    if (fault) complain(Diag::EmulatedDifferentCopies, *fault);
+    return !fault;
+  }
+  std::array<Operands, kMostLanes> operands{};
+  std::array<LaneResult, kMostLanes> results{};
+  for (const Thread *thread : threads) operands[thread->lane] = thread->operands;
+  const auto fault = evaluate({facts.operation, code_.warpSize, lanes, operands}, results);
+  if (fault) complain(Diag::EmulatedMissingLane, *fault);
+  for (Thread *thread : threads) thread->result = results[thread->lane];
+  return !fault;
+}
+
 void Run::completeMeeting(Block &block, std::uint32_t warp, const Thread &first,
                           std::uint64_t lanes) {
   const auto &facts = std::get<WarpSite>(code_.sites[first.site].facts);
-  std::array<Operands, kMostLanes> operands{};
-  std::array<LaneResult, kMostLanes> results{};
   std::vector<Thread *> threads;
-  for (std::uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
-    threads.push_back(&laneOf(block, code_.warpSize, warp, lane));
-    operands[lane] = threads.back()->operands;
-  }
-  const auto fault = evaluate({facts.operation, code_.warpSize, lanes, operands}, results);
-  if (fault) {
-    const Thread &asking = laneOf(block, code_.warpSize, warp, fault->lane);
-    report_.error(Diag::EmulatedMissingLane, asking.site, 0, code_.sites[asking.site].what,
-                  fault->source, report_.text(asking.order.id()));
-    isStopped_ = true;
-    return;
-  }
+  for (std::uint64_t rest = lanes; rest != 0; rest &= rest - 1)
+    threads.push_back(
+        &laneOf(block, code_.warpSize, warp, static_cast<std::uint32_t>(std::countr_zero(rest))));
+  if (!operateTogether(facts, threads, lanes)) return;
   if (facts.operation == WarpOperation::Barrier)
     orderMeeting(threads, code_.lanesMeetAlways ? MemoryScope::Warp : MemoryScope::Thread);
   for (Thread *thread : threads) {
-    thread->result = results[thread->lane];
     ++thread->meetings;
     thread->state = ThreadState::Runnable;
   }

@@ -85,6 +85,10 @@ public:
     delivery_ = when;
     return *this;
   }
+  Emulation &numerics(emulate::Numerics how) {
+    numerics_ = how;
+    return *this;
+  }
   Emulation &warpsMeetAnywhere() {
     warpsMeetAnywhere_ = true;
     return *this;
@@ -110,6 +114,7 @@ public:
       emulate::Options options;
       options.seed = seed;
       options.delivery = delivery_;
+      options.numerics = numerics_;
       options.counters = counters;
       options.mostTurns = 100'000;
       options.warpsMeetAnywhere = warpsMeetAnywhere_;
@@ -144,6 +149,7 @@ private:
   lower::KernelInterface interface_;
   ir::Grid grid_;
   emulate::Delivery delivery_ = emulate::Delivery::Late;
+  emulate::Numerics numerics_ = emulate::Numerics::Exact;
   bool warpsMeetAnywhere_ = false;
   std::vector<ir::Argument> arguments_;
   std::unique_ptr<emulate::Program> program_;

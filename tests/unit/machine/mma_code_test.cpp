@@ -6,9 +6,8 @@
 #include "backend/target/gpu_target.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/Intrinsics.h"
 #include "tests/support/assembler.h"
+#include "tests/unit/machine/matrix_call.h"
 
 #include <doctest/doctest.h>
 
@@ -25,128 +24,31 @@ using machine::MatrixElement;
 using machine::MmaArgument;
 using machine::MmaInstruction;
 using machine::MmaOperand;
+using testing::intrinsicOf;
+using testing::takes;
 
 namespace {
 
 bool isNvidia(const MmaInstruction &x) { return x.intrinsic.starts_with("nvvm"); }
-bool takes(const MmaInstruction &x, MmaArgument argument) {
-  return llvm::is_contained(x.arguments, argument);
-}
-
-llvm::Intrinsic::ID intrinsicOf(const MmaInstruction &x) {
-  return llvm::Intrinsic::lookupIntrinsicID("llvm." + std::string(x.intrinsic));
-}
-
-std::int64_t bitsOf(llvm::Type *type) {
-  if (auto *members = llvm::dyn_cast<llvm::StructType>(type)) {
-    std::int64_t bits = 0;
-    for (llvm::Type *member : members->elements()) bits += bitsOf(member);
-    return bits;
-  }
-  return static_cast<std::int64_t>(type->getPrimitiveSizeInBits().getFixedValue());
-}
-
-std::int64_t bitsOf(const MmaInstruction &x, MmaOperand operand) {
-  return 32 * machine::registersOf(x, operand);
-}
-
-/// The vector that an overloaded intrinsic of AMD's takes a fragment as.
-llvm::Type *vectorOf(llvm::LLVMContext &context, const MmaInstruction &x, MmaOperand operand) {
-  const MatrixElement element = operand == MmaOperand::A   ? x.a
-                                : operand == MmaOperand::B ? x.b
-                                                           : x.sums;
-  const bool hasBfloat = machine::hasInstruction(*machine::findMachine("gfx1250"), x);
-  llvm::Type *of = llvm::Type::getInt32Ty(context);
-  if (element == MatrixElement::F16) of = llvm::Type::getHalfTy(context);
-  if (element == MatrixElement::F32) of = llvm::Type::getFloatTy(context);
-  if (element == MatrixElement::BF16)
-    of = hasBfloat ? llvm::Type::getBFloatTy(context) : llvm::Type::getInt16Ty(context);
-  return llvm::FixedVectorType::get(of, static_cast<unsigned>(bitsOf(x, operand) / bitsOf(of)));
-}
-
-llvm::Function *declare(llvm::Module &module, const MmaInstruction &x) {
-  const llvm::Intrinsic::ID id = intrinsicOf(x);
-  std::vector<llvm::Type *> overloads;
-  const auto add = [&](MmaOperand operand) {
-    overloads.push_back(vectorOf(module.getContext(), x, operand));
-  };
-  if (llvm::Intrinsic::isOverloaded(id)) {
-    const bool isWmma = x.intrinsic.starts_with("amdgcn.wmma");
-    if (isWmma) add(MmaOperand::Sums);
-    add(MmaOperand::A);
-    const bool differ = takes(x, MmaArgument::FormatA) || x.intrinsic.ends_with(".f4");
-    if (differ) add(MmaOperand::B);
-  }
-  return llvm::Intrinsic::getOrInsertDeclaration(&module, id, overloads);
-}
 
 /// Appends one function per row, which loads the fragments, multiplies, and stores the sums.
-class RowCode {
-public:
-  RowCode(llvm::Module &module, const MmaInstruction &x, const std::string &name)
-      : x_(x), intrinsic_(declare(module, x)), builder_(module.getContext()) {
-    llvm::Type *pointer = builder_.getPtrTy(1);
-    auto *type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer}, false);
-    auto *function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
-    function->setCallingConv(isNvidia(x) ? llvm::CallingConv::PTX_Kernel
-                                         : llvm::CallingConv::AMDGPU_KERNEL);
-    memory_ = function->getArg(0);
-    builder_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", function));
-    for (const MmaArgument argument : x.arguments) append(argument);
-    REQUIRE(arguments_.size() == intrinsic_->arg_size());
-    llvm::Value *sums = builder_.CreateCall(intrinsic_, arguments_);
-    CHECK(bitsOf(sums->getType()) == bitsOf(x, MmaOperand::Sums));
-    builder_.CreateStore(sums, memory_);
-    builder_.CreateRetVoid();
-  }
-
-private:
-  llvm::Type *next() const {
-    return intrinsic_->getFunctionType()->getParamType(static_cast<unsigned>(arguments_.size()));
-  }
-
-  void appendLoaded(std::int64_t bits) {
-    for (std::int64_t taken = 0; taken < bits;) {
-      REQUIRE(arguments_.size() < intrinsic_->arg_size());
-      llvm::Type *type = next();
-      taken += bitsOf(type);
-      CHECK(taken <= bits);
-      llvm::Value *at =
-          builder_.CreateConstGEP1_64(builder_.getInt8Ty(), memory_, 512 * (arguments_.size() + 1));
-      arguments_.push_back(builder_.CreateAlignedLoad(type, at, llvm::Align(64)));
-    }
-  }
-
-  void append(MmaArgument argument) {
-    switch (argument) {
-    case MmaArgument::A: return appendLoaded(bitsOf(x_, MmaOperand::A));
-    case MmaArgument::B: return appendLoaded(bitsOf(x_, MmaOperand::B));
-    case MmaArgument::Sums: return appendLoaded(bitsOf(x_, MmaOperand::Sums));
-    case MmaArgument::ScaleA: return appendLoaded(bitsOf(x_, MmaOperand::ScaleA));
-    case MmaArgument::ScaleB: return appendLoaded(bitsOf(x_, MmaOperand::ScaleB));
-    case MmaArgument::SignedA:
-    case MmaArgument::SignedB:
-    case MmaArgument::FormatA:
-    case MmaArgument::FormatB:
-    case MmaArgument::ScaleFormatA:
-    case MmaArgument::ScaleFormatB:
-    case MmaArgument::ScaleByteA:
-    case MmaArgument::ScaleByteB:
-    case MmaArgument::ScaleLaneA:
-    case MmaArgument::ScaleLaneB:
-    case MmaArgument::Zero: break;
-    }
-    REQUIRE(arguments_.size() < intrinsic_->arg_size());
-    arguments_.push_back(llvm::ConstantInt::get(
-        next(), static_cast<std::uint64_t>(machine::immediateOf(x_, argument))));
-  }
-
-  const MmaInstruction &x_;
-  llvm::Function *intrinsic_;
-  llvm::IRBuilder<> builder_;
-  llvm::Value *memory_ = nullptr;
-  std::vector<llvm::Value *> arguments_;
-};
+void appendFunction(llvm::Module &module, const MmaInstruction &x, const std::string &name) {
+  llvm::IRBuilder<> b(module.getContext());
+  llvm::Type *pointer = b.getPtrTy(1);
+  auto *type = llvm::FunctionType::get(b.getVoidTy(), {pointer}, false);
+  auto *function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
+  function->setCallingConv(isNvidia(x) ? llvm::CallingConv::PTX_Kernel
+                                       : llvm::CallingConv::AMDGPU_KERNEL);
+  llvm::Value *memory = function->getArg(0);
+  b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", function));
+  std::int64_t loads = 0;
+  const auto load = [&](MmaOperand, std::int64_t, llvm::Type *of) {
+    llvm::Value *at = b.CreateConstGEP1_64(b.getInt8Ty(), memory, 512 * ++loads);
+    return b.CreateAlignedLoad(of, at, llvm::Align(64));
+  };
+  b.CreateStore(testing::ProductCall(b, x, load).append(), memory);
+  b.CreateRetVoid();
+}
 
 /// The machine with the version of PTX that a row wants, where it has an older one.
 Machine machineFor(const Machine &machine, const MmaInstruction &x) {
@@ -168,7 +70,7 @@ std::string assemblyOf(const target::GpuTarget &target, const Machine &machine,
   target.prepare(module);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     CAPTURE(std::string(rows[i]->intrinsic));
-    RowCode(module, *rows[i], "row" + std::to_string(i));
+    appendFunction(module, *rows[i], "row" + std::to_string(i));
   }
   const auto text =
       target::generate(module, target::targetMachineOf(machine, module.getTargetTriple().str()),

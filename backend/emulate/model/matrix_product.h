@@ -1,0 +1,40 @@
+#pragma once
+
+#include "backend/emulate/model/fragments.h"
+#include "backend/emulate/model/matrix_exchange.h"
+
+namespace imbrex::emulate {
+
+/// The first word of an operand; the results of a product are in the words of the sums.
+constexpr std::size_t wordOf(machine::MmaOperand operand) {
+  constexpr std::size_t kWords[] = {0, 16, 32, 48, 50};
+  return kWords[static_cast<std::size_t>(operand)];
+}
+
+/// One matrix instruction of a machine.
+class MatrixProduct {
+public:
+  MatrixProduct(const machine::Machine &machine, const machine::MmaInstruction &instruction,
+                ScaleSelectors ofA, ScaleSelectors ofB);
+
+  /// Words that a lane has of A, of B or of the sums.
+  std::int32_t registers(machine::MmaOperand operand) const;
+  std::optional<LaneFault> operator()(WarpWords words, const SeededNumerics &numerics) const;
+
+private:
+  struct Scale {
+    std::vector<ScalePlace> places; ///< By row of A or column of B, then by block.
+  };
+
+  const Fragment &fragmentOf(machine::MmaOperand operand) const;
+  Scale scaleOf(const machine::Machine &machine, machine::MmaOperand operand,
+                ScaleSelectors selectors) const;
+  double scaleAt(WarpWords words, machine::MmaOperand operand, std::size_t outer,
+                 std::size_t k) const;
+
+  const machine::MmaInstruction &instruction_;
+  Fragment a_, b_, sums_;
+  Scale scaleA_, scaleB_;
+};
+
+} // namespace imbrex::emulate

@@ -1,0 +1,159 @@
+// Every matrix instruction on every machine: the compiler's fragments go in, a plain product must
+// come out of the emulator's model, which has the vendors' own.
+
+#include "tests/unit/emulate/launching.h"
+#include "tests/unit/emulate/matrix_launch.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace imbrex;
+using emulate::Numerics;
+using machine::Machine;
+using machine::MatrixElement;
+using machine::MmaInstruction;
+using machine::Summation;
+
+namespace {
+
+std::vector<std::string> machinesWithProducts() {
+  std::vector<std::string> names;
+  for (const Machine &machine : machine::allMachines())
+    if (!machine::mmaInstructionsOf(machine).empty()) names.emplace_back(machine.name);
+  return names;
+}
+
+struct Expected {
+  std::vector<double> sums;       ///< By row and column.
+  std::vector<double> magnitudes; ///< Of all terms together.
+};
+
+Expected expectedOf(const MmaInstruction &x, const Operands &operands) {
+  Expected expected;
+  for (int i = 0; i < x.m; ++i)
+    for (int j = 0; j < x.n; ++j) {
+      const double c = operands.c[static_cast<std::size_t>(i * x.n + j)];
+      long double sum = c, magnitude = std::fabs(c);
+      for (int k = 0; k < x.k; ++k) {
+        const double product = operands.scaledA(x, i, k) * operands.scaledB(x, k, j);
+        sum += product;
+        magnitude += std::fabs(product);
+      }
+      expected.sums.push_back(static_cast<double>(sum));
+      expected.magnitudes.push_back(static_cast<double>(magnitude));
+    }
+  return expected;
+}
+
+} // namespace
+
+TEST_CASE("products of small integers are exact, on every machine and by every instruction") {
+  for (const std::string &machine : machinesWithProducts()) {
+    CAPTURE(machine);
+    for (const Numerics numerics : {Numerics::Exact, Numerics::Adversarial}) {
+      MatrixLaunch launch(machine, 1, smallInteger);
+      REQUIRE(launch.run(3, numerics) == "");
+      for (std::size_t row = 0; row < launch.rows().size(); ++row) {
+        const MmaInstruction &x = *launch.rows()[row];
+        CAPTURE(std::string(x.intrinsic));
+        CHECK(launch.sumsOf(row) == expectedOf(x, launch.operandsOf(row)).sums);
+      }
+    }
+  }
+}
+
+TEST_CASE("operands in wrong lanes give wrong sums") {
+  for (const std::string machine : {"sm_120a", "gfx90a", "gfx950", "gfx1200", "gfx1250"}) {
+    CAPTURE(machine);
+    MatrixLaunch launch(machine, 1, smallInteger);
+    launch.rotateLanes();
+    REQUIRE(launch.run(3, Numerics::Exact) == "");
+    for (std::size_t row = 0; row < launch.rows().size(); ++row) {
+      const MmaInstruction &x = *launch.rows()[row];
+      CAPTURE(std::string(x.intrinsic));
+      CHECK(launch.sumsOf(row) != expectedOf(x, launch.operandsOf(row)).sums);
+    }
+  }
+}
+
+namespace {
+
+const std::string kCall =
+    "call { float, float, float, float } @llvm.nvvm.mma.m16n8k8.row.col.tf32(i32 0, i32 0, i32 0, "
+    "i32 0, i32 0, i32 0, float 0.0, float 0.0, float 0.0, float 0.0)";
+
+/// A kernel without parameters.
+std::string reportOf(const std::string &machine, const std::string &triple, int threads,
+                     const std::string &body, const std::string &place) {
+  Emulation emulation(machine, "target triple = \"" + triple + "\"\ndefine " +
+                                   (machine.starts_with("sm") ? "ptx_kernel" : "amdgpu_kernel") +
+                                   " void @k() {\n" + body + "}\n");
+  const std::string report = emulation.threads(threads).report();
+  CAPTURE(report);
+  CHECK(report.starts_with(emulation.at(place) + ": error: "));
+  return report;
+}
+
+} // namespace
+
+TEST_CASE("a matrix instruction to which half of the lanes do not come is reported") {
+  const std::string report = reportOf("sm_80", "nvptx64-nvidia-cuda", 32, R"(
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %few = icmp ult i32 %t, 16
+  br i1 %few, label %one, label %end
+one:
+  %x = )" + kCall + R"( ; <call>
+  br label %end
+end:
+  ret void ; <exit>
+)",
+                                      "call");
+  CHECK(names(report, {"mma.m16n8k8", "waits for thread 16 ", "which has exited at "}));
+}
+
+TEST_CASE("AMD's matrix instructions want the lanes that have exited, too") {
+  const std::string report = reportOf("gfx90a", "amdgcn-amd-amdhsa", 64, R"(
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %few = icmp ult i32 %t, 63
+  br i1 %few, label %one, label %end
+one:
+  %x = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x4f32(float 1.0, float 1.0, <4 x float> zeroinitializer, i32 0, i32 0, i32 0) ; <call>
+  br label %end
+end:
+  ret void ; <exit>
+)",
+                                      "call");
+  CHECK(names(report, {"mfma.f32.16x16x4f32", "waits for thread 63 ", "which has exited at "}));
+}
+
+TEST_CASE("a block with less than a warp has no matrix instructions") {
+  const std::string report = reportOf("sm_80", "nvptx64-nvidia-cuda", 24,
+                                      "  %x = " + kCall + " ; <call>\n  ret void\n", "call");
+  CHECK(names(report, {"wants lane 24, which does not take part"}));
+}
+
+TEST_CASE("halves of a warp that have different copies of an operand are reported") {
+  const std::string report = reportOf("gfx1100", "amdgcn-amd-amdhsa", 32, R"(
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %last = icmp eq i32 %t, 31
+  %h = select i1 %last, half 1.0, half 0.0
+  %a = insertelement <16 x half> zeroinitializer, half %h, i32 3
+  %x = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a, <16 x half> zeroinitializer, <8 x float> zeroinitializer) ; <call>
+  ret void
+)",
+                                      "call");
+  CHECK(names(report, {"wants an operand that lane 15 has as well", "(lane 31 of warp 0)"}));
+}
+
+TEST_CASE("matrix instructions with modifiers, or of another machine, have no model") {
+  const auto mfma = [](const std::string &intrinsic, const std::string &last) {
+    return "  %x = call <4 x float> @llvm.amdgcn.mfma.f32." + intrinsic +
+           ", <4 x float> zeroinitializer, i32 0, i32 0, i32 " + last + ") ; <call>\n  ret void\n";
+  };
+  const std::string plain = "16x16x4f32(float 1.0, float 1.0";
+  CHECK(names(reportOf("gfx90a", "amdgcn-amd-amdhsa", 64, mfma(plain, "1"), "call"),
+              {"no model of 'llvm.amdgcn.mfma.f32.16x16x4f32'"}));
+  const std::string xf32 = "16x16x8.xf32(<2 x float> zeroinitializer, <2 x float> zeroinitializer";
+  CHECK(names(reportOf("gfx90a", "amdgcn-amd-amdhsa", 64, mfma(xf32, "0"), "call"),
+              {"no model of 'llvm.amdgcn.mfma.f32.16x16x8.xf32'"}));
+}
