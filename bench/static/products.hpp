@@ -1,0 +1,27 @@
+#pragma once
+
+#include "backend/machine/machine.h"
+#include "bench/static/product_kernels.hpp"
+
+#include <functional>
+
+/// Which products are measured on which machine. products.py makes the same of Triton.
+namespace bench {
+
+struct Product {
+  std::string name;
+  std::string kind; ///< "gemm" or "attention".
+  std::string type; ///< Of the operands.
+  std::string out;  ///< Of what is stored.
+  int m, n;         ///< Of a block; attention: queries, and keys of a trip.
+  int k;            ///< Of a trip; attention: of a head.
+  int warps;
+  int slots;         ///< That are asked for.
+  bool isTransposed; ///< b is n x k in memory.
+  bool isCausal;
+  std::function<traced_kernel()> record;
+};
+
+std::vector<Product> productsFor(const imbrex::machine::Machine &machine);
+
+} // namespace bench

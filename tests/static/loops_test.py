@@ -1,0 +1,137 @@
+"""bench/static/loops.py finds the loop of the products in machine code, and counts a step of it;
+products.py does so with ours where there is no peer.
+
+    loops_test.py BENCH_PRODUCTS"""
+
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench" / "static"))
+import loops
+
+# A loop of two steps of one product each, behind one that copies; the last branch ends the text.
+UNROLLED = """\
+//--------------------- .text.k --------------------------
+.text.k:
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+.L_x_0:
+        /*0010*/                   LDGSTS.E.BYPASS.128 [R2], [R4.64] ;
+        /*0020*/              @P0  BRA `(.L_x_0) ;
+.L_x_1:
+        /*0030*/                   LDSM.16.M88.4 R8, [R2] ;
+        /*0040*/                   HMMA.16816.F32.BF16 R12, R8, R10, R12 ;
+        /*0050*/              @!P1 LDGSTS.E.BYPASS.128 [R2], [R4.64] ;
+        /*0060*/                   HMMA.16816.F32.BF16 R16, R8, R10, R16 ;
+        /*0070*/                   IADD3 R4, P0, R4, 0x40, RZ ;
+        /*0080*/              @P0  BRA `(.L_x_1) ;
+        /*0090*/                   EXIT ;
+.L_x_2:
+        /*00a0*/                   BRA `(.L_x_2) ;
+//--------------------- .text.other --------------------------
+        /*0000*/                   HMMA.16816.F32.BF16 R12, R8, R10, R12 ;
+"""
+
+# A step of eight multiply-adds of each lane, of which a loop in it has two a turn.
+ROLLED = """\
+//--------------------- .text.k --------------------------
+.L_x_0:
+        /*0010*/                   BAR.SYNC 0x0 ;
+.L_x_1:
+        /*0020*/                   LDS R8, [R2] ;
+        /*0030*/                   FFMA R12, R8, R10, R12 ;
+        /*0040*/                   FFMA R13, R8, R10, R13 ;
+        /*0050*/              @P0  BRA `(.L_x_1) ;
+        /*0060*/              @P1  BRA `(.L_x_0) ;
+        /*0070*/                   EXIT ;
+"""
+
+GCN = """\
+\t.text
+k:                                      ; @k
+; %bb.0:
+\ts_load_dwordx2 s[0:1], s[4:5], 0x0
+.LBB0_1:                                ; %for
+                                        ; =>This Inner Loop Header: Depth=1
+\tds_read_b128 v[0:3], v8
+\ts_waitcnt lgkmcnt(0)
+\tv_mfma_f32_32x32x8_bf16_1k v[16:31], v[0:1], v[2:3], v[16:31]
+\ts_nop 1
+\tv_add_u32_e32 v8, 16, v8
+\ts_cbranch_scc1 .LBB0_1
+; %bb.2:
+\ts_endpgm
+\t.section\t.rodata,"a",@progbits
+\t.amdhsa_kernel k
+\t\t.amdhsa_group_segment_fixed_size 0
+\t.end_amdhsa_kernel
+"""
+
+
+class Loops(unittest.TestCase):
+    def test_a_step_is_its_part_of_an_unrolled_turn(self):
+        code, labels = loops.parse_sass(UNROLLED)
+        self.assertEqual(len(code), 11)
+        self.assertEqual([(loop.first, loop.last) for loop in loops.loops_of(code, labels)],
+                         [(1, 2), (3, 8)])
+        step = loops.step_of(code, labels, 16 * 8 * 16, 32)
+        self.assertEqual((step.steps, step.instructions), (2, 3))
+        self.assertEqual(step.by_kind(), {"matrix": 1, "shared read": 0.5, "global": 0.5,
+                                          "branch": 0.5, "integer": 0.5})
+
+    def test_turns_of_a_loop_in_a_step_follow_from_the_products(self):
+        step = loops.step_of(*loops.parse_sass(ROLLED), 8 * 32, 32)
+        self.assertEqual(step.instructions, 1 + 4 * 4 + 1)
+        self.assertEqual(step.by_kind(), {"shared read": 4, "wait": 1, "float": 8, "branch": 5})
+
+    def test_a_loop_without_the_products_is_none(self):
+        code, labels = loops.parse_sass(ROLLED.replace("FFMA", "FADD"))
+        self.assertIsNone(loops.step_of(code, labels, 8 * 32, 32))
+
+    def test_assembly_of_the_other_vendor(self):
+        code, labels = loops.parse_gcn(GCN)
+        step = loops.step_of(code, labels, 32 * 32 * 8, 64)
+        self.assertEqual(len(code), 8)
+        self.assertEqual(step.by_kind(), {"matrix": 1, "shared read": 1, "wait": 1, "branch": 1,
+                                          "integer": 1, "hint": 1})
+
+    def test_products_of_instructions(self):
+        expected = {
+            "HMMA.16816.F32": 2048, "HMMA.1688.F32.TF32": 1024, "IMMA.16832.S8.S8": 4096,
+            "QMMA.16832.F32.E4M3.E4M3": 4096, "HGMMA.64x256x16.F32.BF16": 65536, "FFMA": 32,
+            "IMAD": 0, "LDSM.16.M88.4": 0}
+        for mnemonic, products in expected.items():
+            self.assertEqual(loops.sass_products(mnemonic), products, mnemonic)
+        expected = {
+            "v_mfma_f32_16x16x32_fp8_fp8 v[0:3]": 8192, "v_mfma_i32_32x32x16_i8 v[0:15]": 16384,
+            "v_wmma_f32_16x16x16_bf16 v[0:7]": 4096, "v_pk_fma_f32 v[0:1]": 64,
+            "v_dual_fmac_f32 v0, v1, v2 :: v_dual_fmac_f32 v3, v4, v5": 64,
+            "v_fmac_f32_e32 v0, v1, v2": 32, "v_fma_mix_f32 v0, v1, v2, v0": 32,
+            "v_add_f32_e32 v0, v1, v2": 0}
+        for text, products in expected.items():
+            self.assertEqual(loops.gcn_products(text, 32), products, text)
+
+
+class Products(unittest.TestCase):
+    program = ""
+
+    def test_ours_are_counted_where_there_is_no_peer(self):
+        done = subprocess.run(
+            [sys.executable, "-B", ROOT / "bench/static/products.py", self.program, "--targets",
+             "gfx942", "--only", "gemm_bf16_128x128x64_ab", "--triton", "/no/such/python"],
+            capture_output=True, text=True)
+        print(done.stdout, done.stderr)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("SKIP: Triton's side", done.stderr)
+        rows = [line.split(" | ") for line in done.stdout.splitlines() if "gfx942" in line]
+        self.assertEqual(len(rows), 2)  # a · b and a · bᵀ
+        for row in rows:
+            self.assertGreater(float(row[2]), 32)
+            self.assertIn("-: -", row[3])
+
+
+if __name__ == "__main__":
+    Products.program = sys.argv.pop()
+    unittest.main()
