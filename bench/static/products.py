@@ -72,6 +72,19 @@ class Tools:
         return found
 
 
+def has_triton(python):
+    return bool(shutil.which(python)) and subprocess.run(
+        [python, "-c", "import triton"], capture_output=True).returncode == 0
+
+
+def versions(tools, python, targets):
+    found = {"assemblers": tools.versions(targets)}
+    if python:
+        found["triton"] = compare.run(python, "-c",
+                                      "import triton; print(triton.__version__)").strip()
+    return found
+
+
 def warp_of(target):
     return 64 if target.startswith("gfx9") else 32
 
@@ -272,9 +285,9 @@ def explain(row, width=64):
                 print(f"      {a[:width - 2]:{width}}{b[:width]}".rstrip())
 
 
-def save(path, rows, versions):
+def save(path, rows, head):
     commit = compare.run("git", "-C", HERE, "rev-parse", "--short", "HEAD").strip()
-    head = {"date": datetime.date.today().isoformat(), "commit": commit, **versions}
+    head = {"date": datetime.date.today().isoformat(), "commit": commit, **head}
 
     def plain(count):
         return {key: value for key, value in count.items() if key != "step"} if count else count
@@ -296,12 +309,9 @@ def main():
     parser.add_argument("--explain", action="store_true", help="print the loops themselves")
     options = parser.parse_args()
     python = options.triton
-    if not python or not shutil.which(python):
-        print("SKIP: Triton's side: no Python that has Triton was named (--triton)",
+    if not python or not has_triton(python):
+        print(f"SKIP: Triton's side: {python or 'no Python (--triton)'} has no Triton",
               file=sys.stderr)
-        python = None
-    elif subprocess.run([python, "-c", "import triton"], capture_output=True).returncode:
-        print(f"SKIP: Triton's side: {python} has no Triton", file=sys.stderr)
         python = None
     tools, targets = Tools(python), options.targets.split(",")
     with tempfile.TemporaryDirectory() as folder:
@@ -312,12 +322,8 @@ def main():
         if options.explain:
             for row in rows:
                 explain(row)
-        versions = {"assemblers": tools.versions(targets)}
-        if python:
-            versions["triton"] = compare.run(
-                python, "-c", "import triton; print(triton.__version__)").strip()
         if options.save:
-            save(options.save, rows, versions)
+            save(options.save, rows, versions(tools, python, targets))
 
 
 if __name__ == "__main__":
