@@ -63,8 +63,9 @@ private:
 
 void meet(Rewriting &rewriting, Builder &b, const CallInst &call, MatrixExchange exchange) {
   std::vector<Value *> words(1 + kMostOperands, b.getInt64(0));
-  words[0] = addSite(rewriting, call, nameOf(call),
-                     WarpSite{WarpOperation::Exchange, kAllLanes, std::move(exchange)});
+  words[0] =
+      addSite(rewriting, call, nameOf(call),
+              WarpSite{WarpOperation::Exchange, kAllLanes, std::move(exchange)});
   createCall(b, calls::meetWarp, words);
 }
 
@@ -109,8 +110,9 @@ public:
     }
     const machine::Machine &machine = rewriting.machine;
     const bool ok = next == call.arg_size() &&
-                    (!row.isScaled() || (hasSelectors(machine, row, MmaOperand::ScaleA, read.ofA) &&
-                                         hasSelectors(machine, row, MmaOperand::ScaleB, read.ofB)));
+                    (!row.isScaled() ||
+                     (hasSelectors(machine, row, MmaOperand::ScaleA, read.ofA) &&
+                      hasSelectors(machine, row, MmaOperand::ScaleB, read.ofB)));
     if (!ok) return std::nullopt;
     return read;
   }

@@ -75,7 +75,8 @@ TEST_CASE("ldmatrix gives lanes the halves that PTX says") {
               const std::uint32_t row = isTransposed ? across : lane / 4;
               const std::uint32_t column = isTransposed ? lane / 4 : across;
               const std::uint32_t wanted = 8 * (3 * (8 * matrix + row) + 1) + column;
-              const std::uint32_t word = out[lane * static_cast<std::uint32_t>(matrices) + matrix];
+              const std::uint32_t word =
+                  out[lane * static_cast<std::uint32_t>(matrices) + matrix];
               CHECK((word >> 16 * half & 0xffff) == wanted);
             }
         // Eight rows of 16 bytes at a time; those of one matrix, 48 bytes apart, are in all banks.
@@ -114,8 +115,7 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
   if (waits) text += "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
   return text + R"(
   %n = xor i32 %t, 1
-  %isRow = icmp ult i32 %n, )" +
-         std::to_string(8 * matrices) + R"(
+  %isRow = icmp ult i32 %n, )" + std::to_string(8 * matrices) + R"(
   br i1 %isRow, label %back, label %end
 back:
   %e = mul i32 %n, 8
