@@ -107,7 +107,7 @@ std::string rewrite(Rewriting &rewriting, Code &code, std::uint64_t bytesAtLaunc
   expandMemoryCalls(rewriting);
   rewriteCalls(rewriting);
   rewriteMemory(rewriting);
-  rewriteMatrices(rewriting);
+  rewriteWordCalls(rewriting);
   markControl(rewriting);
   if (rewriting.diagnostics.all().size() != errorsBefore) return {};
   countBlocks(mixes);

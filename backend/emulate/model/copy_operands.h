@@ -13,11 +13,14 @@ namespace imbrex::emulate {
 struct CopyOperands {
   std::uint64_t to, from;
   std::uint32_t bytes; ///< That are taken; the rest are zeros.
+  std::int32_t parameter =
+      -1; ///< The LLVM parameter that `from` is made of, if the site does not know.
 };
 
 /// AMD's buffer resource: addresses from the base on, of which so many bytes are there.
 struct Buffer {
   std::uint64_t base, records;
+  std::int32_t parameter; ///< The LLVM parameter that the base is made of; -1: none.
   auto operator<=>(const Buffer &) const = default;
 };
 

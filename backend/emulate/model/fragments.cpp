@@ -155,8 +155,8 @@ Fragment fragmentOf(const MmaInstruction &x, MmaOperand of) {
   IMBREX_UNREACHABLE("operand");
 }
 
-/// 9.7.14.3, "Block Scaling": a pair of lanes of each quad has the scales of A, one lane those of B.
-/// Which rows: CUTLASS, mma_traits_sm120.hpp, SFALayout and SFBLayout.
+/// 9.7.14.3, "Block Scaling": a pair of lanes of each quad has the scales of A, one lane those of
+/// B. Which rows: CUTLASS, mma_traits_sm120.hpp, SFALayout and SFBLayout.
 ScalePlace scaleOf(bool ofA, ScaleSelectors selectors, int outer, int block) {
   const int byte = selectors.byte + block;
   if (ofA) return {4 * (outer % 8) + 2 * selectors.lane + outer / 8, byte};
@@ -266,9 +266,9 @@ Fragment fragmentOf(Unit unit, const MmaInstruction &x, MmaOperand of) {
 }
 
 /// MFMA: one byte of each lane, those of all rows and then those of the next block (Composable
-/// Kernel, test/mx_mfma_op/mx_mfma_op.hpp). WMMA: all blocks in a lane, of 16 rows in one half of the
-/// wave or in the other, of 32 rows in both (LLVM 22, SIDefines.h, MatrixScale; Composable Kernel,
-/// test/mx_wmma_op/mx_wmma_op.hpp).
+/// Kernel, test/mx_mfma_op/mx_mfma_op.hpp). WMMA: all blocks in a lane, of 16 rows in one half of
+/// the wave or in the other, of 32 rows in both (LLVM 22, SIDefines.h, MatrixScale; Composable
+/// Kernel, test/mx_wmma_op/mx_wmma_op.hpp).
 ScalePlace scaleOf(const MmaInstruction &x, int extent, ScaleSelectors selectors, int outer,
                    int block) {
   if (hasName(x, "mfma")) return {outer + extent * block, selectors.byte};

@@ -18,9 +18,9 @@ struct MatrixPlace {
 
 /// What lanes hold of A, of B or of the sums. Element 0 has the lowest bits of the first register.
 struct Fragment {
-  std::int32_t elements = 0; ///< Of a lane.
-  std::int32_t stride = 0;   ///< Bits from one element to the next.
-  std::int32_t firstBit = 0; ///< Of an element in its stride.
+  std::int32_t elements = 0;       ///< Of a lane.
+  std::int32_t stride = 0;         ///< Bits from one element to the next.
+  std::int32_t firstBit = 0;       ///< Of an element in its stride.
   std::vector<MatrixPlace> places; ///< By lane, then by element.
 
   std::int32_t registers() const { return (elements * stride + 31) / 32; }

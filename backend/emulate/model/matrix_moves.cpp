@@ -20,7 +20,7 @@ MatrixExchange exchangeOf(const MatrixMove &move) {
       for (std::uint32_t i = 0; i < move.elements; ++i) {
         const MovedElement from = move.source(lane, i);
         const std::uint32_t first = move.bits * i;
-        results[lane][first / 32] |= elementOf(*words[from.lane], move.bits, from.element)
+        results[lane][first / 32] |= elementOf(*words[from.lane], move.from, from.element)
                                      << first % 32;
       }
     for (std::uint32_t lane = 0; lane < lanes; ++lane) *words[lane] = results[lane];
@@ -44,6 +44,27 @@ MovedElement storeRows(std::uint32_t lane, std::uint32_t element) {
 
 MovedElement storeColumns(std::uint32_t lane, std::uint32_t element) {
   return {4 * element + lane % 8 / 2, 2 * (lane / 8) + lane % 2};
+}
+
+MovedElement loadByteRows(std::uint32_t lane, std::uint32_t element) {
+  return {8 * (element / 4) + lane / 4, 4 * (lane % 4) + element % 4};
+}
+
+MovedElement loadByteColumns(std::uint32_t lane, std::uint32_t element) {
+  const std::uint32_t matrix = element / 8, isRight = element / 4 % 2;
+  return {16 * matrix + 4 * (lane % 4) + element % 4, lane / 4 + 8 * isRight};
+}
+
+MovedElement storeByteColumns(std::uint32_t lane, std::uint32_t element) {
+  return {4 * (element % 8) + lane % 8 / 2, 4 * (lane / 8) + lane % 2 + 2 * (element / 8)};
+}
+
+MovedElement loadTransposedHalves(std::uint32_t lane, std::uint32_t element) {
+  return {(lane & ~7u) | element, lane & 7};
+}
+
+MovedElement loadTransposedBytes(std::uint32_t lane, std::uint32_t element) {
+  return {(lane & 16) | (element & 4) << 1 | (lane & 8) >> 1 | (element & 3), lane & 7};
 }
 
 } // namespace moves

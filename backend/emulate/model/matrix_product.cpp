@@ -60,8 +60,8 @@ std::optional<LaneFault> gather(WarpWords words, const Source &from, Gathered &t
       const std::uint64_t bits =
           bitsAt(own, i * from.fragment.stride + from.fragment.firstBit, bitsOf(from.element));
       if (to.lanes[at] >= 0 && to.bits[at] != bits && !fault)
-        fault = LaneFault{static_cast<std::uint32_t>(lane),
-                          static_cast<std::uint32_t>(to.lanes[at])};
+        fault =
+            LaneFault{static_cast<std::uint32_t>(lane), static_cast<std::uint32_t>(to.lanes[at])};
       to.bits[at] = bits;
       to.lanes[at] = lane;
     }

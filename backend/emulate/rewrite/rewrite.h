@@ -48,9 +48,9 @@ void rewriteMemory(Rewriting &rewriting);
 /// Calls of the model in place of the machine's intrinsics. What has no model is reported.
 void rewriteCalls(Rewriting &rewriting);
 
-/// The same of matrix instructions, and of loads and stores that deal matrices to lanes. Their
-/// operands go through memory of the model's own, so that this comes behind `rewriteMemory`.
-void rewriteMatrices(Rewriting &rewriting);
+/// The same of calls whose operands and results are many registers (words.h), which go through
+/// memory of the model's own: so this comes behind `rewriteMemory`.
+void rewriteWordCalls(Rewriting &rewriting);
 
 /// Give each loop a call per turn, and the kernel one at its end.
 void markControl(Rewriting &rewriting);

@@ -112,9 +112,11 @@ bool makeBuffer(Rewriting &rewriting, Builder &b, CallInst &call) {
   if (stride == nullptr || !stride->isZero() ||
       call.getType()->getPointerAddressSpace() != kResource)
     return false;
-  Value *buffer = createCall(
-      b, calls::makeBuffer,
-      {toWord(rewriting, b, call.getArgOperand(0)), toWord(rewriting, b, call.getArgOperand(2))});
+  Value *base = call.getArgOperand(0), *records = call.getArgOperand(2);
+  Value *buffer =
+      createCall(b, calls::makeBuffer,
+                 {toWord(rewriting, b, base), toWord(rewriting, b, records),
+                  b.getInt32(static_cast<std::uint32_t>(parameterBehind(rewriting, base)))});
   call.replaceAllUsesWith(b.CreateIntToPtr(buffer, call.getType()));
   return true;
 }

@@ -177,6 +177,15 @@ const RewriteTable &rewrites() {
   return table;
 }
 
+const RewriteTable &wordRewrites() {
+  static const auto &table = permanent([] {
+    RewriteTable all = matrixRewrites();
+    all.merge(bufferRewrites());
+    return all;
+  }());
+  return table;
+}
+
 /// LLVM's intrinsics that are of no machine, and touch no memory that somebody could see.
 bool isPlain(const CallInst &call) {
   const llvm::StringRef name = call.getCalledFunction()->getName();
@@ -195,15 +204,11 @@ Diagnostic unknownCall(const CallInst &call, const std::string &kernel) {
                     "run the kernel on a device");
 }
 
-} // namespace
-
 /// Once of each line: the elements of a tile are calls of their own.
 void reportUnknown(Rewriting &rewriting, const CallInst &call) {
   const Diagnostic problem = unknownCall(call, rewriting.kernel.getName().str());
   if (!llvm::is_contained(rewriting.diagnostics.all(), problem)) rewriting.diagnostics.add(problem);
 }
-
-namespace {
 
 /// Whether the call may stay as it is.
 bool mayStay(const CallInst &call) {
@@ -215,28 +220,47 @@ bool mayStay(const CallInst &call) {
   return callee->isIntrinsic() ? isPlain(call) : !callee->isDeclaration();
 }
 
-void rewriteCall(Rewriting &rewriting, CallInst &call) {
+/// Null: it is no intrinsic of the table.
+const Rewrite *rewriteOf(const RewriteTable &table, const CallInst &call) {
   const llvm::Function *callee = call.getCalledFunction();
-  if (callee != nullptr && isMatrixIntrinsic(callee->getIntrinsicID())) return;
-  const auto found =
-      callee != nullptr ? rewrites().find(callee->getIntrinsicID()) : rewrites().end();
+  if (callee == nullptr) return nullptr;
+  const auto found = table.find(callee->getIntrinsicID());
+  return found != table.end() ? &found->second : nullptr;
+}
+
+void rewriteCall(Rewriting &rewriting, CallInst &call) {
+  if (rewriteOf(wordRewrites(), call) != nullptr) return;
+  const Rewrite *known = rewriteOf(rewrites(), call);
   Builder b(&call);
-  const bool isKnown = found != rewrites().end();
-  if (isKnown ? found->second(rewriting, b, call) : rewriteMath(b, call))
+  if (known != nullptr ? (*known)(rewriting, b, call) : rewriteMath(b, call))
     call.eraseFromParent();
-  else if (isKnown || !mayStay(call))
+  else if (known != nullptr || !mayStay(call))
     reportUnknown(rewriting, call);
+}
+
+void rewriteWordCall(Rewriting &rewriting, CallInst &call) {
+  const Rewrite *known = rewriteOf(wordRewrites(), call);
+  if (known == nullptr) return;
+  Builder b(&call);
+  if ((*known)(rewriting, b, call))
+    call.eraseFromParent();
+  else
+    reportUnknown(rewriting, call);
+}
+
+void forEachCall(Rewriting &rewriting, void (*function)(Rewriting &, CallInst &)) {
+  for (llvm::Function &of : rewriting.module) {
+    llvm::SmallVector<CallInst *> calls;
+    for (llvm::Instruction &instruction : llvm::instructions(of))
+      if (auto *call = llvm::dyn_cast<CallInst>(&instruction)) calls.push_back(call);
+    for (CallInst *call : calls) function(rewriting, *call);
+  }
 }
 
 } // namespace
 
-void rewriteCalls(Rewriting &rewriting) {
-  for (llvm::Function &function : rewriting.module) {
-    llvm::SmallVector<CallInst *> calls;
-    for (llvm::Instruction &instruction : llvm::instructions(function))
-      if (auto *call = llvm::dyn_cast<CallInst>(&instruction)) calls.push_back(call);
-    for (CallInst *call : calls) rewriteCall(rewriting, *call);
-  }
-}
+void rewriteCalls(Rewriting &rewriting) { forEachCall(rewriting, rewriteCall); }
+
+void rewriteWordCalls(Rewriting &rewriting) { forEachCall(rewriting, rewriteWordCall); }
 
 } // namespace imbrex::emulate

@@ -5,6 +5,7 @@
 #include "llvm/IR/Instructions.h"
 
 #include <functional>
+#include <map>
 #include <string>
 #include <unordered_map>
 
@@ -22,17 +23,18 @@ std::string nameOf(const llvm::CallInst &call);
 
 /// Puts a value in place of a call's.
 void replaceBy(llvm::CallInst &call, llvm::Value *value);
-/// What has no model; once of each line.
-void reportUnknown(Rewriting &rewriting, const llvm::CallInst &call);
-
-/// Whether `rewriteMatrices` has to do with an intrinsic.
-bool isMatrixIntrinsic(unsigned intrinsic);
-/// How it is counted.
-InstructionKind matrixKind(unsigned intrinsic);
-
 /// Of copies that run beside the threads, and of barriers in shared memory.
 RewriteTable asyncRewrites();
 RewriteTable phaseRewrites();
 RewriteTable bulkRewrites();
+
+/// Of calls whose operands are many registers: matrix instructions, with the loads and stores that
+/// deal matrices to lanes; and accesses by buffer resources.
+RewriteTable matrixRewrites();
+RewriteTable bufferRewrites();
+/// How they are counted.
+using KindsOfCalls = std::map<unsigned, InstructionKind>;
+KindsOfCalls matrixKinds();
+KindsOfCalls bufferKinds();
 
 } // namespace imbrex::emulate

@@ -20,8 +20,8 @@ InstructionKind kindOfAccess(const llvm::Type *pointer, bool isStore) {
   }
 }
 
-const std::map<unsigned, InstructionKind> &kindsOfCalls() {
-  static const auto &kinds = permanent(std::map<unsigned, InstructionKind>{
+KindsOfCalls kindsOfPlainCalls() {
+  return {
 #define IMBREX_BARRIER_CALL(intrinsic, ...) {llvm::Intrinsic::intrinsic, InstructionKind::Barrier},
 #define IMBREX_FENCE_CALL(intrinsic, ...) {llvm::Intrinsic::intrinsic, InstructionKind::Fence},
 #include "backend/emulate/rewrite/machine_calls.def"
@@ -29,7 +29,16 @@ const std::map<unsigned, InstructionKind> &kindsOfCalls() {
 #include "backend/emulate/rewrite/warp_calls.def"
 #define IMBREX_MATH_CALL(intrinsic, ...) {llvm::Intrinsic::intrinsic, InstructionKind::Special},
 #include "backend/emulate/rewrite/math_calls.def"
-  });
+  };
+}
+
+const KindsOfCalls &kindsOfCalls() {
+  static const auto &kinds = permanent([] {
+    KindsOfCalls all = kindsOfPlainCalls();
+    all.merge(matrixKinds());
+    all.merge(bufferKinds());
+    return all;
+  }());
   return kinds;
 }
 
@@ -38,8 +47,6 @@ std::optional<InstructionKind> kindOfCall(const llvm::CallInst &call) {
   const auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call);
   if (intrinsic == nullptr) return InstructionKind::Other;
   if (intrinsic->isAssumeLikeIntrinsic()) return std::nullopt;
-  if (isMatrixIntrinsic(intrinsic->getIntrinsicID()))
-    return matrixKind(intrinsic->getIntrinsicID());
   const auto found = kindsOfCalls().find(intrinsic->getIntrinsicID());
   if (found != kindsOfCalls().end()) return found->second;
   if (call.getType()->isFPOrFPVectorTy()) return InstructionKind::Float;

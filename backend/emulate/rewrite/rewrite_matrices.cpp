@@ -1,11 +1,12 @@
 #include "backend/emulate/model/matrix_moves.h"
 #include "backend/emulate/model/matrix_product.h"
 #include "backend/emulate/rewrite/rewrite_calls.h"
+#include "backend/emulate/rewrite/words.h"
 #include "backend/support/lifetime.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/TargetParser/TargetParser.h"
 
 #include <map>
 #include <memory>
@@ -20,52 +21,10 @@ using machine::MmaArgument;
 using machine::MmaInstruction;
 using machine::MmaOperand;
 
-// --- registers that lanes exchange ---
-
-/// Where the parts of an operand go, and results are: words of the thread.
-class Words {
-public:
-  Words(const Rewriting &rewriting, Builder &b)
-      : layout_(rewriting.module.getDataLayout()), b_(b), words_(createCall(b, calls::words, {})) {}
-
-  /// The word behind it.
-  std::uint64_t store(Value *value, std::uint64_t word) {
-    const auto bits = static_cast<unsigned>(layout_.getTypeSizeInBits(value->getType()));
-    Value *plain = b_.CreateBitCast(value, b_.getIntNTy(bits));
-    b_.CreateAlignedStore(plain, at(word), llvm::Align(4));
-    return word + bits / 32;
-  }
-
-  /// A value, or a structure of values, from a word on.
-  Value *load(llvm::Type *type, std::uint64_t word) {
-    auto *members = llvm::dyn_cast<llvm::StructType>(type);
-    if (members == nullptr) {
-      const auto bits = static_cast<unsigned>(layout_.getTypeSizeInBits(type));
-      return b_.CreateBitCast(b_.CreateAlignedLoad(b_.getIntNTy(bits), at(word), llvm::Align(4)),
-                              type);
-    }
-    Value *all = llvm::PoisonValue::get(type);
-    for (unsigned i = 0; i < members->getNumElements(); ++i) {
-      llvm::Type *member = members->getElementType(i);
-      all = b_.CreateInsertValue(all, load(member, word), i);
-      word += layout_.getTypeSizeInBits(member) / 32;
-    }
-    return all;
-  }
-
-private:
-  Value *at(std::uint64_t word) { return b_.CreateConstGEP1_64(b_.getInt32Ty(), words_, word); }
-
-  const llvm::DataLayout &layout_;
-  Builder &b_;
-  Value *words_;
-};
-
 void meet(Rewriting &rewriting, Builder &b, const CallInst &call, MatrixExchange exchange) {
   std::vector<Value *> words(1 + kMostOperands, b.getInt64(0));
-  words[0] =
-      addSite(rewriting, call, nameOf(call),
-              WarpSite{WarpOperation::Exchange, kAllLanes, std::move(exchange)});
+  words[0] = addSite(rewriting, call, nameOf(call),
+                     WarpSite{WarpOperation::Exchange, kAllLanes, std::move(exchange)});
   createCall(b, calls::meetWarp, words);
 }
 
@@ -110,9 +69,8 @@ public:
     }
     const machine::Machine &machine = rewriting.machine;
     const bool ok = next == call.arg_size() &&
-                    (!row.isScaled() ||
-                     (hasSelectors(machine, row, MmaOperand::ScaleA, read.ofA) &&
-                      hasSelectors(machine, row, MmaOperand::ScaleB, read.ofB)));
+                    (!row.isScaled() || (hasSelectors(machine, row, MmaOperand::ScaleA, read.ofA) &&
+                                         hasSelectors(machine, row, MmaOperand::ScaleB, read.ofB)));
     if (!ok) return std::nullopt;
     return read;
   }
@@ -181,19 +139,51 @@ bool rewriteProduct(Rewriting &rewriting, Builder &b, CallInst &call, const Rows
 
 // --- loads and stores ---
 
+bool isFromSm(const machine::Machine &machine, int version) {
+  llvm::StringRef name(machine.cpu);
+  int own = 0;
+  return name.consume_front("sm_") && !name.consumeInteger(10, own) && own >= version;
+}
+
+/// Which machines have a load or a store, as LLVM 22 has it.
+namespace owners {
+bool fromSm75(const machine::Machine &m) { return isFromSm(m, 75); }
+bool fromSm90(const machine::Machine &m) { return isFromSm(m, 90); }
+bool fromSm100(const machine::Machine &m) { return isFromSm(m, 100); }
+bool gfx950(const machine::Machine &m) { return m.cpu == "gfx950"; }
+bool gfx12(const machine::Machine &m) { return llvm::AMDGPU::getIsaVersion(m.cpu).Major == 12; }
+bool gfx1250(const machine::Machine &m) {
+  return gfx12(m) && llvm::AMDGPU::getIsaVersion(m.cpu).Minor >= 5;
+}
+} // namespace owners
+
 struct MoveCall {
-  bool stores;
+  InstructionKind kind;
   std::uint32_t lanes; ///< That have addresses.
   std::uint32_t bytes; ///< At each.
   MatrixMove move;
+  bool (*isOf)(const machine::Machine &);
+
+  bool stores() const { return kind == InstructionKind::SharedStore; }
 };
 
 const std::map<unsigned, MoveCall> &moveCalls() {
   static const auto &all = permanent(std::map<unsigned, MoveCall>{
-#define IMBREX_MATRIX_LOAD(intrinsic, lanes, bytes, bits, elements, source)                        \
-  {llvm::Intrinsic::intrinsic, {false, lanes, bytes, {bits, kMostLanes, elements, moves::source}}},
-#define IMBREX_MATRIX_STORE(intrinsic, lanes, bytes, bits, elements, source)                       \
-  {llvm::Intrinsic::intrinsic, {true, lanes, bytes, {bits, lanes, elements, moves::source}}},
+#define IMBREX_MATRIX_LOAD(intrinsic, machines, memory, lanes, bytes, from, bits, elements,        \
+                           source)                                                                 \
+  {llvm::Intrinsic::intrinsic,                                                                     \
+   {InstructionKind::memory##Load,                                                                 \
+    lanes,                                                                                         \
+    bytes,                                                                                         \
+    {from, bits, kMostLanes, elements, moves::source},                                             \
+    owners::machines}},
+#define IMBREX_MATRIX_STORE(intrinsic, machines, lanes, bytes, bits, elements, source)             \
+  {llvm::Intrinsic::intrinsic,                                                                     \
+   {InstructionKind::SharedStore,                                                                  \
+    lanes,                                                                                         \
+    bytes,                                                                                         \
+    {bits, bits, lanes, elements, moves::source},                                                  \
+    owners::machines}},
 #include "backend/emulate/rewrite/matrix_moves.def"
   });
   return all;
@@ -203,7 +193,7 @@ AccessSite accessOf(const Rewriting &rewriting, const Value *pointer, const Move
   constexpr unsigned kGlobal = 1, kShared = 3; // NVPTX's and AMDGPU's alike
   const unsigned space = pointer->getType()->getPointerAddressSpace();
   AccessSite facts;
-  facts.mode = move.stores ? AccessMode::Write : AccessMode::Read;
+  facts.mode = move.stores() ? AccessMode::Write : AccessMode::Read;
   facts.space = space == kShared   ? Space::Shared
                 : space == kGlobal ? Space::Global
                                    : Space::Generic;
@@ -213,11 +203,12 @@ AccessSite accessOf(const Rewriting &rewriting, const Value *pointer, const Move
 }
 
 bool rewriteMove(Rewriting &rewriting, Builder &b, CallInst &call, const MoveCall &move) {
+  if (!move.isOf(rewriting.machine)) return false;
   Value *pointer = call.getArgOperand(0);
   Value *address = toWord(rewriting, b, pointer), *lanes = b.getInt32(move.lanes);
   auto *site = addSite(rewriting, call, nameOf(call), accessOf(rewriting, pointer, move));
   Words words(rewriting, b);
-  if (!move.stores) {
+  if (!move.stores()) {
     createCall(b, calls::loadWords, {site, address, lanes});
     meet(rewriting, b, call, exchangeOf(move.move));
     replaceBy(call, words.load(call.getType(), 0));
@@ -230,41 +221,26 @@ bool rewriteMove(Rewriting &rewriting, Builder &b, CallInst &call, const MoveCal
   return true;
 }
 
-bool rewriteMatrix(Rewriting &rewriting, CallInst &call) {
-  const unsigned id = call.getCalledFunction()->getIntrinsicID();
-  Builder b(&call);
-  if (const auto found = products().find(id); found != products().end())
-    return rewriteProduct(rewriting, b, call, found->second);
-  return rewriteMove(rewriting, b, call, moveCalls().at(id));
-}
-
 } // namespace
 
-bool isMatrixIntrinsic(unsigned intrinsic) {
-  return intrinsic != llvm::Intrinsic::not_intrinsic &&
-         (products().contains(intrinsic) || moveCalls().contains(intrinsic));
+RewriteTable matrixRewrites() {
+  RewriteTable table;
+  for (const auto &[id, rows] : products())
+    table[id] = [&rows = rows](Rewriting &r, Builder &b, CallInst &c) {
+      return rewriteProduct(r, b, c, rows);
+    };
+  for (const auto &[id, move] : moveCalls())
+    table[id] = [&move = move](Rewriting &r, Builder &b, CallInst &c) {
+      return rewriteMove(r, b, c, move);
+    };
+  return table;
 }
 
-InstructionKind matrixKind(unsigned intrinsic) {
-  if (products().contains(intrinsic)) return InstructionKind::Matrix;
-  return moveCalls().at(intrinsic).stores ? InstructionKind::SharedStore
-                                          : InstructionKind::SharedLoad;
-}
-
-void rewriteMatrices(Rewriting &rewriting) {
-  for (llvm::Function &function : rewriting.module) {
-    llvm::SmallVector<CallInst *> calls;
-    for (llvm::Instruction &instruction : llvm::instructions(function)) {
-      auto *call = llvm::dyn_cast<CallInst>(&instruction);
-      const llvm::Function *callee = call == nullptr ? nullptr : call->getCalledFunction();
-      if (callee != nullptr && isMatrixIntrinsic(callee->getIntrinsicID())) calls.push_back(call);
-    }
-    for (CallInst *call : calls)
-      if (rewriteMatrix(rewriting, *call))
-        call->eraseFromParent();
-      else
-        reportUnknown(rewriting, *call);
-  }
+KindsOfCalls matrixKinds() {
+  KindsOfCalls kinds;
+  for (const auto &[id, rows] : products()) kinds[id] = InstructionKind::Matrix;
+  for (const auto &[id, move] : moveCalls()) kinds[id] = move.kind;
+  return kinds;
 }
 
 } // namespace imbrex::emulate

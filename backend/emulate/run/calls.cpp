@@ -65,6 +65,19 @@ void storeWords(std::uint32_t site, std::uint64_t address, std::uint32_t lanes) 
   if (thread.lane < lanes) thread.run->storeWords(thread, site, address);
 }
 
+void loadBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
+                std::uint32_t scalarOffset) {
+  Thread &thread = currentThread();
+  thread.words = {};
+  thread.run->accessBuffer(thread, site, {0, buffer, offset, scalarOffset});
+}
+
+void storeBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
+                 std::uint32_t scalarOffset) {
+  Thread &thread = currentThread();
+  thread.run->accessBuffer(thread, site, {0, buffer, offset, scalarOffset});
+}
+
 void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count) {
   Thread &thread = currentThread();
   thread.run->meetBarrier(thread, site, {number, count});
@@ -81,8 +94,8 @@ void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,
   thread.run->startBufferCopy(thread, site, {to, buffer, offset, scalarOffset});
 }
 
-std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records) {
-  return currentThread().run->makeBuffer({base, records});
+std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records, std::int32_t parameter) {
+  return currentThread().run->makeBuffer({base, records, parameter});
 }
 
 void commitCopies() { currentThread().copies.commit(); }

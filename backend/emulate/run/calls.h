@@ -47,11 +47,16 @@ std::uint32_t *words();
 /// Of a thread whose lane is one of the first so many.
 void loadWords(std::uint32_t site, std::uint64_t address, std::uint32_t lanes);
 void storeWords(std::uint32_t site, std::uint64_t address, std::uint32_t lanes);
+/// Between a buffer and the thread's words.
+void loadBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
+                std::uint32_t scalarOffset);
+void storeBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
+                 std::uint32_t scalarOffset);
 void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count);
 void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes);
 void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,
                      std::uint32_t offset, std::uint32_t scalarOffset);
-std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records);
+std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records, std::int32_t parameter);
 void commitCopies();
 void awaitCopies(std::uint32_t site, std::uint64_t groups);
 void makeBarrier(std::uint32_t site, std::uint64_t address, std::uint32_t arrivals);

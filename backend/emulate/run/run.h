@@ -72,6 +72,8 @@ public:
   void meetBarrier(Thread &thread, std::uint32_t site, const Operands &operands);
   void startCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands);
   void startBufferCopy(Thread &thread, std::uint32_t site, const BufferOperands &operands);
+  /// Between the thread's words and what of the bytes is within the buffer.
+  void accessBuffer(Thread &thread, std::uint32_t site, const BufferOperands &operands);
   /// What stands for a buffer in the thread's registers.
   std::uint64_t makeBuffer(const Buffer &buffer);
   void awaitCopies(Thread &thread, std::uint32_t site, std::uint64_t groups);
@@ -122,6 +124,7 @@ private:
   void reportStuck(const Block &block);
 
   // Copies that run beside the threads: run_copies.cpp.
+  CopyOperands withinBuffer(const BufferOperands &operands, std::uint32_t wanted) const;
   Copy checkedCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands);
   void checkLaneBase(const Thread &thread, std::uint32_t site, std::uint64_t base);
   void endCopies(Thread &thread);

@@ -1,5 +1,7 @@
 #include "backend/emulate/run/run.h"
 
+#include <algorithm>
+
 /// Copies from global to shared memory that run beside the threads.
 namespace imbrex::emulate {
 
@@ -11,6 +13,7 @@ Copy Run::checkedCopy(Thread &thread, std::uint32_t site, const CopyOperands &op
   const Tick tick = thread.copies.nextTick();
   AccessSite taken = facts.from;
   taken.bytes = operands.bytes;
+  if (operands.parameter >= 0) taken.parameter = operands.parameter;
   // What takes no byte may point anywhere.
   if (operands.bytes != 0) {
     copy.from = memory_.access({thread, site, taken, queue, tick}, operands.from);
@@ -59,20 +62,42 @@ std::uint64_t Run::makeBuffer(const Buffer &buffer) {
   return number->second;
 }
 
-/// Words beyond the buffer's size are zeros ("AMD Instinct MI300" ISA, 9.1.5.1, "Range checking").
-/// The scalar offset is not part of what is compared (LLVM, IntrinsicsAMDGPU.td).
-void Run::startBufferCopy(Thread &thread, std::uint32_t site, const BufferOperands &operands) {
+/// Words beyond the buffer's size are zeros when they are read, and are not written ("AMD Instinct
+/// MI300" ISA, 9.1.5.1, "Range checking"). The scalar offset is not part of what is compared (LLVM,
+/// IntrinsicsAMDGPU.td).
+CopyOperands Run::withinBuffer(const BufferOperands &operands, std::uint32_t wanted) const {
   constexpr std::uint32_t kWord = 4;
-  const Buffer buffer = buffers_.at(operands.buffer);
-  const std::uint32_t wanted = std::get<CopySite>(code_.sites[site].facts).from.bytes;
+  const Buffer &buffer = buffers_.at(operands.buffer);
   const std::uint64_t left =
       buffer.records > operands.offset ? buffer.records - operands.offset : 0;
   std::uint32_t bytes = wanted;
   if (left < wanted) bytes = static_cast<std::uint32_t>(left / kWord * kWord);
-  startCopy(thread, site,
-            {.to = operands.to,
-             .from = buffer.base + operands.offset + operands.scalarOffset,
-             .bytes = bytes});
+  return {.to = operands.to,
+          .from = buffer.base + operands.offset + operands.scalarOffset,
+          .bytes = bytes,
+          .parameter = buffer.parameter};
+}
+
+void Run::startBufferCopy(Thread &thread, std::uint32_t site, const BufferOperands &operands) {
+  const std::uint32_t wanted = std::get<CopySite>(code_.sites[site].facts).from.bytes;
+  startCopy(thread, site, withinBuffer(operands, wanted));
+}
+
+void Run::accessBuffer(Thread &thread, std::uint32_t site, const BufferOperands &operands) {
+  AccessSite facts = std::get<AccessSite>(code_.sites[site].facts);
+  const CopyOperands within = withinBuffer(operands, facts.bytes);
+  facts.bytes = within.bytes;
+  facts.parameter = within.parameter;
+  if (facts.bytes == 0) return;
+  std::byte *memory =
+      memory_.access({thread, site, facts, thread.order.id(), thread.order.tick()}, within.from);
+  if (memory == nullptr) abandon(thread);
+  if (launch_.counters != nullptr) recorder_.touch(thread, site, within.from, false);
+  auto *words = reinterpret_cast<std::byte *>(thread.words.data());
+  if (writes(facts.mode))
+    std::copy_n(words, facts.bytes, memory);
+  else
+    std::copy_n(memory, facts.bytes, words);
 }
 
 void Run::awaitCopies(Thread &thread, std::uint32_t site, std::uint64_t groups) {

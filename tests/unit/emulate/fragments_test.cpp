@@ -1,5 +1,5 @@
-// Fragments as the compiler has them (machine::fragmentOf) against the vendors' own formulas, as the
-// emulator has them: element by element.
+// Fragments as the compiler has them (machine::fragmentOf) against the vendors' own formulas, as
+// the emulator has them: element by element.
 
 #include "backend/emulate/model/fragments.h"
 #include "backend/layout/algebra.h"
@@ -93,8 +93,8 @@ TEST_CASE("scales of other bytes and lanes are other scales") {
           ++selectors;
           for (int i = 0; i < scales; ++i) {
             const int blocks = x.k / x.scale.k;
-            const auto at = emulate::vendorScale(machine, x, operand, {byte, lane}, i / blocks,
-                                                 i % blocks);
+            const auto at =
+                emulate::vendorScale(machine, x, operand, {byte, lane}, i / blocks, i % blocks);
             CHECK(at.lane < machine.warpSize);
             CHECK(places.insert({at.lane, at.byte}).second);
           }

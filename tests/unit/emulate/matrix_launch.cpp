@@ -2,8 +2,8 @@
 
 #include "backend/math/native.h"
 #include "backend/math/small_float.h"
-#include "tests/unit/machine/matrix_call.h"
 #include "tests/unit/emulate/launching.h"
+#include "tests/unit/machine/matrix_call.h"
 
 #include <cmath>
 
@@ -60,12 +60,14 @@ double numberOf(MatrixElement element, std::uint64_t bits) {
 /// Rounded to what the element type has, of the smallest that are no subnormals on.
 double toElement(MatrixElement element, double number) {
   switch (element) {
-  case MatrixElement::F16: return math::floatOf(math::decode<math::kF16>(
-        static_cast<std::uint32_t>(coded<math::kF16>(number))));
-  case MatrixElement::BF16: return math::floatOf(math::decode<math::kBF16>(
-        static_cast<std::uint32_t>(coded<math::kBF16>(number))));
-  case MatrixElement::Tf32: return math::floatOf(math::bitsOf(static_cast<float>(number)) &
-                                                 0xffffe000);
+  case MatrixElement::F16:
+    return math::floatOf(
+        math::decode<math::kF16>(static_cast<std::uint32_t>(coded<math::kF16>(number))));
+  case MatrixElement::BF16:
+    return math::floatOf(
+        math::decode<math::kBF16>(static_cast<std::uint32_t>(coded<math::kBF16>(number))));
+  case MatrixElement::Tf32:
+    return math::floatOf(math::bitsOf(static_cast<float>(number)) & 0xffffe000);
   case MatrixElement::F32: return static_cast<float>(number);
   case MatrixElement::F64: return number;
   case MatrixElement::I8:
@@ -83,36 +85,38 @@ double toElement(MatrixElement element, double number) {
   return std::ldexp(std::trunc(std::ldexp(number, 1 - exponent)), exponent - 1);
 }
 
-double randomScale(std::mt19937 &random) { return std::ldexp(1.0, static_cast<int>(random() % 3) - 1); }
+double randomScale(std::mt19937 &random) {
+  return std::ldexp(1.0, static_cast<int>(random() % 3) - 1);
+}
 
 std::string productsText(const machine::Machine &machine,
-                       const std::vector<const MmaInstruction *> &rows) {
+                         const std::vector<const MmaInstruction *> &rows) {
   const bool isNvidia = machine.family == machine::Family::Nvptx;
   llvm::LLVMContext context;
   llvm::Module module("k", context);
   module.setTargetTriple(llvm::Triple(isNvidia ? "nvptx64-nvidia-cuda" : "amdgcn-amd-amdhsa"));
   llvm::IRBuilder<> b(context);
   llvm::Type *pointer = b.getPtrTy(1);
-  auto *function = llvm::Function::Create(
-      llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer}, false),
-      llvm::GlobalValue::ExternalLinkage, "k", module);
+  auto *function =
+      llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer}, false),
+                             llvm::GlobalValue::ExternalLinkage, "k", module);
   function->setCallingConv(isNvidia ? llvm::CallingConv::PTX_Kernel
                                     : llvm::CallingConv::AMDGPU_KERNEL);
   b.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
   const char *thread = isNvidia ? "llvm.nvvm.read.ptx.sreg.tid.x" : "llvm.amdgcn.workitem.id.x";
-  llvm::Value *lane = b.CreateCall(llvm::Intrinsic::getOrInsertDeclaration(
-      &module, llvm::Intrinsic::lookupIntrinsicID(thread)));
+  llvm::Value *lane = b.CreateCall(
+      llvm::Intrinsic::getOrInsertDeclaration(&module, llvm::Intrinsic::lookupIntrinsicID(thread)));
   const auto at = [&](unsigned argument, std::size_t row, int words, std::int64_t first) {
-    llvm::Value *index = b.CreateAdd(b.CreateMul(lane, b.getInt32(static_cast<unsigned>(words))),
-                                     b.getInt32(static_cast<unsigned>(
-                                         static_cast<std::int64_t>(row) * machine.warpSize * words +
-                                         first)));
+    llvm::Value *index =
+        b.CreateAdd(b.CreateMul(lane, b.getInt32(static_cast<unsigned>(words))),
+                    b.getInt32(static_cast<unsigned>(
+                        static_cast<std::int64_t>(row) * machine.warpSize * words + first)));
     return b.CreateGEP(b.getInt32Ty(), function->getArg(argument), index);
   };
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const auto load = [&](MmaOperand operand, std::int64_t bit, llvm::Type *type) {
-      return b.CreateAlignedLoad(
-          type, at(0, row, kWordsOfLane, firstWord(operand) + bit / 32), llvm::Align(4));
+      return b.CreateAlignedLoad(type, at(0, row, kWordsOfLane, firstWord(operand) + bit / 32),
+                                 llvm::Align(4));
     };
     llvm::Value *sums = testing::ProductCall(b, *rows[row], load).append();
     b.CreateAlignedStore(sums, at(1, row, kWordsOfSums, 0), llvm::Align(4));
@@ -214,8 +218,7 @@ void MatrixLaunch::layOut(std::size_t row, MmaOperand operand, const std::vector
   const int stride = machine::strideBits(x, operand);
   for (int lane = 0; lane < lanes_; ++lane)
     for (int i = 0; i < 1 << fragment.inputBits(Dim::Register); ++i) {
-      const std::uint64_t code =
-          codeOf(elementOf(x, operand), numbers[indexOf(fragment, lane, i)]);
+      const std::uint64_t code = codeOf(elementOf(x, operand), numbers[indexOf(fragment, lane, i)]);
       const int bit = i * stride + machine::firstBit(x, operand);
       std::uint32_t *word = wordsOf(row, lane) + firstWord(operand) + bit / 32;
       *word |= static_cast<std::uint32_t>(code << bit % 32);
