@@ -50,6 +50,7 @@ private:
     emulate::Options how;
     how.seed = options.seed;
     how.delivery = options.delivery;
+    how.numerics = options.numerics;
     how.counters = options.counters;
     return program->run(grid, arguments, how, diagnostics);
   }

@@ -2,6 +2,7 @@
 
 #include "backend/emulate/model/counters.h"
 #include "backend/emulate/model/delivery.h"
+#include "backend/emulate/model/numerics.h"
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/support/diagnostics.h"
@@ -23,6 +24,7 @@ struct DeviceTime {
 struct RunOptions {
   std::uint64_t seed = 0;                ///< Emulated: of the order in which warps and blocks run.
   emulate::Delivery delivery = {};       ///< Emulated: of copies that run beside the threads.
+  emulate::Numerics numerics = {};       ///< Emulated: of matrix instructions, by the seed.
   emulate::Counters *counters = nullptr; ///< Emulated: filled with what the run has cost.
   DeviceTime *time = nullptr;            ///< A GPU: filled with how long it took.
   Location where = {};                   ///< For an error of the launch itself.

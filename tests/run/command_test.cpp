@@ -296,6 +296,7 @@ TEST_CASE("imbrex run emulates a GPU, and counts what the run has cost") {
                              "--arg y=zeros:100 --device emulated:sm_90a --seed 3";
   CHECK(shell(launch).output.empty());
   CHECK(shell(launch + " --delivery=random").output.empty());
+  CHECK(shell(launch + " --numerics=adversarial").output.empty());
   const Outcome table = shell(launch + " --profile");
   CHECK(table.status == 0);
   CHECK(contains(table.output, "2 blocks of "));
@@ -356,7 +357,7 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
   CHECK(errorOf("--grid 1 " + arrays, kFailed) ==
         "imbrex: error: the parameter 'factor' (f32) of kernel 'scale' has no argument\n"
         "  hint: give it with --arg factor=1.5\n");
-  for (const std::string option : {"profile", "seed=1", "delivery=late"}) {
+  for (const std::string option : {"profile", "seed=1", "delivery=late", "numerics=exact"}) {
     CAPTURE(option);
     CHECK(
         errorOf("--grid 1 --device host --" + option) ==
@@ -366,6 +367,8 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
   }
   CHECK(shell("imbrex run scale.imx --grid 1 --delivery=soon").output ==
         "imbrex: for the --delivery option: there is no 'soon'; there are late, random\n");
+  CHECK(shell("imbrex run scale.imx --grid 1 --numerics=fast").output ==
+        "imbrex: for the --numerics option: there is no 'fast'; there are exact, adversarial\n");
   CHECK(shell("imbrex run scale.imx --grid 1 --profile=xml").output ==
         "imbrex: for the --profile option: there is no 'xml'; there are text, json\n");
   for (const std::string seed : {"-1", "x", "''", "1.5", "18446744073709551616"}) {

@@ -44,7 +44,8 @@ cl::opt<bool> withTimes("time", cl::desc("Print to stderr how long compiling and
                         cl::sub(runOptions), cl::cat(ownOptions()));
 
 cl::opt<std::string> seedText("seed", cl::value_desc("number"), cl::init("0"),
-                              cl::desc("Of the order in which an emulated device runs its warps"),
+                              cl::desc("Of the order in which an emulated device runs its warps, "
+                                       "and of what else may differ"),
                               cl::sub(runOptions), cl::cat(ownOptions()));
 cl::opt<emulate::Delivery, false, NamedValueParser<emulate::Delivery>> delivery(
     "delivery", cl::desc("When copies arrive that run beside the threads of an emulated device"),
@@ -52,6 +53,13 @@ cl::opt<emulate::Delivery, false, NamedValueParser<emulate::Delivery>> delivery(
     cl::values(clEnumValN(emulate::Delivery::Late, "late", "when they are waited for"),
                clEnumValN(emulate::Delivery::Random, "random", "at any moment up to then")),
     cl::sub(runOptions), cl::cat(ownOptions()));
+cl::opt<emulate::Numerics, false, NamedValueParser<emulate::Numerics>>
+    numerics("numerics", cl::desc("How the matrix instructions of an emulated device add up"),
+             cl::init(emulate::Numerics::Exact),
+             cl::values(clEnumValN(emulate::Numerics::Exact, "exact", "exactly, and round once"),
+                        clEnumValN(emulate::Numerics::Adversarial, "adversarial",
+                                   "as badly as the machine is known to, by the seed")),
+             cl::sub(runOptions), cl::cat(ownOptions()));
 enum class Profile : std::uint8_t { None, Text, Json };
 cl::opt<Profile, false, NamedValueParser<Profile>>
     profile("profile", cl::ValueOptional, cl::init(Profile::None),
@@ -73,7 +81,7 @@ Result<device> chooseDevice() {
 
 /// What the device would pass over in silence.
 std::optional<Failure<Diagnostic>> checkOptionsFor(const DeviceInfo &info) {
-  const std::array<const cl::Option *, 3> ofEmulation{&profile, &seedText, &delivery};
+  const std::array<const cl::Option *, 4> ofEmulation{&profile, &seedText, &delivery, &numerics};
   for (const cl::Option *option : ofEmulation)
     if (option->getNumOccurrences() != 0 && info.kind != DeviceKind::Emulated)
       return fail(Diag::EmulationOption, {}, option->ArgStr.str(), info.name);
@@ -146,6 +154,7 @@ bool execute(const ir::Kernel &kernel, const Launch &launch, Diagnostics &diagno
   emulate::Counters counters;
   const runtime::RunOptions options{.seed = launch.seed,
                                     .delivery = delivery,
+                                    .numerics = numerics,
                                     .counters = profile != Profile::None ? &counters : nullptr};
   if (launch.grid.blocks() != 0 && !executable->run(launch.grid, arguments, diagnostics, options))
     return false;

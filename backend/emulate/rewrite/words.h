@@ -38,7 +38,9 @@ public:
   }
 
 private:
-  llvm::Value *at(std::uint64_t word) { return b_.CreateConstGEP1_64(b_.getInt32Ty(), words_, word); }
+  llvm::Value *at(std::uint64_t word) {
+    return b_.CreateConstGEP1_64(b_.getInt32Ty(), words_, word);
+  }
 
   const llvm::DataLayout &layout_;
   Builder &b_;

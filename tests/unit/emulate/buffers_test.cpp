@@ -6,8 +6,8 @@ using namespace imbrex;
 
 namespace {
 
-/// Each of 64 lanes does `body` with a buffer of so many bytes of `in`, or of `out`; %o is 16 times the
-/// lane's number.
+/// Each of 64 lanes does `body` with a buffer of so many bytes of `in`, or of `out`; %o is 16 times
+/// the lane's number.
 std::string bufferText(const std::string &parameter, int bytes, const std::string &body) {
   return R"(
 target triple = "amdgcn-amd-amdhsa"
@@ -96,11 +96,13 @@ TEST_CASE("elements of less than a word come whole or not at all") {
 TEST_CASE("a buffer that is larger than its argument does not hide accesses behind it") {
   BufferLaunch launched(loadText(4096, "512"));
   const std::string report = launched.emulation.report();
-  CHECK(names(report, {launched.emulation.at("load") + ": error:", "of 'in', which has 1024 bytes"}));
+  CHECK(
+      names(report, {launched.emulation.at("load") + ": error:", "of 'in', which has 1024 bytes"}));
 }
 
 TEST_CASE("swizzled buffers have no model") {
-  for (const auto &[machine, policy] : {std::pair("gfx942", "8"), {"gfx1100", "8"}, {"gfx1201", "64"}}) {
+  for (const auto &[machine, policy] :
+       {std::pair("gfx942", "8"), {"gfx1100", "8"}, {"gfx1201", "64"}}) {
     BufferLaunch launched(loadText(1024, "0", policy), machine);
     CHECK(names(launched.emulation.report(), {"no model of 'llvm.amdgcn.raw.ptr.buffer.load"}));
   }

@@ -57,34 +57,6 @@ double numberOf(MatrixElement element, std::uint64_t bits) {
   return math::floatOf(word);
 }
 
-/// Rounded to what the element type has, of the smallest that are no subnormals on.
-double toElement(MatrixElement element, double number) {
-  switch (element) {
-  case MatrixElement::F16:
-    return math::floatOf(
-        math::decode<math::kF16>(static_cast<std::uint32_t>(coded<math::kF16>(number))));
-  case MatrixElement::BF16:
-    return math::floatOf(
-        math::decode<math::kBF16>(static_cast<std::uint32_t>(coded<math::kBF16>(number))));
-  case MatrixElement::Tf32:
-    return math::floatOf(math::bitsOf(static_cast<float>(number)) & 0xffffe000);
-  case MatrixElement::F32: return static_cast<float>(number);
-  case MatrixElement::F64: return number;
-  case MatrixElement::I8:
-  case MatrixElement::U8:
-  case MatrixElement::I32: return std::trunc(number);
-  case MatrixElement::F8E4M3FN:
-  case MatrixElement::F8E5M2:
-  case MatrixElement::F8E4M3FNUZ:
-  case MatrixElement::F8E5M2FNUZ:
-  case MatrixElement::F4E2M1:
-  case MatrixElement::E8M0: break;
-  }
-  // Of two bits, as all small formats have.
-  const int exponent = static_cast<int>(std::floor(std::log2(std::fabs(number))));
-  return std::ldexp(std::trunc(std::ldexp(number, 1 - exponent)), exponent - 1);
-}
-
 double randomScale(std::mt19937 &random) {
   return std::ldexp(1.0, static_cast<int>(random() % 3) - 1);
 }
@@ -129,6 +101,33 @@ std::string productsText(const machine::Machine &machine,
 }
 
 } // namespace
+
+double toElement(MatrixElement element, double number) {
+  switch (element) {
+  case MatrixElement::F16:
+    return math::floatOf(
+        math::decode<math::kF16>(static_cast<std::uint32_t>(coded<math::kF16>(number))));
+  case MatrixElement::BF16:
+    return math::floatOf(
+        math::decode<math::kBF16>(static_cast<std::uint32_t>(coded<math::kBF16>(number))));
+  case MatrixElement::Tf32:
+    return math::floatOf(math::bitsOf(static_cast<float>(number)) & 0xffffe000);
+  case MatrixElement::F32: return static_cast<float>(number);
+  case MatrixElement::F64: return number;
+  case MatrixElement::I8:
+  case MatrixElement::U8:
+  case MatrixElement::I32: return std::trunc(number);
+  case MatrixElement::F8E4M3FN:
+  case MatrixElement::F8E5M2:
+  case MatrixElement::F8E4M3FNUZ:
+  case MatrixElement::F8E5M2FNUZ:
+  case MatrixElement::F4E2M1:
+  case MatrixElement::E8M0: break;
+  }
+  // Of two bits, as all small formats have.
+  const int exponent = static_cast<int>(std::floor(std::log2(std::fabs(number))));
+  return std::ldexp(std::trunc(std::ldexp(number, 1 - exponent)), exponent - 1);
+}
 
 double Operands::scaledA(const MmaInstruction &x, int i, int k) const {
   const double plain = a[static_cast<std::size_t>(i * x.k + k)];

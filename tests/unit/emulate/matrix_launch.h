@@ -27,6 +27,10 @@ double smallInteger(std::mt19937 &random, machine::MatrixElement element, bool i
 /// Any that the type has, of about the same size.
 double anyNumber(std::mt19937 &random, machine::MatrixElement element, bool isSum);
 
+/// Rounded to the nearest number of the type; of the small formats, whose numbers are between 1 and
+/// 4, cut to two bits.
+double toElement(machine::MatrixElement element, double number);
+
 class MatrixLaunch {
 public:
   MatrixLaunch(const std::string &machineName, std::uint32_t seed, const NumberOf &number);

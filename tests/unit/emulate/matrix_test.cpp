@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 using namespace imbrex;
 using emulate::Numerics;
@@ -45,6 +46,27 @@ Expected expectedOf(const MmaInstruction &x, const Operands &operands) {
   return expected;
 }
 
+/// The error of a sum by its terms' magnitudes that the row's rules allow: each group loses a unit
+/// of the last place that it keeps for each term, and one of the result's.
+double errorBound(const MmaInstruction &x) {
+  const machine::SumRules &rules = x.sumRules;
+  const double ofType = x.sums == MatrixElement::F16    ? 0x1p-10
+                        : x.sums == MatrixElement::BF16 ? 0x1p-7
+                        : x.sums == MatrixElement::F64  ? 0x1p-52
+                                                        : 0x1p-23;
+  const double groups = rules.terms == 0 ? x.k : x.k / rules.terms;
+  switch (rules.summation) {
+  case Summation::Exact: return 0;
+  case Summation::Aligned:
+    return groups * ((rules.terms + 2) * std::ldexp(1.0, -rules.fractionBits) + ofType);
+  case Summation::NotKnown:
+    return groups * (x.sums == MatrixElement::F64 ? ofType : 0x1p-23) + ofType;
+  case Summation::Chained:
+  case Summation::Pairwise: break;
+  }
+  return (x.k + groups) * ofType;
+}
+
 } // namespace
 
 TEST_CASE("products of small integers are exact, on every machine and by every instruction") {
@@ -58,6 +80,54 @@ TEST_CASE("products of small integers are exact, on every machine and by every i
         CAPTURE(std::string(x.intrinsic));
         CHECK(launch.sumsOf(row) == expectedOf(x, launch.operandsOf(row)).sums);
       }
+    }
+  }
+}
+
+TEST_CASE("exact sums are rounded once, to the nearest") {
+  for (const std::string &machine : machinesWithProducts()) {
+    CAPTURE(machine);
+    MatrixLaunch launch(machine, 2, anyNumber);
+    REQUIRE(launch.run(0, Numerics::Exact) == "");
+    for (std::size_t row = 0; row < launch.rows().size(); ++row) {
+      const MmaInstruction &x = *launch.rows()[row];
+      if (x.sums == MatrixElement::F64) continue;
+      CAPTURE(std::string(x.intrinsic));
+      // Numbers of about the same size: their sums are exact in f64.
+      std::vector<double> expected = expectedOf(x, launch.operandsOf(row)).sums;
+      for (double &sum : expected) sum = toElement(x.sums, sum);
+      CHECK(launch.sumsOf(row) == expected);
+    }
+  }
+}
+
+TEST_CASE("adversarial sums keep the bound that the row promises, and differ by the seed") {
+  for (const std::string &machine : machinesWithProducts()) {
+    CAPTURE(machine);
+    MatrixLaunch launch(machine, 2, anyNumber);
+    std::vector<std::set<std::vector<double>>> all(launch.rows().size());
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      CAPTURE(seed);
+      REQUIRE(launch.run(seed, Numerics::Adversarial) == "");
+      for (std::size_t row = 0; row < launch.rows().size(); ++row) {
+        const MmaInstruction &x = *launch.rows()[row];
+        CAPTURE(std::string(x.intrinsic));
+        const std::vector<double> sums = launch.sumsOf(row);
+        all[row].insert(sums);
+        const Expected expected = expectedOf(x, launch.operandsOf(row));
+        double worst = 0;
+        for (std::size_t i = 0; i < sums.size(); ++i)
+          worst = std::max(worst, std::fabs(sums[i] - expected.sums[i]) / expected.magnitudes[i]);
+        CHECK(worst <= errorBound(x));
+      }
+    }
+    for (std::size_t row = 0; row < launch.rows().size(); ++row) {
+      const MmaInstruction &x = *launch.rows()[row];
+      CAPTURE(std::string(x.intrinsic));
+      // A few products of few bits each are exact in whatever order.
+      const bool isExact = x.sums == MatrixElement::I32;
+      if (isExact) CHECK(all[row].size() == 1);
+      if (!isExact && machine::bitsOf(x.a) >= 16) CHECK(all[row].size() > 1);
     }
   }
 }
