@@ -9,7 +9,8 @@ cd "$(dirname "$0")/../.."
 
 mkdir -p "$folder"/{kernels,data}
 for program in "$folder"/bin/[0-9]*; do basename "$program"; done >"$folder/examples.txt"
-cp tests/bundle/{run.sh,peers.py,kernels.txt} docs/gpu-bundle.md LICENSE "$folder"
+cp tests/bundle/{run.sh,peers.py,product_peers.py,interleaved.py,cublas_lt.py,kernels.txt} docs/gpu-bundle.md LICENSE "$folder"
+cp bench/static/triton_kernels.py "$folder"
 cp examples/08_image_filter/roof.ppm "$folder/data"
 
 # The kernels of the examples, as the examples record them.

@@ -6,7 +6,7 @@ folder=$1
 build=$2
 rm -rf "$folder"
 mkdir -p "$folder/bin"
-ln -s "$build/tools/imbrex" "$build/tests/bundle/compare" "$folder/bin"
+ln -s "$build/tools/imbrex" "$build/tests/bundle/"{compare,products} "$folder/bin"
 while read -r example; do ln -s "$example" "$folder/bin"; done <"$build/examples/examples.txt"
 # Its tests are several programs here, of which each knows some of the cases.
 cat >"$folder/bin/tests" <<END

@@ -55,6 +55,8 @@ correctness() {
   done < <(grep -v '^#' kernels.txt)
 }
 
+has_torch() { python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; }
+
 finish() {
   [ ${#failed[@]} = 0 ] && exit 0
   printf 'failed: %s\n' "${failed[@]}"
@@ -66,6 +68,7 @@ echo "== host: correctness"
 correctness host "the host gives*"
 echo "== $emulated: correctness"
 correctness "$emulated" "emulated ${emulated#*:} gives*"
+for on in host "$emulated"; do step "products and attention on $on" products "$on"; done
 
 [ "$device" != none ] || finish
 
@@ -80,9 +83,17 @@ correctness "$device" "the ${device%:*} device gives*" "the ${device%:*} device 
 
 echo "== $device: speed, beside a copy in the same run"
 bench "$device" | tee "$scratch/bench" || failed+=(bench)
-if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+if has_torch; then
   python3 peers.py "$scratch/bench" || failed+=(peers)
 else
   echo "SKIP  peers: there is no torch that finds a GPU"
+fi
+
+echo "== $device: products and attention"
+if has_torch; then
+  python3 product_peers.py bin/products "$device" || failed+=(product_peers)
+else
+  echo "SKIP  product_peers: there is no torch that finds a GPU"
+  products "$device" || failed+=(products)
 fi
 finish
