@@ -113,7 +113,10 @@ target triple = "nvptx64-nvidia-cuda"
 @sh = internal addrspace(3) global [256 x i16] poison, align 16
 define ptx_kernel void @k(ptr addrspace(1) %out) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %o = mul i32 %t, 8
+  %row = and i32 %t, )" +
+                     std::to_string(8 * matrices - 1) +
+                     R"(
+  %o = mul i32 %row, 8
   %q = getelementptr i16, ptr addrspace(3) @sh, i32 %o
   %m = mul i32 %t, 4194368
 )";

@@ -135,8 +135,7 @@ TEST_CASE("units that align cut off what is far below the largest term") {
   CHECK(adversarialSums(x, terms) == std::set<double>{1});
   CHECK(adversarialSums(x, {0x1p-25, 0x1p-25}, 1) == std::set<double>{1});
   // Of what is kept, the last bit is rounded or cut.
-  CHECK(adversarialSums(x, {1, 0x1p-23, 0x1p-24}) ==
-        std::set<double>{1 + 0x1p-23, 1 + 0x1p-22});
+  CHECK(adversarialSums(x, {1, 0x1p-23, 0x1p-24}) == std::set<double>{1 + 0x1p-23, 1 + 0x1p-22});
   // Groups of terms are aligned by themselves.
   const MmaInstruction &deep = rowOf("sm_80", "nvvm.mma.m16n8k16.row.col.f32.f32");
   REQUIRE(deep.sumRules.terms == 8);
@@ -196,7 +195,8 @@ TEST_CASE("operands of tf32 lose 13 bits, cut or rounded") {
   CHECK(all(0x3f801000) == std::set<double>{1}); // to even
   CHECK(all(0x3f803000) == std::set<double>{1 + 0x1p-10, 1 + 0x1p-9});
   CHECK(all(0x7f800000) == std::set<double>{kInfinity});
-  CHECK(std::isnan(MatrixSums(x, {Numerics::Adversarial, 3}).taken(MatrixElement::Tf32, 0x7fc00000)));
+  CHECK(
+      std::isnan(MatrixSums(x, {Numerics::Adversarial, 3}).taken(MatrixElement::Tf32, 0x7fc00000)));
 }
 
 TEST_CASE("units that nobody has measured add one product after the other") {
