@@ -56,6 +56,24 @@ bool hasValidAssembly(const ir::Kernel &kernel, const target::GpuTarget &gpu,
   return isValid;
 }
 
+/// What LLVM does for a kernel grows faster than the square of its loops and ifs: a thousand loops
+/// take seconds, five thousand minutes.
+bool hasFewBodies(const ir::Kernel &kernel, const machine::Machine &machine,
+                  Diagnostics &diagnostics) {
+  constexpr std::int64_t kMostBodies = 1024;
+  std::int64_t count = 0;
+  const ir::Op *beyond = nullptr;
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    const bool hasBody =
+        op.kind == ir::OpKind::For || op.kind == ir::OpKind::While || op.kind == ir::OpKind::If;
+    if (hasBody && ++count == kMostBodies + 1) beyond = &op;
+  });
+  if (beyond == nullptr) return true;
+  diagnostics.report(Diag::TooManyBodies, beyond->where, kernel.name(), count, machine.name,
+                     kMostBodies);
+  return false;
+}
+
 /// Bring a kernel to stage Laid, its loops pipelined. One that comes so, from a file, has passed
 /// the pipeline, but perhaps for another machine.
 bool layOut(ir::Kernel &kernel, const machine::Machine &machine,
@@ -90,6 +108,7 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
                                      Diagnostics &diagnostics, StageTimes *times) {
   Stopwatch watch(times);
   if (!layOut(kernel, target.machine(), assumptions, diagnostics, watch)) return std::nullopt;
+  if (!hasFewBodies(kernel, target.machine(), diagnostics)) return std::nullopt;
   if (!hasValidAssembly(kernel, target, diagnostics)) return std::nullopt;
   if (!passes::pipeline::checkBoxes(kernel, target.machine(), assumptions, diagnostics))
     return std::nullopt;

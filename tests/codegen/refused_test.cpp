@@ -74,6 +74,32 @@ TEST_CASE("the longest parameters that are taken have code" * doctest::test_suit
   }
 }
 
+/// A loop, and many ifs, on a line each.
+ir::Kernel kernelOfBodies(int count) {
+  std::string text = "kernel @k(%y: ptr<i32>, %c: bool) stage tiles {\n"
+                     "  %0 = constant 0 : i32  %1 = constant 1 : i32  %2 = constant 9 : i32\n";
+  for (int i = 0; i < count; ++i)
+    text += i % 100 != 0
+                ? "  if %c { store %y, %0  yield }\n"
+                : "  for %0, %2, %1 (%i" + std::to_string(i) + ": i32) { store %y, %2  yield }\n";
+  return parsedKernel(text + "}");
+}
+
+TEST_CASE("a kernel of more loops and ifs than LLVM takes in seconds is refused") {
+  for (const std::string_view name : {"sm_90a", "gfx942"}) {
+    CAPTURE(name);
+    const machine::Machine &machine = *machine::findMachine(name);
+    if (!target::findGpuTarget(machine)) continue;
+    const auto error = compileError(kernelOfBodies(1025), machine);
+    REQUIRE(error);
+    CHECK(render(*error) == "k.imx:1027: error: kernel 'k' has 1025 loops and ifs; code for " +
+                                std::string(name) +
+                                " is made of 1024 at most\n  hint: write those that are alike as "
+                                "one loop over what differs between them\n");
+    CHECK_FALSE(compileError(kernelOfBodies(1024), machine));
+  }
+}
+
 TEST_CASE("a function that may have to branch keeps to the registers of a thread on large tiles" *
           doctest::test_suite("toolkit")) {
   // 32 elements a thread, of which each function takes a few registers at a time.
