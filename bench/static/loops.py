@@ -8,47 +8,52 @@ steps one turn of it computes follows from the products that its instructions co
 import dataclasses
 import re
 
-# What an instruction is counted as, by the beginning of its mnemonic; the first that fits.
+# What an instruction is counted as, by its opcode, or by how that begins (*); the first that fits.
 SASS_KINDS = [
-    ("matrix", "HMMA IMMA QMMA DMMA OMMA BMMA HGMMA QGMMA IGMMA BGMMA UTCHMMA UTCQMMA UTCIMMA"),
+    ("matrix", "HMMA IMMA QMMA DMMA OMMA BMMA HGMMA QGMMA IGMMA BGMMA UTC*"),
     ("shared read", "LDSM LDS"),
     ("shared write", "STSM STS STAS"),
-    ("global", "LDGSTS LDG STG UTMALDG UTMASTG UBLKCP LD ST RED ATOM"),
     ("spill", "LDL STL"),
-    ("wait", "BAR DEPBAR LDGDEPBAR SYNCS WARPSYNC WARPGROUP NANOSLEEP FENCE MEMBAR ARRIVES "
-             "UTMACCTL UTMACMDFLUSH CCTL ERRBAR ACQBULK ELECT NOP YIELD"),
-    ("shuffle", "SHFL VOTE REDUX MATCH"),
-    ("float", "FFMA FADD FMUL FMNMX FSEL FSET FSWZADD MUFU FRND FCHK HADD HMUL HFMA HMNMX HSET "
-              "DADD DMUL DFMA DSET"),
-    ("convert", "F2F F2I I2F I2I F2FP I2FP"),
-    ("branch", "BRA BRX JMP BSSY BSYNC BREAK EXIT CALL RET WARPSYNC KILL"),
-    ("uniform", "U R2UR S2UR REDUX CREDUX"),
-    ("integer", "IADD IMAD LEA LOP SHF SHL SHR ISETP ISET ICMP IMNMX IABS IDP IMUL VIADD VIMNMX "
-                "BMSK SGXT POPC FLO PLOP PSETP P2R R2P LOP3 VABSDIFF VIADDMNMX IDE"),
-    ("move", "MOV SEL PRMT CS2R S2R LDC MOVM LEPC B2R R2B I2 LDCU"),
+    ("wait", "BAR DEPBAR SYNCS WARPSYNC WARPGROUP NANOSLEEP FENCE MEMBAR ARRIVES CCTL* ERRBAR "
+             "ACQBULK ELECT NOP YIELD LDGDEPBAR"),
+    ("global", "LDG* LD STG ST UTMA* UBLKCP RED* ATOM*"),
+    ("shuffle", "SHFL VOTE* REDUX MATCH"),
+    ("float", "FFMA* FADD* FMUL* FMNMX* FSEL FSET* FSWZADD MUFU FRND FCHK HADD* HMUL* HFMA* HMNMX* "
+              "HSET* DADD DMUL DFMA DSET*"),
+    ("convert", "F2F* F2I* I2F* I2I*"),
+    ("branch", "BRA BRX JMP BSSY BSYNC BREAK EXIT CALL RET KILL"),
+    ("uniform", "U* R2UR S2UR CREDUX"),
+    ("integer", "IADD* IMAD LEA LOP* SHF SHL SHR ISETP ISET ICMP IMNMX IABS IDP* IMUL VI* BMSK "
+                "SGXT POPC FLO PLOP* PSETP P2R R2P VABSDIFF*"),
+    ("move", "MOV* SEL PRMT CS2R S2R LDC* LEPC B2R R2B"),
 ]
 GCN_KINDS = [
-    ("matrix", "v_mfma v_wmma v_smfmac v_swmmac"),
-    ("spill", "scratch_ v_accvgpr"),
-    ("shuffle", "ds_bpermute ds_permute ds_swizzle v_permlane v_readlane v_writelane "
-                "v_readfirstlane"),
-    ("shared read", "ds_read ds_load"),
-    ("shared write", "ds_write ds_store ds_add ds_storexchg"),
-    ("global", "global_ buffer_ flat_ tensor_load tensor_store"),
-    ("wait", "s_waitcnt s_wait_ s_barrier s_sleep s_endpgm"),
-    ("hint", "s_nop s_delay s_clause s_set v_nop"),
-    ("branch", "s_branch s_cbranch s_setpc s_swappc s_call"),
-    ("convert", "v_cvt"),
-    ("float", "v_fma v_fmac v_pk_fma v_pk_mul_f v_pk_add_f v_pk_max v_pk_min v_add_f v_sub_f "
-              "v_subrev_f v_mul_f v_max_f v_min_f v_max3_f v_min3_f v_maximum v_minimum v_exp "
-              "v_rcp v_rsq v_log v_ldexp v_dot v_div v_cmp_gt_f v_cmp_lt_f v_mac_f v_med3_f "
-              "v_max_num v_min_num v_max3_num v_fract v_rndne v_trunc v_frexp v_cmp_class v_sqrt "
-              "v_mul_legacy v_pk_maximum v_pk_minimum"),
-    ("move", "v_mov v_perm v_bfi v_cndmask v_swap v_alignb v_pack v_pk_mov"),
-    ("scalar", "s_"),
-    ("integer", "v_"),
+    ("matrix", "v_mfma* v_wmma* v_smfmac* v_swmmac*"),
+    ("spill", "scratch_* v_accvgpr*"),
+    ("shuffle", "ds_bpermute* ds_permute* ds_swizzle* v_permlane* v_readlane* v_writelane* "
+                "v_readfirstlane*"),
+    ("shared read", "ds_read* ds_load*"),
+    ("shared write", "ds_write* ds_store* ds_add* ds_storexchg*"),
+    ("global", "global_* buffer_* flat_* tensor_load* tensor_store*"),
+    ("wait", "s_waitcnt* s_wait_* s_barrier* s_sleep* s_endpgm*"),
+    ("hint", "s_nop* s_delay* s_clause* s_set* v_nop*"),
+    ("branch", "s_branch* s_cbranch* s_setpc* s_swappc* s_call*"),
+    ("convert", "v_cvt*"),
+    ("float", "v_fma* v_fmac* v_pk_fma* v_pk_mul_f* v_pk_add_f* v_pk_max* v_pk_min* v_add_f* "
+              "v_sub_f* v_subrev_f* v_mul_f* v_max_f* v_min_f* v_max3_f* v_min3_f* v_maximum* "
+              "v_minimum* v_exp* v_rcp* v_rsq* v_log* v_ldexp* v_dot* v_div* v_cmp_gt_f* "
+              "v_cmp_lt_f* v_mac_f* v_med3_f* v_max_num* v_min_num* v_max3_num* v_fract* "
+              "v_rndne* v_trunc* v_frexp* v_cmp_class* v_sqrt* v_mul_legacy* v_pk_maximum* "
+              "v_pk_minimum*"),
+    ("move", "v_mov* v_perm* v_bfi* v_cndmask* v_swap* v_alignb* v_pack* v_pk_mov*"),
+    ("scalar", "s_*"),
+    ("integer", "v_*"),
 ]
 KINDS = list(dict.fromkeys(kind for kind, _ in SASS_KINDS + GCN_KINDS)) + ["other"]
+
+
+def fits(opcode, name):
+    return opcode.startswith(name[:-1]) if name.endswith("*") else opcode == name
 
 
 @dataclasses.dataclass
@@ -64,8 +69,8 @@ class Instruction:
     @property
     def kind(self):
         kinds = SASS_KINDS if self.is_sass else GCN_KINDS
-        name = self.mnemonic.replace("v_dual_", "v_")
-        return next((kind for kind, names in kinds if name.startswith(tuple(names.split()))),
+        opcode = self.mnemonic.split(".")[0].replace("v_dual_", "v_")
+        return next((kind for kind, names in kinds if any(fits(opcode, n) for n in names.split())),
                     "other")
 
     def products(self, warp):
@@ -82,6 +87,9 @@ def sass_products(mnemonic):
         return int(found[1]) * 8 * int(found[2])
     if found := re.search(r"^[HIQDO]MMA\.(?:SF\.)?(\d+)x(\d+)x(\d+)", mnemonic):
         return int(found[1]) * int(found[2]) * int(found[3])
+    # Products of i8 on lanes; those of addresses are few beside them, and mostly have modifiers.
+    if mnemonic == "IMAD":
+        return 32
     each = {"FFMA2": 64, "HFMA2": 64, "FFMA": 32, "DFMA": 32, "IDP": 128}
     return each.get(mnemonic.split(".")[0], 0)
 

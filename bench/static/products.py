@@ -4,12 +4,13 @@ are compiled without a GPU, by the same assembler: instructions of a warp for ea
 shared memory, spills. docs/performance.md says what is compared.
 
     products.py build/ci/bench/static/bench_products --triton PYTHON [--targets sm_80,gfx942]
-                [--only gemm_bf16] [--keep FOLDER] [--save results.jsonl] [--explain]
+                [--only gemm_bf16] [--keep FOLDER] [--save results.jsonl]
+                [--explain] [--in-order]
 
 PYTHON is one that has Triton (`pip install triton`), whose package brings NVIDIA's assembler and
 disassembler. Without it, our kernels alone are counted, where these tools are found. `--keep` is a
 folder for Triton's code, which is not made again where it is there already. `--explain` prints both
-loops beside each other, by kind of instruction.
+loops beside each other by kind of instruction, `--in-order` as they stand.
 """
 
 import argparse
@@ -95,15 +96,27 @@ def wanted_products(case, warps):
     return case["m"] * case["n"] * case["k"] * dots // warps
 
 
-def nvidia_code(tools, image):
+def disassembly(tools, image):
+    """What NVIDIA's tools say of an image: code, and what it takes. Kept beside it, as they are
+    slow; None where there are no tools."""
+    kept = pathlib.Path(f"{image}.sass")
+    if kept.exists() and kept.stat().st_mtime >= os.path.getmtime(image):
+        return kept.read_text()
     disassembler, dump = tools.find("nvdisasm"), tools.find("cuobjdump")
-    if not image or not disassembler or not dump:
+    if not disassembler or not dump:
         return None
-    done = subprocess.run([disassembler, "-c", image], capture_output=True, text=True, check=True)
-    usage = compare.run(dump, "-res-usage", image)
-    code, labels = loops.parse_sass(done.stdout)
-    stack = sum(map(int, re.findall(r"\b(?:STACK|LOCAL):(\d+)", usage)))
-    return code, labels, {"registers": int(re.search(r"REG:(\d+)", usage)[1]), "stack": stack,
+    code = subprocess.run([disassembler, "-c", image], capture_output=True, text=True, check=True)
+    kept.write_text(code.stdout + compare.run(dump, "-res-usage", image))
+    return kept.read_text()
+
+
+def nvidia_code(tools, image):
+    text = disassembly(tools, image) if image else None
+    if text is None:
+        return None
+    code, labels = loops.parse_sass(text)
+    stack = sum(map(int, re.findall(r"\b(?:STACK|LOCAL):(\d+)", text)))
+    return code, labels, {"registers": int(re.search(r"REG:(\d+)", text)[1]), "stack": stack,
                           "spills": sum(i.kind == "spill" for i in code)}
 
 
@@ -163,7 +176,8 @@ def theirs_of(python, cases, keep):
         done = subprocess.run([python, HERE / "triton_compile.py", keep], input=lines, text=True,
                               stdout=subprocess.PIPE, check=True)
         rows += [json.loads(line) for line in done.stdout.splitlines()]
-        kept.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        with open(kept, "a", encoding="utf-8") as file:
+            file.write(done.stdout)
     return rows
 
 
@@ -264,6 +278,15 @@ def by_mnemonic(count):
     return found
 
 
+def in_order(row, width=64):
+    """Both loops beside each other as they stand."""
+    print(f"\n== {row['kernel']} on {row['target']}, in order")
+    texts = [[i.text for i in count["step"].code] if count and "step" in count else []
+             for count in (row["ours"], row["triton"])]
+    for a, b in itertools.zip_longest(*texts, fillvalue=""):
+        print(f"   {a[:width - 2]:{width}}{b[:width]}".rstrip())
+
+
 def explain(row, width=64):
     """Both loops beside each other, by kind and mnemonic, so that what one has more of is seen.
     Of the products themselves only how many there are."""
@@ -306,7 +329,8 @@ def main():
     parser.add_argument("--only", default="", help="a part of the kernels' names")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for Triton's code")
     parser.add_argument("--save", help="a file that the lines of JSON are written to")
-    parser.add_argument("--explain", action="store_true", help="print the loops themselves")
+    parser.add_argument("--explain", action="store_true", help="print the loops by kind")
+    parser.add_argument("--in-order", action="store_true", help="print the loops as they stand")
     options = parser.parse_args()
     python = options.triton
     if not python or not has_triton(python):
@@ -319,9 +343,11 @@ def main():
         keep.mkdir(parents=True, exist_ok=True)
         rows = list(measured(options.program, targets, options.only, tools, python, folder, keep))
         print_table(rows)
-        if options.explain:
-            for row in rows:
+        for row in rows:
+            if options.explain:
                 explain(row)
+            if options.in_order:
+                in_order(row)
         if options.save:
             save(options.save, rows, versions(tools, python, targets))
 

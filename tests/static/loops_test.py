@@ -97,11 +97,25 @@ class Loops(unittest.TestCase):
         self.assertEqual(step.by_kind(), {"matrix": 1, "shared read": 1, "wait": 1, "branch": 1,
                                           "integer": 1, "hint": 1})
 
+    def test_kinds(self):
+        expected = {
+            "LDSM.16.M88.4": "shared read", "LDL.LU": "spill", "STL": "spill", "LDC.64": "move",
+            "LDGSTS.E.128": "global", "LDGDEPBAR": "wait", "STG.E": "global",
+            "F2FP.BF16": "convert",
+            "UIADD3": "uniform", "UTMALDG.2D": "global", "VIADD": "integer", "R2UR": "uniform",
+            "SYNCS.ARRIVE": "wait", "scratch_load_dwordx2": "spill", "s_waitcnt": "wait",
+            "ds_bpermute_b32": "shuffle", "ds_read_b128": "shared read", "s_add_i32": "scalar",
+            "v_dual_cndmask_b32": "move", "buffer_load_dwordx4": "global", "s_delay_alu": "hint",
+            "v_perm_b32": "move", "v_permlanex16_b32": "shuffle", "v_lshl_add_u32": "integer",
+            "NEW.OP": "other"}
+        for mnemonic, kind in expected.items():
+            self.assertEqual(loops.Instruction(mnemonic, mnemonic, None).kind, kind, mnemonic)
+
     def test_products_of_instructions(self):
         expected = {
             "HMMA.16816.F32": 2048, "HMMA.1688.F32.TF32": 1024, "IMMA.16832.S8.S8": 4096,
             "QMMA.16832.F32.E4M3.E4M3": 4096, "HGMMA.64x256x16.F32.BF16": 65536, "FFMA": 32,
-            "IMAD": 0, "LDSM.16.M88.4": 0}
+            "IMAD": 32, "IMAD.MOV.U32": 0, "LDSM.16.M88.4": 0}
         for mnemonic, products in expected.items():
             self.assertEqual(loops.sass_products(mnemonic), products, mnemonic)
         expected = {
