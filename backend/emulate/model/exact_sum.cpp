@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 
 namespace imbrex::emulate {
 namespace {
@@ -78,31 +77,42 @@ private:
   std::array<std::int64_t, kDigits> digits_{};
 };
 
-/// Where no sum so far is rounded (Knuth's sum says what is lost of each), which is most often.
-std::optional<double> plainSum(llvm::ArrayRef<double> terms) {
-  double sum = terms.front();
-  for (const double term : terms.drop_front()) {
-    const double next = sum + term, ofTerm = next - sum;
-    if ((sum - (next - ofTerm)) + (term - ofTerm) != 0) return std::nullopt;
-    sum = next;
+/// Adds up, and knows whether a sum was rounded: Knuth's sum says what is lost of each.
+class PlainSum {
+public:
+  explicit PlainSum(double first) : sum_(first) {}
+
+  void add(double term) {
+    const double next = sum_ + term, ofTerm = next - sum_;
+    lost_ += std::fabs((sum_ - (next - ofTerm)) + (term - ofTerm));
+    sum_ = next;
   }
-  return sum;
-}
+  /// What is no number has lost one.
+  bool isExact() const { return lost_ == 0; }
+  double value() const { return sum_; }
+
+private:
+  double sum_, lost_ = 0;
+};
 
 } // namespace
 
 double exactSum(llvm::ArrayRef<double> terms) {
-  double finite = 0;
-  for (const double term : terms) finite += term - term;
-  // A NaN, or infinities.
-  if (finite != 0) {
-    double sum = 0;
-    for (const double term : terms) sum += term;
-    return sum;
-  }
-  if (const auto sum = plainSum(terms)) return *sum;
+  PlainSum sum(terms.front());
+  for (const double term : terms.drop_front()) sum.add(term);
+  if (sum.isExact() || !std::isfinite(sum.value())) return sum.value();
   Accumulator all;
   for (const double term : terms) all.add(term);
+  return all.value();
+}
+
+double exactSum(double c, llvm::ArrayRef<double> a, llvm::ArrayRef<double> b) {
+  PlainSum sum(c);
+  for (std::size_t k = 0; k < a.size(); ++k) sum.add(a[k] * b[k]);
+  if (sum.isExact() || !std::isfinite(sum.value())) return sum.value();
+  Accumulator all;
+  all.add(c);
+  for (std::size_t k = 0; k < a.size(); ++k) all.add(a[k] * b[k]);
   return all.value();
 }
 

@@ -10,5 +10,7 @@ namespace imbrex::emulate {
 /// Terms are whole multiples of 2^-320 and their sums are below 2^300, or they are no numbers;
 /// zeros and what is no number come out as IEEE 754 adds them.
 double exactSum(llvm::ArrayRef<double> terms);
+/// The same of `c` and the products of a and b, each of which is exact in a double.
+double exactSum(double c, llvm::ArrayRef<double> a, llvm::ArrayRef<double> b);
 
 } // namespace imbrex::emulate

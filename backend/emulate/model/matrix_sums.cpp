@@ -226,17 +226,13 @@ double MatrixSums::sum(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b, doubl
   if (sums_ == MatrixElement::I32) return moduloSum(a, b, c);
   const bool isChain = isAdversarial_ && rules_.summation == Summation::Chained;
   if (isChain || sums_ == MatrixElement::F64) return chained(a, b, c);
-  llvm::SmallVector<double, 129> terms;
-  if (!isAdversarial_) terms.push_back(c);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const std::size_t k = isAdversarial_ ? order_[i] : i;
-    terms.push_back(a[k] * b[k]);
-  }
-  if (!isAdversarial_) return narrowed(exactSum(terms));
+  if (!isAdversarial_) return narrowed(exactSum(c, a, b));
+  llvm::SmallVector<double, 128> products;
+  for (const std::size_t k : order_) products.push_back(a[k] * b[k]);
   switch (rules_.summation) {
-  case Summation::NotKnown: return stepwise(terms, c);
-  case Summation::Pairwise: return pairwise(terms, c);
-  case Summation::Aligned: return aligned(terms, c);
+  case Summation::NotKnown: return stepwise(products, c);
+  case Summation::Pairwise: return pairwise(products, c);
+  case Summation::Aligned: return aligned(products, c);
   case Summation::Exact:
   case Summation::Chained: break;
   }

@@ -13,14 +13,16 @@ using machine::MmaOperand;
 namespace {
 
 /// Byte `byte` of lane `lane`, as the exponent of a scale.
-int exponentOf(int lane, int byte, bool ofA) { return (lane * 3 + byte * 5 + (ofA ? 1 : 0)) % 7 - 3; }
+int exponentOf(int lane, int byte, bool ofA) {
+  return (lane * 3 + byte * 5 + (ofA ? 1 : 0)) % 7 - 3;
+}
 
 /// A row whose A and B are ones in f4, and C zeros.
 struct ScaledCall {
-  std::string machine, row, type; ///< Of the sums.
+  std::string machine, row, type;      ///< Of the sums.
   std::string before, between, behind; ///< Around the registers %a and %b.
-  int bytes;           ///< Of a lane's registers.
-  bool isE4M3 = false; ///< Scales; they have no sign, but for that a bit.
+  int bytes;                           ///< Of a lane's registers.
+  bool isE4M3 = false;                 ///< Scales; they have no sign, but for that a bit.
 
   std::uint8_t codeOf(int lane, int byte, bool ofA) const {
     const int exponent = exponentOf(lane, byte, ofA);
@@ -32,13 +34,15 @@ struct ScaledCall {
 std::string scalesText(const ScaledCall &call) {
   const bool isNvidia = call.machine.starts_with("sm");
   const std::string i = call.bytes == 8 ? "i64" : "i32";
-  return "target triple = \"" + std::string(isNvidia ? "nvptx64-nvidia-cuda" : "amdgcn-amd-amdhsa") +
-         "\"\ndefine " + (isNvidia ? "ptx_kernel" : "amdgpu_kernel") +
-         " void @k(ptr addrspace(1) %scalesOfA, ptr addrspace(1) %scalesOfB, ptr addrspace(1) %out) "
+  return "target triple = \"" +
+         std::string(isNvidia ? "nvptx64-nvidia-cuda" : "amdgcn-amd-amdhsa") + "\"\ndefine " +
+         (isNvidia ? "ptx_kernel" : "amdgpu_kernel") +
+         " void @k(ptr addrspace(1) %scalesOfA, ptr addrspace(1) %scalesOfB, ptr addrspace(1) "
+         "%out) "
          "{\n  %t = call i32 @llvm." +
          (isNvidia ? "nvvm.read.ptx.sreg.tid.x" : "amdgcn.workitem.id.x") +
-         "()\n  %p = getelementptr " + i + ", ptr addrspace(1) %scalesOfA, i32 %t\n  %a = load " + i +
-         ", ptr addrspace(1) %p, align 4\n  %q = getelementptr " + i +
+         "()\n  %p = getelementptr " + i + ", ptr addrspace(1) %scalesOfA, i32 %t\n  %a = load " +
+         i + ", ptr addrspace(1) %p, align 4\n  %q = getelementptr " + i +
          ", ptr addrspace(1) %scalesOfB, i32 %t\n  %b = load " + i +
          ", ptr addrspace(1) %q, align 4\n  %x = call " + call.type + " @llvm." + call.before + i +
          " %a" + call.between + i + " %b" + call.behind + "\n  %u = getelementptr " + call.type +
@@ -75,8 +79,8 @@ void checkScales(const ScaledCall &call, const At &ofA, const At &ofB) {
       for (int block = 0; block < x->k / x->scale.k; ++block) {
         const auto [laneA, byteA] = ofA(sums.at(lane, i).row, block);
         const auto [laneB, byteB] = ofB(sums.at(lane, i).column, block);
-        expected += std::ldexp(x->scale.k, exponentOf(laneA, byteA, true) +
-                                               exponentOf(laneB, byteB, false));
+        expected += std::ldexp(x->scale.k,
+                               exponentOf(laneA, byteA, true) + exponentOf(laneB, byteB, false));
       }
       CHECK(out[static_cast<std::size_t>(lane * sums.elements + i)] == expected);
     }
@@ -95,31 +99,34 @@ std::string number(const char *type, int value) {
 } // namespace
 
 TEST_CASE("mma.sync takes scales of the bytes and lanes of a quad that it names") {
-  const std::string row = "nvvm.mma.block.scale.m16n8k64.row.col.mxf4.scale.2x.f32.e2m1.e2m1.f32.ue8m0";
+  const std::string row =
+      "nvvm.mma.block.scale.m16n8k64.row.col.mxf4.scale.2x.f32.e2m1.e2m1.f32.ue8m0";
   for (const int byte : {0, 2})
     for (const int laneA : {0, 1})
       for (const int laneB : {0, 1, 2, 3}) {
         const auto selectors = [&](int lane) {
           return ", " + number("i16", byte) + ", " + number("i16", lane);
         };
-        checkScales({"sm_120a", row, "{ float, float, float, float }",
-                     row + "(" + ones(6) + ", float 0.0, float 0.0, float 0.0, float 0.0, ",
-                     selectors(laneA) + ", ", selectors(laneB) + ")", 4},
-                    [&](int i, int block) {
-                      return std::pair(i % 8 * 4 + 2 * laneA + i / 8, byte + block);
-                    },
-                    [&](int j, int block) { return std::pair(4 * j + laneB, byte + block); });
+        checkScales(
+            {"sm_120a", row, "{ float, float, float, float }",
+             row + "(" + ones(6) + ", float 0.0, float 0.0, float 0.0, float 0.0, ",
+             selectors(laneA) + ", ", selectors(laneB) + ")", 4},
+            [&](int i, int block) {
+              return std::pair(i % 8 * 4 + 2 * laneA + i / 8, byte + block);
+            },
+            [&](int j, int block) { return std::pair(4 * j + laneB, byte + block); });
       }
 }
 
 TEST_CASE("scales in e4m3 have no sign") {
   const std::string row =
       "nvvm.mma.block.scale.m16n8k64.row.col.mxf4nvf4.scale.4x.f32.e2m1.e2m1.f32.ue4m3";
-  checkScales({"sm_120a", row, "{ float, float, float, float }",
-               row + "(" + ones(6) + ", float 0.0, float 0.0, float 0.0, float 0.0, ",
-               ", i16 0, i16 0, ", ", i16 0, i16 3)", 4, true},
-              [](int i, int block) { return std::pair(i % 8 * 4 + i / 8, block); },
-              [](int j, int block) { return std::pair(4 * j + 3, block); });
+  checkScales(
+      {"sm_120a", row, "{ float, float, float, float }",
+       row + "(" + ones(6) + ", float 0.0, float 0.0, float 0.0, float 0.0, ", ", i16 0, i16 0, ",
+       ", i16 0, i16 3)", 4, true},
+      [](int i, int block) { return std::pair(i % 8 * 4 + i / 8, block); },
+      [](int j, int block) { return std::pair(4 * j + 3, block); });
 }
 
 TEST_CASE("MFMA takes scales of the byte that it names") {
@@ -127,12 +134,13 @@ TEST_CASE("MFMA takes scales of the byte that it names") {
   const std::string f4 = "<4 x i32> <" + ones(4) + ">";
   for (int a = 0; a < 4; ++a) {
     const int b = 3 - a;
-    checkScales({"gfx950", row, "<4 x float>",
-                 row + ".v4i32.v4i32(" + f4 + ", " + f4 +
-                     ", <4 x float> zeroinitializer, i32 4, i32 4, " + number("i32", a) + ", ",
-                 ", " + number("i32", b) + ", ", ")", 4},
-                [&](int i, int block) { return std::pair(i + 16 * block, a); },
-                [&](int j, int block) { return std::pair(j + 16 * block, b); });
+    checkScales(
+        {"gfx950", row, "<4 x float>",
+         row + ".v4i32.v4i32(" + f4 + ", " + f4 + ", <4 x float> zeroinitializer, i32 4, i32 4, " +
+             number("i32", a) + ", ",
+         ", " + number("i32", b) + ", ", ")", 4},
+        [&](int i, int block) { return std::pair(i + 16 * block, a); },
+        [&](int j, int block) { return std::pair(j + 16 * block, b); });
   }
 }
 
@@ -141,19 +149,21 @@ TEST_CASE("WMMA takes scales of the half of the wave that it names") {
   for (const int bytes : {4, 8})
     for (const int a : {0, 1}) {
       const int b = 1 - a;
-      const std::string row = std::string("amdgcn.wmma.scale") + (bytes == 8 ? "16" : "") +
-                              ".f32.16x16x128.f8f6f4";
-      checkScales({"gfx1250", row, "<8 x float>",
-                   row + ".v8f32.v8i32.v8i32(i32 4, " + f4 + ", i32 4, " + f4 +
-                       ", i16 0, <8 x float> zeroinitializer, " + number("i32", a) + ", i32 0, ",
-                   ", " + number("i32", b) + ", i32 0, ", ", i1 false, i1 false)", bytes},
-                  [&](int i, int block) { return std::pair(i + 16 * a, block); },
-                  [&](int j, int block) { return std::pair(j + 16 * b, block); });
+      const std::string row =
+          std::string("amdgcn.wmma.scale") + (bytes == 8 ? "16" : "") + ".f32.16x16x128.f8f6f4";
+      checkScales(
+          {"gfx1250", row, "<8 x float>",
+           row + ".v8f32.v8i32.v8i32(i32 4, " + f4 + ", i32 4, " + f4 +
+               ", i16 0, <8 x float> zeroinitializer, " + number("i32", a) + ", i32 0, ",
+           ", " + number("i32", b) + ", i32 0, ", ", i1 false, i1 false)", bytes},
+          [&](int i, int block) { return std::pair(i + 16 * a, block); },
+          [&](int j, int block) { return std::pair(j + 16 * b, block); });
     }
 }
 
 TEST_CASE("scales of bytes and lanes that there are not have no model") {
-  const std::string row = "nvvm.mma.block.scale.m16n8k64.row.col.mxf4.scale.2x.f32.e2m1.e2m1.f32.ue8m0";
+  const std::string row =
+      "nvvm.mma.block.scale.m16n8k64.row.col.mxf4.scale.2x.f32.e2m1.e2m1.f32.ue8m0";
   for (const char *selectors : {"i16 1, i16 0", "i16 4, i16 0", "i16 0, i16 2"}) {
     std::vector<std::uint8_t> scales(128);
     std::vector<float> out(128);
