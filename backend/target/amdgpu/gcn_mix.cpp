@@ -124,6 +124,8 @@ bool isInstruction(llvm::StringRef word) {
 } // namespace
 
 std::int32_t bytesMovedBy(llvm::StringRef opcode) {
+  // gfx950: `ds_read_b64_tr_b16` says what is transposed behind what is read.
+  if (opcode.starts_with("ds_read_b")) opcode = opcode.split("_tr_").first;
   const Width *width =
       llvm::find_if(kWidths, [&](const Width &row) { return opcode.ends_with(row.text); });
   return width == std::end(kWidths) ? 0 : width->bytes * placesOf(opcode);

@@ -16,16 +16,20 @@ struct Opcode {
 
 // Those whose class does not depend on the type of their operands.
 constexpr Opcode kOpcodes[] = {
-    {"atom", Class::Atomic},         {"red", Class::Atomic},      {"bar", Class::Barrier},
-    {"barrier", Class::Barrier},     {"shfl", Class::Shuffle},    {"vote", Class::Shuffle},
-    {"match", Class::Shuffle},       {"redux", Class::Shuffle},   {"activemask", Class::Shuffle},
-    {"elect", Class::Shuffle},       {"bra", Class::Branch},      {"brx", Class::Branch},
-    {"ret", Class::Branch},          {"exit", Class::Branch},     {"call", Class::Branch},
-    {"trap", Class::Branch},         {"mov", Class::Move},        {"cvta", Class::Move},
-    {"cvt", Class::Convert},         {"mma", Class::Matrix},      {"wgmma", Class::Matrix},
-    {"ldmatrix", Class::Matrix},     {"stmatrix", Class::Matrix}, {"tcgen05", Class::Matrix},
-    {"fence", Class::Wait},          {"membar", Class::Wait},     {"mbarrier", Class::Wait},
-    {"griddepcontrol", Class::Wait}, {"prefetch", Class::Other},  {"nanosleep", Class::Other},
+    {"atom", Class::Atomic},        {"red", Class::Atomic},
+    {"bar", Class::Barrier},        {"barrier", Class::Barrier},
+    {"shfl", Class::Shuffle},       {"vote", Class::Shuffle},
+    {"match", Class::Shuffle},      {"redux", Class::Shuffle},
+    {"activemask", Class::Shuffle}, {"elect", Class::Shuffle},
+    {"bra", Class::Branch},         {"brx", Class::Branch},
+    {"ret", Class::Branch},         {"exit", Class::Branch},
+    {"call", Class::Branch},        {"trap", Class::Branch},
+    {"mov", Class::Move},           {"cvta", Class::Move},
+    {"cvt", Class::Convert},        {"mma", Class::Matrix},
+    {"wgmma", Class::Matrix},       {"tcgen05", Class::Matrix},
+    {"fence", Class::Wait},         {"membar", Class::Wait},
+    {"mbarrier", Class::Wait},      {"griddepcontrol", Class::Wait},
+    {"prefetch", Class::Other},     {"nanosleep", Class::Other},
     {"pragma", Class::Other},
 };
 
@@ -49,6 +53,18 @@ std::int32_t bytesMoved(const Words &words) {
   for (const llvm::StringRef word : words)
     if (word.size() == 2 && word[0] == 'v') lanes = word[1] - '0';
   return lanes * bitsOf(words.back()) / 8;
+}
+
+/// Of `ldmatrix` and `stmatrix`, what a thread gets or gives of `.x4` matrices; those of 16 x 16
+/// bytes have two registers each.
+std::int32_t bytesDealt(const Words &words) {
+  constexpr std::int32_t kRegister = 4;
+  std::int32_t matrices = 1, registers = 1;
+  for (const llvm::StringRef word : words) {
+    if (word.size() == 2 && word[0] == 'x') matrices = word[1] - '0';
+    if (word == "m16n16") registers = 2;
+  }
+  return matrices * registers * kRegister;
 }
 
 Class classOfAccess(const Words &words, bool isLoad) {
@@ -85,6 +101,10 @@ void addInstruction(InstructionMix &mix, llvm::StringRef opcode, llvm::StringRef
   opcode.split(words, '.');
   if (words[0] == "ld" || words[0] == "ldu" || words[0] == "st") {
     mix.add(classOfAccess(words, words[0] != "st"), bytesMoved(words));
+    return;
+  }
+  if (words[0] == "ldmatrix" || words[0] == "stmatrix") {
+    mix.add(words[0] == "ldmatrix" ? Class::SharedLoad : Class::SharedStore, bytesDealt(words));
     return;
   }
   if (words[0] == "cp") {

@@ -42,6 +42,10 @@ TEST_CASE("PTX is counted by class and width") {
 	cp.async.mbarrier.arrive.noinc.shared.b64 [%rd1];
 	cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%rd108], [%rd1, {%r17, %r140}], [%rd94];
 	ld.volatile.shared.v2.b16 	{%rs1, %rs2}, [%r1];
+	ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];
+	ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r5];
+	stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r5], {%r1};
+	mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r1, %r2}, {%r3, %r4}, {%r5}, {%r6, %r7};
 	fma.rn.f32 	%r6, %r2, %r3, %r4;
 	mul.rn.bf16x2 	%r6, %r2, %r3;
 	add.s32 	%r7, %r1, 1;
@@ -62,8 +66,10 @@ $L__BB0_2:
   CHECK(mix.count(Class::GlobalLoad) == 3);
   CHECK(mix.widths.at(Class::GlobalLoad) == std::map<std::int32_t, std::int32_t>{{1, 1}, {16, 2}});
   CHECK(mix.widths.at(Class::GlobalStore) == std::map<std::int32_t, std::int32_t>{{16, 1}});
-  CHECK(mix.widths.at(Class::SharedLoad) == std::map<std::int32_t, std::int32_t>{{4, 1}});
-  CHECK(mix.widths.at(Class::SharedStore) == std::map<std::int32_t, std::int32_t>{{4, 1}});
+  CHECK(mix.widths.at(Class::SharedLoad) ==
+        std::map<std::int32_t, std::int32_t>{{4, 1}, {8, 1}, {16, 1}});
+  CHECK(mix.widths.at(Class::SharedStore) == std::map<std::int32_t, std::int32_t>{{4, 2}});
+  CHECK(mix.count(Class::Matrix) == 1);
   CHECK(mix.widths.at(Class::StackStore) == std::map<std::int32_t, std::int32_t>{{8, 1}});
   CHECK(mix.count(Class::AsyncCopy) == 3);
   CHECK(mix.widths.at(Class::AsyncCopy) == std::map<std::int32_t, std::int32_t>{{4, 1}, {16, 1}});
@@ -76,7 +82,7 @@ $L__BB0_2:
   CHECK(mix.count(Class::Atomic) == 1);
   CHECK(mix.count(Class::Branch) == 2);
   CHECK(mix.count(Class::Move) == 1);
-  CHECK(mix.total() == 27);
+  CHECK(mix.total() == 31);
 }
 
 TEST_CASE("the assembler's remarks are read") {
@@ -127,6 +133,8 @@ k:                                      ; @k
 	tensor_load_to_lds s[0:3], s[4:11]
 	ds_read2_b32 v[2:3], v1 offset1:1
 	ds_load_2addr_b64 v[2:5], v1 offset1:1
+	ds_read_b64_tr_b16 v[2:3], v1
+	ds_load_tr16_b128 v[2:5], v1
 	ds_write_b128 v1, v[2:5]
 	s_barrier
 	s_barrier_signal -1
@@ -158,7 +166,7 @@ k:                                      ; @k
   CHECK(mix.count(Class::AsyncCopy) == 4);
   CHECK(mix.widths.at(Class::AsyncCopy) == Widths{{4, 1}, {16, 2}});
   CHECK(mix.widths.at(Class::GlobalStore) == Widths{{2, 1}});
-  CHECK(mix.widths.at(Class::SharedLoad) == Widths{{8, 1}, {16, 1}});
+  CHECK(mix.widths.at(Class::SharedLoad) == Widths{{8, 2}, {16, 2}});
   CHECK(mix.widths.at(Class::SharedStore) == Widths{{16, 1}});
   CHECK(mix.widths.at(Class::StackStore) == Widths{{4, 1}});
   CHECK(mix.count(Class::Wait) == 3);
@@ -171,7 +179,7 @@ k:                                      ; @k
   CHECK(mix.count(Class::Move) == 1);
   CHECK(mix.count(Class::Atomic) == 2);
   CHECK(mix.count(Class::Branch) == 2);
-  CHECK(mix.total() == 33);
+  CHECK(mix.total() == 35);
 }
 #endif
 
