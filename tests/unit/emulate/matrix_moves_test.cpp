@@ -154,6 +154,38 @@ std::string stmatrix(int matrices, bool isTransposed) {
 
 } // namespace
 
+TEST_CASE("rows that are whole rounds of the banks apart conflict") {
+  std::string text = ldmatrixText("llvm.nvvm.ldmatrix.sync.aligned.m8n8.x1.b16.p3", 1, "p3");
+  const std::string apart = "mul i32 %t, 3";
+  text.replace(text.find(apart), apart.size(), "mul i32 %t, 8"); // 128 bytes
+  const std::string own = "add i32 %r, 1";
+  text.replace(text.find(own), own.size(), "and i32 %r, 63");
+  std::vector<std::uint32_t> out(32);
+  Emulation emulation("sm_80", text);
+  emulate::Counters counters;
+  REQUIRE(emulation.threads(32).array(out).report(0, &counters) == "");
+  const auto load = std::ranges::find_if(counters.accesses, [&](const auto &access) {
+    return toText(access.where) == emulation.at("load");
+  });
+  REQUIRE(load != counters.accesses.end());
+  CHECK(load->cycles == 8);
+  CHECK(load->leastCycles == 1);
+}
+
+TEST_CASE("a row that a copy still writes is not to be loaded") {
+  std::string text = ldmatrixText("llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16.p3", 4, "p3");
+  const std::string call = "  %x = call";
+  text.insert(text.find(call),
+              "  call void @llvm.nvvm.cp.async.ca.shared.global.16(ptr addrspace(3) %q, ptr "
+              "addrspace(1) %out) ; <copy>\n  call void @llvm.nvvm.cp.async.commit.group()\n");
+  text.insert(text.find("  ret void"), "  call void @llvm.nvvm.cp.async.wait.group(i32 0)\n");
+  std::vector<std::uint32_t> out(128);
+  Emulation emulation("sm_80", text);
+  const std::string report = emulation.threads(32).array(out).report();
+  CHECK(
+      names(report, {emulation.at("load") + ": error:", "still be writing", emulation.at("copy")}));
+}
+
 TEST_CASE("stmatrix stores the halves of lanes where PTX says") {
   for (const int matrices : {1, 2, 4})
     for (const bool isTransposed : {false, true}) {

@@ -84,6 +84,53 @@ TEST_CASE("products of small integers are exact, on every machine and by every i
   }
 }
 
+TEST_CASE("a profile counts matrix products as a kind of their own") {
+  MatrixLaunch launch("gfx90a", 1, smallInteger);
+  emulate::Counters counters;
+  REQUIRE(launch.run(0, Numerics::Exact, &counters) == "");
+  const auto kind = static_cast<std::size_t>(emulate::InstructionKind::Matrix);
+  CHECK(counters.instructions[kind] == 64 * launch.rows().size());
+  CHECK(toText(counters).find("matrix product") != std::string::npos);
+}
+
+TEST_CASE("each warp multiplies by itself, as often as it likes") {
+  // Warp w adds w + 1 products of ones.
+  Emulation emulation("sm_80", R"(
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %w = lshr i32 %t, 5
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %0 ], [ %n, %loop ]
+  %c0 = phi float [ 0.0, %0 ], [ %d0, %loop ]
+  %c1 = phi float [ 0.0, %0 ], [ %d1, %loop ]
+  %c2 = phi float [ 0.0, %0 ], [ %d2, %loop ]
+  %c3 = phi float [ 0.0, %0 ], [ %d3, %loop ]
+  %d = call { float, float, float, float } @llvm.nvvm.mma.m16n8k8.row.col.tf32(i32 1065353216, i32 1065353216, i32 1065353216, i32 1065353216, i32 1065353216, i32 1065353216, float %c0, float %c1, float %c2, float %c3)
+  %d0 = extractvalue { float, float, float, float } %d, 0
+  %d1 = extractvalue { float, float, float, float } %d, 1
+  %d2 = extractvalue { float, float, float, float } %d, 2
+  %d3 = extractvalue { float, float, float, float } %d, 3
+  %n = add i32 %i, 1
+  %more = icmp ule i32 %n, %w
+  br i1 %more, label %loop, label %end
+end:
+  %s = fadd float %d0, %d3
+  %p = getelementptr float, ptr addrspace(1) %out, i32 %t
+  store float %s, ptr addrspace(1) %p, align 4
+  ret void
+}
+)");
+  std::vector<float> out(128);
+  emulation.threads(128).array(out);
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    REQUIRE(emulation.report(seed) == "");
+    for (std::size_t i = 0; i < out.size(); ++i)
+      CHECK(out[i] == static_cast<float>(16 * (i / 32 + 1)));
+  }
+}
+
 TEST_CASE("exact sums are rounded once, to the nearest") {
   for (const std::string &machine : machinesWithProducts()) {
     CAPTURE(machine);
