@@ -133,7 +133,28 @@ private:
     std::reverse(loops_.begin() + static_cast<std::ptrdiff_t>(outer), loops_.end());
     ScheduleOps ops = readFrom(body, 0);
     loops_.resize(outer);
+    for (std::size_t i = ops.size(); i-- > 0;)
+      if (ops[i].kind == ScheduleOp::Advance) moveBehindReads(ops, i);
     return ops;
+  }
+
+  /// A ring goes on where its slot is taken, and it is all the same if it does so behind what reads
+  /// the slot; but a proof looks at far fewer states where no index goes back from its cursor.
+  static void moveBehindReads(ScheduleOps &ops, std::size_t advance) {
+    const CursorId cursor = ops[advance].cursor;
+    const auto forReads = [&](schedule::Op &op, const auto &visit) {
+      for (schedule::Access &access : op.accesses)
+        if (access.index.cursor == cursor) visit(access.index);
+    };
+    std::size_t end = advance + 1;
+    for (std::size_t i = end; i < ops.size() && !schedule::hasBody(ops[i].kind); ++i) {
+      if (ops[i].cursor == cursor) break;
+      forReads(ops[i], [&](const schedule::Index &) { end = i + 1; });
+    }
+    for (std::size_t i = advance + 1; i < end; ++i)
+      forReads(ops[i], [](schedule::Index &index) { ++index.offset; });
+    const auto first = ops.begin() + static_cast<std::ptrdiff_t>(advance);
+    std::rotate(first, first + 1, ops.begin() + static_cast<std::ptrdiff_t>(end));
   }
 
   ScheduleOps readFrom(const Block &body, std::size_t first) {

@@ -20,8 +20,8 @@
 ///                                               advance %r.filled
 ///                                             }
 ///     ring.commit                             commit %copies
-///     %x = ring.slot %r                       advance %r.taken
-///     dot …, %x, …                            access reads %r(%r.taken - 1)
+///     %x = ring.slot %r                       access reads %r(%r.taken)
+///     dot …, %x, …                            advance %r.taken
 ///   }                                       }
 ///
 /// Two agents stand for all threads. These differ in nothing, each waits for its own copies alone,
