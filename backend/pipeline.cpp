@@ -17,9 +17,12 @@
 #include "backend/passes/fold.h"
 #include "backend/passes/licm.h"
 #include "backend/passes/loop_over_parts.h"
+#include "backend/passes/pipeline/apply_plans.h"
 #include "backend/passes/pipeline/count_trips.h"
-#include "backend/passes/pipeline/pipeline_loops.h"
 #include "backend/passes/pipeline/place_slots.h"
+#include "backend/passes/pipeline/plan_loops.h"
+#include "backend/passes/pipeline/split_roles.h"
+#include "backend/passes/pipeline/study_loads.h"
 #include "backend/passes/sort_by_parts.h"
 #include "backend/support/check.h"
 #include "backend/support/environment.h"
@@ -55,7 +58,10 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"expand-conversions", passes::expandConversions, Stage::Tiles, Stage::Tiles},
     {"assign-layouts", passes::assignLayouts, Stage::Tiles, Stage::Laid},
     {"count-trips", passes::pipeline::countTrips, Stage::Laid, Stage::Laid},
-    {"pipeline-loops", passes::pipelineLoops, Stage::Laid, Stage::Laid},
+    {"study-loads", passes::pipeline::studyLoads, Stage::Laid, Stage::Laid},
+    {"plan-loops", passes::pipeline::planLoops, Stage::Laid, Stage::Laid},
+    {"apply-plans", passes::pipeline::applyPlans, Stage::Laid, Stage::Laid},
+    {"split-roles", passes::pipeline::splitRoles, Stage::Laid, Stage::Laid},
     {"place-slots", passes::pipeline::placeSlots, Stage::Laid, Stage::Laid},
 });
 
@@ -108,7 +114,10 @@ constexpr auto kGpuPipeline = std::to_array<Pass>({
     named("dce"),
     named("assign-layouts"),
     named("count-trips"),
-    named("pipeline-loops"),
+    named("study-loads"),
+    named("plan-loops"),
+    named("apply-plans"),
+    named("split-roles"),
     named("place-slots"),
 });
 

@@ -68,27 +68,38 @@ struct SliceAttrs {
   }
 };
 
+/// `ahead`, `width`: of a load in a loop that is being pipelined, from study-loads to apply-plans:
+/// what starts it early, and so many neighbours of a thread one copy moves.
 struct MemoryAttrs {
   Cache cache = Cache::Default;
   Eviction eviction = Eviction::Normal;
+  Ahead ahead = Ahead::No;
+  std::int32_t width = 1;
   bool operator==(const MemoryAttrs &) const = default;
   void visit(auto &&field) {
     field("cache", cache);
     field("eviction", eviction);
+    field("ahead", ahead);
+    field("width", width);
   }
 };
 
+/// `ahead`, `width`: as in MemoryAttrs.
 struct ViewAttrs {
   BoxUnit unit = BoxUnit::Tiles;
   Padding padding = Padding::Zero;
   Cache cache = Cache::Default;
   Eviction eviction = Eviction::Normal;
+  Ahead ahead = Ahead::No;
+  std::int32_t width = 1;
   bool operator==(const ViewAttrs &) const = default;
   void visit(auto &&field) {
     field("unit", unit);
     field("padding", padding);
     field("cache", cache);
     field("eviction", eviction);
+    field("ahead", ahead);
+    field("width", width);
   }
 };
 
@@ -184,18 +195,26 @@ struct AsmAttrs {
 };
 
 /// `pipelined`: slots asked for by the author; 0: not asked, kPlannerChooses: as many as pay.
+/// `slots`, from plan-loops to apply-plans: those of the rings that its loads run ahead in;
+/// kInRegisters: they run one trip ahead in registers; 0: the loop stays as it is. `loader`, from
+/// plan-loops to split-roles: a role of its own starts them.
 struct ForAttrs {
   static constexpr std::int32_t kPlannerChooses = -1;
   /// Of more that are asked for so many are taken: loads that are so far ahead hide any latency
   /// there is. The code that starts them has a part for each, and where threads copy the time to
   /// plan them grows with the cube of their number.
   static constexpr std::int32_t kMostSlots = 16;
+  static constexpr std::int32_t kInRegisters = 1;
   std::int32_t pipelined = 0;
   std::int32_t unroll = 1;
+  std::int32_t slots = 0;
+  bool loader = false;
   bool operator==(const ForAttrs &) const = default;
   void visit(auto &&field) {
     field("pipelined", pipelined);
     field("unroll", unroll);
+    field("slots", slots);
+    field("loader", loader);
   }
 };
 

@@ -31,6 +31,13 @@ enum class Combine : std::uint8_t {
 };
 enum class Precision : std::uint8_t { Ieee, Tf32, Tf32x3, Bf16x3 };
 enum class Contraction : std::uint8_t { On, Off };
+/// What starts a load of a pipelined loop trips before the one that needs it.
+enum class Ahead : std::uint8_t {
+  No,        ///< Nothing: it stays where it is.
+  Registers, ///< An ordinary load, into registers.
+  Copies,    ///< Asynchronous copies of the threads' own, into shared memory.
+  Boxes,     ///< The machine's engine.
+};
 
 /// Each enum's names in order.
 template <class Enum>
@@ -64,5 +71,7 @@ template <>
 inline constexpr std::string_view kNames<Precision>[] = {"ieee", "tf32", "tf32x3", "bf16x3"};
 template <>
 inline constexpr std::string_view kNames<Contraction>[] = {"on", "off"};
+template <>
+inline constexpr std::string_view kNames<Ahead>[] = {"no", "registers", "copies", "boxes"};
 
 } // namespace imbrex::ir

@@ -56,6 +56,8 @@ bool checkFor(const OpCheck &check) {
   return check.attributeIs("pipelined", attrs.pipelined >= ForAttrs::kPlannerChooses,
                            "a number of slots from 0, or -1") &&
          check.attributeIs("unroll", attrs.unroll >= 1, "a number from 1") &&
+         check.attributeIs("slots", attrs.slots >= 0 && attrs.slots <= ForAttrs::kMostSlots,
+                           "a number from 0 to " + std::to_string(ForAttrs::kMostSlots)) &&
          loopIsRight(check, index);
 }
 

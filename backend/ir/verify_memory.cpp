@@ -23,6 +23,17 @@ bool maskIsRight(const OpCheck &check, size_t i) {
          check.operandIs(i, "the mask", Type::tile(ElementKind::Bool, check.operand(0).shape()));
 }
 
+/// What a load says of how it runs ahead; a store says nothing.
+template <class Attrs>
+bool aheadIsRight(const OpCheck &check) {
+  const auto &attrs = check.op().attrs<Attrs>();
+  const bool mayBe = info(check.op().kind).effect == Effect::Read;
+  return check.attributeIs("ahead", mayBe || attrs.ahead == Ahead::No,
+                           "left alone, because a store does not run ahead") &&
+         check.attributeIs("width", attrs.width >= 1 && (mayBe || attrs.width == 1),
+                           mayBe ? "a number from 1" : "left alone, because a store is no copy");
+}
+
 /// What every machine can do in one step: docs/semantics.md, atomics.
 bool canCombine(AtomicKind kind, ElementKind element) {
   const std::int32_t bits = info(element).bits;
@@ -81,12 +92,13 @@ bool checkLoad(const OpCheck &check) {
   const Type loaded = pointees(check.operand(0));
   return maskIsRight(check, 1) &&
          (check.operandCount() < 3 || check.operandIs(2, "the other value", loaded)) &&
-         check.resultIs(loaded);
+         aheadIsRight<MemoryAttrs>(check) && check.resultIs(loaded);
 }
 
 bool checkStore(const OpCheck &check) {
   return hasPointers(check) && isWritable(check) &&
-         check.operandIs(1, "the value", pointees(check.operand(0))) && maskIsRight(check, 2);
+         check.operandIs(1, "the value", pointees(check.operand(0))) && maskIsRight(check, 2) &&
+         aheadIsRight<MemoryAttrs>(check);
 }
 
 bool checkAtomicRmw(const OpCheck &check) {
@@ -126,7 +138,8 @@ bool checkViewLoad(const OpCheck &check) {
   const bool hasNan = (isFloat(view.element()) || isNarrowFloat(view.element())) &&
                       canonicalNan(view.element()).has_value();
   if (!check.attributeIs("padding", padding != Padding::Nan || hasNan,
-                         "'zero' or 'value', because the element has no NaN"))
+                         "'zero' or 'value', because the element has no NaN") ||
+      !aheadIsRight<ViewAttrs>(check))
     return false;
   return isBoxOf(view, check.result()) ||
          check.fail(Diag::VerifyResultKind, boxOf(view), check.result());
@@ -139,7 +152,8 @@ bool checkViewStore(const OpCheck &check) {
          check.operandIs(1, "the value", isBoxOf(view, check.operand(1)), boxOf(view)) &&
          coordinatesAreRight(check, 2) &&
          check.attributeIs("padding", check.op().attrs<ViewAttrs>().padding == Padding::Zero,
-                           "left alone, because a store has none");
+                           "left alone, because a store has none") &&
+         aheadIsRight<ViewAttrs>(check);
 }
 
 bool checkViewExtent(const OpCheck &check) {

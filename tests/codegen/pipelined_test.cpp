@@ -121,7 +121,8 @@ std::string explained(const std::string &text, const char *target,
   std::string explanation;
   context.explanation = &explanation;
   if (!runPasses(kernel, gpuPipeline(), context)) return diagnostics.render();
-  const std::size_t from = explanation.find("pipelined 'for'");
+  const std::size_t from =
+      std::min(explanation.find("loads of 'for'"), explanation.find("pipelined 'for'"));
   return from == std::string::npos ? "" : explanation.substr(from);
 }
 

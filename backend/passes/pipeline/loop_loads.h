@@ -1,45 +1,27 @@
 #pragma once
 
-#include "backend/analysis/axis_info.h"
 #include "backend/ir/kernel.h"
-#include "backend/passes/pass_context.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace imbrex::passes::pipeline {
 
-/// What brings a tile.
-enum class Way : std::uint8_t {
-  Registers, ///< An ordinary load.
-  Copies,    ///< Asynchronous copies of the threads' own, into shared memory.
-  Boxes,     ///< The machine's engine.
-};
-
-/// The ways of a machine, the best first: by registers only where there is no other.
-llvm::ArrayRef<Way> waysOf(const machine::Machine &machine);
-
-/// A load that can be started trips ahead of the one that needs it.
+/// A load that is started trips ahead of the one that needs it.
 struct AheadLoad {
   const ir::Op *op;
-  Way way = Way::Registers;
-  std::int32_t width = 1;    ///< Neighbours that one asynchronous copy of a thread moves.
-  std::string whyNoBox = {}; ///< Where the threads copy though the machine has an engine.
+  ir::Ahead by;
+  std::int32_t width = 1; ///< Neighbours that one asynchronous copy of a thread moves.
 };
 
-/// What keeps a load, or all of a loop's, where it stands.
-struct LeftAlone {
-  Location where;
-  std::string why;
-};
-
-/// What a loop's loads and their addresses are made of.
+/// What a loop's loads that run ahead, and their addresses, are made of.
 struct LoopLoads {
   std::vector<AheadLoad> loads = {}; ///< In their order.
-  std::vector<LeftAlone> leftAlone = {};
   /// The ops of the body that compute where the loads read, in the loop's present trip.
   std::set<const ir::Op *> addresses = {};
   /// The carried values, by number, that these need, and the ops that make the next from them.
@@ -49,26 +31,54 @@ struct LoopLoads {
   /// (read_in_place.h).
   std::set<ir::ValueId> inPlace = {};
 
-  bool has(Way way) const {
-    return llvm::any_of(loads, [&](const AheadLoad &load) { return load.way == way; });
+  bool has(ir::Ahead by) const {
+    return llvm::any_of(loads, [&](const AheadLoad &load) { return load.by == by; });
   }
-  bool areAll(Way way) const {
-    return llvm::all_of(loads, [&](const AheadLoad &load) { return load.way == way; });
+  bool areAll(ir::Ahead by) const {
+    return llvm::all_of(loads, [&](const AheadLoad &load) { return load.by == by; });
   }
 };
 
-inline bool hasCopies(const machine::Machine &machine) {
-  return machine.asyncCopies.leastBytes > 0;
-}
+/// The loops that are marked `pipelined`, an inner one before those around it.
+std::vector<ir::Op *> pipelinedLoops(ir::Kernel &kernel);
 
-/// Which loads at the top of a loop's body could run ahead: those whose addresses are made without
-/// memory, from the loop's index, from values that were there before, and from carried values that
-/// are made so too; and which nothing in the loop may write. Each is brought by the first of `ways`
-/// that can. By asynchronous copies, where each thread has enough neighbours at once for a copy. By
-/// the engine: boxes of views that nothing in the kernel writes, as the engine comes to memory by a
-/// way of its own.
-LoopLoads studyLoop(const ir::Kernel &kernel, const ir::Op &loop,
-                    const analysis::AxisAnalysis &facts, const PassContext &context,
-                    llvm::ArrayRef<Way> ways);
+/// "'break_if' at kernel.cpp:12"
+std::string named(const ir::Op &op);
+
+bool isLoad(const ir::Op &op);
+/// What a load says of how it runs ahead; it is a load.
+ir::Ahead &aheadOf(ir::Op &load);
+ir::Ahead aheadOf(const ir::Op &load);
+std::int32_t &widthOf(ir::Op &load);
+
+/// What of a loop's body addresses are made of.
+class AddressParts {
+public:
+  AddressParts(const ir::Kernel &kernel, const ir::Op &loop);
+
+  /// Adds what a load's operands are made of; why that cannot be known ahead, and then nothing is
+  /// added.
+  std::optional<std::string> add(const ir::Op &load, LoopLoads &to) const;
+
+private:
+  struct Parts {
+    std::set<const ir::Op *> addresses, steps;
+    std::vector<std::size_t> carried; // grows while it is walked
+  };
+
+  ir::ValueId yielded(std::size_t carried) const;
+  std::optional<std::string> addParts(ir::ValueId value, Parts &parts, bool isStep) const;
+
+  const ir::Kernel &kernel_;
+  const ir::Block &body_;
+  std::map<ir::ValueId, const ir::Op *> made_; // by the body's ops
+};
+
+/// The loads of a loop's body that say they run ahead (study_loads.h), in one of these ways.
+LoopLoads loadsAhead(const ir::Kernel &kernel, const ir::Op &loop, llvm::ArrayRef<ir::Ahead> ways);
+/// Those that fill slots of rings.
+inline LoopLoads loadsOfRings(const ir::Kernel &kernel, const ir::Op &loop) {
+  return loadsAhead(kernel, loop, {ir::Ahead::Copies, ir::Ahead::Boxes});
+}
 
 } // namespace imbrex::passes::pipeline

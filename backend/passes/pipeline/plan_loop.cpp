@@ -2,24 +2,17 @@
 
 #include "backend/analysis/movement.h"
 #include "backend/ir/ring_bytes.h"
-#include "backend/passes/pipeline/loop_costs.h"
-#include "backend/passes/pipeline/read_layout.h"
-#include "backend/passes/rewriting.h"
 #include "backend/schedule/blocks/block_program.h"
+#include "backend/schedule/plan/plan.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 
 namespace imbrex::passes::pipeline {
 namespace {
 
 using namespace ir;
-using schedule::Access;
-using schedule::BufferId;
-using schedule::QueueId;
-using schedule::TripsId;
 
 // What a plan is compared at, where nobody knows: trips of a loop, and of the one around it.
 constexpr std::int32_t kUsualTrips = 32, kUsualTripsAround = 4;
@@ -61,125 +54,20 @@ bool exchanges(const Kernel &kernel, const Op &op) {
   return !movement || movement->offset != layout::Bits{0};
 }
 
-bool isInLoop(const Block &block, const Op &wanted, bool inside, bool &found) {
-  for (const auto &op : block.ops) {
-    if (op.get() == &wanted) return found = true, inside;
-    for (const Block &region : op->regions)
-      if (const bool is = isInLoop(region, wanted, inside || isLoop(*op), found); found) return is;
+/// Of all loads of a trip.
+std::int64_t bytesOfSlot(const Kernel &kernel, const LoopLoads &loads) {
+  std::int64_t bytes = 0;
+  for (const AheadLoad &load : loads.loads) {
+    const ValueId tile = load.op->result();
+    bytes += slotBytes(kernel.type(tile), kernel.layout(kernel.layoutOf(tile)));
   }
-  return false;
+  return bytes;
 }
 
-class LoopPlanner {
-public:
-  LoopPlanner(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
-              const PassContext &context)
-      : kernel_(kernel), loop_(loop), loads_(loads), copies_(context.machine.asyncCopies) {}
-
-  /// One trip after the other, each beginning with its loads. By a role of their own these are
-  /// copies that count on barriers, else operations of a queue.
-  schedule::Program work(bool isOfRoles) {
-    schedule::Program work{.name = kernel_.name(), .where = loop_.where};
-    bool found = false;
-    const bool again = isInLoop(kernel_.body(), loop_, false, found);
-    if (again) work.trips.push_back({.name = "again"});
-    trips_ = TripsId(static_cast<std::uint32_t>(work.trips.size()));
-    work.trips.push_back({.name = "trip", .within = again ? TripsId(0) : TripsId()});
-    if (!isOfRoles)
-      work.queues.push_back({.name = "copies",
-                             .role = schedule::RoleId(0),
-                             .grouped = true,
-                             .capacity = copies_.capacity});
-    std::vector<schedule::Op> body = trip(work);
-    schedule::Op loop{.kind = schedule::OpKind::For,
-                      .trips = trips_,
-                      .body = std::move(body),
-                      .where = loop_.where};
-    if (again) {
-      schedule::Op outer{.kind = schedule::OpKind::For, .trips = TripsId(0), .where = loop_.where};
-      outer.body.push_back(std::move(loop));
-      loop = std::move(outer);
-    }
-    work.roles.push_back({.name = "block", .warps = agents()});
-    work.roles.front().body.push_back(std::move(loop));
-    return work;
-  }
-
-  /// Who counts as one: a thread waits for its own copies alone, and what threads do to one slot
-  /// only meetings order. So each warp is taken for an agent, and one warp for two.
-  std::int32_t agents() const { return std::max(kernel_.threads().warps, 2); }
-  TripsId trips() const { return trips_; }
-
-private:
-  schedule::Op loadOf(const schedule::Program &work, const AheadLoad &load, BufferId buffer,
-                      std::int64_t bytes) const {
-    schedule::Op op{.kind = schedule::OpKind::Copy,
-                    .accesses = {{.buffer = buffer, .writes = true}},
-                    .bytes = bytes,
-                    .cost = copyCost(copies_, bytes),
-                    .where = load.op->where};
-    if (work.queues.empty()) return op;
-    op.kind = schedule::OpKind::Issue;
-    op.bytes = 0;
-    op.queue = QueueId(0);
-    op.accesses.front().part = schedule::Part::Own;
-    return op;
-  }
-
-  /// Whether each thread uses what it has copied itself: then nobody need meet. Where copies are
-  /// counted all meet nevertheless (read_schedule.cpp).
-  bool readsOwn(const AheadLoad &load) const {
-    const ValueId tile = load.op->result();
-    if (load.way != Way::Copies || !copies_.areGrouped || loads_.inPlace.contains(tile))
-      return false;
-    const LayoutId own = kernel_.layoutOf(tile);
-    return wantedLayout(kernel_, tile).value_or(own) == own &&
-           !layout::hasCopies(kernel_.layout(own));
-  }
-
-  std::vector<schedule::Op> trip(schedule::Program &work) const {
-    std::vector<schedule::Op> issues, uses;
-    const std::int64_t compute = bodyCycles();
-    for (const AheadLoad &load : loads_.loads) {
-      const ValueId tile = load.op->result();
-      const std::int64_t bytes =
-          slotBytes(kernel_.type(tile), kernel_.layout(kernel_.layoutOf(tile)));
-      const BufferId buffer(static_cast<std::uint32_t>(work.buffers.size()));
-      work.buffers.push_back(
-          {.name = "tile" + std::to_string(buffer.index()), .bytes = bytes, .parts = agents()});
-      issues.push_back(loadOf(work, load, buffer, bytes));
-      const bool isLast = &load == &loads_.loads.back();
-      const auto read = readsOwn(load) ? schedule::Part::Own : schedule::Part::All;
-      uses.push_back({.kind = schedule::OpKind::Access,
-                      .accesses = {{.buffer = buffer, .part = read}},
-                      .cost = readCost(bytes, isLast ? compute : 0),
-                      .where = load.op->where});
-    }
-    if (!work.queues.empty())
-      issues.push_back(
-          {.kind = schedule::OpKind::Commit, .queue = QueueId(0), .where = loop_.where});
-    std::ranges::move(uses, std::back_inserter(issues));
-    return issues;
-  }
-
-  std::int64_t bodyCycles() const {
-    std::int64_t cycles = 0;
-    for (const auto &op : loop_.regions[0].ops)
-      if (!loads_.addresses.contains(op.get())) cycles += computeCycles(kernel_, *op);
-    return cycles;
-  }
-
-  const Kernel &kernel_;
-  const Op &loop_;
-  const LoopLoads &loads_;
-  const machine::AsyncCopies &copies_;
-  TripsId trips_;
-};
-
-std::int64_t bytesOfSlot(const schedule::Program &work) {
-  std::int64_t bytes = 0;
-  for (const schedule::Buffer &buffer : work.buffers) bytes += buffer.bytes;
-  return bytes;
+/// A slot of boxes has a barrier that says that it is full, and where a role of its own loads them
+/// one that says that it is empty.
+std::int64_t barrierBytes(const LoopLoads &loads, bool hasLoader) {
+  return loads.has(Ahead::Boxes) ? (hasLoader ? 2 : 1) * machine::kBarrierBytes : 0;
 }
 
 /// How the room is divided, for people.
@@ -219,172 +107,118 @@ std::int64_t unreadBytes(const Kernel &kernel, const machine::Machine &machine) 
 
 } // namespace
 
-RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine,
-                  const std::set<ValueId> &inPlace) {
+RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine, const TakenRoom &taken) {
   const std::int64_t limit = machine.sharedMemoryBytes;
   // What exchanges take can be cut into rounds, at the price of time.
   constexpr std::int64_t kLargestShare = 3;
   const std::int64_t least = leastExchangeBytes(kernel);
-  std::int64_t exchange = least, taken = 0;
+  std::int64_t exchange = least, rings = taken.bytes;
   walk(kernel.body(), [&](const Op &op) {
-    if (exchanges(kernel, op)) exchange = std::max(exchange, exchangeBytes(kernel, op, inPlace));
+    if (exchanges(kernel, op))
+      exchange = std::max(exchange, exchangeBytes(kernel, op, taken.inPlace));
     if (op.kind == OpKind::RingNew)
-      taken += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result()) +
+      rings += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result()) +
                unreadBytes(kernel, machine);
     if (op.kind == OpKind::BarrierNew)
-      taken += op.attrs<BarrierAttrs>().slots * machine::kBarrierBytes;
+      rings += op.attrs<BarrierAttrs>().slots * machine::kBarrierBytes;
   });
   const std::int64_t most =
       std::min(limit / kLargestShare, std::int64_t{machine.staticSharedMemoryBytes});
   exchange = std::max(least, std::min(exchange, most));
-  return {.bytes = limit - exchange - taken, .limit = limit, .exchange = exchange};
+  return {.bytes = limit - exchange - rings, .limit = limit, .exchange = exchange};
+}
+
+std::int64_t bytesOf(const Kernel &kernel, const LoopLoads &loads, const LoopChoice &choice,
+                     const machine::Machine &machine) {
+  return choice.slots * (bytesOfSlot(kernel, loads) + barrierBytes(loads, choice.hasLoader)) +
+         unreadBytes(kernel, machine) * std::ssize(loads.loads);
 }
 
 namespace {
 
-std::optional<LoopPlan> plan(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
-                             const RingRoom &room, const PassContext &context, bool isOfRoles,
-                             std::string &why) {
-  LoopPlanner planner(kernel, loop, loads, context);
-  const schedule::Program work = planner.work(isOfRoles);
-  // A slot of boxes has two barriers: one says that it is full, one that it is empty.
-  const std::int64_t beside = loads.has(Way::Boxes) ? 2 * machine::kBarrierBytes : 0;
-  const std::int64_t unread = unreadBytes(kernel, context.machine) * std::ssize(loads.loads);
-  const std::int64_t forSlots = room.bytes - unread;
-  const std::int64_t bytes = bytesOfSlot(work), fitting = forSlots / (bytes + beside);
-  if (room.slots < 2) {
-    why = "no proof was found of its slots and those of the other loops";
-    return std::nullopt;
-  }
-  if (fitting < 2) {
-    why = "there is no room for two " + inWords(room, bytes);
-    return std::nullopt;
-  }
-  const std::int32_t asked = loop.attrs<ForAttrs>().pipelined;
-  const bool isAsked = asked != ForAttrs::kPlannerChooses;
-  const std::int64_t ahead = isOfRoles ? fitting : slotsOfIndex(kernel, loop);
-  const auto most = static_cast<std::int32_t>(std::min({fitting, ahead, std::int64_t{room.slots}}));
-  const std::int32_t slots = std::min(asked, most);
-  machine::Machine machine = context.machine;
-  machine.sharedMemoryBytes = static_cast<std::int32_t>(forSlots);
-  schedule::PlanRequest request{.machine = machine,
-                                .loop = planner.trips(),
-                                .trips = std::vector(work.trips.size(), kUsualTripsAround),
-                                .slots = isAsked ? std::optional(slots) : std::nullopt,
-                                .warps = planner.agents()};
-  request.trips.back() = kUsualTrips;
-  auto plan = planSchedule(work, request, context.diagnostics);
-  if (plan && plan->taken().slots > most) {
-    request.slots = most;
-    plan = planSchedule(work, request, context.diagnostics);
-  }
-  if (!plan) return std::nullopt;
-  if (plan->taken().slots == 1) {
+class SlotPlanner {
+public:
+  SlotPlanner(const Kernel &kernel, const Op &loop, const LoopLoads &loads, bool hasLoader,
+              const RingRoom &room, const PassContext &context)
+      : kernel_(kernel), loop_(loop), loads_(loads), hasLoader_(hasLoader), room_(room),
+        context_(context), unread_(unreadBytes(kernel, context.machine) * std::ssize(loads.loads)),
+        bytes_(bytesOfSlot(kernel, loads)),
+        fitting_((room.bytes - unread_) / (bytes_ + barrierBytes(loads, hasLoader))),
+        ahead_(hasLoader ? fitting_ : slotsOfIndex(kernel, loop)) {}
+
+  std::optional<PlannedSlots> run(std::string &why) {
+    if (room_.slots < 2)
+      why = "no proof was found of its slots and those of the other loops";
+    else if (fitting_ < 2)
+      why = "there is no room for two " + inWords(room_, bytes_);
+    if (!why.empty()) return std::nullopt;
+    most_ = static_cast<std::int32_t>(std::min({fitting_, ahead_, std::int64_t{room_.slots}}));
+    const bool isChosen = asked() == ForAttrs::kPlannerChooses;
+    PlannedSlots planned{.slots = std::min(asked(), most_)};
+    if ((isChosen || context_.explanation) && !compare(isChosen, planned)) return std::nullopt;
+    if (planned.slots > 1) return planned;
     why = "no second slot would make it faster";
     return std::nullopt;
   }
-  LoopPlan planned{
-      .program = plan->program, .trips = planner.trips(), .slots = plan->taken().slots};
-  if (context.explanation) {
-    const std::string more = ": " + std::to_string(asked) + " ";
-    planned.explanation =
-        "  " + inWords(room, bytes) +
-        (asked <= slots ? ""
-         : most == ForAttrs::kMostSlots
-             ? more + "are more than are taken: the code that starts them has a part for each"
-         : most == room.slots
-             ? more + "are more than could be proven beside those of the other loops"
-         : ahead < fitting ? more + "are more than the loop's index can count ahead"
-                           : more + "do not fit") +
-        "\n" + manyInFlight(kernel, context.machine.asyncCopies, planned.slots, bytes) +
-        explain(*plan, request);
-  }
-  return planned;
-}
-
-/// What the engine loads in a trip ends a phase of a barrier instead of a group of a queue: what
-/// waited for the trip's group waits for its phase, and for the group where threads copy as well.
-class PhasesForGroups {
-public:
-  PhasesForGroups(LoopPlan &plan, const LoopLoads &loads)
-      : program_(plan.program), trips_(plan.trips), loads_(loads) {}
-
-  void run() {
-    program_.barriers.push_back({.name = "full", .ring = schedule::RingId(0), .arrivals = 1});
-    schedule::Role &role = program_.roles.front();
-    const bool isInside = false;
-    rewrite(role.body, isInside);
-    if (!hasGroups()) program_.queues.clear();
-  }
 
 private:
-  // prefetch makes two cursors: that of what is loaded, and that of what is used.
-  static constexpr schedule::CursorId kAhead{0}, kNow{1};
+  std::int32_t asked() const { return loop_.attrs<ForAttrs>().pipelined; }
 
-  bool hasGroups() const { return loads_.has(Way::Copies); }
-
-  void rewrite(std::vector<schedule::Op> &body, bool isInLoop) {
-    std::vector<schedule::Op> out;
-    const std::int64_t bytes = aim(body);
-    if (bytes > 0)
-      out.push_back({.kind = schedule::OpKind::Expect,
-                     .barrier = schedule::BarrierId(0),
-                     .index = {kAhead},
-                     .bytes = bytes,
-                     .where = body.front().where});
-    for (schedule::Op &op : body) {
-      rewrite(op.body, op.kind == schedule::OpKind::For && op.trips == trips_);
-      const bool isDrain = op.kind == schedule::OpKind::Drain;
-      if (isDrain && isInLoop)
-        out.push_back({.kind = schedule::OpKind::Wait,
-                       .barrier = schedule::BarrierId(0),
-                       .index = {kNow},
-                       .where = op.where});
-      if (hasGroups() || !(isDrain || op.kind == schedule::OpKind::Commit))
-        out.push_back(std::move(op));
+  /// Times the loop: with as many slots as pay, or with those that were asked for, so that it can
+  /// be told how it does. False, and errors, where the loop's work is none that can be planned.
+  bool compare(bool isChosen, PlannedSlots &planned) const {
+    const LoopWork work = workOf(kernel_, loop_, loads_, hasLoader_, context_.machine);
+    machine::Machine machine = context_.machine;
+    machine.sharedMemoryBytes = static_cast<std::int32_t>(room_.bytes - unread_);
+    schedule::PlanRequest request{.machine = machine,
+                                  .loop = work.trips,
+                                  .trips =
+                                      std::vector(work.program.trips.size(), kUsualTripsAround),
+                                  .slots = isChosen ? std::nullopt : std::optional(planned.slots),
+                                  .warps = work.program.roles.front().warps};
+    request.trips.back() = kUsualTrips;
+    auto plan = planSchedule(work.program, request, context_.diagnostics);
+    if (plan && plan->taken().slots > most_) {
+      request.slots = most_;
+      plan = planSchedule(work.program, request, context_.diagnostics);
     }
-    body = std::move(out);
+    if (!plan) return false;
+    planned.slots = plan->taken().slots;
+    if (context_.explanation)
+      planned.explanation =
+          "  " + inWords(room_, bytes_) + whyFewer() + "\n" +
+          manyInFlight(kernel_, context_.machine.asyncCopies, planned.slots, bytes_) +
+          explain(*plan, request);
+    return true;
   }
 
-  /// Make a body's loads of boxes copies that count on the barrier. Returns the bytes they bring.
-  std::int64_t aim(std::vector<schedule::Op> &body) const {
-    std::int64_t bytes = 0;
-    for (schedule::Op &op : body) {
-      if (op.kind != schedule::OpKind::Issue) continue;
-      schedule::Access &slot = op.accesses.front();
-      if (loads_.loads[slot.buffer.index()].way != Way::Boxes) continue;
-      op.kind = schedule::OpKind::Copy;
-      op.queue = {};
-      slot.part = schedule::Part::All;
-      op.bytes = program_[slot.buffer].bytes;
-      op.barrier = schedule::BarrierId(0);
-      op.index = {kAhead};
-      bytes += op.bytes;
-    }
-    return bytes;
+  std::string whyFewer() const {
+    if (asked() <= most_) return "";
+    return ": " + std::to_string(asked()) +
+           (most_ == ForAttrs::kMostSlots
+                ? " are more than are taken: the code that starts them has a part for each"
+            : most_ == room_.slots
+                ? " are more than could be proven beside those of the other loops"
+            : ahead_ < fitting_ ? " are more than the loop's index can count ahead"
+                                : " do not fit");
   }
 
-  schedule::Program &program_;
-  TripsId trips_;
+  const Kernel &kernel_;
+  const Op &loop_;
   const LoopLoads &loads_;
+  const bool hasLoader_;
+  const RingRoom &room_;
+  const PassContext &context_;
+  const std::int64_t unread_, bytes_, fitting_, ahead_;
+  std::int32_t most_ = 0;
 };
 
 } // namespace
 
-std::optional<LoopPlan> planLoop(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
-                                 const RingRoom &room, const PassContext &context,
-                                 std::string &why) {
-  constexpr bool kOneRole = false;
-  auto planned = plan(kernel, loop, loads, room, context, kOneRole, why);
-  if (planned && loads.has(Way::Boxes)) PhasesForGroups(*planned, loads).run();
-  return planned;
-}
-
-std::optional<LoopPlan> planRoles(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
-                                  const RingRoom &room, const PassContext &context,
-                                  std::string &why) {
-  constexpr bool kTwoRoles = true;
-  return plan(kernel, loop, loads, room, context, kTwoRoles, why);
+std::optional<PlannedSlots> planSlots(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
+                                      bool hasLoader, const RingRoom &room,
+                                      const PassContext &context, std::string &why) {
+  return SlotPlanner(kernel, loop, loads, hasLoader, room, context).run(why);
 }
 
 } // namespace imbrex::passes::pipeline

@@ -4,10 +4,6 @@
 
 namespace imbrex::passes::pipeline {
 
-/// Whether the proof of a kernel's rings takes long: there are more runs to look at than are worth
-/// the time.
-bool isBeyondProof(const ir::Kernel &kernel, const machine::Machine &machine);
-
 /// Prove what a kernel's rings do, for all numbers of trips: what was proven; nothing, and what is
 /// wrong with the lines of the loads, where it is not safe. Of a kernel without rings a program
 /// without roles.

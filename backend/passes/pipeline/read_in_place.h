@@ -24,7 +24,7 @@ std::optional<std::set<ir::ValueId>> namesInProducts(const ir::Kernel &kernel, i
 ///                                            barrier.arrive %empty
 ///
 /// What gives slots back in a body comes behind the last reader of any that the body takes, where
-/// one is read in place. The loop is as its plan has made it (apply_plan.h), with each tile read
+/// one is read in place. The loop is as its plan has made it (apply_order.h), with each tile read
 /// where its load stood.
 void readInPlace(ir::Kernel &kernel, ir::Op &loop);
 

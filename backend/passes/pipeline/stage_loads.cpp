@@ -34,7 +34,6 @@ public:
     loop_.operands.append(tiles.begin(), tiles.end());
     loop_.operands.append(next.begin(), next.end());
     writeBody();
-    loop_.attrs<ForAttrs>().pipelined = 0;
     return before;
   }
 

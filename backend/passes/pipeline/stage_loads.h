@@ -6,9 +6,9 @@
 
 namespace imbrex::passes::pipeline {
 
-/// Where a machine has no asynchronous copies: start a loop's loads one trip ahead and carry what
-/// they load in registers. An ordinary load lets its thread go on until the registers are used, so
-/// that nothing need be waited for, and nothing proven.
+/// Where a machine has no asynchronous copies, or none for a loop's loads: start these one trip
+/// ahead and carry what they load in registers. An ordinary load lets its thread go on until the
+/// registers are used, so that nothing need be waited for, and nothing proven.
 ///
 ///   before                          after
 ///                                   %first = if low < high { load address(trip 0) } else { zeros }

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "backend/passes/pipeline/plan_loop.h"
+#include "backend/passes/pipeline/order_loop.h"
 
 namespace imbrex::passes::pipeline {
 
-/// Write a plan into the kernel: mechanical, no decisions.
+/// Write the order in which a loop's loads run ahead into the kernel: mechanical, no decisions.
 ///
 ///   before                              after, for 3 slots
 ///                                       %r = ring.new [slots = 3]      // in the kernel's body
@@ -35,8 +35,8 @@ namespace imbrex::passes::pipeline {
 /// Where the engine brings some tiles and the threads copy others, both stand there: the trip waits
 /// for the phase and for the group.
 ///
-/// By a plan of two roles, what each does in a trip comes one behind the other; splitBody
-/// (split_body.h) takes it apart:
+/// In an order of two roles, what each does in a trip comes one behind the other; split-roles
+/// (split_roles.h) takes it apart:
 ///
 ///                                         barrier.wait %empty [flipped = true]     // loads
 ///                                         barrier.expect %full [bytes = …]
@@ -49,7 +49,7 @@ namespace imbrex::passes::pipeline {
 /// copies are started. What a trip that never comes would copy is left out by the condition, which
 /// is spelled so that it holds whatever the numbers are: `high - %i`, as an unsigned number,
 /// against the distance.
-void applyPlan(ir::Kernel &kernel, ir::Block &block, std::size_t loop, const LoopLoads &loads,
-               const LoopPlan &plan);
+void applyOrder(ir::Kernel &kernel, ir::Block &block, std::size_t loop, const LoopLoads &loads,
+                const LoopOrder &order);
 
 } // namespace imbrex::passes::pipeline

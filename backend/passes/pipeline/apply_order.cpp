@@ -1,4 +1,4 @@
-#include "backend/passes/pipeline/apply_plan.h"
+#include "backend/passes/pipeline/apply_order.h"
 
 #include "backend/ir/shared_tiles.h"
 #include "backend/layout/box_layout.h"
@@ -18,40 +18,37 @@ using ScheduleOp = schedule::OpKind;
 class Applier {
 public:
   Applier(Kernel &kernel, Block &block, std::size_t loop, const LoopLoads &loads,
-          const LoopPlan &plan)
+          const LoopOrder &order)
       : kernel_(&kernel), block_(&block), at_(loop), loop_(block.ops[loop].get()),
-        body_(&loop_->regions[0]), loads_(loads), plan_(plan), trips_(kernel, *loop_, loads) {
+        body_(&loop_->regions[0]), loads_(loads), order_(order), trips_(kernel, *loop_, loads) {
     for (const auto &op : body_->ops) bodyOps_.push_back(op.get());
   }
 
   void run() {
     makeRings();
     Block before;
-    if (isOfRoles()) {
+    if (order_.isOfRoles()) {
       writeRoles();
     } else {
       writeBefore(before);
       writeBody();
     }
-    loop_->attrs<ForAttrs>().pipelined = 0;
     block_->ops.insert(block_->ops.begin() + static_cast<std::ptrdiff_t>(at_),
                        std::make_move_iterator(before.ops.begin()),
                        std::make_move_iterator(before.ops.end()));
   }
 
 private:
-  // --- the plan ---
-
-  bool isOfRoles() const { return plan_.program.roles.size() > 1; }
+  // --- the order ---
 
   /// The body that the loop is in: the role's, or that of a loop around.
   const std::vector<schedule::Op> &plannedAround(std::size_t role = 0) const {
-    const std::vector<schedule::Op> *ops = &plan_.program.roles[role].body;
+    const std::vector<schedule::Op> *ops = &order_.program.roles[role].body;
     while (!isPlannedLoop(ops->back())) ops = &ops->back().body;
     return *ops;
   }
   bool isPlannedLoop(const schedule::Op &op) const {
-    return op.kind == ScheduleOp::For && op.trips == plan_.trips;
+    return op.kind == ScheduleOp::For && op.trips == order_.trips;
   }
 
   /// What orders copies.
@@ -93,16 +90,16 @@ private:
       const ValueId tile = load.op->result();
       builder.setLocation(load.op->where);
       Op &ring = builder.create(OpKind::RingNew, {}, {Type::ring(kernel_->type(tile))},
-                                RingAttrs{.slots = plan_.slots, .boxes = load.way == Way::Boxes});
+                                RingAttrs{.slots = order_.slots, .boxes = load.by == Ahead::Boxes});
       kernel_->setLayout(ring.result(), kernel_->layoutOf(tile));
       rings_.push_back(ring.result());
     }
     builder.setLocation(loop_->where);
-    for (const schedule::Barrier &planned : plan_.program.barriers)
+    for (const schedule::Barrier &planned : order_.program.barriers)
       barriers_.push_back(
           builder
               .create(OpKind::BarrierNew, {}, {Type::barrier()},
-                      BarrierAttrs{.slots = plan_.slots, .arrivals = arrivalsOf(planned)})
+                      BarrierAttrs{.slots = order_.slots, .arrivals = arrivalsOf(planned)})
               .result());
     auto &ops = kernel_->body().ops;
     if (block_ == &kernel_->body()) at_ += made.ops.size();
@@ -112,8 +109,8 @@ private:
 
   /// A plan takes one warp for two, which are so many agents; the kernel has as many as it has.
   std::int32_t arrivalsOf(const schedule::Barrier &planned) const {
-    const std::int32_t agents = plan_.program.roles.back().warps;
-    const bool isOfAll = isOfRoles() && planned.arrivals == agents;
+    const std::int32_t agents = order_.program.roles.back().warps;
+    const bool isOfAll = order_.isOfRoles() && planned.arrivals == agents;
     return isOfAll ? kernel_->threads().warps : planned.arrivals;
   }
 
@@ -129,7 +126,7 @@ private:
   /// Start the loads of a trip that may not come: what the engine brings, behind a condition, then
   /// the threads' own copies, each with its own.
   void start(Builder &to, const schedule::Op &trip, ValueId distance, const Renamed &names) {
-    if (loads_.has(Way::Boxes)) loadIf(to, trip, distance, names);
+    if (loads_.has(Ahead::Boxes)) loadIf(to, trip, distance, names);
     for (const schedule::Op &op : trip.body) {
       if (op.kind != ScheduleOp::Issue) continue;
       to.setLocation(op.where.known() ? op.where : loop_->where);
@@ -194,7 +191,7 @@ private:
       const std::vector<ValueId> carried = trips_.next(to, names);
       names = trips_.enter(to, trips_.ahead(to, low, ++trip), carried);
     }
-    IMBREX_CHECK(trip == plan_.slots - 1, "a plan for {0} slots starts {1} trips", plan_.slots,
+    IMBREX_CHECK(trip == order_.slots - 1, "a plan for {0} slots starts {1} trips", order_.slots,
                  trip);
     for (const std::size_t carried : loads_.carried)
       loop_->operands.push_back(names.at(body_->arguments[firstCarriedArgument(*loop_) + carried]));
@@ -209,7 +206,7 @@ private:
     to.setLocation(loop_->where);
     const ValueId index = body_->arguments[0];
     const ValueId left = trips_.distanceFrom(to, index);
-    Renamed names = trips_.enter(to, trips_.ahead(to, index, plan_.slots - 1), carried);
+    Renamed names = trips_.enter(to, trips_.ahead(to, index, order_.slots - 1), carried);
     const std::vector<ValueId> next = trips_.next(to, names);
     for (const schedule::Op &op : plannedAround().back().body) {
       if (op.kind == ScheduleOp::Access)
@@ -255,7 +252,7 @@ private:
     Builder to(*kernel_, block);
     to.setLocation(taken.where);
     const ValueId slot = to.create(OpKind::RingSlot, {rings_[load]}, {Type::shared(tile)}).result();
-    kernel_->setLayout(slot, kernel_->addLayout(firstLayout(tile, loads_.loads[load].way)));
+    kernel_->setLayout(slot, kernel_->addLayout(firstLayout(tile, loads_.loads[load].by)));
     taken.kind = OpKind::SharedLoad;
     taken.operands = {slot};
     taken.attributes = NoneAttrs{};
@@ -263,8 +260,8 @@ private:
   }
 
   /// Until place-slots chooses another, where there is a choice.
-  static layout::LinearLayout firstLayout(const Type &tile, Way way) {
-    return way == Way::Boxes
+  static layout::LinearLayout firstLayout(const Type &tile, Ahead by) {
+    return by == Ahead::Boxes
                ? layout::planBoxes(tile.shape().extents(), storageBits(tile.element()) / 8)->shared
                : inRows(tile.shape());
   }
@@ -279,19 +276,19 @@ private:
   Op *loop_;
   Block *body_;
   const LoopLoads &loads_;
-  const LoopPlan &plan_;
+  const LoopOrder &order_;
   TripWriter trips_;
   std::vector<ValueId> rings_;      // by load
-  std::vector<ValueId> barriers_;   // by the plan's
+  std::vector<ValueId> barriers_;   // by the order's
   std::vector<const Op *> bodyOps_; // as they stood
   std::size_t moved_ = 0;           // of these: into the new body
 };
 
 } // namespace
 
-void applyPlan(Kernel &kernel, Block &block, std::size_t loop, const LoopLoads &loads,
-               const LoopPlan &plan) {
-  Applier(kernel, block, loop, loads, plan).run();
+void applyOrder(Kernel &kernel, Block &block, std::size_t loop, const LoopLoads &loads,
+                const LoopOrder &order) {
+  Applier(kernel, block, loop, loads, order).run();
 }
 
 } // namespace imbrex::passes::pipeline

@@ -1,0 +1,88 @@
+#include "backend/passes/pipeline/apply_plans.h"
+
+#include "backend/passes/dce.h"
+#include "backend/passes/pipeline/apply_order.h"
+#include "backend/passes/pipeline/read_in_place.h"
+#include "backend/passes/pipeline/read_layout.h"
+#include "backend/passes/pipeline/stage_loads.h"
+#include "backend/passes/rewriting.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <utility>
+
+namespace imbrex::passes::pipeline {
+namespace {
+
+using namespace ir;
+
+/// Where a loop stands now: rings go to the front of the kernel's body.
+std::pair<Block *, std::size_t> placeOf(Block &block, const Op &loop) {
+  for (std::size_t i = 0; i < block.ops.size(); ++i) {
+    if (block.ops[i].get() == &loop) return {&block, i};
+    for (Block &region : block.ops[i]->regions)
+      if (const auto place = placeOf(region, loop); place.first != nullptr) return place;
+  }
+  return {nullptr, 0};
+}
+
+/// Whoever copies the loads starts them, and is not started ahead itself.
+void forgetPlan(Op &loop) {
+  auto &attrs = loop.attrs<ForAttrs>();
+  attrs.pipelined = attrs.slots = 0;
+  for (const auto &op : loop.regions[0].ops)
+    if (isLoad(*op)) aheadOf(*op) = Ahead::No, widthOf(*op) = 1;
+}
+
+/// As count-trips has it.
+bool countsUp(const Kernel &kernel, const Op &loop) {
+  const auto step = constantInteger(kernel, loop.operand(2));
+  return step && *step > 0;
+}
+
+void apply(Kernel &kernel, Op &loop, const machine::Machine &machine) {
+  const LoopChoice choice{.slots = loop.attrs<ForAttrs>().slots,
+                          .hasLoader = loop.attrs<ForAttrs>().loader};
+  const bool isStaged = choice.slots == ForAttrs::kInRegisters;
+  const LoopLoads loads =
+      isStaged ? loadsAhead(kernel, loop, {Ahead::Registers}) : loadsOfRings(kernel, loop);
+  forgetPlan(loop);
+  // A file may say of any loop that it has slots.
+  if (loads.loads.empty() || !countsUp(kernel, loop)) return;
+  const auto [block, at] = placeOf(kernel.body(), loop);
+  if (isStaged) return stageLoads(kernel, *block, at, loads);
+  const LoopOrder order = orderLoop(kernel, loop, loads, choice, machine);
+  applyOrder(kernel, *block, at, loads, order);
+  readInPlace(kernel, loop);
+}
+
+/// A tile that all want in another layout is read in that.
+void readAsUsed(Kernel &kernel) {
+  Replacements replaced;
+  walk(kernel.body(), [&](const Op &op) {
+    if (op.kind != OpKind::SharedLoad) return;
+    const auto wanted = wantedLayout(kernel, op.result());
+    if (!wanted) return;
+    kernel.setLayout(op.result(), *wanted);
+    walk(kernel.body(), [&](const Op &user) {
+      if (llvm::is_contained(user.operands, op.result()))
+        replaced.replace(user.result(), op.result());
+    });
+  });
+  walk(kernel.body(), [&](Op &op) { replaced.applyTo(op); });
+}
+
+} // namespace
+
+void applyPlans(Kernel &kernel, const PassContext &context) {
+  bool isChanged = false;
+  for (Op *loop : pipelinedLoops(kernel)) {
+    if (loop->attrs<ForAttrs>().slots == 0) continue;
+    apply(kernel, *loop, context.machine);
+    isChanged = true;
+  }
+  if (!isChanged) return;
+  readAsUsed(kernel);
+  dropDeadCode(kernel, context);
+}
+
+} // namespace imbrex::passes::pipeline

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/passes/pass_context.h"
+
+namespace imbrex::passes::pipeline {
+
+/// Start loads of loops some trips ahead, as study-loads and plan-loops have decided: by copies
+/// into rings of slots in shared memory (apply_order.h), or in registers (stage_loads.h).
+///
+///   before                                        after
+///   for %0, %n, %1 [slots = 3] (%i: i64) {        %r = ring.new [slots = 3] : ring<f16[64x32]> #1
+///     %a = view.load %A, %m, %i                   … the copies of two trips
+///         [ahead = copies] : f16[64x32] #1        for %0, %n, %1 (%i: i64) {
+///     …                                             ring.drain [count = 1]
+///   }                                               meet
+///                                                   … the copy of the trip after next
+///                                                   %s = ring.slot %r : shared<f16[64x32]> #2
+///                                                   %a = shared.load %s : f16[64x32] #1
+///                                                   …
+///                                                 }
+///
+/// Products read a slot where it lies (read_in_place.h), and what all want in another layout is
+/// read in that.
+///
+/// Runs behind plan-loops, and in front of split-roles, which takes a body apart that is written
+/// for two roles. No pass but place-slots may follow these two that moves anything: what they write
+/// is in the order that was planned.
+void applyPlans(ir::Kernel &kernel, const PassContext &context);
+
+} // namespace imbrex::passes::pipeline

@@ -1,0 +1,249 @@
+#include "backend/passes/pipeline/plan_loops.h"
+
+#include "backend/layout/box_layout.h"
+#include "backend/passes/pipeline/join_orders.h"
+#include "backend/passes/pipeline/plan_loop.h"
+#include "backend/passes/pipeline/stage_loads.h"
+#include "backend/passes/pipeline/why_no_loader.h"
+#include "backend/schedule/check/check.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <array>
+
+namespace imbrex::passes::pipeline {
+namespace {
+
+using namespace ir;
+
+struct PlannedLoop {
+  Op *loop;
+  LoopLoads loads = {}; ///< That run ahead.
+  LoopChoice choice = {.slots = 0, .hasLoader = false};
+  std::string explanation = {};
+
+  bool hasRings() const { return choice.slots > ForAttrs::kInRegisters; }
+};
+
+/// What plans may use: rings of so many slots, and a role of its own for loads.
+struct Limits {
+  std::int32_t slots = ForAttrs::kMostSlots;
+  bool mayHaveLoader = true;
+
+  bool allow(const std::vector<PlannedLoop> &loops) const {
+    return llvm::all_of(loops, [&](const PlannedLoop &planned) {
+      return planned.choice.slots <= slots && (mayHaveLoader || !planned.choice.hasLoader);
+    });
+  }
+};
+
+/// Plans all loops of a kernel within the same limits.
+class LoopsPlanner {
+public:
+  LoopsPlanner(const Kernel &kernel, const std::vector<Op *> &loops, const PassContext &context,
+               const Limits &limits)
+      : kernel_(kernel), loops_(loops), context_(context), limits_(limits) {}
+
+  std::vector<PlannedLoop> run() {
+    decideOnLoader();
+    std::vector<PlannedLoop> planned;
+    for (Op *loop : loops_) planned.push_back(plan(*loop));
+    return planned;
+  }
+
+private:
+  /// Whether the kernel gets a role of its own for all that the engine loads: for all or for none,
+  /// as it has but one body that can be taken apart.
+  void decideOnLoader() {
+    std::vector<const Op *> loops;
+    std::vector<LoopLoads> loads;
+    for (const Op *loop : loops_) {
+      LoopLoads ahead = loadsOfRings(kernel_, *loop);
+      if (!ahead.has(Ahead::Boxes)) continue;
+      loops.push_back(loop);
+      loads.push_back(std::move(ahead));
+    }
+    const bool areMixed =
+        llvm::any_of(loads, [](const LoopLoads &of) { return !of.areAll(Ahead::Boxes); });
+    whyNoLoader_ = areMixed ? "a loop also has copies that are the threads' own"
+                            : whyNoLoader(kernel_, loops, loads, context_.machine);
+    if (!limits_.mayHaveLoader && whyNoLoader_.empty())
+      whyNoLoader_ = "no proof was found of a role of its own beside all loops";
+  }
+
+  PlannedLoop plan(Op &loop) {
+    PlannedLoop planned{.loop = &loop};
+    const bool hasLoads =
+        llvm::any_of(loop.regions[0].ops, [](const auto &op) { return isLoad(*op); });
+    std::string why = loop.attrs<ForAttrs>().pipelined == 1 ? "one slot lets nothing overlap"
+                      : hasLoads                            ? ""
+                                                            : "it has no loads of its own";
+    if (why.empty()) planRings(planned, why);
+    if (hasLoads && !planned.hasRings()) planStaging(planned, why);
+    if (context_.explanation) explain(planned, why);
+    return planned;
+  }
+
+  void planRings(PlannedLoop &planned, std::string &why) {
+    LoopLoads loads = loadsOfRings(kernel_, *planned.loop);
+    if (loads.loads.empty()) return;
+    TakenRoom taken = taken_;
+    taken.inPlace.insert(loads.inPlace.begin(), loads.inPlace.end());
+    RingRoom room = ringRoom(kernel_, context_.machine, taken);
+    room.slots = limits_.slots;
+    planned.choice.hasLoader = loads.has(Ahead::Boxes) && whyNoLoader_.empty();
+    auto slots =
+        planSlots(kernel_, *planned.loop, loads, planned.choice.hasLoader, room, context_, why);
+    if (!slots) return;
+    planned.choice.slots = slots->slots;
+    planned.explanation = std::move(slots->explanation);
+    planned.loads = std::move(loads);
+    taken.bytes += bytesOf(kernel_, planned.loads, planned.choice, context_.machine);
+    taken_ = std::move(taken);
+  }
+
+  /// What copies in lane order cannot do, registers can.
+  void planStaging(PlannedLoop &planned, std::string &why) const {
+    const machine::AsyncCopies &copies = context_.machine.asyncCopies;
+    if (planned.loop->attrs<ForAttrs>().pipelined == 1 && copies.areInLaneOrder) return;
+    if (copies.leastBytes > 0 && !copies.areInLaneOrder) return;
+    LoopLoads loads = loadsAhead(kernel_, *planned.loop, {Ahead::Copies, Ahead::Registers});
+    for (AheadLoad &load : loads.loads) load.by = Ahead::Registers;
+    if (loads.loads.empty()) return;
+    std::string tooMany = tooManyRegisters(kernel_, loads, context_.machine);
+    if (!tooMany.empty()) return void(why = std::move(tooMany));
+    if (!why.empty()) planned.explanation = "  nothing is copied: " + why + "\n";
+    planned.loads = std::move(loads);
+    planned.choice = {.slots = ForAttrs::kInRegisters, .hasLoader = false};
+  }
+
+  // --- why ---
+
+  void explain(PlannedLoop &planned, const std::string &why) const {
+    const Op &loop = *planned.loop;
+    std::string text = "pipelined 'for' at " + toText(loop.where) + ": ";
+    if (planned.hasRings())
+      text += std::to_string(planned.choice.slots) + " slots\n";
+    else if (planned.choice.slots > 0)
+      text += "one trip ahead in registers" + whyInRegisters() + "\n";
+    else
+      text += "as it is" + (why.empty() ? "" : ", for " + why) + "\n";
+    for (const AheadLoad &load : planned.loads.loads)
+      text += "  " + named(*load.op) + " runs ahead, in " + whatBrings(load) + "\n";
+    if (planned.loads.has(Ahead::Boxes))
+      text += whyNoLoader_.empty() ? "  by a role of its own\n"
+                                   : "  by the threads that compute, for " + whyNoLoader_ + "\n";
+    planned.explanation = text + planned.explanation;
+  }
+
+  std::string whyInRegisters() const {
+    const machine::Machine &machine = context_.machine;
+    if (machine.asyncCopies.leastBytes > 0) return ""; // study-loads or the slots' plan says why
+    return ", for " + std::string(machine.name) + " has no asynchronous copies";
+  }
+
+  std::string whatBrings(const AheadLoad &load) const {
+    const Type &type = kernel_.type(load.op->result());
+    const std::int32_t bytes = storageBits(type.element()) / 8;
+    if (load.by == Ahead::Registers) return "registers";
+    if (load.by == Ahead::Copies)
+      return "copies of " + std::to_string(load.width * bytes) + " bytes";
+    const auto boxes = layout::planBoxes(type.shape().extents(), bytes);
+    return "boxes of " + toString(Shape(boxes->box)) + " that the engine loads, " +
+           (boxes->span > 0 ? "swizzled in " + std::to_string(boxes->span) + " bytes"
+                            : "not swizzled");
+  }
+
+  const Kernel &kernel_;
+  const std::vector<Op *> &loops_;
+  const PassContext &context_;
+  const Limits limits_;
+  std::string whyNoLoader_; // of the kernel's boxes; empty: a role of its own loads them
+  TakenRoom taken_;
+};
+
+// --- how much may be tried ---
+
+bool isPipelined(const Op &op) {
+  return op.kind == OpKind::For && op.attrs<ForAttrs>().pipelined != 0;
+}
+
+/// How many loops that are to be pipelined stand in each other.
+std::size_t deepestNest(const Block &block) {
+  std::size_t deepest = 0;
+  for (const auto &op : block.ops)
+    for (const Block &region : op->regions)
+      deepest = std::max(deepest, deepestNest(region) + (isPipelined(*op) ? 1 : 0));
+  return deepest;
+}
+
+/// More slots take a proof more than its share of a compilation, and soon more than it has, even
+/// where each loop has one load.
+std::int32_t slotsOfNest(std::size_t loops) {
+  constexpr auto kSlots = std::to_array<std::int32_t>({ForAttrs::kMostSlots, 6, 4});
+  return kSlots[std::clamp<std::size_t>(loops, 1, kSlots.size()) - 1];
+}
+
+/// Whether the proof of what loops will be together takes long: there are more runs to look at than
+/// are worth the time.
+bool isBeyondProof(const Kernel &kernel, const std::vector<PlannedLoop> &loops,
+                   const machine::Machine &machine) {
+  // So much takes up to 5 ms. Two loops in each other with twelve slots each and a role that loads
+  // take nearly as much, most kernels less than a tenth.
+  constexpr std::int64_t kWork = 800'000;
+  LoopOrders orders;
+  for (const PlannedLoop &planned : loops)
+    if (planned.hasRings())
+      orders.emplace(planned.loop,
+                     OrderedLoop{planned.loads, orderLoop(kernel, *planned.loop, planned.loads,
+                                                          planned.choice, machine)});
+  return orders.size() > 1 && schedule::takesMoreWork(joinOrders(kernel, orders), kWork);
+}
+
+std::vector<PlannedLoop> planWithinProof(const Kernel &kernel, const std::vector<Op *> &loops,
+                                         const PassContext &context) {
+  const std::int32_t most = slotsOfNest(deepestNest(kernel.body()));
+  // Of loops in each other or in a row a proof may have more runs to look at than it is willing to:
+  // then plans may use less, down to loops as they are.
+  const auto limits = std::to_array<Limits>({{.slots = most},
+                                             {.slots = most, .mayHaveLoader = false},
+                                             {.slots = 5, .mayHaveLoader = false},
+                                             {.slots = 3, .mayHaveLoader = false},
+                                             {.slots = 2, .mayHaveLoader = false},
+                                             {.slots = 1, .mayHaveLoader = false}});
+  std::vector<PlannedLoop> planned;
+  for (const Limits &limit : limits) {
+    const bool wouldBeSame = !planned.empty() && limit.allow(planned);
+    if (wouldBeSame) continue;
+    planned = LoopsPlanner(kernel, loops, context, limit).run();
+    if (!isBeyondProof(kernel, planned, context.machine)) break;
+  }
+  return planned;
+}
+
+/// Writes a decision into the kernel.
+void write(const PlannedLoop &planned) {
+  auto &attrs = planned.loop->attrs<ForAttrs>();
+  attrs.slots = planned.choice.slots;
+  attrs.loader = planned.choice.hasLoader;
+  for (const auto &op : planned.loop->regions[0].ops) {
+    if (!isLoad(*op)) continue;
+    const auto ahead = llvm::find_if(planned.loads.loads,
+                                     [&](const AheadLoad &load) { return load.op == op.get(); });
+    const bool runs = ahead != planned.loads.loads.end();
+    aheadOf(*op) = runs ? ahead->by : Ahead::No;
+    if (aheadOf(*op) != Ahead::Copies) widthOf(*op) = 1;
+  }
+}
+
+} // namespace
+
+void planLoops(Kernel &kernel, const PassContext &context) {
+  const std::vector<Op *> loops = pipelinedLoops(kernel);
+  for (const PlannedLoop &planned : planWithinProof(kernel, loops, context)) {
+    write(planned);
+    if (context.explanation) *context.explanation += planned.explanation;
+  }
+}
+
+} // namespace imbrex::passes::pipeline
