@@ -1,5 +1,6 @@
 #include "backend/emulate/model/matrix_moves.h"
 
+#include <algorithm>
 #include <array>
 
 namespace imbrex::emulate {

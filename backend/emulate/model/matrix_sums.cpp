@@ -6,7 +6,7 @@
 #include "backend/support/check.h"
 #include "llvm/ADT/SmallVector.h"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>

@@ -3,6 +3,8 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/TargetParser/TargetParser.h"
 
+#include <algorithm>
+
 namespace imbrex::emulate {
 namespace {
 

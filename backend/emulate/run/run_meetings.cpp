@@ -1,4 +1,5 @@
 #include "backend/emulate/run/run.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <bit>
