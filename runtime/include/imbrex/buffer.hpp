@@ -12,6 +12,17 @@
 
 namespace imbrex {
 
+/// Set an element of the host's memory to a number that fits as one in a kernel must: also to
+/// constants::infinity, for which C++ has no float under -ffast-math.
+template <element T, detail::literal_number S>
+void set_element(T &place, const S &number,
+                 std::source_location where = std::source_location::current()) {
+  static_assert(detail::kind_of<detail::own_element_t<S>> <= detail::kind_of<T>,
+                "imbrex: the number's fraction would be lost; write it as an integer");
+  detail::check_literal<T>(number, where);
+  detail::set_bits(place, detail::element_bits<T>(number));
+}
+
 /// Memory for an array of up to five axes, which a launch takes wherever a kernel has a pointer or
 /// a view. It owns the memory, moves and does not copy, and is aligned to 64 bytes. Its elements
 /// are not set at first.
@@ -121,11 +132,8 @@ public:
   template <detail::literal_number S>
     requires(!std::same_as<S, T>)
   void fill(const S &number, std::source_location where = std::source_location::current()) {
-    static_assert(detail::kind_of<detail::own_element_t<S>> <= detail::kind_of<T>,
-                  "imbrex: the number's fraction would be lost; write it as an integer");
-    detail::check_literal<T>(number, where);
     T value{};
-    detail::set_bits(value, detail::element_bits<T>(number));
+    set_element(value, number, where);
     fill(value);
   }
 

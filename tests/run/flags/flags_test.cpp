@@ -64,6 +64,11 @@ void infinities_reach_kernels(device on) {
   buffer<f32> x(8), y(16);
   x.fill(-constants::infinity);
   x[1] = 3;
+  x[2] = 0;
+  set_element(x[2], -constants::infinity);
+  CHECK(bits_at(x, 2) == (infinite | negative));
+  set_element(x[2], 2);
+  CHECK(x[2] == 2);
   const auto kernel = try_jit(largest{}, {.on = on});
   CHECK(kernel.ok() && kernel->try_launch(grid(1), x, y).ok());
   CHECK(bits_at(y, 0) == (infinite | negative));
