@@ -68,6 +68,10 @@ MovedElement loadTransposedBytes(std::uint32_t lane, std::uint32_t element) {
   return {(lane & 16) | (element & 4) << 1 | (lane & 8) >> 1 | (element & 3), lane & 7};
 }
 
+MovedElement loadTransposedNibbles(std::uint32_t lane, std::uint32_t element) {
+  return {(element & 8) << 1 | (lane & 16) >> 1 | (element & 7), lane & 15};
+}
+
 } // namespace moves
 
 } // namespace imbrex::emulate

@@ -50,11 +50,12 @@ MovedElement readTransposed(std::uint32_t lane, std::uint32_t element) {
 }
 
 // gfx12 and gfx1250: eight lanes transpose 8 x 8 elements; of bytes they are four neighbours, and
-// the four that are 8 lanes further on. LDS: Triton's Gluon tutorial on MI450, "What Does
-// ds_load_tr Do?", and MemoryOpToLLVM.cpp. Global memory: as others have measured it on gfx1201 and
-// gfx1250, and load it there for WMMA.
+// the four that are 8 lanes further on; of half bytes eight neighbours transpose 8 x 16, of which a
+// lane gets two, from groups 16 lanes apart. AMD, rocm-systems, rocjitsu, ds_transpose.h; of the
+// former two also Triton, MemoryOpToLLVM.cpp. From global memory and from LDS alike.
 MovedElement loadTransposedHalves(std::uint32_t lane, std::uint32_t element);
 MovedElement loadTransposedBytes(std::uint32_t lane, std::uint32_t element);
+MovedElement loadTransposedNibbles(std::uint32_t lane, std::uint32_t element);
 
 } // namespace moves
 

@@ -396,6 +396,13 @@ TEST_CASE("transposing loads of gfx12 give eight lanes the columns of eight") {
   }
   checkDealt({"gfx1250", "amdgcn.ds.load.tr16.b128.v8f16", "<8 x half>", 48}, {16, 16, 8}, halves);
   checkDealt({"gfx1250", "amdgcn.ds.load.tr8.b64.v2i32", "<2 x i32>", 24}, {8, 8, 8}, bytes);
+  // Eight lanes bring 16 half bytes each: lanes 0 to 15 get those of lanes 0 to 7 and 16 to 23.
+  const auto nibbles = [&](int lane, int row) {
+    return std::pair(row / 8 * 16 + lane / 16 * 8 + row % 8, lane % 16);
+  };
+  checkDealt({"gfx1250", "amdgcn.ds.load.tr4.b64.v2i32", "<2 x i32>", 24}, {4, 4, 16}, nibbles);
+  checkDealt({"gfx1250", "amdgcn.global.load.tr4.b64.v2i32", "<2 x i32>", 24, true}, {4, 4, 16},
+             nibbles);
 }
 
 TEST_CASE("loads that a machine does not have have no model") {
