@@ -132,6 +132,16 @@ def amd_code(assembly):
                           "spills": number("vgpr_spill_count")}
 
 
+def warps_on_core(case, count):
+    """As many as whole blocks have, by registers and shared memory."""
+    granule = case["register_granule"]
+    registers = -(-count["registers"] // granule) * granule * warp_of(case["target"])
+    by_registers = case["registers_of_core"] // (registers * count["warps"])
+    by_shared = case["shared_of_core"] // (count["shared_bytes"] + case["shared_reserved"] or 1)
+    by_warps = case["warps_of_core"] // count["warps"]
+    return min(by_registers, by_shared, by_warps) * count["warps"]
+
+
 def counted(case, row, tools, warps):
     """What a row of either side says, its loop added; "lines" is the loop itself."""
     if "error" in row:
@@ -145,6 +155,7 @@ def counted(case, row, tools, warps):
         return result | {"error": row.get("assembler", "no disassembler on this machine")}
     code, labels, resources = found
     result |= resources
+    result["warps_on_core"] = warps_on_core(case, result)
     step = loops.step_of(code, labels, wanted_products(case, warps), warp_of(case["target"]))
     if step is None:
         return result | {"error": "no loop computes the products of a step"}
@@ -230,6 +241,37 @@ def measured(program, targets, part, tools, python, folder, keep):
             ratios = {key.replace("triton", "ratio"): ratio(ours, count)
                       for key, count in chosen.items()}
             yield {"kernel": case["kernel"], "target": target, "ours": ours, **chosen, **ratios}
+
+
+# Of Triton's instructions, at most.
+WANTED_RATIO = 0.8
+
+
+def misses(row):
+    """What falls short of what is wanted beside Triton with the same warps and slots."""
+    ours, theirs = row["ours"], row["triton"] or {}
+    if "instructions" not in ours:
+        yield ours.get("error", "not counted")
+        return
+    for which in ("", "_no_masks"):
+        if (row["ratio" + which] or 0) > WANTED_RATIO:
+            yield f"instructions {row['ratio' + which]}{which.replace('_', ' ')}"
+    if (ratio(ours, theirs, "shared_bytes") or 0) > 1.01:  # barriers of a ring are more
+        yield f"shared memory {ours['shared_bytes']} for {theirs['shared_bytes']}"
+    if ours["warps_on_core"] < theirs.get("warps_on_core", 0):
+        yield f"{ours['warps_on_core']} warps on a core for {theirs['warps_on_core']}"
+    if ours["spills"] or ours["stack"]:
+        yield f"spills {ours['spills']}, stack {ours['stack']}"
+    if ours.get("bank_conflicts"):
+        yield f"bank conflicts {ours['bank_conflicts']}"
+
+
+def print_misses(rows):
+    found = [(row, list(misses(row))) for row in rows]
+    print(f"\n{sum(not why for _, why in found)} of {len(rows)} fall short of nothing")
+    for row, why in found:
+        if why:
+            print(f"- {row['kernel']} on {row['target']}: {'; '.join(why)}")
 
 
 def cell(count, key):
@@ -343,6 +385,7 @@ def main():
         keep.mkdir(parents=True, exist_ok=True)
         rows = list(measured(options.program, targets, options.only, tools, python, folder, keep))
         print_table(rows)
+        print_misses(rows)
         for row in rows:
             if options.explain:
                 explain(row)

@@ -32,7 +32,12 @@ llvm::json::Object toJson(const bench::Product &product, const machine::Machine 
                             {"slots_asked", product.slots},
                             {"transposed", product.isTransposed},
                             {"causal", product.isCausal},
-                            {"shared_limit", machine.sharedMemoryBytes}};
+                            {"shared_limit", machine.sharedMemoryBytes},
+                            {"shared_of_core", machine.sharedMemoryPerCore},
+                            {"shared_reserved", machine.reservedSharedMemoryBytes},
+                            {"registers_of_core", machine.registersPerCore},
+                            {"register_granule", machine.registerGranule},
+                            {"warps_of_core", machine.maxWarpsPerCore}};
 }
 
 /// A launch with a few trips of the inner loop. Zeros do: which banks are touched does not depend

@@ -1,5 +1,5 @@
 """bench/static/loops.py finds the loop of the products in machine code, and counts a step of it;
-products.py does so with ours where there is no peer.
+products.py does so with ours where there is no peer, and else says what falls short.
 
     loops_test.py BENCH_PRODUCTS"""
 
@@ -11,6 +11,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "static"))
 import loops
+import products
 
 # A loop of two steps of one product each, behind one that copies; the last branch ends the text.
 UNROLLED = """\
@@ -128,6 +129,46 @@ class Loops(unittest.TestCase):
             self.assertEqual(loops.gcn_products(text, 32), products, text)
 
 
+def count(**given):
+    return {"instructions": 100, "warps": 4, "registers": 128, "shared_bytes": 49152, "spills": 0,
+            "stack": 0, "bank_conflicts": 0, "warps_on_core": 16, "masked": True} | given
+
+
+class Comparison(unittest.TestCase):
+    CASE = {"target": "sm_80", "register_granule": 8, "registers_of_core": 65536,
+            "shared_of_core": 167936, "shared_reserved": 1024, "warps_of_core": 64}
+
+    def row(self, ours, theirs):
+        return {"kernel": "k", "target": "sm_80", "ours": ours, "triton": theirs,
+                "ratio": products.ratio(ours, theirs), "ratio_no_masks": None}
+
+    def test_the_best_spills_nothing_and_has_the_fewest_instructions_of_a_block(self):
+        counts = [count(instructions=90, spills=3), count(instructions=120),
+                  count(instructions=58, warps=8)]
+        self.assertEqual(products.least(counts), counts[2])
+        self.assertEqual(products.least(counts[:2]), counts[1])
+        self.assertIsNone(products.least([]))
+
+    def test_ratios_are_of_a_block(self):
+        self.assertEqual(products.ratio(count(), count(instructions=100, warps=8)), 0.5)
+        self.assertIsNone(products.ratio(count(), None))
+
+    def test_warps_on_a_core_are_those_of_whole_blocks(self):
+        on = lambda **given: products.warps_on_core(self.CASE, count(**given))
+        self.assertEqual(on(registers=128), 12)  # three blocks by shared memory
+        self.assertEqual(on(registers=249), 8)   # two by registers, which are given by eight
+        self.assertEqual(on(registers=32, shared_bytes=0), 64)
+
+    def test_what_falls_short_is_named(self):
+        self.assertEqual(list(products.misses(self.row(count(), count(instructions=150)))), [])
+        short = count(instructions=130, shared_bytes=65536, spills=2, bank_conflicts=7,
+                      warps_on_core=8)
+        self.assertEqual(list(products.misses(self.row(short, count(instructions=150)))),
+                         ["instructions 0.87", "shared memory 65536 for 49152",
+                          "8 warps on a core for 16", "spills 2, stack 0", "bank conflicts 7"])
+        self.assertEqual(list(products.misses(self.row({"error": "no loop"}, None))), ["no loop"])
+
+
 class Products(unittest.TestCase):
     program = ""
 
@@ -139,7 +180,7 @@ class Products(unittest.TestCase):
         print(done.stdout, done.stderr)
         self.assertEqual(done.returncode, 0)
         self.assertIn("SKIP: Triton's side", done.stderr)
-        rows = [line.split(" | ") for line in done.stdout.splitlines() if "gfx942" in line]
+        rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| gemm")]
         self.assertEqual(len(rows), 2)  # a · b and a · bᵀ
         for row in rows:
             self.assertGreater(float(row[2]), 32)
