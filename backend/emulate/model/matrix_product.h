@@ -5,11 +5,16 @@
 
 namespace imbrex::emulate {
 
+/// That A, B and the sums have each, at most; scales have two.
+inline constexpr std::size_t kWordsOfOperand = 16;
+
 /// The first word of an operand; the results of a product are in the words of the sums.
 constexpr std::size_t wordOf(machine::MmaOperand operand) {
-  constexpr std::size_t kWords[] = {0, 16, 32, 48, 50};
+  constexpr std::size_t kScales = 3 * kWordsOfOperand;
+  constexpr std::size_t kWords[] = {0, kWordsOfOperand, 2 * kWordsOfOperand, kScales, kScales + 2};
   return kWords[static_cast<std::size_t>(operand)];
 }
+static_assert(wordOf(machine::MmaOperand::ScaleB) + 2 == kMatrixWords);
 
 /// One matrix instruction of a machine.
 class MatrixProduct {

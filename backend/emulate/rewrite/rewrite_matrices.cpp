@@ -85,12 +85,15 @@ private:
     const bool isScale = operand == MmaOperand::ScaleA || operand == MmaOperand::ScaleB;
     const auto wanted = static_cast<std::uint64_t>(
         isScale ? 32 : 32 * vendorFragment(rewriting.machine, row, operand).registers());
-    for (std::uint64_t bits = 0; bits < wanted && next < call.arg_size();) {
+    // A vector may be longer than the format needs (LLVM 22, IntrinsicsAMDGPU.td).
+    constexpr std::uint64_t kMost = 32 * kWordsOfOperand;
+    std::uint64_t bits = 0;
+    while (bits < wanted && next < call.arg_size()) {
       Value *value = call.getArgOperand(next++);
       fragments.emplace_back(operand, value);
       bits += rewriting.module.getDataLayout().getTypeSizeInBits(value->getType());
     }
-    return next <= call.arg_size();
+    return bits >= wanted && bits <= kMost;
   }
 
   bool takeNumber(const MmaInstruction &row, MmaArgument argument, const Value *value) {

@@ -270,6 +270,13 @@ TEST_CASE("matrix instructions with modifiers, or of another machine, have no mo
   const std::string plain = "16x16x4f32(float 1.0, float 1.0";
   CHECK(names(reportOf("gfx90a", "amdgcn-amd-amdhsa", 64, mfma(plain, "1"), "call"),
               {"no model of 'llvm.amdgcn.mfma.f32.16x16x4f32'"}));
+  const std::string wide = "<64 x half> zeroinitializer, ";
+  CHECK(names(reportOf("gfx1200", "amdgcn-amd-amdhsa", 32,
+                       "  %x = call <8 x float> "
+                       "@llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v64f16(" +
+                           wide + wide + "<8 x float> zeroinitializer) ; <call>\n  ret void\n",
+                       "call"),
+              {"no model of 'llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v64f16'"}));
   const std::string xf32 = "16x16x8.xf32(<2 x float> zeroinitializer, <2 x float> zeroinitializer";
   CHECK(names(reportOf("gfx90a", "amdgcn-amd-amdhsa", 64, mfma(xf32, "0"), "call"),
               {"no model of 'llvm.amdgcn.mfma.f32.16x16x8.xf32'"}));
