@@ -193,8 +193,9 @@ def theirs_of(python, cases, keep):
 
 
 def slots_of(case, count):
-    slot = (case["m"] + case["n"]) * case["k"] * (1 if "8" in case["type"] else 2)
-    return count.get("shared_bytes", 0) // slot
+    """Of a ring, by the shared memory, which may be for other things, too."""
+    rows = case["m"] + case["n"] if case["kind"] == "gemm" else 2 * case["n"]
+    return count.get("shared_bytes", 0) // (rows * case["k"] * (1 if "8" in case["type"] else 2))
 
 
 def least(counts):
@@ -204,16 +205,18 @@ def least(counts):
 
 
 def choose(case, ours, rows, tools):
-    """Triton's best with our warps and, of a product, our slots, where it has such: with k masked,
-    as our boxes are, and without masks. And its best of all for the block."""
+    """Triton's best with our warps and slots, where it has such: of a product with k masked, as our
+    boxes are, and without masks. And its best of all for the block."""
     counts = [counted(case, row, tools, row["num_warps"]) for row in rows
               if "error" not in row and row["shared_bytes"] <= case["shared_limit"]]
     counts = [count for count in counts if "instructions" in count]
     alike = [count for count in counts if count["warps"] == case["warps"]]
-    if case["kind"] == "gemm":
-        alike = [c for c in alike if slots_of(case, c) == slots_of(case, ours)] or alike
+    # Our attention has scores in shared memory beside its ring.
+    slots = slots_of(case, ours) if case["kind"] == "gemm" else case["slots_asked"]
+    alike = [count for count in alike if slots_of(case, count) == slots] or alike
     chosen = {"triton": least(c for c in alike if c["masked"] or case["kind"] != "gemm"),
-              "triton_no_masks": least(c for c in alike if not c["masked"]),
+              "triton_no_masks": least(c for c in alike
+                                       if not c["masked"] and case["kind"] == "gemm"),
               "triton_best": least(counts)}
     if rows and not counts:
         reasons = {row["error"] for row in rows if "error" in row}
