@@ -12,45 +12,77 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
+#include <array>
+
 namespace imbrex {
 namespace {
 
-/// Measures one stage after the other.
-class Stopwatch {
-public:
-  explicit Stopwatch(StageTimes *times) : times_(times) {}
-  void lap(std::string_view stage) {
-    const auto now = std::chrono::steady_clock::now();
-    if (times_ != nullptr) times_->push_back({stage, now - start_});
-    start_ = now;
-  }
-  /// The same, of which a known part is named apart.
-  void lap(std::string_view stage, const StageTime &part) {
-    lap(stage);
-    if (times_ == nullptr) return;
-    times_->back().took -= part.took;
-    times_->push_back(part);
-  }
+/// A kernel on its way to a target's code, as far as it has come. A step that says false has
+/// reported why.
+struct Compilation {
+  ir::Kernel &kernel;
+  const target::GpuTarget &target;
+  const analysis::Assumptions &assumptions;
+  Diagnostics &diagnostics;
+  std::chrono::nanoseconds planning{}; ///< Of the passes, those that schedule loops.
+  std::optional<passes::pipeline::KernelSchedule> proven = {};
+  GpuCode code = {};
 
-private:
-  StageTimes *times_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const machine::Machine &machine() const { return target.machine(); }
 };
+
+/// A piece of code on its way to assembly.
+struct Assembling {
+  const GpuCode &code;
+  const target::GpuTarget &target;
+  std::unique_ptr<llvm::Module> module = {};
+  std::vector<RequiredAccess> asked = {};
+  std::string text = {};
+
+  std::string_view machine() const { return target.machine().name; }
+};
+
+/// A row of a table: what `--time` calls it, several by one name, and what it does.
+template <class State, class Outcome>
+struct Step {
+  std::string_view stage;
+  Outcome (*run)(State &);
+};
+
+void addTime(StageTimes *times, std::string_view stage, std::chrono::nanoseconds took) {
+  if (times == nullptr) return;
+  if (times->empty() || times->back().stage != stage) times->push_back({stage, {}});
+  times->back().took += took;
+}
+
+/// One after the other, up to the first that fails. What the last one that was run says.
+template <class State, class Outcome, std::size_t N>
+Outcome runSteps(const std::array<Step<State, Outcome>, N> &steps, State &state,
+                 StageTimes *times) {
+  for (std::size_t i = 0;; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    Outcome outcome = steps[i].run(state);
+    addTime(times, steps[i].stage, std::chrono::steady_clock::now() - start);
+    if (!outcome || i + 1 == N) return outcome;
+  }
+}
+
+// --- from a kernel to code ---
 
 /// Instructions of the author's must be for this machine, and their operands must be there; the
 /// instructions themselves only the assembler can judge.
-bool hasValidAssembly(const ir::Kernel &kernel, const target::GpuTarget &gpu,
-                      Diagnostics &diagnostics) {
-  const machine::Machine &machine = gpu.machine();
+bool hasValidAssembly(Compilation &of) {
+  const ir::Kernel &kernel = of.kernel;
   bool isValid = true;
   ir::walk(kernel.body(), [&](const ir::Op &op) {
     if (op.kind != ir::OpKind::InlineAsm) return;
     const auto &target = op.attrs<ir::AsmAttrs>().target;
-    const bool isForeign = target != machine.name;
+    const bool isForeign = target != of.machine().name;
     const auto problem =
-        isForeign ? std::nullopt : lower::assemblyProblem(kernel, op, gpu.assemblyClasses());
-    if (isForeign) diagnostics.report(Diag::ForeignAssembly, op.where, target, machine.name);
-    if (problem) diagnostics.report(Diag::BadAssembly, op.where, *problem);
+        isForeign ? std::nullopt : lower::assemblyProblem(kernel, op, of.target.assemblyClasses());
+    if (isForeign)
+      of.diagnostics.report(Diag::ForeignAssembly, op.where, target, of.machine().name);
+    if (problem) of.diagnostics.report(Diag::BadAssembly, op.where, *problem);
     isValid &= !isForeign && !problem;
   });
   return isValid;
@@ -58,42 +90,128 @@ bool hasValidAssembly(const ir::Kernel &kernel, const target::GpuTarget &gpu,
 
 /// What LLVM does for a kernel grows faster than the square of its loops and ifs: a thousand loops
 /// take seconds, five thousand minutes.
-bool hasFewBodies(const ir::Kernel &kernel, const machine::Machine &machine,
-                  Diagnostics &diagnostics) {
+bool hasFewBodies(Compilation &of) {
   constexpr std::int64_t kMostBodies = 1024;
   std::int64_t count = 0;
   const ir::Op *beyond = nullptr;
-  ir::walk(kernel.body(), [&](const ir::Op &op) {
+  ir::walk(of.kernel.body(), [&](const ir::Op &op) {
     const bool hasBody =
         op.kind == ir::OpKind::For || op.kind == ir::OpKind::While || op.kind == ir::OpKind::If;
     if (hasBody && ++count == kMostBodies + 1) beyond = &op;
   });
   if (beyond == nullptr) return true;
-  diagnostics.report(Diag::TooManyBodies, beyond->where, kernel.name(), count, machine.name,
-                     kMostBodies);
+  of.diagnostics.report(Diag::TooManyBodies, beyond->where, of.kernel.name(), count,
+                        of.machine().name, kMostBodies);
   return false;
 }
 
-/// Bring a kernel to stage Laid, its loops pipelined. One that comes so, from a file, has passed
-/// the pipeline, but perhaps for another machine.
-bool layOut(ir::Kernel &kernel, const machine::Machine &machine,
-            const analysis::Assumptions &assumptions, Diagnostics &diagnostics, Stopwatch &watch) {
-  const bool isLaid = kernel.stage() == ir::Stage::Laid;
-  passes::PassContext context(diagnostics, machine, assumptions);
-  std::chrono::nanoseconds planning{};
+/// Bring a kernel to stage Laid, its loops pipelined: the table of pipeline.cpp. One that comes so,
+/// from a file, has passed the pipeline, but perhaps for another machine.
+bool runItsPasses(Compilation &of) {
+  const bool isLaid = of.kernel.stage() == ir::Stage::Laid;
+  passes::PassContext context(of.diagnostics, of.machine(), of.assumptions);
   context.onPass = [&](std::string_view pass, std::chrono::nanoseconds took) {
     const auto isOne = [&](const Pass &one) { return one.name == pass; };
-    if (llvm::any_of(laidPipeline(), isOne)) planning += took;
+    if (llvm::any_of(laidPipeline(), isOne)) of.planning += took;
   };
-  if (isLaid && !passes::hasRoomFor(kernel, kernel.threads(), context)) return false;
-  if (!runPasses(kernel, isLaid ? laidPipeline() : gpuPipeline(), context)) return false;
-  watch.lap("passes", {"plan", planning});
-  const layout::Threads threads = ir::threadsInAll(kernel);
+  if (isLaid && !passes::hasRoomFor(of.kernel, of.kernel.threads(), context)) return false;
+  return runPasses(of.kernel, isLaid ? laidPipeline() : gpuPipeline(), context);
+}
+
+bool hasThreadsOfMachine(Compilation &of) {
+  const layout::Threads threads = ir::threadsInAll(of.kernel);
+  const machine::Machine &machine = of.machine();
   if (threads.lanes == machine.warpSize && threads.count() <= machine.maxThreads) return true;
-  diagnostics.report(Diag::ForeignLayouts, kernel.where(), kernel.name(), threads.warps,
-                     threads.lanes, machine.name, machine.warpSize, machine.maxThreads);
+  of.diagnostics.report(Diag::ForeignLayouts, of.kernel.where(), of.kernel.name(), threads.warps,
+                        threads.lanes, machine.name, machine.warpSize, machine.maxThreads);
   return false;
 }
+
+bool hasBoxesOfMachine(Compilation &of) {
+  return passes::pipeline::checkBoxes(of.kernel, of.machine(), of.assumptions, of.diagnostics);
+}
+
+bool areRingsProven(Compilation &of) {
+  of.proven = passes::pipeline::proveRings(of.kernel, of.machine(), of.diagnostics);
+  return of.proven.has_value();
+}
+
+bool lowerIt(Compilation &of) {
+  of.code.context = std::make_unique<llvm::LLVMContext>();
+  of.code.assumptions = of.assumptions;
+  auto lowered = lower::lowerKernel(of.kernel, of.target.vocabulary(), of.assumptions, [&] {
+    auto module = std::make_unique<llvm::Module>(of.kernel.name(), *of.code.context);
+    of.target.prepare(*module);
+    return module;
+  });
+  if (!lowered) return of.diagnostics.add(lowered.error()), false;
+  of.code.module = std::move(lowered->module);
+  of.code.interface = std::move(lowered->interface);
+  return true;
+}
+
+/// What assembly will be held to is made of the very program that was proven.
+bool orderRings(Compilation &of) {
+  of.code.rings = ringOrderOf(*of.proven, of.kernel, of.machine());
+  return true;
+}
+
+bool optimise(Compilation &of) {
+  of.target.optimise(*of.code.module);
+  return true;
+}
+
+constexpr auto kToCode = std::to_array<Step<Compilation, bool>>({
+    {"passes", runItsPasses},
+    {"check", hasThreadsOfMachine},
+    {"check", hasFewBodies},
+    {"check", hasValidAssembly},
+    {"check", hasBoxesOfMachine},
+    {"check", areRingsProven},
+    {"lower", lowerIt},
+    {"lower", orderRings},
+    {"optimise", optimise},
+});
+
+// --- from code to assembly ---
+
+/// Threads hand each other elements in order, in what LLVM's optimiser has left.
+Result<void> checkExchanges(Assembling &of) {
+  const auto race = exchangeRaceIn(*of.code.module, of.target);
+  if (!race) return {};
+  return fail(Diag::CodeUnordered, {}, of.code.interface.name, of.machine(), *race);
+}
+
+Result<void> generate(Assembling &of) {
+  of.module = of.code.copy();
+  of.asked = numberAccesses(*of.module, of.target);
+  auto text = of.target.assembly(*of.module);
+  if (!text) return text.failure();
+  of.text = *std::move(text);
+  return {};
+}
+
+/// The text orders memory as its module asks.
+Result<void> compareAccesses(Assembling &of) {
+  const auto difference = differenceFrom(of.asked, of.target.accessesOf(of.text));
+  if (!difference) return {};
+  return fail(Diag::CodeUnlikeOrder, difference->where, of.code.interface.name, of.machine(),
+              difference->what);
+}
+
+/// The text does to rings what was proven.
+Result<void> compareRings(Assembling &of) {
+  if (of.code.rings.steps.empty()) return {};
+  return checkRings(of.code.rings, of.target.ringsOf(of.text), of.code.interface.name,
+                    of.machine());
+}
+
+constexpr auto kToAssembly = std::to_array<Step<Assembling, Result<void>>>({
+    {"order", checkExchanges},
+    {"generate", generate},
+    {"compare", compareAccesses},
+    {"compare", compareRings},
+});
 
 } // namespace
 
@@ -106,77 +224,32 @@ std::unique_ptr<llvm::Module> GpuCode::copy() const {
 std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
                                      const analysis::Assumptions &assumptions,
                                      Diagnostics &diagnostics, StageTimes *times) {
-  Stopwatch watch(times);
-  if (!layOut(kernel, target.machine(), assumptions, diagnostics, watch)) return std::nullopt;
-  if (!hasFewBodies(kernel, target.machine(), diagnostics)) return std::nullopt;
-  if (!hasValidAssembly(kernel, target, diagnostics)) return std::nullopt;
-  if (!passes::pipeline::checkBoxes(kernel, target.machine(), assumptions, diagnostics))
-    return std::nullopt;
-  const auto proven = passes::pipeline::proveRings(kernel, target.machine(), diagnostics);
-  if (!proven) return std::nullopt;
-  watch.lap("check");
-  GpuCode code{.context = std::make_unique<llvm::LLVMContext>(),
-               .module = {},
-               .interface = {},
-               .assumptions = assumptions,
-               .rings = {}};
-  auto lowered = lower::lowerKernel(kernel, target.vocabulary(), assumptions, [&] {
-    auto module = std::make_unique<llvm::Module>(kernel.name(), *code.context);
-    target.prepare(*module);
-    return module;
-  });
-  if (!lowered) return diagnostics.add(lowered.error()), std::nullopt;
-  code.module = std::move(lowered->module);
-  code.interface = std::move(lowered->interface);
-  code.rings = ringOrderOf(*proven, kernel, target.machine());
-  watch.lap("lower");
-  target.optimise(*code.module);
-  watch.lap("optimise");
-  return code;
+  Compilation of{
+      .kernel = kernel, .target = target, .assumptions = assumptions, .diagnostics = diagnostics};
+  StageTimes taken;
+  const bool isDone = runSteps(kToCode, of, &taken);
+  if (times != nullptr) {
+    // What schedules loops is told apart.
+    taken.front().took -= of.planning;
+    taken.insert(taken.begin() + 1, {"plan", of.planning});
+    llvm::append_range(*times, taken);
+  }
+  if (!isDone) return std::nullopt;
+  return std::move(of.code);
 }
-
-namespace {
-
-Result<void> checkOrder(const GpuCode &code, const target::GpuTarget &target) {
-  const auto disorder = exchangeRaceIn(*code.module, target);
-  if (!disorder) return {};
-  return fail(Diag::CodeUnordered, {}, code.interface.name, target.machine().name, *disorder);
-}
-
-/// Whether a text orders memory as its module asks, and does to rings what was proven.
-Result<void> checkAssembly(const GpuCode &code, llvm::ArrayRef<RequiredAccess> asked,
-                           const target::GpuTarget &target, const std::string &text) {
-  const std::string_view machine = target.machine().name;
-  if (const auto difference = differenceFrom(asked, target.accessesOf(text)))
-    return fail(Diag::CodeUnlikeOrder, difference->where, code.interface.name, machine,
-                difference->what);
-  if (code.rings.steps.empty()) return {};
-  return checkRings(code.rings, target.ringsOf(text), code.interface.name, machine);
-}
-
-} // namespace
 
 Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target,
                                  StageTimes *times) {
-  Stopwatch watch(times);
-  if (const auto ordered = checkOrder(code, target); !ordered) return ordered.failure();
-  watch.lap("order");
-  const auto module = code.copy();
-  const std::vector<RequiredAccess> asked = numberAccesses(*module, target);
-  auto text = target.assembly(*module);
-  watch.lap("generate");
-  if (!text) return text;
-  const auto checked = checkAssembly(code, asked, target, *text);
-  watch.lap("compare");
-  if (!checked) return checked.failure();
-  return text;
+  Assembling of{.code = code, .target = target};
+  if (const auto made = runSteps(kToAssembly, of, times); !made) return made.failure();
+  return std::move(of.text);
 }
 
 Result<target::ObjectCode> makeObject(const std::string &assembly, const target::GpuTarget &target,
                                       StageTimes *times) {
-  Stopwatch watch(times);
+  const auto start = std::chrono::steady_clock::now();
   auto object = target.objectOf(assembly);
-  watch.lap("assemble");
+  addTime(times, "assemble", std::chrono::steady_clock::now() - start);
   return object;
 }
 

@@ -91,7 +91,9 @@ constexpr auto kHostPipeline = std::to_array<Pass>({
     named("dce"),
 });
 
-// The same for a GPU, whose code is made from tiles that lie on threads.
+// The same for a GPU, whose code is made from tiles that lie on threads. What is checked of it
+// then, and how it becomes code that is held against what was proven, the tables of compile.cpp
+// say.
 constexpr auto kGpuPipeline = std::to_array<Pass>({
     named("construct-ssa"),
     named("canonicalise"),

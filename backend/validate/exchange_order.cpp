@@ -113,10 +113,10 @@ private:
 
 std::optional<std::string> exchangeRaceIn(const llvm::Module &module,
                                           const target::GpuTarget &target) {
-  ExchangeRaceFinder disorder(module, target);
+  ExchangeRaceFinder finder(module, target);
   for (const llvm::Function &function : module)
     if (!function.isDeclaration())
-      if (auto found = disorder.find(function)) return found;
+      if (auto found = finder.find(function)) return found;
   return std::nullopt;
 }
 
