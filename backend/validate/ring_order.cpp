@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <set>
 
@@ -21,8 +22,31 @@ using target::RingEventKind;
 
 constexpr std::size_t kBeginning = RingOrder::kBeginning, kEnd = RingOrder::kEnd;
 
-/// What one of the threads does for others; which, is known at the start.
-constexpr const char *kFirstThread = "the first thread", *kFirstLane = "the first lane";
+/// On what it depends that an op is done.
+struct Condition {
+  enum class Of : std::uint8_t {
+    FirstThread, ///< What one of the threads does for others; which, is known at the start.
+    FirstLane,
+    Trips, ///< What a guard compares.
+    Owner, ///< Of elements that several threads hold: by layout.
+  };
+  Of of;
+  schedule::Guard::Measure measure = {};
+  std::size_t number = 0; ///< Of trips or of a layout.
+  std::int32_t than = 0;
+
+  bool isOfThread() const { return of == Of::FirstThread || of == Of::FirstLane; }
+  friend auto operator<=>(const Condition &, const Condition &) = default;
+};
+constexpr Condition kFirstThread{.of = Condition::Of::FirstThread};
+constexpr Condition kFirstLane{.of = Condition::Of::FirstLane};
+
+Condition conditionOf(const schedule::Guard &guard) {
+  return {.of = Condition::Of::Trips,
+          .measure = guard.measure,
+          .number = guard.trips.index(),
+          .than = guard.than};
+}
 
 class OrderReader {
 public:
@@ -41,7 +65,7 @@ public:
   }
 
 private:
-  using Conditions = std::set<std::string>;
+  using Conditions = std::set<Condition>;
   /// What one op does, and on what it depends that it does.
   struct Events {
     std::vector<RingEvent> events;
@@ -83,7 +107,7 @@ private:
     switch (op.kind) {
     case ScheduleOp::If: // of copies alone
       for (const schedule::Op &inner : op.body)
-        if (inner.kind == ScheduleOp::Issue) addCopies(inner, {toText(op.guard)});
+        if (inner.kind == ScheduleOp::Issue) addCopies(inner, {conditionOf(op.guard)});
       return at;
     case ScheduleOp::For: return loop(op, flush(at));
     case ScheduleOp::Issue: addCopies(op, {}); return at;
@@ -111,16 +135,15 @@ private:
     return at;
   }
 
-  static std::string toText(const schedule::Guard &guard) {
-    return std::to_string(static_cast<int>(guard.measure)) + " of " +
-           std::to_string(guard.trips.index()) + " > " + std::to_string(guard.than);
-  }
-
-  /// An if that is no condition of copies alone.
-  static bool isBranch(const schedule::Op &op) {
-    return op.kind == ScheduleOp::If && !llvm::all_of(op.body, [](const schedule::Op &inner) {
-             return inner.kind == ScheduleOp::Issue || inner.kind == ScheduleOp::Advance;
-           });
+  /// An if that is no condition of copies alone. Copies in the order of lanes are made in any case,
+  /// whatever their own condition: what leaves some out is an if of the kernel's.
+  bool isBranch(const schedule::Op &op) const {
+    if (op.kind != ScheduleOp::If) return false;
+    if (copies_.areInLaneOrder && !op.body.empty() && op.where != op.body.front().where)
+      return true;
+    return !llvm::all_of(op.body, [](const schedule::Op &inner) {
+      return inner.kind == ScheduleOp::Issue || inner.kind == ScheduleOp::Advance;
+    });
   }
 
   /// How many of the first operations are bodies of one if: none where the first is no such body.
@@ -262,7 +285,8 @@ private:
     const layout::LinearLayout &layout = kernel_.layout(kernel_.layoutOf(ring));
     if (layout::copyBits(layout, layout::Dim::Lane) != 0 ||
         layout::copyBits(layout, layout::Dim::Warp) != 0)
-      copies.conditions.insert("owner of #" + std::to_string(kernel_.layoutOf(ring).index()));
+      copies.conditions.insert(
+          {.of = Condition::Of::Owner, .number = kernel_.layoutOf(ring).index()});
     pending_.push_back(std::move(copies));
   }
 
@@ -280,9 +304,7 @@ private:
     constexpr std::size_t kMostSets = 6;
     if (sets.size() > kMostSets) return apart(pending, from);
     const auto isOfThread = [](const Conditions &conditions) {
-      return llvm::all_of(conditions, [](const std::string &name) {
-        return name == kFirstThread || name == kFirstLane;
-      });
+      return llvm::all_of(conditions, [](const Condition &one) { return one.isOfThread(); });
     };
     order_.steps.emplace_back();
     const std::size_t join = order_.steps.size() - 1;

@@ -172,6 +172,49 @@ TEST_CASE("what stands behind a way out of a branch waits and meets for itself")
   CHECK(differenceFrom(code->rings, target->ringsOf(textOf(without))));
 }
 
+TEST_CASE("an if by hand may hold nothing but copies, also where copies have no conditions") {
+  const target::GpuTarget *target = targetNamed("gfx950");
+  if (target == nullptr) return;
+  ir::Kernel kernel = parsedKernel(R"(
+kernel @k(%p: ptr<const f32>, %q: ptr<f32>, %b: bool) stage laid lanes 64 warps 1 {
+  layout #0 = register [[1],[2]] lane [[4],[8],[16],[32],[64],[128]] warp [] of [256]
+  layout #1 = offset [[1],[2],[4],[8],[16],[32],[64],[128]] of [256]
+  %r = ring.new [slots = 2] : ring<f32[256]> #0
+  %true = constant true : bool
+  %i = arange : i32[256] #0
+  %p0 = broadcast %p : ptr<const f32>[256] #0
+  %at = ptr.add %p0, %i : ptr<const f32>[256] #0
+  ring.copy %r, %true, %at [width = 4]
+  ring.commit
+  if %b {
+    ring.copy %r, %true, %at [width = 4]
+    yield
+  }
+  ring.commit
+  ring.drain
+  meet
+  %s = ring.slot %r : shared<f32[256]> #1
+  %x = shared.load %s : f32[256] #0
+  %q0 = broadcast %q : ptr<f32>[256] #0
+  %to = ptr.add %q0, %i : ptr<f32>[256] #0
+  store %to, %x
+}
+)");
+  Diagnostics diagnostics;
+  const auto code = compileForGpu(kernel, *target, analysis::usualAssumptions(kernel), diagnostics);
+  REQUIRE_MESSAGE(code, diagnostics.render());
+  const auto text = makeAssembly(*code, *target);
+  REQUIRE_MESSAGE(text.ok(), (text.ok() ? "" : text.error().message));
+  // The copy outside may not be missing.
+  Lines lines = linesOf(*text);
+  const auto copy = std::find_if(lines.begin(), lines.end(), [](const std::string &line) {
+    return has(line, "global_load_lds");
+  });
+  REQUIRE(copy != lines.end());
+  *copy = "";
+  CHECK(differenceFrom(code->rings, target->ringsOf(textOf(lines))));
+}
+
 TEST_CASE("the interpreter finds slots that are filled or read too early") {
   const auto interpreted = [](const std::string &ops) {
     const ir::Kernel kernel = parsedKernel(withRing(ops));
