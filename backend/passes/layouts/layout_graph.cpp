@@ -2,6 +2,8 @@
 
 #include "backend/analysis/slabs.h"
 #include "backend/passes/layouts/candidates.h"
+#include "backend/passes/pipeline/read_in_place.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -87,6 +89,24 @@ private:
       depths_[op.get()] = depth;
       const bool isLoop = op->kind == OpKind::For || op->kind == OpKind::While;
       for (const Block &region : op->regions) countTrips(region, depth + (isLoop ? 1 : 0));
+      if (isPipelined(*op)) collectSlots(op->regions[0]);
+    }
+  }
+
+  /// Where it has two slots at least.
+  bool isPipelined(const Op &op) const {
+    constexpr std::int32_t kOneSlot = 1;
+    return op.kind == OpKind::For && op.attrs<ForAttrs>().pipelined != 0 &&
+           op.attrs<ForAttrs>().pipelined != kOneSlot &&
+           question_.machine.asyncCopies.leastBytes > 0;
+  }
+
+  /// Loads of a pipelined loop that products alone want: these will read slots, and the registers
+  /// that fill one suit memory alone.
+  void collectSlots(const Block &body) {
+    for (const auto &op : body.ops) {
+      const bool isLoad = op->kind == OpKind::Load || op->kind == OpKind::ViewLoad;
+      if (isLoad && pipeline::namesInProducts(kernel_, op->result())) fillsSlot_.insert(op.get());
     }
   }
 
@@ -251,6 +271,7 @@ private:
   void proposeSlabs(const Op &op, size_t operand) {
     const auto site = sourceOf(op.operand(operand));
     if (!site || !isAccess(*graph_.sites[*site].op)) return;
+    if (fillsSlot_.contains(graph_.sites[*site].op)) return;
     Cluster &cluster = graph_.clusters[graph_.clusterOf[*site]];
     const SlabExtent slab{
         .axis = analysis::depthAxis(kernel_, op, operand),
@@ -294,6 +315,7 @@ private:
   LayoutGraph graph_;
   std::vector<size_t> siteOf_; // by value number
   llvm::DenseMap<const Op *, std::int32_t> depths_;
+  llvm::DenseSet<const Op *> fillsSlot_;
   llvm::DenseMap<std::pair<size_t, size_t>, llvm::SmallVector<size_t, 1>> edgesBetween_;
 };
 
