@@ -197,7 +197,7 @@ TEST_CASE("a loop that stays as it is is told of once, whatever comes in front o
       "kernel @k(%v: view<const f32, 1>, %w: view<const f32, 1>, %q: view<f32, 1>, "
       "%n: i32) stage tiles {\n%zero = constant 0 : i32\n%one = constant 1 : i32\n"
       "%none = constant 0.0 : " +
-          tile + "\n%r" + of + "%none [pipelined = 3] (%k: i32, %s: " + tile +
+          tile + "\n%r" + of + "%none [pipelined = 1] (%k: i32, %s: " + tile +
           ") {\n%x = view.load %v, %k [padding = nan] : " + tile + "\n%t = add %s, %x : " + tile +
           "\nyield %t\n} : " + tile + "\n%u" + of + "%r [pipelined = 3] (%k: i32, %s: " + tile +
           ") {\n%x = view.load %v, %k : " + tile + "\n%y = view.load %w, %k : " + tile +
@@ -263,6 +263,21 @@ TEST_CASE("where copies land in lane order, loads that cannot be such run ahead 
   const std::string bytes = explained(streamOfBytes("i8"), "gfx950");
   CHECK(bytes.find(" is not copied: ") != std::string::npos);
   CHECK(bytes.find("one trip ahead in registers") != std::string::npos);
+}
+
+TEST_CASE("what cannot be copied runs ahead in registers, beside what is copied") {
+  const std::string text =
+      streamOf(kOffsets + "%x0 = view.load %v, %k [padding = nan] : f32[256]\n" +
+               "%x1 = load %at : f32[256]\n%x = add %x0, %x1 : f32[256]\n" + kSum);
+  for (const char *machine : {"sm_80", "sm_90a", "gfx950"}) {
+    const std::string words = explained(text, machine);
+    CHECK_MESSAGE(words.find("'view.load' at k.imx:12 runs ahead, in registers\n") !=
+                      std::string::npos,
+                  words);
+    CHECK_MESSAGE(words.find("'load' at k.imx:13 runs ahead, in copies of 16 bytes\n") !=
+                      std::string::npos,
+                  words);
+  }
 }
 
 TEST_CASE("as many slots are taken as fit, and the bytes are told") {

@@ -25,12 +25,10 @@ std::pair<Block *, std::size_t> placeOf(Block &block, const Op &loop) {
   return {nullptr, 0};
 }
 
-/// Whoever copies the loads starts them, and is not started ahead itself.
-void forgetPlan(Op &loop) {
-  auto &attrs = loop.attrs<ForAttrs>();
-  attrs.pipelined = attrs.slots = 0;
+/// Whoever copies a load starts it, and is not started ahead itself.
+void unmark(const Op &loop, Ahead way) {
   for (const auto &op : loop.regions[0].ops)
-    if (isLoad(*op)) aheadOf(*op) = Ahead::No, widthOf(*op) = 1;
+    if (isLoad(*op) && aheadOf(*op) == way) aheadOf(*op) = Ahead::No, widthOf(*op) = 1;
 }
 
 /// As count-trips has it.
@@ -39,20 +37,32 @@ bool countsUp(const Kernel &kernel, const Op &loop) {
   return step && *step > 0;
 }
 
-void apply(Kernel &kernel, Op &loop, const machine::Machine &machine) {
-  const LoopChoice choice{.slots = loop.attrs<ForAttrs>().slots,
-                          .hasLoader = loop.attrs<ForAttrs>().loader};
-  const bool isStaged = choice.slots == ForAttrs::kInRegisters;
-  const LoopLoads loads =
-      isStaged ? loadsAhead(kernel, loop, {Ahead::Registers}) : loadsOfRings(kernel, loop);
-  forgetPlan(loop);
-  // A file may say of any loop that it has slots.
-  if (loads.loads.empty() || !countsUp(kernel, loop)) return;
+void stage(Kernel &kernel, Op &loop) {
+  const LoopLoads loads = loadsAhead(kernel, loop, {Ahead::Registers});
+  unmark(loop, Ahead::Registers);
+  if (loads.loads.empty()) return;
   const auto [block, at] = placeOf(kernel.body(), loop);
-  if (isStaged) return stageLoads(kernel, *block, at, loads);
+  stageLoads(kernel, *block, at, loads);
+}
+
+void fillRings(Kernel &kernel, Op &loop, const LoopChoice &choice,
+               const machine::Machine &machine) {
+  const LoopLoads loads = loadsOfRings(kernel, loop);
+  for (const Ahead way : {Ahead::Copies, Ahead::Boxes}) unmark(loop, way);
+  if (loads.loads.empty()) return;
   const LoopOrder order = orderLoop(kernel, loop, loads, choice, machine);
+  const auto [block, at] = placeOf(kernel.body(), loop);
   applyOrder(kernel, *block, at, loads, order);
   readInPlace(kernel, loop);
+}
+
+void apply(Kernel &kernel, Op &loop, const machine::Machine &machine) {
+  auto &attrs = loop.attrs<ForAttrs>();
+  const LoopChoice choice{.slots = attrs.slots, .hasLoader = attrs.loader};
+  attrs.pipelined = attrs.slots = 0;
+  if (!countsUp(kernel, loop)) return; // a file may say of any loop that it has slots
+  stage(kernel, loop);
+  if (choice.slots > ForAttrs::kInRegisters) fillRings(kernel, loop, choice, machine);
 }
 
 /// A tile that all want in another layout is read in that.

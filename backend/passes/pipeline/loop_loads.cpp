@@ -13,7 +13,7 @@ namespace {
 void addPipelined(Block &block, std::vector<Op *> &loops) {
   for (const auto &op : block.ops) {
     for (Block &region : op->regions) addPipelined(region, loops);
-    if (op->kind == OpKind::For && op->attrs<ForAttrs>().pipelined != 0) loops.push_back(op.get());
+    if (isPipelined(*op)) loops.push_back(op.get());
   }
 }
 

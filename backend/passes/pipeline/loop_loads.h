@@ -39,6 +39,9 @@ struct LoopLoads {
   }
 };
 
+inline bool isPipelined(const ir::Op &op) {
+  return op.kind == ir::OpKind::For && op.attrs<ir::ForAttrs>().pipelined != 0;
+}
 /// The loops that are marked `pipelined`, an inner one before those around it.
 std::vector<ir::Op *> pipelinedLoops(ir::Kernel &kernel);
 

@@ -18,7 +18,8 @@ using namespace ir;
 
 struct PlannedLoop {
   Op *loop;
-  LoopLoads loads = {}; ///< That run ahead.
+  LoopLoads loads = {};  ///< Into rings.
+  LoopLoads staged = {}; ///< In registers.
   LoopChoice choice = {.slots = 0, .hasLoader = false};
   std::string explanation = {};
 
@@ -79,7 +80,7 @@ private:
                       : hasLoads                            ? ""
                                                             : "it has no loads of its own";
     if (why.empty()) planRings(planned, why);
-    if (hasLoads && !planned.hasRings()) planStaging(planned, why);
+    if (hasLoads) planStaging(planned, why);
     if (context_.explanation) explain(planned, why);
     return planned;
   }
@@ -102,19 +103,24 @@ private:
     taken_ = std::move(taken);
   }
 
-  /// What copies in lane order cannot do, registers can.
+  /// What copies cannot bring, registers can; and all of a loop, where copies would be in the order
+  /// of lanes and have come to nothing.
   void planStaging(PlannedLoop &planned, std::string &why) const {
-    const machine::AsyncCopies &copies = context_.machine.asyncCopies;
-    if (planned.loop->attrs<ForAttrs>().pipelined == 1 && copies.areInLaneOrder) return;
-    if (copies.leastBytes > 0 && !copies.areInLaneOrder) return;
-    LoopLoads loads = loadsAhead(kernel_, *planned.loop, {Ahead::Copies, Ahead::Registers});
+    const bool isOfAll = !planned.hasRings() && context_.machine.asyncCopies.areInLaneOrder;
+    const std::array ways{Ahead::Registers, Ahead::Copies};
+    LoopLoads loads =
+        loadsAhead(kernel_, *planned.loop, llvm::ArrayRef(ways).take_front(isOfAll ? 2 : 1));
     for (AheadLoad &load : loads.loads) load.by = Ahead::Registers;
     if (loads.loads.empty()) return;
     std::string tooMany = tooManyRegisters(kernel_, loads, context_.machine);
-    if (!tooMany.empty()) return void(why = std::move(tooMany));
-    if (!why.empty()) planned.explanation = "  nothing is copied: " + why + "\n";
-    planned.loads = std::move(loads);
-    planned.choice = {.slots = ForAttrs::kInRegisters, .hasLoader = false};
+    if (!tooMany.empty()) {
+      planned.explanation += "  what is not copied stays, for " + tooMany + "\n";
+      if (!planned.hasRings()) why = std::move(tooMany);
+      return;
+    }
+    if (!why.empty()) planned.explanation += "  nothing is copied: " + why + "\n";
+    planned.staged = std::move(loads);
+    if (!planned.hasRings()) planned.choice = {ForAttrs::kInRegisters, false};
   }
 
   // --- why ---
@@ -128,8 +134,9 @@ private:
       text += "one trip ahead in registers" + whyInRegisters() + "\n";
     else
       text += "as it is" + (why.empty() ? "" : ", for " + why) + "\n";
-    for (const AheadLoad &load : planned.loads.loads)
-      text += "  " + named(*load.op) + " runs ahead, in " + whatBrings(load) + "\n";
+    for (const auto *loads : {&planned.loads, &planned.staged})
+      for (const AheadLoad &load : loads->loads)
+        text += "  " + named(*load.op) + " runs ahead, in " + whatBrings(load) + "\n";
     if (planned.loads.has(Ahead::Boxes))
       text += whyNoLoader_.empty() ? "  by a role of its own\n"
                                    : "  by the threads that compute, for " + whyNoLoader_ + "\n";
@@ -163,10 +170,6 @@ private:
 };
 
 // --- how much may be tried ---
-
-bool isPipelined(const Op &op) {
-  return op.kind == OpKind::For && op.attrs<ForAttrs>().pipelined != 0;
-}
 
 /// How many loops that are to be pipelined stand in each other.
 std::size_t deepestNest(const Block &block) {
@@ -228,10 +231,10 @@ void write(const PlannedLoop &planned) {
   attrs.loader = planned.choice.hasLoader;
   for (const auto &op : planned.loop->regions[0].ops) {
     if (!isLoad(*op)) continue;
-    const auto ahead = llvm::find_if(planned.loads.loads,
-                                     [&](const AheadLoad &load) { return load.op == op.get(); });
-    const bool runs = ahead != planned.loads.loads.end();
-    aheadOf(*op) = runs ? ahead->by : Ahead::No;
+    aheadOf(*op) = Ahead::No;
+    for (const auto *loads : {&planned.loads, &planned.staged})
+      for (const AheadLoad &load : loads->loads)
+        if (load.op == op.get()) aheadOf(*op) = load.by;
     if (aheadOf(*op) != Ahead::Copies) widthOf(*op) = 1;
   }
 }

@@ -14,9 +14,9 @@ namespace imbrex::passes::pipeline {
 ///
 /// The slots are the author's, as far as there is room, or as many as pay; where several loops are
 /// in each other or in a row, few enough for the proof of all of them to take its share of a
-/// compilation and no more. Where the slots of rings cannot be filled in the order of lanes, or
-/// would not be worth it, the loads run ahead in registers: `slots = 1`. A loop that had better
-/// stay as it is has no slots, and its loads do not run ahead; `--explain` says why.
+/// compilation and no more. Where all loads of a loop are to run ahead in registers, because copies
+/// can bring none or, in the order of lanes, would not be worth it, `slots = 1`. A loop that had
+/// better stay as it is has no slots, and its loads do not run ahead; `--explain` says why.
 ///
 /// Runs behind study-loads, which says what may run ahead, and in front of apply-plans, which does
 /// as these attributes say and decides nothing.

@@ -1,5 +1,6 @@
 #include "backend/passes/pipeline/read_condition.h"
 
+#include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <limits>
@@ -9,19 +10,22 @@ namespace imbrex::passes::pipeline {
 using namespace ir;
 using schedule::Guard;
 
-bool mayLeave(const Op &op) {
-  if (op.kind == OpKind::BreakIf || op.kind == OpKind::ExitIf) return true;
-  const bool isLoop = op.kind == OpKind::For || op.kind == OpKind::While;
-  return llvm::any_of(op.regions, [&](const Block &body) {
-    return llvm::any_of(body.ops, [&](const auto &inner) {
-      return mayLeave(*inner) && !(isLoop && inner->kind == OpKind::BreakIf);
-    });
-  });
+const Op *whatLeaves(const Block &body, bool isOfLoop) {
+  for (const auto &op : body.ops) {
+    if (op->kind == OpKind::ExitIf || (isOfLoop && op->kind == OpKind::BreakIf)) return op.get();
+    for (const Block &region : op->regions)
+      if (const Op *inner = whatLeaves(region, isOfLoop && !isLoop(*op))) return inner;
+  }
+  return nullptr;
 }
 
-bool mayBeLeft(const Op &loop) {
-  return llvm::any_of(loop.regions[0].ops, [](const auto &op) { return mayLeave(*op); });
+bool mayLeave(const Op &op) {
+  return op.kind == OpKind::BreakIf || op.kind == OpKind::ExitIf ||
+         llvm::any_of(op.regions,
+                      [&](const Block &body) { return whatLeaves(body, !isLoop(op)) != nullptr; });
 }
+
+bool mayBeLeft(const Op &loop) { return whatLeaves(loop.regions[0]) != nullptr; }
 
 namespace {
 

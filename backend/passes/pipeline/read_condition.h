@@ -8,6 +8,9 @@
 /// What decides whether code runs, as far as a proof can depend on it (read_schedule.h).
 namespace imbrex::passes::pipeline {
 
+/// The first op of a loop's body that can end the trip that it is in, or the block of the grid; of
+/// another body, that can end the block.
+const ir::Op *whatLeaves(const ir::Block &body, bool isOfLoop = true);
 /// Whether what stands behind the op may be left out: a way out of the body, or of the kernel.
 bool mayLeave(const ir::Op &op);
 /// Of a for: then its trips are fewer than its numbers say.

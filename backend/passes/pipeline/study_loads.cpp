@@ -6,8 +6,8 @@
 #include "backend/layout/box_layout.h"
 #include "backend/layout/vector_width.h"
 #include "backend/passes/pipeline/loop_loads.h"
+#include "backend/passes/pipeline/read_condition.h"
 #include "backend/passes/pipeline/read_in_place.h"
-#include "backend/passes/rewriting.h"
 
 #include <algorithm>
 #include <array>
@@ -18,23 +18,11 @@ namespace {
 
 using namespace ir;
 
-/// The ways of a machine, the best first.
+/// The ways of a machine, the best first: what nothing else can bring goes through registers.
 llvm::ArrayRef<Ahead> waysOf(const machine::AsyncCopies &copies) {
   static constexpr std::array kWays{Ahead::Boxes, Ahead::Copies, Ahead::Registers};
-  const llvm::ArrayRef<Ahead> all(kWays);
-  if (copies.leastBytes == 0) return all.drop_front(2);
-  if (copies.areInLaneOrder) return all.drop_front();
-  return copies.haveEngine ? all.drop_back() : all.slice(1, 1);
-}
-
-/// The first op of a loop's body that can end the trip that it is in, or the block of the grid.
-const Op *whatLeaves(const Block &body, bool isOwnLoop = true) {
-  for (const auto &op : body.ops) {
-    if (op->kind == OpKind::ExitIf || (isOwnLoop && op->kind == OpKind::BreakIf)) return op.get();
-    for (const Block &region : op->regions)
-      if (const Op *inner = whatLeaves(region, isOwnLoop && !isLoop(*op))) return inner;
-  }
-  return nullptr;
+  const std::size_t missing = copies.leastBytes == 0 ? 2 : copies.haveEngine ? 0 : 1;
+  return llvm::ArrayRef(kWays).drop_front(missing);
 }
 
 class Study {

@@ -19,8 +19,7 @@ namespace imbrex::passes::pipeline {
 /// and which nothing in the loop may write. Each is brought by the first way that can: by the
 /// engine, boxes of views that nothing in the kernel writes, as the engine comes to memory by a way
 /// of its own; by asynchronous copies, where each thread has enough neighbours at once for a copy;
-/// in registers on machines without, and where copies have to lie in the order of lanes. What keeps
-/// a load from it `--explain` says.
+/// else in registers. What keeps a load from it `--explain` says.
 ///
 /// Runs on a kernel at stage Laid, because a copy is made by the threads that hold the tile, in
 /// vectors as wide as the layout allows; behind count-trips, so that each loop that is marked

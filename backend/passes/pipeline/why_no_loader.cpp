@@ -2,6 +2,7 @@
 
 #include "backend/analysis/effects.h"
 #include "backend/machine/role_registers.h"
+#include "backend/passes/pipeline/read_condition.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -23,7 +24,7 @@ public:
   std::optional<std::string> whyNot(const Op &loop, const LoopLoads &loads) {
     for (const Op *op = &loop; op != nullptr; op = parents_.at(op)) {
       if (op->kind != OpKind::For && op->kind != OpKind::If) return "the loop is in a 'while'";
-      if (mayBeLeft_.contains(op)) return "a loop around it may be left early";
+      if (isLoop(*op) && mayBeLeft(*op)) return "a loop around it may be left early";
       const std::size_t deciding = op->kind == OpKind::For ? firstCarriedOperand(*op) : 1;
       for (std::size_t i = 0; i < deciding; ++i)
         if (auto why = need(op->operand(i), kDecides)) return why;
@@ -42,18 +43,11 @@ private:
   void collect(const Block &block, const Op *parent) {
     for (const auto &op : block.ops) {
       parents_[op.get()] = parent;
-      if (op->kind == OpKind::BreakIf) mayBeLeft_.insert(loopAround(op.get()));
       for (const Block &region : op->regions) {
         for (const ValueId argument : region.arguments) owners_[argument] = op.get();
         collect(region, op.get());
       }
     }
-  }
-
-  const Op *loopAround(const Op *op) const {
-    do op = parents_.at(op);
-    while (!isLoop(*op));
-    return op;
   }
 
   std::optional<std::string> need(ValueId value, Purpose purpose) {
@@ -84,7 +78,6 @@ private:
   const Kernel &kernel_;
   std::map<const Op *, const Op *> parents_;
   std::map<ValueId, const Op *> owners_;  // of the arguments of bodies
-  std::set<const Op *> mayBeLeft_;        // by a break_if
   std::array<std::set<ValueId>, 2> seen_; // by purpose
 };
 
