@@ -84,6 +84,13 @@ public:
   tile(const X &x, detail::location where = detail::location::current())
       : tile(detail::record_as<T, shape>((detail::check_assignable<T, shape, X>(), x), where)) {}
 
+  template <class X = T>
+  tile() {
+    static_assert(detail::always_false<X>,
+                  "imbrex: a tile has its value from the start and keeps it: tile<f32, 64> t = "
+                  "x + y; for what changes declare a `var`");
+  }
+
   tile(const tile &) = default;
   explicit tile(detail::value id) : id_(id) {}
 
