@@ -89,7 +89,8 @@ private:
       depths_[op.get()] = depth;
       const bool isLoop = op->kind == OpKind::For || op->kind == OpKind::While;
       for (const Block &region : op->regions) countTrips(region, depth + (isLoop ? 1 : 0));
-      if (isPipelined(*op)) collectSlots(op->regions[0]);
+      if (isPipelined(*op))
+        for (const auto &inner : op->regions[0].ops) isInPipelined_.insert(inner.get());
     }
   }
 
@@ -101,13 +102,11 @@ private:
            question_.machine.asyncCopies.leastBytes > 0;
   }
 
-  /// Loads of a pipelined loop that products alone want: these will read slots, and the registers
-  /// that fill one suit memory alone.
-  void collectSlots(const Block &body) {
-    for (const auto &op : body.ops) {
-      const bool isLoad = op->kind == OpKind::Load || op->kind == OpKind::ViewLoad;
-      if (isLoad && pipeline::namesInProducts(kernel_, op->result())) fillsSlot_.insert(op.get());
-    }
+  /// What products alone want of a pipelined loop's loads they read in slots: the registers that
+  /// fill one suit memory alone.
+  bool fillsSlot(const Op &load) const {
+    return isInPipelined_.contains(&load) &&
+           pipeline::namesInProducts(kernel_, load.result()).has_value();
   }
 
   Cost frequencyOf(const Op &op) const {
@@ -271,7 +270,7 @@ private:
   void proposeSlabs(const Op &op, size_t operand) {
     const auto site = sourceOf(op.operand(operand));
     if (!site || !isAccess(*graph_.sites[*site].op)) return;
-    if (fillsSlot_.contains(graph_.sites[*site].op)) return;
+    if (fillsSlot(*graph_.sites[*site].op)) return;
     Cluster &cluster = graph_.clusters[graph_.clusterOf[*site]];
     const SlabExtent slab{
         .axis = analysis::depthAxis(kernel_, op, operand),
@@ -315,7 +314,7 @@ private:
   LayoutGraph graph_;
   std::vector<size_t> siteOf_; // by value number
   llvm::DenseMap<const Op *, std::int32_t> depths_;
-  llvm::DenseSet<const Op *> fillsSlot_;
+  llvm::DenseSet<const Op *> isInPipelined_; // in its body, but in no other op's
   llvm::DenseMap<std::pair<size_t, size_t>, llvm::SmallVector<size_t, 1>> edgesBetween_;
 };
 
