@@ -1,11 +1,17 @@
 #include "backend/interpret/interpret.h"
 #include "backend/ir/text.h"
+#include "backend/passes/pipeline/join_orders.h"
 #include "backend/passes/pipeline/prove_rings.h"
 #include "backend/pipeline.h"
+#include "backend/schedule/check/check.h"
+#include "backend/schedule/program/well_formed.h"
+#include "tests/codegen/random_loops.h"
 #include "tests/codegen/table_launch.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
+
+#include <deque>
 
 using namespace imbrex;
 using namespace imbrex::testing;
@@ -101,4 +107,40 @@ TEST_CASE("a nest of which no proof is found with all its slots has fewer") {
   CHECK(passes::pipeline::hasRings(kernel));
   CHECK(passes::pipeline::proveRings(kernel, *machine::findMachine("sm_90a"), diagnostics));
   CHECK(ir::print(kernel).find("slots = 8") == std::string::npos);
+}
+
+TEST_CASE("what a proof will take is known before loops are written") {
+  for (std::uint64_t seed = 0; seed < 8; ++seed)
+    for (const char *name : {"sm_80", "sm_90a", "gfx950"}) {
+      CAPTURE(seed);
+      CAPTURE(name);
+      const machine::Machine &machine = *machine::findMachine(name);
+      ir::Kernel kernel = randomLoops(seed, seed % 2 ? kManyLoops : LoopShape()).kernel.clone();
+      Diagnostics diagnostics;
+      const passes::PassContext context(diagnostics, machine, analysis::usualAssumptions(kernel));
+      REQUIRE(runPasses(kernel, gpuPipeline(), context, "plan-loops"));
+      std::deque<passes::pipeline::LoopLoads> loads;
+      passes::pipeline::LoopOrders orders;
+      for (const ir::Op *loop : passes::pipeline::pipelinedLoops(kernel)) {
+        const auto &attrs = loop->attrs<ir::ForAttrs>();
+        if (attrs.slots <= ir::ForAttrs::kInRegisters) continue;
+        loads.push_back(passes::pipeline::loadsOfRings(kernel, *loop));
+        orders.emplace(loop, passes::pipeline::OrderedLoop{
+                                 loads.back(), passes::pipeline::orderLoop(
+                                                   kernel, *loop, loads.back(),
+                                                   {attrs.slots, attrs.loader}, machine)});
+      }
+      const schedule::Program joined = passes::pipeline::joinOrders(kernel, orders);
+      for (const char *pass : {"apply-plans", "split-roles", "place-slots"})
+        REQUIRE(runPasses(kernel, *findPass(pass, diagnostics), context));
+      if (orders.empty()) continue;
+      const auto read = passes::pipeline::readSchedule(kernel, machine, diagnostics);
+      REQUIRE(read);
+      CHECK(schedule::verify(joined, diagnostics));
+      const schedule::Verdict before = schedule::prove(joined),
+                              after = schedule::prove(read->program);
+      CHECK(before.isSafe());
+      CHECK(after.states <= 2 * before.states);
+      CHECK(before.states <= 3 * after.states);
+    }
 }
