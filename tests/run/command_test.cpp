@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 TEST_CASE("the command without a subcommand explains itself") {
@@ -330,6 +331,18 @@ TEST_CASE("a command that runs out of memory says so") {
                                 "--device interpreter");
   CHECK(outcome.status == 1);
   CHECK(outcome.output == "error: this machine has not enough memory for the command\n");
+}
+
+TEST_CASE("a command takes no more memory than the machine has") {
+  const std::int64_t bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  // The pipe opens once the command reads its file.
+  const Outcome outcome =
+      shell("pipe=$(mktemp -u); mkfifo $pipe; " IMBREX_COMMAND " opt $pipe >/dev/null & "
+            "exec 3>$pipe; grep 'Max data size' /proc/$!/limits; "
+            "echo 'kernel @k() stage tiles {}' >&3; exec 3>&-; "
+            "wait $!; code=$?; rm $pipe; exit $code");
+  CHECK(outcome.status == 0);
+  CHECK(contains(outcome.output, " " + std::to_string(bytes) + " "));
 }
 #endif
 

@@ -5,15 +5,18 @@
 #include "backend/support/float_state.h"
 #include "backend/support/lexer.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Compiler.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tools/imbrex/command.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <new>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
 
@@ -211,11 +214,25 @@ int runCommand(int count, const char *const *words) {
   ::_exit(kFailure);
 }
 
+/// Have no more memory than the machine has: Linux promises more, and ends some program when it
+/// runs out.
+void limitMemory() {
+#if !LLVM_ADDRESS_SANITIZER_BUILD && !LLVM_THREAD_SANITIZER_BUILD // which reserve far more
+  const auto all =
+      static_cast<rlim_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  limit.rlim_cur = std::min(limit.rlim_cur, all);
+  static_cast<void>(::setrlimit(RLIMIT_DATA, &limit));
+#endif
+}
+
 } // namespace
 } // namespace imbrex::tool
 
 int main(int count, char **words) {
   const imbrex::DefaultFloatState state; // a library that is loaded may have set another
+  imbrex::tool::limitMemory();
   std::set_new_handler(imbrex::tool::giveUp);
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { imbrex::tool::giveUp(); });
   return imbrex::tool::runCommand(count, words);

@@ -1,5 +1,5 @@
-// LLVM makes an instruction of each load and store that deals matrices to lanes, on the machines for
-// which the emulator has a model of it (backend/emulate/rewrite/matrix_moves.def).
+// LLVM makes an instruction of each load and store that deals matrices to lanes, on the machines
+// for which the emulator has a model of it (backend/emulate/rewrite/matrix_moves.def).
 
 #include "backend/target/codegen/code_generator.h"
 #include "backend/target/gpu_target.h"
@@ -22,7 +22,7 @@ struct MoveCase {
   std::string intrinsic, type, mnemonic;
 };
 
-const std::vector<std::string> kFromSm75{"sm_75",  "sm_80",   "sm_89",   "sm_90a",
+const std::vector<std::string> kFromSm75{"sm_75",   "sm_80",   "sm_89",   "sm_90a",
                                          "sm_100a", "sm_103a", "sm_120a", "sm_121a"};
 const std::vector<std::string> kFromSm90{"sm_90a", "sm_100a", "sm_103a", "sm_120a", "sm_121a"};
 const std::vector<std::string> kFromSm100{"sm_100a", "sm_103a", "sm_120a", "sm_121a"};
@@ -87,10 +87,9 @@ std::string assemblyOf(const target::GpuTarget &target, const MoveCase &move) {
   const auto module = llvm::parseAssemblyString(textOf(move), problem, context);
   REQUIRE_MESSAGE(module != nullptr, problem.getMessage().str());
   target.prepare(*module);
-  const auto text =
-      target::generate(*module,
-                       target::targetMachineOf(target.machine(), module->getTargetTriple().str()),
-                       llvm::CodeGenFileType::AssemblyFile);
+  const auto text = target::generate(
+      *module, target::targetMachineOf(target.machine(), module->getTargetTriple().str()),
+      llvm::CodeGenFileType::AssemblyFile);
   REQUIRE(text);
   return {text->begin(), text->end()};
 }
