@@ -24,7 +24,7 @@ step() {
   timeout --kill-after=10 "$seconds" "$@"
   status=$?
   if [ $status -eq 124 ]; then
-    echo "nightly: $name: not all done in its time"
+    echo "nightly: $name: not all done in its time (a test that says it crashed by SIGTERM was ended here)"
   elif [ $status -ne 0 ]; then
     failed+=("$name")
   fi
