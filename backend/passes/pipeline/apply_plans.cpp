@@ -45,22 +45,25 @@ void stage(Kernel &kernel, Op &loop) {
   stageLoads(kernel, *block, at, loads);
 }
 
-void fillRings(Kernel &kernel, Op &loop, const LoopChoice &choice,
-               const machine::Machine &machine) {
+void fillRings(Kernel &kernel, Op &loop, LoopChoice choice, const machine::Machine &machine) {
   const LoopLoads loads = loadsOfRings(kernel, loop);
   for (const Ahead way : {Ahead::Copies, Ahead::Boxes}) unmark(loop, way);
   if (loads.loads.empty()) return;
+  choice.hasLoader &= loads.areAll(Ahead::Boxes);
   const LoopOrder order = orderLoop(kernel, loop, loads, choice, machine);
   const auto [block, at] = placeOf(kernel.body(), loop);
   applyOrder(kernel, *block, at, loads, order);
   readInPlace(kernel, loop);
+  loop.attrs<ForAttrs>().loader = choice.hasLoader;
 }
 
+/// A file may say of any loop that it has slots, and of any load that it runs ahead.
 void apply(Kernel &kernel, Op &loop, const machine::Machine &machine) {
   auto &attrs = loop.attrs<ForAttrs>();
   const LoopChoice choice{.slots = attrs.slots, .hasLoader = attrs.loader};
   attrs.pipelined = attrs.slots = 0;
-  if (!countsUp(kernel, loop)) return; // a file may say of any loop that it has slots
+  attrs.loader = false;
+  if (!countsUp(kernel, loop)) return;
   stage(kernel, loop);
   if (choice.slots > ForAttrs::kInRegisters) fillRings(kernel, loop, choice, machine);
 }

@@ -92,11 +92,10 @@ private:
     taken.inPlace.insert(loads.inPlace.begin(), loads.inPlace.end());
     RingRoom room = ringRoom(kernel_, context_.machine, taken);
     room.slots = limits_.slots;
-    planned.choice.hasLoader = loads.has(Ahead::Boxes) && whyNoLoader_.empty();
-    auto slots =
-        planSlots(kernel_, *planned.loop, loads, planned.choice.hasLoader, room, context_, why);
+    const bool hasLoader = loads.has(Ahead::Boxes) && whyNoLoader_.empty();
+    auto slots = planSlots(kernel_, *planned.loop, loads, hasLoader, room, context_, why);
     if (!slots) return;
-    planned.choice.slots = slots->slots;
+    planned.choice = {.slots = slots->slots, .hasLoader = hasLoader};
     planned.explanation = std::move(slots->explanation);
     planned.loads = std::move(loads);
     taken.bytes += bytesOf(kernel_, planned.loads, planned.choice, context_.machine);
@@ -114,8 +113,10 @@ private:
     if (loads.loads.empty()) return;
     std::string tooMany = tooManyRegisters(kernel_, loads, context_.machine);
     if (!tooMany.empty()) {
-      planned.explanation += "  what is not copied stays, for " + tooMany + "\n";
-      if (!planned.hasRings()) why = std::move(tooMany);
+      if (planned.hasRings())
+        planned.explanation += "  what is not copied stays, for " + tooMany + "\n";
+      else
+        why = std::move(tooMany);
       return;
     }
     if (!why.empty()) planned.explanation += "  nothing is copied: " + why + "\n";
