@@ -199,7 +199,8 @@ def whole_steps(code, loops, products, wanted):
     # A tenth less, as some lanes' products are written as multiplications alone.
     whole = [loop for loop in loops if within(loop, products) >= 0.9 * wanted]
     inner = [loop for loop in whole if not any(other in loop for other in whole)]
-    return [turn(code, loop, max(1, round(within(loop, products) / wanted)), {}) for loop in inner]
+    # What is left over is done twice, as by warps for which a tile has not rows enough.
+    return [turn(code, loop, int(within(loop, products) / wanted + 0.1), {}) for loop in inner]
 
 
 def rolled(code, loops, products, wanted):

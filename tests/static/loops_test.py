@@ -82,6 +82,11 @@ class Loops(unittest.TestCase):
         self.assertEqual(step.by_kind(), {"matrix": 1, "shared read": 0.5, "global": 0.5,
                                           "branch": 0.5, "integer": 0.5})
 
+    def test_products_that_are_computed_twice_make_no_further_step(self):
+        code, labels = loops.parse_sass(UNROLLED)
+        for wanted, steps in ((1500, 2), (2500, 1), (4096, 1), (4500, 1)):
+            self.assertEqual(loops.step_of(code, labels, wanted, 32).steps, steps)
+
     def test_turns_of_a_loop_in_a_step_follow_from_the_products(self):
         step = loops.step_of(*loops.parse_sass(ROLLED), 8 * 32, 32)
         self.assertEqual(step.instructions, 1 + 4 * 4 + 1)
