@@ -7,8 +7,11 @@ cd "$(dirname "$0")/.."
 
 name=${1:?usage: scripts/fuzz.sh NAME [SECONDS]}
 seconds=${2:-600}
-corpus=$(sed -n "/imbrex_add_fuzz_test($name/,/)/s/.*CORPUS *\([^ )]*\).*/\1/p" tests/fuzz/CMakeLists.txt)
+# A call of CMake's stands on one line or on several.
+corpus=$(tr '\n' ' ' <tests/fuzz/CMakeLists.txt | grep -o "imbrex_add_fuzz_test($name [^)]*)" |
+  sed 's/.*CORPUS *\([^ )]*\).*/\1/') || true
 [ -n "$corpus" ] || { echo "fuzz: tests/fuzz has no $name" >&2; exit 1; }
+[ -d "tests/fuzz/$corpus" ] || { echo "fuzz: $name has no corpus 'tests/fuzz/$corpus'" >&2; exit 1; }
 [ "$seconds" != 0 ] || exit 0
 
 scripts/setup.sh
