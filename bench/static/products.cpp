@@ -125,7 +125,8 @@ std::vector<Product> productsFor(const Machine &machine) {
     addBytes<f8e4m3fnuz, f32, f16>(table, machine);
   addBytes<i8, i32, i32>(table, machine);
   table.addAttention<bf16, 128, 64, 64>(4);
-  table.addAttention<bf16, 128, 64, 128>(8);
+  // Sixteen rows are less than the instructions of wide warps want.
+  table.addAttention<bf16, 128, 64, 128>(machine.warpSize == 64 ? 4 : 8);
   return table.take();
 }
 

@@ -173,13 +173,15 @@ def ours_of(program, target, part, tools, folder):
 
 
 def theirs_of(python, cases, keep):
-    """Triton's rows by kernel and target; made where the folder has none."""
+    """Triton's rows; made where the folder has none of a case with as many warps."""
     sources = b"".join((HERE / name).read_bytes()
                        for name in ("triton_kernels.py", "triton_compile.py"))
     kept = keep / f"triton.{hashlib.sha256(sources).hexdigest()[:12]}.jsonl"
     rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
-    known = {(row["kernel"], row["target"]) for row in rows if "kernel" in row}
-    missing = [case for case in cases if (case["kernel"], case["target"]) not in known]
+    known = {(row["kernel"], row["target"], row["num_warps"]) for row in rows
+             if row.get("num_stages") == 2}
+    missing = [case for case in cases
+               if (case["kernel"], case["target"], case["warps"]) not in known]
     if missing:
         keys = ("kernel", "target", "kind", "type", "out", "m", "n", "k", "warps", "transposed",
                 "causal")
