@@ -121,7 +121,7 @@ TEST_CASE("what a proof will take is known before loops are written") {
       REQUIRE(runPasses(kernel, gpuPipeline(), context, "plan-loops"));
       std::deque<passes::pipeline::LoopLoads> loads;
       passes::pipeline::LoopOrders orders;
-      for (const ir::Op *loop : passes::pipeline::pipelinedLoops(kernel)) {
+      for (const ir::Op *loop : passes::pipeline::loopsThat(passes::pipeline::hasPlan, kernel)) {
         const auto &attrs = loop->attrs<ir::ForAttrs>();
         if (attrs.slots <= ir::ForAttrs::kInRegisters) continue;
         loads.push_back(passes::pipeline::loadsOfRings(kernel, *loop));

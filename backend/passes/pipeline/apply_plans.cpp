@@ -87,13 +87,9 @@ void readAsUsed(Kernel &kernel) {
 } // namespace
 
 void applyPlans(Kernel &kernel, const PassContext &context) {
-  bool isChanged = false;
-  for (Op *loop : pipelinedLoops(kernel)) {
-    if (loop->attrs<ForAttrs>().slots == 0) continue;
-    apply(kernel, *loop, context.machine);
-    isChanged = true;
-  }
-  if (!isChanged) return;
+  const std::vector<Op *> loops = loopsThat(hasPlan, kernel);
+  for (Op *loop : loops) apply(kernel, *loop, context.machine);
+  if (loops.empty()) return;
   readAsUsed(kernel);
   dropDeadCode(kernel, context);
 }

@@ -10,18 +10,18 @@ using namespace ir;
 
 namespace {
 
-void addPipelined(Block &block, std::vector<Op *> &loops) {
+void addLoops(bool (*holds)(const Op &), Block &block, std::vector<Op *> &loops) {
   for (const auto &op : block.ops) {
-    for (Block &region : op->regions) addPipelined(region, loops);
-    if (isPipelined(*op)) loops.push_back(op.get());
+    for (Block &region : op->regions) addLoops(holds, region, loops);
+    if (holds(*op)) loops.push_back(op.get());
   }
 }
 
 } // namespace
 
-std::vector<Op *> pipelinedLoops(Kernel &kernel) {
+std::vector<Op *> loopsThat(bool (*holds)(const Op &), Kernel &kernel) {
   std::vector<Op *> loops;
-  addPipelined(kernel.body(), loops);
+  addLoops(holds, kernel.body(), loops);
   return loops;
 }
 

@@ -42,8 +42,12 @@ struct LoopLoads {
 inline bool isPipelined(const ir::Op &op) {
   return op.kind == ir::OpKind::For && op.attrs<ir::ForAttrs>().pipelined != 0;
 }
-/// The loops that are marked `pipelined`, an inner one before those around it.
-std::vector<ir::Op *> pipelinedLoops(ir::Kernel &kernel);
+/// What plan-loops has decided to be so.
+inline bool hasPlan(const ir::Op &op) {
+  return op.kind == ir::OpKind::For && op.attrs<ir::ForAttrs>().slots != 0;
+}
+/// The loops of which this holds, an inner one before those around it.
+std::vector<ir::Op *> loopsThat(bool (*holds)(const ir::Op &), ir::Kernel &kernel);
 
 /// "'break_if' at kernel.cpp:12"
 std::string named(const ir::Op &op);

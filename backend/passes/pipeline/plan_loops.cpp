@@ -243,7 +243,7 @@ void write(const PlannedLoop &planned) {
 } // namespace
 
 void planLoops(Kernel &kernel, const PassContext &context) {
-  const std::vector<Op *> loops = pipelinedLoops(kernel);
+  const std::vector<Op *> loops = loopsThat(isPipelined, kernel);
   for (const PlannedLoop &planned : planWithinProof(kernel, loops, context)) {
     write(planned);
     if (context.explanation) *context.explanation += planned.explanation;

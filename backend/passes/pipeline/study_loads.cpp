@@ -201,7 +201,7 @@ void forgetPlans(Kernel &kernel) {
 
 void studyLoads(Kernel &kernel, const PassContext &context) {
   forgetPlans(kernel);
-  const std::vector<Op *> loops = pipelinedLoops(kernel);
+  const std::vector<Op *> loops = loopsThat(isPipelined, kernel);
   if (loops.empty()) return;
   const analysis::AxisAnalysis facts(kernel, context.assumptions);
   for (Op *loop : loops) {
