@@ -46,8 +46,9 @@ def compiled(case, configuration, path):
 def main(folder):
     print(json.dumps({"triton": triton_kernels.triton.__version__}))
     for case in map(json.loads, sys.stdin):
-        for i, configuration in enumerate(configurations(case)):
-            path = f"{folder}/{case['kernel']}.{case['target']}.{i}"
+        for configuration in configurations(case):
+            path = "{}/{}.{}.{num_warps}w{num_stages}s{masked:d}".format(
+                folder, case["kernel"], case["target"], **configuration)
             print(json.dumps(compiled(case, configuration, path)), flush=True)
 
 
