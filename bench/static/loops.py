@@ -186,7 +186,9 @@ def step_of(code, labels, wanted, warp):
     steps = steps or list(rolled(code, loops, lanes, wanted))
     if not steps:
         return None
-    best = min(steps, key=lambda step: step.instructions)
+    # A loop over the last steps, behind the last copy, is shorter, and not the one that matters.
+    copying = [step for step in steps if "global" in step.by_kind()]
+    best = min(copying or steps, key=lambda step: step.instructions)
     best.loops = len(steps)
     return best
 

@@ -82,6 +82,15 @@ class Loops(unittest.TestCase):
         self.assertEqual(step.by_kind(), {"matrix": 1, "shared read": 0.5, "global": 0.5,
                                           "branch": 0.5, "integer": 0.5})
 
+    def test_the_loop_with_the_copies_is_the_one(self):
+        # Behind it one of the last steps, for which all has been copied.
+        last = UNROLLED.replace(".L_x_0", ".L_x_3").replace(".L_x_1", ".L_x_4").splitlines()
+        last = [line for line in last[4:] if "LDGSTS" not in line and "x_3" not in line]
+        code, labels = loops.parse_sass("\n".join([*UNROLLED.splitlines()[:14], *last]))
+        self.assertEqual(len(loops.loops_of(code, labels)), 3)
+        step = loops.step_of(code, labels, 16 * 8 * 16, 32)
+        self.assertEqual((step.loops, step.instructions), (2, 3))
+
     def test_products_that_are_computed_twice_make_no_further_step(self):
         code, labels = loops.parse_sass(UNROLLED)
         for wanted, steps in ((1500, 2), (2500, 1), (4096, 1), (4500, 1)):
