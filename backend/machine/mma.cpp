@@ -231,17 +231,6 @@ layout::LinearLayout scalesOf(const MmaInstruction &instruction, bool ofA) {
   return layoutOf(extents, {.run = blocks, .outerLanes = outer, .copies = 32 / outer});
 }
 
-MatrixElement elementOf(const MmaInstruction &instruction, MmaOperand operand) {
-  switch (operand) {
-  case MmaOperand::A: return instruction.a;
-  case MmaOperand::B: return instruction.b;
-  case MmaOperand::Sums: return instruction.sums;
-  case MmaOperand::ScaleA:
-  case MmaOperand::ScaleB: return instruction.scale.element;
-  }
-  IMBREX_UNREACHABLE("operand");
-}
-
 /// Formats of gfx950 and gfx1250 have the same numbers (LLVM 22, SIDefines.h). Those of 6 bits are
 /// 2 and 3.
 std::int32_t formatOf(MatrixElement element) {
@@ -266,6 +255,42 @@ llvm::SmallVector<const MmaInstruction *, 0> mmaInstructionsOf(const Machine &ma
     if (hasInstruction(machine, instruction)) found.push_back(&instruction);
   return found;
 }
+
+MatrixElement elementOf(const MmaInstruction &instruction, MmaOperand operand) {
+  switch (operand) {
+  case MmaOperand::A: return instruction.a;
+  case MmaOperand::B: return instruction.b;
+  case MmaOperand::Sums: return instruction.sums;
+  case MmaOperand::ScaleA:
+  case MmaOperand::ScaleB: return instruction.scale.element;
+  }
+  IMBREX_UNREACHABLE("operand");
+}
+
+const MmaInstruction *findMmaInstruction(const Machine &machine, std::string_view intrinsic,
+                                         MatrixElement a, MatrixElement b, MatrixElement sums) {
+  const auto *const found = llvm::find_if(kInstructions, [&](const MmaInstruction &row) {
+    return row.intrinsic == intrinsic && row.a == a && row.b == b && row.sums == sums &&
+           hasInstruction(machine, row);
+  });
+  return found == kInstructions.end() ? nullptr : &*found;
+}
+
+std::optional<MatrixElement> matrixElementNamed(std::string_view name) {
+  const auto *const found =
+      llvm::find_if(kElements, [&](const ElementInfo &element) { return element.name == name; });
+  if (found == kElements.end()) return std::nullopt;
+  return static_cast<MatrixElement>(found - kElements.begin());
+}
+
+bool isInFeatures(const Machine &machine, const MmaInstruction &instruction) {
+  std::int32_t version = 0;
+  llvm::StringRef features = machine.features;
+  if (features.consume_front("+ptx")) features.getAsInteger(10, version);
+  return version >= instruction.ptx;
+}
+
+bool isBestTransposed(const MmaInstruction &instruction) { return !isMmaSync(instruction.form); }
 
 std::int32_t lanesOf(const MmaInstruction &instruction) {
   const bool isMfma =
@@ -307,6 +332,17 @@ std::int32_t registersOf(const MmaInstruction &instruction, MmaOperand operand) 
   return static_cast<std::int32_t>(
       llvm::divideCeil(elements * strideBits(instruction, operand), 32));
 }
+
+bool namesSumsFirst(const MmaInstruction &instruction) {
+  return instruction.intrinsic.starts_with("amdgcn.wmma");
+}
+
+bool namesBothOperands(const MmaInstruction &instruction) {
+  return llvm::is_contained(instruction.arguments, FormatA) ||
+         instruction.intrinsic.ends_with(".f4");
+}
+
+bool takesBfloat(const MmaInstruction &instruction) { return instruction.machines == kGfx1250; }
 
 std::int32_t immediateOf(const MmaInstruction &instruction, MmaArgument argument) {
   const bool isE4M3 = instruction.scale.element == MatrixElement::F8E4M3FN;

@@ -6,6 +6,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 /// The matrix instructions that a warp issues on fragments in its registers, as data: a row of
@@ -123,6 +124,18 @@ llvm::ArrayRef<MmaInstruction> allMmaInstructions();
 /// Those that a machine has, in the table's order.
 llvm::SmallVector<const MmaInstruction *, 0> mmaInstructionsOf(const Machine &machine);
 bool hasInstruction(const Machine &machine, const MmaInstruction &instruction);
+/// A machine's row of an intrinsic on matrices of these; null where it has none.
+const MmaInstruction *findMmaInstruction(const Machine &machine, std::string_view intrinsic,
+                                         MatrixElement a, MatrixElement b, MatrixElement sums);
+/// By the name that the language has for it; nothing where no unit knows it.
+std::optional<MatrixElement> matrixElementNamed(std::string_view name);
+
+/// Whether the machine's features bring what the instruction wants.
+bool isInFeatures(const Machine &machine, const MmaInstruction &instruction);
+
+/// Whether a product is best had as the transpose of that of the transposed matrices: where a lane
+/// has neighbours of a column of the sums, which then are those of a row, as memory has them.
+bool isBestTransposed(const MmaInstruction &instruction);
 
 /// Lanes of the warp that issues it.
 std::int32_t lanesOf(const MmaInstruction &instruction);
@@ -134,12 +147,22 @@ std::int32_t lanesOf(const MmaInstruction &instruction);
 /// those that ScaleLaneA and ScaleLaneB name.
 layout::LinearLayout fragmentOf(const MmaInstruction &instruction, MmaOperand operand);
 
+/// Which operand's elements: A, B and sums.
+MatrixElement elementOf(const MmaInstruction &instruction, MmaOperand operand);
+
 /// Bits from one element of a fragment to the next in its registers: the element's own, or more.
 std::int32_t strideBits(const MmaInstruction &instruction, MmaOperand operand);
 /// The lowest bit of an element within its stride; those around it are zero.
 std::int32_t firstBit(const MmaInstruction &instruction, MmaOperand operand);
 /// Registers of 32 bits of a lane.
 std::int32_t registersOf(const MmaInstruction &instruction, MmaOperand operand);
+
+/// Of an overloaded intrinsic: whether its types are those of the sums and then A, or A alone;
+/// whether B's, too, can differ from A's; and whether fragments of bf16 are vectors of bfloat, or
+/// of i16.
+bool namesSumsFirst(const MmaInstruction &instruction);
+bool namesBothOperands(const MmaInstruction &instruction);
+bool takesBfloat(const MmaInstruction &instruction);
 
 /// The number that stands for an argument that is no fragment.
 std::int32_t immediateOf(const MmaInstruction &instruction, MmaArgument argument);

@@ -198,17 +198,6 @@ std::size_t indexOf(const layout::LinearLayout &fragment, int lane, int element)
       fragment.apply(static_cast<Bits>(element | lane << fragment.inputBits(Dim::Register))));
 }
 
-MatrixElement elementOf(const MmaInstruction &x, MmaOperand operand) {
-  switch (operand) {
-  case MmaOperand::A: return x.a;
-  case MmaOperand::B: return x.b;
-  case MmaOperand::Sums: return x.sums;
-  case MmaOperand::ScaleA:
-  case MmaOperand::ScaleB: break;
-  }
-  return x.scale.element;
-}
-
 } // namespace
 
 void MatrixLaunch::layOut(std::size_t row, MmaOperand operand, const std::vector<double> &numbers) {
@@ -217,7 +206,8 @@ void MatrixLaunch::layOut(std::size_t row, MmaOperand operand, const std::vector
   const int stride = machine::strideBits(x, operand);
   for (int lane = 0; lane < lanes_; ++lane)
     for (int i = 0; i < 1 << fragment.inputBits(Dim::Register); ++i) {
-      const std::uint64_t code = codeOf(elementOf(x, operand), numbers[indexOf(fragment, lane, i)]);
+      const std::uint64_t code =
+          codeOf(machine::elementOf(x, operand), numbers[indexOf(fragment, lane, i)]);
       const int bit = i * stride + machine::firstBit(x, operand);
       std::uint32_t *word = wordsOf(row, lane) + firstWord(operand) + bit / 32;
       *word |= static_cast<std::uint32_t>(code << bit % 32);
