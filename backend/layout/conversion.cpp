@@ -3,6 +3,7 @@
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <map>
 #include <numeric>
@@ -360,6 +361,46 @@ StepCounts countSteps(const std::vector<ConversionStep> &steps) {
           shuffle->laneMasks, [&](std::uint32_t mask) { return mask != 0 || !shuffle->isXor; });
   }
   return counts;
+}
+
+namespace {
+
+/// The register bit that alone decides a bit of the output.
+std::optional<std::int32_t> deciderOf(const LinearLayout &layout, Bits output) {
+  const auto registers = layout.columns(Dim::Register);
+  const auto touches = [&](Bits column) { return (column & output) != 0; };
+  if (llvm::count_if(layout.columns(), touches) != 1) return std::nullopt;
+  const auto *const found = llvm::find(registers, output);
+  if (found == registers.end()) return std::nullopt;
+  return static_cast<std::int32_t>(found - registers.begin());
+}
+
+} // namespace
+
+std::optional<CommonRegister> commonRegister(const LinearLayout &from, const LinearLayout &wanted) {
+  for (std::int32_t bit = from.outputBits(); bit-- > 0;) {
+    const Bits output = Bits{1} << bit;
+    const auto before = deciderOf(from, output), behind = deciderOf(wanted, output);
+    if (before && behind) return CommonRegister{output, *before, *behind};
+  }
+  return std::nullopt;
+}
+
+LinearLayout withoutCommonRegister(const LinearLayout &layout, Bits output, std::int32_t bit) {
+  const auto place = static_cast<std::int32_t>(llvm::Log2_64(output));
+  Sides outputs(layout.outputs()), inputs(layout.inputs());
+  for (Side &side : outputs) {
+    const std::int32_t first = layout.outputShift(side.dim);
+    if (first <= place && place < first + side.bits) {
+      --side.bits;
+      break;
+    }
+  }
+  for (Side &side : inputs) side.bits -= side.dim == Dim::Register ? 1 : 0;
+  Vectors columns(layout.columns());
+  columns.erase(columns.begin() + layout.inputShift(Dim::Register) + bit);
+  for (Bits &column : columns) column = (column & (output - 1)) | (column >> (place + 1) << place);
+  return {inputs, outputs, columns};
 }
 
 std::string toText(const ConversionPlan &plan) {

@@ -2,6 +2,7 @@
 
 #include "backend/layout/matrix.h"
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -75,6 +76,17 @@ struct ConversionPlan {
   ConversionKind kind = ConversionKind::Shared;
   std::vector<ConversionStep> steps;
 };
+
+/// A bit of a tile's coordinates that one bit of the registers decides, and nothing else, in both
+/// layouts: what is on the one side of it never comes to the other.
+struct CommonRegister {
+  Bits output; ///< The bit.
+  std::int32_t from, wanted;
+};
+/// The highest such bit; nothing where there is none.
+std::optional<CommonRegister> commonRegister(const LinearLayout &from, const LinearLayout &wanted);
+/// A layout of one half, without the bit and the register that decides it.
+LinearLayout withoutCommonRegister(const LinearLayout &layout, Bits output, std::int32_t bit);
 
 /// The steps within warps; nothing where a warp lacks an element that it wants. Then, and also
 /// where a layout in between is none of ours to give (an image that is no full tile may need more

@@ -136,6 +136,30 @@ Registers readShared(Emitter &e, const ir::Type &type, const SharedTile &tile) {
   return read;
 }
 
+namespace {
+
+/// One after the other the halves of a tile that registers alone tell apart, before and behind.
+Registers convertHalves(Emitter &e, const RegisterTile &tile, const layout::LinearLayout &wanted,
+                        const layout::CommonRegister &cut) {
+  const layout::LinearLayout from = withoutCommonRegister(tile.layout, cut.output, cut.from),
+                             to = withoutCommonRegister(wanted, cut.output, cut.wanted);
+  const auto with = [](std::size_t number, std::int32_t bit, std::size_t half) {
+    const std::size_t low = number & ((std::size_t{1} << bit) - 1);
+    return (number ^ low) << 1 | half << bit | low;
+  };
+  Registers converted(std::size_t{2} << to.inputBits(Dim::Register));
+  for (const std::size_t half : {0, 1}) {
+    Registers held;
+    for (std::size_t r = 0; r < tile.registers.size() / 2; ++r)
+      held.push_back(tile.registers[with(r, cut.from, half)]);
+    const Registers got = convert(e, {tile.type, from, std::move(held)}, to);
+    for (std::size_t r = 0; r < got.size(); ++r) converted[with(r, cut.wanted, half)] = got[r];
+  }
+  return converted;
+}
+
+} // namespace
+
 Registers convert(Emitter &e, const RegisterTile &tile, const layout::LinearLayout &wanted) {
   const layout::ConversionPlan plan = planConversion(tile.layout, wanted);
   if (plan.kind != layout::ConversionKind::Shared) {
@@ -147,9 +171,12 @@ Registers convert(Emitter &e, const RegisterTile &tile, const layout::LinearLayo
   const machine::Machine &machine = e.words.machine();
   const auto bytes = static_cast<std::int64_t>(
       e.module.getDataLayout().getTypeAllocSize(e.memoryType(tile.type)).getFixedValue());
+  if (!isSurjective(wanted)) return exchange(e, tile, wanted, 0);
   // The plan is for all of a tile that fits.
-  const bool fits = bytes << tile.layout.outputBits() <= e.scratchBytes();
-  if (!fits || !isSurjective(wanted)) return exchange(e, tile, wanted, 0);
+  if (bytes << tile.layout.outputBits() > e.scratchBytes()) {
+    const auto cut = layout::commonRegister(tile.layout, wanted);
+    return cut ? convertHalves(e, tile, wanted, *cut) : exchange(e, tile, wanted, 0);
+  }
   const layout::SharedMemory memory{.banks = machine.banks, .lanes = machine.warpSize};
   const layout::SharedConversion shared =
       planSharedConversion(tile.layout, wanted, static_cast<std::int32_t>(bytes), memory);
