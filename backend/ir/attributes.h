@@ -154,13 +154,26 @@ struct SortAttrs {
 };
 
 /// `promoteEvery`: sums of fp8 products move to a full f32 accumulator after so many k; 0: always.
+///
+/// `unit`: the matrix instruction that multiplies (docs/matrix-units.md); none: multiply-adds.
+/// `transposed`: it multiplies b's transpose by a's, and gives the result's. `warps`: of the block
+/// along each axis of the result. `depthOrder`: which bit of k each bit that counts an
+/// instruction's k, and then the instructions along k, stands for; none: the same.
 struct DotAttrs {
   Precision precision = Precision::Ieee;
   std::int32_t promoteEvery = 0;
+  std::string unit = {};
+  bool transposed = false;
+  llvm::SmallVector<std::int64_t, 5> warps = {};
+  llvm::SmallVector<std::int64_t, 5> depthOrder = {};
   bool operator==(const DotAttrs &) const = default;
   void visit(auto &&field) {
     field("precision", precision);
     field("promote_every", promoteEvery);
+    field("unit", unit);
+    field("transposed", transposed);
+    field("warps", warps);
+    field("depth_order", depthOrder);
   }
 };
 

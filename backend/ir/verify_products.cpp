@@ -1,5 +1,7 @@
 #include "backend/ir/requirement.h"
 #include "backend/ir/verify_rules.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 
 #include <algorithm>
 
@@ -68,10 +70,38 @@ bool isOperandOfDot(const OpCheck &check, size_t i) {
   const Type &type = check.operand(i);
   if (!type.isShared())
     return check.operandIs(i, "the operand", type.isTile(), "a tile of elements");
+  const auto &attrs = check.op().attrs<DotAttrs>();
   const bool isPlain =
-      check.op().attrs<DotAttrs>().precision == Precision::Ieee && !isNarrowFloat(type.element());
+      !attrs.unit.empty() || (attrs.precision == Precision::Ieee && !isNarrowFloat(type.element()));
   return check.operandIs(i, "the operand", isPlain,
                          "a tile in registers, for this precision or element");
+}
+
+bool isPowerOfTwo(std::int64_t number) {
+  return number > 0 && llvm::has_single_bit(static_cast<std::uint64_t>(number));
+}
+
+/// Each number below their count once.
+bool isOrder(llvm::ArrayRef<std::int64_t> numbers) {
+  llvm::SmallVector<std::int64_t, 8> sorted(numbers);
+  llvm::sort(sorted);
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    if (sorted[i] != static_cast<std::int64_t>(i)) return false;
+  return true;
+}
+
+/// Whether the attributes of a product on a matrix unit are all there, and none without one. Which
+/// units there are only a machine knows.
+bool isUnitWhole(const OpCheck &check, const DotAttrs &attrs) {
+  const std::size_t axes = attrs.unit.empty() ? 0 : static_cast<std::size_t>(check.result().rank());
+  return check.attributeIs("warps",
+                           attrs.warps.size() == axes && llvm::all_of(attrs.warps, isPowerOfTwo),
+                           "a power of two for each axis of a product with a unit, else empty") &&
+         check.attributeIs("transposed", !attrs.transposed || axes > 0,
+                           "'false' of a product without a unit") &&
+         check.attributeIs("depth_order",
+                           isOrder(attrs.depthOrder) && (attrs.depthOrder.empty() || axes > 0),
+                           "an order of the numbers from 0 of a product with a unit, else empty");
 }
 
 } // namespace
@@ -97,7 +127,7 @@ bool checkDot(const OpCheck &check) {
                            attrs.promoteEvery >= 0 &&
                                (attrs.promoteEvery == 0 || isEightBitFloat(a)),
                            "a number from 0, and 0 unless the operands are 8-bit floats") &&
-         check.resultIs(sum);
+         isUnitWhole(check, attrs) && check.resultIs(sum);
 }
 
 bool checkDotScaled(const OpCheck &check) {

@@ -72,6 +72,9 @@ struct Machine {
   /// The ops, by mnemonic and between spaces, that have instructions on bf16, which round once and
   /// flush nothing; "cast" is that of an f32.
   std::string_view bf16Ops = {};
+  /// A warp can read matrices of 8 rows of 16 bytes from shared memory, also transposed
+  /// (analysis/fragment_access.h).
+  bool hasMatrixLoads = false;
   std::int32_t tensorMemoryBytes = 0; ///< Of one core: where tensor cores keep what they sum up.
 };
 

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "backend/analysis/matrix_product.h"
+#include "backend/layout/shared_conversion.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <cstdint>
+#include <optional>
+
+/// How the fragments of a matrix instruction are read from shared memory.
+///
+/// A lane may read what it wants by itself, as wide as neighbours lie in its registers. Or a warp
+/// reads matrices of 8 rows of 16 bytes (Machine::hasMatrixLoads): each lane names a row, and gets
+/// four bytes of each matrix, those of row lane / 4 from byte 4 · (lane % 4) on; or, transposed, of
+/// elements of 16 bits those at places 2 · (lane % 4) and the next of a column lane / 4. Which of
+/// these fits is a question to the layout of what is wanted: whether the bits of lanes and
+/// registers that would be in a row are neighbours in memory.
+namespace imbrex::analysis {
+
+enum class FragmentWay : std::uint8_t { Vectors, Rows, Columns };
+
+/// One way to read an operand's fragments, of which nothing is known yet of memory.
+struct FragmentAccess {
+  FragmentWay way = FragmentWay::Vectors;
+  /// What the lanes' accesses touch: from register, lane, warp to the operand's coordinates. Of
+  /// matrices the register's low bits are in a row, and a lane has the row that it names.
+  layout::LinearLayout places;
+  std::int32_t elementBits = 0;
+  /// Of FragmentReads::places' registers: those bits that count the matrices of one access.
+  llvm::SmallVector<std::int32_t, 2> matrixBits = {};
+};
+
+/// The ways that a machine has for these elements, the plain one first.
+llvm::SmallVector<FragmentAccess, 3> fragmentAccesses(const FragmentReads &reads,
+                                                      std::int32_t elementBits,
+                                                      const machine::Machine &machine);
+
+/// An instruction counts as much as two cycles of shared memory.
+constexpr std::int64_t weightOf(const layout::AccessCost &cost) {
+  return cost.cycles + 2 * cost.accesses;
+}
+
+/// What reading all of an operand's fragments costs: cycles of shared memory, and instructions.
+struct FragmentCost {
+  layout::AccessCost access;
+  std::int64_t assembled = 0; ///< Elements that are put together to registers one by one.
+  std::int64_t weight() const { return weightOf(access) + 2 * assembled; }
+};
+/// Of a tile that lies so (from the offset, in elements, to coordinates); nothing where the way
+/// does not fit it.
+std::optional<FragmentCost> costOfAccess(const FragmentReads &reads, const FragmentAccess &access,
+                                         const layout::LinearLayout &shared,
+                                         const machine::Machine &machine);
+
+/// How a tile can be laid out for a way of reading it, and what it takes to write it so.
+struct PlacedTile {
+  layout::LinearLayout shared; ///< From the offset, in elements, to coordinates.
+  std::int64_t writeWeight = 0;
+};
+/// A layout that is planned for those who read in `places`, from register, lane, warp.
+using PlaceTile = llvm::function_ref<PlacedTile(const layout::LinearLayout &places)>;
+
+/// The way to read for which a tile can be laid out best.
+struct FragmentPlan {
+  FragmentAccess access;
+  PlacedTile tile;
+  std::int64_t weight = 0; ///< As FragmentCost's, with the writing.
+};
+FragmentPlan planFragments(const FragmentReads &reads, std::int32_t elementBits,
+                           const machine::Machine &machine, PlaceTile place);
+
+/// The best way through shared memory of a slab of an operand, from threads that hold it so.
+struct SlabPlan {
+  layout::SharedConversion conversion; ///< Its reads are the accesses of the best way.
+  std::int64_t weight = 0;
+};
+SlabPlan planSlab(const layout::LinearLayout &held, const FragmentReads &reads,
+                  std::int32_t elementBits, const machine::Machine &machine);
+
+/// Whether each register of a fragment is a piece of one vector.
+bool haveWholeRegisters(const FragmentReads &reads, const layout::RegisterVectors &vectors,
+                        std::int32_t elementBits);
+
+/// The cheapest way for a tile that lies so.
+FragmentAccess bestAccess(const FragmentReads &reads, const layout::LinearLayout &shared,
+                          std::int32_t elementBits, const machine::Machine &machine);
+
+} // namespace imbrex::analysis

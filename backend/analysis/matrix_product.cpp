@@ -1,0 +1,275 @@
+#include "backend/analysis/matrix_product.h"
+
+#include "backend/analysis/slabs.h"
+#include "backend/support/check.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace imbrex::analysis {
+namespace {
+
+using layout::Bits;
+using layout::Dim;
+using layout::LinearLayout;
+using machine::MatrixElement;
+using machine::MmaInstruction;
+using machine::MmaOperand;
+
+/// The axes of a tile of the result's rank on which the rows and the columns of the instruction's
+/// matrix lie.
+struct MatrixAxes {
+  std::int32_t rows, columns;
+};
+
+MatrixAxes axesOf(const ir::DotAttrs &attrs, std::int32_t rank) {
+  const MatrixAxes plain{rank - 2, rank - 1};
+  return attrs.transposed ? MatrixAxes{plain.columns, plain.rows} : plain;
+}
+
+/// A column of a fragment as one of a tile; what is beyond the tile's extent is not there.
+class ColumnPlacer {
+public:
+  ColumnPlacer(const LinearLayout &fragment, const LinearLayout &tile, MatrixAxes axes)
+      : fragment_(fragment), tile_(tile), axes_(axes) {}
+
+  Bits operator()(Bits column) const {
+    return at(axes_.rows, fragment_.outputPart(column, Dim::Axis0)) |
+           at(axes_.columns, fragment_.outputPart(column, Dim::Axis1));
+  }
+
+private:
+  Bits at(std::int32_t axis, Bits part) const {
+    const Bits inside = part & ((Bits{1} << tile_.outputBits(layout::axisDim(axis))) - 1);
+    return inside << tile_.outputShift(layout::axisDim(axis));
+  }
+
+  const LinearLayout &fragment_;
+  const LinearLayout &tile_;
+  MatrixAxes axes_;
+};
+
+/// The bits of an axis that are neither an instruction's nor the warps', and the warps'.
+struct AxisShare {
+  std::int32_t fragment, warps;
+};
+AxisShare shareOf(const MmaInstruction &unit, const ir::DotAttrs &attrs, std::int32_t axis,
+                  std::int32_t bits) {
+  const MatrixAxes axes = axesOf(attrs, static_cast<std::int32_t>(attrs.warps.size()));
+  const std::int32_t own = axis == axes.rows      ? layout::bitsFor(unit.m)
+                           : axis == axes.columns ? layout::bitsFor(unit.n)
+                                                  : 0;
+  const std::int32_t fragment = std::min(own, bits);
+  const std::int32_t warps = layout::bitsFor(attrs.warps[static_cast<std::size_t>(axis)]);
+  return {fragment, std::min(warps, bits - fragment)};
+}
+
+} // namespace
+
+std::optional<MatrixElement> matrixElementOf(ir::ElementKind element, ir::Precision precision) {
+  if (precision == ir::Precision::Tf32) return MatrixElement::Tf32;
+  return machine::matrixElementNamed(ir::info(element).name);
+}
+
+const MmaInstruction *unitOf(const ir::Kernel &kernel, const ir::Op &dot,
+                             const machine::Machine &machine) {
+  const auto &attrs = dot.attrs<ir::DotAttrs>();
+  if (attrs.unit.empty()) return nullptr;
+  std::array<std::optional<MatrixElement>, 2> elements;
+  for (const std::size_t i : {0, 1})
+    elements[fragmentOfOperand(dot, i) == MmaOperand::A ? 0 : 1] =
+        matrixElementOf(kernel.type(dot.operand(i)).element(), attrs.precision);
+  const auto sums = matrixElementOf(kernel.type(dot.operand(2)).element(), ir::Precision::Ieee);
+  if (!elements[0] || !elements[1] || !sums) return nullptr;
+  return machine::findMmaInstruction(machine, attrs.unit, *elements[0], *elements[1], *sums);
+}
+
+std::string whyNotOnUnit(const ir::Kernel &kernel, const ir::Op &dot,
+                         const machine::Machine &machine) {
+  const auto &attrs = dot.attrs<ir::DotAttrs>();
+  if (attrs.unit.empty()) return "";
+  const MmaInstruction *unit = unitOf(kernel, dot, machine);
+  if (!unit || unit->isScaled() || machine::lanesOf(*unit) != machine.warpSize)
+    return std::string(machine.name) + " has none of that name for these elements";
+  const ir::Shape &shape = kernel.type(dot.operand(0)).shape();
+  const std::int32_t bits =
+      std::max(layout::bitsFor(shape[depthAxis(kernel, dot, 0)]), depthBitsOf(*unit));
+  if (std::ssize(attrs.depthOrder) > bits)
+    return "its depth has " + std::to_string(bits) + " bits to order";
+  if (kernel.stage() != ir::Stage::Laid) return "";
+  std::int64_t warps = 1;
+  for (const std::int64_t along : attrs.warps) warps *= along;
+  const bool isLaid = warps == kernel.threads().warps &&
+                      kernel.layout(kernel.layoutOf(dot.result())) ==
+                          sumsOf(*unit, attrs, kernel.type(dot.result()).shape(), kernel.threads());
+  return isLaid ? "" : "its sums are not laid out as that gives them";
+}
+
+MmaOperand fragmentOfOperand(const ir::Op &dot, std::size_t operand) {
+  const bool isFirst = (operand == 0) != dot.attrs<ir::DotAttrs>().transposed;
+  return isFirst ? MmaOperand::A : MmaOperand::B;
+}
+
+std::int32_t depthBitsOf(const MmaInstruction &unit) { return layout::bitsFor(unit.k); }
+
+LinearLayout sumsOf(const MmaInstruction &unit, const ir::DotAttrs &attrs, const ir::Shape &shape,
+                    layout::Threads threads) {
+  const LinearLayout tile({}, layout::tileSides(shape.extents()), {});
+  const LinearLayout fragment = fragmentOf(unit, MmaOperand::Sums);
+  const ColumnPlacer place(fragment, tile, axesOf(attrs, shape.rank()));
+  llvm::SmallVector<Bits, 16> registers, lanes, warps;
+  for (const Bits column : fragment.columns(Dim::Register))
+    if (const Bits placed = place(column); placed != 0) registers.push_back(placed);
+  for (const Bits column : fragment.columns(Dim::Lane)) lanes.push_back(place(column));
+  for (std::int32_t axis = shape.rank(); axis-- > 0;) {
+    const std::int32_t shift = tile.outputShift(layout::axisDim(axis)),
+                       bits = tile.outputBits(layout::axisDim(axis));
+    const AxisShare share = shareOf(unit, attrs, axis, bits);
+    for (std::int32_t bit = share.fragment; bit < bits - share.warps; ++bit)
+      registers.push_back(Bits{1} << (shift + bit));
+    for (std::int32_t bit = bits - share.warps; bit < bits; ++bit)
+      warps.push_back(Bits{1} << (shift + bit));
+  }
+  warps.resize(static_cast<std::size_t>(layout::bitsFor(threads.warps)), 0);
+  llvm::SmallVector<Bits, 16> columns(registers);
+  columns.append(lanes);
+  columns.append(warps);
+  return LinearLayout({{Dim::Register, static_cast<std::int32_t>(registers.size())},
+                       {Dim::Lane, static_cast<std::int32_t>(lanes.size())},
+                       {Dim::Warp, static_cast<std::int32_t>(warps.size())}},
+                      layout::Sides(tile.outputs()), columns);
+}
+
+SumBits sumBitsOf(const ir::Kernel &kernel, const ir::Op &dot, const MmaInstruction &unit) {
+  const auto &attrs = dot.attrs<ir::DotAttrs>();
+  const LinearLayout tile({}, layout::tileSides(kernel.type(dot.result()).shape().extents()), {});
+  const LinearLayout fragment = fragmentOf(unit, MmaOperand::Sums);
+  const ColumnPlacer place(fragment, tile, axesOf(attrs, kernel.type(dot.result()).rank()));
+  SumBits bits;
+  for (const Bits column : fragment.columns(Dim::Register))
+    bits.ofFragment.push_back(place(column) == 0 ? kNoBit : bits.firstOfPieces++);
+  return bits;
+}
+
+namespace {
+
+/// Builds FragmentReads.
+class ReadBuilder {
+public:
+  ReadBuilder(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
+              const DepthCount &depth)
+      : unit_(depth.unit), sums_(kernel.layout(kernel.layoutOf(dot.result()))),
+        fragment_(fragmentOf(unit_, fragmentOfOperand(dot, operand))),
+        depthIsColumn_(fragmentOfOperand(dot, operand) == MmaOperand::A),
+        depthAxis_(analysis::depthAxis(kernel, dot, operand)), depthBits_(depth.bits),
+        rank_(kernel.type(dot.operand(operand)).rank()) {
+    layout::Sides sides = layout::tileSides(kernel.type(dot.operand(operand)).shape().extents());
+    sides[static_cast<std::size_t>(depthAxis_)].bits = depth.bits;
+    like_ = LinearLayout({}, sides, {});
+    // Rows of a and columns of b are on the axis of the sums that has their name.
+    outerAxis_ = operand == 0 ? rank_ - 2 : rank_ - 1;
+  }
+
+  FragmentReads build(llvm::ArrayRef<std::int64_t> order, std::int32_t firstOfPieces) {
+    const std::int32_t own = depthBitsOf(unit_), all = std::max(own, depthBits_);
+    IMBREX_CHECK(std::ssize(order) <= all, "an order of {0} bits of {1}", order.size(), all);
+    const auto depthOf = [&](std::int32_t bit) {
+      return bit < std::ssize(order)
+                 ? static_cast<std::int32_t>(order[static_cast<std::size_t>(bit)])
+                 : bit;
+    };
+    for (const Bits column : fragment_.columns(Dim::Register))
+      reads_.ofFragment.push_back(addRegister(placed(column, depthOf), depthPart(column, depthOf)));
+    for (std::int32_t bit = own; bit < all; ++bit) {
+      const Bits depth = Bits{1} << depthOf(bit);
+      reads_.ofSteps.push_back(addRegister(atDepth(depth), depth));
+    }
+    for (const Bits column :
+         sums_.columns(Dim::Register).drop_front(static_cast<std::size_t>(firstOfPieces)))
+      reads_.ofPieces.push_back(addRegister(ofSum(column), std::nullopt));
+    llvm::SmallVector<Bits, 16> lanes, warps, laneDepths;
+    for (const Bits column : fragment_.columns(Dim::Lane)) {
+      lanes.push_back(placed(column, depthOf));
+      laneDepths.push_back(depthPart(column, depthOf));
+    }
+    for (const Bits column : sums_.columns(Dim::Warp)) warps.push_back(ofSum(column));
+    reads_.places = joined({{Dim::Register, registers_}, {Dim::Lane, lanes}, {Dim::Warp, warps}},
+                           layout::Sides(like_.outputs()));
+    reads_.depths =
+        joined({{Dim::Register, depths_}, {Dim::Lane, laneDepths}}, {{Dim::Offset, all}});
+    return std::move(reads_);
+  }
+
+private:
+  using Columns = llvm::SmallVector<Bits, 16>;
+
+  static LinearLayout joined(std::initializer_list<std::pair<Dim, Columns>> parts,
+                             const layout::Sides &outputs) {
+    layout::Sides inputs;
+    Columns columns;
+    for (const auto &[dim, own] : parts) {
+      inputs.push_back({dim, static_cast<std::int32_t>(own.size())});
+      columns.append(own);
+    }
+    return LinearLayout(inputs, outputs, columns);
+  }
+
+  /// Whose columns are none is no register of its own.
+  std::int32_t addRegister(Bits column, std::optional<Bits> depth) {
+    if (depth) depths_.push_back(*depth);
+    if (column == 0) return kNoBit;
+    registers_.push_back(column);
+    return static_cast<std::int32_t>(registers_.size()) - 1;
+  }
+
+  Bits atDepth(Bits depth) const {
+    return (depth & ((Bits{1} << depthBits_) - 1))
+           << like_.outputShift(layout::axisDim(depthAxis_));
+  }
+
+  Bits depthPart(Bits column, auto depthOf) const {
+    const Bits part = fragment_.outputPart(column, depthIsColumn_ ? Dim::Axis1 : Dim::Axis0);
+    Bits depth = 0;
+    for (std::int32_t bit = 0; part >> bit != 0; ++bit)
+      if ((part >> bit & 1) != 0) depth |= Bits{1} << depthOf(bit);
+    return depth;
+  }
+
+  Bits placed(Bits column, auto depthOf) const {
+    const Bits outer = fragment_.outputPart(column, depthIsColumn_ ? Dim::Axis0 : Dim::Axis1);
+    const Dim axis = layout::axisDim(outerAxis_);
+    const Bits inside = outer & ((Bits{1} << like_.outputBits(axis)) - 1);
+    return inside << like_.outputShift(axis) | atDepth(depthPart(column, depthOf));
+  }
+
+  /// What a step through the sums is on this operand.
+  Bits ofSum(Bits column) const {
+    Bits packed = 0;
+    for (std::int32_t axis = 0; axis < rank_; ++axis)
+      if (axis != depthAxis_)
+        packed |= sums_.outputPart(column, layout::axisDim(axis))
+                  << like_.outputShift(layout::axisDim(axis));
+    return packed;
+  }
+
+  const MmaInstruction &unit_;
+  const LinearLayout &sums_;
+  LinearLayout fragment_, like_;
+  bool depthIsColumn_;
+  std::int32_t depthAxis_, depthBits_, rank_, outerAxis_ = 0;
+  Columns registers_, depths_;
+  FragmentReads reads_;
+};
+
+} // namespace
+
+FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
+                            const DepthCount &depth) {
+  return ReadBuilder(kernel, dot, operand, depth)
+      .build(depth.order, sumBitsOf(kernel, dot, depth.unit).firstOfPieces);
+}
+
+} // namespace imbrex::analysis
