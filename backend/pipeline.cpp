@@ -6,6 +6,7 @@
 #include "backend/passes/accumulate_products.h"
 #include "backend/passes/assign_layouts.h"
 #include "backend/passes/canonicalise.h"
+#include "backend/passes/choose_units.h"
 #include "backend/passes/construct_ssa.h"
 #include "backend/passes/cse.h"
 #include "backend/passes/dce.h"
@@ -19,6 +20,7 @@
 #include "backend/passes/loop_over_parts.h"
 #include "backend/passes/pipeline/apply_plans.h"
 #include "backend/passes/pipeline/count_trips.h"
+#include "backend/passes/pipeline/order_products.h"
 #include "backend/passes/pipeline/place_slots.h"
 #include "backend/passes/pipeline/plan_loops.h"
 #include "backend/passes/pipeline/split_roles.h"
@@ -52,6 +54,7 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"sort-by-parts", passes::sortByParts, Stage::Tiles, Stage::Tiles},
     {"loop-over-parts", passes::loopOverParts, Stage::Tiles, Stage::Tiles},
     {"expand-products", passes::expandProducts, Stage::Tiles, Stage::Tiles},
+    {"choose-units", passes::chooseUnits, Stage::Tiles, Stage::Tiles},
     {"expand-dots", passes::expandDots, Stage::Tiles, Stage::Tiles},
     {"expand-math", passes::expandMath, Stage::Tiles, Stage::Tiles},
     {"expand-random", passes::expandRandom, Stage::Tiles, Stage::Tiles},
@@ -62,6 +65,7 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"plan-loops", passes::pipeline::planLoops, Stage::Laid, Stage::Laid},
     {"apply-plans", passes::pipeline::applyPlans, Stage::Laid, Stage::Laid},
     {"split-roles", passes::pipeline::splitRoles, Stage::Laid, Stage::Laid},
+    {"order-products", passes::pipeline::orderProducts, Stage::Laid, Stage::Laid},
     {"place-slots", passes::pipeline::placeSlots, Stage::Laid, Stage::Laid},
 });
 
@@ -105,6 +109,7 @@ constexpr auto kGpuPipeline = std::to_array<Pass>({
     named("sort-by-parts"),
     named("loop-over-parts"),
     named("expand-products"),
+    named("choose-units"),
     named("expand-dots"),
     named("expand-math"),
     named("expand-random"),
@@ -120,6 +125,7 @@ constexpr auto kGpuPipeline = std::to_array<Pass>({
     named("plan-loops"),
     named("apply-plans"),
     named("split-roles"),
+    named("order-products"),
     named("place-slots"),
 });
 

@@ -17,6 +17,11 @@ namespace {
 
 // Nobody asks a machine for what it does not have.
 
+llvm::SmallVector<llvm::Value *, 4> Vocabulary::loadMatrices(Builder &, Value *, std::int32_t,
+                                                             bool) const {
+  IMBREX_UNREACHABLE("{0} loads no matrices", machine().name);
+}
+
 void Vocabulary::copyAsync(Builder &, Value *, Value *, const Copy &) const { hasNoCopies(*this); }
 void Vocabulary::copyInLaneOrder(Builder &, Value *, Value *, std::int64_t) const {
   hasNoCopies(*this);

@@ -67,6 +67,19 @@ public:
   virtual void applyHints(llvm::Instruction &access, ir::Cache cache,
                           ir::Eviction eviction) const = 0;
 
+  // --- matrix units ---
+
+  /// The code of `function` has instructions of machine/mma.h.
+  virtual void useMatrixUnits(llvm::Function &) const {}
+
+  // --- matrices in shared memory, on a machine that loads them (Machine::hasMatrixLoads) ---
+
+  /// As many matrices of 8 rows of 16 bytes as there are registers of the result, 1, 2 or 4: lane
+  /// 8 · i + j names row j of the i-th. Each lane gets four bytes of each (i32); `isTransposed`: of
+  /// the transposed one, whose elements have 16 bits.
+  virtual llvm::SmallVector<Value *, 4> loadMatrices(Builder &b, Value *row, std::int32_t count,
+                                                     bool isTransposed) const;
+
   // --- asynchronous copies, on a machine that has them (Machine::asyncCopies) ---
 
   /// A barrier of the block that orders accesses to shared memory alone, and waits for no copy.

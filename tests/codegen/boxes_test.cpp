@@ -418,11 +418,11 @@ TEST_CASE("what two roles do under a condition they do under the same") {
 
 namespace {
 
-/// A product whose sums fill 64 registers of a thread.
+/// A product by multiply-adds, whose sums fill 64 registers of a thread.
 TableKernel largeProduct() {
   return {.name = "large",
           .kernel = parsedKernel(R"(
-kernel @large(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) stage tiles {
+kernel @large(%a: view<const f32, 2>, %b: view<const f32, 2>, %c: view<f32, 2>) stage tiles {
   %0 = constant 0 : i64
   %1 = constant 1 : i64
   %2 = view.extent %a [axis = 1] : i64
@@ -430,8 +430,8 @@ kernel @large(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) 
   %4 = cdiv %2, %16 : i64
   %5 = constant 0.0 : f32[128x128]
   %6 = for %0, %4, %1, %5 [pipelined = 3] (%k: i64, %sum: f32[128x128]) {
-    %x = view.load %a, %0, %k : f16[128x16]
-    %y = view.load %b, %k, %0 : f16[16x128]
+    %x = view.load %a, %0, %k : f32[128x16]
+    %y = view.load %b, %k, %0 : f32[16x128]
     %next = dot %x, %y, %sum : f32[128x128]
     yield %next
   } : f32[128x128]
@@ -475,7 +475,7 @@ TEST_CASE("the role that loads leaves its registers to one that wants many" *
   for (const llvm::GlobalVariable &memory : code->module->globals())
     if (memory.getName().starts_with("ring"))
       alignments.insert(memory.getAlign().valueOrOne().value());
-  CHECK(alignments == std::set<std::uint64_t>{256, 1024}); // rows of 32 and of 256 bytes
+  CHECK(alignments == std::set<std::uint64_t>{512, 1024}); // rows of 64 and of 512 bytes
   // Were there fewer at the launch, those that compute would wait for ever for what they take.
   if (testing::canAssemble(*target)) {
     const auto object = target->object(*code->copy());

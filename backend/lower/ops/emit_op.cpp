@@ -61,7 +61,9 @@ void Emitter::emitCode(const ir::Op &op) {
   case OpKind::Scan: return emitScan(*this, op);
   case OpKind::Sort: return emitSort(*this, op);
   case OpKind::Histogram: return emitHistogram(*this, op);
-  case OpKind::Dot: return emitDot(*this, op);
+  case OpKind::Dot:
+    return op.attrs<ir::DotAttrs>().unit.empty() ? emitDot(*this, op)
+                                                 : emitMatrixProduct(*this, op);
 
   case OpKind::Print: return emitPrint(*this, op);
   case OpKind::Assert: return emitAssert(*this, op);

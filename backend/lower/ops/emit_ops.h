@@ -34,6 +34,7 @@ void emitScan(Emitter &emitter, const ir::Op &op);
 void emitSort(Emitter &emitter, const ir::Op &op);
 void emitHistogram(Emitter &emitter, const ir::Op &op);
 void emitDot(Emitter &emitter, const ir::Op &op);
+void emitMatrixProduct(Emitter &emitter, const ir::Op &op);
 void emitPrint(Emitter &emitter, const ir::Op &op);
 void emitAssert(Emitter &emitter, const ir::Op &op);
 void emitInlineAsm(Emitter &emitter, const ir::Op &op);

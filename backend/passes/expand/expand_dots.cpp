@@ -57,7 +57,7 @@ ValueId threeProducts(Builder &build, Rounding round, const Op &op) {
 }
 
 llvm::SmallVector<ValueId, 4> plainProduct(Recorder &recorder, const Op &op) {
-  if (op.kind != OpKind::Dot) return {};
+  if (op.kind != OpKind::Dot || !op.attrs<DotAttrs>().unit.empty()) return {};
   Builder build = recorder.builder();
   const auto isNarrow = [&](size_t i) {
     return isNarrowFloat(recorder.kernel().type(op.operand(i)).element());

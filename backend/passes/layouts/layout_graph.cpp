@@ -1,5 +1,6 @@
 #include "backend/passes/layouts/layout_graph.h"
 
+#include "backend/analysis/matrix_product.h"
 #include "backend/analysis/slabs.h"
 #include "backend/passes/layouts/candidates.h"
 #include "backend/passes/pipeline/read_in_place.h"
@@ -26,7 +27,9 @@ bool isAccess(const Op &op) {
          op.kind == OpKind::AtomicCas;
 }
 
-bool standsAlone(const Op &op) { return isAccess(op) || op.kind == OpKind::Sort; }
+bool isOnUnit(const Op &op) { return op.kind == OpKind::Dot && !op.attrs<DotAttrs>().unit.empty(); }
+
+bool standsAlone(const Op &op) { return isAccess(op) || op.kind == OpKind::Sort || isOnUnit(op); }
 
 /// Whether two edges cost alike in all layouts. Which half of its operand a move takes is no
 /// matter.
@@ -251,6 +254,11 @@ private:
       graph_.accesses.push_back(widthOf(site, accessOf(op, shape.rank())));
       const Rows rows = rowsOf(graph_.accesses.back().shape, shape);
       cluster.candidates.push_back({rowLayout(shape, question_.threads, rows), &op});
+    } else if (isOnUnit(op)) {
+      const auto &unit = *analysis::unitOf(kernel_, op, question_.machine);
+      cluster.candidates.push_back(
+          {analysis::sumsOf(unit, op.attrs<DotAttrs>(), shape, question_.threads), &op});
+      cluster.isFixed = true;
     } else if (op.kind == OpKind::Dot) {
       cluster.candidates.push_back({productLayout(shape, question_.threads), &op});
     } else if (op.kind == OpKind::Sort) {

@@ -30,12 +30,14 @@ struct RepeatedWork {
 };
 
 /// Sites that share one layout: elementwise ops and all that passes a tile on unchanged. Accesses
-/// to memory and sorts are clusters of their own, so that a conversion may stand before or behind.
+/// to memory, sorts and products on matrix units are clusters of their own, so that a conversion
+/// may stand before or behind.
 struct Cluster {
   ir::Shape shape;
   llvm::SmallVector<RepeatedWork, 1> works = {};
   llvm::SmallVector<size_t, 4> edges = {};
   llvm::SmallVector<Candidate, 1> candidates = {};
+  bool isFixed = false; ///< The first candidate it is: a machine's instruction wants it so.
 };
 
 /// Tiles on their way from one cluster to another, all of one type and moved in one way. They are

@@ -50,6 +50,17 @@ bool sorts(const Kernel &kernel) {
   return found;
 }
 
+/// Of the blocks that products on matrix units are cut for; 0 where there are none.
+std::int32_t warpsOfUnits(const Kernel &kernel) {
+  std::int64_t warps = 0;
+  walk(kernel.body(), [&](const Op &op) {
+    if (op.kind != OpKind::Dot || op.attrs<DotAttrs>().unit.empty()) return;
+    warps = 1;
+    for (const std::int64_t along : op.attrs<DotAttrs>().warps) warps *= along;
+  });
+  return static_cast<std::int32_t>(warps);
+}
+
 /// The layout that a value of this layout has at the other end of the edge, if it stays where it
 /// is.
 std::optional<LinearLayout> carriedForward(const Edge &edge, const LinearLayout &from) {
@@ -178,6 +189,10 @@ private:
   LayoutOptions optionsOf(size_t cluster, bool isAlone) const {
     const Cluster &self = graph_.clusters[cluster];
     LayoutOptions options;
+    if (self.isFixed) {
+      options.add(self.candidates.front());
+      return options;
+    }
     if (chosen_[cluster]) options.add(*chosen_[cluster]);
     for (const Candidate &candidate : self.candidates) options.add(candidate);
     if (isAlone) return options;
@@ -242,7 +257,7 @@ private:
       const Edge &edge = graph_.edges[index];
       auto image =
           edge.from == cluster ? carriedForward(edge, layout) : carriedBackward(edge, layout);
-      if (image) options.add({std::move(*image)});
+      if (image && !graph_.clusters[leaf.cluster].isFixed) options.add({std::move(*image)});
     }
     std::optional<Cost> least;
     for (const Candidate &option : options) {
@@ -269,18 +284,23 @@ std::int64_t registersFor(const Type &type) {
   return registers;
 }
 
+std::int64_t leastWarps(const Kernel &kernel, const machine::Machine &machine) {
+  const std::int64_t lanes = std::max(machine.warpSize, 1);
+  return static_cast<std::int64_t>(
+      llvm::divideCeil(largestTile(kernel).registers, lanes * kCrowdedRegisters));
+}
+
 layout::Threads chooseThreads(const Kernel &kernel, const machine::Machine &machine) {
   const std::int32_t lanes = std::max(machine.warpSize, 1);
   if (kernel.attributes().warps > 0) return {.lanes = lanes, .warps = kernel.attributes().warps};
+  if (const std::int32_t warps = warpsOfUnits(kernel)) return {.lanes = lanes, .warps = warps};
   const TileSize largest = largestTile(kernel);
   const std::int32_t most = std::max(machine.maxThreads / lanes, 1);
   const std::int32_t mostBusy = sorts(kernel) ? most : std::max(kMostThreads / lanes, 1);
   const std::int64_t busy = std::min<std::int64_t>(largest.elements / (lanes * kElementsPerThread),
                                                    std::min(mostBusy, most));
-  const auto uncrowded =
-      static_cast<std::int64_t>(llvm::divideCeil(largest.registers, lanes * kCrowdedRegisters));
-  const auto warps =
-      static_cast<std::uint64_t>(std::clamp<std::int64_t>(std::max(busy, uncrowded), 1, most));
+  const auto warps = static_cast<std::uint64_t>(
+      std::clamp<std::int64_t>(std::max(busy, leastWarps(kernel, machine)), 1, most));
   return {.lanes = lanes, .warps = static_cast<std::int32_t>(llvm::bit_ceil(warps))};
 }
 

@@ -19,6 +19,9 @@ std::int64_t registersFor(const ir::Type &tile);
 /// The most that a tile can take without being in the way: 128 of each of 256 threads.
 inline constexpr std::int64_t kUncrowdedRegisters = 256 * 128;
 
+/// The warps of which no thread holds so much of a tile that its registers are crowded.
+std::int64_t leastWarps(const ir::Kernel &kernel, const machine::Machine &machine);
+
 /// How many threads a block of this kernel is to have.
 layout::Threads chooseThreads(const ir::Kernel &kernel, const machine::Machine &machine);
 

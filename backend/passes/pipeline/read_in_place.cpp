@@ -20,9 +20,10 @@ bool passesOn(const Kernel &kernel, const Op &op) {
 }
 
 bool multipliesInPlace(const Kernel &kernel, const Op &op, ValueId tile) {
-  return op.kind == OpKind::Dot && op.operand(2) != tile &&
-         op.attrs<DotAttrs>().precision == Precision::Ieee &&
-         !isNarrowFloat(kernel.type(tile).element());
+  if (op.kind != OpKind::Dot || op.operand(2) == tile) return false;
+  const auto &attrs = op.attrs<DotAttrs>();
+  return !attrs.unit.empty() ||
+         (attrs.precision == Precision::Ieee && !isNarrowFloat(kernel.type(tile).element()));
 }
 
 /// Adds the names of a tile as long as nothing but products uses it.

@@ -70,6 +70,12 @@ void AmdgpuVocabulary::declareKernel(llvm::Function &function, std::int32_t thre
                        llvm::MDNode::get(context, {extent(threads), extent(1), extent(1)}));
 }
 
+/// Else LLVM 22 has the sums of a loop in accumulation registers and moves them about, 128 times a
+/// step of a product of 128 x 128 x 64 on gfx942.
+void AmdgpuVocabulary::useMatrixUnits(llvm::Function &function) const {
+  function.addFnAttr("amdgpu-agpr-alloc", "0");
+}
+
 void AmdgpuVocabulary::limitRegisters(llvm::Function &function, std::int32_t registers) const {
   // LLVM counts the half of them from gfx90a to gfx950, where accumulation registers are the other
   // half of one file (GCNSubtarget::getBaseMaxNumVGPRs).

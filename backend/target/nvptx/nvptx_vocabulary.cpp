@@ -122,6 +122,30 @@ void NvptxVocabulary::applyHints(llvm::Instruction &, ir::Cache, ir::Eviction) c
 
 // Copies of 16 bytes pass by the first cache, in which nobody will look for them again; smaller
 // ones cannot (PTX ISA, "cp.async": .cg takes 16 bytes only).
+llvm::SmallVector<Value *, 4>
+NvptxVocabulary::loadMatrices(Builder &b, Value *row, std::int32_t count, bool isTransposed) const {
+  struct Load {
+    std::int32_t count;
+    Intrinsic::ID plain, transposed;
+  };
+  constexpr auto kLoads = std::to_array<Load>({
+      {1, Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x1_b16,
+       Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x1_trans_b16},
+      {2, Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_b16,
+       Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_trans_b16},
+      {4, Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16,
+       Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16},
+  });
+  const auto *const load = llvm::find_if(kLoads, [&](const Load &l) { return l.count == count; });
+  Value *const loaded =
+      b.CreateIntrinsic(isTransposed ? load->transposed : load->plain, {row->getType()}, {row});
+  if (count == 1) return {loaded};
+  llvm::SmallVector<Value *, 4> registers;
+  for (unsigned i = 0; i < static_cast<unsigned>(count); ++i)
+    registers.push_back(b.CreateExtractValue(loaded, i));
+  return registers;
+}
+
 void NvptxVocabulary::copyAsync(Builder &b, Value *to, Value *from, const Copy &copy) const {
   struct Form {
     std::int64_t bytes;

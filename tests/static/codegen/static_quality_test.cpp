@@ -94,10 +94,11 @@ std::string widthsOf(const target::InstructionMix &mix, InstructionClass kind) {
   return text;
 }
 
-/// A tile of a product, of which a thread has four rows and four columns.
+/// A tile of a product.
+template <class T>
 struct product {
   static constexpr const char *name = "product";
-  void operator()(view<const f16, 2> a, view<const f16, 2> b, view<f32, 2> c) const {
+  void operator()(view<const T, 2> a, view<const T, 2> b, view<f32, 2> c) const {
     auto [row, column] = program_id<2>();
     var sum = zeros<f32, 64, 64>();
     for (auto k : range(0, cdiv(a.extent(1), 32)))
@@ -108,16 +109,30 @@ struct product {
 
 } // namespace
 
-TEST_CASE("the threads of a product read both operands four elements at a time") {
-  for (const std::string machine : {"sm_90a", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"}) {
+TEST_CASE("the threads of a product by multiply-adds read both operands four elements at a time") {
+  for (const std::string machine : {"sm_75", "sm_90a", "gfx1030", "gfx1100", "gfx1201"}) {
     CAPTURE(machine);
-    const bench::Quality quality = bench::measure(trace(product{}), targetOf(machine));
-    // Four of 16 bytes are the sums', on their way to where they are stored.
-    CHECK(widthsOf(quality.instructions, InstructionClass::SharedLoad) ==
-          "2 of 8 bytes, 4 of 16 bytes, ");
-    // a is transposed, an element at a time.
-    CHECK(widthsOf(quality.instructions, InstructionClass::SharedStore) ==
-          "8 of 2 bytes, 5 of 16 bytes, ");
+    const bench::Quality quality = bench::measure(trace(product<f32>{}), targetOf(machine));
+    // Two are of the operands; four are the sums, on their way to where they are stored.
+    CHECK(widthsOf(quality.instructions, InstructionClass::SharedLoad) == "6 of 16 bytes, ");
+  }
+}
+
+TEST_CASE("fragments are read 16 bytes at a time, and stored by whole vectors where that serves") {
+  for (const std::string machine :
+       {"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"}) {
+    CAPTURE(machine);
+    const bench::Quality quality = bench::measure(trace(product<f16>{}), targetOf(machine));
+    const auto &read = quality.instructions.widths.at(InstructionClass::SharedLoad);
+    CHECK(read.size() == 1);
+    CHECK(read.contains(16));
+  }
+  for (const std::string machine : {"sm_75", "sm_80", "sm_90a", "sm_120a"}) {
+    CAPTURE(machine);
+    const bench::Quality quality = bench::measure(trace(product<f16>{}), targetOf(machine));
+    // All by matrices of 8 rows, those of b transposed.
+    CHECK(widthsOf(quality.instructions, InstructionClass::SharedLoad) == "");
+    CHECK(widthsOf(quality.instructions, InstructionClass::SharedStore) == "4 of 16 bytes, ");
   }
 }
 

@@ -1,0 +1,184 @@
+#include "backend/lower/memory/fragments.h"
+
+#include "backend/layout/algebra.h"
+#include "backend/layout/bank_conflicts.h"
+#include "backend/layout/matrix.h"
+
+#include <algorithm>
+
+namespace imbrex::lower {
+
+using layout::Bits;
+using layout::Dim;
+using llvm::Value;
+
+namespace {
+
+constexpr std::int64_t kRegisterBits = 32;
+
+/// The bits of a number that have a place elsewhere, there.
+Bits moved(Bits number, llvm::ArrayRef<std::int32_t> places) {
+  Bits result = 0;
+  for (std::size_t bit = 0; bit < places.size(); ++bit)
+    if ((number >> bit & 1) != 0 && places[bit] != analysis::kNoBit)
+      result |= Bits{1} << places[bit];
+  return result;
+}
+
+} // namespace
+
+FragmentSource::FragmentSource(Emitter &emitter, const ir::Op &dot, std::size_t operand,
+                               analysis::FragmentReads reads)
+    : e_(emitter), reads_(std::move(reads)),
+      bits_(ir::storageBits(emitter.type(dot.operand(operand)).element())),
+      together_(std::max<std::int64_t>(kRegisterBits / bits_, 1)),
+      elements_(std::size_t{1} << reads_.ofFragment.size()) {}
+
+void FragmentSource::readFrom(Value *base, const layout::LinearLayout &shared) {
+  base_ = base;
+  known_.clear();
+  access_ =
+      analysis::bestAccess(reads_, shared, static_cast<std::int32_t>(bits_), e_.words.machine());
+  offsets_ = compose(inverse(shared), access_.places);
+  matrices_.clear();
+  if (!areMatrices()) planVectors();
+}
+
+void FragmentSource::planVectors() {
+  vectors_ = contiguousRegisters(offsets_, layout::kMaxAccessBytes * 8 / bits_);
+  positions_.resize(vectors_.registers.size());
+  areWords_ = analysis::haveWholeRegisters(reads_, vectors_, static_cast<std::int32_t>(bits_));
+  for (std::size_t i = 0; i < vectors_.registers.size(); ++i)
+    positions_[static_cast<std::size_t>(vectors_.registers[i])] = i;
+  loaded_.assign(vectors_.registers.size() / static_cast<std::size_t>(vectors_.width), nullptr);
+}
+
+void FragmentSource::takeFrom(Registers registers) {
+  registers_ = std::move(registers);
+  known_.clear();
+}
+
+MatrixValues FragmentSource::at(FragmentPlace place, std::optional<std::int64_t> depth) {
+  const std::pair key{moved(place.piece, reads_.ofPieces), place.step};
+  const auto [known, isNew] = known_.try_emplace(key);
+  if (!isNew) return known->second;
+  MatrixValues fragment;
+  for (Bits i = 0; i < elements_; i += static_cast<Bits>(together_)) {
+    if ((areMatrices() || areWords_) && base_ && !depth && bits_ <= kRegisterBits) {
+      fragment.push_back(word(registerOf(i, place)));
+      continue;
+    }
+    Value *joined = nullptr;
+    for (Bits j = 0; j < static_cast<Bits>(together_) && i + j < elements_; ++j) {
+      Value *one = element(registerOf(i + j, place));
+      if (depth) one = masked(one, i + j, place.step, *depth);
+      if (bits_ > kRegisterBits) {
+        joined = one;
+        continue;
+      }
+      one = e_.b.CreateShl(e_.b.CreateZExt(one, e_.b.getInt32Ty()), j * static_cast<Bits>(bits_));
+      joined = joined ? e_.b.CreateOr(joined, one, "", /*IsDisjoint=*/true) : one;
+    }
+    fragment.push_back(joined);
+  }
+  return known_[key] = fragment;
+}
+
+Bits FragmentSource::registerOf(Bits fragment, FragmentPlace place) const {
+  return moved(fragment, reads_.ofFragment) | moved(static_cast<Bits>(place.step), reads_.ofSteps) |
+         moved(place.piece, reads_.ofPieces);
+}
+
+/// The thread's part of the offset, and the register's; what of this no thread reaches is added
+/// last, where an access can have it for nothing.
+Value *FragmentSource::address(Bits number) {
+  const Bits constant = offsets_.apply(Dim::Register, number);
+  const Bits ofThreads =
+      layout::unionOf(offsets_.columns(Dim::Lane)) | layout::unionOf(offsets_.columns(Dim::Warp));
+  const Bits reached = constant & ofThreads;
+  Value *const thread = e_.threadPart(offsets_);
+  Value *const mixed =
+      reached == 0 ? thread : e_.b.CreateXor(thread, e_.i32(static_cast<std::int64_t>(reached)));
+  llvm::Type *const memory = e_.b.getIntNTy(static_cast<unsigned>(bits_));
+  return e_.b.CreateGEP(memory, e_.b.CreateGEP(memory, base_, mixed),
+                        e_.i32(static_cast<std::int64_t>(constant & ~ofThreads)));
+}
+
+Value *FragmentSource::load(std::size_t vector) {
+  if (loaded_[vector]) return loaded_[vector];
+  const auto width = static_cast<std::size_t>(vectors_.width);
+  const std::int64_t bits = areWords_ ? std::max(bits_, kRegisterBits) : bits_;
+  const auto count = static_cast<unsigned>(vectors_.width * bits_ / bits);
+  llvm::Type *const type =
+      llvm::FixedVectorType::get(e_.b.getIntNTy(static_cast<unsigned>(bits)), count);
+  const llvm::Align alignment(static_cast<std::uint64_t>(vectors_.width * bits_ / 8));
+  Value *const from = address(static_cast<Bits>(vectors_.registers[vector * width]));
+  return loaded_[vector] = e_.b.CreateAlignedLoad(type, from, alignment);
+}
+
+const MatrixValues &FragmentSource::loadMatrices(Bits access) {
+  const auto [known, isNew] = matrices_.try_emplace(access);
+  if (isNew)
+    known->second = MatrixValues(
+        e_.words.loadMatrices(e_.b, address(access), std::int32_t{1} << access_.matrixBits.size(),
+                              access_.way == analysis::FragmentWay::Columns));
+  return known->second;
+}
+
+/// The register that holds an element and those that follow it.
+Value *FragmentSource::word(Bits number) {
+  if (areMatrices()) {
+    // Of the bits behind those within a register the first count the matrices of an access, which
+    // for the access are lanes; and so many low bits are in a row there.
+    Bits access = number / static_cast<Bits>(together_), matrix = 0;
+    matrix = access & ((Bits{1} << access_.matrixBits.size()) - 1);
+    access = access >> access_.matrixBits.size() << llvm::Log2_64(
+                           static_cast<std::uint64_t>(layout::kMaxAccessBytes * 8 / bits_));
+    return loadMatrices(access)[matrix];
+  }
+  const std::size_t position = positions_[number];
+  const auto width = static_cast<std::size_t>(vectors_.width);
+  return e_.b.CreateExtractElement(load(position / width),
+                                   position % width / static_cast<std::size_t>(together_));
+}
+
+/// As an integer, or as f64.
+Value *FragmentSource::element(Bits number) {
+  llvm::Type *const integer = e_.b.getIntNTy(static_cast<unsigned>(bits_));
+  Value *found = nullptr;
+  if (!base_) {
+    found = registers_[number];
+    if (bits_ <= kRegisterBits && !found->getType()->isIntegerTy())
+      found = e_.b.CreateBitCast(found, integer);
+    return found;
+  }
+  if (areMatrices()) {
+    const Bits inside = number % static_cast<Bits>(together_);
+    Value *const shifted = e_.b.CreateLShr(word(number), inside * static_cast<Bits>(bits_));
+    return e_.b.CreateTrunc(shifted, integer);
+  }
+  const std::size_t position = positions_[number];
+  const auto width = static_cast<std::size_t>(vectors_.width);
+  Value *vector = load(position / width);
+  if (vector->getType()->getScalarType() != integer)
+    vector = e_.b.CreateBitCast(
+        vector, llvm::FixedVectorType::get(integer, static_cast<unsigned>(vectors_.width)));
+  found = e_.b.CreateExtractElement(vector, position % width);
+  return bits_ > kRegisterBits ? e_.b.CreateBitCast(found, e_.b.getDoubleTy()) : found;
+}
+
+Value *FragmentSource::masked(Value *element, Bits fragment, std::int64_t step,
+                              std::int64_t depth) {
+  const Bits ofRegister = reads_.depths.apply(
+      Dim::Register, fragment | static_cast<Bits>(step) << reads_.ofFragment.size());
+  Value *const zero = llvm::Constant::getNullValue(element->getType());
+  if (ofRegister >= static_cast<Bits>(depth)) return zero;
+  const Bits ofLanes = layout::unionOf(reads_.depths.columns(Dim::Lane));
+  if ((ofRegister | ofLanes) < static_cast<Bits>(depth)) return element;
+  Value *const lanes = applyColumns(e_.b, reads_.depths.columns(Dim::Lane), e_.lane());
+  Value *const isInside = e_.b.CreateICmpULT(
+      e_.b.CreateOr(lanes, e_.i32(static_cast<std::int64_t>(ofRegister))), e_.i32(depth));
+  return e_.b.CreateSelect(isInside, element, zero);
+}
+
+} // namespace imbrex::lower

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "backend/analysis/fragment_access.h"
+#include "backend/lower/emitter.h"
+#include "backend/lower/values/matrix_instruction.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+/// How the operands of a matrix instruction get into its registers: from shared memory in accesses
+/// as wide as its layout allows, or from the registers of a tile that lies like the fragments.
+namespace imbrex::lower {
+
+/// Where a fragment stands in a product: which piece of the sums it is for, and which step along k.
+struct FragmentPlace {
+  layout::Bits piece;
+  std::int64_t step;
+};
+
+/// An operand of one product.
+class FragmentSource {
+public:
+  FragmentSource(Emitter &emitter, const ir::Op &dot, std::size_t operand,
+                 analysis::FragmentReads reads);
+
+  /// From a tile in shared memory, by its layout (from the offset, in elements, to coordinates).
+  void readFrom(llvm::Value *base, const layout::LinearLayout &shared);
+  /// From registers that lie as `reads.places` says.
+  void takeFrom(Registers registers);
+
+  /// The fragment's registers: i32, or f64 where elements are. Elements from `depth` on along k
+  /// are 0, where that is given.
+  MatrixValues at(FragmentPlace place, std::optional<std::int64_t> depth);
+
+private:
+  layout::Bits registerOf(layout::Bits fragment, FragmentPlace place) const;
+  void planVectors();
+  llvm::Value *load(std::size_t vector);
+  /// The registers that a lane gets of an access by matrices.
+  const MatrixValues &loadMatrices(layout::Bits access);
+  bool areMatrices() const { return access_.way != analysis::FragmentWay::Vectors; }
+  llvm::Value *word(layout::Bits number);
+  llvm::Value *element(layout::Bits number);
+  llvm::Value *masked(llvm::Value *element, layout::Bits fragment, std::int64_t step,
+                      std::int64_t depth);
+  llvm::Value *address(layout::Bits number);
+
+  Emitter &e_;
+  analysis::FragmentReads reads_;
+  std::int64_t bits_;     // of an element
+  std::int64_t together_; // elements of a register
+  std::size_t elements_;  // of a fragment
+  // In shared memory:
+  llvm::Value *base_ = nullptr;
+  analysis::FragmentAccess access_;
+  layout::LinearLayout offsets_; // of what the accesses touch
+  layout::RegisterVectors vectors_;
+  std::vector<std::size_t> positions_; // of registers among those of the vectors
+  bool areWords_ = false;              // vectors are loaded in registers' words
+  std::vector<llvm::Value *> loaded_;
+  std::map<layout::Bits, MatrixValues> matrices_;
+  // In registers:
+  Registers registers_;
+  std::map<std::pair<layout::Bits, std::int64_t>, MatrixValues> known_;
+};
+
+} // namespace imbrex::lower

@@ -1,0 +1,371 @@
+#include "backend/passes/choose_units.h"
+
+#include "backend/analysis/matrix_product.h"
+#include "backend/ir/builder.h"
+#include "backend/passes/layouts/layout_plan.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace imbrex::passes {
+namespace {
+
+using namespace ir;
+using machine::MmaInstruction;
+
+std::int64_t roundedUp(std::int64_t extent) {
+  return static_cast<std::int64_t>(llvm::PowerOf2Ceil(static_cast<std::uint64_t>(extent)));
+}
+
+/// The extents of a product; of batches as many.
+struct ProductShape {
+  std::int64_t m, n, k, batches;
+};
+
+ProductShape shapeOf(const Kernel &kernel, const Op &dot) {
+  const Shape &a = kernel.type(dot.operand(0)).shape(), &c = kernel.type(dot.result()).shape();
+  const std::int32_t rank = c.rank();
+  std::int64_t batches = 1;
+  for (std::int32_t axis = 0; axis < rank - 2; ++axis) batches *= c[axis];
+  return {c[rank - 2], c[rank - 1], a[rank - 1], batches};
+}
+
+// --- what may be: instructions for the elements ---
+
+/// The elements of a product's operands, as a unit would take them.
+struct Elements {
+  ElementKind a, b;
+};
+
+/// The instructions of a machine for these elements and sums, which lie as the machine's do: those
+/// of a machine all lie along rows, or all along columns and are transposed.
+llvm::SmallVector<const MmaInstruction *, 8> instructionsFor(const machine::Machine &machine,
+                                                             const Kernel &kernel, const Op &dot,
+                                                             Elements elements) {
+  llvm::SmallVector<const MmaInstruction *, 8> found;
+  const Precision precision = dot.attrs<DotAttrs>().precision;
+  const auto sums = analysis::matrixElementOf(kernel.type(dot.result()).element(), Precision::Ieee);
+  auto a = analysis::matrixElementOf(elements.a, precision),
+       b = analysis::matrixElementOf(elements.b, precision);
+  if (!a || !b || !sums) return found;
+  for (const MmaInstruction *row : mmaInstructionsOf(machine)) {
+    const bool isTransposed = machine::isBestTransposed(*row);
+    if (row->a == (isTransposed ? *b : *a) && row->b == (isTransposed ? *a : *b) &&
+        row->sums == *sums && !row->isScaled() && isInFeatures(machine, *row) &&
+        machine::lanesOf(*row) == machine.warpSize)
+      found.push_back(row);
+  }
+  return found;
+}
+
+// --- what is best ---
+
+/// What a product costs by an instruction: cycles of one unit, or multiplications where cycles are
+/// not known; and instructions.
+using UnitCost = std::tuple<std::int64_t, std::int64_t>;
+
+UnitCost costOf(const ProductShape &shape, const MmaInstruction &row, bool knowsCycles) {
+  const bool isTransposed = machine::isBestTransposed(row);
+  const std::int64_t m = isTransposed ? shape.n : shape.m, n = isTransposed ? shape.m : shape.n;
+  const auto count = [](std::int64_t extent, std::int64_t each) {
+    return std::max<std::int64_t>(static_cast<std::int64_t>(llvm::divideCeil(extent, each)), 1);
+  };
+  const std::int64_t instructions =
+      count(m, row.m) * count(n, row.n) * count(shape.k, row.k) * shape.batches;
+  const std::int64_t each = knowsCycles ? row.cycles : std::int64_t{row.m} * row.n * row.k;
+  return {instructions * each, instructions};
+}
+
+const MmaInstruction *cheapestOf(llvm::ArrayRef<const MmaInstruction *> rows,
+                                 const ProductShape &shape) {
+  const bool knowsCycles =
+      llvm::none_of(rows, [](const MmaInstruction *row) { return row->cycles == 0; });
+  const MmaInstruction *best = nullptr;
+  for (const MmaInstruction *row : rows)
+    if (!best || costOf(shape, *row, knowsCycles) < costOf(shape, *best, knowsCycles)) best = row;
+  return best;
+}
+
+/// Of the multiplications of an instruction so few may be wanted that multiply-adds are as good: a
+/// unit does some sixteen in the time that these take for one.
+constexpr std::int64_t kMostWaste = 16;
+
+bool isWorthwhile(const ProductShape &shape, const MmaInstruction &row) {
+  const auto [made, instructions] = costOf(shape, row, false);
+  return made <= kMostWaste * shape.m * shape.n * shape.k * shape.batches;
+}
+
+// --- the warps ---
+
+/// Products that share tiles in registers.
+enum class Sharing : std::uint8_t { None, Rows, Columns };
+
+struct Product {
+  Op *op;
+  llvm::SmallVector<const MmaInstruction *, 8> units; ///< That may make it.
+  const MmaInstruction *unit;                         ///< That does.
+  Shape result;
+  ProductShape shape;
+  Elements elements; ///< As the unit takes them.
+  Sharing sharing = Sharing::None;
+};
+
+// Elements of the sums that a warp has, where there are enough: 64 x 64, of which a thread of 32
+// lanes has 128 registers.
+constexpr std::int64_t kSumsOfWarp = 64 * 64;
+constexpr std::int32_t kLeastWarps = 4;
+
+std::int64_t paddedSums(const ProductShape &shape) {
+  return roundedUp(shape.m) * roundedUp(shape.n) * roundedUp(shape.batches);
+}
+
+/// Pieces of a product's result along an axis of it.
+std::int64_t piecesAlong(std::int64_t extent, std::int64_t piece) {
+  return std::max<std::int64_t>(roundedUp(extent) / piece, 1);
+}
+
+/// Along the rows and the columns of the result.
+std::pair<std::int64_t, std::int64_t> piecesOf(const Product &product) {
+  const MmaInstruction &unit = *product.unit;
+  const bool isTransposed = machine::isBestTransposed(unit);
+  return {piecesAlong(product.shape.m, isTransposed ? unit.n : unit.m),
+          piecesAlong(product.shape.n, isTransposed ? unit.m : unit.n)};
+}
+
+std::int32_t warpsFor(const Kernel &kernel, llvm::ArrayRef<Product> products,
+                      const machine::Machine &machine) {
+  if (kernel.attributes().warps > 0) return kernel.attributes().warps;
+  std::int64_t most = 1, shared = 0, pieces = 1;
+  for (const Product &product : products) {
+    most = std::max(most, paddedSums(product.shape));
+    const auto [rows, columns] = piecesOf(product);
+    pieces = std::max(pieces, rows * columns * product.shape.batches);
+    if (product.sharing != Sharing::None) shared += paddedSums(product.shape);
+  }
+  const std::int64_t wanted =
+      std::max(std::max(most, shared) / kSumsOfWarp, layouts::leastWarps(kernel, machine));
+  const std::int64_t least = std::min<std::int64_t>(kLeastWarps, pieces);
+  const std::int64_t limit = machine.maxThreads / machine.warpSize;
+  return static_cast<std::int32_t>(
+      roundedUp(std::clamp<std::int64_t>(wanted, least, std::max(limit, least))));
+}
+
+using Grid = llvm::SmallVector<std::int64_t, 5>;
+
+/// Batches to as many of the warps as there are.
+std::int64_t giveBatches(Grid &grid, const Shape &shape, std::int64_t warps) {
+  for (std::int32_t axis = 0; axis < shape.rank() - 2 && warps > 1; ++axis) {
+    const std::int64_t own = std::min(roundedUp(shape[axis]), warps);
+    grid[static_cast<std::size_t>(axis)] = own;
+    warps /= own;
+  }
+  return warps;
+}
+
+/// The warps along each axis of a product's result: as many at work as can be, and then with the
+/// smallest operands.
+Grid gridFor(const Product &product, std::int32_t warps) {
+  const ProductShape &shape = product.shape;
+  const auto [rows, columns] = piecesOf(product);
+  Grid grid(static_cast<std::size_t>(product.result.rank()), 1);
+  const std::int64_t left = giveBatches(grid, product.result, warps);
+  std::optional<std::tuple<std::int64_t, std::int64_t>> least; // idle warps, operands' elements
+  for (std::int64_t along = 1; along <= left; along *= 2) {
+    const std::int64_t across = left / along;
+    const bool isSplit = (product.sharing == Sharing::Rows && across > 1 && rows >= left) ||
+                         (product.sharing == Sharing::Columns && along > 1 && columns >= left);
+    const std::int64_t busyRows = std::min(along, rows), busyColumns = std::min(across, columns);
+    const std::tuple cost{left - busyRows * busyColumns,
+                          shape.m / busyRows + shape.n / busyColumns};
+    if (isSplit || (least && cost >= *least)) continue;
+    least = cost;
+    grid[grid.size() - 2] = along;
+    grid[grid.size() - 1] = across;
+  }
+  return grid;
+}
+
+// --- products that follow each other ---
+
+/// Whether each element of the op's results is made of those of its operands at the same place.
+bool staysInPlace(const Op &op) {
+  // Not a switch: all other rules are of ops that move elements, or make some of nothing.
+  const TypeRule rule = info(op.kind).typeRule;
+  return rule == TypeRule::SameAsOperands || rule == TypeRule::Select || rule == TypeRule::Cast;
+}
+
+class SharingFinder {
+public:
+  SharingFinder(const Kernel &kernel, std::vector<Product> &products) : kernel_(kernel) {
+    for (Product &product : products) of_[product.op] = &product;
+  }
+
+  void find() {
+    for (auto &[op, product] : of_)
+      for (const std::size_t i : {0, 1}) {
+        seen_.clear();
+        share(op->operand(i), *product, i == 0 ? Sharing::Rows : Sharing::Columns);
+      }
+  }
+
+private:
+  /// Both products, where the value is made of another's sums.
+  void share(ValueId value, Product &product, Sharing sharing) {
+    Op *const op = kernel_.definition(value);
+    if (!op || !seen_.insert(op).second) return;
+    if (const auto other = of_.find(op); other != of_.end()) {
+      product.sharing = other->second->sharing = sharing;
+      return;
+    }
+    if (!staysInPlace(*op)) return;
+    for (const ValueId operand : op->operands)
+      if (kernel_.type(operand).rank() > 0) share(operand, product, sharing);
+  }
+
+  const Kernel &kernel_;
+  std::map<Op *, Product *> of_;
+  std::set<const Op *> seen_;
+};
+
+/// All warps can be along the axis that two products share only if there are pieces for each: where
+/// there are not, of the instructions with smaller pieces the cheapest is taken.
+void makePiecesForWarps(Product &product) {
+  if (product.sharing == Sharing::None) return;
+  llvm::SmallVector<const MmaInstruction *, 8> fitting;
+  for (const MmaInstruction *unit : product.units) {
+    Product with = product;
+    with.unit = unit;
+    const auto [rows, columns] = piecesOf(with);
+    if ((product.sharing == Sharing::Rows ? rows : columns) >= kLeastWarps) fitting.push_back(unit);
+  }
+  if (!fitting.empty()) product.unit = cheapestOf(fitting, product.shape);
+}
+
+// --- doing it ---
+
+/// What a product's operands are to be for a unit: as they are, or cast to f16, which has all that
+/// a float of 8 bits has.
+llvm::SmallVector<Elements, 2> waysOf(const Kernel &kernel, const Op &dot) {
+  const Elements own{kernel.type(dot.operand(0)).element(), kernel.type(dot.operand(1)).element()};
+  llvm::SmallVector<Elements, 2> ways{own};
+  if (isNarrowFloat(own.a) && isNarrowFloat(own.b))
+    ways.push_back({ElementKind::F16, ElementKind::F16});
+  return ways;
+}
+
+std::optional<Product> productOf(const Kernel &kernel, Op &dot, const PassContext &context) {
+  const ProductShape shape = shapeOf(kernel, dot);
+  for (const Elements &elements : waysOf(kernel, dot)) {
+    const auto rows = instructionsFor(context.machine, kernel, dot, elements);
+    if (rows.empty()) continue;
+    const MmaInstruction *unit = cheapestOf(rows, shape);
+    if (!isWorthwhile(shape, *unit)) return std::nullopt;
+    return Product{&dot, rows, unit, kernel.type(dot.result()).shape(), shape, elements};
+  }
+  return std::nullopt;
+}
+
+std::string explained(const Product &product, const Grid &grid) {
+  const Op &op = *product.op;
+  const MmaInstruction &unit = *product.unit;
+  const auto [made, instructions] = costOf(product.shape, unit, false);
+  const std::int64_t wanted =
+      product.shape.m * product.shape.n * product.shape.k * product.shape.batches;
+  std::string text = "'dot' at " + toText(op.where) + ": " + std::string(unit.intrinsic) + ", " +
+                     std::to_string(unit.m) + " x " + std::to_string(unit.n) + " x " +
+                     std::to_string(unit.k) + ", " + std::to_string(instructions) +
+                     " times by warps [";
+  for (std::size_t axis = 0; axis < grid.size(); ++axis)
+    text += (axis == 0 ? "" : ", ") + std::to_string(grid[axis]);
+  text += "]";
+  if (unit.cycles > 0)
+    text += ", " + std::to_string(instructions * unit.cycles) + " cycles of a unit";
+  if (made > wanted)
+    text += "; " + std::to_string(100 - 100 * wanted / made) + " % of it is padding";
+  return text + "\n";
+}
+
+class UnitWriter {
+public:
+  UnitWriter(Kernel &kernel, const PassContext &context, const std::vector<Product> &products,
+             std::int32_t warps)
+      : kernel_(kernel), context_(context), warps_(warps) {
+    for (const Product &product : products) of_[product.op] = &product;
+  }
+
+  void writeIn(Block &block) {
+    std::vector<std::unique_ptr<Op>> ops = std::exchange(block.ops, {});
+    for (auto &op : ops) {
+      for (Block &region : op->regions) writeIn(region);
+      if (const auto product = of_.find(op.get()); product != of_.end())
+        write(block, *product->second);
+      block.ops.push_back(std::move(op));
+    }
+  }
+
+private:
+  void write(Block &block, const Product &product) {
+    Op &op = *product.op;
+    auto &attrs = op.attrs<DotAttrs>();
+    attrs.unit = product.unit->intrinsic;
+    attrs.transposed = machine::isBestTransposed(*product.unit);
+    const Grid grid = gridFor(product, warps_);
+    attrs.warps.assign(grid.begin(), grid.end());
+    castOperand(block, op, 0, product.elements.a);
+    castOperand(block, op, 1, product.elements.b);
+    if (context_.explanation) *context_.explanation += explained(product, grid);
+  }
+
+  void castOperand(Block &block, Op &op, std::size_t i, ElementKind element) {
+    if (kernel_.type(op.operand(i)).element() == element) return;
+    Builder build(kernel_, block);
+    build.setLocation(op.where);
+    op.operands[i] = build.cast(op.operand(i), element);
+    op.attrs<DotAttrs>().promoteEvery = 0; // of f16, which sums in f32
+  }
+
+  Kernel &kernel_;
+  const PassContext &context_;
+  std::int32_t warps_;
+  std::map<const Op *, const Product *> of_;
+};
+
+/// Whether a product has its unit from the file that it was read from.
+bool isGiven(const Kernel &kernel, const Op &dot, const PassContext &context) {
+  if (dot.attrs<DotAttrs>().unit.empty()) return false;
+  const std::string why = analysis::whyNotOnUnit(kernel, dot, context.machine);
+  if (!why.empty())
+    context.diagnostics.report(Diag::UnitOfProduct, dot.where, dot.attrs<DotAttrs>().unit, why,
+                               context.machine.name);
+  return true;
+}
+
+} // namespace
+
+void chooseUnits(Kernel &kernel, const PassContext &context) {
+  std::vector<Product> products;
+  walk(kernel.body(), [&](Op &op) {
+    if (op.kind != OpKind::Dot || isGiven(kernel, op, context)) return;
+    if (auto product = productOf(kernel, op, context))
+      products.push_back(std::move(*product));
+    else if (context.explanation)
+      *context.explanation += "'dot' at " + toText(op.where) +
+                              ": multiply-adds; no matrix instruction of " +
+                              std::string(context.machine.name) + " fits\n";
+  });
+  if (products.empty()) return;
+  SharingFinder(kernel, products).find();
+  for (Product &product : products) makePiecesForWarps(product);
+  UnitWriter(kernel, context, products, warpsFor(kernel, products, context.machine))
+      .writeIn(kernel.body());
+}
+
+} // namespace imbrex::passes

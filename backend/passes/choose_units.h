@@ -1,0 +1,28 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/passes/pass_context.h"
+
+namespace imbrex::passes {
+
+/// Choose for each product the matrix instruction that makes it, and the warps that share it.
+///
+///   before                                         after (sm_80)
+///   %1 = dot %a, %b, %c : f32[128x128]             %1 = dot %a, %b, %c : f32[128x128]
+///                                                         [unit =
+///                                                         "nvvm.mma.m16n8k16.row.col.bf16",
+///                                                          warps = [2, 2]]
+///
+/// Of the machine's instructions (machine/mma.h) for these elements the one that takes the fewest
+/// cycles, the tile rounded up to whole pieces; of equals the one with the fewest instructions. A
+/// warp has as much of the sums as registers allow, as near to a square as can be, so that least is
+/// read. Where one product's sums become another's operand, both have all warps along the axis that
+/// they share, so that the sums can stay in their registers. 8-bit floats that no unit of the
+/// machine takes are cast to f16, exactly.
+///
+/// What no instruction fits stays a product by multiply-adds. Runs before expand-dots, which writes
+/// those by what multiply-adds can do, and before assign-layouts, which lays the sums out as the
+/// instruction wants them.
+void chooseUnits(ir::Kernel &kernel, const PassContext &context);
+
+} // namespace imbrex::passes

@@ -1,0 +1,199 @@
+// Products of every element type on the matrix units of every kind of machine: extents that are no
+// powers of two, batches, factors that are transposed, loaded as they are or ahead, against the
+// interpreter; exactly, and as badly as the units may add up.
+
+#include "backend/analysis/matrix_product.h"
+#include "backend/pipeline.h"
+#include "backend/target/gpu_target.h"
+#include "tests/codegen/kernel_table.h"
+#include "tests/codegen/table_launch.h"
+#include "tests/support/parsed_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace imbrex;
+using namespace imbrex::testing;
+
+namespace {
+
+constexpr const char *kMachines[] = {"sm_75",  "sm_80",  "sm_89",   "sm_90a",  "sm_120a", "gfx90a",
+                                     "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"};
+
+/// What is multiplied, and how it is added up.
+struct Elements {
+  std::string a, b, sums;
+  std::string attributes = {};
+  std::string cast = {}; ///< What tiles are cast to before they are multiplied; empty: nothing.
+};
+const std::vector<Elements> &allElements() {
+  static const std::vector<Elements> all{
+      {"f16", "f16", "f32"},
+      {"bf16", "bf16", "f32"},
+      {"f32", "f32", "f32"},
+      {"f16", "f16", "f32", " [precision = tf32]", "f32"}, // with no more bits than tf32 has
+
+      {"f64", "f64", "f64"},
+      {"i8", "i8", "i32"},
+      {"u8", "u8", "i32"},
+      {"f8e4m3fn", "f8e5m2", "f32", " [promote_every = 64]"},
+      {"f8e5m2fnuz", "f8e4m3fnuz", "f32"},
+  };
+  return all;
+}
+
+/// One product of a view's only tiles, or of as many along k as there are steps.
+struct Case {
+  Elements elements;
+  std::int64_t batches, m, n, k, steps;
+  bool isATransposed, isBTransposed;
+  int slots; ///< 0: not loaded ahead.
+};
+
+Case randomCase(const Elements &elements, std::mt19937 &rng) {
+  const auto one = [&](std::initializer_list<std::int64_t> of) {
+    return of.begin()[std::uniform_int_distribution<std::size_t>(0, of.size() - 1)(rng)];
+  };
+  return {.elements = elements,
+          .batches = one({0, 0, 0, 2, 3}),
+          .m = one({1, 7, 16, 48, 64}),
+          .n = one({1, 7, 16, 48, 80, 100}),
+          .k = one({1, 7, 16, 32, 48, 80}),
+          .steps = one({1, 3}),
+          .isATransposed = one({0, 0, 1}) == 1,
+          .isBTransposed = one({0, 1}) == 1,
+          .slots = static_cast<int>(one({0, 3}))};
+}
+
+/// The text of a kernel and the arrays that it takes.
+class CaseText {
+public:
+  explicit CaseText(const Case &of) : of_(of) {}
+
+  TableKernel kernel() const {
+    const auto &[a, b, sums, attributes, cast] = of_.elements;
+    const std::int32_t rank = of_.batches > 0 ? 3 : 2;
+    const std::string views = ", " + std::to_string(rank) + ">";
+    const std::string result = sums + extents(of_.m, of_.n);
+    std::string text = "kernel @product(%a: view<const " + a + views + ", %b: view<const " + b +
+                       views + ", %c: view<" + sums + views + ") stage tiles {\n" +
+                       "%0 = constant 0 : i64\n%1 = constant 1 : i64\n%n = constant " +
+                       std::to_string(of_.steps) + " : i64\n%z = constant " +
+                       (sums == "i32" ? "0" : "0.0") + " : " + result + "\n%s = for %0, %n, %1, %z";
+    if (of_.slots > 0) text += " [pipelined = " + std::to_string(of_.slots) + "]";
+    text +=
+        " (%k: i64, %sum: " + result + ") {\n" + loaded("a", a, of_.isATransposed, {of_.m, of_.k}) +
+        loaded("b", b, of_.isBTransposed, {of_.k, of_.n}) + castTo("a", cast, {of_.m, of_.k}) +
+        castTo("b", cast, {of_.k, of_.n}) + "%d = dot %" + (cast.empty() ? "ta, %tb" : "ca, %cb") +
+        ", %sum" + attributes + " : " + result + "\nyield %d\n} : " + result +
+        "\nview.store %c, %s" + (rank == 3 ? ", %0" : "") + ", %0, %0\n}\n";
+    return {.name = "product",
+            .kernel = parsedKernel(text),
+            .grid = {.extents = {1, 1, 1}},
+            .arguments = {random(of_.isATransposed, of_.m, of_.k * of_.steps),
+                          random(of_.isBTransposed, of_.k * of_.steps, of_.n),
+                          "zeros:" + array(of_.m, of_.n)}};
+  }
+
+private:
+  struct Extents {
+    std::int64_t rows, columns;
+  };
+
+  std::string array(std::int64_t rows, std::int64_t columns) const {
+    const std::string batches = of_.batches > 0 ? std::to_string(of_.batches) + "x" : "";
+    return batches + std::to_string(rows) + "x" + std::to_string(columns);
+  }
+  std::string extents(std::int64_t rows, std::int64_t columns) const {
+    return "[" + array(rows, columns) + "]";
+  }
+  std::string random(bool isTransposed, std::int64_t rows, std::int64_t columns) const {
+    return "random:" + (isTransposed ? array(columns, rows) : array(rows, columns));
+  }
+
+  std::string castTo(const std::string &name, const std::string &element, Extents tile) const {
+    if (element.empty()) return "";
+    return "%c" + name + " = cast %t" + name + " : " + element + extents(tile.rows, tile.columns) +
+           "\n";
+  }
+
+  /// `%ta` of the view `%a`, whose tiles lie one behind the other along k.
+  std::string loaded(const std::string &name, const std::string &element, bool isTransposed,
+                     Extents tile) const {
+    const bool isRowDepth = name == "b";
+    const std::string first = isRowDepth != isTransposed ? "%k, %0" : "%0, %k";
+    const std::string in =
+        isTransposed ? extents(tile.columns, tile.rows) : extents(tile.rows, tile.columns);
+    const std::string to = isTransposed ? "%l" + name : "%t" + name;
+    std::string text = to + " = view.load %" + name + (of_.batches > 0 ? ", %0" : "") + ", " +
+                       first + " : " + element + in + "\n";
+    if (isTransposed)
+      text += "%t" + name + " = permute %l" + name +
+              " [order = " + (of_.batches > 0 ? "[0, 2, 1]" : "[1, 0]") + "] : " + element +
+              extents(tile.rows, tile.columns) + "\n";
+    return text;
+  }
+
+  const Case &of_;
+};
+
+} // namespace
+
+TEST_CASE("products on matrix units are those of the interpreter, on every emulated machine") {
+  std::mt19937 rng(22);
+  for (const char *machine : kMachines) {
+    if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) continue;
+    for (const Elements &elements : allElements())
+      for (int i = 0; i < 2; ++i) {
+        const Case random = randomCase(elements, rng);
+        const TableKernel one = CaseText(random).kernel();
+        CAPTURE(std::string(machine));
+        CAPTURE(ir::print(one.kernel));
+        TableLaunch meant(one), got(one), worst(one);
+        REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
+        const auto executable = executableOn(std::string("emulated:") + machine, one);
+        REQUIRE(run(*executable, one, got) == "");
+        REQUIRE(got.difference(meant) == "");
+        REQUIRE(run(*executable, one, worst,
+                    {.seed = 7, .numerics = emulate::Numerics::Adversarial}) == "");
+        CHECK(worst.difference(meant) == "");
+      }
+  }
+}
+
+TEST_CASE("each element type has a unit wherever the table has a row for it") {
+  for (const machine::Machine &machine : machine::allMachines())
+    for (const Elements &elements : allElements()) {
+      const Case plain{.elements = elements,
+                       .batches = 0,
+                       .m = 64,
+                       .n = 64,
+                       .k = 64,
+                       .steps = 1,
+                       .isATransposed = false,
+                       .isBTransposed = false,
+                       .slots = 0};
+      ir::Kernel kernel = CaseText(plain).kernel().kernel.clone();
+      Diagnostics diagnostics;
+      REQUIRE(runPasses(kernel, gpuPipeline(), {diagnostics, machine}, "choose-units"));
+      bool isOnUnit = false;
+      ir::walk(kernel.body(), [&](const ir::Op &op) {
+        isOnUnit |= op.kind == ir::OpKind::Dot && analysis::unitOf(kernel, op, machine) != nullptr;
+      });
+      const auto has = [&](std::string_view element) {
+        const auto wanted = machine::matrixElementNamed(element);
+        for (const machine::MmaInstruction *row : mmaInstructionsOf(machine))
+          if (row->a == wanted && row->b == wanted && machine::nameOf(row->sums) == elements.sums)
+            return true;
+        return false;
+      };
+      const bool isNarrow = elements.a.starts_with("f8");
+      const std::string element = isNarrow ? "f16" : elements.cast.empty() ? elements.a : "tf32";
+      CAPTURE(std::string(machine.name));
+      CAPTURE(element);
+      CHECK(isOnUnit == has(element));
+    }
+}
