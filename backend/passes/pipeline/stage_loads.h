@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/machine/machine.h"
 #include "backend/passes/pipeline/loop_loads.h"
 
 #include <string>
