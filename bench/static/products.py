@@ -213,9 +213,12 @@ def choose(case, ours, rows, tools):
               if "error" not in row and row["shared_bytes"] <= case["shared_limit"]]
     counts = [count for count in counts if "instructions" in count]
     alike = [count for count in counts if count["warps"] == case["warps"]]
-    # Our attention has scores in shared memory beside its ring.
-    slots = slots_of(case, ours) if case["kind"] == "gemm" else case["slots_asked"]
-    alike = [count for count in alike if slots_of(case, count) == slots] or alike
+    # Of a ring that is filled beside the threads; ours may have other things in shared memory, too.
+    if re.match("sm_|gfx950", case["target"]):
+        slots = case["slots_asked"]
+        if case["kind"] == "gemm":
+            slots = min(slots, slots_of(case, ours))
+        alike = [count for count in alike if slots_of(case, count) == slots] or alike
     chosen = {"triton": least(c for c in alike if c["masked"] or case["kind"] != "gemm"),
               "triton_no_masks": least(c for c in alike
                                        if not c["masked"] and case["kind"] == "gemm"),
