@@ -2,7 +2,7 @@
 
 #include "backend/ir/attributes.h"
 #include "backend/ir/op.h"
-#include "backend/machine/machine.h"
+#include "backend/machine/mma.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
@@ -69,8 +69,8 @@ public:
 
   // --- matrix units ---
 
-  /// The code of `function` has instructions of machine/mma.h.
-  virtual void useMatrixUnits(llvm::Function &) const {}
+  /// The code of `function` has this instruction.
+  virtual void useMatrixUnit(llvm::Function &, const machine::MmaInstruction &) const {}
 
   // --- matrices in shared memory, on a machine that loads them (Machine::hasMatrixLoads) ---
 

@@ -283,13 +283,6 @@ std::optional<MatrixElement> matrixElementNamed(std::string_view name) {
   return static_cast<MatrixElement>(found - kElements.begin());
 }
 
-bool isInFeatures(const Machine &machine, const MmaInstruction &instruction) {
-  std::int32_t version = 0;
-  llvm::StringRef features = machine.features;
-  if (features.consume_front("+ptx")) features.getAsInteger(10, version);
-  return version >= instruction.ptx;
-}
-
 bool isBestTransposed(const MmaInstruction &instruction) { return !isMmaSync(instruction.form); }
 
 std::int32_t lanesOf(const MmaInstruction &instruction) {

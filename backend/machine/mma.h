@@ -130,9 +130,6 @@ const MmaInstruction *findMmaInstruction(const Machine &machine, std::string_vie
 /// By the name that the language has for it; nothing where no unit knows it.
 std::optional<MatrixElement> matrixElementNamed(std::string_view name);
 
-/// Whether the machine's features bring what the instruction wants.
-bool isInFeatures(const Machine &machine, const MmaInstruction &instruction);
-
 /// Whether a product is best had as the transpose of that of the transposed matrices: where a lane
 /// has neighbours of a column of the sums, which then are those of a row, as memory has them.
 bool isBestTransposed(const MmaInstruction &instruction);

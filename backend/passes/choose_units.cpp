@@ -59,8 +59,7 @@ llvm::SmallVector<const MmaInstruction *, 8> instructionsFor(const machine::Mach
   for (const MmaInstruction *row : mmaInstructionsOf(machine)) {
     const bool isTransposed = machine::isBestTransposed(*row);
     if (row->a == (isTransposed ? *b : *a) && row->b == (isTransposed ? *a : *b) &&
-        row->sums == *sums && !row->isScaled() && isInFeatures(machine, *row) &&
-        machine::lanesOf(*row) == machine.warpSize)
+        row->sums == *sums && !row->isScaled() && machine::lanesOf(*row) == machine.warpSize)
       found.push_back(row);
   }
   return found;

@@ -153,7 +153,7 @@ public:
   }
 
   void run() {
-    e_.words.useMatrixUnits(*e_.b.GetInsertBlock()->getParent());
+    e_.words.useMatrixUnit(*e_.b.GetInsertBlock()->getParent(), unit_);
     prepare();
     packSums();
     const std::int64_t slab = hasSlabs() ? std::int64_t{1} << slabBits_ : depth_;

@@ -72,7 +72,8 @@ void AmdgpuVocabulary::declareKernel(llvm::Function &function, std::int32_t thre
 
 /// Else LLVM 22 has the sums of a loop in accumulation registers and moves them about, 128 times a
 /// step of a product of 128 x 128 x 64 on gfx942.
-void AmdgpuVocabulary::useMatrixUnits(llvm::Function &function) const {
+void AmdgpuVocabulary::useMatrixUnit(llvm::Function &function,
+                                     const machine::MmaInstruction &) const {
   function.addFnAttr("amdgpu-agpr-alloc", "0");
 }
 

@@ -13,7 +13,8 @@ public:
   llvm::AMDGPU::IsaVersion isa() const { return isa_; }
 
   void declareKernel(llvm::Function &function, std::int32_t threads) const override;
-  void useMatrixUnits(llvm::Function &function) const override;
+  void useMatrixUnit(llvm::Function &function,
+                     const machine::MmaInstruction &instruction) const override;
   void limitRegisters(llvm::Function &function, std::int32_t registers) const override;
   Value *threadIndex(Builder &b) const override;
   Value *blockIndex(Builder &b, std::int32_t axis) const override;

@@ -8,6 +8,7 @@
 #include "backend/target/nvptx/ptx_accesses.h"
 #include "backend/target/nvptx/ptx_mix.h"
 #include "backend/target/nvptx/ptx_rings.h"
+#include "backend/target/nvptx/ptx_version.h"
 #include "backend/target/nvptx/resources.h"
 #include "backend/target/nvptx/spills.h"
 #include "llvm/IR/DIBuilder.h"
@@ -48,12 +49,13 @@ public:
   void optimise(llvm::Module &module) const override {
     keepLinesOnly(module);
     // How many threads a block has, so that a thread's index need not be thought negative.
-    target::optimise(module, targetMachine(), {.first = "nvvm-intr-range"});
+    target::optimise(module, targetMachineFor(module), {.first = "nvvm-intr-range"});
   }
 
   Result<std::string> assembly(llvm::Module &module) const override {
     prepareAtomics(module, machine());
-    const auto text = generate(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
+    const auto text =
+        generate(module, targetMachineFor(module), llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
     return std::string(text->begin(), text->end());
   }
@@ -93,6 +95,17 @@ public:
 
 private:
   llvm::TargetMachine &targetMachine() const { return targetMachineOf(machine(), kTriple); }
+
+  /// With the version of PTX that the module's instructions want, where the machine's own is older.
+  llvm::TargetMachine &targetMachineFor(const llvm::Module &module) const {
+    const std::string features = ptxFeature(machine(), module);
+    if (features == machine().features) return targetMachine();
+    machine::Machine newer = machine();
+    const std::string name = std::string(newer.name) + features;
+    newer.name = name;
+    newer.features = features;
+    return targetMachineOf(newer, kTriple);
+  }
 
   NvptxVocabulary vocabulary_;
 };

@@ -2,6 +2,7 @@
 
 #include "backend/machine/role_registers.h"
 #include "backend/support/check.h"
+#include "backend/target/nvptx/ptx_version.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -122,6 +123,11 @@ void NvptxVocabulary::applyHints(llvm::Instruction &, ir::Cache, ir::Eviction) c
 
 // Copies of 16 bytes pass by the first cache, in which nobody will look for them again; smaller
 // ones cannot (PTX ISA, "cp.async": .cg takes 16 bytes only).
+void NvptxVocabulary::useMatrixUnit(llvm::Function &function,
+                                    const machine::MmaInstruction &instruction) const {
+  wantPtx(*function.getParent(), instruction.ptx);
+}
+
 llvm::SmallVector<Value *, 4>
 NvptxVocabulary::loadMatrices(Builder &b, Value *row, std::int32_t count, bool isTransposed) const {
   struct Load {

@@ -23,6 +23,8 @@ public:
   unsigned sharedSpace() const override;
   llvm::SyncScope::ID syncScope(llvm::LLVMContext &context, ir::Scope scope) const override;
   void applyHints(llvm::Instruction &access, ir::Cache cache, ir::Eviction eviction) const override;
+  void useMatrixUnit(llvm::Function &function,
+                     const machine::MmaInstruction &instruction) const override;
   llvm::SmallVector<Value *, 4> loadMatrices(Builder &b, Value *row, std::int32_t count,
                                              bool isTransposed) const override;
   void copyAsync(Builder &b, Value *to, Value *from, const Copy &copy) const override;
