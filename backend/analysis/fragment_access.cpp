@@ -15,46 +15,86 @@ using layout::LinearLayout;
 
 constexpr std::int32_t kRegisterBits = 32;
 // Of a matrix, in bits of its coordinates: rows, and the lanes that share one.
-constexpr std::int32_t kRowBits = 3, kLaneBitsOfRow = 2;
+constexpr std::size_t kRowBits = 3, kLaneBitsOfRow = 2;
+// Matrices of one access; and of the narrow ones, the lanes of a column and what a lane names.
+constexpr std::int32_t kMostMatrixBits = 2;
+constexpr std::size_t kColumnBits = 4;
+constexpr std::int32_t kNarrowBytes = 8;
 
 std::int64_t elementsTogether(std::int32_t elementBits) {
   return std::max(kRegisterBits / elementBits, 1);
 }
 
-/// Builds the access by matrices, where the registers' low bits count the elements of one register.
-std::optional<FragmentAccess> byMatrices(const FragmentReads &reads, std::int32_t elementBits,
-                                         FragmentWay way) {
+/// The bits that count the elements that a lane gets of a matrix.
+std::int32_t elementBitsOfLane(std::int32_t elementBits, FragmentWay way) {
+  const std::int32_t bits = way == FragmentWay::NarrowColumns ? 8 * kNarrowBytes : kRegisterBits;
+  return layout::bitsFor(std::max(bits / elementBits, 1));
+}
+
+/// What the bits of the lanes and of a register's elements are in an access by matrices: those that
+/// count within what a lane names, and those that count what lanes name.
+struct MatrixParts {
+  llvm::SmallVector<Bits, 8> within, named;
+};
+
+std::optional<MatrixParts> partsOf(const FragmentReads &reads, std::int32_t elementBits,
+                                   FragmentWay way) {
   const auto registers = reads.places.columns(Dim::Register),
              lanes = reads.places.columns(Dim::Lane);
-  const auto inRegister = static_cast<std::size_t>(layout::bitsFor(elementsTogether(elementBits)));
-  if (elementBits > kRegisterBits || lanes.size() != kRowBits + kLaneBitsOfRow ||
-      registers.size() < inRegister)
-    return std::nullopt;
-  for (std::size_t bit = 0; bit < inRegister; ++bit)
+  const auto inLane = static_cast<std::size_t>(elementBitsOfLane(elementBits, way));
+  if (registers.size() < inLane) return std::nullopt;
+  for (std::size_t bit = 0; bit < inLane; ++bit)
     if (reads.ofFragment[bit] != static_cast<std::int32_t>(bit)) return std::nullopt;
-  llvm::SmallVector<Bits, 8> within(registers.take_front(inRegister));
-  within.append(lanes.begin(), lanes.begin() + kLaneBitsOfRow);
-  llvm::SmallVector<Bits, 8> across(lanes.drop_front(kLaneBitsOfRow));
-  if (way == FragmentWay::Columns) {
-    if (within.size() != kRowBits) return std::nullopt; // elements of 16 bits alone
-    std::swap(within, across);
+  const auto own = registers.take_front(inLane);
+  MatrixParts parts;
+  if (way == FragmentWay::NarrowColumns) {
+    // Of 16 lanes: the column is in a row, and what a lane gets of it is named by lanes.
+    if (lanes.size() < kColumnBits || inLane > kColumnBits) return std::nullopt;
+    parts.within.append(lanes.begin(), lanes.begin() + inLane);
+    parts.named.append(lanes.begin() + inLane, lanes.begin() + kColumnBits);
+    parts.named.append(own.begin(), own.end());
+    parts.named.append(lanes.begin() + kColumnBits, lanes.end());
+    return parts;
   }
-  FragmentAccess access{.way = way, .places = {}, .elementBits = elementBits};
-  llvm::SmallVector<Bits, 16> columns(within.begin(), within.end()),
-      ofLanes(across.begin(), across.end());
-  for (std::size_t bit = inRegister; bit < registers.size(); ++bit) {
-    if (access.matrixBits.size() < 2) {
-      access.matrixBits.push_back(static_cast<std::int32_t>(bit));
-      ofLanes.push_back(registers[bit]);
+  if (lanes.size() != kRowBits + kLaneBitsOfRow) return std::nullopt;
+  parts.within.append(own.begin(), own.end());
+  parts.within.append(lanes.begin(), lanes.begin() + kLaneBitsOfRow);
+  parts.named.append(lanes.begin() + kLaneBitsOfRow, lanes.end());
+  if (way == FragmentWay::Columns) {
+    if (parts.within.size() != kRowBits) return std::nullopt; // elements of 16 bits alone
+    std::swap(parts.within, parts.named);
+  }
+  return parts;
+}
+
+/// Builds the access by matrices, where the registers' low bits count what a lane gets of one.
+std::optional<FragmentAccess> byMatrices(const FragmentReads &reads, std::int32_t elementBits,
+                                         FragmentWay way) {
+  if (elementBits > kRegisterBits) return std::nullopt;
+  auto parts = partsOf(reads, elementBits, way);
+  if (!parts) return std::nullopt;
+  const auto registers = reads.places.columns(Dim::Register);
+  const std::size_t lanes = reads.places.columns(Dim::Lane).size();
+  FragmentAccess access{.way = way,
+                        .places = {},
+                        .elementBits = elementBits,
+                        .elementBitsOfLane = elementBitsOfLane(elementBits, way)};
+  if (way == FragmentWay::NarrowColumns) access.rowBytes = kNarrowBytes;
+  llvm::SmallVector<Bits, 16> columns(parts->within.begin(), parts->within.end());
+  for (const Bits column :
+       registers.drop_front(static_cast<std::size_t>(access.elementBitsOfLane))) {
+    if (way != FragmentWay::NarrowColumns && access.matrixBits < kMostMatrixBits) {
+      ++access.matrixBits;
+      parts->named.push_back(column);
     } else {
-      columns.push_back(registers[bit]);
+      columns.push_back(column);
     }
   }
-  ofLanes.resize(lanes.size(), 0);
+  parts->named.resize(lanes, 0);
   const layout::Sides inputs{{Dim::Register, static_cast<std::int32_t>(columns.size())},
-                             {Dim::Lane, static_cast<std::int32_t>(ofLanes.size())},
+                             {Dim::Lane, static_cast<std::int32_t>(lanes)},
                              {Dim::Warp, reads.places.inputBits(Dim::Warp)}};
-  columns.append(ofLanes);
+  llvm::append_range(columns, parts->named);
   llvm::append_range(columns, reads.places.columns(Dim::Warp));
   access.places = LinearLayout(inputs, layout::Sides(reads.places.outputs()), columns);
   return access;
@@ -74,6 +114,18 @@ bool haveRows(const LinearLayout &offsets, std::int64_t elements) {
          llvm::all_of(offsets.columns(Dim::Warp), isRow);
 }
 
+llvm::SmallVector<FragmentWay, 2> waysOf(machine::MatrixLoads loads, std::int32_t elementBits) {
+  switch (loads) {
+  case machine::MatrixLoads::None: return {};
+  case machine::MatrixLoads::Rows16: return {FragmentWay::Rows, FragmentWay::Columns};
+  case machine::MatrixLoads::Transposed16:
+    // Of 16 and of 8 bits.
+    if (elementBits == 16 || elementBits == 8) return {FragmentWay::NarrowColumns};
+    return {};
+  }
+  return {};
+}
+
 } // namespace
 
 llvm::SmallVector<FragmentAccess, 3> fragmentAccesses(const FragmentReads &reads,
@@ -81,9 +133,8 @@ llvm::SmallVector<FragmentAccess, 3> fragmentAccesses(const FragmentReads &reads
                                                       const machine::Machine &machine) {
   llvm::SmallVector<FragmentAccess, 3> ways{
       {.way = FragmentWay::Vectors, .places = reads.places, .elementBits = elementBits}};
-  if (machine.hasMatrixLoads)
-    for (const FragmentWay way : {FragmentWay::Rows, FragmentWay::Columns})
-      if (auto access = byMatrices(reads, elementBits, way)) ways.push_back(std::move(*access));
+  for (const FragmentWay way : waysOf(machine.matrixLoads, elementBits))
+    if (auto access = byMatrices(reads, elementBits, way)) ways.push_back(std::move(*access));
   return ways;
 }
 
@@ -107,7 +158,7 @@ std::optional<FragmentCost> costOfAccess(const FragmentReads &reads, const Fragm
   const std::int32_t bytes = access.elementBits / 8;
   const layout::SharedMemory memory{.banks = machine.banks, .lanes = machine.warpSize};
   const LinearLayout offsets = compose(inverse(shared), access.places);
-  const std::int64_t most = layout::kMaxAccessBytes / bytes;
+  const std::int64_t most = access.rowBytes / bytes;
   FragmentCost cost;
   std::int64_t width = most;
   if (access.way == FragmentWay::Vectors) {

@@ -10,14 +10,19 @@
 /// How the fragments of a matrix instruction are read from shared memory.
 ///
 /// A lane may read what it wants by itself, as wide as neighbours lie in its registers. Or a warp
-/// reads matrices of 8 rows of 16 bytes (Machine::hasMatrixLoads): each lane names a row, and gets
-/// four bytes of each matrix, those of row lane / 4 from byte 4 · (lane % 4) on; or, transposed, of
-/// elements of 16 bits those at places 2 · (lane % 4) and the next of a column lane / 4. Which of
-/// these fits is a question to the layout of what is wanted: whether the bits of lanes and
+/// reads matrices (machine::MatrixLoads), of which each lane names a row or a part of one:
+///
+///   Rows16        8 rows of 16 bytes. A lane gets four bytes of each matrix, those of row lane / 4
+///                 from byte 4 · (lane % 4) on; or, transposed, of elements of 16 bits those at
+///                 places 2 · (lane % 4) and the next of a column lane / 4.
+///   Transposed16  16 lanes name 8 bytes each, which make as many rows of 16 elements as an element
+///                 goes into 8 bytes. A lane gets 8 bytes of a column lane % 16.
+///
+/// Which of these fits is a question to the layout of what is wanted: whether the bits of lanes and
 /// registers that would be in a row are neighbours in memory.
 namespace imbrex::analysis {
 
-enum class FragmentWay : std::uint8_t { Vectors, Rows, Columns };
+enum class FragmentWay : std::uint8_t { Vectors, Rows, Columns, NarrowColumns };
 
 /// One way to read an operand's fragments, of which nothing is known yet of memory.
 struct FragmentAccess {
@@ -26,8 +31,10 @@ struct FragmentAccess {
   /// matrices the register's low bits are in a row, and a lane has the row that it names.
   layout::LinearLayout places;
   std::int32_t elementBits = 0;
-  /// Of FragmentReads::places' registers: those bits that count the matrices of one access.
-  llvm::SmallVector<std::int32_t, 2> matrixBits = {};
+  /// Of FragmentReads::places' registers: how many bits count the elements that a lane gets of one
+  /// matrix, and behind these, how many the matrices of one access.
+  std::int32_t elementBitsOfLane = 0, matrixBits = 0;
+  std::int32_t rowBytes = layout::kMaxAccessBytes; ///< That a lane names.
 };
 
 /// The ways that a machine has for these elements, the plain one first.

@@ -22,6 +22,11 @@ llvm::SmallVector<llvm::Value *, 4> Vocabulary::loadMatrices(Builder &, Value *,
   IMBREX_UNREACHABLE("{0} loads no matrices", machine().name);
 }
 
+llvm::SmallVector<llvm::Value *, 4> Vocabulary::loadColumns(Builder &, Value *,
+                                                            std::int32_t) const {
+  IMBREX_UNREACHABLE("{0} loads no columns", machine().name);
+}
+
 void Vocabulary::copyAsync(Builder &, Value *, Value *, const Copy &) const { hasNoCopies(*this); }
 void Vocabulary::copyInLaneOrder(Builder &, Value *, Value *, std::int64_t) const {
   hasNoCopies(*this);

@@ -72,13 +72,16 @@ public:
   /// The code of `function` has this instruction.
   virtual void useMatrixUnit(llvm::Function &, const machine::MmaInstruction &) const {}
 
-  // --- matrices in shared memory, on a machine that loads them (Machine::hasMatrixLoads) ---
+  // --- matrices in shared memory, on a machine that loads them (Machine::matrixLoads) ---
 
   /// As many matrices of 8 rows of 16 bytes as there are registers of the result, 1, 2 or 4: lane
   /// 8 · i + j names row j of the i-th. Each lane gets four bytes of each (i32); `isTransposed`: of
   /// the transposed one, whose elements have 16 bits.
   virtual llvm::SmallVector<Value *, 4> loadMatrices(Builder &b, Value *row, std::int32_t count,
                                                      bool isTransposed) const;
+  /// Of rows of 16 elements, of which each lane names 8 bytes, its column's: two registers (i32).
+  virtual llvm::SmallVector<Value *, 4> loadColumns(Builder &b, Value *row,
+                                                    std::int32_t elementBits) const;
 
   // --- asynchronous copies, on a machine that has them (Machine::asyncCopies) ---
 

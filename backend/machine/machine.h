@@ -38,6 +38,13 @@ struct AsyncCopies {
   bool haveEngine = false;
 };
 
+/// What a warp can read of shared memory as matrices (analysis/fragment_access.h).
+enum class MatrixLoads : std::uint8_t {
+  None,
+  Rows16,       ///< 8 rows of 16 bytes, up to four times; also transposed.
+  Transposed16, ///< By 16 lanes, a row of 16 elements for each 8 bytes of a lane; transposed.
+};
+
 /// Of a barrier in shared memory that counts phases (Parallel Thread Execution ISA 9.0, "Size and
 /// alignment of mbarrier object").
 inline constexpr std::int64_t kBarrierBytes = 8;
@@ -72,9 +79,7 @@ struct Machine {
   /// The ops, by mnemonic and between spaces, that have instructions on bf16, which round once and
   /// flush nothing; "cast" is that of an f32.
   std::string_view bf16Ops = {};
-  /// A warp can read matrices of 8 rows of 16 bytes from shared memory, also transposed
-  /// (analysis/fragment_access.h).
-  bool hasMatrixLoads = false;
+  MatrixLoads matrixLoads = MatrixLoads::None;
   std::int32_t tensorMemoryBytes = 0; ///< Of one core: where tensor cores keep what they sum up.
 };
 

@@ -118,23 +118,24 @@ Value *FragmentSource::load(std::size_t vector) {
 
 const MatrixValues &FragmentSource::loadMatrices(Bits access) {
   const auto [known, isNew] = matrices_.try_emplace(access);
-  if (isNew)
-    known->second = MatrixValues(
-        e_.words.loadMatrices(e_.b, address(access), std::int32_t{1} << access_.matrixBits.size(),
-                              access_.way == analysis::FragmentWay::Columns));
-  return known->second;
+  if (!isNew) return known->second;
+  Value *const row = address(access);
+  const auto loaded = access_.way == analysis::FragmentWay::NarrowColumns
+                          ? e_.words.loadColumns(e_.b, row, access_.elementBits)
+                          : e_.words.loadMatrices(e_.b, row, std::int32_t{1} << access_.matrixBits,
+                                                  access_.way == analysis::FragmentWay::Columns);
+  return known->second = MatrixValues(loaded.begin(), loaded.end());
 }
 
 /// The register that holds an element and those that follow it.
 Value *FragmentSource::word(Bits number) {
   if (areMatrices()) {
-    // Of the bits behind those within a register the first count the matrices of an access, which
-    // for the access are lanes; and so many low bits are in a row there.
-    Bits access = number / static_cast<Bits>(together_), matrix = 0;
-    matrix = access & ((Bits{1} << access_.matrixBits.size()) - 1);
-    access = access >> access_.matrixBits.size() << llvm::Log2_64(
-                           static_cast<std::uint64_t>(layout::kMaxAccessBytes * 8 / bits_));
-    return loadMatrices(access)[matrix];
+    // Registers of an access: those of what a lane gets of a matrix, by the matrices. What is left
+    // counts accesses, behind what is in a row there.
+    const std::int32_t ofAccess = access_.elementBitsOfLane + access_.matrixBits;
+    const Bits inAccess = number & ((Bits{1} << ofAccess) - 1);
+    const std::int32_t inRow = layout::bitsFor(access_.rowBytes * 8 / bits_);
+    return loadMatrices(number >> ofAccess << inRow)[inAccess / static_cast<Bits>(together_)];
   }
   const std::size_t position = positions_[number];
   const auto width = static_cast<std::size_t>(vectors_.width);

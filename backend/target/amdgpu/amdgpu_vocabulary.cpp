@@ -84,6 +84,19 @@ void AmdgpuVocabulary::limitRegisters(llvm::Function &function, std::int32_t reg
   function.addFnAttr("amdgpu-num-vgpr", std::to_string(isHalf ? registers / 2 : registers));
 }
 
+llvm::SmallVector<Value *, 4> AmdgpuVocabulary::loadColumns(Builder &b, Value *row,
+                                                            std::int32_t elementBits) const {
+  const bool isOfBytes = elementBits == 8;
+  auto *const type = isOfBytes ? llvm::FixedVectorType::get(b.getInt32Ty(), 2)
+                               : llvm::FixedVectorType::get(b.getInt16Ty(), 4);
+  Value *loaded = b.CreateIntrinsic(isOfBytes ? Intrinsic::amdgcn_ds_read_tr8_b64
+                                              : Intrinsic::amdgcn_ds_read_tr16_b64,
+                                    {type}, {row});
+  loaded = b.CreateBitCast(loaded, llvm::FixedVectorType::get(b.getInt32Ty(), 2));
+  return {b.CreateExtractElement(loaded, std::uint64_t{0}),
+          b.CreateExtractElement(loaded, std::uint64_t{1})};
+}
+
 Value *AmdgpuVocabulary::threadIndex(Builder &b) const {
   return plain(b, Intrinsic::amdgcn_workitem_id_x);
 }

@@ -13,6 +13,8 @@ public:
   llvm::AMDGPU::IsaVersion isa() const { return isa_; }
 
   void declareKernel(llvm::Function &function, std::int32_t threads) const override;
+  llvm::SmallVector<Value *, 4> loadColumns(Builder &b, Value *row,
+                                            std::int32_t elementBits) const override;
   void useMatrixUnit(llvm::Function &function,
                      const machine::MmaInstruction &instruction) const override;
   void limitRegisters(llvm::Function &function, std::int32_t registers) const override;
