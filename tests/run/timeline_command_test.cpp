@@ -174,7 +174,7 @@ TEST_CASE("imbrex timeline shows a kernel's schedule") {
       "kernel 'product' on sm_90a\n"
       "the two warps of 'compute' stand for all: what any two do to each other, these do\n"
       "k0: the trips of the loop at product.imx:10\n"
-      "schedule product: 36919 cycles\n"
+      "schedule product: 36887 cycles\n"
       "no resource is the limit, but a cycle of 1089 cycles: access ring0.tile, ring1.tile "
       "(1089), "));
   CHECK(contains(shown.output,
