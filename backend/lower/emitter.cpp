@@ -18,7 +18,8 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
     : context(intoModule.getContext()), module(intoModule), b(context), kernel(ofKernel),
       words(vocabulary), natives(nativesOf(vocabulary)), assumptions(assumed),
       shared(module, words.sharedSpace(), regions), order(kernel, assumptions),
-      unseenPadding(kernel, assumptions), notNegative(kernel), values_(kernel.valueCount()),
+      unseenPadding(kernel, assumptions), notNegative(kernel),
+      stagedTiles(analysis::stagedTiles(kernel)), values_(kernel.valueCount()),
       uses_(ir::countUses(kernel)), facts_(kernel, assumed) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
   collectRings();

@@ -2,6 +2,7 @@
 
 #include "backend/analysis/axis_info.h"
 #include "backend/analysis/not_negative.h"
+#include "backend/analysis/staged_tiles.h"
 #include "backend/ir/kernel.h"
 #include "backend/layout/vector_width.h"
 #include "backend/lower/kernel_interface.h"
@@ -18,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 /// The code of one thread. A tile of rank 1 or more is as many LLVM values as its layout has
@@ -62,6 +64,7 @@ public:
   MemoryOrder order;
   const UnseenPadding unseenPadding;
   const analysis::NotNegative notNegative;
+  const std::set<ir::ValueId> stagedTiles;
 
   // --- values ---
   const ir::Type &type(ir::ValueId value) const { return kernel.type(value); }
@@ -179,6 +182,7 @@ private:
   void emitIf(const ir::Op &op);
   void emitBreakIf(const ir::Op &op);
   void emitRoles(const ir::Op &op);
+  // Small elements of staged tiles several to a phi, as they lie in a register.
   using Phis = std::vector<llvm::SmallVector<llvm::PHINode *, 8>>;
   /// The values of several ways into one block.
   struct Incoming {

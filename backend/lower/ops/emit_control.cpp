@@ -10,25 +10,71 @@ using llvm::Value;
 
 // --- phis ---
 
+namespace {
+
+/// Elements that go into a register together.
+std::size_t elementsTogether(const Emitter &e, ValueId value) {
+  constexpr std::int64_t kRegisterBits = 32;
+  if (!e.stagedTiles.contains(value) || e.type(value).isPointerTile()) return 1;
+  const std::int64_t bits = ir::storageBits(e.type(value).element());
+  if (bits != 8 && bits != 16) return 1;
+  const auto together = static_cast<std::size_t>(kRegisterBits / bits);
+  return e.registerCount(value) % together == 0 ? together : 1;
+}
+
+Value *together(llvm::IRBuilder<> &b, llvm::ArrayRef<Value *> elements) {
+  Value *vector = llvm::PoisonValue::get(
+      llvm::FixedVectorType::get(elements[0]->getType(), static_cast<unsigned>(elements.size())));
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    vector = b.CreateInsertElement(vector, elements[i], i);
+  return b.CreateBitCast(vector, b.getInt32Ty());
+}
+
+} // namespace
+
 Emitter::Phis Emitter::newPhis(llvm::ArrayRef<ValueId> like) {
   Phis phis;
   for (const ValueId value : like) {
     auto &registers = phis.emplace_back();
-    for (std::size_t r = 0; r < registerCount(value); ++r)
-      registers.push_back(b.CreatePHI(laneType(type(value)), 2));
+    const std::size_t elements = elementsTogether(*this, value);
+    llvm::Type *const of = elements == 1 ? laneType(type(value)) : b.getInt32Ty();
+    for (std::size_t r = 0; r < registerCount(value) / elements; ++r)
+      registers.push_back(b.CreatePHI(of, 2));
   }
   return phis;
 }
 
 void Emitter::addIncoming(const Phis &phis, const Incoming &incoming) {
-  for (std::size_t i = 0; i < phis.size(); ++i)
-    for (std::size_t r = 0; r < phis[i].size(); ++r)
-      phis[i][r]->addIncoming(incoming.values[i][r], incoming.from);
+  llvm::IRBuilder<> end(incoming.from);
+  if (llvm::Instruction *last = incoming.from->getTerminator()) end.SetInsertPoint(last);
+  for (std::size_t i = 0; i < phis.size(); ++i) {
+    llvm::ArrayRef<Value *> values = incoming.values[i];
+    const std::size_t elements = phis[i].empty() ? 1 : values.size() / phis[i].size();
+    for (llvm::PHINode *const phi : phis[i]) {
+      phi->addIncoming(elements == 1 ? values[0] : together(end, values.take_front(elements)),
+                       incoming.from);
+      values = values.drop_front(elements);
+    }
+  }
 }
 
 void Emitter::definePhis(llvm::ArrayRef<ValueId> values, const Phis &phis) {
-  for (std::size_t i = 0; i < phis.size(); ++i)
-    define(values[i], Registers(phis[i].begin(), phis[i].end()));
+  for (std::size_t i = 0; i < phis.size(); ++i) {
+    const std::size_t elements = elementsTogether(*this, values[i]);
+    if (elements == 1) {
+      define(values[i], Registers(phis[i].begin(), phis[i].end()));
+      continue;
+    }
+    auto *const vector =
+        llvm::FixedVectorType::get(laneType(type(values[i])), static_cast<unsigned>(elements));
+    Registers registers;
+    for (llvm::PHINode *const phi : phis[i]) {
+      Value *const all = b.CreateBitCast(phi, vector);
+      for (std::size_t e = 0; e < elements; ++e)
+        registers.push_back(b.CreateExtractElement(all, e));
+    }
+    define(values[i], std::move(registers));
+  }
 }
 
 Emitter::Incoming Emitter::incomingFrom(llvm::BasicBlock *block,
