@@ -4,7 +4,6 @@
 #include "backend/ir/builder.h"
 #include "backend/passes/layouts/layout_plan.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -203,15 +202,16 @@ bool staysInPlace(const Op &op) {
 
 class SharingFinder {
 public:
-  SharingFinder(const Kernel &kernel, std::vector<Product> &products) : kernel_(kernel) {
+  SharingFinder(const Kernel &kernel, std::vector<Product> &products)
+      : kernel_(kernel), products_(products) {
     for (Product &product : products) of_[product.op] = &product;
   }
 
   void find() {
-    for (auto &[op, product] : of_)
+    for (Product &product : products_)
       for (const std::size_t i : {0, 1}) {
         seen_.clear();
-        share(op->operand(i), *product, i == 0 ? Sharing::Rows : Sharing::Columns);
+        share(product.op->operand(i), product, i == 0 ? Sharing::Rows : Sharing::Columns);
       }
   }
 
@@ -230,7 +230,8 @@ private:
   }
 
   const Kernel &kernel_;
-  std::map<Op *, Product *> of_;
+  std::vector<Product> &products_; // in the order of the kernel, and not of addresses
+  std::map<const Op *, Product *> of_;
   std::set<const Op *> seen_;
 };
 
