@@ -2,7 +2,6 @@
 
 #include "backend/layout/algebra.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 

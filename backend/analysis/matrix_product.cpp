@@ -3,7 +3,6 @@
 #include "backend/analysis/slabs.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <array>
@@ -99,9 +98,11 @@ std::string whyNotOnUnit(const ir::Kernel &kernel, const ir::Op &dot,
       std::max(layout::bitsFor(shape[depthAxis(kernel, dot, 0)]), depthBitsOf(*unit));
   if (std::ssize(attrs.depthOrder) > bits)
     return "its depth has " + std::to_string(bits) + " bits to order";
-  if (kernel.stage() != ir::Stage::Laid) return "";
+  const std::int64_t most = machine.maxThreads / machine.warpSize;
   std::int64_t warps = 1;
-  for (const std::int64_t along : attrs.warps) warps *= along;
+  for (const std::int64_t along : attrs.warps) warps *= std::min(along, most + 1);
+  if (warps > most) return "a block has " + std::to_string(most) + " warps at most";
+  if (kernel.stage() != ir::Stage::Laid) return "";
   const bool isLaid = warps == kernel.threads().warps &&
                       kernel.layout(kernel.layoutOf(dot.result())) ==
                           sumsOf(*unit, attrs, kernel.type(dot.result()).shape(), kernel.threads());
@@ -111,6 +112,13 @@ std::string whyNotOnUnit(const ir::Kernel &kernel, const ir::Op &dot,
 MmaOperand fragmentOfOperand(const ir::Op &dot, std::size_t operand) {
   const bool isFirst = (operand == 0) != dot.attrs<ir::DotAttrs>().transposed;
   return isFirst ? MmaOperand::A : MmaOperand::B;
+}
+
+Bits scattered(Bits number, llvm::ArrayRef<std::int32_t> places) {
+  Bits result = 0;
+  for (std::size_t bit = 0; bit < places.size(); ++bit)
+    if ((number >> bit & 1) != 0 && places[bit] != kNoBit) result |= Bits{1} << places[bit];
+  return result;
 }
 
 std::int32_t depthBitsOf(const MmaInstruction &unit) { return layout::bitsFor(unit.k); }

@@ -38,6 +38,8 @@ layout::LinearLayout sumsOf(const machine::MmaInstruction &unit, const ir::DotAt
                             const ir::Shape &shape, layout::Threads threads);
 
 constexpr std::int32_t kNoBit = -1;
+/// The bits of a number at other places; kNoBit: nowhere.
+layout::Bits scattered(layout::Bits number, llvm::ArrayRef<std::int32_t> places);
 
 /// Which bits of a tile's registers count an instruction's sums, and which the pieces.
 struct SumBits {

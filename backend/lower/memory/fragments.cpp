@@ -16,15 +16,6 @@ namespace {
 
 constexpr std::int64_t kRegisterBits = 32;
 
-/// The bits of a number that have a place elsewhere, there.
-Bits moved(Bits number, llvm::ArrayRef<std::int32_t> places) {
-  Bits result = 0;
-  for (std::size_t bit = 0; bit < places.size(); ++bit)
-    if ((number >> bit & 1) != 0 && places[bit] != analysis::kNoBit)
-      result |= Bits{1} << places[bit];
-  return result;
-}
-
 } // namespace
 
 FragmentSource::FragmentSource(Emitter &emitter, const ir::Op &dot, std::size_t operand,
@@ -59,7 +50,7 @@ void FragmentSource::takeFrom(Registers registers) {
 }
 
 MatrixValues FragmentSource::at(FragmentPlace place, std::optional<std::int64_t> depth) {
-  const std::pair key{moved(place.piece, reads_.ofPieces), place.step};
+  const std::pair key{analysis::scattered(place.piece, reads_.ofPieces), place.step};
   const auto [known, isNew] = known_.try_emplace(key);
   if (!isNew) return known->second;
   MatrixValues fragment;
@@ -81,12 +72,13 @@ MatrixValues FragmentSource::at(FragmentPlace place, std::optional<std::int64_t>
     }
     fragment.push_back(joined);
   }
-  return known_[key] = fragment;
+  return known->second = std::move(fragment);
 }
 
 Bits FragmentSource::registerOf(Bits fragment, FragmentPlace place) const {
-  return moved(fragment, reads_.ofFragment) | moved(static_cast<Bits>(place.step), reads_.ofSteps) |
-         moved(place.piece, reads_.ofPieces);
+  return analysis::scattered(fragment, reads_.ofFragment) |
+         analysis::scattered(static_cast<Bits>(place.step), reads_.ofSteps) |
+         analysis::scattered(place.piece, reads_.ofPieces);
 }
 
 /// The thread's part of the offset, and the register's; what of this no thread reaches is added

@@ -10,7 +10,6 @@
 #include "backend/support/check.h"
 
 #include <array>
-#include <bit>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -52,7 +51,7 @@ public:
     Value *const owner = e_.isOwner(tile_);
     for (Bits outside = 0; outside >> slabRegisters_.size() == 0; ++outside) {
       const Bits ofRegisters =
-          slabOf(layout_.apply(Dim::Register, scatteredBits(outside, slabRegisters_)));
+          slabOf(layout_.apply(Dim::Register, analysis::scattered(outside, slabRegisters_)));
       if (((ofRegisters ^ wanted) & ~slabsOfThreads()) != 0) continue;
       e_.where(e_.allOf({owner, isHere(wanted ^ ofRegisters)}), [&] { writeSlab(base, outside); });
     }
@@ -104,13 +103,6 @@ private:
     return {inputs, layout::Sides(outputs), columns};
   }
 
-  static Bits scatteredBits(Bits number, llvm::ArrayRef<std::int32_t> places) {
-    Bits result = 0;
-    for (std::size_t bit = 0; bit < places.size(); ++bit)
-      result |= (number >> bit & 1) << places[bit];
-    return result;
-  }
-
   void writeSlab(Value *base, Bits outside) {
     const auto width = static_cast<std::size_t>(plan_.writes.width);
     const Registers &registers = e_.registers(tile_);
@@ -118,8 +110,8 @@ private:
       Registers values;
       for (std::size_t j = 0; j < width; ++j) {
         const auto own = static_cast<Bits>(plan_.writes.registers[i + j]);
-        values.push_back(
-            registers[scatteredBits(own, ownRegisters_) | scatteredBits(outside, slabRegisters_)]);
+        values.push_back(registers[analysis::scattered(own, ownRegisters_) |
+                                   analysis::scattered(outside, slabRegisters_)]);
       }
       const Bits ofRegister =
           plan_.writeOffsets.apply(Dim::Register, static_cast<Bits>(plan_.writes.registers[i]));
@@ -236,11 +228,7 @@ private:
     return std::int64_t{1} << (sumLayout_.inputBits(Dim::Register) - sumBits_.firstOfPieces);
   }
   Bits sumRegister(Bits fragment, Bits piece) const {
-    Bits number = piece << sumBits_.firstOfPieces;
-    for (std::size_t bit = 0; bit < sumBits_.ofFragment.size(); ++bit)
-      if ((fragment >> bit & 1) != 0 && sumBits_.ofFragment[bit] != analysis::kNoBit)
-        number |= Bits{1} << sumBits_.ofFragment[bit];
-    return number;
+    return piece << sumBits_.firstOfPieces | analysis::scattered(fragment, sumBits_.ofFragment);
   }
   /// Whether all of a piece is padding, in all threads.
   bool isPadding(Bits piece) const {
