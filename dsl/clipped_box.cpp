@@ -3,7 +3,7 @@
 namespace imbrex::detail {
 namespace {
 
-const type &coordinate = type_of<i64, scalar_shape>;
+const type &coordinate_type = type_of<i64, scalar_shape>;
 
 type tile_of_extents(const char *element, list<std::int64_t> extents) {
   type made;
@@ -23,11 +23,11 @@ public:
 
   /// The indices that the box has along the axis.
   value indices() const {
-    value first = record_cast(box_.at[at()], coordinate, box_.where);
+    value first = record_cast(box_.at[at()], coordinate_type, box_.where);
     if (box_.unit == "tiles") {
       const value extents =
-          record_constant(coordinate, static_cast<std::uint64_t>(extent_), box_.where);
-      first = record("mul", {first, extents}, coordinate, {}, box_.where);
+          record_constant(coordinate_type, static_cast<std::uint64_t>(extent_), box_.where);
+      first = record("mul", {first, extents}, coordinate_type, {}, box_.where);
     }
     const type flat = tile_of_extents("i64", {&extent_, 1});
     value counted = record("arange", {}, flat, {{"start", 0}, {"step", 1}}, box_.where);
@@ -38,7 +38,7 @@ public:
   value inside(value index) const {
     value end = ask("view.extent", box_.extents);
     if (box_.ends.size() > 0)
-      end = record("min", {end, box_.ends[at()]}, coordinate, {}, box_.where);
+      end = record("min", {end, box_.ends[at()]}, coordinate_type, {}, box_.where);
     const value zero = record_constant(line("i64"), 0, box_.where);
     const value behind = record("ge", {index, zero}, line("bool"), {}, box_.where);
     const value before = record("lt", {index, along(end)}, line("bool"), {}, box_.where);
@@ -61,7 +61,7 @@ private:
   value along(value scalar) const { return record_broadcast(scalar, line("i64"), box_.where); }
   value ask(const char *op, list<value> made) const {
     if (box_.is_made) return made[at()];
-    return record(op, {box_.view}, coordinate, {{"axis", axis_}}, box_.where);
+    return record(op, {box_.view}, coordinate_type, {{"axis", axis_}}, box_.where);
   }
   type line(const char *element) const {
     type made = tile_of_extents(element, {});
@@ -80,9 +80,10 @@ private:
 } // namespace
 
 void record_row_major(list<value> extents, value *strides, location where) {
-  strides[extents.size() - 1] = record_constant(coordinate, 1, where);
+  strides[extents.size() - 1] = record_constant(coordinate_type, 1, where);
   for (std::size_t axis = extents.size() - 1; axis-- > 0;)
-    strides[axis] = record("mul", {strides[axis + 1], extents[axis + 1]}, coordinate, {}, where);
+    strides[axis] =
+        record("mul", {strides[axis + 1], extents[axis + 1]}, coordinate_type, {}, where);
 }
 
 clipped_access record_clipped(const memory_box &box, const type &pointers) {

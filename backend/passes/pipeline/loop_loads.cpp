@@ -44,8 +44,7 @@ std::int32_t &widthOf(Op &load) {
                                    : load.attrs<ViewAttrs>().width;
 }
 
-AddressParts::AddressParts(const Kernel &kernel, const Op &loop)
-    : kernel_(kernel), body_(loop.regions[0]) {
+AddressParts::AddressParts(const Op &loop) : body_(loop.regions[0]) {
   for (const auto &op : body_.ops)
     for (const ValueId result : op->results) made_[result] = op.get();
 }
@@ -88,7 +87,7 @@ std::optional<std::string> AddressParts::addParts(ValueId value, Parts &parts, b
 }
 
 LoopLoads loadsAhead(const Kernel &kernel, const Op &loop, llvm::ArrayRef<Ahead> ways) {
-  const AddressParts parts(kernel, loop);
+  const AddressParts parts(loop);
   LoopLoads found;
   for (const auto &op : loop.regions[0].ops) {
     if (!isLoad(*op)) continue;

@@ -61,7 +61,7 @@ std::int32_t &widthOf(ir::Op &load);
 /// What of a loop's body addresses are made of.
 class AddressParts {
 public:
-  AddressParts(const ir::Kernel &kernel, const ir::Op &loop);
+  explicit AddressParts(const ir::Op &loop);
 
   /// Adds what a load's operands are made of; why that cannot be known ahead, and then nothing is
   /// added.
@@ -76,7 +76,6 @@ private:
   ir::ValueId yielded(std::size_t carried) const;
   std::optional<std::string> addParts(ir::ValueId value, Parts &parts, bool isStep) const;
 
-  const ir::Kernel &kernel_;
   const ir::Block &body_;
   std::map<ir::ValueId, const ir::Op *> made_; // by the body's ops
 };

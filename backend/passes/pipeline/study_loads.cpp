@@ -29,7 +29,7 @@ class Study {
 public:
   Study(Kernel &kernel, Op &loop, const analysis::AxisAnalysis &facts, const PassContext &context)
       : kernel_(kernel), loop_(loop), body_(loop.regions[0]), facts_(facts), context_(context),
-        copies_(context.machine.asyncCopies), parts_(kernel, loop) {
+        copies_(context.machine.asyncCopies), parts_(loop) {
     walk(body_, [&](const Op &op) { hasAssertions_ |= op.kind == OpKind::Assert; });
   }
 
