@@ -1,6 +1,7 @@
 #include "backend/lower/memory/exchange.h"
 #include "backend/lower/ops/emit_ops.h"
 #include "backend/lower/values/combiner.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <algorithm>
 
@@ -119,12 +120,83 @@ bool isIndex(const ir::Kernel &kernel, ir::ValueId value, std::int32_t axis) {
          ir::info(kernel.type(op->result()).element()).bits == 32;
 }
 
+// The key; the index, if there is one; elements of operands that are neither.
+using Item = llvm::SmallVector<Value *, 4>;
+constexpr std::size_t kKey = 0, kIndex = 1;
+
+/// A thread's items, part by part; of two of them the indices may be one number.
+class Items {
+public:
+  Items(llvm::IRBuilder<> &b, bool hasIndexPairs) : b_(&b), hasIndexPairs_(hasIndexPairs) {}
+
+  static constexpr std::size_t kPairedIndexBits = 16;
+
+  void push(const Item &item) {
+    parts_.resize(item.size());
+    for (std::size_t part = 0; part < item.size(); ++part)
+      if (!isPaired(part) || count_ % 2 == 0)
+        parts_[part].push_back(item[part]);
+      else
+        parts_[part].back() = pair(parts_[part].back(), item[part]);
+    ++count_;
+  }
+  Item operator[](std::size_t r) const {
+    Item item;
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+      if (!isPaired(part))
+        item.push_back(parts_[part][r]);
+      else if (r % 2 == 0)
+        item.push_back(b_->CreateAnd(parts_[part][r / 2], kLow));
+      else
+        item.push_back(b_->CreateLShr(parts_[part][r / 2], kPairedIndexBits));
+    return item;
+  }
+  void set(std::size_t r, const Item &item) {
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      Value *&value = parts_[part][isPaired(part) ? r / 2 : r];
+      if (!isPaired(part))
+        value = item[part];
+      else if (r % 2 == 0)
+        value = b_->CreateOr(b_->CreateAnd(value, ~kLow), item[part]);
+      else
+        value = pair(b_->CreateAnd(value, kLow), item[part]);
+    }
+  }
+  std::size_t count() const { return count_; }
+  /// Those from an even place on.
+  Items slice(std::size_t first, std::size_t end) const {
+    Items some(*b_, hasIndexPairs_);
+    some.count_ = end - first;
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      const std::size_t each = isPaired(part) ? 2 : 1;
+      some.parts_.emplace_back(parts_[part].begin() + first / each,
+                               parts_[part].begin() + llvm::divideCeil(end, each));
+    }
+    return some;
+  }
+  std::vector<Registers> &parts() { return parts_; }
+
+private:
+  static constexpr std::uint64_t kLow = (1 << kPairedIndexBits) - 1;
+
+  bool isPaired(std::size_t part) const { return part == kIndex && hasIndexPairs_; }
+  Value *pair(Value *low, Value *high) const {
+    return b_->CreateOr(b_->CreateShl(high, kPairedIndexBits), low);
+  }
+
+  llvm::IRBuilder<> *b_;
+  bool hasIndexPairs_;
+  std::size_t count_ = 0;
+  std::vector<Registers> parts_;
+};
+
 class SortEmitter {
 public:
   SortEmitter(Emitter &emitter, const ir::Op &op)
       : e_(emitter), op_(op), attrs_(op.attrs<ir::SortAttrs>()),
         keys_(emitter, emitter.type(op.operand(0)).element(), attrs_.descending),
-        layout_(emitter.layoutOf(op.operand(0))), bits_(axisBits(layout_, attrs_.axis)) {
+        layout_(emitter.layoutOf(op.operand(0))), bits_(axisBits(layout_, attrs_.axis)),
+        items_(emitter.b, false) {
     std::size_t next = kIndex + 1;
     hasIndex_ = keys_.haveTies() || op.operands.size() > 1;
     for (const ir::ValueId operand : op.operands)
@@ -136,7 +208,7 @@ public:
   void run() {
     load();
     const std::size_t steps = bits_.size() * (bits_.size() + 1) / 2;
-    if (steps * items_.size() > kMostComparators)
+    if (steps * items_.count() > kMostComparators)
       mergeInLoop();
     else
       for (std::size_t merged = 1; merged <= bits_.size(); ++merged) {
@@ -145,22 +217,25 @@ public:
       }
     for (std::size_t i = 0; i < op_.results.size(); ++i) {
       Registers results;
-      for (const auto &[item, old] : llvm::zip_equal(items_, e_.registers(op_.operand(i))))
-        results.push_back(i == 0 ? keys_.elementOf(item[kKey], old->getType()) : item[part_[i]]);
+      for (std::size_t r = 0; r < items_.count(); ++r) {
+        Value *const value = items_[r][part_[i]];
+        llvm::Type *const like = e_.registers(op_.operand(i))[r]->getType();
+        results.push_back(i == 0 ? keys_.elementOf(value, like) : value);
+      }
       e_.define(op_.result(i), std::move(results));
     }
   }
 
 private:
-  // The key; the index, if there is one; elements of operands that are neither.
-  using Item = llvm::SmallVector<Value *, 4>;
-  static constexpr std::size_t kKey = 0, kIndex = 1;
   // Of a thread, written one after the other: LLVM takes a tenth of a second for so many, and
   // longer than in proportion for more.
   static constexpr std::size_t kMostComparators = 512;
   // Of a thread's registers: what is fetched of all at once has no room beside them where they are
-  // many, and each exchange through shared memory takes a barrier.
-  static constexpr std::size_t kFetchedAtOnce = 8;
+  // many, and each exchange through shared memory takes a barrier. 32 keys and indices of a thread
+  // leave no register for anything else: the indices are pairs then, and two items are fetched.
+  static constexpr std::size_t kManyItems = 32;
+  static constexpr std::size_t kFetchedOfFew = 8, kFetchedOfMany = 2;
+  static constexpr std::size_t kWordBits = 32;
 
   /// Every merge by the same code, which is as long as the last one, and leaves out the steps that
   /// smaller blocks do not have.
@@ -174,12 +249,12 @@ private:
     b.SetInsertPoint(loop);
     llvm::PHINode *merged = b.CreatePHI(b.getInt32Ty(), 2);
     merged->addIncoming(e_.i32(1), before);
-    const std::vector<Phis> carried = addPhis(before);
+    const Phis carried = addPhis(before);
     beginMerge(merged);
     for (std::size_t bit = bits_.size(); bit-- > 0;) stepWhere(bit, merged);
     Value *next = b.CreateNUWAdd(merged, e_.i32(1));
     merged->addIncoming(next, b.GetInsertBlock());
-    addIncoming(carried, b.GetInsertBlock(), items_);
+    addIncoming(carried, b.GetInsertBlock(), items_.parts());
     b.CreateCondBr(b.CreateICmpULE(next, e_.i32(static_cast<std::int64_t>(bits_.size()))), loop,
                    exit);
     b.SetInsertPoint(exit);
@@ -194,50 +269,54 @@ private:
     llvm::BasicBlock *const before = b.GetInsertBlock(), *const step = e_.newBlock("step"),
                             *const after = e_.newBlock("stepped");
     b.CreateCondBr(b.CreateICmpUGT(merged, e_.i32(static_cast<std::int64_t>(bit))), step, after);
-    const std::vector<Item> unchanged = items_;
+    const std::vector<Registers> unchanged = items_.parts();
     const SharedMemory::AllReaders readers = e_.shared.readers();
     b.SetInsertPoint(step);
     compareAcross(bit);
-    const std::vector<Item> changed = items_;
+    const std::vector<Registers> changed = items_.parts();
     llvm::BasicBlock *const end = b.GetInsertBlock();
     b.CreateBr(after);
     b.SetInsertPoint(after);
-    items_ = unchanged;
+    items_.parts() = unchanged;
     addIncoming(addPhis(before), end, changed);
     e_.shared.addReaders(readers);
   }
 
-  using Phis = llvm::SmallVector<llvm::PHINode *, 4>;
-  /// Let the items be phis, which get these from `from`.
-  std::vector<Phis> addPhis(llvm::BasicBlock *from) {
-    std::vector<Phis> phis(items_.size());
-    for (std::size_t r = 0; r < items_.size(); ++r)
-      for (Value *&part : items_[r]) {
-        llvm::PHINode *phi = phis[r].emplace_back(e_.b.CreatePHI(part->getType(), 2));
-        phi->addIncoming(part, from);
-        part = phi;
+  using Phis = std::vector<llvm::PHINode *>;
+  /// Let all parts be phis, which get these from `from`.
+  Phis addPhis(llvm::BasicBlock *from) {
+    Phis phis;
+    for (Registers &part : items_.parts())
+      for (Value *&value : part) {
+        llvm::PHINode *phi = phis.emplace_back(e_.b.CreatePHI(value->getType(), 2));
+        phi->addIncoming(value, from);
+        value = phi;
       }
     return phis;
   }
-  static void addIncoming(const std::vector<Phis> &phis, llvm::BasicBlock *from,
-                          const std::vector<Item> &items) {
-    for (std::size_t r = 0; r < items.size(); ++r)
-      for (std::size_t part = 0; part < items[r].size(); ++part)
-        phis[r][part]->addIncoming(items[r][part], from);
+  static void addIncoming(const Phis &phis, llvm::BasicBlock *from,
+                          const std::vector<Registers> &parts) {
+    auto phi = phis.begin();
+    for (const Registers &part : parts)
+      for (Value *value : part) (*phi++)->addIncoming(value, from);
   }
 
   void load() {
     const std::int64_t extent = e_.type(op_.operand(0)).shape()[attrs_.axis];
-    for (std::size_t r = 0; r < e_.registerCount(op_.operand(0)); ++r) {
+    const std::size_t count = e_.registerCount(op_.operand(0));
+    items_ =
+        Items(e_.b, hasIndex_ && count >= kManyItems && bits_.size() <= Items::kPairedIndexBits);
+    for (std::size_t r = 0; r < count; ++r) {
       Value *key = keys_.of(e_.registers(op_.operand(0))[r]);
       Value *index = e_.coordinate(layout_, r, attrs_.axis);
       // Padding comes after all that has the highest key too: its indices are beyond.
       if (!llvm::has_single_bit(static_cast<std::uint64_t>(extent)))
         key = e_.b.CreateSelect(e_.b.CreateICmpULT(index, e_.i32(extent)), key, keys_.last());
-      Item &item = items_.emplace_back(Item{key});
+      Item item{key};
       if (hasIndex_) item.push_back(index);
       for (std::size_t i = 0; i < op_.operands.size(); ++i)
         if (part_[i] > kIndex) item.push_back(e_.registers(op_.operand(i))[r]);
+      items_.push(item);
     }
   }
 
@@ -258,67 +337,106 @@ private:
   }
 
   /// Begin to merge blocks of half 2^merged elements. Every other block of 2^merged goes down,
-  /// which is as if all bits of its places were the others; the last one goes up. Reckoned once for
-  /// a merge: of each bit by itself it would be the same in all merges, and LLVM would keep it for
-  /// all bits in front of their loop.
+  /// which is as if all bits of its places were the others; the last one goes up. A place is a
+  /// thread's part and a register's, so that a bit for each says all: were it reckoned of each
+  /// register by itself, LLVM would keep as many numbers through the merge.
   void beginMerge(Value *merged) {
-    places_.clear();
-    for (std::size_t r = 0; r < items_.size(); ++r) {
-      Value *place = e_.coordinate(layout_, r, attrs_.axis);
-      Value *goesDown = e_.b.CreateTrunc(e_.b.CreateLShr(place, merged), e_.b.getInt1Ty());
-      places_.push_back(e_.b.CreateXor(place, e_.b.CreateSExt(goesDown, e_.b.getInt32Ty())));
+    threadGoesDown_ = bitOf(threadPlace(), merged);
+    registersGoDown_.clear();
+    for (std::size_t first = 0; first < items_.count(); first += kWordBits) {
+      Value *word = e_.i32(0);
+      for (std::size_t bit = 1; bit < bits_.size(); ++bit)
+        if (bits_[bit].dim == Dim::Register)
+          word =
+              e_.b.CreateSelect(e_.b.CreateICmpEQ(merged, e_.i32(static_cast<std::int64_t>(bit))),
+                                registersWith(bit, first), word);
+      registersGoDown_.push_back(word);
     }
   }
 
-  /// i1: whether the place of register `r` gets the later one of the two that differ in a bit.
-  Value *getsLater(std::size_t bit, std::size_t r) {
-    Value *isSet = e_.b.CreateAnd(places_[r], e_.i32(std::int64_t{1} << bit));
-    return e_.b.CreateICmpNE(isSet, e_.i32(0));
+  /// Which places get the later one of the two that differ in a bit: those of a register get what
+  /// its bit says, or all the other where the thread's is set.
+  struct GetLater {
+    Value *thread; ///< i1
+    Registers registers;
+  };
+  GetLater getLater(std::size_t bit) {
+    GetLater get{.thread = threadGoesDown_, .registers = {}};
+    if (bits_[bit].dim != Dim::Register)
+      get.thread =
+          e_.b.CreateXor(get.thread, bitOf(threadPlace(), e_.i32(static_cast<std::int64_t>(bit))));
+    Value *const all = e_.b.CreateSExt(get.thread, e_.b.getInt32Ty());
+    for (std::size_t word = 0; word < registersGoDown_.size(); ++word) {
+      Value *of = e_.b.CreateXor(registersGoDown_[word], registersWith(bit, word * kWordBits));
+      get.registers.push_back(llvm::isa<llvm::Constant>(of) ? of : e_.b.CreateXor(of, all));
+    }
+    return get;
+  }
+  Value *getsLater(const GetLater &get, std::size_t r) {
+    Value *const word = get.registers[r / kWordBits];
+    Value *const is = bitOf(word, e_.i32(static_cast<std::int64_t>(r % kWordBits)));
+    return llvm::isa<llvm::Constant>(word) ? e_.b.CreateXor(get.thread, is) : is;
+  }
+
+  Value *threadPlace() { return e_.splitCoordinate(layout_, 0, attrs_.axis).thread; }
+  Value *bitOf(Value *word, Value *bit) {
+    return e_.b.CreateTrunc(e_.b.CreateLShr(word, bit), e_.b.getInt1Ty());
+  }
+  /// Of registers from `first` on: which of them have a bit of the place set.
+  llvm::ConstantInt *registersWith(std::size_t bit, std::size_t first) {
+    std::uint32_t set = 0;
+    for (std::size_t r = 0; r < kWordBits && bits_[bit].dim == Dim::Register; ++r)
+      if (((first + r) & bits_[bit].mask) != 0) set |= std::uint32_t{1} << r;
+    return e_.b.getInt32(set);
   }
 
   void compareAcross(std::size_t bit) {
     if (bits_[bit].dim == Dim::Register) return compareInThread(bit);
-    for (std::size_t first = 0; first < items_.size(); first += kFetchedAtOnce) {
-      const std::size_t end = std::min(first + kFetchedAtOnce, items_.size());
-      const std::vector<Item> others = partners(bit, first, end);
+    const GetLater get = getLater(bit);
+    const std::size_t atOnce = items_.count() < kManyItems ? kFetchedOfFew : kFetchedOfMany;
+    for (std::size_t first = 0; first < items_.count(); first += atOnce) {
+      const std::size_t end = std::min(first + atOnce, items_.count());
+      const Items others = partners(bit, items_.slice(first, end));
       for (std::size_t r = first; r < end; ++r) {
-        const Item &other = others[r - first];
-        Value *otherIsBefore = isBefore(other, items_[r]);
-        items_[r] = select(e_.b.CreateXor(otherIsBefore, getsLater(bit, r)), other, items_[r]);
+        const Item own = items_[r], other = others[r - first];
+        Value *otherIsBefore = isBefore(other, own);
+        items_.set(r, select(e_.b.CreateXor(otherIsBefore, getsLater(get, r)), other, own));
       }
     }
   }
 
   void compareInThread(std::size_t bit) {
     const std::size_t mask = bits_[bit].mask;
-    for (std::size_t r = 0; r < items_.size(); ++r) {
+    const GetLater get = getLater(bit);
+    for (std::size_t r = 0; r < items_.count(); ++r) {
       if ((r & mask) != 0) continue;
-      Value *swaps = e_.b.CreateXor(isBefore(items_[r | mask], items_[r]), getsLater(bit, r));
-      const Item low = select(swaps, items_[r | mask], items_[r]);
-      items_[r | mask] = select(swaps, items_[r], items_[r | mask]);
-      items_[r] = low;
+      const Item low = items_[r], high = items_[r | mask];
+      Value *swaps = e_.b.CreateXor(isBefore(high, low), getsLater(get, r));
+      items_.set(r, select(swaps, high, low));
+      items_.set(r | mask, select(swaps, low, high));
     }
   }
 
-  /// Those of registers `first` to below `end`.
-  std::vector<Item> partners(std::size_t bit, std::size_t first, std::size_t end) {
-    const llvm::ArrayRef<Item> items = llvm::ArrayRef(items_).slice(first, end - first);
-    std::vector<Item> others(items.size());
+  /// What the threads have whose places differ in a bit.
+  Items partners(std::size_t bit, Items items) {
     const std::uint32_t mask = bits_[bit].mask;
     if (bits_[bit].dim == Dim::Lane) {
-      for (std::size_t i = 0; i < items.size(); ++i)
-        for (Value *x : items[i]) others[i].push_back(shuffleXor(e_, x, mask));
-      return others;
+      for (Registers &part : items.parts())
+        for (Value *&x : part) x = shuffleXor(e_, x, mask);
+      return items;
     }
     const auto lanes = static_cast<std::uint32_t>(e_.kernel.threads().lanes);
     Value *thread = e_.b.CreateXor(e_.thread(), e_.b.getInt32(mask * lanes));
-    for (std::size_t part = 0; part < items[0].size(); ++part) {
-      Registers values;
-      for (const Item &item : items) values.push_back(item[part]);
+    // All of one type at once.
+    llvm::MapVector<llvm::Type *, llvm::SmallVector<Value **, 8>> ofType;
+    for (Registers &part : items.parts())
+      for (Value *&x : part) ofType[x->getType()].push_back(&x);
+    for (const auto &[type, places] : ofType) {
+      const Registers values(llvm::make_pointee_range(places));
       const auto fetched = fetchFromThreads(e_, values, thread);
-      for (std::size_t i = 0; i < items.size(); ++i) others[i].push_back(fetched[i][0]);
+      for (const auto &[place, value] : llvm::zip_equal(places, fetched)) *place = value[0];
     }
-    return others;
+    return items;
   }
 
   Emitter &e_;
@@ -329,8 +447,11 @@ private:
   llvm::SmallVector<std::size_t, 4> part_; // by operand: which of an item it is
   const layout::LinearLayout &layout_;
   llvm::SmallVector<AxisBit, 16> bits_;
-  std::vector<Item> items_; // by register
-  Registers places_;        // in the merge at hand, by register
+  Items items_;
+  // In the merge at hand: whether a thread's places go down, i1, and a bit of each register, whose
+  // places do or not.
+  Value *threadGoesDown_ = nullptr;
+  Registers registersGoDown_;
 };
 
 } // namespace

@@ -3,6 +3,8 @@
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
 #include "backend/interpret/interpret.h"
+#include "backend/report.h"
+#include "tests/support/assembler.h"
 #include "tests/support/parsed_kernel.h"
 #include "tests/unit/lower/machines.h"
 
@@ -17,14 +19,18 @@ namespace {
 struct Sort {
   std::string shape, axis, order;
   std::int64_t rows, columns;
-  bool isAlone = false; ///< The places do not follow.
+  bool isAlone = false;   ///< The places do not follow.
+  std::int32_t warps = 0; ///< Of a block, where it matters.
 };
 
 /// Sorts numbers, and their places along with them.
 ir::Kernel sortKernel(const Sort &sort) {
   const std::string tile = "i32[" + sort.shape + "]";
   return testing::parsedKernel(
-      "kernel @k(%x: view<const i32, 2>, %y: view<i32, 2>, %p: view<i32, 2>) stage tiles {\n"
+      "kernel @k(%x: view<const i32, 2>, %y: view<i32, 2>, %p: view<i32, 2>) stage tiles [warps "
+      "= " +
+      std::to_string(sort.warps) +
+      "] {\n"
       "%z = constant 0 : i32\n%a = view.load %x, %z, %z : " +
       tile + "\n%f = arange : i32[" + std::to_string(sort.rows * sort.columns) +
       "]\n%i = reshape %f : " + tile + "\n" +
@@ -68,7 +74,9 @@ TEST_CASE("a sort of thousands is what the interpreter makes of it") {
   const Sort sorts[]{{"1x5000", "1", "true", 1, 5000},
                      {"1x5000", "1", "false", 1, 5000, true},
                      {"16x1000", "1", "false", 16, 1000},
-                     {"600x17", "0", "true", 600, 17}};
+                     {"600x17", "0", "true", 600, 17},
+                     // so many of each thread that the places of two are one number
+                     {"1x3000", "1", "true", 1, 3000, false, 2}};
   for (const Sort &sort : sorts) {
     const ir::Kernel kernel = sortKernel(sort);
     SortLaunch meant(sort);
@@ -136,6 +144,7 @@ struct Selection {
   ir::ElementKind kind;
   std::int64_t count, kept;
   bool isDescending;
+  std::int32_t warps = 0;
 };
 
 ir::Kernel kernelOf(const Selection &of) {
@@ -146,12 +155,12 @@ ir::Kernel kernelOf(const Selection &of) {
   const std::string first = " [offsets = [0], strides = [1]] : ";
   return testing::parsedKernel(
       "kernel @k(%x: view<const " + element + ", 1>, %y: view<" + element +
-      ", 1>, %p: view<i32, 1>) stage tiles {\n%z = constant 0 : i32\n%a = view.load %x, %z : " +
-      row(element, of.count) + "\n%i = arange : " + row("i32", of.count) +
-      "\n%s, %o = sort %a, %i" + (of.isDescending ? " [descending = true]" : "") + " : " +
-      row(element, of.count) + ", " + row("i32", of.count) + "\n%t = slice %s" + first +
-      row(element, of.kept) + "\n%q = slice %o" + first + row("i32", of.kept) +
-      "\nview.store %y, %t, %z\nview.store %p, %q, %z\n}");
+      ", 1>, %p: view<i32, 1>) stage tiles [warps = " + std::to_string(of.warps) +
+      "] {\n%z = constant 0 : i32\n%a = view.load %x, %z : " + row(element, of.count) +
+      "\n%i = arange : " + row("i32", of.count) + "\n%s, %o = sort %a, %i" +
+      (of.isDescending ? " [descending = true]" : "") + " : " + row(element, of.count) + ", " +
+      row("i32", of.count) + "\n%t = slice %s" + first + row(element, of.kept) + "\n%q = slice %o" +
+      first + row("i32", of.kept) + "\nview.store %y, %t, %z\nview.store %p, %q, %z\n}");
 }
 
 void checkAgainstInterpreter(const Selection &of, const machine::Machine &machine) {
@@ -183,9 +192,37 @@ TEST_CASE("elements of every kind are sorted to the bit, NaNs behind the others 
   }
 }
 
+TEST_CASE("NaNs keep their order where the places of two elements are one number") {
+  for (const machine::Machine *machine : machinesOfEachWarpSize())
+    checkAgainstInterpreter({ir::ElementKind::F32, 1500, 1500, true, 1}, *machine);
+}
+
 TEST_CASE("the first of a long row are what the interpreter makes of it, in parts as they are") {
   for (const machine::Machine *machine : machinesOfEachWarpSize())
     checkAgainstInterpreter({ir::ElementKind::F32, 20000, 50, true}, *machine);
+}
+
+TEST_CASE("16384 numbers and their places are sorted in registers, and 32768 nearly so" *
+          doctest::test_suite("toolkit")) {
+  for (const char *name : {"sm_80", "sm_90a", "gfx942", "gfx1100"}) {
+    CAPTURE(name);
+    const machine::Machine *machine = machine::findMachine(name);
+    if (!target::findGpuTarget(*machine)) continue;
+    const target::GpuTarget &target = target::gpuTarget(*machine);
+    if (!testing::canAssemble(target)) continue;
+    const std::pair<std::int64_t, std::int64_t> most[]{{16384, 0}, {32768, 400}};
+    for (const auto &[count, bytes] : most) {
+      CAPTURE(count);
+      ir::Kernel kernel = kernelOf({ir::ElementKind::F32, count, count, false});
+      Diagnostics diagnostics;
+      const auto code =
+          compileForGpu(kernel, target, analysis::usualAssumptions(kernel), diagnostics);
+      REQUIRE_MESSAGE(code, diagnostics.render());
+      const auto report = reportOf(*code, target);
+      REQUIRE(report);
+      CHECK(report->resources.spilledBytes <= bytes);
+    }
+  }
 }
 
 TEST_CASE("the code of a sort grows as its elements, and not as the steps that they take") {
