@@ -1,6 +1,6 @@
 #include "backend/analysis/matrix_product.h"
 
-#include "backend/analysis/slabs.h"
+#include "backend/ir/products.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -24,7 +24,7 @@ struct MatrixAxes {
   std::int32_t rows, columns;
 };
 
-MatrixAxes axesOf(const ir::DotAttrs &attrs, std::int32_t rank) {
+MatrixAxes axesOf(const ir::UnitAttrs &attrs, std::int32_t rank) {
   const MatrixAxes plain{rank - 2, rank - 1};
   return attrs.transposed ? MatrixAxes{plain.columns, plain.rows} : plain;
 }
@@ -55,7 +55,7 @@ private:
 struct AxisShare {
   std::int32_t fragment, warps;
 };
-AxisShare shareOf(const MmaInstruction &unit, const ir::DotAttrs &attrs, std::int32_t axis,
+AxisShare shareOf(const MmaInstruction &unit, const ir::UnitAttrs &attrs, std::int32_t axis,
                   std::int32_t bits) {
   const MatrixAxes axes = axesOf(attrs, static_cast<std::int32_t>(attrs.warps.size()));
   const std::int32_t own = axis == axes.rows      ? layout::bitsFor(unit.m)
@@ -75,29 +75,32 @@ std::optional<MatrixElement> matrixElementOf(ir::ElementKind element, ir::Precis
 
 const MmaInstruction *unitOf(const ir::Kernel &kernel, const ir::Op &dot,
                              const machine::Machine &machine) {
-  const auto &attrs = dot.attrs<ir::DotAttrs>();
-  if (attrs.unit.empty()) return nullptr;
+  if (!ir::isOnUnit(dot)) return nullptr;
+  const bool isScaled = dot.kind == ir::OpKind::DotScaled;
+  const auto precision = isScaled ? ir::Precision::Ieee : dot.attrs<ir::DotAttrs>().precision;
   std::array<std::optional<MatrixElement>, 2> elements;
   for (const std::size_t i : {0, 1})
     elements[fragmentOfOperand(dot, i) == MmaOperand::A ? 0 : 1] =
-        matrixElementOf(kernel.type(dot.operand(i)).element(), attrs.precision);
+        matrixElementOf(ir::elementOf(kernel, dot, i), precision);
   const auto sums = matrixElementOf(kernel.type(dot.operand(2)).element(), ir::Precision::Ieee);
   if (!elements[0] || !elements[1] || !sums) return nullptr;
-  return machine::findMmaInstruction(machine, attrs.unit, *elements[0], *elements[1], *sums);
+  return machine::findMmaInstruction(machine, ir::unitAttrs(dot).unit,
+                                     {*elements[0], *elements[1], *sums},
+                                     isScaled ? kScalesOfLanguage : machine::BlockScale{});
 }
 
 std::string whyNotOnUnit(const ir::Kernel &kernel, const ir::Op &dot,
                          const machine::Machine &machine) {
-  const auto &attrs = dot.attrs<ir::DotAttrs>();
-  if (attrs.unit.empty()) return "";
+  if (!ir::isOnUnit(dot)) return "";
+  const ir::UnitAttrs &attrs = ir::unitAttrs(dot);
   const MmaInstruction *unit = unitOf(kernel, dot, machine);
-  if (!unit || unit->isScaled() || machine::lanesOf(*unit) != machine.warpSize)
+  if (!unit || machine::lanesOf(*unit) != machine.warpSize)
     return std::string(machine.name) + " has none of that name for these elements";
-  const ir::Shape &shape = kernel.type(dot.operand(0)).shape();
-  const std::int32_t bits =
-      std::max(layout::bitsFor(shape[depthAxis(kernel, dot, 0)]), depthBitsOf(*unit));
+  const std::int32_t bits = std::max(layout::bitsFor(ir::depthOf(kernel, dot)), depthBitsOf(*unit));
   if (std::ssize(attrs.depthOrder) > bits)
     return "its depth has " + std::to_string(bits) + " bits to order";
+  if (!keepsTogether(kernel, dot, attrs.depthOrder))
+    return "its order takes apart what has a scale or a byte in common";
   const std::int64_t most = machine.maxThreads / machine.warpSize;
   std::int64_t warps = 1;
   for (const std::int64_t along : attrs.warps) warps *= std::min(along, most + 1);
@@ -109,8 +112,21 @@ std::string whyNotOnUnit(const ir::Kernel &kernel, const ir::Op &dot,
   return isLaid ? "" : "its sums are not laid out as that gives them";
 }
 
+bool keepsTogether(const ir::Kernel &kernel, const ir::Op &dot,
+                   llvm::ArrayRef<std::int64_t> order) {
+  if (dot.kind != ir::OpKind::DotScaled) return true;
+  const auto keeps = [&](std::int64_t bits) {
+    for (std::int64_t bit = 0; bit < std::ssize(order); ++bit)
+      if ((bit < bits) != (order[static_cast<std::size_t>(bit)] < bits)) return false;
+    return true;
+  };
+  for (const std::size_t i : {0, 1})
+    if (!keeps(layout::bitsFor(ir::depthOfElement(kernel, dot, i)))) return false;
+  return keeps(layout::bitsFor(ir::kElementsPerScale));
+}
+
 MmaOperand fragmentOfOperand(const ir::Op &dot, std::size_t operand) {
-  const bool isFirst = (operand == 0) != dot.attrs<ir::DotAttrs>().transposed;
+  const bool isFirst = (operand == 0) != ir::unitAttrs(dot).transposed;
   return isFirst ? MmaOperand::A : MmaOperand::B;
 }
 
@@ -123,7 +139,7 @@ Bits scattered(Bits number, llvm::ArrayRef<std::int32_t> places) {
 
 std::int32_t depthBitsOf(const MmaInstruction &unit) { return layout::bitsFor(unit.k); }
 
-LinearLayout sumsOf(const MmaInstruction &unit, const ir::DotAttrs &attrs, const ir::Shape &shape,
+LinearLayout sumsOf(const MmaInstruction &unit, const ir::UnitAttrs &attrs, const ir::Shape &shape,
                     layout::Threads threads) {
   const LinearLayout tile({}, layout::tileSides(shape.extents()), {});
   const LinearLayout fragment = fragmentOf(unit, MmaOperand::Sums);
@@ -152,7 +168,7 @@ LinearLayout sumsOf(const MmaInstruction &unit, const ir::DotAttrs &attrs, const
 }
 
 SumBits sumBitsOf(const ir::Kernel &kernel, const ir::Op &dot, const MmaInstruction &unit) {
-  const auto &attrs = dot.attrs<ir::DotAttrs>();
+  const ir::UnitAttrs &attrs = ir::unitAttrs(dot);
   const LinearLayout tile({}, layout::tileSides(kernel.type(dot.result()).shape().extents()), {});
   const LinearLayout fragment = fragmentOf(unit, MmaOperand::Sums);
   const ColumnPlacer place(fragment, tile, axesOf(attrs, kernel.type(dot.result()).rank()));
@@ -164,21 +180,50 @@ SumBits sumBitsOf(const ir::Kernel &kernel, const ir::Op &dot, const MmaInstruct
 
 namespace {
 
+/// What an operand of a product, or the scales of one, have to do with k and the sums.
+struct OperandAxes {
+  MmaOperand fragment;
+  bool depthIsColumn;         ///< Of the fragment.
+  std::int32_t depth, outer;  ///< Axes of the tile.
+  std::int32_t outerOfSums;   ///< The axis of the sums that has `outer`'s name.
+  std::int32_t firstPosition; ///< The bit of k that the fragment's lowest stands for.
+  std::int32_t bitsTogether;  ///< Of k, lowest, that an element of the tile stands for.
+};
+
+OperandAxes axesOfOperand(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand) {
+  const std::int32_t rank = kernel.type(dot.operand(operand)).rank();
+  const bool isScale = operand > 2;
+  const std::size_t of = isScale && ir::scaleOf(dot, 0) != operand ? 1 : isScale ? 0 : operand;
+  const bool isA = fragmentOfOperand(dot, of) == MmaOperand::A;
+  OperandAxes axes{.fragment = isA ? MmaOperand::A : MmaOperand::B,
+                   .depthIsColumn = isA,
+                   .depth = rank - 1,
+                   .outer = rank - 2,
+                   .outerOfSums = of == 0 ? rank - 2 : rank - 1,
+                   .firstPosition = 0,
+                   .bitsTogether = layout::bitsFor(ir::kElementsPerScale)};
+  if (isScale) {
+    axes.fragment = isA ? MmaOperand::ScaleA : MmaOperand::ScaleB;
+    axes.firstPosition = axes.bitsTogether;
+    return axes;
+  }
+  axes.depth = ir::depthAxis(kernel, dot, of);
+  axes.outer = axes.outerOfSums;
+  axes.bitsTogether = layout::bitsFor(ir::depthOfElement(kernel, dot, of));
+  return axes;
+}
+
 /// Builds FragmentReads.
 class ReadBuilder {
 public:
   ReadBuilder(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
               const DepthCount &depth)
       : unit_(depth.unit), sums_(kernel.layout(kernel.layoutOf(dot.result()))),
-        fragment_(fragmentOf(unit_, fragmentOfOperand(dot, operand))),
-        depthIsColumn_(fragmentOfOperand(dot, operand) == MmaOperand::A),
-        depthAxis_(analysis::depthAxis(kernel, dot, operand)), depthBits_(depth.bits),
-        rank_(kernel.type(dot.operand(operand)).rank()) {
+        axes_(axesOfOperand(kernel, dot, operand)), fragment_(fragmentOf(unit_, axes_.fragment)),
+        depthBits_(depth.bits), rank_(kernel.type(dot.operand(operand)).rank()) {
     layout::Sides sides = layout::tileSides(kernel.type(dot.operand(operand)).shape().extents());
-    sides[static_cast<std::size_t>(depthAxis_)].bits = depth.bits;
+    sides[static_cast<std::size_t>(axes_.depth)].bits = bitsOfTile();
     like_ = LinearLayout({}, sides, {});
-    // Rows of a and columns of b are on the axis of the sums that has their name.
-    outerAxis_ = operand == 0 ? rank_ - 2 : rank_ - 1;
   }
 
   FragmentReads build(llvm::ArrayRef<std::int64_t> order, std::int32_t firstOfPieces) {
@@ -189,10 +234,13 @@ public:
                  ? static_cast<std::int32_t>(order[static_cast<std::size_t>(bit)])
                  : bit;
     };
-    for (const Bits column : fragment_.columns(Dim::Register))
-      reads_.ofFragment.push_back(addRegister(placed(column, depthOf), depthPart(column, depthOf)));
+    for (const Bits column : fragment_.columns(Dim::Register)) {
+      const Bits depth = depthPart(column, depthOf);
+      if (depth == 0 && positionsOf(column) != 0) continue; // within an element of the tile
+      reads_.ofFragment.push_back(addRegister(placed(column, depthOf), depth));
+    }
     for (std::int32_t bit = own; bit < all; ++bit) {
-      const Bits depth = Bits{1} << depthOf(bit);
+      const Bits depth = Bits{1} << depthOf(bit) >> axes_.bitsTogether;
       reads_.ofSteps.push_back(addRegister(atDepth(depth), depth));
     }
     for (const Bits column :
@@ -206,8 +254,8 @@ public:
     for (const Bits column : sums_.columns(Dim::Warp)) warps.push_back(ofSum(column));
     reads_.places = joined({{Dim::Register, registers_}, {Dim::Lane, lanes}, {Dim::Warp, warps}},
                            layout::Sides(like_.outputs()));
-    reads_.depths =
-        joined({{Dim::Register, depths_}, {Dim::Lane, laneDepths}}, {{Dim::Offset, all}});
+    reads_.depths = joined({{Dim::Register, depths_}, {Dim::Lane, laneDepths}},
+                           {{Dim::Offset, all - axes_.bitsTogether}});
     return std::move(reads_);
   }
 
@@ -233,22 +281,29 @@ private:
     return static_cast<std::int32_t>(registers_.size()) - 1;
   }
 
+  /// The bits of k that the tile has.
+  std::int32_t bitsOfTile() const { return std::max(depthBits_ - axes_.bitsTogether, 0); }
+
   Bits atDepth(Bits depth) const {
-    return (depth & ((Bits{1} << depthBits_) - 1))
-           << like_.outputShift(layout::axisDim(depthAxis_));
+    return (depth & ((Bits{1} << bitsOfTile()) - 1))
+           << like_.outputShift(layout::axisDim(axes_.depth));
+  }
+
+  Bits positionsOf(Bits column) const {
+    return fragment_.outputPart(column, axes_.depthIsColumn ? Dim::Axis1 : Dim::Axis0);
   }
 
   Bits depthPart(Bits column, auto depthOf) const {
-    const Bits part = fragment_.outputPart(column, depthIsColumn_ ? Dim::Axis1 : Dim::Axis0);
+    const Bits part = positionsOf(column);
     Bits depth = 0;
     for (std::int32_t bit = 0; part >> bit != 0; ++bit)
-      if ((part >> bit & 1) != 0) depth |= Bits{1} << depthOf(bit);
-    return depth;
+      if ((part >> bit & 1) != 0) depth |= Bits{1} << depthOf(bit + axes_.firstPosition);
+    return depth >> axes_.bitsTogether;
   }
 
   Bits placed(Bits column, auto depthOf) const {
-    const Bits outer = fragment_.outputPart(column, depthIsColumn_ ? Dim::Axis0 : Dim::Axis1);
-    const Dim axis = layout::axisDim(outerAxis_);
+    const Bits outer = fragment_.outputPart(column, axes_.depthIsColumn ? Dim::Axis0 : Dim::Axis1);
+    const Dim axis = layout::axisDim(axes_.outer);
     const Bits inside = outer & ((Bits{1} << like_.outputBits(axis)) - 1);
     return inside << like_.outputShift(axis) | atDepth(depthPart(column, depthOf));
   }
@@ -257,17 +312,18 @@ private:
   Bits ofSum(Bits column) const {
     Bits packed = 0;
     for (std::int32_t axis = 0; axis < rank_; ++axis)
-      if (axis != depthAxis_)
-        packed |= sums_.outputPart(column, layout::axisDim(axis))
+      if (axis != axes_.depth)
+        packed |= sums_.outputPart(column,
+                                   layout::axisDim(axis == axes_.outer ? axes_.outerOfSums : axis))
                   << like_.outputShift(layout::axisDim(axis));
     return packed;
   }
 
   const MmaInstruction &unit_;
   const LinearLayout &sums_;
+  OperandAxes axes_;
   LinearLayout fragment_, like_;
-  bool depthIsColumn_;
-  std::int32_t depthAxis_, depthBits_, rank_, outerAxis_ = 0;
+  std::int32_t depthBits_, rank_;
   Columns registers_, depths_;
   FragmentReads reads_;
 };

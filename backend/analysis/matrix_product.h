@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/ir/products.h"
 #include "backend/layout/tile_layout.h"
 #include "backend/machine/mma.h"
 
@@ -30,11 +31,18 @@ std::string whyNotOnUnit(const ir::Kernel &kernel, const ir::Op &dot,
 std::optional<machine::MatrixElement> matrixElementOf(ir::ElementKind element,
                                                       ir::Precision precision);
 
+/// The scales of the language: one for each 32 along k.
+constexpr machine::BlockScale kScalesOfLanguage = {machine::MatrixElement::E8M0,
+                                                   ir::kElementsPerScale};
+
+/// Whether an order of k leaves together what has a scale, and what has a byte, in common.
+bool keepsTogether(const ir::Kernel &kernel, const ir::Op &dot, llvm::ArrayRef<std::int64_t> order);
+
 /// Which of the instruction's operands a dot's operand is.
 machine::MmaOperand fragmentOfOperand(const ir::Op &dot, std::size_t operand);
 
 /// How the sums lie.
-layout::LinearLayout sumsOf(const machine::MmaInstruction &unit, const ir::DotAttrs &attrs,
+layout::LinearLayout sumsOf(const machine::MmaInstruction &unit, const ir::UnitAttrs &attrs,
                             const ir::Shape &shape, layout::Threads threads);
 
 constexpr std::int32_t kNoBit = -1;
@@ -57,7 +65,8 @@ struct FragmentReads {
   llvm::SmallVector<std::int32_t, 8> ofSteps;
   llvm::SmallVector<std::int32_t, 8> ofPieces;
   /// From the fragment's register and the steps (Register), and lane, to k (Offset), which may be
-  /// beyond the operand's.
+  /// beyond the operand's. It counts what the tile has an element for: of packed f4e2m1 pairs, of
+  /// scales blocks.
   layout::LinearLayout depths;
 };
 

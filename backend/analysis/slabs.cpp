@@ -5,10 +5,6 @@
 
 namespace imbrex::analysis {
 
-std::int32_t depthAxis(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand) {
-  return kernel.type(dot.operand(operand)).rank() - (operand == 0 ? 1 : 2);
-}
-
 std::int64_t bytesOfDepth(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand) {
   const ir::Type &type = kernel.type(dot.operand(operand));
   if (type.isShared()) return 0;
@@ -19,11 +15,13 @@ std::int64_t bytesOfDepth(const ir::Kernel &kernel, const ir::Op &dot, std::size
 }
 
 std::int64_t depthOfSlab(const ir::Kernel &kernel, const ir::Op &dot, std::int64_t bytes) {
-  const std::int64_t each = bytesOfDepth(kernel, dot, 0) + bytesOfDepth(kernel, dot, 1);
+  // Of two k, which packed elements are of.
+  std::int64_t each = 0;
+  for (const std::size_t i : {0, 1})
+    each += bytesOfDepth(kernel, dot, i) * (2 / ir::depthOfElement(kernel, dot, i));
   const std::int64_t room = bytes / 2; // so that the slabs of two rounds fit side by side
-  const ir::Shape &shape = kernel.type(dot.operand(0)).shape();
-  std::int64_t depth = std::int64_t{1} << layout::bitsFor(shape[depthAxis(kernel, dot, 0)]);
-  while (depth > 1 && depth * each > room) depth /= 2;
+  std::int64_t depth = std::int64_t{1} << layout::bitsFor(ir::depthOf(kernel, dot));
+  while (depth > 1 && depth * each / 2 > room) depth /= 2;
   return depth;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/ir/products.h"
 
 #include <cstdint>
 
@@ -9,10 +10,10 @@
 /// of two. Shared tiles are read where they lie.
 namespace imbrex::analysis {
 
-/// The axis of a dot's operand along which it is summed up.
-std::int32_t depthAxis(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand);
+using ir::depthAxis;
 
-/// The bytes that all elements of an operand with the same k take in a slab; none of a shared tile.
+/// The bytes that all elements of an operand with the same k take in a slab, of packed ones with
+/// the same two; none of a shared tile.
 std::int64_t bytesOfDepth(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand);
 
 /// How much of k is in a slab where an exchange may take so many bytes: a power of two.

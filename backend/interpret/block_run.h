@@ -33,6 +33,7 @@ public:
 
   Flow execute(const ir::Block &body);
 
+  const ir::Kernel &kernel() const { return launch_.kernel; }
   const ir::Type &type(ir::ValueId value) const { return launch_.kernel.type(value); }
   const Value &value(ir::ValueId value) const { return values_[value.index()]; }
   const Value &operand(const ir::Op &op, size_t i) const { return value(op.operand(i)); }

@@ -1,5 +1,6 @@
 #include "backend/interpret/block_run.h"
 #include "backend/interpret/scalar.h"
+#include "backend/ir/products.h"
 
 #include <bit>
 #include <cmath>
@@ -132,17 +133,23 @@ public:
   explicit Scale(const Value *scale) : scale_(scale) {}
 
   double at(const Index &target, std::int64_t row, std::int64_t k) const {
-    constexpr std::int64_t kElementsPerScale = 32;
     if (scale_ == nullptr) return 1;
     Index index = target;
     index[index.size() - 2] = row;
-    index.back() = k / kElementsPerScale;
+    index.back() = k / ir::kElementsPerScale;
     return toDouble(scale_->at(positionOf(scale_->shape, index)), ElementKind::E8M0);
   }
 
 private:
   const Value *scale_;
 };
+
+/// The k-th element of a row or column, by `at`, which may have two of them in a byte.
+template <class At>
+double scaledElement(const At &at, ElementKind element, bool isPacked, std::int64_t k) {
+  if (!isPacked) return toDouble(at(k), element);
+  return toDouble(at(k / 2) >> (k % 2 * 4) & 0xf, element);
+}
 
 } // namespace
 
@@ -160,7 +167,11 @@ void runDot(BlockRun &run, const ir::Op &op) {
 
 void runDotScaled(BlockRun &run, const ir::Op &op) {
   const auto &attrs = op.attrs<ir::DotScaledAttrs>();
-  const ElementKind a = run.type(op.operand(0)).element(), b = run.type(op.operand(1)).element();
+  const ir::Kernel &kernel = run.kernel();
+  const ElementKind a = ir::elementOf(kernel, op, 0), b = ir::elementOf(kernel, op, 1);
+  const bool isAPacked = ir::depthOfElement(kernel, op, 0) == 2,
+             isBPacked = ir::depthOfElement(kernel, op, 1) == 2;
+  const std::int64_t depth = ir::depthOf(kernel, op);
   size_t next = 3;
   const Scale scaleA(attrs.scaleA ? &run.operand(op, next++) : nullptr);
   const Scale scaleB(attrs.scaleB ? &run.operand(op, next++) : nullptr);
@@ -169,9 +180,11 @@ void runDotScaled(BlockRun &run, const ir::Op &op) {
   for (std::int64_t i = 0; i < result.shape.elements(); ++i) {
     const DotOperands pair{run.operand(op, 0), run.operand(op, 1), indexAt(result.shape, i)};
     const std::int64_t row = pair.target[pair.target.size() - 2], column = pair.target.back();
-    const double total = sum(pair.depth(), [&](std::int64_t k) {
-      return toDouble(pair.left(k), a) * scaleA.at(pair.target, row, k) *
-             (toDouble(pair.right(k), b) * scaleB.at(pair.target, column, k));
+    const auto left = [&](std::int64_t at) { return pair.left(at); };
+    const auto right = [&](std::int64_t at) { return pair.right(at); };
+    const double total = sum(depth, [&](std::int64_t k) {
+      return scaledElement(left, a, isAPacked, k) * scaleA.at(pair.target, row, k) *
+             (scaledElement(right, b, isBPacked, k) * scaleB.at(pair.target, column, k));
     });
     std::uint64_t &c = result.bits[static_cast<size_t>(i)];
     c = fromDouble(toDouble(c, element) + total, element);

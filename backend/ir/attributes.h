@@ -153,23 +153,19 @@ struct SortAttrs {
   }
 };
 
-/// `promoteEvery`: sums of fp8 products move to a full f32 accumulator after so many k; 0: always.
+/// How a product runs on a matrix unit.
 ///
 /// `unit`: the matrix instruction that multiplies (docs/matrix-units.md); none: multiply-adds.
 /// `transposed`: it multiplies b's transpose by a's, and gives the result's. `warps`: of the block
 /// along each axis of the result. `depthOrder`: which bit of k each bit that counts an
 /// instruction's k, and then the instructions along k, stands for; none: the same.
-struct DotAttrs {
-  Precision precision = Precision::Ieee;
-  std::int32_t promoteEvery = 0;
+struct UnitAttrs {
   std::string unit = {};
   bool transposed = false;
   llvm::SmallVector<std::int64_t, 5> warps = {};
   llvm::SmallVector<std::int64_t, 5> depthOrder = {};
-  bool operator==(const DotAttrs &) const = default;
+  bool operator==(const UnitAttrs &) const = default;
   void visit(auto &&field) {
-    field("precision", precision);
-    field("promote_every", promoteEvery);
     field("unit", unit);
     field("transposed", transposed);
     field("warps", warps);
@@ -177,14 +173,27 @@ struct DotAttrs {
   }
 };
 
+/// `promoteEvery`: sums of fp8 products move to a full f32 accumulator after so many k; 0: always.
+struct DotAttrs : UnitAttrs {
+  Precision precision = Precision::Ieee;
+  std::int32_t promoteEvery = 0;
+  bool operator==(const DotAttrs &) const = default;
+  void visit(auto &&field) {
+    field("precision", precision);
+    field("promote_every", promoteEvery);
+    UnitAttrs::visit(field);
+  }
+};
+
 /// Which operands bring a scale: their scale tiles follow the accumulator in this order.
-struct DotScaledAttrs {
+struct DotScaledAttrs : UnitAttrs {
   bool scaleA = true;
   bool scaleB = true;
   bool operator==(const DotScaledAttrs &) const = default;
   void visit(auto &&field) {
     field("scale_a", scaleA);
     field("scale_b", scaleB);
+    UnitAttrs::visit(field);
   }
 };
 

@@ -1,3 +1,4 @@
+#include "backend/ir/products.h"
 #include "backend/ir/requirement.h"
 #include "backend/ir/verify_rules.h"
 #include "llvm/ADT/STLExtras.h"
@@ -7,9 +8,6 @@
 
 namespace imbrex::ir::rules {
 namespace {
-
-// docs/semantics.md, dot_scaled: as many elements along k share a scale.
-constexpr std::int64_t kElementsPerScale = 32;
 
 bool isEightBitFloat(ElementKind kind) {
   return isNarrowFloat(kind) && kind != ElementKind::F4E2M1 && kind != ElementKind::E8M0;
@@ -31,18 +29,27 @@ bool canDotScaled(ElementKind kind) {
          kind == ElementKind::F8E5M2 || kind == ElementKind::F16 || kind == ElementKind::BF16;
 }
 
+/// With as much of an axis as the operand of a product stands for.
+Shape shapeOfOperand(const OpCheck &check, size_t i) {
+  const Shape &own = check.operand(i).shape();
+  if (own.rank() < 2) return own;
+  const std::int32_t axis = depthAxis(check.kernel(), check.op(), i);
+  return own.withAxis(axis, own[axis] * depthOfElement(check.kernel(), check.op(), i));
+}
+
 /// a is [.., m, k], b [.., k, n], c [.., m, n], with equal extents in front.
 bool shapesContract(const OpCheck &check) {
-  const Type &a = check.operand(0), &b = check.operand(1), &c = check.operand(2);
+  const Shape a = shapeOfOperand(check, 0), b = shapeOfOperand(check, 1);
+  const Shape &c = check.operand(2).shape();
   const std::int32_t rank = a.rank();
   bool isRight = rank >= 2 && b.rank() == rank && c.rank() == rank;
   if (isRight) {
     const std::int32_t row = rank - 2, column = rank - 1;
-    isRight = b.shape()[row] == a.shape()[column] &&
-              b.shape().withAxis(row, a.shape()[row]) == c.shape() &&
-              a.shape().withAxis(column, c.shape()[column]) == c.shape();
+    isRight =
+        b[row] == a[column] && b.withAxis(row, a[row]) == c && a.withAxis(column, c[column]) == c;
   }
-  return isRight || check.fail(Diag::VerifyDotShapes, a, b, c);
+  return isRight ||
+         check.fail(Diag::VerifyDotShapes, check.operand(0), check.operand(1), check.operand(2));
 }
 
 bool tilesOnly(const OpCheck &check, size_t count) {
@@ -70,9 +77,10 @@ bool isOperandOfDot(const OpCheck &check, size_t i) {
   const Type &type = check.operand(i);
   if (!type.isShared())
     return check.operandIs(i, "the operand", type.isTile(), "a tile of elements");
-  const auto &attrs = check.op().attrs<DotAttrs>();
   const bool isPlain =
-      !attrs.unit.empty() || (attrs.precision == Precision::Ieee && !isNarrowFloat(type.element()));
+      isOnUnit(check.op()) ||
+      (check.op().kind == OpKind::Dot &&
+       check.op().attrs<DotAttrs>().precision == Precision::Ieee && !isNarrowFloat(type.element()));
   return check.operandIs(i, "the operand", isPlain,
                          "a tile in registers, for this precision or element");
 }
@@ -92,7 +100,7 @@ bool isOrder(llvm::ArrayRef<std::int64_t> numbers) {
 
 /// Whether the attributes of a product on a matrix unit are all there, and none without one. Which
 /// units there are only a machine knows.
-bool isUnitWhole(const OpCheck &check, const DotAttrs &attrs) {
+bool isUnitWhole(const OpCheck &check, const UnitAttrs &attrs) {
   const std::size_t axes = attrs.unit.empty() ? 0 : static_cast<std::size_t>(check.result().rank());
   return check.attributeIs("warps",
                            attrs.warps.size() == axes && llvm::all_of(attrs.warps, isPowerOfTwo),
@@ -133,23 +141,25 @@ bool checkDot(const OpCheck &check) {
 bool checkDotScaled(const OpCheck &check) {
   const auto &attrs = check.op().attrs<DotScaledAttrs>();
   const size_t scales = size_t{attrs.scaleA} + size_t{attrs.scaleB};
-  if (!check.operandCountIs(3 + scales) || !tilesOnly(check, 3)) return false;
+  if (!check.operandCountIs(3 + scales)) return false;
   for (size_t i = 0; i < 2; ++i)
-    if (!check.operandIs(i, i == 0 ? "the first operand" : "the second operand",
-                         canDotScaled(check.operand(i).element()),
+    if (!isOperandOfDot(check, i) ||
+        !check.operandIs(i, i == 0 ? "the first operand" : "the second operand",
+                         canDotScaled(elementOf(check.kernel(), check.op(), i)),
                          "a tile of f4e2m1, f8e4m3fn, f8e5m2, f16 or bf16"))
       return false;
+  if (!check.operandIs(2, "the accumulator", check.operand(2).isTile(), "a tile of elements"))
+    return false;
   const Type sum = check.operand(2).withElement(ElementKind::F32);
   if (!check.operandIs(2, "the accumulator", sum) || !shapesContract(check)) return false;
-  const Shape &a = check.operand(0).shape();
+  const Shape a = shapeOfOperand(check, 0), b = shapeOfOperand(check, 1);
   const std::int64_t depth = a[a.rank() - 1];
   if (!check.operandIs(0, "the first operand", depth % kElementsPerScale == 0,
                        "a multiple of 32 along its last axis"))
     return false;
   if (attrs.scaleA && !scaleIs(check, 3, a)) return false;
-  if (attrs.scaleB && !scaleIs(check, 2 + scales, withLastAxesSwapped(check.operand(1).shape())))
-    return false;
-  return check.resultIs(sum);
+  if (attrs.scaleB && !scaleIs(check, 2 + scales, withLastAxesSwapped(b))) return false;
+  return isUnitWhole(check, attrs) && check.resultIs(sum);
 }
 
 bool checkPhilox(const OpCheck &check) {

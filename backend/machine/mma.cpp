@@ -268,10 +268,10 @@ MatrixElement elementOf(const MmaInstruction &instruction, MmaOperand operand) {
 }
 
 const MmaInstruction *findMmaInstruction(const Machine &machine, std::string_view intrinsic,
-                                         MatrixElement a, MatrixElement b, MatrixElement sums) {
+                                         const MmaElements &elements, const BlockScale &scale) {
   const auto *const found = llvm::find_if(kInstructions, [&](const MmaInstruction &row) {
-    return row.intrinsic == intrinsic && row.a == a && row.b == b && row.sums == sums &&
-           hasInstruction(machine, row);
+    return row.intrinsic == intrinsic && row.a == elements.a && row.b == elements.b &&
+           row.sums == elements.sums && row.scale == scale && hasInstruction(machine, row);
   });
   return found == kInstructions.end() ? nullptr : &*found;
 }

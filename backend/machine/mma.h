@@ -124,9 +124,13 @@ llvm::ArrayRef<MmaInstruction> allMmaInstructions();
 /// Those that a machine has, in the table's order.
 llvm::SmallVector<const MmaInstruction *, 0> mmaInstructionsOf(const Machine &machine);
 bool hasInstruction(const Machine &machine, const MmaInstruction &instruction);
-/// A machine's row of an intrinsic on matrices of these; null where it has none.
+/// What an instruction's matrices are of.
+struct MmaElements {
+  MatrixElement a, b, sums;
+};
+/// A machine's row of an intrinsic on matrices of these, with such scales; null where it has none.
 const MmaInstruction *findMmaInstruction(const Machine &machine, std::string_view intrinsic,
-                                         MatrixElement a, MatrixElement b, MatrixElement sums);
+                                         const MmaElements &elements, const BlockScale &scale);
 /// By the name that the language has for it; nothing where no unit knows it.
 std::optional<MatrixElement> matrixElementNamed(std::string_view name);
 

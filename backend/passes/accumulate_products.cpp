@@ -1,6 +1,7 @@
 #include "backend/passes/accumulate_products.h"
 
 #include "backend/ir/builder.h"
+#include "backend/ir/products.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -13,8 +14,6 @@ namespace {
 using namespace ir;
 
 constexpr size_t kSums = 2; // of a product's operands
-
-bool isProduct(const Op &op) { return op.kind == OpKind::Dot || op.kind == OpKind::DotScaled; }
 
 /// An op that adds to a product: which operand is the product, which are the sums, and what is
 /// negated.

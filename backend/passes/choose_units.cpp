@@ -2,6 +2,8 @@
 
 #include "backend/analysis/matrix_product.h"
 #include "backend/ir/builder.h"
+#include "backend/ir/products.h"
+#include "backend/passes/expand/scaled_operand.h"
 #include "backend/passes/layouts/layout_plan.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -30,18 +32,20 @@ struct ProductShape {
 };
 
 ProductShape shapeOf(const Kernel &kernel, const Op &dot) {
-  const Shape &a = kernel.type(dot.operand(0)).shape(), &c = kernel.type(dot.result()).shape();
+  const Shape &c = kernel.type(dot.result()).shape();
   const std::int32_t rank = c.rank();
   std::int64_t batches = 1;
   for (std::int32_t axis = 0; axis < rank - 2; ++axis) batches *= c[axis];
-  return {c[rank - 2], c[rank - 1], a[rank - 1], batches};
+  return {c[rank - 2], c[rank - 1], depthOf(kernel, dot), batches};
 }
 
 // --- what may be: instructions for the elements ---
 
-/// The elements of a product's operands, as a unit would take them.
+/// The elements of a product's operands, as a unit would take them, and whether with their scales.
 struct Elements {
   ElementKind a, b;
+  Precision precision = Precision::Ieee;
+  bool isScaled = false;
 };
 
 /// The instructions of a machine for these elements and sums, which lie as the machine's do: those
@@ -50,15 +54,16 @@ llvm::SmallVector<const MmaInstruction *, 8> instructionsFor(const machine::Mach
                                                              const Kernel &kernel, const Op &dot,
                                                              Elements elements) {
   llvm::SmallVector<const MmaInstruction *, 8> found;
-  const Precision precision = dot.attrs<DotAttrs>().precision;
   const auto sums = analysis::matrixElementOf(kernel.type(dot.result()).element(), Precision::Ieee);
-  auto a = analysis::matrixElementOf(elements.a, precision),
-       b = analysis::matrixElementOf(elements.b, precision);
+  const auto a = analysis::matrixElementOf(elements.a, elements.precision),
+             b = analysis::matrixElementOf(elements.b, elements.precision);
+  const machine::BlockScale scale =
+      elements.isScaled ? analysis::kScalesOfLanguage : machine::BlockScale{};
   if (!a || !b || !sums) return found;
   for (const MmaInstruction *row : mmaInstructionsOf(machine)) {
     const bool isTransposed = machine::isBestTransposed(*row);
     if (row->a == (isTransposed ? *b : *a) && row->b == (isTransposed ? *a : *b) &&
-        row->sums == *sums && !row->isScaled() && machine::lanesOf(*row) == machine.warpSize)
+        row->sums == *sums && row->scale == scale && machine::lanesOf(*row) == machine.warpSize)
       found.push_back(row);
   }
   return found;
@@ -251,13 +256,43 @@ void makePiecesForWarps(Product &product) {
 
 // --- doing it ---
 
+bool isNarrowOr(ElementKind element, ElementKind other) {
+  return isNarrowFloat(element) || element == other;
+}
+
+/// Of a scaled product, the cheapest first; all are exact, as far as ranges go. Elements of 4 and 8
+/// bits have no more than bf16 has, also times their scales; all have no more than tf32.
+llvm::SmallVector<Elements, 4> scaledWays(const Kernel &kernel, const Op &dot) {
+  const ElementKind a = elementOf(kernel, dot, 0), b = elementOf(kernel, dot, 1);
+  const bool hasScales = scaleOf(dot, 0) || scaleOf(dot, 1);
+  const auto asF8 = [](ElementKind element) {
+    return element == ElementKind::F4E2M1 ? ElementKind::F8E4M3FN : element;
+  };
+  llvm::SmallVector<Elements, 4> ways;
+  if (isNarrowFloat(a) && isNarrowFloat(b)) {
+    if (hasScales || a != asF8(a) || b != asF8(b))
+      ways.push_back({.a = a, .b = b, .isScaled = true});
+    if (!hasScales) ways.push_back({.a = asF8(a), .b = asF8(b)});
+  }
+  for (const ElementKind element : {ElementKind::F16, ElementKind::BF16})
+    if (isNarrowOr(a, element) && isNarrowOr(b, element) &&
+        (element == ElementKind::BF16 || !hasScales))
+      ways.push_back({.a = element, .b = element});
+  for (const Precision precision : {Precision::Tf32, Precision::Ieee})
+    ways.push_back({.a = ElementKind::F32, .b = ElementKind::F32, .precision = precision});
+  return ways;
+}
+
 /// What a product's operands are to be for a unit: as they are, or cast to f16, which has all that
 /// a float of 8 bits has.
-llvm::SmallVector<Elements, 2> waysOf(const Kernel &kernel, const Op &dot) {
-  const Elements own{kernel.type(dot.operand(0)).element(), kernel.type(dot.operand(1)).element()};
-  llvm::SmallVector<Elements, 2> ways{own};
+llvm::SmallVector<Elements, 4> waysOf(const Kernel &kernel, const Op &dot) {
+  if (dot.kind == OpKind::DotScaled) return scaledWays(kernel, dot);
+  const Elements own{.a = elementOf(kernel, dot, 0),
+                     .b = elementOf(kernel, dot, 1),
+                     .precision = dot.attrs<DotAttrs>().precision};
+  llvm::SmallVector<Elements, 4> ways{own};
   if (isNarrowFloat(own.a) && isNarrowFloat(own.b))
-    ways.push_back({ElementKind::F16, ElementKind::F16});
+    ways.push_back({.a = ElementKind::F16, .b = ElementKind::F16});
   return ways;
 }
 
@@ -273,13 +308,17 @@ std::optional<Product> productOf(const Kernel &kernel, Op &dot, const PassContex
   return std::nullopt;
 }
 
+std::string nameOf(const Op &op) {
+  return "'" + std::string(info(op.kind).mnemonic) + "' at " + toText(op.where);
+}
+
 std::string explained(const Product &product, const Grid &grid) {
   const Op &op = *product.op;
   const MmaInstruction &unit = *product.unit;
   const auto [made, instructions] = costOf(product.shape, unit, false);
   const std::int64_t wanted =
       product.shape.m * product.shape.n * product.shape.k * product.shape.batches;
-  std::string text = "'dot' at " + toText(op.where) + ": " + std::string(unit.intrinsic) + ", " +
+  std::string text = nameOf(op) + ": " + std::string(unit.intrinsic) + ", " +
                      std::to_string(unit.m) + " x " + std::to_string(unit.n) + " x " +
                      std::to_string(unit.k) + ", " + std::to_string(instructions) +
                      " times by warps [";
@@ -314,14 +353,42 @@ public:
 private:
   void write(Block &block, const Product &product) {
     Op &op = *product.op;
-    auto &attrs = op.attrs<DotAttrs>();
+    if (op.kind == OpKind::DotScaled && product.elements.isScaled)
+      packOperands(block, op);
+    else if (op.kind == OpKind::DotScaled)
+      scaleOperands(block, op, product.elements);
+    UnitAttrs &attrs = unitAttrs(op);
     attrs.unit = product.unit->intrinsic;
     attrs.transposed = machine::isBestTransposed(*product.unit);
     const Grid grid = gridFor(product, warps_);
     attrs.warps.assign(grid.begin(), grid.end());
-    castOperand(block, op, 0, product.elements.a);
-    castOperand(block, op, 1, product.elements.b);
+    if (op.kind == OpKind::Dot) {
+      castOperand(block, op, 0, product.elements.a);
+      castOperand(block, op, 1, product.elements.b);
+    }
     if (context_.explanation) *context_.explanation += explained(product, grid);
+  }
+
+  /// Units take f4e2m1 with neighbours along k in a byte.
+  void packOperands(Block &block, Op &op) {
+    Builder build(kernel_, block);
+    build.setLocation(op.where);
+    for (const std::size_t i : {0, 1})
+      if (kernel_.type(op.operand(i)).element() == ElementKind::F4E2M1)
+        op.operands[i] = expand::packedOperand(build, op, i);
+  }
+
+  /// A scaled product as a plain one of what its operands are with their scales.
+  void scaleOperands(Block &block, Op &op, const Elements &elements) {
+    Builder build(kernel_, block);
+    build.setLocation(op.where);
+    const ValueId a = expand::scaledOperand(build, op, 0, elements.a),
+                  b = expand::scaledOperand(build, op, 1, elements.b);
+    op.kind = OpKind::Dot;
+    op.operands = {a, b, op.operand(2)};
+    DotAttrs attrs;
+    attrs.precision = elements.precision;
+    op.attributes = attrs;
   }
 
   void castOperand(Block &block, Op &op, std::size_t i, ElementKind element) {
@@ -340,10 +407,10 @@ private:
 
 /// Whether a product has its unit from the file that it was read from.
 bool isGiven(const Kernel &kernel, const Op &dot, const PassContext &context) {
-  if (dot.attrs<DotAttrs>().unit.empty()) return false;
+  if (!isOnUnit(dot)) return false;
   const std::string why = analysis::whyNotOnUnit(kernel, dot, context.machine);
   if (!why.empty())
-    context.diagnostics.report(Diag::UnitOfProduct, dot.where, dot.attrs<DotAttrs>().unit, why,
+    context.diagnostics.report(Diag::UnitOfProduct, dot.where, unitAttrs(dot).unit, why,
                                context.machine.name);
   return true;
 }
@@ -353,12 +420,11 @@ bool isGiven(const Kernel &kernel, const Op &dot, const PassContext &context) {
 void chooseUnits(Kernel &kernel, const PassContext &context) {
   std::vector<Product> products;
   walk(kernel.body(), [&](Op &op) {
-    if (op.kind != OpKind::Dot || isGiven(kernel, op, context)) return;
+    if (!isProduct(op) || isGiven(kernel, op, context)) return;
     if (auto product = productOf(kernel, op, context))
       products.push_back(std::move(*product));
     else if (context.explanation)
-      *context.explanation += "'dot' at " + toText(op.where) +
-                              ": multiply-adds; no matrix instruction of " +
+      *context.explanation += nameOf(op) + ": multiply-adds; no matrix instruction of " +
                               std::string(context.machine.name) + " fits\n";
   });
   if (products.empty()) return;

@@ -20,9 +20,13 @@ namespace imbrex::passes {
 /// they share, so that the sums can stay in their registers. 8-bit floats that no unit of the
 /// machine takes are cast to f16, exactly.
 ///
-/// What no instruction fits stays a product by multiply-adds. Runs before expand-dots, which writes
-/// those by what multiply-adds can do, and before assign-layouts, which lays the sums out as the
-/// instruction wants them.
+/// A scaled product has an instruction with block scales, for which f4e2m1 are packed in bytes; or,
+/// of a machine without one for these elements, becomes a plain product of elements that hold the
+/// scaled ones (docs/matrix-units.md, "Products with block scales").
+///
+/// What no instruction fits stays a product by multiply-adds. Runs before expand-products and
+/// expand-dots, which write those by what multiply-adds can do, and before assign-layouts, which
+/// lays the sums out as the instruction wants them.
 void chooseUnits(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

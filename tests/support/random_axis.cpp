@@ -213,7 +213,9 @@ void Generator::emitDotScaled() {
     const ValueId biased = value(OpKind::Add, {low, builder().integer(bytes, 127)}, bytes);
     return builder().bitcast(biased, ElementKind::E8M0);
   };
-  const DotScaledAttrs attrs{.scaleA = chance(70), .scaleB = chance(70)};
+  DotScaledAttrs attrs;
+  attrs.scaleA = chance(70);
+  attrs.scaleB = chance(70);
   const Shape batches = batch();
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
     return batches.withAppended(rows).withAppended(columns);

@@ -167,6 +167,27 @@ OpCase scaledProduct(ElementKind a, ElementKind b, bool scaleA, bool scaleB, uns
   return question;
 }
 
+/// Of f4e2m1, two of which, neighbours along k, are a byte.
+Tile packedAlong(const Tile &from, std::int32_t axis) {
+  const Shape whole = from.shape;
+  const std::int64_t step = axis == 0 ? whole[1] : 1;
+  Tile bytes{ElementKind::U8, whole.withAxis(axis, whole[axis] / 2), {}};
+  for (std::int64_t i = 0; i < bytes.shape.elements(); ++i) {
+    const std::int64_t row = i / bytes.shape[1], column = i % bytes.shape[1];
+    const auto low = static_cast<size_t>(axis == 0 ? 2 * row * whole[1] + column : 2 * i);
+    bytes.bits.push_back(from.bits[low] | from.bits[low + static_cast<size_t>(step)] << 4);
+  }
+  return bytes;
+}
+
+OpCase packedProduct(unsigned seed) {
+  OpCase question = scaledProduct(ElementKind::F4E2M1, ElementKind::F4E2M1, true, true, seed);
+  question.name = "dot_scaled of bytes";
+  question.inputs[0] = packedAlong(question.inputs[0], 1);
+  question.inputs[1] = packedAlong(question.inputs[1], 0);
+  return question;
+}
+
 void addScaled(std::vector<OpCase> &cases) {
   const std::vector formats = {ElementKind::F4E2M1, ElementKind::F8E4M3FN, ElementKind::F8E5M2,
                                ElementKind::F16, ElementKind::BF16};
@@ -176,6 +197,7 @@ void addScaled(std::vector<OpCase> &cases) {
   cases.push_back(scaledProduct(ElementKind::F4E2M1, ElementKind::BF16, true, false, seed++));
   cases.push_back(scaledProduct(ElementKind::F16, ElementKind::F4E2M1, false, true, seed++));
   cases.push_back(scaledProduct(ElementKind::BF16, ElementKind::F16, false, false, seed++));
+  cases.push_back(packedProduct(seed++));
   // Scale 0 is 2^-127, which f32 holds as a subnormal; 0xff is NaN.
   std::vector<double> row(32, 0.0), column(32, 0.0);
   row[0] = 2, column[0] = 1;

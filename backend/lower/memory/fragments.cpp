@@ -16,14 +16,37 @@ namespace {
 
 constexpr std::int64_t kRegisterBits = 32;
 
+/// The four nibbles of the lower half of a word, a byte each, from bit `first` of it on.
+Value *spreadNibbles(llvm::IRBuilder<> &b, Value *word, std::int32_t first) {
+  constexpr std::uint64_t kHalf = 0xffff, kEven = 0x00ff00ff, kLow = 0x000f000f;
+  Value *const half = b.CreateAnd(word, kHalf);
+  Value *const bytes = b.CreateAnd(b.CreateOr(half, b.CreateShl(half, 8)), kEven);
+  const auto shift = static_cast<std::uint64_t>(first);
+  Value *const low = b.CreateAnd(b.CreateShl(bytes, shift), kLow << shift);
+  Value *const high = b.CreateAnd(b.CreateShl(bytes, shift + 4), kLow << (shift + 8));
+  return b.CreateOr(low, high);
+}
+
+std::int64_t depthOfElement(const Emitter &e, const ir::Op &dot, std::size_t operand) {
+  return operand > 2 ? ir::kElementsPerScale : ir::depthOfElement(e.kernel, dot, operand);
+}
+
 } // namespace
 
 FragmentSource::FragmentSource(Emitter &emitter, const ir::Op &dot, std::size_t operand,
                                analysis::FragmentReads reads)
     : e_(emitter), reads_(std::move(reads)),
       bits_(ir::storageBits(emitter.type(dot.operand(operand)).element())),
-      together_(std::max<std::int64_t>(kRegisterBits / bits_, 1)),
-      elements_(std::size_t{1} << reads_.ofFragment.size()) {}
+      together_(std::max<std::int64_t>(kRegisterBits / bits_, 1)), perRegister_(together_),
+      depthOfElement_(depthOfElement(emitter, dot, operand)),
+      elements_(std::size_t{1} << reads_.ofFragment.size()) {
+  if (operand > 2 || depthOfElement_ == 1) return;
+  const machine::MmaInstruction &unit = *analysis::unitOf(e_.kernel, dot, e_.words.machine());
+  const machine::MmaOperand own = analysis::fragmentOfOperand(dot, operand);
+  if (strideBits(unit, own) < bits_) return;
+  perRegister_ = together_ / depthOfElement_;
+  nibbleBit_ = firstBit(unit, own);
+}
 
 void FragmentSource::readFrom(Value *base, const layout::LinearLayout &shared) {
   base_ = base;
@@ -54,25 +77,30 @@ MatrixValues FragmentSource::at(FragmentPlace place, std::optional<std::int64_t>
   const auto [known, isNew] = known_.try_emplace(key);
   if (!isNew) return known->second;
   MatrixValues fragment;
-  for (Bits i = 0; i < elements_; i += static_cast<Bits>(together_)) {
-    if ((areMatrices() || areWords_) && base_ && !depth && bits_ <= kRegisterBits) {
-      fragment.push_back(word(registerOf(i, place)));
-      continue;
-    }
-    Value *joined = nullptr;
-    for (Bits j = 0; j < static_cast<Bits>(together_) && i + j < elements_; ++j) {
-      Value *one = element(registerOf(i + j, place));
-      if (depth) one = masked(one, i + j, place.step, *depth);
-      if (bits_ > kRegisterBits) {
-        joined = one;
-        continue;
-      }
-      one = e_.b.CreateShl(e_.b.CreateZExt(one, e_.b.getInt32Ty()), j * static_cast<Bits>(bits_));
-      joined = joined ? e_.b.CreateOr(joined, one, "", /*IsDisjoint=*/true) : one;
-    }
-    fragment.push_back(joined);
+  if (depth) *depth /= depthOfElement_;
+  for (Bits i = 0; i < elements_; i += static_cast<Bits>(perRegister_)) {
+    Value *const own = joined(i, place, depth);
+    fragment.push_back(perRegister_ < together_ ? spreadNibbles(e_.b, own, nibbleBit_) : own);
   }
   return known->second = std::move(fragment);
+}
+
+Value *FragmentSource::joined(Bits fragment, FragmentPlace place,
+                              std::optional<std::int64_t> depth) {
+  if ((areMatrices() || areWords_) && base_ && !depth && bits_ <= kRegisterBits) {
+    const Bits inWord = fragment % static_cast<Bits>(together_);
+    Value *const whole = word(registerOf(fragment - inWord, place));
+    return inWord == 0 ? whole : e_.b.CreateLShr(whole, inWord * static_cast<Bits>(bits_));
+  }
+  Value *all = nullptr;
+  for (Bits j = 0; j < static_cast<Bits>(perRegister_) && fragment + j < elements_; ++j) {
+    Value *one = element(registerOf(fragment + j, place));
+    if (depth) one = masked(one, fragment + j, place.step, *depth);
+    if (bits_ > kRegisterBits) return one;
+    one = e_.b.CreateShl(e_.b.CreateZExt(one, e_.b.getInt32Ty()), j * static_cast<Bits>(bits_));
+    all = all ? e_.b.CreateOr(all, one, "", /*IsDisjoint=*/true) : one;
+  }
+  return all;
 }
 
 Bits FragmentSource::registerOf(Bits fragment, FragmentPlace place) const {

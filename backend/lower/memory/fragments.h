@@ -19,7 +19,7 @@ struct FragmentPlace {
   std::int64_t step;
 };
 
-/// An operand of one product.
+/// An operand of one product, or (from 3 on) the scales of one.
 class FragmentSource {
 public:
   FragmentSource(Emitter &emitter, const ir::Op &dot, std::size_t operand,
@@ -30,14 +30,17 @@ public:
   /// From registers that lie as `reads.places` says.
   void takeFrom(Registers registers);
 
-  /// The fragment's registers: i32, or f64 where elements are. Elements from `depth` on along k
-  /// are 0, where that is given.
+  /// The fragment's registers: i32, or f64 where elements are; scales a byte each. Elements from
+  /// `depth` on along k are 0, where that is given.
   MatrixValues at(FragmentPlace place, std::optional<std::int64_t> depth);
 
 private:
   layout::Bits registerOf(layout::Bits fragment, FragmentPlace place) const;
   void planVectors();
   llvm::Value *load(std::size_t vector);
+  /// What of a tile a register of the fragment is made of, side by side.
+  llvm::Value *joined(layout::Bits fragment, FragmentPlace place,
+                      std::optional<std::int64_t> depth);
   /// The registers that a lane gets of an access by matrices.
   const MatrixValues &loadMatrices(layout::Bits access);
   bool areMatrices() const { return access_.way != analysis::FragmentWay::Vectors; }
@@ -49,9 +52,12 @@ private:
 
   Emitter &e_;
   analysis::FragmentReads reads_;
-  std::int64_t bits_;     // of an element
-  std::int64_t together_; // elements of a register
-  std::size_t elements_;  // of a fragment
+  std::int64_t bits_;           // of an element
+  std::int64_t together_;       // elements of a word
+  std::int64_t perRegister_;    // and of a register, which has fewer where it spreads nibbles
+  std::int64_t depthOfElement_; // how many of k an element stands for
+  std::int32_t nibbleBit_ = 0;  // of a nibble that has a byte, in that
+  std::size_t elements_;        // of a fragment
   // In shared memory:
   llvm::Value *base_ = nullptr;
   analysis::FragmentAccess access_;

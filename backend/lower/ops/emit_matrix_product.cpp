@@ -32,7 +32,9 @@ class SlabWriter {
 public:
   SlabWriter(Emitter &emitter, const ir::Op &dot, std::size_t operand, std::int32_t slabBits)
       : e_(emitter), tile_(dot.operand(operand)), layout_(emitter.layoutOf(tile_)),
-        bytes_(ir::storageBits(emitter.type(tile_).element()) / 8), slabBits_(slabBits),
+        bytes_(ir::storageBits(emitter.type(tile_).element()) / 8),
+        depthOfElement_(ir::depthOfElement(emitter.kernel, dot, operand)),
+        slabBits_(slabBits - layout::bitsFor(depthOfElement_)),
         axis_(layout::axisDim(analysis::depthAxis(emitter.kernel, dot, operand))) {}
 
   /// How a slab lies, and where the threads write it: without bank conflicts, for what they have
@@ -45,9 +47,9 @@ public:
   const layout::LinearLayout &shared() const { return plan_.shared; }
   std::int64_t bytes() const { return bytes_ << plan_.shared.inputBits(); }
 
-  /// Store the slab that begins at this depth.
+  /// Store the slab that begins at this of k.
   void write(Value *base, std::int64_t first) {
-    const Bits wanted = static_cast<Bits>(first) >> slabBits_;
+    const Bits wanted = static_cast<Bits>(first / depthOfElement_) >> slabBits_;
     Value *const owner = e_.isOwner(tile_);
     for (Bits outside = 0; outside >> slabRegisters_.size() == 0; ++outside) {
       const Bits ofRegisters =
@@ -126,8 +128,8 @@ private:
   Emitter &e_;
   ir::ValueId tile_;
   const layout::LinearLayout &layout_;
-  std::int64_t bytes_;
-  std::int32_t slabBits_;
+  std::int64_t bytes_, depthOfElement_;
+  std::int32_t slabBits_; // of what the tile has an element for
   Dim axis_;
   llvm::SmallVector<std::int32_t, 8> ownRegisters_, slabRegisters_; // bits of the tile's
   layout::SharedConversion plan_;
@@ -139,10 +141,7 @@ public:
       : e_(emitter), op_(op), unit_(*analysis::unitOf(emitter.kernel, op, emitter.words.machine())),
         instruction_(emitter.module, unit_),
         sumBits_(analysis::sumBitsOf(emitter.kernel, op, unit_)),
-        sumLayout_(emitter.layoutOf(op.result())) {
-    const ir::Shape &shape = e_.type(op.operand(0)).shape();
-    depth_ = shape[analysis::depthAxis(e_.kernel, op, 0)];
-  }
+        sumLayout_(emitter.layoutOf(op.result())), depth_(ir::depthOf(emitter.kernel, op)) {}
 
   void run() {
     e_.words.useMatrixUnit(*e_.b.GetInsertBlock()->getParent(), unit_);
@@ -181,7 +180,19 @@ private:
         slabs_[i] = std::make_unique<SlabWriter>(e_, op_, i, slabBits_);
         slabs_[i]->plan(reads(i, slabBits_));
       }
+      takeScales(i, allBits);
     }
+  }
+
+  /// All scales of an operand that the thread wants, in registers; none where each is 1.
+  void takeScales(std::size_t i, std::int32_t allBits) {
+    const auto operand = ir::scaleOf(op_, i);
+    if (!operand) return;
+    const ir::ValueId tile = op_.operand(*operand);
+    const layout::LinearLayout wanted = reads(*operand, allBits).places;
+    scales_[i] = source(*operand, allBits);
+    scales_[i]->takeFrom(
+        convert(e_, {e_.type(tile), e_.layoutOf(tile), e_.registers(tile)}, wanted));
   }
 
   analysis::FragmentReads reads(std::size_t i, std::int32_t depthBits) const {
@@ -194,7 +205,7 @@ private:
   /// The product's order of k, where what it changes are bits that are all there at a time, and of
   /// which no step is cut off.
   llvm::SmallVector<std::int64_t, 8> orderFor(std::int32_t bits) const {
-    const auto &order = op_.attrs<ir::DotAttrs>().depthOrder;
+    const auto &order = ir::unitAttrs(op_).depthOrder;
     std::int32_t changed = 0;
     for (std::size_t bit = 0; bit < order.size(); ++bit)
       if (order[bit] != static_cast<std::int64_t>(bit))
@@ -296,8 +307,9 @@ private:
     const bool isExact =
         rules.summation != machine::Summation::NotKnown &&
         (rules.summation != machine::Summation::Aligned || rules.fractionBits >= kBitsOfF32);
-    if (isExact || !ir::isNarrowFloat(e_.type(op_.operand(0)).element())) return 0;
-    const std::int32_t every = op_.attrs<ir::DotAttrs>().promoteEvery;
+    if (isExact || !ir::isNarrowFloat(ir::elementOf(e_.kernel, op_, 0))) return 0;
+    const bool isScaled = op_.kind == ir::OpKind::DotScaled;
+    const std::int32_t every = isScaled ? 0 : op_.attrs<ir::DotAttrs>().promoteEvery;
     return std::max<std::int64_t>(every / unit_.k, 1);
   }
 
@@ -336,21 +348,34 @@ private:
         steps[i] = (before + done) / k;
         if (done + k > end) depths[i] = before + end;
       }
-      multiplyStep(steps, depths);
+      multiplyStep(steps, depths, (first + done) / k);
     }
   }
 
+  /// `step`: among all of the product.
   void multiplyStep(const std::array<std::int64_t, 2> &steps,
-                    const std::array<std::optional<std::int64_t>, 2> &depths) {
-    const bool isTransposed = op_.attrs<ir::DotAttrs>().transposed;
+                    const std::array<std::optional<std::int64_t>, 2> &depths, std::int64_t step) {
+    const bool isTransposed = ir::unitAttrs(op_).transposed;
     for (std::size_t piece = 0; piece < sums_.size(); ++piece) {
       if (isPadding(piece)) continue;
-      std::array<MatrixValues, 2> fragments;
-      for (const std::size_t i : {0, 1})
+      std::array<MatrixValues, 2> fragments, scales;
+      for (const std::size_t i : {0, 1}) {
         fragments[i] = sources_[i]->at({piece, steps[i]}, depths[i]);
-      if (isTransposed) std::swap(fragments[0], fragments[1]);
-      sums_[piece] = instruction_.multiply(e_.b, {fragments[0], fragments[1]}, sums_[piece]);
+        scales[i] = scalesAt(i, {piece, step});
+      }
+      if (isTransposed) std::swap(fragments[0], fragments[1]), std::swap(scales[0], scales[1]);
+      sums_[piece] = instruction_.multiply(e_.b, {fragments[0], fragments[1], scales[0], scales[1]},
+                                           sums_[piece]);
     }
+  }
+
+  /// Of one step; what is beyond the last block scales zeros.
+  MatrixValues scalesAt(std::size_t i, FragmentPlace place) {
+    if (!unit_.isScaled()) return {};
+    constexpr std::int64_t kOnes = 0x7f7f7f7f; // e8m0: 2^0, four times
+    if (!scales_[i]) return {e_.i32(kOnes)};
+    const bool isWhole = (place.step + 1) * unit_.k <= depth_;
+    return scales_[i]->at(place, isWhole ? std::nullopt : std::optional(depth_));
   }
 
   Emitter &e_;
@@ -364,6 +389,7 @@ private:
   llvm::SmallVector<std::int64_t, 8> order_;
   std::array<std::unique_ptr<FragmentSource>, 2> sources_;
   std::array<std::unique_ptr<SlabWriter>, 2> slabs_;
+  std::array<std::unique_ptr<FragmentSource>, 2> scales_;
   std::vector<MatrixValues> sums_; // of each piece, packed
 };
 

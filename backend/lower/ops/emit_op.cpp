@@ -1,3 +1,4 @@
+#include "backend/ir/products.h"
 #include "backend/lower/emitter.h"
 #include "backend/lower/ops/emit_ops.h"
 #include "backend/support/check.h"
@@ -62,8 +63,8 @@ void Emitter::emitCode(const ir::Op &op) {
   case OpKind::Sort: return emitSort(*this, op);
   case OpKind::Histogram: return emitHistogram(*this, op);
   case OpKind::Dot:
-    return op.attrs<ir::DotAttrs>().unit.empty() ? emitDot(*this, op)
-                                                 : emitMatrixProduct(*this, op);
+  case OpKind::DotScaled: // without a unit: expand-products
+    return ir::isOnUnit(op) ? emitMatrixProduct(*this, op) : emitDot(*this, op);
 
   case OpKind::Print: return emitPrint(*this, op);
   case OpKind::Assert: return emitAssert(*this, op);
@@ -92,10 +93,9 @@ void Emitter::emitCode(const ir::Op &op) {
     return barriers(op.operand(0)).await(*this, op.attrs<ir::WaitAttrs>().flipped);
   case OpKind::Roles: return emitRoles(op);
 
-  case OpKind::Yield:     // read by the loop or the if that it ends
-  case OpKind::DotScaled: // expand-products
-  case OpKind::Philox:    // expand-random
-  case OpKind::VarNew:    // construct-ssa
+  case OpKind::Yield:  // read by the loop or the if that it ends
+  case OpKind::Philox: // expand-random
+  case OpKind::VarNew: // construct-ssa
   case OpKind::VarRead:
   case OpKind::VarWrite: break;
   }

@@ -102,6 +102,10 @@ MatrixValues MatrixInstruction::multiply(Builder &b, Operands operands,
       append(operands.a);
     else if (argument == MmaArgument::B)
       append(operands.b);
+    else if (argument == MmaArgument::ScaleA)
+      append(operands.scaleA);
+    else if (argument == MmaArgument::ScaleB)
+      append(operands.scaleB);
     else if (argument == MmaArgument::Sums)
       arguments.append(sums.begin(), sums.end());
     else

@@ -23,6 +23,7 @@ public:
   /// elements are.
   struct Operands {
     llvm::ArrayRef<llvm::Value *> a, b;
+    llvm::ArrayRef<llvm::Value *> scaleA = {}, scaleB = {}; ///< Of a row with block scales.
   };
   /// The sums, packed, with the product added.
   MatrixValues multiply(llvm::IRBuilder<> &b, Operands operands,

@@ -17,7 +17,8 @@ namespace imbrex::passes {
 ///
 /// In f64, where a number times its scale is exact; in f32 it may leave the range.
 ///
-/// Runs before expand-conversions, which knows what the casts are.
+/// What has a matrix unit stays. Runs behind choose-units, and before expand-conversions, which
+/// knows what the casts are.
 void expandProducts(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

@@ -2,6 +2,7 @@
 
 #include "backend/analysis/matrix_product.h"
 #include "backend/analysis/slabs.h"
+#include "backend/ir/products.h"
 #include "backend/passes/layouts/candidates.h"
 #include "backend/passes/pipeline/read_in_place.h"
 #include "llvm/ADT/DenseSet.h"
@@ -26,8 +27,6 @@ bool isAccess(const Op &op) {
          op.kind == OpKind::ViewStore || op.kind == OpKind::AtomicRmw ||
          op.kind == OpKind::AtomicCas;
 }
-
-bool isOnUnit(const Op &op) { return op.kind == OpKind::Dot && !op.attrs<DotAttrs>().unit.empty(); }
 
 bool standsAlone(const Op &op) { return isAccess(op) || op.kind == OpKind::Sort || isOnUnit(op); }
 
@@ -78,7 +77,7 @@ public:
     }
     walk(kernel_.body(), [&](const Op &op) {
       connectMovement(op);
-      if (op.kind == OpKind::Dot)
+      if (isProduct(op))
         for (const size_t operand : {0, 1}) proposeSlabs(op, operand);
     });
     return std::move(graph_);
@@ -257,9 +256,9 @@ private:
     } else if (isOnUnit(op)) {
       const auto &unit = *analysis::unitOf(kernel_, op, question_.machine);
       cluster.candidates.push_back(
-          {analysis::sumsOf(unit, op.attrs<DotAttrs>(), shape, question_.threads), &op});
+          {analysis::sumsOf(unit, unitAttrs(op), shape, question_.threads), &op});
       cluster.isFixed = true;
-    } else if (op.kind == OpKind::Dot) {
+    } else if (isProduct(op)) {
       cluster.candidates.push_back({productLayout(shape, question_.threads), &op});
     } else if (op.kind == OpKind::Sort) {
       const Rows rows{.order = orderFrom(op.attrs<SortAttrs>().axis, shape.rank())};
@@ -281,8 +280,9 @@ private:
     if (fillsSlot(*graph_.sites[*site].op)) return;
     Cluster &cluster = graph_.clusters[graph_.clusterOf[*site]];
     const SlabExtent slab{
-        .axis = analysis::depthAxis(kernel_, op, operand),
-        .depth = analysis::depthOfSlab(kernel_, op, question_.machine.staticSharedMemoryBytes)};
+        .axis = depthAxis(kernel_, op, operand),
+        .depth = analysis::depthOfSlab(kernel_, op, question_.machine.staticSharedMemoryBytes) /
+                 depthOfElement(kernel_, op, operand)};
     addWork(cluster, {.axis = slab.axis, .slab = slab.depth}, op);
     Rows rows = rowsOf(cluster.works.front().work.access.value(), cluster.shape);
     rows.slab = slab;
@@ -301,8 +301,7 @@ private:
     if (op.kind == OpKind::Reduce) return combination(op.attrs<ReduceAttrs>().axis);
     if (op.kind == OpKind::Scan) return combination(op.attrs<ScanAttrs>().axis);
     if (op.kind == OpKind::Sort) return combination(op.attrs<SortAttrs>().axis);
-    if (op.kind == OpKind::Dot)
-      return {.depth = kernel_.type(op.operand(0)).shape().extents().back()};
+    if (isProduct(op)) return {.depth = depthOf(kernel_, op)};
     return {};
   }
 

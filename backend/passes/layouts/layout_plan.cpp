@@ -1,5 +1,6 @@
 #include "backend/passes/layouts/layout_plan.h"
 
+#include "backend/ir/products.h"
 #include "backend/passes/layouts/candidates.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
@@ -54,9 +55,9 @@ bool sorts(const Kernel &kernel) {
 std::int32_t warpsOfUnits(const Kernel &kernel) {
   std::int64_t warps = 0;
   walk(kernel.body(), [&](const Op &op) {
-    if (op.kind != OpKind::Dot || op.attrs<DotAttrs>().unit.empty()) return;
+    if (!isOnUnit(op)) return;
     warps = 1;
-    for (const std::int64_t along : op.attrs<DotAttrs>().warps) warps *= along;
+    for (const std::int64_t along : unitAttrs(op).warps) warps *= along;
   });
   return static_cast<std::int32_t>(warps);
 }

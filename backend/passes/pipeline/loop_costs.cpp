@@ -1,5 +1,7 @@
 #include "backend/passes/pipeline/loop_costs.h"
 
+#include "backend/ir/products.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -26,9 +28,8 @@ std::int64_t bytesOf(const Kernel &kernel, ValueId value) {
 
 std::int64_t computeCycles(const Kernel &kernel, const Op &op) {
   std::int64_t work = 0;
-  if (op.kind == OpKind::Dot) {
-    const Shape &a = kernel.type(op.operand(0)).shape(), &b = kernel.type(op.operand(1)).shape();
-    work = a.elements() * b[b.rank() - 1];
+  if (isProduct(op)) {
+    work = kernel.type(op.result()).shape().elements() * depthOf(kernel, op);
   } else {
     for (const ValueId result : op.results)
       if (kernel.type(result).isTileOrPointers()) work += kernel.type(result).shape().elements();

@@ -2,6 +2,7 @@
 
 #include "backend/analysis/fragment_access.h"
 #include "backend/analysis/slabs.h"
+#include "backend/ir/products.h"
 #include "backend/layout/conversion.h"
 #include "backend/passes/pipeline/slots_for_reads.h"
 #include "llvm/ADT/STLExtras.h"
@@ -32,17 +33,21 @@ DepthParts partsOf(const Kernel &kernel, const Op &dot, const MmaInstruction &un
                    std::int32_t bits) {
   const analysis::FragmentReads reads =
       analysis::fragmentReads(kernel, dot, 0, {.unit = unit, .bits = bits});
+  const std::int32_t together = layout::bitsFor(depthOfElement(kernel, dot, 0));
   DepthParts parts;
+  for (std::int64_t bit = 0; bit < together; ++bit) parts.ofRegisters.push_back(bit);
   for (const Bits column : reads.depths.columns(Dim::Register))
-    if (column != 0) parts.ofRegisters.push_back(llvm::Log2_64(column));
+    if (column != 0) parts.ofRegisters.push_back(together + llvm::Log2_64(column));
   for (const Bits column : reads.depths.columns(Dim::Lane))
-    if (column != 0) parts.ofLanes.push_back(llvm::Log2_64(column));
+    if (column != 0) parts.ofLanes.push_back(together + llvm::Log2_64(column));
   llvm::sort(parts.ofRegisters);
   return parts;
 }
 
-/// The bits up to which k may be counted anew: of a multiple of so many no step is cut off.
-std::int32_t freeBits(std::int64_t depth, std::int32_t bits) {
+/// The bits up to which k may be counted anew: of a multiple of so many no step is cut off, and
+/// all have a scale in common.
+std::int32_t freeBits(const MmaInstruction &unit, std::int64_t depth, std::int32_t bits) {
+  if (unit.isScaled()) return layout::bitsFor(unit.scale.k);
   return std::min(bits, llvm::countr_zero(static_cast<std::uint64_t>(depth)));
 }
 
@@ -68,7 +73,8 @@ DepthOrder sideBySide(const DepthParts &parts, std::int32_t besides, std::int32_
 std::optional<DepthOrder> asHeld(const Kernel &kernel, const Op &dot, std::size_t operand,
                                  const MmaInstruction &unit, std::int32_t bits) {
   const LinearLayout &held = kernel.layout(kernel.layoutOf(dot.operand(operand)));
-  const Dim axis = layout::axisDim(analysis::depthAxis(kernel, dot, operand));
+  const Dim axis = layout::axisDim(depthAxis(kernel, dot, operand));
+  const std::int32_t together = layout::bitsFor(depthOfElement(kernel, dot, operand));
   const analysis::FragmentReads reads =
       analysis::fragmentReads(kernel, dot, operand, {.unit = unit, .bits = bits});
   constexpr std::int64_t kOpen = -1;
@@ -78,9 +84,9 @@ std::optional<DepthOrder> asHeld(const Kernel &kernel, const Op &dot, std::size_
     const Bits depth = held.outputPart(has, axis);
     if ((wanted == 0) != (depth == 0)) return std::nullopt;
     if (wanted == 0) continue;
-    const auto place = static_cast<std::size_t>(llvm::Log2_64(wanted));
+    const std::size_t place = llvm::Log2_64(wanted) + static_cast<std::size_t>(together);
     if (place >= order.size()) return std::nullopt;
-    order[place] = llvm::Log2_64(depth);
+    order[place] = llvm::Log2_64(depth) + together;
   }
   std::int64_t next = 0;
   for (std::int64_t &bit : order) {
@@ -122,18 +128,17 @@ private:
 
 DepthOrder bestOrder(const Kernel &kernel, const Op &dot, const MmaInstruction &unit,
                      const machine::Machine &machine) {
-  const ir::Shape &shape = kernel.type(dot.operand(0)).shape();
-  const std::int64_t depth = shape[analysis::depthAxis(kernel, dot, 0)];
-  const std::int32_t bits = layout::bitsFor(depth), free = freeBits(depth, bits);
+  const std::int64_t depth = depthOf(kernel, dot);
+  const std::int32_t bits = layout::bitsFor(depth), free = freeBits(unit, depth, bits);
   llvm::SmallVector<DepthOrder, 4> orders{DepthOrder{}};
-  if (free >= analysis::depthBitsOf(unit)) {
+  if (unit.isScaled() || free >= analysis::depthBitsOf(unit)) {
     const DepthParts parts = partsOf(kernel, dot, unit, free);
-    const std::int32_t elementBits = storageBits(kernel.type(dot.operand(0)).element());
+    const std::int32_t elementBits = info(elementOf(kernel, dot, 0)).bits;
     const auto wide = static_cast<std::int32_t>(
         llvm::Log2_64(static_cast<std::uint64_t>(layout::kMaxAccessBytes * 8 / elementBits)));
     for (const std::int32_t besides : {wide, wide + 1})
       orders.push_back(sideBySide(parts, besides, free));
-    if (free == bits)
+    if (free == bits || unit.isScaled())
       for (const std::size_t i : {0, 1})
         if (!kernel.type(dot.operand(i)).isShared())
           if (auto held = asHeld(kernel, dot, i, unit, bits)) orders.push_back(std::move(*held));
@@ -142,6 +147,7 @@ DepthOrder bestOrder(const Kernel &kernel, const Op &dot, const MmaInstruction &
   std::optional<std::int64_t> least;
   DepthOrder best;
   for (const DepthOrder &order : orders) {
+    if (!analysis::keepsTogether(kernel, dot, order)) continue;
     const analysis::DepthCount count{.unit = unit, .bits = bits, .order = order};
     const std::int64_t weight = cost.of(0, count) + cost.of(1, count);
     if (least && weight >= *least) continue;
@@ -155,14 +161,14 @@ DepthOrder bestOrder(const Kernel &kernel, const Op &dot, const MmaInstruction &
 
 void orderProducts(Kernel &kernel, const PassContext &context) {
   walk(kernel.body(), [&](Op &op) {
-    if (op.kind != OpKind::Dot) return;
+    if (!isProduct(op)) return;
     if (const std::string why = analysis::whyNotOnUnit(kernel, op, context.machine); !why.empty()) {
-      context.diagnostics.report(Diag::UnitOfProduct, op.where, op.attrs<DotAttrs>().unit, why,
+      context.diagnostics.report(Diag::UnitOfProduct, op.where, unitAttrs(op).unit, why,
                                  context.machine.name);
       return;
     }
     if (const auto *unit = analysis::unitOf(kernel, op, context.machine))
-      op.attrs<DotAttrs>().depthOrder = bestOrder(kernel, op, *unit, context.machine);
+      unitAttrs(op).depthOrder = bestOrder(kernel, op, *unit, context.machine);
   });
 }
 

@@ -3,6 +3,7 @@
 #include "backend/analysis/fragment_access.h"
 #include "backend/analysis/ring_copies.h"
 #include "backend/analysis/slabs.h"
+#include "backend/ir/products.h"
 #include "backend/ir/shared_tiles.h"
 #include "backend/passes/pipeline/slots_for_reads.h"
 
@@ -20,13 +21,11 @@ layout::LinearLayout readOfSlot(const Kernel &kernel, const Op &reader, std::siz
   const ValueId tile = reader.operand(operand);
   const auto layoutOf = [&](ValueId value) { return kernel.layout(kernel.layoutOf(value)); };
   const auto ofProduct = [&] {
-    const std::int32_t axis = analysis::depthAxis(kernel, reader, operand);
     if (const auto *unit = analysis::unitOf(kernel, reader, machine)) {
-      const auto reads =
-          analysis::fragmentReads(kernel, reader, operand,
-                                  {.unit = *unit,
-                                   .bits = layout::bitsFor(kernel.type(tile).shape()[axis]),
-                                   .order = reader.attrs<DotAttrs>().depthOrder});
+      const auto reads = analysis::fragmentReads(kernel, reader, operand,
+                                                 {.unit = *unit,
+                                                  .bits = layout::bitsFor(depthOf(kernel, reader)),
+                                                  .order = unitAttrs(reader).depthOrder});
       return analysis::planFragments(reads, storageBits(kernel.type(tile).element()), machine,
                                      [&](const layout::LinearLayout &places) {
                                        return analysis::PlacedTile{
@@ -36,7 +35,7 @@ layout::LinearLayout readOfSlot(const Kernel &kernel, const Op &reader, std::siz
     }
     return analysis::operandReads(
         kernel, reader, operand,
-        {.inAll = layout::bitsFor(kernel.type(tile).shape()[axis]),
+        {.inAll = layout::bitsFor(depthOf(kernel, reader)),
          .ofRegisters = layout::bitsFor(analysis::depthAhead(kernel, reader, operand))});
   };
   const layout::LinearLayout read =

@@ -1,6 +1,7 @@
 #include "backend/passes/pipeline/plan_loop.h"
 
 #include "backend/analysis/movement.h"
+#include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/schedule/blocks/block_program.h"
 #include "backend/schedule/plan/plan.h"
@@ -27,11 +28,14 @@ std::int64_t tileBytes(const Kernel &kernel, ValueId tile) {
 /// What an op would take of shared memory at most if it moved its tiles through it at once. A
 /// product leaves those alone that lie there.
 std::int64_t exchangeBytes(const Kernel &kernel, const Op &op, const std::set<ValueId> &inPlace) {
-  if (op.kind == OpKind::Dot) {
+  if (isProduct(op)) {
     std::int64_t bytes = 0;
     for (const std::size_t i : {0, 1})
       if (!kernel.type(op.operand(i)).isShared() && !inPlace.contains(op.operand(i)))
         bytes += 2 * tileBytes(kernel, op.operand(i));
+    for (const std::size_t i : {0, 1})
+      if (const auto scale = scaleOf(op, i))
+        bytes = std::max(bytes, tileBytes(kernel, op.operand(*scale)));
     return bytes;
   }
   if (llvm::any_of(op.results, [&](ValueId result) { return inPlace.contains(result); })) return 0;
@@ -40,9 +44,9 @@ std::int64_t exchangeBytes(const Kernel &kernel, const Op &op, const std::set<Va
   return most;
 }
 
-constexpr std::array kExchanging{OpKind::ConvertLayout, OpKind::Dot,   OpKind::Reduce,
-                                 OpKind::Scan,          OpKind::Sort,  OpKind::Gather,
-                                 OpKind::Histogram,     OpKind::Concat};
+constexpr std::array kExchanging{OpKind::ConvertLayout, OpKind::Dot,       OpKind::DotScaled,
+                                 OpKind::Reduce,        OpKind::Scan,      OpKind::Sort,
+                                 OpKind::Gather,        OpKind::Histogram, OpKind::Concat};
 constexpr std::array kMoving{OpKind::Slice, OpKind::Flip, OpKind::Reshape};
 
 /// A move of bits within the coordinates is done by the layouts (assign-layouts); by an offset, or

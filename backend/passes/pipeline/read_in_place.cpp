@@ -1,5 +1,6 @@
 #include "backend/passes/pipeline/read_in_place.h"
 
+#include "backend/ir/products.h"
 #include "backend/ir/shared_tiles.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
@@ -20,10 +21,12 @@ bool passesOn(const Kernel &kernel, const Op &op) {
 }
 
 bool multipliesInPlace(const Kernel &kernel, const Op &op, ValueId tile) {
-  if (op.kind != OpKind::Dot || op.operand(2) == tile) return false;
+  if (!isProduct(op) || llvm::is_contained(llvm::ArrayRef(op.operands).drop_front(2), tile))
+    return false;
+  if (isOnUnit(op)) return true;
+  if (op.kind != OpKind::Dot) return false;
   const auto &attrs = op.attrs<DotAttrs>();
-  return !attrs.unit.empty() ||
-         (attrs.precision == Precision::Ieee && !isNarrowFloat(kernel.type(tile).element()));
+  return (attrs.precision == Precision::Ieee && !isNarrowFloat(kernel.type(tile).element()));
 }
 
 /// Adds the names of a tile as long as nothing but products uses it.

@@ -1,0 +1,258 @@
+// Products with block scales on the matrix units of every kind of machine: all pairs of elements,
+// with both scales, one or none, extents that are no powers of two, batches, factors that are
+// transposed, loaded as they are or ahead, against the interpreter; exactly, and as badly as the
+// units may add up.
+
+#include "backend/analysis/matrix_product.h"
+#include "backend/pipeline.h"
+#include "backend/target/gpu_target.h"
+#include "llvm/ADT/STLExtras.h"
+#include "tests/codegen/kernel_table.h"
+#include "tests/codegen/table_launch.h"
+#include "tests/support/parsed_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace imbrex;
+using namespace imbrex::testing;
+
+namespace {
+
+constexpr const char *kMachines[] = {"sm_75",  "sm_80",  "sm_89",   "sm_90a",  "sm_120a", "gfx90a",
+                                     "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"};
+constexpr const char *kNarrow[] = {"f4e2m1", "f8e4m3fn", "f8e5m2"};
+constexpr const char *kElements[] = {"f4e2m1", "f8e4m3fn", "f8e5m2", "f16", "bf16"};
+
+struct Pair {
+  std::string a, b;
+  bool hasF4() const { return a == "f4e2m1" || b == "f4e2m1"; }
+  bool has(std::string_view element) const { return a == element || b == element; }
+  bool isNarrow() const { return !has("f16") && !has("bf16"); }
+};
+
+/// One product of a view's only tiles, or of as many along k as there are steps.
+struct Case {
+  Pair elements;
+  bool isAScaled, isBScaled;
+  std::int64_t batches, m, n, k, steps;
+  bool isATransposed, isBTransposed;
+  int slots; ///< 0: not loaded ahead.
+};
+
+Case randomCase(const Pair &elements, std::mt19937 &rng) {
+  const auto one = [&](std::initializer_list<std::int64_t> of) {
+    return of.begin()[std::uniform_int_distribution<std::size_t>(0, of.size() - 1)(rng)];
+  };
+  return {.elements = elements,
+          .isAScaled = one({0, 1, 1, 1}) == 1,
+          .isBScaled = one({0, 1, 1, 1}) == 1,
+          .batches = one({0, 0, 0, 2, 3}),
+          .m = one({2, 8, 16, 48, 64}),
+          .n = one({2, 8, 16, 48, 80, 100}),
+          .k = one({32, 32, 64, 96, 128}),
+          .steps = one({1, 3}),
+          .isATransposed = one({0, 0, 1}) == 1,
+          .isBTransposed = one({0, 1, 1}) == 1,
+          .slots = static_cast<int>(one({0, 3}))};
+}
+
+/// The text of a kernel and the arrays that it takes.
+class CaseText {
+public:
+  explicit CaseText(const Case &of) : of_(of) {}
+
+  TableKernel kernel() const {
+    const std::int32_t rank = of_.batches > 0 ? 3 : 2;
+    const std::string views = ", " + std::to_string(rank) + ">", batch = rank == 3 ? ", %0" : "";
+    const std::string result = "f32" + extents(of_.m, of_.n);
+    std::string text = "kernel @product(%a: view<const " + of_.elements.a + views +
+                       ", %b: view<const " + of_.elements.b + views + ", %sa: view<const e8m0" +
+                       views + ", %sb: view<const e8m0" + views + ", %c: view<f32" + views +
+                       ") stage tiles {\n%0 = constant 0 : i64\n%1 = constant 1 : i64\n" +
+                       "%n = constant " + std::to_string(of_.steps) +
+                       " : i64\n%z = constant 0.0 : " + result + "\n%s = for %0, %n, %1, %z";
+    if (of_.slots > 0) text += " [pipelined = " + std::to_string(of_.slots) + "]";
+    text += " (%k: i64, %sum: " + result + ") {\n" +
+            loaded("a", of_.elements.a, of_.isATransposed, {of_.m, of_.k}) +
+            loaded("b", of_.elements.b, of_.isBTransposed, {of_.k, of_.n});
+    std::string operands = "%ta, %tb, %sum";
+    for (const auto &[name, isScaled, rows] :
+         {std::tuple{"a", of_.isAScaled, of_.m}, std::tuple{"b", of_.isBScaled, of_.n}}) {
+      if (!isScaled) continue;
+      operands += std::string(", %f") + name;
+      text += std::string("%f") + name + " = view.load %s" + name + batch + ", %0, %k : e8m0" +
+              extents(rows, of_.k / 32) + "\n";
+    }
+    text += "%d = dot_scaled " + operands +
+            " [scale_a = " + (of_.isAScaled ? "true" : "false") +
+            ", scale_b = " + (of_.isBScaled ? "true" : "false") + "] : " + result +
+            "\nyield %d\n} : " + result + "\nview.store %c, %s" + batch + ", %0, %0\n}\n";
+    const std::int64_t k = of_.k * of_.steps;
+    return {.name = "product",
+            .kernel = parsedKernel(text),
+            .grid = {.extents = {1, 1, 1}},
+            .arguments = {random(of_.isATransposed, of_.m, k), random(of_.isBTransposed, k, of_.n),
+                          "zeros:" + array(of_.m, k / 32), "zeros:" + array(of_.n, k / 32),
+                          "zeros:" + array(of_.m, of_.n)}};
+  }
+
+private:
+  struct Extents {
+    std::int64_t rows, columns;
+  };
+
+  std::string array(std::int64_t rows, std::int64_t columns) const {
+    const std::string batches = of_.batches > 0 ? std::to_string(of_.batches) + "x" : "";
+    return batches + std::to_string(rows) + "x" + std::to_string(columns);
+  }
+  std::string extents(std::int64_t rows, std::int64_t columns) const {
+    return "[" + array(rows, columns) + "]";
+  }
+  std::string random(bool isTransposed, std::int64_t rows, std::int64_t columns) const {
+    return "random:" + (isTransposed ? array(columns, rows) : array(rows, columns));
+  }
+
+  /// `%ta` of the view `%a`, whose tiles lie one behind the other along k.
+  std::string loaded(const std::string &name, const std::string &element, bool isTransposed,
+                     Extents tile) const {
+    const bool isRowDepth = name == "b";
+    const std::string first = isRowDepth != isTransposed ? "%k, %0" : "%0, %k";
+    const std::string in =
+        isTransposed ? extents(tile.columns, tile.rows) : extents(tile.rows, tile.columns);
+    const std::string to = isTransposed ? "%l" + name : "%t" + name;
+    std::string text = to + " = view.load %" + name + (of_.batches > 0 ? ", %0" : "") + ", " +
+                       first + " : " + element + in + "\n";
+    if (isTransposed)
+      text += "%t" + name + " = permute %l" + name +
+              " [order = " + (of_.batches > 0 ? "[0, 2, 1]" : "[1, 0]") + "] : " + element +
+              extents(tile.rows, tile.columns) + "\n";
+    return text;
+  }
+
+  const Case &of_;
+};
+
+/// Whether the product is one of floats of 8 bits without scales, on a unit that keeps fewer bits
+/// of their sums than f32 has: what that may be off by, unit_emulate knows.
+bool keepsFewBits(const machine::Machine &machine, const Case &of) {
+  constexpr std::int32_t kBitsOfF32 = 23;
+  return !of.isAScaled && !of.isBScaled && of.elements.isNarrow() &&
+         llvm::any_of(mmaInstructionsOf(machine), [](const machine::MmaInstruction *row) {
+           return machine::bitsOf(row->a) == 8 && row->sums == machine::MatrixElement::F32 &&
+                  row->sumRules.summation == machine::Summation::Aligned &&
+                  row->sumRules.fractionBits < kBitsOfF32;
+         });
+}
+
+/// Scales from 2^-4 to 2^4, and now and then a NaN.
+void fillScales(const TableLaunch &launch, std::uint32_t seed) {
+  std::mt19937 rng(seed);
+  for (const TableLaunch::Piece &piece : launch.pieces())
+    if (piece.element == ir::ElementKind::E8M0)
+      for (std::int64_t i = 0; i < piece.argument.bytes; ++i)
+        piece.argument.data[i] = static_cast<std::byte>(rng() % 200 == 0 ? 255 : 123 + rng() % 9);
+}
+
+/// A pair of narrow ones, or any.
+std::vector<Pair> pairsFor(std::mt19937 &rng) {
+  std::vector<Pair> pairs;
+  for (const char *a : kNarrow)
+    for (const char *b : kNarrow) pairs.push_back({a, b});
+  for (int i = 0; i < 3; ++i) {
+    Pair other{kElements[rng() % 5], kElements[3 + rng() % 2]};
+    if (rng() % 2 == 0) std::swap(other.a, other.b);
+    pairs.push_back(other);
+  }
+  return pairs;
+}
+
+const ir::Op &productIn(const ir::Kernel &kernel) {
+  const ir::Op *found = nullptr;
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    if (ir::isProduct(op)) found = &op;
+  });
+  REQUIRE(found);
+  return *found;
+}
+
+bool hasRow(const machine::Machine &machine, const Pair &elements, const machine::BlockScale &scale) {
+  const auto a = machine::matrixElementNamed(elements.a),
+             b = machine::matrixElementNamed(elements.b);
+  return llvm::any_of(mmaInstructionsOf(machine), [&](const machine::MmaInstruction *row) {
+    return row->a == a && row->b == b && row->sums == machine::MatrixElement::F32 &&
+           row->scale == scale;
+  });
+}
+
+} // namespace
+
+TEST_CASE("products with block scales are those of the interpreter, on every emulated machine") {
+  std::mt19937 rng(22);
+  for (const char *machine : kMachines) {
+    if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) continue;
+    for (const Pair &elements : pairsFor(rng)) {
+      const Case random = randomCase(elements, rng);
+      const TableKernel one = CaseText(random).kernel();
+      CAPTURE(std::string(machine));
+      CAPTURE(ir::print(one.kernel));
+      TableLaunch meant(one), got(one), worst(one);
+      const auto seed = static_cast<std::uint32_t>(rng());
+      for (const TableLaunch *launch : {&meant, &got, &worst}) fillScales(*launch, seed);
+      REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
+      const auto executable = executableOn(std::string("emulated:") + machine, one);
+      REQUIRE(run(*executable, one, got) == "");
+      REQUIRE(got.difference(meant) == "");
+      REQUIRE(run(*executable, one, worst,
+                  {.seed = 7, .numerics = emulate::Numerics::Adversarial}) == "");
+      if (!keepsFewBits(*machine::findMachine(machine), random))
+        CHECK(worst.difference(meant) == "");
+    }
+  }
+}
+
+TEST_CASE("a scaled product has the unit with scales, else that of the least exact elements") {
+  constexpr machine::BlockScale kNone{};
+  for (const machine::Machine &machine : machine::allMachines())
+    for (const char *a : kElements)
+      for (const char *b : kElements) {
+        const Pair elements{a, b};
+        const Case plain{.elements = elements,
+                         .isAScaled = true,
+                         .isBScaled = false,
+                         .batches = 0,
+                         .m = 64,
+                         .n = 64,
+                         .k = 64,
+                         .steps = 1,
+                         .isATransposed = false,
+                         .isBTransposed = false,
+                         .slots = 0};
+        ir::Kernel kernel = CaseText(plain).kernel().kernel.clone();
+        Diagnostics diagnostics;
+        REQUIRE(runPasses(kernel, gpuPipeline(), {diagnostics, machine}, "choose-units"));
+        CAPTURE(std::string(machine.name));
+        CAPTURE(elements.a);
+        CAPTURE(elements.b);
+        const ir::Op &product = productIn(kernel);
+        const machine::MmaInstruction *unit = analysis::unitOf(kernel, product, machine);
+        const auto isOf = [&](machine::MatrixElement element) {
+          return unit && unit->a == element && unit->b == element && !unit->isScaled();
+        };
+        if (elements.isNarrow() && hasRow(machine, elements, analysis::kScalesOfLanguage))
+          CHECK((unit && unit->scale == analysis::kScalesOfLanguage));
+        else if (!elements.has("f16") && hasRow(machine, {"bf16", "bf16"}, kNone))
+          CHECK(isOf(machine::MatrixElement::BF16));
+        else if (hasRow(machine, {"tf32", "tf32"}, kNone))
+          CHECK(isOf(machine::MatrixElement::Tf32));
+        else if (hasRow(machine, {"f32", "f32"}, kNone))
+          CHECK(isOf(machine::MatrixElement::F32));
+        else
+          CHECK(!unit);
+      }
+}
