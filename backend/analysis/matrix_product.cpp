@@ -217,10 +217,10 @@ OperandAxes axesOfOperand(const ir::Kernel &kernel, const ir::Op &dot, std::size
 class ReadBuilder {
 public:
   ReadBuilder(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
-              const DepthCount &depth)
-      : unit_(depth.unit), sums_(kernel.layout(kernel.layoutOf(dot.result()))),
-        axes_(axesOfOperand(kernel, dot, operand)), fragment_(fragmentOf(unit_, axes_.fragment)),
-        depthBits_(depth.bits), rank_(kernel.type(dot.operand(operand)).rank()) {
+              const DepthCount &depth, const LinearLayout &sums)
+      : unit_(depth.unit), sums_(sums), axes_(axesOfOperand(kernel, dot, operand)),
+        fragment_(fragmentOf(unit_, axes_.fragment)), depthBits_(depth.bits),
+        rank_(kernel.type(dot.operand(operand)).rank()) {
     layout::Sides sides = layout::tileSides(kernel.type(dot.operand(operand)).shape().extents());
     sides[static_cast<std::size_t>(axes_.depth)].bits = bitsOfTile();
     like_ = LinearLayout({}, sides, {});
@@ -332,7 +332,12 @@ private:
 
 FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
                             const DepthCount &depth) {
-  return ReadBuilder(kernel, dot, operand, depth)
+  return fragmentReads(kernel, dot, operand, depth, kernel.layout(kernel.layoutOf(dot.result())));
+}
+
+FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
+                            const DepthCount &depth, const LinearLayout &sums) {
+  return ReadBuilder(kernel, dot, operand, depth, sums)
       .build(depth.order, sumBitsOf(kernel, dot, depth.unit).firstOfPieces);
 }
 

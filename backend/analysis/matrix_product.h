@@ -78,6 +78,9 @@ struct DepthCount {
 };
 FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
                             const DepthCount &depth);
+/// The same before the kernel is laid out: for sums that will lie so.
+FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
+                            const DepthCount &depth, const layout::LinearLayout &sums);
 
 /// The bits that count k within an instruction.
 std::int32_t depthBitsOf(const machine::MmaInstruction &unit);

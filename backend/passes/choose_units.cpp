@@ -1,6 +1,7 @@
 #include "backend/passes/choose_units.h"
 
 #include "backend/analysis/matrix_product.h"
+#include "backend/analysis/operand_sources.h"
 #include "backend/ir/builder.h"
 #include "backend/ir/products.h"
 #include "backend/passes/expand/scaled_operand.h"
@@ -9,6 +10,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -117,7 +119,8 @@ struct Product {
   const MmaInstruction *unit;                         ///< That does.
   Shape result;
   ProductShape shape;
-  Elements elements; ///< As the unit takes them.
+  Elements elements;                            ///< As the unit takes them.
+  std::array<std::int64_t, 2> weights = {1, 1}; ///< Of an element of either operand.
   Sharing sharing = Sharing::None;
 };
 
@@ -173,6 +176,13 @@ std::int64_t giveBatches(Grid &grid, const Shape &shape, std::int64_t warps) {
   return warps;
 }
 
+/// What an element of an operand costs each warp that has it: several instructions where it is
+/// computed from others, for its fragments are computed where they are multiplied.
+std::int64_t weightOf(const Kernel &kernel, ValueId operand) {
+  constexpr std::int64_t kComputed = 4;
+  return analysis::bitsOfSources(kernel, operand) > 0 ? kComputed : 1;
+}
+
 /// The warps along each axis of a product's result: as many at work as can be, and then with the
 /// smallest operands.
 Grid gridFor(const Product &product, std::int32_t warps) {
@@ -187,7 +197,8 @@ Grid gridFor(const Product &product, std::int32_t warps) {
                          (product.sharing == Sharing::Columns && along > 1 && columns >= left);
     const std::int64_t busyRows = std::min(along, rows), busyColumns = std::min(across, columns);
     const std::tuple cost{left - busyRows * busyColumns,
-                          shape.m / busyRows + shape.n / busyColumns};
+                          product.weights[0] * shape.m / busyRows +
+                              product.weights[1] * shape.n / busyColumns};
     if (isSplit || (least && cost >= *least)) continue;
     least = cost;
     grid[grid.size() - 2] = along;
@@ -303,7 +314,13 @@ std::optional<Product> productOf(const Kernel &kernel, Op &dot, const PassContex
     if (rows.empty()) continue;
     const MmaInstruction *unit = cheapestOf(rows, shape);
     if (!isWorthwhile(shape, *unit)) return std::nullopt;
-    return Product{&dot, rows, unit, kernel.type(dot.result()).shape(), shape, elements};
+    return Product{.op = &dot,
+                   .units = rows,
+                   .unit = unit,
+                   .result = kernel.type(dot.result()).shape(),
+                   .shape = shape,
+                   .elements = elements,
+                   .weights = {weightOf(kernel, dot.operand(0)), weightOf(kernel, dot.operand(1))}};
   }
   return std::nullopt;
 }

@@ -152,6 +152,17 @@ Value *overflowed(Builder &b, Value *x, bool isSigned, Value *half) {
   return b.CreateSelect(isBelow, splatBits(half->getType(), 0xfc00), result);
 }
 
+/// An integer of up to 16 bits is exact in f32, and a byte in a half too: of bf16 it is the upper
+/// half of the bits.
+Value *fromShortInteger(Builder &b, ElementKind from, ElementKind to, ir::Rounding rounding,
+                        Value *exact, const NativeInstructions &natives) {
+  constexpr std::int32_t kByte = 8;
+  if (to != ElementKind::BF16 || info(from).bits > kByte)
+    return emitCast(b, ElementKind::F32, to, rounding, exact, natives);
+  Value *bits = b.CreateBitCast(exact, integersLike(b, exact));
+  return b.CreateTrunc(b.CreateLShr(bits, 16), lanesLike(bits->getType(), b.getInt16Ty()));
+}
+
 Value *integerToFloat(Builder &b, ElementKind from, ElementKind to, ir::Rounding rounding, Value *x,
                       const NativeInstructions &natives) {
   const bool isSigned = ir::isSigned(from);
@@ -164,6 +175,8 @@ Value *integerToFloat(Builder &b, ElementKind from, ElementKind to, ir::Rounding
     return convert(b.getDoubleTy());
   if (to == ElementKind::F64) return integerToF64TowardZero(b, x, isSigned);
   if (to == ElementKind::F32 && !towardZero) return convert(b.getFloatTy());
+  if (info(from).bits <= 16)
+    return fromShortInteger(b, from, to, rounding, convert(b.getFloatTy()), natives);
   Value *wide = info(from).bits < 64 ? convert(b.getDoubleTy()) : integerToOddF64(b, x, isSigned);
   Value *result = emitCast(b, ElementKind::F64, to, rounding, wide, natives);
   const bool mayOverflow = to == ElementKind::F16 && info(from).bits > 16;

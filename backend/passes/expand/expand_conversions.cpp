@@ -124,6 +124,14 @@ Value<float> asSingle(Recorder &recorder, ValueId number) {
   return math::roundedToOdd(Value<double>(recorder, wide));
 }
 
+/// The bf16 of an f32 that has no more bits than a bf16 has, as all have that narrow floats are
+/// decoded to: nothing is rounded. (But 2^-127 of e8m0 is subnormal.)
+ValueId upperHalf(Recorder &recorder, const Bits &single) {
+  Builder build = recorder.builder();
+  const ValueId half = build.cast((single >> Bits(16u)).in(recorder), ElementKind::U16);
+  return build.bitcast(half, ElementKind::BF16);
+}
+
 llvm::SmallVector<ValueId, 4> conversion(Recorder &recorder, const Op &op) {
   if (op.kind != OpKind::Cast) return {};
   const ElementKind from = recorder.kernel().type(op.operand(0)).element();
@@ -133,6 +141,8 @@ llvm::SmallVector<ValueId, 4> conversion(Recorder &recorder, const Op &op) {
   if (hasNibbles && !recorder.mayBranch()) return {};
 
   const Rounding rounding = op.attrs<CastAttrs>().rounding;
+  if (to == ElementKind::BF16 && from != ElementKind::E8M0)
+    return {upperHalf(recorder, formatOf(from).decode(codesOf(recorder, op.operand(0))))};
   const Value<float> number = isNarrowFloat(from)
                                   ? floatOf(formatOf(from).decode(codesOf(recorder, op.operand(0))))
                                   : asSingle(recorder, op.operand(0));

@@ -16,6 +16,8 @@ using layout::LinearLayout;
 // In instructions of one thread: what a round through shared memory takes besides the accesses (two
 // barriers and the addresses), one word's store and load there, a shuffle, and a sector of memory.
 constexpr Cost kSharedRound = 60, kSharedWord = 4, kShuffle = 4, kSector = 4;
+// Of a word that is only read there.
+constexpr Cost kSlotWord = 2;
 // That instructions are issued at all.
 constexpr Cost kIssue = 4;
 constexpr std::int64_t kSectorBits = 8 * 32;
@@ -62,14 +64,42 @@ std::int64_t wordsOf(const Type &type, const LinearLayout &layout) {
   return std::max<std::int64_t>(layout::registerCount(layout) * bitsHeld(type) / 32, 1);
 }
 
+namespace {
+
+// Bytes that lie apart cost as much as words; halves are not so many.
+constexpr std::int64_t kLeastTogether = 16;
+
+/// Whether threads have words of neighbours along one axis in both layouts.
+bool haveWordsTogether(const Type &type, const LinearLayout &from, const LinearLayout &wanted) {
+  const std::int64_t together = std::max<std::int64_t>(32 / bitsHeld(type), 1);
+  for (std::int32_t axis = 0; axis < type.rank(); ++axis) {
+    const AccessShape access{.axis = axis, .contiguity = together, .width = together, .bits = 8};
+    if (vectorOf(access, from) == together && vectorOf(access, wanted) == together) return true;
+  }
+  return false;
+}
+
+/// Of a round through shared memory in which one side has words, and the other element by element,
+/// which it puts together.
+Cost costInPieces(const Type &type, const LinearLayout &from, const LinearLayout &wanted) {
+  const auto words = static_cast<Cost>(std::max(wordsOf(type, from), wordsOf(type, wanted)));
+  const auto elements =
+      static_cast<Cost>(std::max(layout::registerCount(from), layout::registerCount(wanted)));
+  return kSharedRound + (words + elements) * kSharedWord / 2 + elements;
+}
+
+} // namespace
+
 Cost conversionCost(const Type &type, const LinearLayout &from, const LinearLayout &wanted) {
   const auto words = static_cast<Cost>(std::max(wordsOf(type, from), wordsOf(type, wanted)));
   switch (conversionPath(from, wanted)) {
   case ConversionPath::Stay: return 0;
   case ConversionPath::Shuffle: return words * kShuffle;
-  case ConversionPath::Shared: return kSharedRound + words * kSharedWord;
+  case ConversionPath::Shared: break;
   }
-  return 0;
+  if (bitsHeld(type) >= kLeastTogether || haveWordsTogether(type, from, wanted))
+    return kSharedRound + words * kSharedWord;
+  return costInPieces(type, from, wanted);
 }
 
 std::int64_t vectorOf(const AccessShape &access, const LinearLayout &layout) {
@@ -132,7 +162,25 @@ Cost slabsCost(const LinearLayout &layout, std::int32_t axis, std::int64_t slab)
   return static_cast<Cost>(slabs * layout::registerCount(layout)) * kIssue;
 }
 
+Cost slotReadCost(const AccessShape &filled, const LinearLayout &wanted) {
+  const std::int64_t vector = vectorOf(filled, wanted), all = layout::registerCount(wanted);
+  const std::int64_t words = vector * filled.bits / 32;
+  const auto accesses = static_cast<Cost>(all / vector);
+  // Elements that are read one by one are put together, too.
+  return accesses * (1 + kSlotWord * static_cast<Cost>(std::max<std::int64_t>(words, 1))) +
+         (words == 0 ? static_cast<Cost>(all) : 0);
+}
+
+Cost fragmentsCost(const Fragments &fragments, const Type &type, const LinearLayout &held) {
+  if (areHeld(fragments, held)) return 0;
+  if (!fragments.areTransposed && !haveWordsTogether(type, held, fragments.places))
+    return costInPieces(type, held, fragments.places);
+  const auto words = std::max(wordsOf(type, held), wordsOf(type, fragments.places));
+  return kSharedRound + static_cast<Cost>(words) * kSharedWord;
+}
+
 Cost workCost(const Work &work, const LinearLayout &layout) {
+  if (work.fragments) return fragmentsCost(*work.fragments, work.type, layout);
   if (work.slab > 0) return slabsCost(layout, work.axis, work.slab);
   if (work.access) return accessCost(*work.access, layout);
   Cost cost = static_cast<Cost>(layout::registerCount(layout));

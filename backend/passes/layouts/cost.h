@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/passes/layouts/fragments.h"
 
 #include <optional>
 
@@ -51,6 +52,14 @@ Cost productCost(const layout::LinearLayout &layout, std::int64_t depth);
 /// lane or warp.
 Cost slabsCost(const layout::LinearLayout &layout, std::int32_t axis, std::int64_t slab);
 
+/// Of reading a tile from a slot of shared memory that is filled so, by threads that want it so.
+Cost slotReadCost(const AccessShape &filled, const layout::LinearLayout &wanted);
+
+/// Of bringing an operand that is held so to its fragments: nothing where they are, else a round
+/// through shared memory.
+Cost fragmentsCost(const Fragments &fragments, const ir::Type &type,
+                   const layout::LinearLayout &held);
+
 /// What an op does with a tile, as far as its cost hangs on the layout. Most ops do but one thing
 /// with each element: hundreds of them are one work that is done oftener.
 struct Work {
@@ -59,6 +68,7 @@ struct Work {
   ir::Type type = {};                         ///< of tiles of this type
   std::int32_t axis = 0;                      ///< along this axis.
   std::int64_t depth = 0;                     ///< Of a matrix product: how many are summed up.
+  std::optional<Fragments> fragments = {};    ///< Of an operand of this type that is computed.
   std::int64_t slab = 0; ///< Of a product's operand: how many are stored at once, along the axis.
   friend bool operator==(const Work &, const Work &) = default;
 };

@@ -1,10 +1,13 @@
 #include "backend/passes/layouts/layout_graph.h"
 
 #include "backend/analysis/matrix_product.h"
+#include "backend/analysis/operand_sources.h"
 #include "backend/analysis/slabs.h"
 #include "backend/ir/products.h"
+#include "backend/layout/bank_conflicts.h"
 #include "backend/passes/layouts/candidates.h"
 #include "backend/passes/pipeline/read_in_place.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,6 +19,7 @@ namespace imbrex::passes::layouts {
 namespace {
 
 using namespace ir;
+using layout::LinearLayout;
 
 // How often a body runs for each time that its loop is met, for want of knowing.
 constexpr Cost kTrips = 8;
@@ -33,7 +37,7 @@ bool standsAlone(const Op &op) { return isAccess(op) || op.kind == OpKind::Sort 
 /// Whether two edges cost alike in all layouts. Which half of its operand a move takes is no
 /// matter.
 bool costAlike(const Edge &a, const Edge &b) {
-  if (a.type != b.type || a.reducedAxis != b.reducedAxis ||
+  if (a.type != b.type || a.reducedAxis != b.reducedAxis || a.slot != b.slot ||
       a.movement.has_value() != b.movement.has_value())
     return false;
   return !a.movement ||
@@ -69,6 +73,7 @@ public:
           same.unionSets(*from, i);
     }
     makeClusters(same);
+    findSlots();
     for (size_t i = 0; i < graph_.sites.size(); ++i) {
       if (graph_.clusterOf[i] == LayoutGraph::kNoCluster) continue;
       connectUses(i);
@@ -79,6 +84,7 @@ public:
       connectMovement(op);
       if (isProduct(op))
         for (const size_t operand : {0, 1}) proposeSlabs(op, operand);
+      if (op.kind == OpKind::Dot && isOnUnit(op)) proposeFragments(op);
     });
     return std::move(graph_);
   }
@@ -180,6 +186,8 @@ private:
     const auto site = sourceOf(value);
     if (!site) return std::nullopt;
     Edge edge{.from = graph_.clusterOf[*site], .to = 0, .type = kernel_.type(value)};
+    if (const auto slot = slots_.find(graph_.sites[*site].op); slot != slots_.end())
+      edge.slot = slot->second;
     if (isReduced(value, *site))
       edge.reducedAxis = graph_.sites[*site].op->attrs<ReduceAttrs>().axis;
     edge.frequency = frequencyOf(value, *site);
@@ -289,6 +297,54 @@ private:
     cluster.candidates.push_back({rowLayout(cluster.shape, question_.threads, rows), &op});
   }
 
+  // --- operands that are computed ---
+
+  /// Whether a load will run ahead into slots, as far as is known before it is laid out.
+  bool mayFillSlot(const Op &load) const {
+    if (!isInPipelined_.contains(&load)) return false;
+    const Type &tile = kernel_.type(load.result());
+    if (tile.rank() == 0 || !tile.isTile() || storageBits(tile.element()) < 8) return false;
+    const AccessShape shape = widthOf(*sourceOf(load.result()), accessOf(load, tile.rank())).shape;
+    const std::int64_t ofThread = tile.shape().elements() / question_.threads.count();
+    return std::min(shape.width, ofThread) * shape.bits / 8 >=
+           question_.machine.asyncCopies.leastBytes;
+  }
+
+  /// What operands of products are computed from can be read from slots as the products want it.
+  void findSlots() {
+    walk(kernel_.body(), [&](const Op &op) {
+      if (op.kind != OpKind::Dot || !isOnUnit(op)) return;
+      for (const size_t operand : {0, 1})
+        if (const auto loads = analysis::sourcesOf(kernel_, op.operand(operand)))
+          for (const Op *load : *loads) findSlot(*load);
+    });
+  }
+
+  void findSlot(const Op &load) {
+    if (const auto site = sourceOf(load.result()))
+      graph_.clusters[graph_.clusterOf[*site]].loadsWords = true;
+    if (!mayFillSlot(load)) return;
+    AccessShape filled = accessOf(load, kernel_.type(load.result()).rank());
+    filled.width = layout::kMaxAccessBytes * 8 / filled.bits;
+    slots_[&load] = filled;
+  }
+
+  /// What is computed had best be so where it is multiplied.
+  void proposeFragments(const Op &dot) {
+    const auto &unit = *analysis::unitOf(kernel_, dot, question_.machine);
+    const LinearLayout sums = analysis::sumsOf(
+        unit, dot.attrs<DotAttrs>(), kernel_.type(dot.result()).shape(), question_.threads);
+    for (const size_t operand : {0, 1}) {
+      const ValueId tile = dot.operand(operand);
+      const auto site = sourceOf(tile);
+      if (!site || !analysis::sourcesOf(kernel_, tile)) continue;
+      const Fragments fragments = fragmentsOf(kernel_, dot, operand, question_.machine, sums);
+      Cluster &cluster = graph_.clusters[graph_.clusterOf[*site]];
+      cluster.candidates.push_back({computedLayout(kernel_, dot, fragments), &dot});
+      addWork(cluster, {.type = kernel_.type(tile), .fragments = fragments}, dot);
+    }
+  }
+
   // --- work ---
 
   Work workOf(size_t site) const {
@@ -321,7 +377,8 @@ private:
   LayoutGraph graph_;
   std::vector<size_t> siteOf_; // by value number
   llvm::DenseMap<const Op *, std::int32_t> depths_;
-  llvm::DenseSet<const Op *> isInPipelined_; // in its body, but in no other op's
+  llvm::DenseSet<const Op *> isInPipelined_;      // in its body, but in no other op's
+  llvm::DenseMap<const Op *, AccessShape> slots_; // of loads: how they are filled
   llvm::DenseMap<std::pair<size_t, size_t>, llvm::SmallVector<size_t, 1>> edgesBetween_;
 };
 

@@ -37,6 +37,9 @@ struct Cluster {
   llvm::SmallVector<RepeatedWork, 1> works = {};
   llvm::SmallVector<size_t, 4> edges = {};
   llvm::SmallVector<Candidate, 1> candidates = {};
+  /// A load for a product's operand: bytes one by one would be as many accesses as the operand has
+  /// elements, each for a whole warp.
+  bool loadsWords = false;
   bool isFixed = false; ///< The first candidate it is: a machine's instruction wants it so.
 };
 
@@ -49,6 +52,8 @@ struct Edge {
   std::optional<std::int32_t> reducedAxis = {};
   /// An op moves them to tiles of the other cluster.
   std::optional<analysis::Movement> movement = {};
+  /// The tile lies in a slot of shared memory that is filled so, and each user reads it there.
+  std::optional<AccessShape> slot = {};
   Cost frequency = 1; ///< Of all of them together.
 };
 

@@ -77,6 +77,7 @@ std::optional<LinearLayout> carriedBackward(const Edge &edge, const LinearLayout
 Cost edgeCost(const Edge &edge, const LinearLayout &from, const LinearLayout &to) {
   const LinearLayout held = edge.reducedAxis ? layout::withoutAxis(from, *edge.reducedAxis) : from;
   const LinearLayout wanted = edge.movement ? operandLayout(*edge.movement, to) : to;
+  if (edge.slot) return edge.frequency * slotReadCost(*edge.slot, wanted);
   if (wanted == held) return 0;
   constexpr Cost kOddity = 1; // of two layouts for one tile, even where nothing has to move
   return edge.frequency * (kOddity + conversionCost(edge.type, held, wanted));
@@ -149,7 +150,8 @@ private:
       chosen_[cluster] = best(cluster, isAlone);
       ready.erase(cluster);
       for (const Neighbour &neighbour : neighbours_[cluster])
-        if (!chosen_[neighbour.cluster] && graph_.clusters[neighbour.cluster].candidates.empty())
+        if (!chosen_[neighbour.cluster] && graph_.clusters[neighbour.cluster].candidates.empty() &&
+            !isBySlots(neighbour))
           ready.insert(neighbour.cluster);
     };
     for (size_t i = 0; i < graph_.clusters.size(); ++i)
@@ -158,6 +160,12 @@ private:
       while (!ready.empty()) decide(*ready.begin(), false);
       if (!chosen_[i]) decide(i, false);
     }
+  }
+
+  /// What reads slots follows those who want something of it: how a slot was filled is no matter.
+  bool isBySlots(const Neighbour &neighbour) const {
+    return llvm::all_of(neighbour.edges,
+                        [&](size_t edge) { return graph_.edges[edge].slot.has_value(); });
   }
 
   bool improve() {
@@ -198,9 +206,19 @@ private:
     for (const Candidate &candidate : self.candidates) options.add(candidate);
     if (isAlone) return options;
     for (const size_t index : self.edges)
-      if (auto option = imageOf(graph_.edges[index], cluster)) options.add(std::move(*option));
+      if (auto option = imageOf(graph_.edges[index], cluster); option && isWide(self, *option))
+        options.add(std::move(*option));
     options.add({plainLayout(self.shape, question_.threads)});
     return options;
+  }
+
+  /// Whether threads would access words, as far as the tile's own candidate does.
+  static bool isWide(const Cluster &self, const Candidate &option) {
+    constexpr std::int64_t kWord = 32;
+    if (!self.loadsWords) return true;
+    const AccessShape &access = *self.works.front().work.access;
+    const std::int64_t own = vectorOf(access, self.candidates.front().layout);
+    return vectorOf(access, option.layout) * access.bits >= std::min(own * access.bits, kWord);
   }
 
   std::optional<Candidate> imageOf(const Edge &edge, size_t cluster) const {

@@ -3,6 +3,7 @@
 #include "backend/analysis/movement.h"
 #include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
+#include "backend/passes/layouts/fragments.h"
 #include "backend/schedule/blocks/block_program.h"
 #include "backend/schedule/plan/plan.h"
 #include "llvm/ADT/STLExtras.h"
@@ -25,19 +26,39 @@ std::int64_t tileBytes(const Kernel &kernel, ValueId tile) {
   return (bits << kernel.layout(kernel.layoutOf(tile)).outputBits()) / 8;
 }
 
-/// What an op would take of shared memory at most if it moved its tiles through it at once. A
-/// product leaves those alone that lie there.
-std::int64_t exchangeBytes(const Kernel &kernel, const Op &op, const std::set<ValueId> &inPlace) {
+/// A product leaves those operands alone that lie in shared memory, or in the registers that it
+/// wants them in.
+bool isHeldAsWanted(const Kernel &kernel, const machine::Machine &machine, const Op &dot,
+                    std::size_t operand) {
+  const ValueId tile = dot.operand(operand);
+  if (kernel.type(tile).isShared()) return true;
+  if (dot.kind != OpKind::Dot || !isOnUnit(dot)) return false;
+  const layout::LinearLayout &sums = kernel.layout(kernel.layoutOf(dot.result()));
+  return layouts::areHeld(layouts::fragmentsOf(kernel, dot, operand, machine, sums),
+                          kernel.layout(kernel.layoutOf(tile)));
+}
+
+/// Whose users read it there as they want it (apply_plans.h).
+bool willLieInSlot(const Kernel &kernel, ValueId tile) {
+  const Op *load = kernel.definition(tile);
+  if (!load || !isLoad(*load)) return false;
+  return aheadOf(*load) == Ahead::Boxes || aheadOf(*load) == Ahead::Copies;
+}
+
+/// What an op would take of shared memory at most if it moved its tiles through it at once.
+std::int64_t exchangeBytes(const Kernel &kernel, const machine::Machine &machine, const Op &op,
+                           const std::set<ValueId> &inPlace) {
   if (isProduct(op)) {
     std::int64_t bytes = 0;
     for (const std::size_t i : {0, 1})
-      if (!kernel.type(op.operand(i)).isShared() && !inPlace.contains(op.operand(i)))
+      if (!inPlace.contains(op.operand(i)) && !isHeldAsWanted(kernel, machine, op, i))
         bytes += 2 * tileBytes(kernel, op.operand(i));
     for (const std::size_t i : {0, 1})
       if (const auto scale = scaleOf(op, i))
         bytes = std::max(bytes, tileBytes(kernel, op.operand(*scale)));
     return bytes;
   }
+  if (op.kind == OpKind::ConvertLayout && willLieInSlot(kernel, op.operand(0))) return 0;
   if (llvm::any_of(op.results, [&](ValueId result) { return inPlace.contains(result); })) return 0;
   std::int64_t most = 0;
   for (const ValueId operand : op.operands) most = std::max(most, tileBytes(kernel, operand));
@@ -119,7 +140,7 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine, const T
   std::int64_t exchange = least, rings = taken.bytes;
   walk(kernel.body(), [&](const Op &op) {
     if (exchanges(kernel, op))
-      exchange = std::max(exchange, exchangeBytes(kernel, op, taken.inPlace));
+      exchange = std::max(exchange, exchangeBytes(kernel, machine, op, taken.inPlace));
     if (op.kind == OpKind::RingNew)
       rings += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result()) +
                unreadBytes(kernel, machine);

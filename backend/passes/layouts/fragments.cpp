@@ -1,0 +1,64 @@
+#include "backend/passes/layouts/fragments.h"
+
+#include "backend/analysis/operand_sources.h"
+#include "backend/ir/products.h"
+#include "backend/layout/bank_conflicts.h"
+#include "backend/passes/layouts/cost.h"
+
+#include <algorithm>
+
+namespace imbrex::passes::layouts {
+
+using namespace ir;
+using layout::Dim;
+using layout::LinearLayout;
+
+namespace {
+
+bool readsColumns(machine::MatrixLoads loads, std::int32_t elementBits) {
+  switch (loads) {
+  case machine::MatrixLoads::None: return false;
+  case machine::MatrixLoads::Rows16: return elementBits == 16;
+  case machine::MatrixLoads::Transposed16: return elementBits == 16 || elementBits == 8;
+  }
+  return false;
+}
+
+} // namespace
+
+Fragments fragmentsOf(const Kernel &kernel, const Op &dot, std::size_t operand,
+                      const machine::Machine &machine, const LinearLayout &sums) {
+  const auto &unit = *analysis::unitOf(kernel, dot, machine);
+  const Type &tile = kernel.type(dot.operand(operand));
+  const std::int32_t axis = depthAxis(kernel, dot, operand);
+  const std::int32_t bits = layout::bitsFor(tile.shape()[axis]);
+  return {
+      .places =
+          analysis::fragmentReads(kernel, dot, operand, {.unit = unit, .bits = bits}, sums).places,
+      .axis = axis,
+      .isAnyOrder = analysis::freeDepthBits(tile.shape()[axis]) == bits &&
+                    bits >= analysis::depthBitsOf(unit),
+      .areTransposed = readsColumns(machine.matrixLoads, storageBits(tile.element()))};
+}
+
+bool areHeld(const Fragments &fragments, const LinearLayout &held) {
+  if (conversionPath(held, fragments.places) == ConversionPath::Stay) return true;
+  if (!fragments.isAnyOrder) return false;
+  const Dim axis = layout::axisDim(fragments.axis);
+  const auto order = analysis::orderAsHeld(fragments.places, held, axis);
+  return order && conversionPath(held, analysis::reordered(fragments.places, axis, *order)) ==
+                      ConversionPath::Stay;
+}
+
+LinearLayout computedLayout(const Kernel &kernel, const Op &dot, const Fragments &fragments) {
+  const std::int64_t ofA = analysis::bitsOfSources(kernel, dot.operand(0)),
+                     ofB = analysis::bitsOfSources(kernel, dot.operand(1));
+  const std::int64_t least = ofA == 0 || ofB == 0 ? ofA + ofB : std::min(ofA, ofB);
+  if (least == 0 || !fragments.isAnyOrder) return fragments.places;
+  const Dim axis = layout::axisDim(fragments.axis);
+  const std::int32_t besides = layout::bitsFor(layout::kMaxAccessBytes * 8 / least);
+  return analysis::reordered(fragments.places, axis,
+                             analysis::sideBySide(fragments.places, axis, besides));
+}
+
+} // namespace imbrex::passes::layouts

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "backend/analysis/depth_order.h"
+#include "backend/ir/kernel.h"
+#include "backend/machine/machine.h"
+
+/// Operands of products on matrix units that are computed from others: where these lie in registers
+/// as the unit wants them, they are multiplied from there (lower/ops/emit_matrix_product.cpp), and
+/// nothing passes through shared memory.
+namespace imbrex::passes::layouts {
+
+/// How a product on a unit wants an operand.
+struct Fragments {
+  layout::LinearLayout places; ///< With k counted as the instruction does.
+  std::int32_t axis;           ///< Of k.
+  bool isAnyOrder;    ///< Whether k may be counted otherwise: no step of the unit is cut off.
+  bool areTransposed; ///< Whether the machine reads them from columns as well as from rows.
+  friend bool operator==(const Fragments &, const Fragments &) = default;
+};
+/// `sums`: how the result lies, or will.
+Fragments fragmentsOf(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
+                      const machine::Machine &machine, const layout::LinearLayout &sums);
+
+/// Whether every thread has its fragments in a tile that is held so.
+bool areHeld(const Fragments &fragments, const layout::LinearLayout &held);
+
+/// The layout in which an operand had best be computed: as the unit wants it, with k counted so
+/// that a thread has 16 bytes side by side of what both operands are computed from.
+layout::LinearLayout computedLayout(const ir::Kernel &kernel, const ir::Op &dot,
+                                    const Fragments &fragments);
+
+} // namespace imbrex::passes::layouts
