@@ -2,7 +2,7 @@
 
 #include "backend/layout/algebra.h"
 #include "backend/layout/bank_conflicts.h"
-#include "backend/layout/matrix.h"
+#include "backend/lower/memory/slot_address.h"
 
 #include <algorithm>
 
@@ -109,19 +109,8 @@ Bits FragmentSource::registerOf(Bits fragment, FragmentPlace place) const {
          analysis::scattered(place.piece, reads_.ofPieces);
 }
 
-/// The thread's part of the offset, and the register's; what of this no thread reaches is added
-/// last, where an access can have it for nothing.
 Value *FragmentSource::address(Bits number) {
-  const Bits constant = offsets_.apply(Dim::Register, number);
-  const Bits ofThreads =
-      layout::unionOf(offsets_.columns(Dim::Lane)) | layout::unionOf(offsets_.columns(Dim::Warp));
-  const Bits reached = constant & ofThreads;
-  Value *const thread = e_.threadPart(offsets_);
-  Value *const mixed =
-      reached == 0 ? thread : e_.b.CreateXor(thread, e_.i32(static_cast<std::int64_t>(reached)));
-  llvm::Type *const memory = e_.b.getIntNTy(static_cast<unsigned>(bits_));
-  return e_.b.CreateGEP(memory, e_.b.CreateGEP(memory, base_, mixed),
-                        e_.i32(static_cast<std::int64_t>(constant & ~ofThreads)));
+  return slotAddress(e_, base_, offsets_, number, bits_);
 }
 
 Value *FragmentSource::load(std::size_t vector) {

@@ -1,5 +1,6 @@
 #include "backend/layout/slot_layout.h"
 #include "backend/lower/memory/exchange.h"
+#include "backend/lower/memory/slot_address.h"
 #include "backend/lower/memory/view_box.h"
 #include "backend/lower/ops/emit_ops.h"
 
@@ -63,15 +64,12 @@ void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   if (copies.areInLaneOrder) return fillInLaneOrder(e, op, makeAccess);
   const layout::LinearLayout &offsets = ring.writeOffsets();
   const auto width = static_cast<std::size_t>(copies.vectors.width);
-  const ir::Type &type = e.type(op.operand(0));
+  const std::int64_t bits = ir::storageBits(e.type(op.operand(0)).element());
   const auto copyAll = [&](Value *slot) {
     auto accessAt = makeAccess();
     for (std::size_t i = 0; i < copies.vectors.registers.size(); i += width) {
       const auto first = static_cast<std::size_t>(copies.vectors.registers[i]);
-      const auto ofRegister =
-          static_cast<std::int64_t>(offsets.apply(layout::Dim::Register, first));
-      Value *offset = e.b.CreateXor(e.threadPart(offsets), e.i32(ofRegister));
-      Value *to = e.b.CreateGEP(e.memoryType(type.held()), slot, offset);
+      Value *to = slotAddress(e, slot, offsets, first, bits);
       const Access from = accessAt(first, width);
       if (copies.areAsynchronous)
         e.words.copyAsync(e.b, to, from.address, {copies.bytes, from.mask});
