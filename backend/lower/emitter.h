@@ -3,6 +3,7 @@
 #include "backend/analysis/axis_info.h"
 #include "backend/analysis/not_negative.h"
 #include "backend/analysis/staged_tiles.h"
+#include "backend/analysis/whole_trips.h"
 #include "backend/ir/kernel.h"
 #include "backend/layout/vector_width.h"
 #include "backend/lower/kernel_interface.h"
@@ -39,6 +40,8 @@ struct ViewValues {
   llvm::SmallVector<llvm::Value *, 5> extents;
   llvm::SmallVector<llvm::Value *, 5> strides;
 };
+
+class WholeCopies;
 
 class Emitter {
 public:
@@ -156,6 +159,9 @@ public:
   llvm::Constant *constantOf(const ir::Type &type, std::uint64_t bits);
 
   void emitBlock(const ir::Block &block);
+  void emitOp(const ir::Op &op);
+  /// While trips of a loop are emitted in which no copy is left out; else null.
+  WholeCopies *whole() { return whole_; }
   /// Leave the kernel if a condition, the same for all threads, holds.
   void endBlockIf(llvm::Value *condition);
   llvm::Value *agreed(llvm::Value *condition);
@@ -173,11 +179,19 @@ private:
   bool isOnlyRead(std::size_t parameter) const;
   void declareFunction(KernelInterface &interface);
   void decodeParameters(const KernelInterface &interface);
-  void emitOp(const ir::Op &op);
   void emitCode(const ir::Op &op);
 
   // emit_control.cpp
   void emitFor(const ir::Op &op);
+  /// Of a loop: from one number of trips to another.
+  struct Trips {
+    llvm::Value *first, *end;
+    std::int64_t together = 1;
+  };
+  void emitTrips(const ir::Op &op, const Trips &trips, llvm::ArrayRef<Registers> values);
+  llvm::Value *emitWholeTrips(const ir::Op &op, analysis::WholeTrips trips, llvm::Value *all,
+                              llvm::ArrayRef<Registers> values);
+  void passOn(const ir::Block &body);
   void emitWhile(const ir::Op &op);
   void emitIf(const ir::Op &op);
   void emitBreakIf(const ir::Op &op);
@@ -228,6 +242,7 @@ private:
     std::vector<AssumedBarrier> assumed = {};
   };
   std::vector<LoopFrame> loops_;
+  WholeCopies *whole_ = nullptr;
   std::map<std::vector<layout::Bits>, llvm::Value *> threadParts_; // by the threads' columns
   llvm::Function *function_ = nullptr;
   llvm::Instruction *entryEnd_ = nullptr; // what every part of the code may use goes before it

@@ -4,6 +4,7 @@
 #include "backend/layout/algebra.h"
 #include "backend/layout/slot_layout.h"
 #include "backend/lower/emitter.h"
+#include "backend/support/check.h"
 
 namespace imbrex::lower {
 
@@ -81,19 +82,37 @@ void Ring::start(Emitter &e) {
   for (llvm::AllocaInst **cursor : {&filled_, &taken_}) *cursor = newVariable(e);
 }
 
-Value *Ring::fill(Emitter &e) {
-  return addressAt(e, base_, advance(e, filled_, slotBytes_, slots_));
-}
+Value *Ring::fill(Emitter &e) { return addressAt(e, base_, fillIf(e, nullptr)); }
 
 Value *Ring::take(Emitter &e) {
-  return addressAt(e, base_, advance(e, taken_, slotBytes_, slots_));
+  Value *place = nullptr;
+  if (known_) {
+    place = e.i32(known_->taken * slotBytes_);
+    known_->taken = (known_->taken + 1) % slots_;
+  } else {
+    place = advance(e, taken_, slotBytes_, slots_);
+  }
+  return addressAt(e, base_, place);
 }
 
 Value *Ring::fillIf(Emitter &e, Value *condition) {
+  if (known_) {
+    IMBREX_CHECK(!condition, "a slot that is known is filled in any case");
+    const std::int64_t place = known_->filled * slotBytes_;
+    known_->filled = (known_->filled + 1) % slots_;
+    return e.i32(place);
+  }
+  if (!condition) return advance(e, filled_, slotBytes_, slots_);
   Value *now = valueOf(e, filled_);
   Value *next = nextOf(e, now, slotBytes_, slots_).place;
   e.b.CreateStore(e.b.CreateSelect(condition, next, now), filled_);
   return now;
+}
+
+Value *Ring::isAt(Emitter &e, std::int64_t filled, std::int64_t taken) {
+  Value *isFilled = e.b.CreateICmpEQ(valueOf(e, filled_), e.i32(filled * slotBytes_));
+  Value *isTaken = e.b.CreateICmpEQ(valueOf(e, taken_), e.i32(taken * slotBytes_));
+  return e.b.CreateAnd(isFilled, isTaken);
 }
 
 Value *Ring::unread(Emitter &e) const {

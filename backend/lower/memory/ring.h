@@ -25,13 +25,21 @@ public:
 
   /// The address of the slot to be filled; the next to be filled is the one behind it.
   llvm::Value *fill(Emitter &emitter);
-  /// The same as a distance from `base`, of a slot that is filled only where the condition holds.
+  /// The same as a distance from `base`, of a slot that is filled only where the condition holds
+  /// (null: always).
   llvm::Value *fillIf(Emitter &emitter, llvm::Value *condition);
   /// Where a copy of this warp in lane order goes that is not wanted: behind the slots.
   llvm::Value *unread(Emitter &emitter) const;
   llvm::Value *base() const { return base_; }
   /// The address of the oldest slot that was not read; the next to be read is the one behind it.
   llvm::Value *take(Emitter &emitter);
+
+  /// Whether the next slot to be filled and the oldest are those of these numbers.
+  llvm::Value *isAt(Emitter &emitter, std::int64_t filled, std::int64_t taken);
+  /// The same is known of the code that is emitted from here on, which goes around the ring any
+  /// number of times, until `forget`. So slots are constants there.
+  void know(std::int64_t filled, std::int64_t taken) { known_ = {filled, taken}; }
+  void forget() { known_.reset(); }
 
   /// From register, lane, warp of what fills a slot to the offset in it, in elements.
   const layout::LinearLayout &writeOffsets() const { return writeOffsets_; }
@@ -51,6 +59,10 @@ private:
   std::optional<layout::BoxLayout> boxes_;
   layout::LinearLayout writeOffsets_;
   llvm::AllocaInst *filled_ = nullptr, *taken_ = nullptr;
+  struct Places {
+    std::int64_t filled, taken;
+  };
+  std::optional<Places> known_;
 };
 
 /// Barriers in shared memory that count phases, one for each slot. Which one is to be arrived at

@@ -70,9 +70,12 @@ void ViewBox::addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t un
   bounds_.push_back(boundsOf(start, extent, shape_[axis]));
 }
 
-/// Elements along an axis as a distance in memory, in elements.
+bool ViewBox::hasNeighbours(std::int32_t axis) const {
+  return axis + 1 == shape_.rank() && assumed_.hasUnitStride;
+}
+
 Value *ViewBox::scaled(std::int32_t axis, Value *elements) {
-  if (axis + 1 == shape_.rank() && assumed_.hasUnitStride) return elements;
+  if (hasNeighbours(axis)) return elements;
   return e_.b.CreateMul(elements, view_.strides[static_cast<std::size_t>(axis)]);
 }
 
@@ -107,6 +110,27 @@ Value *ViewBox::distance(std::size_t r) {
     if (const std::int64_t ofRegister = e_.splitCoordinate(*layout_, r, axis).constant)
       distance = e_.b.CreateAdd(distance, scaled(axis, e_.i64(ofRegister)));
   return distance;
+}
+
+layout::Bits ViewBox::rowOf(std::size_t r) {
+  layout::Bits row = layout_->apply(layout::Dim::Register, r);
+  for (std::int32_t axis = 0; axis < shape_.rank(); ++axis) {
+    const layout::Dim dim = layout::axisDim(axis);
+    if (hasNeighbours(axis)) row ^= layout_->outputPart(row, dim) << layout_->outputShift(dim);
+  }
+  return row;
+}
+
+Value *ViewBox::rowAddress(std::size_t r) {
+  Value *toRow = e_.b.CreateSub(distance(r), e_.i64(bytesInRow(r) * 8 / bits_));
+  return behind(base_, toRow);
+}
+
+std::int64_t ViewBox::bytesInRow(std::size_t r) {
+  std::int64_t elements = 0;
+  for (std::int32_t axis = 0; axis < shape_.rank(); ++axis)
+    if (hasNeighbours(axis)) elements += e_.splitCoordinate(*layout_, r, axis).constant;
+  return elements * bits_ / 8;
 }
 
 Value *ViewBox::behind(Value *place, Value *elements) {

@@ -32,6 +32,14 @@ public:
   /// Whether it is inside the view and no padding; null where it always is.
   llvm::Value *isInside(std::size_t r);
 
+  /// The address of `at` in two parts: that of a row, which all registers with the same number have
+  /// in common, and how many bytes behind it the element lies. Of elements of whole bytes.
+  layout::Bits rowOf(std::size_t r);
+  llvm::Value *rowAddress(std::size_t r);
+  std::int64_t bytesInRow(std::size_t r);
+  /// Elements along an axis as a distance in memory, in elements.
+  llvm::Value *scaled(std::int32_t axis, llvm::Value *elements);
+
 private:
   /// Where the box begins along an axis, in elements.
   struct Start {
@@ -44,7 +52,7 @@ private:
     llvm::Value *count;
   };
   void addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t unit);
-  llvm::Value *scaled(std::int32_t axis, llvm::Value *elements);
+  bool hasNeighbours(std::int32_t axis) const;
   llvm::Value *distance(std::size_t r);
   /// So many elements behind a place. Of those that share bytes an even number: what accesses begin
   /// with, and are apart.

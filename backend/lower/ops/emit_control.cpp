@@ -1,4 +1,6 @@
 #include "backend/lower/emitter.h"
+#include "backend/lower/memory/ring_turn.h"
+#include "backend/lower/memory/whole_copies.h"
 #include "backend/support/check.h"
 
 /// Loops and branches, which all threads of a block go through together: what crosses their borders
@@ -160,33 +162,93 @@ Value *Emitter::tripCount(const ir::Op &op) {
 }
 
 void Emitter::emitFor(const ir::Op &op) {
+  Value *const trips = tripCount(op);
+  Value *first = llvm::Constant::getNullValue(trips->getType());
+  std::vector<Registers> values;
+  for (const ValueId initial : llvm::ArrayRef(op.operands).drop_front(3))
+    values.push_back(registers(initial));
+  auto whole = analysis::wholeTrips(kernel, op);
+  // A trip of a loop around that has none of this one's does what a trip does that forgot to wait,
+  // if there are two slots: what the assembly lacks would not be found (validate/ring_order.h).
+  if (whole && (loops_.empty() || whole->slots > 2)) {
+    first =
+        b.CreateZExtOrTrunc(emitWholeTrips(op, *std::move(whole), trips, values), trips->getType());
+    values.clear();
+    for (const ValueId result : op.results) values.push_back(registers(result));
+  }
+  emitTrips(op, {.first = first, .end = trips}, values);
+}
+
+/// The trips from the first on in which no copy is left out, by code of their own. How many, is the
+/// result: i32.
+Value *Emitter::emitWholeTrips(const ir::Op &op, analysis::WholeTrips trips, Value *all,
+                               llvm::ArrayRef<Registers> values) {
+  WholeCopies copies(*this, op, std::move(trips));
+  Value *count = copies.count(all);
+  const RingTurn turn = ringTurn(kernel, op, words.machine());
+  const bool isAround = turn.trips > 1 && loops_.empty();
+  for (const ValueId value : turn.rings) {
+    if (!isAround) break;
+    // As the loop begins for the first time, all but one of the slots are being filled.
+    const std::int64_t filled = turn.trips - 1, taken = 0;
+    count = b.CreateSelect(ring(value).isAt(*this, filled, taken), count, i32(0));
+    ring(value).know(filled, taken);
+  }
+  const std::int64_t together = isAround ? turn.trips : 1;
+  count = b.CreateSub(count, b.CreateURem(count, i32(together)));
+  whole_ = &copies;
+  emitTrips(op, {.first = i32(0), .end = count, .together = together}, values);
+  whole_ = nullptr;
+  for (const ValueId value : turn.rings) ring(value).forget();
+  return count;
+}
+
+/// Some of a loop's trips, as many together as the code has a body for each.
+void Emitter::emitTrips(const ir::Op &op, const Trips &trips, llvm::ArrayRef<Registers> values) {
   const ir::Block &body = op.regions[0];
-  const auto initial = llvm::ArrayRef(op.operands).drop_front(3);
-  Value *low = scalar(op.operand(0)), *step = scalar(op.operand(2));
-  Value *trips = tripCount(op);
-  Value *zero = llvm::Constant::getNullValue(trips->getType());
+  const auto carriedArguments = llvm::ArrayRef(body.arguments).drop_front();
+  Value *const step = scalar(op.operand(2));
+  llvm::Type *const counted = trips.end->getType(), *const indexed = step->getType();
+  Value *const passed = b.CreateMul(b.CreateZExtOrTrunc(trips.first, indexed), step);
+  Value *const low = b.CreateAdd(scalar(op.operand(0)), passed);
   enterLoop(op);
   llvm::BasicBlock *const before = b.GetInsertBlock(), *const loop = newBlock("for");
-  b.CreateCondBr(b.CreateICmpEQ(trips, zero), loops_.back().exit, loop);
-  loops_.back().leaving.push_back(incomingFrom(before, initial));
+  b.CreateCondBr(b.CreateICmpEQ(trips.first, trips.end), loops_.back().exit, loop);
+  loops_.back().leaving.push_back({.from = before, .values = values.vec()});
   b.SetInsertPoint(loop);
-  llvm::PHINode *trip = b.CreatePHI(trips->getType(), 2), *index = b.CreatePHI(low->getType(), 2);
-  trip->addIncoming(zero, before);
+  llvm::PHINode *trip = b.CreatePHI(counted, 2), *index = b.CreatePHI(indexed, 2);
+  trip->addIncoming(trips.first, before);
   index->addIncoming(low, before);
-  const auto carriedArguments = llvm::ArrayRef(body.arguments).drop_front();
   const Phis carried = newPhis(carriedArguments);
-  addIncoming(carried, incomingFrom(before, initial));
-  define(body.arguments[0], {index});
+  addIncoming(carried, loops_.back().leaving.back());
+  if (whole_) whole_->enter(before);
   definePhis(carriedArguments, carried);
-  emitBlock(body);
-  Value *next = b.CreateNUWAdd(trip, llvm::ConstantInt::get(trip->getType(), 1));
+  Value *now = index;
+  for (std::int64_t i = 0; i < trips.together; ++i) {
+    define(body.arguments[0], {now});
+    emitBlock(body);
+    now = b.CreateAdd(now, step);
+    if (whole_) whole_->advance();
+    if (i + 1 < trips.together) passOn(body);
+  }
+  Value *next = b.CreateNUWAdd(
+      trip, llvm::ConstantInt::get(counted, static_cast<std::uint64_t>(trips.together)));
   llvm::BasicBlock *const end = b.GetInsertBlock();
   trip->addIncoming(next, end);
-  index->addIncoming(b.CreateAdd(index, step), end);
+  index->addIncoming(now, end);
   addIncoming(carried, incomingFrom(end, yielded(body)));
+  if (whole_) whole_->repeat();
   loops_.back().leaving.push_back(incomingFrom(end, yielded(body)));
-  b.CreateCondBr(b.CreateICmpULT(next, trips), loop, loops_.back().exit);
+  b.CreateCondBr(b.CreateICmpULT(next, trips.end), loop, loops_.back().exit);
   leaveLoop(op);
+}
+
+/// What a trip yields is what the next one, right behind it, begins with.
+void Emitter::passOn(const ir::Block &body) {
+  std::vector<Registers> values;
+  for (const ValueId value : yielded(body)) values.push_back(registers(value));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    define(body.arguments[i + 1], std::move(values[i]));
 }
 
 void Emitter::emitWhile(const ir::Op &op) {

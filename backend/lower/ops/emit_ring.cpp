@@ -2,6 +2,7 @@
 #include "backend/lower/memory/exchange.h"
 #include "backend/lower/memory/slot_address.h"
 #include "backend/lower/memory/view_box.h"
+#include "backend/lower/memory/whole_copies.h"
 #include "backend/lower/ops/emit_ops.h"
 
 /// Rings: tiles that are copied into shared memory ahead of their use.
@@ -25,6 +26,11 @@ void copyAtOnce(Emitter &e, Value *to, const Access &from, std::int64_t bytes) {
   e.b.CreateAlignedStore(loaded, to, alignment);
 }
 
+/// Null: it holds.
+Value *conditionOf(Emitter &e, const ir::Op &copy) {
+  return e.whole() ? nullptr : e.scalar(copy.operand(1));
+}
+
 /// Fill the next slot by copies that whole warps make, in the order of their lanes. How many of
 /// them are under way is counted, so that each is made in any case: what a mask leaves out is
 /// brought from zeros, and where the ring's condition does not hold, or other warps have the
@@ -36,19 +42,21 @@ void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   const layout::LinearLayout &offsets = ring.writeOffsets();
   const auto width = static_cast<std::size_t>(copies.vectors.width);
   const std::int64_t bytes = copies.bytes / copies.vectors.width; // of an element
-  Value *condition = e.scalar(op.operand(1));
+  Value *condition = conditionOf(e, op);
   Value *slot = ring.fillIf(e, condition);
   Value *isWanted = e.allOf({condition, e.isOwner(e.layoutOf(op.operand(0)))});
+  const auto where = [&](Value *holds, Value *chosen, Value *other) {
+    return holds ? e.b.CreateSelect(holds, chosen, other) : chosen;
+  };
   Value *ofWarp = applyColumns(e.b, offsets.columns(layout::Dim::Warp), e.warp());
   auto accessAt = makeAccess();
   for (std::size_t i = 0; i < copies.vectors.registers.size(); i += width) {
     const auto first = static_cast<std::size_t>(copies.vectors.registers[i]);
     const auto ofRegister = static_cast<std::int64_t>(offsets.apply(layout::Dim::Register, first));
     Value *inSlot = e.b.CreateMul(e.b.CreateXor(ofWarp, e.i32(ofRegister)), e.i32(bytes));
-    Value *to = e.b.CreateSelect(isWanted, e.b.CreateAdd(slot, inSlot), ring.unread(e));
+    Value *to = where(isWanted, e.b.CreateAdd(slot, inSlot), ring.unread(e));
     const Access from = accessAt(first, width);
-    Value *source =
-        e.b.CreateSelect(e.allOf({isWanted, from.mask}), from.address, e.zeros(copies.bytes));
+    Value *source = where(e.allOf({isWanted, from.mask}), from.address, e.zeros(copies.bytes));
     e.words.copyInLaneOrder(e.b,
                             e.b.CreateGEP(e.b.getInt8Ty(), ring.base(), e.words.uniform(e.b, to)),
                             source, copies.bytes);
@@ -77,7 +85,7 @@ void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
         copyAtOnce(e, to, from, copies.bytes);
     }
   };
-  e.where(e.scalar(op.operand(1)), [&] {
+  e.where(conditionOf(e, op), [&] {
     Value *slot = ring.fill(e);
     e.where(e.isOwner(e.layoutOf(op.operand(0))), [&] { copyAll(slot); });
   });
@@ -97,6 +105,10 @@ void emitRingCopy(Emitter &e, const ir::Op &op) {
 }
 
 void emitRingCopyBox(Emitter &e, const ir::Op &op) {
+  if (e.whole())
+    return fillSlot(e, op, [&] {
+      return [&](std::size_t r, std::size_t width) { return e.whole()->at(op, r, width); };
+    });
   fillSlot(e, op, [&] {
     const BoxStart start{.view = op.operand(2),
                          .coordinates = llvm::ArrayRef(op.operands).drop_front(3),

@@ -1,0 +1,101 @@
+#include "backend/analysis/whole_trips.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace imbrex::analysis {
+namespace {
+
+using namespace ir;
+
+class TripReader {
+public:
+  TripReader(const Kernel &kernel, const Op &loop)
+      : kernel_(kernel), loop_(loop), body_(loop.regions[0]) {
+    for (const auto &op : body_.ops) own_.insert(op.get());
+  }
+
+  std::optional<WholeTrips> read() {
+    const auto step = constantInteger(kernel_, loop_.operand(2));
+    if (!step || *step <= 0) return std::nullopt;
+    whole_.step = *step;
+    for (const auto &op : body_.ops)
+      if (!add(*op)) return std::nullopt;
+    if (whole_.boxes.empty()) return std::nullopt;
+    return std::move(whole_);
+  }
+
+private:
+  /// False where it is not known what the op does in which trips.
+  bool add(const Op &op) {
+    if (!op.regions.empty() || op.kind == OpKind::BreakIf || op.kind == OpKind::ExitIf)
+      return false;
+    if (op.kind == OpKind::RingCopyBox) return addBox(op);
+    return op.kind != OpKind::RingCopy || addCondition(op);
+  }
+
+  bool addBox(const Op &op) {
+    constexpr std::size_t kFirstCoordinate = 3;
+    MovingBox box{.copy = &op, .moves = {}};
+    for (const ValueId coordinate : llvm::drop_begin(op.operands, kFirstCoordinate)) {
+      const auto moves = movesOf(coordinate);
+      if (!moves || *moves > 1) return false;
+      box.moves.push_back(*moves == 1);
+    }
+    whole_.boxes.push_back(std::move(box));
+    return addCondition(op);
+  }
+
+  /// How many times the loop's index a value contains, which is a sum of it and of what no trip
+  /// changes; nothing of other values.
+  std::optional<std::int32_t> movesOf(ValueId value) {
+    if (value == body_.arguments[0]) return 1;
+    if (llvm::is_contained(body_.arguments, value)) return std::nullopt;
+    const Op *op = kernel_.definition(value);
+    if (!op || !own_.contains(op)) return 0;
+    whole_.coordinates.insert(op);
+    if (op->kind == OpKind::Constant) return 0;
+    if (op->kind != OpKind::Add) return std::nullopt;
+    const auto a = movesOf(op->operand(0)), b = movesOf(op->operand(1));
+    return a && b ? std::optional(*a + *b) : std::nullopt;
+  }
+
+  /// `gt (bitcast (sub %end, %index)), n · step`, as numbers without a sign.
+  bool addCondition(const Op &copy) {
+    const Op *greater = kernel_.definition(copy.operand(1));
+    if (!greater || greater->kind != OpKind::Gt ||
+        isSigned(kernel_.type(greater->operand(0)).element()))
+      return false;
+    const auto bound = constantInteger(kernel_, greater->operand(1));
+    const Op *distance = kernel_.definition(greater->operand(0));
+    if (distance && distance->kind == OpKind::Bitcast)
+      distance = kernel_.definition(distance->operand(0));
+    if (!bound || *bound < 0 || *bound % whole_.step != 0 || !distance ||
+        distance->kind != OpKind::Sub || distance->operand(0) != loop_.operand(1) ||
+        distance->operand(1) != body_.arguments[0])
+      return false;
+    whole_.behind = std::max(whole_.behind, *bound / whole_.step);
+    const auto &ring = kernel_.definition(copy.operand(0))->attrs<RingAttrs>();
+    whole_.slots = std::min<std::int64_t>(whole_.slots, ring.slots);
+    return true;
+  }
+
+  const Kernel &kernel_;
+  const Op &loop_;
+  const Block &body_;
+  std::set<const Op *> own_; // of the body
+  WholeTrips whole_{.step = 1,
+                    .slots = ForAttrs::kMostSlots,
+                    .behind = 0,
+                    .boxes = {},
+                    .coordinates = {}};
+};
+
+} // namespace
+
+std::optional<WholeTrips> wholeTrips(const Kernel &kernel, const Op &loop) {
+  return TripReader(kernel, loop).read();
+}
+
+} // namespace imbrex::analysis

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "backend/analysis/whole_trips.h"
+#include "backend/lower/memory/access.h"
+#include "backend/lower/memory/view_box.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace imbrex::lower {
+
+/// The copies of a loop's whole trips (analysis/whole_trips.h). Where boxes lie goes on from trip to
+/// trip: each row of a box that a thread copies has a pointer, to which one number is added, and
+/// the rest of the row is so many bytes behind it.
+///
+///   before        count = …                   // trips
+///                 row0 = …, row1 = …          // of the first trip
+///   loop          p0 = phi(row0, …), p1 = phi(row1, …)
+///                 copy from p0, p0 + 128, p1, p1 + 128
+///                 p0 += step, p1 += step
+class WholeCopies {
+public:
+  /// Emits in front of the loop what the first trip's boxes are.
+  WholeCopies(Emitter &emitter, const ir::Op &loop, analysis::WholeTrips trips);
+
+  /// How many trips are whole, of so many: i32.
+  llvm::Value *count(llvm::Value *trips);
+
+  /// At the head of the loop: pointers of the present trip.
+  void enter(llvm::BasicBlock *before);
+  /// On to the next trip.
+  void advance();
+  /// At the end of the loop's body, which goes back to its head.
+  void repeat();
+
+  /// Where a copy's elements come from that begin in a register.
+  Access at(const ir::Op &copy, std::size_t r, std::size_t width);
+
+private:
+  struct Row {
+    llvm::Value *first; // of the first trip
+    llvm::Value *step;  // in bytes
+    llvm::PHINode *head = nullptr;
+    llvm::Value *now = nullptr;
+  };
+  /// Of a copy: by the registers' part of the coordinates that a pointer is for.
+  using RowOf = std::map<layout::Bits, std::size_t>;
+
+  void addRows(const analysis::MovingBox &box);
+  llvm::Value *stepOf(const analysis::MovingBox &box);
+  llvm::Value *countOf(const analysis::MovingBox &box, std::int32_t axis);
+  std::int64_t boxStep(const ir::Op &copy, std::int32_t axis) const;
+
+  Emitter &e_;
+  const ir::Op &loop_;
+  analysis::WholeTrips trips_;
+  std::map<const ir::Op *, ViewBox> boxes_;
+  std::map<const ir::Op *, RowOf> rowOf_;
+  std::vector<Row> rows_;
+};
+
+} // namespace imbrex::lower
