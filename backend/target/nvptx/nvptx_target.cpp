@@ -4,6 +4,7 @@
 #include "backend/target/codegen/optimiser.h"
 #include "backend/target/nvptx/assembler.h"
 #include "backend/target/nvptx/atomics.h"
+#include "backend/target/nvptx/loop_pointers.h"
 #include "backend/target/nvptx/nvptx_vocabulary.h"
 #include "backend/target/nvptx/ptx_accesses.h"
 #include "backend/target/nvptx/ptx_mix.h"
@@ -54,6 +55,7 @@ public:
 
   Result<std::string> assembly(llvm::Module &module) const override {
     prepareAtomics(module, machine());
+    keepLoopPointers(module);
     const auto text =
         generate(module, targetMachineFor(module), llvm::CodeGenFileType::AssemblyFile);
     if (!text) return text.failure();
