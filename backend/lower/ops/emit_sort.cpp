@@ -338,47 +338,55 @@ private:
 
   /// Begin to merge blocks of half 2^merged elements. Every other block of 2^merged goes down,
   /// which is as if all bits of its places were the others; the last one goes up. A place is a
-  /// thread's part and a register's, so that a bit for each says all: were it reckoned of each
-  /// register by itself, LLVM would keep as many numbers through the merge.
+  /// thread's part and a register's. In a loop the merge is a variable, and a bit for each of the
+  /// two says all: of each register by itself, LLVM would keep as many numbers through the merge.
   void beginMerge(Value *merged) {
-    threadGoesDown_ = bitOf(threadPlace(), merged);
+    places_.clear();
     registersGoDown_.clear();
-    for (std::size_t first = 0; first < items_.count(); first += kWordBits) {
-      Value *word = e_.i32(0);
-      for (std::size_t bit = 1; bit < bits_.size(); ++bit)
-        if (bits_[bit].dim == Dim::Register)
-          word =
-              e_.b.CreateSelect(e_.b.CreateICmpEQ(merged, e_.i32(static_cast<std::int64_t>(bit))),
-                                registersWith(bit, first), word);
-      registersGoDown_.push_back(word);
+    threadGoesDown_ = bitOf(threadPlace(), merged);
+    if (!llvm::isa<llvm::Constant>(merged)) {
+      for (std::size_t first = 0; first < items_.count(); first += kWordBits)
+        registersGoDown_.push_back(registersThatGoDown(merged, first));
+      return;
+    }
+    for (std::size_t r = 0; r < items_.count(); ++r) {
+      Value *place = e_.coordinate(layout_, r, attrs_.axis);
+      Value *goesDown = bitOf(place, merged);
+      places_.push_back(e_.b.CreateXor(place, e_.b.CreateSExt(goesDown, e_.b.getInt32Ty())));
     }
   }
+  Value *registersThatGoDown(Value *merged, std::size_t first) {
+    Value *word = e_.i32(0);
+    for (std::size_t bit = 1; bit < bits_.size(); ++bit)
+      if (bits_[bit].dim == Dim::Register)
+        word = e_.b.CreateSelect(e_.b.CreateICmpEQ(merged, number(bit)), registersWith(bit, first),
+                                 word);
+    return word;
+  }
 
-  /// Which places get the later one of the two that differ in a bit: those of a register get what
-  /// its bit says, or all the other where the thread's is set.
+  /// Which registers' places get the later one of the two that differ in a bit.
   struct GetLater {
-    Value *thread; ///< i1
-    Registers registers;
+    std::size_t bit;
+    Registers words; ///< In a loop: a bit of each register.
   };
   GetLater getLater(std::size_t bit) {
-    GetLater get{.thread = threadGoesDown_, .registers = {}};
+    GetLater get{.bit = bit, .words = {}};
+    Value *thread = threadGoesDown_;
     if (bits_[bit].dim != Dim::Register)
-      get.thread =
-          e_.b.CreateXor(get.thread, bitOf(threadPlace(), e_.i32(static_cast<std::int64_t>(bit))));
-    Value *const all = e_.b.CreateSExt(get.thread, e_.b.getInt32Ty());
-    for (std::size_t word = 0; word < registersGoDown_.size(); ++word) {
-      Value *of = e_.b.CreateXor(registersGoDown_[word], registersWith(bit, word * kWordBits));
-      get.registers.push_back(llvm::isa<llvm::Constant>(of) ? of : e_.b.CreateXor(of, all));
-    }
+      thread = e_.b.CreateXor(thread, bitOf(threadPlace(), number(bit)));
+    Value *const all = e_.b.CreateSExt(thread, e_.b.getInt32Ty());
+    for (std::size_t word = 0; word < registersGoDown_.size(); ++word)
+      get.words.push_back(e_.b.CreateXor(
+          all, e_.b.CreateXor(registersGoDown_[word], registersWith(bit, word * kWordBits))));
     return get;
   }
   Value *getsLater(const GetLater &get, std::size_t r) {
-    Value *const word = get.registers[r / kWordBits];
-    Value *const is = bitOf(word, e_.i32(static_cast<std::int64_t>(r % kWordBits)));
-    return llvm::isa<llvm::Constant>(word) ? e_.b.CreateXor(get.thread, is) : is;
+    return get.words.empty() ? bitOf(places_[r], number(get.bit))
+                             : bitOf(get.words[r / kWordBits], number(r % kWordBits));
   }
 
   Value *threadPlace() { return e_.splitCoordinate(layout_, 0, attrs_.axis).thread; }
+  Value *number(std::size_t i) { return e_.i32(static_cast<std::int64_t>(i)); }
   Value *bitOf(Value *word, Value *bit) {
     return e_.b.CreateTrunc(e_.b.CreateLShr(word, bit), e_.b.getInt1Ty());
   }
@@ -427,15 +435,21 @@ private:
     }
     const auto lanes = static_cast<std::uint32_t>(e_.kernel.threads().lanes);
     Value *thread = e_.b.CreateXor(e_.thread(), e_.b.getInt32(mask * lanes));
-    // All of one type at once.
-    llvm::MapVector<llvm::Type *, llvm::SmallVector<Value **, 8>> ofType;
-    for (Registers &part : items.parts())
-      for (Value *&x : part) ofType[x->getType()].push_back(&x);
-    for (const auto &[type, places] : ofType) {
+    const auto fetch = [&](llvm::ArrayRef<Value **> places) {
       const Registers values(llvm::make_pointee_range(places));
       const auto fetched = fetchFromThreads(e_, values, thread);
       for (const auto &[place, value] : llvm::zip_equal(places, fetched)) *place = value[0];
+    };
+    // Of many items few are fetched at once: all parts of a type together. Of few, all parts at
+    // once would take more registers than they have of their own.
+    llvm::MapVector<llvm::Type *, llvm::SmallVector<Value **, 8>> ofType;
+    for (Registers &part : items.parts()) {
+      for (Value *&x : part) ofType[x->getType()].push_back(&x);
+      if (items_.count() >= kManyItems) continue;
+      fetch(ofType.front().second);
+      ofType.clear();
     }
+    for (const auto &[type, places] : ofType) fetch(places);
     return items;
   }
 
@@ -448,10 +462,10 @@ private:
   const layout::LinearLayout &layout_;
   llvm::SmallVector<AxisBit, 16> bits_;
   Items items_;
-  // In the merge at hand: whether a thread's places go down, i1, and a bit of each register, whose
-  // places do or not.
+  // Of the merge at hand: places by register; or, in a loop, whether those of a thread go down, i1,
+  // and a bit for each register.
+  Registers places_, registersGoDown_;
   Value *threadGoesDown_ = nullptr;
-  Registers registersGoDown_;
 };
 
 } // namespace
