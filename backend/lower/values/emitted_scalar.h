@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/math/precision.h"
+#include "backend/math/native.h"
 #include "llvm/IR/IRBuilder.h"
 
 #include <concepts>
@@ -22,7 +22,7 @@ llvm::Type *typeOf(llvm::IRBuilder<> &b) {
 template <class Scalar>
 struct EmittedScalar {
   EmittedScalar(llvm::IRBuilder<> &builder, llvm::Value *number) : b(&builder), value(number) {}
-  /// A constant, which knows no builder.
+  /// A constant, which knows no builder: what is done with constants alone is computed here.
   template <class Number>
     requires std::is_arithmetic_v<Number>
   explicit EmittedScalar(Number number) : constant(static_cast<Scalar>(number)) {}
@@ -40,19 +40,27 @@ struct EmittedScalar {
   Scalar constant = {};
 };
 
-template <class S>
-llvm::IRBuilder<> &builderOf(const EmittedScalar<S> &x, const EmittedScalar<S> &y) {
-  return x.b != nullptr ? *x.b : *y.b;
+/// What `emit` makes of the instructions' results, or of constants alone `compute` of the numbers.
+template <class Result, class Emit, class Compute, class S, class... More>
+EmittedScalar<Result> emittedOrComputed(Emit emit, Compute compute, const EmittedScalar<S> &first,
+                                        const EmittedScalar<More> &...more) {
+  llvm::IRBuilder<> *b = first.b;
+  ((b = b != nullptr ? b : more.b), ...);
+  if (b != nullptr) return {*b, emit(*b, first.in(*b), more.in(*b)...)};
+  return EmittedScalar<Result>(compute(first.constant, more.constant...));
 }
 
 #define IMBREX_EMITTED(symbol, Result, forFloats, forIntegers)                                     \
   template <class S>                                                                               \
   EmittedScalar<Result> operator symbol(const EmittedScalar<S> &x, const EmittedScalar<S> &y) {    \
-    llvm::IRBuilder<> &b = builderOf(x, y);                                                        \
-    if constexpr (std::is_floating_point_v<S>)                                                     \
-      return {b, b.forFloats(x.in(b), y.in(b))};                                                   \
-    else                                                                                           \
-      return {b, b.forIntegers(x.in(b), y.in(b))};                                                 \
+    return emittedOrComputed<Result>(                                                              \
+        [](llvm::IRBuilder<> &b, llvm::Value *p, llvm::Value *q) {                                 \
+          if constexpr (std::is_floating_point_v<S>)                                               \
+            return b.forFloats(p, q);                                                              \
+          else                                                                                     \
+            return b.forIntegers(p, q);                                                            \
+        },                                                                                         \
+        [](S p, S q) { return p symbol q; }, x, y);                                                \
   }
 IMBREX_EMITTED(*, S, CreateFMul, CreateMul)
 IMBREX_EMITTED(-, S, CreateFSub, CreateSub)
@@ -64,61 +72,71 @@ IMBREX_EMITTED(<, bool, CreateFCmpOLT, CreateICmpULT)
 #define IMBREX_EMITTED(symbol, create)                                                             \
   template <std::unsigned_integral S>                                                              \
   EmittedScalar<S> operator symbol(const EmittedScalar<S> &x, const EmittedScalar<S> &y) {         \
-    llvm::IRBuilder<> &b = builderOf(x, y);                                                        \
-    return {b, b.create(x.in(b), y.in(b))};                                                        \
+    return emittedOrComputed<S>(                                                                   \
+        [](llvm::IRBuilder<> &b, llvm::Value *p, llvm::Value *q) { return b.create(p, q); },       \
+        [](S p, S q) { return p symbol q; }, x, y);                                                \
   }
 IMBREX_EMITTED(&, CreateAnd)
 IMBREX_EMITTED(|, CreateOr)
 IMBREX_EMITTED(^, CreateXor)
 #undef IMBREX_EMITTED
 
-template <std::unsigned_integral S>
-EmittedScalar<S> operator<<(const EmittedScalar<S> &x, int amount) {
-  return {*x.b, x.b->CreateShl(x.value, static_cast<std::uint64_t>(amount))};
-}
-template <std::unsigned_integral S>
-EmittedScalar<S> operator>>(const EmittedScalar<S> &x, int amount) {
-  return {*x.b, x.b->CreateLShr(x.value, static_cast<std::uint64_t>(amount))};
-}
+#define IMBREX_EMITTED(symbol, create)                                                             \
+  template <std::unsigned_integral S>                                                              \
+  EmittedScalar<S> operator symbol(const EmittedScalar<S> &x, int amount) {                        \
+    return emittedOrComputed<S>(                                                                   \
+        [=](llvm::IRBuilder<> &b, llvm::Value *p) {                                                \
+          return b.create(p, static_cast<std::uint64_t>(amount));                                  \
+        },                                                                                         \
+        [=](S p) { return p symbol amount; }, x);                                                  \
+  }
+IMBREX_EMITTED(<<, CreateShl)
+IMBREX_EMITTED(>>, CreateLShr)
+#undef IMBREX_EMITTED
+
 template <std::floating_point S>
 EmittedScalar<S> operator-(const EmittedScalar<S> &x) {
-  return {*x.b, x.b->CreateFNeg(x.value)};
+  return emittedOrComputed<S>([](llvm::IRBuilder<> &b, llvm::Value *p) { return b.CreateFNeg(p); },
+                              [](S p) { return -p; }, x);
 }
 
 template <std::floating_point S>
 EmittedScalar<S> fma(const EmittedScalar<S> &x, const EmittedScalar<S> &y,
                      const EmittedScalar<S> &z) {
-  llvm::IRBuilder<> &b = x.b != nullptr ? *x.b : builderOf(y, z);
-  return {b, b.CreateIntrinsic(llvm::Intrinsic::fma, typeOf<S>(b), {x.in(b), y.in(b), z.in(b)})};
+  return emittedOrComputed<S>(
+      [](llvm::IRBuilder<> &b, llvm::Value *p, llvm::Value *q, llvm::Value *r) {
+        return b.CreateIntrinsic(llvm::Intrinsic::fma, typeOf<S>(b), {p, q, r});
+      },
+      [](S p, S q, S r) { return math::fma(p, q, r); }, x, y, z);
 }
 template <std::floating_point S>
 EmittedScalar<S> abs(const EmittedScalar<S> &x) {
-  return {*x.b, x.b->CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x.value)};
+  return emittedOrComputed<S>(
+      [](llvm::IRBuilder<> &b, llvm::Value *p) {
+        return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, p);
+      },
+      [](S p) { return math::abs(p); }, x);
 }
 template <class S>
 EmittedScalar<S> select(const EmittedScalar<bool> &condition, const EmittedScalar<S> &x,
                         const EmittedScalar<S> &y) {
-  llvm::IRBuilder<> &b = *condition.b;
-  return {b, b.CreateSelect(condition.value, x.in(b), y.in(b))};
+  return emittedOrComputed<S>([](llvm::IRBuilder<> &b, llvm::Value *p, llvm::Value *q,
+                                 llvm::Value *r) { return b.CreateSelect(p, q, r); },
+                              [](bool p, S q, S r) { return p ? q : r; }, condition, x, y);
 }
 
-inline EmittedScalar<std::uint32_t> bitsOf(const EmittedScalar<float> &x) {
-  return {*x.b, x.b->CreateBitCast(x.value, x.b->getInt32Ty())};
-}
-inline EmittedScalar<std::uint64_t> bitsOf(const EmittedScalar<double> &x) {
-  return {*x.b, x.b->CreateBitCast(x.value, x.b->getInt64Ty())};
-}
-inline EmittedScalar<float> floatOf(const EmittedScalar<std::uint32_t> &x) {
-  return {*x.b, x.b->CreateBitCast(x.value, x.b->getFloatTy())};
-}
-inline EmittedScalar<double> floatOf(const EmittedScalar<std::uint64_t> &x) {
-  return {*x.b, x.b->CreateBitCast(x.value, x.b->getDoubleTy())};
-}
-inline EmittedScalar<double> toF64(const EmittedScalar<float> &x) {
-  return {*x.b, x.b->CreateFPExt(x.value, x.b->getDoubleTy())};
-}
-inline EmittedScalar<float> toF32(const EmittedScalar<double> &x) {
-  return {*x.b, x.b->CreateFPTrunc(x.value, x.b->getFloatTy())};
-}
+#define IMBREX_EMITTED(name, From, To, create)                                                     \
+  inline EmittedScalar<To> name(const EmittedScalar<From> &x) {                                    \
+    return emittedOrComputed<To>(                                                                  \
+        [](llvm::IRBuilder<> &b, llvm::Value *p) { return b.create(p, typeOf<To>(b)); },           \
+        [](From p) { return math::name(p); }, x);                                                  \
+  }
+IMBREX_EMITTED(bitsOf, float, std::uint32_t, CreateBitCast)
+IMBREX_EMITTED(bitsOf, double, std::uint64_t, CreateBitCast)
+IMBREX_EMITTED(floatOf, std::uint32_t, float, CreateBitCast)
+IMBREX_EMITTED(floatOf, std::uint64_t, double, CreateBitCast)
+IMBREX_EMITTED(toF64, float, double, CreateFPExt)
+IMBREX_EMITTED(toF32, double, float, CreateFPTrunc)
+#undef IMBREX_EMITTED
 
 } // namespace imbrex::lower
