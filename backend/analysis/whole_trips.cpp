@@ -85,11 +85,8 @@ private:
   const Op &loop_;
   const Block &body_;
   std::set<const Op *> own_; // of the body
-  WholeTrips whole_{.step = 1,
-                    .slots = ForAttrs::kMostSlots,
-                    .behind = 0,
-                    .boxes = {},
-                    .coordinates = {}};
+  WholeTrips whole_{
+      .step = 1, .slots = ForAttrs::kMostSlots, .behind = 0, .boxes = {}, .coordinates = {}};
 };
 
 } // namespace

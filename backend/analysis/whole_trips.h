@@ -7,15 +7,15 @@
 #include <set>
 #include <vector>
 
-/// The trips of a pipelined loop in which nothing is left out: all copies into slots take place, and
-/// each brings a box that lies in its view as a whole. They are its first ones, as many as
-/// is known in front of the loop, and code of their own needs no masks.
+/// The trips of a pipelined loop in which nothing is left out: all copies into slots take place,
+/// and each brings a box that lies in its view as a whole. They are its first ones, as many as is
+/// known in front of the loop, and code of their own needs no masks.
 namespace imbrex::analysis {
 
 /// A box that a trip copies. Along an axis it begins at a coordinate that stays as it is, or goes
 /// on as the loop's index does.
 struct MovingBox {
-  const ir::Op *copy; ///< `ring.copy_box`.
+  const ir::Op *copy;      ///< `ring.copy_box`.
   std::vector<bool> moves; ///< By axis.
 };
 

@@ -63,6 +63,17 @@ std::string symbolOf(const std::string &name) {
   return symbol == "_" ? "_kernel" : symbol;
 }
 
+/// Whether a block may learn that another, or another launch, has written something: no more is
+/// known of an author's own instructions.
+bool mayHearOfWrites(const ir::Kernel &kernel) {
+  bool may = false;
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    const ir::Effect effect = ir::info(op.kind).effect;
+    may |= effect == ir::Effect::Atomic || op.kind == ir::OpKind::InlineAsm;
+  });
+  return may;
+}
+
 } // namespace
 
 KernelInterface Emitter::signature() {
@@ -139,6 +150,7 @@ void Emitter::declareFunction(KernelInterface &interface) {
   if (const ir::Op *roles = ir::rolesOf(kernel))
     if (const std::int32_t blocks = roles->attrs<ir::RolesAttrs>().blocks; blocks > 0)
       words.fitBlocks(*function_, blocks);
+  const bool mayHear = mayHearOfWrites(kernel);
   for (std::size_t i = 0; i < interface.words.size(); ++i) {
     const Word &word = interface.words[i];
     const auto number = static_cast<unsigned>(i);
@@ -147,8 +159,11 @@ void Emitter::declareFunction(KernelInterface &interface) {
         kernel.parameterName(static_cast<std::size_t>(word.parameter)));
     if (word.kind == WordKind::BoxMap)
       words.passByValue(*function_->getArg(number), BoxMap::kBytes, BoxMap::kAlignment);
-    if (word.kind == WordKind::Pointer && isOnlyRead(static_cast<std::size_t>(word.parameter)))
-      function_->addParamAttr(number, llvm::Attribute::NoAlias);
+    if (word.kind != WordKind::Pointer || !isOnlyRead(static_cast<std::size_t>(word.parameter)))
+      continue;
+    function_->addParamAttr(number, llvm::Attribute::NoAlias);
+    // Of both, a code generator makes loads that no fence and no acquire reaches.
+    if (!mayHear) function_->addParamAttr(number, llvm::Attribute::ReadOnly);
   }
 }
 

@@ -89,8 +89,7 @@ public:
       text += std::string("%f") + name + " = view.load %s" + name + batch + ", %0, %k : e8m0" +
               extents(rows, of_.k / 32) + "\n";
     }
-    text += "%d = dot_scaled " + operands +
-            " [scale_a = " + (of_.isAScaled ? "true" : "false") +
+    text += "%d = dot_scaled " + operands + " [scale_a = " + (of_.isAScaled ? "true" : "false") +
             ", scale_b = " + (of_.isBScaled ? "true" : "false") + "] : " + result +
             "\nyield %d\n} : " + result + "\nview.store %c, %s" + batch + ", %0, %0\n}\n";
     const std::int64_t k = of_.k * of_.steps;
@@ -181,7 +180,8 @@ const ir::Op &productIn(const ir::Kernel &kernel) {
   return *found;
 }
 
-bool hasRow(const machine::Machine &machine, const Pair &elements, const machine::BlockScale &scale) {
+bool hasRow(const machine::Machine &machine, const Pair &elements,
+            const machine::BlockScale &scale) {
   const auto a = machine::matrixElementNamed(elements.a),
              b = machine::matrixElementNamed(elements.b);
   return llvm::any_of(mmaInstructionsOf(machine), [&](const machine::MmaInstruction *row) {

@@ -81,8 +81,8 @@ Value *WholeCopies::countOf(const analysis::MovingBox &box, std::int32_t axis) {
     end = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end,
                                   e_.i64((std::int64_t{1} << (bits - 1)) * unit));
   Value *const room = b.CreateSub(b.CreateSub(end, e_.i64(shape[axis])), start);
-  Value *const isInside = b.CreateAnd(b.CreateICmpSGE(start, e_.i64(0)),
-                                      b.CreateICmpSGE(room, e_.i64(0)));
+  Value *const isInside =
+      b.CreateAnd(b.CreateICmpSGE(start, e_.i64(0)), b.CreateICmpSGE(room, e_.i64(0)));
   Value *trips = e_.i64(std::numeric_limits<std::int64_t>::max());
   if (box.moves[static_cast<std::size_t>(axis)])
     trips = b.CreateAdd(b.CreateUDiv(room, e_.i64(boxStep(copy, axis))), e_.i64(1));
@@ -92,9 +92,8 @@ Value *WholeCopies::countOf(const analysis::MovingBox &box, std::int32_t axis) {
 Value *WholeCopies::count(Value *trips) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   llvm::IRBuilder<> &b = e_.b;
-  Value *count = b.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat,
-                                         b.CreateZExt(trips, b.getInt64Ty()),
-                                         e_.i64(trips_.behind));
+  Value *count = b.CreateBinaryIntrinsic(
+      llvm::Intrinsic::usub_sat, b.CreateZExt(trips, b.getInt64Ty()), e_.i64(trips_.behind));
   count = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, e_.i64(kMost));
   for (const analysis::MovingBox &box : trips_.boxes)
     for (std::size_t axis = 0; axis < box.moves.size(); ++axis)

@@ -10,8 +10,8 @@
 
 namespace imbrex::lower {
 
-/// The copies of a loop's whole trips (analysis/whole_trips.h). Where boxes lie goes on from trip to
-/// trip: each row of a box that a thread copies has a pointer, to which one number is added, and
+/// The copies of a loop's whole trips (analysis/whole_trips.h). Where boxes lie goes on from trip
+/// to trip: each row of a box that a thread copies has a pointer, to which one number is added, and
 /// the rest of the row is so many bytes behind it.
 ///
 ///   before        count = …                   // trips

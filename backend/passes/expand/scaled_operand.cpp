@@ -65,8 +65,9 @@ ValueId scaledOperand(Builder &build, const Op &product, std::size_t operand, El
   const Shape &shape = build.kernel().type(numbers).shape();
   // The scales of b lie along k, as those of a do: [.., n, k / 32].
   const ValueId factors =
-      operand == 0 ? spread(build, product.operand(*scale), shape, wide)
-                   : transpose(build, spread(build, product.operand(*scale), transposed(shape), wide));
+      operand == 0
+          ? spread(build, product.operand(*scale), shape, wide)
+          : transpose(build, spread(build, product.operand(*scale), transposed(shape), wide));
   const ValueId scaled = build.elementwise(OpKind::Mul, {numbers, factors});
   return wide == to ? scaled : build.cast(scaled, to);
 }

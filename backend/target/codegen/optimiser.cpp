@@ -12,6 +12,7 @@
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/GVN.h"
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/InferAlignment.h"
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopRotation.h"
@@ -90,6 +91,8 @@ constexpr auto kSteps = std::to_array<PassRun>({
     {moveOutOfLoops, "what no trip changes: rows' addresses, masks of tiles"},
     {shareBetweenBranches, "masked accesses of one mask, and what both sides of a branch do"},
     {combine, "the last word"},
+    {[](Passes &p) { p.addPass(llvm::InferAlignmentPass()); },
+     "accesses to shared memory whose neighbours the code generator makes one wider access of"},
 });
 
 void add(llvm::PassBuilder &builder, Passes &passes, llvm::StringRef names) {

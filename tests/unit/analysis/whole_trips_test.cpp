@@ -89,9 +89,9 @@ TEST_CASE("a box that stays, or moves with a sum of the index and of what no tri
 
 TEST_CASE("nothing is known of boxes that move otherwise") {
   const auto with = [](const std::string &definition) {
-    return wholeTripsOf({"%k", "%more",
-                         "    " + definition +
-                             " : i64\n    ring.copy_box %r, %more, %v, %m, %y [width = 8]\n"});
+    return wholeTripsOf(
+        {"%k", "%more",
+         "    " + definition + " : i64\n    ring.copy_box %r, %more, %v, %m, %y [width = 8]\n"});
   };
   CHECK(with("%y = add %k, %x"));
   CHECK_FALSE(with("%y = add %k, %k"));

@@ -1,3 +1,4 @@
+#include "backend/compile.h"
 #include "backend/lower/lower.h"
 #include "backend/pipeline.h"
 #include "backend/target/gpu_target.h"
@@ -54,6 +55,35 @@ TEST_CASE("every case of the semantics page becomes well-formed code") {
       for (const auto &assumptions : {analysis::Assumptions{}, analysis::usualAssumptions(kernel)})
         CHECK(problemsOf(kernel, *machine, assumptions) == "");
     }
+}
+
+TEST_CASE("what is only read is said to be, unless the kernel may hear of others' writes") {
+  const auto isReadOnly = [](const std::string &between, const machine::Machine &machine,
+                             bool isUsual) {
+    ir::Kernel kernel = testing::parsedKernel(
+        "kernel @k(%x: view<const f32, 1>, %y: view<f32, 1>, %f: ptr<i32>) stage tiles {\n"
+        "%z = constant 0 : i32\n" +
+        between + "%a = view.load %x, %z : f32[64]\nview.store %y, %a, %z\n}\n");
+    Diagnostics diagnostics;
+    const auto assumptions = isUsual ? analysis::usualAssumptions(kernel) : analysis::Assumptions{};
+    const auto code = compileForGpu(kernel, target::gpuTarget(machine), assumptions, diagnostics);
+    REQUIRE_MESSAGE(code, diagnostics.render());
+    const auto module = code->copy();
+    const auto isSaid = [&](llvm::StringRef name) {
+      for (const llvm::Function &function : *module)
+        for (const llvm::Argument &argument : function.args())
+          if (argument.getName() == name) return argument.hasAttribute(llvm::Attribute::ReadOnly);
+      return false;
+    };
+    CHECK_FALSE(isSaid("y"));
+    return isSaid("x");
+  };
+  for (const machine::Machine *machine : oneForEachWarpSize()) {
+    CAPTURE(machine->name);
+    CHECK(isReadOnly("", *machine, true));
+    CHECK_FALSE(isReadOnly("", *machine, false)); // the views may overlap
+    CHECK_FALSE(isReadOnly("%o = atomic_rmw %f, %z : i32\n", *machine, true));
+  }
 }
 
 TEST_CASE("whatever a kernel is called, assemblers take its symbol") {

@@ -2,6 +2,7 @@
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "tests/support/assembler.h"
 #include "tests/unit/target/sample_kernel.h"
@@ -198,6 +199,34 @@ TEST_CASE("a barrier waits for what was written before it") {
     CHECK(contains(text, "s_barrier_wait") == isSplit);
     // AMD's barrier itself orders nothing: the store has to be waited for.
     if (!isNvptx) CHECK(text.substr(store, barrier - store).find("s_wait") != std::string::npos);
+  }
+}
+
+TEST_CASE("accesses to shared memory say how far their addresses are aligned") {
+  for (const GpuTarget *target : sample::targets()) {
+    CAPTURE(std::string(target->machine().name));
+    llvm::LLVMContext context;
+    const auto module =
+        sample::kernel(context, *target, [](const auto &words, auto &b, llvm::Value *x) {
+          llvm::Module &inside = *b.GetInsertBlock()->getModule();
+          auto *type = llvm::ArrayType::get(b.getInt32Ty(), 512);
+          auto *shared = new llvm::GlobalVariable(
+              inside, type, false, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(type),
+              "shared", nullptr, llvm::GlobalValue::NotThreadLocal, words.sharedSpace());
+          shared->setAlignment(llvm::Align(16));
+          llvm::Value *first = b.CreateShl(words.threadIndex(b), 2);
+          for (unsigned i = 0; i < 4; ++i)
+            b.CreateStore(x, b.CreateGEP(b.getInt32Ty(), shared, b.CreateOr(first, b.getInt32(i))));
+          words.barrier(b);
+          return b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), shared, 200));
+        });
+    target->optimise(*module);
+    std::uint64_t most = 0; // some machines store two at once already
+    for (const llvm::Instruction &instruction : llvm::instructions(*module->begin()))
+      if (const auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+        if (store->getPointerAddressSpace() == target->vocabulary().sharedSpace())
+          most = std::max(most, store->getAlign().value());
+    CHECK(most == 16);
   }
 }
 
