@@ -15,6 +15,7 @@
 #include "backend/passes/expand/expand_math.h"
 #include "backend/passes/expand/expand_products.h"
 #include "backend/passes/expand/expand_random.h"
+#include "backend/passes/expand/split_products.h"
 #include "backend/passes/fold.h"
 #include "backend/passes/licm.h"
 #include "backend/passes/loop_over_parts.h"
@@ -53,6 +54,7 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"accumulate-products", passes::accumulateProducts, Stage::Tiles, Stage::Tiles},
     {"sort-by-parts", passes::sortByParts, Stage::Tiles, Stage::Tiles},
     {"loop-over-parts", passes::loopOverParts, Stage::Tiles, Stage::Tiles},
+    {"split-products", passes::splitProducts, Stage::Tiles, Stage::Tiles},
     {"choose-units", passes::chooseUnits, Stage::Tiles, Stage::Tiles},
     {"expand-products", passes::expandProducts, Stage::Tiles, Stage::Tiles},
     {"expand-dots", passes::expandDots, Stage::Tiles, Stage::Tiles},
@@ -108,6 +110,7 @@ constexpr auto kGpuPipeline = std::to_array<Pass>({
     named("accumulate-products"),
     named("sort-by-parts"),
     named("loop-over-parts"),
+    named("split-products"),
     named("choose-units"),
     named("expand-products"),
     named("expand-dots"),

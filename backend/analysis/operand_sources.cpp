@@ -62,7 +62,9 @@ std::int64_t bitsOfSources(const Kernel &kernel, ValueId operand) {
   for (const Op *load : *loads) {
     const Type &tile = kernel.type(load->result());
     if (!tile.isTile() || tile.shape().elements() * 2 < elements) continue;
-    const std::int64_t bits = storageBits(tile.element()) * tile.shape().elements() / elements;
+    // What is cut into pieces has elements of its own size.
+    const std::int64_t own = std::min(tile.shape().elements(), elements);
+    const std::int64_t bits = storageBits(tile.element()) * own / elements;
     least = least == 0 ? bits : std::min(bits, least);
   }
   return least;

@@ -151,7 +151,9 @@ std::int32_t warpsFor(const Kernel &kernel, llvm::ArrayRef<Product> products,
   if (kernel.attributes().warps > 0) return kernel.attributes().warps;
   std::int64_t most = 1, shared = 0, pieces = 1;
   for (const Product &product : products) {
-    most = std::max(most, paddedSums(product.shape));
+    // Where both operands are computed, their registers are as many as the sums'.
+    const bool isCrowded = product.weights[0] > 1 && product.weights[1] > 1;
+    most = std::max(most, paddedSums(product.shape) * (isCrowded ? 2 : 1));
     const auto [rows, columns] = piecesOf(product);
     pieces = std::max(pieces, rows * columns * product.shape.batches);
     if (product.sharing != Sharing::None) shared += paddedSums(product.shape);
@@ -433,6 +435,17 @@ bool isGiven(const Kernel &kernel, const Op &dot, const PassContext &context) {
 }
 
 } // namespace
+
+const MmaInstruction *unitFor(const Kernel &kernel, const Op &dot, const UnitElements &elements,
+                              const machine::Machine &machine) {
+  const auto rows = instructionsFor(
+      machine, kernel, dot,
+      {.a = elements.element, .b = elements.element, .precision = elements.precision});
+  if (rows.empty()) return nullptr;
+  const ProductShape shape = shapeOf(kernel, dot);
+  const MmaInstruction *unit = cheapestOf(rows, shape);
+  return isWorthwhile(shape, *unit) ? unit : nullptr;
+}
 
 void chooseUnits(Kernel &kernel, const PassContext &context) {
   std::vector<Product> products;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/machine/mma.h"
 #include "backend/passes/pass_context.h"
 
 namespace imbrex::passes {
@@ -28,5 +29,16 @@ namespace imbrex::passes {
 /// expand-dots, which write those by what multiply-adds can do, and before assign-layouts, which
 /// lays the sums out as the instruction wants them.
 void chooseUnits(ir::Kernel &kernel, const PassContext &context);
+
+/// What a product would be of, if it were asked for.
+struct UnitElements {
+  ir::ElementKind element; ///< Of both operands.
+  ir::Precision precision;
+};
+/// The machine's instruction that a dot of these would run on, were it no other than this one; null
+/// where it would be multiply-adds.
+const machine::MmaInstruction *unitFor(const ir::Kernel &kernel, const ir::Op &dot,
+                                       const UnitElements &elements,
+                                       const machine::Machine &machine);
 
 } // namespace imbrex::passes

@@ -35,8 +35,10 @@ const std::vector<Elements> &allElements() {
       {"f16", "f16", "f32"},
       {"bf16", "bf16", "f32"},
       {"f32", "f32", "f32"},
-      {"f16", "f16", "f32", " [precision = tf32]", "f32"}, // with no more bits than tf32 has
-
+      // With no more bits than tf32 has, or than its parts have together.
+      {"f16", "f16", "f32", " [precision = tf32]", "f32"},
+      {"bf16", "bf16", "f32", " [precision = tf32x3]", "f32"},
+      {"bf16", "bf16", "f32", " [precision = bf16x3]", "f32"},
       {"f64", "f64", "f64"},
       {"i8", "i8", "i32"},
       {"u8", "u8", "i32"},
@@ -203,10 +205,10 @@ TEST_CASE("each element type has a unit wherever the table has a row for it") {
             return true;
         return false;
       };
-      const bool isNarrow = elements.a.starts_with("f8");
-      const std::string element = isNarrow ? "f16" : elements.cast.empty() ? elements.a : "tf32";
+      const bool isNarrow = elements.a.starts_with("f8"),
+                 isTf32 = elements.attributes.find("tf32") != std::string::npos;
       CAPTURE(std::string(machine.name));
-      CAPTURE(element);
-      CHECK(isOnUnit == has(element));
+      CAPTURE(elements.attributes);
+      CHECK(isOnUnit == (isTf32 ? has("tf32") || has("f32") : has(isNarrow ? "f16" : elements.a)));
     }
 }

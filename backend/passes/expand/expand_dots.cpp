@@ -23,37 +23,9 @@ ValueId toTf32(Builder &build, ValueId x) {
                        ElementKind::F32);
 }
 
-ValueId toBf16(Builder &build, ValueId x) {
-  return build.cast(build.cast(x, ElementKind::BF16), ElementKind::F32);
-}
-
-using Rounding = ValueId (*)(Builder &, ValueId);
-
-/// An f32 tile as a sum of two that have few bits.
-struct BigAndSmall {
-  ValueId big, small;
-};
-BigAndSmall partsOf(Builder &build, Rounding round, ValueId x) {
-  const ValueId big = round(build, x);
-  return {big, round(build, build.elementwise(OpKind::Sub, {x, big}))};
-}
-
 ValueId plainDot(Builder &build, ValueId a, ValueId b, ValueId c) {
   const Type result = build.kernel().type(c);
   return build.create(OpKind::Dot, {a, b, c}, result).result();
-}
-
-/// The small products first; where an infinity makes their sum a NaN, it counts as 0.
-ValueId threeProducts(Builder &build, Rounding round, const Op &op) {
-  const BigAndSmall a = partsOf(build, round, op.operand(0)),
-                    b = partsOf(build, round, op.operand(1));
-  const Type type = build.kernel().type(op.operand(2));
-  const ValueId zero = build.floating(type, 0);
-  const ValueId first = plainDot(build, a.small, b.big, zero);
-  const ValueId small = plainDot(build, a.big, b.small, first);
-  const ValueId isNan = build.elementwise(OpKind::Ne, {small, small});
-  const ValueId rest = build.elementwise(OpKind::Select, {isNan, zero, small});
-  return build.elementwise(OpKind::Add, {plainDot(build, a.big, b.big, rest), op.operand(2)});
 }
 
 llvm::SmallVector<ValueId, 4> plainProduct(Recorder &recorder, const Op &op) {
@@ -67,16 +39,9 @@ llvm::SmallVector<ValueId, 4> plainProduct(Recorder &recorder, const Op &op) {
     const ValueId a = asF32(0), b = asF32(1);
     return {plainDot(build, a, b, op.operand(2))};
   }
-  switch (op.attrs<DotAttrs>().precision) {
-  case Precision::Ieee: return {};
-  case Precision::Tf32: {
-    const ValueId a = toTf32(build, op.operand(0)), b = toTf32(build, op.operand(1));
-    return {plainDot(build, a, b, op.operand(2))};
-  }
-  case Precision::Tf32x3: return {threeProducts(build, toTf32, op)};
-  case Precision::Bf16x3: return {threeProducts(build, toBf16, op)};
-  }
-  return {};
+  if (op.attrs<DotAttrs>().precision != Precision::Tf32) return {};
+  const ValueId a = toTf32(build, op.operand(0)), b = toTf32(build, op.operand(1));
+  return {plainDot(build, a, b, op.operand(2))};
 }
 
 } // namespace

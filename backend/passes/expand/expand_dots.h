@@ -8,14 +8,12 @@ namespace imbrex::passes {
 /// Write the products that no instruction makes at once as plain ones.
 ///
 ///   before                                      after
-///   %1 = dot %a, %b, %c [precision = tf32x3]    %A, %a' = the tf32 nearest to %a, and to the rest
-///                                               %B, %b' = likewise
-///                                               %s = dot %a', %B, (dot %A, %b', 0), its NaNs as 0
-///                                               %1 = dot %A, %B, %s, plus %c
-///   %1 = dot %a, %b, %c (of f8e4m3fn)           %2, %3 = %a, %b as f32; %1 = dot %2, %3, %c
+///   %1 = dot %a, %b, %c [precision = tf32]      %2, %3 = the tf32 nearest to %a, %b; %1 = dot %2,
+///   … %1 = dot %a, %b, %c (of f8e4m3fn)           %2, %3 = %a, %b as f32; %1 = dot %2, %3, %c
 ///
-/// For targets that multiply tiles by multiply-adds. Runs behind expand-products, which makes
-/// products, and before expand-conversions, which knows what the casts are.
+/// For targets that multiply tiles by multiply-adds. Runs behind split-products and choose-units,
+/// and behind expand-products, which makes products; and before expand-conversions, which knows
+/// what the casts are.
 void expandDots(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes

@@ -154,12 +154,24 @@ private:
             !isBySlots(neighbour))
           ready.insert(neighbour.cluster);
     };
-    for (size_t i = 0; i < graph_.clusters.size(); ++i)
-      if (!graph_.clusters[i].candidates.empty()) decide(i, true);
-    for (size_t i = 0; i < graph_.clusters.size(); ++i) {
+    const auto follow = [&] {
       while (!ready.empty()) decide(*ready.begin(), false);
+    };
+    // What leads to fragments first: so a tile is converted whole, before it is taken apart.
+    for (size_t i = 0; i < graph_.clusters.size(); ++i)
+      if (isMultiplied(graph_.clusters[i])) decide(i, true);
+    follow();
+    for (size_t i = 0; i < graph_.clusters.size(); ++i)
+      if (!graph_.clusters[i].candidates.empty() && !chosen_[i]) decide(i, true);
+    for (size_t i = 0; i < graph_.clusters.size(); ++i) {
+      follow();
       if (!chosen_[i]) decide(i, false);
     }
+  }
+
+  static bool isMultiplied(const Cluster &cluster) {
+    return llvm::any_of(cluster.works,
+                        [](const RepeatedWork &of) { return of.work.fragments.has_value(); });
   }
 
   /// What reads slots follows those who want something of it: how a slot was filled is no matter.
