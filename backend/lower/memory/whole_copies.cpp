@@ -18,7 +18,7 @@ ir::ValueId viewOf(const ir::Op &copy) { return copy.operand(2); }
 } // namespace
 
 WholeCopies::WholeCopies(Emitter &e, const ir::Op &loop, analysis::WholeTrips trips)
-    : e_(e), loop_(loop), trips_(std::move(trips)) {
+    : e_(e), trips_(std::move(trips)) {
   const ir::Block &body = loop.regions[0];
   e.define(body.arguments[0], {e.scalar(loop.operand(0))});
   for (const auto &op : body.ops)

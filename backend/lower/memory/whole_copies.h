@@ -53,7 +53,6 @@ private:
   std::int64_t boxStep(const ir::Op &copy, std::int32_t axis) const;
 
   Emitter &e_;
-  const ir::Op &loop_;
   analysis::WholeTrips trips_;
   std::map<const ir::Op *, ViewBox> boxes_;
   std::map<const ir::Op *, RowOf> rowOf_;
