@@ -18,6 +18,7 @@
 #include "backend/passes/expand/split_products.h"
 #include "backend/passes/fold.h"
 #include "backend/passes/licm.h"
+#include "backend/passes/load_bytes.h"
 #include "backend/passes/loop_over_parts.h"
 #include "backend/passes/pipeline/apply_plans.h"
 #include "backend/passes/pipeline/count_trips.h"
@@ -61,6 +62,7 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"expand-math", passes::expandMath, Stage::Tiles, Stage::Tiles},
     {"expand-random", passes::expandRandom, Stage::Tiles, Stage::Tiles},
     {"expand-conversions", passes::expandConversions, Stage::Tiles, Stage::Tiles},
+    {"load-bytes", passes::loadBytes, Stage::Tiles, Stage::Tiles},
     {"assign-layouts", passes::assignLayouts, Stage::Tiles, Stage::Laid},
     {"count-trips", passes::pipeline::countTrips, Stage::Laid, Stage::Laid},
     {"study-loads", passes::pipeline::studyLoads, Stage::Laid, Stage::Laid},
@@ -122,6 +124,7 @@ constexpr auto kGpuPipeline = std::to_array<Pass>({
     named("cse"),
     named("licm"),
     named("dce"),
+    named("load-bytes"),
     named("assign-layouts"),
     named("count-trips"),
     named("study-loads"),

@@ -98,6 +98,15 @@ bool areDisjoint(const Kernel &kernel, llvm::ArrayRef<Argument> arguments) {
 
 } // namespace
 
+ParameterAssumptions Assumptions::of(const Kernel &kernel, ValueId value) const {
+  const Op *bytes = kernel.definition(value);
+  if (!bytes || bytes->kind != OpKind::ViewBytes) return of(kernel.parameterNumber(value));
+  ParameterAssumptions assumed = of(kernel, bytes->operand(0));
+  assumed.hasDivisibleRows = assumed.sharedRowBytes == ParameterAssumptions::kDivisor;
+  assumed.hasBoxes = false; // which the engine is told of by the parameter
+  return assumed;
+}
+
 bool Assumptions::cover(const Assumptions &others) const {
   const auto covers = [](bool ours, bool theirs) { return ours || !theirs; };
   if (!covers(areDisjoint, others.areDisjoint)) return false;

@@ -59,9 +59,8 @@ struct Assumptions {
   ParameterAssumptions of(size_t parameter) const {
     return parameter < parameters.size() ? parameters[parameter] : ParameterAssumptions{};
   }
-  ParameterAssumptions of(const ir::Kernel &kernel, ir::ValueId parameter) const {
-    return of(kernel.parameterNumber(parameter));
-  }
+  /// Of a parameter, or of the bytes of one.
+  ParameterAssumptions of(const ir::Kernel &kernel, ir::ValueId value) const;
   /// Whether all that the others say is said here, too.
   bool cover(const Assumptions &others) const;
   friend bool operator==(const Assumptions &, const Assumptions &) = default;

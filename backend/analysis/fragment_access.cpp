@@ -41,7 +41,7 @@ std::optional<MatrixParts> partsOf(const FragmentReads &reads, std::int32_t elem
   const auto registers = reads.places.columns(Dim::Register),
              lanes = reads.places.columns(Dim::Lane);
   const auto inLane = static_cast<std::size_t>(elementBitsOfLane(elementBits, way));
-  if (registers.size() < inLane) return std::nullopt;
+  if (registers.size() < inLane || reads.ofFragment.size() < inLane) return std::nullopt;
   for (std::size_t bit = 0; bit < inLane; ++bit)
     if (reads.ofFragment[bit] != static_cast<std::int32_t>(bit)) return std::nullopt;
   const auto own = registers.take_front(inLane);
@@ -140,7 +140,9 @@ llvm::SmallVector<FragmentAccess, 3> fragmentAccesses(const FragmentReads &reads
 bool haveWholeRegisters(const FragmentReads &reads, const layout::RegisterVectors &vectors,
                         std::int32_t elementBits) {
   const auto together = static_cast<std::size_t>(elementsTogether(elementBits));
-  if (static_cast<std::size_t>(vectors.width) < together) return false;
+  if (static_cast<std::size_t>(vectors.width) < together ||
+      std::size_t{1} << reads.ofFragment.size() < together)
+    return false;
   for (std::size_t bit = 0; std::size_t{1} << bit < together; ++bit)
     if (reads.ofFragment[bit] != static_cast<std::int32_t>(bit)) return false;
   for (std::size_t i = 0; i < vectors.registers.size(); ++i) {

@@ -197,19 +197,15 @@ OperandAxes axesOfOperand(const ir::Kernel &kernel, const ir::Op &dot, std::size
   const bool isA = fragmentOfOperand(dot, of) == MmaOperand::A;
   OperandAxes axes{.fragment = isA ? MmaOperand::A : MmaOperand::B,
                    .depthIsColumn = isA,
-                   .depth = rank - 1,
-                   .outer = rank - 2,
+                   .depth = ir::depthAxis(kernel, dot, operand),
+                   .outer = of == 0 ? rank - 2 : rank - 1,
                    .outerOfSums = of == 0 ? rank - 2 : rank - 1,
                    .firstPosition = 0,
-                   .bitsTogether = layout::bitsFor(ir::kElementsPerScale)};
-  if (isScale) {
-    axes.fragment = isA ? MmaOperand::ScaleA : MmaOperand::ScaleB;
-    axes.firstPosition = axes.bitsTogether;
-    return axes;
-  }
-  axes.depth = ir::depthAxis(kernel, dot, of);
-  axes.outer = axes.outerOfSums;
-  axes.bitsTogether = layout::bitsFor(ir::depthOfElement(kernel, dot, of));
+                   .bitsTogether = layout::bitsFor(ir::depthOfElement(kernel, dot, operand))};
+  if (!isScale) return axes;
+  axes.fragment = isA ? MmaOperand::ScaleA : MmaOperand::ScaleB;
+  axes.outer = rank - 2;
+  axes.firstPosition = axes.bitsTogether;
   return axes;
 }
 

@@ -108,6 +108,18 @@ Flow runAtomic(BlockRun &run, const ir::Op &op, size_t mask, const Update &updat
 
 // ---- Views
 
+/// A view's argument; of the bytes of a view of f4e2m1, whose last axis has stride 1, that of
+/// these.
+ir::Argument viewed(BlockRun &run, ir::ValueId view, std::int32_t number) {
+  ir::Argument argument = run.launch().memory.piece(number);
+  const ir::Op *op = run.kernel().definition(view);
+  if (!op || op->kind != ir::OpKind::ViewBytes) return argument;
+  const auto last = static_cast<size_t>(run.type(view).rank() - 1);
+  argument.extents[last] /= 2;
+  for (size_t axis = 0; axis < last; ++axis) argument.strides[axis] /= 2;
+  return argument;
+}
+
 /// A box of a view: which of its elements lie inside the extents, and where.
 class Box {
 public:
@@ -119,7 +131,7 @@ public:
 
   Box(BlockRun &run, const ir::Op &op, const ir::Shape &shape, Operands operands)
       : shape_(shape), number_(run.operand(op, operands.view).origin(0)),
-        argument_(run.launch().memory.piece(number_)),
+        argument_(viewed(run, op.operand(operands.view), number_)),
         element_(run.type(op.operand(operands.view)).element()) {
     const bool inTiles = operands.unit == ir::BoxUnit::Tiles;
     for (std::int32_t axis = 0; axis < shape.rank(); ++axis) {
@@ -153,7 +165,7 @@ public:
 private:
   const ir::Shape &shape_;
   std::int32_t number_;
-  const ir::Argument &argument_;
+  ir::Argument argument_;
   ElementKind element_;
   Index start_;
 };
@@ -285,8 +297,9 @@ Flow runViewStore(BlockRun &run, const ir::Op &op) {
 
 void runViewProperty(BlockRun &run, const ir::Op &op) {
   const Value &view = run.operand(op, 0);
-  const ir::Argument &argument = run.launch().memory.piece(view.origin(0));
-  if (op.kind == ir::OpKind::ViewData) return run.set(op.result(), view);
+  const ir::Argument argument = viewed(run, op.operand(0), view.origin(0));
+  if (op.kind == ir::OpKind::ViewData || op.kind == ir::OpKind::ViewBytes)
+    return run.set(op.result(), view);
   const auto axis = static_cast<size_t>(op.attrs<ir::AxisAttrs>().axis);
   const std::int64_t value =
       op.kind == ir::OpKind::ViewExtent ? argument.extents[axis] : argument.strides[axis];

@@ -52,7 +52,8 @@ Flow runOp(BlockRun &run, const ir::Op &op) {
   case OpKind::ViewStore: return runViewStore(run, op);
   case OpKind::ViewExtent:
   case OpKind::ViewStride:
-  case OpKind::ViewData: return next(runViewProperty, run, op);
+  case OpKind::ViewData:
+  case OpKind::ViewBytes: return next(runViewProperty, run, op);
   case OpKind::TablePointer: return next(runTablePointer, run, op);
 
   case OpKind::Reduce: return runReduce(run, op);

@@ -71,6 +71,7 @@ enum class TypeRule : std::uint8_t {
   ViewStore,
   ViewExtent,
   ViewData,
+  ViewBytes,
   TablePointer,
   Reduce,
   Scan,

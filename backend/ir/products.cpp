@@ -23,13 +23,20 @@ ElementKind elementOf(const Kernel &kernel, const Op &product, std::size_t opera
   return isPacked ? ElementKind::F4E2M1 : element;
 }
 
+namespace {
+
+constexpr std::size_t kFirstScale = 3; // among the operands
+
+} // namespace
+
 std::int64_t depthOfElement(const Kernel &kernel, const Op &product, std::size_t operand) {
+  if (operand >= kFirstScale) return kElementsPerScale;
   const ElementKind own = kernel.type(product.operand(operand)).element();
   return own == elementOf(kernel, product, operand) ? 1 : 2;
 }
 
 std::int32_t depthAxis(const Kernel &kernel, const Op &product, std::size_t operand) {
-  return kernel.type(product.operand(operand)).rank() - (operand == 0 ? 1 : 2);
+  return kernel.type(product.operand(operand)).rank() - (operand == 1 ? 2 : 1);
 }
 
 std::int64_t depthOf(const Kernel &kernel, const Op &product) {
@@ -40,9 +47,8 @@ std::int64_t depthOf(const Kernel &kernel, const Op &product) {
 std::optional<std::size_t> scaleOf(const Op &product, std::size_t operand) {
   if (product.kind != OpKind::DotScaled) return std::nullopt;
   const auto &attrs = product.attrs<DotScaledAttrs>();
-  constexpr std::size_t kFirst = 3;
-  if (operand == 0) return attrs.scaleA ? std::optional(kFirst) : std::nullopt;
-  return attrs.scaleB ? std::optional(kFirst + (attrs.scaleA ? 1 : 0)) : std::nullopt;
+  if (operand == 0) return attrs.scaleA ? std::optional(kFirstScale) : std::nullopt;
+  return attrs.scaleB ? std::optional(kFirstScale + (attrs.scaleA ? 1 : 0)) : std::nullopt;
 }
 
 } // namespace imbrex::ir

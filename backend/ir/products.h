@@ -21,10 +21,11 @@ bool isOnUnit(const Op &op);
 
 /// What an operand (0 or 1) of a product is of: a u8 of a scaled one is two f4e2m1 along k.
 ElementKind elementOf(const Kernel &kernel, const Op &product, std::size_t operand);
-/// How many of k an element of the operand's tile stands for: two of packed f4e2m1.
+/// How many of k an element of the operand's tile stands for: two of packed f4e2m1, 32 of scales
+/// (operands from 3 on).
 std::int64_t depthOfElement(const Kernel &kernel, const Op &product, std::size_t operand);
 
-/// The axis of a product's operand (0 or 1) along which it is summed up.
+/// The axis of a product's operand along which it is summed up; of scales that of the blocks.
 std::int32_t depthAxis(const Kernel &kernel, const Op &product, std::size_t operand);
 /// k.
 std::int64_t depthOf(const Kernel &kernel, const Op &product);

@@ -75,6 +75,7 @@ bool checkTypes(const OpCheck &check) {
     IMBREX_RULE(ViewStore);
     IMBREX_RULE(ViewExtent);
     IMBREX_RULE(ViewData);
+    IMBREX_RULE(ViewBytes);
     IMBREX_RULE(TablePointer);
     IMBREX_RULE(Reduce);
     IMBREX_RULE(Scan);

@@ -222,6 +222,7 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::ViewStore:
   case TypeRule::ViewExtent:
   case TypeRule::ViewData:
+  case TypeRule::ViewBytes:
   case TypeRule::TablePointer:
   case TypeRule::NoResult:
   case TypeRule::Bare:

@@ -164,6 +164,13 @@ bool checkViewExtent(const OpCheck &check) {
          check.resultIs(Type::tile(ElementKind::I64));
 }
 
+bool checkViewBytes(const OpCheck &check) {
+  if (!hasView(check)) return false;
+  const Type &view = check.operand(0);
+  return check.operandIs(0, "the view", view.element() == ElementKind::F4E2M1, "of f4e2m1") &&
+         check.resultIs(Type::view(ElementKind::U8, view.rank(), view.isConst()));
+}
+
 bool checkViewData(const OpCheck &check) {
   if (!hasView(check)) return false;
   const Type &view = check.operand(0);

@@ -63,8 +63,9 @@ bool tilesOnly(const OpCheck &check, size_t count) {
 bool scaleIs(const OpCheck &check, size_t i, const Shape &along) {
   const std::int32_t last = along.rank() - 1;
   const std::int64_t scales = along[last] / kElementsPerScale;
-  return check.operandIs(i, "the scale",
-                         Type::tile(ElementKind::E8M0, along.withAxis(last, scales)));
+  const Type wanted = Type::tile(ElementKind::E8M0, along.withAxis(last, scales));
+  const bool isInPlace = isOnUnit(check.op()) && check.operand(i).isShared();
+  return check.operandIs(i, "the scale", isInPlace ? Type::shared(wanted) : wanted);
 }
 
 Shape withLastAxesSwapped(const Shape &shape) {

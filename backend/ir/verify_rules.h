@@ -117,6 +117,7 @@ bool checkViewLoad(const OpCheck &check);
 bool checkViewStore(const OpCheck &check);
 bool checkViewExtent(const OpCheck &check);
 bool checkViewData(const OpCheck &check);
+bool checkViewBytes(const OpCheck &check);
 bool checkTablePointer(const OpCheck &check);
 
 // verify_rings.cpp

@@ -182,6 +182,7 @@ private:
   void emitCode(const ir::Op &op);
 
   // emit_control.cpp
+  void viewBytes(const ir::Op &op);
   void emitFor(const ir::Op &op);
   /// Of a loop: from one number of trips to another.
   struct Trips {

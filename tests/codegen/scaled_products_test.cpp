@@ -256,3 +256,54 @@ TEST_CASE("a scaled product has the unit with scales, else that of the least exa
           CHECK(!unit);
       }
 }
+
+namespace {
+
+/// A loop that loads ahead, as all passes leave it for a machine.
+ir::Kernel pipelined(const machine::Machine &machine, const Pair &elements, std::int64_t k) {
+  const Case loop{.elements = elements,
+                  .isAScaled = true,
+                  .isBScaled = true,
+                  .batches = 0,
+                  .m = 128,
+                  .n = 128,
+                  .k = k,
+                  .steps = 8,
+                  .isATransposed = false,
+                  .isBTransposed = true,
+                  .slots = 3};
+  ir::Kernel kernel = CaseText(loop).kernel().kernel.clone();
+  const analysis::Assumptions usual = analysis::usualAssumptions(kernel);
+  Diagnostics diagnostics;
+  REQUIRE_MESSAGE(runPasses(kernel, gpuPipeline(), {diagnostics, machine, usual}),
+                  diagnostics.render());
+  return kernel;
+}
+
+std::int64_t ringsIn(const ir::Kernel &kernel) {
+  std::int64_t rings = 0;
+  ir::walk(kernel.body(), [&](const ir::Op &op) { rings += op.kind == ir::OpKind::RingNew; });
+  return rings;
+}
+
+} // namespace
+
+TEST_CASE(
+    "f4e2m1 and scales are read in their slots, and scales no copy brings come in registers") {
+  struct Question {
+    const char *machine;
+    std::int64_t k;
+    bool hasScalesInSlots; ///< Rows of 4 bytes; a copy takes 4, or 16.
+  };
+  for (const auto &[name, k, hasScalesInSlots] :
+       {Question{"sm_120a", 128, true}, {"sm_120a", 64, false}, {"gfx950", 128, false}})
+    for (const char *b : kNarrow) {
+      CAPTURE(std::string(name));
+      CAPTURE(k);
+      CAPTURE(std::string(b));
+      const ir::Kernel kernel = pipelined(*machine::findMachine(name), {.a = "f4e2m1", .b = b}, k);
+      CHECK(ringsIn(kernel) == (hasScalesInSlots ? 4 : 2));
+      for (const std::size_t i : {0, 1, 3, 4})
+        CHECK(kernel.type(productIn(kernel).operand(i)).isShared() == (i < 2 || hasScalesInSlots));
+    }
+}

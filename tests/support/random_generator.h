@@ -126,6 +126,7 @@ private:
   void emitViewLoad();
   void emitViewQuestion(OpKind kind);
   void emitViewData();
+  void emitViewBytes();
   void emitTablePointer();
 
   // random_own.cpp

@@ -108,6 +108,7 @@ void Generator::emitKind(OpKind kind) {
   case OpKind::ViewExtent:
   case OpKind::ViewStride: return emitViewQuestion(kind);
   case OpKind::ViewData: return emitViewData();
+  case OpKind::ViewBytes: return emitViewBytes();
   case OpKind::TablePointer: return emitTablePointer();
   case OpKind::Reduce: return emitReduce();
   case OpKind::Scan: return emitScan();

@@ -248,6 +248,23 @@ void Generator::emitViewData() {
   keep(emit(OpKind::Load, pointers, loaded, memoryAttrs()).result());
 }
 
+/// Rows are whole bytes, and the last axis has stride 1.
+void Generator::emitViewBytes() {
+  const Type box = Type::tile(ElementKind::U8, shape(1));
+  ArgumentSpec spec{.type = Type::view(ElementKind::F4E2M1, box.rank(), true)};
+  llvm::SmallVector<std::int64_t, 5> axes;
+  for (std::int32_t axis = 0; axis < box.rank(); ++axis) {
+    const std::int64_t bytes = axis + 1 == box.rank() ? 2 : 1;
+    spec.extents[static_cast<std::size_t>(axis)] = bytes * number(1, box.rank() < 3 ? 20 : 6);
+    axes.push_back(axis);
+  }
+  spec.elements = layOut(spec, axes, 2 * number(0, 2));
+  const Type bytes = Type::view(ElementKind::U8, box.rank(), true);
+  std::vector<ValueId> operands{value(OpKind::ViewBytes, parameter("nibbles", spec), bytes)};
+  for (std::int32_t axis = 0; axis < box.rank(); ++axis) operands.push_back(coordinate());
+  keep(emit(OpKind::ViewLoad, operands, box, ViewAttrs{.unit = any<BoxUnit>()}).result());
+}
+
 /// A number that is none of the table's gives the null pointer, through which nothing is read.
 void Generator::emitTablePointer() {
   ElementKind kind = element(Domain::Any);

@@ -27,10 +27,6 @@ Value *spreadNibbles(llvm::IRBuilder<> &b, Value *word, std::int32_t first) {
   return b.CreateOr(low, high);
 }
 
-std::int64_t depthOfElement(const Emitter &e, const ir::Op &dot, std::size_t operand) {
-  return operand > 2 ? ir::kElementsPerScale : ir::depthOfElement(e.kernel, dot, operand);
-}
-
 } // namespace
 
 FragmentSource::FragmentSource(Emitter &emitter, const ir::Op &dot, std::size_t operand,
@@ -38,9 +34,9 @@ FragmentSource::FragmentSource(Emitter &emitter, const ir::Op &dot, std::size_t 
     : e_(emitter), reads_(std::move(reads)),
       bits_(ir::storageBits(emitter.type(dot.operand(operand)).element())),
       together_(std::max<std::int64_t>(kRegisterBits / bits_, 1)), perRegister_(together_),
-      depthOfElement_(depthOfElement(emitter, dot, operand)),
+      depthOfElement_(ir::depthOfElement(emitter.kernel, dot, operand)), areScales_(operand > 2),
       elements_(std::size_t{1} << reads_.ofFragment.size()) {
-  if (operand > 2 || depthOfElement_ == 1) return;
+  if (areScales_ || depthOfElement_ == 1) return;
   const machine::MmaInstruction &unit = *analysis::unitOf(e_.kernel, dot, e_.words.machine());
   const machine::MmaOperand own = analysis::fragmentOfOperand(dot, operand);
   if (strideBits(unit, own) < bits_) return;
@@ -61,10 +57,16 @@ void FragmentSource::readFrom(Value *base, const layout::LinearLayout &shared) {
 void FragmentSource::planVectors() {
   vectors_ = contiguousRegisters(offsets_, layout::kMaxAccessBytes * 8 / bits_);
   positions_.resize(vectors_.registers.size());
-  areWords_ = analysis::haveWholeRegisters(reads_, vectors_, static_cast<std::int32_t>(bits_));
+  areWords_ =
+      areScales_ ? vectors_.width >= together_
+                 : analysis::haveWholeRegisters(reads_, vectors_, static_cast<std::int32_t>(bits_));
   for (std::size_t i = 0; i < vectors_.registers.size(); ++i)
     positions_[static_cast<std::size_t>(vectors_.registers[i])] = i;
   loaded_.assign(vectors_.registers.size() / static_cast<std::size_t>(vectors_.width), nullptr);
+}
+
+void FragmentSource::loadAll() {
+  for (std::size_t vector = 0; vector < loaded_.size(); ++vector) load(vector);
 }
 
 void FragmentSource::takeFrom(Registers registers) {
@@ -87,7 +89,8 @@ MatrixValues FragmentSource::at(FragmentPlace place, std::optional<std::int64_t>
 
 Value *FragmentSource::joined(Bits fragment, FragmentPlace place,
                               std::optional<std::int64_t> depth) {
-  if ((areMatrices() || areWords_) && base_ && !depth && bits_ <= kRegisterBits) {
+  const bool areWhole = (areMatrices() || areWords_) && !areScales_ && base_;
+  if (areWhole && !depth && bits_ <= kRegisterBits) {
     const Bits inWord = fragment % static_cast<Bits>(together_);
     Value *const whole = word(registerOf(fragment - inWord, place));
     return inWord == 0 ? whole : e_.b.CreateLShr(whole, inWord * static_cast<Bits>(bits_));
@@ -101,6 +104,20 @@ Value *FragmentSource::joined(Bits fragment, FragmentPlace place,
     all = all ? e_.b.CreateOr(all, one, "", /*IsDisjoint=*/true) : one;
   }
   return all;
+}
+
+FragmentSource::Scales FragmentSource::scalesAt(FragmentPlace place,
+                                                std::optional<std::int64_t> depth, bool picksByte) {
+  if (!base_ || !areWords_ || depth) return {at(place, depth)};
+  const std::size_t first = positions_[registerOf(0, place)];
+  const auto width = static_cast<std::size_t>(vectors_.width),
+             inWord = static_cast<std::size_t>(together_);
+  bool isInWord = first % elements_ == 0 && (picksByte || first % inWord == 0);
+  for (std::size_t i = 0; i < elements_; ++i)
+    isInWord &= positions_[registerOf(i, place)] == first + i;
+  if (!isInWord) return {at(place, depth)};
+  Value *const word = e_.b.CreateExtractElement(load(first / width), first % width / inWord);
+  return {{word}, static_cast<std::int32_t>(first % inWord)};
 }
 
 Bits FragmentSource::registerOf(Bits fragment, FragmentPlace place) const {

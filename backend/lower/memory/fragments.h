@@ -27,12 +27,22 @@ public:
 
   /// From a tile in shared memory, by its layout (from the offset, in elements, to coordinates).
   void readFrom(llvm::Value *base, const layout::LinearLayout &shared);
+  /// All that is read there by lanes: now, and not where it is asked for.
+  void loadAll();
   /// From registers that lie as `reads.places` says.
   void takeFrom(Registers registers);
 
   /// The fragment's registers: i32, or f64 where elements are; scales a byte each. Elements from
   /// `depth` on along k are 0, where that is given.
   MatrixValues at(FragmentPlace place, std::optional<std::int64_t> depth);
+
+  /// The register with a fragment of scales, and which of its bytes is the first of them.
+  struct Scales {
+    MatrixValues registers;
+    std::int32_t firstByte = 0;
+  };
+  /// `picksByte`: whether that may be another than 0.
+  Scales scalesAt(FragmentPlace place, std::optional<std::int64_t> depth, bool picksByte);
 
 private:
   layout::Bits registerOf(layout::Bits fragment, FragmentPlace place) const;
@@ -56,8 +66,9 @@ private:
   std::int64_t together_;       // elements of a word
   std::int64_t perRegister_;    // and of a register, which has fewer where it spreads nibbles
   std::int64_t depthOfElement_; // how many of k an element stands for
-  std::int32_t nibbleBit_ = 0;  // of a nibble that has a byte, in that
-  std::size_t elements_;        // of a fragment
+  bool areScales_;
+  std::int32_t nibbleBit_ = 0; // of a nibble that has a byte, in that
+  std::size_t elements_;       // of a fragment
   // In shared memory:
   llvm::Value *base_ = nullptr;
   analysis::FragmentAccess access_;

@@ -86,7 +86,11 @@ bool UnseenPadding::leaveOutTheSame(const ir::Op &a, const ir::Op &b) const {
 
 /// The extent that stands for all that are assumed to be equal to this one.
 analysis::ExtentOf UnseenPadding::firstLike(ValueId view, std::int32_t axis) const {
-  const analysis::ExtentOf own{static_cast<std::int32_t>(kernel_.parameterNumber(view)), axis};
+  // The bytes of a view have other extents than all parameters.
+  const auto number = kernel_.definition(view)
+                          ? -1 - static_cast<std::int32_t>(view.index())
+                          : static_cast<std::int32_t>(kernel_.parameterNumber(view));
+  const analysis::ExtentOf own{number, axis};
   const auto found =
       llvm::find_if(assumptions_.equalExtents,
                     [&](const analysis::EqualExtents &pair) { return pair.extent == own; });

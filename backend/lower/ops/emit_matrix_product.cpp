@@ -27,7 +27,7 @@ using llvm::Value;
 
 namespace {
 
-/// An operand in registers that passes through shared memory, a slab at a time.
+/// An operand in registers that passes through shared memory, a slab at a time; or its scales.
 class SlabWriter {
 public:
   SlabWriter(Emitter &emitter, const ir::Op &dot, std::size_t operand, std::int32_t slabBits)
@@ -35,7 +35,7 @@ public:
         bytes_(ir::storageBits(emitter.type(tile_).element()) / 8),
         depthOfElement_(ir::depthOfElement(emitter.kernel, dot, operand)),
         slabBits_(slabBits - layout::bitsFor(depthOfElement_)),
-        axis_(layout::axisDim(analysis::depthAxis(emitter.kernel, dot, operand))) {}
+        axis_(layout::axisDim(ir::depthAxis(emitter.kernel, dot, operand))) {}
 
   /// How a slab lies, and where the threads write it: without bank conflicts, for what they have
   /// and for what they will read.
@@ -180,19 +180,62 @@ private:
         slabs_[i] = std::make_unique<SlabWriter>(e_, op_, i, slabBits_);
         slabs_[i]->plan(reads(i, slabBits_));
       }
-      takeScales(i, allBits);
     }
+    prepareScales(allBits);
   }
 
-  /// All scales of an operand that the thread wants, in registers; none where each is 1.
-  void takeScales(std::size_t i, std::int32_t allBits) {
-    const auto operand = ir::scaleOf(op_, i);
-    if (!operand) return;
-    const ir::ValueId tile = op_.operand(*operand);
-    const layout::LinearLayout wanted = reads(*operand, allBits).places;
-    scales_[i] = source(*operand, allBits);
-    scales_[i]->takeFrom(
-        convert(e_, {e_.type(tile), e_.layoutOf(tile), e_.registers(tile)}, wanted));
+  /// Where the scales are: those in shared memory there, others in registers, all that the thread
+  /// wants; nowhere where each is 1.
+  void prepareScales(std::int32_t allBits) {
+    llvm::SmallVector<std::size_t, 2> elsewhere; // on other threads
+    for (const std::size_t i : {0, 1}) {
+      const auto operand = ir::scaleOf(op_, i);
+      if (!operand) continue;
+      if (isShared(*operand)) {
+        scales_[i] = source(*operand, allBits);
+        scales_[i]->readFrom(e_.scalar(op_.operand(*operand)), e_.layoutOf(op_.operand(*operand)));
+      } else if (scales_[i] = taken(*operand, allBits); !scales_[i]) {
+        elsewhere.push_back(i);
+      }
+    }
+    bringScales(elsewhere, allBits);
+  }
+
+  /// Through shared memory, of both operands at once, in words as far as they lie so; where there
+  /// is not room for all, one by one and in rounds.
+  void bringScales(llvm::ArrayRef<std::size_t> which, std::int32_t allBits) {
+    std::array<std::unique_ptr<SlabWriter>, 2> writers;
+    std::int64_t bytes = 0;
+    for (const std::size_t i : which) {
+      const std::size_t operand = *ir::scaleOf(op_, i);
+      scales_[i] = source(operand, allBits);
+      writers[i] = std::make_unique<SlabWriter>(e_, op_, operand, allBits);
+      writers[i]->plan(reads(operand, allBits));
+      bytes += std::max<std::int64_t>(writers[i]->bytes(), layout::kMaxAccessBytes);
+    }
+    if (bytes == 0) return;
+    if (bytes > e_.scratchBytes()) return convertScales(which, allBits);
+    Value *const region = e_.beginExchange(bytes);
+    std::int64_t offset = 0;
+    for (const std::size_t i : which) {
+      Value *const base =
+          e_.b.CreateConstGEP1_64(e_.b.getInt8Ty(), region, static_cast<std::uint64_t>(offset));
+      writers[i]->write(base, 0);
+      scales_[i]->readFrom(base, writers[i]->shared());
+      offset += std::max<std::int64_t>(writers[i]->bytes(), layout::kMaxAccessBytes);
+    }
+    e_.barrier();
+    for (const std::size_t i : which) scales_[i]->loadAll();
+    e_.shared.end();
+  }
+
+  void convertScales(llvm::ArrayRef<std::size_t> which, std::int32_t allBits) {
+    for (const std::size_t i : which) {
+      const std::size_t operand = *ir::scaleOf(op_, i);
+      const ir::ValueId tile = op_.operand(operand);
+      scales_[i]->takeFrom(convert(e_, {e_.type(tile), e_.layoutOf(tile), e_.registers(tile)},
+                                   reads(operand, allBits).places));
+    }
   }
 
   analysis::FragmentReads reads(std::size_t i, std::int32_t depthBits) const {
@@ -358,24 +401,30 @@ private:
     const bool isTransposed = ir::unitAttrs(op_).transposed;
     for (std::size_t piece = 0; piece < sums_.size(); ++piece) {
       if (isPadding(piece)) continue;
-      std::array<MatrixValues, 2> fragments, scales;
+      std::array<MatrixValues, 2> fragments;
+      std::array<FragmentSource::Scales, 2> scales;
       for (const std::size_t i : {0, 1}) {
         fragments[i] = sources_[i]->at({piece, steps[i]}, depths[i]);
         scales[i] = scalesAt(i, {piece, step});
       }
       if (isTransposed) std::swap(fragments[0], fragments[1]), std::swap(scales[0], scales[1]);
-      sums_[piece] = instruction_.multiply(e_.b, {fragments[0], fragments[1], scales[0], scales[1]},
-                                           sums_[piece]);
+      sums_[piece] =
+          instruction_.multiply(e_.b,
+                                {fragments[0], fragments[1], scales[0].registers,
+                                 scales[1].registers, scales[0].firstByte, scales[1].firstByte},
+                                sums_[piece]);
     }
   }
 
   /// Of one step; what is beyond the last block scales zeros.
-  MatrixValues scalesAt(std::size_t i, FragmentPlace place) {
+  FragmentSource::Scales scalesAt(std::size_t i, FragmentPlace place) {
     if (!unit_.isScaled()) return {};
     constexpr std::int64_t kOnes = 0x7f7f7f7f; // e8m0: 2^0, four times
-    if (!scales_[i]) return {e_.i32(kOnes)};
+    if (!scales_[i]) return {{e_.i32(kOnes)}};
     const bool isWhole = (place.step + 1) * unit_.k <= depth_;
-    return scales_[i]->at(place, isWhole ? std::nullopt : std::optional(depth_));
+    return scales_[i]->scalesAt(
+        place, isWhole ? std::nullopt : std::optional(depth_),
+        llvm::is_contained(unit_.arguments, machine::MmaArgument::ScaleByteA));
   }
 
   Emitter &e_;

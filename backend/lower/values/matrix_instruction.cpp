@@ -102,6 +102,11 @@ MatrixValues MatrixInstruction::multiply(Builder &b, Operands operands,
       append(operands.a);
     else if (argument == MmaArgument::B)
       append(operands.b);
+    else if (argument == MmaArgument::ScaleByteA || argument == MmaArgument::ScaleByteB)
+      arguments.push_back(llvm::ConstantInt::get(
+          next(),
+          static_cast<std::uint64_t>(argument == MmaArgument::ScaleByteA ? operands.scaleByteA
+                                                                         : operands.scaleByteB)));
     else if (argument == MmaArgument::ScaleA)
       append(operands.scaleA);
     else if (argument == MmaArgument::ScaleB)

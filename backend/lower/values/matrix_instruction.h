@@ -24,6 +24,7 @@ public:
   struct Operands {
     llvm::ArrayRef<llvm::Value *> a, b;
     llvm::ArrayRef<llvm::Value *> scaleA = {}, scaleB = {}; ///< Of a row with block scales.
+    std::int32_t scaleByteA = 0, scaleByteB = 0; ///< Where they begin, if the row can say it.
   };
   /// The sums, packed, with the product added.
   MatrixValues multiply(llvm::IRBuilder<> &b, Operands operands,

@@ -54,14 +54,24 @@ ValueId unpacked(Builder &build, const Op &product, std::size_t operand) {
                     [&](ValueId bytes) { return repacked(build, bytes, ElementKind::F4E2M1); });
 }
 
+/// As another element. Pairs of f4e2m1 are taken apart along the axis that they have in memory: of
+/// one that was transposed, before that.
+ValueId castOperand(Builder &build, ValueId value, std::size_t operand, ElementKind to) {
+  const Op *made = build.kernel().definition(value);
+  const bool isTransposed = operand == 1 && made && made->kind == OpKind::Permute;
+  if (!isTransposed || build.kernel().type(value).element() != ElementKind::F4E2M1)
+    return build.cast(value, to);
+  return alongDepth(build, value, operand, [&](ValueId own) { return build.cast(own, to); });
+}
+
 } // namespace
 
 ValueId scaledOperand(Builder &build, const Op &product, std::size_t operand, ElementKind to) {
   const ValueId own = unpacked(build, product, operand);
   const auto scale = scaleOf(product, operand);
-  if (!scale) return build.cast(own, to);
+  if (!scale) return castOperand(build, own, operand, to);
   const ElementKind wide = to == ElementKind::F64 ? to : ElementKind::F32;
-  const ValueId numbers = build.cast(own, wide);
+  const ValueId numbers = castOperand(build, own, operand, wide);
   const Shape &shape = build.kernel().type(numbers).shape();
   // The scales of b lie along k, as those of a do: [.., n, k / 32].
   const ValueId factors =

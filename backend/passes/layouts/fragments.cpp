@@ -31,12 +31,13 @@ Fragments fragmentsOf(const Kernel &kernel, const Op &dot, std::size_t operand,
   const auto &unit = *analysis::unitOf(kernel, dot, machine);
   const Type &tile = kernel.type(dot.operand(operand));
   const std::int32_t axis = depthAxis(kernel, dot, operand);
-  const std::int32_t bits = layout::bitsFor(tile.shape()[axis]);
+  const std::int32_t bits = layout::bitsFor(depthOf(kernel, dot));
   return {
       .places =
           analysis::fragmentReads(kernel, dot, operand, {.unit = unit, .bits = bits}, sums).places,
       .axis = axis,
-      .isAnyOrder = analysis::freeDepthBits(tile.shape()[axis]) == bits &&
+      .isAnyOrder = dot.kind == OpKind::Dot &&
+                    analysis::freeDepthBits(tile.shape()[axis]) == bits &&
                     bits >= analysis::depthBitsOf(unit),
       .areTransposed = readsColumns(machine.matrixLoads, storageBits(tile.element()))};
 }

@@ -9,7 +9,7 @@
 /// nothing passes through shared memory.
 namespace imbrex::passes::layouts {
 
-/// How a product on a unit wants an operand.
+/// How a product on a unit wants an operand, or scales.
 struct Fragments {
   layout::LinearLayout places; ///< With k counted as the instruction does.
   std::int32_t axis;           ///< Of k.

@@ -85,6 +85,7 @@ public:
       if (isProduct(op))
         for (const size_t operand : {0, 1}) proposeSlabs(op, operand);
       if (op.kind == OpKind::Dot && isOnUnit(op)) proposeFragments(op);
+      if (op.kind == OpKind::DotScaled && isOnUnit(op)) proposeScales(op);
     });
     return std::move(graph_);
   }
@@ -342,6 +343,25 @@ private:
       Cluster &cluster = graph_.clusters[graph_.clusterOf[*site]];
       cluster.candidates.push_back({computedLayout(kernel_, dot, fragments), &dot});
       addWork(cluster, {.type = kernel_.type(tile), .fragments = fragments}, dot);
+    }
+  }
+
+  /// Scales that no slot takes can be loaded by the lanes that the unit reads them from.
+  void proposeScales(const Op &dot) {
+    const auto &unit = *analysis::unitOf(kernel_, dot, question_.machine);
+    const LinearLayout sums = analysis::sumsOf(
+        unit, unitAttrs(dot), kernel_.type(dot.result()).shape(), question_.threads);
+    for (const size_t operand : {0, 1}) {
+      const auto scale = scaleOf(dot, operand);
+      const auto site = scale ? sourceOf(dot.operand(*scale)) : std::nullopt;
+      if (!site) continue;
+      const Op &made = *graph_.sites[*site].op;
+      if ((made.kind == OpKind::Load || made.kind == OpKind::ViewLoad) && mayFillSlot(made))
+        continue;
+      const Fragments fragments = fragmentsOf(kernel_, dot, *scale, question_.machine, sums);
+      Cluster &cluster = graph_.clusters[graph_.clusterOf[*site]];
+      cluster.candidates.push_back({fragments.places, &dot});
+      addWork(cluster, {.type = kernel_.type(dot.operand(*scale)), .fragments = fragments}, dot);
     }
   }
 

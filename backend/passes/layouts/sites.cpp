@@ -143,6 +143,7 @@ private:
     case TypeRule::ViewLoad:
     case TypeRule::ViewExtent:
     case TypeRule::ViewData:
+    case TypeRule::ViewBytes:
     case TypeRule::TablePointer:
     case TypeRule::NoResult:
     case TypeRule::Bare:

@@ -53,10 +53,12 @@ std::int64_t exchangeBytes(const Kernel &kernel, const machine::Machine &machine
     for (const std::size_t i : {0, 1})
       if (!inPlace.contains(op.operand(i)) && !isHeldAsWanted(kernel, machine, op, i))
         bytes += 2 * tileBytes(kernel, op.operand(i));
+    std::int64_t ofScales = 0; // which pass before the operands, both at once
     for (const std::size_t i : {0, 1})
-      if (const auto scale = scaleOf(op, i))
-        bytes = std::max(bytes, tileBytes(kernel, op.operand(*scale)));
-    return bytes;
+      if (const auto scale = scaleOf(op, i); scale && !kernel.type(op.operand(*scale)).isShared() &&
+                                             !inPlace.contains(op.operand(*scale)))
+        ofScales += 2 * tileBytes(kernel, op.operand(*scale));
+    return std::max(bytes, ofScales);
   }
   if (op.kind == OpKind::ConvertLayout && willLieInSlot(kernel, op.operand(0))) return 0;
   if (llvm::any_of(op.results, [&](ValueId result) { return inPlace.contains(result); })) return 0;

@@ -21,10 +21,9 @@ bool passesOn(const Kernel &kernel, const Op &op) {
 }
 
 bool multipliesInPlace(const Kernel &kernel, const Op &op, ValueId tile) {
-  if (!isProduct(op) || llvm::is_contained(llvm::ArrayRef(op.operands).drop_front(2), tile))
-    return false;
+  if (!isProduct(op) || op.operand(2) == tile) return false;
   if (isOnUnit(op)) return true;
-  if (op.kind != OpKind::Dot) return false;
+  if (op.kind == OpKind::DotScaled) return false;
   const auto &attrs = op.attrs<DotAttrs>();
   return (attrs.precision == Precision::Ieee && !isNarrowFloat(kernel.type(tile).element()));
 }

@@ -160,6 +160,18 @@ void Emitter::decodeArguments() {
           builder.CreateTrunc(bits, llvm::IntegerType::get(context, lane->getScalarSizeInBits()));
     scalars_[parameter.index()] = builder.CreateBitCast(bits, lane);
   }
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    if (op.kind == ir::OpKind::ViewBytes) viewBytes(op);
+  });
+}
+
+/// Two elements along the last axis, which has stride 1, are a byte.
+void Emitter::viewBytes(const ir::Op &op) {
+  ViewValues view = views_[op.operand(0).index()];
+  view.extents.back() = builder.CreateLShr(view.extents.back(), 1);
+  for (std::size_t axis = 0; axis + 1 < view.strides.size(); ++axis)
+    view.strides[axis] = builder.CreateAShr(view.strides[axis], 1);
+  views_[op.result().index()] = std::move(view);
 }
 
 /// for block = first … last: its indices along x, y and z, then the kernel's body.

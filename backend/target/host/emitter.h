@@ -107,6 +107,7 @@ private:
   llvm::Value *tripCount(const ir::Op &op);
 
   void decodeArguments();
+  void viewBytes(const ir::Op &op);
   void emitBlockLoop();
 
   std::vector<llvm::Value *> scalars_;

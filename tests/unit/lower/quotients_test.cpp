@@ -40,7 +40,8 @@ std::vector<std::byte> dividends(std::string_view element) {
   std::vector<std::byte> bytes(kDividends * width);
   for (std::size_t i = 0; i < kDividends; ++i) {
     const std::uint32_t sign = (static_cast<std::uint32_t>(random()) & 1U) << (8 * width - 1);
-    const std::uint32_t bits = i % 64 == 0 ? infinity : static_cast<std::uint32_t>(random()) % infinity;
+    const std::uint32_t bits =
+        i % 64 == 0 ? infinity : static_cast<std::uint32_t>(random()) % infinity;
     const std::uint32_t number = sign | bits;
     std::memcpy(&bytes[i * width], &number, width);
   }
@@ -48,14 +49,14 @@ std::vector<std::byte> dividends(std::string_view element) {
 }
 
 void compareQuotients(const std::string &element, const std::string &divisor,
-             const machine::Machine &machine) {
+                      const machine::Machine &machine) {
   CAPTURE(element);
   CAPTURE(divisor);
   CAPTURE(machine.name);
   const std::string tile = element + "[" + std::to_string(kDividends) + "]";
   ir::Kernel kernel = testing::parsedKernel(
-      "kernel @k(%x: view<const " + element + ", 1>, %y: view<" + element + ", 1>) stage tiles {\n" +
-      "  %0 = program_id : i32\n  %1 = view.load %x, %0 : " + tile +
+      "kernel @k(%x: view<const " + element + ", 1>, %y: view<" + element +
+      ", 1>) stage tiles {\n" + "  %0 = program_id : i32\n  %1 = view.load %x, %0 : " + tile +
       "\n  %2 = constant " + divisor + " : " + tile + "\n  %3 = div %1, %2 : " + tile +
       "\n  view.store %y, %3, %0\n}\n");
   std::vector<std::vector<std::byte>> expected{dividends(element), dividends(element)};
