@@ -18,7 +18,7 @@ namespace {
 std::size_t elementsTogether(const Emitter &e, ValueId value) {
   constexpr std::int64_t kRegisterBits = 32;
   if (!e.stagedTiles.contains(value) || e.type(value).isPointerTile()) return 1;
-  const std::int64_t bits = ir::storageBits(e.type(value).element());
+  const std::int64_t bits = ir::info(e.type(value).element()).bits; // a bool is one in a register
   if (bits != 8 && bits != 16) return 1;
   const auto together = static_cast<std::size_t>(kRegisterBits / bits);
   return e.registerCount(value) % together == 0 ? together : 1;
