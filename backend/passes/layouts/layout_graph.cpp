@@ -330,6 +330,15 @@ private:
     slots_[&load] = filled;
   }
 
+  /// Warps side by side have the same fragments, so that a thread may have more of a tile than its
+  /// share, and more than it has registers.
+  bool fitRegisters(const Fragments &fragments) const {
+    const std::int64_t limit = question_.machine.maxRegistersPerThread;
+    const std::int64_t elements = std::int64_t{1}
+                                  << fragments.places.inputBits(layout::Dim::Register);
+    return limit == 0 || elements <= limit;
+  }
+
   /// What is computed had best be so where it is multiplied.
   void proposeFragments(const Op &dot) {
     const auto &unit = *analysis::unitOf(kernel_, dot, question_.machine);
@@ -340,6 +349,7 @@ private:
       const auto site = sourceOf(tile);
       if (!site || !analysis::sourcesOf(kernel_, tile)) continue;
       const Fragments fragments = fragmentsOf(kernel_, dot, operand, question_.machine, sums);
+      if (!fitRegisters(fragments)) continue;
       Cluster &cluster = graph_.clusters[graph_.clusterOf[*site]];
       cluster.candidates.push_back({computedLayout(kernel_, dot, fragments), &dot});
       addWork(cluster, {.type = kernel_.type(tile), .fragments = fragments}, dot);
