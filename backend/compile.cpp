@@ -139,6 +139,7 @@ bool areRingsProven(Compilation &of) {
 bool lowerIt(Compilation &of) {
   of.code.context = std::make_unique<llvm::LLVMContext>();
   of.code.assumptions = of.assumptions;
+  of.code.kernel = &of.kernel;
   auto lowered = lower::lowerKernel(of.kernel, of.target.vocabulary(), of.assumptions, [&] {
     auto module = std::make_unique<llvm::Module>(of.kernel.name(), *of.code.context);
     of.target.prepare(*module);

@@ -58,6 +58,37 @@ std::string spilledAt(const Report &report) {
   return report.spills ? ", most at " + imbrex::toText(report.spills->where) : "";
 }
 
+// --- loops on matrix units ---
+
+/// "64 x nvvm.mma.m16n8k16.row.col.bf16"
+std::string productsOf(const LoopOnUnits &loop) {
+  std::string text;
+  for (const LoopOnUnits::Product &product : loop.products)
+    text +=
+        llvm::formatv("{0}{1} x {2}", text.empty() ? "" : ", ", product.count, product.instruction);
+  return text;
+}
+
+/// "512 of 640 cycles of a trip, 80 %; limited by role block"
+std::string busyIn(const LoopOnUnits &loop) {
+  const std::string guess = loop.areKnown ? "" : ", which no document says and is a guess";
+  if (!loop.cyclesPerTrip) return llvm::formatv("{0} cycles of a trip{1}", loop.unitCycles, guess);
+  return llvm::formatv("{0} of {1:f0} cycles of a trip{2}, {3:f0} %; limited by {4}",
+                       loop.unitCycles, *loop.cyclesPerTrip, guess, 100 * loop.share(), loop.limit);
+}
+
+void loopsAsText(llvm::raw_ostream &out, const Report &report) {
+  for (const LoopOnUnits &loop : report.loops) {
+    row(out, "matrix units", "in the loop at " + imbrex::toText(loop.where));
+    out << llvm::formatv("    {0,-18}{1}\n", "a warp, a trip", productsOf(loop));
+    out << llvm::formatv("    {0,-18}{1}\n", "busy", busyIn(loop));
+    const std::int32_t blocks = report.occupancy.blocksPerCore;
+    if (loop.cyclesPerTrip && blocks > 1)
+      out << llvm::formatv("    {0,-18}{1:f0} %, if they multiply by turns\n",
+                           "of " + counted(blocks, "block"), 100 * loop.shareOf(blocks));
+  }
+}
+
 llvm::StringRef ref(std::string_view text) { return {text.data(), text.size()}; }
 
 llvm::json::Object instructionsAsJson(const target::InstructionMix &mix) {
@@ -76,6 +107,30 @@ llvm::json::Object instructionsAsJson(const target::InstructionMix &mix) {
   return classes;
 }
 
+llvm::json::Array loopsAsJson(const Report &report) {
+  llvm::json::Array loops;
+  for (const LoopOnUnits &loop : report.loops) {
+    llvm::json::Object products;
+    for (const LoopOnUnits::Product &product : loop.products)
+      products[ref(product.instruction)] = product.count;
+    llvm::json::Object of{{"at", imbrex::toText(loop.where)},
+                          {"matrix_instructions", std::move(products)},
+                          {"unit_cycles", loop.unitCycles},
+                          {"are_unit_cycles_known", loop.areKnown},
+                          {"cycles", nullptr},
+                          {"unit_share", nullptr},
+                          {"unit_share_of_core", nullptr}};
+    if (loop.cyclesPerTrip) {
+      of["cycles"] = *loop.cyclesPerTrip;
+      of["limit"] = loop.limit;
+      of["unit_share"] = loop.share();
+      if (!report.noImage) of["unit_share_of_core"] = loop.shareOf(report.occupancy.blocksPerCore);
+    }
+    loops.push_back(std::move(of));
+  }
+  return loops;
+}
+
 } // namespace
 
 Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, StageTimes *times) {
@@ -87,6 +142,7 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
                 .resources = {},
                 .occupancy = {},
                 .instructions = target.instructions(*assembly),
+                .loops = loopsOnUnits(*code.kernel, target.machine()),
                 .assemblyBytes = static_cast<std::int64_t>(assembly->size())};
   const auto object = makeObject(*assembly, target, times);
   if (!object && object.error().kind != Diag::NoAssembler) return object.failure();
@@ -124,6 +180,7 @@ std::string toText(const Report &report) {
       std::to_string(resources.sharedMemoryBytes) +
           (report.interface.bytesAtLaunch > 0 ? ", which the launch must ask for" : ""));
   ofImage("occupancy", occupancyAsText(report));
+  loopsAsText(out, report);
   row(out, "instructions", report.instructions.total());
   for (std::size_t i = 0; i < target::kInstructionClasses.size(); ++i) {
     const auto kind = static_cast<InstructionClass>(i);
@@ -161,6 +218,7 @@ std::string toJson(const Report &report) {
                                        {"limit", ref(toText(report.occupancy.limit))}}},
       {"arguments", argumentsAsJson(report.interface)},
       {"assumptions", assumptionsAsJson(report.assumptions, report.interface)},
+      {"loops_on_matrix_units", loopsAsJson(report)},
       {"instructions", report.instructions.total()},
       {"instruction_mix", instructionsAsJson(report.instructions)},
       {"assembly_bytes", report.assemblyBytes},

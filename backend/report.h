@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/compile.h"
+#include "backend/loops_on_units.h"
 #include "backend/machine/occupancy.h"
 
 #include <optional>
@@ -17,6 +18,7 @@ struct Report {
   target::Resources resources;
   machine::Occupancy occupancy;
   target::InstructionMix instructions;
+  std::vector<LoopOnUnits> loops; ///< Those that multiply on matrix units.
   std::int64_t assemblyBytes = 0;
   std::int64_t imageBytes = 0;
   /// Set where no assembler is found. The registers, spills, stack, occupancy and the image's bytes
@@ -26,7 +28,7 @@ struct Report {
 };
 
 /// Makes the assembly and, where there is an assembler, the image to see; `times` gets what that
-/// took. An error is of the code: one of them could not be made of it.
+/// took. An error is of the code: one of them could not be made of it. The kernel is still there.
 Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target,
                         StageTimes *times = nullptr);
 

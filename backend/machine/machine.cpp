@@ -20,8 +20,7 @@ constexpr std::string_view kBf16Cast = " cast ";
 
 // The asynchronous copies; targets.def says where the numbers come from.
 constexpr AsyncCopies kNone = {};
-constexpr AsyncCopies kGroups = {
-    .sizes = 4 | 8 | 16, .areGrouped = true, .capacity = 63, .latency = 500, .bytesPerCycle = 16};
+constexpr AsyncCopies kGroups = {.sizes = 4 | 8 | 16, .areGrouped = true, .capacity = 63};
 constexpr AsyncCopies kEngine = [] {
   AsyncCopies copies = kGroups;
   copies.haveEngine = true;
@@ -30,7 +29,7 @@ constexpr AsyncCopies kEngine = [] {
 
 // The counter is never above 63, so that LLVM leaves out a wait until 63 are left.
 constexpr AsyncCopies kLoadsToLds = {
-    .sizes = 16, .areInLaneOrder = true, .capacity = 62, .latency = 700, .bytesPerCycle = 16};
+    .sizes = 16, .areInLaneOrder = true, .capacity = 62, .latency = 700, .cacheBytesPerCycle = 64};
 
 // 128 lanes of 512 columns of 32 bits (PTX ISA 9.0, 9.7.16.1, "Tensor Memory").
 constexpr std::int32_t kTensorMemory = 128 * 512 * 4;

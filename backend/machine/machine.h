@@ -30,9 +30,11 @@ struct AsyncCopies {
   /// A warp names one place, and what its lanes copy lies there side by side in their order; all of
   /// them take part. Else each thread names its own.
   bool areInLaneOrder = false;
-  std::int32_t capacity = 0;      ///< The most that may be left when it goes on.
-  std::int32_t latency = 0;       ///< Cycles until one from memory lands: for plans alone.
-  std::int32_t bytesPerCycle = 0; ///< That memory gives one core: for plans alone.
+  std::int32_t capacity = 0; ///< The most that may be left when it goes on.
+  // For plans alone, and of machines without such copies as well:
+  std::int32_t latency = 500;           ///< Cycles until one from memory lands.
+  std::int32_t bytesPerCycle = 16;      ///< That memory gives one core,
+  std::int32_t cacheBytesPerCycle = 48; ///< and the cache that all cores share.
   /// An engine beside the threads loads boxes of views, which end at barriers in shared memory that
   /// count phases; and warps can hand registers to each other.
   bool haveEngine = false;

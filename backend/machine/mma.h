@@ -107,8 +107,8 @@ struct MmaInstruction {
   FragmentForm form;
   llvm::ArrayRef<MmaArgument> arguments; ///< Of the intrinsic, in order.
   std::string_view machines;             ///< By name and between spaces.
-  /// From one to the next on the same unit of one partition of a core; 0: not known, for its
-  /// vendor does not say.
+  /// From one to the next on the same unit of one partition of a core; 0: its vendor does not say
+  /// (see unitCycles).
   std::int32_t cycles = 0;
   SumRules sumRules = {};
   /// The least version of PTX that has it, times 10, where a machine's own features may ask for
@@ -133,6 +133,15 @@ const MmaInstruction *findMmaInstruction(const Machine &machine, std::string_vie
                                          const MmaElements &elements, const BlockScale &scale);
 /// By the name that the language has for it; nothing where no unit knows it.
 std::optional<MatrixElement> matrixElementNamed(std::string_view name);
+
+/// What an instruction keeps a unit of one partition busy for.
+struct UnitCycles {
+  std::int32_t cycles;
+  bool isKnown; ///< Else no document says: a guess, to compare with.
+};
+/// The row's cycles; where it has none, what the rate of a whole core makes of them
+/// (mma_rates.def).
+UnitCycles unitCycles(const Machine &machine, const MmaInstruction &instruction);
 
 /// Whether a product is best had as the transpose of that of the transposed matrices: where a lane
 /// has neighbours of a column of the sums, which then are those of a row, as memory has them.

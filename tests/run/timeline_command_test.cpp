@@ -174,14 +174,31 @@ TEST_CASE("imbrex timeline shows a kernel's schedule") {
       "kernel 'product' on sm_90a\n"
       "the two warps of 'compute' stand for all: what any two do to each other, these do\n"
       "k0: the trips of the loop at product.imx:10\n"
-      "schedule product: 36887 cycles\n"
-      "no resource is the limit, but a cycle of 1089 cycles: access ring0.tile, ring1.tile "
-      "(1089), "));
-  CHECK(contains(shown.output,
-                 "1089.0 cycles for each trip of 'k0'; no fewer than 1089.0, by role compute\n"));
+      "schedule product: 10721 cycles\n"
+      "no resource is the limit, but a cycle of 864 cycles: copy ring1.tile (586), wait "
+      "barriers0.phase, issue fragments ring0.tile, ring1.tile (192), "));
+  CHECK(contains(shown.output, "288.0 cycles for each trip of 'k0', 864 for 3; no fewer than "
+                               "192.0, by shared memory\n"));
   const Outcome unsaid = shell("imbrex timeline product.imx --target sm_90a");
   CHECK(contains(unsaid.output, "product.imx:10: error: how many trips of 'k0' there are is not "
                                 "said\n"));
+}
+
+TEST_CASE("a timeline counts matrix instructions, and the reading of what they multiply") {
+  // 128 x 128 x 32 by four warps, one in each partition: 64 instructions of 2048 products at 256 a
+  // cycle. Shared memory gets 16 KB, of which each warp reads half of either tile: 48 KB at 128
+  // bytes a cycle.
+  const std::string wide = "sed -e 's/64x32/128x32/; s/32x64/32x128/; s/64x64/128x128/' "
+                           "product.imx | imbrex timeline - --trips k0=32 --target ";
+  const Outcome ampere = shell(wide + "sm_80");
+  CHECK(contains(ampere.output, "'matrix units' is the limit, busy 100 % of the steady time\n"));
+  CHECK(contains(ampere.output, "  shared memory  12288  "));
+  CHECK(contains(ampere.output, "  matrix units   16384  "));
+  CHECK(contains(ampere.output,
+                 "512.0 cycles for each trip of 'k0'; no fewer than 512.0, by matrix units\n"));
+  // Half as many a cycle.
+  CHECK(contains(shell(wide + "sm_89").output,
+                 "1024.0 cycles for each trip of 'k0'; no fewer than 1024.0, by matrix units\n"));
 }
 
 TEST_CASE("a run of an unsafe schedule tells how far its drains go") {

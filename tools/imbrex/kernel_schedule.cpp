@@ -43,8 +43,7 @@ std::string aboutTrips(const schedule::Program &program) {
     ++loops;
   }
   if (loops < 2) return text;
-  return "it has " + std::to_string(loops) +
-         " numbers of trips, each of a loop that uses rings:\n" + text;
+  return "it has " + std::to_string(loops) + " numbers of trips, each of a loop:\n" + text;
 }
 
 std::string aboutRoles(const schedule::Program &program) {
@@ -71,7 +70,7 @@ bool isOfLoop(const schedule::Program &program, schedule::TripsId trips) {
 }
 
 std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machine &machine,
-                                        Diagnostics &diagnostics) {
+                                        Diagnostics &diagnostics, Scheduled wanted) {
   if (machine.family == machine::Family::Cpu) {
     diagnostics.report(Diag::NoGpuCode, {}, machine.name);
     return std::nullopt;
@@ -81,7 +80,9 @@ std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machin
   passes::PassContext context(diagnostics, machine, analysis::usualAssumptions(kernel));
   context.explanation = &given.explanation;
   if (!runPasses(kernel, gpuPipeline(), context)) return std::nullopt;
-  if (!passes::pipeline::hasRings(kernel)) {
+  const bool multiplies =
+      wanted == Scheduled::WithRingsOrUnits && passes::pipeline::multipliesInLoops(kernel);
+  if (!passes::pipeline::hasRings(kernel) && !multiplies) {
     std::string why = reasonsIn(given.explanation);
     if (why.empty())
       why = marked > 0 ? "nothing of its loops runs ahead" : "none of its loops is to be pipelined";
@@ -99,7 +100,7 @@ std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machin
 }
 
 std::optional<GivenSchedule> readGivenSchedule(const std::string &path, const std::string &target,
-                                               Diagnostics &diagnostics) {
+                                               Diagnostics &diagnostics, Scheduled wanted) {
   auto read = readKernelOrSchedule(path, diagnostics);
   if (!read) return std::nullopt;
   if (read->schedule) return GivenSchedule{.program = *std::move(read->schedule)};
@@ -108,7 +109,8 @@ std::optional<GivenSchedule> readGivenSchedule(const std::string &path, const st
     return std::nullopt;
   }
   const machine::Machine *machine = machine::machineNamed(target, diagnostics);
-  return machine ? scheduleOf(*std::move(read->kernel), *machine, diagnostics) : std::nullopt;
+  return machine ? scheduleOf(*std::move(read->kernel), *machine, diagnostics, wanted)
+                 : std::nullopt;
 }
 
 } // namespace imbrex::tool

@@ -1,64 +1,191 @@
 #include "backend/passes/pipeline/loop_costs.h"
 
+#include "backend/analysis/matrix_product.h"
 #include "backend/ir/products.h"
+#include "backend/layout/conversion.h"
+#include "backend/passes/layouts/fragments.h"
+#include "backend/support/check.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace imbrex::passes::pipeline {
 namespace {
 
 using namespace ir;
+using machine::MmaInstruction;
 
-// Of one core: products of one element a cycle and lane, 128 lanes; bytes of shared memory.
-constexpr std::int64_t kLanes = 128, kSharedBytesPerCycle = 128;
-constexpr std::string_view kMemory = "memory";
+// Of one core: products of one element a cycle and lane, 128 lanes.
+constexpr std::int64_t kLanesOfCore = 128;
+// Four bytes of each bank.
+constexpr std::int64_t kBankBytes = 4;
 
-std::int32_t cycles(std::int64_t number) {
+// What only gives elements other coordinates, which layouts do.
+constexpr std::array kNaming{OpKind::Permute, OpKind::Broadcast};
+
+std::int32_t clamped(std::int64_t cycles) {
   return static_cast<std::int32_t>(
-      std::min<std::int64_t>(number, std::numeric_limits<std::int32_t>::max()));
+      std::min<std::int64_t>(cycles, std::numeric_limits<std::int32_t>::max()));
 }
+
+std::int64_t ceilDiv(std::int64_t all, std::int64_t each) { return (all + each - 1) / each; }
 
 std::int64_t bytesOf(const Kernel &kernel, ValueId value) {
   const Type &type = kernel.type(value);
-  return type.isTile() ? type.shape().elements() * storageBits(type.element()) / 8 : 0;
+  const bool isTile = type.isTile() || type.isShared();
+  return isTile ? type.shape().elements() * storageBits(type.element()) / 8 : 0;
+}
+
+/// Pieces of an axis of the result that each warp has: all where the batches' are `piece` = 1.
+std::int64_t piecesOf(const Kernel &kernel, const Op &dot, std::int32_t axis, std::int64_t piece) {
+  const std::int64_t extent = kernel.type(dot.result()).shape()[axis];
+  const std::int64_t warps = unitAttrs(dot).warps[static_cast<std::size_t>(axis)];
+  return ceilDiv(extent, piece * warps);
+}
+
+std::int64_t instructionsOf(const Kernel &kernel, const Op &dot, const MmaInstruction &unit) {
+  const bool isTransposed = unitAttrs(dot).transposed;
+  const std::int32_t rank = kernel.type(dot.result()).rank();
+  std::int64_t count = ceilDiv(depthOf(kernel, dot), unit.k);
+  for (std::int32_t axis = 0; axis < rank; ++axis) {
+    const bool isOfRows = axis == rank - (isTransposed ? 1 : 2);
+    const std::int64_t piece = axis < rank - 2 ? 1 : isOfRows ? unit.m : unit.n;
+    count *= piecesOf(kernel, dot, axis, piece);
+  }
+  return count;
+}
+
+/// Whether each lane has what it multiplies of an operand in its registers.
+bool isHeld(const Kernel &kernel, const Op &dot, std::size_t operand,
+            const analysis::FragmentReads &reads, const machine::Machine &machine) {
+  const ValueId tile = dot.operand(operand);
+  if (kernel.type(tile).isShared()) return false;
+  const layout::LinearLayout &held = kernel.layout(kernel.layoutOf(tile));
+  const auto kind = planConversion(held, reads.places).kind;
+  if (kind == layout::ConversionKind::None || kind == layout::ConversionKind::Registers)
+    return true;
+  // Of products whose order of k comes later (order_products.h).
+  const layout::LinearLayout &sums = kernel.layout(kernel.layoutOf(dot.result()));
+  return dot.kind == OpKind::Dot && unitAttrs(dot).depthOrder.empty() &&
+         layouts::areHeld(layouts::fragmentsOf(kernel, dot, operand, machine, sums), held);
+}
+
+/// Of what all warps together read of an operand, and what fills it.
+std::int64_t bytesThroughShared(const Kernel &kernel, const Op &dot, std::size_t operand,
+                                const machine::Machine &machine) {
+  const ValueId tile = dot.operand(operand);
+  const auto reads = analysis::fragmentReads(kernel, dot, operand,
+                                             {.unit = *analysis::unitOf(kernel, dot, machine),
+                                              .bits = layout::bitsFor(depthOf(kernel, dot)),
+                                              .order = unitAttrs(dot).depthOrder});
+  if (isHeld(kernel, dot, operand, reads, machine)) return 0;
+  const std::int64_t elements = std::int64_t{1} << reads.places.inputBits();
+  return bytesOf(kernel, tile) + elements * storageBits(kernel.type(tile).element()) / 8;
+}
+
+Work workOfProduct(const Kernel &kernel, const Op &dot, const machine::Machine &machine) {
+  const MmaInstruction *unit = analysis::unitOf(kernel, dot, machine);
+  if (!unit) {
+    const std::int64_t sums = kernel.type(dot.result()).shape().elements();
+    return {.lanes = sums * depthOf(kernel, dot) / kLanesOfCore};
+  }
+  const std::int64_t warps = ceilDiv(kernel.threads().warps, machine.partitionsPerCore);
+  Work work{.units = warps * instructionsOf(kernel, dot, *unit) *
+                     machine::unitCycles(machine, *unit).cycles};
+  for (const std::size_t i : {0, 1})
+    work += workToRead(bytesThroughShared(kernel, dot, i, machine), machine);
+  return work;
 }
 
 } // namespace
 
-std::int64_t computeCycles(const Kernel &kernel, const Op &op) {
-  std::int64_t work = 0;
-  if (isProduct(op)) {
-    work = kernel.type(op.result()).shape().elements() * depthOf(kernel, op);
-  } else {
-    for (const ValueId result : op.results)
-      if (kernel.type(result).isTileOrPointers()) work += kernel.type(result).shape().elements();
-  }
-  std::int64_t cycles = work / kLanes;
-  for (const Block &region : op.regions)
-    for (const auto &inner : region.ops) cycles += computeCycles(kernel, *inner);
-  return cycles;
+std::int64_t matrixInstructionsOf(const Kernel &kernel, const Op &dot,
+                                  const machine::Machine &machine) {
+  const MmaInstruction *unit = analysis::unitOf(kernel, dot, machine);
+  return unit ? instructionsOf(kernel, dot, *unit) : 0;
 }
 
-schedule::Cost copyCost(const machine::AsyncCopies &copies, std::int64_t bytes) {
-  const std::int32_t busy = cycles(bytes / copies.bytesPerCycle + 1);
+Work workOf(const Kernel &kernel, const Op &op, const machine::Machine &machine) {
+  Work work;
+  if (isProduct(op)) {
+    work = workOfProduct(kernel, op, machine);
+  } else if (!llvm::is_contained(kNaming, op.kind)) {
+    std::int64_t elements = 0;
+    for (const ValueId result : op.results)
+      if (kernel.type(result).isTileOrPointers())
+        elements += kernel.type(result).shape().elements();
+    work.lanes = elements / kLanesOfCore;
+  }
+  for (const Block &region : op.regions)
+    for (const auto &inner : region.ops) work += workOf(kernel, *inner, machine);
+  return work;
+}
+
+Work workToRead(std::int64_t bytes, const machine::Machine &machine) {
+  return {.shared = ceilDiv(bytes, machine.banks * kBankBytes)};
+}
+
+schedule::Cost costOn(std::string_view resource, std::int64_t cycles) {
+  if (cycles == 0) return {};
+  return {.resource = std::string(resource), .cycles = clamped(cycles), .busy = clamped(cycles)};
+}
+
+schedule::Cost combinedCost(const Work &work) {
+  const std::int64_t most = std::max({work.units, work.shared, work.lanes});
+  schedule::Cost cost = costOn(work.units == most    ? kMatrixUnits
+                               : work.shared == most ? kSharedMemory
+                                                     : kLanes,
+                               most);
+  cost.cycles = clamped(work.cycles());
+  return cost;
+}
+
+Source sourceOf(const Kernel &kernel) {
+  bool multiplies = false;
+  walk(kernel.body(), [&](const Op &op) { multiplies |= isOnUnit(op); });
+  return multiplies ? Source::Cache : Source::Memory;
+}
+
+schedule::Cost copyCost(const machine::AsyncCopies &copies, std::int64_t bytes, Source source) {
+  const std::int32_t rate =
+      source == Source::Cache ? copies.cacheBytesPerCycle : copies.bytesPerCycle;
+  const std::int32_t busy = clamped(bytes / rate + 1);
   return {.resource = std::string(kMemory), .cycles = copies.latency + busy, .busy = busy};
 }
 
-schedule::Cost readCost(std::int64_t bytes, std::int64_t compute) {
-  return {.cycles = cycles(bytes / kSharedBytesPerCycle + 1 + compute)};
+namespace {
+
+/// Of global memory, that an op and its bodies touch.
+struct Traffic {
+  std::int64_t read = 0, written = 0;
+};
+
+Traffic trafficOf(const Kernel &kernel, const Op &op) {
+  Traffic traffic;
+  if (info(op.kind).effect == Effect::Read)
+    for (const ValueId result : op.results) traffic.read += bytesOf(kernel, result);
+  if (info(op.kind).effect == Effect::Write)
+    for (const ValueId operand : op.operands)
+      traffic.written = std::max(traffic.written, bytesOf(kernel, operand));
+  for (const Block &region : op.regions)
+    for (const auto &inner : region.ops) {
+      const Traffic more = trafficOf(kernel, *inner);
+      traffic.read += more.read, traffic.written += more.written;
+    }
+  return traffic;
 }
 
-schedule::Cost memoryCost(const Kernel &kernel, const Op &op, const machine::AsyncCopies &copies) {
-  std::int64_t bytes = 0;
-  const bool writes = info(op.kind).effect == Effect::Write;
-  if (info(op.kind).effect == Effect::Read)
-    for (const ValueId result : op.results) bytes += bytesOf(kernel, result);
-  if (writes)
-    for (const ValueId operand : op.operands) bytes = std::max(bytes, bytesOf(kernel, operand));
-  if (bytes == 0 || copies.bytesPerCycle == 0) return {};
-  schedule::Cost cost = copyCost(copies, bytes);
-  if (writes) cost.cycles = cost.busy; // nobody waits for it
+} // namespace
+
+schedule::Cost memoryCost(const Kernel &kernel, const Op &op, const machine::AsyncCopies &copies,
+                          Source source) {
+  const Traffic traffic = trafficOf(kernel, op);
+  if (traffic.read + traffic.written == 0) return {};
+  schedule::Cost cost = copyCost(copies, traffic.read + traffic.written, source);
+  if (traffic.read == 0) cost.cycles = cost.busy; // nobody waits for it
   return cost;
 }
 

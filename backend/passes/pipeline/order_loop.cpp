@@ -34,11 +34,15 @@ bool isInLoop(const Block &block, const Op &wanted, bool inside, bool &found) {
   return false;
 }
 
+/// An order asks for no costs, a plan does.
+enum class Costs : std::uint8_t { Left, Counted };
+
 class WorkMaker {
 public:
   WorkMaker(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
-            const machine::Machine &machine)
-      : kernel_(kernel), loop_(loop), loads_(loads), copies_(machine.asyncCopies) {}
+            const machine::Machine &machine, Costs costs)
+      : kernel_(kernel), loop_(loop), loads_(loads), machine_(machine),
+        copies_(machine.asyncCopies), hasCosts_(costs == Costs::Counted) {}
 
   LoopWork make(bool hasLoader) const {
     schedule::Program work{.name = kernel_.name(), .where = loop_.where};
@@ -77,7 +81,8 @@ private:
     schedule::Op op{.kind = schedule::OpKind::Copy,
                     .accesses = {{.buffer = buffer, .writes = true}},
                     .bytes = bytes,
-                    .cost = copyCost(copies_, bytes),
+                    .cost =
+                        hasCosts_ ? copyCost(copies_, bytes, sourceOf(kernel_)) : schedule::Cost(),
                     .where = load.op->where};
     if (work.queues.empty()) return op;
     op.kind = schedule::OpKind::Issue;
@@ -100,7 +105,6 @@ private:
 
   std::vector<schedule::Op> trip(schedule::Program &work) const {
     std::vector<schedule::Op> issues, uses;
-    const std::int64_t compute = bodyCycles();
     for (const AheadLoad &load : loads_.loads) {
       const ValueId tile = load.op->result();
       const std::int64_t bytes =
@@ -109,11 +113,10 @@ private:
       work.buffers.push_back(
           {.name = "tile" + std::to_string(buffer.index()), .bytes = bytes, .parts = agents()});
       issues.push_back(loadOf(work, load, buffer, bytes));
-      const bool isLast = &load == &loads_.loads.back();
       const auto read = readsOwn(load) ? schedule::Part::Own : schedule::Part::All;
       uses.push_back({.kind = schedule::OpKind::Access,
                       .accesses = {{.buffer = buffer, .part = read}},
-                      .cost = readCost(bytes, isLast ? compute : 0),
+                      .cost = hasCosts_ ? combinedCost(workFor(load, bytes)) : schedule::Cost(),
                       .where = load.op->where});
     }
     if (!work.queues.empty())
@@ -123,17 +126,32 @@ private:
     return issues;
   }
 
-  std::int64_t bodyCycles() const {
-    std::int64_t cycles = 0;
-    for (const auto &op : loop_.regions[0].ops)
-      if (!loads_.addresses.contains(op.get())) cycles += computeCycles(kernel_, *op);
-    return cycles;
+  /// Products read where tiles lie; all else is read into registers first. The last read is
+  /// followed by all that is computed.
+  Work workFor(const AheadLoad &load, std::int64_t bytes) const {
+    Work work;
+    if (!loads_.inPlace.contains(load.op->result())) work = workToRead(bytes, machine_);
+    if (&load == &loads_.loads.back()) work += ofBody();
+    return work;
+  }
+
+  /// Of what stays in the loop: tiles that are read in place are only named there.
+  Work ofBody() const {
+    Work work;
+    for (const auto &op : loop_.regions[0].ops) {
+      const bool isNamed = llvm::any_of(
+          op->results, [&](ValueId result) { return loads_.inPlace.contains(result); });
+      if (!isNamed && !loads_.addresses.contains(op.get())) work += workOf(kernel_, *op, machine_);
+    }
+    return work;
   }
 
   const Kernel &kernel_;
   const Op &loop_;
   const LoopLoads &loads_;
+  const machine::Machine &machine_;
   const machine::AsyncCopies &copies_;
+  const bool hasCosts_;
 };
 
 /// What the engine loads in a trip ends a phase of a barrier instead of a group of a queue: what
@@ -227,12 +245,12 @@ std::optional<schedule::Program> splitWork(const schedule::Program &work, std::i
 
 LoopWork workOf(const Kernel &kernel, const Op &loop, const LoopLoads &loads, bool hasLoader,
                 const machine::Machine &machine) {
-  return WorkMaker(kernel, loop, loads, machine).make(hasLoader);
+  return WorkMaker(kernel, loop, loads, machine, Costs::Counted).make(hasLoader);
 }
 
 LoopOrder orderLoop(const Kernel &kernel, const Op &loop, const LoopLoads &loads,
                     const LoopChoice &choice, const machine::Machine &machine) {
-  LoopWork work = workOf(kernel, loop, loads, choice.hasLoader, machine);
+  LoopWork work = WorkMaker(kernel, loop, loads, machine, Costs::Left).make(choice.hasLoader);
   Diagnostics broken;
   auto ordered = choice.hasLoader ? splitWork(work.program, choice.slots, broken)
                                   : schedule::prefetch(std::move(work.program), QueueId(0),

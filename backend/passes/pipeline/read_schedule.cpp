@@ -1,11 +1,14 @@
 #include "backend/passes/pipeline/read_schedule.h"
 
+#include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/ir/shared_tiles.h"
 #include "backend/passes/pipeline/loop_costs.h"
+#include "backend/passes/pipeline/next_trip_loads.h"
 #include "backend/passes/pipeline/read_condition.h"
 #include "backend/passes/pipeline/taken_slots.h"
 #include "backend/passes/pipeline/trip_counts.h"
+#include "backend/passes/rewriting.h"
 #include "backend/schedule/program/attributes.h"
 #include "backend/schedule/program/channels.h"
 #include "backend/schedule/program/well_formed.h"
@@ -17,6 +20,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace imbrex::passes::pipeline {
@@ -60,7 +64,7 @@ class Reader {
 public:
   Reader(const Kernel &kernel, const machine::Machine &machine, Diagnostics &diagnostics,
          ReadFor what)
-      : kernel_(kernel), copies_(machine.asyncCopies), diagnostics_(diagnostics),
+      : kernel_(kernel), machine_(machine), copies_(machine.asyncCopies), diagnostics_(diagnostics),
         hasCosts_(what == ReadFor::Timeline) {}
 
   std::optional<KernelSchedule> run() {
@@ -88,12 +92,14 @@ public:
   }
 
 private:
+  /// Of a role: what ends in order, and is waited for.
+  enum class QueueOf : std::uint8_t { Copies, Fragments, Loads };
   enum class Walks : std::uint8_t { Filled, Taken, Arrives, Awaits }; // a cursor's purpose
 
   void readAs(schedule::Role role, const Block &body) {
     role_ = schedule::RoleId(static_cast<std::uint32_t>(program_.roles.size()));
     program_.roles.push_back(std::move(role));
-    queue_ = {};
+    queues_ = {};
     taken_ = {};
     ScheduleOps ops = read(body);
     program_.roles.back().body = std::move(ops);
@@ -128,7 +134,7 @@ private:
     const std::size_t outer = loops_.size();
     // A condition may ask for the count of a loop that comes behind it, most likely of the next.
     for (const auto &op : body.ops)
-      if (op->kind == OpKind::For && holdsRings(kernel_, *op))
+      if (op->kind == OpKind::For && isWalked(*op))
         loops_.push_back({op.get(), counts_.ofFor(*op)});
     std::reverse(loops_.begin() + static_cast<std::ptrdiff_t>(outer), loops_.end());
     ScheduleOps ops = readFrom(body, 0);
@@ -165,7 +171,7 @@ private:
         readSync(*sync, op, ops);
       else if (readsShared(kernel_, op))
         readTiles(op, ops);
-      else if (holdsRings(kernel_, op))
+      else if (isWalked(op))
         readBodies(op, ops);
       else if (hasCosts_)
         readWork(op, ops);
@@ -178,6 +184,16 @@ private:
     return ops;
   }
 
+  /// A timeline also tells the trips in which matrix units multiply.
+  bool isWalked(const Block &body) const {
+    return holdsRings(kernel_, body) || (hasCosts_ && holds(body, isOnUnit));
+  }
+  bool isWalked(const Op &op) const {
+    return holdsRings(kernel_, op) ||
+           (hasCosts_ &&
+            llvm::any_of(op.regions, [&](const Block &body) { return holds(body, isOnUnit); }));
+  }
+
   static bool isAssertion(const Op &op) { return op.kind == OpKind::Assert; }
 
   static bool mayStop(const Op &op) {
@@ -188,17 +204,66 @@ private:
   /// What takes time and is no part of the order. What is computed one after the other is one
   /// operation.
   void readWork(const Op &op, ScheduleOps &ops) {
+    if (ahead_.contains(&op)) return addLoadAhead(op, ops);
     const schedule::Cost memory = memoryCost(kernel_, op, copies_);
     if (memory.cycles > 0 && !isOther_)
       return ops.push_back({.kind = ScheduleOp::Access, .cost = memory, .where = op.where});
-    const std::int64_t cycles = computeCycles(kernel_, op);
+    addWork(workOf(kernel_, op, machine_), {.kind = ScheduleOp::Access, .where = op.where}, ops);
+  }
+
+  /// It lands beside all that the trip computes, which waits for it at its end.
+  void addLoadAhead(const Op &op, ScheduleOps &ops) {
+    const schedule::QueueId loads = queue(QueueOf::Loads);
+    ops.push_back({.kind = ScheduleOp::Issue,
+                   .queue = loads,
+                   .cost = memoryCost(kernel_, op, copies_, source_),
+                   .where = op.where});
+    ops.push_back({.kind = ScheduleOp::Commit, .queue = loads, .where = op.where});
+  }
+
+  ScheduleOps readTrip(const Op &loop) {
+    const std::set<const Op *> ahead = hasCosts_ ? loadsForNextTrip(loop) : std::set<const Op *>();
+    ahead_.insert(ahead.begin(), ahead.end());
+    ScheduleOps ops = read(loop.regions[0]);
+    if (!ahead.empty())
+      ops.push_back({.kind = ScheduleOp::Drain,
+                     .count = 0,
+                     .queue = queue(QueueOf::Loads),
+                     .where = loop.where});
+    return ops;
+  }
+
+  /// Fragments are read beside the products, which wait for the last of them at their end.
+  void addWork(const Work &work, const schedule::Op &access, ScheduleOps &ops) {
+    const auto add = [&](std::string_view resource, std::int64_t cycles) {
+      if (cycles == 0) return;
+      ops.push_back(access);
+      ops.back().cost = costOn(resource, cycles);
+    };
+    const bool isBeside = work.units > 0 && work.shared > 0;
+    if (isBeside) {
+      const schedule::QueueId fragments = queue(QueueOf::Fragments);
+      add(kSharedMemory, work.shared);
+      ops.back().kind = ScheduleOp::Issue;
+      ops.back().queue = fragments;
+      ops.push_back({.kind = ScheduleOp::Commit, .queue = fragments, .where = access.where});
+      add(kMatrixUnits, work.units);
+      ops.push_back(
+          {.kind = ScheduleOp::Drain, .count = 0, .queue = fragments, .where = access.where});
+    } else {
+      add(kMatrixUnits, work.units);
+      add(kSharedMemory, work.shared);
+    }
+    addLanes(work.lanes, access.where, ops);
+  }
+
+  void addLanes(std::int64_t cycles, const Location &where, ScheduleOps &ops) const {
     if (cycles == 0) return;
+    const schedule::Op own{.kind = ScheduleOp::Access, .where = where};
     const bool goesOn = !ops.empty() && ops.back().kind == ScheduleOp::Access &&
-                        ops.back().accesses.empty() && ops.back().cost.resource.empty();
-    if (!goesOn) ops.push_back({.kind = ScheduleOp::Access, .where = op.where});
-    std::int32_t &all = ops.back().cost.cycles;
-    all = static_cast<std::int32_t>(
-        std::min<std::int64_t>(all + cycles, std::numeric_limits<std::int32_t>::max()));
+                        ops.back().accesses.empty() && ops.back().cost.resource == kLanes;
+    if (!goesOn) ops.push_back(own);
+    ops.back().cost = costOn(kLanes, cycles + ops.back().cost.cycles);
   }
 
   void readBodies(const Op &op, ScheduleOps &ops) {
@@ -211,19 +276,23 @@ private:
     if (op.kind == OpKind::For) {
       const auto loop = llvm::find_if(loops_, [&](const CountedLoop &l) { return l.op == &op; });
       const auto number = loop - loops_.begin();
-      ops.push_back(loopOver(loop->trips, op, [&] { return read(op.regions[0]); }));
+      read_.loops.push_back({&op, loop->trips});
+      ops.push_back(loopOver(loop->trips, op, [&] { return readTrip(op); }));
       loops_[static_cast<std::size_t>(number)].isOver = true;
       return;
     }
-    if (op.kind == OpKind::While)
-      return ops.push_back(loopOver(counts_.ofWhile(op), op, [&] { return read(op.regions[0]); }));
+    if (op.kind == OpKind::While) {
+      read_.loops.push_back({&op, counts_.ofWhile(op)});
+      return ops.push_back(
+          loopOver(read_.loops.back().trips, op, [&] { return read(op.regions[0]); }));
+    }
     for (std::size_t i = 0; i < op.regions.size(); ++i) readBranch(op, i, ops);
   }
 
   /// Of an if: where its condition counts trips, it is known; else the body runs or does not.
   void readBranch(const Op &op, std::size_t number, ScheduleOps &ops) {
     const Block &body = op.regions[number];
-    if (!holdsRings(kernel_, body)) {
+    if (!isWalked(body)) {
       if (!hasCosts_ && holds(body, isAssertion))
         ops.push_back({.kind = ScheduleOp::Access, .where = op.where});
       return;
@@ -267,7 +336,8 @@ private:
     case SyncOp::BarrierNew: return; // before all others
     case SyncOp::RingCopy:
     case SyncOp::RingCopyBox: return readCopy(op, ops);
-    case SyncOp::RingCommit: return add({.kind = ScheduleOp::Commit, .queue = queue()});
+    case SyncOp::RingCommit:
+      return add({.kind = ScheduleOp::Commit, .queue = queue(QueueOf::Copies)});
     case SyncOp::RingDrain: return add(readDrain(op));
     case SyncOp::Meet: return add({.kind = ScheduleOp::Meet, .meeting = kAll});
     case SyncOp::RingSlot: taken_.take(op); return advance(0, Walks::Taken);
@@ -292,13 +362,14 @@ private:
 
   schedule::Op readDrain(const Op &op) {
     const std::int32_t count = op.attrs<CountAttrs>().count;
-    std::int32_t &capacity = program_.queues[queue().index()].capacity;
+    std::int32_t &capacity = program_.queues[queue(QueueOf::Copies).index()].capacity;
     capacity = std::max(capacity, count);
-    return {.kind = ScheduleOp::Drain, .count = count, .queue = queue()};
+    return {.kind = ScheduleOp::Drain, .count = count, .queue = queue(QueueOf::Copies)};
   }
 
   schedule::Cost costOf(const Op &op) const {
-    if (op.kind == OpKind::RingLoadBox) return copyCost(copies_, slotBytes(kernel_, op.operand(0)));
+    if (op.kind == OpKind::RingLoadBox)
+      return copyCost(copies_, slotBytes(kernel_, op.operand(0)), source_);
     return {};
   }
 
@@ -318,7 +389,11 @@ private:
       bytes += slotBytes(kernel_, slot.operand(0));
       access.accesses.push_back(readOf(op, slot, *behind));
     }
-    if (hasCosts_) access.cost = readCost(bytes, computeCycles(kernel_, op));
+    if (!hasCosts_) return ops.push_back(std::move(access));
+    Work work = workOf(kernel_, op, machine_);
+    if (work.units > 0) return addWork(work, access, ops);
+    work += workToRead(bytes, machine_);
+    access.cost = combinedCost(work);
     ops.push_back(std::move(access));
   }
 
@@ -356,15 +431,18 @@ private:
     return at->second;
   }
 
-  schedule::QueueId queue() {
-    if (queue_.valid()) return queue_;
-    queue_ = schedule::QueueId(static_cast<std::uint32_t>(program_.queues.size()));
+  schedule::QueueId queue(QueueOf what) {
+    constexpr std::array<std::string_view, 3> kNames{"copies", "fragments", "loads"};
+    const auto number = static_cast<std::size_t>(what);
+    schedule::QueueId &queue = queues_.at(number);
+    if (queue.valid()) return queue;
+    queue = schedule::QueueId(static_cast<std::uint32_t>(program_.queues.size()));
+    std::string name(kNames.at(number));
+    if (llvm::any_of(program_.queues, [&](const auto &other) { return other.name == name; }))
+      name += std::to_string(queue.index());
     program_.queues.push_back(
-        {.name = "copies" + (queue_.index() > 0 ? std::to_string(queue_.index()) : std::string()),
-         .role = role_,
-         .grouped = true,
-         .capacity = 0});
-    return queue_;
+        {.name = std::move(name), .role = role_, .grouped = true, .capacity = 0});
+    return queue;
   }
 
   schedule::RingId addSlots(const Op &op, std::string name, std::int32_t slots) {
@@ -446,8 +524,9 @@ private:
     const schedule::Op issue{
         .kind = ScheduleOp::Issue,
         .accesses = {ownPart(buffers_.at(op.operand(0)), filled)},
-        .queue = queue(),
-        .cost = hasCosts_ ? copyCost(copies_, slotBytes(kernel_, op.operand(0))) : schedule::Cost(),
+        .queue = queue(QueueOf::Copies),
+        .cost = hasCosts_ ? copyCost(copies_, slotBytes(kernel_, op.operand(0)), source_)
+                          : schedule::Cost(),
         .where = op.where};
     ScheduleOps filling{issue, {.kind = ScheduleOp::Advance, .cursor = filled, .where = op.where}};
     if (constantBits(kernel_, op.operand(1)) == std::uint64_t{1})
@@ -463,9 +542,11 @@ private:
   }
 
   const Kernel &kernel_;
+  const machine::Machine &machine_;
   const machine::AsyncCopies &copies_;
   Diagnostics &diagnostics_;
   const bool hasCosts_;
+  const Source source_ = hasCosts_ ? sourceOf(kernel_) : Source::Memory;
   KernelSchedule read_;
   schedule::Program &program_ = read_.program;
   TripCounts counts_{kernel_, read_};
@@ -474,8 +555,9 @@ private:
   std::map<ValueId, schedule::BufferId> buffers_;   // by ring
   std::map<ValueId, schedule::BarrierId> barriers_; // by barrier
   std::map<std::tuple<schedule::RoleId, ValueId, Walks>, CursorId> cursors_;
-  schedule::RoleId role_;          // that is read
-  schedule::QueueId queue_;        // of its copies
+  schedule::RoleId role_;                   // that is read
+  std::array<schedule::QueueId, 3> queues_; // its own
+  std::set<const Op *> ahead_;              // loads that land beside what a trip computes
   bool isOther_ = false;           // it is one of the threads that do not start loads of boxes
   std::vector<CountedLoop> loops_; // those of the bodies around, and of the one that is read
   bool isUnread_ = false;
@@ -484,6 +566,15 @@ private:
 } // namespace
 
 bool hasRings(const Kernel &kernel) { return holdsRings(kernel, kernel.body()); }
+
+bool multipliesInLoops(const Kernel &kernel) {
+  bool multiplies = false;
+  walk(kernel.body(), [&](const Op &op) {
+    multiplies |= isLoop(op) &&
+                  llvm::any_of(op.regions, [](const Block &body) { return holds(body, isOnUnit); });
+  });
+  return multiplies;
+}
 
 std::optional<KernelSchedule> readSchedule(const Kernel &kernel, const machine::Machine &machine,
                                            Diagnostics &diagnostics, ReadFor what) {

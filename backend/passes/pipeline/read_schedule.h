@@ -38,6 +38,8 @@
 namespace imbrex::passes::pipeline {
 
 bool hasRings(const ir::Kernel &kernel);
+/// Whether a loop multiplies on matrix units: then a timeline has something to tell.
+bool multipliesInLoops(const ir::Kernel &kernel);
 
 /// What a schedule is read for.
 enum class ReadFor : std::uint8_t {
@@ -45,7 +47,7 @@ enum class ReadFor : std::uint8_t {
   /// nothing follows, but code may end there.
   Proof,
   /// With what the operations cost (loop_costs.h), those as well that only compute or that use
-  /// global memory themselves.
+  /// global memory themselves; and loops that matrix units multiply in, though they use no ring.
   Timeline,
 };
 
@@ -66,6 +68,11 @@ struct KernelSchedule {
   std::vector<ir::ValueId> rings = {};    ///< By buffer.
   std::vector<ir::ValueId> barriers = {}; ///< By barrier.
   std::vector<TripsKind> trips = {};      ///< By number of trips.
+  struct Loop {
+    const ir::Op *op;
+    schedule::TripsId trips;
+  };
+  std::vector<Loop> loops = {}; ///< Those of the kernel that are loops here, as they come.
 };
 
 /// Nothing, and an error, where a condition or a way out cannot be read.

@@ -121,23 +121,29 @@ void addInstruction(InstructionMix &mix, llvm::StringRef opcode, llvm::StringRef
 }
 
 /// An instruction begins with a letter, or with `@` and a predicate; the rest of a body is labels,
-/// directives and comments.
+/// directives and comments. One with many operands ends some lines on.
 bool isInstruction(llvm::StringRef line) {
   return line.ends_with(";") && !line.starts_with(".") && !line.starts_with("//");
+}
+bool isBeginning(llvm::StringRef line) {
+  return !line.empty() && llvm::isAlpha(line.front()) && !line.ends_with(":");
 }
 
 } // namespace
 
 InstructionMix mixOfPtx(llvm::StringRef ptx) {
   InstructionMix mix;
+  bool isWithin = false; // an instruction that began on a line before
   while (!ptx.empty()) {
     llvm::StringRef line;
     std::tie(line, ptx) = ptx.split('\n');
     line = line.split("//").first.trim();
-    if (!isInstruction(line)) continue;
+    const bool begins = !isWithin && (isInstruction(line) || isBeginning(line));
+    isWithin = (isWithin || begins) && !line.ends_with(";");
+    if (!begins) continue;
     if (line.starts_with("@")) line = line.split(' ').second.ltrim();
     if (line.starts_with("{")) line = line.drop_front().ltrim();
-    line = line.drop_back(); // the semicolon
+    line.consume_back(";");
     const auto opcode = line.take_until([](char c) { return c == ' ' || c == '\t'; });
     addInstruction(mix, opcode, line.drop_front(opcode.size()));
   }

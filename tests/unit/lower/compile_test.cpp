@@ -187,6 +187,63 @@ TEST_CASE("a report says as JSON which boxes an engine loads") {
         std::string::npos);
 }
 
+TEST_CASE("a report says what matrix units do in a loop") {
+  constexpr std::string_view kProduct = R"(
+kernel @k(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) stage tiles {
+  %m = program_id [axis = 0] : i32
+  %n = program_id [axis = 1] : i32
+  %0 = constant 0 : i64
+  %1 = constant 1 : i64
+  %2 = view.extent %a [axis = 1] : i64
+  %3 = constant 32 : i64
+  %4 = cdiv %2, %3 : i64
+  %5 = constant 0.0 : f32[128x128]
+  %6 = for %0, %4, %1, %5 [pipelined = 3] (%k: i64, %sum: f32[128x128]) {
+    %x = view.load %a, %m, %k : f16[128x32]
+    %y = view.load %b, %k, %n : f16[32x128]
+    %next = dot %x, %y, %sum : f32[128x128]
+    yield %next
+  } : f32[128x128]
+  view.store %c, %6, %m, %n
+}
+)";
+  struct Expected {
+    const char *machine;
+    std::string text, json;
+  };
+  // By four warps, a partition each: 64 times 8 cycles.
+  const Expected all[]{
+      {"sm_80",
+       "    a warp, a trip    64 x nvvm.mma.m16n8k16.row.col.f32.f32\n"
+       "    busy              512 of 512 cycles of a trip, 100 %; limited by matrix units\n",
+       R"("cycles":512,"limit":"matrix units","matrix_instructions":)"
+       R"({"nvvm.mma.m16n8k16.row.col.f32.f32":64},"unit_cycles":512,"unit_share":1)"},
+      {"sm_100a",
+       "    a warp, a trip    64 x nvvm.mma.m16n8k16.row.col.f32.f32\n"
+       "    busy              512 of 512 cycles of a trip, which no document says and is a guess, ",
+       R"("are_unit_cycles_known":false,"at":)"}};
+  for (const Expected &expected : all) {
+    CAPTURE(expected.machine);
+    const machine::Machine *machine = machine::findMachine(expected.machine);
+    if (!target::findGpuTarget(*machine)) continue;
+    ir::Kernel kernel = parsedKernel(kProduct);
+    Diagnostics diagnostics;
+    const auto code = compileForGpu(kernel, target::gpuTarget(*machine),
+                                    analysis::usualAssumptions(kernel), diagnostics);
+    REQUIRE_MESSAGE(code, diagnostics.render());
+    const auto report = reportOf(*code, target::gpuTarget(*machine));
+    REQUIRE(report);
+    const std::string text = toText(*report);
+    CAPTURE(text);
+    CHECK(text.find("  matrix units        in the loop at ") != std::string::npos);
+    CHECK(text.find(expected.text) != std::string::npos);
+    CAPTURE(toJson(*report));
+    CHECK(toJson(*report).find(expected.json) != std::string::npos);
+    REQUIRE(report->loops.size() == 1);
+    CHECK(report->loops[0].shareOf(2) >= report->loops[0].share());
+  }
+}
+
 TEST_CASE("a ring that no launch can have is reported at its line, with the bytes") {
   const auto ringOf = [](int slots, bool isWide) {
     const std::string elements = isWide ? "256" : "128", lane = isWide ? ",[128]" : "";

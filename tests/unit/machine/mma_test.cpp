@@ -110,3 +110,48 @@ TEST_CASE("names of element types are those of the language, and tf32") {
   CHECK(machine::bitsOf(MatrixElement::F4E2M1) == 4);
   CHECK(machine::bitsOf(MatrixElement::E8M0) == 8);
 }
+
+TEST_CASE("an instruction takes its row's cycles, or those that its machine's rate makes") {
+  const auto cyclesOf = [](const char *name, const char *intrinsic, MatrixElement a,
+                           MatrixElement sums, machine::BlockScale scale = {}) {
+    const machine::Machine &m = *machine::findMachine(name);
+    const MmaInstruction *x = machine::findMmaInstruction(m, intrinsic, {a, a, sums}, scale);
+    REQUIRE(x);
+    return machine::unitCycles(m, *x);
+  };
+  const char *half = "nvvm.mma.m16n8k16.row.col.bf16";
+  using enum MatrixElement;
+  // 2048 products on a fourth of the core's 1024, 512, 2048 and 256 a cycle.
+  CHECK(cyclesOf("sm_80", half, BF16, F32).cycles == 8);
+  CHECK(cyclesOf("sm_89", half, BF16, F32).cycles == 16);
+  CHECK(cyclesOf("sm_90a", half, BF16, F32).cycles == 4);
+  CHECK(cyclesOf("sm_120a", half, BF16, F32).cycles == 32);
+  CHECK(cyclesOf("sm_80", "nvvm.mma.m16n8k32.row.col.s8", I8, I32).cycles == 8);
+  CHECK(cyclesOf("sm_80", "nvvm.mma.m8n8k4.row.col.f64", F64, F64).cycles == 16);
+  CHECK(cyclesOf("sm_80", half, BF16, F32).isKnown);
+  CHECK_FALSE(cyclesOf("sm_100a", half, BF16, F32).isKnown);
+  CHECK(cyclesOf("gfx942", "amdgcn.mfma.f32.32x32x8bf16.1k", BF16, F32).cycles == 32);
+  // An f4 in a byte is as slow as an f8; packed ones are twice as deep, in half the time.
+  CHECK(cyclesOf("sm_120a", "nvvm.mma.m16n8k32.row.col.kind.f8f6f4.f32.e2m1.e2m1.f32", F4E2M1, F32)
+            .cycles == 32);
+  const char *packed =
+      "nvvm.mma.block.scale.m16n8k64.row.col.mxf4.scale.2x.f32.e2m1.e2m1.f32.ue8m0";
+  CHECK(cyclesOf("sm_120a", packed, F4E2M1, F32, {E8M0, 32}).cycles == 16);
+}
+
+TEST_CASE("cycles of units are whole, and known but where no document has them") {
+  for (const machine::Machine &m : machine::allMachines())
+    for (const MmaInstruction *x : machine::mmaInstructionsOf(m)) {
+      CAPTURE(std::string(m.name));
+      CAPTURE(std::string(x->intrinsic));
+      const machine::UnitCycles cycles = machine::unitCycles(m, *x);
+      CHECK(cycles.cycles > 0);
+      if (x->cycles > 0) CHECK((cycles.cycles == x->cycles && cycles.isKnown));
+      if (m.name == "sm_100a" || m.name == "sm_103a") CHECK_FALSE(cycles.isKnown);
+      const std::int64_t products = std::int64_t{x->m} * x->n * x->k;
+      CHECK(products % cycles.cycles == 0);
+      const bool isCommon = x->a == MatrixElement::F16 || x->a == MatrixElement::BF16;
+      if (isCommon && isMmaSync(*x) && !llvm::StringRef(m.name).starts_with("sm_10"))
+        CHECK(cycles.isKnown);
+    }
+}

@@ -16,6 +16,27 @@ using namespace imbrex::target;
 using Class = InstructionClass;
 
 #if IMBREX_ENABLE_NVPTX
+TEST_CASE("an instruction of PTX that goes over several lines is one") {
+  const InstructionMix mix = nvptx::mixOfPtx(R"(
+.visible .entry k(
+	.param .u64 k_param_0
+)
+{
+	mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+		{%r9, %r10, %r11, %r12},
+		{%r1, %r2, %r3, %r4},
+		{%r5, %r6},
+		{%r9, %r10, %r11, %r12};
+	add.s32 	%r7, %r1, 1;
+$L__BB0_2:
+	bra.uni 	$L__BB0_2;
+}
+)");
+  CHECK(mix.count(Class::Matrix) == 1);
+  CHECK(mix.count(Class::Integer) == 1);
+  CHECK(mix.total() == 3);
+}
+
 TEST_CASE("PTX is counted by class and width") {
   const InstructionMix mix = nvptx::mixOfPtx(R"(
 .version 7.8

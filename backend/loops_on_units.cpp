@@ -1,0 +1,119 @@
+#include "backend/loops_on_units.h"
+
+#include "backend/analysis/matrix_product.h"
+#include "backend/ir/products.h"
+#include "backend/passes/pipeline/loop_costs.h"
+#include "backend/passes/pipeline/read_schedule.h"
+#include "backend/passes/rewriting.h"
+#include "backend/schedule/timeline/timeline.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace imbrex {
+namespace {
+
+using namespace ir;
+using passes::pipeline::KernelSchedule;
+
+// What nobody knows: the trips of other loops; all else is done once.
+constexpr std::int32_t kUsualTrips = 32;
+
+class LoopFinder {
+public:
+  LoopFinder(const Kernel &kernel, const machine::Machine &machine)
+      : kernel_(kernel), machine_(machine) {}
+
+  std::vector<LoopOnUnits> run() {
+    find(kernel_.body(), nullptr);
+    std::vector<LoopOnUnits> loops;
+    for (auto &[op, loop] : found_) loops.push_back(std::move(loop));
+    return loops;
+  }
+
+private:
+  void find(const Block &body, const Op *loop) {
+    for (const auto &op : body.ops) {
+      if (loop && isProduct(*op)) add(*op, *loop);
+      for (const Block &region : op->regions) find(region, passes::isLoop(*op) ? op.get() : loop);
+    }
+  }
+
+  void add(const Op &dot, const Op &of) {
+    const machine::MmaInstruction *unit = analysis::unitOf(kernel_, dot, machine_);
+    if (!unit) return;
+    LoopOnUnits &loop = at(of);
+    const auto product = llvm::find_if(loop.products, [&](const LoopOnUnits::Product &other) {
+      return other.instruction == unit->intrinsic;
+    });
+    const std::int64_t count = passes::pipeline::matrixInstructionsOf(kernel_, dot, machine_);
+    if (product == loop.products.end())
+      loop.products.push_back({unit->intrinsic, count});
+    else
+      product->count += count;
+    loop.unitCycles += passes::pipeline::workOf(kernel_, dot, machine_).units;
+    loop.areKnown &= machine::unitCycles(machine_, *unit).isKnown;
+  }
+
+  LoopOnUnits &at(const Op &op) {
+    const auto found = llvm::find_if(found_, [&](const auto &loop) { return loop.first == &op; });
+    if (found != found_.end()) return found->second;
+    found_.emplace_back(&op, LoopOnUnits{.where = op.where});
+    timeLoop(op, found_.back().second);
+    return found_.back().second;
+  }
+
+  void timeLoop(const Op &op, LoopOnUnits &loop) {
+    if (!isRead_) {
+      isRead_ = true;
+      Diagnostics untold; // what cannot be read has been refused before, or is not told
+      schedule_ = passes::pipeline::readSchedule(kernel_, machine_, untold,
+                                                 passes::pipeline::ReadFor::Timeline);
+    }
+    if (!schedule_) return;
+    const auto read =
+        llvm::find_if(schedule_->loops, [&](const auto &one) { return one.op == &op; });
+    if (read == schedule_->loops.end()) return;
+    const auto interval =
+        schedule::initiationInterval(schedule_->program, read->trips, usualTrips());
+    if (!interval || interval->cyclesPerTrip <= 0) return;
+    loop.cyclesPerTrip = interval->cyclesPerTrip;
+    constexpr double kSame = 1.02; // as a timeline calls a resource the limit
+    loop.limit = interval->cyclesPerTrip <= kSame * interval->lowerBound
+                     ? interval->busiest
+                     : "waits, no fewer than " +
+                           std::to_string(static_cast<std::int64_t>(interval->lowerBound)) +
+                           " by " + interval->busiest;
+  }
+
+  std::vector<std::int32_t> usualTrips() const {
+    std::vector<std::int32_t> trips;
+    for (const passes::pipeline::TripsKind kind : schedule_->trips) {
+      const bool isOnce =
+          kind == passes::pipeline::TripsKind::Rest || kind == passes::pipeline::TripsKind::Branch;
+      trips.push_back(isOnce ? 1 : kUsualTrips);
+    }
+    return trips;
+  }
+
+  const Kernel &kernel_;
+  const machine::Machine &machine_;
+  std::vector<std::pair<const Op *, LoopOnUnits>> found_; // in their order
+  std::optional<KernelSchedule> schedule_;
+  bool isRead_ = false;
+};
+
+} // namespace
+
+double LoopOnUnits::share() const { return shareOf(1); }
+
+double LoopOnUnits::shareOf(std::int32_t blocks) const {
+  if (!cyclesPerTrip) return 0;
+  return std::min(1.0, blocks * static_cast<double>(unitCycles) / *cyclesPerTrip);
+}
+
+std::vector<LoopOnUnits> loopsOnUnits(const Kernel &kernel, const machine::Machine &machine) {
+  return LoopFinder(kernel, machine).run();
+}
+
+} // namespace imbrex

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "backend/ir/kernel.h"
+#include "backend/machine/machine.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace imbrex {
+
+/// A loop that itself multiplies on matrix units, as its timeline sees it (docs/timeline.md).
+struct LoopOnUnits {
+  struct Product {
+    std::string_view instruction; ///< LLVM's intrinsic, without "llvm.".
+    std::int64_t count = 0;       ///< That a warp issues in a trip.
+  };
+
+  Location where;
+  std::vector<Product> products = {}; ///< By instruction, each once.
+  std::int64_t unitCycles = 0;        ///< Of a trip, that the units are busy.
+  bool areKnown = true;               ///< Else no document says what they take: a guess.
+  /// Once the loop is in its stride, of one block alone; nothing where that cannot be told.
+  std::optional<double> cyclesPerTrip = {};
+  /// The resource that is always busy; else what it waits for.
+  std::string limit = {};
+
+  double share() const;
+  /// Of the units' time, where so many blocks multiply by turns: no more than all.
+  double shareOf(std::int32_t blocks) const;
+};
+
+/// Of a kernel that is laid out on threads, as it is lowered.
+std::vector<LoopOnUnits> loopsOnUnits(const ir::Kernel &kernel, const machine::Machine &machine);
+
+} // namespace imbrex

@@ -1,0 +1,44 @@
+#include "backend/passes/pipeline/next_trip_loads.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <map>
+
+namespace imbrex::passes::pipeline {
+
+using namespace ir;
+
+namespace {
+
+/// Whether it reads global memory, itself or in its bodies, and has no other effect.
+bool isOfLoads(const Op &op) {
+  if (op.kind != OpKind::If) return info(op.kind).effect == Effect::Read;
+  bool loads = false, hasOthers = false;
+  for (const Block &region : op.regions)
+    walk(region, [&](const Op &inner) {
+      const Effect effect = info(inner.kind).effect;
+      loads |= effect == Effect::Read;
+      hasOthers |= effect != Effect::Read && effect != Effect::Pure && effect != Effect::End;
+    });
+  return loads && !hasOthers;
+}
+
+} // namespace
+
+std::set<const Op *> loadsForNextTrip(const Op &loop) {
+  const Block &body = loop.regions[0];
+  std::map<ValueId, const Op *> loading;
+  for (const auto &op : body.ops)
+    if (isOfLoads(*op))
+      for (const ValueId result : op->results) loading.emplace(result, op.get());
+  std::set<const Op *> ahead;
+  for (const auto &[result, op] : loading) ahead.insert(op);
+  walk(body, [&](const Op &op) {
+    if (&op == body.ops.back().get()) return; // which hands them to the next trip
+    for (const ValueId operand : op.operands)
+      if (const auto of = loading.find(operand); of != loading.end()) ahead.erase(of->second);
+  });
+  return ahead;
+}
+
+} // namespace imbrex::passes::pipeline
