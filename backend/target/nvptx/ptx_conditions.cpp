@@ -1,27 +1,29 @@
 #include "backend/target/nvptx/ptx_conditions.h"
 
 #include "backend/target/nvptx/ptx_instruction.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <array>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace imbrex::target::nvptx {
 namespace {
 
-using Registers = std::set<std::string>;
-
 /// At one place of the code.
 struct Place {
-  /// What no longer is what its sources would make of it, as one of them has been set since.
-  const Registers &outdated;
-  Registers leaves = {}; ///< The registers that were asked for what they hold there.
+  /// Whether a register no longer is what its sources would make of it, as one of them has been set
+  /// since.
+  llvm::function_ref<bool(llvm::StringRef)> isOutdated;
+  std::set<std::string> leaves = {}; ///< The registers that were asked for what they hold there.
 };
 
 /// A condition, or its opposite.
@@ -69,14 +71,15 @@ public:
       llvm::StringRef line;
       std::tie(line, ptx) = ptx.split('\n');
       line = line.split("//").first.trim();
-      if (!line.consume_back(";") || line.starts_with(".")) continue;
+      // The last line of an instruction of several begins with registers that it reads.
+      if (!line.consume_back(";") || line.starts_with(".") || line.starts_with("{")) continue;
       const Instruction instruction(line);
       const auto registers = instruction.registersSet();
       // What is set under a condition, or together with others, stands for itself.
       const bool isOne = registers.size() == 1 && instruction.predicate.empty();
       for (const llvm::StringRef set : registers) {
-        const bool isFirst = definitions_.try_emplace(set, instruction).second;
-        if (!isFirst || !isOne || !isPure(instruction)) opaque_.insert(set.str());
+        const auto [found, isFirst] = definitions_.try_emplace(set, Definition{instruction});
+        found->second.isOpaque |= !isFirst || !isOne || !isPure(instruction);
       }
     }
   }
@@ -100,13 +103,14 @@ public:
   /// What sets a register, of which all is told by that one line; nothing where more is needed.
   const Instruction *definitionOf(llvm::StringRef name) const {
     const auto found = definitions_.find(name);
-    const bool isKnown = found != definitions_.end() && !opaque_.contains(name.str());
-    return isKnown ? &found->second : nullptr;
+    const bool isKnown = found != definitions_.end() && !found->second.isOpaque;
+    return isKnown ? &found->second.by : nullptr;
   }
 
 private:
   const Instruction *definitionAt(const Place &place, llvm::StringRef name) const {
-    return place.outdated.contains(name.str()) ? nullptr : definitionOf(name);
+    const Instruction *definition = definitionOf(name);
+    return definition && !place.isOutdated(name) ? definition : nullptr;
   }
 
   /// By "equal" and "less" alone.
@@ -162,8 +166,11 @@ private:
     return text + ")";
   }
 
-  llvm::StringMap<Instruction> definitions_;
-  std::set<std::string> opaque_;
+  struct Definition {
+    Instruction by; ///< The first that sets the register.
+    bool isOpaque = false;
+  };
+  llvm::StringMap<Definition> definitions_;
 };
 
 /// Which registers may be computed from what their nearest sources held before these were set
@@ -174,54 +181,86 @@ private:
 ///   add.s32     %r1, %r1, 1;     // and now about what it was: %p1 is still one about %r2
 class StaleRegisters {
 public:
-  StaleRegisters(const CodeGraph &graph, const Conditions &conditions) : after_(graph.size()) {
+  StaleRegisters(const CodeGraph &graph, const Conditions &conditions) {
     for (const CodeBlock &block : graph)
       for (const CodeBlock::Edge &edge : block.next) follow(edge.predicate, conditions);
-    llvm::SetVector<std::size_t> open(llvm::from_range, llvm::seq(graph.size()));
-    std::vector<Registers> before(graph.size());
-    while (!open.empty()) {
-      const std::size_t index = open.pop_back_val();
-      after_[index] = behindBlock(graph[index], before[index]);
-      for (const CodeBlock::Edge &edge : graph[index].next) {
-        const std::size_t size = before[edge.to].size();
-        before[edge.to].insert(after_[index].begin(), after_[index].end());
-        if (before[edge.to].size() != size) open.insert(edge.to);
-      }
-    }
+    for (const CodeBlock &block : graph) blocks_.push_back(changesOf(block));
+    settle(graph);
   }
 
-  const Registers &behind(std::size_t block) const { return after_[block]; }
+  bool isBehind(std::size_t block, llvm::StringRef name) const {
+    const auto number = numbers_.find(name);
+    return number != numbers_.end() && blocks_[block].after.test(number->second);
+  }
 
 private:
+  /// Of the registers by number: what a block sets, and what is outdated by what it sets, and not
+  /// set again behind that.
+  struct Changes {
+    llvm::BitVector sets, outdates, after;
+  };
+
+  unsigned numberOf(llvm::StringRef name) {
+    const auto [found, isNew] = numbers_.try_emplace(name, users_.size());
+    if (isNew) users_.emplace_back();
+    return found->second;
+  }
+
   /// From a register to all that it is computed from.
-  void follow(const std::string &from, const Conditions &conditions) {
-    std::vector<std::string> open{from};
+  void follow(llvm::StringRef from, const Conditions &conditions) {
+    llvm::SmallVector<llvm::StringRef> open{from};
     while (!open.empty()) {
-      const std::string name = open.back();
-      open.pop_back();
+      const llvm::StringRef name = open.pop_back_val();
       const Instruction *made = conditions.definitionOf(name);
       if (!followed_.insert(name).second || !made) continue;
+      const unsigned user = numberOf(name);
       for (const llvm::StringRef operand : sourcesOf(*made)) {
-        const std::string source = registerIn(operand).str();
+        const llvm::StringRef source = registerIn(operand);
         if (source.empty()) continue;
-        users_[source].insert(name);
+        users_[numberOf(source)].push_back(user);
         open.push_back(source);
       }
     }
   }
 
-  Registers behindBlock(const CodeBlock &block, Registers outdated) const {
+  Changes changesOf(const CodeBlock &block) const {
+    const auto size = static_cast<unsigned>(users_.size());
+    Changes changes{llvm::BitVector(size), llvm::BitVector(size), llvm::BitVector(size)};
     for (const std::string &set : block.sets) {
-      outdated.erase(set);
-      const auto users = users_.find(set);
-      if (users != users_.end()) outdated.insert(users->second.begin(), users->second.end());
+      const auto number = numbers_.find(set);
+      if (number == numbers_.end()) continue;
+      changes.sets.set(number->second);
+      changes.outdates.reset(number->second);
+      for (const unsigned user : users_[number->second]) changes.outdates.set(user);
     }
-    return outdated;
+    return changes;
   }
 
-  Registers followed_;
-  std::map<std::string, Registers> users_; // the nearest
-  std::vector<Registers> after_;           // by block
+  /// Blocks mostly stand behind those that jump there: the first that is open comes next.
+  void settle(const CodeGraph &graph) {
+    std::vector<llvm::BitVector> before(graph.size(),
+                                        llvm::BitVector(static_cast<unsigned>(users_.size())));
+    std::set<std::size_t> open;
+    for (std::size_t i = 0; i < graph.size(); ++i) open.insert(open.end(), i);
+    while (!open.empty()) {
+      const std::size_t index = *open.begin();
+      open.erase(open.begin());
+      Changes &block = blocks_[index];
+      block.after = before[index];
+      block.after.reset(block.sets);
+      block.after |= block.outdates;
+      for (const CodeBlock::Edge &edge : graph[index].next)
+        if (block.after.test(before[edge.to])) {
+          before[edge.to] |= block.after;
+          open.insert(edge.to);
+        }
+    }
+  }
+
+  llvm::StringSet<> followed_;
+  llvm::StringMap<unsigned> numbers_;
+  std::vector<llvm::SmallVector<unsigned, 2>> users_; // the nearest, by number
+  std::vector<Changes> blocks_;
 };
 
 } // namespace
@@ -233,7 +272,10 @@ void nameConditions(CodeGraph &graph, llvm::StringRef ptx) {
   for (auto [index, block] : llvm::enumerate(graph))
     for (CodeBlock::Edge &edge : block.next) {
       if (edge.predicate.empty()) continue;
-      Place place{.outdated = outdated.behind(index)};
+      const auto isOutdated = [&, at = index](llvm::StringRef name) {
+        return outdated.isBehind(at, name);
+      };
+      Place place{.isOutdated = isOutdated};
       const Condition condition = conditions.of(edge.predicate, place);
       for (const std::string &one : place.leaves) dependOn[one].insert(condition.name);
       edge.predicate = condition.name;

@@ -50,6 +50,7 @@ private:
 
   /// Where barriers are made, which is done at places that the code names.
   void findBarriers(llvm::StringRef ptx) {
+    if (!ptx.contains("mbarrier.init")) return;
     llvm::SmallVector<llvm::StringRef> lines;
     ptx.split(lines, '\n');
     PtxValues values = values_;

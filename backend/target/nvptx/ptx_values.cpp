@@ -1,7 +1,10 @@
 #include "backend/target/nvptx/ptx_values.h"
 
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace imbrex::target::nvptx {
 namespace {
@@ -35,23 +38,34 @@ PtxValue constant(llvm::StringRef text) {
 } // namespace
 
 PtxValues::PtxValues(llvm::StringRef ptx) {
-  llvm::SmallVector<llvm::StringRef> lines;
-  ptx.split(lines, '\n');
+  std::vector<Setting> settings;
+  while (!ptx.empty()) {
+    llvm::StringRef text;
+    std::tie(text, ptx) = ptx.split('\n');
+    if (auto setting = settingIn(text.split("//").first.trim()))
+      settings.push_back(*std::move(setting));
+  }
   for (bool changes = true; changes;) {
     changes = false;
     here_.clear();
-    for (const llvm::StringRef whole : lines) {
-      const llvm::StringRef text = whole.split("//").first.trim();
-      if (const auto assignment = assignmentOf(text)) changes |= join(*assignment);
-      line(text);
+    for (const Setting &setting : settings) {
+      PtxValue value = valueOf(setting);
+      if (!setting.to.empty()) changes |= join(setting.to, value);
+      put(setting.to, std::move(value));
     }
   }
   here_.clear();
 }
 
 void PtxValues::line(llvm::StringRef line) {
-  if (line.ends_with(":")) here_.clear();
-  if (const auto assignment = assignmentOf(line)) here_[assignment->to] = assignment->value;
+  if (const auto setting = settingIn(line)) put(setting->to, valueOf(*setting));
+}
+
+void PtxValues::put(llvm::StringRef to, PtxValue value) {
+  if (to.empty())
+    here_.clear();
+  else
+    here_[to] = std::move(value);
 }
 
 PtxValue PtxValues::valueOf(llvm::StringRef operand) const {
@@ -63,33 +77,38 @@ PtxValue PtxValues::valueOf(llvm::StringRef operand) const {
   return found == anywhere_.end() ? PtxValue{} : found->second;
 }
 
-std::optional<PtxValues::Assignment> PtxValues::assignmentOf(llvm::StringRef line) const {
-  if (!line.consume_back(";") || line.starts_with(".") || line.starts_with("@"))
-    return std::nullopt;
+std::optional<PtxValues::Setting> PtxValues::settingIn(llvm::StringRef line) {
+  if (line.ends_with(":")) return Setting{};
+  if (!line.consume_back(";") || line.empty() || !llvm::isAlpha(line.front())) return std::nullopt;
   const llvm::StringRef opcode = line.take_until([](char c) { return c == ' ' || c == '\t'; });
-  llvm::SmallVector<llvm::StringRef, 4> operands;
-  line.drop_front(opcode.size()).split(operands, ',');
-  for (llvm::StringRef &operand : operands) operand = operand.trim();
-  if (!isRegister(operands.front())) return std::nullopt;
-  const auto is = [&](llvm::StringRef name) { return opcode.starts_with(name); };
-  Assignment assignment{.to = operands.front(), .value = {}};
-  if (operands.size() == 2 && (is("mov.") || is("cvta.") || is("cvt.")))
-    assignment.value = valueOf(operands[1]);
-  if (operands.size() == 3 && is("add."))
-    assignment.value = sum(valueOf(operands[1]), valueOf(operands[2]));
-  if (operands.size() == 4 && is("selp."))
-    assignment.value = common(valueOf(operands[1]), valueOf(operands[2]));
-  const bool mayRound = is("cvt.") && assignment.value.array.empty();
-  if (mayRound) assignment.value = {};
-  return assignment;
+  llvm::StringRef operands = line.drop_front(opcode.size()).ltrim();
+  if (!isRegister(operands)) return std::nullopt;
+  Setting setting;
+  setting.opcode = opcode;
+  std::tie(setting.to, operands) = operands.split(',');
+  setting.to = setting.to.trim();
+  operands.split(setting.from, ',', -1, false);
+  for (llvm::StringRef &operand : setting.from) operand = operand.trim();
+  return setting;
 }
 
-bool PtxValues::join(const Assignment &assignment) {
-  const auto [found, isNew] = anywhere_.try_emplace(assignment.to, assignment.value);
+PtxValue PtxValues::valueOf(const Setting &setting) const {
+  const auto is = [&](llvm::StringRef name) { return setting.opcode.starts_with(name); };
+  const auto &from = setting.from;
+  PtxValue value;
+  if (from.size() == 1 && (is("mov.") || is("cvta.") || is("cvt."))) value = valueOf(from[0]);
+  if (from.size() == 2 && is("add.")) value = sum(valueOf(from[0]), valueOf(from[1]));
+  if (from.size() == 3 && is("selp.")) value = common(valueOf(from[0]), valueOf(from[1]));
+  const bool mayRound = is("cvt.") && value.array.empty();
+  return mayRound ? PtxValue{} : value;
+}
+
+bool PtxValues::join(llvm::StringRef to, const PtxValue &value) {
+  const auto [found, isNew] = anywhere_.try_emplace(to, value);
   if (isNew) return true;
-  const PtxValue both = common(found->second, assignment.value);
+  PtxValue both = common(found->second, value);
   if (both == found->second) return false;
-  found->second = both;
+  found->second = std::move(both);
   return true;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -37,13 +38,15 @@ public:
   PtxValue valueOf(llvm::StringRef operand) const;
 
 private:
-  /// What an instruction gives which register.
-  struct Assignment {
-    llvm::StringRef to;
-    PtxValue value;
+  /// An instruction that sets a register.
+  struct Setting {
+    llvm::StringRef to = {}, opcode = {}; ///< No register: a label.
+    llvm::SmallVector<llvm::StringRef, 4> from = {};
   };
-  std::optional<Assignment> assignmentOf(llvm::StringRef line) const;
-  bool join(const Assignment &assignment);
+  static std::optional<Setting> settingIn(llvm::StringRef line);
+  PtxValue valueOf(const Setting &setting) const;
+  void put(llvm::StringRef to, PtxValue value);
+  bool join(llvm::StringRef to, const PtxValue &value);
 
   llvm::StringMap<PtxValue> anywhere_; ///< By register: what all lines that set it have in common.
   llvm::StringMap<PtxValue> here_;     ///< Since the last label.
