@@ -187,5 +187,45 @@ scalar store
 )");
 }
 
+/// `count` times %t = sqrt(%t) + flip(sqrt(%t)).
+std::string mirrors(int count) {
+  std::string body = kAddresses + "  %t0 = load %px : f32[64]\n";
+  for (int i = 1; i <= count; ++i) {
+    const std::string n = std::to_string(i), before = std::to_string(i - 1);
+    body += "  %r" + n + " = sqrt %t" + before + " : f32[64]\n  %f" + n + " = flip %r" + n +
+            " [axis = 0] : f32[64]\n  %t" + n + " = add %r" + n + ", %f" + n + " : f32[64]\n";
+  }
+  return planOf(body + "  store %py, %t" + std::to_string(count) + "\n");
+}
+
+TEST_CASE("what few ops compute at two points is computed twice, and what many do is kept") {
+  CHECK(mirrors(2) == "nest 64: store\n");
+  CHECK(mirrors(4) == "nest 64: keep sqrt\nnest 64: store\n");
+  const std::string kept = "nest 64: keep sqrt\n";
+  CHECK(mirrors(8) == kept + kept + kept + kept + "nest 64: store\n");
+}
+
+/// The sum of 2^halvings numbers by `split`.
+std::string halvings(int halvings) {
+  const auto tile = [](int size) { return "[" + std::to_string(size) + "]"; };
+  std::string body;
+  int size = 1 << halvings;
+  body += "  %i = arange : i32" + tile(size) + "\n  %xb = broadcast %x : ptr<f32>" + tile(size) +
+          "\n  %px = ptr.add %xb, %i : ptr<f32>" + tile(size) + "\n  %t" + std::to_string(size) +
+          " = load %px : f32" + tile(size) + "\n";
+  for (; size > 1; size /= 2) {
+    const std::string n = std::to_string(size), half = std::to_string(size / 2);
+    body += "  %h" + n + " = reshape %t" + n + " : f32[" + half + "x2]\n  %a" + n + ", %b" + n +
+            " = split %h" + n + " : f32[" + half + "], f32[" + half + "]\n  %t" + half +
+            " = add %a" + n + ", %b" + n + " : f32[" + half + "]\n";
+  }
+  return planOf(body + "  %yb = broadcast %y : ptr<f32>[1]\n  store %yb, %t1\n");
+}
+
+TEST_CASE("what each of many points computes once is kept where its code would be long") {
+  CHECK(halvings(6) == "nest 1: store\n");
+  CHECK(halvings(9) == "nest 128: keep add\nnest 1: store\n");
+}
+
 } // namespace
 } // namespace imbrex::host

@@ -28,7 +28,8 @@
 /// so three loops over the row, one buffer of 16 KiB, and no other traffic than the row itself.
 ///
 /// No inline chain is longer than some hundreds of ops: a value on a longer one is kept, by a nest
-/// of its own.
+/// of its own. So is a value that a nest would compute at several points for each of its own
+/// (pulled_points.h), where that repeats too many ops.
 ///
 /// Order. Steps run in the order of the kernel's ops, except that a root joins the open nest over
 /// pure ops that do not need that nest. A load is evaluated where its users are; where a write

@@ -20,6 +20,15 @@ constexpr std::int32_t kDear = 8;
 // chain behind each of its roots. Beside so many ops, to write a value does not show.
 constexpr std::int32_t kLongestChain = 256;
 
+// Where a nest computes elements of a value more than once, at points of other elements: so many
+// ops for an element it may repeat rather than read it from scratch. What repeats more is worth a
+// nest of its own.
+constexpr std::int64_t kMostRepeated = 64;
+
+// So many ops of a nest's code may be for values at further points, also where each is another
+// element: code grows as the kernel does, and not as the points.
+constexpr std::int64_t kMostCode = 512;
+
 std::int32_t costOf(const ir::Op &op) {
   using Rule = ir::TypeRule;
   const Rule rule = info(op.kind).typeRule;
@@ -29,6 +38,12 @@ std::int32_t costOf(const ir::Op &op) {
   if (isLoad(op)) return 2;
   if (isDivision(op.kind) || op.kind == OpKind::Gather) return 8;
   return 1;
+}
+
+/// Whether all elements of the operand are in the results, unchanged: it is kept rather than they.
+bool onlyMoves(const ir::Op &op) {
+  return op.kind == OpKind::Broadcast || op.kind == OpKind::Reshape || op.kind == OpKind::Permute ||
+         op.kind == OpKind::Split;
 }
 
 } // namespace
@@ -42,6 +57,8 @@ void Planner::placeInline(const ir::Block &block) {
   usedBy_.clear();
   parts_.clear();
   partsUsing_.clear();
+  points_ = PulledPoints(kernel_);
+  nestsBefore_ = 0;
   // What the block itself defines, the blocks around it have counted among what their bodies use.
   for (const auto &op : block.ops)
     for (const ValueId result : op->results) captured_.erase(result);
@@ -52,16 +69,20 @@ void Planner::placeInline(const ir::Block &block) {
 }
 
 void Planner::noteUses(const Step &step, std::int32_t number) {
+  const auto nest = static_cast<NestNumber>(number);
   if (step.kind == Step::Kind::Nest) {
     for (const Root &root : step.nest.roots)
       for (const ValueId operand : operandsOf(root)) {
         noteUse(operand, number);
         partsUsing_[operand].insert(0);
+        points_.pullInto(nest, step.nest.space.elements(), operand);
       }
     return;
   }
-  for (size_t i = 0; i < step.op->operands.size(); ++i)
+  for (size_t i = 0; i < step.op->operands.size(); ++i) {
     noteUse(step.op->operand(i), number, takesBuffer(kernel_, *step.op, i));
+    points_.pullInto(nest, 1, step.op->operand(i));
+  }
   // A break_if's values are computed when it is taken, like those of a body.
   if (step.op->kind == OpKind::BreakIf)
     captured_.insert(step.op->operands.begin(), step.op->operands.end());
@@ -70,6 +91,7 @@ void Planner::noteUses(const Step &step, std::int32_t number) {
       for (size_t i = 0; i < inner.operands.size(); ++i) {
         noteUse(inner.operand(i), number, takesBuffer(kernel_, inner, i));
         captured_.insert(inner.operand(i));
+        points_.pullInto(nest, 1, inner.operand(i));
       }
     });
 }
@@ -98,18 +120,36 @@ bool Planner::isDear(ValueId value, bool isCaptured) const {
   });
 }
 
+/// Whether a nest computes the value at so many points that it is kept before.
+bool Planner::isRepeated(ValueId value) const {
+  const std::int64_t further = points_.mostPoints(value) - 1;
+  if (further <= 0 || onlyMoves(*kernel_.definition(value))) return false;
+  const std::int64_t elements = kernel_.type(value).shape().elements();
+  const std::int64_t again = std::min(further, points_.mostPulled(value) / elements - 1);
+  std::int64_t cost = 0; // of the chain behind it
+  return anyInline(kernel_, plan_, value, [&](ValueId each, const ir::Op *op) {
+    if (!op || !isTile(kernel_, each) || plan_.isKept(each)) return false;
+    cost += costOf(*op);
+    return again * cost > kMostRepeated || further * cost > kMostCode;
+  });
+}
+
 /// The nest that is to write a kept value, where one of its shape is the first to use it.
-Nest *Planner::nestToJoin(ValueId value, std::int32_t first) {
+std::pair<Nest *, NestNumber> Planner::nestToJoin(ValueId value, std::int32_t first) {
   Step *step = &state_->steps[static_cast<size_t>(first - 1)];
+  auto number = static_cast<NestNumber>(first);
   const std::set<std::size_t> &users = partsUsing_[value];
   if (const std::size_t part = users.empty() ? 0 : *users.rbegin(); part != 0) {
-    const auto [partStep, fromEnd] = parts_[part - 1];
-    std::vector<Step> &before = state_->before[partStep];
-    if (partStep == first) step = &before[before.size() - fromEnd];
+    const Part &last = parts_[part - 1];
+    std::vector<Step> &before = state_->before[last.step];
+    if (last.step == first) {
+      step = &before[before.size() - last.fromEnd];
+      number = last.number;
+    }
   }
   const bool fits =
       step->kind == Step::Kind::Nest && step->nest.space == kernel_.type(value).shape();
-  return fits ? &step->nest : nullptr;
+  return {fits ? &step->nest : nullptr, number};
 }
 
 /// Decide about one op's results, whose users are all decided.
@@ -120,10 +160,11 @@ void Planner::place(const ir::Op &op, size_t order) {
     if (uses.empty()) continue;
     const std::int32_t first = *uses.begin();
     const bool isCaptured = captured_.contains(result);
+    const bool endsChain = endChain_.contains(result) || isRepeated(result);
     const std::set<std::size_t> parts = partsUsing_[result];
     const bool isShared = isCaptured || uses.size() > 1 || parts.size() > 1;
     const bool keep = needBuffer_.contains(result) || (isShared && isDear(result, isCaptured));
-    if (!endChain_.contains(result))
+    if (!endsChain)
       for (const ValueId operand : op.operands)
         partsUsing_[operand].insert(parts.begin(), parts.end());
     if (isLoad(op)) {
@@ -133,24 +174,25 @@ void Planner::place(const ir::Op &op, size_t order) {
         continue;
       }
     }
-    if (endChain_.contains(result)) {
-      keepBefore(result, first);
-      parts_.push_back({.step = first, .fromEnd = state_->before[first].size()});
-      for (const ValueId operand : op.operands) partsUsing_[operand].insert(parts_.size());
+    if (endsChain) {
+      keepInPart(op, result, first);
       continue;
     }
     if (keep) {
-      if (Nest *nest = nestToJoin(result, first)) {
+      if (const auto [nest, number] = nestToJoin(result, first); nest != nullptr) {
         giveBuffer(result);
         nest->roots.insert(
             nest->roots.begin(),
             {.kind = Root::Kind::Keep, .value = result, .into = plan_.bufferOf[result.index()]});
         noteOperands(op, first);
+        points_.keepIn(number, result);
+        points_.pullOperands(op, result);
       } else {
         keepBefore(result, first);
       }
       continue;
     }
+    points_.pullOperands(op, result);
     for (size_t i = 0; i < op.operands.size(); ++i) {
       for (const std::int32_t use : uses) noteUse(op.operand(i), use, takesBuffer(kernel_, op, i));
       if (isCaptured) captured_.insert(op.operand(i));
@@ -158,14 +200,26 @@ void Planner::place(const ir::Op &op, size_t order) {
   }
 }
 
-void Planner::keepBefore(ValueId value, std::int32_t step) {
+NestNumber Planner::keepBefore(ValueId value, std::int32_t step) {
   giveBuffer(value);
   std::vector<Step> &before = state_->before[step];
   Nest nest{
       .space = kernel_.type(value).shape(),
       .roots = {{.kind = Root::Kind::Keep, .value = value, .into = plan_.bufferOf[value.index()]}}};
   before.insert(before.begin(), {.kind = Step::Kind::Nest, .op = nullptr, .nest = std::move(nest)});
-  noteOperands(*kernel_.definition(value), step);
+  const ir::Op &op = *kernel_.definition(value);
+  noteOperands(op, step);
+  const NestNumber number = static_cast<NestNumber>(stepCount()) + ++nestsBefore_;
+  points_.keepIn(number, value);
+  points_.pullOperands(op, value);
+  return number;
+}
+
+/// Keep a value by a nest that other values may join.
+void Planner::keepInPart(const ir::Op &op, ValueId result, std::int32_t step) {
+  const NestNumber number = keepBefore(result, step);
+  parts_.push_back({.step = step, .fromEnd = state_->before[step].size(), .number = number});
+  for (const ValueId operand : op.operands) partsUsing_[operand].insert(parts_.size());
 }
 
 void Planner::noteOperands(const ir::Op &op, std::int32_t step) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/target/host/plan/loop_plan.h"
+#include "backend/target/host/plan/pulled_points.h"
 
 #include <map>
 #include <set>
@@ -18,7 +19,7 @@ bool takesBuffer(const ir::Kernel &kernel, const ir::Op &op, size_t operand);
 class Planner {
 public:
   Planner(const ir::Kernel &kernel, const LaunchTraits &traits)
-      : kernel_(kernel), traits_(traits), uses_(countUses(kernel)) {
+      : kernel_(kernel), traits_(traits), uses_(countUses(kernel)), points_(kernel) {
     plan_.bufferOf.resize(kernel.valueCount());
     level_.resize(kernel.valueCount(), 0);
     depth_.resize(kernel.valueCount(), 0);
@@ -71,13 +72,15 @@ private:
   void noteUse(ir::ValueId value, std::int32_t step, bool needsBuffer = false);
   void noteOperands(const ir::Op &op, std::int32_t step);
   void measureDepth(const ir::Op &op);
-  Nest *nestToJoin(ir::ValueId value, std::int32_t first);
+  std::pair<Nest *, NestNumber> nestToJoin(ir::ValueId value, std::int32_t first);
   void place(const ir::Op &op, size_t order);
   bool isDear(ir::ValueId value, bool isCaptured) const;
+  bool isRepeated(ir::ValueId value) const;
   bool isMoved(const ir::Op &load, ir::ValueId value) const;
   bool isMovedIn(const Nest &nest, const ir::Op &load) const;
   std::int32_t firstWriteAfter(const ir::Op &op, size_t order, const std::set<std::int32_t> &uses);
-  void keepBefore(ir::ValueId value, std::int32_t step);
+  NestNumber keepBefore(ir::ValueId value, std::int32_t step);
+  void keepInPart(const ir::Op &op, ir::ValueId result, std::int32_t step);
   void assignOffsets();
 
   const ir::Kernel &kernel_;
@@ -94,9 +97,12 @@ private:
   struct Part {
     std::int32_t step;
     std::size_t fromEnd;
+    NestNumber number;
   };
   std::vector<Part> parts_;                                 // numbered from 1; 0: the step itself
   std::map<ir::ValueId, std::set<std::size_t>> partsUsing_; // of the block being planned
+  PulledPoints points_;        // of the block being planned; nests are numbered as steps are
+  NestNumber nestsBefore_ = 0; // in front of steps; their numbers come after those
   std::vector<const ir::Op *> loops_;
   std::set<ir::ValueId> local_; // defined in the block being planned, or its arguments
   LoopPlan plan_;
