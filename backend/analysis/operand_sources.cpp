@@ -22,6 +22,11 @@ bool moves(const Kernel &kernel, const Op &op) {
          movementOf(kernel, op, 0, 0).has_value();
 }
 
+bool isAsLarge(const Kernel &kernel, const Op &load, std::int64_t elements) {
+  const Type &tile = kernel.type(load.result());
+  return tile.isTile() && tile.shape().elements() * 2 >= elements;
+}
+
 class Sources {
 public:
   explicit Sources(const Kernel &kernel) : kernel_(kernel) {}
@@ -61,7 +66,7 @@ std::int64_t bitsOfSources(const Kernel &kernel, ValueId operand) {
   if (!loads) return 0;
   for (const Op *load : *loads) {
     const Type &tile = kernel.type(load->result());
-    if (!tile.isTile() || tile.shape().elements() * 2 < elements) continue;
+    if (!isAsLarge(kernel, *load, elements)) continue;
     // What is cut into pieces has elements of its own size.
     const std::int64_t own = std::min(tile.shape().elements(), elements);
     const std::int64_t bits = storageBits(tile.element()) * own / elements;

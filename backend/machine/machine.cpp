@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kFast = " exp exp2 log log2 rsqrt sin cos div ";
 constexpr std::string_view kFastTanh = " exp exp2 log log2 rsqrt sin cos div tanh ";
 
-constexpr std::string_view kBf16Fma = " cast fma ";
+constexpr std::string_view kBf16Fma = " cast mul fma ";
 constexpr std::string_view kBf16All = " cast add sub mul fma ";
 constexpr std::string_view kBf16Cast = " cast ";
 

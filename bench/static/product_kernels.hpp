@@ -5,6 +5,7 @@
 
 #include <imbrex/imbrex.hpp>
 
+#include <concepts>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,48 @@ struct tiled_gemm {
         sums += dot(a[box<BM, BK>(m, k)], b[box<BK, BN>(k, n)]);
     }
     c[box<BM, BN>(m, n)] = cast<Out>(sums);
+  }
+};
+
+/// Weights as they are multiplied: bytes and 8-bit floats are cast, and of bytes of u8 each half is
+/// one of 4 bits, the low one first, 8 too large.
+template <int BN, int BK, class W>
+auto weights_at(const view<const W, 2> &w, const auto &n, const auto &k) {
+  if constexpr (std::same_as<W, u8>) {
+    tile<u8, BN, BK / 2> pairs = w[box<BN, BK / 2>(n, k)];
+    return cast<bf16>(cast<i8>(reshape<BN, BK>(join(pairs & 15, pairs >> 4))) - 8);
+  } else {
+    return cast<bf16>(w[box<BN, BK>(n, k)]);
+  }
+}
+
+/// c = a · (w · s)ᵀ: of each row of weights, BK along the inner extent have a scale in common.
+template <class W, int BM, int BN, int BK>
+struct weights_gemm {
+  int slots = 3;
+  void operator()(view<const bf16, 2> a, view<const W, 2> w, view<const bf16, 2> s,
+                  view<bf16, 2> c) const {
+    auto [m, n] = program_id<2>();
+    var sums = zeros<f32, BM, BN>();
+    for (auto k : range(0, cdiv(a.extent(1), BK)).pipelined(slots)) {
+      tile<bf16, BN, BK> scaled = weights_at<BN, BK>(w, n, k) * s[box<BN, 1>(n, k)];
+      sums += dot(a[box<BM, BK>(m, k)], permute<1, 0>(scaled));
+    }
+    c[box<BM, BN>(m, n)] = cast<bf16>(sums);
+  }
+};
+
+/// c = a · bᵀ of f32, in parts.
+template <int BM, int BN, int BK>
+struct parts_gemm {
+  precision how = precision::tf32x3;
+  int slots = 3;
+  void operator()(view<const f32, 2> a, view<const f32, 2> b, view<f32, 2> c) const {
+    auto [m, n] = program_id<2>();
+    var sums = zeros<f32, BM, BN>();
+    for (auto k : range(0, cdiv(a.extent(1), BK)).pipelined(slots))
+      sums += dot(a[box<BM, BK>(m, k)], permute<1, 0>(b[box<BN, BK>(n, k)]), how);
+    c[box<BM, BN>(m, n)] = sums;
   }
 };
 

@@ -71,11 +71,54 @@ public:
                        .slots = 2,
                        .isTransposed = false,
                        .isCausal = isCausal,
+                       .products = 2,
                        .record = [=] {
                          return trace(tiled_attention<T, BM, BN, D>{.is_causal = isCausal},
                                       {.name = name, .warps = warps});
                        }});
     }
+  }
+
+  /// a · (w · s)ᵀ.
+  template <class W, int BM, int BN, int BK>
+  void addWeights(const std::string &type) {
+    const std::string name = "weights_" + type + "_" + std::to_string(BM) + "x" +
+                             std::to_string(BN) + "x" + std::to_string(BK);
+    rows_.push_back({.name = name,
+                     .kind = "weights",
+                     .type = type,
+                     .out = "bf16",
+                     .m = BM,
+                     .n = BN,
+                     .k = BK,
+                     .warps = 4,
+                     .slots = 3,
+                     .isTransposed = true,
+                     .isCausal = false,
+                     .record = [=] {
+                       return trace(weights_gemm<W, BM, BN, BK>{}, {.name = name, .warps = 4});
+                     }});
+  }
+
+  template <int BM, int BN, int BK>
+  void addParts(precision how, const std::string &word, int products) {
+    const std::string name = "parts_" + word + "_" + std::to_string(BM) + "x" + std::to_string(BN) +
+                             "x" + std::to_string(BK);
+    rows_.push_back({.name = name,
+                     .kind = "parts",
+                     .type = "f32",
+                     .out = "f32",
+                     .m = BM,
+                     .n = BN,
+                     .k = BK,
+                     .warps = 8,
+                     .slots = 3,
+                     .isTransposed = true,
+                     .isCausal = false,
+                     .products = products,
+                     .record = [=] {
+                       return trace(parts_gemm<BM, BN, BK>{.how = how}, {.name = name, .warps = 8});
+                     }});
   }
 
 private:
@@ -125,6 +168,14 @@ std::vector<Product> productsFor(const Machine &machine) {
     addBytes<f8e4m3fnuz, f32, f16>(table, machine);
   addBytes<i8, i32, i32>(table, machine);
   table.addAttention<bf16, 128, 64, 64>(4);
+  table.addWeights<u8, 16, 128, 64>("i4");
+  table.addWeights<u8, 128, 128, 64>("i4");
+  table.addWeights<i8, 128, 128, 64>("i8");
+  table.addWeights<f8e4m3fn, 128, 128, 64>("f8");
+  // One of f32, where a unit takes that.
+  const int parts = multiplies(machine, MatrixElement::F32) ? 1 : 3;
+  table.addParts<128, 128, 32>(precision::tf32x3, "tf32x3", parts);
+  table.addParts<128, 128, 32>(precision::bf16x3, "bf16x3", parts);
   // Sixteen rows are less than the instructions of wide warps want.
   table.addAttention<bf16, 128, 64, 128>(machine.warpSize == 64 ? 4 : 8);
   return table.take();

@@ -10,7 +10,7 @@ namespace bench {
 
 struct Product {
   std::string name;
-  std::string kind; ///< "gemm" or "attention".
+  std::string kind; ///< "gemm", "attention", or, without a rival, "weights" or "parts".
   std::string type; ///< Of the operands.
   std::string out;  ///< Of what is stored.
   int m, n;         ///< Of a block; attention: queries, and keys of a trip.
@@ -19,6 +19,7 @@ struct Product {
   int slots;         ///< That are asked for.
   bool isTransposed; ///< b is n x k in memory.
   bool isCausal;
+  int products = 1; ///< Of m x n x k in a trip.
   std::function<traced_kernel()> record;
 };
 

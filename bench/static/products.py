@@ -92,8 +92,7 @@ def warp_of(target):
 
 def wanted_products(case, warps):
     """Of a warp in a step: multiplications with their additions."""
-    dots = 1 if case["kind"] == "gemm" else 2
-    return case["m"] * case["n"] * case["k"] * dots // warps
+    return case["m"] * case["n"] * case["k"] * case["products"] // warps
 
 
 def disassembly(tools, image):
@@ -240,7 +239,8 @@ def ratio(ours, theirs, key="instructions"):
 def measured(program, targets, part, tools, python, folder, keep):
     for target in targets:
         cases = ours_of(program, target, part, tools, folder)
-        theirs = theirs_of(python, cases, keep) if python else []
+        rivalled = [case for case in cases if case["kind"] in ("gemm", "attention")]
+        theirs = theirs_of(python, rivalled, keep) if python else []
         for case in cases:
             rows = [row for row in theirs
                     if (row.get("kernel"), row.get("target")) == (case["kernel"], target)]

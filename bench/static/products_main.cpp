@@ -32,6 +32,7 @@ llvm::json::Object toJson(const bench::Product &product, const machine::Machine 
                             {"slots_asked", product.slots},
                             {"transposed", product.isTransposed},
                             {"causal", product.isCausal},
+                            {"products", product.products},
                             {"shared_limit", machine.sharedMemoryBytes},
                             {"shared_of_core", machine.sharedMemoryPerCore},
                             {"shared_reserved", machine.reservedSharedMemoryBytes},
@@ -45,14 +46,16 @@ llvm::json::Object toJson(const bench::Product &product, const machine::Machine 
 class Launch {
 public:
   Launch(const bench::Product &product, const ir::Kernel &kernel) {
-    if (product.kind == "gemm") {
+    if (product.kind != "attention") {
       constexpr int kTrips = 4;
       const int depth = kTrips * product.k;
       addView(kernel, product.m, depth);
+      const int stored = product.type == "i4" ? depth / 2 : depth; // two to a byte
       if (product.isTransposed)
-        addView(kernel, product.n, depth);
+        addView(kernel, product.n, stored);
       else
         addView(kernel, depth, product.n);
+      if (product.kind == "weights") addView(kernel, product.n, kTrips);
       addView(kernel, product.m, product.n);
       return;
     }

@@ -36,6 +36,9 @@ namespace example_08 {
 namespace example_09 {
 #include "examples/09_grouped_product/main.cpp"
 }
+namespace example_12 {
+#include "examples/12_quantised_weights/main.cpp"
+}
 
 namespace imbrex::testing {
 namespace {
@@ -88,6 +91,8 @@ void addExampleKernels(std::vector<TableKernel> &table) {
   table.push_back(row("grouped_product", example_09::grouped_product<16, 16, 16>{}, {1, 1, 3},
                       {"random:1,random:1,random:4", "random:1,random:1,random:4",
                        "zeros:1,zeros:1,zeros:5", "arange:3", "arange:3", "arange:3"}));
+  table.push_back(row("quantised_product", example_12::quantised_product<16, 64, 32>{}, {1, 2, 1},
+                      {"random:16x64", "random:100x32", "random:100x2", "zeros:16x100"}));
 }
 
 } // namespace imbrex::testing

@@ -41,7 +41,7 @@ llvm::Value *emitAccumulatedExtremum(llvm::IRBuilder<> &builder, bool isMax,
                                      llvm::Value *accumulator, llvm::Value *x,
                                      const NativeInstructions &natives);
 
-/// Floats round once, to integers they saturate, a NaN becomes the canonical one.
+/// Floats round once, to integers they saturate, a NaN becomes a NaN, or 0.
 llvm::Value *emitCast(llvm::IRBuilder<> &builder, ir::ElementKind from, ir::ElementKind to,
                       ir::Rounding rounding, llvm::Value *x, const NativeInstructions &natives);
 inline bool isHalf(ir::ElementKind element) {

@@ -15,12 +15,6 @@ llvm::Type *integersLike(Builder &b, Value *x) {
   return lanesLike(x->getType(), b.getIntNTy(x->getType()->getScalarSizeInBits()));
 }
 
-Value *canonicalNan(Builder &b, Value *x, Value *isNan) {
-  const llvm::fltSemantics &format = x->getType()->getScalarType()->getFltSemantics();
-  return b.CreateSelect(isNan, llvm::ConstantFP::get(x->getType(), llvm::APFloat::getQNaN(format)),
-                        x);
-}
-
 /// f32 to the upper half of its bits, half to even.
 Value *toBf16(Builder &b, Value *x) {
   Value *bits = b.CreateBitCast(x, integersLike(b, x));
@@ -56,17 +50,11 @@ Value *widened(Builder &b, ElementKind from, Value *x) {
 Value *floatToFloat(Builder &b, ElementKind from, ElementKind to, Value *x,
                     const NativeInstructions &natives) {
   Value *wide = widened(b, from, x);
-  Value *isNan = b.CreateFCmpUNO(wide, wide);
-  if (to == ElementKind::F64)
-    return canonicalNan(b, b.CreateFPExt(wide, lanesLike(x->getType(), b.getDoubleTy())), isNan);
+  if (to == ElementKind::F64) return b.CreateFPExt(wide, lanesLike(x->getType(), b.getDoubleTy()));
   const bool fromF64 = from == ElementKind::F64;
-  if (to == ElementKind::F32) {
-    Value *single = fromF64 ? b.CreateFPTrunc(wide, lanesLike(x->getType(), b.getFloatTy())) : wide;
-    return canonicalNan(b, single, isNan);
-  }
-  Value *half = emitNarrow(b, to, fromF64 ? toF32Odd(b, wide) : wide, natives);
-  const std::uint64_t nan = to == ElementKind::F16 ? 0x7e00 : 0x7fc0;
-  return b.CreateSelect(isNan, splatBits(half->getType(), nan), half);
+  if (to == ElementKind::F32)
+    return fromF64 ? b.CreateFPTrunc(wide, lanesLike(x->getType(), b.getFloatTy())) : wide;
+  return emitNarrow(b, to, fromF64 ? toF32Odd(b, wide) : wide, natives);
 }
 
 /// Truncate a float towards zero in its last step: round to nearest, then step back where that went

@@ -6,6 +6,7 @@
 #include "llvm/ADT/bit.h"
 
 #include <limits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -152,13 +153,16 @@ public:
       if (hasF32 || !tf32) return asF32();
       return {inParts(build, op, {partsOfTf32, Precision::Tf32, tf32->k})};
     case Precision::Bf16x3:
-      if (!bf16) return asF32();
+      if (hasF32 || !bf16 || !roundsToBf16()) return asF32();
       return {inParts(build, op, {partsOfBf16, Precision::Ieee, bf16->k})};
     }
     return {};
   }
 
 private:
+  /// Without an instruction for it, splitting takes longer than multiply-adds of f32.
+  bool roundsToBf16() const { return machine_->bf16Ops.find(" cast ") != std::string_view::npos; }
+
   const machine::Machine *machine_;
 };
 

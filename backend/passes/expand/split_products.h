@@ -18,9 +18,10 @@ namespace imbrex::passes {
 /// more than a piece's parts are in registers. Where a part would be an infinity or NaN, the two
 /// small products have zeros in its place: the big one alone says what comes of it.
 ///
-/// A machine whose unit takes f32 as they are multiplies those, which is no worse, and so do
-/// multiply-adds, which take as long for a part as for all. `tf32`, too, is as good as f32 on a
-/// unit that has f32 and no tf32.
+/// A machine whose unit takes f32 as they are multiplies those: that is exact, and splitting keeps
+/// the threads busy for longer than the unit (bench/results/2026-11-24-computed-operands.jsonl). So
+/// do multiply-adds, which take as long for a part as for all. `tf32`, too, is f32 on a unit that
+/// has f32 and no tf32.
 ///
 /// Runs before choose-units, for which the parts are products like others.
 void splitProducts(ir::Kernel &kernel, const PassContext &context);

@@ -24,6 +24,11 @@ bool readsColumns(machine::MatrixLoads loads, std::int32_t elementBits) {
   return false;
 }
 
+bool readsRows(machine::MatrixLoads loads, const Kernel &kernel, ValueId operand) {
+  return loads == machine::MatrixLoads::Rows16 &&
+         storageBits(kernel.type(operand).element()) == 16 && !analysis::sourcesOf(kernel, operand);
+}
+
 } // namespace
 
 Fragments fragmentsOf(const Kernel &kernel, const Op &dot, std::size_t operand,
@@ -39,7 +44,9 @@ Fragments fragmentsOf(const Kernel &kernel, const Op &dot, std::size_t operand,
       .isAnyOrder = dot.kind == OpKind::Dot &&
                     analysis::freeDepthBits(tile.shape()[axis]) == bits &&
                     bits >= analysis::depthBitsOf(unit),
-      .areTransposed = readsColumns(machine.matrixLoads, storageBits(tile.element()))};
+      .areTransposed = readsColumns(machine.matrixLoads, storageBits(tile.element())),
+      .keepsOrder =
+          operand < 2 && readsRows(machine.matrixLoads, kernel, dot.operand(1 - operand))};
 }
 
 bool areHeld(const Fragments &fragments, const LinearLayout &held) {
@@ -55,7 +62,7 @@ LinearLayout computedLayout(const Kernel &kernel, const Op &dot, const Fragments
   const std::int64_t ofA = analysis::bitsOfSources(kernel, dot.operand(0)),
                      ofB = analysis::bitsOfSources(kernel, dot.operand(1));
   const std::int64_t least = ofA == 0 || ofB == 0 ? ofA + ofB : std::min(ofA, ofB);
-  if (least == 0 || !fragments.isAnyOrder) return fragments.places;
+  if (least == 0 || !fragments.isAnyOrder || fragments.keepsOrder) return fragments.places;
   const Dim axis = layout::axisDim(fragments.axis);
   const std::int32_t besides = layout::bitsFor(layout::kMaxAccessBytes * 8 / least);
   return analysis::reordered(fragments.places, axis,

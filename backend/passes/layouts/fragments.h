@@ -15,6 +15,9 @@ struct Fragments {
   std::int32_t axis;           ///< Of k.
   bool isAnyOrder;    ///< Whether k may be counted otherwise: no step of the unit is cut off.
   bool areTransposed; ///< Whether the machine reads them from columns as well as from rows.
+  /// Whether the other operand is read in place, by rows of matrices, into the registers that an
+  /// instruction wants; in another order of k these would have to be moved.
+  bool keepsOrder;
   friend bool operator==(const Fragments &, const Fragments &) = default;
 };
 /// `sums`: how the result lies, or will.
@@ -25,7 +28,8 @@ Fragments fragmentsOf(const ir::Kernel &kernel, const ir::Op &dot, std::size_t o
 bool areHeld(const Fragments &fragments, const layout::LinearLayout &held);
 
 /// The layout in which an operand had best be computed: as the unit wants it, with k counted so
-/// that a thread has 16 bytes side by side of what both operands are computed from.
+/// that a thread has 16 bytes side by side of what both operands are computed from; but in the
+/// unit's own order, where that is to be kept.
 layout::LinearLayout computedLayout(const ir::Kernel &kernel, const ir::Op &dot,
                                     const Fragments &fragments);
 
