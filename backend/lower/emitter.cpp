@@ -1,5 +1,6 @@
 #include "backend/lower/emitter.h"
 
+#include "backend/analysis/behind_rings.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/layout/bank_conflicts.h"
 #include "backend/lower/values/natives.h"
@@ -20,7 +21,8 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
       shared(module, words.sharedSpace(), regions), order(kernel, assumptions),
       unseenPadding(kernel, assumptions), notNegative(kernel),
       stagedTiles(analysis::stagedTiles(kernel)), values_(kernel.valueCount()),
-      uses_(ir::countUses(kernel)), facts_(kernel, assumed) {
+      uses_(ir::countUses(kernel)), facts_(kernel, assumed),
+      lastUseOfRings_(analysis::lastUseOfRings(kernel, vocabulary.machine())) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
   collectRings();
 }
@@ -273,7 +275,8 @@ std::int64_t Emitter::scratchBytes() const {
   // Where rings leave less, the kernel takes too much.
   const std::int64_t least = ir::leastExchangeBytes(kernel);
   const machine::Machine &machine = words.machine();
-  return std::clamp<std::int64_t>(machine.sharedMemoryBytes - shared.reservedBytes(), least,
+  const std::int64_t reserved = shared.arePassed() ? 0 : shared.reservedBytes();
+  return std::clamp<std::int64_t>(machine.sharedMemoryBytes - reserved, least,
                                   machine.staticSharedMemoryBytes);
 }
 

@@ -229,6 +229,7 @@ void Emitter::emitBlock(const ir::Block &block) {
     const std::int64_t before = shared.bytes();
     emitOp(*op);
     if (shared.bytes() > before && op->regions.empty()) largestUse_ = op->where;
+    if (op.get() == lastUseOfRings_) shared.passRings();
   }
 }
 

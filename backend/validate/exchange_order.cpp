@@ -27,13 +27,20 @@ constexpr std::array<std::array<bool, kAccessModes>, kAccessModes> kConflict{{
     /*Update*/ {true, true, false},
 }};
 
-/// By region: a bit for each mode in which some thread may have accessed it since all met.
-using Accessed = std::array<std::uint8_t, SharedMemory::kMostRegions>;
+/// By region: a bit for each mode in which some thread may have accessed it since all met. Behind
+/// them, whether arrays were accessed that one of them lies among, and that one.
+constexpr std::size_t kUnder = SharedMemory::kMostRegions, kAbove = kUnder + 1;
+using Accessed = std::array<std::uint8_t, kAbove + 1>;
 
 class ExchangeRaceFinder {
 public:
   ExchangeRaceFinder(const llvm::Module &module, const target::GpuTarget &target)
-      : target_(target), regions_(SharedMemory::regionsOf(module)) {}
+      : target_(target), regions_(SharedMemory::regionsOf(module)) {
+    for (const llvm::GlobalVariable *region : regions_) {
+      if (under_.empty()) above_ = region;
+      if (under_.empty()) under_ = SharedMemory::arraysUnder(module, *region);
+    }
+  }
 
   std::optional<std::string> find(const llvm::Function &function) {
     std::map<const llvm::BasicBlock *, Accessed> before;
@@ -93,6 +100,7 @@ private:
     constexpr unsigned kAnyDepth = 0;
     llvm::SmallVector<const Value *> arrays;
     llvm::getUnderlyingObjects(&pointer, arrays, nullptr, kAnyDepth);
+    if (!under_.empty()) accessOverlaid(instruction, arrays, accessed);
     for (std::size_t i = 0; i < regions_.size(); ++i) {
       if (!llvm::is_contained(arrays, regions_[i])) continue;
       const auto &conflicts = kConflict.at(static_cast<std::size_t>(mode));
@@ -104,8 +112,24 @@ private:
     }
   }
 
+  /// Slots, and what lies where they were.
+  void accessOverlaid(const Instruction &instruction, llvm::ArrayRef<const Value *> arrays,
+                      Accessed &accessed) {
+    const bool isUnder = llvm::any_of(
+        under_, [&](const auto *array) { return llvm::is_contained(arrays, array); });
+    const bool isAbove = llvm::is_contained(arrays, above_);
+    accessed[kUnder] |= isUnder;
+    accessed[kAbove] |= isAbove;
+    if ((isUnder || isAbove) && accessed[kUnder] && accessed[kAbove] && !found_)
+      found_ = "threads access memory" + lineOf(instruction) +
+               " where others have accessed slots since all met, or the other way round";
+  }
+
   const target::GpuTarget &target_;
   const std::vector<const llvm::GlobalVariable *> regions_;
+  // An array that lies among the bytes of others, and those.
+  const llvm::GlobalVariable *above_ = nullptr;
+  std::vector<const llvm::GlobalVariable *> under_;
   std::optional<std::string> found_;
 };
 

@@ -18,10 +18,12 @@ std::int64_t roundUp(std::int64_t bytes, std::int64_t alignment = SharedMemory::
 constexpr llvm::StringRef kRegions = "exchange.regions";
 /// Where it says which the launch is to give: an array, and where it begins.
 constexpr llvm::StringRef kAtLaunch = "shared.at.launch";
+/// Where it says that one of these lies among the bytes of another array: both.
+constexpr llvm::StringRef kOverlaid = "shared.overlaid";
 
 /// Null where nothing is left of it.
-llvm::GlobalVariable *arrayOf(const llvm::MDNode &node) {
-  return llvm::mdconst::dyn_extract_or_null<llvm::GlobalVariable>(node.getOperand(0));
+llvm::GlobalVariable *arrayOf(const llvm::MDNode &node, unsigned operand = 0) {
+  return llvm::mdconst::dyn_extract_or_null<llvm::GlobalVariable>(node.getOperand(operand));
 }
 
 } // namespace
@@ -49,11 +51,16 @@ llvm::GlobalVariable *SharedMemory::reserve(std::int64_t bytes, const llvm::Twin
 }
 
 SharedMemory::Use SharedMemory::begin(std::int64_t bytes) {
-  current_ = (current_ + 1) % count_;
+  current_ = arePassed_ ? kBehindRings : (current_ + 1) % count_;
   Region &region = regions_[current_];
   if (!region.array) region.array = newArray(0, "");
   region.bytes = std::max(region.bytes, roundUp(bytes));
   return {region.array, current_, region.readers};
+}
+
+void SharedMemory::passRings() {
+  arePassed_ = true;
+  regions_[kBehindRings].readers = Readers::Some;
 }
 
 void SharedMemory::onBarrier() {
@@ -80,7 +87,19 @@ std::int64_t SharedMemory::finish(std::int64_t staticBytes) {
     module_.getOrInsertNamedMetadata(kRegions)->addOperand(
         llvm::MDNode::get(module_.getContext(), {llvm::ConstantAsMetadata::get(sized)}));
   }
-  return bytes() > staticBytes ? layOutForLaunch() : 0;
+  const std::int64_t apart = beforeLast() + regions_[kBehindRings].bytes;
+  if (apart <= staticBytes) return bytes_ = apart, 0;
+  return bytes_ = layOutForLaunch();
+}
+
+/// Notes that an array lies at the beginning, where others are.
+void SharedMemory::overlay(llvm::GlobalVariable &array) {
+  llvm::NamedMDNode *const overlaid = module_.getOrInsertNamedMetadata(kOverlaid);
+  for (llvm::GlobalVariable *other : arrays_)
+    if (other != &array)
+      overlaid->addOperand(
+          llvm::MDNode::get(module_.getContext(), {llvm::ConstantAsMetadata::get(&array),
+                                                   llvm::ConstantAsMetadata::get(other)}));
 }
 
 /// Notes where each array will be in the one that the launch gives.
@@ -89,13 +108,17 @@ std::int64_t SharedMemory::layOutForLaunch() {
   llvm::NamedMDNode *const places = module_.getOrInsertNamedMetadata(kAtLaunch);
   std::int64_t end = 0;
   for (llvm::GlobalVariable *array : arrays_) {
+    const bool isBehind = array == regions_[kBehindRings].array;
+    if (isBehind) overlay(*array);
     const std::int64_t begin =
-        roundUp(end, static_cast<std::int64_t>(array->getAlign().valueOrOne().value()));
+        isBehind ? 0
+                 : roundUp(end, static_cast<std::int64_t>(array->getAlign().valueOrOne().value()));
     auto *at =
         llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<std::uint64_t>(begin));
     places->addOperand(llvm::MDNode::get(
         context, {llvm::ConstantAsMetadata::get(array), llvm::ConstantAsMetadata::get(at)}));
-    end = begin + static_cast<std::int64_t>(array->getValueType()->getArrayNumElements());
+    end = std::max(end,
+                   begin + static_cast<std::int64_t>(array->getValueType()->getArrayNumElements()));
   }
   return end;
 }
@@ -124,6 +147,18 @@ void SharedMemory::placeAtLaunch(llvm::Module &module) {
     array->eraseFromParent();
   }
   places->eraseFromParent();
+  if (llvm::NamedMDNode *const overlaid = module.getNamedMetadata(kOverlaid))
+    overlaid->eraseFromParent();
+}
+
+std::vector<const llvm::GlobalVariable *>
+SharedMemory::arraysUnder(const llvm::Module &module, const llvm::GlobalVariable &region) {
+  std::vector<const llvm::GlobalVariable *> arrays;
+  if (const llvm::NamedMDNode *overlaid = module.getNamedMetadata(kOverlaid))
+    for (const llvm::MDNode *pair : overlaid->operands())
+      if (arrayOf(*pair) == &region)
+        if (const llvm::GlobalVariable *array = arrayOf(*pair, 1)) arrays.push_back(array);
+  return arrays;
 }
 
 std::vector<const llvm::GlobalVariable *> SharedMemory::regionsOf(const llvm::Module &module) {

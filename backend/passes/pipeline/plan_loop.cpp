@@ -1,5 +1,6 @@
 #include "backend/passes/pipeline/plan_loop.h"
 
+#include "backend/analysis/behind_rings.h"
 #include "backend/analysis/movement.h"
 #include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
@@ -132,6 +133,35 @@ std::int64_t unreadBytes(const Kernel &kernel, const machine::Machine &machine) 
   return copies.areInLaneOrder ? std::int64_t{copies.mostBytes} * kernel.threads().count() : 0;
 }
 
+/// Whether no thread needs anything of others for an op, whatever it is lowered to: of scalars, a
+/// load, and a product of tiles that lie in slots.
+bool staysInThreads(const Kernel &kernel, const machine::Machine &machine, const Op &op,
+                    const std::set<ValueId> &inPlace) {
+  if (op.kind == OpKind::For || op.kind == OpKind::Yield || op.kind == OpKind::Constant)
+    return true;
+  if (op.kind == OpKind::ViewLoad) return true;
+  if (isProduct(op)) return isOnUnit(op) && exchangeBytes(kernel, machine, op, inPlace) == 0;
+  const auto isNoTile = [&](ValueId value) { return !kernel.layoutOf(value).valid(); };
+  return llvm::all_of(
+             op.results,
+             [&](ValueId result) { return isNoTile(result) || inPlace.contains(result); }) &&
+         (!op.results.empty() || llvm::all_of(op.operands, isNoTile));
+}
+
+/// What has room where slots were.
+std::set<const Op *> opsBehindRings(const Kernel &kernel, const machine::Machine &machine) {
+  std::set<const Op *> ops;
+  const Op *const last = analysis::lastUseOfRings(kernel, machine);
+  if (!last) return ops;
+  for (const auto &op : llvm::reverse(kernel.body().ops)) {
+    if (op.get() == last) break;
+    ops.insert(op.get());
+    for (const Block &region : op->regions)
+      walk(region, [&](const Op &inner) { ops.insert(&inner); });
+  }
+  return ops;
+}
+
 } // namespace
 
 RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine, const TakenRoom &taken) {
@@ -139,9 +169,13 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine, const T
   // What exchanges take can be cut into rounds, at the price of time.
   constexpr std::int64_t kLargestShare = 3;
   const std::int64_t least = leastExchangeBytes(kernel);
-  std::int64_t exchange = least, rings = taken.bytes;
+  std::int64_t exchange = 0, rings = taken.bytes;
+  const std::set<const Op *> behind = opsBehindRings(kernel, machine);
   walk(kernel.body(), [&](const Op &op) {
-    if (exchanges(kernel, op))
+    const bool isBefore = !behind.contains(&op);
+    if (isBefore && !staysInThreads(kernel, machine, op, taken.inPlace))
+      exchange = std::max(exchange, least);
+    if (isBefore && exchanges(kernel, op))
       exchange = std::max(exchange, exchangeBytes(kernel, machine, op, taken.inPlace));
     if (op.kind == OpKind::RingNew)
       rings += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result()) +
@@ -151,7 +185,7 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine, const T
   });
   const std::int64_t most =
       std::min(limit / kLargestShare, std::int64_t{machine.staticSharedMemoryBytes});
-  exchange = std::max(least, std::min(exchange, most));
+  if (exchange > 0) exchange = std::max(least, std::min(exchange, most));
   return {.bytes = limit - exchange - rings, .limit = limit, .exchange = exchange};
 }
 
