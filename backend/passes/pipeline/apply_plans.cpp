@@ -2,6 +2,7 @@
 
 #include "backend/passes/dce.h"
 #include "backend/passes/pipeline/apply_order.h"
+#include "backend/passes/pipeline/copy_layout.h"
 #include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/pipeline/read_layout.h"
 #include "backend/passes/pipeline/stage_loads.h"
@@ -45,11 +46,24 @@ void stage(Kernel &kernel, Op &loop) {
   stageLoads(kernel, *block, at, loads);
 }
 
+/// Nobody asks who brought what of tiles that are read where they lie. Copies in lane order say it
+/// by how a slot lies.
+void chooseCopyLayouts(Kernel &kernel, const LoopLoads &loads, const machine::Machine &machine) {
+  if (machine.asyncCopies.areInLaneOrder) return;
+  for (const AheadLoad &load : loads.loads) {
+    const ValueId tile = load.op->result();
+    if (load.by != Ahead::Copies || !loads.inPlace.contains(tile)) continue;
+    const layout::LinearLayout &own = kernel.layout(kernel.layoutOf(tile));
+    kernel.setLayout(tile, kernel.addLayout(copyLayout(own, kernel.type(tile))));
+  }
+}
+
 void fillRings(Kernel &kernel, Op &loop, LoopChoice choice, const machine::Machine &machine) {
   const LoopLoads loads = loadsOfRings(kernel, loop);
   for (const Ahead way : {Ahead::Copies, Ahead::Boxes}) unmark(loop, way);
   if (loads.loads.empty()) return;
   choice.hasLoader &= loads.areAll(Ahead::Boxes);
+  chooseCopyLayouts(kernel, loads, machine);
   const LoopOrder order = orderLoop(kernel, loop, loads, choice, machine);
   const auto [block, at] = placeOf(kernel.body(), loop);
   applyOrder(kernel, *block, at, loads, order);
