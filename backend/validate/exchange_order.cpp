@@ -115,8 +115,8 @@ private:
   /// Slots, and what lies where they were.
   void accessOverlaid(const Instruction &instruction, llvm::ArrayRef<const Value *> arrays,
                       Accessed &accessed) {
-    const bool isUnder = llvm::any_of(
-        under_, [&](const auto *array) { return llvm::is_contained(arrays, array); });
+    const bool isUnder =
+        llvm::any_of(under_, [&](const auto *array) { return llvm::is_contained(arrays, array); });
     const bool isAbove = llvm::is_contained(arrays, above_);
     accessed[kUnder] |= isUnder;
     accessed[kAbove] |= isAbove;

@@ -73,10 +73,10 @@ public:
   std::int64_t bytes() const {
     return bytes_ > 0 ? bytes_ : std::max(beforeLast(), regions_[kBehindRings].bytes);
   }
-  /// The same of arrays by themselves, did exchanges before that all use one region.
+  /// The same, did exchanges before that all use one region.
   std::int64_t leastBytes() const {
-    return reserved_ + std::max(regions_[0].bytes, regions_[1].bytes) +
-           regions_[kBehindRings].bytes;
+    return std::max(reserved_ + std::max(regions_[0].bytes, regions_[1].bytes),
+                    regions_[kBehindRings].bytes);
   }
   /// Give the regions their final sizes. Of more than `staticBytes` the launch is to be asked: how
   /// many, is the result.

@@ -23,6 +23,9 @@ WholeCopies::WholeCopies(Emitter &e, const ir::Op &loop, analysis::WholeTrips tr
   e.define(body.arguments[0], {e.scalar(loop.operand(0))});
   for (const auto &op : body.ops)
     if (trips_.coordinates.contains(op.get())) e.emitOp(*op);
+}
+
+void WholeCopies::begin() {
   for (const analysis::MovingBox &box : trips_.boxes) addRows(box);
 }
 

@@ -21,12 +21,14 @@ namespace imbrex::lower {
 ///                 p0 += step, p1 += step
 class WholeCopies {
 public:
-  /// Emits in front of the loop what the first trip's boxes are.
+  /// Emits in front of the loop where the first trip's boxes are.
   WholeCopies(Emitter &emitter, const ir::Op &loop, analysis::WholeTrips trips);
 
   /// How many trips are whole, of so many: i32.
   llvm::Value *count(llvm::Value *trips);
 
+  /// Where there are any: the first trip's pointers. No code behind the loop keeps them.
+  void begin();
   /// At the head of the loop: pointers of the present trip.
   void enter(llvm::BasicBlock *before);
   /// On to the next trip.
