@@ -42,6 +42,9 @@ private:
   }
   ElementKind element(ir::Domain domain);
   Shape shape(std::int32_t leastRank = 0, std::int32_t mostRank = Shape::kMaxRank);
+  /// Whatever compiler made this: arguments of one call are drawn in the order of its choice.
+  Type anyType(ir::Domain domain, std::int32_t leastRank = 0,
+               std::int32_t mostRank = Shape::kMaxRank);
   std::int64_t extent();
   std::uint64_t bits(ElementKind kind);
 

@@ -125,7 +125,8 @@ void Generator::emitAtomicRmw() {
 /// All blocks on a few words: what is left there is the same in any order, but what an access finds
 /// is not, so that nothing uses the result.
 void Generator::emitSharedAdd() {
-  const Type values = Type::tile(one({ElementKind::I32, ElementKind::U64}), shape());
+  const Shape shape = this->shape();
+  const Type values = Type::tile(one({ElementKind::I32, ElementKind::U64}), shape);
   const std::int64_t words = number(1, 8);
   const Memory memory{
       parameter("sum", {.type = Type::pointerTile(values.element()), .elements = words}), words};
@@ -163,10 +164,12 @@ ValueId Generator::inputView(ElementKind kind, const Shape &least) {
     if (arguments_[i].type == wanted && isLarge && chance(70)) return kernel_.body().arguments[i];
   }
   ArgumentSpec spec{.type = wanted};
-  for (std::int32_t axis = 0; axis < rank; ++axis)
-    spec.extents[static_cast<std::size_t>(axis)] =
-        std::max(number(1, rank < 3 ? 20 : 6), least[axis] + number(0, 2));
-  spec.elements = layOut(spec, order(rank).order, number(0, 2));
+  for (std::int32_t axis = 0; axis < rank; ++axis) {
+    const std::int64_t room = least[axis] + number(0, 2);
+    spec.extents[static_cast<std::size_t>(axis)] = std::max(number(1, rank < 3 ? 20 : 6), room);
+  }
+  const std::int64_t gap = number(0, 2);
+  spec.elements = layOut(spec, order(rank).order, gap);
   return parameter("view", spec);
 }
 
@@ -179,7 +182,7 @@ ValueId Generator::inputView(ElementKind kind, std::int32_t rank) {
 /// Half of the boxes lie inside of their view but for one far axis perhaps: a target has a way of
 /// its own for those, and must see which they are.
 void Generator::emitViewLoad() {
-  const Type box = Type::tile(element(Domain::Any), shape(1));
+  const Type box = anyType(Domain::Any, 1);
   ViewAttrs attrs{.unit = any<BoxUnit>(), .padding = any<Padding>()};
   if (chance(30)) attrs.cache = any<Cache>();
   if (chance(30)) attrs.eviction = any<Eviction>();
@@ -274,12 +277,14 @@ void Generator::emitTablePointer() {
   const ValueId table =
       parameter("table", {.type = wanted, .elements = parts * each, .parts = parts});
   const bool isIn = chance(80);
-  const ValueId index = isIn && chance(50)
-                            ? builder().cast(indexBelow(parts, {}), ElementKind::I32)
-                            : integer(one({ElementKind::I32, ElementKind::I64, ElementKind::I8}),
-                                      isIn         ? number(0, parts - 1)
-                                      : chance(50) ? number(-3, -1)
-                                                   : number(parts, parts + 9));
+  const auto constantIndex = [&] {
+    const std::int64_t at = isIn         ? number(0, parts - 1)
+                            : chance(50) ? number(-3, -1)
+                                         : number(parts, parts + 9);
+    return integer(one({ElementKind::I32, ElementKind::I64, ElementKind::I8}), at);
+  };
+  const ValueId index = isIn && chance(50) ? builder().cast(indexBelow(parts, {}), ElementKind::I32)
+                                           : constantIndex();
   const ValueId first = value(OpKind::TablePointer, {table, index}, pointer);
   const Type loaded = Type::tile(kind, shape());
   std::vector<ValueId> operands{pointersInto({first, each}, loaded.shape())};

@@ -54,6 +54,11 @@ Shape Generator::shape(std::int32_t leastRank, std::int32_t mostRank) {
   }
 }
 
+Type Generator::anyType(ir::Domain domain, std::int32_t leastRank, std::int32_t mostRank) {
+  const Shape drawn = shape(leastRank, mostRank);
+  return Type::tile(element(domain), drawn);
+}
+
 /// Mostly numbers that stay small under arithmetic, sometimes the corners of the type.
 std::uint64_t Generator::bits(ElementKind kind) {
   const std::int32_t width = info(kind).bits;
@@ -131,7 +136,7 @@ ValueId Generator::tile(Domain domain, std::int32_t leastRank, std::int32_t most
   };
   if (chance(70))
     if (const auto old = find(isRight)) return *old;
-  return fresh(Type::tile(element(domain), shape(leastRank, mostRank)));
+  return fresh(anyType(domain, leastRank, mostRank));
 }
 
 ValueId Generator::integer(ElementKind kind, std::int64_t value) {
@@ -181,10 +186,10 @@ ValueId Generator::withCanonicalNans(ValueId value) {
   return this->value(OpKind::Select, {isNan, nan, value}, type(value));
 }
 
-void Generator::emitConstant() { fresh(Type::tile(element(Domain::Any), shape())); }
+void Generator::emitConstant() { fresh(anyType(Domain::Any)); }
 
 void Generator::emitArange() {
-  const Type all = Type::tile(element(Domain::Integer), shape(1, 1));
+  const Type all = anyType(Domain::Integer, 1, 1);
   const bool isSmall = info(all.element()).bits == 8;
   ArangeAttrs attrs{.start = number(0, 20), .step = number(0, isSmall ? 1 : 9)};
   if (isSigned(all.element()) && chance(50)) attrs = {.start = -attrs.start, .step = -attrs.step};
@@ -226,8 +231,7 @@ void Generator::emitBitcast() {
     return type.isTile() && type.element() != ElementKind::Bool;
   };
   const auto found = find(isLegal);
-  const ValueId from =
-      withCanonicalNans(found ? *found : fresh(Type::tile(element(Domain::Number), shape())));
+  const ValueId from = withCanonicalNans(found ? *found : fresh(anyType(Domain::Number)));
   const Type given = type(from);
   const std::int32_t last = given.rank() - 1;
   if (given.element() == ElementKind::U8 && last >= 0 && chance(60)) {
