@@ -158,6 +158,23 @@ void fillScales(const TableLaunch &launch, std::uint32_t seed) {
         piece.argument.data[i] = static_cast<std::byte>(rng() % 200 == 0 ? 255 : 123 + rng() % 9);
 }
 
+/// Exactly, and as badly as the machine may add up.
+void checkOn(const char *machine, const Case &of, std::uint32_t seed) {
+  if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) return;
+  const TableKernel one = CaseText(of).kernel();
+  CAPTURE(std::string(machine));
+  CAPTURE(ir::print(one.kernel));
+  TableLaunch meant(one), got(one), worst(one);
+  for (const TableLaunch *launch : {&meant, &got, &worst}) fillScales(*launch, seed);
+  REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
+  const auto executable = executableOn(std::string("emulated:") + machine, one);
+  REQUIRE(run(*executable, one, got) == "");
+  REQUIRE(got.difference(meant) == "");
+  REQUIRE(run(*executable, one, worst, {.seed = 7, .numerics = emulate::Numerics::Adversarial}) ==
+          "");
+  if (!keepsFewBits(*machine::findMachine(machine), of)) CHECK(worst.difference(meant) == "");
+}
+
 /// A pair of narrow ones, or any.
 std::vector<Pair> pairsFor(std::mt19937 &rng) {
   std::vector<Pair> pairs;
@@ -198,22 +215,27 @@ TEST_CASE("products with block scales are those of the interpreter, on every emu
     if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) continue;
     for (const Pair &elements : pairsFor(rng)) {
       const Case random = randomCase(elements, rng);
-      const TableKernel one = CaseText(random).kernel();
-      CAPTURE(std::string(machine));
-      CAPTURE(ir::print(one.kernel));
-      TableLaunch meant(one), got(one), worst(one);
-      const auto seed = static_cast<std::uint32_t>(rng());
-      for (const TableLaunch *launch : {&meant, &got, &worst}) fillScales(*launch, seed);
-      REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
-      const auto executable = executableOn(std::string("emulated:") + machine, one);
-      REQUIRE(run(*executable, one, got) == "");
-      REQUIRE(got.difference(meant) == "");
-      REQUIRE(run(*executable, one, worst,
-                  {.seed = 7, .numerics = emulate::Numerics::Adversarial}) == "");
-      if (!keepsFewBits(*machine::findMachine(machine), random))
-        CHECK(worst.difference(meant) == "");
+      checkOn(machine, random, static_cast<std::uint32_t>(rng()));
     }
   }
+}
+
+TEST_CASE("scales are read in slots, the right byte of a word for each instruction") {
+  for (const char *a : kNarrow)
+    for (const char *b : {"f4e2m1", "f8e4m3fn"}) {
+      const Case deep{.elements = {.a = a, .b = b},
+                      .isAScaled = true,
+                      .isBScaled = true,
+                      .batches = 0,
+                      .m = 64,
+                      .n = 48,
+                      .k = 128,
+                      .steps = 3,
+                      .isATransposed = false,
+                      .isBTransposed = true,
+                      .slots = 3};
+      checkOn("sm_120a", deep, 5);
+    }
 }
 
 TEST_CASE("a scaled product has the unit with scales, else that of the least exact elements") {
@@ -306,4 +328,16 @@ TEST_CASE(
       for (const std::size_t i : {0, 1, 3, 4})
         CHECK(kernel.type(productIn(kernel).operand(i)).isShared() == (i < 2 || hasScalesInSlots));
     }
+}
+
+TEST_CASE("large tiles are scaled by hand where a thread has no registers for their fragments") {
+  for (const char *name : {"sm_80", "sm_90a", "gfx942", "gfx1201"}) {
+    CAPTURE(std::string(name));
+    const machine::Machine &machine = *machine::findMachine(name);
+    const ir::Kernel kernel = pipelined(machine, {.a = "f8e4m3fn", .b = "f4e2m1"}, 128);
+    const ir::Op &product = productIn(kernel);
+    CHECK(product.kind == ir::OpKind::Dot);
+    CHECK(analysis::unitOf(kernel, product, machine) != nullptr);
+    CHECK(ringsIn(kernel) >= (machine.asyncCopies.leastBytes > 0 ? 2 : 0));
+  }
 }
