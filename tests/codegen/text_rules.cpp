@@ -20,6 +20,7 @@ struct Allowed {
 
   bool approximations = false, sums = false, sumsWithZero = false, quotients = false;
   bool nearReciprocals = false; ///< That flush subnormals, of which they are given none.
+  bool nearPowers = false;      ///< That flush subnormals, as fast ones may.
 
 private:
   void note(const llvm::Instruction &instruction) {
@@ -40,6 +41,7 @@ private:
     }
     quotients |= name.starts_with("llvm.sqrt");
     nearReciprocals |= name.starts_with("llvm.nvvm.rcp.approx.ftz.");
+    nearPowers |= name.starts_with("llvm.nvvm.ex2.approx.ftz.");
     for (const StringRef fast : {"approx", "amdgcn.exp2", "amdgcn.log", "amdgcn.sin", "amdgcn.cos",
                                  "amdgcn.rsq", "amdgcn.rcp", "amdgcn.tanh"})
       approximations |= name.contains(fast);
@@ -61,7 +63,9 @@ constexpr StringRef kSpaces[] = {"global", "shared", "shared::cta", "param", "lo
 
 std::string brokenByPtx(const Words &words, const Allowed &allowed) {
   const StringRef opcode = words.front();
-  if (has(words, "ftz") && !(opcode == "rcp" && allowed.nearReciprocals))
+  const bool mayFlush = (opcode == "rcp" && allowed.nearReciprocals) ||
+                        (opcode == "ex2" && allowed.nearPowers);
+  if (has(words, "ftz") && !mayFlush)
     return "subnormals are flushed";
   if (has(words, "volatile")) return "nothing is volatile";
   if ((has(words, "approx") || has(words, "full")) && !allowed.approximations)

@@ -30,13 +30,15 @@ constexpr std::array<Intrinsic::ID, 3> kGridExtent{Intrinsic::nvvm_read_ptx_sreg
                                                    Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
                                                    Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
 
-/// An op whose fast form is one intrinsic.
+/// An op whose fast form is one intrinsic. That of exp2 takes subnormal numbers for zeros, as the
+/// instruction does: the form that keeps them multiplies in front of it and behind (PTX ISA 9.0,
+/// "ex2").
 struct FastForm {
   ir::OpKind kind;
   Intrinsic::ID intrinsic;
 };
 constexpr std::array<FastForm, 6> kFastForms{{
-    {ir::OpKind::Exp2, Intrinsic::nvvm_ex2_approx},
+    {ir::OpKind::Exp2, Intrinsic::nvvm_ex2_approx_ftz},
     {ir::OpKind::Log2, Intrinsic::nvvm_lg2_approx_f},
     {ir::OpKind::Rsqrt, Intrinsic::nvvm_rsqrt_approx_f},
     {ir::OpKind::Sin, Intrinsic::nvvm_sin_approx_f},
@@ -278,7 +280,7 @@ Value *NvptxVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *
   const FastForm *form =
       llvm::find_if(kFastForms, [&](const FastForm &row) { return row.kind == kind; });
   IMBREX_CHECK(form != kFastForms.end(), "{0} has no fast form here", info(kind).mnemonic);
-  if (form->intrinsic == Intrinsic::nvvm_ex2_approx)
+  if (form->intrinsic == Intrinsic::nvvm_ex2_approx_ftz)
     return b.CreateIntrinsic(form->intrinsic, {b.getFloatTy()}, operands);
   return b.CreateIntrinsic(form->intrinsic, {}, operands);
 }
