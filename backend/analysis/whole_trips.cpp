@@ -44,7 +44,15 @@ private:
       box.moves.push_back(*moves == 1);
     }
     whole_.boxes.push_back(std::move(box));
-    return addCondition(op);
+    return addView(op.operand(2)) && addCondition(op);
+  }
+
+  /// One that the body makes, it makes of what no trip changes.
+  bool addView(ValueId view) {
+    const Op *made = kernel_.definition(view);
+    if (!made || !own_.contains(made)) return true;
+    whole_.coordinates.insert(made);
+    return llvm::all_of(made->operands, [&](ValueId operand) { return movesOf(operand) == 0; });
   }
 
   /// How many times the loop's index a value contains, which is a sum of it and of what no trip

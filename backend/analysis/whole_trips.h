@@ -24,7 +24,7 @@ struct WholeTrips {
   std::int64_t slots;  ///< The fewest of its rings.
   std::int64_t behind; ///< So many trips come behind one that makes all its copies.
   std::vector<MovingBox> boxes;
-  std::set<const ir::Op *> coordinates; ///< What the body computes for them.
+  std::set<const ir::Op *> coordinates; ///< What the body makes them of, and views.
 };
 
 /// Of a loop that copies into slots under conditions of the form `distance to the end > n steps`,

@@ -63,10 +63,9 @@ constexpr StringRef kSpaces[] = {"global", "shared", "shared::cta", "param", "lo
 
 std::string brokenByPtx(const Words &words, const Allowed &allowed) {
   const StringRef opcode = words.front();
-  const bool mayFlush = (opcode == "rcp" && allowed.nearReciprocals) ||
-                        (opcode == "ex2" && allowed.nearPowers);
-  if (has(words, "ftz") && !mayFlush)
-    return "subnormals are flushed";
+  const bool mayFlush =
+      (opcode == "rcp" && allowed.nearReciprocals) || (opcode == "ex2" && allowed.nearPowers);
+  if (has(words, "ftz") && !mayFlush) return "subnormals are flushed";
   if (has(words, "volatile")) return "nothing is volatile";
   if ((has(words, "approx") || has(words, "full")) && !allowed.approximations)
     return "nobody asked for an approximation";

@@ -22,7 +22,8 @@ layout::LinearLayout copyLayout(const layout::LinearLayout &layout, const ir::Ty
   auto *lane = columns.begin() + layout.inputShift(Dim::Lane);
   for (auto *const last = lane + layout.inputBits(Dim::Lane); lane != last; ++lane) {
     if (!isInOneRow(*lane) || layout.outputPart(*lane, axis) < line) continue;
-    auto *const row = std::find_if(registers, end, [&](Bits column) { return !isInOneRow(column); });
+    auto *const row =
+        std::find_if(registers, end, [&](Bits column) { return !isInOneRow(column); });
     if (row == end) break;
     std::swap(*lane, *row);
   }
