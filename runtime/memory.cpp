@@ -33,7 +33,7 @@ void throwIf(const std::optional<Diagnostic> &problem) {
   if (problem) runtime::throwError(*problem);
 }
 
-void takeExtents(layout &made, std::initializer_list<std::int64_t> extents, Location where) {
+void takeExtents(layout &made, std::initializer_list<quantity> extents, Location where) {
   if (extents.size() > static_cast<std::size_t>(max_rank))
     runtime::throwError(
         diagnostic(Diag::TooManyAxes, where, runtime::Subject{}, extents.size(), max_rank));
@@ -43,7 +43,7 @@ void takeExtents(layout &made, std::initializer_list<std::int64_t> extents, Loca
 
 } // namespace
 
-layout row_major(std::initializer_list<std::int64_t> extents, std::source_location where) {
+layout row_major(std::initializer_list<quantity> extents, std::source_location where) {
   layout made;
   takeExtents(made, extents, locate(where));
   throwIf(runtime::checkLayout(made, runtime::Subject{}, locate(where)));
@@ -56,8 +56,8 @@ layout row_major(std::initializer_list<std::int64_t> extents, std::source_locati
   return made;
 }
 
-layout strided(std::initializer_list<std::int64_t> extents,
-               std::initializer_list<std::int64_t> strides, std::source_location where) {
+layout strided(std::initializer_list<quantity> extents, std::initializer_list<quantity> strides,
+               std::source_location where) {
   layout made;
   takeExtents(made, extents, locate(where));
   if (extents.size() != strides.size())

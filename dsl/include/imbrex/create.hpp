@@ -100,7 +100,7 @@ auto program_id(detail::location where = detail::location::current()) {
   static_assert(Axes >= 1 && Axes <= 3, "imbrex: a grid has 1 to 3 axes");
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::tuple{program_id(static_cast<int>(I), where)...};
-  }(std::make_index_sequence<Axes>{});
+  }(std::make_index_sequence<static_cast<std::size_t>(Axes)>{});
 }
 
 } // namespace imbrex

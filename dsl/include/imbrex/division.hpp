@@ -16,7 +16,11 @@ auto cdiv(const A &a, const B &b, detail::location where = detail::location::cur
 }
 template <std::integral A, std::integral B>
 constexpr auto cdiv(A a, B b) {
-  return b == 0 ? 0 : a / b + (a % b != 0 && (a % b > 0) == (b > 0) ? 1 : 0);
+  using T = decltype(a / b);
+  const auto x = static_cast<T>(a), y = static_cast<T>(b);
+  if (y == 0) return T{0};
+  const bool is_cut = x % y != 0 && (x % y > 0) == (y > 0);
+  return is_cut ? x / y + T{1} : x / y;
 }
 
 namespace detail {

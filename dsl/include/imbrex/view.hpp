@@ -134,7 +134,8 @@ private:
     }
   }
 
-  scalar<i64> ask(const char *op, const std::array<detail::value, Rank> &made, int axis,
+  scalar<i64> ask(const char *op,
+                  const std::array<detail::value, static_cast<std::size_t>(Rank)> &made, int axis,
                   detail::location where) const {
     if (axis < 0 || axis >= Rank)
       detail::raise("ViewAxis", where, {std::to_string(axis), std::to_string(Rank)});

@@ -37,24 +37,26 @@ public:
   using storage_type = detail::storage_of<T>;
 
   buffer() = default;
-  explicit buffer(std::int64_t extent, std::source_location where = std::source_location::current())
-      : buffer(std::initializer_list<std::int64_t>{extent}, where) {}
-  buffer(std::int64_t extent_0, std::int64_t extent_1,
+  explicit buffer(detail::quantity extent,
+                  std::source_location where = std::source_location::current())
+      : buffer(std::initializer_list<detail::quantity>{extent}, where) {}
+  buffer(detail::quantity extent_0, detail::quantity extent_1,
          std::source_location where = std::source_location::current())
-      : buffer(std::initializer_list<std::int64_t>{extent_0, extent_1}, where) {}
-  buffer(std::int64_t extent_0, std::int64_t extent_1, std::int64_t extent_2,
+      : buffer(std::initializer_list<detail::quantity>{extent_0, extent_1}, where) {}
+  buffer(detail::quantity extent_0, detail::quantity extent_1, detail::quantity extent_2,
          std::source_location where = std::source_location::current())
-      : buffer(std::initializer_list<std::int64_t>{extent_0, extent_1, extent_2}, where) {}
-  buffer(std::int64_t extent_0, std::int64_t extent_1, std::int64_t extent_2, std::int64_t extent_3,
+      : buffer(std::initializer_list<detail::quantity>{extent_0, extent_1, extent_2}, where) {}
+  buffer(detail::quantity extent_0, detail::quantity extent_1, detail::quantity extent_2,
+         detail::quantity extent_3, std::source_location where = std::source_location::current())
+      : buffer(std::initializer_list<detail::quantity>{extent_0, extent_1, extent_2, extent_3},
+               where) {}
+  buffer(detail::quantity extent_0, detail::quantity extent_1, detail::quantity extent_2,
+         detail::quantity extent_3, detail::quantity extent_4,
          std::source_location where = std::source_location::current())
-      : buffer(std::initializer_list<std::int64_t>{extent_0, extent_1, extent_2, extent_3}, where) {
-  }
-  buffer(std::int64_t extent_0, std::int64_t extent_1, std::int64_t extent_2, std::int64_t extent_3,
-         std::int64_t extent_4, std::source_location where = std::source_location::current())
-      : buffer(
-            std::initializer_list<std::int64_t>{extent_0, extent_1, extent_2, extent_3, extent_4},
-            where) {}
-  buffer(std::initializer_list<std::int64_t> extents,
+      : buffer(std::initializer_list<detail::quantity>{extent_0, extent_1, extent_2, extent_3,
+                                                       extent_4},
+               where) {}
+  buffer(std::initializer_list<detail::quantity> extents,
          std::source_location where = std::source_location::current())
       : layout_(detail::row_major(extents, where)),
         block_(std::make_unique<detail::memory_block>(detail::storage_bytes<T>(layout_.elements()),
@@ -102,6 +104,14 @@ public:
   /// An element by its place in memory, or by one index for each axis. Not checked.
   storage_type &operator[](std::int64_t i) { return data()[i]; }
   const storage_type &operator[](std::int64_t i) const { return data()[i]; }
+  template <std::integral I>
+  storage_type &operator[](I i) {
+    return data()[i];
+  }
+  template <std::integral I>
+  const storage_type &operator[](I i) const {
+    return data()[i];
+  }
   /// A box: what a kernel reads is a view, which the launch makes of the buffer.
   template <class I>
     requires(!std::is_arithmetic_v<I> && !std::is_enum_v<I> && !operand<I>)
@@ -157,21 +167,21 @@ public:
   }
 
   /// The same memory under other extents, and strides if it is not to be row-major.
-  tensor_ref<T> view(std::initializer_list<std::int64_t> extents,
+  tensor_ref<T> view(std::initializer_list<detail::quantity> extents,
                      std::source_location where = std::source_location::current()) {
     return {block(), detail::row_major(extents, where), where};
   }
-  tensor_ref<const T> view(std::initializer_list<std::int64_t> extents,
+  tensor_ref<const T> view(std::initializer_list<detail::quantity> extents,
                            std::source_location where = std::source_location::current()) const {
     return {block(), detail::row_major(extents, where), where};
   }
-  tensor_ref<T> view(std::initializer_list<std::int64_t> extents,
-                     std::initializer_list<std::int64_t> strides,
+  tensor_ref<T> view(std::initializer_list<detail::quantity> extents,
+                     std::initializer_list<detail::quantity> strides,
                      std::source_location where = std::source_location::current()) {
     return {block(), detail::strided(extents, strides, where), where};
   }
-  tensor_ref<const T> view(std::initializer_list<std::int64_t> extents,
-                           std::initializer_list<std::int64_t> strides,
+  tensor_ref<const T> view(std::initializer_list<detail::quantity> extents,
+                           std::initializer_list<detail::quantity> strides,
                            std::source_location where = std::source_location::current()) const {
     return {block(), detail::strided(extents, strides, where), where};
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <imbrex/detail/compiler.hpp>
+#include <imbrex/detail/quantity.hpp>
 
 #include <array>
 #include <concepts>
@@ -13,13 +14,13 @@ namespace imbrex {
 /// an error of the launch names that line.
 class grid {
 public:
-  explicit constexpr grid(std::int64_t x,
+  explicit constexpr grid(detail::quantity x,
                           std::source_location where = std::source_location::current())
       : extents_{x, 1, 1}, where_(where) {}
-  constexpr grid(std::int64_t x, std::int64_t y,
+  constexpr grid(detail::quantity x, detail::quantity y,
                  std::source_location where = std::source_location::current())
       : extents_{x, y, 1}, where_(where) {}
-  constexpr grid(std::int64_t x, std::int64_t y, std::int64_t z,
+  constexpr grid(detail::quantity x, detail::quantity y, detail::quantity z,
                  std::source_location where = std::source_location::current())
       : extents_{x, y, z}, where_(where) {}
 

@@ -17,18 +17,18 @@ public:
 
   /// Row-major. `bytes` is how much memory there is from `data` on, where it is known: the launch
   /// then checks that the array lies within it.
-  tensor_ref(storage_type *data, std::initializer_list<std::int64_t> extents,
-             std::int64_t bytes = detail::unknown_bytes,
+  tensor_ref(storage_type *data, std::initializer_list<detail::quantity> extents,
+             detail::quantity bytes = detail::unknown_bytes,
              std::source_location where = std::source_location::current())
       : tensor_ref(data, detail::row_major(extents, where), bytes, where) {}
 
-  tensor_ref(storage_type *data, std::initializer_list<std::int64_t> extents,
-             std::initializer_list<std::int64_t> strides,
-             std::int64_t bytes = detail::unknown_bytes,
+  tensor_ref(storage_type *data, std::initializer_list<detail::quantity> extents,
+             std::initializer_list<detail::quantity> strides,
+             detail::quantity bytes = detail::unknown_bytes,
              std::source_location where = std::source_location::current())
       : tensor_ref(data, detail::strided(extents, strides, where), bytes, where) {}
 
-  tensor_ref(storage_type *data, const detail::layout &layout, std::int64_t bytes,
+  tensor_ref(storage_type *data, const detail::layout &layout, detail::quantity bytes,
              std::source_location where = std::source_location::current())
       : data_(data), layout_(layout), bytes_(bytes) {
     if (bytes != detail::unknown_bytes)
@@ -75,14 +75,14 @@ private:
 };
 
 template <class T>
-tensor_ref(T *, std::initializer_list<std::int64_t>) -> tensor_ref<T>;
+tensor_ref(T *, std::initializer_list<detail::quantity>) -> tensor_ref<T>;
 template <class T>
-tensor_ref(T *, std::initializer_list<std::int64_t>, std::int64_t) -> tensor_ref<T>;
+tensor_ref(T *, std::initializer_list<detail::quantity>, detail::quantity) -> tensor_ref<T>;
 template <class T>
-tensor_ref(T *, std::initializer_list<std::int64_t>, std::initializer_list<std::int64_t>)
+tensor_ref(T *, std::initializer_list<detail::quantity>, std::initializer_list<detail::quantity>)
     -> tensor_ref<T>;
 template <class T>
-tensor_ref(T *, std::initializer_list<std::int64_t>, std::initializer_list<std::int64_t>,
-           std::int64_t) -> tensor_ref<T>;
+tensor_ref(T *, std::initializer_list<detail::quantity>, std::initializer_list<detail::quantity>,
+           detail::quantity) -> tensor_ref<T>;
 
 } // namespace imbrex

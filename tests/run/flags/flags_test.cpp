@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace imbrex;
@@ -98,6 +99,35 @@ void numbers_fit_by_their_bits() {
   CHECK(!detail::fits<f32>(1e300) && detail::fits<f32>(constants::nan));
 }
 
+struct copied {
+  void operator()(view<const f32, 1> x, view<f32, 1> y) const {
+    y[box<64>(program_id(0))] = x[box<64>(program_id(0))];
+  }
+};
+
+/// Sizes and indices as containers have them, of any integer type, in braces as well.
+void sizes_are_of_any_integers() {
+  const std::vector<float> v(100, 3);
+  buffer<f32> one(v.size()), braced{v.size()}, two(v.size(), 2U), three(v.size(), 1, short{1});
+  buffer<f32> four(2, v.size(), 1U, 1L), five(1, 1, v.size(), 1, 1);
+  one.copy_from(v);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) count += one[i] == 3 ? 1U : 0U;
+  CHECK(count == v.size() && one[99U] == 3 && std::as_const(one)[count - 1] == 3);
+  two(count - 1, 1U) = 5;
+  CHECK(two(99, 1) == 5 && two.view({v.size(), std::size_t{2}})(count - 1, 1) == 5);
+  CHECK(two.view({v.size()}, {std::size_t{2}}).extent(0) == 100);
+  CHECK(three.elements() == 100 && four.elements() == 200 && five.elements() == 100);
+  const tensor_ref all(v.data(), {v.size()}), every(v.data(), {v.size() / 2}, {std::size_t{2}});
+  const tensor_ref known(v.data(), {v.size()}, v.size() * sizeof(float));
+  CHECK(all.extent(0) == 100 && every.stride(0) == 2 && known.bytes() == 400);
+  const auto kernel = try_jit(copied{});
+  CHECK(kernel.ok() && kernel->try_launch(grid(cdiv(v.size(), 64)), all, braced).ok());
+  CHECK(braced[99] == 3);
+  CHECK(cdiv(v.size(), 64) == 2 && cdiv(64U, 64) == 1 && cdiv(-7, 2) == -3 && cdiv(7, 0UL) == 0);
+  CHECK(grid(v.size(), 2U, short{3}).extents()[0] == 100);
+}
+
 void mistakes_are_values() {
   const auto refused = try_trace(wrong{});
   CHECK(!refused.ok() && refused.error().code() == "LiteralOutOfRange");
@@ -121,6 +151,7 @@ int main(int count, char **) {
   }
   for (const device on : {device::host(), device::interpreter()}) infinities_reach_kernels(on);
   numbers_fit_by_their_bits();
+  sizes_are_of_any_integers();
   mistakes_are_values();
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

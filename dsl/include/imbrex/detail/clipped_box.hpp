@@ -13,7 +13,7 @@ struct unclipped {
 /// Indices of the view, one for each axis, from which on an element counts as outside; i64 scalars.
 template <int Rank>
 struct clipped {
-  std::array<value, Rank> ends;
+  std::array<value, static_cast<std::size_t>(Rank)> ends;
 };
 
 /// The memory of a view: a parameter's, or behind a pointer, with as much room along each axis as
@@ -24,7 +24,7 @@ struct view_memory {
   bool is_made = false; ///< Of a pointer.
   bool is_const = false;
   value first = {}; ///< The pointer.
-  std::array<value, Rank> extents = {}, strides = {};
+  std::array<value, static_cast<std::size_t>(Rank)> extents = {}, strides = {};
 };
 
 /// An integer of the kernel on its way into an extent or a stride.

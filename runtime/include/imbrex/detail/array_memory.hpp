@@ -1,6 +1,7 @@
 #pragma once
 
 #include <imbrex/detail/compiler.hpp>
+#include <imbrex/detail/quantity.hpp>
 
 #include <array>
 #include <atomic>
@@ -34,10 +35,10 @@ struct layout {
 
 /// Neighbours along the last axis are neighbours in memory. An error for more than five axes, a
 /// negative extent, or more elements than a 64-bit number counts the bits of.
-layout row_major(std::initializer_list<std::int64_t> extents, std::source_location where);
+layout row_major(std::initializer_list<quantity> extents, std::source_location where);
 /// The same with strides of the caller's choice, one for each extent.
-layout strided(std::initializer_list<std::int64_t> extents,
-               std::initializer_list<std::int64_t> strides, std::source_location where);
+layout strided(std::initializer_list<quantity> extents, std::initializer_list<quantity> strides,
+               std::source_location where);
 
 /// Throws unless a layout fits the memory that it is laid over.
 void check_fits(const layout &wanted, std::int64_t bits_of_one, std::int64_t bytes,
