@@ -43,6 +43,12 @@ public:
     copy.where = line;
     return copy;
   }
+  view_box hint(memory_hints both, detail::location line = detail::location::current()) const {
+    view_box copy = *this;
+    copy.hints = both;
+    copy.where = line;
+    return copy;
+  }
 
   /// Elements from these indices of the view on, one for each axis, count as outside of it, as
   /// those of the next group do at the end of one: `box_at<64, 32>(row, column).within(end, n)`.

@@ -115,25 +115,27 @@ auto argmax(const X &x, O options = {}, detail::location where = detail::locatio
 
 /// Fold an axis with a combine of your own, which must be associative: `reduce<0>(x, [](auto a,
 /// auto b) { return a * b; })`. The combine may only compute.
-template <int Axis, operand X, class F>
-auto reduce(const X &x, const F &combine, detail::location where = detail::location::current()) {
+template <int Axis, operand X, class F, detail::reduce_option O = detail::plain_reduce>
+auto reduce(const X &x, const F &combine, O = {},
+            detail::location where = detail::location::current()) {
   using namespace detail;
   using T = element_t<X>;
-  using F0 = folding<Axis, X, false>;
+  using F0 = folding<Axis, X, O::keeps>;
   begin_body("reduce", {record_value(x, where)},
              {{"combine", std::string_view("region")}, {"axis", F0::axis}}, where);
   value result;
   record_combine<T>(combine, {type_of<T, typename F0::shape>}, where, &result);
-  return tile_t<T, typename F0::shape>(result);
+  return keep_axis<T, typename F0::shape, O::keeps, typename F0::kept>(result, where);
 }
 
 /// The same of several tiles at once: `reduce<0>(std::tuple{x, y}, f)` with `f(x0, y0, x1, y1)`
 /// returning a std::tuple; gives a std::tuple.
-template <int Axis, operand X, operand... More, class F>
-auto reduce(const std::tuple<X, More...> &xs, const F &combine,
+template <int Axis, operand X, operand... More, class F,
+          detail::reduce_option O = detail::plain_reduce>
+auto reduce(const std::tuple<X, More...> &xs, const F &combine, O = {},
             detail::location where = detail::location::current()) {
   using namespace detail;
-  using F0 = folding<Axis, X, false>;
+  using F0 = folding<Axis, X, O::keeps>;
   using Shape = typename F0::shape;
   static_assert((std::same_as<shape_of<X>, shape_of<More>> && ...),
                 "imbrex: tiles that are reduced together have one shape");
@@ -145,7 +147,10 @@ auto reduce(const std::tuple<X, More...> &xs, const F &combine,
   const std::array<type, n> types{type_of<element_t<X>, Shape>, type_of<element_t<More>, Shape>...};
   std::array<value, n> results;
   record_combine<element_t<X>, element_t<More>...>(combine, types, where, results.data());
-  return tuple_of_tiles<Shape, element_t<X>, element_t<More>...>(results);
+  return [&]<std::size_t... I, class... T>(std::index_sequence<I...>, std::type_identity<T>...) {
+    return std::tuple{keep_axis<T, Shape, O::keeps, typename F0::kept>(results[I], where)...};
+  }(std::make_index_sequence<n>{}, std::type_identity<element_t<X>>{},
+         std::type_identity<element_t<More>>{}...);
 }
 
 } // namespace imbrex

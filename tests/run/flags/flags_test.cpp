@@ -128,6 +128,31 @@ void sizes_are_of_any_integers() {
   CHECK(grid(v.size(), 2U, short{3}).extents()[0] == 100);
 }
 
+/// The largest of each row and where it is, the axis kept, of a box with both hints.
+struct peaks {
+  void operator()(view<const f32, 2> x, view<f32, 2> y, view<i32, 2> at) const {
+    auto rows = x[box<4, 8>(0, 0).hint({cache::streaming, eviction::first})];
+    auto [most, place] = reduce<1>(
+        std::tuple{rows, reshape<1, 8>(arange<0, 8>()) + full<i32, 4, 1>(0)},
+        [](auto a, auto i, auto b, auto j) {
+          return std::tuple{where(b > a, b, a), where(b > a, j, i)};
+        },
+        keep_dims);
+    y[box<4, 1>(0, 0)] =
+        most + reduce<1>(rows, [](auto a, auto b) { return min(a, b); }, keep_dims);
+    at[box<4, 1>(0, 0)] = place;
+  }
+};
+
+void kept_axes_have_one_element() {
+  buffer<f32> x(4, 8), y(4, 1);
+  buffer<i32> at(4, 1);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 5 % 8);
+  const auto kernel = try_jit(peaks{});
+  CHECK(kernel.ok() && kernel->try_launch(grid(1), x, y, at).ok());
+  CHECK(y[3] == 7 && at[3] == 3 && x(3, at[3]) == 7);
+}
+
 void mistakes_are_values() {
   const auto refused = try_trace(wrong{});
   CHECK(!refused.ok() && refused.error().code() == "LiteralOutOfRange");
@@ -152,6 +177,7 @@ int main(int count, char **) {
   for (const device on : {device::host(), device::interpreter()}) infinities_reach_kernels(on);
   numbers_fit_by_their_bits();
   sizes_are_of_any_integers();
+  kept_axes_have_one_element();
   mistakes_are_values();
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
