@@ -1,4 +1,5 @@
-// Steps that pull the same elements at ever more points: code grows as the steps, not as the points.
+// Steps that pull the same elements at ever more points: code grows as the steps, not as the
+// points.
 
 #include "backend/target/host/emitter.h"
 #include "llvm/Support/raw_ostream.h"

@@ -13,7 +13,8 @@ using ir::ValueId;
 
 namespace {
 
-/// Whether shapes differ by axes of one element at most, whose index is 0: they have the same points.
+/// Whether shapes differ by axes of one element at most, whose index is 0: they have the same
+/// points.
 bool differByUnits(const ir::Shape &a, const ir::Shape &b) {
   const auto withoutUnits = [](const ir::Shape &shape) {
     llvm::SmallVector<std::int64_t, 5> extents;

@@ -13,10 +13,10 @@
 ///   %f = flip %t       t at p and at its mirror image
 ///   %u = add %t, %f    u at p
 ///
-/// Elementwise ops pass a point on as it is, so that what they share is computed once; ops that move
-/// elements make another of it, and a chain of those with two users each doubles the points, and the
-/// code, with each step. Points are numbers here. Two numbers may be one point, as when elements are
-/// moved there and back: then it counts twice.
+/// Elementwise ops pass a point on as it is, so that what they share is computed once; ops that
+/// move elements make another of it, and a chain of those with two users each doubles the points,
+/// and the code, with each step. Points are numbers here. Two numbers may be one point, as when
+/// elements are moved there and back: then it counts twice.
 namespace imbrex::host {
 
 using NestNumber = std::uint32_t;
@@ -29,8 +29,8 @@ public:
   void pullInto(NestNumber nest, std::int64_t size, ir::ValueId value);
   /// The op is computed wherever its result is pulled.
   void pullOperands(const ir::Op &op, ir::ValueId result);
-  /// The value is kept by a nest: it is computed there, at the nest's own point, and where that nest
-  /// pulls it besides, as its buffer is not complete before the nest is over.
+  /// The value is kept by a nest: it is computed there, at the nest's own point, and where that
+  /// nest pulls it besides, as its buffer is not complete before the nest is over.
   void keepIn(NestNumber nest, ir::ValueId value);
 
   /// In the nest where that is most: for one point of its own, and for all of them together.
