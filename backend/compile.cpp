@@ -7,6 +7,7 @@
 #include "backend/passes/pipeline/check_boxes.h"
 #include "backend/passes/pipeline/prove_rings.h"
 #include "backend/pipeline.h"
+#include "backend/spills.h"
 #include "backend/validate/access_order.h"
 #include "backend/validate/exchange_order.h"
 #include "llvm/ADT/STLExtras.h"
@@ -187,6 +188,9 @@ Result<void> generate(Assembling &of) {
   of.module = of.code.copy();
   of.asked = numberAccesses(*of.module, of.target);
   auto text = of.target.assembly(*of.module);
+  if (!text && text.error().kind == Diag::RegistersRanOut)
+    return fail(Diag::RegistersRanOut, of.code.interface.where, of.code.interface.name,
+                of.machine(), moreRegisters(of.code.interface, of.target.machine()));
   if (!text) return text.failure();
   of.text = *std::move(text);
   return {};

@@ -1,5 +1,6 @@
 #include "backend/spills.h"
 
+#include "backend/support/text.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -12,7 +13,10 @@ std::int32_t registersOf(const machine::Machine &machine, std::int32_t threads) 
   return std::min(machine.maxRegistersPerThread, machine.registersPerCore / threads);
 }
 
-std::string wayOut(const lower::KernelInterface &interface, const machine::Machine &machine) {
+} // namespace
+
+std::string moreRegisters(const lower::KernelInterface &interface,
+                          const machine::Machine &machine) {
   const std::int32_t most = registersOf(machine, interface.threads);
   const std::int32_t asked = interface.asked.registers;
   if (asked > 0 && asked < most)
@@ -21,9 +25,8 @@ std::string wayOut(const lower::KernelInterface &interface, const machine::Machi
   const std::int32_t twice = 2 * interface.threads;
   const bool hasMore = twice <= machine.maxThreads && twice * most <= machine.registersPerCore;
   if (hasMore && interface.asked.warps > 0)
-    return llvm::formatv("ask for more than {0} warps, or make the tiles smaller and loop over the "
-                         "rest",
-                         interface.asked.warps);
+    return llvm::formatv("ask for more than {0}, or make the tiles smaller and loop over the rest",
+                         counted(interface.asked.warps, "warp"));
   if (hasMore)
     return llvm::formatv(
         "let blocks have more warps than {0}, by `warps`, or make the tiles smaller "
@@ -31,8 +34,6 @@ std::string wayOut(const lower::KernelInterface &interface, const machine::Machi
         interface.threads / machine.warpSize);
   return "make the tiles smaller, and loop over the rest";
 }
-
-} // namespace
 
 std::optional<Diagnostic> spillsOf(const lower::KernelInterface &interface,
                                    const target::GpuTarget &target, const std::string &assembly,
@@ -43,7 +44,7 @@ std::optional<Diagnostic> spillsOf(const lower::KernelInterface &interface,
   const Location line = target.spilledAt(assembly, object);
   return diagnostic(Diag::RegistersSpilled, line.known() ? line : interface.where, interface.name,
                     machine.name, resources.spilledBytes, resources.registers,
-                    line.known() ? "here" : "at once", wayOut(interface, machine));
+                    line.known() ? "here" : "at once", moreRegisters(interface, machine));
 }
 
 } // namespace imbrex

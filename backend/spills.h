@@ -6,6 +6,9 @@
 
 namespace imbrex {
 
+/// How to come by more registers, or with fewer: a hint.
+std::string moreRegisters(const lower::KernelInterface &interface, const machine::Machine &machine);
+
 /// The warning that a kernel's threads keep in memory what their registers have no room for: how
 /// much, the line at which most is put there, and what helps. None where all has room, or where the
 /// image does not say.

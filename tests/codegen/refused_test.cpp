@@ -126,6 +126,54 @@ TEST_CASE("a function that may have to branch keeps to the registers of a thread
     }
 }
 
+/// A product of slabs that lie in shared memory, whose threads want some 80 registers.
+ir::Kernel productOfThreads(const std::string &asked) {
+  return parsedKernel(
+      "kernel @product(%a: view<const f32, 2>, %b: view<const f32, 2>, %c: view<f32, 2>) "
+      "stage tiles [" +
+      asked +
+      "] {\n  %0 = constant 0 : f32[64x64]  %z = constant 0 : i32\n"
+      "  %1 = constant 1 : i32  %t = constant 9 : i32\n"
+      "  %s = for %z, %t, %1, %0 (%i: i32, %d: f32[64x64]) {\n"
+      "    %x = view.load %a, %z, %i : f32[64x32]\n    %y = view.load %b, %i, %z : f32[32x64]\n"
+      "    %r = dot %x, %y, %d : f32[64x64]\n    yield %r\n  } : f32[64x64]\n  view.store %c, %s, "
+      "%z, %z\n}");
+}
+
+TEST_CASE("code has no more registers than are asked for, also beside shared memory" *
+          doctest::test_suite("toolkit")) {
+  for (const char *name : {"sm_90a", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201"})
+    for (const int most : {32, 48, 64}) {
+      CAPTURE(name);
+      const target::GpuTarget *target = target::findGpuTarget(*machine::findMachine(name));
+      if (!target || !testing::canAssemble(*target)) continue;
+      ir::Kernel kernel = productOfThreads("registers = " + std::to_string(most));
+      Diagnostics diagnostics;
+      const auto code = compileForGpu(kernel, *target, {}, diagnostics);
+      REQUIRE_MESSAGE(code, diagnostics.render());
+      CHECK(code->interface.sharedMemoryBytes > 0);
+      const auto object = makeObject(*code, *target);
+      REQUIRE_MESSAGE(object.ok(), render(object.error()));
+      CHECK(target->resources(*object).registers <= most);
+      CHECK(target->resources(*object).registers > most - 16);
+    }
+}
+
+TEST_CASE("too few registers for a single instruction are an error with a way out") {
+  const machine::Machine &machine = *machine::findMachine("gfx942");
+  const target::GpuTarget *target = target::findGpuTarget(machine);
+  if (!target) return;
+  ir::Kernel kernel = productOfThreads("registers = 16");
+  Diagnostics diagnostics;
+  const auto code = compileForGpu(kernel, *target, {}, diagnostics);
+  REQUIRE_MESSAGE(code, diagnostics.render());
+  const auto text = makeAssembly(*code, *target);
+  REQUIRE(!text);
+  CHECK(render(text.error()) ==
+        "k.imx:1: error: kernel 'product' needs more registers at once than its threads may have "
+        "on gfx942\n  hint: ask for more than 16 registers: there are 512\n");
+}
+
 /// What making an image says.
 std::string refusalOf(ir::Kernel kernel, const machine::Machine &machine) {
   Diagnostics diagnostics;

@@ -4,6 +4,7 @@
 #include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/loop_waits.h"
 #include "backend/target/amdgpu/masked_loads.h"
+#include "backend/target/amdgpu/register_limit.h"
 #include "backend/target/amdgpu/signed_zeros.h"
 #include "backend/target/amdgpu/write_backs.h"
 #include "llvm/TargetParser/TargetParser.h"
@@ -19,7 +20,8 @@ Result<llvm::SmallVector<char, 0>> generateCode(llvm::Module &module, llvm::Targ
   prepareLoadsToLds(module);
   keepSignsOfZero(module, machine);
   return generate(module, machine, type,
-                  {{.name = kPassInFrontOfWaits, .make = makeMaskedLoads},
+                  {{.name = kPassOfSelection, .make = makeRegisterLimit},
+                   {.name = kPassInFrontOfWaits, .make = makeMaskedLoads},
                    {.name = kPassInFrontOfWaits, .make = makeLoopWaits},
                    {.name = kPassOfWaits, .make = makeWriteBackWaits}});
 }

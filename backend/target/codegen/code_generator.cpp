@@ -25,6 +25,7 @@ namespace {
 /// An error of LLVM's.
 struct CodegenError {
   std::string text = {};        ///< Empty: there was none.
+  bool ofRegisters = false;     ///< There are too few of them.
   std::uint64_t assembly = 0;   ///< The `srcloc` of the author's instructions it is about; 0: none.
   std::string instruction = {}; ///< Of these the one it is about, where that is known.
 };
@@ -46,6 +47,9 @@ CodegenError errorOf(const llvm::DiagnosticInfo &info) {
   llvm::raw_string_ostream stream(error.text);
   llvm::DiagnosticPrinterRawOStream printer(stream);
   info.print(printer);
+  // AMD's has a second one, of registers that whole warps use, of no kind of its own.
+  error.ofRegisters = llvm::isa<llvm::DiagnosticInfoRegAllocFailure>(info) ||
+                      llvm::StringRef(error.text).contains("cannot find enough VGPRs");
   return error;
 }
 
@@ -99,6 +103,9 @@ Failure<Diagnostic> refusalOf(const CodegenError &error, const llvm::Module &mod
     if (const Location where = lineOfAssembly(module, error.assembly); where.known())
       return lower::badAssembly(where, "LLVM",
                                 {.words = error.text, .instruction = error.instruction});
+  if (error.ofRegisters)
+    return fail(Diag::RegistersRanOut, {}, std::string_view(module.getName()),
+                machine.getTargetCPU().str(), "");
   return fail(Diag::CodeRefused, {}, "LLVM", machine.getTargetCPU().str(), error.text);
 }
 

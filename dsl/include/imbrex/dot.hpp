@@ -13,12 +13,14 @@ struct dot_options {
   constexpr dot_options(precision p) : how(p) {}
   precision how = precision::ieee;
   int promote = 0;
+  bool promotes = false;
 };
 /// Let sums of f8 products stay in the matrix unit's short accumulator for `k` products, then move
 /// them to f32: `dot(a, b, acc, promote_every(128))`.
 constexpr dot_options promote_every(int k) {
   dot_options options;
   options.promote = k;
+  options.promotes = true;
   return options;
 }
 
@@ -67,6 +69,17 @@ constexpr auto dot_shape() {
 
 inline constexpr std::string_view precision_words[] = {"ieee", "tf32", "tf32x3", "bf16x3"};
 
+/// What is asked for must be of such operands.
+template <class A>
+void check_options(const dot_options &options, location where) {
+  const std::string element(element_info<A>.name);
+  if (options.how != precision::ieee && !std::same_as<A, f32>)
+    raise("PrecisionOfProduct", where,
+          {std::string(precision_words[static_cast<int>(options.how)]), element});
+  if (options.promotes && (!is_f8<A> || options.promote < 1))
+    raise("PromotionOfProduct", where, {std::to_string(options.promote), element});
+}
+
 } // namespace detail
 
 /// a · b + acc over the last two axes, of matrices [M, K] and [K, N] or stacks of them. Products
@@ -81,6 +94,7 @@ auto dot(const A &a, const B &b, const Acc &acc, dot_options options = {},
                 "imbrex: the accumulator of dot is i32 for i8 and u8, f64 for f64, else f32");
   static_assert(std::same_as<shape_of<Acc>, Shape>,
                 "imbrex: the accumulator of dot has as many rows as a and as many columns as b");
+  check_options<element_t<A>>(options, where);
   const std::array<value, 3> operands{record_value(a, where), record_value(b, where),
                                       record_value(acc, where)};
   return tile_t<T, Shape>(

@@ -496,6 +496,33 @@ TEST_CASE("warps and registers that no machine has are told with the line of the
   CHECK(refused({.registers = 2048}, __LINE__ - 9) == "RegistersOfKernel");
 }
 
+TEST_CASE("options of a product that are not for its operands are told") {
+  unsigned line = 0;
+  const auto product = [&](auto element, const dot_options &options) {
+    using T = decltype(element);
+    using Sum = std::conditional_t<std::same_as<T, f64>, f64, f32>;
+    return [&line, options](view<const T, 2> a, view<Sum, 2> c) {
+      line = __LINE__ + 1;
+      c[box<16, 16>(0, 0)] = dot(a[box<16, 16>(0, 0)], a[box<16, 16>(0, 0)], options);
+    };
+  };
+  told(product(f16(), precision::tf32), line,
+       "dot with precision 'tf32' of f16: it says what becomes of f32\n"
+       "  hint: leave it out: products of f16 are exact");
+  told(product(f64(), precision::bf16x3), line,
+       "dot with precision 'bf16x3' of f64: it says what becomes of f32\n"
+       "  hint: leave it out: products of f64 are exact");
+  told(product(f16(), promote_every(32)), line,
+       "promote_every(32) in a dot of f16: it takes a number from 1, for 8-bit floats\n"
+       "  hint: leave it out");
+  told(product(f8e5m2(), promote_every(0)), line,
+       "promote_every(0) in a dot of f8e5m2: it takes a number from 1, for 8-bit floats\n"
+       "  hint: leave it out");
+  CHECK(refusal(product(f8e5m2(), promote_every(1))) == "traced");
+  CHECK(refusal(product(f32(), precision::tf32)) == "traced");
+  CHECK(refusal(product(f16(), precision::ieee)) == "traced");
+}
+
 TEST_CASE("a requirement of what only the run knows, or in a body, is told") {
   unsigned line = 0;
   unsigned first = 0;
