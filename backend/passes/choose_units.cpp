@@ -6,6 +6,7 @@
 #include "backend/ir/products.h"
 #include "backend/passes/expand/scaled_operand.h"
 #include "backend/passes/layouts/layout_plan.h"
+#include "backend/passes/unit_registers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -146,9 +147,9 @@ std::pair<std::int64_t, std::int64_t> piecesOf(const Product &product) {
           piecesAlong(product.shape.n, isTransposed ? unit.m : unit.n)};
 }
 
-std::int32_t warpsFor(const Kernel &kernel, llvm::ArrayRef<Product> products,
-                      const machine::Machine &machine) {
-  if (kernel.attributes().warps > 0) return kernel.attributes().warps;
+/// As many warps as have sums enough.
+std::int32_t warpsBySums(const Kernel &kernel, llvm::ArrayRef<Product> products,
+                         const machine::Machine &machine) {
   std::int64_t most = 1, shared = 0, pieces = 1;
   for (const Product &product : products) {
     // Where both operands are computed, their registers are as many as the sums'.
@@ -207,6 +208,51 @@ Grid gridFor(const Product &product, std::int32_t warps) {
     grid[grid.size() - 1] = across;
   }
   return grid;
+}
+
+// --- warps, by registers ---
+
+WarpProduct sharedBy(const Product &product, std::int32_t warps) {
+  const Grid grid = gridFor(product, warps);
+  const auto [rows, columns] = piecesOf(product);
+  const auto ofWarp = [](std::int64_t pieces, std::int64_t along) {
+    return static_cast<std::int64_t>(llvm::divideCeil(pieces, along));
+  };
+  std::int64_t batches = product.shape.batches;
+  for (const std::int64_t along : llvm::ArrayRef(grid).drop_back(2)) batches /= along;
+  return {.dot = product.op,
+          .unit = product.unit,
+          .pieces = {ofWarp(rows, grid[grid.size() - 2]) * std::max<std::int64_t>(batches, 1),
+                     ofWarp(columns, grid.back())},
+          .steps = ofWarp(product.shape.k, product.unit->k),
+          .isBesideOthers = product.sharing != Sharing::None,
+          .keepsOperands =
+              product.sharing == Sharing::Rows ? grid.back() == 1 : grid[grid.size() - 2] == 1};
+}
+
+/// The registers that are too few for so many warps: of a thread; 0: all have room.
+std::int64_t missingRegisters(const Kernel &kernel, llvm::ArrayRef<Product> products,
+                              const machine::Machine &machine, std::int32_t warps) {
+  llvm::SmallVector<WarpProduct, 4> shared;
+  for (const Product &product : products) shared.push_back(sharedBy(product, warps));
+  const std::int64_t most = std::min(machine.maxRegistersPerThread,
+                                     machine.registersPerCore / (warps * machine.warpSize));
+  return std::max<std::int64_t>(registersWanted(kernel, machine, shared, warps) - most, 0);
+}
+
+/// Twice the warps for as long as too few registers become fewer.
+std::int32_t warpsFor(const Kernel &kernel, llvm::ArrayRef<Product> products,
+                      const machine::Machine &machine) {
+  if (kernel.attributes().warps > 0) return kernel.attributes().warps;
+  std::int32_t warps = warpsBySums(kernel, products, machine);
+  std::int64_t missing = missingRegisters(kernel, products, machine, warps);
+  while (missing > 0 && 2 * warps * machine.warpSize <= machine.maxThreads) {
+    const std::int64_t then = missingRegisters(kernel, products, machine, 2 * warps);
+    if (then >= missing) break;
+    missing = then;
+    warps *= 2;
+  }
+  return warps;
 }
 
 // --- products that follow each other ---
