@@ -13,6 +13,8 @@
 #include "backend/target/amdgpu/spills.h"
 #include "backend/target/codegen/code_generator.h"
 #include "backend/target/codegen/optimiser.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/MC/MCAsmInfo.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/TargetSelect.h"
@@ -25,6 +27,17 @@ constexpr llvm::StringRef kTriple = "amdgcn-amd-amdhsa";
 // targets (LLVM, AMDGPUUsage, "Code Object").
 constexpr std::uint32_t kCodeObjectVersion = 500;
 constexpr std::uint32_t kGenericCodeObjectVersion = 600;
+
+/// Whether there is something to make pairs of. In long code without it, as of a sort that compares
+/// and chooses, the vectoriser takes seconds to find none: its time is no linear one.
+bool computesFloats(const llvm::Module &module) {
+  return llvm::any_of(module, [](const llvm::Function &function) {
+    return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
+      const bool computes = llvm::isa<llvm::BinaryOperator, llvm::IntrinsicInst>(instruction);
+      return computes && instruction.getType()->isFPOrFPVectorTy();
+    });
+  });
+}
 
 class AmdgpuTarget final : public GpuTarget {
 public:
@@ -44,7 +57,9 @@ public:
   void optimise(llvm::Module &module) const override {
     const bool hasPairs = targetMachine().getMCSubtargetInfo()->checkFeatures("+packed-fp32-ops");
     const llvm::StringRef last =
-        hasPairs ? "slp-vectorizer,vector-combine,instcombine<no-verify-fixpoint>" : "";
+        hasPairs && computesFloats(module)
+            ? "slp-vectorizer,vector-combine,instcombine<no-verify-fixpoint>"
+            : "";
     target::optimise(module, targetMachine(), {.last = last});
   }
 
