@@ -32,10 +32,11 @@ struct DotOperands {
   }
 };
 
-/// The sum of f(k) over k = 0, 1, ...
+/// The sum of f(k) over k = 0, 1, ...; it begins with −0, which changes nothing: where c and all
+/// products are −0, so is the result, as it is where sums begin with c.
 template <class Term>
 double sum(std::int64_t depth, const Term &term) {
-  double total = 0;
+  double total = -0.0;
   for (std::int64_t k = 0; k < depth; ++k) total += term(k);
   return total;
 }

@@ -5,6 +5,7 @@
 #include "backend/ir/requirement.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace imbrex::interpret {
 
@@ -21,8 +22,12 @@ public:
                 .written = ir::writtenOut(kernel_, condition),
                 .where = op->where,
                 .given = {}};
-      for (const ir::ValueId value : ir::givenFor(kernel_, condition))
-        test.given.push_back({ir::writtenOut(kernel_, value), kernel_.type(value), stepOf(value)});
+      for (const ir::ValueId value : ir::givenFor(kernel_, condition)) {
+        std::string name = ir::writtenOut(kernel_, value);
+        const bool isNew =
+            llvm::none_of(test.given, [&](const LaunchValue &other) { return other.name == name; });
+        if (isNew) test.given.push_back({std::move(name), kernel_.type(value), stepOf(value)});
+      }
       made_.tests_.push_back(std::move(test));
     }
   }

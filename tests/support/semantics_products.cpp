@@ -103,6 +103,8 @@ void addRecipes(std::vector<OpCase> &cases) {
   };
   const Tile one = f32s({1, 1}, {1}), zero = f32s({1, 1}, {0});
   const auto number = [](double x) { return f32s({1, 1}, {x}); };
+  dot("the sum of zeros below zero is one", "ieee", f32s({1, 2}, {0, -0.0}), f32s({2, 1}, {-1, 2}),
+      number(-0.0), number(-0.0));
   dot("tf32 rounds half away from zero, up", "tf32", number(1 + 0x1p-11), one, zero,
       number(1 + 0x1p-10));
   dot("tf32 rounds half away from zero, down", "tf32", number(-1 - 0x1p-11), one, zero,
