@@ -51,6 +51,11 @@ struct small_float {
   }
 };
 
+template <class Self, class Storage, float_format Format>
+constexpr std::uint64_t double_bits(const small_float<Self, Storage, Format> &value) {
+  return decode_bits(Format, value.bits);
+}
+
 } // namespace detail
 
 /// IEEE binary16.

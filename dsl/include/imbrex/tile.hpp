@@ -61,7 +61,7 @@ constexpr void check_assignable() {
     static_assert(!is_address, "imbrex: a pointer is no number; load(p) reads what it points to");
     static_assert(is_address || std::same_as<From, To> || widens<From, To>(),
                   "imbrex: the value's element type does not fit into the tile's without loss; "
-                  "use cast<...>(...)");
+                  "use cast<...>(...), and let a var that sums up have the element of its sums");
   }
 }
 

@@ -117,6 +117,26 @@ TEST_CASE("small floats are made of the numbers that C++ cannot be trusted with"
   CHECK(f8e4m3fn(constants::infinity).bits == f8e4m3fn::format.largest);
 }
 
+TEST_CASE("f16 and bf16 of the host are numbers as float is") {
+  std::vector<float> out(4, 0.0f);
+  std::vector<bf16> half(4);
+  run(
+      [](ptr<f32> p, ptr<bf16> q) {
+        const auto x = cast<f16>(arange<0, 4>());
+        const auto twice = bf16(2) * cast<bf16>(x);
+        static_assert(std::same_as<decltype(x * f16(2))::element, f16>);
+        static_assert(std::same_as<decltype(arange<0, 4>() * f16(2))::element, f32>);
+        store(p + arange<0, 4>(), x * f16(0.5) + cast<f32>(twice) + f16(-0.25));
+        var v = full<bf16, 4>(bf16(3));
+        v = bf16(7);
+        store(q + arange<0, 4>(), where(x > f16(1), v, bf16(-constants::infinity)));
+      },
+      {pointer_to(out), pointer_to(half)});
+  CHECK(out == std::vector<float>{-0.25f, 2.25f, 4.75f, 7.25f});
+  CHECK(half[1].bits == 0xff80);
+  CHECK(half[2].bits == bf16(7).bits);
+}
+
 // What compilers warn of is what is tested.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdangling-else"

@@ -82,13 +82,15 @@ constexpr bool widens() {
 // --- literals: numbers of the host in an expression ---
 
 template <class S>
-concept literal_number = (std::is_arithmetic_v<S> && !std::same_as<S, long double> &&
-                          !std::same_as<S, char> && !std::same_as<S, wchar_t>) ||
-                         std::same_as<S, special_number>;
+concept literal_number =
+    (std::is_arithmetic_v<S> && !std::same_as<S, long double> && !std::same_as<S, char> &&
+     !std::same_as<S, wchar_t>) ||
+    std::same_as<S, special_number> || std::same_as<S, f16> || std::same_as<S, bf16>;
 /// A number of the host with a fraction, or that is none.
 template <class S>
 inline constexpr bool is_float_number =
-    std::is_floating_point_v<S> || std::same_as<S, special_number>;
+    std::is_floating_point_v<S> || std::same_as<S, special_number> || std::same_as<S, f16> ||
+    std::same_as<S, bf16>;
 
 /// The element that a literal stands for where the other operand does not decide: int → i32,
 /// double → f32, otherwise its own type by width and sign.
