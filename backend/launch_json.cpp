@@ -44,11 +44,12 @@ llvm::json::Object asJson(const Word &word, const KernelInterface &interface) {
   return object;
 }
 
-constexpr std::array<std::pair<const char *, bool ParameterAssumptions::*>, 4> kAssumed{
+constexpr std::array<std::pair<const char *, bool ParameterAssumptions::*>, 5> kAssumed{
     {{"divisible", &ParameterAssumptions::isDivisible},
      {"unit_stride", &ParameterAssumptions::hasUnitStride},
      {"divisible_rows", &ParameterAssumptions::hasDivisibleRows},
-     {"small_extents", &ParameterAssumptions::hasSmallExtents}}};
+     {"small_extents", &ParameterAssumptions::hasSmallExtents},
+     {"small_span", &ParameterAssumptions::hasSmallSpan}}};
 
 bool hasMap(const KernelInterface &interface, std::size_t parameter) {
   return llvm::any_of(interface.maps, [&](const BoxMap &map) {

@@ -63,6 +63,19 @@ bool canLoadBoxes(const Type &type, const Argument &argument) {
 
 bool isSmall(std::int64_t extent) { return extent <= std::numeric_limits<std::int32_t>::max(); }
 
+bool hasSmallSpan(const Type &type, const Argument &argument) {
+  constexpr std::int64_t kMost = ParameterAssumptions::kSmallSpan;
+  std::int64_t last = 0; // element
+  for (size_t axis = 0; axis < static_cast<size_t>(type.rank()); ++axis) {
+    const std::int64_t stride = argument.strides[axis], extent = argument.extents[axis];
+    if (extent < 2) continue;
+    if (stride < 0 || stride > kMost || extent > kMost) return false;
+    last += (extent - 1) * stride;
+    if (last > kMost) return false;
+  }
+  return (last + 1) * storageBits(type.element()) <= kMost * 8;
+}
+
 std::int64_t extentOf(llvm::ArrayRef<Argument> arguments, ExtentOf which) {
   return arguments[static_cast<size_t>(which.parameter)].extents[static_cast<size_t>(which.axis)];
 }
@@ -116,6 +129,7 @@ bool Assumptions::cover(const Assumptions &others) const {
         !covers(ours.hasUnitStride, theirs.hasUnitStride) ||
         !covers(ours.hasDivisibleRows, theirs.hasDivisibleRows) ||
         !covers(ours.hasSmallExtents, theirs.hasSmallExtents) ||
+        !covers(ours.hasSmallSpan, theirs.hasSmallSpan) ||
         !covers(ours.hasBoxes, theirs.hasBoxes) || ours.sharedRowBytes < theirs.sharedRowBytes)
       return false;
   }
@@ -150,6 +164,7 @@ Assumptions usualAssumptions(const Kernel &kernel) {
                                 .hasUnitStride = isView,
                                 .hasDivisibleRows = isView,
                                 .hasSmallExtents = isView,
+                                .hasSmallSpan = isView,
                                 .hasBoxes = isView && !shareBytes(type),
                                 .sharedRowBytes = isView && shareBytes(type) ? kDivisor : 0});
   }
@@ -175,6 +190,7 @@ Assumptions assumptionsOf(const Kernel &kernel, llvm::ArrayRef<Argument> argumen
     parameter.hasDivisibleRows = rowsDivide(type, arguments[i], kDivisor);
     parameter.sharedRowBytes = sharedRowBytes(type, arguments[i]);
     parameter.hasSmallExtents = std::ranges::all_of(arguments[i].extents, isSmall);
+    parameter.hasSmallSpan = hasSmallSpan(type, arguments[i]);
     parameter.hasBoxes = canLoadBoxes(type, arguments[i]);
   }
   return all;

@@ -25,6 +25,9 @@ struct ParameterAssumptions {
   /// The extent of a view's last axis, and its strides along the others, are divisible, in bytes.
   bool hasDivisibleRows = false;
   bool hasSmallExtents = false; ///< Each of a view's extents is less than 2^31.
+  /// A view's elements begin where its data does, and end before kSmallSpan bytes behind that; no
+  /// stride is negative.
+  bool hasSmallSpan = false;
   /// An engine of the machine can load boxes of the view: it has unit stride and a divisible
   /// address; its other strides are divisible, in bytes, positive, less than 2^40, and each a
   /// multiple of the next; no extent is 0 or more than kMostBoxExtent.
@@ -34,6 +37,9 @@ struct ParameterAssumptions {
   /// divide the same as hasDivisibleRows is about; 0 where they are none. Others ask for kDivisor
   /// or nothing, so that few launches want code of their own.
   std::int64_t sharedRowBytes = 0;
+
+  /// So far a buffer may reach (lower/vocabulary.h).
+  static constexpr std::int64_t kSmallSpan = (std::int64_t{1} << 31) - 1;
 
   /// A box that begins behind it ends before 2^31.
   static constexpr std::int64_t kMostBoxExtent = (std::int64_t{1} << 31) - (std::int64_t{1} << 16);

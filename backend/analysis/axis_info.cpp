@@ -18,7 +18,7 @@ using facts::kMost;
 class Analyser {
 public:
   Analyser(const Kernel &kernel, const Assumptions &assumptions, std::vector<AxisInfo> &info)
-      : kernel_(kernel), assumptions_(assumptions), info_(info), notNegative_(kernel) {
+      : kernel_(kernel), assumptions_(assumptions), info_(info), notNegative_(kernel, assumptions) {
     for (size_t i = 0; i < kernel.parameterCount(); ++i)
       set(kernel.body().arguments[i], ofParameter(i));
     run(kernel.body());

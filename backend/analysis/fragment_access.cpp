@@ -183,47 +183,66 @@ FragmentPlan planFragments(const FragmentReads &reads, std::int32_t elementBits,
                            const machine::Machine &machine, PlaceTile place) {
   std::optional<FragmentPlan> best;
   for (FragmentAccess &access : fragmentAccesses(reads, elementBits, machine)) {
-    PlacedTile tile = place(access.places);
-    const auto cost = costOfAccess(reads, access, tile.shared, machine);
-    if (!cost) continue;
-    const std::int64_t weight = cost->weight() + tile.writeWeight;
-    if (!best || weight < best->weight)
-      best = FragmentPlan{std::move(access), std::move(tile), weight};
+    for (PlacedTile &tile : place(access.places)) {
+      const auto cost = costOfAccess(reads, access, tile.shared, machine);
+      if (!cost) continue;
+      const std::int64_t weight = cost->weight() + tile.writeWeight;
+      if (!best || weight < best->weight) best = FragmentPlan{access, std::move(tile), weight};
+    }
   }
   return std::move(*best);
 }
 
-SlabPlan planSlab(const LinearLayout &held, const FragmentReads &reads, std::int32_t elementBits,
-                  const machine::Machine &machine) {
+namespace {
+
+/// What it takes to have a thread's vectors in registers that follow each other, where they do not
+/// already: an instruction for each.
+std::int64_t gatheringWeight(const LinearLayout &offsets, std::int32_t elementBits) {
+  const layout::RegisterVectors vectors =
+      contiguousRegisters(offsets, layout::kMaxAccessBytes * 8 / elementBits);
+  const auto width = static_cast<std::size_t>(vectors.width);
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < vectors.registers.size(); i += width) {
+    const auto vector = llvm::ArrayRef(vectors.registers).slice(i, width);
+    bool follow = vector[0] % vectors.width == 0;
+    for (std::size_t j = 1; j < width; ++j) follow &= vector[j] == vector[j - 1] + 1;
+    if (!follow) elements += vectors.width;
+  }
+  return 2 * elements / elementsTogether(elementBits);
+}
+
+} // namespace
+
+PlacedTiles storedTiles(const LinearLayout &held, const LinearLayout &places,
+                        std::int32_t elementBits, const machine::Machine &machine) {
   const std::int32_t bytes = elementBits / 8;
   const layout::SharedMemory memory{.banks = machine.banks, .lanes = machine.warpSize};
-  // Vectors of what suits both sides, or of what the writers have along one axis or the other.
-  llvm::SmallVector<std::optional<layout::RegisterVectors>, 3> writes{std::nullopt};
+  PlacedTiles tiles;
+  const auto add = [&](layout::SharedConversion conversion) {
+    const std::int64_t weight =
+        weightOf(conversion.writeCost) + gatheringWeight(conversion.writeOffsets, elementBits);
+    tiles.push_back({std::move(conversion.shared), weight});
+  };
+  add(planSharedConversion(held, places, bytes, memory));
+  // Vectors of what the writers have along one axis or the other.
   for (const layout::Side &side : held.outputs())
     if (auto vectors = contiguousRegisters(held, side.dim, layout::kMaxAccessBytes / bytes);
         vectors.width > 1)
-      writes.push_back(std::move(vectors));
-  std::optional<SlabPlan> best;
-  for (const auto &vectors : writes) {
-    const auto conversion = [&](const LinearLayout &places) {
-      return vectors ? planSharedConversion(held, *vectors, places, bytes, memory)
-                     : planSharedConversion(held, places, bytes, memory);
-    };
-    const FragmentPlan plan =
-        planFragments(reads, elementBits, machine, [&](const LinearLayout &places) {
-          layout::SharedConversion made = conversion(places);
-          return PlacedTile{std::move(made.shared), weightOf(made.writeCost)};
-        });
-    if (!best || plan.weight < best->weight)
-      best = SlabPlan{conversion(plan.access.places), plan.weight};
-  }
-  return std::move(*best);
+      add(planSharedConversion(held, vectors, places, bytes, memory));
+  return tiles;
+}
+
+FragmentPlan planSlab(const LinearLayout &held, const FragmentReads &reads,
+                      std::int32_t elementBits, const machine::Machine &machine) {
+  return planFragments(reads, elementBits, machine, [&](const LinearLayout &places) {
+    return storedTiles(held, places, elementBits, machine);
+  });
 }
 
 FragmentAccess bestAccess(const FragmentReads &reads, const LinearLayout &shared,
                           std::int32_t elementBits, const machine::Machine &machine) {
   return planFragments(reads, elementBits, machine,
-                       [&](const LinearLayout &) { return PlacedTile{shared}; })
+                       [&](const LinearLayout &) { return PlacedTiles{{.shared = shared}}; })
       .access;
 }
 

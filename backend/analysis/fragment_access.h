@@ -64,8 +64,10 @@ struct PlacedTile {
   layout::LinearLayout shared; ///< From the offset, in elements, to coordinates.
   std::int64_t writeWeight = 0;
 };
-/// A layout that is planned for those who read in `places`, from register, lane, warp.
-using PlaceTile = llvm::function_ref<PlacedTile(const layout::LinearLayout &places)>;
+using PlacedTiles = llvm::SmallVector<PlacedTile, 4>;
+/// Layouts that are planned for those who read in `places`, from register, lane, warp; one at
+/// least.
+using PlaceTile = llvm::function_ref<PlacedTiles(const layout::LinearLayout &places)>;
 
 /// The way to read for which a tile can be laid out best.
 struct FragmentPlan {
@@ -76,13 +78,12 @@ struct FragmentPlan {
 FragmentPlan planFragments(const FragmentReads &reads, std::int32_t elementBits,
                            const machine::Machine &machine, PlaceTile place);
 
+/// Those that suit threads who hold the tile so, and store it.
+PlacedTiles storedTiles(const layout::LinearLayout &held, const layout::LinearLayout &places,
+                        std::int32_t elementBits, const machine::Machine &machine);
 /// The best way through shared memory of a slab of an operand, from threads that hold it so.
-struct SlabPlan {
-  layout::SharedConversion conversion; ///< Its reads are the accesses of the best way.
-  std::int64_t weight = 0;
-};
-SlabPlan planSlab(const layout::LinearLayout &held, const FragmentReads &reads,
-                  std::int32_t elementBits, const machine::Machine &machine);
+FragmentPlan planSlab(const layout::LinearLayout &held, const FragmentReads &reads,
+                      std::int32_t elementBits, const machine::Machine &machine);
 
 /// Whether each register of a fragment is a piece of one vector.
 bool haveWholeRegisters(const FragmentReads &reads, const layout::RegisterVectors &vectors,

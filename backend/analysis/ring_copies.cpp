@@ -40,12 +40,20 @@ bool areSame(const layout::RegisterVectors &a, const layout::RegisterVectors &b)
 
 } // namespace
 
+bool isStored(const Kernel &kernel, ValueId ring) {
+  bool is = false;
+  walk(kernel.body(),
+       [&](const Op &op) { is |= op.kind == OpKind::RingStore && op.operand(0) == ring; });
+  return is;
+}
+
 RingCopies copiesOf(const Kernel &kernel, ValueId ring, const machine::Machine &machine) {
   const Type &type = kernel.type(ring);
   const layout::LinearLayout &layout = kernel.layout(kernel.layoutOf(ring));
   RingCopies copies{.vectors = vectorsOf(kernel, ring, layout)};
   copies.bytes = copies.vectors.width * (storageBits(type.element()) / 8);
   const machine::AsyncCopies &async = machine.asyncCopies;
+  if (isStored(kernel, ring)) return copies;
   copies.areAsynchronous = (async.sizes & static_cast<std::uint32_t>(copies.bytes)) != 0;
   if (async.areInLaneOrder && layout::copyBits(layout, layout::Dim::Lane) != 0)
     copies.areAsynchronous = false; // two lanes would bring one element

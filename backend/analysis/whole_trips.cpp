@@ -1,5 +1,6 @@
 #include "backend/analysis/whole_trips.h"
 
+#include "backend/analysis/loads_if.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -11,8 +12,9 @@ using namespace ir;
 
 class TripReader {
 public:
-  TripReader(const Kernel &kernel, const Op &loop)
-      : kernel_(kernel), loop_(loop), body_(loop.regions[0]) {
+  TripReader(const Kernel &kernel, const Op &loop, bool haveLoadsNoBranch)
+      : kernel_(kernel), loop_(loop), body_(loop.regions[0]),
+        haveLoadsNoBranch_(haveLoadsNoBranch) {
     for (const auto &op : body_.ops) own_.insert(op.get());
   }
 
@@ -29,22 +31,31 @@ public:
 private:
   /// False where it is not known what the op does in which trips.
   bool add(const Op &op) {
+    if (haveLoadsNoBranch_ && isOfLoads(kernel_, op)) return addLoads(op);
     if (!op.regions.empty() || op.kind == OpKind::BreakIf || op.kind == OpKind::ExitIf)
       return false;
-    if (op.kind == OpKind::RingCopyBox) return addBox(op);
-    return op.kind != OpKind::RingCopy || addCondition(op);
+    if (op.kind == OpKind::RingCopyBox) return addBox(op) && addCopy(op);
+    return op.kind != OpKind::RingCopy || addCopy(op);
+  }
+
+  bool addLoads(const Op &branch) {
+    whole_.slots = 1;
+    for (const auto &op : branch.regions[0].ops)
+      if (op->kind != OpKind::Yield && (op->kind != OpKind::ViewLoad || !addBox(*op))) return false;
+    return addCondition(branch.operand(0));
   }
 
   bool addBox(const Op &op) {
-    constexpr std::size_t kFirstCoordinate = 3;
-    MovingBox box{.copy = &op, .moves = {}};
-    for (const ValueId coordinate : llvm::drop_begin(op.operands, kFirstCoordinate)) {
+    const bool shareBytes = storageBits(kernel_.type(op.operand(viewOperand(op))).element()) < 8;
+    if (shareBytes) return false; // the next box may begin within one
+    MovingBox box{.op = &op, .moves = {}};
+    for (const ValueId coordinate : llvm::drop_begin(op.operands, viewOperand(op) + 1)) {
       const auto moves = movesOf(coordinate);
       if (!moves || *moves > 1) return false;
       box.moves.push_back(*moves == 1);
     }
     whole_.boxes.push_back(std::move(box));
-    return addView(op.operand(2)) && addCondition(op);
+    return addView(op.operand(viewOperand(op)));
   }
 
   /// One that the body makes, it makes of what no trip changes.
@@ -53,6 +64,12 @@ private:
     if (!made || !own_.contains(made)) return true;
     whole_.coordinates.insert(made);
     return llvm::all_of(made->operands, [&](ValueId operand) { return movesOf(operand) == 0; });
+  }
+
+  bool addCopy(const Op &copy) {
+    const auto &ring = kernel_.definition(copy.operand(0))->attrs<RingAttrs>();
+    whole_.slots = std::min<std::int64_t>(whole_.slots, ring.slots);
+    return addCondition(copy.operand(1));
   }
 
   /// How many times the loop's index a value contains, which is a sum of it and of what no trip
@@ -70,8 +87,8 @@ private:
   }
 
   /// `gt (bitcast (sub %end, %index)), n · step`, as numbers without a sign.
-  bool addCondition(const Op &copy) {
-    const Op *greater = kernel_.definition(copy.operand(1));
+  bool addCondition(ValueId condition) {
+    const Op *greater = kernel_.definition(condition);
     if (!greater || greater->kind != OpKind::Gt ||
         isSigned(kernel_.type(greater->operand(0)).element()))
       return false;
@@ -84,14 +101,13 @@ private:
         distance->operand(1) != body_.arguments[0])
       return false;
     whole_.behind = std::max(whole_.behind, *bound / whole_.step);
-    const auto &ring = kernel_.definition(copy.operand(0))->attrs<RingAttrs>();
-    whole_.slots = std::min<std::int64_t>(whole_.slots, ring.slots);
     return true;
   }
 
   const Kernel &kernel_;
   const Op &loop_;
   const Block &body_;
+  const bool haveLoadsNoBranch_;
   std::set<const Op *> own_; // of the body
   WholeTrips whole_{
       .step = 1, .slots = ForAttrs::kMostSlots, .behind = 0, .boxes = {}, .coordinates = {}};
@@ -99,8 +115,19 @@ private:
 
 } // namespace
 
-std::optional<WholeTrips> wholeTrips(const Kernel &kernel, const Op &loop) {
-  return TripReader(kernel, loop).read();
+std::size_t viewOperand(const Op &box) { return box.kind == OpKind::ViewLoad ? 0 : 2; }
+
+BoxUnit boxUnit(const Op &box) {
+  return box.kind == OpKind::ViewLoad ? box.attrs<ViewAttrs>().unit
+                                      : box.attrs<RingCopyBoxAttrs>().unit;
+}
+
+ValueId boxTile(const Op &box) {
+  return box.kind == OpKind::ViewLoad ? box.result() : box.operand(0);
+}
+
+std::optional<WholeTrips> wholeTrips(const Kernel &kernel, const Op &loop, bool haveLoadsNoBranch) {
+  return TripReader(kernel, loop, haveLoadsNoBranch).read();
 }
 
 } // namespace imbrex::analysis

@@ -7,15 +7,15 @@
 #include <set>
 #include <vector>
 
-/// The trips of a pipelined loop in which nothing is left out: all copies into slots take place,
-/// and each brings a box that lies in its view as a whole. They are its first ones, as many as is
-/// known in front of the loop, and code of their own needs no masks.
+/// The trips of a pipelined loop in which nothing is left out: all copies into slots take place, or
+/// all loads of the next trip, and each brings a box that lies in its view as a whole. They are its
+/// first ones, as many as is known in front of the loop, and code of their own needs no masks.
 namespace imbrex::analysis {
 
-/// A box that a trip copies. Along an axis it begins at a coordinate that stays as it is, or goes
-/// on as the loop's index does.
+/// A box that a trip copies, or loads. Along an axis it begins at a coordinate that stays as it is,
+/// or goes on as the loop's index does.
 struct MovingBox {
-  const ir::Op *copy;      ///< `ring.copy_box`.
+  const ir::Op *op;        ///< `ring.copy_box`, or `view.load`.
   std::vector<bool> moves; ///< By axis.
 };
 
@@ -27,9 +27,16 @@ struct WholeTrips {
   std::set<const ir::Op *> coordinates; ///< What the body makes them of, and views.
 };
 
-/// Of a loop that copies into slots under conditions of the form `distance to the end > n steps`,
-/// boxes of which it is known how they move. Nothing of others, nor of those that
-/// can be left on the way or have bodies within.
-std::optional<WholeTrips> wholeTrips(const ir::Kernel &kernel, const ir::Op &loop);
+/// The operand of such an op that is its view; the coordinates stand behind it.
+std::size_t viewOperand(const ir::Op &box);
+ir::BoxUnit boxUnit(const ir::Op &box);
+/// What has the type and the layout of its tile.
+ir::ValueId boxTile(const ir::Op &box);
+
+/// Of a loop that copies into slots, or loads (loads_if.h, where that has no branch), under
+/// conditions of the form `distance to the end > n steps`, boxes of which it is known how they
+/// move. Nothing of others, nor of those that can be left on the way or have bodies within.
+std::optional<WholeTrips> wholeTrips(const ir::Kernel &kernel, const ir::Op &loop,
+                                     bool haveLoadsNoBranch);
 
 } // namespace imbrex::analysis

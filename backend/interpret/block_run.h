@@ -97,6 +97,7 @@ void runViewProperty(BlockRun &run, const ir::Op &op);
 void runTablePointer(BlockRun &run, const ir::Op &op);
 Flow runRingCopy(BlockRun &run, const ir::Op &op);
 Flow runRingCopyBox(BlockRun &run, const ir::Op &op);
+Flow runRingStore(BlockRun &run, const ir::Op &op);
 Flow runRingLoadBox(BlockRun &run, const ir::Op &op);
 // rings.cpp: here a copy is done at once, so that nobody need wait
 void runRingNew(BlockRun &run, const ir::Op &op);

@@ -83,6 +83,7 @@ Flow runOp(BlockRun &run, const ir::Op &op) {
   case OpKind::RingNew: return next(runRingNew, run, op);
   case OpKind::RingCopy: return runRingCopy(run, op);
   case OpKind::RingCopyBox: return runRingCopyBox(run, op);
+  case OpKind::RingStore: return runRingStore(run, op);
   case OpKind::RingSlot: return runRingSlot(run, op);
   case OpKind::SharedLoad: return next(runSharedLoad, run, op);
   case OpKind::RingLoadBox: return runRingLoadBox(run, op);

@@ -18,6 +18,10 @@ Flow runRingFill(BlockRun &run, const ir::Op &op, llvm::function_ref<std::option
   return Flow::Next;
 }
 
+Flow runRingStore(BlockRun &run, const ir::Op &op) {
+  return runRingFill(run, op, [&] { return std::optional(run.operand(op, 1)); });
+}
+
 /// What the first body waits for alone comes from the second, which may therefore run after it if
 /// nothing waits: rings hold all that the first loads, and the second finds what it would have
 /// found.

@@ -35,6 +35,7 @@ enum class Contraction : std::uint8_t { On, Off };
 enum class Ahead : std::uint8_t {
   No,        ///< Nothing: it stays where it is.
   Registers, ///< An ordinary load, into registers.
+  Stores,    ///< The same, whose registers are then stored into shared memory.
   Copies,    ///< Asynchronous copies of the threads' own, into shared memory.
   Boxes,     ///< The machine's engine.
 };
@@ -72,6 +73,7 @@ inline constexpr std::string_view kNames<Precision>[] = {"ieee", "tf32", "tf32x3
 template <>
 inline constexpr std::string_view kNames<Contraction>[] = {"on", "off"};
 template <>
-inline constexpr std::string_view kNames<Ahead>[] = {"no", "registers", "copies", "boxes"};
+inline constexpr std::string_view kNames<Ahead>[] = {"no", "registers", "stores", "copies",
+                                                     "boxes"};
 
 } // namespace imbrex::ir

@@ -96,6 +96,7 @@ enum class TypeRule : std::uint8_t {
   RingNew,
   RingCopy,
   RingCopyBox,
+  RingStore,
   RingDrain,
   RingSlot,
   SharedLoad,

@@ -100,6 +100,7 @@ bool checkTypes(const OpCheck &check) {
     IMBREX_RULE(RingNew);
     IMBREX_RULE(RingCopy);
     IMBREX_RULE(RingCopyBox);
+    IMBREX_RULE(RingStore);
     IMBREX_RULE(RingDrain);
     IMBREX_RULE(RingSlot);
     IMBREX_RULE(SharedLoad);

@@ -184,6 +184,7 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::Cast:
   case TypeRule::PointerAdd:
   case TypeRule::RingCopy:
+  case TypeRule::RingStore:
   case TypeRule::Load:
   case TypeRule::Store:
   case TypeRule::AtomicRmw:

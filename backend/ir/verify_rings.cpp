@@ -79,6 +79,11 @@ bool checkRingCopyBox(const OpCheck &check) {
          widthIsRight(check, check.op().attrs<RingCopyBoxAttrs>().width);
 }
 
+bool checkRingStore(const OpCheck &check) {
+  return hasRing(check) && isFilledBy(check, false) &&
+         check.operandIs(1, "the second operand", check.operand(0).held());
+}
+
 bool checkRingLoadBox(const OpCheck &check) {
   return hasRing(check) && isFilledBy(check, true) &&
          check.operandIs(1, "the second operand", Type::barrier()) && boxIsRight(check);

@@ -124,6 +124,7 @@ bool checkTablePointer(const OpCheck &check);
 bool checkRingNew(const OpCheck &check);
 bool checkRingCopy(const OpCheck &check);
 bool checkRingCopyBox(const OpCheck &check);
+bool checkRingStore(const OpCheck &check);
 bool checkRingDrain(const OpCheck &check);
 bool checkRingSlot(const OpCheck &check);
 bool checkSharedLoad(const OpCheck &check);

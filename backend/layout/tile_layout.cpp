@@ -5,6 +5,7 @@
 #include "llvm/ADT/bit.h"
 
 #include <algorithm>
+#include <map>
 
 namespace imbrex::layout {
 namespace {
@@ -82,6 +83,24 @@ bool isTileLayout(const LinearLayout &layout) {
     reached |= column;
   }
   return isFillingLayout(layout);
+}
+
+LinearLayout withNeighboursInRegisters(const LinearLayout &layout, std::int32_t axis) {
+  const std::int32_t first = layout.outputShift(axisDim(axis)),
+                     count = layout.outputBits(axisDim(axis));
+  const Bits ofRegisters = unionOf(layout.columns(Dim::Register));
+  std::map<Bits, Bits> places;
+  for (const bool inRegisters : {true, false})
+    for (std::int32_t bit = first; bit < first + count; ++bit)
+      if (((ofRegisters >> bit & 1) != 0) == inRegisters)
+        places.emplace(Bits{1} << bit,
+                       Bits{1} << (first + static_cast<std::int32_t>(places.size())));
+  llvm::SmallVector<Bits, 16> columns;
+  for (const Bits column : layout.columns()) {
+    const auto moved = places.find(column);
+    columns.push_back(moved == places.end() ? column : moved->second);
+  }
+  return {Sides(layout.inputs()), Sides(layout.outputs()), columns};
 }
 
 bool isFillingLayout(const LinearLayout &layout) {

@@ -42,6 +42,10 @@ inline std::int64_t registerCount(const LinearLayout &layout) {
   return std::int64_t{1} << layout.inputBits(Dim::Register);
 }
 
+/// The same, but that a thread's registers have neighbours along an axis: the coordinates' bits
+/// along it change places, so that the registers' are the lowest. Of a tile layout.
+LinearLayout withNeighboursInRegisters(const LinearLayout &layout, std::int32_t axis);
+
 /// The same threads after an axis is gone (a reduction): its bits' columns become zero, registers
 /// that then are copies are dropped.
 LinearLayout withoutAxis(const LinearLayout &layout, std::int32_t axis);

@@ -19,7 +19,7 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
     : context(intoModule.getContext()), module(intoModule), b(context), kernel(ofKernel),
       words(vocabulary), natives(nativesOf(vocabulary)), assumptions(assumed),
       shared(module, words.sharedSpace(), regions), order(kernel, assumptions),
-      unseenPadding(kernel, assumptions), notNegative(kernel),
+      unseenPadding(kernel, assumptions), notNegative(kernel, assumptions),
       stagedTiles(analysis::stagedTiles(kernel)), values_(kernel.valueCount()),
       uses_(ir::countUses(kernel)), facts_(kernel, assumed),
       lastUseOfRings_(analysis::lastUseOfRings(kernel, vocabulary.machine())) {
@@ -223,6 +223,12 @@ layout::RegisterVectors Emitter::accessVectors(const ir::Op &op, ir::ValueId til
   return layout::contiguousRegisters(of, layout::axisDim(axis), width);
 }
 
+bool Emitter::letsLoadsFly() const {
+  return countsCopies() || llvm::any_of(rings_, [&](const auto &ring) {
+           return analysis::isStored(kernel, ring.first);
+         });
+}
+
 bool Emitter::countsCopies() const {
   return llvm::any_of(rings_, [](const auto &ring) { return ring.second.copies().areInLaneOrder; });
 }
@@ -233,7 +239,7 @@ Value *Emitter::isLoader() {
 
 // Where copies are counted, a barrier that orders all memory would wait for all of them.
 void Emitter::barrier() {
-  if (!countsCopies()) return barrierForAll();
+  if (!letsLoadsFly() || role_ == Role::Computes) return barrierForAll();
   words.barrierForShared(b);
   shared.onBarrier();
 }
@@ -274,9 +280,11 @@ void Emitter::drainCopies(std::int32_t left) {
 std::int64_t Emitter::scratchBytes() const {
   // Where rings leave less, the kernel takes too much.
   const std::int64_t least = ir::leastExchangeBytes(kernel);
+  // What slots had is enough for what comes behind them: so more blocks fit on a core.
+  constexpr std::int64_t kEnough = 16384;
+  if (shared.arePassed()) return std::max({least, shared.reservedBytes(), kEnough});
   const machine::Machine &machine = words.machine();
-  const std::int64_t reserved = shared.arePassed() ? 0 : shared.reservedBytes();
-  return std::clamp<std::int64_t>(machine.sharedMemoryBytes - reserved, least,
+  return std::clamp<std::int64_t>(machine.sharedMemoryBytes - shared.reservedBytes(), least,
                                   machine.staticSharedMemoryBytes);
 }
 

@@ -126,6 +126,11 @@ public:
   llvm::ConstantInt *i32(std::int64_t value) {
     return b.getInt32(static_cast<std::uint32_t>(value));
   }
+  /// Of an i32 that 31 bits hold: the same as i64.
+  llvm::Value *widened(llvm::Value *small) {
+    constexpr bool kIsNotNegative = true;
+    return b.CreateZExt(small, b.getInt64Ty(), "", kIsNotNegative);
+  }
   /// Emit `body` so that it runs where the condition (null: always) holds.
   void where(llvm::Value *condition, const std::function<void()> &body);
   /// The same with a result, `otherwise` where the condition does not hold.
@@ -155,6 +160,11 @@ public:
   /// copies are done at once.
   void commitCopies();
   void drainCopies(std::int32_t left);
+  /// What this thread has loaded from global memory is wanted at once. Copies that are counted
+  /// among the loads would be waited for, too.
+  void awaitLoads() {
+    if (words.machine().asyncCopies.leastBytes == 0) words.awaitLoads(b);
+  }
   /// A constant expression of the element's bits.
   llvm::Constant *constantOf(const ir::Type &type, std::uint64_t bits);
 
@@ -165,6 +175,8 @@ public:
   /// Leave the kernel if a condition, the same for all threads, holds.
   void endBlockIf(llvm::Value *condition);
   llvm::Value *agreed(llvm::Value *condition);
+  /// Where it is there and does not hold, loads of this place in the code read zeros.
+  llvm::Value *loadsIf() { return loadsIf_; }
   std::uint32_t addSite(const ir::Op &op);
   /// A number for the author's own instructions, from 1.
   std::uint64_t nextAssembly() { return ++assemblies_; }
@@ -173,6 +185,8 @@ public:
 private:
   /// Whether there are copies that are waited for by their number.
   bool countsCopies() const;
+  /// Whether barriers for shared memory had better not wait for loads from global memory.
+  bool letsLoadsFly() const;
   void collectRings();
   void addMap(const ir::Op &load);
   void makeBarriers();
@@ -195,6 +209,7 @@ private:
   void passOn(const ir::Block &body);
   void emitWhile(const ir::Op &op);
   void emitIf(const ir::Op &op);
+  void emitLoadsIf(const ir::Op &op);
   void emitBreakIf(const ir::Op &op);
   void emitRoles(const ir::Op &op);
   // Small elements of staged tiles several to a phi, as they lie in a register.
@@ -213,6 +228,8 @@ private:
   void settleReaders();
   void noteReaders();
   llvm::Value *tripCount(const ir::Op &op);
+  bool countsInSmall(const ir::Op &loop) const;
+  llvm::Value *bound(const ir::Op &loop, std::size_t i);
 
   std::optional<SourceLines> lines_;
   std::vector<Registers> values_;
@@ -225,6 +242,7 @@ private:
   std::map<const ir::Op *, std::size_t> mapOf_; // by ring.load_box
   std::vector<llvm::Value *> mapArguments_;     // by map
   enum class Role : std::uint8_t { All, Loads, Computes } role_ = Role::All;
+  llvm::Value *loadsIf_ = nullptr;
   std::int64_t copiesOfGroup_ = 0; // where copies are counted: the fewest of a group
   llvm::GlobalVariable *zeros_ = nullptr;
   std::vector<Site> sites_;

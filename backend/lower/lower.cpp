@@ -101,8 +101,8 @@ KernelInterface Emitter::run() {
   if (countsCopies()) drainCopies(0); // of those that were not wanted
   b.CreateRetVoid();
   lines_->finish();
-  interface.bytesAtLaunch =
-      static_cast<std::int32_t>(shared.finish(words.machine().staticSharedMemoryBytes));
+  interface.bytesAtLaunch = static_cast<std::int32_t>(
+      shared.finish(words.machine().staticSharedMemoryBytes, words.machine().sharedMemoryBytes));
   orderByDemand(*function_);
   interface.sharedMemoryBytes =
       std::max(static_cast<std::int32_t>(shared.bytes()), interface.bytesAtLaunch);

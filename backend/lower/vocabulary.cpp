@@ -17,6 +17,10 @@ namespace {
 
 // Nobody asks a machine for what it does not have.
 
+llvm::Value *Vocabulary::loadFromBuffer(Builder &, llvm::Type *, const BufferPlace &) const {
+  IMBREX_UNREACHABLE("{0} has no buffers", machine().name);
+}
+
 llvm::SmallVector<llvm::Value *, 4> Vocabulary::loadMatrices(Builder &, Value *, std::int32_t,
                                                              bool) const {
   IMBREX_UNREACHABLE("{0} loads no matrices", machine().name);

@@ -42,6 +42,13 @@ public:
   /// Wait for every thread of the block; what they wrote before, to any memory, is seen after.
   virtual void barrier(Builder &b) const = 0;
 
+  /// What touches memory stays on its side of this place, so that registers which one side reads
+  /// can be those that the other loads.
+  virtual void keepOrder(Builder &) const {}
+  /// What this thread has loaded from global memory is wanted all at once: one wait serves for each
+  /// load's own.
+  virtual void awaitLoads(Builder &) const {}
+
   // --- the warp; `x` is an i32 ---
 
   /// The value of the lane whose number differs by `mask`, a constant.
@@ -66,6 +73,19 @@ public:
   /// Mark a load or a store with the hints of an op, as far as the machine knows them.
   virtual void applyHints(llvm::Instruction &access, ir::Cache cache,
                           ir::Eviction eviction) const = 0;
+
+  // --- buffers: global memory behind a first element, named by distances of 32 bits ---
+
+  /// Whether loads can name what they read so.
+  virtual bool hasBuffers() const { return false; }
+  /// In bytes, i32: where the block begins, the same in all threads, and from there where the
+  /// thread does. Where that is kOutside or beyond, all elements are zeros, and nothing is read.
+  struct BufferPlace {
+    static constexpr std::uint32_t kOutside = std::uint32_t{1} << 31;
+    Value *first; ///< The address that distances are from.
+    Value *ofBlock, *ofThread;
+  };
+  virtual Value *loadFromBuffer(Builder &b, llvm::Type *type, const BufferPlace &from) const;
 
   // --- matrix units ---
 

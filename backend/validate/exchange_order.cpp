@@ -1,6 +1,8 @@
 #include "backend/validate/exchange_order.h"
 
 #include "backend/lower/memory/shared_memory.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Instructions.h"
@@ -27,10 +29,10 @@ constexpr std::array<std::array<bool, kAccessModes>, kAccessModes> kConflict{{
     /*Update*/ {true, true, false},
 }};
 
-/// By region: a bit for each mode in which some thread may have accessed it since all met. Behind
-/// them, whether arrays were accessed that one of them lies among, and that one.
-constexpr std::size_t kUnder = SharedMemory::kMostRegions, kAbove = kUnder + 1;
-using Accessed = std::array<std::uint8_t, kAbove + 1>;
+/// By region: a bit for each mode in which some thread may have accessed it since all met. In front
+/// of them, whether arrays were accessed that one of them lies among, and that one.
+constexpr std::size_t kUnder = 0, kAbove = 1, kFirstRegion = 2;
+using Accessed = llvm::SmallVector<std::uint8_t, 8>;
 
 class ExchangeRaceFinder {
 public:
@@ -45,7 +47,7 @@ public:
   std::optional<std::string> find(const llvm::Function &function) {
     std::map<const llvm::BasicBlock *, Accessed> before;
     std::vector<const llvm::BasicBlock *> open{&function.getEntryBlock()};
-    before[open.front()] = {};
+    before[open.front()] = Accessed(kFirstRegion + regions_.size(), 0);
     while (!open.empty() && !found_) {
       const llvm::BasicBlock *block = open.back();
       open.pop_back();
@@ -77,7 +79,7 @@ private:
     const MeetingKind meeting = target_.meetingAt(instruction);
     if (meeting == MeetingKind::Unfenced && !found_)
       found_ = "threads meet" + lineOf(instruction) + " without the fences that order memory";
-    if (meeting != MeetingKind::None) accessed = {};
+    if (meeting != MeetingKind::None) llvm::fill(accessed, std::uint8_t{0});
     if (const Value *pointer = llvm::getLoadStorePointerOperand(&instruction))
       return access(instruction, *pointer,
                     llvm::isa<llvm::LoadInst>(instruction) ? AccessMode::Read : AccessMode::Write,
@@ -105,10 +107,10 @@ private:
       if (!llvm::is_contained(arrays, regions_[i])) continue;
       const auto &conflicts = kConflict.at(static_cast<std::size_t>(mode));
       for (std::size_t earlier = 0; earlier < kAccessModes; ++earlier)
-        if (conflicts.at(earlier) && (accessed[i] >> earlier & 1) != 0 && !found_)
+        if (conflicts.at(earlier) && (accessed[kFirstRegion + i] >> earlier & 1) != 0 && !found_)
           found_ = "threads access memory" + lineOf(instruction) +
                    " that others have accessed since all met";
-      accessed[i] |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(mode));
+      accessed[kFirstRegion + i] |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(mode));
     }
   }
 

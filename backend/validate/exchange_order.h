@@ -19,8 +19,9 @@
 ///   write region 0        <- the last read there was before the meeting
 ///
 /// What one thread does with its own elements alone counts as if others had them, for nothing in an
-/// exchange is a thread's own. Updates by atomics are in no order among each other. Copies into
-/// rings are another matter (ring_order.h).
+/// exchange is a thread's own. Updates by atomics are in no order among each other. Slots that
+/// threads store tiles into are held to the same. Copies into rings are another matter
+/// (ring_order.h).
 namespace imbrex {
 
 /// What is out of order in a module, optimised, with the lines of the kernel; nothing where all is

@@ -41,7 +41,8 @@ std::optional<std::string> disorderAt(const target::GpuTarget &target, std::int6
     return read;
   };
   const auto module = sample::kernel(context, target, body);
-  shared->finish(target.machine().staticSharedMemoryBytes);
+  const machine::Machine &machine = target.machine();
+  shared->finish(machine.staticSharedMemoryBytes, machine.sharedMemoryBytes);
   target.optimise(*module);
   return exchangeRaceIn(*module, target);
 }

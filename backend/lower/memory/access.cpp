@@ -1,5 +1,7 @@
 #include "backend/lower/memory/access.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace imbrex::lower {
 
 using llvm::Value;
@@ -32,12 +34,19 @@ Registers emitRead(Emitter &e, const ir::Type &type, const Access &access, std::
     Value *other = toMemory(e, others[i]);
     otherwise = width == 1 ? other : e.b.CreateInsertElement(otherwise, other, i);
   }
-  Value *loaded = e.where(access.mask, otherwise, [&]() -> Value * {
-    llvm::LoadInst *load = e.b.CreateAlignedLoad(
-        memory, access.address, llvm::Align(static_cast<std::uint64_t>(access.alignment)));
-    e.words.applyHints(*load, hints.cache, hints.eviction);
-    return load;
-  });
+  const auto isNothing = [](const Value *other) {
+    const auto *constant = llvm::dyn_cast<llvm::Constant>(other);
+    return constant && (constant->isNullValue() || llvm::isa<llvm::UndefValue>(constant));
+  };
+  const bool fromBuffer = access.inBuffer && llvm::all_of(others, isNothing) && hints == Hints();
+  Value *loaded = fromBuffer ? e.words.loadFromBuffer(e.b, memory, *access.inBuffer)
+                             : e.where(access.mask, otherwise, [&]() -> Value * {
+                                 llvm::LoadInst *load = e.b.CreateAlignedLoad(
+                                     memory, access.address,
+                                     llvm::Align(static_cast<std::uint64_t>(access.alignment)));
+                                 e.words.applyHints(*load, hints.cache, hints.eviction);
+                                 return load;
+                               });
   Registers elements;
   for (std::size_t i = 0; i < width; ++i)
     elements.push_back(

@@ -2,6 +2,8 @@
 
 #include "backend/lower/emitter.h"
 
+#include <optional>
+
 /// One access of a thread to global memory: `width` neighbours at once, all of them or none.
 namespace imbrex::lower {
 
@@ -9,12 +11,16 @@ struct Access {
   llvm::Value *address;        // of the first
   llvm::Value *mask = nullptr; // null: always
   std::int64_t alignment = 1;  // of the address, in bytes
+  // The same place, outside where the mask is off; of a machine that has buffers, and of views that
+  // these can reach.
+  std::optional<Vocabulary::BufferPlace> inBuffer = {};
 };
 
 /// How an op wants its accesses treated.
 struct Hints {
   ir::Cache cache = ir::Cache::Default;
   ir::Eviction eviction = ir::Eviction::Normal;
+  bool operator==(const Hints &) const = default;
 };
 /// Those of a pointer's op or of a view's, from its attributes.
 inline Hints hintsOf(const auto &attributes) { return {attributes.cache, attributes.eviction}; }

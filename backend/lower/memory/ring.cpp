@@ -23,7 +23,9 @@ Ring::Ring(Emitter &e, const ir::Op &op)
     copies_ = analysis::copiesOf(e.kernel, op.result(), machine);
     if (copies_.areInLaneOrder) ofWarp_ = copies_.bytes * machine.warpSize;
     const std::int64_t unread = ofWarp_ * e.kernel.threads().warps;
-    base_ = e.shared.reserve(slotBytes_ * slots_ + unread, "ring");
+    llvm::GlobalVariable *slots = e.shared.reserve(slotBytes_ * slots_ + unread, "ring");
+    if (analysis::isStored(e.kernel, op.result())) e.shared.order(*slots);
+    base_ = slots;
   }
   const auto taken = analysis::slotLayoutOf(e.kernel, op.result());
   writeOffsets_ = layout::compose(
@@ -67,6 +69,7 @@ Next nextOf(Emitter &e, Value *place, std::int64_t bytes, std::int64_t places) {
 
 /// The place that a variable is at; it goes on.
 Value *advance(Emitter &e, llvm::AllocaInst *variable, std::int64_t bytes, std::int64_t places) {
+  if (places == 1) return e.i32(0);
   Value *now = valueOf(e, variable);
   e.b.CreateStore(nextOf(e, now, bytes, places).place, variable);
   return now;

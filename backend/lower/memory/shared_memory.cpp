@@ -50,6 +50,11 @@ llvm::GlobalVariable *SharedMemory::reserve(std::int64_t bytes, const llvm::Twin
   return array;
 }
 
+void SharedMemory::order(llvm::GlobalVariable &array) {
+  module_.getOrInsertNamedMetadata(kRegions)->addOperand(
+      llvm::MDNode::get(module_.getContext(), {llvm::ConstantAsMetadata::get(&array)}));
+}
+
 SharedMemory::Use SharedMemory::begin(std::int64_t bytes) {
   current_ = arePassed_ ? kBehindRings : (current_ + 1) % count_;
   Region &region = regions_[current_];
@@ -76,7 +81,7 @@ SharedMemory::AllReaders SharedMemory::either(AllReaders some, const AllReaders 
   return some;
 }
 
-std::int64_t SharedMemory::finish(std::int64_t staticBytes) {
+std::int64_t SharedMemory::finish(std::int64_t staticBytes, std::int64_t mostBytes) {
   for (std::size_t i = 0; i < regions_.size(); ++i) {
     Region &region = regions_[i];
     if (!region.array) continue;
@@ -84,11 +89,12 @@ std::int64_t SharedMemory::finish(std::int64_t staticBytes) {
     region.array->replaceAllUsesWith(sized);
     region.array->eraseFromParent();
     region.array = arrays_.emplace_back(sized);
-    module_.getOrInsertNamedMetadata(kRegions)->addOperand(
-        llvm::MDNode::get(module_.getContext(), {llvm::ConstantAsMetadata::get(sized)}));
+    order(*sized);
   }
   const std::int64_t apart = beforeLast() + regions_[kBehindRings].bytes;
-  if (apart <= staticBytes) return bytes_ = apart, 0;
+  // Where a block has all without asking, more blocks fit on a core with less.
+  const bool saves = staticBytes == mostBytes && bytes() < apart;
+  if (apart <= staticBytes && !saves) return bytes_ = apart, 0;
   return bytes_ = layOutForLaunch();
 }
 

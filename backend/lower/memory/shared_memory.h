@@ -37,6 +37,8 @@ public:
   /// Memory beside all exchanges, for the whole kernel.
   llvm::GlobalVariable *reserve(std::int64_t bytes, const llvm::Twine &name,
                                 std::int64_t alignment = kAlignment);
+  /// What threads write there and read is to be in order as in exchanges: a region of the module's.
+  void order(llvm::GlobalVariable &array);
   std::int64_t reservedBytes() const { return reserved_; }
 
   /// Whether threads may still read a region.
@@ -78,9 +80,9 @@ public:
     return std::max(reserved_ + std::max(regions_[0].bytes, regions_[1].bytes),
                     regions_[kBehindRings].bytes);
   }
-  /// Give the regions their final sizes. Of more than `staticBytes` the launch is to be asked: how
-  /// many, is the result.
-  std::int64_t finish(std::int64_t staticBytes);
+  /// Give the regions their final sizes. Of more than `staticBytes` the launch is to be asked, up
+  /// to `mostBytes`: how many, is the result.
+  std::int64_t finish(std::int64_t staticBytes, std::int64_t mostBytes);
 
   /// The regions of a module that has been finished, also after LLVM's optimiser.
   static std::vector<const llvm::GlobalVariable *> regionsOf(const llvm::Module &module);

@@ -18,12 +18,14 @@ Value *wideStart(Emitter &e, Value *coordinate, ElementKind kind, std::int64_t u
 
 /// A coordinate that is not negative as i32 elements, for views of less than 2^31: what lies beyond
 /// comes to lie at 2^31 or little beyond.
-Value *narrowStart(Emitter &e, Value *coordinate, std::int64_t unit) {
-  Value *start = e.b.CreateZExt(coordinate, e.b.getInt32Ty());
+Value *narrowStart(Emitter &e, ir::ValueId coordinate, std::int64_t unit) {
+  Value *start = e.b.CreateZExtOrTrunc(e.scalar(coordinate), e.b.getInt32Ty());
   if (unit == 1) return start;
-  const auto most = static_cast<std::int64_t>(llvm::divideCeil(std::int64_t{1} << 31, unit));
-  Value *near = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, start, e.i32(most));
-  return e.b.CreateNUWMul(near, e.i32(unit));
+  const auto most = static_cast<std::uint64_t>(llvm::divideCeil(std::int64_t{1} << 31, unit));
+  if (e.notNegative.most(coordinate).value_or(most + 1) > most)
+    start = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, start,
+                                      e.i32(static_cast<std::int64_t>(most)));
+  return e.b.CreateNUWMul(start, e.i32(unit));
 }
 
 /// An i64 as the nearest unsigned number of 32 bits; from the halves, for machines count in those.
@@ -51,7 +53,8 @@ ViewBox::ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape
                  const layout::LinearLayout *layout)
     : e_(emitter), view_(emitter.view(start.view)), layout_(layout), shape_(shape),
       bits_(ir::storageBits(emitter.type(start.view).element())), start_(emitter.i64(0)),
-      threads_(start_), assumed_(emitter.assumptions.of(emitter.kernel, start.view)) {
+      threads_(start_), loadsIf_(emitter.loadsIf()),
+      assumed_(emitter.assumptions.of(emitter.kernel, start.view)) {
   const bool inTiles = start.unit == ir::BoxUnit::Tiles;
   for (std::int32_t axis = 0; axis < shape_.rank(); ++axis)
     addAxis(axis, start.coordinates[static_cast<std::size_t>(axis)], inTiles ? shape_[axis] : 1);
@@ -66,8 +69,18 @@ ViewBox::ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape
 void ViewBox::addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t unit) {
   const Start start = startOf(coordinate, unit);
   start_ = e_.b.CreateAdd(start_, scaled(axis, start.wide));
+  isInFront_ |= shape_[axis] > static_cast<std::int64_t>(analysis::NotNegative::kFar) ||
+                !e_.notNegative.containsOrFar(e_.kernel, coordinate);
   Value *extent = view_.extents[static_cast<std::size_t>(axis)];
+  const auto *made = llvm::dyn_cast<llvm::Instruction>(e_.scalar(coordinate));
+  const bool changes = made && made->getParent() == e_.b.GetInsertBlock();
+  if (changes && loadsIf_) {
+    // Nothing is inside, for all threads at once.
+    extent = e_.b.CreateSelect(loadsIf_, extent, e_.i64(0));
+    loadsIf_ = nullptr;
+  }
   bounds_.push_back(boundsOf(start, extent, shape_[axis]));
+  bounds_.back().change = changes;
 }
 
 bool ViewBox::hasNeighbours(std::int32_t axis) const {
@@ -82,9 +95,10 @@ Value *ViewBox::scaled(std::int32_t axis, Value *elements) {
 ViewBox::Start ViewBox::startOf(ir::ValueId coordinate, std::int64_t unit) {
   const ElementKind kind = e_.type(coordinate).element();
   Value *index = e_.scalar(coordinate);
-  if (!assumed_.hasSmallExtents || info(kind).bits > 32 || !e_.notNegative.contains(coordinate))
-    return {wideStart(e_, index, kind, unit), nullptr};
-  Value *narrow = narrowStart(e_, index, unit);
+  const bool isNarrow = info(kind).bits <= 32 ? e_.notNegative.containsOrFar(e_.kernel, coordinate)
+                                              : e_.notNegative.isSmall(coordinate);
+  if (!assumed_.hasSmallExtents || !isNarrow) return {wideStart(e_, index, kind, unit), nullptr};
+  Value *narrow = narrowStart(e_, coordinate, unit);
   return {e_.b.CreateZExt(narrow, e_.b.getInt64Ty()), narrow};
 }
 
@@ -144,22 +158,70 @@ Value *ViewBox::elementAt(std::size_t r) {
   return e_.b.CreateAdd(e_.b.CreateAdd(start_, threads_), distance(r));
 }
 
+Value *ViewBox::isInside(std::size_t r, std::int32_t axis) {
+  const Bounds &bounds = bounds_[static_cast<std::size_t>(axis)];
+  Value *index = layout_ ? e_.coordinate(*layout_, r, axis) : e_.i32(0);
+  if (bounds.first) index = e_.b.CreateSub(index, bounds.first);
+  return e_.b.CreateICmpULT(index, bounds.count);
+}
+
 Value *ViewBox::isInside(std::size_t r) {
   llvm::SmallVector<Value *, 6> conditions;
-  for (std::int32_t axis = 0; axis < shape_.rank(); ++axis) {
-    const Bounds &bounds = bounds_[static_cast<std::size_t>(axis)];
-    Value *index = layout_ ? e_.coordinate(*layout_, r, axis) : e_.i32(0);
-    if (bounds.first) index = e_.b.CreateSub(index, bounds.first);
-    conditions.push_back(e_.b.CreateICmpULT(index, bounds.count));
-  }
+  for (std::int32_t axis = 0; axis < shape_.rank(); ++axis) conditions.push_back(isInside(r, axis));
   if (layout_) conditions.push_back(e_.isInside(*layout_, shape_, r));
+  conditions.push_back(loadsIf_);
   return e_.allOf(conditions);
 }
 
+bool ViewBox::isInReach() const {
+  return e_.words.hasBuffers() && assumed_.hasSmallSpan && !isInFront_;
+}
+
+/// i32, negative where an element is outside along an axis.
+Value *ViewBox::beyond(std::size_t r, std::int32_t axis) {
+  const Bounds &bounds = bounds_[static_cast<std::size_t>(axis)];
+  if (bounds.first || !layout_)
+    return e_.b.CreateSExt(e_.b.CreateNot(isInside(r, axis)), e_.b.getInt32Ty());
+  const auto [thread, ofRegister] = e_.splitCoordinate(*layout_, r, axis);
+  return e_.b.CreateSub(bounds.count, e_.b.CreateAdd(thread, e_.i32(ofRegister + 1)));
+}
+
+/// Of elements an even number of which shares a byte.
+Value *ViewBox::bytes(Value *elements) {
+  Value *narrow = e_.b.CreateTrunc(elements, e_.b.getInt32Ty());
+  return bits_ >= 8 ? e_.b.CreateMul(narrow, e_.i32(bits_ / 8)) : e_.b.CreateLShr(narrow, 1);
+}
+
+Vocabulary::BufferPlace ViewBox::wholeInBuffer(std::size_t r, Value *start) {
+  Value *ofThread = bytes(e_.b.CreateAdd(threads_, distance(r)));
+  if (Value *inside = layout_ ? e_.isInside(*layout_, shape_, r) : nullptr) // no padding
+    ofThread =
+        e_.b.CreateSelect(inside, ofThread, e_.b.getInt32(Vocabulary::BufferPlace::kOutside));
+  return {.first = view_.data, .ofBlock = start, .ofThread = ofThread};
+}
+
+Vocabulary::BufferPlace ViewBox::inBuffer(std::size_t r) {
+  llvm::IRBuilder<> &b = e_.b;
+  Vocabulary::BufferPlace place = wholeInBuffer(r, startInBuffer());
+  // What is the same in all trips of the loop around, by one choice in front of it.
+  llvm::SmallVector<Value *, 6> conditions{loadsIf_};
+  for (std::int32_t axis = 0; axis < shape_.rank(); ++axis)
+    if (!bounds_[static_cast<std::size_t>(axis)].change) conditions.push_back(isInside(r, axis));
+  Value *const outside = b.getInt32(Vocabulary::BufferPlace::kOutside);
+  if (Value *inside = e_.allOf(conditions))
+    place.ofThread = b.CreateSelect(inside, place.ofThread, outside);
+  for (std::int32_t axis = 0; axis < shape_.rank(); ++axis)
+    if (bounds_[static_cast<std::size_t>(axis)].change)
+      place.ofThread = b.CreateOr(place.ofThread, b.CreateAnd(beyond(r, axis), outside));
+  return place;
+}
+
 Access ViewBox::at(std::size_t r, std::size_t width) {
-  return {.address = behind(base_, distance(r)),
-          .mask = isInside(r),
-          .alignment = bits_ * static_cast<std::int64_t>(width) / 8};
+  Access access{.address = behind(base_, distance(r)),
+                .mask = isInside(r),
+                .alignment = bits_ * static_cast<std::int64_t>(width) / 8};
+  if (isInReach()) access.inBuffer = inBuffer(r);
+  return access;
 }
 
 } // namespace imbrex::lower

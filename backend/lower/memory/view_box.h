@@ -40,6 +40,14 @@ public:
   /// Elements along an axis as a distance in memory, in elements.
   llvm::Value *scaled(std::int32_t axis, llvm::Value *elements);
 
+  /// Whether 32 bits hold the distance of each element that is inside from the view's first, on a
+  /// machine that has buffers. Boxes that begin in front of it have others.
+  bool isInReach() const;
+  /// Where the box begins, in bytes, i32; and a register's place in one that begins elsewhere and
+  /// is inside as a whole.
+  llvm::Value *startInBuffer() { return bytes(start_); }
+  Vocabulary::BufferPlace wholeInBuffer(std::size_t r, llvm::Value *start);
+
 private:
   /// Where the box begins along an axis, in elements.
   struct Start {
@@ -50,7 +58,12 @@ private:
   struct Bounds {
     llvm::Value *first; // null: 0
     llvm::Value *count;
+    bool change = false; // with the trips of the loop around
   };
+  llvm::Value *isInside(std::size_t r, std::int32_t axis);
+  llvm::Value *beyond(std::size_t r, std::int32_t axis);
+  Vocabulary::BufferPlace inBuffer(std::size_t r);
+  llvm::Value *bytes(llvm::Value *elements);
   void addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t unit);
   bool hasNeighbours(std::int32_t axis) const;
   llvm::Value *distance(std::size_t r);
@@ -68,8 +81,10 @@ private:
   llvm::Value *start_;   // i64: elements from the view's first to the box's
   llvm::Value *threads_; // i64: from there to the thread's first
   llvm::Value *base_;    // the address of the thread's first
+  llvm::Value *loadsIf_; // as Emitter's, as long as no axis has it
   analysis::ParameterAssumptions assumed_;
   llvm::SmallVector<Bounds, 5> bounds_; // by axis
+  bool isInFront_ = false;              // perhaps: of the view's first element
 };
 
 } // namespace imbrex::lower

@@ -9,11 +9,17 @@ namespace imbrex::lower {
 
 using llvm::Value;
 
+using analysis::boxTile;
+using analysis::boxUnit;
+using analysis::viewOperand;
+
 namespace {
 
-constexpr std::size_t kFirstCoordinate = 3; // of ring.copy_box
+ir::ValueId viewOf(const ir::Op &box) { return box.operand(viewOperand(box)); }
 
-ir::ValueId viewOf(const ir::Op &copy) { return copy.operand(2); }
+llvm::ArrayRef<ir::ValueId> coordinatesOf(const ir::Op &box) {
+  return llvm::ArrayRef(box.operands).drop_front(viewOperand(box) + 1);
+}
 
 } // namespace
 
@@ -29,27 +35,32 @@ void WholeCopies::begin() {
   for (const analysis::MovingBox &box : trips_.boxes) addRows(box);
 }
 
-/// So many elements the box goes on along an axis, if it does.
-std::int64_t WholeCopies::boxStep(const ir::Op &copy, std::int32_t axis) const {
-  const bool inTiles = copy.attrs<ir::RingCopyBoxAttrs>().unit == ir::BoxUnit::Tiles;
-  return trips_.step * (inTiles ? e_.type(copy.operand(0)).shape()[axis] : 1);
+ir::Shape WholeCopies::shapeOf(const ir::Op &box) const { return e_.type(boxTile(box)).shape(); }
+
+/// So many elements a coordinate counts along an axis.
+std::int64_t WholeCopies::unitOf(const ir::Op &box, std::int32_t axis) const {
+  return boxUnit(box) == ir::BoxUnit::Tiles ? shapeOf(box)[axis] : 1;
 }
 
 void WholeCopies::addRows(const analysis::MovingBox &box) {
-  const ir::Op &copy = *box.copy;
-  const BoxStart start{.view = viewOf(copy),
-                       .coordinates = llvm::ArrayRef(copy.operands).drop_front(kFirstCoordinate),
-                       .unit = copy.attrs<ir::RingCopyBoxAttrs>().unit};
-  ViewBox &first = boxes_
-                       .try_emplace(&copy, e_, start, e_.type(copy.operand(0)).shape(),
-                                    &e_.layoutOf(copy.operand(0)))
-                       .first->second;
+  const ir::Op &op = *box.op;
+  const ir::ValueId tile = boxTile(op);
+  const BoxStart start{.view = viewOf(op), .coordinates = coordinatesOf(op), .unit = boxUnit(op)};
+  ViewBox &first =
+      boxes_.try_emplace(&op, e_, start, shapeOf(op), &e_.layoutOf(tile)).first->second;
   Value *const step = stepOf(box);
-  const analysis::RingCopies &copies = e_.ring(copy.operand(0)).copies();
-  const auto width = static_cast<std::size_t>(copies.vectors.width);
-  for (std::size_t i = 0; i < copies.vectors.registers.size(); i += width) {
-    const auto r = static_cast<std::size_t>(copies.vectors.registers[i]);
-    const auto [row, isNew] = rowOf_[&copy].try_emplace(first.rowOf(r), rows_.size());
+  if (op.kind == ir::OpKind::ViewLoad && first.isInReach()) {
+    rowOf_[&op].emplace(0, rows_.size());
+    rows_.push_back(
+        {.first = first.startInBuffer(), .step = e_.b.CreateTrunc(step, e_.b.getInt32Ty())});
+    return;
+  }
+  const layout::RegisterVectors vectors =
+      op.kind == ir::OpKind::ViewLoad ? e_.accessVectors(op, tile) : e_.ring(tile).copies().vectors;
+  const auto width = static_cast<std::size_t>(vectors.width);
+  for (std::size_t i = 0; i < vectors.registers.size(); i += width) {
+    const auto r = static_cast<std::size_t>(vectors.registers[i]);
+    const auto [row, isNew] = rowOf_[&op].try_emplace(first.rowOf(r), rows_.size());
     if (isNew) rows_.push_back({.first = first.rowAddress(r), .step = step});
   }
 }
@@ -57,38 +68,36 @@ void WholeCopies::addRows(const analysis::MovingBox &box) {
 /// From one trip's box to the next one's, in bytes.
 Value *WholeCopies::stepOf(const analysis::MovingBox &box) {
   Value *elements = e_.i64(0);
-  ViewBox &at = boxes_.at(box.copy);
+  ViewBox &at = boxes_.at(box.op);
   for (std::size_t axis = 0; axis < box.moves.size(); ++axis) {
     if (!box.moves[axis]) continue;
     const auto a = static_cast<std::int32_t>(axis);
-    elements = e_.b.CreateAdd(elements, at.scaled(a, e_.i64(boxStep(*box.copy, a))));
+    elements = e_.b.CreateAdd(elements, at.scaled(a, e_.i64(trips_.step * unitOf(*box.op, a))));
   }
-  const std::int64_t bits = ir::storageBits(e_.type(viewOf(*box.copy)).element());
+  const std::int64_t bits = ir::storageBits(e_.type(viewOf(*box.op)).element());
   return e_.b.CreateMul(elements, e_.i64(bits / 8));
 }
 
 /// How many trips' boxes lie in the view along an axis, from the first one on: i64.
 Value *WholeCopies::countOf(const analysis::MovingBox &box, std::int32_t axis) {
   llvm::IRBuilder<> &b = e_.b;
-  const ir::Op &copy = *box.copy;
-  const bool inTiles = copy.attrs<ir::RingCopyBoxAttrs>().unit == ir::BoxUnit::Tiles;
-  const ir::Shape &shape = e_.type(copy.operand(0)).shape();
-  const ir::ValueId coordinate = copy.operand(kFirstCoordinate + static_cast<std::size_t>(axis));
-  const std::int64_t unit = inTiles ? shape[axis] : 1;
+  const ir::Op &op = *box.op;
+  const ir::ValueId coordinate = coordinatesOf(op)[static_cast<std::size_t>(axis)];
+  const std::int64_t unit = unitOf(op, axis);
   Value *const start = startInElements(e_, coordinate, unit);
-  Value *end = e_.view(viewOf(copy)).extents[static_cast<std::size_t>(axis)];
+  Value *end = e_.view(viewOf(op)).extents[static_cast<std::size_t>(axis)];
   // A narrow coordinate may not go on beyond its largest number.
   const std::int32_t bits = ir::info(e_.type(coordinate).element()).bits;
   constexpr std::int32_t kWide = 64;
   if (bits < kWide)
     end = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end,
                                   e_.i64((std::int64_t{1} << (bits - 1)) * unit));
-  Value *const room = b.CreateSub(b.CreateSub(end, e_.i64(shape[axis])), start);
+  Value *const room = b.CreateSub(b.CreateSub(end, e_.i64(shapeOf(op)[axis])), start);
   Value *const isInside =
       b.CreateAnd(b.CreateICmpSGE(start, e_.i64(0)), b.CreateICmpSGE(room, e_.i64(0)));
   Value *trips = e_.i64(std::numeric_limits<std::int64_t>::max());
   if (box.moves[static_cast<std::size_t>(axis)])
-    trips = b.CreateAdd(b.CreateUDiv(room, e_.i64(boxStep(copy, axis))), e_.i64(1));
+    trips = b.CreateAdd(b.CreateUDiv(room, e_.i64(trips_.step * unit)), e_.i64(1));
   return b.CreateSelect(isInside, trips, e_.i64(0));
 }
 
@@ -114,21 +123,31 @@ void WholeCopies::enter(llvm::BasicBlock *before) {
 }
 
 void WholeCopies::advance() {
-  for (Row &row : rows_) row.now = e_.b.CreateGEP(e_.b.getInt8Ty(), row.now, row.step);
+  for (Row &row : rows_)
+    row.now = row.now->getType()->isPointerTy()
+                  ? e_.b.CreateGEP(e_.b.getInt8Ty(), row.now, row.step)
+                  : e_.b.CreateAdd(row.now, row.step);
 }
 
 void WholeCopies::repeat() {
   for (Row &row : rows_) row.head->addIncoming(row.now, e_.b.GetInsertBlock());
 }
 
-Access WholeCopies::at(const ir::Op &copy, std::size_t r, std::size_t width) {
-  ViewBox &box = boxes_.at(&copy);
-  const Row &row = rows_[rowOf_.at(&copy).at(box.rowOf(r))];
-  const std::int64_t bits = ir::storageBits(e_.type(viewOf(copy)).element());
-  const ir::ValueId ring = copy.operand(0);
-  return {.address = e_.b.CreateGEP(e_.b.getInt8Ty(), row.now, e_.i64(box.bytesInRow(r))),
-          .mask = e_.isInside(e_.layoutOf(ring), e_.type(ring).shape(), r), // or padding
-          .alignment = bits * static_cast<std::int64_t>(width) / 8};
+Access WholeCopies::at(const ir::Op &op, std::size_t r, std::size_t width) {
+  ViewBox &box = boxes_.at(&op);
+  const ir::ValueId tile = boxTile(op);
+  const std::int64_t bits = ir::storageBits(e_.type(viewOf(op)).element());
+  Access access{.address = nullptr,
+                .mask = e_.isInside(e_.layoutOf(tile), shapeOf(op), r), // or padding
+                .alignment = bits * static_cast<std::int64_t>(width) / 8};
+  const RowOf &rowOf = rowOf_.at(&op);
+  if (op.kind == ir::OpKind::ViewLoad && box.isInReach()) {
+    access.inBuffer = box.wholeInBuffer(r, rows_[rowOf.at(0)].now);
+    return access;
+  }
+  access.address = e_.b.CreateGEP(e_.b.getInt8Ty(), rows_[rowOf.at(box.rowOf(r))].now,
+                                  e_.i64(box.bytesInRow(r)));
+  return access;
 }
 
 } // namespace imbrex::lower

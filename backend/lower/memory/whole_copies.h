@@ -10,9 +10,9 @@
 
 namespace imbrex::lower {
 
-/// The copies of a loop's whole trips (analysis/whole_trips.h). Where boxes lie goes on from trip
-/// to trip: each row of a box that a thread copies has a pointer, to which one number is added, and
-/// the rest of the row is so many bytes behind it.
+/// The copies, or loads, of a loop's whole trips (analysis/whole_trips.h). Where boxes lie goes on
+/// from trip to trip: each row of a box that a thread copies has a pointer, to which one number is
+/// added, and the rest of the row is so many bytes behind it.
 ///
 ///   before        count = …                   // trips
 ///                 row0 = …, row1 = …          // of the first trip
@@ -37,11 +37,12 @@ public:
   void repeat();
 
   /// Where a copy's elements come from that begin in a register.
-  Access at(const ir::Op &copy, std::size_t r, std::size_t width);
+  Access at(const ir::Op &op, std::size_t r, std::size_t width);
+  bool has(const ir::Op &op) const { return boxes_.contains(&op); }
 
 private:
   struct Row {
-    llvm::Value *first; // of the first trip
+    llvm::Value *first; // of the first trip: a pointer; or in a buffer, i32, for the whole box
     llvm::Value *step;  // in bytes
     llvm::PHINode *head = nullptr;
     llvm::Value *now = nullptr;
@@ -52,7 +53,8 @@ private:
   void addRows(const analysis::MovingBox &box);
   llvm::Value *stepOf(const analysis::MovingBox &box);
   llvm::Value *countOf(const analysis::MovingBox &box, std::int32_t axis);
-  std::int64_t boxStep(const ir::Op &copy, std::int32_t axis) const;
+  ir::Shape shapeOf(const ir::Op &box) const;
+  std::int64_t unitOf(const ir::Op &box, std::int32_t axis) const;
 
   Emitter &e_;
   analysis::WholeTrips trips_;

@@ -1,7 +1,11 @@
+#include "backend/analysis/loads_if.h"
 #include "backend/lower/emitter.h"
 #include "backend/lower/memory/ring_turn.h"
 #include "backend/lower/memory/whole_copies.h"
 #include "backend/support/check.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <utility>
 
 /// Loops and branches, which all threads of a block go through together: what crosses their borders
 /// is a phi for each register.
@@ -156,8 +160,21 @@ void Emitter::leaveLoop(const ir::Op &op) {
   order.enterLoop(op.regions[0]);
 }
 
+/// Whether an index of 64 bits may as well be counted in 32.
+bool Emitter::countsInSmall(const ir::Op &loop) const {
+  return info(type(loop.operand(0)).element()).bits == 64 &&
+         llvm::all_of(llvm::ArrayRef(loop.operands).take_front(3),
+                      [&](ValueId value) { return notNegative.isSmall(value); });
+}
+
+/// Where a loop begins, where it ends, and its step, as it counts.
+Value *Emitter::bound(const ir::Op &loop, std::size_t i) {
+  Value *value = scalar(loop.operand(i));
+  return countsInSmall(loop) ? b.CreateTrunc(value, b.getInt32Ty()) : value;
+}
+
 Value *Emitter::tripCount(const ir::Op &op) {
-  return emitTripCount(b, scalar(op.operand(0)), scalar(op.operand(1)), scalar(op.operand(2)),
+  return emitTripCount(b, bound(op, 0), bound(op, 1), bound(op, 2),
                        ir::isSigned(type(op.operand(0)).element()));
 }
 
@@ -167,7 +184,7 @@ void Emitter::emitFor(const ir::Op &op) {
   std::vector<Registers> values;
   for (const ValueId initial : llvm::ArrayRef(op.operands).drop_front(3))
     values.push_back(registers(initial));
-  auto whole = analysis::wholeTrips(kernel, op);
+  auto whole = analysis::wholeTrips(kernel, op, words.hasBuffers());
   // A trip of a loop around that has none of this one's does what a trip does that forgot to wait,
   // if there are two slots: what the assembly lacks would not be found (validate/ring_order.h).
   if (whole && (loops_.empty() || whole->slots > 2)) {
@@ -207,10 +224,10 @@ Value *Emitter::emitWholeTrips(const ir::Op &op, analysis::WholeTrips trips, Val
 void Emitter::emitTrips(const ir::Op &op, const Trips &trips, llvm::ArrayRef<Registers> values) {
   const ir::Block &body = op.regions[0];
   const auto carriedArguments = llvm::ArrayRef(body.arguments).drop_front();
-  Value *const step = scalar(op.operand(2));
+  Value *const step = bound(op, 2);
   llvm::Type *const counted = trips.end->getType(), *const indexed = step->getType();
   Value *const passed = b.CreateMul(b.CreateZExtOrTrunc(trips.first, indexed), step);
-  Value *const low = b.CreateAdd(scalar(op.operand(0)), passed);
+  Value *const low = b.CreateAdd(bound(op, 0), passed);
   enterLoop(op);
   llvm::BasicBlock *const runs = newBlock("runs"), *const loop = newBlock("for");
   loops_.back().leaving.push_back({.from = b.GetInsertBlock(), .values = values.vec()});
@@ -229,7 +246,7 @@ void Emitter::emitTrips(const ir::Op &op, const Trips &trips, llvm::ArrayRef<Reg
   definePhis(carriedArguments, carried);
   Value *now = index;
   for (std::int64_t i = 0; i < trips.together; ++i) {
-    define(body.arguments[0], {now});
+    define(body.arguments[0], {countsInSmall(op) ? widened(now) : now});
     emitBlock(body);
     now = b.CreateAdd(now, step);
     if (whole_) whole_->advance();
@@ -295,7 +312,17 @@ void Emitter::endBlockIf(Value *condition) {
 
 // --- branches ---
 
+void Emitter::emitLoadsIf(const ir::Op &op) {
+  Value *const holds = whole_ ? nullptr : scalar(op.operand(0)); // in whole trips it does
+  Value *const around = std::exchange(loadsIf_, allOf({loadsIf_, holds}));
+  emitBlock(op.regions[0]);
+  loadsIf_ = around;
+  for (const auto [result, value] : llvm::zip_equal(op.results, yielded(op.regions[0])))
+    define(result, registers(value));
+}
+
 void Emitter::emitIf(const ir::Op &op) {
+  if (words.hasBuffers() && analysis::isOfLoads(kernel, op)) return emitLoadsIf(op);
   llvm::BasicBlock *const bodies[] = {newBlock("then"), newBlock("else")};
   llvm::BasicBlock *const after = newBlock("endif");
   b.CreateCondBr(scalar(op.operand(0)), bodies[0], bodies[1]);

@@ -44,11 +44,15 @@ struct Operand {
     return static_cast<std::int64_t>((all & ((Bits{1} << depthBits) - 1)) + 1);
   }
 
-  /// Read in vectors of at most so many bytes, which hold at most so much of k.
+  /// Read in vectors of at most so many bytes, which hold at most so much of k, side by side.
   void readBy(std::int64_t mostBytes, std::int64_t ahead) {
+    const auto isFit = [&] {
+      const std::int64_t depth = depthOfRead();
+      return depth <= ahead && llvm::has_single_bit(static_cast<std::uint64_t>(depth));
+    };
     std::int64_t most = std::max<std::int64_t>(mostBytes / bytes, 1);
     do vectors = contiguousRegisters(offsets, most);
-    while (depthOfRead() > ahead && (most /= 2) > 0);
+    while (!isFit() && (most /= 2) > 0);
   }
 };
 

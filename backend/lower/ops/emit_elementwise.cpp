@@ -1,6 +1,9 @@
 #include "backend/lower/emitter.h"
 #include "backend/lower/ops/emit_ops.h"
 #include "backend/lower/values/quotients.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <array>
 
 /// Ops that compute each element from the elements at the same place: register by register.
 namespace imbrex::lower {
@@ -14,6 +17,31 @@ namespace {
 bool isFast(const ir::Op &op) {
   const auto *math = std::get_if<ir::MathAttrs>(&op.attributes);
   return math && math->accuracy == ir::Accuracy::Fast;
+}
+
+} // namespace
+
+namespace {
+
+constexpr std::array kNarrowed{
+    ir::OpKind::Add, ir::OpKind::Sub, ir::OpKind::Mul, ir::OpKind::Div, ir::OpKind::CeilDiv,
+    ir::OpKind::Rem, ir::OpKind::Min, ir::OpKind::Max, ir::OpKind::And, ir::OpKind::Eq,
+    ir::OpKind::Ne,  ir::OpKind::Lt,  ir::OpKind::Le,  ir::OpKind::Gt,  ir::OpKind::Ge};
+
+/// Whether integers of 64 bits may as well be computed in 32: machines count in these.
+bool isNarrowed(const Emitter &e, const ir::Op &op) {
+  const ir::Type &type = e.type(op.operands.back());
+  const auto isSmall = [&](ir::ValueId value) { return e.notNegative.isSmall(value); };
+  return type.isTile() && isInteger(type.element()) && info(type.element()).bits == 64 &&
+         llvm::is_contained(kNarrowed, op.kind) && llvm::all_of(op.operands, isSmall) &&
+         (e.type(op.result()).element() == ElementKind::Bool || isSmall(op.result()));
+}
+
+Value *emitNarrowed(Emitter &e, ir::OpKind kind, llvm::ArrayRef<Value *> operands) {
+  llvm::SmallVector<Value *, 3> narrow;
+  for (Value *operand : operands) narrow.push_back(e.b.CreateTrunc(operand, e.b.getInt32Ty()));
+  Value *result = emitElementwise(e.b, kind, ElementKind::I32, narrow, e.natives);
+  return result->getType()->isIntegerTy(1) ? result : e.widened(result);
 }
 
 } // namespace
@@ -33,7 +61,9 @@ void emitElementwiseOp(Emitter &e, const ir::Op &op) {
       operands.push_back(registers[registers.size() == 1 ? 0 : r]);
     }
     results.push_back(isNative ? e.words.fast(e.b, op.kind, operands)
-                               : emitElementwise(e.b, op.kind, element, operands, e.natives));
+                      : isNarrowed(e, op)
+                          ? emitNarrowed(e, op.kind, operands)
+                          : emitElementwise(e.b, op.kind, element, operands, e.natives));
   }
   e.define(op.result(), std::move(results));
 }

@@ -40,12 +40,15 @@ public:
   /// How a slab lies, and where the threads write it: without bank conflicts, for what they have
   /// and for what they will read.
   void plan(const analysis::FragmentReads &reads) {
-    plan_ = analysis::planSlab(withinSlab(reads.places.outputs()), reads,
-                               static_cast<std::int32_t>(bytes_ * 8), e_.words.machine())
-                .conversion;
+    const layout::LinearLayout held = withinSlab(reads.places.outputs());
+    shared_ =
+        analysis::planSlab(held, reads, static_cast<std::int32_t>(bytes_ * 8), e_.words.machine())
+            .tile.shared;
+    offsets_ = compose(inverse(shared_), held);
+    vectors_ = contiguousRegisters(offsets_, layout::kMaxAccessBytes / bytes_);
   }
-  const layout::LinearLayout &shared() const { return plan_.shared; }
-  std::int64_t bytes() const { return bytes_ << plan_.shared.inputBits(); }
+  const layout::LinearLayout &shared() const { return shared_; }
+  std::int64_t bytes() const { return bytes_ << shared_.inputBits(); }
 
   /// Store the slab that begins at this of k.
   void write(Value *base, std::int64_t first) {
@@ -106,22 +109,22 @@ private:
   }
 
   void writeSlab(Value *base, Bits outside) {
-    const auto width = static_cast<std::size_t>(plan_.writes.width);
+    const auto width = static_cast<std::size_t>(vectors_.width);
     const Registers &registers = e_.registers(tile_);
-    for (std::size_t i = 0; i < plan_.writes.registers.size(); i += width) {
+    for (std::size_t i = 0; i < vectors_.registers.size(); i += width) {
       Registers values;
       for (std::size_t j = 0; j < width; ++j) {
-        const auto own = static_cast<Bits>(plan_.writes.registers[i + j]);
+        const auto own = static_cast<Bits>(vectors_.registers[i + j]);
         values.push_back(registers[analysis::scattered(own, ownRegisters_) |
                                    analysis::scattered(outside, slabRegisters_)]);
       }
       const Bits ofRegister =
-          plan_.writeOffsets.apply(Dim::Register, static_cast<Bits>(plan_.writes.registers[i]));
-      Value *const offset = e_.b.CreateXor(e_.threadPart(plan_.writeOffsets),
-                                           e_.i32(static_cast<std::int64_t>(ofRegister)));
+          offsets_.apply(Dim::Register, static_cast<Bits>(vectors_.registers[i]));
+      Value *const offset =
+          e_.b.CreateXor(e_.threadPart(offsets_), e_.i32(static_cast<std::int64_t>(ofRegister)));
       Value *const to = e_.b.CreateGEP(e_.memoryType(e_.type(tile_)), base, offset);
-      emitWrite(e_, e_.type(tile_), {.address = to, .alignment = bytes_ * plan_.writes.width},
-                values, {});
+      emitWrite(e_, e_.type(tile_), {.address = to, .alignment = bytes_ * vectors_.width}, values,
+                {});
     }
   }
 
@@ -132,7 +135,8 @@ private:
   std::int32_t slabBits_; // of what the tile has an element for
   Dim axis_;
   llvm::SmallVector<std::int32_t, 8> ownRegisters_, slabRegisters_; // bits of the tile's
-  layout::SharedConversion plan_;
+  layout::LinearLayout shared_, offsets_; // to the slab's coordinates; of what threads write
+  layout::RegisterVectors vectors_;       // that they do in one access each
 };
 
 class MatrixProductEmitter {

@@ -20,7 +20,7 @@ Access accessAt(Emitter &e, const ir::Op &op, std::optional<std::size_t> maskOpe
   Value *mask = maskOperand ? e.registers(op.operand(*maskOperand))[r] : nullptr;
   const std::int64_t bytes = ir::storageBits(pointers.element()) / 8;
   return {.address = e.registers(op.operand(0))[r],
-          .mask = e.allOf({inside, mask}),
+          .mask = e.allOf({inside, mask, e.loadsIf()}),
           .alignment = bytes * static_cast<std::int64_t>(width)};
 }
 
@@ -42,7 +42,7 @@ void emitLoad(Emitter &e, const ir::Op &op) {
   const ir::Type &type = e.type(op.result());
   const layout::RegisterVectors vectors = e.accessVectors(op, op.operand(0));
   const auto width = static_cast<std::size_t>(vectors.width);
-  const bool isUnseen = e.unseenPadding.contains(op);
+  const bool isUnseen = e.unseenPadding.contains(op) && !e.loadsIf();
   Registers results(e.registerCount(op.result()));
   for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
        rest = rest.drop_front(width)) {

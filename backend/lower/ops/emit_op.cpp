@@ -90,6 +90,7 @@ void Emitter::emitCode(const ir::Op &op) {
   case OpKind::RingNew: return; // Ring, before all code
   case OpKind::RingCopy: return emitRingCopy(*this, op);
   case OpKind::RingCopyBox: return emitRingCopyBox(*this, op);
+  case OpKind::RingStore: return emitRingStore(*this, op);
   case OpKind::RingSlot: return emitRingSlot(*this, op);
   case OpKind::SharedLoad: return emitSharedLoad(*this, op);
   case OpKind::RingCommit: return commitCopies();

@@ -23,6 +23,7 @@ void emitViewLoad(Emitter &emitter, const ir::Op &op);
 void emitViewStore(Emitter &emitter, const ir::Op &op);
 void emitRingCopy(Emitter &emitter, const ir::Op &op);
 void emitRingCopyBox(Emitter &emitter, const ir::Op &op);
+void emitRingStore(Emitter &emitter, const ir::Op &op);
 void emitRingSlot(Emitter &emitter, const ir::Op &op);
 void emitSharedLoad(Emitter &emitter, const ir::Op &op);
 void emitRingLoadBox(Emitter &emitter, const ir::Op &op);

@@ -120,6 +120,31 @@ void emitRingCopyBox(Emitter &e, const ir::Op &op) {
   });
 }
 
+void emitRingStore(Emitter &e, const ir::Op &op) {
+  const ir::ValueId tile = op.operand(1);
+  const ir::Type &type = e.type(tile);
+  const std::int64_t bytes = ir::storageBits(type.element()) / 8;
+  Ring &ring = e.ring(op.operand(0));
+  const layout::LinearLayout &offsets = ring.writeOffsets();
+  const layout::RegisterVectors vectors =
+      layout::contiguousRegisters(offsets, layout::kMaxAccessBytes / bytes);
+  const auto width = static_cast<std::size_t>(vectors.width);
+  Value *slot = ring.fill(e);
+  e.awaitLoads();
+  e.where(e.isOwner(tile), [&] {
+    for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
+         rest = rest.drop_front(width)) {
+      const auto ofRegister = static_cast<std::int64_t>(
+          offsets.apply(layout::Dim::Register, static_cast<layout::Bits>(rest[0])));
+      Value *offset = e.b.CreateXor(e.threadPart(offsets), e.i32(ofRegister));
+      Value *to = e.b.CreateGEP(e.memoryType(type), slot, offset);
+      emitWrite(e, type, {.address = to, .alignment = bytes * vectors.width},
+                picked(e.registers(tile), rest.take_front(width)), {});
+    }
+  });
+  e.words.keepOrder(e.b);
+}
+
 namespace {
 
 /// Where a box begins along an axis, as the engine takes it: i32. What lies further out has no

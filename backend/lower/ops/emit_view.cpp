@@ -1,4 +1,5 @@
 #include "backend/lower/memory/view_box.h"
+#include "backend/lower/memory/whole_copies.h"
 #include "backend/lower/ops/emit_ops.h"
 
 /// Boxes of views: read and written.
@@ -13,6 +14,7 @@ namespace {
 Value *paddingOf(Emitter &e, const ir::Op &op, std::size_t r) {
   const ir::Type &type = e.type(op.result());
   llvm::Type *const lane = e.laneType(type);
+  if (e.loadsIf()) return llvm::Constant::getNullValue(lane); // emitIf looked
   if (e.unseenPadding.contains(op)) return llvm::PoisonValue::get(lane);
   switch (op.attrs<ir::ViewAttrs>().padding) {
   case ir::Padding::Zero: return llvm::Constant::getNullValue(lane);
@@ -95,7 +97,11 @@ void emitViewLoad(Emitter &e, const ir::Op &op) {
   const ir::Type &type = e.type(op.result());
   const bool isNibble = type.element() == ElementKind::F4E2M1;
   const Hints hints = hintsOf(op.attrs<ir::ViewAttrs>());
+  const bool isWhole = e.whole() && e.whole()->has(op);
   ViewBox box(e, op, op.result(), 1);
+  const auto accessAt = [&](std::size_t r, std::size_t width) {
+    return isWhole ? e.whole()->at(op, r, width) : box.at(r, width);
+  };
   const layout::RegisterVectors vectors = e.accessVectors(op, op.result());
   const auto width = static_cast<std::size_t>(vectors.width);
   Registers results(e.registerCount(op.result()));
@@ -109,9 +115,10 @@ void emitViewLoad(Emitter &e, const ir::Op &op) {
     Registers others;
     for (std::size_t i = 0; i < width; ++i)
       others.push_back(paddingOf(e, op, static_cast<std::size_t>(rest[i])));
-    const Registers read = isNibble ? nibblesOf(e, emitRead(e, byteType(), box.at(first, width),
-                                                            width / 2, bytesOf(e, others), hints))
-                                    : emitRead(e, type, box.at(first, width), width, others, hints);
+    const Registers read = isNibble
+                               ? nibblesOf(e, emitRead(e, byteType(), accessAt(first, width),
+                                                       width / 2, bytesOf(e, others), hints))
+                               : emitRead(e, type, accessAt(first, width), width, others, hints);
     for (std::size_t i = 0; i < width; ++i) results[static_cast<std::size_t>(rest[i])] = read[i];
   }
   e.define(op.result(), std::move(results));

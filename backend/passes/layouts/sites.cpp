@@ -155,6 +155,7 @@ private:
     case TypeRule::RingNew:
     case TypeRule::RingCopy:
     case TypeRule::RingCopyBox:
+    case TypeRule::RingStore:
     case TypeRule::RingDrain:
     case TypeRule::RingSlot:
     case TypeRule::SharedLoad:

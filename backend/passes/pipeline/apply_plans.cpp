@@ -39,11 +39,12 @@ bool countsUp(const Kernel &kernel, const Op &loop) {
 }
 
 void stage(Kernel &kernel, Op &loop) {
-  const LoopLoads loads = loadsAhead(kernel, loop, {Ahead::Registers});
-  unmark(loop, Ahead::Registers);
+  const LoopLoads loads = loadsAhead(kernel, loop, {Ahead::Registers, Ahead::Stores});
+  for (const Ahead way : {Ahead::Registers, Ahead::Stores}) unmark(loop, way);
   if (loads.loads.empty()) return;
   const auto [block, at] = placeOf(kernel.body(), loop);
   stageLoads(kernel, *block, at, loads);
+  readInPlace(kernel, loop);
 }
 
 /// Nobody asks who brought what of tiles that are read where they lie. Copies in lane order say it

@@ -48,8 +48,7 @@ public:
     if (kernel_.type(tile).isShared())
       return analysis::planFragments(reads, bits, machine_,
                                      [&](const LinearLayout &places) {
-                                       return analysis::PlacedTile{
-                                           slotFor(kernel_, tile, places, machine_)};
+                                       return slotsFor(kernel_, tile, places, machine_);
                                      })
           .weight;
     const LinearLayout &held = kernel_.layout(kernel_.layoutOf(tile));

@@ -15,56 +15,78 @@ namespace {
 
 using namespace ir;
 
-/// What a thread reads through a shared tile, in coordinates of the slot.
-layout::LinearLayout readOfSlot(const Kernel &kernel, const Op &reader, std::size_t operand,
-                                const machine::Machine &machine) {
-  const ValueId tile = reader.operand(operand);
-  const auto layoutOf = [&](ValueId value) { return kernel.layout(kernel.layoutOf(value)); };
-  const auto ofProduct = [&] {
-    if (const auto *unit = analysis::unitOf(kernel, reader, machine)) {
-      const auto reads = analysis::fragmentReads(kernel, reader, operand,
-                                                 {.unit = *unit,
-                                                  .bits = layout::bitsFor(depthOf(kernel, reader)),
-                                                  .order = unitAttrs(reader).depthOrder});
-      return analysis::planFragments(reads, storageBits(kernel.type(tile).element()), machine,
-                                     [&](const layout::LinearLayout &places) {
-                                       return analysis::PlacedTile{
-                                           slotFor(kernel, tile, places, machine)};
-                                     })
-          .access.places;
-    }
-    return analysis::operandReads(
-        kernel, reader, operand,
-        {.inAll = layout::bitsFor(depthOf(kernel, reader)),
-         .ofRegisters = layout::bitsFor(analysis::depthAhead(kernel, reader, operand))});
-  };
-  const layout::LinearLayout read =
-      reader.kind == OpKind::SharedLoad ? layoutOf(reader.result()) : ofProduct();
-  return inSlot(kernel, tile, read);
-}
+using analysis::SlotPlan;
 
-/// How the first that reads a ring's tiles wants them; as they are filled, where nobody does.
-layout::LinearLayout firstRead(const Kernel &kernel, ValueId ring,
-                               const machine::Machine &machine) {
-  std::optional<layout::LinearLayout> first;
-  walk(kernel.body(), [&](const Op &op) {
-    if (first || !readsShared(kernel, op)) return;
-    for (std::size_t i = 0; i < op.operands.size() && !first; ++i)
-      if (kernel.type(op.operand(i)).isShared() && slotOf(kernel, op.operand(i)).operand(0) == ring)
-        first = readOfSlot(kernel, op, i, machine);
-  });
-  return first ? *first : kernel.layout(kernel.layoutOf(ring));
-}
+class SlotPlacer {
+public:
+  SlotPlacer(const Kernel &kernel, const machine::Machine &machine)
+      : kernel_(kernel), machine_(machine) {}
+
+  /// As the first that reads a ring's tiles wants them; as they are filled, where nobody does.
+  SlotPlan plan(ValueId ring) const {
+    std::optional<SlotPlan> first;
+    walk(kernel_.body(), [&](const Op &op) {
+      if (first || !readsShared(kernel_, op)) return;
+      for (std::size_t i = 0; i < op.operands.size() && !first; ++i)
+        if (kernel_.type(op.operand(i)).isShared() &&
+            slotOf(kernel_, op.operand(i)).operand(0) == ring)
+          first = planFor(ring, op, i);
+    });
+    return first ? *first : planned(ring, layoutOf(ring));
+  }
+
+private:
+  const layout::LinearLayout &layoutOf(ValueId value) const {
+    return kernel_.layout(kernel_.layoutOf(value));
+  }
+  SlotPlan planned(ValueId ring, const layout::LinearLayout &read) const {
+    return analysis::planSlots(kernel_, ring, read, machine_);
+  }
+
+  SlotPlan planFor(ValueId ring, const Op &reader, std::size_t operand) const {
+    const ValueId tile = reader.operand(operand);
+    if (reader.kind == OpKind::SharedLoad)
+      return planned(ring, inSlot(kernel_, tile, layoutOf(reader.result())));
+    const std::int32_t depth = layout::bitsFor(depthOf(kernel_, reader));
+    if (const auto *unit = analysis::unitOf(kernel_, reader, machine_))
+      return planForFragments(
+          ring, tile,
+          analysis::fragmentReads(
+              kernel_, reader, operand,
+              {.unit = *unit, .bits = depth, .order = unitAttrs(reader).depthOrder}));
+    return planned(
+        ring, inSlot(kernel_, tile,
+                     analysis::operandReads(kernel_, reader, operand,
+                                            {.inAll = depth,
+                                             .ofRegisters = layout::bitsFor(analysis::depthAhead(
+                                                 kernel_, reader, operand))})));
+  }
+
+  SlotPlan planForFragments(ValueId ring, ValueId tile,
+                            const analysis::FragmentReads &reads) const {
+    const analysis::FragmentPlan plan =
+        analysis::planFragments(reads, storageBits(kernel_.type(tile).element()), machine_,
+                                [&](const layout::LinearLayout &places) {
+                                  return slotsFor(kernel_, tile, places, machine_);
+                                });
+    if (!analysis::isStored(kernel_, ring))
+      return planned(ring, inSlot(kernel_, tile, plan.access.places));
+    return {layoutOf(ring), inSlot(kernel_, tile, plan.tile.shared)};
+  }
+
+  const Kernel &kernel_;
+  const machine::Machine &machine_;
+};
 
 } // namespace
 
 void placeSlots(Kernel &kernel, const PassContext &context) {
+  const SlotPlacer placer(kernel, context.machine);
   std::map<ValueId, LayoutId> planned;
   for (const auto &op : kernel.body().ops) {
     if (op->kind != OpKind::RingNew) continue;
     const ValueId ring = op->result();
-    const auto [write, shared] = analysis::planSlots(
-        kernel, ring, firstRead(kernel, ring, context.machine), context.machine);
+    const auto [write, shared] = placer.plan(ring);
     planned[ring] = kernel.addLayout(shared);
     kernel.setLayout(ring, kernel.addLayout(write));
   }

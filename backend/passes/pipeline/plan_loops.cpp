@@ -1,8 +1,11 @@
 #include "backend/passes/pipeline/plan_loops.h"
 
+#include "backend/ir/products.h"
+#include "backend/ir/ring_bytes.h"
 #include "backend/layout/box_layout.h"
 #include "backend/passes/pipeline/join_orders.h"
 #include "backend/passes/pipeline/plan_loop.h"
+#include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/pipeline/stage_loads.h"
 #include "backend/passes/pipeline/why_no_loader.h"
 #include "backend/schedule/check/check.h"
@@ -104,7 +107,7 @@ private:
 
   /// What copies cannot bring, registers can; and all of a loop, where copies would be in the order
   /// of lanes and have come to nothing.
-  void planStaging(PlannedLoop &planned, std::string &why) const {
+  void planStaging(PlannedLoop &planned, std::string &why) {
     const bool isOfAll = !planned.hasRings() && context_.machine.asyncCopies.areInLaneOrder;
     const std::array ways{Ahead::Registers, Ahead::Copies};
     LoopLoads loads =
@@ -119,9 +122,36 @@ private:
         why = std::move(tooMany);
       return;
     }
+    if (!planned.hasRings()) storeForProducts(loads); // a loop with rings has its meetings
     if (!why.empty()) planned.explanation += "  nothing is copied: " + why + "\n";
     planned.staged = std::move(loads);
     if (!planned.hasRings()) planned.choice = {ForAttrs::kInRegisters, false};
+  }
+
+  /// Whether products multiply it under each of its names, and do not scale by it.
+  bool isFactor(const std::set<ValueId> &names) const {
+    bool is = true;
+    walk(kernel_.body(), [&](const Op &op) {
+      if (!isProduct(op)) return;
+      for (const ValueId other : llvm::ArrayRef(op.operands).drop_front(2))
+        is &= !names.contains(other);
+    });
+    return is;
+  }
+
+  /// What products alone read gets a slot, as long as there is room.
+  void storeForProducts(LoopLoads &loads) {
+    for (AheadLoad &load : loads.loads) {
+      const ValueId tile = load.op->result();
+      const auto names = namesInProducts(kernel_, tile);
+      if (!names || !isFactor(*names) || storageBits(kernel_.type(tile).element()) < 8) continue;
+      TakenRoom taken = taken_;
+      taken.inPlace.insert(names->begin(), names->end());
+      taken.bytes += slotBytes(kernel_.type(tile), kernel_.layout(kernel_.layoutOf(tile)));
+      if (ringRoom(kernel_, context_.machine, taken).bytes < 0) continue;
+      load.by = Ahead::Stores;
+      taken_ = std::move(taken);
+    }
   }
 
   // --- why ---
@@ -154,6 +184,7 @@ private:
     const Type &type = kernel_.type(load.op->result());
     const std::int32_t bytes = storageBits(type.element()) / 8;
     if (load.by == Ahead::Registers) return "registers";
+    if (load.by == Ahead::Stores) return "registers, and from there through a slot";
     if (load.by == Ahead::Copies)
       return "copies of " + std::to_string(load.width * bytes) + " bytes";
     const auto boxes = layout::planBoxes(type.shape().extents(), bytes);

@@ -118,6 +118,23 @@ std::optional<std::set<ValueId>> namesInProducts(const Kernel &kernel, ValueId t
   return names;
 }
 
+std::optional<std::int32_t> depthAxisOf(const Kernel &kernel, ValueId tile) {
+  std::optional<std::int32_t> axis;
+  walk(kernel.body(), [&](const Op &op) {
+    const auto *const operand = llvm::find(op.operands, tile);
+    if (axis || operand == op.operands.end()) return;
+    if (isProduct(op))
+      axis = depthAxis(kernel, op, static_cast<std::size_t>(operand - op.operands.begin()));
+    else if (op.kind == OpKind::ConvertLayout)
+      axis = depthAxisOf(kernel, op.result());
+    else if (op.kind == OpKind::Permute)
+      if (const auto named = depthAxisOf(kernel, op.result()))
+        axis = static_cast<std::int32_t>(
+            op.attrs<PermuteAttrs>().order[static_cast<std::size_t>(*named)]);
+  });
+  return axis;
+}
+
 void readInPlace(Kernel &kernel, Op &loop) { Rewriter(kernel).visit(loop.regions[0]); }
 
 } // namespace imbrex::passes::pipeline

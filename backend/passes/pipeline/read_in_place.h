@@ -12,6 +12,10 @@ namespace imbrex::passes::pipeline {
 /// products make padding.
 std::optional<std::set<ir::ValueId>> namesInProducts(const ir::Kernel &kernel, ir::ValueId tile);
 
+/// The axis of such a tile along which the first product sums up; nothing where a reshape has
+/// hidden it.
+std::optional<std::int32_t> depthAxisOf(const ir::Kernel &kernel, ir::ValueId tile);
+
 /// Let products in a loop that was planned read its slots in place.
 ///
 ///   before                                   after

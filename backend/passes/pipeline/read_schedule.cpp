@@ -336,6 +336,11 @@ private:
     case SyncOp::BarrierNew: return; // before all others
     case SyncOp::RingCopy:
     case SyncOp::RingCopyBox: return readCopy(op, ops);
+    case SyncOp::RingStore: {
+      const CursorId filled = cursor(op.operand(0), Walks::Filled);
+      add({.kind = ScheduleOp::Access, .accesses = {ownPart(buffers_.at(op.operand(0)), filled)}});
+      return advance(0, Walks::Filled);
+    }
     case SyncOp::RingCommit:
       return add({.kind = ScheduleOp::Commit, .queue = queue(QueueOf::Copies)});
     case SyncOp::RingDrain: return add(readDrain(op));
@@ -370,6 +375,8 @@ private:
   schedule::Cost costOf(const Op &op) const {
     if (op.kind == OpKind::RingLoadBox)
       return copyCost(copies_, slotBytes(kernel_, op.operand(0)), source_);
+    if (op.kind == OpKind::RingStore)
+      return combinedCost(workToRead(slotBytes(kernel_, op.operand(0)), machine_));
     return {};
   }
 

@@ -14,13 +14,22 @@ LinearLayout inSlot(const Kernel &kernel, ValueId tile, const LinearLayout &plac
   return compose(compose(slot, inverse(kernel.layout(kernel.layoutOf(tile)))), places);
 }
 
-LinearLayout slotFor(const Kernel &kernel, ValueId tile, const LinearLayout &places,
-                     const machine::Machine &machine) {
+analysis::PlacedTiles slotsFor(const Kernel &kernel, ValueId tile, const LinearLayout &places,
+                               const machine::Machine &machine) {
   const Op &slot = slotOf(kernel, tile);
-  const LinearLayout planned =
-      analysis::planSlots(kernel, slot.operand(0), inSlot(kernel, tile, places), machine).shared;
+  const ValueId ring = slot.operand(0);
+  const LinearLayout read = inSlot(kernel, tile, places);
+  analysis::PlacedTiles tiles;
+  if (analysis::isStored(kernel, ring))
+    tiles = analysis::storedTiles(kernel.layout(kernel.layoutOf(ring)), read,
+                                  storageBits(kernel.type(ring).element()), machine);
+  else
+    tiles.push_back({.shared = analysis::planSlots(kernel, ring, read, machine).shared});
   const LinearLayout &named = kernel.layout(kernel.layoutOf(tile));
-  return compose(compose(named, inverse(kernel.layout(kernel.layoutOf(slot.result())))), planned);
+  const LinearLayout toName =
+      compose(named, inverse(kernel.layout(kernel.layoutOf(slot.result()))));
+  for (analysis::PlacedTile &placed : tiles) placed.shared = compose(toName, placed.shared);
+  return tiles;
 }
 
 } // namespace imbrex::passes::pipeline

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/analysis/fragment_access.h"
 #include "backend/ir/kernel.h"
 #include "backend/machine/machine.h"
 
@@ -10,9 +11,9 @@ namespace imbrex::passes::pipeline {
 layout::LinearLayout inSlot(const ir::Kernel &kernel, ir::ValueId tile,
                             const layout::LinearLayout &places);
 
-/// How a tile would lie, from the offset to its coordinates, in a slot that is planned for those
-/// who read it in `places`.
-layout::LinearLayout slotFor(const ir::Kernel &kernel, ir::ValueId tile,
-                             const layout::LinearLayout &places, const machine::Machine &machine);
+/// How a tile may lie, from the offset to its coordinates, in a slot that is planned for those who
+/// read it in `places`.
+analysis::PlacedTiles slotsFor(const ir::Kernel &kernel, ir::ValueId tile,
+                               const layout::LinearLayout &places, const machine::Machine &machine);
 
 } // namespace imbrex::passes::pipeline

@@ -1,11 +1,16 @@
 #include "backend/passes/pipeline/stage_loads.h"
 
+#include "backend/ir/shared_tiles.h"
+#include "backend/layout/tile_layout.h"
+#include "backend/layout/vector_width.h"
 #include "backend/passes/layouts/cost.h"
+#include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/pipeline/trip_writer.h"
 #include "backend/passes/rewriting.h"
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 namespace imbrex::passes::pipeline {
 namespace {
@@ -22,8 +27,12 @@ public:
     for (const ValueId carried : trips_.present()) carried_.push_back(carried);
   }
 
+  /// Those for the kernel's body, which `run` has made.
+  Block takeRings() { return std::move(rings_); }
+
   /// What stands in front of the loop.
   Block run() {
+    makeRings();
     Block before;
     Builder to(*kernel_, before);
     to.setLocation(loop_.where);
@@ -77,24 +86,81 @@ private:
     const ValueId left = trips_.distanceFrom(to, index);
     Renamed names = trips_.enter(to, trips_.ahead(to, index, 1),
                                  llvm::ArrayRef(arguments).drop_front(tiles_.size()));
-    std::vector<ValueId> next = loadIf(to, trips_.isMore(to, left, 1), names);
+    const ValueId isMore = trips_.isMore(to, left, 1);
+    store(to, arguments);
+    std::vector<ValueId> next = loadIf(to, isMore, names);
     std::ranges::copy(trips_.next(to, names), std::back_inserter(next));
+    if (!ringOf_.empty()) to.create(OpKind::Meet, {}, {});
     takeFrom(arguments);
     std::ranges::move(body_.ops, std::back_inserter(block.ops));
     yieldOf(block).operands.append(next.begin(), next.end());
     body_.ops = std::move(block.ops);
   }
 
-  /// The carried tiles in place of the loads.
+  /// Which rows a thread loads is no matter. Where k counts them, it is to have neighbours, which
+  /// fragments hold side by side: these are then stored side by side.
+  void haveNeighbours(ValueId tile) {
+    const layout::LinearLayout &held = kernel_->layout(kernel_->layoutOf(tile));
+    const auto depth = depthAxisOf(*kernel_, tile);
+    const std::int32_t row = layout::axisOfNeighbours(held, kernel_->type(tile).rank());
+    if (depth && *depth != row && layout::isTileLayout(held))
+      kernel_->setLayout(tile, kernel_->addLayout(layout::withNeighboursInRegisters(held, *depth)));
+  }
+
+  /// One slot for each load whose tile is stored.
+  void makeRings() {
+    for (const AheadLoad &load : loads_.loads) {
+      if (load.by != Ahead::Stores) continue;
+      const ValueId tile = load.op->result();
+      Builder to(*kernel_, rings_);
+      if (load.op->kind == OpKind::ViewLoad) haveNeighbours(tile); // pointers are held as they are
+      to.setLocation(load.op->where);
+      Op &ring =
+          to.create(OpKind::RingNew, {}, {Type::ring(kernel_->type(tile))}, RingAttrs{.slots = 1});
+      kernel_->setLayout(ring.result(), kernel_->layoutOf(tile));
+      ringOf_[tile] = ring.result();
+    }
+  }
+
+  void store(Builder &to, llvm::ArrayRef<ValueId> arguments) {
+    if (ringOf_.empty()) return;
+    to.create(OpKind::Meet, {}, {});
+    for (std::size_t i = 0; i < tiles_.size(); ++i)
+      if (const auto ring = ringOf_.find(tiles_[i]); ring != ringOf_.end())
+        to.create(OpKind::RingStore, {ring->second, arguments[i]}, {});
+  }
+
+  /// The carried tiles in place of the loads, or the slots in which they are.
   void takeFrom(llvm::ArrayRef<ValueId> arguments) {
     Replacements replaced;
-    for (std::size_t i = 0; i < tiles_.size(); ++i) replaced.replace(tiles_[i], arguments[i]);
-    llvm::erase_if(body_.ops, [&](const auto &op) {
-      const bool isStaged = !op->results.empty() && std::ranges::count(tiles_, op->result()) > 0;
-      if (isStaged) forget(*kernel_, *op);
-      return isStaged;
-    });
+    for (std::size_t i = 0; i < tiles_.size(); ++i)
+      if (!ringOf_.contains(tiles_[i])) replaced.replace(tiles_[i], arguments[i]);
+    Block block;
+    for (auto &op : body_.ops) {
+      const auto tile = op->results.empty() ? tiles_.end() : llvm::find(tiles_, op->result());
+      if (tile == tiles_.end()) {
+        block.ops.push_back(std::move(op));
+      } else if (const auto ring = ringOf_.find(*tile); ring != ringOf_.end()) {
+        takeSlot(*op, ring->second, block);
+        block.ops.push_back(std::move(op));
+      } else {
+        forget(*kernel_, *op);
+      }
+    }
+    body_.ops = std::move(block.ops);
     walk(body_, [&](Op &op) { replaced.applyTo(op); });
+  }
+
+  /// Its layout is chosen later (place_slots.h).
+  void takeSlot(Op &load, ValueId ring, Block &block) {
+    const Type &tile = kernel_->type(load.result());
+    Builder to(*kernel_, block);
+    to.setLocation(load.where);
+    const ValueId slot = to.create(OpKind::RingSlot, {ring}, {Type::shared(tile)}).result();
+    kernel_->setLayout(slot, kernel_->addLayout(inRows(tile.shape())));
+    load.kind = OpKind::SharedLoad;
+    load.operands = {slot};
+    load.attributes = NoneAttrs{};
   }
 
   Kernel *kernel_;
@@ -102,17 +168,24 @@ private:
   Block &body_;
   const LoopLoads &loads_;
   TripWriter trips_;
-  std::vector<ValueId> tiles_;   // that the loads make
-  std::vector<ValueId> carried_; // these, and what their addresses are made of
+  Block rings_;
+  std::map<ValueId, ValueId> ringOf_; // by the tile that is stored there
+  std::vector<ValueId> tiles_;        // that the loads make
+  std::vector<ValueId> carried_;      // these, and what their addresses are made of
 };
 
 } // namespace
 
+static void moveInto(Block &block, std::size_t at, Block from) {
+  block.ops.insert(block.ops.begin() + static_cast<std::ptrdiff_t>(at),
+                   std::make_move_iterator(from.ops.begin()),
+                   std::make_move_iterator(from.ops.end()));
+}
+
 void stageLoads(Kernel &kernel, Block &block, std::size_t loop, const LoopLoads &loads) {
-  Block before = Stager(kernel, *block.ops[loop], loads).run();
-  block.ops.insert(block.ops.begin() + static_cast<std::ptrdiff_t>(loop),
-                   std::make_move_iterator(before.ops.begin()),
-                   std::make_move_iterator(before.ops.end()));
+  Stager stager(kernel, *block.ops[loop], loads);
+  moveInto(block, loop, stager.run());
+  moveInto(kernel.body(), 0, stager.takeRings());
 }
 
 std::string tooManyRegisters(const Kernel &kernel, const LoopLoads &loads,

@@ -99,7 +99,8 @@ private:
   std::optional<std::string> whyNot(const Op &load, Ahead way) const {
     switch (way) {
     case Ahead::No:
-    case Ahead::Registers: return std::nullopt;
+    case Ahead::Registers:
+    case Ahead::Stores: return std::nullopt;
     case Ahead::Copies: return whyNoCopy(load);
     case Ahead::Boxes: return whyNoBox(load);
     }

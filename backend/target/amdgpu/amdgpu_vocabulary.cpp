@@ -1,5 +1,6 @@
 #include "backend/target/amdgpu/amdgpu_vocabulary.h"
 
+#include "backend/analysis/assumptions.h"
 #include "backend/support/check.h"
 #include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/shuffle.h"
@@ -84,6 +85,33 @@ void AmdgpuVocabulary::limitRegisters(llvm::Function &function, std::int32_t reg
   function.addFnAttr("amdgpu-num-vgpr", std::to_string(isHalf ? registers / 2 : registers));
 }
 
+// How gfx1250 describes a buffer no document says yet.
+bool AmdgpuVocabulary::hasBuffers() const { return machine_.cpu != "gfx1250"; }
+
+// The last word of a buffer's description: a format, which raw loads do not ask for; from gfx10 on
+// also that what lies beyond its bytes is outside whatever the stride (OOB_SELECT 3), and a bit
+// that gfx10 wants to be set (RDNA 2, RDNA 3 ISA, "Buffer Resource Descriptor"; Composable Kernel,
+// CK_BUFFER_RESOURCE_3RD_DWORD).
+Value *AmdgpuVocabulary::loadFromBuffer(Builder &b, llvm::Type *type,
+                                        const BufferPlace &from) const {
+  const std::uint32_t format = isa_.Major < 10    ? 0x00027000
+                               : isa_.Major == 10 ? 0x31014000
+                                                  : 0x31004000;
+  Value *buffer = b.CreateIntrinsic(
+      Intrinsic::amdgcn_make_buffer_rsrc,
+      {b.getPtrTy(llvm::AMDGPUAS::BUFFER_RESOURCE), from.first->getType()},
+      {from.first, b.getInt16(0), b.getInt64(analysis::ParameterAssumptions::kSmallSpan),
+       b.getInt32(format)});
+  const auto bytes = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue() / 8);
+  constexpr unsigned kWord = 4;
+  llvm::Type *words = b.getIntNTy(std::min(bytes, kWord) * 8);
+  if (bytes > kWord) words = llvm::FixedVectorType::get(words, bytes / kWord);
+  Value *loaded =
+      b.CreateIntrinsic(Intrinsic::amdgcn_raw_ptr_buffer_load, {words},
+                        {buffer, from.ofThread, uniform(b, from.ofBlock), b.getInt32(0)});
+  return b.CreateBitCast(loaded, type);
+}
+
 llvm::SmallVector<Value *, 4> AmdgpuVocabulary::loadColumns(Builder &b, Value *row,
                                                             std::int32_t elementBits) const {
   const bool isOfBytes = elementBits == 8;
@@ -126,6 +154,23 @@ void AmdgpuVocabulary::barrier(Builder &b) const {
   b.CreateFence(llvm::AtomicOrdering::Release, scope);
   plain(b, Intrinsic::amdgcn_s_barrier);
   b.CreateFence(llvm::AtomicOrdering::Acquire, scope);
+}
+
+// The mask says what may be moved over the place: arithmetic (LLVM, IntrinsicsAMDGPU.td).
+void AmdgpuVocabulary::keepOrder(Builder &b) const {
+  constexpr std::uint32_t kArithmetic = 1;
+  b.CreateIntrinsic(Intrinsic::amdgcn_sched_barrier, {}, {b.getInt32(kArithmetic)});
+}
+
+// All that s_waitcnt counts but vmcnt, which is 0: on gfx9 and gfx10 in bits 0 to 3, 14 and 15, on
+// gfx11 in 10 to 15 (LLVM 22, AMDGPUBaseInfo.cpp). From gfx12 on each counter has its own.
+void AmdgpuVocabulary::awaitLoads(Builder &b) const {
+  constexpr std::uint32_t kNoLoads = 0x3ff0, kNoLoadsOfGfx11 = 0x03ff;
+  if (isa_.Major >= 12)
+    b.CreateIntrinsic(Intrinsic::amdgcn_s_wait_loadcnt, {}, {b.getInt16(0)});
+  else
+    b.CreateIntrinsic(Intrinsic::amdgcn_s_waitcnt, {},
+                      {b.getInt32(isa_.Major == 11 ? kNoLoadsOfGfx11 : kNoLoads)});
 }
 
 // The fences say that they are for LDS alone (LLVM, AMDGPUUsage, "Memory Model Relaxation

@@ -15,6 +15,8 @@ public:
   void declareKernel(llvm::Function &function, std::int32_t threads) const override;
   llvm::SmallVector<Value *, 4> loadColumns(Builder &b, Value *row,
                                             std::int32_t elementBits) const override;
+  bool hasBuffers() const override;
+  Value *loadFromBuffer(Builder &b, llvm::Type *type, const BufferPlace &from) const override;
   void useMatrixUnit(llvm::Function &function,
                      const machine::MmaInstruction &instruction) const override;
   void limitRegisters(llvm::Function &function, std::int32_t registers) const override;
@@ -22,6 +24,8 @@ public:
   Value *blockIndex(Builder &b, std::int32_t axis) const override;
   Value *gridExtent(Builder &b, std::int32_t axis) const override;
   void barrier(Builder &b) const override;
+  void keepOrder(Builder &b) const override;
+  void awaitLoads(Builder &b) const override;
   Value *shuffleXor(Builder &b, Value *x, std::uint32_t mask) const override;
   std::uint32_t cheapestMask(std::uint32_t mask, std::uint32_t alike) const override;
   Value *shuffle(Builder &b, Value *x, Value *lane) const override;

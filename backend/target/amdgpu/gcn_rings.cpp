@@ -22,15 +22,28 @@ std::optional<std::int32_t> loadsLeft(llvm::StringRef operands) {
 /// Whether the wave's own accesses to LDS are over: others, whom it meets, may write there then.
 class LdsAccesses {
 public:
-  bool areOver() const { return areOver_; }
-  void begin() { areOver_ = false; }
-  void read(llvm::StringRef opcode, llvm::StringRef operands) {
-    if (opcode.starts_with("ds_")) areOver_ = false;
-    if (opcode == "s_waitcnt" && operands.contains("lgkmcnt(0)")) areOver_ = true;
+  void begin() { areOver_ = haveArrived_ = false; }
+  /// Returns whether the wave has met the others here, behind its own accesses. From gfx12 on it
+  /// says first that it is there.
+  bool read(llvm::StringRef opcode, llvm::StringRef operands) {
+    if (opcode.starts_with("ds_")) areOver_ = haveArrived_ = false;
+    areOver_ |= endsLds(opcode, operands);
+    if (opcode == "s_barrier_signal") haveArrived_ = areOver_;
+    return (opcode == "s_barrier" && areOver_) || (opcode == "s_barrier_wait" && haveArrived_);
   }
 
 private:
-  bool areOver_ = false;
+  /// `s_waitcnt vmcnt(2) lgkmcnt(0)`, `s_wait_dscnt 0x0`, `s_wait_loadcnt_dscnt 0x300`: of the last
+  /// two, six bits count accesses to LDS (LLVM 22, AMDGPUBaseInfo.cpp).
+  static bool endsLds(llvm::StringRef opcode, llvm::StringRef operands) {
+    if (opcode == "s_waitcnt") return operands.contains("lgkmcnt(0)");
+    if (!opcode.starts_with("s_wait_") || !opcode.ends_with("dscnt")) return false;
+    constexpr unsigned kCount = 0x3f;
+    unsigned left = 0;
+    return !operands.trim().getAsInteger(0, left) && (left & kCount) == 0;
+  }
+
+  bool areOver_ = false, haveArrived_ = false;
 };
 
 CodeLine readGcn(llvm::StringRef line, Flags &flags, LdsAccesses &accesses) {
@@ -41,8 +54,7 @@ CodeLine readGcn(llvm::StringRef line, Flags &flags, LdsAccesses &accesses) {
   IMBREX_CHECK(!opcode.starts_with("s_setpc") && !opcode.starts_with("s_swappc"),
                "a jump by a register is not read: {0}", line);
   if (namesLoadToLds(opcode, operands)) read.event = RingEvent{RingEventKind::Copy};
-  accesses.read(opcode, operands);
-  if (opcode == "s_barrier" && accesses.areOver()) read.event = RingEvent{RingEventKind::Meet};
+  if (accesses.read(opcode, operands)) read.event = RingEvent{RingEventKind::Meet};
   if (opcode == "s_waitcnt")
     if (const auto left = loadsLeft(operands)) read.event = RingEvent{RingEventKind::Wait, *left};
   flags.read(opcode, operands, read);

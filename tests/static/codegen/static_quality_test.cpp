@@ -32,10 +32,10 @@ const std::map<std::string, std::map<std::string, Ceiling>> kCeilings{{"sm_90a",
                                                                         {"transpose", {207, 42}},
                                                                         {"reduction", {103, 27}}}},
                                                                       {"gfx942",
-                                                                       {{"vector_add", {55, 18}},
+                                                                       {{"vector_add", {55, 21}},
                                                                         {"softmax", {408, 37}},
                                                                         {"layer_norm", {207, 38}},
-                                                                        {"transpose", {244, 33}},
+                                                                        {"transpose", {244, 44}},
                                                                         {"reduction", {127, 22}}}}};
 
 const target::GpuTarget &targetOf(const std::string &name) {

@@ -44,10 +44,10 @@ TEST_CASE("a view's rows are divisible if its last extent and its other strides 
     std::copy(strides.begin(), strides.end(), a.strides.begin());
     return analysis::assumptionsOf(kernel, a, {}).of(0);
   };
-  CHECK(of({3, 24}, {24, 1}) == ParameterAssumptions{true, true, true, true, true});
-  CHECK(of({3, 24}, {28, 1}) == ParameterAssumptions{true, true, false, true});
-  CHECK(of({3, 20}, {24, 1}) == ParameterAssumptions{true, true, false, true, true});
-  CHECK(of({3, 24}, {48, 2}) == ParameterAssumptions{true, false, true, true});
+  CHECK(of({3, 24}, {24, 1}) == ParameterAssumptions{true, true, true, true, true, true});
+  CHECK(of({3, 24}, {28, 1}) == ParameterAssumptions{true, true, false, true, true});
+  CHECK(of({3, 20}, {24, 1}) == ParameterAssumptions{true, true, false, true, true, true});
+  CHECK(of({3, 24}, {48, 2}) == ParameterAssumptions{true, false, true, true, true});
 }
 
 TEST_CASE("of half bytes a launch keeps the power of two bytes that divides rows") {
@@ -122,6 +122,25 @@ TEST_CASE("a view's extents are small if 31 bits hold each of them") {
   CHECK(of(kMost, kMost));
   CHECK_FALSE(of(kMost + 1, 1));
   CHECK_FALSE(of(1, kMost + 1));
+}
+
+TEST_CASE("a view's span is small if its last element ends before 2^31 bytes, and no stride is "
+          "negative") {
+  const ir::Kernel kernel = kernelOf("%a: view<const f32, 2>, %b: view<const f4e2m1, 1>");
+  const auto of = [&](std::array<std::int64_t, 2> extents, std::array<std::int64_t, 2> strides) {
+    std::array<ir::Argument, 2> arguments{array(0, 1024), array(0, 1024)};
+    arguments[0].extents = {extents[0], extents[1]};
+    arguments[0].strides = {strides[0], strides[1]};
+    return analysis::assumptionsOf(kernel, arguments, {}).of(0).hasSmallSpan;
+  };
+  constexpr std::int64_t kElements = (std::int64_t{1} << 31) / 4;
+  CHECK(of({2, 8}, {kElements - 9, 1}));
+  CHECK_FALSE(of({2, 8}, {kElements - 8, 1})); // its last byte is number 2^31 - 1
+  CHECK(of({1, 8}, {std::int64_t{1} << 62, 1}));
+  CHECK(of({2, 8}, {0, 0}));
+  CHECK_FALSE(of({2, 8}, {-8, 1}));
+  CHECK_FALSE(of({0x7fffffff, 0x7fffffff}, {0x7fffffff, 0x7fffffff}));
+  CHECK(of({0, 8}, {std::int64_t{1} << 62, 1}));
 }
 
 TEST_CASE("a launch keeps those of the usual equal extents that its views have") {
@@ -207,7 +226,7 @@ TEST_CASE("what covers the usual assumptions may be run by code that was made fo
   CHECK(usual.of(0) == ParameterAssumptions{.isDivisible = true});
   CHECK(usual.of(1) == ParameterAssumptions{.isDivisible = true});
   CHECK(usual.of(2) == ParameterAssumptions{});
-  CHECK(usual.of(3) == ParameterAssumptions{true, true, true, true, true});
+  CHECK(usual.of(3) == ParameterAssumptions{true, true, true, true, true, true});
   CHECK(usual.of(4) == ParameterAssumptions{});
   CHECK(usual.cover(usual));
   CHECK(usual.cover({}));
@@ -224,6 +243,9 @@ TEST_CASE("what covers the usual assumptions may be run by code that was made fo
   CHECK_FALSE(less.cover(usual));
   less = usual;
   less.parameters[3].hasSmallExtents = false;
+  CHECK_FALSE(less.cover(usual));
+  less = usual;
+  less.parameters[3].hasSmallSpan = false;
   CHECK_FALSE(less.cover(usual));
   less = usual;
   less.parameters[3].hasBoxes = false;

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 using namespace imbrex;
@@ -89,6 +91,65 @@ TEST_CASE("quotients, remainders and lesser numbers are not negative; sums and p
     CAPTURE(op);
     CHECK_FALSE(with(op, "%a", "%a"));
   }
+}
+
+TEST_CASE("sums, products and differences are known as long as their largest fits") {
+  const auto most = [](const std::string &body, bool areSmall = true) {
+    const ir::Kernel kernel =
+        testing::parsedKernel("kernel @k(%p: ptr<i64>, %v: view<f32, 1>, %n: i64) stage tiles {\n" +
+                              body + "store %p, %x\n}\n");
+    analysis::Assumptions assumed = analysis::usualAssumptions(kernel);
+    assumed.parameters[1].hasSmallExtents = areSmall;
+    const analysis::NotNegative known(kernel, assumed);
+    std::optional<std::uint64_t> found;
+    ir::walk(kernel.body(), [&](const ir::Op &op) {
+      if (op.kind == ir::OpKind::Store) found = known.most(op.operand(1));
+    });
+    return found;
+  };
+  constexpr std::uint64_t kSmall = 0x7fffffff, kAll = 0x7fffffffffffffff;
+  const std::string extent = "%e = view.extent %v : i64\n%c = constant 64 : i64\n";
+  CHECK(most(extent + "%x = cdiv %e, %c : i64\n") == (kSmall + 63) / 64);
+  CHECK(most(extent + "%x = div %e, %c : i64\n") == kSmall / 64);
+  CHECK(most(extent + "%x = div %e, %c : i64\n", false) == kAll / 64);
+  CHECK(most(extent + "%x = add %e, %c : i64\n") == kSmall + 64);
+  CHECK(most(extent + "%x = add %e, %c : i64\n", false) == std::nullopt);
+  CHECK(most(extent + "%x = mul %e, %e : i64\n") == kSmall * kSmall);
+  CHECK(most(extent + "%y = mul %e, %e : i64\n%x = mul %y, %c : i64\n") == std::nullopt);
+  CHECK(most(extent + "%x = sub %e, %c : i64\n") == std::nullopt);
+  CHECK(most(extent + "%z = constant 0 : i64\n%x = sub %e, %z : i64\n") == kSmall);
+  CHECK(most(extent + "%x = min %e, %c : i64\n") == std::uint64_t{64});
+  CHECK(most(extent + "%x = max %e, %c : i64\n") == kSmall);
+  CHECK(most(extent + "%x = and %n, %c : i64\n") == std::uint64_t{64});
+  CHECK(most(extent + "%x = max %n, %c : i64\n") == kAll);
+}
+
+TEST_CASE("of a loop's index the distance to its end is known, and the trip after the last is far "
+          "off at the worst") {
+  const auto isKnown = [](const std::string &type, const std::string &inLoop, bool orFar) {
+    const ir::Kernel kernel = testing::parsedKernel(
+        "kernel @k(%p: ptr<" + type + ">, %n: " + type + ") stage tiles {\n%z = constant 0 : " +
+        type + "\n%s = constant 64 : " + type + "\n%h = max %n, %z : " + type +
+        "\nfor %z, %h, %s (%i: " + type + ") {\n" + inLoop + "store %p, %x\nyield\n}\n}\n");
+    const analysis::NotNegative known(kernel);
+    bool is = false;
+    ir::walk(kernel.body(), [&](const ir::Op &op) {
+      if (op.kind == ir::OpKind::Store)
+        is = orFar ? known.containsOrFar(kernel, op.operand(1)) : known.contains(op.operand(1));
+    });
+    return is;
+  };
+  for (const char *type : {"i32", "i64"}) {
+    const std::string of = std::string(" : ") + type + "\n";
+    CHECK(isKnown(type, "%x = sub %h, %i" + of, false));
+    CHECK_FALSE(isKnown(type, "%x = sub %n, %i" + of, false));
+    CHECK_FALSE(isKnown(type, "%x = add %i, %s" + of, false));
+    CHECK(isKnown(type, "%x = add %i, %s" + of, true));
+    CHECK_FALSE(isKnown(type, "%x = add %i, %i" + of, true));
+    CHECK_FALSE(isKnown(type, "%x = add %n, %s" + of, true));
+    CHECK_FALSE(isKnown(type, "%m = constant -1" + of + "%x = add %i, %m" + of, true));
+  }
+  CHECK_FALSE(isKnown("i16", "%x = add %i, %s : i16\n", true));
 }
 
 TEST_CASE("a loop that counts up from 0 has no negative index") {

@@ -45,11 +45,11 @@ std::string textOf(const Loop &loop) {
 )";
 }
 
-std::optional<analysis::WholeTrips> wholeTripsOf(const Loop &loop) {
+std::optional<analysis::WholeTrips> wholeTripsOf(const Loop &loop, bool haveLoadsNoBranch = false) {
   const ir::Kernel kernel = testing::parsedKernel(textOf(loop));
   std::optional<analysis::WholeTrips> found;
   ir::walk(kernel.body(), [&](const ir::Op &op) {
-    if (op.kind == ir::OpKind::For) found = analysis::wholeTrips(kernel, op);
+    if (op.kind == ir::OpKind::For) found = analysis::wholeTrips(kernel, op, haveLoadsNoBranch);
   });
   return found;
 }
@@ -98,6 +98,34 @@ TEST_CASE("nothing is known of boxes that move otherwise") {
   CHECK_FALSE(with("%y = mul %k, %two"));
   CHECK_FALSE(with("%y = sub %x, %k"));
   CHECK_FALSE(wholeTripsOf({"%moved", "%more"}));
+}
+
+TEST_CASE(
+    "loads under a condition are boxes like those that are copied, where they have no branch") {
+  const auto with = [](const std::string &condition, const std::string &loads,
+                       const std::string &none) {
+    return Loop{"%k", "%more",
+                "    %t = if " + condition + " {\n" + loads + "      yield %l\n    } else {\n" +
+                    none + "      yield %z\n    } : f16[16x32] #0\n"};
+  };
+  const std::string load = "      %l = view.load %v, %m, %ahead : f16[16x32] #0\n";
+  const std::string zero = "      %z = constant 0 : f16[16x32] #0\n";
+  const bool kNoBranch = true;
+  const auto whole = wholeTripsOf(with("%more", load, zero), kNoBranch);
+  REQUIRE(whole);
+  CHECK(whole->slots == 1);
+  CHECK(whole->behind == 2);
+  REQUIRE(whole->boxes.size() == 2);
+  CHECK(whole->boxes[1].moves == std::vector<bool>{false, true});
+  CHECK_FALSE(wholeTripsOf(with("%more", load, zero)));
+  CHECK_FALSE(wholeTripsOf(with("%b", load, zero), kNoBranch));
+  CHECK_FALSE(
+      wholeTripsOf(with("%more", load, "      %z = constant 1 : f16[16x32] #0\n"), kNoBranch));
+  const std::string nan = "      %l = view.load %v, %m, %ahead [padding = nan] : f16[16x32] #0\n";
+  CHECK_FALSE(wholeTripsOf(with("%more", nan, zero), kNoBranch));
+  const std::string inside = "      %w = add %ahead, %x : i64\n"
+                             "      %l = view.load %v, %m, %w : f16[16x32] #0\n";
+  CHECK_FALSE(wholeTripsOf(with("%more", inside, zero), kNoBranch));
 }
 
 TEST_CASE("nothing is known of copies under other conditions") {

@@ -95,10 +95,11 @@ TEST_CASE("a report says as JSON what a launch passes, and what it has to keep")
     std::string_view assumptions;
   };
   constexpr Expected kExpected[]{
-      {true, R"({"disjoint":true,"equal_extents":[],"parameters":[)"
-             R"({"assumed":["divisible","unit_stride","divisible_rows","small_extents"],)"
-             R"("parameter":"x"},{"assumed":["divisible"],"parameter":"n"},)"
-             R"({"assumed":["divisible"],"parameter":"q"},{"assumed":[],"parameter":"b"}]})"},
+      {true,
+       R"({"disjoint":true,"equal_extents":[],"parameters":[)"
+       R"({"assumed":["divisible","unit_stride","divisible_rows","small_extents","small_span"],)"
+       R"("parameter":"x"},{"assumed":["divisible"],"parameter":"n"},)"
+       R"({"assumed":["divisible"],"parameter":"q"},{"assumed":[],"parameter":"b"}]})"},
       {false, R"({"disjoint":false,"equal_extents":[],"parameters":[)"
               R"({"assumed":[],"parameter":"x"},{"assumed":[],"parameter":"n"},)"
               R"({"assumed":[],"parameter":"q"},{"assumed":[],"parameter":"b"}]})"}};
@@ -183,7 +184,8 @@ TEST_CASE("a report says as JSON which boxes an engine loads") {
   REQUIRE(report);
   CHECK(toJson(*report).find(R"({"box":[64,32],"bytes":128,"element_bytes":4,"kind":"box_map",)"
                              R"("parameter":"a","swizzle_bytes":128}])") != std::string::npos);
-  CHECK(toJson(*report).find(R"("divisible_rows","small_extents","boxes"],"parameter":"a"})") !=
+  CHECK(toJson(*report).find(
+            R"("divisible_rows","small_extents","small_span","boxes"],"parameter":"a"})") !=
         std::string::npos);
 }
 

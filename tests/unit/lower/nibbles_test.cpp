@@ -182,9 +182,9 @@ TEST_CASE("neighbours of half a byte are one access, of up to 16 bytes") {
       CHECK(mix.widths.at(InstructionClass::GlobalLoad) == one);
       CHECK(mix.widths.at(InstructionClass::GlobalStore) == one);
       const auto report = reportOf(*code, target);
-      CHECK((report &&
-             toJson(*report).find(R"("divisible_rows","small_extents","rows_of_16_bytes")") !=
-                 std::string::npos));
+      CHECK((report && toJson(*report).find(
+                           R"("divisible_rows","small_extents","small_span","rows_of_16_bytes")") !=
+                           std::string::npos));
     }
 }
 
