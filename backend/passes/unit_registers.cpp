@@ -13,7 +13,7 @@ using namespace ir;
 using machine::MmaOperand;
 
 // Addresses, counts, and what else is in registers: with this the sum is what LLVM 22 takes for
-// products of 128 x 128 x 64 on gfx1100 and gfx1201, by 8 warps and by 16.
+// products of 128 x 128 x 64 on two machines with 256 registers, by 8 warps and by 16.
 constexpr std::int64_t kOthers = 32;
 // The fragments of the next step are loaded while those of this one are multiplied.
 constexpr std::int64_t kStepsAtOnce = 2;

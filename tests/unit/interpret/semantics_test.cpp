@@ -25,8 +25,9 @@ semantics::Tile numbers(const std::vector<double> &values) {
 /// Between three fillings of a ring of two slots, two tiles are read; the ring stands at stage
 /// laid, where a device has no kernels to run, so that this is a case of the interpreter's alone.
 semantics::Case ringCase() {
-  return {.name = "rings",
-          .text = R"(
+  return {
+      .name = "rings",
+      .text = R"(
 kernel @rings(%v: view<const i32, 1>, %p: ptr<const i32>, %y: view<i32, 1>) stage laid lanes 4 warps 1 {
   layout #0 = register [] lane [[1],[2]] warp [] of [4]
   layout #1 = offset [[1],[2]] of [4]
@@ -61,12 +62,35 @@ kernel @rings(%v: view<const i32, 1>, %p: ptr<const i32>, %y: view<i32, 1>) stag
   %w_at = ring.slot %r : shared<i32[4]> #1
   %w = shared.load %w_at : i32[4] #0
   view.store %y, %w, %2
+  %3 = constant 3 : i32
+  ring.store %r, %i
+  meet
+  %i_at = ring.slot %r : shared<i32[4]> #1
+  %j = shared.load %i_at : i32[4] #0
+  view.store %y, %j, %3
 }
 )",
-          .arguments = {{.before = numbers({1, 2, 3, 4, 5, 6})},
-                        {.before = numbers({11, 12, 13, 14})},
-                        {.before = numbers(std::vector<double>(12, 0)),
-                         .after = numbers({5, 6, 0, 0, 11, 12, 0, 0, 11, 12, 13, 14})}}};
+      .arguments = {{.before = numbers({1, 2, 3, 4, 5, 6})},
+                    {.before = numbers({11, 12, 13, 14})},
+                    {.before = numbers(std::vector<double>(16, 0)),
+                     .after = numbers({5, 6, 0, 0, 11, 12, 0, 0, 11, 12, 13, 14, 0, 1, 2, 3})}}};
+}
+
+/// Six halves of bytes, as three bytes.
+semantics::Case bytesCase() {
+  return {
+      .name = "bytes of a view",
+      .text = R"(
+kernel @bytes(%x: view<const f4e2m1, 1>, %y: view<u8, 1>) stage tiles {
+  %0 = constant 0 : i32
+  %b = view.bytes %x : view<const u8, 1>
+  %v = view.load %b, %0 : u8[4]
+  view.store %y, %v, %0
+}
+)",
+      .arguments = {{.before = {ir::ElementKind::F4E2M1, {6}, {1, 2, 3, 4, 5, 6}}},
+                    {.before = {ir::ElementKind::U8, {4}, {7, 7, 7, 7}},
+                     .after = semantics::Tile{ir::ElementKind::U8, {4}, {0x21, 0x43, 0x65, 0}}}}};
 }
 
 /// A view of 3 x 20, of which boxes of 4 x 8 come into a ring by one role and out of it by another.
@@ -140,6 +164,10 @@ TEST_CASE("a ring gives its tiles back in order; what a condition keeps out take
   checkAll({ringCase()});
 }
 
+TEST_CASE("a view of halves of bytes is one of bytes, its first half the low one") {
+  checkAll({bytesCase()});
+}
+
 TEST_CASE("every op has a case") {
   // Cases compare memory. What print writes is tested where it is captured: detect_test.cpp, and
   // tests/run/command_test.cpp on each device. inline_asm is one machine's: tests/unit/host. A
@@ -148,6 +176,7 @@ TEST_CASE("every op has a case") {
   std::vector<semantics::Case> cases = semantics::allCases();
   cases.push_back(ringCase());
   cases.push_back(rolesCase());
+  cases.push_back(bytesCase());
   for (const semantics::Case &question : cases)
     ir::walk(semantics::kernelOf(question).body(), [&](const ir::Op &op) { seen.insert(op.kind); });
   for (const ir::OpKind kind : ir::allOpKinds()) {
