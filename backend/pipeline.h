@@ -11,7 +11,8 @@ namespace imbrex {
 llvm::ArrayRef<Pass> allPasses();
 /// The pass of this name; null, and an error that suggests the nearest, where there is none.
 const Pass *findPass(std::string_view name, Diagnostics &diagnostics);
-/// From a traced kernel to what the host target and the interpreter take, in order.
+/// From a traced kernel to what the host target takes, in order. The interpreter takes what the
+/// first pass leaves.
 llvm::ArrayRef<Pass> hostPipeline();
 /// The same, and on to what is lowered for a GPU: a kernel at stage laid.
 llvm::ArrayRef<Pass> gpuPipeline();

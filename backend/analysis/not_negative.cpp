@@ -49,6 +49,7 @@ NotNegative::NotNegative(const Kernel &kernel, const Assumptions &assumptions)
     const ValueId index = op.regions[0].arguments[0];
     const std::uint64_t high = most(op.operand(1)).value_or(mostOf(kernel.type(index).element()));
     add(index, std::max<std::uint64_t>(high, 1) - 1);
+    endOf_.emplace(index, op.operand(1));
   });
 }
 
@@ -102,14 +103,8 @@ NotNegative::Most NotNegative::follows(const Kernel &kernel, const Assumptions &
 /// Of the end of a loop that counts up, and of its index; or of a number and 0.
 NotNegative::Most NotNegative::ofDifference(const Kernel &kernel, const Op &op) const {
   if (constantBits(kernel, op.operand(1)) == std::uint64_t{0}) return most(op.operand(0));
-  if (!contains(op.operand(0)) || !contains(op.operand(1))) return std::nullopt;
-  Most found;
-  walk(kernel.body(), [&](const Op &loop) {
-    if (loop.kind == OpKind::For && loop.operand(1) == op.operand(0) &&
-        loop.regions[0].arguments[0] == op.operand(1))
-      found = most(op.operand(0));
-  });
-  return found;
+  const auto end = endOf_.find(op.operand(1));
+  return end != endOf_.end() && end->second == op.operand(0) ? most(op.operand(0)) : std::nullopt;
 }
 
 bool NotNegative::containsOrFar(const Kernel &kernel, ValueId value) const {

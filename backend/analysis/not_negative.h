@@ -4,6 +4,7 @@
 #include "backend/ir/kernel.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -33,7 +34,8 @@ private:
   Most follows(const ir::Kernel &kernel, const Assumptions &assumptions, const ir::Op &op) const;
   Most ofDifference(const ir::Kernel &kernel, const ir::Op &op) const;
 
-  std::vector<Most> most_; // by value number
+  std::vector<Most> most_;                   // by value number
+  std::map<ir::ValueId, ir::ValueId> endOf_; // of loops that count up from 0, by their index
 };
 
 } // namespace imbrex::analysis

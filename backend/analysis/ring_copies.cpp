@@ -53,7 +53,8 @@ RingCopies copiesOf(const Kernel &kernel, ValueId ring, const machine::Machine &
   RingCopies copies{.vectors = vectorsOf(kernel, ring, layout)};
   copies.bytes = copies.vectors.width * (storageBits(type.element()) / 8);
   const machine::AsyncCopies &async = machine.asyncCopies;
-  if (isStored(kernel, ring)) return copies;
+  copies.areStores = isStored(kernel, ring);
+  if (copies.areStores) return copies;
   copies.areAsynchronous = (async.sizes & static_cast<std::uint32_t>(copies.bytes)) != 0;
   if (async.areInLaneOrder && layout::copyBits(layout, layout::Dim::Lane) != 0)
     copies.areAsynchronous = false; // two lanes would bring one element

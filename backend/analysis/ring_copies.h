@@ -15,6 +15,7 @@ struct RingCopies {
   std::int64_t bytes = 0; ///< Of one.
   bool areAsynchronous = false;
   bool areInLaneOrder = false; ///< As Machine::asyncCopies says.
+  bool areStores = false;      ///< Of what threads hold in registers.
 };
 RingCopies copiesOf(const ir::Kernel &kernel, ir::ValueId ring, const machine::Machine &machine);
 

@@ -1,5 +1,6 @@
 #include "backend/analysis/slabs.h"
 
+#include "backend/ir/products.h"
 #include "backend/layout/bank_conflicts.h"
 #include "backend/layout/tile_layout.h"
 
@@ -10,7 +11,7 @@ std::int64_t bytesOfDepth(const ir::Kernel &kernel, const ir::Op &dot, std::size
   if (type.isShared()) return 0;
   std::int64_t bytes = ir::storageBits(type.element()) / 8;
   for (std::int32_t axis = 0; axis < type.rank(); ++axis)
-    if (axis != depthAxis(kernel, dot, operand)) bytes <<= layout::bitsFor(type.shape()[axis]);
+    if (axis != ir::depthAxis(kernel, dot, operand)) bytes <<= layout::bitsFor(type.shape()[axis]);
   return bytes;
 }
 
@@ -34,7 +35,7 @@ std::int64_t depthAhead(const ir::Kernel &kernel, const ir::Op &dot, std::size_t
   const bool hasMore = roles && roles->attrs<ir::RolesAttrs>().takes > 0;
   const ir::Type &type = kernel.type(dot.operand(operand));
   const std::int64_t bytes = ir::storageBits(type.element()) / 8;
-  const std::int64_t extent = type.shape()[depthAxis(kernel, dot, operand)];
+  const std::int64_t extent = type.shape()[ir::depthAxis(kernel, dot, operand)];
   const std::int64_t ofOneK =
       bytes << operandReads(kernel, dot, operand, {0, 0}).inputBits(layout::Dim::Register);
   std::int64_t depth = 1;
@@ -49,7 +50,7 @@ layout::LinearLayout operandReads(const ir::Kernel &kernel, const ir::Op &dot, s
   using layout::Dim;
   const layout::LinearLayout &sums = kernel.layout(kernel.layoutOf(dot.result()));
   const ir::Shape &shape = kernel.type(dot.operand(operand)).shape();
-  const std::int32_t depth = depthAxis(kernel, dot, operand);
+  const std::int32_t depth = ir::depthAxis(kernel, dot, operand);
   layout::Sides sides = layout::tileSides(shape.extents());
   for (layout::Side &side : sides)
     if (side.dim == layout::axisDim(depth)) side.bits = depthBits.inAll;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
-#include "backend/ir/products.h"
 
 #include <cstdint>
 
@@ -9,8 +8,6 @@
 /// through it slab by slab: [batch][k][across] lie side by side, every extent rounded up to a power
 /// of two. Shared tiles are read where they lie.
 namespace imbrex::analysis {
-
-using ir::depthAxis;
 
 /// The bytes that all elements of an operand with the same k take in a slab, of packed ones with
 /// the same two; none of a shared tile.

@@ -167,15 +167,16 @@ void runDot(BlockRun &run, const ir::Op &op) {
 }
 
 void runDotScaled(BlockRun &run, const ir::Op &op) {
-  const auto &attrs = op.attrs<ir::DotScaledAttrs>();
   const ir::Kernel &kernel = run.kernel();
   const ElementKind a = ir::elementOf(kernel, op, 0), b = ir::elementOf(kernel, op, 1);
   const bool isAPacked = ir::depthOfElement(kernel, op, 0) == 2,
              isBPacked = ir::depthOfElement(kernel, op, 1) == 2;
   const std::int64_t depth = ir::depthOf(kernel, op);
-  size_t next = 3;
-  const Scale scaleA(attrs.scaleA ? &run.operand(op, next++) : nullptr);
-  const Scale scaleB(attrs.scaleB ? &run.operand(op, next++) : nullptr);
+  const auto scaleOf = [&](size_t operand) {
+    const auto scale = ir::scaleOf(op, operand);
+    return Scale(scale ? &run.operand(op, *scale) : nullptr);
+  };
+  const Scale scaleA = scaleOf(0), scaleB = scaleOf(1);
   const ElementKind element = run.type(op.operand(2)).element();
   Value result = run.operand(op, 2);
   for (std::int64_t i = 0; i < result.shape.elements(); ++i) {

@@ -224,9 +224,8 @@ layout::RegisterVectors Emitter::accessVectors(const ir::Op &op, ir::ValueId til
 }
 
 bool Emitter::letsLoadsFly() const {
-  return countsCopies() || llvm::any_of(rings_, [&](const auto &ring) {
-           return analysis::isStored(kernel, ring.first);
-         });
+  return countsCopies() ||
+         llvm::any_of(rings_, [](const auto &ring) { return ring.second.copies().areStores; });
 }
 
 bool Emitter::countsCopies() const {
@@ -237,7 +236,8 @@ Value *Emitter::isLoader() {
   return role_ == Role::Loads ? nullptr : b.CreateICmpEQ(thread_, b.getInt32(0));
 }
 
-// Where copies are counted, a barrier that orders all memory would wait for all of them.
+// A barrier that orders all memory would wait for all copies that are counted, and for all loads
+// whose tiles are stored into slots a trip later.
 void Emitter::barrier() {
   if (!letsLoadsFly() || role_ == Role::Computes) return barrierForAll();
   words.barrierForShared(b);

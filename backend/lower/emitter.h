@@ -194,9 +194,9 @@ private:
   void declareFunction(KernelInterface &interface);
   void decodeParameters(const KernelInterface &interface);
   void emitCode(const ir::Op &op);
+  void viewBytes(const ir::Op &op);
 
   // emit_control.cpp
-  void viewBytes(const ir::Op &op);
   void emitFor(const ir::Op &op);
   /// Of a loop: from one number of trips to another.
   struct Trips {

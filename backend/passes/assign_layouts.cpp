@@ -14,28 +14,34 @@ std::int64_t registersOfThread(const machine::Machine &machine, layout::Threads 
   return std::min(machine.maxRegistersPerThread, machine.registersPerCore / threads.count());
 }
 
-/// Those that the code may use.
-std::int64_t registersAllowed(const ir::Kernel &kernel, const PassContext &context) {
-  const std::int64_t limit = registersOfThread(context.machine, kernel.threads());
+/// How many registers the code may use, and who says so.
+struct RegisterLimit {
+  std::int64_t count;
+  std::string says;
+};
+
+RegisterLimit registerLimit(const ir::Kernel &kernel, const PassContext &context) {
+  const std::int64_t ofMachine = registersOfThread(context.machine, kernel.threads());
   const std::int32_t asked = kernel.attributes().registers;
-  return asked > 0 ? std::min<std::int64_t>(asked, limit) : limit;
+  if (asked > 0 && asked < ofMachine)
+    return {asked, "the kernel's `registers` are " + std::to_string(asked)};
+  return {ofMachine, std::string(context.machine.name) + " has " + std::to_string(ofMachine)};
 }
 
 /// A tile that alone fills the registers cannot be: everything would live in memory.
 void checkSizes(const ir::Kernel &kernel, const PassContext &context) {
   const layout::Threads threads = kernel.threads();
-  const std::int64_t limit = registersAllowed(kernel, context);
+  const RegisterLimit limit = registerLimit(kernel, context);
   const auto isTooLarge = [&](const ir::Op &op, ir::ValueId value) {
     const ir::LayoutId layout = kernel.layoutOf(value);
     if (!layout.valid()) return false;
     const ir::Type &type = kernel.type(value);
     const std::int64_t needed = layouts::wordsOf(type, kernel.layout(layout));
-    if (needed <= limit) return false;
-    const auto words = llvm::bit_floor(static_cast<std::uint64_t>(limit));
+    if (needed <= limit.count) return false;
+    const auto words = llvm::bit_floor(static_cast<std::uint64_t>(limit.count));
     const std::int64_t fitting = static_cast<std::int64_t>(words) * 32 / layouts::bitsHeld(type);
     context.diagnostics.report(Diag::TileTooLarge, op.where, kernel.name(), type, needed,
-                               threads.count(), context.machine.name, limit,
-                               fitting * threads.count());
+                               threads.count(), limit.says, fitting * threads.count());
     return true;
   };
   bool isReported = false; // one will do: what is made of a tile is as large

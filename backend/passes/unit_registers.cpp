@@ -1,5 +1,6 @@
 #include "backend/passes/unit_registers.h"
 
+#include "backend/passes/rewriting.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -38,8 +39,7 @@ private:
   void noteLoops(const Block &block, const Op *loop) {
     for (const auto &op : block.ops) {
       loopOf_[op.get()] = loop;
-      const bool isLoop = op->kind == OpKind::For || op->kind == OpKind::While;
-      for (const Block &region : op->regions) noteLoops(region, isLoop ? op.get() : loop);
+      for (const Block &region : op->regions) noteLoops(region, isLoop(*op) ? op.get() : loop);
     }
   }
 

@@ -82,10 +82,12 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   // A third of the letters wrong is another word. Of two that are as near, who begins alike is
   // meant.
   auto nearestYet = std::pair(word.size() / 3 + 1, std::size_t{0});
+  const std::string letters = squeezed(word);
   for (std::string_view candidate : candidates) {
-    const auto [mine, theirs] = std::ranges::mismatch(word, candidate);
-    const auto differing = static_cast<std::size_t>(word.end() - mine);
-    const auto distance = std::pair(editDistance(word, candidate), differing);
+    const std::string of = squeezed(candidate);
+    const auto [mine, theirs] = std::ranges::mismatch(letters, of);
+    const auto differing = static_cast<std::size_t>(letters.end() - mine);
+    const auto distance = std::pair(editDistance(letters, of), differing);
     if (distance.first > nearestYet.first || (!best.empty() && distance >= nearestYet)) continue;
     best = candidate;
     nearestYet = distance;

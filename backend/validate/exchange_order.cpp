@@ -39,8 +39,9 @@ public:
   ExchangeRaceFinder(const llvm::Module &module, const target::GpuTarget &target)
       : target_(target), regions_(SharedMemory::regionsOf(module)) {
     for (const llvm::GlobalVariable *region : regions_) {
-      if (under_.empty()) above_ = region;
-      if (under_.empty()) under_ = SharedMemory::arraysUnder(module, *region);
+      above_ = region;
+      under_ = SharedMemory::arraysUnder(module, *region);
+      if (!under_.empty()) break;
     }
   }
 

@@ -9,6 +9,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "tests/codegen/kernel_table.h"
+#include "tests/codegen/matrix_text.h"
 #include "tests/codegen/table_launch.h"
 #include "tests/support/parsed_kernel.h"
 
@@ -22,9 +23,6 @@ using namespace imbrex::testing;
 
 namespace {
 
-constexpr const char *kMachines[] = {"sm_75",  "sm_80",  "sm_89",   "sm_90a",  "sm_120a", "gfx90a",
-                                     "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"};
-
 enum class Stored { Bytes, Floats, Nibbles };
 
 /// c = a · (b · factors), k at a time for as many steps as there are.
@@ -36,17 +34,17 @@ struct Case {
   int slots;
 };
 
-class CaseText {
+class CaseText : MatrixText {
 public:
-  explicit CaseText(const Case &of) : of_(of) {}
+  explicit CaseText(const Case &of) : MatrixText(0), of_(of) {}
 
   TableKernel kernel() const {
-    std::vector<std::string> arguments{"random:" + shape(of_.m, of_.k * of_.steps),
+    std::vector<std::string> arguments{"random:" + array(of_.m, of_.k * of_.steps),
                                        "random:" + memory(of_.k * of_.steps)};
     if (of_.hasFactors)
       arguments.push_back("random:" +
-                          (of_.isTransposed ? shape(of_.n, of_.steps) : shape(of_.steps, of_.n)));
-    arguments.push_back("zeros:" + shape(of_.m, of_.n));
+                          (of_.isTransposed ? array(of_.n, of_.steps) : array(of_.steps, of_.n)));
+    arguments.push_back("zeros:" + array(of_.m, of_.n));
     return {.name = "product",
             .kernel = parsedKernel(text()),
             .grid = {.extents = {1, 1, 1}},
@@ -54,23 +52,20 @@ public:
   }
 
 private:
-  static std::string shape(std::int64_t rows, std::int64_t columns) {
-    return std::to_string(rows) + "x" + std::to_string(columns);
-  }
   /// b as it is stored, and its elements.
   std::string memory(std::int64_t k) const {
     const std::int64_t depth = of_.stored == Stored::Nibbles ? k / 2 : k;
-    return of_.isTransposed ? shape(of_.n, depth) : shape(depth, of_.n);
+    return of_.isTransposed ? array(of_.n, depth) : array(depth, of_.n);
   }
   std::string elements() const {
-    return of_.isTransposed ? shape(of_.n, of_.k) : shape(of_.k, of_.n);
+    return of_.isTransposed ? array(of_.n, of_.k) : array(of_.k, of_.n);
   }
   std::string stored() const {
     return of_.stored == Stored::Bytes ? "i8" : of_.stored == Stored::Floats ? "f8e4m3fn" : "u8";
   }
 
   std::string text() const {
-    const std::string sums = "f32[" + shape(of_.m, of_.n) + "]";
+    const std::string sums = "f32[" + array(of_.m, of_.n) + "]";
     const std::string factors = of_.hasFactors ? ", %s: view<const bf16, 2>" : "";
     std::string text = "kernel @product(%a: view<const bf16, 2>, %b: view<const " + stored() +
                        ", 2>" + factors + ", %c: view<f32, 2>) stage tiles {\n" +
@@ -78,11 +73,11 @@ private:
                        std::to_string(of_.steps) + " : i64\n%z = constant 0.0 : " + sums +
                        "\n%r = for %0, %n, %1, %z [pipelined = " + std::to_string(of_.slots) +
                        "] (%k: i64, %sum: " + sums + ") {\n%x = view.load %a, %0, %k : bf16[" +
-                       shape(of_.m, of_.k) + "]\n%w = view.load %b, " + at("%k") + " : " +
+                       array(of_.m, of_.k) + "]\n%w = view.load %b, " + at("%k") + " : " +
                        stored() + "[" + memory(of_.k) + "]\n" + asHalves();
     if (of_.hasFactors) text += timesFactors();
     if (of_.isTransposed)
-      text += "%y = permute %v [order = [1, 0]] : bf16[" + shape(of_.k, of_.n) + "]\n";
+      text += "%y = permute %v [order = [1, 0]] : bf16[" + array(of_.k, of_.n) + "]\n";
     return text + "%d = dot %x, " + (of_.isTransposed ? "%y" : "%v") + ", %sum : " + sums +
            "\nyield %d\n} : " + sums + "\nview.store %c, %r, %0, %0\n}\n";
   }
@@ -106,7 +101,7 @@ private:
   }
 
   std::string timesFactors() const {
-    const std::string row = of_.isTransposed ? shape(of_.n, 1) : shape(1, of_.n), all = elements();
+    const std::string row = of_.isTransposed ? array(of_.n, 1) : array(1, of_.n), all = elements();
     return "%t = view.load %s, " + at("%k") + " : bf16[" + row + "]\n%o = broadcast %t : bf16[" +
            all + "]\n%v = mul %q, %o : bf16[" + all + "]\n";
   }
@@ -115,9 +110,7 @@ private:
 };
 
 Case randomCase(Stored stored, std::mt19937 &rng) {
-  const auto one = [&](std::initializer_list<std::int64_t> of) {
-    return of.begin()[std::uniform_int_distribution<std::size_t>(0, of.size() - 1)(rng)];
-  };
+  const auto one = [&](std::initializer_list<std::int64_t> of) { return oneOf(rng, of); };
   return {.stored = stored,
           .m = one({7, 16, 64}),
           .n = one({16, 48, 64, 128}),
@@ -155,7 +148,7 @@ Exchanges exchangesOf(const Case &of, std::string_view machine) {
 
 TEST_CASE("products of computed factors are those of the interpreter, on every emulated machine") {
   std::mt19937 rng(4);
-  for (const char *machine : kMachines) {
+  for (const char *machine : kMachinesWithUnits) {
     if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) continue;
     for (const Stored stored : {Stored::Bytes, Stored::Floats, Stored::Nibbles}) {
       const Case random = randomCase(stored, rng);

@@ -8,6 +8,7 @@
 #include "backend/target/gpu_target.h"
 #include "llvm/ADT/STLExtras.h"
 #include "tests/codegen/kernel_table.h"
+#include "tests/codegen/matrix_text.h"
 #include "tests/codegen/table_launch.h"
 #include "tests/support/parsed_kernel.h"
 
@@ -24,8 +25,6 @@ using namespace imbrex::testing;
 
 namespace {
 
-constexpr const char *kMachines[] = {"sm_75",  "sm_80",  "sm_89",   "sm_90a",  "sm_120a", "gfx90a",
-                                     "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"};
 constexpr const char *kNarrow[] = {"f4e2m1", "f8e4m3fn", "f8e5m2"};
 constexpr const char *kElements[] = {"f4e2m1", "f8e4m3fn", "f8e5m2", "f16", "bf16"};
 
@@ -46,9 +45,7 @@ struct Case {
 };
 
 Case randomCase(const Pair &elements, std::mt19937 &rng) {
-  const auto one = [&](std::initializer_list<std::int64_t> of) {
-    return of.begin()[std::uniform_int_distribution<std::size_t>(0, of.size() - 1)(rng)];
-  };
+  const auto one = [&](std::initializer_list<std::int64_t> of) { return oneOf(rng, of); };
   return {.elements = elements,
           .isAScaled = one({0, 1, 1, 1}) == 1,
           .isBScaled = one({0, 1, 1, 1}) == 1,
@@ -63,9 +60,9 @@ Case randomCase(const Pair &elements, std::mt19937 &rng) {
 }
 
 /// The text of a kernel and the arrays that it takes.
-class CaseText {
+class CaseText : MatrixText {
 public:
-  explicit CaseText(const Case &of) : of_(of) {}
+  explicit CaseText(const Case &of) : MatrixText(of.batches), of_(of) {}
 
   TableKernel kernel() const {
     const std::int32_t rank = of_.batches > 0 ? 3 : 2;
@@ -102,50 +99,16 @@ public:
   }
 
 private:
-  struct Extents {
-    std::int64_t rows, columns;
-  };
-
-  std::string array(std::int64_t rows, std::int64_t columns) const {
-    const std::string batches = of_.batches > 0 ? std::to_string(of_.batches) + "x" : "";
-    return batches + std::to_string(rows) + "x" + std::to_string(columns);
-  }
-  std::string extents(std::int64_t rows, std::int64_t columns) const {
-    return "[" + array(rows, columns) + "]";
-  }
-  std::string random(bool isTransposed, std::int64_t rows, std::int64_t columns) const {
-    return "random:" + (isTransposed ? array(columns, rows) : array(rows, columns));
-  }
-
-  /// `%ta` of the view `%a`, whose tiles lie one behind the other along k.
-  std::string loaded(const std::string &name, const std::string &element, bool isTransposed,
-                     Extents tile) const {
-    const bool isRowDepth = name == "b";
-    const std::string first = isRowDepth != isTransposed ? "%k, %0" : "%0, %k";
-    const std::string in =
-        isTransposed ? extents(tile.columns, tile.rows) : extents(tile.rows, tile.columns);
-    const std::string to = isTransposed ? "%l" + name : "%t" + name;
-    std::string text = to + " = view.load %" + name + (of_.batches > 0 ? ", %0" : "") + ", " +
-                       first + " : " + element + in + "\n";
-    if (isTransposed)
-      text += "%t" + name + " = permute %l" + name +
-              " [order = " + (of_.batches > 0 ? "[0, 2, 1]" : "[1, 0]") + "] : " + element +
-              extents(tile.rows, tile.columns) + "\n";
-    return text;
-  }
-
   const Case &of_;
 };
 
 /// Whether the product is one of floats of 8 bits without scales, on a unit that keeps fewer bits
-/// of their sums than f32 has: what that may be off by, unit_emulate knows.
+/// of their sums than f32 has.
 bool keepsFewBits(const machine::Machine &machine, const Case &of) {
-  constexpr std::int32_t kBitsOfF32 = 23;
   return !of.isAScaled && !of.isBScaled && of.elements.isNarrow() &&
          llvm::any_of(mmaInstructionsOf(machine), [](const machine::MmaInstruction *row) {
            return machine::bitsOf(row->a) == 8 && row->sums == machine::MatrixElement::F32 &&
-                  row->sumRules.summation == machine::Summation::Aligned &&
-                  row->sumRules.fractionBits < kBitsOfF32;
+                  sumsInFewBits(*row);
          });
 }
 
@@ -211,7 +174,7 @@ bool hasRow(const machine::Machine &machine, const Pair &elements,
 
 TEST_CASE("products with block scales are those of the interpreter, on every emulated machine") {
   std::mt19937 rng(22);
-  for (const char *machine : kMachines) {
+  for (const char *machine : kMachinesWithUnits) {
     if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) continue;
     for (const Pair &elements : pairsFor(rng)) {
       const Case random = randomCase(elements, rng);

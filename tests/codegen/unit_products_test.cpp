@@ -7,6 +7,7 @@
 #include "backend/target/gpu_target.h"
 #include "llvm/ADT/STLExtras.h"
 #include "tests/codegen/kernel_table.h"
+#include "tests/codegen/matrix_text.h"
 #include "tests/codegen/table_launch.h"
 #include "tests/support/parsed_kernel.h"
 
@@ -20,9 +21,6 @@ using namespace imbrex;
 using namespace imbrex::testing;
 
 namespace {
-
-constexpr const char *kMachines[] = {"sm_75",  "sm_80",  "sm_89",   "sm_90a",  "sm_120a", "gfx90a",
-                                     "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"};
 
 /// What is multiplied, and how it is added up.
 struct Elements {
@@ -57,9 +55,7 @@ struct Case {
 };
 
 Case randomCase(const Elements &elements, std::mt19937 &rng) {
-  const auto one = [&](std::initializer_list<std::int64_t> of) {
-    return of.begin()[std::uniform_int_distribution<std::size_t>(0, of.size() - 1)(rng)];
-  };
+  const auto one = [&](std::initializer_list<std::int64_t> of) { return oneOf(rng, of); };
   return {.elements = elements,
           .batches = one({0, 0, 0, 2, 3}),
           .m = one({1, 7, 16, 48, 64}),
@@ -72,9 +68,9 @@ Case randomCase(const Elements &elements, std::mt19937 &rng) {
 }
 
 /// The text of a kernel and the arrays that it takes.
-class CaseText {
+class CaseText : MatrixText {
 public:
-  explicit CaseText(const Case &of) : of_(of) {}
+  explicit CaseText(const Case &of) : MatrixText(of.batches), of_(of) {}
 
   TableKernel kernel() const {
     const auto &[a, b, sums, attributes, cast] = of_.elements;
@@ -102,42 +98,10 @@ public:
   }
 
 private:
-  struct Extents {
-    std::int64_t rows, columns;
-  };
-
-  std::string array(std::int64_t rows, std::int64_t columns) const {
-    const std::string batches = of_.batches > 0 ? std::to_string(of_.batches) + "x" : "";
-    return batches + std::to_string(rows) + "x" + std::to_string(columns);
-  }
-  std::string extents(std::int64_t rows, std::int64_t columns) const {
-    return "[" + array(rows, columns) + "]";
-  }
-  std::string random(bool isTransposed, std::int64_t rows, std::int64_t columns) const {
-    return "random:" + (isTransposed ? array(columns, rows) : array(rows, columns));
-  }
-
   std::string castTo(const std::string &name, const std::string &element, Extents tile) const {
     if (element.empty()) return "";
     return "%c" + name + " = cast %t" + name + " : " + element + extents(tile.rows, tile.columns) +
            "\n";
-  }
-
-  /// `%ta` of the view `%a`, whose tiles lie one behind the other along k.
-  std::string loaded(const std::string &name, const std::string &element, bool isTransposed,
-                     Extents tile) const {
-    const bool isRowDepth = name == "b";
-    const std::string first = isRowDepth != isTransposed ? "%k, %0" : "%0, %k";
-    const std::string in =
-        isTransposed ? extents(tile.columns, tile.rows) : extents(tile.rows, tile.columns);
-    const std::string to = isTransposed ? "%l" + name : "%t" + name;
-    std::string text = to + " = view.load %" + name + (of_.batches > 0 ? ", %0" : "") + ", " +
-                       first + " : " + element + in + "\n";
-    if (isTransposed)
-      text += "%t" + name + " = permute %l" + name +
-              " [order = " + (of_.batches > 0 ? "[0, 2, 1]" : "[1, 0]") + "] : " + element +
-              extents(tile.rows, tile.columns) + "\n";
-    return text;
   }
 
   const Case &of_;
@@ -145,11 +109,8 @@ private:
 
 /// Whether the machine's units have sums of these elements with fewer bits than f32 has.
 bool keepsFewBits(const machine::Machine &machine, const Elements &elements) {
-  constexpr std::int32_t kBitsOfF32 = 23;
   return llvm::any_of(mmaInstructionsOf(machine), [&](const machine::MmaInstruction *row) {
-    return machine::nameOf(row->a) == elements.a &&
-           row->sumRules.summation == machine::Summation::Aligned &&
-           row->sumRules.fractionBits < kBitsOfF32;
+    return machine::nameOf(row->a) == elements.a && sumsInFewBits(*row);
   });
 }
 
@@ -157,7 +118,7 @@ bool keepsFewBits(const machine::Machine &machine, const Elements &elements) {
 
 TEST_CASE("products on matrix units are those of the interpreter, on every emulated machine") {
   std::mt19937 rng(22);
-  for (const char *machine : kMachines) {
+  for (const char *machine : kMachinesWithUnits) {
     if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) continue;
     for (const Elements &elements : allElements())
       for (int i = 0; i < 2; ++i) {
@@ -172,7 +133,6 @@ TEST_CASE("products on matrix units are those of the interpreter, on every emula
         REQUIRE(got.difference(meant) == "");
         REQUIRE(run(*executable, one, worst,
                     {.seed = 7, .numerics = emulate::Numerics::Adversarial}) == "");
-        // What units that keep fewer bits than f32 may be off by, unit_emulate knows.
         if (!keepsFewBits(*machine::findMachine(machine), elements))
           CHECK(worst.difference(meant) == "");
       }
@@ -211,7 +171,7 @@ TEST_CASE("each element type has a unit wherever the table has a row for it") {
       CAPTURE(elements.attributes);
       // Where nothing rounds to bf16, parts would take longer than f32.
       const bool isBf16x3 = elements.attributes.find("bf16x3") != std::string::npos,
-                 roundsToBf16 = machine.bf16Ops.find(" cast ") != std::string_view::npos;
+                 roundsToBf16 = llvm::StringRef(machine.bf16Ops).contains(" cast ");
       CHECK(isOnUnit == (isTf32     ? has("tf32") || has("f32")
                          : isBf16x3 ? has("f32") || (has("bf16") && roundsToBf16)
                                     : has(isNarrow ? "f16" : elements.a)));

@@ -61,6 +61,12 @@ private:
   Emitter &e_;
 };
 
+/// Of an element in shared memory, where the smallest take a byte.
+std::int64_t bytesInMemory(Emitter &e, const ir::Type &type) {
+  const llvm::DataLayout &layout = e.module.getDataLayout();
+  return static_cast<std::int64_t>(layout.getTypeAllocSize(e.memoryType(type)).getFixedValue());
+}
+
 /// The vectors of a thread and where each lies behind `base`.
 template <class Each>
 void eachVector(Emitter &e, llvm::Type *memory, const SharedTile &tile, Each each) {
@@ -79,50 +85,11 @@ llvm::Type *vectorType(llvm::Type *memory, std::size_t width) {
   return llvm::FixedVectorType::get(memory, static_cast<unsigned>(width));
 }
 
-/// Through shared memory, each thread moving vectors.
-class SharedConversionEmitter {
-public:
-  SharedConversionEmitter(Emitter &emitter, const RegisterTile &tile,
-                          const layout::SharedConversion &plan)
-      : e_(emitter), tile_(tile), plan_(plan), memory_(e_.memoryType(tile.type)),
-        bytes_(e_.module.getDataLayout().getTypeAllocSize(memory_).getFixedValue()) {}
-
-  Registers run() {
-    const auto size = static_cast<std::int64_t>(bytes_) << plan_.shared.inputBits();
-    Value *const region = e_.beginExchange(size);
-    e_.where(e_.isOwner(tile_.layout), [&] { write(region); });
-    e_.barrier();
-    Registers read = readShared(e_, tile_.type, {region, plan_.readOffsets, plan_.reads});
-    e_.shared.end();
-    return read;
-  }
-
-private:
-  void write(Value *base) {
-    eachVector(e_, memory_, {base, plan_.writeOffsets, plan_.writes},
-               [&](llvm::ArrayRef<std::int32_t> registers, Value *address) {
-                 const std::size_t width = registers.size();
-                 Value *stored = llvm::PoisonValue::get(vectorType(memory_, width));
-                 for (std::size_t i = 0; i < width; ++i) {
-                   Value *element = toMemory(e_, registerAt(tile_.registers, registers[i]));
-                   stored = width == 1 ? element : e_.b.CreateInsertElement(stored, element, i);
-                 }
-                 e_.b.CreateAlignedStore(stored, address, llvm::Align(bytes_ * width));
-               });
-  }
-
-  Emitter &e_;
-  const RegisterTile &tile_;
-  const layout::SharedConversion &plan_;
-  llvm::Type *memory_;
-  std::uint64_t bytes_;
-};
-
 } // namespace
 
 Registers readShared(Emitter &e, const ir::Type &type, const SharedTile &tile) {
   llvm::Type *const memory = e.memoryType(type);
-  const std::uint64_t bytes = e.module.getDataLayout().getTypeAllocSize(memory).getFixedValue();
+  const auto bytes = static_cast<std::uint64_t>(bytesInMemory(e, type));
   Registers read(tile.vectors.registers.size());
   eachVector(e, memory, tile, [&](llvm::ArrayRef<std::int32_t> registers, Value *address) {
     const std::size_t width = registers.size();
@@ -136,7 +103,29 @@ Registers readShared(Emitter &e, const ir::Type &type, const SharedTile &tile) {
   return read;
 }
 
+void writeShared(Emitter &e, const ir::Type &type, const Registers &registers,
+                 const SharedTile &tile) {
+  const std::int64_t bytes = bytesInMemory(e, type);
+  eachVector(e, e.memoryType(type), tile, [&](llvm::ArrayRef<std::int32_t> vector, Value *address) {
+    emitWrite(e, type, {.address = address, .alignment = bytes * std::ssize(vector)},
+              picked(registers, vector), {});
+  });
+}
+
 namespace {
+
+/// Through shared memory, each thread moving vectors of elements of so many bytes.
+Registers convertShared(Emitter &e, const RegisterTile &tile, const layout::SharedConversion &plan,
+                        std::int64_t bytes) {
+  Value *const region = e.beginExchange(bytes << plan.shared.inputBits());
+  e.where(e.isOwner(tile.layout), [&] {
+    writeShared(e, tile.type, tile.registers, {region, plan.writeOffsets, plan.writes});
+  });
+  e.barrier();
+  Registers read = readShared(e, tile.type, {region, plan.readOffsets, plan.reads});
+  e.shared.end();
+  return read;
+}
 
 /// One after the other the halves of a tile that registers alone tell apart, before and behind.
 Registers convertHalves(Emitter &e, const RegisterTile &tile, const layout::LinearLayout &wanted,
@@ -169,8 +158,7 @@ Registers convert(Emitter &e, const RegisterTile &tile, const layout::LinearLayo
     return registers;
   }
   const machine::Machine &machine = e.words.machine();
-  const auto bytes = static_cast<std::int64_t>(
-      e.module.getDataLayout().getTypeAllocSize(e.memoryType(tile.type)).getFixedValue());
+  const std::int64_t bytes = bytesInMemory(e, tile.type);
   if (!isSurjective(wanted)) return exchange(e, tile, wanted, 0);
   // The plan is for all of a tile that fits.
   if (bytes << tile.layout.outputBits() > e.scratchBytes()) {
@@ -180,7 +168,7 @@ Registers convert(Emitter &e, const RegisterTile &tile, const layout::LinearLayo
   const layout::SharedMemory memory{.banks = machine.banks, .lanes = machine.warpSize};
   const layout::SharedConversion shared =
       planSharedConversion(tile.layout, wanted, static_cast<std::int32_t>(bytes), memory);
-  return SharedConversionEmitter(e, tile, shared).run();
+  return convertShared(e, tile, shared, bytes);
 }
 
 } // namespace imbrex::lower

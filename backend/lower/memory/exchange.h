@@ -33,6 +33,8 @@ struct SharedTile {
   const layout::RegisterVectors &vectors;
 };
 Registers readShared(Emitter &emitter, const ir::Type &type, const SharedTile &tile);
+void writeShared(Emitter &emitter, const ir::Type &type, const Registers &registers,
+                 const SharedTile &tile);
 
 /// Give every thread what other threads hold: of each value, the one of every thread in `threads`
 /// (i32, numbers in the block). Through shared memory. The result: per value, per asked thread.

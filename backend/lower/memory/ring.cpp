@@ -24,7 +24,7 @@ Ring::Ring(Emitter &e, const ir::Op &op)
     if (copies_.areInLaneOrder) ofWarp_ = copies_.bytes * machine.warpSize;
     const std::int64_t unread = ofWarp_ * e.kernel.threads().warps;
     llvm::GlobalVariable *slots = e.shared.reserve(slotBytes_ * slots_ + unread, "ring");
-    if (analysis::isStored(e.kernel, op.result())) e.shared.order(*slots);
+    if (copies_.areStores) e.shared.order(*slots);
     base_ = slots;
   }
   const auto taken = analysis::slotLayoutOf(e.kernel, op.result());

@@ -1,7 +1,7 @@
 #include "backend/lower/memory/ring_turn.h"
 
 #include "backend/analysis/matrix_product.h"
-#include "backend/analysis/slabs.h"
+#include "backend/ir/products.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <set>
@@ -52,10 +52,8 @@ private:
   bool addProduct(const Op &dot) {
     const machine::MmaInstruction *unit = analysis::unitOf(kernel_, dot, machine_);
     if (!unit) return false;
-    const Shape &a = kernel_.type(dot.operand(0)).shape();
-    const std::int64_t depth = a[analysis::depthAxis(kernel_, dot, 0)];
     const std::int64_t together = std::int64_t{unit->m} * unit->n * unit->k;
-    instructions_ += kernel_.type(dot.result()).shape().elements() * depth /
+    instructions_ += kernel_.type(dot.result()).shape().elements() * depthOf(kernel_, dot) /
                      (together * kernel_.threads().warps);
     return true;
   }

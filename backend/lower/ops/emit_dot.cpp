@@ -1,4 +1,5 @@
 #include "backend/analysis/slabs.h"
+#include "backend/ir/products.h"
 #include "backend/layout/algebra.h"
 #include "backend/layout/bank_conflicts.h"
 #include "backend/lower/memory/access.h"
@@ -120,7 +121,7 @@ private:
       for (std::int32_t bit = 0; bit < bits; ++bit) columns.push_back(Bits{1} << (shift + bit));
     };
     add(reads.outputShift(of.across), of.acrossBits);
-    add(reads.outputShift(layout::axisDim(analysis::depthAxis(e_.kernel, op_, i))), roomBits_);
+    add(reads.outputShift(layout::axisDim(ir::depthAxis(e_.kernel, op_, i))), roomBits_);
     add(reads.outputBits() - of.batchBits, of.batchBits);
     const layout::LinearLayout shared({{Dim::Offset, static_cast<std::int32_t>(columns.size())}},
                                       layout::Sides(reads.outputs()), columns);
@@ -132,7 +133,7 @@ private:
   Slab slab(std::size_t i) const {
     const layout::LinearLayout &layout = e_.layoutOf(op_.operand(i));
     const Dim across = layout::axisDim(rank_ - (i == 0 ? 2 : 1));
-    const Dim along = layout::axisDim(analysis::depthAxis(e_.kernel, op_, i));
+    const Dim along = layout::axisDim(ir::depthAxis(e_.kernel, op_, i));
     const std::int32_t batchShift = layout.outputBits(layout::axisDim(rank_ - 1)) +
                                     layout.outputBits(layout::axisDim(rank_ - 2));
     return {.acrossBits = layout.outputBits(across),
@@ -296,7 +297,7 @@ private:
   Bits keyOf(std::size_t i, std::size_t r, std::int64_t ahead) const {
     const layout::LinearLayout &reads = operands_[i].reads;
     const Bits ofSum = sumLayout_.apply(Dim::Register, r);
-    const std::int32_t along = analysis::depthAxis(e_.kernel, op_, i);
+    const std::int32_t along = ir::depthAxis(e_.kernel, op_, i);
     Bits key = static_cast<Bits>(ahead) << reads.outputShift(layout::axisDim(along));
     for (std::int32_t axis = 0; axis < rank_; ++axis)
       if (axis != along)

@@ -19,10 +19,6 @@ bool isFast(const ir::Op &op) {
   return math && math->accuracy == ir::Accuracy::Fast;
 }
 
-} // namespace
-
-namespace {
-
 constexpr std::array kNarrowed{
     ir::OpKind::Add, ir::OpKind::Sub, ir::OpKind::Mul, ir::OpKind::Div, ir::OpKind::CeilDiv,
     ir::OpKind::Rem, ir::OpKind::Min, ir::OpKind::Max, ir::OpKind::And, ir::OpKind::Eq,
@@ -53,6 +49,7 @@ void emitElementwiseOp(Emitter &e, const ir::Op &op) {
     e.define(op.result(), emitQuotients(e, e.registers(op.operand(0)), e.registers(op.operand(1))));
     return;
   }
+  const bool isNarrow = isNarrowed(e, op);
   Registers results;
   for (std::size_t r = 0; r < e.registerCount(op.result()); ++r) {
     llvm::SmallVector<Value *, 3> operands;
@@ -60,10 +57,9 @@ void emitElementwiseOp(Emitter &e, const ir::Op &op) {
       const Registers &registers = e.registers(operand);
       operands.push_back(registers[registers.size() == 1 ? 0 : r]);
     }
-    results.push_back(isNative ? e.words.fast(e.b, op.kind, operands)
-                      : isNarrowed(e, op)
-                          ? emitNarrowed(e, op.kind, operands)
-                          : emitElementwise(e.b, op.kind, element, operands, e.natives));
+    results.push_back(isNative   ? e.words.fast(e.b, op.kind, operands)
+                      : isNarrow ? emitNarrowed(e, op.kind, operands)
+                                 : emitElementwise(e.b, op.kind, element, operands, e.natives));
   }
   e.define(op.result(), std::move(results));
 }

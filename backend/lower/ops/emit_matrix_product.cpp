@@ -109,23 +109,12 @@ private:
   }
 
   void writeSlab(Value *base, Bits outside) {
-    const auto width = static_cast<std::size_t>(vectors_.width);
     const Registers &registers = e_.registers(tile_);
-    for (std::size_t i = 0; i < vectors_.registers.size(); i += width) {
-      Registers values;
-      for (std::size_t j = 0; j < width; ++j) {
-        const auto own = static_cast<Bits>(vectors_.registers[i + j]);
-        values.push_back(registers[analysis::scattered(own, ownRegisters_) |
-                                   analysis::scattered(outside, slabRegisters_)]);
-      }
-      const Bits ofRegister =
-          offsets_.apply(Dim::Register, static_cast<Bits>(vectors_.registers[i]));
-      Value *const offset =
-          e_.b.CreateXor(e_.threadPart(offsets_), e_.i32(static_cast<std::int64_t>(ofRegister)));
-      Value *const to = e_.b.CreateGEP(e_.memoryType(e_.type(tile_)), base, offset);
-      emitWrite(e_, e_.type(tile_), {.address = to, .alignment = bytes_ * vectors_.width}, values,
-                {});
-    }
+    Registers ofSlab;
+    for (Bits own = 0; own >> ownRegisters_.size() == 0; ++own)
+      ofSlab.push_back(registers[analysis::scattered(own, ownRegisters_) |
+                                 analysis::scattered(outside, slabRegisters_)]);
+    writeShared(e_, e_.type(tile_), ofSlab, {base, offsets_, vectors_});
   }
 
   Emitter &e_;

@@ -128,20 +128,10 @@ void emitRingStore(Emitter &e, const ir::Op &op) {
   const layout::LinearLayout &offsets = ring.writeOffsets();
   const layout::RegisterVectors vectors =
       layout::contiguousRegisters(offsets, layout::kMaxAccessBytes / bytes);
-  const auto width = static_cast<std::size_t>(vectors.width);
   Value *slot = ring.fill(e);
   e.awaitLoads();
-  e.where(e.isOwner(tile), [&] {
-    for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
-         rest = rest.drop_front(width)) {
-      const auto ofRegister = static_cast<std::int64_t>(
-          offsets.apply(layout::Dim::Register, static_cast<layout::Bits>(rest[0])));
-      Value *offset = e.b.CreateXor(e.threadPart(offsets), e.i32(ofRegister));
-      Value *to = e.b.CreateGEP(e.memoryType(type), slot, offset);
-      emitWrite(e, type, {.address = to, .alignment = bytes * vectors.width},
-                picked(e.registers(tile), rest.take_front(width)), {});
-    }
-  });
+  e.where(e.isOwner(tile),
+          [&] { writeShared(e, type, e.registers(tile), {slot, offsets, vectors}); });
   e.words.keepOrder(e.b);
 }
 

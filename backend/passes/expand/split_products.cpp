@@ -3,10 +3,10 @@
 #include "backend/ir/products.h"
 #include "backend/passes/choose_units.h"
 #include "backend/passes/expand/expansion.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/bit.h"
 
 #include <limits>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -161,7 +161,7 @@ public:
 
 private:
   /// Without an instruction for it, splitting takes longer than multiply-adds of f32.
-  bool roundsToBf16() const { return machine_->bf16Ops.find(" cast ") != std::string_view::npos; }
+  bool roundsToBf16() const { return llvm::StringRef(machine_->bf16Ops).contains(" cast "); }
 
   const machine::Machine *machine_;
 };

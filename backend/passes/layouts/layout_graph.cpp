@@ -263,9 +263,7 @@ private:
       const Rows rows = rowsOf(graph_.accesses.back().shape, shape);
       cluster.candidates.push_back({rowLayout(shape, question_.threads, rows), &op});
     } else if (isOnUnit(op)) {
-      const auto &unit = *analysis::unitOf(kernel_, op, question_.machine);
-      cluster.candidates.push_back(
-          {analysis::sumsOf(unit, unitAttrs(op), shape, question_.threads), &op});
+      cluster.candidates.push_back({sumsOf(op), &op});
       cluster.isFixed = true;
     } else if (isProduct(op)) {
       cluster.candidates.push_back({productLayout(shape, question_.threads), &op});
@@ -273,6 +271,12 @@ private:
       const Rows rows{.order = orderFrom(op.attrs<SortAttrs>().axis, shape.rank())};
       cluster.candidates.push_back({rowLayout(shape, question_.threads, rows), &op});
     }
+  }
+
+  /// Of a product on a unit.
+  LinearLayout sumsOf(const Op &dot) const {
+    return analysis::sumsOf(*analysis::unitOf(kernel_, dot, question_.machine), unitAttrs(dot),
+                            kernel_.type(dot.result()).shape(), question_.threads);
   }
 
   static Rows rowsOf(const AccessShape &access, const Shape &shape) {
@@ -341,9 +345,7 @@ private:
 
   /// What is computed had best be so where it is multiplied.
   void proposeFragments(const Op &dot) {
-    const auto &unit = *analysis::unitOf(kernel_, dot, question_.machine);
-    const LinearLayout sums = analysis::sumsOf(
-        unit, dot.attrs<DotAttrs>(), kernel_.type(dot.result()).shape(), question_.threads);
+    const LinearLayout sums = sumsOf(dot);
     for (const size_t operand : {0, 1}) {
       const ValueId tile = dot.operand(operand);
       const auto site = sourceOf(tile);
@@ -358,9 +360,7 @@ private:
 
   /// Scales that no slot takes can be loaded by the lanes that the unit reads them from.
   void proposeScales(const Op &dot) {
-    const auto &unit = *analysis::unitOf(kernel_, dot, question_.machine);
-    const LinearLayout sums = analysis::sumsOf(
-        unit, unitAttrs(dot), kernel_.type(dot.result()).shape(), question_.threads);
+    const LinearLayout sums = sumsOf(dot);
     for (const size_t operand : {0, 1}) {
       const auto scale = scaleOf(dot, operand);
       const auto site = scale ? sourceOf(dot.operand(*scale)) : std::nullopt;

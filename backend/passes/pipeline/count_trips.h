@@ -17,7 +17,7 @@ namespace imbrex::passes::pipeline {
 /// Before: any stage. After: the step of each marked loop is a positive constant. The number of
 /// trips is that of docs/semantics.md: nothing in it overflows, for it is computed without a sign.
 ///
-/// Runs in front of pipeline-loops, which asks how many trips are left.
+/// Runs in front of study-loads, which takes it that each marked loop counts its trips.
 void countTrips(ir::Kernel &kernel, const PassContext &context);
 
 /// The integer type of the same width without a sign.

@@ -31,8 +31,6 @@ std::int32_t clamped(std::int64_t cycles) {
       std::min<std::int64_t>(cycles, std::numeric_limits<std::int32_t>::max()));
 }
 
-std::int64_t ceilDiv(std::int64_t all, std::int64_t each) { return (all + each - 1) / each; }
-
 std::int64_t bytesOf(const Kernel &kernel, ValueId value) {
   const Type &type = kernel.type(value);
   const bool isTile = type.isTile() || type.isShared();
@@ -43,13 +41,13 @@ std::int64_t bytesOf(const Kernel &kernel, ValueId value) {
 std::int64_t piecesOf(const Kernel &kernel, const Op &dot, std::int32_t axis, std::int64_t piece) {
   const std::int64_t extent = kernel.type(dot.result()).shape()[axis];
   const std::int64_t warps = unitAttrs(dot).warps[static_cast<std::size_t>(axis)];
-  return ceilDiv(extent, piece * warps);
+  return llvm::divideCeilSigned(extent, piece * warps);
 }
 
 std::int64_t instructionsOf(const Kernel &kernel, const Op &dot, const MmaInstruction &unit) {
   const bool isTransposed = unitAttrs(dot).transposed;
   const std::int32_t rank = kernel.type(dot.result()).rank();
-  std::int64_t count = ceilDiv(depthOf(kernel, dot), unit.k);
+  std::int64_t count = llvm::divideCeilSigned(depthOf(kernel, dot), unit.k);
   for (std::int32_t axis = 0; axis < rank; ++axis) {
     const bool isOfRows = axis == rank - (isTransposed ? 1 : 2);
     const std::int64_t piece = axis < rank - 2 ? 1 : isOfRows ? unit.m : unit.n;
@@ -92,7 +90,8 @@ Work workOfProduct(const Kernel &kernel, const Op &dot, const machine::Machine &
     const std::int64_t sums = kernel.type(dot.result()).shape().elements();
     return {.lanes = sums * depthOf(kernel, dot) / kLanesOfCore};
   }
-  const std::int64_t warps = ceilDiv(kernel.threads().warps, machine.partitionsPerCore);
+  const std::int64_t warps =
+      llvm::divideCeilSigned(kernel.threads().warps, machine.partitionsPerCore);
   Work work{.units = warps * instructionsOf(kernel, dot, *unit) *
                      machine::unitCycles(machine, *unit).cycles};
   for (const std::size_t i : {0, 1})
@@ -125,7 +124,7 @@ Work workOf(const Kernel &kernel, const Op &op, const machine::Machine &machine)
 }
 
 Work workToRead(std::int64_t bytes, const machine::Machine &machine) {
-  return {.shared = ceilDiv(bytes, machine.banks * kBankBytes)};
+  return {.shared = llvm::divideCeilSigned(bytes, machine.banks * kBankBytes)};
 }
 
 schedule::Cost costOn(std::string_view resource, std::int64_t cycles) {

@@ -11,7 +11,7 @@ using namespace ir;
 namespace {
 
 /// Whether it reads global memory, itself or in its bodies, and has no other effect.
-bool isOfLoads(const Op &op) {
+bool onlyLoads(const Op &op) {
   if (op.kind != OpKind::If) return info(op.kind).effect == Effect::Read;
   bool loads = false, hasOthers = false;
   for (const Block &region : op.regions)
@@ -28,11 +28,12 @@ bool isOfLoads(const Op &op) {
 std::set<const Op *> loadsForNextTrip(const Op &loop) {
   const Block &body = loop.regions[0];
   std::map<ValueId, const Op *> loading;
-  for (const auto &op : body.ops)
-    if (isOfLoads(*op))
-      for (const ValueId result : op->results) loading.emplace(result, op.get());
   std::set<const Op *> ahead;
-  for (const auto &[result, op] : loading) ahead.insert(op);
+  for (const auto &op : body.ops) {
+    if (!onlyLoads(*op)) continue;
+    ahead.insert(op.get());
+    for (const ValueId result : op->results) loading.emplace(result, op.get());
+  }
   walk(body, [&](const Op &op) {
     if (&op == body.ops.back().get()) return; // which hands them to the next trip
     for (const ValueId operand : op.operands)

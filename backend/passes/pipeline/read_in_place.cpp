@@ -25,7 +25,7 @@ bool multipliesInPlace(const Kernel &kernel, const Op &op, ValueId tile) {
   if (isOnUnit(op)) return true;
   if (op.kind == OpKind::DotScaled) return false;
   const auto &attrs = op.attrs<DotAttrs>();
-  return (attrs.precision == Precision::Ieee && !isNarrowFloat(kernel.type(tile).element()));
+  return attrs.precision == Precision::Ieee && !isNarrowFloat(kernel.type(tile).element());
 }
 
 /// Adds the names of a tile as long as nothing but products uses it.

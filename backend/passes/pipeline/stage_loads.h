@@ -22,10 +22,15 @@ namespace imbrex::passes::pipeline {
 /// What products alone read is stored into a slot in front of them, and read there: then the loads
 /// behind it can have the same registers.
 ///
-///                                   for %i = low … high (…, %x = %first) {
-///                                     meet                         // the last trip's reads are
-///                                     over ring.store %ring, %x %next = if … { load address(trip +
-///                                     1) } … meet %slot = ring.slot %ring use shared.load %slot
+///   for %i = low … high (…, %x = %first) {
+///     meet                    // the last trip's reads are over
+///     ring.store %ring, %x
+///     %next = if high - %i > 1 step { load address(trip + 1) } …
+///     meet
+///     %slot = ring.slot %ring
+///     use shared.load %slot
+///     yield …, %next
+///   }
 ///
 /// More than one trip ahead is not for registers: they would have to be moved on with each trip,
 /// and a move waits for what it moves.

@@ -123,8 +123,6 @@ llvm::SyncScope::ID NvptxVocabulary::syncScope(llvm::LLVMContext &context, ir::S
 // is marked with. Hints change no result.
 void NvptxVocabulary::applyHints(llvm::Instruction &, ir::Cache, ir::Eviction) const {}
 
-// Copies of 16 bytes pass by the first cache, in which nobody will look for them again; smaller
-// ones cannot (PTX ISA, "cp.async": .cg takes 16 bytes only).
 void NvptxVocabulary::useMatrixUnit(llvm::Function &function,
                                     const machine::MmaInstruction &instruction) const {
   wantPtx(*function.getParent(), instruction.ptx);
@@ -154,6 +152,8 @@ NvptxVocabulary::loadMatrices(Builder &b, Value *row, std::int32_t count, bool i
   return registers;
 }
 
+// Copies of 16 bytes pass by the first cache, in which nobody will look for them again; smaller
+// ones cannot (PTX ISA, "cp.async": .cg takes 16 bytes only).
 void NvptxVocabulary::copyAsync(Builder &b, Value *to, Value *from, const Copy &copy) const {
   struct Form {
     std::int64_t bytes;

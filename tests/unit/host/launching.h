@@ -1,12 +1,15 @@
 #pragma once
 
 #include "backend/ir/builder.h"
+#include "backend/target/host/emitter.h"
 #include "backend/target/host/run/program.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-/// Arguments from plain vectors, for kernels that are built by hand.
+/// Arguments from plain vectors, for kernels that are built by hand; and the code of a kernel.
 namespace imbrex::host {
 
 template <class T>
@@ -36,6 +39,19 @@ inline void launch(const ir::Kernel &kernel, const ir::Grid &grid,
   Diagnostics diagnostics;
   const std::unique_ptr<Program> program = Program::compile(kernel, diagnostics);
   if (program) program->run(grid, arguments, diagnostics);
+}
+
+/// As it is emitted.
+inline std::string codeOf(const ir::Kernel &kernel) {
+  llvm::LLVMContext context;
+  llvm::Module module("k", context);
+  const LaunchTraits traits = usualTraits(kernel);
+  const LoopPlan plan = planLoops(kernel, traits);
+  Emitter(module, kernel, plan, traits, {.vectors = {.bits = 256, .registers = 16}})
+      .emitEntry("entry");
+  std::string text;
+  llvm::raw_string_ostream(text) << module;
+  return text;
 }
 
 } // namespace imbrex::host

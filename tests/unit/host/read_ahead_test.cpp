@@ -1,5 +1,3 @@
-#include "backend/target/host/emitter.h"
-#include "llvm/Support/raw_ostream.h"
 #include "tests/support/parsed_kernel.h"
 #include "tests/unit/host/launching.h"
 
@@ -111,18 +109,6 @@ kernel @k(%in: ptr<const f32>, %out: ptr<f32>) stage tiles {
 }
 
 TEST_CASE("pointers are read ahead by elements") { CHECK(readAheadOf(pointers()) == "load by 64"); }
-
-std::string codeOf(const ir::Kernel &kernel) {
-  llvm::LLVMContext context;
-  llvm::Module module("k", context);
-  const LaunchTraits traits = usualTraits(kernel);
-  const LoopPlan plan = planLoops(kernel, traits);
-  Emitter(module, kernel, plan, traits, {.vectors = {.bits = 256, .registers = 16}})
-      .emitEntry("entry");
-  std::string text;
-  llvm::raw_string_ostream(text) << module;
-  return text;
-}
 
 size_t countOf(const std::string &text, const std::string &part) {
   size_t count = 0;

@@ -1,8 +1,6 @@
 // Steps that pull the same elements at ever more points: code grows as the steps, not as the
 // points.
 
-#include "backend/target/host/emitter.h"
-#include "llvm/Support/raw_ostream.h"
 #include "tests/support/parsed_kernel.h"
 #include "tests/unit/host/launching.h"
 
@@ -108,15 +106,7 @@ constexpr std::array kCases{Case{kMirror, mirrored}, Case{kButterfly, butterflie
                             Case{kRotation, rotated}, Case{kGather, withNeighbours}};
 
 std::ptrdiff_t linesOf(const ir::Kernel &kernel) {
-  llvm::LLVMContext context;
-  llvm::Module module("k", context);
-  const LaunchTraits traits = usualTraits(kernel);
-  const LoopPlan plan = planLoops(kernel, traits);
-  Emitter(module, kernel, plan, traits, {.vectors = {.bits = 256, .registers = 16}})
-      .emitEntry("entry");
-  std::string text;
-  llvm::raw_string_ostream(text) << module;
-  return std::ranges::count(text, '\n');
+  return std::ranges::count(codeOf(kernel), '\n');
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 #include "backend/layout/algebra.h"
 #include "backend/layout/layout_text.h"
+#include "backend/layout/matrix.h"
 #include "backend/layout/tile_layout.h"
+#include "llvm/ADT/bit.h"
 #include "tests/unit/layout/random_layout.h"
 #include "tests/unit/layout/thread_bits.h"
 
@@ -73,6 +75,32 @@ TEST_CASE("a layout without an axis holds the same elements in the same threads,
       CHECK(heldBy(without, thread) == less);
       CHECK(heldBy(unit, thread) == one);
     }
+  }
+}
+
+TEST_CASE("neighbours along an axis come into registers, and nothing moves along the others") {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 rng(seed);
+    const LinearLayout layout = randomBlocked(rng);
+    CAPTURE(toText(layout));
+    const auto rank = static_cast<std::int32_t>(layout.outputs().size());
+    if (rank == 0) continue;
+    const std::int32_t axis = between(rng, 0, rank - 1);
+    const LinearLayout moved = withNeighboursInRegisters(layout, axis);
+    CAPTURE(toText(moved));
+    CHECK(isTileLayout(moved));
+    CHECK(isSurjective(moved));
+    const auto alongAxis = [&](const LinearLayout &of) {
+      return of.outputPart(unionOf(of.columns(Dim::Register)), axisDim(axis));
+    };
+    CHECK(llvm::popcount(alongAxis(moved)) == llvm::popcount(alongAxis(layout)));
+    CHECK((alongAxis(moved) & (alongAxis(moved) + 1)) == 0);
+    for (std::size_t i = 0; i < layout.columns().size(); ++i)
+      for (std::int32_t other = 0; other < rank; ++other)
+        if (other != axis)
+          CHECK(moved.outputPart(moved.columns()[i], axisDim(other)) ==
+                layout.outputPart(layout.columns()[i], axisDim(other)));
   }
 }
 

@@ -217,7 +217,7 @@ TEST_CASE("what a product reads slab by slab is loaded so that each register is 
       CHECK(depth < 256);
       for (const std::size_t operand : {0, 1}) {
         const auto &layout = kernel.layout(kernel.layoutOf(op.operand(operand)));
-        const std::int32_t axis = analysis::depthAxis(kernel, op, operand);
+        const std::int32_t axis = ir::depthAxis(kernel, op, operand);
         // As if all were one slab.
         CHECK(passes::layouts::slabsCost(layout, axis, depth) ==
               passes::layouts::slabsCost(layout, axis, 256));

@@ -53,4 +53,6 @@ TEST_CASE("the nearest word is found within a third of the letters, of equals wh
   CHECK(nearest("Model-90A", longer) == "model_90a");
   const std::vector<std::string_view> signs{"part942", "part9-4-all"};
   CHECK(nearest("part9-4", signs) == "part9-4-all");
+  const std::vector<std::string_view> numbers{"ab_75", "ab_89", "ab_90a"};
+  CHECK(nearest("ab91", numbers) == "ab_90a");
 }
