@@ -71,6 +71,7 @@ void checkEmulated(const std::string &target) {
   for (const TableKernel &one : largeProducts()) checkDeliveries(executables, one, 3);
   for (const TableKernel &one : oddProducts()) checkDeliveries(executables, one, 3);
   for (const TableKernel &one : mixedLoads()) checkDeliveries(executables, one, 3);
+  for (const TableKernel &one : hintedLoads()) checkDeliveries(executables, one, 3);
 }
 
 } // namespace

@@ -129,6 +129,18 @@ struct pipelined_weights {
   }
 };
 
+/// What is read once, and said to be so.
+struct pipelined_hints {
+  void operator()(view<const f16, 2> a, view<const f16, 2> b, view<f32, 2> c) const {
+    auto [m, n] = program_id<2>();
+    var sums = zeros<f32, 32, 32>();
+    for (auto k : range(0, cdiv(a.extent(1), 32)).pipelined(3))
+      sums += dot(a[box<32, 32>(m, k).hint(cache::streaming)],
+                  permute<1, 0>(b[box<32, 32>(n, k).hint(eviction::first)]));
+    c[box<32, 32>(m, n)] = sums;
+  }
+};
+
 void addProducts(std::vector<TableKernel> &kernels, int slots) {
   const int deep = slotsAtMost(slots);
   for (const int k : {0, 16, 16 * (deep - 1), 16 * deep, 16 * (deep + 1), 16 * deep + 40}) {
@@ -214,6 +226,13 @@ std::vector<TableKernel> mixedLoads() {
               pipelined_weights{slots}, {2, 1, 1},
               {random(13, 256 * std::max(n, 1)), "random:" + std::to_string(256 * std::max(n, 1)),
                std::to_string(n), "zeros:13x256"}));
+  return kernels;
+}
+
+std::vector<TableKernel> hintedLoads() {
+  std::vector<TableKernel> kernels;
+  kernels.push_back(row("hinted_product", pipelined_hints{}, {2, 2, 1},
+                        {random(40, 200), random(48, 200), "zeros:40x48"}));
   return kernels;
 }
 

@@ -26,4 +26,7 @@ std::vector<TableKernel> oddProducts();
 /// Loops of which an engine can bring one tile, and the threads alone another.
 std::vector<TableKernel> mixedLoads();
 
+/// Products of what is read under hints, by whole boxes and beyond them.
+std::vector<TableKernel> hintedLoads();
+
 } // namespace imbrex::testing

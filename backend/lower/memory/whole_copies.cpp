@@ -42,6 +42,12 @@ std::int64_t WholeCopies::unitOf(const ir::Op &box, std::int32_t axis) const {
   return boxUnit(box) == ir::BoxUnit::Tiles ? shapeOf(box)[axis] : 1;
 }
 
+/// As emitRead (access.h) reads it, which has no hints for buffers.
+bool WholeCopies::isByBuffer(const ir::Op &op) const {
+  return op.kind == ir::OpKind::ViewLoad && hintsOf(op.attrs<ir::ViewAttrs>()) == Hints() &&
+         boxes_.at(&op).isInReach();
+}
+
 void WholeCopies::addRows(const analysis::MovingBox &box) {
   const ir::Op &op = *box.op;
   const ir::ValueId tile = boxTile(op);
@@ -49,7 +55,7 @@ void WholeCopies::addRows(const analysis::MovingBox &box) {
   ViewBox &first =
       boxes_.try_emplace(&op, e_, start, shapeOf(op), &e_.layoutOf(tile)).first->second;
   Value *const step = stepOf(box);
-  if (op.kind == ir::OpKind::ViewLoad && first.isInReach()) {
+  if (isByBuffer(op)) {
     rowOf_[&op].emplace(0, rows_.size());
     rows_.push_back(
         {.first = first.startInBuffer(), .step = e_.b.CreateTrunc(step, e_.b.getInt32Ty())});
@@ -141,7 +147,7 @@ Access WholeCopies::at(const ir::Op &op, std::size_t r, std::size_t width) {
                 .mask = e_.isInside(e_.layoutOf(tile), shapeOf(op), r), // or padding
                 .alignment = bits * static_cast<std::int64_t>(width) / 8};
   const RowOf &rowOf = rowOf_.at(&op);
-  if (op.kind == ir::OpKind::ViewLoad && box.isInReach()) {
+  if (isByBuffer(op)) {
     access.inBuffer = box.wholeInBuffer(r, rows_[rowOf.at(0)].now);
     return access;
   }

@@ -36,7 +36,7 @@ public:
   /// At the end of the loop's body, which goes back to its head.
   void repeat();
 
-  /// Where a copy's elements come from that begin in a register.
+  /// Where a copy's or load's elements come from that begin in a register.
   Access at(const ir::Op &op, std::size_t r, std::size_t width);
   bool has(const ir::Op &op) const { return boxes_.contains(&op); }
 
@@ -50,6 +50,7 @@ private:
   /// Of a copy: by the registers' part of the coordinates that a pointer is for.
   using RowOf = std::map<layout::Bits, std::size_t>;
 
+  bool isByBuffer(const ir::Op &op) const;
   void addRows(const analysis::MovingBox &box);
   llvm::Value *stepOf(const analysis::MovingBox &box);
   llvm::Value *countOf(const analysis::MovingBox &box, std::int32_t axis);
