@@ -3,6 +3,7 @@
 #include "backend/layout/algebra.h"
 #include "backend/layout/bank_conflicts.h"
 #include "backend/lower/memory/slot_address.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 
@@ -25,6 +26,23 @@ Value *spreadNibbles(llvm::IRBuilder<> &b, Value *word, std::int32_t first) {
   Value *const low = b.CreateAnd(b.CreateShl(bytes, shift), kLow << shift);
   Value *const high = b.CreateAnd(b.CreateShl(bytes, shift + 4), kLow << (shift + 8));
   return b.CreateOr(low, high);
+}
+
+/// Integers side by side. Two halves are a vector, as code generators know the one instruction that
+/// rounds to both from there; smaller ones they put together better by shifts.
+Value *inOneRegister(llvm::IRBuilder<> &b, llvm::ArrayRef<Value *> elements) {
+  const unsigned bits = elements[0]->getType()->getIntegerBitWidth();
+  if (bits == 16 && elements.size() == 2) {
+    Value *pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getInt16Ty(), 2));
+    for (const std::size_t i : {0, 1}) pair = b.CreateInsertElement(pair, elements[i], i);
+    return b.CreateBitCast(pair, b.getInt32Ty());
+  }
+  Value *all = nullptr;
+  for (const auto &[i, element] : llvm::enumerate(elements)) {
+    Value *const one = b.CreateShl(b.CreateZExt(element, b.getInt32Ty()), i * bits);
+    all = all ? b.CreateOr(all, one, "", /*IsDisjoint=*/true) : one;
+  }
+  return all;
 }
 
 } // namespace
@@ -95,15 +113,14 @@ Value *FragmentSource::joined(Bits fragment, FragmentPlace place,
     Value *const whole = word(registerOf(fragment - inWord, place));
     return inWord == 0 ? whole : e_.b.CreateLShr(whole, inWord * static_cast<Bits>(bits_));
   }
-  Value *all = nullptr;
+  MatrixValues elements;
   for (Bits j = 0; j < static_cast<Bits>(perRegister_) && fragment + j < elements_; ++j) {
     Value *one = element(registerOf(fragment + j, place));
     if (depth) one = masked(one, fragment + j, place.step, *depth);
     if (bits_ > kRegisterBits) return one;
-    one = e_.b.CreateShl(e_.b.CreateZExt(one, e_.b.getInt32Ty()), j * static_cast<Bits>(bits_));
-    all = all ? e_.b.CreateOr(all, one, "", /*IsDisjoint=*/true) : one;
+    elements.push_back(one);
   }
-  return all;
+  return inOneRegister(e_.b, elements);
 }
 
 FragmentSource::Scales FragmentSource::scalesAt(FragmentPlace place,
