@@ -1,6 +1,5 @@
 #include "backend/target/amdgpu/amdgpu_vocabulary.h"
 
-#include "backend/analysis/assumptions.h"
 #include "backend/support/check.h"
 #include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/shuffle.h"
@@ -63,6 +62,10 @@ void AmdgpuVocabulary::declareKernel(llvm::Function &function, std::int32_t thre
   function.setCallingConv(llvm::CallingConv::AMDGPU_KERNEL);
   function.addFnAttr("amdgpu-flat-work-group-size", count + "," + count);
   function.addFnAttr("uniform-work-group-size", "true"); // the grid is whole blocks
+  // With MODE.IEEE V_MAX and V_MIN give a signalling NaN in place of the number, so that LLVM makes
+  // each operand quiet first; without, a NaN of either kind loses (CDNA 3 ISA, RDNA 3 ISA,
+  // V_MAX_F32), as `max` wants it.
+  function.addFnAttr("amdgpu-ieee", "false");
   const auto extent = [&](std::int32_t n) {
     return llvm::ConstantAsMetadata::get(
         llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<std::uint64_t>(n)));
@@ -100,8 +103,7 @@ Value *AmdgpuVocabulary::loadFromBuffer(Builder &b, llvm::Type *type,
   Value *buffer = b.CreateIntrinsic(
       Intrinsic::amdgcn_make_buffer_rsrc,
       {b.getPtrTy(llvm::AMDGPUAS::BUFFER_RESOURCE), from.first->getType()},
-      {from.first, b.getInt16(0), b.getInt64(analysis::ParameterAssumptions::kSmallSpan),
-       b.getInt32(format)});
+      {from.first, b.getInt16(0), b.getInt64(BufferPlace::kOutside - 1), b.getInt32(format)});
   const auto bytes = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue() / 8);
   constexpr unsigned kWord = 4;
   llvm::Type *words = b.getIntNTy(std::min(bytes, kWord) * 8);
