@@ -1,23 +1,13 @@
 #include "backend/spills.h"
 
+#include "backend/machine/occupancy.h"
 #include "backend/support/text.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <algorithm>
-
 namespace imbrex {
-namespace {
-
-/// The registers that a thread of such blocks can have.
-std::int32_t registersOf(const machine::Machine &machine, std::int32_t threads) {
-  return std::min(machine.maxRegistersPerThread, machine.registersPerCore / threads);
-}
-
-} // namespace
-
 std::string moreRegisters(const lower::KernelInterface &interface,
                           const machine::Machine &machine) {
-  const std::int32_t most = registersOf(machine, interface.threads);
+  const std::int32_t most = machine::registersOfThread(machine, interface.threads);
   const std::int32_t asked = interface.asked.registers;
   if (asked > 0 && asked < most)
     return llvm::formatv("ask for more than {0} registers: there are {1}", asked, most);

@@ -35,10 +35,8 @@ bool rowsDivide(const Type &type, const Argument &argument, std::int64_t bytes) 
          std::all_of(argument.strides.begin(), argument.strides.begin() + last, divides);
 }
 
-bool shareBytes(const Type &type) { return storageBits(type.element()) < 8; }
-
 std::int64_t sharedRowBytes(const Type &type, const Argument &argument) {
-  std::int64_t bytes = shareBytes(type) ? kDivisor : 0;
+  std::int64_t bytes = sharesByte(type.element()) ? kDivisor : 0;
   while (bytes > 0 && !rowsDivide(type, argument, bytes)) bytes /= 2;
   return bytes;
 }
@@ -160,13 +158,14 @@ Assumptions usualAssumptions(const Kernel &kernel) {
   for (size_t i = 0; i < kernel.parameterCount(); ++i) {
     const Type &type = parameterType(kernel, i);
     const bool isView = type.isView();
-    usual.parameters.push_back({.isDivisible = type.hasMemory() || isInteger(type.element()),
-                                .hasUnitStride = isView,
-                                .hasDivisibleRows = isView,
-                                .hasSmallExtents = isView,
-                                .hasSmallSpan = isView,
-                                .hasBoxes = isView && !shareBytes(type),
-                                .sharedRowBytes = isView && shareBytes(type) ? kDivisor : 0});
+    usual.parameters.push_back(
+        {.isDivisible = type.hasMemory() || isInteger(type.element()),
+         .hasUnitStride = isView,
+         .hasDivisibleRows = isView,
+         .hasSmallExtents = isView,
+         .hasSmallSpan = isView,
+         .hasBoxes = isView && !sharesByte(type.element()),
+         .sharedRowBytes = isView && sharesByte(type.element()) ? kDivisor : 0});
   }
   return usual;
 }

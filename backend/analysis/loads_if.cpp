@@ -12,14 +12,14 @@ bool isZero(const Kernel &kernel, ValueId value) {
   return constantBits(kernel, value) == std::uint64_t{0};
 }
 
+llvm::ArrayRef<ValueId> yieldedBy(const Block &body) { return body.ops.back()->operands; }
+
+} // namespace
+
 bool fillsWithZeros(const Kernel &kernel, const Op &op) {
   if (op.kind == OpKind::ViewLoad) return op.attrs<ViewAttrs>().padding == Padding::Zero;
   return op.kind == OpKind::Load && (op.operands.size() < 3 || isZero(kernel, op.operand(2)));
 }
-
-llvm::ArrayRef<ValueId> yieldedBy(const Block &body) { return body.ops.back()->operands; }
-
-} // namespace
 
 bool isOfLoads(const Kernel &kernel, const Op &op) {
   if (op.kind != OpKind::If || op.results.empty() || op.regions.size() != 2) return false;

@@ -9,8 +9,6 @@ namespace {
 
 using namespace ir;
 
-constexpr std::uint64_t kMostSmall = (std::uint64_t{1} << 31) - 1; // that 31 bits hold
-
 /// Of a type, without its sign.
 std::uint64_t mostOf(ElementKind element) {
   const std::int32_t bits = info(element).bits - (isSigned(element) ? 1 : 0);
@@ -55,33 +53,41 @@ NotNegative::NotNegative(const Kernel &kernel, const Assumptions &assumptions)
 
 NotNegative::Most NotNegative::follows(const Kernel &kernel, const Assumptions &assumptions,
                                        const Op &op) const {
-  const auto operand = [&](std::size_t i) { return most(op.operand(i)); };
-  const auto both = [&] { return operand(0) && operand(1); };
-  // Not a switch: all other ops may wrap around.
   if (op.kind == OpKind::ProgramId || op.kind == OpKind::NumPrograms) return kMostSmall;
   if (op.kind == OpKind::ViewExtent)
     return assumptions.of(kernel, op.operand(0)).hasSmallExtents ? kMostSmall
                                                                  : mostOf(ElementKind::I64);
   if (op.results.size() != 1 || !isIntegerTile(kernel.type(op.result()))) return std::nullopt;
-  const ElementKind element = kernel.type(op.result()).element();
-  const auto within = [&](std::optional<std::uint64_t> most) {
-    return most && *most <= mostOf(element) ? most : std::nullopt;
-  };
-  if (op.kind == OpKind::Constant) return ofConstant(op, element);
-  if (op.kind == OpKind::Cast || op.kind == OpKind::Bitcast) {
-    const Type &from = kernel.type(op.operand(0));
-    const bool isWhole = isIntegerTile(from) && (op.kind == OpKind::Cast ||
-                                                 info(from.element()).bits == info(element).bits);
-    return isWhole ? within(operand(0)) : std::nullopt;
-  }
+  if (op.kind == OpKind::Constant) return ofConstant(op, kernel.type(op.result()).element());
   if (op.kind == OpKind::Arange) return ofArange(op, kernel.type(op.result()));
   if (op.kind == OpKind::Broadcast || op.kind == OpKind::Reshape || op.kind == OpKind::Permute)
-    return operand(0);
+    return most(op.operand(0));
+  if (op.kind == OpKind::Cast || op.kind == OpKind::Bitcast) return ofConversion(kernel, op);
+  if (op.kind == OpKind::Sub) return ofDifference(kernel, op);
+  return ofArithmetic(kernel, op);
+}
+
+NotNegative::Most NotNegative::ofConversion(const Kernel &kernel, const Op &op) const {
+  const Type &from = kernel.type(op.operand(0));
+  const ElementKind element = kernel.type(op.result()).element();
+  const bool isWhole = isIntegerTile(from) &&
+                       (op.kind == OpKind::Cast || info(from.element()).bits == info(element).bits);
+  const Most held = most(op.operand(0));
+  return isWhole && held && *held <= mostOf(element) ? held : std::nullopt;
+}
+
+/// Of other ops nothing is known.
+NotNegative::Most NotNegative::ofArithmetic(const Kernel &kernel, const Op &op) const {
+  const ElementKind element = kernel.type(op.result()).element();
+  const auto operand = [&](std::size_t i) { return most(op.operand(i)); };
+  const auto both = [&] { return operand(0) && operand(1); };
+  const auto within = [&](std::uint64_t most) {
+    return most <= mostOf(element) ? Most(most) : std::nullopt;
+  };
   if (op.kind == OpKind::Add && both())
     return within(llvm::SaturatingAdd(*operand(0), *operand(1)));
   if (op.kind == OpKind::Mul && both())
     return within(llvm::SaturatingMultiply(*operand(0), *operand(1)));
-  if (op.kind == OpKind::Sub) return ofDifference(kernel, op);
   if ((op.kind == OpKind::Div || op.kind == OpKind::CeilDiv) && both()) {
     const std::uint64_t by =
         std::max<std::uint64_t>(constantBits(kernel, op.operand(1)).value_or(1), 1);

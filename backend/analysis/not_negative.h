@@ -12,7 +12,7 @@ namespace imbrex::analysis {
 
 /// The integers of a kernel that are certainly not negative, in any launch that keeps the
 /// assumptions, and how large they can be: what the grid and the extents of views give, what loops
-/// count up from 0, and what follows from them. Unsigned ones are among them.
+/// count up from one of them, and what follows from these. Unsigned ones are among them.
 class NotNegative {
 public:
   explicit NotNegative(const ir::Kernel &kernel, const Assumptions &assumptions = {});
@@ -24,18 +24,19 @@ public:
 
   /// Nothing of what may be negative.
   std::optional<std::uint64_t> most(ir::ValueId value) const { return most_[value.index()]; }
+  static constexpr std::uint64_t kMostSmall = (std::uint64_t{1} << 31) - 1;
   /// Whether 31 bits hold it.
-  bool isSmall(ir::ValueId value) const {
-    return contains(value) && *most(value) < std::uint64_t{1} << 31;
-  }
+  bool isSmall(ir::ValueId value) const { return contains(value) && *most(value) <= kMostSmall; }
 
 private:
   using Most = std::optional<std::uint64_t>;
   Most follows(const ir::Kernel &kernel, const Assumptions &assumptions, const ir::Op &op) const;
+  Most ofConversion(const ir::Kernel &kernel, const ir::Op &op) const;
+  Most ofArithmetic(const ir::Kernel &kernel, const ir::Op &op) const;
   Most ofDifference(const ir::Kernel &kernel, const ir::Op &op) const;
 
   std::vector<Most> most_;                   // by value number
-  std::map<ir::ValueId, ir::ValueId> endOf_; // of loops that count up from 0, by their index
+  std::map<ir::ValueId, ir::ValueId> endOf_; // of such loops, by their index
 };
 
 } // namespace imbrex::analysis

@@ -12,9 +12,8 @@ using namespace ir;
 
 class TripReader {
 public:
-  TripReader(const Kernel &kernel, const Op &loop, bool haveLoadsNoBranch)
-      : kernel_(kernel), loop_(loop), body_(loop.regions[0]),
-        haveLoadsNoBranch_(haveLoadsNoBranch) {
+  TripReader(const Kernel &kernel, const Op &loop, bool masksLoads)
+      : kernel_(kernel), loop_(loop), body_(loop.regions[0]), masksLoads_(masksLoads) {
     for (const auto &op : body_.ops) own_.insert(op.get());
   }
 
@@ -31,7 +30,7 @@ public:
 private:
   /// False where it is not known what the op does in which trips.
   bool add(const Op &op) {
-    if (haveLoadsNoBranch_ && isOfLoads(kernel_, op)) return addLoads(op);
+    if (masksLoads_ && isOfLoads(kernel_, op)) return addLoads(op);
     if (!op.regions.empty() || op.kind == OpKind::BreakIf || op.kind == OpKind::ExitIf)
       return false;
     if (op.kind == OpKind::RingCopyBox) return addBox(op) && addCopy(op);
@@ -46,8 +45,8 @@ private:
   }
 
   bool addBox(const Op &op) {
-    const bool shareBytes = storageBits(kernel_.type(op.operand(viewOperand(op))).element()) < 8;
-    if (shareBytes) return false; // the next box may begin within one
+    const ElementKind element = kernel_.type(op.operand(viewOperand(op))).element();
+    if (sharesByte(element)) return false; // the next box may begin within one
     MovingBox box{.op = &op, .moves = {}};
     for (const ValueId coordinate : llvm::drop_begin(op.operands, viewOperand(op) + 1)) {
       const auto moves = movesOf(coordinate);
@@ -107,7 +106,7 @@ private:
   const Kernel &kernel_;
   const Op &loop_;
   const Block &body_;
-  const bool haveLoadsNoBranch_;
+  const bool masksLoads_;
   std::set<const Op *> own_; // of the body
   WholeTrips whole_{
       .step = 1, .slots = ForAttrs::kMostSlots, .behind = 0, .boxes = {}, .coordinates = {}};
@@ -126,8 +125,8 @@ ValueId boxTile(const Op &box) {
   return box.kind == OpKind::ViewLoad ? box.result() : box.operand(0);
 }
 
-std::optional<WholeTrips> wholeTrips(const Kernel &kernel, const Op &loop, bool haveLoadsNoBranch) {
-  return TripReader(kernel, loop, haveLoadsNoBranch).read();
+std::optional<WholeTrips> wholeTrips(const Kernel &kernel, const Op &loop, bool masksLoads) {
+  return TripReader(kernel, loop, masksLoads).read();
 }
 
 } // namespace imbrex::analysis

@@ -21,7 +21,7 @@ struct MovingBox {
 
 struct WholeTrips {
   std::int64_t step;   ///< Of the loop.
-  std::int64_t slots;  ///< The fewest of its rings.
+  std::int64_t slots;  ///< The fewest of its rings; 1 where it loads.
   std::int64_t behind; ///< So many trips come behind one that makes all its copies.
   std::vector<MovingBox> boxes;
   std::set<const ir::Op *> coordinates; ///< What the body makes them of, and views.
@@ -33,10 +33,10 @@ ir::BoxUnit boxUnit(const ir::Op &box);
 /// What has the type and the layout of its tile.
 ir::ValueId boxTile(const ir::Op &box);
 
-/// Of a loop that copies into slots, or loads (loads_if.h, where that has no branch), under
-/// conditions of the form `distance to the end > n steps`, boxes of which it is known how they
-/// move. Nothing of others, nor of those that can be left on the way or have bodies within.
-std::optional<WholeTrips> wholeTrips(const ir::Kernel &kernel, const ir::Op &loop,
-                                     bool haveLoadsNoBranch);
+/// Of a loop that copies into slots, or loads (loads_if.h, where a machine `masksLoads` without a
+/// branch), under conditions of the form `distance to the end > n steps`, boxes of which it is
+/// known how they move. Nothing of others, nor of those that can be left on the way or have bodies
+/// within.
+std::optional<WholeTrips> wholeTrips(const ir::Kernel &kernel, const ir::Op &loop, bool masksLoads);
 
 } // namespace imbrex::analysis

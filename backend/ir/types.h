@@ -33,6 +33,8 @@ llvm::ArrayRef<ElementKind> allElementKinds();
 const llvm::fltSemantics &floatFormat(ElementKind kind);
 /// The bits that one element takes in memory: a bool a byte, an f4e2m1 a nibble, others their own.
 std::int32_t storageBits(ElementKind kind);
+/// Whether two of them are in a byte.
+inline bool sharesByte(ElementKind kind) { return storageBits(kind) < 8; }
 inline bool isInteger(ElementKind kind) {
   return info(kind).family == ElementFamily::Signed || info(kind).family == ElementFamily::Unsigned;
 }

@@ -137,7 +137,8 @@ public:
   llvm::Value *where(llvm::Value *condition, llvm::Value *otherwise,
                      const std::function<llvm::Value *()> &body);
   /// What exchanges may take of shared memory, beside rings: no more than a block has without
-  /// asking, for what one block takes keeps others from the core.
+  /// asking, for what one block takes keeps others from the core; behind rings what slots had, or a
+  /// little more.
   std::int64_t scratchBytes() const;
   Ring &ring(ir::ValueId value) { return rings_.at(value); }
   Barriers &barriers(ir::ValueId value) { return barriers_.at(value); }
@@ -146,8 +147,8 @@ public:
   /// Whether this thread is the one that loads boxes for its role; null where no other runs the
   /// code.
   llvm::Value *isLoader();
-  /// A barrier of the block, or of the role, for accesses to shared memory, and on most machines
-  /// for all: whatever was waited for before needs no other.
+  /// A barrier of the block, or of the role, for accesses to shared memory; and for all, unless the
+  /// machine counts copies or the kernel stores what it loads into slots.
   void barrier();
   /// The same for all accesses on any machine.
   void barrierForAll();
@@ -170,7 +171,7 @@ public:
 
   void emitBlock(const ir::Block &block);
   void emitOp(const ir::Op &op);
-  /// While trips of a loop are emitted in which no copy is left out; else null.
+  /// While trips of a loop are emitted in which no copy or load is left out; else null.
   WholeCopies *whole() { return whole_; }
   /// Leave the kernel if a condition, the same for all threads, holds.
   void endBlockIf(llvm::Value *condition);
@@ -228,7 +229,7 @@ private:
   void settleReaders();
   void noteReaders();
   llvm::Value *tripCount(const ir::Op &op);
-  bool countsInSmall(const ir::Op &loop) const;
+  bool countsIn32Bits(const ir::Op &loop) const;
   llvm::Value *bound(const ir::Op &loop, std::size_t i);
 
   std::optional<SourceLines> lines_;

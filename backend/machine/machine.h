@@ -88,6 +88,9 @@ struct Machine {
 /// Whether an op of this mnemonic has a fast form on f32.
 bool hasFastForm(const Machine &machine, std::string_view mnemonic);
 
+/// Whether an op of this mnemonic has an instruction on bf16 (Machine::bf16Ops).
+bool hasBf16Op(const Machine &machine, std::string_view mnemonic);
+
 /// Every target, in the table's order.
 llvm::ArrayRef<Machine> allMachines();
 /// Null where no target has this name.

@@ -39,6 +39,10 @@ std::int32_t blocksAtMost(const Machine &machine, std::int32_t warps) {
 
 } // namespace
 
+std::int32_t registersOfThread(const Machine &machine, std::int32_t threads) {
+  return std::min(machine.maxRegistersPerThread, machine.registersPerCore / threads);
+}
+
 std::string_view toText(OccupancyLimit limit) {
   switch (limit) {
   case OccupancyLimit::Warps: return "warps";

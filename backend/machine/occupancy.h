@@ -14,6 +14,9 @@ struct BlockDemand {
   std::int32_t sharedMemoryBytes = 0;
 };
 
+/// How many 32-bit registers each thread of such a block can have; of no other block on the core.
+std::int32_t registersOfThread(const Machine &machine, std::int32_t threads);
+
 /// What keeps more blocks from a core; the first in this order where several do.
 enum class OccupancyLimit : std::uint8_t { Warps, Blocks, Registers, SharedMemory };
 std::string_view toText(OccupancyLimit limit);

@@ -1,37 +1,34 @@
 #include "backend/passes/assign_layouts.h"
 
+#include "backend/machine/occupancy.h"
 #include "backend/passes/layouts/explain_layouts.h"
 #include "llvm/ADT/bit.h"
 
-#include <algorithm>
+#include <limits>
+#include <string_view>
 
 namespace imbrex::passes {
 namespace {
 
-/// The registers that each thread of a full block may have; no limit on a machine without.
-std::int64_t registersOfThread(const machine::Machine &machine, layout::Threads threads) {
-  if (machine.maxRegistersPerThread == 0) return std::numeric_limits<std::int32_t>::max();
-  return std::min(machine.maxRegistersPerThread, machine.registersPerCore / threads.count());
-}
-
 /// How many registers the code may use, and who says so.
 struct RegisterLimit {
   std::int64_t count;
-  std::string says;
+  std::string_view of;
 };
 
-RegisterLimit registerLimit(const ir::Kernel &kernel, const PassContext &context) {
-  const std::int64_t ofMachine = registersOfThread(context.machine, kernel.threads());
+RegisterLimit registerLimit(const ir::Kernel &kernel, const machine::Machine &machine) {
+  if (machine.maxRegistersPerThread == 0)
+    return {std::numeric_limits<std::int32_t>::max(), machine.name};
+  const std::int32_t most = machine::registersOfThread(machine, kernel.threads().count());
   const std::int32_t asked = kernel.attributes().registers;
-  if (asked > 0 && asked < ofMachine)
-    return {asked, "the kernel's `registers` are " + std::to_string(asked)};
-  return {ofMachine, std::string(context.machine.name) + " has " + std::to_string(ofMachine)};
+  if (asked > 0 && asked < most) return {asked, "its hint `registers`"};
+  return {most, machine.name};
 }
 
 /// A tile that alone fills the registers cannot be: everything would live in memory.
 void checkSizes(const ir::Kernel &kernel, const PassContext &context) {
   const layout::Threads threads = kernel.threads();
-  const RegisterLimit limit = registerLimit(kernel, context);
+  const RegisterLimit limit = registerLimit(kernel, context.machine);
   const auto isTooLarge = [&](const ir::Op &op, ir::ValueId value) {
     const ir::LayoutId layout = kernel.layoutOf(value);
     if (!layout.valid()) return false;
@@ -41,7 +38,7 @@ void checkSizes(const ir::Kernel &kernel, const PassContext &context) {
     const auto words = llvm::bit_floor(static_cast<std::uint64_t>(limit.count));
     const std::int64_t fitting = static_cast<std::int64_t>(words) * 32 / layouts::bitsHeld(type);
     context.diagnostics.report(Diag::TileTooLarge, op.where, kernel.name(), type, needed,
-                               threads.count(), limit.says, fitting * threads.count());
+                               threads.count(), limit.of, limit.count, fitting * threads.count());
     return true;
   };
   bool isReported = false; // one will do: what is made of a tile is as large
@@ -61,7 +58,7 @@ bool hasRoomFor(const ir::Kernel &kernel, layout::Threads threads, const PassCon
                                machine.name, most, machine.warpSize);
     return false;
   }
-  const std::int64_t limit = registersOfThread(machine, threads);
+  const std::int32_t limit = machine::registersOfThread(machine, threads.count());
   if (registers <= limit) return true;
   context.diagnostics.report(Diag::RegistersOfMachine, kernel.where(), kernel.name(), registers,
                              threads.count(), machine.name, limit);

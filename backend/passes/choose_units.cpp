@@ -4,6 +4,7 @@
 #include "backend/analysis/operand_sources.h"
 #include "backend/ir/builder.h"
 #include "backend/ir/products.h"
+#include "backend/machine/occupancy.h"
 #include "backend/passes/expand/scaled_operand.h"
 #include "backend/passes/layouts/layout_plan.h"
 #include "backend/passes/unit_registers.h"
@@ -230,17 +231,16 @@ WarpProduct sharedBy(const Product &product, std::int32_t warps) {
               product.sharing == Sharing::Rows ? grid.back() == 1 : grid[grid.size() - 2] == 1};
 }
 
-/// The registers that are too few for so many warps: of a thread; 0: all have room.
+/// How many registers a thread lacks with so many warps; 0: none.
 std::int64_t missingRegisters(const Kernel &kernel, llvm::ArrayRef<Product> products,
                               const machine::Machine &machine, std::int32_t warps) {
   llvm::SmallVector<WarpProduct, 4> shared;
   for (const Product &product : products) shared.push_back(sharedBy(product, warps));
-  const std::int64_t most = std::min(machine.maxRegistersPerThread,
-                                     machine.registersPerCore / (warps * machine.warpSize));
+  const std::int64_t most = machine::registersOfThread(machine, warps * machine.warpSize);
   return std::max<std::int64_t>(registersWanted(kernel, machine, shared, warps) - most, 0);
 }
 
-/// Twice the warps for as long as too few registers become fewer.
+/// Doubles the warps as long as a thread then lacks fewer registers.
 std::int32_t warpsFor(const Kernel &kernel, llvm::ArrayRef<Product> products,
                       const machine::Machine &machine) {
   if (kernel.attributes().warps > 0) return kernel.attributes().warps;

@@ -15,9 +15,8 @@ struct WarpProduct {
   const machine::MmaInstruction *unit;
   std::array<std::int64_t, 2> pieces; ///< That a warp has along rows, all batches', and columns.
   std::int64_t steps;                 ///< Of the instruction along k.
-  /// Of it and another one sums become operands: they live at a time, and
-  bool isBesideOthers;
-  bool keepsOperands; ///< stay in their registers.
+  bool isBesideOthers; ///< Its sums live at a time with another's: one's become operands.
+  bool keepsOperands;  ///< Such operands stay in their registers.
 };
 
 /// The registers of a thread that a kernel's products want at once: their sums; operands that stay,

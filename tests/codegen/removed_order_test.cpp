@@ -156,7 +156,7 @@ void checkWithoutEach(const std::string &name) {
     MESSAGE("SKIP: no code for ", name, " in this build");
     return;
   }
-  std::set<const Unseen *> unseen;
+  std::set<const Unseen *> unseen, seenOfSome;
   std::set<std::string> sorts;
   for (const TableKernel &one : pipelinedKernels(3)) {
     if (!isLong(one.name)) continue;
@@ -181,12 +181,15 @@ void checkWithoutEach(const std::string &name) {
       const bool isOfSome = row != kUnseen.end() && row->isOfSome;
       if (!isOfSome) CHECK(isUnseen == (row != kUnseen.end()));
       if (isUnseen && row != kUnseen.end()) unseen.insert(&*row);
+      if (!isUnseen && isOfSome) seenOfSome.insert(&*row);
       if (isUnseen && isOfSome) continue;
       CHECK(code.refused() != "");
     }
   }
-  CHECK(static_cast<std::ptrdiff_t>(unseen.size()) ==
-        llvm::count_if(kUnseen, [&](const Unseen &of) { return of.target == name; }));
+  const auto isHere = [&](const Unseen &of) { return of.target == name; };
+  CHECK(static_cast<std::ptrdiff_t>(unseen.size()) == llvm::count_if(kUnseen, isHere));
+  CHECK(static_cast<std::ptrdiff_t>(seenOfSome.size()) ==
+        llvm::count_if(kUnseen, [&](const Unseen &of) { return isHere(of) && of.isOfSome; }));
   const bool hasFences = machine->family == machine::Family::Amdgpu;
   CHECK(sorts.contains("a fence") == hasFences);
   CHECK(sorts.contains("a fence of a proxy") == machine->asyncCopies.haveEngine);

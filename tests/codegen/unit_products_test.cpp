@@ -171,7 +171,7 @@ TEST_CASE("each element type has a unit wherever the table has a row for it") {
       CAPTURE(elements.attributes);
       // Where nothing rounds to bf16, parts would take longer than f32.
       const bool isBf16x3 = elements.attributes.find("bf16x3") != std::string::npos,
-                 roundsToBf16 = llvm::StringRef(machine.bf16Ops).contains(" cast ");
+                 roundsToBf16 = machine::hasBf16Op(machine, "cast");
       CHECK(isOnUnit == (isTf32     ? has("tf32") || has("f32")
                          : isBf16x3 ? has("f32") || (has("bf16") && roundsToBf16)
                                     : has(isNarrow ? "f16" : elements.a)));

@@ -50,7 +50,7 @@ llvm::GlobalVariable *SharedMemory::reserve(std::int64_t bytes, const llvm::Twin
   return array;
 }
 
-void SharedMemory::order(llvm::GlobalVariable &array) {
+void SharedMemory::addRegion(llvm::GlobalVariable &array) {
   module_.getOrInsertNamedMetadata(kRegions)->addOperand(
       llvm::MDNode::get(module_.getContext(), {llvm::ConstantAsMetadata::get(&array)}));
 }
@@ -72,6 +72,18 @@ void SharedMemory::onBarrier() {
   for (Region &region : regions_) region.readers = Readers::None;
 }
 
+SharedMemory::AllReaders SharedMemory::anyReaders() {
+  AllReaders readers;
+  readers.fill(Readers::Some);
+  return readers;
+}
+
+SharedMemory::AllReaders SharedMemory::readers() const {
+  AllReaders readers;
+  for (std::size_t i = 0; i < regions_.size(); ++i) readers[i] = regions_[i].readers;
+  return readers;
+}
+
 void SharedMemory::setReaders(AllReaders readers) {
   for (std::size_t i = 0; i < regions_.size(); ++i) regions_[i].readers = readers[i];
 }
@@ -89,7 +101,7 @@ std::int64_t SharedMemory::finish(std::int64_t staticBytes, std::int64_t mostByt
     region.array->replaceAllUsesWith(sized);
     region.array->eraseFromParent();
     region.array = arrays_.emplace_back(sized);
-    order(*sized);
+    addRegion(*sized);
   }
   const std::int64_t apart = beforeLast() + regions_[kBehindRings].bytes;
   // Where a block has all without asking, more blocks fit on a core with less.

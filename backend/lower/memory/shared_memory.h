@@ -38,7 +38,7 @@ public:
   llvm::GlobalVariable *reserve(std::int64_t bytes, const llvm::Twine &name,
                                 std::int64_t alignment = kAlignment);
   /// What threads write there and read is to be in order as in exchanges: a region of the module's.
-  void order(llvm::GlobalVariable &array);
+  void addRegion(llvm::GlobalVariable &array);
   std::int64_t reservedBytes() const { return reserved_; }
 
   /// Whether threads may still read a region.
@@ -62,10 +62,8 @@ public:
   void onBarrier();
   /// Of all regions, for code that is reached on several ways.
   using AllReaders = std::array<Readers, kMostRegions>;
-  static constexpr AllReaders kAnyReaders{Readers::Some, Readers::Some, Readers::Some};
-  AllReaders readers() const {
-    return {regions_[0].readers, regions_[1].readers, regions_[kBehindRings].readers};
-  }
+  static AllReaders anyReaders();
+  AllReaders readers() const;
   void setReaders(AllReaders readers);
   void addReaders(AllReaders others) { setReaders(either(readers(), others)); }
   /// Where two ways meet.
@@ -94,7 +92,7 @@ public:
   static void placeAtLaunch(llvm::Module &module);
 
 private:
-  static constexpr std::size_t kBehindRings = 2; // of the regions
+  static constexpr std::size_t kBehindRings = kMostRegions - 1;
   struct Region {
     llvm::GlobalVariable *array = nullptr;
     std::int64_t bytes = 0;

@@ -10,6 +10,8 @@ using llvm::Value;
 
 namespace {
 
+static_assert(analysis::ParameterAssumptions::kSmallSpan < Vocabulary::BufferPlace::kOutside);
+
 /// A coordinate as i64 elements.
 Value *wideStart(Emitter &e, Value *coordinate, ElementKind kind, std::int64_t unit) {
   Value *wide = emitCast(e.b, kind, ElementKind::I64, {}, coordinate, e.natives);
@@ -21,7 +23,8 @@ Value *wideStart(Emitter &e, Value *coordinate, ElementKind kind, std::int64_t u
 Value *narrowStart(Emitter &e, ir::ValueId coordinate, std::int64_t unit) {
   Value *start = e.b.CreateZExtOrTrunc(e.scalar(coordinate), e.b.getInt32Ty());
   if (unit == 1) return start;
-  const auto most = static_cast<std::uint64_t>(llvm::divideCeil(std::int64_t{1} << 31, unit));
+  constexpr std::int64_t kOutside = Vocabulary::BufferPlace::kOutside;
+  const auto most = static_cast<std::uint64_t>(llvm::divideCeil(kOutside, unit));
   if (e.notNegative.most(coordinate).value_or(most + 1) > most)
     start = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, start,
                                       e.i32(static_cast<std::int64_t>(most)));
@@ -69,10 +72,11 @@ ViewBox::ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape
 void ViewBox::addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t unit) {
   const Start start = startOf(coordinate, unit);
   start_ = e_.b.CreateAdd(start_, scaled(axis, start.wide));
-  isInFront_ |= shape_[axis] > static_cast<std::int64_t>(analysis::NotNegative::kFar) ||
-                !e_.notNegative.containsOrFar(e_.kernel, coordinate);
+  mayBeInFront_ |= shape_[axis] > static_cast<std::int64_t>(analysis::NotNegative::kFar) ||
+                   !e_.notNegative.containsOrFar(e_.kernel, coordinate);
   Value *extent = view_.extents[static_cast<std::size_t>(axis)];
   const auto *made = llvm::dyn_cast<llvm::Instruction>(e_.scalar(coordinate));
+  // A guess: made in this block. Either way is right; a choice that does not change is hoisted.
   const bool changes = made && made->getParent() == e_.b.GetInsertBlock();
   if (changes && loadsIf_) {
     // Nothing is inside, for all threads at once.
@@ -174,7 +178,7 @@ Value *ViewBox::isInside(std::size_t r) {
 }
 
 bool ViewBox::isInReach() const {
-  return e_.words.hasBuffers() && assumed_.hasSmallSpan && !isInFront_;
+  return e_.words.hasBuffers() && assumed_.hasSmallSpan && !mayBeInFront_;
 }
 
 /// i32, negative where an element is outside along an axis.
@@ -203,7 +207,7 @@ Vocabulary::BufferPlace ViewBox::wholeInBuffer(std::size_t r, Value *start) {
 Vocabulary::BufferPlace ViewBox::inBuffer(std::size_t r) {
   llvm::IRBuilder<> &b = e_.b;
   Vocabulary::BufferPlace place = wholeInBuffer(r, startInBuffer());
-  // What is the same in all trips of the loop around, by one choice in front of it.
+  // What may be the same in all trips of the loop around, by one choice in front of it.
   llvm::SmallVector<Value *, 6> conditions{loadsIf_};
   for (std::int32_t axis = 0; axis < shape_.rank(); ++axis)
     if (!bounds_[static_cast<std::size_t>(axis)].change) conditions.push_back(isInside(r, axis));

@@ -58,7 +58,7 @@ private:
   struct Bounds {
     llvm::Value *first; // null: 0
     llvm::Value *count;
-    bool change = false; // with the trips of the loop around
+    bool change = false; // perhaps, with the trips of the loop around
   };
   llvm::Value *isInside(std::size_t r, std::int32_t axis);
   llvm::Value *beyond(std::size_t r, std::int32_t axis);
@@ -84,7 +84,7 @@ private:
   llvm::Value *loadsIf_; // as Emitter's, as long as no axis has it
   analysis::ParameterAssumptions assumed_;
   llvm::SmallVector<Bounds, 5> bounds_; // by axis
-  bool isInFront_ = false;              // perhaps: of the view's first element
+  bool mayBeInFront_ = false;           // of the view's first element
 };
 
 } // namespace imbrex::lower

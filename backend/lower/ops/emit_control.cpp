@@ -161,7 +161,7 @@ void Emitter::leaveLoop(const ir::Op &op) {
 }
 
 /// Whether an index of 64 bits may as well be counted in 32.
-bool Emitter::countsInSmall(const ir::Op &loop) const {
+bool Emitter::countsIn32Bits(const ir::Op &loop) const {
   return info(type(loop.operand(0)).element()).bits == 64 &&
          llvm::all_of(llvm::ArrayRef(loop.operands).take_front(3),
                       [&](ValueId value) { return notNegative.isSmall(value); });
@@ -170,7 +170,7 @@ bool Emitter::countsInSmall(const ir::Op &loop) const {
 /// Where a loop begins, where it ends, and its step, as it counts.
 Value *Emitter::bound(const ir::Op &loop, std::size_t i) {
   Value *value = scalar(loop.operand(i));
-  return countsInSmall(loop) ? b.CreateTrunc(value, b.getInt32Ty()) : value;
+  return countsIn32Bits(loop) ? b.CreateTrunc(value, b.getInt32Ty()) : value;
 }
 
 Value *Emitter::tripCount(const ir::Op &op) {
@@ -186,7 +186,8 @@ void Emitter::emitFor(const ir::Op &op) {
     values.push_back(registers(initial));
   auto whole = analysis::wholeTrips(kernel, op, words.hasBuffers());
   // A trip of a loop around that has none of this one's does what a trip does that forgot to wait,
-  // if there are two slots: what the assembly lacks would not be found (validate/ring_order.h).
+  // if there are two slots or loads alone: what the assembly lacks would not be found
+  // (validate/ring_order.h).
   if (whole && (loops_.empty() || whole->slots > 2)) {
     first =
         b.CreateZExtOrTrunc(emitWholeTrips(op, *std::move(whole), trips, values), trips->getType());
@@ -246,7 +247,7 @@ void Emitter::emitTrips(const ir::Op &op, const Trips &trips, llvm::ArrayRef<Reg
   definePhis(carriedArguments, carried);
   Value *now = index;
   for (std::int64_t i = 0; i < trips.together; ++i) {
-    define(body.arguments[0], {countsInSmall(op) ? widened(now) : now});
+    define(body.arguments[0], {countsIn32Bits(op) ? widened(now) : now});
     emitBlock(body);
     now = b.CreateAdd(now, step);
     if (whole_) whole_->advance();

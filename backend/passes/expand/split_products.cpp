@@ -3,7 +3,6 @@
 #include "backend/ir/products.h"
 #include "backend/passes/choose_units.h"
 #include "backend/passes/expand/expansion.h"
-#include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/bit.h"
 
 #include <limits>
@@ -161,7 +160,7 @@ public:
 
 private:
   /// Without an instruction for it, splitting takes longer than multiply-adds of f32.
-  bool roundsToBf16() const { return llvm::StringRef(machine_->bf16Ops).contains(" cast "); }
+  bool roundsToBf16() const { return machine::hasBf16Op(*machine_, "cast"); }
 
   const machine::Machine *machine_;
 };

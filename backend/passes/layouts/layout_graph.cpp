@@ -308,7 +308,7 @@ private:
   bool mayFillSlot(const Op &load) const {
     if (!isInPipelined_.contains(&load)) return false;
     const Type &tile = kernel_.type(load.result());
-    if (tile.rank() == 0 || !tile.isTile() || storageBits(tile.element()) < 8) return false;
+    if (tile.rank() == 0 || !tile.isTile() || sharesByte(tile.element())) return false;
     const AccessShape shape = widthOf(*sourceOf(load.result()), accessOf(load, tile.rank())).shape;
     const std::int64_t ofThread = tile.shape().elements() / question_.threads.count();
     return std::min(shape.width, ofThread) * shape.bits / 8 >=

@@ -2,6 +2,7 @@
 
 #include "backend/analysis/axis_info.h"
 #include "backend/analysis/effects.h"
+#include "backend/analysis/loads_if.h"
 #include "backend/layout/bank_conflicts.h"
 #include "backend/layout/box_layout.h"
 #include "backend/layout/vector_width.h"
@@ -140,19 +141,15 @@ private:
   std::optional<std::string> whyNoSlot(const Op &load, const std::string &bounds) const {
     const Type &type = kernel_.type(load.result());
     if (type.rank() == 0) return "it is of one element";
-    if (storageBits(type.element()) < 8) return "its elements share bytes";
-    if (!fillsWithZeros(load)) return "what it gives outside of " + bounds + " is not zero";
+    if (sharesByte(type.element())) return "its elements share bytes";
+    if (!analysis::fillsWithZeros(kernel_, load))
+      return "what it gives outside of " + bounds + " is not zero";
     return std::nullopt;
   }
 
   bool sharesElements(ValueId tile) const {
     const layout::LinearLayout &layout = kernel_.layout(kernel_.layoutOf(tile));
     return layout::copyBits(layout, layout::Dim::Lane) != 0;
-  }
-
-  bool fillsWithZeros(const Op &load) const {
-    if (load.kind == OpKind::ViewLoad) return load.attrs<ViewAttrs>().padding == Padding::Zero;
-    return load.operands.size() < 3 || constantBits(kernel_, load.operand(2)) == std::uint64_t{0};
   }
 
   /// Of a thread, which it can access at once.

@@ -71,7 +71,7 @@ std::string operationOf(const AtomicRMWInst &update, const machine::Machine &mac
     if (type->isHalfTy()) return ".add.noftz.f16";
     if (type->isFloatTy()) return ".add.f32";
     if (type->isDoubleTy()) return ".add.f64";
-    return llvm::StringRef(machine.bf16Ops).contains(" add ") ? ".add.noftz.bf16" : "";
+    return machine::hasBf16Op(machine, "add") ? ".add.noftz.bf16" : "";
   }
   const auto *known = llvm::find_if(
       kOperations, [&](const Operation &row) { return row.kind == update.getOperation(); });

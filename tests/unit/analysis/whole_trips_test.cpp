@@ -17,7 +17,7 @@ struct Loop {
 };
 
 std::string textOf(const Loop &loop) {
-  return R"(kernel @k(%v: view<f16, 2>, %n: i64, %x: i64, %b: bool) stage laid lanes 32 warps 1 {
+  return R"(kernel @k(%v: view<f16, 2>, %n: i64, %x: i64, %b: bool) stage scheduled lanes 32 warps 1 {
   layout #0 = register [[0,1],[0,2],[0,4],[8,0]] lane [[0,8],[0,16],[1,0],[2,0],[4,0]] of [16x32]
   layout #1 = offset [[0,1],[0,2],[0,4],[0,8],[0,16],[1,0],[2,0],[4,0],[8,0]] of [16x32]
   %r = ring.new [slots = 3] : ring<f16[16x32]> #0
@@ -45,11 +45,11 @@ std::string textOf(const Loop &loop) {
 )";
 }
 
-std::optional<analysis::WholeTrips> wholeTripsOf(const Loop &loop, bool haveLoadsNoBranch = false) {
+std::optional<analysis::WholeTrips> wholeTripsOf(const Loop &loop, bool masksLoads = false) {
   const ir::Kernel kernel = testing::parsedKernel(textOf(loop));
   std::optional<analysis::WholeTrips> found;
   ir::walk(kernel.body(), [&](const ir::Op &op) {
-    if (op.kind == ir::OpKind::For) found = analysis::wholeTrips(kernel, op, haveLoadsNoBranch);
+    if (op.kind == ir::OpKind::For) found = analysis::wholeTrips(kernel, op, masksLoads);
   });
   return found;
 }

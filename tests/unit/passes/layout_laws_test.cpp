@@ -2,7 +2,9 @@
 
 #include "backend/analysis/movement.h"
 #include "backend/ir/builder.h"
+#include "backend/layout/vector_width.h"
 #include "backend/passes/layouts/candidates.h"
+#include "backend/passes/pipeline/copy_layout.h"
 
 #include <doctest/doctest.h>
 
@@ -292,4 +294,39 @@ TEST_CASE("an operand is stored once for each slab that some thread has a regist
     if (std::min(shape[axis], depth) * shape[1 - axis] >= 4 * threads.count())
       CHECK(slabsCost(rows, axis, depth) == static_cast<Cost>(layout::registerCount(rows)) * ofOne);
   }
+}
+
+TEST_CASE("a layout for copies deals the same bits, and a thread's then lie in fewer rows") {
+  constexpr Bits kLine = 64; // elements of two bytes
+  const Shape shape{128, 256};
+  int changed = 0;
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 rng(seed);
+    const LinearLayout from = randomLayout(shape, {.lanes = 32, .warps = 2}, rng);
+    const LinearLayout to = passes::pipeline::copyLayout(from, Type::tile(ElementKind::F16, shape));
+    const auto sorted = [](const LinearLayout &layout) {
+      std::vector<Bits> columns(layout.columns().begin(), layout.columns().end());
+      std::ranges::sort(columns);
+      return columns;
+    };
+    REQUIRE(sorted(to) == sorted(from));
+    if (to.columns() == from.columns()) continue;
+    ++changed;
+    const Dim along = layout::axisDim(layout::axisOfNeighbours(from, 2));
+    const Dim across = along == layout::axisDim(0) ? layout::axisDim(1) : layout::axisDim(0);
+    const auto rowsOfAThread = [&](const LinearLayout &layout) {
+      std::set<Bits> rows;
+      for (Bits r = 0; r < Bits{1} << layout.inputBits(Dim::Register); ++r)
+        rows.insert(layout.outputPart(layout.apply(r), across));
+      return rows.size();
+    };
+    CHECK(rowsOfAThread(to) < rowsOfAThread(from));
+    for (std::int32_t i = 0; i < from.inputBits(Dim::Lane); ++i) {
+      const auto lane = static_cast<std::size_t>(from.inputShift(Dim::Lane) + i);
+      if (to.columns()[lane] != from.columns()[lane])
+        CHECK(from.outputPart(from.columns()[lane], along) >= kLine);
+    }
+  }
+  CHECK(changed > 50);
 }

@@ -136,7 +136,7 @@ TEST_CASE("every kind of update in PTX is one instruction with its order, or a l
         return update(words, b, row.kind, row.type(b.getContext()), x, kUsual);
       });
       CAPTURE(text);
-      const bool hasSums = llvm::StringRef(target->machine().bf16Ops).contains(" add ");
+      const bool hasSums = machine::hasBf16Op(target->machine(), "add");
       const bool hasNone = std::string(row.text) == "add.noftz.bf16" && !hasSums;
       const std::string operation = hasNone ? "cas.b16" : row.text;
       CHECK(hasText(text, "atom.acq_rel.gpu.global." + operation));

@@ -178,25 +178,35 @@ void Planner::place(const ir::Op &op, size_t order) {
       keepInPart(op, result, first);
       continue;
     }
-    if (keep) {
-      if (const auto [nest, number] = nestToJoin(result, first); nest != nullptr) {
-        giveBuffer(result);
-        nest->roots.insert(
-            nest->roots.begin(),
-            {.kind = Root::Kind::Keep, .value = result, .into = plan_.bufferOf[result.index()]});
-        noteOperands(op, first);
-        points_.keepIn(number, result);
-        points_.pullOperands(op, result);
-      } else {
-        keepBefore(result, first);
-      }
-      continue;
-    }
-    points_.pullOperands(op, result);
-    for (size_t i = 0; i < op.operands.size(); ++i) {
-      for (const std::int32_t use : uses) noteUse(op.operand(i), use, takesBuffer(kernel_, op, i));
-      if (isCaptured) captured_.insert(op.operand(i));
-    }
+    if (keep)
+      keepFor(op, result, first);
+    else
+      computeInline(op, result, uses);
+  }
+}
+
+/// By the nest of its first use, or by one of its own in front of that.
+void Planner::keepFor(const ir::Op &op, ValueId result, std::int32_t first) {
+  const auto [nest, number] = nestToJoin(result, first);
+  if (nest == nullptr) {
+    keepBefore(result, first);
+    return;
+  }
+  giveBuffer(result);
+  nest->roots.insert(
+      nest->roots.begin(),
+      {.kind = Root::Kind::Keep, .value = result, .into = plan_.bufferOf[result.index()]});
+  noteOperands(op, first);
+  points_.keepIn(number, result);
+  points_.pullOperands(op, result);
+}
+
+/// Where it is used, as often as it is.
+void Planner::computeInline(const ir::Op &op, ValueId result, const std::set<std::int32_t> &uses) {
+  points_.pullOperands(op, result);
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    for (const std::int32_t use : uses) noteUse(op.operand(i), use, takesBuffer(kernel_, op, i));
+    if (captured_.contains(result)) captured_.insert(op.operand(i));
   }
 }
 

@@ -80,6 +80,8 @@ private:
   bool isMovedIn(const Nest &nest, const ir::Op &load) const;
   std::int32_t firstWriteAfter(const ir::Op &op, size_t order, const std::set<std::int32_t> &uses);
   NestNumber keepBefore(ir::ValueId value, std::int32_t step);
+  void keepFor(const ir::Op &op, ir::ValueId result, std::int32_t first);
+  void computeInline(const ir::Op &op, ir::ValueId result, const std::set<std::int32_t> &uses);
   void keepInPart(const ir::Op &op, ir::ValueId result, std::int32_t step);
   void assignOffsets();
 
