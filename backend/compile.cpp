@@ -106,17 +106,17 @@ bool hasFewBodies(Compilation &of) {
   return false;
 }
 
-/// Bring a kernel to stage Laid, its loops pipelined: the table of pipeline.cpp. One that comes so,
-/// from a file, has passed the pipeline, but perhaps for another machine.
+/// Bring a kernel to stage Scheduled: the table of pipeline.cpp. One that comes laid or scheduled,
+/// from a file, has passed some of it, but perhaps for another machine.
 bool runItsPasses(Compilation &of) {
-  const bool isLaid = of.kernel.stage() == ir::Stage::Laid;
   passes::PassContext context(of.diagnostics, of.machine(), of.assumptions);
   context.onPass = [&](std::string_view pass, std::chrono::nanoseconds took) {
     const auto isOne = [&](const Pass &one) { return one.name == pass; };
-    if (llvm::any_of(laidPipeline(), isOne)) of.planning += took;
+    if (llvm::any_of(gpuPipelineFrom(ir::Stage::Laid), isOne)) of.planning += took;
   };
-  if (isLaid && !passes::hasRoomFor(of.kernel, of.kernel.threads(), context)) return false;
-  return runPasses(of.kernel, isLaid ? laidPipeline() : gpuPipeline(), context);
+  if (of.kernel.hasLayouts() && !passes::hasRoomFor(of.kernel, of.kernel.threads(), context))
+    return false;
+  return runPasses(of.kernel, gpuPipelineFrom(of.kernel.stage()), context);
 }
 
 bool hasThreadsOfMachine(Compilation &of) {

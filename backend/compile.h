@@ -39,8 +39,8 @@ struct GpuCode {
 };
 
 /// Bring a kernel of any stage to a target's code for launches that keep the assumptions: the
-/// passes of its pipeline, lowering, LLVM's optimiser. The kernel is at stage Laid afterwards, and
-/// must outlive the code, which names its ops. None where an error was reported.
+/// passes of its pipeline, lowering, LLVM's optimiser. The kernel is at stage Scheduled afterwards,
+/// and must outlive the code, which names its ops. None where an error was reported.
 std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
                                      const analysis::Assumptions &assumptions,
                                      Diagnostics &diagnostics, StageTimes *times = nullptr);

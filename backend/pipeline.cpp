@@ -67,10 +67,10 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"count-trips", passes::pipeline::countTrips, Stage::Laid, Stage::Laid},
     {"study-loads", passes::pipeline::studyLoads, Stage::Laid, Stage::Laid},
     {"plan-loops", passes::pipeline::planLoops, Stage::Laid, Stage::Laid},
-    {"apply-plans", passes::pipeline::applyPlans, Stage::Laid, Stage::Laid},
-    {"split-roles", passes::pipeline::splitRoles, Stage::Laid, Stage::Laid},
-    {"order-products", passes::pipeline::orderProducts, Stage::Laid, Stage::Laid},
-    {"place-slots", passes::pipeline::placeSlots, Stage::Laid, Stage::Laid},
+    {"apply-plans", passes::pipeline::applyPlans, Stage::Laid, Stage::Scheduled},
+    {"split-roles", passes::pipeline::splitRoles, Stage::Scheduled, Stage::Scheduled},
+    {"order-products", passes::pipeline::orderProducts, Stage::Scheduled, Stage::Scheduled},
+    {"place-slots", passes::pipeline::placeSlots, Stage::Scheduled, Stage::Scheduled},
 });
 
 consteval Pass named(std::string_view name) {
@@ -146,10 +146,6 @@ consteval bool chains(std::span<const Pass> passes) {
 static_assert(chains(kHostPipeline) && chains(kGpuPipeline),
               "each pass must start at the stage that the one before reaches");
 
-// Those behind the one that makes layouts.
-constexpr auto kLaidPasses = static_cast<std::size_t>(
-    std::ranges::count(kGpuPipeline, Stage::Laid, [](const Pass &pass) { return pass.from; }));
-
 /// A pipeline begins at the stage of its first pass; a kernel that was read from a file may be past
 /// that, and then needs no pass that would bring it there.
 bool isBehind(const ir::Kernel &kernel, const Pass &pass) {
@@ -185,21 +181,23 @@ void verifyAfter(const Pass &pass, const ir::Kernel &kernel) {
                pass.name, broken.render(), ir::print(kernel));
 }
 
-/// What a kernel is that a pass cannot take at its stage, and what to do.
-std::pair<std::string_view, std::string_view> wrongStage(Stage stage) {
-  switch (stage) {
-  case Stage::Traced: return {"still has variables", "run 'construct-ssa' first"};
-  case Stage::Tiles: return {"is not laid out on threads", "run 'assign-layouts' first"};
-  case Stage::Laid: break;
-  }
-  return {"is laid out on threads already", "give it the kernel as it was before 'assign-layouts'"};
+/// What a kernel is that a pass cannot take, and what to do.
+std::pair<std::string_view, std::string_view> wrongStage(Stage is, Stage wanted) {
+  if (is > wanted)
+    return wanted < Stage::Laid ? std::pair("is laid out on threads already",
+                                            "give it the kernel as it was before 'assign-layouts'")
+                                : std::pair("is scheduled already",
+                                            "give it the kernel as it was before 'apply-plans'");
+  if (is == Stage::Traced) return {"still has variables", "run 'construct-ssa' first"};
+  if (is == Stage::Tiles) return {"is not laid out on threads", "run 'assign-layouts' first"};
+  return {"is not scheduled", "run 'apply-plans' first"};
 }
 
 bool runOne(ir::Kernel &kernel, const Pass &pass, const passes::PassContext &context,
             PassRecord &record) {
   Diagnostics &diagnostics = context.diagnostics;
   if (kernel.stage() != pass.from) {
-    const auto [is, hint] = wrongStage(kernel.stage());
+    const auto [is, hint] = wrongStage(kernel.stage(), pass.from);
     diagnostics.report(Diag::PassAtWrongStage, {}, pass.name, kernel.name(), is, hint);
     return false;
   }
@@ -219,7 +217,9 @@ bool runOne(ir::Kernel &kernel, const Pass &pass, const passes::PassContext &con
 llvm::ArrayRef<Pass> allPasses() { return kPasses; }
 llvm::ArrayRef<Pass> hostPipeline() { return kHostPipeline; }
 llvm::ArrayRef<Pass> gpuPipeline() { return kGpuPipeline; }
-llvm::ArrayRef<Pass> laidPipeline() { return gpuPipeline().take_back(kLaidPasses); }
+llvm::ArrayRef<Pass> gpuPipelineFrom(Stage stage) {
+  return gpuPipeline().drop_until([&](const Pass &pass) { return pass.from == stage; });
+}
 const Pass *findPass(std::string_view name, Diagnostics &diagnostics) {
   return findAmong(kPasses, name, diagnostics);
 }

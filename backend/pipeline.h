@@ -14,10 +14,10 @@ const Pass *findPass(std::string_view name, Diagnostics &diagnostics);
 /// From a traced kernel to what the host target takes, in order. The interpreter takes what the
 /// first pass leaves.
 llvm::ArrayRef<Pass> hostPipeline();
-/// The same, and on to what is lowered for a GPU: a kernel at stage laid.
+/// The same, and on to what is lowered for a GPU: a kernel at stage scheduled.
 llvm::ArrayRef<Pass> gpuPipeline();
-/// The end of it, for a kernel that comes at stage laid.
-llvm::ArrayRef<Pass> laidPipeline();
+/// The end of it, for a kernel that comes at this stage.
+llvm::ArrayRef<Pass> gpuPipelineFrom(ir::Stage stage);
 
 /// Run passes in order, verifying after each and writing dumps as the environment asks
 /// (docs/environment.md). Stops after the first pass that reports an error, or after `stopAfter`.

@@ -105,7 +105,7 @@ std::string whyNotOnUnit(const ir::Kernel &kernel, const ir::Op &dot,
   std::int64_t warps = 1;
   for (const std::int64_t along : attrs.warps) warps *= std::min(along, most + 1);
   if (warps > most) return "a block has " + std::to_string(most) + " warps at most";
-  if (kernel.stage() != ir::Stage::Laid) return "";
+  if (!kernel.hasLayouts()) return "";
   const bool isLaid = warps == kernel.threads().warps &&
                       kernel.layout(kernel.layoutOf(dot.result())) ==
                           sumsOf(*unit, attrs, kernel.type(dot.result()).shape(), kernel.threads());

@@ -40,11 +40,8 @@ bool areSame(const layout::RegisterVectors &a, const layout::RegisterVectors &b)
 
 } // namespace
 
-bool isStored(const Kernel &kernel, ValueId ring) {
-  bool is = false;
-  walk(kernel.body(),
-       [&](const Op &op) { is |= op.kind == OpKind::RingStore && op.operand(0) == ring; });
-  return is;
+Ahead filledBy(const Kernel &kernel, ValueId ring) {
+  return kernel.definition(ring)->attrs<RingAttrs>().by;
 }
 
 RingCopies copiesOf(const Kernel &kernel, ValueId ring, const machine::Machine &machine) {
@@ -53,7 +50,7 @@ RingCopies copiesOf(const Kernel &kernel, ValueId ring, const machine::Machine &
   RingCopies copies{.vectors = vectorsOf(kernel, ring, layout)};
   copies.bytes = copies.vectors.width * (storageBits(type.element()) / 8);
   const machine::AsyncCopies &async = machine.asyncCopies;
-  copies.areStores = isStored(kernel, ring);
+  copies.areStores = filledBy(kernel, ring) == Ahead::Stores;
   if (copies.areStores) return copies;
   copies.areAsynchronous = (async.sizes & static_cast<std::uint32_t>(copies.bytes)) != 0;
   if (async.areInLaneOrder && layout::copyBits(layout, layout::Dim::Lane) != 0)
@@ -109,7 +106,7 @@ SlotPlan planSlots(const Kernel &kernel, ValueId ring, const layout::LinearLayou
   const Type &type = kernel.type(ring);
   const std::int32_t elementBytes = storageBits(type.element()) / 8;
   const layout::LinearLayout &write = kernel.layout(kernel.layoutOf(ring));
-  if (kernel.definition(ring)->attrs<RingAttrs>().boxes)
+  if (filledBy(kernel, ring) == Ahead::Boxes)
     return {write, layout::planBoxes(type.shape().extents(), elementBytes)->shared};
   const layout::SharedMemory memory{.banks = machine.banks, .lanes = machine.warpSize};
   const RingCopies copies = copiesOf(kernel, ring, machine);

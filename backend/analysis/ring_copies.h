@@ -24,8 +24,8 @@ RingCopies copiesOf(const ir::Kernel &kernel, ir::ValueId ring, const machine::M
 /// order.
 std::int64_t leastCopiesOfGroup(const ir::Kernel &kernel, const machine::Machine &machine);
 
-/// Whether threads fill a ring with what they hold in registers.
-bool isStored(const ir::Kernel &kernel, ir::ValueId ring);
+/// What fills a ring's slots.
+ir::Ahead filledBy(const ir::Kernel &kernel, ir::ValueId ring);
 
 /// Who brings what into a ring's slots, and how these lie.
 struct SlotPlan {

@@ -11,16 +11,6 @@
 
 namespace imbrex::ir {
 
-/// How far a kernel has come. Each pass starts at one stage and reaches one; the verifier holds a
-/// kernel to the rules of its stage.
-enum class Stage : std::uint8_t {
-  Traced, // as recorded: variables are read and written
-  Tiles,  // SSA: no variables
-  Laid,   // every tile has a layout on the threads of a block
-};
-template <>
-inline constexpr std::string_view kNames<Stage>[] = {"traced", "tiles", "laid"};
-
 using LayoutId = Id<struct LayoutTag>;
 
 /// A kernel in Block IR: the program of one block of the grid. Values are numbered; the numbers
@@ -39,6 +29,7 @@ public:
   void setWhere(Location where) { where_ = where; }
   Stage stage() const { return stage_; }
   void setStage(Stage stage) { stage_ = stage; }
+  bool hasLayouts() const { return stage_ >= Stage::Laid; }
   const KernelAttrs &attributes() const { return attributes_; }
   void setAttributes(const KernelAttrs &attributes) { attributes_ = attributes; }
 
@@ -61,7 +52,7 @@ public:
   void setDefinition(ValueId value, Op *op) { values_[value.index()].definition = op; }
   size_t valueCount() const { return values_.size(); }
 
-  // --- at stage Laid ---
+  // --- from stage Laid on ---
 
   /// The threads of a block.
   layout::Threads threads() const { return threads_; }
@@ -100,7 +91,7 @@ void walk(const Block &block, const std::function<void(const Op &)> &visit);
 /// The op that takes a kernel apart into roles, its last one; null where all threads do the same.
 const Op *rolesOf(const Kernel &kernel);
 
-/// The threads of a block at stage Laid: the kernel's own, and those of a role beside these.
+/// The threads of a block from stage Laid on: the kernel's own, and those of a role beside these.
 layout::Threads threadsInAll(const Kernel &kernel);
 
 /// What a pointer or a view was made from, as far as all of it comes from one: a parameter, what a

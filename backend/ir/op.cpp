@@ -39,12 +39,17 @@ bool isElementwise(OpKind kind) {
   return is;
 }
 
-bool isLaid(OpKind kind) {
-  bool is = false;
-#define IMBREX_OP(...)
-#define IMBREX_LAID(Kind, ...) is |= kind == OpKind::Kind;
+Stage firstStage(OpKind kind) {
+  switch (kind) {
+#define IMBREX_OP(Kind, ...)                                                                       \
+  case OpKind::Kind: return Stage::Traced;
+#define IMBREX_LAID(Kind, ...)                                                                     \
+  case OpKind::Kind: return Stage::Laid;
+#define IMBREX_SCHEDULED(Kind, ...)                                                                \
+  case OpKind::Kind: return Stage::Scheduled;
 #include "backend/ir/ops.def"
-  return is;
+  }
+  return Stage::Traced;
 }
 
 Attributes defaultAttributes(OpKind kind) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/attributes.h"
+#include "backend/ir/stage.h"
 #include "backend/ir/types.h"
 #include "backend/support/location.h"
 #include "backend/support/typed_id.h"
@@ -142,8 +143,8 @@ constexpr bool isDivision(OpKind kind) {
 #include "backend/ir/ops.def"
   return is;
 }
-/// Not for authors: passes make it, of kernels at stage Laid.
-bool isLaid(OpKind kind);
+/// From which stage on a kernel may have it: what is not for authors, passes make.
+Stage firstStage(OpKind kind);
 /// The ops that fill slots of shared memory, wait for them or take them, as an enumeration of their
 /// own: whoever reads a kernel's synchronisation says of each what it is.
 enum class SyncOp : std::uint8_t {

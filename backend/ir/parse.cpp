@@ -157,7 +157,7 @@ private:
     if (stage == std::end(kNames<Stage>))
       return error(Diag::TextUnknownStage, *token, shown(*token), alternatives(kNames<Stage>));
     kernel_.setStage(static_cast<Stage>(stage - std::begin(kNames<Stage>)));
-    if (kernel_.stage() == Stage::Laid && !parseThreads()) return false;
+    if (kernel_.hasLayouts() && !parseThreads()) return false;
     Attributes attributes = KernelAttrs{};
     if (!parseAttributes(attributes, first)) return false;
     kernel_.setAttributes(std::get<KernelAttrs>(attributes));

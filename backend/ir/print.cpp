@@ -19,7 +19,7 @@ public:
     text_ += "kernel @" + wordOrQuoted(kernel_.name()) + "(";
     printParameters();
     text_ += ") stage " + std::string(kNames<Stage>[static_cast<std::size_t>(kernel_.stage())]);
-    if (kernel_.stage() == Stage::Laid) printThreads();
+    if (kernel_.hasLayouts()) printThreads();
     printChanged(kernel_.attributes(), KernelAttrs{});
     if (options_.locations) printLocation(kernel_.where());
     text_ += " {\n";

@@ -7,15 +7,16 @@
 /// What the ops of rings, barriers and roles fix (attributes.h).
 namespace imbrex::ir {
 
-/// The slots of a ring. `boxes`: ring.load_box fills them, each as the machine's engine writes a
-/// tile (layout/box_layout.h).
+/// The slots of a ring. `by`: what fills them. Boxes: ring.load_box, each slot as the machine's
+/// engine writes a tile (layout/box_layout.h); copies: ring.copy and ring.copy_box; stores:
+/// ring.store.
 struct RingAttrs {
   std::int32_t slots = 1;
-  bool boxes = false;
+  Ahead by = Ahead::Copies;
   bool operator==(const RingAttrs &) const = default;
   void visit(auto &&field) {
     field("slots", slots);
-    field("boxes", boxes);
+    field("by", by);
   }
 };
 

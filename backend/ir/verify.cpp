@@ -117,7 +117,7 @@ bool checkTypes(const OpCheck &check) {
 }
 
 bool checkRules(const OpCheck &check) {
-  return checkTypes(check) && (check.kernel().stage() != Stage::Laid || rules::checkLayouts(check));
+  return checkTypes(check) && (!check.kernel().hasLayouts() || rules::checkLayouts(check));
 }
 
 /// Walks a kernel in the order in which it runs, so that "defined above" is what has been seen.
@@ -267,13 +267,13 @@ private:
   /// What the kernel's stage and the body around the op have to say.
   bool isAllowed(const Op &op) {
     const Effect effect = info(op.kind).effect;
-    const auto belongsTo = [&](Stage stage) {
+    const auto isWrong = [&](Stage wanted) {
       const auto name = [](Stage s) { return kNames<Stage>[static_cast<std::size_t>(s)]; };
-      return kernel_.stage() == stage ||
-             report(Diag::VerifyStage, op, name(stage), name(kernel_.stage()));
+      return report(Diag::VerifyStage, op, name(wanted), name(kernel_.stage()));
     };
-    if (effect == Effect::Variable && !belongsTo(Stage::Traced)) return false;
-    if (isLaid(op.kind) && !belongsTo(Stage::Laid)) return false;
+    if (effect == Effect::Variable && kernel_.stage() != Stage::Traced)
+      return isWrong(Stage::Traced);
+    if (const Stage first = firstStage(op.kind); kernel_.stage() < first) return isWrong(first);
     if (parents_.empty() || !rules::isCombineBody(*parents_.back())) return true;
     const auto isScalar = [&](ValueId value) { return kernel_.type(value).isScalar(); };
     return ((effect == Effect::Pure || effect == Effect::End) && op.regions.empty() &&

@@ -81,7 +81,7 @@ public:
     };
     const Type &type = check_.result();
     const Op *ring = kernel_.definition(op.operand(0));
-    if (ring && ring->attrs<RingAttrs>().boxes) {
+    if (ring && ring->attrs<RingAttrs>().by == Ahead::Boxes) {
       const auto boxes = layout::planBoxes(type.shape().extents(), storageBits(type.element()) / 8);
       if (boxes && boxes->shared != *got)
         return fail("the engine writes " + layout::toText(boxes->shared));
@@ -150,7 +150,7 @@ bool checkThreads(const Kernel &kernel, Diagnostics &diagnostics) {
   constexpr std::int64_t kMost = 1024; // of any machine
   const auto [lanes, warps] = kernel.threads();
   const bool isRight =
-      kernel.stage() != Stage::Laid ||
+      !kernel.hasLayouts() ||
       (lanes > 0 && warps > 0 && llvm::has_single_bit(unsigned(lanes)) &&
        llvm::has_single_bit(unsigned(warps)) && std::int64_t{lanes} * warps <= kMost);
   if (!isRight) diagnostics.report(Diag::VerifyThreads, kernel.where(), warps, lanes);
@@ -165,7 +165,7 @@ bool checkLayoutOf(const Kernel &kernel, ValueId value, const Place &place,
     diagnostics.report(kind, place.where, place.what, type, arguments...);
     return false;
   };
-  const bool isWanted = kernel.stage() == Stage::Laid && hasElements(type) && type.rank() > 0;
+  const bool isWanted = kernel.hasLayouts() && hasElements(type) && type.rank() > 0;
   if (!isWanted) return !id.valid() || report(Diag::VerifyLayoutNotWanted);
   if (id.index() >= kernel.layouts().size()) return report(Diag::VerifyLayoutMissing);
   const layout::LinearLayout &layout = kernel.layout(id);

@@ -42,10 +42,10 @@ bool boxIsRight(const OpCheck &check) {
 
 constexpr std::int32_t kMostArrivals = (1 << 20) - 1; // that a phase can count
 
-/// Whether it is one of the ops that fill this ring: the engine's, or the threads'.
-bool isFilledBy(const OpCheck &check, bool engine) {
+/// Whether the op's ring is filled so.
+bool isFilledBy(const OpCheck &check, Ahead by) {
   const Op *made = check.kernel().definition(check.op().operand(0));
-  return (made && made->attrs<RingAttrs>().boxes == engine) || check.fail(Diag::VerifyRingFilled);
+  return (made && made->attrs<RingAttrs>().by == by) || check.fail(Diag::VerifyRingFilled);
 }
 
 } // namespace
@@ -57,14 +57,17 @@ bool checkRingNew(const OpCheck &check) {
   if (!holdsTiles) return check.fail(Diag::VerifyRingType, ring);
   const auto &attrs = check.op().attrs<RingAttrs>();
   const bool canBeLoaded =
-      !attrs.boxes ||
+      attrs.by != Ahead::Boxes ||
       layout::planBoxes(ring.shape().extents(), storageBits(ring.element()) / 8).has_value();
-  return (canBeLoaded || check.fail(Diag::VerifyRingBoxes, ring)) &&
+  const bool isFilled =
+      attrs.by == Ahead::Copies || attrs.by == Ahead::Boxes || attrs.by == Ahead::Stores;
+  return check.attributeIs("by", isFilled, "copies, boxes or stores") &&
+         (canBeLoaded || check.fail(Diag::VerifyRingBoxes, ring)) &&
          slotsAreRight(check, attrs.slots);
 }
 
 bool checkRingCopy(const OpCheck &check) {
-  if (!hasRing(check) || !isFilledBy(check, false) || !check.conditionIs(1)) return false;
+  if (!hasRing(check) || !isFilledBy(check, Ahead::Copies) || !check.conditionIs(1)) return false;
   const Type held = check.operand(0).held(), &pointers = check.operand(2);
   const bool isRight = pointers.isPointerTile() && pointers.element() == held.element() &&
                        pointers.shape() == held.shape();
@@ -75,17 +78,17 @@ bool checkRingCopy(const OpCheck &check) {
 }
 
 bool checkRingCopyBox(const OpCheck &check) {
-  return hasRing(check) && isFilledBy(check, false) && check.conditionIs(1) && boxIsRight(check) &&
-         widthIsRight(check, check.op().attrs<RingCopyBoxAttrs>().width);
+  return hasRing(check) && isFilledBy(check, Ahead::Copies) && check.conditionIs(1) &&
+         boxIsRight(check) && widthIsRight(check, check.op().attrs<RingCopyBoxAttrs>().width);
 }
 
 bool checkRingStore(const OpCheck &check) {
-  return hasRing(check) && isFilledBy(check, false) &&
+  return hasRing(check) && isFilledBy(check, Ahead::Stores) &&
          check.operandIs(1, "the second operand", check.operand(0).held());
 }
 
 bool checkRingLoadBox(const OpCheck &check) {
-  return hasRing(check) && isFilledBy(check, true) &&
+  return hasRing(check) && isFilledBy(check, Ahead::Boxes) &&
          check.operandIs(1, "the second operand", Type::barrier()) && boxIsRight(check);
 }
 

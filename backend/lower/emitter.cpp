@@ -23,7 +23,7 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
       stagedTiles(analysis::stagedTiles(kernel)), values_(kernel.valueCount()),
       uses_(ir::countUses(kernel)), facts_(kernel, assumed),
       lastUseOfRings_(analysis::lastUseOfRings(kernel, vocabulary.machine())) {
-  IMBREX_CHECK(kernel.stage() == ir::Stage::Laid, "only kernels with layouts are lowered");
+  IMBREX_CHECK(kernel.stage() == ir::Stage::Scheduled, "only scheduled kernels are lowered");
   collectRings();
 }
 

@@ -254,10 +254,10 @@ namespace {
 /// Two roles by hand; `more` stands in the one that computes.
 std::string byHand(const std::string &more) {
   return R"(
-kernel @k(%v: view<f32, 2>, %y: view<f32, 2>, %n: i32, %b: bool) stage laid lanes 32 warps 1 {
+kernel @k(%v: view<f32, 2>, %y: view<f32, 2>, %n: i32, %b: bool) stage scheduled lanes 32 warps 1 {
   layout #0 = register [[0,1],[0,2],[0,4]] lane [[1,0],[2,0],[4,0],[0,8],[0,16]] warp [] of [8x32]
   layout #1 = offset [[0,1],[0,2],[0,4],[0,8],[0,16],[1,4],[2,8],[4,16]] of [8x32]
-  %r = ring.new [slots = 2, boxes = true] : ring<f32[8x32]> #0
+  %r = ring.new [slots = 2, by = boxes] : ring<f32[8x32]> #0
   %full = barrier.new [slots = 2] : barrier
   %empty = barrier.new [slots = 2] : barrier
   %0 = constant 0 : i32

@@ -12,7 +12,7 @@ namespace {
 
 /// A kernel with a ring, by hand.
 std::string withRing(const std::string &ops) {
-  return "kernel @k(%p: ptr<const f32>, %n: i32, %b: bool) stage laid lanes 32 warps 1 {\n"
+  return "kernel @k(%p: ptr<const f32>, %n: i32, %b: bool) stage scheduled lanes 32 warps 1 {\n"
          "layout #0 = register [[1],[2]] lane [[4],[8],[16],[32],[64]] warp [] of [128]\n"
          "layout #1 = register [[1],[2]] lane [[8],[4],[16],[32],[64]] warp [] of [128]\n"
          "layout #2 = offset [[1],[2],[4],[8],[16],[32],[64]] of [128]\n"
@@ -66,7 +66,7 @@ TEST_CASE("under other names a tile has elements that other threads have copied"
   const auto checkedRead = [](const std::string &read) {
     Diagnostics diagnostics;
     const std::string text = R"(
-kernel @k(%v: view<const f32, 2>, %n: i32) stage laid lanes 32 warps 1 {
+kernel @k(%v: view<const f32, 2>, %n: i32) stage scheduled lanes 32 warps 1 {
   layout #0 = register [[0,1],[0,2],[4,0],[8,0],[16,0]] lane [[0,4],[0,8],[0,16],[1,0],[2,0]] warp [] of [32x32]
   layout #1 = offset [[0,1],[0,2],[0,4],[0,8],[0,16],[1,0],[2,0],[4,0],[8,0],[16,0]] of [32x32]
   layout #2 = offset [[1,0],[2,0],[4,0],[8,0],[16,0],[0,1],[0,2],[0,4],[0,8],[0,16]] of [32x32]
@@ -176,7 +176,7 @@ TEST_CASE("an if by hand may hold nothing but copies, also where copies have no 
   const target::GpuTarget *target = targetNamed("gfx950");
   if (target == nullptr) return;
   ir::Kernel kernel = parsedKernel(R"(
-kernel @k(%p: ptr<const f32>, %q: ptr<f32>, %b: bool) stage laid lanes 64 warps 1 {
+kernel @k(%p: ptr<const f32>, %q: ptr<f32>, %b: bool) stage scheduled lanes 64 warps 1 {
   layout #0 = register [[1],[2]] lane [[4],[8],[16],[32],[64],[128]] warp [] of [256]
   layout #1 = offset [[1],[2],[4],[8],[16],[32],[64],[128]] of [256]
   %r = ring.new [slots = 2] : ring<f32[256]> #0

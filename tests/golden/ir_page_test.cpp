@@ -36,8 +36,8 @@ const std::map<OpKind, std::string_view> kTopics = {
     {OpKind::Philox, "Random"},
     {OpKind::Print, "Effects seen outside"},
     {OpKind::For, "Control flow"},
-    {OpKind::ConvertLayout, "Layouts, at stage laid only"},
-    {OpKind::RingNew, "Rings, at stage laid only"},
+    {OpKind::ConvertLayout, "Layouts, from stage laid on"},
+    {OpKind::RingNew, "Rings, at stage scheduled only"},
     {OpKind::VarNew, "Variables, at stage traced only"},
 };
 

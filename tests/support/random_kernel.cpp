@@ -53,7 +53,7 @@ const std::vector<OpKind> &kindsOfAuthors() {
   static const std::vector<OpKind> kinds = [] {
     std::vector<OpKind> found;
     for (const OpKind kind : allOpKinds())
-      if (!isLaid(kind) || kind == OpKind::ConvertLayout) found.push_back(kind);
+      if (firstStage(kind) < Stage::Laid || kind == OpKind::ConvertLayout) found.push_back(kind);
     return found;
   }();
   return kinds;

@@ -16,7 +16,7 @@ Ring::Ring(Emitter &e, const ir::Op &op)
   const ir::Type &type = e.type(op.result());
   const layout::LinearLayout &layout = e.layoutOf(op.result());
   const machine::Machine &machine = e.words.machine();
-  if (op.attrs<ir::RingAttrs>().boxes) {
+  if (op.attrs<ir::RingAttrs>().by == ir::Ahead::Boxes) {
     boxes_ = layout::planBoxes(type.shape().extents(), ir::storageBits(type.element()) / 8);
     base_ = e.shared.reserve(slotBytes_ * slots_, "ring", boxes_->alignment());
   } else {
@@ -24,7 +24,7 @@ Ring::Ring(Emitter &e, const ir::Op &op)
     if (copies_.areInLaneOrder) ofWarp_ = copies_.bytes * machine.warpSize;
     const std::int64_t unread = ofWarp_ * e.kernel.threads().warps;
     llvm::GlobalVariable *slots = e.shared.reserve(slotBytes_ * slots_ + unread, "ring");
-    if (copies_.areStores) e.shared.order(*slots);
+    if (copies_.areStores) e.shared.addRegion(*slots);
     base_ = slots;
   }
   const auto taken = analysis::slotLayoutOf(e.kernel, op.result());

@@ -90,7 +90,7 @@ private:
       const ValueId tile = load.op->result();
       builder.setLocation(load.op->where);
       Op &ring = builder.create(OpKind::RingNew, {}, {Type::ring(kernel_->type(tile))},
-                                RingAttrs{.slots = order_.slots, .boxes = load.by == Ahead::Boxes});
+                                RingAttrs{.slots = order_.slots, .by = load.by});
       kernel_->setLayout(ring.result(), kernel_->layoutOf(tile));
       rings_.push_back(ring.result());
     }

@@ -6,7 +6,9 @@
 namespace imbrex::passes::pipeline {
 
 /// Start loads of loops some trips ahead, as study-loads and plan-loops have decided: by copies
-/// into rings of slots in shared memory (apply_order.h), or in registers (stage_loads.h).
+/// into rings of slots in shared memory (apply_order.h), or in registers and perhaps on into slots
+/// (stage_loads.h). What is copied or stored comes to lie on threads so that each has neighbours
+/// (copy_layout.h).
 ///
 ///   before                                        after
 ///   for %0, %n, %1 [slots = 3] (%i: i64) {        %r = ring.new [slots = 3] : ring<f16[64x32]> #1
@@ -22,6 +24,9 @@ namespace imbrex::passes::pipeline {
 ///
 /// Products read a slot where it lies (read_in_place.h), and what all want in another layout is
 /// read in that.
+///
+/// After it the kernel is at stage Scheduled: what is in slots, and who waits for what, can be read
+/// off it and proven (prove_rings.h).
 ///
 /// Runs behind plan-loops, and in front of split-roles, which takes a body apart that is written
 /// for two roles. No pass but place-slots may follow these two that moves anything: what they write

@@ -69,7 +69,7 @@ private:
                                 [&](const layout::LinearLayout &places) {
                                   return slotsFor(kernel_, tile, places, machine_);
                                 });
-    if (!analysis::isStored(kernel_, ring))
+    if (analysis::filledBy(kernel_, ring) != Ahead::Stores)
       return planned(ring, inSlot(kernel_, tile, plan.access.places));
     return {layoutOf(ring), inSlot(kernel_, tile, plan.tile.shared)};
   }

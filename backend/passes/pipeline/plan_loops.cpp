@@ -144,7 +144,7 @@ private:
     for (AheadLoad &load : loads.loads) {
       const ValueId tile = load.op->result();
       const auto names = namesInProducts(kernel_, tile);
-      if (!names || !isFactor(*names) || storageBits(kernel_.type(tile).element()) < 8) continue;
+      if (!names || !isFactor(*names) || sharesByte(kernel_.type(tile).element())) continue;
       TakenRoom taken = taken_;
       taken.inPlace.insert(names->begin(), names->end());
       taken.bytes += slotBytes(kernel_.type(tile), kernel_.layout(kernel_.layoutOf(tile)));

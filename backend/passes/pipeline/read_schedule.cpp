@@ -1,5 +1,6 @@
 #include "backend/passes/pipeline/read_schedule.h"
 
+#include "backend/analysis/ring_copies.h"
 #include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/ir/shared_tiles.h"
@@ -503,7 +504,7 @@ private:
   }
 
   bool isFilledByEngine(ValueId ring) const {
-    return kernel_.definition(ring)->attrs<RingAttrs>().boxes;
+    return analysis::filledBy(kernel_, ring) == Ahead::Boxes;
   }
 
   /// Of the slot that was taken so many slots ago.

@@ -20,7 +20,7 @@ analysis::PlacedTiles slotsFor(const Kernel &kernel, ValueId tile, const LinearL
   const ValueId ring = slot.operand(0);
   const LinearLayout read = inSlot(kernel, tile, places);
   analysis::PlacedTiles tiles;
-  if (analysis::isStored(kernel, ring))
+  if (analysis::filledBy(kernel, ring) == Ahead::Stores)
     tiles = analysis::storedTiles(kernel.layout(kernel.layoutOf(ring)), read,
                                   storageBits(kernel.type(ring).element()), machine);
   else

@@ -3,6 +3,7 @@
 #include "backend/ir/shared_tiles.h"
 #include "backend/layout/tile_layout.h"
 #include "backend/layout/vector_width.h"
+#include "backend/machine/occupancy.h"
 #include "backend/passes/layouts/cost.h"
 #include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/pipeline/trip_writer.h"
@@ -115,8 +116,8 @@ private:
       Builder to(*kernel_, rings_);
       if (load.op->kind == OpKind::ViewLoad) haveNeighbours(tile); // pointers are held as they are
       to.setLocation(load.op->where);
-      Op &ring =
-          to.create(OpKind::RingNew, {}, {Type::ring(kernel_->type(tile))}, RingAttrs{.slots = 1});
+      Op &ring = to.create(OpKind::RingNew, {}, {Type::ring(kernel_->type(tile))},
+                           RingAttrs{.slots = 1, .by = Ahead::Stores});
       kernel_->setLayout(ring.result(), kernel_->layoutOf(tile));
       ringOf_[tile] = ring.result();
     }
@@ -193,8 +194,7 @@ std::string tooManyRegisters(const Kernel &kernel, const LoopLoads &loads,
   if (machine.maxRegistersPerThread == 0) return ""; // it does not count them
   // What a trip computes needs most of them.
   constexpr std::int64_t kShare = 4;
-  const std::int64_t all = std::min<std::int64_t>(
-      machine.maxRegistersPerThread, machine.registersPerCore / kernel.threads().count());
+  const std::int64_t all = machine::registersOfThread(machine, kernel.threads().count());
   std::int64_t words = 0;
   for (const AheadLoad &load : loads.loads) {
     const LayoutId layout = kernel.layoutOf(load.op->result());

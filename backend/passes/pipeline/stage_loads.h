@@ -9,7 +9,8 @@ namespace imbrex::passes::pipeline {
 
 /// Where a machine has no asynchronous copies, or none for a loop's loads: start these one trip
 /// ahead and carry what they load in registers. An ordinary load lets its thread go on until the
-/// registers are used, so that nothing need be waited for, and nothing proven.
+/// registers are used, so that nothing need be waited for, and nothing proven, as long as the
+/// tile stays there.
 ///
 ///   before                          after
 ///                                   %first = if low < high { load address(trip 0) } else { zeros }
@@ -22,6 +23,8 @@ namespace imbrex::passes::pipeline {
 /// What products alone read is stored into a slot in front of them, and read there: then the loads
 /// behind it can have the same registers.
 ///
+///   %ring = ring.new           // in front of all that the kernel does
+///   …
 ///   for %i = low … high (…, %x = %first) {
 ///     meet                    // the last trip's reads are over
 ///     ring.store %ring, %x

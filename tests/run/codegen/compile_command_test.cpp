@@ -36,7 +36,7 @@ TEST_CASE("imbrex compile makes what is asked for, for every target" *
     const bool isNvptx = machine->family == machine::Family::Nvptx;
     const Outcome ir = compile(*machine, "--emit ir");
     CHECK(ir.status == 0);
-    CHECK(contains(ir.output, " stage laid "));
+    CHECK(contains(ir.output, " stage scheduled "));
     const Outcome llvm = compile(*machine, "--emit llvm");
     CHECK(contains(llvm.output, isNvptx ? "define ptx_kernel void @scale("
                                         : "define amdgpu_kernel void @scale("));

@@ -13,7 +13,7 @@ namespace {
 std::string lastUseIn(const std::string &body, std::string_view machine = "sm_80",
                       const std::string &behind = "") {
   const ir::Kernel kernel = testing::parsedKernel(
-      "kernel @k(%v: view<f16, 2>, %n: i32, %b: bool) stage laid lanes 32 warps 1 {\n"
+      "kernel @k(%v: view<f16, 2>, %n: i32, %b: bool) stage scheduled lanes 32 warps 1 {\n"
       "  layout #0 = register [[0,1],[0,2],[0,4],[8,0]] lane [[0,8],[0,16],[1,0],[2,0],[4,0]] "
       "of [16x32]\n"
       "  layout #1 = offset [[0,1],[0,2],[0,4],[0,8],[0,16],[1,0],[2,0],[4,0],[8,0]] of [16x32]\n"

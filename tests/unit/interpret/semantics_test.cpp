@@ -28,10 +28,11 @@ semantics::Case ringCase() {
   return {
       .name = "rings",
       .text = R"(
-kernel @rings(%v: view<const i32, 1>, %p: ptr<const i32>, %y: view<i32, 1>) stage laid lanes 4 warps 1 {
+kernel @rings(%v: view<const i32, 1>, %p: ptr<const i32>, %y: view<i32, 1>) stage scheduled lanes 4 warps 1 {
   layout #0 = register [] lane [[1],[2]] warp [] of [4]
   layout #1 = offset [[1],[2]] of [4]
   %r = ring.new [slots = 2] : ring<i32[4]> #0
+  %one = ring.new [by = stores] : ring<i32[4]> #0
   %yes = constant true : bool
   %no = constant false : bool
   %0 = constant 0 : i32
@@ -63,9 +64,9 @@ kernel @rings(%v: view<const i32, 1>, %p: ptr<const i32>, %y: view<i32, 1>) stag
   %w = shared.load %w_at : i32[4] #0
   view.store %y, %w, %2
   %3 = constant 3 : i32
-  ring.store %r, %i
+  ring.store %one, %i
   meet
-  %i_at = ring.slot %r : shared<i32[4]> #1
+  %i_at = ring.slot %one : shared<i32[4]> #1
   %j = shared.load %i_at : i32[4] #0
   view.store %y, %j, %3
 }
@@ -101,10 +102,10 @@ semantics::Case rolesCase() {
     for (int x = 0; x < 24; ++x) after.push_back(y < 3 && x < 20 ? 20 * y + x + 1 : 0);
   return {.name = "roles",
           .text = R"(
-kernel @roles(%v: view<const i32, 2>, %y: view<i32, 2>) stage laid lanes 4 warps 1 {
+kernel @roles(%v: view<const i32, 2>, %y: view<i32, 2>) stage scheduled lanes 4 warps 1 {
   layout #0 = register [[0,1],[0,2],[0,4]] lane [[1,0],[2,0]] warp [] of [4x8]
   layout #1 = offset [[0,1],[0,2],[0,4],[1,0],[2,0]] of [4x8]
-  %r = ring.new [slots = 2, boxes = true] : ring<i32[4x8]> #0
+  %r = ring.new [slots = 2, by = boxes] : ring<i32[4x8]> #0
   %full = barrier.new [slots = 2] : barrier
   %empty = barrier.new [slots = 2] : barrier
   %0 = constant 0 : i32

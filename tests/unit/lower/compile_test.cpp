@@ -250,7 +250,7 @@ TEST_CASE("a ring that no launch can have is reported at its line, with the byte
   const auto ringOf = [](int slots, bool isWide) {
     const std::string elements = isWide ? "256" : "128", lane = isWide ? ",[128]" : "";
     return parsedKernel(
-        "kernel @k(%p: ptr<const f32>) stage laid lanes " + std::string(isWide ? "64" : "32") +
+        "kernel @k(%p: ptr<const f32>) stage scheduled lanes " + std::string(isWide ? "64" : "32") +
         " warps 1 {\nlayout #0 = register [[1],[2]] lane [[4],[8],[16],[32],[64]" + lane +
         "] warp [] of [" + elements + "]\n%r = ring.new [slots = " + std::to_string(slots) +
         "] : ring<f32[" + elements + "]> #0\n}\n");
@@ -288,7 +288,7 @@ kernel @k(%p: ptr<i32>) stage tiles {
     ir::Kernel laid = source.clone();
     Diagnostics diagnostics;
     REQUIRE(compileForGpu(laid, target::gpuTarget(*machine), {}, diagnostics));
-    REQUIRE(laid.stage() == ir::Stage::Laid);
+    REQUIRE(laid.stage() == ir::Stage::Scheduled);
     const ir::Kernel read = parsedKernel(ir::print(laid));
     for (const machine::Machine &other : machine::allMachines()) {
       if (!target::findGpuTarget(other)) continue;
@@ -306,11 +306,11 @@ TEST_CASE("an engine loads no boxes of a view that a pointer of several may writ
   const auto errorWhere = [&](const std::string &pointer) -> std::optional<Diag> {
     ir::Kernel kernel = parsedKernel(R"(
 kernel @k(%v: view<f32, 2>, %y: ptr<f32>, %z: ptr<f32>, %n: i32, %b: bool)
-    stage laid lanes 32 warps 1 {
+    stage scheduled lanes 32 warps 1 {
   layout #0 = register [[0,1],[0,2],[0,4]] lane [[1,0],[2,0],[4,0],[0,8],[0,16]] warp [] of [8x32]
   layout #1 = offset [[0,1],[0,2],[0,4],[0,8],[0,16],[1,4],[2,8],[4,16]] of [8x32]
   %full = barrier.new : barrier
-  %r = ring.new [boxes = true] : ring<f32[8x32]> #0
+  %r = ring.new [by = boxes] : ring<f32[8x32]> #0
   %0 = constant 0 : i32
   barrier.expect %full [bytes = 1024]
   ring.load_box %r, %full, %v, %0, %0
@@ -337,7 +337,7 @@ kernel @k(%v: view<f32, 2>, %y: ptr<f32>, %z: ptr<f32>, %n: i32, %b: bool)
 TEST_CASE("a condition that counts no whole trips cannot be read") {
   const auto isRead = [](int bound) {
     const ir::Kernel kernel = parsedKernel(R"(
-kernel @k(%p: ptr<const f32>, %n: i32) stage laid lanes 32 warps 1 {
+kernel @k(%p: ptr<const f32>, %n: i32) stage scheduled lanes 32 warps 1 {
   layout #0 = register [[1],[2]] lane [[4],[8],[16],[32],[64]] warp [] of [128]
   %r = ring.new [slots = 2] : ring<f32[128]> #0
   %i = arange : i32[128] #0

@@ -60,7 +60,7 @@ TEST_CASE("a pass on tiles refuses a kernel that is laid out, and says so") {
   Kernel kernel = kernelWithAVariable();
   Diagnostics diagnostics;
   REQUIRE(runPasses(kernel, gpuPipeline(), {diagnostics, *machine::findMachine("sm_90a")}));
-  REQUIRE(kernel.stage() == Stage::Laid);
+  REQUIRE(kernel.stage() == Stage::Scheduled);
   CHECK_FALSE(runPasses(kernel, gpuPipeline(), {diagnostics, *machine::findMachine("sm_90a")}));
   REQUIRE(diagnostics.all().size() == 1);
   CHECK(diagnostics.all()[0].kind == Diag::PassAtWrongStage);
@@ -71,7 +71,7 @@ TEST_CASE("a pass on tiles that are laid out on threads refuses others, and says
   Kernel kernel = kernelWithAVariable();
   Diagnostics diagnostics;
   REQUIRE(runPasses(kernel, hostPipeline(), diagnostics));
-  CHECK_FALSE(runPasses(kernel, laidPipeline(), diagnostics));
+  CHECK_FALSE(runPasses(kernel, gpuPipelineFrom(Stage::Laid), diagnostics));
   REQUIRE(diagnostics.all().size() == 1);
   CHECK(diagnostics.all()[0].message.find("is not laid out on threads") != std::string::npos);
 }
