@@ -188,6 +188,8 @@ void Emitter::decodeParameters(const KernelInterface &interface) {
   const auto lanes = static_cast<std::uint32_t>(kernel.threads().lanes);
   lane_ = b.CreateAnd(thread_, b.getInt32(lanes - 1));
   warp_ = b.CreateLShr(thread_, llvm::Log2_32(lanes));
+  // Copies in lane order are told where the warp's begin: so that is computed once for all lanes.
+  if (words.machine().asyncCopies.areInLaneOrder) warp_ = words.uniform(b, warp_);
   for (std::int32_t axis = 0; axis < 3; ++axis)
     blockIndex_[static_cast<std::size_t>(axis)] = words.blockIndex(b, axis);
   entryEnd_ = b.CreateBr(start);

@@ -158,6 +158,8 @@ public:
 
   // --- arithmetic ---
 
+  /// Whether the machine adds and multiplies two f32 by one instruction.
+  virtual bool hasFloatPairs() const { return false; }
   /// Whether there is an instruction for the fast form of an f32 op (expand-math then leaves it).
   bool hasFast(ir::OpKind kind) const {
     return machine::hasFastForm(machine(), ir::info(kind).mnemonic);

@@ -40,6 +40,32 @@ Value *emitNarrowed(Emitter &e, ir::OpKind kind, llvm::ArrayRef<Value *> operand
   return result->getType()->isIntegerTy(1) ? result : e.widened(result);
 }
 
+/// Whether a machine has instructions that compute it for two floats at once, and there are two.
+bool isPaired(const Emitter &e, const ir::Op &op) {
+  constexpr std::array kPaired{ir::OpKind::Add, ir::OpKind::Sub, ir::OpKind::Mul, ir::OpKind::Fma};
+  return e.words.hasFloatPairs() && llvm::is_contained(kPaired, op.kind) &&
+         e.type(op.result()).element() == ElementKind::F32 &&
+         e.registerCount(op.result()) % 2 == 0;
+}
+
+Registers emitPairs(Emitter &e, const ir::Op &op) {
+  Registers results;
+  for (std::size_t r = 0; r < e.registerCount(op.result()); r += 2) {
+    llvm::SmallVector<Value *, 3> pairs;
+    for (const ir::ValueId operand : op.operands) {
+      const Registers &registers = e.registers(operand);
+      const bool isOne = registers.size() == 1;
+      Value *pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(e.b.getFloatTy(), 2));
+      for (const std::size_t i : {0, 1})
+        pair = e.b.CreateInsertElement(pair, registers[isOne ? 0 : r + i], i);
+      pairs.push_back(pair);
+    }
+    Value *both = emitElementwise(e.b, op.kind, ElementKind::F32, pairs, e.natives);
+    for (const std::size_t i : {0, 1}) results.push_back(e.b.CreateExtractElement(both, i));
+  }
+  return results;
+}
+
 } // namespace
 
 void emitElementwiseOp(Emitter &e, const ir::Op &op) {
@@ -47,6 +73,10 @@ void emitElementwiseOp(Emitter &e, const ir::Op &op) {
   const bool isNative = isFast(op) && element == ElementKind::F32 && e.words.hasFast(op.kind);
   if (op.kind == ir::OpKind::Div && element == ElementKind::F32 && !isNative) {
     e.define(op.result(), emitQuotients(e, e.registers(op.operand(0)), e.registers(op.operand(1))));
+    return;
+  }
+  if (isPaired(e, op)) {
+    e.define(op.result(), emitPairs(e, op));
     return;
   }
   const bool isNarrow = isNarrowed(e, op);

@@ -53,11 +53,10 @@ public:
                          isGeneric ? kGenericCodeObjectVersion : kCodeObjectVersion);
   }
 
-  // CDNA has instructions on pairs of floats.
+  // Elementwise ops come in pairs already; products by multiply-adds and reductions do not.
   void optimise(llvm::Module &module) const override {
-    const bool hasPairs = targetMachine().getMCSubtargetInfo()->checkFeatures("+packed-fp32-ops");
     const llvm::StringRef last =
-        hasPairs && computesFloats(module)
+        vocabulary_.hasFloatPairs() && computesFloats(module)
             ? "slp-vectorizer,vector-combine,instcombine<no-verify-fixpoint>"
             : "";
     target::optimise(module, targetMachine(), {.last = last});

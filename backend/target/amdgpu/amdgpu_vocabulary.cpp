@@ -88,6 +88,11 @@ void AmdgpuVocabulary::limitRegisters(llvm::Function &function, std::int32_t reg
   function.addFnAttr("amdgpu-num-vgpr", std::to_string(isHalf ? registers / 2 : registers));
 }
 
+// V_PK_ADD_F32, V_PK_MUL_F32, V_PK_FMA_F32 (CDNA 3 ISA, VOP3P; LLVM 22, feature "packed-fp32-ops").
+bool AmdgpuVocabulary::hasFloatPairs() const {
+  return isa_.Major == 9 || machine_.cpu == "gfx1250";
+}
+
 // How gfx1250 describes a buffer no document says yet.
 bool AmdgpuVocabulary::hasBuffers() const { return machine_.cpu != "gfx1250"; }
 

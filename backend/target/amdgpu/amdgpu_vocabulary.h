@@ -15,6 +15,7 @@ public:
   void declareKernel(llvm::Function &function, std::int32_t threads) const override;
   llvm::SmallVector<Value *, 4> loadColumns(Builder &b, Value *row,
                                             std::int32_t elementBits) const override;
+  bool hasFloatPairs() const override;
   bool hasBuffers() const override;
   Value *loadFromBuffer(Builder &b, llvm::Type *type, const BufferPlace &from) const override;
   void useMatrixUnit(llvm::Function &function,
