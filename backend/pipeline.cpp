@@ -26,6 +26,7 @@
 #include "backend/passes/pipeline/place_slots.h"
 #include "backend/passes/pipeline/plan_loops.h"
 #include "backend/passes/pipeline/split_roles.h"
+#include "backend/passes/pipeline/store_factors.h"
 #include "backend/passes/pipeline/study_loads.h"
 #include "backend/passes/sort_by_parts.h"
 #include "backend/support/check.h"
@@ -69,6 +70,7 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"plan-loops", passes::pipeline::planLoops, Stage::Laid, Stage::Laid},
     {"apply-plans", passes::pipeline::applyPlans, Stage::Laid, Stage::Scheduled},
     {"split-roles", passes::pipeline::splitRoles, Stage::Scheduled, Stage::Scheduled},
+    {"store-factors", passes::pipeline::storeFactors, Stage::Scheduled, Stage::Scheduled},
     {"order-products", passes::pipeline::orderProducts, Stage::Scheduled, Stage::Scheduled},
     {"place-slots", passes::pipeline::placeSlots, Stage::Scheduled, Stage::Scheduled},
 });
@@ -131,6 +133,7 @@ constexpr auto kGpuPipeline = std::to_array<Pass>({
     named("plan-loops"),
     named("apply-plans"),
     named("split-roles"),
+    named("store-factors"),
     named("order-products"),
     named("place-slots"),
 });

@@ -2,6 +2,8 @@
 
 #include "backend/ir/kernel.h"
 
+#include <iterator>
+#include <utility>
 #include <vector>
 
 /// What passes share when they take a block's ops and put back others.
@@ -35,6 +37,13 @@ inline void forget(ir::Kernel &kernel, const ir::Op &op) {
   for (const ir::ValueId result : op.results) kernel.setDefinition(result, nullptr);
   for (const ir::Block &region : op.regions)
     for (const auto &inner : region.ops) forget(kernel, *inner);
+}
+
+/// Ops in front of that of this number.
+inline void moveInto(ir::Block &block, std::size_t at, ir::Block from) {
+  block.ops.insert(block.ops.begin() + static_cast<std::ptrdiff_t>(at),
+                   std::make_move_iterator(from.ops.begin()),
+                   std::make_move_iterator(from.ops.end()));
 }
 
 /// The op that ends a region of a loop, an if or a combine.

@@ -54,8 +54,8 @@ TEST_CASE("opt's help names the passes") {
 TEST_CASE("opt lays a kernel out for a target, and knows no other targets") {
   const Outcome laid = shell("imbrex opt scale.imx --target sm_90a");
   CHECK(laid.status == 0);
-  CHECK(
-      contains(laid.output, ") stage laid lanes 32 warps 1 {\n  layout #0 = register [[1]] lane "));
+  CHECK(contains(laid.output,
+                 ") stage scheduled lanes 32 warps 1 {\n  layout #0 = register [[1]] lane "));
   const Outcome unsure = shell("imbrex opt scale.imx --target sm_90a --no-assumptions");
   CHECK(contains(unsure.output, "layout #0 = register [[32]] lane [[1],"));
   const Outcome unknown = shell("imbrex opt scale.imx --target sm90a");

@@ -44,8 +44,7 @@ Value *emitNarrowed(Emitter &e, ir::OpKind kind, llvm::ArrayRef<Value *> operand
 bool isPaired(const Emitter &e, const ir::Op &op) {
   constexpr std::array kPaired{ir::OpKind::Add, ir::OpKind::Sub, ir::OpKind::Mul, ir::OpKind::Fma};
   return e.words.hasFloatPairs() && llvm::is_contained(kPaired, op.kind) &&
-         e.type(op.result()).element() == ElementKind::F32 &&
-         e.registerCount(op.result()) % 2 == 0;
+         e.type(op.result()).element() == ElementKind::F32 && e.registerCount(op.result()) % 2 == 0;
 }
 
 Registers emitPairs(Emitter &e, const ir::Op &op) {

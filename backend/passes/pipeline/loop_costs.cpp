@@ -1,7 +1,9 @@
 #include "backend/passes/pipeline/loop_costs.h"
 
 #include "backend/analysis/matrix_product.h"
+#include "backend/analysis/ring_copies.h"
 #include "backend/ir/products.h"
+#include "backend/ir/shared_tiles.h"
 #include "backend/layout/conversion.h"
 #include "backend/passes/layouts/fragments.h"
 #include "backend/support/check.h"
@@ -71,6 +73,12 @@ bool isHeld(const Kernel &kernel, const Op &dot, std::size_t operand,
          layouts::areHeld(layouts::fragmentsOf(kernel, dot, operand, machine, sums), held);
 }
 
+/// Whether a ring.store fills its slot, which has costs of its own.
+bool isStored(const Kernel &kernel, ValueId tile) {
+  return kernel.type(tile).isShared() &&
+         analysis::filledBy(kernel, slotOf(kernel, tile).operand(0)) == Ahead::Stores;
+}
+
 /// Of what all warps together read of an operand, and what fills it.
 std::int64_t bytesThroughShared(const Kernel &kernel, const Op &dot, std::size_t operand,
                                 const machine::Machine &machine) {
@@ -81,7 +89,8 @@ std::int64_t bytesThroughShared(const Kernel &kernel, const Op &dot, std::size_t
                                               .order = unitAttrs(dot).depthOrder});
   if (isHeld(kernel, dot, operand, reads, machine)) return 0;
   const std::int64_t elements = std::int64_t{1} << reads.places.inputBits();
-  return bytesOf(kernel, tile) + elements * storageBits(kernel.type(tile).element()) / 8;
+  const std::int64_t read = elements * storageBits(kernel.type(tile).element()) / 8;
+  return isStored(kernel, tile) ? read : bytesOf(kernel, tile) + read;
 }
 
 Work workOfProduct(const Kernel &kernel, const Op &dot, const machine::Machine &machine) {

@@ -73,10 +73,25 @@ constexpr std::array kExchanging{OpKind::ConvertLayout, OpKind::Dot,       OpKin
                                  OpKind::Gather,        OpKind::Histogram, OpKind::Concat};
 constexpr std::array kMoving{OpKind::Slice, OpKind::Flip, OpKind::Reshape};
 
+/// Along an axis that no warp has parts of, elements stay in their warps: there are shuffles.
+bool staysInWarps(const Kernel &kernel, const Op &op) {
+  std::int32_t axis = 0;
+  if (op.kind == OpKind::Reduce)
+    axis = op.attrs<ReduceAttrs>().axis;
+  else if (op.kind == OpKind::Scan)
+    axis = op.attrs<ScanAttrs>().axis;
+  else
+    return false;
+  const layout::LinearLayout &held = kernel.layout(kernel.layoutOf(op.operand(0)));
+  return llvm::all_of(held.columns(layout::Dim::Warp), [&](layout::Bits column) {
+    return held.outputPart(column, layout::axisDim(axis)) == 0;
+  });
+}
+
 /// A move of bits within the coordinates is done by the layouts (assign-layouts); by an offset, or
 /// by arithmetic on coordinates, elements change threads (lower/ops/emit_movement.cpp).
 bool exchanges(const Kernel &kernel, const Op &op) {
-  if (llvm::is_contained(kExchanging, op.kind)) return true;
+  if (llvm::is_contained(kExchanging, op.kind)) return !staysInWarps(kernel, op);
   if (!llvm::is_contained(kMoving, op.kind)) return false;
   const auto movement = analysis::movementOf(kernel, op, 0, 0);
   return !movement || movement->offset != layout::Bits{0};

@@ -175,12 +175,6 @@ private:
   std::vector<ValueId> carried_;      // these, and what their addresses are made of
 };
 
-void moveInto(Block &block, std::size_t at, Block from) {
-  block.ops.insert(block.ops.begin() + static_cast<std::ptrdiff_t>(at),
-                   std::make_move_iterator(from.ops.begin()),
-                   std::make_move_iterator(from.ops.end()));
-}
-
 } // namespace
 
 void stageLoads(Kernel &kernel, Block &block, std::size_t loop, const LoopLoads &loads) {

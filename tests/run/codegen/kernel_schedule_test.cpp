@@ -62,5 +62,5 @@ TEST_CASE("a loop whose loads are stored into slots has a timeline, and meetings
   CHECK(contains(shell("imbrex compile product.imx --target gfx942").output,
                  "    a warp, a trip    4 x amdgcn.mfma.f32.32x32x8f16\n"
                  "    busy              128 of 735 cycles of a trip, 17 %; limited by waits, no "
-                 "fewer than 256 by shared memory\n"));
+                 "fewer than 192 by role block\n"));
 }
