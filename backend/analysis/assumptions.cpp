@@ -28,8 +28,11 @@ bool isDivisible(const Type &type, const Argument &argument) {
 
 bool rowsDivide(const Type &type, const Argument &argument, std::int64_t bytes) {
   const auto last = static_cast<size_t>(type.rank() - 1);
+  // Powers of two divide what wraps around as what does not.
   const auto divides = [&](std::int64_t elements) {
-    return elements * storageBits(type.element()) % (8 * bytes) == 0;
+    const auto bits = static_cast<std::uint64_t>(elements) *
+                      static_cast<std::uint64_t>(storageBits(type.element()));
+    return bits % (8 * static_cast<std::uint64_t>(bytes)) == 0;
   };
   return divides(argument.extents[last]) &&
          std::all_of(argument.strides.begin(), argument.strides.begin() + last, divides);

@@ -44,8 +44,8 @@ TEST_CASE(
     const std::int32_t warps = machine.warpSize == 64 ? 4 : 8;
     const std::array<std::int64_t, 2> grid{2, warps / 2};
     const machine::MmaInstruction *unit = nullptr;
-    for (const machine::MmaInstruction *one : machine::mmaInstructionsOf(machine))
-      if (machine::nameOf(one->a) == "bf16" && machine::nameOf(one->sums) == "f32") unit = one;
+    for (const machine::MmaInstruction *row : machine::mmaInstructionsOf(machine))
+      if (machine::nameOf(row->a) == "bf16" && machine::nameOf(row->sums) == "f32") unit = row;
     if (unit == nullptr) continue;
     ++tried;
     const std::array<std::int64_t, 2> tile{128 / grid[0], 128 / grid[1]};
