@@ -1,6 +1,7 @@
 # cmake -Dconsumer=DIR -Dbuild=DIR [-Dinstall_from=DIR | -Dsource_dir=DIR] … -P run.cmake
 function(run)
-  execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY OUTPUT_VARIABLE said ECHO_OUTPUT_VARIABLE)
+  set(said "${said}" PARENT_SCOPE)
 endfunction()
 
 file(REMOVE_RECURSE ${build})
@@ -21,6 +22,10 @@ run(${CMAKE_COMMAND} -S ${consumer} -B ${build} -G ${generator} ${imbrex}
   -DCMAKE_CXX_FLAGS=${flags}
   -DCMAKE_UNITY_BUILD=${unity}
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=${fast_flags})
+# What LLVM would like to have is nothing that a consumer lacks.
+if(install_from AND said MATCHES "Could NOT find")
+  message(FATAL_ERROR "find_package(imbrex) tells what it does not need")
+endif()
 run(${CMAKE_COMMAND} --build ${build} --target consumer -j 2)
 run(${build}/consumer)
 file(REMOVE_RECURSE ${build})
