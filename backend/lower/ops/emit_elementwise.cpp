@@ -47,20 +47,26 @@ bool isPaired(const Emitter &e, const ir::Op &op) {
          e.type(op.result()).element() == ElementKind::F32 && e.registerCount(op.result()) % 2 == 0;
 }
 
+/// Of two registers, or of the only one twice.
+Value *pairOf(Emitter &e, const Registers &registers, std::size_t first) {
+  const bool isOne = registers.size() == 1;
+  Value *pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(e.b.getFloatTy(), 2));
+  for (const std::size_t i : {0, 1})
+    pair = e.b.CreateInsertElement(pair, registers[isOne ? 0 : first + i], i);
+  return pair;
+}
+
+void takeApart(Emitter &e, Value *pair, Registers &registers) {
+  for (const std::size_t i : {0, 1}) registers.push_back(e.b.CreateExtractElement(pair, i));
+}
+
 Registers emitPairs(Emitter &e, const ir::Op &op) {
   Registers results;
   for (std::size_t r = 0; r < e.registerCount(op.result()); r += 2) {
     llvm::SmallVector<Value *, 3> pairs;
-    for (const ir::ValueId operand : op.operands) {
-      const Registers &registers = e.registers(operand);
-      const bool isOne = registers.size() == 1;
-      Value *pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(e.b.getFloatTy(), 2));
-      for (const std::size_t i : {0, 1})
-        pair = e.b.CreateInsertElement(pair, registers[isOne ? 0 : r + i], i);
-      pairs.push_back(pair);
-    }
-    Value *both = emitElementwise(e.b, op.kind, ElementKind::F32, pairs, e.natives);
-    for (const std::size_t i : {0, 1}) results.push_back(e.b.CreateExtractElement(both, i));
+    for (const ir::ValueId operand : op.operands)
+      pairs.push_back(pairOf(e, e.registers(operand), r));
+    takeApart(e, emitElementwise(e.b, op.kind, ElementKind::F32, pairs, e.natives), results);
   }
   return results;
 }
@@ -117,9 +123,15 @@ void emitArange(Emitter &e, const ir::Op &op) {
 void emitCastOp(Emitter &e, const ir::Op &op) {
   const ElementKind from = e.type(op.operand(0)).element(), to = e.type(op.result()).element();
   const ir::Rounding rounding = op.attrs<ir::CastAttrs>().rounding;
+  const Registers &registers = e.registers(op.operand(0));
+  const auto cast = [&](Value *x) { return emitCast(e.b, from, to, rounding, x, e.natives); };
   Registers results;
-  for (Value *x : e.registers(op.operand(0)))
-    results.push_back(emitCast(e.b, from, to, rounding, x, e.natives));
+  if (from == ElementKind::F32 && to == ElementKind::BF16 && e.words.hasFloatPairs() &&
+      registers.size() % 2 == 0)
+    for (std::size_t r = 0; r < registers.size(); r += 2)
+      takeApart(e, cast(pairOf(e, registers, r)), results);
+  else
+    for (Value *x : registers) results.push_back(cast(x));
   e.define(op.result(), std::move(results));
 }
 

@@ -82,7 +82,7 @@ private:
 
   const Kernel &kernel_;
   const machine::Machine &machine_;
-  std::vector<Op *> loops_;                      // around what is looked at, the outermost first
+  std::vector<Op *> loops_;                    // around what is looked at, the outermost first
   std::map<ValueId, std::size_t> loopsAround_; // around what defines a value
   std::vector<Storing> found_;
 };
@@ -96,8 +96,7 @@ public:
     for (std::size_t i = 0; i < body.ops.size(); ++i) {
       Op &op = *body.ops[i];
       for (Block &region : op.regions) visit(region, wanted);
-      const auto storing =
-          llvm::find_if(wanted, [&](const Storing &of) { return of.loop == &op; });
+      const auto storing = llvm::find_if(wanted, [&](const Storing &of) { return of.loop == &op; });
       if (storing == wanted.end()) continue;
       Block stores = storesFor(*storing, body);
       const std::size_t count = stores.ops.size();
@@ -127,8 +126,7 @@ private:
       TakenRoom more = taken_;
       more.bytes += slotBytes(kernel_.type(tile), kernel_.layout(kernel_.layoutOf(tile)));
       more.inPlace.insert(tile);
-      if (const std::int64_t blocks = blocksWith(more);
-          blocks == 0 || blocks < blocksWith(taken_))
+      if (const std::int64_t blocks = blocksWith(more); blocks == 0 || blocks < blocksWith(taken_))
         continue;
       taken_ = std::move(more);
       tiles.push_back(tile);
