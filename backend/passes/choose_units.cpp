@@ -244,9 +244,10 @@ std::int64_t missingRegisters(const Kernel &kernel, llvm::ArrayRef<Product> prod
 std::int32_t warpsFor(const Kernel &kernel, llvm::ArrayRef<Product> products,
                       const machine::Machine &machine) {
   if (kernel.attributes().warps > 0) return kernel.attributes().warps;
-  std::int32_t warps = warpsBySums(kernel, products, machine);
+  const std::int32_t most = layouts::mostWarps(kernel, machine);
+  std::int32_t warps = std::min(warpsBySums(kernel, products, machine), most);
   std::int64_t missing = missingRegisters(kernel, products, machine, warps);
-  while (missing > 0 && 2 * warps * machine.warpSize <= machine.maxThreads) {
+  while (missing > 0 && 2 * warps <= most) {
     const std::int64_t then = missingRegisters(kernel, products, machine, 2 * warps);
     if (then >= missing) break;
     missing = then;

@@ -79,7 +79,7 @@ std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machin
   const std::int32_t marked = markedLoops(kernel);
   passes::PassContext context(diagnostics, machine, analysis::usualAssumptions(kernel));
   context.explanation = &given.explanation;
-  if (!runPasses(kernel, gpuPipeline(), context)) return std::nullopt;
+  if (!runPasses(kernel, gpuPipelineFrom(kernel.stage()), context)) return std::nullopt;
   const bool multiplies =
       wanted == Scheduled::WithRingsOrUnits && passes::pipeline::multipliesInLoops(kernel);
   if (!passes::pipeline::hasRings(kernel) && !multiplies) {

@@ -321,12 +321,22 @@ std::int64_t leastWarps(const Kernel &kernel, const machine::Machine &machine) {
       llvm::divideCeil(largestTile(kernel).registers, lanes * kCrowdedRegisters));
 }
 
+std::int32_t mostWarps(const Kernel &kernel, const machine::Machine &machine) {
+  const std::int32_t lanes = std::max(machine.warpSize, 1);
+  const std::int32_t most = std::max(machine.maxThreads / lanes, 1);
+  const std::int32_t registers = kernel.attributes().registers;
+  if (registers == 0 || machine.registersPerCore == 0) return most;
+  const std::int32_t warps = machine.registersPerCore / (registers * lanes);
+  return std::clamp(static_cast<std::int32_t>(llvm::bit_floor(static_cast<std::uint32_t>(warps))),
+                    1, most);
+}
+
 layout::Threads chooseThreads(const Kernel &kernel, const machine::Machine &machine) {
   const std::int32_t lanes = std::max(machine.warpSize, 1);
   if (kernel.attributes().warps > 0) return {.lanes = lanes, .warps = kernel.attributes().warps};
   if (const std::int32_t warps = warpsOfUnits(kernel)) return {.lanes = lanes, .warps = warps};
   const TileSize largest = largestTile(kernel);
-  const std::int32_t most = std::max(machine.maxThreads / lanes, 1);
+  const std::int32_t most = mostWarps(kernel, machine);
   const std::int32_t mostBusy = sorts(kernel) ? most : std::max(kMostThreads / lanes, 1);
   const std::int64_t busy = std::min<std::int64_t>(largest.elements / (lanes * kElementsPerThread),
                                                    std::min(mostBusy, most));

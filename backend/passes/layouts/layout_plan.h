@@ -22,6 +22,10 @@ inline constexpr std::int64_t kUncrowdedRegisters = 256 * 128;
 /// The warps of which no thread holds so much of a tile that its registers are crowded.
 std::int64_t leastWarps(const ir::Kernel &kernel, const machine::Machine &machine);
 
+/// The most warps of a block, a power of two: those that have the registers that the author asks
+/// for.
+std::int32_t mostWarps(const ir::Kernel &kernel, const machine::Machine &machine);
+
 /// How many threads a block of this kernel is to have.
 layout::Threads chooseThreads(const ir::Kernel &kernel, const machine::Machine &machine);
 

@@ -22,7 +22,13 @@ public:
   explicit LoaderNeeds(const Kernel &kernel) : kernel_(kernel) { collect(kernel.body(), nullptr); }
 
   std::optional<std::string> whyNot(const Op &loop, const LoopLoads &loads) {
+    bool isUnderCondition = false;
     for (const Op *op = &loop; op != nullptr; op = parents_.at(op)) {
+      isUnderCondition |= op->kind == OpKind::If;
+      // Where it does not hold nothing holds the role back, which may be any number of trips ahead.
+      if (isLoop(*op) && isUnderCondition)
+        return "the loop is under a condition in another, whose trips the roles would not count "
+               "together";
       if (op->kind != OpKind::For && op->kind != OpKind::If) return "the loop is in a 'while'";
       if (isLoop(*op) && mayBeLeft(*op)) return "a loop around it may be left early";
       const std::size_t deciding = op->kind == OpKind::For ? firstCarriedOperand(*op) : 1;

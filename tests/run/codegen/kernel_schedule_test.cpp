@@ -16,6 +16,9 @@ TEST_CASE("the schedule of a kernel is written down, and can be read and proven"
     CHECK(proven.output.starts_with("schedule 'product' is safe for all numbers of trips: "));
     CHECK(shell("imbrex check product.imx --target " + std::string(target)).output ==
           proven.output);
+    CHECK(shell("imbrex opt product.imx --target " + std::string(target) +
+                " | imbrex check - --target " + target)
+              .output == proven.output);
     // Read again it is the same.
     const Outcome timed = shell(plan + " | imbrex timeline - --trips k0=9");
     CHECK(contains(

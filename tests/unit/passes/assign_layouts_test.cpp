@@ -134,6 +134,21 @@ TEST_CASE("a block has a thread for some elements of the largest tile, within wh
   CHECK(warps(1 << 20, 32) == 32); // which is refused: no block has more
 }
 
+TEST_CASE("a block has no more warps than have the registers that the author asks for") {
+  const machine::Machine &machine = gpu();
+  for (const std::int32_t registers : {0, 32, 64, 100, 128, 255}) {
+    CAPTURE(registers);
+    Kernel kernel("k");
+    kernel.setAttributes({.registers = registers});
+    Builder(kernel, kernel.body()).create(OpKind::Constant, {}, floats(1 << 20));
+    const layout::Threads threads = passes::layouts::chooseThreads(kernel, machine);
+    CHECK(registers * threads.count() <= machine.registersPerCore);
+    const bool isMost = 2 * threads.count() > machine.maxThreads ||
+                        2 * registers * threads.count() > machine.registersPerCore;
+    CHECK(isMost);
+  }
+}
+
 TEST_CASE("a block has more threads where one would be crowded, by what each element takes") {
   struct Row {
     ElementKind element;
