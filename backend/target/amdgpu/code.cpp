@@ -6,6 +6,7 @@
 #include "backend/target/amdgpu/masked_loads.h"
 #include "backend/target/amdgpu/register_limit.h"
 #include "backend/target/amdgpu/signed_zeros.h"
+#include "backend/target/amdgpu/uniform_pairs.h"
 #include "backend/target/amdgpu/write_backs.h"
 #include "llvm/TargetParser/TargetParser.h"
 
@@ -19,6 +20,7 @@ Result<llvm::SmallVector<char, 0>> generateCode(llvm::Module &module, llvm::Targ
     finishBeforeMeetings(module);
   prepareLoadsToLds(module);
   keepSignsOfZero(module, machine);
+  splitUniformPairs(module, machine);
   return generate(module, machine, type,
                   {{.name = kPassOfSelection, .make = makeRegisterLimit},
                    {.name = kPassInFrontOfWaits, .make = makeMaskedLoads},
