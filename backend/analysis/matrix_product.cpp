@@ -332,6 +332,14 @@ FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::si
 }
 
 FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
+                            const machine::MmaInstruction &unit) {
+  return fragmentReads(kernel, dot, operand,
+                       {.unit = unit,
+                        .bits = layout::bitsFor(ir::depthOf(kernel, dot)),
+                        .order = ir::unitAttrs(dot).depthOrder});
+}
+
+FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
                             const DepthCount &depth, const LinearLayout &sums) {
   return ReadBuilder(kernel, dot, operand, depth, sums)
       .build(depth.order, sumBitsOf(kernel, dot, depth.unit).firstOfPieces);

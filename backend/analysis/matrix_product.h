@@ -78,6 +78,9 @@ struct DepthCount {
 };
 FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
                             const DepthCount &depth);
+/// Of all of k at a time, in the order that the product has chosen.
+FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
+                            const machine::MmaInstruction &unit);
 /// The same before the kernel is laid out: for sums that will lie so.
 FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
                             const DepthCount &depth, const layout::LinearLayout &sums);

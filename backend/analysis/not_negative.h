@@ -24,8 +24,8 @@ public:
 
   /// Nothing of what may be negative.
   std::optional<std::uint64_t> most(ir::ValueId value) const { return most_[value.index()]; }
+  /// The most that 31 bits hold.
   static constexpr std::uint64_t kMostSmall = (std::uint64_t{1} << 31) - 1;
-  /// Whether 31 bits hold it.
   bool isSmall(ir::ValueId value) const { return contains(value) && *most(value) <= kMostSmall; }
 
 private:

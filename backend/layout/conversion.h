@@ -94,6 +94,11 @@ LinearLayout withoutCommonRegister(const LinearLayout &layout, Bits output, std:
 std::optional<std::vector<ConversionStep>> planWithinWarps(const LinearLayout &from,
                                                            const LinearLayout &wanted);
 
+/// Whether each element is in a register of the thread that wants it.
+inline bool staysInThreads(const ConversionPlan &plan) {
+  return plan.kind == ConversionKind::None || plan.kind == ConversionKind::Registers;
+}
+
 /// The cheapest way.
 ConversionPlan planConversion(const LinearLayout &from, const LinearLayout &wanted);
 

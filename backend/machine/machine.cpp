@@ -42,11 +42,6 @@ constexpr auto kMachines = std::to_array<Machine>({
 constexpr Machine kHost{
     .name = "host", .family = Family::Cpu, .warpSize = 1, .meaning = "this machine's processor"};
 
-/// Whether a column of mnemonics between spaces has this one.
-bool lists(std::string_view column, std::string_view mnemonic) {
-  return column.find(" " + std::string(mnemonic) + " ") != std::string_view::npos;
-}
-
 /// The letters and digits of a name, in lower case: "RTX 4090" and "rtx4090" are one.
 std::string squeezed(llvm::StringRef name) {
   std::string letters;
@@ -74,6 +69,10 @@ const Machine *machineOfProduct(llvm::StringRef name) {
 }
 
 } // namespace
+
+bool lists(std::string_view column, std::string_view mnemonic) {
+  return column.find(" " + std::string(mnemonic) + " ") != std::string_view::npos;
+}
 
 bool hasFastForm(const Machine &machine, std::string_view mnemonic) {
   return lists(machine.fastOps, mnemonic);

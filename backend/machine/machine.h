@@ -85,6 +85,9 @@ struct Machine {
   std::int32_t tensorMemoryBytes = 0; ///< Of one core: where tensor cores keep what they sum up.
 };
 
+/// Whether a column of mnemonics between spaces has this one.
+bool lists(std::string_view column, std::string_view mnemonic);
+
 /// Whether an op of this mnemonic has a fast form on f32.
 bool hasFastForm(const Machine &machine, std::string_view mnemonic);
 

@@ -129,6 +129,7 @@ std::vector<std::string> brokenInGcn(const llvm::Module &module, StringRef assem
   std::vector<std::string> broken;
   for (const StringRef mode : kModes)
     if (!assembly.contains(mode)) broken.push_back("there is no " + mode.str());
+  if (assembly.contains(".amdhsa_ieee_mode 1")) broken.push_back("a signalling NaN beats a number");
   for (StringRef line : llvm::split(assembly, '\n')) {
     line = line.split(';').first.trim();
     const StringRef opcode = line.take_until([](char c) { return c == ' ' || c == '\t'; });

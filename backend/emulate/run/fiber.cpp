@@ -23,6 +23,8 @@ using boost::context::detail::transfer_t;
 
 namespace {
 
+constexpr int kFresh = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
 // The thread sanitizer follows the stack of each thread, and has to be told where it changes.
 #if LLVM_THREAD_SANITIZER_BUILD
 void *sanitizedFiber() { return __tsan_create_fiber(0); }
@@ -58,8 +60,7 @@ StackPool::~StackPool() {
 std::byte *StackPool::take() {
   if (free_.empty()) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    void *memory = mmap(nullptr, bytes_ + page, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(nullptr, bytes_ + page, PROT_READ | PROT_WRITE, kFresh, -1, 0);
     IMBREX_CHECK(memory != MAP_FAILED, "no memory for the stack of an emulated thread");
     mprotect(memory, page, PROT_NONE);
     all_.push_back(static_cast<std::byte *>(memory) + page);
@@ -74,8 +75,7 @@ void StackPool::giveBack(std::byte *stack) {
   // A fiber that was never resumed leaves frames, which the address sanitizer would find in the
   // next one's. It forgets them where memory is mapped anew, whatever it is told of users' poison.
 #if LLVM_ADDRESS_SANITIZER_BUILD
-  mmap(stack, bytes_, PROT_READ | PROT_WRITE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  mmap(stack, bytes_, PROT_READ | PROT_WRITE, kFresh | MAP_FIXED, -1, 0);
 #endif
   free_.push_back(stack);
 }

@@ -32,11 +32,8 @@ Value *spreadNibbles(llvm::IRBuilder<> &b, Value *word, std::int32_t first) {
 /// rounds to both from there; smaller ones they put together better by shifts.
 Value *inOneRegister(llvm::IRBuilder<> &b, llvm::ArrayRef<Value *> elements) {
   const unsigned bits = elements[0]->getType()->getIntegerBitWidth();
-  if (bits == 16 && elements.size() == 2) {
-    Value *pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getInt16Ty(), 2));
-    for (const std::size_t i : {0, 1}) pair = b.CreateInsertElement(pair, elements[i], i);
-    return b.CreateBitCast(pair, b.getInt32Ty());
-  }
+  if (bits == 16 && elements.size() == 2)
+    return b.CreateBitCast(vectorOf(b, elements), b.getInt32Ty());
   Value *all = nullptr;
   for (const auto &[i, element] : llvm::enumerate(elements)) {
     Value *const one = b.CreateShl(b.CreateZExt(element, b.getInt32Ty()), i * bits);

@@ -29,11 +29,7 @@ std::size_t elementsTogether(const Emitter &e, ValueId value) {
 }
 
 Value *together(llvm::IRBuilder<> &b, llvm::ArrayRef<Value *> elements) {
-  Value *vector = llvm::PoisonValue::get(
-      llvm::FixedVectorType::get(elements[0]->getType(), static_cast<unsigned>(elements.size())));
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    vector = b.CreateInsertElement(vector, elements[i], i);
-  return b.CreateBitCast(vector, b.getInt32Ty());
+  return b.CreateBitCast(vectorOf(b, elements), b.getInt32Ty());
 }
 
 } // namespace

@@ -50,10 +50,7 @@ bool isPaired(const Emitter &e, const ir::Op &op) {
 /// Of two registers, or of the only one twice.
 Value *pairOf(Emitter &e, const Registers &registers, std::size_t first) {
   const bool isOne = registers.size() == 1;
-  Value *pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(e.b.getFloatTy(), 2));
-  for (const std::size_t i : {0, 1})
-    pair = e.b.CreateInsertElement(pair, registers[isOne ? 0 : first + i], i);
-  return pair;
+  return vectorOf(e.b, {registers[isOne ? 0 : first], registers[isOne ? 0 : first + 1]});
 }
 
 void takeApart(Emitter &e, Value *pair, Registers &registers) {

@@ -254,9 +254,7 @@ private:
   std::unique_ptr<FragmentSource> taken(std::size_t i, std::int32_t depthBits) {
     const ir::ValueId tile = op_.operand(i);
     const layout::LinearLayout wanted = reads(i, depthBits).places;
-    const layout::ConversionPlan plan = planConversion(e_.layoutOf(tile), wanted);
-    if (plan.kind != layout::ConversionKind::None && plan.kind != layout::ConversionKind::Registers)
-      return nullptr;
+    if (!staysInThreads(planConversion(e_.layoutOf(tile), wanted))) return nullptr;
     auto own = source(i, depthBits);
     own->takeFrom(convert(e_, {e_.type(tile), e_.layoutOf(tile), e_.registers(tile)}, wanted));
     return own;

@@ -1,5 +1,6 @@
 #include "backend/lower/values/arithmetic.h"
 
+#include "backend/machine/machine.h"
 #include "backend/support/check.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -254,8 +255,7 @@ Value *halfOp(Builder &b, OpKind kind, ElementKind element, llvm::ArrayRef<Value
 } // namespace
 
 bool NativeInstructions::rounds(ElementKind element, std::string_view mnemonic) const {
-  const std::string_view ops = element == ElementKind::F16 ? f16Ops : bf16Ops;
-  return ops.find(" " + std::string(mnemonic) + " ") != std::string_view::npos;
+  return machine::lists(element == ElementKind::F16 ? f16Ops : bf16Ops, mnemonic);
 }
 
 llvm::Type *laneType(llvm::LLVMContext &context, const ir::Type &type) {
@@ -290,6 +290,13 @@ llvm::Value *zeroLike(llvm::Value *like) { return llvm::Constant::getNullValue(l
 
 llvm::Value *numberLike(llvm::Value *like, std::uint64_t number) {
   return llvm::ConstantInt::get(like->getType(), number);
+}
+
+Value *vectorOf(Builder &b, llvm::ArrayRef<Value *> elements) {
+  const auto count = static_cast<unsigned>(elements.size());
+  Value *vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(elements[0]->getType(), count));
+  for (unsigned i = 0; i < count; ++i) vector = b.CreateInsertElement(vector, elements[i], i);
+  return vector;
 }
 
 llvm::Type *lanesLike(llvm::Type *like, llvm::Type *element) {

@@ -61,6 +61,9 @@ llvm::Value *emitTripCount(llvm::IRBuilder<> &builder, llvm::Value *low, llvm::V
 llvm::Value *zeroLike(llvm::Value *like);
 llvm::Value *numberLike(llvm::Value *like, std::uint64_t number);
 
+/// Values of one type as a vector.
+llvm::Value *vectorOf(llvm::IRBuilder<> &builder, llvm::ArrayRef<llvm::Value *> elements);
+
 /// The type with the same lanes as `like` and this element.
 llvm::Type *lanesLike(llvm::Type *like, llvm::Type *element);
 llvm::Constant *splatBits(llvm::Type *type, std::uint64_t bits);

@@ -1,5 +1,6 @@
 #include "backend/lower/values/matrix_instruction.h"
 
+#include "backend/lower/values/arithmetic.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Intrinsics.h"
@@ -20,7 +21,8 @@ namespace {
 using Builder = llvm::IRBuilder<>;
 
 /// The vector that an overloaded intrinsic takes a fragment as.
-llvm::Type *vectorOf(llvm::LLVMContext &context, const MmaInstruction &row, MmaOperand operand) {
+llvm::Type *fragmentType(llvm::LLVMContext &context, const MmaInstruction &row,
+                         MmaOperand operand) {
   llvm::Type *of = llvm::Type::getInt32Ty(context);
   const MatrixElement element = machine::elementOf(row, operand);
   if (element == MatrixElement::F16) of = llvm::Type::getHalfTy(context);
@@ -38,7 +40,7 @@ llvm::Function *declare(llvm::Module &module, const MmaInstruction &row) {
   IMBREX_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no '{0}'", row.intrinsic);
   llvm::SmallVector<llvm::Type *, 3> overloads;
   const auto add = [&](MmaOperand operand) {
-    overloads.push_back(vectorOf(module.getContext(), row, operand));
+    overloads.push_back(fragmentType(module.getContext(), row, operand));
   };
   if (llvm::Intrinsic::isOverloaded(id)) {
     if (machine::namesSumsFirst(row)) add(MmaOperand::Sums);
@@ -56,11 +58,7 @@ unsigned bitsOf(llvm::Type *type) {
 Value *joined(Builder &b, llvm::ArrayRef<Value *> registers, llvm::Type *type) {
   if (registers.size() == 1)
     return registers[0]->getType() == type ? registers[0] : b.CreateBitCast(registers[0], type);
-  llvm::Type *const element = registers[0]->getType();
-  Value *vector = llvm::PoisonValue::get(
-      llvm::FixedVectorType::get(element, static_cast<unsigned>(registers.size())));
-  for (std::size_t i = 0; i < registers.size(); ++i)
-    vector = b.CreateInsertElement(vector, registers[i], i);
+  Value *const vector = vectorOf(b, registers);
   return vector->getType() == type ? vector : b.CreateBitCast(vector, type);
 }
 

@@ -6,8 +6,6 @@
 #include "backend/passes/rewriting.h"
 #include "backend/support/check.h"
 
-#include <iterator>
-
 namespace imbrex::passes::pipeline {
 namespace {
 
@@ -33,9 +31,7 @@ public:
       writeBefore(before);
       writeBody();
     }
-    block_->ops.insert(block_->ops.begin() + static_cast<std::ptrdiff_t>(at_),
-                       std::make_move_iterator(before.ops.begin()),
-                       std::make_move_iterator(before.ops.end()));
+    moveInto(*block_, at_, std::move(before));
   }
 
 private:
@@ -101,10 +97,8 @@ private:
               .create(OpKind::BarrierNew, {}, {Type::barrier()},
                       BarrierAttrs{.slots = order_.slots, .arrivals = arrivalsOf(planned)})
               .result());
-    auto &ops = kernel_->body().ops;
     if (block_ == &kernel_->body()) at_ += made.ops.size();
-    ops.insert(ops.begin(), std::make_move_iterator(made.ops.begin()),
-               std::make_move_iterator(made.ops.end()));
+    moveInto(kernel_->body(), 0, std::move(made));
   }
 
   /// A plan takes one warp for two, which are so many agents; the kernel has as many as it has.

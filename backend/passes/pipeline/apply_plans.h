@@ -29,8 +29,8 @@ namespace imbrex::passes::pipeline {
 /// off it and proven (prove_rings.h).
 ///
 /// Runs behind plan-loops, and in front of split-roles, which takes a body apart that is written
-/// for two roles. No pass but place-slots may follow these two that moves anything: what they write
-/// is in the order that was planned.
+/// for two roles. No pass that follows may move what these two write, which is in the order that
+/// was planned; store-factors writes in front of loops, and place-slots lays slots out.
 void applyPlans(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes::pipeline

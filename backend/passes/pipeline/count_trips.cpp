@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <utility>
 
 namespace imbrex::passes::pipeline {
@@ -71,8 +70,7 @@ private:
     replaced.replace(index, to.elementwise(OpKind::Add, {low_, steps}));
     walk(body, [&](Op &op) { replaced.applyTo(op); });
     body.arguments[0] = trip;
-    body.ops.insert(body.ops.begin(), std::make_move_iterator(made.ops.begin()),
-                    std::make_move_iterator(made.ops.end()));
+    moveInto(body, 0, std::move(made));
   }
 
   ValueId bits(Builder &to, ValueId value, const Type &type) {
@@ -92,9 +90,7 @@ void countIn(Kernel &kernel, Block &block) {
     if (!mustCount(kernel, op)) continue;
     Block before = Counter(kernel, op).run();
     const std::size_t added = before.ops.size();
-    block.ops.insert(block.ops.begin() + static_cast<std::ptrdiff_t>(i),
-                     std::make_move_iterator(before.ops.begin()),
-                     std::make_move_iterator(before.ops.end()));
+    moveInto(block, i, std::move(before));
     i += added;
   }
 }

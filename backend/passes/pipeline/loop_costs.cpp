@@ -64,9 +64,7 @@ bool isHeld(const Kernel &kernel, const Op &dot, std::size_t operand,
   const ValueId tile = dot.operand(operand);
   if (kernel.type(tile).isShared()) return false;
   const layout::LinearLayout &held = kernel.layout(kernel.layoutOf(tile));
-  const auto kind = planConversion(held, reads.places).kind;
-  if (kind == layout::ConversionKind::None || kind == layout::ConversionKind::Registers)
-    return true;
+  if (staysInThreads(planConversion(held, reads.places))) return true;
   // Of products whose order of k comes later (order_products.h).
   const layout::LinearLayout &sums = kernel.layout(kernel.layoutOf(dot.result()));
   return dot.kind == OpKind::Dot && unitAttrs(dot).depthOrder.empty() &&
@@ -83,10 +81,8 @@ bool isStored(const Kernel &kernel, ValueId tile) {
 std::int64_t bytesThroughShared(const Kernel &kernel, const Op &dot, std::size_t operand,
                                 const machine::Machine &machine) {
   const ValueId tile = dot.operand(operand);
-  const auto reads = analysis::fragmentReads(kernel, dot, operand,
-                                             {.unit = *analysis::unitOf(kernel, dot, machine),
-                                              .bits = layout::bitsFor(depthOf(kernel, dot)),
-                                              .order = unitAttrs(dot).depthOrder});
+  const auto reads =
+      analysis::fragmentReads(kernel, dot, operand, *analysis::unitOf(kernel, dot, machine));
   if (isHeld(kernel, dot, operand, reads, machine)) return 0;
   const std::int64_t elements = std::int64_t{1} << reads.places.inputBits();
   const std::int64_t read = elements * storageBits(kernel.type(tile).element()) / 8;

@@ -52,8 +52,7 @@ public:
                                      })
           .weight;
     const LinearLayout &held = kernel_.layout(kernel_.layoutOf(tile));
-    const auto kind = planConversion(held, reads.places).kind;
-    if (kind == layout::ConversionKind::None || kind == layout::ConversionKind::Registers) return 0;
+    if (staysInThreads(planConversion(held, reads.places))) return 0;
     return analysis::planSlab(held, reads, bits, machine_).weight;
   }
 

@@ -47,13 +47,9 @@ private:
     const ValueId tile = reader.operand(operand);
     if (reader.kind == OpKind::SharedLoad)
       return planned(ring, inSlot(kernel_, tile, layoutOf(reader.result())));
-    const std::int32_t depth = layout::bitsFor(depthOf(kernel_, reader));
     if (const auto *unit = analysis::unitOf(kernel_, reader, machine_))
-      return planForFragments(
-          ring, tile,
-          analysis::fragmentReads(
-              kernel_, reader, operand,
-              {.unit = *unit, .bits = depth, .order = unitAttrs(reader).depthOrder}));
+      return planForFragments(ring, tile, analysis::fragmentReads(kernel_, reader, operand, *unit));
+    const std::int32_t depth = layout::bitsFor(depthOf(kernel_, reader));
     return planned(
         ring, inSlot(kernel_, tile,
                      analysis::operandReads(kernel_, reader, operand,

@@ -1,11 +1,11 @@
 #include "backend/passes/pipeline/stage_loads.h"
 
-#include "backend/ir/shared_tiles.h"
 #include "backend/layout/tile_layout.h"
 #include "backend/layout/vector_width.h"
 #include "backend/machine/occupancy.h"
 #include "backend/passes/layouts/cost.h"
 #include "backend/passes/pipeline/read_in_place.h"
+#include "backend/passes/pipeline/stored_slots.h"
 #include "backend/passes/pipeline/trip_writer.h"
 #include "backend/passes/rewriting.h"
 
@@ -116,10 +116,7 @@ private:
       Builder to(*kernel_, rings_);
       if (load.op->kind == OpKind::ViewLoad) haveNeighbours(tile); // pointers are held as they are
       to.setLocation(load.op->where);
-      Op &ring = to.create(OpKind::RingNew, {}, {Type::ring(kernel_->type(tile))},
-                           RingAttrs{.slots = 1, .by = Ahead::Stores});
-      kernel_->setLayout(ring.result(), kernel_->layoutOf(tile));
-      ringOf_[tile] = ring.result();
+      ringOf_[tile] = addStoredRing(to, tile);
     }
   }
 
@@ -152,13 +149,10 @@ private:
     walk(body_, [&](Op &op) { replaced.applyTo(op); });
   }
 
-  /// Its layout is chosen later (place_slots.h).
   void takeSlot(Op &load, ValueId ring, Block &block) {
-    const Type &tile = kernel_->type(load.result());
     Builder to(*kernel_, block);
     to.setLocation(load.where);
-    const ValueId slot = to.create(OpKind::RingSlot, {ring}, {Type::shared(tile)}).result();
-    kernel_->setLayout(slot, kernel_->addLayout(inRows(tile.shape())));
+    const ValueId slot = takeStoredSlot(to, ring);
     load.kind = OpKind::SharedLoad;
     load.operands = {slot};
     load.attributes = NoneAttrs{};

@@ -29,6 +29,19 @@ std::set<std::vector<Bits>> heldBy(const LinearLayout &layout, Bits thread) {
   return held;
 }
 
+/// Checks blocked layouts of tiles that have axes, each along one of these.
+template <class Check>
+void alongRandomAxes(Check check) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 rng(seed);
+    const LinearLayout layout = randomBlocked(rng);
+    CAPTURE(toText(layout));
+    const auto rank = static_cast<std::int32_t>(layout.outputs().size());
+    if (rank > 0) check(layout, between(rng, 0, rank - 1));
+  }
+}
+
 } // namespace
 
 TEST_CASE("a blocked layout deals neighbours to a thread, then to lanes, then to warps") {
@@ -51,18 +64,11 @@ TEST_CASE("blocked layouts are tile layouts, and hold every element in one regis
 }
 
 TEST_CASE("a layout without an axis holds the same elements in the same threads, less that axis") {
-  for (std::uint64_t seed = 0; seed < 500; ++seed) {
-    CAPTURE(seed);
-    std::mt19937_64 rng(seed);
-    const LinearLayout layout = randomBlocked(rng);
-    CAPTURE(toText(layout));
-    const auto rank = static_cast<std::int32_t>(layout.outputs().size());
-    if (rank == 0) continue;
-    const std::int32_t axis = between(rng, 0, rank - 1);
+  alongRandomAxes([](const LinearLayout &layout, std::int32_t axis) {
     const LinearLayout without = withoutAxis(layout, axis), unit = withUnitAxis(layout, axis);
     CHECK(isTileLayout(without));
     CHECK(isTileLayout(unit));
-    CHECK(static_cast<std::int32_t>(without.outputs().size()) == rank - 1);
+    CHECK(without.outputs().size() + 1 == layout.outputs().size());
     CHECK(unit.outputBits(axisDim(axis)) == 0);
     for (Bits thread = 0; thread >> threadBits(layout) == 0; ++thread) {
       std::set<std::vector<Bits>> less, one;
@@ -75,18 +81,11 @@ TEST_CASE("a layout without an axis holds the same elements in the same threads,
       CHECK(heldBy(without, thread) == less);
       CHECK(heldBy(unit, thread) == one);
     }
-  }
+  });
 }
 
 TEST_CASE("neighbours along an axis come into registers, and nothing moves along the others") {
-  for (std::uint64_t seed = 0; seed < 500; ++seed) {
-    CAPTURE(seed);
-    std::mt19937_64 rng(seed);
-    const LinearLayout layout = randomBlocked(rng);
-    CAPTURE(toText(layout));
-    const auto rank = static_cast<std::int32_t>(layout.outputs().size());
-    if (rank == 0) continue;
-    const std::int32_t axis = between(rng, 0, rank - 1);
+  alongRandomAxes([](const LinearLayout &layout, std::int32_t axis) {
     const LinearLayout moved = withNeighboursInRegisters(layout, axis);
     CAPTURE(toText(moved));
     CHECK(isTileLayout(moved));
@@ -97,11 +96,11 @@ TEST_CASE("neighbours along an axis come into registers, and nothing moves along
     CHECK(llvm::popcount(alongAxis(moved)) == llvm::popcount(alongAxis(layout)));
     CHECK((alongAxis(moved) & (alongAxis(moved) + 1)) == 0);
     for (std::size_t i = 0; i < layout.columns().size(); ++i)
-      for (std::int32_t other = 0; other < rank; ++other)
-        if (other != axis)
-          CHECK(moved.outputPart(moved.columns()[i], axisDim(other)) ==
-                layout.outputPart(layout.columns()[i], axisDim(other)));
-  }
+      for (const Side &other : layout.outputs())
+        if (other.dim != axisDim(axis))
+          CHECK(moved.outputPart(moved.columns()[i], other.dim) ==
+                layout.outputPart(layout.columns()[i], other.dim));
+  });
 }
 
 TEST_CASE("copy bits are those of the lanes and warps that share their elements") {
