@@ -49,13 +49,13 @@ Made madeFor(std::string_view machine, const std::string &shift = "%shift") {
   ir::Kernel kernel = twoProducts(shift);
   const target::GpuTarget &target = *target::findGpuTarget(*machine::findMachine(machine));
   Diagnostics diagnostics;
-  const auto code =
-      compileForGpu(kernel, target, analysis::usualAssumptions(kernel), diagnostics);
+  const auto code = compileForGpu(kernel, target, analysis::usualAssumptions(kernel), diagnostics);
   REQUIRE_MESSAGE(code, diagnostics.render());
   const auto text = makeAssembly(*code, target);
   REQUIRE_MESSAGE(text.ok(), (text.ok() ? "" : render(text.error())));
   constexpr std::int64_t kElements = 64 * 64;
-  return {.text = *text, .elements = static_cast<std::size_t>(kElements / kernel.threads().count())};
+  return {.text = *text,
+          .elements = static_cast<std::size_t>(kElements / kernel.threads().count())};
 }
 
 bool isBuilt(std::string_view machine) {
@@ -80,7 +80,8 @@ TEST_CASE("CDNA computes sums two at a time, but where a pair would read two sca
     if (!isBuilt(machine)) continue;
     CAPTURE(machine);
     const Made withOne = madeFor(machine, "%one"), withTwo = madeFor(machine);
-    // LLVM takes some apart behind matrix instructions; with two such registers, none would assemble.
+    // LLVM takes some apart behind matrix instructions; with two such registers, none would
+    // assemble.
     CHECK(withOne.count("v_pk_fma_f32") > 0);
     CHECK((withTwo.count("v_pk_fma_f32") > 0) == (machine == "gfx90a"));
   }

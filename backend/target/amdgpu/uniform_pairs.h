@@ -3,8 +3,8 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 
-/// From gfx942 to gfx950, LLVM 22.1 takes what computes on two floats apart behind an instruction of
-/// the matrix unit, as the halves then run beside that one (SIPreEmitPeephole). Registers are
+/// From gfx942 to gfx950, LLVM 22.1 takes what computes on two floats apart behind an instruction
+/// of the matrix unit, as the halves then run beside that one (SIPreEmitPeephole). Registers are
 /// assigned by then, and an instruction may read only one scalar register: two different ones of a
 /// pair, such as neighbouring arguments, were one to the whole, and the assembler refuses the
 /// halves.
