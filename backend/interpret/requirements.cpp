@@ -4,6 +4,7 @@
 #include "backend/ir/constant_text.h"
 #include "backend/ir/requirement.h"
 #include "backend/support/check.h"
+#include "backend/support/float_state.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -81,6 +82,7 @@ private:
 };
 
 Requirements::Requirements(const ir::Kernel &kernel) : kernel_(kernel.name()) {
+  const DefaultFloatState state; // the texts have numbers
   Maker(*this, kernel).run();
 }
 
@@ -103,6 +105,7 @@ std::uint64_t Requirements::computed(const Step &step, llvm::ArrayRef<std::uint6
 
 std::optional<Diagnostic> Requirements::unmet(llvm::ArrayRef<ir::Argument> arguments,
                                               Location where) const {
+  const DefaultFloatState state;
   llvm::SmallVector<std::uint64_t, kUsualSteps> values;
   for (const Step &step : steps_) values.push_back(computed(step, values, arguments));
   for (const Test &test : tests_) {

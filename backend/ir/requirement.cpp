@@ -60,15 +60,21 @@ private:
 /// Expressions of authors are short; what is longer is cut.
 constexpr std::int32_t kMostDepth = 8;
 
+/// An extent or a stride of a parameter.
+std::string givenText(const Kernel &kernel, const Op &op) {
+  const ValueId parameter = op.operand(0);
+  const std::string name = kernel.parameterName(kernel.parameterNumber(parameter));
+  if (kernel.type(parameter).isTable()) return name + ".size()";
+  return name + (op.kind == OpKind::ViewExtent ? ".extent(" : ".stride(") +
+         std::to_string(op.attrs<AxisAttrs>().axis) + ")";
+}
+
 std::string written(const Kernel &kernel, ValueId value, std::int32_t depth) {
   const Op *op = kernel.definition(value);
   if (!op) return kernel.parameterName(kernel.parameterNumber(value));
   if (op->kind == OpKind::Constant)
     return constantToText(kernel.type(value), op->attrs<ConstantAttrs>().bits);
-  const bool isExtent = op->kind == OpKind::ViewExtent;
-  if (isExtent || op->kind == OpKind::ViewStride)
-    return kernel.parameterName(kernel.parameterNumber(op->operand(0))) +
-           (isExtent ? ".extent(" : ".stride(") + std::to_string(op->attrs<AxisAttrs>().axis) + ")";
+  if (knownHow(kernel, *op) == Known::Given) return givenText(kernel, *op);
   if (depth == 0) return "...";
   llvm::SmallVector<std::string, 3> operands;
   for (const ValueId operand : op->operands)

@@ -18,7 +18,8 @@ namespace imbrex {
 /// A process may have set something else: a program that is linked with -ffast-math flushes
 /// subnormals from before main on, and threads inherit it. So one stands at every door through
 /// which a caller comes to where numbers are computed: a compilation and a run
-/// (runtime/executable.h), the text of a kernel, the command, and the threads of the pool.
+/// (runtime/executable.h), what a kernel requires of a launch, the text of a kernel, the command,
+/// and the threads of the pool.
 class DefaultFloatState {
 public:
   DefaultFloatState() : callers_(read()) { write(usual()); }

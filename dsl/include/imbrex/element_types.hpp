@@ -2,6 +2,7 @@
 
 #include <imbrex/detail/small_float.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -36,6 +37,9 @@ struct small_float {
       : bits(static_cast<Storage>(encode(Format, double_bits(value)))) {}
   explicit constexpr small_float(const float &value)
       : bits(static_cast<Storage>(encode(Format, double_bits(value)))) {}
+  // Of a volatile number a copy, before anything converts it.
+  template <std::floating_point F>
+  explicit constexpr small_float(const volatile F &value) : small_float(F{value}) {}
   explicit constexpr small_float(const special_number &value)
       : bits(static_cast<Storage>(encode(Format, double_bits(value)))) {}
   explicit constexpr small_float(int value) : small_float(static_cast<double>(value)) {}

@@ -86,7 +86,8 @@ private:
     if constexpr (requires { typename Pad::element; })
       static_assert(detail::kind_of<typename Pad::element> < element_kind::floating ||
                         detail::kind_of<held> == element_kind::floating,
-                    "imbrex: the number's fraction would be lost; pad integers with an integer");
+                    "imbrex: integers have no fraction and no infinity; pad them with an integer, "
+                    "such as std::numeric_limits<i32>::lowest()");
     static_assert(std::same_as<Clip, detail::unclipped> || !std::same_as<held, f4e2m1>,
                   "imbrex: two f4e2m1 share a byte, and within(...) goes element by element; view "
                   "the memory as u8, of half as many columns");

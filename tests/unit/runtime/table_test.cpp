@@ -381,7 +381,7 @@ TEST_CASE("a kernel may require of a table how many pointers it has") {
   kernel(grid(1), table_of(one, other), 2);
   CHECK(other[0] == 2);
   const std::string text = messageOf(kernel.try_launch(grid(1), table_of(one, other), 3));
-  CHECK_MESSAGE(text.find("it asks for p0.extent(0) >= p1, and p0.extent(0) is 2, p1 is 3") !=
+  CHECK_MESSAGE(text.find("it asks for p0.size() >= p1, and p0.size() is 2, p1 is 3") !=
                     std::string::npos,
                 text);
 }

@@ -90,6 +90,8 @@ TEST_CASE("conversions: small floats keep subnormals on their way from and to fl
       wrong += bf16(std::bit_cast<float>(code << 16 | 0x7fff)).bits != code; // below half a step
     }
     CHECK(wrong == 0);
+    const volatile float small = 0x1p-130f;
+    CHECK(bf16(small).bits == 8);
     CHECK(std::bit_cast<std::uint32_t>(static_cast<float>(e8m0::from_bits(0))) == 0x400000);
     CHECK(e8m0(-std::bit_cast<double>(std::uint64_t{1})).bits == 0xff);
   }

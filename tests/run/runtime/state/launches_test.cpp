@@ -108,6 +108,36 @@ TEST_CASE("launches: kernels whose text differs in a subnormal are two") {
 
 namespace {
 
+struct requiring {
+  void operator()(view<f32, 1> y, scalar<f32> x, scalar<f64> small) const {
+    require(x > 0 && small > 0, "both are positive");
+    require(x / 3 == 0.333333343f || x < 1, "a third is the nearest float");
+    y[box<1>(0)] = full<f32, 1>(1.0f);
+  }
+};
+
+} // namespace
+
+TEST_CASE("launches: what a kernel requires is computed as the kernel is") {
+  for (const testing::NamedState &named : testing::kStates) {
+    CAPTURE(named.name);
+    const FloatState state(named.kind);
+    std::vector<float> y(1);
+    const auto kernel = jit(requiring{});
+    const stream_ref on(device::interpreter());
+    CHECK(kernel
+              .try_launch(on, grid(1), y, std::bit_cast<float>(71362U),
+                          std::bit_cast<double>(std::uint64_t{1}))
+              .ok());
+    CHECK(kernel.try_launch(on, grid(1), y, 1, 1).ok());
+    const auto unmet = kernel.try_launch(on, grid(1), y, -std::bit_cast<float>(71362U), 1);
+    REQUIRE(!unmet.ok());
+    CHECK(std::string(unmet.error().what()).find("p1 is -1e-40") != std::string::npos);
+  }
+}
+
+namespace {
+
 struct asserting {
   void operator()(view<f32, 1> y) const {
     y[box<1>(0)] = y[box<1>(0)] * 0.5f;
