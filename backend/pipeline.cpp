@@ -232,6 +232,7 @@ bool runPasses(ir::Kernel &kernel, llvm::ArrayRef<Pass> passes, const passes::Pa
   Diagnostics &diagnostics = context.diagnostics;
   if (!stopAfter.empty() && !findAmong(passes, stopAfter, diagnostics)) return false;
   if (!ir::verify(kernel, diagnostics)) return false;
+  if (passes.empty()) return true; // nothing to record
   PassRecord record(kernel, {.printAfter = environment().printAfter,
                              .dumpFolder = environment().dump,
                              .passes = kPasses,

@@ -44,6 +44,16 @@ TEST_CASE("opt and run ask for the file that is not named") {
   }
 }
 
+TEST_CASE("a kernel that is emulated is dumped to one folder, beside its LLVM IR") {
+  const Outcome listed =
+      shell("folder=$(mktemp -d); IMBREX_DUMP=$folder imbrex run scale.imx --grid 1 "
+            "--arg x=zeros:64 --arg factor=2 --arg y=zeros:64 "
+            "--device emulated:sm_90a; ls -d $folder/scale* | sed 's=.*/==' | "
+            "tr '\\n' ' '; ls $folder/scale; rm -r $folder");
+  CHECK(contains(listed.output, "scale scale.ll scale.s "));
+  CHECK(contains(listed.output, "-place-slots.imx\n"));
+}
+
 TEST_CASE("opt's help names the passes") {
   const Outcome outcome = shell("imbrex opt --help");
   CHECK(outcome.status == 0);
