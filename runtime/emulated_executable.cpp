@@ -2,6 +2,7 @@
 
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
+#include "backend/target/codegen/llvm_use.h"
 #include "runtime/gpu/staged_arrays.h"
 #include "runtime/grid_limits.h"
 #include "runtime/spill_notice.h"
@@ -27,6 +28,8 @@ public:
         kept,
         [&](ir::Kernel &kernel,
             const analysis::Assumptions &assumptions) -> std::unique_ptr<emulate::Program> {
+          const target::LlvmUse use({target_.machine().family, machine::Family::Cpu});
+          if (!use.isPossible(kernel.name(), diagnostics)) return nullptr;
           const auto code = compileForGpu(kernel, target_, assumptions, diagnostics);
           if (!code) return nullptr;
           // To know, the GPU's own code is made, which nothing here runs: for authors who care.

@@ -3,6 +3,7 @@
 #include "backend/compile.h"
 #include "backend/lower/observations.h"
 #include "backend/package/package.h"
+#include "backend/target/codegen/llvm_use.h"
 #include "runtime/gpu/packed_arguments.h"
 #include "runtime/gpu/staged_arrays.h"
 #include "runtime/grid_limits.h"
@@ -100,6 +101,8 @@ public:
           const bool isBefore =
               before_ && assumptions == usual() && (gpu_.knowsBoxes() || !hasEngine());
           const target::GpuTarget &target = isBefore ? *before_->target : target_;
+          const target::LlvmUse use(target.machine().family);
+          if (!use.isPossible(kernel.name(), diagnostics)) return nullptr;
           auto code = compileForGpu(kernel, target, assumptions, diagnostics);
           if (!code) return nullptr;
           auto loaded = isBefore ? loadCode(before_->content, code->interface) : load(*code);

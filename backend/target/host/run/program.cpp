@@ -1,6 +1,7 @@
 #include "backend/target/host/run/program.h"
 
 #include "backend/support/check.h"
+#include "backend/target/codegen/llvm_use.h"
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/kernel_code.h"
 #include "backend/target/host/run/jit.h"
@@ -55,15 +56,18 @@ struct Program::Implementation {
   Implementation(const ir::Kernel &source, Compiler &theCompiler)
       : kernel(source.clone()), compiler(theCompiler) {}
 
-  /// The usual launch finds its code without a lock: variants are only ever added, in front.
-  const Variant &variantFor(const LaunchTraits &traits) {
-    if (const Variant *known = find(traits)) return *known;
+  /// The usual launch finds its code without a lock: variants are only ever added, in front. Null,
+  /// and an error reported, where it can be compiled no more.
+  const Variant *variantFor(const LaunchTraits &traits, Diagnostics &diagnostics) {
+    if (const Variant *known = find(traits)) return known;
     const std::lock_guard lock(mutex);
-    if (const Variant *known = find(traits)) return *known;
+    if (const Variant *known = find(traits)) return known;
+    const target::LlvmUse use(machine::Family::Cpu);
+    if (!use.isPossible(kernel.name(), diagnostics)) return nullptr;
     owned.push_back(compileVariant(kernel, traits, compiler));
     owned.back()->older = newest.load(std::memory_order_relaxed);
     newest.store(owned.back().get(), std::memory_order_release);
-    return *owned.back();
+    return owned.back().get();
   }
 
   const Variant *find(const LaunchTraits &traits) const {
@@ -94,9 +98,8 @@ std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics 
   if (!checkAssembly(kernel, compiler, diagnostics)) return nullptr;
   std::unique_ptr<Program> program(new Program);
   program->implementation_ = std::make_unique<Implementation>(kernel, compiler);
-  program->implementation_->variantFor(launch.empty() ? usualTraits(kernel)
-                                                      : traitsOf(kernel, launch));
-  return program;
+  const LaunchTraits traits = launch.empty() ? usualTraits(kernel) : traitsOf(kernel, launch);
+  return program->implementation_->variantFor(traits, diagnostics) ? std::move(program) : nullptr;
 }
 
 bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
@@ -104,12 +107,13 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   const ir::Kernel &kernel = implementation_->kernel;
   IMBREX_CHECK(arguments.size() == kernel.parameterCount(), "a launch with {0} arguments for {1}",
                arguments.size(), kernel.parameterCount());
-  const Variant &variant = implementation_->variantFor(traitsOf(kernel, arguments));
+  const Variant *variant = implementation_->variantFor(traitsOf(kernel, arguments), diagnostics);
+  if (variant == nullptr) return false;
   const Words words = argumentWords(kernel, arguments);
-  Launch launch{.sites = variant.sites, .diagnostics = diagnostics};
+  Launch launch{.sites = variant->sites, .diagnostics = diagnostics};
   runInParallel(grid.blocks(), [&](std::int64_t first, std::int64_t last) {
     if (launch.stopped) return;
-    runBlocks(variant, words.data(), grid, first, last, launch);
+    runBlocks(*variant, words.data(), grid, first, last, launch);
   });
   return !launch.stopped;
 }

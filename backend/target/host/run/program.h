@@ -26,7 +26,8 @@ public:
   ~Program();
 
   /// Run every block of the grid on the thread pool and return when all are done. False when a
-  /// device assert failed; it is reported with its text and line.
+  /// device assert failed, which is reported with its text and line, or when the launch needs code
+  /// that can be compiled no more.
   bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
            Diagnostics &diagnostics) const;
 

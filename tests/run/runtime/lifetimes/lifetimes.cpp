@@ -47,6 +47,22 @@ void launchNow(std::string_view when) {
   std::fprintf(stdout, "%.*s\n", static_cast<int>(when.size()), when.data());
 }
 
+struct halved {
+  void operator()(view<f32, 1> x) const { x[box<1>(0)] = x[box<1>(0)] * 0.5; }
+};
+
+/// Launch a kernel that was not compiled before LLVM's statics went: what compiles says so, what
+/// interprets runs it.
+void launchTooLate() {
+  const auto on = device::by_name(std::getenv(kDeviceVariable));
+  std::vector<float> x{8};
+  const auto done = jit(halved{}, {.on = on}).try_launch(grid(1), x);
+  const bool isRun = done.ok() && x[0] == 4;
+  const bool isRefused = !done.ok() && done.error().code() == "CompiledTooLate" && x[0] == 8;
+  if (on == device::interpreter() ? !isRun : !isRefused) _exit(5);
+  std::fprintf(stdout, "too late\n");
+}
+
 bool isTime(std::string_view time) {
   const char *now = std::getenv(kTimeVariable);
   return now != nullptr && now == time;
@@ -67,6 +83,7 @@ struct OfProcess {
   }
   ~OfProcess() {
     if (isTime("destructor") || isTime("only destructor")) launchNow("destructor");
+    if (isTime("destructor with another kernel")) launchTooLate();
   }
 } ofProcess;
 
@@ -91,7 +108,7 @@ void inChild(int launches) {
 
 /// What a process does between its constructors and its destructors.
 void live() {
-  if (isTime("destructor")) launchNow("main");
+  if (isTime("destructor") || isTime("destructor with another kernel")) launchNow("main");
   if (isTime("thread")) std::thread(inThread).join();
   if (isTime("main thread")) inThread();
   if (isTime("atexit")) {
@@ -117,6 +134,7 @@ struct Time {
 constexpr auto kTimes = std::to_array<Time>({{"constructor", 1},
                                              {"destructor", 2},
                                              {"only destructor", 1},
+                                             {"destructor with another kernel", 2},
                                              {"thread", 2},
                                              {"main thread", 2},
                                              {"atexit", 2},
