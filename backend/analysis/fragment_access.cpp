@@ -1,6 +1,7 @@
 #include "backend/analysis/fragment_access.h"
 
 #include "backend/layout/algebra.h"
+#include "backend/layout/slot_layout.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -100,8 +101,10 @@ std::optional<FragmentAccess> byMatrices(const FragmentReads &reads, std::int32_
 }
 
 /// Whether the rows of matrices lie in one piece each.
-bool haveRows(const LinearLayout &offsets, std::int64_t elements) {
+bool haveRows(const layout::SlotReads &reads, std::int64_t elements) {
+  const LinearLayout &offsets = reads.offsets;
   const Bits inside = static_cast<Bits>(elements) - 1;
+  if ((reads.first & inside) != 0) return false;
   const auto registers = offsets.columns(Dim::Register);
   const auto bits = static_cast<std::size_t>(layout::bitsFor(elements));
   if (registers.size() < bits) return false;
@@ -158,16 +161,16 @@ std::optional<FragmentCost> costOfAccess(const FragmentReads &reads, const Fragm
                                          const machine::Machine &machine) {
   const std::int32_t bytes = access.elementBits / 8;
   const layout::SharedMemory memory{.banks = machine.banks, .lanes = machine.warpSize};
-  const LinearLayout offsets = compose(inverse(shared), access.places);
+  const layout::SlotReads inShared = slotReads(shared, access.places, reads.first);
   const std::int64_t most = access.rowBytes / bytes;
   FragmentCost cost;
   std::int64_t width = most;
   if (access.way == FragmentWay::Vectors) {
-    const layout::RegisterVectors vectors = contiguousRegisters(offsets, most);
+    const layout::RegisterVectors vectors = inShared.vectors(most);
     width = vectors.width;
     if (!haveWholeRegisters(reads, vectors, access.elementBits))
-      cost.assembled = std::int64_t{1} << offsets.inputBits(Dim::Register);
-  } else if (!haveRows(offsets, most)) {
+      cost.assembled = std::int64_t{1} << access.places.inputBits(Dim::Register);
+  } else if (!haveRows(inShared, most)) {
     return std::nullopt;
   }
   cost.access = bankConflicts(shared,

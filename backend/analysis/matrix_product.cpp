@@ -1,6 +1,7 @@
 #include "backend/analysis/matrix_product.h"
 
 #include "backend/ir/products.h"
+#include "backend/ir/shared_tiles.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -135,6 +136,13 @@ Bits scattered(Bits number, llvm::ArrayRef<std::int32_t> places) {
   for (std::size_t bit = 0; bit < places.size(); ++bit)
     if ((number >> bit & 1) != 0 && places[bit] != kNoBit) result |= Bits{1} << places[bit];
   return result;
+}
+
+FragmentReads inSlot(const ir::Kernel &kernel, ir::ValueId tile, FragmentReads reads) {
+  const ir::Renaming slot = ir::inSlot(kernel, tile);
+  reads.places = slot.of(reads.places);
+  reads.first = slot.first;
+  return reads;
 }
 
 std::int32_t depthBitsOf(const MmaInstruction &unit) { return layout::bitsFor(unit.k); }

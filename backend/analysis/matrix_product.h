@@ -61,6 +61,7 @@ struct FragmentReads {
   /// From register, lane, warp to the operand's coordinates, as many of k as asked for. Registers
   /// count a fragment's elements, the steps along k, and the pieces, as far as these differ.
   layout::LinearLayout places;
+  layout::Bits first = 0;                        ///< Moved (xor) by this: of a part of a slot.
   llvm::SmallVector<std::int32_t, 8> ofFragment; ///< Of each bit: that of places' registers.
   llvm::SmallVector<std::int32_t, 8> ofSteps;
   llvm::SmallVector<std::int32_t, 8> ofPieces;
@@ -84,6 +85,9 @@ FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::si
 /// The same before the kernel is laid out: for sums that will lie so.
 FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
                             const DepthCount &depth, const layout::LinearLayout &sums);
+
+/// The same by the coordinates of the slot that a shared tile lies in.
+FragmentReads inSlot(const ir::Kernel &kernel, ir::ValueId tile, FragmentReads reads);
 
 /// The bits that count k within an instruction.
 std::int32_t depthBitsOf(const machine::MmaInstruction &unit);

@@ -1,11 +1,17 @@
 #include "backend/ir/shared_tiles.h"
 
-#include "backend/layout/matrix.h"
+#include "backend/layout/algebra.h"
 #include "backend/layout/tile_layout.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+
+#include <algorithm>
 
 namespace imbrex::ir {
 namespace {
+
+using layout::Bits;
+using layout::LinearLayout;
 
 llvm::SmallVector<std::int64_t, 5> withoutUnits(const Shape &shape) {
   llvm::SmallVector<std::int64_t, 5> extents(shape.extents());
@@ -13,52 +19,122 @@ llvm::SmallVector<std::int64_t, 5> withoutUnits(const Shape &shape) {
   return extents;
 }
 
-/// Packed coordinates of the operand in the result's packing.
-layout::Bits permuted(const layout::LinearLayout &from, const layout::LinearLayout &to,
-                      const PermuteAttrs &attrs, layout::Bits packed) {
-  layout::Bits result = 0;
-  for (std::size_t axis = 0; axis < attrs.order.size(); ++axis) {
-    const auto source = layout::axisDim(static_cast<std::int32_t>(attrs.order[axis]));
-    result |= from.outputPart(packed, source)
-              << to.outputShift(layout::axisDim(static_cast<std::int32_t>(axis)));
-  }
-  return result;
-}
-
-} // namespace
-
-layout::LinearLayout inRows(const Shape &shape) {
-  layout::Sides sides = layout::tileSides(shape.extents());
-  const std::int32_t bits = layout::LinearLayout({}, sides, {}).outputBits();
-  return {{{layout::Dim::Offset, bits}}, std::move(sides), layout::unitVectors(bits)};
-}
-
 bool keepsBits(const Shape &from, const Shape &to) {
   return (from.hasPowersOfTwo() && to.hasPowersOfTwo()) || withoutUnits(from) == withoutUnits(to);
 }
 
-layout::LinearLayout relabelled(const Kernel &kernel, const Op &op) {
-  const layout::LinearLayout &from = kernel.layout(kernel.layoutOf(op.operand(0)));
-  const layout::Sides sides = layout::tileSides(kernel.type(op.result()).shape().extents());
-  layout::Vectors columns(from.columns(layout::Dim::Offset));
-  if (op.kind == OpKind::Permute) {
-    const layout::LinearLayout to({}, sides, {});
-    for (layout::Bits &column : columns)
-      column = permuted(from, to, op.attrs<PermuteAttrs>(), column);
+bool isPowerOfTwo(std::int64_t number) {
+  return llvm::has_single_bit(static_cast<std::uint64_t>(number));
+}
+
+/// The bits of an axis that a slice counts, as a mask.
+Bits countedBits(std::int64_t extent, std::int64_t stride) {
+  return ((Bits{1} << layout::bitsFor(extent)) - 1) * static_cast<Bits>(stride);
+}
+
+/// Whether the coordinates of what a slice takes are those of the result, shifted, and other bits
+/// that are the same in all.
+bool isOfBits(const SliceAttrs &slice, const Shape &to) {
+  for (std::int32_t axis = 0; axis < to.rank(); ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    if (!isPowerOfTwo(slice.strides[i])) return false;
+    const Bits counted = countedBits(to[axis], slice.strides[i]);
+    if ((static_cast<Bits>(slice.offsets[i]) & counted) != 0) return false;
   }
-  return {layout::Sides(from.inputs()), sides, columns};
+  return true;
+}
+
+/// From the packed coordinates of one shape to those of another, by the columns.
+LinearLayout betweenCoordinates(const Shape &to, const Shape &from, llvm::ArrayRef<Bits> columns) {
+  layout::Sides inputs = layout::tileSides(to.extents());
+  std::reverse(inputs.begin(), inputs.end()); // a layout packs its inputs with the first one lowest
+  return {std::move(inputs), layout::tileSides(from.extents()), columns};
+}
+
+/// Axis by axis: the operand's axis of each of the result's, and the bit of it that the lowest is.
+struct AxisSource {
+  std::int32_t axis, firstBit = 0;
+};
+template <class SourceOf>
+LinearLayout byAxes(const Shape &to, const Shape &from, SourceOf sourceOf) {
+  const LinearLayout like({}, layout::tileSides(from.extents()), {});
+  layout::Vectors columns;
+  for (std::int32_t axis = to.rank(); axis-- > 0;) {
+    const AxisSource source = sourceOf(static_cast<std::size_t>(axis));
+    const std::int32_t first = like.outputShift(layout::axisDim(source.axis)) + source.firstBit;
+    for (std::int32_t bit = 0; bit < layout::bitsFor(to[axis]); ++bit)
+      columns.push_back(Bits{1} << (first + bit));
+  }
+  return betweenCoordinates(to, from, columns);
+}
+
+Renaming ofSlice(const SliceAttrs &slice, const Shape &to, const Shape &from) {
+  const LinearLayout like({}, layout::tileSides(from.extents()), {});
+  Renaming made{byAxes(to, from, [&](std::size_t axis) {
+    return AxisSource{static_cast<std::int32_t>(axis),
+                      llvm::countr_zero(static_cast<std::uint64_t>(slice.strides[axis]))};
+  })};
+  for (std::int32_t axis = 0; axis < to.rank(); ++axis)
+    made.first |= static_cast<Bits>(slice.offsets[static_cast<std::size_t>(axis)])
+                  << like.outputShift(layout::axisDim(axis));
+  return made;
+}
+
+Renaming unchanged(const Shape &to, const Shape &from) {
+  const std::int32_t bits = LinearLayout({}, layout::tileSides(from.extents()), {}).outputBits();
+  return {betweenCoordinates(to, from, layout::unitVectors(bits))};
+}
+
+} // namespace
+
+LinearLayout inRows(const Shape &shape) {
+  layout::Sides sides = layout::tileSides(shape.extents());
+  const std::int32_t bits = LinearLayout({}, sides, {}).outputBits();
+  return {{{layout::Dim::Offset, bits}}, std::move(sides), layout::unitVectors(bits)};
+}
+
+LinearLayout Renaming::of(const LinearLayout &places) const { return compose(coordinates, places); }
+
+std::optional<Renaming> renaming(const Kernel &kernel, const Op &op) {
+  // Not a switch: of all the ops only these few may name elements anew.
+  if (op.kind != OpKind::Permute && op.kind != OpKind::Reshape && op.kind != OpKind::Slice)
+    return std::nullopt;
+  const Shape &from = kernel.type(op.operand(0)).shape(), &to = kernel.type(op.result()).shape();
+  if (op.kind == OpKind::Permute)
+    return Renaming{byAxes(to, from, [&](std::size_t axis) {
+      return AxisSource{static_cast<std::int32_t>(op.attrs<PermuteAttrs>().order[axis])};
+    })};
+  if (op.kind == OpKind::Reshape && keepsBits(from, to)) return unchanged(to, from);
+  if (op.kind == OpKind::Slice && isOfBits(op.attrs<SliceAttrs>(), to))
+    return ofSlice(op.attrs<SliceAttrs>(), to, from);
+  return std::nullopt;
 }
 
 bool readsShared(const Kernel &kernel, const Op &op) {
-  if (op.kind == OpKind::Permute || op.kind == OpKind::Reshape) return false;
-  return llvm::any_of(op.operands,
-                      [&](ValueId operand) { return kernel.type(operand).isShared(); });
+  const auto isShared = [&](ValueId value) { return kernel.type(value).isShared(); };
+  return llvm::any_of(op.operands, isShared) && llvm::none_of(op.results, isShared);
 }
 
 const Op &slotOf(const Kernel &kernel, ValueId shared) {
   const Op *op = kernel.definition(shared);
   while (op->kind != OpKind::RingSlot) op = kernel.definition(op->operand(0));
   return *op;
+}
+
+Renaming inSlot(const Kernel &kernel, ValueId shared) {
+  const Shape &shape = kernel.type(shared).shape();
+  Renaming all = unchanged(shape, shape);
+  for (const Op *op = kernel.definition(shared); op->kind != OpKind::RingSlot;
+       op = kernel.definition(op->operand(0))) {
+    const Renaming one = *renaming(kernel, *op);
+    all = {.coordinates = one.of(all.coordinates),
+           .first = one.coordinates.apply(all.first) ^ one.first};
+  }
+  return all;
+}
+
+const LinearLayout &slotLayout(const Kernel &kernel, ValueId shared) {
+  return kernel.layout(kernel.layoutOf(slotOf(kernel, shared).result()));
 }
 
 } // namespace imbrex::ir

@@ -13,8 +13,11 @@ bool hasThreads(const layout::LinearLayout &layout, layout::Threads threads) {
          layout.inputBits(layout::Dim::Warp) == layout::bitsFor(threads.warps);
 }
 
-bool hasElements(const Type &type) {
-  return type.isTileOrPointers() || type.isRing() || type.isShared();
+/// Names of a slot's tile lie as that does.
+bool hasElements(const Kernel &kernel, ValueId value) {
+  const Type &type = kernel.type(value);
+  if (type.isShared()) return kernel.definition(value)->kind == OpKind::RingSlot;
+  return type.isTileOrPointers() || type.isRing();
 }
 
 /// From the offset, in elements, to coordinates, one to one.
@@ -59,16 +62,6 @@ public:
         return check_.fail(Diag::VerifyReduceLayout, layout::toText(wanted), layout::toText(*got));
     }
     return true;
-  }
-
-  /// Of an op that names a shared tile's elements anew.
-  bool resultIsRelabelled() {
-    const layout::LinearLayout *from = layoutOf(check_.op().operand(0));
-    const layout::LinearLayout *got = layoutOf(check_.op().result());
-    if (!from || !got) return true;
-    const layout::LinearLayout wanted = relabelled(kernel_, check_.op());
-    return *got == wanted ||
-           check_.fail(Diag::VerifyRelabelled, layout::toText(*got), layout::toText(wanted));
   }
 
   /// Of a ring.slot.
@@ -165,7 +158,7 @@ bool checkLayoutOf(const Kernel &kernel, ValueId value, const Place &place,
     diagnostics.report(kind, place.where, place.what, type, arguments...);
     return false;
   };
-  const bool isWanted = kernel.hasLayouts() && hasElements(type) && type.rank() > 0;
+  const bool isWanted = kernel.hasLayouts() && hasElements(kernel, value) && type.rank() > 0;
   if (!isWanted) return !id.valid() || report(Diag::VerifyLayoutNotWanted);
   if (id.index() >= kernel.layouts().size()) return report(Diag::VerifyLayoutMissing);
   const layout::LinearLayout &layout = kernel.layout(id);
@@ -196,8 +189,6 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::Bitcast:
     return check.operand(0).shape() != check.result().shape() || layouts.areAllOne();
   case TypeRule::RingSlot: return layouts.isOfRing();
-  case TypeRule::Reshape:
-  case TypeRule::Permute: return !check.operand(0).isShared() || layouts.resultIsRelabelled();
   case TypeRule::Reduce: return layouts.resultsLackAxis(op.attrs<ReduceAttrs>().axis);
   case TypeRule::Gather: return layouts.isOne({op.operand(1), op.result()});
   case TypeRule::Dot:
@@ -214,6 +205,8 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::Arange:
   case TypeRule::GridIndex:
   case TypeRule::Broadcast:
+  case TypeRule::Reshape:
+  case TypeRule::Permute:
   case TypeRule::Join:
   case TypeRule::Split:
   case TypeRule::Concat:

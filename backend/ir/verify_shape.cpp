@@ -33,10 +33,10 @@ bool checkBroadcast(const OpCheck &check) {
 bool checkReshape(const OpCheck &check) {
   if (!movesOrRelabels(check)) return false;
   const Type &from = check.operand(0), &to = check.result();
-  if (from.isShared() && to.isShared() && !keepsBits(from.shape(), to.shape()))
-    return check.fail(Diag::VerifySharedReshape, from, to);
-  return (to == from.withShape(to.shape()) && from.shape().elements() == to.shape().elements()) ||
-         check.fail(Diag::VerifyReshape, from, to);
+  if (to != from.withShape(to.shape()) || from.shape().elements() != to.shape().elements())
+    return check.fail(Diag::VerifyReshape, from, to);
+  return !from.isShared() || renaming(check.kernel(), check.op()) ||
+         check.fail(Diag::VerifySharedReshape, from, to);
 }
 
 bool checkPermute(const OpCheck &check) {
@@ -87,7 +87,7 @@ bool checkConcat(const OpCheck &check) {
 }
 
 bool checkSlice(const OpCheck &check) {
-  if (!movesTile(check)) return false;
+  if (!movesOrRelabels(check)) return false;
   const Type &from = check.operand(0), &to = check.result();
   const auto &attrs = check.op().attrs<SliceAttrs>();
   const auto isRight = [&](const auto &numbers, std::int64_t least) {
@@ -105,7 +105,9 @@ bool checkSlice(const OpCheck &check) {
     const std::int64_t behind = from.shape()[axis] - 1 - attrs.offsets[i];
     isInside = behind >= 0 && to.shape()[axis] <= behind / attrs.strides[i] + 1;
   }
-  return isInside || check.fail(Diag::VerifySlice, to, from);
+  if (!isInside) return check.fail(Diag::VerifySlice, to, from);
+  return !from.isShared() || renaming(check.kernel(), check.op()) ||
+         check.fail(Diag::VerifySharedSlice, to, from);
 }
 
 bool checkFlip(const OpCheck &check) {

@@ -124,10 +124,15 @@ std::optional<SwizzledSlot> planSwizzledSlot(const LinearLayout &write,
   return SwizzledSlot{std::move(shared), std::move(swizzled)};
 }
 
-SlotReads slotReads(const LinearLayout &slot, const LinearLayout &read, std::int32_t elementBytes) {
-  LinearLayout offsets = compose(inverse(slot), read);
-  RegisterVectors vectors = contiguousRegisters(offsets, kMaxAccessBytes / elementBytes);
-  return {std::move(offsets), std::move(vectors)};
+RegisterVectors SlotReads::vectors(std::int64_t most) const {
+  // A vector begins at a multiple of its width.
+  if (first != 0) most = std::min(most, std::int64_t{1} << llvm::countr_zero(first));
+  return contiguousRegisters(offsets, most);
+}
+
+SlotReads slotReads(const LinearLayout &slot, const LinearLayout &read, Bits first) {
+  const LinearLayout toOffsets = inverse(slot);
+  return {compose(toOffsets, read), toOffsets.apply(first)};
 }
 
 } // namespace imbrex::layout

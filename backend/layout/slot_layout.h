@@ -36,9 +36,14 @@ std::optional<SwizzledSlot> planSwizzledSlot(const LinearLayout &write,
 
 /// How the threads read a tile in a layout, be it the one that the slot was planned for or another.
 struct SlotReads {
-  LinearLayout offsets;    ///< From register, lane, warp to the offset.
-  RegisterVectors vectors; ///< Each one access of a thread.
+  LinearLayout offsets; ///< From register, lane, warp to the offset,
+  Bits first = 0;       ///< which is from here on (xor): of a part of a slot.
+
+  Bits offsetOf(Bits reg) const { return offsets.apply(Dim::Register, reg) ^ first; }
+  /// Each one access of a thread, of at most so many elements.
+  RegisterVectors vectors(std::int64_t most) const;
 };
-SlotReads slotReads(const LinearLayout &slot, const LinearLayout &read, std::int32_t elementBytes);
+/// Of the slot's coordinates that `read` gives, moved (xor) by `first`.
+SlotReads slotReads(const LinearLayout &slot, const LinearLayout &read, Bits first = 0);
 
 } // namespace imbrex::layout

@@ -69,14 +69,13 @@ TEST_CASE("under other names a tile has elements that other threads have copied"
 kernel @k(%v: view<const f32, 2>, %n: i32) stage scheduled lanes 32 warps 1 {
   layout #0 = register [[0,1],[0,2],[4,0],[8,0],[16,0]] lane [[0,4],[0,8],[0,16],[1,0],[2,0]] warp [] of [32x32]
   layout #1 = offset [[0,1],[0,2],[0,4],[0,8],[0,16],[1,0],[2,0],[4,0],[8,0],[16,0]] of [32x32]
-  layout #2 = offset [[1,0],[2,0],[4,0],[8,0],[16,0],[0,1],[0,2],[0,4],[0,8],[0,16]] of [32x32]
   %r = ring.new [slots = 2] : ring<f32[32x32]> #0
   %true = constant true : bool
   ring.copy_box %r, %true, %v, %n, %n [width = 4]
   ring.commit
   ring.drain
   %s = ring.slot %r : shared<f32[32x32]> #1
-  %t = permute %s [order = [1, 0]] : shared<f32[32x32]> #2
+  %t = permute %s [order = [1, 0]] : shared<f32[32x32]>
   %x = shared.load )" + read +
                              R"( : f32[32x32] #0
 }

@@ -74,7 +74,8 @@ void eachVector(Emitter &e, llvm::Type *memory, const SharedTile &tile, Each eac
   for (llvm::ArrayRef<std::int32_t> rest = tile.vectors.registers; !rest.empty();
        rest = rest.drop_front(width)) {
     const auto first = static_cast<std::size_t>(rest[0]);
-    const auto ofRegister = static_cast<std::int64_t>(tile.offsets.apply(Dim::Register, first));
+    const auto ofRegister =
+        static_cast<std::int64_t>(tile.offsets.apply(Dim::Register, first) ^ tile.first);
     Value *offset = e.b.CreateXor(e.threadPart(tile.offsets), e.i32(ofRegister));
     each(rest.take_front(width), e.b.CreateGEP(memory, tile.base, offset));
   }

@@ -31,6 +31,7 @@ struct SharedTile {
   llvm::Value *base;
   const layout::LinearLayout &offsets; ///< From register, lane, warp to the offset in elements.
   const layout::RegisterVectors &vectors;
+  layout::Bits first = 0; ///< Moves the offsets (xor): of a part of a tile.
 };
 Registers readShared(Emitter &emitter, const ir::Type &type, const SharedTile &tile);
 void writeShared(Emitter &emitter, const ir::Type &type, const Registers &registers,

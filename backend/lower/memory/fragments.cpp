@@ -1,6 +1,5 @@
 #include "backend/lower/memory/fragments.h"
 
-#include "backend/layout/algebra.h"
 #include "backend/layout/bank_conflicts.h"
 #include "backend/lower/memory/slot_address.h"
 #include "llvm/ADT/STLExtras.h"
@@ -64,13 +63,13 @@ void FragmentSource::readFrom(Value *base, const layout::LinearLayout &shared) {
   known_.clear();
   access_ =
       analysis::bestAccess(reads_, shared, static_cast<std::int32_t>(bits_), e_.words.machine());
-  offsets_ = compose(inverse(shared), access_.places);
+  inShared_ = slotReads(shared, access_.places, reads_.first);
   matrices_.clear();
   if (!areMatrices()) planVectors();
 }
 
 void FragmentSource::planVectors() {
-  vectors_ = contiguousRegisters(offsets_, layout::kMaxAccessBytes * 8 / bits_);
+  vectors_ = inShared_.vectors(layout::kMaxAccessBytes * 8 / bits_);
   positions_.resize(vectors_.registers.size());
   areWords_ =
       areScales_ ? vectors_.width >= together_
@@ -141,7 +140,7 @@ Bits FragmentSource::registerOf(Bits fragment, FragmentPlace place) const {
 }
 
 Value *FragmentSource::address(Bits number) {
-  return slotAddress(e_, base_, offsets_, number, bits_);
+  return slotAddress(e_, base_, inShared_.offsets, inShared_.offsetOf(number), bits_);
 }
 
 Value *FragmentSource::load(std::size_t vector) {

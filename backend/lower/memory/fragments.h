@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/analysis/fragment_access.h"
+#include "backend/layout/slot_layout.h"
 #include "backend/lower/emitter.h"
 #include "backend/lower/values/matrix_instruction.h"
 
@@ -25,7 +26,8 @@ public:
   FragmentSource(Emitter &emitter, const ir::Op &dot, std::size_t operand,
                  analysis::FragmentReads reads);
 
-  /// From a tile in shared memory, by its layout (from the offset, in elements, to coordinates).
+  /// From a tile in shared memory, by its layout (from the offset, in elements, to the coordinates
+  /// of `reads`).
   void readFrom(llvm::Value *base, const layout::LinearLayout &shared);
   /// All that is read there by lanes: now, and not where it is asked for.
   void loadAll();
@@ -72,7 +74,7 @@ private:
   // In shared memory:
   llvm::Value *base_ = nullptr;
   analysis::FragmentAccess access_;
-  layout::LinearLayout offsets_; // of what the accesses touch
+  layout::SlotReads inShared_; // what the accesses touch
   layout::RegisterVectors vectors_;
   std::vector<std::size_t> positions_; // of registers among those of the vectors
   bool areWords_ = false;              // vectors are loaded in registers' words

@@ -9,9 +9,8 @@ using layout::Bits;
 using layout::Dim;
 using llvm::Value;
 
-Value *slotAddress(Emitter &e, Value *base, const layout::LinearLayout &offsets, Bits number,
+Value *slotAddress(Emitter &e, Value *base, const layout::LinearLayout &offsets, Bits constant,
                    std::int64_t bits) {
-  const Bits constant = offsets.apply(Dim::Register, number);
   const Bits ofThreads =
       layout::unionOf(offsets.columns(Dim::Lane)) | layout::unionOf(offsets.columns(Dim::Warp));
   const std::int64_t bytes = bits / 8;

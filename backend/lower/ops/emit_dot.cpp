@@ -1,7 +1,9 @@
 #include "backend/analysis/slabs.h"
 #include "backend/ir/products.h"
+#include "backend/ir/shared_tiles.h"
 #include "backend/layout/algebra.h"
 #include "backend/layout/bank_conflicts.h"
+#include "backend/layout/slot_layout.h"
 #include "backend/lower/memory/access.h"
 #include "backend/lower/memory/exchange.h"
 #include "backend/lower/ops/emit_ops.h"
@@ -33,7 +35,7 @@ struct Operand {
   std::int64_t bytes;                   ///< Of an element.
   std::int32_t depthBits;               ///< Of k, as far as it is there at a time.
   layout::LinearLayout reads;           ///< analysis::operandReads
-  layout::LinearLayout offsets = {};    ///< The same to the offset, in elements.
+  layout::SlotReads inShared = {};      ///< The same by the offset, in elements.
   layout::RegisterVectors vectors = {}; ///< Of reads.
   Value *base = nullptr;
 
@@ -52,7 +54,7 @@ struct Operand {
       return depth <= ahead && llvm::has_single_bit(static_cast<std::uint64_t>(depth));
     };
     std::int64_t most = std::max<std::int64_t>(mostBytes / bytes, 1);
-    do vectors = contiguousRegisters(offsets, most);
+    do vectors = inShared.vectors(most);
     while (!isFit() && (most /= 2) > 0);
   }
 };
@@ -105,7 +107,8 @@ private:
 
   Operand operandInPlace(std::size_t i) {
     Operand made = operand(i, layout::bitsFor(depth_));
-    made.offsets = compose(inverse(e_.layoutOf(made.tile)), made.reads);
+    const ir::Renaming slot = inSlot(e_.kernel, made.tile);
+    made.inShared = slotReads(slotLayout(e_.kernel, made.tile), slot.of(made.reads), slot.first);
     made.base = e_.scalar(made.tile);
     made.readBy(layout::kMaxAccessBytes, depthAhead(i));
     return made;
@@ -125,7 +128,7 @@ private:
     add(reads.outputBits() - of.batchBits, of.batchBits);
     const layout::LinearLayout shared({{Dim::Offset, static_cast<std::int32_t>(columns.size())}},
                                       layout::Sides(reads.outputs()), columns);
-    made.offsets = compose(inverse(shared), reads);
+    made.inShared = slotReads(shared, reads);
     made.readBy(alignmentOf(i), depthAhead(i));
     return made;
   }
@@ -336,14 +339,15 @@ private:
   /// Of what a register reads, so many steps further along k. What of the constant part no thread
   /// and no step reaches is added last, where an access can have it for nothing.
   Value *address(const Operand &operand, Bits ofRegister, Value *steps) {
-    const auto ofSteps = operand.offsets.columns(Dim::Register)
+    const layout::LinearLayout &offsets = operand.inShared.offsets;
+    const auto ofSteps = offsets.columns(Dim::Register)
                              .take_front(static_cast<std::size_t>(operand.depthBits))
                              .drop_front(static_cast<std::size_t>(layout::bitsFor(step_)));
-    const Bits constant = operand.offsets.apply(Dim::Register, ofRegister);
-    const Bits ofThreads = layout::unionOf(operand.offsets.columns(Dim::Lane)) |
-                           layout::unionOf(operand.offsets.columns(Dim::Warp));
+    const Bits constant = operand.inShared.offsetOf(ofRegister);
+    const Bits ofThreads =
+        layout::unionOf(offsets.columns(Dim::Lane)) | layout::unionOf(offsets.columns(Dim::Warp));
     const Bits reached = ofThreads | layout::unionOf(ofSteps);
-    Value *const stepped = combined(e_.threadPart(operand.offsets), ofThreads,
+    Value *const stepped = combined(e_.threadPart(offsets), ofThreads,
                                     applyColumns(e_.b, ofSteps, steps), layout::unionOf(ofSteps));
     Value *const mixed =
         combined(stepped, reached, e_.i32(static_cast<std::int64_t>(constant & reached)),

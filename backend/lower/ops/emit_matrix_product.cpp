@@ -1,6 +1,7 @@
 #include "backend/analysis/fragment_access.h"
 #include "backend/analysis/matrix_product.h"
 #include "backend/analysis/slabs.h"
+#include "backend/ir/shared_tiles.h"
 #include "backend/layout/algebra.h"
 #include "backend/layout/conversion.h"
 #include "backend/lower/memory/access.h"
@@ -167,8 +168,7 @@ private:
     }
     for (const std::size_t i : {0, 1}) {
       if (isShared(i)) {
-        sources_[i] = source(i, allBits);
-        sources_[i]->readFrom(e_.scalar(op_.operand(i)), e_.layoutOf(op_.operand(i)));
+        sources_[i] = sourceInSlot(i);
       } else if (!sources_[i]) {
         slabs_[i] = std::make_unique<SlabWriter>(e_, op_, i, slabBits_);
         slabs_[i]->plan(reads(i, slabBits_));
@@ -185,8 +185,7 @@ private:
       const auto operand = ir::scaleOf(op_, i);
       if (!operand) continue;
       if (isShared(*operand)) {
-        scales_[i] = source(*operand, allBits);
-        scales_[i]->readFrom(e_.scalar(op_.operand(*operand)), e_.layoutOf(op_.operand(*operand)));
+        scales_[i] = sourceInSlot(*operand);
       } else if (scales_[i] = taken(*operand, allBits); !scales_[i]) {
         elsewhere.push_back(i);
       }
@@ -236,6 +235,14 @@ private:
   }
   std::unique_ptr<FragmentSource> source(std::size_t i, std::int32_t depthBits) const {
     return std::make_unique<FragmentSource>(e_, op_, i, reads(i, depthBits));
+  }
+
+  std::unique_ptr<FragmentSource> sourceInSlot(std::size_t i) const {
+    const ir::ValueId tile = op_.operand(i);
+    auto own = std::make_unique<FragmentSource>(
+        e_, op_, i, inSlot(e_.kernel, tile, reads(i, layout::bitsFor(depth_))));
+    own->readFrom(e_.scalar(tile), slotLayout(e_.kernel, tile));
+    return own;
   }
 
   /// The product's order of k, where what it changes are bits that are all there at a time, and of

@@ -1,3 +1,4 @@
+#include "backend/ir/shared_tiles.h"
 #include "backend/layout/slot_layout.h"
 #include "backend/lower/memory/exchange.h"
 #include "backend/lower/memory/slot_address.h"
@@ -77,7 +78,7 @@ void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
     auto accessAt = makeAccess();
     for (std::size_t i = 0; i < copies.vectors.registers.size(); i += width) {
       const auto first = static_cast<std::size_t>(copies.vectors.registers[i]);
-      Value *to = slotAddress(e, slot, offsets, first, bits);
+      Value *to = slotAddress(e, slot, offsets, offsets.apply(layout::Dim::Register, first), bits);
       const Access from = accessAt(first, width);
       if (copies.areAsynchronous)
         e.words.copyAsync(e.b, to, from.address, {copies.bytes, from.mask});
@@ -197,10 +198,16 @@ void emitRingSlot(Emitter &e, const ir::Op &op) {
 
 void emitSharedLoad(Emitter &e, const ir::Op &op) {
   const ir::Type &type = e.type(op.result());
-  const layout::SlotReads reads = layout::slotReads(
-      e.layoutOf(op.operand(0)), e.layoutOf(op.result()), ir::storageBits(type.element()) / 8);
-  e.define(op.result(),
-           readShared(e, type, {e.scalar(op.operand(0)), reads.offsets, reads.vectors}));
+  const ir::Renaming slot = inSlot(e.kernel, op.operand(0));
+  const layout::SlotReads reads = layout::slotReads(slotLayout(e.kernel, op.operand(0)),
+                                                    slot.of(e.layoutOf(op.result())), slot.first);
+  const layout::RegisterVectors vectors =
+      reads.vectors(layout::kMaxAccessBytes * 8 / ir::storageBits(type.element()));
+  e.define(op.result(), readShared(e, type,
+                                   {.base = e.scalar(op.operand(0)),
+                                    .offsets = reads.offsets,
+                                    .vectors = vectors,
+                                    .first = reads.first}));
 }
 
 } // namespace imbrex::lower

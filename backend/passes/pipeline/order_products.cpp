@@ -46,7 +46,7 @@ public:
     const auto reads = analysis::fragmentReads(kernel_, dot_, operand, depth);
     const std::int32_t bits = storageBits(kernel_.type(tile).element());
     if (kernel_.type(tile).isShared())
-      return analysis::planFragments(reads, bits, machine_,
+      return analysis::planFragments(analysis::inSlot(kernel_, tile, reads), bits, machine_,
                                      [&](const LinearLayout &places) {
                                        return slotsFor(kernel_, tile, places, machine_);
                                      })

@@ -45,17 +45,20 @@ private:
 
   SlotPlan planFor(ValueId ring, const Op &reader, std::size_t operand) const {
     const ValueId tile = reader.operand(operand);
-    if (reader.kind == OpKind::SharedLoad)
-      return planned(ring, inSlot(kernel_, tile, layoutOf(reader.result())));
+    const Renaming slot = inSlot(kernel_, tile);
+    if (reader.kind == OpKind::SharedLoad) return planned(ring, slot.of(layoutOf(reader.result())));
     if (const auto *unit = analysis::unitOf(kernel_, reader, machine_))
-      return planForFragments(ring, tile, analysis::fragmentReads(kernel_, reader, operand, *unit));
+      return planForFragments(
+          ring, tile,
+          analysis::inSlot(kernel_, tile,
+                           analysis::fragmentReads(kernel_, reader, operand, *unit)));
     const std::int32_t depth = layout::bitsFor(depthOf(kernel_, reader));
     return planned(
-        ring, inSlot(kernel_, tile,
-                     analysis::operandReads(kernel_, reader, operand,
-                                            {.inAll = depth,
-                                             .ofRegisters = layout::bitsFor(analysis::depthAhead(
-                                                 kernel_, reader, operand))})));
+        ring,
+        slot.of(analysis::operandReads(
+            kernel_, reader, operand,
+            {.inAll = depth,
+             .ofRegisters = layout::bitsFor(analysis::depthAhead(kernel_, reader, operand))})));
   }
 
   SlotPlan planForFragments(ValueId ring, ValueId tile,
@@ -66,8 +69,8 @@ private:
                                   return slotsFor(kernel_, tile, places, machine_);
                                 });
     if (analysis::filledBy(kernel_, ring) != Ahead::Stores)
-      return planned(ring, inSlot(kernel_, tile, plan.access.places));
-    return {layoutOf(ring), inSlot(kernel_, tile, plan.tile.shared)};
+      return planned(ring, plan.access.places);
+    return {layoutOf(ring), plan.tile.shared};
   }
 
   const Kernel &kernel_;
@@ -88,9 +91,6 @@ void placeSlots(Kernel &kernel, const PassContext &context) {
   }
   walk(kernel.body(), [&](const Op &op) {
     if (op.kind == OpKind::RingSlot) kernel.setLayout(op.result(), planned.at(op.operand(0)));
-    const bool isNamed = op.kind == OpKind::Permute || op.kind == OpKind::Reshape;
-    if (isNamed && kernel.type(op.operand(0)).isShared())
-      kernel.setLayout(op.result(), kernel.addLayout(relabelled(kernel, op)));
   });
 }
 

@@ -15,9 +15,7 @@ using namespace ir;
 /// What names a tile's elements anew, or holds them on other threads: of a tile that is read where
 /// it lies, nothing moves.
 bool passesOn(const Kernel &kernel, const Op &op) {
-  if (op.kind == OpKind::ConvertLayout || op.kind == OpKind::Permute) return true;
-  return op.kind == OpKind::Reshape &&
-         keepsBits(kernel.type(op.operand(0)).shape(), kernel.type(op.result()).shape());
+  return op.kind == OpKind::ConvertLayout || renaming(kernel, op);
 }
 
 bool multipliesInPlace(const Kernel &kernel, const Op &op, ValueId tile) {
@@ -79,7 +77,6 @@ private:
     op.results.clear();
     kernel_->addResults(op, {Type::shared(kernel_->type(held))});
     kernel_->setDefinition(held, nullptr);
-    kernel_->setLayout(op.result(), kernel_->addLayout(relabelled(*kernel_, op)));
     replaced_.replace(held, op.result());
   }
 
@@ -125,7 +122,7 @@ std::optional<std::int32_t> depthAxisOf(const Kernel &kernel, ValueId tile) {
     if (axis || operand == op.operands.end()) return;
     if (isProduct(op))
       axis = depthAxis(kernel, op, static_cast<std::size_t>(operand - op.operands.begin()));
-    else if (op.kind == OpKind::ConvertLayout)
+    else if (op.kind == OpKind::ConvertLayout || op.kind == OpKind::Slice)
       axis = depthAxisOf(kernel, op.result());
     else if (op.kind == OpKind::Permute)
       if (const auto named = depthAxisOf(kernel, op.result()))

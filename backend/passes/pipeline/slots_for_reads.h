@@ -6,14 +6,9 @@
 
 namespace imbrex::passes::pipeline {
 
-/// What is read of a shared tile, by the coordinates that its slot has, under whatever name the
-/// tile goes.
-layout::LinearLayout inSlot(const ir::Kernel &kernel, ir::ValueId tile,
-                            const layout::LinearLayout &places);
-
-/// How a tile may lie, from the offset to its coordinates, in a slot that is planned for those who
-/// read it in `places`.
+/// How a shared tile's slot may lie, from the offset to its coordinates, when it is planned for
+/// those who read these of them.
 analysis::PlacedTiles slotsFor(const ir::Kernel &kernel, ir::ValueId tile,
-                               const layout::LinearLayout &places, const machine::Machine &machine);
+                               const layout::LinearLayout &read, const machine::Machine &machine);
 
 } // namespace imbrex::passes::pipeline

@@ -29,12 +29,24 @@ bool copiesAreWhole(const LinearLayout &slot, const LinearLayout &write,
   return true;
 }
 
-/// Whether every thread finds its elements.
+/// Whether every thread finds its elements, from any place on, in vectors that begin at multiples
+/// of their width.
 bool readsAreRight(const LinearLayout &slot, const LinearLayout &read, std::int32_t elementBytes) {
-  const SlotReads reads = slotReads(slot, read, elementBytes);
-  CHECK(reads.vectors.width * elementBytes <= 16);
-  for (Bits place = 0; place >> read.inputBits() == 0; ++place)
-    if (slot.apply(reads.offsets.apply(place)) != read.apply(place)) return false;
+  for (const Bits first : {Bits{0}, Bits{1}, Bits{1} << (slot.outputBits() - 1)}) {
+    if (first >> slot.outputBits() != 0) continue;
+    const SlotReads reads = slotReads(slot, read, first);
+    for (Bits place = 0; place >> read.inputBits() == 0; ++place)
+      if (slot.apply(reads.offsets.apply(place) ^ reads.first) != (read.apply(place) ^ first))
+        return false;
+    const RegisterVectors vectors = reads.vectors(16 / elementBytes);
+    const auto width = static_cast<std::size_t>(vectors.width);
+    for (std::size_t i = 0; i < vectors.registers.size(); ++i) {
+      const auto at = [&](std::size_t j) {
+        return reads.offsetOf(static_cast<Bits>(vectors.registers[j]));
+      };
+      if (at(i) != at(i - i % width) + i % width || at(i - i % width) % width != 0) return false;
+    }
+  }
   return true;
 }
 
@@ -136,7 +148,7 @@ TEST_CASE(
   for (Bits lane = 0; lane < 64; ++lane) CHECK(offsets.apply(Dim::Lane, lane) == 8 * lane);
   CHECK(copiesAreWhole(slot->shared, slot->write, copies));
   CHECK(readsAreRight(slot->shared, *read, 2));
-  const std::int64_t width = slotReads(slot->shared, *read, 2).vectors.width;
+  const std::int64_t width = slotReads(slot->shared, *read).vectors(8).width;
   CHECK(bankConflicts(slot->shared, {AccessKind::Read, *read, 2, width}, memory).conflicts() == 0);
   CHECK(bankConflicts(planSlotInLaneOrder(*write, copies), {AccessKind::Read, *read, 2, width},
                       memory)
@@ -153,7 +165,7 @@ TEST_CASE(
   const RegisterVectors copies = contiguousRegisters(*write, axisDim(1), 8);
   REQUIRE(copies.width == 8);
   const LinearLayout slot = planSlot(*write, copies, *read, 2, {});
-  CHECK(slotReads(slot, *read, 2).vectors.width == 8);
+  CHECK(slotReads(slot, *read).vectors(8).width == 8);
   CHECK(bankConflicts(slot, {AccessKind::Read, *read, 2, 8}, {}).conflicts() == 0);
   CHECK(bankConflicts(slot, {AccessKind::Write, *write, 2, 8}, {}).conflicts() == 0);
 }
