@@ -13,10 +13,11 @@ bool hasThreads(const layout::LinearLayout &layout, layout::Threads threads) {
          layout.inputBits(layout::Dim::Warp) == layout::bitsFor(threads.warps);
 }
 
-/// Names of a slot's tile lie as that does.
+/// Names of a slot's tile lie as that does. What is handed on by bodies is reported elsewhere.
 bool hasElements(const Kernel &kernel, ValueId value) {
   const Type &type = kernel.type(value);
-  if (type.isShared()) return kernel.definition(value)->kind == OpKind::RingSlot;
+  const Op *by = kernel.definition(value);
+  if (type.isShared()) return by && by->kind == OpKind::RingSlot;
   return type.isTileOrPointers() || type.isRing();
 }
 
