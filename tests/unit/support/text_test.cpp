@@ -51,6 +51,7 @@ TEST_CASE("the nearest word is found within a third of the letters, of equals wh
   // Signs between the letters, and their case, are forgotten first.
   CHECK(nearest("model90", longer) == "model_90a");
   CHECK(nearest("Model-90A", longer) == "model_90a");
+  CHECK(nearest("MOD", longer) == "model_80"); // which goes on, though most letters are missing
   const std::vector<std::string_view> signs{"part942", "part9-4-all"};
   CHECK(nearest("part9-4", signs) == "part9-4-all");
   const std::vector<std::string_view> numbers{"ab_75", "ab_89", "ab_90a"};
