@@ -99,6 +99,7 @@ std::uint64_t Requirements::computed(const Step &step, llvm::ArrayRef<std::uint6
   if (step.kind == ir::OpKind::Constant) return step.bits;
   llvm::SmallVector<std::uint64_t, 3> operands;
   for (const std::size_t operand : step.operands) operands.push_back(values[operand]);
+  if (step.kind == ir::OpKind::Bitcast) return operands[0];
   if (step.kind == ir::OpKind::Cast) return convert(operands[0], step.from, step.to, step.rounding);
   return evaluate(step.kind, step.from, operands);
 }

@@ -16,7 +16,8 @@ Known knownHow(const Kernel &kernel, const Op &op) {
   if (op.kind == OpKind::Constant) return Known::Constant;
   if (op.kind == OpKind::ViewExtent || op.kind == OpKind::ViewStride)
     return kernel.definition(op.operand(0)) ? Known::No : Known::Given;
-  const bool isComputed = isElementwise(op.kind) || op.kind == OpKind::Cast;
+  const bool isComputed =
+      isElementwise(op.kind) || op.kind == OpKind::Cast || op.kind == OpKind::Bitcast;
   return isComputed ? Known::Computed : Known::No;
 }
 

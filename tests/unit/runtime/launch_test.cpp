@@ -140,6 +140,21 @@ TEST_CASE("a launch that does not keep what the kernel requires is refused befor
   }
 }
 
+TEST_CASE("a kernel may require what bits an argument has") {
+  const auto kernel = jit(
+      [](view<i32, 1> y, scalar<f16> h, scalar<i32> n) {
+        require(bitcast<u16>(h) < 1024, "h is below the normal numbers");
+        require(bitcast<u32>(n) > 0x7fffffffU, "n is negative");
+        y[box<1>(0)] = full<i32, 1>(1);
+      },
+      {.on = device::interpreter()});
+  buffer<i32> y(1);
+  CHECK(kernel.try_launch(grid(1), y, 0.00005, -1).ok());
+  CHECK(y(0) == 1);
+  CHECK(textOf(kernel.try_launch(grid(1), y, 1.0, -1)).find("bitcast(p1)") != std::string::npos);
+  CHECK(textOf(kernel.try_launch(grid(1), y, 0.00005, 1)).find("and p2 is 1") != std::string::npos);
+}
+
 TEST_CASE("a box ends where its group does, for what is read and for what is written") {
   // Rows of three groups lie one behind the other; a group's last box reaches into the next.
   const auto doubled = [](view<const i32, 1> ends, view<const i32, 2> x, view<i32, 2> y) {
