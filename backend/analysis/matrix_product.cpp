@@ -1,7 +1,6 @@
 #include "backend/analysis/matrix_product.h"
 
 #include "backend/ir/products.h"
-#include "backend/ir/shared_tiles.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -138,8 +137,7 @@ Bits scattered(Bits number, llvm::ArrayRef<std::int32_t> places) {
   return result;
 }
 
-FragmentReads inSlot(const ir::Kernel &kernel, ir::ValueId tile, FragmentReads reads) {
-  const ir::Renaming slot = ir::inSlot(kernel, tile);
+FragmentReads inSlot(FragmentReads reads, const ir::Renaming &slot) {
   reads.places = slot.of(reads.places);
   reads.first = slot.first;
   return reads;

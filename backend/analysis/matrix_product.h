@@ -2,6 +2,7 @@
 
 #include "backend/ir/kernel.h"
 #include "backend/ir/products.h"
+#include "backend/ir/shared_tiles.h"
 #include "backend/layout/tile_layout.h"
 #include "backend/machine/mma.h"
 
@@ -86,8 +87,8 @@ FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::si
 FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
                             const DepthCount &depth, const layout::LinearLayout &sums);
 
-/// The same by the coordinates of the slot that a shared tile lies in.
-FragmentReads inSlot(const ir::Kernel &kernel, ir::ValueId tile, FragmentReads reads);
+/// The same by the coordinates of the slot that the operand lies in (ir::inSlot).
+FragmentReads inSlot(FragmentReads reads, const ir::Renaming &slot);
 
 /// The bits that count k within an instruction.
 std::int32_t depthBitsOf(const machine::MmaInstruction &unit);

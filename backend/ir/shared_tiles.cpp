@@ -3,7 +3,7 @@
 #include "backend/layout/algebra.h"
 #include "backend/layout/tile_layout.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
@@ -23,10 +23,6 @@ bool keepsBits(const Shape &from, const Shape &to) {
   return (from.hasPowersOfTwo() && to.hasPowersOfTwo()) || withoutUnits(from) == withoutUnits(to);
 }
 
-bool isPowerOfTwo(std::int64_t number) {
-  return llvm::has_single_bit(static_cast<std::uint64_t>(number));
-}
-
 /// The bits of an axis that a slice counts, as a mask.
 Bits countedBits(std::int64_t extent, std::int64_t stride) {
   return ((Bits{1} << layout::bitsFor(extent)) - 1) * static_cast<Bits>(stride);
@@ -37,7 +33,7 @@ Bits countedBits(std::int64_t extent, std::int64_t stride) {
 bool isOfBits(const SliceAttrs &slice, const Shape &to) {
   for (std::int32_t axis = 0; axis < to.rank(); ++axis) {
     const auto i = static_cast<std::size_t>(axis);
-    if (!isPowerOfTwo(slice.strides[i])) return false;
+    if (!llvm::isPowerOf2_64(static_cast<std::uint64_t>(slice.strides[i]))) return false;
     const Bits counted = countedBits(to[axis], slice.strides[i]);
     if ((static_cast<Bits>(slice.offsets[i]) & counted) != 0) return false;
   }
@@ -51,33 +47,24 @@ LinearLayout betweenCoordinates(const Shape &to, const Shape &from, llvm::ArrayR
   return {std::move(inputs), layout::tileSides(from.extents()), columns};
 }
 
-/// Axis by axis: the operand's axis of each of the result's, and the bit of it that the lowest is.
+/// Of an axis: the operand's, and what of its coordinate the result's 0 and 1 are.
 struct AxisSource {
-  std::int32_t axis, firstBit = 0;
+  std::int64_t axis, offset = 0, stride = 1;
 };
 template <class SourceOf>
-LinearLayout byAxes(const Shape &to, const Shape &from, SourceOf sourceOf) {
+Renaming byAxes(const Shape &to, const Shape &from, SourceOf sourceOf) {
   const LinearLayout like({}, layout::tileSides(from.extents()), {});
   layout::Vectors columns;
+  Bits first = 0;
   for (std::int32_t axis = to.rank(); axis-- > 0;) {
     const AxisSource source = sourceOf(static_cast<std::size_t>(axis));
-    const std::int32_t first = like.outputShift(layout::axisDim(source.axis)) + source.firstBit;
+    const std::int32_t shift =
+        like.outputShift(layout::axisDim(static_cast<std::int32_t>(source.axis)));
+    first |= static_cast<Bits>(source.offset) << shift;
     for (std::int32_t bit = 0; bit < layout::bitsFor(to[axis]); ++bit)
-      columns.push_back(Bits{1} << (first + bit));
+      columns.push_back(static_cast<Bits>(source.stride) << (shift + bit));
   }
-  return betweenCoordinates(to, from, columns);
-}
-
-Renaming ofSlice(const SliceAttrs &slice, const Shape &to, const Shape &from) {
-  const LinearLayout like({}, layout::tileSides(from.extents()), {});
-  Renaming made{byAxes(to, from, [&](std::size_t axis) {
-    return AxisSource{static_cast<std::int32_t>(axis),
-                      llvm::countr_zero(static_cast<std::uint64_t>(slice.strides[axis]))};
-  })};
-  for (std::int32_t axis = 0; axis < to.rank(); ++axis)
-    made.first |= static_cast<Bits>(slice.offsets[static_cast<std::size_t>(axis)])
-                  << like.outputShift(layout::axisDim(axis));
-  return made;
+  return {betweenCoordinates(to, from, columns), first};
 }
 
 Renaming unchanged(const Shape &to, const Shape &from) {
@@ -101,13 +88,20 @@ std::optional<Renaming> renaming(const Kernel &kernel, const Op &op) {
     return std::nullopt;
   const Shape &from = kernel.type(op.operand(0)).shape(), &to = kernel.type(op.result()).shape();
   if (op.kind == OpKind::Permute)
-    return Renaming{byAxes(to, from, [&](std::size_t axis) {
-      return AxisSource{static_cast<std::int32_t>(op.attrs<PermuteAttrs>().order[axis])};
-    })};
-  if (op.kind == OpKind::Reshape && keepsBits(from, to)) return unchanged(to, from);
-  if (op.kind == OpKind::Slice && isOfBits(op.attrs<SliceAttrs>(), to))
-    return ofSlice(op.attrs<SliceAttrs>(), to, from);
-  return std::nullopt;
+    return byAxes(to, from, [&](std::size_t axis) {
+      return AxisSource{.axis = op.attrs<PermuteAttrs>().order[axis]};
+    });
+  if (op.kind == OpKind::Reshape) {
+    if (!keepsBits(from, to)) return std::nullopt;
+    return unchanged(to, from);
+  }
+  const auto &slice = op.attrs<SliceAttrs>();
+  if (!isOfBits(slice, to)) return std::nullopt;
+  return byAxes(to, from, [&](std::size_t axis) {
+    return AxisSource{.axis = static_cast<std::int64_t>(axis),
+                      .offset = slice.offsets[axis],
+                      .stride = slice.strides[axis]};
+  });
 }
 
 bool readsShared(const Kernel &kernel, const Op &op) {

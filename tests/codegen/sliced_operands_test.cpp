@@ -33,7 +33,6 @@ struct Part {
 /// c = Σ a's part · b's part, for each of the two products, k at a time.
 struct Sliced {
   std::string element, sums;
-  std::string attributes = {};
   std::array<Part, 2> rows, ofA, ofB, columns; ///< By product; ofA and ofB: along k.
   bool isTransposed;                           ///< Rows of b in memory lie along k.
   int slots;
@@ -63,7 +62,6 @@ Sliced randomSliced(const std::string &element, std::mt19937 &rng) {
   };
   return {.element = element,
           .sums = element == "i8" ? "i32" : "f32",
-          .attributes = {},
           .rows = two(m),
           .ofA = two(k),
           .ofB = two(k),
@@ -130,7 +128,7 @@ private:
     else
       text += slice("%b" + number, "%y", ofB, columns);
     return text + "%d" + number + " = dot %a" + number + ", %b" + number + ", %sum" + number +
-           of_.attributes + " : " + sums + "\n";
+           " : " + sums + "\n";
   }
 
   const Sliced &of_;
@@ -144,13 +142,7 @@ TEST_CASE("products of parts of tiles are those of the interpreter, on every emu
     if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) continue;
     for (const char *element : {"f16", "f16", "i8", "f32"}) {
       const Sliced random = randomSliced(element, rng);
-      const TableKernel one = SlicedText(random).kernel();
-      CAPTURE(std::string(machine));
-      CAPTURE(ir::print(one.kernel));
-      TableLaunch meant(one), got(one);
-      REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
-      REQUIRE(run(*executableOn(std::string("emulated:") + machine, one), one, got) == "");
-      REQUIRE(got.difference(meant) == "");
+      checkAsInterpreter(SlicedText(random).kernel(), machine);
     }
   }
 }
@@ -161,7 +153,6 @@ TEST_CASE("parts of a tile that are bits of its coordinates are read where it li
   const auto loadsOf = [&](const char *machine, const std::array<Part, 2> &columns) {
     const Sliced gate{.element = "f16",
                       .sums = "f32",
-                      .attributes = {},
                       .rows = {all, all},
                       .ofA = {all, all},
                       .ofB = {all, all},
@@ -212,11 +203,7 @@ kernel @part(%v: view<const f32, 2>, %out: view<f32, 2>) stage scheduled lanes 3
                                                  "view.store %out, %x, %0, %0\n}\n"),
                           .grid = {.extents = {1, 1, 1}},
                           .arguments = {"random:32x32", "zeros:16x16"}};
-    CAPTURE(names);
-    TableLaunch meant(one), got(one);
-    REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
-    REQUIRE(run(*executableOn("emulated:sm_80", one), one, got) == "");
-    CHECK(got.difference(meant) == "");
+    checkAsInterpreter(one, "sm_80");
   };
   if (target::findGpuTarget(*machine::findMachine("sm_80")) == nullptr) return;
   check("%p = slice %s [offsets = [16, 0], strides = [1, 1]] : shared<f32[16x16]>\n");

@@ -1,6 +1,7 @@
 #include "tests/codegen/table_launch.h"
 
 #include "backend/interpret/interpret.h"
+#include "backend/ir/text.h"
 #include "backend/support/check.h"
 #include "runtime/devices.h"
 
@@ -111,6 +112,15 @@ std::string run(const runtime::Executable &executable, const TableKernel &one, T
   const bool ok = executable.run(one.grid, launch.arguments(), diagnostics, options);
   CHECK(ok != diagnostics.hasErrors());
   return diagnostics.render();
+}
+
+void checkAsInterpreter(const TableKernel &one, const std::string &machine) {
+  CAPTURE(machine);
+  CAPTURE(ir::print(one.kernel));
+  TableLaunch meant(one), got(one);
+  REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
+  REQUIRE(run(*executableOn("emulated:" + machine, one), one, got) == "");
+  REQUIRE(got.difference(meant) == "");
 }
 
 void runInterpreter(const ir::Kernel &kernel, const TableKernel &one, TableLaunch &launch) {

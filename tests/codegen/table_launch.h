@@ -45,6 +45,10 @@ std::shared_ptr<const runtime::Executable> executableOn(const std::string &devic
 std::string run(const runtime::Executable &executable, const TableKernel &one, TableLaunch &launch,
                 const runtime::RunOptions &options = {});
 
+/// Whether an emulated device (a name of a GPU) computes what the interpreter does; a failure of
+/// the test where it does not.
+void checkAsInterpreter(const TableKernel &one, const std::string &machine);
+
 /// A launch of a kernel, as it is or as a pass has left it, in the interpreter; a failure of the
 /// test where that reports something.
 void runInterpreter(const ir::Kernel &kernel, const TableKernel &one, TableLaunch &launch);

@@ -1,5 +1,6 @@
 #include "backend/lower/memory/slot_address.h"
 
+#include "backend/ir/shared_tiles.h"
 #include "backend/layout/matrix.h"
 #include "llvm/IR/Operator.h"
 
@@ -29,6 +30,11 @@ Value *slotAddress(Emitter &e, Value *base, const layout::LinearLayout &offsets,
   Value *address = behind(base, ofThread);
   if (place) address = behind(address, place);
   return behind(address, e.i32(static_cast<std::int64_t>(constant & ~ofThreads) * bytes));
+}
+
+layout::SlotReads readsOf(const Emitter &e, ir::ValueId tile, const layout::LinearLayout &places) {
+  const ir::Renaming slot = inSlot(e.kernel, tile);
+  return slotReads(slotLayout(e.kernel, tile), slot.of(places), slot.first);
 }
 
 } // namespace imbrex::lower

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/layout/slot_layout.h"
 #include "backend/lower/emitter.h"
 
 #include <cstdint>
@@ -15,5 +16,9 @@ namespace imbrex::lower {
 /// and what an access can add for nothing.
 llvm::Value *slotAddress(Emitter &emitter, llvm::Value *base, const layout::LinearLayout &offsets,
                          layout::Bits constant, std::int64_t bits);
+
+/// What of a shared tile's slot the threads read, who want these of the tile's coordinates.
+layout::SlotReads readsOf(const Emitter &emitter, ir::ValueId tile,
+                          const layout::LinearLayout &places);
 
 } // namespace imbrex::lower

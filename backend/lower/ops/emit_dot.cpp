@@ -1,11 +1,10 @@
 #include "backend/analysis/slabs.h"
 #include "backend/ir/products.h"
-#include "backend/ir/shared_tiles.h"
 #include "backend/layout/algebra.h"
 #include "backend/layout/bank_conflicts.h"
-#include "backend/layout/slot_layout.h"
 #include "backend/lower/memory/access.h"
 #include "backend/lower/memory/exchange.h"
+#include "backend/lower/memory/slot_address.h"
 #include "backend/lower/ops/emit_ops.h"
 #include "backend/support/check.h"
 
@@ -107,8 +106,7 @@ private:
 
   Operand operandInPlace(std::size_t i) {
     Operand made = operand(i, layout::bitsFor(depth_));
-    const ir::Renaming slot = inSlot(e_.kernel, made.tile);
-    made.inShared = slotReads(slotLayout(e_.kernel, made.tile), slot.of(made.reads), slot.first);
+    made.inShared = readsOf(e_, made.tile, made.reads);
     made.base = e_.scalar(made.tile);
     made.readBy(layout::kMaxAccessBytes, depthAhead(i));
     return made;

@@ -1,7 +1,6 @@
 #include "backend/analysis/fragment_access.h"
 #include "backend/analysis/matrix_product.h"
 #include "backend/analysis/slabs.h"
-#include "backend/ir/shared_tiles.h"
 #include "backend/layout/algebra.h"
 #include "backend/layout/conversion.h"
 #include "backend/lower/memory/access.h"
@@ -240,7 +239,7 @@ private:
   std::unique_ptr<FragmentSource> sourceInSlot(std::size_t i) const {
     const ir::ValueId tile = op_.operand(i);
     auto own = std::make_unique<FragmentSource>(
-        e_, op_, i, inSlot(e_.kernel, tile, reads(i, layout::bitsFor(depth_))));
+        e_, op_, i, inSlot(reads(i, layout::bitsFor(depth_)), inSlot(e_.kernel, tile)));
     own->readFrom(e_.scalar(tile), slotLayout(e_.kernel, tile));
     return own;
   }

@@ -1,5 +1,3 @@
-#include "backend/ir/shared_tiles.h"
-#include "backend/layout/slot_layout.h"
 #include "backend/lower/memory/exchange.h"
 #include "backend/lower/memory/slot_address.h"
 #include "backend/lower/memory/view_box.h"
@@ -198,9 +196,7 @@ void emitRingSlot(Emitter &e, const ir::Op &op) {
 
 void emitSharedLoad(Emitter &e, const ir::Op &op) {
   const ir::Type &type = e.type(op.result());
-  const ir::Renaming slot = inSlot(e.kernel, op.operand(0));
-  const layout::SlotReads reads = layout::slotReads(slotLayout(e.kernel, op.operand(0)),
-                                                    slot.of(e.layoutOf(op.result())), slot.first);
+  const layout::SlotReads reads = readsOf(e, op.operand(0), e.layoutOf(op.result()));
   const layout::RegisterVectors vectors =
       reads.vectors(layout::kMaxAccessBytes * 8 / ir::storageBits(type.element()));
   e.define(op.result(), readShared(e, type,

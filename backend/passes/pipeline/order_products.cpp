@@ -4,6 +4,7 @@
 #include "backend/analysis/fragment_access.h"
 #include "backend/analysis/slabs.h"
 #include "backend/ir/products.h"
+#include "backend/ir/shared_tiles.h"
 #include "backend/layout/conversion.h"
 #include "backend/passes/pipeline/slots_for_reads.h"
 #include "llvm/ADT/STLExtras.h"
@@ -45,12 +46,14 @@ public:
     const ValueId tile = dot_.operand(operand);
     const auto reads = analysis::fragmentReads(kernel_, dot_, operand, depth);
     const std::int32_t bits = storageBits(kernel_.type(tile).element());
-    if (kernel_.type(tile).isShared())
-      return analysis::planFragments(analysis::inSlot(kernel_, tile, reads), bits, machine_,
+    if (kernel_.type(tile).isShared()) {
+      const ValueId ring = slotOf(kernel_, tile).operand(0);
+      return analysis::planFragments(analysis::inSlot(reads, inSlot(kernel_, tile)), bits, machine_,
                                      [&](const LinearLayout &places) {
-                                       return slotsFor(kernel_, tile, places, machine_);
+                                       return slotsFor(kernel_, ring, places, machine_);
                                      })
           .weight;
+    }
     const LinearLayout &held = kernel_.layout(kernel_.layoutOf(tile));
     if (staysInThreads(planConversion(held, reads.places))) return 0;
     return analysis::planSlab(held, reads, bits, machine_).weight;

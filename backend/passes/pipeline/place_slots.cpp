@@ -44,14 +44,11 @@ private:
   }
 
   SlotPlan planFor(ValueId ring, const Op &reader, std::size_t operand) const {
-    const ValueId tile = reader.operand(operand);
-    const Renaming slot = inSlot(kernel_, tile);
+    const Renaming slot = inSlot(kernel_, reader.operand(operand));
     if (reader.kind == OpKind::SharedLoad) return planned(ring, slot.of(layoutOf(reader.result())));
     if (const auto *unit = analysis::unitOf(kernel_, reader, machine_))
       return planForFragments(
-          ring, tile,
-          analysis::inSlot(kernel_, tile,
-                           analysis::fragmentReads(kernel_, reader, operand, *unit)));
+          ring, analysis::inSlot(analysis::fragmentReads(kernel_, reader, operand, *unit), slot));
     const std::int32_t depth = layout::bitsFor(depthOf(kernel_, reader));
     return planned(
         ring,
@@ -61,12 +58,11 @@ private:
              .ofRegisters = layout::bitsFor(analysis::depthAhead(kernel_, reader, operand))})));
   }
 
-  SlotPlan planForFragments(ValueId ring, ValueId tile,
-                            const analysis::FragmentReads &reads) const {
+  SlotPlan planForFragments(ValueId ring, const analysis::FragmentReads &reads) const {
     const analysis::FragmentPlan plan =
-        analysis::planFragments(reads, storageBits(kernel_.type(tile).element()), machine_,
+        analysis::planFragments(reads, storageBits(kernel_.type(ring).element()), machine_,
                                 [&](const layout::LinearLayout &places) {
-                                  return slotsFor(kernel_, tile, places, machine_);
+                                  return slotsFor(kernel_, ring, places, machine_);
                                 });
     if (analysis::filledBy(kernel_, ring) != Ahead::Stores)
       return planned(ring, plan.access.places);

@@ -7,9 +7,9 @@
 
 namespace imbrex::passes::pipeline {
 
-/// The names of a tile, its own and those that are given to it on the way, where nothing but
-/// products reads it and can do so where it lies; nothing where anything else does. Of its padding
-/// products make padding.
+/// The names of a tile, its own and those that are given to it or its parts on the way, where
+/// nothing but products reads it and can do so where it lies; nothing where anything else does. Of
+/// its padding products make padding.
 std::optional<std::set<ir::ValueId>> namesInProducts(const ir::Kernel &kernel, ir::ValueId tile);
 
 /// The axis of such a tile along which the first product sums up; nothing where a reshape has

@@ -1,16 +1,14 @@
 #include "backend/passes/pipeline/slots_for_reads.h"
 
 #include "backend/analysis/ring_copies.h"
-#include "backend/ir/shared_tiles.h"
 
 namespace imbrex::passes::pipeline {
 
 using namespace ir;
 using layout::LinearLayout;
 
-analysis::PlacedTiles slotsFor(const Kernel &kernel, ValueId tile, const LinearLayout &read,
+analysis::PlacedTiles slotsFor(const Kernel &kernel, ValueId ring, const LinearLayout &read,
                                const machine::Machine &machine) {
-  const ValueId ring = slotOf(kernel, tile).operand(0);
   if (analysis::filledBy(kernel, ring) == Ahead::Stores)
     return analysis::storedTiles(kernel.layout(kernel.layoutOf(ring)), read,
                                  storageBits(kernel.type(ring).element()), machine);

@@ -6,9 +6,9 @@
 
 namespace imbrex::passes::pipeline {
 
-/// How a shared tile's slot may lie, from the offset to its coordinates, when it is planned for
+/// How a ring's slots may lie, from the offset to their coordinates, when they are planned for
 /// those who read these of them.
-analysis::PlacedTiles slotsFor(const ir::Kernel &kernel, ir::ValueId tile,
+analysis::PlacedTiles slotsFor(const ir::Kernel &kernel, ir::ValueId ring,
                                const layout::LinearLayout &read, const machine::Machine &machine);
 
 } // namespace imbrex::passes::pipeline

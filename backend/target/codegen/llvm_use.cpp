@@ -14,8 +14,15 @@ using machine::Family;
 /// Of the statics that the code generators of a family make.
 enum class Statics : std::uint8_t { None, Made, Destroyed };
 
+template <Family F>
+void destroy();
+
+/// What atexit is given, by the family.
+constexpr std::array<void (*)(), 3> kDestroy{destroy<Family::Cpu>, destroy<Family::Nvptx>,
+                                             destroy<Family::Amdgpu>};
+
 std::atomic<Statics> &staticsOf(Family family) {
-  constinit static std::array<std::atomic<Statics>, 3> statics{};
+  constinit static std::array<std::atomic<Statics>, kDestroy.size()> statics{};
   return statics[static_cast<std::size_t>(family)];
 }
 
@@ -23,10 +30,6 @@ template <Family F>
 void destroy() {
   staticsOf(F) = Statics::Destroyed;
 }
-
-/// What atexit is given, by the family.
-constexpr std::array<void (*)(), 3> kDestroy{destroy<Family::Cpu>, destroy<Family::Nvptx>,
-                                             destroy<Family::Amdgpu>};
 
 } // namespace
 
