@@ -7,6 +7,5 @@ scripts/setup.sh
 scripts/format.sh "$@"
 python3 scripts/doc_links.py
 python3 scripts/code_lines.py
-cmake --preset tidy
-cmake --build --preset tidy
+scripts/lint.sh
 scripts/test.sh

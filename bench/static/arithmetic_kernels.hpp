@@ -74,7 +74,7 @@ struct row_cross_entropy {
 
 template <class Forms>
 void add_row_kernels(std::vector<traced_kernel> &kernels) {
-  const auto name = [](std::string kernel) { return kernel + Forms::suffix; };
+  const auto name = [](const std::string &kernel) { return kernel + Forms::suffix; };
   kernels.push_back(trace(row_softmax<Forms>{}, {.name = name("row_softmax")}));
   kernels.push_back(trace(row_layer_norm<Forms>{}, {.name = name("row_layer_norm")}));
   kernels.push_back(trace(row_cross_entropy<Forms>{}, {.name = name("row_cross_entropy")}));

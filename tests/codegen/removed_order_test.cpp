@@ -177,7 +177,7 @@ void checkWithoutEach(const std::string &name) {
         return of.target == name && of.what == sort.what &&
                llvm::StringRef(one.name).starts_with(of.kernel);
       });
-      const bool isUnseen = code.emulated() == "";
+      const bool isUnseen = code.emulated().empty();
       const bool isOfSome = row != kUnseen.end() && row->isOfSome;
       if (!isOfSome) CHECK(isUnseen == (row != kUnseen.end()));
       if (isUnseen && row != kUnseen.end()) unseen.insert(&*row);

@@ -107,7 +107,8 @@ private:
   std::int64_t columns() const { return Sliced::extent(of_.columns); }
   /// Rounded up, so that copies of several bytes are aligned.
   static std::int64_t depth(const std::array<Part, 2> &parts) {
-    return llvm::alignTo(static_cast<std::uint64_t>(Sliced::extent(parts)), 16);
+    constexpr std::int64_t kElements = 16;
+    return (Sliced::extent(parts) + kElements - 1) / kElements * kElements;
   }
 
   std::string slice(const std::string &to, const std::string &tile, const Part &first,

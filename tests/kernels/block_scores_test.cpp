@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <random>
 
 using namespace imbrex;
@@ -56,7 +57,7 @@ double scoreOf(const buffer<bf16> &queries, const buffer<bf16> &keys, const Deco
   const std::int64_t blocks = cdiv(length, std::int64_t{Block});
   if (block >= std::max<std::int64_t>(0, blocks - asked.local)) return double{kLocal};
   if (block < asked.initial) return double{kInitial};
-  double best = -INFINITY;
+  double best = -std::numeric_limits<double>::infinity();
   for (std::int64_t key = block * Block; key < std::min(length, (block + 1) * Block); ++key) {
     double product = 0;
     for (int d = 0; d < Dim; ++d)

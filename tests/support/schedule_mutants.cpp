@@ -125,9 +125,9 @@ private:
 
   static Text repeat(const Place &place) {
     if (place.op().kind == OpKind::Access) return "";
-    Op op = place.op(); // a copy: the place moves
-    place.body->insert(place.body->begin() + std::ptrdiff_t(place.at), op);
-    return nameOf(op) + " is done twice";
+    Text what = nameOf(place.op()) + " is done twice";
+    place.body->insert(place.body->begin() + std::ptrdiff_t(place.at), Op(place.op()));
+    return what;
   }
 
   static Text moveUp(const Place &place) {
@@ -155,11 +155,12 @@ private:
   /// Out of a condition or a loop, in front of it where it is the first there, else behind it.
   static Text moveOut(const Place &place) {
     if (!place.outer) return "";
-    Op op = place.op(); // a copy: the place moves
+    Op op = std::move(place.op());
     const std::size_t to = place.outerAt + (place.at == 0 ? 0 : 1);
     place.body->erase(place.body->begin() + std::ptrdiff_t(place.at));
-    place.outer->insert(place.outer->begin() + std::ptrdiff_t(to), op);
-    return nameOf(op) + " goes out of its " + std::string(place.at == 0 ? "beginning" : "end");
+    Text what = nameOf(op) + " goes out of its " + std::string(place.at == 0 ? "beginning" : "end");
+    place.outer->insert(place.outer->begin() + std::ptrdiff_t(to), std::move(op));
+    return what;
   }
 
   static Text flip(Op &op) {

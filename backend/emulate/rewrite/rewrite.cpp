@@ -22,7 +22,7 @@ Location locationOf(const llvm::Instruction &instruction) {
 llvm::ConstantInt *addSite(Rewriting &rewriting, const llvm::Instruction &instruction,
                            std::string what, decltype(Site::facts) facts) {
   const auto number = static_cast<std::uint32_t>(rewriting.sites.size());
-  rewriting.sites.push_back({locationOf(instruction), std::move(what), facts});
+  rewriting.sites.push_back({locationOf(instruction), std::move(what), std::move(facts)});
   return llvm::ConstantInt::get(llvm::Type::getInt32Ty(instruction.getContext()), number);
 }
 

@@ -191,7 +191,7 @@ auto with_body(const K &kernel, const trace_options &options, const Run &run) {
                          .given = given,
                          .arity = kernel_traits<K>::arity,
                          .how = recording_of<K>(options),
-                         .kernel = std::addressof(kernel),
+                         .kernel = static_cast<const void *>(std::addressof(kernel)),
                          .call = &call_kernel<K>});
 }
 

@@ -112,7 +112,7 @@ void sizes_are_of_any_integers() {
   buffer<f32> four(2, v.size(), 1U, 1L), five(1, 1, v.size(), 1, 1);
   one.copy_from(v);
   std::size_t count = 0;
-  for (std::size_t i = 0; i < one.size(); ++i) count += one[i] == 3 ? 1U : 0U;
+  for (std::size_t i = 0; i < v.size(); ++i) count += one[i] == 3 ? 1U : 0U;
   CHECK(count == v.size() && one[99U] == 3 && std::as_const(one)[count - 1] == 3);
   two(count - 1, 1U) = 5;
   CHECK(two(99, 1) == 5 && two.view({v.size(), std::size_t{2}})(count - 1, 1) == 5);

@@ -468,7 +468,8 @@ TEST_CASE("an exception that the kernel catches around a body is told") {
             store(p, k);
             throw 42;
           }
-        } catch (int) {
+        } catch (const int thrown) {
+          CHECK(thrown == 42);
         }
       },
       line,

@@ -66,8 +66,7 @@ std::string reportOf(const Program &program, std::int32_t trips, int seeds = 1) 
   emulation.threads(waves.threads).warpsMeetAnywhere().array(in).array(out);
   for (int seed = 0; seed < seeds; ++seed)
     for (const Delivery delivery : {Delivery::Late, Delivery::Random}) {
-      const std::string report =
-          emulation.delivery(delivery).report(static_cast<std::uint64_t>(seed));
+      std::string report = emulation.delivery(delivery).report(static_cast<std::uint64_t>(seed));
       if (!report.empty()) return report;
       if (out != waves.expected) return "other sums than expected";
     }
@@ -162,8 +161,8 @@ TEST_CASE("a meeting can be left out where the checker says so, and nowhere else
 }
 
 TEST_CASE("slots are filled where they may be, and waves that run find all other places wrong") {
-  const auto check = [](const TurnLoop &loop, Placement placement,
-                        std::vector<std::int32_t> aheads) {
+  const auto check = [](const TurnLoop &loop, const Placement &placement,
+                        const std::vector<std::int32_t> &aheads) {
     const auto clusters = static_cast<std::int32_t>(loop.clusters.size());
     for (std::size_t piece = 0; piece < placement.size(); ++piece)
       for (std::int32_t cluster = 0; cluster < clusters; ++cluster)
@@ -173,7 +172,7 @@ TEST_CASE("slots are filled where they may be, and waves that run find all other
           CAPTURE(piece);
           CAPTURE(cluster);
           CAPTURE(ahead);
-          CHECK((reportOf(programOf(loop, other), 4) == "") == isSafe(loop, piece, other[piece]));
+          CHECK(reportOf(programOf(loop, other), 4).empty() == isSafe(loop, piece, other[piece]));
         }
   };
   const TurnLoop direct = turnsOf(productWork(false), 2);

@@ -80,8 +80,8 @@ constexpr Format kFormats[] = {{Family::Nvptx, package::writeFatbin, package::re
 
 class Folder {
 public:
-  Folder() { (void)llvm::sys::fs::createUniqueDirectory("imbrex_package", path_); }
-  ~Folder() { (void)llvm::sys::fs::remove_directories(path_); }
+  Folder() { REQUIRE(!llvm::sys::fs::createUniqueDirectory("imbrex_package", path_)); }
+  ~Folder() { CHECK(!llvm::sys::fs::remove_directories(path_)); }
   std::string file(llvm::StringRef name, llvm::StringRef content = {}) const {
     const std::string path = (path_ + "/" + name).str();
     std::error_code error;

@@ -129,8 +129,7 @@ TEST_CASE("a launch that does not keep what the kernel requires is refused befor
         "\n  hint: the kernel says so at " + std::string(__FILE__) + ":" + std::to_string(line);
     CHECK(textOf(kernel.try_launch(grid(1), from, other, 1)) ==
           "kernel 'kernel' requires: to is from's shape; it asks for "
-          "(from.extent(0) == to.extent(1)) & (from.extent(1) == to.extent(0)), and "
-          "from.extent(0) is 3, to.extent(1) is 64, from.extent(1) is 7, to.extent(0) is 16" +
+          "from.extent(0) == to.extent(1), and from.extent(0) is 3, to.extent(1) is 64" +
               where);
     CHECK(other(0, 0) == 1);
     CHECK(
@@ -559,12 +558,8 @@ std::vector<std::string> spillsOf(const jit_options &options) {
 TEST_CASE("a kernel that spills registers is told of once, where it is known without a toolkit") {
   for (const device on : {device::host(), device::interpreter()})
     CHECK(spillsOf({.on = on, .warps = 1, .registers = 16}).empty());
-  std::optional<device> gpu;
-  try {
-    gpu = device::by_name("emulated:gfx1100");
-  } catch (const error &) {
-    return; // this build has no code for it
-  }
+  const result<device> gpu = device::try_by_name("emulated:gfx1100");
+  if (!gpu) return; // this build has no code for it
   const auto told = spillsOf({.on = *gpu, .warps = 1, .registers = 64});
   REQUIRE(told.size() == 1);
   CHECK(told[0].starts_with("spill: " __FILE__ ":"));

@@ -169,7 +169,7 @@ TEST_CASE("a schedule that is proven never stops in its timeline, however many t
   std::mt19937 random(8);
   int proven = 0;
   for (int round = 0; round < 600; ++round) {
-    const auto schedules = smallSchedules();
+    const auto &schedules = smallSchedules();
     const auto mutant =
         mutate(schedules[static_cast<std::size_t>(round) % schedules.size()].make(), random);
     if (!mutant || !prove(mutant->program).isSafe()) continue;
