@@ -98,15 +98,13 @@ std::optional<ExtentOf> extentIn(const Kernel &kernel, ValueId value) {
 /// The pairs of extents that the kernel requires to be equal, by themselves or joined by `and`.
 std::vector<std::pair<ExtentOf, ExtentOf>> requiredEqual(const Kernel &kernel) {
   std::vector<std::pair<ExtentOf, ExtentOf>> pairs;
-  llvm::SmallVector<ValueId, 8> holding;
-  for (const Op *op : requirementsOf(kernel)) holding.push_back(op->operand(0));
-  while (!holding.empty()) {
-    const Op *op = kernel.definition(holding.pop_back_val());
-    if (op && op->kind == OpKind::And) holding.append(op->operands.begin(), op->operands.end());
-    if (!op || op->kind != OpKind::Eq) continue;
-    const auto a = extentIn(kernel, op->operand(0)), b = extentIn(kernel, op->operand(1));
-    if (a && b && a->parameter != b->parameter) pairs.emplace_back(*a, *b);
-  }
+  for (const Op *requirement : requirementsOf(kernel))
+    for (const ValueId condition : conjunctsOf(kernel, requirement->operand(0))) {
+      const Op *op = kernel.definition(condition);
+      if (!op || op->kind != OpKind::Eq) continue;
+      const auto a = extentIn(kernel, op->operand(0)), b = extentIn(kernel, op->operand(1));
+      if (a && b && a->parameter != b->parameter) pairs.emplace_back(*a, *b);
+    }
   return pairs;
 }
 

@@ -16,24 +16,27 @@ public:
   Maker(Requirements &made, const ir::Kernel &kernel) : made_(made), kernel_(kernel) {}
 
   void run() {
-    for (const ir::Op *op : ir::requirementsOf(kernel_)) {
-      const ir::ValueId condition = op->operand(0);
-      Test test{.condition = stepOf(condition),
-                .text = op->attrs<ir::TextAttrs>().text,
-                .written = ir::writtenOut(kernel_, condition),
-                .where = op->where,
-                .given = {}};
-      for (const ir::ValueId value : ir::givenFor(kernel_, condition)) {
-        std::string name = ir::writtenOut(kernel_, value);
-        const bool isNew =
-            llvm::none_of(test.given, [&](const LaunchValue &other) { return other.name == name; });
-        if (isNew) test.given.push_back({std::move(name), kernel_.type(value), stepOf(value)});
-      }
-      made_.tests_.push_back(std::move(test));
-    }
+    for (const ir::Op *op : ir::requirementsOf(kernel_))
+      for (const ir::ValueId condition : ir::conjunctsOf(kernel_, op->operand(0)))
+        made_.tests_.push_back(testOf(*op, condition));
   }
 
 private:
+  Test testOf(const ir::Op &op, ir::ValueId condition) {
+    Test test{.condition = stepOf(condition),
+              .text = op.attrs<ir::TextAttrs>().text,
+              .written = ir::writtenOut(kernel_, condition),
+              .where = op.where,
+              .given = {}};
+    for (const ir::ValueId value : ir::givenFor(kernel_, condition)) {
+      std::string name = ir::writtenOut(kernel_, value);
+      const bool isNew =
+          llvm::none_of(test.given, [&](const LaunchValue &other) { return other.name == name; });
+      if (isNew) test.given.push_back({std::move(name), kernel_.type(value), stepOf(value)});
+    }
+    return test;
+  }
+
   /// Iterative, as an author's loop may have written a long expression.
   std::size_t stepOf(ir::ValueId root) {
     llvm::SmallVector<ir::ValueId, 16> pending{root};

@@ -21,6 +21,12 @@ Known knownHow(const Kernel &kernel, const Op &op) {
   return isComputed ? Known::Computed : Known::No;
 }
 
+bool isLogical(const Kernel &kernel, const Op &op) {
+  return op.results.size() == 1 && kernel.type(op.result()).isScalar() &&
+         kernel.type(op.result()).element() == ElementKind::Bool &&
+         (op.kind == OpKind::And || op.kind == OpKind::Or);
+}
+
 /// How C++ writes an operator; empty for what is written as a function.
 std::string_view symbolOf(OpKind kind) {
   static constexpr std::pair<OpKind, std::string_view> kSymbols[] = {
@@ -64,7 +70,7 @@ constexpr std::int32_t kMostDepth = 8;
 /// An extent or a stride of a parameter.
 std::string givenText(const Kernel &kernel, const Op &op) {
   const ValueId parameter = op.operand(0);
-  const std::string name = kernel.parameterName(kernel.parameterNumber(parameter));
+  const std::string &name = kernel.parameterName(kernel.parameterNumber(parameter));
   if (kernel.type(parameter).isTable()) return name + ".size()";
   return name + (op.kind == OpKind::ViewExtent ? ".extent(" : ".stride(") +
          std::to_string(op.attrs<AxisAttrs>().axis) + ")";
@@ -81,14 +87,15 @@ std::string written(const Kernel &kernel, ValueId value, std::int32_t depth) {
   for (const ValueId operand : op->operands)
     operands.push_back(written(kernel, operand, depth - 1));
   if (op->kind == OpKind::Cast) return operands[0]; // C++ leaves most of them out
-  const std::string_view symbol = symbolOf(op->kind);
+  const std::string symbol(isLogical(kernel, *op) ? op->kind == OpKind::And ? "&&" : "||"
+                                                  : symbolOf(op->kind));
   if (symbol.empty())
     return std::string(info(op->kind).mnemonic) + "(" + llvm::join(operands, ", ") + ")";
   const auto bracketed = [&](std::size_t i) {
     const Op *inner = kernel.definition(op->operand(i));
     return inner && !symbolOf(inner->kind).empty() ? "(" + operands[i] + ")" : operands[i];
   };
-  return bracketed(0) + " " + std::string(symbol) + " " + bracketed(1);
+  return bracketed(0) + " " + symbol + " " + bracketed(1);
 }
 
 } // namespace
@@ -107,6 +114,20 @@ std::vector<const Op *> requirementsOf(const Kernel &kernel) {
   for (const auto &op : kernel.body().ops)
     if (op->kind == OpKind::Require) found.push_back(op.get());
   return found;
+}
+
+std::vector<ValueId> conjunctsOf(const Kernel &kernel, ValueId condition) {
+  std::vector<ValueId> holding;
+  llvm::SmallVector<ValueId, 8> pending{condition};
+  while (!pending.empty()) {
+    const ValueId value = pending.pop_back_val();
+    const Op *op = kernel.definition(value);
+    if (op && op->kind == OpKind::And && isLogical(kernel, *op))
+      pending.append({op->operand(1), op->operand(0)});
+    else
+      holding.push_back(value);
+  }
+  return holding;
 }
 
 std::string writtenOut(const Kernel &kernel, ValueId value) {

@@ -13,6 +13,9 @@ const Op *unknownToLaunch(const Kernel &kernel, ValueId value);
 /// What each requirement of a kernel is, in order.
 std::vector<const Op *> requirementsOf(const Kernel &kernel);
 
+/// What all has to hold for a condition to hold, in its order: the sides of its `&&`, or itself.
+std::vector<ValueId> conjunctsOf(const Kernel &kernel, ValueId condition);
+
 /// A value that a launch can compute, as C++ writes it: `a.extent(1) == b.extent(0)`.
 std::string writtenOut(const Kernel &kernel, ValueId value);
 

@@ -54,7 +54,7 @@ std::string shown(const Token &token) {
 std::string suggestion(std::string_view word, const std::vector<std::string_view> &candidates,
                        std::string_view otherwise) {
   const std::string_view near = nearest(word, candidates);
-  return near.empty() ? std::string(otherwise) : "did you mean '" + std::string(near) + "'";
+  return near.empty() ? std::string(otherwise) : "did you mean '" + std::string(near) + "'?";
 }
 
 } // namespace imbrex

@@ -24,7 +24,7 @@ TEST_CASE("a misspelt subcommand or option is answered with what was meant") {
   const Outcome subcommand = shell("imbrex tragets");
   CHECK(subcommand.status == 2);
   CHECK(subcommand.output == "imbrex: error: there is no subcommand 'tragets'\n"
-                             "  hint: did you mean 'targets'\n");
+                             "  hint: did you mean 'targets'?\n");
   CHECK(shell("imbrex frob").output ==
         "imbrex: error: there is no subcommand 'frob'\n"
         "  hint: there are help, targets, opt, compile, run, layout, check, plan, timeline\n");
@@ -71,7 +71,7 @@ TEST_CASE("opt lays a kernel out for a target, and knows no other targets") {
   const Outcome unknown = shell("imbrex opt scale.imx --target sm90a");
   CHECK(unknown.status == 2);
   CHECK(unknown.output == "imbrex: error: there is no target 'sm90a'\n"
-                          "  hint: did you mean 'sm_90a'\n");
+                          "  hint: did you mean 'sm_90a'?\n");
   const Outcome foreign = shell("imbrex opt scale.imx --target cpu");
   CHECK(foreign.status == 2);
   CHECK(foreign.output.starts_with("imbrex: error: there is no target 'cpu'\n"
@@ -164,9 +164,9 @@ TEST_CASE("imbrex opt says what is wrong with its input") {
   const Outcome pass = shell("imbrex opt variable.imx --passes construct-ssb,dec");
   CHECK(pass.status == 2);
   CHECK(pass.output == "imbrex: error: there is no pass 'construct-ssb' here\n"
-                       "  hint: did you mean 'construct-ssa'\n"
+                       "  hint: did you mean 'construct-ssa'?\n"
                        "imbrex: error: there is no pass 'dec' here\n"
-                       "  hint: did you mean 'dce'\n");
+                       "  hint: did you mean 'dce'?\n");
   CHECK(shell("imbrex opt variable.imx --stop-after nothing").status == 2);
   CHECK(shell("imbrex opt variable.imx --passes dce").status == 1);
   for (const char *line :
@@ -371,8 +371,8 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
   CHECK(errorOf("--grid 1 --device hots") ==
         "imbrex: error: there is no device 'hots'; there are " + kinds +
             "\n"
-            "  hint: did you mean 'host'\n");
-  CHECK(contains(errorOf("--grid 1 --device emulated:sm90"), "did you mean 'emulated:sm_90a'"));
+            "  hint: did you mean 'host'?\n");
+  CHECK(contains(errorOf("--grid 1 --device emulated:sm90"), "did you mean 'emulated:sm_90a'?"));
   const Outcome environment = shell("IMBREX_DEVICE=abacus imbrex run scale.imx --grid 1");
   CHECK(environment.status == 1);
   CHECK(environment.output ==

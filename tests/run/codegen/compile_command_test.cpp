@@ -203,8 +203,9 @@ TEST_CASE("imbrex compile names what is wrong with its command line") {
   CHECK(without.status == 2);
   CHECK(contains(without.output, "error: 'imbrex compile' needs a target to make code for\n"
                                  "  hint: name one by --target; `imbrex targets` lists them\n"));
-  CHECK(contains(shell("imbrex compile scale.imx --target sm_90").output, "did you mean 'sm_90a'"));
-  CHECK(contains(shell("imbrex compile scale.imx --target A100").output, "did you mean 'sm_80'"));
+  CHECK(
+      contains(shell("imbrex compile scale.imx --target sm_90").output, "did you mean 'sm_90a'?"));
+  CHECK(contains(shell("imbrex compile scale.imx --target A100").output, "did you mean 'sm_80'?"));
   const Outcome json = compile(machine, "--emit llvm --json");
   CHECK(json.status == 2);
   CHECK(json.output == "imbrex: error: --json means nothing without --emit report or --time\n"
@@ -401,5 +402,5 @@ TEST_CASE("imbrex layout counts lanes and banks as the target has them") {
         "  each warp: 1 writes of 1 element in 2 cycles, 0 of them by conflicts\n");
   const Outcome unknown = shell("imbrex layout --blocked 64 --target sm90a");
   CHECK(unknown.status == 2);
-  CHECK(contains(unknown.output, "did you mean 'sm_90a'"));
+  CHECK(contains(unknown.output, "did you mean 'sm_90a'?"));
 }

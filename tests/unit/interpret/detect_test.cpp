@@ -362,6 +362,17 @@ TEST_CASE("a requirement that does not hold refuses the launch, before a block r
   CHECK(launch.x[0] == 7);
 }
 
+TEST_CASE("of conditions joined by and, the one that does not hold is told") {
+  Launch launch("  %b = program_id : i32\n  store %x, %b\n  %one = constant 1 : i32\n"
+                "  %two = constant 2 : i32\n  %same = eq %one, %two : bool\n"
+                "  %less = lt %one, %two : bool\n  %more = gt %one, %two : bool\n"
+                "  %either = or %same, %more : bool\n  %all = and %less, %either : bool\n"
+                "  require %all [text = \"numbers\"]\n");
+  CHECK(launch.error() == "k.imx:11: error: kernel 'k' requires: numbers; it asks for "
+                          "(1 == 2) || (1 > 2), and that never holds\n"
+                          "  hint: the kernel says so at k.imx:11\n");
+}
+
 TEST_CASE("print writes one line a block") {
   Launch launch("  %b = program_id : i32\n  %f = constant -0.0 : f16[2]\n"
                 "  %n = constant nan : f32\n  %m = constant 300 : u16[2x1]\n"

@@ -25,7 +25,7 @@ TEST_CASE(
     CHECK(machine::machineNamed(name, diagnostics) == nullptr);
     return diagnostics.all().front();
   };
-  CHECK(answerTo("sm90").hint == "did you mean 'sm_90a'");
+  CHECK(answerTo("sm90").hint == "did you mean 'sm_90a'?");
   const imbrex::Diagnostic foreign = answerTo("cpu");
   CHECK(foreign.kind == imbrex::Diag::UnknownTarget);
   CHECK(foreign.hint.starts_with("there are host, "));
@@ -61,12 +61,12 @@ TEST_CASE("who names a product is told the target that it is") {
     REQUIRE(diagnostics.all().size() == 1);
     return diagnostics.all()[0].hint;
   };
-  CHECK(meant("A100") == "did you mean 'sm_80'");
-  CHECK(meant("a10") == "did you mean 'sm_86'");
-  CHECK(meant("H100-SXM") == "did you mean 'sm_90a'");
-  CHECK(meant("RTX 4090") == "did you mean 'sm_89'");
-  CHECK(meant("mi300x") == "did you mean 'gfx942'");
-  CHECK(meant("gfx94") == "did you mean 'gfx942'");
+  CHECK(meant("A100") == "did you mean 'sm_80'?");
+  CHECK(meant("a10") == "did you mean 'sm_86'?");
+  CHECK(meant("H100-SXM") == "did you mean 'sm_90a'?");
+  CHECK(meant("RTX 4090") == "did you mean 'sm_89'?");
+  CHECK(meant("mi300x") == "did you mean 'gfx942'?");
+  CHECK(meant("gfx94") == "did you mean 'gfx942'?");
   CHECK(meant("V100").starts_with("there are host, sm_75, "));
 }
 

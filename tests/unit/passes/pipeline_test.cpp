@@ -81,7 +81,7 @@ TEST_CASE("to stop after a pass that is not there is an error that names a near 
   Diagnostics diagnostics;
   CHECK_FALSE(runPasses(kernel, hostPipeline(), diagnostics, "construct-sa"));
   CHECK(diagnostics.render() == "imbrex: error: there is no pass 'construct-sa' here\n"
-                                "  hint: did you mean 'construct-ssa'\n");
+                                "  hint: did you mean 'construct-ssa'?\n");
 }
 
 TEST_CASE("to stop after a pass that is like none is an error that names them all") {

@@ -23,7 +23,7 @@ TEST_CASE("an unknown device is answered with the nearest and with the list") {
     CHECK(std::string(mistake.what())
               .ends_with("error: there is no device 'interpretor'; there are host, interpreter, "
                          "emulated:TARGET, cuda:N, hip:N\n"
-                         "  hint: did you mean 'interpreter'"));
+                         "  hint: did you mean 'interpreter'?"));
     CHECK(mistake.where().line == __LINE__ - 8);
   }
   // Of a GPU that is not there its emulation is meant.
@@ -31,7 +31,7 @@ TEST_CASE("an unknown device is answered with the nearest and with the list") {
     (void)device::by_name("sm_90a");
     FAIL("found");
   } catch (const error &mistake) {
-    CHECK(std::string(mistake.what()).ends_with("\n  hint: did you mean 'emulated:sm_90a'"));
+    CHECK(std::string(mistake.what()).ends_with("\n  hint: did you mean 'emulated:sm_90a'?"));
   }
   try {
     (void)device::by_name("abacus");

@@ -343,7 +343,7 @@ TEST_CASE("what is not well formed is printed too") {
 TEST_CASE("a name that nothing has is an error, once, with one like it") {
   CHECK(errorsOf("wait %fulll(%c)\nwait %fulll(%c)\nmeet %x") ==
         "t.imx:3: error: there is no barrier '%fulll' here\n"
-        "  hint: did you mean 'full'\n"
+        "  hint: did you mean 'full'?\n"
         "t.imx:5: error: there is no meeting '%x' here\n"
         "  hint: it is declared above its use\n");
   CHECK(errorsOf("meet %barrier1\nmeet %barrier2") ==
@@ -457,7 +457,7 @@ TEST_CASE("what is out of place ends the parse") {
 
 TEST_CASE("an op that does not exist is an error, with one like it") {
   CHECK(errorsOf("wiat %full(%c)") == "t.imx:3: error: there is no op 'wiat'\n"
-                                      "  hint: did you mean 'wait'\n");
+                                      "  hint: did you mean 'wait'?\n");
   CHECK(errorsOf("multiply") == "t.imx:3: error: there is no op 'multiply'\n"
                                 "  hint: docs/schedule-text.md lists the ops\n");
   CHECK(errorsOf("fence cursor %d in %AB") ==

@@ -12,7 +12,7 @@ TEST_CASE("a diagnostic renders as place, severity, message and, on its own line
                      "IMBREX_DUMP");
   CHECK(diagnostics.render() ==
         "gemm.cpp:41: warning: there is no environment variable 'IMBREX_DUMB'\n"
-        "  hint: did you mean 'IMBREX_DUMP'\n");
+        "  hint: did you mean 'IMBREX_DUMP'?\n");
 }
 
 TEST_CASE("a place without a line has no number, and no place is imbrex itself") {

@@ -38,7 +38,7 @@ TEST_CASE("an unknown variable is warned about, with the one that was meant if o
   std::string warnings;
   parse({"IMBREX_NUM_THREAD=8", "IMBREX_FIRST_LIGHT=1"}, warnings);
   CHECK(warnings == "imbrex: warning: there is no environment variable 'IMBREX_NUM_THREAD'\n"
-                    "  hint: did you mean 'IMBREX_NUM_THREADS'\n"
+                    "  hint: did you mean 'IMBREX_NUM_THREADS'?\n"
                     "imbrex: warning: there is no environment variable 'IMBREX_FIRST_LIGHT'\n"
                     "  hint: the variables are listed in docs/environment.md\n");
 }

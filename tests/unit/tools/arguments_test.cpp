@@ -163,7 +163,7 @@ TEST_CASE("an array that a parameter can't take is refused") {
         "  hint: without a type, as in zeros:128x64, it takes the parameter's\n");
   CHECK(errorOf(matrix, "ones:f_32:2x3") ==
         "imbrex: error: the argument 'x' names the element type 'f_32', which there is not\n"
-        "  hint: did you mean 'f32'\n");
+        "  hint: did you mean 'f32'?\n");
   CHECK(errorOf(matrix, "zero:2x3") ==
         "imbrex: error: the argument 'x' can't be made of 'zero:2x3'\n"
         "  hint: write @file.npy, or zeros:f32:128x64\n");
