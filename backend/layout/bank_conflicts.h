@@ -22,7 +22,8 @@ constexpr std::int32_t kMaxAccessBytes = 16;
 /// What a machine's shared memory is like.
 struct SharedMemory {
   std::int32_t banks = 32;
-  std::int32_t lanes = 32; ///< Of a warp.
+  std::int32_t lanes = 32;     ///< Of a warp.
+  bool storesMatrices = false; ///< Of 8 rows of 16 bytes, by warps (matrix_stores.h).
   /// Which lanes a read of 16 bytes is served for at a time, where they are not neighbours: the
   /// first k of these vectors span the first 2^k lanes.
   llvm::SmallVector<Bits, 6> wideReadLanes = {};

@@ -1,6 +1,7 @@
 #include "backend/layout/shared_conversion.h"
 
 #include "backend/layout/algebra.h"
+#include "backend/layout/matrix_stores.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -41,6 +42,7 @@ struct VectorChoice {
   Vectors within;
   std::size_t narrow = 0;
   bool writesAreWide = true;
+  Vectors rows = {}; // of the matrices that writers store; none where they store vectors
 };
 
 class SharedConversionPlanner {
@@ -92,6 +94,13 @@ private:
     for (const bool writes : {true, false}) {
       const ConversionSide &side = writes ? write_ : read_;
       const bool isWide = writes == choice.writesAreWide;
+      if (writes && !choice.rows.empty()) {
+        // Four bytes of a lane in a cycle, and sixteen in a store.
+        const std::int64_t bytes = std::int64_t{elementBytes_} << side.registers().size();
+        accesses += std::max<std::int64_t>(bytes / kMaxAccessBytes, 1);
+        cycles += std::max<std::int64_t>(bytes / kBankBytes, 1);
+        continue;
+      }
       const std::size_t bits = isWide ? choice.within.size() : choice.narrow;
       const std::size_t together =
           lanesTogether(memory_, side.kind, std::int64_t{elementBytes_} << bits).size();
@@ -102,7 +111,7 @@ private:
     return {0, cycles, accesses};
   }
 
-  /// What both sides have in registers; then more of one side.
+  /// What both sides have in registers; then more of one side; then rows of matrices.
   std::vector<VectorChoice> choices() const {
     const std::size_t most = log2Of(kMaxAccessBytes / elementBytes_);
     Vectors common = sorted(intersection(write_.registers(), read_.registers()));
@@ -117,6 +126,13 @@ private:
         all.push_back(choice);
       }
     }
+    if (!memory_.storesMatrices) return all;
+    for (const MatrixRows &row : matrixRows(write_.places, elementBytes_))
+      if (extension(read_.registers(), row.elements).empty())
+        all.push_back({.within = row.elements,
+                       .narrow = row.elements.size(),
+                       .writesAreWide = false,
+                       .rows = row.rows});
     return all;
   }
 
@@ -132,7 +148,8 @@ private:
     const ConversionSide &narrow = choice.writesAreWide ? read_ : write_;
     const auto bytes = [&](std::size_t bits) { return std::int64_t{elementBytes_} << bits; };
     const Vectors wideLanes = wide.together(memory_, bytes(choice.within.size()));
-    const Vectors narrowLanes = narrow.together(memory_, bytes(choice.narrow));
+    const Vectors narrowLanes =
+        choice.rows.empty() ? narrow.together(memory_, bytes(choice.narrow)) : choice.rows;
 
     Vectors w(choice.within), r(llvm::ArrayRef<Bits>(w).take_front(choice.narrow));
     extend(w, wideLanes, rowBits_);
@@ -175,6 +192,9 @@ private:
     };
     plan.writeCost = costOf(write_, plan.writes);
     plan.readCost = costOf(read_, plan.reads);
+    if (const auto stores =
+            fewerMatrixStores(plan.writeOffsets, plan.writes, elementBytes_, memory_))
+      plan.writeCost = layout::costOf(*stores, elementBytes_, memory_);
     return plan;
   }
 

@@ -26,6 +26,10 @@ llvm::SmallVector<llvm::Value *, 4> Vocabulary::loadMatrices(Builder &, Value *,
   IMBREX_UNREACHABLE("{0} loads no matrices", machine().name);
 }
 
+void Vocabulary::storeMatrices(Builder &, Value *, llvm::ArrayRef<Value *>, bool) const {
+  IMBREX_UNREACHABLE("{0} stores no matrices", machine().name);
+}
+
 llvm::SmallVector<llvm::Value *, 4> Vocabulary::loadColumns(Builder &, Value *,
                                                             std::int32_t) const {
   IMBREX_UNREACHABLE("{0} loads no columns", machine().name);

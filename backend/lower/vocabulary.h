@@ -99,6 +99,10 @@ public:
   /// the transposed one, whose elements have 16 bits.
   virtual llvm::SmallVector<Value *, 4> loadMatrices(Builder &b, Value *row, std::int32_t count,
                                                      bool isTransposed) const;
+  /// The other way round, on a machine that stores them (Machine::storesMatrices): four bytes of
+  /// each lane for each matrix.
+  virtual void storeMatrices(Builder &b, Value *row, llvm::ArrayRef<Value *> registers,
+                             bool isTransposed) const;
   /// Of rows of 16 elements, of which each lane names 8 bytes, its column's: two registers (i32).
   virtual llvm::SmallVector<Value *, 4> loadColumns(Builder &b, Value *row,
                                                     std::int32_t elementBits) const;

@@ -31,6 +31,8 @@ constexpr AsyncCopies kEngine = [] {
 constexpr AsyncCopies kLoadsToLds = {
     .sizes = 16, .areInLaneOrder = true, .capacity = 62, .latency = 700, .cacheBytesPerCycle = 64};
 
+constexpr bool kStoresMatrices = true;
+
 // 128 lanes of 512 columns of 32 bits (PTX ISA 9.0, 9.7.16.1, "Tensor Memory").
 constexpr std::int32_t kTensorMemory = 128 * 512 * 4;
 
@@ -76,6 +78,11 @@ bool lists(std::string_view column, std::string_view mnemonic) {
 
 bool hasFastForm(const Machine &machine, std::string_view mnemonic) {
   return lists(machine.fastOps, mnemonic);
+}
+
+layout::SharedMemory sharedMemoryOf(const Machine &machine) {
+  return {
+      .banks = machine.banks, .lanes = machine.warpSize, .storesMatrices = machine.storesMatrices};
 }
 
 bool hasBf16Op(const Machine &machine, std::string_view mnemonic) {

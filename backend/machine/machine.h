@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/layout/bank_conflicts.h"
 #include "backend/support/diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
 
@@ -82,6 +83,7 @@ struct Machine {
   /// flush nothing; "cast" is that of an f32.
   std::string_view bf16Ops = {};
   MatrixLoads matrixLoads = MatrixLoads::None;
+  bool storesMatrices = false;        ///< Of 8 rows of 16 bytes, by warps.
   std::int32_t tensorMemoryBytes = 0; ///< Of one core: where tensor cores keep what they sum up.
 };
 
@@ -93,6 +95,9 @@ bool hasFastForm(const Machine &machine, std::string_view mnemonic);
 
 /// Whether an op of this mnemonic has an instruction on bf16 (Machine::bf16Ops).
 bool hasBf16Op(const Machine &machine, std::string_view mnemonic);
+
+/// What conversions between layouts and the counting of bank conflicts want to know.
+layout::SharedMemory sharedMemoryOf(const Machine &machine);
 
 /// Every target, in the table's order.
 llvm::ArrayRef<Machine> allMachines();

@@ -1,8 +1,10 @@
 #include "backend/layout/algebra.h"
 #include "backend/layout/conversion.h"
+#include "backend/layout/matrix_stores.h"
 #include "backend/layout/shared_conversion.h"
 #include "backend/lower/memory/access.h"
 #include "backend/lower/memory/exchange.h"
+#include "backend/lower/values/arithmetic.h"
 
 /// Carries out the plans of backend/layout: how a tile gets from the threads that hold it to those
 /// that want it.
@@ -104,9 +106,41 @@ Registers readShared(Emitter &e, const ir::Type &type, const SharedTile &tile) {
   return read;
 }
 
+namespace {
+
+void writeMatrices(Emitter &e, const ir::Type &type, const Registers &registers,
+                   const SharedTile &tile, const layout::MatrixStores &stores) {
+  llvm::Type *const memory = e.memoryType(type);
+  const std::size_t matrices = std::size_t{1} << stores.matrixBits;
+  const auto ofLane = static_cast<std::size_t>(stores.elementsOfLane);
+  llvm::ArrayRef<std::int32_t> rest = stores.registers;
+  for (Bits store = 0; !rest.empty(); ++store) {
+    llvm::SmallVector<Value *, 4> words;
+    for (; words.size() < matrices; rest = rest.drop_front(ofLane)) {
+      llvm::SmallVector<Value *, 4> elements;
+      for (Value *element : picked(registers, rest.take_front(ofLane)))
+        elements.push_back(toMemory(e, element));
+      words.push_back(e.b.CreateBitCast(vectorOf(e.b, elements), e.b.getInt32Ty()));
+    }
+    const Bits first = stores.rows.apply(Dim::Register, store << stores.elementBitsOfRow);
+    Value *offset = e.b.CreateXor(e.threadPart(stores.rows),
+                                  e.i32(static_cast<std::int64_t>(first ^ tile.first)));
+    e.words.storeMatrices(e.b, e.b.CreateGEP(memory, tile.base, offset), words,
+                          stores.areTransposed);
+  }
+}
+
+} // namespace
+
 void writeShared(Emitter &e, const ir::Type &type, const Registers &registers,
                  const SharedTile &tile) {
   const std::int64_t bytes = bytesInMemory(e, type);
+  const auto stores =
+      fewerMatrixStores(tile.offsets, tile.vectors, static_cast<std::int32_t>(bytes),
+                        sharedMemoryOf(e.words.machine()));
+  const bool beginsRows =
+      !stores || (tile.first & ((Bits{1} << stores->elementBitsOfRow) - 1)) == 0;
+  if (stores && beginsRows) return writeMatrices(e, type, registers, tile, *stores);
   eachVector(e, e.memoryType(type), tile, [&](llvm::ArrayRef<std::int32_t> vector, Value *address) {
     emitWrite(e, type, {.address = address, .alignment = bytes * std::ssize(vector)},
               picked(registers, vector), {});
@@ -166,9 +200,8 @@ Registers convert(Emitter &e, const RegisterTile &tile, const layout::LinearLayo
     const auto cut = layout::commonRegister(tile.layout, wanted);
     return cut ? convertHalves(e, tile, wanted, *cut) : exchange(e, tile, wanted, 0);
   }
-  const layout::SharedMemory memory{.banks = machine.banks, .lanes = machine.warpSize};
-  const layout::SharedConversion shared =
-      planSharedConversion(tile.layout, wanted, static_cast<std::int32_t>(bytes), memory);
+  const layout::SharedConversion shared = planSharedConversion(
+      tile.layout, wanted, static_cast<std::int32_t>(bytes), sharedMemoryOf(machine));
   return convertShared(e, tile, shared, bytes);
 }
 

@@ -128,28 +128,50 @@ void NvptxVocabulary::useMatrixUnit(llvm::Function &function,
   wantPtx(*function.getParent(), instruction.ptx);
 }
 
+namespace {
+
+/// The forms of `ldmatrix` and `stmatrix`, by how many matrices they move.
+struct MatrixForm {
+  std::size_t count;
+  Intrinsic::ID load, loadTransposed, store, storeTransposed;
+};
+
+#define IMBREX_MATRIX_FORM(COUNT)                                                                  \
+  {COUNT, Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x##COUNT##_b16,                               \
+   Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x##COUNT##_trans_b16,                                \
+   Intrinsic::nvvm_stmatrix_sync_aligned_m8n8_x##COUNT##_b16,                                      \
+   Intrinsic::nvvm_stmatrix_sync_aligned_m8n8_x##COUNT##_trans_b16}
+constexpr auto kMatrixForms = std::to_array<MatrixForm>(
+    {IMBREX_MATRIX_FORM(1), IMBREX_MATRIX_FORM(2), IMBREX_MATRIX_FORM(4)});
+#undef IMBREX_MATRIX_FORM
+
+const MatrixForm &matrixForm(std::size_t count) {
+  const auto *const form =
+      llvm::find_if(kMatrixForms, [&](const MatrixForm &f) { return f.count == count; });
+  IMBREX_CHECK(form != kMatrixForms.end(), "no instruction moves {0} matrices", count);
+  return *form;
+}
+
+} // namespace
+
 llvm::SmallVector<Value *, 4>
 NvptxVocabulary::loadMatrices(Builder &b, Value *row, std::int32_t count, bool isTransposed) const {
-  struct Load {
-    std::int32_t count;
-    Intrinsic::ID plain, transposed;
-  };
-  constexpr auto kLoads = std::to_array<Load>({
-      {1, Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x1_b16,
-       Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x1_trans_b16},
-      {2, Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_b16,
-       Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_trans_b16},
-      {4, Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16,
-       Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16},
-  });
-  const auto *const load = llvm::find_if(kLoads, [&](const Load &l) { return l.count == count; });
+  const MatrixForm &form = matrixForm(static_cast<std::size_t>(count));
   Value *const loaded =
-      b.CreateIntrinsic(isTransposed ? load->transposed : load->plain, {row->getType()}, {row});
+      b.CreateIntrinsic(isTransposed ? form.loadTransposed : form.load, {row->getType()}, {row});
   if (count == 1) return {loaded};
   llvm::SmallVector<Value *, 4> registers;
   for (unsigned i = 0; i < static_cast<unsigned>(count); ++i)
     registers.push_back(b.CreateExtractValue(loaded, i));
   return registers;
+}
+
+void NvptxVocabulary::storeMatrices(Builder &b, Value *row, llvm::ArrayRef<Value *> registers,
+                                    bool isTransposed) const {
+  const MatrixForm &form = matrixForm(registers.size());
+  llvm::SmallVector<Value *, 5> operands{row};
+  llvm::append_range(operands, registers);
+  b.CreateIntrinsic(isTransposed ? form.storeTransposed : form.store, {row->getType()}, operands);
 }
 
 // Copies of 16 bytes pass by the first cache, in which nobody will look for them again; smaller

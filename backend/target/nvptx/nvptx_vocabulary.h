@@ -27,6 +27,8 @@ public:
                      const machine::MmaInstruction &instruction) const override;
   llvm::SmallVector<Value *, 4> loadMatrices(Builder &b, Value *row, std::int32_t count,
                                              bool isTransposed) const override;
+  void storeMatrices(Builder &b, Value *row, llvm::ArrayRef<Value *> registers,
+                     bool isTransposed) const override;
   void copyAsync(Builder &b, Value *to, Value *from, const Copy &copy) const override;
   void commitCopies(Builder &b) const override;
   void drainCopies(Builder &b, std::int32_t left) const override;
