@@ -73,6 +73,20 @@ std::optional<MatrixElement> matrixElementOf(ir::ElementKind element, ir::Precis
   return machine::matrixElementNamed(ir::info(element).name);
 }
 
+std::optional<machine::BlockScale> blockScaleOf(const ir::Kernel &kernel, const ir::Op &dot) {
+  std::optional<ir::ElementKind> element;
+  for (const std::size_t operand : {0, 1}) {
+    const auto scale = ir::scaleOf(dot, operand);
+    if (!scale) continue;
+    const ir::ElementKind own = kernel.type(dot.operand(*scale)).element();
+    if (element && *element != own) return std::nullopt;
+    element = own;
+  }
+  const ir::ElementKind of = element.value_or(ir::ElementKind::E8M0);
+  return machine::BlockScale{.element = *machine::matrixElementNamed(ir::info(of).name),
+                             .k = static_cast<std::int32_t>(ir::elementsPerScale(of))};
+}
+
 const MmaInstruction *unitOf(const ir::Kernel &kernel, const ir::Op &dot,
                              const machine::Machine &machine) {
   if (!ir::isOnUnit(dot)) return nullptr;
@@ -83,10 +97,10 @@ const MmaInstruction *unitOf(const ir::Kernel &kernel, const ir::Op &dot,
     elements[fragmentOfOperand(dot, i) == MmaOperand::A ? 0 : 1] =
         matrixElementOf(ir::elementOf(kernel, dot, i), precision);
   const auto sums = matrixElementOf(kernel.type(dot.operand(2)).element(), ir::Precision::Ieee);
-  if (!elements[0] || !elements[1] || !sums) return nullptr;
+  const auto scale = isScaled ? blockScaleOf(kernel, dot) : machine::BlockScale{};
+  if (!elements[0] || !elements[1] || !sums || !scale) return nullptr;
   return machine::findMmaInstruction(machine, ir::unitAttrs(dot).unit,
-                                     {*elements[0], *elements[1], *sums},
-                                     isScaled ? kScalesOfLanguage : machine::BlockScale{});
+                                     {*elements[0], *elements[1], *sums}, *scale);
 }
 
 std::string whyNotOnUnit(const ir::Kernel &kernel, const ir::Op &dot,
@@ -120,9 +134,9 @@ bool keepsTogether(const ir::Kernel &kernel, const ir::Op &dot,
       if ((bit < bits) != (order[static_cast<std::size_t>(bit)] < bits)) return false;
     return true;
   };
-  for (const std::size_t i : {0, 1})
-    if (!keeps(layout::bitsFor(ir::depthOfElement(kernel, dot, i)))) return false;
-  return keeps(layout::bitsFor(ir::kElementsPerScale));
+  for (std::size_t i = 0; i < dot.operands.size(); ++i)
+    if (i != 2 && !keeps(layout::bitsFor(ir::depthOfElement(kernel, dot, i)))) return false;
+  return true;
 }
 
 MmaOperand fragmentOfOperand(const ir::Op &dot, std::size_t operand) {

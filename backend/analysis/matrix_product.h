@@ -32,9 +32,9 @@ std::string whyNotOnUnit(const ir::Kernel &kernel, const ir::Op &dot,
 std::optional<machine::MatrixElement> matrixElementOf(ir::ElementKind element,
                                                       ir::Precision precision);
 
-/// The scales of the language: one for each 32 along k.
-constexpr machine::BlockScale kScalesOfLanguage = {machine::MatrixElement::E8M0,
-                                                   ir::kElementsPerScale};
+/// What scales a unit has to take for a scaled product: its operands', which may have none; nothing
+/// where they are of two kinds.
+std::optional<machine::BlockScale> blockScaleOf(const ir::Kernel &kernel, const ir::Op &dot);
 
 /// Whether an order of k leaves together what has a scale, and what has a byte, in common.
 bool keepsTogether(const ir::Kernel &kernel, const ir::Op &dot, llvm::ArrayRef<std::int64_t> order);

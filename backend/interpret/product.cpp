@@ -128,21 +128,22 @@ std::uint64_t accumulated(const DotOperands &pair, const DotElements &elements,
                     elements.c);
 }
 
-/// One scale for every 32 elements along k: row `row` of the scale's last two axes.
+/// One scale for some neighbours along k: row `row` of the scale's last two axes.
 class Scale {
 public:
-  explicit Scale(const Value *scale) : scale_(scale) {}
+  Scale(const Value *scale, ElementKind element) : scale_(scale), element_(element) {}
 
   double at(const Index &target, std::int64_t row, std::int64_t k) const {
     if (scale_ == nullptr) return 1;
     Index index = target;
     index[index.size() - 2] = row;
-    index.back() = k / ir::kElementsPerScale;
-    return toDouble(scale_->at(positionOf(scale_->shape, index)), ElementKind::E8M0);
+    index.back() = k / ir::elementsPerScale(element_);
+    return std::fabs(toDouble(scale_->at(positionOf(scale_->shape, index)), element_));
   }
 
 private:
-  const Value *scale_;
+  const Value *scale_; // null: ones
+  ElementKind element_;
 };
 
 /// The k-th element of a row or column, by `at`, which may have two of them in a byte.
@@ -174,7 +175,8 @@ void runDotScaled(BlockRun &run, const ir::Op &op) {
   const std::int64_t depth = ir::depthOf(kernel, op);
   const auto scaleOf = [&](size_t operand) {
     const auto scale = ir::scaleOf(op, operand);
-    return Scale(scale ? &run.operand(op, *scale) : nullptr);
+    if (!scale) return Scale(nullptr, ElementKind::E8M0);
+    return Scale(&run.operand(op, *scale), run.type(op.operand(*scale)).element());
   };
   const Scale scaleA = scaleOf(0), scaleB = scaleOf(1);
   const ElementKind element = run.type(op.operand(2)).element();

@@ -30,8 +30,8 @@ constexpr std::size_t kFirstScale = 3; // among the operands
 } // namespace
 
 std::int64_t depthOfElement(const Kernel &kernel, const Op &product, std::size_t operand) {
-  if (operand >= kFirstScale) return kElementsPerScale;
   const ElementKind own = kernel.type(product.operand(operand)).element();
+  if (operand >= kFirstScale) return elementsPerScale(own);
   return own == elementOf(kernel, product, operand) ? 1 : 2;
 }
 

@@ -59,11 +59,19 @@ bool tilesOnly(const OpCheck &check, size_t count) {
   return true;
 }
 
-/// The shape of the scales of an operand whose last axis is k.
-bool scaleIs(const OpCheck &check, size_t i, const Shape &along) {
-  const std::int32_t last = along.rank() - 1;
-  const std::int64_t scales = along[last] / kElementsPerScale;
-  const Type wanted = Type::tile(ElementKind::E8M0, along.withAxis(last, scales));
+/// The scales of an operand whose last axis is k.
+struct ScaledOperand {
+  ElementKind element;
+  Shape shape;
+};
+
+bool scaleIs(const OpCheck &check, size_t i, const ScaledOperand &of) {
+  const ElementKind own = check.operand(i).element();
+  const bool isOfBoth = own == ElementKind::F8E4M3FN && isNarrowFloat(of.element);
+  const ElementKind element = isOfBoth ? own : ElementKind::E8M0;
+  const std::int32_t last = of.shape.rank() - 1;
+  const std::int64_t scales = of.shape[last] / elementsPerScale(element);
+  const Type wanted = Type::tile(element, of.shape.withAxis(last, scales));
   const bool isInPlace = isOnUnit(check.op()) && check.operand(i).isShared();
   return check.operandIs(i, "the scale", isInPlace ? Type::shared(wanted) : wanted);
 }
@@ -155,11 +163,13 @@ bool checkDotScaled(const OpCheck &check) {
   if (!check.operandIs(2, "the accumulator", sum) || !shapesContract(check)) return false;
   const Shape a = shapeOfOperand(check, 0), b = shapeOfOperand(check, 1);
   const std::int64_t depth = a[a.rank() - 1];
-  if (!check.operandIs(0, "the first operand", depth % kElementsPerScale == 0,
+  if (!check.operandIs(0, "the first operand", depth % elementsPerScale(ElementKind::E8M0) == 0,
                        "a multiple of 32 along its last axis"))
     return false;
-  if (attrs.scaleA && !scaleIs(check, 3, a)) return false;
-  if (attrs.scaleB && !scaleIs(check, 2 + scales, withLastAxesSwapped(b))) return false;
+  const auto elementIs = [&](size_t i) { return elementOf(check.kernel(), check.op(), i); };
+  if (attrs.scaleA && !scaleIs(check, 3, {elementIs(0), a})) return false;
+  if (attrs.scaleB && !scaleIs(check, 2 + scales, {elementIs(1), withLastAxesSwapped(b)}))
+    return false;
   return isUnitWhole(check, attrs) && check.resultIs(sum);
 }
 

@@ -45,11 +45,11 @@ ProductShape shapeOf(const Kernel &kernel, const Op &dot) {
 
 // --- what may be: instructions for the elements ---
 
-/// The elements of a product's operands, as a unit would take them, and whether with their scales.
+/// The elements of a product's operands, as a unit would take them, and with which scales.
 struct Elements {
   ElementKind a, b;
   Precision precision = Precision::Ieee;
-  bool isScaled = false;
+  machine::BlockScale scale = {};
 };
 
 /// The instructions of a machine for these elements and sums, which lie as the machine's do: those
@@ -61,13 +61,12 @@ llvm::SmallVector<const MmaInstruction *, 8> instructionsFor(const machine::Mach
   const auto sums = analysis::matrixElementOf(kernel.type(dot.result()).element(), Precision::Ieee);
   const auto a = analysis::matrixElementOf(elements.a, elements.precision),
              b = analysis::matrixElementOf(elements.b, elements.precision);
-  const machine::BlockScale scale =
-      elements.isScaled ? analysis::kScalesOfLanguage : machine::BlockScale{};
   if (!a || !b || !sums) return found;
   for (const MmaInstruction *row : mmaInstructionsOf(machine)) {
     const bool isTransposed = machine::isBestTransposed(*row);
     if (row->a == (isTransposed ? *b : *a) && row->b == (isTransposed ? *a : *b) &&
-        row->sums == *sums && row->scale == scale && machine::lanesOf(*row) == machine.warpSize)
+        row->sums == *sums && row->scale == elements.scale &&
+        machine::lanesOf(*row) == machine.warpSize)
       found.push_back(row);
   }
   return found;
@@ -330,8 +329,9 @@ llvm::SmallVector<Elements, 4> scaledWays(const Kernel &kernel, const Op &dot) {
   };
   llvm::SmallVector<Elements, 4> ways;
   if (isNarrowFloat(a) && isNarrowFloat(b)) {
-    if (hasScales || a != asF8(a) || b != asF8(b))
-      ways.push_back({.a = a, .b = b, .isScaled = true});
+    const auto scale = analysis::blockScaleOf(kernel, dot);
+    if (scale && (hasScales || a != asF8(a) || b != asF8(b)))
+      ways.push_back({.a = a, .b = b, .scale = *scale});
     if (!hasScales) ways.push_back({.a = asF8(a), .b = asF8(b)});
   }
   for (const ElementKind element : {ElementKind::F16, ElementKind::BF16})
@@ -419,7 +419,7 @@ public:
 private:
   void write(Block &block, const Product &product) {
     Op &op = *product.op;
-    if (op.kind == OpKind::DotScaled && product.elements.isScaled)
+    if (op.kind == OpKind::DotScaled && product.elements.scale.k != 0)
       packOperands(block, op);
     else if (op.kind == OpKind::DotScaled)
       scaleOperands(block, op, product.elements);

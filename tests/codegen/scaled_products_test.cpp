@@ -42,6 +42,13 @@ struct Case {
   std::int64_t batches, m, n, k, steps;
   bool isATransposed, isBTransposed;
   int slots; ///< 0: not loaded ahead.
+  std::string scaleA = "e8m0", scaleB = "e8m0";
+
+  std::int64_t scalesOfA() const { return blocksOf(scaleA); }
+  std::int64_t scalesOfB() const { return blocksOf(scaleB); }
+
+private:
+  std::int64_t blocksOf(std::string_view scale) const { return k / (scale == "e8m0" ? 32 : 16); }
 };
 
 Case randomCase(const Pair &elements, std::mt19937 &rng) {
@@ -59,6 +66,16 @@ Case randomCase(const Pair &elements, std::mt19937 &rng) {
           .slots = static_cast<int>(one({0, 3}))};
 }
 
+/// Of either kind for elements of 4 and 8 bits; now and then of both in one product.
+Case withRandomScales(Case of, std::mt19937 &rng) {
+  const auto scaleFor = [&](std::string_view element) {
+    return element == "f16" || element == "bf16" || rng() % 4 == 0 ? "e8m0" : "f8e4m3fn";
+  };
+  of.scaleA = scaleFor(of.elements.a);
+  of.scaleB = scaleFor(of.elements.b);
+  return of;
+}
+
 /// The text of a kernel and the arrays that it takes.
 class CaseText : MatrixText {
 public:
@@ -69,8 +86,9 @@ public:
     const std::string views = ", " + std::to_string(rank) + ">", batch = rank == 3 ? ", %0" : "";
     const std::string result = "f32" + extents(of_.m, of_.n);
     std::string text = "kernel @product(%a: view<const " + of_.elements.a + views +
-                       ", %b: view<const " + of_.elements.b + views + ", %sa: view<const e8m0" +
-                       views + ", %sb: view<const e8m0" + views + ", %c: view<f32" + views +
+                       ", %b: view<const " + of_.elements.b + views + ", %sa: view<const " +
+                       of_.scaleA + views + ", %sb: view<const " + of_.scaleB + views +
+                       ", %c: view<f32" + views +
                        ") stage tiles {\n%0 = constant 0 : i64\n%1 = constant 1 : i64\n" +
                        "%n = constant " + std::to_string(of_.steps) +
                        " : i64\n%z = constant 0.0 : " + result + "\n%s = for %0, %n, %1, %z";
@@ -79,13 +97,12 @@ public:
             loaded("a", of_.elements.a, of_.isATransposed, {of_.m, of_.k}) +
             loaded("b", of_.elements.b, of_.isBTransposed, {of_.k, of_.n});
     std::string operands = "%ta, %tb, %sum";
-    for (const auto &[name, isScaled, rows] :
-         {std::tuple{"a", of_.isAScaled, of_.m}, std::tuple{"b", of_.isBScaled, of_.n}}) {
-      if (!isScaled) continue;
-      operands += std::string(", %f") + name;
-      text += std::string("%f") + name + " = view.load %s" + name + batch + ", %0, %k : e8m0" +
-              extents(rows, of_.k / 32) + "\n";
-    }
+    const auto scaleBy = [&](const std::string &name, const std::string &type) {
+      operands += ", %f" + name;
+      text += "%f" + name + " = view.load %s" + name + batch + ", %0, %k : " + type + "\n";
+    };
+    if (of_.isAScaled) scaleBy("a", of_.scaleA + extents(of_.m, of_.scalesOfA()));
+    if (of_.isBScaled) scaleBy("b", of_.scaleB + extents(of_.n, of_.scalesOfB()));
     text += "%d = dot_scaled " + operands + " [scale_a = " + (of_.isAScaled ? "true" : "false") +
             ", scale_b = " + (of_.isBScaled ? "true" : "false") + "] : " + result +
             "\nyield %d\n} : " + result + "\nview.store %c, %s" + batch + ", %0, %0\n}\n";
@@ -94,7 +111,8 @@ public:
             .kernel = parsedKernel(text),
             .grid = {.extents = {1, 1, 1}},
             .arguments = {random(of_.isATransposed, of_.m, k), random(of_.isBTransposed, k, of_.n),
-                          "zeros:" + array(of_.m, k / 32), "zeros:" + array(of_.n, k / 32),
+                          "zeros:" + array(of_.m, of_.scalesOfA() * of_.steps),
+                          "zeros:" + array(of_.n, of_.scalesOfB() * of_.steps),
                           "zeros:" + array(of_.m, of_.n)}};
   }
 
@@ -112,13 +130,18 @@ bool keepsFewBits(const machine::Machine &machine, const Case &of) {
          });
 }
 
-/// Scales from 2^-4 to 2^4, and now and then a NaN.
+/// Scales about 2^-4 to 2^4, those that have a sign of either, and now and then a NaN.
 void fillScales(const TableLaunch &launch, std::uint32_t seed) {
   std::mt19937 rng(seed);
+  const auto power = [&] { return rng() % 200 == 0 ? 255U : 123U + rng() % 9; };
+  const auto signedScale = [&] {
+    return rng() % 200 == 0 ? 127U : 24U + rng() % 64 + rng() % 2 * 128;
+  };
   for (const TableLaunch::Piece &piece : launch.pieces())
-    if (piece.element == ir::ElementKind::E8M0)
+    if (piece.name == "sa" || piece.name == "sb")
       for (std::int64_t i = 0; i < piece.argument.bytes; ++i)
-        piece.argument.data[i] = static_cast<std::byte>(rng() % 200 == 0 ? 255 : 123 + rng() % 9);
+        piece.argument.data[i] = static_cast<std::byte>(
+            piece.element == ir::ElementKind::E8M0 ? power() : signedScale());
 }
 
 /// Exactly, and as badly as the machine may add up.
@@ -183,63 +206,88 @@ TEST_CASE("products with block scales are those of the interpreter, on every emu
   }
 }
 
-TEST_CASE("scales are read in slots, the right byte of a word for each instruction") {
-  for (const char *a : kNarrow)
-    for (const char *b : {"f4e2m1", "f8e4m3fn"}) {
-      const Case deep{.elements = {.a = a, .b = b},
-                      .isAScaled = true,
-                      .isBScaled = true,
-                      .batches = 0,
-                      .m = 64,
-                      .n = 48,
-                      .k = 128,
-                      .steps = 3,
-                      .isATransposed = false,
-                      .isBTransposed = true,
-                      .slots = 3};
-      checkOn("sm_120a", deep, 5);
+TEST_CASE("and so are those with scales of f8e4m3fn, whose signs do not count") {
+  std::mt19937 rng(4);
+  for (const char *machine : kMachinesWithUnits) {
+    if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) continue;
+    std::vector<Pair> pairs{{"f4e2m1", "f4e2m1"}, {"f4e2m1", "f4e2m1"}};
+    pairs.push_back({kNarrow[rng() % 3], kNarrow[rng() % 3]});
+    pairs.push_back({kElements[rng() % 5], "f4e2m1"});
+    for (const Pair &elements : pairs) {
+      const Case random = withRandomScales(randomCase(elements, rng), rng);
+      checkOn(machine, random, static_cast<std::uint32_t>(rng()));
     }
+  }
+}
+
+TEST_CASE("scales are read in slots, the right byte of a word for each instruction") {
+  struct Kind {
+    const char *a, *b, *scale;
+  };
+  std::vector<Kind> kinds{{"f4e2m1", "f4e2m1", "f8e4m3fn"}};
+  for (const char *a : kNarrow)
+    for (const char *b : {"f4e2m1", "f8e4m3fn"}) kinds.push_back({a, b, "e8m0"});
+  for (const auto &[a, b, scale] : kinds) {
+    const Case deep{.elements = {.a = a, .b = b},
+                    .isAScaled = true,
+                    .isBScaled = true,
+                    .batches = 0,
+                    .m = 64,
+                    .n = 48,
+                    .k = 128,
+                    .steps = 3,
+                    .isATransposed = false,
+                    .isBTransposed = true,
+                    .slots = 3,
+                    .scaleA = scale,
+                    .scaleB = scale};
+    checkOn("sm_120a", deep, 5);
+  }
 }
 
 TEST_CASE("a scaled product has the unit with scales, else that of the least exact elements") {
-  constexpr machine::BlockScale kNone{};
+  constexpr machine::BlockScale kNone{}, kOfMx{machine::MatrixElement::E8M0, 32},
+      kOfNvfp4{machine::MatrixElement::F8E4M3FN, 16};
   for (const machine::Machine &machine : machine::allMachines())
     for (const char *a : kElements)
-      for (const char *b : kElements) {
-        const Pair elements{a, b};
-        const Case plain{.elements = elements,
-                         .isAScaled = true,
-                         .isBScaled = false,
-                         .batches = 0,
-                         .m = 64,
-                         .n = 64,
-                         .k = 64,
-                         .steps = 1,
-                         .isATransposed = false,
-                         .isBTransposed = false,
-                         .slots = 0};
-        ir::Kernel kernel = CaseText(plain).kernel().kernel.clone();
-        Diagnostics diagnostics;
-        REQUIRE(runPasses(kernel, gpuPipeline(), {diagnostics, machine}, "choose-units"));
-        CAPTURE(std::string(machine.name));
-        CAPTURE(elements.a);
-        CAPTURE(elements.b);
-        const ir::Op &product = productIn(kernel);
-        const machine::MmaInstruction *unit = analysis::unitOf(kernel, product, machine);
-        const auto isOf = [&](machine::MatrixElement element) {
-          return unit && unit->a == element && unit->b == element && !unit->isScaled();
-        };
-        if (elements.isNarrow() && hasRow(machine, elements, analysis::kScalesOfLanguage))
-          CHECK((unit && unit->scale == analysis::kScalesOfLanguage));
-        else if (!elements.has("f16") && hasRow(machine, {"bf16", "bf16"}, kNone))
-          CHECK(isOf(machine::MatrixElement::BF16));
-        else if (hasRow(machine, {"tf32", "tf32"}, kNone))
-          CHECK(isOf(machine::MatrixElement::Tf32));
-        else if (hasRow(machine, {"f32", "f32"}, kNone))
-          CHECK(isOf(machine::MatrixElement::F32));
-        else
-          CHECK(!unit);
-      }
+      for (const char *b : kElements)
+        for (const machine::BlockScale scale : {kOfMx, kOfNvfp4}) {
+          const Pair elements{a, b};
+          if (scale == kOfNvfp4 && (elements.a == "f16" || elements.a == "bf16")) continue;
+          const Case plain{.elements = elements,
+                           .isAScaled = true,
+                           .isBScaled = false,
+                           .batches = 0,
+                           .m = 64,
+                           .n = 64,
+                           .k = 64,
+                           .steps = 1,
+                           .isATransposed = false,
+                           .isBTransposed = false,
+                           .slots = 0,
+                           .scaleA = scale == kOfMx ? "e8m0" : "f8e4m3fn"};
+          ir::Kernel kernel = CaseText(plain).kernel().kernel.clone();
+          Diagnostics diagnostics;
+          REQUIRE(runPasses(kernel, gpuPipeline(), {diagnostics, machine}, "choose-units"));
+          CAPTURE(std::string(machine.name));
+          CAPTURE(elements.a);
+          CAPTURE(elements.b);
+          const ir::Op &product = productIn(kernel);
+          const machine::MmaInstruction *unit = analysis::unitOf(kernel, product, machine);
+          const auto isOf = [&](machine::MatrixElement element) {
+            return unit && unit->a == element && unit->b == element && !unit->isScaled();
+          };
+          if (elements.isNarrow() && hasRow(machine, elements, scale))
+            CHECK((unit && unit->scale == scale));
+          else if (!elements.has("f16") && hasRow(machine, {"bf16", "bf16"}, kNone))
+            CHECK(isOf(machine::MatrixElement::BF16));
+          else if (hasRow(machine, {"tf32", "tf32"}, kNone))
+            CHECK(isOf(machine::MatrixElement::Tf32));
+          else if (hasRow(machine, {"f32", "f32"}, kNone))
+            CHECK(isOf(machine::MatrixElement::F32));
+          else
+            CHECK(!unit);
+        }
 }
 
 namespace {

@@ -128,20 +128,23 @@ void addRecipes(std::vector<OpCase> &cases) {
 
 // ---- dot_scaled
 
-OpCase scaledProduct(ElementKind a, ElementKind b, bool scaleA, bool scaleB, unsigned seed) {
-  constexpr std::int64_t kM = 3, kN = 2, kK = 64, kPerScale = 32;
+OpCase scaledProduct(ElementKind a, ElementKind b, bool scaleA, bool scaleB, unsigned seed,
+                     ElementKind scaleElement = ElementKind::E8M0) {
+  constexpr std::int64_t kM = 3, kN = 2, kK = 64;
   constexpr double kF32Sums = 1e-5;
   std::mt19937 random(seed);
+  const bool isMx = scaleElement == ElementKind::E8M0;
+  const std::int64_t perScale = isMx ? 32 : 16;
   Tile left = randomTile(a, {kM, kK}, random), right = randomTile(b, {kK, kN}, random);
   const auto scales = [&](std::int64_t rows) {
-    Tile result{ElementKind::E8M0, {rows, kK / kPerScale}, {}};
+    Tile result{scaleElement, {rows, kK / perScale}, {}};
     for (std::int64_t i = 0; i < result.shape.elements(); ++i)
-      result.bits.push_back(125 + random() % 5);
+      result.bits.push_back(isMx ? 125 + random() % 5 : 40 + random() % 40 + random() % 2 * 128);
     return result;
   };
   const Tile c = randomTile(ElementKind::F32, {kM, kN}, random);
   OpCase question{"dot_scaled of " + std::string(ir::info(a).name) + " and " +
-                      std::string(ir::info(b).name),
+                      std::string(ir::info(b).name) + (isMx ? "" : " by f8e4m3fn"),
                   "dot_scaled",
                   std::string("[scale_a = ") + (scaleA ? "true" : "false") +
                       ", scale_b = " + (scaleB ? "true" : "false") + "]",
@@ -152,12 +155,12 @@ OpCase scaledProduct(ElementKind a, ElementKind b, bool scaleA, bool scaleB, uns
   // The same product of plain f64 numbers, each scaled by hand.
   Tile wideLeft{ElementKind::F64, left.shape, {}}, wideRight{ElementKind::F64, right.shape, {}};
   const Tile scalesA = scales(kM), scalesB = scales(kN);
-  const auto scaled = [](const Tile &from, size_t i, const Tile &scale, std::int64_t row,
-                         std::int64_t k, bool isOn) {
-    const auto at = static_cast<size_t>(row * (kK / kPerScale) + k / kPerScale);
-    const int exponent = static_cast<int>(scale.bits[at]) - 127;
-    return std::bit_cast<std::uint64_t>(
-        std::ldexp(f64Of(from.element, from.bits[i]), isOn ? exponent : 0));
+  const auto scaled = [&](const Tile &from, size_t i, const Tile &scale, std::int64_t row,
+                          std::int64_t k, bool isOn) {
+    const auto at = static_cast<size_t>(row * (kK / perScale) + k / perScale);
+    const double factor = isMx ? std::ldexp(1.0, static_cast<int>(scale.bits[at]) - 127)
+                               : std::fabs(f64Of(scaleElement, scale.bits[at]));
+    return std::bit_cast<std::uint64_t>(f64Of(from.element, from.bits[i]) * (isOn ? factor : 1));
   };
   for (std::int64_t i = 0; i < kM * kK; ++i)
     wideLeft.bits.push_back(scaled(left, static_cast<size_t>(i), scalesA, i / kK, i % kK, scaleA));
@@ -201,6 +204,10 @@ void addScaled(std::vector<OpCase> &cases) {
   cases.push_back(scaledProduct(ElementKind::F16, ElementKind::F4E2M1, false, true, seed++));
   cases.push_back(scaledProduct(ElementKind::BF16, ElementKind::F16, false, false, seed++));
   cases.push_back(packedProduct(seed++));
+  for (const ElementKind a : {ElementKind::F4E2M1, ElementKind::F8E5M2})
+    for (const bool isBScaled : {true, false})
+      cases.push_back(
+          scaledProduct(a, ElementKind::F4E2M1, true, isBScaled, seed++, ElementKind::F8E4M3FN));
   // Scale 0 is 2^-127, which f32 holds as a subnormal; 0xff is NaN.
   std::vector<double> row(32, 0.0), column(32, 0.0);
   row[0] = 2, column[0] = 1;

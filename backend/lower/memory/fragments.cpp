@@ -121,10 +121,10 @@ Value *FragmentSource::joined(Bits fragment, FragmentPlace place,
 
 FragmentSource::Scales FragmentSource::scalesAt(FragmentPlace place,
                                                 std::optional<std::int64_t> depth, bool picksByte) {
-  if (!base_ || !areWords_ || depth) return {at(place, depth)};
-  const std::size_t first = positions_[registerOf(0, place)];
   const auto width = static_cast<std::size_t>(vectors_.width),
              inWord = static_cast<std::size_t>(together_);
+  if (!base_ || !areWords_ || depth || elements_ > inWord) return {at(place, depth)};
+  const std::size_t first = positions_[registerOf(0, place)];
   bool isInWord = first % elements_ == 0 && (picksByte || first % inWord == 0);
   for (std::size_t i = 0; i < elements_; ++i)
     isInWord &= positions_[registerOf(i, place)] == first + i;

@@ -416,12 +416,21 @@ private:
   /// Of one step; what is beyond the last block scales zeros.
   FragmentSource::Scales scalesAt(std::size_t i, FragmentPlace place) {
     if (!unit_.isScaled()) return {};
-    constexpr std::int64_t kOnes = 0x7f7f7f7f; // e8m0: 2^0, four times
-    if (!scales_[i]) return {{e_.i32(kOnes)}};
+    const bool hasSign = unit_.scale.element != machine::MatrixElement::E8M0;
+    // Four of 2^0.
+    constexpr std::int64_t kOnes = 0x7f7f7f7f, kOnesWithSign = 0x38383838, kNoSigns = 0x7f7f7f7f;
+    if (!scales_[i]) {
+      const std::int64_t ofLane = unit_.k / unit_.scale.k, registers = (ofLane + 3) / 4;
+      Value *const ones = e_.i32(hasSign ? kOnesWithSign : kOnes);
+      return {MatrixValues(static_cast<std::size_t>(registers), ones)};
+    }
     const bool isWhole = (place.step + 1) * unit_.k <= depth_;
-    return scales_[i]->scalesAt(
-        place, isWhole ? std::nullopt : std::optional(depth_),
-        llvm::is_contained(unit_.arguments, machine::MmaArgument::ScaleByteA));
+    FragmentSource::Scales scales =
+        scales_[i]->scalesAt(place, isWhole ? std::nullopt : std::optional(depth_),
+                             llvm::is_contained(unit_.arguments, machine::MmaArgument::ScaleByteA));
+    if (hasSign) // of which no document says what a unit makes
+      for (Value *&four : scales.registers) four = e_.b.CreateAnd(four, e_.i32(kNoSigns));
+    return scales;
   }
 
   Emitter &e_;

@@ -7,12 +7,15 @@ namespace {
 
 using namespace ir;
 
-/// Each scale as often as it counts: from [.., k / 32] to the shape of the operand, [.., k].
+/// Each scale as often as it counts: from [.., k / 32] or [.., k / 16] to the operand's, [.., k].
 ValueId spread(Builder &build, ValueId scale, const Shape &shape, ElementKind element) {
-  const std::int64_t scales = build.kernel().type(scale).shape().elements();
-  const ValueId numbers = build.cast(scale, element);
+  const Type of = build.kernel().type(scale);
+  const std::int64_t scales = of.shape().elements();
+  ValueId numbers = build.cast(scale, element);
+  if (of.element() != ElementKind::E8M0) // which has no sign
+    numbers = build.elementwise(OpKind::Abs, {numbers});
   const ValueId column = build.reshape(numbers, Shape{scales, 1});
-  const ValueId rows = build.broadcast(column, Shape{scales, kElementsPerScale});
+  const ValueId rows = build.broadcast(column, Shape{scales, elementsPerScale(of.element())});
   return build.reshape(rows, shape);
 }
 
@@ -73,7 +76,7 @@ ValueId scaledOperand(Builder &build, const Op &product, std::size_t operand, El
   const ElementKind wide = to == ElementKind::F64 ? to : ElementKind::F32;
   const ValueId numbers = castOperand(build, own, operand, wide);
   const Shape &shape = build.kernel().type(numbers).shape();
-  // The scales of b lie along k, as those of a do: [.., n, k / 32].
+  // The scales of b lie along k, as those of a do.
   const ValueId factors =
       operand == 0
           ? spread(build, product.operand(*scale), shape, wide)
