@@ -32,7 +32,7 @@ bool copiesAreWhole(const LinearLayout &slot, const LinearLayout &write,
 /// Whether every thread finds its elements, from any place on, in vectors that begin at multiples
 /// of their width.
 bool readsAreRight(const LinearLayout &slot, const LinearLayout &read, std::int32_t elementBytes) {
-  for (const Bits first : {Bits{0}, Bits{1}, Bits{1} << (slot.outputBits() - 1)}) {
+  for (const Bits first : {Bits{0}, Bits{1}, Bits{1} << slot.outputBits() >> 1}) {
     if (first >> slot.outputBits() != 0) continue;
     const SlotReads reads = slotReads(slot, read, first);
     for (Bits place = 0; place >> read.inputBits() == 0; ++place)
