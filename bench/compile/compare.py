@@ -24,6 +24,7 @@ import compare as static_compare
 import products
 
 OBJECT_STAGES = ("make_cubin", "make_hsaco")
+KINDS = ("gemm", "attention")  # that triton_kernels.py has
 
 
 def least(old, new):
@@ -104,6 +105,8 @@ def main():
             listed = static_compare.run(options.build / "static/bench_products", "--list", target,
                                         options.only)
             for case in map(json.loads, listed.splitlines()):
+                if case["kind"] not in KINDS:
+                    continue
                 rows.append(measured(options.build, triton, case, options, environment))
                 print_row(rows[-1])
         triton.close()

@@ -42,11 +42,11 @@ struct layer_norm {
   }
 };
 
-template <int BM, int BN, int BK>
+template <int BM, int BN, int BK, class T = f32, class Sum = f32>
 struct matmul {
-  void operator()(view<const f32, 2> a, view<const f32, 2> b, view<f32, 2> c) const {
+  void operator()(view<const T, 2> a, view<const T, 2> b, view<Sum, 2> c) const {
     auto [m, n] = program_id<2>();
-    var acc = zeros<f32, BM, BN>();
+    var acc = zeros<Sum, BM, BN>();
     for (auto k : range(0, cdiv(a.extent(1), BK)))
       acc += dot(a[box<BM, BK>(m, k)], b[box<BK, BN>(k, n)]);
     c[box<BM, BN>(m, n)] = acc;

@@ -19,6 +19,8 @@ namespace {
 using imbrex::buffer;
 using imbrex::f32;
 using imbrex::grid;
+using imbrex::i32;
+using imbrex::i8;
 
 int rounds = 15;
 
@@ -115,6 +117,27 @@ void benchMatmul(std::int64_t n) {
                 bench::compare(ours, peer, rounds), 0.7);
 }
 
+void benchMatmulI8(std::int64_t n) {
+  constexpr int BM = 128, BN = 128, BK = 256;
+  buffer<i8> a(n, n), b(n, n);
+  buffer<i32> c(n, n), theirs(n, n);
+  std::mt19937 random(1);
+  for (buffer<i8> *factor : {&a, &b})
+    for (i8 &element : *factor) element = static_cast<i8>(random());
+  const auto size = static_cast<int>(n);
+  const auto kernel = imbrex::jit(bench::matmul<BM, BN, BK, i8, i32>{});
+  const auto ours = [&] { kernel(grid(size / BM, size / BN), a, b, c); };
+  const auto peer = bench::matmulI8Peer(a.data(), b.data(), theirs.data(), n);
+  ours();
+  peer();
+  if (!std::equal(c.begin(), c.end(), theirs.begin())) {
+    std::fprintf(stderr, "matmul i8: wrong\n");
+    std::exit(1);
+  }
+  bench::report("matmul i8 " + std::to_string(n) + "^3", "oneDNN", "gops",
+                2.0 * std::pow(static_cast<double>(n), 3), bench::compare(ours, peer, rounds), 0.3);
+}
+
 /// Record and compile, in a process that has compiled before: the best of several.
 template <class Kernel>
 void benchCompile(const std::string &name, const Kernel &kernel, double ceiling) {
@@ -179,6 +202,7 @@ int main(int argc, char **argv) {
   benchRows<4096>(4096);
   benchMatmul(512);
   benchMatmul(1024);
+  benchMatmulI8(1024);
   benchCompile("vector add", bench::add<1024>{}, 10);
   benchCompile("softmax", bench::softmax<1024>{}, 25);
   benchCompile("matmul", bench::matmul<128, 128, 64>{}, 80);

@@ -94,6 +94,18 @@ std::function<void()> matmulPeer(const float *a, const float *b, float *c, std::
   };
 }
 
+std::function<void()> matmulI8Peer(const std::int8_t *a, const std::int8_t *b, std::int32_t *c,
+                                   std::int64_t n) {
+  using Type = memory::data_type;
+  const auto of = [&](Type type) { return memory::desc({n, n}, type, memory::format_tag::ab); };
+  const memory::desc bytes = of(Type::s8), sums = of(Type::s32);
+  const dnnl::matmul::desc operation(bytes, bytes, sums);
+  return bound(dnnl::matmul({operation, engine()}),
+               {{DNNL_ARG_SRC, memory(bytes, engine(), const_cast<std::int8_t *>(a))},
+                {DNNL_ARG_WEIGHTS, memory(bytes, engine(), const_cast<std::int8_t *>(b))},
+                {DNNL_ARG_DST, memory(sums, engine(), c)}});
+}
+
 std::function<void()> matmulGeluPeer(float *a, float *b, float *bias, float *c, std::int64_t n) {
   const memory::desc matrix = rowMajor(n, n), row = rowMajor(1, n);
   dnnl::post_ops after;

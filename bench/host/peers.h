@@ -21,6 +21,10 @@ std::function<void()> layerNormPeer(float *in, float *scale, float *shift, float
 /// OpenBLAS: c = a b, n x n, row-major f32.
 std::function<void()> matmulPeer(const float *a, const float *b, float *c, std::int64_t n);
 
+/// oneDNN: c = a b, n x n, row-major i8 with sums of i32.
+std::function<void()> matmulI8Peer(const std::int8_t *a, const std::int8_t *b, std::int32_t *c,
+                                   std::int64_t n);
+
 /// oneDNN: c = gelu(a b + bias), n x n, row-major f32, bias and gelu (erf) fused into the product.
 std::function<void()> matmulGeluPeer(float *a, float *b, float *bias, float *c, std::int64_t n);
 

@@ -88,6 +88,12 @@ HostMachine describe(const llvm::TargetMachine &target) {
     vectors = {.bits = 512, .registers = 32};
   else if (isX86 && features.checkFeatures("+avx2"))
     vectors = {.bits = 256, .registers = 16};
+  if (avx512 && features.checkFeatures("+avx512vnni"))
+    vectors.byteProduct = ByteProduct::UnsignedSigned;
+  else if (isX86)
+    vectors.byteProduct = ByteProduct::Pairs;
+  else if (triple.isAArch64() && features.checkFeatures("+dotprod"))
+    vectors.byteProduct = ByteProduct::Alike;
   return {.vectors = vectors, .hasRange = avx512, .name = "host-" + triple.getArchName().str()};
 }
 

@@ -1,10 +1,12 @@
 #include "backend/target/host/whole/dot.h"
 #include "backend/target/host/whole/dot_operands.h"
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
 
 #include <doctest/doctest.h>
 
@@ -95,8 +97,10 @@ Matrix randomMatrix(std::mt19937 &rng, ElementKind kind, std::int64_t rows, std:
   Matrix matrix{kind, columns + 3, {}, {}};
   const auto count = static_cast<std::size_t>(rows * matrix.stride);
   matrix.bytes.resize(count * scratchBytes(kind));
-  std::uniform_real_distribution<double> draw(
-      ir::isSigned(kind) || !ir::isInteger(kind) ? -4.0 : 0.0, 4.0);
+  const bool areBytes = ir::isInteger(kind) && ir::info(kind).bits == 8;
+  const bool hasSign = ir::isSigned(kind) || !ir::isInteger(kind);
+  const double low = areBytes ? -129 : -4, high = areBytes ? (hasSign ? 128 : 256) : 4;
+  std::uniform_real_distribution<double> draw(hasSign ? low : 0, high);
   for (std::size_t i = 0; i < count; ++i) {
     const auto [bits, value] = encode(kind, draw(rng));
     std::memcpy(&matrix.bytes[i * scratchBytes(kind)], &bits, scratchBytes(kind));
@@ -201,6 +205,50 @@ TEST_CASE("a dot of any extents touches its own sums only") {
         CHECK(worstError(shape, kUnits[seed % 3], seed) <= kF32Bound);
         ++seed;
       }
+}
+
+namespace {
+
+/// Whether this processor can run code that multiplies bytes so.
+bool hasProduct(ByteProduct product, std::int32_t bits) {
+  const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  if (product == ByteProduct::Single) return true;
+  if (product == ByteProduct::UnsignedSigned)
+    return features.lookup("avx512vnni") && features.lookup("avx512vl");
+  return features.lookup(bits == 512 ? "avx512bw" : bits == 256 ? "avx2" : "sse2");
+}
+
+} // namespace
+
+TEST_CASE("bytes are multiplied exactly, however many at a time, of any extents and values") {
+  unsigned seed = 0;
+  for (const ByteProduct product :
+       {ByteProduct::Single, ByteProduct::Pairs, ByteProduct::UnsignedSigned}) {
+    for (VectorUnit unit : kUnits) {
+      if (!hasProduct(product, unit.bits)) {
+        MESSAGE("SKIP: this processor has no such product");
+        continue;
+      }
+      unit.byteProduct = product;
+      for (const ElementKind kind : {ElementKind::I8, ElementKind::U8})
+        for (const std::int64_t k : {1, 2, 3, 5, 8, 19, 64}) {
+          ++seed;
+          const DotShape shape{.batch = 1 + seed % 2,
+                               .m = 1 + seed * 5 % 14,
+                               .n = 1 + seed * 7 % 70,
+                               .k = k,
+                               .a = kind,
+                               .b = kind,
+                               .sum = ElementKind::I32};
+          CAPTURE(static_cast<int>(product));
+          CAPTURE(unit.bits);
+          CAPTURE(shape.m);
+          CAPTURE(shape.n);
+          CAPTURE(k);
+          CHECK(worstError(shape, unit, seed) == 0);
+        }
+    }
+  }
 }
 
 TEST_CASE("tf32 rounds operands to 10 bits, and the split precisions win most of the rest back") {

@@ -2,6 +2,7 @@
 
 #include "backend/support/check.h"
 #include "backend/target/host/nest/counted_loop.h"
+#include "backend/target/host/whole/dot_bytes.h"
 #include "backend/target/host/whole/dot_operands.h"
 
 #include <algorithm>
@@ -45,10 +46,17 @@ struct DotPlan {
   std::int64_t vectors;                // beside each other in a micro-tile
   std::int64_t rows;                   // of a micro-tile
   std::int64_t panelColumns() const { return lanes * vectors; }
+  std::int64_t together; // steps of k in an element of a copy
+  std::int64_t depth;    // of a copy, in its elements
   std::int64_t elementBytes;
-  std::int64_t bytesA;     // of one part
-  std::int64_t bytesPanel; // of one part: one panel at a time
+  std::int64_t bytesA;          // of one part
+  std::int64_t bytesPanel;      // of one part: one panel at a time
+  std::int64_t bytesCorrection; // of a panel's sums
 };
+
+bool areBytes(const DotShape &shape) {
+  return shape.sum == ElementKind::I32 && ir::info(shape.a).bits == 8 && shape.a == shape.b;
+}
 
 DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   DotPlan plan;
@@ -61,21 +69,32 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   plan.copiesA = shape.a != shape.sum || shape.precision != ir::Precision::Ieee;
   const std::int32_t bits = ir::info(shape.sum).bits;
   plan.elementBytes = bits / 8;
+  plan.together = areBytes(shape) ? ByteProducts::together(unit.byteProduct) : 1;
+  plan.depth = roundUp(shape.k, plan.together) / plan.together;
   plan.lanes = unit.lanes(bits);
   plan.vectors = shape.n > plan.lanes ? 2 : 1;
   // Besides the sums, registers hold one row of b and one broadcast element of a; 12 rows of two
   // vectors already hide the latency of a multiply-add.
   constexpr std::int64_t kMostRows = 12;
   plan.rows = std::min({(unit.registers - plan.vectors - 1) / plan.vectors, kMostRows, shape.m});
-  plan.bytesA = plan.copiesA ? roundUp(shape.m * shape.k * plan.elementBytes, 64) : 0;
-  plan.bytesPanel = roundUp(plan.panelColumns() * shape.k * plan.elementBytes, 64);
+  plan.bytesA = plan.copiesA ? roundUp(shape.m * plan.depth * plan.elementBytes, 64) : 0;
+  plan.bytesPanel = roundUp(plan.panelColumns() * plan.depth * plan.elementBytes, 64);
+  const bool needsCorrection = areBytes(shape) && unit.byteProduct == ByteProduct::UnsignedSigned;
+  plan.bytesCorrection = needsCorrection ? roundUp(plan.panelColumns() * plan.elementBytes, 64) : 0;
   return plan;
+}
+
+/// What copies are of: what the sums are, or parts of a word.
+ElementKind copiedFor(const DotShape &shape, std::int64_t together) {
+  return together == 1 ? shape.sum : together == 2 ? ElementKind::I16 : shape.a;
 }
 
 class DotEmitter {
 public:
-  DotEmitter(llvm::IRBuilder<> &builder, const DotShape &shape, const DotPlan &plan, Value *scratch)
-      : b_(builder), shape_(shape), plan_(plan), scratch_(scratch),
+  DotEmitter(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+             Value *scratch)
+      : b_(builder), shape_(shape), plan_(planDot(shape, unit)), bytes_(builder, shape.a, unit),
+        scratch_(scratch), copied_(copiedFor(shape, plan_.together)),
         element_(scratchElementType(builder.getContext(), shape.sum)) {}
 
   void emit(const DotOperand &a, const DotOperand &b, const DotOperand &sum) {
@@ -118,8 +137,11 @@ private:
   void copyA(const DotOperand &a, DotPart part) {
     emitCountedLoop(b_, i64(shape_.m), 1, {}, [&](Value *row, auto) {
       Value *from = at(a.data, b_.CreateMul(row, a.rowStride), shape_.a);
-      Value *to = at(copyOfA(part), b_.CreateMul(row, i64(shape_.k)), shape_.sum);
+      Value *to = at(copyOfA(part), b_.CreateMul(row, i64(plan_.depth)), shape_.sum);
       copyRow(from, shape_.a, part, to, shape_.k);
+      for (std::int64_t k = shape_.k; k < plan_.depth * plan_.together; ++k) // of the last word
+        b_.CreateStore(llvm::Constant::getNullValue(scratchElementType(b_.getContext(), copied_)),
+                       at(to, i64(k), copied_));
       return Carried{};
     });
   }
@@ -127,6 +149,7 @@ private:
   /// `columns` columns of b, converted; rows of a panel follow each other without gaps, and a
   /// vector that b does not fill is filled up with zeros.
   void copyPanel(const DotOperand &b, DotPart part, Value *firstColumn, std::int64_t columns) {
+    if (plan_.together > 1) return copyWords(b, firstColumn, columns);
     Value *corner = at(b.data, firstColumn, shape_.b);
     const std::int64_t width = roundUp(columns, plan_.lanes);
     emitCountedLoop(b_, i64(shape_.k), 1, {}, [&](Value *k, auto) {
@@ -137,18 +160,75 @@ private:
     });
   }
 
-  void copyRow(Value *from, ElementKind kind, DotPart part, Value *to, std::int64_t count) {
-    const std::int64_t whole = count - count % plan_.lanes;
-    const auto copyVector = [&](Value *first, std::int64_t lanes) {
-      Value *loaded = loadDotElements(b_, kind, shape_.sum, part, at(from, first, kind), lanes);
-      b_.CreateAlignedStore(loaded, at(to, first, shape_.sum), elementAlign());
+  /// The same of as many rows of b at a time as have their steps in a word.
+  void copyWords(const DotOperand &b, Value *firstColumn, std::int64_t columns) {
+    Value *corner = at(b.data, firstColumn, shape_.b);
+    Value *panel = panelOf(DotPart::Whole);
+    const std::int64_t width = roundUp(columns, plan_.lanes);
+    const auto copy = [&](Value *word, std::int64_t steps) {
+      Value *first =
+          at(corner, b_.CreateMul(b_.CreateMul(word, i64(plan_.together)), b.rowStride), shape_.b);
+      Value *to = at(panel, b_.CreateMul(word, i64(width)), shape_.sum);
+      inVectors(columns, [&](Value *column, std::int64_t lanes) {
+        llvm::SmallVector<Value *, 4> rows;
+        for (std::int64_t step = 0; step < plan_.together; ++step) {
+          Value *row = at(first, b_.CreateMul(i64(step), b.rowStride), shape_.b);
+          rows.push_back(step < steps ? loadDotElements(b_, shape_.b, copied_, DotPart::Whole,
+                                                        at(row, column, shape_.b), lanes)
+                                      : llvm::Constant::getNullValue(rows[0]->getType()));
+        }
+        b_.CreateAlignedStore(bytes_.interleaved(rows), at(to, column, shape_.sum), elementAlign());
+      });
     };
+    const std::int64_t whole = shape_.k / plan_.together, rest = shape_.k % plan_.together;
     if (whole > 0)
-      emitCountedLoop(b_, i64(whole), plan_.lanes, {}, [&](Value *first, auto) {
-        copyVector(first, plan_.lanes);
+      emitCountedLoop(b_, i64(whole), 1, {}, [&](Value *word, auto) {
+        copy(word, plan_.together);
         return Carried{};
       });
-    if (whole < count) copyVector(i64(whole), count - whole);
+    if (rest > 0) copy(i64(whole), rest);
+    if (bytes_.needsCorrection()) storeCorrection(panel, width);
+  }
+
+  void storeCorrection(Value *panel, std::int64_t width) {
+    const std::int64_t vectors = width / plan_.lanes;
+    const auto vectorAt = [&](Value *base, std::int64_t v) {
+      return at(base, i64(v * plan_.lanes), shape_.sum);
+    };
+    Carried columns(static_cast<size_t>(vectors), llvm::Constant::getNullValue(vectorType()));
+    columns = emitCountedLoop(
+        b_, i64(plan_.depth), 1, columns, [&](Value *word, llvm::ArrayRef<Value *> carried) {
+          Value *row = at(panel, b_.CreateMul(word, i64(width)), shape_.sum);
+          Carried next;
+          for (std::int64_t v = 0; v < vectors; ++v) {
+            Value *own = b_.CreateAlignedLoad(vectorType(), vectorAt(row, v), elementAlign());
+            next.push_back(bytes_.addColumn(carried[static_cast<size_t>(v)], own));
+          }
+          return next;
+        });
+    for (std::int64_t v = 0; v < vectors; ++v)
+      b_.CreateAlignedStore(bytes_.correction(columns[static_cast<size_t>(v)]),
+                            vectorAt(corrections(), v), elementAlign());
+  }
+
+  /// `each(first, lanes)` for vectors of elements, the last of which may be short.
+  void inVectors(std::int64_t count, llvm::function_ref<void(Value *, std::int64_t)> each) {
+    const std::int64_t whole = count - count % plan_.lanes;
+    if (whole > 0)
+      emitCountedLoop(b_, i64(whole), plan_.lanes, {}, [&](Value *first, auto) {
+        each(first, plan_.lanes);
+        return Carried{};
+      });
+    if (whole < count) each(i64(whole), count - whole);
+  }
+
+  void copyRow(Value *from, ElementKind kind, DotPart part, Value *to, std::int64_t count) {
+    inVectors(count, [&](Value *first, std::int64_t lanes) {
+      Value *loaded = loadDotElements(b_, kind, copied_, part, at(from, first, kind), lanes);
+      if (plan_.together > 1) loaded = bytes_.ofA(loaded);
+      b_.CreateAlignedStore(loaded, at(to, first, copied_),
+                            llvm::Align(static_cast<std::uint64_t>(ir::info(copied_).bits / 8)));
+    });
   }
 
   /// rows x columns sums in registers over all of k.
@@ -178,20 +258,20 @@ private:
   Carried sweep(const DotOperand &a, const Tile &tile, const Sweep &products,
                 const Carried &initial) {
     constexpr std::int64_t kUnroll = 4;
-    const std::int64_t rest = shape_.k % kUnroll;
+    const std::int64_t depth = plan_.depth, rest = depth % kUnroll;
     Carried sums = initial;
     const auto step = [&](Value *k) {
       for (const auto &[partA, partB] : products) multiplyAdd(a, tile, partA, partB, k, sums);
     };
-    if (shape_.k >= kUnroll)
-      sums = emitCountedLoop(b_, i64(shape_.k - rest), kUnroll, sums,
+    if (depth >= kUnroll)
+      sums = emitCountedLoop(b_, i64(depth - rest), kUnroll, sums,
                              [&](Value *k, llvm::ArrayRef<Value *> carried) {
                                sums.assign(carried.begin(), carried.end());
                                for (std::int64_t u = 0; u < kUnroll; ++u)
                                  step(b_.CreateNUWAdd(k, i64(u)));
                                return sums;
                              });
-    for (std::int64_t k = shape_.k - rest; k < shape_.k; ++k) step(i64(k));
+    for (std::int64_t k = depth - rest; k < depth; ++k) step(i64(k));
     return sums;
   }
 
@@ -214,13 +294,14 @@ private:
 
   Value *broadcastA(const DotOperand &a, DotPart part, Value *row, Value *k) {
     Value *base = plan_.copiesA ? copyOfA(part) : a.data;
-    Value *stride = plan_.copiesA ? i64(shape_.k) : a.rowStride;
+    Value *stride = plan_.copiesA ? i64(plan_.depth) : a.rowStride;
     Value *pointer = at(at(base, b_.CreateMul(row, stride), shape_.sum), k, shape_.sum);
     Value *scalar = b_.CreateAlignedLoad(element_, pointer, elementAlign());
     return b_.CreateVectorSplat(static_cast<unsigned>(plan_.lanes), scalar);
   }
 
   Value *fusedMultiplyAdd(Value *x, Value *y, Value *z) {
+    if (plan_.together > 1) return bytes_.multiplyAdd(x, y, z);
     if (ir::isInteger(shape_.sum)) return b_.CreateAdd(b_.CreateMul(x, y), z);
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {z->getType()}, {x, y, z});
   }
@@ -232,7 +313,19 @@ private:
       Value *part = b_.CreateAlignedLoad(type, pointer, elementAlign());
       sums.push_back(resized(part, lanes, plan_.lanes));
     });
+    if (plan_.together > 1 && bytes_.needsCorrection()) addCorrections(sums, tile);
     return sums;
+  }
+
+  void addCorrections(Carried &sums, const Tile &tile) {
+    for (std::int64_t v = 0; v < tile.vectors; ++v) {
+      Value *from = at(corrections(), i64(v * plan_.lanes), shape_.sum);
+      Value *correction = b_.CreateAlignedLoad(vectorType(), from, elementAlign());
+      for (std::int64_t i = 0; i < tile.rows; ++i) {
+        Value *&sum = sums[static_cast<size_t>(i * tile.vectors + v)];
+        sum = b_.CreateAdd(sum, correction);
+      }
+    }
   }
 
   void storeSums(const DotOperand &sum, const Tile &tile, const Carried &sums) {
@@ -283,6 +376,11 @@ private:
     const auto found = std::ranges::find(plan_.partsB, part);
     return bytesInto(behindA + (found - plan_.partsB.begin()) * plan_.bytesPanel);
   }
+  /// What sums of the present panel begin with.
+  Value *corrections() {
+    return bytesInto(std::ssize(plan_.partsA) * plan_.bytesA +
+                     std::ssize(plan_.partsB) * plan_.bytesPanel);
+  }
   llvm::Type *vectorType() {
     return llvm::FixedVectorType::get(element_, static_cast<unsigned>(plan_.lanes));
   }
@@ -295,8 +393,10 @@ private:
 
   llvm::IRBuilder<> &b_;
   const DotShape &shape_;
-  const DotPlan &plan_;
+  const DotPlan plan_;
+  ByteProducts bytes_; // where several steps are together
   Value *scratch_;
+  ElementKind copied_;
   llvm::Type *element_;
 };
 
@@ -304,13 +404,13 @@ private:
 
 std::int64_t dotScratchBytes(const DotShape &shape, const VectorUnit &unit) {
   const DotPlan plan = planDot(shape, unit);
-  return std::ssize(plan.partsA) * plan.bytesA + std::ssize(plan.partsB) * plan.bytesPanel;
+  return std::ssize(plan.partsA) * plan.bytesA + std::ssize(plan.partsB) * plan.bytesPanel +
+         plan.bytesCorrection;
 }
 
 void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
              const DotOperand &a, const DotOperand &b, const DotOperand &sum, Value *scratch) {
-  const DotPlan plan = planDot(shape, unit);
-  DotEmitter(builder, shape, plan, scratch).emit(a, b, sum);
+  DotEmitter(builder, shape, unit, scratch).emit(a, b, sum);
 }
 
 } // namespace imbrex::host

@@ -20,7 +20,8 @@
 ///   tile         one dot of Block IR. Its accumulator is read and written once.
 ///
 /// a is read where it is when its elements are already those of the sum; otherwise (narrow types,
-/// tf32, split precisions) it is converted into scratch once per dot.
+/// tf32, split precisions) it is converted into scratch once per dot. Of bytes a word of a or of a
+/// panel may have several steps of k (dot_bytes.h).
 ///
 /// The scheme is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
 /// (ACM TOMS 34, 2008), with the two outer loops left to the kernel's author.

@@ -1,0 +1,95 @@
+#include "backend/target/host/whole/dot_bytes.h"
+
+#include "backend/support/check.h"
+#include "llvm/IR/IntrinsicsAArch64.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <array>
+
+namespace imbrex::host {
+namespace {
+
+using llvm::Value;
+using llvm::Intrinsic::ID;
+
+/// By the width of registers: 128, 256 or 512 bits.
+using ByWidth = std::array<ID, 3>;
+constexpr ByWidth kPairs{llvm::Intrinsic::x86_sse2_pmadd_wd, llvm::Intrinsic::x86_avx2_pmadd_wd,
+                         llvm::Intrinsic::x86_avx512_pmaddw_d_512};
+constexpr ByWidth kFours{llvm::Intrinsic::x86_avx512_vpdpbusd_128,
+                         llvm::Intrinsic::x86_avx512_vpdpbusd_256,
+                         llvm::Intrinsic::x86_avx512_vpdpbusd_512};
+
+ID formFor(const ByWidth &forms, std::int32_t lanes) {
+  constexpr std::uint64_t kLeastLanes = 4;
+  return forms.at(llvm::Log2_64(static_cast<std::uint64_t>(lanes) / kLeastLanes));
+}
+
+constexpr std::uint32_t kHighBits = 0x80808080, kOnes = 0x01010101;
+
+} // namespace
+
+std::int64_t ByteProducts::together(ByteProduct kind) {
+  switch (kind) {
+  case ByteProduct::Single: return 1;
+  case ByteProduct::Pairs: return 2;
+  case ByteProduct::UnsignedSigned:
+  case ByteProduct::Alike: return 4;
+  }
+  IMBREX_UNREACHABLE("a product of bytes that is none");
+}
+
+Value *ByteProducts::splat(std::uint32_t word) {
+  return b_.CreateVectorSplat(static_cast<unsigned>(lanes_), b_.getInt32(word));
+}
+
+Value *ByteProducts::pieces(Value *words) {
+  const std::int64_t steps = together(kind_);
+  const auto bits = static_cast<unsigned>(32 / steps), count = static_cast<unsigned>(lanes_ * steps);
+  return b_.CreateBitCast(words, llvm::FixedVectorType::get(b_.getIntNTy(bits), count));
+}
+
+Value *ByteProducts::ofA(Value *bytes) {
+  if (!needsCorrection()) return bytes;
+  return b_.CreateXor(bytes, llvm::ConstantInt::get(bytes->getType(), kHighBits & 0xff));
+}
+
+Value *ByteProducts::interleaved(llvm::ArrayRef<Value *> rows) {
+  // Neighbours first, then neighbours of these, and so what is to be in a word is apart by half.
+  const auto pairOf = [&](Value *low, Value *high) {
+    const auto lanes =
+        static_cast<int>(llvm::cast<llvm::FixedVectorType>(low->getType())->getNumElements());
+    llvm::SmallVector<int, 64> mask;
+    for (int lane = 0; lane < lanes; ++lane) mask.append({lane, lane + lanes});
+    return b_.CreateShuffleVector(low, high, mask);
+  };
+  if (rows.size() == 2) return pairOf(rows[0], rows[1]);
+  return pairOf(pairOf(rows[0], rows[2]), pairOf(rows[1], rows[3]));
+}
+
+Value *ByteProducts::sumOfFours(Value *without, Value *with, Value *sum) {
+  return b_.CreateIntrinsic(formFor(kFours, lanes_), {}, {sum, pieces(without), pieces(with)});
+}
+
+Value *ByteProducts::multiplyAdd(Value *x, Value *y, Value *sum) {
+  if (kind_ == ByteProduct::UnsignedSigned)
+    return isSigned_ ? sumOfFours(x, y, sum) : sumOfFours(y, x, sum);
+  Value *ofX = pieces(x), *ofY = pieces(y);
+  if (kind_ == ByteProduct::Alike)
+    return b_.CreateIntrinsic(isSigned_ ? llvm::Intrinsic::aarch64_neon_sdot
+                                        : llvm::Intrinsic::aarch64_neon_udot,
+                              {sum->getType(), ofX->getType()}, {sum, ofX, ofY});
+  return b_.CreateAdd(b_.CreateIntrinsic(formFor(kPairs, lanes_), {}, {ofX, ofY}), sum);
+}
+
+Value *ByteProducts::addColumn(Value *sum, Value *y) {
+  return isSigned_ ? sumOfFours(splat(kOnes), y, sum) : sumOfFours(y, splat(kOnes), sum);
+}
+
+Value *ByteProducts::correction(Value *column) {
+  Value *moved = b_.CreateShl(column, 7);
+  return isSigned_ ? b_.CreateNeg(moved) : moved;
+}
+
+} // namespace imbrex::host
