@@ -231,6 +231,7 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
                                      Diagnostics &diagnostics, StageTimes *times) {
   Compilation of{
       .kernel = kernel, .target = target, .assumptions = assumptions, .diagnostics = diagnostics};
+  auto requirements = analysis::launchRequirements(kernel);
   StageTimes taken;
   const bool isDone = runSteps(kToCode, of, &taken);
   if (times != nullptr) {
@@ -240,6 +241,7 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
     llvm::append_range(*times, taken);
   }
   if (!isDone) return std::nullopt;
+  of.code.requirements = std::move(requirements);
   return std::move(of.code);
 }
 

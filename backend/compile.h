@@ -29,9 +29,10 @@ struct GpuCode {
   std::unique_ptr<llvm::LLVMContext> context; // outlives the module
   std::unique_ptr<llvm::Module> module;
   lower::KernelInterface interface;
-  analysis::Assumptions assumptions;  ///< Of its launches.
-  RingOrder rings;                    ///< What was proven of its rings, if it has any.
-  const ir::Kernel *kernel = nullptr; ///< That it was made of, laid out on threads.
+  analysis::Assumptions assumptions;               ///< Of its launches.
+  std::vector<analysis::Requirement> requirements; ///< That refuse others.
+  RingOrder rings;                                 ///< What was proven of its rings, if it has any.
+  const ir::Kernel *kernel = nullptr;              ///< That it was made of, laid out on threads.
 
   /// What assembly is made from, and the emulator runs: shared memory is as the launch gives it.
   /// The target's functions use it up.

@@ -66,6 +66,7 @@ llvm::json::Array argumentsAsJson(const KernelInterface &interface) {
 }
 
 llvm::json::Object assumptionsAsJson(const analysis::Assumptions &assumptions,
+                                     llvm::ArrayRef<analysis::Requirement> requirements,
                                      const KernelInterface &interface) {
   llvm::json::Array parameters;
   for (std::size_t i = 0; i < interface.parameters.size(); ++i) {
@@ -85,7 +86,7 @@ llvm::json::Object assumptionsAsJson(const analysis::Assumptions &assumptions,
   for (const analysis::EqualExtents &pair : assumptions.equalExtents)
     equal.push_back(llvm::json::Array{extent(pair.first), extent(pair.extent)});
   llvm::json::Array required;
-  for (const analysis::Requirement &one : assumptions.requirements)
+  for (const analysis::Requirement &one : requirements)
     required.push_back(
         llvm::json::Object{{"condition", one.condition}, {"text", one.text}, {"line", one.line}});
   llvm::json::Object object{{"disjoint", assumptions.areDisjoint},

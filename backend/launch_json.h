@@ -13,6 +13,7 @@ llvm::json::Array argumentsAsJson(const lower::KernelInterface &interface);
 
 /// What every launch has to keep.
 llvm::json::Object assumptionsAsJson(const analysis::Assumptions &assumptions,
+                                     llvm::ArrayRef<analysis::Requirement> requirements,
                                      const lower::KernelInterface &interface);
 
 } // namespace imbrex

@@ -138,6 +138,7 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
   if (!assembly) return assembly.failure();
   Report report{.interface = code.interface,
                 .assumptions = code.assumptions,
+                .requirements = code.requirements,
                 .machine = &target.machine(),
                 .resources = {},
                 .occupancy = {},
@@ -217,7 +218,7 @@ std::string toJson(const Report &report) {
                                        {"blocks_per_core", report.occupancy.blocksPerCore},
                                        {"limit", ref(toText(report.occupancy.limit))}}},
       {"arguments", argumentsAsJson(report.interface)},
-      {"assumptions", assumptionsAsJson(report.assumptions, report.interface)},
+      {"assumptions", assumptionsAsJson(report.assumptions, report.requirements, report.interface)},
       {"loops_on_matrix_units", loopsAsJson(report)},
       {"instructions", report.instructions.total()},
       {"instruction_mix", instructionsAsJson(report.instructions)},

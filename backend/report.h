@@ -14,6 +14,7 @@ namespace imbrex {
 struct Report {
   lower::KernelInterface interface;
   analysis::Assumptions assumptions; ///< Of the launches.
+  std::vector<analysis::Requirement> requirements;
   const machine::Machine *machine = nullptr;
   target::Resources resources;
   machine::Occupancy occupancy;

@@ -48,7 +48,8 @@ void count(std::size_t Cache::*counter) {
 namespace runtime {
 
 std::shared_ptr<const Executable> cachedExecutable(const ir::Kernel &kernel, device on,
-                                                   Diagnostics &diagnostics) {
+                                                   Diagnostics &diagnostics,
+                                                   llvm::ArrayRef<ir::Argument> launch) {
   const DefaultFloatState state; // the text has numbers
   std::string key = std::string(on.name()) + "\n" + ir::print(kernel, {.locations = true});
   const std::shared_ptr<Entry> entry = entryOf(std::move(key));
@@ -58,7 +59,7 @@ std::shared_ptr<const Executable> cachedExecutable(const ir::Kernel &kernel, dev
     log(log_level::debug, "cache", "hit kernel={0} device={1}", kernel.name(), on.name());
   } else {
     count(&Cache::misses);
-    entry->executable = makeExecutable(kernel, on, diagnostics);
+    entry->executable = makeExecutable(kernel, on, diagnostics, launch);
   }
   return entry->executable;
 }

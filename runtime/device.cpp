@@ -14,6 +14,9 @@ namespace {
 constexpr std::uint8_t kNotChosen = 0xff;
 constinit std::atomic<std::uint8_t> chosenIndex = kNotChosen;
 
+/// In place of a name: the best that is there.
+constexpr std::string_view kAuto = "auto";
+
 // Where allDevices has them.
 constexpr std::size_t kHostIndex = 0, kInterpreterIndex = 1;
 
@@ -79,16 +82,24 @@ const std::vector<DeviceInfo> &allDevices() {
 
 const DeviceInfo &infoOf(device chosen) { return allDevices()[chosen.index()]; }
 
+device bestDevice() {
+  for (std::size_t i = 0; i < allDevices().size(); ++i) {
+    const DeviceInfo &info = allDevices()[i];
+    if (isGpu(info.kind) && info.number == 0 && gpuOf(info)) return device_access::of(i);
+  }
+  return device::host();
+}
+
 Result<device> findDevice(std::string_view name, Location where) {
-  std::vector<std::string_view> names;
+  if (name == kAuto) return bestDevice();
+  std::vector<std::string_view> names{kAuto};
   for (std::size_t i = 0; i < allDevices().size(); ++i) {
     const DeviceInfo &info = allDevices()[i];
     if (means(name, info)) return foundDevice(i, where);
     names.emplace_back(info.name);
   }
-  std::string list;
-  for (const DeviceKindInfo &kind : kDeviceKinds)
-    list += (list.empty() ? "" : ", ") + std::string(kind.name);
+  std::string list(kAuto);
+  for (const DeviceKindInfo &kind : kDeviceKinds) list += ", " + std::string(kind.name);
   const std::string emulated = "emulated:" + std::string(name);
   const std::string_view meant =
       llvm::is_contained(names, emulated) ? emulated : nearest(name, names);
@@ -106,6 +117,7 @@ Result<device> currentDevice() {
 } // namespace runtime
 
 device device::host() { return device_access::of(kHostIndex); }
+device device::best() { return runtime::bestDevice(); }
 device device::interpreter() { return device_access::of(kInterpreterIndex); }
 
 device device::by_name(std::string_view name, std::source_location where) {

@@ -47,6 +47,8 @@ const DeviceInfo &infoOf(device chosen);
 /// The device that a text means; the error suggests the nearest and lists all kinds, or says why
 /// there is no such GPU.
 Result<device> findDevice(std::string_view name, Location where);
+/// The first GPU that is there, else the host.
+device bestDevice();
 /// The device of a launch that names none, unless IMBREX_DEVICE is wrong.
 Result<device> currentDevice();
 

@@ -50,8 +50,8 @@ private:
 /// Compile a kernel, of either stage, for a device. Null, and errors reported, where it can't be.
 ///
 /// The code is for what most launches keep; one that does not has to wait for its own. Where it is
-/// known what will be launched, as by a command that makes one launch, `launch` has its arguments:
-/// the code is for that one, and the usual code is not made.
+/// known what will be launched, `launch` has its arguments: the code is for that one, and the usual
+/// code is not made before a launch wants it.
 std::shared_ptr<const Executable> makeExecutable(const ir::Kernel &kernel, device on,
                                                  Diagnostics &diagnostics,
                                                  llvm::ArrayRef<ir::Argument> launch = {});
@@ -59,6 +59,7 @@ std::shared_ptr<const Executable> makeExecutable(const ir::Kernel &kernel, devic
 /// The same, but a kernel whose text was seen before for this device is not compiled again. Places
 /// are part of the text, because the errors of a run name them.
 std::shared_ptr<const Executable> cachedExecutable(const ir::Kernel &kernel, device on,
-                                                   Diagnostics &diagnostics);
+                                                   Diagnostics &diagnostics,
+                                                   llvm::ArrayRef<ir::Argument> launch = {});
 
 } // namespace imbrex::runtime

@@ -38,12 +38,15 @@ bool isGpu(DeviceKind kind) {
 Result<const gpu::Gpu *> gpuOf(const DeviceInfo &device) {
   static std::mutex mutex;
   // Never destroyed: kernels that statics hold are unloaded later.
-  static auto &opened = *new std::map<std::string, Opened>;
+  static auto &opened = *new std::map<std::string, std::unique_ptr<gpu::Gpu>>;
   const std::scoped_lock lock(mutex);
-  auto found = opened.find(device.name);
-  if (found == opened.end()) found = opened.emplace(device.name, open(device)).first;
-  if (!found->second) return found->second.failure();
-  return found->second->get();
+  std::unique_ptr<gpu::Gpu> &found = opened[device.name];
+  if (!found) {
+    auto gpu = open(device);
+    if (!gpu) return gpu.failure();
+    found = std::move(*gpu);
+  }
+  return found.get();
 }
 
 } // namespace imbrex::runtime

@@ -28,15 +28,17 @@ struct launch_state {
 
 namespace {
 
-result<const runtime::Executable *> compile(launch_state &state, device on) {
+/// For this launch or, of no arguments, for what most are. What others compile is not waited for,
+/// unless it is the same.
+result<const runtime::Executable *> compile(launch_state &state, device on,
+                                            llvm::ArrayRef<ir::Argument> launch) {
+  Diagnostics diagnostics;
+  auto made = runtime::cachedExecutable(irOf(state.kernel), on, diagnostics, launch);
+  if (!made) return runtime::toError(diagnostics);
   const std::scoped_lock lock(state.mutex);
   auto &owned = state.owned[on.index()];
-  if (!owned) {
-    Diagnostics diagnostics;
-    owned = runtime::cachedExecutable(irOf(state.kernel), on, diagnostics);
-    if (!owned) return runtime::toError(diagnostics);
-    state.ready[on.index()].store(owned.get(), std::memory_order_release);
-  }
+  if (!owned) owned = std::move(made);
+  state.ready[on.index()].store(owned.get(), std::memory_order_release);
   return owned.get();
 }
 
@@ -75,7 +77,7 @@ launchable::launchable(traced_kernel kernel, std::optional<device> on) {
 const traced_kernel &launchable::kernel() const { return state_->kernel; }
 
 result<void> launchable::prepare(device on) const {
-  const auto made = compile(*state_, on);
+  const auto made = compile(*state_, on, {});
   if (!made) return made.error();
   return {};
 }
@@ -95,7 +97,8 @@ result<void> launchable::launch(const stream_ref *stream, const grid &blocks,
   const runtime::Executable *executable =
       state_->ready[on->index()].load(std::memory_order_acquire);
   if (executable == nullptr) {
-    const auto made = compile(*state_, *on);
+    if (bound.isEmpty()) return {};
+    const auto made = compile(*state_, *on, bound.arguments());
     if (!made) return made.error();
     executable = *made;
   }

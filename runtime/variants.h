@@ -4,21 +4,33 @@
 #include "backend/ir/kernel.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-#include <algorithm>
-#include <list>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace imbrex::runtime {
 
-/// The code of a kernel for launches that keep different assumptions, each made when a launch first
-/// needs it. Any number of threads may ask at once.
+/// The code of a kernel for launches that keep different assumptions: for each its own, made when a
+/// launch first keeps just these, so that no launch runs code for less because another came first.
+/// Beyond kMost of them a launch takes the strongest code that it may, or such as assumes nothing.
+/// Any number of threads may ask at once: what is there is found without a lock, different code is
+/// made side by side, and each once.
 template <class Code>
 class Variants {
 public:
+  static constexpr std::int32_t kMost = 8;
+
   /// Of a kernel of any stage.
   explicit Variants(ir::Kernel kernel)
       : kernel_(std::move(kernel)), usual_(analysis::usualAssumptions(kernel_)) {}
+  Variants(const Variants &) = delete;
+  Variants &operator=(const Variants &) = delete;
+  ~Variants() {
+    for (const Variant *next = newest_.load(std::memory_order_relaxed); next != nullptr;)
+      delete std::exchange(next, next->older);
+  }
 
   const ir::Kernel &kernel() const { return kernel_; }
   /// What most launches keep, and what one with these arguments does.
@@ -32,27 +44,65 @@ public:
   /// Code for launches of which this holds. `make` makes some, and may name ops of the kernel that
   /// it is given; it gives null, and so does this, where it reported an error.
   const Code *find(const analysis::Assumptions &kept, Make make) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = std::ranges::find_if(
-        variants_, [&](const Variant &variant) { return kept.cover(variant.assumptions); });
-    if (found != variants_.end()) return found->code.get();
-    Variant variant{.assumptions = kept, .kernel = kernel_.clone(), .code = {}};
-    variant.code = make(variant.kernel, kept);
-    if (variant.code == nullptr) return nullptr;
-    return variants_.emplace_back(std::move(variant)).code.get();
+    Variant *variant = withAll(kept);
+    if (variant == nullptr) variant = &variantFor(kept);
+    if (const Code *code = variant->code.load(std::memory_order_acquire)) return code;
+    const std::scoped_lock lock(variant->mutex);
+    if (!variant->owned) {
+      variant->owned = make(variant->kernel, variant->assumptions);
+      variant->code.store(variant->owned.get(), std::memory_order_release);
+    }
+    return variant->owned.get();
   }
 
 private:
   struct Variant {
-    analysis::Assumptions assumptions;
+    const analysis::Assumptions assumptions;
+    Variant *older;
     ir::Kernel kernel;
-    std::unique_ptr<Code> code;
+    std::mutex mutex = {}; // of what follows
+    std::unique_ptr<Code> owned = {};
+    std::atomic<const Code *> code = nullptr; // what is owned, once it is there
   };
+
+  Variant *withAll(const analysis::Assumptions &kept) const {
+    Variant *variant = newest_.load(std::memory_order_acquire);
+    while (variant != nullptr && !(variant->assumptions == kept)) variant = variant->older;
+    return variant;
+  }
+
+  /// Of those that a launch may run, the one that says most.
+  Variant *strongestFor(const analysis::Assumptions &kept) const {
+    Variant *strongest = nullptr;
+    for (Variant *one = newest_.load(std::memory_order_acquire); one != nullptr; one = one->older)
+      if (kept.cover(one->assumptions) &&
+          (strongest == nullptr || one->assumptions.count() > strongest->assumptions.count()))
+        strongest = one;
+    return strongest;
+  }
+
+  Variant &variantFor(const analysis::Assumptions &kept) {
+    const std::scoped_lock lock(mutex_);
+    if (Variant *found = withAll(kept)) return *found;
+    if (count_ < kMost) return add(kept);
+    Variant *strongest = strongestFor(kept);
+    return strongest != nullptr ? *strongest : add({});
+  }
+
+  Variant &add(analysis::Assumptions assumptions) {
+    auto *variant = new Variant{.assumptions = std::move(assumptions),
+                                .older = newest_.load(std::memory_order_relaxed),
+                                .kernel = kernel_.clone()};
+    newest_.store(variant, std::memory_order_release);
+    ++count_;
+    return *variant;
+  }
 
   ir::Kernel kernel_;
   analysis::Assumptions usual_;
-  std::mutex mutex_; // of `variants_`
-  std::list<Variant> variants_;
+  std::mutex mutex_; // of adding
+  std::int32_t count_ = 0;
+  std::atomic<Variant *> newest_ = nullptr; // none is taken away
 };
 
 } // namespace imbrex::runtime

@@ -139,6 +139,14 @@ bool Assumptions::cover(const Assumptions &others) const {
   });
 }
 
+std::int64_t Assumptions::count() const {
+  std::int64_t said = std::int64_t{areDisjoint} + std::ssize(equalExtents);
+  for (const ParameterAssumptions &of : parameters)
+    said += of.isDivisible + of.hasUnitStride + of.hasDivisibleRows + of.hasSmallExtents +
+            of.hasSmallSpan + of.hasBoxes + of.sharedRowBytes;
+  return said;
+}
+
 Assumptions withoutBoxes(Assumptions assumptions) {
   for (ParameterAssumptions &parameter : assumptions.parameters) parameter.hasBoxes = false;
   return assumptions;
@@ -154,10 +162,8 @@ std::vector<Requirement> launchRequirements(const Kernel &kernel) {
 }
 
 Assumptions usualAssumptions(const Kernel &kernel) {
-  Assumptions usual{.parameters = {},
-                    .areDisjoint = true,
-                    .equalExtents = likelyEqualExtents(kernel),
-                    .requirements = launchRequirements(kernel)};
+  Assumptions usual{
+      .parameters = {}, .areDisjoint = true, .equalExtents = likelyEqualExtents(kernel)};
   for (size_t i = 0; i < kernel.parameterCount(); ++i) {
     const Type &type = parameterType(kernel, i);
     const bool isView = type.isView();
@@ -175,10 +181,8 @@ Assumptions usualAssumptions(const Kernel &kernel) {
 
 Assumptions assumptionsOf(const Kernel &kernel, llvm::ArrayRef<Argument> arguments,
                           const Assumptions &usual) {
-  Assumptions all{.parameters = {},
-                  .areDisjoint = areDisjoint(kernel, arguments),
-                  .equalExtents = {},
-                  .requirements = usual.requirements};
+  Assumptions all{
+      .parameters = {}, .areDisjoint = areDisjoint(kernel, arguments), .equalExtents = {}};
   std::ranges::copy_if(usual.equalExtents, std::back_inserter(all.equalExtents),
                        [&](const EqualExtents &pair) {
                          return extentOf(arguments, pair.extent) == extentOf(arguments, pair.first);

@@ -47,12 +47,6 @@ struct ParameterAssumptions {
   friend bool operator==(const ParameterAssumptions &, const ParameterAssumptions &) = default;
 };
 
-/// What a kernel requires of every launch, which is refused where it does not keep it.
-struct Requirement {
-  std::string condition, text, line;
-  friend bool operator==(const Requirement &, const Requirement &) = default;
-};
-
 struct Assumptions {
   llvm::SmallVector<ParameterAssumptions, 8> parameters; ///< None behind the end.
   /// No two parameters' memory overlaps, and what is stored through a view goes to places of its
@@ -60,7 +54,6 @@ struct Assumptions {
   bool areDisjoint = false;
   /// Extents of views that are equal.
   std::vector<EqualExtents> equalExtents = {};
-  std::vector<Requirement> requirements = {};
 
   ParameterAssumptions of(size_t parameter) const {
     return parameter < parameters.size() ? parameters[parameter] : ParameterAssumptions{};
@@ -69,12 +62,18 @@ struct Assumptions {
   ParameterAssumptions of(const ir::Kernel &kernel, ir::ValueId value) const;
   /// Whether all that the others say is said here, too.
   bool cover(const Assumptions &others) const;
+  /// How many things are said; who covers others says no fewer.
+  std::int64_t count() const;
   friend bool operator==(const Assumptions &, const Assumptions &) = default;
 };
 
 /// What is left for code that asks no engine for boxes.
 Assumptions withoutBoxes(Assumptions assumptions);
 
+/// What a kernel requires of every launch, which is refused where it does not keep it.
+struct Requirement {
+  std::string condition, text, line;
+};
 std::vector<Requirement> launchRequirements(const ir::Kernel &kernel);
 
 /// Buffers of their own, row-major, of sizes that divide well, as long as others that the kernel

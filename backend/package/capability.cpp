@@ -1,6 +1,16 @@
 #include "backend/package/capability.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+#include <array>
+
 namespace imbrex::package {
+
+bool Capability::isOfTegra() const {
+  // Jetson TX1, TX2, Xavier, Orin; Thor as CUDA 12 and as CUDA 13 call it.
+  constexpr auto kNumbers = std::to_array<std::int32_t>({53, 62, 72, 87, 101, 110});
+  return llvm::is_contained(kNumbers, number());
+}
 
 std::optional<Capability> capabilityOf(llvm::StringRef name) {
   if (!name.consume_front("sm_")) return std::nullopt;

@@ -15,6 +15,9 @@ struct Capability {
   bool isSpecific = false;
 
   std::int32_t number() const { return generation * 10 + revision; }
+  /// Of a system on a chip (Tegra), which runs no other machine's images, and whose own nobody else
+  /// does (CUDA C++ Programming Guide, "Binary Compatibility").
+  bool isOfTegra() const;
 };
 /// None for the name of another machine.
 std::optional<Capability> capabilityOf(llvm::StringRef name);

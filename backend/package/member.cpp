@@ -18,7 +18,8 @@ std::int32_t fitOf(const Member &member, const Capability &device) {
   const bool isOlder = !made->isSpecific && made->number() < device.number();
   if (!isOlder) return 0;
   if (member.isAssembly) return kAssembly + made->number();
-  return made->generation == device.generation ? kImage + made->number() : 0;
+  const bool isAlike = made->generation == device.generation && !made->isOfTegra();
+  return isAlike && !device.isOfTegra() ? kImage + made->number() : 0;
 }
 
 /// A generic machine and the machines that belong to it: LLVM 22, AMDGPUUsage, "AMDGPU Generic

@@ -1,9 +1,11 @@
 #include "backend/support/environment.h"
 
+#include "backend/support/check.h"
 #include "backend/support/lifetime.h"
 
 #include <charconv>
 #include <cstdio>
+#include <type_traits>
 #include <unistd.h>
 
 namespace imbrex {
@@ -57,6 +59,19 @@ void readVariable(std::string_view name, std::string_view value, Environment &en
 }
 
 } // namespace
+
+std::string_view nameOf(EnvironmentText Environment::*member) {
+  const auto is = [&]<class T>(T Environment::*other) {
+    if constexpr (std::is_same_v<T, EnvironmentText>)
+      return member == other;
+    else
+      return false;
+  };
+#define IMBREX_VARIABLE(row, name, type, meaning)                                                  \
+  if (is(&Environment::row)) return name;
+#include "backend/support/environment.def"
+  IMBREX_UNREACHABLE("a variable that is none");
+}
 
 Environment parseEnvironment(const char *const *block, Diagnostics &diagnostics) {
   Environment environment;

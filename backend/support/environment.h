@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace imbrex {
 
@@ -20,6 +21,9 @@ struct Environment {
 #define IMBREX_VARIABLE(member, name, type, meaning) Environment##type member = {};
 #include "backend/support/environment.def"
 };
+
+/// What a variable is called.
+std::string_view nameOf(EnvironmentText Environment::*member);
 
 /// Read a block of `NAME=value` strings that ends with a null pointer, as `environ` is. Unknown
 /// IMBREX_ names and values that a variable cannot have are reported as warnings.

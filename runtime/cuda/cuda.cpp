@@ -17,6 +17,7 @@ constexpr gpu::Vendor kVendor{
     .driver = "NVIDIA's driver",
     .family = machine::Family::Nvptx,
     .libraries = kLibraries,
+    .path = &Environment::cudaDriver,
     .names = kNames,
     .endOfLaunch = 0,   // cuda.h: CU_LAUNCH_PARAM_END
     .logOption = 5,     // cuda.h: CU_JIT_ERROR_LOG_BUFFER

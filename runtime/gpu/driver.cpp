@@ -7,7 +7,7 @@
 namespace imbrex::gpu {
 
 std::vector<std::string> driverPaths(const Vendor &vendor) {
-  if (!environment().driver.empty()) return {environment().driver};
+  if (const std::string &path = environment().*vendor.path; !path.empty()) return {path};
   return {vendor.libraries.begin(), vendor.libraries.end()};
 }
 
@@ -35,7 +35,8 @@ Result<Library> Library::open(llvm::ArrayRef<std::string> paths, const Ordinal &
     if (library.handle_ != nullptr) return library;
     problems += (problems.empty() ? "" : ", ") + problemOf(path, dlerror());
   }
-  return fail(Diag::NoDriver, {}, device.name(), device.vendor->driver, problems);
+  return fail(Diag::NoDriver, {}, device.name(), device.vendor->driver, problems,
+              nameOf(device.vendor->path));
 }
 
 void *Library::address(const char *symbol) const { return dlsym(handle_, symbol); }

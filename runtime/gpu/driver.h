@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/machine/machine.h"
+#include "backend/support/environment.h"
 #include "backend/support/result.h"
 #include "llvm/ADT/ArrayRef.h"
 
@@ -29,7 +30,8 @@ struct Vendor {
   std::string_view device; ///< "cuda": its devices are cuda:0, cuda:1, …
   std::string_view driver; ///< For people: "NVIDIA's driver".
   machine::Family family;
-  llvm::ArrayRef<const char *> libraries; ///< Where the driver may be, best first.
+  llvm::ArrayRef<const char *> libraries; ///< Where the driver may be, best first,
+  EnvironmentText Environment::*path;     ///< unless this says where.
   DriverNames names;
   /// The word that ends the list in which a launch passes the buffer of its arguments.
   std::uintptr_t endOfLaunch;
@@ -38,7 +40,7 @@ struct Vendor {
   int logOption, logSizeOption;
 };
 
-/// Where a vendor's driver may be: at IMBREX_DRIVER alone where that is set.
+/// Where a vendor's driver may be: where its variable says, if that is set.
 std::vector<std::string> driverPaths(const Vendor &vendor);
 
 /// A device by the number that its driver gives it.

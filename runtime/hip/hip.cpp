@@ -20,6 +20,7 @@ constexpr gpu::Vendor kVendor{
     .driver = "AMD's HIP",
     .family = machine::Family::Amdgpu,
     .libraries = kLibraries,
+    .path = &Environment::hipDriver,
     .names = kNames,
     .endOfLaunch = 3, // hip_runtime_api.h: HIP_LAUNCH_PARAM_END
     .logOption = 0,

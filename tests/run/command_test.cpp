@@ -369,14 +369,15 @@ TEST_CASE("imbrex run names what is wrong with its command line") {
   for (const imbrex::DeviceKindInfo &kind : imbrex::kDeviceKinds)
     kinds += (kinds.empty() ? "" : ", ") + std::string(kind.name);
   CHECK(errorOf("--grid 1 --device hots") ==
-        "imbrex: error: there is no device 'hots'; there are " + kinds +
+        "imbrex: error: there is no device 'hots'; there are auto, " + kinds +
             "\n"
             "  hint: did you mean 'host'?\n");
   CHECK(contains(errorOf("--grid 1 --device emulated:sm90"), "did you mean 'emulated:sm_90a'?"));
   const Outcome environment = shell("IMBREX_DEVICE=abacus imbrex run scale.imx --grid 1");
   CHECK(environment.status == 1);
   CHECK(environment.output ==
-        "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are " + kinds + "\n");
+        "IMBREX_DEVICE: error: there is no device 'abacus'\n  hint: there are auto, " + kinds +
+            "\n");
   CHECK(errorOf("--grid 1 " + arrays, kFailed) ==
         "imbrex: error: the parameter 'factor' (f32) of kernel 'scale' has no argument\n"
         "  hint: give it with --arg factor=1.5\n");

@@ -204,10 +204,7 @@ std::optional<std::string> makeOne(Product product, const ir::Kernel &given,
   const target::GpuTarget &target = target::gpuTarget(machine);
   StageTimes times;
   const analysis::Assumptions assumptions =
-      request.withAssumptions
-          ? analysis::usualAssumptions(kernel)
-          : analysis::Assumptions{.parameters = {},
-                                  .requirements = analysis::launchRequirements(kernel)};
+      request.withAssumptions ? analysis::usualAssumptions(kernel) : analysis::Assumptions{};
   const auto code = compileForGpu(kernel, target, assumptions, diagnostics, &times);
   if (!code) return std::nullopt;
   const Compilation compilation{kernel, *code, target, request.asJson, diagnostics};

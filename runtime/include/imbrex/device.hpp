@@ -17,6 +17,9 @@ public:
   /// nobody wrote, and races between blocks.
   static device interpreter();
 
+  /// A GPU where there is one, of CUDA's before HIP's, else the host: what "auto" means, too.
+  static device best();
+
   /// The device of this name; an error that lists them where there is none.
   static device by_name(std::string_view name,
                         std::source_location where = std::source_location::current());

@@ -36,7 +36,7 @@ Result<std::unique_ptr<gpu::Gpu>> openGpu(const std::vector<std::string> &paths,
 
 namespace {
 
-[[maybe_unused]] const int isSet = setenv("IMBREX_DRIVER", FAKE_DRIVER, 1);
+[[maybe_unused]] const int isSet = setenv("IMBREX_CUDA_DRIVER", FAKE_DRIVER, 1);
 
 using testing::kFake;
 using testing::viewOf;
@@ -350,7 +350,7 @@ TEST_CASE("each device gets the code that it runs") {
     return code ? gpu::toText(*code) : code.error().message;
   };
   CHECK(codeOf("sm_75") == "the image of sm_75");
-  CHECK(codeOf("sm_87") == "the image of sm_86");
+  CHECK(codeOf("sm_87") == "the assembly of sm_86");
   CHECK(codeOf("sm_90") == "the image of sm_90a");
   CHECK(codeOf("sm_100") == "the image of sm_100a");
   CHECK(codeOf("sm_110") == "the assembly of sm_89");

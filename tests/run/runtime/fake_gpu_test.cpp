@@ -501,7 +501,7 @@ TEST_CASE("the device is the current one while it is used, and only then") {
   CHECK(driver.current == 0);
 }
 
-TEST_CASE("a launch finds the fake by IMBREX_DRIVER, as any device by its name") {
+TEST_CASE("a launch finds the fake by its variable, as any device by its name") {
   fakeDriver();
   const auto on = runtime::findDevice(kFake.device, {});
   REQUIRE_MESSAGE(on, on.error().message);
@@ -513,8 +513,21 @@ TEST_CASE("a launch finds the fake by IMBREX_DRIVER, as any device by its name")
   CHECK(absent.error().kind == Diag::NoGpu);
   CHECK(absent.error().where == where);
 
-  const ir::Kernel kernel = scale();
+  CHECK(*runtime::findDevice("auto", {}) == *on);
+  CHECK(device::best() == *on);
+
+  // A driver that failed once is asked again.
   fake::State &driver = fakeDriver();
+  driver.devices = 2;
+  const std::string second = kFake.device + std::string(":1");
+  driver.failing = "init";
+  driver.error = 1;
+  CHECK_FALSE(runtime::findDevice(second, {}));
+  driver.failing.clear();
+  driver.error = 0;
+  CHECK(runtime::findDevice(second, {}));
+
+  const ir::Kernel kernel = scale();
   const auto gpu = runtime::gpuOf(runtime::infoOf(*on));
   const testing::PlayedGpu played(driver, kernel, *(*gpu)->code().machine);
   Diagnostics diagnostics;

@@ -24,7 +24,7 @@ Result<std::unique_ptr<gpu::Gpu>> openGpu(const std::vector<std::string> &paths,
 } // namespace testing
 
 namespace {
-[[maybe_unused]] const int isSet = setenv("IMBREX_DRIVER", FAKE_DRIVER, 1);
+[[maybe_unused]] const int isSet = setenv("IMBREX_HIP_DRIVER", FAKE_DRIVER, 1);
 } // namespace
 
 TEST_CASE("each device gets the code that it runs") {

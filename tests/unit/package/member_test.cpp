@@ -34,7 +34,9 @@ TEST_CASE("a device takes its own image, then its generation's, then the newest 
   const char *all = "ptx:sm_75 sm_80 sm_86 sm_90a ptx:sm_80";
   CHECK(chosen(all, "sm_80") == "sm_80");
   CHECK(chosen(all, "sm_86") == "sm_86");
-  CHECK(chosen(all, "sm_87") == "sm_86");
+  CHECK(chosen(all, "sm_87") == "ptx:sm_80"); // a Tegra runs no other machine's images,
+  CHECK(chosen("sm_87 ptx:sm_75", "sm_89") == "ptx:sm_75"); // and nobody else runs its
+  CHECK(chosen("sm_87", "sm_87") == "sm_87");
   CHECK(chosen(all, "sm_89") == "sm_86");
   CHECK(chosen(all, "sm_90") == "sm_90a");
   CHECK(chosen(all, "sm_100") == "ptx:sm_80");

@@ -21,10 +21,11 @@ TEST_CASE("an unknown device is answered with the nearest and with the list") {
   } catch (const error &mistake) {
     CHECK(mistake.code() == "MisspeltDevice");
     CHECK(std::string(mistake.what())
-              .ends_with("error: there is no device 'interpretor'; there are host, interpreter, "
-                         "emulated:TARGET, cuda:N, hip:N\n"
-                         "  hint: did you mean 'interpreter'?"));
-    CHECK(mistake.where().line == __LINE__ - 8);
+              .ends_with(
+                  "error: there is no device 'interpretor'; there are auto, host, interpreter, "
+                  "emulated:TARGET, cuda:N, hip:N\n"
+                  "  hint: did you mean 'interpreter'?"));
+    CHECK(mistake.where().line == __LINE__ - 9);
   }
   // Of a GPU that is not there its emulation is meant.
   try {
@@ -38,8 +39,15 @@ TEST_CASE("an unknown device is answered with the nearest and with the list") {
     FAIL("found");
   } catch (const error &mistake) {
     CHECK(mistake.notes() ==
-          std::vector<std::string>{"there are host, interpreter, emulated:TARGET, cuda:N, hip:N"});
+          std::vector<std::string>{
+              "there are auto, host, interpreter, emulated:TARGET, cuda:N, hip:N"});
   }
+}
+
+TEST_CASE("auto is the best device, which is the host where there is no GPU") {
+  CHECK(device::by_name("auto") == device::best());
+  const std::string_view name = device::best().name();
+  CHECK((name == "host" || name == "cuda:0" || name == "hip:0"));
 }
 
 TEST_CASE("the current device is the one that was set") {

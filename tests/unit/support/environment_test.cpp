@@ -61,6 +61,11 @@ TEST_CASE("a value that a variable cannot have is warned about and ignored") {
                     "which is not 0 or 1\n  hint: it is ignored\n");
 }
 
+TEST_CASE("a variable is called by its name in errors") {
+  CHECK(nameOf(&Environment::toolkit) == "IMBREX_TOOLKIT");
+  CHECK(nameOf(&Environment::device) == "IMBREX_DEVICE");
+}
+
 TEST_CASE("docs/environment.md has the table that the variables make") {
   std::ifstream file("../../../docs/environment.md");
   const std::string page{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

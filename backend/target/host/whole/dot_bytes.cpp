@@ -46,7 +46,8 @@ Value *ByteProducts::splat(std::uint32_t word) {
 
 Value *ByteProducts::pieces(Value *words) {
   const std::int64_t steps = together(kind_);
-  const auto bits = static_cast<unsigned>(32 / steps), count = static_cast<unsigned>(lanes_ * steps);
+  const auto bits = static_cast<unsigned>(32 / steps),
+             count = static_cast<unsigned>(lanes_ * steps);
   return b_.CreateBitCast(words, llvm::FixedVectorType::get(b_.getIntNTy(bits), count));
 }
 

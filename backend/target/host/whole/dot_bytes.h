@@ -19,7 +19,8 @@ class ByteProducts {
 public:
   /// How a and b, both of one kind of byte, are multiplied.
   ByteProducts(llvm::IRBuilder<> &builder, ir::ElementKind element, const VectorUnit &unit)
-      : b_(builder), isSigned_(ir::isSigned(element)), kind_(unit.byteProduct), lanes_(unit.lanes(32)) {}
+      : b_(builder), isSigned_(ir::isSigned(element)), kind_(unit.byteProduct),
+        lanes_(unit.lanes(32)) {}
 
   /// Steps of k in a word.
   static std::int64_t together(ByteProduct kind);
