@@ -84,7 +84,7 @@ class GpuExecutable : public Executable {
 public:
   GpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu, std::optional<PrecompiledCode> before)
       : gpu_(gpu), target_(target::gpuTarget(*gpu.code().machine)), before_(std::move(before)),
-        variants_(std::move(kernel)) {}
+        variants_(std::move(kernel), gpu.description()) {}
 
   analysis::Assumptions usual() const { return wanted(variants_.usual()); }
   analysis::Assumptions keptBy(llvm::ArrayRef<ir::Argument> launch) const {

@@ -3,11 +3,13 @@
 #include "backend/analysis/assumptions.h"
 #include "backend/ir/kernel.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "runtime/log.h"
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 namespace imbrex::runtime {
@@ -22,9 +24,10 @@ class Variants {
 public:
   static constexpr std::int32_t kMost = 8;
 
-  /// Of a kernel of any stage.
-  explicit Variants(ir::Kernel kernel)
-      : kernel_(std::move(kernel)), usual_(analysis::usualAssumptions(kernel_)) {}
+  /// Of a kernel of any stage; `device`: for the log.
+  Variants(ir::Kernel kernel, std::string device)
+      : kernel_(std::move(kernel)), usual_(analysis::usualAssumptions(kernel_)),
+        device_(std::move(device)) {}
   Variants(const Variants &) = delete;
   Variants &operator=(const Variants &) = delete;
   ~Variants() {
@@ -49,6 +52,8 @@ public:
     if (const Code *code = variant->code.load(std::memory_order_acquire)) return code;
     const std::scoped_lock lock(variant->mutex);
     if (!variant->owned) {
+      log(log_level::debug, "variant", "kernel={0} device={1} assumed={2} usual={3}",
+          kernel_.name(), device_, variant->assumptions.count(), usual_.count());
       variant->owned = make(variant->kernel, variant->assumptions);
       variant->code.store(variant->owned.get(), std::memory_order_release);
     }
@@ -100,6 +105,7 @@ private:
 
   ir::Kernel kernel_;
   analysis::Assumptions usual_;
+  std::string device_;
   std::mutex mutex_; // of adding
   std::int32_t count_ = 0;
   std::atomic<Variant *> newest_ = nullptr; // none is taken away

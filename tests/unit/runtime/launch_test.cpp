@@ -419,6 +419,33 @@ std::vector<device> devicesOfEachKind() {
           device::by_name("emulated:gfx942")};
 }
 
+TEST_CASE("each kind of launch is compiled when it is first made, and none before") {
+  std::vector<std::string> made;
+  set_logger([&](log_level, std::string_view topic, std::string_view text) {
+    if (topic == "variant") made.emplace_back(text);
+  });
+  set_log_filter("none,variant:debug");
+  const auto kernel = jit(
+      [](view<const f32, 1> from, view<f32, 1> to) { to[box<16>(0)] = from[box<16>(0)] + 2.75F; },
+      {.on = device::by_name("emulated:sm_80")});
+  alignas(16) std::array<float, 20> from{}, to{};
+  const auto launch = [&](std::size_t first) {
+    kernel(grid(1), std::span<const float>(from).subspan(first, 16), std::span(to).first(16));
+    CHECK(to[15] == 2.75F);
+  };
+  kernel(grid(0), from, to);
+  CHECK(made.empty()); // a grid of no blocks needs no code
+  launch(1);
+  CHECK(made.size() == 1);
+  launch(0);
+  CHECK(made.size() == 2);
+  launch(3);
+  launch(0);
+  CHECK(made.size() == 2);
+  set_log_filter("warn");
+  set_logger({});
+}
+
 TEST_CASE("many threads may launch one kernel, the first time too") {
   for (const device on : devicesOfEachKind()) {
     clear_cache();

@@ -44,7 +44,7 @@ struct Made {
 
 class Maker {
 public:
-  Maker() : variants_(twoPointers()) {}
+  Maker() : variants_(twoPointers(), "test") {}
   const Made *operator()(unsigned bits) {
     return variants_.find(assumed(bits), [&](ir::Kernel &, const analysis::Assumptions &of) {
       ++count;
@@ -98,7 +98,7 @@ TEST_CASE("code that could not be made is tried again") {
 }
 
 TEST_CASE("different code is made side by side, and each once") {
-  Variants<Made> variants(twoPointers());
+  Variants<Made> variants(twoPointers(), "test");
   std::atomic<int> count = 0;
   std::latch bothInside(2);
   const auto find = [&](unsigned bits) {
