@@ -14,7 +14,8 @@ namespace {
 class EmulatedExecutable : public Executable {
 public:
   EmulatedExecutable(ir::Kernel kernel, const machine::Machine &machine)
-      : target_(target::gpuTarget(machine)), variants_(std::move(kernel), "emulated:" + std::string(machine.name)) {}
+      : target_(target::gpuTarget(machine)),
+        variants_(std::move(kernel), "emulated:" + std::string(machine.name)) {}
 
   /// What the launch keeps, or, where none is known, most launches do.
   analysis::Assumptions keptBy(llvm::ArrayRef<ir::Argument> launch) const {

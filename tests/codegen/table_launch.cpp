@@ -24,6 +24,7 @@ std::span<const std::byte> bytesOf(const Piece &piece) {
 
 std::vector<double> numbersOf(const Piece &piece) {
   const std::span<const std::byte> from = bytesOf(piece);
+  if (from.empty()) return {};
   if (piece.element == ir::ElementKind::F64) {
     std::vector<double> wide(from.size() / sizeof(double));
     std::memcpy(wide.data(), from.data(), from.size());

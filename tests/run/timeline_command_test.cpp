@@ -1,4 +1,5 @@
 #include "tests/run/shell.h"
+#include "tests/support/sanitizers.h"
 
 #include <doctest/doctest.h>
 
@@ -126,14 +127,20 @@ TEST_CASE("a timeline of any number of trips is told, for what repeats itself ne
                  "no resource is the limit, but a cycle of 728 cycles: copy A, B (600), "));
 }
 
+namespace {
+
+/// Little memory for what the shell runs next.
+const std::string kLimit = imbrex::testing::kHasAddressSanitizer ? "" : "ulimit -v 1500000; ";
+
+} // namespace
+
 TEST_CASE("a deep ring costs what is under way in it") {
   const std::string deep = "sed 's/depth 2/depth 65536/' gemm.imx | ";
-  const std::string limit = "( ulimit -v 1500000; ";
-  const Outcome few = shell(deep + limit + "imbrex timeline - --trips tiles=1,k=32 )");
+  const Outcome few = shell(deep + "( " + kLimit + "imbrex timeline - --trips tiles=1,k=32 )");
   CHECK(few.status == 0);
   CHECK(contains(few.output, "schedule gemm: 4896 cycles\n'tensor' is the limit"));
   CHECK(contains(few.output, "128.0 cycles for each trip of 'k'; no fewer than 128.0, by tensor"));
-  const Outcome check = shell(deep + limit + "imbrex check - )");
+  const Outcome check = shell(deep + "( " + kLimit + "imbrex check - )");
   CHECK(check.status == 1);
   CHECK(contains(check.output,
                  "error: schedule 'gemm' is too large to be proven: its runs together "
@@ -158,12 +165,11 @@ TEST_CASE("numbers beyond all reason are refused in time") {
     arrive %full(%p, 2147483647) count 2147483647 access reads %A(%p, own) advance %p } }
 }
 END)";
-  const std::string limit = "ulimit -v 1500000; imbrex ";
-  const Outcome check = shell(limit + "check - << 'END'\n" + big);
+  const Outcome check = shell(kLimit + "imbrex check - << 'END'\n" + big);
   CHECK(contains(check.output,
                  "it has 140737488355328 slots and parts of slots that 2 warps may come "
                  "to; ring 'R' has 65536 slots\n"));
-  CHECK(contains(shell(limit + "timeline - --trips k=2147483647 << 'END'\n" + big).output,
+  CHECK(contains(shell(kLimit + "imbrex timeline - --trips k=2147483647 << 'END'\n" + big).output,
                  "schedule big: 0 cycles\n"));
 }
 
