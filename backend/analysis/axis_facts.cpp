@@ -98,7 +98,7 @@ void divide(AxisFacts &result, OpKind kind, const Operand &x, const Operand &by)
 
 void mask(AxisFacts &result, const Operand &x, const Operand &bits) {
   result.divisibility = std::max(divisibilityAt(x, 1), divisibilityAt(bits, 1));
-  if (!bits.constant || *bits.constant < 0) return;
+  if (!bits.constant || *bits.constant < 0 || *bits.constant >= kMost) return;
   if (isPowerOfTwo(*bits.constant + 1)) remainder(result, x, *bits.constant + 1);
 }
 

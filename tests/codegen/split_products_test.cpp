@@ -45,7 +45,7 @@ constexpr const char *kAsLoaded = "%o = constant 0.0 : f32[64x32]\n%u = constant
                                   "%p = add %x, %o : f32[64x32]\n%q = add %y, %u : f32[32x32]\n";
 
 std::vector<float> numbersOf(const TableLaunch &launch, std::size_t piece) {
-  const ir::Argument &argument = launch.pieces()[piece].argument;
+  const ir::Argument argument = launch.pieces()[piece].argument;
   std::vector<float> numbers(static_cast<std::size_t>(argument.bytes) / sizeof(float));
   std::memcpy(numbers.data(), argument.data, numbers.size() * sizeof(float));
   return numbers;

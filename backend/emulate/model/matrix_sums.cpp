@@ -190,8 +190,12 @@ double MatrixSums::pairwise(llvm::ArrayRef<double> products, double c) const {
 /// Everything is cut off as far behind the largest term's point as the unit keeps bits.
 double alignedSum(llvm::ArrayRef<double> terms, int fractionBits) {
   double largest = 0;
-  for (const double term : terms) largest = std::max(largest, std::fabs(term));
-  if (largest == 0 || !std::isfinite(largest)) return exactSum(terms);
+  bool areFinite = true;
+  for (const double term : terms) {
+    largest = std::max(largest, std::fabs(term));
+    areFinite &= std::isfinite(term);
+  }
+  if (largest == 0 || !areFinite) return exactSum(terms);
   const int last = std::ilogb(largest) - fractionBits;
   const double scale = std::ldexp(1.0, -last);
   double total = 0; // of whole numbers far below 2^53
