@@ -109,6 +109,14 @@ void watchBlock(const BoundPair &pair, device on, ir::Argument &argument) {
     pair.given.block->touch();
 }
 
+template <class Tensor>
+std::optional<Diagnostic> bindDlpack(const BoundPair &pair, device on, ir::Argument &argument) {
+  const auto &tensor = *static_cast<const Tensor *>(pair.given.data);
+  auto array = fromDlpack(tensor, pair.parameter, on, pair.where);
+  if (!array) return array.error();
+  return bindArray({pair.parameter, *array, pair.where}, argument);
+}
+
 std::optional<Diagnostic> bindOne(const BoundPair &pair, device on, ir::Argument &argument) {
   switch (pair.given.kind) {
   case launch_argument::form::scalar: argument.scalar = pair.given.scalar; return std::nullopt;
@@ -126,12 +134,9 @@ std::optional<Diagnostic> bindOne(const BoundPair &pair, device on, ir::Argument
   case launch_argument::form::array:
     watchBlock(pair, on, argument);
     return bindArray(pair, argument);
-  case launch_argument::form::dlpack: {
-    const auto &tensor = *static_cast<const dlpack::tensor *>(pair.given.data);
-    auto array = fromDlpack(tensor, pair.parameter, pair.where);
-    if (!array) return array.error();
-    return bindArray({pair.parameter, *array, pair.where}, argument);
-  }
+  case launch_argument::form::dlpack: return bindDlpack<dlpack::tensor>(pair, on, argument);
+  case launch_argument::form::versioned_dlpack:
+    return bindDlpack<dlpack::managed_tensor_versioned>(pair, on, argument);
   case launch_argument::form::table: break; // bindTable
   }
   IMBREX_UNREACHABLE("form of argument");

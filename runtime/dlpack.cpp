@@ -1,6 +1,10 @@
 #include "runtime/dlpack.h"
 
+#include "runtime/devices.h"
 #include "runtime/layout.h"
+
+#include <optional>
+#include <string>
 
 namespace imbrex::runtime {
 namespace {
@@ -44,9 +48,25 @@ std::string nameOf(const dlpack::data_type &type) {
          std::to_string(type.bits) + ", lanes " + std::to_string(type.lanes);
 }
 
-bool isInReach(dlpack::device_type type) {
+/// The vendor's devices whose memory a tensor's is; none where every device reaches it.
+std::optional<DeviceKind> ownerOf(dlpack::device_type type) {
+  if (type == dlpack::device_type::cuda) return DeviceKind::Cuda;
+  if (type == dlpack::device_type::rocm) return DeviceKind::Hip;
+  return std::nullopt;
+}
+
+bool isInReach(const dlpack::device &of, device on) {
   using enum dlpack::device_type;
-  return type == cpu || type == cuda_host || type == rocm_host;
+  if (of.type == cpu || of.type == cuda_host || of.type == rocm_host) return true;
+  const DeviceInfo &info = infoOf(on);
+  return ownerOf(of.type) == info.kind && of.id == info.number;
+}
+
+/// `cuda:1`, or the number of a device that no kernel runs on.
+std::string nameOf(const dlpack::device &of) {
+  const auto owner = ownerOf(of.type);
+  if (!owner) return "a device of DLPack's type " + std::to_string(static_cast<int>(of.type));
+  return (*owner == DeviceKind::Cuda ? "cuda:" : "hip:") + std::to_string(of.id);
 }
 
 /// The layout that shape and strides describe; null strides are row-major.
@@ -65,12 +85,23 @@ detail::layout layoutOf(const dlpack::tensor &tensor) {
 
 } // namespace
 
+Result<detail::launch_argument> fromDlpack(const dlpack::managed_tensor_versioned &tensor,
+                                           const Parameter &parameter, device on, Location where) {
+  // Of another version nothing else is known to be where it is.
+  if (tensor.version.major != dlpack::abi_version)
+    return fail(Diag::DlpackVersion, where, parameter.name, tensor.version.major,
+                tensor.version.minor);
+  const bool isReadOnly = (tensor.flags & dlpack::flag_read_only) != 0;
+  if (isReadOnly && !parameter.type.isConst())
+    return fail(Diag::ReadOnlyDlpack, where, parameter.name);
+  return fromDlpack(tensor.dl_tensor, parameter, on, where);
+}
+
 Result<detail::launch_argument> fromDlpack(const dlpack::tensor &tensor, const Parameter &parameter,
-                                           Location where) {
+                                           device on, Location where) {
   const ElementKind wanted = parameter.type.element();
-  if (!isInReach(tensor.device.type))
-    return fail(Diag::WrongDeviceMemory, where, parameter.name,
-                static_cast<std::int32_t>(tensor.device.type));
+  if (!isInReach(tensor.device, on))
+    return fail(Diag::WrongDeviceMemory, where, parameter.name, nameOf(tensor.device), on.name());
   if (!hasElement(tensor.dtype, wanted))
     return fail(Diag::WrongDlpackElement, where, parameter.name, ir::info(wanted).name,
                 nameOf(tensor.dtype));

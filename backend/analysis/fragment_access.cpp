@@ -1,6 +1,7 @@
 #include "backend/analysis/fragment_access.h"
 
 #include "backend/layout/algebra.h"
+#include "backend/layout/matrix_stores.h"
 #include "backend/layout/slot_layout.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -14,10 +15,7 @@ using layout::Dim;
 using layout::LinearLayout;
 
 constexpr std::int32_t kRegisterBits = 32;
-// Of a matrix, in bits of its coordinates: rows, and the lanes that share one.
-constexpr std::size_t kRowBits = 3, kLaneBitsOfRow = 2;
-// Matrices of one access; and of the narrow ones, the lanes of a column and what a lane names.
-constexpr std::int32_t kMostMatrixBits = 2;
+// Of the narrow matrices, the lanes of a column and what a lane names.
 constexpr std::size_t kColumnBits = 4;
 constexpr std::int32_t kNarrowBytes = 8;
 
@@ -56,12 +54,13 @@ std::optional<MatrixParts> partsOf(const FragmentReads &reads, std::int32_t elem
     parts.named.append(lanes.begin() + kColumnBits, lanes.end());
     return parts;
   }
-  if (lanes.size() != kRowBits + kLaneBitsOfRow) return std::nullopt;
+  if (lanes.size() != layout::kMatrixRowBits + layout::kMatrixLaneBits) return std::nullopt;
   parts.within.append(own.begin(), own.end());
-  parts.within.append(lanes.begin(), lanes.begin() + kLaneBitsOfRow);
-  parts.named.append(lanes.begin() + kLaneBitsOfRow, lanes.end());
+  parts.within.append(lanes.begin(), lanes.begin() + layout::kMatrixLaneBits);
+  parts.named.append(lanes.begin() + layout::kMatrixLaneBits, lanes.end());
   if (way == FragmentWay::Columns) {
-    if (parts.within.size() != kRowBits) return std::nullopt; // elements of 16 bits alone
+    if (parts.within.size() != layout::kMatrixRowBits)
+      return std::nullopt; // elements of 16 bits alone
     std::swap(parts.within, parts.named);
   }
   return parts;
@@ -83,7 +82,8 @@ std::optional<FragmentAccess> byMatrices(const FragmentReads &reads, std::int32_
   llvm::SmallVector<Bits, 16> columns(parts->within.begin(), parts->within.end());
   for (const Bits column :
        registers.drop_front(static_cast<std::size_t>(access.elementBitsOfLane))) {
-    if (way != FragmentWay::NarrowColumns && access.matrixBits < kMostMatrixBits) {
+    if (way != FragmentWay::NarrowColumns &&
+        static_cast<std::size_t>(access.matrixBits) < layout::kMostMatrixBits) {
       ++access.matrixBits;
       parts->named.push_back(column);
     } else {

@@ -8,10 +8,7 @@
 namespace imbrex::layout {
 namespace {
 
-// Of a matrix, in bits of its coordinates: rows, and the lanes that share one. Then the matrices of
-// a store at most, and the bytes that a lane gives of each.
-constexpr std::size_t kRowBits = 3, kLaneBitsOfRow = 2, kMostMatrixBits = 2;
-constexpr std::int32_t kLaneBytes = 4;
+constexpr std::int32_t kLaneBytes = 4; // that a lane gives of each matrix
 
 /// What bits of registers and lanes count: the elements of a row, and the rows.
 struct MatrixParts {
@@ -29,8 +26,8 @@ std::optional<MatrixParts> plainParts(const LinearLayout &offsets, std::int32_t 
     parts.registers.push_back(static_cast<std::size_t>(found - registers.begin()));
     parts.within.push_back(*found);
   }
-  llvm::append_range(parts.within, lanes.take_front(kLaneBitsOfRow));
-  llvm::append_range(parts.named, lanes.drop_front(kLaneBitsOfRow));
+  llvm::append_range(parts.within, lanes.take_front(kMatrixLaneBits));
+  llvm::append_range(parts.named, lanes.drop_front(kMatrixLaneBits));
   return parts;
 }
 
@@ -39,8 +36,8 @@ std::optional<MatrixParts> transposedParts(const LinearLayout &offsets, std::int
   const auto registers = offsets.columns(Dim::Register), lanes = offsets.columns(Dim::Lane);
   if (elementBytes * 2 != kLaneBytes || registers.empty()) return std::nullopt;
   MatrixParts parts{.within = {}, .named = {registers[0]}, .registers = {0}};
-  llvm::append_range(parts.within, lanes.drop_front(kLaneBitsOfRow));
-  llvm::append_range(parts.named, lanes.take_front(kLaneBitsOfRow));
+  llvm::append_range(parts.within, lanes.drop_front(kMatrixLaneBits));
+  llvm::append_range(parts.named, lanes.take_front(kMatrixLaneBits));
   return parts;
 }
 
@@ -82,7 +79,7 @@ std::optional<MatrixStores> storesOf(const LinearLayout &offsets, MatrixParts pa
   for (std::size_t i = 0; i >> registers.size() == 0; ++i)
     stores.registers.push_back(atPlaces(i, order));
   parts.named.append(rest.begin(), rest.begin() + matrixBits);
-  parts.named.resize(kRowBits + kLaneBitsOfRow, 0);
+  parts.named.resize(kMatrixRowBits + kMatrixLaneBits, 0);
   Vectors columns(parts.within);
   columns.append(rest.begin() + matrixBits, rest.end());
   const Sides inputs{{Dim::Register, static_cast<std::int32_t>(columns.size())},
@@ -99,14 +96,14 @@ std::optional<MatrixStores> storesOf(const LinearLayout &offsets, MatrixParts pa
 llvm::SmallVector<MatrixRows, 2> matrixRows(const LinearLayout &held, std::int32_t elementBytes) {
   const auto registers = held.columns(Dim::Register), lanes = held.columns(Dim::Lane);
   llvm::SmallVector<MatrixRows, 2> all;
-  if (elementBytes > kLaneBytes || lanes.size() != kRowBits + kLaneBitsOfRow) return all;
+  if (elementBytes > kLaneBytes || lanes.size() != kMatrixRowBits + kMatrixLaneBits) return all;
   const auto add = [&](Vectors elements, Vectors rows) {
     Vectors both(elements);
     llvm::append_range(both, rows);
     if (rank(both) == static_cast<std::int32_t>(both.size()))
       all.push_back({std::move(elements), std::move(rows)});
   };
-  const Vectors four(lanes.take_front(kLaneBitsOfRow)), eight(lanes.drop_front(kLaneBitsOfRow));
+  const Vectors four(lanes.take_front(kMatrixLaneBits)), eight(lanes.drop_front(kMatrixLaneBits));
   const auto ofLane = static_cast<std::size_t>(bitsFor(kLaneBytes / elementBytes));
   if (registers.size() < ofLane) return all;
   Vectors elements(registers.take_front(ofLane));
@@ -121,7 +118,8 @@ llvm::SmallVector<MatrixRows, 2> matrixRows(const LinearLayout &held, std::int32
 
 std::optional<MatrixStores> matrixStores(const LinearLayout &offsets, std::int32_t elementBytes) {
   const auto registers = offsets.columns(Dim::Register), lanes = offsets.columns(Dim::Lane);
-  if (elementBytes > kLaneBytes || lanes.size() != kRowBits + kLaneBitsOfRow) return std::nullopt;
+  if (elementBytes > kLaneBytes || lanes.size() != kMatrixRowBits + kMatrixLaneBits)
+    return std::nullopt;
   Vectors ofWarp(registers);
   llvm::append_range(ofWarp, lanes);
   if (rank(ofWarp) != static_cast<std::int32_t>(ofWarp.size())) return std::nullopt;
@@ -149,7 +147,7 @@ AccessCost costOf(const MatrixStores &stores, std::int32_t elementBytes,
   const Side inMemory{Dim::Offset, stores.rows.outputBits()};
   const LinearLayout identity({inMemory}, {inMemory}, unitVectors(inMemory.bits));
   SharedMemory ofRows = memory; // a lane for each row
-  ofRows.lanes = std::int32_t{1} << (kRowBits + static_cast<std::size_t>(stores.matrixBits));
+  ofRows.lanes = std::int32_t{1} << (kMatrixRowBits + static_cast<std::size_t>(stores.matrixBits));
   const std::int64_t ofRow = std::int64_t{1} << stores.elementBitsOfRow;
   return bankConflicts(identity, {AccessKind::Write, stores.rows, elementBytes, ofRow}, ofRows);
 }

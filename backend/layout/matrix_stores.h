@@ -14,6 +14,9 @@
 /// bytes at a time, and two where the other factor's axis is the one in a row.
 namespace imbrex::layout {
 
+/// In bits: the rows of a matrix, the lanes that share one, and the matrices of an access at most.
+inline constexpr std::size_t kMatrixRowBits = 3, kMatrixLaneBits = 2, kMostMatrixBits = 2;
+
 struct MatrixStores {
   bool areTransposed = false;
   std::int32_t elementsOfLane = 0;   ///< Of each matrix.

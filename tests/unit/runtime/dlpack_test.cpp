@@ -1,8 +1,13 @@
+#include "runtime/devices.h"
+#include "runtime/dlpack.h"
+#include "tests/support/parsed_kernel.h"
 #include <imbrex/imbrex.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <vector>
 
 using namespace imbrex;
@@ -64,6 +69,57 @@ TEST_CASE("a DLPack tensor is an argument, row-major or with strides") {
     std::uint64_t byte_offset;
   } other{};
   CHECK(&as_dlpack(&other).byte_offset == &other.byte_offset);
+}
+
+TEST_CASE("a DLPack tensor in another device's memory is refused, with both devices") {
+  given elsewhere;
+  elsewhere.tensor.device = {dlpack::device_type::cuda, 1};
+  const auto outcome = jit(copy_matrix{}, {.on = device::host()})
+                           .try_launch(grid(1), elsewhere.tensor, elsewhere.tensor);
+  CHECK(std::string(outcome.error().what())
+            .find("the argument 'from' is in the memory of cuda:1, and the kernel runs on host") !=
+        std::string::npos);
+}
+
+TEST_CASE("a DLPack tensor in a GPU's memory is for launches on that GPU") {
+  const auto parameters = runtime::parametersOf(
+      testing::parsedKernel("kernel @k(%x: view<f32, 2>) stage tiles {\n}\n"));
+  given there;
+  const auto isTaken = [&](dlpack::device of, std::string_view name) {
+    there.tensor.device = of;
+    const auto &all = runtime::allDevices();
+    const auto on = std::ranges::find(all, name, &DeviceInfo::name) - all.begin();
+    return runtime::fromDlpack(there.tensor, parameters[0],
+                               device_access::of(static_cast<std::size_t>(on)), {})
+        .ok();
+  };
+  using enum dlpack::device_type;
+  CHECK(isTaken({cuda, 0}, "cuda:0"));
+  CHECK(isTaken({rocm, 3}, "hip:3"));
+  CHECK(isTaken({cpu, 0}, "cuda:0")); // and copied there
+  CHECK_FALSE(isTaken({cuda, 1}, "cuda:0"));
+  CHECK_FALSE(isTaken({rocm, 0}, "cuda:0"));
+  CHECK_FALSE(isTaken({cuda, 0}, "emulated:sm_80"));
+  CHECK_FALSE(isTaken({static_cast<dlpack::device_type>(8), 0}, "cuda:0")); // Metal's
+}
+
+TEST_CASE("a versioned DLPack tensor is an argument, if it may be written where the kernel does") {
+  given from, to;
+  from.tensor.shape = from.shape.data();
+  to.tensor.shape = to.shape.data();
+  const auto versioned = [](const given &of, std::uint32_t major, std::uint64_t flags) {
+    return dlpack::managed_tensor_versioned{.version = {major, 1},
+                                            .manager_ctx = nullptr,
+                                            .deleter = nullptr,
+                                            .flags = flags,
+                                            .dl_tensor = of.tensor};
+  };
+  const auto kernel = jit(copy_matrix{}, {.on = device::host()});
+  const auto readOnly = versioned(from, 1, dlpack::flag_read_only);
+  CHECK(kernel.try_launch(grid(1), readOnly, versioned(to, 1, 0)).ok());
+  CHECK(kernel.try_launch(grid(1), from.tensor, readOnly).error().code() == "ReadOnlyDlpack");
+  CHECK(kernel.try_launch(grid(1), versioned(from, 2, 0), to.tensor).error().code() ==
+        "DlpackVersion");
 }
 
 TEST_CASE("a DLPack tensor that the kernel can't take is refused") {

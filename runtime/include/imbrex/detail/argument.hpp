@@ -16,12 +16,20 @@ namespace imbrex::detail {
 
 /// An argument on its way into the library.
 struct launch_argument {
-  enum class form : std::uint8_t { scalar, array, dlpack, table, too_large, too_large_float };
+  enum class form : std::uint8_t {
+    scalar,
+    array,
+    dlpack,
+    versioned_dlpack,
+    table,
+    too_large,
+    too_large_float
+  };
 
   form kind = form::scalar;
   bool is_signed = false;     ///< Of a number too large for its parameter: how to print it.
   std::uint64_t scalar = 0;   ///< The bits; of a number too large: as 64 bits, or as a double.
-  const void *data = nullptr; ///< The first element; of a DLPack array: the dlpack::tensor.
+  const void *data = nullptr; ///< The first element; of a DLPack array: the struct.
   std::int64_t bytes = unknown_bytes;
   memory_block *block = nullptr; ///< The buffer behind it, if there is one.
   detail::layout layout = {};
@@ -67,7 +75,9 @@ launch_argument of_range(A &a) {
 /// For a view or a pointer to T.
 template <class T, class A>
 launch_argument of_array(A &a) {
-  if constexpr (dlpack_array<A>) {
+  if constexpr (versioned_dlpack_array<A>) {
+    return {.kind = launch_argument::form::versioned_dlpack, .data = &a};
+  } else if constexpr (dlpack_array<A>) {
     return {.kind = launch_argument::form::dlpack, .data = &a};
   } else if constexpr (own_array<A>) {
     return of_own_array(a);

@@ -13,7 +13,11 @@
 namespace imbrex::detail {
 
 template <class A>
-concept dlpack_array = std::same_as<std::remove_cvref_t<A>, dlpack::tensor>;
+concept versioned_dlpack_array =
+    std::same_as<std::remove_cvref_t<A>, dlpack::managed_tensor_versioned>;
+template <class A>
+concept dlpack_array =
+    std::same_as<std::remove_cvref_t<A>, dlpack::tensor> || versioned_dlpack_array<A>;
 
 /// buffer and tensor_ref.
 template <class A>
