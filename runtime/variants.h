@@ -94,8 +94,8 @@ private:
     return strongest != nullptr ? *strongest : add({});
   }
 
-  Variant &add(analysis::Assumptions assumptions) {
-    auto *variant = new Variant{.assumptions = std::move(assumptions),
+  Variant &add(const analysis::Assumptions &assumptions) {
+    auto *variant = new Variant{.assumptions = assumptions,
                                 .older = newest_.load(std::memory_order_relaxed),
                                 .kernel = kernel_.clone()};
     newest_.store(variant, std::memory_order_release);
