@@ -146,19 +146,11 @@ void fillScales(const TableLaunch &launch, std::uint32_t seed) {
 
 /// Exactly, and as badly as the machine may add up.
 void checkOn(const char *machine, const Case &of, std::uint32_t seed) {
-  if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) return;
-  const TableKernel one = CaseText(of).kernel();
-  CAPTURE(std::string(machine));
-  CAPTURE(ir::print(one.kernel));
-  TableLaunch meant(one), got(one), worst(one);
-  for (const TableLaunch *launch : {&meant, &got, &worst}) fillScales(*launch, seed);
-  REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
-  const auto executable = executableOn(std::string("emulated:") + machine, one);
-  REQUIRE(run(*executable, one, got) == "");
-  REQUIRE(got.difference(meant) == "");
-  REQUIRE(run(*executable, one, worst, {.seed = 7, .numerics = emulate::Numerics::Adversarial}) ==
-          "");
-  if (!keepsFewBits(*machine::findMachine(machine), of)) CHECK(worst.difference(meant) == "");
+  const machine::Machine &on = *machine::findMachine(machine);
+  if (target::findGpuTarget(on) == nullptr) return;
+  checkAsInterpreter(CaseText(of).kernel(), machine,
+                     {.prepare = [&](const TableLaunch &launch) { fillScales(launch, seed); },
+                      .agreesAtWorst = !keepsFewBits(on, of)});
 }
 
 /// A pair of narrow ones, or any.

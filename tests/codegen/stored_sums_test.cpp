@@ -1,10 +1,8 @@
-// Sums that are rounded to 16 bits go to shared memory as matrices, a fourth of the stores or less,
-// on their way to rows or columns of a view; where the machine has such stores.
+// Sums that are rounded to 16 bits go to shared memory as matrices on their way to rows or
+// columns of a view, in fewer accesses; where the machine has such stores.
 
 #include "tests/codegen/compiled_table.h"
 #include "tests/support/parsed_kernel.h"
-
-#include <algorithm>
 
 using namespace imbrex;
 using namespace imbrex::testing;

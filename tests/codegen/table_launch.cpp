@@ -115,13 +115,19 @@ std::string run(const runtime::Executable &executable, const TableKernel &one, T
   return diagnostics.render();
 }
 
-void checkAsInterpreter(const TableKernel &one, const std::string &machine) {
+void checkAsInterpreter(const TableKernel &one, const std::string &machine, const Comparison &how) {
   CAPTURE(machine);
   CAPTURE(ir::print(one.kernel));
-  TableLaunch meant(one), got(one);
+  TableLaunch meant(one), got(one), worst(one);
+  if (how.prepare)
+    for (const TableLaunch *launch : {&meant, &got, &worst}) how.prepare(*launch);
   REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
-  REQUIRE(run(*executableOn("emulated:" + machine, one), one, got) == "");
+  const auto executable = executableOn("emulated:" + machine, one);
+  REQUIRE(run(*executable, one, got) == "");
   REQUIRE(got.difference(meant) == "");
+  REQUIRE(run(*executable, one, worst, {.seed = 7, .numerics = emulate::Numerics::Adversarial}) ==
+          "");
+  if (how.agreesAtWorst) CHECK(worst.difference(meant) == "");
 }
 
 void runInterpreter(const ir::Kernel &kernel, const TableKernel &one, TableLaunch &launch) {

@@ -4,6 +4,7 @@
 #include "tests/codegen/kernel_table.h"
 #include "tools/imbrex/arguments.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,9 +46,18 @@ std::shared_ptr<const runtime::Executable> executableOn(const std::string &devic
 std::string run(const runtime::Executable &executable, const TableKernel &one, TableLaunch &launch,
                 const runtime::RunOptions &options = {});
 
-/// Whether an emulated device (a name of a GPU) computes what the interpreter does; a failure of
-/// the test where it does not.
-void checkAsInterpreter(const TableKernel &one, const std::string &machine);
+/// What a comparison with the interpreter asks for.
+struct Comparison {
+  /// Fills what arguments cannot say, of each launch alike; empty: nothing.
+  std::function<void(const TableLaunch &launch)> prepare = {};
+  /// Whether results are the interpreter's also where units add up as badly as they may.
+  bool agreesAtWorst = true;
+};
+
+/// Whether an emulated device (a name of a GPU) computes what the interpreter does, exactly and as
+/// badly as it may; a failure of the test where it does not.
+void checkAsInterpreter(const TableKernel &one, const std::string &machine,
+                        const Comparison &how = {});
 
 /// A launch of a kernel, as it is or as a pass has left it, in the interpreter; a failure of the
 /// test where that reports something.

@@ -136,18 +136,8 @@ bool keepsFewBits(const machine::Machine &machine, const Elements &elements) {
 
 /// On an emulated machine, also where its units add up as badly as they may.
 void checkCase(const Case &of, const char *machine) {
-  const TableKernel one = CaseText(of).kernel();
-  CAPTURE(std::string(machine));
-  CAPTURE(ir::print(one.kernel));
-  TableLaunch meant(one), got(one), worst(one);
-  REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
-  const auto executable = executableOn(std::string("emulated:") + machine, one);
-  REQUIRE(run(*executable, one, got) == "");
-  REQUIRE(got.difference(meant) == "");
-  REQUIRE(run(*executable, one, worst, {.seed = 7, .numerics = emulate::Numerics::Adversarial}) ==
-          "");
-  if (!keepsFewBits(*machine::findMachine(machine), of.elements))
-    CHECK(worst.difference(meant) == "");
+  checkAsInterpreter(CaseText(of).kernel(), machine,
+                     {.agreesAtWorst = !keepsFewBits(*machine::findMachine(machine), of.elements)});
 }
 
 } // namespace
@@ -173,4 +163,43 @@ TEST_CASE("sums that are stored narrower arrive in rows and columns, on every em
       checkCase(random, machine);
     }
   }
+}
+
+TEST_CASE("each element type has a unit wherever the table has a row for it") {
+  for (const machine::Machine &machine : machine::allMachines())
+    for (const Elements &elements : allElements()) {
+      const Case plain{.elements = elements,
+                       .batches = 0,
+                       .m = 64,
+                       .n = 64,
+                       .k = 64,
+                       .steps = 1,
+                       .isATransposed = false,
+                       .isBTransposed = false,
+                       .slots = 0};
+      ir::Kernel kernel = CaseText(plain).kernel().kernel.clone();
+      Diagnostics diagnostics;
+      REQUIRE(runPasses(kernel, gpuPipeline(), {diagnostics, machine}, "choose-units"));
+      bool isOnUnit = false;
+      ir::walk(kernel.body(), [&](const ir::Op &op) {
+        isOnUnit |= op.kind == ir::OpKind::Dot && analysis::unitOf(kernel, op, machine) != nullptr;
+      });
+      const auto has = [&](std::string_view element) {
+        const auto wanted = machine::matrixElementNamed(element);
+        for (const machine::MmaInstruction *row : mmaInstructionsOf(machine))
+          if (row->a == wanted && row->b == wanted && machine::nameOf(row->sums) == elements.sums)
+            return true;
+        return false;
+      };
+      const bool isNarrow = elements.a.starts_with("f8"),
+                 isTf32 = elements.attributes.find("tf32") != std::string::npos;
+      CAPTURE(std::string(machine.name));
+      CAPTURE(elements.attributes);
+      // Where nothing rounds to bf16, parts would take longer than f32.
+      const bool isBf16x3 = elements.attributes.find("bf16x3") != std::string::npos,
+                 roundsToBf16 = machine::hasBf16Op(machine, "cast");
+      CHECK(isOnUnit == (isTf32     ? has("tf32") || has("f32")
+                         : isBf16x3 ? has("f32") || (has("bf16") && roundsToBf16)
+                                    : has(isNarrow ? "f16" : elements.a)));
+    }
 }

@@ -187,7 +187,7 @@ private:
         return Carried{};
       });
     if (rest > 0) copy(i64(whole), rest);
-    if (bytes_.needsCorrection()) storeCorrection(panel, width);
+    if (plan_.bytesCorrection > 0) storeCorrection(panel, width);
   }
 
   void storeCorrection(Value *panel, std::int64_t width) {
@@ -313,7 +313,7 @@ private:
       Value *part = b_.CreateAlignedLoad(type, pointer, elementAlign());
       sums.push_back(resized(part, lanes, plan_.lanes));
     });
-    if (plan_.together > 1 && bytes_.needsCorrection()) addCorrections(sums, tile);
+    if (plan_.bytesCorrection > 0) addCorrections(sums, tile);
     return sums;
   }
 

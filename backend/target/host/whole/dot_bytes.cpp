@@ -26,7 +26,7 @@ ID formFor(const ByWidth &forms, std::int32_t lanes) {
   return forms.at(llvm::Log2_64(static_cast<std::uint64_t>(lanes) / kLeastLanes));
 }
 
-constexpr std::uint32_t kHighBits = 0x80808080, kOnes = 0x01010101;
+constexpr std::uint32_t kOnes = 0x01010101;
 
 } // namespace
 
@@ -53,11 +53,11 @@ Value *ByteProducts::pieces(Value *words) {
 
 Value *ByteProducts::ofA(Value *bytes) {
   if (!needsCorrection()) return bytes;
-  return b_.CreateXor(bytes, llvm::ConstantInt::get(bytes->getType(), kHighBits & 0xff));
+  return b_.CreateXor(bytes, llvm::ConstantInt::get(bytes->getType(), 0x80));
 }
 
 Value *ByteProducts::interleaved(llvm::ArrayRef<Value *> rows) {
-  // Neighbours first, then neighbours of these, and so what is to be in a word is apart by half.
+  // Of four rows, 0 with 2 and 1 with 3: interleaving both pairs leaves 0, 1, 2, 3 in each word.
   const auto pairOf = [&](Value *low, Value *high) {
     const auto lanes =
         static_cast<int>(llvm::cast<llvm::FixedVectorType>(low->getType())->getNumElements());
@@ -69,13 +69,10 @@ Value *ByteProducts::interleaved(llvm::ArrayRef<Value *> rows) {
   return pairOf(pairOf(rows[0], rows[2]), pairOf(rows[1], rows[3]));
 }
 
-Value *ByteProducts::sumOfFours(Value *without, Value *with, Value *sum) {
-  return b_.CreateIntrinsic(formFor(kFours, lanes_), {}, {sum, pieces(without), pieces(with)});
-}
-
 Value *ByteProducts::multiplyAdd(Value *x, Value *y, Value *sum) {
   if (kind_ == ByteProduct::UnsignedSigned)
-    return isSigned_ ? sumOfFours(x, y, sum) : sumOfFours(y, x, sum);
+    return b_.CreateIntrinsic(formFor(kFours, lanes_), {},
+                              {sum, pieces(isSigned_ ? x : y), pieces(isSigned_ ? y : x)});
   Value *ofX = pieces(x), *ofY = pieces(y);
   if (kind_ == ByteProduct::Alike)
     return b_.CreateIntrinsic(isSigned_ ? llvm::Intrinsic::aarch64_neon_sdot
@@ -84,9 +81,7 @@ Value *ByteProducts::multiplyAdd(Value *x, Value *y, Value *sum) {
   return b_.CreateAdd(b_.CreateIntrinsic(formFor(kPairs, lanes_), {}, {ofX, ofY}), sum);
 }
 
-Value *ByteProducts::addColumn(Value *sum, Value *y) {
-  return isSigned_ ? sumOfFours(splat(kOnes), y, sum) : sumOfFours(y, splat(kOnes), sum);
-}
+Value *ByteProducts::addColumn(Value *sum, Value *y) { return multiplyAdd(splat(kOnes), y, sum); }
 
 Value *ByteProducts::correction(Value *column) {
   Value *moved = b_.CreateShl(column, 7);

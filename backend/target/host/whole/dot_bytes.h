@@ -40,7 +40,6 @@ public:
 
 private:
   llvm::Value *pieces(llvm::Value *words);
-  llvm::Value *sumOfFours(llvm::Value *unsignedOnes, llvm::Value *signedOnes, llvm::Value *sum);
   llvm::Value *splat(std::uint32_t word);
 
   llvm::IRBuilder<> &b_;
