@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 tarball=$(realpath -m "${1:-build/imbrex-gpu-bundle.tar.gz}")
 folder=$PWD/build/imbrex-gpu-bundle
 most_bytes=$((64 << 20))
+mkdir -p build
 
 cmake --preset bundle >build/bundle.log 2>&1 && cmake --build --preset bundle --target imbrex_bundle >>build/bundle.log 2>&1 || {
   tail -n 40 build/bundle.log >&2

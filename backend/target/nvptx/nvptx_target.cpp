@@ -11,6 +11,7 @@
 #include "backend/target/nvptx/ptx_rings.h"
 #include "backend/target/nvptx/ptx_version.h"
 #include "backend/target/nvptx/resources.h"
+#include "backend/target/nvptx/shifts.h"
 #include "backend/target/nvptx/spills.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -55,6 +56,7 @@ public:
 
   Result<std::string> assembly(llvm::Module &module) const override {
     prepareAtomics(module, machine());
+    prepareShifts(module);
     keepLoopPointers(module);
     const auto text =
         generate(module, targetMachineFor(module), llvm::CodeGenFileType::AssemblyFile);
