@@ -24,7 +24,7 @@ set(IMBREX_NO_TOOLKIT /nowhere)
 function(imbrex_add_command_test name)
   add_test(NAME ${name} ${ARGN})
   set_tests_properties(${name} PROPERTIES
-    ENVIRONMENT "IMBREX_REPORTED=${IMBREX_REPORTED_FILE};IMBREX_TOOLKIT=${IMBREX_NO_TOOLKIT}"
+    ENVIRONMENT "IMBREX_REPORTED=${IMBREX_REPORTED_FILE};IMBREX_TOOLKIT=${IMBREX_NO_TOOLKIT};IMBREX_CACHE_DIR=off"
     FIXTURES_REQUIRED reported)
   set_property(GLOBAL APPEND PROPERTY IMBREX_TESTS ${name})
 endfunction()

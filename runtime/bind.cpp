@@ -42,8 +42,6 @@ std::optional<Diagnostic> bindGrid(const imbrex::grid &blocks, Location where, i
 
 std::optional<Diagnostic> checkView(const BoundPair &pair) {
   const detail::layout &layout = pair.given.layout;
-  if (layout.rank == 0 && pair.given.data == nullptr)
-    return diagnostic(Diag::BufferWithoutMemory, pair.where, pair.parameter.name);
   if (layout.rank != pair.type().rank())
     return diagnostic(Diag::WrongViewRank, pair.where, pair.parameter.name, pair.type().rank(),
                       layout.rank);
@@ -72,6 +70,9 @@ std::optional<Diagnostic> checkAddress(const BoundPair &pair) {
 
 std::optional<Diagnostic> bindArray(const BoundPair &pair, ir::Argument &argument) {
   const detail::layout &layout = pair.given.layout;
+  // Of a bare pointer nobody knows the bytes.
+  if (layout.rank == 0 && pair.given.data == nullptr && pair.given.bytes == 0)
+    return diagnostic(Diag::BufferWithoutMemory, pair.where, pair.parameter.name);
   if (pair.type().isView()) {
     if (auto wrong = checkView(pair)) return wrong;
   } else if (auto wrong = checkLayout(layout, pair.subject(), pair.where)) {
@@ -132,6 +133,10 @@ std::optional<Diagnostic> bindOne(const BoundPair &pair, device on, ir::Argument
                       imbrex::toText(std::bit_cast<double>(pair.given.scalar)),
                       ir::info(pair.type().element()).name);
   case launch_argument::form::array:
+    if (pair.given.in && *pair.given.in != on)
+      return diagnostic(Diag::WrongDeviceMemory, pair.where, pair.parameter.name,
+                        pair.given.in->name(), on.name());
+    argument.isInPlace = pair.given.in.has_value();
     watchBlock(pair, on, argument);
     return bindArray(pair, argument);
   case launch_argument::form::dlpack: return bindDlpack<dlpack::tensor>(pair, on, argument);

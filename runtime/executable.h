@@ -27,7 +27,10 @@ struct RunOptions {
   emulate::Numerics numerics = {};       ///< Emulated: of matrix instructions, by the seed.
   emulate::Counters *counters = nullptr; ///< Emulated: filled with what the run has cost.
   DeviceTime *time = nullptr;            ///< A GPU: filled with how long it took.
-  Location where = {};                   ///< For an error of the launch itself.
+  /// A GPU: the caller's own, of its vendor, in which the launch is put and not waited for; null:
+  /// the default one, in which what is to be copied is copied.
+  void *stream = nullptr;
+  Location where = {}; ///< For an error of the launch itself.
 };
 
 /// A kernel made ready for one device. Immutable; any number of threads may run it at once.

@@ -7,6 +7,7 @@
 #include "runtime/gpu/packed_arguments.h"
 #include "runtime/gpu/staged_arrays.h"
 #include "runtime/grid_limits.h"
+#include "runtime/kept_code.h"
 #include "runtime/log.h"
 #include "runtime/spill_notice.h"
 #include "runtime/variants.h"
@@ -18,45 +19,53 @@ namespace {
 
 /// A kernel on the device, and how it is launched.
 struct DeviceCode {
-  lower::KernelInterface interface;
-  std::unique_ptr<gpu::LoadedKernel> loaded;
+  DeviceCode(lower::KernelInterface of, std::unique_ptr<gpu::LoadedKernel> kernel)
+      : interface(std::move(of)), packer(interface), loaded(std::move(kernel)),
+        observes(std::ranges::any_of(interface.words, [](const lower::Word &word) {
+          return word.kind == lower::WordKind::Observations;
+        })) {}
 
-  bool observes() const {
-    return std::ranges::any_of(interface.words, [](const lower::Word &word) {
-      return word.kind == lower::WordKind::Observations;
-    });
-  }
+  const lower::KernelInterface interface;
+  const gpu::ArgumentPacker packer;
+  const std::unique_ptr<gpu::LoadedKernel> loaded;
+  const bool observes; ///< It prints, or asserts something.
 };
 
-/// The buffer in which a launch notes its prints and failed asserts, on the device.
+/// The buffer in which a launch in a stream notes its prints and failed asserts, on the device.
 class Observations {
 public:
-  static Result<Observations> make(const gpu::Gpu &gpu) {
+  static Result<Observations> make(const gpu::Gpu &gpu, void *stream) {
     std::vector<std::uint64_t> words =
         lower::observations::emptyBuffer(lower::observations::kUsualRoom);
-    const auto bytes = static_cast<std::int64_t>(words.size() * sizeof(std::uint64_t));
-    auto memory = gpu.allocate(bytes);
+    auto memory = gpu.allocate(bytesOf(words));
     if (!memory) return memory.failure();
-    if (const auto copied = gpu.copyIn(memory->address(), words.data(), bytes); !copied)
+    if (const auto copied = gpu.copyIn(memory->address(), words.data(), bytesOf(words), stream);
+        !copied)
       return copied.failure();
-    return Observations(std::move(words), std::move(*memory));
+    return Observations(gpu, stream, std::move(words), std::move(*memory));
   }
 
   std::uint64_t address() const { return memory_.address(); }
 
   /// Write the lines of the launch's prints; false where an assert failed, which is reported.
-  bool tell(const gpu::Gpu &gpu, const lower::KernelInterface &interface,
-            Diagnostics &diagnostics) {
-    const auto bytes = static_cast<std::int64_t>(words_.size() * sizeof(std::uint64_t));
-    if (const auto copied = gpu.copyOut(words_.data(), address(), bytes); !copied)
+  bool tell(const lower::KernelInterface &interface, Diagnostics &diagnostics) {
+    if (const auto copied = gpu_->copyOut(words_.data(), address(), bytesOf(words_), stream_);
+        !copied)
       return diagnostics.add(copied.error()), false;
     return lower::observations::tell(words_, interface, stdout, diagnostics);
   }
 
 private:
-  Observations(std::vector<std::uint64_t> words, gpu::DeviceMemory memory)
-      : words_(std::move(words)), memory_(std::move(memory)) {}
+  Observations(const gpu::Gpu &gpu, void *stream, std::vector<std::uint64_t> words,
+               gpu::DeviceMemory memory)
+      : gpu_(&gpu), stream_(stream), words_(std::move(words)), memory_(std::move(memory)) {}
 
+  static std::int64_t bytesOf(const std::vector<std::uint64_t> &words) {
+    return static_cast<std::int64_t>(words.size() * sizeof(std::uint64_t));
+  }
+
+  const gpu::Gpu *gpu_;
+  void *stream_;
   std::vector<std::uint64_t> words_;
   gpu::DeviceMemory memory_;
 };
@@ -92,57 +101,104 @@ public:
   }
 
   /// The code for launches of which this holds; null, and errors reported, where there is none.
-  const DeviceCode *codeFor(const analysis::Assumptions &kept, Diagnostics &diagnostics) const {
+  const DeviceCode *codeFor(const analysis::Assumptions &kept, Diagnostics &diagnostics,
+                            const RunOptions &options = {}) const {
     return variants_.find(
         kept,
         [&](ir::Kernel &kernel,
             const analysis::Assumptions &assumptions) -> std::unique_ptr<DeviceCode> {
+          if (const auto refused =
+                  refusedInCapture(variants_.kernel(), gpu_, options, Captured::Loading))
+            return diagnostics.add(*refused), nullptr;
           // It was made before the passes, as the variants' usual assumptions were.
           const bool isBefore =
               before_ && assumptions == usual() && (gpu_.knowsBoxes() || !hasEngine());
           const target::GpuTarget &target = isBefore ? *before_->target : target_;
           const target::LlvmUse use(target.machine().family);
           if (!use.isPossible(kernel.name(), diagnostics)) return nullptr;
+          if (isBefore) return loadBefore(kernel, assumptions, diagnostics);
+          const KeptCode onDisk(kernel, target, gpu_.code().asAssembly, assumptions);
+          if (auto found = loadKept(onDisk)) return found;
           auto code = compileForGpu(kernel, target, assumptions, diagnostics);
           if (!code) return nullptr;
-          auto loaded = isBefore ? loadCode(before_->content, code->interface) : load(*code);
+          auto loaded = load(*code, onDisk);
           if (!loaded) return diagnostics.add(loaded.error()), nullptr;
-          return std::make_unique<DeviceCode>(
-              DeviceCode{.interface = std::move(code->interface), .loaded = std::move(*loaded)});
+          return std::make_unique<DeviceCode>(std::move(code->interface), std::move(*loaded));
         });
   }
 
 private:
   bool execute(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
                Diagnostics &diagnostics, const RunOptions &options) const override {
-    const DeviceCode *code = codeFor(wanted(variants_.assumptionsOf(arguments)), diagnostics);
+    const DeviceCode *code =
+        codeFor(wanted(variants_.assumptionsOf(arguments)), diagnostics, options);
     if (code == nullptr) return false;
     if (const auto wrong =
             checkGrid(grid, target_.machine(), code->interface.threads, options.where))
       return diagnostics.add(*wrong), false;
-    auto staged = gpu::StagedArrays::stage(gpu_, variants_.kernel(), arguments);
-    if (!staged) return diagnostics.add(staged.error()), false;
-    std::optional<Observations> observations;
-    if (code->observes()) {
-      auto made = Observations::make(gpu_);
-      if (!made) return diagnostics.add(made.error()), false;
-      observations.emplace(std::move(*made));
+    const auto copied = gpu::firstToCopy(gpu_, variants_.kernel(), arguments);
+    if (!copied) return diagnostics.add(copied.error()), false;
+    if (options.stream != nullptr && *copied) {
+      const ir::Kernel &kernel = variants_.kernel();
+      const bool isTable = kernel.type(kernel.body().arguments[**copied]).isTable();
+      diagnostics.report(isTable ? Diag::TableInStream : Diag::HostArrayInStream, options.where,
+                         kernel.parameterName(**copied), gpu_.description());
+      return false;
     }
-    gpu::HiddenArguments made{.observations = observations ? observations->address() : 0};
-    if (!describeBoxes(code->interface, staged->arguments(), made, diagnostics)) return false;
-    const gpu::PackedArguments packed =
-        gpu::packArguments(code->interface, staged->arguments(), made);
-    const gpu::Launch launch{.kernel = code->interface.name,
-                             .grid = grid,
-                             .threads = code->interface.threads,
-                             .sharedBytes = code->interface.bytesAtLaunch,
+    auto observations = observationsOf(*code, options);
+    if (!observations) return diagnostics.add(observations.error()), false;
+    std::optional<gpu::StagedArrays> staged;
+    if (*copied) {
+      auto made = gpu::StagedArrays::stage(gpu_, variants_.kernel(), arguments);
+      if (!made) return diagnostics.add(made.error()), false;
+      staged.emplace(std::move(*made));
+      arguments = staged->arguments();
+    }
+    const Run run{.grid = grid,
+                  .arguments = arguments,
+                  .observations = *observations ? (*observations)->address() : 0,
+                  .isAwaited = staged || *observations};
+    if (!launch(*code, run, diagnostics, options)) return false;
+    if (staged)
+      if (const auto brought = staged->bringBack(); !brought)
+        return diagnostics.add(brought.error()), false;
+    return !*observations || (*observations)->tell(code->interface, diagnostics);
+  }
+
+  /// Where the launch notes what it prints and asserts, if it does.
+  Result<std::optional<Observations>> observationsOf(const DeviceCode &code,
+                                                     const RunOptions &options) const {
+    if (!code.observes) return std::optional<Observations>();
+    if (auto refused = refusedInCapture(variants_.kernel(), gpu_, options, Captured::Telling))
+      return Failure{std::move(*refused)};
+    auto made = Observations::make(gpu_, options.stream);
+    if (!made) return made.failure();
+    return std::optional(std::move(*made));
+  }
+
+  struct Run {
+    const ir::Grid &grid;
+    llvm::ArrayRef<ir::Argument> arguments; ///< In the device's memory.
+    std::uint64_t observations;
+    bool isAwaited;
+  };
+
+  bool launch(const DeviceCode &code, const Run &run, Diagnostics &diagnostics,
+              const RunOptions &options) const {
+    gpu::HiddenArguments made{.observations = run.observations};
+    if (!describeBoxes(code.interface, run.arguments, made, diagnostics)) return false;
+    gpu::PackedArguments packed;
+    code.packer.pack(run.arguments, made, packed);
+    const gpu::Launch launch{.kernel = code.interface.name,
+                             .grid = run.grid,
+                             .threads = code.interface.threads,
+                             .sharedBytes = code.interface.bytesAtLaunch,
                              .arguments = packed.bytes,
-                             .each = packed.each};
-    if (const auto ran = launchOrTime(*code->loaded, launch, options.time); !ran)
-      return diagnostics.add(ran.error()), false;
-    if (const auto brought = staged->bringBack(); !brought)
-      return diagnostics.add(brought.error()), false;
-    return !observations || observations->tell(gpu_, code->interface, diagnostics);
+                             .each = packed.each,
+                             .stream = options.stream};
+    const auto done = launchOrTime(*code.loaded, launch, options.time, run.isAwaited);
+    if (!done) diagnostics.add(done.error());
+    return done.ok();
   }
 
   bool hasEngine() const { return target_.machine().asyncCopies.haveEngine; }
@@ -171,8 +227,8 @@ private:
   using Loaded = Result<std::unique_ptr<gpu::LoadedKernel>>;
 
   Result<void> launchOrTime(const gpu::LoadedKernel &kernel, const gpu::Launch &launch,
-                            DeviceTime *time) const {
-    if (time == nullptr) return gpu_.run(kernel, launch);
+                            DeviceTime *time, bool isAwaited) const {
+    if (time == nullptr) return isAwaited ? gpu_.run(kernel, launch) : gpu_.start(kernel, launch);
     const auto milliseconds = gpu_.time(kernel, launch, time->launches);
     if (!milliseconds) return milliseconds.failure();
     time->milliseconds = *milliseconds;
@@ -183,28 +239,55 @@ private:
     return gpu_.load(code, interface.name, interface.bytesAtLaunch);
   }
 
+  /// The kernel is compiled all the same, to know how the code is launched.
+  std::unique_ptr<DeviceCode> loadBefore(ir::Kernel &kernel,
+                                         const analysis::Assumptions &assumptions,
+                                         Diagnostics &diagnostics) const {
+    auto code = compileForGpu(kernel, *before_->target, assumptions, diagnostics);
+    if (!code) return nullptr;
+    auto loaded = loadCode(before_->content, code->interface);
+    if (!loaded) return diagnostics.add(loaded.error()), nullptr;
+    return std::make_unique<DeviceCode>(std::move(code->interface), std::move(*loaded));
+  }
+
+  /// What another process, or this one before, has compiled; null where there is nothing, or the
+  /// driver no longer takes it.
+  std::unique_ptr<DeviceCode> loadKept(const KeptCode &kept) const {
+    auto found = kept.find();
+    if (!found) return nullptr;
+    auto loaded = loadCode(found->content, found->interface);
+    if (!loaded) return kept.forget(), nullptr;
+    spillNotice_.tell(found->spills);
+    return std::make_unique<DeviceCode>(std::move(found->interface), std::move(*loaded));
+  }
+
   /// The image that the vendor's assembler makes. Where none is found, or the driver is too old for
-  /// its image, the driver is handed the assembly if it can do with that.
-  Loaded load(const GpuCode &code) const {
-    if (gpu_.code().asAssembly) return loadAssembly(code);
+  /// its image, the driver is handed the assembly if it can do with that. What a driver of today
+  /// takes is kept.
+  Loaded load(const GpuCode &code, const KeptCode &kept) const {
     const auto assembly = makeAssembly(code, target_);
     if (!assembly) return assembly.failure();
+    LoadableCode made{.interface = code.interface, .content = *assembly, .isAssembly = true};
+    if (gpu_.code().asAssembly) return loadAndKeep(made, kept);
     const auto object = makeObject(*assembly, target_);
     if (!object && object.error().kind != Diag::NoAssembler) return object.failure();
     if (object) {
-      spillNotice_.tell(spillsOf(code.interface, target_, *assembly, *object));
-      auto loaded = loadCode({object->image.begin(), object->image.end()}, code.interface);
+      made = {.interface = code.interface,
+              .content = {object->image.begin(), object->image.end()},
+              .spills = SpillNotice::textOf(spillsOf(code.interface, target_, *assembly, *object))};
+      spillNotice_.tell(made.spills);
+      auto loaded = loadAndKeep(made, kept);
       if (loaded || !gpu_.takesAssembly()) return loaded;
     }
     log(log_level::info, "load", "kernel={0} device={1} assembled by the driver",
         code.interface.name, gpu_.description());
-    return loadCode(*assembly, code.interface);
+    return object ? loadCode(*assembly, code.interface) : loadAndKeep(made, kept);
   }
 
-  Loaded loadAssembly(const GpuCode &code) const {
-    const auto assembly = makeAssembly(code, target_);
-    if (!assembly) return assembly.failure();
-    return loadCode(*assembly, code.interface);
+  Loaded loadAndKeep(const LoadableCode &made, const KeptCode &kept) const {
+    auto loaded = loadCode(made.content, made.interface);
+    if (loaded) kept.keep(made);
+    return loaded;
   }
 
   const gpu::Gpu &gpu_;
@@ -215,6 +298,15 @@ private:
 };
 
 } // namespace
+
+std::optional<Diagnostic> refusedInCapture(const ir::Kernel &kernel, const gpu::Gpu &gpu,
+                                           const RunOptions &launch, Captured what) {
+  if (launch.stream == nullptr || !gpu.isCapturing(launch.stream)) return std::nullopt;
+  const bool isLoading = what == Captured::Loading;
+  return diagnostic(Diag::CapturedLaunch, launch.where, kernel.name(), gpu.description(),
+                    isLoading ? "load its code" : "wait for what it prints and asserts",
+                    isLoading ? "launch it once before" : "launch it in another stream");
+}
 
 std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu,
                                                     Diagnostics &diagnostics,

@@ -24,4 +24,10 @@ std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu
                                                     Diagnostics &diagnostics,
                                                     const GpuExecutableOptions &options = {});
 
+/// What a launch in a stream that is captured, for a graph, can't do.
+enum class Captured : std::uint8_t { Loading, Telling };
+/// The error of a launch that would; none where the stream is not captured.
+std::optional<Diagnostic> refusedInCapture(const ir::Kernel &kernel, const gpu::Gpu &gpu,
+                                           const RunOptions &launch, Captured what);
+
 } // namespace imbrex::runtime

@@ -5,6 +5,8 @@
 #include "runtime/bind.h"
 #include "runtime/devices.h"
 #include "runtime/executable.h"
+#include "runtime/gpu_executable.h"
+#include "runtime/gpus.h"
 #include "runtime/log.h"
 #include "runtime/throw.h"
 
@@ -87,6 +89,10 @@ result<void> launchable::launch(const stream_ref *stream, const grid &blocks,
   const auto on = deviceOf(*state_, stream);
   if (!on) return on.error();
   const Location where = locate(blocks.where());
+  void *const native = stream != nullptr ? stream->native() : nullptr;
+  const runtime::RunOptions options{.stream = native, .where = where};
+  if (native != nullptr && !runtime::isGpu(runtime::infoOf(*on).kind))
+    return runtime::toError(diagnostic(Diag::NoStreams, where, on->name()));
   runtime::BoundLaunch bound;
   if (const auto problem = bound.bind({state_->parameters, *on, where}, blocks, arguments))
     return runtime::toError(*problem);
@@ -98,13 +104,20 @@ result<void> launchable::launch(const stream_ref *stream, const grid &blocks,
       state_->ready[on->index()].load(std::memory_order_acquire);
   if (executable == nullptr) {
     if (bound.isEmpty()) return {};
+    if (native != nullptr) {
+      const auto gpu = runtime::gpuOf(runtime::infoOf(*on));
+      if (!gpu) return runtime::toError(gpu.error());
+      if (const auto refused = runtime::refusedInCapture(irOf(state_->kernel), **gpu, options,
+                                                         runtime::Captured::Loading))
+        return runtime::toError(*refused);
+    }
     const auto made = compile(*state_, *on, bound.arguments());
     if (!made) return made.error();
     executable = *made;
   }
   if (bound.isEmpty()) return {};
   Diagnostics diagnostics;
-  if (!executable->run(bound.grid(), bound.arguments(), diagnostics, {.where = where}))
+  if (!executable->run(bound.grid(), bound.arguments(), diagnostics, options))
     return runtime::toError(diagnostics);
   return {};
 }

@@ -8,10 +8,15 @@ namespace {
 constexpr std::string_view kTopic = "spill";
 }
 
-void SpillNotice::tell(const std::optional<Diagnostic> &spills) const {
-  if (!spills || isTold_.exchange(true)) return;
+std::string SpillNotice::textOf(const std::optional<Diagnostic> &spills) {
+  if (!spills) return "";
   const std::string place = spills->where.known() ? imbrex::toText(spills->where) + ": " : "";
-  log(log_level::warn, kTopic, "{0}{1}; {2}", place, spills->message, spills->hint);
+  return place + spills->message + "; " + spills->hint;
+}
+
+void SpillNotice::tell(const std::string &spills) const {
+  if (spills.empty() || isTold_.exchange(true)) return;
+  log(log_level::warn, kTopic, "{0}", spills);
 }
 
 void SpillNotice::tellOf(const GpuCode &code, const target::GpuTarget &target) const {
@@ -19,7 +24,7 @@ void SpillNotice::tellOf(const GpuCode &code, const target::GpuTarget &target) c
   const auto assembly = makeAssembly(code, target);
   if (!assembly) return; // which whoever wants the code will be told
   const auto object = makeObject(*assembly, target);
-  if (object) tell(spillsOf(code.interface, target, *assembly, *object));
+  if (object) tell(textOf(spillsOf(code.interface, target, *assembly, *object)));
 }
 
 } // namespace imbrex::runtime

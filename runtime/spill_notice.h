@@ -9,7 +9,9 @@ namespace imbrex::runtime {
 /// Tells of a kernel on a device, once, that it spills registers; its variants do so alike.
 class SpillNotice {
 public:
-  void tell(const std::optional<Diagnostic> &spills) const;
+  void tell(const std::string &spills) const;
+  /// The text for `tell`; empty where nothing spills.
+  static std::string textOf(const std::optional<Diagnostic> &spills);
   /// The same for code that no driver needs as an image, where making one takes no tool. Nothing is
   /// made where nobody would hear of it.
   void tellOf(const GpuCode &code, const target::GpuTarget &target) const;

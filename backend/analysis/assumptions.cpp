@@ -98,14 +98,15 @@ bool areElementsApart(const Type &type, const Argument &argument) {
 }
 
 bool areDisjoint(const Kernel &kernel, llvm::ArrayRef<Argument> arguments) {
-  for (size_t a = 0; a < arguments.size(); ++a) {
-    const Type &type = parameterType(kernel, a);
-    if (type.isView() && !type.isConst() && !areElementsApart(type, arguments[a])) return false;
-    for (size_t b = 0; b < a; ++b)
-      if (const Type &other = parameterType(kernel, b);
-          type.hasMemory() && other.hasMemory() &&
-          !areApart(memoryOf(type, arguments[a]), memoryOf(other, arguments[b])))
-        return false;
+  llvm::SmallVector<llvm::ArrayRef<Argument>, 16> before;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Type &type = parameterType(kernel, i);
+    if (!type.hasMemory()) continue;
+    if (type.isView() && !type.isConst() && !areElementsApart(type, arguments[i])) return false;
+    const llvm::ArrayRef<Argument> memory = memoryOf(type, arguments[i]);
+    for (const llvm::ArrayRef<Argument> other : before)
+      if (!areApart(memory, other)) return false;
+    before.push_back(memory);
   }
   return true;
 }
@@ -187,9 +188,10 @@ Assumptions assumptionsOf(const Kernel &kernel, llvm::ArrayRef<Argument> argumen
                        [&](const EqualExtents &pair) {
                          return extentOf(arguments, pair.extent) == extentOf(arguments, pair.first);
                        });
+  all.parameters.resize(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Type &type = parameterType(kernel, i);
-    ParameterAssumptions &parameter = all.parameters.emplace_back();
+    ParameterAssumptions &parameter = all.parameters[i];
     parameter.isDivisible = isDivisible(type, arguments[i]);
     if (!type.isView()) continue;
     parameter.hasUnitStride = arguments[i].strides[static_cast<size_t>(type.rank() - 1)] == 1;

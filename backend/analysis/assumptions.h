@@ -53,7 +53,7 @@ struct Assumptions {
   /// own: no two elements of one that is not const are the same.
   bool areDisjoint = false;
   /// Extents of views that are equal.
-  std::vector<EqualExtents> equalExtents = {};
+  EqualExtentsList equalExtents = {};
 
   ParameterAssumptions of(size_t parameter) const {
     return parameter < parameters.size() ? parameters[parameter] : ParameterAssumptions{};

@@ -121,10 +121,10 @@ const TiledAxis *requiredPartnerOf(const TiledAxis &axis, llvm::ArrayRef<TiledAx
 
 } // namespace
 
-std::vector<EqualExtents> likelyEqualExtents(const Kernel &kernel) {
+EqualExtentsList likelyEqualExtents(const Kernel &kernel) {
   const std::vector<TiledAxis> axes = cutAxes(kernel);
   const auto required = requiredEqual(kernel);
-  std::vector<EqualExtents> equal;
+  EqualExtentsList equal;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto before = llvm::ArrayRef(axes).take_front(i);
     const TiledAxis *partner = requiredPartnerOf(axes[i], before, required);

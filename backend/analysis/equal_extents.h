@@ -1,9 +1,9 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
-#include <vector>
 
 namespace imbrex::analysis {
 
@@ -19,6 +19,9 @@ struct EqualExtents {
   friend bool operator==(const EqualExtents &, const EqualExtents &) = default;
 };
 
+/// Short, for each launch makes one.
+using EqualExtentsList = llvm::SmallVector<EqualExtents, 8>;
+
 /// Extents that the kernel treats as if they were equal: it cuts both axes into the same boxes. So
 /// are those of a and c in
 ///
@@ -27,6 +30,6 @@ struct EqualExtents {
 /// Nothing says that they are equal, but in most launches they are, and then one comparison with
 /// the end serves both. Of those that the kernel requires to be equal, each launch keeps that.
 /// Every extent stands for itself or names the first of its kind.
-std::vector<EqualExtents> likelyEqualExtents(const ir::Kernel &kernel);
+EqualExtentsList likelyEqualExtents(const ir::Kernel &kernel);
 
 } // namespace imbrex::analysis

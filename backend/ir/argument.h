@@ -22,6 +22,7 @@ struct Argument {
   std::int64_t bytes = kUnknownSize;                   // bytes that may be touched from `data` on
   std::uint8_t *unwritten = nullptr;                   // null, or a flag per byte of `bytes`: not 0
                                                        // while nothing has written the byte
+  bool isInPlace = false;                              // it is known to be the device's own memory
   std::array<std::int64_t, Shape::kMaxRank> extents{}; // a view: in elements
   std::array<std::int64_t, Shape::kMaxRank> strides{}; // a view: in elements
   /// A table: what its pointers lead to, in order; they are as many as extents[0] says, and behind

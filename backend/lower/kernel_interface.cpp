@@ -3,21 +3,29 @@
 #include "backend/support/check.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cstring>
+
 namespace imbrex::lower {
 
-std::uint64_t wordOf(const Word &word, llvm::ArrayRef<ir::Argument> arguments) {
-  const ir::Argument &argument = arguments[static_cast<std::size_t>(word.parameter)];
+const void *sourceOf(const Word &word, const ir::Argument &argument) {
   const auto axis = static_cast<std::size_t>(word.axis);
   switch (word.kind) {
-  case WordKind::Scalar: return argument.scalar;
+  case WordKind::Scalar: return &argument.scalar;
   case WordKind::Pointer:
-  case WordKind::Table: return reinterpret_cast<std::uintptr_t>(argument.data);
-  case WordKind::Extent: return static_cast<std::uint64_t>(argument.extents[axis]);
-  case WordKind::Stride: return static_cast<std::uint64_t>(argument.strides[axis]);
+  case WordKind::Table: return &argument.data;
+  case WordKind::Extent: return &argument.extents[axis];
+  case WordKind::Stride: return &argument.strides[axis];
   case WordKind::Observations:
   case WordKind::BoxMap: break;
   }
   IMBREX_UNREACHABLE("a word that is made for each launch");
+}
+
+std::uint64_t wordOf(const Word &word, llvm::ArrayRef<ir::Argument> arguments) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, sourceOf(word, arguments[static_cast<std::size_t>(word.parameter)]),
+              sizeof bits);
+  return bits;
 }
 
 std::vector<std::int64_t> placesOf(llvm::ArrayRef<Word> words) {

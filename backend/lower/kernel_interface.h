@@ -42,7 +42,9 @@ struct BoxMap {
   friend bool operator==(const BoxMap &, const BoxMap &) = default;
 };
 
-/// The bits of a word that a launch's arguments decide: of all but Observations and BoxMap.
+/// Where an argument has the bits of a word, 64 of them, that the arguments decide: of all but
+/// Observations and BoxMap.
+const void *sourceOf(const Word &word, const ir::Argument &argument);
 std::uint64_t wordOf(const Word &word, llvm::ArrayRef<ir::Argument> arguments);
 
 /// Where the words lie in the argument list, and where it ends: each at the next multiple of its

@@ -23,17 +23,25 @@ const char *read(std::string_view value, EnvironmentText &text) {
   return nullptr;
 }
 
-const char *read(std::string_view value, EnvironmentThreads &threads) {
+/// From 1 to so many.
+template <std::int64_t Most>
+const char *readNumber(std::string_view value, std::optional<std::int64_t> &read) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc{} || end != value.data() + value.size() || number < 1 ||
-      number > kMostThreads) {
-    static const auto &wanted =
-        permanent("a whole number from 1 to " + std::to_string(kMostThreads));
+  if (error != std::errc{} || end != value.data() + value.size() || number < 1 || number > Most) {
+    static const auto &wanted = permanent("a whole number from 1 to " + std::to_string(Most));
     return wanted.c_str();
   }
-  threads = number;
+  read = number;
   return nullptr;
+}
+
+const char *read(std::string_view value, EnvironmentThreads &threads) {
+  return readNumber<kMostThreads>(value, threads);
+}
+
+const char *read(std::string_view value, EnvironmentMebibytes &limit) {
+  return readNumber<EnvironmentMebibytes::kMost>(value, limit.number);
 }
 
 const char *read(std::string_view value, EnvironmentFlag &flag) {

@@ -15,6 +15,10 @@ inline constexpr std::int64_t kMostThreads = 1024;
 using EnvironmentText = std::string;                    ///< Empty where not set.
 using EnvironmentThreads = std::optional<std::int64_t>; ///< From 1 to kMostThreads.
 using EnvironmentFlag = bool;                           ///< `1` or `0`.
+struct EnvironmentMebibytes {
+  static constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  std::optional<std::int64_t> number = {}; ///< From 1 to kMost.
+};
 
 /// The IMBREX_* variables, one member for each row of environment.def.
 struct Environment {

@@ -66,6 +66,9 @@ public:
   virtual Location spilledAt(llvm::StringRef assembly, const ObjectCode &object) const = 0;
   /// Whether it takes no tool of the vendor's to make an object.
   virtual bool assemblesByItself() const = 0;
+  /// What makes its images, so that another tool, or a newer one, has another name; none where it
+  /// is not known before it is used.
+  virtual std::optional<std::string> assemblerName() const = 0;
   /// The instructions of an assembly by class.
   virtual InstructionMix instructions(llvm::StringRef assembly) const = 0;
   /// Of the LLVM IR that its vocabulary writes.

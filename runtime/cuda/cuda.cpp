@@ -73,8 +73,25 @@ public:
 
   bool knowsBoxes() const override { return own_.describeTensor != nullptr; }
 
-  int describe(const lower::BoxMap &boxes, const ir::Argument &view,
-               gpu::BoxMapBytes &map) const override {
+protected:
+  /// `before`: whether it was so before, which is mostly so, and spares two calls.
+  int enter(int &before) const override {
+    void *current = nullptr;
+    if (const int error = own_.currentContext(&current); error != 0) return error;
+    before = current == context_ ? 1 : 0;
+    return before == 1 ? 0 : own_.pushContext(context_);
+  }
+  void leave(int before) const override {
+    void *popped = nullptr;
+    if (before == 0) own_.popContext(&popped);
+  }
+  int allowShared(void *function, std::int32_t bytes) const override {
+    // cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES. Without it a block has 48 KB.
+    constexpr int kMostDynamicBytes = 8;
+    return own_.setKernelFact(function, kMostDynamicBytes, bytes);
+  }
+  int makeMap(const lower::BoxMap &boxes, const ir::Argument &view,
+              gpu::BoxMapBytes &map) const override {
     // cuda.h: CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, and
     // CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE, which fills with zeros
     constexpr int kPlain = 0, kLine = 2, kZeros = 0;
@@ -96,18 +113,6 @@ public:
                                           kPlain, swizzleOf(boxes.span), kLine, kZeros);
     map = made;
     return error;
-  }
-
-protected:
-  int enter(int & /*before*/) const override { return own_.pushContext(context_); }
-  void leave(int /*before*/) const override {
-    void *popped = nullptr;
-    own_.popContext(&popped);
-  }
-  int allowShared(void *function, std::int32_t bytes) const override {
-    // cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES. Without it a block has 48 KB.
-    constexpr int kMostDynamicBytes = 8;
-    return own_.setKernelFact(function, kMostDynamicBytes, bytes);
   }
 
 private:

@@ -75,9 +75,10 @@ int Gpu::enqueue(const LoadedKernel &kernel, const Launch &launch) const {
     return static_cast<unsigned>(launch.grid.extents[axis]);
   };
   auto *const each = launch.each.empty() ? nullptr : const_cast<void **>(launch.each.data());
-  return driver().launch(
-      kernel.function(), blocks(0), blocks(1), blocks(2), static_cast<unsigned>(launch.threads), 1,
-      1, static_cast<unsigned>(launch.sharedBytes), nullptr, each, each ? nullptr : extra.data());
+  return driver().launch(kernel.function(), blocks(0), blocks(1), blocks(2),
+                         static_cast<unsigned>(launch.threads), 1, 1,
+                         static_cast<unsigned>(launch.sharedBytes), launch.stream, each,
+                         each ? nullptr : extra.data());
 }
 
 Failure<Diagnostic> Gpu::broke(std::string_view kernel, int error) const {
@@ -85,14 +86,17 @@ Failure<Diagnostic> Gpu::broke(std::string_view kernel, int error) const {
               "emulated:" + std::string(code().machine->name));
 }
 
-Result<void> Gpu::run(const LoadedKernel &kernel, const Launch &launch) const {
+Result<void> Gpu::start(const LoadedKernel &kernel, const Launch &launch) const {
   const int refusal = within([&] { return enqueue(kernel, launch); });
-  if (refusal != 0) {
-    const auto &[x, y, z] = launch.grid.extents;
-    return fail(Diag::LaunchRefused, {}, description(), launch.kernel, x, y, z, launch.threads,
-                describeError(driver(), refusal));
-  }
-  const int error = within([&] { return driver().synchronise(nullptr); });
+  if (refusal == 0) return {};
+  const auto &[x, y, z] = launch.grid.extents;
+  return fail(Diag::LaunchRefused, {}, description(), launch.kernel, x, y, z, launch.threads,
+              describeError(driver(), refusal));
+}
+
+Result<void> Gpu::run(const LoadedKernel &kernel, const Launch &launch) const {
+  if (const auto started = start(kernel, launch); !started) return started;
+  const int error = within([&] { return driver().synchronise(launch.stream); });
   if (error != 0) return broke(launch.kernel, error);
   return {};
 }
@@ -118,11 +122,79 @@ int Gpu::timeOf(std::int32_t times, double &milliseconds, llvm::function_ref<int
 
 Result<double> Gpu::time(const LoadedKernel &kernel, const Launch &launch,
                          std::int32_t times) const {
+  IMBREX_CHECK(launch.stream == nullptr, "a launch of '{0}' in a stream is timed", launch.kernel);
   double milliseconds = 0;
   const int error =
       within([&] { return timeOf(times, milliseconds, [&] { return enqueue(kernel, launch); }); });
   if (error != 0) return broke(launch.kernel, error);
   return milliseconds;
+}
+
+// --- streams and events ---
+
+Result<void> Gpu::did(std::string_view what, llvm::function_ref<int()> action) const {
+  const int error = within(action);
+  if (error != 0) return refused(what, error);
+  return {};
+}
+
+Result<void *> Gpu::makeStream() const {
+  // What is in the default stream and in such a one is done in the order in which it was put there.
+  constexpr unsigned kOrderedWithDefault = 0; // cuda.h: CU_STREAM_DEFAULT
+  void *stream = nullptr;
+  if (const auto made =
+          did("make a stream", [&] { return driver().makeStream(&stream, kOrderedWithDefault); });
+      !made)
+    return made.failure();
+  return stream;
+}
+
+void Gpu::destroyStream(void *stream) const {
+  within([&] { return driver().destroyStream(stream); });
+}
+
+Result<void> Gpu::await(void *stream) const {
+  const int error = within([&] { return driver().synchronise(stream); });
+  if (error != 0)
+    return fail(Diag::StreamBroke, {}, description(), describeError(driver(), error),
+                "emulated:" + std::string(code().machine->name));
+  return {};
+}
+
+bool Gpu::isCapturing(void *stream) const {
+  int status = 0; // cuda.h: CU_STREAM_CAPTURE_STATUS_NONE
+  return within([&] { return driver().isCapturing(stream, &status); }) == 0 && status != 0;
+}
+
+Result<void *> Gpu::makeEvent() const {
+  void *event = nullptr;
+  if (const auto made = did("make an event", [&] { return driver().makeEvent(&event, 0); }); !made)
+    return made.failure();
+  return event;
+}
+
+void Gpu::destroyEvent(void *event) const {
+  within([&] { return driver().destroyEvent(event); });
+}
+
+Result<void> Gpu::record(void *event, void *stream) const {
+  return did("record an event", [&] { return driver().recordEvent(event, stream); });
+}
+
+Result<void> Gpu::awaitEvent(void *event) const {
+  return did("wait for an event", [&] { return driver().awaitEvent(event); });
+}
+
+Result<void> Gpu::letAwait(void *stream, void *event) const {
+  return did("let a stream wait", [&] { return driver().streamAwaits(stream, event, 0); });
+}
+
+Result<double> Gpu::millisecondsBetween(void *first, void *last) const {
+  float milliseconds = 0;
+  const auto told = did("tell the time between two events",
+                        [&] { return driver().timeBetween(&milliseconds, first, last); });
+  if (!told) return told.failure();
+  return static_cast<double>(milliseconds);
 }
 
 // --- memory ---
@@ -160,16 +232,62 @@ Result<double> Gpu::timeCopy(std::uint64_t to, std::uint64_t from, std::int64_t 
   return milliseconds;
 }
 
-bool Gpu::owns(const void *address) const {
-  // cuda.h: CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_DEVICE. hip_runtime_api.h of ROCm 6 and
-  // 7: HIP_POINTER_ATTRIBUTE_MEMORY_TYPE, hipMemoryTypeDevice.
-  constexpr int kMemoryType = 2;
+MemoryOwner Gpu::ownerOf(const void *address) const {
+  // cuda.h: CU_POINTER_ATTRIBUTE_MEMORY_TYPE and _DEVICE_ORDINAL, CU_MEMORYTYPE_DEVICE.
+  // hip_runtime_api.h of ROCm 6 and 7: HIP_POINTER_ATTRIBUTE_…, hipMemoryTypeDevice.
+  std::array<int, 2> which{2, 9};
   constexpr unsigned kDevice = 2;
   unsigned type = 0;
+  MemoryOwner owner;
+  std::array<void *, 2> values{&type, &owner.number};
   const int error = within([&] {
-    return driver().pointerFact(&type, kMemoryType, reinterpret_cast<std::uintptr_t>(address));
+    return driver().pointerFacts(which.size(), which.data(), values.data(),
+                                 reinterpret_cast<std::uintptr_t>(address));
   });
-  return error == 0 && type == kDevice; // of memory that it does not know the driver gives an error
+  // Of memory that it does not know the driver gives an error, or nothing.
+  owner.isDevice = error == 0 && type == kDevice;
+  return owner;
+}
+
+std::string Gpu::nameOf(std::int32_t number) const {
+  return Ordinal{.vendor = facts_.vendor, .number = number}.name();
+}
+
+Result<std::uint64_t> Gpu::allocateIn(void *stream, std::int64_t bytes, bool &isPooled) const {
+  constexpr int kNotSupported = 801; // cuda.h: CUDA_ERROR_NOT_SUPPORTED; hipErrorNotSupported
+  const auto size = static_cast<std::size_t>(bytes);
+  std::uint64_t address = 0;
+  // What is taken in the default stream is there for all others at once.
+  int error = kNotSupported;
+  if (stream != nullptr)
+    error = within([&] { return driver().allocateIn(&address, size, stream); });
+  isPooled = error != kNotSupported;
+  if (!isPooled) error = within([&] { return driver().allocate(&address, size); });
+  if (error != 0) return refused("allocate " + std::to_string(bytes) + " bytes", error);
+  return address;
+}
+
+void Gpu::releaseIn(void *stream, std::uint64_t address, bool isPooled) const {
+  within([&] {
+    if (isPooled) return driver().releaseIn(address, stream);
+    driver().synchronise(stream); // whoever is in it may still use the memory
+    return driver().release(address);
+  });
+}
+
+Result<void> Gpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes,
+                         void *stream) const {
+  return did("take " + std::to_string(bytes) + " bytes", [&] {
+    const int error = driver().copyInBy(to, from, static_cast<std::size_t>(bytes), stream);
+    return error != 0 ? error : driver().synchronise(stream);
+  });
+}
+
+Result<void> Gpu::copyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const {
+  return did("give back " + std::to_string(bytes) + " bytes", [&] {
+    const int error = driver().copyOutBy(to, from, static_cast<std::size_t>(bytes), stream);
+    return error != 0 ? error : driver().synchronise(stream);
+  });
 }
 
 Result<GpuFacts> factsOf(const Driver &driver, const Ordinal &device,
@@ -182,11 +300,12 @@ Result<GpuFacts> factsOf(const Driver &driver, const Ordinal &device,
   return GpuFacts{.vendor = device.vendor,
                   .driver = driver,
                   .code = *code,
+                  .number = device.number,
                   .driversName = std::string(driversName),
                   .description = device.name() + " (" + given + std::string(driversName) + ")"};
 }
 
-int Gpu::describe(const lower::BoxMap &, const ir::Argument &, BoxMapBytes &) const {
+int Gpu::makeMap(const lower::BoxMap &, const ir::Argument &, BoxMapBytes &) const {
   IMBREX_UNREACHABLE("{0} loads no boxes", description());
 }
 

@@ -58,12 +58,20 @@ struct Launch {
   std::int32_t sharedBytes = 0;        ///< Of a block, besides what the code has of itself.
   llvm::ArrayRef<std::byte> arguments; ///< As packed_arguments.h packs them.
   llvm::ArrayRef<void *> each = {}; ///< Where each is; empty: as they lie, so the kernel has them.
+  void *stream = nullptr;           ///< Null: the device's default one.
+};
+
+/// Whose memory an address is in.
+struct MemoryOwner {
+  bool isDevice = false;    ///< A GPU's own; else the host's, or unknown to the driver.
+  std::int32_t number = -1; ///< Of that GPU, the driver's.
 };
 
 struct GpuFacts {
   const Vendor *vendor;
   Driver driver;
   SuitableCode code;
+  std::int32_t number;     ///< The driver's.
   std::string driversName; ///< Of the device's kind: "sm_90".
   std::string description;
 };
@@ -90,8 +98,8 @@ Result<OpenGpu<OwnFunctions>> openWith(llvm::ArrayRef<std::string> paths, const 
   return OpenGpu<OwnFunctions>{.facts = std::move(*facts), .own = own};
 }
 
-/// A GPU behind its vendor's driver. Any number of threads may use it at once; what they ask for is
-/// done in the device's default stream, one after the other, and has been done when a call returns.
+/// A GPU behind its vendor's driver. Any number of threads may use it at once. What names no stream
+/// is done in the device's default one, and has been done when a call returns, but for `start`.
 class Gpu {
 public:
   virtual ~Gpu() = default;
@@ -110,12 +118,37 @@ public:
   /// many bytes of shared memory. The error has the driver's log.
   Result<std::unique_ptr<LoadedKernel>> load(const std::string &code, const std::string &symbol,
                                              std::int32_t sharedBytes = 0) const;
+  /// Launch a kernel, and wait for nothing: what goes wrong later is an error of `await`.
+  Result<void> start(const LoadedKernel &kernel, const Launch &launch) const;
   /// Run a kernel and wait for it.
   Result<void> run(const LoadedKernel &kernel, const Launch &launch) const;
   /// Run it so many times; the milliseconds that one took, by the device's clock.
   Result<double> time(const LoadedKernel &kernel, const Launch &launch, std::int32_t times) const;
 
+  Result<void *> makeStream() const;
+  void destroyStream(void *stream) const;
+  /// Wait for all that is in a stream; the error of what broke down there.
+  Result<void> await(void *stream) const;
+  /// Whether what is put into a stream is recorded, for a graph, and not done.
+  bool isCapturing(void *stream) const;
+
+  Result<void *> makeEvent() const;
+  void destroyEvent(void *event) const;
+  /// Now, as a place in a stream.
+  Result<void> record(void *event, void *stream) const;
+  Result<void> awaitEvent(void *event) const;
+  /// What is put into the stream from now on comes behind the event.
+  Result<void> letAwait(void *stream, void *event) const;
+  Result<double> millisecondsBetween(void *first, void *last) const;
+
   Result<DeviceMemory> allocate(std::int64_t bytes) const;
+  /// In the order of a stream, from the driver's pool where it has one (`isPooled`); at once, in
+  /// the default one.
+  Result<std::uint64_t> allocateIn(void *stream, std::int64_t bytes, bool &isPooled) const;
+  void releaseIn(void *stream, std::uint64_t address, bool isPooled) const;
+  /// Put into a stream, and waited for.
+  Result<void> copyIn(std::uint64_t to, const void *from, std::int64_t bytes, void *stream) const;
+  Result<void> copyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const;
   Result<void> copyIn(std::uint64_t to, const void *from, std::int64_t bytes) const;
   Result<void> copyOut(void *to, std::uint64_t from, std::int64_t bytes) const;
   /// As `time`, of copying between two places in the device's memory.
@@ -125,13 +158,17 @@ public:
   virtual bool knowsBoxes() const { return false; }
   /// What a launch with this view, whose address is the device's, passes for its boxes; or the
   /// driver's error.
-  virtual int describe(const lower::BoxMap &boxes, const ir::Argument &view,
-                       BoxMapBytes &map) const;
+  int describe(const lower::BoxMap &boxes, const ir::Argument &view, BoxMapBytes &map) const {
+    return within([&] { return makeMap(boxes, view, map); });
+  }
   /// What an error of the driver's says.
   std::string textOf(int error) const { return describeError(driver(), error); }
 
-  /// Whether an address is in the device's own memory, allocated by whomever.
-  bool owns(const void *address) const;
+  /// Of memory allocated by whomever.
+  MemoryOwner ownerOf(const void *address) const;
+  /// Its number among its driver's devices, and that of another as a name: "cuda:1".
+  std::int32_t number() const { return facts_.number; }
+  std::string nameOf(std::int32_t number) const;
 
 protected:
   explicit Gpu(GpuFacts facts) : facts_(std::move(facts)) {}
@@ -142,6 +179,8 @@ protected:
   virtual void leave(int before) const = 0;
   /// Let launches of a kernel give it so many bytes of shared memory.
   virtual int allowShared(void *function, std::int32_t bytes) const = 0;
+  /// As `describe`, while the device is current.
+  virtual int makeMap(const lower::BoxMap &boxes, const ir::Argument &view, BoxMapBytes &map) const;
   const Driver &driver() const { return facts_.driver; }
 
 private:
@@ -150,6 +189,8 @@ private:
   /// What `action` gives while the device is current, or the error why it can't be.
   int within(llvm::function_ref<int()> action) const;
   Failure<Diagnostic> refused(std::string_view what, int error) const;
+  /// `what` says what a refusal is of.
+  Result<void> did(std::string_view what, llvm::function_ref<int()> action) const;
   int enqueue(const LoadedKernel &kernel, const Launch &launch) const;
   Failure<Diagnostic> broke(std::string_view kernel, int error) const;
   int timeOf(std::int32_t times, double &milliseconds, llvm::function_ref<int()> action) const;

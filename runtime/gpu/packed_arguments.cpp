@@ -3,28 +3,49 @@
 #include <cstring>
 
 namespace imbrex::gpu {
+namespace {
 
-PackedArguments packArguments(const lower::KernelInterface &interface,
-                              llvm::ArrayRef<ir::Argument> arguments, const HiddenArguments &made) {
+using lower::WordKind;
+
+bool isMadeForLaunch(const lower::Word &word) {
+  return word.kind == WordKind::BoxMap || word.kind == WordKind::Observations;
+}
+
+std::size_t offsetOf(const lower::Word &word) {
+  const ir::Argument any;
+  const auto within = static_cast<const std::byte *>(lower::sourceOf(word, any)) -
+                      reinterpret_cast<const std::byte *>(&any);
+  return static_cast<std::size_t>(word.parameter) * sizeof any + static_cast<std::size_t>(within);
+}
+
+} // namespace
+
+ArgumentPacker::ArgumentPacker(const lower::KernelInterface &interface) {
   const std::vector<std::int64_t> places = lower::placesOf(interface.words);
-  std::vector<std::byte> packed(static_cast<std::size_t>(places.back()));
-  for (std::size_t i = 0; i < interface.words.size(); ++i) {
-    const lower::Word &word = interface.words[i];
-    const auto at = static_cast<std::size_t>(places[i]),
-               size = static_cast<std::size_t>(word.bytes);
-    if (word.kind == lower::WordKind::BoxMap) {
-      std::memcpy(&packed[at], made.maps[static_cast<std::size_t>(word.axis)].data(), size);
-      continue;
-    }
-    const bool isObservations = word.kind == lower::WordKind::Observations;
-    const std::uint64_t bits = isObservations ? made.observations : lower::wordOf(word, arguments);
-    std::memcpy(&packed[at], &bits, size); // the low bytes: both ends have the least first
+  bytes_ = static_cast<std::size_t>(places.back());
+  for (const auto &[word, place] : llvm::zip_first(interface.words, places)) {
+    const auto to = static_cast<std::size_t>(place);
+    if (isMadeForLaunch(word))
+      hidden_.push_back({word, to});
+    else
+      copied_.push_back({offsetOf(word), to, static_cast<std::size_t>(word.bytes)});
+    if (!interface.maps.empty()) places_.push_back(to);
   }
-  PackedArguments all{.bytes = std::move(packed)};
-  if (!interface.maps.empty())
-    for (std::size_t i = 0; i < interface.words.size(); ++i)
-      all.each.push_back(&all.bytes[static_cast<std::size_t>(places[i])]);
-  return all;
+}
+
+void ArgumentPacker::pack(llvm::ArrayRef<ir::Argument> arguments, const HiddenArguments &made,
+                          PackedArguments &packed) const {
+  packed.bytes.resize(bytes_);
+  const auto *from = reinterpret_cast<const std::byte *>(arguments.data());
+  for (const Copied &word : copied_) // the low bytes: both ends have the least first
+    std::memcpy(&packed.bytes[word.to], from + word.from, word.bytes);
+  for (const auto &[word, to] : hidden_) {
+    const void *content = &made.observations;
+    if (word.kind == WordKind::BoxMap)
+      content = made.maps[static_cast<std::size_t>(word.axis)].data();
+    std::memcpy(&packed.bytes[to], content, static_cast<std::size_t>(word.bytes));
+  }
+  for (const std::size_t place : places_) packed.each.push_back(&packed.bytes[place]);
 }
 
 } // namespace imbrex::gpu

@@ -3,6 +3,7 @@
 #include "backend/ir/argument.h"
 #include "backend/lower/kernel_interface.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include "runtime/gpu/gpu.h"
 
 #include <cstddef>
@@ -13,20 +14,46 @@ namespace imbrex::gpu {
 /// What a launch passes beside the arguments of the kernel's parameters.
 struct HiddenArguments {
   std::uint64_t observations = 0;
-  std::vector<BoxMapBytes> maps = {}; ///< By the interface's.
+  llvm::SmallVector<BoxMapBytes, 4> maps = {}; ///< By the interface's.
 };
 
+/// Few launches need more memory than is in this itself.
 struct PackedArguments {
-  std::vector<std::byte> bytes;
+  PackedArguments() = default;
+  PackedArguments(const PackedArguments &) = delete; // `each` leads into `bytes`
+  PackedArguments &operator=(const PackedArguments &) = delete;
+
+  llvm::SmallVector<std::byte, 512> bytes;
   /// Where each word is, of a kernel that has maps: those the assembler puts where they are aligned
   /// beside what the driver has in front of all arguments, so that only the driver knows the place.
-  std::vector<void *> each = {};
+  llvm::SmallVector<void *, 32> each = {};
 };
 
 /// The bytes in which a kernel finds its arguments, in the places that both vendors' rules give
 /// them (PTX: the natural alignment of .param; AMD: that of the kernarg segment). The arguments are
 /// those of the kernel's parameters, with addresses of the device.
-PackedArguments packArguments(const lower::KernelInterface &interface,
-                              llvm::ArrayRef<ir::Argument> arguments, const HiddenArguments &made);
+class ArgumentPacker {
+public:
+  explicit ArgumentPacker(const lower::KernelInterface &interface);
+
+  void pack(llvm::ArrayRef<ir::Argument> arguments, const HiddenArguments &made,
+            PackedArguments &packed) const;
+
+private:
+  /// A word, as bytes that are copied: it costs each launch little.
+  struct Copied {
+    std::size_t from; ///< Of the first argument's bytes.
+    std::size_t to, bytes;
+  };
+  struct Hidden {
+    lower::Word word;
+    std::size_t to;
+  };
+
+  std::vector<Copied> copied_;
+  std::vector<Hidden> hidden_;
+  std::vector<std::size_t> places_; ///< Of all words where each is told; else none.
+  std::size_t bytes_;
+};
 
 } // namespace imbrex::gpu

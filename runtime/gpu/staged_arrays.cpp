@@ -80,10 +80,33 @@ std::optional<std::string> parameterWithoutSize(const ir::Kernel &kernel,
   return found;
 }
 
+Result<std::optional<std::size_t>> firstToCopy(const Gpu &gpu, const ir::Kernel &kernel,
+                                               llvm::ArrayRef<ir::Argument> arguments) {
+  std::optional<std::size_t> first, foreign;
+  std::int32_t number = 0;
+  forEachPiece(kernel, arguments, [&](const ir::Argument &piece, std::size_t i, std::size_t) {
+    if (piece.data == nullptr || piece.isInPlace) return;
+    const MemoryOwner owner = gpu.ownerOf(piece.data);
+    if (!owner.isDevice) {
+      if (!first) first = i;
+    } else if (owner.number != gpu.number() && !foreign) {
+      foreign = i;
+      number = owner.number;
+    }
+  });
+  if (foreign)
+    return fail(Diag::WrongDeviceMemory, {}, kernel.parameterName(*foreign), gpu.nameOf(number),
+                gpu.nameOf(gpu.number()));
+  // The addresses of a table lie in the host's memory, wherever they lead.
+  for (std::size_t i = 0; i < arguments.size() && !first; ++i)
+    if (typeOf(kernel, i).isTable()) first = i;
+  return first;
+}
+
 bool StagedArrays::isStaged(const ir::Argument &argument) {
-  if (argument.data == nullptr) return false;
+  if (argument.data == nullptr || argument.isInPlace) return false;
   const auto [known, isNew] = isOwn_.try_emplace(argument.data, false);
-  if (isNew) known->second = gpu_->owns(argument.data);
+  if (isNew) known->second = gpu_->ownerOf(argument.data).isDevice;
   return !known->second;
 }
 

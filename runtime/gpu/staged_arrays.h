@@ -37,6 +37,11 @@ std::optional<std::string> parameterWithoutSize(const ir::Kernel &kernel,
                                                 llvm::ArrayRef<ir::Argument> arguments,
                                                 IsStaged isStaged);
 
+/// The first parameter of a launch for which something is to be copied to a device; none where all
+/// is in its own memory. An error where an argument is in another GPU's.
+Result<std::optional<std::size_t>> firstToCopy(const Gpu &gpu, const ir::Kernel &kernel,
+                                               llvm::ArrayRef<ir::Argument> arguments);
+
 /// The arrays of a launch, copied into a device's memory. Arguments that overlap on the host do so
 /// there, in the same way; addresses keep their alignment. An argument that is in the device's own
 /// memory already is used where it is. Tables are made again, of the addresses there.

@@ -79,7 +79,8 @@ if grep -q 'there is no device' "$scratch/log"; then
   echo "SKIP  $(head -n 1 "$scratch/log")"
   finish
 fi
-correctness "$device" "the ${device%:*} device gives*" "the ${device%:*} device and the interpreter*"
+correctness "$device" "the ${device%:*} device gives*" "the ${device%:*} device keeps*" \
+  "the ${device%:*} device and the interpreter*"
 
 echo "== $device: speed, beside a copy in the same run"
 bench "$device" | tee "$scratch/bench" || failed+=(bench)
@@ -88,6 +89,9 @@ if has_torch; then
 else
   echo "SKIP  peers: there is no torch that finds a GPU"
 fi
+
+echo "== $device: what a launch costs"
+IMBREX_DEVICE="$device" launches || failed+=(launches)
 
 echo "== $device: products and attention"
 if has_torch; then

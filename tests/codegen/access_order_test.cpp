@@ -114,6 +114,7 @@ public:
     return of_.spilledAt(assembly, object);
   }
   bool assemblesByItself() const override { return of_.assemblesByItself(); }
+  std::optional<std::string> assemblerName() const override { return std::nullopt; }
   target::InstructionMix instructions(llvm::StringRef assembly) const override {
     return of_.instructions(assembly);
   }

@@ -28,7 +28,8 @@ TEST_CASE("a misspelt subcommand or option is answered with what was meant") {
                              "  hint: did you mean 'targets'?\n");
   CHECK(shell("imbrex frob").output ==
         "imbrex: error: there is no subcommand 'frob'\n"
-        "  hint: there are help, targets, opt, compile, run, layout, check, plan, timeline\n");
+        "  hint: there are help, targets, opt, compile, run, layout, check, plan, timeline, "
+        "cache\n");
   const Outcome option = shell("imbrex opt --pases dce -");
   CHECK(option.status == 2);
   CHECK(contains(option.output, "Did you mean '--passes'?"));

@@ -45,6 +45,9 @@ int skipStatus(int count, char **words) {
 
 REGISTER_LISTENER("skips", 1, Listener);
 
+// A test compiles what it runs, unless it says itself where something may be kept.
+[[maybe_unused]] const int keepsNothing = setenv("IMBREX_CACHE_DIR", "off", 0);
+
 int main(int count, char **words) {
   const int status = doctest::Context(count, words).run();
   return status == 0 && hasSkipped ? skipStatus(count, words) : status;

@@ -23,7 +23,7 @@ struct Subcommand {
   int (*run)();
 };
 
-extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout, kCheck, kPlan, kTimeline;
+extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout, kCheck, kPlan, kTimeline, kCache;
 
 /// The category that our own options are in, so that --help hides LLVM's.
 llvm::cl::OptionCategory &ownOptions();

@@ -49,7 +49,8 @@ constexpr auto kUsageMistakes = std::to_array<Diag>(
      Diag::ImageDevice,     Diag::UnknownPass,    Diag::MisspeltPass,    Diag::BadGridText,
      Diag::TooManyBlocks,   Diag::BadAssignment,  Diag::BadOutput,       Diag::LonelyOption,
      Diag::BadOptionNumber, Diag::BadTripCount,   Diag::BadLayoutText,   Diag::BadExtents,
-     Diag::NoPowerOfTwo,    Diag::BadAxisOrder,   Diag::PictureTooLarge, Diag::LayoutsDoNotMatch});
+     Diag::NoPowerOfTwo,    Diag::BadAxisOrder,   Diag::PictureTooLarge, Diag::LayoutsDoNotMatch,
+     Diag::NoCache,         Diag::CacheAction});
 
 bool isUsage(const Diagnostic &problem) {
   return !problem.where.known() && llvm::is_contained(kUsageMistakes, problem.kind);
@@ -154,8 +155,8 @@ bool writeOutput(const std::string &path, const std::string &content, Diagnostic
 
 namespace {
 
-const std::array<const Subcommand *, 8> kSubcommands{&kTargets, &kOpt,   &kCompile, &kRun,
-                                                     &kLayout,  &kCheck, &kPlan,    &kTimeline};
+const std::array<const Subcommand *, 9> kSubcommands{
+    &kTargets, &kOpt, &kCompile, &kRun, &kLayout, &kCheck, &kPlan, &kTimeline, &kCache};
 
 /// Whether the first word is a subcommand or an option; else says what it could have meant.
 bool isKnown(std::string_view word) {

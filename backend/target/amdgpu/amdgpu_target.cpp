@@ -81,6 +81,7 @@ public:
     return spillsIn(assembly).most();
   }
   bool assemblesByItself() const override { return true; }
+  std::optional<std::string> assemblerName() const override { return "LLVM's and lld"; }
   InstructionMix instructions(llvm::StringRef assembly) const override {
     return mixOfAssembly(assembly);
   }

@@ -13,6 +13,7 @@
 #include "backend/target/nvptx/resources.h"
 #include "backend/target/nvptx/shifts.h"
 #include "backend/target/nvptx/spills.h"
+#include "backend/target/nvptx/toolkit.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/TargetSelect.h"
@@ -75,6 +76,11 @@ public:
     return spillsIn(object.image).most();
   }
   bool assemblesByItself() const override { return false; }
+  std::optional<std::string> assemblerName() const override {
+    const std::string program = findTool("ptxas");
+    if (program.empty()) return std::nullopt;
+    return nameOfVersion(program);
+  }
   InstructionMix instructions(llvm::StringRef assembly) const override {
     return mixOfPtx(assembly);
   }

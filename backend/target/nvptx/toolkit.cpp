@@ -1,7 +1,9 @@
 #include "backend/target/nvptx/toolkit.h"
 
 #include "backend/support/environment.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 
 #include <cstdlib>
@@ -27,6 +29,16 @@ std::string findTool(std::string_view name) {
   const llvm::SmallVector<llvm::StringRef> paths(binaries.begin(), binaries.end());
   const auto found = llvm::sys::findProgramByName(tool, paths);
   return found ? *found : std::string();
+}
+
+std::optional<std::string> nameOfVersion(const std::string &program) {
+  llvm::sys::fs::file_status status;
+  llvm::SmallString<128> path;
+  if (llvm::sys::fs::real_path(program, path) || llvm::sys::fs::status(path, status))
+    return std::nullopt;
+  const auto time = status.getLastModificationTime().time_since_epoch().count();
+  return path.str().str() + " of " + std::to_string(status.getSize()) + " bytes, " +
+         std::to_string(time);
 }
 
 } // namespace imbrex::target::nvptx

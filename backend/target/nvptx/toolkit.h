@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,5 +14,9 @@ std::vector<std::string> toolkitFolders();
 /// The path of one of the toolkit's programs; empty where it is not found. Unless IMBREX_TOOLKIT is
 /// set, PATH is asked first.
 std::string findTool(std::string_view name);
+
+/// A program's path, size and time: what another version of it has not in common with it. None
+/// where it is not there.
+std::optional<std::string> nameOfVersion(const std::string &program);
 
 } // namespace imbrex::target::nvptx

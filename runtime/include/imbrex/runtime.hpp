@@ -4,6 +4,7 @@
 #include <imbrex/buffer.hpp>
 #include <imbrex/cache.hpp>
 #include <imbrex/device.hpp>
+#include <imbrex/device_buffer.hpp>
 #include <imbrex/grid.hpp>
 #include <imbrex/launch.hpp>
 #include <imbrex/log.hpp>

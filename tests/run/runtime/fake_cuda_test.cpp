@@ -366,4 +366,24 @@ TEST_CASE("the places of a kernel's arguments are read from PTX as from a cubin"
   CHECK(testing::argumentsInImage(ptx, "k") == Places{{0, 8}, {8, 1}, {10, 2}, {12, 4}, {16, 8}});
 }
 
+TEST_CASE("a context that is current already is left so, and another one comes back") {
+  fake::State &driver = testing::freshDriver(kFake.driver);
+  driver.isa = kFake.isa;
+  driver.devices = 2;
+  const auto first = testing::openGpu({kFake.driver}, 0);
+  REQUIRE(first);
+  for (const int current : {0, 1}) {
+    driver.contexts = {current};
+    driver.current = 1;
+    driver.calls.clear();
+    {
+      const auto memory = (*first)->allocate(16);
+      REQUIRE(memory);
+      CHECK(driver.owners[memory->address()] == 0);
+    }
+    CHECK(std::ranges::count(driver.calls, "pushContext") == 2 * current);
+    CHECK(driver.contexts == std::vector<int>{current});
+  }
+}
+
 } // namespace imbrex

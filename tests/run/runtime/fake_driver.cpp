@@ -5,22 +5,34 @@
 #include "tests/run/runtime/fake_driver.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
+#include <iterator>
 #include <list>
+#include <string_view>
 
 namespace {
 
 using imbrex::fake::SeenLaunch;
 using imbrex::fake::State;
 
+#ifndef FAKE_IS_QUIET
+#define FAKE_IS_QUIET 0
+#endif
+
 State &state() {
-  static State only;
+  static State only = [] {
+    State made;
+    made.isQuiet = FAKE_IS_QUIET != 0;
+    return made;
+  }();
   return only;
 }
 
-constexpr int kInvalidValue = 1, kInvalidImage = 200, kNotFound = 500;
+constexpr int kInvalidValue = 1, kInvalidImage = 200, kNoContext = 201, kInvalidHandle = 400,
+              kNotFound = 500, kNotSupported = 801;
 
 struct Kernel {
   const struct Module *module;
@@ -32,11 +44,20 @@ struct Module {
   std::list<Kernel> kernels = {};
 };
 
+/// Of CUDA's driver: whether a function does its work in the context that is current.
+bool needsContext(std::string_view member) {
+  constexpr std::array<std::string_view, 5> kNeedNone{"init", "deviceCount", "deviceName",
+                                                      "primaryContext", "pushContext"};
+  return FAKE_IS_CUDA && std::ranges::find(kNeedNone, member) == kNeedNone.end();
+}
+
 /// Notes a call; the error that it is to give instead of doing its work.
 int enter(const char *member) {
   State &fake = state();
+  if (fake.isQuiet) return 0;
   fake.calls.emplace_back(member);
   fake.mostCurrent = std::max(fake.mostCurrent, fake.current);
+  if (fake.current == 0 && needsContext(member)) return kNoContext;
   if (fake.failing != member) return 0;
   fake.failing.clear();
   return fake.error;
@@ -58,6 +79,25 @@ std::size_t sizeOfElf(const char *image) {
 
 bool isReachable(std::uint64_t address, std::size_t bytes) {
   return state().bytesBehind(address) >= bytes && bytes > 0;
+}
+
+bool isStream(void *stream) { return stream == nullptr || state().streams.contains(stream); }
+
+int allocate(std::uint64_t *address, std::size_t bytes) {
+  constexpr std::size_t kUnit = 256;
+  constexpr int kRubbish = 0xcd;
+  void *memory = std::aligned_alloc(kUnit, (bytes + kUnit - 1) / kUnit * kUnit);
+  std::memset(memory, kRubbish, bytes);
+  *address = reinterpret_cast<std::uintptr_t>(memory);
+  state().memory[*address] = bytes;
+  state().owners[*address] = FAKE_IS_CUDA ? state().contexts.back() : state().current;
+  return 0;
+}
+
+int release(std::uint64_t address) {
+  if (state().memory.erase(address) == 0) return kInvalidValue;
+  std::free(reinterpret_cast<void *>(address));
+  return 0;
 }
 
 } // namespace
@@ -124,11 +164,11 @@ int fake_launch(void *kernel, unsigned gridX, unsigned gridY, unsigned gridZ, un
                 unsigned blockY, unsigned blockZ, unsigned sharedBytes, void *stream,
                 void **parameters, void **extra) {
   constexpr std::uintptr_t kBuffer = 1, kSize = 2, kEnd = FAKE_IS_CUDA ? 0 : 3;
-  if (const int error = enter("launch"); error != 0) return error;
+  if (const int error = enter("launch"); error != 0 || state().isQuiet) return error;
   const auto *of = static_cast<Kernel *>(kernel);
   const bool isPacked = parameters == nullptr;
-  const bool isPlain =
-      blockY == 1 && blockZ == 1 && sharedBytes <= of->mostSharedBytes && stream == nullptr;
+  if (!isStream(stream)) return kInvalidHandle;
+  const bool isPlain = blockY == 1 && blockZ == 1 && sharedBytes <= of->mostSharedBytes;
   const bool isList = isPacked ? extra[0] == reinterpret_cast<void *>(kBuffer) &&
                                      extra[2] == reinterpret_cast<void *>(kSize) &&
                                      extra[4] == reinterpret_cast<void *>(kEnd)
@@ -140,7 +180,8 @@ int fake_launch(void *kernel, unsigned gridX, unsigned gridY, unsigned gridZ, un
                   .threads = blockX,
                   .sharedBytes = sharedBytes,
                   .arguments = {},
-                  .each = parameters};
+                  .each = parameters,
+                  .stream = stream};
   if (isPacked) {
     const auto *first = static_cast<const std::byte *>(extra[1]);
     seen.arguments.assign(first, first + *static_cast<std::size_t *>(extra[3]));
@@ -148,24 +189,32 @@ int fake_launch(void *kernel, unsigned gridX, unsigned gridY, unsigned gridZ, un
   return state().device(seen);
 }
 
-int fake_synchronise(void *) { return enter("synchronise"); }
+int fake_synchronise(void *stream) {
+  constexpr int kCaptured = 900; // cuda.h: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+  if (const int error = enter("synchronise"); error != 0) return error;
+  if (stream != nullptr && stream == state().captured) return kCaptured;
+  return isStream(stream) ? 0 : kInvalidHandle;
+}
 
 int fake_allocate(std::uint64_t *address, std::size_t bytes) {
-  constexpr std::size_t kUnit = 256;
-  constexpr int kRubbish = 0xcd;
   if (const int error = enter("allocate"); error != 0) return error;
-  void *memory = std::aligned_alloc(kUnit, (bytes + kUnit - 1) / kUnit * kUnit);
-  std::memset(memory, kRubbish, bytes);
-  *address = reinterpret_cast<std::uintptr_t>(memory);
-  state().memory[*address] = bytes;
-  return 0;
+  return allocate(address, bytes);
 }
 
 int fake_release(std::uint64_t address) {
   if (const int error = enter("release"); error != 0) return error;
-  if (state().memory.erase(address) == 0) return kInvalidValue;
-  std::free(reinterpret_cast<void *>(address));
-  return 0;
+  return release(address);
+}
+
+int fake_allocateIn(std::uint64_t *address, std::size_t bytes, void *stream) {
+  if (const int error = enter("allocateIn"); error != 0) return error;
+  if (!state().hasPools) return kNotSupported;
+  return isStream(stream) ? allocate(address, bytes) : kInvalidHandle;
+}
+
+int fake_releaseIn(std::uint64_t address, void *stream) {
+  if (const int error = enter("releaseIn"); error != 0) return error;
+  return isStream(stream) ? release(address) : kInvalidHandle;
 }
 
 int fake_copyIn(std::uint64_t to, const void *from, std::size_t bytes) {
@@ -189,11 +238,59 @@ int fake_copyWithin(std::uint64_t to, std::uint64_t from, std::size_t bytes, voi
   return 0;
 }
 
-int fake_pointerFact(void *value, int which, std::uint64_t address) {
-  constexpr int kMemoryType = 2;
+int fake_copyInBy(std::uint64_t to, const void *from, std::size_t bytes, void *stream) {
+  if (const int error = enter("copyInBy"); error != 0) return error;
+  if (!isStream(stream)) return kInvalidHandle;
+  if (!isReachable(to, bytes)) return kInvalidValue;
+  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  return 0;
+}
+
+int fake_copyOutBy(void *to, std::uint64_t from, std::size_t bytes, void *stream) {
+  if (const int error = enter("copyOutBy"); error != 0) return error;
+  if (!isStream(stream)) return kInvalidHandle;
+  if (!isReachable(from, bytes)) return kInvalidValue;
+  std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
+  return 0;
+}
+
+int fake_pointerFacts(unsigned count, int *which, void **values, std::uint64_t address) {
+  constexpr int kMemoryType = 2, kOrdinal = 9; // cuda.h: CU_POINTER_ATTRIBUTE_…
   constexpr unsigned kDevice = 2;
-  if (which != kMemoryType || state().bytesBehind(address) == 0) return kInvalidValue;
-  std::memcpy(value, &kDevice, sizeof kDevice);
+  if (const int error = enter("pointerFacts"); error != 0) return error;
+  const bool isKnown = state().bytesBehind(address) > 0;
+  // CUDA's gives zeros for memory that it does not know, HIP's an error.
+  if (!isKnown && !FAKE_IS_CUDA) return kInvalidValue;
+  for (unsigned i = 0; i < count; ++i) {
+    if (which[i] != kMemoryType && which[i] != kOrdinal) return kInvalidValue;
+    const int owner = isKnown ? std::prev(state().owners.upper_bound(address))->second : -2;
+    const int value = which[i] == kMemoryType ? (isKnown ? kDevice : 0) : owner;
+    std::memcpy(values[i], &value, sizeof value);
+  }
+  return 0;
+}
+
+int fake_makeStream(void **stream, unsigned) {
+  if (const int error = enter("makeStream"); error != 0) return error;
+  *stream = new char;
+  state().streams.insert(*stream);
+  return 0;
+}
+int fake_destroyStream(void *stream) {
+  if (const int error = enter("destroyStream"); error != 0) return error;
+  if (state().streams.erase(stream) == 0) return kInvalidHandle;
+  delete static_cast<char *>(stream);
+  return 0;
+}
+int fake_streamAwaits(void *stream, void *event, unsigned) {
+  if (const int error = enter("streamAwaits"); error != 0) return error;
+  if (!isStream(stream)) return kInvalidHandle;
+  state().waits.emplace_back(stream, *static_cast<std::int64_t *>(event));
+  return 0;
+}
+int fake_isCapturing(void *stream, int *status) {
+  if (const int error = enter("isCapturing"); error != 0) return error;
+  *status = stream != nullptr && stream == state().captured ? 1 : 0;
   return 0;
 }
 
@@ -264,14 +361,22 @@ __attribute__((visibility("default"))) int cuDevicePrimaryCtxRetain(void **conte
   *context = &state().devices + device;
   return enter("primaryContext");
 }
+__attribute__((visibility("default"))) int cuCtxGetCurrent(void **context) {
+  *context = state().current > 0 ? &state().devices + state().contexts.back() : nullptr;
+  return 0;
+}
 __attribute__((visibility("default"))) int cuCtxPushCurrent_v2(void *context) {
   if (context == nullptr) return kInvalidValue;
   ++state().current;
+  state().contexts.push_back(static_cast<int>(static_cast<int *>(context) - &state().devices));
   return enter("pushContext");
 }
 __attribute__((visibility("default"))) int cuCtxPopCurrent_v2(void **context) {
-  *context = &state().devices;
-  return --state().current < 0 ? kInvalidValue : 0;
+  if (state().contexts.empty()) return kInvalidValue;
+  *context = &state().devices + state().contexts.back();
+  state().contexts.pop_back();
+  --state().current;
+  return 0;
 }
 __attribute__((visibility("default"))) int cuFuncSetAttribute(void *kernel, int which, int value) {
   constexpr int kMostDynamicBytes = 8; // cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// What a fake driver is told and what it has seen. The driver is a library that is opened as a
@@ -21,7 +22,8 @@ struct SeenLaunch {
   unsigned threads;
   unsigned sharedBytes;
   std::vector<std::byte> arguments;
-  void **each = nullptr; ///< Where each argument is, if not all in the bytes.
+  void **each = nullptr;  ///< Where each argument is, if not all in the bytes.
+  void *stream = nullptr; ///< That it was put into.
 };
 
 /// What a fake of CUDA's driver makes of a view for the engine that loads boxes: all that it was
@@ -40,6 +42,8 @@ struct State {
   std::string isa = "sm_90"; ///< What the driver calls its devices.
   bool takesImages = true;   ///< Else it is too old for them.
   bool knowsBoxes = true;    ///< Set by the test to what the library has been compiled to.
+  bool isQuiet = false;      ///< Notes nothing and runs nothing: for what a launch costs.
+  bool hasPools = true;      ///< Else there is no memory in the order of a stream.
 
   std::string failing; ///< A member of driver.def: its next call gives `error`.
   int error = 0;
@@ -49,6 +53,13 @@ struct State {
   int mostCurrent = 0;            ///< The largest that `current` was at a call.
   std::set<void *> modules;       ///< Loaded and not unloaded.
   std::map<std::uint64_t, std::size_t> memory; ///< Allocations and their bytes.
+  std::map<std::uint64_t, int> owners;         ///< Of the allocations: the device's number.
+  std::vector<int> contexts;                   ///< CUDA: the devices of those that are pushed.
+
+  std::set<void *> streams; ///< Made and not destroyed.
+  void *captured = nullptr; ///< A stream for whose launches a graph is made.
+  /// What each stream was told to wait for, events by their numbers of launches and copies.
+  std::vector<std::pair<void *, std::int64_t>> waits;
 
   /// What runs a launch; gives the driver's error. By default nothing runs.
   std::function<int(const SeenLaunch &)> device = [](const SeenLaunch &) { return 0; };

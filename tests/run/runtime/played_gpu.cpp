@@ -107,6 +107,8 @@ fake::State &freshDriver(const char *path) {
   fake::State fresh;
   fresh.modules = std::move(state.modules);
   fresh.memory = std::move(state.memory);
+  fresh.owners = std::move(state.owners);
+  fresh.streams = std::move(state.streams);
   state = std::move(fresh);
   return state;
 }

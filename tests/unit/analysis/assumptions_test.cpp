@@ -154,8 +154,8 @@ TEST_CASE("a launch keeps those of the usual equal extents that its views have")
     return analysis::assumptionsOf(kernel, std::array{a, b}, usual);
   };
   CHECK(of({3, 4}).equalExtents == usual.equalExtents);
-  CHECK(of({2, 4}).equalExtents == std::vector{usual.equalExtents[1]});
-  CHECK(of({3, 3}).equalExtents == std::vector{usual.equalExtents[0]});
+  CHECK(of({2, 4}).equalExtents == analysis::EqualExtentsList{usual.equalExtents[1]});
+  CHECK(of({3, 3}).equalExtents == analysis::EqualExtentsList{usual.equalExtents[0]});
   CHECK(of({3, 4}).cover(usual));
   CHECK_FALSE(of({3, 3}).cover(usual));
   CHECK_FALSE(of({2, 4}).cover(usual));

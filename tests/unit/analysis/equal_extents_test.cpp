@@ -10,12 +10,12 @@ using analysis::EqualExtents;
 
 namespace {
 
-std::vector<EqualExtents> equalIn(const std::string &parameters, const std::string &body) {
+analysis::EqualExtentsList equalIn(const std::string &parameters, const std::string &body) {
   return analysis::likelyEqualExtents(
       testing::parsedKernel("kernel @k(" + parameters + ") stage tiles {\n" + body + "}\n"));
 }
 
-using Pairs = std::vector<EqualExtents>;
+using Pairs = analysis::EqualExtentsList;
 
 } // namespace
 

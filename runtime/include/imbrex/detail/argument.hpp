@@ -2,10 +2,12 @@
 
 #include <imbrex/detail/argument_check.hpp>
 #include <imbrex/detail/storage.hpp>
+#include <imbrex/device.hpp>
 
 #include <bit>
 #include <concepts>
 #include <cstring>
+#include <optional>
 #include <ranges>
 #include <utility>
 #include <vector>
@@ -32,6 +34,7 @@ struct launch_argument {
   const void *data = nullptr; ///< The first element; of a DLPack array: the struct.
   std::int64_t bytes = unknown_bytes;
   memory_block *block = nullptr; ///< The buffer behind it, if there is one.
+  std::optional<device> in = {}; ///< The device whose memory it is known to be.
   detail::layout layout = {};
   std::vector<launch_argument> pointees = {}; ///< Of a table: the array that each pointer leads to.
 };
@@ -45,6 +48,7 @@ launch_argument of_own_array(A &a) {
   made.block = a.block();
   made.bytes = a.bytes();
   made.layout = a.layout();
+  if constexpr (requires { a.on(); }) made.in = a.on();
   return made;
 }
 

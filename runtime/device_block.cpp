@@ -1,0 +1,87 @@
+#include "imbrex/device_buffer.hpp"
+#include "runtime/gpus.h"
+#include "runtime/layout.h"
+#include "runtime/throw.h"
+
+#include <cstring>
+
+namespace imbrex::detail {
+namespace {
+
+const gpu::Gpu *gpuOf(const stream_ref &in, std::source_location where) {
+  const DeviceInfo &info = runtime::infoOf(in.on());
+  if (runtime::isGpu(info.kind)) return runtime::valueOrThrow(runtime::gpuOf(info));
+  if (in.native() != nullptr)
+    runtime::throwError(diagnostic(Diag::NoStreams, locate(where), info.name));
+  return nullptr;
+}
+
+/// As an error of the line where the memory was asked for.
+[[noreturn]] void throwAt(std::source_location where, Diagnostic problem) {
+  problem.where = locate(where);
+  runtime::throwError(problem);
+}
+
+/// An error where the stream is captured: to wait would end that.
+const gpu::Gpu &gpuToCopy(const stream_ref &in, std::string_view direction,
+                          std::source_location where) {
+  const gpu::Gpu &gpu = *gpuOf(in, where);
+  if (in.native() != nullptr && gpu.isCapturing(in.native()))
+    runtime::throwError(
+        diagnostic(Diag::CapturedCopy, locate(where), gpu.description(), direction));
+  return gpu;
+}
+
+} // namespace
+
+device_block::device_block(const stream_ref &in, std::int64_t bytes, std::source_location where)
+    : in_(in), bytes_(bytes) {
+  const gpu::Gpu *gpu = gpuOf(in, where);
+  if (gpu == nullptr) {
+    host_ = std::make_unique<memory_block>(bytes, where);
+    data_ = host_->data();
+    return;
+  }
+  if (bytes == 0) return;
+  const auto address = gpu->allocateIn(in.native(), bytes, is_pooled_);
+  if (!address) throwAt(where, address.error());
+  data_ = reinterpret_cast<std::byte *>(*address);
+}
+
+device_block::~device_block() {
+  if (host_ || data_ == nullptr) return;
+  const auto gpu = runtime::gpuOf(runtime::infoOf(in_.on()));
+  (*gpu)->releaseIn(in_.native(), reinterpret_cast<std::uintptr_t>(data_), is_pooled_);
+}
+
+void device_block::copy_from(const void *source, std::source_location where) {
+  if (bytes_ == 0) return;
+  if (host_) {
+    host_->touch();
+    std::memcpy(data_, source, static_cast<std::size_t>(bytes_));
+    return;
+  }
+  const gpu::Gpu &gpu = gpuToCopy(in_, "from", where);
+  const auto copied =
+      gpu.copyIn(reinterpret_cast<std::uintptr_t>(data_), source, bytes_, in_.native());
+  if (!copied) throwAt(where, copied.error());
+}
+
+void device_block::copy_to(void *target, std::source_location where) const {
+  if (bytes_ == 0) return;
+  if (host_) {
+    std::memcpy(target, data_, static_cast<std::size_t>(bytes_));
+    return;
+  }
+  const gpu::Gpu &gpu = gpuToCopy(in_, "to", where);
+  const auto copied =
+      gpu.copyOut(target, reinterpret_cast<std::uintptr_t>(data_), bytes_, in_.native());
+  if (!copied) throwAt(where, copied.error());
+}
+
+void check_count(std::int64_t wanted, const char *direction, std::int64_t count,
+                 std::source_location where) {
+  if (wanted != count) throw_size_mismatch(wanted, direction, count, where);
+}
+
+} // namespace imbrex::detail

@@ -1,0 +1,46 @@
+#include "runtime/disk_cache.h"
+#include "tests/run/shell.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+TEST_CASE("cache lists, checks and clears what is kept") {
+  std::string folder = (std::filesystem::temp_directory_path() / "imbrex-cache-XXXXXX").string();
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const std::string in = "IMBREX_CACHE_DIR=" + folder + "; export IMBREX_CACHE_DIR; imbrex cache ";
+  CHECK(shell(in).output == "0 entries of 0 bytes in " + folder + "\n");
+  std::string problem;
+  const auto cache = imbrex::runtime::DiskCache::open(folder, 1 << 20, problem);
+  REQUIRE(cache);
+  cache->keep("kernel softmax\ntarget sm_90a\n", "code");
+  cache->keep("kernel gemm\ntarget other\n", "other code");
+  const Outcome listed = shell("imbrex cache list --dir=" + folder);
+  CHECK(listed.status == 0);
+  CHECK(contains(listed.output, "  softmax for sm_90a\n"));
+  CHECK(contains(listed.output, "  gemm for other\n"));
+  CHECK(contains(listed.output, "2 entries of "));
+  CHECK(shell(in + "verify").output == "2 of 2 entries are as they were written\n");
+
+  const std::string file = cache->entries().at(0).file;
+  std::filesystem::resize_file(folder + "/" + file, 20);
+  CHECK(contains(shell(in + "list").output, "  damaged: code-"));
+  const Outcome checked = shell(in + "verify");
+  CHECK(checked.status == 1);
+  CHECK(checked.output ==
+        "damaged: " + folder + "/" + file + "\n1 of 2 entries are as they were written\n");
+  CHECK(shell(in + "clear").output == "2 entries taken away from " + folder + "\n");
+  CHECK(shell(in + "list").output == "0 entries of 0 bytes in " + folder + "\n");
+
+  const Outcome wrong = shell(in + "frob");
+  CHECK(wrong.status == 2);
+  CHECK(wrong.output == "imbrex: error: 'frob' is nothing that can be done with compiled code\n"
+                        "  hint: it can be listed, checked and cleared: list, verify, clear\n");
+  const Outcome off = shell("IMBREX_CACHE_DIR=off; export IMBREX_CACHE_DIR; imbrex cache");
+  CHECK(off.status == 2);
+  CHECK(contains(off.output, "there is no folder of compiled code: IMBREX_CACHE_DIR is off"));
+  std::filesystem::remove_all(folder);
+}

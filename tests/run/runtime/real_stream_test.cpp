@@ -1,0 +1,148 @@
+#include <imbrex/imbrex.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <dlfcn.h>
+#include <numeric>
+#include <vector>
+
+/// Streams, events and graphs on the GPUs of this machine. Where there is none, a line says so, and
+/// ctest calls the test skipped.
+namespace imbrex {
+namespace {
+
+/// A step that no order but its own leads to the same numbers.
+struct Step {
+  void operator()(view<i32, 1> x) const {
+    auto here = box<1024>(program_id(0));
+    x[here] = x[here] * 3 + 1;
+  }
+};
+
+struct Copied {
+  void operator()(view<const i32, 1> x, view<i32, 1> y) const {
+    auto here = box<1024>(program_id(0));
+    y[here] = x[here] + 7;
+  }
+};
+
+std::optional<device> gpuToStream(const char *name) {
+  auto found = device::try_by_name(name);
+  if (found) return *found;
+  std::printf("SKIP: %s\n", found.error().what());
+  return std::nullopt;
+}
+
+std::vector<i32> ramp(std::size_t count) {
+  std::vector<i32> made(count);
+  std::iota(made.begin(), made.end(), 0);
+  return made;
+}
+
+std::vector<i32> stepped(std::vector<i32> x, int steps, i32 added) {
+  for (i32 &number : x) {
+    auto bits = static_cast<std::uint32_t>(number);
+    for (int i = 0; i < steps; ++i) bits = bits * 3 + 1;
+    number = static_cast<i32>(bits) + added;
+  }
+  return x;
+}
+
+std::vector<i32> contentOf(const device_buffer<i32> &array) {
+  std::vector<i32> content(array.size());
+  array.copy_to(content);
+  return content;
+}
+
+constexpr std::size_t kCount = std::size_t{1} << 24;
+constexpr int kBlocks = static_cast<int>(kCount / 1024);
+
+void keepOrder(const char *name) {
+  const auto on = gpuToStream(name);
+  if (!on) return;
+  const auto step = jit(Step{});
+  const auto copy = jit(Copied{});
+  const stream first(*on), second(*on);
+  device_buffer<i32> x(first, ramp(kCount));
+  device_buffer<i32> y(second, {kCount}), z(*on, {kCount});
+  constexpr int kSteps = 200;
+  for (int round = 1; round <= 3; ++round) {
+    const event before(first);
+    for (int i = 0; i < kSteps; ++i) step(first, grid(kBlocks), x);
+    const event after(first);
+    second.wait(after);
+    copy(second, grid(kBlocks), x, y);
+    first.wait(event(second)); // before x changes again
+    CHECK(after.milliseconds_since(before) > 0);
+    copy(stream_ref(*on), grid(kBlocks), x, z); // the default one waits for both
+    CHECK(contentOf(y) == stepped(ramp(kCount), kSteps * round, 7));
+    CHECK(contentOf(z) == stepped(ramp(kCount), kSteps * round, 7));
+  }
+}
+
+/// The functions of CUDA's driver by which graphs are made.
+struct Graphs {
+  Graphs() : library(dlopen("libcuda.so.1", RTLD_NOW)) {
+    find("cuDevicePrimaryCtxRetain", retain);
+    find("cuCtxSetCurrent", setCurrent);
+    find("cuStreamBeginCapture_v2", begin);
+    find("cuStreamEndCapture", end);
+    find("cuGraphInstantiateWithFlags", instantiate);
+    find("cuGraphLaunch", launch);
+    void *context = nullptr;
+    REQUIRE(retain(&context, 0) == 0);
+    REQUIRE(setCurrent(context) == 0);
+  }
+
+  void *library;
+  int (*retain)(void **context, int device) = nullptr;
+  int (*setCurrent)(void *context) = nullptr;
+  int (*begin)(void *stream, int mode) = nullptr;
+  int (*end)(void *stream, void **graph) = nullptr;
+  int (*instantiate)(void **executable, void *graph, unsigned long long flags) = nullptr;
+  int (*launch)(void *executable, void *stream) = nullptr;
+
+private:
+  template <class F>
+  void find(const char *symbol, F *&function) {
+    function = reinterpret_cast<F *>(dlsym(library, symbol));
+    REQUIRE(reinterpret_cast<std::uintptr_t>(function) != 0);
+  }
+};
+
+} // namespace
+
+TEST_CASE("the cuda device keeps the order of streams") { keepOrder("cuda"); }
+TEST_CASE("the hip device keeps the order of streams") { keepOrder("hip"); }
+
+TEST_CASE("the cuda device keeps launches in a graph") {
+  const auto on = gpuToStream("cuda");
+  if (!on) return;
+  const Graphs graphs;
+  const auto step = jit(Step{});
+  const stream queue(*on);
+  device_buffer<i32> x(queue, ramp(kCount)), y(queue, ramp(kCount));
+  // Not relaxed, so that the driver refuses whatever would wait or allocate.
+  constexpr int kStrict = 0;
+  REQUIRE(graphs.begin(queue.native(), kStrict) == 0);
+  const auto cold = step.try_launch(queue, grid(kBlocks), x);
+  REQUIRE_FALSE(cold);
+  CHECK(cold.error().code() == "CapturedLaunch");
+  void *graph = nullptr, *executable = nullptr;
+  REQUIRE(graphs.end(queue.native(), &graph) == 0);
+
+  step(queue, grid(kBlocks), y); // compiles
+  constexpr int kSteps = 10, kReplays = 5;
+  REQUIRE(graphs.begin(queue.native(), kStrict) == 0);
+  for (int i = 0; i < kSteps; ++i) step(queue, grid(kBlocks), x);
+  REQUIRE(graphs.end(queue.native(), &graph) == 0);
+  CHECK(contentOf(x) == ramp(kCount)); // nothing has run
+  REQUIRE(graphs.instantiate(&executable, graph, 0) == 0);
+  for (int i = 0; i < kReplays; ++i) REQUIRE(graphs.launch(executable, queue.native()) == 0);
+  CHECK(contentOf(x) == stepped(ramp(kCount), kSteps * kReplays, 0));
+  CHECK(contentOf(y) == stepped(ramp(kCount), 1, 0));
+}
+
+} // namespace imbrex

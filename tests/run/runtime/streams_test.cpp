@@ -1,0 +1,347 @@
+#include "dsl/traced_kernel.h"
+#include "runtime/devices.h"
+#include "runtime/gpus.h"
+#include "tests/run/runtime/fake_vendor.h"
+#include "tests/run/runtime/played_gpu.h"
+#include <imbrex/imbrex.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+#include <string>
+#include <vector>
+
+/// Launches in streams, memory in their order, and events, through the public functions and a fake
+/// driver (CMakeLists.txt compiles this once for each vendor).
+namespace {
+
+thread_local std::int64_t allocations = 0;
+
+} // namespace
+
+// Not inlined, so that g++ 12 sees the two match.
+[[gnu::noinline]] void *operator new(std::size_t bytes) {
+  ++allocations;
+  if (void *memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void *memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
+
+namespace imbrex {
+namespace {
+
+using testing::kFake;
+
+struct Twice {
+  static constexpr names parameters{"x", "y"};
+  void operator()(view<const f32, 1> x, view<f32, 1> y) const {
+    auto here = box<64>(program_id(0));
+    y[here] = x[here] + x[here];
+  }
+};
+
+struct TwiceToo {
+  static constexpr names parameters{"x", "y"};
+  void operator()(view<const f32, 1> x, view<f32, 1> y) const {
+    auto here = box<64>(program_id(0));
+    y[here] = x[here] * 2.0f;
+  }
+};
+
+struct Gather {
+  void operator()(table<const f32> xs, view<f32, 1> y) const { y[box<1>(0)] = load(xs[1]); }
+};
+
+struct Told {
+  static constexpr names parameters{"x"};
+  void operator()(view<const f32, 1> x) const {
+    device_assert(x[box<64>(program_id(0))] >= 0.0f, "none below");
+  }
+};
+
+/// A fake driver that has just been opened, and plays a kernel.
+struct Fake {
+  explicit Fake(traced_kernel recorded)
+      : kernel(std::move(recorded)), driver(testing::freshDriver(kFake.driver)), on(open()),
+        played(driver, irOf(kernel), *(*runtime::gpuOf(runtime::infoOf(on)))->code().machine) {
+    const auto play = driver.device;
+    driver.device = [this, play](const fake::SeenLaunch &launch) {
+      streams.push_back(launch.stream);
+      return play(launch);
+    };
+    driver.calls.clear();
+  }
+  std::int64_t calls(const char *member) const { return std::ranges::count(driver.calls, member); }
+
+  traced_kernel kernel;
+  fake::State &driver;
+  device on;
+  testing::PlayedGpu played;
+  std::vector<void *> streams; ///< Of the launches.
+
+private:
+  device open() const {
+    driver.isa = kFake.isa;
+    driver.devices = 2;
+    return device::by_name(kFake.device);
+  }
+};
+
+std::vector<float> upTo64() {
+  std::vector<float> made(64);
+  std::iota(made.begin(), made.end(), 1.0f);
+  return made;
+}
+
+std::vector<float> contentOf(const device_buffer<f32> &array) {
+  std::vector<float> content(array.size());
+  array.copy_to(content);
+  return content;
+}
+
+std::vector<float> doubled(std::vector<float> of) {
+  for (float &number : of) number *= 2;
+  return of;
+}
+
+/// The kind of error that it throws.
+template <class Action>
+std::string codeOf(const Action &action) {
+  try {
+    action();
+  } catch (const error &mistake) {
+    return std::string(mistake.code()) + (mistake.where().line > 0 ? "" : " nowhere");
+  }
+  return "";
+}
+
+} // namespace
+
+TEST_CASE("a launch in a stream is put there and not waited for") {
+  Fake fake(trace(Twice{}));
+  const auto kernel = jit(Twice{});
+  const stream queue(fake.on);
+  CHECK(queue.native() != nullptr);
+  const device_buffer<f32> x(queue, upTo64());
+  device_buffer<f32> y(queue, {64});
+  kernel(queue, grid(1), x, y);
+  fake.driver.calls.clear();
+  kernel(queue, grid(1), x, y);
+  CHECK(fake.calls("launch") == 1);
+  for (const char *waiting : {"synchronise", "copyIn", "copyOut", "allocate", "pointerFacts"})
+    CHECK(fake.calls(waiting) == 0);
+  CHECK(fake.streams == std::vector<void *>(2, queue.native()));
+  CHECK(contentOf(y) == doubled(upTo64()));
+  CHECK(fake.calls("synchronise") == 1);
+  CHECK(fake.played.problem() == "");
+}
+
+TEST_CASE("what nobody made a stream for goes into the default one, and waits for copies alone") {
+  Fake fake(trace(Twice{}));
+  const auto kernel = jit(Twice{}, {.on = fake.on});
+  const device_buffer<f32> x(fake.on, upTo64());
+  device_buffer<f32> y(fake.on, {64});
+  kernel(grid(1), x, y);
+  kernel(stream_ref(fake.on), grid(1), x, y);
+  CHECK(fake.streams == std::vector<void *>(2, nullptr));
+  CHECK(fake.calls("synchronise") == 1); // of the copy to x
+  CHECK(contentOf(y) == doubled(upTo64()));
+  std::vector<float> host(64);
+  kernel(grid(1), x, host);
+  CHECK(host == doubled(upTo64()));
+  // Memory of the device's own that somebody else allocated is asked for.
+  fake.driver.calls.clear();
+  kernel(grid(1), tensor_ref(x.data(), {64}), tensor_ref(y.data(), {64}));
+  CHECK(fake.calls("pointerFacts") == 2);
+  CHECK(fake.calls("synchronise") == 0);
+}
+
+TEST_CASE("an array in the host's memory can't be waited for in a stream") {
+  Fake fake(trace(Twice{}));
+  const auto kernel = jit(Twice{});
+  const stream queue(fake.on);
+  const device_buffer<f32> x(queue, upTo64());
+  std::vector<float> host(64, -1);
+  const auto refused = kernel.try_launch(queue, grid(1), x, host);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == "HostArrayInStream");
+  CHECK(refused.error().where().line > 0);
+  CHECK(std::string(refused.error().what()).find("the argument 'y' is in the host's memory") !=
+        std::string::npos);
+  CHECK(fake.streams.empty());
+  CHECK(host == std::vector<float>(64, -1));
+  // A table's addresses are the host's, wherever they lead.
+  const auto gather = jit(Gather{});
+  device_buffer<f32> y(queue, {64});
+  CHECK(codeOf([&] { gather(queue, grid(1), table_of(x, x), y); }) == "TableInStream");
+}
+
+TEST_CASE("memory of another GPU is refused, however it is passed") {
+  Fake fake(trace(Twice{}));
+  const auto kernel = jit(Twice{}, {.on = fake.on});
+  const device second = device::by_name(kFake.device + std::string(":1"));
+  const device_buffer<f32> x(fake.on, upTo64());
+  device_buffer<f32> there(second, {64});
+  CHECK(there.on() == second);
+  CHECK(codeOf([&] { kernel(grid(1), x, there); }) == "WrongDeviceMemory");
+  const auto refused = kernel.try_launch(grid(1), x, tensor_ref(there.data(), {64}));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == "WrongDeviceMemory");
+  CHECK(std::string(refused.error().what())
+            .find("the argument 'y' is in the memory of " + std::string(second.name()) +
+                  ", and the kernel runs on " + std::string(fake.on.name())) != std::string::npos);
+  CHECK(codeOf([&] {
+          jit(Twice{})(stream_ref(device::host()), grid(1), x, x.extent(0) ? there : there);
+        }) == "WrongDeviceMemory");
+  CHECK(fake.streams.empty());
+}
+
+TEST_CASE("a stream that is captured gets launches, but nothing that would wait or load") {
+  Fake fake(trace(TwiceToo{}));
+  const auto kernel = jit(TwiceToo{});
+  const auto told = jit(Told{});
+  const stream queue(fake.on), other(fake.on);
+  const device_buffer<f32> x(queue, upTo64());
+  device_buffer<f32> y(queue, {65});
+  fake.driver.captured = queue.native();
+  const auto refused = kernel.try_launch(queue, grid(1), x, y);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == "CapturedLaunch");
+  CHECK(std::string(refused.error().what()).find("load its code") != std::string::npos);
+  kernel(other, grid(1), x, y);
+  CHECK(fake.streams.size() == 1);
+  fake.driver.calls.clear();
+  kernel(queue, grid(1), x, y);
+  CHECK(fake.streams.size() == 2);
+  for (const char *call : {"synchronise", "loadModule", "isCapturing", "allocate", "copyIn"})
+    CHECK(fake.calls(call) == 0);
+  // A launch that keeps less wants code of its own.
+  CHECK(codeOf([&] { kernel(queue, grid(1), x, tensor_ref(y.data() + 1, {64})); }) ==
+        "CapturedLaunch");
+  CHECK(codeOf([&] { (void)contentOf(y); }) == "CapturedCopy");
+  CHECK(codeOf([&] { y.copy_from(std::vector<float>(65)); }) == "CapturedCopy");
+  fake.driver.device = [](const fake::SeenLaunch &) { return 0; };
+  told(other, grid(1), x);
+  CHECK(codeOf([&] { told(queue, grid(1), x); }) == "CapturedLaunch");
+}
+
+TEST_CASE("events order streams and tell the time between them") {
+  Fake fake(trace(Twice{}));
+  const auto kernel = jit(Twice{});
+  const stream first(fake.on), second(fake.on);
+  const device_buffer<f32> x(first, upTo64());
+  device_buffer<f32> y(first, {64});
+  const event before(first);
+  kernel(first, grid(1), x, y);
+  kernel(first, grid(1), x, y);
+  const event after(first);
+  second.wait(after);
+  REQUIRE(fake.driver.waits.size() == 1);
+  CHECK(fake.driver.waits[0] == std::pair(second.native(), std::int64_t{2}));
+  CHECK(after.milliseconds_since(before) == 2); // of the fake's clock
+  CHECK(fake.calls("awaitEvent") == 2);
+  event moved(fake.on);
+  moved = event(second);
+  moved.synchronize();
+  CHECK(codeOf([&] { stream_ref(device::host()).wait(after); }) == "EventElsewhere nowhere");
+  CHECK(codeOf([&] { moved.record(stream_ref(device::host())); }) == "EventElsewhere nowhere");
+}
+
+TEST_CASE("memory is taken from a pool in a stream's order, and without one at once") {
+  for (const bool hasPools : {true, false}) {
+    CAPTURE(hasPools);
+    Fake fake(trace(Twice{}));
+    fake.driver.hasPools = hasPools;
+    const auto kernel = jit(Twice{});
+    {
+      stream queue(fake.on);
+      device_buffer<f32> x(queue, upTo64()), y(queue, {8, 8});
+      CHECK(x.size() == 64);
+      CHECK(y.rank() == 2);
+      CHECK(y.bytes() == 256);
+      CHECK(fake.driver.memory.size() == 2);
+      device_buffer<f32> moved = std::move(y);
+      CHECK(y.empty());
+      CHECK(y.data() == nullptr);
+      y = device_buffer<f32>(queue, {64});
+      kernel(queue, grid(1), x, y);
+      CHECK(contentOf(y) == doubled(upTo64()));
+    }
+    CHECK(fake.driver.memory.empty());
+    CHECK(fake.driver.streams.empty());
+    CHECK((fake.calls("releaseIn") == 3) == hasPools);
+    CHECK((fake.calls("release") == 3) == !hasPools);
+  }
+}
+
+TEST_CASE("what the driver refuses of streams and their memory is an error, and nothing is lost") {
+  for (const char *failing :
+       {"makeStream", "allocateIn", "copyInBy", "copyOutBy", "makeEvent", "recordEvent",
+        "streamAwaits", "awaitEvent", "timeBetween", "synchronise", "launch"}) {
+    CAPTURE(failing);
+    Fake fake(trace(Twice{}));
+    const auto kernel = jit(Twice{});
+    std::string code;
+    {
+      const stream other(fake.on);
+      { // what is compiled is there before anything fails
+        device_buffer<f32> x(other, upTo64()), y(other, {64});
+        kernel(other, grid(1), x, y);
+      }
+      fake.driver.failing = failing;
+      fake.driver.error = 1;
+      code = codeOf([&] {
+        const stream queue(fake.on);
+        const device_buffer<f32> x(queue, {64});
+        device_buffer<f32> y(queue, upTo64());
+        const event before(queue);
+        kernel(queue, grid(1), x, y);
+        const event after(queue);
+        other.wait(after);
+        (void)after.milliseconds_since(before);
+        queue.synchronize();
+        (void)contentOf(y);
+      });
+    }
+    CHECK(code.starts_with(failing == std::string("launch") ? "LaunchRefused" : "GpuRefused"));
+    CHECK(fake.driver.memory.empty());
+    CHECK(fake.driver.streams.empty());
+    CHECK(fake.driver.current == 0);
+  }
+}
+
+TEST_CASE("a launch that breaks down in a stream is an error of whoever waits") {
+  Fake fake(trace(Twice{}));
+  const auto kernel = jit(Twice{});
+  const stream queue(fake.on);
+  const device_buffer<f32> x(queue, upTo64());
+  device_buffer<f32> y(queue, {64});
+  kernel(queue, grid(1), x, y);
+  fake.driver.failing = "synchronise";
+  fake.driver.error = 1;
+  const auto broke = queue.try_synchronize();
+  REQUIRE_FALSE(broke);
+  CHECK(broke.error().code() == "StreamBroke");
+  CHECK(queue.try_synchronize());
+}
+
+TEST_CASE("a launch in a stream allocates nothing") {
+  Fake fake(trace(Twice{}));
+  const auto kernel = jit(Twice{});
+  const stream queue(fake.on);
+  const device_buffer<f32> x(queue, upTo64());
+  device_buffer<f32> y(queue, {64});
+  const grid one(1);
+  kernel(queue, one, x, y);
+  fake.driver.isQuiet = true;
+  const std::int64_t before = allocations;
+  for (int i = 0; i < 100; ++i) kernel(queue, one, x, y);
+  CHECK(allocations - before == 0);
+  fake.driver.isQuiet = false;
+}
+
+} // namespace imbrex
