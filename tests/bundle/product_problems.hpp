@@ -118,8 +118,10 @@ public:
     // Two products; of the causal one half is needed.
     problem_.flops = 4.0 * static_cast<double>(heads * length) * static_cast<double>(length) * D *
                      (isCausal ? 0.5 : 1);
-    // The weights are halves, too.
-    problem_.allowedError = 1e-2;
+    // The weights are halves, too: the errors of a sum of them have a standard deviation of about
+    // 0.002 of what its numbers usually are, and of millions of results some are off by more than
+    // five of those. An H100 gave 0.014 over 128 x 4096 rows of 64.
+    problem_.allowedError = 2e-2;
     for (int i = 0; i < 4; ++i) problem_.arrays.push_back({heads * length, D, sizeof(T), {}});
     const float scale = 1 / std::sqrt(static_cast<float>(D));
     std::uint32_t bits = 0;
