@@ -223,9 +223,11 @@ TEST_CASE("what is wrong with an argument is said with its name") {
         "the argument 'x' has rank 2, but the kernel's view has rank 1\n"
         "  hint: give it the kernel's extents: buffer.view({rows, columns}), or "
         "tensor_ref(pointer, {rows, columns})");
-  const std::string without_memory = "the argument 'x' is a buffer that owns no memory: it was "
-                                     "made without extents, or moved from\n"
-                                     "  hint: give it extents, as in buffer<f32> x(rows, columns)";
+  const std::string without_memory =
+      "the argument 'x' is a buffer that owns no memory: it was "
+      "made without extents, or moved from\n"
+      "  hint: give it extents, as in buffer<f32> x(rows, columns), or "
+      "device_buffer<f32> x(stream, {rows, columns})";
   buffer<i32> source(64), none;
   const buffer<i32> taken = std::move(source);
   CHECK(textOf(kernel.try_launch(grid(1), none, y, 1)) == without_memory);
