@@ -1,20 +1,11 @@
 #include "imbrex/device_buffer.hpp"
 #include "runtime/gpus.h"
-#include "runtime/layout.h"
 #include "runtime/throw.h"
 
 #include <cstring>
 
 namespace imbrex::detail {
 namespace {
-
-const gpu::Gpu *gpuOf(const stream_ref &in, std::source_location where) {
-  const DeviceInfo &info = runtime::infoOf(in.on());
-  if (runtime::isGpu(info.kind)) return runtime::valueOrThrow(runtime::gpuOf(info));
-  if (in.native() != nullptr)
-    runtime::throwError(diagnostic(Diag::NoStreams, locate(where), info.name));
-  return nullptr;
-}
 
 /// As an error of the line where the memory was asked for.
 [[noreturn]] void throwAt(std::source_location where, Diagnostic problem) {
@@ -25,7 +16,7 @@ const gpu::Gpu *gpuOf(const stream_ref &in, std::source_location where) {
 /// An error where the stream is captured: to wait would end that.
 const gpu::Gpu &gpuToCopy(const stream_ref &in, std::string_view direction,
                           std::source_location where) {
-  const gpu::Gpu &gpu = *gpuOf(in, where);
+  const gpu::Gpu &gpu = *runtime::valueOrThrow(runtime::gpuOf(in));
   if (in.native() != nullptr && gpu.isCapturing(in.native()))
     runtime::throwError(
         diagnostic(Diag::CapturedCopy, locate(where), gpu.description(), direction));
@@ -36,7 +27,7 @@ const gpu::Gpu &gpuToCopy(const stream_ref &in, std::string_view direction,
 
 device_block::device_block(const stream_ref &in, std::int64_t bytes, std::source_location where)
     : in_(in), bytes_(bytes) {
-  const gpu::Gpu *gpu = gpuOf(in, where);
+  const gpu::Gpu *gpu = runtime::valueOrThrow(runtime::gpuOf(in, locate(where)));
   if (gpu == nullptr) {
     host_ = std::make_unique<memory_block>(bytes, where);
     data_ = host_->data();
@@ -50,8 +41,8 @@ device_block::device_block(const stream_ref &in, std::int64_t bytes, std::source
 
 device_block::~device_block() {
   if (host_ || data_ == nullptr) return;
-  const auto gpu = runtime::gpuOf(runtime::infoOf(in_.on()));
-  (*gpu)->releaseIn(in_.native(), reinterpret_cast<std::uintptr_t>(data_), is_pooled_);
+  (*runtime::gpuOf(in_))
+      ->releaseIn(in_.native(), reinterpret_cast<std::uintptr_t>(data_), is_pooled_);
 }
 
 void device_block::copy_from(const void *source, std::source_location where) {

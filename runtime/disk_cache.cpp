@@ -60,13 +60,10 @@ std::string fileOf(std::string_view key) {
   return std::string(kPrefix) + llvm::toHex(digestOf(key), true);
 }
 
-std::string numberOf(std::uint64_t number) {
-  return std::string(reinterpret_cast<const char *>(&number), sizeof number);
-}
-
 /// magic, the digest of all that follows, the key's length, the key, the content
 std::string entryOf(std::string_view key, std::string_view content) {
-  const std::string length = numberOf(key.size());
+  const std::uint64_t bytes = key.size();
+  const std::string length(reinterpret_cast<const char *>(&bytes), sizeof bytes);
   std::string entry(kMagic);
   entry += digestOf({length, key, content});
   entry += length;
@@ -95,6 +92,11 @@ std::optional<Content> contentOf(std::string_view entry) {
 /// Whether nobody but this user decides what is in it.
 bool isOwn(const struct stat &facts) {
   return facts.st_uid == geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/// Somebody writes it, or was killed.
+bool isUnfinished(const DiskCache::Entry &entry) {
+  return llvm::StringRef(entry.file).starts_with(kUnfinished);
 }
 
 /// Says so once.
@@ -214,14 +216,21 @@ bool DiskCache::write(const std::string &file, std::string_view text) const {
   return false;
 }
 
-std::vector<std::string> DiskCache::files() const {
-  std::vector<std::string> found;
+std::vector<DiskCache::Entry> DiskCache::files() const {
+  std::vector<Entry> found;
   const int again = openat(handle_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR *)> folder(fdopendir(again), closedir);
   if (!folder) return found;
-  while (const dirent *next = readdir(folder.get()))
-    if (llvm::StringRef(next->d_name).starts_with(kPrefix)) found.emplace_back(next->d_name);
-  llvm::sort(found);
+  while (const dirent *next = readdir(folder.get())) {
+    struct stat facts{};
+    if (llvm::StringRef(next->d_name).starts_with(kPrefix) &&
+        fstatat(handle_, next->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0) // else it has gone since
+      found.push_back({.file = next->d_name,
+                       .bytes = facts.st_size,
+                       .usedAt = facts.st_atim.tv_sec,
+                       .key = ""});
+  }
+  llvm::stable_sort(found, [](const Entry &a, const Entry &b) { return a.usedAt < b.usedAt; });
   return found;
 }
 
@@ -270,57 +279,34 @@ void DiskCache::keep(std::string_view key, std::string_view content) const {
 }
 
 void DiskCache::prune() const {
-  std::vector<Entry> all;
+  const std::vector<Entry> all = files();
   std::int64_t bytes = 0;
-  for (const std::string &file : oldFiles()) {
-    struct stat facts{};
-    if (fstatat(handle_, file.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) continue; // gone since
-    bytes += facts.st_size;
-    all.push_back(
-        {.file = file, .bytes = facts.st_size, .usedAt = facts.st_atim.tv_sec, .key = ""});
-  }
-  llvm::stable_sort(all, [](const Entry &a, const Entry &b) { return a.usedAt < b.usedAt; });
+  for (const Entry &entry : all) bytes += entry.bytes;
   for (const Entry &entry : all) {
     if (bytes <= mostBytes_) return;
-    if (unlinkat(handle_, entry.file.c_str(), 0) == 0) bytes -= entry.bytes;
+    if (takeAway(entry)) bytes -= entry.bytes;
   }
-}
-
-/// All but those that somebody may be writing.
-std::vector<std::string> DiskCache::oldFiles() const {
-  std::vector<std::string> found = files();
-  llvm::erase_if(found, [&](const std::string &file) {
-    struct stat facts{};
-    return llvm::StringRef(file).starts_with(kUnfinished) &&
-           (fstatat(handle_, file.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
-            facts.st_mtim.tv_sec + kSecondsToFinish > std::time(nullptr));
-  });
-  return found;
 }
 
 std::vector<DiskCache::Entry> DiskCache::entries() const {
-  std::vector<Entry> all;
-  for (const std::string &file : files()) {
-    if (llvm::StringRef(file).starts_with(kUnfinished))
-      continue; // somebody writes it, or was killed
-    struct stat facts{};
-    if (fstatat(handle_, file.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) continue; // gone since
-    Entry &entry = all.emplace_back();
-    entry.file = file;
-    entry.bytes = facts.st_size;
-    entry.usedAt = facts.st_atim.tv_sec;
-    const auto text = read(file);
+  std::vector<Entry> all = files();
+  llvm::erase_if(all, isUnfinished);
+  for (Entry &entry : all) {
+    const auto text = read(entry.file);
     const auto content = text ? contentOf(*text) : std::nullopt;
-    if (content && fileOf(content->key) == file) entry.key = content->key;
+    if (content && fileOf(content->key) == entry.file) entry.key = content->key;
   }
   return all;
 }
 
 std::int64_t DiskCache::clear() const {
-  std::int64_t count = 0;
-  for (const std::string &file : oldFiles())
-    if (unlinkat(handle_, file.c_str(), 0) == 0) ++count;
-  return count;
+  return llvm::count_if(files(), [&](const Entry &entry) { return takeAway(entry); });
+}
+
+bool DiskCache::takeAway(const Entry &entry) const {
+  const bool isBeingWritten =
+      isUnfinished(entry) && entry.usedAt + kSecondsToFinish > std::time(nullptr);
+  return !isBeingWritten && unlinkat(handle_, entry.file.c_str(), 0) == 0;
 }
 
 } // namespace imbrex::runtime

@@ -49,6 +49,7 @@ public:
     std::int64_t usedAt = 0; ///< Seconds since 1970.
     std::string key;         ///< Empty of one that is damaged.
   };
+  /// Those used longest ago first.
   std::vector<Entry> entries() const;
   /// Takes away all entries; how many.
   std::int64_t clear() const;
@@ -61,8 +62,10 @@ private:
   DiskCache(std::string folder, int handle, std::int64_t mostBytes)
       : folder_(std::move(folder)), handle_(handle), mostBytes_(mostBytes) {}
 
-  std::vector<std::string> files() const;
-  std::vector<std::string> oldFiles() const;
+  /// All that is there, unfinished ones too, without keys.
+  std::vector<Entry> files() const;
+  /// False of one that somebody may be writing.
+  bool takeAway(const Entry &entry) const;
   /// The whole of a file of ours; none where it is not there.
   std::optional<std::string> read(const std::string &file) const;
   bool write(const std::string &file, std::string_view text) const;

@@ -138,13 +138,8 @@ private:
       return diagnostics.add(*wrong), false;
     const auto copied = gpu::firstToCopy(gpu_, variants_.kernel(), arguments);
     if (!copied) return diagnostics.add(copied.error()), false;
-    if (options.stream != nullptr && *copied) {
-      const ir::Kernel &kernel = variants_.kernel();
-      const bool isTable = kernel.type(kernel.body().arguments[**copied]).isTable();
-      diagnostics.report(isTable ? Diag::TableInStream : Diag::HostArrayInStream, options.where,
-                         kernel.parameterName(**copied), gpu_.description());
-      return false;
-    }
+    if (options.stream != nullptr && *copied)
+      return diagnostics.add(toCopyInStream(**copied, options.where)), false;
     auto observations = observationsOf(*code, options);
     if (!observations) return diagnostics.add(observations.error()), false;
     std::optional<gpu::StagedArrays> staged;
@@ -163,6 +158,14 @@ private:
       if (const auto brought = staged->bringBack(); !brought)
         return diagnostics.add(brought.error()), false;
     return !*observations || (*observations)->tell(code->interface, diagnostics);
+  }
+
+  /// The error of a parameter for which something would have to be copied first.
+  Diagnostic toCopyInStream(std::size_t parameter, Location where) const {
+    const ir::Kernel &kernel = variants_.kernel();
+    const bool isTable = kernel.type(kernel.body().arguments[parameter]).isTable();
+    return diagnostic(isTable ? Diag::TableInStream : Diag::HostArrayInStream, where,
+                      kernel.parameterName(parameter), gpu_.description());
   }
 
   /// Where the launch notes what it prints and asserts, if it does.

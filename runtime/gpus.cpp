@@ -49,4 +49,16 @@ Result<const gpu::Gpu *> gpuOf(const DeviceInfo &device) {
   return found.get();
 }
 
+std::optional<Diagnostic> checkStream(const stream_ref &in, Location where) {
+  if (in.native() == nullptr || isGpu(infoOf(in.on()).kind)) return std::nullopt;
+  return diagnostic(Diag::NoStreams, where, in.on().name());
+}
+
+Result<const gpu::Gpu *> gpuOf(const stream_ref &in, Location where) {
+  if (auto wrong = checkStream(in, where)) return Failure{std::move(*wrong)};
+  const DeviceInfo &info = infoOf(in.on());
+  if (!isGpu(info.kind)) return static_cast<const gpu::Gpu *>(nullptr);
+  return gpuOf(info);
+}
+
 } // namespace imbrex::runtime

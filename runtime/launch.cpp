@@ -89,10 +89,9 @@ result<void> launchable::launch(const stream_ref *stream, const grid &blocks,
   const auto on = deviceOf(*state_, stream);
   if (!on) return on.error();
   const Location where = locate(blocks.where());
-  void *const native = stream != nullptr ? stream->native() : nullptr;
-  const runtime::RunOptions options{.stream = native, .where = where};
-  if (native != nullptr && !runtime::isGpu(runtime::infoOf(*on).kind))
-    return runtime::toError(diagnostic(Diag::NoStreams, where, on->name()));
+  const stream_ref in = stream != nullptr ? *stream : stream_ref(*on);
+  const runtime::RunOptions options{.stream = in.native(), .where = where};
+  if (const auto wrong = runtime::checkStream(in, where)) return runtime::toError(*wrong);
   runtime::BoundLaunch bound;
   if (const auto problem = bound.bind({state_->parameters, *on, where}, blocks, arguments))
     return runtime::toError(*problem);
@@ -104,8 +103,8 @@ result<void> launchable::launch(const stream_ref *stream, const grid &blocks,
       state_->ready[on->index()].load(std::memory_order_acquire);
   if (executable == nullptr) {
     if (bound.isEmpty()) return {};
-    if (native != nullptr) {
-      const auto gpu = runtime::gpuOf(runtime::infoOf(*on));
+    if (in.native() != nullptr) {
+      const auto gpu = runtime::gpuOf(in);
       if (!gpu) return runtime::toError(gpu.error());
       if (const auto refused = runtime::refusedInCapture(irOf(state_->kernel), **gpu, options,
                                                          runtime::Captured::Loading))

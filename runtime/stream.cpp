@@ -9,15 +9,9 @@
 namespace imbrex {
 namespace {
 
-/// The GPU of such a device; null of one that runs on the processor, where every launch has ended
-/// when it returns.
-Result<const gpu::Gpu *> gpuBehind(device on) {
-  const DeviceInfo &info = runtime::infoOf(on);
-  if (!runtime::isGpu(info.kind)) return static_cast<const gpu::Gpu *>(nullptr);
-  return runtime::gpuOf(info);
+const gpu::Gpu *gpuOrThrow(const stream_ref &in) {
+  return runtime::valueOrThrow(runtime::gpuOf(in));
 }
-
-const gpu::Gpu *gpuOrThrow(device on) { return runtime::valueOrThrow(gpuBehind(on)); }
 
 void throwIf(const Result<void> &done) {
   if (!done) runtime::throwError(done.error());
@@ -35,10 +29,8 @@ void checkSameDevice(device of, device elsewhere) {
 // --- stream_ref ---
 
 result<void> stream_ref::try_synchronize() const {
-  const auto gpu = gpuBehind(device_);
+  const auto gpu = runtime::gpuOf(*this);
   if (!gpu) return runtime::toError(gpu.error());
-  if (*gpu == nullptr && native_ != nullptr)
-    return runtime::toError(diagnostic(Diag::NoStreams, {}, device_.name()));
   if (*gpu == nullptr) return {};
   const auto ended = (*gpu)->await(native_);
   if (!ended) return runtime::toError(ended.error());
@@ -49,7 +41,7 @@ void stream_ref::synchronize() const { try_synchronize().value(); }
 
 void stream_ref::wait(const event &happened) const {
   checkSameDevice(happened.on(), device_);
-  const gpu::Gpu *gpu = gpuOrThrow(device_);
+  const gpu::Gpu *gpu = gpuOrThrow(*this);
   if (gpu != nullptr && happened.native() != nullptr)
     throwIf(gpu->letAwait(native_, happened.native()));
 }
@@ -57,12 +49,12 @@ void stream_ref::wait(const event &happened) const {
 // --- stream ---
 
 stream::stream(device on) : ref_(on) {
-  if (const gpu::Gpu *gpu = gpuOrThrow(on); gpu != nullptr)
+  if (const gpu::Gpu *gpu = gpuOrThrow(ref_); gpu != nullptr)
     ref_ = stream_ref(on, runtime::valueOrThrow(gpu->makeStream()));
 }
 
 stream::~stream() {
-  if (native() != nullptr) (*gpuBehind(on()))->destroyStream(native());
+  if (native() != nullptr) (*runtime::gpuOf(ref_))->destroyStream(native());
 }
 
 stream::stream(stream &&other) noexcept : ref_(std::exchange(other.ref_, stream_ref(other.on()))) {}
@@ -92,7 +84,8 @@ struct event::state {
   state &operator=(const state &) = delete;
 };
 
-event::event(device on) : device_(on), state_(std::make_unique<state>(gpuOrThrow(on))) {}
+event::event(device on)
+    : device_(on), state_(std::make_unique<state>(gpuOrThrow(stream_ref(on)))) {}
 event::~event() = default;
 event::event(event &&) noexcept = default;
 event &event::operator=(event &&) noexcept = default;
@@ -101,7 +94,7 @@ void *event::native() const { return state_ ? state_->native : nullptr; }
 
 void event::record(const stream_ref &in) {
   checkSameDevice(device_, in.on());
-  if (!state_) state_ = std::make_unique<state>(gpuOrThrow(device_)); // it was moved from
+  if (!state_) state_ = std::make_unique<state>(gpuOrThrow(in)); // it was moved from
   state_->isRecorded = true;
   if (state_->gpu != nullptr)
     throwIf(state_->gpu->record(state_->native, in.native()));

@@ -98,7 +98,7 @@ bool areElementsApart(const Type &type, const Argument &argument) {
 }
 
 bool areDisjoint(const Kernel &kernel, llvm::ArrayRef<Argument> arguments) {
-  llvm::SmallVector<llvm::ArrayRef<Argument>, 16> before;
+  llvm::SmallVector<llvm::ArrayRef<Argument>, 32> before;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Type &type = parameterType(kernel, i);
     if (!type.hasMemory()) continue;

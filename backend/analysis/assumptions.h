@@ -48,7 +48,7 @@ struct ParameterAssumptions {
 };
 
 struct Assumptions {
-  llvm::SmallVector<ParameterAssumptions, 8> parameters; ///< None behind the end.
+  llvm::SmallVector<ParameterAssumptions, 32> parameters; ///< None behind the end.
   /// No two parameters' memory overlaps, and what is stored through a view goes to places of its
   /// own: no two elements of one that is not const are the same.
   bool areDisjoint = false;

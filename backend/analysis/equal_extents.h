@@ -19,8 +19,8 @@ struct EqualExtents {
   friend bool operator==(const EqualExtents &, const EqualExtents &) = default;
 };
 
-/// Short, for each launch makes one.
-using EqualExtentsList = llvm::SmallVector<EqualExtents, 8>;
+/// Each launch makes one, which is mostly short.
+using EqualExtentsList = llvm::SmallVector<EqualExtents, 16>;
 
 /// Extents that the kernel treats as if they were equal: it cuts both axes into the same boxes. So
 /// are those of a and c in

@@ -12,7 +12,7 @@ const void *sourceOf(const Word &word, const ir::Argument &argument) {
   switch (word.kind) {
   case WordKind::Scalar: return &argument.scalar;
   case WordKind::Pointer:
-  case WordKind::Table: return &argument.data;
+  case WordKind::Table: return static_cast<const void *>(&argument.data);
   case WordKind::Extent: return &argument.extents[axis];
   case WordKind::Stride: return &argument.strides[axis];
   case WordKind::Observations:

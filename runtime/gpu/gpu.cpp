@@ -81,9 +81,11 @@ int Gpu::enqueue(const LoadedKernel &kernel, const Launch &launch) const {
                          each ? nullptr : extra.data());
 }
 
+std::string Gpu::emulated() const { return "emulated:" + std::string(code().machine->name); }
+
 Failure<Diagnostic> Gpu::broke(std::string_view kernel, int error) const {
   return fail(Diag::KernelBroke, {}, kernel, description(), describeError(driver(), error),
-              "emulated:" + std::string(code().machine->name));
+              emulated());
 }
 
 Result<void> Gpu::start(const LoadedKernel &kernel, const Launch &launch) const {
@@ -156,8 +158,7 @@ void Gpu::destroyStream(void *stream) const {
 Result<void> Gpu::await(void *stream) const {
   const int error = within([&] { return driver().synchronise(stream); });
   if (error != 0)
-    return fail(Diag::StreamBroke, {}, description(), describeError(driver(), error),
-                "emulated:" + std::string(code().machine->name));
+    return fail(Diag::StreamBroke, {}, description(), describeError(driver(), error), emulated());
   return {};
 }
 
@@ -200,25 +201,20 @@ Result<double> Gpu::millisecondsBetween(void *first, void *last) const {
 // --- memory ---
 
 Result<DeviceMemory> Gpu::allocate(std::int64_t bytes) const {
-  std::uint64_t address = 0;
-  const int error =
-      within([&] { return driver().allocate(&address, static_cast<std::size_t>(bytes)); });
-  if (error != 0) return refused("allocate " + std::to_string(bytes) + " bytes", error);
-  return DeviceMemory(*this, address);
+  bool isPooled = false;
+  const auto address = allocateIn(nullptr, bytes, isPooled);
+  if (!address) return address.failure();
+  return DeviceMemory(*this, *address);
 }
 
 Result<void> Gpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes) const {
-  const int error =
-      within([&] { return driver().copyIn(to, from, static_cast<std::size_t>(bytes)); });
-  if (error != 0) return refused("take " + std::to_string(bytes) + " bytes", error);
-  return {};
+  return did("take " + std::to_string(bytes) + " bytes",
+             [&] { return driver().copyIn(to, from, static_cast<std::size_t>(bytes)); });
 }
 
 Result<void> Gpu::copyOut(void *to, std::uint64_t from, std::int64_t bytes) const {
-  const int error =
-      within([&] { return driver().copyOut(to, from, static_cast<std::size_t>(bytes)); });
-  if (error != 0) return refused("give back " + std::to_string(bytes) + " bytes", error);
-  return {};
+  return did("give back " + std::to_string(bytes) + " bytes",
+             [&] { return driver().copyOut(to, from, static_cast<std::size_t>(bytes)); });
 }
 
 Result<double> Gpu::timeCopy(std::uint64_t to, std::uint64_t from, std::int64_t bytes,

@@ -193,6 +193,8 @@ private:
   Result<void> did(std::string_view what, llvm::function_ref<int()> action) const;
   int enqueue(const LoadedKernel &kernel, const Launch &launch) const;
   Failure<Diagnostic> broke(std::string_view kernel, int error) const;
+  /// The device that says what is wrong with a kernel that breaks down here.
+  std::string emulated() const;
   int timeOf(std::int32_t times, double &milliseconds, llvm::function_ref<int()> action) const;
   int loadModule(void *&module, const std::string &code, std::string &log) const;
 

@@ -26,7 +26,7 @@ struct PackedArguments {
   llvm::SmallVector<std::byte, 512> bytes;
   /// Where each word is, of a kernel that has maps: those the assembler puts where they are aligned
   /// beside what the driver has in front of all arguments, so that only the driver knows the place.
-  llvm::SmallVector<void *, 32> each = {};
+  llvm::SmallVector<void *, 64> each = {};
 };
 
 /// The bytes in which a kernel finds its arguments, in the places that both vendors' rules give

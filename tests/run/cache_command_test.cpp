@@ -4,9 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/stat.h>
 
 TEST_CASE("cache lists, checks and clears what is kept") {
   std::string folder = (std::filesystem::temp_directory_path() / "imbrex-cache-XXXXXX").string();
@@ -18,10 +20,15 @@ TEST_CASE("cache lists, checks and clears what is kept") {
   REQUIRE(cache);
   cache->keep("kernel softmax\ntarget sm_90a\n", "code");
   cache->keep("kernel gemm\ntarget other\n", "other code");
+  const timespec longAgo[2]{{.tv_sec = 1000, .tv_nsec = 0}, {.tv_sec = 1000, .tv_nsec = 0}};
+  for (const auto &entry : cache->entries())
+    if (entry.key.starts_with("kernel softmax"))
+      utimensat(AT_FDCWD, (folder + "/" + entry.file).c_str(), longAgo, 0);
   const Outcome listed = shell("imbrex cache list --dir=" + folder);
   CHECK(listed.status == 0);
   CHECK(contains(listed.output, "  softmax for sm_90a\n"));
   CHECK(contains(listed.output, "  gemm for other\n"));
+  CHECK(listed.output.find("softmax") < listed.output.find("gemm")); // used longer ago
   CHECK(contains(listed.output, "2 entries of "));
   CHECK(shell(in + "verify").output == "2 of 2 entries are as they were written\n");
 
@@ -39,6 +46,10 @@ TEST_CASE("cache lists, checks and clears what is kept") {
   CHECK(wrong.status == 2);
   CHECK(wrong.output == "imbrex: error: 'frob' is nothing that can be done with compiled code\n"
                         "  hint: it can be listed, checked and cleared: list, verify, clear\n");
+  const Outcome absent = shell("imbrex cache list --dir=" + folder + "/absent");
+  CHECK(absent.status == 2);
+  CHECK(contains(absent.output, "/absent' can't be opened: No such file or directory"));
+  CHECK_FALSE(std::filesystem::exists(folder + "/absent"));
   const Outcome off = shell("IMBREX_CACHE_DIR=off; export IMBREX_CACHE_DIR; imbrex cache");
   CHECK(off.status == 2);
   CHECK(contains(off.output, "there is no folder of compiled code: IMBREX_CACHE_DIR is off"));

@@ -1,4 +1,3 @@
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "runtime/disk_cache.h"
 #include "tools/imbrex/command.h"
@@ -40,8 +39,7 @@ std::string timeOf(std::int64_t seconds) {
 
 int list(const DiskCache &cache) {
   std::int64_t bytes = 0;
-  auto entries = cache.entries();
-  llvm::stable_sort(entries, [](const auto &a, const auto &b) { return a.usedAt < b.usedAt; });
+  const auto entries = cache.entries();
   for (const DiskCache::Entry &entry : entries) {
     bytes += entry.bytes;
     std::printf("%s  %9lld  %s\n", timeOf(entry.usedAt).c_str(),

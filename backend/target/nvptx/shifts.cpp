@@ -9,28 +9,22 @@ namespace {
 
 namespace match = llvm::PatternMatch;
 
-/// By what is not what was compared. A shift that was poison is a number now.
-void takeLowBits(llvm::BinaryOperator &shift) {
-  llvm::Value *amount = shift.getOperand(1);
-  const std::uint64_t bits = shift.getType()->getScalarSizeInBits();
-  shift.setOperand(1, llvm::IRBuilder<>(&shift).CreateAnd(amount, bits - 1));
-}
-
 bool isGuarded(const llvm::Instruction &shift) {
   return llvm::any_of(shift.users(), llvm::IsaPred<llvm::SelectInst>);
 }
 
-void prepare(llvm::Instruction &instruction) {
-  if (!match::match(&instruction, match::m_LogicalShift(match::m_Value(), match::m_Value())))
+void prepare(llvm::Instruction &shift) {
+  llvm::Value *amount = nullptr;
+  if (!match::match(&shift, match::m_LogicalShift(match::m_Value(), match::m_Value(amount))))
     return;
-  const bool isLeft = instruction.getOpcode() == llvm::Instruction::Shl;
-  constexpr unsigned kWide = 64; // the amount is read as 32 bits; others are made of these
-  const unsigned bits = instruction.getType()->getScalarSizeInBits();
-  if (isLeft && match::match(instruction.getOperand(1), match::m_SpecificInt(bits - 1)))
-    instruction.setHasNoSignedWrap(false);
-  if (bits == kWide && !llvm::isa<llvm::Constant>(instruction.getOperand(1)) &&
-      isGuarded(instruction))
-    takeLowBits(llvm::cast<llvm::BinaryOperator>(instruction));
+  constexpr unsigned kWide = 64; // wider ones are made of these
+  const unsigned bits = shift.getType()->getScalarSizeInBits();
+  const bool isLeft = shift.getOpcode() == llvm::Instruction::Shl;
+  if (isLeft && match::match(amount, match::m_SpecificInt(bits - 1)))
+    shift.setHasNoSignedWrap(false);
+  // What is compared is then no longer what is shifted by, and the comparison stays.
+  if (bits == kWide && !llvm::isa<llvm::Constant>(amount) && isGuarded(shift))
+    shift.setOperand(1, llvm::IRBuilder<>(&shift).CreateAnd(amount, kWide - 1));
 }
 
 } // namespace

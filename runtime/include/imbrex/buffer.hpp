@@ -1,6 +1,7 @@
 #pragma once
 
 #include <imbrex/detail/operand.hpp>
+#include <imbrex/detail/owned_array.hpp>
 #include <imbrex/tensor_ref.hpp>
 
 #include <algorithm>
@@ -27,7 +28,9 @@ void set_element(T &place, const S &number,
 /// a view. It owns the memory, moves and does not copy, and is aligned to 64 bytes. Its elements
 /// are not set at first.
 template <class T>
-class buffer {
+class buffer : public detail::owned_array<detail::memory_block> {
+  using base = detail::owned_array<detail::memory_block>;
+
   static_assert(!std::is_const_v<T>,
                 "imbrex: a buffer owns its elements and can't have them const");
 
@@ -58,41 +61,21 @@ public:
                where) {}
   buffer(std::initializer_list<detail::quantity> extents,
          std::source_location where = std::source_location::current())
-      : layout_(detail::row_major(extents, where)),
-        block_(std::make_unique<detail::memory_block>(detail::storage_bytes<T>(layout_.elements()),
-                                                      where)) {}
-
-  buffer(buffer &&other) noexcept
-      : layout_(std::exchange(other.layout_, {})), block_(std::move(other.block_)) {}
-  buffer &operator=(buffer &&other) noexcept {
-    layout_ = std::exchange(other.layout_, {});
-    block_ = std::move(other.block_);
-    return *this;
-  }
-
-  std::size_t size() const { return static_cast<std::size_t>(elements()); }
-  bool empty() const { return elements() == 0; }
-  std::int64_t elements() const { return block_ ? layout_.elements() : 0; }
-  std::int64_t bytes() const { return block_ ? block_->bytes() : 0; }
-  std::int32_t rank() const { return layout_.rank; }
-  std::int64_t extent(std::int32_t axis) const {
-    return layout_.extents[static_cast<std::size_t>(axis)];
-  }
-  std::int64_t stride(std::int32_t axis) const {
-    return layout_.strides[static_cast<std::size_t>(axis)];
-  }
-  const detail::layout &layout() const { return layout_; }
+      : base(detail::row_major(extents, where), [&](const detail::layout &of) {
+          return std::make_unique<detail::memory_block>(detail::storage_bytes<T>(of.elements()),
+                                                        where);
+        }) {}
 
   /// The block that the memory is in; null where there is none.
-  detail::memory_block *block() const { return block_.get(); }
+  detail::memory_block *block() const { return owned(); }
 
   storage_type *data() {
-    if (!block_) return nullptr;
-    block_->touch();
-    return reinterpret_cast<storage_type *>(block_->data());
+    if (block() == nullptr) return nullptr;
+    block()->touch();
+    return reinterpret_cast<storage_type *>(block()->data());
   }
   const storage_type *data() const {
-    return block_ ? reinterpret_cast<const storage_type *>(block_->data()) : nullptr;
+    return block() ? reinterpret_cast<const storage_type *>(block()->data()) : nullptr;
   }
   std::span<storage_type> span() { return {data(), units()}; }
   std::span<const storage_type> span() const { return {data(), units()}; }
@@ -124,12 +107,12 @@ public:
   template <std::integral... Index>
     requires(!detail::is_packed<T>)
   storage_type &operator()(Index... index) {
-    return tensor_ref<T>(data(), layout_, detail::unknown_bytes)(index...);
+    return tensor_ref<T>(data(), layout(), detail::unknown_bytes)(index...);
   }
   template <std::integral... Index>
     requires(!detail::is_packed<T>)
   const storage_type &operator()(Index... index) const {
-    return tensor_ref<const T>(data(), layout_, detail::unknown_bytes)(index...);
+    return tensor_ref<const T>(data(), layout(), detail::unknown_bytes)(index...);
   }
 
   void fill(const T &value) {
@@ -188,9 +171,6 @@ public:
 
 private:
   std::size_t units() const { return static_cast<std::size_t>(bytes()) / sizeof(storage_type); }
-
-  detail::layout layout_;
-  std::unique_ptr<detail::memory_block> block_;
 };
 
 } // namespace imbrex

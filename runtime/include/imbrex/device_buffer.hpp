@@ -43,7 +43,9 @@ void check_count(std::int64_t wanted, const char *direction, std::int64_t count,
 /// uses where it is. It owns the memory, moves and does not copy. Memory is taken and given back in
 /// the order of a stream, which has to live longer. Its elements are not set at first.
 template <class T>
-class device_buffer {
+class device_buffer : public detail::owned_array<detail::device_block> {
+  using base = detail::owned_array<detail::device_block>;
+
   static_assert(element<std::remove_const_t<T>>,
                 "imbrex: the elements of a device_buffer are those of kernels: f32, i8, bool, …");
   static_assert(!std::is_const_v<T>,
@@ -57,9 +59,7 @@ public:
   /// Row-major, of up to five axes: `device_buffer<f32> a(device::current(), {rows, columns})`.
   device_buffer(const stream_ref &in, std::initializer_list<detail::quantity> extents,
                 std::source_location where = std::source_location::current())
-      : layout_(detail::row_major(extents, where)),
-        block_(std::make_unique<detail::device_block>(
-            in, detail::storage_bytes<T>(layout_.elements()), where)) {}
+      : base(detail::row_major(extents, where), block_in(in, where)) {}
   device_buffer(device on, std::initializer_list<detail::quantity> extents,
                 std::source_location where = std::source_location::current())
       : device_buffer(stream_ref(on), extents, where) {}
@@ -68,9 +68,7 @@ public:
   template <std::ranges::range Range>
   device_buffer(const stream_ref &in, const Range &values,
                 std::source_location where = std::source_location::current())
-      : layout_(layout_of(values, where)),
-        block_(std::make_unique<detail::device_block>(
-            in, detail::storage_bytes<T>(layout_.elements()), where)) {
+      : base(layout_of(values, where), block_in(in, where)) {
     copy_from(values, where);
   }
   template <std::ranges::range Range>
@@ -78,31 +76,12 @@ public:
                 std::source_location where = std::source_location::current())
       : device_buffer(stream_ref(on), values, where) {}
 
-  device_buffer(device_buffer &&other) noexcept
-      : layout_(std::exchange(other.layout_, {})), block_(std::move(other.block_)) {}
-  device_buffer &operator=(device_buffer &&other) noexcept {
-    layout_ = std::exchange(other.layout_, {});
-    block_ = std::move(other.block_);
-    return *this;
-  }
-
   /// The device whose memory it is; none of one that owns no memory.
   std::optional<device> on() const {
-    return block_ ? std::optional(block_->in().on()) : std::nullopt;
+    return owned() ? std::optional(owned()->in().on()) : std::nullopt;
   }
-  std::size_t size() const { return static_cast<std::size_t>(elements()); }
-  bool empty() const { return elements() == 0; }
-  std::int64_t elements() const { return block_ ? layout_.elements() : 0; }
-  std::int64_t bytes() const { return block_ ? block_->bytes() : 0; }
-  std::int32_t rank() const { return layout_.rank; }
-  std::int64_t extent(std::int32_t axis) const {
-    return layout_.extents[static_cast<std::size_t>(axis)];
-  }
-  std::int64_t stride(std::int32_t axis) const {
-    return layout_.strides[static_cast<std::size_t>(axis)];
-  }
-  const detail::layout &layout() const { return layout_; }
-  detail::memory_block *block() const { return block_ ? block_->block() : nullptr; }
+  /// Of a device that runs on the processor.
+  detail::memory_block *block() const { return owned() ? owned()->block() : nullptr; }
 
   /// An address of the device: the host reads nothing there.
   storage_type *data() {
@@ -118,7 +97,7 @@ public:
                  std::source_location where = std::source_location::current()) {
     check_range<const Range>();
     detail::check_count(units(), "from", units_of(values), where);
-    if (block_) block_->copy_from(std::ranges::data(values), where);
+    if (owned()) owned()->copy_from(std::ranges::data(values), where);
   }
   template <std::ranges::range Range>
   void copy_to(Range &&values, std::source_location where = std::source_location::current()) const {
@@ -126,10 +105,17 @@ public:
     static_assert(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>,
                   "imbrex: what a device_buffer is copied to is const");
     detail::check_count(units(), "to", units_of(values), where);
-    if (block_) block_->copy_to(std::ranges::data(values), where);
+    if (owned()) owned()->copy_to(std::ranges::data(values), where);
   }
 
 private:
+  static auto block_in(const stream_ref &in, std::source_location where) {
+    return [&in, where](const detail::layout &of) {
+      return std::make_unique<detail::device_block>(in, detail::storage_bytes<T>(of.elements()),
+                                                    where);
+    };
+  }
+
   /// What lies in memory, of which two f4e2m1 are one.
   std::int64_t units() const { return bytes() / std::int64_t{sizeof(storage_type)}; }
   template <class Range>
@@ -137,7 +123,7 @@ private:
     return std::ranges::end(values) - std::ranges::begin(values);
   }
   storage_type *address() const {
-    return block_ ? reinterpret_cast<storage_type *>(block_->data()) : nullptr;
+    return owned() ? reinterpret_cast<storage_type *>(owned()->data()) : nullptr;
   }
   template <class Range>
   static constexpr void check_range() {
@@ -161,9 +147,6 @@ private:
     else
       return detail::row_major({std::ranges::size(values)}, where);
   }
-
-  detail::layout layout_;
-  std::unique_ptr<detail::device_block> block_;
 };
 
 } // namespace imbrex

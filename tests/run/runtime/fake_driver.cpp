@@ -94,6 +94,18 @@ int allocate(std::uint64_t *address, std::size_t bytes) {
   return 0;
 }
 
+int copyIn(std::uint64_t to, const void *from, std::size_t bytes) {
+  if (!isReachable(to, bytes)) return kInvalidValue;
+  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  return 0;
+}
+
+int copyOut(void *to, std::uint64_t from, std::size_t bytes) {
+  if (!isReachable(from, bytes)) return kInvalidValue;
+  std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
+  return 0;
+}
+
 int release(std::uint64_t address) {
   if (state().memory.erase(address) == 0) return kInvalidValue;
   std::free(reinterpret_cast<void *>(address));
@@ -218,17 +230,13 @@ int fake_releaseIn(std::uint64_t address, void *stream) {
 }
 
 int fake_copyIn(std::uint64_t to, const void *from, std::size_t bytes) {
-  if (const int error = enter("copyIn"); error != 0) return error;
-  if (!isReachable(to, bytes)) return kInvalidValue;
-  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
-  return 0;
+  const int error = enter("copyIn");
+  return error != 0 ? error : copyIn(to, from, bytes);
 }
 
 int fake_copyOut(void *to, std::uint64_t from, std::size_t bytes) {
-  if (const int error = enter("copyOut"); error != 0) return error;
-  if (!isReachable(from, bytes)) return kInvalidValue;
-  std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
-  return 0;
+  const int error = enter("copyOut");
+  return error != 0 ? error : copyOut(to, from, bytes);
 }
 
 int fake_copyWithin(std::uint64_t to, std::uint64_t from, std::size_t bytes, void *) {
@@ -240,23 +248,17 @@ int fake_copyWithin(std::uint64_t to, std::uint64_t from, std::size_t bytes, voi
 
 int fake_copyInBy(std::uint64_t to, const void *from, std::size_t bytes, void *stream) {
   if (const int error = enter("copyInBy"); error != 0) return error;
-  if (!isStream(stream)) return kInvalidHandle;
-  if (!isReachable(to, bytes)) return kInvalidValue;
-  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
-  return 0;
+  return isStream(stream) ? copyIn(to, from, bytes) : kInvalidHandle;
 }
 
 int fake_copyOutBy(void *to, std::uint64_t from, std::size_t bytes, void *stream) {
   if (const int error = enter("copyOutBy"); error != 0) return error;
-  if (!isStream(stream)) return kInvalidHandle;
-  if (!isReachable(from, bytes)) return kInvalidValue;
-  std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
-  return 0;
+  return isStream(stream) ? copyOut(to, from, bytes) : kInvalidHandle;
 }
 
 int fake_pointerFacts(unsigned count, int *which, void **values, std::uint64_t address) {
   constexpr int kMemoryType = 2, kOrdinal = 9; // cuda.h: CU_POINTER_ATTRIBUTE_…
-  constexpr unsigned kDevice = 2;
+  constexpr int kDevice = 2;
   if (const int error = enter("pointerFacts"); error != 0) return error;
   const bool isKnown = state().bytesBehind(address) > 0;
   // CUDA's gives zeros for memory that it does not know, HIP's an error.

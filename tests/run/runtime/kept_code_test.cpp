@@ -3,6 +3,7 @@
 #include "tests/run/runtime/fake_vendor.h"
 #include "tests/run/runtime/numbers_view.h"
 #include "tests/run/runtime/played_gpu.h"
+#include "tests/support/assembler.h"
 #include "tests/support/parsed_kernel.h"
 #include <imbrex/log.hpp>
 
@@ -90,6 +91,15 @@ std::string launched(const ir::Kernel &kernel, const std::string &isa = kFake.is
   return said;
 }
 
+/// The machine whose assembly a device of that kind is handed.
+std::string laterTarget(const std::string &isa) {
+  testing::freshDriver(kFake.driver).isa = isa;
+  const auto gpu = testing::openGpu({kFake.driver}, 0);
+  REQUIRE(gpu);
+  REQUIRE((*gpu)->code().asAssembly);
+  return std::string((*gpu)->code().machine->name);
+}
+
 std::vector<runtime::DiskCache::Entry> kept() {
   const auto *cache = runtime::DiskCache::ofProcess();
   REQUIRE(cache != nullptr);
@@ -157,6 +167,21 @@ TEST_CASE("an image that the driver no longer takes is made again as it does" *
   const ir::Kernel kernel = triple("refused");
   CHECK(launched(kernel) == "miss");
   CHECK(launched(kernel, kFake.isa, 0, false) == "hit");
+  // What was refused is not offered again; the assembly, where no image can be made, is not
+  // refused.
+  const bool isImage = testing::canAssemble(target::gpuTarget(*machine::findMachine("sm_90a")));
+  CHECK(launched(kernel) == (isImage ? "miss" : "hit"));
+}
+
+TEST_CASE("a device of a later kind gets the assembly, and not another's image" *
+          doctest::test_suite("toolkit")) {
+  if (kFake.device != std::string_view("cuda")) return;
+  const ir::Kernel kernel = triple("later");
+  const std::string later = "sm_110", target = laterTarget(later);
+  CHECK(launched(kernel, target) == "miss");
+  CHECK(launched(kernel, later) == "miss");
+  CHECK(launched(kernel, later) == "hit");
+  CHECK(launched(kernel, target) == "hit");
 }
 
 } // namespace imbrex

@@ -66,6 +66,11 @@ void write(const std::string &path, const std::string &content) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
 }
 
+void useLongAgo(const std::string &path) {
+  const timespec longAgo[2]{{.tv_sec = 1000, .tv_nsec = 0}, {.tv_sec = 1000, .tv_nsec = 0}};
+  utimensat(AT_FDCWD, path.c_str(), longAgo, 0);
+}
+
 /// Its exit status, or the signal that ended it, below zero.
 int inChild(const std::function<bool()> &action) {
   const pid_t child = fork();
@@ -226,12 +231,23 @@ TEST_CASE("processes that are killed at any time leave nothing wrong behind") {
   opened(folder).clear();
   CHECK(opened(folder).entries().empty());
   // What was not finished goes when nobody can be at it any more.
-  for (const std::string &file : folder.files()) {
-    const timespec longAgo[2]{{.tv_sec = 1000, .tv_nsec = 0}, {.tv_sec = 1000, .tv_nsec = 0}};
-    utimensat(AT_FDCWD, file.c_str(), longAgo, 0);
-  }
+  for (const std::string &file : folder.files()) useLongAgo(file);
   opened(folder).clear();
   CHECK(folder.files().empty());
+}
+
+TEST_CASE("what somebody may be writing is left to him for an hour") {
+  const Folder folder;
+  const DiskCache cache = opened(folder, 1);
+  const std::string file = folder.path() + "/code-unfinished-0123";
+  write(file, "half of it");
+  cache.prune();
+  CHECK(cache.clear() == 0);
+  CHECK(cache.entries().empty());
+  CHECK(fs::exists(file));
+  useLongAgo(file);
+  CHECK(cache.clear() == 1);
+  CHECK_FALSE(fs::exists(file));
 }
 
 TEST_CASE("what can't be written is not kept, and what is there is still found") {
@@ -276,10 +292,7 @@ TEST_CASE("what was used longest ago is taken away first") {
   }
   fs::remove(folder.path() +
              "/llvmcache.timestamp"); // since keeping looks, too, and not again soon
-  for (const std::string &file : folder.files()) {
-    const timespec longAgo[2]{{.tv_sec = 1000, .tv_nsec = 0}, {.tv_sec = 1000, .tv_nsec = 0}};
-    utimensat(AT_FDCWD, file.c_str(), longAgo, 0);
-  }
+  for (const std::string &file : folder.files()) useLongAgo(file);
   const DiskCache cache = opened(folder, 5000);
   for (const int used : {3, 7}) CHECK(cache.find(keyOf(used)) == code);
   cache.prune();
