@@ -1,6 +1,6 @@
 #include "backend/package/fatbin.h"
 
-#include "backend/package/capability.h"
+#include "backend/package/choice/capability.h"
 #include "backend/package/malformed.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/StringExtras.h"

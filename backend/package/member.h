@@ -18,16 +18,7 @@ struct Member {
   friend bool operator==(const Member &, const Member &) = default;
 };
 
-/// The member that a device loads; null where none fits. A device is named as its driver names it:
-/// "sm_90" (from the compute capability 9.0), "gfx942:sramecc+:xnack-".
-///
-///   NVIDIA   its own image; an image of the same generation and an older machine, neither of which
-///            is a Tegra; the newest assembly that is no newer than the device. What is made for
-///            "sm_90a" runs on an sm_90 and on nothing else (CUDA C++ Programming Guide, "Binary
-///            Compatibility", "Architecture- Specific Features").
-///   AMD      its own image; an image for the generic machine that it belongs to (LLVM,
-///   AMDGPUUsage,
-///            "Generic Processor Code Object Versioning").
+/// The member that a device loads, which its driver names so (choice/fit.h); null where none fits.
 const Member *memberFor(llvm::ArrayRef<Member> members, std::string_view device);
 
 /// "sm_90a, assembly of sm_75": what there is, for people.

@@ -1,7 +1,7 @@
 #include "backend/package/package.h"
 
 #include "backend/package/bundle.h"
-#include "backend/package/capability.h"
+#include "backend/package/choice/capability.h"
 #include "backend/package/fatbin.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/StringExtras.h"
@@ -57,7 +57,7 @@ const machine::Machine *machineForAssembly(llvm::ArrayRef<const machine::Machine
   const machine::Machine *oldest = nullptr;
   std::int32_t least = 0;
   for (const machine::Machine *machine : machines) {
-    const auto capability = capabilityOf({machine->name.data(), machine->name.size()});
+    const auto capability = capabilityOf(machine->name);
     if (!capability || capability->isSpecific) continue;
     if (oldest != nullptr && capability->number() >= least) continue;
     oldest = machine;

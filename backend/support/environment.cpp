@@ -37,7 +37,7 @@ const char *readNumber(std::string_view value, std::optional<std::int64_t> &read
 }
 
 const char *read(std::string_view value, EnvironmentThreads &threads) {
-  return readNumber<kMostThreads>(value, threads);
+  return readNumber<launching::kMostThreads>(value, threads);
 }
 
 const char *read(std::string_view value, EnvironmentMebibytes &limit) {

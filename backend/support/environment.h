@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/launching/thread_pool.h"
 #include "backend/support/diagnostics.h"
 
 #include <cstdint>
@@ -9,11 +10,8 @@
 
 namespace imbrex {
 
-/// More threads than this only wait for each other, and systems refuse to make any number of them.
-inline constexpr std::int64_t kMostThreads = 1024;
-
 using EnvironmentText = std::string;                    ///< Empty where not set.
-using EnvironmentThreads = std::optional<std::int64_t>; ///< From 1 to kMostThreads.
+using EnvironmentThreads = std::optional<std::int64_t>; ///< From 1 to launching::kMostThreads.
 using EnvironmentFlag = bool;                           ///< `1` or `0`.
 struct EnvironmentMebibytes {
   static constexpr std::int64_t kMost = std::int64_t{1} << 30;

@@ -1,13 +1,14 @@
 #include "backend/target/host/run/program.h"
 
+#include "backend/launching/scratch.h"
+#include "backend/launching/thread_pool.h"
 #include "backend/support/check.h"
+#include "backend/support/environment.h"
 #include "backend/target/codegen/llvm_use.h"
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/kernel_code.h"
 #include "backend/target/host/run/jit.h"
 #include "backend/target/host/run/launch.h"
-#include "backend/target/host/run/scratch.h"
-#include "backend/target/host/run/thread_pool.h"
 
 #include <atomic>
 #include <mutex>
@@ -46,8 +47,13 @@ __attribute__((no_sanitize("function")))
 #endif
 void runBlocks(const Variant &variant, const std::uint64_t *words, const ir::Grid &grid,
                std::int64_t first, std::int64_t last, Launch &launch) {
-  const Scratch scratch(variant.scratchBytes);
+  const launching::Scratch scratch(variant.scratchBytes);
   variant.entry(words, grid.extents.data(), first, last, scratch.data(), &launch);
+}
+
+std::int32_t threadCount() {
+  static const std::int32_t count = launching::threadCount(environment().numThreads);
+  return count;
 }
 
 } // namespace
@@ -111,10 +117,11 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   if (variant == nullptr) return false;
   const Words words = argumentWords(kernel, arguments);
   Launch launch{.sites = variant->sites, .diagnostics = diagnostics};
-  runInParallel(grid.blocks(), [&](std::int64_t first, std::int64_t last) {
-    if (launch.stopped) return;
-    runBlocks(*variant, words.data(), grid, first, last, launch);
-  });
+  launching::runInParallel(grid.blocks(), threadCount(),
+                           [&](std::int64_t first, std::int64_t last) {
+                             if (launch.stopped) return;
+                             runBlocks(*variant, words.data(), grid, first, last, launch);
+                           });
   return !launch.stopped;
 }
 

@@ -1,4 +1,4 @@
-#include "backend/target/host/run/thread_pool.h"
+#include "backend/launching/thread_pool.h"
 
 #include <doctest/doctest.h>
 
@@ -6,14 +6,16 @@
 #include <thread>
 #include <vector>
 
-namespace imbrex::host {
+namespace imbrex::launching {
 namespace {
+
+const std::int32_t threads = threadCount({});
 
 TEST_CASE("every block runs once, whatever their number") {
   for (const std::int64_t count : {0, 1, 2, 3, 15, 16, 17, 1000}) {
     CAPTURE(count);
     std::vector<std::atomic<int>> runs(static_cast<size_t>(count));
-    runInParallel(count, [&](std::int64_t begin, std::int64_t end) {
+    runInParallel(count, threads, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) ++runs[static_cast<size_t>(i)];
     });
     for (const std::atomic<int> &each : runs) CHECK(each == 1);
@@ -26,8 +28,8 @@ TEST_CASE("launches from several threads and from inside a launch do not wait fo
   for (int caller = 0; caller < 6; ++caller)
     callers.emplace_back([&] {
       for (int repeat = 0; repeat < 100; ++repeat)
-        runInParallel(10, [&](std::int64_t begin, std::int64_t end) {
-          runInParallel(end - begin,
+        runInParallel(10, threads, [&](std::int64_t begin, std::int64_t end) {
+          runInParallel(end - begin, threads,
                         [&](std::int64_t first, std::int64_t last) { total += last - first; });
         });
     });
@@ -36,4 +38,4 @@ TEST_CASE("launches from several threads and from inside a launch do not wait fo
 }
 
 } // namespace
-} // namespace imbrex::host
+} // namespace imbrex::launching

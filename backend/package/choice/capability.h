@@ -1,9 +1,8 @@
 #pragma once
 
-#include "llvm/ADT/StringRef.h"
-
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace imbrex::package {
 
@@ -20,6 +19,6 @@ struct Capability {
   bool isOfTegra() const;
 };
 /// None for the name of another machine.
-std::optional<Capability> capabilityOf(llvm::StringRef name);
+std::optional<Capability> capabilityOf(std::string_view name);
 
 } // namespace imbrex::package

@@ -1,6 +1,5 @@
-#include "backend/target/host/run/thread_pool.h"
+#include "backend/launching/thread_pool.h"
 
-#include "backend/support/environment.h"
 #include "backend/support/float_state.h"
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace imbrex::host {
+namespace imbrex::launching {
 namespace {
 
 // Ranges per thread: enough that a slow block does not leave the other threads without work.
@@ -23,7 +22,7 @@ constexpr std::int64_t kRangesPerThread = 8;
 
 /// One launch. Threads take ranges until none is left; the caller then waits for the last ones.
 struct Job {
-  llvm::function_ref<void(std::int64_t, std::int64_t)> work;
+  BlockWork work;
   std::int64_t count;
   std::int64_t rangeLength;
   std::atomic<std::int64_t> next = 0;
@@ -112,7 +111,7 @@ void closePool() {
   if (Pool *made = pool.load(std::memory_order_acquire)) made->close();
 }
 
-Pool &thePool() {
+Pool &thePool(std::int32_t threads) {
   Pool *found = pool.load(std::memory_order_acquire);
   if (found != nullptr) return *found;
   static std::once_flag once;
@@ -120,7 +119,7 @@ Pool &thePool() {
     std::atexit(closePool);
     pthread_atfork(nullptr, nullptr, [] { pool.store(nullptr, std::memory_order_relaxed); });
   });
-  auto made = std::make_unique<Pool>(threadCount());
+  auto made = std::make_unique<Pool>(threads);
   if (pool.compare_exchange_strong(found, made.get())) return *made.release();
   made->close(); // another thread was faster
   return *found;
@@ -128,24 +127,19 @@ Pool &thePool() {
 
 } // namespace
 
-std::int32_t threadCount() {
-  static const std::int32_t count = [] {
-    const std::int64_t processors = std::max(1U, std::thread::hardware_concurrency());
-    const std::int64_t wanted = environment().numThreads.value_or(processors);
-    return static_cast<std::int32_t>(std::min(wanted, kMostThreads));
-  }();
-  return count;
+std::int32_t threadCount(std::optional<std::int64_t> wanted) {
+  const std::int64_t processors = std::max(1U, std::thread::hardware_concurrency());
+  return static_cast<std::int32_t>(std::min(wanted.value_or(processors), kMostThreads));
 }
 
-void runInParallel(std::int64_t count, llvm::function_ref<void(std::int64_t, std::int64_t)> work) {
-  const std::int64_t threads = threadCount();
+void runInParallel(std::int64_t count, std::int32_t threads, BlockWork work) {
   if (threads == 1 || count <= 1) {
     if (count > 0) work(0, count);
     return;
   }
   const std::int64_t ranges = std::min(count, threads * kRangesPerThread);
   Job job{.work = work, .count = count, .rangeLength = (count + ranges - 1) / ranges};
-  thePool().run(job);
+  thePool(threads).run(job);
 }
 
-} // namespace imbrex::host
+} // namespace imbrex::launching

@@ -1,11 +1,11 @@
-#include "backend/target/host/run/scratch.h"
+#include "backend/launching/scratch.h"
 
 #include "backend/support/lifetime.h"
 
 #include <new>
 #include <utility>
 
-namespace imbrex::host {
+namespace imbrex::launching {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
@@ -36,4 +36,4 @@ Scratch::~Scratch() {
   spare.bytes = bytes_;
 }
 
-} // namespace imbrex::host
+} // namespace imbrex::launching

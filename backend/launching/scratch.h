@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace imbrex::host {
+namespace imbrex::launching {
 
 /// Memory for the tiles of a block, 64-byte aligned. Each thread keeps what it once had, for the
 /// next block; a launch from inside a launch gets memory of its own.
@@ -21,4 +21,4 @@ private:
   std::int64_t bytes_;
 };
 
-} // namespace imbrex::host
+} // namespace imbrex::launching
