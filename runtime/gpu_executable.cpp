@@ -192,8 +192,7 @@ private:
     if (!describeBoxes(code.interface, run.arguments, made, diagnostics)) return false;
     gpu::PackedArguments packed;
     code.packer.pack(run.arguments, made, packed);
-    const gpu::Launch launch{.kernel = code.interface.name,
-                             .grid = run.grid,
+    const gpu::Launch launch{.grid = run.grid.extents,
                              .threads = code.interface.threads,
                              .sharedBytes = code.interface.bytesAtLaunch,
                              .arguments = packed.bytes,

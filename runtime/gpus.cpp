@@ -1,20 +1,15 @@
 #include "runtime/gpus.h"
 
-#include "runtime/cuda/cuda.h"
-#include "runtime/hip/hip.h"
-
 #include <map>
 #include <mutex>
 
 namespace imbrex::runtime {
 namespace {
 
-using Opened = Result<std::unique_ptr<gpu::Gpu>>;
-
-Opened open(const DeviceInfo &device) {
+const gpu::Make &makeOf(const DeviceInfo &device) {
   switch (device.kind) {
-  case DeviceKind::Cuda: return cuda::openGpu(gpu::driverPaths(cuda::vendor()), device.number);
-  case DeviceKind::Hip: return hip::openGpu(gpu::driverPaths(hip::vendor()), device.number);
+  case DeviceKind::Cuda: return gpu::cuda();
+  case DeviceKind::Hip: return gpu::hip();
   case DeviceKind::Host:
   case DeviceKind::Interpreter:
   case DeviceKind::Emulated: break;
@@ -42,7 +37,8 @@ Result<const gpu::Gpu *> gpuOf(const DeviceInfo &device) {
   const std::scoped_lock lock(mutex);
   std::unique_ptr<gpu::Gpu> &found = opened[device.name];
   if (!found) {
-    auto gpu = open(device);
+    const gpu::Make &make = makeOf(device);
+    auto gpu = gpu::openGpu(make, gpu::driverPaths(make), device.number);
     if (!gpu) return gpu.failure();
     found = std::move(*gpu);
   }

@@ -2,31 +2,39 @@
 
 #include "backend/ir/argument.h"
 #include "backend/lower/kernel_interface.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "runtime/aot/driver/gpu.h"
 #include "runtime/gpu/suitable_code.h"
 
-#include <array>
-#include <optional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 
+/// GPUs behind their vendors' drivers, as the compiler wants them: what a driver refuses is a
+/// diagnostic.
 namespace imbrex::gpu {
 
 class Gpu;
 
+using driver::BoxMapBytes, driver::Launch, driver::MemoryOwner;
+static_assert(sizeof(BoxMapBytes) == lower::BoxMap::kBytes);
+
 /// A kernel that a GPU has loaded; unloaded with this.
 class LoadedKernel {
 public:
-  LoadedKernel(const Gpu &gpu, void *module, void *function)
-      : gpu_(gpu), module_(module), function_(function) {}
+  LoadedKernel(const Gpu &gpu, std::string name, const driver::Module &module)
+      : gpu_(gpu), name_(std::move(name)), module_(module) {}
   ~LoadedKernel();
   LoadedKernel(const LoadedKernel &) = delete;
   LoadedKernel &operator=(const LoadedKernel &) = delete;
-  void *function() const { return function_; }
+  const std::string &name() const { return name_; }
+  const driver::Module &module() const { return module_; }
 
 private:
   const Gpu &gpu_;
-  void *module_;
-  void *function_;
+  std::string name_;
+  driver::Module module_;
 };
 
 /// Memory of a GPU; given back with this. Its address is a multiple of kAlignment.
@@ -48,71 +56,20 @@ private:
   std::uint64_t address_; // 0: none
 };
 
-/// A view as the engine that loads boxes of it must know it.
-using BoxMapBytes = std::array<std::byte, lower::BoxMap::kBytes>;
-
-struct Launch {
-  std::string_view kernel; ///< For people.
-  ir::Grid grid;
-  std::int32_t threads;                ///< Of a block.
-  std::int32_t sharedBytes = 0;        ///< Of a block, besides what the code has of itself.
-  llvm::ArrayRef<std::byte> arguments; ///< As packed_arguments.h packs them.
-  llvm::ArrayRef<void *> each = {}; ///< Where each is; empty: as they lie, so the kernel has them.
-  void *stream = nullptr;           ///< Null: the device's default one.
-};
-
-/// Whose memory an address is in.
-struct MemoryOwner {
-  bool isDevice = false;    ///< A GPU's own; else the host's, or unknown to the driver.
-  std::int32_t number = -1; ///< Of that GPU, the driver's.
-};
-
-struct GpuFacts {
-  const Vendor *vendor;
-  Driver driver;
-  SuitableCode code;
-  std::int32_t number;     ///< The driver's.
-  std::string driversName; ///< Of the device's kind: "sm_90".
-  std::string description;
-};
-/// Of a device whose kind its driver calls so; an error where there is no code for it.
-Result<GpuFacts> factsOf(const Driver &driver, const Ordinal &device, std::string_view driversName);
-
-/// A device, and the functions that its vendor's driver alone has.
-template <class OwnFunctions>
-struct OpenGpu {
-  GpuFacts facts;
-  OwnFunctions own;
-};
-
-/// A device of the first driver that is at one of the paths. `OwnFunctions` finds itself in the
-/// driver's library (`findIn`) and says what the driver calls the device's kind (`kindOf`).
-template <class OwnFunctions>
-Result<OpenGpu<OwnFunctions>> openWith(llvm::ArrayRef<std::string> paths, const Ordinal &device) {
-  auto driver = openDriver(paths, device);
-  if (!driver) return driver.failure();
-  OwnFunctions own;
-  if (!own.findIn(driver->library)) return driver->library.lacksFunction(device);
-  auto facts = factsOf(driver->functions, device, own.kindOf(device.number));
-  if (!facts) return facts.failure();
-  return OpenGpu<OwnFunctions>{.facts = std::move(*facts), .own = own};
-}
-
-/// A GPU behind its vendor's driver. Any number of threads may use it at once. What names no stream
-/// is done in the device's default one, and has been done when a call returns, but for `start`.
+/// A GPU that there is code for. Any number of threads may use it at once. What names no stream is
+/// done in the device's default one, and has been done when a call returns, but for `start`.
 class Gpu {
 public:
-  virtual ~Gpu() = default;
-  Gpu(const Gpu &) = delete;
-  Gpu &operator=(const Gpu &) = delete;
+  Gpu(std::unique_ptr<driver::Gpu> opened, SuitableCode code)
+      : driver_(std::move(opened)), code_(code) {}
 
-  const SuitableCode &code() const { return facts_.code; }
+  const SuitableCode &code() const { return code_; }
   /// What the driver calls its kind, as package::memberFor takes it.
-  const std::string &driversName() const { return facts_.driversName; }
+  const std::string &driversName() const { return driver_->kind(); }
   /// Whether its driver makes an image of assembly.
-  bool takesAssembly() const { return facts_.vendor->logOption != 0; }
+  bool takesAssembly() const { return driver_->takesAssembly(); }
   /// "cuda:0 (NVIDIA H100 PCIe, sm_90)"
-  const std::string &description() const { return facts_.description; }
+  const std::string &description() const { return driver_->description(); }
 
   /// `code` is an image, or assembly that the driver assembles, of a kernel that launches give as
   /// many bytes of shared memory. The error has the driver's log.
@@ -126,14 +83,14 @@ public:
   Result<double> time(const LoadedKernel &kernel, const Launch &launch, std::int32_t times) const;
 
   Result<void *> makeStream() const;
-  void destroyStream(void *stream) const;
+  void destroyStream(void *stream) const { driver_->destroyStream(stream); }
   /// Wait for all that is in a stream; the error of what broke down there.
   Result<void> await(void *stream) const;
   /// Whether what is put into a stream is recorded, for a graph, and not done.
-  bool isCapturing(void *stream) const;
+  bool isCapturing(void *stream) const { return driver_->isCapturing(stream); }
 
   Result<void *> makeEvent() const;
-  void destroyEvent(void *event) const;
+  void destroyEvent(void *event) const { driver_->destroyEvent(event); }
   /// Now, as a place in a stream.
   Result<void> record(void *event, void *stream) const;
   Result<void> awaitEvent(void *event) const;
@@ -145,7 +102,9 @@ public:
   /// In the order of a stream, from the driver's pool where it has one (`isPooled`); at once, in
   /// the default one.
   Result<std::uint64_t> allocateIn(void *stream, std::int64_t bytes, bool &isPooled) const;
-  void releaseIn(void *stream, std::uint64_t address, bool isPooled) const;
+  void releaseIn(void *stream, std::uint64_t address, bool isPooled) const {
+    driver_->releaseIn(stream, address, isPooled);
+  }
   /// Put into a stream, and waited for.
   Result<void> copyIn(std::uint64_t to, const void *from, std::int64_t bytes, void *stream) const;
   Result<void> copyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const;
@@ -155,50 +114,38 @@ public:
   Result<double> timeCopy(std::uint64_t to, std::uint64_t from, std::int64_t bytes,
                           std::int32_t times) const;
   /// Whether its driver can tell the engine of views. Where it is too old, boxes are not loaded.
-  virtual bool knowsBoxes() const { return false; }
+  bool knowsBoxes() const { return driver_->knowsBoxes(); }
   /// What a launch with this view, whose address is the device's, passes for its boxes; or the
   /// driver's error.
-  int describe(const lower::BoxMap &boxes, const ir::Argument &view, BoxMapBytes &map) const {
-    return within([&] { return makeMap(boxes, view, map); });
-  }
+  int describe(const lower::BoxMap &boxes, const ir::Argument &view, BoxMapBytes &map) const;
   /// What an error of the driver's says.
-  std::string textOf(int error) const { return describeError(driver(), error); }
+  std::string textOf(int error) const { return driver_->textOf(error); }
 
   /// Of memory allocated by whomever.
-  MemoryOwner ownerOf(const void *address) const;
+  MemoryOwner ownerOf(const void *address) const { return driver_->ownerOf(address); }
   /// Its number among its driver's devices, and that of another as a name: "cuda:1".
-  std::int32_t number() const { return facts_.number; }
-  std::string nameOf(std::int32_t number) const;
-
-protected:
-  explicit Gpu(GpuFacts facts) : facts_(std::move(facts)) {}
-
-  /// Make the device the calling thread's current one, and again the one that was so before. The
-  /// driver's error, or 0.
-  virtual int enter(int &before) const = 0;
-  virtual void leave(int before) const = 0;
-  /// Let launches of a kernel give it so many bytes of shared memory.
-  virtual int allowShared(void *function, std::int32_t bytes) const = 0;
-  /// As `describe`, while the device is current.
-  virtual int makeMap(const lower::BoxMap &boxes, const ir::Argument &view, BoxMapBytes &map) const;
-  const Driver &driver() const { return facts_.driver; }
+  std::int32_t number() const { return driver_->number(); }
+  std::string nameOf(std::int32_t number) const {
+    return driver::nameOf(driver_->vendor(), number);
+  }
 
 private:
   friend class LoadedKernel;
   friend class DeviceMemory;
-  /// What `action` gives while the device is current, or the error why it can't be.
-  int within(llvm::function_ref<int()> action) const;
   Failure<Diagnostic> refused(std::string_view what, int error) const;
   /// `what` says what a refusal is of.
-  Result<void> did(std::string_view what, llvm::function_ref<int()> action) const;
-  int enqueue(const LoadedKernel &kernel, const Launch &launch) const;
-  Failure<Diagnostic> broke(std::string_view kernel, int error) const;
+  Result<void> did(std::string_view what, int error) const;
+  Result<void> copied(std::string_view direction, std::int64_t bytes, int error) const;
+  Failure<Diagnostic> broke(const LoadedKernel &kernel, int error) const;
   /// The device that says what is wrong with a kernel that breaks down here.
   std::string emulated() const;
-  int timeOf(std::int32_t times, double &milliseconds, llvm::function_ref<int()> action) const;
-  int loadModule(void *&module, const std::string &code, std::string &log) const;
 
-  GpuFacts facts_;
+  std::unique_ptr<driver::Gpu> driver_;
+  SuitableCode code_;
 };
+
+/// A device of the first driver that is at one of the paths.
+Result<std::unique_ptr<Gpu>> openGpu(const Make &make, llvm::ArrayRef<std::string> paths,
+                                     std::int32_t number);
 
 } // namespace imbrex::gpu

@@ -31,11 +31,13 @@ std::string toText(const SuitableCode &code) {
   return (code.asAssembly ? "the assembly of " : "the image of ") + std::string(code.machine->name);
 }
 
-Result<SuitableCode> suitableCode(std::string_view driversName, const Ordinal &device) {
-  const std::vector<package::Member> members = allCode(device.vendor->family);
+Result<SuitableCode> suitableCode(std::string_view driversName, const Make &make,
+                                  std::int32_t number) {
+  const std::vector<package::Member> members = allCode(make.family);
   const package::Member *chosen = package::memberFor(members, driversName);
   if (chosen == nullptr)
-    return fail(Diag::ForeignGpu, {}, device.name(), driversName, listOf(members));
+    return fail(Diag::ForeignGpu, {}, driver::nameOf(make.vendor, number), driversName,
+                listOf(members));
   return SuitableCode{.machine = machine::findMachine(chosen->machine),
                       .asAssembly = chosen->isAssembly};
 }

@@ -2,7 +2,7 @@
 
 #include "backend/machine/machine.h"
 #include "backend/support/result.h"
-#include "runtime/gpu/driver.h"
+#include "runtime/gpu/make.h"
 
 namespace imbrex::gpu {
 
@@ -16,9 +16,10 @@ struct SuitableCode {
 /// "the image of sm_90a", "the assembly of sm_89"
 std::string toText(const SuitableCode &code);
 
-/// What this build can make for a device that its driver names so: "sm_90" (from the compute
-/// capability 9.0), "gfx942:sramecc+:xnack-". The same rule chooses among the members of a package
-/// (backend/package/member.h). The error says which machines there is code for.
-Result<SuitableCode> suitableCode(std::string_view driversName, const Ordinal &device);
+/// What this build can make for the device of a number that its driver names so: "sm_90" (from the
+/// compute capability 9.0), "gfx942:sramecc+:xnack-". The same rule chooses among the members of a
+/// package (backend/package/member.h). The error says which machines there is code for.
+Result<SuitableCode> suitableCode(std::string_view driversName, const Make &make,
+                                  std::int32_t number);
 
 } // namespace imbrex::gpu

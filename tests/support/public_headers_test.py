@@ -1,7 +1,7 @@
 """Whatever a public header reaches is the standard library, Boost, or another public header: no
 LLVM, no vendor, nothing of the compiler. And each public header compiles alone, without a warning
 from the warnings that users have on, whatever else they compile with. A compiler that cannot read
-them is told so in one sentence."""
+them is told so in one sentence. What is linked without the compiler reaches nothing but itself."""
 
 import concurrent.futures
 import pathlib
@@ -13,6 +13,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PUBLIC = [ROOT / folder / "include" for folder in ("dsl", "runtime", "kernels")]
+WITHOUT_COMPILER = ROOT / "runtime" / "aot" / "driver"
 FOREIGN = ("llvm", "clang", "lld", "cuda", "hip", "hsa", "nvvm")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
@@ -25,9 +26,9 @@ READING = ["g++", "clang++-22"]
 REFUSED = [["-std=c++17"], ["-std=c++20", "clang++-14"]]
 
 
-def is_foreign(path):
+def is_foreign(path, own):
     if path.is_relative_to(ROOT):
-        return not any(path.is_relative_to(public) for public in PUBLIC)
+        return not any(path.is_relative_to(folder) for folder in own)
     below_include = str(path).lower().rpartition("/include/")[2]  # /usr/lib/llvm-22/include/…
     return any(part.startswith(FOREIGN) for part in below_include.split("/"))
 
@@ -43,7 +44,15 @@ def complaints(compiler, header):
             return [f"{header} does not compile alone:\n{done.stderr}"]
         words = dependencies.read_text().replace("\\\n", " ").split()[1:]
         reached = [pathlib.Path(word).resolve() for word in words if word != str(source)]
-        return [f"{header} reaches {path}" for path in reached if is_foreign(path)]
+        return [f"{header} reaches {path}" for path in reached if is_foreign(path, PUBLIC)]
+
+
+def leaving(compiler, source):
+    """What a source that is linked without the compiler reaches elsewhere."""
+    done = subprocess.run([compiler, "-std=c++20", "-M", f"-I{ROOT}", source],
+                          stdout=subprocess.PIPE, text=True, check=True)
+    reached = [pathlib.Path(word).resolve() for word in done.stdout.replace("\\\n", " ").split()[1:]]
+    return [f"{source} reaches {path}" for path in reached if is_foreign(path, [WITHOUT_COMPILER])]
 
 
 def flagged(compiler, flags):
@@ -77,6 +86,8 @@ def jobs(compiler):
             name = other[0] if other else compiler
             if shutil.which(name) and header.parent.name == "imbrex":
                 yield refused, name, standard, header
+    for source in sorted(WITHOUT_COMPILER.rglob("*.cpp")):
+        yield leaving, compiler, source
     for name in READING:
         if shutil.which(name):
             for flags in FLAGS:

@@ -1,6 +1,7 @@
 // What we say of CUDA's driver against what cuda.h says, where there is one.
 
-#include "runtime/cuda/cuda.h"
+#include "backend/lower/kernel_interface.h"
+#include "runtime/aot/driver/driver.h"
 
 #include <doctest/doctest.h>
 
@@ -29,18 +30,18 @@ constexpr bool areCalledAlike(int (*)(A...), CUresult (*)(B...)) {
 
 struct Own {
 #define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
-#include "runtime/cuda/own.def"
+#include "runtime/aot/driver/cuda/own.def"
 };
 
 } // namespace
 
 TEST_CASE("the functions of CUDA's driver are called as cuda.h declares them") {
 #define IMBREX_SYMBOL(member, symbol)                                                              \
-  static_assert(areCalledAlike(decltype(gpu::Driver::member){}, decltype(&::symbol){}), #symbol);
-#include "runtime/cuda/symbols.def"
+  static_assert(areCalledAlike(decltype(driver::Driver::member){}, decltype(&::symbol){}), #symbol);
+#include "runtime/aot/driver/cuda/symbols.def"
 #define IMBREX_OWN(member, symbol, ...)                                                            \
   static_assert(areCalledAlike(decltype(Own::member){}, decltype(&::symbol){}), #symbol);
-#include "runtime/cuda/own.def"
+#include "runtime/aot/driver/cuda/own.def"
   using DescribeTensor =
       int (*)(void *, int, std::uint32_t, void *, const std::uint64_t *, const std::uint64_t *,
               const std::uint32_t *, const std::uint32_t *, int, int, int, int);
@@ -62,18 +63,18 @@ TEST_CASE("the functions of CUDA's driver are called as cuda.h declares them") {
   static_assert(CU_LAUNCH_PARAM_END_AS_INT == 0 && CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT == 1 &&
                 CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT == 2);
   static_assert(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES == 8);
-  CHECK(cuda::vendor().endOfLaunch == CU_LAUNCH_PARAM_END_AS_INT);
-  CHECK(cuda::vendor().logOption == CU_JIT_ERROR_LOG_BUFFER);
+  CHECK(driver::cuda().endOfLaunch == CU_LAUNCH_PARAM_END_AS_INT);
+  CHECK(driver::cuda().logOption == CU_JIT_ERROR_LOG_BUFFER);
 }
 
 TEST_CASE("the functions of CUDA's driver have the names that cuda.h gives their present forms") {
 #define IMBREX_SYMBOL(member, symbol)                                                              \
   if (std::string(#member) != "timeBetween")                                                       \
     CHECK(std::string(#symbol) == IMBREX_NAME_IN_HEADER(symbol));
-#include "runtime/cuda/symbols.def"
+#include "runtime/aot/driver/cuda/symbols.def"
 #define IMBREX_OWN(member, symbol, ...)                                                            \
   CHECK(std::string(#symbol) == IMBREX_NAME_IN_HEADER(symbol));
-#include "runtime/cuda/own.def"
+#include "runtime/aot/driver/cuda/own.def"
 }
 
 } // namespace imbrex

@@ -1,6 +1,5 @@
 #include "backend/compile.h"
 #include "backend/package/package.h"
-#include "runtime/cuda/cuda.h"
 #include "runtime/gpu_executable.h"
 #include "tests/run/runtime/fake_vendor.h"
 #include "tests/run/runtime/image_arguments.h"
@@ -29,7 +28,7 @@ const FakeVendor kFake{.driver = FAKE_DRIVER,
 
 Result<std::unique_ptr<gpu::Gpu>> openGpu(const std::vector<std::string> &paths,
                                           std::int32_t number) {
-  return cuda::openGpu(paths, number);
+  return gpu::openGpu(gpu::cuda(), paths, number);
 }
 
 } // namespace testing
@@ -343,10 +342,13 @@ TEST_CASE("what the driver's assembler says of bad assembly is told") {
         "cuda:0 (Fake, sm_90) refuses to load the code of 'k' (the log of the fake): error 200");
 }
 
+TEST_CASE("the driver's layer and the compiler know CUDA's variable by one name") {
+  CHECK(gpu::cuda().vendor.variable == nameOf(gpu::cuda().path));
+}
+
 TEST_CASE("each device gets the code that it runs") {
   const auto codeOf = [](std::string_view device) {
-    const gpu::Ordinal ordinal{.vendor = &cuda::vendor(), .number = 0};
-    const auto code = gpu::suitableCode(device, ordinal);
+    const auto code = gpu::suitableCode(device, gpu::cuda(), 0);
     return code ? gpu::toText(*code) : code.error().message;
   };
   CHECK(codeOf("sm_75") == "the image of sm_75");
@@ -364,6 +366,28 @@ TEST_CASE("the places of a kernel's arguments are read from PTX as from a cubin"
                           "\t.param .f32 k_param_3,\n\t.param .u64 k_param_4\n)\n";
   using Places = std::vector<testing::ArgumentPlace>;
   CHECK(testing::argumentsInImage(ptx, "k") == Places{{0, 8}, {8, 1}, {10, 2}, {12, 4}, {16, 8}});
+}
+
+TEST_CASE("a device whose context is refused can't be used") {
+  fake::State &driver = testing::freshDriver(kFake.driver);
+  driver.failing = "primaryContext";
+  driver.error = 1;
+  const auto gpu = testing::openGpu({kFake.driver}, 0);
+  REQUIRE_FALSE(gpu);
+  CHECK(gpu.error().message ==
+        "cuda:0 (Fake, sm_90) refuses to be used: FAKE_INVALID_VALUE, invalid argument");
+  CHECK(std::ranges::count(driver.calls, "releaseContext") == 0);
+}
+
+TEST_CASE("a context is given back with its GPU, and where there is no code for it") {
+  for (const std::string isa : {kFake.isa, kFake.foreign}) {
+    CAPTURE(isa);
+    fake::State &driver = testing::freshDriver(kFake.driver);
+    driver.isa = isa;
+    CHECK(testing::openGpu({kFake.driver}, 0).ok() == (isa == kFake.isa));
+    CHECK(std::ranges::count(driver.calls, "primaryContext") == 1);
+    CHECK(std::ranges::count(driver.calls, "releaseContext") == 1);
+  }
 }
 
 TEST_CASE("a context that is current already is left so, and another one comes back") {

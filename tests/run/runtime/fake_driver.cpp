@@ -46,8 +46,8 @@ struct Module {
 
 /// Of CUDA's driver: whether a function does its work in the context that is current.
 bool needsContext(std::string_view member) {
-  constexpr std::array<std::string_view, 5> kNeedNone{"init", "deviceCount", "deviceName",
-                                                      "primaryContext", "pushContext"};
+  constexpr std::array<std::string_view, 6> kNeedNone{
+      "init", "deviceCount", "deviceName", "primaryContext", "releaseContext", "pushContext"};
   return FAKE_IS_CUDA && std::ranges::find(kNeedNone, member) == kNeedNone.end();
 }
 
@@ -362,6 +362,9 @@ __attribute__((visibility("default"))) int cuDeviceGetAttribute(int *value, int 
 __attribute__((visibility("default"))) int cuDevicePrimaryCtxRetain(void **context, int device) {
   *context = &state().devices + device;
   return enter("primaryContext");
+}
+__attribute__((visibility("default"))) int cuDevicePrimaryCtxRelease_v2(int) {
+  return enter("releaseContext");
 }
 __attribute__((visibility("default"))) int cuCtxGetCurrent(void **context) {
   *context = state().current > 0 ? &state().devices + state().contexts.back() : nullptr;

@@ -1,4 +1,3 @@
-#include "runtime/hip/hip.h"
 #include "tests/run/runtime/fake_vendor.h"
 #include "tests/run/runtime/played_gpu.h"
 
@@ -18,7 +17,7 @@ const FakeVendor kFake{.driver = FAKE_DRIVER,
 
 Result<std::unique_ptr<gpu::Gpu>> openGpu(const std::vector<std::string> &paths,
                                           std::int32_t number) {
-  return hip::openGpu(paths, number);
+  return gpu::openGpu(gpu::hip(), paths, number);
 }
 
 } // namespace testing
@@ -27,10 +26,13 @@ namespace {
 [[maybe_unused]] const int isSet = setenv("IMBREX_HIP_DRIVER", FAKE_DRIVER, 1);
 } // namespace
 
+TEST_CASE("the driver's layer and the compiler know HIP's variable by one name") {
+  CHECK(gpu::hip().vendor.variable == nameOf(gpu::hip().path));
+}
+
 TEST_CASE("each device gets the code that it runs") {
   const auto codeOf = [](std::string_view device) {
-    const gpu::Ordinal ordinal{.vendor = &hip::vendor(), .number = 0};
-    const auto code = gpu::suitableCode(device, ordinal);
+    const auto code = gpu::suitableCode(device, gpu::hip(), 0);
     return code ? gpu::toText(*code) : code.error().message;
   };
   CHECK(codeOf("gfx942:sramecc+:xnack-") == "the image of gfx942");

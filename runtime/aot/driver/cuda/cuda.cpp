@@ -1,28 +1,9 @@
-#include "runtime/cuda/cuda.h"
+#include "runtime/aot/driver/gpu.h"
 
 #include <array>
 
-namespace imbrex::cuda {
+namespace imbrex::driver {
 namespace {
-
-constexpr std::array<const char *, 2> kLibraries{"libcuda.so.1", "libcuda.so"};
-
-constexpr gpu::DriverNames kNames{
-#define IMBREX_SYMBOL(member, symbol) .member = #symbol,
-#include "runtime/cuda/symbols.def"
-};
-
-constexpr gpu::Vendor kVendor{
-    .device = "cuda",
-    .driver = "NVIDIA's driver",
-    .family = machine::Family::Nvptx,
-    .libraries = kLibraries,
-    .path = &Environment::cudaDriver,
-    .names = kNames,
-    .endOfLaunch = 0,   // cuda.h: CU_LAUNCH_PARAM_END
-    .logOption = 5,     // cuda.h: CU_JIT_ERROR_LOG_BUFFER
-    .logSizeOption = 6, // cuda.h: CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
-};
 
 /// cuTensorMapEncodeTiled, which drivers have from CUDA 12.0 on.
 using DescribeTensor = int(void *map, int element, std::uint32_t rank, void *address,
@@ -32,13 +13,13 @@ using DescribeTensor = int(void *map, int element, std::uint32_t rank, void *add
 
 struct CudaFunctions {
 #define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
-#include "runtime/cuda/own.def"
+#include "runtime/aot/driver/cuda/own.def"
   DescribeTensor *describeTensor = nullptr; ///< Null where the driver is too old.
 
-  bool findIn(gpu::Library &library) {
+  bool findIn(Library &library) {
 #define IMBREX_OWN(member, symbol, ...)                                                            \
   if (!library.find(#symbol, member)) return false;
-#include "runtime/cuda/own.def"
+#include "runtime/aot/driver/cuda/own.def"
     if (!library.find("cuTensorMapEncodeTiled", describeTensor)) describeTensor = nullptr;
     return true;
   }
@@ -61,15 +42,25 @@ int elementOf(std::int32_t bytes) {
 }
 
 /// cuda.h: CUtensorMapSwizzle, none, of 32, 64 or 128 bytes.
-int swizzleOf(std::int32_t span) {
+int swizzleOf(std::int32_t bytes) {
   constexpr std::int32_t kFirst = 32, kSecond = 64;
-  return span == 0 ? 0 : span == kFirst ? 1 : span == kSecond ? 2 : 3;
+  return bytes == 0 ? 0 : bytes == kFirst ? 1 : bytes == kSecond ? 2 : 3;
 }
 
-class CudaGpu final : public gpu::Gpu {
+class CudaGpu final : public Gpu {
 public:
-  CudaGpu(gpu::GpuFacts facts, const CudaFunctions &own, void *context)
-      : Gpu(std::move(facts)), own_(own), context_(context) {}
+  CudaGpu(const OpenDriver &opened, const CudaFunctions &own)
+      : Gpu(opened, own.kindOf(opened.number)), own_(own) {}
+
+  ~CudaGpu() override {
+    if (context_ != nullptr) own_.releaseContext(number());
+  }
+  /// Before all else.
+  int retainContext() {
+    const int error = own_.primaryContext(&context_, number());
+    if (error != 0) context_ = nullptr; // whatever it was set to
+    return error;
+  }
 
   bool knowsBoxes() const override { return own_.describeTensor != nullptr; }
 
@@ -90,50 +81,72 @@ protected:
     constexpr int kMostDynamicBytes = 8;
     return own_.setKernelFact(function, kMostDynamicBytes, bytes);
   }
-  int makeMap(const lower::BoxMap &boxes, const ir::Argument &view,
-              gpu::BoxMapBytes &map) const override {
+  int makeMap(const Boxes &boxes, BoxMapBytes &map) const override {
+    constexpr std::size_t kMostAxes = 5; // cuda.h, of cuTensorMapEncodeTiled's tensorRank
+    constexpr int kInvalidValue = 1;     // cuda.h: CUDA_ERROR_INVALID_VALUE
     // cuda.h: CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, and
     // CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE, which fills with zeros
     constexpr int kPlain = 0, kLine = 2, kZeros = 0;
     const std::size_t rank = boxes.box.size();
-    std::array<std::uint64_t, ir::Shape::kMaxRank> extents{}, strides{};
-    std::array<std::uint32_t, ir::Shape::kMaxRank> box{}, steps{};
+    if (!knowsBoxes()) return Gpu::makeMap(boxes, map);
+    if (rank > kMostAxes) return kInvalidValue;
+    std::array<std::uint64_t, kMostAxes> extents{}, strides{};
+    std::array<std::uint32_t, kMostAxes> box{}, steps{};
     for (std::size_t i = 0; i < rank; ++i) {
       const std::size_t axis = rank - 1 - i; // the innermost comes first
-      extents[i] = static_cast<std::uint64_t>(view.extents[axis]);
+      extents[i] = static_cast<std::uint64_t>(boxes.extents[axis]);
       box[i] = static_cast<std::uint32_t>(boxes.box[axis]);
       steps[i] = 1;
       if (i > 0)
-        strides[i - 1] = static_cast<std::uint64_t>(view.strides[axis] * boxes.elementBytes);
+        strides[i - 1] = static_cast<std::uint64_t>(boxes.strides[axis] * boxes.elementBytes);
     }
-    alignas(lower::BoxMap::kAlignment) gpu::BoxMapBytes made{};
+    alignas(64) BoxMapBytes made{}; // cuda.h: CUtensorMap
     const int error = own_.describeTensor(made.data(), elementOf(boxes.elementBytes),
-                                          static_cast<std::uint32_t>(rank), view.data,
+                                          static_cast<std::uint32_t>(rank), boxes.data,
                                           extents.data(), strides.data(), box.data(), steps.data(),
-                                          kPlain, swizzleOf(boxes.span), kLine, kZeros);
+                                          kPlain, swizzleOf(boxes.swizzleBytes), kLine, kZeros);
     map = made;
     return error;
   }
 
 private:
   CudaFunctions own_;
-  void *context_; // is kept until the process ends
+  void *context_ = nullptr;
+};
+
+/// CUDA numbers its devices from 0 on, so that a number is a CUdevice.
+std::unique_ptr<Gpu> makeCuda(OpenDriver &opened, Problem &problem) {
+  CudaFunctions own;
+  if (!own.findIn(opened.library)) return problem = opened.library.lacksFunction(), nullptr;
+  auto gpu = std::make_unique<CudaGpu>(opened, own);
+  const int error = gpu->retainContext();
+  if (error == 0) return gpu;
+  problem = {
+      .kind = Problem::Kind::Refused, .text = gpu->textOf(error), .device = gpu->description()};
+  return nullptr;
+}
+
+constexpr std::array<const char *, 2> kCudaLibraries{"libcuda.so.1", "libcuda.so"};
+
+constexpr DriverNames kCudaNames{
+#define IMBREX_SYMBOL(member, symbol) .member = #symbol,
+#include "runtime/aot/driver/cuda/symbols.def"
+};
+
+constexpr Vendor kCuda{
+    .device = "cuda",
+    .driver = "NVIDIA's driver",
+    .variable = "IMBREX_CUDA_DRIVER",
+    .libraries = kCudaLibraries,
+    .names = kCudaNames,
+    .endOfLaunch = 0,   // cuda.h: CU_LAUNCH_PARAM_END
+    .logOption = 5,     // cuda.h: CU_JIT_ERROR_LOG_BUFFER
+    .logSizeOption = 6, // cuda.h: CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
+    .make = makeCuda,
 };
 
 } // namespace
 
-const gpu::Vendor &vendor() { return kVendor; }
+const Vendor &cuda() { return kCuda; }
 
-Result<std::unique_ptr<gpu::Gpu>> openGpu(llvm::ArrayRef<std::string> paths, std::int32_t number) {
-  // CUDA numbers its devices from 0 on, so that a number is a CUdevice.
-  auto opened = gpu::openWith<CudaFunctions>(paths, {.vendor = &kVendor, .number = number});
-  if (!opened) return opened.failure();
-  auto &[facts, own] = *opened;
-  void *context = nullptr;
-  if (const int error = own.primaryContext(&context, number); error != 0)
-    return fail(Diag::GpuRefused, {}, facts.description, "be used",
-                gpu::describeError(facts.driver, error));
-  return std::unique_ptr<gpu::Gpu>(std::make_unique<CudaGpu>(std::move(facts), own, context));
-}
-
-} // namespace imbrex::cuda
+} // namespace imbrex::driver

@@ -1,0 +1,251 @@
+#include "runtime/aot/driver/gpu.h"
+
+#include <utility>
+
+namespace imbrex::driver {
+namespace {
+
+constexpr int kNotSupported = 801; // cuda.h: CUDA_ERROR_NOT_SUPPORTED; hipErrorNotSupported
+
+std::string descriptionOf(const OpenDriver &opened, const std::string &kind) {
+  std::array<char, 256> name{};
+  const bool isNamed =
+      opened.functions.deviceName(name.data(), name.size() - 1, opened.number) == 0;
+  return nameOf(*opened.vendor, opened.number) + " (" +
+         (isNamed ? std::string(name.data()) + ", " : "") + kind + ")";
+}
+
+} // namespace
+
+std::unique_ptr<Gpu> open(const Vendor &vendor, std::int32_t number,
+                          std::span<const std::string> paths, Problem &problem) {
+  OpenDriver opened{.vendor = &vendor, .number = number};
+  return openDriver(paths, opened, problem) ? vendor.make(opened, problem) : nullptr;
+}
+
+Gpu::Gpu(const OpenDriver &opened, std::string kind)
+    : vendor_(opened.vendor), driver_(opened.functions), number_(opened.number),
+      kind_(std::move(kind)), description_(descriptionOf(opened, kind_)) {}
+
+template <class Action>
+int Gpu::within(Action action) const {
+  int before = 0;
+  if (const int error = enter(before); error != 0) return error;
+  const int error = action();
+  leave(before);
+  return error;
+}
+
+// --- code ---
+
+int Gpu::loadModule(void *&module, const char *code, std::string &log) const {
+  constexpr std::size_t kLogBytes = 8192;
+  std::string room(kLogBytes, '\0');
+  std::array<int, 2> keys{vendor_->logOption, vendor_->logSizeOption};
+  // The driver takes the size as if it were a pointer.
+  std::array<void *, 2> values{room.data(), reinterpret_cast<void *>(room.size())};
+  const unsigned options = takesAssembly() ? static_cast<unsigned>(keys.size()) : 0;
+  const int error = driver().loadModule(&module, code, options, keys.data(), values.data());
+  log = room.c_str();
+  return error;
+}
+
+int Gpu::load(const char *code, const char *symbol, std::int32_t sharedBytes, Module &made,
+              LoadStep &at, std::string &log) const {
+  return within([&] {
+    made = {};
+    at = LoadStep::Load;
+    int error = loadModule(made.module, code, log);
+    if (error != 0) return error;
+    at = LoadStep::Find;
+    error = driver().findKernel(&made.function, made.module, symbol);
+    if (error == 0 && sharedBytes > 0) {
+      at = LoadStep::AllowShared;
+      error = allowShared(made.function, sharedBytes);
+    }
+    if (error != 0) driver().unloadModule(std::exchange(made, {}).module);
+    return error;
+  });
+}
+
+void Gpu::unload(const Module &module) const {
+  within([&] { return driver().unloadModule(module.module); });
+}
+
+// --- launches ---
+
+int Gpu::enqueue(const Module &kernel, const Launch &launch) const {
+  // The words by which the two parts of the list are known, the same for both vendors: cuda.h,
+  // CU_LAUNCH_PARAM_BUFFER_POINTER; hip_runtime_api.h, HIP_LAUNCH_PARAM_BUFFER_POINTER.
+  constexpr std::uintptr_t kBuffer = 1, kSize = 2;
+  std::size_t size = launch.arguments.size();
+  std::array<void *, 5> extra{
+      reinterpret_cast<void *>(kBuffer), const_cast<std::byte *>(launch.arguments.data()),
+      reinterpret_cast<void *>(kSize), &size, reinterpret_cast<void *>(vendor_->endOfLaunch)};
+  const auto blocks = [&](std::size_t axis) { return static_cast<unsigned>(launch.grid[axis]); };
+  auto *const each = launch.each.empty() ? nullptr : const_cast<void **>(launch.each.data());
+  return driver().launch(kernel.function, blocks(0), blocks(1), blocks(2),
+                         static_cast<unsigned>(launch.threads), 1, 1,
+                         static_cast<unsigned>(launch.sharedBytes), launch.stream, each,
+                         each ? nullptr : extra.data());
+}
+
+int Gpu::start(const Module &kernel, const Launch &launch) const {
+  return within([&] { return enqueue(kernel, launch); });
+}
+
+template <class Action>
+int Gpu::timeOf(std::int32_t times, double &milliseconds, Action action) const {
+  void *first = nullptr, *last = nullptr;
+  float total = 0;
+  const auto measure = [&] {
+    int error = driver().recordEvent(first, nullptr);
+    for (std::int32_t i = 0; i < times && error == 0; ++i) error = action();
+    if (error == 0) error = driver().recordEvent(last, nullptr);
+    if (error == 0) error = driver().awaitEvent(last);
+    return error != 0 ? error : driver().timeBetween(&total, first, last);
+  };
+  const int error = within([&] {
+    int failed = driver().makeEvent(&first, 0);
+    if (failed == 0) failed = driver().makeEvent(&last, 0);
+    if (failed == 0) failed = measure();
+    if (first != nullptr) driver().destroyEvent(first);
+    if (last != nullptr) driver().destroyEvent(last);
+    return failed;
+  });
+  milliseconds = static_cast<double>(total) / times;
+  return error;
+}
+
+int Gpu::time(const Module &kernel, const Launch &launch, std::int32_t times,
+              double &milliseconds) const {
+  return timeOf(times, milliseconds, [&] { return enqueue(kernel, launch); });
+}
+
+int Gpu::describeBoxes(const Boxes &boxes, BoxMapBytes &map) const {
+  return within([&] { return makeMap(boxes, map); });
+}
+
+int Gpu::makeMap(const Boxes & /*boxes*/, BoxMapBytes & /*map*/) const { return kNotSupported; }
+
+// --- streams and events ---
+
+int Gpu::makeStream(void *&stream) const {
+  // What is in the default stream and in such a one is done in the order in which it was put there.
+  constexpr unsigned kOrderedWithDefault = 0; // cuda.h: CU_STREAM_DEFAULT
+  return within([&] { return driver().makeStream(&stream, kOrderedWithDefault); });
+}
+
+void Gpu::destroyStream(void *stream) const {
+  within([&] { return driver().destroyStream(stream); });
+}
+
+int Gpu::await(void *stream) const {
+  return within([&] { return driver().synchronise(stream); });
+}
+
+bool Gpu::isCapturing(void *stream) const {
+  int status = 0; // cuda.h: CU_STREAM_CAPTURE_STATUS_NONE
+  return within([&] { return driver().isCapturing(stream, &status); }) == 0 && status != 0;
+}
+
+int Gpu::makeEvent(void *&event) const {
+  return within([&] { return driver().makeEvent(&event, 0); });
+}
+
+void Gpu::destroyEvent(void *event) const {
+  within([&] { return driver().destroyEvent(event); });
+}
+
+int Gpu::recordEvent(void *event, void *stream) const {
+  return within([&] { return driver().recordEvent(event, stream); });
+}
+
+int Gpu::awaitEvent(void *event) const {
+  return within([&] { return driver().awaitEvent(event); });
+}
+
+int Gpu::letAwait(void *stream, void *event) const {
+  return within([&] { return driver().streamAwaits(stream, event, 0); });
+}
+
+int Gpu::millisecondsBetween(void *first, void *last, double &milliseconds) const {
+  float taken = 0;
+  const int error = within([&] { return driver().timeBetween(&taken, first, last); });
+  milliseconds = static_cast<double>(taken);
+  return error;
+}
+
+// --- memory ---
+
+int Gpu::allocateIn(void *stream, std::int64_t bytes, std::uint64_t &address,
+                    bool &isPooled) const {
+  const auto size = static_cast<std::size_t>(bytes);
+  return within([&] {
+    // What is taken in the default stream is there for all others at once.
+    int error = kNotSupported;
+    if (stream != nullptr) error = driver().allocateIn(&address, size, stream);
+    isPooled = error != kNotSupported;
+    return isPooled ? error : driver().allocate(&address, size);
+  });
+}
+
+void Gpu::releaseIn(void *stream, std::uint64_t address, bool isPooled) const {
+  within([&] {
+    if (isPooled) return driver().releaseIn(address, stream);
+    driver().synchronise(stream); // whoever is in it may still use the memory
+    return driver().release(address);
+  });
+}
+
+void Gpu::release(std::uint64_t address) const {
+  within([&] { return driver().release(address); });
+}
+
+int Gpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes, void *stream) const {
+  return within([&] {
+    const int error = driver().copyInBy(to, from, static_cast<std::size_t>(bytes), stream);
+    return error != 0 ? error : driver().synchronise(stream);
+  });
+}
+
+int Gpu::copyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const {
+  return within([&] {
+    const int error = driver().copyOutBy(to, from, static_cast<std::size_t>(bytes), stream);
+    return error != 0 ? error : driver().synchronise(stream);
+  });
+}
+
+int Gpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes) const {
+  return within([&] { return driver().copyIn(to, from, static_cast<std::size_t>(bytes)); });
+}
+
+int Gpu::copyOut(void *to, std::uint64_t from, std::int64_t bytes) const {
+  return within([&] { return driver().copyOut(to, from, static_cast<std::size_t>(bytes)); });
+}
+
+int Gpu::timeCopy(std::uint64_t to, std::uint64_t from, std::int64_t bytes, std::int32_t times,
+                  double &milliseconds) const {
+  return timeOf(times, milliseconds, [&] {
+    return driver().copyWithin(to, from, static_cast<std::size_t>(bytes), nullptr);
+  });
+}
+
+MemoryOwner Gpu::ownerOf(const void *address) const {
+  // cuda.h: CU_POINTER_ATTRIBUTE_MEMORY_TYPE and _DEVICE_ORDINAL, CU_MEMORYTYPE_DEVICE.
+  // hip_runtime_api.h of ROCm 6 and 7: HIP_POINTER_ATTRIBUTE_…, hipMemoryTypeDevice.
+  std::array<int, 2> which{2, 9};
+  constexpr unsigned kDevice = 2;
+  unsigned type = 0;
+  MemoryOwner owner;
+  std::array<void *, 2> values{&type, &owner.number};
+  const int error = within([&] {
+    return driver().pointerFacts(which.size(), which.data(), values.data(),
+                                 reinterpret_cast<std::uintptr_t>(address));
+  });
+  // Of memory that it does not know the driver gives an error, or nothing.
+  owner.isDevice = error == 0 && type == kDevice;
+  return owner;
+}
+
+} // namespace imbrex::driver

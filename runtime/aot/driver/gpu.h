@@ -1,0 +1,151 @@
+#pragma once
+
+#include "runtime/aot/driver/driver.h"
+
+#include <array>
+#include <cstddef>
+
+namespace imbrex::driver {
+
+/// The bytes in which a view is told to the engine that loads boxes of it. A launch passes them at
+/// a multiple of 64.
+using BoxMapBytes = std::array<std::byte, 128>;
+
+/// What is told of a view: by its axes, outermost first, in elements.
+struct Boxes {
+  std::span<const std::int64_t> box, extents, strides;
+  std::int32_t elementBytes = 1;
+  std::int32_t swizzleBytes = 0; ///< 32, 64 or 128; 0: none.
+  void *data = nullptr;          ///< In the device's memory.
+};
+
+struct Launch {
+  std::array<std::int32_t, 3> grid{1, 1, 1}; ///< Blocks along x, y, z.
+  std::int32_t threads = 0;                  ///< Of a block.
+  std::int32_t sharedBytes = 0;              ///< Of a block, besides what the code has of itself.
+  std::span<const std::byte> arguments = {}; ///< Packed, as the kernel has them.
+  std::span<void *const> each = {};          ///< Where each is; empty: as they lie.
+  void *stream = nullptr;                    ///< Null: the device's default one.
+};
+
+/// Code that a device has loaded, and the kernel in it.
+struct Module {
+  void *module = nullptr, *function = nullptr;
+};
+
+/// What the driver refused of a load: its code, to find the kernel there, so much shared memory.
+enum class LoadStep : std::uint8_t { Load, Find, AllowShared };
+
+/// Whose memory an address is in.
+struct MemoryOwner {
+  bool isDevice = false;    ///< A GPU's own; else the host's, or unknown to the driver.
+  std::int32_t number = -1; ///< Of that GPU, the driver's.
+};
+
+/// A GPU behind its vendor's driver. A function that gives a number gives 0, or the driver's error.
+/// Any number of threads may use it at once. What names no stream is done in the device's default
+/// one, and has been done when a call returns, but for `start`.
+class Gpu {
+public:
+  virtual ~Gpu() = default;
+  Gpu(const Gpu &) = delete;
+  Gpu &operator=(const Gpu &) = delete;
+
+  const Vendor &vendor() const { return *vendor_; }
+  /// Among its driver's devices.
+  std::int32_t number() const { return number_; }
+  /// As the driver names it: "sm_90", "gfx942:sramecc+:xnack-".
+  const std::string &kind() const { return kind_; }
+  /// "cuda:0 (NVIDIA H100 PCIe, sm_90)"
+  const std::string &description() const { return description_; }
+  /// Whether its driver makes an image of assembly.
+  bool takesAssembly() const { return vendor_->logOption != 0; }
+  /// What an error says, in the driver's words.
+  std::string textOf(int error) const { return describeError(driver(), error); }
+
+  /// `code` is an image, or assembly that ends with a null, of a kernel that launches give as many
+  /// bytes of shared memory. Where it fails, nothing stays loaded, `at` says what was refused, and
+  /// `log` has what the driver's assembler said.
+  int load(const char *code, const char *symbol, std::int32_t sharedBytes, Module &made,
+           LoadStep &at, std::string &log) const;
+  void unload(const Module &module) const;
+
+  /// Launch a kernel, and wait for nothing: what goes wrong later is an error of `await`.
+  int start(const Module &kernel, const Launch &launch) const;
+  /// Run it so many times in the default stream; the milliseconds that one took, by the device's
+  /// clock.
+  int time(const Module &kernel, const Launch &launch, std::int32_t times,
+           double &milliseconds) const;
+  /// Whether its driver can tell the engine of views. Where it is too old, boxes are not loaded.
+  virtual bool knowsBoxes() const { return false; }
+  /// What a launch passes for the boxes of a view.
+  int describeBoxes(const Boxes &boxes, BoxMapBytes &map) const;
+
+  int makeStream(void *&stream) const;
+  void destroyStream(void *stream) const;
+  /// Wait for all that is in a stream; the error of what broke down there.
+  int await(void *stream) const;
+  /// Whether what is put into a stream is recorded, for a graph, and not done.
+  bool isCapturing(void *stream) const;
+
+  int makeEvent(void *&event) const;
+  void destroyEvent(void *event) const;
+  /// Now, as a place in a stream.
+  int recordEvent(void *event, void *stream) const;
+  int awaitEvent(void *event) const;
+  /// What is put into the stream from now on comes behind the event.
+  int letAwait(void *stream, void *event) const;
+  int millisecondsBetween(void *first, void *last, double &milliseconds) const;
+
+  /// In the order of a stream, from the driver's pool where it has one (`isPooled`); at once, in
+  /// the default one.
+  int allocateIn(void *stream, std::int64_t bytes, std::uint64_t &address, bool &isPooled) const;
+  void releaseIn(void *stream, std::uint64_t address, bool isPooled) const;
+  /// Memory of the default stream.
+  void release(std::uint64_t address) const;
+  /// Put into a stream, and waited for.
+  int copyIn(std::uint64_t to, const void *from, std::int64_t bytes, void *stream) const;
+  int copyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const;
+  /// The host's memory may be used again, and what is launched next sees the device's.
+  int copyIn(std::uint64_t to, const void *from, std::int64_t bytes) const;
+  int copyOut(void *to, std::uint64_t from, std::int64_t bytes) const;
+  /// As `time`, of copying between two places in the device's memory.
+  int timeCopy(std::uint64_t to, std::uint64_t from, std::int64_t bytes, std::int32_t times,
+               double &milliseconds) const;
+  /// Of memory allocated by whomever.
+  MemoryOwner ownerOf(const void *address) const;
+
+protected:
+  Gpu(const OpenDriver &opened, std::string kind);
+
+  /// Make the device the calling thread's current one, and again the one that was so before.
+  virtual int enter(int &before) const = 0;
+  virtual void leave(int before) const = 0;
+  /// Let launches of a kernel give it so many bytes of shared memory, while the device is current.
+  virtual int allowShared(void *function, std::int32_t bytes) const = 0;
+  /// As `describeBoxes`, while the device is current.
+  virtual int makeMap(const Boxes &boxes, BoxMapBytes &map) const;
+  const Driver &driver() const { return driver_; }
+
+private:
+  /// What `action` gives while the device is current, or the error why it can't be.
+  template <class Action>
+  int within(Action action) const;
+  template <class Action>
+  int timeOf(std::int32_t times, double &milliseconds, Action action) const;
+  int enqueue(const Module &kernel, const Launch &launch) const;
+  int loadModule(void *&module, const char *code, std::string &log) const;
+
+  const Vendor *vendor_;
+  Driver driver_;
+  std::int32_t number_;
+  std::string kind_;
+  std::string description_;
+};
+
+/// A device of the first driver that is at one of the paths, best first. Null, and `problem` says
+/// why, where there is none. What the device says of itself is asked now.
+std::unique_ptr<Gpu> open(const Vendor &vendor, std::int32_t number,
+                          std::span<const std::string> paths, Problem &problem);
+
+} // namespace imbrex::driver

@@ -1,0 +1,82 @@
+#include "runtime/aot/driver/gpu.h"
+
+#include <array>
+#include <cstring>
+
+namespace imbrex::driver {
+namespace {
+
+struct HipFunctions {
+#define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
+#include "runtime/aot/driver/hip/own.def"
+
+  bool findIn(Library &library) {
+#define IMBREX_OWN(member, symbol, ...)                                                            \
+  if (!library.find(#symbol, member)) return false;
+#include "runtime/aot/driver/hip/own.def"
+    return true;
+  }
+
+  /// "gfx942:sramecc+:xnack-"
+  std::string kindOf(std::int32_t number) const {
+    // hip_runtime_api.h of ROCm 6 and 7: hipDeviceProp_tR0600 has 1472 bytes, and gcnArchName in
+    // these. There is room for a later one's.
+    constexpr std::size_t kRoom = 4096, kName = 1160, kNameBytes = 256;
+    alignas(16) std::array<char, kRoom> filled{};
+    if (properties(filled.data(), number) != 0) return "of unknown make";
+    const char *name = filled.data() + kName;
+    return {name, strnlen(name, kNameBytes)};
+  }
+};
+
+class HipGpu final : public Gpu {
+public:
+  HipGpu(const OpenDriver &opened, const HipFunctions &own)
+      : Gpu(opened, own.kindOf(opened.number)), own_(own) {}
+
+protected:
+  int enter(int &before) const override {
+    if (const int error = own_.currentDevice(&before); error != 0) return error;
+    return own_.useDevice(number());
+  }
+  void leave(int before) const override { own_.useDevice(before); }
+  int allowShared(void * /*function*/, std::int32_t /*bytes*/) const override {
+    return 0; // a block has all of the LDS without asking
+  }
+
+private:
+  HipFunctions own_;
+};
+
+std::unique_ptr<Gpu> makeHip(OpenDriver &opened, Problem &problem) {
+  HipFunctions own;
+  if (!own.findIn(opened.library)) return problem = opened.library.lacksFunction(), nullptr;
+  return std::make_unique<HipGpu>(opened, own);
+}
+
+// Without a number where the packages for developers are, with one elsewhere.
+constexpr std::array<const char *, 4> kHipLibraries{
+    "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "/opt/rocm/lib/libamdhip64.so"};
+
+constexpr DriverNames kHipNames{
+#define IMBREX_SYMBOL(member, symbol) .member = #symbol,
+#include "runtime/aot/driver/hip/symbols.def"
+};
+
+constexpr Vendor kHip{
+    .device = "hip",
+    .driver = "AMD's HIP",
+    .variable = "IMBREX_HIP_DRIVER",
+    .libraries = kHipLibraries,
+    .names = kHipNames,
+    .endOfLaunch = 3, // hip_runtime_api.h: HIP_LAUNCH_PARAM_END
+    .logOption = 0,
+    .logSizeOption = 0,
+    .make = makeHip,
+};
+
+} // namespace
+
+const Vendor &hip() { return kHip; }
+
+} // namespace imbrex::driver
