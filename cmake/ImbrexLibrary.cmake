@@ -1,5 +1,10 @@
-# imbrex_export(<target> <name>): the target is installed and found by users as imbrex::<name>.
+# imbrex_export(<target> <name> [<set>]): the target is installed and found by users as
+# imbrex::<name>, as one of a set of exported targets: imbrexTargets unless said.
 function(imbrex_export target name)
+  set(set imbrexTargets)
+  if(ARGC GREATER 2)
+    set(set ${ARGV2})
+  endif()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   if(IMBREX_INSTALL)
     set(headers)
@@ -7,19 +12,20 @@ function(imbrex_export target name)
     if(sets)
       set(headers FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     endif()
-    install(TARGETS ${target} EXPORT imbrexTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} ${headers})
+    install(TARGETS ${target} EXPORT ${set} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} ${headers})
   endif()
 endfunction()
 
-# imbrex_add_library(<imbrex_folder> [SOURCES …] [HEADERS …] [DEPENDS …] [PRIVATE_DEPENDS …])
+# imbrex_add_library(<imbrex_folder> [STANDALONE] [SOURCES …] [HEADERS …] [DEPENDS …] [PRIVATE_DEPENDS …])
 #
 # The one library of a folder. HEADERS are the public ones, below the folder's include/; the other
 # headers of a folder need no list. Internal code includes from the root of the repository
 # ("backend/ir/types.h"), which a target sees that DEPENDS on a backend library; who depends on the
 # DSL or the runtime alone sees the public headers alone. A folder without SOURCES yet is an
-# INTERFACE library, so that others can link it already.
+# INTERFACE library, so that others can link it already. One that is STANDALONE needs neither LLVM nor
+# Boost, and can be found without them (COMPONENTS aot).
 function(imbrex_add_library target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "STANDALONE" "" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "imbrex_add_library(${target}): unknown '${arg_UNPARSED_ARGUMENTS}'")
   endif()
@@ -53,5 +59,9 @@ function(imbrex_add_library target)
     target_sources(${target} ${public} FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
   endif()
   target_link_libraries(${target} ${public} ${arg_DEPENDS} ${private} ${arg_PRIVATE_DEPENDS})
-  imbrex_export(${target} ${name})
+  set(set imbrexTargets)
+  if(arg_STANDALONE)
+    set(set imbrexAotTargets)
+  endif()
+  imbrex_export(${target} ${name} ${set})
 endfunction()

@@ -28,4 +28,11 @@ if(install_from AND said MATCHES "Could NOT find")
 endif()
 run(${CMAKE_COMMAND} --build ${build} --target consumer -j 2)
 run(${build}/consumer)
+if(install_from)
+  run(${CMAKE_COMMAND} -S ${consumer}/../without_compiler -B ${build}/without_compiler -G ${generator} ${imbrex}
+    -DKERNELS=${build}/twice_kernels -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_CXX_FLAGS=${flags}
+    -DCMAKE_DISABLE_FIND_PACKAGE_LLVM=ON -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
+  run(${CMAKE_COMMAND} --build ${build}/without_compiler)
+  run(${build}/without_compiler/ahead)
+endif()
 file(REMOVE_RECURSE ${build})

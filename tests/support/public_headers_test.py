@@ -12,8 +12,13 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PUBLIC = [ROOT / folder / "include" for folder in ("dsl", "runtime", "kernels")]
-WITHOUT_COMPILER = ROOT / "runtime" / "aot" / "driver"
+PUBLIC = [ROOT / folder / "include"
+          for folder in ("dsl", "runtime", "runtime/aot", "runtime/generator", "kernels")]
+# What programs link that have no compiler in them, and what of other folders is headers alone.
+WITHOUT_COMPILER = [ROOT / path for path in (
+    "runtime/aot", "backend/launching", "backend/package/choice", "backend/support/float_state.h",
+    "backend/support/lifetime.h", "dsl/include/imbrex/element_types.hpp",
+    "dsl/include/imbrex/detail/small_float.hpp", "dsl/include/imbrex/detail/compiler.hpp")]
 FOREIGN = ("llvm", "clang", "lld", "cuda", "hip", "hsa", "nvvm")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
@@ -49,10 +54,11 @@ def complaints(compiler, header):
 
 def leaving(compiler, source):
     """What a source that is linked without the compiler reaches elsewhere."""
-    done = subprocess.run([compiler, "-std=c++20", "-M", f"-I{ROOT}", source],
+    done = subprocess.run([compiler, "-std=c++20", "-M", f"-I{ROOT}",
+                           *(f"-I{path}" for path in PUBLIC), source],
                           stdout=subprocess.PIPE, text=True, check=True)
     reached = [pathlib.Path(word).resolve() for word in done.stdout.replace("\\\n", " ").split()[1:]]
-    return [f"{source} reaches {path}" for path in reached if is_foreign(path, [WITHOUT_COMPILER])]
+    return [f"{source} reaches {path}" for path in reached if is_foreign(path, WITHOUT_COMPILER)]
 
 
 def flagged(compiler, flags):
@@ -86,8 +92,9 @@ def jobs(compiler):
             name = other[0] if other else compiler
             if shutil.which(name) and header.parent.name == "imbrex":
                 yield refused, name, standard, header
-    for source in sorted(WITHOUT_COMPILER.rglob("*.cpp")):
-        yield leaving, compiler, source
+    for folder in WITHOUT_COMPILER:
+        for source in sorted([*folder.rglob("*.cpp"), *folder.rglob("*.hpp")]):
+            yield leaving, compiler, source
     for name in READING:
         if shutil.which(name):
             for flags in FLAGS:

@@ -5,13 +5,14 @@
 
 namespace imbrex::host {
 
-KernelCode compileKernel(const ir::Kernel &kernel, const LaunchTraits &traits, Compiler &compiler) {
+KernelCode compileKernel(const ir::Kernel &kernel, const LaunchTraits &traits, Compiler &compiler,
+                         const char *entry) {
   llvm::LLVMContext context;
   llvm::Module module(kernel.name(), context);
   compiler.prepare(module);
   const LoopPlan plan = planLoops(kernel, traits);
   Emitter emitter(module, kernel, plan, traits, compiler.machine());
-  emitter.emitEntry(KernelCode::kEntry);
+  emitter.emitEntry(entry);
   return {.object = compiler.compile(module, llvm::CodeGenOptLevel::Default),
           .scratchBytes = emitter.totalScratchBytes(),
           .sites = emitter.takeSites()};

@@ -37,7 +37,8 @@ constexpr int kInvalidValue = 1, kInvalidImage = 200, kNoContext = 201, kInvalid
 struct Kernel {
   const struct Module *module;
   std::string name;
-  unsigned mostSharedBytes = 0; // that a launch may bring
+  /// That a launch may bring: all of AMD's LDS, of NVIDIA's what was asked for.
+  unsigned mostSharedBytes = FAKE_IS_CUDA ? 0 : 64 * 1024;
 };
 struct Module {
   std::string image;

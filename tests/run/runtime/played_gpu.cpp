@@ -152,6 +152,17 @@ std::vector<ir::Argument> PlayedGpu::pointeesOf(const ir::Argument &table) const
   return pointees;
 }
 
+/// What the code for such arguments may assume.
+analysis::Assumptions PlayedGpu::assumedFor(const std::vector<ir::Argument> &arguments) const {
+  analysis::Assumptions kept =
+      analysis::assumptionsOf(kernel_, arguments, analysis::usualAssumptions(kernel_));
+  if (!driver_.knowsBoxes || (!machine_.asyncCopies.haveEngine && madeBefore_.empty()))
+    kept = analysis::withoutBoxes(std::move(kept));
+  for (const analysis::Assumptions &before : madeBefore_)
+    if (kept.cover(before)) return before;
+  return kept;
+}
+
 std::string PlayedGpu::runOrSay(const fake::SeenLaunch &launch) {
   const bool isImage = launch.image.starts_with("\177ELF");
   const auto usual = make(kernel_, machine_, analysis::usualAssumptions(kernel_), isImage);
@@ -182,11 +193,7 @@ std::string PlayedGpu::runOrSay(const fake::SeenLaunch &launch) {
     argument = arguments.tables.emplace_back(pointeesOf(argument)).argument();
   }
 
-  // What a launch keeps may be covered by code for what most keep.
-  analysis::Assumptions kept =
-      analysis::assumptionsOf(kernel_, arguments.of, analysis::usualAssumptions(kernel_));
-  if (!driver_.knowsBoxes || !machine_.asyncCopies.haveEngine)
-    kept = analysis::withoutBoxes(std::move(kept));
+  const analysis::Assumptions kept = assumedFor(arguments.of);
   const bool isUsual = kept.cover(analysis::usualAssumptions(kernel_));
   const auto own = isUsual ? nullptr : make(kernel_, machine_, kept, isImage);
   const Made &expected = own != nullptr ? *own : *usual;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/analysis/assumptions.h"
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/machine/machine.h"
@@ -26,7 +27,12 @@ std::string assemblyOf(const ir::Kernel &kernel, std::string_view machine);
 class PlayedGpu {
 public:
   PlayedGpu(fake::State &driver, const ir::Kernel &kernel, const machine::Machine &machine)
-      : driver_(driver), kernel_(kernel), machine_(machine) {
+      : PlayedGpu(driver, kernel, machine, {}) {}
+  /// For launches of code that was made before, under one of these assumptions, the most first: the
+  /// first that a launch keeps is the one whose code it is to run.
+  PlayedGpu(fake::State &driver, const ir::Kernel &kernel, const machine::Machine &machine,
+            std::vector<analysis::Assumptions> madeBefore)
+      : driver_(driver), kernel_(kernel), machine_(machine), madeBefore_(std::move(madeBefore)) {
     driver_.device = [this](const fake::SeenLaunch &launch) { return run(launch); };
   }
 
@@ -39,10 +45,12 @@ private:
   std::int64_t bytesBehind(const std::byte *address) const;
   std::string wrongIn(const ir::Argument &table) const;
   std::vector<ir::Argument> pointeesOf(const ir::Argument &table) const;
+  analysis::Assumptions assumedFor(const std::vector<ir::Argument> &arguments) const;
 
   fake::State &driver_;
   const ir::Kernel &kernel_;
   const machine::Machine &machine_;
+  std::vector<analysis::Assumptions> madeBefore_;
   std::string problem_;
 };
 

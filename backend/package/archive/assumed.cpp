@@ -1,0 +1,77 @@
+#include "backend/package/archive/assumed.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace imbrex::archive {
+namespace {
+
+using analysis::Assumptions;
+using analysis::ParameterAssumptions;
+
+const ir::Type &parameterType(const ir::Kernel &kernel, std::size_t i) {
+  return kernel.type(kernel.body().arguments[i]);
+}
+
+bool hasPointers(const ir::Kernel &kernel) {
+  return llvm::any_of(kernel.body().arguments, [&](ir::ValueId parameter) {
+    return kernel.type(parameter).isPointerTile();
+  });
+}
+
+/// What is left where sizes are any.
+Assumptions withAnySizes(const ir::Kernel &kernel, Assumptions assumptions) {
+  for (std::size_t i = 0; i < assumptions.parameters.size(); ++i) {
+    ParameterAssumptions &of = assumptions.parameters[i];
+    of = {.isDivisible = of.isDivisible && parameterType(kernel, i).hasMemory(),
+          .hasUnitStride = of.hasUnitStride,
+          .hasSmallExtents = of.hasSmallExtents,
+          .hasSmallSpan = of.hasSmallSpan};
+  }
+  assumptions.equalExtents.clear();
+  return assumptions;
+}
+
+/// Each once, in this order.
+std::vector<Assumptions> withWeaker(const ir::Kernel &kernel, std::vector<Assumptions> strong) {
+  if (hasPointers(kernel))
+    for (std::size_t i = 0, size = strong.size(); i < size; ++i) {
+      strong.push_back(strong[i]);
+      strong.back().areDisjoint = false;
+    }
+  strong.emplace_back();
+  strong.back().parameters.resize(kernel.parameterCount());
+  std::vector<Assumptions> each;
+  for (const Assumptions &one : strong)
+    if (!llvm::is_contained(each, one)) each.push_back(one);
+  llvm::stable_sort(
+      each, [](const Assumptions &a, const Assumptions &b) { return a.count() > b.count(); });
+  return each;
+}
+
+} // namespace
+
+std::vector<Assumptions> assumedOnGpus(const ir::Kernel &kernel) {
+  const Assumptions usual = analysis::usualAssumptions(kernel);
+  return withWeaker(kernel, {usual, withAnySizes(kernel, usual)});
+}
+
+std::vector<Assumptions> assumedOnHost(const ir::Kernel &kernel) {
+  Assumptions usual = analysis::usualAssumptions(kernel);
+  for (ParameterAssumptions &of : usual.parameters) of = {.hasUnitStride = of.hasUnitStride};
+  usual.equalExtents.clear();
+  return withWeaker(kernel, {usual});
+}
+
+host::LaunchTraits traitsOf(const ir::Kernel &kernel, const Assumptions &assumptions) {
+  host::LaunchTraits traits = host::usualTraits(kernel);
+  for (std::size_t i = 0; i < kernel.parameterCount(); ++i) {
+    const ir::Type &type = parameterType(kernel, i);
+    if (!type.isView()) continue;
+    traits.unitStrides[traits.ordinals[i]] = assumptions.of(i).hasUnitStride;
+    traits.overlapping[traits.ordinals[i]] = !assumptions.areDisjoint && !type.isConst();
+  }
+  if (!assumptions.areDisjoint) llvm::fill(traits.relations, host::AliasRelation::Unknown);
+  return traits;
+}
+
+} // namespace imbrex::archive

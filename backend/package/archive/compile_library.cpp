@@ -1,0 +1,196 @@
+#include "backend/compile.h"
+#include "backend/launching/thread_pool.h"
+#include "backend/package/archive/assumed.h"
+#include "backend/package/archive/host_compiler.h"
+#include "backend/package/archive/library.h"
+#include "backend/package/choice/tables.h"
+#include "backend/package/package.h"
+#include "backend/pipeline.h"
+#include "backend/spills.h"
+#include "backend/support/environment.h"
+#include "backend/support/float_state.h"
+#include "backend/target/host/inline_assembly.h"
+#include "backend/target/host/kernel_code.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace imbrex::archive {
+namespace {
+
+using analysis::Assumptions;
+
+/// One code on its way into the library.
+struct Task {
+  const ir::Kernel *kernel;
+  std::string symbol; ///< Of the function in C, which names of code begin with.
+  LibraryTarget target;
+  Assumptions assumptions;
+  std::size_t number; ///< Among the kernel's of this target.
+  const LibraryOptions *options;
+  const llvm::Triple *triple;
+  Diagnostics diagnostics = {};
+  std::optional<LibraryCode> made = {};
+};
+
+/// What no library can have yet is told before anything is compiled.
+bool canBeInLibrary(const LibraryKernel &of, Diagnostics &diagnostics) {
+  const ir::Kernel &kernel = of.kernel;
+  const std::size_t before = diagnostics.all().size();
+  for (std::size_t i = 0; i < kernel.parameterCount(); ++i)
+    if (kernel.type(kernel.body().arguments[i]).isTable())
+      diagnostics.report(Diag::NotInLibrary, kernel.where(), of.name,
+                         "takes a table of pointers, '" + kernel.parameterName(i) + "'");
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    const bool tells = op.kind == ir::OpKind::Print || op.kind == ir::OpKind::Assert;
+    if (tells)
+      diagnostics.report(Diag::NotInLibrary, op.where, of.name,
+                         op.kind == ir::OpKind::Print ? "prints" : "asserts");
+  });
+  return diagnostics.all().size() == before;
+}
+
+// --- for a GPU ---
+
+std::string packed(const Task &of, std::string content) {
+  if (!of.options->isCompressed) return content;
+  const package::Member member{
+      .machine = of.target.name, .isAssembly = of.target.isAssembly, .content = std::move(content)};
+  return package::writePackage(of.target.machine->family, member, /*compressed=*/true);
+}
+
+Result<void> makeImage(Task &of, const GpuCode &code, CodeOnGpu &made) {
+  const target::GpuTarget &target = target::gpuTarget(*of.target.machine);
+  auto assembly = makeAssembly(code, target);
+  if (!assembly) return assembly.failure();
+  if (of.target.isAssembly) return made.image = packed(of, *std::move(assembly)), Result<void>();
+  const auto object = makeObject(*assembly, target);
+  if (!object) return object.failure();
+  if (auto spills = spillsOf(code.interface, target, *assembly, *object))
+    of.diagnostics.add(std::move(*spills));
+  made.resources = target.resources(*object);
+  made.image = packed(of, std::string(object->image.begin(), object->image.end()));
+  return {};
+}
+
+std::optional<CodeOnGpu> compileOnGpu(Task &of) {
+  ir::Kernel kernel = of.kernel->clone();
+  const auto code =
+      compileForGpu(kernel, target::gpuTarget(*of.target.machine), of.assumptions, of.diagnostics);
+  if (!code) return std::nullopt;
+  const lower::KernelInterface &interface = code->interface;
+  CodeOnGpu made{.symbol = interface.name,
+                 .words = interface.words,
+                 .maps = interface.maps,
+                 .threads = interface.threads,
+                 .bytesAtLaunch = interface.bytesAtLaunch,
+                 .sharedMemoryBytes = interface.sharedMemoryBytes};
+  if (const auto done = makeImage(of, *code, made); !done)
+    return of.diagnostics.add(done.error()), std::nullopt;
+  return made;
+}
+
+// --- for the processor ---
+
+/// A baseline of a processor, and how code for it is called.
+struct HostTarget {
+  const llvm::Triple &triple;
+  std::string cpu;
+  std::string entry;
+};
+
+std::optional<CodeOnHost> compileOnHost(const ir::Kernel &given, const Assumptions &assumptions,
+                                        const HostTarget &target, Diagnostics &diagnostics) {
+  auto compiler = compilerFor(target.triple, target.cpu);
+  if (!compiler) return diagnostics.add(compiler.error()), std::nullopt;
+  ir::Kernel kernel = given.clone();
+  if (!runPasses(kernel, hostPipeline(), {diagnostics})) return std::nullopt;
+  if (!host::checkAssembly(kernel, **compiler, diagnostics)) return std::nullopt;
+  auto code =
+      host::compileKernel(kernel, traitsOf(kernel, assumptions), **compiler, target.entry.c_str());
+  return CodeOnHost{
+      .object = std::move(code.object), .entry = target.entry, .scratchBytes = code.scratchBytes};
+}
+
+std::optional<CodeOnHost> compileOnHost(Task &of) {
+  std::string suffix = of.target.name + "_" + std::to_string(of.number);
+  llvm::replace(suffix, '-', '_');
+  const HostTarget target{
+      .triple = *of.triple, .cpu = of.target.name, .entry = of.symbol + "_on_" + suffix};
+  return compileOnHost(*of.kernel, of.assumptions, target, of.diagnostics);
+}
+
+/// What computes the grid of a launch, wherever that runs.
+bool compileBlocks(const Library &library, LibraryKernel &of, Diagnostics &diagnostics) {
+  if (!of.blocks) return true;
+  const HostTarget target{.triple = library.triple,
+                          .cpu = oldestCpu(library.triple),
+                          .entry = library.symbolOf(of) + "_blocks"};
+  auto made = compileOnHost(*of.blocks, {}, target, diagnostics);
+  if (made) of.blocksCode = std::move(*made);
+  return made.has_value();
+}
+
+void compile(Task &of) {
+  const DefaultFloatState state;
+  LibraryCode code{.target = of.target, .assumptions = of.assumptions};
+  if (of.target.isHost()) {
+    auto made = compileOnHost(of);
+    if (!made) return;
+    code.host = std::move(*made);
+  } else {
+    auto made = compileOnGpu(of);
+    if (!made) return;
+    code.gpu = std::move(*made);
+  }
+  of.made = std::move(code);
+}
+
+/// What assumes more and is the same code, so that the weaker one serves as well.
+bool isNoBetter(const LibraryCode &code, const LibraryCode &weaker) {
+  if (toText(code.target) != toText(weaker.target) || code.target.isHost()) return false;
+  return code.gpu.image == weaker.gpu.image && code.gpu.maps == weaker.gpu.maps &&
+         code.gpu.bytesAtLaunch == weaker.gpu.bytesAtLaunch;
+}
+
+std::vector<Task> tasksOf(const Library &library, const LibraryOptions &options) {
+  std::vector<Task> tasks;
+  for (const LibraryKernel &of : library.kernels)
+    for (const LibraryTarget &target : options.targets) {
+      std::size_t number = 0;
+      for (Assumptions &one : target.isHost() ? assumedOnHost(of.kernel) : assumedOnGpus(of.kernel))
+        tasks.push_back({.kernel = &of.kernel,
+                         .symbol = library.symbolOf(of),
+                         .target = target,
+                         .assumptions = std::move(one),
+                         .number = number++,
+                         .options = &options,
+                         .triple = &library.triple});
+    }
+  return tasks;
+}
+
+} // namespace
+
+bool compileLibrary(Library &library, const LibraryOptions &options, Diagnostics &diagnostics) {
+  for (const LibraryKernel &kernel : library.kernels) canBeInLibrary(kernel, diagnostics);
+  if (diagnostics.hasErrors()) return false;
+  for (LibraryKernel &kernel : library.kernels)
+    if (!compileBlocks(library, kernel, diagnostics)) return false;
+  std::vector<Task> tasks = tasksOf(library, options);
+  launching::runInParallel(std::ssize(tasks), launching::threadCount(environment().numThreads),
+                           [&](std::int64_t first, std::int64_t last) {
+                             for (std::int64_t i = first; i < last; ++i)
+                               compile(tasks[static_cast<std::size_t>(i)]);
+                           });
+  std::size_t next = 0;
+  for (LibraryKernel &kernel : library.kernels)
+    for (; next < tasks.size() && tasks[next].kernel == &kernel.kernel; ++next) {
+      for (const Diagnostic &said : tasks[next].diagnostics.all()) diagnostics.add(said);
+      if (!tasks[next].made) continue;
+      while (!kernel.codes.empty() && isNoBetter(kernel.codes.back(), *tasks[next].made))
+        kernel.codes.pop_back();
+      kernel.codes.push_back(std::move(*tasks[next].made));
+    }
+  return !diagnostics.hasErrors();
+}
+
+} // namespace imbrex::archive

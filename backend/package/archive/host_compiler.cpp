@@ -1,0 +1,32 @@
+#include "backend/package/archive/host_compiler.h"
+
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+
+#include <mutex>
+
+namespace imbrex::archive {
+
+std::string oldestCpu(const llvm::Triple &triple) { return triple.isX86() ? "x86-64" : "generic"; }
+
+Result<std::unique_ptr<host::Compiler>> compilerFor(const llvm::Triple &triple,
+                                                    const std::string &cpu) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser(); // for inline_asm
+  });
+  std::string problem;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (target == nullptr) return fail(Diag::NoProcessorCode, {}, triple.str(), problem);
+  const std::string known = cpu == "armv8-a" ? oldestCpu(triple) : cpu;
+  llvm::TargetOptions options;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, known, "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  return std::make_unique<host::Compiler>(std::move(machine));
+}
+
+} // namespace imbrex::archive

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "backend/analysis/assumptions.h"
+#include "backend/ir/kernel.h"
+#include "backend/lower/kernel_interface.h"
+#include "backend/machine/machine.h"
+#include "backend/support/result.h"
+#include "backend/target/gpu_target.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+/// Kernels compiled ahead of time: what there is in a library of them, before it is written.
+namespace imbrex::archive {
+
+/// What a library has code for: "sm_90a", "ptx:sm_80", "gfx942", "host:x86-64-v3".
+struct LibraryTarget {
+  const machine::Machine *machine; ///< Of a GPU's; of the host the processor.
+  std::string name;                ///< "sm_90a", "x86-64-v3"
+  bool isAssembly = false;         ///< PTX, for devices that come later.
+
+  bool isHost() const { return machine->family == machine::Family::Cpu; }
+};
+/// `triple`: of the processor that the library is for. The error says which targets there are.
+Result<LibraryTarget> parseTarget(std::string_view text, const llvm::Triple &triple);
+
+/// "ptx:sm_80"
+std::string toText(const LibraryTarget &target);
+
+/// How code is launched.
+struct CodeOnGpu {
+  std::string image = {}; ///< What the driver loads.
+  std::string symbol = {};
+  std::vector<lower::Word> words = {};
+  std::vector<lower::BoxMap> maps = {};
+  std::int32_t threads = 0;
+  std::int32_t bytesAtLaunch = 0;
+  std::int32_t sharedMemoryBytes = 0;
+  std::optional<target::Resources> resources = {}; ///< Of an image.
+};
+struct CodeOnHost {
+  std::unique_ptr<llvm::MemoryBuffer> object = {};
+  std::string entry = {}; ///< Its symbol.
+  std::int64_t scratchBytes = 0;
+};
+
+/// Code of a kernel for one target, and for launches that keep the assumptions.
+struct LibraryCode {
+  LibraryTarget target;
+  analysis::Assumptions assumptions;
+  CodeOnGpu gpu = {};
+  CodeOnHost host = {};
+};
+
+struct LibraryKernel {
+  std::string name; ///< In the library; the traced one's may be another.
+  ir::Kernel kernel;
+  /// Takes the same parameters and behind them a view of three i64, where it writes how many blocks
+  /// such a launch has; none where the launch says so itself.
+  std::optional<ir::Kernel> blocks = {};
+  /// Of each target together; those that assume more first, the last of them nothing.
+  std::vector<LibraryCode> codes = {};
+  CodeOnHost blocksCode = {};
+};
+
+struct Library {
+  std::string name;      ///< An identifier of C.
+  std::string nameSpace; ///< Of the functions in C++; in C what their names begin with.
+  llvm::Triple triple;   ///< Of the processor that it is for.
+  std::vector<LibraryKernel> kernels = {};
+
+  /// Of the function in C: "app_gemm".
+  std::string symbolOf(const LibraryKernel &kernel) const { return nameSpace + "_" + kernel.name; }
+};
+
+struct LibraryOptions {
+  std::vector<LibraryTarget> targets;
+  bool isCompressed = false;
+};
+
+/// Compile each kernel for each target, several at once. False where an error was reported.
+bool compileLibrary(Library &library, const LibraryOptions &options, Diagnostics &diagnostics);
+
+} // namespace imbrex::archive

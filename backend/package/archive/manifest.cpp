@@ -1,0 +1,70 @@
+#include "backend/launch_json.h"
+#include "backend/package/archive/headers.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace imbrex::archive {
+namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+
+/// The part of it that says how arguments are passed and what is assumed of them.
+lower::KernelInterface interfaceOf(const LibraryKernel &of, const LibraryCode &code) {
+  lower::KernelInterface interface{.name = code.gpu.symbol, .words = code.gpu.words};
+  for (std::size_t i = 0; i < of.kernel.parameterCount(); ++i)
+    interface.parameters.push_back(of.kernel.parameterName(i));
+  interface.maps = code.gpu.maps;
+  return interface;
+}
+
+Object asJson(const LibraryKernel &of, const LibraryCode &code) {
+  const lower::KernelInterface interface = interfaceOf(of, code);
+  Object object{{"target", toText(code.target)},
+                {"assumptions", assumptionsAsJson(code.assumptions, {}, interface)}};
+  if (code.target.isHost()) {
+    object["bytes"] = static_cast<std::int64_t>(code.host.object->getBufferSize());
+    object["scratch_bytes"] = code.host.scratchBytes;
+    return object;
+  }
+  object["bytes"] = static_cast<std::int64_t>(code.gpu.image.size());
+  object["threads"] = code.gpu.threads;
+  object["shared_memory_bytes"] = code.gpu.sharedMemoryBytes;
+  object["arguments"] = argumentsAsJson(interface);
+  if (!code.gpu.resources) return object;
+  object["registers"] = code.gpu.resources->registers;
+  object["spilled_bytes"] = code.gpu.resources->spilledBytes;
+  return object;
+}
+
+Object asJson(const Library &library, const LibraryKernel &of) {
+  Array parameters, codes, requirements;
+  for (std::size_t i = 0; i < of.kernel.parameterCount(); ++i)
+    parameters.push_back(
+        Object{{"name", of.kernel.parameterName(i)},
+               {"type", ir::toString(of.kernel.type(of.kernel.body().arguments[i]))}});
+  for (const LibraryCode &code : of.codes) codes.push_back(asJson(of, code));
+  for (const analysis::Requirement &one : analysis::launchRequirements(of.kernel))
+    requirements.push_back(Object{{"condition", one.condition}, {"text", one.text}});
+  return Object{{"name", of.name},
+                {"symbol", library.symbolOf(of)},
+                {"parameters", std::move(parameters)},
+                {"required", std::move(requirements)},
+                {"codes", std::move(codes)}};
+}
+
+} // namespace
+
+std::string manifest(const Library &library) {
+  Array kernels;
+  for (const LibraryKernel &of : library.kernels) kernels.push_back(asJson(library, of));
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  llvm::json::OStream json(out, 2);
+  json.value(Object{{"library", library.name},
+                    {"processor", library.triple.str()},
+                    {"kernels", std::move(kernels)}});
+  return text + "\n";
+}
+
+} // namespace imbrex::archive

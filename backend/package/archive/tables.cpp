@@ -1,0 +1,280 @@
+#include "backend/package/archive/tables.h"
+
+#include "backend/package/archive/host_compiler.h"
+#include "backend/package/archive/launch_program.h"
+#include "backend/package/choice/tables.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/IR/Constants.h"
+
+namespace imbrex::archive {
+namespace {
+
+using llvm::Constant;
+
+/// Constants of a module, in the layout that C gives them.
+class ConstantMaker {
+public:
+  explicit ConstantMaker(llvm::Module &module) : module_(module) {}
+
+  template <class T>
+  Constant *number(T value) {
+    using Underlying = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+    return llvm::ConstantInt::get(llvm::Type::getIntNTy(context(), 8 * sizeof(Underlying)),
+                                  static_cast<std::uint64_t>(value));
+  }
+  Constant *null() { return llvm::ConstantPointerNull::get(pointer()); }
+  llvm::PointerType *pointer() { return llvm::PointerType::getUnqual(context()); }
+
+  /// Where bytes are; equal ones once.
+  Constant *bytes(llvm::StringRef content, std::uint64_t alignment) {
+    Constant *&known = known_[content];
+    if (known == nullptr)
+      known = global(llvm::ConstantDataArray::getString(context(), content, /*AddNull=*/true),
+                     alignment);
+    return known;
+  }
+  Constant *text(llvm::StringRef content) { return bytes(content, 1); }
+
+  static Constant *structure(llvm::ArrayRef<Constant *> members) {
+    return llvm::ConstantStruct::getAnon(members);
+  }
+  /// Where structures of one type are, one behind the other; null where there are none.
+  Constant *array(llvm::ArrayRef<Constant *> elements) {
+    if (elements.empty()) return null();
+    return global(inPlace(elements), 8);
+  }
+  static Constant *inPlace(llvm::ArrayRef<Constant *> elements) {
+    return llvm::ConstantArray::get(
+        llvm::ArrayType::get(elements.front()->getType(), elements.size()), elements);
+  }
+  Constant *zeros(std::uint64_t size) {
+    auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(context()), size);
+    auto *made = new llvm::GlobalVariable(module_, type, /*isConstant=*/false,
+                                          llvm::GlobalValue::PrivateLinkage,
+                                          llvm::ConstantAggregateZero::get(type), "loaded");
+    made->setAlignment(llvm::Align(8));
+    return made;
+  }
+  Constant *global(Constant *content, std::uint64_t alignment) {
+    auto *made = new llvm::GlobalVariable(module_, content->getType(), /*isConstant=*/true,
+                                          llvm::GlobalValue::PrivateLinkage, content, "table");
+    made->setAlignment(llvm::Align(alignment));
+    return made;
+  }
+
+private:
+  llvm::LLVMContext &context() { return module_.getContext(); }
+
+  llvm::Module &module_;
+  llvm::StringMap<Constant *> known_;
+};
+
+/// The tables of one kernel (backend/package/choice/tables.h), member by member.
+class TableMaker {
+public:
+  TableMaker(llvm::Module &module, const Library &library, const LibraryKernel &of)
+      : module_(module), library_(library), of_(of), make_(module) {}
+
+  Constant *kernel() {
+    llvm::SmallVector<Constant *, 16> parameters, codes, requirements;
+    for (std::size_t i = 0; i < of_.kernel.parameterCount(); ++i)
+      parameters.push_back(parameter(i));
+    for (const LibraryCode &one : of_.codes) codes.push_back(code(one));
+    const std::vector<RequiredPart> required = requiredBy(of_.kernel);
+    for (const RequiredPart &part : required)
+      requirements.push_back(
+          ConstantMaker::structure({make_.text(part.written), make_.text(part.text)}));
+    Constant *check =
+        required.empty() ? make_.null() : emitCheck(module_, "check", of_.kernel, required);
+    return make_.global(
+        ConstantMaker::structure(
+            {make_.text(library_.name), make_.text(of_.name), make_.array(parameters),
+             make_.array(codes), make_.zeros(sizeof(aot::Loaded)), make_.array(requirements), check,
+             entry(of_.blocksCode), make_.number(of_.blocksCode.scratchBytes),
+             count(parameters.size()), count(codes.size())}),
+        alignof(aot::Kernel));
+  }
+
+private:
+  const ir::Type &typeOf(std::size_t parameter) const {
+    return of_.kernel.type(of_.kernel.body().arguments[parameter]);
+  }
+  Constant *count(std::size_t number) { return make_.number(static_cast<std::int32_t>(number)); }
+  template <class T>
+  Constant *byte(T number) {
+    return make_.number(static_cast<std::uint8_t>(number));
+  }
+
+  static aot::Form formOf(const ir::Type &type) {
+    if (type.isView()) return aot::Form::View;
+    return type.isPointerTile() ? aot::Form::Pointer : aot::Form::Scalar;
+  }
+
+  Constant *parameter(std::size_t i) {
+    const ir::Type &type = typeOf(i);
+    return ConstantMaker::structure({make_.text(of_.kernel.parameterName(i)),
+                                     make_.text(ir::toString(type)), byte(formOf(type)),
+                                     byte(type.isView() ? type.rank() : 0), byte(type.isConst()),
+                                     byte(type.isTile() && ir::isInteger(type.element())),
+                                     make_.number(ir::storageBits(type.element()))});
+  }
+
+  static aot::WordKind kindOf(const lower::Word &word) {
+    switch (word.kind) {
+    case lower::WordKind::Scalar: return aot::WordKind::Scalar;
+    case lower::WordKind::Pointer: return aot::WordKind::Pointer;
+    case lower::WordKind::Extent: return aot::WordKind::Extent;
+    case lower::WordKind::Stride: return aot::WordKind::Stride;
+    case lower::WordKind::BoxMap: return aot::WordKind::BoxMap;
+    case lower::WordKind::Table:
+    case lower::WordKind::Observations: break; // of kernels that no library has
+    }
+    IMBREX_UNREACHABLE("a word of a kernel that no library can have");
+  }
+
+  Constant *words(const CodeOnGpu &code) {
+    llvm::SmallVector<Constant *, 32> words;
+    const std::vector<std::int64_t> places = lower::placesOf(code.words);
+    for (const auto &[word, place] : llvm::zip_first(code.words, places))
+      words.push_back(ConstantMaker::structure({byte(kindOf(word)), byte(word.parameter),
+                                                byte(word.axis), byte(word.bytes),
+                                                make_.number(static_cast<std::uint32_t>(place))}));
+    return make_.array(words);
+  }
+
+  Constant *maps(const CodeOnGpu &code) {
+    llvm::SmallVector<Constant *, 4> maps;
+    for (const lower::BoxMap &map : code.maps) {
+      llvm::SmallVector<Constant *, aot::kMostAxes> box;
+      for (const std::int64_t extent : map.box) box.push_back(make_.number(extent));
+      box.resize(aot::kMostAxes, make_.number(std::int64_t{0}));
+      maps.push_back(ConstantMaker::structure(
+          {make_.number(map.parameter), make_.number(map.elementBytes), make_.number(map.span),
+           count(map.box.size()), ConstantMaker::inPlace(box)}));
+    }
+    return make_.array(maps);
+  }
+
+  Constant *assumed(const analysis::Assumptions &assumptions) {
+    llvm::SmallVector<Constant *, 16> each;
+    for (std::size_t i = 0; i < of_.kernel.parameterCount(); ++i) {
+      const analysis::ParameterAssumptions one = assumptions.of(i);
+      each.push_back(ConstantMaker::structure({byte(one.isDivisible), byte(one.hasUnitStride),
+                                               byte(one.hasDivisibleRows),
+                                               byte(one.hasSmallExtents), byte(one.hasSmallSpan),
+                                               byte(one.hasBoxes), byte(one.sharedRowBytes)}));
+    }
+    return make_.array(each);
+  }
+
+  Constant *equals(const analysis::Assumptions &assumptions) {
+    llvm::SmallVector<Constant *, 16> each;
+    for (const analysis::EqualExtents &pair : assumptions.equalExtents)
+      each.push_back(ConstantMaker::structure({byte(pair.extent.parameter), byte(pair.extent.axis),
+                                               byte(pair.first.parameter), byte(pair.first.axis)}));
+    return make_.array(each);
+  }
+
+  static std::uint8_t deviceOf(const LibraryTarget &target) {
+    switch (target.machine->family) {
+    case machine::Family::Cpu: return aot::kHost;
+    case machine::Family::Nvptx: return aot::kCuda;
+    case machine::Family::Amdgpu: return aot::kHip;
+    }
+    IMBREX_UNREACHABLE("family");
+  }
+
+  /// Drivers read the headers of an image in place.
+  Constant *image(const CodeOnGpu &code) {
+    constexpr std::uint64_t kAlignment = 64;
+    return code.image.empty() ? make_.null() : make_.bytes(code.image, kAlignment);
+  }
+
+  Constant *entry(const CodeOnHost &code) {
+    if (code.entry.empty()) return make_.null();
+    llvm::Type *anything = llvm::Type::getVoidTy(module_.getContext());
+    return llvm::cast<Constant>(
+        module_.getOrInsertFunction(code.entry, llvm::FunctionType::get(anything, false))
+            .getCallee());
+  }
+
+  Constant *code(const LibraryCode &of) {
+    const std::vector<std::int64_t> places = lower::placesOf(of.gpu.words);
+    return ConstantMaker::structure(
+        {make_.text(of.target.name), image(of.gpu),
+         make_.number(static_cast<std::uint64_t>(of.gpu.image.size())), make_.text(of.gpu.symbol),
+         words(of.gpu), maps(of.gpu), entry(of.host), make_.number(of.host.scratchBytes),
+         assumed(of.assumptions), equals(of.assumptions), count(of.gpu.words.size()),
+         count(of.gpu.maps.size()), count(of.assumptions.equalExtents.size()),
+         make_.number(of.gpu.threads), make_.number(of.gpu.bytesAtLaunch),
+         make_.number(static_cast<std::int32_t>(places.back())), byte(deviceOf(of.target)),
+         byte(of.target.isAssembly), byte(of.assumptions.areDisjoint)});
+  }
+
+  llvm::Module &module_;
+  const Library &library_;
+  const LibraryKernel &of_;
+  ConstantMaker make_;
+};
+
+/// As C passes a scalar: small floats by their bits, a bool as a byte.
+llvm::Type *passedAs(llvm::LLVMContext &context, const ir::Type &type) {
+  if (type.hasMemory()) return llvm::PointerType::getUnqual(context);
+  if (type.element() == ir::ElementKind::F32) return llvm::Type::getFloatTy(context);
+  if (type.element() == ir::ElementKind::F64) return llvm::Type::getDoubleTy(context);
+  return llvm::Type::getIntNTy(context,
+                               static_cast<unsigned>(std::max(8, ir::storageBits(type.element()))));
+}
+
+/// `int app_gemm(const imbrex_stream *, const imbrex_grid *, …)`, without the grid where the kernel
+/// knows it, which hands pointers to all that it is given to the launch.
+void emitFunction(llvm::Module &module, const std::string &name, const LibraryKernel &of,
+                  Constant *table) {
+  const ir::Kernel &kernel = of.kernel;
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *i32 = llvm::Type::getInt32Ty(context);
+  llvm::Type *pointer = llvm::PointerType::getUnqual(context);
+  llvm::SmallVector<llvm::Type *, 16> types{pointer};
+  if (!of.blocks) types.push_back(pointer); // to the grid
+  const std::size_t first = types.size();
+  for (const ir::ValueId parameter : kernel.body().arguments)
+    types.push_back(passedAs(context, kernel.type(parameter)));
+  auto *function = llvm::Function::Create(llvm::FunctionType::get(i32, types, false),
+                                          llvm::Function::ExternalLinkage, name, module);
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", function));
+  const std::size_t count = kernel.parameterCount();
+  auto *list = builder.CreateAlloca(llvm::ArrayType::get(pointer, std::max<std::size_t>(count, 1)));
+  for (std::size_t i = 0; i < count; ++i) {
+    llvm::Value *argument = function->getArg(static_cast<unsigned>(first + i));
+    llvm::Value *place = argument;
+    if (!argument->getType()->isPointerTy()) {
+      place = builder.CreateAlloca(argument->getType());
+      builder.CreateStore(argument, place);
+    }
+    builder.CreateStore(place, builder.CreateConstGEP1_64(pointer, list, i));
+  }
+  const llvm::FunctionCallee launch = module.getOrInsertFunction(
+      aot::kLaunchSymbol,
+      llvm::FunctionType::get(i32, {pointer, pointer, pointer, pointer}, false));
+  llvm::Value *grid = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context));
+  if (!of.blocks) grid = function->getArg(1);
+  builder.CreateRet(builder.CreateCall(launch, {table, function->getArg(0), grid, list}));
+}
+
+} // namespace
+
+Result<std::unique_ptr<llvm::MemoryBuffer>> makeTables(const Library &library,
+                                                       const LibraryKernel &kernel) {
+  auto compiler = compilerFor(library.triple, oldestCpu(library.triple));
+  if (!compiler) return compiler.failure();
+  llvm::LLVMContext context;
+  const std::string symbol = library.symbolOf(kernel);
+  llvm::Module module(symbol, context);
+  (*compiler)->prepare(module);
+  module.setPICLevel(llvm::PICLevel::BigPIC);
+  TableMaker maker(module, library, kernel);
+  emitFunction(module, symbol, kernel, maker.kernel());
+  return (*compiler)->compile(module, llvm::CodeGenOptLevel::Default);
+}
+
+} // namespace imbrex::archive

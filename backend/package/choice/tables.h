@@ -1,0 +1,135 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+/// What a library of kernels consists of besides code: constants, which backend/package/archive
+/// writes into object files, and runtime/aot reads. Both sides count on this very layout, so that a
+/// change of it changes kLaunchSymbol, which every library refers to, and libraries of another
+/// version no longer link.
+namespace imbrex::aot {
+
+/// `int (const Kernel *, const imbrex_stream *, const imbrex_grid *, const void *const *arguments)`
+inline constexpr const char *kLaunchSymbol = "imbrex_aot_launch_1";
+
+inline constexpr std::size_t kMostAxes = 5;
+
+/// What is passed for one parameter of a GPU's kernel (lower::WordKind).
+enum class WordKind : std::uint8_t { Scalar, Pointer, Extent, Stride, BoxMap };
+
+struct Word {
+  WordKind kind;
+  std::uint8_t parameter;
+  std::uint8_t axis; ///< Of the view; of a BoxMap: its number among the code's.
+  std::uint8_t bytes;
+  std::uint32_t place; ///< In the argument list.
+};
+static_assert(sizeof(Word) == 8);
+
+/// lower::BoxMap
+struct BoxMap {
+  std::int32_t parameter;
+  std::int32_t elementBytes;
+  std::int32_t swizzleBytes;
+  std::int32_t rank;
+  std::int64_t box[kMostAxes];
+};
+static_assert(sizeof(BoxMap) == 56);
+
+/// imbrex_device (imbrex/aot.h), whose numbers these are.
+enum Device : std::uint8_t { kHost, kCuda, kHip };
+
+enum class Form : std::uint8_t { Scalar, Pointer, View };
+
+struct Parameter {
+  const char *name;
+  const char *type; ///< For people: "view<const bf16, 2>".
+  Form form;
+  std::uint8_t rank; ///< Of a view.
+  bool isConst;
+  bool isInteger;           ///< A scalar of which it may matter what divides it.
+  std::int32_t storageBits; ///< Of a scalar or an element.
+};
+static_assert(sizeof(Parameter) == 24);
+
+/// launching::ParameterAssumptions
+struct Assumed {
+  bool isDivisible, hasUnitStride, hasDivisibleRows, hasSmallExtents, hasSmallSpan, hasBoxes;
+  std::uint8_t sharedRowBytes;
+};
+static_assert(sizeof(Assumed) == 7);
+
+/// analysis::EqualExtents
+struct EqualExtents {
+  std::uint8_t parameter, axis, first, firstAxis;
+};
+static_assert(sizeof(EqualExtents) == 4);
+
+/// Runs blocks on the processor (host::EntryFunction).
+using HostEntry = void(const std::uint64_t *words, const std::int32_t *grid, std::int64_t first,
+                       std::int64_t last, std::byte *scratch, void *launch);
+
+/// Code of a kernel for one machine and for launches of which all that is assumed holds.
+struct Code {
+  const char *machine; ///< "sm_90a", "gfx942", "x86-64-v3"
+  const void *image;   ///< What the driver loads; assembly ends with a zero. Null on the host.
+  std::uint64_t imageBytes;
+  const char *symbol; ///< Of the kernel in the image.
+  const Word *words;
+  const BoxMap *maps;
+  HostEntry *entry;           ///< Null on GPUs.
+  std::int64_t scratchBytes;  ///< Of each call of it.
+  const Assumed *assumed;     ///< Of each parameter.
+  const EqualExtents *equals; ///< That are assumed.
+  std::int32_t wordCount, mapCount, equalCount;
+  std::int32_t threads;       ///< Of a block.
+  std::int32_t sharedBytes;   ///< That the launch gives a block.
+  std::int32_t argumentBytes; ///< Of the argument list.
+  std::uint8_t device;        ///< A Device.
+  bool isAssembly;
+  bool areDisjoint; ///< It is assumed that no two arguments' memory overlaps.
+};
+static_assert(sizeof(Code) == 112);
+
+/// What a kernel requires of its launches.
+struct Requirement {
+  const char *condition; ///< "a.extent(1) == b.extent(0)"
+  const char *text;      ///< The author's, of what it is for.
+};
+static_assert(sizeof(Requirement) == 16);
+
+/// The number of the first requirement that a launch with these words, the processor's, does not
+/// keep; -1 where it keeps all.
+using Check = std::int32_t(const std::uint64_t *words);
+
+/// The GPUs of a vendor that can be used; a launch names one by its number.
+inline constexpr std::size_t kMostGpus = 32;
+/// Two vendors'.
+inline constexpr std::size_t kGpuPlaces = 2 * kMostGpus;
+
+/// What was loaded of a kernel, by device; the only part that is written to. Zeros to begin with.
+struct Loaded {
+  std::atomic<void *> places[kGpuPlaces];
+};
+
+/// A kernel of a library. Of codes, those of one machine stand together, those that assume more
+/// first, and the last of them assumes nothing.
+struct Kernel {
+  const char *library;
+  const char *name;
+  const Parameter *parameters;
+  const Code *codes;
+  Loaded *loaded;
+  const Requirement *requirements;
+  Check *check; ///< Null where nothing is required.
+  /// Run with the kernel's arguments and behind them a view of three i64, its only block writes the
+  /// grid there. Null where the launch brings the grid.
+  HostEntry *blocks;
+  std::int64_t blocksScratchBytes;
+  std::int32_t parameterCount;
+  std::int32_t codeCount;
+};
+static_assert(sizeof(Kernel) == 80);
+
+} // namespace imbrex::aot

@@ -1,0 +1,70 @@
+# imbrex_add_kernels(<library> SOURCES <file>… TARGETS <target>…
+#                    [NAMESPACE <name>] [HEADER <variable>] [MANIFEST <variable>]
+#                    [COMPRESS] [PTX_ONLY] [GENERATOR <program>])
+#
+# A static library with the kernels that the files name by IMBREX_KERNEL, compiled now for all the
+# targets: sm_90a, ptx:sm_80, gfx942, gfx11-generic, host:x86-64-v3, … Whoever links it has its
+# headers <library>.hpp and <library>.h, and with them imbrex::aot, which needs neither a compiler
+# nor a driver to link. docs/aot.md tells the whole story.
+#
+# The variables get the paths of the C++ header and of the manifest. GENERATOR is one that was built
+# before, for a build that crosses from one processor to another; else it is made of the SOURCES.
+function(imbrex_add_kernels library)
+  cmake_parse_arguments(PARSE_ARGV 1 arg
+    "COMPRESS;PTX_ONLY" "NAMESPACE;HEADER;MANIFEST;GENERATOR" "SOURCES;TARGETS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "imbrex_add_kernels(${library}): unknown '${arg_UNPARSED_ARGUMENTS}'")
+  endif()
+  if(NOT arg_TARGETS)
+    message(FATAL_ERROR "imbrex_add_kernels(${library}): TARGETS says what to make code for")
+  endif()
+  if(arg_GENERATOR)
+    set(generator ${arg_GENERATOR})
+  elseif(arg_SOURCES)
+    set(generator ${library}_generator)
+    add_executable(${generator} ${arg_SOURCES})
+    target_link_libraries(${generator} PRIVATE imbrex::generator)
+  else()
+    message(FATAL_ERROR "imbrex_add_kernels(${library}): SOURCES names the kernels, or GENERATOR a program")
+  endif()
+
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${library}_kernels)
+  set(archive ${folder}/lib${library}.a)
+  list(JOIN arg_TARGETS "," targets)
+  set(options --name ${library} --targets ${targets} --out ${folder})
+  if(arg_NAMESPACE)
+    list(APPEND options --namespace ${arg_NAMESPACE})
+  endif()
+  if(arg_COMPRESS)
+    list(APPEND options --compress)
+  endif()
+  if(arg_PTX_ONLY)
+    list(APPEND options --ptx-only)
+  endif()
+  if(CMAKE_CROSSCOMPILING AND CMAKE_CXX_COMPILER_TARGET)
+    list(APPEND options --processor ${CMAKE_CXX_COMPILER_TARGET})
+  elseif(CMAKE_CROSSCOMPILING)
+    list(APPEND options --processor ${CMAKE_SYSTEM_PROCESSOR}-unknown-linux-gnu)
+  endif()
+
+  # The headers keep their time while they stay the same: they are no outputs, which must be new.
+  add_custom_command(OUTPUT ${archive}
+    BYPRODUCTS ${folder}/${library}.h ${folder}/${library}.hpp ${folder}/${library}.json
+    COMMAND ${generator} ${options}
+    DEPENDS ${generator}
+    COMMENT "Compiling the kernels of ${library} for ${targets}"
+    VERBATIM)
+  add_custom_target(${library}_kernels DEPENDS ${archive})
+  file(MAKE_DIRECTORY ${folder}) # CMake wants an include folder to be there
+  add_library(${library} STATIC IMPORTED GLOBAL)
+  set_target_properties(${library} PROPERTIES IMPORTED_LOCATION ${archive})
+  target_include_directories(${library} INTERFACE ${folder})
+  target_link_libraries(${library} INTERFACE imbrex::aot)
+  add_dependencies(${library} ${library}_kernels)
+  if(arg_HEADER)
+    set(${arg_HEADER} ${folder}/${library}.hpp PARENT_SCOPE)
+  endif()
+  if(arg_MANIFEST)
+    set(${arg_MANIFEST} ${folder}/${library}.json PARENT_SCOPE)
+  endif()
+endfunction()

@@ -1,0 +1,249 @@
+#include "runtime/aot/bind.h"
+
+#include "backend/launching/scratch.h"
+#include "backend/support/float_state.h"
+#include "runtime/aot/error.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+namespace imbrex::aot {
+
+static_assert(kMostAxes == IMBREX_MOST_AXES);
+
+namespace {
+
+using launching::GivenView;
+using launching::ParameterAssumptions;
+
+/// A parameter on its way to its argument.
+struct Pair {
+  const Kernel &kernel;
+  const Parameter &parameter;
+  Bound &bound;
+
+  /// "the argument 'a' of 'gemm', view<f32, 2>, " and what is wrong with it.
+  [[gnu::format(printf, 2, 3)]] int wrong(const char *what, ...) const {
+    std::array<char, 256> text{};
+    std::va_list values;
+    va_start(values, what);
+    std::vsnprintf(text.data(), text.size(), what, values);
+    va_end(values);
+    return fail(IMBREX_BAD_ARGUMENT, "the argument '%s' of '%s', %s, %s", parameter.name,
+                kernel.name, parameter.type, text.data());
+  }
+};
+
+int checkAddress(const Pair &pair) {
+  const auto unit = static_cast<std::uint64_t>(std::max(pair.parameter.storageBits, 8) / 8);
+  if (pair.bound.scalar == 0 && pair.bound.bytes != 0) return pair.wrong("is a null pointer");
+  if (pair.bound.scalar % unit != 0)
+    return pair.wrong("has an address that is no multiple of its element's %u bytes",
+                      static_cast<unsigned>(unit));
+  return IMBREX_OK;
+}
+
+int bindScalar(const Pair &pair, const void *given) {
+  pair.bound.scalar = 0; // the low bytes: the processors that there is code for have them first
+  std::memcpy(&pair.bound.scalar, given,
+              static_cast<std::size_t>(std::max(pair.parameter.storageBits, 8) / 8));
+  pair.bound.holds.isDivisible =
+      pair.parameter.isInteger && pair.bound.scalar % ParameterAssumptions::kDivisor == 0;
+  return IMBREX_OK;
+}
+
+int bindMemory(const Pair &pair, const imbrex_memory &given) {
+  pair.bound.scalar = reinterpret_cast<std::uintptr_t>(given.data);
+  pair.bound.bytes = given.bytes;
+  if (given.bytes < -1) return pair.wrong("has %lld bytes", static_cast<long long>(given.bytes));
+  if (const int status = checkAddress(pair); status != IMBREX_OK) return status;
+  pair.bound.holds.isDivisible = pair.bound.scalar % ParameterAssumptions::kDivisor == 0;
+  return IMBREX_OK;
+}
+
+/// The elements that a view reaches over, from its first on; an error where they are too many, or
+/// an extent or stride is negative.
+int spanOf(const Pair &pair, const imbrex_array &given, std::int64_t &span) {
+  // With eight bytes to an element, every offset then fits in 63 bits.
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 59;
+  std::int64_t product = 1, last = 0;
+  bool isEmpty = false, isTooLarge = false;
+  for (std::size_t axis = 0; axis < pair.parameter.rank; ++axis) {
+    const std::int64_t extent = given.extents[axis], stride = given.strides[axis];
+    if (extent < 0)
+      return pair.wrong("has the extent %lld along axis %u", static_cast<long long>(extent),
+                        static_cast<unsigned>(axis));
+    if (stride < 0)
+      return pair.wrong("has the stride %lld along axis %u", static_cast<long long>(stride),
+                        static_cast<unsigned>(axis));
+    std::int64_t reach = 0;
+    isEmpty |= extent == 0;
+    isTooLarge |= __builtin_mul_overflow(product, extent, &product);
+    isTooLarge |= __builtin_mul_overflow(extent - 1, stride, &reach);
+    isTooLarge |= __builtin_add_overflow(last, reach, &last);
+  }
+  span = isEmpty ? 0 : last + 1;
+  if (!isEmpty && (isTooLarge || product > kMostElements || last > kMostElements))
+    return pair.wrong("has too many elements");
+  return IMBREX_OK;
+}
+
+GivenView givenView(const Parameter &parameter, const imbrex_array &view) {
+  return {.address = reinterpret_cast<std::uintptr_t>(view.data),
+          .extents = std::span(view.extents, parameter.rank),
+          .strides = std::span(view.strides, parameter.rank),
+          .storageBits = parameter.storageBits};
+}
+
+int bindView(const Pair &pair, const imbrex_array &given) {
+  std::int64_t span = 0;
+  if (const int status = spanOf(pair, given, span); status != IMBREX_OK) return status;
+  pair.bound.view = &given;
+  pair.bound.scalar = reinterpret_cast<std::uintptr_t>(given.data);
+  pair.bound.bytes = (span * pair.parameter.storageBits + 7) / 8;
+  if (const int status = checkAddress(pair); status != IMBREX_OK) return status;
+  pair.bound.holds = launching::assumptionsOf(givenView(pair.parameter, given));
+  return IMBREX_OK;
+}
+
+int bindOne(const Pair &pair, const void *given) {
+  if (given == nullptr) return pair.wrong("is missing");
+  switch (pair.parameter.form) {
+  case Form::Scalar: return bindScalar(pair, given);
+  case Form::Pointer: return bindMemory(pair, *static_cast<const imbrex_memory *>(given));
+  case Form::View: return bindView(pair, *static_cast<const imbrex_array *>(given));
+  }
+  return IMBREX_OK;
+}
+
+bool areApart(const Bound &a, const Bound &b) {
+  if (a.bytes < 0 || b.bytes < 0) return false;
+  return a.scalar + static_cast<std::uint64_t>(a.bytes) <= b.scalar ||
+         b.scalar + static_cast<std::uint64_t>(b.bytes) <= a.scalar;
+}
+
+/// analysis::Assumptions::areDisjoint
+bool areDisjoint(const Kernel &kernel, const BoundLaunch &bound) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
+    const Parameter &parameter = kernel.parameters[i];
+    if (parameter.form == Form::Scalar) continue;
+    const Bound &one = bound[i];
+    if (parameter.form == Form::View && !parameter.isConst &&
+        !launching::areElementsApart(givenView(parameter, *one.view)))
+      return false;
+    for (std::size_t before = 0; before < i; ++before)
+      if (kernel.parameters[before].form != Form::Scalar && !areApart(one, bound[before]))
+        return false;
+  }
+  return true;
+}
+
+ParameterAssumptions assumptionsOf(const Assumed &assumed) {
+  return {.isDivisible = assumed.isDivisible,
+          .hasUnitStride = assumed.hasUnitStride,
+          .hasDivisibleRows = assumed.hasDivisibleRows,
+          .hasSmallExtents = assumed.hasSmallExtents,
+          .hasSmallSpan = assumed.hasSmallSpan,
+          .hasBoxes = assumed.hasBoxes,
+          .sharedRowBytes = assumed.sharedRowBytes};
+}
+
+bool holds(const Kernel &kernel, const Code &code, const BoundLaunch &bound) {
+  if (code.areDisjoint && !bound.areDisjoint) return false;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i)
+    if (!bound[i].holds.cover(assumptionsOf(code.assumed[i]))) return false;
+  return std::all_of(code.equals, code.equals + code.equalCount, [&](const EqualExtents &pair) {
+    return bound[pair.parameter].view->extents[pair.axis] ==
+           bound[pair.first].view->extents[pair.firstAxis];
+  });
+}
+
+using Extents = std::array<std::int64_t, 3>;
+
+/// What the kernel itself says of the grid of such a launch.
+Extents computedGrid(const Kernel &kernel, const BoundLaunch &bound) {
+  const DefaultFloatState state;
+  Extents extents{};
+  Words words;
+  const std::size_t count = writeWords(kernel, bound, words);
+  words[count] = reinterpret_cast<std::uintptr_t>(extents.data()); // a view: address,
+  words[count + 1] = extents.size();                               // extent
+  words[count + 2] = 1;                                            // and stride
+  constexpr std::array<std::int32_t, 3> kOneBlock{1, 1, 1};
+  const launching::Scratch scratch(kernel.blocksScratchBytes);
+  kernel.blocks(words.data(), kOneBlock.data(), 0, 1, scratch.data(), nullptr);
+  return extents;
+}
+
+} // namespace
+
+int bindArguments(const Kernel &kernel, const void *const *arguments, BoundLaunch &bound) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
+    const Pair pair{kernel, kernel.parameters[i], bound.add(i)};
+    if (const int status = bindOne(pair, arguments[i]); status != IMBREX_OK) return status;
+  }
+  bound.areDisjoint = areDisjoint(kernel, bound);
+  return IMBREX_OK;
+}
+
+int bindGrid(const Kernel &kernel, const imbrex_grid *grid, BoundLaunch &bound) {
+  if (grid == nullptr && kernel.blocks == nullptr)
+    return fail(IMBREX_BAD_ARGUMENT, "the launch of '%s' has no grid", kernel.name);
+  const Extents extents =
+      kernel.blocks != nullptr ? computedGrid(kernel, bound) : Extents{grid->x, grid->y, grid->z};
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  std::int64_t product = 1;
+  bool isEmpty = false, isTooLarge = false;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    if (extents[axis] < 0 || extents[axis] > kMost)
+      return fail(IMBREX_BAD_ARGUMENT,
+                  "the grid of '%s' has %lld blocks along %c; it may have 0 to %lld", kernel.name,
+                  static_cast<long long>(extents[axis]), "xyz"[axis],
+                  static_cast<long long>(kMost));
+    bound.grid[axis] = static_cast<std::int32_t>(extents[axis]);
+    isEmpty |= extents[axis] == 0;
+    isTooLarge |= __builtin_mul_overflow(product, extents[axis], &product);
+  }
+  if (isEmpty) bound.grid = {0, 0, 0};
+  if (isTooLarge && !isEmpty)
+    return fail(IMBREX_BAD_ARGUMENT, "the grid of '%s' has more than 2^63 blocks", kernel.name);
+  return IMBREX_OK;
+}
+
+std::size_t writeWords(const Kernel &kernel, const BoundLaunch &bound, Words &words) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
+    words[count++] = bound[i].scalar;
+    const imbrex_array *view = bound[i].view;
+    if (view == nullptr) continue;
+    const std::size_t rank = kernel.parameters[i].rank;
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      words[count++] = static_cast<std::uint64_t>(view->extents[axis]);
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      words[count++] = static_cast<std::uint64_t>(view->strides[axis]);
+  }
+  return count;
+}
+
+int checkRequired(const Kernel &kernel, const BoundLaunch &bound) {
+  if (kernel.check == nullptr) return IMBREX_OK;
+  const DefaultFloatState state;
+  Words words;
+  writeWords(kernel, bound, words);
+  const std::int32_t unmet = kernel.check(words.data());
+  if (unmet < 0) return IMBREX_OK;
+  const Requirement &required = kernel.requirements[unmet];
+  return fail(IMBREX_UNMET, "'%s' requires %s, which this launch does not keep: %s", kernel.name,
+              required.condition, required.text);
+}
+
+const Code &strongest(const Kernel &kernel, std::span<const Code> codes, const BoundLaunch &bound) {
+  const auto found =
+      std::ranges::find_if(codes, [&](const Code &code) { return holds(kernel, code, bound); });
+  return found == codes.end() ? codes.back() : *found;
+}
+
+} // namespace imbrex::aot

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "backend/launching/parameter_assumptions.h"
+#include "backend/package/choice/tables.h"
+#include "imbrex/aot.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+/// From the arguments of a launch to what code takes, every one checked against its parameter.
+namespace imbrex::aot {
+
+/// An argument, and what holds of it.
+struct Bound {
+  std::uint64_t scalar = 0; ///< Its bits, zero-extended; of memory its address.
+  std::int64_t bytes = 0;   ///< Of memory: from its address on; -1 where they are not known.
+  const imbrex_array *view = nullptr;
+  launching::ParameterAssumptions holds = {};
+};
+
+/// More have no names in the language (imbrex::names), and no room in what GPUs take.
+inline constexpr std::size_t kMostParameters = 32;
+
+/// A launch whose arguments fit. What is not used of it is never written, which would cost more
+/// than the rest of a small launch.
+class BoundLaunch {
+public:
+  std::array<std::int32_t, 3> grid{};
+  bool areDisjoint = false;
+
+  BoundLaunch() {} // NOLINT(modernize-use-equals-default): the arguments are made one by one
+  Bound &add(std::size_t i) { return *std::construct_at(&arguments_[i].bound); }
+  const Bound &operator[](std::size_t i) const { return arguments_[i].bound; }
+  std::int64_t blocks() const { return std::int64_t{grid[0]} * grid[1] * grid[2]; }
+
+private:
+  union Room {
+    Room() {} // NOLINT(modernize-use-equals-default): nothing
+    Bound bound;
+  };
+  std::array<Room, kMostParameters> arguments_;
+};
+
+/// An imbrex_status.
+int bindArguments(const Kernel &kernel, const void *const *arguments, BoundLaunch &bound);
+/// The same for the grid, which the kernel may know itself from its arguments. A launch without
+/// blocks has none along any axis.
+int bindGrid(const Kernel &kernel, const imbrex_grid *grid, BoundLaunch &bound);
+
+/// The arguments as code for the processor takes them (host::argumentWords): a scalar's bits, an
+/// address, and behind that of a view its extents and strides.
+using Words = std::array<std::uint64_t, (kMostParameters + 1) * (1 + 2 * kMostAxes)>;
+/// How many they are.
+std::size_t writeWords(const Kernel &kernel, const BoundLaunch &bound, Words &words);
+
+/// An imbrex_status: whether the launch keeps what the kernel requires.
+int checkRequired(const Kernel &kernel, const BoundLaunch &bound);
+
+/// The code, of those for one machine, that assumes most of what holds of the launch. The last one
+/// assumes nothing.
+const Code &strongest(const Kernel &kernel, std::span<const Code> codes, const BoundLaunch &bound);
+
+} // namespace imbrex::aot

@@ -1,0 +1,113 @@
+#include "runtime/aot/devices.h"
+
+#include "runtime/aot/error.h"
+
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace imbrex::aot {
+namespace {
+
+using driver::Problem;
+
+/// Null until they are opened. Never destroyed: what is loaded on them lives as long.
+constinit std::array<std::atomic<const driver::Gpu *>, kGpuPlaces> opened{};
+constinit std::mutex opening;
+
+/// Where the vendor's variable says; who runs with another's rights is not led anywhere by it.
+std::vector<std::string> pathsOf(const driver::Vendor &vendor) {
+  const char *path = secure_getenv(vendor.variable);
+  if (path != nullptr && *path != '\0') return {path};
+  return {vendor.libraries.begin(), vendor.libraries.end()};
+}
+
+int noDevice(const driver::Vendor &vendor, const imbrex_stream &on, const Problem &problem) {
+  const char *const device = vendor.device, *const text = problem.text.c_str();
+  switch (problem.kind) {
+  case Problem::Kind::NoLibrary:
+    return fail(IMBREX_NO_DEVICE, "there is no %s:%d, since %s is not found (%s); %s may say where",
+                device, on.number, vendor.driver, text, vendor.variable);
+  case Problem::Kind::LacksFunction:
+    return fail(IMBREX_NO_DEVICE, "there is no %s:%d, since %s (%s) has no %s: it is too old",
+                device, on.number, vendor.driver, text, problem.function.c_str());
+  case Problem::Kind::NoDevice:
+    return fail(IMBREX_NO_DEVICE, "there is no %s:%d, since %s finds %s", device, on.number,
+                vendor.driver, text);
+  case Problem::Kind::Refused:
+    return fail(IMBREX_REFUSED, "%s:%d can't be used: %s", device, on.number, text);
+  }
+  return IMBREX_NO_DEVICE;
+}
+
+/// `cuda` is `cuda:0`. False where it is no GPU's name.
+bool isGpuCalled(std::string_view name, imbrex_stream &on) {
+  const std::size_t colon = name.find(':');
+  const std::string_view kind = name.substr(0, colon);
+  on = {.device = IMBREX_HOST, .number = 0, .handle = nullptr};
+  if (kind == driver::cuda().device) on.device = IMBREX_CUDA;
+  if (kind == driver::hip().device) on.device = IMBREX_HIP;
+  if (on.device == IMBREX_HOST) return false;
+  if (colon == std::string_view::npos) return true;
+  const std::string_view number = name.substr(colon + 1);
+  const auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), on.number);
+  return error == std::errc{} && end == number.data() + number.size();
+}
+
+} // namespace
+
+const driver::Vendor &vendorOf(const imbrex_stream &on) {
+  return on.device == IMBREX_CUDA ? driver::cuda() : driver::hip();
+}
+
+int check(const imbrex_stream *stream) {
+  if (stream == nullptr) return fail(IMBREX_BAD_ARGUMENT, "there is no stream");
+  const bool isKnown = stream->device >= IMBREX_HOST && stream->device <= IMBREX_HIP;
+  if (!isKnown)
+    return fail(IMBREX_BAD_ARGUMENT, "a stream of device %d, which there is not", stream->device);
+  if (stream->device == IMBREX_HOST && stream->handle != nullptr)
+    return fail(IMBREX_BAD_ARGUMENT, "the host has no streams, but a handle of one is given");
+  if (stream->device != IMBREX_HOST &&
+      (stream->number < 0 || stream->number >= static_cast<std::int32_t>(kMostGpus)))
+    return fail(IMBREX_BAD_ARGUMENT, "a stream of %s:%d; devices are numbered from 0 to %zu",
+                vendorOf(*stream).device, stream->number, kMostGpus - 1);
+  return IMBREX_OK;
+}
+
+std::size_t placeOf(const imbrex_stream &on) {
+  return (on.device == IMBREX_CUDA ? 0 : kMostGpus) + static_cast<std::size_t>(on.number);
+}
+
+const driver::Gpu *gpuOf(const imbrex_stream &on) {
+  std::atomic<const driver::Gpu *> &place = opened[placeOf(on)];
+  if (const driver::Gpu *gpu = place.load(std::memory_order_acquire)) return gpu;
+  const std::scoped_lock lock(opening);
+  if (const driver::Gpu *gpu = place.load(std::memory_order_acquire)) return gpu;
+  const driver::Vendor &vendor = vendorOf(on);
+  Problem problem{};
+  auto gpu = driver::open(vendor, on.number, pathsOf(vendor), problem);
+  if (!gpu) return noDevice(vendor, on, problem), nullptr;
+  place.store(gpu.get(), std::memory_order_release);
+  return gpu.release();
+}
+
+} // namespace imbrex::aot
+
+imbrex_stream imbrex_best_stream() {
+  using namespace imbrex::aot;
+  imbrex_stream on{};
+  const char *name = std::getenv("IMBREX_DEVICE");
+  if (name != nullptr && isGpuCalled(name, on)) return on;
+  if (name != nullptr && std::string_view(name) == "host") return on;
+  for (const std::int32_t kind : {IMBREX_CUDA, IMBREX_HIP}) {
+    on = {.device = kind, .number = 0, .handle = nullptr};
+    if (gpuOf(on) != nullptr) return on;
+  }
+  return {.device = IMBREX_HOST, .number = 0, .handle = nullptr};
+}

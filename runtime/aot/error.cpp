@@ -1,0 +1,26 @@
+#include "runtime/aot/error.h"
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+
+namespace imbrex::aot {
+namespace {
+
+/// Room for a driver's log of an assembly that it refuses.
+constexpr std::size_t kTextBytes = 4096;
+constinit thread_local std::array<char, kTextBytes> lastText{};
+
+} // namespace
+
+int fail(imbrex_status status, const char *format, ...) {
+  std::va_list values;
+  va_start(values, format);
+  std::vsnprintf(lastText.data(), lastText.size(), format, values);
+  va_end(values);
+  return status;
+}
+
+} // namespace imbrex::aot
+
+const char *imbrex_error_text() { return imbrex::aot::lastText.data(); }

@@ -1,0 +1,104 @@
+#include "runtime/aot/host_code.h"
+
+#include "backend/launching/scratch.h"
+#include "backend/launching/thread_pool.h"
+#include "backend/support/float_state.h"
+#include "runtime/aot/error.h"
+#include "runtime/aot/loaded.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <sys/auxv.h>
+
+namespace imbrex::aot {
+namespace {
+
+/// A baseline that code for the processor can be made for; the later ones are better.
+struct Baseline {
+  std::string_view name;
+  bool (*isThere)();
+};
+
+#if defined(__x86_64__)
+// System V ABI for x86-64, 3.1.1, "Micro-Architecture Levels".
+constexpr std::array kBaselines{
+    Baseline{"x86-64", [] { return true; }},
+    Baseline{"x86-64-v2", [] { return __builtin_cpu_supports("x86-64-v2") != 0; }},
+    Baseline{"x86-64-v3", [] { return __builtin_cpu_supports("x86-64-v3") != 0; }},
+    Baseline{"x86-64-v4", [] { return __builtin_cpu_supports("x86-64-v4") != 0; }},
+};
+#elif defined(__aarch64__)
+constexpr std::array kBaselines{Baseline{"armv8-a", [] { return true; }}};
+#endif
+
+std::size_t bestBaseline() {
+  static const std::size_t best = [] {
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < kBaselines.size(); ++i)
+      if (kBaselines[i].isThere()) last = i;
+    return last;
+  }();
+  return best;
+}
+
+/// 1 and more, the better the later; 0 where this processor can't run it.
+std::size_t fitOf(const Code &code) {
+  if (code.device != IMBREX_HOST) return 0;
+  for (std::size_t i = 0; i <= bestBaseline(); ++i)
+    if (kBaselines[i].name == code.machine) return i + 1;
+  return 0;
+}
+
+/// The code for the best baseline; empty where there is none.
+std::span<const Code> bestCodes(const Kernel &kernel) {
+  const Code *first = nullptr;
+  std::size_t count = 0, best = 0;
+  for (const Code &code : std::span(kernel.codes, static_cast<std::size_t>(kernel.codeCount))) {
+    const std::size_t fit = fitOf(code);
+    if (fit == 0 || fit < best) continue;
+    if (fit > best) first = &code, count = 0;
+    best = fit;
+    ++count;
+  }
+  return {first, count};
+}
+
+/// As IMBREX_NUM_THREADS says, if it says a number that is possible.
+std::optional<std::int64_t> wantedThreads() {
+  const char *text = std::getenv("IMBREX_NUM_THREADS");
+  const std::string_view value = text != nullptr ? text : "";
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc{} || end != value.data() + value.size()) return std::nullopt;
+  if (number < 1 || number > launching::kMostThreads) return std::nullopt;
+  return number;
+}
+
+std::int32_t threadCount() {
+  static const std::int32_t count = launching::threadCount(wantedThreads());
+  return count;
+}
+
+} // namespace
+
+int runOnHost(const Kernel &kernel, const BoundLaunch &bound) {
+  const std::span<const Code> codes = bestCodes(kernel);
+  if (codes.empty())
+    return fail(IMBREX_NO_CODE,
+                "the library '%s' has no code of '%s' for this processor, only for %s",
+                kernel.library, kernel.name, describe(kernel).c_str());
+  const Code &code = strongest(kernel, codes, bound);
+  Words words;
+  writeWords(kernel, bound, words);
+  const auto work = [&](std::int64_t first, std::int64_t last) {
+    const DefaultFloatState state;
+    const launching::Scratch scratch(code.scratchBytes);
+    code.entry(words.data(), bound.grid.data(), first, last, scratch.data(), nullptr);
+  };
+  launching::runInParallel(bound.blocks(), threadCount(), work);
+  return IMBREX_OK;
+}
+
+} // namespace imbrex::aot

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "runtime/aot/bind.h"
+
+/// Code for the processor.
+namespace imbrex::aot {
+
+/// Run all blocks of a launch, and return when all are done. An imbrex_status.
+int runOnHost(const Kernel &kernel, const BoundLaunch &bound);
+
+} // namespace imbrex::aot

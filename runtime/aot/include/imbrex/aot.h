@@ -1,0 +1,84 @@
+#ifndef IMBREX_AOT_H
+#define IMBREX_AOT_H
+
+/* What C programs, and other languages, need to launch kernels that were compiled ahead of time.
+   The functions of a library of kernels are in the header that was made with it; they and those
+   below give an imbrex_status, and imbrex_error_text says what was wrong. None of them throws,
+   aborts or prints. Any number of threads may call them at once. */
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum imbrex_status {
+  IMBREX_OK = 0,
+  IMBREX_BAD_ARGUMENT = 1, /* a null or misaligned address, a negative extent, a wrong device */
+  IMBREX_NO_DEVICE = 2,    /* no driver, or no such device */
+  IMBREX_NO_CODE = 3,      /* the library has no code that the device runs */
+  IMBREX_REFUSED = 4,      /* the driver's own error */
+  IMBREX_CAPTURED = 5,     /* a stream is being captured, and the kernel is not loaded yet */
+  IMBREX_NO_MEMORY = 6,
+  IMBREX_UNMET = 7 /* what the kernel requires of its arguments */
+} imbrex_status;
+
+/* What the last function that failed on this thread has to say; empty where none has. Good until
+   the next one fails. */
+const char *imbrex_error_text(void);
+
+typedef enum imbrex_device { IMBREX_HOST = 0, IMBREX_CUDA = 1, IMBREX_HIP = 2 } imbrex_device;
+
+/* A queue of a device. `handle` is the driver's: a CUstream or cudaStream_t, a hipStream_t; null is
+   the device's default stream. On the host every launch has ended when it returns, and there are no
+   handles. */
+typedef struct imbrex_stream {
+  int32_t device; /* an imbrex_device */
+  int32_t number; /* of the device, its driver's */
+  void *handle;
+} imbrex_stream;
+
+/* The blocks of a launch. One without blocks does nothing. */
+typedef struct imbrex_grid {
+  int64_t x, y, z;
+} imbrex_grid;
+
+enum { IMBREX_MOST_AXES = 5 };
+
+/* An array in the device's memory, for a parameter view<T, rank>: the last axis last. */
+typedef struct imbrex_array {
+  void *data;
+  int64_t extents[IMBREX_MOST_AXES];
+  int64_t strides[IMBREX_MOST_AXES]; /* in elements */
+} imbrex_array;
+
+/* Memory of the device, for a parameter ptr<T>. Where the bytes are not known, -1, the kernel may
+   run more slowly: nobody knows then that two arguments do not overlap. */
+typedef struct imbrex_memory {
+  void *data;
+  int64_t bytes;
+} imbrex_memory;
+
+/* The default stream of the first GPU, NVIDIA's before AMD's, that is there; else the host. Where
+   IMBREX_DEVICE is set, that device's: cuda:N, hip:N or host. */
+imbrex_stream imbrex_best_stream(void);
+
+/* A stream of one's own, on the device of `on`; the host's is the host. */
+int imbrex_stream_make(const imbrex_stream *on, imbrex_stream *made);
+int imbrex_stream_destroy(const imbrex_stream *stream);
+/* Wait for all that is in a stream. The error of what broke down there comes out here. */
+int imbrex_stream_synchronise(const imbrex_stream *stream);
+
+/* Memory of the stream's device, at a multiple of 256 bytes. It is given back when all that is in
+   the stream has ended. */
+int imbrex_allocate(const imbrex_stream *stream, int64_t bytes, void **memory);
+int imbrex_release(const imbrex_stream *stream, void *memory);
+/* Between the process's memory and the device's, behind what is in the stream; done on return. */
+int imbrex_copy_in(const imbrex_stream *stream, void *to, const void *from, int64_t bytes);
+int imbrex_copy_out(const imbrex_stream *stream, void *to, const void *from, int64_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

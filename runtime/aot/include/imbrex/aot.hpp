@@ -1,0 +1,228 @@
+#pragma once
+
+#include <imbrex/aot.h>
+#include <imbrex/element_types.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+/// What programs need that launch kernels which were compiled ahead of time: neither a compiler nor
+/// a driver is linked. A library of kernels brings a header with a function for each.
+namespace imbrex::aot {
+
+/// What came of a call.
+class [[nodiscard]] status {
+public:
+  constexpr status() = default;
+  explicit constexpr status(int code) : code_(code) {}
+
+  constexpr bool ok() const { return code_ == IMBREX_OK; }
+  explicit constexpr operator bool() const { return ok(); }
+  constexpr imbrex_status code() const { return static_cast<imbrex_status>(code_); }
+  /// Of what went wrong last on this thread; good until something else does.
+  const char *message() const { return ok() ? "" : imbrex_error_text(); }
+
+private:
+  int code_ = IMBREX_OK;
+};
+
+/// The blocks of a launch along x, y, z.
+class grid : public imbrex_grid {
+public:
+  constexpr grid(std::int64_t columns, std::int64_t rows = 1, std::int64_t layers = 1)
+      : imbrex_grid{.x = columns, .y = rows, .z = layers} {}
+};
+
+/// A queue of a device, which somebody else keeps: a handle of the driver's, or a `stream`. On the
+/// host a launch has ended when it returns.
+class stream_ref : public imbrex_stream {
+public:
+  constexpr explicit stream_ref(const imbrex_stream &of) : imbrex_stream(of) {}
+
+  static constexpr stream_ref host() { return make(IMBREX_HOST, 0, nullptr); }
+  /// A CUstream or cudaStream_t; without one, the default stream.
+  static constexpr stream_ref cuda(int number = 0, void *handle = nullptr) {
+    return make(IMBREX_CUDA, number, handle);
+  }
+  /// A hipStream_t.
+  static constexpr stream_ref hip(int number = 0, void *handle = nullptr) {
+    return make(IMBREX_HIP, number, handle);
+  }
+  /// The default stream of the device that IMBREX_DEVICE names, else of the first GPU, else the
+  /// host.
+  static stream_ref best() { return stream_ref(imbrex_best_stream()); }
+
+  /// Wait for all that is in it. What broke down there comes out here.
+  status synchronise() const noexcept { return status(imbrex_stream_synchronise(this)); }
+
+private:
+  static constexpr stream_ref make(std::int32_t device, int number, void *handle) {
+    return stream_ref(imbrex_stream{.device = device, .number = number, .handle = handle});
+  }
+};
+
+/// A stream of one's own.
+class stream {
+public:
+  stream() = default;
+  stream(stream &&other) noexcept : stream_(std::exchange(other.stream_, stream_ref::host())) {}
+  stream &operator=(stream &&other) noexcept {
+    std::swap(stream_, other.stream_);
+    return *this;
+  }
+  ~stream() {
+    if (stream_.handle != nullptr) imbrex_stream_destroy(&stream_);
+  }
+
+  /// On the device of another, instead of the one that it was.
+  status make(const stream_ref &on) noexcept {
+    imbrex_stream made{};
+    const status came(imbrex_stream_make(&on, &made));
+    if (came.ok()) *this = stream(made);
+    return came;
+  }
+  operator const stream_ref &() const { return stream_; }
+  status synchronise() const noexcept { return stream_.synchronise(); }
+
+private:
+  explicit stream(const imbrex_stream &made) : stream_(made) {}
+
+  stream_ref stream_ = stream_ref::host();
+};
+
+namespace detail {
+
+/// Elements of which two share a byte are given by the byte.
+template <class T>
+using unit_of =
+    std::conditional_t<std::same_as<std::remove_const_t<T>, f4e2m1>,
+                       std::conditional_t<std::is_const_v<T>, const std::uint8_t, std::uint8_t>, T>;
+
+/// What can be had of a range without copying it: elements one behind the other, of which those
+/// that are not const may be read as if they were.
+template <class R, class T>
+concept contiguous_of = requires(R &range) {
+  { std::span(range) } -> std::convertible_to<std::span<unit_of<T>>>;
+};
+
+} // namespace detail
+
+/// An array in the memory of the stream's device, for a parameter `view<T, Rank>`; it owns nothing.
+/// Extents and strides are in elements, the last axis last.
+template <class T, int Rank>
+class array : public imbrex_array {
+  static_assert(Rank >= 1 && Rank <= IMBREX_MOST_AXES);
+
+public:
+  using unit = detail::unit_of<T>;
+  using numbers = std::array<std::int64_t, Rank>;
+
+  /// Rows one behind the other.
+  constexpr array(unit *first, const numbers &sizes) : array(first, sizes, packed(sizes)) {}
+  constexpr array(unit *first, const numbers &sizes, const numbers &steps) : imbrex_array() {
+    data = const_cast<std::remove_const_t<unit> *>(first);
+    for (std::size_t axis = 0; axis < Rank; ++axis) {
+      extents[axis] = sizes[axis];
+      strides[axis] = steps[axis];
+    }
+  }
+  /// A vector, a std::array, a span: all of it.
+  template <detail::contiguous_of<T> R>
+    requires(Rank == 1 && !std::is_base_of_v<imbrex_array, std::remove_cvref_t<R>>)
+  constexpr array(R &&range)
+      : array(std::span(range).data(), {static_cast<std::int64_t>(std::span(range).size())}) {}
+  /// What may be written may be read.
+  template <class U>
+    requires(std::same_as<const U, T>)
+  constexpr array(const array<U, Rank> &other) : imbrex_array(other) {}
+
+private:
+  static constexpr numbers packed(const numbers &sizes) {
+    numbers steps{};
+    std::uint64_t step = 1; // a launch refuses an array that is so large that this wraps around
+    for (std::size_t axis = Rank; axis-- > 0;) {
+      steps[axis] = static_cast<std::int64_t>(step);
+      step *= static_cast<std::uint64_t>(sizes[axis]);
+    }
+    return steps;
+  }
+};
+
+/// Memory of the stream's device, for a parameter `ptr<T>`.
+template <class T>
+class memory : public imbrex_memory {
+public:
+  using unit = detail::unit_of<T>;
+
+  /// Of so many elements; without the number the kernel may run more slowly, for it could overlap
+  /// another argument's.
+  constexpr memory(unit *first, std::int64_t elements = -1) : imbrex_memory() {
+    data = const_cast<std::remove_const_t<unit> *>(first);
+    bytes = elements < 0 ? -1 : elements * static_cast<std::int64_t>(sizeof(unit));
+  }
+  template <detail::contiguous_of<T> R>
+    requires(!std::is_base_of_v<imbrex_memory, std::remove_cvref_t<R>>)
+  constexpr memory(R &&range)
+      : memory(std::span(range).data(), static_cast<std::int64_t>(std::span(range).size())) {}
+};
+
+/// Elements in a device's memory, given back with this, when all that is in the stream has ended.
+template <class T>
+class device_buffer {
+public:
+  device_buffer() = default;
+  device_buffer(device_buffer &&other) noexcept { swap(other); }
+  device_buffer &operator=(device_buffer &&other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~device_buffer() {
+    if (data_ != nullptr) imbrex_release(&stream_, data_);
+  }
+
+  /// So many elements, whose values nobody has set, on the stream's device, instead of what it was.
+  status make(const stream_ref &on, std::int64_t size) noexcept {
+    device_buffer made;
+    made.stream_ = on;
+    made.size_ = size;
+    void *memory = nullptr;
+    const status came(imbrex_allocate(&on, size * static_cast<std::int64_t>(sizeof(T)), &memory));
+    made.data_ = static_cast<T *>(memory);
+    if (came.ok()) swap(made);
+    return came;
+  }
+  /// The same, and its values.
+  status make(const stream_ref &on, std::span<const T> values) noexcept {
+    const status came = make(on, static_cast<std::int64_t>(values.size()));
+    if (!came.ok() || values.empty()) return came;
+    return status(imbrex_copy_in(&on, data_, values.data(), bytes()));
+  }
+  /// What is in it, behind all that is in its stream.
+  status copy_to(std::span<T> values) const noexcept {
+    const auto wanted = static_cast<std::int64_t>(values.size_bytes());
+    return status(
+        imbrex_copy_out(&stream_, values.data(), data_, wanted < bytes() ? wanted : bytes()));
+  }
+
+  T *data() const { return data_; }
+  std::int64_t size() const { return size_; }
+
+private:
+  std::int64_t bytes() const { return size_ * static_cast<std::int64_t>(sizeof(T)); }
+  void swap(device_buffer &other) noexcept {
+    std::swap(stream_, other.stream_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+
+  stream_ref stream_ = stream_ref::host();
+  T *data_ = nullptr;
+  std::int64_t size_ = 0;
+};
+
+} // namespace imbrex::aot

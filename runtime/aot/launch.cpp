@@ -1,0 +1,132 @@
+#include "runtime/aot/bind.h"
+#include "runtime/aot/devices.h"
+#include "runtime/aot/error.h"
+#include "runtime/aot/host_code.h"
+#include "runtime/aot/loaded.h"
+
+#include <cstring>
+#include <string>
+
+namespace imbrex::aot {
+namespace {
+
+/// PTX ISA 9.0, "Kernel Function Parameters", and what AMD's kernarg segments have room for: 4 KB.
+constexpr std::size_t kMostArgumentBytes = 4096;
+constexpr std::size_t kMostWords = kMostParameters * (1 + 2 * kMostAxes);
+
+/// The argument list of a launch.
+struct Packed {
+  alignas(64) std::array<std::byte, kMostArgumentBytes> bytes;
+  std::array<void *, kMostWords> each; ///< Where each word is, of code that has maps.
+};
+
+std::uint64_t valueOf(const Word &word, const BoundLaunch &bound) {
+  const Bound &argument = bound[word.parameter];
+  switch (word.kind) {
+  case WordKind::Scalar:
+  case WordKind::Pointer: return argument.scalar;
+  case WordKind::Extent: return static_cast<std::uint64_t>(argument.view->extents[word.axis]);
+  case WordKind::Stride: return static_cast<std::uint64_t>(argument.view->strides[word.axis]);
+  case WordKind::BoxMap: break; // bytes of its own
+  }
+  return 0;
+}
+
+int describeBoxes(const driver::Gpu &gpu, const BoxMap &map, const imbrex_array &view,
+                  std::byte *to) {
+  const auto rank = static_cast<std::size_t>(map.rank);
+  driver::BoxMapBytes bytes;
+  const int error = gpu.describeBoxes({.box = std::span(map.box, rank),
+                                       .extents = std::span(view.extents, rank),
+                                       .strides = std::span(view.strides, rank),
+                                       .elementBytes = map.elementBytes,
+                                       .swizzleBytes = map.swizzleBytes,
+                                       .data = view.data},
+                                      bytes);
+  std::memcpy(to, bytes.data(), bytes.size());
+  return error;
+}
+
+/// 0, or the driver's error.
+int pack(const driver::Gpu &gpu, const Code &code, const BoundLaunch &bound, Packed &packed) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(code.wordCount); ++i) {
+    const Word &word = code.words[i];
+    std::byte *const to = &packed.bytes[word.place];
+    if (code.mapCount > 0) packed.each[i] = to;
+    if (word.kind == WordKind::BoxMap) {
+      const BoxMap &map = code.maps[word.axis];
+      if (const int error = describeBoxes(gpu, map, *bound[word.parameter].view, to); error != 0)
+        return error;
+      continue;
+    }
+    const std::uint64_t value = valueOf(word, bound); // the least bytes come first
+    std::memcpy(to, &value, word.bytes);
+  }
+  return 0;
+}
+
+/// Memory of the host, or of another GPU, can't be reached by a kernel.
+int checkOwners(const Kernel &kernel, const driver::Gpu &gpu, const BoundLaunch &bound) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
+    const Parameter &parameter = kernel.parameters[i];
+    if (parameter.form == Form::Scalar || bound[i].scalar == 0) continue;
+    const auto owner = gpu.ownerOf(reinterpret_cast<const void *>(bound[i].scalar));
+    if (owner.isDevice && owner.number == gpu.number()) continue;
+    const std::string whose =
+        owner.isDevice ? std::string(gpu.vendor().device) + ":" + std::to_string(owner.number)
+                       : "the host";
+    return fail(IMBREX_BAD_ARGUMENT, "the argument '%s' of '%s' is in memory of %s, not of %s",
+                parameter.name, kernel.name, whose.c_str(), gpu.description().c_str());
+  }
+  return IMBREX_OK;
+}
+
+int refused(const Kernel &kernel, const driver::Gpu &gpu, const char *what, int error) {
+  return fail(IMBREX_REFUSED, "%s refuses to %s of '%s': %s", gpu.description().c_str(), what,
+              kernel.name, gpu.textOf(error).c_str());
+}
+
+int launchOn(const driver::Gpu &gpu, const Kernel &kernel, const imbrex_stream &on,
+             const BoundLaunch &bound) {
+  if (const int status = checkOwners(kernel, gpu, bound); status != IMBREX_OK) return status;
+  Ready ready;
+  if (const int status = makeReady(kernel, gpu, on, bound, ready); status != IMBREX_OK)
+    return status;
+  const Code &code = *ready.code;
+  Packed packed;
+  if (const int error = pack(gpu, code, bound, packed); error != 0)
+    return refused(kernel, gpu, "describe the boxes of an argument", error);
+  const std::size_t each = code.mapCount > 0 ? static_cast<std::size_t>(code.wordCount) : 0;
+  const int error = gpu.start(
+      ready.module,
+      {.grid = bound.grid,
+       .threads = code.threads,
+       .sharedBytes = code.sharedBytes,
+       .arguments = std::span(packed.bytes).first(static_cast<std::size_t>(code.argumentBytes)),
+       .each = std::span(packed.each).first(each),
+       .stream = on.handle});
+  if (error == 0) return IMBREX_OK;
+  return fail(IMBREX_REFUSED, "%s refuses the launch of '%s' with %d x %d x %d blocks of %d: %s",
+              gpu.description().c_str(), kernel.name, bound.grid[0], bound.grid[1], bound.grid[2],
+              code.threads, gpu.textOf(error).c_str());
+}
+
+} // namespace
+} // namespace imbrex::aot
+
+/// Launch a kernel. Each of the arguments points to an imbrex_array, an imbrex_memory, or a scalar
+/// in its own type.
+extern "C" int imbrex_aot_launch_1(const imbrex::aot::Kernel *kernel, const imbrex_stream *stream,
+                                   const imbrex_grid *grid, const void *const *arguments) {
+  using namespace imbrex::aot;
+  if (const int status = check(stream); status != IMBREX_OK) return status;
+  BoundLaunch bound;
+  int status = bindArguments(*kernel, arguments, bound);
+  if (status == IMBREX_OK) status = checkRequired(*kernel, bound);
+  if (status == IMBREX_OK) status = bindGrid(*kernel, grid, bound);
+  if (status != IMBREX_OK) return status;
+  if (bound.blocks() == 0) return IMBREX_OK;
+  if (stream->device == IMBREX_HOST) return runOnHost(*kernel, bound);
+  const imbrex::driver::Gpu *gpu = gpuOf(*stream);
+  return gpu == nullptr ? IMBREX_NO_DEVICE : launchOn(*gpu, *kernel, *stream, bound);
+}

@@ -1,0 +1,151 @@
+#include "runtime/aot/loaded.h"
+
+#include "backend/package/choice/fit.h"
+#include "runtime/aot/devices.h"
+#include "runtime/aot/error.h"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace imbrex::aot {
+namespace {
+
+using Codes = std::span<const Code>;
+
+bool areOfOneMachine(const Code &a, const Code &b) {
+  return a.device == b.device && a.isAssembly == b.isAssembly &&
+         std::string_view(a.machine) == b.machine;
+}
+
+/// The code of each machine, which stands together.
+std::vector<Codes> byMachine(const Kernel &kernel) {
+  std::vector<Codes> groups;
+  const Codes all(kernel.codes, static_cast<std::size_t>(kernel.codeCount));
+  for (std::size_t first = 0, next = 0; first < all.size(); first = next) {
+    while (next < all.size() && areOfOneMachine(all[first], all[next])) ++next;
+    groups.push_back(all.subspan(first, next - first));
+  }
+  return groups;
+}
+
+/// What suits a GPU, the best first.
+std::vector<Codes> suitable(const Kernel &kernel, const driver::Gpu &gpu, std::uint8_t device) {
+  const auto fit = [&](Codes codes) {
+    const Code &one = codes.front();
+    if (one.device != device) return 0;
+    return package::fitOf(one.machine, one.isAssembly, gpu.kind());
+  };
+  std::vector<Codes> groups = byMachine(kernel);
+  std::erase_if(groups, [&](Codes codes) { return fit(codes) == 0; });
+  std::ranges::stable_sort(groups, [&](Codes a, Codes b) { return fit(a) > fit(b); });
+  return groups;
+}
+
+/// Of a kernel on one GPU. The code of a machine that its driver has once taken is used from then
+/// on; before that, the next best is tried where it refuses one.
+class OnGpu {
+public:
+  OnGpu(const Kernel &kernel, const driver::Gpu &gpu, std::uint8_t device)
+      : kernel_(kernel), gpu_(gpu), suitable_(suitable(kernel, gpu, device)),
+        slots_(static_cast<std::size_t>(kernel.codeCount)) {}
+
+  int find(const imbrex_stream &on, const BoundLaunch &bound, Ready &ready) {
+    if (const Codes *codes = taken_.load(std::memory_order_acquire))
+      if (isLoaded(strongest(kernel_, *codes, bound), ready)) return IMBREX_OK;
+    const std::scoped_lock lock(mutex_);
+    if (const Codes *codes = taken_.load(std::memory_order_acquire)) {
+      const Code &code = strongest(kernel_, *codes, bound);
+      return isLoaded(code, ready) ? IMBREX_OK : load(on, code, ready);
+    }
+    if (suitable_.empty())
+      return fail(IMBREX_NO_CODE, "the library '%s' has no code of '%s' for %s, only for %s",
+                  kernel_.library, kernel_.name, gpu_.description().c_str(),
+                  describe(kernel_).c_str());
+    int status = IMBREX_OK;
+    for (const Codes &codes : suitable_) {
+      status = load(on, strongest(kernel_, codes, bound), ready);
+      if (status == IMBREX_OK) taken_.store(&codes, std::memory_order_release);
+      if (status != IMBREX_REFUSED) break;
+    }
+    return status;
+  }
+
+private:
+  struct Slot {
+    driver::Module module;
+    std::atomic<bool> isLoaded = false;
+  };
+
+  Slot &slotOf(const Code &code) { return slots_[static_cast<std::size_t>(&code - kernel_.codes)]; }
+
+  bool isLoaded(const Code &code, Ready &ready) {
+    const Slot &slot = slotOf(code);
+    if (!slot.isLoaded.load(std::memory_order_acquire)) return false;
+    ready = {&code, slot.module};
+    return true;
+  }
+
+  int load(const imbrex_stream &on, const Code &code, Ready &ready) {
+    if (gpu_.isCapturing(on.handle))
+      return fail(IMBREX_CAPTURED,
+                  "'%s' is not loaded on %s yet, and the stream is being captured; launch it once "
+                  "before",
+                  kernel_.name, gpu_.description().c_str());
+    Slot &slot = slotOf(code);
+    driver::LoadStep at{};
+    std::string log;
+    const int error = gpu_.load(static_cast<const char *>(code.image), code.symbol,
+                                code.sharedBytes, slot.module, at, log);
+    if (error != 0)
+      return fail(IMBREX_REFUSED, "%s refuses the code of '%s' for %s: %s%s%s",
+                  gpu_.description().c_str(), kernel_.name, code.machine,
+                  gpu_.textOf(error).c_str(), log.empty() ? "" : "; ", log.c_str());
+    slot.isLoaded.store(true, std::memory_order_release);
+    ready = {&code, slot.module};
+    return IMBREX_OK;
+  }
+
+  const Kernel &kernel_;
+  const driver::Gpu &gpu_;
+  const std::vector<Codes> suitable_;
+  std::atomic<const Codes *> taken_ = nullptr;
+  std::mutex mutex_;        // of loading
+  std::vector<Slot> slots_; // by the kernel's codes
+};
+
+constinit std::mutex making;
+
+OnGpu &onGpu(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
+  std::atomic<void *> &place = kernel.loaded->places[placeOf(on)];
+  if (void *found = place.load(std::memory_order_acquire)) return *static_cast<OnGpu *>(found);
+  const std::scoped_lock lock(making);
+  if (void *found = place.load(std::memory_order_acquire)) return *static_cast<OnGpu *>(found);
+  // Stays for good, as its GPU does.
+  auto *made = new OnGpu(kernel, gpu, static_cast<std::uint8_t>(on.device));
+  place.store(made, std::memory_order_release);
+  return *made;
+}
+
+} // namespace
+
+int makeReady(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
+              const BoundLaunch &bound, Ready &ready) {
+  return onGpu(kernel, gpu, on).find(on, bound, ready);
+}
+
+std::string describe(const Kernel &kernel) {
+  std::string text;
+  for (const Codes codes : byMachine(kernel)) {
+    const Code &one = codes.front();
+    text.append(text.empty() ? "" : ", ")
+        .append(one.isAssembly              ? "assembly of "
+                : one.device == IMBREX_HOST ? "host:"
+                                            : "")
+        .append(one.machine);
+  }
+  return text;
+}
+
+} // namespace imbrex::aot

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "runtime/aot/bind.h"
+#include "runtime/aot/driver/gpu.h"
+
+/// What a GPU has loaded of a kernel.
+namespace imbrex::aot {
+
+/// Code that can be launched.
+struct Ready {
+  const Code *code = nullptr;
+  driver::Module module;
+};
+
+/// For this launch, loaded now if it was not before: without a lock once it is there. An
+/// imbrex_status.
+int makeReady(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
+              const BoundLaunch &bound, Ready &ready);
+
+/// The device's name in errors about what is in a library: "sm_80, assembly of sm_80, host".
+std::string describe(const Kernel &kernel);
+
+} // namespace imbrex::aot

@@ -1,0 +1,178 @@
+#include "imbrex/generator.hpp"
+
+#include "backend/package/archive/headers.h"
+#include "backend/package/archive/library.h"
+#include "backend/package/archive/write_archive.h"
+#include "backend/support/float_state.h"
+#include "backend/support/lifetime.h"
+#include "dsl/traced_kernel.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <cstdio>
+
+/// The program that a file with IMBREX_KERNEL becomes.
+namespace imbrex::generator {
+namespace {
+
+namespace cl = llvm::cl;
+
+cl::OptionCategory category("Options");
+cl::opt<std::string> nameOption("name", cl::Required, cl::desc("Of the library, an identifier"),
+                                cl::value_desc("N"), cl::cat(category));
+cl::opt<std::string> nameSpaceOption("namespace",
+                                     cl::desc("Of its functions (the name, unless said)"),
+                                     cl::value_desc("N"), cl::cat(category));
+cl::list<std::string> targetsOption("targets", cl::CommaSeparated, cl::OneOrMore,
+                                    cl::desc("What to make code for: sm_90a, ptx:sm_80, gfx942, "
+                                             "host:x86-64-v3, …"),
+                                    cl::value_desc("T"), cl::cat(category));
+cl::opt<std::string> folderOption("out", cl::desc("The folder to write to (this one, unless said)"),
+                                  cl::init("."), cl::value_desc("DIR"), cl::cat(category));
+cl::opt<std::string>
+    tripleOption("processor", cl::desc("LLVM's triple of the processor that the library is for"),
+                 cl::value_desc("T"), cl::cat(category));
+cl::opt<bool> isCompressedOption("compress", cl::desc("Compress the GPUs' code"),
+                                 cl::cat(category));
+cl::opt<bool>
+    onlyAssemblyOption("ptx-only",
+                       cl::desc("Make PTX in place of images, where no toolkit is installed"),
+                       cl::cat(category));
+
+/// The command line as it was: lld, which is a library here, sets LLVM's options back.
+struct Request {
+  std::string name, nameSpace, folder;
+  llvm::Triple processor;
+  std::vector<std::string> targets;
+  bool isCompressed, onlyAssembly;
+};
+
+Request requestNow() {
+  return {.name = nameOption,
+          .nameSpace = nameSpaceOption.empty() ? nameOption : nameSpaceOption,
+          .folder = folderOption,
+          .processor =
+              llvm::Triple(tripleOption.empty() ? llvm::sys::getProcessTriple() : tripleOption),
+          .targets = targetsOption,
+          .isCompressed = isCompressedOption,
+          .onlyAssembly = onlyAssemblyOption};
+}
+
+std::vector<detail::library_kernel> &kernels() {
+  static auto &all = permanent(std::vector<detail::library_kernel>());
+  return all;
+}
+
+bool isIdentifier(llvm::StringRef text) {
+  return !text.empty() && !llvm::isDigit(text.front()) &&
+         llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+std::vector<archive::LibraryTarget> targetsOf(const Request &request, Diagnostics &diagnostics) {
+  std::vector<archive::LibraryTarget> targets;
+  for (const std::string &text : request.targets) {
+    auto target = archive::parseTarget(text, request.processor);
+    if (!target) {
+      diagnostics.add(target.error());
+      continue;
+    }
+    if (request.onlyAssembly && target->machine->family == machine::Family::Nvptx)
+      target->isAssembly = true;
+    const auto isSame = [&](const archive::LibraryTarget &other) {
+      return toText(other) == toText(*target);
+    };
+    if (llvm::none_of(targets, isSame)) targets.push_back(std::move(*target));
+  }
+  return targets;
+}
+
+archive::LibraryKernel traced(const detail::library_kernel &one) {
+  const detail::library_trace made = one.trace();
+  archive::LibraryKernel kernel{.name = one.name, .kernel = irOf(made.kernel).clone()};
+  if (made.blocks) kernel.blocks = irOf(*made.blocks).clone();
+  return kernel;
+}
+
+bool traceAll(archive::Library &library, Diagnostics &diagnostics) {
+  for (const detail::library_kernel &one : kernels()) {
+    const auto isSame = [&](const archive::LibraryKernel &other) { return other.name == one.name; };
+    if (llvm::any_of(library.kernels, isSame))
+      diagnostics.report(Diag::TwiceInLibrary, locate(one.where), one.name);
+    else
+      library.kernels.push_back(traced(one));
+  }
+  if (library.kernels.empty()) diagnostics.report(Diag::EmptyLibrary, {}, library.name);
+  return !diagnostics.hasErrors();
+}
+
+/// A file that has this content already keeps its time, so that nothing is rebuilt for it.
+bool writeText(const std::string &path, const std::string &content, Diagnostics &diagnostics) {
+  if (const auto there = llvm::MemoryBuffer::getFile(path);
+      there && (*there)->getBuffer() == content)
+    return true;
+  std::error_code error;
+  llvm::raw_fd_ostream out(path, error);
+  if (!error) {
+    out << content;
+    out.close();
+    error = out.error();
+    out.clear_error();
+  }
+  if (error) diagnostics.report(Diag::UnwritableFile, {}, path);
+  return !error;
+}
+
+bool writeAll(const archive::Library &library, const std::string &folder,
+              Diagnostics &diagnostics) {
+  const std::string stem = folder + "/" + library.name;
+  if (llvm::sys::fs::create_directories(folder))
+    return diagnostics.report(Diag::UnwritableFile, {}, folder), false;
+  const auto written = archive::writeArchive(library, folder + "/lib" + library.name + ".a");
+  if (!written) return diagnostics.add(written.error()), false;
+  return writeText(stem + ".h", archive::headerForC(library), diagnostics) &&
+         writeText(stem + ".hpp", archive::headerForCpp(library, library.name + ".h"),
+                   diagnostics) &&
+         writeText(stem + ".json", archive::manifest(library), diagnostics);
+}
+
+bool run(const Request &request, Diagnostics &diagnostics) {
+  archive::Library library{
+      .name = request.name, .nameSpace = request.nameSpace, .triple = request.processor};
+  for (const std::string &one : {library.name, library.nameSpace})
+    if (!isIdentifier(one)) diagnostics.report(Diag::NoIdentifier, {}, one);
+  const archive::LibraryOptions options{.targets = targetsOf(request, diagnostics),
+                                        .isCompressed = request.isCompressed};
+  if (diagnostics.hasErrors()) return false;
+  return traceAll(library, diagnostics) && archive::compileLibrary(library, options, diagnostics) &&
+         writeAll(library, request.folder, diagnostics);
+}
+
+int main(int argc, char **argv) {
+  const DefaultFloatState state;
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "Write a library of kernels compiled ahead of time\n");
+  Diagnostics diagnostics;
+  bool isDone = false;
+  try {
+    isDone = run(requestNow(), diagnostics);
+  } catch (const error &mistake) { // of a kernel, when it is traced
+    std::fprintf(stderr, "%s\n", mistake.what());
+  }
+  std::fputs(diagnostics.render().c_str(), stderr);
+  return isDone ? 0 : 1;
+}
+
+} // namespace
+} // namespace imbrex::generator
+
+int imbrex::detail::add_to_library(const library_kernel &kernel) {
+  imbrex::generator::kernels().push_back(kernel);
+  return 0;
+}
+
+int main(int argc, char **argv) { return imbrex::generator::main(argc, argv); }

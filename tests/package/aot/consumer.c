@@ -1,0 +1,41 @@
+#include "consumer.h"
+
+#include "app.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SIZE = 3000 };
+
+static int failed(const char *what) {
+  fprintf(stderr, "%s: %s\n", what, imbrex_error_text());
+  return 1;
+}
+
+int launch_from_c(void) {
+  static float a[SIZE], b[SIZE], c[SIZE];
+  const imbrex_stream host = {IMBREX_HOST, 0, NULL};
+  const imbrex_grid blocks = {(SIZE + 1023) / 1024, 1, 1};
+  const imbrex_array x = {a, {SIZE}, {1}}, y = {b, {SIZE}, {1}}, z = {c, {SIZE}, {1}};
+  const imbrex_memory from = {c, sizeof c}, to = {a, sizeof a};
+  const imbrex_grid quarters = {(SIZE + 255) / 256, 1, 1};
+  const imbrex_array none = {NULL, {SIZE}, {1}};
+  int i;
+  for (i = 0; i < SIZE; ++i) {
+    a[i] = (float)i;
+    b[i] = 0.5f;
+  }
+  if (app_add(&host, &blocks, &x, &y, &z) != IMBREX_OK) return failed("add");
+  for (i = 0; i < SIZE; ++i)
+    if (c[i] != (float)i + 0.5f) return failed("the sum is wrong");
+  /* 0x3c00 is 1 as an f16. */
+  if (app_scale(&host, &quarters, &from, &to, SIZE, 2.0f, 0x3c00, 1, 3) != IMBREX_OK)
+    return failed("scale");
+  for (i = 0; i < SIZE; ++i)
+    if (a[i] != -(2 * c[i] + 4)) return failed("the multiple is wrong");
+  if (app_add(&host, &blocks, &none, &y, &z) != IMBREX_BAD_ARGUMENT) return failed("no null");
+  return strcmp(imbrex_error_text(),
+                "the argument 'a' of 'add', view<const f32, 1>, is a null pointer") != 0
+             ? failed("another text")
+             : 0;
+}

@@ -1,0 +1,103 @@
+// A program without exceptions and without a compiler behind it.
+#include "consumer.h"
+
+#include "app.hpp"
+
+#include <array>
+#include <cstdio>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace imbrex::aot;
+
+int failures = 0;
+
+void expect(bool isRight, const char *what) {
+  if (!isRight) std::fprintf(stderr, "not so: %s (%s)\n", what, imbrex_error_text());
+  failures += isRight ? 0 : 1;
+}
+
+void expectRefused(const status &came, imbrex_status code, std::string_view text) {
+  const bool isRight = came.code() == code && came.message() == text;
+  if (!isRight) std::fprintf(stderr, "%d: %s\n", came.code(), came.message());
+  failures += isRight ? 0 : 1;
+}
+
+/// What can be passed for arrays.
+void passArrays() {
+  std::vector<float> a(64, 1.0f);
+  const std::array<float, 64> b{};
+  std::array<float, 64> c{};
+  const std::span<const float> part(a);
+  expect(app::add(stream_ref::host(), 1, a, b, c).ok(), "a vector and arrays");
+  expect(app::add(stream_ref::host(), grid(1, 1), part, a, std::span(c)).ok(), "spans");
+  expect(c[63] == 2, "the sum");
+  array<float, 1> writable(c.data(), {64});
+  expect(app::add(stream_ref::host(), 1, writable, writable, writable).ok(), "what may be written");
+  expect(c[0] == 4, "the sum with itself");
+  expect(app::add(stream_ref::host(), grid(0), a, b, c).ok(), "no blocks");
+}
+
+void passWrongOnes() {
+  std::vector<float> a(64);
+  const stream_ref host = stream_ref::host();
+  expectRefused(app::add(host, -1, a, a, a), IMBREX_BAD_ARGUMENT,
+                "the grid of 'add' has -1 blocks along x; it may have 0 to 2147483647");
+  expectRefused(app::add(host, {1 << 30, 1 << 30, 1 << 30}, a, a, a), IMBREX_BAD_ARGUMENT,
+                "the grid of 'add' has more than 2^63 blocks");
+  expectRefused(app::add(host, 1, array<float, 1>(a.data(), {-5}), a, a), IMBREX_BAD_ARGUMENT,
+                "the argument 'a' of 'add', view<const f32, 1>, has the extent -5 along axis 0");
+  expectRefused(app::add(host, 1, array<float, 1>(a.data(), {5}, {-1}), a, a), IMBREX_BAD_ARGUMENT,
+                "the argument 'a' of 'add', view<const f32, 1>, has the stride -1 along axis 0");
+  expectRefused(app::add(host, 1, array<float, 1>(a.data(), {std::int64_t{1} << 60}), a, a),
+                IMBREX_BAD_ARGUMENT,
+                "the argument 'a' of 'add', view<const f32, 1>, has too many elements");
+  const auto odd = reinterpret_cast<float *>(reinterpret_cast<char *>(a.data()) + 2);
+  expectRefused(app::add(host, 1, array<float, 1>(odd, {5}), a, a), IMBREX_BAD_ARGUMENT,
+                "the argument 'a' of 'add', view<const f32, 1>, has an address that is no multiple "
+                "of its element's 4 bytes");
+  expectRefused(app::add(stream_ref(imbrex_stream{7, 0, nullptr}), 1, a, a, a), IMBREX_BAD_ARGUMENT,
+                "a stream of device 7, which there is not");
+  expectRefused(app::add(stream_ref::cuda(99), 1, a, a, a), IMBREX_BAD_ARGUMENT,
+                "a stream of cuda:99; devices are numbered from 0 to 31");
+  expectRefused(app::add(stream_ref(imbrex_stream{IMBREX_HOST, 0, a.data()}), 1, a, a, a),
+                IMBREX_BAD_ARGUMENT, "the host has no streams, but a handle of one is given");
+  expectRefused(app::add(stream_ref::hip(), 1, a, a, a), IMBREX_NO_DEVICE,
+                "there is no hip:0, since AMD's HIP is not found (/nowhere); IMBREX_HIP_DRIVER may "
+                "say where");
+  // An array without elements may be anywhere.
+  expect(app::add(host, 1, array<float, 1>(nullptr, {0}), a, a).ok(), "an empty array");
+}
+
+void keepMemory() {
+  const stream_ref host = stream_ref::host();
+  device_buffer<float> a, moved;
+  expect(a.make(host, std::vector<float>(100, 2.0f)).ok(), "memory with values");
+  expect(reinterpret_cast<std::uintptr_t>(a.data()) % 256 == 0, "its place");
+  moved = std::move(a);
+  std::vector<float> back(100);
+  expect(moved.copy_to(back).ok() && back[99] == 2, "what was in it");
+  expect(moved.make(host, std::int64_t{0}).ok() && moved.data() == nullptr, "no memory");
+  expectRefused(moved.make(host, std::int64_t{-1}), IMBREX_BAD_ARGUMENT,
+                "-4 bytes can't be allocated");
+  expectRefused(moved.make(host, std::int64_t{1} << 50), IMBREX_NO_MEMORY,
+                "the host can't allocate memory");
+  stream own;
+  expect(own.make(host).ok() && own.synchronise().ok(), "a stream of the host's");
+  expect(stream_ref::best().device == IMBREX_HOST, "the best device where there is no driver");
+}
+
+} // namespace
+
+int main() {
+  passArrays();
+  passWrongOnes();
+  keepMemory();
+  expect(launch_from_c() == 0, "launches from C");
+  expect(launch_later() == 0, "launches of two libraries");
+  return failures == 0 ? 0 : 1;
+}

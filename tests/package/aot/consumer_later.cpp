@@ -1,0 +1,13 @@
+#include "app.hpp"
+#include "consumer.h"
+#include "later.hpp"
+
+#include <vector>
+
+int launch_later() {
+  const auto host = imbrex::aot::stream_ref::host();
+  const std::vector<float> a(1000, 2.0f), b(1000, 3.0f);
+  std::vector<float> now(1000), later(1000);
+  if (!app::add(host, 1, a, b, now) || !second::add(host, 2, a, b, later)) return 1;
+  return now == std::vector<float>(1000, 5.0f) && later == std::vector<float>(1000, 6.0f) ? 0 : 1;
+}

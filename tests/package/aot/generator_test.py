@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""What the programs that write libraries of kernels write, and what they say.
+
+    generator_test.py --generators FOLDER --consumer PROGRAM --tools NM READELF AR
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import tempfile
+
+PARSER = argparse.ArgumentParser(description=__doc__)
+PARSER.add_argument("--generators", required=True)
+PARSER.add_argument("--consumer", required=True)
+PARSER.add_argument("--readelf", required=True)
+PARSER.add_argument("--ar", required=True)
+OPTIONS = PARSER.parse_args()
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def generate(name, folder, targets="host", *options):
+    return subprocess.run([f"{OPTIONS.generators}/{name}_generator", "--name", name, "--out", folder,
+                           "--targets", targets, *options], capture_output=True, text=True)
+
+
+def expect(is_so, what):
+    if not is_so:
+        raise SystemExit(f"not so: {what}")
+
+
+def refuses(name, wanted, targets="host", *options):
+    with tempfile.TemporaryDirectory() as folder:
+        done = generate(name, folder, targets, *options)
+        expect(done.returncode == 1, f"{name} is refused: {done.stdout}{done.stderr}")
+        expect(wanted in done.stderr, f"'{wanted}' in\n{done.stderr}")
+        expect(not list(pathlib.Path(folder).iterdir()), f"nothing is written of {name}")
+
+
+def test_refusals():
+    told = "wrong/told.cpp"
+    refuses("told", f"{told}:11: error: 'talk' prints, which kernels compiled ahead of time can't do yet")
+    refuses("told", f"{told}:12: error: 'talk' asserts,")
+    refuses("told", "'pick' takes a table of pointers, 'xs',")
+    refuses("twice", "wrong/second.cpp:3: error: two kernels of the library are called 'clear'")
+    refuses("empty", "no kernel is named for the library 'empty'")
+    refuses("mistaken", "wrong/mistaken.cpp:4: error: the body of this loop is left by break")
+    refuses("later", "there is no target 'sm_8O'", "sm_8O")
+    refuses("later", "'ptx:gfx942': the driver of gfx942 takes no assembly", "ptx:gfx942")
+    refuses("later", "there is no target 'host:z80'", "host:z80")
+    refuses("later", "this build has no code for processors of 'riscv64", "sm_80", "--ptx-only",
+            "--processor", "riscv64-unknown-linux-gnu")
+    refuses("later", "'a-b' is no name that C++ can have", "host", "--namespace", "a-b")
+    refuses("later", "no assembler for sm_80 is found", "sm_80")
+
+
+def test_files():
+    """The same bytes each time; what has not changed keeps its time; nothing runs by itself."""
+    targets = "sm_80,ptx:sm_90a,gfx942,gfx11-generic,host"
+    with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+        for folder in first, second:
+            done = generate("app", folder, targets, "--ptx-only")
+            expect(done.returncode == 0 and not done.stderr, done.stderr)
+        names = ["app.h", "app.hpp", "app.json", "libapp.a"]
+        expect(sorted(path.name for path in pathlib.Path(first).iterdir()) == names, "the files")
+        for name in names:
+            one, other = (pathlib.Path(folder, name).read_bytes() for folder in (first, second))
+            expect(one == other, f"two runs write the same {name}")
+        before = pathlib.Path(first, "app.hpp").stat().st_mtime_ns
+        generate("app", first, targets, "--ptx-only")
+        expect(pathlib.Path(first, "app.hpp").stat().st_mtime_ns == before, "the header's time")
+
+        archive = pathlib.Path(first, "libapp.a")
+        members = output(OPTIONS.ar, "t", archive).split()
+        expect("app_add.o" in members and "app_add_on_x86_64_v3_0.o" in members or "app_add.o" in members,
+               f"the members are {members}")
+        sections = output(OPTIONS.readelf, "-SW", archive)
+        expect(".init_array" not in sections and ".ctors" not in sections, "nothing runs by itself")
+
+        manifest = json.loads(pathlib.Path(first, "app.json").read_text())
+        add = next(kernel for kernel in manifest["kernels"] if kernel["name"] == "add")
+        made = {code["target"] for code in add["codes"]}
+        expect({"ptx:sm_80", "ptx:sm_90a", "gfx942", "gfx11-generic"} <= made, f"targets are {made}")
+        expect(all(code["threads"] > 0 for code in add["codes"] if "threads" in code), "threads")
+        last = add["codes"][-1]["assumptions"]["parameters"]
+        expect(all(not one["assumed"] for one in last), "the last code assumes nothing")
+
+        whole = archive.stat().st_size
+        expect(generate("app", second, targets, "--ptx-only", "--compress").returncode == 0, "--compress")
+        expect(pathlib.Path(second, "libapp.a").stat().st_size < 0.6 * whole, "it is much smaller")
+
+
+def test_consumer():
+    needed = output(OPTIONS.readelf, "-d", OPTIONS.consumer)
+    for word in "LLVM", "libcuda", "libamdhip", "boost":
+        expect(word not in needed, f"the consumer links no {word}")
+
+
+test_refusals()
+test_files()
+test_consumer()

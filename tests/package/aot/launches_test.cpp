@@ -1,0 +1,231 @@
+#include "app.hpp"
+#include "backend/package/archive/assumed.h"
+#include "dsl/traced_kernel.h"
+#include "kernels.h"
+#include "tests/run/runtime/played_gpu.h"
+#include <imbrex/imbrex.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+/// Launches of a library of kernels on the processor and through a fake driver, whose results the
+/// emulator makes of the very code that the driver was handed (CMakeLists.txt compiles this once
+/// for each vendor).
+namespace imbrex::aot_tests {
+namespace {
+
+using aot::array;
+using aot::device_buffer;
+using aot::memory;
+using aot::stream_ref;
+namespace kernels = aot_kernels;
+
+[[maybe_unused]] const int isSet = setenv(FAKE_VARIABLE, FAKE_DRIVER, 1);
+
+constexpr stream_ref kGpu = FAKE_IS_CUDA ? stream_ref::cuda() : stream_ref::hip();
+
+/// A fake driver of two devices, the first of which plays a kernel of the library.
+struct Fake {
+  explicit Fake(traced_kernel recorded, const char *machine = FAKE_MACHINE)
+      : kernel(std::move(recorded)), driver(testing::freshDriver(FAKE_DRIVER)),
+        played(driver, irOf(kernel), *machine::findMachine(machine),
+               archive::assumedOnGpus(irOf(kernel))) {
+    driver.isa = FAKE_ISA;
+    driver.devices = 2;
+    const auto play = driver.device;
+    driver.device = [this, play](const fake::SeenLaunch &launch) {
+      launches.push_back(launch);
+      return play(launch);
+    };
+  }
+  std::int64_t calls(const char *member) const { return std::ranges::count(driver.calls, member); }
+
+  traced_kernel kernel;
+  fake::State &driver;
+  testing::PlayedGpu played;
+  std::vector<fake::SeenLaunch> launches;
+};
+
+template <class T>
+std::vector<T> random(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::uniform_real_distribution<float> values(-2, 2);
+  std::vector<T> made;
+  for (std::size_t i = 0; i < size; ++i) made.push_back(T(values(generator)));
+  return made;
+}
+
+template <class T>
+device_buffer<T> on(const stream_ref &stream, const std::vector<T> &values) {
+  device_buffer<T> made;
+  const aot::status came = made.make(stream, values);
+  REQUIRE_MESSAGE(came.ok(), std::string(came.message()));
+  return made;
+}
+
+template <class T>
+std::vector<T> contentOf(const device_buffer<T> &buffer) {
+  std::vector<T> content(static_cast<std::size_t>(buffer.size()));
+  REQUIRE(buffer.copy_to(content).ok());
+  return content;
+}
+
+void check(const aot::status &came) { CHECK_MESSAGE(came.ok(), std::string(came.message())); }
+
+} // namespace
+
+TEST_CASE("a library's kernel gives on the host the bits that jit gives") {
+  for (const std::int64_t n : {1, 7, 1024, 5000}) {
+    CAPTURE(n);
+    const auto size = static_cast<std::size_t>(n);
+    const std::vector<f32> a = random<f32>(size, 1), b = random<f32>(size, 2);
+    std::vector<f32> here(size), there(size);
+    check(app::add(stream_ref::host(), cdiv(n, 1024), a, b, here));
+    jit(kernels::add{}, {.on = device::host()})(grid(cdiv(n, 1024)), a, b, there);
+    CHECK(here == there);
+    check(app::scale(stream_ref::host(), cdiv(n, 256), a, here, static_cast<i32>(n), 3.0f, f16(0.5),
+                     true, -7));
+    jit(kernels::scale{}, {.on = device::host()})(grid(cdiv(n, 256)), a, there, static_cast<i32>(n),
+                                                  3.0f, f16(0.5), true, i64{-7});
+    CHECK(here == there);
+  }
+  for (const auto &[rows, columns] : {std::pair{3, 128}, {8, 100}, {5, 1}}) {
+    const std::vector<f32> x = random<f32>(static_cast<std::size_t>(rows * columns), 3);
+    std::vector<f32> here(x.size()), there(x.size());
+    check(app::softmax(stream_ref::host(), cdiv(rows, 4),
+                       array<const f32, 2>(x.data(), {rows, columns}),
+                       array<f32, 2>(here.data(), {rows, columns})));
+    jit(kernels::softmax{}, {.on = device::host()})(grid(cdiv(rows, 4)),
+                                                    tensor_ref(x.data(), {rows, columns}),
+                                                    tensor_ref(there.data(), {rows, columns}));
+    CHECK(here == there);
+  }
+}
+
+TEST_CASE("a launch on the host may overlap itself") {
+  std::vector<f32> x = random<f32>(3000, 4), expected = x;
+  // Every second element, and in place.
+  const array<f32, 1> second(x.data(), {1500}, {2});
+  check(app::add(stream_ref::host(), 2, second, second, second));
+  for (std::size_t i = 0; i < expected.size(); i += 2) expected[i] += expected[i];
+  CHECK(x == expected);
+}
+
+TEST_CASE("numbers arrive as they are, on the host and on a GPU") {
+  const std::vector<f64> expected{1, -8, 200, -30000, 60000, 4e9, -9e15, 1.8e19, 0.5, 448, 1e-300};
+  const auto launch = [&](const stream_ref &stream, const array<f64, 1> &out) {
+    return app::numbers(stream, 1, true, -8, 200, -30000, 60000, 4000000000U, -9000000000000000,
+                        18000000000000000000U, bf16(0.5), f8e4m3fn(448.0), 1e-300, out);
+  };
+  std::vector<f64> here(expected.size());
+  check(launch(stream_ref::host(), here));
+  CHECK(here == expected);
+  Fake fake(trace(kernels::numbers{}));
+  const auto there = on(kGpu, std::vector<f64>(expected.size()));
+  check(launch(kGpu, array<f64, 1>(there.data(), {there.size()})));
+  CHECK(fake.played.problem() == "");
+  CHECK(contentOf(there) == expected);
+}
+
+TEST_CASE("a launch runs the code that assumes most of what it keeps") {
+  Fake fake(trace(kernels::add{}));
+  std::vector<std::string> images;
+  const auto a = on(kGpu, random<f32>(3000, 1)), b = on(kGpu, random<f32>(3000, 2));
+  const auto c = on(kGpu, std::vector<f32>(3000));
+  const auto addOf = [&](std::int64_t first, std::int64_t size, std::int64_t step) {
+    const auto part = [&](const device_buffer<f32> &of) {
+      return array<f32, 1>(of.data() + first, {size}, {step});
+    };
+    check(app::add(kGpu, cdiv(size, 1024), part(a), part(b), part(c)));
+    CHECK(fake.played.problem() == "");
+    images.push_back(fake.launches.back().image);
+    const std::vector<f32> one = contentOf(a), other = contentOf(b), sum = contentOf(c);
+    for (std::int64_t i = 0; i < size; ++i) {
+      const auto at = static_cast<std::size_t>(first + i * step);
+      CHECK(sum[at] == one[at] + other[at]);
+    }
+  };
+  addOf(0, 2048, 1); // all that is usual
+  addOf(0, 2047, 1); // sizes that divide nothing
+  addOf(1, 2047, 1); // addresses that do not either
+  addOf(0, 1000, 2);
+  CHECK(images[0] != images[1]);
+  CHECK(images[1] != images[2]);
+  CHECK(images[2] == images[3]);
+  // Each was loaded once.
+  fake.driver.calls.clear();
+  addOf(0, 2048, 1);
+  addOf(0, 2047, 1);
+  CHECK(fake.calls("loadModule") == 0);
+}
+
+TEST_CASE("pointers of which it is known how far they reach may run other code") {
+  Fake fake(trace(kernels::scale{}));
+  const auto x = on(kGpu, random<f32>(1000, 1)), y = on(kGpu, std::vector<f32>(1000));
+  const auto scaled = [&](const memory<const f32> &from, const memory<f32> &to) {
+    check(app::scale(kGpu, 4, from, to, 1000, 2.0f, f16(1.0), false, 5));
+    const std::vector<f32> given = contentOf(x), made = contentOf(y);
+    for (std::size_t i = 0; i < made.size(); ++i) CHECK(made[i] == given[i] * 2 + 6);
+    return fake.launches.back().image;
+  };
+  scaled({x.data(), 1000}, {y.data(), 1000});
+  CHECK(fake.played.problem() == "");
+  fake.driver.device = [&](const fake::SeenLaunch &launch) {
+    fake.launches.push_back(launch);
+    return 0;
+  };
+  const std::string known = fake.launches.back().image;
+  check(app::scale(kGpu, 4, x.data(), y.data(), 1000, 2.0f, f16(1.0), false, 5));
+  check(app::scale(kGpu, 4, x.data(), y.data(), 1001, 2.0f, f16(1.0), false, 5));
+}
+
+TEST_CASE("a product's boxes are described, and what it requires is checked") {
+  Fake fake(trace(kernels::product{}, {.warps = 4}));
+  for (const auto &[m, n, k] : {std::tuple{64, 64, 64}, {128, 64, 96}, {70, 50, 41}}) {
+    CAPTURE(m);
+    const std::vector<f16> a = random<f16>(static_cast<std::size_t>(m * k), 1),
+                           b = random<f16>(static_cast<std::size_t>(k * n), 2);
+    const auto x = on(kGpu, a), y = on(kGpu, b);
+    const auto z = on(kGpu, std::vector<f32>(static_cast<std::size_t>(m * n)));
+    const aot::status came =
+        app::product(kGpu, array<f16, 2>(x.data(), {m, k}), array<f16, 2>(y.data(), {k, n}),
+                     array<f32, 2>(z.data(), {m, n}));
+    CHECK(fake.played.problem() == "");
+    check(came);
+    const std::vector<f32> sums = contentOf(z);
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int l = 0; l < k; ++l)
+          sum += double(a[static_cast<std::size_t>(i * k + l)]) *
+                 double(b[static_cast<std::size_t>(l * n + j)]);
+        CHECK(sums[static_cast<std::size_t>(i * n + j)] == doctest::Approx(sum).epsilon(1e-4));
+      }
+    const aot::status unmet =
+        app::product(kGpu, array<f16, 2>(x.data(), {m, k - 1}, {k, 1}),
+                     array<f16, 2>(y.data(), {k, n}), array<f32, 2>(z.data(), {m, n}));
+    CHECK(unmet.code() == IMBREX_UNMET);
+    CHECK(std::string(unmet.message()) ==
+          "'product' requires a.extent(1) == b.extent(0), which this launch does not keep: the "
+          "rows of b are the columns of a");
+  }
+}
+
+TEST_CASE("elements that share bytes go by the byte") {
+  Fake fake(trace(kernels::halve{}));
+  std::vector<u8> x(8 * 32);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<u8>(i * 7);
+  const auto there = on(kGpu, x);
+  const auto y = on(kGpu, std::vector<f32>(8 * 64));
+  check(app::halve(kGpu, 1, array<const f4e2m1, 2>(there.data(), {8, 64}),
+                   array<f32, 2>(y.data(), {8, 64})));
+  CHECK(fake.played.problem() == "");
+  std::vector<f32> here(8 * 64);
+  check(app::halve(stream_ref::host(), 1, array<const f4e2m1, 2>(x.data(), {8, 64}),
+                   array<f32, 2>(here.data(), {8, 64})));
+  CHECK(contentOf(y) == here);
+}
+
+} // namespace imbrex::aot_tests

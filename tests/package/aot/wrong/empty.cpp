@@ -1,0 +1,1 @@
+#include <imbrex/generator.hpp> // and no kernel
