@@ -172,14 +172,16 @@ Parameters parametersOf(const ir::Kernel &kernel) {
   return parameters;
 }
 
+std::optional<Diagnostic> BoundLaunch::bind(const imbrex::grid &blocks, Location where) {
+  return bindGrid(blocks, where, grid_);
+}
+
 std::optional<Diagnostic> BoundLaunch::bind(const LaunchContext &context,
-                                            const imbrex::grid &blocks,
                                             detail::list<launch_argument> arguments) {
   IMBREX_CHECK(arguments.size() == context.parameters.size(),
                "the launcher's type has {0} "
                "parameters, its kernel {1}",
                arguments.size(), context.parameters.size());
-  if (auto wrong = bindGrid(blocks, context.where, grid_)) return wrong;
   arguments_.resize(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const BoundPair pair{context.parameters[i], arguments[i], context.where};

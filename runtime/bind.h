@@ -34,9 +34,11 @@ struct LaunchContext {
 /// tables.
 class BoundLaunch {
 public:
-  /// The first thing that is wrong with the grid or an argument, if something is.
-  std::optional<Diagnostic> bind(const LaunchContext &context, const imbrex::grid &blocks,
+  /// The first thing that is wrong with an argument, if something is.
+  std::optional<Diagnostic> bind(const LaunchContext &context,
                                  detail::list<detail::launch_argument> arguments);
+  /// The same of the grid.
+  std::optional<Diagnostic> bind(const imbrex::grid &blocks, Location where);
 
   bool isEmpty() const { return grid_.blocks() == 0; }
   const ir::Grid &grid() const { return grid_; }

@@ -3,6 +3,7 @@
 #include "backend/interpret/requirements.h"
 #include "dsl/traced_kernel.h"
 #include "runtime/bind.h"
+#include "runtime/computed_grid.h"
 #include "runtime/devices.h"
 #include "runtime/executable.h"
 #include "runtime/gpu_executable.h"
@@ -23,6 +24,7 @@ struct launch_state {
   std::optional<device> on;
   runtime::Parameters parameters;
   interpret::Requirements requirements;
+  std::optional<runtime::ComputedGrid> blocks;
   std::vector<std::atomic<const runtime::Executable *>> ready{runtime::allDevices().size()};
   std::mutex mutex; // of `owned`
   std::vector<std::shared_ptr<const runtime::Executable>> owned{runtime::allDevices().size()};
@@ -68,12 +70,14 @@ result<device> deviceOf(const launch_state &state, const stream_ref *stream) {
 
 } // namespace
 
-launchable::launchable(traced_kernel kernel, std::optional<device> on) {
+launchable::launchable(traced_kernel kernel, std::optional<device> on,
+                       std::optional<traced_kernel> blocks) {
   warnUnlessSeen(irOf(kernel));
   runtime::Parameters parameters = runtime::parametersOf(irOf(kernel));
   interpret::Requirements requirements(irOf(kernel));
   state_ = std::make_shared<launch_state>(std::move(kernel), on, std::move(parameters),
                                           std::move(requirements));
+  if (blocks) state_->blocks.emplace(std::move(*blocks));
 }
 
 const traced_kernel &launchable::kernel() const { return state_->kernel; }
@@ -84,20 +88,27 @@ result<void> launchable::prepare(device on) const {
   return {};
 }
 
-result<void> launchable::launch(const stream_ref *stream, const grid &blocks,
+result<void> launchable::launch(const stream_ref *stream, const grid *blocks,
                                 list<launch_argument> arguments) const {
   const auto on = deviceOf(*state_, stream);
   if (!on) return on.error();
-  const Location where = locate(blocks.where());
+  const Location where = blocks != nullptr ? locate(blocks->where()) : Location{};
   const stream_ref in = stream != nullptr ? *stream : stream_ref(*on);
   const runtime::RunOptions options{.stream = in.native(), .where = where};
   if (const auto wrong = runtime::checkStream(in, where)) return runtime::toError(*wrong);
   runtime::BoundLaunch bound;
-  if (const auto problem = bound.bind({state_->parameters, *on, where}, blocks, arguments))
+  if (blocks != nullptr)
+    if (const auto problem = bound.bind(*blocks, where)) return runtime::toError(*problem);
+  if (const auto problem = bound.bind({state_->parameters, *on, where}, arguments))
     return runtime::toError(*problem);
   if (!state_->requirements.empty())
     if (const auto unmet = state_->requirements.unmet(bound.arguments(), where))
       return runtime::toError(*unmet);
+  if (blocks == nullptr) {
+    const auto computed = state_->blocks->of(bound.arguments());
+    if (!computed) return runtime::toError(computed.error());
+    if (const auto problem = bound.bind(*computed, where)) return runtime::toError(*problem);
+  }
 
   const runtime::Executable *executable =
       state_->ready[on->index()].load(std::memory_order_acquire);

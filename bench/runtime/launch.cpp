@@ -3,10 +3,13 @@
 // written by hand. A GPU's launches are not waited for. Pin it (`taskset -c 1`) and set
 // IMBREX_NUM_THREADS=1, so that no thread has to be woken; the best of many runs is what counts on
 // a busy machine.
-//   bench_launch [pointers|views|scalars LAUNCHES]     so many of one kind, for a tool that counts
-// instructions; with IMBREX_CUDA_DRIVER naming the quiet driver they are ours alone.
+//   bench_launch [pointers|views|scalars LAUNCHES [ahead]]     so many of one kind, by jit or of a
+// library compiled ahead of time, for a tool that counts instructions; with IMBREX_CUDA_DRIVER
+// naming the quiet driver they are ours alone.
 
 #include "bench/runtime/driver_peer.h"
+#include "bench/runtime/launch_kernels.h"
+#include "launches.hpp"
 #include <imbrex/imbrex.hpp>
 
 #include <algorithm>
@@ -60,6 +63,20 @@ int countable(const std::string &kind, int launches, A pointers, B views, C many
   return 0;
 }
 
+/// The same queue, for launches of a library.
+aot::stream_ref streamOf(const stream_ref &on) {
+  const std::string_view name = on.on().name();
+  if (name.starts_with("cuda")) return aot::stream_ref::cuda(name.back() - '0', on.native());
+  if (name.starts_with("hip")) return aot::stream_ref::hip(name.back() - '0', on.native());
+  return aot::stream_ref::host();
+}
+
+void check(const aot::status &came) {
+  if (came.ok()) return;
+  std::puts(came.message());
+  std::exit(1);
+}
+
 } // namespace
 
 int main(int count, char **words) {
@@ -71,31 +88,38 @@ int main(int count, char **words) {
   device_buffer<f32> y(on, {64}), z(on, {64});
   device_buffer<i32> result(on, {1});
 
-  const auto pointers = jit([](ptr<const f32> a, ptr<const f32> b, ptr<f32> c, ptr<f32> d,
-                               scalar<f32> value, scalar<f32> other) {
-    store(c, load(a) * value);
-    store(d, load(b) * other);
-  });
-  const auto views =
-      jit([](view<const f32, 1> a, view<const f32, 1> b, view<f32, 1> c, scalar<f32> value) {
-        c[box<1>(0)] = a[box<1>(0)] + b[box<1>(0)] * value;
-      });
-  using number = scalar<i32>;
-  const auto many = jit([](ptr<i32> p, number a, number b, number c, number d, number e, number f,
-                           number g, number h, number i, number j, number k, number l, number m,
-                           number n, number o, number q, number r, number s) {
-    store(p, a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + q + r + s);
-  });
+  const auto pointers = jit(launched::pointers{});
+  const auto views = jit(launched::views{});
+  const auto many = jit(launched::many{});
   const auto onPointers = [&] { pointers(on, one, x, x, y, z, 2, 3); };
   const auto onViews = [&] { views(on, one, x, x, y, 2); };
   const auto onMany = [&] {
     many(on, one, result, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18);
   };
+  // The same ahead of time.
+  const aot::stream_ref ahead = streamOf(on);
+  const auto aheadOnPointers = [&] {
+    check(launches::pointers(ahead, 1, x.data(), x.data(), y.data(), z.data(), 2, 3));
+  };
+  const auto aheadOnViews = [&] {
+    const aot::array<const f32, 1> read(x.data(), {64});
+    const aot::array<f32, 1> written(y.data(), {64});
+    check(launches::views(ahead, 1, read, read, written, 2));
+  };
+  const auto aheadOnMany = [&] {
+    check(launches::many(ahead, 1, result.data(), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+                         16, 17, 18));
+  };
+  if (count > 3)
+    return countable(words[1], std::atoi(words[2]), aheadOnPointers, aheadOnViews, aheadOnMany);
   if (count > 2) return countable(words[1], std::atoi(words[2]), onPointers, onViews, onMany);
   measure(on, "empty_grid", 6, [&] { pointers(on, none, x, x, y, z, 2, 3); });
   measure(on, "pointers", 6, onPointers, 4, 2);
   measure(on, "views", 4, onViews, 6, 1);
   measure(on, "scalars", 19, onMany, 1, 18);
+  measure(on, "pointers_ahead", 6, aheadOnPointers, 4, 2);
+  measure(on, "views_ahead", 4, aheadOnViews, 6, 1);
+  measure(on, "scalars_ahead", 19, aheadOnMany, 1, 18);
   std::vector<i32> sum(1);
   result.copy_to(sum);
   return sum[0] == 171 ? 0 : 1;

@@ -13,6 +13,8 @@
 namespace imbrex::aot {
 
 static_assert(kMostAxes == IMBREX_MOST_AXES);
+static_assert(int{kHost} == int{IMBREX_HOST} && int{kCuda} == int{IMBREX_CUDA} &&
+              int{kHip} == int{IMBREX_HIP});
 
 namespace {
 

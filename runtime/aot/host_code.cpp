@@ -2,6 +2,7 @@
 
 #include "backend/launching/scratch.h"
 #include "backend/launching/thread_pool.h"
+#include "backend/package/choice/baselines.h"
 #include "backend/support/float_state.h"
 #include "runtime/aot/error.h"
 #include "runtime/aot/loaded.h"
@@ -10,34 +11,28 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <sys/auxv.h>
 
 namespace imbrex::aot {
 namespace {
 
-/// A baseline that code for the processor can be made for; the later ones are better.
-struct Baseline {
-  std::string_view name;
-  bool (*isThere)();
-};
-
 #if defined(__x86_64__)
-// System V ABI for x86-64, 3.1.1, "Micro-Architecture Levels".
-constexpr std::array kBaselines{
-    Baseline{"x86-64", [] { return true; }},
-    Baseline{"x86-64-v2", [] { return __builtin_cpu_supports("x86-64-v2") != 0; }},
-    Baseline{"x86-64-v3", [] { return __builtin_cpu_supports("x86-64-v3") != 0; }},
-    Baseline{"x86-64-v4", [] { return __builtin_cpu_supports("x86-64-v4") != 0; }},
-};
+constexpr auto &kBaselines = package::kX86Baselines;
+bool isThere(std::string_view baseline) {
+  if (baseline == "x86-64-v2") return __builtin_cpu_supports("x86-64-v2") != 0;
+  if (baseline == "x86-64-v3") return __builtin_cpu_supports("x86-64-v3") != 0;
+  if (baseline == "x86-64-v4") return __builtin_cpu_supports("x86-64-v4") != 0;
+  return true;
+}
 #elif defined(__aarch64__)
-constexpr std::array kBaselines{Baseline{"armv8-a", [] { return true; }}};
+constexpr auto &kBaselines = package::kArmBaselines;
+bool isThere(std::string_view) { return true; }
 #endif
 
 std::size_t bestBaseline() {
   static const std::size_t best = [] {
     std::size_t last = 0;
     for (std::size_t i = 0; i < kBaselines.size(); ++i)
-      if (kBaselines[i].isThere()) last = i;
+      if (isThere(kBaselines[i])) last = i;
     return last;
   }();
   return best;
@@ -47,7 +42,7 @@ std::size_t bestBaseline() {
 std::size_t fitOf(const Code &code) {
   if (code.device != IMBREX_HOST) return 0;
   for (std::size_t i = 0; i <= bestBaseline(); ++i)
-    if (kBaselines[i].name == code.machine) return i + 1;
+    if (kBaselines[i] == code.machine) return i + 1;
   return 0;
 }
 

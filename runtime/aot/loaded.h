@@ -17,7 +17,7 @@ struct Ready {
 int makeReady(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
               const BoundLaunch &bound, Ready &ready);
 
-/// The device's name in errors about what is in a library: "sm_80, assembly of sm_80, host".
+/// What a library has of a kernel, for people: "sm_80, assembly of sm_80, host:x86-64-v3".
 std::string describe(const Kernel &kernel);
 
 } // namespace imbrex::aot

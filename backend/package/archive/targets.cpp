@@ -1,30 +1,31 @@
 #include "backend/package/archive/library.h"
+#include "backend/package/choice/baselines.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/ADT/StringRef.h"
-
-#include <array>
 
 namespace imbrex::archive {
 namespace {
 
 constexpr llvm::StringLiteral kAssembly = "ptx:", kHost = "host:", kAnyHost = "host";
 
-/// The processors that a library can be made for, by the baselines that runtime/aot can tell; the
-/// first is what `host` means.
-constexpr std::array<std::string_view, 4> kX86{"x86-64-v3", "x86-64", "x86-64-v2", "x86-64-v4"};
-constexpr std::array<std::string_view, 1> kArm{"armv8-a"};
-
-llvm::ArrayRef<std::string_view> baselinesOf(const llvm::Triple &triple) {
-  if (triple.isX86()) return kX86;
-  if (triple.isAArch64()) return kArm;
+/// Those for processors of a triple, and what is meant where none is named.
+struct Baselines {
+  llvm::ArrayRef<std::string_view> all;
+  std::string_view usual;
+};
+Baselines baselinesOf(const llvm::Triple &triple) {
+  if (triple.isX86()) return {package::kX86Baselines, package::kUsualX86};
+  if (triple.isAArch64()) return {package::kArmBaselines, package::kUsualArm};
   return {};
 }
 
-Result<LibraryTarget> hostTarget(std::string_view text, std::string_view baseline,
+Result<LibraryTarget> hostTarget(std::string_view text, std::string_view named,
                                  const llvm::Triple &triple) {
+  const Baselines baselines = baselinesOf(triple);
+  const std::string_view wanted = named.empty() ? baselines.usual : named;
   std::string known;
-  for (const std::string_view one : baselinesOf(triple)) {
-    if (baseline.empty() || baseline == one)
+  for (const std::string_view one : baselines.all) {
+    if (one == wanted)
       return LibraryTarget{.machine = &machine::hostMachine(), .name = std::string(one)};
     known += (known.empty() ? "host:" : ", host:") + std::string(one);
   }

@@ -4,6 +4,7 @@
 
 /// The language: all that a kernel's author includes. docs/language.md is its reference.
 #include <imbrex/atomics.hpp>
+#include <imbrex/blocks.hpp>
 #include <imbrex/box.hpp>
 #include <imbrex/control.hpp>
 #include <imbrex/convert.hpp>

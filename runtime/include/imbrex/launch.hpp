@@ -1,5 +1,6 @@
 #pragma once
 
+#include <imbrex/blocks.hpp>
 #include <imbrex/buffer.hpp>
 #include <imbrex/detail/argument.hpp>
 #include <imbrex/grid.hpp>
@@ -27,12 +28,15 @@ struct launch_state;
 /// A traced kernel and what has been compiled of it. Cheap to copy; copies share what is compiled.
 class launchable {
 public:
-  launchable(traced_kernel kernel, std::optional<device> on);
+  /// `blocks` computes the grid of a launch that brings none.
+  launchable(traced_kernel kernel, std::optional<device> on,
+             std::optional<traced_kernel> blocks = {});
 
   const traced_kernel &kernel() const;
   /// Compile for a device now instead of at the first launch there.
   result<void> prepare(device on) const;
-  result<void> launch(const stream_ref *stream, const grid &blocks,
+  /// Without a grid only where the kernel computes it.
+  result<void> launch(const stream_ref *stream, const grid *blocks,
                       list<launch_argument> arguments) const;
 
 private:
@@ -55,48 +59,54 @@ inline constexpr bool begins_with_grid<A, B, Rest...> =
     std::convertible_to<A, const grid &> ||
     (std::convertible_to<A, const stream_ref &> && std::convertible_to<B, const grid &>);
 
+/// What a call of a kernel that computes its grid begins with.
+template <class... A>
+inline constexpr bool begins_with_stream = false;
+template <class A, class... Rest>
+inline constexpr bool begins_with_stream<A, Rest...> = std::convertible_to<A, const stream_ref &>;
+
 } // namespace detail
 
-/// A kernel that can be called: `k(grid(64), a, b, c)`. Made by `jit`.
-template <class Parameters, class Names>
+/// A kernel that can be called: `k(grid(64), a, b, c)`, without the grid where it computes that
+/// itself. Made by `jit`.
+template <class Parameters, class Names, bool HasBlocks = false>
 class launcher;
 
-template <class... P, class Names>
-class launcher<std::tuple<P...>, Names> {
+template <class... P, class Names, bool HasBlocks>
+class launcher<std::tuple<P...>, Names, HasBlocks> {
 public:
   explicit launcher(detail::launchable kernel) : kernel_(std::move(kernel)) {}
 
   /// Run the kernel's blocks; throws imbrex::error where that can't be.
   template <class... A>
   void operator()(const grid &blocks, A &&...arguments) const {
-    go(nullptr, blocks, arguments...).value();
+    go(nullptr, &blocks, arguments...).value();
   }
   template <class... A>
   void operator()(const stream_ref &stream, const grid &blocks, A &&...arguments) const {
-    go(&stream, blocks, arguments...).value();
+    go(&stream, &blocks, arguments...).value();
   }
 
   template <class... A>
     requires(!detail::begins_with_grid<A...>)
-  void operator()(A &&...) const {
-    needs_grid<A...>();
+  void operator()(A &&...arguments) const {
+    go_without_grid(arguments...).value();
   }
 
   /// The same, with the error as a value.
   template <class... A>
   result<void> try_launch(const grid &blocks, A &&...arguments) const {
-    return go(nullptr, blocks, arguments...);
+    return go(nullptr, &blocks, arguments...);
   }
   template <class... A>
   result<void> try_launch(const stream_ref &stream, const grid &blocks, A &&...arguments) const {
-    return go(&stream, blocks, arguments...);
+    return go(&stream, &blocks, arguments...);
   }
 
   template <class... A>
     requires(!detail::begins_with_grid<A...>)
-  result<void> try_launch(A &&...) const {
-    needs_grid<A...>();
-    return {};
+  result<void> try_launch(A &&...arguments) const {
+    return go_without_grid(arguments...);
   }
 
   /// Compile for a device now, so that the first launch there need not.
@@ -108,10 +118,20 @@ public:
 
 private:
   template <class... A>
-  static void needs_grid() {
-    static_assert(detail::begins_with_grid<A...>,
+  result<void> go_without_grid(A &...given) const {
+    static_assert(HasBlocks || detail::begins_with_grid<A...>,
                   "imbrex: a launch begins with the grid, or with a stream and the grid: "
                   "kernel(grid(blocks), arguments...)");
+    if constexpr (HasBlocks && detail::begins_with_stream<A...>)
+      return go_in_stream(given...);
+    else if constexpr (HasBlocks)
+      return go(nullptr, nullptr, given...);
+    else
+      return {};
+  }
+  template <class... A>
+  result<void> go_in_stream(const stream_ref &stream, A &...given) const {
+    return go(&stream, nullptr, given...);
   }
   template <class... A, std::size_t... I>
   static constexpr auto check(std::index_sequence<I...>) {
@@ -130,7 +150,7 @@ private:
       return std::false_type();
   }
   template <class... A>
-  result<void> go(const stream_ref *stream, const grid &blocks, A &...given) const {
+  result<void> go(const stream_ref *stream, const grid *blocks, A &...given) const {
     if constexpr (decltype(check<A...>())::value) {
       const std::array<detail::launch_argument, sizeof...(P)> arguments{
           detail::argument_for<P>::make(given)...};
@@ -159,8 +179,8 @@ struct refused_launcher {
 template <class K>
 constexpr auto launcher_type() {
   if constexpr (std::is_pointer_v<K> || has_one_call<K>)
-    return std::type_identity<
-        launcher<typename kernel_traits<K>::parameters, decltype(names_of<K>())>>();
+    return std::type_identity<launcher<typename kernel_traits<K>::parameters,
+                                       decltype(names_of<K>()), has_blocks<K>()>>();
   else
     return std::type_identity<refused_launcher>();
 }
@@ -183,7 +203,8 @@ auto jit(const K &kernel, const jit_options &options = {},
          std::source_location where = std::source_location::current()) {
   detail::check_signature<decltype(detail::signature_of<K>())>(); // here, for the caller's line
   return detail::launcher_of<K>(
-      detail::launchable(trace(kernel, detail::trace_options_of(options), where), options.on));
+      detail::launchable(trace(kernel, detail::trace_options_of(options), where), options.on,
+                         detail::trace_blocks(kernel, where)));
 }
 
 /// The same, with the error as a value.
@@ -194,7 +215,9 @@ auto try_jit(const K &kernel, const jit_options &options = {},
   using made = result<detail::launcher_of<K>>;
   const result<traced_kernel> traced = try_trace(kernel, detail::trace_options_of(options), where);
   if (!traced) return made(traced.error());
-  return made(detail::launcher_of<K>(detail::launchable(*traced, options.on)));
+  const result<std::optional<traced_kernel>> blocks = detail::try_trace_blocks(kernel, where);
+  if (!blocks) return made(blocks.error());
+  return made(detail::launcher_of<K>(detail::launchable(*traced, options.on, *blocks)));
 }
 
 } // namespace imbrex

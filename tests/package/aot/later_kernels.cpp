@@ -1,6 +1,13 @@
 // The next version of a kernel, in a library of its own that a program links beside the first.
 #include <imbrex/generator.hpp>
 
+// What the processor's code calls functions for: it sorts, and has small floats.
+IMBREX_KERNEL(order, [](imbrex::view<const float, 1> x, imbrex::view<imbrex::bf16, 1> sorted) {
+  const auto here = imbrex::box<128>(0);
+  const auto rounded = imbrex::cast<imbrex::bf16>(x[here.pad(1e30f)]);
+  sorted[here] = imbrex::sort<0>(rounded);
+});
+
 IMBREX_KERNEL(add, [](imbrex::view<const float, 1> a, imbrex::view<const float, 1> b,
                       imbrex::view<float, 1> c) {
   const auto here = imbrex::box<512>(imbrex::program_id(0));

@@ -2,6 +2,7 @@
 #include "backend/package/archive/assumed.h"
 #include "dsl/traced_kernel.h"
 #include "kernels.h"
+#include "tests/package/aot/checks.h"
 #include "tests/run/runtime/played_gpu.h"
 #include <imbrex/imbrex.hpp>
 
@@ -71,8 +72,6 @@ std::vector<T> contentOf(const device_buffer<T> &buffer) {
   REQUIRE(buffer.copy_to(content).ok());
   return content;
 }
-
-void check(const aot::status &came) { CHECK_MESSAGE(came.ok(), std::string(came.message())); }
 
 } // namespace
 

@@ -397,8 +397,8 @@ TEST_CASE("a context that is current already is left so, and another one comes b
   const auto first = testing::openGpu({kFake.driver}, 0);
   REQUIRE(first);
   for (const int current : {0, 1}) {
-    driver.contexts = {current};
-    driver.current = 1;
+    driver.here().contexts = {current};
+    driver.here().current = 1;
     driver.calls.clear();
     {
       const auto memory = (*first)->allocate(16);
@@ -406,7 +406,7 @@ TEST_CASE("a context that is current already is left so, and another one comes b
       CHECK(driver.owners[memory->address()] == 0);
     }
     CHECK(std::ranges::count(driver.calls, "pushContext") == 2 * current);
-    CHECK(driver.contexts == std::vector<int>{current});
+    CHECK(driver.here().contexts == std::vector<int>{current});
   }
 }
 

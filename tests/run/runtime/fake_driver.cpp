@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <iterator>
 #include <list>
+#include <mutex>
 #include <string_view>
 
 namespace {
@@ -21,6 +22,13 @@ using imbrex::fake::State;
 #ifndef FAKE_IS_QUIET
 #define FAKE_IS_QUIET 0
 #endif
+
+std::recursive_mutex inDriver; // the test that plays the device is called from within
+
+struct NoLock {
+  explicit NoLock(std::recursive_mutex &) {}
+};
+using Lock = std::conditional_t<FAKE_IS_QUIET != 0, NoLock, std::lock_guard<std::recursive_mutex>>;
 
 State &state() {
   static State only = [] {
@@ -57,8 +65,8 @@ int enter(const char *member) {
   State &fake = state();
   if (fake.isQuiet) return 0;
   fake.calls.emplace_back(member);
-  fake.mostCurrent = std::max(fake.mostCurrent, fake.current);
-  if (fake.current == 0 && needsContext(member)) return kNoContext;
+  fake.mostCurrent = std::max(fake.mostCurrent, fake.here().current);
+  if (fake.here().current == 0 && needsContext(member)) return kNoContext;
   if (fake.failing != member) return 0;
   fake.failing.clear();
   return fake.error;
@@ -91,7 +99,7 @@ int allocate(std::uint64_t *address, std::size_t bytes) {
   std::memset(memory, kRubbish, bytes);
   *address = reinterpret_cast<std::uintptr_t>(memory);
   state().memory[*address] = bytes;
-  state().owners[*address] = FAKE_IS_CUDA ? state().contexts.back() : state().current;
+  state().owners[*address] = FAKE_IS_CUDA ? state().here().contexts.back() : state().here().current;
   return 0;
 }
 
@@ -119,29 +127,37 @@ extern "C" {
 
 __attribute__((visibility("default"))) State *fakeState() { return &state(); }
 
-int fake_init(unsigned) { return enter("init"); }
+int fake_init(unsigned) {
+  const Lock lock(inDriver);
+  return enter("init");
+}
 
 int fake_deviceCount(int *count) {
+  const Lock lock(inDriver);
   *count = state().devices;
   return enter("deviceCount");
 }
 
 int fake_deviceName(char *name, int room, int) {
+  const Lock lock(inDriver);
   std::strncpy(name, "Fake", static_cast<std::size_t>(room));
   return enter("deviceName");
 }
 
 int fake_errorName(int error, const char **name) {
+  const Lock lock(inDriver);
   *name = error == kInvalidValue ? "FAKE_INVALID_VALUE" : nullptr;
   return *name == nullptr ? kInvalidValue : 0;
 }
 
 int fake_errorText(int error, const char **text) {
+  const Lock lock(inDriver);
   *text = error == kInvalidValue ? "invalid argument" : nullptr;
   return *text == nullptr ? kInvalidValue : 0;
 }
 
 int fake_loadModule(void **module, const void *image, unsigned options, int *keys, void **values) {
+  const Lock lock(inDriver);
   constexpr int kErrorLog = 5, kErrorLogSize = 6; // cuda.h: CU_JIT_ERROR_LOG_BUFFER
   if (const int error = enter("loadModule"); error != 0) return error;
   const char *bytes = static_cast<const char *>(image);
@@ -159,6 +175,7 @@ int fake_loadModule(void **module, const void *image, unsigned options, int *key
 }
 
 int fake_unloadModule(void *module) {
+  const Lock lock(inDriver);
   if (const int error = enter("unloadModule"); error != 0) return error;
   if (state().modules.erase(module) == 0) return kInvalidValue;
   delete static_cast<Module *>(module);
@@ -166,6 +183,7 @@ int fake_unloadModule(void *module) {
 }
 
 int fake_findKernel(void **kernel, void *module, const char *name) {
+  const Lock lock(inDriver);
   if (const int error = enter("findKernel"); error != 0) return error;
   auto *in = static_cast<Module *>(module);
   if (in->image.find(name) == std::string::npos) return kNotFound;
@@ -176,6 +194,7 @@ int fake_findKernel(void **kernel, void *module, const char *name) {
 int fake_launch(void *kernel, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                 unsigned blockY, unsigned blockZ, unsigned sharedBytes, void *stream,
                 void **parameters, void **extra) {
+  const Lock lock(inDriver);
   constexpr std::uintptr_t kBuffer = 1, kSize = 2, kEnd = FAKE_IS_CUDA ? 0 : 3;
   if (const int error = enter("launch"); error != 0 || state().isQuiet) return error;
   const auto *of = static_cast<Kernel *>(kernel);
@@ -203,6 +222,7 @@ int fake_launch(void *kernel, unsigned gridX, unsigned gridY, unsigned gridZ, un
 }
 
 int fake_synchronise(void *stream) {
+  const Lock lock(inDriver);
   constexpr int kCaptured = 900; // cuda.h: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
   if (const int error = enter("synchronise"); error != 0) return error;
   if (stream != nullptr && stream == state().captured) return kCaptured;
@@ -210,37 +230,44 @@ int fake_synchronise(void *stream) {
 }
 
 int fake_allocate(std::uint64_t *address, std::size_t bytes) {
+  const Lock lock(inDriver);
   if (const int error = enter("allocate"); error != 0) return error;
   return allocate(address, bytes);
 }
 
 int fake_release(std::uint64_t address) {
+  const Lock lock(inDriver);
   if (const int error = enter("release"); error != 0) return error;
   return release(address);
 }
 
 int fake_allocateIn(std::uint64_t *address, std::size_t bytes, void *stream) {
+  const Lock lock(inDriver);
   if (const int error = enter("allocateIn"); error != 0) return error;
   if (!state().hasPools) return kNotSupported;
   return isStream(stream) ? allocate(address, bytes) : kInvalidHandle;
 }
 
 int fake_releaseIn(std::uint64_t address, void *stream) {
+  const Lock lock(inDriver);
   if (const int error = enter("releaseIn"); error != 0) return error;
   return isStream(stream) ? release(address) : kInvalidHandle;
 }
 
 int fake_copyIn(std::uint64_t to, const void *from, std::size_t bytes) {
+  const Lock lock(inDriver);
   const int error = enter("copyIn");
   return error != 0 ? error : copyIn(to, from, bytes);
 }
 
 int fake_copyOut(void *to, std::uint64_t from, std::size_t bytes) {
+  const Lock lock(inDriver);
   const int error = enter("copyOut");
   return error != 0 ? error : copyOut(to, from, bytes);
 }
 
 int fake_copyWithin(std::uint64_t to, std::uint64_t from, std::size_t bytes, void *) {
+  const Lock lock(inDriver);
   if (const int error = enter("copyWithin"); error != 0) return error;
   if (!isReachable(to, bytes) || !isReachable(from, bytes)) return kInvalidValue;
   std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from), bytes);
@@ -248,16 +275,19 @@ int fake_copyWithin(std::uint64_t to, std::uint64_t from, std::size_t bytes, voi
 }
 
 int fake_copyInBy(std::uint64_t to, const void *from, std::size_t bytes, void *stream) {
+  const Lock lock(inDriver);
   if (const int error = enter("copyInBy"); error != 0) return error;
   return isStream(stream) ? copyIn(to, from, bytes) : kInvalidHandle;
 }
 
 int fake_copyOutBy(void *to, std::uint64_t from, std::size_t bytes, void *stream) {
+  const Lock lock(inDriver);
   if (const int error = enter("copyOutBy"); error != 0) return error;
   return isStream(stream) ? copyOut(to, from, bytes) : kInvalidHandle;
 }
 
 int fake_pointerFacts(unsigned count, int *which, void **values, std::uint64_t address) {
+  const Lock lock(inDriver);
   constexpr int kMemoryType = 2, kOrdinal = 9; // cuda.h: CU_POINTER_ATTRIBUTE_…
   constexpr int kDevice = 2;
   if (const int error = enter("pointerFacts"); error != 0) return error;
@@ -274,24 +304,28 @@ int fake_pointerFacts(unsigned count, int *which, void **values, std::uint64_t a
 }
 
 int fake_makeStream(void **stream, unsigned) {
+  const Lock lock(inDriver);
   if (const int error = enter("makeStream"); error != 0) return error;
   *stream = new char;
   state().streams.insert(*stream);
   return 0;
 }
 int fake_destroyStream(void *stream) {
+  const Lock lock(inDriver);
   if (const int error = enter("destroyStream"); error != 0) return error;
   if (state().streams.erase(stream) == 0) return kInvalidHandle;
   delete static_cast<char *>(stream);
   return 0;
 }
 int fake_streamAwaits(void *stream, void *event, unsigned) {
+  const Lock lock(inDriver);
   if (const int error = enter("streamAwaits"); error != 0) return error;
   if (!isStream(stream)) return kInvalidHandle;
   state().waits.emplace_back(stream, *static_cast<std::int64_t *>(event));
   return 0;
 }
 int fake_isCapturing(void *stream, int *status) {
+  const Lock lock(inDriver);
   if (const int error = enter("isCapturing"); error != 0) return error;
   *status = stream != nullptr && stream == state().captured ? 1 : 0;
   return 0;
@@ -299,21 +333,28 @@ int fake_isCapturing(void *stream, int *status) {
 
 // An event is the number of launches and copies when it was recorded; each takes 1 ms.
 int fake_makeEvent(void **event, unsigned) {
+  const Lock lock(inDriver);
   *event = new std::int64_t(0);
   return enter("makeEvent");
 }
 int fake_destroyEvent(void *event) {
+  const Lock lock(inDriver);
   delete static_cast<std::int64_t *>(event);
   return enter("destroyEvent");
 }
 int fake_recordEvent(void *event, void *) {
+  const Lock lock(inDriver);
   const std::vector<std::string> &calls = state().calls;
   *static_cast<std::int64_t *>(event) =
       std::ranges::count(calls, "launch") + std::ranges::count(calls, "copyWithin");
   return enter("recordEvent");
 }
-int fake_awaitEvent(void *) { return enter("awaitEvent"); }
+int fake_awaitEvent(void *) {
+  const Lock lock(inDriver);
+  return enter("awaitEvent");
+}
 int fake_timeBetween(float *milliseconds, void *first, void *last) {
+  const Lock lock(inDriver);
   *milliseconds =
       static_cast<float>(*static_cast<std::int64_t *>(last) - *static_cast<std::int64_t *>(first));
   return enter("timeBetween");
@@ -331,6 +372,7 @@ cuTensorMapEncodeTiled(void *map, int element, std::uint32_t rank, void *address
                        const std::uint64_t *extents, const std::uint64_t *strides,
                        const std::uint32_t *box, const std::uint32_t *steps, int interleave,
                        int swizzle, int, int fill) {
+  const Lock lock(inDriver);
   if (const int error = enter("describeTensor"); error != 0) return error;
   const bool isAligned = reinterpret_cast<std::uintptr_t>(map) % 64 == 0;
   if (!isAligned || rank < 1 || rank > 5 || interleave != 0) return kInvalidValue;
@@ -354,37 +396,46 @@ cuTensorMapEncodeTiled(void *map, int element, std::uint32_t rank, void *address
   return 0;
 }
 #endif
-__attribute__((visibility("default"))) int cuDeviceGetAttribute(int *value, int which, int) {
+__attribute__((visibility("default"))) int cuDeviceGetAttribute(int *value, int which, int device) {
+  const Lock lock(inDriver);
   constexpr int kMajor = 75, kMinor = 76; // cuda.h: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
-  const int capability = std::atoi(state().isa.c_str() + std::strlen("sm_"));
+  const int capability = std::atoi(state().isaOf(device).c_str() + std::strlen("sm_"));
   *value = which == kMajor ? capability / 10 : which == kMinor ? capability % 10 : -1;
   return 0;
 }
 __attribute__((visibility("default"))) int cuDevicePrimaryCtxRetain(void **context, int device) {
+  const Lock lock(inDriver);
   *context = &state().devices + device;
   return enter("primaryContext");
 }
 __attribute__((visibility("default"))) int cuDevicePrimaryCtxRelease_v2(int) {
+  const Lock lock(inDriver);
   return enter("releaseContext");
 }
 __attribute__((visibility("default"))) int cuCtxGetCurrent(void **context) {
-  *context = state().current > 0 ? &state().devices + state().contexts.back() : nullptr;
+  const Lock lock(inDriver);
+  *context =
+      state().here().current > 0 ? &state().devices + state().here().contexts.back() : nullptr;
   return 0;
 }
 __attribute__((visibility("default"))) int cuCtxPushCurrent_v2(void *context) {
+  const Lock lock(inDriver);
   if (context == nullptr) return kInvalidValue;
-  ++state().current;
-  state().contexts.push_back(static_cast<int>(static_cast<int *>(context) - &state().devices));
+  ++state().here().current;
+  state().here().contexts.push_back(
+      static_cast<int>(static_cast<int *>(context) - &state().devices));
   return enter("pushContext");
 }
 __attribute__((visibility("default"))) int cuCtxPopCurrent_v2(void **context) {
-  if (state().contexts.empty()) return kInvalidValue;
-  *context = &state().devices + state().contexts.back();
-  state().contexts.pop_back();
-  --state().current;
+  const Lock lock(inDriver);
+  if (state().here().contexts.empty()) return kInvalidValue;
+  *context = &state().devices + state().here().contexts.back();
+  state().here().contexts.pop_back();
+  --state().here().current;
   return 0;
 }
 __attribute__((visibility("default"))) int cuFuncSetAttribute(void *kernel, int which, int value) {
+  const Lock lock(inDriver);
   constexpr int kMostDynamicBytes = 8; // cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
   if (const int error = enter("setKernelFact"); error != 0) return error;
   if (which != kMostDynamicBytes || value < 0) return kInvalidValue;
@@ -392,18 +443,22 @@ __attribute__((visibility("default"))) int cuFuncSetAttribute(void *kernel, int 
   return 0;
 }
 #else
-__attribute__((visibility("default"))) int hipGetDevicePropertiesR0600(void *properties, int) {
+__attribute__((visibility("default"))) int hipGetDevicePropertiesR0600(void *properties,
+                                                                       int device) {
+  const Lock lock(inDriver);
   constexpr std::size_t kName = 1160; // hip_runtime_api.h: hipDeviceProp_tR0600, gcnArchName
-  std::strcpy(static_cast<char *>(properties) + kName, state().isa.c_str());
+  std::strcpy(static_cast<char *>(properties) + kName, state().isaOf(device).c_str());
   return enter("properties");
 }
 __attribute__((visibility("default"))) int hipGetDevice(int *device) {
-  *device = state().current;
+  const Lock lock(inDriver);
+  *device = state().here().current;
   return 0;
 }
 __attribute__((visibility("default"))) int hipSetDevice(int device) {
+  const Lock lock(inDriver);
   if (device >= state().devices) return kInvalidValue;
-  state().current = device;
+  state().here().current = device;
   return enter("useDevice");
 }
 #endif

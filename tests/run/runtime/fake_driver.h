@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,24 +38,36 @@ struct SeenMap {
 };
 static_assert(sizeof(SeenMap) <= 128);
 
+/// What each thread has of its own.
+struct ThreadState {
+  int current = 0;           ///< HIP: the device. CUDA: how many contexts are pushed.
+  std::vector<int> contexts; ///< CUDA: the devices of those.
+};
+
+/// One thread at a time is in the driver.
 struct State {
   int devices = 1;
-  std::string isa = "sm_90"; ///< What the driver calls its devices.
-  bool takesImages = true;   ///< Else it is too old for them.
-  bool knowsBoxes = true;    ///< Set by the test to what the library has been compiled to.
-  bool isQuiet = false;      ///< Notes nothing and runs nothing: for what a launch costs.
-  bool hasPools = true;      ///< Else there is no memory in the order of a stream.
+  std::string isa = "sm_90";       ///< What the driver calls its devices,
+  std::map<int, std::string> isas; ///< but for these.
+  const std::string &isaOf(int number) const {
+    const auto own = isas.find(number);
+    return own != isas.end() ? own->second : isa;
+  }
+  bool takesImages = true; ///< Else it is too old for them.
+  bool knowsBoxes = true;  ///< Set by the test to what the library has been compiled to.
+  bool isQuiet = false;    ///< Notes nothing and runs nothing: for what a launch costs.
+  bool hasPools = true;    ///< Else there is no memory in the order of a stream.
 
   std::string failing; ///< A member of driver.def: its next call gives `error`.
   int error = 0;
 
-  std::vector<std::string> calls; ///< Members of driver.def, in order.
-  int current = 0;                ///< HIP: the thread's device. CUDA: how many contexts are pushed.
-  int mostCurrent = 0;            ///< The largest that `current` was at a call.
-  std::set<void *> modules;       ///< Loaded and not unloaded.
+  std::vector<std::string> calls;              ///< Members of driver.def, in order.
+  int mostCurrent = 0;                         ///< The largest that `current` was at a call.
+  std::set<void *> modules;                    ///< Loaded and not unloaded.
   std::map<std::uint64_t, std::size_t> memory; ///< Allocations and their bytes.
   std::map<std::uint64_t, int> owners;         ///< Of the allocations: the device's number.
-  std::vector<int> contexts;                   ///< CUDA: the devices of those that are pushed.
+  std::map<std::thread::id, ThreadState> threads;
+  ThreadState &here() { return threads[std::this_thread::get_id()]; }
 
   std::set<void *> streams; ///< Made and not destroyed.
   void *captured = nullptr; ///< A stream for whose launches a graph is made.

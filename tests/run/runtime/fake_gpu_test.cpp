@@ -418,7 +418,7 @@ TEST_CASE("whatever the driver refuses is an error that says what and why, and n
     CHECK(y == std::vector<float>(64)); // nothing came back
     CHECK(driver.memory.empty());
     CHECK(driver.modules.empty());
-    CHECK(driver.current == 0);
+    CHECK(driver.here().current == 0);
     REQUIRE(diagnostics.all().size() == 1);
     const std::string &text = diagnostics.all()[0].message;
     const std::size_t at = text.find(gpu->description());
@@ -498,7 +498,7 @@ TEST_CASE("the device is the current one while it is used, and only then") {
   CHECK((*second)->description() == kFake.device + std::string(":1 (Fake, ") + kFake.isa + ")");
   REQUIRE((*second)->allocate(16));
   CHECK(driver.mostCurrent == 1);
-  CHECK(driver.current == 0);
+  CHECK(driver.here().current == 0);
 }
 
 TEST_CASE("a launch finds the fake by its variable, as any device by its name") {

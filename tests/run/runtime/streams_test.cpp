@@ -301,7 +301,7 @@ TEST_CASE("what the driver refuses of streams and their memory is an error, and 
     CHECK(code.starts_with(failing == std::string("launch") ? "LaunchRefused" : "GpuRefused"));
     CHECK(fake.driver.memory.empty());
     CHECK(fake.driver.streams.empty());
-    CHECK(fake.driver.current == 0);
+    CHECK(fake.driver.here().current == 0);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "backend/target/host/whole/sort.h"
+#include "backend/target/host/whole/key_rule.h"
 #include "llvm/ADT/APFloat.h"
 
 #include <doctest/doctest.h>
@@ -66,10 +66,10 @@ void ask(const Question &asked) {
   std::vector<std::byte> keys = before;
   std::vector<std::int64_t> places(static_cast<std::size_t>(count));
   std::iota(places.begin(), places.end(), 0);
-  const SortTile tiles[] = {{keys.data(), bytes},
-                            {reinterpret_cast<std::byte *>(places.data()), 8}};
-  sortLines(asked.element, asked.descending,
-            {.outer = kOuter, .along = asked.along, .inner = asked.inner}, tiles);
+  const launching::SortTile tiles[] = {{keys.data(), bytes},
+                                       {reinterpret_cast<std::byte *>(places.data()), 8}};
+  launching::sortLines(keyRuleOf(asked.element, asked.descending),
+                       {.outer = kOuter, .along = asked.along, .inner = asked.inner}, tiles);
 
   for (std::int64_t line = 0; line < kOuter * asked.inner; ++line) {
     const auto at = [&](std::int64_t i) {

@@ -1,6 +1,7 @@
 #include "backend/support/check.h"
 #include "backend/target/host/nest/body.h"
 #include "backend/target/host/whole/dot.h"
+#include "backend/target/host/whole/key_rule.h"
 #include "backend/target/host/whole/whole.h"
 
 #include <algorithm>
@@ -211,6 +212,16 @@ Value *WholeEmitter::pointerArray(llvm::ArrayRef<Value *> pointers) {
   return array;
 }
 
+/// Where the code has it.
+llvm::Constant *WholeEmitter::keyRule(const launching::KeyRule &rule) {
+  auto *content = llvm::ConstantStruct::getAnon(
+      {b_.getInt64(rule.mask), b_.getInt64(rule.nanMask), b_.getInt64(rule.nanLeast),
+       b_.getInt64(rule.nanMost), b_.getInt64(rule.nanKey), b_.getInt32(rule.form),
+       b_.getInt32(rule.isDescending)});
+  return new llvm::GlobalVariable(f_.module, content->getType(), true,
+                                  llvm::GlobalValue::PrivateLinkage, content, "order");
+}
+
 /// Copy the operands into the results' buffers and sort them there.
 void WholeEmitter::emitSort() {
   const auto &attrs = op_.attrs<ir::SortAttrs>();
@@ -234,12 +245,11 @@ void WholeEmitter::emitSort() {
       llvm::ConstantArray::get(llvm::ArrayType::get(f_.i64, sizes.size()), sizes), "sizes");
   const auto function =
       f_.runtimeFunction("imbrex_host_sort", b_.getVoidTy(),
-                         {f_.i32, f_.i32, f_.i64, f_.i64, f_.i64, f_.i32, f_.pointer, f_.pointer});
-  b_.CreateCall(function,
-                {b_.getInt32(static_cast<std::uint32_t>(keys.element())),
-                 b_.getInt32(attrs.descending ? 1 : 0), f_.index(cut.outer), f_.index(cut.along),
-                 f_.index(cut.inner), b_.getInt32(static_cast<std::uint32_t>(buffers.size())),
-                 pointerArray(buffers), table});
+                         {f_.pointer, f_.i64, f_.i64, f_.i64, f_.i32, f_.pointer, f_.pointer});
+  b_.CreateCall(function, {keyRule(keyRuleOf(keys.element(), attrs.descending)),
+                           f_.index(cut.outer), f_.index(cut.along), f_.index(cut.inner),
+                           b_.getInt32(static_cast<std::uint32_t>(buffers.size())),
+                           pointerArray(buffers), table});
 }
 
 void WholeEmitter::emitHistogram() {

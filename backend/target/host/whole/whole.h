@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/launching/sort.h"
 #include "backend/target/host/emitter.h"
 
 /// Ops that take whole tiles from buffers and leave whole tiles in buffers, in loops of their own.
@@ -48,6 +49,7 @@ private:
                                               llvm::ArrayRef<llvm::Value *> b);
   std::int32_t lanesFor(std::int64_t inner);
   llvm::Value *pointerArray(llvm::ArrayRef<llvm::Value *> pointers);
+  llvm::Constant *keyRule(const launching::KeyRule &rule);
 
   Emitter &f_;
   llvm::IRBuilder<> &b_;

@@ -1,58 +1,12 @@
-#include "backend/target/host/whole/sort.h"
+#include "backend/launching/sort.h"
 
-#include "llvm/ADT/APFloat.h"
-#include "llvm/ADT/SmallVector.h"
-
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
+#include <memory>
+#include <utility>
 
-namespace imbrex::host {
+namespace imbrex::launching {
 namespace {
-
-using ir::ElementKind;
-
-// --- keys ---
-
-/// From an element's bits to a number that orders unsigned as the elements order.
-class KeyRule {
-public:
-  KeyRule(ElementKind element, bool descending)
-      : element_(element), mask_(~std::uint64_t{0} >> (64 - ir::info(element).bits)),
-        sign_(mask_ ^ mask_ >> 1), isSigned_(ir::isSigned(element)), isFloat_(ir::isFloat(element)),
-        isNarrow_(ir::isNarrowFloat(element)), flip_(descending ? mask_ : 0) {
-    if (isFloat_)
-      infinity_ = llvm::APFloat::getInf(ir::floatFormat(element)).bitcastToAPInt().getZExtValue();
-  }
-
-  /// NaNs, all equal, come last in either direction.
-  std::uint64_t operator()(std::uint64_t bits) const {
-    if (isSigned_) return (bits ^ sign_) ^ flip_;
-    if (!isFloat_ && !isNarrow_) return bits ^ flip_;
-    if (isFloat_ && (bits & ~sign_) > infinity_) return mask_;
-    // Some narrow floats have a number for each other code.
-    if (isNarrow_ && isNarrowNan(bits)) return mask_ + 1;
-    // e8m0 has no sign; in the others negative numbers order against their bits.
-    if (element_ == ElementKind::E8M0) return bits ^ flip_;
-    return ((bits & sign_) != 0 ? ~bits & mask_ : bits | sign_) ^ flip_;
-  }
-
-private:
-  bool isNarrowNan(std::uint64_t bits) const {
-    const llvm::APInt code(static_cast<unsigned>(ir::info(element_).bits), bits);
-    return llvm::APFloat(ir::floatFormat(element_), code).isNaN();
-  }
-
-  ElementKind element_;
-  std::uint64_t mask_;
-  std::uint64_t sign_;
-  bool isSigned_;
-  bool isFloat_;
-  bool isNarrow_;
-  std::uint64_t flip_;
-  std::uint64_t infinity_ = 0; // its bits, of a float
-};
 
 // --- entries ---
 
@@ -76,8 +30,23 @@ struct WideEntry {
   std::int64_t from() const { return place; }
 };
 
+/// So many elements, whose values nobody has set yet.
+template <class T>
+class Line {
+public:
+  explicit Line(std::size_t size) : data_(std::make_unique_for_overwrite<T[]>(size)), size_(size) {}
+  std::size_t size() const { return size_; }
+  T &operator[](std::size_t i) { return data_[i]; }
+  const T &operator[](std::size_t i) const { return data_[i]; }
+  T *begin() { return data_.get(); }
+  T *end() { return data_.get() + size_; }
+
+private:
+  std::unique_ptr<T[]> data_;
+  std::size_t size_;
+};
 template <class Entry>
-using Entries = llvm::SmallVector<Entry, 128>;
+using Entries = Line<Entry>;
 
 // To count digits costs as much as to sort so few by insertion.
 constexpr std::size_t kFew = 64;
@@ -94,9 +63,7 @@ void insertionSort(Entries<Entry> &entries) {
 
 /// Digit by digit, from the lowest; a digit that all have in common costs one count.
 template <class Entry>
-void radixSort(Entries<Entry> &entries) {
-  Entries<Entry> moved;
-  moved.resize_for_overwrite(entries.size());
+void radixSort(Entries<Entry> &entries, Entries<Entry> &moved) {
   for (std::int32_t digit = 0; digit < Entry::digits; ++digit) {
     const auto digitOf = [&](const Entry &entry) {
       return static_cast<std::uint8_t>(entry.key() >> (8 * digit));
@@ -112,11 +79,11 @@ void radixSort(Entries<Entry> &entries) {
 }
 
 template <class Entry>
-void sortEntries(Entries<Entry> &entries) {
+void sortEntries(Entries<Entry> &entries, Entries<Entry> &moved) {
   if (entries.size() <= kFew)
     insertionSort(entries);
   else
-    radixSort(entries);
+    radixSort(entries, moved);
 }
 
 // --- lines ---
@@ -141,7 +108,7 @@ template <class Entry>
 void moveLine(const SortTile &tile, const Entries<Entry> &order, std::int64_t first,
               std::int64_t step) {
   withInteger(tile.elementBytes, [&]<class Integer>(Integer) {
-    llvm::SmallVector<Integer, 128> moved(order.size());
+    Line<Integer> moved(order.size());
     for (std::size_t i = 0; i < order.size(); ++i)
       moved[i] = at<Integer>(tile.data, first + order[i].from() * step);
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -153,8 +120,7 @@ void moveLine(const SortTile &tile, const Entries<Entry> &order, std::int64_t fi
 
 template <class Entry>
 void sortAll(const KeyRule &key, const SortShape &shape, std::span<const SortTile> tiles) {
-  Entries<Entry> order;
-  order.resize_for_overwrite(static_cast<std::size_t>(shape.along));
+  Entries<Entry> order(static_cast<std::size_t>(shape.along)), moved(order.size());
   for (std::int64_t line = 0; line < shape.outer * shape.inner; ++line) {
     const std::int64_t first = line / shape.inner * shape.along * shape.inner + line % shape.inner;
     withInteger(tiles[0].elementBytes, [&]<class Integer>(Integer) {
@@ -162,20 +128,25 @@ void sortAll(const KeyRule &key, const SortShape &shape, std::span<const SortTil
         order[static_cast<std::size_t>(i)] =
             Entry::of(key(at<Integer>(tiles[0].data, first + i * shape.inner)), i);
     });
-    sortEntries(order);
+    sortEntries(order, moved);
     for (const SortTile &tile : tiles) moveLine(tile, order, first, shape.inner);
   }
 }
 
 } // namespace
 
-void sortLines(ElementKind element, bool descending, const SortShape &shape,
-               std::span<const SortTile> tiles) {
-  const KeyRule key(element, descending);
-  if (ir::info(element).bits <= 32)
-    sortAll<PackedEntry>(key, shape, tiles);
+void sortLines(const KeyRule &rule, const SortShape &shape, std::span<const SortTile> tiles) {
+  if (rule.mask >> 32 == 0)
+    sortAll<PackedEntry>(rule, shape, tiles);
   else
-    sortAll<WideEntry>(key, shape, tiles);
+    sortAll<WideEntry>(rule, shape, tiles);
 }
 
-} // namespace imbrex::host
+void sortForCode(const KeyRule *rule, std::int64_t outer, std::int64_t along, std::int64_t inner,
+                 std::uint32_t count, std::byte *const *data, const std::int64_t *bytes) {
+  Line<SortTile> tiles(count);
+  for (std::uint32_t i = 0; i < count; ++i) tiles[i] = {data[i], bytes[i]};
+  sortLines(*rule, {.outer = outer, .along = along, .inner = inner}, {tiles.begin(), tiles.size()});
+}
+
+} // namespace imbrex::launching

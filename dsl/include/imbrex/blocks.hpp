@@ -1,0 +1,100 @@
+#pragma once
+
+#include <imbrex/box.hpp>
+#include <imbrex/convert.hpp>
+#include <imbrex/trace.hpp>
+#include <imbrex/view.hpp>
+
+#include <concepts>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+
+/// A functor may say itself how many blocks a launch has, by a member that computes it from the
+/// same parameters:
+///
+///   auto blocks(view<const T, 2> a, view<const T, 2> b, view<T, 2>) const {
+///     return std::tuple(cdiv(a.extent(0), BM), cdiv(b.extent(1), BN));
+///   }
+namespace imbrex::detail {
+
+template <class K>
+constexpr bool has_blocks_member = [] {
+  if constexpr (requires { &K::blocks; })
+    return std::is_member_function_pointer_v<decltype(&K::blocks)>;
+  else
+    return false;
+}();
+
+template <class K, class Parameters>
+constexpr bool computes_blocks = false;
+template <class K, class... P>
+constexpr bool computes_blocks<K, std::tuple<P...>> =
+    requires(const K &kernel, P... parameters) { kernel.blocks(parameters...); };
+
+/// Whether a launch of the kernel needs no grid.
+template <class K>
+constexpr bool has_blocks() {
+  constexpr bool has = computes_blocks<K, typename kernel_traits<K>::parameters>;
+  static_assert(has || !has_blocks_member<K>,
+                "imbrex: `blocks` takes the parameters that the kernel takes, and is const");
+  return has;
+}
+
+/// What writes the numbers of blocks to a view behind the kernel's own parameters.
+template <class K, class Parameters>
+struct blocks_kernel;
+template <class K, class... P>
+struct blocks_kernel<K, std::tuple<P...>> {
+  const K *of;
+
+  void operator()(P... parameters, view<i64, 1> made) const {
+    const auto numbers = of->blocks(parameters...);
+    if constexpr (requires { std::tuple_size<decltype(numbers)>::value; })
+      std::apply([&](const auto &...each) { write(made, each...); }, numbers);
+    else
+      write(made, numbers);
+  }
+
+private:
+  template <class... N>
+  static void write(const view<i64, 1> &made, const N &...numbers) {
+    static_assert(sizeof...(N) >= 1 && sizeof...(N) <= 3,
+                  "imbrex: `blocks` gives one to three numbers of blocks, several as a std::tuple");
+    int axis = 0;
+    (write_one(made, axis++, numbers), ...);
+    while (axis < 3) write_one(made, axis++, 1);
+  }
+  template <class N>
+  static void write_one(const view<i64, 1> &made, int axis, const N &number) {
+    if constexpr (std::integral<N>)
+      made[box<1>(axis)] = static_cast<i64>(number);
+    else
+      made[box<1>(axis)] = cast<i64>(number);
+  }
+};
+
+/// None of a kernel that leaves it to the launch.
+template <class K>
+std::optional<traced_kernel> trace_blocks(const K &kernel, location where) {
+  if constexpr (has_blocks<K>())
+    return trace(blocks_kernel<K, typename kernel_traits<K>::parameters>{&kernel},
+                 {.name = "blocks"}, where);
+  else
+    return std::nullopt;
+}
+
+/// The same, with the error as a value.
+template <class K>
+result<std::optional<traced_kernel>> try_trace_blocks(const K &kernel, location where) {
+  if constexpr (has_blocks<K>()) {
+    auto made = try_trace(blocks_kernel<K, typename kernel_traits<K>::parameters>{&kernel},
+                          {.name = "blocks"}, where);
+    if (!made) return made.error();
+    return std::optional(*made);
+  } else {
+    return std::optional<traced_kernel>();
+  }
+}
+
+} // namespace imbrex::detail

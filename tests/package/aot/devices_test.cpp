@@ -1,0 +1,220 @@
+#include "app.hpp"
+#include "tests/package/aot/checks.h"
+#include "tests/run/runtime/fake_driver.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <dlfcn.h>
+#include <string>
+#include <thread>
+#include <vector>
+
+/// What becomes of launches on devices of several kinds, from several threads, when drivers refuse
+/// something. The fake's GPUs add by themselves (CMakeLists.txt compiles this once for each
+/// vendor).
+namespace imbrex::aot_tests {
+namespace {
+
+using aot::array;
+using aot::device_buffer;
+using aot::status;
+using aot::stream;
+using aot::stream_ref;
+
+constexpr int kRefused = 1; // what the fake calls FAKE_INVALID_VALUE
+constexpr const char *kFakeText = "FAKE_INVALID_VALUE, invalid argument";
+
+stream_ref gpu(int number) {
+  return FAKE_IS_CUDA ? stream_ref::cuda(number) : stream_ref::hip(number);
+}
+
+/// The state of the driver, as if nothing had happened to it yet. What the library has loaded
+/// stays.
+fake::State &freshDriver() {
+  void *library = dlopen(FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
+  fake::State &state = *reinterpret_cast<fake::State *(*)()>(dlsym(library, "fakeState"))();
+  fake::State fresh;
+  fresh.modules = std::move(state.modules);
+  fresh.memory = std::move(state.memory);
+  fresh.owners = std::move(state.owners);
+  fresh.streams = std::move(state.streams);
+  state = std::move(fresh);
+  state.devices = 6;
+  state.isa = FAKE_ISA;
+  state.isas = {{1, FAKE_OLDER}, {2, FAKE_FOREIGN}};
+  return state;
+}
+
+/// x, y and their sum on a device.
+struct Arrays {
+  explicit Arrays(const stream_ref &on, std::int64_t size = 64) {
+    const std::vector<float> values(static_cast<std::size_t>(size), 1.0f);
+    for (device_buffer<float> *buffer : {&x, &y, &z})
+      if (const status came = buffer->make(on, values); !came) FAIL(std::string(came.message()));
+  }
+  status add(const stream_ref &on) const {
+    const auto all = [](const device_buffer<float> &of) {
+      return array<float, 1>(of.data(), {of.size()});
+    };
+    return app::add(on, 1, all(x), all(y), all(z));
+  }
+
+  device_buffer<float> x, y, z;
+};
+
+std::string described(int number, const char *isa) {
+  return std::string(FAKE_IS_CUDA ? "cuda:" : "hip:") + std::to_string(number) + " (Fake, " + isa +
+         ")";
+}
+
+} // namespace
+
+TEST_CASE("each device gets the code that is made for it, the next best, or an error") {
+  fake::State &driver = freshDriver();
+  std::vector<std::string> images;
+  driver.device = [&](const fake::SeenLaunch &launch) { return images.push_back(launch.image), 0; };
+  check(Arrays(gpu(0)).add(gpu(0)));
+  check(Arrays(gpu(1)).add(gpu(1)));
+  REQUIRE(images.size() == 2);
+  CHECK(images[0].find(FAKE_IN_IMAGE) != std::string::npos);
+  CHECK(images[1].find(FAKE_IN_OLDER) != std::string::npos);
+  const status none = Arrays(gpu(2)).add(gpu(2));
+  CHECK(none.code() == IMBREX_NO_CODE);
+  CHECK(std::string(none.message()) == "the library 'app' has no code of 'add' for " +
+                                           described(2, FAKE_FOREIGN) +
+                                           ", only for host:x86-64-v3, assembly of sm_80, assembly "
+                                           "of sm_90a, gfx942, gfx11-generic");
+}
+
+TEST_CASE("where a driver refuses the best code, the next is tried, and then kept") {
+  fake::State &driver = freshDriver();
+  driver.failing = "loadModule";
+  driver.error = kRefused;
+  const Arrays arrays(gpu(3));
+  const status came = arrays.add(gpu(3));
+  if (FAKE_IS_CUDA) { // sm_80's assembly is good for it as well
+    check(came);
+    CHECK(std::ranges::count(driver.calls, std::string("loadModule")) == 2);
+  } else {
+    checkRefused(came, IMBREX_REFUSED,
+                 described(3, FAKE_ISA) + " refuses the code of 'add' for gfx942: " + kFakeText);
+    check(arrays.add(gpu(3))); // another time
+  }
+  driver.calls.clear();
+  check(arrays.add(gpu(3)));
+  CHECK(std::ranges::count(driver.calls, std::string("loadModule")) == 0);
+}
+
+TEST_CASE("a driver's errors come through with its words") {
+  fake::State &driver = freshDriver();
+  const stream_ref on = gpu(0);
+  const Arrays arrays(on);
+  check(arrays.add(on));
+  const std::string device = described(0, FAKE_ISA);
+  const auto failing = [&](const char *member) {
+    driver.failing = member;
+    driver.error = kRefused;
+  };
+  failing("launch");
+  checkRefused(arrays.add(on), IMBREX_REFUSED,
+               device + " refuses the launch of 'add' with 1 x 1 x 1 blocks of " +
+                   std::to_string(FAKE_THREADS) + ": " + kFakeText);
+  failing("synchronise");
+  checkRefused(on.synchronise(), IMBREX_REFUSED,
+               device + " can't finish what is in a stream: " + kFakeText);
+  failing("makeStream");
+  stream own;
+  checkRefused(own.make(on), IMBREX_REFUSED, device + " can't make a stream: " + kFakeText);
+  failing("allocate");
+  device_buffer<float> memory;
+  checkRefused(memory.make(on, 64), IMBREX_REFUSED,
+               device + " can't allocate memory: " + kFakeText);
+  failing("copyOutBy");
+  std::vector<float> values(64);
+  checkRefused(arrays.z.copy_to(values), IMBREX_REFUSED,
+               device + " can't give bytes back: " + kFakeText);
+  check(arrays.add(on));
+  // A device that there is not may come to be.
+  driver.devices = 5;
+  CHECK(memory.make(gpu(5), 1).code() == IMBREX_NO_DEVICE);
+  driver.devices = 6;
+  check(memory.make(gpu(5), 1));
+}
+
+TEST_CASE("a stream is used, and one that is captured loads nothing") {
+  fake::State &driver = freshDriver();
+  stream own;
+  check(own.make(gpu(4)));
+  const stream_ref &on = own;
+  REQUIRE(on.handle != nullptr);
+  std::vector<void *> streams;
+  driver.device = [&](const fake::SeenLaunch &launch) {
+    return streams.push_back(launch.stream), 0;
+  };
+  const Arrays arrays(on);
+  driver.captured = on.handle;
+  checkRefused(arrays.add(on), IMBREX_CAPTURED,
+               "'add' is not loaded on " + described(4, FAKE_ISA) +
+                   " yet, and the stream is being captured; launch it once before");
+  driver.captured = nullptr;
+  check(arrays.add(on));
+  driver.captured = on.handle;
+  check(arrays.add(on));
+  driver.captured = nullptr;
+  CHECK(streams == std::vector<void *>(2, on.handle));
+  const void *handle = on.handle;
+  own = stream();
+  CHECK(!driver.streams.contains(const_cast<void *>(handle)));
+}
+
+TEST_CASE("memory that the device has not is refused by the argument's name") {
+  freshDriver();
+  const Arrays here(gpu(0)), there(gpu(1));
+  const auto all = [](const device_buffer<float> &of) {
+    return array<float, 1>(of.data(), {of.size()});
+  };
+  std::vector<float> host(64);
+  checkRefused(app::add(gpu(0), 1, all(here.x), host, all(here.z)), IMBREX_BAD_ARGUMENT,
+               "the argument 'b' of 'add' is in memory of the host, not of " +
+                   described(0, FAKE_ISA));
+  checkRefused(app::add(gpu(0), 1, all(here.x), all(here.y), all(there.z)), IMBREX_BAD_ARGUMENT,
+               std::string("the argument 'c' of 'add' is in memory of ") +
+                   (FAKE_IS_CUDA ? "cuda:1" : "hip:1") + ", not of " + described(0, FAKE_ISA));
+}
+
+TEST_CASE("an empty grid asks a driver for nothing") {
+  fake::State &driver = freshDriver();
+  const Arrays arrays(gpu(0));
+  driver.calls.clear();
+  const array<float, 1> none(arrays.x.data(), {64});
+  check(app::add(gpu(0), 0, none, none, array<float, 1>(arrays.z.data(), {64})));
+  check(app::add(gpu(0), {3, 0, 5}, none, none, array<float, 1>(arrays.z.data(), {64})));
+  CHECK(driver.calls.empty());
+}
+
+TEST_CASE("eight threads launch on two devices, and each loads a kernel once") {
+  fake::State &driver = freshDriver();
+  std::atomic<int> launches = 0;
+  driver.device = [&](const fake::SeenLaunch &) { return ++launches, 0; };
+  constexpr int kThreads = 8, kLaunches = 50;
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back([&, thread] {
+      const stream_ref on = gpu(thread % 2);
+      device_buffer<double> out;
+      if (!out.make(on, 11)) return void(++failures);
+      for (int i = 0; i < kLaunches; ++i)
+        if (!app::numbers(on, 1, true, 1, 2, 3, 4, 5, 6, 7, bf16(1.0), f8e4m3fn(1.0), 2.0,
+                          array<double, 1>(out.data(), {11})))
+          ++failures;
+    });
+  for (std::thread &thread : threads) thread.join();
+  CHECK(failures == 0);
+  CHECK(launches == kThreads * kLaunches);
+  CHECK(std::ranges::count(driver.calls, std::string("loadModule")) <= 2);
+}
+
+} // namespace imbrex::aot_tests
