@@ -20,6 +20,9 @@ function(imbrex_add_kernels library)
   endif()
   if(arg_GENERATOR)
     set(generator ${arg_GENERATOR})
+  elseif(arg_SOURCES AND NOT TARGET imbrex::generator)
+    message(FATAL_ERROR "imbrex_add_kernels(${library}): the kernels are compiled by imbrex::generator; "
+                        "find_package(imbrex COMPONENTS generator aot) finds it")
   elseif(arg_SOURCES)
     set(generator ${library}_generator)
     add_executable(${generator} ${arg_SOURCES})
@@ -54,7 +57,7 @@ function(imbrex_add_kernels library)
     DEPENDS ${generator}
     COMMENT "Compiling the kernels of ${library} for ${targets}"
     VERBATIM)
-  add_custom_target(${library}_kernels DEPENDS ${archive})
+  add_custom_target(${library}_kernels ALL DEPENDS ${archive})
   file(MAKE_DIRECTORY ${folder}) # CMake wants an include folder to be there
   add_library(${library} STATIC IMPORTED GLOBAL)
   set_target_properties(${library} PROPERTIES IMPORTED_LOCATION ${archive})

@@ -4,8 +4,8 @@ namespace imbrex::runtime {
 
 namespace {
 
-// With eight bytes to an element, every offset then fits in 63 bits.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 59;
+// With 64 bits to an element, every offset in bits then fits in 63 bits.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 
 } // namespace
 

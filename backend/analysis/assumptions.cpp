@@ -38,16 +38,20 @@ std::int64_t extentOf(llvm::ArrayRef<Argument> arguments, ExtentOf which) {
 }
 
 bool areDisjoint(const Kernel &kernel, llvm::ArrayRef<Argument> arguments) {
-  llvm::SmallVector<llvm::ArrayRef<Argument>, 32> before;
+  struct Before {
+    llvm::ArrayRef<Argument> memory;
+    bool isConst;
+  };
+  llvm::SmallVector<Before, 32> before;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Type &type = parameterType(kernel, i);
     if (!type.hasMemory()) continue;
     if (type.isView() && !type.isConst() && !launching::areElementsApart(given(type, arguments[i])))
       return false;
     const llvm::ArrayRef<Argument> memory = memoryOf(type, arguments[i]);
-    for (const llvm::ArrayRef<Argument> other : before)
-      if (!areApart(memory, other)) return false;
-    before.push_back(memory);
+    for (const Before &other : before)
+      if (!(type.isConst() && other.isConst) && !areApart(memory, other.memory)) return false;
+    before.push_back({memory, type.isConst()});
   }
   return true;
 }

@@ -19,8 +19,8 @@ using launching::ParameterAssumptions;
 
 struct Assumptions {
   llvm::SmallVector<ParameterAssumptions, 32> parameters; ///< None behind the end.
-  /// No two parameters' memory overlaps, and what is stored through a view goes to places of its
-  /// own: no two elements of one that is not const are the same.
+  /// No two parameters' memory overlaps, unless both are const, and what is stored through a view
+  /// goes to places of its own: no two elements of one that is not const are the same.
   bool areDisjoint = false;
   /// Extents of views that are equal.
   EqualExtentsList equalExtents = {};

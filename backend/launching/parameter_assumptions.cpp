@@ -83,6 +83,7 @@ bool areElementsApart(const GivenView &view) {
   constexpr std::size_t kMostAxes = 8;
   std::array<std::pair<std::int64_t, std::int64_t>, kMostAxes> axes;
   std::size_t count = 0;
+  if (std::ranges::find(view.extents, 0) != view.extents.end()) return true;
   for (std::size_t axis = 0; axis < view.extents.size(); ++axis)
     if (view.extents[axis] != 1) axes[count++] = {view.strides[axis], view.extents[axis]};
   std::sort(axes.begin(), axes.begin() + count);

@@ -106,7 +106,7 @@ private:
 /// has only the thread that forked. Never destroyed, as statics may launch while they go.
 constinit std::atomic<Pool *> pool = nullptr;
 
-/// When the process ends, or what this code is in is unloaded, no thread may be left in it.
+/// When the process ends no thread may be left in the code.
 void closePool() {
   if (Pool *made = pool.load(std::memory_order_acquire)) made->close();
 }
@@ -138,7 +138,7 @@ void runInParallel(std::int64_t count, std::int32_t threads, BlockWork work) {
     return;
   }
   const std::int64_t ranges = std::min(count, threads * kRangesPerThread);
-  Job job{.work = work, .count = count, .rangeLength = (count + ranges - 1) / ranges};
+  Job job{.work = work, .count = count, .rangeLength = (count - 1) / ranges + 1};
   thePool(threads).run(job);
 }
 

@@ -5,10 +5,12 @@
 #include "runtime/aot/error.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <string>
 
 namespace imbrex::aot {
 
@@ -52,6 +54,8 @@ int bindScalar(const Pair &pair, const void *given) {
   pair.bound.scalar = 0; // the low bytes: the processors that there is code for have them first
   std::memcpy(&pair.bound.scalar, given,
               static_cast<std::size_t>(std::max(pair.parameter.storageBits, 8) / 8));
+  // C has other bytes that are true.
+  if (pair.parameter.form == Form::Truth) pair.bound.scalar = pair.bound.scalar != 0 ? 1 : 0;
   pair.bound.holds.isDivisible =
       pair.parameter.isInteger && pair.bound.scalar % ParameterAssumptions::kDivisor == 0;
   return IMBREX_OK;
@@ -69,8 +73,8 @@ int bindMemory(const Pair &pair, const imbrex_memory &given) {
 /// The elements that a view reaches over, from its first on; an error where they are too many, or
 /// an extent or stride is negative.
 int spanOf(const Pair &pair, const imbrex_array &given, std::int64_t &span) {
-  // With eight bytes to an element, every offset then fits in 63 bits.
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 59;
+  // With 64 bits to an element, every offset in bits then fits in 63 bits.
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
   std::int64_t product = 1, last = 0;
   bool isEmpty = false, isTooLarge = false;
   for (std::size_t axis = 0; axis < pair.parameter.rank; ++axis) {
@@ -114,7 +118,8 @@ int bindView(const Pair &pair, const imbrex_array &given) {
 int bindOne(const Pair &pair, const void *given) {
   if (given == nullptr) return pair.wrong("is missing");
   switch (pair.parameter.form) {
-  case Form::Scalar: return bindScalar(pair, given);
+  case Form::Scalar:
+  case Form::Truth: return bindScalar(pair, given);
   case Form::Pointer: return bindMemory(pair, *static_cast<const imbrex_memory *>(given));
   case Form::View: return bindView(pair, *static_cast<const imbrex_array *>(given));
   }
@@ -131,13 +136,15 @@ bool areApart(const Bound &a, const Bound &b) {
 bool areDisjoint(const Kernel &kernel, const BoundLaunch &bound) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
     const Parameter &parameter = kernel.parameters[i];
-    if (parameter.form == Form::Scalar) continue;
+    if (!hasMemory(parameter)) continue;
     const Bound &one = bound[i];
     if (parameter.form == Form::View && !parameter.isConst &&
         !launching::areElementsApart(givenView(parameter, *one.view)))
       return false;
     for (std::size_t before = 0; before < i; ++before)
-      if (kernel.parameters[before].form != Form::Scalar && !areApart(one, bound[before]))
+      if (const Parameter &other = kernel.parameters[before];
+          hasMemory(other) && !(parameter.isConst && other.isConst) &&
+          !areApart(one, bound[before]))
         return false;
   }
   return true;
@@ -165,18 +172,62 @@ bool holds(const Kernel &kernel, const Code &code, const BoundLaunch &bound) {
 
 using Extents = std::array<std::int64_t, 3>;
 
-/// What the kernel itself says of the grid of such a launch.
-Extents computedGrid(const Kernel &kernel, const BoundLaunch &bound) {
+std::string numberText(const Given &of, std::uint64_t bits) {
+  std::array<char, 32> text{};
+  const int unused = 64 - of.bits;
+  switch (of.kind) {
+  case Given::Signed: // shifted to the top and back, the sign fills what was not there
+    std::snprintf(text.data(), text.size(), "%lld",
+                  static_cast<long long>(bits << unused) >> unused);
+    break;
+  case Given::Unsigned:
+    std::snprintf(text.data(), text.size(), "%llu", static_cast<unsigned long long>(bits));
+    break;
+  case Given::F32:
+    std::snprintf(text.data(), text.size(), "%.9g",
+                  static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits))));
+    break;
+  case Given::F64:
+    std::snprintf(text.data(), text.size(), "%.17g", std::bit_cast<double>(bits));
+    break;
+  }
+  return text.data();
+}
+
+/// "a.extent(1) is 7, b.extent(0) is 64"
+std::string givenText(const Kernel &kernel, const Requirement &required, const BoundLaunch &bound) {
+  Words words;
+  writeWords(kernel, bound, words);
+  std::string text;
+  for (const Given &one :
+       std::span(required.given, static_cast<std::size_t>(required.givenCount))) {
+    const std::uint64_t bits = words[static_cast<std::size_t>(one.word)];
+    text.append(text.empty() ? "" : ", ")
+        .append(one.name)
+        .append(" is ")
+        .append(numberText(one, bits));
+  }
+  return text.empty() ? "that never holds" : text;
+}
+
+/// Run what a launch computes before anything else: its results go to `made`.
+void computeFirst(const Kernel &kernel, const BoundLaunch &bound, HostEntry *entry,
+                  std::int64_t scratchBytes, std::span<std::int64_t> made) {
   const DefaultFloatState state;
-  Extents extents{};
   Words words;
   const std::size_t count = writeWords(kernel, bound, words);
-  words[count] = reinterpret_cast<std::uintptr_t>(extents.data()); // a view: address,
-  words[count + 1] = extents.size();                               // extent
-  words[count + 2] = 1;                                            // and stride
+  words[count] = reinterpret_cast<std::uintptr_t>(made.data()); // a view: address,
+  words[count + 1] = made.size();                               // extent
+  words[count + 2] = 1;                                         // and stride
   constexpr std::array<std::int32_t, 3> kOneBlock{1, 1, 1};
-  const launching::Scratch scratch(kernel.blocksScratchBytes);
-  kernel.blocks(words.data(), kOneBlock.data(), 0, 1, scratch.data(), nullptr);
+  const launching::Scratch scratch(scratchBytes);
+  entry(words.data(), kOneBlock.data(), 0, 1, scratch.data(), nullptr);
+}
+
+/// What the kernel itself says of the grid of such a launch.
+Extents computedGrid(const Kernel &kernel, const BoundLaunch &bound) {
+  Extents extents{};
+  computeFirst(kernel, bound, kernel.blocks, kernel.blocksScratchBytes, extents);
   return extents;
 }
 
@@ -232,14 +283,12 @@ std::size_t writeWords(const Kernel &kernel, const BoundLaunch &bound, Words &wo
 
 int checkRequired(const Kernel &kernel, const BoundLaunch &bound) {
   if (kernel.check == nullptr) return IMBREX_OK;
-  const DefaultFloatState state;
-  Words words;
-  writeWords(kernel, bound, words);
-  const std::int32_t unmet = kernel.check(words.data());
-  if (unmet < 0) return IMBREX_OK;
-  const Requirement &required = kernel.requirements[unmet];
-  return fail(IMBREX_UNMET, "'%s' requires %s, which this launch does not keep: %s", kernel.name,
-              required.condition, required.text);
+  std::array<std::int64_t, 1> unmet{};
+  computeFirst(kernel, bound, kernel.check, kernel.checkScratchBytes, unmet);
+  if (unmet[0] < 0) return IMBREX_OK;
+  const Requirement &required = kernel.requirements[unmet[0]];
+  return fail(IMBREX_UNMET, "'%s' requires %s, and %s: %s", kernel.name, required.condition,
+              givenText(kernel, required, bound).c_str(), required.text);
 }
 
 const Code &strongest(const Kernel &kernel, std::span<const Code> codes, const BoundLaunch &bound) {

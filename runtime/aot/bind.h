@@ -20,9 +20,6 @@ struct Bound {
   launching::ParameterAssumptions holds = {};
 };
 
-/// More have no names in the language (imbrex::names), and no room in what GPUs take.
-inline constexpr std::size_t kMostParameters = 32;
-
 /// A launch whose arguments fit. What is not used of it is never written, which would cost more
 /// than the rest of a small launch.
 class BoundLaunch {

@@ -45,6 +45,15 @@ int noDevice(const driver::Vendor &vendor, const imbrex_stream &on, const Proble
   return IMBREX_NO_DEVICE;
 }
 
+/// Of the stream that is the best where IMBREX_DEVICE says what there can't be.
+constexpr std::int32_t kUnknownDevice = -1;
+
+/// Empty where it says nothing.
+std::string_view namedDevice() {
+  const char *name = std::getenv("IMBREX_DEVICE");
+  return name != nullptr ? name : "";
+}
+
 /// `cuda` is `cuda:0`. False where it is no GPU's name.
 bool isGpuCalled(std::string_view name, imbrex_stream &on) {
   const std::size_t colon = name.find(':');
@@ -68,6 +77,9 @@ const driver::Vendor &vendorOf(const imbrex_stream &on) {
 
 int check(const imbrex_stream *stream) {
   if (stream == nullptr) return fail(IMBREX_BAD_ARGUMENT, "there is no stream");
+  if (stream->device == kUnknownDevice)
+    return fail(IMBREX_NO_DEVICE, "IMBREX_DEVICE is '%s'; here it may be host, cuda:N, hip:N, auto",
+                namedDevice().data());
   const bool isKnown = stream->device >= IMBREX_HOST && stream->device <= IMBREX_HIP;
   if (!isKnown)
     return fail(IMBREX_BAD_ARGUMENT, "a stream of device %d, which there is not", stream->device);
@@ -101,13 +113,15 @@ const driver::Gpu *gpuOf(const imbrex_stream &on) {
 
 imbrex_stream imbrex_best_stream() {
   using namespace imbrex::aot;
-  imbrex_stream on{};
-  const char *name = std::getenv("IMBREX_DEVICE");
-  if (name != nullptr && isGpuCalled(name, on)) return on;
-  if (name != nullptr && std::string_view(name) == "host") return on;
+  constexpr imbrex_stream kHostStream{.device = IMBREX_HOST, .number = 0, .handle = nullptr};
+  const std::string_view name = namedDevice();
+  imbrex_stream on = kHostStream;
+  if (name == "host" || isGpuCalled(name, on)) return on;
+  if (!name.empty() && name != "auto")
+    return {.device = kUnknownDevice, .number = 0, .handle = nullptr};
   for (const std::int32_t kind : {IMBREX_CUDA, IMBREX_HIP}) {
     on = {.device = kind, .number = 0, .handle = nullptr};
     if (gpuOf(on) != nullptr) return on;
   }
-  return {.device = IMBREX_HOST, .number = 0, .handle = nullptr};
+  return kHostStream;
 }

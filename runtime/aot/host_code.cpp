@@ -7,8 +7,10 @@
 #include "runtime/aot/error.h"
 #include "runtime/aot/loaded.h"
 
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -87,13 +89,20 @@ int runOnHost(const Kernel &kernel, const BoundLaunch &bound) {
   const Code &code = strongest(kernel, codes, bound);
   Words words;
   writeWords(kernel, bound, words);
+  std::atomic<bool> isShort = false;
   const auto work = [&](std::int64_t first, std::int64_t last) {
     const DefaultFloatState state;
-    const launching::Scratch scratch(code.scratchBytes);
-    code.entry(words.data(), bound.grid.data(), first, last, scratch.data(), nullptr);
+    try {
+      const launching::Scratch scratch(code.scratchBytes);
+      code.entry(words.data(), bound.grid.data(), first, last, scratch.data(), nullptr);
+    } catch (const std::bad_alloc &) {
+      isShort = true;
+    }
   };
   launching::runInParallel(bound.blocks(), threadCount(), work);
-  return IMBREX_OK;
+  if (!isShort) return IMBREX_OK;
+  return fail(IMBREX_NO_MEMORY, "'%s' has no %lld bytes to work in", kernel.name,
+              static_cast<long long>(code.scratchBytes));
 }
 
 } // namespace imbrex::aot

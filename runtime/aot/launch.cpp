@@ -5,14 +5,11 @@
 #include "runtime/aot/loaded.h"
 
 #include <cstring>
+#include <new>
 #include <string>
 
 namespace imbrex::aot {
 namespace {
-
-/// PTX ISA 9.0, "Kernel Function Parameters", and what AMD's kernarg segments have room for: 4 KB.
-constexpr std::size_t kMostArgumentBytes = 4096;
-constexpr std::size_t kMostWords = kMostParameters * (1 + 2 * kMostAxes);
 
 /// The argument list of a launch.
 struct Packed {
@@ -69,7 +66,7 @@ int pack(const driver::Gpu &gpu, const Code &code, const BoundLaunch &bound, Pac
 int checkOwners(const Kernel &kernel, const driver::Gpu &gpu, const BoundLaunch &bound) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
     const Parameter &parameter = kernel.parameters[i];
-    if (parameter.form == Form::Scalar || bound[i].scalar == 0) continue;
+    if (!hasMemory(parameter) || bound[i].scalar == 0) continue;
     const auto owner = gpu.ownerOf(reinterpret_cast<const void *>(bound[i].scalar));
     if (owner.isDevice && owner.number == gpu.number()) continue;
     const std::string whose =
@@ -111,6 +108,20 @@ int launchOn(const driver::Gpu &gpu, const Kernel &kernel, const imbrex_stream &
               code.threads, gpu.textOf(error).c_str());
 }
 
+int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
+           const void *const *arguments) {
+  if (const int status = check(stream); status != IMBREX_OK) return status;
+  BoundLaunch bound;
+  int status = bindArguments(kernel, arguments, bound);
+  if (status == IMBREX_OK) status = checkRequired(kernel, bound);
+  if (status == IMBREX_OK) status = bindGrid(kernel, grid, bound);
+  if (status != IMBREX_OK) return status;
+  if (bound.blocks() == 0) return IMBREX_OK;
+  if (stream->device == IMBREX_HOST) return runOnHost(kernel, bound);
+  const driver::Gpu *gpu = gpuOf(*stream);
+  return gpu == nullptr ? IMBREX_NO_DEVICE : launchOn(*gpu, kernel, *stream, bound);
+}
+
 } // namespace
 } // namespace imbrex::aot
 
@@ -118,15 +129,9 @@ int launchOn(const driver::Gpu &gpu, const Kernel &kernel, const imbrex_stream &
 /// in its own type.
 extern "C" int imbrex_aot_launch_1(const imbrex::aot::Kernel *kernel, const imbrex_stream *stream,
                                    const imbrex_grid *grid, const void *const *arguments) {
-  using namespace imbrex::aot;
-  if (const int status = check(stream); status != IMBREX_OK) return status;
-  BoundLaunch bound;
-  int status = bindArguments(*kernel, arguments, bound);
-  if (status == IMBREX_OK) status = checkRequired(*kernel, bound);
-  if (status == IMBREX_OK) status = bindGrid(*kernel, grid, bound);
-  if (status != IMBREX_OK) return status;
-  if (bound.blocks() == 0) return IMBREX_OK;
-  if (stream->device == IMBREX_HOST) return runOnHost(*kernel, bound);
-  const imbrex::driver::Gpu *gpu = gpuOf(*stream);
-  return gpu == nullptr ? IMBREX_NO_DEVICE : launchOn(*gpu, *kernel, *stream, bound);
+  try {
+    return imbrex::aot::launch(*kernel, stream, grid, arguments);
+  } catch (const std::bad_alloc &) {
+    return imbrex::aot::fail(IMBREX_NO_MEMORY, "there is no memory to launch '%s'", kernel->name);
+  }
 }

@@ -27,16 +27,27 @@ int perform(const imbrex_stream *stream, const char *what, OnGpu onGpu, OnHost o
 
 bool isDone() { return true; }
 
+int checkCopy(const void *to, const void *from, std::int64_t bytes) {
+  if (bytes < 0)
+    return fail(IMBREX_BAD_ARGUMENT, "%lld bytes can't be copied", static_cast<long long>(bytes));
+  if (bytes > 0 && (to == nullptr || from == nullptr))
+    return fail(IMBREX_BAD_ARGUMENT, "a copy from or to a null pointer");
+  return IMBREX_OK;
+}
+
 } // namespace
 } // namespace imbrex::aot
 
 using namespace imbrex::aot;
 
 int imbrex_stream_make(const imbrex_stream *on, imbrex_stream *made) {
-  *made = *on;
-  return perform(
-      on, "make a stream",
-      [&](const imbrex::driver::Gpu &gpu) { return gpu.makeStream(made->handle); }, isDone);
+  *made = imbrex_stream{};
+  void *handle = nullptr;
+  const int status = perform(
+      on, "make a stream", [&](const imbrex::driver::Gpu &gpu) { return gpu.makeStream(handle); },
+      isDone);
+  if (status == IMBREX_OK) *made = {.device = on->device, .number = on->number, .handle = handle};
+  return status;
 }
 
 int imbrex_stream_destroy(const imbrex_stream *stream) {
@@ -84,6 +95,7 @@ int imbrex_release(const imbrex_stream *stream, void *memory) {
 }
 
 int imbrex_copy_in(const imbrex_stream *stream, void *to, const void *from, int64_t bytes) {
+  if (const int status = checkCopy(to, from, bytes); status != IMBREX_OK) return status;
   if (bytes == 0) return check(stream);
   return perform(
       stream, "take bytes",
@@ -94,6 +106,7 @@ int imbrex_copy_in(const imbrex_stream *stream, void *to, const void *from, int6
 }
 
 int imbrex_copy_out(const imbrex_stream *stream, void *to, const void *from, int64_t bytes) {
+  if (const int status = checkCopy(to, from, bytes); status != IMBREX_OK) return status;
   if (bytes == 0) return check(stream);
   return perform(
       stream, "give bytes back",

@@ -2,7 +2,8 @@
 
 #include "backend/package/archive/headers.h"
 #include "backend/package/archive/library.h"
-#include "backend/package/archive/write_archive.h"
+#include "backend/package/archive/make_archive.h"
+#include "backend/package/archive/names.h"
 #include "backend/support/float_state.h"
 #include "backend/support/lifetime.h"
 #include "dsl/traced_kernel.h"
@@ -15,6 +16,7 @@
 #include "llvm/TargetParser/Host.h"
 
 #include <cstdio>
+#include <exception>
 
 /// The program that a file with IMBREX_KERNEL becomes.
 namespace imbrex::generator {
@@ -68,11 +70,6 @@ std::vector<detail::library_kernel> &kernels() {
   return all;
 }
 
-bool isIdentifier(llvm::StringRef text) {
-  return !text.empty() && !llvm::isDigit(text.front()) &&
-         llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
-}
-
 std::vector<archive::LibraryTarget> targetsOf(const Request &request, Diagnostics &diagnostics) {
   std::vector<archive::LibraryTarget> targets;
   for (const std::string &text : request.targets) {
@@ -101,7 +98,9 @@ archive::LibraryKernel traced(const detail::library_kernel &one) {
 bool traceAll(archive::Library &library, Diagnostics &diagnostics) {
   for (const detail::library_kernel &one : kernels()) {
     const auto isSame = [&](const archive::LibraryKernel &other) { return other.name == one.name; };
-    if (llvm::any_of(library.kernels, isSame))
+    if (!archive::isName(one.name))
+      diagnostics.report(Diag::NoIdentifier, locate(one.where), one.name);
+    else if (llvm::any_of(library.kernels, isSame))
       diagnostics.report(Diag::TwiceInLibrary, locate(one.where), one.name);
     else
       library.kernels.push_back(traced(one));
@@ -110,41 +109,48 @@ bool traceAll(archive::Library &library, Diagnostics &diagnostics) {
   return !diagnostics.hasErrors();
 }
 
-/// A file that has this content already keeps its time, so that nothing is rebuilt for it.
-bool writeText(const std::string &path, const std::string &content, Diagnostics &diagnostics) {
-  if (const auto there = llvm::MemoryBuffer::getFile(path);
-      there && (*there)->getBuffer() == content)
-    return true;
-  std::error_code error;
-  llvm::raw_fd_ostream out(path, error);
-  if (!error) {
-    out << content;
-    out.close();
-    error = out.error();
-    out.clear_error();
-  }
-  if (error) diagnostics.report(Diag::UnwritableFile, {}, path);
-  return !error;
+/// The whole file or none.
+bool writeFile(const std::string &path, llvm::StringRef content, Diagnostics &diagnostics) {
+  llvm::Error failed = llvm::writeToOutput(path, [&](llvm::raw_ostream &out) {
+    auto &file = static_cast<llvm::raw_fd_ostream &>(out);
+    file << content;
+    file.flush();
+    const std::error_code problem = file.error();
+    file.clear_error(); // or the program ends
+    return llvm::errorCodeToError(problem);
+  });
+  if (!failed) return true;
+  llvm::consumeError(std::move(failed));
+  diagnostics.report(Diag::UnwritableFile, {}, path);
+  return false;
 }
 
+/// A file that has this text already keeps its time, so that nothing is rebuilt for it.
+bool writeText(const std::string &path, llvm::StringRef text, Diagnostics &diagnostics) {
+  const auto there = llvm::MemoryBuffer::getFile(path);
+  return (there && (*there)->getBuffer() == text) || writeFile(path, text, diagnostics);
+}
+
+/// The library comes last, which is what builds look at.
 bool writeAll(const archive::Library &library, const std::string &folder,
               Diagnostics &diagnostics) {
   const std::string stem = folder + "/" + library.name;
-  if (llvm::sys::fs::create_directories(folder))
+  const auto made = archive::makeArchive(library);
+  if (!made) return diagnostics.add(made.error()), false;
+  if (llvm::sys::fs::create_directories(folder, /*IgnoreExisting=*/true, llvm::sys::fs::all_all))
     return diagnostics.report(Diag::UnwritableFile, {}, folder), false;
-  const auto written = archive::writeArchive(library, folder + "/lib" + library.name + ".a");
-  if (!written) return diagnostics.add(written.error()), false;
   return writeText(stem + ".h", archive::headerForC(library), diagnostics) &&
          writeText(stem + ".hpp", archive::headerForCpp(library, library.name + ".h"),
                    diagnostics) &&
-         writeText(stem + ".json", archive::manifest(library), diagnostics);
+         writeText(stem + ".json", archive::manifest(library), diagnostics) &&
+         writeFile(folder + "/lib" + library.name + ".a", (*made)->getBuffer(), diagnostics);
 }
 
 bool run(const Request &request, Diagnostics &diagnostics) {
   archive::Library library{
       .name = request.name, .nameSpace = request.nameSpace, .triple = request.processor};
   for (const std::string &one : {library.name, library.nameSpace})
-    if (!isIdentifier(one)) diagnostics.report(Diag::NoIdentifier, {}, one);
+    if (!archive::isName(one)) diagnostics.report(Diag::NoIdentifier, {}, one);
   const archive::LibraryOptions options{.targets = targetsOf(request, diagnostics),
                                         .isCompressed = request.isCompressed};
   if (diagnostics.hasErrors()) return false;
@@ -160,7 +166,7 @@ int main(int argc, char **argv) {
   bool isDone = false;
   try {
     isDone = run(requestNow(), diagnostics);
-  } catch (const error &mistake) { // of a kernel, when it is traced
+  } catch (const std::exception &mistake) { // of a kernel, when it is traced
     std::fprintf(stderr, "%s\n", mistake.what());
   }
   std::fputs(diagnostics.render().c_str(), stderr);

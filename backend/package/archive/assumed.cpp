@@ -33,11 +33,12 @@ Assumptions withAnySizes(const ir::Kernel &kernel, Assumptions assumptions) {
 
 /// Each once, in this order.
 std::vector<Assumptions> withWeaker(const ir::Kernel &kernel, std::vector<Assumptions> strong) {
-  if (hasPointers(kernel))
-    for (std::size_t i = 0, size = strong.size(); i < size; ++i) {
-      strong.push_back(strong[i]);
-      strong.back().areDisjoint = false;
-    }
+  // In place, most keep all the rest; bare pointers keep it with any sizes, too.
+  const std::size_t overlapping = hasPointers(kernel) ? strong.size() : 1;
+  for (std::size_t i = 0; i < overlapping; ++i) {
+    strong.push_back(strong[i]);
+    strong.back().areDisjoint = false;
+  }
   strong.emplace_back();
   strong.back().parameters.resize(kernel.parameterCount());
   std::vector<Assumptions> each;

@@ -10,9 +10,10 @@
 /// less than most do.
 namespace imbrex::archive {
 
-/// What code on a GPU assumes, the most first, nothing last: what most launches keep; what those
-/// keep whose sizes divide nothing; and, of kernels that take bare pointers, of which nobody knows
-/// whether they overlap, the same without that.
+/// What code on a GPU assumes, the most first, nothing last: what most launches keep; the same but
+/// that arguments overlap, as those do that are written in place; what those keep whose sizes
+/// divide nothing, and of kernels that take bare pointers, of which nobody knows whether they
+/// overlap, that without this.
 std::vector<analysis::Assumptions> assumedOnGpus(const ir::Kernel &kernel);
 
 /// The same for the processor, to which nothing else makes a difference than strides and overlaps.

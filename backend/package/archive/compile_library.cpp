@@ -2,6 +2,7 @@
 #include "backend/launching/thread_pool.h"
 #include "backend/package/archive/assumed.h"
 #include "backend/package/archive/host_compiler.h"
+#include "backend/package/archive/launch_program.h"
 #include "backend/package/archive/library.h"
 #include "backend/package/choice/tables.h"
 #include "backend/package/package.h"
@@ -32,9 +33,11 @@ struct Task {
 };
 
 /// What no library can have yet is told before anything is compiled.
-bool canBeInLibrary(const LibraryKernel &of, Diagnostics &diagnostics) {
+void refuseInLibrary(const LibraryKernel &of, Diagnostics &diagnostics) {
   const ir::Kernel &kernel = of.kernel;
-  const std::size_t before = diagnostics.all().size();
+  if (kernel.parameterCount() > aot::kMostParameters)
+    diagnostics.report(Diag::TooMuchForLibrary, kernel.where(), of.name, kernel.parameterCount(),
+                       "parameters", aot::kMostParameters);
   for (std::size_t i = 0; i < kernel.parameterCount(); ++i)
     if (kernel.type(kernel.body().arguments[i]).isTable())
       diagnostics.report(Diag::NotInLibrary, kernel.where(), of.name,
@@ -45,7 +48,18 @@ bool canBeInLibrary(const LibraryKernel &of, Diagnostics &diagnostics) {
       diagnostics.report(Diag::NotInLibrary, op.where, of.name,
                          op.kind == ir::OpKind::Print ? "prints" : "asserts");
   });
-  return diagnostics.all().size() == before;
+}
+
+/// Whether a launch has room for what the code is passed.
+bool hasRoom(const Task &of, const CodeOnGpu &code, Diagnostics &diagnostics) {
+  const auto bytes = static_cast<std::size_t>(lower::placesOf(code.words).back());
+  if (bytes > aot::kMostArgumentBytes)
+    diagnostics.report(Diag::TooMuchForLibrary, of.kernel->where(), of.symbol, bytes,
+                       "bytes of arguments", aot::kMostArgumentBytes);
+  if (code.words.size() > aot::kMostWords)
+    diagnostics.report(Diag::TooMuchForLibrary, of.kernel->where(), of.symbol, code.words.size(),
+                       "words of arguments", aot::kMostWords);
+  return !diagnostics.hasErrors();
 }
 
 // --- for a GPU ---
@@ -83,6 +97,7 @@ std::optional<CodeOnGpu> compileOnGpu(Task &of) {
                  .threads = interface.threads,
                  .bytesAtLaunch = interface.bytesAtLaunch,
                  .sharedMemoryBytes = interface.sharedMemoryBytes};
+  if (!hasRoom(of, made, of.diagnostics)) return std::nullopt;
   if (const auto done = makeImage(of, *code, made); !done)
     return of.diagnostics.add(done.error()), std::nullopt;
   return made;
@@ -104,29 +119,33 @@ std::optional<CodeOnHost> compileOnHost(const ir::Kernel &given, const Assumptio
   ir::Kernel kernel = given.clone();
   if (!runPasses(kernel, hostPipeline(), {diagnostics})) return std::nullopt;
   if (!host::checkAssembly(kernel, **compiler, diagnostics)) return std::nullopt;
-  auto code =
-      host::compileKernel(kernel, traitsOf(kernel, assumptions), **compiler, target.entry.c_str());
+  auto code = host::compileKernel(kernel, traitsOf(kernel, assumptions), **compiler, target.entry);
   return CodeOnHost{
       .object = std::move(code.object), .entry = target.entry, .scratchBytes = code.scratchBytes};
 }
 
 std::optional<CodeOnHost> compileOnHost(Task &of) {
-  std::string suffix = of.target.name + "_" + std::to_string(of.number);
-  llvm::replace(suffix, '-', '_');
-  const HostTarget target{
-      .triple = *of.triple, .cpu = of.target.name, .entry = of.symbol + "_on_" + suffix};
+  // No function in C can be called so, as they have no dots.
+  const HostTarget target{.triple = *of.triple,
+                          .cpu = of.target.name,
+                          .entry =
+                              of.symbol + "." + of.target.name + "." + std::to_string(of.number)};
   return compileOnHost(*of.kernel, of.assumptions, target, of.diagnostics);
 }
 
-/// What computes the grid of a launch, wherever that runs.
-bool compileBlocks(const Library &library, LibraryKernel &of, Diagnostics &diagnostics) {
-  if (!of.blocks) return true;
-  const HostTarget target{.triple = library.triple,
-                          .cpu = oldestCpu(library.triple),
-                          .entry = library.symbolOf(of) + "_blocks"};
-  auto made = compileOnHost(*of.blocks, {}, target, diagnostics);
-  if (made) of.blocksCode = std::move(*made);
-  return made.has_value();
+/// What a launch computes first, wherever it runs then.
+bool compileForLaunches(const Library &library, LibraryKernel &of, Diagnostics &diagnostics) {
+  const auto compiled = [&](const ir::Kernel &kernel, const char *suffix, CodeOnHost &code) {
+    const HostTarget target{.triple = library.triple,
+                            .cpu = oldestCpu(library.triple),
+                            .entry = library.symbolOf(of) + suffix};
+    auto made = compileOnHost(kernel, {}, target, diagnostics);
+    if (made) code = std::move(*made);
+    return made.has_value();
+  };
+  const std::vector<RequiredPart> required = requiredBy(of.kernel);
+  return (!of.blocks || compiled(*of.blocks, ".blocks", of.blocksCode)) &&
+         (required.empty() || compiled(checkKernel(of.kernel, required), ".check", of.checkCode));
 }
 
 void compile(Task &of) {
@@ -171,10 +190,10 @@ std::vector<Task> tasksOf(const Library &library, const LibraryOptions &options)
 } // namespace
 
 bool compileLibrary(Library &library, const LibraryOptions &options, Diagnostics &diagnostics) {
-  for (const LibraryKernel &kernel : library.kernels) canBeInLibrary(kernel, diagnostics);
+  for (const LibraryKernel &kernel : library.kernels) refuseInLibrary(kernel, diagnostics);
   if (diagnostics.hasErrors()) return false;
   for (LibraryKernel &kernel : library.kernels)
-    if (!compileBlocks(library, kernel, diagnostics)) return false;
+    if (!compileForLaunches(library, kernel, diagnostics)) return false;
   std::vector<Task> tasks = tasksOf(library, options);
   launching::runInParallel(std::ssize(tasks), launching::threadCount(environment().numThreads),
                            [&](std::int64_t first, std::int64_t last) {

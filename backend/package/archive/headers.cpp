@@ -1,6 +1,7 @@
 #include "backend/package/archive/headers.h"
 
 #include "backend/package/archive/launch_program.h"
+#include "backend/package/archive/names.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,32 +12,11 @@
 namespace imbrex::archive {
 namespace {
 
-/// Of the functions, beside the kernel's own.
-constexpr llvm::StringLiteral kStream = "on", kGrid = "blocks";
-
 const ir::Type &typeOf(const LibraryKernel &of, std::size_t i) {
   return of.kernel.type(of.kernel.body().arguments[i]);
 }
 
-/// The parameter's name, unless C or C++ has another use for it.
-std::string nameOf(const LibraryKernel &of, std::size_t i) {
-  static constexpr auto kTaken = std::to_array<llvm::StringLiteral>(
-      {kStream,    kGrid,      "alignas",  "alignof",  "and",     "asm",       "auto",
-       "bool",     "break",    "case",     "catch",    "char",    "class",     "const",
-       "continue", "default",  "delete",   "do",       "double",  "else",      "enum",
-       "explicit", "export",   "extern",   "false",    "float",   "for",       "friend",
-       "goto",     "if",       "inline",   "int",      "long",    "mutable",   "namespace",
-       "new",      "not",      "operator", "or",       "private", "protected", "public",
-       "register", "restrict", "return",   "short",    "signed",  "sizeof",    "static",
-       "struct",   "switch",   "template", "this",     "throw",   "true",      "try",
-       "typedef",  "typename", "union",    "unsigned", "using",   "virtual",   "void",
-       "volatile", "while",    "xor"});
-  std::string name = of.kernel.parameterName(i);
-  const bool isName = !name.empty() && !llvm::isDigit(name.front()) &&
-                      llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
-  if (!isName) return "p" + std::to_string(i);
-  return llvm::is_contained(kTaken, llvm::StringRef(name)) ? name + "_" : name;
-}
+std::string nameOf(const LibraryKernel &of, std::size_t i) { return parameterNames(of.kernel)[i]; }
 
 /// How C has a scalar: what it has no arithmetic for, by its bits.
 std::string scalarInC(ir::ElementKind element) {
@@ -103,14 +83,24 @@ std::string targetsOf(const LibraryKernel &of) {
   return text;
 }
 
+/// The author's text, as it can stand in a comment of either kind: on one line, which does not go
+/// on, and without the ends of others.
+std::string inComment(std::string text) {
+  for (char &c : text)
+    if (c == '\n' || c == '\r' || c == '\\') c = ' ';
+  for (std::size_t at = 0; (at = text.find_first_of('*', at)) != std::string::npos; ++at)
+    if ((at > 0 && text[at - 1] == '/') || text.substr(at).starts_with("*/")) text[at] = '.';
+  return text;
+}
+
 /// What a caller has to know, a line each.
 std::vector<std::string> notesOn(const LibraryKernel &of) {
-  std::string signature = of.kernel.name() + "(";
+  std::string signature = of.name + "(";
   for (std::size_t i = 0; i < of.kernel.parameterCount(); ++i)
     signature += (i == 0 ? "" : ", ") + ir::toString(typeOf(of, i)) + " " + nameOf(of, i);
   std::vector<std::string> notes{signature + ")", "Code for " + targetsOf(of) + "."};
   for (const RequiredPart &part : requiredBy(of.kernel))
-    notes.push_back("Requires " + part.written + ": " + part.text);
+    notes.push_back(inComment("Requires " + part.written + ": " + part.text));
   return notes;
 }
 
@@ -131,9 +121,9 @@ std::string headerForC(const Library &library) {
                                    library.name, kOrigin, guardOf(library));
   for (const LibraryKernel &of : library.kernels) {
     text += "\n/* " + llvm::join(notesOn(of), "\n   ") + " */\n";
-    const std::string grid = of.blocks ? "" : ", const imbrex_grid *" + kGrid.str();
+    const std::string grid = of.blocks ? "" : ", const imbrex_grid *" + std::string(kGridName);
     text += llvm::formatv("int {0}(const imbrex_stream *{1}{2}{3});\n", library.symbolOf(of),
-                          kStream, grid, eachParameter(of, parameterInC));
+                          kStreamName, grid, eachParameter(of, parameterInC));
   }
   return text + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }
@@ -144,12 +134,13 @@ std::string headerForCpp(const Library &library, const std::string &headerForC) 
                                    library.name, kOrigin, headerForC, namespaceInCpp(library));
   for (const LibraryKernel &of : library.kernels) {
     text += "\n/// " + llvm::join(notesOn(of), "\n/// ") + "\n";
-    const std::string grid = of.blocks ? "" : ", const imbrex::aot::grid &" + kGrid.str();
+    const std::string grid =
+        of.blocks ? "" : ", const imbrex::aot::grid &" + std::string(kGridName);
     text += llvm::formatv(
         "[[nodiscard]] inline imbrex::aot::status {0}(const imbrex::aot::stream_ref &{1}{2}{3}) "
         "noexcept {{\n  return imbrex::aot::status(::{4}(&{1}{5}{6}));\n}\n",
-        of.name, kStream, grid, eachParameter(of, parameterInCpp), library.symbolOf(of),
-        of.blocks ? "" : ", &" + kGrid.str(), eachParameter(of, argumentForC));
+        of.name, kStreamName, grid, eachParameter(of, parameterInCpp), library.symbolOf(of),
+        of.blocks ? "" : ", &" + std::string(kGridName), eachParameter(of, argumentForC));
   }
   return text + llvm::formatv("\n} // namespace {0}\n", namespaceInCpp(library)).str();
 }

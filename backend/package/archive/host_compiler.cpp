@@ -19,6 +19,8 @@ Result<std::unique_ptr<host::Compiler>> compilerFor(const llvm::Triple &triple,
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser(); // for inline_asm
   });
+  if (!triple.isOSBinFormatELF() || !triple.isArch64Bit())
+    return fail(Diag::NoProcessorCode, {}, triple.str(), "libraries are of ELF and 64 bits");
   std::string problem;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
   if (target == nullptr) return fail(Diag::NoProcessorCode, {}, triple.str(), problem);

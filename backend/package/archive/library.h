@@ -63,6 +63,7 @@ struct LibraryKernel {
   /// Of each target together; those that assume more first, the last of them nothing.
   std::vector<LibraryCode> codes = {};
   CodeOnHost blocksCode = {};
+  CodeOnHost checkCode = {}; ///< Of what it requires of its launches, if that is anything.
 };
 
 struct Library {

@@ -81,17 +81,14 @@ public:
       parameters.push_back(parameter(i));
     for (const LibraryCode &one : of_.codes) codes.push_back(code(one));
     const std::vector<RequiredPart> required = requiredBy(of_.kernel);
-    for (const RequiredPart &part : required)
-      requirements.push_back(
-          ConstantMaker::structure({make_.text(part.written), make_.text(part.text)}));
-    Constant *check =
-        required.empty() ? make_.null() : emitCheck(module_, "check", of_.kernel, required);
+    for (const RequiredPart &part : required) requirements.push_back(requirement(part));
     return make_.global(
-        ConstantMaker::structure(
-            {make_.text(library_.name), make_.text(of_.name), make_.array(parameters),
-             make_.array(codes), make_.zeros(sizeof(aot::Loaded)), make_.array(requirements), check,
-             entry(of_.blocksCode), make_.number(of_.blocksCode.scratchBytes),
-             count(parameters.size()), count(codes.size())}),
+        ConstantMaker::structure({make_.text(library_.name), make_.text(of_.name),
+                                  make_.array(parameters), make_.array(codes),
+                                  make_.zeros(sizeof(aot::Loaded)), make_.array(requirements),
+                                  entry(of_.checkCode), make_.number(of_.checkCode.scratchBytes),
+                                  entry(of_.blocksCode), make_.number(of_.blocksCode.scratchBytes),
+                                  count(parameters.size()), count(codes.size())}),
         alignof(aot::Kernel));
   }
 
@@ -105,9 +102,32 @@ private:
     return make_.number(static_cast<std::uint8_t>(number));
   }
 
+  /// Others are not printed: nobody requires anything of their bits.
+  static std::optional<aot::Given::Kind> kindOf(ir::ElementKind element) {
+    if (element == ir::ElementKind::F32) return aot::Given::F32;
+    if (element == ir::ElementKind::F64) return aot::Given::F64;
+    if (ir::isSigned(element)) return aot::Given::Signed;
+    if (ir::isInteger(element)) return aot::Given::Unsigned;
+    return std::nullopt;
+  }
+
+  Constant *requirement(const RequiredPart &part) {
+    llvm::SmallVector<Constant *, 4> given;
+    for (const GivenWord &one : part.given)
+      if (const auto kind = kindOf(one.element))
+        given.push_back(ConstantMaker::structure(
+            {make_.text(one.name), make_.number(one.word),
+             make_.number(static_cast<std::int16_t>(*kind)),
+             make_.number(static_cast<std::int16_t>(ir::storageBits(one.element)))}));
+    return ConstantMaker::structure({make_.text(part.written), make_.text(part.text),
+                                     make_.array(given),
+                                     make_.number(static_cast<std::int64_t>(given.size()))});
+  }
+
   static aot::Form formOf(const ir::Type &type) {
     if (type.isView()) return aot::Form::View;
-    return type.isPointerTile() ? aot::Form::Pointer : aot::Form::Scalar;
+    if (type.isPointerTile()) return aot::Form::Pointer;
+    return type.element() == ir::ElementKind::Bool ? aot::Form::Truth : aot::Form::Scalar;
   }
 
   Constant *parameter(std::size_t i) {
@@ -193,9 +213,11 @@ private:
   Constant *entry(const CodeOnHost &code) {
     if (code.entry.empty()) return make_.null();
     llvm::Type *anything = llvm::Type::getVoidTy(module_.getContext());
-    return llvm::cast<Constant>(
+    auto *function = llvm::cast<llvm::Function>(
         module_.getOrInsertFunction(code.entry, llvm::FunctionType::get(anything, false))
             .getCallee());
+    function->setVisibility(llvm::GlobalValue::HiddenVisibility); // to users of a shared library
+    return function;
   }
 
   Constant *code(const LibraryCode &of) {

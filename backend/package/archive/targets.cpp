@@ -14,8 +14,9 @@ struct Baselines {
   std::string_view usual;
 };
 Baselines baselinesOf(const llvm::Triple &triple) {
-  if (triple.isX86()) return {package::kX86Baselines, package::kUsualX86};
-  if (triple.isAArch64()) return {package::kArmBaselines, package::kUsualArm};
+  if (triple.getArch() == llvm::Triple::x86_64) return {package::kX86Baselines, package::kUsualX86};
+  if (triple.getArch() == llvm::Triple::aarch64)
+    return {package::kArmBaselines, package::kUsualArm};
   return {};
 }
 

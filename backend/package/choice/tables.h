@@ -15,6 +15,10 @@ inline constexpr const char *kLaunchSymbol = "imbrex_aot_launch_1";
 
 inline constexpr std::size_t kMostAxes = 5;
 
+/// What a launch has room for. NVIDIA's GPUs take so many bytes up to compute capability 9.0 (PTX
+/// ISA 9.0, "Kernel Function Parameters").
+inline constexpr std::size_t kMostParameters = 32, kMostWords = 512, kMostArgumentBytes = 4352;
+
 /// What is passed for one parameter of a GPU's kernel (lower::WordKind).
 enum class WordKind : std::uint8_t { Scalar, Pointer, Extent, Stride, BoxMap };
 
@@ -40,7 +44,7 @@ static_assert(sizeof(BoxMap) == 56);
 /// imbrex_device (imbrex/aot.h), whose numbers these are.
 enum Device : std::uint8_t { kHost, kCuda, kHip };
 
-enum class Form : std::uint8_t { Scalar, Pointer, View };
+enum class Form : std::uint8_t { Scalar, Truth, Pointer, View };
 
 struct Parameter {
   const char *name;
@@ -52,6 +56,10 @@ struct Parameter {
   std::int32_t storageBits; ///< Of a scalar or an element.
 };
 static_assert(sizeof(Parameter) == 24);
+
+inline bool hasMemory(const Parameter &parameter) {
+  return parameter.form == Form::Pointer || parameter.form == Form::View;
+}
 
 /// launching::ParameterAssumptions
 struct Assumed {
@@ -92,16 +100,24 @@ struct Code {
 };
 static_assert(sizeof(Code) == 112);
 
+/// What a requirement is about: a scalar, an extent or a stride of a launch.
+struct Given {
+  enum Kind : std::int16_t { Signed, Unsigned, F32, F64 };
+  const char *name;  ///< "a.extent(1)"
+  std::int32_t word; ///< Among the launch's for the processor.
+  Kind kind;
+  std::int16_t bits;
+};
+static_assert(sizeof(Given) == 16);
+
 /// What a kernel requires of its launches.
 struct Requirement {
   const char *condition; ///< "a.extent(1) == b.extent(0)"
   const char *text;      ///< The author's, of what it is for.
+  const Given *given;
+  std::int64_t givenCount;
 };
-static_assert(sizeof(Requirement) == 16);
-
-/// The number of the first requirement that a launch with these words, the processor's, does not
-/// keep; -1 where it keeps all.
-using Check = std::int32_t(const std::uint64_t *words);
+static_assert(sizeof(Requirement) == 32);
 
 /// The GPUs of a vendor that can be used; a launch names one by its number.
 inline constexpr std::size_t kMostGpus = 32;
@@ -122,14 +138,18 @@ struct Kernel {
   const Code *codes;
   Loaded *loaded;
   const Requirement *requirements;
-  Check *check; ///< Null where nothing is required.
-  /// Run with the kernel's arguments and behind them a view of three i64, its only block writes the
-  /// grid there. Null where the launch brings the grid.
+  /// Run with the kernel's arguments and behind them a view of one i64, its only block writes the
+  /// number of the first requirement that they do not keep there, or -1. Null where nothing is
+  /// required.
+  HostEntry *check;
+  std::int64_t checkScratchBytes;
+  /// The same with a view of three i64, where it writes the grid. Null where the launch brings
+  /// that.
   HostEntry *blocks;
   std::int64_t blocksScratchBytes;
   std::int32_t parameterCount;
   std::int32_t codeCount;
 };
-static_assert(sizeof(Kernel) == 80);
+static_assert(sizeof(Kernel) == 88);
 
 } // namespace imbrex::aot

@@ -5,17 +5,32 @@
 
 namespace imbrex::host {
 
-KernelCode compileKernel(const ir::Kernel &kernel, const LaunchTraits &traits, Compiler &compiler,
-                         const char *entry) {
+namespace {
+
+KernelCode compileAs(const std::string &entry, llvm::GlobalValue::VisibilityTypes visibility,
+                     const ir::Kernel &kernel, const LaunchTraits &traits, Compiler &compiler) {
   llvm::LLVMContext context;
   llvm::Module module(kernel.name(), context);
   compiler.prepare(module);
   const LoopPlan plan = planLoops(kernel, traits);
   Emitter emitter(module, kernel, plan, traits, compiler.machine());
   emitter.emitEntry(entry);
+  module.getFunction(entry)->setVisibility(visibility);
   return {.object = compiler.compile(module, llvm::CodeGenOptLevel::Default),
           .scratchBytes = emitter.totalScratchBytes(),
           .sites = emitter.takeSites()};
+}
+
+} // namespace
+
+KernelCode compileKernel(const ir::Kernel &kernel, const LaunchTraits &traits, Compiler &compiler) {
+  return compileAs(KernelCode::kEntry, llvm::GlobalValue::DefaultVisibility, kernel, traits,
+                   compiler);
+}
+
+KernelCode compileKernel(const ir::Kernel &kernel, const LaunchTraits &traits, Compiler &compiler,
+                         const std::string &entry) {
+  return compileAs(entry, llvm::GlobalValue::HiddenVisibility, kernel, traits, compiler);
 }
 
 Words argumentWords(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments) {

@@ -17,15 +17,17 @@ using EntryFunction = void (*)(const std::uint64_t *words, const std::int32_t *g
                                void *launch);
 
 struct KernelCode {
-  static constexpr const char *kEntry = "entry"; // the symbol of its EntryFunction, mostly
+  static constexpr const char *kEntry = "entry"; // the symbol of its EntryFunction, unless said
   std::unique_ptr<llvm::MemoryBuffer> object;
   std::int64_t scratchBytes = 0; // that each call of it needs, aligned to 64
   std::vector<Site> sites;
 };
 
-/// The code of a kernel at stage Tiles for launches with these traits, under the symbol `entry`.
+/// The code of a kernel at stage Tiles for launches with these traits.
+KernelCode compileKernel(const ir::Kernel &kernel, const LaunchTraits &traits, Compiler &compiler);
+/// The same to be linked into a program or a library, for whose users the symbol `entry` is hidden.
 KernelCode compileKernel(const ir::Kernel &kernel, const LaunchTraits &traits, Compiler &compiler,
-                         const char *entry = KernelCode::kEntry);
+                         const std::string &entry);
 
 /// The arguments as compiled code takes them: a scalar's bits, a pointer, a view's pointer, extents
 /// and strides, a table's pointer and size.

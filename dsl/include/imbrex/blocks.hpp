@@ -5,8 +5,11 @@
 #include <imbrex/trace.hpp>
 #include <imbrex/view.hpp>
 
+#include <array>
 #include <concepts>
+#include <functional>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 
@@ -20,10 +23,13 @@ namespace imbrex::detail {
 
 template <class K>
 constexpr bool has_blocks_member = [] {
-  if constexpr (requires { &K::blocks; })
-    return std::is_member_function_pointer_v<decltype(&K::blocks)>;
-  else
+  if constexpr (requires { &K::blocks; }) {
+    using member = decltype(&K::blocks);
+    return std::is_member_function_pointer_v<member> ||
+           std::is_function_v<std::remove_pointer_t<member>>;
+  } else {
     return false;
+  }
 }();
 
 template <class K, class Parameters>
@@ -41,6 +47,14 @@ constexpr bool has_blocks() {
   return has;
 }
 
+/// Whether `blocks` gives several numbers.
+template <class Numbers>
+constexpr bool are_several = false;
+template <class... N>
+constexpr bool are_several<std::tuple<N...>> = true;
+template <class N, std::size_t Count>
+constexpr bool are_several<std::array<N, Count>> = true;
+
 /// What writes the numbers of blocks to a view behind the kernel's own parameters.
 template <class K, class Parameters>
 struct blocks_kernel;
@@ -50,7 +64,7 @@ struct blocks_kernel<K, std::tuple<P...>> {
 
   void operator()(P... parameters, view<i64, 1> made) const {
     const auto numbers = of->blocks(parameters...);
-    if constexpr (requires { std::tuple_size<decltype(numbers)>::value; })
+    if constexpr (are_several<std::remove_cv_t<decltype(numbers)>>)
       std::apply([&](const auto &...each) { write(made, each...); }, numbers);
     else
       write(made, numbers);
@@ -74,27 +88,26 @@ private:
   }
 };
 
+/// What was recorded, unless it does what a launch can't: then an error is thrown.
+traced_kernel checked_blocks(traced_kernel blocks, std::string_view kernel);
+
 /// None of a kernel that leaves it to the launch.
 template <class K>
 std::optional<traced_kernel> trace_blocks(const K &kernel, location where) {
   if constexpr (has_blocks<K>())
-    return trace(blocks_kernel<K, typename kernel_traits<K>::parameters>{&kernel},
-                 {.name = "blocks"}, where);
+    return checked_blocks(trace(blocks_kernel<K, typename kernel_traits<K>::parameters>{&kernel},
+                                {.name = "blocks"}, where),
+                          default_name<K>());
   else
     return std::nullopt;
 }
 
 /// The same, with the error as a value.
+result<std::optional<traced_kernel>>
+try_trace(const std::function<std::optional<traced_kernel>()> &tracing);
 template <class K>
 result<std::optional<traced_kernel>> try_trace_blocks(const K &kernel, location where) {
-  if constexpr (has_blocks<K>()) {
-    auto made = try_trace(blocks_kernel<K, typename kernel_traits<K>::parameters>{&kernel},
-                          {.name = "blocks"}, where);
-    if (!made) return made.error();
-    return std::optional(*made);
-  } else {
-    return std::optional<traced_kernel>();
-  }
+  return try_trace([&] { return trace_blocks(kernel, where); });
 }
 
 } // namespace imbrex::detail

@@ -28,8 +28,8 @@ int launch_from_c(void) {
   if (app_add(&host, &blocks, &x, &y, &z) != IMBREX_OK) return failed("add");
   for (i = 0; i < SIZE; ++i)
     if (c[i] != (float)i + 0.5f) return failed("the sum is wrong");
-  /* 0x3c00 is 1 as an f16. */
-  if (app_scale(&host, &quarters, &from, &to, SIZE, 2.0f, 0x3c00, 1, 3) != IMBREX_OK)
+  /* 0x3c00 is 1 as an f16; whatever is not 0 is true. */
+  if (app_scale(&host, &quarters, &from, &to, SIZE, 2.0f, 0x3c00, 2, 3) != IMBREX_OK)
     return failed("scale");
   for (i = 0; i < SIZE; ++i)
     if (a[i] != -(2 * c[i] + 4)) return failed("the multiple is wrong");

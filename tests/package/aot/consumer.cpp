@@ -42,6 +42,18 @@ void passArrays() {
   expect(app::add(stream_ref::host(), grid(0), a, b, c).ok(), "no blocks");
 }
 
+/// Elements of which two share a byte.
+void passNibbles() {
+  const std::vector<unsigned char> halves(32, 0x22); // 1, 1
+  std::vector<float> y(64);
+  const array<const imbrex::f4e2m1, 1> all(halves);
+  expect(all.extents[0] == 64, "two elements in a byte");
+  const array<const imbrex::f4e2m1, 2> row(halves.data(), {1, halves.size() * 2});
+  expect(app::halve(stream_ref::host(), 1, row, array<float, 2>(y.data(), {1, y.size()})).ok() &&
+             y[63] == 0.5f,
+         "half of the last");
+}
+
 void passWrongOnes() {
   std::vector<float> a(64);
   const stream_ref host = stream_ref::host();
@@ -69,6 +81,9 @@ void passWrongOnes() {
   expectRefused(app::add(stream_ref::hip(), 1, a, a, a), IMBREX_NO_DEVICE,
                 "there is no hip:0, since AMD's HIP is not found (/nowhere); IMBREX_HIP_DRIVER may "
                 "say where");
+  expectRefused(app::add(host, 1, array<float, 1>(nullptr, {std::int64_t{1} << 57}), a, a),
+                IMBREX_BAD_ARGUMENT,
+                "the argument 'a' of 'add', view<const f32, 1>, has too many elements");
   // An array without elements may be anywhere.
   expect(app::add(host, 1, array<float, 1>(nullptr, {0}), a, a).ok(), "an empty array");
 }
@@ -83,9 +98,16 @@ void keepMemory() {
   expect(moved.copy_to(back).ok() && back[99] == 2, "what was in it");
   expect(moved.make(host, std::int64_t{0}).ok() && moved.data() == nullptr, "no memory");
   expectRefused(moved.make(host, std::int64_t{-1}), IMBREX_BAD_ARGUMENT,
-                "-4 bytes can't be allocated");
+                "-1 bytes can't be allocated");
   expectRefused(moved.make(host, std::int64_t{1} << 50), IMBREX_NO_MEMORY,
                 "the host can't allocate memory");
+  expectRefused(moved.make(host, (std::int64_t{1} << 61) + 1), IMBREX_NO_MEMORY,
+                "the host can't allocate memory");
+  expect(imbrex_copy_in(&host, back.data(), back.data(), -1) == IMBREX_BAD_ARGUMENT, "-1 bytes");
+  expect(imbrex_copy_out(&host, nullptr, back.data(), 4) == IMBREX_BAD_ARGUMENT, "a null pointer");
+  imbrex_stream none{IMBREX_CUDA, 3, back.data()};
+  expect(imbrex_stream_make(nullptr, &none) == IMBREX_BAD_ARGUMENT && none.handle == nullptr,
+         "a stream of nothing");
   stream own;
   expect(own.make(host).ok() && own.synchronise().ok(), "a stream of the host's");
   expect(stream_ref::best().device == IMBREX_HOST, "the best device where there is no driver");
@@ -95,6 +117,7 @@ void keepMemory() {
 
 int main() {
   passArrays();
+  passNibbles();
   passWrongOnes();
   keepMemory();
   expect(launch_from_c() == 0, "launches from C");

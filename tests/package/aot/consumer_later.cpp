@@ -2,6 +2,7 @@
 #include "consumer.h"
 #include "later.hpp"
 
+#include <string_view>
 #include <vector>
 
 int launch_later() {
@@ -9,6 +10,12 @@ int launch_later() {
   const std::vector<float> a(1000, 2.0f), b(1000, 3.0f);
   std::vector<float> now(1000), later(1000);
   if (!app::add(host, 1, a, b, now) || !second::add(host, 2, a, b, later)) return 1;
+  if (!second::grow(host, 1, 0.0f, later)) return 1;
+  const auto shrinks = second::grow(host, 1, -1.0f, later);
+  if (shrinks.code() != IMBREX_UNMET ||
+      std::string_view(shrinks.message()) !=
+          "'grow' requires exp(p0) > 0.5, and p0 is -1: it does not shrink by half")
+    return 1;
   // Numbers that a bf16 has; those behind them come from the padding.
   std::vector<float> numbers(100);
   for (int i = 0; i < 100; ++i)

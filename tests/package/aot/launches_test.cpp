@@ -207,8 +207,9 @@ TEST_CASE("a product's boxes are described, and what it requires is checked") {
                      array<f16, 2>(y.data(), {k, n}), array<f32, 2>(z.data(), {m, n}));
     CHECK(unmet.code() == IMBREX_UNMET);
     CHECK(std::string(unmet.message()) ==
-          "'product' requires a.extent(1) == b.extent(0), which this launch does not keep: the "
-          "rows of b are the columns of a");
+          "'product' requires a.extent(1) == b.extent(0), and a.extent(1) is " +
+              std::to_string(k - 1) + ", b.extent(0) is " + std::to_string(k) +
+              ": the rows of b are the columns of a");
   }
 }
 

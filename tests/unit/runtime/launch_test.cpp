@@ -657,3 +657,21 @@ TEST_CASE("a grid that a kernel computes is checked as one that is given") {
   kernel(five); // none
   CHECK(five[0] == 0);
 }
+
+TEST_CASE("a grid is computed from what a launch knows, and from nothing else") {
+  struct Asking {
+    void operator()(view<f32, 1> x) const { x[box<4>(0)] = 1.0f; }
+    auto blocks(view<f32, 1>) const { return program_id(0) + 1; }
+  };
+  struct Reading {
+    void operator()(ptr<const i32> n, view<f32, 1> x) const { x[box<4>(0)] = cast<f32>(load(n)); }
+    auto blocks(ptr<const i32> n, view<f32, 1>) const { return load(n); }
+  };
+  const auto asking = try_jit(Asking{});
+  REQUIRE(!asking);
+  CHECK(asking.error().what() ==
+        doctest::Contains("`blocks` of kernel 'Asking' has 'program_id', which a launch can't do"));
+  const auto reading = try_jit(Reading{});
+  REQUIRE(!reading);
+  CHECK(reading.error().what() == doctest::Contains("'load'"));
+}

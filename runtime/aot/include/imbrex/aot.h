@@ -12,6 +12,9 @@
 extern "C" {
 #endif
 
+/* A shared library that links these functions offers them, too. */
+#pragma GCC visibility push(default)
+
 typedef enum imbrex_status {
   IMBREX_OK = 0,
   IMBREX_BAD_ARGUMENT = 1, /* a null or misaligned address, a negative extent, a wrong device */
@@ -76,6 +79,8 @@ int imbrex_release(const imbrex_stream *stream, void *memory);
 /* Between the process's memory and the device's, behind what is in the stream; done on return. */
 int imbrex_copy_in(const imbrex_stream *stream, void *to, const void *from, int64_t bytes);
 int imbrex_copy_out(const imbrex_stream *stream, void *to, const void *from, int64_t bytes);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

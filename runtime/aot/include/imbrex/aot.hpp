@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -107,8 +108,23 @@ using unit_of =
 /// that are not const may be read as if they were.
 template <class R, class T>
 concept contiguous_of = requires(R &range) {
-  { std::span(range) } -> std::convertible_to<std::span<unit_of<T>>>;
+  { range.data() } -> std::convertible_to<unit_of<T> *>;
+  { range.size() } -> std::convertible_to<std::int64_t>;
 };
+
+/// How many elements of T so many units have.
+template <class T>
+constexpr std::int64_t elements_of(std::int64_t units) {
+  return std::same_as<std::remove_const_t<T>, f4e2m1> ? 2 * units : units;
+}
+
+/// Of so many units; more than there can be where they are too many.
+template <class T>
+constexpr std::int64_t bytes_of(std::int64_t units) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  return units > most / size ? most : units * size;
+}
 
 } // namespace detail
 
@@ -120,7 +136,16 @@ class array : public imbrex_array {
 
 public:
   using unit = detail::unit_of<T>;
-  using numbers = std::array<std::int64_t, Rank>;
+  /// One for each axis.
+  class numbers : public std::array<std::int64_t, Rank> {
+  public:
+    template <std::convertible_to<std::int64_t>... N>
+      requires(sizeof...(N) == Rank)
+    constexpr numbers(const N &...each)
+        : std::array<std::int64_t, Rank>{static_cast<std::int64_t>(each)...} {}
+    constexpr numbers(const std::array<std::int64_t, Rank> &each)
+        : std::array<std::int64_t, Rank>(each) {}
+  };
 
   /// Rows one behind the other.
   constexpr array(unit *first, const numbers &sizes) : array(first, sizes, packed(sizes)) {}
@@ -131,11 +156,11 @@ public:
       strides[axis] = steps[axis];
     }
   }
-  /// A vector, a std::array, a span: all of it.
+  /// A vector, a std::array, a span, a device_buffer: all of it.
   template <detail::contiguous_of<T> R>
     requires(Rank == 1 && !std::is_base_of_v<imbrex_array, std::remove_cvref_t<R>>)
   constexpr array(R &&range)
-      : array(std::span(range).data(), {static_cast<std::int64_t>(std::span(range).size())}) {}
+      : array(range.data(), {detail::elements_of<T>(static_cast<std::int64_t>(range.size()))}) {}
   /// What may be written may be read.
   template <class U>
     requires(std::same_as<const U, T>)
@@ -143,7 +168,7 @@ public:
 
 private:
   static constexpr numbers packed(const numbers &sizes) {
-    numbers steps{};
+    std::array<std::int64_t, Rank> steps{};
     std::uint64_t step = 1; // a launch refuses an array that is so large that this wraps around
     for (std::size_t axis = Rank; axis-- > 0;) {
       steps[axis] = static_cast<std::int64_t>(step);
@@ -159,16 +184,15 @@ class memory : public imbrex_memory {
 public:
   using unit = detail::unit_of<T>;
 
-  /// Of so many elements; without the number the kernel may run more slowly, for it could overlap
-  /// another argument's.
-  constexpr memory(unit *first, std::int64_t elements = -1) : imbrex_memory() {
+  /// Of so many units, which are bytes where two elements share one; without the number the kernel
+  /// may run more slowly, for it could overlap another argument's.
+  constexpr memory(unit *first, std::int64_t units = -1) : imbrex_memory() {
     data = const_cast<std::remove_const_t<unit> *>(first);
-    bytes = elements < 0 ? -1 : elements * static_cast<std::int64_t>(sizeof(unit));
+    bytes = units < 0 ? -1 : detail::bytes_of<unit>(units);
   }
   template <detail::contiguous_of<T> R>
     requires(!std::is_base_of_v<imbrex_memory, std::remove_cvref_t<R>>)
-  constexpr memory(R &&range)
-      : memory(std::span(range).data(), static_cast<std::int64_t>(std::span(range).size())) {}
+  constexpr memory(R &&range) : memory(range.data(), static_cast<std::int64_t>(range.size())) {}
 };
 
 /// Elements in a device's memory, given back with this, when all that is in the stream has ended.
@@ -191,7 +215,7 @@ public:
     made.stream_ = on;
     made.size_ = size;
     void *memory = nullptr;
-    const status came(imbrex_allocate(&on, size * static_cast<std::int64_t>(sizeof(T)), &memory));
+    const status came(imbrex_allocate(&on, size < 0 ? size : detail::bytes_of<T>(size), &memory));
     made.data_ = static_cast<T *>(memory);
     if (came.ok()) swap(made);
     return came;
@@ -202,7 +226,7 @@ public:
     if (!came.ok() || values.empty()) return came;
     return status(imbrex_copy_in(&on, data_, values.data(), bytes()));
   }
-  /// What is in it, behind all that is in its stream.
+  /// What is in it, as much as there is room for, behind all that is in its stream.
   status copy_to(std::span<T> values) const noexcept {
     const auto wanted = static_cast<std::int64_t>(values.size_bytes());
     return status(

@@ -1,0 +1,154 @@
+#include "backend/package/archive/assumed.h"
+#include "backend/package/archive/library.h"
+#include "backend/package/archive/names.h"
+#include "backend/package/package.h"
+#include "tests/support/assembler.h"
+#include "tests/support/parsed_kernel.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+/// What a library has, before it is written.
+namespace imbrex::archive {
+namespace {
+
+const llvm::Triple kX86("x86_64-unknown-linux-gnu"), kArm("aarch64-unknown-linux-gnu");
+
+Library libraryOf(ir::Kernel kernel) {
+  Library library{.name = "lib", .nameSpace = "lib", .triple = kX86};
+  library.kernels.push_back({.name = "k", .kernel = std::move(kernel)});
+  return library;
+}
+
+ir::Kernel sum() {
+  return testing::parsedKernel(
+      R"(kernel @sum(%x: view<const f32, 1>, %y: view<f32, 1>) stage tiles {
+  %0 = program_id : i32
+  %1 = view.load %x, %0 : f32[256]
+  %2 = view.load %y, %0 : f32[256]
+  %3 = add %1, %2 : f32[256]
+  view.store %y, %3, %0
+})");
+}
+
+ir::Kernel copyThroughPointers() {
+  return testing::parsedKernel(
+      R"(kernel @copy(%x: ptr<const f32>, %y: ptr<f32>, %n: i32) stage tiles {
+  %0 = load %x : f32
+  store %y, %0
+})");
+}
+
+LibraryOptions optionsFor(const std::vector<std::string> &targets) {
+  LibraryOptions options;
+  for (const std::string &target : targets)
+    options.targets.push_back(parseTarget(target, kX86).value());
+  return options;
+}
+
+/// The code's image is of the machine that it is said to be for; so is a package of it.
+void checkImages(const Library &library) {
+  for (const LibraryCode &code : library.kernels[0].codes) {
+    if (code.target.isHost()) continue;
+    CAPTURE(toText(code.target));
+    const auto members = package::readCode(code.gpu.image);
+    REQUIRE(members.ok());
+    REQUIRE(members->size() == 1);
+    CHECK(members->front().machine == code.target.name);
+    CHECK(members->front().isAssembly == code.target.isAssembly);
+  }
+}
+
+std::set<std::string> targetsIn(const Library &library) {
+  std::set<std::string> targets;
+  for (const LibraryCode &code : library.kernels[0].codes) targets.insert(toText(code.target));
+  return targets;
+}
+
+} // namespace
+
+TEST_CASE("a target's text is what a library can have code for") {
+  CHECK(toText(parseTarget("host", kX86).value()) == "host:x86-64-v3");
+  CHECK(toText(parseTarget("host", kArm).value()) == "host:armv8-a");
+  for (const char *text : {"sm_90a", "ptx:sm_80", "gfx942", "gfx11-generic", "host:x86-64-v4"})
+    CHECK(toText(parseTarget(text, kX86).value()) == text);
+  CHECK(render(parseTarget("host:armv8-a", kX86).error()) ==
+        "imbrex: error: there is no target 'host:armv8-a' for x86_64-unknown-linux-gnu\n"
+        "  hint: there are host:x86-64, host:x86-64-v2, host:x86-64-v3, host:x86-64-v4\n");
+}
+
+TEST_CASE("images and assembly are of the machines that are named, compressed or not") {
+  for (const bool isCompressed : {false, true}) {
+    Library library = libraryOf(sum());
+    LibraryOptions options =
+        optionsFor({"ptx:sm_75", "ptx:sm_90a", "gfx942", "gfx950", "gfx11-generic", "host"});
+    options.isCompressed = isCompressed;
+    Diagnostics diagnostics;
+    REQUIRE(compileLibrary(library, options, diagnostics));
+    CHECK(targetsIn(library) == std::set<std::string>{"ptx:sm_75", "ptx:sm_90a", "gfx942", "gfx950",
+                                                      "gfx11-generic", "host:x86-64-v3"});
+    checkImages(library);
+  }
+}
+
+TEST_SUITE("toolkit") {
+  TEST_CASE("images of NVIDIA's are of the machines that are named") {
+    if (!testing::canAssemble(target::gpuTarget(*machine::findMachine("sm_80")))) return;
+    for (const bool isCompressed : {false, true}) {
+      Library library = libraryOf(sum());
+      LibraryOptions options = optionsFor({"sm_80", "sm_90a", "sm_100a", "sm_120a"});
+      options.isCompressed = isCompressed;
+      Diagnostics diagnostics;
+      REQUIRE(compileLibrary(library, options, diagnostics));
+      checkImages(library);
+      for (const LibraryCode &code : library.kernels[0].codes)
+        CHECK(code.gpu.resources->registers > 0);
+    }
+  }
+}
+
+TEST_CASE("of each target the code that assumes more comes first, and the last assumes nothing") {
+  for (const ir::Kernel &kernel : {sum(), copyThroughPointers()})
+    for (const auto &assumed : {assumedOnGpus(kernel), assumedOnHost(kernel)}) {
+      REQUIRE(assumed.size() > 1);
+      CHECK(assumed.back().count() == 0);
+      CHECK_FALSE(assumed.back().areDisjoint);
+      for (std::size_t i = 1; i < assumed.size(); ++i) {
+        CHECK(assumed[i - 1].count() >= assumed[i].count());
+        CHECK(assumed[i - 1] != assumed[i]);
+      }
+    }
+  // Pointers of which nobody knows whether they overlap have code of their own.
+  const auto mayOverlap = [](const analysis::Assumptions &one) {
+    return one.count() > 0 && !one.areDisjoint;
+  };
+  CHECK(std::ranges::count_if(assumedOnGpus(copyThroughPointers()), mayOverlap) == 2);
+  CHECK(std::ranges::count_if(assumedOnGpus(sum()), mayOverlap) == 1);
+}
+
+TEST_CASE("a kernel that asks for more than a launch has room for is refused") {
+  std::string parameters;
+  for (int i = 0; i < 33; ++i) parameters += (i == 0 ? "%p" : ", %p") + std::to_string(i) + ": i32";
+  Library library = libraryOf(testing::parsedKernel(
+      "kernel @many(" + parameters + ", %y: view<i32, 1>) stage tiles {\n" +
+      "  %0 = broadcast %p32 : i32[4]\n  %1 = constant 0 : i32\n  view.store %y, %0, %1\n}"));
+  Diagnostics diagnostics;
+  CHECK_FALSE(compileLibrary(library, optionsFor({"host"}), diagnostics));
+  CHECK(diagnostics.render().find("'k' has 34 parameters; kernels compiled ahead of time may have "
+                                  "32") != std::string::npos);
+}
+
+TEST_CASE("parameters keep their names where C has no other use for them, and no two are alike") {
+  const ir::Kernel kernel = testing::parsedKernel(
+      R"(kernel @k(%blocks: i32, %blocks_: i32, %on: i32, %class: i32, %p3: i32, %imbrex_array: i32, %x: i32) stage tiles {
+})");
+  CHECK(parameterNames(kernel) ==
+        std::vector<std::string>{"blocks_", "blocks__", "on_", "p3", "p3_", "p5", "x"});
+  for (const char *name : {"gemm", "_x", "a1"}) CHECK(isName(name));
+  for (const char *name :
+       {"", "1a", "a-b", "delete", "NULL", "constexpr", "imbrex", "imbrex_stream"})
+    CHECK_FALSE(isName(name));
+}
+
+} // namespace imbrex::archive

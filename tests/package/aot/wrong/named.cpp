@@ -1,0 +1,3 @@
+#include <imbrex/generator.hpp>
+
+IMBREX_KERNEL(delete, [](imbrex::view<float, 1> x) { x[imbrex::box<64>(0)] = 0.0f; });
