@@ -42,18 +42,12 @@ private:
 
 /// An imbrex_status.
 int bindArguments(const Kernel &kernel, const void *const *arguments, BoundLaunch &bound);
-/// The same for the grid, which the kernel may know itself from its arguments. A launch without
-/// blocks has none along any axis.
-int bindGrid(const Kernel &kernel, const imbrex_grid *grid, BoundLaunch &bound);
 
 /// The arguments as code for the processor takes them (host::argumentWords): a scalar's bits, an
 /// address, and behind that of a view its extents and strides.
 using Words = std::array<std::uint64_t, (kMostParameters + 1) * (1 + 2 * kMostAxes)>;
 /// How many they are.
 std::size_t writeWords(const Kernel &kernel, const BoundLaunch &bound, Words &words);
-
-/// An imbrex_status: whether the launch keeps what the kernel requires.
-int checkRequired(const Kernel &kernel, const BoundLaunch &bound);
 
 /// The code, of those for one machine, that assumes most of what holds of the launch. The last one
 /// assumes nothing.

@@ -1,4 +1,4 @@
-#include "runtime/aot/bind.h"
+#include "runtime/aot/computed.h"
 #include "runtime/aot/devices.h"
 #include "runtime/aot/error.h"
 #include "runtime/aot/host_code.h"

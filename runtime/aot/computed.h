@@ -1,0 +1,15 @@
+#pragma once
+
+#include "runtime/aot/bind.h"
+
+/// What a launch computes from its arguments before anything runs.
+namespace imbrex::aot {
+
+/// An imbrex_status: whether the launch keeps what the kernel requires.
+int checkRequired(const Kernel &kernel, const BoundLaunch &bound);
+
+/// An imbrex_status. The grid is the launch's, or the kernel's own. One without blocks has none
+/// along any axis.
+int bindGrid(const Kernel &kernel, const imbrex_grid *grid, BoundLaunch &bound);
+
+} // namespace imbrex::aot
