@@ -1,12 +1,12 @@
 #include "runtime/aot/bind.h"
 
+#include "backend/launching/array_span.h"
 #include "runtime/aot/error.h"
 
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 
 namespace imbrex::aot {
 
@@ -66,33 +66,6 @@ int bindMemory(const Pair &pair, const imbrex_memory &given) {
   return IMBREX_OK;
 }
 
-/// The elements that a view reaches over, from its first on; an error where they are too many, or
-/// an extent or stride is negative.
-int spanOf(const Pair &pair, const imbrex_array &given, std::int64_t &span) {
-  // With 64 bits to an element, every offset in bits then fits in 63 bits.
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
-  std::int64_t product = 1, last = 0;
-  bool isEmpty = false, isTooLarge = false;
-  for (std::size_t axis = 0; axis < pair.parameter.rank; ++axis) {
-    const std::int64_t extent = given.extents[axis], stride = given.strides[axis];
-    if (extent < 0)
-      return pair.wrong("has the extent %lld along axis %u", static_cast<long long>(extent),
-                        static_cast<unsigned>(axis));
-    if (stride < 0)
-      return pair.wrong("has the stride %lld along axis %u", static_cast<long long>(stride),
-                        static_cast<unsigned>(axis));
-    std::int64_t reach = 0;
-    isEmpty |= extent == 0;
-    isTooLarge |= __builtin_mul_overflow(product, extent, &product);
-    isTooLarge |= __builtin_mul_overflow(extent - 1, stride, &reach);
-    isTooLarge |= __builtin_add_overflow(last, reach, &last);
-  }
-  span = isEmpty ? 0 : last + 1;
-  if (!isEmpty && (isTooLarge || product > kMostElements || last > kMostElements))
-    return pair.wrong("has too many elements");
-  return IMBREX_OK;
-}
-
 GivenView givenView(const Parameter &parameter, const imbrex_array &view) {
   return {.address = reinterpret_cast<std::uintptr_t>(view.data),
           .extents = std::span(view.extents, parameter.rank),
@@ -100,14 +73,30 @@ GivenView givenView(const Parameter &parameter, const imbrex_array &view) {
           .storageBits = parameter.storageBits};
 }
 
+int wrongSpan(const Pair &pair, const imbrex_array &given, const launching::ArraySpan &span) {
+  const auto axis = static_cast<unsigned>(span.axis);
+  switch (span.problem) {
+  case launching::SpanProblem::NegativeExtent:
+    return pair.wrong("has the extent %lld along axis %u",
+                      static_cast<long long>(given.extents[axis]), axis);
+  case launching::SpanProblem::NegativeStride:
+    return pair.wrong("has the stride %lld along axis %u",
+                      static_cast<long long>(given.strides[axis]), axis);
+  case launching::SpanProblem::TooManyElements: return pair.wrong("has too many elements");
+  case launching::SpanProblem::None: break;
+  }
+  return IMBREX_OK;
+}
+
 int bindView(const Pair &pair, const imbrex_array &given) {
-  std::int64_t span = 0;
-  if (const int status = spanOf(pair, given, span); status != IMBREX_OK) return status;
+  const GivenView view = givenView(pair.parameter, given);
+  const launching::ArraySpan span = launching::spanOf(view.extents, view.strides);
+  if (span.problem != launching::SpanProblem::None) return wrongSpan(pair, given, span);
   pair.bound.view = &given;
-  pair.bound.scalar = reinterpret_cast<std::uintptr_t>(given.data);
-  pair.bound.bytes = (span * pair.parameter.storageBits + 7) / 8;
+  pair.bound.scalar = view.address;
+  pair.bound.bytes = span.bytes(view.storageBits);
   if (const int status = checkAddress(pair); status != IMBREX_OK) return status;
-  pair.bound.holds = launching::assumptionsOf(givenView(pair.parameter, given));
+  pair.bound.holds = launching::assumptionsOf(view);
   return IMBREX_OK;
 }
 
