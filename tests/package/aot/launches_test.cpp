@@ -20,6 +20,7 @@ namespace {
 using aot::array;
 using aot::device_buffer;
 using aot::memory;
+using aot::status;
 using aot::stream_ref;
 namespace kernels = aot_kernels;
 
@@ -110,6 +111,32 @@ TEST_CASE("a launch on the host may overlap itself") {
   check(app::add(stream_ref::host(), 2, second, second, second));
   for (std::size_t i = 0; i < expected.size(); i += 2) expected[i] += expected[i];
   CHECK(x == expected);
+  // One place further: a block reads its tiles before it writes one.
+  constexpr std::size_t kBlock = 1024;
+  const array<f32, 1> here(x.data(), {kBlock}), behind(x.data() + 1, {kBlock});
+  check(app::add(stream_ref::host(), 1, here, here, behind));
+  for (std::size_t i = 0; i < kBlock; ++i) CHECK(x[i + 1] == 2 * expected[i]);
+}
+
+TEST_CASE("what overlaps on a GPU runs other code, unless it is only read") {
+  Fake fake(trace(kernels::add{}));
+  const auto a = on(kGpu, random<f32>(2048, 1)), c = on(kGpu, std::vector<f32>(2048));
+  const auto all = [](const device_buffer<f32> &of) {
+    return array<f32, 1>(of.data(), {of.size()});
+  };
+  const auto imageOf = [&](const array<f32, 1> &x, const array<f32, 1> &y, const array<f32, 1> &z) {
+    const status came = app::add(kGpu, 2, x, y, z);
+    CHECK(fake.played.problem() == "");
+    check(came);
+    return fake.launches.back().image;
+  };
+  const std::vector<f32> before = contentOf(a);
+  const auto b = on(kGpu, before);
+  const std::string usual = imageOf(all(a), all(b), all(c));
+  CHECK(imageOf(all(a), all(a), all(c)) == usual);
+  imageOf(all(a), all(b), all(a)); // in place
+  const std::vector<f32> after = contentOf(a);
+  for (std::size_t i = 0; i < after.size(); ++i) CHECK(after[i] == 2 * before[i]);
 }
 
 TEST_CASE("numbers arrive as they are, on the host and on a GPU") {
