@@ -12,6 +12,7 @@ namespace {
 bool isOfUnknownSize(const Argument &memory) { return memory.bytes == Argument::kUnknownSize; }
 
 bool areTwoApart(const Argument &a, const Argument &b) {
+  if (isOfUnknownSize(a) || isOfUnknownSize(b)) return false;
   return a.data + a.bytes <= b.data || b.data + b.bytes <= a.data;
 }
 
@@ -47,8 +48,9 @@ Argument PointerTable::argument() const {
 }
 
 bool areApart(llvm::ArrayRef<Argument> a, llvm::ArrayRef<Argument> b) {
-  if (llvm::any_of(a, isOfUnknownSize) || llvm::any_of(b, isOfUnknownSize)) return false;
+  // Each launch asks this of each two of its arrays, which are seldom tables.
   if (a.size() == 1 && b.size() == 1) return areTwoApart(a.front(), b.front());
+  if (llvm::any_of(a, isOfUnknownSize) || llvm::any_of(b, isOfUnknownSize)) return false;
   // Both in the order of addresses: a piece must begin behind all of the other's before it.
   const Pieces ofA = inOrder(a), ofB = inOrder(b);
   const std::byte *endOfA = nullptr, *endOfB = nullptr;
