@@ -17,22 +17,15 @@ bool isKnownToLaunch(const ir::Kernel &blocks, const ir::Op &op) {
 
 } // namespace
 
-traced_kernel checked_blocks(traced_kernel blocks, std::string_view kernel) {
+result<std::optional<traced_kernel>> checked_blocks(traced_kernel blocks, std::string_view kernel) {
   const ir::Kernel &recorded = irOf(blocks);
+  const ir::Op *unknown = nullptr;
   ir::walk(recorded.body(), [&](const ir::Op &op) {
-    if (!isKnownToLaunch(recorded, op))
-      dsl::throwDiagnostic(Diag::BlocksUnknown, op.where, kernel, ir::info(op.kind).mnemonic);
+    if (unknown == nullptr && !isKnownToLaunch(recorded, op)) unknown = &op;
   });
-  return blocks;
-}
-
-result<std::optional<traced_kernel>>
-try_trace(const std::function<std::optional<traced_kernel>()> &tracing) {
-  try {
-    return tracing();
-  } catch (const error &mistake) {
-    return mistake;
-  }
+  if (unknown == nullptr) return std::optional(std::move(blocks));
+  return dsl::toError(
+      diagnostic(Diag::BlocksUnknown, unknown->where, kernel, ir::info(unknown->kind).mnemonic));
 }
 
 } // namespace imbrex::detail

@@ -106,7 +106,8 @@ ir::Type typeOf(const detail::type &described);
 Recorder *currentRecorder();
 void setCurrentRecorder(Recorder *recorder);
 
-/// Throw a diagnostic as the exception of the public surface.
+/// A diagnostic as the error of the public surface, and thrown.
+error toError(const Diagnostic &diagnostic);
 [[noreturn]] void throwError(const Diagnostic &diagnostic);
 
 template <class... Args>

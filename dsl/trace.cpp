@@ -21,14 +21,18 @@ const std::string &traced_kernel::parameter_name(std::size_t i) const {
 
 namespace dsl {
 
-void throwError(const Diagnostic &diagnostic) {
+error toError(const Diagnostic &diagnostic) {
   std::string text = render(diagnostic);
   if (text.ends_with('\n')) text.pop_back();
   std::vector<std::string> notes;
   if (!diagnostic.hint.empty()) notes.push_back(diagnostic.hint);
-  throw error(std::string(info(diagnostic.kind).name),
-              {std::string(diagnostic.where.file), diagnostic.where.line}, std::move(notes), text);
+  return {std::string(info(diagnostic.kind).name),
+          {std::string(diagnostic.where.file), diagnostic.where.line},
+          std::move(notes),
+          text};
 }
+
+void throwError(const Diagnostic &diagnostic) { throw toError(diagnostic); }
 
 } // namespace dsl
 

@@ -168,7 +168,7 @@ std::optional<Diagnostic> bindTable(const BoundPair &pair, device on, ir::Pointe
 Parameters parametersOf(const ir::Kernel &kernel) {
   Parameters parameters;
   for (std::size_t i = 0; i < kernel.parameterCount(); ++i)
-    parameters.push_back({kernel.parameterName(i), kernel.type(kernel.body().arguments[i])});
+    parameters.push_back({kernel.parameterName(i), kernel.parameterType(i)});
   return parameters;
 }
 

@@ -163,7 +163,7 @@ private:
   /// The error of a parameter for which something would have to be copied first.
   Diagnostic toCopyInStream(std::size_t parameter, Location where) const {
     const ir::Kernel &kernel = variants_.kernel();
-    const bool isTable = kernel.type(kernel.body().arguments[parameter]).isTable();
+    const bool isTable = kernel.parameterType(parameter).isTable();
     return diagnostic(isTable ? Diag::TableInStream : Diag::HostArrayInStream, where,
                       kernel.parameterName(parameter), gpu_.description());
   }

@@ -13,10 +13,6 @@ using namespace ir;
 
 constexpr std::int64_t kDivisor = ParameterAssumptions::kDivisor;
 
-const Type &parameterType(const Kernel &kernel, size_t i) {
-  return kernel.type(kernel.body().arguments[i]);
-}
-
 bool isDivisible(const Type &type, const Argument &argument) {
   if (type.hasMemory())
     return llvm::all_of(memoryOf(type, argument), [](const Argument &piece) {
@@ -44,7 +40,7 @@ bool areDisjoint(const Kernel &kernel, llvm::ArrayRef<Argument> arguments) {
   };
   llvm::SmallVector<Before, 32> before;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const Type &type = parameterType(kernel, i);
+    const Type &type = kernel.parameterType(i);
     if (!type.hasMemory()) continue;
     if (type.isView() && !type.isConst() && !launching::areElementsApart(given(type, arguments[i])))
       return false;
@@ -102,7 +98,7 @@ Assumptions usualAssumptions(const Kernel &kernel) {
   Assumptions usual{
       .parameters = {}, .areDisjoint = true, .equalExtents = likelyEqualExtents(kernel)};
   for (size_t i = 0; i < kernel.parameterCount(); ++i) {
-    const Type &type = parameterType(kernel, i);
+    const Type &type = kernel.parameterType(i);
     const bool isView = type.isView();
     usual.parameters.push_back(
         {.isDivisible = type.hasMemory() || isInteger(type.element()),
@@ -126,7 +122,7 @@ Assumptions assumptionsOf(const Kernel &kernel, llvm::ArrayRef<Argument> argumen
                        });
   all.parameters.resize(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const Type &type = parameterType(kernel, i);
+    const Type &type = kernel.parameterType(i);
     ParameterAssumptions &parameter = all.parameters[i];
     if (type.isView())
       parameter = launching::assumptionsOf(given(type, arguments[i]));

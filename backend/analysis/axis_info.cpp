@@ -31,7 +31,7 @@ private:
 
   AxisInfo ofParameter(size_t i) const {
     const ParameterAssumptions parameter = assumptions_.of(i);
-    const Type &type = kernel_.type(kernel_.body().arguments[i]);
+    const Type &type = kernel_.parameterType(i);
     const bool isNumber = type.isTile() && !isInteger(type.element());
     return facts::ofScalar(parameter.isDivisible && !isNumber ? ParameterAssumptions::kDivisor : 1);
   }

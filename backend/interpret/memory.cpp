@@ -98,8 +98,7 @@ Place Memory::pointee(std::int32_t table, std::int64_t index) const {
 /// What a table gives for an index that it does not have.
 bool Memory::isNullPointer(const Place &place) const {
   const auto origin = static_cast<size_t>(place.origin);
-  return origin < kernel_.parameterCount() &&
-         kernel_.type(kernel_.body().arguments[origin]).isTable();
+  return origin < kernel_.parameterCount() && kernel_.parameterType(origin).isTable();
 }
 
 /// `x`, or `tables[3]`.

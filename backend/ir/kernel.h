@@ -40,6 +40,7 @@ public:
   ValueId addParameter(std::string name, const Type &type);
   const std::string &parameterName(size_t i) const { return parameterNames_[i]; }
   size_t parameterCount() const { return parameterNames_.size(); }
+  const Type &parameterType(size_t i) const { return type(body_.arguments[i]); }
   /// The number of a parameter; of any other value, the count of all.
   size_t parameterNumber(ValueId value) const;
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace imbrex::launching {
 namespace {
@@ -30,23 +31,22 @@ struct WideEntry {
   std::int64_t from() const { return place; }
 };
 
-/// So many elements, whose values nobody has set yet.
-template <class T>
-class Line {
+/// So many, whose values nobody has set yet.
+template <class Entry>
+class Entries {
 public:
-  explicit Line(std::size_t size) : data_(std::make_unique_for_overwrite<T[]>(size)), size_(size) {}
+  explicit Entries(std::size_t size)
+      : data_(std::make_unique_for_overwrite<Entry[]>(size)), size_(size) {}
   std::size_t size() const { return size_; }
-  T &operator[](std::size_t i) { return data_[i]; }
-  const T &operator[](std::size_t i) const { return data_[i]; }
-  T *begin() { return data_.get(); }
-  T *end() { return data_.get() + size_; }
+  Entry &operator[](std::size_t i) { return data_[i]; }
+  const Entry &operator[](std::size_t i) const { return data_[i]; }
+  Entry *begin() { return data_.get(); }
+  Entry *end() { return data_.get() + size_; }
 
 private:
-  std::unique_ptr<T[]> data_;
+  std::unique_ptr<Entry[]> data_;
   std::size_t size_;
 };
-template <class Entry>
-using Entries = Line<Entry>;
 
 // To count digits costs as much as to sort so few by insertion.
 constexpr std::size_t kFew = 64;
@@ -104,23 +104,25 @@ Integer at(const std::byte *data, std::int64_t index) {
   return value;
 }
 
+/// `moved` has room for the elements of a line.
 template <class Entry>
 void moveLine(const SortTile &tile, const Entries<Entry> &order, std::int64_t first,
-              std::int64_t step) {
+              std::int64_t step, Entries<std::uint64_t> &moved) {
   withInteger(tile.elementBytes, [&]<class Integer>(Integer) {
-    Line<Integer> moved(order.size());
     for (std::size_t i = 0; i < order.size(); ++i)
       moved[i] = at<Integer>(tile.data, first + order[i].from() * step);
     for (std::size_t i = 0; i < order.size(); ++i) {
       const std::int64_t to = first + static_cast<std::int64_t>(i) * step;
-      std::memcpy(tile.data + to * std::int64_t{sizeof(Integer)}, &moved[i], sizeof(Integer));
+      const auto element = static_cast<Integer>(moved[i]);
+      std::memcpy(tile.data + to * std::int64_t{sizeof(Integer)}, &element, sizeof(Integer));
     }
   });
 }
 
 template <class Entry>
 void sortAll(const KeyRule &key, const SortShape &shape, std::span<const SortTile> tiles) {
-  Entries<Entry> order(static_cast<std::size_t>(shape.along)), moved(order.size());
+  Entries<Entry> order(static_cast<std::size_t>(shape.along)), other(order.size());
+  Entries<std::uint64_t> moved(order.size());
   for (std::int64_t line = 0; line < shape.outer * shape.inner; ++line) {
     const std::int64_t first = line / shape.inner * shape.along * shape.inner + line % shape.inner;
     withInteger(tiles[0].elementBytes, [&]<class Integer>(Integer) {
@@ -128,8 +130,8 @@ void sortAll(const KeyRule &key, const SortShape &shape, std::span<const SortTil
         order[static_cast<std::size_t>(i)] =
             Entry::of(key(at<Integer>(tiles[0].data, first + i * shape.inner)), i);
     });
-    sortEntries(order, moved);
-    for (const SortTile &tile : tiles) moveLine(tile, order, first, shape.inner);
+    sortEntries(order, other);
+    for (const SortTile &tile : tiles) moveLine(tile, order, first, shape.inner, moved);
   }
 }
 
@@ -144,9 +146,9 @@ void sortLines(const KeyRule &rule, const SortShape &shape, std::span<const Sort
 
 void sortForCode(const KeyRule *rule, std::int64_t outer, std::int64_t along, std::int64_t inner,
                  std::uint32_t count, std::byte *const *data, const std::int64_t *bytes) {
-  Line<SortTile> tiles(count);
-  for (std::uint32_t i = 0; i < count; ++i) tiles[i] = {data[i], bytes[i]};
-  sortLines(*rule, {.outer = outer, .along = along, .inner = inner}, {tiles.begin(), tiles.size()});
+  std::vector<SortTile> tiles;
+  for (std::uint32_t i = 0; i < count; ++i) tiles.push_back({data[i], bytes[i]});
+  sortLines(*rule, {.outer = outer, .along = along, .inner = inner}, tiles);
 }
 
 } // namespace imbrex::launching

@@ -31,7 +31,7 @@ std::vector<Word> wordsOf(Emitter &emitter) {
   std::vector<Word> words;
   const ir::Kernel &kernel = emitter.kernel;
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(kernel.parameterCount()); ++i) {
-    const ir::Type &type = kernel.type(kernel.body().arguments[static_cast<std::size_t>(i)]);
+    const ir::Type &type = kernel.parameterType(static_cast<std::size_t>(i));
     if (type.isTile()) {
       words.push_back({WordKind::Scalar, i, 0, bytesOf(emitter.memoryType(type))});
       continue;

@@ -1,9 +1,9 @@
 #include "backend/support/environment.h"
 
+#include "backend/launching/whole_number.h"
 #include "backend/support/check.h"
 #include "backend/support/lifetime.h"
 
-#include <charconv>
 #include <cstdio>
 #include <type_traits>
 #include <unistd.h>
@@ -26,9 +26,8 @@ const char *read(std::string_view value, EnvironmentText &text) {
 /// From 1 to so many.
 template <std::int64_t Most>
 const char *readNumber(std::string_view value, std::optional<std::int64_t> &read) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc{} || end != value.data() + value.size() || number < 1 || number > Most) {
+  const auto number = launching::wholeNumber(value, Most);
+  if (!number) {
     static const auto &wanted = permanent("a whole number from 1 to " + std::to_string(Most));
     return wanted.c_str();
   }

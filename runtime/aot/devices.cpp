@@ -27,22 +27,24 @@ std::vector<std::string> pathsOf(const driver::Vendor &vendor) {
   return {vendor.libraries.begin(), vendor.libraries.end()};
 }
 
-int noDevice(const driver::Vendor &vendor, const imbrex_stream &on, const Problem &problem) {
-  const char *const device = vendor.device, *const text = problem.text.c_str();
+/// Keeps why there is no such device; who asked for it gives IMBREX_NO_DEVICE.
+void keepProblem(const driver::Vendor &vendor, const imbrex_stream &on, const Problem &problem) {
+  const std::string device = driver::nameOf(vendor, on.number);
+  const char *const name = device.c_str(), *const text = problem.text.c_str();
   switch (problem.kind) {
   case Problem::Kind::NoLibrary:
-    return fail(IMBREX_NO_DEVICE, "there is no %s:%d, since %s is not found (%s); %s may say where",
-                device, on.number, vendor.driver, text, vendor.variable);
+    fail(IMBREX_NO_DEVICE, "there is no %s, since %s is not found (%s); %s may say where", name,
+         vendor.driver, text, vendor.variable);
+    return;
   case Problem::Kind::LacksFunction:
-    return fail(IMBREX_NO_DEVICE, "there is no %s:%d, since %s (%s) has no %s: it is too old",
-                device, on.number, vendor.driver, text, problem.function.c_str());
+    fail(IMBREX_NO_DEVICE, "there is no %s, since %s (%s) has no %s: it is too old", name,
+         vendor.driver, text, problem.function.c_str());
+    return;
   case Problem::Kind::NoDevice:
-    return fail(IMBREX_NO_DEVICE, "there is no %s:%d, since %s finds %s", device, on.number,
-                vendor.driver, text);
-  case Problem::Kind::Refused:
-    return fail(IMBREX_REFUSED, "%s:%d can't be used: %s", device, on.number, text);
+    fail(IMBREX_NO_DEVICE, "there is no %s, since %s finds %s", name, vendor.driver, text);
+    return;
+  case Problem::Kind::Refused: fail(IMBREX_NO_DEVICE, "%s can't be used: %s", name, text); return;
   }
-  return IMBREX_NO_DEVICE;
 }
 
 /// Of the stream that is the best where IMBREX_DEVICE says what there can't be.
@@ -104,7 +106,7 @@ const driver::Gpu *gpuOf(const imbrex_stream &on) {
   const driver::Vendor &vendor = vendorOf(on);
   Problem problem{};
   auto gpu = driver::open(vendor, on.number, pathsOf(vendor), problem);
-  if (!gpu) return noDevice(vendor, on, problem), nullptr;
+  if (!gpu) return keepProblem(vendor, on, problem), nullptr;
   place.store(gpu.get(), std::memory_order_release);
   return gpu.release();
 }

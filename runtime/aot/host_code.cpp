@@ -2,13 +2,13 @@
 
 #include "backend/launching/scratch.h"
 #include "backend/launching/thread_pool.h"
+#include "backend/launching/whole_number.h"
 #include "backend/package/choice/baselines.h"
 #include "backend/support/float_state.h"
 #include "runtime/aot/error.h"
 #include "runtime/aot/loaded.h"
 
 #include <atomic>
-#include <charconv>
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -62,19 +62,12 @@ std::span<const Code> bestCodes(const Kernel &kernel) {
   return {first, count};
 }
 
-/// As IMBREX_NUM_THREADS says, if it says a number that is possible.
-std::optional<std::int64_t> wantedThreads() {
-  const char *text = std::getenv("IMBREX_NUM_THREADS");
-  const std::string_view value = text != nullptr ? text : "";
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc{} || end != value.data() + value.size()) return std::nullopt;
-  if (number < 1 || number > launching::kMostThreads) return std::nullopt;
-  return number;
-}
-
 std::int32_t threadCount() {
-  static const std::int32_t count = launching::threadCount(wantedThreads());
+  static const std::int32_t count = [] {
+    const char *text = std::getenv("IMBREX_NUM_THREADS");
+    return launching::threadCount(
+        launching::wholeNumber(text != nullptr ? text : "", launching::kMostThreads));
+  }();
   return count;
 }
 

@@ -70,17 +70,11 @@ int checkOwners(const Kernel &kernel, const driver::Gpu &gpu, const BoundLaunch 
     const auto owner = gpu.ownerOf(reinterpret_cast<const void *>(bound[i].scalar));
     if (owner.isDevice && owner.number == gpu.number()) continue;
     const std::string whose =
-        owner.isDevice ? std::string(gpu.vendor().device) + ":" + std::to_string(owner.number)
-                       : "the host";
+        owner.isDevice ? driver::nameOf(gpu.vendor(), owner.number) : "the host";
     return fail(IMBREX_BAD_ARGUMENT, "the argument '%s' of '%s' is in memory of %s, not of %s",
                 parameter.name, kernel.name, whose.c_str(), gpu.description().c_str());
   }
   return IMBREX_OK;
-}
-
-int refused(const Kernel &kernel, const driver::Gpu &gpu, const char *what, int error) {
-  return fail(IMBREX_REFUSED, "%s refuses to %s of '%s': %s", gpu.description().c_str(), what,
-              kernel.name, gpu.textOf(error).c_str());
 }
 
 int launchOn(const driver::Gpu &gpu, const Kernel &kernel, const imbrex_stream &on,
@@ -92,7 +86,8 @@ int launchOn(const driver::Gpu &gpu, const Kernel &kernel, const imbrex_stream &
   const Code &code = *ready.code;
   Packed packed;
   if (const int error = pack(gpu, code, bound, packed); error != 0)
-    return refused(kernel, gpu, "describe the boxes of an argument", error);
+    return fail(IMBREX_REFUSED, "%s refuses to describe the boxes of an argument of '%s': %s",
+                gpu.description().c_str(), kernel.name, gpu.textOf(error).c_str());
   const std::size_t each = code.mapCount > 0 ? static_cast<std::size_t>(code.wordCount) : 0;
   const int error = gpu.start(
       ready.module,

@@ -7,8 +7,8 @@
 namespace imbrex::aot {
 namespace {
 
-/// What drivers promise of every allocation.
-constexpr std::align_val_t kAlignment{256};
+/// The host's memory is placed as a GPU's is.
+constexpr std::align_val_t kAlignment{driver::kMemoryAlignment};
 
 /// Of a stream that is checked: on a GPU what `onGpu` does with it, else what `onHost` does. Both
 /// say whether they could, the first by the driver's error.
@@ -27,12 +27,19 @@ int perform(const imbrex_stream *stream, const char *what, OnGpu onGpu, OnHost o
 
 bool isDone() { return true; }
 
-int checkCopy(const void *to, const void *from, std::int64_t bytes) {
+/// `onGpu` has the driver copy.
+template <class OnGpu>
+int copy(const imbrex_stream *stream, const char *what, void *to, const void *from,
+         std::int64_t bytes, OnGpu onGpu) {
   if (bytes < 0)
     return fail(IMBREX_BAD_ARGUMENT, "%lld bytes can't be copied", static_cast<long long>(bytes));
-  if (bytes > 0 && (to == nullptr || from == nullptr))
+  if (bytes == 0) return check(stream);
+  if (to == nullptr || from == nullptr)
     return fail(IMBREX_BAD_ARGUMENT, "a copy from or to a null pointer");
-  return IMBREX_OK;
+  return perform(stream, what, onGpu, [&] {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    return true;
+  });
 }
 
 } // namespace
@@ -95,23 +102,13 @@ int imbrex_release(const imbrex_stream *stream, void *memory) {
 }
 
 int imbrex_copy_in(const imbrex_stream *stream, void *to, const void *from, int64_t bytes) {
-  if (const int status = checkCopy(to, from, bytes); status != IMBREX_OK) return status;
-  if (bytes == 0) return check(stream);
-  return perform(
-      stream, "take bytes",
-      [&](const imbrex::driver::Gpu &gpu) {
-        return gpu.copyIn(reinterpret_cast<std::uintptr_t>(to), from, bytes, stream->handle);
-      },
-      [&] { return std::memcpy(to, from, static_cast<std::size_t>(bytes)) != nullptr; });
+  return copy(stream, "take bytes", to, from, bytes, [&](const imbrex::driver::Gpu &gpu) {
+    return gpu.copyIn(reinterpret_cast<std::uintptr_t>(to), from, bytes, stream->handle);
+  });
 }
 
 int imbrex_copy_out(const imbrex_stream *stream, void *to, const void *from, int64_t bytes) {
-  if (const int status = checkCopy(to, from, bytes); status != IMBREX_OK) return status;
-  if (bytes == 0) return check(stream);
-  return perform(
-      stream, "give bytes back",
-      [&](const imbrex::driver::Gpu &gpu) {
-        return gpu.copyOut(to, reinterpret_cast<std::uintptr_t>(from), bytes, stream->handle);
-      },
-      [&] { return std::memcpy(to, from, static_cast<std::size_t>(bytes)) != nullptr; });
+  return copy(stream, "give bytes back", to, from, bytes, [&](const imbrex::driver::Gpu &gpu) {
+    return gpu.copyOut(to, reinterpret_cast<std::uintptr_t>(from), bytes, stream->handle);
+  });
 }

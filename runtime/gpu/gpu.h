@@ -37,13 +37,9 @@ private:
   driver::Module module_;
 };
 
-/// Memory of a GPU; given back with this. Its address is a multiple of kAlignment.
+/// Memory of a GPU; given back with this. Its address is a multiple of driver::kMemoryAlignment.
 class DeviceMemory {
 public:
-  /// What drivers promise of every allocation (CUDA C++ Programming Guide 13, "Device Memory
-  /// Accesses"; HIP gives whole pages).
-  static constexpr std::uint64_t kAlignment = 256;
-
   DeviceMemory(const Gpu &gpu, std::uint64_t address) : gpu_(&gpu), address_(address) {}
   DeviceMemory(DeviceMemory &&other) noexcept
       : gpu_(other.gpu_), address_(std::exchange(other.address_, 0)) {}

@@ -112,7 +112,7 @@ bool StagedArrays::isStaged(const ir::Argument &argument) {
 
 Result<void> StagedArrays::copyIn(const Region &region) {
   const std::uint64_t offset =
-      reinterpret_cast<std::uintptr_t>(region.begin) % DeviceMemory::kAlignment;
+      reinterpret_cast<std::uintptr_t>(region.begin) % driver::kMemoryAlignment;
   auto memory = gpu_->allocate(region.bytes + static_cast<std::int64_t>(offset));
   if (!memory) return memory.failure();
   const std::uint64_t address = memory->address() + offset;

@@ -8,10 +8,6 @@ namespace {
 using analysis::Assumptions;
 using analysis::ParameterAssumptions;
 
-const ir::Type &parameterType(const ir::Kernel &kernel, std::size_t i) {
-  return kernel.type(kernel.body().arguments[i]);
-}
-
 bool hasPointers(const ir::Kernel &kernel) {
   return llvm::any_of(kernel.body().arguments, [&](ir::ValueId parameter) {
     return kernel.type(parameter).isPointerTile();
@@ -22,7 +18,7 @@ bool hasPointers(const ir::Kernel &kernel) {
 Assumptions withAnySizes(const ir::Kernel &kernel, Assumptions assumptions) {
   for (std::size_t i = 0; i < assumptions.parameters.size(); ++i) {
     ParameterAssumptions &of = assumptions.parameters[i];
-    of = {.isDivisible = of.isDivisible && parameterType(kernel, i).hasMemory(),
+    of = {.isDivisible = of.isDivisible && kernel.parameterType(i).hasMemory(),
           .hasUnitStride = of.hasUnitStride,
           .hasSmallExtents = of.hasSmallExtents,
           .hasSmallSpan = of.hasSmallSpan};
@@ -51,8 +47,9 @@ std::vector<Assumptions> withWeaker(const ir::Kernel &kernel, std::vector<Assump
 
 } // namespace
 
-std::vector<Assumptions> assumedOnGpus(const ir::Kernel &kernel) {
-  const Assumptions usual = analysis::usualAssumptions(kernel);
+std::vector<Assumptions> assumedOnGpu(const ir::Kernel &kernel, const machine::Machine &machine) {
+  Assumptions usual = analysis::usualAssumptions(kernel);
+  if (!machine.asyncCopies.haveEngine) usual = analysis::withoutBoxes(std::move(usual));
   return withWeaker(kernel, {usual, withAnySizes(kernel, usual)});
 }
 
@@ -66,7 +63,7 @@ std::vector<Assumptions> assumedOnHost(const ir::Kernel &kernel) {
 host::LaunchTraits traitsOf(const ir::Kernel &kernel, const Assumptions &assumptions) {
   host::LaunchTraits traits = host::usualTraits(kernel);
   for (std::size_t i = 0; i < kernel.parameterCount(); ++i) {
-    const ir::Type &type = parameterType(kernel, i);
+    const ir::Type &type = kernel.parameterType(i);
     if (!type.isView()) continue;
     traits.unitStrides[traits.ordinals[i]] = assumptions.of(i).hasUnitStride;
     traits.overlapping[traits.ordinals[i]] = !assumptions.areDisjoint && !type.isConst();

@@ -21,15 +21,16 @@ using analysis::Assumptions;
 
 /// One code on its way into the library.
 struct Task {
-  const ir::Kernel *kernel;
-  std::string symbol; ///< Of the function in C, which names of code begin with.
-  LibraryTarget target;
+  const Library &library;
+  const LibraryKernel &of;
+  const LibraryTarget &target;
   Assumptions assumptions;
   std::size_t number; ///< Among the kernel's of this target.
-  const LibraryOptions *options;
-  const llvm::Triple *triple;
+  bool isCompressed;
   Diagnostics diagnostics = {};
   std::optional<LibraryCode> made = {};
+
+  const ir::Kernel &kernel() const { return of.kernel; }
 };
 
 /// What no library can have yet is told before anything is compiled.
@@ -39,7 +40,7 @@ void refuseInLibrary(const LibraryKernel &of, Diagnostics &diagnostics) {
     diagnostics.report(Diag::TooMuchForLibrary, kernel.where(), of.name, kernel.parameterCount(),
                        "parameters", aot::kMostParameters);
   for (std::size_t i = 0; i < kernel.parameterCount(); ++i)
-    if (kernel.type(kernel.body().arguments[i]).isTable())
+    if (kernel.parameterType(i).isTable())
       diagnostics.report(Diag::NotInLibrary, kernel.where(), of.name,
                          "takes a table of pointers, '" + kernel.parameterName(i) + "'");
   ir::walk(kernel.body(), [&](const ir::Op &op) {
@@ -51,21 +52,21 @@ void refuseInLibrary(const LibraryKernel &of, Diagnostics &diagnostics) {
 }
 
 /// Whether a launch has room for what the code is passed.
-bool hasRoom(const Task &of, const CodeOnGpu &code, Diagnostics &diagnostics) {
+bool hasRoom(const CodeOnGpu &code, Task &of) {
   const auto bytes = static_cast<std::size_t>(lower::placesOf(code.words).back());
   if (bytes > aot::kMostArgumentBytes)
-    diagnostics.report(Diag::TooMuchForLibrary, of.kernel->where(), of.symbol, bytes,
-                       "bytes of arguments", aot::kMostArgumentBytes);
+    of.diagnostics.report(Diag::TooMuchForLibrary, of.kernel().where(), of.of.name, bytes,
+                          "bytes of arguments", aot::kMostArgumentBytes);
   if (code.words.size() > aot::kMostWords)
-    diagnostics.report(Diag::TooMuchForLibrary, of.kernel->where(), of.symbol, code.words.size(),
-                       "words of arguments", aot::kMostWords);
-  return !diagnostics.hasErrors();
+    of.diagnostics.report(Diag::TooMuchForLibrary, of.kernel().where(), of.of.name,
+                          code.words.size(), "words of arguments", aot::kMostWords);
+  return !of.diagnostics.hasErrors();
 }
 
 // --- for a GPU ---
 
 std::string packed(const Task &of, std::string content) {
-  if (!of.options->isCompressed) return content;
+  if (!of.isCompressed) return content;
   const package::Member member{
       .machine = of.target.name, .isAssembly = of.target.isAssembly, .content = std::move(content)};
   return package::writePackage(of.target.machine->family, member, /*compressed=*/true);
@@ -86,7 +87,7 @@ Result<void> makeImage(Task &of, const GpuCode &code, CodeOnGpu &made) {
 }
 
 std::optional<CodeOnGpu> compileOnGpu(Task &of) {
-  ir::Kernel kernel = of.kernel->clone();
+  ir::Kernel kernel = of.kernel().clone();
   const auto code =
       compileForGpu(kernel, target::gpuTarget(*of.target.machine), of.assumptions, of.diagnostics);
   if (!code) return std::nullopt;
@@ -97,7 +98,7 @@ std::optional<CodeOnGpu> compileOnGpu(Task &of) {
                  .threads = interface.threads,
                  .bytesAtLaunch = interface.bytesAtLaunch,
                  .sharedMemoryBytes = interface.sharedMemoryBytes};
-  if (!hasRoom(of, made, of.diagnostics)) return std::nullopt;
+  if (!hasRoom(made, of)) return std::nullopt;
   if (const auto done = makeImage(of, *code, made); !done)
     return of.diagnostics.add(done.error()), std::nullopt;
   return made;
@@ -126,11 +127,11 @@ std::optional<CodeOnHost> compileOnHost(const ir::Kernel &given, const Assumptio
 
 std::optional<CodeOnHost> compileOnHost(Task &of) {
   // No function in C can be called so, as they have no dots.
-  const HostTarget target{.triple = *of.triple,
+  const HostTarget target{.triple = of.library.triple,
                           .cpu = of.target.name,
-                          .entry =
-                              of.symbol + "." + of.target.name + "." + std::to_string(of.number)};
-  return compileOnHost(*of.kernel, of.assumptions, target, of.diagnostics);
+                          .entry = of.library.symbolOf(of.of) + "." + of.target.name + "." +
+                                   std::to_string(of.number)};
+  return compileOnHost(of.kernel(), of.assumptions, target, of.diagnostics);
 }
 
 /// What a launch computes first, wherever it runs then.
@@ -175,14 +176,14 @@ std::vector<Task> tasksOf(const Library &library, const LibraryOptions &options)
   for (const LibraryKernel &of : library.kernels)
     for (const LibraryTarget &target : options.targets) {
       std::size_t number = 0;
-      for (Assumptions &one : target.isHost() ? assumedOnHost(of.kernel) : assumedOnGpus(of.kernel))
-        tasks.push_back({.kernel = &of.kernel,
-                         .symbol = library.symbolOf(of),
+      for (Assumptions &one :
+           target.isHost() ? assumedOnHost(of.kernel) : assumedOnGpu(of.kernel, *target.machine))
+        tasks.push_back({.library = library,
+                         .of = of,
                          .target = target,
                          .assumptions = std::move(one),
                          .number = number++,
-                         .options = &options,
-                         .triple = &library.triple});
+                         .isCompressed = options.isCompressed});
     }
   return tasks;
 }
@@ -202,7 +203,7 @@ bool compileLibrary(Library &library, const LibraryOptions &options, Diagnostics
                            });
   std::size_t next = 0;
   for (LibraryKernel &kernel : library.kernels)
-    for (; next < tasks.size() && tasks[next].kernel == &kernel.kernel; ++next) {
+    for (; next < tasks.size() && &tasks[next].of == &kernel; ++next) {
       for (const Diagnostic &said : tasks[next].diagnostics.all()) diagnostics.add(said);
       if (!tasks[next].made) continue;
       while (!kernel.codes.empty() && isNoBetter(kernel.codes.back(), *tasks[next].made))

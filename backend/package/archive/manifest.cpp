@@ -40,9 +40,8 @@ Object asJson(const LibraryKernel &of, const LibraryCode &code) {
 Object asJson(const Library &library, const LibraryKernel &of) {
   Array parameters, codes, requirements;
   for (std::size_t i = 0; i < of.kernel.parameterCount(); ++i)
-    parameters.push_back(
-        Object{{"name", of.kernel.parameterName(i)},
-               {"type", ir::toString(of.kernel.type(of.kernel.body().arguments[i]))}});
+    parameters.push_back(Object{{"name", of.kernel.parameterName(i)},
+                                {"type", ir::toString(of.kernel.parameterType(i))}});
   for (const LibraryCode &code : of.codes) codes.push_back(asJson(of, code));
   for (const analysis::Requirement &one : analysis::launchRequirements(of.kernel))
     requirements.push_back(Object{{"condition", one.condition}, {"text", one.text}});

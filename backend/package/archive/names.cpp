@@ -3,117 +3,22 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <array>
-
 namespace imbrex::archive {
 namespace {
 
 /// Keywords of C23 and C++20, macros of the headers that a library's includes and of GNU C, and
 /// names that mean something where the functions are.
-constexpr auto kTaken = std::to_array<std::string_view>({"alignas",
-                                                         "alignof",
-                                                         "and",
-                                                         "and_eq",
-                                                         "asm",
-                                                         "auto",
-                                                         "bitand",
-                                                         "bitor",
-                                                         "bool",
-                                                         "break",
-                                                         "case",
-                                                         "catch",
-                                                         "char",
-                                                         "char8_t",
-                                                         "char16_t",
-                                                         "char32_t",
-                                                         "class",
-                                                         "compl",
-                                                         "concept",
-                                                         "const",
-                                                         "consteval",
-                                                         "constexpr",
-                                                         "constinit",
-                                                         "const_cast",
-                                                         "continue",
-                                                         "co_await",
-                                                         "co_return",
-                                                         "co_yield",
-                                                         "decltype",
-                                                         "default",
-                                                         "delete",
-                                                         "do",
-                                                         "double",
-                                                         "dynamic_cast",
-                                                         "else",
-                                                         "enum",
-                                                         "explicit",
-                                                         "export",
-                                                         "extern",
-                                                         "false",
-                                                         "float",
-                                                         "for",
-                                                         "friend",
-                                                         "goto",
-                                                         "if",
-                                                         "inline",
-                                                         "int",
-                                                         "long",
-                                                         "mutable",
-                                                         "namespace",
-                                                         "new",
-                                                         "noexcept",
-                                                         "not",
-                                                         "not_eq",
-                                                         "nullptr",
-                                                         "operator",
-                                                         "or",
-                                                         "or_eq",
-                                                         "private",
-                                                         "protected",
-                                                         "public",
-                                                         "register",
-                                                         "reinterpret_cast",
-                                                         "requires",
-                                                         "restrict",
-                                                         "return",
-                                                         "short",
-                                                         "signed",
-                                                         "sizeof",
-                                                         "static",
-                                                         "static_assert",
-                                                         "static_cast",
-                                                         "struct",
-                                                         "switch",
-                                                         "template",
-                                                         "this",
-                                                         "thread_local",
-                                                         "throw",
-                                                         "true",
-                                                         "try",
-                                                         "typedef",
-                                                         "typeid",
-                                                         "typename",
-                                                         "typeof",
-                                                         "typeof_unqual",
-                                                         "union",
-                                                         "unsigned",
-                                                         "using",
-                                                         "virtual",
-                                                         "void",
-                                                         "volatile",
-                                                         "wchar_t",
-                                                         "while",
-                                                         "xor",
-                                                         "xor_eq",
-                                                         "NULL",
-                                                         "errno",
-                                                         "assert",
-                                                         "linux",
-                                                         "unix",
-                                                         "main",
-                                                         "imbrex",
-                                                         "std",
-                                                         "I"});
+constexpr std::string_view kTaken =
+    " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t "
+    " char16_t char32_t class compl concept const consteval constexpr constinit const_cast "
+    " continue co_await co_return co_yield decltype default delete do double dynamic_cast "
+    " else enum explicit export extern false float for friend goto if inline int long "
+    " mutable namespace new noexcept not not_eq nullptr operator or or_eq private "
+    " protected public register reinterpret_cast requires restrict return short signed "
+    " sizeof static static_assert static_cast struct switch template this thread_local "
+    " throw true try typedef typeid typename typeof typeof_unqual union unsigned using "
+    " virtual void volatile wchar_t while xor xor_eq NULL errno assert linux unix main "
+    " imbrex std I ";
 
 } // namespace
 
@@ -121,7 +26,7 @@ bool isName(std::string_view text) {
   const auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   return !text.empty() && !llvm::isDigit(text.front()) && llvm::all_of(text, isPart) &&
          !llvm::StringRef(text.data(), text.size()).starts_with("imbrex_") &&
-         !llvm::is_contained(kTaken, text);
+         kTaken.find(" " + std::string(text) + " ") == std::string_view::npos;
 }
 
 std::vector<std::string> parameterNames(const ir::Kernel &kernel) {

@@ -18,12 +18,12 @@ public:
 
   template <class T>
   Constant *number(T value) {
-    using Underlying = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
-    return llvm::ConstantInt::get(llvm::Type::getIntNTy(context(), 8 * sizeof(Underlying)),
+    return llvm::ConstantInt::get(llvm::Type::getIntNTy(context(), 8 * sizeof(T)),
                                   static_cast<std::uint64_t>(value));
   }
-  Constant *null() { return llvm::ConstantPointerNull::get(pointer()); }
-  llvm::PointerType *pointer() { return llvm::PointerType::getUnqual(context()); }
+  Constant *null() {
+    return llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context()));
+  }
 
   /// Where bytes are; equal ones once.
   Constant *bytes(llvm::StringRef content, std::uint64_t alignment) {
@@ -93,9 +93,6 @@ public:
   }
 
 private:
-  const ir::Type &typeOf(std::size_t parameter) const {
-    return of_.kernel.type(of_.kernel.body().arguments[parameter]);
-  }
   Constant *count(std::size_t number) { return make_.number(static_cast<std::int32_t>(number)); }
   template <class T>
   Constant *byte(T number) {
@@ -131,7 +128,7 @@ private:
   }
 
   Constant *parameter(std::size_t i) {
-    const ir::Type &type = typeOf(i);
+    const ir::Type &type = of_.kernel.parameterType(i);
     return ConstantMaker::structure({make_.text(of_.kernel.parameterName(i)),
                                      make_.text(ir::toString(type)), byte(formOf(type)),
                                      byte(type.isView() ? type.rank() : 0), byte(type.isConst()),
@@ -223,14 +220,12 @@ private:
   Constant *code(const LibraryCode &of) {
     const std::vector<std::int64_t> places = lower::placesOf(of.gpu.words);
     return ConstantMaker::structure(
-        {make_.text(of.target.name), image(of.gpu),
-         make_.number(static_cast<std::uint64_t>(of.gpu.image.size())), make_.text(of.gpu.symbol),
-         words(of.gpu), maps(of.gpu), entry(of.host), make_.number(of.host.scratchBytes),
-         assumed(of.assumptions), equals(of.assumptions), count(of.gpu.words.size()),
-         count(of.gpu.maps.size()), count(of.assumptions.equalExtents.size()),
-         make_.number(of.gpu.threads), make_.number(of.gpu.bytesAtLaunch),
-         make_.number(static_cast<std::int32_t>(places.back())), byte(deviceOf(of.target)),
-         byte(of.target.isAssembly), byte(of.assumptions.areDisjoint)});
+        {make_.text(of.target.name), image(of.gpu), make_.text(of.gpu.symbol), words(of.gpu),
+         maps(of.gpu), entry(of.host), make_.number(of.host.scratchBytes), assumed(of.assumptions),
+         equals(of.assumptions), count(of.gpu.words.size()), count(of.gpu.maps.size()),
+         count(of.assumptions.equalExtents.size()), make_.number(of.gpu.threads),
+         make_.number(of.gpu.bytesAtLaunch), make_.number(static_cast<std::int32_t>(places.back())),
+         byte(deviceOf(of.target)), byte(of.target.isAssembly), byte(of.assumptions.areDisjoint)});
   }
 
   llvm::Module &module_;

@@ -82,8 +82,7 @@ using HostEntry = void(const std::uint64_t *words, const std::int32_t *grid, std
 struct Code {
   const char *machine; ///< "sm_90a", "gfx942", "x86-64-v3"
   const void *image;   ///< What the driver loads; assembly ends with a zero. Null on the host.
-  std::uint64_t imageBytes;
-  const char *symbol; ///< Of the kernel in the image.
+  const char *symbol;  ///< Of the kernel in the image.
   const Word *words;
   const BoxMap *maps;
   HostEntry *entry;           ///< Null on GPUs.
@@ -98,7 +97,7 @@ struct Code {
   bool isAssembly;
   bool areDisjoint; ///< It is assumed that no two arguments' memory overlaps.
 };
-static_assert(sizeof(Code) == 112);
+static_assert(sizeof(Code) == 104);
 
 /// What a requirement is about: a scalar, an extent or a stride of a launch.
 struct Given {

@@ -36,7 +36,7 @@ KernelCode compileKernel(const ir::Kernel &kernel, const LaunchTraits &traits, C
 Words argumentWords(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments) {
   Words words;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const ir::Type &type = kernel.type(kernel.body().arguments[i]);
+    const ir::Type &type = kernel.parameterType(i);
     const ir::Argument &argument = arguments[i];
     const bool isScalar = type.isTile();
     words.push_back(isScalar ? argument.scalar : reinterpret_cast<std::uint64_t>(argument.data));

@@ -6,10 +6,6 @@
 namespace imbrex::host {
 namespace {
 
-const ir::Type &parameterType(const ir::Kernel &kernel, size_t i) {
-  return kernel.type(kernel.body().arguments[i]);
-}
-
 AliasRelation relationOf(const ir::Type &typeA, const ir::Argument &a, const ir::Type &typeB,
                          const ir::Argument &b) {
   const bool isSame = a.data == b.data && typeA == typeB && !typeA.isTable() &&
@@ -47,7 +43,7 @@ LaunchTraits usualTraits(const ir::Kernel &kernel) {
   size_t count = 0;
   for (size_t i = 0; i < kernel.parameterCount(); ++i) {
     traits.ordinals.push_back(static_cast<std::uint32_t>(count));
-    if (parameterType(kernel, i).hasMemory()) ++count;
+    if (kernel.parameterType(i).hasMemory()) ++count;
   }
   traits.unitStrides.assign(count, true);
   traits.overlapping.assign(count, false);
@@ -59,9 +55,9 @@ LaunchTraits traitsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arg
   LaunchTraits traits = usualTraits(kernel);
   llvm::SmallVector<size_t, 8> arrays;
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (parameterType(kernel, i).hasMemory()) arrays.push_back(i);
+    if (kernel.parameterType(i).hasMemory()) arrays.push_back(i);
   for (size_t a = 0; a < arrays.size(); ++a) {
-    const ir::Type &type = parameterType(kernel, arrays[a]);
+    const ir::Type &type = kernel.parameterType(arrays[a]);
     const ir::Argument &argument = arguments[arrays[a]];
     if (type.isView()) {
       traits.unitStrides[a] = argument.strides[static_cast<size_t>(type.rank() - 1)] == 1;
@@ -69,7 +65,7 @@ LaunchTraits traitsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arg
     }
     for (size_t b = 0; b < a; ++b) {
       const AliasRelation relation =
-          relationOf(type, argument, parameterType(kernel, arrays[b]), arguments[arrays[b]]);
+          relationOf(type, argument, kernel.parameterType(arrays[b]), arguments[arrays[b]]);
       traits.relations[a * arrays.size() + b] = relation;
       traits.relations[b * arrays.size() + a] = relation;
     }

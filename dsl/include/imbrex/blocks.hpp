@@ -7,7 +7,6 @@
 
 #include <array>
 #include <concepts>
-#include <functional>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -88,26 +87,26 @@ private:
   }
 };
 
-/// What was recorded, unless it does what a launch can't: then an error is thrown.
-traced_kernel checked_blocks(traced_kernel blocks, std::string_view kernel);
+/// What was recorded, or the error of what a launch can't do.
+result<std::optional<traced_kernel>> checked_blocks(traced_kernel blocks, std::string_view kernel);
 
 /// None of a kernel that leaves it to the launch.
 template <class K>
-std::optional<traced_kernel> trace_blocks(const K &kernel, location where) {
-  if constexpr (has_blocks<K>())
-    return checked_blocks(trace(blocks_kernel<K, typename kernel_traits<K>::parameters>{&kernel},
-                                {.name = "blocks"}, where),
-                          default_name<K>());
-  else
-    return std::nullopt;
+result<std::optional<traced_kernel>> try_trace_blocks(const K &kernel, location where) {
+  if constexpr (has_blocks<K>()) {
+    using blocks = blocks_kernel<K, typename kernel_traits<K>::parameters>;
+    const result<traced_kernel> made = try_trace(blocks{&kernel}, {.name = "blocks"}, where);
+    if (!made) return made.error();
+    return checked_blocks(*made, default_name<K>());
+  } else {
+    return std::optional<traced_kernel>();
+  }
 }
 
-/// The same, with the error as a value.
-result<std::optional<traced_kernel>>
-try_trace(const std::function<std::optional<traced_kernel>()> &tracing);
+/// The same; throws the error.
 template <class K>
-result<std::optional<traced_kernel>> try_trace_blocks(const K &kernel, location where) {
-  return try_trace([&] { return trace_blocks(kernel, where); });
+std::optional<traced_kernel> trace_blocks(const K &kernel, location where) {
+  return try_trace_blocks(kernel, where).value();
 }
 
 } // namespace imbrex::detail

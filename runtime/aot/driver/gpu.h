@@ -36,6 +36,10 @@ struct Module {
 /// What the driver refused of a load: its code, to find the kernel there, so much shared memory.
 enum class LoadStep : std::uint8_t { Load, Find, AllowShared };
 
+/// What drivers promise of every allocation (CUDA C++ Programming Guide 13, "Device Memory
+/// Accesses"; HIP gives whole pages).
+inline constexpr std::uint64_t kMemoryAlignment = 256;
+
 /// Whose memory an address is in.
 struct MemoryOwner {
   bool isDevice = false;    ///< A GPU's own; else the host's, or unknown to the driver.

@@ -13,6 +13,9 @@
 namespace imbrex::archive {
 namespace {
 
+/// One with an engine that loads boxes, and one without.
+const machine::Machine &kEngine = *machine::findMachine("sm_90a"),
+                       &kPlain = *machine::findMachine("sm_80");
 const llvm::Triple kX86("x86_64-unknown-linux-gnu"), kArm("aarch64-unknown-linux-gnu");
 
 Library libraryOf(ir::Kernel kernel) {
@@ -110,7 +113,7 @@ TEST_SUITE("toolkit") {
 
 TEST_CASE("of each target the code that assumes more comes first, and the last assumes nothing") {
   for (const ir::Kernel &kernel : {sum(), copyThroughPointers()})
-    for (const auto &assumed : {assumedOnGpus(kernel), assumedOnHost(kernel)}) {
+    for (const auto &assumed : {assumedOnGpu(kernel, kEngine), assumedOnHost(kernel)}) {
       REQUIRE(assumed.size() > 1);
       CHECK(assumed.back().count() == 0);
       CHECK_FALSE(assumed.back().areDisjoint);
@@ -119,12 +122,15 @@ TEST_CASE("of each target the code that assumes more comes first, and the last a
         CHECK(assumed[i - 1] != assumed[i]);
       }
     }
+  // What makes no difference to a GPU is not asked of its launches.
+  CHECK(assumedOnGpu(sum(), kEngine).front().of(0).hasBoxes);
+  CHECK_FALSE(assumedOnGpu(sum(), kPlain).front().of(0).hasBoxes);
   // Pointers of which nobody knows whether they overlap have code of their own.
   const auto mayOverlap = [](const analysis::Assumptions &one) {
     return one.count() > 0 && !one.areDisjoint;
   };
-  CHECK(std::ranges::count_if(assumedOnGpus(copyThroughPointers()), mayOverlap) == 2);
-  CHECK(std::ranges::count_if(assumedOnGpus(sum()), mayOverlap) == 1);
+  CHECK(std::ranges::count_if(assumedOnGpu(copyThroughPointers(), kEngine), mayOverlap) == 2);
+  CHECK(std::ranges::count_if(assumedOnGpu(sum(), kEngine), mayOverlap) == 1);
 }
 
 TEST_CASE("a kernel that asks for more than a launch has room for is refused") {

@@ -35,12 +35,7 @@ stream_ref gpu(int number) {
 fake::State &freshDriver() {
   void *library = dlopen(FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
   fake::State &state = *reinterpret_cast<fake::State *(*)()>(dlsym(library, "fakeState"))();
-  fake::State fresh;
-  fresh.modules = std::move(state.modules);
-  fresh.memory = std::move(state.memory);
-  fresh.owners = std::move(state.owners);
-  fresh.streams = std::move(state.streams);
-  state = std::move(fresh);
+  state.forget();
   state.devices = 6;
   state.isa = FAKE_ISA;
   state.isas = {{1, FAKE_OLDER}, {2, FAKE_FOREIGN}};

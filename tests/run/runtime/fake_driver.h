@@ -77,6 +77,16 @@ struct State {
   /// What runs a launch; gives the driver's error. By default nothing runs.
   std::function<int(const SeenLaunch &)> device = [](const SeenLaunch &) { return 0; };
 
+  /// As if nothing had happened yet, but for what is loaded, which others may hold.
+  void forget() {
+    State fresh;
+    fresh.modules = std::move(modules);
+    fresh.memory = std::move(memory);
+    fresh.owners = std::move(owners);
+    fresh.streams = std::move(streams);
+    *this = std::move(fresh);
+  }
+
   /// The bytes from an address in the device's memory to the end of its allocation; 0: none is
   /// there.
   std::size_t bytesBehind(std::uint64_t address) const {

@@ -428,7 +428,7 @@ TEST_CASE("whatever the driver refuses is an error that says what and why, and n
   const std::string why = ": FAKE_INVALID_VALUE, invalid argument";
   // The array at the lower address is copied first.
   const auto first = reinterpret_cast<std::uintptr_t>(std::min(x.data(), y.data()));
-  const std::uint64_t bytes = 256 + first % gpu::DeviceMemory::kAlignment;
+  const std::uint64_t bytes = 256 + first % driver::kMemoryAlignment;
   CHECK(errorWhere("allocate") ==
         "GPU refuses to allocate " + std::to_string(bytes) + " bytes" + why);
   CHECK(errorWhere("copyIn") == "GPU refuses to take 256 bytes" + why);

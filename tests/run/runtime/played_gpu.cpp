@@ -103,13 +103,7 @@ fake::State &freshDriver(const char *path) {
   IMBREX_CHECK(library != nullptr, "{0} is not there", path);
   auto *found = reinterpret_cast<fake::State *(*)()>(dlsym(library, "fakeState"));
   fake::State &state = *found();
-  // What is loaded stays: others may hold it.
-  fake::State fresh;
-  fresh.modules = std::move(state.modules);
-  fresh.memory = std::move(state.memory);
-  fresh.owners = std::move(state.owners);
-  fresh.streams = std::move(state.streams);
-  state = std::move(fresh);
+  state.forget();
   return state;
 }
 
@@ -156,7 +150,7 @@ std::vector<ir::Argument> PlayedGpu::pointeesOf(const ir::Argument &table) const
 analysis::Assumptions PlayedGpu::assumedFor(const std::vector<ir::Argument> &arguments) const {
   analysis::Assumptions kept =
       analysis::assumptionsOf(kernel_, arguments, analysis::usualAssumptions(kernel_));
-  if (!driver_.knowsBoxes || (!machine_.asyncCopies.haveEngine && madeBefore_.empty()))
+  if (!driver_.knowsBoxes || !machine_.asyncCopies.haveEngine)
     kept = analysis::withoutBoxes(std::move(kept));
   for (const analysis::Assumptions &before : madeBefore_)
     if (kept.cover(before)) return before;

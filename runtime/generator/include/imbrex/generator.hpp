@@ -37,12 +37,8 @@ library_trace trace_for_library(const K &kernel, const trace_options &options = 
 /// IMBREX_KERNEL(gemm, matmul<bf16, 128, 256, 64>{}, {.warps = 8});
 ///
 /// A functor or a lambda, and how it is traced (trace_options) if that is to be said. It becomes
-/// the function `gemm` of the library's namespace. A launch brings the grid, unless the functor has
-/// a member that computes it from the same parameters:
-///
-///   auto blocks(view<const T, 2> a, view<const T, 2> b, view<T, 2>) const {
-///     return std::tuple(cdiv(a.extent(0), BM), cdiv(b.extent(1), BN));
-///   }
+/// the function `gemm` of the library's namespace. A launch brings the grid, unless the functor
+/// computes it (imbrex/blocks.hpp).
 #define IMBREX_KERNEL(kernel_name, ...)                                                            \
   [[maybe_unused]] static const int imbrex_kernel_##kernel_name =                                  \
       ::imbrex::detail::add_to_library({#kernel_name, ::imbrex::detail::location::current(), [] {  \
