@@ -29,6 +29,10 @@ public:
 
   BoundLaunch() {} // NOLINT(modernize-use-equals-default): the arguments are made one by one
   Bound &add(std::size_t i) { return *std::construct_at(&arguments_[i].bound); }
+  /// Of the first so many arguments: for a device that can't load boxes.
+  void forgetBoxes(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) arguments_[i].bound.holds.hasBoxes = false;
+  }
   const Bound &operator[](std::size_t i) const { return arguments_[i].bound; }
   std::int64_t blocks() const { return std::int64_t{grid[0]} * grid[1] * grid[2]; }
 

@@ -78,8 +78,9 @@ int checkOwners(const Kernel &kernel, const driver::Gpu &gpu, const BoundLaunch 
 }
 
 int launchOn(const driver::Gpu &gpu, const Kernel &kernel, const imbrex_stream &on,
-             const BoundLaunch &bound) {
+             BoundLaunch &bound) {
   if (const int status = checkOwners(kernel, gpu, bound); status != IMBREX_OK) return status;
+  if (!gpu.knowsBoxes()) bound.forgetBoxes(static_cast<std::size_t>(kernel.parameterCount));
   Ready ready;
   if (const int status = makeReady(kernel, gpu, on, bound, ready); status != IMBREX_OK)
     return status;

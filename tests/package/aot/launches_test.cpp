@@ -247,6 +247,31 @@ TEST_CASE("a product's boxes are described, and what it requires is checked") {
   }
 }
 
+#if FAKE_IS_CUDA
+TEST_CASE("a driver that knows of no boxes is given code without them") {
+  constexpr stream_ref kBoxless = stream_ref::cuda(9); // opened here first
+  const traced_kernel kernel = trace(kernels::product{}, {.warps = 4});
+  fake::State &driver = testing::freshDriver(FAKE_BOXLESS);
+  driver.isa = FAKE_ISA;
+  driver.devices = 10;
+  driver.knowsBoxes = false;
+  const machine::Machine &machine = *machine::findMachine(FAKE_MACHINE);
+  const testing::PlayedGpu played(driver, irOf(kernel), machine,
+                                  archive::assumedOnGpu(irOf(kernel), machine));
+  setenv(FAKE_VARIABLE, FAKE_BOXLESS, 1);
+  const auto x = on(kBoxless, std::vector<f16>(64 * 64, f16(1.0))),
+             y = on(kBoxless, std::vector<f16>(64 * 64, f16(2.0)));
+  setenv(FAKE_VARIABLE, FAKE_DRIVER, 1);
+  const auto z = on(kBoxless, std::vector<f32>(64 * 64));
+  const status came =
+      app::product(kBoxless, array<f16, 2>(x.data(), {64, 64}), array<f16, 2>(y.data(), {64, 64}),
+                   array<f32, 2>(z.data(), {64, 64}));
+  CHECK(played.problem() == "");
+  check(came);
+  CHECK(contentOf(z) == std::vector<f32>(64 * 64, 128.0f));
+}
+#endif
+
 TEST_CASE("elements that share bytes go by the byte") {
   Fake fake(trace(kernels::halve{}));
   std::vector<u8> x(8 * 32);
