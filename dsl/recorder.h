@@ -5,6 +5,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include <imbrex/detail/recorder.hpp>
+#include <imbrex/error.hpp>
 
 #include <optional>
 #include <vector>
