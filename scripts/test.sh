@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up, builds everything and runs every test. Behind ctest's summary stands what was skipped on
-# this machine, and why.
+# this machine, and why, and what failed tests wrote last.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,5 +9,5 @@ cmake --preset ci
 cmake --build --preset ci
 status=0
 ctest --preset ci --output-junit "$PWD/build/ci/tests.xml" || status=$?
-scripts/skipped_tests.py build/ci/tests.xml
+scripts/report_tests.py build/ci/tests.xml
 exit $status
