@@ -12,6 +12,10 @@
 
 #include <memory>
 
+namespace imbrex::gpu {
+class RepeatableLaunch;
+}
+
 namespace imbrex::runtime {
 
 /// How long a kernel takes on a GPU, by its own clock and without the copies around it.
@@ -30,7 +34,8 @@ struct RunOptions {
   /// A GPU: the caller's own, of its vendor, in which the launch is put and not waited for; null:
   /// the default one, in which what is to be copied is copied.
   void *stream = nullptr;
-  Location where = {}; ///< For an error of the launch itself.
+  gpu::RepeatableLaunch *repeatable = nullptr; ///< A GPU: filled where the launch can be repeated.
+  Location where = {};                         ///< For an error of the launch itself.
 };
 
 /// A kernel made ready for one device. Immutable; any number of threads may run it at once.

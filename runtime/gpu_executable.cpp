@@ -5,6 +5,7 @@
 #include "backend/package/package.h"
 #include "backend/target/codegen/llvm_use.h"
 #include "runtime/gpu/packed_arguments.h"
+#include "runtime/gpu/repeatable_launch.h"
 #include "runtime/gpu/staged_arrays.h"
 #include "runtime/grid_limits.h"
 #include "runtime/kept_code.h"
@@ -199,8 +200,10 @@ private:
                              .each = packed.each,
                              .stream = options.stream};
     const auto done = launchOrTime(*code.loaded, launch, options.time, run.isAwaited);
-    if (!done) diagnostics.add(done.error());
-    return done.ok();
+    if (!done) return diagnostics.add(done.error()), false;
+    if (options.repeatable != nullptr && !run.isAwaited)
+      options.repeatable->keep(gpu_, *code.loaded, launch, code.packer.numbers());
+    return true;
   }
 
   bool hasEngine() const { return target_.machine().asyncCopies.haveEngine; }

@@ -9,6 +9,7 @@
 #include "runtime/gpu_executable.h"
 #include "runtime/gpus.h"
 #include "runtime/log.h"
+#include "runtime/recent_launches.h"
 #include "runtime/throw.h"
 
 #include <atomic>
@@ -20,6 +21,7 @@ namespace imbrex::detail {
 /// What has been compiled, by device. A launch reads one pointer; what it points to lives as long
 /// as the state.
 struct launch_state {
+  std::uint64_t number; ///< No other has had it.
   traced_kernel kernel;
   std::optional<device> on;
   runtime::Parameters parameters;
@@ -60,12 +62,63 @@ void warnUnlessSeen(const ir::Kernel &kernel) {
   runtime::log(log_level::warn, "kernel", "{0}{1}; {2}", place, told.message, told.hint);
 }
 
+std::uint64_t numberOfNext() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
 result<device> deviceOf(const launch_state &state, const stream_ref *stream) {
   if (stream != nullptr) return stream->on();
   if (state.on) return *state.on;
   const auto current = runtime::currentDevice();
   if (!current) return runtime::toError(current.error());
   return *current;
+}
+
+/// The code for a launch, compiled now if there is none for the device yet.
+result<const runtime::Executable *> executableFor(launch_state &state,
+                                                  const runtime::AskedLaunch &asked,
+                                                  llvm::ArrayRef<ir::Argument> arguments,
+                                                  const runtime::RunOptions &options) {
+  const device on = asked.in.on();
+  if (const auto *ready = state.ready[on.index()].load(std::memory_order_acquire)) return ready;
+  if (asked.in.native() != nullptr) {
+    const auto gpu = runtime::gpuOf(asked.in);
+    if (!gpu) return runtime::toError(gpu.error());
+    if (const auto refused = runtime::refusedInCapture(irOf(state.kernel), **gpu, options,
+                                                       runtime::Captured::Loading))
+      return runtime::toError(*refused);
+  }
+  return compile(state, on, arguments);
+}
+
+result<void> launchNew(launch_state &state, const runtime::AskedLaunch &asked) {
+  const Location where = asked.blocks != nullptr ? locate(asked.blocks->where()) : Location{};
+  if (const auto wrong = runtime::checkStream(asked.in, where)) return runtime::toError(*wrong);
+  runtime::BoundLaunch bound;
+  if (asked.blocks != nullptr)
+    if (const auto problem = bound.bind(*asked.blocks, where)) return runtime::toError(*problem);
+  if (const auto problem = bound.bind({state.parameters, asked.in.on(), where}, asked.arguments))
+    return runtime::toError(*problem);
+  if (!state.requirements.empty())
+    if (const auto unmet = state.requirements.unmet(bound.arguments(), where))
+      return runtime::toError(*unmet);
+  if (asked.blocks == nullptr) {
+    const auto computed = state.blocks->of(bound.arguments());
+    if (!computed) return runtime::toError(computed.error());
+    if (const auto problem = bound.bind(*computed, where)) return runtime::toError(*problem);
+  }
+  if (bound.isEmpty()) return {};
+
+  runtime::RunOptions options{.stream = asked.in.native(), .where = where};
+  const auto executable = executableFor(state, asked, bound.arguments(), options);
+  if (!executable) return executable.error();
+  options.repeatable = runtime::placeForRecent(asked);
+  Diagnostics diagnostics;
+  if (!(*executable)->run(bound.grid(), bound.arguments(), diagnostics, options))
+    return runtime::toError(diagnostics);
+  if (options.repeatable != nullptr) runtime::keepRecent(asked);
+  return {};
 }
 
 } // namespace
@@ -75,8 +128,8 @@ launchable::launchable(traced_kernel kernel, std::optional<device> on,
   warnUnlessSeen(irOf(kernel));
   runtime::Parameters parameters = runtime::parametersOf(irOf(kernel));
   interpret::Requirements requirements(irOf(kernel));
-  state_ = std::make_shared<launch_state>(std::move(kernel), on, std::move(parameters),
-                                          std::move(requirements));
+  state_ = std::make_shared<launch_state>(numberOfNext(), std::move(kernel), on,
+                                          std::move(parameters), std::move(requirements));
   if (blocks) state_->blocks.emplace(std::move(*blocks));
 }
 
@@ -92,43 +145,15 @@ result<void> launchable::launch(const stream_ref *stream, const grid *blocks,
                                 list<launch_argument> arguments) const {
   const auto on = deviceOf(*state_, stream);
   if (!on) return on.error();
-  const Location where = blocks != nullptr ? locate(blocks->where()) : Location{};
-  const stream_ref in = stream != nullptr ? *stream : stream_ref(*on);
-  const runtime::RunOptions options{.stream = in.native(), .where = where};
-  if (const auto wrong = runtime::checkStream(in, where)) return runtime::toError(*wrong);
-  runtime::BoundLaunch bound;
-  if (blocks != nullptr)
-    if (const auto problem = bound.bind(*blocks, where)) return runtime::toError(*problem);
-  if (const auto problem = bound.bind({state_->parameters, *on, where}, arguments))
-    return runtime::toError(*problem);
-  if (!state_->requirements.empty())
-    if (const auto unmet = state_->requirements.unmet(bound.arguments(), where))
-      return runtime::toError(*unmet);
-  if (blocks == nullptr) {
-    const auto computed = state_->blocks->of(bound.arguments());
-    if (!computed) return runtime::toError(computed.error());
-    if (const auto problem = bound.bind(*computed, where)) return runtime::toError(*problem);
-  }
-
-  const runtime::Executable *executable =
-      state_->ready[on->index()].load(std::memory_order_acquire);
-  if (executable == nullptr) {
-    if (bound.isEmpty()) return {};
-    if (in.native() != nullptr) {
-      const auto gpu = runtime::gpuOf(in);
-      if (!gpu) return runtime::toError(gpu.error());
-      if (const auto refused = runtime::refusedInCapture(irOf(state_->kernel), **gpu, options,
-                                                         runtime::Captured::Loading))
-        return runtime::toError(*refused);
-    }
-    const auto made = compile(*state_, *on, bound.arguments());
-    if (!made) return made.error();
-    executable = *made;
-  }
-  if (bound.isEmpty()) return {};
-  Diagnostics diagnostics;
-  if (!executable->run(bound.grid(), bound.arguments(), diagnostics, options))
-    return runtime::toError(diagnostics);
+  const runtime::AskedLaunch asked{.kernel = state_->number,
+                                   .in = stream != nullptr ? *stream : stream_ref(*on),
+                                   .blocks = blocks,
+                                   .arguments = arguments,
+                                   .followsFromNumbers =
+                                       blocks == nullptr || !state_->requirements.empty()};
+  const std::optional<Result<void>> again = runtime::launchAgain(asked);
+  if (!again) return launchNew(*state_, asked);
+  if (!*again) return runtime::toError(again->error());
   return {};
 }
 

@@ -2,7 +2,7 @@
 #include "runtime/aot/devices.h"
 #include "runtime/aot/error.h"
 #include "runtime/aot/host_code.h"
-#include "runtime/aot/loaded.h"
+#include "runtime/aot/recent.h"
 
 #include <cstring>
 #include <new>
@@ -77,12 +77,12 @@ int checkOwners(const Kernel &kernel, const driver::Gpu &gpu, const BoundLaunch 
   return IMBREX_OK;
 }
 
-int launchOn(const driver::Gpu &gpu, const Kernel &kernel, const imbrex_stream &on,
-             BoundLaunch &bound) {
+int launchOn(const driver::Gpu &gpu, const Asked &asked, BoundLaunch &bound) {
+  const Kernel &kernel = asked.kernel;
   if (const int status = checkOwners(kernel, gpu, bound); status != IMBREX_OK) return status;
   if (!gpu.knowsBoxes()) bound.forgetBoxes(static_cast<std::size_t>(kernel.parameterCount));
   Ready ready;
-  if (const int status = makeReady(kernel, gpu, on, bound, ready); status != IMBREX_OK)
+  if (const int status = makeReady(kernel, gpu, asked.on, bound, ready); status != IMBREX_OK)
     return status;
   const Code &code = *ready.code;
   Packed packed;
@@ -90,32 +90,39 @@ int launchOn(const driver::Gpu &gpu, const Kernel &kernel, const imbrex_stream &
     return fail(IMBREX_REFUSED, "%s refuses to describe the boxes of an argument of '%s': %s",
                 gpu.description().c_str(), kernel.name, gpu.textOf(error).c_str());
   const std::size_t each = code.mapCount > 0 ? static_cast<std::size_t>(code.wordCount) : 0;
-  const int error = gpu.start(
-      ready.module,
-      {.grid = bound.grid,
-       .threads = code.threads,
-       .sharedBytes = code.sharedBytes,
-       .arguments = std::span(packed.bytes).first(static_cast<std::size_t>(code.argumentBytes)),
-       .each = std::span(packed.each).first(each),
-       .stream = on.handle});
-  if (error == 0) return IMBREX_OK;
-  return fail(IMBREX_REFUSED, "%s refuses the launch of '%s' with %d x %d x %d blocks of %d: %s",
-              gpu.description().c_str(), kernel.name, bound.grid[0], bound.grid[1], bound.grid[2],
-              code.threads, gpu.textOf(error).c_str());
+  const driver::Launch launch{
+      .grid = bound.grid,
+      .threads = code.threads,
+      .sharedBytes = code.sharedBytes,
+      .arguments = std::span(packed.bytes).first(static_cast<std::size_t>(code.argumentBytes)),
+      .each = std::span(packed.each).first(each),
+      .stream = asked.on.handle};
+  if (const int error = gpu.start(ready.module, launch); error != 0)
+    return refusedLaunch(kernel, gpu, launch, error);
+  try {
+    keepRecent(asked, gpu, ready, launch);
+  } catch (const std::bad_alloc &) {
+    return IMBREX_OK; // the next one is looked at as this one was
+  }
+  return IMBREX_OK;
 }
 
 int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
            const void *const *arguments) {
   if (const int status = check(stream); status != IMBREX_OK) return status;
+  const Asked asked{kernel, *stream, grid, arguments};
+  const bool isOnHost = stream->device == IMBREX_HOST;
+  if (!isOnHost)
+    if (const int status = launchAgain(asked); status != kNotRecent) return status;
   BoundLaunch bound;
   int status = bindArguments(kernel, arguments, bound);
   if (status == IMBREX_OK) status = checkRequired(kernel, bound);
   if (status == IMBREX_OK) status = bindGrid(kernel, grid, bound);
   if (status != IMBREX_OK) return status;
   if (bound.blocks() == 0) return IMBREX_OK;
-  if (stream->device == IMBREX_HOST) return runOnHost(kernel, bound);
+  if (isOnHost) return runOnHost(kernel, bound);
   const driver::Gpu *gpu = gpuOf(*stream);
-  return gpu == nullptr ? IMBREX_NO_DEVICE : launchOn(*gpu, kernel, *stream, bound);
+  return gpu == nullptr ? IMBREX_NO_DEVICE : launchOn(*gpu, asked, bound);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "runtime/gpu/packed_arguments.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace imbrex::gpu {
@@ -30,6 +31,10 @@ ArgumentPacker::ArgumentPacker(const lower::KernelInterface &interface) {
     else
       copied_.push_back({offsetOf(word), to, static_cast<std::size_t>(word.bytes)});
     if (!interface.maps.empty()) places_.push_back(to);
+    if (word.kind != WordKind::Scalar) continue;
+    const auto parameter = static_cast<std::size_t>(word.parameter);
+    numbers_.resize(std::max(numbers_.size(), parameter + 1));
+    numbers_[parameter] = {to, static_cast<std::size_t>(word.bytes)};
   }
 }
 

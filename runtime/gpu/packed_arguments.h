@@ -29,6 +29,11 @@ struct PackedArguments {
   llvm::SmallVector<void *, 64> each = {};
 };
 
+/// Where a parameter that is a number stands in the bytes; of another: no bytes.
+struct PackedNumber {
+  std::size_t place = 0, bytes = 0;
+};
+
 /// The bytes in which a kernel finds its arguments, in the places that both vendors' rules give
 /// them (PTX: the natural alignment of .param; AMD: that of the kernarg segment). The arguments are
 /// those of the kernel's parameters, with addresses of the device.
@@ -38,6 +43,9 @@ public:
 
   void pack(llvm::ArrayRef<ir::Argument> arguments, const HiddenArguments &made,
             PackedArguments &packed) const;
+
+  /// By parameter, up to the last number.
+  llvm::ArrayRef<PackedNumber> numbers() const { return numbers_; }
 
 private:
   /// A word, as bytes that are copied: it costs each launch little.
@@ -52,6 +60,7 @@ private:
 
   std::vector<Copied> copied_;
   std::vector<Hidden> hidden_;
+  std::vector<PackedNumber> numbers_;
   std::vector<std::size_t> places_; ///< Of all words where each is told; else none.
   std::size_t bytes_;
 };

@@ -76,6 +76,16 @@ struct product {
   }
 };
 
+/// Sets so many tiles to their number; whether it may, and its grid, follow from that.
+struct tiles {
+  static constexpr names parameters{"x", "count"};
+  void operator()(view<f32, 1> x, scalar<i32> count) const {
+    require(count <= 3, "no more than three");
+    x[box<32>(program_id(0))] = broadcast<32>(cast<f32>(count));
+  }
+  auto blocks(view<f32, 1> /*x*/, scalar<i32> count) const { return count; }
+};
+
 /// Elements of which two share a byte.
 struct halve {
   static constexpr names parameters{"x", "y"};

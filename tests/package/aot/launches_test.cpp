@@ -9,7 +9,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <random>
+#include <thread>
+#include <utility>
 
 /// Launches of a library of kernels on the processor and through a fake driver, whose results the
 /// emulator makes of the very code that the driver was handed (CMakeLists.txt compiles this once
@@ -245,6 +249,92 @@ TEST_CASE("a product's boxes are described, and what it requires is checked") {
               std::to_string(k - 1) + ", b.extent(0) is " + std::to_string(k) +
               ": the rows of b are the columns of a");
   }
+}
+
+TEST_CASE("a launch like an earlier one asks a driver for nothing but itself") {
+  Fake fake(trace(kernels::add{}));
+  const auto a = on(kGpu, random<f32>(2048, 1)), c = on(kGpu, std::vector<f32>(2048));
+  const array<f32, 1> from(a.data(), {2048}), to(c.data(), {2048});
+  check(app::add(kGpu, 2, from, from, to));
+  fake.driver.calls.clear();
+  check(app::add(kGpu, 2, from, from, to));
+  for (const char *asking : {"pointerFacts", "loadModule", "isCapturing"})
+    CHECK(fake.calls(asking) == 0);
+  CHECK(fake.calls("launch") == 1);
+  check(app::add(kGpu, 1, from, from, to)); // another grid
+  CHECK(fake.calls("pointerFacts") > 0);
+  CHECK(fake.launches.back().grid[0] == 1);
+}
+
+TEST_CASE("launches of few arguments in any order give what each alone does") {
+  constexpr std::size_t kSize = 512;
+  const Fake fake(trace(kernels::scale{}));
+  std::vector<f32> few(kSize), other(kSize); // whose results are exact
+  std::iota(few.begin(), few.end(), 1.0f);
+  std::iota(other.begin(), other.end(), 1000.0f);
+  const std::array from{on(kGpu, few), on(kGpu, other)};
+  std::array to{on(kGpu, std::vector<f32>(kSize)), on(kGpu, std::vector<f32>(kSize))};
+  std::mt19937 generator(5);
+  const auto choice = [&](int count) {
+    return static_cast<std::size_t>(std::uniform_int_distribution<int>(0, count - 1)(generator));
+  };
+  for (int i = 0; i < 60; ++i) {
+    CAPTURE(i);
+    const auto &x = from[choice(2)];
+    auto &y = to[choice(2)];
+    constexpr std::array<int, 4> kCounts{512, 496, 511, 100};
+    const int count = kCounts[choice(4)], shift = choice(2) == 0 ? -16 : 32;
+    const float factor = choice(2) == 0 ? 0.5f : 3.0f;
+    const f16 bias(choice(2) == 0 ? 1.0 : -2.0);
+    const bool negate = choice(2) == 0;
+    const auto blocks = static_cast<std::int64_t>(1 + choice(2));
+    REQUIRE(y.copy_from(std::vector<f32>(kSize, -1)).ok());
+    check(app::scale(kGpu, blocks, memory<const f32>(x), y, count, factor, bias, negate, shift));
+    REQUIRE(fake.played.problem() == "");
+    const std::vector<f32> given = contentOf(x), made = contentOf(y);
+    for (std::size_t k = 0; k < kSize; ++k) {
+      const float value = given[k] * factor + float(bias) + static_cast<float>(shift);
+      const bool isInside = k < 256 * static_cast<std::size_t>(blocks) && std::cmp_less(k, count);
+      REQUIRE(made[k] == (!isInside ? -1 : negate ? -value : value));
+    }
+  }
+}
+
+TEST_CASE("what follows from a number is looked at every time") {
+  const Fake fake(trace(kernels::tiles{}));
+  auto x = on(kGpu, std::vector<f32>(96));
+  const array<f32, 1> all(x.data(), {96});
+  for (const int count : {1, 3, 3, 2}) {
+    REQUIRE(x.copy_from(std::vector<f32>(96)).ok());
+    check(app::tiles(kGpu, all, count));
+    std::vector<f32> expected(96);
+    std::fill_n(expected.begin(), 32 * count, static_cast<f32>(count));
+    CHECK(contentOf(x) == expected);
+  }
+  CHECK(app::tiles(kGpu, all, 4).code() == IMBREX_UNMET);
+  CHECK(fake.launches.size() == 4);
+}
+
+TEST_CASE("a thread launches even while its variables are destroyed") {
+  const Fake fake(trace(kernels::tiles{}));
+  const auto x = on(kGpu, std::vector<f32>(96));
+  const array<f32, 1> all(x.data(), {96});
+  check(app::tiles(kGpu, all, 2)); // loads
+  // Played, a launch would want what the linker and the emulator keep of the thread.
+  std::vector<unsigned> blocks;
+  fake.driver.device = [&](const fake::SeenLaunch &launch) {
+    return blocks.push_back(launch.grid[0]), 0;
+  };
+  struct Late {
+    std::function<void()> launch;
+    ~Late() { launch(); }
+  };
+  std::thread([&] {
+    static thread_local Late late;
+    late.launch = [&] { static_cast<void>(app::tiles(kGpu, all, 3)); };
+    static_cast<void>(app::tiles(kGpu, all, 1)); // what is kept of it is destroyed before `late`
+  }).join();
+  CHECK(blocks == std::vector<unsigned>{1, 3});
 }
 
 #if FAKE_IS_CUDA

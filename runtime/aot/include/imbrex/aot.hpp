@@ -118,14 +118,15 @@ public:
   /// The same, and its values.
   status make(const stream_ref &on, std::span<const T> values) noexcept {
     const status came = make(on, static_cast<std::int64_t>(values.size()));
-    if (!came.ok() || values.empty()) return came;
-    return status(imbrex_copy_in(&on, data_, values.data(), bytes()));
+    return came.ok() ? copy_from(values) : came;
+  }
+  /// Set its first elements, behind all that is in its stream; as many as there is room for.
+  status copy_from(std::span<const T> values) noexcept {
+    return status(imbrex_copy_in(&stream_, data_, values.data(), bytes_of(values)));
   }
   /// What is in it, as much as there is room for, behind all that is in its stream.
   status copy_to(std::span<T> values) const noexcept {
-    const auto wanted = static_cast<std::int64_t>(values.size_bytes());
-    return status(
-        imbrex_copy_out(&stream_, values.data(), data_, wanted < bytes() ? wanted : bytes()));
+    return status(imbrex_copy_out(&stream_, values.data(), data_, bytes_of(values)));
   }
 
   T *data() const { return data_; }
@@ -133,6 +134,11 @@ public:
 
 private:
   std::int64_t bytes() const { return size_ * static_cast<std::int64_t>(sizeof(T)); }
+  /// Of what is on both sides of a copy.
+  std::int64_t bytes_of(std::span<const T> values) const {
+    const auto given = static_cast<std::int64_t>(values.size_bytes());
+    return given < bytes() ? given : bytes();
+  }
   void swap(device_buffer &other) noexcept {
     std::swap(stream_, other.stream_);
     std::swap(data_, other.data_);

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "runtime/aot/driver/gpu.h"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+/// Launches that are made again as they were before. What led to them, such as whose memory the
+/// arguments are in and what that lets the code assume, is then known.
+namespace imbrex::driver {
+
+/// What a launch hands to a driver, with an argument list of its own.
+class KeptLaunch {
+public:
+  KeptLaunch() = default;
+  KeptLaunch(const KeptLaunch &) = delete; // `each` leads into the list
+  KeptLaunch &operator=(const KeptLaunch &) = delete;
+
+  /// In place of what was here before.
+  void keep(const Launch &launch);
+  /// The same, in a stream, until the next call.
+  const Launch &in(void *stream) {
+    launch_.stream = stream;
+    return launch_;
+  }
+  /// Set so many bytes of the list, the least first.
+  void change(std::size_t place, std::size_t bytes, std::uint64_t value);
+
+private:
+  struct alignas(64) Line { // as box maps want it
+    std::array<std::byte, 64> bytes;
+  };
+
+  std::byte *list() { return reinterpret_cast<std::byte *>(lines_.data()); }
+
+  Launch launch_;
+  std::vector<Line> lines_;
+  std::vector<void *> each_;
+};
+
+/// What a thread has launched lately, each at the place that a hash gives it; another with the same
+/// place takes it over.
+template <class Entry>
+class Recent {
+public:
+  static constexpr std::size_t kMost = 64;
+
+  /// Of the calling thread; null where it has none yet, or any more: threads launch even while
+  /// their variables are destroyed.
+  static Recent *find() { return ofThread; }
+  /// The same, made where the thread has none yet.
+  static Recent *make() {
+    if (isOver) return nullptr;
+    static thread_local Recent only;
+    return ofThread = &only;
+  }
+
+  Recent() = default;
+  Recent(const Recent &) = delete;
+  Recent &operator=(const Recent &) = delete;
+  ~Recent() {
+    ofThread = nullptr;
+    isOver = true;
+  }
+
+  /// Null where none was made there yet.
+  Entry *find(std::size_t hash) const { return entries_[hash % kMost].get(); }
+  Entry &make(std::size_t hash) {
+    std::unique_ptr<Entry> &entry = entries_[hash % kMost];
+    if (entry == nullptr) entry = std::make_unique<Entry>();
+    return *entry;
+  }
+
+private:
+  // What is destroyed with a thread costs more to ask for than these.
+  static inline constinit thread_local Recent *ofThread = nullptr;
+  static inline constinit thread_local bool isOver = false;
+
+  std::array<std::unique_ptr<Entry>, kMost> entries_;
+};
+
+/// Of a launch of something with a number of its own, whose first argument is at this address.
+inline std::size_t hashOf(std::uint64_t number, std::uint64_t first) {
+  constexpr unsigned kShift = 8; // as buffers are aligned
+  return number ^ (first >> kShift);
+}
+
+} // namespace imbrex::driver

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "runtime/aot/driver/kept_launch.h"
+#include "runtime/gpu/gpu.h"
+#include "runtime/gpu/packed_arguments.h"
+
+#include <vector>
+
+namespace imbrex::gpu {
+
+/// A launch that was made, and can be made again with other numbers.
+class RepeatableLaunch {
+public:
+  /// In place of what was here. Numbers are those of the kernel's parameters.
+  void keep(const Gpu &gpu, const LoadedKernel &kernel, const Launch &launch,
+            llvm::ArrayRef<PackedNumber> numbers);
+  void forget() { gpu_ = nullptr; }
+  bool isThere() const { return gpu_ != nullptr; }
+
+  /// Whether the same code is right with another number for a parameter.
+  bool mayChange(std::size_t parameter, std::uint64_t before, std::uint64_t now) const;
+  void change(std::size_t parameter, std::uint64_t now);
+
+  /// As Gpu::start, while the kernel is loaded.
+  Result<void> start(void *stream) { return gpu_->start(*kernel_, launch_.in(stream)); }
+
+private:
+  const Gpu *gpu_ = nullptr;
+  const LoadedKernel *kernel_ = nullptr;
+  driver::KeptLaunch launch_;
+  std::vector<PackedNumber> numbers_;
+};
+
+} // namespace imbrex::gpu

@@ -1,0 +1,107 @@
+#include "runtime/recent_launches.h"
+
+#include "runtime/devices.h"
+#include "runtime/gpus.h"
+
+#include <algorithm>
+
+namespace imbrex::runtime {
+namespace {
+
+using detail::launch_argument;
+
+struct RecentLaunch {
+  std::uint64_t kernel = 0; ///< 0: this is none.
+  std::uint8_t device = 0;
+  std::optional<std::array<std::int64_t, 3>> blocks = {}; ///< That the launch brought.
+  std::vector<launch_argument> arguments = {};
+  gpu::RepeatableLaunch launch = {};
+};
+
+using RecentLaunches = driver::Recent<RecentLaunch>;
+
+std::size_t hashOf(const AskedLaunch &asked) {
+  const void *const first = asked.arguments.size() == 0 ? nullptr : asked.arguments[0].data;
+  return driver::hashOf(asked.kernel, reinterpret_cast<std::uintptr_t>(first));
+}
+
+/// Of which it is known, and not only asked, that it is the GPU's memory.
+bool isOwnArray(const launch_argument &argument) {
+  return argument.kind == launch_argument::form::array && argument.in && argument.block == nullptr;
+}
+
+bool isSameLayout(const detail::layout &a, const detail::layout &b) {
+  if (a.rank != b.rank) return false;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(b.rank); ++axis)
+    if (a.extents[axis] != b.extents[axis] || a.strides[axis] != b.strides[axis]) return false;
+  return true;
+}
+
+bool isSameArray(const launch_argument &a, const launch_argument &b) {
+  return isOwnArray(a) && a.data == b.data && a.bytes == b.bytes && a.in == b.in &&
+         isSameLayout(a.layout, b.layout);
+}
+
+/// Whether a number may be another one in the launch that is kept, which is changed then.
+bool isChanged(const launch_argument &given, std::size_t i, RecentLaunch &kept) {
+  if (!kept.launch.mayChange(i, kept.arguments[i].scalar, given.scalar)) return false;
+  kept.launch.change(i, given.scalar);
+  kept.arguments[i].scalar = given.scalar;
+  return true;
+}
+
+bool areBlocks(const imbrex::grid *asked, const std::optional<std::array<std::int64_t, 3>> &kept) {
+  return asked == nullptr ? !kept : kept && asked->extents() == *kept;
+}
+
+bool isAlike(const AskedLaunch &asked, RecentLaunch &kept) {
+  for (std::size_t i = 0; i < kept.arguments.size(); ++i) {
+    const launch_argument &given = asked.arguments[i], &before = kept.arguments[i];
+    if (given.kind != before.kind) return false;
+    if (given.kind != launch_argument::form::scalar) {
+      if (!isSameArray(given, before)) return false;
+    } else if (given.scalar != before.scalar &&
+               (asked.followsFromNumbers || !isChanged(given, i, kept))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+} // namespace
+
+std::optional<Result<void>> launchAgain(const AskedLaunch &asked) {
+  const RecentLaunches *const recent = RecentLaunches::find();
+  if (recent == nullptr) return std::nullopt;
+  RecentLaunch *const kept = recent->find(hashOf(asked));
+  if (kept == nullptr || kept->kernel != asked.kernel || kept->device != asked.in.on().index() ||
+      !areBlocks(asked.blocks, kept->blocks) || !isAlike(asked, *kept))
+    return std::nullopt;
+  return kept->launch.start(asked.in.native());
+}
+
+gpu::RepeatableLaunch *placeForRecent(const AskedLaunch &asked) {
+  const auto isKept = [](const launch_argument &argument) {
+    return argument.kind == launch_argument::form::scalar || isOwnArray(argument);
+  };
+  if (!isGpu(infoOf(asked.in.on()).kind)) return nullptr;
+  if (!std::all_of(asked.arguments.begin(), asked.arguments.end(), isKept)) return nullptr;
+  RecentLaunches *const recent = RecentLaunches::make();
+  if (recent == nullptr) return nullptr;
+  RecentLaunch &place = recent->make(hashOf(asked));
+  place.kernel = 0; // until all is there
+  place.launch.forget();
+  return &place.launch;
+}
+
+void keepRecent(const AskedLaunch &asked) {
+  RecentLaunch &kept = *RecentLaunches::find()->find(hashOf(asked));
+  if (!kept.launch.isThere()) return;
+  kept.device = asked.in.on().index();
+  kept.blocks.reset();
+  if (asked.blocks != nullptr) kept.blocks = asked.blocks->extents();
+  kept.arguments.assign(asked.arguments.begin(), asked.arguments.end());
+  kept.kernel = asked.kernel;
+}
+
+} // namespace imbrex::runtime

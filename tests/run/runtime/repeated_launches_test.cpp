@@ -1,0 +1,201 @@
+#include "dsl/traced_kernel.h"
+#include "runtime/devices.h"
+#include "runtime/gpus.h"
+#include "tests/run/runtime/fake_vendor.h"
+#include "tests/run/runtime/played_gpu.h"
+#include "tests/support/thrown_code.h"
+#include <imbrex/imbrex.hpp>
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <numeric>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+/// A launch that is like an earlier one of its thread is not looked at again, and has to run all
+/// the same as if it were: whatever differs from the earlier one's arguments has its effect.
+namespace imbrex {
+namespace {
+
+using testing::kFake;
+using testing::thrownCode;
+
+constexpr int kTile = 1024;
+
+/// The first `count` elements. Which of them are accessed at once depends on what divides that.
+struct Shifted {
+  static constexpr names parameters{"x", "y", "count", "by", "negate"};
+  void operator()(ptr<const f32> x, ptr<f32> y, scalar<i32> count, scalar<f32> by,
+                  scalar<bool> negate) const {
+    const auto at = program_id(0) * kTile + arange<0, kTile>();
+    const auto value = load(x + at, at < count, 0.0f) + by;
+    store(y + at, where(negate, -value, value), at < count);
+  }
+};
+
+struct Required {
+  static constexpr names parameters{"x", "count"};
+  void operator()(view<f32, 1> x, scalar<i32> count) const {
+    require(count <= 8, "no more than eight");
+    x[box<32>(program_id(0))] = broadcast<32>(cast<f32>(count));
+  }
+};
+
+struct Counted {
+  static constexpr names parameters{"x", "tiles"};
+  void operator()(view<f32, 1> x, scalar<i32> /*tiles*/) const {
+    x[box<32>(program_id(0))] = full<f32, 32>(1);
+  }
+  auto blocks(view<f32, 1> /*x*/, scalar<i32> tiles) const { return tiles; }
+};
+
+/// A fake driver that plays a kernel.
+struct Played {
+  explicit Played(traced_kernel recorded)
+      : kernel(std::move(recorded)), driver(testing::freshDriver(kFake.driver)), on(open()),
+        gpu(driver, irOf(kernel), *(*runtime::gpuOf(runtime::infoOf(on)))->code().machine) {}
+
+  traced_kernel kernel;
+  fake::State &driver;
+  device on;
+  testing::PlayedGpu gpu;
+
+private:
+  device open() const {
+    driver.isa = kFake.isa;
+    return device::by_name(kFake.device);
+  }
+};
+
+std::vector<float> upTo(std::size_t count, float first) {
+  std::vector<float> made(count);
+  std::iota(made.begin(), made.end(), first);
+  return made;
+}
+
+std::vector<float> readBack(const device_buffer<f32> &array) {
+  std::vector<float> content(array.size());
+  array.copy_to(content);
+  return content;
+}
+
+struct Numbers {
+  int count;
+  float by;
+  bool negate;
+};
+
+float shifted(float x, const Numbers &numbers) {
+  return numbers.negate ? -(x + numbers.by) : x + numbers.by;
+}
+
+constexpr std::size_t kSize = 96, kTiles = 3 * kTile;
+
+} // namespace
+
+TEST_CASE("launches of few arguments in any order give what each alone does") {
+  const Played fake(trace(Shifted{}));
+  const std::array kernels{jit(Shifted{}), jit(Shifted{})};
+  const std::array<stream, 2> queues{stream(fake.on), stream(fake.on)};
+  const std::array<device_buffer<f32>, 2> from{device_buffer<f32>(queues[0], upTo(kTiles, 1)),
+                                               device_buffer<f32>(queues[0], upTo(kTiles, 5000))};
+  std::array<device_buffer<f32>, 2> to{device_buffer<f32>(queues[0], {kTiles}),
+                                       device_buffer<f32>(queues[0], {kTiles})};
+  std::mt19937 random(7);
+  const auto choice = [&](int count) {
+    return static_cast<std::size_t>(std::uniform_int_distribution<int>(0, count - 1)(random));
+  };
+  for (int i = 0; i < 60; ++i) {
+    const std::size_t x = choice(2), y = choice(2), blocks = 2 + choice(2);
+    constexpr std::array<int, 5> kCounts{1024, 1040, 2048, 1041, 1500};
+    const Numbers numbers{kCounts[choice(5)], choice(2) == 0 ? 0.5f : 3.0f, choice(2) == 0};
+    CAPTURE(i);
+    to[y].copy_from(std::vector<float>(kTiles, -1));
+    kernels[choice(2)](queues[choice(2)], grid(blocks), from[x], to[y], numbers.count, numbers.by,
+                       numbers.negate);
+    REQUIRE(fake.gpu.problem() == "");
+    const std::vector<float> given = readBack(from[x]), made = readBack(to[y]);
+    for (std::size_t k = 0; k < kTiles; ++k) {
+      const bool isSet = k < kTile * blocks && std::cmp_less(k, numbers.count);
+      REQUIRE(made[k] == (isSet ? shifted(given[k], numbers) : -1));
+    }
+  }
+}
+
+TEST_CASE("what a launch requires of its numbers is looked at every time") {
+  const Played fake(trace(Required{}));
+  const auto kernel = jit(Required{}, {.on = fake.on});
+  device_buffer<f32> x(fake.on, {32});
+  for (const int count : {5, 8, 8, 7}) {
+    kernel(grid(1), x, count);
+    CHECK(readBack(x) == std::vector<float>(32, static_cast<float>(count)));
+  }
+  CHECK(thrownCode([&] { kernel(grid(1), x, 9); }) == "RequirementUnmet");
+  CHECK(readBack(x) == std::vector<float>(32, 7.0f));
+}
+
+TEST_CASE("a grid that follows from a number does so every time, unless the launch brings one") {
+  const Played fake(trace(Counted{}));
+  const auto kernel = jit(Counted{}, {.on = fake.on});
+  device_buffer<f32> x(fake.on, {kSize});
+  const auto isSet = [&](std::int64_t tiles) {
+    std::vector<float> expected(kSize, 0);
+    std::fill_n(expected.begin(), 32 * tiles, 1.0f);
+    const bool isRight = readBack(x) == expected;
+    x.copy_from(std::vector<float>(kSize, 0));
+    return isRight;
+  };
+  x.copy_from(std::vector<float>(kSize, 0));
+  for (const int tiles : {1, 3, 3, 2}) {
+    kernel(x, tiles);
+    CHECK(isSet(tiles));
+  }
+  kernel(grid(1), x, 2);
+  CHECK(isSet(1));
+  kernel(x, 2);
+  CHECK(isSet(2));
+}
+
+TEST_CASE("of more launchers than a thread keeps launches of, each launches its own kernel") {
+  const Played fake(trace(Required{}));
+  std::vector<std::string> launched;
+  fake.driver.device = [&](const fake::SeenLaunch &launch) {
+    return launched.push_back(launch.kernel), 0;
+  };
+  device_buffer<f32> y(fake.on, {32});
+  for (int i = 0; i < 150; ++i) {
+    const bool isFirst = i % 3 == 0;
+    if (isFirst)
+      jit(Required{}, {.on = fake.on})(grid(1), y, 3);
+    else
+      jit(Counted{}, {.on = fake.on})(grid(1), y, 3);
+    REQUIRE(launched.back() == (isFirst ? "Required" : "Counted"));
+  }
+}
+
+TEST_CASE("a thread launches even while its variables are destroyed") {
+  const Played fake(trace(Counted{}));
+  const auto kernel = jit(Counted{}, {.on = fake.on});
+  device_buffer<f32> x(fake.on, {kSize});
+  // Played, a launch would want what the linker and the emulator keep of the thread.
+  std::vector<unsigned> blocks;
+  fake.driver.device = [&](const fake::SeenLaunch &launch) {
+    return blocks.push_back(launch.grid[0]), 0;
+  };
+  kernel(x, 2); // compiles
+  struct Late {
+    std::function<void()> launch;
+    ~Late() { launch(); }
+  };
+  std::thread([&] {
+    static thread_local Late late;
+    late.launch = [&] { kernel(x, 3); };
+    kernel(x, 1); // what is kept of it is destroyed before `late`
+  }).join();
+  CHECK(blocks == std::vector<unsigned>{2, 1, 3});
+}
+
+} // namespace imbrex
