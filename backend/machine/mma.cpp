@@ -14,12 +14,13 @@ namespace {
 
 // Machines, by name and between spaces.
 constexpr std::string_view kFromSm75 =
-    " sm_75 sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a sm_120a sm_121a ";
-constexpr std::string_view kFromSm80 = " sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a sm_120a sm_121a ";
+    " sm_75 sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a sm_100f sm_120a sm_121a sm_120f ";
+constexpr std::string_view kFromSm80 =
+    " sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a sm_100f sm_120a sm_121a sm_120f ";
 constexpr std::string_view kSm89 = " sm_89 ";
-constexpr std::string_view kFromSm90 = " sm_90a sm_100a sm_103a sm_120a sm_121a ";
-constexpr std::string_view kSm90To103 = " sm_90a sm_100a sm_103a ";
-constexpr std::string_view kFromSm120 = " sm_120a sm_121a ";
+constexpr std::string_view kFromSm90 = " sm_90a sm_100a sm_103a sm_100f sm_120a sm_121a sm_120f ";
+constexpr std::string_view kSm90To103 = " sm_90a sm_100a sm_103a sm_100f ";
+constexpr std::string_view kFromSm120 = " sm_120a sm_121a sm_120f ";
 constexpr std::string_view kGfx90a = " gfx90a ";
 constexpr std::string_view kGfx942 = " gfx942 ";
 constexpr std::string_view kGfx950 = " gfx950 ";

@@ -9,6 +9,7 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <array>
 #include <optional>
 #include <type_traits>
 
@@ -30,7 +31,8 @@ constexpr std::size_t kNoOptions = 1; // the zero behind an empty text
 constexpr std::int32_t kFirstWithCompatibility = 100;
 
 constexpr std::uint64_t k64Bit = 0x1, kLinux = 0x10, kZstd = 0x8000;
-constexpr std::uint64_t kSpecific = 0x100000, kHasCompatibility = 0x1000000;
+constexpr std::array<std::uint64_t, 3> kFlagOf{0, 0x200000, 0x100000}; // Features
+constexpr std::uint64_t kHasCompatibility = 0x1000000;
 
 template <class Number>
 void put(std::string &bytes, std::size_t at, std::type_identity_t<Number> number) {
@@ -101,7 +103,7 @@ std::string headerOf(const Member &member, std::size_t payload, std::size_t comp
   put<std::uint32_t>(header, 28, static_cast<std::uint32_t>(number));
   put<std::uint64_t>(header, 40,
                      k64Bit | kLinux | (compressed != 0 ? kZstd : 0) |
-                         (capability->isSpecific ? kSpecific : 0) |
+                         kFlagOf[static_cast<std::size_t>(capability->features)] |
                          (extra.empty() ? 0 : kHasCompatibility));
   put<std::uint64_t>(header, 56, compressed != 0 ? payload : 0);
   if (!isLong) return header;
@@ -129,12 +131,19 @@ std::string entryOf(const Member &member, bool compressed) {
   return entry;
 }
 
+std::string machineOf(std::uint32_t number, std::uint64_t flags) {
+  std::size_t features = kFlagOf.size() - 1;
+  while ((flags & kFlagOf[features]) != kFlagOf[features]) --features;
+  return nameOf({.generation = static_cast<std::int32_t>(number / 10),
+                 .revision = static_cast<std::int32_t>(number % 10),
+                 .features = static_cast<Features>(features)});
+}
+
 Result<Member> memberOf(llvm::StringRef header, llvm::StringRef payload) {
   const auto flags = get<std::uint64_t>(header, 40);
   const auto kind = get<std::uint16_t>(header, 0);
   if (kind != kPtx && kind != kElf) return malformed("a member of it is neither code nor an image");
-  Member member{.machine = "sm_" + std::to_string(get<std::uint32_t>(header, 28)) +
-                           ((flags & kSpecific) != 0 ? "a" : ""),
+  Member member{.machine = machineOf(get<std::uint32_t>(header, 28), flags),
                 .isAssembly = kind == kPtx};
   if ((flags & kZstd) != 0) {
     const llvm::StringRef stored = payload.take_front(get<std::uint32_t>(header, 16));
@@ -163,6 +172,17 @@ std::string writeFatbin(llvm::ArrayRef<Member> members, bool compressed) {
   put<std::uint16_t>(package, 6, kHeader);
   put<std::uint64_t>(package, 8, body.size());
   return package + body;
+}
+
+bool isForMachineAlone(llvm::StringRef image) {
+  // Records of a format, an attribute and a value of 16 bits; 9 is 1 in what nvcc 13 makes for
+  // sm_100a, and 0 in what it makes for sm_100f and sm_100.
+  constexpr std::uint16_t kFeatures = 0x0902, kOwn = 1;
+  const std::string records = compatibilityOf(image);
+  for (std::size_t at = 0; at + 4 <= records.size(); at += 4)
+    if (get<std::uint16_t>(records, at) == kFeatures)
+      return get<std::uint16_t>(records, at + 2) == kOwn;
+  return records.empty();
 }
 
 bool isFatbin(llvm::StringRef package) {

@@ -29,6 +29,10 @@ namespace imbrex::package {
 /// compares with it byte by byte.
 std::string writeFatbin(llvm::ArrayRef<Member> members, bool compressed);
 Result<std::vector<Member>> readFatbin(llvm::StringRef package);
+/// Whether an image uses what its machine alone has, as far as it says; up to compute capability 9
+/// it says nothing.
+bool isForMachineAlone(llvm::StringRef image);
+
 /// Whether it begins as one.
 bool isFatbin(llvm::StringRef package);
 

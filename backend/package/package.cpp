@@ -10,19 +10,20 @@
 namespace imbrex::package {
 namespace {
 
-/// The name in the table of what an image or a directive calls so: no image of NVIDIA's says
-/// whether it is specific to its machine.
-Result<std::string> machineCalled(llvm::StringRef name) {
-  const std::string plain = name.str(), specific = plain + "a";
-  if (machine::findMachine(plain) != nullptr) return plain;
-  if (machine::findMachine(specific) != nullptr) return specific;
+/// The name in the table of what an image or a directive calls so. The number in an image of
+/// NVIDIA's says nothing of the features: it is the machine's own where nothing else is known.
+Result<std::string> machineCalled(llvm::StringRef name, llvm::StringRef features = "a") {
+  const std::string plain = name.str();
+  for (const std::string &called : {plain, plain + features.str(), plain + "a"})
+    if (machine::findMachine(called) != nullptr) return called;
   return fail(Diag::MalformedPackage, {}, "it is for a machine that is not known, '" + plain + "'");
 }
 
 Result<Member> readImage(llvm::StringRef image) {
   auto file = llvm::object::ObjectFile::createELFObjectFile({image, "image"});
   if (!file) return fail(Diag::MalformedPackage, {}, llvm::toString(file.takeError()));
-  const auto machine = machineCalled((*file)->tryGetCPUName().value_or(""));
+  const auto machine =
+      machineCalled((*file)->tryGetCPUName().value_or(""), isForMachineAlone(image) ? "a" : "f");
   if (!machine) return machine.failure();
   return Member{.machine = *machine, .content = image.str()};
 }
@@ -58,7 +59,7 @@ const machine::Machine *machineForAssembly(llvm::ArrayRef<const machine::Machine
   std::int32_t least = 0;
   for (const machine::Machine *machine : machines) {
     const auto capability = capabilityOf(machine->name);
-    if (!capability || capability->isSpecific) continue;
+    if (!capability || capability->features != Features::Common) continue;
     if (oldest != nullptr && capability->number() >= least) continue;
     oldest = machine;
     least = capability->number();

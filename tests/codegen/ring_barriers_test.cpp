@@ -5,7 +5,7 @@ namespace imbrex::testing {
 
 namespace {
 
-constexpr const char *kMachinesWithEngine[] = {"sm_90a", "sm_100a", "sm_103a"};
+constexpr const char *kMachinesWithEngine[] = {"sm_90a", "sm_100a", "sm_103a", "sm_100f"};
 
 /// Of each kind one whose boxes an engine loads: by a role of its own, or by one of the threads.
 std::vector<TableKernel> withBoxes(int slots) {

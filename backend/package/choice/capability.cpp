@@ -6,6 +6,15 @@
 
 namespace imbrex::package {
 
+namespace {
+
+/// Behind the number, by Features.
+constexpr std::array<std::string_view, 3> kSuffixes{"", "f", "a"};
+constexpr std::string_view kPrefix = "sm_";
+constexpr std::int32_t kMostNumber = 999;
+
+} // namespace
+
 bool Capability::isOfTegra() const {
   // Jetson TX1, TX2, Xavier, Orin; Thor as CUDA 12 and as CUDA 13 call it.
   constexpr auto kNumbers = std::to_array<std::int32_t>({53, 62, 72, 87, 101, 110});
@@ -13,16 +22,25 @@ bool Capability::isOfTegra() const {
 }
 
 std::optional<Capability> capabilityOf(std::string_view name) {
-  constexpr std::string_view kPrefix = "sm_";
   if (!name.starts_with(kPrefix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
-  const bool isSpecific = name.ends_with('a');
-  if (isSpecific) name.remove_suffix(1);
+  std::size_t features = kSuffixes.size() - 1;
+  while (!name.ends_with(kSuffixes[features])) --features;
+  name.remove_suffix(kSuffixes[features].size());
   std::int32_t number = 0;
   const char *const end = name.data() + name.size();
   const auto [read, error] = std::from_chars(name.data(), end, number);
-  if (error != std::errc{} || read != end || number < 0) return std::nullopt;
-  return Capability{.generation = number / 10, .revision = number % 10, .isSpecific = isSpecific};
+  if (error != std::errc{} || read != end || number < 0 || number > kMostNumber)
+    return std::nullopt;
+  return Capability{.generation = number / 10,
+                    .revision = number % 10,
+                    .features = static_cast<Features>(features)};
+}
+
+std::string nameOf(const Capability &capability) {
+  return std::string(kPrefix)
+      .append(std::to_string(capability.number()))
+      .append(kSuffixes[static_cast<std::size_t>(capability.features)]);
 }
 
 } // namespace imbrex::package

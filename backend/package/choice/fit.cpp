@@ -8,16 +8,28 @@
 namespace imbrex::package {
 namespace {
 
-constexpr std::int32_t kOwn = 30000, kImage = 20000, kAssembly = 10000;
+constexpr std::int32_t kOwn = 40000, kOfFamily = 30000, kImage = 20000, kAssembly = 10000;
 
 std::int32_t fitOf(const Capability &made, bool isAssembly, const Capability &device) {
+  if (made.number() > device.number()) return 0;
   const bool isOwn = made.number() == device.number();
-  if (isOwn) return isAssembly ? kAssembly + made.number() : kOwn;
-  const bool isOlder = !made.isSpecific && made.number() < device.number();
-  if (!isOlder) return 0;
-  if (isAssembly) return kAssembly + made.number();
-  const bool isAlike = made.generation == device.generation && !made.isOfTegra();
-  return isAlike && !device.isOfTegra() ? kImage + made.number() : 0;
+  const bool isAlike =
+      isOwn || (made.generation == device.generation && !made.isOfTegra() && !device.isOfTegra());
+  // A newer machine's is better than an older one's, and of one machine what uses more of it.
+  const std::int32_t among = 4 * made.number() + static_cast<std::int32_t>(made.features);
+  switch (made.features) {
+  case Features::Own:
+    if (!isOwn) return 0;
+    break;
+  case Features::Family:
+    if (!isAlike) return 0;
+    break;
+  case Features::Common: break;
+  }
+  if (isAssembly) return kAssembly + among;
+  if (isOwn) return kOwn + among;
+  if (!isAlike) return 0;
+  return (made.features == Features::Family ? kOfFamily : kImage) + among;
 }
 
 /// A generic machine and the machines that belong to it: LLVM 22, AMDGPUUsage, "AMDGPU Generic

@@ -22,10 +22,12 @@ struct MoveCase {
   std::string intrinsic, type, mnemonic;
 };
 
-const std::vector<std::string> kFromSm75{"sm_75",   "sm_80",   "sm_89",   "sm_90a",
-                                         "sm_100a", "sm_103a", "sm_120a", "sm_121a"};
-const std::vector<std::string> kFromSm90{"sm_90a", "sm_100a", "sm_103a", "sm_120a", "sm_121a"};
-const std::vector<std::string> kFromSm100{"sm_100a", "sm_103a", "sm_120a", "sm_121a"};
+const std::vector<std::string> kFromSm75{"sm_75",   "sm_80",   "sm_89",   "sm_90a",  "sm_100a",
+                                         "sm_103a", "sm_100f", "sm_120a", "sm_121a", "sm_120f"};
+const std::vector<std::string> kFromSm90{"sm_90a",  "sm_100a", "sm_103a", "sm_100f",
+                                         "sm_120a", "sm_121a", "sm_120f"};
+const std::vector<std::string> kFromSm100{"sm_100a", "sm_103a", "sm_100f",
+                                          "sm_120a", "sm_121a", "sm_120f"};
 const std::vector<std::string> kGfx12{"gfx1200", "gfx1201", "gfx12-generic", "gfx1250"};
 
 /// `registers` of 32 bits.

@@ -51,6 +51,24 @@ TEST_CASE("code for one machine alone serves no other") {
   CHECK(chosen("ptx:sm_90a", "sm_100") == "none");
 }
 
+TEST_CASE("code for a family serves its later machines") {
+  for (const char *device : {"sm_100", "sm_103"}) {
+    CHECK(chosen("sm_100f", device) == "sm_100f");
+    CHECK(chosen("ptx:sm_100f ptx:sm_90", device) == "ptx:sm_100f");
+    CHECK(chosen("ptx:sm_100f sm_100", device) == "sm_100");
+    CHECK(chosen("sm_100 sm_100f", device) == "sm_100f");
+  }
+  CHECK(chosen("sm_100f sm_100a ptx:sm_100a", "sm_100") == "sm_100a");
+  CHECK(chosen("sm_100f sm_103a", "sm_103") == "sm_103a");
+  CHECK(chosen("sm_100f sm_103", "sm_103") == "sm_103");
+  CHECK(chosen("sm_100f sm_103", "sm_104") == "sm_100f");
+  CHECK(chosen("sm_103f", "sm_100") == "none");
+  // Another generation, and a Tegra, which has the number of none of theirs.
+  for (const char *device : {"sm_90", "sm_101", "sm_110", "sm_120"})
+    CHECK(chosen("sm_100f ptx:sm_100f", device) == "none");
+  CHECK(chosen("sm_120f sm_100f", "sm_121") == "sm_120f");
+}
+
 TEST_CASE("code never runs on an older machine") {
   for (const char *device : {"sm_75", "sm_80", "sm_85"})
     CHECK(chosen("sm_86 ptx:sm_89", device) == "none");
@@ -90,7 +108,7 @@ TEST_CASE("the assembly in a package is of the oldest machine that has not only 
   };
   CHECK(assembled({"sm_90a", "sm_86", "sm_80", "sm_100a"}) == "sm_80");
   CHECK(assembled({"sm_75"}) == "sm_75");
-  CHECK(assembled({"sm_90a", "sm_120a"}).empty());
+  CHECK(assembled({"sm_90a", "sm_120a", "sm_100f"}).empty());
   CHECK(assembled({"gfx942", "gfx1100"}).empty());
   CHECK(assembled({}).empty());
 }
