@@ -11,33 +11,9 @@ namespace {
 
 using ir::ElementKind;
 
-dlpack::type_code codeOf(ElementKind kind) {
-  switch (kind) {
-  case ElementKind::Bool: return dlpack::type_code::boolean;
-  case ElementKind::I8:
-  case ElementKind::I16:
-  case ElementKind::I32:
-  case ElementKind::I64: return dlpack::type_code::signed_integer;
-  case ElementKind::U8:
-  case ElementKind::U16:
-  case ElementKind::U32:
-  case ElementKind::U64: return dlpack::type_code::unsigned_integer;
-  case ElementKind::F16:
-  case ElementKind::F32:
-  case ElementKind::F64: return dlpack::type_code::floating;
-  case ElementKind::BF16: return dlpack::type_code::bfloat;
-  case ElementKind::F8E4M3FN: return dlpack::type_code::f8e4m3fn;
-  case ElementKind::F8E5M2: return dlpack::type_code::f8e5m2;
-  case ElementKind::F8E4M3FNUZ: return dlpack::type_code::f8e4m3fnuz;
-  case ElementKind::F8E5M2FNUZ: return dlpack::type_code::f8e5m2fnuz;
-  case ElementKind::F4E2M1: return dlpack::type_code::f4e2m1;
-  case ElementKind::E8M0: return dlpack::type_code::e8m0;
-  }
-  IMBREX_UNREACHABLE("element");
-}
-
 bool hasElement(const dlpack::data_type &type, ElementKind kind) {
-  return type.code == codeOf(kind) && type.bits == ir::storageBits(kind) && type.lanes == 1;
+  return static_cast<std::uint8_t>(type.code) == ir::info(kind).dlpackCode &&
+         type.bits == ir::storageBits(kind) && type.lanes == 1;
 }
 
 /// `f64`, or the three numbers of a type that no element has.

@@ -10,7 +10,8 @@ namespace imbrex::ir {
 namespace {
 
 constexpr auto kElements = std::to_array<ElementInfo>({
-#define IMBREX_ELEMENT(Kind, name, bits, family, format) {name, bits, ElementFamily::family},
+#define IMBREX_ELEMENT(Kind, name, bits, family, format, dlpack)                                   \
+  {name, bits, ElementFamily::family, dlpack},
 #include "backend/ir/element_types.def"
 });
 
@@ -33,7 +34,7 @@ llvm::ArrayRef<ElementKind> allElementKinds() { return kElementKinds; }
 
 const llvm::fltSemantics &floatFormat(ElementKind kind) {
   static constexpr auto kFormats = std::to_array<const llvm::fltSemantics &(*)()>({
-#define IMBREX_ELEMENT(Kind, name, bits, family, format) &llvm::APFloat::format,
+#define IMBREX_ELEMENT(Kind, name, bits, family, format, dlpack) &llvm::APFloat::format,
 #include "backend/ir/element_types.def"
   });
   IMBREX_CHECK(isFloat(kind) || isNarrowFloat(kind), "only floats have a float format");

@@ -23,6 +23,7 @@ struct ElementInfo {
   std::string_view name;
   std::int32_t bits;
   ElementFamily family;
+  std::uint8_t dlpackCode; ///< Of DLPack's data types, which have bits besides.
 };
 
 const ElementInfo &info(ElementKind kind);

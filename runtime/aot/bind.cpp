@@ -24,32 +24,22 @@ struct Pair {
   const Kernel &kernel;
   const Parameter &parameter;
   Bound &bound;
-
-  /// "the argument 'a' of 'gemm', view<f32, 2>, " and what is wrong with it.
-  [[gnu::format(printf, 2, 3)]] int wrong(const char *what, ...) const {
-    std::array<char, 256> text{};
-    std::va_list values;
-    va_start(values, what);
-    std::vsnprintf(text.data(), text.size(), what, values);
-    va_end(values);
-    return fail(IMBREX_BAD_ARGUMENT, "the argument '%s' of '%s', %s, %s", parameter.name,
-                kernel.name, parameter.type, text.data());
-  }
 };
 
 int checkAddress(const Pair &pair) {
-  const auto unit = static_cast<std::uint64_t>(std::max(pair.parameter.storageBits, 8) / 8);
-  if (pair.bound.scalar == 0 && pair.bound.bytes != 0) return pair.wrong("is a null pointer");
+  const auto unit = std::uint64_t{storageBytes(pair.parameter)};
+  if (pair.bound.scalar == 0 && pair.bound.bytes != 0)
+    return wrongArgument(pair.kernel, pair.parameter, "is a null pointer");
   if (pair.bound.scalar % unit != 0)
-    return pair.wrong("has an address that is no multiple of its element's %u bytes",
-                      static_cast<unsigned>(unit));
+    return wrongArgument(pair.kernel, pair.parameter,
+                         "has an address that is no multiple of its element's %u bytes",
+                         static_cast<unsigned>(unit));
   return IMBREX_OK;
 }
 
 int bindScalar(const Pair &pair, const void *given) {
   pair.bound.scalar = 0; // the low bytes: the processors that there is code for have them first
-  std::memcpy(&pair.bound.scalar, given,
-              static_cast<std::size_t>(std::max(pair.parameter.storageBits, 8) / 8));
+  std::memcpy(&pair.bound.scalar, given, storageBytes(pair.parameter));
   // C has other bytes that are true.
   if (pair.parameter.form == Form::Truth) pair.bound.scalar = pair.bound.scalar != 0 ? 1 : 0;
   pair.bound.holds.isDivisible =
@@ -60,7 +50,9 @@ int bindScalar(const Pair &pair, const void *given) {
 int bindMemory(const Pair &pair, const imbrex_memory &given) {
   pair.bound.scalar = reinterpret_cast<std::uintptr_t>(given.data);
   pair.bound.bytes = given.bytes;
-  if (given.bytes < -1) return pair.wrong("has %lld bytes", static_cast<long long>(given.bytes));
+  if (given.bytes < -1)
+    return wrongArgument(pair.kernel, pair.parameter, "has %lld bytes",
+                         static_cast<long long>(given.bytes));
   if (const int status = checkAddress(pair); status != IMBREX_OK) return status;
   pair.bound.holds.isDivisible = pair.bound.scalar % ParameterAssumptions::kDivisor == 0;
   return IMBREX_OK;
@@ -73,35 +65,21 @@ GivenView givenView(const Parameter &parameter, const imbrex_array &view) {
           .storageBits = parameter.storageBits};
 }
 
-int wrongSpan(const Pair &pair, const imbrex_array &given, const launching::ArraySpan &span) {
-  const auto axis = static_cast<unsigned>(span.axis);
-  switch (span.problem) {
-  case launching::SpanProblem::NegativeExtent:
-    return pair.wrong("has the extent %lld along axis %u",
-                      static_cast<long long>(given.extents[axis]), axis);
-  case launching::SpanProblem::NegativeStride:
-    return pair.wrong("has the stride %lld along axis %u",
-                      static_cast<long long>(given.strides[axis]), axis);
-  case launching::SpanProblem::TooManyElements: return pair.wrong("has too many elements");
-  case launching::SpanProblem::None: break;
-  }
-  return IMBREX_OK;
-}
-
 int bindView(const Pair &pair, const imbrex_array &given) {
   const GivenView view = givenView(pair.parameter, given);
-  const launching::ArraySpan span = launching::spanOf(view.extents, view.strides);
-  if (span.problem != launching::SpanProblem::None) return wrongSpan(pair, given, span);
+  if (const int status =
+          checkSpan(pair.kernel, pair.parameter, view.extents, view.strides, pair.bound.bytes);
+      status != IMBREX_OK)
+    return status;
   pair.bound.view = &given;
   pair.bound.scalar = view.address;
-  pair.bound.bytes = span.bytes(view.storageBits);
   if (const int status = checkAddress(pair); status != IMBREX_OK) return status;
   pair.bound.holds = launching::assumptionsOf(view);
   return IMBREX_OK;
 }
 
 int bindOne(const Pair &pair, const void *given) {
-  if (given == nullptr) return pair.wrong("is missing");
+  if (given == nullptr) return wrongArgument(pair.kernel, pair.parameter, "is missing");
   switch (pair.parameter.form) {
   case Form::Scalar:
   case Form::Truth: return bindScalar(pair, given);
@@ -156,6 +134,35 @@ bool holds(const Kernel &kernel, const Code &code, const BoundLaunch &bound) {
 }
 
 } // namespace
+
+int wrongArgument(const Kernel &kernel, const Parameter &parameter, const char *what, ...) {
+  std::array<char, 256> text{};
+  std::va_list values;
+  va_start(values, what);
+  std::vsnprintf(text.data(), text.size(), what, values);
+  va_end(values);
+  return fail(IMBREX_BAD_ARGUMENT, "the argument '%s' of '%s', %s, %s", parameter.name, kernel.name,
+              parameter.type, text.data());
+}
+
+int checkSpan(const Kernel &kernel, const Parameter &parameter,
+              std::span<const std::int64_t> extents, std::span<const std::int64_t> strides,
+              std::int64_t &bytes) {
+  const launching::ArraySpan span = launching::spanOf(extents, strides);
+  const auto wrongAlong = [&](const char *what, std::int64_t value) {
+    return wrongArgument(kernel, parameter, "has the %s %lld along axis %zu", what,
+                         static_cast<long long>(value), span.axis);
+  };
+  switch (span.problem) {
+  case launching::SpanProblem::NegativeExtent: return wrongAlong("extent", extents[span.axis]);
+  case launching::SpanProblem::NegativeStride: return wrongAlong("stride", strides[span.axis]);
+  case launching::SpanProblem::TooManyElements:
+    return wrongArgument(kernel, parameter, "has too many elements");
+  case launching::SpanProblem::None: break;
+  }
+  bytes = span.bytes(parameter.storageBits);
+  return IMBREX_OK;
+}
 
 int bindArguments(const Kernel &kernel, const void *const *arguments, BoundLaunch &bound) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {

@@ -44,6 +44,15 @@ private:
   std::array<Room, kMostParameters> arguments_;
 };
 
+/// "the argument 'a' of 'gemm', view<f32, 2>, " and what is wrong with it. An imbrex_status.
+[[gnu::format(printf, 3, 4)]] int wrongArgument(const Kernel &kernel, const Parameter &parameter,
+                                                const char *what, ...);
+
+/// The bytes that an array reaches over, or the error of one that can't be. An imbrex_status.
+int checkSpan(const Kernel &kernel, const Parameter &parameter,
+              std::span<const std::int64_t> extents, std::span<const std::int64_t> strides,
+              std::int64_t &bytes);
+
 /// An imbrex_status.
 int bindArguments(const Kernel &kernel, const void *const *arguments, BoundLaunch &bound);
 

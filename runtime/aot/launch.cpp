@@ -1,5 +1,6 @@
 #include "runtime/aot/computed.h"
 #include "runtime/aot/devices.h"
+#include "runtime/aot/dlpack.h"
 #include "runtime/aot/error.h"
 #include "runtime/aot/host_code.h"
 #include "runtime/aot/recent.h"
@@ -125,16 +126,40 @@ int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid 
   return gpu == nullptr ? IMBREX_NO_DEVICE : launchOn(*gpu, asked, bound);
 }
 
+/// Of tensors.
+int launchTensors(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
+                  const void *const *arguments) {
+  if (const int status = check(stream); status != IMBREX_OK) return status;
+  TensorArguments taken;
+  if (const int status = taken.take(kernel, *stream, arguments); status != IMBREX_OK) return status;
+  return launch(kernel, stream, grid, taken.list());
+}
+
+/// Nothing is thrown to a caller in C.
+template <class Launch>
+int guarded(const Kernel &kernel, Launch launch) {
+  try {
+    return launch();
+  } catch (const std::bad_alloc &) {
+    return fail(IMBREX_NO_MEMORY, "there is no memory to launch '%s'", kernel.name);
+  }
+}
+
 } // namespace
 } // namespace imbrex::aot
 
 /// Launch a kernel. Each of the arguments points to an imbrex_array, an imbrex_memory, or a scalar
 /// in its own type.
-extern "C" int imbrex_aot_launch_1(const imbrex::aot::Kernel *kernel, const imbrex_stream *stream,
+extern "C" int imbrex_aot_launch_2(const imbrex::aot::Kernel *kernel, const imbrex_stream *stream,
                                    const imbrex_grid *grid, const void *const *arguments) {
-  try {
-    return imbrex::aot::launch(*kernel, stream, grid, arguments);
-  } catch (const std::bad_alloc &) {
-    return imbrex::aot::fail(IMBREX_NO_MEMORY, "there is no memory to launch '%s'", kernel->name);
-  }
+  return imbrex::aot::guarded(
+      *kernel, [&] { return imbrex::aot::launch(*kernel, stream, grid, arguments); });
+}
+
+/// The same, with an imbrex_dltensor for each that has memory.
+extern "C" int imbrex_aot_launch_dlpack_2(const imbrex::aot::Kernel *kernel,
+                                          const imbrex_stream *stream, const imbrex_grid *grid,
+                                          const void *const *arguments) {
+  return imbrex::aot::guarded(
+      *kernel, [&] { return imbrex::aot::launchTensors(*kernel, stream, grid, arguments); });
 }

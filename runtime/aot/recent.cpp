@@ -4,7 +4,6 @@
 #include "runtime/aot/driver/kept_launch.h"
 #include "runtime/aot/error.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -85,7 +84,7 @@ void addFixed(const Asked &asked, std::size_t argument, std::size_t offset, std:
 
 Number numberOf(const Asked &asked, std::size_t argument) {
   const Parameter &parameter = asked.kernel.parameters[argument];
-  const auto bytes = static_cast<std::uint8_t>(std::max(parameter.storageBits, 8) / 8);
+  const std::uint8_t bytes = storageBytes(parameter);
   const bool isTruth = parameter.form == Form::Truth;
   return {.argument = static_cast<std::uint32_t>(argument),
           .place = 0,

@@ -66,6 +66,10 @@ struct LibraryKernel {
   CodeOnHost checkCode = {}; ///< Of what it requires of its launches, if that is anything.
 };
 
+/// Whether arrays are passed to it, so that it has a function that takes DLPack's tensors, too.
+bool takesMemory(const LibraryKernel &of);
+inline constexpr const char *kDlpackSuffix = "_dlpack"; ///< Of that function's name in C.
+
 struct Library {
   std::string name;      ///< An identifier of C.
   std::string nameSpace; ///< Of the functions in C++; in C what their names begin with.

@@ -129,11 +129,12 @@ private:
 
   Constant *parameter(std::size_t i) {
     const ir::Type &type = of_.kernel.parameterType(i);
-    return ConstantMaker::structure({make_.text(of_.kernel.parameterName(i)),
-                                     make_.text(ir::toString(type)), byte(formOf(type)),
-                                     byte(type.isView() ? type.rank() : 0), byte(type.isConst()),
-                                     byte(type.isTile() && ir::isInteger(type.element())),
-                                     make_.number(ir::storageBits(type.element()))});
+    return ConstantMaker::structure(
+        {make_.text(of_.kernel.parameterName(i)), make_.text(ir::toString(type)),
+         byte(formOf(type)), byte(type.isView() ? type.rank() : 0), byte(type.isConst()),
+         byte(type.isTile() && ir::isInteger(type.element())),
+         make_.number(static_cast<std::int16_t>(ir::storageBits(type.element()))),
+         byte(ir::info(type.element()).dlpackCode)});
   }
 
   static aot::WordKind kindOf(const lower::Word &word) {
@@ -245,8 +246,8 @@ llvm::Type *passedAs(llvm::LLVMContext &context, const ir::Type &type) {
 
 /// `int app_gemm(const imbrex_stream *, const imbrex_grid *, …)`, without the grid where the kernel
 /// knows it, which hands pointers to all that it is given to the launch.
-void emitFunction(llvm::Module &module, const std::string &name, const LibraryKernel &of,
-                  Constant *table) {
+void emitFunction(llvm::Module &module, const std::string &symbol, const LibraryKernel &of,
+                  Constant *table, const char *launchSymbol) {
   const ir::Kernel &kernel = of.kernel;
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *i32 = llvm::Type::getInt32Ty(context);
@@ -257,7 +258,7 @@ void emitFunction(llvm::Module &module, const std::string &name, const LibraryKe
   for (const ir::ValueId parameter : kernel.body().arguments)
     types.push_back(passedAs(context, kernel.type(parameter)));
   auto *function = llvm::Function::Create(llvm::FunctionType::get(i32, types, false),
-                                          llvm::Function::ExternalLinkage, name, module);
+                                          llvm::Function::ExternalLinkage, symbol, module);
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", function));
   const std::size_t count = kernel.parameterCount();
   auto *list = builder.CreateAlloca(llvm::ArrayType::get(pointer, std::max<std::size_t>(count, 1)));
@@ -271,8 +272,7 @@ void emitFunction(llvm::Module &module, const std::string &name, const LibraryKe
     builder.CreateStore(place, builder.CreateConstGEP1_64(pointer, list, i));
   }
   const llvm::FunctionCallee launch = module.getOrInsertFunction(
-      aot::kLaunchSymbol,
-      llvm::FunctionType::get(i32, {pointer, pointer, pointer, pointer}, false));
+      launchSymbol, llvm::FunctionType::get(i32, {pointer, pointer, pointer, pointer}, false));
   llvm::Value *grid = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context));
   if (!of.blocks) grid = function->getArg(1);
   builder.CreateRet(builder.CreateCall(launch, {table, function->getArg(0), grid, list}));
@@ -290,7 +290,10 @@ Result<std::unique_ptr<llvm::MemoryBuffer>> makeTables(const Library &library,
   (*compiler)->prepare(module);
   module.setPICLevel(llvm::PICLevel::BigPIC);
   TableMaker maker(module, library, kernel);
-  emitFunction(module, symbol, kernel, maker.kernel());
+  Constant *table = maker.kernel();
+  emitFunction(module, symbol, kernel, table, aot::kLaunchSymbol);
+  if (takesMemory(kernel))
+    emitFunction(module, symbol + kDlpackSuffix, kernel, table, aot::kDlpackLaunchSymbol);
   return (*compiler)->compile(module, llvm::CodeGenOptLevel::Default);
 }
 

@@ -11,7 +11,9 @@
 namespace imbrex::aot {
 
 /// `int (const Kernel *, const imbrex_stream *, const imbrex_grid *, const void *const *arguments)`
-inline constexpr const char *kLaunchSymbol = "imbrex_aot_launch_1";
+inline constexpr const char *kLaunchSymbol = "imbrex_aot_launch_2";
+/// The same, where all that has memory comes as an imbrex_dltensor.
+inline constexpr const char *kDlpackLaunchSymbol = "imbrex_aot_launch_dlpack_2";
 
 inline constexpr std::size_t kMostAxes = 5;
 
@@ -53,10 +55,15 @@ struct Parameter {
   std::uint8_t rank; ///< Of a view.
   bool isConst;
   bool isInteger;           ///< A scalar of which it may matter what divides it.
-  std::int32_t storageBits; ///< Of a scalar or an element.
+  std::int16_t storageBits; ///< Of a scalar or an element.
+  std::uint8_t dlpackCode;  ///< The same as DLPack has it.
 };
 static_assert(sizeof(Parameter) == 24);
 
+/// Whole bytes, of which elements may share one.
+inline std::uint8_t storageBytes(const Parameter &parameter) {
+  return static_cast<std::uint8_t>((parameter.storageBits + 7) / 8);
+}
 inline bool hasMemory(const Parameter &parameter) {
   return parameter.form == Form::Pointer || parameter.form == Form::View;
 }

@@ -33,6 +33,14 @@ int launch_from_c(void) {
     return failed("scale");
   for (i = 0; i < SIZE; ++i)
     if (a[i] != -(2 * c[i] + 4)) return failed("the multiple is wrong");
+  {
+    int64_t extents[1] = {SIZE};
+    const imbrex_dltensor p = {a, 1, 0, 1, 2, 32, 1, extents, NULL, 0};
+    const imbrex_dltensor q = {b, 1, 0, 1, 2, 32, 1, extents, NULL, 0};
+    if (app_add_dlpack(&host, &blocks, &p, &p, &q) != IMBREX_OK) return failed("tensors");
+    for (i = 0; i < SIZE; ++i)
+      if (b[i] != 2 * a[i]) return failed("the tensors' sum is wrong");
+  }
   if (app_add(&host, &blocks, &none, &y, &z) != IMBREX_BAD_ARGUMENT) return failed("no null");
   return strcmp(imbrex_error_text(),
                 "the argument 'a' of 'add', view<const f32, 1>, is a null pointer") != 0

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -52,6 +53,79 @@ void passNibbles() {
   expect(app::halve(stream_ref::host(), 1, row, array<float, 2>(y.data(), {1, y.size()})).ok() &&
              y[63] == 0.5f,
          "half of the last");
+}
+
+/// dlpack.h's own declaration.
+struct Tensor {
+  void *data;
+  struct {
+    std::int32_t type, id;
+  } device;
+  std::int32_t ndim;
+  struct {
+    std::uint8_t code, bits;
+    std::uint16_t lanes;
+  } dtype;
+  std::int64_t *shape, *strides;
+  std::uint64_t byte_offset;
+};
+
+void passTensors() {
+  const stream_ref host = stream_ref::host();
+  std::vector<float> x(64, 1.0f), y(64);
+  std::int64_t extents[2] = {32, 1}, strides[2] = {2, 1};
+  const Tensor some{x.data(), {1, 0}, 1, {2, 32, 1}, extents, nullptr, 32 * sizeof(float)};
+  Tensor every = some, made = some;
+  every.strides = strides;
+  every.byte_offset = 0;
+  made.data = y.data();
+  x[0] = 5;
+  x[31] = 3;
+  x[63] = 7;
+  expect(app::add(host, 1, as_dltensor(some), as_dltensor(every), as_dltensor(made)).ok(),
+         "tensors");
+  expect(y[31] == 0 && y[32] == 6 && y[33] == 2 && y[63] == 8, "their sum");
+  // For pointers their axes are all one.
+  made.ndim = 2;
+  expect(app::scale(host, 1, as_dltensor(some), as_dltensor(made), 32, 2.0f, imbrex::f16(0.5),
+                    false, 0)
+                 .ok() &&
+             y[32] == 2.5f && y[63] == 14.5f,
+         "tensors for pointers");
+  const auto refused = [&](Tensor wrong, const char *what) {
+    const std::string text = std::string("the argument 'c' of 'add', view<f32, 1>, ") + what;
+    expectRefused(app::add(host, 1, as_dltensor(some), as_dltensor(every), as_dltensor(wrong)),
+                  IMBREX_BAD_ARGUMENT, text);
+  };
+  refused(made, "has 2 axes");
+  made.ndim = 1;
+  Tensor wrong = made;
+  wrong.dtype.code = 4;
+  refused(wrong, "has elements of DLPack's code 4 with 32 bits and 1 lanes, not 2, 32, 1");
+  wrong = made;
+  wrong.dtype.lanes = 4;
+  refused(wrong, "has elements of DLPack's code 2 with 32 bits and 4 lanes, not 2, 32, 1");
+  wrong = made;
+  wrong.device = {2, 1};
+  refused(wrong, "is in memory of cuda:1, not of the host");
+  wrong.device = {8, 0};
+  refused(wrong, "is in memory of a device of DLPack's type 8, not of the host");
+  wrong = made;
+  wrong.shape = nullptr;
+  refused(wrong, "has no extents");
+  wrong = made;
+  wrong.data = nullptr;
+  refused(wrong, "is a null pointer");
+  wrong = made;
+  std::int64_t huge[1] = {std::int64_t{1} << 60}, none[1] = {0}, less[1] = {-1};
+  wrong.shape = huge;
+  refused(wrong, "has too many elements");
+  wrong.shape = less;
+  refused(wrong, "has the extent -1 along axis 0");
+  wrong.shape = none;
+  wrong.data = nullptr;
+  expect(app::add(host, 1, as_dltensor(some), as_dltensor(every), as_dltensor(wrong)).ok(),
+         "an empty tensor");
 }
 
 void passWrongOnes() {
@@ -118,6 +192,7 @@ void keepMemory() {
 int main() {
   passArrays();
   passNibbles();
+  passTensors();
   passWrongOnes();
   keepMemory();
   expect(launch_from_c() == 0, "launches from C");

@@ -179,6 +179,31 @@ TEST_CASE("memory that the device has not is refused by the argument's name") {
                    (FAKE_IS_CUDA ? "cuda:1" : "hip:1") + ", not of " + described(0, FAKE_ISA));
 }
 
+TEST_CASE("a tensor of DLPack's is on its own device") {
+  freshDriver();
+  const Arrays arrays(gpu(0));
+  std::int64_t extents[1] = {64};
+  const auto tensor = [&](const device_buffer<float> &of, int device) {
+    return aot::dltensor{.data = of.data(),
+                         .device_type = FAKE_IS_CUDA ? 2 : 10,
+                         .device_id = device,
+                         .ndim = 1,
+                         .code = 2,
+                         .bits = 32,
+                         .lanes = 1,
+                         .shape = extents,
+                         .strides = nullptr,
+                         .byte_offset = 0};
+  };
+  check(app::add(gpu(0), 1, tensor(arrays.x, 0), tensor(arrays.y, 0), tensor(arrays.z, 0)));
+  checkRefused(app::add(gpu(0), 1, tensor(arrays.x, 0), tensor(arrays.y, 1), tensor(arrays.z, 0)),
+               IMBREX_BAD_ARGUMENT,
+               FAKE_IS_CUDA ? "the argument 'b' of 'add', view<const f32, 1>, is in memory of "
+                              "cuda:1, not of cuda:0"
+                            : "the argument 'b' of 'add', view<const f32, 1>, is in memory of "
+                              "hip:1, not of hip:0");
+}
+
 TEST_CASE("an empty grid asks a driver for nothing") {
   fake::State &driver = freshDriver();
   const Arrays arrays(gpu(0));

@@ -62,6 +62,21 @@ typedef struct imbrex_memory {
   int64_t bytes;
 } imbrex_memory;
 
+/* An array that another library hands over, in the layout of DLPack's DLTensor (dlpack.h, version
+   1): `(const imbrex_dltensor *)&theirs`. What it says of its memory, elements and axes is checked
+   against the kernel's parameter and the stream. */
+typedef struct imbrex_dltensor {
+  void *data;
+  int32_t device_type; /* a DLDeviceType: 1 the host, 2 CUDA, 10 ROCm */
+  int32_t device_id;
+  int32_t ndim;
+  uint8_t code, bits; /* of an element, a DLDataType */
+  uint16_t lanes;
+  int64_t *shape;
+  int64_t *strides; /* in elements; null: row by row */
+  uint64_t byte_offset;
+} imbrex_dltensor;
+
 /* The default stream of the first GPU, NVIDIA's before AMD's, that is there; else the host. Where
    IMBREX_DEVICE is set, that device's: cuda:N, hip:N or host. */
 imbrex_stream imbrex_best_stream(void);

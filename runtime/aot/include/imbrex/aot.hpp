@@ -33,6 +33,17 @@ public:
       : imbrex_grid{.x = columns, .y = rows, .z = layers} {}
 };
 
+/// Another library's array, as DLPack has it.
+using dltensor = imbrex_dltensor;
+
+/// Its DLTensor, of dlpack.h's declaration or any other.
+template <class Theirs>
+const dltensor &as_dltensor(const Theirs &theirs) {
+  static_assert(sizeof(Theirs) == sizeof(dltensor) && alignof(Theirs) == alignof(dltensor),
+                "imbrex: this is no DLTensor of DLPack's version 1");
+  return reinterpret_cast<const dltensor &>(theirs);
+}
+
 /// A queue of a device, which somebody else keeps: a handle of the driver's, or a `stream`. On the
 /// host a launch has ended when it returns.
 class stream_ref : public imbrex_stream {
