@@ -1,8 +1,8 @@
 #include "runtime/log.h"
 
+#include "backend/launching/log_filter.h"
 #include "backend/support/environment.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <memory>
@@ -11,23 +11,21 @@
 namespace imbrex {
 namespace {
 
-using runtime::LogFilter;
+using launching::LogFilter;
+using launching::LogLevel;
 
-// In the order of log_level.
-constexpr auto kLevels =
-    std::to_array<std::string_view>({"none", "error", "warn", "info", "debug"});
+static_assert(int{static_cast<std::uint8_t>(log_level::warn)} ==
+                  int{static_cast<std::uint8_t>(LogLevel::Warn)} &&
+              int{static_cast<std::uint8_t>(log_level::debug)} ==
+                  int{static_cast<std::uint8_t>(LogLevel::Debug)});
 
-std::optional<log_level> parseLevel(std::string_view name) {
-  const auto *level = std::ranges::find(kLevels, name);
-  if (level == kLevels.end()) return std::nullopt;
-  return static_cast<log_level>(level - kLevels.begin());
-}
+LogLevel levelOf(log_level level) { return static_cast<LogLevel>(level); }
 
 LogFilter filterOfEnvironment() {
   const std::string &wanted = environment().log;
-  if (const auto filter = runtime::parseLogFilter(wanted)) return *filter;
-  const std::string text = render(diagnostic(Diag::BadVariableValue, {}, "IMBREX_LOG", wanted,
-                                             "a level such as info, or info,cache:debug"));
+  if (const auto filter = launching::parseLogFilter(wanted)) return *filter;
+  const std::string text = render(
+      diagnostic(Diag::BadVariableValue, {}, "IMBREX_LOG", wanted, launching::kLogFilterHint));
   std::fputs(text.c_str(), stderr);
   return {};
 }
@@ -52,44 +50,21 @@ void set_logger(logger receiver) {
 }
 
 bool set_log_filter(std::string_view levels) {
-  const auto filter = runtime::parseLogFilter(levels);
+  const auto filter = launching::parseLogFilter(levels);
   if (filter) state().filter.store(std::make_shared<const LogFilter>(*filter));
   return filter.has_value();
 }
 
 namespace runtime {
 
-bool LogFilter::passes(log_level event, std::string_view topic) const {
-  const auto own = topics.find(topic);
-  return event <= (own == topics.end() ? level : own->second);
-}
-
-std::optional<LogFilter> parseLogFilter(std::string_view text) {
-  LogFilter filter;
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), part.size() + 1));
-    const auto colon = part.find(':');
-    const auto level = parseLevel(colon == std::string_view::npos ? part : part.substr(colon + 1));
-    if (!level) return std::nullopt;
-    if (colon == std::string_view::npos)
-      filter.level = *level;
-    else
-      filter.topics.insert_or_assign(std::string(part.substr(0, colon)), *level);
-  }
-  return filter;
-}
-
 bool isLogged(log_level level, std::string_view topic) {
-  return state().filter.load()->passes(level, topic);
+  return state().filter.load()->passes(levelOf(level), topic);
 }
 
 void writeLog(log_level level, std::string_view topic, std::string_view text) {
   const std::scoped_lock lock(state().mutex);
   if (state().receiver) return state().receiver(level, topic, text);
-  std::string line = "imbrex: " + std::string(kLevels[static_cast<std::size_t>(level)]);
-  line += ": " + std::string(topic) + ": " + std::string(text) + "\n";
-  std::fputs(line.c_str(), stderr);
+  std::fputs(launching::logLine(levelOf(level), topic, text).c_str(), stderr);
 }
 
 } // namespace runtime

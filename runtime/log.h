@@ -4,23 +4,10 @@
 #include "imbrex/log.hpp"
 
 #include <array>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace imbrex::runtime {
-
-/// What is logged: a level for all topics, and other levels for some. Written `info,cache:debug`.
-struct LogFilter {
-  log_level level = log_level::warn;
-  std::map<std::string, log_level, std::less<>> topics = {};
-
-  bool passes(log_level event, std::string_view topic) const;
-};
-
-/// None where a level's name is unknown.
-std::optional<LogFilter> parseLogFilter(std::string_view text);
 
 /// Whether anybody wants this event: to be asked before work that only the log needs.
 bool isLogged(log_level level, std::string_view topic);

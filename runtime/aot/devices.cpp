@@ -1,6 +1,7 @@
 #include "runtime/aot/devices.h"
 
 #include "runtime/aot/error.h"
+#include "runtime/aot/log.h"
 
 #include <array>
 #include <atomic>
@@ -107,6 +108,7 @@ const driver::Gpu *gpuOf(const imbrex_stream &on) {
   Problem problem{};
   auto gpu = driver::open(vendor, on.number, pathsOf(vendor), problem);
   if (!gpu) return keepProblem(vendor, on, problem), nullptr;
+  log(LogLevel::Info, "device", "device=%s opened", gpu->description().c_str());
   place.store(gpu.get(), std::memory_order_release);
   return gpu.release();
 }

@@ -7,6 +7,7 @@
 #include "backend/support/float_state.h"
 #include "runtime/aot/error.h"
 #include "runtime/aot/loaded.h"
+#include "runtime/aot/log.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -35,6 +36,8 @@ std::size_t bestBaseline() {
     std::size_t last = 0;
     for (std::size_t i = 0; i < kBaselines.size(); ++i)
       if (isThere(kBaselines[i])) last = i;
+    log(LogLevel::Info, "device", "device=host runs code for %s",
+        std::string(kBaselines[last]).c_str());
     return last;
   }();
   return best;

@@ -3,6 +3,7 @@
 #include "backend/package/choice/fit.h"
 #include "runtime/aot/devices.h"
 #include "runtime/aot/error.h"
+#include "runtime/aot/log.h"
 
 #include <algorithm>
 #include <mutex>
@@ -87,6 +88,16 @@ private:
     return true;
   }
 
+  /// How much, to tell the codes of one machine apart.
+  int assumedBy(const Code &code) const {
+    int count = (code.areDisjoint ? 1 : 0) + code.equalCount;
+    for (const Assumed &of :
+         std::span(code.assumed, static_cast<std::size_t>(kernel_.parameterCount)))
+      count += of.isDivisible + of.hasUnitStride + of.hasDivisibleRows + of.hasSmallExtents +
+               of.hasSmallSpan + of.hasBoxes + (of.sharedRowBytes != 0 ? 1 : 0);
+    return count;
+  }
+
   int load(const imbrex_stream &on, const Code &code, Ready &ready) {
     if (gpu_.isCapturing(on.handle))
       return fail(IMBREX_CAPTURED,
@@ -98,10 +109,16 @@ private:
     std::string log;
     const int error = gpu_.load(static_cast<const char *>(code.image), code.symbol,
                                 code.sharedBytes, slot.module, at, log);
-    if (error != 0)
-      return fail(IMBREX_REFUSED, "%s refuses the code of '%s' for %s: %s%s%s",
-                  gpu_.description().c_str(), kernel_.name, code.machine,
-                  gpu_.textOf(error).c_str(), log.empty() ? "" : "; ", log.c_str());
+    if (error != 0) {
+      const int status = fail(IMBREX_REFUSED, "%s refuses the code of '%s' for %s: %s%s%s",
+                              gpu_.description().c_str(), kernel_.name, code.machine,
+                              gpu_.textOf(error).c_str(), log.empty() ? "" : "; ", log.c_str());
+      aot::log(LogLevel::Info, "load", "%s", imbrex_error_text());
+      return status;
+    }
+    aot::log(LogLevel::Info, "load", "kernel=%s library=%s device=%s code=%s%s assumes=%d",
+             kernel_.name, kernel_.library, gpu_.description().c_str(),
+             code.isAssembly ? "ptx:" : "", code.machine, assumedBy(code));
     slot.isLoaded.store(true, std::memory_order_release);
     ready = {&code, slot.module};
     return IMBREX_OK;

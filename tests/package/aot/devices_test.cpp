@@ -30,6 +30,25 @@ stream_ref gpu(int number) {
   return FAKE_IS_CUDA ? stream_ref::cuda(number) : stream_ref::hip(number);
 }
 
+/// What the log has, of the whole program.
+std::vector<std::string> lines;
+
+[[maybe_unused]] const bool isLogKept = [] {
+  setenv("IMBREX_LOG", "load:info", 1);
+  imbrex_set_log_receiver(
+      [](std::int32_t level, const char *topic, const char *text, void *own) {
+        static_cast<std::vector<std::string> *>(own)->push_back(std::to_string(level) + " " +
+                                                                topic + ": " + text);
+      },
+      &lines);
+  return true;
+}();
+
+bool isLogged(const std::string &beginning) {
+  return std::ranges::any_of(lines,
+                             [&](const std::string &line) { return line.starts_with(beginning); });
+}
+
 /// The state of the driver, as if nothing had happened to it yet. What the library has loaded
 /// stays.
 fake::State &freshDriver() {
@@ -75,6 +94,9 @@ TEST_CASE("each device gets the code that is made for it, the next best, or an e
   REQUIRE(images.size() == 2);
   CHECK(images[0].find(FAKE_IN_IMAGE) != std::string::npos);
   CHECK(images[1].find(FAKE_IN_OLDER) != std::string::npos);
+  CHECK(isLogged("3 load: kernel=add library=app device=" + described(0, FAKE_ISA) +
+                 " code=" + (FAKE_IS_CUDA ? "ptx:sm_90a" : "gfx942") + " assumes="));
+  CHECK_FALSE(isLogged("3 device:"));
   const status none = Arrays(gpu(2)).add(gpu(2));
   CHECK(none.code() == IMBREX_NO_CODE);
   CHECK(std::string(none.message()) == "the library 'app' has no code of 'add' for " +
@@ -92,6 +114,7 @@ TEST_CASE("where a driver refuses the best code, the next is tried, and then kep
   if (FAKE_IS_CUDA) { // sm_80's assembly is good for it as well
     check(came);
     CHECK(std::ranges::count(driver.calls, std::string("loadModule")) == 2);
+    CHECK(isLogged("3 load: " + described(3, FAKE_ISA) + " refuses the code of 'add' for sm_90a"));
   } else {
     checkRefused(came, IMBREX_REFUSED,
                  described(3, FAKE_ISA) + " refuses the code of 'add' for gfx942: " + kFakeText);

@@ -92,7 +92,7 @@ float shifted(float x, const Numbers &numbers) {
   return numbers.negate ? -(x + numbers.by) : x + numbers.by;
 }
 
-constexpr std::size_t kSize = 96, kTiles = 3 * kTile;
+constexpr std::size_t kSize = 96, kElements = 3 * kTile;
 
 } // namespace
 
@@ -100,10 +100,11 @@ TEST_CASE("launches of few arguments in any order give what each alone does") {
   const Played fake(trace(Shifted{}));
   const std::array kernels{jit(Shifted{}), jit(Shifted{})};
   const std::array<stream, 2> queues{stream(fake.on), stream(fake.on)};
-  const std::array<device_buffer<f32>, 2> from{device_buffer<f32>(queues[0], upTo(kTiles, 1)),
-                                               device_buffer<f32>(queues[0], upTo(kTiles, 5000))};
-  std::array<device_buffer<f32>, 2> to{device_buffer<f32>(queues[0], {kTiles}),
-                                       device_buffer<f32>(queues[0], {kTiles})};
+  const std::array<device_buffer<f32>, 2> from{
+      device_buffer<f32>(queues[0], upTo(kElements, 1)),
+      device_buffer<f32>(queues[0], upTo(kElements, 5000))};
+  std::array<device_buffer<f32>, 2> to{device_buffer<f32>(queues[0], {kElements}),
+                                       device_buffer<f32>(queues[0], {kElements})};
   std::mt19937 random(7);
   const auto choice = [&](int count) {
     return static_cast<std::size_t>(std::uniform_int_distribution<int>(0, count - 1)(random));
@@ -113,12 +114,12 @@ TEST_CASE("launches of few arguments in any order give what each alone does") {
     constexpr std::array<int, 5> kCounts{1024, 1040, 2048, 1041, 1500};
     const Numbers numbers{kCounts[choice(5)], choice(2) == 0 ? 0.5f : 3.0f, choice(2) == 0};
     CAPTURE(i);
-    to[y].copy_from(std::vector<float>(kTiles, -1));
+    to[y].copy_from(std::vector<float>(kElements, -1));
     kernels[choice(2)](queues[choice(2)], grid(blocks), from[x], to[y], numbers.count, numbers.by,
                        numbers.negate);
     REQUIRE(fake.gpu.problem() == "");
     const std::vector<float> given = readBack(from[x]), made = readBack(to[y]);
-    for (std::size_t k = 0; k < kTiles; ++k) {
+    for (std::size_t k = 0; k < kElements; ++k) {
       const bool isSet = k < kTile * blocks && std::cmp_less(k, numbers.count);
       REQUIRE(made[k] == (isSet ? shifted(given[k], numbers) : -1));
     }

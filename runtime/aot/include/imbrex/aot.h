@@ -30,6 +30,14 @@ typedef enum imbrex_status {
    the next one fails. */
 const char *imbrex_error_text(void);
 
+/* A line about what is loaded and launched, without a newline, as IMBREX_LOG asks for it (info, or
+   warn,load:debug); the level is 1 for an error, 2 a warning, 3 information, 4 debugging. The texts
+   are good during the call. It is called by any thread, but by one at a time, and launches nothing
+   itself. */
+typedef void imbrex_log_receiver(int32_t level, const char *topic, const char *text, void *own);
+/* Where such lines go instead of to stderr; null brings that back. `own` is handed to it. */
+void imbrex_set_log_receiver(imbrex_log_receiver *receiver, void *own);
+
 typedef enum imbrex_device { IMBREX_HOST = 0, IMBREX_CUDA = 1, IMBREX_HIP = 2 } imbrex_device;
 
 /* A queue of a device. `handle` is the driver's: a CUstream or cudaStream_t, a hipStream_t; null is
