@@ -16,7 +16,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
-#include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -111,7 +110,7 @@ void warnOnce(const char *format, const A &...arguments) {
 // --- the folder ---
 
 std::string DiskCache::usualFolder() {
-  if (getauxval(AT_SECURE) != 0) return "";
+  if (hasOthersRights()) return "";
   const std::string &named = environment().cacheFolder;
   if (named == "off") return "";
   if (!named.empty()) return named;

@@ -25,7 +25,7 @@ constinit std::array<std::atomic<std::size_t>, kDiagnostics.size()> reported{};
 void countReport(Diag kind) {
   if (reported[static_cast<std::size_t>(kind)].fetch_add(1) != 0) return;
   // Not by environment(), which reports what is wrong with the environment.
-  if (const char *file = std::getenv("IMBREX_REPORTED"))
+  if (const char *file = secure_getenv("IMBREX_REPORTED"))
     std::ofstream(file, std::ios::app) << std::string(info(kind).name) + "\n";
 }
 

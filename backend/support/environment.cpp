@@ -5,8 +5,10 @@
 #include "backend/support/lifetime.h"
 
 #include <cstdio>
+#include <sys/auxv.h>
 #include <type_traits>
 #include <unistd.h>
+#include <utility>
 
 namespace imbrex {
 
@@ -91,12 +93,21 @@ Environment parseEnvironment(const char *const *block, Diagnostics &diagnostics)
   return environment;
 }
 
+Environment withoutPaths(Environment environment) {
+#define IMBREX_VARIABLE(member, name, type, meaning)                                               \
+  if (std::string_view(#type) == "Path") environment.member = {};
+#include "backend/support/environment.def"
+  return environment;
+}
+
+bool hasOthersRights() { return getauxval(AT_SECURE) != 0; }
+
 const Environment &environment() {
   static const auto &parsed = permanent([] {
     Diagnostics diagnostics;
     Environment environment = parseEnvironment(environ, diagnostics);
     std::fputs(diagnostics.render().c_str(), stderr);
-    return environment;
+    return hasOthersRights() ? withoutPaths(std::move(environment)) : environment;
   }());
   return parsed;
 }

@@ -11,6 +11,7 @@
 namespace imbrex {
 
 using EnvironmentText = std::string;                    ///< Empty where not set.
+using EnvironmentPath = std::string;                    ///< The same, of a file or a folder.
 using EnvironmentThreads = std::optional<std::int64_t>; ///< From 1 to launching::kMostThreads.
 using EnvironmentFlag = bool;                           ///< `1` or `0`.
 struct EnvironmentMebibytes {
@@ -31,8 +32,15 @@ std::string_view nameOf(EnvironmentText Environment::*member);
 /// IMBREX_ names and values that a variable cannot have are reported as warnings.
 Environment parseEnvironment(const char *const *block, Diagnostics &diagnostics);
 
-/// The variables of the process, read at the first call; what is wrong with them is said once, on
-/// stderr.
+/// The same without those that name a file or a folder.
+Environment withoutPaths(Environment environment);
+
+/// Whether the process has rights that its user has not, as of a program with another owner's
+/// (setuid). What files it uses is then not for the user to say.
+bool hasOthersRights();
+
+/// The variables of the process, read at the first call, without paths where it has others' rights;
+/// what is wrong with them is said once, on stderr.
 const Environment &environment();
 
 /// The table of docs/environment.md.

@@ -29,8 +29,8 @@ const launching::LogFilter &filter() {
     if (wanted == nullptr) return new launching::LogFilter;
     if (auto asked = launching::parseLogFilter(wanted))
       return new launching::LogFilter(std::move(*asked));
-    const std::string text = std::string("IMBREX_LOG is '") + wanted + "', which is not " +
-                             launching::kLogFilterHint;
+    const std::string text =
+        std::string("IMBREX_LOG is '") + wanted + "', which is not " + launching::kLogFilterHint;
     write(LogLevel::Warn, "log", text.c_str());
     return new launching::LogFilter;
   }();

@@ -14,14 +14,14 @@ std::vector<std::string> toolkitFolders() {
   if (!environment().toolkit.empty()) return {environment().toolkit};
   std::vector<std::string> folders;
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char *folder = std::getenv(variable)) folders.emplace_back(folder);
+    if (const char *folder = secure_getenv(variable)) folders.emplace_back(folder);
   folders.emplace_back("/usr/local/cuda");
   return folders;
 }
 
 std::string findTool(std::string_view name) {
   const llvm::StringRef tool(name.data(), name.size());
-  if (environment().toolkit.empty())
+  if (environment().toolkit.empty() && !hasOthersRights()) // whose PATH is the user's
     if (const auto found = llvm::sys::findProgramByName(tool)) return *found;
   const std::vector<std::string> folders = toolkitFolders();
   std::vector<std::string> binaries;

@@ -62,6 +62,21 @@ TEST_CASE("a value that a variable cannot have is warned about and ignored") {
                     "which is not 0 or 1\n  hint: it is ignored\n");
 }
 
+TEST_CASE("without paths what names a file or a folder is not there") {
+  std::string warnings;
+  const auto all =
+      parse({"IMBREX_DUMP=a", "IMBREX_CACHE_DIR=b", "IMBREX_TOOLKIT=c", "IMBREX_CUDA_DRIVER=d",
+             "IMBREX_HIP_DRIVER=e", "IMBREX_REPORTED=f", "IMBREX_LOG=info", "IMBREX_NUM_THREADS=3"},
+            warnings);
+  const Environment safe = imbrex::withoutPaths(all);
+  for (const auto member :
+       {&Environment::dump, &Environment::cacheFolder, &Environment::toolkit,
+        &Environment::cudaDriver, &Environment::hipDriver, &Environment::reported})
+    CHECK((safe.*member).empty());
+  CHECK(safe.log == "info");
+  CHECK(safe.numThreads == 3);
+}
+
 TEST_CASE("a variable is called by its name in errors") {
   CHECK(nameOf(&Environment::toolkit) == "IMBREX_TOOLKIT");
   CHECK(nameOf(&Environment::device) == "IMBREX_DEVICE");
