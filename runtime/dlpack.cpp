@@ -53,8 +53,9 @@ detail::layout layoutOf(const dlpack::tensor &tensor) {
   for (auto axis = static_cast<std::size_t>(tensor.ndim); axis-- > 0;) {
     layout.extents[axis] = tensor.shape[axis];
     layout.strides[axis] = tensor.strides != nullptr ? tensor.strides[axis] : stride;
-    // What is too large to multiply is refused later for the extents themselves.
-    if (__builtin_mul_overflow(stride, tensor.shape[axis], &stride)) stride = 0;
+    // What can't be multiplied is refused later for the extents themselves.
+    if (tensor.shape[axis] < 0 || __builtin_mul_overflow(stride, tensor.shape[axis], &stride))
+      stride = 0;
   }
   return layout;
 }

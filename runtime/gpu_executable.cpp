@@ -20,8 +20,9 @@ namespace {
 
 /// A kernel on the device, and how it is launched.
 struct DeviceCode {
-  DeviceCode(lower::KernelInterface of, std::unique_ptr<gpu::LoadedKernel> kernel)
-      : interface(std::move(of)), packer(interface), loaded(std::move(kernel)),
+  DeviceCode(const ir::Kernel &kernel, lower::KernelInterface of,
+             std::unique_ptr<gpu::LoadedKernel> made)
+      : interface(std::move(of)), packer(kernel, interface), loaded(std::move(made)),
         observes(std::ranges::any_of(interface.words, [](const lower::Word &word) {
           return word.kind == lower::WordKind::Observations;
         })) {}
@@ -124,7 +125,8 @@ public:
           if (!code) return nullptr;
           auto loaded = load(*code, onDisk);
           if (!loaded) return diagnostics.add(loaded.error()), nullptr;
-          return std::make_unique<DeviceCode>(std::move(code->interface), std::move(*loaded));
+          return std::make_unique<DeviceCode>(kernel, std::move(code->interface),
+                                              std::move(*loaded));
         });
   }
 
@@ -252,7 +254,7 @@ private:
     if (!code) return nullptr;
     auto loaded = loadCode(before_->content, code->interface);
     if (!loaded) return diagnostics.add(loaded.error()), nullptr;
-    return std::make_unique<DeviceCode>(std::move(code->interface), std::move(*loaded));
+    return std::make_unique<DeviceCode>(kernel, std::move(code->interface), std::move(*loaded));
   }
 
   /// What another process, or this one before, has compiled; null where there is nothing, or the
@@ -263,7 +265,8 @@ private:
     auto loaded = loadCode(found->content, found->interface);
     if (!loaded) return kept.forget(), nullptr;
     spillNotice_.tell(found->spills);
-    return std::make_unique<DeviceCode>(std::move(found->interface), std::move(*loaded));
+    return std::make_unique<DeviceCode>(variants_.kernel(), std::move(found->interface),
+                                        std::move(*loaded));
   }
 
   /// The image that the vendor's assembler makes. Where none is found, or the driver is too old for

@@ -1,6 +1,7 @@
 #include "runtime/log.h"
 
 #include "backend/launching/log_filter.h"
+#include "backend/support/check.h"
 #include "backend/support/environment.h"
 
 #include <atomic>
@@ -14,12 +15,16 @@ namespace {
 using launching::LogFilter;
 using launching::LogLevel;
 
-static_assert(int{static_cast<std::uint8_t>(log_level::warn)} ==
-                  int{static_cast<std::uint8_t>(LogLevel::Warn)} &&
-              int{static_cast<std::uint8_t>(log_level::debug)} ==
-                  int{static_cast<std::uint8_t>(LogLevel::Debug)});
-
-LogLevel levelOf(log_level level) { return static_cast<LogLevel>(level); }
+LogLevel levelOf(log_level level) {
+  switch (level) {
+  case log_level::none: return LogLevel::None;
+  case log_level::error: return LogLevel::Error;
+  case log_level::warn: return LogLevel::Warn;
+  case log_level::info: return LogLevel::Info;
+  case log_level::debug: return LogLevel::Debug;
+  }
+  IMBREX_UNREACHABLE("level");
+}
 
 LogFilter filterOfEnvironment() {
   const std::string &wanted = environment().log;

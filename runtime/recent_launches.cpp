@@ -4,6 +4,7 @@
 #include "runtime/gpus.h"
 
 #include <algorithm>
+#include <new>
 
 namespace imbrex::runtime {
 namespace {
@@ -20,9 +21,12 @@ struct RecentLaunch {
 
 using RecentLaunches = driver::Recent<RecentLaunch>;
 
-std::size_t hashOf(const AskedLaunch &asked) {
-  const void *const first = asked.arguments.size() == 0 ? nullptr : asked.arguments[0].data;
-  return driver::hashOf(asked.kernel, reinterpret_cast<std::uintptr_t>(first));
+driver::LaunchHash hashOf(const AskedLaunch &asked) {
+  driver::LaunchHash hash(asked.kernel);
+  const auto count = std::min(asked.arguments.size(), driver::LaunchHash::kMostArguments);
+  for (std::size_t i = 0; i < count; ++i)
+    hash.add(reinterpret_cast<std::uintptr_t>(asked.arguments[i].data));
+  return hash;
 }
 
 /// Of which it is known, and not only asked, that it is the GPU's memory.
@@ -42,8 +46,8 @@ bool isSameArray(const launch_argument &a, const launch_argument &b) {
          isSameLayout(a.layout, b.layout);
 }
 
-/// Whether a number may be another one in the launch that is kept, which is changed then.
-bool isChanged(const launch_argument &given, std::size_t i, RecentLaunch &kept) {
+/// Give the launch that is kept another number; false where it is another launch then.
+bool changeNumber(RecentLaunch &kept, std::size_t i, const launch_argument &given) {
   if (!kept.launch.mayChange(i, kept.arguments[i].scalar, given.scalar)) return false;
   kept.launch.change(i, given.scalar);
   kept.arguments[i].scalar = given.scalar;
@@ -54,14 +58,15 @@ bool areBlocks(const imbrex::grid *asked, const std::optional<std::array<std::in
   return asked == nullptr ? !kept : kept && asked->extents() == *kept;
 }
 
-bool isAlike(const AskedLaunch &asked, RecentLaunch &kept) {
+/// Give it other numbers, where they are all that differs; false where it is another launch.
+bool adapt(RecentLaunch &kept, const AskedLaunch &asked) {
   for (std::size_t i = 0; i < kept.arguments.size(); ++i) {
     const launch_argument &given = asked.arguments[i], &before = kept.arguments[i];
     if (given.kind != before.kind) return false;
     if (given.kind != launch_argument::form::scalar) {
       if (!isSameArray(given, before)) return false;
     } else if (given.scalar != before.scalar &&
-               (asked.followsFromNumbers || !isChanged(given, i, kept))) {
+               (asked.followsFromNumbers || !changeNumber(kept, i, given))) {
       return false;
     }
   }
@@ -75,7 +80,7 @@ std::optional<Result<void>> launchAgain(const AskedLaunch &asked) {
   if (recent == nullptr) return std::nullopt;
   RecentLaunch *const kept = recent->find(hashOf(asked));
   if (kept == nullptr || kept->kernel != asked.kernel || kept->device != asked.in.on().index() ||
-      !areBlocks(asked.blocks, kept->blocks) || !isAlike(asked, *kept))
+      !areBlocks(asked.blocks, kept->blocks) || !adapt(*kept, asked))
     return std::nullopt;
   return kept->launch.start(asked.in.native());
 }
@@ -94,14 +99,18 @@ gpu::RepeatableLaunch *placeForRecent(const AskedLaunch &asked) {
   return &place.launch;
 }
 
-void keepRecent(const AskedLaunch &asked) {
+void keepRecent(const AskedLaunch &asked) noexcept {
   RecentLaunch &kept = *RecentLaunches::find()->find(hashOf(asked));
   if (!kept.launch.isThere()) return;
-  kept.device = asked.in.on().index();
-  kept.blocks.reset();
-  if (asked.blocks != nullptr) kept.blocks = asked.blocks->extents();
-  kept.arguments.assign(asked.arguments.begin(), asked.arguments.end());
-  kept.kernel = asked.kernel;
+  try {
+    kept.device = asked.in.on().index();
+    kept.blocks.reset();
+    if (asked.blocks != nullptr) kept.blocks = asked.blocks->extents();
+    kept.arguments.assign(asked.arguments.begin(), asked.arguments.end());
+    kept.kernel = asked.kernel;
+  } catch (const std::bad_alloc &) {
+    kept.launch.forget();
+  }
 }
 
 } // namespace imbrex::runtime

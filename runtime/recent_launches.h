@@ -27,6 +27,6 @@ std::optional<Result<void>> launchAgain(const AskedLaunch &asked);
 /// Where what a launch needs to be made again is to be put while it is made; null where it can't be
 /// made again. Behind it, `keepRecent`.
 gpu::RepeatableLaunch *placeForRecent(const AskedLaunch &asked);
-void keepRecent(const AskedLaunch &asked);
+void keepRecent(const AskedLaunch &asked) noexcept;
 
 } // namespace imbrex::runtime

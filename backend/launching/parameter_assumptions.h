@@ -10,6 +10,12 @@ namespace imbrex::launching {
 struct ParameterAssumptions {
   /// The bytes, or for integers the number, that "divisible" is about: the widest access there is.
   static constexpr std::int64_t kDivisor = 16;
+  /// Whether code for one number, of as many bits as are passed, is right for the other: of other
+  /// numbers than integers nothing is assumed.
+  static constexpr bool areAlike(std::uint64_t a, std::uint64_t b, bool areIntegers) {
+    constexpr auto kOf = static_cast<std::uint64_t>(kDivisor);
+    return !areIntegers || (a % kOf == 0) == (b % kOf == 0);
+  }
 
   /// An integer, or the address of a pointer's or view's data; all addresses of a table.
   bool isDivisible = false;

@@ -131,20 +131,19 @@ std::string entryOf(const Member &member, bool compressed) {
   return entry;
 }
 
-std::string machineOf(std::uint32_t number, std::uint64_t flags) {
+Features featuresOf(std::uint64_t flags) {
   std::size_t features = kFlagOf.size() - 1;
   while ((flags & kFlagOf[features]) != kFlagOf[features]) --features;
-  return nameOf({.generation = static_cast<std::int32_t>(number / 10),
-                 .revision = static_cast<std::int32_t>(number % 10),
-                 .features = static_cast<Features>(features)});
+  return static_cast<Features>(features);
 }
 
 Result<Member> memberOf(llvm::StringRef header, llvm::StringRef payload) {
   const auto flags = get<std::uint64_t>(header, 40);
   const auto kind = get<std::uint16_t>(header, 0);
   if (kind != kPtx && kind != kElf) return malformed("a member of it is neither code nor an image");
-  Member member{.machine = machineOf(get<std::uint32_t>(header, 28), flags),
-                .isAssembly = kind == kPtx};
+  const auto capability = capabilityOf(get<std::uint32_t>(header, 28), featuresOf(flags));
+  if (!capability) return malformed("a member of it is for a machine that there can't be");
+  Member member{.machine = nameOf(*capability), .isAssembly = kind == kPtx};
   if ((flags & kZstd) != 0) {
     const llvm::StringRef stored = payload.take_front(get<std::uint32_t>(header, 16));
     const std::uint64_t size = get<std::uint64_t>(header, 56);
@@ -175,14 +174,12 @@ std::string writeFatbin(llvm::ArrayRef<Member> members, bool compressed) {
 }
 
 bool isForMachineAlone(llvm::StringRef image) {
-  // Records of a format, an attribute and a value of 16 bits; 9 is 1 in what nvcc 13 makes for
-  // sm_100a, and 0 in what it makes for sm_100f and sm_100.
-  constexpr std::uint16_t kFeatures = 0x0902, kOwn = 1;
+  // Records of a format, an attribute and 16 bits; of format 4 these are the bytes behind it. What
+  // nvcc 13 makes for sm_100a begins with an attribute 9 that is 1, for sm_100f and sm_100 with 0.
+  constexpr std::uint16_t kFeatures = 0x0902, kNotOwn = 0;
   const std::string records = compatibilityOf(image);
-  for (std::size_t at = 0; at + 4 <= records.size(); at += 4)
-    if (get<std::uint16_t>(records, at) == kFeatures)
-      return get<std::uint16_t>(records, at + 2) == kOwn;
-  return records.empty();
+  return records.size() < 4 || get<std::uint16_t>(records, 0) != kFeatures ||
+         get<std::uint16_t>(records, 2) != kNotOwn;
 }
 
 bool isFatbin(llvm::StringRef package) {

@@ -3,6 +3,7 @@
 #include "runtime/aot/bind.h"
 #include "runtime/aot/devices.h"
 
+#include <cstring>
 #include <span>
 #include <string>
 
@@ -64,8 +65,11 @@ int checkTensor(const TensorPair &pair, const imbrex_stream &on) {
         int{pair.parameter.storageBits});
   const auto most = static_cast<std::int32_t>(kMostAxes);
   const bool isView = pair.parameter.form == Form::View;
-  if (isView ? tensor.ndim != pair.parameter.rank : tensor.ndim < 0 || tensor.ndim > most)
-    return wrongArgument(pair.kernel, pair.parameter, "has %d axes", tensor.ndim);
+  const std::int32_t least = isView ? pair.parameter.rank : 0;
+  if (tensor.ndim < least || tensor.ndim > (isView ? least : most))
+    return wrongArgument(pair.kernel, pair.parameter,
+                         isView ? "has %d axes, not %d" : "has %d axes, of which there may be %d",
+                         tensor.ndim, isView ? least : most);
   if (tensor.ndim > 0 && tensor.shape == nullptr)
     return wrongArgument(pair.kernel, pair.parameter, "has no extents");
   return IMBREX_OK;
@@ -79,8 +83,9 @@ imbrex_array arrayOf(const imbrex_dltensor &tensor) {
   for (auto axis = static_cast<std::size_t>(tensor.ndim); axis-- > 0;) {
     made.extents[axis] = tensor.shape[axis];
     made.strides[axis] = tensor.strides != nullptr ? tensor.strides[axis] : stride;
-    // What is too large to multiply is refused for the extents themselves.
-    if (__builtin_mul_overflow(stride, tensor.shape[axis], &stride)) stride = 0;
+    // What can't be multiplied is refused for the extents themselves.
+    if (tensor.shape[axis] < 0 || __builtin_mul_overflow(stride, tensor.shape[axis], &stride))
+      stride = 0;
   }
   return made;
 }
@@ -94,7 +99,9 @@ int TensorArguments::take(const Kernel &kernel, const imbrex_stream &on,
     list_[i] = arguments[i];
     if (!hasMemory(parameter)) continue;
     if (arguments[i] == nullptr) return wrongArgument(kernel, parameter, "is missing");
-    const TensorPair pair{kernel, parameter, *static_cast<const imbrex_dltensor *>(arguments[i])};
+    imbrex_dltensor given; // who declares it otherwise has written it as something else
+    std::memcpy(&given, arguments[i], sizeof given);
+    const TensorPair pair{kernel, parameter, given};
     if (const int status = checkTensor(pair, on); status != IMBREX_OK) return status;
     const imbrex_array array = arrayOf(pair.given);
     if (parameter.form == Form::View) {

@@ -39,10 +39,8 @@ const launching::LogFilter &filter() {
 
 } // namespace
 
-bool isLogged(LogLevel level, const char *topic) { return filter().passes(level, topic); }
-
 void log(LogLevel level, const char *topic, const char *format, ...) {
-  if (!isLogged(level, topic)) return;
+  if (!filter().passes(level, topic)) return;
   constexpr std::size_t kTextBytes = 4096;
   std::array<char, kTextBytes> text{};
   std::va_list values;

@@ -7,9 +7,6 @@ namespace imbrex::aot {
 
 using launching::LogLevel;
 
-/// To be asked before work that only the log needs.
-bool isLogged(LogLevel level, const char *topic);
-
 /// As printf makes it, without a newline.
 [[gnu::format(printf, 3, 4)]] void log(LogLevel level, const char *topic, const char *format, ...);
 

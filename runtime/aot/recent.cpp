@@ -4,6 +4,7 @@
 #include "runtime/aot/driver/kept_launch.h"
 #include "runtime/aot/error.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -60,15 +61,16 @@ std::uint64_t bitsOf(const void *given, std::uint8_t bytes, bool isTruth) {
   return isTruth && bits != 0 ? 1 : bits;
 }
 
-/// Its first argument's address, of a kernel that has one: what most often differs.
-std::size_t hashOf(const Asked &asked, const void *loaded) {
-  constexpr unsigned kShift = 4; // as objects are aligned
+driver::LaunchHash hashOf(const Asked &asked, const void *loaded) {
+  driver::LaunchHash hash(reinterpret_cast<std::uintptr_t>(loaded));
   const Kernel &kernel = asked.kernel;
-  const bool hasAddress =
-      kernel.parameterCount > 0 && hasMemory(kernel.parameters[0]) && asked.arguments[0] != nullptr;
-  // An imbrex_array begins with its address, and so does an imbrex_memory.
-  const auto first = hasAddress ? readAs<std::uint64_t>(asked.arguments[0]) : 0;
-  return driver::hashOf(reinterpret_cast<std::uintptr_t>(loaded) >> kShift, first);
+  const auto count =
+      std::min(static_cast<std::size_t>(kernel.parameterCount), driver::LaunchHash::kMostArguments);
+  for (std::size_t i = 0; i < count; ++i)
+    // An imbrex_array begins with its address, and so does an imbrex_memory.
+    if (hasMemory(kernel.parameters[i]) && asked.arguments[i] != nullptr)
+      hash.add(readAs<std::uint64_t>(asked.arguments[i]));
+  return hash;
 }
 
 // --- to keep one ---
@@ -138,14 +140,13 @@ bool isSameGrid(const imbrex_grid *given, const RecentLaunch &kept) {
 
 /// Whether the same code is right with another number.
 bool mayBe(std::uint64_t value, const Number &before) {
-  constexpr auto kDivisor = std::uint64_t{launching::ParameterAssumptions::kDivisor};
   return before.mayChange &&
-         !(before.isInteger && (value % kDivisor == 0) != (before.value % kDivisor == 0));
+         launching::ParameterAssumptions::areAlike(value, before.value, before.isInteger);
 }
 
-/// Whether the arguments are those of the launch that is kept, but for numbers that may change,
-/// which are changed there.
-bool isAlike(const void *const *arguments, RecentLaunch &kept) {
+/// Give the launch that is kept other numbers, where they are all that differs; false where it is
+/// another launch.
+bool adapt(RecentLaunch &kept, const void *const *arguments) {
   for (const Fixed &word : kept.fixed) {
     const auto *const given = static_cast<const std::byte *>(arguments[word.argument]);
     if (given == nullptr || readAs<std::uint64_t>(given + word.offset) != word.value) return false;
@@ -170,7 +171,7 @@ int launchAgain(const Asked &asked) {
   if (recent == nullptr || loaded == nullptr) return kNotRecent;
   RecentLaunch *const kept = recent->find(hashOf(asked, loaded));
   if (kept == nullptr || kept->loaded != loaded || !isSameGrid(asked.grid, *kept) ||
-      !isAlike(asked.arguments, *kept))
+      !adapt(*kept, asked.arguments))
     return kNotRecent;
   const driver::Launch &launch = kept->launch.in(asked.on.handle);
   const int error = kept->gpu->start(kept->module, launch);

@@ -95,15 +95,32 @@ archive::LibraryKernel traced(const detail::library_kernel &one) {
   return kernel;
 }
 
+/// What its functions are called.
+std::vector<std::string> functionsOf(const archive::LibraryKernel &kernel) {
+  std::vector<std::string> names{kernel.name};
+  if (kernel.takesMemory()) names.push_back(kernel.name + archive::kDlpackSuffix);
+  return names;
+}
+
+/// The first name that functions of two kernels would have; empty where there is none.
+std::string commonName(const archive::Library &library, const archive::LibraryKernel &added) {
+  for (const archive::LibraryKernel &other : library.kernels)
+    for (const std::string &name : functionsOf(other))
+      if (llvm::is_contained(functionsOf(added), name)) return name;
+  return "";
+}
+
 bool traceAll(archive::Library &library, Diagnostics &diagnostics) {
   for (const detail::library_kernel &one : kernels()) {
-    const auto isSame = [&](const archive::LibraryKernel &other) { return other.name == one.name; };
-    if (!archive::isName(one.name))
+    if (!archive::isName(one.name)) {
       diagnostics.report(Diag::NoIdentifier, locate(one.where), one.name);
-    else if (llvm::any_of(library.kernels, isSame))
-      diagnostics.report(Diag::TwiceInLibrary, locate(one.where), one.name);
+      continue;
+    }
+    archive::LibraryKernel made = traced(one);
+    if (const std::string name = commonName(library, made); !name.empty())
+      diagnostics.report(Diag::TwiceInLibrary, locate(one.where), name);
     else
-      library.kernels.push_back(traced(one));
+      library.kernels.push_back(std::move(made));
   }
   if (library.kernels.empty()) diagnostics.report(Diag::EmptyLibrary, {}, library.name);
   return !diagnostics.hasErrors();

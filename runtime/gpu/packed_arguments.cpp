@@ -21,7 +21,7 @@ std::size_t offsetOf(const lower::Word &word) {
 
 } // namespace
 
-ArgumentPacker::ArgumentPacker(const lower::KernelInterface &interface) {
+ArgumentPacker::ArgumentPacker(const ir::Kernel &kernel, const lower::KernelInterface &interface) {
   const std::vector<std::int64_t> places = lower::placesOf(interface.words);
   bytes_ = static_cast<std::size_t>(places.back());
   for (const auto &[word, place] : llvm::zip_first(interface.words, places)) {
@@ -34,7 +34,9 @@ ArgumentPacker::ArgumentPacker(const lower::KernelInterface &interface) {
     if (word.kind != WordKind::Scalar) continue;
     const auto parameter = static_cast<std::size_t>(word.parameter);
     numbers_.resize(std::max(numbers_.size(), parameter + 1));
-    numbers_[parameter] = {to, static_cast<std::size_t>(word.bytes)};
+    numbers_[parameter] = {.place = to,
+                           .bytes = static_cast<std::size_t>(word.bytes),
+                           .isInteger = ir::isInteger(kernel.parameterType(parameter).element())};
   }
 }
 

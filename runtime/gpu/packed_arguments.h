@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/argument.h"
+#include "backend/ir/kernel.h"
 #include "backend/lower/kernel_interface.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -32,6 +33,7 @@ struct PackedArguments {
 /// Where a parameter that is a number stands in the bytes; of another: no bytes.
 struct PackedNumber {
   std::size_t place = 0, bytes = 0;
+  bool isInteger = false;
 };
 
 /// The bytes in which a kernel finds its arguments, in the places that both vendors' rules give
@@ -39,7 +41,7 @@ struct PackedNumber {
 /// those of the kernel's parameters, with addresses of the device.
 class ArgumentPacker {
 public:
-  explicit ArgumentPacker(const lower::KernelInterface &interface);
+  ArgumentPacker(const ir::Kernel &kernel, const lower::KernelInterface &interface);
 
   void pack(llvm::ArrayRef<ir::Argument> arguments, const HiddenArguments &made,
             PackedArguments &packed) const;

@@ -2,21 +2,26 @@
 
 #include "backend/launching/parameter_assumptions.h"
 
+#include <new>
+
 namespace imbrex::gpu {
 
 void RepeatableLaunch::keep(const Gpu &gpu, const LoadedKernel &kernel, const Launch &launch,
-                            llvm::ArrayRef<PackedNumber> numbers) {
-  kernel_ = &kernel;
-  launch_.keep(launch);
-  numbers_.assign(numbers.begin(), numbers.end());
-  gpu_ = &gpu;
+                            llvm::ArrayRef<PackedNumber> numbers) noexcept {
+  try {
+    launch_.keep(launch);
+    numbers_.assign(numbers.begin(), numbers.end());
+    kernel_ = &kernel;
+    gpu_ = &gpu;
+  } catch (const std::bad_alloc &) {
+    forget();
+  }
 }
 
 bool RepeatableLaunch::mayChange(std::size_t parameter, std::uint64_t before,
                                  std::uint64_t now) const {
-  constexpr auto kDivisor = std::uint64_t{launching::ParameterAssumptions::kDivisor};
-  const bool isPassed = parameter < numbers_.size() && numbers_[parameter].bytes > 0;
-  return isPassed && (before % kDivisor == 0) == (now % kDivisor == 0);
+  if (parameter >= numbers_.size() || numbers_[parameter].bytes == 0) return false;
+  return launching::ParameterAssumptions::areAlike(before, now, numbers_[parameter].isInteger);
 }
 
 void RepeatableLaunch::change(std::size_t parameter, std::uint64_t now) {

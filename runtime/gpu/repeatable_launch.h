@@ -11,9 +11,10 @@ namespace imbrex::gpu {
 /// A launch that was made, and can be made again with other numbers.
 class RepeatableLaunch {
 public:
-  /// In place of what was here. Numbers are those of the kernel's parameters.
+  /// In place of what was here; where there is no memory for it nothing. Numbers are those of the
+  /// kernel's parameters. It throws nothing, since the launch has been made.
   void keep(const Gpu &gpu, const LoadedKernel &kernel, const Launch &launch,
-            llvm::ArrayRef<PackedNumber> numbers);
+            llvm::ArrayRef<PackedNumber> numbers) noexcept;
   void forget() { gpu_ = nullptr; }
   bool isThere() const { return gpu_ != nullptr; }
 

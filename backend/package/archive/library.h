@@ -64,11 +64,16 @@ struct LibraryKernel {
   std::vector<LibraryCode> codes = {};
   CodeOnHost blocksCode = {};
   CodeOnHost checkCode = {}; ///< Of what it requires of its launches, if that is anything.
+
+  /// Whether arrays are passed to it, so that a function whose name ends with kDlpackSuffix takes
+  /// them as DLPack's tensors.
+  bool takesMemory() const {
+    return llvm::any_of(kernel.body().arguments,
+                        [&](ir::ValueId parameter) { return kernel.type(parameter).hasMemory(); });
+  }
 };
 
-/// Whether arrays are passed to it, so that it has a function that takes DLPack's tensors, too.
-bool takesMemory(const LibraryKernel &of);
-inline constexpr const char *kDlpackSuffix = "_dlpack"; ///< Of that function's name in C.
+inline constexpr const char *kDlpackSuffix = "_dlpack";
 
 struct Library {
   std::string name;      ///< An identifier of C.

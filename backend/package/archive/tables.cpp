@@ -292,7 +292,7 @@ Result<std::unique_ptr<llvm::MemoryBuffer>> makeTables(const Library &library,
   TableMaker maker(module, library, kernel);
   Constant *table = maker.kernel();
   emitFunction(module, symbol, kernel, table, aot::kLaunchSymbol);
-  if (takesMemory(kernel))
+  if (kernel.takesMemory())
     emitFunction(module, symbol + kDlpackSuffix, kernel, table, aot::kDlpackLaunchSymbol);
   return (*compiler)->compile(module, llvm::CodeGenOptLevel::Default);
 }

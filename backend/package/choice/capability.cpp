@@ -11,7 +11,7 @@ namespace {
 /// Behind the number, by Features.
 constexpr std::array<std::string_view, 3> kSuffixes{"", "f", "a"};
 constexpr std::string_view kPrefix = "sm_";
-constexpr std::int32_t kMostNumber = 999;
+constexpr std::uint32_t kMostNumber = 999;
 
 } // namespace
 
@@ -27,14 +27,18 @@ std::optional<Capability> capabilityOf(std::string_view name) {
   std::size_t features = kSuffixes.size() - 1;
   while (!name.ends_with(kSuffixes[features])) --features;
   name.remove_suffix(kSuffixes[features].size());
-  std::int32_t number = 0;
+  std::uint32_t number = 0;
   const char *const end = name.data() + name.size();
   const auto [read, error] = std::from_chars(name.data(), end, number);
-  if (error != std::errc{} || read != end || number < 0 || number > kMostNumber)
-    return std::nullopt;
-  return Capability{.generation = number / 10,
-                    .revision = number % 10,
-                    .features = static_cast<Features>(features)};
+  if (error != std::errc{} || read != end) return std::nullopt;
+  return capabilityOf(number, static_cast<Features>(features));
+}
+
+std::optional<Capability> capabilityOf(std::uint32_t number, Features features) {
+  if (number > kMostNumber) return std::nullopt;
+  return Capability{.generation = static_cast<std::int32_t>(number / 10),
+                    .revision = static_cast<std::int32_t>(number % 10),
+                    .features = features};
 }
 
 std::string nameOf(const Capability &capability) {

@@ -20,11 +20,14 @@ struct Capability {
   std::int32_t revision = 0;
   Features features = Features::Common;
 
+  /// Below 1000.
   std::int32_t number() const { return generation * 10 + revision; }
   /// Of a system on a chip (Tegra), which runs no other machine's images, and whose own nobody else
   /// does (CUDA C++ Programming Guide, "Binary Compatibility").
   bool isOfTegra() const;
 };
+/// Of the machine with that number, if there can be one.
+std::optional<Capability> capabilityOf(std::uint32_t number, Features features);
 /// None for the name of another machine.
 std::optional<Capability> capabilityOf(std::string_view name);
 std::string nameOf(const Capability &capability);

@@ -40,13 +40,31 @@ private:
   std::vector<void *> each_;
 };
 
-/// What a thread has launched lately, each at the place that a hash gives it; another with the same
-/// place takes it over.
+/// Of what is launched, and of the addresses it is launched with: large buffers differ in high bits
+/// alone, and many launches in one argument alone.
+class LaunchHash {
+public:
+  static constexpr std::size_t kPlaces = 64;
+  /// Of how many arguments' addresses; more would cost more than they tell apart.
+  static constexpr std::size_t kMostArguments = 4;
+
+  explicit LaunchHash(std::uint64_t launched) { add(launched); }
+  void add(std::uint64_t value) { hash_ = (hash_ ^ value) * kFactor; }
+  std::size_t place() const { return hash_ >> kShift; }
+
+private:
+  static constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15; // 2^64 by the golden ratio, odd
+  static constexpr unsigned kShift = 58;                       // the six highest bits
+  static_assert(kPlaces == std::size_t{1} << (64 - kShift));
+
+  std::uint64_t hash_ = 0;
+};
+
+/// What a thread has launched lately, each at the place that its hash gives it; another with the
+/// same place takes it over.
 template <class Entry>
 class Recent {
 public:
-  static constexpr std::size_t kMost = 64;
-
   /// Of the calling thread; null where it has none yet, or any more: threads launch even while
   /// their variables are destroyed.
   static Recent *find() { return ofThread; }
@@ -66,9 +84,9 @@ public:
   }
 
   /// Null where none was made there yet.
-  Entry *find(std::size_t hash) const { return entries_[hash % kMost].get(); }
-  Entry &make(std::size_t hash) {
-    std::unique_ptr<Entry> &entry = entries_[hash % kMost];
+  Entry *find(const LaunchHash &hash) const { return entries_[hash.place()].get(); }
+  Entry &make(const LaunchHash &hash) {
+    std::unique_ptr<Entry> &entry = entries_[hash.place()];
     if (entry == nullptr) entry = std::make_unique<Entry>();
     return *entry;
   }
@@ -78,13 +96,7 @@ private:
   static inline constinit thread_local Recent *ofThread = nullptr;
   static inline constinit thread_local bool isOver = false;
 
-  std::array<std::unique_ptr<Entry>, kMost> entries_;
+  std::array<std::unique_ptr<Entry>, LaunchHash::kPlaces> entries_;
 };
-
-/// Of a launch of something with a number of its own, whose first argument is at this address.
-inline std::size_t hashOf(std::uint64_t number, std::uint64_t first) {
-  constexpr unsigned kShift = 8; // as buffers are aligned
-  return number ^ (first >> kShift);
-}
 
 } // namespace imbrex::driver

@@ -92,12 +92,21 @@ void passTensors() {
                  .ok() &&
              y[32] == 2.5f && y[63] == 14.5f,
          "tensors for pointers");
+  // Rows lie one behind the other.
+  std::vector<float> rows(3 * 128), ratios(3 * 128);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i < 128 ? 1.0f : -1000.0f;
+  rows[200] = 0.0f;
+  std::int64_t shape[2] = {3, 128};
+  const Tensor logits{rows.data(), {1, 0}, 2, {2, 32, 1}, shape, nullptr, 0};
+  const Tensor made_ratios{ratios.data(), {1, 0}, 2, {2, 32, 1}, shape, nullptr, 0};
+  expect(app::softmax(host, 1, as_dltensor(logits), as_dltensor(made_ratios)).ok(), "two axes");
+  expect(ratios[5] == 1.0f / 128 && ratios[200] == 1.0f && ratios[201] == 0.0f, "its rows");
   const auto refused = [&](Tensor wrong, const char *what) {
     const std::string text = std::string("the argument 'c' of 'add', view<f32, 1>, ") + what;
     expectRefused(app::add(host, 1, as_dltensor(some), as_dltensor(every), as_dltensor(wrong)),
                   IMBREX_BAD_ARGUMENT, text);
   };
-  refused(made, "has 2 axes");
+  refused(made, "has 2 axes, not 1");
   made.ndim = 1;
   Tensor wrong = made;
   wrong.dtype.code = 4;
@@ -126,6 +135,13 @@ void passTensors() {
   wrong.data = nullptr;
   expect(app::add(host, 1, as_dltensor(some), as_dltensor(every), as_dltensor(wrong)).ok(),
          "an empty tensor");
+  // Braces stand for an array.
+  expect(app::add(host, 1, {x.data(), {64}}, {x.data(), {64}}, {y.data(), {64}}).ok(), "braces");
+  std::int64_t negative[2] = {4, -1};
+  Tensor fewer = made_ratios;
+  fewer.shape = negative;
+  expectRefused(app::softmax(host, 1, as_dltensor(logits), as_dltensor(fewer)), IMBREX_BAD_ARGUMENT,
+                "the argument 'y' of 'softmax', view<f32, 2>, has the extent -1 along axis 1");
 }
 
 void passWrongOnes() {

@@ -207,16 +207,16 @@ TEST_CASE("a tensor of DLPack's is on its own device") {
   const Arrays arrays(gpu(0));
   std::int64_t extents[1] = {64};
   const auto tensor = [&](const device_buffer<float> &of, int device) {
-    return aot::dltensor{.data = of.data(),
-                         .device_type = FAKE_IS_CUDA ? 2 : 10,
-                         .device_id = device,
-                         .ndim = 1,
-                         .code = 2,
-                         .bits = 32,
-                         .lanes = 1,
-                         .shape = extents,
-                         .strides = nullptr,
-                         .byte_offset = 0};
+    return aot::dltensor(imbrex_dltensor{.data = of.data(),
+                                         .device_type = FAKE_IS_CUDA ? 2 : 10,
+                                         .device_id = device,
+                                         .ndim = 1,
+                                         .code = 2,
+                                         .bits = 32,
+                                         .lanes = 1,
+                                         .shape = extents,
+                                         .strides = nullptr,
+                                         .byte_offset = 0});
   };
   check(app::add(gpu(0), 1, tensor(arrays.x, 0), tensor(arrays.y, 0), tensor(arrays.z, 0)));
   checkRefused(app::add(gpu(0), 1, tensor(arrays.x, 0), tensor(arrays.y, 1), tensor(arrays.z, 0)),

@@ -266,6 +266,40 @@ TEST_CASE("a launch like an earlier one asks a driver for nothing but itself") {
   CHECK(fake.launches.back().grid[0] == 1);
 }
 
+TEST_CASE("a product like an earlier one has the boxes of its own") {
+  const Fake fake(trace(kernels::product{}, {.warps = 4}));
+  constexpr std::int64_t kMost = 96;
+  const auto x = on(kGpu, std::vector<f16>(kMost * kMost, f16(1.0)));
+  const auto y = on(kGpu, std::vector<f16>(kMost * kMost, f16(2.0)));
+  auto z = on(kGpu, std::vector<f32>(kMost * kMost));
+  for (const std::int64_t k : {64, 64, 96, 96, 64}) {
+    check(z.copy_from(std::vector<f32>(kMost * kMost)));
+    check(app::product(kGpu, array<f16, 2>(x.data(), {64, k}), array<f16, 2>(y.data(), {k, 64}),
+                       array<f32, 2>(z.data(), {64, 64})));
+    CHECK(fake.played.problem() == "");
+    CHECK(contentOf(z).front() == 2.0f * static_cast<f32>(k));
+  }
+}
+
+TEST_CASE("large arrays beside one of them are launched again") {
+  Fake fake(trace(kernels::add{}));
+  fake.driver.device = [](const fake::SeenLaunch &) { return 0; }; // their sums are no matter
+  // As far from each other as drivers put them.
+  constexpr std::int64_t kApart = 2 << 20, kFloats = kApart / 4;
+  constexpr int kLaunches = 8;
+  const auto all = on(kGpu, std::vector<f32>((kLaunches + 1) * kFloats));
+  const auto part = [&](int i) { return array<f32, 1>(all.data() + i * kFloats, {1024}); };
+  const auto round = [&] {
+    for (int i = 1; i <= kLaunches; ++i) check(app::add(kGpu, 1, part(0), part(i), part(i)));
+  };
+  round();
+  fake.driver.calls.clear();
+  round();
+  CHECK(fake.calls("launch") == kLaunches);
+  // Two may have one place, but not each with another.
+  CHECK(fake.calls("pointerFacts") < 3 * kLaunches);
+}
+
 TEST_CASE("launches of few arguments in any order give what each alone does") {
   constexpr std::size_t kSize = 512;
   const Fake fake(trace(kernels::scale{}));

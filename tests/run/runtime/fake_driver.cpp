@@ -334,8 +334,9 @@ int fake_isCapturing(void *stream, int *status) {
 // An event is the number of launches and copies when it was recorded; each takes 1 ms.
 int fake_makeEvent(void **event, unsigned) {
   const Lock lock(inDriver);
+  if (const int error = enter("makeEvent"); error != 0) return error;
   *event = new std::int64_t(0);
-  return enter("makeEvent");
+  return 0;
 }
 int fake_destroyEvent(void *event) {
   const Lock lock(inDriver);

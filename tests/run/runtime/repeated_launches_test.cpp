@@ -56,12 +56,19 @@ struct Counted {
 struct Played {
   explicit Played(traced_kernel recorded)
       : kernel(std::move(recorded)), driver(testing::freshDriver(kFake.driver)), on(open()),
-        gpu(driver, irOf(kernel), *(*runtime::gpuOf(runtime::infoOf(on)))->code().machine) {}
+        gpu(driver, irOf(kernel), *(*runtime::gpuOf(runtime::infoOf(on)))->code().machine) {
+    const auto play = driver.device;
+    driver.device = [this, play](const fake::SeenLaunch &launch) {
+      stream = launch.stream;
+      return play(launch);
+    };
+  }
 
   traced_kernel kernel;
   fake::State &driver;
   device on;
   testing::PlayedGpu gpu;
+  void *stream = nullptr; ///< Of the last launch.
 
 private:
   device open() const {
@@ -115,9 +122,11 @@ TEST_CASE("launches of few arguments in any order give what each alone does") {
     const Numbers numbers{kCounts[choice(5)], choice(2) == 0 ? 0.5f : 3.0f, choice(2) == 0};
     CAPTURE(i);
     to[y].copy_from(std::vector<float>(kElements, -1));
-    kernels[choice(2)](queues[choice(2)], grid(blocks), from[x], to[y], numbers.count, numbers.by,
+    const stream &queue = queues[choice(2)];
+    kernels[choice(2)](queue, grid(blocks), from[x], to[y], numbers.count, numbers.by,
                        numbers.negate);
     REQUIRE(fake.gpu.problem() == "");
+    REQUIRE(fake.stream == queue.native());
     const std::vector<float> given = readBack(from[x]), made = readBack(to[y]);
     for (std::size_t k = 0; k < kElements; ++k) {
       const bool isSet = k < kTile * blocks && std::cmp_less(k, numbers.count);

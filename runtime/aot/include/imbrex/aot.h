@@ -3,8 +3,9 @@
 
 /* What C programs, and other languages, need to launch kernels that were compiled ahead of time.
    The functions of a library of kernels are in the header that was made with it; they and those
-   below give an imbrex_status, and imbrex_error_text says what was wrong. None of them throws,
-   aborts or prints. Any number of threads may call them at once. */
+   below that give an int give an imbrex_status, and imbrex_error_text says what was wrong. None of
+   them throws or aborts, and nothing is printed but the log. Any number of threads may call them at
+   once. */
 
 #include <stdint.h>
 
@@ -32,8 +33,8 @@ const char *imbrex_error_text(void);
 
 /* A line about what is loaded and launched, without a newline, as IMBREX_LOG asks for it (info, or
    warn,load:debug); the level is 1 for an error, 2 a warning, 3 information, 4 debugging. The texts
-   are good during the call. It is called by any thread, but by one at a time, and launches nothing
-   itself. */
+   are good during the call. It is called by any thread, but by one at a time, and calls nothing of
+   imbrex itself. */
 typedef void imbrex_log_receiver(int32_t level, const char *topic, const char *text, void *own);
 /* Where such lines go instead of to stderr; null brings that back. `own` is handed to it. */
 void imbrex_set_log_receiver(imbrex_log_receiver *receiver, void *own);

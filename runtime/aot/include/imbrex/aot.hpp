@@ -3,6 +3,7 @@
 #include <imbrex/detail/aot_arguments.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -33,15 +34,21 @@ public:
       : imbrex_grid{.x = columns, .y = rows, .z = layers} {}
 };
 
-/// Another library's array, as DLPack has it.
-using dltensor = imbrex_dltensor;
+/// Another library's array, as DLPack has it. Never what braces stand for: those are arrays.
+class dltensor : public imbrex_dltensor {
+public:
+  explicit dltensor(const imbrex_dltensor &of) : imbrex_dltensor(of) {}
+};
 
-/// Its DLTensor, of dlpack.h's declaration or any other.
+/// A DLTensor of dlpack.h's declaration, or any other.
 template <class Theirs>
-const dltensor &as_dltensor(const Theirs &theirs) {
-  static_assert(sizeof(Theirs) == sizeof(dltensor) && alignof(Theirs) == alignof(dltensor),
+dltensor as_dltensor(const Theirs &theirs) {
+  static_assert(sizeof(Theirs) == sizeof(imbrex_dltensor) &&
+                    alignof(Theirs) == alignof(imbrex_dltensor),
                 "imbrex: this is no DLTensor of DLPack's version 1");
-  return reinterpret_cast<const dltensor &>(theirs);
+  imbrex_dltensor same;
+  std::memcpy(&same, &theirs, sizeof same);
+  return dltensor(same);
 }
 
 /// A queue of a device, which somebody else keeps: a handle of the driver's, or a `stream`. On the
