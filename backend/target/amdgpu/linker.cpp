@@ -7,6 +7,7 @@
 
 #include <array>
 #include <mutex>
+#include <thread>
 
 LLD_HAS_DRIVER(elf)
 
@@ -28,7 +29,12 @@ Result<ObjectCode> link(llvm::StringRef object, const machine::Machine &machine)
   std::string said;
   llvm::raw_string_ostream stream(said);
   const std::lock_guard lock(llvmOptions());
-  const lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  // lld keeps memory of each thread with the thread's own objects: where one of those compiles in
+  // its destructor, that of an earlier link is gone. A thread of the link's own has none before.
+  lld::Result result{};
+  std::thread([&] {
+    result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  }).join();
   if (result.retCode != 0) return fail(Diag::CodeRefused, {}, "lld", machine.name, said);
   return ObjectCode{.image = output->read()};
 }

@@ -52,6 +52,14 @@ struct Counted {
   auto blocks(view<f32, 1> /*x*/, scalar<i32> tiles) const { return tiles; }
 };
 
+struct Twelve {
+  static constexpr names parameters{"x", "number"};
+  void operator()(view<f32, 1> x, scalar<i32> number) const {
+    x[box<1>(program_id(0))] = cast<f32>(number);
+  }
+  auto blocks(view<f32, 1> /*x*/, scalar<i32> /*number*/) const { return 12; }
+};
+
 /// A fake driver that plays a kernel.
 struct Played {
   explicit Played(traced_kernel recorded)
@@ -189,23 +197,27 @@ TEST_CASE("of more launchers than a thread keeps launches of, each launches its 
 TEST_CASE("a thread launches even while its variables are destroyed") {
   const Played fake(trace(Counted{}));
   const auto kernel = jit(Counted{}, {.on = fake.on});
+  const auto other = jit(Twelve{}, {.on = fake.on});
   device_buffer<f32> x(fake.on, {kSize});
-  // Played, a launch would want what the linker and the emulator keep of the thread.
+  // Played, a launch would want what the emulator keeps of the thread.
   std::vector<unsigned> blocks;
   fake.driver.device = [&](const fake::SeenLaunch &launch) {
     return blocks.push_back(launch.grid[0]), 0;
   };
-  kernel(x, 2); // compiles
   struct Late {
     std::function<void()> launch;
     ~Late() { launch(); }
   };
   std::thread([&] {
     static thread_local Late late;
-    late.launch = [&] { kernel(x, 3); };
+    late.launch = [&] {
+      kernel(x, 3);
+      other(x, 1); // compiles, and so did this thread before
+      other(x, 2);
+    };
     kernel(x, 1); // what is kept of it is destroyed before `late`
   }).join();
-  CHECK(blocks == std::vector<unsigned>{2, 1, 3});
+  CHECK(blocks == std::vector<unsigned>{1, 3, 12, 12});
 }
 
 } // namespace imbrex
