@@ -1,9 +1,12 @@
 #include "runtime/dlpack.h"
 
+#include "backend/launching/array_span.h"
 #include "runtime/devices.h"
 #include "runtime/layout.h"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace imbrex::runtime {
@@ -49,14 +52,12 @@ std::string nameOf(const dlpack::device &of) {
 detail::layout layoutOf(const dlpack::tensor &tensor) {
   detail::layout layout;
   layout.rank = tensor.ndim;
-  std::int64_t stride = 1;
-  for (auto axis = static_cast<std::size_t>(tensor.ndim); axis-- > 0;) {
-    layout.extents[axis] = tensor.shape[axis];
-    layout.strides[axis] = tensor.strides != nullptr ? tensor.strides[axis] : stride;
-    // What can't be multiplied is refused later for the extents themselves.
-    if (tensor.shape[axis] < 0 || __builtin_mul_overflow(stride, tensor.shape[axis], &stride))
-      stride = 0;
-  }
+  const auto rank = static_cast<std::size_t>(tensor.ndim);
+  std::copy_n(tensor.shape, rank, layout.extents.begin());
+  if (tensor.strides != nullptr)
+    std::copy_n(tensor.strides, rank, layout.strides.begin());
+  else
+    launching::setPackedStrides(std::span(layout.extents).first(rank), layout.strides);
   return layout;
 }
 

@@ -1,3 +1,4 @@
+#include "backend/launching/array_span.h"
 #include "imbrex/detail/array_memory.hpp"
 #include "runtime/layout.h"
 #include "runtime/throw.h"
@@ -5,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <span>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -47,12 +49,7 @@ layout row_major(std::initializer_list<quantity> extents, std::source_location w
   layout made;
   takeExtents(made, extents, locate(where));
   throwIf(runtime::checkLayout(made, runtime::Subject{}, locate(where)));
-  std::int64_t stride = 1;
-  for (std::size_t axis = extents.size(); axis-- > 0;) {
-    made.strides[axis] = stride;
-    // Only an empty array's strides can be too large, and nobody follows those.
-    if (__builtin_mul_overflow(stride, made.extents[axis], &stride)) stride = 0;
-  }
+  launching::setPackedStrides(std::span(made.extents).first(extents.size()), made.strides);
   return made;
 }
 

@@ -31,7 +31,7 @@ driver::LaunchHash hashOf(const AskedLaunch &asked) {
 
 /// Of which it is known, and not only asked, that it is the GPU's memory.
 bool isOwnArray(const launch_argument &argument) {
-  return argument.kind == launch_argument::form::array && argument.in && argument.block == nullptr;
+  return argument.kind == launch_argument::form::array && argument.in;
 }
 
 bool isSameLayout(const detail::layout &a, const detail::layout &b) {
@@ -41,9 +41,10 @@ bool isSameLayout(const detail::layout &a, const detail::layout &b) {
   return true;
 }
 
-bool isSameArray(const launch_argument &a, const launch_argument &b) {
-  return isOwnArray(a) && a.data == b.data && a.bytes == b.bytes && a.in == b.in &&
-         isSameLayout(a.layout, b.layout);
+/// As one that was kept, and so is known to be the GPU's.
+bool isSameArray(const launch_argument &a, const launch_argument &kept) {
+  return a.data == kept.data && a.bytes == kept.bytes && a.in == kept.in &&
+         isSameLayout(a.layout, kept.layout);
 }
 
 /// Give the launch that is kept another number; false where it is another launch then.

@@ -21,4 +21,12 @@ ArraySpan spanOf(std::span<const std::int64_t> extents, std::span<const std::int
   return {.elements = last + 1};
 }
 
+void setPackedStrides(std::span<const std::int64_t> extents, std::span<std::int64_t> strides) {
+  std::int64_t stride = 1;
+  for (std::size_t axis = extents.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    if (extents[axis] < 0 || __builtin_mul_overflow(stride, extents[axis], &stride)) stride = 0;
+  }
+}
+
 } // namespace imbrex::launching

@@ -25,4 +25,8 @@ inline constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 /// Extents and strides in elements.
 ArraySpan spanOf(std::span<const std::int64_t> extents, std::span<const std::int64_t> strides);
 
+/// The strides of rows one behind the other. Where the product of extents is not to be had, for one
+/// is negative or it is too large, they are 0: who looks at the span refuses the extents.
+void setPackedStrides(std::span<const std::int64_t> extents, std::span<std::int64_t> strides);
+
 } // namespace imbrex::launching

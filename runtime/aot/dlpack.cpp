@@ -1,8 +1,10 @@
 #include "runtime/aot/dlpack.h"
 
+#include "backend/launching/array_span.h"
 #include "runtime/aot/bind.h"
 #include "runtime/aot/devices.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <string>
@@ -63,13 +65,13 @@ int checkTensor(const TensorPair &pair, const imbrex_stream &on) {
         "has elements of DLPack's code %d with %d bits and %d lanes, not %d, %d, 1",
         int{tensor.code}, int{tensor.bits}, int{tensor.lanes}, int{pair.parameter.dlpackCode},
         int{pair.parameter.storageBits});
-  const auto most = static_cast<std::int32_t>(kMostAxes);
-  const bool isView = pair.parameter.form == Form::View;
-  const std::int32_t least = isView ? pair.parameter.rank : 0;
-  if (tensor.ndim < least || tensor.ndim > (isView ? least : most))
-    return wrongArgument(pair.kernel, pair.parameter,
-                         isView ? "has %d axes, not %d" : "has %d axes, of which there may be %d",
-                         tensor.ndim, isView ? least : most);
+  const std::int32_t rank = pair.parameter.rank;
+  if (pair.parameter.form == Form::View && tensor.ndim != rank)
+    return wrongArgument(pair.kernel, pair.parameter, "has %d axes, not %d", tensor.ndim, rank);
+  constexpr auto kMost = static_cast<std::int32_t>(kMostAxes);
+  if (tensor.ndim < 0 || tensor.ndim > kMost)
+    return wrongArgument(pair.kernel, pair.parameter, "has %d axes, of which there may be %d",
+                         tensor.ndim, kMost);
   if (tensor.ndim > 0 && tensor.shape == nullptr)
     return wrongArgument(pair.kernel, pair.parameter, "has no extents");
   return IMBREX_OK;
@@ -79,14 +81,12 @@ imbrex_array arrayOf(const imbrex_dltensor &tensor) {
   imbrex_array made{};
   if (tensor.data != nullptr) // a null address stays null, so that it is found
     made.data = static_cast<std::byte *>(tensor.data) + tensor.byte_offset;
-  std::int64_t stride = 1;
-  for (auto axis = static_cast<std::size_t>(tensor.ndim); axis-- > 0;) {
-    made.extents[axis] = tensor.shape[axis];
-    made.strides[axis] = tensor.strides != nullptr ? tensor.strides[axis] : stride;
-    // What can't be multiplied is refused for the extents themselves.
-    if (tensor.shape[axis] < 0 || __builtin_mul_overflow(stride, tensor.shape[axis], &stride))
-      stride = 0;
-  }
+  const auto rank = static_cast<std::size_t>(tensor.ndim);
+  std::copy_n(tensor.shape, rank, made.extents);
+  if (tensor.strides != nullptr)
+    std::copy_n(tensor.strides, rank, made.strides);
+  else
+    launching::setPackedStrides(std::span(made.extents).first(rank), made.strides);
   return made;
 }
 

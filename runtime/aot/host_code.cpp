@@ -36,7 +36,7 @@ std::size_t bestBaseline() {
     std::size_t last = 0;
     for (std::size_t i = 0; i < kBaselines.size(); ++i)
       if (isThere(kBaselines[i])) last = i;
-    log(LogLevel::Info, "device", "device=host runs code for %s",
+    log(LogLevel::Info, "device", "device=host processor=%s",
         std::string(kBaselines[last]).c_str());
     return last;
   }();

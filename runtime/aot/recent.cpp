@@ -31,8 +31,7 @@ struct Number {
 
 struct RecentLaunch {
   const void *loaded = nullptr; ///< What the GPU has loaded of the kernel, which no other has.
-  bool bringsGrid = false;
-  imbrex_grid grid{};
+  imbrex_grid grid{};           ///< That the launch brought, of a kernel that does not compute it.
   std::vector<Fixed> fixed = {};
   std::vector<Number> numbers = {};
   const driver::Gpu *gpu = nullptr;
@@ -132,10 +131,10 @@ const void *loadedOf(const Kernel &kernel, const imbrex_stream &on) {
 // --- to find one ---
 
 /// A grid that the kernel computes follows from the arguments.
-bool isSameGrid(const imbrex_grid *given, const RecentLaunch &kept) {
-  if (!kept.bringsGrid) return true;
-  return given != nullptr && given->x == kept.grid.x && given->y == kept.grid.y &&
-         given->z == kept.grid.z;
+bool isSameGrid(const Asked &asked, const imbrex_grid &kept) {
+  if (asked.kernel.blocks != nullptr) return true;
+  const imbrex_grid *const given = asked.grid;
+  return given != nullptr && given->x == kept.x && given->y == kept.y && given->z == kept.z;
 }
 
 /// Whether the same code is right with another number.
@@ -170,7 +169,7 @@ int launchAgain(const Asked &asked) {
   const RecentLaunches *const recent = RecentLaunches::find();
   if (recent == nullptr || loaded == nullptr) return kNotRecent;
   RecentLaunch *const kept = recent->find(hashOf(asked, loaded));
-  if (kept == nullptr || kept->loaded != loaded || !isSameGrid(asked.grid, *kept) ||
+  if (kept == nullptr || kept->loaded != loaded || !isSameGrid(asked, kept->grid) ||
       !adapt(*kept, asked.arguments))
     return kNotRecent;
   const driver::Launch &launch = kept->launch.in(asked.on.handle);
@@ -186,8 +185,7 @@ void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
   const void *const loaded = loadedOf(kernel, asked.on);
   RecentLaunch &kept = recent->make(hashOf(asked, loaded));
   kept.loaded = nullptr; // until all is there
-  kept.bringsGrid = kernel.blocks == nullptr;
-  if (kept.bringsGrid) kept.grid = *asked.grid;
+  if (kernel.blocks == nullptr) kept.grid = *asked.grid;
   keepArguments(asked, kept);
   findPlaces(kernel, *ready.code, kept.numbers);
   kept.gpu = &gpu;

@@ -34,7 +34,7 @@ stream_ref gpu(int number) {
 std::vector<std::string> lines;
 
 [[maybe_unused]] const bool isLogKept = [] {
-  setenv("IMBREX_LOG", "load:info", 1);
+  setenv("IMBREX_LOG", "device:info,load:info", 1);
   imbrex_set_log_receiver(
       [](std::int32_t level, const char *topic, const char *text, void *own) {
         static_cast<std::vector<std::string> *>(own)->push_back(std::to_string(level) + " " +
@@ -96,7 +96,11 @@ TEST_CASE("each device gets the code that is made for it, the next best, or an e
   CHECK(images[1].find(FAKE_IN_OLDER) != std::string::npos);
   CHECK(isLogged("3 load: kernel=add library=app device=" + described(0, FAKE_ISA) +
                  " code=" + (FAKE_IS_CUDA ? "ptx:sm_90a" : "gfx942") + " assumes="));
-  CHECK_FALSE(isLogged("3 device:"));
+  CHECK(isLogged("3 device: device=" + described(0, FAKE_ISA) + " opened"));
+  std::vector<float> sum(64);
+  const array<float, 1> here(sum);
+  check(app::add(stream_ref::host(), 1, here, here, here));
+  CHECK(isLogged("3 device: device=host processor="));
   const status none = Arrays(gpu(2)).add(gpu(2));
   CHECK(none.code() == IMBREX_NO_CODE);
   CHECK(std::string(none.message()) == "the library 'app' has no code of 'add' for " +

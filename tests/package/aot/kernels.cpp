@@ -10,4 +10,4 @@ IMBREX_KERNEL(numbers, numbers{});
 IMBREX_KERNEL(softmax, softmax{});
 IMBREX_KERNEL(product, product{}, {.warps = 4});
 IMBREX_KERNEL(halve, halve{});
-IMBREX_KERNEL(tiles, imbrex::aot_kernels::tiles{});
+IMBREX_KERNEL(tiles, tiles{});

@@ -4,15 +4,14 @@
 #include "kernels.h"
 #include "tests/package/aot/checks.h"
 #include "tests/run/runtime/played_gpu.h"
+#include "tests/support/ending_thread.h"
 #include <imbrex/imbrex.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <random>
-#include <thread>
 #include <utility>
 
 /// Launches of a library of kernels on the processor and through a fake driver, whose results the
@@ -80,6 +79,12 @@ device_buffer<T> on(const stream_ref &stream, const std::vector<T> &values) {
   const aot::status came = made.make(stream, values);
   REQUIRE_MESSAGE(came.ok(), std::string(came.message()));
   return made;
+}
+
+/// What an earlier launch may have left on the stack is overwritten: none may lead there.
+[[gnu::noinline]] void scribble() {
+  std::array<volatile std::uint64_t, 1 << 14> over;
+  for (volatile std::uint64_t &word : over) word = 0xdead;
 }
 
 template <class T>
@@ -273,6 +278,7 @@ TEST_CASE("a product like an earlier one has the boxes of its own") {
   const auto y = on(kGpu, std::vector<f16>(kMost * kMost, f16(2.0)));
   auto z = on(kGpu, std::vector<f32>(kMost * kMost));
   for (const std::int64_t k : {64, 64, 96, 96, 64}) {
+    scribble();
     check(z.copy_from(std::vector<f32>(kMost * kMost)));
     check(app::product(kGpu, array<f16, 2>(x.data(), {64, k}), array<f16, 2>(y.data(), {k, 64}),
                        array<f32, 2>(z.data(), {64, 64})));
@@ -338,9 +344,13 @@ TEST_CASE("what follows from a number is looked at every time") {
   const Fake fake(trace(kernels::tiles{}));
   auto x = on(kGpu, std::vector<f32>(96));
   const array<f32, 1> all(x.data(), {96});
+  int before = 0;
   for (const int count : {1, 3, 3, 2}) {
     REQUIRE(x.copy_from(std::vector<f32>(96)).ok());
+    fake.driver.calls.clear();
     check(app::tiles(kGpu, all, count));
+    CHECK(fake.calls("pointerFacts") == (count == before ? 0 : 1));
+    before = count;
     std::vector<f32> expected(96);
     std::fill_n(expected.begin(), 32 * count, static_cast<f32>(count));
     CHECK(contentOf(x) == expected);
@@ -354,20 +364,13 @@ TEST_CASE("a thread launches even while its variables are destroyed") {
   const auto x = on(kGpu, std::vector<f32>(96));
   const array<f32, 1> all(x.data(), {96});
   check(app::tiles(kGpu, all, 2)); // loads
-  // Played, a launch would want what the linker and the emulator keep of the thread.
+  // Played, a launch would want what the emulator keeps of the thread.
   std::vector<unsigned> blocks;
   fake.driver.device = [&](const fake::SeenLaunch &launch) {
     return blocks.push_back(launch.grid[0]), 0;
   };
-  struct Late {
-    std::function<void()> launch;
-    ~Late() { launch(); }
-  };
-  std::thread([&] {
-    static thread_local Late late;
-    late.launch = [&] { static_cast<void>(app::tiles(kGpu, all, 3)); };
-    static_cast<void>(app::tiles(kGpu, all, 1)); // what is kept of it is destroyed before `late`
-  }).join();
+  testing::inEndingThread([&] { static_cast<void>(app::tiles(kGpu, all, 1)); },
+                          [&] { static_cast<void>(app::tiles(kGpu, all, 3)); });
   CHECK(blocks == std::vector<unsigned>{1, 3});
 }
 

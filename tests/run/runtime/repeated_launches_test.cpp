@@ -1,17 +1,13 @@
-#include "dsl/traced_kernel.h"
-#include "runtime/devices.h"
-#include "runtime/gpus.h"
-#include "tests/run/runtime/fake_vendor.h"
-#include "tests/run/runtime/played_gpu.h"
+#include "tests/run/runtime/opened_fake.h"
+#include "tests/support/ending_thread.h"
 #include "tests/support/thrown_code.h"
 #include <imbrex/imbrex.hpp>
 
 #include <doctest/doctest.h>
 
-#include <functional>
 #include <numeric>
 #include <random>
-#include <thread>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,7 +16,8 @@
 namespace imbrex {
 namespace {
 
-using testing::kFake;
+using testing::contentOf;
+using testing::OpenedFake;
 using testing::thrownCode;
 
 constexpr int kTile = 1024;
@@ -60,41 +57,10 @@ struct Twelve {
   auto blocks(view<f32, 1> /*x*/, scalar<i32> /*number*/) const { return 12; }
 };
 
-/// A fake driver that plays a kernel.
-struct Played {
-  explicit Played(traced_kernel recorded)
-      : kernel(std::move(recorded)), driver(testing::freshDriver(kFake.driver)), on(open()),
-        gpu(driver, irOf(kernel), *(*runtime::gpuOf(runtime::infoOf(on)))->code().machine) {
-    const auto play = driver.device;
-    driver.device = [this, play](const fake::SeenLaunch &launch) {
-      stream = launch.stream;
-      return play(launch);
-    };
-  }
-
-  traced_kernel kernel;
-  fake::State &driver;
-  device on;
-  testing::PlayedGpu gpu;
-  void *stream = nullptr; ///< Of the last launch.
-
-private:
-  device open() const {
-    driver.isa = kFake.isa;
-    return device::by_name(kFake.device);
-  }
-};
-
 std::vector<float> upTo(std::size_t count, float first) {
   std::vector<float> made(count);
   std::iota(made.begin(), made.end(), first);
   return made;
-}
-
-std::vector<float> readBack(const device_buffer<f32> &array) {
-  std::vector<float> content(array.size());
-  array.copy_to(content);
-  return content;
 }
 
 struct Numbers {
@@ -112,7 +78,7 @@ constexpr std::size_t kSize = 96, kElements = 3 * kTile;
 } // namespace
 
 TEST_CASE("launches of few arguments in any order give what each alone does") {
-  const Played fake(trace(Shifted{}));
+  const OpenedFake fake(trace(Shifted{}));
   const std::array kernels{jit(Shifted{}), jit(Shifted{})};
   const std::array<stream, 2> queues{stream(fake.on), stream(fake.on)};
   const std::array<device_buffer<f32>, 2> from{
@@ -133,9 +99,9 @@ TEST_CASE("launches of few arguments in any order give what each alone does") {
     const stream &queue = queues[choice(2)];
     kernels[choice(2)](queue, grid(blocks), from[x], to[y], numbers.count, numbers.by,
                        numbers.negate);
-    REQUIRE(fake.gpu.problem() == "");
-    REQUIRE(fake.stream == queue.native());
-    const std::vector<float> given = readBack(from[x]), made = readBack(to[y]);
+    REQUIRE(fake.played.problem() == "");
+    REQUIRE(fake.streams.back() == queue.native());
+    const std::vector<float> given = contentOf(from[x]), made = contentOf(to[y]);
     for (std::size_t k = 0; k < kElements; ++k) {
       const bool isSet = k < kTile * blocks && std::cmp_less(k, numbers.count);
       REQUIRE(made[k] == (isSet ? shifted(given[k], numbers) : -1));
@@ -144,25 +110,25 @@ TEST_CASE("launches of few arguments in any order give what each alone does") {
 }
 
 TEST_CASE("what a launch requires of its numbers is looked at every time") {
-  const Played fake(trace(Required{}));
+  const OpenedFake fake(trace(Required{}));
   const auto kernel = jit(Required{}, {.on = fake.on});
   device_buffer<f32> x(fake.on, {32});
   for (const int count : {5, 8, 8, 7}) {
     kernel(grid(1), x, count);
-    CHECK(readBack(x) == std::vector<float>(32, static_cast<float>(count)));
+    CHECK(contentOf(x) == std::vector<float>(32, static_cast<float>(count)));
   }
   CHECK(thrownCode([&] { kernel(grid(1), x, 9); }) == "RequirementUnmet");
-  CHECK(readBack(x) == std::vector<float>(32, 7.0f));
+  CHECK(contentOf(x) == std::vector<float>(32, 7.0f));
 }
 
 TEST_CASE("a grid that follows from a number does so every time, unless the launch brings one") {
-  const Played fake(trace(Counted{}));
+  const OpenedFake fake(trace(Counted{}));
   const auto kernel = jit(Counted{}, {.on = fake.on});
   device_buffer<f32> x(fake.on, {kSize});
   const auto isSet = [&](std::int64_t tiles) {
     std::vector<float> expected(kSize, 0);
     std::fill_n(expected.begin(), 32 * tiles, 1.0f);
-    const bool isRight = readBack(x) == expected;
+    const bool isRight = contentOf(x) == expected;
     x.copy_from(std::vector<float>(kSize, 0));
     return isRight;
   };
@@ -177,8 +143,20 @@ TEST_CASE("a grid that follows from a number does so every time, unless the laun
   CHECK(isSet(2));
 }
 
+TEST_CASE("of memory that nobody vouches for it is asked every time whose it is") {
+  OpenedFake fake(trace(Required{}));
+  const auto kernel = jit(Required{}, {.on = fake.on});
+  device_buffer<f32> x(fake.on, {32});
+  kernel(grid(1), x, 5);
+  for (int i = 0; i < 2; ++i) {
+    fake.driver.calls.clear();
+    kernel(grid(1), std::span<f32>(x.data(), 32), 5);
+    CHECK(fake.calls("pointerFacts") > 0);
+  }
+}
+
 TEST_CASE("of more launchers than a thread keeps launches of, each launches its own kernel") {
-  const Played fake(trace(Required{}));
+  const OpenedFake fake(trace(Required{}));
   std::vector<std::string> launched;
   fake.driver.device = [&](const fake::SeenLaunch &launch) {
     return launched.push_back(launch.kernel), 0;
@@ -195,7 +173,7 @@ TEST_CASE("of more launchers than a thread keeps launches of, each launches its 
 }
 
 TEST_CASE("a thread launches even while its variables are destroyed") {
-  const Played fake(trace(Counted{}));
+  const OpenedFake fake(trace(Counted{}));
   const auto kernel = jit(Counted{}, {.on = fake.on});
   const auto other = jit(Twelve{}, {.on = fake.on});
   device_buffer<f32> x(fake.on, {kSize});
@@ -204,19 +182,12 @@ TEST_CASE("a thread launches even while its variables are destroyed") {
   fake.driver.device = [&](const fake::SeenLaunch &launch) {
     return blocks.push_back(launch.grid[0]), 0;
   };
-  struct Late {
-    std::function<void()> launch;
-    ~Late() { launch(); }
-  };
-  std::thread([&] {
-    static thread_local Late late;
-    late.launch = [&] {
-      kernel(x, 3);
-      other(x, 1); // compiles, and so did this thread before
-      other(x, 2);
-    };
-    kernel(x, 1); // what is kept of it is destroyed before `late`
-  }).join();
+  testing::inEndingThread([&] { kernel(x, 1); },
+                          [&] {
+                            kernel(x, 3);
+                            other(x, 1); // compiles, and so did this thread before
+                            other(x, 2);
+                          });
   CHECK(blocks == std::vector<unsigned>{1, 3, 12, 12});
 }
 

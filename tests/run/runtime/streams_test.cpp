@@ -3,7 +3,7 @@
 #include "runtime/devices.h"
 #include "runtime/gpus.h"
 #include "tests/run/runtime/fake_vendor.h"
-#include "tests/run/runtime/played_gpu.h"
+#include "tests/run/runtime/opened_fake.h"
 #include "tests/support/thrown_code.h"
 #include <imbrex/imbrex.hpp>
 
@@ -35,7 +35,9 @@ extern "C" __attribute__((visibility("default"))) void *malloc(std::size_t bytes
 namespace imbrex {
 namespace {
 
+using testing::contentOf;
 using testing::kFake;
+using Fake = testing::OpenedFake;
 using testing::thrownCode;
 
 struct Twice {
@@ -65,44 +67,10 @@ struct Told {
   }
 };
 
-/// A fake driver that has just been opened, and plays a kernel.
-struct Fake {
-  explicit Fake(traced_kernel recorded)
-      : kernel(std::move(recorded)), driver(testing::freshDriver(kFake.driver)), on(open()),
-        played(driver, irOf(kernel), *(*runtime::gpuOf(runtime::infoOf(on)))->code().machine) {
-    const auto play = driver.device;
-    driver.device = [this, play](const fake::SeenLaunch &launch) {
-      streams.push_back(launch.stream);
-      return play(launch);
-    };
-    driver.calls.clear();
-  }
-  std::int64_t calls(const char *member) const { return std::ranges::count(driver.calls, member); }
-
-  traced_kernel kernel;
-  fake::State &driver;
-  device on;
-  testing::PlayedGpu played;
-  std::vector<void *> streams; ///< Of the launches.
-
-private:
-  device open() const {
-    driver.isa = kFake.isa;
-    driver.devices = 2;
-    return device::by_name(kFake.device);
-  }
-};
-
 std::vector<float> upTo64() {
   std::vector<float> made(64);
   std::iota(made.begin(), made.end(), 1.0f);
   return made;
-}
-
-std::vector<float> contentOf(const device_buffer<f32> &array) {
-  std::vector<float> content(array.size());
-  array.copy_to(content);
-  return content;
 }
 
 std::vector<float> doubled(std::vector<float> of) {

@@ -45,3 +45,20 @@ TEST_CASE("what is negative is named, and what no offset reaches is refused") {
   CHECK(spanOf({std::int64_t{1} << 40, std::int64_t{1} << 40}, {1, 1}).problem ==
         SpanProblem::TooManyElements);
 }
+
+TEST_CASE("rows one behind the other are as far apart as they are long") {
+  const auto packed = [](const std::vector<std::int64_t> &extents) {
+    std::vector<std::int64_t> strides(extents.size(), -7);
+    imbrex::launching::setPackedStrides(extents, strides);
+    return strides;
+  };
+  using Strides = std::vector<std::int64_t>;
+  CHECK(packed({}).empty());
+  CHECK(packed({5}) == Strides{1});
+  CHECK(packed({2, 3, 5}) == Strides{15, 5, 1});
+  CHECK(packed({2, 0, 5}) == Strides{0, 5, 1});
+  // Not to be had: of the axes before those.
+  CHECK(packed({2, -3, 5}) == Strides{0, 5, 1});
+  CHECK(packed({2, std::int64_t{1} << 40, std::int64_t{1} << 40}) ==
+        Strides{0, std::int64_t{1} << 40, 1});
+}
