@@ -1,17 +1,18 @@
 # imbrex_add_kernels(<library> SOURCES <file>… TARGETS <target>…
 #                    [NAMESPACE <name>] [HEADER <variable>] [MANIFEST <variable>]
-#                    [COMPRESS] [PTX_ONLY] [GENERATOR <program>])
+#                    [TUNED <file>] [COMPRESS] [PTX_ONLY] [GENERATOR <program>])
 #
 # A static library with the kernels that the files name by IMBREX_KERNEL, compiled now for all the
 # targets: sm_90a, ptx:sm_80, gfx942, gfx11-generic, host:x86-64-v3, … Whoever links it has its
 # headers <library>.hpp and <library>.h, and with them imbrex::aot, which needs neither a compiler
 # nor a driver to link. docs/aot.md tells the whole story.
 #
+# TUNED is a table, in JSON, of which configurations of the kernels launches run.
 # The variables get the paths of the C++ header and of the manifest. GENERATOR is one that was built
 # before, for a build that crosses from one processor to another; else it is made of the SOURCES.
 function(imbrex_add_kernels library)
   cmake_parse_arguments(PARSE_ARGV 1 arg
-    "COMPRESS;PTX_ONLY" "NAMESPACE;HEADER;MANIFEST;GENERATOR" "SOURCES;TARGETS")
+    "COMPRESS;PTX_ONLY" "NAMESPACE;HEADER;MANIFEST;TUNED;GENERATOR" "SOURCES;TARGETS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "imbrex_add_kernels(${library}): unknown '${arg_UNPARSED_ARGUMENTS}'")
   endif()
@@ -44,6 +45,10 @@ function(imbrex_add_kernels library)
   if(arg_PTX_ONLY)
     list(APPEND options --ptx-only)
   endif()
+  if(arg_TUNED)
+    cmake_path(ABSOLUTE_PATH arg_TUNED BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    list(APPEND options --tuned ${arg_TUNED})
+  endif()
   if(CMAKE_CROSSCOMPILING AND CMAKE_CXX_COMPILER_TARGET)
     list(APPEND options --processor ${CMAKE_CXX_COMPILER_TARGET})
   elseif(CMAKE_CROSSCOMPILING)
@@ -54,7 +59,7 @@ function(imbrex_add_kernels library)
   add_custom_command(OUTPUT ${archive}
     BYPRODUCTS ${folder}/${library}.h ${folder}/${library}.hpp ${folder}/${library}.json
     COMMAND ${generator} ${options}
-    DEPENDS ${generator}
+    DEPENDS ${generator} ${arg_TUNED}
     COMMENT "Compiling the kernels of ${library} for ${targets}"
     VERBATIM)
   add_custom_target(${library}_kernels ALL DEPENDS ${archive})

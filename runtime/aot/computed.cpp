@@ -16,11 +16,9 @@ using Extents = std::array<std::int64_t, 3>;
 
 std::string numberText(const Given &of, std::uint64_t bits) {
   std::array<char, 32> text{};
-  const int unused = 64 - of.bits;
   switch (of.kind) {
-  case Given::Signed: // shifted to the top and back, the sign fills what was not there
-    std::snprintf(text.data(), text.size(), "%lld",
-                  static_cast<long long>(bits << unused) >> unused);
+  case Given::Signed:
+    std::snprintf(text.data(), text.size(), "%lld", static_cast<long long>(signedValue(of, bits)));
     break;
   case Given::Unsigned:
     std::snprintf(text.data(), text.size(), "%llu", static_cast<unsigned long long>(bits));
@@ -73,16 +71,25 @@ Extents computedGrid(const Kernel &kernel, const BoundLaunch &bound) {
   return extents;
 }
 
-} // namespace
-
-int checkRequired(const Kernel &kernel, const BoundLaunch &bound) {
-  if (kernel.check == nullptr) return IMBREX_OK;
+/// Null where the launch keeps all.
+const Requirement *firstUnmet(const Kernel &kernel, const BoundLaunch &bound) {
+  if (kernel.check == nullptr) return nullptr;
   std::array<std::int64_t, 1> unmet{};
   computeFirst(kernel, bound, kernel.check, kernel.checkScratchBytes, unmet);
-  if (unmet[0] < 0) return IMBREX_OK;
-  const Requirement &required = kernel.requirements[unmet[0]];
-  return fail(IMBREX_UNMET, "'%s' requires %s, and %s: %s", kernel.name, required.condition,
-              givenText(kernel, required, bound).c_str(), required.text);
+  return unmet[0] < 0 ? nullptr : &kernel.requirements[unmet[0]];
+}
+
+} // namespace
+
+bool keepsRequired(const Kernel &kernel, const BoundLaunch &bound) {
+  return firstUnmet(kernel, bound) == nullptr;
+}
+
+int checkRequired(const Kernel &kernel, const BoundLaunch &bound) {
+  const Requirement *const unmet = firstUnmet(kernel, bound);
+  if (unmet == nullptr) return IMBREX_OK;
+  return fail(IMBREX_UNMET, "'%s' requires %s, and %s: %s", kernel.name, unmet->condition,
+              givenText(kernel, *unmet, bound).c_str(), unmet->text);
 }
 
 int bindGrid(const Kernel &kernel, const imbrex_grid *grid, BoundLaunch &bound) {

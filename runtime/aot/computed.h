@@ -5,6 +5,8 @@
 /// What a launch computes from its arguments before anything runs.
 namespace imbrex::aot {
 
+/// Whether the launch keeps what the kernel requires.
+bool keepsRequired(const Kernel &kernel, const BoundLaunch &bound);
 /// An imbrex_status: whether the launch keeps what the kernel requires.
 int checkRequired(const Kernel &kernel, const BoundLaunch &bound);
 

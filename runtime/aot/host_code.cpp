@@ -76,6 +76,11 @@ std::int32_t threadCount() {
 
 } // namespace
 
+const Code *usualCode(const Kernel &kernel) {
+  const std::span<const Code> codes = bestCodes(kernel);
+  return codes.empty() ? nullptr : codes.data();
+}
+
 int runOnHost(const Kernel &kernel, const BoundLaunch &bound) {
   const std::span<const Code> codes = bestCodes(kernel);
   if (codes.empty())

@@ -5,6 +5,9 @@
 /// Code for the processor.
 namespace imbrex::aot {
 
+/// Of what launches run here, whatever they keep; null where there is nothing for this processor.
+const Code *usualCode(const Kernel &kernel);
+
 /// Run all blocks of a launch, and return when all are done. An imbrex_status.
 int runOnHost(const Kernel &kernel, const BoundLaunch &bound);
 

@@ -4,6 +4,7 @@
 #include "runtime/aot/error.h"
 #include "runtime/aot/host_code.h"
 #include "runtime/aot/recent.h"
+#include "runtime/aot/tuning.h"
 
 #include <cstring>
 #include <new>
@@ -78,8 +79,8 @@ int checkOwners(const Kernel &kernel, const driver::Gpu &gpu, const BoundLaunch 
   return IMBREX_OK;
 }
 
-int launchOn(const driver::Gpu &gpu, const Asked &asked, BoundLaunch &bound) {
-  const Kernel &kernel = asked.kernel;
+/// The kernel that is asked for, or a configuration of it.
+int launchOn(const driver::Gpu &gpu, const Asked &asked, const Kernel &kernel, BoundLaunch &bound) {
   if (const int status = checkOwners(kernel, gpu, bound); status != IMBREX_OK) return status;
   if (!gpu.knowsBoxes()) bound.forgetBoxes(static_cast<std::size_t>(kernel.parameterCount));
   Ready ready;
@@ -108,6 +109,29 @@ int launchOn(const driver::Gpu &gpu, const Asked &asked, BoundLaunch &bound) {
   return IMBREX_OK;
 }
 
+/// The same, wherever it runs. It has its own requirements and grid.
+int launchConfig(const Asked &asked, const Kernel &kernel, BoundLaunch &bound) {
+  int status = checkRequired(kernel, bound);
+  if (status == IMBREX_OK) status = bindGrid(kernel, asked.grid, bound);
+  if (status != IMBREX_OK) return status;
+  if (bound.blocks() == 0) return IMBREX_OK;
+  if (asked.on.device == IMBREX_HOST) return runOnHost(kernel, bound);
+  const driver::Gpu *gpu = gpuOf(asked.on);
+  return gpu == nullptr ? IMBREX_NO_DEVICE : launchOn(*gpu, asked, kernel, bound);
+}
+
+/// By the tuning table. One whose code the GPU's driver refuses is passed over.
+const Kernel &tunedConfig(const Asked &asked, const driver::Gpu *gpu, BoundLaunch &bound) {
+  const Kernel &kernel = asked.kernel;
+  const Code *const usual = gpu == nullptr ? usualCode(kernel) : usualCode(kernel, *gpu, asked.on);
+  if (usual == nullptr) return kernel; // which says so
+  const Kernel &config = configFor(kernel, *usual, bound);
+  if (gpu == nullptr || &config == &kernel) return config;
+  if (!gpu->knowsBoxes()) bound.forgetBoxes(static_cast<std::size_t>(kernel.parameterCount));
+  Ready ready;
+  return makeReady(config, *gpu, asked.on, bound, ready) == IMBREX_REFUSED ? kernel : config;
+}
+
 int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
            const void *const *arguments) {
   if (const int status = check(stream); status != IMBREX_OK) return status;
@@ -116,14 +140,12 @@ int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid 
   if (!isOnHost)
     if (const int status = launchAgain(asked); status != kNotRecent) return status;
   BoundLaunch bound;
-  int status = bindArguments(kernel, arguments, bound);
-  if (status == IMBREX_OK) status = checkRequired(kernel, bound);
-  if (status == IMBREX_OK) status = bindGrid(kernel, grid, bound);
-  if (status != IMBREX_OK) return status;
-  if (bound.blocks() == 0) return IMBREX_OK;
-  if (isOnHost) return runOnHost(kernel, bound);
-  const driver::Gpu *gpu = gpuOf(*stream);
-  return gpu == nullptr ? IMBREX_NO_DEVICE : launchOn(*gpu, asked, bound);
+  if (const int status = bindArguments(kernel, arguments, bound); status != IMBREX_OK)
+    return status;
+  if (kernel.tunedCount == 0) return launchConfig(asked, kernel, bound);
+  const driver::Gpu *const gpu = isOnHost ? nullptr : gpuOf(*stream);
+  if (gpu == nullptr && !isOnHost) return IMBREX_NO_DEVICE;
+  return launchConfig(asked, tunedConfig(asked, gpu, bound), bound);
 }
 
 /// Of tensors.
@@ -150,14 +172,14 @@ int guarded(const Kernel &kernel, Launch launch) {
 
 /// Launch a kernel. Each of the arguments points to an imbrex_array, an imbrex_memory, or a scalar
 /// in its own type.
-extern "C" int imbrex_aot_launch_2(const imbrex::aot::Kernel *kernel, const imbrex_stream *stream,
+extern "C" int imbrex_aot_launch_3(const imbrex::aot::Kernel *kernel, const imbrex_stream *stream,
                                    const imbrex_grid *grid, const void *const *arguments) {
   return imbrex::aot::guarded(
       *kernel, [&] { return imbrex::aot::launch(*kernel, stream, grid, arguments); });
 }
 
 /// The same, with an imbrex_dltensor for each that has memory.
-extern "C" int imbrex_aot_launch_dlpack_2(const imbrex::aot::Kernel *kernel,
+extern "C" int imbrex_aot_launch_dlpack_3(const imbrex::aot::Kernel *kernel,
                                           const imbrex_stream *stream, const imbrex_grid *grid,
                                           const void *const *arguments) {
   return imbrex::aot::guarded(

@@ -52,9 +52,15 @@ public:
       : kernel_(kernel), gpu_(gpu), suitable_(suitable(kernel, gpu, device)),
         slots_(static_cast<std::size_t>(kernel.codeCount)) {}
 
+  const Code *usual() const {
+    if (const Codes *codes = taken_.load(std::memory_order_acquire)) return codes->data();
+    return suitable_.empty() ? nullptr : suitable_.front().data();
+  }
+
   int find(const imbrex_stream &on, const BoundLaunch &bound, Ready &ready) {
     if (const Codes *codes = taken_.load(std::memory_order_acquire))
       if (isLoaded(strongest(kernel_, *codes, bound), ready)) return IMBREX_OK;
+    if (isRefused_.load(std::memory_order_relaxed)) return IMBREX_REFUSED;
     const std::scoped_lock lock(mutex_);
     if (const Codes *codes = taken_.load(std::memory_order_acquire)) {
       const Code &code = strongest(kernel_, *codes, bound);
@@ -68,8 +74,9 @@ public:
     for (const Codes &codes : suitable_) {
       status = load(on, strongest(kernel_, codes, bound), ready);
       if (status == IMBREX_OK) taken_.store(&codes, std::memory_order_release);
-      if (status != IMBREX_REFUSED) break;
+      if (status != IMBREX_REFUSED) return status;
     }
+    isRefused_.store(kernel_.config != nullptr, std::memory_order_relaxed);
     return status;
   }
 
@@ -116,9 +123,11 @@ private:
       aot::log(LogLevel::Info, "load", "%s", imbrex_error_text());
       return status;
     }
-    aot::log(LogLevel::Info, "load", "kernel=%s library=%s device=%s code=%s%s assumes=%d",
-             kernel_.name, kernel_.library, gpu_.description().c_str(),
-             code.isAssembly ? "ptx:" : "", code.machine, assumedBy(code));
+    aot::log(LogLevel::Info, "load", "kernel=%s%s%s library=%s device=%s code=%s%s assumes=%d",
+             kernel_.name, kernel_.config != nullptr ? " config=" : "",
+             kernel_.config != nullptr ? kernel_.config : "", kernel_.library,
+             gpu_.description().c_str(), code.isAssembly ? "ptx:" : "", code.machine,
+             assumedBy(code));
     slot.isLoaded.store(true, std::memory_order_release);
     ready = {&code, slot.module};
     return IMBREX_OK;
@@ -128,8 +137,9 @@ private:
   const driver::Gpu &gpu_;
   const std::vector<Codes> suitable_;
   std::atomic<const Codes *> taken_ = nullptr;
-  std::mutex mutex_;        // of loading
-  std::vector<Slot> slots_; // by the kernel's codes
+  std::atomic<bool> isRefused_ = false; // of a configuration, in whose place the kernel runs
+  std::mutex mutex_;                    // of loading
+  std::vector<Slot> slots_;             // by the kernel's codes
 };
 
 constinit std::mutex making;
@@ -146,6 +156,10 @@ OnGpu &onGpu(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &
 }
 
 } // namespace
+
+const Code *usualCode(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
+  return onGpu(kernel, gpu, on).usual();
+}
 
 int makeReady(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
               const BoundLaunch &bound, Ready &ready) {

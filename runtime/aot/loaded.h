@@ -12,8 +12,11 @@ struct Ready {
   driver::Module module;
 };
 
+/// Of what launches on the GPU run, whatever they keep; null where there is nothing for it.
+const Code *usualCode(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on);
+
 /// For this launch, loaded now if it was not before: without a lock once it is there. An
-/// imbrex_status.
+/// imbrex_status. A configuration that the GPU's driver has once refused stays so.
 int makeReady(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
               const BoundLaunch &bound, Ready &ready);
 

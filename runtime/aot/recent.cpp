@@ -114,9 +114,10 @@ void keepArguments(const Asked &asked, RecentLaunch &kept) {
   }
 }
 
-/// Those of which the code is told, unless a requirement or the grid follows from them.
+/// Those of which the code is told, unless a requirement, the grid or a configuration follows from
+/// them.
 void findPlaces(const Kernel &kernel, const Code &code, std::vector<Number> &numbers) {
-  if (kernel.check != nullptr || kernel.blocks != nullptr) return;
+  if (kernel.check != nullptr || kernel.blocks != nullptr || kernel.tunedCount > 0) return;
   for (const Word &word : std::span(code.words, static_cast<std::size_t>(code.wordCount))) {
     if (word.kind != WordKind::Scalar) continue;
     for (Number &number : numbers)

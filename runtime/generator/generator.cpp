@@ -4,6 +4,7 @@
 #include "backend/package/archive/library.h"
 #include "backend/package/archive/make_archive.h"
 #include "backend/package/archive/names.h"
+#include "backend/package/archive/tuning.h"
 #include "backend/support/float_state.h"
 #include "backend/support/lifetime.h"
 #include "dsl/traced_kernel.h"
@@ -46,9 +47,14 @@ cl::opt<bool>
                        cl::desc("Make PTX in place of images, where no toolkit is installed"),
                        cl::cat(category));
 
+cl::opt<std::string> tunedOption("tuned",
+                                 cl::desc("Which configurations of kernels launches run: a table "
+                                          "in JSON (docs/aot.md)"),
+                                 cl::value_desc("FILE"), cl::cat(category));
+
 /// The command line as it was: lld, which is a library here, sets LLVM's options back.
 struct Request {
-  std::string name, nameSpace, folder;
+  std::string name, nameSpace, folder, tuned;
   llvm::Triple processor;
   std::vector<std::string> targets;
   bool isCompressed, onlyAssembly;
@@ -58,6 +64,7 @@ Request requestNow() {
   return {.name = nameOption,
           .nameSpace = nameSpaceOption.empty() ? nameOption : nameSpaceOption,
           .folder = folderOption,
+          .tuned = tunedOption,
           .processor =
               llvm::Triple(tripleOption.empty() ? llvm::sys::getProcessTriple() : tripleOption),
           .targets = targetsOption,
@@ -90,7 +97,9 @@ std::vector<archive::LibraryTarget> targetsOf(const Request &request, Diagnostic
 
 archive::LibraryKernel traced(const detail::library_kernel &one) {
   const detail::library_trace made = one.trace();
-  archive::LibraryKernel kernel{.name = one.name, .kernel = irOf(made.kernel).clone()};
+  archive::LibraryKernel kernel{.name = one.name,
+                                .config = one.config != nullptr ? one.config : "",
+                                .kernel = irOf(made.kernel).clone()};
   if (made.blocks) kernel.blocks = irOf(*made.blocks).clone();
   return kernel;
 }
@@ -110,20 +119,74 @@ std::string commonName(const archive::Library &library, const archive::LibraryKe
   return "";
 }
 
+/// A parameter's type, or how many there are, where two kernels do not take the same.
+struct Difference {
+  std::string what, ofConfig, ofKernel;
+};
+std::optional<Difference> differenceOf(const archive::LibraryKernel &config,
+                                       const archive::LibraryKernel &kernel) {
+  const ir::Kernel &one = config.kernel, &other = kernel.kernel;
+  if (one.parameterCount() != other.parameterCount())
+    return Difference{"has as many parameters as", std::to_string(one.parameterCount()),
+                      std::to_string(other.parameterCount())};
+  for (std::size_t i = 0; i < one.parameterCount(); ++i)
+    if (one.parameterType(i) != other.parameterType(i))
+      return Difference{"takes as parameter " + std::to_string(i),
+                        ir::toString(one.parameterType(i)), ir::toString(other.parameterType(i))};
+  const auto grid = [](const archive::LibraryKernel &of) {
+    return of.blocks ? "its `blocks`" : "the launch";
+  };
+  if (config.blocks.has_value() != kernel.blocks.has_value())
+    return Difference{"has its grid from", grid(config), grid(kernel)};
+  return std::nullopt;
+}
+
+void addKernel(const detail::library_kernel &one, archive::Library &library,
+               Diagnostics &diagnostics) {
+  archive::LibraryKernel made = traced(one);
+  if (const std::string name = commonName(library, made); !name.empty())
+    diagnostics.report(Diag::TwiceInLibrary, locate(one.where), name);
+  else
+    library.kernels.push_back(std::move(made));
+}
+
+void addConfig(const detail::library_kernel &one, archive::Library &library,
+               Diagnostics &diagnostics) {
+  const auto of =
+      llvm::find_if(library.kernels, [&](const auto &kernel) { return kernel.name == one.name; });
+  if (of == library.kernels.end())
+    return diagnostics.report(Diag::ConfigOfNoKernel, locate(one.where), one.name, one.config);
+  if (llvm::any_of(of->configs, [&](const auto &other) { return other.config == one.config; }))
+    return diagnostics.report(Diag::TwiceInKernel, locate(one.where), one.name, one.config);
+  archive::LibraryKernel made = traced(one);
+  if (const auto found = differenceOf(made, *of))
+    return diagnostics.report(Diag::ConfigDiffers, locate(one.where), one.name, one.config,
+                              found->what, found->ofConfig, found->ofKernel);
+  of->configs.push_back(std::move(made));
+}
+
+/// Kernels first: a configuration may be named in a file before its kernel's.
 bool traceAll(archive::Library &library, Diagnostics &diagnostics) {
-  for (const detail::library_kernel &one : kernels()) {
-    if (!archive::isName(one.name)) {
-      diagnostics.report(Diag::NoIdentifier, locate(one.where), one.name);
-      continue;
+  for (const bool isConfig : {false, true})
+    for (const detail::library_kernel &one : kernels()) {
+      if ((one.config != nullptr) != isConfig) continue;
+      if (!archive::isName(one.name))
+        diagnostics.report(Diag::NoIdentifier, locate(one.where), one.name);
+      else
+        (isConfig ? addConfig : addKernel)(one, library, diagnostics);
     }
-    archive::LibraryKernel made = traced(one);
-    if (const std::string name = commonName(library, made); !name.empty())
-      diagnostics.report(Diag::TwiceInLibrary, locate(one.where), name);
-    else
-      library.kernels.push_back(std::move(made));
-  }
   if (library.kernels.empty()) diagnostics.report(Diag::EmptyLibrary, {}, library.name);
   return !diagnostics.hasErrors();
+}
+
+/// The library's tuning table, if it has one.
+bool tune(archive::Library &library, const std::string &file,
+          const archive::LibraryOptions &options, Diagnostics &diagnostics) {
+  if (file.empty()) return true;
+  const auto read = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
+  if (!read) return diagnostics.report(Diag::UnreadableFile, {}, file), false;
+  return archive::readTuning(file, std::string_view((*read)->getBuffer()), options, library,
+                             diagnostics);
 }
 
 /// The whole file or none.
@@ -171,7 +234,8 @@ bool run(const Request &request, Diagnostics &diagnostics) {
   const archive::LibraryOptions options{.targets = targetsOf(request, diagnostics),
                                         .isCompressed = request.isCompressed};
   if (diagnostics.hasErrors()) return false;
-  return traceAll(library, diagnostics) && archive::compileLibrary(library, options, diagnostics) &&
+  return traceAll(library, diagnostics) && tune(library, request.tuned, options, diagnostics) &&
+         archive::compileLibrary(library, options, diagnostics) &&
          writeAll(library, request.folder, diagnostics);
 }
 

@@ -129,7 +129,7 @@ std::optional<CodeOnHost> compileOnHost(Task &of) {
   // No function in C can be called so, as they have no dots.
   const HostTarget target{.triple = of.library.triple,
                           .cpu = of.target.name,
-                          .entry = of.library.symbolOf(of.of) + "." + of.target.name + "." +
+                          .entry = of.library.codeSymbolOf(of.of) + "." + of.target.name + "." +
                                    std::to_string(of.number)};
   return compileOnHost(of.kernel(), of.assumptions, target, of.diagnostics);
 }
@@ -139,7 +139,7 @@ bool compileForLaunches(const Library &library, LibraryKernel &of, Diagnostics &
   const auto compiled = [&](const ir::Kernel &kernel, const char *suffix, CodeOnHost &code) {
     const HostTarget target{.triple = library.triple,
                             .cpu = oldestCpu(library.triple),
-                            .entry = library.symbolOf(of) + suffix};
+                            .entry = library.codeSymbolOf(of) + suffix};
     auto made = compileOnHost(kernel, {}, target, diagnostics);
     if (made) code = std::move(*made);
     return made.has_value();
@@ -171,19 +171,31 @@ bool isNoBetter(const LibraryCode &code, const LibraryCode &weaker) {
          code.gpu.bytesAtLaunch == weaker.gpu.bytesAtLaunch;
 }
 
-std::vector<Task> tasksOf(const Library &library, const LibraryOptions &options) {
+/// The kernels and those of their configurations that launches can run.
+std::vector<LibraryKernel *> compiledOf(Library &library) {
+  std::vector<LibraryKernel *> all;
+  for (LibraryKernel &kernel : library.kernels) {
+    all.push_back(&kernel);
+    for (LibraryKernel &config : kernel.configs)
+      if (!config.targets.empty()) all.push_back(&config);
+  }
+  return all;
+}
+
+std::vector<Task> tasksOf(const Library &library, llvm::ArrayRef<LibraryKernel *> kernels,
+                          bool isCompressed) {
   std::vector<Task> tasks;
-  for (const LibraryKernel &of : library.kernels)
-    for (const LibraryTarget &target : options.targets) {
+  for (const LibraryKernel *of : kernels)
+    for (const LibraryTarget &target : of->targets) {
       std::size_t number = 0;
       for (Assumptions &one :
-           target.isHost() ? assumedOnHost(of.kernel) : assumedOnGpu(of.kernel, *target.machine))
+           target.isHost() ? assumedOnHost(of->kernel) : assumedOnGpu(of->kernel, *target.machine))
         tasks.push_back({.library = library,
-                         .of = of,
+                         .of = *of,
                          .target = target,
                          .assumptions = std::move(one),
                          .number = number++,
-                         .isCompressed = options.isCompressed});
+                         .isCompressed = isCompressed});
     }
   return tasks;
 }
@@ -191,24 +203,26 @@ std::vector<Task> tasksOf(const Library &library, const LibraryOptions &options)
 } // namespace
 
 bool compileLibrary(Library &library, const LibraryOptions &options, Diagnostics &diagnostics) {
-  for (const LibraryKernel &kernel : library.kernels) refuseInLibrary(kernel, diagnostics);
+  for (LibraryKernel &kernel : library.kernels) kernel.targets = options.targets;
+  const std::vector<LibraryKernel *> kernels = compiledOf(library);
+  for (const LibraryKernel *kernel : kernels) refuseInLibrary(*kernel, diagnostics);
   if (diagnostics.hasErrors()) return false;
-  for (LibraryKernel &kernel : library.kernels)
-    if (!compileForLaunches(library, kernel, diagnostics)) return false;
-  std::vector<Task> tasks = tasksOf(library, options);
+  for (LibraryKernel *kernel : kernels)
+    if (!compileForLaunches(library, *kernel, diagnostics)) return false;
+  std::vector<Task> tasks = tasksOf(library, kernels, options.isCompressed);
   launching::runInParallel(std::ssize(tasks), launching::threadCount(environment().numThreads),
                            [&](std::int64_t first, std::int64_t last) {
                              for (std::int64_t i = first; i < last; ++i)
                                compile(tasks[static_cast<std::size_t>(i)]);
                            });
   std::size_t next = 0;
-  for (LibraryKernel &kernel : library.kernels)
-    for (; next < tasks.size() && &tasks[next].of == &kernel; ++next) {
+  for (LibraryKernel *kernel : kernels)
+    for (; next < tasks.size() && &tasks[next].of == kernel; ++next) {
       for (const Diagnostic &said : tasks[next].diagnostics.all()) diagnostics.add(said);
       if (!tasks[next].made) continue;
-      while (!kernel.codes.empty() && isNoBetter(kernel.codes.back(), *tasks[next].made))
-        kernel.codes.pop_back();
-      kernel.codes.push_back(std::move(*tasks[next].made));
+      while (!kernel->codes.empty() && isNoBetter(kernel->codes.back(), *tasks[next].made))
+        kernel->codes.pop_back();
+      kernel->codes.push_back(std::move(*tasks[next].made));
     }
   return !diagnostics.hasErrors();
 }

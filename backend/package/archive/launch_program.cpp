@@ -84,6 +84,22 @@ std::vector<RequiredPart> requiredBy(const ir::Kernel &kernel) {
   return parts;
 }
 
+std::vector<GivenWord> givenBy(const ir::Kernel &kernel) {
+  std::vector<GivenWord> given;
+  const std::vector<std::int32_t> first = firstWords(kernel);
+  for (std::size_t i = 0; i < kernel.parameterCount(); ++i) {
+    const ir::Type &type = kernel.parameterType(i);
+    const std::string &name = kernel.parameterName(i);
+    if (!type.hasMemory()) given.push_back({name, first[i], type.element()});
+    if (!type.isView()) continue;
+    std::int32_t word = first[i];
+    for (const char *what : {".extent(", ".stride("})
+      for (std::int32_t axis = 0; axis < type.rank(); ++axis)
+        given.push_back({name + what + std::to_string(axis) + ")", ++word, ir::ElementKind::I64});
+  }
+  return given;
+}
+
 ir::Kernel checkKernel(const ir::Kernel &kernel, const std::vector<RequiredPart> &required) {
   ir::Kernel made("check");
   made.setWhere(kernel.where());

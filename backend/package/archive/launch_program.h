@@ -8,8 +8,8 @@
 /// What a launch computes from its arguments before anything runs, as kernels for the processor.
 namespace imbrex::archive {
 
-/// What a requirement is about, and where a launch's words for the processor have it
-/// (host::argumentWords).
+/// What a requirement or a tuning table is about, and where a launch's words for the processor have
+/// it (host::argumentWords).
 struct GivenWord {
   std::string name; ///< "a.extent(1)"
   std::int32_t word;
@@ -24,6 +24,9 @@ struct RequiredPart {
   std::vector<GivenWord> given;
 };
 std::vector<RequiredPart> requiredBy(const ir::Kernel &kernel);
+
+/// All that a launch has a number for: scalars, extents and strides.
+std::vector<GivenWord> givenBy(const ir::Kernel &kernel);
 
 /// Takes the kernel's parameters and behind them a view of one i64, where it writes the number of
 /// the first requirement that such a launch does not keep; -1 where it keeps all.

@@ -4,10 +4,12 @@
 #include "backend/ir/kernel.h"
 #include "backend/lower/kernel_interface.h"
 #include "backend/machine/machine.h"
+#include "backend/package/archive/launch_program.h"
 #include "backend/support/result.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,8 +56,24 @@ struct LibraryCode {
   CodeOnHost host = {};
 };
 
+/// A whole number of a launch, and what it may be.
+struct TunedRange {
+  GivenWord of;
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+
+/// A row of a kernel's tuning table: which of its configurations launches run that are in all the
+/// ranges, on devices where they would run code for one of the targets.
+struct TunedRow {
+  std::vector<LibraryTarget> targets;
+  std::vector<TunedRange> ranges;
+  std::size_t config;
+};
+
 struct LibraryKernel {
-  std::string name; ///< In the library; the traced one's may be another.
+  std::string name;        ///< In the library; the traced one's may be another.
+  std::string config = {}; ///< Which other configuration of that kernel this is.
   ir::Kernel kernel;
   /// Takes the same parameters and behind them a view of three i64, where it writes how many blocks
   /// such a launch has; none where the launch says so itself.
@@ -64,6 +82,9 @@ struct LibraryKernel {
   std::vector<LibraryCode> codes = {};
   CodeOnHost blocksCode = {};
   CodeOnHost checkCode = {}; ///< Of what it requires of its launches, if that is anything.
+  std::vector<LibraryTarget> targets = {}; ///< That it is compiled for.
+  std::vector<LibraryKernel> configs = {};
+  std::vector<TunedRow> tuned = {}; ///< The first that fits counts.
 
   /// Whether arrays are passed to it, so that a function whose name ends with kDlpackSuffix takes
   /// them as DLPack's tensors.
@@ -83,6 +104,10 @@ struct Library {
 
   /// Of the function in C: "app_gemm".
   std::string symbolOf(const LibraryKernel &kernel) const { return nameSpace + "_" + kernel.name; }
+  /// What the symbols of its code begin with; no function in C has a dot.
+  std::string codeSymbolOf(const LibraryKernel &kernel) const {
+    return symbolOf(kernel) + (kernel.config.empty() ? "" : "." + kernel.config);
+  }
 };
 
 struct LibraryOptions {

@@ -18,14 +18,18 @@ Result<std::unique_ptr<llvm::MemoryBuffer>> makeArchive(const Library &library) 
   const auto addCode = [&](const CodeOnHost &code) {
     if (code.object) add(*code.object, code.entry + ".o");
   };
+  const auto addCodes = [&](const LibraryKernel &kernel) {
+    addCode(kernel.checkCode);
+    addCode(kernel.blocksCode);
+    for (const LibraryCode &code : kernel.codes) addCode(code.host);
+  };
   for (const LibraryKernel &kernel : library.kernels) {
     auto made = makeTables(library, kernel);
     if (!made) return made.failure();
     tables.push_back(std::move(*made));
     add(*tables.back(), library.symbolOf(kernel) + ".o");
-    addCode(kernel.checkCode);
-    addCode(kernel.blocksCode);
-    for (const LibraryCode &code : kernel.codes) addCode(code.host);
+    addCodes(kernel);
+    for (const LibraryKernel &config : kernel.configs) addCodes(config);
   }
   for (std::size_t i = 0; i < members.size(); ++i) members[i].MemberName = names[i];
   auto archive = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NormalSymtab,

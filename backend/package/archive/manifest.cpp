@@ -37,6 +37,23 @@ Object asJson(const LibraryKernel &of, const LibraryCode &code) {
   return object;
 }
 
+Object asJson(const LibraryKernel &of, const TunedRow &row) {
+  Array targets;
+  for (const LibraryTarget &target : row.targets) targets.push_back(toText(target));
+  Object where;
+  for (const TunedRange &range : row.ranges) {
+    const auto bound = [](std::int64_t value, std::int64_t none) {
+      return value == none ? llvm::json::Value(nullptr) : llvm::json::Value(value);
+    };
+    using Limits = std::numeric_limits<std::int64_t>;
+    where[range.of.name] =
+        Array{bound(range.least, Limits::min()), bound(range.most, Limits::max())};
+  }
+  return Object{{"targets", std::move(targets)},
+                {"where", std::move(where)},
+                {"config", of.configs[row.config].config}};
+}
+
 Object asJson(const Library &library, const LibraryKernel &of) {
   Array parameters, codes, requirements;
   for (std::size_t i = 0; i < of.kernel.parameterCount(); ++i)
@@ -45,11 +62,20 @@ Object asJson(const Library &library, const LibraryKernel &of) {
   for (const LibraryCode &code : of.codes) codes.push_back(asJson(of, code));
   for (const analysis::Requirement &one : analysis::launchRequirements(of.kernel))
     requirements.push_back(Object{{"condition", one.condition}, {"text", one.text}});
-  return Object{{"name", of.name},
+  Object object{{"name", of.name},
                 {"symbol", library.symbolOf(of)},
                 {"parameters", std::move(parameters)},
                 {"required", std::move(requirements)},
                 {"codes", std::move(codes)}};
+  if (!of.config.empty()) object["config"] = of.config;
+  if (of.tuned.empty()) return object;
+  Array configs, tuned;
+  for (const LibraryKernel &config : of.configs)
+    if (!config.targets.empty()) configs.push_back(asJson(library, config));
+  for (const TunedRow &row : of.tuned) tuned.push_back(asJson(of, row));
+  object["configs"] = std::move(configs);
+  object["tuned"] = std::move(tuned);
+  return object;
 }
 
 } // namespace

@@ -72,8 +72,9 @@ private:
 /// The tables of one kernel (backend/package/choice/tables.h), member by member.
 class TableMaker {
 public:
-  TableMaker(llvm::Module &module, const Library &library, const LibraryKernel &of)
-      : module_(module), library_(library), of_(of), make_(module) {}
+  TableMaker(llvm::Module &module, ConstantMaker &make, const Library &library,
+             const LibraryKernel &of)
+      : module_(module), library_(library), of_(of), make_(make) {}
 
   Constant *kernel() {
     llvm::SmallVector<Constant *, 16> parameters, codes, requirements;
@@ -82,14 +83,16 @@ public:
     for (const LibraryCode &one : of_.codes) codes.push_back(code(one));
     const std::vector<RequiredPart> required = requiredBy(of_.kernel);
     for (const RequiredPart &part : required) requirements.push_back(requirement(part));
-    return make_.global(
-        ConstantMaker::structure({make_.text(library_.name), make_.text(of_.name),
-                                  make_.array(parameters), make_.array(codes),
-                                  make_.zeros(sizeof(aot::Loaded)), make_.array(requirements),
-                                  entry(of_.checkCode), make_.number(of_.checkCode.scratchBytes),
-                                  entry(of_.blocksCode), make_.number(of_.blocksCode.scratchBytes),
-                                  count(parameters.size()), count(codes.size())}),
-        alignof(aot::Kernel));
+    const llvm::SmallVector<Constant *, 16> rows = tuned();
+    return make_.global(ConstantMaker::structure(
+                            {make_.text(library_.name), make_.text(of_.name),
+                             of_.config.empty() ? make_.null() : make_.text(of_.config),
+                             make_.array(rows), make_.array(parameters), make_.array(codes),
+                             make_.zeros(sizeof(aot::Loaded)), make_.array(requirements),
+                             entry(of_.checkCode), make_.number(of_.checkCode.scratchBytes),
+                             entry(of_.blocksCode), make_.number(of_.blocksCode.scratchBytes),
+                             count(parameters.size()), count(codes.size()), count(rows.size())}),
+                        alignof(aot::Kernel));
   }
 
 private:
@@ -97,6 +100,27 @@ private:
   template <class T>
   Constant *byte(T number) {
     return make_.number(static_cast<std::uint8_t>(number));
+  }
+
+  /// A row for each of its targets.
+  llvm::SmallVector<Constant *, 16> tuned() {
+    std::vector<Constant *> configs;
+    for (const LibraryKernel &config : of_.configs) // of those that no row names there is no code
+      configs.push_back(
+          config.targets.empty() ? nullptr : TableMaker(module_, make_, library_, config).kernel());
+    llvm::SmallVector<Constant *, 16> rows;
+    for (const TunedRow &row : of_.tuned) {
+      llvm::SmallVector<Constant *, 4> ranges;
+      for (const TunedRange &range : row.ranges)
+        ranges.push_back(ConstantMaker::structure(
+            {given(range.of), make_.number(range.least), make_.number(range.most)}));
+      Constant *const inRanges = make_.array(ranges);
+      for (const LibraryTarget &target : row.targets)
+        rows.push_back(ConstantMaker::structure({make_.text(target.name), inRanges,
+                                                 configs[row.config], count(ranges.size()),
+                                                 byte(deviceOf(target)), byte(target.isAssembly)}));
+    }
+    return rows;
   }
 
   /// Others are not printed: nobody requires anything of their bits.
@@ -108,17 +132,20 @@ private:
     return std::nullopt;
   }
 
+  Constant *given(const GivenWord &of) {
+    const auto kind = kindOf(of.element).value_or(aot::Given::Unsigned);
+    return ConstantMaker::structure(
+        {make_.text(of.name), make_.number(of.word), make_.number(static_cast<std::int16_t>(kind)),
+         make_.number(static_cast<std::int16_t>(ir::storageBits(of.element)))});
+  }
+
   Constant *requirement(const RequiredPart &part) {
-    llvm::SmallVector<Constant *, 4> given;
+    llvm::SmallVector<Constant *, 4> each;
     for (const GivenWord &one : part.given)
-      if (const auto kind = kindOf(one.element))
-        given.push_back(ConstantMaker::structure(
-            {make_.text(one.name), make_.number(one.word),
-             make_.number(static_cast<std::int16_t>(*kind)),
-             make_.number(static_cast<std::int16_t>(ir::storageBits(one.element)))}));
+      if (kindOf(one.element)) each.push_back(given(one));
     return ConstantMaker::structure({make_.text(part.written), make_.text(part.text),
-                                     make_.array(given),
-                                     make_.number(static_cast<std::int64_t>(given.size()))});
+                                     make_.array(each),
+                                     make_.number(static_cast<std::int64_t>(each.size()))});
   }
 
   static aot::Form formOf(const ir::Type &type) {
@@ -232,7 +259,7 @@ private:
   llvm::Module &module_;
   const Library &library_;
   const LibraryKernel &of_;
-  ConstantMaker make_;
+  ConstantMaker &make_;
 };
 
 /// As C passes a scalar: small floats by their bits, a bool as a byte.
@@ -289,8 +316,8 @@ Result<std::unique_ptr<llvm::MemoryBuffer>> makeTables(const Library &library,
   llvm::Module module(symbol, context);
   (*compiler)->prepare(module);
   module.setPICLevel(llvm::PICLevel::BigPIC);
-  TableMaker maker(module, library, kernel);
-  Constant *table = maker.kernel();
+  ConstantMaker make(module);
+  Constant *table = TableMaker(module, make, library, kernel).kernel();
   emitFunction(module, symbol, kernel, table, aot::kLaunchSymbol);
   if (kernel.takesMemory())
     emitFunction(module, symbol + kDlpackSuffix, kernel, table, aot::kDlpackLaunchSymbol);

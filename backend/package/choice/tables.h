@@ -11,9 +11,9 @@
 namespace imbrex::aot {
 
 /// `int (const Kernel *, const imbrex_stream *, const imbrex_grid *, const void *const *arguments)`
-inline constexpr const char *kLaunchSymbol = "imbrex_aot_launch_2";
+inline constexpr const char *kLaunchSymbol = "imbrex_aot_launch_3";
 /// The same, where all that has memory comes as an imbrex_dltensor.
-inline constexpr const char *kDlpackLaunchSymbol = "imbrex_aot_launch_dlpack_2";
+inline constexpr const char *kDlpackLaunchSymbol = "imbrex_aot_launch_dlpack_3";
 
 inline constexpr std::size_t kMostAxes = 5;
 
@@ -106,7 +106,7 @@ struct Code {
 };
 static_assert(sizeof(Code) == 104);
 
-/// What a requirement is about: a scalar, an extent or a stride of a launch.
+/// A scalar, an extent or a stride of a launch, which a requirement or a tuning table is about.
 struct Given {
   enum Kind : std::int16_t { Signed, Unsigned, F32, F64 };
   const char *name;  ///< "a.extent(1)"
@@ -116,6 +116,13 @@ struct Given {
 };
 static_assert(sizeof(Given) == 16);
 
+/// Of a signed one: the bits, shifted to the top and back, so that the sign fills what was not
+/// there.
+inline std::int64_t signedValue(const Given &of, std::uint64_t bits) {
+  const int unused = 64 - of.bits;
+  return static_cast<std::int64_t>(bits << unused) >> unused;
+}
+
 /// What a kernel requires of its launches.
 struct Requirement {
   const char *condition; ///< "a.extent(1) == b.extent(0)"
@@ -124,6 +131,27 @@ struct Requirement {
   std::int64_t givenCount;
 };
 static_assert(sizeof(Requirement) == 32);
+
+/// What a whole number of a launch may be.
+struct Range {
+  Given of;
+  std::int64_t least, most;
+};
+static_assert(sizeof(Range) == 32);
+
+struct Kernel;
+
+/// A row of a tuning table: which configuration launches run whose numbers are in the ranges, on
+/// devices where they would run code for the machine.
+struct TunedRow {
+  const char *machine;
+  const Range *ranges;
+  const Kernel *config;
+  std::int32_t rangeCount;
+  std::uint8_t device; ///< A Device.
+  bool isAssembly;
+};
+static_assert(sizeof(TunedRow) == 32);
 
 /// The GPUs of a vendor that can be used; a launch names one by its number.
 inline constexpr std::size_t kMostGpus = 32;
@@ -135,11 +163,13 @@ struct Loaded {
   std::atomic<void *> places[kGpuPlaces];
 };
 
-/// A kernel of a library. Of codes, those of one machine stand together, those that assume more
-/// first, and the last of them assumes nothing.
+/// A kernel of a library, or another configuration of one. Of codes, those of one machine stand
+/// together, those that assume more first, and the last of them assumes nothing.
 struct Kernel {
   const char *library;
   const char *name;
+  const char *config;    ///< Its name; null of the kernel itself.
+  const TunedRow *tuned; ///< The first that fits a launch counts. Of the kernel itself.
   const Parameter *parameters;
   const Code *codes;
   Loaded *loaded;
@@ -155,7 +185,8 @@ struct Kernel {
   std::int64_t blocksScratchBytes;
   std::int32_t parameterCount;
   std::int32_t codeCount;
+  std::int32_t tunedCount;
 };
-static_assert(sizeof(Kernel) == 88);
+static_assert(sizeof(Kernel) == 112);
 
 } // namespace imbrex::aot

@@ -1,13 +1,16 @@
 #include "backend/package/archive/assumed.h"
 #include "backend/package/archive/library.h"
 #include "backend/package/archive/names.h"
+#include "backend/package/archive/tuning.h"
 #include "backend/package/package.h"
 #include "tests/support/assembler.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <set>
+#include <tuple>
 
 /// What a library has, before it is written.
 namespace imbrex::archive {
@@ -143,6 +146,77 @@ TEST_CASE("a kernel that asks for more than a launch has room for is refused") {
   CHECK_FALSE(compileLibrary(library, optionsFor({"host"}), diagnostics));
   CHECK(diagnostics.render().find("'k' has 34 parameters; kernels compiled ahead of time may have "
                                   "32") != std::string::npos);
+}
+
+/// A kernel of two configurations, as a tuning table changes it; or the table's first error.
+struct Tuning {
+  explicit Tuning(std::string_view table) : library(libraryOf(copyThroughPointers())) {
+    library.kernels[0].configs.push_back(
+        {.name = "k", .config = "wide", .kernel = copyThroughPointers()});
+    library.kernels[0].configs.push_back(
+        {.name = "k", .config = "flat", .kernel = copyThroughPointers()});
+    Diagnostics diagnostics;
+    if (!readTuning("t.json", table, optionsFor({"sm_80", "ptx:sm_80", "host"}), library,
+                    diagnostics))
+      error = diagnostics.render();
+  }
+  const std::vector<TunedRow> &rows() const { return library.kernels[0].tuned; }
+
+  Library library;
+  std::string error;
+};
+
+TEST_CASE("a tuning table says which configurations there is code of, for which targets") {
+  const Tuning tuning(R"({"k": [{"targets": ["ptx:sm_80", "gfx942"], "where": {"n": [-3, null]},
+                                 "config": "flat"},
+                                {"targets": ["gfx942"], "config": "wide"},
+                                {"where": {"n": 4}, "targets": null, "config": "flat"}]})");
+  CHECK(tuning.error == "");
+  REQUIRE(tuning.rows().size() == 2); // nothing is made for gfx942
+  const auto &[first, second] = std::tie(tuning.rows()[0], tuning.rows()[1]);
+  REQUIRE(first.targets.size() == 1);
+  CHECK(toText(first.targets[0]) == "ptx:sm_80");
+  REQUIRE(first.ranges.size() == 1);
+  CHECK(first.ranges[0].of.name == "n");
+  CHECK(first.ranges[0].of.word == 2);
+  CHECK(first.ranges[0].least == -3);
+  CHECK(first.ranges[0].most == std::numeric_limits<std::int64_t>::max());
+  CHECK(second.targets.size() == 3);
+  CHECK(second.ranges[0].least == second.ranges[0].most);
+  CHECK(tuning.library.kernels[0].configs[0].targets.empty());
+  CHECK(tuning.library.kernels[0].configs[1].targets.size() == 3);
+}
+
+TEST_CASE("the words of a launch are named as its requirements name them") {
+  const ir::Kernel kernel = testing::parsedKernel(
+      "kernel @k(%n: i32, %x: view<f32, 2>, %p: ptr<f32>, %y: view<f32, 1>) stage tiles {\n}");
+  std::string names;
+  for (const GivenWord &word : givenBy(kernel))
+    names += word.name + " " + std::to_string(word.word) + " ";
+  CHECK(names == "n 0 x.extent(0) 2 x.extent(1) 3 x.stride(0) 4 x.stride(1) 5 y.extent(0) 8 "
+                 "y.stride(0) 9 ");
+}
+
+TEST_CASE("what is wrong with a tuning table is told") {
+  const auto isTold = [](std::string_view table, const std::string &text) {
+    const std::string error = Tuning(table).error;
+    CHECK_MESSAGE(error.find(text) != std::string::npos, error);
+  };
+  isTold("{", "the tuning table t.json can't be read: ");
+  isTold("[]", "expected object");
+  isTold(R"({"k": {}})", "expected array at the table.k");
+  isTold(R"({"k": [{}]})", "missing value at the table.k[0].config");
+  isTold(R"({"k": [{"config": "flat", "when": {}}]})",
+         "expected config, where and targets alone at the table.k[0].when");
+  isTold(R"({"k": [{"config": "flat", "where": {"n": "4"}}]})",
+         "expected a number or [least, most] at the table.k[0].where.n");
+  isTold(R"({"k": [{"config": "flat", "where": {"n": [4]}}]})", "expected a number or");
+  isTold(R"({"k": [{"config": "flat", "where": {"n": [4, 0.5]}}]})", "expected integer");
+  isTold(R"({"l": []})", "in the tuning table t.json, the library has no kernel 'l'");
+  isTold(R"({"k": [{"config": "k"}]})", "k[0]: 'k' has no configuration 'k'");
+  isTold(R"({"k": [{"config": "flat"}, {"config": "flat", "where": {"x": 1}}]})",
+         "k[1]: 'k' has no whole number 'x'");
+  isTold(R"({"k": [{"config": "flat", "targets": ["sm_8O"]}]})", "there is no target 'sm_8O'");
 }
 
 TEST_CASE("parameters keep their names where C has no other use for them, and no two are alike") {

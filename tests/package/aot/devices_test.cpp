@@ -129,6 +129,30 @@ TEST_CASE("where a driver refuses the best code, the next is tried, and then kep
   CHECK(std::ranges::count(driver.calls, std::string("loadModule")) == 0);
 }
 
+TEST_CASE("a configuration that a driver refuses is passed over, and not tried again") {
+  fake::State &driver = freshDriver();
+  std::vector<std::int32_t> grids;
+  driver.device = [&](const fake::SeenLaunch &launch) {
+    return grids.push_back(launch.grid[0]), 0;
+  };
+  device_buffer<float> x;
+  check(x.make(gpu(4), std::vector<float>(2048)));
+  const array<float, 1> small(x.data(), {64}), large(x.data(), {2048});
+  check(app::chosen(gpu(4), small, 0, false));
+  driver.failing = "loadModule";
+  driver.failures = FAKE_IS_CUDA ? 2 : 1; // an image, and assembly that is older
+  driver.error = kRefused;
+  check(app::chosen(gpu(4), large, 0, false));
+  driver.calls.clear();
+  check(app::chosen(gpu(4), large, 7, false));
+  CHECK(std::ranges::count(driver.calls, std::string("loadModule")) == 0);
+  CHECK(grids == std::vector<std::int32_t>{2, 64, 64}); // blocks of 32, not of 256
+  CHECK(isLogged("3 load: " + described(4, FAKE_ISA) + " refuses the code of 'chosen' for "));
+  check(app::chosen(gpu(4), small, -3, false)); // another one
+  CHECK(grids.back() == 1);
+  CHECK(isLogged("3 load: kernel=chosen config=pairs library=app device="));
+}
+
 TEST_CASE("a driver's errors come through with its words") {
   fake::State &driver = freshDriver();
   const stream_ref on = gpu(0);

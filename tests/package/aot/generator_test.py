@@ -51,6 +51,14 @@ def test_refusals():
     refuses("thrown", "no table of sizes")
     refuses("empty", "no kernel is named for the library 'empty'")
     refuses("mistaken", "wrong/mistaken.cpp:4: error: the body of this loop is left by break")
+    differing = "wrong/differing.cpp"
+    refuses("differing", f"{differing}:12: error: 'none' is no kernel of the library, and 'odd' is named as a")
+    refuses("differing", f"{differing}:13: error: two configurations of 'fill' would be called 'even'")
+    refuses("differing", f"{differing}:15: error: the configuration 'count' of 'fill' has as many parameters as '2'")
+    refuses("differing", f"{differing}:16: error: the configuration 'type' of 'fill' takes as parameter 0 'view<i32, 1>',"
+                         " and 'fill' itself 'view<f32, 1>'")
+    refuses("differing", f"{differing}:17: error: the configuration 'grid' of 'fill' has its grid from 'the launch'")
+    refuses("large", "cannot read 'nowhere.json'", "host", "--tuned", "nowhere.json")
     refuses("later", "there is no target 'sm_8O'", "sm_8O")
     refuses("later", "'ptx:gfx942': the driver of gfx942 takes no assembly", "ptx:gfx942")
     refuses("later", "there is no target 'host:z80'", "host:z80")
@@ -98,6 +106,25 @@ def test_files():
         expect(pathlib.Path(second, "libapp.a").stat().st_size < 0.6 * whole, "it is much smaller")
 
 
+def test_tuning():
+    """A table changes the library and its manifest, and no header."""
+    with tempfile.TemporaryDirectory() as folder:
+        table, out = pathlib.Path(folder, "table.json"), pathlib.Path(folder, "out")
+        seen = {}
+        for config in "large", "odd":
+            rows = [{"targets": ["host"], "where": {"n": [None, 5]}, "config": config}]
+            table.write_text(json.dumps({"chosen": rows}))
+            done = generate("large", out, "host", "--tuned", str(table))
+            expect(done.returncode == 0 and not done.stderr, done.stderr)
+            kernel = json.loads(pathlib.Path(out, "large.json").read_text())["kernels"][0]
+            expect(kernel["tuned"] == [{"config": config, "targets": ["host:x86-64-v3"], "where": {"n": [None, 5]}}] or
+                   kernel["tuned"][0]["targets"] == ["host:armv8-a"], f"the rows are {kernel['tuned']}")
+            expect([one["config"] for one in kernel["configs"]] == [config], "what is compiled")
+            for name in "large.h", "large.hpp":
+                text = pathlib.Path(out, name).read_text()
+                expect(seen.setdefault(name, text) == text, f"{name} stays the same")
+
+
 def test_consumer():
     needed = output(OPTIONS.readelf, "-d", OPTIONS.consumer)
     for word in "LLVM", "libcuda", "libamdhip", "boost":
@@ -106,4 +133,5 @@ def test_consumer():
 
 test_refusals()
 test_files()
+test_tuning()
 test_consumer()

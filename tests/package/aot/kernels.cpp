@@ -11,3 +11,12 @@ IMBREX_KERNEL(softmax, softmax{});
 IMBREX_KERNEL(product, product{}, {.warps = 4});
 IMBREX_KERNEL(halve, halve{});
 IMBREX_KERNEL(tiles, tiles{});
+// tuned.json says when; one is named before its kernel, and one that no row names is not compiled.
+IMBREX_KERNEL_CONFIG(chosen, large, chosen<1, 256>{}, {.warps = 2});
+IMBREX_KERNEL(chosen, chosen<0, 32>{});
+IMBREX_KERNEL_CONFIG(chosen, odd, chosen<2, 64>{});
+IMBREX_KERNEL_CONFIG(chosen, pairs, chosen<3, 64>{});
+IMBREX_KERNEL_CONFIG(chosen, here, chosen<4, 128>{});
+IMBREX_KERNEL(marked, marked<0>{});
+IMBREX_KERNEL_CONFIG(marked, hundreds, marked<1000>{});
+IMBREX_KERNEL_CONFIG(chosen, never, chosen<5, 64>{});

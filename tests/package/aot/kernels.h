@@ -86,6 +86,28 @@ struct tiles {
   auto blocks(view<f32, 1> /*x*/, scalar<i32> count) const { return count; }
 };
 
+/// Writes which configuration it is to the elements of x, in blocks of its own.
+template <int Number, int Size>
+struct chosen {
+  static constexpr names parameters{"x", "n", "is_odd"};
+  void operator()(view<f32, 1> x, scalar<i32> n, scalar<bool> is_odd) const {
+    if constexpr (Number == 3) require(x.extent(0) % 2 == 0, "it takes pairs");
+    x[box<Size>(program_id(0))] = broadcast<Size>(Number + 0.0f * cast<f32>(n) * cast<f32>(is_odd));
+  }
+  auto blocks(view<f32, 1> x, scalar<i32> /*n*/, scalar<bool> /*is_odd*/) const {
+    return cdiv(x.extent(0), Size);
+  }
+};
+
+/// Stores its number and n, in a grid that the launch brings.
+template <int Number>
+struct marked {
+  static constexpr names parameters{"x", "n"};
+  void operator()(ptr<f32> x, scalar<i32> n) const {
+    store(x + arange<0, 32>(), broadcast<32>(cast<f32>(n + Number)));
+  }
+};
+
 /// Elements of which two share a byte.
 struct halve {
   static constexpr names parameters{"x", "y"};

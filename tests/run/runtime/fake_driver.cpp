@@ -68,7 +68,9 @@ int enter(const char *member) {
   fake.mostCurrent = std::max(fake.mostCurrent, fake.here().current);
   if (fake.here().current == 0 && needsContext(member)) return kNoContext;
   if (fake.failing != member) return 0;
+  if (--fake.failures > 0) return fake.error;
   fake.failing.clear();
+  fake.failures = 1;
   return fake.error;
 }
 

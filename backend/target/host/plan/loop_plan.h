@@ -37,7 +37,7 @@
 /// the same nest may write what the load reads at another index.
 namespace imbrex::host {
 
-using BufferId = Id<struct BufferTag>;
+using BufferId = Id<struct LoopBufferTag>;
 
 /// A row-major tile in scratch. A bool takes a byte, so does an f4e2m1; a pointer eight.
 struct Buffer {

@@ -15,9 +15,10 @@ struct library_trace {
   std::optional<traced_kernel> blocks = {};
 };
 
-/// A kernel of the library; its name is that of its function there.
+/// A kernel of the library, or a configuration of one; its name is that of its function there.
 struct library_kernel {
   const char *name;
+  const char *config; ///< Its own name; null of the kernel itself.
   location where;
   library_trace (*trace)();
 };
@@ -41,6 +42,16 @@ library_trace trace_for_library(const K &kernel, const trace_options &options = 
 /// computes it (imbrex/blocks.hpp).
 #define IMBREX_KERNEL(kernel_name, ...)                                                            \
   [[maybe_unused]] static const int imbrex_kernel_##kernel_name =                                  \
-      ::imbrex::detail::add_to_library({#kernel_name, ::imbrex::detail::location::current(), [] {  \
-                                          return ::imbrex::detail::trace_for_library(__VA_ARGS__); \
-                                        }})
+      ::imbrex::detail::add_to_library(                                                            \
+          {#kernel_name, nullptr, ::imbrex::detail::location::current(),                           \
+           [] { return ::imbrex::detail::trace_for_library(__VA_ARGS__); }})
+
+/// IMBREX_KERNEL_CONFIG(gemm, wide, matmul<bf16, 256, 256, 64>{}, {.warps = 8});
+///
+/// Another functor for the kernel `gemm`, of the same parameters: what launches run for which a row
+/// of the library's tuning table names the configuration `wide`.
+#define IMBREX_KERNEL_CONFIG(kernel_name, config_name, ...)                                        \
+  [[maybe_unused]] static const int imbrex_kernel_##kernel_name##_##config_name =                  \
+      ::imbrex::detail::add_to_library(                                                            \
+          {#kernel_name, #config_name, ::imbrex::detail::location::current(),                      \
+           [] { return ::imbrex::detail::trace_for_library(__VA_ARGS__); }})

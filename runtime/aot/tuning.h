@@ -1,0 +1,13 @@
+#pragma once
+
+#include "runtime/aot/bind.h"
+
+/// Which configuration of a kernel a launch runs.
+namespace imbrex::aot {
+
+/// The one of the first row of the kernel's tuning table that fits: it is about the machine that
+/// `usual` is for, which the launch would run otherwise, all its ranges have the launch's numbers,
+/// and the launch keeps what its configuration requires. The kernel itself where none does.
+const Kernel &configFor(const Kernel &kernel, const Code &usual, const BoundLaunch &bound);
+
+} // namespace imbrex::aot
