@@ -1,18 +1,55 @@
 #include "runtime/executable.h"
 
 #include "backend/interpret/interpret.h"
+#include "backend/machine/machine.h"
 #include "backend/pipeline.h"
+#include "backend/target/host/inline_assembly.h"
+#include "backend/target/host/kernel_code.h"
+#include "backend/target/host/run/jit.h"
 #include "backend/target/host/run/program.h"
 #include "runtime/devices.h"
 #include "runtime/emulated_executable.h"
 #include "runtime/gpu_executable.h"
 #include "runtime/gpus.h"
+#include "runtime/kept_code.h"
 #include "runtime/log.h"
 
 #include <chrono>
 
 namespace imbrex::runtime {
 namespace {
+
+/// Makes the processor's code of a kernel as it was traced, unless another process has made it.
+class HostCodeMaker {
+public:
+  explicit HostCodeMaker(ir::Kernel kernel) : traced_(std::move(kernel)) {}
+
+  std::optional<host::KernelCode> make(const host::LaunchTraits &traits, Diagnostics &diagnostics) {
+    host::Compiler &compiler = host::nativeCompiler();
+    const KeptHostCode onDisk(traced_, compiler, traits);
+    if (auto found = onDisk.find()) return found;
+    const std::size_t told = diagnostics.all().size();
+    if (!lower(compiler, diagnostics)) return std::nullopt;
+    host::KernelCode made = host::compileKernel(*tiles_, traits, compiler);
+    if (diagnostics.all().size() == told) onDisk.keep(made); // or others would not be told
+    return made;
+  }
+
+private:
+  /// Once, to what code is made of.
+  bool lower(host::Compiler &compiler, Diagnostics &diagnostics) {
+    if (tiles_) return true;
+    ir::Kernel kernel = traced_.clone();
+    if (!runPasses(kernel, hostPipeline(), {diagnostics, machine::hostMachine()}) ||
+        !host::checkAssembly(kernel, compiler, diagnostics))
+      return false;
+    tiles_ = std::move(kernel);
+    return true;
+  }
+
+  ir::Kernel traced_;
+  std::optional<ir::Kernel> tiles_;
+};
 
 class HostExecutable : public Executable {
 public:
@@ -44,8 +81,8 @@ private:
 /// also judge the passes that other devices need.
 llvm::ArrayRef<Pass> pipelineOf(DeviceKind kind) {
   switch (kind) {
-  case DeviceKind::Host: return hostPipeline();
   case DeviceKind::Interpreter: return hostPipeline().take_front(1);
+  case DeviceKind::Host: // which may find that another process has run them
   case DeviceKind::Emulated:
   case DeviceKind::Cuda:
   case DeviceKind::Hip: return {}; // they depend on the launch: variants.h
@@ -58,7 +95,13 @@ std::shared_ptr<const Executable> finish(ir::Kernel kernel, const DeviceInfo &on
                                          llvm::ArrayRef<ir::Argument> launch) {
   switch (on.kind) {
   case DeviceKind::Host: {
-    auto program = host::Program::compile(kernel, diagnostics, launch);
+    auto maker = std::make_shared<HostCodeMaker>(kernel.clone());
+    auto program = host::Program::from(
+        kernel,
+        [maker](const host::LaunchTraits &traits, Diagnostics &to) {
+          return maker->make(traits, to);
+        },
+        diagnostics, launch);
     return program ? std::make_shared<HostExecutable>(std::move(program)) : nullptr;
   }
   case DeviceKind::Interpreter: return std::make_shared<InterpretedExecutable>(std::move(kernel));

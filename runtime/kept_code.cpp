@@ -4,6 +4,7 @@
 #include "backend/lower/interface_json.h"
 #include "backend/support/environment.h"
 #include "backend/support/lifetime.h"
+#include "backend/target/host/launch_traits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -31,6 +32,17 @@ std::string toText(const analysis::Assumptions &assumptions) {
     for (const std::int32_t number : {extent.parameter, extent.axis, first.parameter, first.axis})
       add(number);
   }
+  return text;
+}
+
+std::string toText(const host::LaunchTraits &traits) {
+  std::string text = "strides";
+  for (const bool isUnit : traits.unitStrides) text += isUnit ? " 1" : " any";
+  text += ", overlapping";
+  for (const bool overlaps : traits.overlapping) text += overlaps ? " 1" : " 0";
+  text += ", related";
+  for (const host::AliasRelation relation : traits.relations)
+    text += " " + std::to_string(static_cast<int>(relation));
   return text;
 }
 
@@ -65,41 +77,78 @@ std::optional<LoadableCode> codeOf(llvm::StringRef entry) {
                       .spills = object->getString("spills").value_or("").str()};
 }
 
+constexpr llvm::StringLiteral kScratch = "scratch ";
+
+std::string entryOf(const host::KernelCode &code) {
+  return (kScratch + llvm::Twine(code.scratchBytes) + "\n" + code.object->getBuffer()).str();
+}
+
+std::optional<host::KernelCode> hostCodeOf(llvm::StringRef entry) {
+  auto [line, object] = entry.split('\n');
+  host::KernelCode code;
+  if (!line.consume_front(kScratch) || line.getAsInteger(10, code.scratchBytes))
+    return std::nullopt;
+  code.object = llvm::MemoryBuffer::getMemBufferCopy(object, "kept");
+  return code;
+}
+
 } // namespace
+
+KeptEntry::KeptEntry(const ir::Kernel &kernel, const std::string &of) {
+  if (DiskCache::ofProcess() == nullptr || isWatched() || buildId().empty()) return;
+  key_ = "kernel " + kernel.name() + "\n" + of + "\nbuild " + buildId() + "\n" +
+         ir::print(kernel, {.locations = true});
+}
+
+std::optional<std::string> KeptEntry::look() const {
+  if (key_.empty()) return std::nullopt;
+  return DiskCache::ofProcess()->find(key_);
+}
+
+void KeptEntry::note(bool isFound) const {
+  if (key_.empty()) return;
+  log(log_level::debug, "cache", "{0} on disk: {1}", isFound ? "hit" : "miss",
+      llvm::StringRef(key_).take_until([](char c) { return c == '\n'; }).str());
+}
+
+void KeptEntry::keep(const std::string &content) const {
+  if (!key_.empty()) DiskCache::ofProcess()->keep(key_, content);
+}
+
+void KeptEntry::forget() const {
+  if (!key_.empty()) DiskCache::ofProcess()->forget(key_);
+}
 
 KeptCode::KeptCode(const ir::Kernel &kernel, const target::GpuTarget &target, bool asAssembly,
                    const analysis::Assumptions &assumptions)
-    : where_(kernel.where()) {
-  if (DiskCache::ofProcess() == nullptr || isWatched() || buildId().empty()) return;
-  const std::optional<std::string> assembler = target.assemblerName();
-  isAssemblerKnown_ = assembler.has_value();
-  key_ = "kernel " + kernel.name() + "\ntarget " + std::string(target.machine().name) +
-         (asAssembly ? "\nas assembly" : "\nas an image") + "\nassembler " +
-         assembler.value_or("of no known name") + "\nbuild " + buildId() + "\nassumed " +
-         toText(assumptions) + "\n" + ir::print(kernel, {.locations = true});
-}
+    : assembler_(target.assemblerName()),
+      entry_(kernel, "target " + std::string(target.machine().name) +
+                         (asAssembly ? "\nas assembly" : "\nas an image") + "\nassembler " +
+                         assembler_.value_or("of no known name") + "\nassumed " +
+                         toText(assumptions)),
+      where_(kernel.where()) {}
 
 std::optional<LoadableCode> KeptCode::find() const {
-  if (key_.empty()) return std::nullopt;
-  const auto entry = DiskCache::ofProcess()->find(key_);
-  auto code = entry ? codeOf(*entry) : std::nullopt;
-  if (entry && !code) forget();
-  log(log_level::debug, "cache", "{0} on disk: {1}", code ? "hit" : "miss",
-      llvm::StringRef(key_).take_until([](char c) { return c == '\n'; }).str());
+  auto code = entry_.find(codeOf);
   if (code) code->interface.where = where_;
   return code;
 }
 
 void KeptCode::keep(const LoadableCode &code) const {
   const auto isText = [](const std::string &name) { return llvm::json::isUTF8(name); };
-  if (key_.empty() || !code.interface.sites.empty() || (!code.isAssembly && !isAssemblerKnown_) ||
-      !llvm::all_of(code.interface.parameters, isText))
-    return;
-  DiskCache::ofProcess()->keep(key_, entryOf(code));
+  if (code.interface.sites.empty() && (code.isAssembly || assembler_) &&
+      llvm::all_of(code.interface.parameters, isText))
+    entry_.keep(entryOf(code));
 }
 
-void KeptCode::forget() const {
-  if (!key_.empty()) DiskCache::ofProcess()->forget(key_);
+KeptHostCode::KeptHostCode(const ir::Kernel &kernel, const host::Compiler &compiler,
+                           const host::LaunchTraits &traits)
+    : entry_(kernel, "processor " + compiler.processor() + "\nlaunches with " + toText(traits)) {}
+
+std::optional<host::KernelCode> KeptHostCode::find() const { return entry_.find(hostCodeOf); }
+
+void KeptHostCode::keep(const host::KernelCode &code) const {
+  if (code.sites.empty()) entry_.keep(entryOf(code));
 }
 
 } // namespace imbrex::runtime

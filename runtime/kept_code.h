@@ -5,12 +5,41 @@
 #include "backend/lower/kernel_interface.h"
 #include "backend/support/result.h"
 #include "backend/target/gpu_target.h"
+#include "backend/target/host/kernel_code.h"
 
 #include <optional>
 #include <string>
 
-/// A GPU's code in the folder that processes share (disk_cache.h).
+/// Code in the folder that processes share (disk_cache.h), by the text of all that it depends on:
+/// the kernel with its lines, for what it is and which launches, and this build of imbrex and of
+/// LLVM. Of a kernel that prints or asserts nothing is kept: its ops are told by pointers.
 namespace imbrex::runtime {
+
+/// A place there. Nothing is kept or found where there is no folder, where nobody knows which
+/// compiler this is, and where somebody watches the passes at work.
+class KeptEntry {
+public:
+  /// `of`: what besides the kernel and the build it depends on, in lines.
+  KeptEntry(const ir::Kernel &kernel, const std::string &of);
+
+  /// What `read` makes of what is kept; where it makes nothing of it, that is taken away.
+  template <class Read>
+  auto find(Read read) const -> decltype(read(std::string())) {
+    const std::optional<std::string> content = look();
+    auto code = content ? read(*content) : std::nullopt;
+    if (content && !code) forget();
+    note(code.has_value());
+    return code;
+  }
+  void keep(const std::string &content) const;
+  void forget() const;
+
+private:
+  std::optional<std::string> look() const;
+  void note(bool isFound) const;
+
+  std::string key_; ///< Empty where nothing is kept or found.
+};
 
 /// What a GPU's driver loads of a kernel, and how that is launched.
 struct LoadableCode {
@@ -20,10 +49,8 @@ struct LoadableCode {
   std::string spills = {}; ///< What its author is told of registers, if anything.
 };
 
-/// The code of a kernel for launches that keep the assumptions, by the text of all that it depends
-/// on: the kernel with its lines, the target, the assumptions, this build of imbrex and of LLVM,
-/// and the vendor's assembler. Of a kernel that prints or asserts nothing is kept: its ops are told
-/// by pointers.
+/// A GPU's code of a kernel for launches that keep the assumptions. It depends on the vendor's
+/// assembler, too.
 class KeptCode {
 public:
   /// `asAssembly`: for a driver that assembles it itself, for a device of a later kind.
@@ -33,12 +60,25 @@ public:
   std::optional<LoadableCode> find() const;
   void keep(const LoadableCode &code) const;
   /// What the driver refuses is made again and kept in its place.
-  void forget() const;
+  void forget() const { entry_.forget(); }
 
 private:
-  std::string key_; ///< Empty where nothing is kept or found.
-  Location where_;  ///< Of the kernel.
-  bool isAssemblerKnown_ = false;
+  std::optional<std::string> assembler_; ///< None: nobody knows which.
+  KeptEntry entry_;
+  Location where_; ///< Of the kernel.
+};
+
+/// The processor's code of a kernel, of any stage, for launches with these traits.
+class KeptHostCode {
+public:
+  KeptHostCode(const ir::Kernel &kernel, const host::Compiler &compiler,
+               const host::LaunchTraits &traits);
+
+  std::optional<host::KernelCode> find() const;
+  void keep(const host::KernelCode &code) const;
+
+private:
+  KeptEntry entry_;
 };
 
 } // namespace imbrex::runtime

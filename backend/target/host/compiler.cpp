@@ -111,6 +111,11 @@ Compiler::Compiler(std::unique_ptr<llvm::TargetMachine> target)
     : target_(std::move(target)), machine_(describe(*target_)) {}
 Compiler::~Compiler() = default;
 
+std::string Compiler::processor() const {
+  return target_->getTargetTriple().str() + " " + target_->getTargetCPU().str() + " " +
+         target_->getTargetFeatureString().str();
+}
+
 void Compiler::prepare(llvm::Module &module) const {
   module.setTargetTriple(target_->getTargetTriple());
   module.setDataLayout(target_->createDataLayout());

@@ -39,6 +39,8 @@ public:
   ~Compiler();
 
   const HostMachine &machine() const { return machine_; }
+  /// All of the processor that its code depends on: triple, name and features, as LLVM has them.
+  std::string processor() const;
 
   /// Set the triple and the data layout that code for this machine needs.
   void prepare(llvm::Module &module) const;

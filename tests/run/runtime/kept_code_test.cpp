@@ -1,16 +1,15 @@
 #include "runtime/disk_cache.h"
 #include "runtime/gpu_executable.h"
 #include "tests/run/runtime/fake_vendor.h"
+#include "tests/run/runtime/kept_folder.h"
 #include "tests/run/runtime/numbers_view.h"
 #include "tests/run/runtime/played_gpu.h"
 #include "tests/support/assembler.h"
 #include "tests/support/parsed_kernel.h"
-#include <imbrex/log.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -23,17 +22,7 @@ namespace {
 using testing::kFake;
 using testing::viewOf;
 
-/// The folder of this process, which is gone when it ends.
-struct ProcessFolder {
-  ProcessFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "imbrex-kept-XXXXXX").string();
-    path = mkdtemp(pattern.data());
-    setenv("IMBREX_CACHE_DIR", path.c_str(), 1);
-  }
-  ~ProcessFolder() { std::filesystem::remove_all(path); }
-  std::string path;
-};
-const ProcessFolder keptIn;
+const testing::KeptFolder keptIn;
 
 ir::Kernel triple(const std::string &name) {
   return testing::parsedKernel("kernel @" + name + R"((%x: view<f32, 1>) stage tiles {
@@ -45,25 +34,6 @@ ir::Kernel triple(const std::string &name) {
 })");
 }
 
-/// The log's lines of the cache, while this lives.
-class CacheLog {
-public:
-  CacheLog() {
-    lines().clear();
-    set_log_filter("none,cache:debug");
-    set_logger(
-        [](log_level, std::string_view, std::string_view text) { lines().emplace_back(text); });
-  }
-  ~CacheLog() {
-    set_logger(nullptr);
-    set_log_filter("warn");
-  }
-  static std::vector<std::string> &lines() {
-    static std::vector<std::string> all;
-    return all;
-  }
-};
-
 /// Make an executable, run it, and say what the cache did: "hit", "miss", or what came before.
 std::string launched(const ir::Kernel &kernel, const std::string &isa = kFake.isa,
                      std::ptrdiff_t offset = 0, bool takesImages = true) {
@@ -73,7 +43,7 @@ std::string launched(const ir::Kernel &kernel, const std::string &isa = kFake.is
   const auto gpu = testing::openGpu({kFake.driver}, 0);
   REQUIRE(gpu);
   const testing::PlayedGpu played(driver, kernel, *(*gpu)->code().machine);
-  const CacheLog log;
+  const testing::CacheLog log;
   Diagnostics diagnostics;
   std::vector<float> x(80);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
@@ -85,10 +55,7 @@ std::string launched(const ir::Kernel &kernel, const std::string &isa = kFake.is
   CHECK(played.problem() == "");
   const auto first = static_cast<std::size_t>(offset);
   CHECK(x[first + 63] == 3 * static_cast<float>(first + 63));
-  std::string said;
-  for (const std::string &line : CacheLog::lines())
-    said += (said.empty() ? "" : "; ") + line.substr(0, line.find(" on disk"));
-  return said;
+  return testing::CacheLog::said();
 }
 
 /// The machine whose assembly a device of that kind is handed.

@@ -28,9 +28,7 @@ struct Variant {
 
 namespace {
 
-std::unique_ptr<Variant> compileVariant(const ir::Kernel &kernel, const LaunchTraits &traits,
-                                        Compiler &compiler) {
-  KernelCode made = compileKernel(kernel, traits, compiler);
+std::unique_ptr<Variant> loaded(KernelCode made, const LaunchTraits &traits) {
   auto variant = std::make_unique<Variant>();
   variant->traits = traits;
   variant->scratchBytes = made.scratchBytes;
@@ -59,8 +57,8 @@ std::int32_t threadCount() {
 } // namespace
 
 struct Program::Implementation {
-  Implementation(const ir::Kernel &source, Compiler &theCompiler)
-      : kernel(source.clone()), compiler(theCompiler) {}
+  Implementation(const ir::Kernel &source, MakeCode maker)
+      : kernel(source.clone()), make(std::move(maker)) {}
 
   /// The usual launch finds its code without a lock: variants are only ever added, in front. Null,
   /// and an error reported, where it can be compiled no more.
@@ -70,7 +68,9 @@ struct Program::Implementation {
     if (const Variant *known = find(traits)) return known;
     const target::LlvmUse use(machine::Family::Cpu);
     if (!use.isPossible(kernel.name(), diagnostics)) return nullptr;
-    owned.push_back(compileVariant(kernel, traits, compiler));
+    std::optional<KernelCode> made = make(traits, diagnostics);
+    if (!made) return nullptr;
+    owned.push_back(loaded(*std::move(made), traits));
     owned.back()->older = newest.load(std::memory_order_relaxed);
     newest.store(owned.back().get(), std::memory_order_release);
     return owned.back().get();
@@ -83,9 +83,9 @@ struct Program::Implementation {
   }
 
   const ir::Kernel kernel;
-  Compiler &compiler;
+  const MakeCode make;
   std::atomic<const Variant *> newest = nullptr;
-  std::mutex mutex; // of `owned`
+  std::mutex mutex; // of `owned`, and of making
   std::vector<std::unique_ptr<Variant>> owned;
 };
 
@@ -102,8 +102,20 @@ std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics 
   IMBREX_CHECK(kernel.stage() == ir::Stage::Tiles,
                "the host target takes kernels without variables");
   if (!checkAssembly(kernel, compiler, diagnostics)) return nullptr;
+  const auto tiles = std::make_shared<const ir::Kernel>(kernel.clone());
+  return from(
+      kernel,
+      [tiles, &compiler](const LaunchTraits &traits, Diagnostics &) {
+        return compileKernel(*tiles, traits, compiler);
+      },
+      diagnostics, launch);
+}
+
+std::unique_ptr<Program> Program::from(const ir::Kernel &kernel, MakeCode make,
+                                       Diagnostics &diagnostics,
+                                       llvm::ArrayRef<ir::Argument> launch) {
   std::unique_ptr<Program> program(new Program);
-  program->implementation_ = std::make_unique<Implementation>(kernel, compiler);
+  program->implementation_ = std::make_unique<Implementation>(kernel, std::move(make));
   const LaunchTraits traits = launch.empty() ? usualTraits(kernel) : traitsOf(kernel, launch);
   return program->implementation_->variantFor(traits, diagnostics) ? std::move(program) : nullptr;
 }

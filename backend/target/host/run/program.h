@@ -5,11 +5,20 @@
 #include "backend/support/diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
 
+#include <functional>
 #include <memory>
+#include <optional>
 
 namespace imbrex::host {
 
 class Compiler;
+struct KernelCode;
+struct LaunchTraits;
+
+/// Makes a kernel's code for launches with these traits; none where an error was reported. Never
+/// called by two threads at once.
+using MakeCode =
+    std::function<std::optional<KernelCode>(const LaunchTraits &traits, Diagnostics &diagnostics)>;
 
 /// A kernel compiled for this machine's CPU. Immutable; any number of threads may run it at once.
 class Program {
@@ -23,6 +32,10 @@ public:
   /// outlive the program.
   static std::unique_ptr<Program> compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
                                           llvm::ArrayRef<ir::Argument> launch, Compiler &compiler);
+  /// Of a kernel of any stage, whose code is made by `make`, which may find what was made before.
+  static std::unique_ptr<Program> from(const ir::Kernel &kernel, MakeCode make,
+                                       Diagnostics &diagnostics,
+                                       llvm::ArrayRef<ir::Argument> launch);
   ~Program();
 
   /// Run every block of the grid on the thread pool and return when all are done. False when a
