@@ -8,6 +8,7 @@
 #include "runtime/executable.h"
 #include "runtime/gpu_executable.h"
 #include "runtime/gpus.h"
+#include "runtime/launch_hook.h"
 #include "runtime/log.h"
 #include "runtime/recent_launches.h"
 #include "runtime/throw.h"
@@ -121,11 +122,17 @@ result<void> launchNew(launch_state &state, const runtime::AskedLaunch &asked) {
   return {};
 }
 
+result<void> toResult(const Result<void> &made) {
+  if (!made) return runtime::toError(made.error());
+  return {};
+}
+
 } // namespace
 
 launchable::launchable(traced_kernel kernel, std::optional<device> on,
                        std::optional<traced_kernel> blocks) {
   warnUnlessSeen(irOf(kernel));
+  runtime::beginToWatch();
   runtime::Parameters parameters = runtime::parametersOf(irOf(kernel));
   interpret::Requirements requirements(irOf(kernel));
   state_ = std::make_shared<launch_state>(numberOfNext(), std::move(kernel), on,
@@ -151,10 +158,11 @@ result<void> launchable::launch(const stream_ref *stream, const grid *blocks,
                                    .arguments = arguments,
                                    .followsFromNumbers =
                                        blocks == nullptr || !state_->requirements.empty()};
+  runtime::WatchedLaunch watched(irOf(state_->kernel).name(), asked.in);
   const std::optional<Result<void>> again = runtime::launchAgain(asked);
-  if (!again) return launchNew(*state_, asked);
-  if (!*again) return runtime::toError(again->error());
-  return {};
+  const result<void> made = again ? toResult(*again) : launchNew(*state_, asked);
+  if (made.ok()) watched.isDone();
+  return made;
 }
 
 } // namespace imbrex::detail

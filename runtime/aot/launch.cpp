@@ -5,6 +5,7 @@
 #include "runtime/aot/host_code.h"
 #include "runtime/aot/recent.h"
 #include "runtime/aot/tuning.h"
+#include "runtime/aot/watched.h"
 
 #include <cstring>
 #include <new>
@@ -132,20 +133,25 @@ const Kernel &tunedConfig(const Asked &asked, const driver::Gpu *gpu, BoundLaunc
   return makeReady(config, *gpu, asked.on, bound, ready) == IMBREX_REFUSED ? kernel : config;
 }
 
+int launchOnStream(const Asked &asked) {
+  const bool isOnHost = asked.on.device == IMBREX_HOST;
+  if (!isOnHost)
+    if (const int status = launchAgain(asked); status != kNotRecent) return status;
+  const Kernel &kernel = asked.kernel;
+  BoundLaunch bound;
+  if (const int status = bindArguments(kernel, asked.arguments, bound); status != IMBREX_OK)
+    return status;
+  if (kernel.tunedCount == 0) return launchConfig(asked, kernel, bound);
+  const driver::Gpu *const gpu = isOnHost ? nullptr : gpuOf(asked.on);
+  if (gpu == nullptr && !isOnHost) return IMBREX_NO_DEVICE;
+  return launchConfig(asked, tunedConfig(asked, gpu, bound), bound);
+}
+
 int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
            const void *const *arguments) {
   if (const int status = check(stream); status != IMBREX_OK) return status;
-  const Asked asked{kernel, *stream, grid, arguments};
-  const bool isOnHost = stream->device == IMBREX_HOST;
-  if (!isOnHost)
-    if (const int status = launchAgain(asked); status != kNotRecent) return status;
-  BoundLaunch bound;
-  if (const int status = bindArguments(kernel, arguments, bound); status != IMBREX_OK)
-    return status;
-  if (kernel.tunedCount == 0) return launchConfig(asked, kernel, bound);
-  const driver::Gpu *const gpu = isOnHost ? nullptr : gpuOf(*stream);
-  if (gpu == nullptr && !isOnHost) return IMBREX_NO_DEVICE;
-  return launchConfig(asked, tunedConfig(asked, gpu, bound), bound);
+  WatchedLaunch watched(kernel, *stream);
+  return watched.ended(launchOnStream({kernel, *stream, grid, arguments}));
 }
 
 /// Of tensors.

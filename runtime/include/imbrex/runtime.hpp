@@ -7,6 +7,7 @@
 #include <imbrex/device_buffer.hpp>
 #include <imbrex/grid.hpp>
 #include <imbrex/launch.hpp>
+#include <imbrex/launch_hook.hpp>
 #include <imbrex/log.hpp>
 #include <imbrex/stream.hpp>
 #include <imbrex/tensor_ref.hpp>

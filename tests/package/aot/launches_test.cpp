@@ -359,6 +359,33 @@ TEST_CASE("what follows from a number is looked at every time") {
   CHECK(fake.launches.size() == 4);
 }
 
+TEST_CASE("a hook sees the beginning and the end of each launch, also of one that is made again") {
+  const Fake fake(trace(kernels::add{}));
+  std::vector<std::string> seen;
+  imbrex_set_launch_hook(
+      [](const imbrex_launch *launch, void *own) {
+        static_cast<std::vector<std::string> *>(own)->push_back(
+            std::string(launch->library) + "." + launch->kernel + " on " +
+            std::to_string(launch->on.device) + ": " + std::to_string(launch->status));
+      },
+      &seen);
+  const auto x = on(kGpu, std::vector<f32>(64));
+  const array<f32, 1> there(x.data(), {64});
+  std::vector<f32> here(64);
+  for (int i = 0; i < 2; ++i) check(app::add(kGpu, 1, there, there, there));
+  check(app::add(stream_ref::host(), 1, here, here, here));
+  CHECK(!app::add(kGpu, 1, there, there, array<f32, 1>(here)).ok());
+  CHECK(!app::add(kGpu, -1, there, there, there).ok());
+  imbrex_set_launch_hook(nullptr, nullptr);
+  check(app::add(stream_ref::host(), 1, here, here, here));
+  const std::string gpu = "app.add on " + std::to_string(kGpu.device);
+  const auto number = [](imbrex_status status) { return std::to_string(status); };
+  CHECK(seen == std::vector<std::string>{gpu + ": -1", gpu + ": 0", gpu + ": -1", gpu + ": 0",
+                                         "app.add on 0: -1", "app.add on 0: 0", gpu + ": -1",
+                                         gpu + ": " + number(IMBREX_BAD_ARGUMENT), gpu + ": -1",
+                                         gpu + ": " + number(IMBREX_BAD_ARGUMENT)});
+}
+
 TEST_CASE("a launch runs the configuration that the first row names that fits it") {
   struct Choice {
     std::int64_t size;

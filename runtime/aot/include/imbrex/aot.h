@@ -50,6 +50,22 @@ typedef struct imbrex_stream {
   void *handle;
 } imbrex_stream;
 
+/* A launch of a kernel of a library, as a hook sees it: when it begins, and when it is in its
+   stream (on the host: has ended) or was refused. The names are good during the call. */
+typedef struct imbrex_launch {
+  const char *kernel, *library;
+  imbrex_stream on;
+  int32_t status; /* IMBREX_BEGINS, then an imbrex_status */
+} imbrex_launch;
+enum { IMBREX_BEGINS = -1 };
+
+/* Called around every launch by the thread that makes it, by several at once; `own` is what it was
+   set with. It may not launch anything. */
+typedef void imbrex_launch_hook(const imbrex_launch *launch, void *own);
+/* Have launches from now on seen by this hook, and by no other; null ends that. One that was set
+   before may still be called by a thread that has just begun a launch. */
+void imbrex_set_launch_hook(imbrex_launch_hook *hook, void *own);
+
 /* The blocks of a launch. One without blocks does nothing. */
 typedef struct imbrex_grid {
   int64_t x, y, z;

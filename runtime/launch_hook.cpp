@@ -1,0 +1,47 @@
+#include "runtime/launch_hook.h"
+
+#include "backend/support/environment.h"
+#include "backend/support/lifetime.h"
+#include "runtime/aot/driver/ranges.h"
+
+namespace imbrex {
+namespace {
+
+constinit std::atomic<const launch_hook *> hookNow = nullptr;
+
+/// Null where there are none, or nobody asked for them.
+const driver::Ranges *wantedRanges() {
+  static const driver::Ranges *const ranges =
+      environment().ranges ? driver::profilersRanges() : nullptr;
+  return ranges;
+}
+
+} // namespace
+
+void set_launch_hook(launch_hook hook) {
+  const launch_hook *const next = hook ? &permanent(std::move(hook)) : nullptr;
+  hookNow.store(next, std::memory_order_release);
+  runtime::WatchedLaunch::isAnyWatched = next != nullptr || wantedRanges() != nullptr;
+}
+
+namespace runtime {
+
+void beginToWatch() {
+  if (wantedRanges() != nullptr) WatchedLaunch::isAnyWatched = true;
+}
+
+void WatchedLaunch::begin(const std::string &kernel) {
+  hook_ = hookNow.load(std::memory_order_acquire);
+  if (hook_ != nullptr) (*hook_)(seen_);
+  if (const driver::Ranges *ranges = wantedRanges()) ranges->begin(kernel.c_str());
+}
+
+void WatchedLaunch::end() {
+  if (const driver::Ranges *ranges = wantedRanges()) ranges->end();
+  if (hook_ == nullptr) return;
+  if (seen_.moment == launch_moment::begins) seen_.moment = launch_moment::failed;
+  (*hook_)(seen_);
+}
+
+} // namespace runtime
+} // namespace imbrex
