@@ -5,6 +5,13 @@ message(STATUS "LLVM ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}, linked ${IMBREX_LLV
 add_library(imbrex_llvm INTERFACE)
 target_include_directories(imbrex_llvm SYSTEM INTERFACE "$<BUILD_INTERFACE:${LLVM_INCLUDE_DIRS}>")
 
+# The processors that it has code for, besides GPUs: where it is linked statically, only this one.
+set(IMBREX_LLVM_PROCESSORS ${LLVM_TARGETS_TO_BUILD})
+if(IMBREX_LLVM_LINK STREQUAL "static")
+  set(IMBREX_LLVM_PROCESSORS ${LLVM_NATIVE_ARCH})
+endif()
+list(FILTER IMBREX_LLVM_PROCESSORS INCLUDE REGEX "^(X86|AArch64)$")
+
 # A class of ours that derives from one of LLVM's needs the typeinfo that an LLVM without RTTI lacks.
 # Debian's LLVM has RTTI, so that this line is for others.
 if(NOT LLVM_ENABLE_RTTI)

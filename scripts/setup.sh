@@ -13,8 +13,9 @@ packages=(
   # to check: the second compiler, its sanitizers, the formatter and the linter
   clang-22 libclang-rt-22-dev clang-format-22 clang-tidy-22
   # to test: the test framework, exact mathematics to compare with, the scripts' language, and what
-  # executes code for AArch64 (12 MB to load, 100 MB on disk; without it the tests of that are skipped)
-  doctest-dev libmpfr-dev python3 python3-numpy qemu-user
+  # executes code for AArch64 and compiles programs for it (60 MB to load, 300 MB on disk; without
+  # them the tests of that are skipped)
+  doctest-dev libmpfr-dev python3 python3-numpy qemu-user g++-aarch64-linux-gnu
   # to measure: the framework and the peers
   libbenchmark-dev libdnnl-dev libopenblas-dev
 )

@@ -8,17 +8,32 @@
 #include <mutex>
 
 namespace imbrex::archive {
+namespace {
+
+/// All processors that this build of LLVM has code for: a library may be for another than this one.
+void initialiseProcessors() {
+#define IMBREX_INITIALISE(target)                                                                  \
+  LLVMInitialize##target##TargetInfo();                                                            \
+  LLVMInitialize##target##Target();                                                                \
+  LLVMInitialize##target##TargetMC();                                                              \
+  LLVMInitialize##target##AsmPrinter();                                                            \
+  LLVMInitialize##target##AsmParser(); // for inline_asm
+#if IMBREX_LLVM_HAS_X86
+  IMBREX_INITIALISE(X86)
+#endif
+#if IMBREX_LLVM_HAS_AARCH64
+  IMBREX_INITIALISE(AArch64)
+#endif
+}
+
+} // namespace
 
 std::string oldestCpu(const llvm::Triple &triple) { return triple.isX86() ? "x86-64" : "generic"; }
 
 Result<std::unique_ptr<host::Compiler>> compilerFor(const llvm::Triple &triple,
                                                     const std::string &cpu) {
   static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    llvm::InitializeNativeTargetAsmParser(); // for inline_asm
-  });
+  std::call_once(once, initialiseProcessors);
   if (!triple.isOSBinFormatELF() || !triple.isArch64Bit())
     return fail(Diag::NoProcessorCode, {}, triple.str(), "libraries are of ELF and 64 bits");
   std::string problem;

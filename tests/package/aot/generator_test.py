@@ -64,6 +64,7 @@ def test_refusals():
     refuses("later", "there is no target 'host:z80'", "host:z80")
     refuses("later", "there is no code for processors of 'riscv64", "sm_80", "--ptx-only",
             "--processor", "riscv64-unknown-linux-gnu")
+    refuses("later", "there is no target 'host:x86-64-v3' for aarch64", "host:x86-64-v3", "--processor", "aarch64-linux-gnu")
     refuses("later", "libraries are of ELF and 64 bits", "sm_80", "--ptx-only", "--processor", "i686-linux-gnu")
     for name in "a-b", "class", "imbrex":
         refuses("later", f"'{name}' is no name that C++ can have", "host", "--namespace", name)
