@@ -1,18 +1,19 @@
 # imbrex_add_kernels(<library> SOURCES <file>… TARGETS <target>…
 #                    [NAMESPACE <name>] [HEADER <variable>] [MANIFEST <variable>]
-#                    [TUNED <file>] [COMPRESS] [PTX_ONLY] [GENERATOR <program>])
+#                    [TUNED <file>] [SHARED] [COMPRESS] [PTX_ONLY] [GENERATOR <program>])
 #
 # A static library with the kernels that the files name by IMBREX_KERNEL, compiled now for all the
 # targets: sm_90a, ptx:sm_80, gfx942, gfx11-generic, host:x86-64-v3, … Whoever links it has its
 # headers <library>.hpp and <library>.h, and with them imbrex::aot, which needs neither a compiler
 # nor a driver to link. docs/aot.md tells the whole story.
 #
+# SHARED makes <library>_shared besides, a shared library of the same functions, for what loads one.
 # TUNED is a table, in JSON, of which configurations of the kernels launches run.
 # The variables get the paths of the C++ header and of the manifest. GENERATOR is one that was built
 # before, for a build that crosses from one processor to another; else it is made of the SOURCES.
 function(imbrex_add_kernels library)
   cmake_parse_arguments(PARSE_ARGV 1 arg
-    "COMPRESS;PTX_ONLY" "NAMESPACE;HEADER;MANIFEST;TUNED;GENERATOR" "SOURCES;TARGETS")
+    "SHARED;COMPRESS;PTX_ONLY" "NAMESPACE;HEADER;MANIFEST;TUNED;GENERATOR" "SOURCES;TARGETS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "imbrex_add_kernels(${library}): unknown '${arg_UNPARSED_ARGUMENTS}'")
   endif()
@@ -69,6 +70,13 @@ function(imbrex_add_kernels library)
   target_include_directories(${library} INTERFACE ${folder})
   target_link_libraries(${library} INTERFACE imbrex::aot)
   add_dependencies(${library} ${library}_kernels)
+  if(arg_SHARED)
+    file(CONFIGURE OUTPUT ${folder}/shared.cpp CONTENT "// all of it is in the archives\n")
+    add_library(${library}_shared SHARED ${folder}/shared.cpp)
+    target_link_libraries(${library}_shared PRIVATE ${library})
+    set_target_properties(${library}_shared PROPERTIES OUTPUT_NAME ${library}
+      LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${library},imbrex::aot") # though nothing here calls them
+  endif()
   if(arg_HEADER)
     set(${arg_HEADER} ${folder}/${library}.hpp PARENT_SCOPE)
   endif()

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""The library's kernel on arrays of NumPy, PyTorch and JAX, which hand them over by DLPack.
+
+    from_python.py <libnormalise as a shared library>
+
+Those that are not installed are left out.
+"""
+
+import ctypes
+import importlib
+import sys
+
+
+class Stream(ctypes.Structure):
+    """imbrex_stream: device 0 is the host, 1 CUDA, 2 HIP."""
+
+    _fields_ = [("device", ctypes.c_int32), ("number", ctypes.c_int32), ("handle", ctypes.c_void_p)]
+
+
+LIBRARY = ctypes.CDLL(sys.argv[1])
+LIBRARY.imbrex_error_text.restype = ctypes.c_char_p
+CONTENT = ctypes.pythonapi.PyCapsule_GetPointer
+CONTENT.restype, CONTENT.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
+def rms_norm(x, scale, y, epsilon, on=Stream(0, 0, None)):
+    """y = scale * x / sqrt(mean(x², row) + epsilon). The arrays may be of any library that has DLPack."""
+    # A capsule begins with the DLTensor, and owns it until it goes.
+    capsules = [array.__dlpack__() for array in (x, scale, y)]
+    tensors = [ctypes.c_void_p(CONTENT(capsule, b"dltensor")) for capsule in capsules]
+    if LIBRARY.normalise_rms_norm_dlpack(ctypes.byref(on), *tensors, ctypes.c_float(epsilon)):
+        raise RuntimeError(LIBRARY.imbrex_error_text().decode())
+
+
+def check(name, make, numbers):
+    """make(rows, columns) gives ones; numbers(array) a NumPy array of what is in it."""
+    import numpy
+
+    x, scale, y = make(5, 300), make(1, 300)[0], make(5, 300)
+    rms_norm(x, scale, y, 0.5)
+    found = numbers(y)
+    assert numpy.allclose(found, 1 / numpy.sqrt(1.5), rtol=1e-5), found
+    try:
+        rms_norm(x, scale[:299], y, 0.5)
+    except RuntimeError as refused:
+        assert "each column has a scale" in str(refused), refused
+    else:
+        raise AssertionError("a scale is missing")
+    print(f"{name}: {found.shape[0]} rows of {found.shape[1]} elements, as expected")
+
+
+def main():
+    missing = []
+    for name in "numpy", "torch", "jax":
+        try:
+            library = importlib.import_module(name)
+        except ImportError:
+            missing.append(name)
+            continue
+        if name == "numpy":
+            check(name, lambda *shape: library.ones(shape, library.float32), lambda array: array)
+        elif name == "torch":
+            check(name, library.ones, lambda array: array.numpy())
+        else:
+            ones = importlib.import_module("jax.numpy").ones
+            check(name, lambda *shape: ones(shape).block_until_ready(), lambda array: array.__array__())
+    if missing:
+        print("not installed:", ", ".join(missing))
+    return 77 if "numpy" in missing else 0
+
+
+sys.exit(main())
