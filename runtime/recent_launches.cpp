@@ -77,12 +77,14 @@ bool adapt(RecentLaunch &kept, const AskedLaunch &asked) {
 } // namespace
 
 std::optional<Result<void>> launchAgain(const AskedLaunch &asked) {
-  const RecentLaunches *const recent = RecentLaunches::find();
+  RecentLaunches *const recent = RecentLaunches::find();
   if (recent == nullptr) return std::nullopt;
-  RecentLaunch *const kept = recent->find(hashOf(asked));
-  if (kept == nullptr || kept->kernel != asked.kernel || kept->device != asked.in.on().index() ||
-      !areBlocks(asked.blocks, kept->blocks) || !adapt(*kept, asked))
-    return std::nullopt;
+  const auto is = [&](RecentLaunch &one) {
+    return one.kernel == asked.kernel && one.device == asked.in.on().index() &&
+           areBlocks(asked.blocks, one.blocks) && adapt(one, asked);
+  };
+  RecentLaunch *const kept = recent->find(is, [&] { return hashOf(asked); });
+  if (kept == nullptr) return std::nullopt;
   return kept->launch.start(asked.in.native());
 }
 
@@ -101,7 +103,7 @@ gpu::RepeatableLaunch *placeForRecent(const AskedLaunch &asked) {
 }
 
 void keepRecent(const AskedLaunch &asked) noexcept {
-  RecentLaunch &kept = *RecentLaunches::find()->find(hashOf(asked));
+  RecentLaunch &kept = RecentLaunches::find()->latest();
   if (!kept.launch.isThere()) return;
   try {
     kept.device = asked.in.on().index();

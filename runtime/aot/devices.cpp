@@ -88,15 +88,10 @@ int check(const imbrex_stream *stream) {
     return fail(IMBREX_BAD_ARGUMENT, "a stream of device %d, which there is not", stream->device);
   if (stream->device == IMBREX_HOST && stream->handle != nullptr)
     return fail(IMBREX_BAD_ARGUMENT, "the host has no streams, but a handle of one is given");
-  if (stream->device != IMBREX_HOST &&
-      (stream->number < 0 || stream->number >= static_cast<std::int32_t>(kMostGpus)))
+  if (stream->device != IMBREX_HOST && !mayBeGpus(*stream))
     return fail(IMBREX_BAD_ARGUMENT, "a stream of %s:%d; devices are numbered from 0 to %zu",
                 vendorOf(*stream).device, stream->number, kMostGpus - 1);
   return IMBREX_OK;
-}
-
-std::size_t placeOf(const imbrex_stream &on) {
-  return (on.device == IMBREX_CUDA ? 0 : kMostGpus) + static_cast<std::size_t>(on.number);
 }
 
 const driver::Gpu *gpuOf(const imbrex_stream &on) {

@@ -133,10 +133,9 @@ const Kernel &tunedConfig(const Asked &asked, const driver::Gpu *gpu, BoundLaunc
   return makeReady(config, *gpu, asked.on, bound, ready) == IMBREX_REFUSED ? kernel : config;
 }
 
-int launchOnStream(const Asked &asked) {
+/// One that is like none that was made lately.
+int launchNew(const Asked &asked) {
   const bool isOnHost = asked.on.device == IMBREX_HOST;
-  if (!isOnHost)
-    if (const int status = launchAgain(asked); status != kNotRecent) return status;
   const Kernel &kernel = asked.kernel;
   BoundLaunch bound;
   if (const int status = bindArguments(kernel, asked.arguments, bound); status != IMBREX_OK)
@@ -145,22 +144,6 @@ int launchOnStream(const Asked &asked) {
   const driver::Gpu *const gpu = isOnHost ? nullptr : gpuOf(asked.on);
   if (gpu == nullptr && !isOnHost) return IMBREX_NO_DEVICE;
   return launchConfig(asked, tunedConfig(asked, gpu, bound), bound);
-}
-
-int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
-           const void *const *arguments) {
-  if (const int status = check(stream); status != IMBREX_OK) return status;
-  WatchedLaunch watched(kernel, *stream);
-  return watched.ended(launchOnStream({kernel, *stream, grid, arguments}));
-}
-
-/// Of tensors.
-int launchTensors(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
-                  const void *const *arguments) {
-  if (const int status = check(stream); status != IMBREX_OK) return status;
-  TensorArguments taken;
-  if (const int status = taken.take(kernel, *stream, arguments); status != IMBREX_OK) return status;
-  return launch(kernel, stream, grid, taken.list());
 }
 
 /// Nothing is thrown to a caller in C.
@@ -173,6 +156,31 @@ int guarded(const Kernel &kernel, Launch launch) {
   }
 }
 
+int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
+           const void *const *arguments) {
+  // What most launches are takes no more than this.
+  if (stream != nullptr && mayBeGpus(*stream) && WatchedLaunch::isNeedless())
+    if (const int status = launchAgain({kernel, *stream, grid, arguments}); status != kNotRecent)
+      return status;
+  return guarded(kernel, [&] {
+    if (const int status = check(stream); status != IMBREX_OK) return status;
+    const Asked asked{kernel, *stream, grid, arguments};
+    WatchedLaunch watched(kernel, *stream);
+    int status = kNotRecent;
+    if (mayBeGpus(*stream) && !WatchedLaunch::isNeedless()) status = launchAgain(asked);
+    return watched.ended(status != kNotRecent ? status : launchNew(asked));
+  });
+}
+
+/// Of tensors.
+int launchTensors(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
+                  const void *const *arguments) {
+  if (const int status = check(stream); status != IMBREX_OK) return status;
+  TensorArguments taken;
+  if (const int status = taken.take(kernel, *stream, arguments); status != IMBREX_OK) return status;
+  return launch(kernel, stream, grid, taken.list());
+}
+
 } // namespace
 } // namespace imbrex::aot
 
@@ -180,8 +188,7 @@ int guarded(const Kernel &kernel, Launch launch) {
 /// in its own type.
 extern "C" int imbrex_aot_launch_3(const imbrex::aot::Kernel *kernel, const imbrex_stream *stream,
                                    const imbrex_grid *grid, const void *const *arguments) {
-  return imbrex::aot::guarded(
-      *kernel, [&] { return imbrex::aot::launch(*kernel, stream, grid, arguments); });
+  return imbrex::aot::launch(*kernel, stream, grid, arguments);
 }
 
 /// The same, with an imbrex_dltensor for each that has memory.

@@ -12,10 +12,12 @@
 namespace imbrex::aot {
 namespace {
 
-/// A word of an argument, which has to be the same again.
-struct Fixed {
-  std::uint32_t argument, offset;
-  std::uint64_t value;
+/// Memory of an argument: an imbrex_array of so many axes, or an imbrex_memory.
+struct Memory {
+  std::uint32_t argument;
+  std::uint32_t axes; ///< 0: it is an imbrex_memory, whose bytes are kept as an extent.
+  std::uint64_t data = 0;
+  std::array<std::int64_t, kMostAxes> extents = {}, strides = {};
 };
 
 /// An argument that is a number.
@@ -32,7 +34,7 @@ struct Number {
 struct RecentLaunch {
   const void *loaded = nullptr; ///< What the GPU has loaded of the kernel, which no other has.
   imbrex_grid grid{};           ///< That the launch brought, of a kernel that does not compute it.
-  std::vector<Fixed> fixed = {};
+  std::vector<Memory> memory = {};
   std::vector<Number> numbers = {};
   const driver::Gpu *gpu = nullptr;
   driver::Module module = {};
@@ -50,12 +52,9 @@ T readAs(const void *from) {
 
 /// The bits of a number, as they are passed.
 std::uint64_t bitsOf(const void *given, std::uint8_t bytes, bool isTruth) {
-  switch (bytes) {
-  case 8: return readAs<std::uint64_t>(given);
-  case 4: return readAs<std::uint32_t>(given);
-  case 2: return readAs<std::uint16_t>(given);
-  default: break;
-  }
+  if (bytes == 4) return readAs<std::uint32_t>(given); // as most are
+  if (bytes == 8) return readAs<std::uint64_t>(given);
+  if (bytes == 2) return readAs<std::uint16_t>(given);
   const auto bits = readAs<std::uint8_t>(given);
   return isTruth && bits != 0 ? 1 : bits;
 }
@@ -74,13 +73,19 @@ driver::LaunchHash hashOf(const Asked &asked, const void *loaded) {
 
 // --- to keep one ---
 
-void addFixed(const Asked &asked, std::size_t argument, std::size_t offset, std::size_t words,
-              std::vector<Fixed> &fixed) {
-  const auto *const from = static_cast<const std::byte *>(asked.arguments[argument]) + offset;
-  for (std::size_t i = 0; i < words; ++i)
-    fixed.push_back({.argument = static_cast<std::uint32_t>(argument),
-                     .offset = static_cast<std::uint32_t>(offset + i * 8),
-                     .value = readAs<std::uint64_t>(from + i * 8)});
+Memory memoryOf(const Asked &asked, std::size_t argument) {
+  const Parameter &parameter = asked.kernel.parameters[argument];
+  const void *const given = asked.arguments[argument];
+  Memory made{.argument = static_cast<std::uint32_t>(argument), .axes = parameter.rank};
+  made.data = readAs<std::uint64_t>(given); // both begin with it
+  if (parameter.form == Form::Pointer) {
+    made.extents[0] = static_cast<const imbrex_memory *>(given)->bytes;
+    return made;
+  }
+  const auto &array = *static_cast<const imbrex_array *>(given);
+  std::copy_n(array.extents, parameter.rank, made.extents.begin());
+  std::copy_n(array.strides, parameter.rank, made.strides.begin());
+  return made;
 }
 
 Number numberOf(const Asked &asked, std::size_t argument) {
@@ -97,21 +102,13 @@ Number numberOf(const Asked &asked, std::size_t argument) {
 }
 
 void keepArguments(const Asked &asked, RecentLaunch &kept) {
-  kept.fixed.clear();
+  kept.memory.clear();
   kept.numbers.clear();
-  for (std::size_t i = 0; i < static_cast<std::size_t>(asked.kernel.parameterCount); ++i) {
-    const Parameter &parameter = asked.kernel.parameters[i];
-    switch (parameter.form) {
-    case Form::Scalar:
-    case Form::Truth: kept.numbers.push_back(numberOf(asked, i)); break;
-    case Form::Pointer: addFixed(asked, i, 0, sizeof(imbrex_memory) / 8, kept.fixed); break;
-    case Form::View:
-      addFixed(asked, i, offsetof(imbrex_array, data), 1, kept.fixed);
-      addFixed(asked, i, offsetof(imbrex_array, extents), parameter.rank, kept.fixed);
-      addFixed(asked, i, offsetof(imbrex_array, strides), parameter.rank, kept.fixed);
-      break;
-    }
-  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(asked.kernel.parameterCount); ++i)
+    if (hasMemory(asked.kernel.parameters[i]))
+      kept.memory.push_back(memoryOf(asked, i));
+    else
+      kept.numbers.push_back(numberOf(asked, i));
 }
 
 /// Those of which the code is told, unless a requirement, the grid or a configuration follows from
@@ -144,17 +141,27 @@ bool mayBe(std::uint64_t value, const Number &before) {
          launching::ParameterAssumptions::areAlike(value, before.value, before.isInteger);
 }
 
+bool isSame(const Memory &kept, const void *given) {
+  if (given == nullptr) return false;
+  if (kept.axes == 0) {
+    const auto &memory = *static_cast<const imbrex_memory *>(given);
+    return readAs<std::uint64_t>(&memory) == kept.data && memory.bytes == kept.extents[0];
+  }
+  const auto &array = *static_cast<const imbrex_array *>(given);
+  if (readAs<std::uint64_t>(&array) != kept.data) return false;
+  for (std::uint32_t axis = 0; axis < kept.axes; ++axis)
+    if (array.extents[axis] != kept.extents[axis] || array.strides[axis] != kept.strides[axis])
+      return false;
+  return true;
+}
+
 /// Give the launch that is kept other numbers, where they are all that differs; false where it is
 /// another launch.
 bool adapt(RecentLaunch &kept, const void *const *arguments) {
-  for (const Fixed &word : kept.fixed) {
-    const auto *const given = static_cast<const std::byte *>(arguments[word.argument]);
-    if (given == nullptr || readAs<std::uint64_t>(given + word.offset) != word.value) return false;
-  }
+  for (const Memory &one : kept.memory)
+    if (!isSame(one, arguments[one.argument])) return false;
   for (Number &number : kept.numbers) {
-    const void *const given = arguments[number.argument];
-    if (given == nullptr) return false;
-    const std::uint64_t value = bitsOf(given, number.bytes, number.isTruth);
+    const std::uint64_t value = bitsOf(arguments[number.argument], number.bytes, number.isTruth);
     if (value == number.value) continue;
     if (!mayBe(value, number)) return false;
     kept.launch.change(number.place, number.bytes, value);
@@ -167,12 +174,13 @@ bool adapt(RecentLaunch &kept, const void *const *arguments) {
 
 int launchAgain(const Asked &asked) {
   const void *const loaded = loadedOf(asked.kernel, asked.on);
-  const RecentLaunches *const recent = RecentLaunches::find();
+  RecentLaunches *const recent = RecentLaunches::find();
   if (recent == nullptr || loaded == nullptr) return kNotRecent;
-  RecentLaunch *const kept = recent->find(hashOf(asked, loaded));
-  if (kept == nullptr || kept->loaded != loaded || !isSameGrid(asked, kept->grid) ||
-      !adapt(*kept, asked.arguments))
-    return kNotRecent;
+  const auto is = [&](RecentLaunch &one) {
+    return one.loaded == loaded && isSameGrid(asked, one.grid) && adapt(one, asked.arguments);
+  };
+  RecentLaunch *const kept = recent->find(is, [&] { return hashOf(asked, loaded); });
+  if (kept == nullptr) return kNotRecent;
   const driver::Launch &launch = kept->launch.in(asked.on.handle);
   const int error = kept->gpu->start(kept->module, launch);
   return error == 0 ? IMBREX_OK : refusedLaunch(asked.kernel, *kept->gpu, launch, error);

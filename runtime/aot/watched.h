@@ -18,9 +18,10 @@ struct Hook {
 /// flag where nobody wants to know.
 class WatchedLaunch {
 public:
+  /// Whether nobody wants to know.
+  static bool isNeedless() { return watchers.load(std::memory_order_relaxed) == Watchers::None; }
   WatchedLaunch(const Kernel &kernel, const imbrex_stream &on) {
-    if (watchers.load(std::memory_order_relaxed) == Watchers::None) return;
-    begin(kernel, on);
+    if (!isNeedless()) begin(kernel, on);
   }
   WatchedLaunch(const WatchedLaunch &) = delete;
   WatchedLaunch &operator=(const WatchedLaunch &) = delete;

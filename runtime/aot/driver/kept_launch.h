@@ -61,7 +61,8 @@ private:
 };
 
 /// What a thread has launched lately, each at the place that its hash gives it; another with the
-/// same place takes it over.
+/// same place takes it over. Programs launch the same over and over in one order, so what followed
+/// the latest launch the last time is looked at first, which takes no hash.
 template <class Entry>
 class Recent {
 public:
@@ -83,12 +84,27 @@ public:
     isOver = true;
   }
 
-  /// Null where none was made there yet.
-  Entry *find(const LaunchHash &hash) const { return entries_[hash.place()].get(); }
+  /// The launch of which `is` holds, asked of two at most; null where it holds of neither. `hashOf`
+  /// gives its hash.
+  template <class Is, class HashOf>
+  Entry *find(Is is, HashOf hashOf) {
+    Place *place = latest_->next;
+    if (place == nullptr || !is(place->entry)) {
+      place = places_[hashOf().place()].get();
+      if (place == nullptr || !is(place->entry)) return nullptr;
+      latest_->next = place;
+    }
+    latest_ = place;
+    return &place->entry;
+  }
+
+  Entry &latest() { return latest_->entry; }
+  /// Where the launch of a hash is to be, whatever was there before. It is the latest then.
   Entry &make(const LaunchHash &hash) {
-    std::unique_ptr<Entry> &entry = entries_[hash.place()];
-    if (entry == nullptr) entry = std::make_unique<Entry>();
-    return *entry;
+    std::unique_ptr<Place> &place = places_[hash.place()];
+    if (place == nullptr) place = std::make_unique<Place>();
+    latest_ = latest_->next = place.get();
+    return place->entry;
   }
 
 private:
@@ -96,7 +112,14 @@ private:
   static inline constinit thread_local Recent *ofThread = nullptr;
   static inline constinit thread_local bool isOver = false;
 
-  std::array<std::unique_ptr<Entry>, LaunchHash::kPlaces> entries_;
+  struct Place {
+    Entry entry = {};
+    Place *next = nullptr; ///< What was launched behind it the last time.
+  };
+
+  std::array<std::unique_ptr<Place>, LaunchHash::kPlaces> places_;
+  Place before_; ///< Any launch.
+  Place *latest_ = &before_;
 };
 
 } // namespace imbrex::driver
