@@ -181,8 +181,26 @@ int launchTensors(const Kernel &kernel, const imbrex_stream *stream, const imbre
   return launch(kernel, stream, grid, taken.list());
 }
 
+int load(std::span<const Kernel *const> kernels, const imbrex_stream *stream) {
+  if (const int status = check(stream); status != IMBREX_OK) return status;
+  if (stream->device == IMBREX_HOST) return IMBREX_OK;
+  const driver::Gpu *const gpu = gpuOf(*stream);
+  if (gpu == nullptr) return IMBREX_NO_DEVICE;
+  for (const Kernel *kernel : kernels)
+    if (const int status = loadAll(*kernel, *gpu, *stream); status != IMBREX_OK) return status;
+  return IMBREX_OK;
+}
+
 } // namespace
 } // namespace imbrex::aot
+
+/// Load all code of kernels for the stream's device.
+extern "C" int imbrex_aot_load_3(const imbrex::aot::Kernel *const *kernels, std::int64_t count,
+                                 const imbrex_stream *stream) {
+  return imbrex::aot::guarded(**kernels, [&] {
+    return imbrex::aot::load({kernels, static_cast<std::size_t>(count)}, stream);
+  });
+}
 
 /// Launch a kernel. Each of the arguments points to an imbrex_array, an imbrex_memory, or a scalar
 /// in its own type.

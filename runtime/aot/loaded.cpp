@@ -66,13 +66,36 @@ public:
       const Code &code = strongest(kernel_, *codes, bound);
       return isLoaded(code, ready) ? IMBREX_OK : load(on, code, ready);
     }
+    return takeBest([&](Codes codes) { return load(on, strongest(kernel_, codes, bound), ready); });
+  }
+
+  /// Load all that any launch may run.
+  int findAll(const imbrex_stream &on) {
+    const std::scoped_lock lock(mutex_);
+    const auto loadEach = [&](Codes codes) {
+      int status = IMBREX_OK;
+      Ready ready;
+      for (const Code &code : codes)
+        if (status == IMBREX_OK && !isLoaded(code, ready) &&
+            (code.mapCount == 0 || gpu_.knowsBoxes()))
+          status = load(on, code, ready);
+      return status;
+    };
+    const Codes *const taken = taken_.load(std::memory_order_acquire);
+    return taken != nullptr ? loadEach(*taken) : takeBest(loadEach);
+  }
+
+private:
+  /// Have the first of the suitable codes be taken that the driver does not refuse to `loadFrom`.
+  template <class LoadFrom>
+  int takeBest(LoadFrom loadFrom) {
     if (suitable_.empty())
       return fail(IMBREX_NO_CODE, "the library '%s' has no code of '%s' for %s, only for %s",
                   kernel_.library, kernel_.name, gpu_.description().c_str(),
                   describe(kernel_).c_str());
     int status = IMBREX_OK;
     for (const Codes &codes : suitable_) {
-      status = load(on, strongest(kernel_, codes, bound), ready);
+      status = loadFrom(codes);
       if (status == IMBREX_OK) taken_.store(&codes, std::memory_order_release);
       if (status != IMBREX_REFUSED) return status;
     }
@@ -80,7 +103,6 @@ public:
     return status;
   }
 
-private:
   struct Slot {
     driver::Module module;
     std::atomic<bool> isLoaded = false;
@@ -164,6 +186,17 @@ const Code *usualCode(const Kernel &kernel, const driver::Gpu &gpu, const imbrex
 int makeReady(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
               const BoundLaunch &bound, Ready &ready) {
   return onGpu(kernel, gpu, on).find(on, bound, ready);
+}
+
+int loadAll(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
+  int status = onGpu(kernel, gpu, on).findAll(on);
+  for (const TunedRow &row : std::span(kernel.tuned, static_cast<std::size_t>(kernel.tunedCount))) {
+    OnGpu &config = onGpu(*row.config, gpu, on);
+    if (status != IMBREX_OK || config.usual() == nullptr) continue;
+    status = config.findAll(on);
+    if (status == IMBREX_REFUSED) status = IMBREX_OK; // the kernel runs in its place
+  }
+  return status;
 }
 
 std::string describe(const Kernel &kernel) {

@@ -20,6 +20,9 @@ const Code *usualCode(const Kernel &kernel, const driver::Gpu &gpu, const imbrex
 int makeReady(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
               const BoundLaunch &bound, Ready &ready);
 
+/// All that launches on the GPU may run of a kernel and of its configurations. An imbrex_status.
+int loadAll(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on);
+
 /// What a library has of a kernel, for people: "sm_80, assembly of sm_80, host:x86-64-v3".
 std::string describe(const Kernel &kernel);
 

@@ -113,6 +113,8 @@ std::vector<std::string> functionsOf(const archive::LibraryKernel &kernel) {
 
 /// The first name that functions of two kernels would have; empty where there is none.
 std::string commonName(const archive::Library &library, const archive::LibraryKernel &added) {
+  for (const std::string &name : functionsOf(added))
+    if (name == archive::kLoaderName) return name;
   for (const archive::LibraryKernel &other : library.kernels)
     for (const std::string &name : functionsOf(other))
       if (llvm::is_contained(functionsOf(added), name)) return name;

@@ -95,6 +95,8 @@ struct LibraryKernel {
 };
 
 inline constexpr const char *kDlpackSuffix = "_dlpack";
+/// What the function is called that loads all of a library's code for a device.
+inline constexpr const char *kLoaderName = "load";
 
 struct Library {
   std::string name;      ///< An identifier of C.
@@ -104,6 +106,7 @@ struct Library {
 
   /// Of the function in C: "app_gemm".
   std::string symbolOf(const LibraryKernel &kernel) const { return nameSpace + "_" + kernel.name; }
+  std::string loaderSymbol() const { return nameSpace + "_" + kLoaderName; }
   /// What the symbols of its code begin with; no function in C has a dot.
   std::string codeSymbolOf(const LibraryKernel &kernel) const {
     return symbolOf(kernel) + (kernel.config.empty() ? "" : "." + kernel.config);

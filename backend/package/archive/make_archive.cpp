@@ -23,11 +23,16 @@ Result<std::unique_ptr<llvm::MemoryBuffer>> makeArchive(const Library &library) 
     addCode(kernel.blocksCode);
     for (const LibraryCode &code : kernel.codes) addCode(code.host);
   };
+  const auto addTables = [&](Result<std::unique_ptr<llvm::MemoryBuffer>> made,
+                             const std::string &symbol) {
+    if (made) tables.push_back(std::move(*made)), add(*tables.back(), symbol + ".o");
+    return made.ok() ? Result<void>() : made.failure();
+  };
+  if (const auto made = addTables(makeLoader(library), library.loaderSymbol()); !made)
+    return made.failure();
   for (const LibraryKernel &kernel : library.kernels) {
-    auto made = makeTables(library, kernel);
-    if (!made) return made.failure();
-    tables.push_back(std::move(*made));
-    add(*tables.back(), library.symbolOf(kernel) + ".o");
+    if (const auto made = addTables(makeTables(library, kernel), library.symbolOf(kernel)); !made)
+      return made.failure();
     addCodes(kernel);
     for (const LibraryKernel &config : kernel.configs) addCodes(config);
   }

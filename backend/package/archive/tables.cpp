@@ -55,7 +55,7 @@ public:
     made->setAlignment(llvm::Align(8));
     return made;
   }
-  Constant *global(Constant *content, std::uint64_t alignment) {
+  llvm::GlobalVariable *global(Constant *content, std::uint64_t alignment) {
     auto *made = new llvm::GlobalVariable(module_, content->getType(), /*isConstant=*/true,
                                           llvm::GlobalValue::PrivateLinkage, content, "table");
     made->setAlignment(llvm::Align(alignment));
@@ -76,7 +76,7 @@ public:
              const LibraryKernel &of)
       : module_(module), library_(library), of_(of), make_(make) {}
 
-  Constant *kernel() {
+  llvm::GlobalVariable *kernel() {
     llvm::SmallVector<Constant *, 16> parameters, codes, requirements;
     for (std::size_t i = 0; i < of_.kernel.parameterCount(); ++i)
       parameters.push_back(parameter(i));
@@ -305,23 +305,69 @@ void emitFunction(llvm::Module &module, const std::string &symbol, const Library
   builder.CreateRet(builder.CreateCall(launch, {table, function->getArg(0), grid, list}));
 }
 
+/// Where the loader finds a kernel.
+std::string tableSymbol(const Library &library, const LibraryKernel &kernel) {
+  return library.codeSymbolOf(kernel) + ".table";
+}
+
+/// `int app_load(const imbrex_stream *)`
+void emitLoader(llvm::Module &module, const Library &library) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *i32 = llvm::Type::getInt32Ty(context), *i64 = llvm::Type::getInt64Ty(context);
+  llvm::Type *pointer = llvm::PointerType::getUnqual(context);
+  ConstantMaker make(module);
+  llvm::SmallVector<Constant *, 16> kernels;
+  for (const LibraryKernel &kernel : library.kernels) {
+    auto *table = new llvm::GlobalVariable(module, llvm::Type::getInt8Ty(context),
+                                           /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+                                           nullptr, tableSymbol(library, kernel));
+    table->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    kernels.push_back(table);
+  }
+  auto *function =
+      llvm::Function::Create(llvm::FunctionType::get(i32, {pointer}, false),
+                             llvm::Function::ExternalLinkage, library.loaderSymbol(), module);
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", function));
+  const llvm::FunctionCallee load = module.getOrInsertFunction(
+      aot::kLoadSymbol, llvm::FunctionType::get(i32, {pointer, i64, pointer}, false));
+  builder.CreateRet(builder.CreateCall(
+      load, {make.array(kernels), builder.getInt64(kernels.size()), function->getArg(0)}));
+}
+
+/// A module that is made, as an object file that can be linked anywhere.
+template <class Make>
+Result<std::unique_ptr<llvm::MemoryBuffer>> objectOf(const Library &library,
+                                                     const std::string &name, Make make) {
+  auto compiler = compilerFor(library.triple, oldestCpu(library.triple));
+  if (!compiler) return compiler.failure();
+  llvm::LLVMContext context;
+  llvm::Module module(name, context);
+  (*compiler)->prepare(module);
+  module.setPICLevel(llvm::PICLevel::BigPIC);
+  make(module);
+  return (*compiler)->compile(module, llvm::CodeGenOptLevel::Default);
+}
+
 } // namespace
 
 Result<std::unique_ptr<llvm::MemoryBuffer>> makeTables(const Library &library,
                                                        const LibraryKernel &kernel) {
-  auto compiler = compilerFor(library.triple, oldestCpu(library.triple));
-  if (!compiler) return compiler.failure();
-  llvm::LLVMContext context;
   const std::string symbol = library.symbolOf(kernel);
-  llvm::Module module(symbol, context);
-  (*compiler)->prepare(module);
-  module.setPICLevel(llvm::PICLevel::BigPIC);
-  ConstantMaker make(module);
-  Constant *table = TableMaker(module, make, library, kernel).kernel();
-  emitFunction(module, symbol, kernel, table, aot::kLaunchSymbol);
-  if (kernel.takesMemory())
-    emitFunction(module, symbol + kDlpackSuffix, kernel, table, aot::kDlpackLaunchSymbol);
-  return (*compiler)->compile(module, llvm::CodeGenOptLevel::Default);
+  return objectOf(library, symbol, [&](llvm::Module &module) {
+    ConstantMaker make(module);
+    llvm::GlobalVariable *table = TableMaker(module, make, library, kernel).kernel();
+    table->setName(tableSymbol(library, kernel));
+    table->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    table->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    emitFunction(module, symbol, kernel, table, aot::kLaunchSymbol);
+    if (kernel.takesMemory())
+      emitFunction(module, symbol + kDlpackSuffix, kernel, table, aot::kDlpackLaunchSymbol);
+  });
+}
+
+Result<std::unique_ptr<llvm::MemoryBuffer>> makeLoader(const Library &library) {
+  return objectOf(library, library.loaderSymbol(),
+                  [&](llvm::Module &module) { emitLoader(module, library); });
 }
 
 } // namespace imbrex::archive

@@ -10,4 +10,7 @@ namespace imbrex::archive {
 Result<std::unique_ptr<llvm::MemoryBuffer>> makeTables(const Library &library,
                                                        const LibraryKernel &kernel);
 
+/// One with the list of all the library's kernels, and the function that loads them.
+Result<std::unique_ptr<llvm::MemoryBuffer>> makeLoader(const Library &library);
+
 } // namespace imbrex::archive

@@ -15,6 +15,9 @@ inline constexpr const char *kLaunchSymbol = "imbrex_aot_launch_3";
 /// The same, where all that has memory comes as an imbrex_dltensor.
 inline constexpr const char *kDlpackLaunchSymbol = "imbrex_aot_launch_dlpack_3";
 
+/// `int (const Kernel *const *, std::int64_t count, const imbrex_stream *)`
+inline constexpr const char *kLoadSymbol = "imbrex_aot_load_3";
+
 inline constexpr std::size_t kMostAxes = 5;
 
 /// What a launch has room for. NVIDIA's GPUs take so many bytes up to compute capability 9.0 (PTX

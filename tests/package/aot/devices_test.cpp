@@ -153,6 +153,37 @@ TEST_CASE("a configuration that a driver refuses is passed over, and not tried a
   CHECK(isLogged("3 load: kernel=chosen config=pairs library=app device="));
 }
 
+TEST_CASE("a library is loaded at once, and its launches can be captured from then on") {
+  fake::State &driver = freshDriver();
+  driver.devices = 7;
+  const auto loads = [&] { return std::ranges::count(driver.calls, std::string("loadModule")); };
+  stream own;
+  check(own.make(gpu(6)));
+  const stream_ref &on = own;
+  driver.failing = "loadModule"; // the first is refused, and another tried
+  driver.error = kRefused;
+  if (FAKE_IS_CUDA) {
+    check(app::load(on));
+  } else {
+    checkRefused(app::load(on), IMBREX_REFUSED,
+                 described(6, FAKE_ISA) + " refuses the code of 'add' for gfx942: " + kFakeText);
+    check(app::load(on));
+  }
+  CHECK(loads() > 10);
+  CHECK(
+      isLogged("3 load: kernel=chosen config=large library=app device=" + described(6, FAKE_ISA)));
+  driver.calls.clear();
+  check(app::load(on));
+  CHECK(loads() == 0);
+  const Arrays arrays(on);
+  driver.captured = on.handle;
+  check(arrays.add(on));
+  CHECK(loads() == 0);
+  driver.captured = nullptr;
+  check(app::load(stream_ref::host()));
+  CHECK(app::load(gpu(9)).code() == IMBREX_NO_DEVICE);
+}
+
 TEST_CASE("a driver's errors come through with its words") {
   fake::State &driver = freshDriver();
   const stream_ref on = gpu(0);

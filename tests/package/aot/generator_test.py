@@ -47,17 +47,18 @@ def test_refusals():
     refuses("told", "'pick' takes a table of pointers, 'xs',")
     refuses("twice", "wrong/second.cpp:3: error: two functions of the library would be called 'clear'")
     refuses("twice", "wrong/second.cpp:4: error: two functions of the library would be called 'clear_dlpack'")
+    refuses("twice", "wrong/first.cpp:4: error: two functions of the library would be called 'load'")
     refuses("named", "wrong/named.cpp:3: error: 'delete' is no name that C++ can have")
     refuses("thrown", "no table of sizes")
     refuses("empty", "no kernel is named for the library 'empty'")
     refuses("mistaken", "wrong/mistaken.cpp:4: error: the body of this loop is left by break")
     differing = "wrong/differing.cpp"
-    refuses("differing", f"{differing}:12: error: 'none' is no kernel of the library, and 'odd' is named as a")
-    refuses("differing", f"{differing}:13: error: two configurations of 'fill' would be called 'even'")
-    refuses("differing", f"{differing}:15: error: the configuration 'count' of 'fill' has as many parameters as '2'")
-    refuses("differing", f"{differing}:16: error: the configuration 'type' of 'fill' takes as parameter 0 'view<i32, 1>',"
+    refuses("differing", f"{differing}:14: error: 'none' is no kernel of the library, and 'odd' is named as a")
+    refuses("differing", f"{differing}:16: error: two configurations of 'fill' would be called 'even'")
+    refuses("differing", f"{differing}:20: error: the configuration 'count' of 'fill' has as many parameters as '2'")
+    refuses("differing", f"{differing}:21: error: the configuration 'type' of 'fill' takes as parameter 0 'view<i32, 1>',"
                          " and 'fill' itself 'view<f32, 1>'")
-    refuses("differing", f"{differing}:17: error: the configuration 'grid' of 'fill' has its grid from 'the launch'")
+    refuses("differing", f"{differing}:22: error: the configuration 'grid' of 'fill' has its grid from 'the launch'")
     refuses("large", "cannot read 'nowhere.json'", "host", "--tuned", "nowhere.json")
     refuses("later", "there is no target 'sm_8O'", "sm_8O")
     refuses("later", "'ptx:gfx942': the driver of gfx942 takes no assembly", "ptx:gfx942")
