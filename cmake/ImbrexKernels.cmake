@@ -74,8 +74,13 @@ function(imbrex_add_kernels library)
     file(CONFIGURE OUTPUT ${folder}/shared.cpp CONTENT "// all of it is in the archives\n")
     add_library(${library}_shared SHARED ${folder}/shared.cpp)
     target_link_libraries(${library}_shared PRIVATE ${library})
+    # All of both archives, though nothing here calls them. The override knows no aliases.
+    get_target_property(aot imbrex::aot ALIASED_TARGET)
+    if(NOT aot)
+      set(aot imbrex::aot)
+    endif()
     set_target_properties(${library}_shared PROPERTIES OUTPUT_NAME ${library}
-      LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${library},imbrex::aot") # though nothing here calls them
+      LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${library},${aot}")
   endif()
   if(arg_HEADER)
     set(${arg_HEADER} ${folder}/${library}.hpp PARENT_SCOPE)

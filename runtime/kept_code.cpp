@@ -143,7 +143,8 @@ void KeptCode::keep(const LoadableCode &code) const {
 
 KeptHostCode::KeptHostCode(const ir::Kernel &kernel, const host::Compiler &compiler,
                            const host::LaunchTraits &traits)
-    : entry_(kernel, "processor " + compiler.processor() + "\nlaunches with " + toText(traits)) {}
+    : entry_(kernel, "target host\nprocessor " + compiler.processor() + "\nlaunches with " +
+                         toText(traits)) {}
 
 std::optional<host::KernelCode> KeptHostCode::find() const { return entry_.find(hostCodeOf); }
 

@@ -114,11 +114,12 @@ result<void> launchNew(launch_state &state, const runtime::AskedLaunch &asked) {
   runtime::RunOptions options{.stream = asked.in.native(), .where = where};
   const auto executable = executableFor(state, asked, bound.arguments(), options);
   if (!executable) return executable.error();
-  options.repeatable = runtime::placeForRecent(asked);
+  runtime::RecentLaunch *const place = runtime::placeForRecent(asked);
+  if (place != nullptr) options.repeatable = &runtime::launchOf(*place);
   Diagnostics diagnostics;
   if (!(*executable)->run(bound.grid(), bound.arguments(), diagnostics, options))
     return runtime::toError(diagnostics);
-  if (options.repeatable != nullptr) runtime::keepRecent(asked);
+  if (place != nullptr) runtime::keepRecent(*place, asked);
   return {};
 }
 

@@ -4,22 +4,23 @@
 #include "backend/support/lifetime.h"
 #include "runtime/aot/driver/ranges.h"
 
+#include <mutex>
+#include <utility>
+
 namespace imbrex {
 namespace {
 
 constinit std::atomic<const launch_hook *> hookNow = nullptr;
 
-/// Null where there are none, or nobody asked for them.
-const driver::Ranges *wantedRanges() {
-  static const driver::Ranges *const ranges =
-      environment().ranges ? driver::profilersRanges() : nullptr;
-  return ranges;
-}
+constinit std::mutex setting; // of the hook, and of whether anybody watches
+
+const driver::Ranges *wantedRanges() { return driver::profilersRanges(environment().ranges); }
 
 } // namespace
 
 void set_launch_hook(launch_hook hook) {
   const launch_hook *const next = hook ? &permanent(std::move(hook)) : nullptr;
+  const std::scoped_lock lock(setting);
   hookNow.store(next, std::memory_order_release);
   runtime::WatchedLaunch::isAnyWatched = next != nullptr || wantedRanges() != nullptr;
 }

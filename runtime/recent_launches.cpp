@@ -7,7 +7,6 @@
 #include <new>
 
 namespace imbrex::runtime {
-namespace {
 
 using detail::launch_argument;
 
@@ -18,6 +17,8 @@ struct RecentLaunch {
   std::vector<launch_argument> arguments = {};
   gpu::RepeatableLaunch launch = {};
 };
+
+namespace {
 
 using RecentLaunches = driver::Recent<RecentLaunch>;
 
@@ -88,7 +89,7 @@ std::optional<Result<void>> launchAgain(const AskedLaunch &asked) {
   return kept->launch.start(asked.in.native());
 }
 
-gpu::RepeatableLaunch *placeForRecent(const AskedLaunch &asked) {
+RecentLaunch *placeForRecent(const AskedLaunch &asked) {
   const auto isKept = [](const launch_argument &argument) {
     return argument.kind == launch_argument::form::scalar || isOwnArray(argument);
   };
@@ -99,11 +100,12 @@ gpu::RepeatableLaunch *placeForRecent(const AskedLaunch &asked) {
   RecentLaunch &place = recent->make(hashOf(asked));
   place.kernel = 0; // until all is there
   place.launch.forget();
-  return &place.launch;
+  return &place;
 }
 
-void keepRecent(const AskedLaunch &asked) noexcept {
-  RecentLaunch &kept = RecentLaunches::find()->latest();
+gpu::RepeatableLaunch &launchOf(RecentLaunch &place) { return place.launch; }
+
+void keepRecent(RecentLaunch &kept, const AskedLaunch &asked) noexcept {
   if (!kept.launch.isThere()) return;
   try {
     kept.device = asked.in.on().index();

@@ -24,9 +24,13 @@ struct AskedLaunch {
 /// Make the launch, if one like it was made; else nothing.
 std::optional<Result<void>> launchAgain(const AskedLaunch &asked);
 
-/// Where what a launch needs to be made again is to be put while it is made; null where it can't be
-/// made again. Behind it, `keepRecent`.
-gpu::RepeatableLaunch *placeForRecent(const AskedLaunch &asked);
-void keepRecent(const AskedLaunch &asked) noexcept;
+/// One that is kept, or about to be.
+struct RecentLaunch;
+
+/// Where what a launch needs to be made again is to be put while it is made, `launchOf` it; null
+/// where it can't be made again. Behind it, `keepRecent`.
+RecentLaunch *placeForRecent(const AskedLaunch &asked);
+gpu::RepeatableLaunch &launchOf(RecentLaunch &place);
+void keepRecent(RecentLaunch &place, const AskedLaunch &asked) noexcept;
 
 } // namespace imbrex::runtime

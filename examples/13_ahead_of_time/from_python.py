@@ -28,7 +28,8 @@ def rms_norm(x, scale, y, epsilon, on=Stream(0, 0, None)):
     # A capsule begins with the DLTensor, and owns it until it goes.
     capsules = [array.__dlpack__() for array in (x, scale, y)]
     tensors = [ctypes.c_void_p(CONTENT(capsule, b"dltensor")) for capsule in capsules]
-    if LIBRARY.normalise_rms_norm_dlpack(ctypes.byref(on), *tensors, ctypes.c_float(epsilon)):
+    failed = LIBRARY.normalise_rms_norm_dlpack(ctypes.byref(on), *tensors, ctypes.c_float(epsilon))
+    if failed or LIBRARY.imbrex_stream_synchronise(ctypes.byref(on)):
         raise RuntimeError(LIBRARY.imbrex_error_text().decode())
 
 

@@ -83,7 +83,6 @@ int checkOwners(const Kernel &kernel, const driver::Gpu &gpu, const BoundLaunch 
 /// The kernel that is asked for, or a configuration of it.
 int launchOn(const driver::Gpu &gpu, const Asked &asked, const Kernel &kernel, BoundLaunch &bound) {
   if (const int status = checkOwners(kernel, gpu, bound); status != IMBREX_OK) return status;
-  if (!gpu.knowsBoxes()) bound.forgetBoxes(static_cast<std::size_t>(kernel.parameterCount));
   Ready ready;
   if (const int status = makeReady(kernel, gpu, asked.on, bound, ready); status != IMBREX_OK)
     return status;
@@ -128,7 +127,6 @@ const Kernel &tunedConfig(const Asked &asked, const driver::Gpu *gpu, BoundLaunc
   if (usual == nullptr) return kernel; // which says so
   const Kernel &config = configFor(kernel, *usual, bound);
   if (gpu == nullptr || &config == &kernel) return config;
-  if (!gpu->knowsBoxes()) bound.forgetBoxes(static_cast<std::size_t>(kernel.parameterCount));
   Ready ready;
   return makeReady(config, *gpu, asked.on, bound, ready) == IMBREX_REFUSED ? kernel : config;
 }
@@ -141,9 +139,19 @@ int launchNew(const Asked &asked) {
   if (const int status = bindArguments(kernel, asked.arguments, bound); status != IMBREX_OK)
     return status;
   if (kernel.tunedCount == 0) return launchConfig(asked, kernel, bound);
+  if (kernel.blocks == nullptr) { // an empty grid wants no device
+    const int status = bindGrid(kernel, asked.grid, bound);
+    if (status != IMBREX_OK || bound.blocks() == 0) return status;
+  }
   const driver::Gpu *const gpu = isOnHost ? nullptr : gpuOf(asked.on);
   if (gpu == nullptr && !isOnHost) return IMBREX_NO_DEVICE;
   return launchConfig(asked, tunedConfig(asked, gpu, bound), bound);
+}
+
+/// Of a stream that there may be.
+int launchUnwatched(const Asked &asked) {
+  const int status = mayBeGpus(asked.on) ? launchAgain(asked) : kNotRecent;
+  return status != kNotRecent ? status : launchNew(asked);
 }
 
 /// Nothing is thrown to a caller in C.
@@ -158,27 +166,22 @@ int guarded(const Kernel &kernel, Launch launch) {
 
 int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
            const void *const *arguments) {
-  // What most launches are takes no more than this.
-  if (stream != nullptr && mayBeGpus(*stream) && WatchedLaunch::isNeedless())
-    if (const int status = launchAgain({kernel, *stream, grid, arguments}); status != kNotRecent)
-      return status;
-  return guarded(kernel, [&] {
-    if (const int status = check(stream); status != IMBREX_OK) return status;
-    const Asked asked{kernel, *stream, grid, arguments};
-    WatchedLaunch watched(kernel, *stream);
-    int status = kNotRecent;
-    if (mayBeGpus(*stream) && !WatchedLaunch::isNeedless()) status = launchAgain(asked);
-    return watched.ended(status != kNotRecent ? status : launchNew(asked));
-  });
+  if (const int status = check(stream); status != IMBREX_OK) return status;
+  const Asked asked{kernel, *stream, grid, arguments};
+  if (WatchedLaunch::isNeedless()) return launchUnwatched(asked);
+  WatchedLaunch watched(kernel, *stream);
+  return watched.ended(launchUnwatched(asked));
 }
 
 /// Of tensors.
 int launchTensors(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
                   const void *const *arguments) {
   if (const int status = check(stream); status != IMBREX_OK) return status;
+  WatchedLaunch watched(kernel, *stream);
   TensorArguments taken;
-  if (const int status = taken.take(kernel, *stream, arguments); status != IMBREX_OK) return status;
-  return launch(kernel, stream, grid, taken.list());
+  int status = taken.take(kernel, *stream, arguments);
+  if (status == IMBREX_OK) status = launchUnwatched({kernel, *stream, grid, taken.list()});
+  return watched.ended(status);
 }
 
 int load(std::span<const Kernel *const> kernels, const imbrex_stream *stream) {
@@ -206,7 +209,8 @@ extern "C" int imbrex_aot_load_3(const imbrex::aot::Kernel *const *kernels, std:
 /// in its own type.
 extern "C" int imbrex_aot_launch_3(const imbrex::aot::Kernel *kernel, const imbrex_stream *stream,
                                    const imbrex_grid *grid, const void *const *arguments) {
-  return imbrex::aot::launch(*kernel, stream, grid, arguments);
+  return imbrex::aot::guarded(
+      *kernel, [&] { return imbrex::aot::launch(*kernel, stream, grid, arguments); });
 }
 
 /// The same, with an imbrex_dltensor for each that has memory.

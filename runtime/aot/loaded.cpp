@@ -4,6 +4,7 @@
 #include "runtime/aot/devices.h"
 #include "runtime/aot/error.h"
 #include "runtime/aot/log.h"
+#include "runtime/aot/tuning.h"
 
 #include <algorithm>
 #include <mutex>
@@ -62,27 +63,29 @@ public:
       if (isLoaded(strongest(kernel_, *codes, bound), ready)) return IMBREX_OK;
     if (isRefused_.load(std::memory_order_relaxed)) return IMBREX_REFUSED;
     const std::scoped_lock lock(mutex_);
-    if (const Codes *codes = taken_.load(std::memory_order_acquire)) {
-      const Code &code = strongest(kernel_, *codes, bound);
-      return isLoaded(code, ready) ? IMBREX_OK : load(on, code, ready);
-    }
-    return takeBest([&](Codes codes) { return load(on, strongest(kernel_, codes, bound), ready); });
-  }
-
-  /// Load all that any launch may run.
-  int findAll(const imbrex_stream &on) {
-    const std::scoped_lock lock(mutex_);
-    const auto loadEach = [&](Codes codes) {
-      int status = IMBREX_OK;
-      Ready ready;
-      for (const Code &code : codes)
-        if (status == IMBREX_OK && !isLoaded(code, ready) &&
-            (code.mapCount == 0 || gpu_.knowsBoxes()))
-          status = load(on, code, ready);
-      return status;
+    const auto loadStrongest = [&](Codes codes) {
+      return load(on, strongest(kernel_, codes, bound), ready);
     };
     const Codes *const taken = taken_.load(std::memory_order_acquire);
-    return taken != nullptr ? loadEach(*taken) : takeBest(loadEach);
+    const int status = taken != nullptr ? loadStrongest(*taken) : takeBest(loadStrongest);
+    if (status == IMBREX_REFUSED) isRefused_.store(kernel_.config != nullptr);
+    return status;
+  }
+
+  /// Load all that any launch may run. Which machine's code is taken follows from the one that
+  /// assumes nothing.
+  int findAll(const imbrex_stream &on) {
+    const std::scoped_lock lock(mutex_);
+    Ready ready;
+    int status = IMBREX_OK;
+    if (taken_.load(std::memory_order_acquire) == nullptr)
+      status = takeBest([&](Codes codes) { return load(on, codes.back(), ready); });
+    const Codes *const taken = taken_.load(std::memory_order_acquire);
+    if (taken == nullptr) return status;
+    for (const Code &code : *taken)
+      if (status == IMBREX_OK && (code.mapCount == 0 || gpu_.knowsBoxes()))
+        status = load(on, code, ready);
+    return status;
   }
 
 private:
@@ -99,7 +102,6 @@ private:
       if (status == IMBREX_OK) taken_.store(&codes, std::memory_order_release);
       if (status != IMBREX_REFUSED) return status;
     }
-    isRefused_.store(kernel_.config != nullptr, std::memory_order_relaxed);
     return status;
   }
 
@@ -127,11 +129,13 @@ private:
     return count;
   }
 
+  /// Unless it is there.
   int load(const imbrex_stream &on, const Code &code, Ready &ready) {
+    if (isLoaded(code, ready)) return IMBREX_OK;
     if (gpu_.isCapturing(on.handle))
       return fail(IMBREX_CAPTURED,
-                  "'%s' is not loaded on %s yet, and the stream is being captured; launch it once "
-                  "before",
+                  "'%s' is not loaded on %s yet, and the stream is being captured; load the "
+                  "library, or launch it once, before",
                   kernel_.name, gpu_.description().c_str());
     Slot &slot = slotOf(code);
     driver::LoadStep at{};
@@ -139,7 +143,9 @@ private:
     const int error = gpu_.load(static_cast<const char *>(code.image), code.symbol,
                                 code.sharedBytes, slot.module, at, log);
     if (error != 0) {
-      const int status = fail(IMBREX_REFUSED, "%s refuses the code of '%s' for %s: %s%s%s",
+      // Who has no memory now may have some later.
+      const imbrex_status kind = error == driver::kOutOfMemory ? IMBREX_NO_MEMORY : IMBREX_REFUSED;
+      const int status = fail(kind, "%s refuses the code of '%s' for %s: %s%s%s",
                               gpu_.description().c_str(), kernel_.name, code.machine,
                               gpu_.textOf(error).c_str(), log.empty() ? "" : "; ", log.c_str());
       aot::log(LogLevel::Info, "load", "%s", imbrex_error_text());
@@ -184,16 +190,16 @@ const Code *usualCode(const Kernel &kernel, const driver::Gpu &gpu, const imbrex
 }
 
 int makeReady(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
-              const BoundLaunch &bound, Ready &ready) {
+              BoundLaunch &bound, Ready &ready) {
+  if (!gpu.knowsBoxes()) bound.forgetBoxes(static_cast<std::size_t>(kernel.parameterCount));
   return onGpu(kernel, gpu, on).find(on, bound, ready);
 }
 
 int loadAll(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
   int status = onGpu(kernel, gpu, on).findAll(on);
   for (const TunedRow &row : std::span(kernel.tuned, static_cast<std::size_t>(kernel.tunedCount))) {
-    OnGpu &config = onGpu(*row.config, gpu, on);
-    if (status != IMBREX_OK || config.usual() == nullptr) continue;
-    status = config.findAll(on);
+    if (status != IMBREX_OK || !isAbout(row, *onGpu(kernel, gpu, on).usual())) continue;
+    status = onGpu(*row.config, gpu, on).findAll(on);
     if (status == IMBREX_REFUSED) status = IMBREX_OK; // the kernel runs in its place
   }
   return status;

@@ -16,9 +16,10 @@ struct Ready {
 const Code *usualCode(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on);
 
 /// For this launch, loaded now if it was not before: without a lock once it is there. An
-/// imbrex_status. A configuration that the GPU's driver has once refused stays so.
+/// imbrex_status. A configuration that the GPU's driver has once refused stays so. Where the driver
+/// knows of no boxes, the launch is without them from then on.
 int makeReady(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
-              const BoundLaunch &bound, Ready &ready);
+              BoundLaunch &bound, Ready &ready);
 
 /// All that launches on the GPU may run of a kernel and of its configurations. An imbrex_status.
 int loadAll(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on);

@@ -111,14 +111,28 @@ void keepArguments(const Asked &asked, RecentLaunch &kept) {
       kept.numbers.push_back(numberOf(asked, i));
 }
 
+/// Whether another number may lead to another configuration.
+bool isTunedBy(const Kernel &kernel, std::uint32_t parameter) {
+  std::int32_t word = 0; // the parameter's, as ranges count them
+  for (std::uint32_t before = 0; before < parameter; ++before)
+    word += 1 + 2 * kernel.parameters[before].rank;
+  for (const TunedRow &row : std::span(kernel.tuned, static_cast<std::size_t>(kernel.tunedCount)))
+    if (row.config->check != nullptr ||
+        std::any_of(row.ranges, row.ranges + row.rangeCount,
+                    [&](const Range &range) { return range.of.word == word; }))
+      return true;
+  return false;
+}
+
 /// Those of which the code is told, unless a requirement, the grid or a configuration follows from
 /// them.
 void findPlaces(const Kernel &kernel, const Code &code, std::vector<Number> &numbers) {
-  if (kernel.check != nullptr || kernel.blocks != nullptr || kernel.tunedCount > 0) return;
+  if (kernel.check != nullptr || kernel.blocks != nullptr) return;
   for (const Word &word : std::span(code.words, static_cast<std::size_t>(code.wordCount))) {
     if (word.kind != WordKind::Scalar) continue;
     for (Number &number : numbers)
-      if (number.argument == word.parameter) number.place = word.place, number.mayChange = true;
+      if (number.argument == word.parameter && !isTunedBy(kernel, number.argument))
+        number.place = word.place, number.mayChange = true;
   }
 }
 

@@ -21,12 +21,12 @@ bool isIn(const Range &range, const Words &words) {
   return range.least <= value && value <= range.most;
 }
 
+} // namespace
+
 bool isAbout(const TunedRow &row, const Code &usual) {
   return row.device == usual.device && row.isAssembly == usual.isAssembly &&
          std::string_view(row.machine) == usual.machine;
 }
-
-} // namespace
 
 const Kernel &configFor(const Kernel &kernel, const Code &usual, const BoundLaunch &bound) {
   Words words;

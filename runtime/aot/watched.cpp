@@ -3,6 +3,7 @@
 #include "runtime/aot/driver/ranges.h"
 
 #include <cstdlib>
+#include <mutex>
 #include <new>
 #include <string_view>
 
@@ -10,17 +11,17 @@ namespace imbrex::aot {
 namespace {
 
 constinit std::atomic<const Hook *> hookNow = nullptr;
+constinit std::mutex setting; // of the hook, and of whether anybody watches
 
-/// Null where there are none, or nobody asked for them.
 const driver::Ranges *wantedRanges() {
-  static const driver::Ranges *const ranges = [] {
+  static const bool areWanted = [] {
     const char *const asked = std::getenv("IMBREX_RANGES");
-    const bool isAsked = asked != nullptr && std::string_view(asked) == "1";
-    return isAsked ? driver::profilersRanges() : nullptr;
+    return asked != nullptr && std::string_view(asked) == "1";
   }();
-  return ranges;
+  return driver::profilersRanges(areWanted);
 }
 
+/// Under the lock.
 void countWatchers() {
   const bool isAny = hookNow.load() != nullptr || wantedRanges() != nullptr;
   WatchedLaunch::watchers = isAny ? WatchedLaunch::Watchers::Some : WatchedLaunch::Watchers::None;
@@ -29,7 +30,10 @@ void countWatchers() {
 } // namespace
 
 void WatchedLaunch::begin(const Kernel &kernel, const imbrex_stream &on) {
-  if (watchers.load(std::memory_order_relaxed) == Watchers::Unknown) countWatchers();
+  if (watchers.load(std::memory_order_relaxed) == Watchers::Unknown) {
+    const std::scoped_lock lock(setting);
+    countWatchers();
+  }
   isWatched_ = true;
   hook_ = hookNow.load(std::memory_order_acquire);
   seen_ = {.kernel = kernel.name, .library = kernel.library, .on = on, .status = IMBREX_BEGINS};
@@ -50,6 +54,7 @@ void imbrex_set_launch_hook(imbrex_launch_hook *hook, void *own) {
   using namespace imbrex::aot;
   // One that was set before may be called still, and stays for good.
   const Hook *const next = hook != nullptr ? new (std::nothrow) Hook{hook, own} : nullptr;
+  const std::scoped_lock lock(setting);
   hookNow.store(next, std::memory_order_release);
   countWatchers();
 }

@@ -80,13 +80,11 @@ std::vector<detail::library_kernel> &kernels() {
 std::vector<archive::LibraryTarget> targetsOf(const Request &request, Diagnostics &diagnostics) {
   std::vector<archive::LibraryTarget> targets;
   for (const std::string &text : request.targets) {
-    auto target = archive::parseTarget(text, request.processor);
+    auto target = archive::parseTarget(text, request.processor, request.onlyAssembly);
     if (!target) {
       diagnostics.add(target.error());
       continue;
     }
-    if (request.onlyAssembly && target->machine->family == machine::Family::Nvptx)
-      target->isAssembly = true;
     const auto isSame = [&](const archive::LibraryTarget &other) {
       return toText(other) == toText(*target);
     };
@@ -114,32 +112,33 @@ std::vector<std::string> functionsOf(const archive::LibraryKernel &kernel) {
 /// The first name that functions of two kernels would have; empty where there is none.
 std::string commonName(const archive::Library &library, const archive::LibraryKernel &added) {
   for (const std::string &name : functionsOf(added))
-    if (name == archive::kLoaderName) return name;
+    if (library.nameSpace + "_" + name == library.loaderSymbol()) return name;
   for (const archive::LibraryKernel &other : library.kernels)
     for (const std::string &name : functionsOf(other))
       if (llvm::is_contained(functionsOf(added), name)) return name;
   return "";
 }
 
-/// A parameter's type, or how many there are, where two kernels do not take the same.
+/// Where a configuration is launched otherwise than its kernel: what it does, and what that does.
 struct Difference {
-  std::string what, ofConfig, ofKernel;
+  std::string ofConfig, ofKernel;
 };
 std::optional<Difference> differenceOf(const archive::LibraryKernel &config,
                                        const archive::LibraryKernel &kernel) {
   const ir::Kernel &one = config.kernel, &other = kernel.kernel;
   if (one.parameterCount() != other.parameterCount())
-    return Difference{"has as many parameters as", std::to_string(one.parameterCount()),
+    return Difference{"takes " + std::to_string(one.parameterCount()) + " parameters",
                       std::to_string(other.parameterCount())};
   for (std::size_t i = 0; i < one.parameterCount(); ++i)
     if (one.parameterType(i) != other.parameterType(i))
-      return Difference{"takes as parameter " + std::to_string(i),
-                        ir::toString(one.parameterType(i)), ir::toString(other.parameterType(i))};
+      return Difference{"takes " + ir::toString(one.parameterType(i)) + " as parameter " +
+                            std::to_string(i),
+                        ir::toString(other.parameterType(i))};
   const auto grid = [](const archive::LibraryKernel &of) {
-    return of.blocks ? "its `blocks`" : "the launch";
+    return std::string(of.blocks ? "computes its grid" : "is launched with a grid");
   };
   if (config.blocks.has_value() != kernel.blocks.has_value())
-    return Difference{"has its grid from", grid(config), grid(kernel)};
+    return Difference{grid(config), grid(kernel)};
   return std::nullopt;
 }
 
@@ -163,7 +162,7 @@ void addConfig(const detail::library_kernel &one, archive::Library &library,
   archive::LibraryKernel made = traced(one);
   if (const auto found = differenceOf(made, *of))
     return diagnostics.report(Diag::ConfigDiffers, locate(one.where), one.name, one.config,
-                              found->what, found->ofConfig, found->ofKernel);
+                              found->ofConfig, found->ofKernel);
   of->configs.push_back(std::move(made));
 }
 
@@ -172,8 +171,9 @@ bool traceAll(archive::Library &library, Diagnostics &diagnostics) {
   for (const bool isConfig : {false, true})
     for (const detail::library_kernel &one : kernels()) {
       if ((one.config != nullptr) != isConfig) continue;
-      if (!archive::isName(one.name))
-        diagnostics.report(Diag::NoIdentifier, locate(one.where), one.name);
+      const char *const name = isConfig ? one.config : one.name;
+      if (!archive::isName(name))
+        diagnostics.report(Diag::NoIdentifier, locate(one.where), name);
       else
         (isConfig ? addConfig : addKernel)(one, library, diagnostics);
     }
@@ -234,7 +234,8 @@ bool run(const Request &request, Diagnostics &diagnostics) {
   for (const std::string &one : {library.name, library.nameSpace})
     if (!archive::isName(one)) diagnostics.report(Diag::NoIdentifier, {}, one);
   const archive::LibraryOptions options{.targets = targetsOf(request, diagnostics),
-                                        .isCompressed = request.isCompressed};
+                                        .isCompressed = request.isCompressed,
+                                        .onlyAssembly = request.onlyAssembly};
   if (diagnostics.hasErrors()) return false;
   return traceAll(library, diagnostics) && tune(library, request.tuned, options, diagnostics) &&
          archive::compileLibrary(library, options, diagnostics) &&

@@ -4,6 +4,7 @@ function(run)
   set(said "${said}" PARENT_SCOPE)
 endfunction()
 
+set(ENV{IMBREX_CACHE_DIR} off)
 file(REMOVE_RECURSE ${build})
 if(install_from)
   # Installed to one place and used at another: no path of the first may be left in the package.

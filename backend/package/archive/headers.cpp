@@ -165,11 +165,14 @@ std::string headerForCpp(const Library &library, const std::string &headerForC) 
     text += functionForCpp(library, of, Arrays::Own);
     if (of.takesMemory()) text += functionForCpp(library, of, Arrays::Dlpack);
   }
+  if (library.nameSpace != library.name) // which several libraries may share
+    text += llvm::formatv("\n} // namespace {0}\n\nnamespace {1} {{\n", library.nameSpace,
+                          library.name);
   text += llvm::formatv("\n/// {0}\n[[nodiscard]] inline imbrex::aot::status {1}(const "
                         "imbrex::aot::stream_ref &{2}) noexcept {{\n  return "
                         "imbrex::aot::status(::{3}(&{2}));\n}\n",
                         kLoaderNote, kLoaderName, kStreamName, library.loaderSymbol());
-  return text + llvm::formatv("\n} // namespace {0}\n", library.nameSpace).str();
+  return text + llvm::formatv("\n} // namespace {0}\n", library.name).str();
 }
 
 } // namespace imbrex::archive

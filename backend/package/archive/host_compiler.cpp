@@ -24,6 +24,7 @@ void initialiseProcessors() {
 #if IMBREX_LLVM_HAS_AARCH64
   IMBREX_INITIALISE(AArch64)
 #endif
+#undef IMBREX_INITIALISE
 }
 
 } // namespace

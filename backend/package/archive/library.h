@@ -25,8 +25,10 @@ struct LibraryTarget {
 
   bool isHost() const { return machine->family == machine::Family::Cpu; }
 };
-/// `triple`: of the processor that the library is for. The error says which targets there are.
-Result<LibraryTarget> parseTarget(std::string_view text, const llvm::Triple &triple);
+/// `triple`: of the processor that the library is for; `onlyAssembly`: PTX is meant where an image
+/// is named. The error says which targets there are.
+Result<LibraryTarget> parseTarget(std::string_view text, const llvm::Triple &triple,
+                                  bool onlyAssembly = false);
 
 /// "ptx:sm_80"
 std::string toText(const LibraryTarget &target);
@@ -106,7 +108,8 @@ struct Library {
 
   /// Of the function in C: "app_gemm".
   std::string symbolOf(const LibraryKernel &kernel) const { return nameSpace + "_" + kernel.name; }
-  std::string loaderSymbol() const { return nameSpace + "_" + kLoaderName; }
+  /// Of the library itself, for several may share a namespace.
+  std::string loaderSymbol() const { return name + "_" + kLoaderName; }
   /// What the symbols of its code begin with; no function in C has a dot.
   std::string codeSymbolOf(const LibraryKernel &kernel) const {
     return symbolOf(kernel) + (kernel.config.empty() ? "" : "." + kernel.config);
@@ -116,6 +119,7 @@ struct Library {
 struct LibraryOptions {
   std::vector<LibraryTarget> targets;
   bool isCompressed = false;
+  bool onlyAssembly = false; ///< As targets were parsed.
 };
 
 /// Compile each kernel for each target, several at once. False where an error was reported.

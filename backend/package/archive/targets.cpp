@@ -35,19 +35,21 @@ Result<LibraryTarget> hostTarget(std::string_view text, std::string_view named,
 
 } // namespace
 
-Result<LibraryTarget> parseTarget(std::string_view text, const llvm::Triple &triple) {
+Result<LibraryTarget> parseTarget(std::string_view text, const llvm::Triple &triple,
+                                  bool onlyAssembly) {
   llvm::StringRef name(text.data(), text.size());
   if (name == kAnyHost) return hostTarget(text, "", triple);
   if (name.consume_front(kHost)) return hostTarget(text, name, triple);
-  const bool isAssembly = name.consume_front(kAssembly);
+  const bool isNamedAssembly = name.consume_front(kAssembly);
   Diagnostics diagnostics;
   const machine::Machine *machine = machine::machineNamed(name, diagnostics);
   if (machine == nullptr) return Failure{diagnostics.all().front()};
   if (target::findGpuTarget(*machine) == nullptr) return fail(Diag::NoGpuCode, {}, machine->name);
-  if (isAssembly && machine->family != machine::Family::Nvptx)
-    return fail(Diag::NoAssemblyTarget, {}, text, machine->name);
-  return LibraryTarget{
-      .machine = machine, .name = std::string(machine->name), .isAssembly = isAssembly};
+  const bool hasAssembly = machine->family == machine::Family::Nvptx;
+  if (isNamedAssembly && !hasAssembly) return fail(Diag::NoAssemblyTarget, {}, text, machine->name);
+  return LibraryTarget{.machine = machine,
+                       .name = std::string(machine->name),
+                       .isAssembly = hasAssembly && (isNamedAssembly || onlyAssembly)};
 }
 
 std::string toText(const LibraryTarget &target) {

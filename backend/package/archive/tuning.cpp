@@ -32,8 +32,12 @@ bool fromJSON(const json::Value &value, WrittenRange &made, json::Path path) {
   const json::Array *const pair = value.getAsArray();
   if (pair == nullptr || pair->size() != 2)
     return path.report("expected a number or [least, most]"), false;
-  return json::fromJSON((*pair)[0], made.least, path.index(0)) &&
-         json::fromJSON((*pair)[1], made.most, path.index(1));
+  if (!json::fromJSON((*pair)[0], made.least, path.index(0)) ||
+      !json::fromJSON((*pair)[1], made.most, path.index(1)))
+    return false;
+  if (made.least && made.most && *made.least > *made.most)
+    return path.report("nothing is in this range"), false;
+  return true;
 }
 
 // NOLINTNEXTLINE(readability-identifier-naming)
@@ -42,6 +46,8 @@ bool fromJSON(const json::Value &value, WrittenRow &made, json::Path path) {
   if (!mapper || !mapper.map("config", made.config) || !mapper.mapOptional("where", made.where) ||
       !mapper.map("targets", made.targets))
     return false;
+  if (made.targets && made.targets->empty())
+    return path.field("targets").report("expected a target"), false;
   constexpr std::array<llvm::StringRef, 3> kKnown{"config", "where", "targets"};
   for (const auto &[key, unused] : *value.getAsObject())
     if (!llvm::is_contained(kKnown, key.str()))
@@ -82,7 +88,7 @@ private:
     if (config == kernel.configs.end())
       return unknown(place + ": '" + kernel.name + "'", "configuration", row.config,
                      listOf(kernel.configs, [](const auto &one) { return one.config; }));
-    TunedRow made{.targets = targetsOf(row),
+    TunedRow made{.targets = targetsOf(row, place),
                   .ranges = rangesOf(kernel, row, place),
                   .config = static_cast<std::size_t>(config - kernel.configs.begin())};
     for (const LibraryTarget &target : options_.targets)
@@ -96,13 +102,14 @@ private:
   }
 
   /// Those of the library.
-  std::vector<LibraryTarget> targetsOf(const WrittenRow &row) {
+  std::vector<LibraryTarget> targetsOf(const WrittenRow &row, const std::string &place) {
     if (!row.targets) return options_.targets;
     std::vector<LibraryTarget> named;
     for (const std::string &text : *row.targets) {
-      auto target = parseTarget(text, library_.triple);
+      auto target = parseTarget(text, library_.triple, options_.onlyAssembly);
+      if (!target && target.error().kind == Diag::NoGpuCode) continue; // of this build
       if (!target)
-        diagnostics_.add(target.error());
+        diagnostics_.report(Diag::BadTuning, {}, file_, place + ": " + target.error().message);
       else if (isOneOf(*target, options_.targets))
         named.push_back(*std::move(target));
     }

@@ -40,6 +40,9 @@ enum class LoadStep : std::uint8_t { Load, Find, AllowShared };
 /// Accesses"; HIP gives whole pages).
 inline constexpr std::uint64_t kMemoryAlignment = 256;
 
+/// cuda.h: CUDA_ERROR_OUT_OF_MEMORY; hipErrorOutOfMemory.
+inline constexpr int kOutOfMemory = 2;
+
 /// Whose memory an address is in.
 struct MemoryOwner {
   bool isDevice = false;    ///< A GPU's own; else the host's, or unknown to the driver.

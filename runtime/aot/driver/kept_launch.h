@@ -98,7 +98,6 @@ public:
     return &place->entry;
   }
 
-  Entry &latest() { return latest_->entry; }
   /// Where the launch of a hash is to be, whatever was there before. It is the latest then.
   Entry &make(const LaunchHash &hash) {
     std::unique_ptr<Place> &place = places_[hash.place()];

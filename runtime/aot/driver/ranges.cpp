@@ -5,7 +5,8 @@
 
 namespace imbrex::driver {
 
-const Ranges *profilersRanges() {
+const Ranges *profilersRanges(bool areWanted) {
+  if (!areWanted) return nullptr;
   static const Ranges *const found = [] {
     const Ranges *injected = nvtx::ranges();
     return injected != nullptr ? injected : roctx::ranges();

@@ -8,8 +8,8 @@ struct Ranges {
   void (*end)();
 };
 
-/// Of the profiler that watches this process: NVIDIA's, which are injected (NVTX), else AMD's
-/// (roctx). Looked for once; null where there is none.
-const Ranges *profilersRanges();
+/// Of the profiler that watches this process, where somebody has asked for them: NVIDIA's, which
+/// are injected (NVTX), else AMD's (roctx). Looked for once; null where there is none.
+const Ranges *profilersRanges(bool areWanted);
 
 } // namespace imbrex::driver

@@ -212,11 +212,15 @@ TEST_CASE("what is wrong with a tuning table is told") {
          "expected a number or [least, most] at the table.k[0].where.n");
   isTold(R"({"k": [{"config": "flat", "where": {"n": [4]}}]})", "expected a number or");
   isTold(R"({"k": [{"config": "flat", "where": {"n": [4, 0.5]}}]})", "expected integer");
+  isTold(R"({"k": [{"config": "flat", "where": {"n": [4, 3]}}]})", "nothing is in this range");
+  isTold(R"({"k": [{"config": "flat", "targets": []}]})", "expected a target");
   isTold(R"({"l": []})", "in the tuning table t.json, the library has no kernel 'l'");
   isTold(R"({"k": [{"config": "k"}]})", "k[0]: 'k' has no configuration 'k'");
   isTold(R"({"k": [{"config": "flat"}, {"config": "flat", "where": {"x": 1}}]})",
          "k[1]: 'k' has no whole number 'x'");
-  isTold(R"({"k": [{"config": "flat", "targets": ["sm_8O"]}]})", "there is no target 'sm_8O'");
+  isTold(R"({"k": [{"config": "flat", "targets": ["sm_8O"]}]})",
+         "k[0]: there is no target 'sm_8O'");
+  CHECK(toText(parseTarget("sm_80", kX86, true).value()) == "ptx:sm_80");
 }
 
 TEST_CASE("parameters keep their names where C has no other use for them, and no two are alike") {

@@ -155,7 +155,7 @@ TEST_CASE("a configuration that a driver refuses is passed over, and not tried a
 
 TEST_CASE("a library is loaded at once, and its launches can be captured from then on") {
   fake::State &driver = freshDriver();
-  driver.devices = 7;
+  driver.devices = 8;
   const auto loads = [&] { return std::ranges::count(driver.calls, std::string("loadModule")); };
   stream own;
   check(own.make(gpu(6)));
@@ -170,6 +170,16 @@ TEST_CASE("a library is loaded at once, and its launches can be captured from th
     check(app::load(on));
   }
   CHECK(loads() > 10);
+  // What is refused later leaves the rest, and is asked for again.
+  stream another;
+  check(another.make(gpu(7)));
+  driver.failing = "loadModule";
+  driver.passing = 1;
+  CHECK(app::load(another).code() == IMBREX_REFUSED);
+  driver.calls.clear();
+  check(Arrays(another).add(another));
+  CHECK(std::ranges::count(driver.calls, std::string("loadModule")) <= 1);
+  check(app::load(another));
   CHECK(
       isLogged("3 load: kernel=chosen config=large library=app device=" + described(6, FAKE_ISA)));
   driver.calls.clear();
@@ -232,9 +242,10 @@ TEST_CASE("a stream is used, and one that is captured loads nothing") {
   };
   const Arrays arrays(on);
   driver.captured = on.handle;
-  checkRefused(arrays.add(on), IMBREX_CAPTURED,
-               "'add' is not loaded on " + described(4, FAKE_ISA) +
-                   " yet, and the stream is being captured; launch it once before");
+  checkRefused(
+      arrays.add(on), IMBREX_CAPTURED,
+      "'add' is not loaded on " + described(4, FAKE_ISA) +
+          " yet, and the stream is being captured; load the library, or launch it once, before");
   driver.captured = nullptr;
   check(arrays.add(on));
   driver.captured = on.handle;

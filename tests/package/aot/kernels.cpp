@@ -16,6 +16,7 @@ IMBREX_KERNEL_CONFIG(chosen, large, chosen<1, 256>{}, {.warps = 2});
 IMBREX_KERNEL(chosen, chosen<0, 32>{});
 IMBREX_KERNEL_CONFIG(chosen, odd, chosen<2, 64>{});
 IMBREX_KERNEL_CONFIG(chosen, pairs, chosen<3, 64>{});
+IMBREX_KERNEL_CONFIG(chosen, there, chosen<6, 128>{});
 IMBREX_KERNEL_CONFIG(chosen, here, chosen<4, 128>{});
 IMBREX_KERNEL(marked, marked<0>{});
 IMBREX_KERNEL_CONFIG(marked, hundreds, marked<1000>{});

@@ -102,9 +102,11 @@ struct chosen {
 /// Stores its number and n, in a grid that the launch brings.
 template <int Number>
 struct marked {
-  static constexpr names parameters{"x", "n"};
-  void operator()(ptr<f32> x, scalar<i32> n) const {
-    store(x + arange<0, 32>(), broadcast<32>(cast<f32>(n + Number)));
+  static constexpr names parameters{"x", "n", "large", "small", "other"};
+  void operator()(ptr<f32> x, scalar<i32> n, scalar<u64> large, scalar<i8> small,
+                  scalar<f32> other) const {
+    const auto unused = cast<f32>(large) * 0.0f + cast<f32>(small) * 0.0f;
+    store(x + arange<0, 32>(), broadcast<32>(cast<f32>(n + Number) + unused + other));
   }
 };
 

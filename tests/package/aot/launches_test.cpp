@@ -10,8 +10,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <limits>
 #include <numeric>
 #include <random>
+#include <thread>
 #include <utility>
 
 /// Launches of a library of kernels on the processor and through a fake driver, whose results the
@@ -376,12 +379,15 @@ TEST_CASE("a hook sees the beginning and the end of each launch, also of one tha
   check(app::add(stream_ref::host(), 1, here, here, here));
   CHECK(!app::add(kGpu, 1, there, there, array<f32, 1>(here)).ok());
   CHECK(!app::add(kGpu, -1, there, there, there).ok());
+  const imbrex_dltensor wrong{};
+  CHECK(app_add_dlpack(&kGpu, nullptr, &wrong, &wrong, &wrong) != IMBREX_OK);
   imbrex_set_launch_hook(nullptr, nullptr);
   check(app::add(stream_ref::host(), 1, here, here, here));
   const std::string gpu = "app.add on " + std::to_string(kGpu.device);
   const auto number = [](imbrex_status status) { return std::to_string(status); };
   CHECK(seen == std::vector<std::string>{gpu + ": -1", gpu + ": 0", gpu + ": -1", gpu + ": 0",
                                          "app.add on 0: -1", "app.add on 0: 0", gpu + ": -1",
+                                         gpu + ": " + number(IMBREX_BAD_ARGUMENT), gpu + ": -1",
                                          gpu + ": " + number(IMBREX_BAD_ARGUMENT), gpu + ": -1",
                                          gpu + ": " + number(IMBREX_BAD_ARGUMENT)});
 }
@@ -394,10 +400,10 @@ TEST_CASE("a launch runs the configuration that the first row names that fits it
     int here, there; ///< What it runs on the host, and on a GPU.
   };
   const std::vector<Choice> choices{
-      {999, 0, false, 0, 0}, {1000, 0, false, 1, 1}, {1000, 7, true, 1, 1}, {64, 7, false, 4, 0},
-      {64, 7, true, 4, 2},   {64, -2, true, 3, 3},   {64, -5, true, 3, 3},  {64, -6, true, 2, 2},
-      {64, -1, false, 0, 0}, {500, -3, false, 3, 3}, {502, -3, true, 2, 2}, {63, -3, true, 2, 2},
-      {0, 7, true, 4, 2}};
+      {999, 0, false, 0, 0}, {1000, 0, false, 1, 1}, {1000, 7, true, 1, 1},  {64, 7, false, 4, 0},
+      {64, 8, false, 0, 6},  {64, 7, true, 4, 2},    {64, -2, true, 3, 3},   {64, -5, true, 3, 3},
+      {64, -6, true, 2, 2},  {64, -1, false, 0, 0},  {500, -3, false, 3, 3}, {502, -3, true, 2, 2},
+      {63, -3, true, 2, 2},  {0, 7, true, 4, 2}};
   const auto isOnly = [](const std::vector<f32> &x, int number) {
     return std::ranges::all_of(x, [&](f32 one) { return one == static_cast<f32>(number); });
   };
@@ -427,6 +433,7 @@ TEST_CASE("a launch runs the configuration that the first row names that fits it
   onGpu(1, trace(kernels::chosen<1, 256>{}, {.warps = 2}));
   onGpu(2, trace(kernels::chosen<2, 64>{}));
   onGpu(3, trace(kernels::chosen<3, 64>{}));
+  onGpu(6, trace(kernels::chosen<6, 128>{}));
 }
 
 TEST_CASE("another number may be another configuration, of a launch made again too") {
@@ -443,8 +450,53 @@ TEST_CASE("another number may be another configuration, of a launch made again t
   // Where nothing else follows from it, too. The GPU takes no code but the configuration's.
   const Fake other(trace(kernels::marked<1000>{}));
   for (const int n : {101, 103, 7, 105, 9}) {
-    CHECK(app::marked(kGpu, 1, x, n).ok() == (n > 100));
+    CHECK(app::marked(kGpu, 1, x, n, 0, 0, 0).ok() == (n > 100));
     if (n > 100) CHECK(contentOf(x).front() == 1000.0f + static_cast<f32>(n));
+  }
+  // Numbers of which no row speaks change in a launch that is kept.
+  check(app::marked(kGpu, 1, x, 101, 0, 0, 0.5f));
+  other.driver.calls.clear();
+  check(app::marked(kGpu, 1, x, 101, 0, 0, 0.25f));
+  CHECK(other.calls("pointerFacts") == 0);
+  CHECK(contentOf(x).front() == 1101.25f);
+}
+
+TEST_CASE("a tuning table knows whole numbers of any kind") {
+  struct Numbers {
+    std::uint64_t large;
+    std::int8_t small;
+    bool isTuned;
+  };
+  constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
+  for (const auto &[large, small, isTuned] : {Numbers{9, 0, false},
+                                              {10, 0, true},
+                                              {kLargest, 0, true},
+                                              {kLargest / 2, 0, true},
+                                              {0, -1, true},
+                                              {0, -3, true},
+                                              {0, -4, false},
+                                              {0, -128, false},
+                                              {0, 127, false}}) {
+    CAPTURE(large);
+    CAPTURE(static_cast<int>(small));
+    std::vector<f32> x(32);
+    check(app::marked(stream_ref::host(), 1, x, 5, large, small, 0));
+    CHECK(x[0] == (isTuned ? 1005 : 5));
+  }
+}
+
+TEST_CASE("a hook that one thread sets is not lost while others launch") {
+  static std::atomic<int> seen = 0;
+  for (int round = 0; round < 50; ++round) {
+    seen = 0;
+    std::vector<f32> x(64), y(64);
+    std::thread launching([&] { check(app::add(stream_ref::host(), 1, x, x, x)); });
+    imbrex_set_launch_hook([](const imbrex_launch *, void *) { ++seen; }, nullptr);
+    launching.join();
+    const int before = seen;
+    check(app::add(stream_ref::host(), 1, y, y, y));
+    CHECK(seen == before + 2);
+    imbrex_set_launch_hook(nullptr, nullptr);
   }
 }
 

@@ -6,9 +6,8 @@ endfunction()
 file(REMOVE_RECURSE ${build})
 string(REPLACE "|" "\\;" launcher "${launcher}")
 set(machine -G ${generator} -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=${processor} -DCMAKE_BUILD_TYPE=Release
-  -DCMAKE_C_COMPILER=${compiler}gcc -DCMAKE_CXX_COMPILER=${compiler}g++
-  "-DCMAKE_C_COMPILER_LAUNCHER=${launcher}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}")
-run(${CMAKE_COMMAND} -S ${source} -B ${build}/imbrex ${machine} -DIMBREX_ONLY_AOT=ON -DCMAKE_UNITY_BUILD=${unity}
+  -DCMAKE_C_COMPILER=${compiler}gcc -DCMAKE_CXX_COMPILER=${compiler}g++)
+run(${CMAKE_COMMAND} -S ${source} -B ${build}/imbrex ${machine} "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}" -DIMBREX_ONLY_AOT=ON -DCMAKE_UNITY_BUILD=${unity}
   -DCMAKE_DISABLE_FIND_PACKAGE_LLVM=ON -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
 run(${CMAKE_COMMAND} --build ${build}/imbrex -j 2)
 run(${CMAKE_COMMAND} --install ${build}/imbrex --prefix ${build}/installed)

@@ -46,6 +46,7 @@ TEST_CASE("the functions of CUDA's driver are called as cuda.h declares them") {
       int (*)(void *, int, std::uint32_t, void *, const std::uint64_t *, const std::uint64_t *,
               const std::uint32_t *, const std::uint32_t *, int, int, int, int);
   static_assert(areCalledAlike(DescribeTensor{}, decltype(&::cuTensorMapEncodeTiled){}));
+  static_assert(CUDA_ERROR_OUT_OF_MEMORY == driver::kOutOfMemory);
   static_assert(sizeof(CUtensorMap) == lower::BoxMap::kBytes &&
                 alignof(CUtensorMap) % lower::BoxMap::kAlignment == 0);
   static_assert(CU_TENSOR_MAP_DATA_TYPE_UINT8 == 0 && CU_TENSOR_MAP_DATA_TYPE_UINT16 == 1 &&

@@ -58,8 +58,8 @@ struct State {
   bool isQuiet = false;    ///< Notes nothing and runs nothing: for what a launch costs.
   bool hasPools = true;    ///< Else there is no memory in the order of a stream.
 
-  std::string failing; ///< A member of driver.def: its next `failures` calls give `error`.
-  int failures = 1;
+  std::string failing; ///< A member of driver.def: behind `passing` calls, `failures` give `error`.
+  int passing = 0, failures = 1;
   int error = 0;
 
   std::vector<std::string> calls;              ///< Members of driver.def, in order.

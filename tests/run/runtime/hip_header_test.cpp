@@ -51,6 +51,7 @@ TEST_CASE("the functions of HIP are called as its header declares them") {
                 sizeof(hipDeviceProp_tR0600::gcnArchName) == 256);
   static_assert(HIP_POINTER_ATTRIBUTE_MEMORY_TYPE == 2 &&
                 HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL == 9 && hipMemoryTypeDevice == 2);
+  static_assert(hipErrorOutOfMemory == driver::kOutOfMemory);
   static_assert(hipSuccess == 0 && hipErrorNotSupported == 801);
   static_assert(hipStreamDefault == 0 && hipStreamCaptureStatusNone == 0);
   CHECK(reinterpret_cast<void *>(driver::hip().endOfLaunch) == HIP_LAUNCH_PARAM_END);

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -112,6 +113,10 @@ TEST_CASE("code for the processor that was kept runs as if it had been compiled"
   CHECK(launched(kernel, 3) == "hit");  // which are the same again
   CHECK(launched(triple("kept_too")) == "miss");
   CHECK(kept().size() == before + 3);
+  // As `imbrex cache` lists them.
+  CHECK(std::ranges::any_of(kept(), [](const runtime::DiskCache::Entry &entry) {
+    return entry.key.starts_with("kernel kept_too\ntarget host\n");
+  }));
 }
 
 TEST_CASE("of a launch with other traits, later, only that is compiled") {

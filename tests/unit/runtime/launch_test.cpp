@@ -74,6 +74,26 @@ std::vector<i32> counted(std::size_t n) {
 
 } // namespace
 
+TEST_CASE("a hook may be set while others launch") {
+  const auto kernel = jit(add_one{});
+  std::atomic<bool> isOver = false;
+  std::thread launching([&] {
+    std::vector<i32> x(64), y(64);
+    while (!isOver) kernel(stream_ref(device::host()), grid(1), x, y, 1);
+  });
+  static std::atomic<int> seen = 0;
+  std::vector<i32> x(64), y(64);
+  for (int i = 0; i < 100; ++i) {
+    set_launch_hook([](const seen_launch &) { ++seen; });
+    const int before = seen;
+    kernel(stream_ref(device::host()), grid(1), x, y, 1);
+    CHECK(seen >= before + 2);
+    set_launch_hook({});
+  }
+  isOver = true;
+  launching.join();
+}
+
 TEST_CASE("a hook sees the beginning and the end of each launch") {
   std::vector<std::string> seen;
   set_launch_hook([&](const seen_launch &launch) {

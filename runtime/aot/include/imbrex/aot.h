@@ -59,8 +59,8 @@ typedef struct imbrex_launch {
 } imbrex_launch;
 enum { IMBREX_BEGINS = -1 };
 
-/* Called around every launch by the thread that makes it, by several at once; `own` is what it was
-   set with. It may not launch anything. */
+/* Called around every launch in a stream that there may be, by the thread that makes it, by several
+   at once; `own` is what it was set with. It may not launch anything. */
 typedef void imbrex_launch_hook(const imbrex_launch *launch, void *own);
 /* Have launches from now on seen by this hook, and by no other; null ends that. One that was set
    before may still be called by a thread that has just begun a launch. */

@@ -34,6 +34,9 @@ library_trace trace_for_library(const K &kernel, const trace_options &options = 
 
 } // namespace imbrex::detail
 
+#define IMBREX_DETAIL_JOINED_AS_THEY_ARE(a, b) a##b
+#define IMBREX_DETAIL_JOINED(a, b) IMBREX_DETAIL_JOINED_AS_THEY_ARE(a, b)
+
 /// IMBREX_KERNEL(gemm, matmul<bf16, 128, 256, 64>{});
 /// IMBREX_KERNEL(gemm, matmul<bf16, 128, 256, 64>{}, {.warps = 8});
 ///
@@ -41,7 +44,7 @@ library_trace trace_for_library(const K &kernel, const trace_options &options = 
 /// the function `gemm` of the library's namespace. A launch brings the grid, unless the functor
 /// computes it (imbrex/blocks.hpp).
 #define IMBREX_KERNEL(kernel_name, ...)                                                            \
-  [[maybe_unused]] static const int imbrex_kernel_##kernel_name =                                  \
+  [[maybe_unused]] static const int IMBREX_DETAIL_JOINED(imbrex_kernel_, __LINE__) =               \
       ::imbrex::detail::add_to_library(                                                            \
           {#kernel_name, nullptr, ::imbrex::detail::location::current(),                           \
            [] { return ::imbrex::detail::trace_for_library(__VA_ARGS__); }})
@@ -51,7 +54,7 @@ library_trace trace_for_library(const K &kernel, const trace_options &options = 
 /// Another functor for the kernel `gemm`, of the same parameters: what launches run for which a row
 /// of the library's tuning table names the configuration `wide`.
 #define IMBREX_KERNEL_CONFIG(kernel_name, config_name, ...)                                        \
-  [[maybe_unused]] static const int imbrex_kernel_##kernel_name##_##config_name =                  \
+  [[maybe_unused]] static const int IMBREX_DETAIL_JOINED(imbrex_kernel_, __LINE__) =               \
       ::imbrex::detail::add_to_library(                                                            \
           {#kernel_name, #config_name, ::imbrex::detail::location::current(),                      \
            [] { return ::imbrex::detail::trace_for_library(__VA_ARGS__); }})
