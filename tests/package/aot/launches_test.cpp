@@ -453,6 +453,8 @@ TEST_CASE("another number may be another configuration, of a launch made again t
     CHECK(app::marked(kGpu, 1, x, n, 0, 0, 0).ok() == (n > 100));
     if (n > 100) CHECK(contentOf(x).front() == 1000.0f + static_cast<f32>(n));
   }
+  for (const std::uint64_t large : {11, 13, 9, 15, 7})
+    CHECK(app::marked(kGpu, 1, x, 5, large, 0, 0).ok() == (large > 10));
   // Numbers of which no row speaks change in a launch that is kept.
   check(app::marked(kGpu, 1, x, 101, 0, 0, 0.5f));
   other.driver.calls.clear();
