@@ -29,6 +29,11 @@ if(install_from AND said MATCHES "Could NOT find")
 endif()
 run(${CMAKE_COMMAND} --build ${build} --target consumer -j 2)
 run(${build}/consumer)
+# Nothing has changed: no kernel is compiled again.
+run(${CMAKE_COMMAND} --build ${build} --target consumer)
+if(generator STREQUAL "Ninja" AND NOT said MATCHES "no work to do")
+  message(FATAL_ERROR "a build with nothing changed does something")
+endif()
 if(install_from)
   run(${CMAKE_COMMAND} -S ${consumer}/../without_compiler -B ${build}/without_compiler -G ${generator} ${imbrex}
     -DKERNELS=${build}/twice_kernels -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_CXX_FLAGS=${flags}
