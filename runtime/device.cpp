@@ -1,3 +1,4 @@
+#include "backend/package/choice/tables.h"
 #include "backend/support/environment.h"
 #include "backend/support/lifetime.h"
 #include "backend/target/gpu_target.h"
@@ -29,9 +30,6 @@ std::string nameOf(DeviceKind kind, std::string_view which) {
   const std::string pattern = nameOf(kind);
   return pattern.substr(0, pattern.find(':') + 1) + std::string(which);
 }
-
-/// More than any machine holds; a device's index has 8 bits.
-constexpr std::int32_t kMostGpus = 32;
 
 /// `cuda` is `cuda:0`.
 bool means(std::string_view name, const DeviceInfo &device) {
@@ -73,7 +71,7 @@ const std::vector<DeviceInfo> &allDevices() {
         devices.push_back(
             {DeviceKind::Emulated, nameOf(DeviceKind::Emulated, machine.name), &machine});
     for (const DeviceKind kind : {DeviceKind::Cuda, DeviceKind::Hip})
-      for (std::int32_t number = 0; number < kMostGpus; ++number)
+      for (std::int32_t number = 0; number < static_cast<std::int32_t>(aot::kMostGpus); ++number)
         devices.push_back({kind, nameOf(kind, std::to_string(number)), &processor, number});
     return devices;
   }());

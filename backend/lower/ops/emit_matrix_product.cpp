@@ -8,6 +8,7 @@
 #include "backend/lower/memory/fragments.h"
 #include "backend/lower/ops/emit_ops.h"
 #include "backend/support/check.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <array>
 #include <memory>
@@ -420,7 +421,8 @@ private:
     // Four of 2^0.
     constexpr std::int64_t kOnes = 0x7f7f7f7f, kOnesWithSign = 0x38383838, kNoSigns = 0x7f7f7f7f;
     if (!scales_[i]) {
-      const std::int64_t ofLane = unit_.k / unit_.scale.k, registers = (ofLane + 3) / 4;
+      const std::int64_t ofLane = unit_.k / unit_.scale.k,
+                         registers = static_cast<std::int64_t>(llvm::divideCeil(ofLane, 4));
       Value *const ones = e_.i32(hasSign ? kOnesWithSign : kOnes);
       return {MatrixValues(static_cast<std::size_t>(registers), ones)};
     }

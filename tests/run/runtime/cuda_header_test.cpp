@@ -1,7 +1,8 @@
 // What we say of CUDA's driver against what cuda.h says, where there is one.
 
 #include "backend/lower/kernel_interface.h"
-#include "runtime/aot/driver/driver.h"
+#include "runtime/aot/driver/gpu.h"
+#include "tests/run/runtime/called_alike.h"
 
 #include <doctest/doctest.h>
 
@@ -12,17 +13,7 @@
 namespace imbrex {
 namespace {
 
-/// Whether two parameters are passed alike.
-template <class A, class B>
-constexpr bool isAlike = sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B>;
-
-template <class... A, class... B>
-constexpr bool areCalledAlike(int (*)(A...), CUresult (*)(B...)) {
-  if constexpr (sizeof...(A) == sizeof...(B))
-    return (isAlike<A, B> && ...);
-  else
-    return false;
-}
+using testing::areCalledAlike;
 
 // cuda.h redefines the names of functions that have a newer form: cuMemAlloc is cuMemAlloc_v2.
 #define IMBREX_QUOTED(text) #text

@@ -1,6 +1,7 @@
 // What we say of HIP against what its header of ROCm 6 or later says, where there is one.
 
-#include "runtime/aot/driver/driver.h"
+#include "runtime/aot/driver/gpu.h"
+#include "tests/run/runtime/called_alike.h"
 
 #include <doctest/doctest.h>
 
@@ -15,19 +16,7 @@
 namespace imbrex {
 namespace {
 
-/// Whether two parameters are passed alike: an address in the device's memory is a pointer of HIP's
-/// and a number of ours.
-template <class A, class B>
-constexpr bool isAlike = sizeof(A) == sizeof(B) && (std::is_pointer_v<A> == std::is_pointer_v<B> ||
-                                                    std::is_same_v<A, std::uint64_t>);
-
-template <class... A, class... B>
-constexpr bool areCalledAlike(int (*)(A...), hipError_t (*)(B...)) {
-  if constexpr (sizeof...(A) == sizeof...(B))
-    return (isAlike<A, B> && ...);
-  else
-    return false;
-}
+using testing::areCalledAlike;
 
 struct Own {
 #define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
