@@ -78,6 +78,22 @@ int bindView(const Pair &pair, const imbrex_array &given) {
   return IMBREX_OK;
 }
 
+int bindTable(const Pair &pair, const imbrex_table &given) {
+  pair.bound.scalar = reinterpret_cast<std::uintptr_t>(given.pointers);
+  pair.bound.bytes = given.count;
+  if (given.count < 0)
+    return wrongArgument(pair.kernel, pair.parameter, "has %lld pointers",
+                         static_cast<long long>(given.count));
+  if (pair.bound.scalar == 0) // also of none: a null one stands there
+    return wrongArgument(pair.kernel, pair.parameter, "is a null pointer");
+  if (pair.bound.scalar % sizeof(void *) != 0)
+    return wrongArgument(pair.kernel, pair.parameter,
+                         "has an address that is no multiple of a pointer's 8 bytes");
+  pair.bound.holds.isDivisible = (given.promises & IMBREX_ALIGNED) != 0;
+  pair.bound.isApart = (given.promises & IMBREX_APART) != 0;
+  return IMBREX_OK;
+}
+
 int bindOne(const Pair &pair, const void *given) {
   if (given == nullptr) return wrongArgument(pair.kernel, pair.parameter, "is missing");
   switch (pair.parameter.form) {
@@ -85,11 +101,13 @@ int bindOne(const Pair &pair, const void *given) {
   case Form::Truth: return bindScalar(pair, given);
   case Form::Pointer: return bindMemory(pair, *static_cast<const imbrex_memory *>(given));
   case Form::View: return bindView(pair, *static_cast<const imbrex_array *>(given));
+  case Form::Table: return bindTable(pair, *static_cast<const imbrex_table *>(given));
   }
   return IMBREX_OK;
 }
 
-bool areApart(const Bound &a, const Bound &b) {
+bool areApart(const Bound &a, const Bound &b, bool isTableA, bool isTableB) {
+  if (isTableA || isTableB) return a.isApart || b.isApart;
   if (a.bytes < 0 || b.bytes < 0) return false;
   return a.scalar + static_cast<std::uint64_t>(a.bytes) <= b.scalar ||
          b.scalar + static_cast<std::uint64_t>(b.bytes) <= a.scalar;
@@ -107,7 +125,7 @@ bool areDisjoint(const Kernel &kernel, const BoundLaunch &bound) {
     for (std::size_t before = 0; before < i; ++before)
       if (const Parameter &other = kernel.parameters[before];
           hasMemory(other) && !(parameter.isConst && other.isConst) &&
-          !areApart(one, bound[before]))
+          !areApart(one, bound[before], parameter.form == Form::Table, other.form == Form::Table))
         return false;
   }
   return true;
@@ -177,6 +195,8 @@ std::size_t writeWords(const Kernel &kernel, const BoundLaunch &bound, Words &wo
   std::size_t count = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
     words[count++] = bound[i].scalar;
+    if (kernel.parameters[i].form == Form::Table)
+      words[count++] = static_cast<std::uint64_t>(bound[i].bytes);
     const imbrex_array *view = bound[i].view;
     if (view == nullptr) continue;
     const std::size_t rank = kernel.parameters[i].rank;

@@ -15,8 +15,10 @@ namespace imbrex::aot {
 /// An argument, and what holds of it.
 struct Bound {
   std::uint64_t scalar = 0; ///< Its bits, zero-extended; of memory its address.
-  std::int64_t bytes = 0;   ///< Of memory: from its address on; -1 where they are not known.
+  /// Of memory: from its address on; -1 where they are not known. Of a table how many pointers.
+  std::int64_t bytes = 0;
   const imbrex_array *view = nullptr;
+  bool isApart = false; ///< A table: from all other arguments, as far as anybody writes.
   launching::ParameterAssumptions holds = {};
 };
 
@@ -57,7 +59,7 @@ int checkSpan(const Kernel &kernel, const Parameter &parameter,
 int bindArguments(const Kernel &kernel, const void *const *arguments, BoundLaunch &bound);
 
 /// The arguments as code for the processor takes them (host::argumentWords): a scalar's bits, an
-/// address, and behind that of a view its extents and strides.
+/// address, and behind that of a view its extents and strides, of a table its size.
 using Words = std::array<std::uint64_t, (kMostParameters + 1) * (1 + 2 * kMostAxes)>;
 /// How many they are.
 std::size_t writeWords(const Kernel &kernel, const BoundLaunch &bound, Words &words);

@@ -97,7 +97,7 @@ int TensorArguments::take(const Kernel &kernel, const imbrex_stream &on,
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
     const Parameter &parameter = kernel.parameters[i];
     list_[i] = arguments[i];
-    if (!hasMemory(parameter)) continue;
+    if (!hasMemory(parameter) || parameter.form == Form::Table) continue;
     if (arguments[i] == nullptr) return wrongArgument(kernel, parameter, "is missing");
     imbrex_dltensor given; // who declares it otherwise has written it as something else
     std::memcpy(&given, arguments[i], sizeof given);

@@ -25,7 +25,9 @@ std::uint64_t valueOf(const Word &word, const BoundLaunch &bound) {
   switch (word.kind) {
   case WordKind::Scalar:
   case WordKind::Pointer: return argument.scalar;
-  case WordKind::Extent: return static_cast<std::uint64_t>(argument.view->extents[word.axis]);
+  case WordKind::Extent:
+    return static_cast<std::uint64_t>(argument.view != nullptr ? argument.view->extents[word.axis]
+                                                               : argument.bytes);
   case WordKind::Stride: return static_cast<std::uint64_t>(argument.view->strides[word.axis]);
   case WordKind::BoxMap: break; // bytes of its own
   }

@@ -12,10 +12,11 @@
 namespace imbrex::aot {
 namespace {
 
-/// Memory of an argument: an imbrex_array of so many axes, or an imbrex_memory.
+/// Memory of an argument: an imbrex_array of so many axes, an imbrex_memory or an imbrex_table.
 struct Memory {
   std::uint32_t argument;
-  std::uint32_t axes; ///< 0: it is an imbrex_memory, whose bytes are kept as an extent.
+  std::uint16_t axes; ///< 0: it is one of the latter, whose second member is kept as an extent.
+  bool isTable;       ///< Whose promises are kept as a stride.
   std::uint64_t data = 0;
   std::array<std::int64_t, kMostAxes> extents = {}, strides = {};
 };
@@ -76,10 +77,17 @@ driver::LaunchHash hashOf(const Asked &asked, const void *loaded) {
 Memory memoryOf(const Asked &asked, std::size_t argument) {
   const Parameter &parameter = asked.kernel.parameters[argument];
   const void *const given = asked.arguments[argument];
-  Memory made{.argument = static_cast<std::uint32_t>(argument), .axes = parameter.rank};
+  Memory made{.argument = static_cast<std::uint32_t>(argument),
+              .axes = parameter.rank,
+              .isTable = parameter.form == Form::Table};
   made.data = readAs<std::uint64_t>(given); // both begin with it
   if (parameter.form == Form::Pointer) {
     made.extents[0] = static_cast<const imbrex_memory *>(given)->bytes;
+    return made;
+  }
+  if (made.isTable) {
+    made.extents[0] = static_cast<const imbrex_table *>(given)->count;
+    made.strides[0] = static_cast<const imbrex_table *>(given)->promises;
     return made;
   }
   const auto &array = *static_cast<const imbrex_array *>(given);
@@ -115,7 +123,8 @@ void keepArguments(const Asked &asked, RecentLaunch &kept) {
 bool isTunedBy(const Kernel &kernel, std::uint32_t parameter) {
   std::int32_t word = 0; // the parameter's, as ranges count them
   for (std::uint32_t before = 0; before < parameter; ++before)
-    word += 1 + 2 * kernel.parameters[before].rank;
+    word += 1 + 2 * kernel.parameters[before].rank +
+            (kernel.parameters[before].form == Form::Table ? 1 : 0);
   for (const TunedRow &row : std::span(kernel.tuned, static_cast<std::size_t>(kernel.tunedCount)))
     if (row.config->check != nullptr ||
         std::any_of(row.ranges, row.ranges + row.rangeCount,
@@ -157,6 +166,11 @@ bool mayBe(std::uint64_t value, const Number &before) {
 
 bool isSame(const Memory &kept, const void *given) {
   if (given == nullptr) return false;
+  if (kept.isTable) {
+    const auto &table = *static_cast<const imbrex_table *>(given);
+    return readAs<std::uint64_t>(&table) == kept.data && table.count == kept.extents[0] &&
+           table.promises == kept.strides[0];
+  }
   if (kept.axes == 0) {
     const auto &memory = *static_cast<const imbrex_memory *>(given);
     return readAs<std::uint64_t>(&memory) == kept.data && memory.bytes == kept.extents[0];

@@ -105,7 +105,7 @@ archive::LibraryKernel traced(const detail::library_kernel &one) {
 /// What its functions are called.
 std::vector<std::string> functionsOf(const archive::LibraryKernel &kernel) {
   std::vector<std::string> names{kernel.name};
-  if (kernel.takesMemory()) names.push_back(kernel.name + archive::kDlpackSuffix);
+  if (kernel.takesArrays()) names.push_back(kernel.name + archive::kDlpackSuffix);
   return names;
 }
 

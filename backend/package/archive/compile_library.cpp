@@ -39,10 +39,6 @@ void refuseInLibrary(const LibraryKernel &of, Diagnostics &diagnostics) {
   if (kernel.parameterCount() > aot::kMostParameters)
     diagnostics.report(Diag::TooMuchForLibrary, kernel.where(), of.name, kernel.parameterCount(),
                        "parameters", aot::kMostParameters);
-  for (std::size_t i = 0; i < kernel.parameterCount(); ++i)
-    if (kernel.parameterType(i).isTable())
-      diagnostics.report(Diag::NotInLibrary, kernel.where(), of.name,
-                         "takes a table of pointers, '" + kernel.parameterName(i) + "'");
   ir::walk(kernel.body(), [&](const ir::Op &op) {
     const bool tells = op.kind == ir::OpKind::Print || op.kind == ir::OpKind::Assert;
     if (tells)

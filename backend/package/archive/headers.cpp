@@ -39,6 +39,7 @@ enum class Arrays : std::uint8_t { Own, Dlpack };
 
 std::string parameterInC(const LibraryKernel &of, std::size_t i, Arrays form) {
   const ir::Type &type = of.kernel.parameterType(i);
+  if (type.isTable()) return "const imbrex_table *" + nameOf(of, i); // DLPack has none
   if (type.hasMemory() && form == Arrays::Dlpack) return "const imbrex_dltensor *" + nameOf(of, i);
   if (type.isView()) return "const imbrex_array *" + nameOf(of, i);
   if (type.hasMemory()) return "const imbrex_memory *" + nameOf(of, i);
@@ -47,6 +48,8 @@ std::string parameterInC(const LibraryKernel &of, std::size_t i, Arrays form) {
 
 std::string parameterInCpp(const LibraryKernel &of, std::size_t i, Arrays form) {
   const ir::Type &type = of.kernel.parameterType(i);
+  if (type.isTable())
+    return llvm::formatv("const imbrex::aot::table<{0}> &{1}", pointeeInCpp(type), nameOf(of, i));
   if (type.hasMemory() && form == Arrays::Dlpack)
     return "const imbrex::aot::dltensor &" + nameOf(of, i);
   if (type.isView())
@@ -149,7 +152,7 @@ std::string headerForC(const Library &library) {
   for (const LibraryKernel &of : library.kernels) {
     text += "\n/* " + llvm::join(notesOn(of), "\n   ") + " */\n";
     text += functionForC(library, of, Arrays::Own);
-    if (of.takesMemory()) text += functionForC(library, of, Arrays::Dlpack);
+    if (of.takesArrays()) text += functionForC(library, of, Arrays::Dlpack);
   }
   text += llvm::formatv("\n/* {0} */\nint {1}(const imbrex_stream *{2});\n", kLoaderNote,
                         library.loaderSymbol(), kStreamName);
@@ -163,7 +166,7 @@ std::string headerForCpp(const Library &library, const std::string &headerForC) 
   for (const LibraryKernel &of : library.kernels) {
     text += "\n/// " + llvm::join(notesOn(of), "\n/// ") + "\n";
     text += functionForCpp(library, of, Arrays::Own);
-    if (of.takesMemory()) text += functionForCpp(library, of, Arrays::Dlpack);
+    if (of.takesArrays()) text += functionForCpp(library, of, Arrays::Dlpack);
   }
   if (library.nameSpace != library.name) // which several libraries may share
     text += llvm::formatv("\n} // namespace {0}\n\nnamespace {1} {{\n", library.nameSpace,

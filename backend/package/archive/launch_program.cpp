@@ -46,7 +46,7 @@ std::vector<std::int32_t> firstWords(const ir::Kernel &kernel) {
   for (const ir::ValueId parameter : kernel.body().arguments) {
     first.push_back(next);
     const ir::Type &type = kernel.type(parameter);
-    next += 1 + (type.isView() ? 2 * type.rank() : 0);
+    next += 1 + (type.isView() ? 2 * type.rank() : type.isTable() ? 1 : 0);
   }
   return first;
 }
@@ -91,6 +91,7 @@ std::vector<GivenWord> givenBy(const ir::Kernel &kernel) {
     const ir::Type &type = kernel.parameterType(i);
     const std::string &name = kernel.parameterName(i);
     if (!type.hasMemory()) given.push_back({name, first[i], type.element()});
+    if (type.isTable()) given.push_back({name + ".size()", first[i] + 1, ir::ElementKind::I64});
     if (!type.isView()) continue;
     std::int32_t word = first[i];
     for (const char *what : {".extent(", ".stride("})

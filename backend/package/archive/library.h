@@ -90,9 +90,10 @@ struct LibraryKernel {
 
   /// Whether arrays are passed to it, so that a function whose name ends with kDlpackSuffix takes
   /// them as DLPack's tensors.
-  bool takesMemory() const {
-    return llvm::any_of(kernel.body().arguments,
-                        [&](ir::ValueId parameter) { return kernel.type(parameter).hasMemory(); });
+  bool takesArrays() const {
+    return llvm::any_of(kernel.body().arguments, [&](ir::ValueId parameter) {
+      return kernel.type(parameter).hasMemory() && !kernel.type(parameter).isTable();
+    });
   }
 };
 

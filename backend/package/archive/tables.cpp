@@ -150,6 +150,7 @@ private:
 
   static aot::Form formOf(const ir::Type &type) {
     if (type.isView()) return aot::Form::View;
+    if (type.isTable()) return aot::Form::Table;
     if (type.isPointerTile()) return aot::Form::Pointer;
     return type.element() == ir::ElementKind::Bool ? aot::Form::Truth : aot::Form::Scalar;
   }
@@ -167,11 +168,11 @@ private:
   static aot::WordKind kindOf(const lower::Word &word) {
     switch (word.kind) {
     case lower::WordKind::Scalar: return aot::WordKind::Scalar;
-    case lower::WordKind::Pointer: return aot::WordKind::Pointer;
+    case lower::WordKind::Pointer:
+    case lower::WordKind::Table: return aot::WordKind::Pointer;
     case lower::WordKind::Extent: return aot::WordKind::Extent;
     case lower::WordKind::Stride: return aot::WordKind::Stride;
     case lower::WordKind::BoxMap: return aot::WordKind::BoxMap;
-    case lower::WordKind::Table:
     case lower::WordKind::Observations: break; // of kernels that no library has
     }
     IMBREX_UNREACHABLE("a word of a kernel that no library can have");
@@ -360,7 +361,7 @@ Result<std::unique_ptr<llvm::MemoryBuffer>> makeTables(const Library &library,
     table->setLinkage(llvm::GlobalValue::ExternalLinkage);
     table->setVisibility(llvm::GlobalValue::HiddenVisibility);
     emitFunction(module, symbol, kernel, table, aot::kLaunchSymbol);
-    if (kernel.takesMemory())
+    if (kernel.takesArrays())
       emitFunction(module, symbol + kDlpackSuffix, kernel, table, aot::kDlpackLaunchSymbol);
   });
 }

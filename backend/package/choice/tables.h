@@ -30,7 +30,7 @@ enum class WordKind : std::uint8_t { Scalar, Pointer, Extent, Stride, BoxMap };
 struct Word {
   WordKind kind;
   std::uint8_t parameter;
-  std::uint8_t axis; ///< Of the view; of a BoxMap: its number among the code's.
+  std::uint8_t axis; ///< Of the view, 0 of a table; of a BoxMap: its number among the code's.
   std::uint8_t bytes;
   std::uint32_t place; ///< In the argument list.
 };
@@ -49,7 +49,7 @@ static_assert(sizeof(BoxMap) == 56);
 /// imbrex_device (imbrex/aot.h), whose numbers these are.
 enum Device : std::uint8_t { kHost, kCuda, kHip };
 
-enum class Form : std::uint8_t { Scalar, Truth, Pointer, View };
+enum class Form : std::uint8_t { Scalar, Truth, Pointer, View, Table };
 
 struct Parameter {
   const char *name;
@@ -68,7 +68,8 @@ inline std::uint8_t storageBytes(const Parameter &parameter) {
   return static_cast<std::uint8_t>((parameter.storageBits + 7) / 8);
 }
 inline bool hasMemory(const Parameter &parameter) {
-  return parameter.form == Form::Pointer || parameter.form == Form::View;
+  return parameter.form == Form::Pointer || parameter.form == Form::View ||
+         parameter.form == Form::Table;
 }
 
 /// launching::ParameterAssumptions

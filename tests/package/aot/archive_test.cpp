@@ -188,13 +188,14 @@ TEST_CASE("a tuning table says which configurations there is code of, for which 
 }
 
 TEST_CASE("the words of a launch are named as its requirements name them") {
-  const ir::Kernel kernel = testing::parsedKernel(
-      "kernel @k(%n: i32, %x: view<f32, 2>, %p: ptr<f32>, %y: view<f32, 1>) stage tiles {\n}");
+  const ir::Kernel kernel =
+      testing::parsedKernel("kernel @k(%n: i32, %x: view<f32, 2>, %p: ptr<f32>, %t: table<f32>, "
+                            "%y: view<f32, 1>) stage tiles {\n}");
   std::string names;
   for (const GivenWord &word : givenBy(kernel))
     names += word.name + " " + std::to_string(word.word) + " ";
-  CHECK(names == "n 0 x.extent(0) 2 x.extent(1) 3 x.stride(0) 4 x.stride(1) 5 y.extent(0) 8 "
-                 "y.stride(0) 9 ");
+  CHECK(names == "n 0 x.extent(0) 2 x.extent(1) 3 x.stride(0) 4 x.stride(1) 5 t.size() 8 "
+                 "y.extent(0) 10 y.stride(0) 11 ");
 }
 
 TEST_CASE("what is wrong with a tuning table is told") {

@@ -45,7 +45,6 @@ def test_refusals():
     told = "wrong/told.cpp"
     refuses("told", f"{told}:11: error: 'talk' prints, which kernels compiled ahead of time can't do yet")
     refuses("told", f"{told}:12: error: 'talk' asserts,")
-    refuses("told", "'pick' takes a table of pointers, 'xs',")
     refuses("twice", "wrong/second.cpp:3: error: two functions of the library would be called 'clear'")
     refuses("twice", "wrong/second.cpp:4: error: two functions of the library would be called 'clear_dlpack'")
     refuses("named", "wrong/named.cpp:4: error: '2' is no name")

@@ -11,6 +11,7 @@ IMBREX_KERNEL(softmax, softmax{});
 IMBREX_KERNEL(product, product{}, {.warps = 4});
 IMBREX_KERNEL(halve, halve{});
 IMBREX_KERNEL(tiles, tiles{});
+IMBREX_KERNEL(groups, groups{});
 // tuned.json says when; one is named before its kernel, and one that no row names is not compiled.
 IMBREX_KERNEL_CONFIG(chosen, large, chosen<1, 256>{}, {.warps = 2});
 IMBREX_KERNEL(chosen, chosen<0, 32>{});

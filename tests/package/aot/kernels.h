@@ -110,6 +110,20 @@ struct marked {
   }
 };
 
+/// Each block adds one to the numbers of a group, and stores them to another.
+struct groups {
+  static constexpr names parameters{"from", "to", "count"};
+  void operator()(table<const f32> from, table<f32> to, scalar<i32> count) const {
+    require(from.size() == to.size(), "each group has two places");
+    const auto group = program_id(0);
+    const auto at = arange<0, 64>();
+    store(to[group] + at, load(from[group] + at, at < count, 0.0f) + 1.0f, at < count);
+  }
+  auto blocks(table<const f32> from, table<f32> /*to*/, scalar<i32> /*count*/) const {
+    return from.size();
+  }
+};
+
 /// Elements of which two share a byte.
 struct halve {
   static constexpr names parameters{"x", "y"};

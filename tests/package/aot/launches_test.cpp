@@ -392,6 +392,57 @@ TEST_CASE("a hook sees the beginning and the end of each launch, also of one tha
                                          gpu + ": " + number(IMBREX_BAD_ARGUMENT)});
 }
 
+TEST_CASE("tables lead to groups of memory, on the host and on a GPU") {
+  using aot::promise, aot::table;
+  // On the host, also in place.
+  std::vector<std::vector<f32>> in{random<f32>(64, 1), random<f32>(64, 2), random<f32>(64, 3)};
+  std::vector<f32> first(64), second(64);
+  const std::array<const f32 *, 4> from{in[0].data(), in[1].data(), in[2].data(), nullptr};
+  const std::array<f32 *, 4> to{first.data(), second.data(), in[2].data(), nullptr};
+  const std::vector<std::vector<f32>> before = in;
+  check(app::groups(stream_ref::host(), table<const f32>(from.data(), 3), table<f32>(to.data(), 3),
+                    50));
+  for (std::size_t i = 0; i < 64; ++i) {
+    CHECK(first[i] == (i < 50 ? before[0][i] + 1 : 0));
+    CHECK(second[i] == (i < 50 ? before[1][i] + 1 : 0));
+    CHECK(in[2][i] == (i < 50 ? before[2][i] + 1 : before[2][i]));
+  }
+  const auto refused = app::groups(stream_ref::host(), table<const f32>(from.data(), 3),
+                                   table<f32>(to.data(), 2), 50);
+  CHECK(refused.code() == IMBREX_UNMET);
+  CHECK(std::string(refused.message()) ==
+        "'groups' requires from.size() == to.size(), and from.size() is 3, to.size() is 2: each "
+        "group has two places");
+  CHECK(
+      !app::groups(stream_ref::host(), table<const f32>(nullptr, 0), table<f32>(to.data(), 0), 1));
+  CHECK(!app::groups(stream_ref::host(), table<const f32>(from.data(), -1),
+                     table<f32>(to.data(), -1), 1));
+  // On a GPU: once as another code, since nothing is promised.
+  Fake fake(trace(kernels::groups{}));
+  const auto x = on(kGpu, before[0]), y = on(kGpu, before[1]);
+  const auto z = on(kGpu, std::vector<f32>(64)), w = on(kGpu, std::vector<f32>(64));
+  const auto sources = on(kGpu, std::vector<const f32 *>{x.data(), y.data(), nullptr});
+  const auto places = on(kGpu, std::vector<f32 *>{z.data(), w.data(), nullptr});
+  const auto launch = [&](promise kept, int count) {
+    return app::groups(kGpu, table<const f32>(sources.data(), 2, kept),
+                       table<f32>(places.data(), 2, kept), count);
+  };
+  for (const int count : {64, 64, 30}) {
+    check(launch(promise::aligned_and_apart, count));
+    CHECK(fake.played.problem() == "");
+    const std::vector<f32> one = contentOf(z), other = contentOf(w);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      CHECK(one[i] == before[0][i] + 1);
+      CHECK(other[i] == before[1][i] + 1);
+    }
+  }
+  const std::string usual = fake.launches.back().image;
+  CHECK(!launch(promise::none, 30)); // which the GPU of this test does not take for such arguments
+  CHECK(fake.launches.back().image != usual);
+  CHECK(!launch(promise::aligned, 30));
+  CHECK(fake.launches.size() == 5);
+}
+
 TEST_CASE("a launch runs the configuration that the first row names that fits it") {
   struct Choice {
     std::int64_t size;

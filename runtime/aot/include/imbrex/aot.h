@@ -87,6 +87,19 @@ typedef struct imbrex_memory {
   int64_t bytes;
 } imbrex_memory;
 
+/* Pointers to memory of the device, for a parameter table<T>: so many in the device's memory, and a
+   null one behind them. What they lead to is not looked at. `promises` are kept by the caller, or
+   results are wrong; without them the kernel may run more slowly. */
+typedef struct imbrex_table {
+  const void *pointers;
+  int64_t count;
+  int32_t promises;
+} imbrex_table;
+enum {
+  IMBREX_ALIGNED = 1, /* each of them is a multiple of 16 bytes */
+  IMBREX_APART = 2    /* memory of this table is that of another argument only where both read */
+};
+
 /* An array that another library hands over, in the layout of DLPack's DLTensor (dlpack.h, version
    1): `(const imbrex_dltensor *)&theirs`. What it says of its memory, elements and axes is checked
    against the kernel's parameter and the stream. */

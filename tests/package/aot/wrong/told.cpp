@@ -13,12 +13,6 @@ struct talk {
   }
 };
 
-struct pick {
-  static constexpr names parameters{"xs", "y"};
-  void operator()(table<const f32> xs, view<f32, 1> y) const { y[box<1>(0)] = load(xs[1]); }
-};
-
 } // namespace
 
 IMBREX_KERNEL(talk, talk{});
-IMBREX_KERNEL(pick, pick{});

@@ -112,4 +112,23 @@ public:
   constexpr memory(R &&range) : memory(range.data(), static_cast<std::int64_t>(range.size())) {}
 };
 
+/// What the caller promises of a table (imbrex_table).
+enum class promise : std::int32_t {
+  none = 0,
+  aligned = IMBREX_ALIGNED,
+  apart = IMBREX_APART,
+  aligned_and_apart = IMBREX_ALIGNED | IMBREX_APART
+};
+
+/// Pointers in the memory of the stream's device, for a parameter `table<T>`; behind so many stands
+/// a null one.
+template <class T>
+class table : public imbrex_table {
+public:
+  using unit = detail::unit_of<T>;
+
+  constexpr table(unit *const *first, std::int64_t number, promise kept = promise::none)
+      : imbrex_table{first, number, static_cast<std::int32_t>(kept)} {}
+};
+
 } // namespace imbrex::aot
