@@ -118,6 +118,7 @@ imbrex_stream imbrex_best_stream() {
   if (name == "host" || isGpuCalled(name, on)) return on;
   if (!name.empty() && name != "auto")
     return {.device = kUnknownDevice, .number = 0, .handle = nullptr};
+  const KeptErrorText kept; // that there is no GPU is no error
   for (const std::int32_t kind : {IMBREX_CUDA, IMBREX_HIP}) {
     on = {.device = kind, .number = 0, .handle = nullptr};
     if (gpuOf(on) != nullptr) return on;

@@ -13,6 +13,9 @@ constinit thread_local std::array<char, kTextBytes> lastText{};
 
 } // namespace
 
+KeptErrorText::KeptErrorText() : before_(lastText) {}
+KeptErrorText::~KeptErrorText() { lastText = before_; }
+
 int fail(imbrex_status status, const char *format, ...) {
   std::va_list values;
   va_start(values, format);

@@ -9,6 +9,7 @@
 #include "runtime/aot/loaded.h"
 #include "runtime/aot/log.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -65,6 +66,14 @@ std::span<const Code> bestCodes(const Kernel &kernel) {
   return {first, count};
 }
 
+/// The first time that it is run.
+void logOnce(const Kernel &kernel, const Code &code) {
+  const auto bit = std::uint64_t{1} << std::min<std::ptrdiff_t>(&code - kernel.codes, 63);
+  std::atomic<std::uint64_t> &ran = kernel.loaded->ranOnHost;
+  if ((ran.load(std::memory_order_relaxed) & bit) == 0 && (ran.fetch_or(bit) & bit) == 0)
+    logLoaded(kernel, code, "host");
+}
+
 std::int32_t threadCount() {
   static const std::int32_t count = [] {
     const char *text = std::getenv("IMBREX_NUM_THREADS");
@@ -88,6 +97,7 @@ int runOnHost(const Kernel &kernel, const BoundLaunch &bound) {
                 "the library '%s' has no code of '%s' for this processor, only for %s",
                 kernel.library, kernel.name, describe(kernel).c_str());
   const Code &code = strongest(kernel, codes, bound);
+  logOnce(kernel, code);
   Words words;
   writeWords(kernel, bound, words);
   std::atomic<bool> isShort = false;

@@ -119,16 +119,6 @@ private:
     return true;
   }
 
-  /// How much, to tell the codes of one machine apart.
-  int assumedBy(const Code &code) const {
-    int count = (code.areDisjoint ? 1 : 0) + code.equalCount;
-    for (const Assumed &of :
-         std::span(code.assumed, static_cast<std::size_t>(kernel_.parameterCount)))
-      count += of.isDivisible + of.hasUnitStride + of.hasDivisibleRows + of.hasSmallExtents +
-               of.hasSmallSpan + of.hasBoxes + (of.sharedRowBytes != 0 ? 1 : 0);
-    return count;
-  }
-
   /// Unless it is there.
   int load(const imbrex_stream &on, const Code &code, Ready &ready) {
     if (isLoaded(code, ready)) return IMBREX_OK;
@@ -151,11 +141,7 @@ private:
       aot::log(LogLevel::Info, "load", "%s", imbrex_error_text());
       return status;
     }
-    aot::log(LogLevel::Info, "load", "kernel=%s%s%s library=%s device=%s code=%s%s assumes=%d",
-             kernel_.name, kernel_.config != nullptr ? " config=" : "",
-             kernel_.config != nullptr ? kernel_.config : "", kernel_.library,
-             gpu_.description().c_str(), code.isAssembly ? "ptx:" : "", code.machine,
-             assumedBy(code));
+    logLoaded(kernel_, code, gpu_.description().c_str());
     slot.isLoaded.store(true, std::memory_order_release);
     ready = {&code, slot.module};
     return IMBREX_OK;
@@ -193,6 +179,17 @@ int makeReady(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream 
               BoundLaunch &bound, Ready &ready) {
   if (!gpu.knowsBoxes()) bound.forgetBoxes(static_cast<std::size_t>(kernel.parameterCount));
   return onGpu(kernel, gpu, on).find(on, bound, ready);
+}
+
+void logLoaded(const Kernel &kernel, const Code &code, const char *device) {
+  int assumed = (code.areDisjoint ? 1 : 0) + code.equalCount; // tells the codes of a machine apart
+  for (const Assumed &of : std::span(code.assumed, static_cast<std::size_t>(kernel.parameterCount)))
+    assumed += of.isDivisible + of.hasUnitStride + of.hasDivisibleRows + of.hasSmallExtents +
+               of.hasSmallSpan + of.hasBoxes + (of.sharedRowBytes != 0 ? 1 : 0);
+  aot::log(LogLevel::Info, "load", "kernel=%s%s%s library=%s device=%s code=%s%s assumes=%d",
+           kernel.name, kernel.config != nullptr ? " config=" : "",
+           kernel.config != nullptr ? kernel.config : "", kernel.library, device,
+           code.isAssembly ? "ptx:" : "", code.machine, assumed);
 }
 
 int loadAll(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {

@@ -24,6 +24,9 @@ int makeReady(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream 
 /// All that launches on the GPU may run of a kernel and of its configurations. An imbrex_status.
 int loadAll(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on);
 
+/// A line of the log.
+void logLoaded(const Kernel &kernel, const Code &code, const char *device);
+
 /// What a library has of a kernel, for people: "sm_80, assembly of sm_80, host:x86-64-v3".
 std::string describe(const Kernel &kernel);
 

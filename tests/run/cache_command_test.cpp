@@ -50,6 +50,10 @@ TEST_CASE("cache lists, checks and clears what is kept") {
   CHECK(absent.status == 2);
   CHECK(contains(absent.output, "/absent' can't be opened: No such file or directory"));
   CHECK_FALSE(std::filesystem::exists(folder + "/absent"));
+  const Outcome toCome = shell("IMBREX_CACHE_DIR=" + folder + "/absent imbrex cache");
+  CHECK(toCome.status == 0);
+  CHECK(toCome.output == "0 entries of 0 bytes in " + folder + "/absent\n");
+  CHECK_FALSE(std::filesystem::exists(folder + "/absent"));
   const Outcome off = shell("IMBREX_CACHE_DIR=off; export IMBREX_CACHE_DIR; imbrex cache");
   CHECK(off.status == 2);
   CHECK(contains(off.output, "there is no folder of compiled code: IMBREX_CACHE_DIR is off"));

@@ -165,6 +165,8 @@ inline constexpr std::size_t kGpuPlaces = 2 * kMostGpus;
 /// What was loaded of a kernel, by device; the only part that is written to. Zeros to begin with.
 struct Loaded {
   std::atomic<void *> places[kGpuPlaces];
+  std::atomic<std::uint64_t>
+      ranOnHost; ///< A bit for each of the codes; of more than 64 not of all.
 };
 
 /// A kernel of a library, or another configuration of one. Of codes, those of one machine stand

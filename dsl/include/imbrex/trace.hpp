@@ -107,7 +107,8 @@ const Parameters make_parameters(trace_session &session, const names &given) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     const auto make = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
       using P = std::tuple_element_t<N, Parameters>;
-      const std::string called = given.size() != 0 ? given[N] : "p" + std::to_string(N);
+      std::string called = given.size() != 0 ? std::string(given[N]) : std::to_string(N);
+      if (given.size() == 0) called.insert(called.begin(), 'p'); // g++ 12 warns of a sum
       return P(session.add_parameter(called, parameter<P>::description()));
     };
     // The braces keep the parameters in order.

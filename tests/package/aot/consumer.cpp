@@ -212,8 +212,12 @@ int main(int count, char **) {
     return failures;
   }
   imbrex_set_log_receiver(
-      [](std::int32_t, const char *, const char *text, void *) { expect(false, text); },
-      nullptr); // nobody asks for what there is to say of the host
+      [](std::int32_t, const char *, const char *text, void *) {
+        expect(std::string_view(text).find(" device=host ") != std::string_view::npos, text);
+      },
+      nullptr); // as IMBREX_LOG asks for what is loaded
+  expect(stream_ref::best().device == IMBREX_HOST && imbrex_error_text()[0] == '\0',
+         "no GPU, which is no error");
   passArrays();
   passNibbles();
   passTensors();

@@ -101,6 +101,12 @@ TEST_CASE("each device gets the code that is made for it, the next best, or an e
   const array<float, 1> here(sum);
   check(app::add(stream_ref::host(), 1, here, here, here));
   CHECK(isLogged("3 device: device=host processor="));
+  const auto isHosts = [](const std::string &line) {
+    return line.starts_with("3 load: kernel=add library=app device=host code=");
+  };
+  CHECK(std::ranges::count_if(lines, isHosts) == 1);
+  check(app::add(stream_ref::host(), 1, here, here, here));
+  CHECK(std::ranges::count_if(lines, isHosts) == 1);
   const status none = Arrays(gpu(2)).add(gpu(2));
   CHECK(none.code() == IMBREX_NO_CODE);
   CHECK(std::string(none.message()) == "the library 'app' has no code of 'add' for " +
