@@ -22,11 +22,11 @@ namespace {
 /// Makes the processor's code of a kernel as it was traced, unless another process has made it.
 class HostCodeMaker {
 public:
-  explicit HostCodeMaker(ir::Kernel kernel) : traced_(std::move(kernel)) {}
+  explicit HostCodeMaker(std::shared_ptr<const ir::Kernel> kernel) : traced_(std::move(kernel)) {}
 
   std::optional<host::KernelCode> make(const host::LaunchTraits &traits, Diagnostics &diagnostics) {
     host::Compiler &compiler = host::nativeCompiler();
-    const KeptHostCode onDisk(traced_, compiler, traits);
+    const KeptHostCode onDisk(*traced_, compiler, traits);
     if (auto found = onDisk.find()) return found;
     const std::size_t told = diagnostics.all().size();
     if (!lower(compiler, diagnostics)) return std::nullopt;
@@ -39,7 +39,7 @@ private:
   /// Once, to what code is made of.
   bool lower(host::Compiler &compiler, Diagnostics &diagnostics) {
     if (tiles_) return true;
-    ir::Kernel kernel = traced_.clone();
+    ir::Kernel kernel = traced_->clone();
     if (!runPasses(kernel, hostPipeline(), {diagnostics, machine::hostMachine()}) ||
         !host::checkAssembly(kernel, compiler, diagnostics))
       return false;
@@ -47,7 +47,7 @@ private:
     return true;
   }
 
-  ir::Kernel traced_;
+  const std::shared_ptr<const ir::Kernel> traced_;
   std::optional<ir::Kernel> tiles_;
 };
 
@@ -95,9 +95,10 @@ std::shared_ptr<const Executable> finish(ir::Kernel kernel, const DeviceInfo &on
                                          llvm::ArrayRef<ir::Argument> launch) {
   switch (on.kind) {
   case DeviceKind::Host: {
-    auto maker = std::make_shared<HostCodeMaker>(kernel.clone());
+    const auto traced = std::make_shared<const ir::Kernel>(std::move(kernel));
+    const auto maker = std::make_shared<HostCodeMaker>(traced);
     auto program = host::Program::from(
-        kernel,
+        traced,
         [maker](const host::LaunchTraits &traits, Diagnostics &to) {
           return maker->make(traits, to);
         },

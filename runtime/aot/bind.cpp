@@ -80,7 +80,8 @@ int bindView(const Pair &pair, const imbrex_array &given) {
 
 int bindTable(const Pair &pair, const imbrex_table &given) {
   pair.bound.scalar = reinterpret_cast<std::uintptr_t>(given.pointers);
-  pair.bound.bytes = given.count;
+  pair.bound.bytes = -1; // of what its pointers lead to
+  pair.bound.count = given.count;
   if (given.count < 0)
     return wrongArgument(pair.kernel, pair.parameter, "has %lld pointers",
                          static_cast<long long>(given.count));
@@ -106,8 +107,8 @@ int bindOne(const Pair &pair, const void *given) {
   return IMBREX_OK;
 }
 
-bool areApart(const Bound &a, const Bound &b, bool isTableA, bool isTableB) {
-  if (isTableA || isTableB) return a.isApart || b.isApart;
+bool areApart(const Bound &a, const Bound &b) {
+  if (a.isApart || b.isApart) return true;
   if (a.bytes < 0 || b.bytes < 0) return false;
   return a.scalar + static_cast<std::uint64_t>(a.bytes) <= b.scalar ||
          b.scalar + static_cast<std::uint64_t>(b.bytes) <= a.scalar;
@@ -125,7 +126,7 @@ bool areDisjoint(const Kernel &kernel, const BoundLaunch &bound) {
     for (std::size_t before = 0; before < i; ++before)
       if (const Parameter &other = kernel.parameters[before];
           hasMemory(other) && !(parameter.isConst && other.isConst) &&
-          !areApart(one, bound[before], parameter.form == Form::Table, other.form == Form::Table))
+          !areApart(one, bound[before]))
         return false;
   }
   return true;
@@ -196,7 +197,7 @@ std::size_t writeWords(const Kernel &kernel, const BoundLaunch &bound, Words &wo
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
     words[count++] = bound[i].scalar;
     if (kernel.parameters[i].form == Form::Table)
-      words[count++] = static_cast<std::uint64_t>(bound[i].bytes);
+      words[count++] = static_cast<std::uint64_t>(bound[i].count);
     const imbrex_array *view = bound[i].view;
     if (view == nullptr) continue;
     const std::size_t rank = kernel.parameters[i].rank;

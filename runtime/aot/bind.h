@@ -15,10 +15,10 @@ namespace imbrex::aot {
 /// An argument, and what holds of it.
 struct Bound {
   std::uint64_t scalar = 0; ///< Its bits, zero-extended; of memory its address.
-  /// Of memory: from its address on; -1 where they are not known. Of a table how many pointers.
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;   ///< Of memory: from its address on; -1 where they are not known.
+  std::int64_t count = 0;   ///< Of a table's pointers.
   const imbrex_array *view = nullptr;
-  bool isApart = false; ///< A table: from all other arguments, as far as anybody writes.
+  bool isApart = false; ///< From all other arguments, as far as anybody writes: of tables alone.
   launching::ParameterAssumptions holds = {};
 };
 

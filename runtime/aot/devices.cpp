@@ -88,7 +88,8 @@ int check(const imbrex_stream *stream) {
     return fail(IMBREX_BAD_ARGUMENT, "a stream of device %d, which there is not", stream->device);
   if (stream->device == IMBREX_HOST && stream->handle != nullptr)
     return fail(IMBREX_BAD_ARGUMENT, "the host has no streams, but a handle of one is given");
-  if (stream->device != IMBREX_HOST && !mayBeGpus(*stream))
+  if (stream->device != IMBREX_HOST &&
+      (stream->number < 0 || stream->number >= static_cast<std::int32_t>(kMostGpus)))
     return fail(IMBREX_BAD_ARGUMENT, "a stream of %s:%d; devices are numbered from 0 to %zu",
                 vendorOf(*stream).device, stream->number, kMostGpus - 1);
   return IMBREX_OK;

@@ -16,12 +16,7 @@ int check(const imbrex_stream *stream);
 /// kept, where there is none: it is looked for again the next time.
 const driver::Gpu *gpuOf(const imbrex_stream &on);
 
-/// Whether it may be a GPU's stream: of a vendor that there is, and a number that there can be.
-inline bool mayBeGpus(const imbrex_stream &on) {
-  return (on.device == IMBREX_CUDA || on.device == IMBREX_HIP) &&
-         static_cast<std::uint32_t>(on.number) < kMostGpus;
-}
-/// The place of such a stream's GPU among all, less than kGpuPlaces.
+/// The place of a GPU's stream among all, less than kGpuPlaces.
 inline std::size_t placeOf(const imbrex_stream &on) {
   return (on.device == IMBREX_CUDA ? 0 : kMostGpus) + static_cast<std::size_t>(on.number);
 }

@@ -7,9 +7,7 @@
 namespace imbrex::aot {
 namespace {
 
-/// Room for a driver's log of an assembly that it refuses.
-constexpr std::size_t kTextBytes = 4096;
-constinit thread_local std::array<char, kTextBytes> lastText{};
+constinit thread_local ErrorText lastText{};
 
 } // namespace
 

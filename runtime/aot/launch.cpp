@@ -27,7 +27,7 @@ std::uint64_t valueOf(const Word &word, const BoundLaunch &bound) {
   case WordKind::Pointer: return argument.scalar;
   case WordKind::Extent:
     return static_cast<std::uint64_t>(argument.view != nullptr ? argument.view->extents[word.axis]
-                                                               : argument.bytes);
+                                                               : argument.count);
   case WordKind::Stride: return static_cast<std::uint64_t>(argument.view->strides[word.axis]);
   case WordKind::BoxMap: break; // bytes of its own
   }
@@ -152,7 +152,7 @@ int launchNew(const Asked &asked) {
 
 /// Of a stream that there may be.
 int launchUnwatched(const Asked &asked) {
-  const int status = mayBeGpus(asked.on) ? launchAgain(asked) : kNotRecent;
+  const int status = asked.on.device != IMBREX_HOST ? launchAgain(asked) : kNotRecent;
   return status != kNotRecent ? status : launchNew(asked);
 }
 
@@ -169,10 +169,8 @@ int guarded(const Kernel &kernel, Launch launch) {
 int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
            const void *const *arguments) {
   if (const int status = check(stream); status != IMBREX_OK) return status;
-  const Asked asked{kernel, *stream, grid, arguments};
-  if (WatchedLaunch::isNeedless()) return launchUnwatched(asked);
   WatchedLaunch watched(kernel, *stream);
-  return watched.ended(launchUnwatched(asked));
+  return watched.ended(launchUnwatched({kernel, *stream, grid, arguments}));
 }
 
 /// Of tensors.

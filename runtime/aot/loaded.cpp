@@ -193,9 +193,10 @@ void logLoaded(const Kernel &kernel, const Code &code, const char *device) {
 }
 
 int loadAll(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
-  int status = onGpu(kernel, gpu, on).findAll(on);
+  OnGpu &usual = onGpu(kernel, gpu, on);
+  int status = usual.findAll(on);
   for (const TunedRow &row : std::span(kernel.tuned, static_cast<std::size_t>(kernel.tunedCount))) {
-    if (status != IMBREX_OK || !isAbout(row, *onGpu(kernel, gpu, on).usual())) continue;
+    if (status != IMBREX_OK || !isAbout(row, *usual.usual())) continue;
     status = onGpu(*row.config, gpu, on).findAll(on);
     if (status == IMBREX_REFUSED) status = IMBREX_OK; // the kernel runs in its place
   }

@@ -66,7 +66,7 @@ driver::LaunchHash hashOf(const Asked &asked, const void *loaded) {
   const auto count =
       std::min(static_cast<std::size_t>(kernel.parameterCount), driver::LaunchHash::kMostArguments);
   for (std::size_t i = 0; i < count; ++i)
-    // An imbrex_array begins with its address, and so does an imbrex_memory.
+    // All that has memory begins with its address.
     if (hasMemory(kernel.parameters[i]) && asked.arguments[i] != nullptr)
       hash.add(readAs<std::uint64_t>(asked.arguments[i]));
   return hash;
@@ -80,7 +80,7 @@ Memory memoryOf(const Asked &asked, std::size_t argument) {
   Memory made{.argument = static_cast<std::uint32_t>(argument),
               .axes = parameter.rank,
               .isTable = parameter.form == Form::Table};
-  made.data = readAs<std::uint64_t>(given); // both begin with it
+  made.data = readAs<std::uint64_t>(given); // all begin with it
   if (parameter.form == Form::Pointer) {
     made.extents[0] = static_cast<const imbrex_memory *>(given)->bytes;
     return made;
@@ -119,20 +119,6 @@ void keepArguments(const Asked &asked, RecentLaunch &kept) {
       kept.numbers.push_back(numberOf(asked, i));
 }
 
-/// Whether another number may lead to another configuration.
-bool isTunedBy(const Kernel &kernel, std::uint32_t parameter) {
-  std::int32_t word = 0; // the parameter's, as ranges count them
-  for (std::uint32_t before = 0; before < parameter; ++before)
-    word += 1 + 2 * kernel.parameters[before].rank +
-            (kernel.parameters[before].form == Form::Table ? 1 : 0);
-  for (const TunedRow &row : std::span(kernel.tuned, static_cast<std::size_t>(kernel.tunedCount)))
-    if (row.config->check != nullptr ||
-        std::any_of(row.ranges, row.ranges + row.rangeCount,
-                    [&](const Range &range) { return range.of.word == word; }))
-      return true;
-  return false;
-}
-
 /// Those of which the code is told, unless a requirement, the grid or a configuration follows from
 /// them.
 void findPlaces(const Kernel &kernel, const Code &code, std::vector<Number> &numbers) {
@@ -140,7 +126,7 @@ void findPlaces(const Kernel &kernel, const Code &code, std::vector<Number> &num
   for (const Word &word : std::span(code.words, static_cast<std::size_t>(code.wordCount))) {
     if (word.kind != WordKind::Scalar) continue;
     for (Number &number : numbers)
-      if (number.argument == word.parameter && !isTunedBy(kernel, number.argument))
+      if (number.argument == word.parameter && !kernel.parameters[number.argument].isTuned)
         number.place = word.place, number.mayChange = true;
   }
 }

@@ -18,10 +18,8 @@ struct Hook {
 /// flag where nobody wants to know.
 class WatchedLaunch {
 public:
-  /// Whether nobody wants to know.
-  static bool isNeedless() { return watchers.load(std::memory_order_relaxed) == Watchers::None; }
   WatchedLaunch(const Kernel &kernel, const imbrex_stream &on) {
-    if (!isNeedless()) begin(kernel, on);
+    if (watchers.load(std::memory_order_relaxed) != Watchers::None) begin(kernel, on);
   }
   WatchedLaunch(const WatchedLaunch &) = delete;
   WatchedLaunch &operator=(const WatchedLaunch &) = delete;

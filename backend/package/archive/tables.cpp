@@ -162,7 +162,16 @@ private:
          byte(formOf(type)), byte(type.isView() ? type.rank() : 0), byte(type.isConst()),
          byte(type.isTile() && ir::isInteger(type.element())),
          make_.number(static_cast<std::int16_t>(ir::storageBits(type.element()))),
-         byte(ir::info(type.element()).dlpackCode)});
+         byte(ir::info(type.element()).dlpackCode), byte(isTuned(of_.kernel.parameterName(i)))});
+  }
+
+  /// A range of the table may be about it, or what a configuration requires.
+  bool isTuned(const std::string &scalar) const {
+    return llvm::any_of(of_.tuned, [&](const TunedRow &row) {
+      return !of_.configs[row.config].checkCode.entry.empty() ||
+             llvm::any_of(row.ranges,
+                          [&](const TunedRange &range) { return range.of.name == scalar; });
+    });
   }
 
   static aot::WordKind kindOf(const lower::Word &word) {

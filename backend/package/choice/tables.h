@@ -60,6 +60,7 @@ struct Parameter {
   bool isInteger;           ///< A scalar of which it may matter what divides it.
   std::int16_t storageBits; ///< Of a scalar or an element.
   std::uint8_t dlpackCode;  ///< The same as DLPack has it.
+  bool isTuned;             ///< A scalar that a configuration of the kernel may follow from.
 };
 static_assert(sizeof(Parameter) == 24);
 

@@ -21,4 +21,6 @@ IMBREX_KERNEL_CONFIG(chosen, there, chosen<6, 128>{});
 IMBREX_KERNEL_CONFIG(chosen, here, chosen<4, 128>{});
 IMBREX_KERNEL(marked, marked<0>{});
 IMBREX_KERNEL_CONFIG(marked, hundreds, marked<1000>{});
+IMBREX_KERNEL(bounded, bounded<0>{});
+IMBREX_KERNEL_CONFIG(bounded, few, bounded<1>{});
 IMBREX_KERNEL_CONFIG(chosen, never, chosen<5, 64>{});

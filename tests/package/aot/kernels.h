@@ -110,6 +110,16 @@ struct marked {
   }
 };
 
+/// Stores its number and other in n places, which are few where the number is 1.
+template <int Number>
+struct bounded {
+  static constexpr names parameters{"x", "n", "other"};
+  void operator()(ptr<f32> x, scalar<i32> n, scalar<i32> other) const {
+    if constexpr (Number == 1) require(n <= 8, "it is for few");
+    store(x + arange<0, 32>(), broadcast<32>(cast<f32>(other + Number)), arange<0, 32>() < n);
+  }
+};
+
 /// Each block adds one to the numbers of a group, and stores them to another.
 struct groups {
   static constexpr names parameters{"from", "to", "count"};

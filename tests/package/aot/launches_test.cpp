@@ -1,103 +1,16 @@
 #include "app.hpp"
-#include "backend/package/archive/assumed.h"
-#include "dsl/traced_kernel.h"
 #include "kernels.h"
 #include "tests/package/aot/checks.h"
-#include "tests/run/runtime/played_gpu.h"
-#include "tests/support/ending_thread.h"
-#include <imbrex/imbrex.hpp>
+#include "tests/package/aot/played_library.h"
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <atomic>
-#include <limits>
-#include <numeric>
-#include <random>
 #include <thread>
 #include <utility>
 
-/// Launches of a library of kernels on the processor and through a fake driver, whose results the
-/// emulator makes of the very code that the driver was handed (CMakeLists.txt compiles this once
-/// for each vendor).
+/// Launches of a library of kernels on the processor and through a fake driver.
 namespace imbrex::aot_tests {
-namespace {
-
-using aot::array;
-using aot::device_buffer;
-using aot::memory;
-using aot::status;
-using aot::stream_ref;
-namespace kernels = aot_kernels;
-
-[[maybe_unused]] const int isSet = setenv(FAKE_VARIABLE, FAKE_DRIVER, 1);
-
-constexpr stream_ref kGpu = FAKE_IS_CUDA ? stream_ref::cuda() : stream_ref::hip();
-
-/// A fake driver of two devices, the first of which plays a kernel of the library.
-struct Fake {
-  explicit Fake(traced_kernel recorded)
-      : Fake(std::move(recorded), [](const analysis::Assumptions &) { return true; }) {}
-  /// Which is to run the code that assumes this, and no other.
-  Fake(traced_kernel recorded, bool (*isWanted)(const analysis::Assumptions &))
-      : kernel(std::move(recorded)), driver(testing::freshDriver(FAKE_DRIVER)),
-        played(driver, irOf(kernel), machine(), wanted(irOf(kernel), isWanted)) {
-    driver.isa = FAKE_ISA;
-    driver.devices = 2;
-    const auto play = driver.device;
-    driver.device = [this, play](const fake::SeenLaunch &launch) {
-      launches.push_back(launch);
-      return play(launch);
-    };
-  }
-  std::int64_t calls(const char *member) const { return std::ranges::count(driver.calls, member); }
-
-  traced_kernel kernel;
-  fake::State &driver;
-  testing::PlayedGpu played;
-  std::vector<fake::SeenLaunch> launches;
-
-private:
-  static const machine::Machine &machine() { return *machine::findMachine(FAKE_MACHINE); }
-  static std::vector<analysis::Assumptions>
-  wanted(const ir::Kernel &kernel, bool (*isWanted)(const analysis::Assumptions &)) {
-    std::vector<analysis::Assumptions> assumed = archive::assumedOnGpu(kernel, machine());
-    std::erase_if(assumed, [&](const analysis::Assumptions &one) { return !isWanted(one); });
-    return assumed;
-  }
-};
-
-template <class T>
-std::vector<T> random(std::size_t size, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  std::uniform_real_distribution<float> values(-2, 2);
-  std::vector<T> made;
-  for (std::size_t i = 0; i < size; ++i) made.push_back(T(values(generator)));
-  return made;
-}
-
-template <class T>
-device_buffer<T> on(const stream_ref &stream, const std::vector<T> &values) {
-  device_buffer<T> made;
-  const aot::status came = made.make(stream, values);
-  REQUIRE_MESSAGE(came.ok(), std::string(came.message()));
-  return made;
-}
-
-/// What an earlier launch may have left on the stack is overwritten: none may lead there.
-[[gnu::noinline]] void scribble() {
-  std::array<volatile std::uint64_t, 1 << 14> over;
-  for (volatile std::uint64_t &word : over) word = 0xdead;
-}
-
-template <class T>
-std::vector<T> contentOf(const device_buffer<T> &buffer) {
-  std::vector<T> content(static_cast<std::size_t>(buffer.size()));
-  REQUIRE(buffer.copy_to(content).ok());
-  return content;
-}
-
-} // namespace
 
 TEST_CASE("a library's kernel gives on the host the bits that jit gives") {
   for (const std::int64_t n : {1, 7, 1024, 5000}) {
@@ -106,12 +19,12 @@ TEST_CASE("a library's kernel gives on the host the bits that jit gives") {
     const std::vector<f32> a = random<f32>(size, 1), b = random<f32>(size, 2);
     std::vector<f32> here(size), there(size);
     check(app::add(stream_ref::host(), cdiv(n, 1024), a, b, here));
-    jit(kernels::add{}, {.on = device::host()})(grid(cdiv(n, 1024)), a, b, there);
+    jit(aot_kernels::add{}, {.on = device::host()})(grid(cdiv(n, 1024)), a, b, there);
     CHECK(here == there);
     check(app::scale(stream_ref::host(), cdiv(n, 256), a, here, static_cast<i32>(n), 3.0f, f16(0.5),
                      true, -7));
-    jit(kernels::scale{}, {.on = device::host()})(grid(cdiv(n, 256)), a, there, static_cast<i32>(n),
-                                                  3.0f, f16(0.5), true, i64{-7});
+    jit(aot_kernels::scale{}, {.on = device::host()})(
+        grid(cdiv(n, 256)), a, there, static_cast<i32>(n), 3.0f, f16(0.5), true, i64{-7});
     CHECK(here == there);
   }
   for (const auto &[rows, columns] : {std::pair{3, 128}, {8, 100}, {5, 1}}) {
@@ -120,9 +33,9 @@ TEST_CASE("a library's kernel gives on the host the bits that jit gives") {
     check(app::softmax(stream_ref::host(), cdiv(rows, 4),
                        array<const f32, 2>(x.data(), {rows, columns}),
                        array<f32, 2>(here.data(), {rows, columns})));
-    jit(kernels::softmax{}, {.on = device::host()})(grid(cdiv(rows, 4)),
-                                                    tensor_ref(x.data(), {rows, columns}),
-                                                    tensor_ref(there.data(), {rows, columns}));
+    jit(aot_kernels::softmax{}, {.on = device::host()})(grid(cdiv(rows, 4)),
+                                                        tensor_ref(x.data(), {rows, columns}),
+                                                        tensor_ref(there.data(), {rows, columns}));
     CHECK(here == there);
   }
 }
@@ -142,7 +55,7 @@ TEST_CASE("a launch on the host may overlap itself") {
 }
 
 TEST_CASE("what overlaps on a GPU runs other code, unless it is only read") {
-  Fake fake(trace(kernels::add{}));
+  Fake fake(trace(aot_kernels::add{}));
   const auto a = on(kGpu, random<f32>(2048, 1)), c = on(kGpu, std::vector<f32>(2048));
   const auto all = [](const device_buffer<f32> &of) {
     return array<f32, 1>(of.data(), {of.size()});
@@ -171,7 +84,7 @@ TEST_CASE("numbers arrive as they are, on the host and on a GPU") {
   std::vector<f64> here(expected.size());
   check(launch(stream_ref::host(), here));
   CHECK(here == expected);
-  Fake fake(trace(kernels::numbers{}));
+  Fake fake(trace(aot_kernels::numbers{}));
   const auto there = on(kGpu, std::vector<f64>(expected.size()));
   check(launch(kGpu, array<f64, 1>(there.data(), {there.size()})));
   CHECK(fake.played.problem() == "");
@@ -179,7 +92,7 @@ TEST_CASE("numbers arrive as they are, on the host and on a GPU") {
 }
 
 TEST_CASE("a launch runs the code that assumes most of what it keeps") {
-  Fake fake(trace(kernels::add{}));
+  Fake fake(trace(aot_kernels::add{}));
   std::vector<std::string> images;
   const auto a = on(kGpu, random<f32>(3000, 1)), b = on(kGpu, random<f32>(3000, 2));
   const auto c = on(kGpu, std::vector<f32>(3000));
@@ -217,9 +130,9 @@ TEST_CASE("pointers of which nobody knows how far they reach run code that lets 
     return fake.launches.back().image;
   };
   const auto x = on(kGpu, random<f32>(1000, 1)), y = on(kGpu, std::vector<f32>(1000));
-  const Fake known(trace(kernels::scale{}));
+  const Fake known(trace(aot_kernels::scale{}));
   const std::string apart = launch(known, x, y);
-  const Fake unknown(trace(kernels::scale{}),
+  const Fake unknown(trace(aot_kernels::scale{}),
                      [](const analysis::Assumptions &one) { return !one.areDisjoint; });
   CHECK(launch(unknown, x.data(), y.data()) != apart);
   const std::vector<f32> given = contentOf(x), made = contentOf(y);
@@ -227,7 +140,7 @@ TEST_CASE("pointers of which nobody knows how far they reach run code that lets 
 }
 
 TEST_CASE("a product's boxes are described, and what it requires is checked") {
-  Fake fake(trace(kernels::product{}, {.warps = 4}));
+  Fake fake(trace(aot_kernels::product{}, {.warps = 4}));
   for (const auto &[m, n, k] : {std::tuple{64, 64, 64}, {128, 64, 96}, {70, 50, 41}}) {
     CAPTURE(m);
     const std::vector<f16> a = random<f16>(static_cast<std::size_t>(m * k), 1),
@@ -259,111 +172,8 @@ TEST_CASE("a product's boxes are described, and what it requires is checked") {
   }
 }
 
-TEST_CASE("a launch like an earlier one asks a driver for nothing but itself") {
-  Fake fake(trace(kernels::add{}));
-  const auto a = on(kGpu, random<f32>(2048, 1)), c = on(kGpu, std::vector<f32>(2048));
-  const array<f32, 1> from(a.data(), {2048}), to(c.data(), {2048});
-  check(app::add(kGpu, 2, from, from, to));
-  fake.driver.calls.clear();
-  check(app::add(kGpu, 2, from, from, to));
-  for (const char *asking : {"pointerFacts", "loadModule", "isCapturing"})
-    CHECK(fake.calls(asking) == 0);
-  CHECK(fake.calls("launch") == 1);
-  check(app::add(kGpu, 1, from, from, to)); // another grid
-  CHECK(fake.calls("pointerFacts") > 0);
-  CHECK(fake.launches.back().grid[0] == 1);
-}
-
-TEST_CASE("a product like an earlier one has the boxes of its own") {
-  const Fake fake(trace(kernels::product{}, {.warps = 4}));
-  constexpr std::int64_t kMost = 96;
-  const auto x = on(kGpu, std::vector<f16>(kMost * kMost, f16(1.0)));
-  const auto y = on(kGpu, std::vector<f16>(kMost * kMost, f16(2.0)));
-  auto z = on(kGpu, std::vector<f32>(kMost * kMost));
-  for (const std::int64_t k : {64, 64, 96, 96, 64}) {
-    scribble();
-    check(z.copy_from(std::vector<f32>(kMost * kMost)));
-    check(app::product(kGpu, array<f16, 2>(x.data(), {64, k}), array<f16, 2>(y.data(), {k, 64}),
-                       array<f32, 2>(z.data(), {64, 64})));
-    CHECK(fake.played.problem() == "");
-    CHECK(contentOf(z).front() == 2.0f * static_cast<f32>(k));
-  }
-}
-
-TEST_CASE("large arrays beside one of them are launched again") {
-  Fake fake(trace(kernels::add{}));
-  fake.driver.device = [](const fake::SeenLaunch &) { return 0; }; // their sums are no matter
-  // As far from each other as drivers put them.
-  constexpr std::int64_t kApart = 2 << 20, kFloats = kApart / 4;
-  constexpr int kLaunches = 8;
-  const auto all = on(kGpu, std::vector<f32>((kLaunches + 1) * kFloats));
-  const auto part = [&](int i) { return array<f32, 1>(all.data() + i * kFloats, {1024}); };
-  const auto round = [&] {
-    for (int i = 1; i <= kLaunches; ++i) check(app::add(kGpu, 1, part(0), part(i), part(i)));
-  };
-  round();
-  fake.driver.calls.clear();
-  round();
-  CHECK(fake.calls("launch") == kLaunches);
-  // Two may have one place, but not each with another.
-  CHECK(fake.calls("pointerFacts") < 3 * kLaunches);
-}
-
-TEST_CASE("launches of few arguments in any order give what each alone does") {
-  constexpr std::size_t kSize = 512;
-  const Fake fake(trace(kernels::scale{}));
-  std::vector<f32> few(kSize), other(kSize); // whose results are exact
-  std::iota(few.begin(), few.end(), 1.0f);
-  std::iota(other.begin(), other.end(), 1000.0f);
-  const std::array from{on(kGpu, few), on(kGpu, other)};
-  std::array to{on(kGpu, std::vector<f32>(kSize)), on(kGpu, std::vector<f32>(kSize))};
-  std::mt19937 generator(5);
-  const auto choice = [&](int count) {
-    return static_cast<std::size_t>(std::uniform_int_distribution<int>(0, count - 1)(generator));
-  };
-  for (int i = 0; i < 60; ++i) {
-    CAPTURE(i);
-    const auto &x = from[choice(2)];
-    auto &y = to[choice(2)];
-    constexpr std::array<int, 4> kCounts{512, 496, 511, 100};
-    const int count = kCounts[choice(4)], shift = choice(2) == 0 ? -16 : 32;
-    const float factor = choice(2) == 0 ? 0.5f : 3.0f;
-    const f16 bias(choice(2) == 0 ? 1.0 : -2.0);
-    const bool negate = choice(2) == 0;
-    const auto blocks = static_cast<std::int64_t>(1 + choice(2));
-    REQUIRE(y.copy_from(std::vector<f32>(kSize, -1)).ok());
-    check(app::scale(kGpu, blocks, memory<const f32>(x), y, count, factor, bias, negate, shift));
-    REQUIRE(fake.played.problem() == "");
-    const std::vector<f32> given = contentOf(x), made = contentOf(y);
-    for (std::size_t k = 0; k < kSize; ++k) {
-      const float value = given[k] * factor + float(bias) + static_cast<float>(shift);
-      const bool isInside = k < 256 * static_cast<std::size_t>(blocks) && std::cmp_less(k, count);
-      REQUIRE(made[k] == (!isInside ? -1 : negate ? -value : value));
-    }
-  }
-}
-
-TEST_CASE("what follows from a number is looked at every time") {
-  const Fake fake(trace(kernels::tiles{}));
-  auto x = on(kGpu, std::vector<f32>(96));
-  const array<f32, 1> all(x.data(), {96});
-  int before = 0;
-  for (const int count : {1, 3, 3, 2}) {
-    REQUIRE(x.copy_from(std::vector<f32>(96)).ok());
-    fake.driver.calls.clear();
-    check(app::tiles(kGpu, all, count));
-    CHECK(fake.calls("pointerFacts") == (count == before ? 0 : 1));
-    before = count;
-    std::vector<f32> expected(96);
-    std::fill_n(expected.begin(), 32 * count, static_cast<f32>(count));
-    CHECK(contentOf(x) == expected);
-  }
-  CHECK(app::tiles(kGpu, all, 4).code() == IMBREX_UNMET);
-  CHECK(fake.launches.size() == 4);
-}
-
 TEST_CASE("a hook sees the beginning and the end of each launch, also of one that is made again") {
-  const Fake fake(trace(kernels::add{}));
+  const Fake fake(trace(aot_kernels::add{}));
   std::vector<std::string> seen;
   imbrex_set_launch_hook(
       [](const imbrex_launch *launch, void *own) {
@@ -418,7 +228,7 @@ TEST_CASE("tables lead to groups of memory, on the host and on a GPU") {
   CHECK(!app::groups(stream_ref::host(), table<const f32>(from.data(), -1),
                      table<f32>(to.data(), -1), 1));
   // On a GPU: once as another code, since nothing is promised.
-  Fake fake(trace(kernels::groups{}));
+  Fake fake(trace(aot_kernels::groups{}));
   const auto x = on(kGpu, before[0]), y = on(kGpu, before[1]);
   const auto z = on(kGpu, std::vector<f32>(64)), w = on(kGpu, std::vector<f32>(64));
   const auto sources = on(kGpu, std::vector<const f32 *>{x.data(), y.data(), nullptr});
@@ -443,101 +253,6 @@ TEST_CASE("tables lead to groups of memory, on the host and on a GPU") {
   CHECK(fake.launches.size() == 5);
 }
 
-TEST_CASE("a launch runs the configuration that the first row names that fits it") {
-  struct Choice {
-    std::int64_t size;
-    i32 n;
-    bool isOdd;
-    int here, there; ///< What it runs on the host, and on a GPU.
-  };
-  const std::vector<Choice> choices{
-      {999, 0, false, 0, 0}, {1000, 0, false, 1, 1}, {1000, 7, true, 1, 1},  {64, 7, false, 4, 0},
-      {64, 8, false, 0, 6},  {64, 7, true, 4, 2},    {64, -2, true, 3, 3},   {64, -5, true, 3, 3},
-      {64, -6, true, 2, 2},  {64, -1, false, 0, 0},  {500, -3, false, 3, 3}, {502, -3, true, 2, 2},
-      {63, -3, true, 2, 2},  {0, 7, true, 4, 2}};
-  const auto isOnly = [](const std::vector<f32> &x, int number) {
-    return std::ranges::all_of(x, [&](f32 one) { return one == static_cast<f32>(number); });
-  };
-  for (const Choice &one : choices) {
-    CAPTURE(one.size);
-    CAPTURE(one.n);
-    std::vector<f32> x(static_cast<std::size_t>(one.size), -1.0f);
-    check(app::chosen(stream_ref::host(), x, one.n, one.isOdd));
-    CHECK(isOnly(x, one.here));
-  }
-  const auto onGpu = [&](int number, traced_kernel recorded) {
-    const Fake fake(std::move(recorded));
-    for (const Choice &one : choices) {
-      if (one.there != number || one.size == 0) continue;
-      CAPTURE(one.size);
-      CAPTURE(one.n);
-      const auto x = on(kGpu, std::vector<f32>(static_cast<std::size_t>(one.size), -1.0f));
-      for (int repeated = 0; repeated < 2; ++repeated) {
-        check(app::chosen(kGpu, array<f32, 1>(x.data(), {one.size}), one.n, one.isOdd));
-        CHECK(fake.played.problem() == "");
-        CHECK(isOnly(contentOf(x), number));
-      }
-    }
-    CHECK(!fake.launches.empty());
-  };
-  onGpu(0, trace(kernels::chosen<0, 32>{}));
-  onGpu(1, trace(kernels::chosen<1, 256>{}, {.warps = 2}));
-  onGpu(2, trace(kernels::chosen<2, 64>{}));
-  onGpu(3, trace(kernels::chosen<3, 64>{}));
-  onGpu(6, trace(kernels::chosen<6, 128>{}));
-}
-
-TEST_CASE("another number may be another configuration, of a launch made again too") {
-  Fake fake(trace(kernels::chosen<0, 32>{}));
-  fake.driver.device = [&](const fake::SeenLaunch &launch) {
-    return fake.launches.push_back(launch), 0;
-  };
-  const auto x = on(kGpu, std::vector<f32>(64));
-  const array<f32, 1> all(x.data(), {64});
-  for (const auto &[n, blocks] : {std::pair{0, 2}, {-3, 1}, {0, 2}, {-3, 1}, {1, 2}, {-2, 1}}) {
-    check(app::chosen(kGpu, all, n, false));
-    CHECK(fake.launches.back().grid[0] == blocks);
-  }
-  // Where nothing else follows from it, too. The GPU takes no code but the configuration's.
-  const Fake other(trace(kernels::marked<1000>{}));
-  for (const int n : {101, 103, 7, 105, 9}) {
-    CHECK(app::marked(kGpu, 1, x, n, 0, 0, 0).ok() == (n > 100));
-    if (n > 100) CHECK(contentOf(x).front() == 1000.0f + static_cast<f32>(n));
-  }
-  for (const std::uint64_t large : {11, 13, 9, 15, 7})
-    CHECK(app::marked(kGpu, 1, x, 5, large, 0, 0).ok() == (large > 10));
-  // Numbers of which no row speaks change in a launch that is kept.
-  check(app::marked(kGpu, 1, x, 101, 0, 0, 0.5f));
-  other.driver.calls.clear();
-  check(app::marked(kGpu, 1, x, 101, 0, 0, 0.25f));
-  CHECK(other.calls("pointerFacts") == 0);
-  CHECK(contentOf(x).front() == 1101.25f);
-}
-
-TEST_CASE("a tuning table knows whole numbers of any kind") {
-  struct Numbers {
-    std::uint64_t large;
-    std::int8_t small;
-    bool isTuned;
-  };
-  constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
-  for (const auto &[large, small, isTuned] : {Numbers{9, 0, false},
-                                              {10, 0, true},
-                                              {kLargest, 0, true},
-                                              {kLargest / 2, 0, true},
-                                              {0, -1, true},
-                                              {0, -3, true},
-                                              {0, -4, false},
-                                              {0, -128, false},
-                                              {0, 127, false}}) {
-    CAPTURE(large);
-    CAPTURE(static_cast<int>(small));
-    std::vector<f32> x(32);
-    check(app::marked(stream_ref::host(), 1, x, 5, large, small, 0));
-    CHECK(x[0] == (isTuned ? 1005 : 5));
-  }
-}
-
 TEST_CASE("a hook that one thread sets is not lost while others launch") {
   static std::atomic<int> seen = 0;
   for (int round = 0; round < 50; ++round) {
@@ -553,25 +268,10 @@ TEST_CASE("a hook that one thread sets is not lost while others launch") {
   }
 }
 
-TEST_CASE("a thread launches even while its variables are destroyed") {
-  const Fake fake(trace(kernels::tiles{}));
-  const auto x = on(kGpu, std::vector<f32>(96));
-  const array<f32, 1> all(x.data(), {96});
-  check(app::tiles(kGpu, all, 2)); // loads
-  // Played, a launch would want what the emulator keeps of the thread.
-  std::vector<unsigned> blocks;
-  fake.driver.device = [&](const fake::SeenLaunch &launch) {
-    return blocks.push_back(launch.grid[0]), 0;
-  };
-  testing::inEndingThread([&] { static_cast<void>(app::tiles(kGpu, all, 1)); },
-                          [&] { static_cast<void>(app::tiles(kGpu, all, 3)); });
-  CHECK(blocks == std::vector<unsigned>{1, 3});
-}
-
 #if FAKE_IS_CUDA
 TEST_CASE("a driver that knows of no boxes is given code without them") {
   constexpr stream_ref kBoxless = stream_ref::cuda(9); // opened here first
-  const traced_kernel kernel = trace(kernels::product{}, {.warps = 4});
+  const traced_kernel kernel = trace(aot_kernels::product{}, {.warps = 4});
   fake::State &driver = testing::freshDriver(FAKE_BOXLESS);
   driver.isa = FAKE_ISA;
   driver.devices = 10;
@@ -594,7 +294,7 @@ TEST_CASE("a driver that knows of no boxes is given code without them") {
 #endif
 
 TEST_CASE("elements that share bytes go by the byte") {
-  Fake fake(trace(kernels::halve{}));
+  Fake fake(trace(aot_kernels::halve{}));
   std::vector<u8> x(8 * 32);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<u8>(i * 7);
   const auto there = on(kGpu, x);

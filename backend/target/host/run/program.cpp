@@ -57,8 +57,8 @@ std::int32_t threadCount() {
 } // namespace
 
 struct Program::Implementation {
-  Implementation(const ir::Kernel &source, MakeCode maker)
-      : kernel(source.clone()), make(std::move(maker)) {}
+  Implementation(std::shared_ptr<const ir::Kernel> source, MakeCode maker)
+      : shared(std::move(source)), kernel(*shared), make(std::move(maker)) {}
 
   /// The usual launch finds its code without a lock: variants are only ever added, in front. Null,
   /// and an error reported, where it can be compiled no more.
@@ -82,7 +82,8 @@ struct Program::Implementation {
     return variant;
   }
 
-  const ir::Kernel kernel;
+  const std::shared_ptr<const ir::Kernel> shared; // with who makes its code
+  const ir::Kernel &kernel;
   const MakeCode make;
   std::atomic<const Variant *> newest = nullptr;
   std::mutex mutex; // of `owned`, and of making
@@ -104,19 +105,19 @@ std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics 
   if (!checkAssembly(kernel, compiler, diagnostics)) return nullptr;
   const auto tiles = std::make_shared<const ir::Kernel>(kernel.clone());
   return from(
-      kernel,
+      tiles,
       [tiles, &compiler](const LaunchTraits &traits, Diagnostics &) {
         return compileKernel(*tiles, traits, compiler);
       },
       diagnostics, launch);
 }
 
-std::unique_ptr<Program> Program::from(const ir::Kernel &kernel, MakeCode make,
+std::unique_ptr<Program> Program::from(std::shared_ptr<const ir::Kernel> kernel, MakeCode make,
                                        Diagnostics &diagnostics,
                                        llvm::ArrayRef<ir::Argument> launch) {
   std::unique_ptr<Program> program(new Program);
-  program->implementation_ = std::make_unique<Implementation>(kernel, std::move(make));
-  const LaunchTraits traits = launch.empty() ? usualTraits(kernel) : traitsOf(kernel, launch);
+  const LaunchTraits traits = launch.empty() ? usualTraits(*kernel) : traitsOf(*kernel, launch);
+  program->implementation_ = std::make_unique<Implementation>(std::move(kernel), std::move(make));
   return program->implementation_->variantFor(traits, diagnostics) ? std::move(program) : nullptr;
 }
 

@@ -33,7 +33,7 @@ public:
   static std::unique_ptr<Program> compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
                                           llvm::ArrayRef<ir::Argument> launch, Compiler &compiler);
   /// Of a kernel of any stage, whose code is made by `make`, which may find what was made before.
-  static std::unique_ptr<Program> from(const ir::Kernel &kernel, MakeCode make,
+  static std::unique_ptr<Program> from(std::shared_ptr<const ir::Kernel> kernel, MakeCode make,
                                        Diagnostics &diagnostics,
                                        llvm::ArrayRef<ir::Argument> launch);
   ~Program();

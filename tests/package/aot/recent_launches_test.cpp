@@ -1,0 +1,144 @@
+#include "app.hpp"
+#include "kernels.h"
+#include "tests/package/aot/checks.h"
+#include "tests/package/aot/played_library.h"
+#include "tests/support/ending_thread.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <numeric>
+#include <random>
+#include <utility>
+
+/// Launches like an earlier one of the thread, of which what has been found out is kept.
+namespace imbrex::aot_tests {
+namespace {
+
+/// What an earlier launch may have left on the stack is overwritten: none may lead there.
+[[gnu::noinline]] void scribble() {
+  std::array<volatile std::uint64_t, 1 << 14> over;
+  for (volatile std::uint64_t &word : over) word = 0xdead;
+}
+
+} // namespace
+
+TEST_CASE("a launch like an earlier one asks a driver for nothing but itself") {
+  Fake fake(trace(aot_kernels::add{}));
+  const auto a = on(kGpu, random<f32>(2048, 1)), c = on(kGpu, std::vector<f32>(2048));
+  const array<f32, 1> from(a.data(), {2048}), to(c.data(), {2048});
+  check(app::add(kGpu, 2, from, from, to));
+  fake.driver.calls.clear();
+  check(app::add(kGpu, 2, from, from, to));
+  for (const char *asking : {"pointerFacts", "loadModule", "isCapturing"})
+    CHECK(fake.calls(asking) == 0);
+  CHECK(fake.calls("launch") == 1);
+  check(app::add(kGpu, 1, from, from, to)); // another grid
+  CHECK(fake.calls("pointerFacts") > 0);
+  CHECK(fake.launches.back().grid[0] == 1);
+}
+
+TEST_CASE("a product like an earlier one has the boxes of its own") {
+  const Fake fake(trace(aot_kernels::product{}, {.warps = 4}));
+  constexpr std::int64_t kMost = 96;
+  const auto x = on(kGpu, std::vector<f16>(kMost * kMost, f16(1.0)));
+  const auto y = on(kGpu, std::vector<f16>(kMost * kMost, f16(2.0)));
+  auto z = on(kGpu, std::vector<f32>(kMost * kMost));
+  for (const std::int64_t k : {64, 64, 96, 96, 64}) {
+    scribble();
+    check(z.copy_from(std::vector<f32>(kMost * kMost)));
+    check(app::product(kGpu, array<f16, 2>(x.data(), {64, k}), array<f16, 2>(y.data(), {k, 64}),
+                       array<f32, 2>(z.data(), {64, 64})));
+    CHECK(fake.played.problem() == "");
+    CHECK(contentOf(z).front() == 2.0f * static_cast<f32>(k));
+  }
+}
+
+TEST_CASE("large arrays beside one of them are launched again") {
+  Fake fake(trace(aot_kernels::add{}));
+  fake.driver.device = [](const fake::SeenLaunch &) { return 0; }; // their sums are no matter
+  // As far from each other as drivers put them.
+  constexpr std::int64_t kApart = 2 << 20, kFloats = kApart / 4;
+  constexpr int kLaunches = 8;
+  const auto all = on(kGpu, std::vector<f32>((kLaunches + 1) * kFloats));
+  const auto part = [&](int i) { return array<f32, 1>(all.data() + i * kFloats, {1024}); };
+  const auto round = [&] {
+    for (int i = 1; i <= kLaunches; ++i) check(app::add(kGpu, 1, part(0), part(i), part(i)));
+  };
+  round();
+  fake.driver.calls.clear();
+  round();
+  CHECK(fake.calls("launch") == kLaunches);
+  // Two may have one place, but not each with another.
+  CHECK(fake.calls("pointerFacts") < 3 * kLaunches);
+}
+
+TEST_CASE("launches of few arguments in any order give what each alone does") {
+  constexpr std::size_t kSize = 512;
+  const Fake fake(trace(aot_kernels::scale{}));
+  std::vector<f32> few(kSize), other(kSize); // whose results are exact
+  std::iota(few.begin(), few.end(), 1.0f);
+  std::iota(other.begin(), other.end(), 1000.0f);
+  const std::array from{on(kGpu, few), on(kGpu, other)};
+  std::array to{on(kGpu, std::vector<f32>(kSize)), on(kGpu, std::vector<f32>(kSize))};
+  std::mt19937 generator(5);
+  const auto choice = [&](int count) {
+    return static_cast<std::size_t>(std::uniform_int_distribution<int>(0, count - 1)(generator));
+  };
+  for (int i = 0; i < 60; ++i) {
+    CAPTURE(i);
+    const auto &x = from[choice(2)];
+    auto &y = to[choice(2)];
+    constexpr std::array<int, 4> kCounts{512, 496, 511, 100};
+    const int count = kCounts[choice(4)], shift = choice(2) == 0 ? -16 : 32;
+    const float factor = choice(2) == 0 ? 0.5f : 3.0f;
+    const f16 bias(choice(2) == 0 ? 1.0 : -2.0);
+    const bool negate = choice(2) == 0;
+    const auto blocks = static_cast<std::int64_t>(1 + choice(2));
+    REQUIRE(y.copy_from(std::vector<f32>(kSize, -1)).ok());
+    check(app::scale(kGpu, blocks, memory<const f32>(x), y, count, factor, bias, negate, shift));
+    REQUIRE(fake.played.problem() == "");
+    const std::vector<f32> given = contentOf(x), made = contentOf(y);
+    for (std::size_t k = 0; k < kSize; ++k) {
+      const float value = given[k] * factor + float(bias) + static_cast<float>(shift);
+      const bool isInside = k < 256 * static_cast<std::size_t>(blocks) && std::cmp_less(k, count);
+      REQUIRE(made[k] == (!isInside ? -1 : negate ? -value : value));
+    }
+  }
+}
+
+TEST_CASE("what follows from a number is looked at every time") {
+  const Fake fake(trace(aot_kernels::tiles{}));
+  auto x = on(kGpu, std::vector<f32>(96));
+  const array<f32, 1> all(x.data(), {96});
+  int before = 0;
+  for (const int count : {1, 3, 3, 2}) {
+    REQUIRE(x.copy_from(std::vector<f32>(96)).ok());
+    fake.driver.calls.clear();
+    check(app::tiles(kGpu, all, count));
+    CHECK(fake.calls("pointerFacts") == (count == before ? 0 : 1));
+    before = count;
+    std::vector<f32> expected(96);
+    std::fill_n(expected.begin(), 32 * count, static_cast<f32>(count));
+    CHECK(contentOf(x) == expected);
+  }
+  CHECK(app::tiles(kGpu, all, 4).code() == IMBREX_UNMET);
+  CHECK(fake.launches.size() == 4);
+}
+
+TEST_CASE("a thread launches even while its variables are destroyed") {
+  const Fake fake(trace(aot_kernels::tiles{}));
+  const auto x = on(kGpu, std::vector<f32>(96));
+  const array<f32, 1> all(x.data(), {96});
+  check(app::tiles(kGpu, all, 2)); // loads
+  // Played, a launch would want what the emulator keeps of the thread.
+  std::vector<unsigned> blocks;
+  fake.driver.device = [&](const fake::SeenLaunch &launch) {
+    return blocks.push_back(launch.grid[0]), 0;
+  };
+  testing::inEndingThread([&] { static_cast<void>(app::tiles(kGpu, all, 1)); },
+                          [&] { static_cast<void>(app::tiles(kGpu, all, 3)); });
+  CHECK(blocks == std::vector<unsigned>{1, 3});
+}
+
+} // namespace imbrex::aot_tests
