@@ -153,7 +153,7 @@ bool lowerIt(Compilation &of) {
 }
 
 /// What assembly will be held to is made of the very program that was proven.
-bool orderRings(Compilation &of) {
+bool expectRings(Compilation &of) {
   of.code.rings = ringOrderOf(*of.proven, of.kernel, of.machine());
   return true;
 }
@@ -171,7 +171,7 @@ constexpr auto kToCode = std::to_array<Step<Compilation, bool>>({
     {"check", hasBoxesOfMachine},
     {"check", areRingsProven},
     {"lower", lowerIt},
-    {"lower", orderRings},
+    {"lower", expectRings},
     {"optimise", optimise},
 });
 
@@ -186,7 +186,7 @@ Result<void> checkExchanges(Assembling &of) {
 
 Result<void> generate(Assembling &of) {
   of.module = of.code.copy();
-  of.asked = numberAccesses(*of.module, of.target);
+  of.asked = assignNumbers(*of.module, of.target);
   auto text = of.target.assembly(*of.module);
   if (!text && text.error().kind == Diag::RegistersRanOut)
     return fail(Diag::RegistersRanOut, of.code.interface.where, of.code.interface.name,

@@ -2,7 +2,7 @@
 
 #include "backend/analysis/algebra.h"
 #include "backend/analysis/axis_facts.h"
-#include "backend/analysis/not_negative.h"
+#include "backend/analysis/non_negative.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using facts::kMost;
 class Analyser {
 public:
   Analyser(const Kernel &kernel, const Assumptions &assumptions, std::vector<AxisInfo> &info)
-      : kernel_(kernel), assumptions_(assumptions), info_(info), notNegative_(kernel, assumptions) {
+      : kernel_(kernel), assumptions_(assumptions), info_(info), nonNegative_(kernel, assumptions) {
     for (size_t i = 0; i < kernel.parameterCount(); ++i)
       set(kernel.body().arguments[i], ofParameter(i));
     run(kernel.body());
@@ -116,7 +116,7 @@ private:
     llvm::SmallVector<facts::Operand, 3> operands;
     for (const ValueId value : op.operands)
       operands.push_back(
-          {kernel_.type(value), {}, constantInteger(kernel_, value), notNegative_.contains(value)});
+          {kernel_.type(value), {}, constantInteger(kernel_, value), nonNegative_.contains(value)});
     for (size_t axis = 0; axis < result.size(); ++axis) {
       for (size_t i = 0; i < operands.size(); ++i) operands[i].facts = of(op.operand(i))[axis];
       result[axis] = facts::elementwise(op.kind, kernel_.type(op.result()), operands);
@@ -163,7 +163,7 @@ private:
   const Kernel &kernel_;
   const Assumptions &assumptions_;
   std::vector<AxisInfo> &info_;
-  NotNegative notNegative_;
+  NonNegative nonNegative_;
 };
 
 using Bounds = llvm::SmallVector<WidthBound, 4>;

@@ -19,7 +19,7 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
     : context(intoModule.getContext()), module(intoModule), b(context), kernel(ofKernel),
       words(vocabulary), natives(nativesOf(vocabulary)), assumptions(assumed),
       shared(module, words.sharedSpace(), regions), order(kernel, assumptions),
-      unseenPadding(kernel, assumptions), notNegative(kernel, assumptions),
+      unseenPadding(kernel, assumptions), nonNegative(kernel, assumptions),
       stagedTiles(analysis::stagedTiles(kernel)), values_(kernel.valueCount()),
       uses_(ir::countUses(kernel)), facts_(kernel, assumed),
       lastUseOfRings_(analysis::lastUseOfRings(kernel, vocabulary.machine())) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/analysis/axis_info.h"
-#include "backend/analysis/not_negative.h"
+#include "backend/analysis/non_negative.h"
 #include "backend/analysis/staged_tiles.h"
 #include "backend/analysis/whole_trips.h"
 #include "backend/ir/kernel.h"
@@ -66,7 +66,7 @@ public:
   SharedMemory shared;
   MemoryOrder order;
   const UnseenPadding unseenPadding;
-  const analysis::NotNegative notNegative;
+  const analysis::NonNegative nonNegative;
   const std::set<ir::ValueId> stagedTiles;
 
   // --- values ---

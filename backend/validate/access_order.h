@@ -29,7 +29,7 @@ struct RequiredAccess {
 };
 
 /// Gives each its number, counted from 1, in a module that code is made from next.
-std::vector<RequiredAccess> numberAccesses(llvm::Module &module, const target::GpuTarget &target);
+std::vector<RequiredAccess> assignNumbers(llvm::Module &module, const target::GpuTarget &target);
 
 struct AccessDifference {
   Location where;

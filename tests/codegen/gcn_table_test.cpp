@@ -75,7 +75,7 @@ void checkRoundTrip(const Tools &tools, llvm::StringRef image) {
 void checkAssembler(const Tools &tools, const GpuCode &code, const target::GpuTarget &target,
                     llvm::StringRef image) {
   const auto module = code.copy();
-  numberAccesses(*module, target); // of which each has a place of its own in the debug information
+  assignNumbers(*module, target); // of which each has a place of its own in the debug information
   const auto object =
       target::amdgpu::generateCode(*module, tools.machine, llvm::CodeGenFileType::ObjectFile);
   REQUIRE(object.ok());

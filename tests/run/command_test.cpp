@@ -134,8 +134,9 @@ TEST_CASE("opt has nothing to explain without a GPU, and says so") {
     CAPTURE(line);
     const Outcome outcome = shell(line);
     CHECK(outcome.status == 2);
-    CHECK(outcome.output == "imbrex: for the --explain option: needs a GPU that the passes decide "
-                            "for: name one by --target; `imbrex targets` lists them\n");
+    CHECK(outcome.output ==
+          "imbrex: for the --explain option: a GPU is needed that the passes decide "
+          "for: name one by --target; `imbrex targets` lists them\n");
   }
 }
 

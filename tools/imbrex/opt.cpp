@@ -60,7 +60,7 @@ std::vector<Pass> choosePasses(const machine::Machine &machine, Diagnostics &dia
 /// no tile is laid out, and no loop gets a schedule.
 bool canExplain(const machine::Machine &machine) {
   return machine.family != machine::Family::Cpu ||
-         !explain.error("needs a GPU that the passes decide for: name one by --target; "
+         !explain.error("a GPU is needed that the passes decide for: name one by --target; "
                         "`imbrex targets` lists them");
 }
 

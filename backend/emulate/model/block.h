@@ -39,7 +39,7 @@ struct AwaitedPhase {
 };
 
 /// A number for copies that end by themselves, and the last of them.
-struct FreeAgent {
+struct IdleAgent {
   ThreadId id;
   Tick tick = 0;
 };
@@ -62,7 +62,7 @@ struct Thread {
   std::unordered_map<std::uint64_t, std::uint64_t> arrivals; ///< At split barriers.
   CopyQueue copies;
   BulkQueue stores;
-  std::vector<FreeAgent> bulkAgents;
+  std::vector<IdleAgent> bulkAgents;
   AwaitedPhase asked;         ///< Of the last wait for a phase.
   std::uint64_t toldAt = 0;   ///< How much had changed when it was last told that it has to wait.
   std::uint64_t meetings = 0; ///< With others of its block, that are over.

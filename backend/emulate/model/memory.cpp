@@ -200,7 +200,7 @@ void Memory::touch(Shadow &shadow, const Accessor &who, std::uint64_t address,
   if (operation.writes && !who.facts.isConditional) atomics_.write(order, operation, join_);
 }
 
-void Memory::exchanged(Thread &thread, std::uint64_t address, std::uint32_t site) {
+void Memory::didCompareExchange(Thread &thread, std::uint64_t address, std::uint32_t site) {
   const auto &facts = std::get<AccessSite>(report_.site(site).facts);
   takeMark(address);
   atomics_.write(thread.order, operationOf(facts, address), join_);

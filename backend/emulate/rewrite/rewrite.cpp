@@ -35,7 +35,7 @@ void markLoops(Rewriting &rewriting, llvm::Function &function) {
     llvm::Instruction *first = &*loop->getHeader()->getFirstInsertionPt();
     Builder b(first);
     const llvm::Instruction &place = *loop->getHeader()->getTerminator();
-    createCall(b, calls::takeTurn, {addSite(rewriting, place, "loop", ControlSite{})});
+    createCall(b, calls::countTurn, {addSite(rewriting, place, "loop", ControlSite{})});
   }
 }
 

@@ -180,7 +180,7 @@ private:
       exchange->setOperand(exchange->getPointerOperandIndex(), checked.pointer);
       Builder b(exchange->getNextNode());
       Value *success = b.CreateZExt(b.CreateExtractValue(exchange, 1), b.getInt32Ty());
-      createCall(b, calls::exchanged, {checked.address, site, success});
+      createCall(b, calls::didCompareExchange, {checked.address, site, success});
       llvm::lowerAtomicCmpXchgInst(exchange);
     }
   }

@@ -35,9 +35,9 @@ std::byte *accessPrivate(std::byte *variable, std::byte *address, std::uint32_t 
   return thread.run->accessPrivate(thread, variable, address, site);
 }
 
-void exchanged(std::uint64_t address, std::uint32_t site, std::uint32_t didExchange) {
+void didCompareExchange(std::uint64_t address, std::uint32_t site, std::uint32_t didExchange) {
   Thread &thread = currentThread();
-  if (didExchange != 0) thread.run->exchanged(thread, address, site);
+  if (didExchange != 0) thread.run->didCompareExchange(thread, address, site);
 }
 
 void fence(std::uint32_t site) {
@@ -171,9 +171,9 @@ void awaitStores(std::uint32_t site, std::uint64_t groups, std::uint32_t onlyTak
   thread.run->awaitStores(thread, site, groups, onlyTaken != 0);
 }
 
-void takeTurn(std::uint32_t site) {
+void countTurn(std::uint32_t site) {
   Thread &thread = currentThread();
-  thread.run->takeTurn(thread, site);
+  thread.run->countTurn(thread, site);
 }
 
 void trap(std::uint32_t site) {

@@ -37,7 +37,7 @@ namespace calls {
 
 std::byte *access(std::uint64_t address, std::uint32_t site);
 std::byte *accessPrivate(std::byte *variable, std::byte *address, std::uint32_t site);
-void exchanged(std::uint64_t address, std::uint32_t site, std::uint32_t didExchange);
+void didCompareExchange(std::uint64_t address, std::uint32_t site, std::uint32_t didExchange);
 void fence(std::uint32_t site);
 std::uint64_t meetWarp(std::uint32_t site, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                        std::uint64_t d, std::uint64_t e, std::uint64_t f);
@@ -76,7 +76,7 @@ void storeBox(std::uint32_t site, std::uint64_t from, std::uint64_t map, std::in
               std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4);
 void commitStores();
 void awaitStores(std::uint32_t site, std::uint64_t groups, std::uint32_t onlyTaken);
-void takeTurn(std::uint32_t site);
+void countTurn(std::uint32_t site);
 void trap(std::uint32_t site);
 void exit(std::uint32_t site);
 /// Of this run: how often each basic block was entered.

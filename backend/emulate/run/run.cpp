@@ -150,7 +150,7 @@ void Run::abandon(Thread &thread) {
 std::byte *Run::access(Thread &thread, std::uint64_t address, std::uint32_t site) {
   if (std::get<AccessSite>(code_.sites[site].facts).waits) {
     thread.turns += kTurnsOfWait - 1;
-    takeTurn(thread, site);
+    countTurn(thread, site);
     pause(thread);
   }
   std::byte *pointer = memory_.access(thread, address, site);
@@ -183,7 +183,7 @@ void Run::fence(Thread &thread, std::uint32_t site) {
   if (facts.releases) thread.order.releaseFence(facts.scope);
 }
 
-void Run::takeTurn(Thread &thread, std::uint32_t site) {
+void Run::countTurn(Thread &thread, std::uint32_t site) {
   ++thread.turns;
   if (thread.turns % kTurnsBetweenPauses == 0) pause(thread);
   if (thread.turns <= launch_.mostTurns) return;

@@ -60,8 +60,8 @@ public:
   std::byte *access(Thread &thread, std::uint64_t address, std::uint32_t site);
   std::byte *accessPrivate(Thread &thread, std::byte *variable, std::byte *address,
                            std::uint32_t site);
-  void exchanged(Thread &thread, std::uint64_t address, std::uint32_t site) {
-    memory_.exchanged(thread, address, site);
+  void didCompareExchange(Thread &thread, std::uint64_t address, std::uint32_t site) {
+    memory_.didCompareExchange(thread, address, site);
   }
   /// Bring what the lane's address leads to into its words, or the other way round.
   void loadWords(Thread &thread, std::uint32_t site, std::uint64_t address);
@@ -95,7 +95,7 @@ public:
   void storeBulk(Thread &thread, std::uint32_t site, const CopyOperands &operands);
   void storeBox(Thread &thread, std::uint32_t site, const BoxOperands &operands);
   void awaitStores(Thread &thread, std::uint32_t site, std::uint64_t groups, bool onlyTaken);
-  void takeTurn(Thread &thread, std::uint32_t site);
+  void countTurn(Thread &thread, std::uint32_t site);
   [[noreturn]] void trap(Thread &thread, std::uint32_t site);
 
 private:
@@ -149,9 +149,9 @@ private:
   bool reportStuckPhases(const Block &block);
 
   // Bulk copies: run_bulk.cpp.
-  FreeAgent freeAgent(Thread &thread);
+  IdleAgent idleAgent(Thread &thread);
   PhaseBarrier &bulkBarrier(Thread &thread, std::uint32_t site, std::uint64_t address);
-  std::byte *touchInBulk(Thread &thread, std::uint32_t site, const FreeAgent &agent,
+  std::byte *touchInBulk(Thread &thread, std::uint32_t site, const IdleAgent &agent,
                          const AccessSite &facts, std::uint64_t address);
   void requireAligned(Thread &thread, std::uint32_t site, std::uint64_t address,
                       std::uint32_t alignment);
@@ -159,7 +159,7 @@ private:
   bool readMap(Thread &thread, std::uint32_t site, std::uint64_t address, TensorMap &map);
   TensorMap tensorMap(Thread &thread, std::uint32_t site, std::uint64_t address);
   std::optional<std::vector<Copy>> loadedParts(Thread &thread, std::uint32_t site,
-                                               const FreeAgent &agent, const TensorMap &map,
+                                               const IdleAgent &agent, const TensorMap &map,
                                                const BoxOperands &operands);
   Completion bulkLoad(Thread &thread, std::uint32_t site, std::uint64_t barrier);
   void endAtBarrier(Thread &thread, Completion load, std::int64_t bytes, std::vector<Copy> copies);

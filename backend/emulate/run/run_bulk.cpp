@@ -28,8 +28,8 @@ void Run::fenceMaking(Thread &thread) {
 }
 
 /// A number for a copy that ends by itself: one that the thread knows to be free, or a new one.
-FreeAgent Run::freeAgent(Thread &thread) {
-  for (FreeAgent &agent : thread.bulkAgents)
+IdleAgent Run::idleAgent(Thread &thread) {
+  for (IdleAgent &agent : thread.bulkAgents)
     if (thread.order.seen().seen(agent.id) >= agent.tick) {
       ++agent.tick;
       return agent;
@@ -55,7 +55,7 @@ PhaseBarrier &Run::bulkBarrier(Thread &thread, std::uint32_t site, std::uint64_t
 
 /// One half of a copy, or of a part of one; null after an error that ends the run. Whoever holds
 /// memory must give it back before it abandons the thread.
-std::byte *Run::touchInBulk(Thread &thread, std::uint32_t site, const FreeAgent &agent,
+std::byte *Run::touchInBulk(Thread &thread, std::uint32_t site, const IdleAgent &agent,
                             const AccessSite &facts, std::uint64_t address) {
   return memory_.access({thread, site, facts, agent.id, agent.tick, true}, address);
 }
@@ -102,7 +102,7 @@ TensorMap Run::tensorMap(Thread &thread, std::uint32_t site, std::uint64_t addre
 /// A copy that is to end at a barrier, with a number of its own; what it copies is not in it yet.
 Completion Run::bulkLoad(Thread &thread, std::uint32_t site, std::uint64_t barrier) {
   const std::uint32_t phase = bulkBarrier(thread, site, barrier).phase;
-  const FreeAgent agent = freeAgent(thread);
+  const IdleAgent agent = idleAgent(thread);
   return {.issuer = &thread,
           .site = site,
           .barrier = offsetOf(barrier),
@@ -128,7 +128,7 @@ void Run::requireBulk(Thread &thread, std::uint32_t site, const CopyOperands &op
 void Run::loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &operands) {
   Completion load = bulkLoad(thread, site, operands.barrier);
   requireBulk(thread, site, {operands.to, operands.from, operands.bytes});
-  const FreeAgent agent{load.by, load.tick};
+  const IdleAgent agent{load.by, load.tick};
   Copy copy{.bytes = operands.bytes, .site = site};
   copy.from =
       touchInBulk(thread, site, agent, bulkAccess(AccessMode::Read, Space::Global, operands.bytes),
@@ -142,7 +142,7 @@ void Run::loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &opera
 }
 
 std::optional<std::vector<Copy>> Run::loadedParts(Thread &thread, std::uint32_t site,
-                                                  const FreeAgent &agent, const TensorMap &map,
+                                                  const IdleAgent &agent, const TensorMap &map,
                                                   const BoxOperands &operands) {
   std::vector<Copy> parts;
   for (const BoxPiece &piece : piecesOf(map, operands.first)) {
@@ -177,8 +177,8 @@ void Run::loadBox(Thread &thread, std::uint32_t site, const BoxOperands &operand
 /// No destination after an error that ends the run.
 Copy Run::storedPart(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
   const Tick tick = thread.stores.nextTick();
-  const FreeAgent taker{agents_.of(thread.order.id(), Queue::BulkReads), tick};
-  const FreeAgent giver{agents_.of(thread.order.id(), Queue::BulkWrites), tick};
+  const IdleAgent taker{agents_.of(thread.order.id(), Queue::BulkReads), tick};
+  const IdleAgent giver{agents_.of(thread.order.id(), Queue::BulkWrites), tick};
   Copy copy{.bytes = operands.bytes, .site = site};
   copy.from =
       touchInBulk(thread, site, taker, bulkAccess(AccessMode::Read, Space::Shared, operands.bytes),

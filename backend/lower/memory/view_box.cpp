@@ -25,7 +25,7 @@ Value *narrowStart(Emitter &e, ir::ValueId coordinate, std::int64_t unit) {
   if (unit == 1) return start;
   constexpr std::int64_t kOutside = Vocabulary::BufferPlace::kOutside;
   const auto most = static_cast<std::uint64_t>(llvm::divideCeil(kOutside, unit));
-  if (e.notNegative.most(coordinate).value_or(most + 1) > most)
+  if (e.nonNegative.most(coordinate).value_or(most + 1) > most)
     start = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, start,
                                       e.i32(static_cast<std::int64_t>(most)));
   return e.b.CreateNUWMul(start, e.i32(unit));
@@ -72,8 +72,8 @@ ViewBox::ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape
 void ViewBox::addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t unit) {
   const Start start = startOf(coordinate, unit);
   start_ = e_.b.CreateAdd(start_, scaled(axis, start.wide));
-  mayBeInFront_ |= shape_[axis] > static_cast<std::int64_t>(analysis::NotNegative::kFar) ||
-                   !e_.notNegative.containsOrFar(e_.kernel, coordinate);
+  mayBeInFront_ |= shape_[axis] > static_cast<std::int64_t>(analysis::NonNegative::kFar) ||
+                   !e_.nonNegative.containsOrFar(e_.kernel, coordinate);
   Value *extent = view_.extents[static_cast<std::size_t>(axis)];
   const auto *made = llvm::dyn_cast<llvm::Instruction>(e_.scalar(coordinate));
   // A guess: made in this block. Either way is right; a choice that does not change is hoisted.
@@ -99,8 +99,8 @@ Value *ViewBox::scaled(std::int32_t axis, Value *elements) {
 ViewBox::Start ViewBox::startOf(ir::ValueId coordinate, std::int64_t unit) {
   const ElementKind kind = e_.type(coordinate).element();
   Value *index = e_.scalar(coordinate);
-  const bool isNarrow = info(kind).bits <= 32 ? e_.notNegative.containsOrFar(e_.kernel, coordinate)
-                                              : e_.notNegative.isSmall(coordinate);
+  const bool isNarrow = info(kind).bits <= 32 ? e_.nonNegative.containsOrFar(e_.kernel, coordinate)
+                                              : e_.nonNegative.isSmall(coordinate);
   if (!assumed_.hasSmallExtents || !isNarrow) return {wideStart(e_, index, kind, unit), nullptr};
   Value *narrow = narrowStart(e_, coordinate, unit);
   return {e_.b.CreateZExt(narrow, e_.b.getInt64Ty()), narrow};

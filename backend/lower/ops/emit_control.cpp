@@ -160,7 +160,7 @@ void Emitter::leaveLoop(const ir::Op &op) {
 bool Emitter::countsIn32Bits(const ir::Op &loop) const {
   return info(type(loop.operand(0)).element()).bits == 64 &&
          llvm::all_of(llvm::ArrayRef(loop.operands).take_front(3),
-                      [&](ValueId value) { return notNegative.isSmall(value); });
+                      [&](ValueId value) { return nonNegative.isSmall(value); });
 }
 
 /// Where a loop begins, where it ends, and its step, as it counts.

@@ -27,7 +27,7 @@ constexpr std::array kNarrowed{
 /// Whether integers of 64 bits may as well be computed in 32: machines count in these.
 bool isNarrowed(const Emitter &e, const ir::Op &op) {
   const ir::Type &type = e.type(op.operands.back());
-  const auto isSmall = [&](ir::ValueId value) { return e.notNegative.isSmall(value); };
+  const auto isSmall = [&](ir::ValueId value) { return e.nonNegative.isSmall(value); };
   return type.isTile() && isInteger(type.element()) && info(type.element()).bits == 64 &&
          llvm::is_contained(kNarrowed, op.kind) && llvm::all_of(op.operands, isSmall) &&
          (e.type(op.result()).element() == ElementKind::Bool || isSmall(op.result()));

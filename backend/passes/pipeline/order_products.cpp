@@ -50,7 +50,7 @@ public:
       const ValueId ring = slotOf(kernel_, tile).operand(0);
       return analysis::planFragments(analysis::inSlot(reads, inSlot(kernel_, tile)), bits, machine_,
                                      [&](const LinearLayout &places) {
-                                       return slotsFor(kernel_, ring, places, machine_);
+                                       return slotLayoutsFor(kernel_, ring, places, machine_);
                                      })
           .weight;
     }

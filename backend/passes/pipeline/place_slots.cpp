@@ -62,7 +62,7 @@ private:
     const analysis::FragmentPlan plan =
         analysis::planFragments(reads, storageBits(kernel_.type(ring).element()), machine_,
                                 [&](const layout::LinearLayout &places) {
-                                  return slotsFor(kernel_, ring, places, machine_);
+                                  return slotLayoutsFor(kernel_, ring, places, machine_);
                                 });
     if (analysis::filledBy(kernel_, ring) != Ahead::Stores)
       return planned(ring, plan.access.places);

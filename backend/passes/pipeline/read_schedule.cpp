@@ -5,8 +5,8 @@
 #include "backend/ir/ring_bytes.h"
 #include "backend/ir/shared_tiles.h"
 #include "backend/passes/pipeline/loop_costs.h"
-#include "backend/passes/pipeline/next_trip_loads.h"
 #include "backend/passes/pipeline/read_condition.h"
+#include "backend/passes/pipeline/staged_loads.h"
 #include "backend/passes/pipeline/taken_slots.h"
 #include "backend/passes/pipeline/trip_counts.h"
 #include "backend/passes/rewriting.h"
@@ -223,7 +223,7 @@ private:
   }
 
   ScheduleOps readTrip(const Op &loop) {
-    const std::set<const Op *> ahead = hasCosts_ ? loadsForNextTrip(loop) : std::set<const Op *>();
+    const std::set<const Op *> ahead = hasCosts_ ? stagedLoads(loop) : std::set<const Op *>();
     ahead_.insert(ahead.begin(), ahead.end());
     ScheduleOps ops = read(loop.regions[0]);
     if (!ahead.empty())
@@ -346,7 +346,7 @@ private:
       return add({.kind = ScheduleOp::Commit, .queue = queue(QueueOf::Copies)});
     case SyncOp::RingDrain: return add(readDrain(op));
     case SyncOp::Meet: return add({.kind = ScheduleOp::Meet, .meeting = kAll});
-    case SyncOp::RingSlot: taken_.take(op); return advance(0, Walks::Taken);
+    case SyncOp::RingSlot: taken_.note(op); return advance(0, Walks::Taken);
     case SyncOp::RingLoadBox:
       if (isOther_) return;
       add(readLoad(op));
@@ -390,7 +390,7 @@ private:
     for (const ValueId operand : op.operands) {
       if (!kernel_.type(operand).isShared()) continue;
       const Op &slot = slotOf(kernel_, operand);
-      const auto behind = taken_.behind(slot);
+      const auto behind = taken_.usesAgo(slot);
       if (!behind)
         return unread(op, "'" + std::string(info(op.kind).mnemonic) +
                               "' reads a slot of a ring that has gone on in a loop or condition");

@@ -7,8 +7,8 @@ namespace imbrex::passes::pipeline {
 using namespace ir;
 using layout::LinearLayout;
 
-analysis::PlacedTiles slotsFor(const Kernel &kernel, ValueId ring, const LinearLayout &read,
-                               const machine::Machine &machine) {
+analysis::PlacedTiles slotLayoutsFor(const Kernel &kernel, ValueId ring, const LinearLayout &read,
+                                     const machine::Machine &machine) {
   if (analysis::filledBy(kernel, ring) == Ahead::Stores)
     return analysis::storedTiles(kernel.layout(kernel.layoutOf(ring)), read,
                                  storageBits(kernel.type(ring).element()), machine);

@@ -8,7 +8,8 @@ namespace imbrex::passes::pipeline {
 
 /// How a ring's slots may lie, from the offset to their coordinates, when they are planned for
 /// those who read these of them.
-analysis::PlacedTiles slotsFor(const ir::Kernel &kernel, ir::ValueId ring,
-                               const layout::LinearLayout &read, const machine::Machine &machine);
+analysis::PlacedTiles slotLayoutsFor(const ir::Kernel &kernel, ir::ValueId ring,
+                                     const layout::LinearLayout &read,
+                                     const machine::Machine &machine);
 
 } // namespace imbrex::passes::pipeline

@@ -12,7 +12,8 @@ namespace imbrex::passes::pipeline {
 ///   for … [pipelined = 3] (%i) {      for … [pipelined = 3] (%i) {
 ///     %a = view.load %A, %m, %i         %a = view.load %A, %m, %i [ahead = boxes]
 ///     %b = load %p, %mask               %b = load %p, %mask [ahead = copies, width = 8]
-///     %c = load %q                      %c = load %q      // the loop writes it
+///     %c = load %s                      %c = load %s [ahead = registers]  // of single bytes
+///     %d = load %q                      %d = load %q      // the loop writes it
 ///
 /// Those can that stand in the loop's own body, whose addresses are made without memory from the
 /// loop's index, from values that were there before, and from carried values that are made so too;

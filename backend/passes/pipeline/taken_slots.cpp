@@ -4,7 +4,7 @@ namespace imbrex::passes::pipeline {
 
 using namespace ir;
 
-void TakenSlots::take(const Op &slot) {
+void TakenSlots::note(const Op &slot) {
   for (auto &[taken, behind] : behind_)
     if (taken->operand(0) == slot.operand(0)) ++behind;
   behind_[&slot] = 1;
@@ -19,7 +19,7 @@ void TakenSlots::forgetIn(const Op &op) {
     });
 }
 
-std::optional<std::int32_t> TakenSlots::behind(const Op &slot) const {
+std::optional<std::int32_t> TakenSlots::usesAgo(const Op &slot) const {
   const auto found = behind_.find(&slot);
   return found == behind_.end() ? std::nullopt : std::optional(found->second);
 }

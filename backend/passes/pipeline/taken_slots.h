@@ -13,11 +13,11 @@ namespace imbrex::passes::pipeline {
 class TakenSlots {
 public:
   /// The op is a ring.slot.
-  void take(const ir::Op &slot);
+  void note(const ir::Op &slot);
   /// How far a ring goes on in an op's bodies, nobody knows.
   void forgetIn(const ir::Op &op);
   /// 1 for the ring's last, one more for each that was taken behind it; nothing where nobody knows.
-  std::optional<std::int32_t> behind(const ir::Op &slot) const;
+  std::optional<std::int32_t> usesAgo(const ir::Op &slot) const;
 
 private:
   std::map<const ir::Op *, std::int32_t> behind_;

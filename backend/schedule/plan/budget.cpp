@@ -102,7 +102,7 @@ Demand demandOf(const Program &program) {
   return demand;
 }
 
-void giveRegisters(Program &program, const machine::Machine &machine, std::int32_t minBlocks) {
+void handOverRegisters(Program &program, const machine::Machine &machine, std::int32_t minBlocks) {
   if (!machine.asyncCopies.haveEngine) return; // see there
   constexpr std::int32_t kGroup = machine::RegisterRules{}.groupWarps;
   const auto isWhole = [](const Role &role) { return role.warps % kGroup == 0; };

@@ -23,7 +23,7 @@ Demand demandOf(const Program &program);
 /// Give roles of whole groups of four warps as many registers as there are when the others keep as
 /// few as they may: see role_registers.h. Where no such roles stand beside others, no split is
 /// right, or the machine's warps cannot hand any over, all keep what the launch gives.
-void giveRegisters(Program &program, const machine::Machine &machine, std::int32_t minBlocks);
+void handOverRegisters(Program &program, const machine::Machine &machine, std::int32_t minBlocks);
 
 /// Report all that a schedule takes and a block of this machine does not have: shared memory,
 /// tensor memory, threads, registers of roles that change theirs, parties of meetings, numbers of

@@ -266,7 +266,7 @@ private:
     }
     auto safe = addBarriers(std::move(program), queues, why);
     if (safe && groups) takeTurns(*safe, *groups, request_.loop);
-    if (safe && request_.registers) giveRegisters(*safe, request_.machine, request_.minBlocks);
+    if (safe && request_.registers) handOverRegisters(*safe, request_.machine, request_.minBlocks);
     return safe;
   }
 

@@ -347,7 +347,7 @@ TEST_CASE("roles of whole groups of warps get the registers that the others give
                               const char *machine = "sm_90a") {
     Program program{.name = "roles"};
     for (const std::int32_t of : warps) program.roles.push_back({.name = "r", .warps = of});
-    giveRegisters(program, machineNamed(machine), 1);
+    handOverRegisters(program, machineNamed(machine), 1);
     std::vector<std::int32_t> registers;
     for (const Role &role : program.roles) registers.push_back(role.registers);
     return registers;

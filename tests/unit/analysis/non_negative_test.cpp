@@ -1,4 +1,4 @@
-#include "backend/analysis/not_negative.h"
+#include "backend/analysis/non_negative.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ bool isKnown(const std::string &body) {
       testing::parsedKernel("kernel @k(%n: i32, %u: u32, %p: ptr<i64>, %v: view<f32, 1>) stage "
                             "tiles {\n" +
                             body + "}\n");
-  const analysis::NotNegative known(kernel);
+  const analysis::NonNegative known(kernel);
   // The value that is stored.
   bool isKnown = false;
   ir::walk(kernel.body(), [&](const ir::Op &op) {
@@ -100,7 +100,7 @@ TEST_CASE("sums, products and differences are known as long as their largest fit
                               body + "store %p, %x\n}\n");
     analysis::Assumptions assumed = analysis::usualAssumptions(kernel);
     assumed.parameters[1].hasSmallExtents = areSmall;
-    const analysis::NotNegative known(kernel, assumed);
+    const analysis::NonNegative known(kernel, assumed);
     std::optional<std::uint64_t> found;
     ir::walk(kernel.body(), [&](const ir::Op &op) {
       if (op.kind == ir::OpKind::Store) found = known.most(op.operand(1));
@@ -131,7 +131,7 @@ TEST_CASE("of a loop's index the distance to its end is known, and the trip afte
         "kernel @k(%p: ptr<" + type + ">, %n: " + type + ") stage tiles {\n%z = constant 0 : " +
         type + "\n%s = constant 64 : " + type + "\n%h = max %n, %z : " + type +
         "\nfor %z, %h, %s (%i: " + type + ") {\n" + inLoop + "store %p, %x\nyield\n}\n}\n");
-    const analysis::NotNegative known(kernel);
+    const analysis::NonNegative known(kernel);
     bool is = false;
     ir::walk(kernel.body(), [&](const ir::Op &op) {
       if (op.kind == ir::OpKind::Store)

@@ -1,4 +1,4 @@
-#include "backend/analysis/not_negative.h"
+#include "backend/analysis/non_negative.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -31,7 +31,7 @@ std::optional<std::uint64_t> ofArange(const Op &op, const Type &type) {
 
 } // namespace
 
-NotNegative::NotNegative(const Kernel &kernel, const Assumptions &assumptions)
+NonNegative::NonNegative(const Kernel &kernel, const Assumptions &assumptions)
     : most_(kernel.valueCount()) {
   const auto add = [&](ValueId value, Most most) {
     const Type &type = kernel.type(value);
@@ -51,7 +51,7 @@ NotNegative::NotNegative(const Kernel &kernel, const Assumptions &assumptions)
   });
 }
 
-NotNegative::Most NotNegative::follows(const Kernel &kernel, const Assumptions &assumptions,
+NonNegative::Most NonNegative::follows(const Kernel &kernel, const Assumptions &assumptions,
                                        const Op &op) const {
   if (op.kind == OpKind::ProgramId || op.kind == OpKind::NumPrograms) return kMostSmall;
   if (op.kind == OpKind::ViewExtent)
@@ -67,7 +67,7 @@ NotNegative::Most NotNegative::follows(const Kernel &kernel, const Assumptions &
   return ofArithmetic(kernel, op);
 }
 
-NotNegative::Most NotNegative::ofConversion(const Kernel &kernel, const Op &op) const {
+NonNegative::Most NonNegative::ofConversion(const Kernel &kernel, const Op &op) const {
   const Type &from = kernel.type(op.operand(0));
   const ElementKind element = kernel.type(op.result()).element();
   const bool isWhole = isIntegerTile(from) &&
@@ -77,7 +77,7 @@ NotNegative::Most NotNegative::ofConversion(const Kernel &kernel, const Op &op) 
 }
 
 /// Of other ops nothing is known.
-NotNegative::Most NotNegative::ofArithmetic(const Kernel &kernel, const Op &op) const {
+NonNegative::Most NonNegative::ofArithmetic(const Kernel &kernel, const Op &op) const {
   const ElementKind element = kernel.type(op.result()).element();
   const auto operand = [&](std::size_t i) { return most(op.operand(i)); };
   const auto both = [&] { return operand(0) && operand(1); };
@@ -107,13 +107,13 @@ NotNegative::Most NotNegative::ofArithmetic(const Kernel &kernel, const Op &op) 
 }
 
 /// Of the end of a loop that counts up, and of its index; or of a number and 0.
-NotNegative::Most NotNegative::ofDifference(const Kernel &kernel, const Op &op) const {
+NonNegative::Most NonNegative::ofDifference(const Kernel &kernel, const Op &op) const {
   if (constantBits(kernel, op.operand(1)) == std::uint64_t{0}) return most(op.operand(0));
   const auto end = endOf_.find(op.operand(1));
   return end != endOf_.end() && end->second == op.operand(0) ? most(op.operand(0)) : std::nullopt;
 }
 
-bool NotNegative::containsOrFar(const Kernel &kernel, ValueId value) const {
+bool NonNegative::containsOrFar(const Kernel &kernel, ValueId value) const {
   if (contains(value)) return true;
   const Op *sum = kernel.definition(value);
   if (!sum || sum->kind != OpKind::Add || info(kernel.type(value).element()).bits < 32)

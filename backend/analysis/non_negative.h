@@ -13,9 +13,9 @@ namespace imbrex::analysis {
 /// The integers of a kernel that are certainly not negative, in any launch that keeps the
 /// assumptions, and how large they can be: what the grid and the extents of views give, what loops
 /// count up from one of them, and what follows from these. Unsigned ones are among them.
-class NotNegative {
+class NonNegative {
 public:
-  explicit NotNegative(const ir::Kernel &kernel, const Assumptions &assumptions = {});
+  explicit NonNegative(const ir::Kernel &kernel, const Assumptions &assumptions = {});
   bool contains(ir::ValueId value) const { return most_[value.index()].has_value(); }
   /// The same, or a sum of one of them and a constant that may have wrapped around: which then is
   /// below -kFar. So the trip after the last would begin in front of all that there is.
