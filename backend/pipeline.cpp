@@ -81,62 +81,33 @@ consteval Pass named(std::string_view name) {
   throw "no pass has this name";
 }
 
+template <class... Names>
+consteval std::array<Pass, sizeof...(Names)> listed(Names... names) {
+  return {named(names)...};
+}
+
+// clang-format off
 // The whole compiler up to a target's own code, in order.
-constexpr auto kHostPipeline = std::to_array<Pass>({
-    named("construct-ssa"),
-    named("canonicalise"),
-    named("fold"),
-    named("cse"),
-    named("licm"),
-    named("dce"),
-    named("accumulate-products"),
-    named("expand-products"),
-    named("expand-math"),
-    named("expand-random"),
-    named("expand-conversions"),
-    named("canonicalise"),
-    named("fold"),
-    named("cse"),
-    named("licm"),
-    named("dce"),
-});
+constexpr auto kHostPipeline = listed(
+    "construct-ssa",
+    "canonicalise", "fold", "cse", "licm", "dce",
+    "accumulate-products",
+    "expand-products", "expand-math", "expand-random", "expand-conversions",
+    "canonicalise", "fold", "cse", "licm", "dce");
 
 // The same for a GPU, whose code is made from tiles that lie on threads. What is checked of it
 // then, and how it becomes code that is held against what was proven, the tables of compile.cpp
 // say.
-constexpr auto kGpuPipeline = std::to_array<Pass>({
-    named("construct-ssa"),
-    named("canonicalise"),
-    named("fold"),
-    named("cse"),
-    named("licm"),
-    named("dce"),
-    named("accumulate-products"),
-    named("sort-by-parts"),
-    named("loop-over-parts"),
-    named("split-products"),
-    named("choose-units"),
-    named("expand-products"),
-    named("expand-dots"),
-    named("expand-math"),
-    named("expand-random"),
-    named("expand-conversions"),
-    named("canonicalise"),
-    named("fold"),
-    named("cse"),
-    named("licm"),
-    named("dce"),
-    named("load-bytes"),
-    named("assign-layouts"),
-    named("count-trips"),
-    named("study-loads"),
-    named("plan-loops"),
-    named("apply-plans"),
-    named("split-roles"),
-    named("store-factors"),
-    named("order-products"),
-    named("place-slots"),
-});
+constexpr auto kGpuPipeline = listed(
+    "construct-ssa",
+    "canonicalise", "fold", "cse", "licm", "dce",
+    "accumulate-products", "sort-by-parts", "loop-over-parts", "split-products", "choose-units",
+    "expand-products", "expand-dots", "expand-math", "expand-random", "expand-conversions",
+    "canonicalise", "fold", "cse", "licm", "dce",
+    "load-bytes", "assign-layouts",
+    "count-trips", "study-loads", "plan-loops", "apply-plans",
+    "split-roles", "store-factors", "order-products", "place-slots");
+// clang-format on
 
 consteval bool chains(std::span<const Pass> passes) {
   Stage stage = Stage::Traced;

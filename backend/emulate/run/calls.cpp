@@ -21,18 +21,18 @@ std::uint32_t laneMask(Register which, std::uint32_t lane) {
   return ~less;
 }
 
+Run &run() { return *currentThread().run; }
+
 std::uint32_t unsignedOf(std::int32_t value) { return static_cast<std::uint32_t>(value); }
 
 } // namespace
 
 std::byte *access(std::uint64_t address, std::uint32_t site) {
-  Thread &thread = currentThread();
-  return thread.run->access(thread, address, site);
+  return run().access(currentThread(), address, site);
 }
 
 std::byte *accessPrivate(std::byte *variable, std::byte *address, std::uint32_t site) {
-  Thread &thread = currentThread();
-  return thread.run->accessPrivate(thread, variable, address, site);
+  return run().accessPrivate(currentThread(), variable, address, site);
 }
 
 void didCompareExchange(std::uint64_t address, std::uint32_t site, std::uint32_t didExchange) {
@@ -40,15 +40,11 @@ void didCompareExchange(std::uint64_t address, std::uint32_t site, std::uint32_t
   if (didExchange != 0) thread.run->didCompareExchange(thread, address, site);
 }
 
-void fence(std::uint32_t site) {
-  Thread &thread = currentThread();
-  thread.run->fence(thread, site);
-}
+void fence(std::uint32_t site) { run().fence(currentThread(), site); }
 
 std::uint64_t meetWarp(std::uint32_t site, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                        std::uint64_t d, std::uint64_t e, std::uint64_t f) {
-  Thread &thread = currentThread();
-  return thread.run->meetWarp(thread, site, {a, b, c, d, e, f});
+  return run().meetWarp(currentThread(), site, {a, b, c, d, e, f});
 }
 
 std::uint64_t secondResult() { return currentThread().result.second; }
@@ -74,56 +70,47 @@ void loadBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
 
 void storeBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
                  std::uint32_t scalarOffset) {
-  Thread &thread = currentThread();
-  thread.run->accessBuffer(thread, site, {0, buffer, offset, scalarOffset});
+  run().accessBuffer(currentThread(), site, {0, buffer, offset, scalarOffset});
 }
 
 void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count) {
-  Thread &thread = currentThread();
-  thread.run->meetBarrier(thread, site, {number, count});
+  run().meetBarrier(currentThread(), site, {number, count});
 }
 
 void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-  Thread &thread = currentThread();
-  thread.run->startCopy(thread, site, {to, from, bytes});
+  run().startCopy(currentThread(), site, {to, from, bytes});
 }
 
 void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,
                      std::uint32_t offset, std::uint32_t scalarOffset) {
-  Thread &thread = currentThread();
-  thread.run->startBufferCopy(thread, site, {to, buffer, offset, scalarOffset});
+  run().startBufferCopy(currentThread(), site, {to, buffer, offset, scalarOffset});
 }
 
 std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records, std::int32_t parameter) {
-  return currentThread().run->makeBuffer({base, records, parameter});
+  return run().makeBuffer({base, records, parameter});
 }
 
 void commitCopies() { currentThread().copies.commit(); }
 
 void awaitCopies(std::uint32_t site, std::uint64_t groups) {
-  Thread &thread = currentThread();
-  thread.run->awaitCopies(thread, site, groups);
+  run().awaitCopies(currentThread(), site, groups);
 }
 
 void makeBarrier(std::uint32_t site, std::uint64_t address, std::uint32_t arrivals) {
-  Thread &thread = currentThread();
-  thread.run->makeBarrier(thread, site, address, arrivals);
+  run().makeBarrier(currentThread(), site, address, arrivals);
 }
 
 void unmakeBarrier(std::uint32_t site, std::uint64_t address) {
-  Thread &thread = currentThread();
-  thread.run->unmakeBarrier(thread, site, address);
+  run().unmakeBarrier(currentThread(), site, address);
 }
 
 std::uint64_t arriveAtPhase(std::uint32_t site, std::uint64_t address, std::uint32_t count,
                             std::int32_t bytes) {
-  Thread &thread = currentThread();
-  return thread.run->arriveAtPhase(thread, site, {address, count, bytes});
+  return run().arriveAtPhase(currentThread(), site, {address, count, bytes});
 }
 
 void signalPhase(std::uint32_t site, std::uint64_t address, std::uint32_t more) {
-  Thread &thread = currentThread();
-  thread.run->signalPhase(thread, site, address, more);
+  run().signalPhase(currentThread(), site, address, more);
 }
 
 std::uint32_t awaitPhase(std::uint32_t site, std::uint64_t address, std::uint64_t what) {
@@ -131,59 +118,42 @@ std::uint32_t awaitPhase(std::uint32_t site, std::uint64_t address, std::uint64_
   return thread.run->awaitPhase(thread, site, address, what) ? 1 : 0;
 }
 
-void fenceProxy() {
-  Thread &thread = currentThread();
-  thread.run->fenceProxy(thread);
-}
+void fenceProxy() { run().fenceProxy(currentThread()); }
 
-void fenceMaking() {
-  Thread &thread = currentThread();
-  thread.run->fenceMaking(thread);
-}
+void fenceMaking() { run().fenceMaking(currentThread()); }
 
 void loadBulk(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t from,
               std::uint32_t bytes) {
-  Thread &thread = currentThread();
-  thread.run->loadBulk(thread, site, {to, barrier, from, bytes});
+  run().loadBulk(currentThread(), site, {to, barrier, from, bytes});
 }
 
 void loadBox(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t map,
              std::int32_t x0, std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4) {
-  Thread &thread = currentThread();
-  thread.run->loadBox(thread, site, {to, barrier, map, {x0, x1, x2, x3, x4}});
+  run().loadBox(currentThread(), site, {to, barrier, map, {x0, x1, x2, x3, x4}});
 }
 
 void storeBulk(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-  Thread &thread = currentThread();
-  thread.run->storeBulk(thread, site, {to, from, bytes});
+  run().storeBulk(currentThread(), site, {to, from, bytes});
 }
 
 void storeBox(std::uint32_t site, std::uint64_t from, std::uint64_t map, std::int32_t x0,
               std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4) {
-  Thread &thread = currentThread();
-  thread.run->storeBox(thread, site, {from, 0, map, {x0, x1, x2, x3, x4}});
+  run().storeBox(currentThread(), site, {from, 0, map, {x0, x1, x2, x3, x4}});
 }
 
 void commitStores() { currentThread().stores.commit(); }
 
 void awaitStores(std::uint32_t site, std::uint64_t groups, std::uint32_t onlyTaken) {
-  Thread &thread = currentThread();
-  thread.run->awaitStores(thread, site, groups, onlyTaken != 0);
+  run().awaitStores(currentThread(), site, groups, onlyTaken != 0);
 }
 
-void countTurn(std::uint32_t site) {
-  Thread &thread = currentThread();
-  thread.run->countTurn(thread, site);
-}
+void countTurn(std::uint32_t site) { run().countTurn(currentThread(), site); }
 
-void trap(std::uint32_t site) {
-  Thread &thread = currentThread();
-  thread.run->trap(thread, site);
-}
+void trap(std::uint32_t site) { run().trap(currentThread(), site); }
 
 void exit(std::uint32_t site) { currentThread().site = site; }
 
-std::uint64_t *blockCounts() { return currentThread().run->blockCounts(); }
+std::uint64_t *blockCounts() { return run().blockCounts(); }
 
 std::uint32_t readRegister(std::uint32_t which) {
   const Thread &thread = currentThread();
@@ -223,11 +193,11 @@ std::uint32_t countLanesHigh(std::uint32_t mask, std::uint32_t base) {
 }
 
 const std::byte *implicitArguments() {
-  return reinterpret_cast<const std::byte *>(&currentThread().run->launch().implicit);
+  return reinterpret_cast<const std::byte *>(&run().launch().implicit);
 }
 
 const std::byte *dispatchPacket() {
-  return reinterpret_cast<const std::byte *>(&currentThread().run->launch().packet);
+  return reinterpret_cast<const std::byte *>(&run().launch().packet);
 }
 
 } // namespace imbrex::emulate::calls
