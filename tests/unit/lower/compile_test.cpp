@@ -1,5 +1,4 @@
 #include "backend/ir/text.h"
-#include "backend/passes/pipeline/prove_rings.h"
 #include "backend/report.h"
 #include "tests/support/assembler.h"
 #include "tests/support/compile_error.h"
@@ -332,38 +331,6 @@ kernel @k(%v: view<f32, 2>, %y: ptr<f32>, %z: ptr<f32>, %n: i32, %b: bool)
   CHECK(errorWhere("select %b, %data, %y") == Diag::PipelineBoxWritten);
   CHECK(errorWhere("ptr.add %data, %n") == Diag::PipelineBoxWritten);
   CHECK(errorWhere("ptr.add %y, %n") == std::nullopt);
-}
-
-TEST_CASE("a condition that counts no whole trips cannot be read") {
-  const auto isRead = [](int bound) {
-    const ir::Kernel kernel = parsedKernel(R"(
-kernel @k(%p: ptr<const f32>, %n: i32) stage scheduled lanes 32 warps 1 {
-  layout #0 = register [[1],[2]] lane [[4],[8],[16],[32],[64]] warp [] of [128]
-  %r = ring.new [slots = 2] : ring<f32[128]> #0
-  %i = arange : i32[128] #0
-  %p0 = broadcast %p : ptr<const f32>[128] #0
-  %at = ptr.add %p0, %i : ptr<const f32>[128] #0
-  %zero = constant 0 : i32
-  %two = constant 2 : i32
-  for %zero, %n, %two (%k: i32) {
-    %d = sub %n, %k : i32
-    %u = bitcast %d : u32
-    %least = constant )" + std::to_string(bound) +
-                                           R"( : u32
-    %more = gt %u, %least : bool
-    ring.copy %r, %more, %at [width = 4]
-    ring.commit
-    yield
-  }
-}
-)");
-    Diagnostics diagnostics;
-    passes::pipeline::proveRings(kernel, *machine::findMachine("sm_80"), diagnostics);
-    return llvm::none_of(diagnostics.all(),
-                         [](const Diagnostic &one) { return one.kind == Diag::PipelineUnread; });
-  };
-  for (const int bound : {0, 2, 4}) CHECK(isRead(bound));
-  for (const int bound : {1, 3, 5}) CHECK_FALSE(isRead(bound));
 }
 
 } // namespace
