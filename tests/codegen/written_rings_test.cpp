@@ -87,6 +87,40 @@ kernel @k(%v: view<const f32, 2>, %n: i32) stage scheduled lanes 32 warps 1 {
   CHECK(checkedRead("%t") != "");
 }
 
+TEST_CASE("a product waits for the slots of both its factors") {
+  const auto checkedAfter = [](const std::string &first, const std::string &second, int inFlight) {
+    Diagnostics diagnostics;
+    const std::string text = R"(
+kernel @k(%v: view<const f32, 2>, %n: i32) stage scheduled lanes 32 warps 1 {
+  layout #0 = register [[0,1],[0,2],[4,0],[8,0],[16,0]] lane [[0,4],[0,8],[0,16],[1,0],[2,0]] warp [] of [32x32]
+  layout #1 = offset [[0,1],[0,2],[0,4],[0,8],[0,16],[1,0],[2,0],[4,0],[8,0],[16,0]] of [32x32]
+  %a = ring.new : ring<f32[32x32]> #0
+  %b = ring.new : ring<f32[32x32]> #0
+  %true = constant true : bool
+  ring.copy_box )" + first + R"(, %true, %v, %n, %n [width = 4]
+  ring.commit
+  ring.copy_box )" + second + R"(, %true, %v, %n, %n [width = 4]
+  ring.commit
+  ring.drain [count = )" + std::to_string(inFlight) +
+                             R"(]
+  meet
+  %s = ring.slot %a : shared<f32[32x32]> #1
+  %t = ring.slot %b : shared<f32[32x32]> #1
+  %none = constant 0 : f32
+  %zero = broadcast %none : f32[32x32] #0
+  %d = dot %s, %t, %zero : f32[32x32] #0
+  ring.drain
+}
+)";
+    passes::pipeline::proveRings(parsedKernel(text), *machine::findMachine("sm_120a"), diagnostics);
+    return diagnostics.render();
+  };
+  CHECK(checkedAfter("%a", "%b", 0) == "");
+  CHECK(checkedAfter("%a", "%b", 1) != "");
+  CHECK(checkedAfter("%b", "%a", 0) == "");
+  CHECK(checkedAfter("%b", "%a", 1) != "");
+}
+
 TEST_CASE("a slot is held until its last reader, wherever that stands") {
   const std::string two = kCopy + kCopy + kWait + kTake;
   const std::string again = "meet\n" + kCopy + "ring.drain\n";
