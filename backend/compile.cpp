@@ -186,7 +186,7 @@ Result<void> checkExchanges(Assembling &of) {
 
 Result<void> generate(Assembling &of) {
   of.module = of.code.copy();
-  of.asked = assignNumbers(*of.module, of.target);
+  of.asked = assignAccessNumbers(*of.module, of.target);
   auto text = of.target.assembly(*of.module);
   if (!text && text.error().kind == Diag::RegistersRanOut)
     return fail(Diag::RegistersRanOut, of.code.interface.where, of.code.interface.name,

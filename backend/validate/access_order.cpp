@@ -77,7 +77,8 @@ MemoryScope widestRelease(llvm::ArrayRef<RequiredAccess> required) {
 
 } // namespace
 
-std::vector<RequiredAccess> assignNumbers(llvm::Module &module, const target::GpuTarget &target) {
+std::vector<RequiredAccess> assignAccessNumbers(llvm::Module &module,
+                                                const target::GpuTarget &target) {
   std::vector<RequiredAccess> required;
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))

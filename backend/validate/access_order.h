@@ -29,7 +29,8 @@ struct RequiredAccess {
 };
 
 /// Gives each its number, counted from 1, in a module that code is made from next.
-std::vector<RequiredAccess> assignNumbers(llvm::Module &module, const target::GpuTarget &target);
+std::vector<RequiredAccess> assignAccessNumbers(llvm::Module &module,
+                                                const target::GpuTarget &target);
 
 struct AccessDifference {
   Location where;

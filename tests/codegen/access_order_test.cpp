@@ -23,7 +23,7 @@ Assembled assembled(const std::string &kernel, const target::GpuTarget &target) 
     if (one.name != kernel) continue;
     const GpuCode code = codeOf(one.kernel, target);
     const auto module = code.copy();
-    Assembled made{.asked = assignNumbers(*module, target), .lines = {}};
+    Assembled made{.asked = assignAccessNumbers(*module, target), .lines = {}};
     const auto text = target.assembly(*module);
     REQUIRE(text.ok());
     for (const llvm::StringRef line : llvm::split(*text, '\n')) made.lines.push_back(line.str());

@@ -75,7 +75,8 @@ void checkRoundTrip(const Tools &tools, llvm::StringRef image) {
 void checkAssembler(const Tools &tools, const GpuCode &code, const target::GpuTarget &target,
                     llvm::StringRef image) {
   const auto module = code.copy();
-  assignNumbers(*module, target); // of which each has a place of its own in the debug information
+  assignAccessNumbers(*module,
+                      target); // of which each has a place of its own in the debug information
   const auto object =
       target::amdgpu::generateCode(*module, tools.machine, llvm::CodeGenFileType::ObjectFile);
   REQUIRE(object.ok());

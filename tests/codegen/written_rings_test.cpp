@@ -32,11 +32,26 @@ const std::string kReadOwn = kTake + "%x = shared.load %s : f32[128] #0\n";
 const std::string kReadNext = "%t = ring.slot %r : shared<f32[128]> #2\n"
                               "%y = shared.load %t : f32[128] #1\n";
 
-std::string checked(const std::string &ops, const char *machine = "sm_120a") {
+/// What the proof of a kernel says against it.
+std::string checkedKernel(const std::string &text, const char *machine = "sm_120a") {
   Diagnostics diagnostics;
-  passes::pipeline::proveRings(parsedKernel(withRing(ops)), *machine::findMachine(machine),
-                               diagnostics);
+  passes::pipeline::proveRings(parsedKernel(text), *machine::findMachine(machine), diagnostics);
   return diagnostics.render();
+}
+
+std::string checked(const std::string &ops, const char *machine = "sm_120a") {
+  return checkedKernel(withRing(ops), machine);
+}
+
+/// A kernel on tiles of 32 x 32, by hand.
+std::string withTiles(const std::string &ops) {
+  return R"(
+kernel @k(%v: view<const f32, 2>, %n: i32) stage scheduled lanes 32 warps 1 {
+  layout #0 = register [[0,1],[0,2],[4,0],[8,0],[16,0]] lane [[0,4],[0,8],[0,16],[1,0],[2,0]] warp [] of [32x32]
+  layout #1 = offset [[0,1],[0,2],[0,4],[0,8],[0,16],[1,0],[2,0],[4,0],[8,0],[16,0]] of [32x32]
+  %true = constant true : bool
+)" + ops +
+         "}\n";
 }
 
 } // namespace
@@ -64,24 +79,14 @@ TEST_CASE("a kernel with rings from a file is held to the same proof") {
 
 TEST_CASE("under other names a tile has elements that other threads have copied") {
   const auto checkedRead = [](const std::string &read) {
-    Diagnostics diagnostics;
-    const std::string text = R"(
-kernel @k(%v: view<const f32, 2>, %n: i32) stage scheduled lanes 32 warps 1 {
-  layout #0 = register [[0,1],[0,2],[4,0],[8,0],[16,0]] lane [[0,4],[0,8],[0,16],[1,0],[2,0]] warp [] of [32x32]
-  layout #1 = offset [[0,1],[0,2],[0,4],[0,8],[0,16],[1,0],[2,0],[4,0],[8,0],[16,0]] of [32x32]
+    return checkedKernel(withTiles(R"(
   %r = ring.new [slots = 2] : ring<f32[32x32]> #0
-  %true = constant true : bool
   ring.copy_box %r, %true, %v, %n, %n [width = 4]
   ring.commit
   ring.drain
   %s = ring.slot %r : shared<f32[32x32]> #1
   %t = permute %s [order = [1, 0]] : shared<f32[32x32]>
-  %x = shared.load )" + read +
-                             R"( : f32[32x32] #0
-}
-)";
-    passes::pipeline::proveRings(parsedKernel(text), *machine::findMachine("sm_120a"), diagnostics);
-    return diagnostics.render();
+  %x = shared.load )" + read + " : f32[32x32] #0\n"));
   };
   CHECK(checkedRead("%s") == "");
   CHECK(checkedRead("%t") != "");
@@ -89,20 +94,15 @@ kernel @k(%v: view<const f32, 2>, %n: i32) stage scheduled lanes 32 warps 1 {
 
 TEST_CASE("a product waits for the slots of both its factors") {
   const auto checkedAfter = [](const std::string &first, const std::string &second, int inFlight) {
-    Diagnostics diagnostics;
-    const std::string text = R"(
-kernel @k(%v: view<const f32, 2>, %n: i32) stage scheduled lanes 32 warps 1 {
-  layout #0 = register [[0,1],[0,2],[4,0],[8,0],[16,0]] lane [[0,4],[0,8],[0,16],[1,0],[2,0]] warp [] of [32x32]
-  layout #1 = offset [[0,1],[0,2],[0,4],[0,8],[0,16],[1,0],[2,0],[4,0],[8,0],[16,0]] of [32x32]
+    return checkedKernel(withTiles(R"(
   %a = ring.new : ring<f32[32x32]> #0
   %b = ring.new : ring<f32[32x32]> #0
-  %true = constant true : bool
   ring.copy_box )" + first + R"(, %true, %v, %n, %n [width = 4]
   ring.commit
   ring.copy_box )" + second + R"(, %true, %v, %n, %n [width = 4]
   ring.commit
   ring.drain [count = )" + std::to_string(inFlight) +
-                             R"(]
+                                   R"(]
   meet
   %s = ring.slot %a : shared<f32[32x32]> #1
   %t = ring.slot %b : shared<f32[32x32]> #1
@@ -110,10 +110,7 @@ kernel @k(%v: view<const f32, 2>, %n: i32) stage scheduled lanes 32 warps 1 {
   %zero = broadcast %none : f32[32x32] #0
   %d = dot %s, %t, %zero : f32[32x32] #0
   ring.drain
-}
-)";
-    passes::pipeline::proveRings(parsedKernel(text), *machine::findMachine("sm_120a"), diagnostics);
-    return diagnostics.render();
+)"));
   };
   CHECK(checkedAfter("%a", "%b", 0) == "");
   CHECK(checkedAfter("%a", "%b", 1) != "");

@@ -69,7 +69,7 @@ public:
   /// The same for an access to the variable that begins at `variable`.
   std::byte *accessPrivate(Thread &thread, std::byte *variable, std::byte *address,
                            std::uint32_t site);
-  /// The writing half of a compare-and-exchange that has didCompareExchange.
+  /// The writing half of a compare-and-exchange that has exchanged.
   void didCompareExchange(Thread &thread, std::uint64_t address, std::uint32_t site);
 
   bool isShared(const Thread &thread, std::uint64_t address) const;

@@ -4,6 +4,7 @@
 #include "backend/support/check.h"
 
 #include <bit>
+#include <type_traits>
 
 namespace imbrex::emulate::calls {
 namespace {
@@ -21,18 +22,24 @@ std::uint32_t laneMask(Register which, std::uint32_t lane) {
   return ~less;
 }
 
-Run &run() { return *currentThread().run; }
+/// What the call means to the thread that makes it.
+template <class Result, class... Operands>
+Result onThread(Result (Run::*what)(Thread &, Operands...),
+                std::type_identity_t<Operands>... operands) {
+  Thread &thread = currentThread();
+  return (thread.run->*what)(thread, operands...);
+}
 
 std::uint32_t unsignedOf(std::int32_t value) { return static_cast<std::uint32_t>(value); }
 
 } // namespace
 
 std::byte *access(std::uint64_t address, std::uint32_t site) {
-  return run().access(currentThread(), address, site);
+  return onThread(&Run::access, address, site);
 }
 
 std::byte *accessPrivate(std::byte *variable, std::byte *address, std::uint32_t site) {
-  return run().accessPrivate(currentThread(), variable, address, site);
+  return onThread(&Run::accessPrivate, variable, address, site);
 }
 
 void didCompareExchange(std::uint64_t address, std::uint32_t site, std::uint32_t didExchange) {
@@ -40,11 +47,11 @@ void didCompareExchange(std::uint64_t address, std::uint32_t site, std::uint32_t
   if (didExchange != 0) thread.run->didCompareExchange(thread, address, site);
 }
 
-void fence(std::uint32_t site) { run().fence(currentThread(), site); }
+void fence(std::uint32_t site) { onThread(&Run::fence, site); }
 
 std::uint64_t meetWarp(std::uint32_t site, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                        std::uint64_t d, std::uint64_t e, std::uint64_t f) {
-  return run().meetWarp(currentThread(), site, {a, b, c, d, e, f});
+  return onThread(&Run::meetWarp, site, {a, b, c, d, e, f});
 }
 
 std::uint64_t secondResult() { return currentThread().result.second; }
@@ -70,90 +77,89 @@ void loadBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
 
 void storeBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
                  std::uint32_t scalarOffset) {
-  run().accessBuffer(currentThread(), site, {0, buffer, offset, scalarOffset});
+  onThread(&Run::accessBuffer, site, {0, buffer, offset, scalarOffset});
 }
 
 void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count) {
-  run().meetBarrier(currentThread(), site, {number, count});
+  onThread(&Run::meetBarrier, site, {number, count});
 }
 
 void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-  run().startCopy(currentThread(), site, {to, from, bytes});
+  onThread(&Run::startCopy, site, {to, from, bytes});
 }
 
 void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,
                      std::uint32_t offset, std::uint32_t scalarOffset) {
-  run().startBufferCopy(currentThread(), site, {to, buffer, offset, scalarOffset});
+  onThread(&Run::startBufferCopy, site, {to, buffer, offset, scalarOffset});
 }
 
 std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records, std::int32_t parameter) {
-  return run().makeBuffer({base, records, parameter});
+  return currentThread().run->makeBuffer({base, records, parameter});
 }
 
 void commitCopies() { currentThread().copies.commit(); }
 
 void awaitCopies(std::uint32_t site, std::uint64_t groups) {
-  run().awaitCopies(currentThread(), site, groups);
+  onThread(&Run::awaitCopies, site, groups);
 }
 
 void makeBarrier(std::uint32_t site, std::uint64_t address, std::uint32_t arrivals) {
-  run().makeBarrier(currentThread(), site, address, arrivals);
+  onThread(&Run::makeBarrier, site, address, arrivals);
 }
 
 void unmakeBarrier(std::uint32_t site, std::uint64_t address) {
-  run().unmakeBarrier(currentThread(), site, address);
+  onThread(&Run::unmakeBarrier, site, address);
 }
 
 std::uint64_t arriveAtPhase(std::uint32_t site, std::uint64_t address, std::uint32_t count,
                             std::int32_t bytes) {
-  return run().arriveAtPhase(currentThread(), site, {address, count, bytes});
+  return onThread(&Run::arriveAtPhase, site, {address, count, bytes});
 }
 
 void signalPhase(std::uint32_t site, std::uint64_t address, std::uint32_t more) {
-  run().signalPhase(currentThread(), site, address, more);
+  onThread(&Run::signalPhase, site, address, more);
 }
 
 std::uint32_t awaitPhase(std::uint32_t site, std::uint64_t address, std::uint64_t what) {
-  Thread &thread = currentThread();
-  return thread.run->awaitPhase(thread, site, address, what) ? 1 : 0;
+  return onThread(&Run::awaitPhase, site, address, what) ? 1 : 0;
 }
 
-void fenceProxy() { run().fenceProxy(currentThread()); }
+void fenceProxy() { onThread(&Run::fenceProxy); }
 
-void fenceMaking() { run().fenceMaking(currentThread()); }
+void fenceMaking() { onThread(&Run::fenceMaking); }
 
 void loadBulk(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t from,
               std::uint32_t bytes) {
-  run().loadBulk(currentThread(), site, {to, barrier, from, bytes});
+  onThread(&Run::loadBulk, site, {to, barrier, from, bytes});
 }
 
 void loadBox(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t map,
              std::int32_t x0, std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4) {
-  run().loadBox(currentThread(), site, {to, barrier, map, {x0, x1, x2, x3, x4}});
+  onThread(&Run::loadBox, site, {to, barrier, map, {x0, x1, x2, x3, x4}});
 }
 
 void storeBulk(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-  run().storeBulk(currentThread(), site, {to, from, bytes});
+  onThread(&Run::storeBulk, site, {to, from, bytes});
 }
 
 void storeBox(std::uint32_t site, std::uint64_t from, std::uint64_t map, std::int32_t x0,
               std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4) {
-  run().storeBox(currentThread(), site, {from, 0, map, {x0, x1, x2, x3, x4}});
+  onThread(&Run::storeBox, site, {from, 0, map, {x0, x1, x2, x3, x4}});
 }
 
 void commitStores() { currentThread().stores.commit(); }
 
 void awaitStores(std::uint32_t site, std::uint64_t groups, std::uint32_t onlyTaken) {
-  run().awaitStores(currentThread(), site, groups, onlyTaken != 0);
+  onThread(&Run::awaitStores, site, groups, onlyTaken != 0);
 }
 
-void countTurn(std::uint32_t site) { run().countTurn(currentThread(), site); }
+void countTurn(std::uint32_t site) { onThread(&Run::countTurn, site); }
 
-void trap(std::uint32_t site) { run().trap(currentThread(), site); }
+void trap(std::uint32_t site) { onThread(&Run::trap, site); }
 
 void exit(std::uint32_t site) { currentThread().site = site; }
 
-std::uint64_t *blockCounts() { return run().blockCounts(); }
+std::uint64_t *blockCounts() { return currentThread().run->blockCounts(); }
 
 std::uint32_t readRegister(std::uint32_t which) {
   const Thread &thread = currentThread();
@@ -193,11 +199,11 @@ std::uint32_t countLanesHigh(std::uint32_t mask, std::uint32_t base) {
 }
 
 const std::byte *implicitArguments() {
-  return reinterpret_cast<const std::byte *>(&run().launch().implicit);
+  return reinterpret_cast<const std::byte *>(&currentThread().run->launch().implicit);
 }
 
 const std::byte *dispatchPacket() {
-  return reinterpret_cast<const std::byte *>(&run().launch().packet);
+  return reinterpret_cast<const std::byte *>(&currentThread().run->launch().packet);
 }
 
 } // namespace imbrex::emulate::calls

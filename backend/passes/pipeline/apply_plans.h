@@ -22,8 +22,8 @@ namespace imbrex::passes::pipeline {
 ///                                                   …
 ///                                                 }
 ///
-/// Who waits for what is found by the schedule of the loop's program (order_loop.h, which calls
-/// addBarriers or addDrains of schedule/plan).
+/// Who waits for what is planned for the loop's program (order_loop.h), by addBarriers or addDrains
+/// of schedule/plan.
 ///
 /// Products read a slot where it lies (read_in_place.h), and what all want in another layout is
 /// read in that.

@@ -6,7 +6,7 @@
 #include "backend/ir/shared_tiles.h"
 #include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/read_condition.h"
-#include "backend/passes/pipeline/staged_loads.h"
+#include "backend/passes/pipeline/register_loads.h"
 #include "backend/passes/pipeline/taken_slots.h"
 #include "backend/passes/pipeline/trip_counts.h"
 #include "backend/passes/rewriting.h"
@@ -223,7 +223,8 @@ private:
   }
 
   ScheduleOps readTrip(const Op &loop) {
-    const std::set<const Op *> ahead = hasCosts_ ? stagedLoads(loop) : std::set<const Op *>();
+    const std::set<const Op *> ahead =
+        hasCosts_ ? loadsAheadInRegisters(loop) : std::set<const Op *>();
     ahead_.insert(ahead.begin(), ahead.end());
     ScheduleOps ops = read(loop.regions[0]);
     if (!ahead.empty())

@@ -58,7 +58,7 @@ std::int32_t threadCount() {
 
 struct Program::Implementation {
   Implementation(std::shared_ptr<const ir::Kernel> source, MakeCode maker)
-      : shared(std::move(source)), kernel(*shared), make(std::move(maker)) {}
+      : kernel(std::move(source)), make(std::move(maker)) {}
 
   /// The usual launch finds its code without a lock: variants are only ever added, in front. Null,
   /// and an error reported, where it can be compiled no more.
@@ -67,7 +67,7 @@ struct Program::Implementation {
     const std::lock_guard lock(mutex);
     if (const Variant *known = find(traits)) return known;
     const target::LlvmUse use(machine::Family::Cpu);
-    if (!use.isPossible(kernel.name(), diagnostics)) return nullptr;
+    if (!use.isPossible(kernel->name(), diagnostics)) return nullptr;
     std::optional<KernelCode> made = make(traits, diagnostics);
     if (!made) return nullptr;
     owned.push_back(loaded(*std::move(made), traits));
@@ -82,8 +82,7 @@ struct Program::Implementation {
     return variant;
   }
 
-  const std::shared_ptr<const ir::Kernel> shared; // with who makes its code
-  const ir::Kernel &kernel;
+  const std::shared_ptr<const ir::Kernel> kernel; // shared with who makes its code
   const MakeCode make;
   std::atomic<const Variant *> newest = nullptr;
   std::mutex mutex; // of `owned`, and of making
@@ -123,7 +122,7 @@ std::unique_ptr<Program> Program::from(std::shared_ptr<const ir::Kernel> kernel,
 
 bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
                   Diagnostics &diagnostics) const {
-  const ir::Kernel &kernel = implementation_->kernel;
+  const ir::Kernel &kernel = *implementation_->kernel;
   IMBREX_CHECK(arguments.size() == kernel.parameterCount(), "a launch with {0} arguments for {1}",
                arguments.size(), kernel.parameterCount());
   const Variant *variant = implementation_->variantFor(traitsOf(kernel, arguments), diagnostics);

@@ -9,6 +9,6 @@ namespace imbrex::passes::pipeline {
 /// Those ops of a loop's body, conditions with loads in them among them, that load what only its
 /// next trip wants: these loads run ahead in registers (stage_loads.h), beside what a trip
 /// computes.
-std::set<const ir::Op *> stagedLoads(const ir::Op &loop);
+std::set<const ir::Op *> loadsAheadInRegisters(const ir::Op &loop);
 
 } // namespace imbrex::passes::pipeline

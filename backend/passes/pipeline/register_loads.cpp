@@ -1,4 +1,4 @@
-#include "backend/passes/pipeline/staged_loads.h"
+#include "backend/passes/pipeline/register_loads.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -25,7 +25,7 @@ bool onlyLoads(const Op &op) {
 
 } // namespace
 
-std::set<const Op *> stagedLoads(const Op &loop) {
+std::set<const Op *> loadsAheadInRegisters(const Op &loop) {
   const Block &body = loop.regions[0];
   std::map<ValueId, const Op *> loading;
   std::set<const Op *> ahead;
