@@ -60,6 +60,17 @@ struct counted {
   }
 };
 
+/// A byte from scratch memory that is wanted in every lane of a vector: LLVM's combiner of vectors
+/// would load the three bytes behind it too, which nothing may have written.
+struct gathered_value {
+  void operator()(view<f32, 2> y) const {
+    auto [row] = program_id<1>();
+    auto v = broadcast<2, 100>(cast<f4e2m1>(row + 2));
+    auto columns = cast<i8>(row + reshape<2, 3>(arange<0, 6>()));
+    y[box<2, 3>(row, 0)] = cast<f32>(gather<1>(v, columns));
+  }
+};
+
 template <class A, class B, class C>
 struct product {
   dot_options options = {};
@@ -146,6 +157,7 @@ void addAxisKernels(std::vector<TableKernel> &table) {
   table.push_back(
       row("sorts", sorts{}, {2, 1, 1}, {"random:5x24", "zeros:5x24", "zeros:5x24", "zeros:5x4"}));
   table.push_back(row("counted", counted{}, {1, 1, 1}, {"random:300", "zeros:48", "zeros:300"}));
+  table.push_back(row("gathered_value", gathered_value{}, {6, 1, 1}, {"zeros:12x3"}));
   table.push_back(
       row("random_numbers", random_numbers{}, {2, 1, 1}, {"2026", "zeros:200", "zeros:200"}));
   addProducts(table);
