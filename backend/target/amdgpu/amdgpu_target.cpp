@@ -57,10 +57,9 @@ public:
   // LLVM's combiner of vectors (`vector-combine`) would save one move in 150 instructions, and
   // loads bytes nobody asked for, which the emulator must then take for reads of the kernel's.
   void optimise(llvm::Module &module) const override {
-    const llvm::StringRef last =
-        vocabulary_.hasFloatPairs() && computesFloats(module)
-            ? "slp-vectorizer,instcombine<no-verify-fixpoint>"
-            : "";
+    const llvm::StringRef last = vocabulary_.hasFloatPairs() && computesFloats(module)
+                                     ? "slp-vectorizer,instcombine<no-verify-fixpoint>"
+                                     : "";
     target::optimise(module, targetMachine(), {.last = last});
   }
 

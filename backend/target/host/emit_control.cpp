@@ -69,7 +69,7 @@ Value *Emitter::tripCount(const ir::Op &op) {
 }
 
 void Emitter::emitFor(const ir::Op &op) {
-  const LoopFrame frame = enterLoop(op, 3, 1);
+  LoopFrame frame = enterLoop(op, 3, 1);
   Value *low = scalar(op.operand(0)), *step = scalar(op.operand(2));
   Value *trips = tripCount(op);
   llvm::BasicBlock *before = builder.GetInsertBlock(), *loop = newBlock("for");
@@ -81,6 +81,8 @@ void Emitter::emitFor(const ir::Op &op) {
   current->addIncoming(low, before);
   setScalar(op.regions[0].arguments[0], current);
   readCarried(op, frame, 1);
+  frame.trip = trip;
+  frame.trips = trips;
   loops_.push_back(frame);
   emitBlock(op.regions[0]);
   loops_.pop_back();
@@ -90,6 +92,11 @@ void Emitter::emitFor(const ir::Op &op) {
   current->addIncoming(builder.CreateAdd(current, step), builder.GetInsertBlock());
   builder.CreateCondBr(builder.CreateICmpULT(next, trips), loop, frame.exit);
   leaveLoop(op, frame);
+}
+
+Value *Emitter::isLastTrip() {
+  const LoopFrame &loop = loops_.back();
+  return builder.CreateICmpEQ(builder.CreateNUWAdd(loop.trip, index(1)), loop.trips);
 }
 
 void Emitter::emitWhile(const ir::Op &op) {

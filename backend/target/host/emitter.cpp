@@ -79,6 +79,29 @@ Value *Emitter::scratch(std::int64_t bytes) {
   return builder.CreateConstGEP1_64(i8, scratch_, static_cast<std::uint64_t>(offset));
 }
 
+Value *Emitter::placesPerRange(std::int64_t count) {
+  constexpr std::int64_t kAtOnce = 8;
+  const std::int64_t parts = (count + kAtOnce - 1) / kAtOnce;
+  const std::int64_t offset = scratchBytes_;
+  Value *words = scratch(parts * kAtOnce * std::int64_t{sizeof(std::int64_t)});
+  llvm::IRBuilder<> entry(variables_);
+  Value *first = entry.CreateConstGEP1_64(i8, scratch_, static_cast<std::uint64_t>(offset));
+  llvm::Constant *most =
+      llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(kAtOnce), index(kNoPlace));
+  for (std::int64_t part = 0; part < parts; ++part) {
+    Value *to = entry.CreateConstGEP1_64(most->getType(), first, static_cast<std::uint64_t>(part));
+    entry.CreateAlignedStore(most, to, llvm::Align(kScratchAlignment));
+  }
+  return words;
+}
+
+llvm::AllocaInst *Emitter::newCounter() {
+  llvm::IRBuilder<> entry(variables_);
+  llvm::AllocaInst *counter = entry.CreateAlloca(i64);
+  entry.CreateStore(index(0), counter);
+  return counter;
+}
+
 llvm::FunctionCallee Emitter::runtimeFunction(llvm::StringRef name, llvm::Type *result,
                                               llvm::ArrayRef<llvm::Type *> parameters) {
   return module.getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));
@@ -228,7 +251,7 @@ void Emitter::emitSteps(llvm::ArrayRef<Step> steps) {
     switch (step.kind) {
     case Step::Kind::Scalar: emitScalar(*step.op); break;
     case Step::Kind::Nest: emitNest(step.nest); break;
-    case Step::Kind::Whole: emitWhole(*step.op); break;
+    case Step::Kind::Whole: emitWhole(step); break;
     case Step::Kind::Control: emitControl(*step.op); break;
     }
   }

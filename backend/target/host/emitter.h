@@ -9,6 +9,7 @@
 #include "llvm/IR/Module.h"
 
 #include <functional>
+#include <limits>
 #include <vector>
 
 /// LLVM IR for one kernel: what every part of code generation shares.
@@ -70,6 +71,15 @@ public:
   llvm::BasicBlock *newBlock(const llvm::Twine &name);
   /// Scratch that only the code being emitted now uses; 64-byte aligned.
   llvm::Value *scratch(std::int64_t bytes);
+  /// Such scratch of i64 that are kNoPlace, where no box begins, when a range of blocks begins.
+  llvm::Value *placesPerRange(std::int64_t count);
+  static constexpr std::int64_t kNoPlace = std::numeric_limits<std::int64_t>::max();
+  /// A variable that is 0 when a range of blocks begins.
+  llvm::AllocaInst *newCounter();
+  /// The innermost loop around the code being emitted: whether it is a `for`, its trip from 0 on.
+  bool isInFor() const { return !loops_.empty() && loops_.back().trip != nullptr; }
+  llvm::Value *trip() const { return loops_.back().trip; }
+  llvm::Value *isLastTrip();
   llvm::FunctionCallee runtimeFunction(llvm::StringRef name, llvm::Type *result,
                                        llvm::ArrayRef<llvm::Type *> parameters);
   llvm::Value *site(const ir::Op &op);
@@ -77,7 +87,7 @@ public:
   void emitBlock(const ir::Block &block);
   void emitSteps(llvm::ArrayRef<Step> steps);
   void emitNest(const Nest &nest);
-  void emitWhole(const ir::Op &op);   // emit_whole.cpp
+  void emitWhole(const Step &step);   // emit_whole.cpp
   void emitControl(const ir::Op &op); // emit_control.cpp
   void emitScalar(const ir::Op &op);
   /// `for (i = 0; i < trips; ++i) body(i)`, trips a constant from 1.
@@ -95,6 +105,7 @@ private:
     const ir::Op *op;
     llvm::SmallVector<llvm::AllocaInst *, 4> carried;
     llvm::BasicBlock *exit;
+    llvm::Value *trip = nullptr, *trips = nullptr; // of a `for`
   };
   void emitFor(const ir::Op &op);
   void emitWhile(const ir::Op &op);

@@ -58,8 +58,11 @@ private:
           b.CreateMul(rowStride, b.getInt64(static_cast<std::uint64_t>(rows)));
       return DotOperand{dot->getArg(index), rowStride, batchStride};
     };
-    emitDot(b, shape, unit, operand(0, shape.m), operand(1, shape.k), operand(2, shape.m),
-            dot->getArg(3));
+    llvm::Value *panels = dot->getArg(3);
+    llvm::Value *scratch = b.CreateConstGEP1_64(
+        b.getInt8Ty(), panels, static_cast<std::uint64_t>(dotPanelBytes(shape, unit)));
+    emitDotPanels(b, shape, unit, operand(1, shape.k), panels);
+    emitDot(b, shape, unit, operand(0, shape.m), panels, operand(2, shape.m), scratch);
     b.CreateRetVoid();
   }
 
@@ -129,7 +132,8 @@ double worstError(const DotShape &shape, const VectorUnit &unit, unsigned seed) 
   const Matrix b = randomMatrix(rng, shape.b, shape.batch * shape.k, shape.n);
   Matrix sum = randomMatrix(rng, shape.sum, shape.batch * shape.m, shape.n);
   const std::vector<std::byte> before = sum.bytes;
-  const auto bytes = static_cast<std::size_t>(dotScratchBytes(shape, unit));
+  const auto bytes =
+      static_cast<std::size_t>(dotPanelBytes(shape, unit) + dotScratchBytes(shape, unit));
   std::vector<std::byte> scratch(bytes + 128, std::byte{0xa5});
   void *aligned = scratch.data();
   std::size_t space = scratch.size();

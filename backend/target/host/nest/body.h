@@ -51,6 +51,14 @@ public:
   /// Evaluate a store's operands; the returned function then writes.
   std::function<void()> prepareStore(const ir::Op &op, PointId at);
 
+  /// Where the box of a view.load begins, in memory and along each axis, and whether it lies inside
+  /// its view; at the builder's place.
+  struct BoxPlace {
+    llvm::Value *address, *isInside;
+    llvm::SmallVector<llvm::Value *, 5> start;
+  };
+  BoxPlace placeOf(const ir::Op &load);
+
   // Combine regions and the like: values of scalar type that are lanes here.
   void bind(ir::ValueId value, PointId at, const Lanes &lanes) {
     memo_[{value.index(), at}] = lanes;

@@ -145,6 +145,18 @@ Lanes Body::viewAddress(ir::ValueId view, const Lanes &element) {
           .depth = offset.depth};
 }
 
+Body::BoxPlace Body::placeOf(const ir::Op &load) {
+  const ir::Shape &box = f_.type(load.result()).shape();
+  const llvm::SmallVector<Value *, 5> start = boxStart(load, 1, box);
+  assumeInside(load, 1, box);
+  Value *element = f_.index(0);
+  for (size_t axis = 0; axis < start.size(); ++axis)
+    element = plus(element, times(start[axis], f_.view(load.operand(0)).strides[axis]));
+  return {.address = viewAddress(load.operand(0), uniform(element)).value,
+          .isInside = takeAssumptions(),
+          .start = start};
+}
+
 Lanes Body::viewLoad(const ir::Op &op, PointId at) {
   const ir::Type &type = f_.type(op.result());
   const ir::Padding padding = op.attrs<ir::ViewAttrs>().padding;

@@ -2,6 +2,7 @@
 
 #include "backend/target/host/plan/access.h"
 #include "backend/target/host/plan/nest_shape.h"
+#include "backend/target/host/plan/plan_products.h"
 #include "backend/target/host/plan/planner.h"
 #include "backend/target/host/plan/read_ahead.h"
 
@@ -351,6 +352,7 @@ BufferId LoopPlan::newBuffer(const ir::Type &type) {
 
 LoopPlan planLoops(const ir::Kernel &kernel, const LaunchTraits &traits) {
   LoopPlan plan = Planner(kernel, traits).run();
+  planProducts(plan, kernel, traits);
   planReadAhead(plan, kernel);
   return plan;
 }

@@ -31,6 +31,9 @@
 /// of its own. So is a value that a nest would compute at several points for each of its own
 /// (pulled_points.h), where that repeats too many ops.
 ///
+/// A product reads a box that is loaded for it alone where it is in memory, if it lies inside its
+/// view. There is a nest that keeps such a load all the same, for boxes that do not.
+///
 /// Order. Steps run in the order of the kernel's ops, except that a root joins the open nest over
 /// pure ops that do not need that nest. A load is evaluated where its users are; where a write
 /// stands between a load and a user, the load is kept before the write; so it is when a store of
@@ -75,6 +78,12 @@ struct Nest {
   std::vector<ReadAhead> ahead = {};
 };
 
+/// How a product is done besides: see plan_products.h.
+struct ProductPlan {
+  bool keepsPanels = false; // of b, for the blocks to come
+  std::int64_t trips = 1;   // of the loop around, that may be one product
+};
+
 /// What is done at one point of a body.
 struct Step {
   enum class Kind : std::uint8_t {
@@ -86,6 +95,9 @@ struct Step {
   Kind kind;
   const ir::Op *op = nullptr;
   Nest nest = {};
+  /// Of a product: what it reads from memory by itself, and by these nests where it cannot.
+  std::vector<Nest> operands = {};
+  ProductPlan product = {};
 };
 
 struct LoopPlan {

@@ -173,6 +173,10 @@ void Planner::place(const ir::Op &op, size_t order) {
         keepBefore(result, std::min(write, first));
         continue;
       }
+      if (isReadByProduct(op, first)) {
+        readByProduct(op, first);
+        continue;
+      }
     }
     if (endsChain) {
       keepInPart(op, result, first);
@@ -183,6 +187,26 @@ void Planner::place(const ir::Op &op, size_t order) {
     else
       computeInline(op, result, uses);
   }
+}
+
+/// Whether a box of rows of neighbours is loaded for one factor of a product, and nothing else.
+bool Planner::isReadByProduct(const ir::Op &load, std::int32_t step) const {
+  const ValueId tile = load.result();
+  const ir::Op *user = state_->steps[static_cast<size_t>(step - 1)].op;
+  const bool isItsFactor = user != nullptr && user->kind == OpKind::Dot &&
+                           uses_[tile.index()] == 1 && needBuffer_.contains(tile) &&
+                           !captured_.contains(tile);
+  if (!isItsFactor || load.kind != OpKind::ViewLoad) return false;
+  constexpr std::int32_t kMostRank = 3;
+  const ir::Type &type = kernel_.type(tile);
+  const std::optional<size_t> parameter = rootParameter(kernel_, load.operand(0));
+  return type.rank() <= kMostRank && type.element() != ir::ElementKind::F4E2M1 && parameter &&
+         traits_.hasUnitStride(*parameter);
+}
+
+void Planner::readByProduct(const ir::Op &load, std::int32_t step) {
+  state_->steps[static_cast<size_t>(step - 1)].operands.push_back(nestKeeping(load.result()));
+  noteKept(load.result(), step);
 }
 
 /// By the nest of its first use, or by one of its own in front of that.
@@ -210,13 +234,22 @@ void Planner::computeInline(const ir::Op &op, ValueId result, const std::set<std
   }
 }
 
-NestNumber Planner::keepBefore(ValueId value, std::int32_t step) {
+Nest Planner::nestKeeping(ValueId value) {
   giveBuffer(value);
-  std::vector<Step> &before = state_->before[step];
-  Nest nest{
+  return {
       .space = kernel_.type(value).shape(),
       .roots = {{.kind = Root::Kind::Keep, .value = value, .into = plan_.bufferOf[value.index()]}}};
-  before.insert(before.begin(), {.kind = Step::Kind::Nest, .op = nullptr, .nest = std::move(nest)});
+}
+
+NestNumber Planner::keepBefore(ValueId value, std::int32_t step) {
+  std::vector<Step> &before = state_->before[step];
+  before.insert(before.begin(),
+                {.kind = Step::Kind::Nest, .op = nullptr, .nest = nestKeeping(value)});
+  return noteKept(value, step);
+}
+
+/// By a nest of its own in front of the step: its number.
+NestNumber Planner::noteKept(ValueId value, std::int32_t step) {
   const ir::Op &op = *kernel_.definition(value);
   noteOperands(op, step);
   const NestNumber number = static_cast<NestNumber>(stepCount()) + ++nestsBefore_;

@@ -50,8 +50,9 @@ struct DotPlan {
   std::int64_t depth;    // of a copy, in its elements
   std::int64_t elementBytes;
   std::int64_t bytesA;          // of one part
-  std::int64_t bytesPanel;      // of one part: one panel at a time
-  std::int64_t bytesCorrection; // of a panel's sums
+  std::int64_t bytesB;          // of one part: all panels
+  std::int64_t bytesCorrection; // of all columns' sums
+  std::int64_t bytesPanels() const { return std::ssize(partsB) * bytesB + bytesCorrection; }
 };
 
 bool areBytes(const DotShape &shape) {
@@ -78,9 +79,10 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   constexpr std::int64_t kMostRows = 12;
   plan.rows = std::min({(unit.registers - plan.vectors - 1) / plan.vectors, kMostRows, shape.m});
   plan.bytesA = plan.copiesA ? roundUp(shape.m * plan.depth * plan.elementBytes, 64) : 0;
-  plan.bytesPanel = roundUp(plan.panelColumns() * plan.depth * plan.elementBytes, 64);
+  const std::int64_t bytesRow = roundUp(shape.n, plan.lanes) * plan.elementBytes;
+  plan.bytesB = roundUp(bytesRow * plan.depth, 64);
   const bool needsCorrection = areBytes(shape) && unit.byteProduct == ByteProduct::UnsignedSigned;
-  plan.bytesCorrection = needsCorrection ? roundUp(plan.panelColumns() * plan.elementBytes, 64) : 0;
+  plan.bytesCorrection = needsCorrection ? roundUp(bytesRow, 64) : 0;
   return plan;
 }
 
@@ -92,45 +94,73 @@ ElementKind copiedFor(const DotShape &shape, std::int64_t together) {
 class DotEmitter {
 public:
   DotEmitter(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-             Value *scratch)
+             Value *panels, Value *scratch = nullptr,
+             const std::optional<DotPieces> &pieces = std::nullopt)
       : b_(builder), shape_(shape), plan_(planDot(shape, unit)), bytes_(builder, shape.a, unit),
-        scratch_(scratch), copied_(copiedFor(shape, plan_.together)),
+        panels_(panels), scratch_(scratch), pieces_(pieces),
+        copied_(copiedFor(shape, plan_.together)),
         element_(scratchElementType(builder.getContext(), shape.sum)) {}
 
-  void emit(const DotOperand &a, const DotOperand &b, const DotOperand &sum) {
-    emitCountedLoop(b_, i64(shape_.batch), 1, {}, [&](Value *batch, auto) {
-      emitMatrix(atBatch(a, batch, shape_.a), atBatch(b, batch, shape_.b),
-                 atBatch(sum, batch, shape_.sum));
-      return Carried{};
+  void copyB(const DotOperand &b) {
+    forEachMatrix([&](Value *batch) {
+      const DotOperand matrix = atBatch(b, batch, shape_.b);
+      forEachPanel([&](Value *firstColumn, std::int64_t columns) {
+        for (const DotPart part : plan_.partsB) copyPanel(matrix, part, firstColumn, columns);
+      });
+    });
+  }
+
+  void multiply(const DotOperand &a, const DotOperand &sum) {
+    forEachMatrix([&](Value *batch) {
+      const DotOperand left = atBatch(a, batch, shape_.a), sums = atBatch(sum, batch, shape_.sum);
+      if (plan_.copiesA)
+        for (const DotPart part : plan_.partsA) copyA(left, part);
+      forEachPanel([&](Value *firstColumn, std::int64_t columns) {
+        multiplyPanel(left, sums, firstColumn, columns);
+      });
     });
   }
 
 private:
-  /// One matrix of the batch.
-  void emitMatrix(const DotOperand &a, const DotOperand &b, const DotOperand &sum) {
-    if (plan_.copiesA)
-      for (const DotPart part : plan_.partsA) copyA(a, part);
+  void forEachMatrix(llvm::function_ref<void(Value *batch)> each) {
+    Value *first = panels_;
+    emitCountedLoop(b_, i64(shape_.batch), 1, {}, [&](Value *batch, auto) {
+      panels_ = b_.CreateGEP(b_.getInt8Ty(), first, b_.CreateMul(batch, i64(plan_.bytesPanels())));
+      each(batch);
+      return Carried{};
+    });
+    panels_ = first;
+  }
+
+  void forEachPanel(llvm::function_ref<void(Value *firstColumn, std::int64_t columns)> each) {
     const std::int64_t full = shape_.n / plan_.panelColumns();
     const std::int64_t rest = shape_.n % plan_.panelColumns();
     if (full > 0)
       emitCountedLoop(b_, i64(full), 1, {}, [&](Value *panel, auto) {
-        emitPanel(a, b, sum, b_.CreateMul(panel, i64(plan_.panelColumns())), plan_.panelColumns());
+        each(b_.CreateMul(panel, i64(plan_.panelColumns())), plan_.panelColumns());
         return Carried{};
       });
-    if (rest > 0) emitPanel(a, b, sum, i64(full * plan_.panelColumns()), rest);
+    if (rest > 0) each(i64(full * plan_.panelColumns()), rest);
   }
 
   /// All rows of `columns` columns from `firstColumn` on.
-  void emitPanel(const DotOperand &a, const DotOperand &b, const DotOperand &sum,
-                 Value *firstColumn, std::int64_t columns) {
-    for (const DotPart part : plan_.partsB) copyPanel(b, part, firstColumn, columns);
+  void multiplyPanel(const DotOperand &a, const DotOperand &sum, Value *firstColumn,
+                     std::int64_t columns) {
     const DotOperand sums{at(sum.data, firstColumn, shape_.sum), sum.rowStride, nullptr};
     const std::int64_t rest = shape_.m % plan_.rows;
+    const auto microTile = [&](Value *firstRow, std::int64_t rows) {
+      emitMicroTile(a, sums,
+                    {.firstRow = firstRow,
+                     .firstColumn = firstColumn,
+                     .rows = rows,
+                     .columns = columns,
+                     .vectors = roundUp(columns, plan_.lanes) / plan_.lanes});
+    };
     emitCountedLoop(b_, i64(shape_.m - rest), plan_.rows, {}, [&](Value *row, auto) {
-      emitMicroTile(a, sums, row, plan_.rows, columns);
+      microTile(row, plan_.rows);
       return Carried{};
     });
-    if (rest > 0) emitMicroTile(a, sums, i64(shape_.m - rest), rest, columns);
+    if (rest > 0) microTile(i64(shape_.m - rest), rest);
   }
 
   /// a, converted, row after row without gaps.
@@ -150,12 +180,12 @@ private:
   /// vector that b does not fill is filled up with zeros.
   void copyPanel(const DotOperand &b, DotPart part, Value *firstColumn, std::int64_t columns) {
     if (plan_.together > 1) return copyWords(b, firstColumn, columns);
+    Value *panel = panelOf(part, firstColumn);
     Value *corner = at(b.data, firstColumn, shape_.b);
     const std::int64_t width = roundUp(columns, plan_.lanes);
     emitCountedLoop(b_, i64(shape_.k), 1, {}, [&](Value *k, auto) {
       Value *from = at(corner, b_.CreateMul(k, b.rowStride), shape_.b);
-      copyRow(from, shape_.b, part, at(panelOf(part), b_.CreateMul(k, i64(width)), shape_.sum),
-              columns);
+      copyRow(from, shape_.b, part, at(panel, b_.CreateMul(k, i64(width)), shape_.sum), columns);
       return Carried{};
     });
   }
@@ -163,7 +193,7 @@ private:
   /// The same of as many rows of b at a time as have their steps in a word.
   void copyWords(const DotOperand &b, Value *firstColumn, std::int64_t columns) {
     Value *corner = at(b.data, firstColumn, shape_.b);
-    Value *panel = panelOf(DotPart::Whole);
+    Value *panel = panelOf(DotPart::Whole, firstColumn);
     const std::int64_t width = roundUp(columns, plan_.lanes);
     const auto copy = [&](Value *word, std::int64_t steps) {
       Value *first =
@@ -187,10 +217,10 @@ private:
         return Carried{};
       });
     if (rest > 0) copy(i64(whole), rest);
-    if (plan_.bytesCorrection > 0) storeCorrection(panel, width);
+    if (plan_.bytesCorrection > 0) storeCorrection(panel, firstColumn, width);
   }
 
-  void storeCorrection(Value *panel, std::int64_t width) {
+  void storeCorrection(Value *panel, Value *firstColumn, std::int64_t width) {
     const std::int64_t vectors = width / plan_.lanes;
     const auto vectorAt = [&](Value *base, std::int64_t v) {
       return at(base, i64(v * plan_.lanes), shape_.sum);
@@ -208,7 +238,7 @@ private:
         });
     for (std::int64_t v = 0; v < vectors; ++v)
       b_.CreateAlignedStore(bytes_.correction(columns[static_cast<size_t>(v)]),
-                            vectorAt(corrections(), v), elementAlign());
+                            vectorAt(correctionsOf(firstColumn), v), elementAlign());
   }
 
   /// `each(first, lanes)` for vectors of elements, the last of which may be short.
@@ -231,10 +261,13 @@ private:
     });
   }
 
+  struct Tile {
+    Value *firstRow, *firstColumn;
+    std::int64_t rows, columns, vectors;
+  };
+
   /// rows x columns sums in registers over all of k.
-  void emitMicroTile(const DotOperand &a, const DotOperand &sum, Value *firstRow, std::int64_t rows,
-                     std::int64_t columns) {
-    const Tile tile{firstRow, rows, columns, roundUp(columns, plan_.lanes) / plan_.lanes};
+  void emitMicroTile(const DotOperand &a, const DotOperand &sum, const Tile &tile) {
     Carried sums = loadSums(sum, tile);
     if (plan_.sweeps.size() == 1) {
       storeSums(sum, tile, sweep(a, tile, plan_.sweeps[0], sums));
@@ -250,18 +283,27 @@ private:
     storeSums(sum, tile, sweep(a, tile, plan_.sweeps[1], sums));
   }
 
-  struct Tile {
-    Value *firstRow;
-    std::int64_t rows, columns, vectors;
-  };
-
   Carried sweep(const DotOperand &a, const Tile &tile, const Sweep &products,
                 const Carried &initial) {
+    if (!pieces_) return sweepPiece(a, panels_, tile, products, initial);
+    return emitCountedLoop(
+        b_, pieces_->count, 1, initial, [&](Value *piece, llvm::ArrayRef<Value *> carried) {
+          const DotOperand part{at(a.data, b_.CreateMul(piece, pieces_->strideA), shape_.a),
+                                a.rowStride, nullptr};
+          Value *panels =
+              b_.CreateGEP(b_.getInt8Ty(), panels_, b_.CreateMul(piece, i64(plan_.bytesPanels())));
+          return sweepPiece(part, panels, tile, products, carried);
+        });
+  }
+
+  Carried sweepPiece(const DotOperand &a, Value *panels, const Tile &tile, const Sweep &products,
+                     llvm::ArrayRef<Value *> initial) {
     constexpr std::int64_t kUnroll = 4;
     const std::int64_t depth = plan_.depth, rest = depth % kUnroll;
-    Carried sums = initial;
+    Carried sums(initial);
     const auto step = [&](Value *k) {
-      for (const auto &[partA, partB] : products) multiplyAdd(a, tile, partA, partB, k, sums);
+      for (const auto &[partA, partB] : products)
+        multiplyAdd(a, partA, panelOf(partB, tile.firstColumn, panels), tile, k, sums);
     };
     if (depth >= kUnroll)
       sums = emitCountedLoop(b_, i64(depth - rest), kUnroll, sums,
@@ -276,9 +318,9 @@ private:
   }
 
   /// sums += column k of a times row k of the panel.
-  void multiplyAdd(const DotOperand &a, const Tile &tile, DotPart partA, DotPart partB, Value *k,
+  void multiplyAdd(const DotOperand &a, DotPart partA, Value *panel, const Tile &tile, Value *k,
                    Carried &sums) {
-    Value *row = at(panelOf(partB), b_.CreateMul(k, i64(tile.vectors * plan_.lanes)), shape_.sum);
+    Value *row = at(panel, b_.CreateMul(k, i64(tile.vectors * plan_.lanes)), shape_.sum);
     llvm::SmallVector<Value *, 4> right;
     for (std::int64_t v = 0; v < tile.vectors; ++v)
       right.push_back(b_.CreateAlignedLoad(vectorType(), at(row, i64(v * plan_.lanes), shape_.sum),
@@ -319,7 +361,7 @@ private:
 
   void addCorrections(Carried &sums, const Tile &tile) {
     for (std::int64_t v = 0; v < tile.vectors; ++v) {
-      Value *from = at(corrections(), i64(v * plan_.lanes), shape_.sum);
+      Value *from = at(correctionsOf(tile.firstColumn), i64(v * plan_.lanes), shape_.sum);
       Value *correction = b_.CreateAlignedLoad(vectorType(), from, elementAlign());
       for (std::int64_t i = 0; i < tile.rows; ++i) {
         Value *&sum = sums[static_cast<size_t>(i * tile.vectors + v)];
@@ -364,22 +406,23 @@ private:
   Value *at(Value *base, Value *elements, ElementKind kind) {
     return b_.CreateGEP(scratchElementType(b_.getContext(), kind), base, elements);
   }
-  Value *bytesInto(std::int64_t bytes) {
-    return b_.CreateGEP(b_.getInt8Ty(), scratch_, i64(bytes));
+  Value *bytesInto(Value *memory, std::int64_t bytes) {
+    return b_.CreateGEP(b_.getInt8Ty(), memory, i64(bytes));
   }
   Value *copyOfA(DotPart part) {
     const auto found = std::ranges::find(plan_.partsA, part);
-    return bytesInto((found - plan_.partsA.begin()) * plan_.bytesA);
+    return bytesInto(scratch_, (found - plan_.partsA.begin()) * plan_.bytesA);
   }
-  Value *panelOf(DotPart part) {
-    const std::int64_t behindA = std::ssize(plan_.partsA) * plan_.bytesA;
+  /// Each panel is as wide as its columns, but the last may be short.
+  Value *panelOf(DotPart part, Value *firstColumn, Value *panels) {
     const auto found = std::ranges::find(plan_.partsB, part);
-    return bytesInto(behindA + (found - plan_.partsB.begin()) * plan_.bytesPanel);
+    return at(bytesInto(panels, (found - plan_.partsB.begin()) * plan_.bytesB),
+              b_.CreateMul(firstColumn, i64(plan_.depth)), shape_.sum);
   }
-  /// What sums of the present panel begin with.
-  Value *corrections() {
-    return bytesInto(std::ssize(plan_.partsA) * plan_.bytesA +
-                     std::ssize(plan_.partsB) * plan_.bytesPanel);
+  Value *panelOf(DotPart part, Value *firstColumn) { return panelOf(part, firstColumn, panels_); }
+  /// What sums of these columns begin with.
+  Value *correctionsOf(Value *firstColumn) {
+    return at(bytesInto(panels_, std::ssize(plan_.partsB) * plan_.bytesB), firstColumn, shape_.sum);
   }
   llvm::Type *vectorType() {
     return llvm::FixedVectorType::get(element_, static_cast<unsigned>(plan_.lanes));
@@ -395,22 +438,37 @@ private:
   const DotShape &shape_;
   const DotPlan plan_;
   ByteProducts bytes_; // where several steps are together
+  Value *panels_;      // of the matrix at hand
   Value *scratch_;
+  std::optional<DotPieces> pieces_;
   ElementKind copied_;
   llvm::Type *element_;
 };
 
 } // namespace
 
+std::int64_t dotPanelBytes(const DotShape &shape, const VectorUnit &unit) {
+  return shape.batch * planDot(shape, unit).bytesPanels();
+}
+
 std::int64_t dotScratchBytes(const DotShape &shape, const VectorUnit &unit) {
   const DotPlan plan = planDot(shape, unit);
-  return std::ssize(plan.partsA) * plan.bytesA + std::ssize(plan.partsB) * plan.bytesPanel +
-         plan.bytesCorrection;
+  return std::ssize(plan.partsA) * plan.bytesA;
+}
+
+bool canHavePieces(const DotShape &shape) {
+  return shape.batch == 1 && shape.a == shape.sum && shape.precision == ir::Precision::Ieee;
+}
+
+void emitDotPanels(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                   const DotOperand &b, Value *panels) {
+  DotEmitter(builder, shape, unit, panels).copyB(b);
 }
 
 void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-             const DotOperand &a, const DotOperand &b, const DotOperand &sum, Value *scratch) {
-  DotEmitter(builder, shape, unit, scratch).emit(a, b, sum);
+             const DotOperand &a, Value *panels, const DotOperand &sum, Value *scratch,
+             const std::optional<DotPieces> &pieces) {
+  DotEmitter(builder, shape, unit, panels, scratch, pieces).multiply(a, sum);
 }
 
 } // namespace imbrex::host

@@ -6,6 +6,7 @@
 #include "llvm/IR/IRBuilder.h"
 
 #include <cstdint>
+#include <optional>
 
 /// The matrix product of the host target, by register blocking and packing.
 ///
@@ -17,7 +18,8 @@
 ///   panel        b is copied first, panel by panel: the columns of a micro-tile side by side for
 ///                all of k. So the inner loop reads b in order, whatever b's row stride, and a
 ///                panel stays in the first-level cache while all rows of a pass over it.
-///   tile         one dot of Block IR. Its accumulator is read and written once.
+///   tile         one dot of Block IR, or the dots of several trips of a loop, which are then
+///                *pieces* of one deeper product. The accumulator is read and written once.
 ///
 /// a is read where it is when its elements are already those of the sum; otherwise (narrow types,
 /// tf32, split precisions) it is converted into scratch once per dot. Of bytes a word of a or of a
@@ -42,12 +44,28 @@ struct DotOperand {
   llvm::Value *batchStride;
 };
 
-/// Bytes of scratch that emitDot's code needs, aligned to 64.
+/// Bytes of the panels of one b, and of the scratch that emitDot's code needs; both are aligned
+/// to 64.
+std::int64_t dotPanelBytes(const DotShape &shape, const VectorUnit &unit);
 std::int64_t dotScratchBytes(const DotShape &shape, const VectorUnit &unit);
 
-/// Append the product to the builder's block; the builder ends up in the block after it. `sum` is
-/// read and written and must not overlap a, b or the scratch.
+/// Append the copying of b into panels.
+void emitDotPanels(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                   const DotOperand &b, llvm::Value *panels);
+
+/// How many products of the shape are one, each `shape.k` deeper in than the one before: their
+/// panels follow each other, and so do, `strideA` elements apart, the parts of a.
+struct DotPieces {
+  llvm::Value *count; // i64, from 1
+  llvm::Value *strideA;
+};
+/// Whether a product may have more than one: a is read where it is, and sums go one way.
+bool canHavePieces(const DotShape &shape);
+
+/// Append the product, of panels that are there, to the builder's block; the builder ends up in the
+/// block after it. `sum` is read and written and must not overlap a, the panels or the scratch.
 void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-             const DotOperand &a, const DotOperand &b, const DotOperand &sum, llvm::Value *scratch);
+             const DotOperand &a, llvm::Value *panels, const DotOperand &sum, llvm::Value *scratch,
+             const std::optional<DotPieces> &pieces = std::nullopt);
 
 } // namespace imbrex::host

@@ -1,6 +1,5 @@
 #include "backend/support/check.h"
 #include "backend/target/host/nest/body.h"
-#include "backend/target/host/whole/dot.h"
 #include "backend/target/host/whole/key_rule.h"
 #include "backend/target/host/whole/whole.h"
 
@@ -18,9 +17,9 @@ AxisSplit cutAt(const ir::Shape &shape, std::int32_t axis) {
   return cut;
 }
 
-void Emitter::emitWhole(const ir::Op &op) {
-  WholeEmitter(*this, op).emit();
-  for (const ir::ValueId result : op.results) setReady(result);
+void Emitter::emitWhole(const Step &step) {
+  WholeEmitter(*this, step).emit();
+  for (const ir::ValueId result : step.op->results) setReady(result);
 }
 
 void WholeEmitter::emit() {
@@ -91,32 +90,6 @@ std::int32_t WholeEmitter::lanesFor(std::int64_t inner) {
   for (const ir::ValueId operand : op_.operands)
     bits = std::max(bits, storageBits(f_.type(operand).element()));
   return static_cast<std::int32_t>(std::gcd<std::int64_t>(inner, f_.unit.lanes(bits)));
-}
-
-// --- products ---
-
-void WholeEmitter::emitDot() {
-  const ir::Type &a = f_.type(op_.operand(0)), &b = f_.type(op_.operand(1));
-  const ir::Type &sum = f_.type(op_.result());
-  const std::int32_t rank = sum.rank();
-  const auto &attrs = op_.attrs<ir::DotAttrs>();
-  const std::int64_t m = sum.shape()[rank - 2], n = sum.shape()[rank - 1];
-  const DotShape shape{.batch = sum.shape().elements() / (m * n),
-                       .m = m,
-                       .n = n,
-                       .k = a.shape()[rank - 1],
-                       .a = a.element(),
-                       .b = b.element(),
-                       .sum = sum.element(),
-                       .precision = attrs.precision};
-  const auto operand = [&](ir::ValueId value, std::int64_t rows, std::int64_t columns) {
-    return DotOperand{.data = tile(value).address,
-                      .rowStride = f_.index(columns),
-                      .batchStride = f_.index(rows * columns)};
-  };
-  host::emitDot(b_, shape, f_.unit, operand(op_.operand(0), shape.m, shape.k),
-                operand(op_.operand(1), shape.k, shape.n), operand(op_.result(), shape.m, shape.n),
-                f_.scratch(dotScratchBytes(shape, f_.unit)));
 }
 
 // --- along an axis ---

@@ -2,6 +2,7 @@
 
 #include "backend/launching/sort.h"
 #include "backend/target/host/emitter.h"
+#include "backend/target/host/whole/dot.h"
 
 /// Ops that take whole tiles from buffers and leave whole tiles in buffers, in loops of their own.
 namespace imbrex::host {
@@ -14,7 +15,8 @@ AxisSplit cutAt(const ir::Shape &shape, std::int32_t axis);
 
 class WholeEmitter {
 public:
-  WholeEmitter(Emitter &emitter, const ir::Op &op) : f_(emitter), b_(emitter.builder), op_(op) {}
+  WholeEmitter(Emitter &emitter, const Step &step)
+      : f_(emitter), b_(emitter.builder), step_(step), op_(*step.op) {}
   void emit();
 
 private:
@@ -33,7 +35,19 @@ private:
   void whereOn(std::optional<size_t> mask, llvm::Value *index, const std::function<void()> &body);
   void setScalarResult(size_t result, llvm::Value *value);
 
+  // Products (emit_product.cpp).
+  struct Factor;
   void emitDot();
+  DotShape dotShape() const;
+  const Nest *nestOf(ir::ValueId factor) const;
+  DotOperand keptTile(ir::ValueId value);
+  Factor factor(size_t operand);
+  std::int64_t slotCount(std::int64_t bytes, std::int64_t trips) const;
+  llvm::Value *slotOf(std::int64_t slots, std::int64_t trips);
+  void copyIfOthers(const DotShape &shape, llvm::Value *panels, std::int64_t slots,
+                    llvm::Value *slot);
+  void multiplyRun(const DotShape &shape, std::int64_t trips, llvm::Value *panels,
+                   const DotOperand &sum);
   void emitTreeReduce();
   void emitScan();
   void emitSort();
@@ -53,6 +67,7 @@ private:
 
   Emitter &f_;
   llvm::IRBuilder<> &b_;
+  const Step &step_;
   const ir::Op &op_;
 };
 

@@ -1,0 +1,202 @@
+// Products that read their factors in memory, keep panels for blocks to come, and take several
+// trips of a loop as one: against the interpreter, on whole numbers, for which both are exact.
+
+#include "backend/interpret/interpret.h"
+#include "tests/support/parsed_kernel.h"
+#include "tests/unit/host/launching.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+namespace imbrex::host {
+namespace {
+
+using testing::parsedKernel;
+
+/// A product in a loop over k, `{name}` standing for what differs.
+struct Case {
+  std::int64_t rows = 12, columns = 32, depth = 16; // of a block's step
+  std::int64_t m = 24, n = 64, k = 64;              // of the views
+  std::int64_t padA = 0, padB = 0;                  // elements between rows
+  ir::Grid grid{.extents = {2, 2, 1}};
+  std::string element = "f32", sum = "f32";
+  std::string unit = "tiles"; // of boxes
+  std::string index = "i64";  // of the loop
+  std::int64_t low = 0, high = 4, step = 1;
+  std::string before = {}, behind = {}; // further ops of a trip
+  std::string coordinate = "%t";
+  std::string rowOf = "%m", columnOf = "%n";
+  bool isWritable = false; // a and b
+};
+
+std::string digits(std::int64_t value) { return std::to_string(value); }
+
+std::string textOf(const Case &c) {
+  const std::string constant = c.isWritable ? "" : "const ";
+  const std::string sums = c.sum + "[" + digits(c.rows) + "x" + digits(c.columns) + "]";
+  const std::string a = c.element + "[" + digits(c.rows) + "x" + digits(c.depth) + "]";
+  const std::string b = c.element + "[" + digits(c.depth) + "x" + digits(c.columns) + "]";
+  const std::string unit = c.unit == "tiles" ? "" : " [unit = " + c.unit + "]";
+  return "kernel @product(%a: view<" + constant + c.element + ", 2>, %b: view<" + constant +
+         c.element + ", 2>, %c: view<" + c.sum + ", 2>) stage tiles {\n" +
+         "  %m = program_id : i32\n  %n = program_id [axis = 1] : i32\n" + //
+         "  %low = constant " + digits(c.low) + " : " + c.index + "\n" +   //
+         "  %high = constant " + digits(c.high) + " : " + c.index + "\n" + //
+         "  %step = constant " + digits(c.step) + " : " + c.index + "\n" + //
+         "  %first = constant 1 : " + sums + "\n" +
+         "  %sums = for %low, %high, %step, %first (%t: " + c.index + ", %s: " + sums + ") {\n" +
+         c.before + //
+         "    %x = view.load %a, " + c.rowOf + ", " + c.coordinate + unit + " : " + a + "\n" +
+         "    %y = view.load %b, " + c.coordinate + ", " + c.columnOf + unit + " : " + b + "\n" +
+         "    %d = dot %x, %y, %s : " + sums + "\n" + c.behind + //
+         "    yield %d\n  } : " + sums + "\n" +                  //
+         "  view.store %c, %sums, %m, %n\n}\n";
+}
+
+template <class T>
+std::vector<T> wholeNumbers(std::mt19937 &rng, std::int64_t count) {
+  std::vector<T> values(static_cast<size_t>(count));
+  for (T &value : values) value = static_cast<T>(static_cast<int>(rng() % 7) - 3);
+  return values;
+}
+
+ir::Argument matrixOf(auto &data, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+  ir::Argument argument = viewOf(data, {rows, columns});
+  argument.strides[0] = stride;
+  return argument;
+}
+
+/// Launched twice, the second time with other numbers: nothing is left of the first.
+template <class T, class Sum>
+void compare(const Case &c) {
+  const std::string text = textOf(c);
+  CAPTURE(text);
+  const ir::Kernel kernel = parsedKernel(text);
+  Diagnostics diagnostics;
+  const std::unique_ptr<Program> program = Program::compile(kernel, diagnostics);
+  REQUIRE(program);
+  std::mt19937 rng(1);
+  const std::int64_t strideA = c.k + c.padA, strideB = c.n + c.padB;
+  std::vector<T> a(static_cast<size_t>(c.m * strideA)), b(static_cast<size_t>(c.k * strideB));
+  for (int launchNumber = 0; launchNumber < 2; ++launchNumber) {
+    std::ranges::copy(wholeNumbers<T>(rng, std::ssize(a)), a.begin());
+    std::ranges::copy(wholeNumbers<T>(rng, std::ssize(b)), b.begin());
+    std::vector<Sum> sums(static_cast<size_t>(c.m * c.n), -1);
+    std::vector<T> expectedA = a, expectedB = b;
+    std::vector<Sum> expected = sums;
+    const auto arguments = [&](std::vector<T> &ofA, std::vector<T> &ofB, std::vector<Sum> &ofSums) {
+      return std::vector{matrixOf(ofA, c.m, c.k, strideA), matrixOf(ofB, c.k, c.n, strideB),
+                         matrixOf(ofSums, c.m, c.n, c.n)};
+    };
+    REQUIRE_MESSAGE(program->run(c.grid, arguments(a, b, sums), diagnostics), diagnostics.render());
+    REQUIRE_MESSAGE(
+        interpret::run(kernel, c.grid, arguments(expectedA, expectedB, expected), diagnostics),
+        diagnostics.render());
+    CHECK(sums == expected);
+    CHECK(a == expectedA);
+  }
+}
+
+void compare(const Case &c) {
+  if (c.element == "f64") return compare<double, double>(c);
+  if (c.element == "i8") return compare<std::int8_t, std::int32_t>(c);
+  if (c.element == "i32") return compare<std::int32_t, std::int32_t>(c);
+  compare<float, float>(c);
+}
+
+template <class T>
+T oneOf(std::mt19937 &rng, std::initializer_list<T> choices) {
+  return std::data(choices)[rng() % choices.size()];
+}
+
+Case drawn(std::uint32_t seed) {
+  std::mt19937 rng(seed);
+  Case c;
+  c.element = oneOf<std::string>(rng, {"f32", "f32", "f32", "f64", "i32", "i8"});
+  c.sum = c.element == "i8" ? "i32" : c.element;
+  c.rows = oneOf<std::int64_t>(rng, {1, 4, 8, 16, 32});
+  c.columns = oneOf<std::int64_t>(rng, {1, 8, 16, 64});
+  c.depth = oneOf<std::int64_t>(rng, {1, 4, 8, 32, 256});
+  const auto about = [&](std::int64_t box, std::int64_t boxes) {
+    return std::max<std::int64_t>(1,
+                                  box * boxes + oneOf<std::int64_t>(rng, {0, 0, -1, 1, -box / 2}));
+  };
+  const auto trips = static_cast<std::int64_t>(rng() % (c.depth >= 32 ? 12 : 40));
+  c.m = about(c.rows, 2);
+  c.n = about(c.columns, 2);
+  c.k = about(c.depth, std::max<std::int64_t>(trips, 1));
+  c.padA = oneOf<std::int64_t>(rng, {0, 0, 5});
+  c.padB = oneOf<std::int64_t>(rng, {0, 0, 3});
+  c.grid = {.extents = {static_cast<std::int32_t>(1 + rng() % 4),
+                        static_cast<std::int32_t>(1 + rng() % 3), 1}};
+  c.low = oneOf<std::int64_t>(rng, {0, 0, 0, 1, -2});
+  c.high = trips + oneOf<std::int64_t>(rng, {0, 0, 1, -1});
+  c.step = oneOf<std::int64_t>(rng, {1, 1, 1, 2});
+  c.index = oneOf<std::string>(rng, {"i64", "i32", "i8"});
+  if (rng() % 4 == 0) {
+    c.unit = "elements";
+    c.step *= c.depth;
+    c.low *= c.depth;
+    c.high *= c.depth;
+    c.index = "i32";
+  }
+  if (rng() % 4 == 0) {
+    c.before = "    %back = sub %high, %t : " + c.index + "\n";
+    c.coordinate = "%back";
+  }
+  if (rng() % 4 == 0) std::swap(c.rowOf, c.columnOf);
+  return c;
+}
+
+TEST_CASE("products in loops add up what is in the boxes, wherever these are") {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    compare(drawn(seed));
+  }
+}
+
+TEST_CASE("more trips than panels are kept for") {
+  for (const std::int64_t trips : {15, 16, 17, 19, 20, 23}) {
+    CAPTURE(trips);
+    compare({.rows = 1,
+             .columns = 256,
+             .depth = 128,
+             .m = 3,
+             .n = 256,
+             .k = trips * 128 - 5,
+             .grid = {.extents = {3, 1, 1}},
+             .high = trips});
+  }
+}
+
+TEST_CASE("a number of a trip that wraps does not adjoin the one before") {
+  compare({.depth = 4,
+           .k = 1024,
+           .index = "i64",
+           .high = 200,
+           .before = "    %w = cast %t : i8\n",
+           .coordinate = "%w"});
+}
+
+TEST_CASE("factors that the kernel itself writes are read anew") {
+  const std::string ofB = "    %zero = constant 2 : f32[16x32]\n"
+                          "    view.store %b, %zero, %t, %n\n";
+  const std::string ofA = "    %next = add %t, %step : i64\n    %two = constant 2 : f32[12x16]\n"
+                          "    view.store %a, %two, %m, %next\n";
+  for (const std::int32_t axis : {0, 1}) { // each block has its own rows of a, or columns of b
+    const std::string &written = axis == 0 ? ofA : ofB;
+    ir::Grid grid{.extents = {1, 1, 1}};
+    grid.extents[static_cast<size_t>(axis)] = 2;
+    compare({.grid = grid, .behind = written, .isWritable = true});
+    compare({.grid = grid, .before = written, .isWritable = true});
+  }
+}
+
+TEST_CASE("a sum that is read in each trip is complete there") {
+  const std::string store = "    view.store %c, %s, %m, %n\n";
+  compare({.before = store});
+}
+
+} // namespace
+} // namespace imbrex::host
