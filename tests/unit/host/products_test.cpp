@@ -19,6 +19,7 @@ struct Case {
   std::int64_t rows = 12, columns = 32, depth = 16; // of a block's step
   std::int64_t m = 24, n = 64, k = 64;              // of the views
   std::int64_t padA = 0, padB = 0;                  // elements between rows
+  std::int64_t apart = 1;                           // from an element of a row to the next
   ir::Grid grid{.extents = {2, 2, 1}};
   std::string element = "f32", sum = "f32";
   std::string unit = "tiles"; // of boxes
@@ -61,9 +62,11 @@ std::vector<T> wholeNumbers(std::mt19937 &rng, std::int64_t count) {
   return values;
 }
 
-ir::Argument matrixOf(auto &data, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+ir::Argument matrixOf(auto &data, std::int64_t rows, std::int64_t columns, std::int64_t stride,
+                      std::int64_t apart = 1) {
   ir::Argument argument = viewOf(data, {rows, columns});
   argument.strides[0] = stride;
+  argument.strides[1] = apart;
   return argument;
 }
 
@@ -77,7 +80,7 @@ void compare(const Case &c) {
   const std::unique_ptr<Program> program = Program::compile(kernel, diagnostics);
   REQUIRE(program);
   std::mt19937 rng(1);
-  const std::int64_t strideA = c.k + c.padA, strideB = c.n + c.padB;
+  const std::int64_t strideA = (c.k + c.padA) * c.apart, strideB = (c.n + c.padB) * c.apart;
   std::vector<T> a(static_cast<size_t>(c.m * strideA)), b(static_cast<size_t>(c.k * strideB));
   for (int launchNumber = 0; launchNumber < 2; ++launchNumber) {
     std::ranges::copy(wholeNumbers<T>(rng, std::ssize(a)), a.begin());
@@ -86,7 +89,8 @@ void compare(const Case &c) {
     std::vector<T> expectedA = a, expectedB = b;
     std::vector<Sum> expected = sums;
     const auto arguments = [&](std::vector<T> &ofA, std::vector<T> &ofB, std::vector<Sum> &ofSums) {
-      return std::vector{matrixOf(ofA, c.m, c.k, strideA), matrixOf(ofB, c.k, c.n, strideB),
+      return std::vector{matrixOf(ofA, c.m, c.k, strideA, c.apart),
+                         matrixOf(ofB, c.k, c.n, strideB, c.apart),
                          matrixOf(ofSums, c.m, c.n, c.n)};
     };
     REQUIRE_MESSAGE(program->run(c.grid, arguments(a, b, sums), diagnostics), diagnostics.render());
@@ -128,7 +132,10 @@ Case drawn(std::uint32_t seed) {
   c.k = about(c.depth, std::max<std::int64_t>(trips, 1));
   c.padA = oneOf<std::int64_t>(rng, {0, 0, 5});
   c.padB = oneOf<std::int64_t>(rng, {0, 0, 3});
-  c.grid = {.extents = {static_cast<std::int32_t>(1 + rng() % 4),
+  c.apart = oneOf<std::int64_t>(rng, {1, 1, 1, 1, 2});
+  // More than are shared out one by one, in some.
+  const bool areMany = c.rows * c.depth * trips < 1000;
+  c.grid = {.extents = {static_cast<std::int32_t>(1 + rng() % (areMany ? 60 : 4)),
                         static_cast<std::int32_t>(1 + rng() % 3), 1}};
   c.low = oneOf<std::int64_t>(rng, {0, 0, 0, 1, -2});
   c.high = trips + oneOf<std::int64_t>(rng, {0, 0, 1, -1});
@@ -145,6 +152,7 @@ Case drawn(std::uint32_t seed) {
     c.before = "    %back = sub %high, %t : " + c.index + "\n";
     c.coordinate = "%back";
   }
+  if (rng() % 8 == 0) (rng() % 2 == 0 ? c.rowOf : c.columnOf) = c.coordinate;
   if (rng() % 4 == 0) std::swap(c.rowOf, c.columnOf);
   return c;
 }
@@ -170,10 +178,22 @@ TEST_CASE("more trips than panels are kept for") {
   }
 }
 
+TEST_CASE("blocks that need other panels do not take the last one's") {
+  // So many blocks that a thread has several in one go.
+  compare({.rows = 1, .m = 60, .n = 96, .grid = {.extents = {60, 3, 1}}});
+  compare({.rows = 1, .m = 3, .n = 96, .grid = {.extents = {3, 60, 1}}});
+  compare({.rows = 1, .columns = 8, .m = 60, .n = 20, .grid = {.extents = {60, 3, 1}}});
+}
+
+TEST_CASE("rows of a that move from trip to trip") {
+  compare({.rows = 4, .m = 40, .k = 128, .high = 9, .rowOf = "%t"});
+  compare({.rows = 4, .m = 40, .k = 128, .high = 9, .columnOf = "%t"});
+}
+
 TEST_CASE("a number of a trip that wraps does not adjoin the one before") {
   compare({.depth = 4,
            .k = 1024,
-           .index = "i64",
+           .low = 2,
            .high = 200,
            .before = "    %w = cast %t : i8\n",
            .coordinate = "%w"});
@@ -194,8 +214,7 @@ TEST_CASE("factors that the kernel itself writes are read anew") {
 }
 
 TEST_CASE("a sum that is read in each trip is complete there") {
-  const std::string store = "    view.store %c, %s, %m, %n\n";
-  compare({.before = store});
+  compare({.grid = {.extents = {1, 1, 1}}, .before = "    view.store %c, %s, %t, %n\n"});
 }
 
 } // namespace
