@@ -53,6 +53,18 @@ struct matmul {
   }
 };
 
+/// One of a batch for each block along z.
+template <int BM, int BN, int BK>
+struct batched_matmul {
+  void operator()(view<const f32, 3> a, view<const f32, 3> b, view<f32, 3> c) const {
+    auto [m, n, batch] = program_id<3>();
+    var acc = zeros<f32, 1, BM, BN>();
+    for (auto k : range(0, cdiv(a.extent(2), BK)))
+      acc += dot(a[box<1, BM, BK>(batch, m, k)], b[box<1, BK, BN>(batch, k, n)]);
+    c[box<1, BM, BN>(batch, m, n)] = acc;
+  }
+};
+
 template <int BM, int BN, int BK>
 struct matmul_gelu {
   void operator()(view<const f32, 2> a, view<const f32, 2> b, view<const f32, 1> bias,

@@ -1,5 +1,5 @@
-// The host device against libraries, one thread on one processor: `bench_host [rounds]`. Prints a
-// line of JSON per figure. Every result is checked against the peer's before it is timed.
+// The host device against libraries, one thread on one processor: `bench_host [rounds [products]]`.
+// Prints a line of JSON per figure. Every result is checked against the peer's before it is timed.
 
 #include "bench/host/kernels.hpp"
 #include "bench/host/measure.h"
@@ -17,6 +17,7 @@
 
 namespace {
 
+using imbrex::bf16;
 using imbrex::buffer;
 using imbrex::f32;
 using imbrex::grid;
@@ -92,51 +93,106 @@ void benchRows(std::int64_t rows) {
                 bench::compare(ours, peer, rounds), 1.3);
 }
 
-void benchMatmul(std::int64_t n) {
-  constexpr int BM = 128, BN = 128, BK = 128;
-  buffer<f32> a(n, n), b(n, n), bias(n), c(n, n), theirs(n, n);
+std::string textOf(const bench::ProductShape &shape) {
+  const auto text = [](std::int64_t number) { return std::to_string(number); };
+  const bool isCube = shape.m == shape.n && shape.n == shape.k;
+  const std::string one =
+      isCube ? text(shape.m) + "^3" : text(shape.m) + "x" + text(shape.n) + "x" + text(shape.k);
+  return shape.batch == 1 ? one : text(shape.batch) + " of " + one;
+}
+
+grid blocksOf(const bench::ProductShape &shape, int rows, int columns) {
+  const auto cover = [](std::int64_t extent, int box) { return (extent + box - 1) / box; };
+  return {cover(shape.m, rows), cover(shape.n, columns), shape.batch};
+}
+
+/// A workload of products, of which the libraries' are the same.
+void compareProducts(const std::string &workload, const char *peer,
+                     const bench::ProductShape &shape, const std::function<void()> &ours,
+                     const std::function<void()> &theirs, double floor = 1.0) {
+  bench::report(workload + " " + textOf(shape), peer, "gflops", shape.operations(),
+                bench::compare(ours, theirs, rounds), floor);
+}
+
+/// f32, also with bias and gelu, in blocks of so many.
+template <int BM, int BN, int BK>
+void benchProduct(const bench::ProductShape &shape) {
+  using bench::ProductType;
+  const auto &[m, n, k, batch] = shape;
+  buffer<f32> a(m, k), b(k, n), bias(n), c(m, n), theirs(m, n);
   randomise(a, 1);
   randomise(b, 2);
   randomise(bias, 3);
-  const auto size = static_cast<int>(n);
-  const double operations = 2.0 * std::pow(static_cast<double>(n), 3);
-  const std::string shape = std::to_string(n) + "^3";
-  const auto blocks = grid(size / BM, size / BN);
-  {
-    const auto kernel = imbrex::jit(bench::matmul<BM, BN, BK>{});
-    const auto ours = [&] { kernel(blocks, a, b, c); };
-    const auto peer = bench::matmulPeer(a.data(), b.data(), theirs.data(), n);
-    check("matmul", c, theirs, 1e-3, ours, peer);
-    bench::report("matmul f32 " + shape, "OpenBLAS", "gflops", operations,
-                  bench::compare(ours, peer, rounds), 0.6);
-  }
-  const auto kernel = imbrex::jit(bench::matmul_gelu<BM, BN, BK>{});
-  const auto ours = [&] { kernel(blocks, a, b, bias, c); };
-  const auto peer = bench::matmulGeluPeer(a.data(), b.data(), bias.data(), theirs.data(), n);
-  check("matmul gelu", c, theirs, 1e-3, ours, peer);
-  bench::report("matmul+bias+gelu f32 " + shape, "oneDNN", "gflops", operations,
-                bench::compare(ours, peer, rounds), 0.7);
+  const grid blocks = blocksOf(shape, BM, BN);
+  const auto against = [&](const char *workload, const char *peer, const auto &ours,
+                           const std::function<void()> &run, double floor) {
+    check(workload, c, theirs, 1e-6 * static_cast<double>(k), ours, run);
+    compareProducts(workload, peer, shape, ours, run, floor);
+  };
+  const auto dnnl = [&](const f32 *added) {
+    return bench::dnnlProduct(ProductType::F32, shape, a.data(), b.data(), theirs.data(), added);
+  };
+  const auto product = imbrex::jit(bench::matmul<BM, BN, BK>{});
+  const auto ours = [&] { product(blocks, a, b, c); };
+  against("matmul f32", "OpenBLAS", ours,
+          bench::blasProduct(shape, a.data(), b.data(), theirs.data()), 1.0);
+  against("matmul f32", "oneDNN", ours, dnnl(nullptr), 1.0);
+  const auto gelu = imbrex::jit(bench::matmul_gelu<BM, BN, BK>{});
+  against(
+      "matmul+bias+gelu f32", "oneDNN", [&] { gelu(blocks, a, b, bias, c); }, dnnl(bias.data()),
+      1.1);
 }
 
-void benchMatmulI8(std::int64_t n) {
-  constexpr int BM = 128, BN = 128, BK = 256;
-  buffer<i8> a(n, n), b(n, n);
-  buffer<i32> c(n, n), theirs(n, n);
+template <int BM, int BN, int BK>
+void benchBatchedProduct(const bench::ProductShape &shape) {
+  const auto &[m, n, k, batch] = shape;
+  buffer<f32> a(batch, m, k), b(batch, k, n), c(batch, m, n), theirs(batch, m, n);
+  randomise(a, 1);
+  randomise(b, 2);
+  const auto kernel = imbrex::jit(bench::batched_matmul<BM, BN, BK>{});
+  const auto ours = [&] { kernel(blocksOf(shape, BM, BN), a, b, c); };
+  const auto blas = bench::blasProduct(shape, a.data(), b.data(), theirs.data());
+  check("batched matmul", c, theirs, 1e-3, ours, blas);
+  compareProducts("matmul f32", "OpenBLAS", shape, ours, blas);
+  compareProducts(
+      "matmul f32", "oneDNN", shape, ours,
+      bench::dnnlProduct(bench::ProductType::F32, shape, a.data(), b.data(), theirs.data()));
+}
+
+/// Elements of 8 or 16 bits, whole numbers so small that all sums are exact.
+template <class T, class Sum, int BM, int BN, int BK>
+void benchNarrowProduct(const char *workload, bench::ProductType type,
+                        const bench::ProductShape &shape) {
+  const auto &[m, n, k, batch] = shape;
+  buffer<T> a(m, k), b(k, n);
+  buffer<Sum> c(m, n), theirs(m, n);
   std::mt19937 random(1);
-  for (buffer<i8> *factor : {&a, &b})
-    for (i8 &element : *factor) element = static_cast<i8>(random());
-  const auto size = static_cast<int>(n);
-  const auto kernel = imbrex::jit(bench::matmul<BM, BN, BK, i8, i32>{});
-  const auto ours = [&] { kernel(grid(size / BM, size / BN), a, b, c); };
-  const auto peer = bench::matmulI8Peer(a.data(), b.data(), theirs.data(), n);
+  for (buffer<T> *factor : {&a, &b})
+    for (T &element : *factor)
+      element = static_cast<T>(static_cast<float>(static_cast<int>(random() % 17) - 8));
+  const auto kernel = imbrex::jit(bench::matmul<BM, BN, BK, T, Sum>{});
+  const auto ours = [&] { kernel(blocksOf(shape, BM, BN), a, b, c); };
+  const auto peer = bench::dnnlProduct(type, shape, a.data(), b.data(), theirs.data());
   ours();
   peer();
   if (!std::equal(c.begin(), c.end(), theirs.begin())) {
-    std::fprintf(stderr, "matmul i8: wrong\n");
+    std::fprintf(stderr, "%s: wrong\n", workload);
     std::exit(1);
   }
-  bench::report("matmul i8 " + std::to_string(n) + "^3", "oneDNN", "gops",
-                2.0 * std::pow(static_cast<double>(n), 3), bench::compare(ours, peer, rounds), 0.6);
+  compareProducts(workload, "oneDNN", shape, ours, peer);
+}
+
+void benchProducts() {
+  using bench::ProductType;
+  for (const std::int64_t n : {256, 512, 1000, 1024, 1536, 2048})
+    benchProduct<128, 128, 128>({n, n, n});
+  benchProduct<1, 512, 128>({1, 4096, 4096});
+  benchProduct<64, 128, 128>({64, 4096, 4096});
+  benchProduct<128, 64, 128>({4096, 64, 4096});
+  benchBatchedProduct<128, 128, 128>({128, 128, 128, 64});
+  benchNarrowProduct<i8, i32, 128, 128, 256>("matmul i8", ProductType::I8, {1024, 1024, 1024});
+  benchNarrowProduct<bf16, f32, 128, 128, 256>("matmul bf16", ProductType::Bf16,
+                                               {1024, 1024, 1024});
 }
 
 /// Record and compile, in a process that has compiled before: the best of several.
@@ -202,12 +258,11 @@ int main(int argc, char **argv) {
   bench::pinToProcessor(1);
   std::printf("{\"peers\": \"%s\", \"rounds\": %d}\n", bench::peerVersions(), rounds);
 
+  if (argc > 2 && std::string(argv[2]) == "products") return benchProducts(), 0;
   benchAdd();
   benchRows<1024>(4096);
   benchRows<4096>(4096);
-  benchMatmul(512);
-  benchMatmul(1024);
-  benchMatmulI8(1024);
+  benchProducts();
   benchCompile("vector add", bench::add<1024>{}, 10);
   benchCompile("softmax", bench::softmax<1024>{}, 25);
   benchCompile("matmul", bench::matmul<128, 128, 64>{}, 80);

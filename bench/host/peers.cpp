@@ -85,39 +85,46 @@ std::function<void()> layerNormPeer(float *in, float *scale, float *shift, float
                 {DNNL_ARG_DST, memory(description, engine(), out)}});
 }
 
-std::function<void()> matmulPeer(const float *a, const float *b, float *c, std::int64_t n) {
+std::function<void()> blasProduct(const ProductShape &shape, const float *a, const float *b,
+                                  float *c) {
   openblas_set_num_threads(1);
-  const auto size = static_cast<int>(n);
+  const auto m = static_cast<int>(shape.m), n = static_cast<int>(shape.n),
+             k = static_cast<int>(shape.k);
   return [=] {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1, a, size, b, size, 0,
-                c, size);
+    for (std::int64_t i = 0; i < shape.batch; ++i)
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a + i * m * k, k,
+                  b + i * k * n, n, 0, c + i * m * n, n);
   };
 }
 
-std::function<void()> matmulI8Peer(const std::int8_t *a, const std::int8_t *b, std::int32_t *c,
-                                   std::int64_t n) {
+std::function<void()> dnnlProduct(ProductType type, const ProductShape &shape, const void *a,
+                                  const void *b, void *c, const float *bias) {
   using Type = memory::data_type;
-  const auto of = [&](Type type) { return memory::desc({n, n}, type, memory::format_tag::ab); };
-  const memory::desc bytes = of(Type::s8), sums = of(Type::s32);
-  const dnnl::matmul::desc operation(bytes, bytes, sums);
-  return bound(dnnl::matmul({operation, engine()}),
-               {{DNNL_ARG_SRC, memory(bytes, engine(), const_cast<std::int8_t *>(a))},
-                {DNNL_ARG_WEIGHTS, memory(bytes, engine(), const_cast<std::int8_t *>(b))},
-                {DNNL_ARG_DST, memory(sums, engine(), c)}});
-}
-
-std::function<void()> matmulGeluPeer(float *a, float *b, float *bias, float *c, std::int64_t n) {
-  const memory::desc matrix = rowMajor(n, n), row = rowMajor(1, n);
-  dnnl::post_ops after;
-  after.append_eltwise(1, dnnl::algorithm::eltwise_gelu_erf, 0, 0);
+  const Type factor = type == ProductType::F32    ? Type::f32
+                      : type == ProductType::Bf16 ? Type::bf16
+                                                  : Type::s8;
+  const Type sum = type == ProductType::I8 ? Type::s32 : Type::f32;
+  const auto of = [&](Type element, std::int64_t rows, std::int64_t columns) {
+    if (shape.batch == 1) return memory::desc({rows, columns}, element, memory::format_tag::ab);
+    return memory::desc({shape.batch, rows, columns}, element, memory::format_tag::abc);
+  };
+  const memory::desc left = of(factor, shape.m, shape.k), right = of(factor, shape.k, shape.n),
+                     sums = of(sum, shape.m, shape.n), row = of(Type::f32, 1, shape.n);
   dnnl::primitive_attr attributes;
-  attributes.set_post_ops(after);
-  const dnnl::matmul::desc operation(matrix, matrix, row, matrix);
-  return bound(dnnl::matmul({operation, attributes, engine()}),
-               {{DNNL_ARG_SRC, memory(matrix, engine(), a)},
-                {DNNL_ARG_WEIGHTS, memory(matrix, engine(), b)},
-                {DNNL_ARG_BIAS, memory(row, engine(), bias)},
-                {DNNL_ARG_DST, memory(matrix, engine(), c)}});
+  if (bias != nullptr) {
+    dnnl::post_ops after;
+    after.append_eltwise(1, dnnl::algorithm::eltwise_gelu_erf, 0, 0);
+    attributes.set_post_ops(after);
+  }
+  const dnnl::matmul::desc operation = bias != nullptr ? dnnl::matmul::desc(left, right, row, sums)
+                                                       : dnnl::matmul::desc(left, right, sums);
+  const auto at = [&](const memory::desc &description, const void *data) {
+    return memory(description, engine(), const_cast<void *>(data));
+  };
+  std::unordered_map<int, memory> arguments{
+      {DNNL_ARG_SRC, at(left, a)}, {DNNL_ARG_WEIGHTS, at(right, b)}, {DNNL_ARG_DST, at(sums, c)}};
+  if (bias != nullptr) arguments.emplace(DNNL_ARG_BIAS, at(row, bias));
+  return bound(dnnl::matmul({operation, attributes, engine()}), arguments);
 }
 
 const char *peerVersions() {

@@ -18,15 +18,22 @@ std::function<void()> softmaxPeer(float *in, float *out, std::int64_t rows, std:
 std::function<void()> layerNormPeer(float *in, float *scale, float *shift, float *out,
                                     std::int64_t rows, std::int64_t columns);
 
-/// OpenBLAS: c = a b, n x n, row-major f32.
-std::function<void()> matmulPeer(const float *a, const float *b, float *c, std::int64_t n);
+/// c = a b of row-major matrices m x k and k x n, once or for each of a batch that follow each
+/// other.
+struct ProductShape {
+  std::int64_t m, n, k, batch = 1;
+  double operations() const { return 2.0 * static_cast<double>(batch * m) * double(n) * double(k); }
+};
 
-/// oneDNN: c = a b, n x n, row-major i8 with sums of i32.
-std::function<void()> matmulI8Peer(const std::int8_t *a, const std::int8_t *b, std::int32_t *c,
-                                   std::int64_t n);
+/// OpenBLAS, in f32; a batch in a loop.
+std::function<void()> blasProduct(const ProductShape &shape, const float *a, const float *b,
+                                  float *c);
 
-/// oneDNN: c = gelu(a b + bias), n x n, row-major f32, bias and gelu (erf) fused into the product.
-std::function<void()> matmulGeluPeer(float *a, float *b, float *bias, float *c, std::int64_t n);
+/// oneDNN: f32, bf16 with sums of f32, i8 with sums of i32. `bias`, where there is one: c =
+/// gelu(a b + bias), both fused into the product, gelu by erf.
+enum class ProductType : std::uint8_t { F32, Bf16, I8 };
+std::function<void()> dnnlProduct(ProductType type, const ProductShape &shape, const void *a,
+                                  const void *b, void *c, const float *bias = nullptr);
 
 /// What runs behind the peers: library versions and OpenBLAS's choice of core.
 const char *peerVersions();

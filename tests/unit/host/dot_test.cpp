@@ -59,10 +59,12 @@ private:
       return DotOperand{dot->getArg(index), rowStride, batchStride};
     };
     llvm::Value *panels = dot->getArg(3);
-    llvm::Value *scratch = b.CreateConstGEP1_64(
+    llvm::Value *rows = b.CreateConstGEP1_64(
         b.getInt8Ty(), panels, static_cast<std::uint64_t>(dotPanelBytes(shape, unit)));
-    emitDotPanels(b, shape, unit, operand(1, shape.k), panels);
-    emitDot(b, shape, unit, operand(0, shape.m), panels, operand(2, shape.m), scratch);
+    DotOperand left = operand(0, shape.m), right = operand(1, shape.k);
+    if (wantsRows(shape)) left = emitDotRows(b, shape, unit, left, rows);
+    if (wantsPanels(shape, unit)) right = emitDotPanels(b, shape, unit, right, panels);
+    emitDot(b, shape, unit, left, right, operand(2, shape.m));
     b.CreateRetVoid();
   }
 
@@ -133,7 +135,7 @@ double worstError(const DotShape &shape, const VectorUnit &unit, unsigned seed) 
   Matrix sum = randomMatrix(rng, shape.sum, shape.batch * shape.m, shape.n);
   const std::vector<std::byte> before = sum.bytes;
   const auto bytes =
-      static_cast<std::size_t>(dotPanelBytes(shape, unit) + dotScratchBytes(shape, unit));
+      static_cast<std::size_t>(dotPanelBytes(shape, unit) + dotRowBytes(shape, unit));
   std::vector<std::byte> scratch(bytes + 128, std::byte{0xa5});
   void *aligned = scratch.data();
   std::size_t space = scratch.size();
@@ -284,7 +286,7 @@ TEST_CASE("infinities pass through the split precisions") {
                          .sum = ElementKind::F32,
                          .precision = precision};
     alignas(64) std::byte scratch[4096];
-    REQUIRE(dotScratchBytes(shape, kUnits[2]) <= 4096);
+    REQUIRE(dotPanelBytes(shape, kUnits[2]) + dotRowBytes(shape, kUnits[2]) <= 4096);
     const float a = INFINITY, b = 2;
     float sum = 1;
     CompiledDot(shape, kUnits[2]).function()(&a, &b, &sum, scratch, 1, 1, 1);

@@ -28,6 +28,7 @@ struct Case {
   std::string before = {}, behind = {}; // further ops of a trip
   std::string coordinate = "%t";
   std::string rowOf = "%m", columnOf = "%n";
+  std::string yielded = "%d";
   bool isWritable = false; // a and b
 };
 
@@ -51,7 +52,7 @@ std::string textOf(const Case &c) {
          "    %x = view.load %a, " + c.rowOf + ", " + c.coordinate + unit + " : " + a + "\n" +
          "    %y = view.load %b, " + c.coordinate + ", " + c.columnOf + unit + " : " + b + "\n" +
          "    %d = dot %x, %y, %s : " + sums + "\n" + c.behind + //
-         "    yield %d\n  } : " + sums + "\n" +                  //
+         "    yield " + c.yielded + "\n  } : " + sums + "\n" +   //
          "  view.store %c, %sums, %m, %n\n}\n";
 }
 
@@ -200,10 +201,9 @@ TEST_CASE("a number of a trip that wraps does not adjoin the one before") {
 }
 
 TEST_CASE("factors that the kernel itself writes are read anew") {
-  const std::string ofB = "    %zero = constant 2 : f32[16x32]\n"
-                          "    view.store %b, %zero, %t, %n\n";
-  const std::string ofA = "    %next = add %t, %step : i64\n    %two = constant 2 : f32[12x16]\n"
-                          "    view.store %a, %two, %m, %next\n";
+  const std::string twos = "    %two = constant 2 : f32";
+  const std::string ofA = twos + "[12x16]\n    view.store %a, %two, %m, %t\n";
+  const std::string ofB = twos + "[16x32]\n    view.store %b, %two, %t, %n\n";
   for (const std::int32_t axis : {0, 1}) { // each block has its own rows of a, or columns of b
     const std::string &written = axis == 0 ? ofA : ofB;
     ir::Grid grid{.extents = {1, 1, 1}};
@@ -211,10 +211,55 @@ TEST_CASE("factors that the kernel itself writes are read anew") {
     compare({.grid = grid, .behind = written, .isWritable = true});
     compare({.grid = grid, .before = written, .isWritable = true});
   }
+  // Twice the same boxes of b, the second time with what the first has left.
+  compare({.grid = {.extents = {1, 1, 1}},
+           .high = 8,
+           .before = "    %three = constant 3 : i64\n    %w = and %t, %three : i64\n",
+           .behind = twos + "[16x32]\n    view.store %b, %two, %w, %n\n",
+           .coordinate = "%w",
+           .isWritable = true});
 }
 
-TEST_CASE("a sum that is read in each trip is complete there") {
+TEST_CASE("a sum that is used besides is complete in each trip") {
   compare({.grid = {.extents = {1, 1, 1}}, .before = "    view.store %c, %s, %t, %n\n"});
+  compare({.behind = "    %e = add %d, %first : f32[12x32]\n", .yielded = "%e"});
+}
+
+TEST_CASE("blocks that end early leave nothing to those behind") {
+  compare({.rows = 1,
+           .m = 60,
+           .n = 32,
+           .grid = {.extents = {60, 1, 1}},
+           .before = "    %last = constant 2 : i64\n    %late = ge %t, %last : bool\n"
+                     "    %odd = constant 1 : i32\n    %o = and %m, %odd : i32\n"
+                     "    %is = cast %o : bool\n    %both = and %late, %is : bool\n"
+                     "    exit_if %both\n"});
+}
+
+TEST_CASE("a factor that is used besides") {
+  const char *const kUses[] = {
+      "  %d = dot %x, %x, %z : f32[16x16]\n  view.store %c, %d, %0, %0\n",
+      "  %y = view.load %b, %0, %0 : f32[16x16]\n  %d = dot %x, %y, %z : f32[16x16]\n"
+      "  %e = add %d, %x : f32[16x16]\n  view.store %c, %e, %0, %0\n",
+      "  %y = view.load %b, %0, %0 : f32[16x16]\n  %e = add %y, %x : f32[16x16]\n"
+      "  %d = dot %y, %x, %e : f32[16x16]\n  view.store %c, %d, %0, %0\n"};
+  for (const char *use : kUses) {
+    CAPTURE(use);
+    const ir::Kernel kernel = parsedKernel(
+        std::string("kernel @k(%a: view<const f32, 2>, %b: view<const f32, 2>, %c: view<f32, 2>) "
+                    "stage tiles {\n  %0 = constant 0 : i64\n  %z = constant 0 : f32[16x16]\n"
+                    "  %x = view.load %a, %0, %0 : f32[16x16]\n") +
+        use + "}\n");
+    std::mt19937 rng(1);
+    std::vector<float> a = wholeNumbers<float>(rng, 256), b = wholeNumbers<float>(rng, 256);
+    std::vector<float> sums(256), expected(256);
+    launch(kernel, {}, {viewOf(a, {16, 16}), viewOf(b, {16, 16}), viewOf(sums, {16, 16})});
+    Diagnostics diagnostics;
+    REQUIRE(interpret::run(kernel, {},
+                           {viewOf(a, {16, 16}), viewOf(b, {16, 16}), viewOf(expected, {16, 16})},
+                           diagnostics));
+    CHECK(sums == expected);
+  }
 }
 
 } // namespace

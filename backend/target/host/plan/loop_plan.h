@@ -82,6 +82,7 @@ struct Nest {
 struct ProductPlan {
   bool keepsPanels = false; // of b, for the blocks to come
   std::int64_t trips = 1;   // of the loop around, that may be one product
+  bool adjoins = false;     // a of the next trip, in memory that nothing writes
 };
 
 /// What is done at one point of a body.

@@ -194,8 +194,7 @@ bool Planner::isReadByProduct(const ir::Op &load, std::int32_t step) const {
   const ValueId tile = load.result();
   const ir::Op *user = state_->steps[static_cast<size_t>(step - 1)].op;
   const bool isItsFactor = user != nullptr && user->kind == OpKind::Dot &&
-                           uses_[tile.index()] == 1 && needBuffer_.contains(tile) &&
-                           !captured_.contains(tile);
+                           uses_[tile.index()] == 1 && needBuffer_.contains(tile);
   if (!isItsFactor || load.kind != OpKind::ViewLoad) return false;
   constexpr std::int32_t kMostRank = 3;
   const ir::Type &type = kernel_.type(tile);

@@ -36,11 +36,10 @@ private:
     const ir::Op &dot = *step.op;
     const ir::Op *a = readFor(step, dot.operand(0)), *b = readFor(step, dot.operand(1));
     step.product.keepsPanels = b != nullptr && isConstant(*b) && mayStay(*b);
-    const bool isOne = a != nullptr && b != nullptr && loop != nullptr && isCarriedBy(dot, *loop) &&
-                       isConstant(*a) && adjoinsAlongK(*a, *loop);
+    if (loop == nullptr || !isCarriedBy(dot, *loop)) return;
     const ir::Shape &shape = kernel_.type(dot.operand(1)).shape();
-    const std::int64_t depth = shape[shape.rank() - 2];
-    if (isOne) step.product.trips = std::max<std::int64_t>(1, kDepth / depth);
+    step.product.trips = std::max<std::int64_t>(1, kDepth / shape[shape.rank() - 2]);
+    step.product.adjoins = a != nullptr && isConstant(*a) && adjoinsAlongK(*a, *loop);
   }
 
   /// The load that the product reads by itself.

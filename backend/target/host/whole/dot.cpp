@@ -41,7 +41,8 @@ std::int64_t roundUp(std::int64_t value, std::int64_t unit) {
 struct DotPlan {
   std::vector<Sweep> sweeps;
   std::vector<DotPart> partsA, partsB; // copied to scratch, each part once
-  bool copiesA;                        // false: a is read where it is
+  bool wantsRows;                      // copied ones of a; else a is read where it is
+  bool wantsPanels;                    // of b; else b is read where it is
   std::int64_t lanes;                  // of a vector of sums
   std::int64_t vectors;                // beside each other in a micro-tile
   std::int64_t rows;                   // of a micro-tile
@@ -52,6 +53,7 @@ struct DotPlan {
   std::int64_t bytesA;          // of one part
   std::int64_t bytesB;          // of one part: all panels
   std::int64_t bytesCorrection; // of all columns' sums
+  std::int64_t bytesRows() const { return std::ssize(partsA) * bytesA; }
   std::int64_t bytesPanels() const { return std::ssize(partsB) * bytesB + bytesCorrection; }
 };
 
@@ -67,7 +69,7 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
       if (!llvm::is_contained(plan.partsA, a)) plan.partsA.push_back(a);
       if (!llvm::is_contained(plan.partsB, b)) plan.partsB.push_back(b);
     }
-  plan.copiesA = shape.a != shape.sum || shape.precision != ir::Precision::Ieee;
+  plan.wantsRows = wantsRows(shape);
   const std::int32_t bits = ir::info(shape.sum).bits;
   plan.elementBytes = bits / 8;
   plan.together = areBytes(shape) ? ByteProducts::together(unit.byteProduct) : 1;
@@ -78,7 +80,16 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   // vectors already hide the latency of a multiply-add.
   constexpr std::int64_t kMostRows = 12;
   plan.rows = std::min({(unit.registers - plan.vectors - 1) / plan.vectors, kMostRows, shape.m});
-  plan.bytesA = plan.copiesA ? roundUp(shape.m * plan.depth * plan.elementBytes, 64) : 0;
+  plan.wantsPanels =
+      shape.b != shape.sum || shape.precision != ir::Precision::Ieee || plan.rows < shape.m;
+  if (!plan.wantsPanels) {
+    // The wider, the more of a row of b lies side by side.
+    constexpr std::int64_t kMostVectors = 16;
+    plan.vectors =
+        std::clamp<std::int64_t>((unit.registers - 2) / (plan.rows + 1), 1,
+                                 std::min(kMostVectors, roundUp(shape.n, plan.lanes) / plan.lanes));
+  }
+  plan.bytesA = roundUp(shape.m * plan.depth * plan.elementBytes, 64);
   const std::int64_t bytesRow = roundUp(shape.n, plan.lanes) * plan.elementBytes;
   plan.bytesB = roundUp(bytesRow * plan.depth, 64);
   const bool needsCorrection = areBytes(shape) && unit.byteProduct == ByteProduct::UnsignedSigned;
@@ -94,42 +105,50 @@ ElementKind copiedFor(const DotShape &shape, std::int64_t together) {
 class DotEmitter {
 public:
   DotEmitter(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-             Value *panels, Value *scratch = nullptr,
              const std::optional<DotPieces> &pieces = std::nullopt)
       : b_(builder), shape_(shape), plan_(planDot(shape, unit)), bytes_(builder, shape.a, unit),
-        panels_(panels), scratch_(scratch), pieces_(pieces),
-        copied_(copiedFor(shape, plan_.together)),
+        pieces_(pieces), copied_(copiedFor(shape, plan_.together)),
         element_(scratchElementType(builder.getContext(), shape.sum)) {}
 
-  void copyB(const DotOperand &b) {
+  DotOperand rowsAt(Value *rows) {
+    return {rows, i64(plan_.depth), i64(plan_.bytesRows() / plan_.elementBytes)};
+  }
+  DotOperand panelsAt(Value *panels) {
+    return {panels, nullptr, i64(plan_.bytesPanels() / plan_.elementBytes)};
+  }
+
+  void copyRows(const DotOperand &a, const DotOperand &rows) {
     forEachMatrix([&](Value *batch) {
-      const DotOperand matrix = atBatch(b, batch, shape_.b);
+      const DotOperand from = atBatch(a, batch, shape_.a), to = atBatch(rows, batch, shape_.sum);
+      for (const DotPart part : plan_.partsA) copyA(from, part, to);
+    });
+  }
+
+  void copyPanels(const DotOperand &b, const DotOperand &panels) {
+    forEachMatrix([&](Value *batch) {
+      const DotOperand from = atBatch(b, batch, shape_.b);
+      Value *to = atBatch(panels, batch, shape_.sum).data;
       forEachPanel([&](Value *firstColumn, std::int64_t columns) {
-        for (const DotPart part : plan_.partsB) copyPanel(matrix, part, firstColumn, columns);
+        for (const DotPart part : plan_.partsB) copyPanel(from, part, to, firstColumn, columns);
       });
     });
   }
 
-  void multiply(const DotOperand &a, const DotOperand &sum) {
+  void multiply(const DotOperand &a, const DotOperand &b, const DotOperand &sum) {
     forEachMatrix([&](Value *batch) {
-      const DotOperand left = atBatch(a, batch, shape_.a), sums = atBatch(sum, batch, shape_.sum);
-      if (plan_.copiesA)
-        for (const DotPart part : plan_.partsA) copyA(left, part);
       forEachPanel([&](Value *firstColumn, std::int64_t columns) {
-        multiplyPanel(left, sums, firstColumn, columns);
+        multiplyPanel(atBatch(a, batch, shape_.sum), atBatch(b, batch, shape_.sum),
+                      atBatch(sum, batch, shape_.sum), firstColumn, columns);
       });
     });
   }
 
 private:
   void forEachMatrix(llvm::function_ref<void(Value *batch)> each) {
-    Value *first = panels_;
     emitCountedLoop(b_, i64(shape_.batch), 1, {}, [&](Value *batch, auto) {
-      panels_ = b_.CreateGEP(b_.getInt8Ty(), first, b_.CreateMul(batch, i64(plan_.bytesPanels())));
       each(batch);
       return Carried{};
     });
-    panels_ = first;
   }
 
   void forEachPanel(llvm::function_ref<void(Value *firstColumn, std::int64_t columns)> each) {
@@ -144,12 +163,12 @@ private:
   }
 
   /// All rows of `columns` columns from `firstColumn` on.
-  void multiplyPanel(const DotOperand &a, const DotOperand &sum, Value *firstColumn,
-                     std::int64_t columns) {
+  void multiplyPanel(const DotOperand &a, const DotOperand &b, const DotOperand &sum,
+                     Value *firstColumn, std::int64_t columns) {
     const DotOperand sums{at(sum.data, firstColumn, shape_.sum), sum.rowStride, nullptr};
     const std::int64_t rest = shape_.m % plan_.rows;
     const auto microTile = [&](Value *firstRow, std::int64_t rows) {
-      emitMicroTile(a, sums,
+      emitMicroTile(a, b, sums,
                     {.firstRow = firstRow,
                      .firstColumn = firstColumn,
                      .rows = rows,
@@ -164,10 +183,10 @@ private:
   }
 
   /// a, converted, row after row without gaps.
-  void copyA(const DotOperand &a, DotPart part) {
+  void copyA(const DotOperand &a, DotPart part, const DotOperand &rows) {
     emitCountedLoop(b_, i64(shape_.m), 1, {}, [&](Value *row, auto) {
       Value *from = at(a.data, b_.CreateMul(row, a.rowStride), shape_.a);
-      Value *to = at(copyOfA(part), b_.CreateMul(row, i64(plan_.depth)), shape_.sum);
+      Value *to = at(partOfA(rows.data, part), b_.CreateMul(row, i64(plan_.depth)), shape_.sum);
       copyRow(from, shape_.a, part, to, shape_.k);
       for (std::int64_t k = shape_.k; k < plan_.depth * plan_.together; ++k) // of the last word
         b_.CreateStore(llvm::Constant::getNullValue(scratchElementType(b_.getContext(), copied_)),
@@ -178,9 +197,10 @@ private:
 
   /// `columns` columns of b, converted; rows of a panel follow each other without gaps, and a
   /// vector that b does not fill is filled up with zeros.
-  void copyPanel(const DotOperand &b, DotPart part, Value *firstColumn, std::int64_t columns) {
-    if (plan_.together > 1) return copyWords(b, firstColumn, columns);
-    Value *panel = panelOf(part, firstColumn);
+  void copyPanel(const DotOperand &b, DotPart part, Value *panels, Value *firstColumn,
+                 std::int64_t columns) {
+    if (plan_.together > 1) return copyWords(b, panels, firstColumn, columns);
+    Value *panel = panelOf(panels, part, firstColumn);
     Value *corner = at(b.data, firstColumn, shape_.b);
     const std::int64_t width = roundUp(columns, plan_.lanes);
     emitCountedLoop(b_, i64(shape_.k), 1, {}, [&](Value *k, auto) {
@@ -191,9 +211,9 @@ private:
   }
 
   /// The same of as many rows of b at a time as have their steps in a word.
-  void copyWords(const DotOperand &b, Value *firstColumn, std::int64_t columns) {
+  void copyWords(const DotOperand &b, Value *panels, Value *firstColumn, std::int64_t columns) {
     Value *corner = at(b.data, firstColumn, shape_.b);
-    Value *panel = panelOf(DotPart::Whole, firstColumn);
+    Value *panel = panelOf(panels, DotPart::Whole, firstColumn);
     const std::int64_t width = roundUp(columns, plan_.lanes);
     const auto copy = [&](Value *word, std::int64_t steps) {
       Value *first =
@@ -217,10 +237,11 @@ private:
         return Carried{};
       });
     if (rest > 0) copy(i64(whole), rest);
-    if (plan_.bytesCorrection > 0) storeCorrection(panel, firstColumn, width);
+    if (plan_.bytesCorrection > 0)
+      storeCorrection(panel, correctionsOf(panels, firstColumn), width);
   }
 
-  void storeCorrection(Value *panel, Value *firstColumn, std::int64_t width) {
+  void storeCorrection(Value *panel, Value *corrections, std::int64_t width) {
     const std::int64_t vectors = width / plan_.lanes;
     const auto vectorAt = [&](Value *base, std::int64_t v) {
       return at(base, i64(v * plan_.lanes), shape_.sum);
@@ -238,7 +259,7 @@ private:
         });
     for (std::int64_t v = 0; v < vectors; ++v)
       b_.CreateAlignedStore(bytes_.correction(columns[static_cast<size_t>(v)]),
-                            vectorAt(correctionsOf(firstColumn), v), elementAlign());
+                            vectorAt(corrections, v), elementAlign());
   }
 
   /// `each(first, lanes)` for vectors of elements, the last of which may be short.
@@ -267,43 +288,46 @@ private:
   };
 
   /// rows x columns sums in registers over all of k.
-  void emitMicroTile(const DotOperand &a, const DotOperand &sum, const Tile &tile) {
+  void emitMicroTile(const DotOperand &a, const DotOperand &b, const DotOperand &sum,
+                     const Tile &tile) {
     Carried sums = loadSums(sum, tile);
     if (plan_.sweeps.size() == 1) {
-      storeSums(sum, tile, sweep(a, tile, plan_.sweeps[0], sums));
+      storeSums(sum, tile, sweep(a, b, tile, plan_.sweeps[0], sums));
       return;
     }
     Carried small(sums.size(), llvm::Constant::getNullValue(sums[0]->getType()));
-    small = sweep(a, tile, plan_.sweeps[0], small);
+    small = sweep(a, b, tile, plan_.sweeps[0], small);
     for (size_t i = 0; i < sums.size(); ++i) {
       Value *isNumber = b_.CreateFCmpORD(small[i], small[i]);
       Value *zero = llvm::Constant::getNullValue(small[i]->getType());
       sums[i] = b_.CreateFAdd(sums[i], b_.CreateSelect(isNumber, small[i], zero));
     }
-    storeSums(sum, tile, sweep(a, tile, plan_.sweeps[1], sums));
+    storeSums(sum, tile, sweep(a, b, tile, plan_.sweeps[1], sums));
   }
 
-  Carried sweep(const DotOperand &a, const Tile &tile, const Sweep &products,
+  Carried sweep(const DotOperand &a, const DotOperand &b, const Tile &tile, const Sweep &products,
                 const Carried &initial) {
-    if (!pieces_) return sweepPiece(a, panels_, tile, products, initial);
+    if (!pieces_) return sweepPiece(a, b, tile, products, initial);
     return emitCountedLoop(
         b_, pieces_->count, 1, initial, [&](Value *piece, llvm::ArrayRef<Value *> carried) {
-          const DotOperand part{at(a.data, b_.CreateMul(piece, pieces_->strideA), shape_.a),
-                                a.rowStride, nullptr};
-          Value *panels =
-              b_.CreateGEP(b_.getInt8Ty(), panels_, b_.CreateMul(piece, i64(plan_.bytesPanels())));
-          return sweepPiece(part, panels, tile, products, carried);
+          DotOperand partOfA = a, partOfB = b;
+          partOfA.data =
+              b_.CreateGEP(b_.getInt8Ty(), a.data, b_.CreateMul(piece, pieces_->strideA));
+          partOfB.data =
+              b_.CreateGEP(b_.getInt8Ty(), b.data, b_.CreateMul(piece, i64(plan_.bytesPanels())));
+          return sweepPiece(partOfA, partOfB, tile, products, carried);
         });
   }
 
-  Carried sweepPiece(const DotOperand &a, Value *panels, const Tile &tile, const Sweep &products,
-                     llvm::ArrayRef<Value *> initial) {
+  Carried sweepPiece(const DotOperand &a, const DotOperand &b, const Tile &tile,
+                     const Sweep &products, llvm::ArrayRef<Value *> initial) {
     constexpr std::int64_t kUnroll = 4;
     const std::int64_t depth = plan_.depth, rest = depth % kUnroll;
     Carried sums(initial);
+    if (plan_.bytesCorrection > 0) addCorrections(b, tile, sums);
     const auto step = [&](Value *k) {
       for (const auto &[partA, partB] : products)
-        multiplyAdd(a, partA, panelOf(partB, tile.firstColumn, panels), tile, k, sums);
+        multiplyAdd(partOfA(a.data, partA), a.rowStride, rowOfB(b, partB, tile, k), tile, k, sums);
     };
     if (depth >= kUnroll)
       sums = emitCountedLoop(b_, i64(depth - rest), kUnroll, sums,
@@ -317,16 +341,26 @@ private:
     return sums;
   }
 
-  /// sums += column k of a times row k of the panel.
-  void multiplyAdd(const DotOperand &a, DotPart partA, Value *panel, const Tile &tile, Value *k,
+  Value *rowOfB(const DotOperand &b, DotPart part, const Tile &tile, Value *k) {
+    if (!plan_.wantsPanels)
+      return at(at(b.data, tile.firstColumn, shape_.sum), b_.CreateMul(k, b.rowStride), shape_.sum);
+    return at(panelOf(b.data, part, tile.firstColumn),
+              b_.CreateMul(k, i64(tile.vectors * plan_.lanes)), shape_.sum);
+  }
+
+  /// sums += column k of a times this row of b.
+  void multiplyAdd(Value *a, Value *strideA, Value *row, const Tile &tile, Value *k,
                    Carried &sums) {
-    Value *row = at(panel, b_.CreateMul(k, i64(tile.vectors * plan_.lanes)), shape_.sum);
-    llvm::SmallVector<Value *, 4> right;
-    for (std::int64_t v = 0; v < tile.vectors; ++v)
-      right.push_back(b_.CreateAlignedLoad(vectorType(), at(row, i64(v * plan_.lanes), shape_.sum),
-                                           elementAlign()));
+    llvm::SmallVector<Value *, 16> right;
+    for (std::int64_t v = 0; v < tile.vectors; ++v) {
+      // A panel is filled up; b itself may end.
+      const std::int64_t first = v * plan_.lanes;
+      const std::int64_t lanes =
+          plan_.wantsPanels ? plan_.lanes : std::min(plan_.lanes, tile.columns - first);
+      right.push_back(loadVector(at(row, i64(first), shape_.sum), lanes));
+    }
     for (std::int64_t i = 0; i < tile.rows; ++i) {
-      Value *left = broadcastA(a, partA, b_.CreateNUWAdd(tile.firstRow, i64(i)), k);
+      Value *left = broadcast(a, strideA, b_.CreateNUWAdd(tile.firstRow, i64(i)), k);
       for (std::int64_t v = 0; v < tile.vectors; ++v) {
         Value *&sum = sums[static_cast<size_t>(i * tile.vectors + v)];
         sum = fusedMultiplyAdd(left, right[static_cast<size_t>(v)], sum);
@@ -334,10 +368,8 @@ private:
     }
   }
 
-  Value *broadcastA(const DotOperand &a, DotPart part, Value *row, Value *k) {
-    Value *base = plan_.copiesA ? copyOfA(part) : a.data;
-    Value *stride = plan_.copiesA ? i64(plan_.depth) : a.rowStride;
-    Value *pointer = at(at(base, b_.CreateMul(row, stride), shape_.sum), k, shape_.sum);
+  Value *broadcast(Value *a, Value *stride, Value *row, Value *k) {
+    Value *pointer = at(at(a, b_.CreateMul(row, stride), shape_.sum), k, shape_.sum);
     Value *scalar = b_.CreateAlignedLoad(element_, pointer, elementAlign());
     return b_.CreateVectorSplat(static_cast<unsigned>(plan_.lanes), scalar);
   }
@@ -351,17 +383,21 @@ private:
   Carried loadSums(const DotOperand &sum, const Tile &tile) {
     Carried sums;
     forEachVector(sum, tile, [&](Value *pointer, std::int64_t lanes) {
-      llvm::Type *type = llvm::FixedVectorType::get(element_, static_cast<unsigned>(lanes));
-      Value *part = b_.CreateAlignedLoad(type, pointer, elementAlign());
-      sums.push_back(resized(part, lanes, plan_.lanes));
+      sums.push_back(loadVector(pointer, lanes));
     });
-    if (plan_.bytesCorrection > 0) addCorrections(sums, tile);
     return sums;
   }
 
-  void addCorrections(Carried &sums, const Tile &tile) {
+  /// As wide as all are, of so many elements in memory.
+  Value *loadVector(Value *pointer, std::int64_t lanes) {
+    llvm::Type *type = llvm::FixedVectorType::get(element_, static_cast<unsigned>(lanes));
+    return resized(b_.CreateAlignedLoad(type, pointer, elementAlign()), lanes, plan_.lanes);
+  }
+
+  void addCorrections(const DotOperand &b, const Tile &tile, Carried &sums) {
+    Value *corrections = correctionsOf(b.data, tile.firstColumn);
     for (std::int64_t v = 0; v < tile.vectors; ++v) {
-      Value *from = at(correctionsOf(tile.firstColumn), i64(v * plan_.lanes), shape_.sum);
+      Value *from = at(corrections, i64(v * plan_.lanes), shape_.sum);
       Value *correction = b_.CreateAlignedLoad(vectorType(), from, elementAlign());
       for (std::int64_t i = 0; i < tile.rows; ++i) {
         Value *&sum = sums[static_cast<size_t>(i * tile.vectors + v)];
@@ -409,20 +445,19 @@ private:
   Value *bytesInto(Value *memory, std::int64_t bytes) {
     return b_.CreateGEP(b_.getInt8Ty(), memory, i64(bytes));
   }
-  Value *copyOfA(DotPart part) {
+  Value *partOfA(Value *rows, DotPart part) {
     const auto found = std::ranges::find(plan_.partsA, part);
-    return bytesInto(scratch_, (found - plan_.partsA.begin()) * plan_.bytesA);
+    return bytesInto(rows, (found - plan_.partsA.begin()) * plan_.bytesA);
   }
   /// Each panel is as wide as its columns, but the last may be short.
-  Value *panelOf(DotPart part, Value *firstColumn, Value *panels) {
+  Value *panelOf(Value *panels, DotPart part, Value *firstColumn) {
     const auto found = std::ranges::find(plan_.partsB, part);
     return at(bytesInto(panels, (found - plan_.partsB.begin()) * plan_.bytesB),
               b_.CreateMul(firstColumn, i64(plan_.depth)), shape_.sum);
   }
-  Value *panelOf(DotPart part, Value *firstColumn) { return panelOf(part, firstColumn, panels_); }
   /// What sums of these columns begin with.
-  Value *correctionsOf(Value *firstColumn) {
-    return at(bytesInto(panels_, std::ssize(plan_.partsB) * plan_.bytesB), firstColumn, shape_.sum);
+  Value *correctionsOf(Value *panels, Value *firstColumn) {
+    return at(bytesInto(panels, std::ssize(plan_.partsB) * plan_.bytesB), firstColumn, shape_.sum);
   }
   llvm::Type *vectorType() {
     return llvm::FixedVectorType::get(element_, static_cast<unsigned>(plan_.lanes));
@@ -447,28 +482,55 @@ private:
 
 } // namespace
 
+bool wantsRows(const DotShape &shape) {
+  return shape.a != shape.sum || shape.precision != ir::Precision::Ieee;
+}
+
+bool wantsPanels(const DotShape &shape, const VectorUnit &unit) {
+  return planDot(shape, unit).wantsPanels;
+}
+
 std::int64_t dotPanelBytes(const DotShape &shape, const VectorUnit &unit) {
   return shape.batch * planDot(shape, unit).bytesPanels();
 }
 
-std::int64_t dotScratchBytes(const DotShape &shape, const VectorUnit &unit) {
+std::int64_t dotRowBytes(const DotShape &shape, const VectorUnit &unit) {
+  return shape.batch * planDot(shape, unit).bytesRows();
+}
+
+DotOperand dotPanelsAt(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                       Value *panels) {
+  return DotEmitter(builder, shape, unit).panelsAt(panels);
+}
+
+DotOperand dotRowsAt(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                     Value *rows) {
+  return DotEmitter(builder, shape, unit).rowsAt(rows);
+}
+
+DotOperand emitDotPanels(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                         const DotOperand &b, Value *panels) {
+  DotEmitter emitter(builder, shape, unit);
+  emitter.copyPanels(b, emitter.panelsAt(panels));
+  return emitter.panelsAt(panels);
+}
+
+DotOperand emitDotRows(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                       const DotOperand &a, Value *rows) {
+  DotEmitter emitter(builder, shape, unit);
+  emitter.copyRows(a, emitter.rowsAt(rows));
+  return emitter.rowsAt(rows);
+}
+
+bool canHavePieces(const DotShape &shape, const VectorUnit &unit) {
   const DotPlan plan = planDot(shape, unit);
-  return std::ssize(plan.partsA) * plan.bytesA;
-}
-
-bool canHavePieces(const DotShape &shape) {
-  return shape.batch == 1 && shape.a == shape.sum && shape.precision == ir::Precision::Ieee;
-}
-
-void emitDotPanels(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-                   const DotOperand &b, Value *panels) {
-  DotEmitter(builder, shape, unit, panels).copyB(b);
+  return plan.wantsPanels && plan.sweeps.size() == 1;
 }
 
 void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-             const DotOperand &a, Value *panels, const DotOperand &sum, Value *scratch,
+             const DotOperand &a, const DotOperand &b, const DotOperand &sum,
              const std::optional<DotPieces> &pieces) {
-  DotEmitter(builder, shape, unit, panels, scratch, pieces).multiply(a, sum);
+  DotEmitter(builder, shape, unit, pieces).multiply(a, b, sum);
 }
 
 } // namespace imbrex::host

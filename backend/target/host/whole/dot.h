@@ -22,8 +22,9 @@
 ///                *pieces* of one deeper product. The accumulator is read and written once.
 ///
 /// a is read where it is when its elements are already those of the sum; otherwise (narrow types,
-/// tf32, split precisions) it is converted into scratch once per dot. Of bytes a word of a or of a
-/// panel may have several steps of k (dot_bytes.h).
+/// tf32, split precisions) its rows are converted into scratch first. Of bytes a word of a or of a
+/// panel may have several steps of k (dot_bytes.h). Where a has no more rows than a micro-tile,
+/// each row of b is wanted once, and b is read where it is as well.
 ///
 /// The scheme is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
 /// (ACM TOMS 34, 2008), with the two outer loops left to the kernel's author.
@@ -44,28 +45,38 @@ struct DotOperand {
   llvm::Value *batchStride;
 };
 
-/// Bytes of the panels of one b, and of the scratch that emitDot's code needs; both are aligned
-/// to 64.
+/// Whether the product is of panels; else of b itself.
+bool wantsPanels(const DotShape &shape, const VectorUnit &unit);
+/// Whether the product is of copied rows; else of a itself, unless rows are copied all the same.
+bool wantsRows(const DotShape &shape);
+/// Bytes of the panels of one b, and of the copied rows of one a; both are aligned to 64.
 std::int64_t dotPanelBytes(const DotShape &shape, const VectorUnit &unit);
-std::int64_t dotScratchBytes(const DotShape &shape, const VectorUnit &unit);
+std::int64_t dotRowBytes(const DotShape &shape, const VectorUnit &unit);
 
-/// Append the copying of b into panels.
-void emitDotPanels(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-                   const DotOperand &b, llvm::Value *panels);
+/// Append the copying of b into panels, and of a's rows; returns the copy as the product takes it.
+DotOperand emitDotPanels(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                         const DotOperand &b, llvm::Value *panels);
+DotOperand emitDotRows(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                       const DotOperand &a, llvm::Value *rows);
+/// What emitDotPanels returns, of panels that are there.
+DotOperand dotPanelsAt(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                       llvm::Value *panels);
+DotOperand dotRowsAt(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                     llvm::Value *rows);
 
 /// How many products of the shape are one, each `shape.k` deeper in than the one before: their
-/// panels follow each other, and so do, `strideA` elements apart, the parts of a.
+/// panels follow each other, and a's parts do so many bytes apart.
 struct DotPieces {
   llvm::Value *count; // i64, from 1
   llvm::Value *strideA;
 };
-/// Whether a product may have more than one: a is read where it is, and sums go one way.
-bool canHavePieces(const DotShape &shape);
+/// Whether a product may have more than one: it is of panels, and its sums go one way.
+bool canHavePieces(const DotShape &shape, const VectorUnit &unit);
 
-/// Append the product, of panels that are there, to the builder's block; the builder ends up in the
-/// block after it. `sum` is read and written and must not overlap a, the panels or the scratch.
+/// Append the product, of factors as they are wanted, to the builder's block; the builder ends up
+/// in the block after it. `sum` is read and written and must not overlap the factors.
 void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-             const DotOperand &a, llvm::Value *panels, const DotOperand &sum, llvm::Value *scratch,
+             const DotOperand &a, const DotOperand &b, const DotOperand &sum,
              const std::optional<DotPieces> &pieces = std::nullopt);
 
 } // namespace imbrex::host

@@ -68,12 +68,7 @@ WholeEmitter::Factor WholeEmitter::factor(size_t operand) {
   if (nest == nullptr) return {.at = kept, .box = {}};
   const ir::Op &load = *f_.kernel.definition(value);
   const Body::BoxPlace box = Body(f_, 1).placeOf(load);
-  llvm::BasicBlock *outside = f_.newBlock("outside"), *ready = f_.newBlock("ready");
-  b_.CreateCondBr(box.isInside, ready, outside);
-  b_.SetInsertPoint(outside);
-  f_.emitNest(*nest);
-  b_.CreateBr(ready);
-  b_.SetInsertPoint(ready);
+  whereNot(box.isInside, [&] { f_.emitNest(*nest); });
   const auto either = [&](Value *inMemory, Value *inScratch) {
     return b_.CreateSelect(box.isInside, inMemory, inScratch);
   };
@@ -86,8 +81,13 @@ WholeEmitter::Factor WholeEmitter::factor(size_t operand) {
 
 void WholeEmitter::emitDot() {
   const DotShape shape = dotShape();
+  const DotOperand sum = keptTile(op_.result());
+  if (!wantsPanels(shape, f_.unit)) {
+    const DotOperand b = factor(1).at;
+    return host::emitDot(b_, shape, f_.unit, rowsFor(shape, factor(0).at), b, sum);
+  }
   const std::int64_t bytes = dotPanelBytes(shape, f_.unit);
-  const std::int64_t trips = canHavePieces(shape) ? step_.product.trips : 1;
+  const std::int64_t trips = tripsOf(shape);
   const std::int64_t slots = slotCount(bytes, trips);
   Value *memory = f_.scratch(slots * bytes);
   Value *slot = slots > 1 ? slotOf(slots, trips) : f_.index(0);
@@ -96,12 +96,20 @@ void WholeEmitter::emitDot() {
     copyIfOthers(shape, panels, slots, slot);
   else
     emitDotPanels(b_, shape, f_.unit, factor(1).at, panels);
-  const DotOperand sum = keptTile(op_.result());
-  Value *scratch = f_.scratch(dotScratchBytes(shape, f_.unit));
-  if (trips > 1)
-    multiplyRun(shape, trips, panels, sum);
-  else
-    host::emitDot(b_, shape, f_.unit, factor(0).at, panels, sum, scratch);
+  if (trips > 1) return multiplyRun(shape, trips, panels, sum);
+  host::emitDot(b_, shape, f_.unit, rowsFor(shape, factor(0).at),
+                dotPanelsAt(b_, shape, f_.unit, panels), sum);
+}
+
+DotOperand WholeEmitter::rowsFor(const DotShape &shape, const DotOperand &a) {
+  if (!wantsRows(shape)) return a;
+  return emitDotRows(b_, shape, f_.unit, a, f_.scratch(dotRowBytes(shape, f_.unit)));
+}
+
+/// How many trips are one product at most. One that has a where it is wants parts that adjoin.
+std::int64_t WholeEmitter::tripsOf(const DotShape &shape) const {
+  const bool mayRun = canHavePieces(shape, f_.unit) && (wantsRows(shape) || step_.product.adjoins);
+  return mayRun ? step_.product.trips : 1;
 }
 
 /// As many as fit, or as the trips of one product want; whole products of them.
@@ -111,11 +119,16 @@ std::int64_t WholeEmitter::slotCount(std::int64_t bytes, std::int64_t trips) con
   return std::max(trips, fit / trips * trips);
 }
 
-/// Trips that have no slot of their own share those of the last product.
+/// Trips that have no slot of their own share those of the last product. Where no block follows
+/// along x, few slots stay in the nearer caches.
 Value *WholeEmitter::slotOf(std::int64_t slots, std::int64_t trips) {
   Value *trip = f_.trip();
-  Value *shared = b_.CreateAdd(f_.index(slots - trips), b_.CreateURem(trip, f_.index(trips)));
-  return b_.CreateSelect(b_.CreateICmpULT(trip, f_.index(slots)), trip, shared);
+  Value *shared = b_.CreateURem(trip, f_.index(trips));
+  if (slots == trips) return shared;
+  Value *isAlone = b_.CreateICmpEQ(f_.gridExtent(0), llvm::ConstantInt::get(f_.i32, 1));
+  Value *own = b_.CreateSelect(b_.CreateICmpULT(trip, f_.index(slots)), trip,
+                               b_.CreateAdd(f_.index(slots - trips), shared));
+  return b_.CreateSelect(isAlone, shared, own);
 }
 
 /// Where a box begins tells what it is: nothing writes it, and its view is the same in all blocks.
@@ -131,43 +144,72 @@ void WholeEmitter::copyIfOthers(const DotShape &shape, Value *panels, std::int64
     Value *owned = b_.CreateLoad(f_.i64, word(axis));
     areOurs = b_.CreateAnd(areOurs, b_.CreateICmpEQ(owned, start[axis]));
   }
-  llvm::BasicBlock *others = f_.newBlock("others"), *ours = f_.newBlock("ours");
-  b_.CreateCondBr(areOurs, ours, others);
-  b_.SetInsertPoint(others);
-  emitDotPanels(b_, shape, f_.unit, factor(1).at, panels);
-  for (size_t axis = 0; axis < start.size(); ++axis) b_.CreateStore(start[axis], word(axis));
-  b_.CreateBr(ours);
-  b_.SetInsertPoint(ours);
+  whereNot(areOurs, [&] {
+    emitDotPanels(b_, shape, f_.unit, factor(1).at, panels);
+    for (size_t axis = 0; axis < start.size(); ++axis) b_.CreateStore(start[axis], word(axis));
+  });
 }
 
-/// The products of a run of trips at once, in its last one.
+/// The products of a run of trips at once, in its last one: of parts of a that adjoin in memory, or
+/// of rows that are copied trip by trip.
 void WholeEmitter::multiplyRun(const DotShape &shape, std::int64_t trips, Value *panels,
                                const DotOperand &sum) {
   const Factor a = factor(0);
+  const std::int64_t bytes = dotRowBytes(shape, f_.unit);
   llvm::AllocaInst *left = f_.newCounter();
   Value *before = b_.CreateLoad(f_.i64, left);
-  Value *count = b_.CreateNUWAdd(before, f_.index(1));
-  // The next box, which is also inside where its columns are: numbers are not near to wrapping.
-  const ir::ValueId box = op_.operand(0);
-  Value *extent = b_.CreateBinaryIntrinsic(
-      llvm::Intrinsic::smin, f_.view(f_.kernel.definition(box)->operand(0)).extents.back(),
-      f_.index(std::numeric_limits<std::int32_t>::max()));
-  Value *isNextInside = b_.CreateICmpSLE(b_.CreateAdd(a.box->start.back(), f_.index(shape.k)),
-                                         b_.CreateSub(extent, f_.index(shape.k)));
-  Value *isOver = b_.CreateICmpEQ(b_.CreateURem(f_.trip(), f_.index(trips)), f_.index(trips - 1));
-  Value *goesOn = b_.CreateAnd(
-      {a.box->isInside, isNextInside, b_.CreateNot(isOver), b_.CreateNot(f_.isLastTrip())});
-  llvm::BasicBlock *last = f_.newBlock("last"), *after = f_.newBlock("after");
-  b_.CreateStore(b_.CreateSelect(goesOn, count, f_.index(0)), left);
-  b_.CreateCondBr(goesOn, after, last);
-  b_.SetInsertPoint(last);
-  const auto back = [&](Value *from, llvm::Type *unit, std::int64_t piece) {
-    return b_.CreateGEP(unit, from, b_.CreateMul(before, f_.index(-piece)));
+  Value *memory = f_.scratch(trips * bytes);
+  const auto copy = [&] {
+    emitDotRows(b_, shape, f_.unit, a.at,
+                b_.CreateGEP(f_.i8, memory, b_.CreateMul(before, f_.index(bytes))));
   };
-  DotOperand first = a.at;
-  first.data = back(first.data, f_.memoryType(f_.type(box)), shape.k);
-  host::emitDot(b_, shape, f_.unit, first, back(panels, f_.i8, dotPanelBytes(shape, f_.unit)), sum,
-                nullptr, DotPieces{.count = count, .strideA = f_.index(shape.k)});
+  const DotOperand copied = dotRowsAt(b_, shape, f_.unit, memory);
+  DotOperand rows = copied;
+  Value *stride = f_.index(bytes);
+  Value *isOver =
+      b_.CreateOr(f_.isLastTrip(),
+                  b_.CreateICmpEQ(b_.CreateURem(f_.trip(), f_.index(trips)), f_.index(trips - 1)));
+  if (wantsRows(shape)) {
+    copy();
+  } else {
+    whereNot(a.box->isInside, copy);
+    const auto either = [&](Value *inMemory, Value *inScratch) {
+      return b_.CreateSelect(a.box->isInside, inMemory, inScratch);
+    };
+    Value *piece = f_.index(shape.k * scratchElementBytes(f_.type(op_.operand(0))));
+    Value *first = b_.CreateGEP(f_.i8, a.at.data, b_.CreateNeg(b_.CreateMul(before, piece)));
+    rows.data = either(first, copied.data);
+    rows.rowStride = either(a.at.rowStride, copied.rowStride);
+    stride = either(piece, stride);
+    isOver = b_.CreateOr(isOver, b_.CreateICmpNE(a.box->isInside, isNextInside(*a.box)));
+  }
+  b_.CreateStore(b_.CreateSelect(isOver, f_.index(0), b_.CreateNUWAdd(before, f_.index(1))), left);
+  whereNot(b_.CreateNot(isOver), [&] {
+    Value *first =
+        b_.CreateGEP(f_.i8, panels, b_.CreateMul(before, f_.index(-dotPanelBytes(shape, f_.unit))));
+    host::emitDot(b_, shape, f_.unit, rows, dotPanelsAt(b_, shape, f_.unit, first), sum,
+                  DotPieces{.count = b_.CreateNUWAdd(before, f_.index(1)), .strideA = stride});
+  });
+}
+
+/// Whether the box of a in the next trip is inside its view too, if there is one: its rows are the
+/// same, and its columns follow, since so small numbers do not wrap.
+Value *WholeEmitter::isNextInside(const Body::BoxPlace &box) {
+  const ir::Op &load = *f_.kernel.definition(op_.operand(0));
+  const ir::Shape &shape = f_.type(load.result()).shape();
+  Value *columns = f_.index(shape[shape.rank() - 1]);
+  Value *extent =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, f_.view(load.operand(0)).extents.back(),
+                               f_.index(std::numeric_limits<std::int32_t>::max()));
+  return b_.CreateAnd(box.isInside, b_.CreateICmpSLE(b_.CreateAdd(box.start.back(), columns),
+                                                     b_.CreateSub(extent, columns)));
+}
+
+void WholeEmitter::whereNot(Value *condition, llvm::function_ref<void()> body) {
+  llvm::BasicBlock *otherwise = f_.newBlock("otherwise"), *after = f_.newBlock("after");
+  b_.CreateCondBr(condition, after, otherwise);
+  b_.SetInsertPoint(otherwise);
+  body();
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
 }

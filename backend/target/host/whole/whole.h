@@ -2,6 +2,7 @@
 
 #include "backend/launching/sort.h"
 #include "backend/target/host/emitter.h"
+#include "backend/target/host/nest/body.h"
 #include "backend/target/host/whole/dot.h"
 
 /// Ops that take whole tiles from buffers and leave whole tiles in buffers, in loops of their own.
@@ -46,8 +47,12 @@ private:
   llvm::Value *slotOf(std::int64_t slots, std::int64_t trips);
   void copyIfOthers(const DotShape &shape, llvm::Value *panels, std::int64_t slots,
                     llvm::Value *slot);
+  std::int64_t tripsOf(const DotShape &shape) const;
+  DotOperand rowsFor(const DotShape &shape, const DotOperand &a);
   void multiplyRun(const DotShape &shape, std::int64_t trips, llvm::Value *panels,
                    const DotOperand &sum);
+  llvm::Value *isNextInside(const Body::BoxPlace &box);
+  void whereNot(llvm::Value *condition, llvm::function_ref<void()> body);
   void emitTreeReduce();
   void emitScan();
   void emitSort();
