@@ -17,8 +17,9 @@ const ir::Op &yieldOf(const ir::Block &body) { return *body.ops.back(); }
 
 } // namespace
 
-void Emitter::emitControl(const ir::Op &op) {
-  if (op.kind == OpKind::For) return emitFor(op);
+void Emitter::emitControl(const Step &step) {
+  const ir::Op &op = *step.op;
+  if (op.kind == OpKind::For) return emitFor(step);
   if (op.kind == OpKind::While) return emitWhile(op);
   if (op.kind == OpKind::If) return emitIf(op);
   if (op.kind == OpKind::BreakIf) return emitBreakIf(op);
@@ -68,12 +69,18 @@ Value *Emitter::tripCount(const ir::Op &op) {
   return builder.CreateZExt(trips, i64);
 }
 
-void Emitter::emitFor(const ir::Op &op) {
+void Emitter::emitFor(const Step &step) {
+  const ir::Op &op = *step.op;
   LoopFrame frame = enterLoop(op, 3, 1);
-  Value *low = scalar(op.operand(0)), *step = scalar(op.operand(2));
+  Value *low = scalar(op.operand(0)), *stride = scalar(op.operand(2));
   Value *trips = tripCount(op);
   llvm::BasicBlock *before = builder.GetInsertBlock(), *loop = newBlock("for");
-  builder.CreateCondBr(builder.CreateICmpEQ(trips, index(0)), frame.exit, loop);
+  llvm::BasicBlock *empty = newBlock("empty");
+  builder.CreateCondBr(builder.CreateICmpEQ(trips, index(0)), empty, loop);
+  builder.SetInsertPoint(empty);
+  for (const BufferId buffer : step.zeros)
+    emitFill(buffer, llvm::Constant::getNullValue(memoryType(plan.buffers[buffer.index()].type)));
+  builder.CreateBr(frame.exit);
   builder.SetInsertPoint(loop);
   llvm::PHINode *trip = builder.CreatePHI(i64, 2);
   llvm::PHINode *current = builder.CreatePHI(low->getType(), 2);
@@ -89,7 +96,7 @@ void Emitter::emitFor(const ir::Op &op) {
   writeCarried(frame, yieldOf(op.regions[0]).operands);
   Value *next = builder.CreateNUWAdd(trip, index(1));
   trip->addIncoming(next, builder.GetInsertBlock());
-  current->addIncoming(builder.CreateAdd(current, step), builder.GetInsertBlock());
+  current->addIncoming(builder.CreateAdd(current, stride), builder.GetInsertBlock());
   builder.CreateCondBr(builder.CreateICmpULT(next, trips), loop, frame.exit);
   leaveLoop(op, frame);
 }

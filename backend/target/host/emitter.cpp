@@ -252,7 +252,7 @@ void Emitter::emitSteps(llvm::ArrayRef<Step> steps) {
     case Step::Kind::Scalar: emitScalar(*step.op); break;
     case Step::Kind::Nest: emitNest(step.nest); break;
     case Step::Kind::Whole: emitWhole(step); break;
-    case Step::Kind::Control: emitControl(*step.op); break;
+    case Step::Kind::Control: emitControl(step); break;
     }
   }
 }

@@ -88,7 +88,7 @@ public:
   void emitSteps(llvm::ArrayRef<Step> steps);
   void emitNest(const Nest &nest);
   void emitWhole(const Step &step);   // emit_whole.cpp
-  void emitControl(const ir::Op &op); // emit_control.cpp
+  void emitControl(const Step &step); // emit_control.cpp
   void emitScalar(const ir::Op &op);
   /// `for (i = 0; i < trips; ++i) body(i)`, trips a constant from 1.
   void emitLoop(std::int64_t trips, const std::function<void(llvm::Value *)> &body);
@@ -107,7 +107,7 @@ private:
     llvm::BasicBlock *exit;
     llvm::Value *trip = nullptr, *trips = nullptr; // of a `for`
   };
-  void emitFor(const ir::Op &op);
+  void emitFor(const Step &step);
   void emitWhile(const ir::Op &op);
   void emitIf(const ir::Op &op);
   void emitBreakIf(const ir::Op &op);

@@ -64,7 +64,7 @@ private:
     DotOperand left = operand(0, shape.m), right = operand(1, shape.k);
     if (wantsRows(shape)) left = emitDotRows(b, shape, unit, left, rows);
     if (wantsPanels(shape, unit)) right = emitDotPanels(b, shape, unit, right, panels);
-    emitDot(b, shape, unit, left, right, operand(2, shape.m));
+    emitDot(b, shape, unit, left, right, DotSums{.at = operand(2, shape.m)});
     b.CreateRetVoid();
   }
 

@@ -178,7 +178,6 @@ TEST_CASE("a product adds to the buffer that its accumulator was carried in") {
 scalar constant
 scalar constant
 nest 16x16: keep constant
-nest 16x16: keep constant
 for
   whole dot
 end

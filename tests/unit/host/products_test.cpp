@@ -16,8 +16,8 @@ using testing::parsedKernel;
 
 /// A product in a loop over k, `{name}` standing for what differs.
 struct Case {
-  std::int64_t rows = 12, columns = 32, depth = 16; // of a block's step
-  std::int64_t m = 24, n = 64, k = 64;              // of the views
+  std::int64_t rows = 24, columns = 32, depth = 16; // of a block's step
+  std::int64_t m = 48, n = 64, k = 64;              // of the views
   std::int64_t padA = 0, padB = 0;                  // elements between rows
   std::int64_t apart = 1;                           // from an element of a row to the next
   ir::Grid grid{.extents = {2, 2, 1}};
@@ -25,6 +25,7 @@ struct Case {
   std::string unit = "tiles"; // of boxes
   std::string index = "i64";  // of the loop
   std::int64_t low = 0, high = 4, step = 1;
+  std::int64_t first = 1;               // of each sum
   std::string before = {}, behind = {}; // further ops of a trip
   std::string coordinate = "%t";
   std::string rowOf = "%m", columnOf = "%n";
@@ -46,7 +47,7 @@ std::string textOf(const Case &c) {
          "  %low = constant " + digits(c.low) + " : " + c.index + "\n" +   //
          "  %high = constant " + digits(c.high) + " : " + c.index + "\n" + //
          "  %step = constant " + digits(c.step) + " : " + c.index + "\n" + //
-         "  %first = constant 1 : " + sums + "\n" +
+         "  %first = constant " + digits(c.first) + " : " + sums + "\n" +
          "  %sums = for %low, %high, %step, %first (%t: " + c.index + ", %s: " + sums + ") {\n" +
          c.before + //
          "    %x = view.load %a, " + c.rowOf + ", " + c.coordinate + unit + " : " + a + "\n" +
@@ -142,6 +143,7 @@ Case drawn(std::uint32_t seed) {
   c.high = trips + oneOf<std::int64_t>(rng, {0, 0, 1, -1});
   c.step = oneOf<std::int64_t>(rng, {1, 1, 1, 2});
   c.index = oneOf<std::string>(rng, {"i64", "i32", "i8"});
+  c.first = oneOf<std::int64_t>(rng, {0, 0, 1});
   if (rng() % 4 == 0) {
     c.unit = "elements";
     c.step *= c.depth;
@@ -181,14 +183,42 @@ TEST_CASE("more trips than panels are kept for") {
 
 TEST_CASE("blocks that need other panels do not take the last one's") {
   // So many blocks that a thread has several in one go.
-  compare({.rows = 1, .m = 60, .n = 96, .grid = {.extents = {60, 3, 1}}});
-  compare({.rows = 1, .m = 3, .n = 96, .grid = {.extents = {3, 60, 1}}});
-  compare({.rows = 1, .columns = 8, .m = 60, .n = 20, .grid = {.extents = {60, 3, 1}}});
+  compare({.rows = 16,
+           .columns = 8,
+           .depth = 4,
+           .m = 900,
+           .n = 20,
+           .k = 8,
+           .grid = {.extents = {57, 3, 1}},
+           .high = 2});
+  compare({.rows = 16,
+           .columns = 8,
+           .depth = 4,
+           .m = 48,
+           .n = 450,
+           .k = 8,
+           .grid = {.extents = {3, 57, 1}},
+           .high = 2});
+  compare({.rows = 16,
+           .columns = 8,
+           .depth = 4,
+           .m = 900,
+           .n = 24,
+           .k = 8,
+           .grid = {.extents = {60, 3, 1}},
+           .high = 2,
+           .rowOf = "%n",
+           .columnOf = "%m"});
 }
 
 TEST_CASE("rows of a that move from trip to trip") {
-  compare({.rows = 4, .m = 40, .k = 128, .high = 9, .rowOf = "%t"});
-  compare({.rows = 4, .m = 40, .k = 128, .high = 9, .columnOf = "%t"});
+  compare({.rows = 16, .m = 150, .k = 160, .high = 9, .rowOf = "%t"});
+  compare({.rows = 16, .n = 300, .k = 160, .high = 9, .columnOf = "%t"});
+}
+
+TEST_CASE("sums of no product are what they begin with") {
+  for (const std::int64_t first : {0, 1})
+    for (const std::int64_t high : {0, 1}) compare({.high = high, .first = first});
 }
 
 TEST_CASE("a number of a trip that wraps does not adjoin the one before") {
@@ -202,7 +232,7 @@ TEST_CASE("a number of a trip that wraps does not adjoin the one before") {
 
 TEST_CASE("factors that the kernel itself writes are read anew") {
   const std::string twos = "    %two = constant 2 : f32";
-  const std::string ofA = twos + "[12x16]\n    view.store %a, %two, %m, %t\n";
+  const std::string ofA = twos + "[24x16]\n    view.store %a, %two, %m, %t\n";
   const std::string ofB = twos + "[16x32]\n    view.store %b, %two, %t, %n\n";
   for (const std::int32_t axis : {0, 1}) { // each block has its own rows of a, or columns of b
     const std::string &written = axis == 0 ? ofA : ofB;
@@ -211,10 +241,11 @@ TEST_CASE("factors that the kernel itself writes are read anew") {
     compare({.grid = grid, .behind = written, .isWritable = true});
     compare({.grid = grid, .before = written, .isWritable = true});
   }
-  // Twice the same boxes of b, the second time with what the first has left.
-  compare({.grid = {.extents = {1, 1, 1}},
-           .high = 8,
-           .before = "    %three = constant 3 : i64\n    %w = and %t, %three : i64\n",
+  // The same boxes of b in later trips, with what earlier ones have left.
+  compare({.k = 512,
+           .grid = {.extents = {1, 1, 1}},
+           .high = 100,
+           .before = "    %most = constant 31 : i64\n    %w = and %t, %most : i64\n",
            .behind = twos + "[16x32]\n    view.store %b, %two, %w, %n\n",
            .coordinate = "%w",
            .isWritable = true});
@@ -222,7 +253,7 @@ TEST_CASE("factors that the kernel itself writes are read anew") {
 
 TEST_CASE("a sum that is used besides is complete in each trip") {
   compare({.grid = {.extents = {1, 1, 1}}, .before = "    view.store %c, %s, %t, %n\n"});
-  compare({.behind = "    %e = add %d, %first : f32[12x32]\n", .yielded = "%e"});
+  compare({.behind = "    %e = sub %first, %d : f32[24x32]\n", .yielded = "%e"});
 }
 
 TEST_CASE("blocks that end early leave nothing to those behind") {

@@ -80,6 +80,9 @@ struct Nest {
 
 /// How a product is done besides: see plan_products.h.
 struct ProductPlan {
+  /// When its sums are 0 at first, and nothing has been written for that.
+  enum class Start : std::uint8_t { Never, FirstTrip, Always };
+  Start start = Start::Never;
   bool keepsPanels = false; // of b, for the blocks to come
   std::int64_t trips = 1;   // of the loop around, that may be one product
   bool adjoins = false;     // a of the next trip, in memory that nothing writes
@@ -99,6 +102,8 @@ struct Step {
   /// Of a product: what it reads from memory by itself, and by these nests where it cannot.
   std::vector<Nest> operands = {};
   ProductPlan product = {};
+  /// Of a loop: what is 0 behind it if it has no trips, and otherwise what it makes of it.
+  std::vector<BufferId> zeros = {};
 };
 
 struct LoopPlan {

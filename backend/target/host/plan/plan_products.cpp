@@ -21,25 +21,63 @@ public:
       : plan_(plan), kernel_(kernel), traits_(traits), uses_(countUses(kernel)),
         alongBlocks_(ValueSteps::alongBlocks(kernel)) {}
 
-  /// Of the steps of a block, `loop` being the for loop that it is the body of, if it is one's.
-  void planBlock(const ir::Block &block, const ir::Op *loop) {
-    for (Step &step : plan_.steps.at(&block)) {
-      if (step.kind == Step::Kind::Whole && step.op->kind == OpKind::Dot) planStep(step, loop);
+  void planBlock(const ir::Block &block) {
+    std::vector<Step> &steps = plan_.steps.at(&block);
+    for (Step &step : steps) {
+      const auto before =
+          llvm::MutableArrayRef(steps).take_front(static_cast<size_t>(&step - steps.data()));
+      if (isProduct(step)) planFactors(step, before);
       if (step.kind != Step::Kind::Control) continue;
-      for (const ir::Block &region : step.op->regions)
-        planBlock(region, step.op->kind == OpKind::For ? step.op : nullptr);
+      for (const ir::Block &region : step.op->regions) planBlock(region);
+      if (step.op->kind == OpKind::For) planSums(step, before);
     }
+    std::erase_if(steps, [](const Step &step) {
+      return step.kind == Step::Kind::Nest && step.nest.roots.empty();
+    });
   }
 
 private:
-  void planStep(Step &step, const ir::Op *loop) {
-    const ir::Op &dot = *step.op;
-    const ir::Op *a = readFor(step, dot.operand(0)), *b = readFor(step, dot.operand(1));
+  using Steps = llvm::MutableArrayRef<Step>;
+  using Start = ProductPlan::Start;
+
+  static bool isProduct(const Step &step) {
+    return step.kind == Step::Kind::Whole && step.op->kind == OpKind::Dot;
+  }
+
+  void planFactors(Step &step, Steps before) {
+    const ir::Op *b = readFor(step, step.op->operand(1));
     step.product.keepsPanels = b != nullptr && isConstant(*b) && mayStay(*b);
-    if (loop == nullptr || !isCarriedBy(dot, *loop)) return;
-    const ir::Shape &shape = kernel_.type(dot.operand(1)).shape();
-    step.product.trips = std::max<std::int64_t>(1, kDepth / shape[shape.rank() - 2]);
-    step.product.adjoins = a != nullptr && isConstant(*a) && adjoinsAlongK(*a, *loop);
+    if (takeZeros(before, step.op->result())) step.product.start = Start::Always;
+  }
+
+  /// Of the products that a loop adds up.
+  void planSums(Step &loop, Steps before) {
+    for (Step &step : plan_.steps.at(&loop.op->regions[0])) {
+      if (!isProduct(step) || !isCarriedBy(*step.op, *loop.op)) continue;
+      const ir::Op *a = readFor(step, step.op->operand(0));
+      const ir::Shape &shape = kernel_.type(step.op->operand(1)).shape();
+      step.product.trips = std::max<std::int64_t>(1, kDepth / shape[shape.rank() - 2]);
+      step.product.adjoins = a != nullptr && isConstant(*a) && adjoinsAlongK(*a, *loop.op);
+      if (!takeZeros(before, step.op->result())) continue;
+      step.product.start = Start::FirstTrip;
+      loop.zeros.push_back(plan_.bufferOf[step.op->result().index()]);
+    }
+  }
+
+  /// Take away what writes zeros to the value's buffer in the last step that writes it.
+  bool takeZeros(Steps before, ValueId value) {
+    const BufferId buffer = plan_.bufferOf[value.index()];
+    for (Step &step : llvm::reverse(before)) {
+      const auto root = llvm::find_if(step.nest.roots, [&](const Root &each) {
+        return each.kind == Root::Kind::Keep && each.into == buffer;
+      });
+      if (root == step.nest.roots.end()) continue;
+      const bool isZero =
+          constantBits(kernel_, root->value) == 0 && plan_.bufferOf[root->value.index()] != buffer;
+      if (isZero) step.nest.roots.erase(root);
+      return isZero;
+    }
+    return false;
   }
 
   /// The load that the product reads by itself.
@@ -100,7 +138,7 @@ private:
 } // namespace
 
 void planProducts(LoopPlan &plan, const ir::Kernel &kernel, const LaunchTraits &traits) {
-  ProductPlanner(plan, kernel, traits).planBlock(kernel.body(), nullptr);
+  ProductPlanner(plan, kernel, traits).planBlock(kernel.body());
 }
 
 } // namespace imbrex::host

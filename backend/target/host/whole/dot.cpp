@@ -134,11 +134,12 @@ public:
     });
   }
 
-  void multiply(const DotOperand &a, const DotOperand &b, const DotOperand &sum) {
+  void multiply(const DotOperand &a, const DotOperand &b, const DotSums &sums) {
+    areNew_ = sums.areNew;
     forEachMatrix([&](Value *batch) {
       forEachPanel([&](Value *firstColumn, std::int64_t columns) {
         multiplyPanel(atBatch(a, batch, shape_.sum), atBatch(b, batch, shape_.sum),
-                      atBatch(sum, batch, shape_.sum), firstColumn, columns);
+                      atBatch(sums.at, batch, shape_.sum), firstColumn, columns);
       });
     });
   }
@@ -262,10 +263,15 @@ private:
                             vectorAt(corrections, v), elementAlign());
   }
 
-  /// `each(first, lanes)` for vectors of elements, the last of which may be short.
+  /// `each(first, lanes)` for vectors of elements, the last of which may be short; the few of a
+  /// panel's row one behind the other.
   void inVectors(std::int64_t count, llvm::function_ref<void(Value *, std::int64_t)> each) {
+    constexpr std::int64_t kFew = 4;
     const std::int64_t whole = count - count % plan_.lanes;
-    if (whole > 0)
+    if (whole <= kFew * plan_.lanes)
+      for (std::int64_t first = 0; first < whole; first += plan_.lanes)
+        each(i64(first), plan_.lanes);
+    else
       emitCountedLoop(b_, i64(whole), plan_.lanes, {}, [&](Value *first, auto) {
         each(first, plan_.lanes);
         return Carried{};
@@ -382,9 +388,23 @@ private:
 
   Carried loadSums(const DotOperand &sum, const Tile &tile) {
     Carried sums;
+    llvm::BasicBlock *before = b_.GetInsertBlock();
+    llvm::Function *function = before->getParent();
+    auto *load = llvm::BasicBlock::Create(b_.getContext(), "load", function);
+    auto *multiply = llvm::BasicBlock::Create(b_.getContext(), "multiply", function);
+    b_.CreateCondBr(areNew_ ? areNew_ : b_.getFalse(), multiply, load);
+    b_.SetInsertPoint(load);
     forEachVector(sum, tile, [&](Value *pointer, std::int64_t lanes) {
       sums.push_back(loadVector(pointer, lanes));
     });
+    b_.CreateBr(multiply);
+    b_.SetInsertPoint(multiply);
+    for (Value *&each : sums) {
+      llvm::PHINode *either = b_.CreatePHI(each->getType(), 2);
+      either->addIncoming(llvm::Constant::getNullValue(each->getType()), before);
+      either->addIncoming(each, load);
+      each = either;
+    }
     return sums;
   }
 
@@ -476,6 +496,7 @@ private:
   Value *panels_;      // of the matrix at hand
   Value *scratch_;
   std::optional<DotPieces> pieces_;
+  Value *areNew_ = nullptr;
   ElementKind copied_;
   llvm::Type *element_;
 };
@@ -528,9 +549,9 @@ bool canHavePieces(const DotShape &shape, const VectorUnit &unit) {
 }
 
 void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-             const DotOperand &a, const DotOperand &b, const DotOperand &sum,
+             const DotOperand &a, const DotOperand &b, const DotSums &sums,
              const std::optional<DotPieces> &pieces) {
-  DotEmitter(builder, shape, unit, pieces).multiply(a, b, sum);
+  DotEmitter(builder, shape, unit, pieces).multiply(a, b, sums);
 }
 
 } // namespace imbrex::host

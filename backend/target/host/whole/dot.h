@@ -73,10 +73,16 @@ struct DotPieces {
 /// Whether a product may have more than one: it is of panels, and its sums go one way.
 bool canHavePieces(const DotShape &shape, const VectorUnit &unit);
 
+/// The sums that a product is added to. Where `areNew` holds, they are 0 whatever is in memory.
+struct DotSums {
+  DotOperand at;
+  llvm::Value *areNew = nullptr; // i1; null: nowhere
+};
+
 /// Append the product, of factors as they are wanted, to the builder's block; the builder ends up
-/// in the block after it. `sum` is read and written and must not overlap the factors.
+/// in the block after it. The sums must not overlap the factors.
 void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-             const DotOperand &a, const DotOperand &b, const DotOperand &sum,
+             const DotOperand &a, const DotOperand &b, const DotSums &sums,
              const std::optional<DotPieces> &pieces = std::nullopt);
 
 } // namespace imbrex::host

@@ -81,10 +81,14 @@ WholeEmitter::Factor WholeEmitter::factor(size_t operand) {
 
 void WholeEmitter::emitDot() {
   const DotShape shape = dotShape();
-  const DotOperand sum = keptTile(op_.result());
+  DotSums sums{.at = keptTile(op_.result())};
+  using Start = ProductPlan::Start;
+  if (step_.product.start == Start::Always) sums.areNew = b_.getTrue();
+  if (step_.product.start == Start::FirstTrip)
+    sums.areNew = b_.CreateICmpEQ(f_.trip(), f_.index(0));
   if (!wantsPanels(shape, f_.unit)) {
     const DotOperand b = factor(1).at;
-    return host::emitDot(b_, shape, f_.unit, rowsFor(shape, factor(0).at), b, sum);
+    return host::emitDot(b_, shape, f_.unit, rowsFor(shape, factor(0).at), b, sums);
   }
   const std::int64_t bytes = dotPanelBytes(shape, f_.unit);
   const std::int64_t trips = tripsOf(shape);
@@ -96,9 +100,9 @@ void WholeEmitter::emitDot() {
     copyIfOthers(shape, panels, slots, slot);
   else
     emitDotPanels(b_, shape, f_.unit, factor(1).at, panels);
-  if (trips > 1) return multiplyRun(shape, trips, panels, sum);
+  if (trips > 1) return multiplyRun(shape, trips, panels, sums);
   host::emitDot(b_, shape, f_.unit, rowsFor(shape, factor(0).at),
-                dotPanelsAt(b_, shape, f_.unit, panels), sum);
+                dotPanelsAt(b_, shape, f_.unit, panels), sums);
 }
 
 DotOperand WholeEmitter::rowsFor(const DotShape &shape, const DotOperand &a) {
@@ -153,7 +157,7 @@ void WholeEmitter::copyIfOthers(const DotShape &shape, Value *panels, std::int64
 /// The products of a run of trips at once, in its last one: of parts of a that adjoin in memory, or
 /// of rows that are copied trip by trip.
 void WholeEmitter::multiplyRun(const DotShape &shape, std::int64_t trips, Value *panels,
-                               const DotOperand &sum) {
+                               DotSums sums) {
   const Factor a = factor(0);
   const std::int64_t bytes = dotRowBytes(shape, f_.unit);
   llvm::AllocaInst *left = f_.newCounter();
@@ -184,10 +188,11 @@ void WholeEmitter::multiplyRun(const DotShape &shape, std::int64_t trips, Value 
     isOver = b_.CreateOr(isOver, b_.CreateICmpNE(a.box->isInside, isNextInside(*a.box)));
   }
   b_.CreateStore(b_.CreateSelect(isOver, f_.index(0), b_.CreateNUWAdd(before, f_.index(1))), left);
+  if (sums.areNew) sums.areNew = b_.CreateICmpEQ(f_.trip(), before); // the run's first was
   whereNot(b_.CreateNot(isOver), [&] {
     Value *first =
         b_.CreateGEP(f_.i8, panels, b_.CreateMul(before, f_.index(-dotPanelBytes(shape, f_.unit))));
-    host::emitDot(b_, shape, f_.unit, rows, dotPanelsAt(b_, shape, f_.unit, first), sum,
+    host::emitDot(b_, shape, f_.unit, rows, dotPanelsAt(b_, shape, f_.unit, first), sums,
                   DotPieces{.count = b_.CreateNUWAdd(before, f_.index(1)), .strideA = stride});
   });
 }

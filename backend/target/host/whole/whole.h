@@ -49,8 +49,7 @@ private:
                     llvm::Value *slot);
   std::int64_t tripsOf(const DotShape &shape) const;
   DotOperand rowsFor(const DotShape &shape, const DotOperand &a);
-  void multiplyRun(const DotShape &shape, std::int64_t trips, llvm::Value *panels,
-                   const DotOperand &sum);
+  void multiplyRun(const DotShape &shape, std::int64_t trips, llvm::Value *panels, DotSums sums);
   llvm::Value *isNextInside(const Body::BoxPlace &box);
   void whereNot(llvm::Value *condition, llvm::function_ref<void()> body);
   void emitTreeReduce();
