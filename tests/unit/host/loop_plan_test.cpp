@@ -179,11 +179,38 @@ scalar constant
 scalar constant
 nest 16x16: keep constant
 for
-  whole dot
+  whole dot, 32 trips as one, from zero
 end
 nest 256: reduce sum
 scalar store
 )");
+}
+
+TEST_CASE("a product says what it reads by itself, keeps, and adds up") {
+  const auto planned = [](const std::string &rows, const std::string &columns) {
+    const ir::Kernel kernel = testing::parsedKernel(
+        "kernel @k(%a: view<const f32, 2>, %b: view<const f32, 2>, %c: view<f32, 2>) stage tiles "
+        "{\n"
+        "  %m = program_id : i32\n  %n = program_id [axis = 1] : i32\n  %0 = constant 0 : i32\n"
+        "  %1 = constant 1 : i32\n  %8 = constant 8 : i32\n  %z = constant 0 : f32[32x64]\n"
+        "  %sum = for %0, %8, %1, %z (%k: i32, %acc: f32[32x64]) {\n"
+        "    %x = view.load %a, " +
+        rows +
+        " : f32[32x128]\n"
+        "    %y = view.load %b, " +
+        columns +
+        " : f32[128x64]\n"
+        "    %d = dot %x, %y, %acc : f32[32x64]\n    yield %d\n  } : f32[32x64]\n"
+        "  view.store %c, %sum, %m, %n\n}\n");
+    const std::string text = toText(planLoops(kernel, usualTraits(kernel)), kernel);
+    return text.substr(text.find("whole"), text.find("\nend") - text.find("whole"));
+  };
+  CHECK(planned("%m, %k", "%k, %n") == "whole dot, reads 2 by itself, keeps panels, 4 trips as "
+                                       "one, of rows that adjoin, from zero");
+  CHECK(planned("%n, %k", "%k, %m") ==
+        "whole dot, reads 2 by itself, 4 trips as one, of rows that adjoin, from zero");
+  CHECK(planned("%k, %m", "%k, %n") ==
+        "whole dot, reads 2 by itself, keeps panels, 4 trips as one, from zero");
 }
 
 /// `count` times %t = sqrt(%t) + flip(sqrt(%t)).

@@ -42,11 +42,22 @@ private:
       return text;
     }
     std::string text(info(step.op->kind).mnemonic);
-    if (step.kind == Step::Kind::Whole) return "whole " + text;
+    if (step.kind == Step::Kind::Whole) return "whole " + text + productText(step);
     if (step.kind == Step::Kind::Scalar) return "scalar " + text;
     for (const ir::Block &region : step.op->regions)
       text += "\n" + steps(plan_.steps.at(&region), indent + "  ") + indent + "end";
     return text;
+  }
+
+  static std::string productText(const Step &step) {
+    using Start = ProductPlan::Start;
+    std::string text;
+    if (!step.operands.empty())
+      text += ", reads " + std::to_string(step.operands.size()) + " by itself";
+    if (step.product.keepsPanels) text += ", keeps panels";
+    if (step.product.trips > 1) text += ", " + std::to_string(step.product.trips) + " trips as one";
+    if (step.product.adjoins) text += ", of rows that adjoin";
+    return step.product.start == Start::Never ? text : text + ", from zero";
   }
 
   const LoopPlan &plan_;
