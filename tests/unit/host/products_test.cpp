@@ -257,8 +257,8 @@ TEST_CASE("a sum that is used besides is complete in each trip") {
 }
 
 TEST_CASE("blocks that end early leave nothing to those behind") {
-  compare({.rows = 1,
-           .m = 60,
+  compare({.rows = 16,
+           .m = 960,
            .n = 32,
            .grid = {.extents = {60, 1, 1}},
            .before = "    %last = constant 2 : i64\n    %late = ge %t, %last : bool\n"
@@ -281,7 +281,7 @@ TEST_CASE("a factor that is used besides") {
                     "stage tiles {\n  %0 = constant 0 : i64\n  %z = constant 0 : f32[16x16]\n"
                     "  %x = view.load %a, %0, %0 : f32[16x16]\n") +
         use + "}\n");
-    std::mt19937 rng(1);
+    std::mt19937 rng(17); // scratch may hold what other tests have drawn
     std::vector<float> a = wholeNumbers<float>(rng, 256), b = wholeNumbers<float>(rng, 256);
     std::vector<float> sums(256), expected(256);
     launch(kernel, {}, {viewOf(a, {16, 16}), viewOf(b, {16, 16}), viewOf(sums, {16, 16})});
