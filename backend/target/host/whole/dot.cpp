@@ -128,9 +128,8 @@ public:
     forEachMatrix([&](Value *batch) {
       const DotOperand from = atBatch(b, batch, shape_.b);
       Value *to = atBatch(panels, batch, shape_.sum).data;
-      forEachPanel([&](Value *firstColumn, std::int64_t columns) {
-        for (const DotPart part : plan_.partsB) copyPanel(from, part, to, firstColumn, columns);
-      });
+      if (plan_.together > 1) return copyWords(from, to);
+      for (const DotPart part : plan_.partsB) copyB(from, part, to);
     });
   }
 
@@ -196,50 +195,56 @@ private:
     });
   }
 
-  /// `columns` columns of b, converted; rows of a panel follow each other without gaps, and a
-  /// vector that b does not fill is filled up with zeros.
-  void copyPanel(const DotOperand &b, DotPart part, Value *panels, Value *firstColumn,
-                 std::int64_t columns) {
-    if (plan_.together > 1) return copyWords(b, panels, firstColumn, columns);
-    Value *panel = panelOf(panels, part, firstColumn);
-    Value *corner = at(b.data, firstColumn, shape_.b);
-    const std::int64_t width = roundUp(columns, plan_.lanes);
+  /// b, converted, row after row, as it comes from memory. Rows of a panel follow each other
+  /// without gaps, and a vector that b does not fill is filled up with zeros.
+  void copyB(const DotOperand &b, DotPart part, Value *panels) {
     emitCountedLoop(b_, i64(shape_.k), 1, {}, [&](Value *k, auto) {
-      Value *from = at(corner, b_.CreateMul(k, b.rowStride), shape_.b);
-      copyRow(from, shape_.b, part, at(panel, b_.CreateMul(k, i64(width)), shape_.sum), columns);
+      Value *row = at(b.data, b_.CreateMul(k, b.rowStride), shape_.b);
+      forEachPanel([&](Value *firstColumn, std::int64_t columns) {
+        Value *to = rowOfPanel(panelOf(panels, part, firstColumn), k, columns);
+        copyRow(at(row, firstColumn, shape_.b), shape_.b, part, to, columns);
+      });
       return Carried{};
     });
   }
 
+  Value *rowOfPanel(Value *panel, Value *k, std::int64_t columns) {
+    return at(panel, b_.CreateMul(k, i64(roundUp(columns, plan_.lanes))), shape_.sum);
+  }
+
   /// The same of as many rows of b at a time as have their steps in a word.
-  void copyWords(const DotOperand &b, Value *panels, Value *firstColumn, std::int64_t columns) {
-    Value *corner = at(b.data, firstColumn, shape_.b);
-    Value *panel = panelOf(panels, DotPart::Whole, firstColumn);
-    const std::int64_t width = roundUp(columns, plan_.lanes);
-    const auto copy = [&](Value *word, std::int64_t steps) {
-      Value *first =
-          at(corner, b_.CreateMul(b_.CreateMul(word, i64(plan_.together)), b.rowStride), shape_.b);
-      Value *to = at(panel, b_.CreateMul(word, i64(width)), shape_.sum);
+  void copyWords(const DotOperand &b, Value *panels) {
+    const std::int64_t whole = shape_.k / plan_.together, rest = shape_.k % plan_.together;
+    if (whole > 0)
+      emitCountedLoop(b_, i64(whole), 1, {}, [&](Value *word, auto) {
+        copyWordsOf(b, panels, word, plan_.together);
+        return Carried{};
+      });
+    if (rest > 0) copyWordsOf(b, panels, i64(whole), rest);
+    if (plan_.bytesCorrection > 0)
+      forEachPanel([&](Value *firstColumn, std::int64_t columns) {
+        storeCorrection(panelOf(panels, DotPart::Whole, firstColumn),
+                        correctionsOf(panels, firstColumn), roundUp(columns, plan_.lanes));
+      });
+  }
+
+  void copyWordsOf(const DotOperand &b, Value *panels, Value *word, std::int64_t steps) {
+    Value *first =
+        at(b.data, b_.CreateMul(b_.CreateMul(word, i64(plan_.together)), b.rowStride), shape_.b);
+    forEachPanel([&](Value *firstColumn, std::int64_t columns) {
+      Value *to = rowOfPanel(panelOf(panels, DotPart::Whole, firstColumn), word, columns);
       inVectors(columns, [&](Value *column, std::int64_t lanes) {
         llvm::SmallVector<Value *, 4> rows;
         for (std::int64_t step = 0; step < plan_.together; ++step) {
-          Value *row = at(first, b_.CreateMul(i64(step), b.rowStride), shape_.b);
+          Value *row =
+              at(at(first, b_.CreateMul(i64(step), b.rowStride), shape_.b), firstColumn, shape_.b);
           rows.push_back(step < steps ? loadDotElements(b_, shape_.b, copied_, DotPart::Whole,
                                                         at(row, column, shape_.b), lanes)
                                       : llvm::Constant::getNullValue(rows[0]->getType()));
         }
         b_.CreateAlignedStore(bytes_.interleaved(rows), at(to, column, shape_.sum), elementAlign());
       });
-    };
-    const std::int64_t whole = shape_.k / plan_.together, rest = shape_.k % plan_.together;
-    if (whole > 0)
-      emitCountedLoop(b_, i64(whole), 1, {}, [&](Value *word, auto) {
-        copy(word, plan_.together);
-        return Carried{};
-      });
-    if (rest > 0) copy(i64(whole), rest);
-    if (plan_.bytesCorrection > 0)
-      storeCorrection(panel, correctionsOf(panels, firstColumn), width);
+    });
   }
 
   void storeCorrection(Value *panel, Value *corrections, std::int64_t width) {
@@ -350,8 +355,7 @@ private:
   Value *rowOfB(const DotOperand &b, DotPart part, const Tile &tile, Value *k) {
     if (!plan_.wantsPanels)
       return at(at(b.data, tile.firstColumn, shape_.sum), b_.CreateMul(k, b.rowStride), shape_.sum);
-    return at(panelOf(b.data, part, tile.firstColumn),
-              b_.CreateMul(k, i64(tile.vectors * plan_.lanes)), shape_.sum);
+    return rowOfPanel(panelOf(b.data, part, tile.firstColumn), k, tile.columns);
   }
 
   /// sums += column k of a times this row of b.
