@@ -78,4 +78,36 @@ struct matmul_gelu {
   }
 };
 
+/// The forward pass of attention, the softmax carried along: a block takes BM queries of a head, and
+/// BN keys and values a trip. All heads' rows lie behind each other, `length` of each.
+template <int BM, int BN, int D>
+struct attention {
+  bool is_causal = false;
+  void operator()(view<const f32, 2> q, view<const f32, 2> k, view<const f32, 2> v, view<f32, 2> o,
+                  scalar<i32> length, scalar<f32> scale) const {
+    auto [m, head] = program_id<2>();
+    auto here = box<BM, D>(head * (length / BM) + m, 0);
+    auto queries = q[here] * scale;
+    auto first = head * (length / BN);
+    var sums = zeros<f32, BM, D>();
+    var most = full<f32, BM>(-1e30F);
+    var total = zeros<f32, BM>();
+    var trips = length / BN;
+    if (is_causal) trips = (m + 1) * BM / BN;
+    for (auto n : range(0, trips)) {
+      var scores = dot(queries, permute<1, 0>(k[box<BN, D>(first + n, 0)]));
+      if (is_causal)
+        scores = where(expand<1>(m * BM + arange<0, BM>()) >= expand<0>(n * BN + arange<0, BN>()),
+                       scores, -1e30F);
+      auto next = max(most, max<1>(scores));
+      auto shrink = exp(most - next);
+      auto weights = exp(scores - expand<1>(next));
+      total = total * shrink + sum<1>(weights);
+      sums = dot(weights, v[box<BN, D>(first + n, 0)], sums * expand<1>(shrink));
+      most = next;
+    }
+    o[here] = sums / expand<1>(total);
+  }
+};
+
 } // namespace bench

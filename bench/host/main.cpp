@@ -195,6 +195,27 @@ void benchProducts() {
                                                {1024, 1024, 1024});
 }
 
+template <int BM, int BN, int D>
+void benchAttention(std::int64_t heads, std::int64_t length) {
+  buffer<f32> q(heads * length, D), k(heads * length, D), v(heads * length, D), o(heads * length, D),
+      theirs(heads * length, D), scores(length, length);
+  randomise(q, 1);
+  randomise(k, 2);
+  randomise(v, 3);
+  const auto kernel = imbrex::jit(bench::attention<BM, BN, D>{});
+  const auto ours = [&] {
+    kernel(grid(length / BM, heads), q, k, v, o, static_cast<i32>(length),
+           1 / std::sqrt(static_cast<f32>(D)));
+  };
+  const auto peer = bench::attentionPeer(heads, length, D, q.data(), k.data(), v.data(),
+                                         theirs.data(), scores.data());
+  check("attention", o, theirs, 1e-5, ours, peer);
+  const double operations = 4.0 * static_cast<double>(heads * length * length) * D;
+  bench::report("attention f32 " + std::to_string(heads) + "x" + std::to_string(length) + "x" +
+                    std::to_string(D),
+                "OpenBLAS, oneDNN", "gflops", operations, bench::compare(ours, peer, rounds), 1.3);
+}
+
 /// Record and compile, in a process that has compiled before: the best of several.
 template <class Kernel>
 void benchCompile(const std::string &name, const Kernel &kernel, double ceiling) {
@@ -259,10 +280,18 @@ int main(int argc, char **argv) {
   std::printf("{\"peers\": \"%s\", \"rounds\": %d}\n", bench::peerVersions(), rounds);
 
   if (argc > 2 && std::string(argv[2]) == "products") return benchProducts(), 0;
+  if (argc > 2 && std::string(argv[2]) == "attention") {
+    benchAttention<128, 128, 64>(8, 1024);
+    benchAttention<128, 128, 128>(4, 4096);
+    benchAttention<64, 256, 64>(8, 1024);
+    return 0;
+  }
   benchAdd();
   benchRows<1024>(4096);
   benchRows<4096>(4096);
   benchProducts();
+  benchAttention<128, 128, 64>(8, 1024);
+  benchAttention<128, 128, 128>(4, 4096);
   benchCompile("vector add", bench::add<1024>{}, 10);
   benchCompile("softmax", bench::softmax<1024>{}, 25);
   benchCompile("matmul", bench::matmul<128, 128, 64>{}, 80);

@@ -3,6 +3,7 @@
 #include "bench/host/measure.h"
 
 #include <cblas.h>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -125,6 +126,24 @@ std::function<void()> dnnlProduct(ProductType type, const ProductShape &shape, c
       {DNNL_ARG_SRC, at(left, a)}, {DNNL_ARG_WEIGHTS, at(right, b)}, {DNNL_ARG_DST, at(sums, c)}};
   if (bias != nullptr) arguments.emplace(DNNL_ARG_BIAS, at(row, bias));
   return bound(dnnl::matmul({operation, attributes, engine()}), arguments);
+}
+
+std::function<void()> attentionPeer(std::int64_t heads, std::int64_t length, std::int64_t depth,
+                                    const float *q, const float *k, const float *v, float *o,
+                                    float *scores) {
+  openblas_set_num_threads(1);
+  const auto rows = static_cast<int>(length), columns = static_cast<int>(depth);
+  const float scale = 1 / std::sqrt(static_cast<float>(depth));
+  return [=, softmax = softmaxPeer(scores, scores, length, length)] {
+    for (std::int64_t head = 0; head < heads; ++head) {
+      const std::int64_t first = head * length * depth;
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, rows, columns, scale, q + first,
+                  columns, k + first, columns, 0, scores, rows);
+      softmax();
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, rows, 1, scores, rows,
+                  v + first, columns, 0, o + first, columns);
+    }
+  };
 }
 
 const char *peerVersions() {

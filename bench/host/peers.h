@@ -35,6 +35,12 @@ enum class ProductType : std::uint8_t { F32, Bf16, I8 };
 std::function<void()> dnnlProduct(ProductType type, const ProductShape &shape, const void *a,
                                   const void *b, void *c, const float *bias = nullptr);
 
+/// The forward pass of attention, composed: OpenBLAS's products around oneDNN's softmax, head by
+/// head; `scores` has room for length x length.
+std::function<void()> attentionPeer(std::int64_t heads, std::int64_t length, std::int64_t depth,
+                                    const float *q, const float *k, const float *v, float *o,
+                                    float *scores);
+
 /// What runs behind the peers: library versions and OpenBLAS's choice of core.
 const char *peerVersions();
 
