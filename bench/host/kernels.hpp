@@ -78,8 +78,8 @@ struct matmul_gelu {
   }
 };
 
-/// The forward pass of attention, the softmax carried along: a block takes BM queries of a head, and
-/// BN keys and values a trip. All heads' rows lie behind each other, `length` of each.
+/// The forward pass of attention, the softmax carried along: a block takes BM queries of a head,
+/// and BN keys and values a trip. All heads' rows lie behind each other, `length` of each.
 template <int BM, int BN, int D>
 struct attention {
   bool is_causal = false;

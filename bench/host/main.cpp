@@ -197,8 +197,8 @@ void benchProducts() {
 
 template <int BM, int BN, int D>
 void benchAttention(std::int64_t heads, std::int64_t length) {
-  buffer<f32> q(heads * length, D), k(heads * length, D), v(heads * length, D), o(heads * length, D),
-      theirs(heads * length, D), scores(length, length);
+  buffer<f32> q(heads * length, D), k(heads * length, D), v(heads * length, D),
+      o(heads * length, D), theirs(heads * length, D), scores(length, length);
   randomise(q, 1);
   randomise(k, 2);
   randomise(v, 3);
@@ -284,6 +284,12 @@ int main(int argc, char **argv) {
     benchAttention<128, 128, 64>(8, 1024);
     benchAttention<128, 128, 128>(4, 4096);
     benchAttention<64, 256, 64>(8, 1024);
+    benchAttention<64, 128, 64>(8, 1024);
+    benchAttention<32, 128, 64>(8, 1024);
+    benchAttention<16, 256, 64>(8, 1024);
+    benchAttention<64, 128, 128>(4, 4096);
+    benchAttention<64, 256, 128>(4, 4096);
+    benchAttention<32, 128, 128>(4, 4096);
     return 0;
   }
   benchAdd();

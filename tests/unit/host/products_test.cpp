@@ -25,12 +25,13 @@ struct Case {
   std::string unit = "tiles"; // of boxes
   std::string index = "i64";  // of the loop
   std::int64_t low = 0, high = 4, step = 1;
-  std::int64_t first = 1;               // of each sum
-  std::string before = {}, behind = {}; // further ops of a trip
+  std::int64_t first = 1;                             // of each sum
+  std::string before = {}, between = {}, behind = {}; // further ops of a trip
   std::string coordinate = "%t";
   std::string rowOf = "%m", columnOf = "%n";
   std::string yielded = "%d";
-  bool isWritable = false; // a and b
+  bool isTransposed = false; // b is multiplied as what its boxes are transposed
+  bool isWritable = false;   // a and b
 };
 
 std::string digits(std::int64_t value) { return std::to_string(value); }
@@ -40,6 +41,7 @@ std::string textOf(const Case &c) {
   const std::string sums = c.sum + "[" + digits(c.rows) + "x" + digits(c.columns) + "]";
   const std::string a = c.element + "[" + digits(c.rows) + "x" + digits(c.depth) + "]";
   const std::string b = c.element + "[" + digits(c.depth) + "x" + digits(c.columns) + "]";
+  const std::string stored = c.element + "[" + digits(c.columns) + "x" + digits(c.depth) + "]";
   const std::string unit = c.unit == "tiles" ? "" : " [unit = " + c.unit + "]";
   return "kernel @product(%a: view<" + constant + c.element + ", 2>, %b: view<" + constant +
          c.element + ", 2>, %c: view<" + c.sum + ", 2>) stage tiles {\n" +
@@ -51,9 +53,13 @@ std::string textOf(const Case &c) {
          "  %sums = for %low, %high, %step, %first (%t: " + c.index + ", %s: " + sums + ") {\n" +
          c.before + //
          "    %x = view.load %a, " + c.rowOf + ", " + c.coordinate + unit + " : " + a + "\n" +
-         "    %y = view.load %b, " + c.coordinate + ", " + c.columnOf + unit + " : " + b + "\n" +
-         "    %d = dot %x, %y, %s : " + sums + "\n" + c.behind + //
-         "    yield " + c.yielded + "\n  } : " + sums + "\n" +   //
+         (c.isTransposed
+              ? "    %r = view.load %b, " + c.columnOf + ", " + c.coordinate + unit + " : " +
+                    stored + "\n    %y = permute %r [order = [1, 0]] : " + b + "\n"
+              : "    %y = view.load %b, " + c.coordinate + ", " + c.columnOf + unit + " : " + b +
+                    "\n") +
+         c.between + "    %d = dot %x, %y, %s : " + sums + "\n" + c.behind + //
+         "    yield " + c.yielded + "\n  } : " + sums + "\n" +               //
          "  view.store %c, %sums, %m, %n\n}\n";
 }
 
@@ -82,8 +88,9 @@ void compare(const Case &c) {
   const std::unique_ptr<Program> program = Program::compile(kernel, diagnostics);
   REQUIRE(program);
   std::mt19937 rng(1);
-  const std::int64_t strideA = (c.k + c.padA) * c.apart, strideB = (c.n + c.padB) * c.apart;
-  std::vector<T> a(static_cast<size_t>(c.m * strideA)), b(static_cast<size_t>(c.k * strideB));
+  const std::int64_t rowsB = c.isTransposed ? c.n : c.k, columnsB = c.isTransposed ? c.k : c.n;
+  const std::int64_t strideA = (c.k + c.padA) * c.apart, strideB = (columnsB + c.padB) * c.apart;
+  std::vector<T> a(static_cast<size_t>(c.m * strideA)), b(static_cast<size_t>(rowsB * strideB));
   for (int launchNumber = 0; launchNumber < 2; ++launchNumber) {
     std::ranges::copy(wholeNumbers<T>(rng, std::ssize(a)), a.begin());
     std::ranges::copy(wholeNumbers<T>(rng, std::ssize(b)), b.begin());
@@ -92,7 +99,7 @@ void compare(const Case &c) {
     std::vector<Sum> expected = sums;
     const auto arguments = [&](std::vector<T> &ofA, std::vector<T> &ofB, std::vector<Sum> &ofSums) {
       return std::vector{matrixOf(ofA, c.m, c.k, strideA, c.apart),
-                         matrixOf(ofB, c.k, c.n, strideB, c.apart),
+                         matrixOf(ofB, rowsB, columnsB, strideB, c.apart),
                          matrixOf(ofSums, c.m, c.n, c.n)};
     };
     REQUIRE_MESSAGE(program->run(c.grid, arguments(a, b, sums), diagnostics), diagnostics.render());
@@ -144,6 +151,7 @@ Case drawn(std::uint32_t seed) {
   c.step = oneOf<std::int64_t>(rng, {1, 1, 1, 2});
   c.index = oneOf<std::string>(rng, {"i64", "i32", "i8"});
   c.first = oneOf<std::int64_t>(rng, {0, 0, 1});
+  c.isTransposed = rng() % 3 == 0;
   if (rng() % 4 == 0) {
     c.unit = "elements";
     c.step *= c.depth;
@@ -241,6 +249,9 @@ TEST_CASE("factors that the kernel itself writes are read anew") {
     compare({.grid = grid, .behind = written, .isWritable = true});
     compare({.grid = grid, .before = written, .isWritable = true});
   }
+  const ir::Grid one{.extents = {1, 1, 1}};
+  compare({.grid = one, .between = ofA, .isWritable = true});
+  compare({.grid = one, .between = ofB, .isWritable = true});
   // The same boxes of b in later trips, with what earlier ones have left.
   compare({.k = 512,
            .grid = {.extents = {1, 1, 1}},
@@ -265,6 +276,19 @@ TEST_CASE("blocks that end early leave nothing to those behind") {
                      "    %odd = constant 1 : i32\n    %o = and %m, %odd : i32\n"
                      "    %is = cast %o : bool\n    %both = and %late, %is : bool\n"
                      "    exit_if %both\n"});
+}
+
+TEST_CASE("a transpose is read where its box is, and anew where that is written") {
+  compare({.isTransposed = true});
+  compare({.m = 900, .grid = {.extents = {37, 2, 1}}, .isTransposed = true});
+  compare({.grid = {.extents = {1, 2, 1}},
+           .behind = "    %two = constant 2 : f32[32x16]\n    view.store %b, %two, %n, %t\n",
+           .isTransposed = true,
+           .isWritable = true});
+  compare({.grid = {.extents = {1, 1, 1}},
+           .between = "    %two = constant 2 : f32[32x16]\n    view.store %b, %two, %n, %t\n",
+           .isTransposed = true,
+           .isWritable = true});
 }
 
 TEST_CASE("a factor that is used besides") {

@@ -340,6 +340,11 @@ void Planner::assignOffsets() {
   }
 }
 
+const ir::Op &loadBehind(const ir::Kernel &kernel, ValueId factor) {
+  const ir::Op &op = *kernel.definition(factor);
+  return op.kind == OpKind::Permute ? *kernel.definition(op.operand(0)) : op;
+}
+
 std::int64_t scratchElementBytes(const ir::Type &type) {
   if (type.isPointerTile()) return sizeof(void *);
   return std::max(8, storageBits(type.element())) / 8;

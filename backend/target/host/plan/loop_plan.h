@@ -32,7 +32,8 @@
 /// (pulled_points.h), where that repeats too many ops.
 ///
 /// A product reads a box that is loaded for it alone where it is in memory, if it lies inside its
-/// view. There is a nest that keeps such a load all the same, for boxes that do not.
+/// view; b also where it is loaded as its transpose. There is a nest that keeps such a load all the
+/// same, for boxes that do not.
 ///
 /// Order. Steps run in the order of the kernel's ops, except that a root joins the open nest over
 /// pure ops that do not need that nest. A load is evaluated where its users are; where a write
@@ -119,6 +120,9 @@ struct LoopPlan {
 };
 
 LoopPlan planLoops(const ir::Kernel &kernel, const LaunchTraits &traits);
+
+/// The load that a product reads by itself for this factor: the factor's own, or of its transpose.
+const ir::Op &loadBehind(const ir::Kernel &kernel, ir::ValueId factor);
 
 /// The plan in lines of text, for tests and dumps.
 std::string toText(const LoopPlan &plan, const ir::Kernel &kernel);

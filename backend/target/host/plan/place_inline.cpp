@@ -173,10 +173,10 @@ void Planner::place(const ir::Op &op, size_t order) {
         keepBefore(result, std::min(write, first));
         continue;
       }
-      if (isReadByProduct(op, first)) {
-        readByProduct(op, first);
-        continue;
-      }
+    }
+    if (isReadByProduct(op, first)) {
+      readByProduct(result, first);
+      continue;
     }
     if (endsChain) {
       keepInPart(op, result, first);
@@ -189,23 +189,30 @@ void Planner::place(const ir::Op &op, size_t order) {
   }
 }
 
-/// Whether a box of rows of neighbours is loaded for one factor of a product, and nothing else.
-bool Planner::isReadByProduct(const ir::Op &load, std::int32_t step) const {
-  const ValueId tile = load.result();
-  const ir::Op *user = state_->steps[static_cast<size_t>(step - 1)].op;
-  const bool isItsFactor = user != nullptr && user->kind == OpKind::Dot &&
-                           uses_[tile.index()] == 1 && needBuffer_.contains(tile);
-  if (!isItsFactor || load.kind != OpKind::ViewLoad) return false;
-  constexpr std::int32_t kMostRank = 3;
-  const ir::Type &type = kernel_.type(tile);
-  const std::optional<size_t> parameter = rootParameter(kernel_, load.operand(0));
-  return type.rank() <= kMostRank && type.element() != ir::ElementKind::F4E2M1 && parameter &&
-         traits_.hasUnitStride(*parameter);
+/// Whether the op makes one factor of a product, and nothing else, of a box of rows of neighbours:
+/// it loads it, or is the transpose for b.
+bool Planner::isReadByProduct(const ir::Op &op, std::int32_t step) const {
+  const ir::Op *product = state_->steps[static_cast<size_t>(step - 1)].op;
+  if (product == nullptr || product->kind != OpKind::Dot) return false;
+  const auto isItsOwn = [&](ValueId value) { return uses_[value.index()] == 1; };
+  const bool isTransposed = op.kind == OpKind::Permute;
+  if (isTransposed && (product->operand(1) != op.result() || !isItsOwn(op.operand(0))))
+    return false;
+  const ir::Op *load = isTransposed ? kernel_.definition(op.operand(0)) : &op;
+  if (load == nullptr || load->kind != OpKind::ViewLoad || !local_.contains(load->result()))
+    return false;
+  const ir::Type &type = kernel_.type(load->result());
+  const std::int32_t mostRank = isTransposed ? 2 : 3;
+  const std::optional<size_t> parameter = rootParameter(kernel_, load->operand(0));
+  return isItsOwn(op.result()) && needBuffer_.contains(op.result()) && type.rank() <= mostRank &&
+         type.element() != ir::ElementKind::F4E2M1 && parameter &&
+         traits_.hasUnitStride(*parameter) &&
+         (!isTransposed || firstWriteAfter(*load, order_.at(load), {step}) == 0);
 }
 
-void Planner::readByProduct(const ir::Op &load, std::int32_t step) {
-  state_->steps[static_cast<size_t>(step - 1)].operands.push_back(nestKeeping(load.result()));
-  noteKept(load.result(), step);
+void Planner::readByProduct(ValueId factor, std::int32_t step) {
+  state_->steps[static_cast<size_t>(step - 1)].operands.push_back(nestKeeping(factor));
+  noteKept(factor, step);
 }
 
 /// By the nest of its first use, or by one of its own in front of that.
@@ -305,7 +312,7 @@ bool Planner::isMovedIn(const Nest &nest, const ir::Op &load) const {
 /// The first step with a write that comes after the load in the kernel, and before (or inside) a
 /// step that evaluates it; 0: none.
 std::int32_t Planner::firstWriteAfter(const ir::Op &op, size_t order,
-                                      const std::set<std::int32_t> &uses) {
+                                      const std::set<std::int32_t> &uses) const {
   for (std::int32_t number = 1; number <= *uses.rbegin(); ++number) {
     if (state_->written[static_cast<size_t>(number - 1)] <= order) continue;
     const bool crosses = number < *uses.rbegin();

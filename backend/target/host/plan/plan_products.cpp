@@ -84,7 +84,7 @@ private:
   const ir::Op *readFor(const Step &step, ValueId factor) const {
     const bool isRead = llvm::any_of(
         step.operands, [&](const Nest &nest) { return nest.roots[0].value == factor; });
-    return isRead ? kernel_.definition(factor) : nullptr;
+    return isRead ? &loadBehind(kernel_, factor) : nullptr;
   }
 
   /// Whether nothing in the kernel may write what the load reads.

@@ -78,12 +78,13 @@ private:
   bool isRepeated(ir::ValueId value) const;
   bool isMoved(const ir::Op &load, ir::ValueId value) const;
   bool isMovedIn(const Nest &nest, const ir::Op &load) const;
-  std::int32_t firstWriteAfter(const ir::Op &op, size_t order, const std::set<std::int32_t> &uses);
+  std::int32_t firstWriteAfter(const ir::Op &op, size_t order,
+                               const std::set<std::int32_t> &uses) const;
   Nest nestKeeping(ir::ValueId value);
   NestNumber noteKept(ir::ValueId value, std::int32_t step);
   NestNumber keepBefore(ir::ValueId value, std::int32_t step);
-  bool isReadByProduct(const ir::Op &load, std::int32_t step) const;
-  void readByProduct(const ir::Op &load, std::int32_t step);
+  bool isReadByProduct(const ir::Op &op, std::int32_t step) const;
+  void readByProduct(ir::ValueId factor, std::int32_t step);
   void keepFor(const ir::Op &op, ir::ValueId result, std::int32_t first);
   void computeInline(const ir::Op &op, ir::ValueId result, const std::set<std::int32_t> &uses);
   void keepInPart(const ir::Op &op, ir::ValueId result, std::int32_t step);

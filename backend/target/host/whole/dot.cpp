@@ -202,10 +202,15 @@ private:
       Value *row = at(b.data, b_.CreateMul(k, b.rowStride), shape_.b);
       forEachPanel([&](Value *firstColumn, std::int64_t columns) {
         Value *to = rowOfPanel(panelOf(panels, part, firstColumn), k, columns);
-        copyRow(at(row, firstColumn, shape_.b), shape_.b, part, to, columns);
+        copyRow(at(row, columnOf(b, firstColumn), shape_.b), shape_.b, part, to, columns,
+                b.columnStride);
       });
       return Carried{};
     });
+  }
+
+  Value *columnOf(const DotOperand &b, Value *column) {
+    return b.columnStride ? b_.CreateMul(column, b.columnStride) : column;
   }
 
   Value *rowOfPanel(Value *panel, Value *k, std::int64_t columns) {
@@ -236,10 +241,11 @@ private:
       inVectors(columns, [&](Value *column, std::int64_t lanes) {
         llvm::SmallVector<Value *, 4> rows;
         for (std::int64_t step = 0; step < plan_.together; ++step) {
-          Value *row =
-              at(at(first, b_.CreateMul(i64(step), b.rowStride), shape_.b), firstColumn, shape_.b);
+          Value *row = at(at(first, b_.CreateMul(i64(step), b.rowStride), shape_.b),
+                          columnOf(b, firstColumn), shape_.b);
           rows.push_back(step < steps ? loadDotElements(b_, shape_.b, copied_, DotPart::Whole,
-                                                        at(row, column, shape_.b), lanes)
+                                                        at(row, columnOf(b, column), shape_.b),
+                                                        lanes, b.columnStride)
                                       : llvm::Constant::getNullValue(rows[0]->getType()));
         }
         b_.CreateAlignedStore(bytes_.interleaved(rows), at(to, column, shape_.sum), elementAlign());
@@ -284,9 +290,12 @@ private:
     if (whole < count) each(i64(whole), count - whole);
   }
 
-  void copyRow(Value *from, ElementKind kind, DotPart part, Value *to, std::int64_t count) {
+  void copyRow(Value *from, ElementKind kind, DotPart part, Value *to, std::int64_t count,
+               Value *stride = nullptr) {
     inVectors(count, [&](Value *first, std::int64_t lanes) {
-      Value *loaded = loadDotElements(b_, kind, copied_, part, at(from, first, kind), lanes);
+      Value *place = stride ? b_.CreateMul(first, stride) : first;
+      Value *loaded =
+          loadDotElements(b_, kind, copied_, part, at(from, place, kind), lanes, stride);
       if (plan_.together > 1) loaded = bytes_.ofA(loaded);
       b_.CreateAlignedStore(loaded, at(to, first, copied_),
                             llvm::Align(static_cast<std::uint64_t>(ir::info(copied_).bits / 8)));
@@ -461,7 +470,7 @@ private:
 
   DotOperand atBatch(const DotOperand &operand, Value *batch, ElementKind kind) {
     return {at(operand.data, b_.CreateMul(batch, operand.batchStride), kind), operand.rowStride,
-            nullptr};
+            nullptr, operand.columnStride};
   }
   Value *at(Value *base, Value *elements, ElementKind kind) {
     return b_.CreateGEP(scratchElementType(b_.getContext(), kind), base, elements);

@@ -26,7 +26,8 @@ constexpr std::int64_t kMostSlots = 64;
 
 } // namespace
 
-/// Where a factor's tile is: in memory where its box lies inside the view, else kept in scratch.
+/// Where a factor's tile is: in memory where its box lies inside the view, perhaps transposed; else
+/// kept in scratch.
 struct WholeEmitter::Factor {
   DotOperand at;
   std::optional<Body::BoxPlace> box; // of what is read from memory
@@ -61,21 +62,28 @@ DotOperand WholeEmitter::keptTile(ir::ValueId value) {
           .batchStride = f_.index(shape[shape.rank() - 2] * columns)};
 }
 
-WholeEmitter::Factor WholeEmitter::factor(size_t operand) {
+WholeEmitter::Factor WholeEmitter::factor(size_t operand, bool mayBeTransposed) {
   const ir::ValueId value = op_.operand(operand);
   const DotOperand kept = keptTile(value);
   const Nest *nest = nestOf(value);
   if (nest == nullptr) return {.at = kept, .box = {}};
-  const ir::Op &load = *f_.kernel.definition(value);
+  const ir::Op &load = loadBehind(f_.kernel, value);
+  const bool isTransposed = load.result() != value;
+  if (isTransposed && !mayBeTransposed) {
+    f_.emitNest(*nest);
+    return {.at = kept, .box = {}};
+  }
   const Body::BoxPlace box = Body(f_, 1).placeOf(load);
   whereNot(box.isInside, [&] { f_.emitNest(*nest); });
   const auto either = [&](Value *inMemory, Value *inScratch) {
     return b_.CreateSelect(box.isInside, inMemory, inScratch);
   };
   const auto &strides = f_.view(load.operand(0)).strides;
+  Value *one = f_.index(1), *row = strides[strides.size() - 2];
   return {.at = {.data = either(box.address, kept.data),
-                 .rowStride = either(strides[strides.size() - 2], kept.rowStride),
-                 .batchStride = either(strides.front(), kept.batchStride)},
+                 .rowStride = either(isTransposed ? one : row, kept.rowStride),
+                 .batchStride = either(strides.front(), kept.batchStride),
+                 .columnStride = isTransposed ? either(row, one) : nullptr},
           .box = box};
 }
 
@@ -87,7 +95,7 @@ void WholeEmitter::emitDot() {
   if (step_.product.start == Start::FirstTrip)
     sums.areNew = b_.CreateICmpEQ(f_.trip(), f_.index(0));
   if (!wantsPanels(shape, f_.unit)) {
-    const DotOperand b = factor(1).at;
+    const DotOperand b = factor(1, /*mayBeTransposed=*/false).at;
     return host::emitDot(b_, shape, f_.unit, rowsFor(shape, factor(0).at), b, sums);
   }
   const std::int64_t bytes = dotPanelBytes(shape, f_.unit);
@@ -138,7 +146,7 @@ Value *WholeEmitter::slotOf(std::int64_t slots, std::int64_t trips) {
 /// Where a box begins tells what it is: nothing writes it, and its view is the same in all blocks.
 void WholeEmitter::copyIfOthers(const DotShape &shape, Value *panels, std::int64_t slots,
                                 Value *slot) {
-  const auto start = Body(f_, 1).placeOf(*f_.kernel.definition(op_.operand(1))).start;
+  const auto start = Body(f_, 1).placeOf(loadBehind(f_.kernel, op_.operand(1))).start;
   const auto rank = static_cast<std::int64_t>(start.size());
   Value *owner =
       b_.CreateGEP(f_.i64, f_.placesPerRange(slots * rank), b_.CreateMul(slot, f_.index(rank)));

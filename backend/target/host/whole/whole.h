@@ -42,7 +42,7 @@ private:
   DotShape dotShape() const;
   const Nest *nestOf(ir::ValueId factor) const;
   DotOperand keptTile(ir::ValueId value);
-  Factor factor(size_t operand);
+  Factor factor(size_t operand, bool mayBeTransposed = true);
   std::int64_t slotCount(std::int64_t bytes, std::int64_t trips) const;
   llvm::Value *slotOf(std::int64_t slots, std::int64_t trips);
   void copyIfOthers(const DotShape &shape, llvm::Value *panels, std::int64_t slots,
