@@ -48,70 +48,9 @@ bool isPossible(const Type &type) {
 /// The rule that an op's row names.
 bool checkTypes(const OpCheck &check) {
   switch (info(check.op().kind).typeRule) {
-#define IMBREX_RULE(Rule)                                                                          \
-  case TypeRule::Rule: return rules::check##Rule(check)
-    IMBREX_RULE(Constant);
-    IMBREX_RULE(Arange);
-    IMBREX_RULE(GridIndex);
-    IMBREX_RULE(SameAsOperands);
-    IMBREX_RULE(Comparison);
-    IMBREX_RULE(Select);
-    IMBREX_RULE(Cast);
-    IMBREX_RULE(Bitcast);
-    IMBREX_RULE(Broadcast);
-    IMBREX_RULE(Reshape);
-    IMBREX_RULE(Permute);
-    IMBREX_RULE(Join);
-    IMBREX_RULE(Split);
-    IMBREX_RULE(Concat);
-    IMBREX_RULE(Slice);
-    IMBREX_RULE(Flip);
-    IMBREX_RULE(PointerAdd);
-    IMBREX_RULE(Load);
-    IMBREX_RULE(Store);
-    IMBREX_RULE(AtomicRmw);
-    IMBREX_RULE(AtomicCas);
-    IMBREX_RULE(ViewLoad);
-    IMBREX_RULE(ViewStore);
-    IMBREX_RULE(ViewExtent);
-    IMBREX_RULE(ViewData);
-    IMBREX_RULE(ViewBytes);
-    IMBREX_RULE(TablePointer);
-    IMBREX_RULE(Reduce);
-    IMBREX_RULE(Scan);
-    IMBREX_RULE(Sort);
-    IMBREX_RULE(Histogram);
-    IMBREX_RULE(Gather);
-    IMBREX_RULE(Dot);
-    IMBREX_RULE(DotScaled);
-    IMBREX_RULE(Philox);
-    IMBREX_RULE(NoResult);
-    IMBREX_RULE(Bare);
-    IMBREX_RULE(Assert);
-    IMBREX_RULE(Require);
-    IMBREX_RULE(InlineAsm);
-    IMBREX_RULE(For);
-    IMBREX_RULE(While);
-    IMBREX_RULE(If);
-    IMBREX_RULE(Yield);
-    IMBREX_RULE(BreakIf);
-    IMBREX_RULE(ExitIf);
-    IMBREX_RULE(ConvertLayout);
-    IMBREX_RULE(RingNew);
-    IMBREX_RULE(RingCopy);
-    IMBREX_RULE(RingCopyBox);
-    IMBREX_RULE(RingStore);
-    IMBREX_RULE(RingDrain);
-    IMBREX_RULE(RingSlot);
-    IMBREX_RULE(SharedLoad);
-    IMBREX_RULE(RingLoadBox);
-    IMBREX_RULE(BarrierNew);
-    IMBREX_RULE(BarrierUse);
-    IMBREX_RULE(Roles);
-    IMBREX_RULE(VarNew);
-    IMBREX_RULE(VarRead);
-    IMBREX_RULE(VarWrite);
-#undef IMBREX_RULE
+#define IMBREX_TYPE_RULE(Rule)                                                                     \
+  case TypeRule::Rule: return rules::check##Rule(check);
+#include "backend/ir/type_rules.def"
   }
   return false;
 }
