@@ -61,7 +61,8 @@ private:
     llvm::Value *panels = dot->getArg(3);
     llvm::Value *rows = b.CreateConstGEP1_64(
         b.getInt8Ty(), panels, static_cast<std::uint64_t>(dotPanelBytes(shape, unit)));
-    DotOperand left = operand(0, shape.m), right = operand(1, shape.k);
+    DotOperand left = operand(0, shape.m),
+               right = operand(1, shape.isTransposedB ? shape.n : shape.k);
     if (wantsRows(shape)) left = emitDotRows(b, shape, unit, left, rows);
     if (wantsPanels(shape, unit)) right = emitDotPanels(b, shape, unit, right, panels);
     emitDot(b, shape, unit, left, right, DotSums{.at = operand(2, shape.m)});
@@ -131,7 +132,12 @@ double sumAt(const Matrix &matrix, std::int64_t i, std::int64_t j) {
 double worstError(const DotShape &shape, const VectorUnit &unit, unsigned seed) {
   std::mt19937 rng(seed);
   const Matrix a = randomMatrix(rng, shape.a, shape.batch * shape.m, shape.k);
-  const Matrix b = randomMatrix(rng, shape.b, shape.batch * shape.k, shape.n);
+  const bool isTransposed = shape.isTransposedB;
+  const Matrix b = randomMatrix(rng, shape.b, shape.batch * (isTransposed ? shape.n : shape.k),
+                                isTransposed ? shape.k : shape.n);
+  const auto ofB = [&](std::int64_t matrix, std::int64_t k, std::int64_t j) {
+    return isTransposed ? valueAt(b, matrix * shape.n + j, k) : valueAt(b, matrix * shape.k + k, j);
+  };
   Matrix sum = randomMatrix(rng, shape.sum, shape.batch * shape.m, shape.n);
   const std::vector<std::byte> before = sum.bytes;
   const auto bytes =
@@ -150,7 +156,7 @@ double worstError(const DotShape &shape, const VectorUnit &unit, unsigned seed) 
     for (std::int64_t j = 0; j < shape.n; ++j) {
       double expected = valueAt(sum, row, j), magnitude = std::abs(expected);
       for (std::int64_t k = 0; k < shape.k; ++k) {
-        const double product = valueAt(a, row, k) * valueAt(b, row / shape.m * shape.k + k, j);
+        const double product = valueAt(a, row, k) * ofB(row / shape.m, k, j);
         expected += product;
         magnitude += std::abs(product);
       }
@@ -187,9 +193,18 @@ TEST_CASE("a dot of every type pair is the sum of exact products, on every width
     for (const VectorUnit &unit : kUnits) {
       CAPTURE(ir::info(pair.a).name);
       CAPTURE(unit.bits);
-      const DotShape shape{
-          .batch = 2, .m = 13, .n = 37, .k = 19, .a = pair.a, .b = pair.b, .sum = pair.sum};
-      CHECK(worstError(shape, unit, 1) <= pair.bound);
+      for (const bool isTransposed : {false, true}) {
+        CAPTURE(isTransposed);
+        const DotShape shape{.batch = 2,
+                             .m = 13,
+                             .n = 37,
+                             .k = 19,
+                             .a = pair.a,
+                             .b = pair.b,
+                             .sum = pair.sum,
+                             .isTransposedB = isTransposed};
+        CHECK(worstError(shape, unit, 1) <= pair.bound);
+      }
     }
   }
 }
@@ -207,7 +222,8 @@ TEST_CASE("a dot of any extents touches its own sums only") {
                              .k = k,
                              .a = ElementKind::F32,
                              .b = ElementKind::F32,
-                             .sum = ElementKind::F32};
+                             .sum = ElementKind::F32,
+                             .isTransposedB = seed % 4 == 3};
         CHECK(worstError(shape, kUnits[seed % 3], seed) <= kF32Bound);
         ++seed;
       }
@@ -245,7 +261,8 @@ TEST_CASE("bytes are multiplied exactly, however many at a time, of any extents 
                                .k = k,
                                .a = kind,
                                .b = kind,
-                               .sum = ElementKind::I32};
+                               .sum = ElementKind::I32,
+                               .isTransposedB = seed % 3 == 0};
           CAPTURE(static_cast<int>(product));
           CAPTURE(unit.bits);
           CAPTURE(shape.m);

@@ -340,9 +340,13 @@ void Planner::assignOffsets() {
   }
 }
 
-const ir::Op &loadBehind(const ir::Kernel &kernel, ValueId factor) {
-  const ir::Op &op = *kernel.definition(factor);
-  return op.kind == OpKind::Permute ? *kernel.definition(op.operand(0)) : op;
+const Nest *nestBehind(const Step &product, const ir::Kernel &kernel, ValueId factor) {
+  const ir::Op *op = kernel.definition(factor);
+  const bool isTransposed = op != nullptr && op->kind == OpKind::Permute;
+  const ValueId read = isTransposed ? op->operand(0) : factor;
+  for (const Nest &nest : product.operands)
+    if (nest.roots[0].value == read) return &nest;
+  return nullptr;
 }
 
 std::int64_t scratchElementBytes(const ir::Type &type) {

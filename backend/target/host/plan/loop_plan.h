@@ -121,8 +121,9 @@ struct LoopPlan {
 
 LoopPlan planLoops(const ir::Kernel &kernel, const LaunchTraits &traits);
 
-/// The load that a product reads by itself for this factor: the factor's own, or of its transpose.
-const ir::Op &loadBehind(const ir::Kernel &kernel, ir::ValueId factor);
+/// Of a box that a product reads by itself, for this factor or as its transpose, the nest that
+/// keeps it elsewhere; null: the factor is kept as other tiles are.
+const Nest *nestBehind(const Step &product, const ir::Kernel &kernel, ir::ValueId factor);
 
 /// The plan in lines of text, for tests and dumps.
 std::string toText(const LoopPlan &plan, const ir::Kernel &kernel);

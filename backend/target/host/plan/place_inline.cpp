@@ -175,7 +175,7 @@ void Planner::place(const ir::Op &op, size_t order) {
       }
     }
     if (isReadByProduct(op, first)) {
-      readByProduct(result, first);
+      readByProduct(op.kind == OpKind::Permute ? op.operand(0) : result, first);
       continue;
     }
     if (endsChain) {
@@ -210,9 +210,9 @@ bool Planner::isReadByProduct(const ir::Op &op, std::int32_t step) const {
          (!isTransposed || firstWriteAfter(*load, order_.at(load), {step}) == 0);
 }
 
-void Planner::readByProduct(ValueId factor, std::int32_t step) {
-  state_->steps[static_cast<size_t>(step - 1)].operands.push_back(nestKeeping(factor));
-  noteKept(factor, step);
+void Planner::readByProduct(ValueId box, std::int32_t step) {
+  state_->steps[static_cast<size_t>(step - 1)].operands.push_back(nestKeeping(box));
+  noteKept(box, step);
 }
 
 /// By the nest of its first use, or by one of its own in front of that.

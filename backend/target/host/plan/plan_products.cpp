@@ -82,9 +82,8 @@ private:
 
   /// The load that the product reads by itself.
   const ir::Op *readFor(const Step &step, ValueId factor) const {
-    const bool isRead = llvm::any_of(
-        step.operands, [&](const Nest &nest) { return nest.roots[0].value == factor; });
-    return isRead ? &loadBehind(kernel_, factor) : nullptr;
+    const Nest *nest = nestBehind(step, kernel_, factor);
+    return nest != nullptr ? kernel_.definition(nest->roots[0].value) : nullptr;
   }
 
   /// Whether nothing in the kernel may write what the load reads.

@@ -80,8 +80,8 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   // vectors already hide the latency of a multiply-add.
   constexpr std::int64_t kMostRows = 12;
   plan.rows = std::min({(unit.registers - plan.vectors - 1) / plan.vectors, kMostRows, shape.m});
-  plan.wantsPanels =
-      shape.b != shape.sum || shape.precision != ir::Precision::Ieee || plan.rows < shape.m;
+  plan.wantsPanels = shape.isTransposedB || shape.b != shape.sum ||
+                     shape.precision != ir::Precision::Ieee || plan.rows < shape.m;
   if (!plan.wantsPanels) {
     // The wider, the more of a row of b lies side by side.
     constexpr std::int64_t kMostVectors = 16;
@@ -128,8 +128,13 @@ public:
     forEachMatrix([&](Value *batch) {
       const DotOperand from = atBatch(b, batch, shape_.b);
       Value *to = atBatch(panels, batch, shape_.sum).data;
-      if (plan_.together > 1) return copyWords(from, to);
-      for (const DotPart part : plan_.partsB) copyB(from, part, to);
+      if (shape_.isTransposedB)
+        for (const DotPart part : plan_.partsB) copyTransposed(from, part, to);
+      else if (plan_.together > 1)
+        copyWords(from, to);
+      else
+        for (const DotPart part : plan_.partsB) copyB(from, part, to);
+      if (plan_.bytesCorrection > 0) storeCorrections(to);
     });
   }
 
@@ -202,15 +207,10 @@ private:
       Value *row = at(b.data, b_.CreateMul(k, b.rowStride), shape_.b);
       forEachPanel([&](Value *firstColumn, std::int64_t columns) {
         Value *to = rowOfPanel(panelOf(panels, part, firstColumn), k, columns);
-        copyRow(at(row, columnOf(b, firstColumn), shape_.b), shape_.b, part, to, columns,
-                b.columnStride);
+        copyRow(at(row, firstColumn, shape_.b), shape_.b, part, to, columns);
       });
       return Carried{};
     });
-  }
-
-  Value *columnOf(const DotOperand &b, Value *column) {
-    return b.columnStride ? b_.CreateMul(column, b.columnStride) : column;
   }
 
   Value *rowOfPanel(Value *panel, Value *k, std::int64_t columns) {
@@ -226,11 +226,93 @@ private:
         return Carried{};
       });
     if (rest > 0) copyWordsOf(b, panels, i64(whole), rest);
-    if (plan_.bytesCorrection > 0)
-      forEachPanel([&](Value *firstColumn, std::int64_t columns) {
-        storeCorrection(panelOf(panels, DotPart::Whole, firstColumn),
-                        correctionsOf(panels, firstColumn), roundUp(columns, plan_.lanes));
-      });
+  }
+
+  void storeCorrections(Value *panels) {
+    forEachPanel([&](Value *firstColumn, std::int64_t columns) {
+      storeCorrection(panelOf(panels, DotPart::Whole, firstColumn),
+                      correctionsOf(panels, firstColumn), roundUp(columns, plan_.lanes));
+    });
+  }
+
+  /// The same of a b that is given as its transpose, in squares of a vector's columns and as many
+  /// words of k.
+  void copyTransposed(const DotOperand &b, DotPart part, Value *panels) {
+    forEachPanel([&](Value *firstColumn, std::int64_t columns) {
+      Value *panel = panelOf(panels, part, firstColumn);
+      const auto square = [&](Value *word, std::int64_t words, std::int64_t steps) {
+        for (std::int64_t column = 0; column < columns; column += plan_.lanes)
+          copySquare(b, part, panel,
+                     {.firstColumn = b_.CreateAdd(firstColumn, i64(column)),
+                      .firstWord = word,
+                      .columns = std::min(plan_.lanes, columns - column),
+                      .words = words,
+                      .steps = steps},
+                     roundUp(columns, plan_.lanes), column);
+      };
+      const std::int64_t steps = plan_.lanes * plan_.together;
+      const std::int64_t whole = shape_.k / steps * plan_.lanes;
+      if (whole > 0)
+        emitCountedLoop(b_, i64(whole), plan_.lanes, {}, [&](Value *word, auto) {
+          square(word, plan_.lanes, steps);
+          return Carried{};
+        });
+      if (whole < plan_.depth)
+        square(i64(whole), plan_.depth - whole, shape_.k - whole * plan_.together);
+    });
+  }
+
+  struct Square {
+    Value *firstColumn, *firstWord;
+    std::int64_t columns, words, steps;
+  };
+
+  /// To the columns of a panel so many wide from `column` on.
+  void copySquare(const DotOperand &b, DotPart part, Value *panel, const Square &square,
+                  std::int64_t width, std::int64_t column) {
+    Value *k = b_.CreateMul(square.firstWord, i64(plan_.together));
+    Carried vectors(static_cast<size_t>(plan_.lanes), llvm::Constant::getNullValue(vectorType()));
+    for (std::int64_t i = 0; i < square.columns; ++i) {
+      Value *row = b_.CreateMul(b_.CreateAdd(square.firstColumn, i64(i)), b.rowStride);
+      Value *loaded = loadDotElements(b_, shape_.b, copied_, part,
+                                      at(at(b.data, row, shape_.b), k, shape_.b), square.steps);
+      vectors[static_cast<size_t>(i)] =
+          b_.CreateBitCast(filledUp(loaded, plan_.lanes * plan_.together), vectorType());
+    }
+    transpose(vectors);
+    for (std::int64_t word = 0; word < square.words; ++word) {
+      Value *row = rowOfPanel(panel, b_.CreateAdd(square.firstWord, i64(word)), width);
+      b_.CreateAlignedStore(vectors[static_cast<size_t>(word)], at(row, i64(column), shape_.sum),
+                            elementAlign());
+    }
+  }
+
+  /// Each step interleaves the first half of the vectors with the second.
+  void transpose(Carried &vectors) {
+    llvm::SmallVector<int, 16> low, high;
+    const auto lanes = static_cast<int>(plan_.lanes);
+    for (int lane = 0; lane < lanes / 2; ++lane) {
+      low.append({lane, lane + lanes});
+      high.append({lane + lanes / 2, lane + lanes / 2 + lanes});
+    }
+    for (std::int64_t step = 1; step < plan_.lanes; step *= 2) {
+      const Carried before = vectors;
+      for (size_t i = 0; i < before.size() / 2; ++i) {
+        Value *first = before[i], *second = before[i + before.size() / 2];
+        vectors[2 * i] = b_.CreateShuffleVector(first, second, low);
+        vectors[2 * i + 1] = b_.CreateShuffleVector(first, second, high);
+      }
+    }
+  }
+
+  /// With zeros.
+  Value *filledUp(Value *vector, std::int64_t lanes) {
+    const auto has =
+        static_cast<int>(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
+    if (has == lanes) return vector;
+    llvm::SmallVector<int, 64> mask;
+    for (int lane = 0; lane < lanes; ++lane) mask.push_back(std::min(lane, has));
+    return b_.CreateShuffleVector(vector, llvm::Constant::getNullValue(vector->getType()), mask);
   }
 
   void copyWordsOf(const DotOperand &b, Value *panels, Value *word, std::int64_t steps) {
@@ -241,11 +323,10 @@ private:
       inVectors(columns, [&](Value *column, std::int64_t lanes) {
         llvm::SmallVector<Value *, 4> rows;
         for (std::int64_t step = 0; step < plan_.together; ++step) {
-          Value *row = at(at(first, b_.CreateMul(i64(step), b.rowStride), shape_.b),
-                          columnOf(b, firstColumn), shape_.b);
+          Value *row =
+              at(at(first, b_.CreateMul(i64(step), b.rowStride), shape_.b), firstColumn, shape_.b);
           rows.push_back(step < steps ? loadDotElements(b_, shape_.b, copied_, DotPart::Whole,
-                                                        at(row, columnOf(b, column), shape_.b),
-                                                        lanes, b.columnStride)
+                                                        at(row, column, shape_.b), lanes)
                                       : llvm::Constant::getNullValue(rows[0]->getType()));
         }
         b_.CreateAlignedStore(bytes_.interleaved(rows), at(to, column, shape_.sum), elementAlign());
@@ -290,12 +371,9 @@ private:
     if (whole < count) each(i64(whole), count - whole);
   }
 
-  void copyRow(Value *from, ElementKind kind, DotPart part, Value *to, std::int64_t count,
-               Value *stride = nullptr) {
+  void copyRow(Value *from, ElementKind kind, DotPart part, Value *to, std::int64_t count) {
     inVectors(count, [&](Value *first, std::int64_t lanes) {
-      Value *place = stride ? b_.CreateMul(first, stride) : first;
-      Value *loaded =
-          loadDotElements(b_, kind, copied_, part, at(from, place, kind), lanes, stride);
+      Value *loaded = loadDotElements(b_, kind, copied_, part, at(from, first, kind), lanes);
       if (plan_.together > 1) loaded = bytes_.ofA(loaded);
       b_.CreateAlignedStore(loaded, at(to, first, copied_),
                             llvm::Align(static_cast<std::uint64_t>(ir::info(copied_).bits / 8)));
@@ -470,7 +548,7 @@ private:
 
   DotOperand atBatch(const DotOperand &operand, Value *batch, ElementKind kind) {
     return {at(operand.data, b_.CreateMul(batch, operand.batchStride), kind), operand.rowStride,
-            nullptr, operand.columnStride};
+            nullptr};
   }
   Value *at(Value *base, Value *elements, ElementKind kind) {
     return b_.CreateGEP(scratchElementType(b_.getContext(), kind), base, elements);

@@ -35,15 +35,15 @@ struct DotShape {
   std::int64_t m, n, k;
   ir::ElementKind a, b, sum;
   ir::Precision precision = ir::Precision::Ieee;
+  bool isTransposedB = false; // b is given as n x k
 };
 
-/// A matrix in memory: element (i, j) of batch s is at data + s batchStride + i rowStride +
-/// j columnStride, in elements. Strides are i64 values. An f4e2m1 takes a byte here.
+/// A matrix in memory: element (i, j) of batch s is at data + s batchStride + i rowStride + j, in
+/// elements. Strides are i64 values. An f4e2m1 takes a byte here.
 struct DotOperand {
   llvm::Value *data;
   llvm::Value *rowStride;
   llvm::Value *batchStride;
-  llvm::Value *columnStride = nullptr; ///< Null: 1. Others only of what becomes panels.
 };
 
 /// Whether the product is of panels; else of b itself.

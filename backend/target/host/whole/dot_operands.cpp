@@ -111,21 +111,11 @@ llvm::Type *scratchElementType(llvm::LLVMContext &context, ElementKind kind) {
   return llvm::Type::getInt8Ty(context);
 }
 
-llvm::Value *loadDotElements(llvm::IRBuilder<> &builder, ir::ElementKind from, ir::ElementKind sum,
-                             DotPart part, llvm::Value *pointer, std::int64_t lanes,
-                             llvm::Value *stride) {
+llvm::Value *loadDotElements(llvm::IRBuilder<> &builder, ElementKind from, ElementKind sum,
+                             DotPart part, llvm::Value *pointer, std::int64_t lanes) {
   llvm::Type *element = scratchElementType(builder.getContext(), from);
-  llvm::Type *vector = vectorOf(element, lanes);
   const llvm::Align align(static_cast<std::uint64_t>(element->getPrimitiveSizeInBits() / 8));
-  llvm::Value *loaded = nullptr;
-  if (stride == nullptr) {
-    loaded = builder.CreateAlignedLoad(vector, pointer, align);
-  } else {
-    llvm::Value *places = builder.CreateStepVector(vectorOf(builder.getInt64Ty(), lanes));
-    places =
-        builder.CreateMul(places, builder.CreateVectorSplat(static_cast<unsigned>(lanes), stride));
-    loaded = builder.CreateMaskedGather(vector, builder.CreateGEP(element, pointer, places), align);
-  }
+  llvm::Value *loaded = builder.CreateAlignedLoad(vectorOf(element, lanes), pointer, align);
   return takePart(builder, part, convertToSum(builder, from, sum, loaded, lanes));
 }
 

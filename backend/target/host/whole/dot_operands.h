@@ -22,10 +22,9 @@ enum class DotPart : std::uint8_t {
 /// bool as bytes.
 llvm::Type *scratchElementType(llvm::LLVMContext &context, ir::ElementKind kind);
 
-/// Load `lanes` elements from `pointer` on, neighbours or `stride` apart (i64, null: 1), and
-/// convert them to the sum's element, exactly; then take the part.
+/// Load `lanes` neighbouring elements from `pointer` and convert them to the sum's element,
+/// exactly; then take the part.
 llvm::Value *loadDotElements(llvm::IRBuilder<> &builder, ir::ElementKind from, ir::ElementKind sum,
-                             DotPart part, llvm::Value *pointer, std::int64_t lanes,
-                             llvm::Value *stride = nullptr);
+                             DotPart part, llvm::Value *pointer, std::int64_t lanes);
 
 } // namespace imbrex::host

@@ -26,8 +26,8 @@ constexpr std::int64_t kMostSlots = 64;
 
 } // namespace
 
-/// Where a factor's tile is: in memory where its box lies inside the view, perhaps transposed; else
-/// kept in scratch.
+/// Where a factor's tile is, or that of its transpose: in memory where its box lies inside the
+/// view, else kept in scratch.
 struct WholeEmitter::Factor {
   DotOperand at;
   std::optional<Body::BoxPlace> box; // of what is read from memory
@@ -38,6 +38,7 @@ DotShape WholeEmitter::dotShape() const {
   const ir::Type &sum = f_.type(op_.result());
   const std::int32_t rank = sum.rank();
   const std::int64_t m = sum.shape()[rank - 2], n = sum.shape()[rank - 1];
+  const Nest *nest = nestOf(1);
   return {.batch = sum.shape().elements() / (m * n),
           .m = m,
           .n = n,
@@ -45,13 +46,12 @@ DotShape WholeEmitter::dotShape() const {
           .a = a.element(),
           .b = b.element(),
           .sum = sum.element(),
-          .precision = op_.attrs<ir::DotAttrs>().precision};
+          .precision = op_.attrs<ir::DotAttrs>().precision,
+          .isTransposedB = nest != nullptr && nest->roots[0].value != op_.operand(1)};
 }
 
-const Nest *WholeEmitter::nestOf(ir::ValueId factor) const {
-  const auto found = llvm::find_if(step_.operands,
-                                   [&](const Nest &nest) { return nest.roots[0].value == factor; });
-  return found == step_.operands.end() ? nullptr : &*found;
+const Nest *WholeEmitter::nestOf(size_t factor) const {
+  return nestBehind(step_, f_.kernel, op_.operand(factor));
 }
 
 DotOperand WholeEmitter::keptTile(ir::ValueId value) {
@@ -62,28 +62,20 @@ DotOperand WholeEmitter::keptTile(ir::ValueId value) {
           .batchStride = f_.index(shape[shape.rank() - 2] * columns)};
 }
 
-WholeEmitter::Factor WholeEmitter::factor(size_t operand, bool mayBeTransposed) {
-  const ir::ValueId value = op_.operand(operand);
-  const DotOperand kept = keptTile(value);
-  const Nest *nest = nestOf(value);
-  if (nest == nullptr) return {.at = kept, .box = {}};
-  const ir::Op &load = loadBehind(f_.kernel, value);
-  const bool isTransposed = load.result() != value;
-  if (isTransposed && !mayBeTransposed) {
-    f_.emitNest(*nest);
-    return {.at = kept, .box = {}};
-  }
+WholeEmitter::Factor WholeEmitter::factor(size_t operand) {
+  const Nest *nest = nestOf(operand);
+  if (nest == nullptr) return {.at = keptTile(op_.operand(operand)), .box = {}};
+  const ir::Op &load = *f_.kernel.definition(nest->roots[0].value);
+  const DotOperand kept = keptTile(load.result());
   const Body::BoxPlace box = Body(f_, 1).placeOf(load);
   whereNot(box.isInside, [&] { f_.emitNest(*nest); });
   const auto either = [&](Value *inMemory, Value *inScratch) {
     return b_.CreateSelect(box.isInside, inMemory, inScratch);
   };
   const auto &strides = f_.view(load.operand(0)).strides;
-  Value *one = f_.index(1), *row = strides[strides.size() - 2];
   return {.at = {.data = either(box.address, kept.data),
-                 .rowStride = either(isTransposed ? one : row, kept.rowStride),
-                 .batchStride = either(strides.front(), kept.batchStride),
-                 .columnStride = isTransposed ? either(row, one) : nullptr},
+                 .rowStride = either(strides[strides.size() - 2], kept.rowStride),
+                 .batchStride = either(strides.front(), kept.batchStride)},
           .box = box};
 }
 
@@ -95,7 +87,7 @@ void WholeEmitter::emitDot() {
   if (step_.product.start == Start::FirstTrip)
     sums.areNew = b_.CreateICmpEQ(f_.trip(), f_.index(0));
   if (!wantsPanels(shape, f_.unit)) {
-    const DotOperand b = factor(1, /*mayBeTransposed=*/false).at;
+    const DotOperand b = factor(1).at;
     return host::emitDot(b_, shape, f_.unit, rowsFor(shape, factor(0).at), b, sums);
   }
   const std::int64_t bytes = dotPanelBytes(shape, f_.unit);
@@ -146,7 +138,7 @@ Value *WholeEmitter::slotOf(std::int64_t slots, std::int64_t trips) {
 /// Where a box begins tells what it is: nothing writes it, and its view is the same in all blocks.
 void WholeEmitter::copyIfOthers(const DotShape &shape, Value *panels, std::int64_t slots,
                                 Value *slot) {
-  const auto start = Body(f_, 1).placeOf(loadBehind(f_.kernel, op_.operand(1))).start;
+  const auto start = Body(f_, 1).placeOf(*f_.kernel.definition(nestOf(1)->roots[0].value)).start;
   const auto rank = static_cast<std::int64_t>(start.size());
   Value *owner =
       b_.CreateGEP(f_.i64, f_.placesPerRange(slots * rank), b_.CreateMul(slot, f_.index(rank)));

@@ -40,9 +40,9 @@ private:
   struct Factor;
   void emitDot();
   DotShape dotShape() const;
-  const Nest *nestOf(ir::ValueId factor) const;
+  const Nest *nestOf(size_t factor) const;
   DotOperand keptTile(ir::ValueId value);
-  Factor factor(size_t operand, bool mayBeTransposed = true);
+  Factor factor(size_t operand);
   std::int64_t slotCount(std::int64_t bytes, std::int64_t trips) const;
   llvm::Value *slotOf(std::int64_t slots, std::int64_t trips);
   void copyIfOthers(const DotShape &shape, llvm::Value *panels, std::int64_t slots,
