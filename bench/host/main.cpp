@@ -1,5 +1,6 @@
-// The host device against libraries, one thread on one processor: `bench_host [rounds [products]]`.
-// Prints a line of JSON per figure. Every result is checked against the peer's before it is timed.
+// The host device against libraries, one thread on one processor: `bench_host [rounds [products |
+// attention]]`. Prints a line of JSON per figure. Every result is checked against the peer's before
+// it is timed.
 
 #include "bench/host/kernels.hpp"
 #include "bench/host/measure.h"
@@ -216,6 +217,11 @@ void benchAttention(std::int64_t heads, std::int64_t length) {
                 "OpenBLAS, oneDNN", "gflops", operations, bench::compare(ours, peer, rounds), 1.3);
 }
 
+void benchAttentions() {
+  benchAttention<64, 256, 64>(8, 1024);
+  benchAttention<64, 256, 128>(4, 4096);
+}
+
 /// Record and compile, in a process that has compiled before: the best of several.
 template <class Kernel>
 void benchCompile(const std::string &name, const Kernel &kernel, double ceiling) {
@@ -279,25 +285,16 @@ int main(int argc, char **argv) {
   bench::pinToProcessor(1);
   std::printf("{\"peers\": \"%s\", \"rounds\": %d}\n", bench::peerVersions(), rounds);
 
-  if (argc > 2 && std::string(argv[2]) == "products") return benchProducts(), 0;
-  if (argc > 2 && std::string(argv[2]) == "attention") {
-    benchAttention<128, 128, 64>(8, 1024);
-    benchAttention<128, 128, 128>(4, 4096);
-    benchAttention<64, 256, 64>(8, 1024);
-    benchAttention<64, 128, 64>(8, 1024);
-    benchAttention<32, 128, 64>(8, 1024);
-    benchAttention<16, 256, 64>(8, 1024);
-    benchAttention<64, 128, 128>(4, 4096);
-    benchAttention<64, 256, 128>(4, 4096);
-    benchAttention<32, 128, 128>(4, 4096);
+  const std::string part = argc > 2 ? argv[2] : "";
+  if (part == "products" || part == "attention") {
+    part == "products" ? benchProducts() : benchAttentions();
     return 0;
   }
   benchAdd();
   benchRows<1024>(4096);
   benchRows<4096>(4096);
   benchProducts();
-  benchAttention<128, 128, 64>(8, 1024);
-  benchAttention<128, 128, 128>(4, 4096);
+  benchAttentions();
   benchCompile("vector add", bench::add<1024>{}, 10);
   benchCompile("softmax", bench::softmax<1024>{}, 25);
   benchCompile("matmul", bench::matmul<128, 128, 64>{}, 80);
