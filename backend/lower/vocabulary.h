@@ -8,6 +8,7 @@
 #include "llvm/IR/LLVMContext.h"
 
 #include <cstdint>
+#include <string_view>
 
 namespace imbrex::lower {
 
@@ -85,7 +86,9 @@ public:
     Value *first; ///< The address that distances are from.
     Value *ofBlock, *ofThread;
   };
-  virtual Value *loadFromBuffer(Builder &b, llvm::Type *type, const BufferPlace &from) const;
+  virtual Value *loadFromBuffer(Builder &, llvm::Type *, const BufferPlace &) const {
+    lacks("has no buffers");
+  }
 
   // --- matrix units ---
 
@@ -97,15 +100,21 @@ public:
   /// As many matrices of 8 rows of 16 bytes as there are registers of the result, 1, 2 or 4: lane
   /// 8 · i + j names row j of the i-th. Each lane gets four bytes of each (i32); `isTransposed`: of
   /// the transposed one, whose elements have 16 bits.
-  virtual llvm::SmallVector<Value *, 4> loadMatrices(Builder &b, Value *row, std::int32_t count,
-                                                     bool isTransposed) const;
+  virtual llvm::SmallVector<Value *, 4>
+  loadMatrices(Builder &, Value * /*row*/, std::int32_t /*count*/, bool /*isTransposed*/) const {
+    lacks("loads no matrices");
+  }
   /// The other way round, on a machine that stores them (Machine::storesMatrices): four bytes of
   /// each lane for each matrix.
-  virtual void storeMatrices(Builder &b, Value *row, llvm::ArrayRef<Value *> registers,
-                             bool isTransposed) const;
+  virtual void storeMatrices(Builder &, Value * /*row*/, llvm::ArrayRef<Value *> /*registers*/,
+                             bool /*isTransposed*/) const {
+    lacks("stores no matrices");
+  }
   /// Of rows of 16 elements, of which each lane names 8 bytes, its column's: two registers (i32).
-  virtual llvm::SmallVector<Value *, 4> loadColumns(Builder &b, Value *row,
-                                                    std::int32_t elementBits) const;
+  virtual llvm::SmallVector<Value *, 4> loadColumns(Builder &, Value * /*row*/,
+                                                    std::int32_t /*elementBits*/) const {
+    lacks("loads no columns");
+  }
 
   // --- asynchronous copies, on a machine that has them (Machine::asyncCopies) ---
 
@@ -118,47 +127,62 @@ public:
     Value *condition;
   };
   /// Start one from global to shared memory, both aligned to its bytes.
-  virtual void copyAsync(Builder &b, Value *to, Value *from, const Copy &copy) const;
+  virtual void copyAsync(Builder &, Value * /*to*/, Value * /*from*/, const Copy & /*copy*/) const {
+    lacks(kNoCopies);
+  }
   /// Start one of each lane, in the machine's lane order; `to` is the first lane's, and the same in
   /// all of them.
-  virtual void copyInLaneOrder(Builder &b, Value *to, Value *from, std::int64_t bytes) const;
+  virtual void copyInLaneOrder(Builder &, Value * /*to*/, Value * /*from*/,
+                               std::int64_t /*bytes*/) const {
+    lacks(kNoCopies);
+  }
   /// A value (i32) that is the same in all lanes, in a way that the machine can see.
   virtual Value *uniform(Builder &, Value *x) const { return x; }
   /// Close a group of this thread's copies.
-  virtual void commitCopies(Builder &b) const;
+  virtual void commitCopies(Builder &) const { lacks(kNoCopies); }
   /// Wait until at most so many of this thread's groups, or copies, are not done.
-  virtual void drainCopies(Builder &b, std::int32_t left) const;
+  virtual void drainCopies(Builder &, std::int32_t /*left*/) const { lacks(kNoCopies); }
 
   // --- an engine that loads boxes, on a machine that has one (Machine::asyncCopies.haveEngine) ---
 
   /// `argument` is a pointer to a map of boxes, which the launch passes by value.
-  virtual void passByValue(llvm::Argument &argument, std::int32_t bytes,
-                           std::int32_t alignment) const;
+  virtual void passByValue(llvm::Argument &, std::int32_t /*bytes*/,
+                           std::int32_t /*alignment*/) const {
+    lacks(kNoBoxes);
+  }
   /// Make a barrier in shared memory, by one thread.
-  virtual void makeBarrier(Builder &b, Value *barrier, std::int32_t arrivals) const;
+  virtual void makeBarrier(Builder &, Value * /*barrier*/, std::int32_t /*arrivals*/) const {
+    lacks(kNoBoxes);
+  }
   /// Behind it, the engine knows of the barriers that this thread has made.
-  virtual void showBarriers(Builder &b) const;
-  virtual void arrive(Builder &b, Value *barrier) const;
+  virtual void showBarriers(Builder &) const { lacks(kNoBoxes); }
+  virtual void arrive(Builder &, Value * /*barrier*/) const { lacks(kNoBoxes); }
   /// Arrive, and let the phase last until so many bytes have landed.
-  virtual void expect(Builder &b, Value *barrier, std::int64_t bytes) const;
+  virtual void expect(Builder &, Value * /*barrier*/, std::int64_t /*bytes*/) const {
+    lacks(kNoBoxes);
+  }
   /// i1: whether the phase of a parity (i32) is over; it may take its time to say no.
-  virtual Value *isOver(Builder &b, Value *barrier, Value *parity) const;
+  virtual Value *isOver(Builder &, Value * /*barrier*/, Value * /*parity*/) const {
+    lacks(kNoBoxes);
+  }
   /// A box, by the map of its view; `first`: where it begins, i32, the view's last axis first.
   struct Box {
     Value *map;
     llvm::ArrayRef<Value *> first;
   };
   /// Let the engine start to load one; the bytes that land count at the barrier.
-  virtual void loadBox(Builder &b, Value *to, const Box &box, Value *barrier) const;
+  virtual void loadBox(Builder &, Value * /*to*/, const Box & /*box*/, Value * /*barrier*/) const {
+    lacks(kNoBoxes);
+  }
   /// Wait for the lanes of the warp; they see what each has done to memory.
-  virtual void meetWarp(Builder &b) const;
+  virtual void meetWarp(Builder &) const { lacks(kNoBoxes); }
   /// As `barrier`, of so many threads alone: always the same, of whole warps.
-  virtual void meet(Builder &b, std::int32_t threads) const;
+  virtual void meet(Builder &, std::int32_t /*threads*/) const { lacks(kNoBoxes); }
   /// Hand registers back, or take some: each thread of four warps, which do so together.
-  virtual void releaseRegisters(Builder &b, std::int32_t left) const;
-  virtual void takeRegisters(Builder &b, std::int32_t count) const;
+  virtual void releaseRegisters(Builder &, std::int32_t /*left*/) const { lacks(kNoBoxes); }
+  virtual void takeRegisters(Builder &, std::int32_t /*count*/) const { lacks(kNoBoxes); }
   /// So many blocks are to fit on a core: what a thread's registers at the launch follow from.
-  virtual void fitBlocks(llvm::Function &function, std::int32_t blocks) const;
+  virtual void fitBlocks(llvm::Function &, std::int32_t /*blocks*/) const { lacks(kNoBoxes); }
 
   // --- arithmetic ---
 
@@ -175,6 +199,13 @@ public:
   virtual Value *nearReciprocal(Builder &b, Value *x) const = 0;
   /// Whether there are instructions for the minimum and maximum of f32 that keep a NaN.
   virtual bool keepsNaN() const = 0;
+
+private:
+  static constexpr std::string_view kNoCopies = "has no asynchronous copies";
+  static constexpr std::string_view kNoBoxes = "loads no boxes";
+
+  /// Nobody asks a machine for what it does not have.
+  [[noreturn]] void lacks(std::string_view what) const;
 };
 
 } // namespace imbrex::lower
