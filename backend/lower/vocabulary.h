@@ -22,8 +22,9 @@ public:
   using Builder = llvm::IRBuilder<>;
   using Value = llvm::Value;
 
+  explicit Vocabulary(const machine::Machine &machine) : machine_(machine) {}
   virtual ~Vocabulary() = default;
-  virtual const machine::Machine &machine() const = 0;
+  const machine::Machine &machine() const { return machine_; }
 
   // --- the kernel ---
 
@@ -192,20 +193,38 @@ public:
   bool hasFast(ir::OpKind kind) const {
     return machine::hasFastForm(machine(), ir::info(kind).mnemonic);
   }
-  /// The fast form of an op that it has.
-  virtual Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const = 0;
+  /// The fast form of an op that it has; exp and log by those of exp2 and log2.
+  Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const;
   /// The reciprocal of an f32 between 2^-24 and 2^24, at most 4 ulp off, or of an f64 that was an
   /// f32, at most a 2^-14th off, also of 0, of infinities and of NaN: an instruction.
   virtual Value *nearReciprocal(Builder &b, Value *x) const = 0;
   /// Whether there are instructions for the minimum and maximum of f32 that keep a NaN.
   virtual bool keepsNaN() const = 0;
 
+protected:
+  /// An op whose fast form is one intrinsic.
+  struct FastForm {
+    ir::OpKind kind;
+    llvm::Intrinsic::ID intrinsic;
+  };
+  /// It must be there.
+  static llvm::Intrinsic::ID fastForm(ir::OpKind kind, llvm::ArrayRef<FastForm> forms);
+  /// A call of an intrinsic without operands.
+  static llvm::CallInst *plain(Builder &b, llvm::Intrinsic::ID id) {
+    return b.CreateIntrinsic(id, llvm::ArrayRef<Value *>());
+  }
+
 private:
+  /// As `fast`, of ops that are not made of others.
+  virtual Value *fastAlone(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const = 0;
+
   static constexpr std::string_view kNoCopies = "has no asynchronous copies";
   static constexpr std::string_view kNoBoxes = "loads no boxes";
 
   /// Nobody asks a machine for what it does not have.
   [[noreturn]] void lacks(std::string_view what) const;
+
+  const machine::Machine &machine_;
 };
 
 } // namespace imbrex::lower

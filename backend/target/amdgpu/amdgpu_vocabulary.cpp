@@ -3,7 +3,6 @@
 #include "backend/support/check.h"
 #include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/shuffle.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/Support/AMDGPUAddrSpace.h"
@@ -22,38 +21,20 @@ constexpr std::array<Intrinsic::ID, 3> kBlockIndex{Intrinsic::amdgcn_workgroup_i
                                                    Intrinsic::amdgcn_workgroup_id_y,
                                                    Intrinsic::amdgcn_workgroup_id_z};
 
-/// An op whose fast form is one instruction.
-struct FastForm {
-  ir::OpKind kind;
-  Intrinsic::ID intrinsic;
-};
-constexpr std::array<FastForm, 3> kFastForms{{
-    {ir::OpKind::Exp2, Intrinsic::amdgcn_exp2},
-    {ir::OpKind::Log2, Intrinsic::amdgcn_log},
-    {ir::OpKind::Rsqrt, Intrinsic::amdgcn_rsq},
-}};
-
-/// An intrinsic without operands.
-Value *plain(Builder &b, Intrinsic::ID id) {
-  return b.CreateIntrinsic(id, llvm::ArrayRef<Value *>());
-}
-
-Value *floatOf(Builder &b, double number) { return llvm::ConstantFP::get(b.getFloatTy(), number); }
-
 Value *instruction(Builder &b, Intrinsic::ID id, llvm::ArrayRef<Value *> operands) {
   return b.CreateIntrinsic(id, {operands[0]->getType()}, operands);
 }
 
 /// v_sin and v_cos count in turns and are exact enough within one.
 Value *ofTurns(Builder &b, Intrinsic::ID id, Value *x) {
-  Value *turns = b.CreateFMul(x, floatOf(b, std::numbers::inv_pi / 2));
+  Value *turns = b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), std::numbers::inv_pi / 2));
   return instruction(b, id, {instruction(b, Intrinsic::amdgcn_fract, {turns})});
 }
 
 } // namespace
 
 AmdgpuVocabulary::AmdgpuVocabulary(const machine::Machine &machine)
-    : machine_(machine),
+    : Vocabulary(machine),
       isa_(llvm::AMDGPU::getIsaVersion({machine.cpu.data(), machine.cpu.size()})) {}
 
 void AmdgpuVocabulary::declareKernel(llvm::Function &function, std::int32_t threads) const {
@@ -90,11 +71,11 @@ void AmdgpuVocabulary::limitRegisters(llvm::Function &function, std::int32_t reg
 
 // V_PK_ADD_F32, V_PK_MUL_F32, V_PK_FMA_F32 (CDNA 3 ISA, VOP3P; LLVM 22, feature "packed-fp32-ops").
 bool AmdgpuVocabulary::hasFloatPairs() const {
-  return isa_.Major == 9 || machine_.cpu == "gfx1250";
+  return isa_.Major == 9 || machine().cpu == "gfx1250";
 }
 
 // How gfx1250 describes a buffer no document says yet.
-bool AmdgpuVocabulary::hasBuffers() const { return machine_.cpu != "gfx1250"; }
+bool AmdgpuVocabulary::hasBuffers() const { return machine().cpu != "gfx1250"; }
 
 // The last word of a buffer's description: a format, which raw loads do not ask for; from gfx10 on
 // also that what lies beyond its bytes is outside whatever the stride (OOB_SELECT 3), and a bit
@@ -138,8 +119,7 @@ Value *AmdgpuVocabulary::threadIndex(Builder &b) const {
 
 // A grid has less than 2^31 blocks along each axis, which LLVM does not know of AMD's.
 Value *AmdgpuVocabulary::blockIndex(Builder &b, std::int32_t axis) const {
-  auto *index =
-      llvm::cast<llvm::CallInst>(plain(b, kBlockIndex.at(static_cast<std::size_t>(axis))));
+  llvm::CallInst *index = plain(b, kBlockIndex.at(static_cast<std::size_t>(axis)));
   constexpr unsigned kBits = 32;
   index->addRangeRetAttr({llvm::APInt::getZero(kBits), llvm::APInt::getSignedMaxValue(kBits)});
   return index;
@@ -220,7 +200,7 @@ Value *AmdgpuVocabulary::shuffle(Builder &b, Value *x, Value *lane) const {
 }
 
 Value *AmdgpuVocabulary::any(Builder &b, Value *condition) const {
-  llvm::Type *lanes = b.getIntNTy(static_cast<unsigned>(machine_.warpSize));
+  llvm::Type *lanes = b.getIntNTy(static_cast<unsigned>(machine().warpSize));
   return b.CreateIsNotNull(b.CreateIntrinsic(Intrinsic::amdgcn_ballot, {lanes}, {condition}));
 }
 
@@ -248,21 +228,18 @@ void AmdgpuVocabulary::applyHints(llvm::Instruction &access, ir::Cache cache,
   access.setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context, {one}));
 }
 
-Value *AmdgpuVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const {
+Value *AmdgpuVocabulary::fastAlone(Builder &b, ir::OpKind kind,
+                                   llvm::ArrayRef<Value *> operands) const {
   Value *x = operands[0];
-  if (kind == ir::OpKind::Exp)
-    return fast(b, ir::OpKind::Exp2, {b.CreateFMul(x, floatOf(b, std::numbers::log2e))});
-  if (kind == ir::OpKind::Log)
-    return b.CreateFMul(fast(b, ir::OpKind::Log2, x), floatOf(b, std::numbers::ln2));
   if (kind == ir::OpKind::Sin) return ofTurns(b, Intrinsic::amdgcn_sin, x);
   if (kind == ir::OpKind::Cos) return ofTurns(b, Intrinsic::amdgcn_cos, x);
   if (kind == ir::OpKind::Div)
     return b.CreateFMul(x, instruction(b, Intrinsic::amdgcn_rcp, {operands[1]}));
-  if (kind == ir::OpKind::Tanh) return instruction(b, Intrinsic::amdgcn_tanh, {x});
-  const FastForm *form =
-      llvm::find_if(kFastForms, [&](const FastForm &row) { return row.kind == kind; });
-  IMBREX_CHECK(form != kFastForms.end(), "{0} has no fast form here", info(kind).mnemonic);
-  return instruction(b, form->intrinsic, operands);
+  constexpr auto kForms = std::to_array<FastForm>({{ir::OpKind::Exp2, Intrinsic::amdgcn_exp2},
+                                                   {ir::OpKind::Log2, Intrinsic::amdgcn_log},
+                                                   {ir::OpKind::Rsqrt, Intrinsic::amdgcn_rsq},
+                                                   {ir::OpKind::Tanh, Intrinsic::amdgcn_tanh}});
+  return instruction(b, fastForm(kind, kForms), operands);
 }
 
 // V_RCP_F32: 1 ulp; V_RCP_F64: 2^29 ulp (CDNA 3 ISA, RDNA 3 ISA).
@@ -271,6 +248,6 @@ Value *AmdgpuVocabulary::nearReciprocal(Builder &b, Value *x) const {
 }
 
 // V_MINIMUM and V_MAXIMUM of gfx12, V_MINIMUM3 and V_MAXIMUM3 of gfx950.
-bool AmdgpuVocabulary::keepsNaN() const { return isa_.Major >= 12 || machine_.cpu == "gfx950"; }
+bool AmdgpuVocabulary::keepsNaN() const { return isa_.Major >= 12 || machine().cpu == "gfx950"; }
 
 } // namespace imbrex::target::amdgpu

@@ -9,7 +9,6 @@ namespace imbrex::target::amdgpu {
 class AmdgpuVocabulary final : public lower::Vocabulary {
 public:
   explicit AmdgpuVocabulary(const machine::Machine &machine);
-  const machine::Machine &machine() const override { return machine_; }
   llvm::AMDGPU::IsaVersion isa() const { return isa_; }
 
   void declareKernel(llvm::Function &function, std::int32_t threads) const override;
@@ -39,12 +38,12 @@ public:
   void copyInLaneOrder(Builder &b, Value *to, Value *from, std::int64_t bytes) const override;
   Value *uniform(Builder &b, Value *x) const override;
   void drainCopies(Builder &b, std::int32_t left) const override;
-  Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
   Value *nearReciprocal(Builder &b, Value *x) const override;
   bool keepsNaN() const override;
 
 private:
-  const machine::Machine &machine_;
+  Value *fastAlone(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
+
   llvm::AMDGPU::IsaVersion isa_;
 };
 

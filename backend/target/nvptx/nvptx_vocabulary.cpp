@@ -9,7 +9,6 @@
 #include "llvm/Support/NVPTXAddrSpace.h"
 
 #include <array>
-#include <numbers>
 
 namespace imbrex::target::nvptx {
 namespace {
@@ -29,29 +28,6 @@ constexpr std::array<Intrinsic::ID, 3> kBlockIndex{Intrinsic::nvvm_read_ptx_sreg
 constexpr std::array<Intrinsic::ID, 3> kGridExtent{Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
                                                    Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
                                                    Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
-
-/// An op whose fast form is one intrinsic. That of exp2 takes subnormal numbers for zeros, as the
-/// instruction does: the form that keeps them multiplies in front of it and behind (PTX ISA 9.0,
-/// "ex2").
-struct FastForm {
-  ir::OpKind kind;
-  Intrinsic::ID intrinsic;
-};
-constexpr std::array<FastForm, 6> kFastForms{{
-    {ir::OpKind::Exp2, Intrinsic::nvvm_ex2_approx_ftz},
-    {ir::OpKind::Log2, Intrinsic::nvvm_lg2_approx_f},
-    {ir::OpKind::Rsqrt, Intrinsic::nvvm_rsqrt_approx_f},
-    {ir::OpKind::Sin, Intrinsic::nvvm_sin_approx_f},
-    {ir::OpKind::Cos, Intrinsic::nvvm_cos_approx_f},
-    {ir::OpKind::Div, Intrinsic::nvvm_div_approx_f},
-}};
-
-/// An intrinsic without operands.
-Value *plain(Builder &b, Intrinsic::ID id) {
-  return b.CreateIntrinsic(id, llvm::ArrayRef<Value *>());
-}
-
-Value *floatOf(Builder &b, double number) { return llvm::ConstantFP::get(b.getFloatTy(), number); }
 
 // LLVM 22 has neither an intrinsic for this instruction nor a pattern for `afn` on llvm.tanh.
 Value *tanhApproximation(Builder &b, Value *x) {
@@ -293,18 +269,20 @@ void NvptxVocabulary::fitBlocks(llvm::Function &function, std::int32_t blocks) c
   function.addFnAttr("nvvm.maxnreg", std::to_string(registers));
 }
 
-Value *NvptxVocabulary::fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const {
-  if (kind == ir::OpKind::Exp)
-    return fast(b, ir::OpKind::Exp2, {b.CreateFMul(operands[0], floatOf(b, std::numbers::log2e))});
-  if (kind == ir::OpKind::Log)
-    return b.CreateFMul(fast(b, ir::OpKind::Log2, operands), floatOf(b, std::numbers::ln2));
+// That of exp2 takes subnormal numbers for zeros, as the instruction does: the form that keeps them
+// multiplies in front of it and behind (PTX ISA 9.0, "ex2").
+Value *NvptxVocabulary::fastAlone(Builder &b, ir::OpKind kind,
+                                  llvm::ArrayRef<Value *> operands) const {
   if (kind == ir::OpKind::Tanh) return tanhApproximation(b, operands[0]);
-  const FastForm *form =
-      llvm::find_if(kFastForms, [&](const FastForm &row) { return row.kind == kind; });
-  IMBREX_CHECK(form != kFastForms.end(), "{0} has no fast form here", info(kind).mnemonic);
-  if (form->intrinsic == Intrinsic::nvvm_ex2_approx_ftz)
-    return b.CreateIntrinsic(form->intrinsic, {b.getFloatTy()}, operands);
-  return b.CreateIntrinsic(form->intrinsic, {}, operands);
+  if (kind == ir::OpKind::Exp2)
+    return b.CreateIntrinsic(Intrinsic::nvvm_ex2_approx_ftz, {b.getFloatTy()}, operands);
+  constexpr auto kForms =
+      std::to_array<FastForm>({{ir::OpKind::Log2, Intrinsic::nvvm_lg2_approx_f},
+                               {ir::OpKind::Rsqrt, Intrinsic::nvvm_rsqrt_approx_f},
+                               {ir::OpKind::Sin, Intrinsic::nvvm_sin_approx_f},
+                               {ir::OpKind::Cos, Intrinsic::nvvm_cos_approx_f},
+                               {ir::OpKind::Div, Intrinsic::nvvm_div_approx_f}});
+  return b.CreateIntrinsic(fastForm(kind, kForms), {}, operands);
 }
 
 // 1 ulp (PTX ISA 9.0, "rcp"), and in f64 of the upper 20 bits of the significand alone
@@ -316,6 +294,6 @@ Value *NvptxVocabulary::nearReciprocal(Builder &b, Value *x) const {
 }
 
 // min.NaN and max.NaN, from compute capability 8.0 on (PTX ISA 9.0, "min", "max").
-bool NvptxVocabulary::keepsNaN() const { return machine_.cpu != "sm_75"; }
+bool NvptxVocabulary::keepsNaN() const { return machine().cpu != "sm_75"; }
 
 } // namespace imbrex::target::nvptx

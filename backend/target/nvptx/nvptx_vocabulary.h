@@ -7,8 +7,7 @@ namespace imbrex::target::nvptx {
 /// The words of NVIDIA's GPUs, all of them LLVM's intrinsics.
 class NvptxVocabulary final : public lower::Vocabulary {
 public:
-  explicit NvptxVocabulary(const machine::Machine &machine) : machine_(machine) {}
-  const machine::Machine &machine() const override { return machine_; }
+  using Vocabulary::Vocabulary;
 
   void declareKernel(llvm::Function &function, std::int32_t threads) const override;
   void limitRegisters(llvm::Function &function, std::int32_t registers) const override;
@@ -45,12 +44,11 @@ public:
   void releaseRegisters(Builder &b, std::int32_t left) const override;
   void takeRegisters(Builder &b, std::int32_t count) const override;
   void fitBlocks(llvm::Function &function, std::int32_t blocks) const override;
-  Value *fast(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
   Value *nearReciprocal(Builder &b, Value *x) const override;
   bool keepsNaN() const override;
 
 private:
-  const machine::Machine &machine_;
+  Value *fastAlone(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
 };
 
 } // namespace imbrex::target::nvptx
