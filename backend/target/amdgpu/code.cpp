@@ -22,10 +22,10 @@ Result<llvm::SmallVector<char, 0>> generateCode(llvm::Module &module, llvm::Targ
   keepSignsOfZero(module, machine);
   splitUniformPairs(module, machine);
   return generate(module, machine, type,
-                  {{.name = kPassOfSelection, .make = makeRegisterLimit},
-                   {.name = kPassInFrontOfWaits, .make = makeMaskedLoads},
-                   {.name = kPassInFrontOfWaits, .make = makeLoopWaits},
-                   {.name = kPassOfWaits, .make = makeWriteBackWaits}});
+                  {{.name = kPassOfSelection, .run = forgetSharedMemory},
+                   {.name = kPassInFrontOfWaits, .run = removeBranchesAroundLoads},
+                   {.name = kPassInFrontOfWaits, .run = keepWaitsInLoops},
+                   {.name = kPassOfWaits, .run = waitForWriteBacks}});
 }
 
 } // namespace imbrex::target::amdgpu

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "llvm/Pass.h"
+#include "llvm/CodeGen/MachineFunction.h"
 
 /// For a fence LLVM 22.1 writes a wait that it may take away where nothing is under way. In a loop
 /// it decides so before it has seen what the loop's end leaves under way, and does not come back to
@@ -18,6 +18,6 @@
 namespace imbrex::target::amdgpu {
 
 /// Goes behind kPassInFrontOfWaits (masked_loads.h).
-llvm::Pass *makeLoopWaits();
+bool keepWaitsInLoops(llvm::MachineFunction &function);
 
 } // namespace imbrex::target::amdgpu

@@ -1,10 +1,9 @@
 #include "backend/target/amdgpu/masked_loads.h"
 
+#include "backend/target/amdgpu/opcodes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/LivePhysRegs.h"
-#include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
-#include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
@@ -16,24 +15,14 @@ namespace {
 using llvm::MachineBasicBlock;
 using llvm::MachineInstr;
 
-class MaskedLoads final : public llvm::MachineFunctionPass {
+class MaskedLoads {
 public:
-  static char ID;
-  MaskedLoads() : llvm::MachineFunctionPass(ID) {}
-  llvm::StringRef getPassName() const override { return "masked loads without branches"; }
+  explicit MaskedLoads(const llvm::MachineFunction &function)
+      : registers_(*function.getSubtarget().getRegisterInfo()) {}
 
-  bool runOnMachineFunction(llvm::MachineFunction &function) override {
-    instructions_ = function.getSubtarget().getInstrInfo();
-    registers_ = function.getSubtarget().getRegisterInfo();
-    bool changes = false;
-    for (MachineBasicBlock &block : function) changes |= removeBranch(block);
-    return changes;
-  }
-
-private:
   /// The one at the end of `block`, if what it goes around may as well be done.
   bool removeBranch(MachineBasicBlock &block) const {
-    if (block.empty() || !isCalled(block.back(), "S_CBRANCH_EXECZ")) return false;
+    if (block.empty() || nameOf(block.back()) != "S_CBRANCH_EXECZ") return false;
     MachineBasicBlock *around = block.getNextNode();
     MachineBasicBlock *after = block.back().getOperand(0).getMBB();
     const bool isAlone = around != nullptr && around->pred_size() == 1 &&
@@ -45,14 +34,11 @@ private:
     return true;
   }
 
-  bool isCalled(const MachineInstr &instruction, llvm::StringRef name) const {
-    return instructions_->getName(instruction.getOpcode()) == name;
-  }
-
+private:
   /// Loads, and little besides: a wave all of whose lanes are off pays for each.
   bool isCheap(const MachineBasicBlock &around, const MachineBasicBlock &after) const {
     constexpr int kMostOthers = 16;
-    llvm::LivePhysRegs needed(*registers_);
+    llvm::LivePhysRegs needed(registers_);
     findNeeded(after, needed);
     int others = 0;
     bool loads = false;
@@ -67,16 +53,16 @@ private:
     return loads;
   }
 
-  bool isVectorLoad(const MachineInstr &instruction) const {
-    const llvm::StringRef name = instructions_->getName(instruction.getOpcode());
+  static bool isVectorLoad(const MachineInstr &instruction) {
+    const llvm::StringRef name = nameOf(instruction);
     const bool isToLds = name.contains("LDS"); // which are counted
     return !isToLds && !instruction.mayStore() &&
            llvm::any_of(kLoads, [&](llvm::StringRef start) { return name.starts_with(start); });
   }
 
   /// To read one lane of a vector is nothing of the kind: of no lane there is none.
-  bool isArithmetic(const MachineInstr &instruction) const {
-    const llvm::StringRef name = instructions_->getName(instruction.getOpcode());
+  static bool isArithmetic(const MachineInstr &instruction) {
+    const llvm::StringRef name = nameOf(instruction);
     const bool isOfVectors = name.starts_with("V_") && !name.starts_with("V_READ");
     return (isOfVectors || name.starts_with("S_")) && !instruction.isTerminator() &&
            !instruction.isCall() && !instruction.mayLoadOrStore() &&
@@ -96,10 +82,9 @@ private:
     const llvm::MachineRegisterInfo &function = instruction.getMF()->getRegInfo();
     return llvm::any_of(instruction.all_defs(), [&](const llvm::MachineOperand &made) {
       const llvm::MCRegister written = made.getReg().asMCReg();
-      if (registers_->isDivergentRegClass(registers_->getMinimalPhysRegClass(written)))
-        return false;
+      if (registers_.isDivergentRegClass(registers_.getMinimalPhysRegClass(written))) return false;
       const auto isPartNeeded = [&](llvm::MCRegister part) { return needed.contains(part); };
-      return llvm::any_of(registers_->subregs_inclusive(written), isPartNeeded) ||
+      return llvm::any_of(registers_.subregs_inclusive(written), isPartNeeded) ||
              isAlwaysNeeded(written, function);
     });
   }
@@ -108,19 +93,21 @@ private:
   /// is among them where it is wider than a mask, and where nothing can be written.
   bool isAlwaysNeeded(llvm::MCRegister written, const llvm::MachineRegisterInfo &function) const {
     return function.isReserved(written) && !function.isConstantPhysReg(written) &&
-           !llvm::StringRef(registers_->getName(written)).starts_with("VCC");
+           !llvm::StringRef(registers_.getName(written)).starts_with("VCC");
   }
 
   static constexpr std::array<llvm::StringLiteral, 5> kLoads{"GLOBAL_LOAD_", "FLAT_LOAD_",
                                                              "BUFFER_LOAD_", "DS_READ", "DS_LOAD"};
-  const llvm::TargetInstrInfo *instructions_ = nullptr;
-  const llvm::TargetRegisterInfo *registers_ = nullptr;
+  const llvm::TargetRegisterInfo &registers_;
 };
-
-char MaskedLoads::ID = 0;
 
 } // namespace
 
-llvm::Pass *makeMaskedLoads() { return new MaskedLoads; }
+bool removeBranchesAroundLoads(llvm::MachineFunction &function) {
+  const MaskedLoads loads(function);
+  bool changes = false;
+  for (MachineBasicBlock &block : function) changes |= loads.removeBranch(block);
+  return changes;
+}
 
 } // namespace imbrex::target::amdgpu

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "llvm/Pass.h"
+#include "llvm/CodeGen/MachineFunction.h"
 
 /// A load that a mask stands for is made with the lanes off that are not to make it. LLVM branches
 /// around it besides, for waves all of whose lanes are off:
@@ -22,6 +22,6 @@ namespace imbrex::target::amdgpu {
 /// Behind this pass of LLVM's no register is given any more, and no wait is there yet.
 inline constexpr const char *kPassInFrontOfWaits = "si-memory-legalizer";
 /// Takes away branches around a few loads and what they need.
-llvm::Pass *makeMaskedLoads();
+bool removeBranchesAroundLoads(llvm::MachineFunction &function);
 
 } // namespace imbrex::target::amdgpu

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Pass.h"
+#include "llvm/CodeGen/MachineFunction.h"
 
 /// LLVM 22 obeys `amdgpu-num-vgpr` only down to the registers with which no more warps would fit
 /// than shared memory lets: with fewer nothing would be won (GCNSubtarget::getBaseMaxNumVGPRs). But
@@ -13,6 +13,6 @@ namespace imbrex::target::amdgpu {
 inline constexpr llvm::StringRef kPassOfSelection = "amdgpu-isel";
 
 /// Goes behind it.
-llvm::Pass *makeRegisterLimit();
+bool forgetSharedMemory(llvm::MachineFunction &machine);
 
 } // namespace imbrex::target::amdgpu

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "llvm/Pass.h"
+#include "llvm/CodeGen/MachineFunction.h"
 
 /// A release that the whole device, or the system, is to see writes the second cache back and waits
 /// for that: the next access is what tells others. The wait that LLVM 22.1 puts there it takes away
@@ -18,6 +18,6 @@ namespace imbrex::target::amdgpu {
 /// Behind this pass of LLVM's all waits are in the code.
 inline constexpr const char *kPassOfWaits = "si-insert-waitcnts";
 /// Waits behind each write-back that is not waited for.
-llvm::Pass *makeWriteBackWaits();
+bool waitForWriteBacks(llvm::MachineFunction &function);
 
 } // namespace imbrex::target::amdgpu

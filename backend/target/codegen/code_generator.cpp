@@ -4,6 +4,7 @@
 #include "backend/support/lifetime.h"
 #include "backend/target/codegen/sink.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -109,6 +110,16 @@ Failure<Diagnostic> refusalOf(const CodegenError &error, const llvm::Module &mod
   return fail(Diag::CodeRefused, {}, "LLVM", machine.getTargetCPU().str(), error.text);
 }
 
+class OwnPass final : public llvm::MachineFunctionPass {
+public:
+  explicit OwnPass(const InsertedPass &own) : llvm::MachineFunctionPass(id), run_(own.run) {}
+  bool runOnMachineFunction(llvm::MachineFunction &function) override { return run_(function); }
+
+private:
+  static inline char id = 0; // LLVM knows passes by where this lies
+  bool (*run_)(llvm::MachineFunction &);
+};
+
 /// LLVM's passes, without its two that sink (sink.h), and with a target's own.
 class CodegenPasses final : public llvm::legacy::PassManager {
 public:
@@ -123,7 +134,7 @@ public:
     }
     llvm::legacy::PassManager::add(pass);
     for (const InsertedPass &behind : own_)
-      if (name == behind.name) llvm::legacy::PassManager::add(behind.make());
+      if (name == behind.name) llvm::legacy::PassManager::add(new OwnPass(behind));
   }
 
 private:

@@ -4,8 +4,8 @@
 #include "backend/support/result.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Pass.h"
 #include "llvm/Support/CodeGen.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -22,10 +22,11 @@ namespace imbrex::target {
 /// "Contraction".
 llvm::TargetMachine &targetMachineOf(const machine::Machine &machine, llvm::StringRef triple);
 
-/// A pass of a target's own, behind each of LLVM's that is called so.
+/// A pass of a target's own, behind each of LLVM's that is called so. It says whether it has
+/// changed anything.
 struct InsertedPass {
   llvm::StringRef name;
-  llvm::Pass *(*make)();
+  bool (*run)(llvm::MachineFunction &);
 };
 
 /// Assembly or an object file; the error is LLVM's. The module is used up.
