@@ -4,7 +4,7 @@
 #include "backend/lower/kernel_interface.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "runtime/aot/driver/gpu.h"
-#include "runtime/gpu/suitable_code.h"
+#include "runtime/gpu/make.h"
 
 #include <memory>
 #include <string>
