@@ -51,12 +51,7 @@ private:
     if (program == nullptr) return false;
     if (const auto wrong = checkGrid(grid, target_.machine(), program->threads(), options.where))
       return diagnostics.add(*wrong), false;
-    emulate::Options how;
-    how.seed = options.seed;
-    how.delivery = options.delivery;
-    how.numerics = options.numerics;
-    how.counters = options.counters;
-    return program->run(grid, arguments, how, diagnostics);
+    return program->run(grid, arguments, options.emulated, diagnostics);
   }
 
   /// A bare pointer is refused as by a GPU, of whose own memory there is none here: what runs here

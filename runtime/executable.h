@@ -1,8 +1,6 @@
 #pragma once
 
-#include "backend/emulate/model/counters.h"
-#include "backend/emulate/model/delivery.h"
-#include "backend/emulate/model/numerics.h"
+#include "backend/emulate/options.h"
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
 #include "backend/support/diagnostics.h"
@@ -26,11 +24,8 @@ struct DeviceTime {
 
 /// How a run is made where there is a choice.
 struct RunOptions {
-  std::uint64_t seed = 0;                ///< Emulated: of the order in which warps and blocks run.
-  emulate::Delivery delivery = {};       ///< Emulated: of copies that run beside the threads.
-  emulate::Numerics numerics = {};       ///< Emulated: of matrix instructions, by the seed.
-  emulate::Counters *counters = nullptr; ///< Emulated: filled with what the run has cost.
-  DeviceTime *time = nullptr;            ///< A GPU: filled with how long it took.
+  emulate::Options emulated = {};
+  DeviceTime *time = nullptr; ///< A GPU: filled with how long it took.
   /// A GPU: the caller's own, of its vendor, in which the launch is put and not waited for; null:
   /// the default one, in which what is to be copied is copied.
   void *stream = nullptr;

@@ -270,12 +270,7 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   const Implementation &program = *implementation_;
   Launch launch;
   launch.grid = grid;
-  launch.seed = options.seed;
-  launch.mostTurns = options.mostTurns;
-  launch.warpsMeetAnywhere = options.warpsMeetAnywhere;
-  launch.delivery = options.delivery;
-  launch.numerics = options.numerics;
-  launch.counters = options.counters;
+  launch.options = options;
   std::vector<std::uint64_t> observations;
   llvm::ArrayRef<std::uint64_t> told; // these, or the caller's
   std::deque<TensorMap> maps;         // whose addresses the kernel is given

@@ -53,7 +53,8 @@ void checkDeliveries(Executables &executables, const TableKernel &one, std::uint
     CAPTURE(seed);
     TableLaunch got(one);
     const auto delivery = seed == 0 ? emulate::Delivery::Late : emulate::Delivery::Random;
-    REQUIRE(run(executables.of(one), one, got, {.seed = seed, .delivery = delivery}) == "");
+    REQUIRE(run(executables.of(one), one, got,
+                {.emulated = {.seed = seed, .delivery = delivery}}) == "");
     REQUIRE(got == plain);
   }
 }

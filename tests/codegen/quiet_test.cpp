@@ -22,7 +22,7 @@ void checkQuiet(const std::string &target, std::uint64_t seeds) {
     for (std::uint64_t seed = 1; seed < seeds; ++seed) {
       CAPTURE(seed);
       TableLaunch again(one);
-      REQUIRE(run(*executable, one, again, {.seed = seed}) == "");
+      REQUIRE(run(*executable, one, again, {.emulated = {.seed = seed}}) == "");
       REQUIRE(again == first);
     }
   }

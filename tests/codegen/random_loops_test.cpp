@@ -20,7 +20,7 @@ void checkOne(const std::string &target, const TableKernel &one, std::uint64_t s
   const auto executable = executableOn("emulated:" + target, one);
   for (const auto delivery : {emulate::Delivery::Late, emulate::Delivery::Random}) {
     TableLaunch got(one);
-    REQUIRE(run(*executable, one, got, {.seed = seed, .delivery = delivery}) == "");
+    REQUIRE(run(*executable, one, got, {.emulated = {.seed = seed, .delivery = delivery}}) == "");
     REQUIRE(got == meant);
   }
 }

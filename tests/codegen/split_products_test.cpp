@@ -86,7 +86,7 @@ TEST_CASE("products in parts keep what they promise, also where units add up bad
       REQUIRE(run(*executable, one, got) == "");
       CHECK(errorOf(got) < parts + kSums);
       REQUIRE(run(*executable, one, worst,
-                  {.seed = 5, .numerics = emulate::Numerics::Adversarial}) == "");
+                  {.emulated = {.seed = 5, .numerics = emulate::Numerics::Adversarial}}) == "");
       CHECK(errorOf(worst) < parts + kBadSums);
     }
 }

@@ -125,8 +125,8 @@ void checkAsInterpreter(const TableKernel &one, const std::string &machine, cons
   const auto executable = executableOn("emulated:" + machine, one);
   REQUIRE(run(*executable, one, got) == "");
   REQUIRE(got.difference(meant) == "");
-  REQUIRE(run(*executable, one, worst, {.seed = 7, .numerics = emulate::Numerics::Adversarial}) ==
-          "");
+  REQUIRE(run(*executable, one, worst,
+              {.emulated = {.seed = 7, .numerics = emulate::Numerics::Adversarial}}) == "");
   if (how.agreesAtWorst) CHECK(worst.difference(meant) == "");
 }
 

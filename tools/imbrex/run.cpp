@@ -152,10 +152,11 @@ bool execute(const ir::Kernel &kernel, const Launch &launch, Diagnostics &diagno
   const double compiling = millisecondsSince(start);
   const Clock::time_point launched = Clock::now();
   emulate::Counters counters;
-  const runtime::RunOptions options{.seed = launch.seed,
-                                    .delivery = delivery,
-                                    .numerics = numerics,
-                                    .counters = profile != Profile::None ? &counters : nullptr};
+  const runtime::RunOptions options{
+      .emulated = {.seed = launch.seed,
+                   .delivery = delivery,
+                   .numerics = numerics,
+                   .counters = profile != Profile::None ? &counters : nullptr}};
   if (launch.grid.blocks() != 0 && !executable->run(launch.grid, arguments, diagnostics, options))
     return false;
   printProfile(counters);

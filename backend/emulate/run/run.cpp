@@ -29,7 +29,8 @@ Run::Run(const Code &code, const Launch &launch, Diagnostics &diagnostics)
       report_(code.sites, launch.grid, code.warpSize, diagnostics),
       memory_(launch.regions, code.warpSize, agents_, report_),
       recorder_(code.sites, code.warpSize, code.banks), blockCounts_(code.mixes.size()),
-      stacks_(StackPool::ofThisThread(code.frameBytes + kStackOfCalls)), random_(launch.seed) {}
+      stacks_(StackPool::ofThisThread(code.frameBytes + kStackOfCalls)),
+      random_(launch.options.seed) {}
 
 bool Run::execute() {
   Thread *const outer = running;
@@ -37,7 +38,7 @@ bool Run::execute() {
   while (!blocks_.empty() && !isStopped_)
     if (!step()) break;
   running = outer;
-  if (launch_.counters != nullptr) tell(*launch_.counters);
+  if (launch_.options.counters != nullptr) tell(*launch_.options.counters);
   return !report_.hasErrors();
 }
 
@@ -96,7 +97,7 @@ bool Run::hasRunnable(const Block &block, std::uint32_t warp) const {
 /// Run one warp of one block, both by chance. False: nobody can go on.
 bool Run::step() {
   const std::uint32_t warps = (code_.threads + code_.warpSize - 1) / code_.warpSize;
-  if (copiesFly_ && launch_.delivery == Delivery::Random) landSome();
+  if (copiesFly_ && launch_.options.delivery == Delivery::Random) landSome();
   const std::size_t firstBlock = random_() % blocks_.size();
   const auto firstWarp = static_cast<std::uint32_t>(random_() % warps);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -155,7 +156,7 @@ std::byte *Run::access(Thread &thread, std::uint64_t address, std::uint32_t site
   }
   std::byte *pointer = memory_.access(thread, address, site);
   if (pointer == nullptr) abandon(thread);
-  if (launch_.counters != nullptr && !thread.fiber->holds(pointer))
+  if (launch_.options.counters != nullptr && !thread.fiber->holds(pointer))
     recorder_.touch(thread, site, address, memory_.isShared(thread, address));
   return pointer;
 }
@@ -186,7 +187,7 @@ void Run::fence(Thread &thread, std::uint32_t site) {
 void Run::countTurn(Thread &thread, std::uint32_t site) {
   ++thread.turns;
   if (thread.turns % kTurnsBetweenPauses == 0) pause(thread);
-  if (thread.turns <= launch_.mostTurns) return;
+  if (thread.turns <= launch_.options.mostTurns) return;
   report_.error(Diag::EmulatedEndless, site, 0, report_.text(thread.order.id()),
                 code_.sites[site].what);
   abandon(thread);

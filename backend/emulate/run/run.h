@@ -2,9 +2,9 @@
 
 #include "backend/emulate/model/agents.h"
 #include "backend/emulate/model/copy_operands.h"
-#include "backend/emulate/model/delivery.h"
 #include "backend/emulate/model/memory.h"
 #include "backend/emulate/model/recorder.h"
+#include "backend/emulate/options.h"
 #include "backend/emulate/run/amd_launch.h"
 
 #include <map>
@@ -29,16 +29,11 @@ struct Code {
 
 struct Launch {
   ir::Grid grid;
+  Options options;
   std::vector<std::uint64_t> arguments; ///< A word for each LLVM parameter.
   std::vector<Region> regions;
   ImplicitArguments implicit; ///< AMD.
   DispatchPacket packet;      ///< AMD.
-  std::uint64_t seed = 0;
-  std::int64_t mostTurns = 0;
-  bool warpsMeetAnywhere = false;
-  Delivery delivery = Delivery::Late;
-  Numerics numerics = Numerics::Exact; ///< Of matrix instructions, by the seed.
-  Counters *counters = nullptr;        ///< Null: nobody wants to know.
 };
 
 /// Every thread of the grid, each a fiber of this one thread of the host.

@@ -51,8 +51,8 @@ void Run::startCopy(Thread &thread, std::uint32_t site, const CopyOperands &oper
   thread.copies.issue(copy);
   if (facts.isGroup) thread.copies.commit();
   copiesFly_ = true;
-  if (launch_.delivery == Delivery::Random) thread.copies.landSome(random_);
-  if (launch_.counters != nullptr && operands.bytes != 0)
+  if (launch_.options.delivery == Delivery::Random) thread.copies.landSome(random_);
+  if (launch_.options.counters != nullptr && operands.bytes != 0)
     recorder_.touch(thread, site, operands.from, false);
 }
 
@@ -92,7 +92,7 @@ void Run::accessBuffer(Thread &thread, std::uint32_t site, const BufferOperands 
   std::byte *memory =
       memory_.access({thread, site, facts, thread.order.id(), thread.order.tick()}, within.from);
   if (memory == nullptr) abandon(thread);
-  if (launch_.counters != nullptr) recorder_.touch(thread, site, within.from, false);
+  if (launch_.options.counters != nullptr) recorder_.touch(thread, site, within.from, false);
   auto *words = reinterpret_cast<std::byte *>(thread.words.data());
   if (writes(facts.mode))
     std::copy_n(words, facts.bytes, memory);

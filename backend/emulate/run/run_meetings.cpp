@@ -76,7 +76,7 @@ bool Run::operateTogether(const WarpSite &facts, llvm::ArrayRef<Thread *> thread
   if (facts.operation == WarpOperation::Exchange) {
     llvm::SmallVector<MatrixWords *, kMostLanes> words;
     for (Thread *thread : threads) words.push_back(&thread->words);
-    const auto fault = facts.exchange(words, {launch_.numerics, launch_.seed});
+    const auto fault = facts.exchange(words, {launch_.options.numerics, launch_.options.seed});
     if (fault) complain(Diag::EmulatedDifferentCopies, *fault);
     return !fault;
   }
@@ -184,7 +184,8 @@ void Run::meetBarrier(Thread &thread, std::uint32_t site, const Operands &operan
   const auto &facts = std::get<BarrierSite>(code_.sites[site].facts);
   BarrierCount &barrier = thread.block->barriers[operands[0]];
   const auto elsewhere = std::ranges::find_if(barrier.waiting, [&](const Thread *other) {
-    return other->site != site && (!launch_.warpsMeetAnywhere || other->warp == thread.warp);
+    return other->site != site &&
+           (!launch_.options.warpsMeetAnywhere || other->warp == thread.warp);
   });
   if (facts.wholeBlock && facts.action == BarrierAction::Meet &&
       elsewhere != barrier.waiting.end()) {
