@@ -89,22 +89,11 @@ std::optional<Diagnostic> bindArray(const BoundPair &pair, ir::Argument &argumen
   return std::nullopt;
 }
 
-bool watchesMemory(DeviceKind kind) {
-  switch (kind) {
-  case DeviceKind::Interpreter:
-  case DeviceKind::Emulated: return true;
-  case DeviceKind::Host:
-  case DeviceKind::Cuda:
-  case DeviceKind::Hip: return false;
-  }
-  IMBREX_UNREACHABLE("device");
-}
-
 /// Who checks reads of bytes that nobody set gets their flags; after anybody else may have written
 /// them, all count as set.
 void watchBlock(const BoundPair &pair, device on, ir::Argument &argument) {
   if (pair.given.block == nullptr) return;
-  if (watchesMemory(infoOf(on).kind))
+  if (info(infoOf(on).kind).watchesMemory)
     argument.unwritten = pair.given.block->unwritten();
   else if (!pair.type().isConst())
     pair.given.block->touch();

@@ -21,9 +21,7 @@ constexpr std::string_view kAuto = "auto";
 // Where allDevices has them.
 constexpr std::size_t kHostIndex = 0, kInterpreterIndex = 1;
 
-std::string nameOf(DeviceKind kind) {
-  return std::string(kDeviceKinds[static_cast<std::size_t>(kind)].name);
-}
+std::string nameOf(DeviceKind kind) { return std::string(info(kind).name); }
 
 /// `emulated:gfx942`, `cuda:0`
 std::string nameOf(DeviceKind kind, std::string_view which) {

@@ -3,6 +3,7 @@
 #include "backend/machine/machine.h"
 #include "backend/support/result.h"
 #include "imbrex/device.hpp"
+#include "runtime/gpu/make.h"
 
 #include <array>
 #include <string>
@@ -18,13 +19,19 @@ enum class DeviceKind : std::uint8_t {
 /// A row of devices.def.
 struct DeviceKindInfo {
   std::string_view name;
+  const gpu::Make &(*make)(); ///< Null: it is behind no driver.
+  bool watchesMemory;
   std::string_view meaning;
 };
 
 inline constexpr auto kDeviceKinds = std::to_array<DeviceKindInfo>({
-#define IMBREX_DEVICE(Kind, name, meaning) {name, meaning},
+#define IMBREX_DEVICE(Kind, name, make, watches, meaning) {name, make, watches, meaning},
 #include "runtime/devices.def"
 });
+
+constexpr const DeviceKindInfo &info(DeviceKind kind) {
+  return kDeviceKinds[static_cast<std::size_t>(kind)];
+}
 
 struct DeviceInfo {
   DeviceKind kind;

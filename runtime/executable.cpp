@@ -77,19 +77,6 @@ private:
   ir::Kernel kernel_;
 };
 
-/// The interpreter takes the kernel as near to how it was written as it can, so that its results
-/// also judge the passes that other devices need.
-llvm::ArrayRef<Pass> pipelineOf(DeviceKind kind) {
-  switch (kind) {
-  case DeviceKind::Interpreter: return hostPipeline().take_front(1);
-  case DeviceKind::Host: // which may find that another process has run them
-  case DeviceKind::Emulated:
-  case DeviceKind::Cuda:
-  case DeviceKind::Hip: return {}; // they depend on the launch: variants.h
-  }
-  IMBREX_UNREACHABLE("device");
-}
-
 std::shared_ptr<const Executable> finish(ir::Kernel kernel, const DeviceInfo &on,
                                          Diagnostics &diagnostics,
                                          llvm::ArrayRef<ir::Argument> launch) {
@@ -127,7 +114,11 @@ std::shared_ptr<const Executable> makeExecutable(const ir::Kernel &kernel, devic
   const auto start = std::chrono::steady_clock::now();
   const DeviceInfo &info = infoOf(on);
   ir::Kernel copy = kernel.clone();
-  if (!runPasses(copy, pipelineOf(info.kind), {diagnostics, *info.machine})) return nullptr;
+  // The interpreter takes the kernel as near to how it was written as it can, so that its results
+  // also judge the passes that other devices need. These depend on the launch (variants.h), or
+  // another process has run them.
+  const auto passes = hostPipeline().take_front(info.kind == DeviceKind::Interpreter ? 1 : 0);
+  if (!runPasses(copy, passes, {diagnostics, *info.machine})) return nullptr;
   auto executable = finish(std::move(copy), info, diagnostics, launch);
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
   log(log_level::info, "compile", "kernel={0} device={1} ms={2}", kernel.name(), on.name(),

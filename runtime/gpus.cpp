@@ -4,32 +4,6 @@
 #include <mutex>
 
 namespace imbrex::runtime {
-namespace {
-
-const gpu::Make &makeOf(const DeviceInfo &device) {
-  switch (device.kind) {
-  case DeviceKind::Cuda: return gpu::cuda();
-  case DeviceKind::Hip: return gpu::hip();
-  case DeviceKind::Host:
-  case DeviceKind::Interpreter:
-  case DeviceKind::Emulated: break;
-  }
-  IMBREX_UNREACHABLE("a device that has no driver");
-}
-
-} // namespace
-
-bool isGpu(DeviceKind kind) {
-  switch (kind) {
-  case DeviceKind::Cuda:
-  case DeviceKind::Hip: return true;
-  case DeviceKind::Host:
-  case DeviceKind::Interpreter:
-  case DeviceKind::Emulated: return false;
-  }
-  IMBREX_UNREACHABLE("device");
-}
-
 Result<const gpu::Gpu *> gpuOf(const DeviceInfo &device) {
   static std::mutex mutex;
   // Never destroyed: kernels that statics hold are unloaded later.
@@ -37,7 +11,7 @@ Result<const gpu::Gpu *> gpuOf(const DeviceInfo &device) {
   const std::scoped_lock lock(mutex);
   std::unique_ptr<gpu::Gpu> &found = opened[device.name];
   if (!found) {
-    const gpu::Make &make = makeOf(device);
+    const gpu::Make &make = info(device.kind).make();
     auto gpu = gpu::openGpu(make, gpu::driverPaths(make), device.number);
     if (!gpu) return gpu.failure();
     found = std::move(*gpu);
