@@ -1,6 +1,8 @@
 #pragma once
 
 #include "backend/layout/linear_layout.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 #include <cstdint>
 #include <vector>
@@ -14,6 +16,14 @@ struct RegisterVectors {
   /// registers[v · width + i] holds the element i places behind vector v's first one, in every
   /// thread. Every register is there once.
   std::vector<std::int32_t> registers;
+
+  /// Of each vector, as a range.
+  auto each() const {
+    const auto size = static_cast<std::size_t>(width);
+    return llvm::map_range(llvm::seq(registers.size() / size), [this, size](std::size_t v) {
+      return llvm::ArrayRef(registers).slice(v * size, size);
+    });
+  }
 };
 
 /// The longest vectors along one axis of a tile, such as the one that lies contiguous in memory. A

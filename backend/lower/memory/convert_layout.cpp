@@ -72,14 +72,12 @@ std::int64_t bytesInMemory(Emitter &e, const ir::Type &type) {
 /// The vectors of a thread and where each lies behind `base`.
 template <class Each>
 void eachVector(Emitter &e, llvm::Type *memory, const SharedTile &tile, Each each) {
-  const auto width = static_cast<std::size_t>(tile.vectors.width);
-  for (llvm::ArrayRef<std::int32_t> rest = tile.vectors.registers; !rest.empty();
-       rest = rest.drop_front(width)) {
-    const auto first = static_cast<std::size_t>(rest[0]);
+  for (const llvm::ArrayRef<std::int32_t> vector : tile.vectors.each()) {
+    const auto first = static_cast<std::size_t>(vector[0]);
     const auto ofRegister =
         static_cast<std::int64_t>(tile.offsets.apply(Dim::Register, first) ^ tile.first);
     Value *offset = e.b.CreateXor(e.threadPart(tile.offsets), e.i32(ofRegister));
-    each(rest.take_front(width), e.b.CreateGEP(memory, tile.base, offset));
+    each(vector, e.b.CreateGEP(memory, tile.base, offset));
   }
 }
 

@@ -63,9 +63,8 @@ void WholeCopies::addRows(const analysis::MovingBox &box) {
   }
   const layout::RegisterVectors vectors =
       op.kind == ir::OpKind::ViewLoad ? e_.accessVectors(op, tile) : e_.ring(tile).copies().vectors;
-  const auto width = static_cast<std::size_t>(vectors.width);
-  for (std::size_t i = 0; i < vectors.registers.size(); i += width) {
-    const auto r = static_cast<std::size_t>(vectors.registers[i]);
+  for (const llvm::ArrayRef<std::int32_t> vector : vectors.each()) {
+    const auto r = static_cast<std::size_t>(vector[0]);
     const auto [row, isNew] = rowOf_[&op].try_emplace(first.rowOf(r), rows_.size());
     if (isNew) rows_.push_back({.first = first.rowAddress(r), .step = step});
   }

@@ -198,11 +198,9 @@ private:
   bySlab(const Slab &slab, const layout::LinearLayout &layout,
          const layout::RegisterVectors &vectors) const {
     std::map<Bits, llvm::SmallVector<llvm::ArrayRef<std::int32_t>, 8>> found;
-    const auto width = static_cast<std::size_t>(vectors.width);
-    for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
-         rest = rest.drop_front(width)) {
-      const auto first = static_cast<std::size_t>(rest[0]);
-      found[slabOf(slab, layout.apply(Dim::Register, first))].push_back(rest.take_front(width));
+    for (const llvm::ArrayRef<std::int32_t> vector : vectors.each()) {
+      const auto first = static_cast<std::size_t>(vector[0]);
+      found[slabOf(slab, layout.apply(Dim::Register, first))].push_back(vector);
     }
     return found;
   }
@@ -317,20 +315,18 @@ private:
   /// Read the vectors that begin there.
   void readAt(std::size_t i, const Depth &depth, Elements &elements) {
     const Operand &operand = operands_[i];
-    const auto width = static_cast<std::size_t>(operand.vectors.width);
     const Bits depths = (Bits{1} << operand.depthBits) - 1;
     const Bits ofSlab = isInPlace(i) ? static_cast<Bits>(depth.slab) : 0;
     const ir::Type &type = e_.type(operand.tile);
-    for (llvm::ArrayRef<std::int32_t> rest = operand.vectors.registers; !rest.empty();
-         rest = rest.drop_front(width)) {
-      const auto first = static_cast<Bits>(rest[0]);
+    for (const llvm::ArrayRef<std::int32_t> vector : operand.vectors.each()) {
+      const auto first = static_cast<Bits>(vector[0]);
       if ((first & depths) != static_cast<Bits>(depth.ahead)) continue;
       const Access access{.address = address(operand, first | ofSlab, depth.steps),
                           .alignment = operand.bytes * operand.vectors.width};
       const Registers read =
-          emitRead(e_, type.isShared() ? type.held() : type, access, width, {}, {});
-      for (std::size_t j = 0; j < width; ++j)
-        elements[operand.reads.apply(Dim::Register, static_cast<Bits>(rest[j]))] = {read[j]};
+          emitRead(e_, type.isShared() ? type.held() : type, access, vector.size(), {}, {});
+      for (const auto &[r, element] : llvm::zip_equal(vector, read))
+        elements[operand.reads.apply(Dim::Register, static_cast<Bits>(r))] = {element};
     }
   }
 

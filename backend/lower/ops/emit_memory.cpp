@@ -44,9 +44,7 @@ void emitLoad(Emitter &e, const ir::Op &op) {
   const auto width = static_cast<std::size_t>(vectors.width);
   const bool isUnseen = e.unseenPadding.contains(op) && !e.loadsIf();
   Registers results(e.registerCount(op.result()));
-  for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
-       rest = rest.drop_front(width)) {
-    const auto vector = rest.take_front(width);
+  for (const llvm::ArrayRef<std::int32_t> vector : vectors.each()) {
     Registers others;
     if (isUnseen)
       others.assign(width, llvm::PoisonValue::get(e.laneType(type)));
@@ -64,12 +62,10 @@ void emitLoad(Emitter &e, const ir::Op &op) {
 void emitStore(Emitter &e, const ir::Op &op) {
   const ValueId values = op.operand(1);
   const layout::RegisterVectors vectors = e.accessVectors(op, op.operand(0));
-  const auto width = static_cast<std::size_t>(vectors.width);
   Value *const owner = e.isOwner(op.operand(0));
-  for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
-       rest = rest.drop_front(width)) {
-    const auto vector = rest.take_front(width);
-    Access access = accessAt(e, op, operandAt(op, 2), static_cast<std::size_t>(vector[0]), width);
+  for (const llvm::ArrayRef<std::int32_t> vector : vectors.each()) {
+    Access access =
+        accessAt(e, op, operandAt(op, 2), static_cast<std::size_t>(vector[0]), vector.size());
     access.mask = e.allOf({owner, access.mask});
     emitWrite(e, e.type(values), access, picked(e.registers(values), vector),
               hintsOf(op.attrs<ir::MemoryAttrs>()));

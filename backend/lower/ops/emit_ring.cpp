@@ -39,7 +39,6 @@ void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   Ring &ring = e.ring(op.operand(0));
   const analysis::RingCopies &copies = ring.copies();
   const layout::LinearLayout &offsets = ring.writeOffsets();
-  const auto width = static_cast<std::size_t>(copies.vectors.width);
   const std::int64_t bytes = copies.bytes / copies.vectors.width; // of an element
   Value *condition = conditionOf(e, op);
   Value *slot = ring.fillIf(e, condition);
@@ -49,12 +48,12 @@ void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   };
   Value *ofWarp = applyColumns(e.b, offsets.columns(layout::Dim::Warp), e.warp());
   auto accessAt = makeAccess();
-  for (std::size_t i = 0; i < copies.vectors.registers.size(); i += width) {
-    const auto first = static_cast<std::size_t>(copies.vectors.registers[i]);
+  for (const llvm::ArrayRef<std::int32_t> vector : copies.vectors.each()) {
+    const auto first = static_cast<std::size_t>(vector[0]);
     const auto ofRegister = static_cast<std::int64_t>(offsets.apply(layout::Dim::Register, first));
     Value *inSlot = e.b.CreateMul(e.b.CreateXor(ofWarp, e.i32(ofRegister)), e.i32(bytes));
     Value *to = where(isWanted, e.b.CreateAdd(slot, inSlot), ring.unread(e));
-    const Access from = accessAt(first, width);
+    const Access from = accessAt(first, vector.size());
     Value *source = where(e.allOf({isWanted, from.mask}), from.address, e.zeros(copies.bytes));
     e.words.copyInLaneOrder(e.b,
                             e.b.CreateGEP(e.b.getInt8Ty(), ring.base(), e.words.uniform(e.b, to)),
@@ -70,14 +69,13 @@ void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   const analysis::RingCopies &copies = ring.copies();
   if (copies.areInLaneOrder) return fillInLaneOrder(e, op, makeAccess);
   const layout::LinearLayout &offsets = ring.writeOffsets();
-  const auto width = static_cast<std::size_t>(copies.vectors.width);
   const std::int64_t bits = ir::storageBits(e.type(op.operand(0)).element());
   const auto copyAll = [&](Value *slot) {
     auto accessAt = makeAccess();
-    for (std::size_t i = 0; i < copies.vectors.registers.size(); i += width) {
-      const auto first = static_cast<std::size_t>(copies.vectors.registers[i]);
+    for (const llvm::ArrayRef<std::int32_t> vector : copies.vectors.each()) {
+      const auto first = static_cast<std::size_t>(vector[0]);
       Value *to = slotAddress(e, slot, offsets, offsets.apply(layout::Dim::Register, first), bits);
-      const Access from = accessAt(first, width);
+      const Access from = accessAt(first, vector.size());
       if (copies.areAsynchronous)
         e.words.copyAsync(e.b, to, from.address, {copies.bytes, from.mask});
       else

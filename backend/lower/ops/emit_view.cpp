@@ -105,21 +105,20 @@ void emitViewLoad(Emitter &e, const ir::Op &op) {
   const layout::RegisterVectors vectors = e.accessVectors(op, op.result());
   const auto width = static_cast<std::size_t>(vectors.width);
   Registers results(e.registerCount(op.result()));
-  for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
-       rest = rest.drop_front(width)) {
-    const auto first = static_cast<std::size_t>(rest[0]);
+  for (const llvm::ArrayRef<std::int32_t> vector : vectors.each()) {
+    const auto first = static_cast<std::size_t>(vector[0]);
     if (isNibble && width == 1) {
       results[first] = readNibble(e, e.view(op.operand(0)), box, first, paddingOf(e, op, first));
       continue;
     }
     Registers others;
-    for (std::size_t i = 0; i < width; ++i)
-      others.push_back(paddingOf(e, op, static_cast<std::size_t>(rest[i])));
+    for (const std::int32_t r : vector)
+      others.push_back(paddingOf(e, op, static_cast<std::size_t>(r)));
     const Registers read = isNibble
                                ? nibblesOf(e, emitRead(e, byteType(), accessAt(first, width),
                                                        width / 2, bytesOf(e, others), hints))
                                : emitRead(e, type, accessAt(first, width), width, others, hints);
-    for (std::size_t i = 0; i < width; ++i) results[static_cast<std::size_t>(rest[i])] = read[i];
+    for (std::size_t i = 0; i < width; ++i) results[static_cast<std::size_t>(vector[i])] = read[i];
   }
   e.define(op.result(), std::move(results));
 }
@@ -132,18 +131,16 @@ void emitViewStore(Emitter &e, const ir::Op &op) {
   ViewBox box(e, op, tile, 2);
   Value *const owner = e.isOwner(tile);
   const layout::RegisterVectors vectors = e.accessVectors(op, tile);
-  const auto width = static_cast<std::size_t>(vectors.width);
-  for (llvm::ArrayRef<std::int32_t> rest = vectors.registers; !rest.empty();
-       rest = rest.drop_front(width)) {
-    const auto first = static_cast<std::size_t>(rest[0]);
-    if (isNibble && width == 1) {
+  for (const llvm::ArrayRef<std::int32_t> vector : vectors.each()) {
+    const auto first = static_cast<std::size_t>(vector[0]);
+    if (isNibble && vector.size() == 1) {
       e.where(e.allOf({owner, box.isInside(first)}), [&] {
         writeNibble(e, e.view(op.operand(0)), box.elementAt(first), registers[first]);
       });
       continue;
     }
-    const Registers values = picked(registers, rest.take_front(width));
-    Access access = box.at(first, width);
+    const Registers values = picked(registers, vector);
+    Access access = box.at(first, vector.size());
     access.mask = e.allOf({owner, access.mask});
     if (isNibble)
       emitWrite(e, byteType(), access, bytesOf(e, values), hints);
