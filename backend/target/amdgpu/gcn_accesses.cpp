@@ -3,8 +3,7 @@
 #include "backend/target/amdgpu/gcn_instruction.h"
 #include "backend/target/amdgpu/gcn_mix.h"
 #include "backend/target/amdgpu/gcn_model.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <set>
@@ -27,15 +26,12 @@ struct Effect {
 };
 
 bool hasWord(llvm::StringRef text, llvm::StringRef word) {
-  llvm::SmallVector<llvm::StringRef, 8> words;
-  text.split(words, ' ', -1, /*KeepEmpty=*/false);
-  return llvm::is_contained(words, word);
+  return llvm::is_contained(llvm::split(text, ' '), word);
 }
 
 bool hasWords(llvm::StringRef text, llvm::StringRef wanted) {
-  llvm::SmallVector<llvm::StringRef, 2> words;
-  wanted.split(words, ' ', -1, /*KeepEmpty=*/false);
-  return llvm::all_of(words, [&](llvm::StringRef word) { return hasWord(text, word); });
+  return wanted.empty() || llvm::all_of(llvm::split(wanted, ' '),
+                                        [&](llvm::StringRef word) { return hasWord(text, word); });
 }
 
 /// `s_waitcnt vmcnt(0) lgkmcnt(1)`, `s_waitcnt_vscnt null, 0x0`, `s_wait_loadcnt_dscnt 0x0`

@@ -1,7 +1,6 @@
 #include "backend/target/amdgpu/gcn_flags.h"
 
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringExtras.h"
+#include "backend/target/codegen/assembly_text.h"
 
 #include <algorithm>
 #include <set>
@@ -77,9 +76,7 @@ void Flags::read(llvm::StringRef opcode, llvm::StringRef text, CodeLine &read) {
     }
   }
   if (opcode.starts_with("s_cbranch") || opcode == "s_branch") return begin();
-  llvm::SmallVector<llvm::StringRef, 4> operands;
-  text.split(operands, ',');
-  for (llvm::StringRef &operand : operands) operand = operand.trim();
+  const auto operands = operandsIn(text);
   const auto flag = made(opcode, operands);
   for (const llvm::StringRef operand : mayWrite(opcode, operands)) {
     if (operand.starts_with("vcc")) set("vcc", read);

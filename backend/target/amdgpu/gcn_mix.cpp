@@ -1,6 +1,7 @@
 #include "backend/target/amdgpu/gcn_mix.h"
 
-#include "llvm/ADT/STLExtras.h"
+#include "backend/target/amdgpu/gcn_instruction.h"
+#include "backend/target/codegen/assembly_text.h"
 
 namespace imbrex::target::amdgpu {
 namespace {
@@ -133,11 +134,8 @@ std::int32_t bytesMovedBy(llvm::StringRef opcode) {
 
 InstructionMix mixOfAssembly(llvm::StringRef assembly) {
   InstructionMix mix;
-  while (!assembly.empty()) {
-    llvm::StringRef line;
-    std::tie(line, assembly) = assembly.split('\n');
-    line = line.split(';').first.trim();
-    const llvm::StringRef word = line.take_until([](char c) { return c == ' ' || c == '\t'; });
+  for (const llvm::StringRef line : linesOf(assembly, ";")) {
+    const llvm::StringRef word = GcnInstruction(line).opcode;
     if (!isInstruction(word) || line.ends_with(":")) continue;
     const llvm::StringRef opcode = withoutEncoding(word);
     const Class kind = classOf(opcode);

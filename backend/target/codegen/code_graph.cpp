@@ -2,7 +2,7 @@
 
 #include "backend/support/check.h"
 #include "backend/support/text.h"
-#include "llvm/ADT/StringExtras.h"
+#include "backend/target/codegen/assembly_text.h"
 
 #include <map>
 
@@ -149,12 +149,8 @@ std::string toText(const RingEvent &event) {
 CodeGraph codeGraph(llvm::StringRef assembly, llvm::StringRef comment,
                     llvm::function_ref<CodeLine(llvm::StringRef)> read) {
   GraphReader reader(read);
-  while (!assembly.empty()) {
-    llvm::StringRef line;
-    std::tie(line, assembly) = assembly.split('\n');
-    line = line.split(comment).first.trim();
+  for (const llvm::StringRef line : linesOf(assembly, comment))
     if (!line.empty()) reader.line(line);
-  }
   return reader.finish();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <array>
@@ -48,7 +49,7 @@ struct InstructionMix {
     if (bytes > 0) ++widths[kind][bytes];
   }
   std::int32_t count(InstructionClass kind) const { return counts[static_cast<std::size_t>(kind)]; }
-  std::int32_t total() const;
+  std::int32_t total() const { return llvm::sum_of(counts); }
 };
 
 } // namespace imbrex::target

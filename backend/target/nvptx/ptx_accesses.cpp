@@ -1,12 +1,10 @@
 #include "backend/target/nvptx/ptx_accesses.h"
 
+#include "backend/target/codegen/assembly_text.h"
 #include "backend/target/nvptx/ptx_instruction.h"
-#include "llvm/ADT/STLExtras.h"
 
 namespace imbrex::target::nvptx {
 namespace {
-
-using Words = llvm::SmallVector<llvm::StringRef, 8>; // `atom.acq_rel.gpu.global.add.u32`
 
 bool has(const Words &words, llvm::StringRef word) { return llvm::is_contained(words, word); }
 
@@ -23,15 +21,6 @@ std::optional<AccessKind> kindOf(const Words &words) {
   if (opcode == "bar" || opcode == "barrier")
     return has(words, "warp") ? std::nullopt : std::optional(AccessKind::Meeting);
   return std::nullopt;
-}
-
-/// Of `.v2.b32`, `.f16x2`, `.u64`.
-std::int32_t bitsOf(const Words &words) {
-  llvm::StringRef type = words.back();
-  std::int32_t lanes = type.consume_back("x2") ? 2 : 1, bits = 0;
-  for (const llvm::StringRef word : words)
-    if (word.size() == 2 && word[0] == 'v') lanes = word[1] - '0';
-  return type.ltrim("bfsu").getAsInteger(10, bits) ? 0 : bits * lanes;
 }
 
 MemoryScope scopeIn(const Words &words, MemoryScope ifNone) {
@@ -54,8 +43,7 @@ MemoryScope memoryScopeOf(AccessKind kind, const Words &words) {
 
 std::optional<OrderedAccess> accessIn(llvm::StringRef line) {
   if (!line.consume_back(";")) return std::nullopt;
-  Words words;
-  Instruction(line).opcode.split(words, '.');
+  const Words words = Instruction(line).words();
   const auto kind = kindOf(words);
   if (!kind) return std::nullopt;
   // It orders the accesses of the threads that take part (PTX ISA 9.0, "barrier"), and what one of
@@ -66,7 +54,7 @@ std::optional<OrderedAccess> accessIn(llvm::StringRef line) {
   const MemoryScope scope = memoryScopeOf(*kind, words);
   const bool isBoth = has(words, "acq_rel") || has(words, "sc");
   return OrderedAccess{.kind = *kind,
-                       .bits = *kind == AccessKind::Fence ? 0 : bitsOf(words),
+                       .bits = *kind == AccessKind::Fence ? 0 : bitsMoved(words),
                        .scope = scope,
                        .acquires = isBoth || has(words, "acquire") ? scope : MemoryScope::None,
                        .releases = isBoth || has(words, "release") ? scope : MemoryScope::None};
@@ -77,10 +65,7 @@ std::optional<OrderedAccess> accessIn(llvm::StringRef line) {
 std::vector<FoundAccess> accessesOfPtx(llvm::StringRef ptx) {
   std::vector<FoundAccess> found;
   Columns columns;
-  while (!ptx.empty()) {
-    llvm::StringRef line;
-    std::tie(line, ptx) = ptx.split('\n');
-    line = line.split("//").first.trim();
+  for (const llvm::StringRef line : linesOf(ptx, "//")) {
     if (columns.read(line)) continue;
     if (const auto access = accessIn(line)) found.push_back({columns.current(), *access});
   }

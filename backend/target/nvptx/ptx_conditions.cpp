@@ -1,11 +1,9 @@
 #include "backend/target/nvptx/ptx_conditions.h"
 
+#include "backend/target/codegen/assembly_text.h"
 #include "backend/target/nvptx/ptx_instruction.h"
 #include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -57,20 +55,13 @@ llvm::StringRef registerIn(llvm::StringRef operand) {
 }
 
 llvm::SmallVector<llvm::StringRef, 4> sourcesOf(const Instruction &instruction) {
-  llvm::SmallVector<llvm::StringRef, 4> operands;
-  instruction.operands.split(operands, ',');
-  operands.erase(operands.begin());
-  for (llvm::StringRef &operand : operands) operand = operand.trim();
-  return operands;
+  return llvm::to_vector<4>(llvm::drop_begin(operandsIn(instruction.operands)));
 }
 
 class Conditions {
 public:
   explicit Conditions(llvm::StringRef ptx) {
-    while (!ptx.empty()) {
-      llvm::StringRef line;
-      std::tie(line, ptx) = ptx.split('\n');
-      line = line.split("//").first.trim();
+    for (llvm::StringRef line : linesOf(ptx, "//")) {
       // The last line of an instruction of several begins with registers that it reads.
       if (!line.consume_back(";") || line.starts_with(".") || line.starts_with("{")) continue;
       const Instruction instruction(line);
@@ -91,9 +82,8 @@ public:
       condition.isNegated = !condition.isNegated;
       return condition;
     }
-    llvm::SmallVector<llvm::StringRef, 4> parts, sources;
-    if (made) made->opcode.split(parts, '.');
-    if (made) sources = sourcesOf(*made);
+    const Words parts = made ? made->words() : Words();
+    const auto sources = made ? sourcesOf(*made) : llvm::SmallVector<llvm::StringRef, 4>();
     const bool isComparison = parts.size() == 3 && parts[0] == "setp" && sources.size() == 2 &&
                               !parts[2].starts_with("f") && !parts[2].starts_with("bf");
     if (!isComparison) return {.name = text(predicate, place)};

@@ -1,11 +1,28 @@
 #pragma once
 
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <tuple>
 
 namespace imbrex::target::nvptx {
+
+using Words = llvm::SmallVector<llvm::StringRef, 8>; // `ld.global.v4.b32`: ld, global, v4, b32
+
+/// The bits of `.f32`, `.b64`, `.u8`, `.f16x2`; 0 for another word.
+inline std::int32_t bitsOfType(llvm::StringRef type) {
+  std::int32_t bits = 0;
+  const bool isPair = type.consume_back("x2");
+  return type.ltrim("bfsu").getAsInteger(10, bits) ? 0 : bits * (isPair ? 2 : 1);
+}
+
+/// Of `.v2.b32` both.
+inline std::int32_t bitsMoved(const Words &words) {
+  std::int32_t lanes = 1;
+  for (const llvm::StringRef word : words)
+    if (word.size() == 2 && word[0] == 'v') lanes = word[1] - '0';
+  return lanes * bitsOfType(words.back());
+}
 
 /// `@!%p1 bra $L__BB0_2`, without the semicolon.
 struct Instruction {
@@ -20,6 +37,8 @@ struct Instruction {
     operands = line.drop_front(opcode.size()).trim();
   }
 
+  Words words() const { return llvm::to_vector<8>(llvm::split(opcode, '.')); }
+
   /// The last one in brackets, or the first.
   llvm::StringRef lastAddress() const { return operands.rsplit('[').second.split(']').first; }
   llvm::StringRef firstAddress() const { return operands.split('[').second.split(']').first; }
@@ -30,9 +49,8 @@ struct Instruction {
     llvm::StringRef list = operands;
     const bool isVector = list.consume_front("{");
     list = list.take_until([&](char c) { return isVector ? c == '}' : c == ','; });
-    llvm::SmallVector<llvm::StringRef, 4> parts, registers;
-    list.split(parts, isVector ? ',' : '|');
-    for (const llvm::StringRef part : parts)
+    llvm::SmallVector<llvm::StringRef, 4> registers;
+    for (const llvm::StringRef part : llvm::split(list, isVector ? ',' : '|'))
       if (part.trim().starts_with("%")) registers.push_back(part.trim());
     return registers;
   }

@@ -1,14 +1,12 @@
 #include "backend/target/nvptx/ptx_mix.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringExtras.h"
+#include "backend/target/codegen/assembly_text.h"
+#include "backend/target/nvptx/ptx_instruction.h"
 
 namespace imbrex::target::nvptx {
 namespace {
 
 using Class = InstructionClass;
-using Words = llvm::SmallVector<llvm::StringRef, 8>; // `ld.global.v4.b32`: ld, global, v4, b32
 
 struct Opcode {
   llvm::StringRef name;
@@ -34,26 +32,8 @@ constexpr Opcode kOpcodes[] = {
     {"pragma", Class::Other},
 };
 
-/// The bits of `.f32`, `.b64`, `.u8`, `.f16x2`; 0 for another word.
-std::int32_t bitsOf(llvm::StringRef type) {
-  if (!type.starts_with("bf") && !type.consume_front("b") && !type.consume_front("u") &&
-      !type.consume_front("s"))
-    type.consume_front("f");
-  type.consume_front("bf");
-  std::int32_t bits = 0;
-  const bool isPair = type.consume_back("x2");
-  return type.getAsInteger(10, bits) ? 0 : bits * (isPair ? 2 : 1);
-}
-
 bool isFloat(llvm::StringRef type) {
-  return (type.starts_with("f") || type.starts_with("bf")) && bitsOf(type) != 0;
-}
-
-std::int32_t bytesMoved(const Words &words) {
-  std::int32_t lanes = 1;
-  for (const llvm::StringRef word : words)
-    if (word.size() == 2 && word[0] == 'v') lanes = word[1] - '0';
-  return lanes * bitsOf(words.back()) / 8;
+  return (type.starts_with("f") || type.starts_with("bf")) && bitsOfType(type) != 0;
 }
 
 /// Of `ldmatrix` and `stmatrix`, what a thread gets or gives of `.x4` matrices; those of 16 x 16
@@ -91,17 +71,15 @@ Class classOfCopy(const Words &words) {
 
 /// Of `[%r1], [%rd1], 16`, which a thread copies, the 16; 0 of a bulk copy, which brings a box.
 std::int32_t bytesCopied(llvm::StringRef operands) {
-  llvm::SmallVector<llvm::StringRef, 4> parts;
-  operands.split(parts, ',');
+  const auto parts = operandsIn(operands);
   std::int32_t bytes = 0;
-  return parts.size() < 3 || parts[2].trim().getAsInteger(10, bytes) ? 0 : bytes;
+  return parts.size() < 3 || parts[2].getAsInteger(10, bytes) ? 0 : bytes;
 }
 
-void addInstruction(InstructionMix &mix, llvm::StringRef opcode, llvm::StringRef operands) {
-  Words words;
-  opcode.split(words, '.');
+void addInstruction(InstructionMix &mix, const Instruction &instruction) {
+  const Words words = instruction.words();
   if (words[0] == "ld" || words[0] == "ldu" || words[0] == "st") {
-    mix.add(classOfAccess(words, words[0] != "st"), bytesMoved(words));
+    mix.add(classOfAccess(words, words[0] != "st"), bitsMoved(words) / 8);
     return;
   }
   if (words[0] == "ldmatrix" || words[0] == "stmatrix") {
@@ -110,7 +88,7 @@ void addInstruction(InstructionMix &mix, llvm::StringRef opcode, llvm::StringRef
   }
   if (words[0] == "cp") {
     const Class kind = classOfCopy(words);
-    mix.add(kind, kind == Class::AsyncCopy ? bytesCopied(operands) : 0);
+    mix.add(kind, kind == Class::AsyncCopy ? bytesCopied(instruction.operands) : 0);
     return;
   }
   const Opcode *known =
@@ -135,18 +113,14 @@ bool isBeginning(llvm::StringRef line) {
 InstructionMix mixOfPtx(llvm::StringRef ptx) {
   InstructionMix mix;
   bool isWithin = false; // an instruction that began on a line before
-  while (!ptx.empty()) {
-    llvm::StringRef line;
-    std::tie(line, ptx) = ptx.split('\n');
-    line = line.split("//").first.trim();
+  for (llvm::StringRef line : linesOf(ptx, "//")) {
     const bool begins = !isWithin && (isInstruction(line) || isBeginning(line));
     isWithin = (isWithin || begins) && !line.ends_with(";");
     if (!begins) continue;
     if (line.starts_with("@")) line = line.split(' ').second.ltrim();
     if (line.starts_with("{")) line = line.drop_front().ltrim();
     line.consume_back(";");
-    const auto opcode = line.take_until([](char c) { return c == ' ' || c == '\t'; });
-    addInstruction(mix, opcode, line.drop_front(opcode.size()));
+    addInstruction(mix, Instruction(line));
   }
   return mix;
 }

@@ -1,11 +1,10 @@
 #include "backend/target/nvptx/ptx_rings.h"
 
 #include "backend/support/check.h"
+#include "backend/target/codegen/assembly_text.h"
 #include "backend/target/nvptx/ptx_conditions.h"
 #include "backend/target/nvptx/ptx_instruction.h"
 #include "backend/target/nvptx/ptx_values.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
 
@@ -15,9 +14,7 @@ namespace {
 /// The arrays of shared memory, in the order of their addresses, and whether others lie in them.
 struct SharedArrays {
   explicit SharedArrays(llvm::StringRef ptx) {
-    while (!ptx.empty()) {
-      llvm::StringRef line;
-      std::tie(line, ptx) = ptx.split('\n');
+    for (const llvm::StringRef line : llvm::split(ptx, '\n')) {
       if (!line.contains(".shared .align") || !line.contains(".b8 ")) continue;
       names.push_back(line.split(".b8 ").second.split('[').first);
       if (line.contains(".extern")) whole = names.back();
@@ -51,11 +48,8 @@ private:
   /// Where barriers are made, which is done at places that the code names.
   void findBarriers(llvm::StringRef ptx) {
     if (!ptx.contains("mbarrier.init")) return;
-    llvm::SmallVector<llvm::StringRef> lines;
-    ptx.split(lines, '\n');
     PtxValues values = values_;
-    for (const llvm::StringRef whole : lines) {
-      const llvm::StringRef line = whole.split("//").first.trim();
+    for (const llvm::StringRef line : linesOf(ptx, "//")) {
       const Instruction instruction(line);
       if (instruction.opcode.starts_with("mbarrier.init"))
         if (const auto place = placeOf(values.valueOf(instruction.firstAddress())))

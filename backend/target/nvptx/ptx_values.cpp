@@ -1,8 +1,8 @@
 #include "backend/target/nvptx/ptx_values.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "backend/target/codegen/assembly_text.h"
+#include "backend/target/nvptx/ptx_instruction.h"
 
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,12 +39,8 @@ PtxValue constant(llvm::StringRef text) {
 
 PtxValues::PtxValues(llvm::StringRef ptx) {
   std::vector<Setting> settings;
-  while (!ptx.empty()) {
-    llvm::StringRef text;
-    std::tie(text, ptx) = ptx.split('\n');
-    if (auto setting = settingIn(text.split("//").first.trim()))
-      settings.push_back(*std::move(setting));
-  }
+  for (const llvm::StringRef line : linesOf(ptx, "//"))
+    if (auto setting = settingIn(line)) settings.push_back(*std::move(setting));
   for (bool changes = true; changes;) {
     changes = false;
     here_.clear();
@@ -80,16 +76,12 @@ PtxValue PtxValues::valueOf(llvm::StringRef operand) const {
 std::optional<PtxValues::Setting> PtxValues::settingIn(llvm::StringRef line) {
   if (line.ends_with(":")) return Setting{};
   if (!line.consume_back(";") || line.empty() || !llvm::isAlpha(line.front())) return std::nullopt;
-  const llvm::StringRef opcode = line.take_until([](char c) { return c == ' ' || c == '\t'; });
-  llvm::StringRef operands = line.drop_front(opcode.size()).ltrim();
-  if (!isRegister(operands)) return std::nullopt;
-  Setting setting;
-  setting.opcode = opcode;
-  std::tie(setting.to, operands) = operands.split(',');
-  setting.to = setting.to.trim();
-  operands.split(setting.from, ',', -1, false);
-  for (llvm::StringRef &operand : setting.from) operand = operand.trim();
-  return setting;
+  const Instruction instruction(line);
+  if (!isRegister(instruction.operands)) return std::nullopt;
+  const auto operands = operandsIn(instruction.operands);
+  return Setting{.to = operands.front(),
+                 .opcode = instruction.opcode,
+                 .from = llvm::to_vector<4>(llvm::drop_begin(operands))};
 }
 
 PtxValue PtxValues::valueOf(const Setting &setting) const {
