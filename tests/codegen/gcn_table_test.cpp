@@ -80,7 +80,7 @@ void checkAssembler(const Tools &tools, const GpuCode &code, const target::GpuTa
   const auto object =
       target::amdgpu::generateCode(*module, tools.machine, llvm::CodeGenFileType::ObjectFile);
   REQUIRE(object.ok());
-  const auto linked = target::amdgpu::link({object->data(), object->size()}, target.machine());
+  const auto linked = target::amdgpu::link(*object, target.machine());
   REQUIRE_MESSAGE(linked.ok(), (linked.ok() ? "" : render(linked.error())));
   const llvm::StringRef other = asText(linked->image);
   CHECK(instructionsOf(tools, other) == instructionsOf(tools, image));

@@ -64,9 +64,7 @@ public:
   }
 
   Result<std::string> assembly(llvm::Module &module) const override {
-    const auto text = generateCode(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
-    if (!text) return text.failure();
-    return std::string(text->begin(), text->end());
+    return generateCode(module, targetMachine(), llvm::CodeGenFileType::AssemblyFile);
   }
 
   Result<ObjectCode> objectOf(const std::string &text) const override {

@@ -12,8 +12,8 @@
 
 namespace imbrex::target::amdgpu {
 
-Result<llvm::SmallVector<char, 0>> generateCode(llvm::Module &module, llvm::TargetMachine &machine,
-                                                llvm::CodeGenFileType type) {
+Result<std::string> generateCode(llvm::Module &module, llvm::TargetMachine &machine,
+                                 llvm::CodeGenFileType type) {
   constexpr unsigned kLastInOrder =
       9; // the last generation whose blocks are in order by themselves
   if (llvm::AMDGPU::getIsaVersion(machine.getTargetCPU()).Major <= kLastInOrder)

@@ -7,7 +7,7 @@ namespace imbrex::target::amdgpu {
 /// Assembly or an object file of an optimised module, which is used up: by LLVM's code generator,
 /// helped where it errs or knows too little (handed_on.h, lds_loads.h, signed_zeros.h,
 /// uniform_pairs.h, write_backs.h).
-Result<llvm::SmallVector<char, 0>> generateCode(llvm::Module &module, llvm::TargetMachine &machine,
-                                                llvm::CodeGenFileType type);
+Result<std::string> generateCode(llvm::Module &module, llvm::TargetMachine &machine,
+                                 llvm::CodeGenFileType type);
 
 } // namespace imbrex::target::amdgpu

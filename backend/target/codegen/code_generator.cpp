@@ -171,9 +171,8 @@ std::shared_mutex &llvmOptions() {
   return mutex;
 }
 
-Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,
-                                            llvm::CodeGenFileType type,
-                                            llvm::ArrayRef<InsertedPass> own) {
+Result<std::string> generate(llvm::Module &module, llvm::TargetMachine &machine,
+                             llvm::CodeGenFileType type, llvm::ArrayRef<InsertedPass> own) {
   const std::shared_lock lock(llvmOptions());
   const ErrorScope errors(module.getContext());
   llvm::SmallVector<char, 0> bytes;
@@ -184,7 +183,7 @@ Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMa
                machine.getTargetTriple().str());
   passes.run(module);
   if (!errors.first().text.empty()) return refusalOf(errors.first(), module, machine);
-  return bytes;
+  return std::string(bytes.begin(), bytes.end());
 }
 
 } // namespace imbrex::target

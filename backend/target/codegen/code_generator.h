@@ -3,13 +3,13 @@
 #include "backend/machine/machine.h"
 #include "backend/support/result.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CodeGen.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include <shared_mutex>
+#include <string>
 
 /// What all GPUs ask of LLVM's code generators.
 namespace imbrex::target {
@@ -30,9 +30,8 @@ struct InsertedPass {
 };
 
 /// Assembly or an object file; the error is LLVM's. The module is used up.
-Result<llvm::SmallVector<char, 0>> generate(llvm::Module &module, llvm::TargetMachine &machine,
-                                            llvm::CodeGenFileType type,
-                                            llvm::ArrayRef<InsertedPass> own = {});
+Result<std::string> generate(llvm::Module &module, llvm::TargetMachine &machine,
+                             llvm::CodeGenFileType type, llvm::ArrayRef<InsertedPass> own = {});
 
 /// LLVM's options are globals, which lld sets anew at each call: code generators hold this shared,
 /// a linker alone.

@@ -59,10 +59,7 @@ public:
     prepareAtomics(module, machine());
     prepareShifts(module);
     keepLoopPointers(module);
-    const auto text =
-        generate(module, targetMachineFor(module), llvm::CodeGenFileType::AssemblyFile);
-    if (!text) return text.failure();
-    return std::string(text->begin(), text->end());
+    return generate(module, targetMachineFor(module), llvm::CodeGenFileType::AssemblyFile);
   }
 
   Result<ObjectCode> objectOf(const std::string &text) const override {

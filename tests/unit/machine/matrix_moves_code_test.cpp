@@ -93,7 +93,7 @@ std::string assemblyOf(const target::GpuTarget &target, const MoveCase &move) {
       *module, target::targetMachineOf(target.machine(), module->getTargetTriple().str()),
       llvm::CodeGenFileType::AssemblyFile);
   REQUIRE(text);
-  return {text->begin(), text->end()};
+  return *text;
 }
 
 template <class Function>

@@ -76,7 +76,7 @@ std::string assemblyOf(const target::GpuTarget &target, const Machine &machine,
       target::generate(module, target::targetMachineOf(machine, module.getTargetTriple().str()),
                        llvm::CodeGenFileType::AssemblyFile);
   REQUIRE(text);
-  return {text->begin(), text->end()};
+  return *text;
 }
 
 /// What stands between the label of a row's function and the next one's.
