@@ -44,12 +44,6 @@ std::vector<std::unique_ptr<GpuTarget>> makeTargets() {
 
 } // namespace
 
-Result<ObjectCode> GpuTarget::object(llvm::Module &module) const {
-  const auto text = assembly(module);
-  if (!text) return text.failure();
-  return objectOf(*text);
-}
-
 const GpuTarget *findGpuTarget(const machine::Machine &machine) {
   static const auto &targets = permanent(makeTargets());
   const auto found = llvm::find_if(

@@ -56,8 +56,6 @@ public:
   virtual Result<std::string> assembly(llvm::Module &module) const = 0;
   /// The image of an assembly. An error says which tool is missing or what it said.
   virtual Result<ObjectCode> objectOf(const std::string &assembly) const = 0;
-  /// Both. The module is used up.
-  Result<ObjectCode> object(llvm::Module &module) const;
 
   /// What an image of one kernel says that it takes; zeros where it says nothing.
   virtual Resources resources(const ObjectCode &object) const = 0;

@@ -29,7 +29,7 @@ void checkCode(const target::GpuTarget &target, const AsyncKernel &kernel, bool 
     CHECK(target.assembly(*module).ok());
     return;
   }
-  const auto object = target.object(*module);
+  const auto object = target.objectOf(target.assembly(*module).value());
   CHECK_MESSAGE(object.ok(), (object.ok() ? "" : render(object.error())));
 }
 

@@ -478,7 +478,7 @@ TEST_CASE("the role that loads leaves its registers to one that wants many" *
   CHECK(alignments == std::set<std::uint64_t>{512, 1024}); // rows of 64 and of 512 bytes
   // Were there fewer at the launch, those that compute would wait for ever for what they take.
   if (testing::canAssemble(*target)) {
-    const auto object = target->object(*code->copy());
+    const auto object = target->objectOf(target->assembly(*code->copy()).value());
     REQUIRE(object);
     CHECK(target->resources(*object).registers == 168);
   }

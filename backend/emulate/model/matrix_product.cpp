@@ -1,7 +1,6 @@
 #include "backend/emulate/model/matrix_product.h"
 
 #include "backend/emulate/model/matrix_sums.h"
-#include "backend/support/check.h"
 
 namespace imbrex::emulate {
 
@@ -86,41 +85,26 @@ MatrixProduct::MatrixProduct(const machine::Machine &machine,
       b_(vendorFragment(machine, instruction, MmaOperand::B)),
       sums_(vendorFragment(machine, instruction, MmaOperand::Sums)) {
   if (!instruction.isScaled()) return;
-  scaleA_ = scaleOf(machine, MmaOperand::ScaleA, ofA);
-  scaleB_ = scaleOf(machine, MmaOperand::ScaleB, ofB);
+  scalesOfA_ = scalesOf(machine, MmaOperand::ScaleA, ofA);
+  scalesOfB_ = scalesOf(machine, MmaOperand::ScaleB, ofB);
 }
 
-const Fragment &MatrixProduct::fragmentOf(MmaOperand operand) const {
-  switch (operand) {
-  case MmaOperand::A: return a_;
-  case MmaOperand::B: return b_;
-  case MmaOperand::Sums: return sums_;
-  case MmaOperand::ScaleA:
-  case MmaOperand::ScaleB: break;
-  }
-  IMBREX_UNREACHABLE("operand");
-}
-
-std::int32_t MatrixProduct::registers(MmaOperand operand) const {
-  return fragmentOf(operand).registers();
-}
-
-MatrixProduct::Scale MatrixProduct::scaleOf(const machine::Machine &machine, MmaOperand operand,
-                                            ScaleSelectors selectors) const {
-  Scale scale;
+MatrixProduct::Scales MatrixProduct::scalesOf(const machine::Machine &machine, MmaOperand operand,
+                                              ScaleSelectors selectors) const {
+  Scales scales;
   const std::int32_t outer = operand == MmaOperand::ScaleA ? instruction_.m : instruction_.n;
   for (std::int32_t i = 0; i < outer; ++i)
     for (std::int32_t block = 0; block < instruction_.k / instruction_.scale.k; ++block)
-      scale.places.push_back(vendorScale(machine, instruction_, operand, selectors, i, block));
-  return scale;
+      scales.push_back(vendorScale(machine, instruction_, operand, selectors, i, block));
+  return scales;
 }
 
 double MatrixProduct::scaleAt(WarpWords words, MmaOperand operand, std::size_t outer,
                               std::size_t k) const {
   const auto ofBlock = static_cast<std::size_t>(instruction_.scale.k);
   const std::size_t blocks = static_cast<std::size_t>(instruction_.k) / ofBlock;
-  const Scale &scale = operand == MmaOperand::ScaleA ? scaleA_ : scaleB_;
-  const ScalePlace at = scale.places[outer * blocks + k / ofBlock];
+  const Scales &scales = operand == MmaOperand::ScaleA ? scalesOfA_ : scalesOfB_;
+  const ScalePlace at = scales[outer * blocks + k / ofBlock];
   const std::uint32_t *own = words[static_cast<std::size_t>(at.lane)]->data() + wordOf(operand);
   std::uint64_t bits = bitsAt(own, 8 * at.byte, 8);
   if (instruction_.scale.element == MatrixElement::F8E4M3FN) bits &= 0x7f; // it has no sign

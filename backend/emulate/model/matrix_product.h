@@ -22,24 +22,20 @@ public:
   MatrixProduct(const machine::Machine &machine, const machine::MmaInstruction &instruction,
                 ScaleSelectors ofA, ScaleSelectors ofB);
 
-  /// Words that a lane has of A, of B or of the sums.
-  std::int32_t registers(machine::MmaOperand operand) const;
   std::optional<LaneFault> operator()(WarpWords words, const SeededNumerics &numerics) const;
 
 private:
-  struct Scale {
-    std::vector<ScalePlace> places; ///< By row of A or column of B, then by block.
-  };
+  /// By row of A or column of B, then by block.
+  using Scales = std::vector<ScalePlace>;
 
-  const Fragment &fragmentOf(machine::MmaOperand operand) const;
-  Scale scaleOf(const machine::Machine &machine, machine::MmaOperand operand,
-                ScaleSelectors selectors) const;
+  Scales scalesOf(const machine::Machine &machine, machine::MmaOperand operand,
+                  ScaleSelectors selectors) const;
   double scaleAt(WarpWords words, machine::MmaOperand operand, std::size_t outer,
                  std::size_t k) const;
 
   const machine::MmaInstruction &instruction_;
   Fragment a_, b_, sums_;
-  Scale scaleA_, scaleB_;
+  Scales scalesOfA_, scalesOfB_;
 };
 
 } // namespace imbrex::emulate

@@ -46,7 +46,7 @@ Member memberOf(const target::GpuTarget &target, bool isAssembly) {
   if (isAssembly) {
     member.content = condensed(*target.assembly(module));
   } else {
-    const auto image = target.object(module)->image;
+    const auto image = target.objectOf(target.assembly(module).value())->image;
     member.content.assign(image.begin(), image.end());
   }
   return member;

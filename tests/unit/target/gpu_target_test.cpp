@@ -65,7 +65,7 @@ Result<target::ObjectCode> objectOf(const GpuTarget &target, const sample::Body 
   llvm::LLVMContext context;
   const auto module = sample::kernel(context, target, body);
   target.optimise(*module);
-  return target.object(*module);
+  return target.objectOf(target.assembly(*module).value());
 }
 
 /// The machine that an image says it is for.

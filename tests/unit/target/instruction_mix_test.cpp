@@ -223,7 +223,7 @@ TEST_CASE("an image says what its kernel takes" * doctest::test_suite("toolkit")
           return b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), shared, 200));
         });
     target->optimise(*module);
-    const auto object = target->object(*module);
+    const auto object = target->objectOf(target->assembly(*module).value());
     REQUIRE(object.ok());
     const Resources resources = target->resources(*object);
     CHECK(resources.sharedMemoryBytes == 1200);
