@@ -11,6 +11,7 @@
 #include "backend/lower/memory/ring.h"
 #include "backend/lower/memory/shared_memory.h"
 #include "backend/lower/memory/unseen_padding.h"
+#include "backend/lower/memory/view_values.h"
 #include "backend/lower/source_lines.h"
 #include "backend/lower/values/arithmetic.h"
 #include "backend/lower/vocabulary.h"
@@ -33,13 +34,6 @@ using Registers = llvm::SmallVector<llvm::Value *, 8>;
 /// The product of a matrix's columns (layout::LinearLayout) with an i32.
 llvm::Value *applyColumns(llvm::IRBuilder<> &builder, llvm::ArrayRef<layout::Bits> columns,
                           llvm::Value *index);
-
-/// A view argument, or a table, decoded once.
-struct ViewValues {
-  llvm::Value *data; // in global memory
-  llvm::SmallVector<llvm::Value *, 5> extents;
-  llvm::SmallVector<llvm::Value *, 5> strides;
-};
 
 class WholeCopies;
 
@@ -195,7 +189,6 @@ private:
   void declareFunction(KernelInterface &interface);
   void decodeParameters(const KernelInterface &interface);
   void emitCode(const ir::Op &op);
-  void viewBytes(const ir::Op &op);
 
   // emit_control.cpp
   void emitFor(const ir::Op &op);

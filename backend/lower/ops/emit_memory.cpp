@@ -1,5 +1,4 @@
 #include "backend/lower/memory/access.h"
-#include "backend/lower/memory/table_pointer.h"
 #include "backend/lower/ops/emit_ops.h"
 #include "backend/lower/values/arithmetic.h"
 
@@ -35,7 +34,7 @@ void emitTablePointer(Emitter &e, const ir::Op &op) {
   const ir::ElementKind kind = e.type(op.operand(1)).element();
   Value *index = emitCast(e.b, kind, ir::ElementKind::I64, {}, e.scalar(op.operand(1)), e.natives);
   llvm::Type *pointer = llvm::PointerType::get(e.context, e.words.globalSpace());
-  e.define(op.result(), {tablePointer(e.b, {table.data, table.extents[0]}, index, pointer)});
+  e.define(op.result(), {tablePointer(e.b, table, index, pointer)});
 }
 
 void emitLoad(Emitter &e, const ir::Op &op) {

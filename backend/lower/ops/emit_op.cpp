@@ -7,15 +7,6 @@ namespace imbrex::lower {
 
 using ir::OpKind;
 
-/// Two elements along the last axis, which has stride 1, are a byte.
-void Emitter::viewBytes(const ir::Op &op) {
-  ViewValues view = views_.at(op.operand(0));
-  view.extents.back() = b.CreateLShr(view.extents.back(), 1);
-  for (std::size_t axis = 0; axis + 1 < view.strides.size(); ++axis)
-    view.strides[axis] = b.CreateAShr(view.strides[axis], 1);
-  views_[op.result()] = std::move(view);
-}
-
 void Emitter::emitOp(const ir::Op &op) {
   if (order.needsBarrierBefore(op)) barrierForAll();
   emitCode(op);
@@ -65,7 +56,7 @@ void Emitter::emitCode(const ir::Op &op) {
         op.result(),
         {view(op.operand(0)).strides[static_cast<std::size_t>(op.attrs<ir::AxisAttrs>().axis)]});
   case OpKind::ViewData: return define(op.result(), {view(op.operand(0)).data});
-  case OpKind::ViewBytes: return viewBytes(op);
+  case OpKind::ViewBytes: views_[op.result()] = viewOfBytes(b, view(op.operand(0))); return;
   case OpKind::TablePointer: return emitTablePointer(*this, op);
 
   case OpKind::Reduce: return emitReduce(*this, op);

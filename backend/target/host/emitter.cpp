@@ -184,17 +184,9 @@ void Emitter::decodeArguments() {
     scalars_[parameter.index()] = builder.CreateBitCast(bits, lane);
   }
   ir::walk(kernel.body(), [&](const ir::Op &op) {
-    if (op.kind == ir::OpKind::ViewBytes) viewBytes(op);
+    if (op.kind == ir::OpKind::ViewBytes)
+      views_[op.result().index()] = lower::viewOfBytes(builder, view(op.operand(0)));
   });
-}
-
-/// Two elements along the last axis, which has stride 1, are a byte.
-void Emitter::viewBytes(const ir::Op &op) {
-  ViewValues view = views_[op.operand(0).index()];
-  view.extents.back() = builder.CreateLShr(view.extents.back(), 1);
-  for (std::size_t axis = 0; axis + 1 < view.strides.size(); ++axis)
-    view.strides[axis] = builder.CreateAShr(view.strides[axis], 1);
-  views_[op.result().index()] = std::move(view);
 }
 
 /// for block = first … last: its indices along x, y and z, then the kernel's body.

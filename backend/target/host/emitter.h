@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/lower/memory/view_values.h"
 #include "backend/support/diagnostics.h"
 #include "backend/target/host/arithmetic.h"
 #include "backend/target/host/nest/lanes.h"
@@ -15,12 +16,7 @@
 /// LLVM IR for one kernel: what every part of code generation shares.
 namespace imbrex::host {
 
-/// A view argument, decoded once per call.
-struct ViewValues {
-  llvm::Value *data; // i64
-  llvm::SmallVector<llvm::Value *, 5> extents;
-  llvm::SmallVector<llvm::Value *, 5> strides;
-};
+using lower::ViewValues;
 
 /// What an op that calls back says: index into Sites.
 struct Site {
@@ -118,7 +114,6 @@ private:
   llvm::Value *tripCount(const ir::Op &op);
 
   void decodeArguments();
-  void viewBytes(const ir::Op &op);
   void emitBlockLoop();
 
   std::vector<llvm::Value *> scalars_;

@@ -1,4 +1,3 @@
-#include "backend/lower/memory/table_pointer.h"
 #include "backend/support/check.h"
 #include "backend/target/host/nest/body.h"
 
@@ -174,13 +173,13 @@ void Body::storeBuffer(const Buffer &buffer, Value *address, PointId at, const L
 // --- pointers ---
 
 Lanes Body::tablePointer(const ir::Op &op, PointId at) {
-  const ViewValues &table = f_.view(op.operand(0));
+  ViewValues table = f_.view(op.operand(0));
   const Lanes index = read(op.operand(1), at);
   const AtDepth position(*this, index.depth);
   Value *number = emitCast(b_, f_.type(op.operand(1)).element(), ir::ElementKind::I64, {},
                            index.value, f_.natives);
-  Value *data = b_.CreateIntToPtr(table.data, f_.pointer);
-  return uniform(lower::tablePointer(b_, {data, table.extents[0]}, number, f_.i64), index.depth);
+  table.data = b_.CreateIntToPtr(table.data, f_.pointer);
+  return uniform(lower::tablePointer(b_, table, number, f_.i64), index.depth);
 }
 
 Lanes Body::pointerAdd(const ir::Op &op, PointId at) {
