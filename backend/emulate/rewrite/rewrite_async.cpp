@@ -7,7 +7,6 @@
 namespace imbrex::emulate {
 namespace {
 
-using llvm::CallInst;
 using llvm::Value;
 
 /// What starts a copy, for people: which instruction it is follows from the machine.
@@ -15,31 +14,28 @@ constexpr const char *kCopy = "asynchronous copy";
 
 /// The accesses of a copy of so many bytes, which must be aligned to their number (PTX ISA 9.0,
 /// 9.7.9.25.3.1, "cp.async").
-CopySite copySite(const Rewriting &rewriting, const CallInst &call, std::uint32_t bytes) {
+CopySite copySite(const MachineCall &c, std::uint32_t bytes) {
   CopySite facts;
   facts.from.bytes = facts.to.bytes = bytes;
   facts.from.alignment = facts.to.alignment = bytes;
   facts.from.space = Space::Global;
-  facts.from.parameter = parameterBehind(rewriting, call.getArgOperand(1));
+  facts.from.parameter = parameterBehind(c.rewriting, c.operand(1));
   facts.to.space = Space::Shared;
   facts.to.mode = AccessMode::Write;
   return facts;
 }
 
 /// `taken`: the operand that says how many bytes are read; -1: all.
-bool startCopy(Rewriting &rewriting, Builder &b, CallInst &call, std::uint32_t bytes, int taken) {
-  Value *count = taken < 0 ? b.getInt32(bytes) : call.getArgOperand(static_cast<unsigned>(taken));
-  createCall(b, calls::startCopy,
-             {addSite(rewriting, call, kCopy, copySite(rewriting, call, bytes)),
-              toWord(rewriting, b, call.getArgOperand(0)),
-              toWord(rewriting, b, call.getArgOperand(1)), count});
-  return true;
+Value *startCopy(MachineCall &c, std::uint32_t bytes, int taken) {
+  Value *count = taken < 0 ? c.b.getInt32(bytes) : c.operand(static_cast<unsigned>(taken));
+  return createCall(c.b, calls::startCopy,
+                    {c.site(kCopy, copySite(c, bytes)), c.word(0), c.word(1), count});
 }
 
 // --- AMD's ---
 
-std::uint64_t constant(const CallInst &call, unsigned operand) {
-  return llvm::cast<llvm::ConstantInt>(call.getArgOperand(operand))->getZExtValue();
+std::uint64_t constant(const MachineCall &c, unsigned operand) {
+  return llvm::cast<llvm::ConstantInt>(c.operand(operand))->getZExtValue();
 }
 
 /// Whether the machine has loads of so many bytes to LDS (LLVM 22, AMDGPU.td:
@@ -69,56 +65,46 @@ CopySite ldsSite(std::uint32_t bytes, bool hasOneBase) {
 
 enum class LdsSource : std::uint8_t { Pointer, Buffer };
 
-bool loadToLds(Rewriting &rewriting, Builder &b, CallInst &call, LdsSource source) {
-  const auto bytes = static_cast<std::uint32_t>(constant(call, 2));
-  if (!hasLdsLoad(rewriting.machine, bytes)) return false;
+Value *loadToLds(MachineCall &c, LdsSource source) {
+  const auto bytes = static_cast<std::uint32_t>(constant(c, 2));
+  if (!hasLdsLoad(c.rewriting.machine, bytes)) return nullptr;
   CopySite facts = ldsSite(bytes, true);
-  const auto word = [&](unsigned operand) {
-    return toWord(rewriting, b, call.getArgOperand(operand));
-  };
   if (source == LdsSource::Buffer) {
-    Value *offset = call.getArgOperand(5);
-    Value *to = b.CreateAdd(word(1), b.CreateZExt(offset, b.getInt64Ty()));
-    createCall(b, calls::startBufferCopy,
-               {addSite(rewriting, call, kCopy, facts), to, word(0),
-                b.CreateAdd(call.getArgOperand(3), offset), call.getArgOperand(4)});
-    return true;
+    Value *offset = c.operand(5);
+    Value *to = c.b.CreateAdd(c.word(1), c.b.CreateZExt(offset, c.b.getInt64Ty()));
+    return createCall(
+        c.b, calls::startBufferCopy,
+        {c.site(kCopy, facts), to, c.word(0), c.b.CreateAdd(c.operand(3), offset), c.operand(4)});
   }
   // The offset is added to both addresses.
-  facts.from.parameter = parameterBehind(rewriting, call.getArgOperand(0));
-  Value *offset = b.CreateSExt(call.getArgOperand(3), b.getInt64Ty());
-  createCall(b, calls::startCopy,
-             {addSite(rewriting, call, kCopy, facts), b.CreateAdd(word(1), offset),
-              b.CreateAdd(word(0), offset), b.getInt32(bytes)});
-  return true;
+  facts.from.parameter = parameterBehind(c.rewriting, c.operand(0));
+  Value *offset = c.b.CreateSExt(c.operand(3), c.b.getInt64Ty());
+  return createCall(c.b, calls::startCopy,
+                    {c.site(kCopy, facts), c.b.CreateAdd(c.word(1), offset),
+                     c.b.CreateAdd(c.word(0), offset), c.b.getInt32(bytes)});
 }
 
-bool loadToLdsAsync(Rewriting &rewriting, Builder &b, CallInst &call, std::uint32_t bytes) {
+Value *loadToLdsAsync(MachineCall &c, std::uint32_t bytes) {
   // No document says whether the offset is added to one address or to both.
-  const llvm::AMDGPU::IsaVersion version = llvm::AMDGPU::getIsaVersion(rewriting.machine.cpu);
+  const llvm::AMDGPU::IsaVersion version = llvm::AMDGPU::getIsaVersion(c.rewriting.machine.cpu);
   const bool hasAsyncCount = version.Major == 12 && version.Minor >= 5;
-  if (constant(call, 2) != 0 || !hasAsyncCount) return false;
+  if (constant(c, 2) != 0 || !hasAsyncCount) return nullptr;
   CopySite facts = ldsSite(bytes, false);
-  facts.from.parameter = parameterBehind(rewriting, call.getArgOperand(0));
-  createCall(b, calls::startCopy,
-             {addSite(rewriting, call, kCopy, facts), toWord(rewriting, b, call.getArgOperand(1)),
-              toWord(rewriting, b, call.getArgOperand(0)), b.getInt32(bytes)});
-  return true;
+  facts.from.parameter = parameterBehind(c.rewriting, c.operand(0));
+  return createCall(c.b, calls::startCopy,
+                    {c.site(kCopy, facts), c.word(1), c.word(0), c.b.getInt32(bytes)});
 }
 
-bool makeBuffer(Rewriting &rewriting, Builder &b, CallInst &call) {
-  const auto *stride = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(1));
+Value *makeBuffer(MachineCall &c) {
+  const auto *stride = llvm::dyn_cast<llvm::ConstantInt>(c.operand(1));
   constexpr unsigned kResource = 8; // the address space; a fat pointer has another
   if (stride == nullptr || !stride->isZero() ||
-      call.getType()->getPointerAddressSpace() != kResource)
-    return false;
-  Value *base = call.getArgOperand(0), *records = call.getArgOperand(2);
+      c.call.getType()->getPointerAddressSpace() != kResource)
+    return nullptr;
+  const auto parameter = static_cast<std::uint32_t>(parameterBehind(c.rewriting, c.operand(0)));
   Value *buffer =
-      createCall(b, calls::makeBuffer,
-                 {toWord(rewriting, b, base), toWord(rewriting, b, records),
-                  b.getInt32(static_cast<std::uint32_t>(parameterBehind(rewriting, base)))});
-  call.replaceAllUsesWith(b.CreateIntToPtr(buffer, call.getType()));
-  return true;
+      createCall(c.b, calls::makeBuffer, {c.word(0), c.word(2), c.b.getInt32(parameter)});
+  return c.b.CreateIntToPtr(buffer, c.call.getType());
 }
 
 /// The field of s_waitcnt that counts vector memory: bits 0 to 3, 14 and 15 (LLVM 22,
@@ -129,15 +115,15 @@ std::uint64_t vectorMemoryCount(std::uint64_t counters) {
 
 // --- both ---
 
-bool commitCopies(Builder &b) {
-  createCall(b, calls::commitCopies, {});
-  return true;
+Value *commitCopies(MachineCall &c) { return createCall(c.b, calls::commitCopies, {}); }
+
+Value *await(MachineCall &c, Value *groups) {
+  return createCall(c.b, calls::awaitCopies, {c.site("wait for copies"), groups});
 }
 
-bool await(Rewriting &rewriting, Builder &b, CallInst &call, Value *groups) {
-  createCall(b, calls::awaitCopies,
-             {addSite(rewriting, call, "wait for copies", ControlSite{}), groups});
-  return true;
+Value *awaitAll(MachineCall &c) {
+  commitCopies(c);
+  return await(c, c.b.getInt64(0));
 }
 
 } // namespace
@@ -145,28 +131,18 @@ bool await(Rewriting &rewriting, Builder &b, CallInst &call, Value *groups) {
 RewriteTable asyncRewrites() {
   return {
 #define IMBREX_COPY_CALL(intrinsic, bytes, taken)                                                  \
-  {llvm::Intrinsic::intrinsic,                                                                     \
-   [](Rewriting &r, Builder &b, CallInst &c) { return startCopy(r, b, c, bytes, taken); }},
+  {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return startCopy(c, bytes, taken); }},
 #define IMBREX_LDS_LOAD_CALL(intrinsic, from)                                                      \
-  {llvm::Intrinsic::intrinsic,                                                                     \
-   [](Rewriting &r, Builder &b, CallInst &c) { return loadToLds(r, b, c, LdsSource::from); }},
+  {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return loadToLds(c, LdsSource::from); }},
 #define IMBREX_LDS_ASYNC_LOAD_CALL(intrinsic, bytes)                                               \
-  {llvm::Intrinsic::intrinsic,                                                                     \
-   [](Rewriting &r, Builder &b, CallInst &c) { return loadToLdsAsync(r, b, c, bytes); }},
+  {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return loadToLdsAsync(c, bytes); }},
 #define IMBREX_AWAIT_COUNTERS_CALL(intrinsic)                                                      \
-  {llvm::Intrinsic::intrinsic, [](Rewriting &r, Builder &b, CallInst &c) {                         \
-     return await(r, b, c, b.getInt64(vectorMemoryCount(constant(c, 0))));                         \
-   }},
-#define IMBREX_COMMIT_CALL(intrinsic)                                                              \
-  {llvm::Intrinsic::intrinsic, [](Rewriting &, Builder &b, CallInst &) { return commitCopies(b); }},
+  {llvm::Intrinsic::intrinsic,                                                                     \
+   [](MachineCall &c) { return await(c, c.b.getInt64(vectorMemoryCount(constant(c, 0)))); }},
+#define IMBREX_COMMIT_CALL(intrinsic) {llvm::Intrinsic::intrinsic, commitCopies},
 #define IMBREX_AWAIT_CALL(intrinsic, groups)                                                       \
-  {llvm::Intrinsic::intrinsic, [](Rewriting &r, Builder &b, CallInst &c) {                         \
-     return await(r, b, c, toWord(r, b, c.getArgOperand(groups)));                                 \
-   }},
-#define IMBREX_AWAIT_ALL_CALL(intrinsic)                                                           \
-  {llvm::Intrinsic::intrinsic, [](Rewriting &r, Builder &b, CallInst &c) {                         \
-     return commitCopies(b) && await(r, b, c, b.getInt64(0));                                      \
-   }},
+  {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return await(c, c.word(groups)); }},
+#define IMBREX_AWAIT_ALL_CALL(intrinsic) {llvm::Intrinsic::intrinsic, awaitAll},
 #include "backend/emulate/rewrite/async_calls.def"
       {llvm::Intrinsic::amdgcn_make_buffer_rsrc, makeBuffer},
   };

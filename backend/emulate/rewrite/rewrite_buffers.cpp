@@ -19,37 +19,31 @@ bool isSwizzled(const Rewriting &rewriting, const CallInst &call) {
 }
 
 /// Operands: what is stored, if anything; the buffer, its offset, the scalar offset, the policy.
-bool rewriteAccess(Rewriting &rewriting, Builder &b, CallInst &call, AccessMode mode) {
+template <AccessMode mode>
+Value *rewriteAccess(MachineCall &c) {
   const bool stores = mode == AccessMode::Write;
   const unsigned first = stores ? 1 : 0;
-  llvm::Type *type = stores ? call.getArgOperand(0)->getType() : call.getType();
+  llvm::Type *type = stores ? c.operand(0)->getType() : c.call.getType();
   AccessSite facts;
   facts.mode = mode;
   facts.space = Space::Global;
   facts.bytes = static_cast<std::uint32_t>(
-      rewriting.module.getDataLayout().getTypeStoreSize(type).getFixedValue());
+      c.rewriting.module.getDataLayout().getTypeStoreSize(type).getFixedValue());
   facts.alignment = std::min(facts.bytes, 4u);
-  if (isSwizzled(rewriting, call) || facts.bytes > 16) return false;
-  Words words(rewriting, b);
-  if (stores) words.store(call.getArgOperand(0), 0);
-  createCall(b, stores ? calls::storeBuffer : calls::loadBuffer,
-             {addSite(rewriting, call, stores ? "store to a buffer" : "load from a buffer", facts),
-              toWord(rewriting, b, call.getArgOperand(first)), call.getArgOperand(first + 1),
-              call.getArgOperand(first + 2)});
-  if (!stores) replaceBy(call, words.load(type, 0));
-  return true;
+  if (isSwizzled(c.rewriting, c.call) || facts.bytes > 16) return nullptr;
+  Words words(c.rewriting, c.b);
+  if (stores) words.store(c.operand(0), 0);
+  Value *done = createCall(c.b, stores ? calls::storeBuffer : calls::loadBuffer,
+                           {c.site(stores ? "store to a buffer" : "load from a buffer", facts),
+                            c.word(first), c.operand(first + 1), c.operand(first + 2)});
+  return stores ? done : words.load(type, 0);
 }
 
 } // namespace
 
 RewriteTable bufferRewrites() {
-  return {{llvm::Intrinsic::amdgcn_raw_ptr_buffer_load,
-           [](Rewriting &r, Builder &b, CallInst &c) {
-             return rewriteAccess(r, b, c, AccessMode::Read);
-           }},
-          {llvm::Intrinsic::amdgcn_raw_ptr_buffer_store, [](Rewriting &r, Builder &b, CallInst &c) {
-             return rewriteAccess(r, b, c, AccessMode::Write);
-           }}};
+  return {{llvm::Intrinsic::amdgcn_raw_ptr_buffer_load, rewriteAccess<AccessMode::Read>},
+          {llvm::Intrinsic::amdgcn_raw_ptr_buffer_store, rewriteAccess<AccessMode::Write>}};
 }
 
 KindsOfCalls bufferKinds() {

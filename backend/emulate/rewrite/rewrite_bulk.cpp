@@ -6,89 +6,68 @@
 namespace imbrex::emulate {
 namespace {
 
-using llvm::CallInst;
 using llvm::Value;
 
-bool isZero(const CallInst &call, unsigned operand) {
-  const auto *value = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(operand));
+bool isZero(const MachineCall &c, unsigned operand) {
+  const auto *value = llvm::dyn_cast<llvm::ConstantInt>(c.operand(operand));
   return value != nullptr && value->isZero();
 }
 
-Value *word(Rewriting &rewriting, Builder &b, const CallInst &call, unsigned operand) {
-  return toWord(rewriting, b, call.getArgOperand(operand));
-}
-
 /// Zeros for the axes that there are not.
-void addCoordinates(Builder &b, const CallInst &call, unsigned first, std::uint32_t axes,
+void addCoordinates(MachineCall &c, unsigned first, std::uint32_t axes,
                     std::vector<Value *> &words) {
   for (std::uint32_t axis = 0; axis < kMostAxes; ++axis)
-    words.push_back(axis < axes ? call.getArgOperand(first + axis) : b.getInt32(0));
+    words.push_back(axis < axes ? c.operand(first + axis) : c.b.getInt32(0));
 }
 
 /// Whose memory the box may go to.
 enum class Destination : std::uint8_t { Block, Cluster };
 
-bool loadBox(Rewriting &rewriting, Builder &b, CallInst &call, std::uint32_t axes,
-             Destination destination) {
+Value *loadBox(MachineCall &c, std::uint32_t axes, Destination destination) {
   constexpr unsigned kFirst = 3; // behind the destination, the barrier and the map
   // Behind the coordinates: mask, cache hint, whether there is a mask, a hint, the group of blocks.
   if (destination == Destination::Cluster &&
-      !(isZero(call, kFirst + axes + 2) && isZero(call, kFirst + axes + 4)))
-    return false;
-  std::vector<Value *> words{addSite(rewriting, call, "asynchronous copy of a box", BoxSite{axes}),
-                             word(rewriting, b, call, 0), word(rewriting, b, call, 1),
-                             word(rewriting, b, call, 2)};
-  addCoordinates(b, call, kFirst, axes, words);
-  createCall(b, calls::loadBox, words);
-  return true;
+      !(isZero(c, kFirst + axes + 2) && isZero(c, kFirst + axes + 4)))
+    return nullptr;
+  std::vector<Value *> words{c.site("asynchronous copy of a box", BoxSite{axes}), c.word(0),
+                             c.word(1), c.word(2)};
+  addCoordinates(c, kFirst, axes, words);
+  return createCall(c.b, calls::loadBox, words);
 }
 
-bool storeBox(Rewriting &rewriting, Builder &b, CallInst &call, std::uint32_t axes) {
-  std::vector<Value *> words{addSite(rewriting, call, "asynchronous store of a box", BoxSite{axes}),
-                             word(rewriting, b, call, 0), word(rewriting, b, call, 1)};
-  addCoordinates(b, call, 2, axes, words);
-  createCall(b, calls::storeBox, words);
-  return true;
+Value *storeBox(MachineCall &c, std::uint32_t axes) {
+  std::vector<Value *> words{c.site("asynchronous store of a box", BoxSite{axes}), c.word(0),
+                             c.word(1)};
+  addCoordinates(c, 2, axes, words);
+  return createCall(c.b, calls::storeBox, words);
 }
 
-Value *plainSite(Rewriting &rewriting, const CallInst &call, const char *what) {
-  return addSite(rewriting, call, what, ControlSite{});
+Value *loadBulk(MachineCall &c, int flag) {
+  if (flag >= 0 && !isZero(c, static_cast<unsigned>(flag))) return nullptr;
+  return createCall(
+      c.b, calls::loadBulk,
+      {c.site("asynchronous copy of bytes"), c.word(0), c.word(1), c.word(2), c.operand(3)});
 }
 
-bool loadBulk(Rewriting &rewriting, Builder &b, CallInst &call, int flag) {
-  if (flag >= 0 && !isZero(call, static_cast<unsigned>(flag))) return false;
-  createCall(b, calls::loadBulk,
-             {plainSite(rewriting, call, "asynchronous copy of bytes"), word(rewriting, b, call, 0),
-              word(rewriting, b, call, 1), word(rewriting, b, call, 2), call.getArgOperand(3)});
-  return true;
+Value *storeBulk(MachineCall &c) {
+  return createCall(c.b, calls::storeBulk,
+                    {c.site("asynchronous store of bytes"), c.word(0), c.word(1), c.operand(2)});
 }
 
-bool storeBulk(Rewriting &rewriting, Builder &b, CallInst &call) {
-  createCall(b, calls::storeBulk,
-             {plainSite(rewriting, call, "asynchronous store of bytes"),
-              word(rewriting, b, call, 0), word(rewriting, b, call, 1), call.getArgOperand(2)});
-  return true;
-}
-
-bool commitStores(Builder &b) {
-  createCall(b, calls::commitStores, {});
-  return true;
-}
+Value *commitStores(MachineCall &c) { return createCall(c.b, calls::commitStores, {}); }
 
 enum class Awaited : std::uint8_t { Landed, Taken };
 
-bool await(Rewriting &rewriting, Builder &b, CallInst &call, Awaited what) {
-  createCall(b, calls::awaitStores,
-             {plainSite(rewriting, call, "wait for stores"), word(rewriting, b, call, 0),
-              b.getInt32(what == Awaited::Taken ? 1 : 0)});
-  return true;
+Value *await(MachineCall &c, Awaited what) {
+  return createCall(
+      c.b, calls::awaitStores,
+      {c.site("wait for stores"), c.word(0), c.b.getInt32(what == Awaited::Taken ? 1 : 0)});
 }
 
 enum class Fenced : std::uint8_t { All, Making };
 
-bool fence(Builder &b, Fenced what) {
-  createCall(b, what == Fenced::All ? calls::fenceProxy : calls::fenceMaking, {});
-  return true;
+Value *fence(MachineCall &c, Fenced what) {
+  return createCall(c.b, what == Fenced::All ? calls::fenceProxy : calls::fenceMaking, {});
 }
 
 } // namespace
@@ -96,24 +75,18 @@ bool fence(Builder &b, Fenced what) {
 RewriteTable bulkRewrites() {
   return {
 #define IMBREX_BOX_LOAD_CALL(intrinsic, axes, destination)                                         \
-  {llvm::Intrinsic::intrinsic, [](Rewriting &r, Builder &b, CallInst &c) {                         \
-     return loadBox(r, b, c, axes, Destination::destination);                                      \
-   }},
+  {llvm::Intrinsic::intrinsic,                                                                     \
+   [](MachineCall &c) { return loadBox(c, axes, Destination::destination); }},
 #define IMBREX_BOX_STORE_CALL(intrinsic, axes)                                                     \
-  {llvm::Intrinsic::intrinsic,                                                                     \
-   [](Rewriting &r, Builder &b, CallInst &c) { return storeBox(r, b, c, axes); }},
+  {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return storeBox(c, axes); }},
 #define IMBREX_BULK_LOAD_CALL(intrinsic, flag)                                                     \
-  {llvm::Intrinsic::intrinsic,                                                                     \
-   [](Rewriting &r, Builder &b, CallInst &c) { return loadBulk(r, b, c, flag); }},
+  {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return loadBulk(c, flag); }},
 #define IMBREX_BULK_STORE_CALL(intrinsic) {llvm::Intrinsic::intrinsic, storeBulk},
-#define IMBREX_BULK_COMMIT_CALL(intrinsic)                                                         \
-  {llvm::Intrinsic::intrinsic, [](Rewriting &, Builder &b, CallInst &) { return commitStores(b); }},
+#define IMBREX_BULK_COMMIT_CALL(intrinsic) {llvm::Intrinsic::intrinsic, commitStores},
 #define IMBREX_BULK_AWAIT_CALL(intrinsic, what)                                                    \
-  {llvm::Intrinsic::intrinsic,                                                                     \
-   [](Rewriting &r, Builder &b, CallInst &c) { return await(r, b, c, Awaited::what); }},
+  {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return await(c, Awaited::what); }},
 #define IMBREX_PROXY_FENCE_CALL(intrinsic, what)                                                   \
-  {llvm::Intrinsic::intrinsic,                                                                     \
-   [](Rewriting &, Builder &b, CallInst &) { return fence(b, Fenced::what); }},
+  {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return fence(c, Fenced::what); }},
 #include "backend/emulate/rewrite/bulk_calls.def"
   };
 }

@@ -24,24 +24,19 @@ std::uint64_t bitsOf(const Rewriting &rewriting, llvm::Type *type) {
 
 } // namespace
 
-Value *toWord(const Rewriting &rewriting, Builder &b, Value *value) {
+Value *MachineCall::word(unsigned number) {
+  Value *value = operand(number);
   if (value->getType()->isPointerTy()) return b.CreatePtrToInt(value, b.getInt64Ty());
   const auto bits = static_cast<unsigned>(bitsOf(rewriting, value->getType()));
   return b.CreateZExt(b.CreateBitCast(value, b.getIntNTy(bits)), b.getInt64Ty());
 }
 
-std::string nameOf(const CallInst &call) { return call.getCalledFunction()->getName().str(); }
-
-void replaceBy(CallInst &call, Value *value) {
-  if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(value);
-}
-
 namespace {
 
-Value *fromWord(const Rewriting &rewriting, Builder &b, Value *word, llvm::Type *type) {
-  if (type->isPointerTy()) return b.CreateIntToPtr(word, type);
-  const auto bits = static_cast<unsigned>(bitsOf(rewriting, type));
-  return b.CreateBitCast(b.CreateTrunc(word, b.getIntNTy(bits)), type);
+Value *fromWord(MachineCall &c, Value *word, llvm::Type *type) {
+  if (type->isPointerTy()) return c.b.CreateIntToPtr(word, type);
+  const auto bits = static_cast<unsigned>(bitsOf(c.rewriting, type));
+  return c.b.CreateBitCast(c.b.CreateTrunc(word, c.b.getIntNTy(bits)), type);
 }
 
 bool fitsWord(const Rewriting &rewriting, llvm::Type *type) {
@@ -53,38 +48,34 @@ bool fitsWord(const Rewriting &rewriting, llvm::Type *type) {
 
 // --- each kind of call ---
 
-bool readRegister(Builder &b, CallInst &call, Register which) {
-  Value *value = createCall(b, calls::readRegister, {b.getInt32(static_cast<unsigned>(which))});
-  replaceBy(call, b.CreateZExtOrTrunc(value, call.getType()));
-  return true;
+Value *readRegister(MachineCall &c, Register which) {
+  Value *value = createCall(c.b, calls::readRegister, {c.b.getInt32(static_cast<unsigned>(which))});
+  return c.b.CreateZExtOrTrunc(value, c.call.getType());
 }
 
 /// LLVM's swizzle patterns from here on rotate within 32 lanes, or reverse bits of lane numbers.
 constexpr std::uint64_t kFirstOtherSwizzle = 0xc000;
 
-bool meetWarp(Rewriting &rewriting, Builder &b, CallInst &call, WarpSite facts) {
-  if (!fitsWord(rewriting, call.getType()) || call.arg_size() > kMostOperands) return false;
+Value *meetWarp(MachineCall &c, const WarpSite &facts) {
+  llvm::Type *const type = c.call.getType();
+  if (!fitsWord(c.rewriting, type) || c.call.arg_size() > kMostOperands) return nullptr;
   if (facts.operation == WarpOperation::Swizzle &&
-      llvm::cast<llvm::ConstantInt>(call.getArgOperand(1))->getZExtValue() >= kFirstOtherSwizzle)
-    return false;
-  std::vector<Value *> words{addSite(rewriting, call, nameOf(call), facts)};
-  for (Value *argument : call.args()) {
-    if (!fitsWord(rewriting, argument->getType())) return false;
-    words.push_back(toWord(rewriting, b, argument));
+      llvm::cast<llvm::ConstantInt>(c.operand(1))->getZExtValue() >= kFirstOtherSwizzle)
+    return nullptr;
+  std::vector<Value *> words{c.site(c.name(), facts)};
+  for (unsigned i = 0; i < c.call.arg_size(); ++i) {
+    if (!fitsWord(c.rewriting, c.operand(i)->getType())) return nullptr;
+    words.push_back(c.word(i));
   }
-  words.resize(1 + kMostOperands, b.getInt64(0));
-  Value *first = createCall(b, calls::meetWarp, words);
-  auto *pair = llvm::dyn_cast<llvm::StructType>(call.getType());
-  if (pair == nullptr) {
-    if (!call.getType()->isVoidTy()) replaceBy(call, fromWord(rewriting, b, first, call.getType()));
-    return true;
-  }
-  Value *second = createCall(b, calls::secondResult, {});
+  words.resize(1 + kMostOperands, c.b.getInt64(0));
+  Value *first = createCall(c.b, calls::meetWarp, words);
+  if (type->isVoidTy()) return first;
+  auto *pair = llvm::dyn_cast<llvm::StructType>(type);
+  if (pair == nullptr) return fromWord(c, first, type);
+  Value *second = createCall(c.b, calls::secondResult, {});
   Value *both = llvm::PoisonValue::get(pair);
-  both = b.CreateInsertValue(both, fromWord(rewriting, b, first, pair->getElementType(0)), 0);
-  both = b.CreateInsertValue(both, fromWord(rewriting, b, second, pair->getElementType(1)), 1);
-  replaceBy(call, both);
-  return true;
+  both = c.b.CreateInsertValue(both, fromWord(c, first, pair->getElementType(0)), 0);
+  return c.b.CreateInsertValue(both, fromWord(c, second, pair->getElementType(1)), 1);
 }
 
 /// Which operands of a barrier say its number and how many threads it counts; -1: none.
@@ -92,36 +83,26 @@ struct BarrierOperands {
   int number, count;
 };
 
-bool meetBarrier(Rewriting &rewriting, Builder &b, CallInst &call, const BarrierSite &facts,
-                 BarrierOperands at) {
+Value *meetBarrier(MachineCall &c, const BarrierSite &facts, BarrierOperands at) {
   const auto operand = [&](int index) -> Value * {
-    if (index < 0) return b.getInt64(0);
-    return toWord(rewriting, b, call.getArgOperand(static_cast<unsigned>(index)));
+    return index < 0 ? c.b.getInt64(0) : c.word(static_cast<unsigned>(index));
   };
-  createCall(
-      b, calls::meetBarrier,
-      {addSite(rewriting, call, nameOf(call), facts), operand(at.number), operand(at.count)});
-  return true;
+  return createCall(c.b, calls::meetBarrier,
+                    {c.site(c.name(), facts), operand(at.number), operand(at.count)});
 }
 
-bool fence(Rewriting &rewriting, Builder &b, CallInst &call, MemoryScope scope) {
-  createCall(b, calls::fence,
-             {addSite(rewriting, call, nameOf(call), FenceSite{scope, true, true})});
-  return true;
+Value *fence(MachineCall &c, MemoryScope scope) {
+  return createCall(c.b, calls::fence, {c.site(c.name(), FenceSite{scope, true, true})});
 }
 
-bool trap(Rewriting &rewriting, Builder &b, CallInst &call) {
-  createCall(b, calls::trap, {addSite(rewriting, call, nameOf(call), ControlSite{})});
-  return true;
-}
+Value *trap(MachineCall &c) { return createCall(c.b, calls::trap, {c.site(c.name())}); }
 
-template <class Function>
-bool giveCall(Builder &b, CallInst &call, Function *function) {
-  const std::vector<Value *> arguments(call.arg_begin(), call.arg_end());
-  Value *value = createCall(b, function, arguments);
-  if (call.getType()->isPointerTy()) value = b.CreateAddrSpaceCast(value, call.getType());
-  replaceBy(call, value);
-  return true;
+template <auto *function>
+Value *giveCall(MachineCall &c) {
+  const std::vector<Value *> arguments(c.call.arg_begin(), c.call.arg_end());
+  Value *value = createCall(c.b, function, arguments);
+  llvm::Type *const type = c.call.getType();
+  return type->isPointerTy() ? c.b.CreateAddrSpaceCast(value, type) : value;
 }
 
 // --- the tables as one ---
@@ -135,34 +116,25 @@ RewriteTable machineRewrites() {
   using namespace machine_columns;
   return {
 #define IMBREX_REGISTER_CALL(intrinsic, which)                                                     \
-  {llvm::Intrinsic::intrinsic,                                                                     \
-   [](Rewriting &, Builder &b, CallInst &c) { return readRegister(b, c, Register::which); }},
+  {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return readRegister(c, Register::which); }},
 #define IMBREX_BARRIER_CALL(intrinsic, action, scope, memory, number, count)                       \
-  {llvm::Intrinsic::intrinsic, [](Rewriting &r, Builder &b, CallInst &c) {                         \
-     return meetBarrier(r, b, c, {BarrierAction::action, scope, memory}, {number, count});         \
+  {llvm::Intrinsic::intrinsic, [](MachineCall &c) {                                                \
+     return meetBarrier(c, {BarrierAction::action, scope, memory}, {number, count});               \
    }},
 #define IMBREX_FENCE_CALL(intrinsic, scope)                                                        \
-  {llvm::Intrinsic::intrinsic,                                                                     \
-   [](Rewriting &r, Builder &b, CallInst &c) { return fence(r, b, c, MemoryScope::scope); }},
+  {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return fence(c, MemoryScope::scope); }},
 #define IMBREX_HINT_CALL(intrinsic)                                                                \
-  {llvm::Intrinsic::intrinsic, [](Rewriting &, Builder &, CallInst &) { return true; }},
+  {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return &c.call; }},
 #define IMBREX_TRAP_CALL(intrinsic) {llvm::Intrinsic::intrinsic, trap},
 #include "backend/emulate/rewrite/machine_calls.def"
 #define IMBREX_WARP_CALL(intrinsic, operation, mask)                                               \
-  {llvm::Intrinsic::intrinsic, [](Rewriting &r, Builder &b, CallInst &c) {                         \
-     return meetWarp(r, b, c, {WarpOperation::operation, mask});                                   \
-   }},
+  {llvm::Intrinsic::intrinsic,                                                                     \
+   [](MachineCall &c) { return meetWarp(c, {WarpOperation::operation, mask}); }},
 #include "backend/emulate/rewrite/warp_calls.def"
-      {llvm::Intrinsic::amdgcn_mbcnt_lo,
-       [](Rewriting &, Builder &b, CallInst &c) { return giveCall(b, c, calls::countLanesLow); }},
-      {llvm::Intrinsic::amdgcn_mbcnt_hi,
-       [](Rewriting &, Builder &b, CallInst &c) { return giveCall(b, c, calls::countLanesHigh); }},
-      {llvm::Intrinsic::amdgcn_implicitarg_ptr,
-       [](Rewriting &, Builder &b, CallInst &c) {
-         return giveCall(b, c, calls::implicitArguments);
-       }},
-      {llvm::Intrinsic::amdgcn_dispatch_ptr,
-       [](Rewriting &, Builder &b, CallInst &c) { return giveCall(b, c, calls::dispatchPacket); }},
+      {llvm::Intrinsic::amdgcn_mbcnt_lo, giveCall<calls::countLanesLow>},
+      {llvm::Intrinsic::amdgcn_mbcnt_hi, giveCall<calls::countLanesHigh>},
+      {llvm::Intrinsic::amdgcn_implicitarg_ptr, giveCall<calls::implicitArguments>},
+      {llvm::Intrinsic::amdgcn_dispatch_ptr, giveCall<calls::dispatchPacket>},
   };
 }
 
@@ -228,24 +200,27 @@ const Rewrite *rewriteOf(const RewriteTable &table, const CallInst &call) {
   return found != table.end() ? &found->second : nullptr;
 }
 
+/// False: it can't be.
+bool replace(Rewriting &rewriting, CallInst &call, const Rewrite &rewrite) {
+  MachineCall machineCall{rewriting, call};
+  Value *value = rewrite(machineCall);
+  if (value == nullptr) return false;
+  if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(value);
+  call.eraseFromParent();
+  return true;
+}
+
 void rewriteCall(Rewriting &rewriting, CallInst &call) {
   if (rewriteOf(wordRewrites(), call) != nullptr) return;
   const Rewrite *known = rewriteOf(rewrites(), call);
-  Builder b(&call);
-  if (known != nullptr ? (*known)(rewriting, b, call) : rewriteMath(b, call))
-    call.eraseFromParent();
-  else if (known != nullptr || !mayStay(call))
+  if (!replace(rewriting, call, known != nullptr ? *known : rewriteMath) &&
+      (known != nullptr || !mayStay(call)))
     reportUnknown(rewriting, call);
 }
 
 void rewriteWordCall(Rewriting &rewriting, CallInst &call) {
   const Rewrite *known = rewriteOf(wordRewrites(), call);
-  if (known == nullptr) return;
-  Builder b(&call);
-  if ((*known)(rewriting, b, call))
-    call.eraseFromParent();
-  else
-    reportUnknown(rewriting, call);
+  if (known != nullptr && !replace(rewriting, call, *known)) reportUnknown(rewriting, call);
 }
 
 void forEachCall(Rewriting &rewriting, void (*function)(Rewriting &, CallInst &)) {

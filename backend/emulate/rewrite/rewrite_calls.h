@@ -12,17 +12,28 @@
 /// How the machine's intrinsics become calls of the model.
 namespace imbrex::emulate {
 
-/// Puts the model in place of one call. False: it can't.
-using Rewrite = std::function<bool(Rewriting &, Builder &, llvm::CallInst &)>;
+/// A call of an intrinsic, in whose place the model is put.
+struct MachineCall {
+  Rewriting &rewriting;
+  llvm::CallInst &call;
+  Builder b{&call}; ///< In front of it.
+
+  llvm::Value *operand(unsigned number) const { return call.getArgOperand(number); }
+  /// The same as 64 bits, zero-extended.
+  llvm::Value *word(unsigned number);
+  std::string name() const { return call.getCalledFunction()->getName().str(); }
+  /// The number of its site, as an operand.
+  llvm::Value *site(std::string what, decltype(Site::facts) facts = ControlSite{}) const {
+    return addSite(rewriting, call, std::move(what), std::move(facts));
+  }
+};
+
+/// Puts the model in place of one call: the value that it gives instead of the call's, any where
+/// that gives none. Null: it can't.
+using Rewrite = std::function<llvm::Value *(MachineCall &)>;
 /// By intrinsic.
 using RewriteTable = std::unordered_map<unsigned, Rewrite>;
 
-/// A value as 64 bits, zero-extended.
-llvm::Value *toWord(const Rewriting &rewriting, Builder &b, llvm::Value *value);
-std::string nameOf(const llvm::CallInst &call);
-
-/// Puts a value in place of a call's.
-void replaceBy(llvm::CallInst &call, llvm::Value *value);
 /// Of copies that run beside the threads, and of barriers in shared memory.
 RewriteTable asyncRewrites();
 RewriteTable phaseRewrites();

@@ -1,6 +1,5 @@
 #include "backend/emulate/rewrite/rewrite_math.h"
 
-#include "backend/emulate/run/calls.h"
 #include "backend/support/lifetime.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
@@ -88,21 +87,14 @@ Function *functionOf(const llvm::CallInst &call) {
 
 } // namespace
 
-bool rewriteMath(Builder &b, llvm::CallInst &call) {
-  if (call.getType()->isDoubleTy() && isNearInverse(call)) {
-    call.replaceAllUsesWith(createCall(b, nearInverse, {call.getArgOperand(0)}));
-    return true;
-  }
-  if (!call.getType()->isFloatTy()) return false;
-  if (call.getIntrinsicID() == llvm::Intrinsic::nvvm_div_approx_f) {
-    call.replaceAllUsesWith(
-        createCall(b, quotient, {call.getArgOperand(0), call.getArgOperand(1)}));
-    return true;
-  }
-  Function *function = functionOf(call);
-  if (function == nullptr) return false;
-  call.replaceAllUsesWith(createCall(b, function, {call.getArgOperand(0)}));
-  return true;
+llvm::Value *rewriteMath(MachineCall &c) {
+  if (c.call.getType()->isDoubleTy() && isNearInverse(c.call))
+    return createCall(c.b, nearInverse, {c.operand(0)});
+  if (!c.call.getType()->isFloatTy()) return nullptr;
+  if (c.call.getIntrinsicID() == llvm::Intrinsic::nvvm_div_approx_f)
+    return createCall(c.b, quotient, {c.operand(0), c.operand(1)});
+  Function *function = functionOf(c.call);
+  return function != nullptr ? createCall(c.b, function, {c.operand(0)}) : nullptr;
 }
 
 } // namespace imbrex::emulate

@@ -21,11 +21,10 @@ using machine::MmaArgument;
 using machine::MmaInstruction;
 using machine::MmaOperand;
 
-void meet(Rewriting &rewriting, Builder &b, const CallInst &call, MatrixExchange exchange) {
-  std::vector<Value *> words(1 + kMostOperands, b.getInt64(0));
-  words[0] = addSite(rewriting, call, nameOf(call),
-                     WarpSite{WarpOperation::Exchange, kAllLanes, std::move(exchange)});
-  createCall(b, calls::meetWarp, words);
+void meet(MachineCall &c, MatrixExchange exchange) {
+  std::vector<Value *> words(1 + kMostOperands, c.b.getInt64(0));
+  words[0] = c.site(c.name(), WarpSite{WarpOperation::Exchange, kAllLanes, std::move(exchange)});
+  createCall(c.b, calls::meetWarp, words);
 }
 
 // --- products ---
@@ -120,12 +119,12 @@ const std::map<unsigned, Rows> &products() {
   return rows;
 }
 
-bool rewriteProduct(Rewriting &rewriting, Builder &b, CallInst &call, const Rows &rows) {
+Value *rewriteProduct(MachineCall &c, const Rows &rows) {
   for (const MmaInstruction *row : rows) {
-    if (!machine::hasInstruction(rewriting.machine, *row)) continue;
-    const auto read = ProductCall::read(rewriting, call, *row);
+    if (!machine::hasInstruction(c.rewriting.machine, *row)) continue;
+    const auto read = ProductCall::read(c.rewriting, c.call, *row);
     if (!read) continue;
-    Words words(rewriting, b);
+    Words words(c.rewriting, c.b);
     std::optional<MmaOperand> last;
     std::uint64_t next = 0;
     for (const auto &[operand, value] : read->fragments) {
@@ -133,11 +132,10 @@ bool rewriteProduct(Rewriting &rewriting, Builder &b, CallInst &call, const Rows
       last = operand;
       next = words.store(value, next);
     }
-    meet(rewriting, b, call, MatrixProduct(rewriting.machine, *row, read->ofA, read->ofB));
-    replaceBy(call, words.load(call.getType(), wordOf(MmaOperand::Sums)));
-    return true;
+    meet(c, MatrixProduct(c.rewriting.machine, *row, read->ofA, read->ofB));
+    return words.load(c.call.getType(), wordOf(MmaOperand::Sums));
   }
-  return false;
+  return nullptr;
 }
 
 // --- loads and stores ---
@@ -205,23 +203,20 @@ AccessSite accessOf(const Rewriting &rewriting, const Value *pointer, const Move
   return facts;
 }
 
-bool rewriteMove(Rewriting &rewriting, Builder &b, CallInst &call, const MoveCall &move) {
-  if (!move.isOf(rewriting.machine)) return false;
-  Value *pointer = call.getArgOperand(0);
-  Value *address = toWord(rewriting, b, pointer), *lanes = b.getInt32(move.lanes);
-  auto *site = addSite(rewriting, call, nameOf(call), accessOf(rewriting, pointer, move));
-  Words words(rewriting, b);
+Value *rewriteMove(MachineCall &c, const MoveCall &move) {
+  if (!move.isOf(c.rewriting.machine)) return nullptr;
+  Value *address = c.word(0), *lanes = c.b.getInt32(move.lanes);
+  Value *site = c.site(c.name(), accessOf(c.rewriting, c.operand(0), move));
+  Words words(c.rewriting, c.b);
   if (!move.stores()) {
-    createCall(b, calls::loadWords, {site, address, lanes});
-    meet(rewriting, b, call, exchangeOf(move.move));
-    replaceBy(call, words.load(call.getType(), 0));
-    return true;
+    createCall(c.b, calls::loadWords, {site, address, lanes});
+    meet(c, exchangeOf(move.move));
+    return words.load(c.call.getType(), 0);
   }
   std::uint64_t next = 0;
-  for (unsigned i = 1; i < call.arg_size(); ++i) next = words.store(call.getArgOperand(i), next);
-  meet(rewriting, b, call, exchangeOf(move.move));
-  createCall(b, calls::storeWords, {site, address, lanes});
-  return true;
+  for (unsigned i = 1; i < c.call.arg_size(); ++i) next = words.store(c.operand(i), next);
+  meet(c, exchangeOf(move.move));
+  return createCall(c.b, calls::storeWords, {site, address, lanes});
 }
 
 } // namespace
@@ -229,13 +224,9 @@ bool rewriteMove(Rewriting &rewriting, Builder &b, CallInst &call, const MoveCal
 RewriteTable matrixRewrites() {
   RewriteTable table;
   for (const auto &[id, rows] : products())
-    table[id] = [&rows = rows](Rewriting &r, Builder &b, CallInst &c) {
-      return rewriteProduct(r, b, c, rows);
-    };
+    table[id] = [&rows = rows](MachineCall &c) { return rewriteProduct(c, rows); };
   for (const auto &[id, move] : moveCalls())
-    table[id] = [&move = move](Rewriting &r, Builder &b, CallInst &c) {
-      return rewriteMove(r, b, c, move);
-    };
+    table[id] = [&move = move](MachineCall &c) { return rewriteMove(c, move); };
   return table;
 }
 
