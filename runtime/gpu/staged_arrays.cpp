@@ -7,10 +7,6 @@
 namespace imbrex::gpu {
 namespace {
 
-const ir::Type &typeOf(const ir::Kernel &kernel, std::size_t parameter) {
-  return kernel.type(kernel.body().arguments[parameter]);
-}
-
 template <class Regions>
 auto *regionAt(Regions &regions, const std::byte *address) {
   const auto found =
@@ -22,9 +18,9 @@ auto *regionAt(Regions &regions, const std::byte *address) {
 template <class Visit>
 void forEachPiece(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments, Visit visit) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (typeOf(kernel, i).hasMemory())
+    if (kernel.parameterType(i).hasMemory())
       for (const auto &[number, piece] :
-           llvm::enumerate(ir::memoryOf(typeOf(kernel, i), arguments[i])))
+           llvm::enumerate(ir::memoryOf(kernel.parameterType(i), arguments[i])))
         visit(piece, i, number);
 }
 
@@ -54,14 +50,15 @@ std::vector<Region> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argum
   std::vector<Region> found;
   forEachPiece(kernel, arguments, [&](const ir::Argument &piece, std::size_t i, std::size_t) {
     if (isStaged(piece) && piece.bytes > 0)
-      found.push_back(
-          {.begin = piece.data, .bytes = piece.bytes, .isWritten = !typeOf(kernel, i).isConst()});
+      found.push_back({.begin = piece.data,
+                       .bytes = piece.bytes,
+                       .isWritten = !kernel.parameterType(i).isConst()});
   });
   std::vector<Region> regions = merged(std::move(found));
   forEachPiece(kernel, arguments, [&](const ir::Argument &piece, std::size_t i, std::size_t) {
     if (!isStaged(piece) || !isOfUnknownSize(piece)) return;
     if (Region *region = regionAt(regions, piece.data))
-      region->isWritten |= !typeOf(kernel, i).isConst();
+      region->isWritten |= !kernel.parameterType(i).isConst();
   });
   return regions;
 }
@@ -75,7 +72,7 @@ std::optional<std::string> parameterWithoutSize(const ir::Kernel &kernel,
     if (found || !isStaged(piece) || !isOfUnknownSize(piece) || regionAt(regions, piece.data))
       return;
     found = kernel.parameterName(i);
-    if (typeOf(kernel, i).isTable()) *found += "[" + std::to_string(n) + "]";
+    if (kernel.parameterType(i).isTable()) *found += "[" + std::to_string(n) + "]";
   });
   return found;
 }
@@ -99,7 +96,7 @@ Result<std::optional<std::size_t>> firstToCopy(const Gpu &gpu, const ir::Kernel 
                 gpu.nameOf(gpu.number()));
   // The addresses of a table lie in the host's memory, wherever they lead.
   for (std::size_t i = 0; i < arguments.size() && !first; ++i)
-    if (typeOf(kernel, i).isTable()) first = i;
+    if (kernel.parameterType(i).isTable()) first = i;
   return first;
 }
 
@@ -156,9 +153,9 @@ Result<StagedArrays> StagedArrays::stage(const Gpu &gpu, const ir::Kernel &kerne
   staged.arguments_.assign(arguments.begin(), arguments.end());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     ir::Argument &argument = staged.arguments_[i];
-    if (typeOf(kernel, i).isTable()) {
+    if (kernel.parameterType(i).isTable()) {
       if (const auto made = staged.makeTable(argument); !made) return made.failure();
-    } else if (typeOf(kernel, i).hasMemory()) {
+    } else if (kernel.parameterType(i).hasMemory()) {
       argument.data = staged.placeOf(argument);
     }
   }
