@@ -118,12 +118,16 @@ public:
           const target::GpuTarget &target = isBefore ? *before_->target : target_;
           const target::LlvmUse use(target.machine().family);
           if (!use.isPossible(kernel.name(), diagnostics)) return nullptr;
-          if (isBefore) return loadBefore(kernel, assumptions, diagnostics);
-          const KeptCode onDisk(kernel, target, gpu_.code().asAssembly, assumptions);
-          if (auto found = loadKept(onDisk)) return found;
+          std::optional<KeptCode> onDisk;
+          if (!isBefore) {
+            onDisk.emplace(kernel, target, gpu_.code().asAssembly, assumptions);
+            if (auto found = loadKept(*onDisk)) return found;
+          }
+          // Of code from before, too: to know how it is launched.
           auto code = compileForGpu(kernel, target, assumptions, diagnostics);
           if (!code) return nullptr;
-          auto loaded = load(*code, onDisk);
+          auto loaded =
+              isBefore ? loadCode(before_->content, code->interface) : load(*code, *onDisk);
           if (!loaded) return diagnostics.add(loaded.error()), nullptr;
           return std::make_unique<DeviceCode>(kernel, std::move(code->interface),
                                               std::move(*loaded));
@@ -244,17 +248,6 @@ private:
 
   Loaded loadCode(const std::string &code, const lower::KernelInterface &interface) const {
     return gpu_.load(code, interface.name, interface.bytesAtLaunch);
-  }
-
-  /// The kernel is compiled all the same, to know how the code is launched.
-  std::unique_ptr<DeviceCode> loadBefore(ir::Kernel &kernel,
-                                         const analysis::Assumptions &assumptions,
-                                         Diagnostics &diagnostics) const {
-    auto code = compileForGpu(kernel, *before_->target, assumptions, diagnostics);
-    if (!code) return nullptr;
-    auto loaded = loadCode(before_->content, code->interface);
-    if (!loaded) return diagnostics.add(loaded.error()), nullptr;
-    return std::make_unique<DeviceCode>(kernel, std::move(code->interface), std::move(*loaded));
   }
 
   /// What another process, or this one before, has compiled; null where there is nothing, or the
