@@ -112,10 +112,9 @@ bool Memory::touchesBarrier(const Accessor &who, std::uint64_t offset) {
   const auto *barrier = barrierWithin(who.thread.block->phaseBarriers, offset, who.facts.bytes);
   if (barrier == nullptr) return false;
   const Site &made = report_.site(barrier->second.madeAt);
-  report_.error(Diag::EmulatedBarrierTouched, who.site, barrier->second.madeAt,
-                report_.site(who.site).what, report_.text(who.thread.order.id()),
-                static_cast<std::int64_t>(std::max(offset, barrier->first)), made.what,
-                toText(made.where));
+  report_.errorOf(who.thread, Diag::EmulatedBarrierTouched, who.site, barrier->second.madeAt,
+                  static_cast<std::int64_t>(std::max(offset, barrier->first)), made.what,
+                  toText(made.where));
   return true;
 }
 
@@ -223,25 +222,23 @@ void Memory::checkRaces(Shadow &shadow, const Accessor &who, std::uint64_t addre
 }
 
 void Memory::reportConflict(const Accessor &who, const Conflict &conflict, std::string_view what) {
-  const Site &at = report_.site(who.site), &other = report_.site(conflict.site);
-  const ThreadId thread = who.thread.order.id();
+  const Site &other = report_.site(conflict.site);
   if (conflict.lacksFence) {
-    report_.error(Diag::EmulatedProxy, who.site, conflict.site, at.what, report_.text(thread),
-                  writes(who.facts.mode) ? "writes" : "reads", what, other.what,
-                  toText(other.where), report_.text(agents_.issuer(conflict.id)));
+    report_.errorOf(who.thread, Diag::EmulatedProxy, who.site, conflict.site,
+                    writes(who.facts.mode) ? "writes" : "reads", what, other.what,
+                    toText(other.where), report_.text(agents_.issuer(conflict.id)));
     return;
   }
   if (!agents_.isThread(conflict.id)) {
-    report_.error(Diag::EmulatedPending, who.site, conflict.site, at.what, report_.text(thread),
-                  writes(who.facts.mode) ? "writes" : "reads", what, other.what,
-                  toText(other.where), report_.text(agents_.issuer(conflict.id)),
-                  conflict.wrote ? "writing" : "reading");
+    report_.errorOf(who.thread, Diag::EmulatedPending, who.site, conflict.site,
+                    writes(who.facts.mode) ? "writes" : "reads", what, other.what,
+                    toText(other.where), report_.text(agents_.issuer(conflict.id)),
+                    conflict.wrote ? "writing" : "reading");
     return;
   }
-  const bool isOneBlock = conflict.id.block == thread.block;
-  report_.error(isOneBlock ? Diag::EmulatedRace : Diag::EmulatedBlocksRace, who.site, conflict.site,
-                at.what, report_.text(thread), other.what, toText(other.where),
-                report_.text(conflict.id), what);
+  const bool isOneBlock = conflict.id.block == who.thread.order.id().block;
+  report_.errorOf(who.thread, isOneBlock ? Diag::EmulatedRace : Diag::EmulatedBlocksRace, who.site,
+                  conflict.site, other.what, toText(other.where), report_.text(conflict.id), what);
 }
 
 } // namespace imbrex::emulate

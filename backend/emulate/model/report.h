@@ -26,6 +26,14 @@ public:
     if (isNew(kind, site, otherSite)) diagnostics_.report(kind, sites_[site].where, arguments...);
   }
 
+  /// The same of a thread at the first of the sites: it says before the rest what is done there,
+  /// and which thread it is.
+  template <class... Args>
+  void errorOf(const Thread &thread, Diag kind, std::uint32_t site, std::uint32_t otherSite,
+               const Args &...arguments) {
+    error(kind, site, otherSite, sites_[site].what, text(thread.order.id()), arguments...);
+  }
+
   /// `thread 37 (lane 5 of warp 1) of block [0, 0, 0]`
   std::string text(ThreadId id) const;
   /// `waits in 'barrier' at kernel.cpp:12`, `has exited at …`

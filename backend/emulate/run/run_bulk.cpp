@@ -46,10 +46,9 @@ PhaseBarrier &Run::bulkBarrier(Thread &thread, std::uint32_t site, std::uint64_t
   const bool isFenced = seen.seen(barrier.fence) != 0 ||
                         seen.seen(agents_.fenceOf(barrier.maker)) >= barrier.madeTick;
   if (!isFenced)
-    report_.error(Diag::EmulatedProxy, site, barrier.madeAt, code_.sites[site].what,
-                  report_.text(thread.order.id()), std::string("ends at"),
-                  std::string("shared memory"), code_.sites[barrier.madeAt].what,
-                  toText(code_.sites[barrier.madeAt].where), report_.text(barrier.maker));
+    report_.errorOf(thread, Diag::EmulatedProxy, site, barrier.madeAt, std::string("ends at"),
+                    std::string("shared memory"), code_.sites[barrier.madeAt].what,
+                    toText(code_.sites[barrier.madeAt].where), report_.text(barrier.maker));
   return barrier;
 }
 
@@ -63,18 +62,16 @@ std::byte *Run::touchInBulk(Thread &thread, std::uint32_t site, const IdleAgent 
 void Run::requireAligned(Thread &thread, std::uint32_t site, std::uint64_t address,
                          std::uint32_t alignment) {
   if (address % alignment == 0) return;
-  report_.error(Diag::EmulatedOperand, site, 0, code_.sites[site].what,
-                report_.text(thread.order.id()),
-                "an address that ends in " + std::to_string(address % alignment),
-                "it must be a multiple of " + std::to_string(alignment));
+  report_.errorOf(thread, Diag::EmulatedOperand, site, 0,
+                  "an address that ends in " + std::to_string(address % alignment),
+                  "it must be a multiple of " + std::to_string(alignment));
   abandon(thread);
 }
 
 void Run::requireUnits(Thread &thread, std::uint32_t site, std::uint32_t bytes) {
   if (bytes % kBulkUnit == 0) return;
-  report_.error(Diag::EmulatedOperand, site, 0, code_.sites[site].what,
-                report_.text(thread.order.id()), std::to_string(bytes) + " bytes",
-                std::string("they must be a multiple of 16"));
+  report_.errorOf(thread, Diag::EmulatedOperand, site, 0, std::to_string(bytes) + " bytes",
+                  std::string("they must be a multiple of 16"));
   abandon(thread);
 }
 
@@ -87,8 +84,7 @@ bool Run::readMap(Thread &thread, std::uint32_t site, std::uint64_t address, Ten
   std::memcpy(&map, bytes, sizeof(map));
   const auto wrong = whatIsWrong(map, std::get<BoxSite>(code_.sites[site].facts).axes);
   if (!wrong) return true;
-  report_.error(Diag::EmulatedOperand, site, 0, code_.sites[site].what,
-                report_.text(thread.order.id()), std::string("a tensor map"), *wrong);
+  report_.errorOf(thread, Diag::EmulatedOperand, site, 0, std::string("a tensor map"), *wrong);
   return false;
 }
 

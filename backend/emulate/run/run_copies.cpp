@@ -31,9 +31,7 @@ Copy Run::checkedCopy(Thread &thread, std::uint32_t site, const CopyOperands &op
 void Run::checkLaneBase(const Thread &thread, std::uint32_t site, std::uint64_t base) {
   const auto other =
       thread.block->laneBases.differing({thread.warp, site, thread.meetings, thread.lane, base});
-  if (other)
-    report_.error(Diag::EmulatedNotUniform, site, 0, code_.sites[site].what,
-                  report_.text(thread.order.id()), std::int64_t{*other});
+  if (other) report_.errorOf(thread, Diag::EmulatedNotUniform, site, 0, std::int64_t{*other});
 }
 
 void Run::startCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
@@ -118,9 +116,8 @@ void Run::endCopies(Thread &thread) {
   endStores(thread);
   const std::optional<Copy> pending = thread.copies.pending();
   if (!pending) return;
-  report_.error(Diag::EmulatedNeverAwaited, pending->site, thread.site,
-                code_.sites[pending->site].what, report_.text(thread.order.id()),
-                toText(code_.sites[thread.site].where));
+  report_.errorOf(thread, Diag::EmulatedNeverAwaited, pending->site, thread.site,
+                  toText(code_.sites[thread.site].where));
 }
 
 void Run::landSome() {

@@ -40,8 +40,7 @@ std::uint64_t Run::meetWarp(Thread &thread, std::uint32_t site, const Operands &
   thread.site = site;
   thread.operands = operands;
   if ((calledLanes(thread) & bit(thread.lane)) == 0) {
-    report_.error(Diag::EmulatedNotNamed, site, 0, code_.sites[site].what,
-                  report_.text(thread.order.id()));
+    report_.errorOf(thread, Diag::EmulatedNotNamed, site, 0);
     abandon(thread);
   }
   thread.state = ThreadState::AtWarpCall;
@@ -143,17 +142,15 @@ void Run::reportDivergence(const Block &block, std::uint32_t warp, const Thread 
            calledLanes(t) == calledLanes(waiting);
   });
   const auto missing = static_cast<std::uint32_t>(std::countr_zero(calledLanes(waiting) & ~here));
-  const Site &site = code_.sites[waiting.site];
   isStopped_ = true;
   if (std::size_t{warp} * code_.warpSize + missing >= block.threads.size()) {
-    report_.error(Diag::EmulatedMissingLane, waiting.site, 0, site.what, missing,
-                  report_.text(waiting.order.id()));
+    report_.error(Diag::EmulatedMissingLane, waiting.site, 0, code_.sites[waiting.site].what,
+                  missing, report_.text(waiting.order.id()));
     return;
   }
   const Thread &other = laneOf(block, code_.warpSize, warp, missing);
-  report_.error(Diag::EmulatedDivergentCall, waiting.site, other.site, site.what,
-                report_.text(waiting.order.id()), report_.text(other.order.id()),
-                report_.stateText(other));
+  report_.errorOf(waiting, Diag::EmulatedDivergentCall, waiting.site, other.site,
+                  report_.text(other.order.id()), report_.stateText(other));
 }
 
 // --- blocks ---
@@ -191,9 +188,8 @@ void Run::meetBarrier(Thread &thread, std::uint32_t site, const Operands &operan
       elsewhere != barrier.waiting.end()) {
     thread.site = site;
     const Thread &other = **elsewhere;
-    report_.error(Diag::EmulatedDivergentBarrier, site, other.site, code_.sites[site].what,
-                  report_.text(thread.order.id()), report_.text(other.order.id()),
-                  report_.stateText(other));
+    report_.errorOf(thread, Diag::EmulatedDivergentBarrier, site, other.site,
+                    report_.text(other.order.id()), report_.stateText(other));
     abandon(thread);
   }
   thread.site = site;
@@ -260,9 +256,8 @@ void Run::reportStuck(const Block &block) {
   const auto other = std::ranges::find_if(block.threads, elsewhere);
   const Thread &waiting = **first;
   const Thread &missing = other != block.threads.end() ? **other : waiting;
-  report_.error(Diag::EmulatedDivergentBarrier, waiting.site, missing.site,
-                code_.sites[waiting.site].what, report_.text(waiting.order.id()),
-                report_.text(missing.order.id()), report_.stateText(missing));
+  report_.errorOf(waiting, Diag::EmulatedDivergentBarrier, waiting.site, missing.site,
+                  report_.text(missing.order.id()), report_.stateText(missing));
 }
 
 } // namespace imbrex::emulate

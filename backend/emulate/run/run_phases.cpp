@@ -38,9 +38,8 @@ void Run::makeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address,
   thread.site = site;
   touchBarrier(thread, site, address);
   if (arrivals < 1 || arrivals > kMostArrivals) {
-    report_.error(Diag::EmulatedOperand, site, 0, code_.sites[site].what,
-                  report_.text(thread.order.id()), "a count of " + std::to_string(arrivals),
-                  range(1, kMostArrivals));
+    report_.errorOf(thread, Diag::EmulatedOperand, site, 0,
+                    "a count of " + std::to_string(arrivals), range(1, kMostArrivals));
     abandon(thread);
   }
   const ThreadId id = agents_.make(thread.order.id());
@@ -77,9 +76,8 @@ PhaseBarrier *Run::findBarrier(Thread &thread, std::uint32_t site, std::uint64_t
                                         code_.sites[found->second.madeAt].what + "' at " +
                                         toText(code_.sites[found->second.madeAt].where)
                                   : "is not initialised";
-  report_.error(Diag::EmulatedBarrierMissing, site, isThere ? found->second.madeAt : 0,
-                code_.sites[site].what, report_.text(thread.order.id()),
-                static_cast<std::int64_t>(offsetOf(address)), why);
+  report_.errorOf(thread, Diag::EmulatedBarrierMissing, site, isThere ? found->second.madeAt : 0,
+                  static_cast<std::int64_t>(offsetOf(address)), why);
   return nullptr;
 }
 
@@ -93,19 +91,18 @@ PhaseBarrier &Run::knownBarrier(Thread &thread, std::uint32_t site, std::uint64_
 void Run::checkArrival(const Thread &thread, std::uint32_t site, const PhaseBarrier &barrier,
                        std::uint32_t known) {
   if (known >= barrier.phase) return;
-  report_.error(Diag::EmulatedEarlyArrival, site, barrier.madeAt, code_.sites[site].what,
-                report_.text(thread.order.id()), std::int64_t{barrier.phase},
-                toText(code_.sites[barrier.madeAt].where), std::int64_t{barrier.phase} - 1);
+  report_.errorOf(thread, Diag::EmulatedEarlyArrival, site, barrier.madeAt,
+                  std::int64_t{barrier.phase}, toText(code_.sites[barrier.madeAt].where),
+                  std::int64_t{barrier.phase} - 1);
 }
 
 void Run::expectBytes(Thread &thread, std::uint32_t site, PhaseBarrier &barrier,
                       std::int64_t bytes) {
   barrier.bytes += bytes;
   if (std::abs(barrier.bytes) <= kMostBytes) return;
-  report_.error(Diag::EmulatedOperand, site, 0, code_.sites[site].what,
-                report_.text(thread.order.id()),
-                "bytes that make " + std::to_string(barrier.bytes) + " expected ones",
-                range(-kMostBytes, kMostBytes));
+  report_.errorOf(thread, Diag::EmulatedOperand, site, 0,
+                  "bytes that make " + std::to_string(barrier.bytes) + " expected ones",
+                  range(-kMostBytes, kMostBytes));
   abandon(thread);
 }
 
@@ -117,10 +114,9 @@ std::uint64_t Run::arriveAtPhase(Thread &thread, std::uint32_t site, const Arriv
   expectBytes(thread, site, barrier, arrival.bytes);
   const bool endsPhase = arrival.count == barrier.lacking;
   if (arrival.count > barrier.lacking || (facts.mayNotEnd && endsPhase)) {
-    report_.error(Diag::EmulatedArrivals, site, barrier.madeAt, code_.sites[site].what,
-                  report_.text(thread.order.id()), std::int64_t{arrival.count},
-                  std::int64_t{barrier.phase}, toText(code_.sites[barrier.madeAt].where),
-                  std::int64_t{barrier.lacking});
+    report_.errorOf(thread, Diag::EmulatedArrivals, site, barrier.madeAt,
+                    std::int64_t{arrival.count}, std::int64_t{barrier.phase},
+                    toText(code_.sites[barrier.madeAt].where), std::int64_t{barrier.lacking});
     abandon(thread);
   }
   barrier.lacking -= arrival.count;
@@ -228,15 +224,13 @@ void Run::complete(Block &block, std::size_t completion) {
   if (!isThere || done.arrivals > found->second.lacking) {
     isStopped_ = true;
     if (isThere)
-      report_.error(Diag::EmulatedArrivals, done.site, found->second.madeAt,
-                    code_.sites[done.site].what, report_.text(done.issuer->order.id()),
-                    std::int64_t{done.arrivals}, std::int64_t{found->second.phase},
-                    toText(code_.sites[found->second.madeAt].where),
-                    std::int64_t{found->second.lacking});
+      report_.errorOf(*done.issuer, Diag::EmulatedArrivals, done.site, found->second.madeAt,
+                      std::int64_t{done.arrivals}, std::int64_t{found->second.phase},
+                      toText(code_.sites[found->second.madeAt].where),
+                      std::int64_t{found->second.lacking});
     else
-      report_.error(Diag::EmulatedBarrierMissing, done.site, 0, code_.sites[done.site].what,
-                    report_.text(done.issuer->order.id()), static_cast<std::int64_t>(done.barrier),
-                    "is not initialised any more");
+      report_.errorOf(*done.issuer, Diag::EmulatedBarrierMissing, done.site, 0,
+                      static_cast<std::int64_t>(done.barrier), "is not initialised any more");
     return;
   }
   PhaseBarrier &barrier = found->second;
@@ -253,9 +247,8 @@ void Run::complete(Block &block, std::size_t completion) {
 void Run::reportUnanswered(const PhaseBarrier &barrier) {
   for (const PhaseBarrier::UnobservedArrival &one : barrier.unanswered) {
     if (one.tick != 0 && one.issuer->copies.isOver(one.tick)) continue;
-    report_.error(Diag::EmulatedNeverAwaited, one.site, one.issuer->site,
-                  code_.sites[one.site].what, report_.text(one.issuer->order.id()),
-                  toText(code_.sites[one.issuer->site].where));
+    report_.errorOf(*one.issuer, Diag::EmulatedNeverAwaited, one.site, one.issuer->site,
+                    toText(code_.sites[one.issuer->site].where));
   }
 }
 
@@ -287,10 +280,9 @@ bool Run::reportStuckPhases(const Block &block) {
   for (const std::unique_ptr<Thread> &thread : block.threads) {
     if (thread->state != ThreadState::AtPhase) continue;
     const PhaseBarrier &barrier = block.phaseBarriers.at(thread->asked.barrier);
-    report_.error(Diag::EmulatedStuck, thread->site, barrier.madeAt, code_.sites[thread->site].what,
-                  report_.text(thread->order.id()), thread->asked.phase,
-                  toText(code_.sites[barrier.madeAt].where), std::int64_t{barrier.lacking},
-                  barrier.bytes);
+    report_.errorOf(*thread, Diag::EmulatedStuck, thread->site, barrier.madeAt, thread->asked.phase,
+                    toText(code_.sites[barrier.madeAt].where), std::int64_t{barrier.lacking},
+                    barrier.bytes);
     isAny = true;
   }
   return isAny;
