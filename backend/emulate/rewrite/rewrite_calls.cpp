@@ -224,12 +224,9 @@ void rewriteWordCall(Rewriting &rewriting, CallInst &call) {
 }
 
 void forEachCall(Rewriting &rewriting, void (*function)(Rewriting &, CallInst &)) {
-  for (llvm::Function &of : rewriting.module) {
-    llvm::SmallVector<CallInst *> calls;
-    for (llvm::Instruction &instruction : llvm::instructions(of))
-      if (auto *call = llvm::dyn_cast<CallInst>(&instruction)) calls.push_back(call);
-    for (CallInst *call : calls) function(rewriting, *call);
-  }
+  for (llvm::Function &of : rewriting.module)
+    for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(of)))
+      if (auto *call = llvm::dyn_cast<CallInst>(&instruction)) function(rewriting, *call);
 }
 
 } // namespace
