@@ -81,25 +81,17 @@ void eachVector(Emitter &e, llvm::Type *memory, const SharedTile &tile, Each eac
   }
 }
 
-llvm::Type *vectorType(llvm::Type *memory, std::size_t width) {
-  if (width == 1) return memory;
-  return llvm::FixedVectorType::get(memory, static_cast<unsigned>(width));
-}
-
 } // namespace
 
 Registers readShared(Emitter &e, const ir::Type &type, const SharedTile &tile) {
-  llvm::Type *const memory = e.memoryType(type);
-  const auto bytes = static_cast<std::uint64_t>(bytesInMemory(e, type));
+  const std::int64_t bytes = bytesInMemory(e, type);
   Registers read(tile.vectors.registers.size());
-  eachVector(e, memory, tile, [&](llvm::ArrayRef<std::int32_t> registers, Value *address) {
-    const std::size_t width = registers.size();
-    Value *loaded =
-        e.b.CreateAlignedLoad(vectorType(memory, width), address, llvm::Align(bytes * width));
-    for (std::size_t i = 0; i < width; ++i) {
-      Value *element = width == 1 ? loaded : e.b.CreateExtractElement(loaded, i);
-      read[static_cast<std::size_t>(registers[i])] = fromMemory(e, type, element);
-    }
+  eachVector(e, e.memoryType(type), tile, [&](llvm::ArrayRef<std::int32_t> vector, Value *address) {
+    const Registers elements =
+        emitRead(e, type, {.address = address, .alignment = bytes * std::ssize(vector)},
+                 vector.size(), {}, {});
+    for (const auto &[r, element] : llvm::zip_equal(vector, elements))
+      read[static_cast<std::size_t>(r)] = element;
   });
   return read;
 }
