@@ -96,11 +96,6 @@ llvm::Type *Emitter::laneType(const ir::Type &type) {
   return lower::laneType(context, type);
 }
 
-llvm::Type *Emitter::memoryType(const ir::Type &type) {
-  llvm::Type *lane = laneType(type);
-  return lane->isIntegerTy(1) ? b.getInt8Ty() : lane;
-}
-
 void Emitter::define(ir::ValueId value, Registers registers) {
   IMBREX_CHECK(registers.size() == registerCount(value), "a value has {0} registers and got {1}",
                registerCount(value), registers.size());

@@ -68,7 +68,12 @@ public:
   /// An element in a register; of a tile of pointers: a pointer to global memory.
   llvm::Type *laneType(const ir::Type &type);
   /// As an element lies in memory: a bool takes a byte.
-  llvm::Type *memoryType(const ir::Type &type);
+  llvm::Type *memoryType(llvm::Type *lane) { return lane->isIntegerTy(1) ? b.getInt8Ty() : lane; }
+  llvm::Type *memoryType(const ir::Type &type) { return memoryType(laneType(type)); }
+  std::int64_t bytesInMemory(llvm::Type *lane) {
+    const llvm::TypeSize bytes = module.getDataLayout().getTypeAllocSize(memoryType(lane));
+    return static_cast<std::int64_t>(bytes.getFixedValue());
+  }
   const Registers &registers(ir::ValueId value) const { return values_[value.index()]; }
   llvm::Value *scalar(ir::ValueId value) const { return values_[value.index()][0]; }
   void define(ir::ValueId value, Registers registers);

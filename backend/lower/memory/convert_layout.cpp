@@ -63,12 +63,6 @@ private:
   Emitter &e_;
 };
 
-/// Of an element in shared memory, where the smallest take a byte.
-std::int64_t bytesInMemory(Emitter &e, const ir::Type &type) {
-  const llvm::DataLayout &layout = e.module.getDataLayout();
-  return static_cast<std::int64_t>(layout.getTypeAllocSize(e.memoryType(type)).getFixedValue());
-}
-
 /// The vectors of a thread and where each lies behind `base`.
 template <class Each>
 void eachVector(Emitter &e, llvm::Type *memory, const SharedTile &tile, Each each) {
@@ -84,7 +78,7 @@ void eachVector(Emitter &e, llvm::Type *memory, const SharedTile &tile, Each eac
 } // namespace
 
 Registers readShared(Emitter &e, const ir::Type &type, const SharedTile &tile) {
-  const std::int64_t bytes = bytesInMemory(e, type);
+  const std::int64_t bytes = e.bytesInMemory(e.laneType(type));
   Registers read(tile.vectors.registers.size());
   eachVector(e, e.memoryType(type), tile, [&](llvm::ArrayRef<std::int32_t> vector, Value *address) {
     const Registers elements =
@@ -124,7 +118,7 @@ void writeMatrices(Emitter &e, const ir::Type &type, const Registers &registers,
 
 void writeShared(Emitter &e, const ir::Type &type, const Registers &registers,
                  const SharedTile &tile) {
-  const std::int64_t bytes = bytesInMemory(e, type);
+  const std::int64_t bytes = e.bytesInMemory(e.laneType(type));
   const auto stores =
       fewerMatrixStores(tile.offsets, tile.vectors, static_cast<std::int32_t>(bytes),
                         sharedMemoryOf(e.words.machine()));
@@ -183,7 +177,7 @@ Registers convert(Emitter &e, const RegisterTile &tile, const layout::LinearLayo
     return registers;
   }
   const machine::Machine &machine = e.words.machine();
-  const std::int64_t bytes = bytesInMemory(e, tile.type);
+  const std::int64_t bytes = e.bytesInMemory(e.laneType(tile.type));
   if (!isSurjective(wanted)) return exchange(e, tile, wanted, 0);
   // The plan is for all of a tile that fits.
   if (bytes << tile.layout.outputBits() > e.scratchBytes()) {

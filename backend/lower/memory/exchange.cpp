@@ -16,8 +16,7 @@ class Exchange {
 public:
   Exchange(Emitter &emitter, const RegisterTile &tile)
       : e_(emitter), tile_(tile), memory_(e_.memoryType(tile.type)),
-        bytes_(static_cast<std::int64_t>(
-            e_.module.getDataLayout().getTypeAllocSize(memory_).getFixedValue())) {
+        bytes_(e_.bytesInMemory(memory_)) {
     const std::int64_t capacity = e_.scratchBytes() / bytes_;
     window_ =
         std::min(tile.layout.outputBits(),
@@ -91,9 +90,8 @@ std::vector<Registers> fetchFromThreads(Emitter &e, llvm::ArrayRef<Value *> valu
   std::vector<Registers> fetched;
   if (values.empty()) return fetched;
   llvm::Type *const lane = values[0]->getType();
-  llvm::Type *const memory = lane->isIntegerTy(1) ? e.b.getInt8Ty() : lane;
-  const llvm::DataLayout &data = e.module.getDataLayout();
-  const auto bytes = static_cast<std::int64_t>(data.getTypeAllocSize(memory).getFixedValue());
+  llvm::Type *const memory = e.memoryType(lane);
+  const std::int64_t bytes = e.bytesInMemory(lane);
   const std::int64_t row = bytes * e.kernel.threads().count();
   const auto most = static_cast<std::size_t>(e.scratchBytes() / row);
   const llvm::Align alignment(static_cast<std::uint64_t>(bytes));
@@ -153,7 +151,7 @@ public:
 
   /// In accesses as wide as there are.
   Registers read(Value *base, Value *like) {
-    llvm::Type *const lane = like->getType(), *const memory = memoryTypeOf(lane);
+    llvm::Type *const lane = like->getType(), *const memory = e_.memoryType(lane);
     const std::int64_t width =
         std::min(asked_, std::int64_t{layout::kMaxAccessBytes} / elementBytes(like));
     llvm::Type *const access = llvm::FixedVectorType::get(memory, static_cast<unsigned>(width));
@@ -172,13 +170,7 @@ public:
 
 private:
   std::int32_t warps() const { return e_.kernel.threads().warps; }
-  llvm::Type *memoryTypeOf(llvm::Type *lane) const {
-    return lane->isIntegerTy(1) ? e_.b.getInt8Ty() : lane;
-  }
-  std::int64_t elementBytes(Value *value) const {
-    const llvm::DataLayout &data = e_.module.getDataLayout();
-    return static_cast<std::int64_t>(data.getTypeAllocSize(memoryTypeOf(value->getType())));
-  }
+  std::int64_t elementBytes(Value *value) const { return e_.bytesInMemory(value->getType()); }
 
   Emitter &e_;
   std::int64_t asked_;       // how many warps a thread asks

@@ -98,8 +98,7 @@ private:
   Operand operand(std::size_t i, std::int32_t depthBits) const {
     const ValueId tile = op_.operand(i);
     return {.tile = tile,
-            .bytes = static_cast<std::int64_t>(
-                e_.module.getDataLayout().getTypeAllocSize(e_.memoryType(e_.type(tile)))),
+            .bytes = e_.bytesInMemory(e_.laneType(e_.type(tile))),
             .depthBits = depthBits,
             .reads = analysis::operandReads(e_.kernel, op_, i, {depthBits, depthBits})};
   }
