@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-/// The text form of attributes, derived from what each struct of attributes.h lists in `visit`.
+/// The text form of attributes, derived from what each struct of attributes.h lists.
 namespace imbrex::ir {
 
 struct AttributeField {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/choices.h"
+#include "backend/ir/fields.h"
 #include "backend/ir/ring_attributes.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -8,9 +9,9 @@
 #include <string>
 #include <variant>
 
-/// What an op fixes at trace time. One struct per family of ops; each lists its fields once in
-/// `visit`, and printing, parsing, hashing and comparing follow from that list. A field that holds
-/// its default is not printed.
+/// What an op fixes at trace time. One struct per family of ops; each lists its fields once, in
+/// IMBREX_FIELDS or, where the text has other names for them, in `visit`; printing, parsing,
+/// hashing and comparing follow from that list. A field that holds its default is not printed.
 namespace imbrex::ir {
 
 struct NoneAttrs {
@@ -20,52 +21,39 @@ struct NoneAttrs {
 
 struct ConstantAttrs {
   std::uint64_t bits = 0; // the element's bits, zero-extended; printed as a number of its type
-  bool operator==(const ConstantAttrs &) const = default;
-  void visit(auto &&field) { field("bits", bits); }
+  IMBREX_FIELDS(ConstantAttrs, bits)
 };
 
 struct AxisAttrs {
   std::int32_t axis = 0;
-  bool operator==(const AxisAttrs &) const = default;
-  void visit(auto &&field) { field("axis", axis); }
+  IMBREX_FIELDS(AxisAttrs, axis)
 };
 
 struct ArangeAttrs {
   std::int64_t start = 0;
   std::int64_t step = 1;
-  bool operator==(const ArangeAttrs &) const = default;
-  void visit(auto &&field) {
-    field("start", start);
-    field("step", step);
-  }
+  IMBREX_FIELDS(ArangeAttrs, start, step)
 };
 
 struct MathAttrs {
   Accuracy accuracy = Accuracy::Default;
-  bool operator==(const MathAttrs &) const = default;
-  void visit(auto &&field) { field("accuracy", accuracy); }
+  IMBREX_FIELDS(MathAttrs, accuracy)
 };
 
 struct CastAttrs {
   Rounding rounding = Rounding::NearestEven;
-  bool operator==(const CastAttrs &) const = default;
-  void visit(auto &&field) { field("rounding", rounding); }
+  IMBREX_FIELDS(CastAttrs, rounding)
 };
 
 struct PermuteAttrs {
   llvm::SmallVector<std::int64_t, 5> order;
-  bool operator==(const PermuteAttrs &) const = default;
-  void visit(auto &&field) { field("order", order); }
+  IMBREX_FIELDS(PermuteAttrs, order)
 };
 
 struct SliceAttrs {
   llvm::SmallVector<std::int64_t, 5> offsets;
   llvm::SmallVector<std::int64_t, 5> strides;
-  bool operator==(const SliceAttrs &) const = default;
-  void visit(auto &&field) {
-    field("offsets", offsets);
-    field("strides", strides);
-  }
+  IMBREX_FIELDS(SliceAttrs, offsets, strides)
 };
 
 /// `ahead`, `width`: of a load in a loop that is being pipelined, from study-loads to apply-plans:
@@ -75,13 +63,7 @@ struct MemoryAttrs {
   Eviction eviction = Eviction::Normal;
   Ahead ahead = Ahead::No;
   std::int32_t width = 1;
-  bool operator==(const MemoryAttrs &) const = default;
-  void visit(auto &&field) {
-    field("cache", cache);
-    field("eviction", eviction);
-    field("ahead", ahead);
-    field("width", width);
-  }
+  IMBREX_FIELDS(MemoryAttrs, cache, eviction, ahead, width)
 };
 
 /// `ahead`, `width`: as in MemoryAttrs.
@@ -92,15 +74,7 @@ struct ViewAttrs {
   Eviction eviction = Eviction::Normal;
   Ahead ahead = Ahead::No;
   std::int32_t width = 1;
-  bool operator==(const ViewAttrs &) const = default;
-  void visit(auto &&field) {
-    field("unit", unit);
-    field("padding", padding);
-    field("cache", cache);
-    field("eviction", eviction);
-    field("ahead", ahead);
-    field("width", width);
-  }
+  IMBREX_FIELDS(ViewAttrs, unit, padding, cache, eviction, ahead, width)
 };
 
 /// `kind` says how atomic_rmw combines; atomic_cas has none and leaves it alone.
@@ -108,12 +82,7 @@ struct AtomicAttrs {
   AtomicKind kind = AtomicKind::Add;
   MemoryOrder order = MemoryOrder::AcquireRelease;
   Scope scope = Scope::Device;
-  bool operator==(const AtomicAttrs &) const = default;
-  void visit(auto &&field) {
-    field("kind", kind);
-    field("order", order);
-    field("scope", scope);
-  }
+  IMBREX_FIELDS(AtomicAttrs, kind, order, scope)
 };
 
 /// `deterministic`: float sums and products follow a pairwise tree over the index.
@@ -121,12 +90,7 @@ struct ReduceAttrs {
   Combine combine = Combine::Sum;
   std::int32_t axis = 0;
   bool deterministic = false;
-  bool operator==(const ReduceAttrs &) const = default;
-  void visit(auto &&field) {
-    field("combine", combine);
-    field("axis", axis);
-    field("deterministic", deterministic);
-  }
+  IMBREX_FIELDS(ReduceAttrs, combine, axis, deterministic)
 };
 
 struct ScanAttrs {
@@ -134,23 +98,13 @@ struct ScanAttrs {
   std::int32_t axis = 0;
   bool reverse = false;
   bool exclusive = false;
-  bool operator==(const ScanAttrs &) const = default;
-  void visit(auto &&field) {
-    field("combine", combine);
-    field("axis", axis);
-    field("reverse", reverse);
-    field("exclusive", exclusive);
-  }
+  IMBREX_FIELDS(ScanAttrs, combine, axis, reverse, exclusive)
 };
 
 struct SortAttrs {
   std::int32_t axis = 0;
   bool descending = false;
-  bool operator==(const SortAttrs &) const = default;
-  void visit(auto &&field) {
-    field("axis", axis);
-    field("descending", descending);
-  }
+  IMBREX_FIELDS(SortAttrs, axis, descending)
 };
 
 /// How a product runs on a matrix unit.
@@ -199,8 +153,7 @@ struct DotScaledAttrs : UnitAttrs {
 
 struct TextAttrs {
   std::string text;
-  bool operator==(const TextAttrs &) const = default;
-  void visit(auto &&field) { field("text", text); }
+  IMBREX_FIELDS(TextAttrs, text)
 };
 
 /// `text` and `constraints` as in LLVM's inline assembly; `target` as `imbrex targets` prints it.
@@ -208,12 +161,7 @@ struct AsmAttrs {
   std::string text;
   std::string constraints;
   std::string target;
-  bool operator==(const AsmAttrs &) const = default;
-  void visit(auto &&field) {
-    field("text", text);
-    field("constraints", constraints);
-    field("target", target);
-  }
+  IMBREX_FIELDS(AsmAttrs, text, constraints, target)
 };
 
 /// `pipelined`: slots asked for by the author; 0: not asked, kPlannerChooses: as many as pay.
@@ -231,13 +179,7 @@ struct ForAttrs {
   std::int32_t unroll = 1;
   std::int32_t slots = 0;
   bool loader = false;
-  bool operator==(const ForAttrs &) const = default;
-  void visit(auto &&field) {
-    field("pipelined", pipelined);
-    field("unroll", unroll);
-    field("slots", slots);
-    field("loader", loader);
-  }
+  IMBREX_FIELDS(ForAttrs, pipelined, unroll, slots, loader)
 };
 
 /// What holds of a kernel as a whole. `warps` of a block and `registers` of a thread are the
@@ -251,12 +193,7 @@ struct KernelAttrs {
   std::int32_t warps = 0;
   std::int32_t registers = 0;
   Contraction contract = Contraction::On;
-  bool operator==(const KernelAttrs &) const = default;
-  void visit(auto &&field) {
-    field("warps", warps);
-    field("registers", registers);
-    field("contract", contract);
-  }
+  IMBREX_FIELDS(KernelAttrs, warps, registers, contract)
 };
 
 using Attributes =

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/choices.h"
+#include "backend/ir/fields.h"
 
 #include <cstdint>
 
@@ -13,63 +14,46 @@ namespace imbrex::ir {
 struct RingAttrs {
   std::int32_t slots = 1;
   Ahead by = Ahead::Copies;
-  bool operator==(const RingAttrs &) const = default;
-  void visit(auto &&field) {
-    field("slots", slots);
-    field("by", by);
-  }
+  IMBREX_FIELDS(RingAttrs, slots, by)
 };
 
 /// `width`: so many neighbours of a thread adjoin in memory, are aligned and masked alike.
 struct RingCopyAttrs {
   std::int32_t width = 1;
-  bool operator==(const RingCopyAttrs &) const = default;
-  void visit(auto &&field) { field("width", width); }
+  IMBREX_FIELDS(RingCopyAttrs, width)
 };
 
 struct RingCopyBoxAttrs {
   BoxUnit unit = BoxUnit::Tiles;
   std::int32_t width = 1;
-  bool operator==(const RingCopyBoxAttrs &) const = default;
-  void visit(auto &&field) {
-    field("unit", unit);
-    field("width", width);
-  }
+  IMBREX_FIELDS(RingCopyBoxAttrs, unit, width)
 };
 
 struct CountAttrs {
   std::int32_t count = 0;
-  bool operator==(const CountAttrs &) const = default;
-  void visit(auto &&field) { field("count", count); }
+  IMBREX_FIELDS(CountAttrs, count)
 };
 
 struct BoxAttrs {
   BoxUnit unit = BoxUnit::Tiles;
-  bool operator==(const BoxAttrs &) const = default;
-  void visit(auto &&field) { field("unit", unit); }
+  IMBREX_FIELDS(BoxAttrs, unit)
 };
 
 /// `arrivals`: of one phase.
 struct BarrierAttrs {
   std::int32_t slots = 1;
   std::int32_t arrivals = 1;
-  bool operator==(const BarrierAttrs &) const = default;
-  void visit(auto &&field) {
-    field("slots", slots);
-    field("arrivals", arrivals);
-  }
+  IMBREX_FIELDS(BarrierAttrs, slots, arrivals)
 };
 
 struct BytesAttrs {
   std::int64_t bytes = 0;
-  bool operator==(const BytesAttrs &) const = default;
-  void visit(auto &&field) { field("bytes", bytes); }
+  IMBREX_FIELDS(BytesAttrs, bytes)
 };
 
 struct WaitAttrs {
   bool flipped = false;
-  bool operator==(const WaitAttrs &) const = default;
-  void visit(auto &&field) { field("flipped", flipped); }
+  IMBREX_FIELDS(WaitAttrs, flipped)
 };
 
 /// `warps`: those of the first body, behind the kernel's own; `releases`, `takes`: the registers
@@ -80,13 +64,7 @@ struct RolesAttrs {
   std::int32_t releases = 0;
   std::int32_t takes = 0;
   std::int32_t blocks = 0;
-  bool operator==(const RolesAttrs &) const = default;
-  void visit(auto &&field) {
-    field("warps", warps);
-    field("releases", releases);
-    field("takes", takes);
-    field("blocks", blocks);
-  }
+  IMBREX_FIELDS(RolesAttrs, warps, releases, takes, blocks)
 };
 
 } // namespace imbrex::ir
