@@ -1,5 +1,5 @@
-#include "backend/target/host/plan/loop_plan.h"
 #include "tests/support/parsed_kernel.h"
+#include "tests/unit/host/loop_plan_text.h"
 
 #include <doctest/doctest.h>
 

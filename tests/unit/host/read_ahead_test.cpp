@@ -1,5 +1,6 @@
 #include "tests/support/parsed_kernel.h"
 #include "tests/unit/host/launching.h"
+#include "tests/unit/host/loop_plan_text.h"
 
 #include <doctest/doctest.h>
 

@@ -125,9 +125,6 @@ LoopPlan planLoops(const ir::Kernel &kernel, const LaunchTraits &traits);
 /// keeps it elsewhere; null: the factor is kept as other tiles are.
 const Nest *nestBehind(const Step &product, const ir::Kernel &kernel, ir::ValueId factor);
 
-/// The plan in lines of text, for tests and dumps.
-std::string toText(const LoopPlan &plan, const ir::Kernel &kernel);
-
 /// A tile of this element in memory: bytes per element in scratch.
 std::int64_t scratchElementBytes(const ir::Type &type);
 

@@ -1,4 +1,5 @@
-#include "backend/target/host/plan/loop_plan.h"
+#include "tests/unit/host/loop_plan_text.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 namespace imbrex::host {
