@@ -19,10 +19,8 @@ bool isKnownToLaunch(const ir::Kernel &blocks, const ir::Op &op) {
 
 result<std::optional<traced_kernel>> checked_blocks(traced_kernel blocks, std::string_view kernel) {
   const ir::Kernel &recorded = irOf(blocks);
-  const ir::Op *unknown = nullptr;
-  ir::walk(recorded.body(), [&](const ir::Op &op) {
-    if (unknown == nullptr && !isKnownToLaunch(recorded, op)) unknown = &op;
-  });
+  const ir::Op *unknown = ir::firstOp(
+      recorded.body(), [&](const ir::Op &op) { return !isKnownToLaunch(recorded, op); });
   if (unknown == nullptr) return std::optional(std::move(blocks));
   return dsl::toError(
       diagnostic(Diag::BlocksUnknown, unknown->where, kernel, ir::info(unknown->kind).mnemonic));

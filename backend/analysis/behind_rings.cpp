@@ -34,9 +34,7 @@ bool mayOutlive(const Op &op) {
 } // namespace
 
 const Op *lastUseOfRings(const Kernel &kernel, const machine::Machine &machine) {
-  bool isSafe = !machine.asyncCopies.areInLaneOrder;
-  walk(kernel.body(), [&](const Op &op) { isSafe &= !mayOutlive(op); });
-  if (!isSafe) return nullptr;
+  if (machine.asyncCopies.areInLaneOrder || firstOp(kernel.body(), mayOutlive)) return nullptr;
   for (const auto &op : llvm::reverse(kernel.body().ops))
     if (usesRings(kernel, *op)) return op.get();
   return nullptr;

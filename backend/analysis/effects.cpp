@@ -34,14 +34,13 @@ Effects effectsOf(const ir::Op &op) {
 
 bool mayBeWritten(const ir::Kernel &kernel, std::optional<std::size_t> parameter,
                   const ir::Block &block) {
-  bool isWritten = false;
-  ir::walk(block, [&](const ir::Op &op) {
+  const auto writes = [&](const ir::Op &op) {
     const ir::Effect effect = ir::info(op.kind).effect;
-    if (effect != ir::Effect::Write && effect != ir::Effect::Atomic) return;
+    if (effect != ir::Effect::Write && effect != ir::Effect::Atomic) return false;
     const auto written = ir::rootParameter(kernel, op.operand(0));
-    isWritten |= !parameter || !written || *written == *parameter;
-  });
-  return isWritten;
+    return !parameter || !written || *written == *parameter;
+  };
+  return ir::firstOp(block, writes) != nullptr;
 }
 
 bool isPure(const ir::Op &op) {

@@ -92,11 +92,9 @@ namespace {
 
 /// Pointers are held by the threads that copy from them; of a box each thread can say any element.
 bool isFilledByBoxes(const Kernel &kernel, ValueId ring) {
-  bool are = true;
-  walk(kernel.body(), [&](const Op &op) {
-    if (op.kind == OpKind::RingCopy && op.operand(0) == ring) are = false;
+  return !firstOp(kernel.body(), [&](const Op &op) {
+    return op.kind == OpKind::RingCopy && op.operand(0) == ring;
   });
-  return are;
 }
 
 } // namespace
@@ -121,12 +119,11 @@ SlotPlan planSlots(const Kernel &kernel, ValueId ring, const layout::LinearLayou
 }
 
 std::optional<layout::LinearLayout> slotLayoutOf(const Kernel &kernel, ValueId ring) {
-  std::optional<layout::LinearLayout> found;
-  walk(kernel.body(), [&](const Op &op) {
-    const bool isSlot = op.kind == OpKind::RingSlot && op.operand(0) == ring;
-    if (isSlot && !found) found = kernel.layout(kernel.layoutOf(op.result()));
+  const Op *slot = firstOp(kernel.body(), [&](const Op &op) {
+    return op.kind == OpKind::RingSlot && op.operand(0) == ring;
   });
-  return found;
+  if (!slot) return std::nullopt;
+  return kernel.layout(kernel.layoutOf(slot->result()));
 }
 
 } // namespace imbrex::analysis

@@ -85,6 +85,15 @@ void walk(const Block &block, const std::function<void(const Op &)> &visit) {
   }
 }
 
+const Op *firstOp(const Block &block, llvm::function_ref<bool(const Op &)> wanted) {
+  for (const auto &op : block.ops) {
+    if (wanted(*op)) return op.get();
+    for (const Block &region : op->regions)
+      if (const Op *found = firstOp(region, wanted)) return found;
+  }
+  return nullptr;
+}
+
 const Op *rolesOf(const Kernel &kernel) {
   const auto &ops = kernel.body().ops;
   return !ops.empty() && ops.back()->kind == OpKind::Roles ? ops.back().get() : nullptr;

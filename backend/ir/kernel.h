@@ -2,6 +2,7 @@
 
 #include "backend/ir/op.h"
 #include "backend/layout/tile_layout.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <cstdint>
 #include <deque>
@@ -88,6 +89,8 @@ private:
 /// Every op of a block and of the regions inside, outer before inner, in order.
 void walk(Block &block, const std::function<void(Op &)> &visit);
 void walk(const Block &block, const std::function<void(const Op &)> &visit);
+/// The first of them that is wanted; null where none is.
+const Op *firstOp(const Block &block, llvm::function_ref<bool(const Op &)> wanted);
 
 /// The op that takes a kernel apart into roles, its last one; null where all threads do the same.
 const Op *rolesOf(const Kernel &kernel);

@@ -46,9 +46,7 @@ TileSize largestTile(const Kernel &kernel) {
 /// The steps of a sort are code for each of a thread's elements, a hundred for ten thousand
 /// elements: it wants as many threads as there are.
 bool sorts(const Kernel &kernel) {
-  bool found = false;
-  walk(kernel.body(), [&](const Op &op) { found |= op.kind == OpKind::Sort; });
-  return found;
+  return firstOp(kernel.body(), [](const Op &op) { return op.kind == OpKind::Sort; }) != nullptr;
 }
 
 /// Of the blocks that products on matrix units are cut for; 0 where there are none.

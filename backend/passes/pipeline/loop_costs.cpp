@@ -148,9 +148,7 @@ schedule::Cost combinedCost(const Work &work) {
 }
 
 Source sourceOf(const Kernel &kernel) {
-  bool multiplies = false;
-  walk(kernel.body(), [&](const Op &op) { multiplies |= isOnUnit(op); });
-  return multiplies ? Source::Cache : Source::Memory;
+  return firstOp(kernel.body(), isOnUnit) ? Source::Cache : Source::Memory;
 }
 
 schedule::Cost copyCost(const machine::AsyncCopies &copies, std::int64_t bytes, Source source) {

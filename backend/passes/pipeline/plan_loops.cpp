@@ -130,13 +130,10 @@ private:
 
   /// Whether products multiply it under each of its names, and do not scale by it.
   bool isFactor(const std::set<ValueId> &names) const {
-    bool is = true;
-    walk(kernel_.body(), [&](const Op &op) {
-      if (!isProduct(op)) return;
-      for (const ValueId other : llvm::ArrayRef(op.operands).drop_front(2))
-        is &= !names.contains(other);
+    const auto isNamed = [&](ValueId value) { return names.contains(value); };
+    return !firstOp(kernel_.body(), [&](const Op &op) {
+      return isProduct(op) && llvm::any_of(llvm::drop_begin(op.operands, 2), isNamed);
     });
-    return is;
   }
 
   /// What products alone read gets a slot, as long as there is room.

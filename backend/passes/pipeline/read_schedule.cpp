@@ -43,12 +43,6 @@ bool isByOneThread(const Op &op) {
   return op.kind == OpKind::RingLoadBox || op.kind == OpKind::BarrierExpect;
 }
 
-bool holds(const Block &body, bool (*wanted)(const Op &)) {
-  bool found = false;
-  walk(body, [&](const Op &op) { found |= wanted(op); });
-  return found;
-}
-
 bool holdsRings(const Kernel &kernel, const Op &op);
 
 bool holdsRings(const Kernel &kernel, const Block &body) {
@@ -79,7 +73,7 @@ public:
     if (const Op *roles = rolesOf(kernel_)) {
       readAs({.name = "load", .warps = 1}, roles->regions[0]);
       readAs({.name = "compute", .warps = kAgents}, roles->regions[1]);
-    } else if (holds(kernel_.body(), isByOneThread)) {
+    } else if (firstOp(kernel_.body(), isByOneThread)) {
       // The one that starts the loads does what the others do as well.
       readAs({.name = "first", .warps = 1}, kernel_.body());
       isOther_ = true;
@@ -187,19 +181,19 @@ private:
 
   /// A timeline also tells the trips in which matrix units multiply.
   bool isWalked(const Block &body) const {
-    return holdsRings(kernel_, body) || (hasCosts_ && holds(body, isOnUnit));
+    return holdsRings(kernel_, body) || (hasCosts_ && firstOp(body, isOnUnit));
   }
   bool isWalked(const Op &op) const {
     return holdsRings(kernel_, op) ||
            (hasCosts_ &&
-            llvm::any_of(op.regions, [&](const Block &body) { return holds(body, isOnUnit); }));
+            llvm::any_of(op.regions, [&](const Block &body) { return firstOp(body, isOnUnit); }));
   }
 
   static bool isAssertion(const Op &op) { return op.kind == OpKind::Assert; }
 
   static bool mayStop(const Op &op) {
     return isAssertion(op) ||
-           llvm::any_of(op.regions, [&](const Block &body) { return holds(body, isAssertion); });
+           llvm::any_of(op.regions, [&](const Block &body) { return firstOp(body, isAssertion); });
   }
 
   /// What takes time and is no part of the order. What is computed one after the other is one
@@ -295,7 +289,7 @@ private:
   void readBranch(const Op &op, std::size_t number, ScheduleOps &ops) {
     const Block &body = op.regions[number];
     if (!isWalked(body)) {
-      if (!hasCosts_ && holds(body, isAssertion))
+      if (!hasCosts_ && firstOp(body, isAssertion))
         ops.push_back({.kind = ScheduleOp::Access, .where = op.where});
       return;
     }
@@ -479,11 +473,10 @@ private:
     const std::string name = "barriers" + std::to_string(barriers_.size());
     const schedule::RingId ring = addSlots(op, name, attrs.slots);
     std::int32_t arrivals = attrs.arrivals;
-    bool isArrivedAt = false;
-    walk(kernel_.body(), [&](const Op &one) {
-      isArrivedAt |= one.kind == OpKind::BarrierArrive && one.operand(0) == op.result();
-    });
-    if (isArrivedAt) arrivals += kAgents - kernel_.threads().warps;
+    const auto arrives = [&](const Op &one) {
+      return one.kind == OpKind::BarrierArrive && one.operand(0) == op.result();
+    };
+    if (firstOp(kernel_.body(), arrives)) arrivals += kAgents - kernel_.threads().warps;
     if (arrivals < 1) unread(op, "a phase of 'barrier.new' is over before all warps have arrived");
     barriers_[op.result()] =
         schedule::BarrierId(static_cast<std::uint32_t>(program_.barriers.size()));
@@ -577,12 +570,9 @@ private:
 bool hasRings(const Kernel &kernel) { return holdsRings(kernel, kernel.body()); }
 
 bool multipliesInLoops(const Kernel &kernel) {
-  bool multiplies = false;
-  walk(kernel.body(), [&](const Op &op) {
-    multiplies |= isLoop(op) &&
-                  llvm::any_of(op.regions, [](const Block &body) { return holds(body, isOnUnit); });
-  });
-  return multiplies;
+  return firstOp(kernel.body(), [](const Op &op) {
+           return isLoop(op) && firstOp(op.regions[0], isOnUnit);
+         }) != nullptr;
 }
 
 std::optional<KernelSchedule> readSchedule(const Kernel &kernel, const machine::Machine &machine,

@@ -50,11 +50,9 @@ private:
   std::optional<std::string> whyNone() const {
     if (const Op *op = whatLeaves(body_))
       return named(*op) + " may leave it in the middle of a trip";
-    const Op *atomic = nullptr;
-    walk(body_, [&](const Op &op) {
-      if (!atomic && info(op.kind).effect == Effect::Atomic) atomic = &op;
-    });
-    if (atomic) return named(*atomic) + " orders other accesses";
+    const auto isAtomic = [](const Op &op) { return info(op.kind).effect == Effect::Atomic; };
+    if (const Op *atomic = firstOp(body_, isAtomic))
+      return named(*atomic) + " orders other accesses";
     return std::nullopt;
   }
 

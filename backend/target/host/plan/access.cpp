@@ -88,10 +88,9 @@ bool writesMemory(const ir::Op &op) {
     return effect == ir::Effect::Write || effect == ir::Effect::Atomic ||
            effect == ir::Effect::Observe;
   };
-  bool anyWrites = writes(op);
-  for (const ir::Block &region : op.regions)
-    ir::walk(region, [&](const ir::Op &inner) { anyWrites |= writes(inner); });
-  return anyWrites;
+  return writes(op) || llvm::any_of(op.regions, [&](const ir::Block &region) {
+           return ir::firstOp(region, writes) != nullptr;
+         });
 }
 
 bool mayTouch(const ir::Kernel &kernel, const LaunchTraits &traits, const ir::Op &a,
