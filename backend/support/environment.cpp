@@ -1,12 +1,10 @@
 #include "backend/support/environment.h"
 
 #include "backend/launching/whole_number.h"
-#include "backend/support/check.h"
 #include "backend/support/lifetime.h"
 
 #include <cstdio>
 #include <sys/auxv.h>
-#include <type_traits>
 #include <unistd.h>
 #include <utility>
 
@@ -68,19 +66,6 @@ void readVariable(std::string_view name, std::string_view value, Environment &en
 }
 
 } // namespace
-
-std::string_view nameOf(EnvironmentText Environment::*member) {
-  const auto is = [&]<class T>(T Environment::*other) {
-    if constexpr (std::is_same_v<T, EnvironmentText>)
-      return member == other;
-    else
-      return false;
-  };
-#define IMBREX_VARIABLE(row, name, type, meaning)                                                  \
-  if (is(&Environment::row)) return name;
-#include "backend/support/environment.def"
-  IMBREX_UNREACHABLE("a variable that is none");
-}
 
 Environment parseEnvironment(const char *const *block, Diagnostics &diagnostics) {
   Environment environment;

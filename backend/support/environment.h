@@ -25,9 +25,6 @@ struct Environment {
 #include "backend/support/environment.def"
 };
 
-/// What a variable is called.
-std::string_view nameOf(EnvironmentText Environment::*member);
-
 /// Read a block of `NAME=value` strings that ends with a null pointer, as `environ` is. Unknown
 /// IMBREX_ names and values that a variable cannot have are reported as warnings.
 Environment parseEnvironment(const char *const *block, Diagnostics &diagnostics);

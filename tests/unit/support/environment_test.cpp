@@ -84,11 +84,6 @@ TEST_CASE("without paths what names a file or a folder is not there") {
   CHECK(withoutPaths(parse({"IMBREX_NUM_THREADS=3"}, warnings)).numThreads == 3);
 }
 
-TEST_CASE("a variable is called by its name in errors") {
-  CHECK(nameOf(&Environment::toolkit) == "IMBREX_TOOLKIT");
-  CHECK(nameOf(&Environment::device) == "IMBREX_DEVICE");
-}
-
 TEST_CASE("docs/environment.md has the table that the variables make") {
   std::ifstream file("../../../docs/environment.md");
   const std::string page{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
