@@ -13,12 +13,6 @@ using layout::LinearLayout;
 using layout::Side;
 using layout::Sides;
 
-std::int32_t totalBits(llvm::ArrayRef<Side> sides) {
-  std::int32_t bits = 0;
-  for (const Side &side : sides) bits += side.bits;
-  return bits;
-}
-
 /// Where an axis begins in the packed coordinates.
 std::int32_t shiftOf(llvm::ArrayRef<Side> sides, size_t axis) {
   return totalBits(sides.drop_front(axis + 1));

@@ -4,7 +4,8 @@
 
 /// The algebra of layouts. Above each operation stands its law, which holds for every layout that
 /// the operation takes; tests/unit/layout/algebra_test.cpp asks for it over whole domains.
-////// In the laws, f(x) is f.apply(x), on packed numbers.
+///
+/// In the laws, f(x) is f.apply(x), on packed numbers.
 namespace imbrex::layout {
 
 /// Every y is f(x) for some x.

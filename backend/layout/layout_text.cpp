@@ -223,9 +223,7 @@ Result<LinearLayout, std::string> parseLayout(std::string_view text) {
   auto outputs = takeOutputs(reader);
   if (!outputs) return outputs.failure();
   if (!reader.atEnd()) return reader.expected("the end");
-  std::int32_t bits = 0;
-  for (const Side &side : *outputs) bits += side.bits;
-  if (bits > kMaxBits) return Problem{"the extents need more than 62 bits"};
+  if (totalBits(*outputs) > kMaxBits) return Problem{"the extents need more than 62 bits"};
   return assemble(read, *outputs);
 }
 

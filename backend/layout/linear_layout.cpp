@@ -2,6 +2,7 @@
 
 #include "backend/layout/matrix.h"
 #include "backend/support/check.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <array>
 
@@ -17,27 +18,25 @@ std::int32_t bitsOf(llvm::ArrayRef<Side> sides, Dim dim) {
   return 0;
 }
 
-std::int32_t total(llvm::ArrayRef<Side> sides) {
-  std::int32_t bits = 0;
-  for (const Side &side : sides) bits += side.bits;
-  return bits;
-}
-
 } // namespace
+
+std::int32_t totalBits(llvm::ArrayRef<Side> sides) {
+  return llvm::sum_of(llvm::map_range(sides, [](const Side &side) { return side.bits; }));
+}
 
 std::string_view nameOf(Dim dim) { return kDimNames[static_cast<std::size_t>(dim)]; }
 
 LinearLayout::LinearLayout(Sides inputs, Sides outputs, llvm::ArrayRef<Bits> columns)
     : inputs_(std::move(inputs)), outputs_(std::move(outputs)),
       columns_(columns.begin(), columns.end()) {
-  IMBREX_CHECK(total(inputs_) == inputBits(), "a layout has {0} input bits and {1} columns",
-               total(inputs_), inputBits());
+  IMBREX_CHECK(totalBits(inputs_) == inputBits(), "a layout has {0} input bits and {1} columns",
+               totalBits(inputs_), inputBits());
   for (const Bits column : columns_)
     IMBREX_CHECK(outputBits() >= 64 || column >> outputBits() == 0,
                  "a layout's column {0} has more than {1} bits", column, outputBits());
 }
 
-std::int32_t LinearLayout::outputBits() const { return total(outputs_); }
+std::int32_t LinearLayout::outputBits() const { return totalBits(outputs_); }
 std::int32_t LinearLayout::inputBits(Dim dim) const { return bitsOf(inputs_, dim); }
 std::int32_t LinearLayout::outputBits(Dim dim) const { return bitsOf(outputs_, dim); }
 

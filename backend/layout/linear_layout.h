@@ -48,6 +48,7 @@ struct Side {
   friend bool operator==(const Side &, const Side &) = default;
 };
 using Sides = llvm::SmallVector<Side, 5>;
+std::int32_t totalBits(llvm::ArrayRef<Side> sides);
 
 /// A vector over F2: all dimensions of one side, packed into one number.
 ///

@@ -1,47 +1,13 @@
 #include "backend/layout/tile_layout.h"
 
 #include "backend/layout/algebra.h"
-#include "backend/support/check.h"
+#include "backend/layout/layout_builder.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 
-#include <algorithm>
 #include <map>
 
 namespace imbrex::layout {
-namespace {
-
-/// Deals the bits of a tile out, axis after axis, lowest first.
-class BitDistributor {
-public:
-  BitDistributor(llvm::ArrayRef<std::int64_t> extents, llvm::ArrayRef<std::int32_t> order)
-      : order_(order.begin(), order.end()), next_(extents.size(), 0) {
-    std::int32_t shift = 0;
-    shifts_.resize(extents.size());
-    for (std::size_t axis = extents.size(); axis-- > 0; shift += bits_.back()) {
-      shifts_[axis] = shift;
-      bits_.push_back(bitsFor(extents[axis]));
-    }
-    std::ranges::reverse(bits_);
-  }
-
-  /// The next bit of one axis.
-  bool take(std::int32_t axis, Bits &column) {
-    const auto a = static_cast<std::size_t>(axis);
-    if (next_[a] == bits_[a]) return false;
-    column = Bits{1} << (shifts_[a] + next_[a]++);
-    return true;
-  }
-
-  /// The next bit of the first axis that has one.
-  bool take(Bits &column) {
-    return std::ranges::any_of(order_, [&](std::int32_t axis) { return take(axis, column); });
-  }
-
-private:
-  llvm::SmallVector<std::int32_t, 5> order_, shifts_, bits_, next_;
-};
-
-} // namespace
 
 std::int32_t bitsFor(std::int64_t extent) {
   return static_cast<std::int32_t>(llvm::bit_width(static_cast<std::uint64_t>(extent - 1)));
@@ -56,24 +22,11 @@ Sides tileSides(llvm::ArrayRef<std::int64_t> extents) {
 
 LinearLayout blockedLayout(llvm::ArrayRef<std::int64_t> extents, Threads threads,
                            std::int64_t perThread, llvm::ArrayRef<std::int32_t> order) {
-  BitDistributor dealer(extents, order);
-  llvm::SmallVector<Bits, 8> registers, rest;
-  Bits column = 0;
-  for (std::int32_t bit = 0; bit < bitsFor(perThread) && !order.empty(); ++bit)
-    if (dealer.take(order.front(), column)) registers.push_back(column);
-  const auto deal = [&](std::int32_t count) {
-    for (std::int32_t bit = 0; bit < bitsFor(count); ++bit)
-      rest.push_back(dealer.take(column) ? column : 0);
-  };
-  deal(threads.lanes);
-  deal(threads.warps);
-  while (dealer.take(column)) registers.push_back(column);
-  llvm::SmallVector<Bits, 16> columns(registers.begin(), registers.end());
-  columns.append(rest.begin(), rest.end());
-  return LinearLayout({{Dim::Register, static_cast<std::int32_t>(registers.size())},
-                       {Dim::Lane, bitsFor(threads.lanes)},
-                       {Dim::Warp, bitsFor(threads.warps)}},
-                      tileSides(extents), columns);
+  LayoutBuilder deal(extents, threads);
+  if (!order.empty()) deal.give(Dim::Register, order.front(), bitsFor(perThread));
+  for (const Dim dim : {Dim::Lane, Dim::Warp})
+    for (const std::int32_t axis : order) deal.give(dim, axis, LayoutBuilder::kAll);
+  return deal.finish(order);
 }
 
 bool isTileLayout(const LinearLayout &layout) {

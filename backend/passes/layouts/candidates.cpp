@@ -1,80 +1,30 @@
 #include "backend/passes/layouts/candidates.h"
 
+#include "backend/layout/layout_builder.h"
+
 #include <algorithm>
 
 namespace imbrex::passes::layouts {
 namespace {
 
 using namespace ir;
-using layout::Bits;
 using layout::Dim;
+using layout::LayoutBuilder;
 using layout::LinearLayout;
 
-/// Deals the bits of a tile to registers, lanes and warps, each axis from its lowest bit on.
-class LayoutBuilder {
-public:
-  LayoutBuilder(const Shape &shape, layout::Threads threads)
-      : sides_(layout::tileSides(shape.extents())) {
-    free_[0] = 0;
-    free_[1] = layout::bitsFor(threads.lanes);
-    free_[2] = layout::bitsFor(threads.warps);
-    for (const auto &side : sides_) free_[0] += side.bits;
-    free_[0] = std::max(free_[0] - free_[1] - free_[2], 0);
-    dealt_.resize(sides_.size(), 0);
-  }
+/// Registers get no bits that lanes and warps have room for.
+LayoutBuilder builderFor(const Shape &shape, layout::Threads threads) {
+  const std::int32_t bits = layout::totalBits(layout::tileSides(shape.extents()));
+  const std::int32_t ofThreads = layout::bitsFor(threads.lanes) + layout::bitsFor(threads.warps);
+  return {shape.extents(), threads, std::max(bits - ofThreads, 0)};
+}
 
-  std::int32_t left(std::int32_t axis) const {
-    return sides_[static_cast<size_t>(axis)].bits - dealt_[static_cast<size_t>(axis)];
-  }
-  std::int32_t dealt(std::int32_t axis) const { return dealt_[static_cast<size_t>(axis)]; }
-  bool isFull(Dim dim) const { return free_[static_cast<size_t>(dim)] == 0; }
-
-  /// Up to `count` bits of an axis to a dimension that has room.
-  void give(Dim dim, std::int32_t axis, std::int32_t count) {
-    for (; count > 0 && left(axis) > 0 && !isFull(dim); --count) {
-      columns_[static_cast<size_t>(dim)].push_back(next(axis));
-      --free_[static_cast<size_t>(dim)];
-    }
-  }
-
-  /// All that is left goes to registers; lanes and warps without work hold copies.
-  LinearLayout finish(llvm::ArrayRef<std::int32_t> order) {
-    for (const std::int32_t axis : order)
-      while (left(axis) > 0) columns_[0].push_back(next(axis));
-    for (const size_t dim : {1, 2}) columns_[dim].append(static_cast<size_t>(free_[dim]), 0);
-    llvm::SmallVector<Bits, 16> columns;
-    layout::Sides inputs;
-    for (const Dim dim : {Dim::Register, Dim::Lane, Dim::Warp}) {
-      const auto &own = columns_[static_cast<size_t>(dim)];
-      inputs.push_back({dim, static_cast<std::int32_t>(own.size())});
-      columns.append(own.begin(), own.end());
-    }
-    return LinearLayout(inputs, sides_, columns);
-  }
-
-private:
-  Bits next(std::int32_t axis) {
-    std::int32_t shift = dealt_[static_cast<size_t>(axis)]++;
-    for (size_t after = static_cast<size_t>(axis) + 1; after < sides_.size(); ++after)
-      shift += sides_[after].bits;
-    return Bits{1} << shift;
-  }
-
-  layout::Sides sides_;
-  std::array<std::int32_t, 3> free_{};
-  std::array<llvm::SmallVector<Bits, 8>, 3> columns_;
-  llvm::SmallVector<std::int32_t, 5> dealt_;
-};
-
-static_assert(static_cast<int>(Dim::Register) == 0 && static_cast<int>(Dim::Lane) == 1 &&
-              static_cast<int>(Dim::Warp) == 2);
-
-constexpr std::int32_t kAll = 64; // bits
+constexpr std::int32_t kAll = LayoutBuilder::kAll;
 
 } // namespace
 
 LinearLayout rowLayout(const Shape &shape, layout::Threads threads, const Rows &rows) {
-  LayoutBuilder deal(shape, threads);
+  LayoutBuilder deal = builderFor(shape, threads);
   deal.give(Dim::Register, rows.order.front(), layout::bitsFor(rows.vector));
   const auto giveInSlab = [&](Dim dim, std::int32_t axis) {
     const bool isCut = rows.slab && rows.slab->axis == axis;
@@ -90,7 +40,7 @@ LinearLayout rowLayout(const Shape &shape, layout::Threads threads, const Rows &
 LinearLayout productLayout(const Shape &shape, layout::Threads threads) {
   const std::int32_t columns = shape.rank() - 1, rows = shape.rank() - 2;
   constexpr std::int32_t kPatch = 2; // bits: 4 by 4
-  LayoutBuilder deal(shape, threads);
+  LayoutBuilder deal = builderFor(shape, threads);
   deal.give(Dim::Register, columns, kPatch);
   deal.give(Dim::Register, rows, kPatch);
   const std::int32_t lanes = layout::bitsFor(threads.lanes);
