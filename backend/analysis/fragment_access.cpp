@@ -110,10 +110,10 @@ bool haveRows(const layout::SlotReads &reads, std::int64_t elements) {
   if (registers.size() < bits) return false;
   for (std::size_t bit = 0; bit < bits; ++bit)
     if (registers[bit] != Bits{1} << bit) return false;
-  const auto isRow = [&](Bits column) { return (column & inside) == 0; };
-  return llvm::all_of(registers.drop_front(bits), isRow) &&
-         llvm::all_of(offsets.columns(Dim::Lane), isRow) &&
-         llvm::all_of(offsets.columns(Dim::Warp), isRow);
+  const Bits others = layout::unionOf(registers.drop_front(bits)) |
+                      layout::unionOf(offsets.columns(Dim::Lane)) |
+                      layout::unionOf(offsets.columns(Dim::Warp));
+  return (others & inside) == 0;
 }
 
 llvm::SmallVector<FragmentWay, 2> waysOf(machine::MatrixLoads loads, std::int32_t elementBits) {

@@ -102,8 +102,7 @@ Flow runAtomic(BlockRun &run, const ir::Op &op, size_t mask, const Update &updat
     if (!memory.write(access, place, *after)) return Flow::Failed;
     if (reachesOthers) memory.release(place, attributes.order);
   }
-  run.set(op.result(), std::move(old));
-  return Flow::Next;
+  return run.set(op.result(), std::move(old));
 }
 
 // ---- Views
@@ -195,7 +194,7 @@ std::uint64_t paddingBits(BlockRun &run, const ir::Op &op) {
 
 } // namespace
 
-void runPointerAdd(BlockRun &run, const ir::Op &op) {
+Flow runPointerAdd(BlockRun &run, const ir::Op &op) {
   const ir::Type &type = run.type(op.result());
   const std::int64_t size = elementBytes(type.element());
   Value result{type.shape(), {}, {}};
@@ -208,14 +207,13 @@ void runPointerAdd(BlockRun &run, const ir::Op &op) {
                           static_cast<std::uint64_t>(farSum(0, offset, size)));
     result.origins.push_back(run.operand(op, 0).origin(i));
   }
-  run.set(op.result(), std::move(result));
+  return run.set(op.result(), std::move(result));
 }
 
 Flow runLoad(BlockRun &run, const ir::Op &op) {
   auto result = loaded(run, op, 0);
   if (!result) return Flow::Failed;
-  run.set(op.result(), std::move(*result));
-  return Flow::Next;
+  return run.set(op.result(), std::move(*result));
 }
 
 Flow runRingCopy(BlockRun &run, const ir::Op &op) {
@@ -258,11 +256,19 @@ Flow runViewLoad(BlockRun &run, const ir::Op &op) {
   const Box box(run, op, shape, {0, 1, op.attrs<ir::ViewAttrs>().unit});
   auto result = loadedBox(run, op, shape, box, paddingBits(run, op));
   if (!result) return Flow::Failed;
-  run.set(op.result(), std::move(*result));
-  return Flow::Next;
+  return run.set(op.result(), std::move(*result));
 }
 
 namespace {
+
+/// What the argument of a view has for the op's axis.
+Flow setNumberOfView(BlockRun &run, const ir::Op &op,
+                     std::array<std::int64_t, ir::Shape::kMaxRank> ir::Argument::*numbers) {
+  const ir::Argument argument = viewed(run, op.operand(0), run.operand(op, 0).origin(0));
+  const std::int64_t number =
+      (argument.*numbers)[static_cast<size_t>(op.attrs<ir::AxisAttrs>().axis)];
+  return run.set(op.result(), Value{{}, {static_cast<std::uint64_t>(number)}, {}});
+}
 
 Flow fillWithBox(BlockRun &run, const ir::Op &op, ir::BoxUnit unit) {
   return runRingFill(run, op, [&] {
@@ -295,21 +301,22 @@ Flow runViewStore(BlockRun &run, const ir::Op &op) {
   return Flow::Next;
 }
 
-void runViewProperty(BlockRun &run, const ir::Op &op) {
-  const Value &view = run.operand(op, 0);
-  const ir::Argument argument = viewed(run, op.operand(0), view.origin(0));
-  if (op.kind == ir::OpKind::ViewData || op.kind == ir::OpKind::ViewBytes)
-    return run.set(op.result(), view);
-  const auto axis = static_cast<size_t>(op.attrs<ir::AxisAttrs>().axis);
-  const std::int64_t value =
-      op.kind == ir::OpKind::ViewExtent ? argument.extents[axis] : argument.strides[axis];
-  run.set(op.result(), Value{{}, {static_cast<std::uint64_t>(value)}, {}});
+Flow runViewExtent(BlockRun &run, const ir::Op &op) {
+  return setNumberOfView(run, op, &ir::Argument::extents);
 }
 
-void runTablePointer(BlockRun &run, const ir::Op &op) {
+Flow runViewStride(BlockRun &run, const ir::Op &op) {
+  return setNumberOfView(run, op, &ir::Argument::strides);
+}
+
+Flow runViewData(BlockRun &run, const ir::Op &op) { return run.passOn(op); }
+
+Flow runViewBytes(BlockRun &run, const ir::Op &op) { return run.passOn(op); }
+
+Flow runTablePointer(BlockRun &run, const ir::Op &op) {
   const std::int32_t table = run.operand(op, 0).origin(0);
   const Place first = run.launch().memory.pointee(table, coordinate(run, op.operand(1)));
-  run.set(op.result(), Value{{}, {first.address}, {first.origin}});
+  return run.set(op.result(), Value{{}, {first.address}, {first.origin}});
 }
 
 } // namespace imbrex::interpret

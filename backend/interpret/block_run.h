@@ -37,7 +37,13 @@ public:
   const ir::Type &type(ir::ValueId value) const { return launch_.kernel.type(value); }
   const Value &value(ir::ValueId value) const { return values_[value.index()]; }
   const Value &operand(const ir::Op &op, size_t i) const { return value(op.operand(i)); }
-  void set(ir::ValueId value, Value content) { values_[value.index()] = std::move(content); }
+  /// Flow::Next: what an op whose last result this is has come to.
+  Flow set(ir::ValueId value, Value content) {
+    values_[value.index()] = std::move(content);
+    return Flow::Next;
+  }
+  /// The result of an op is its operand.
+  Flow passOn(const ir::Op &op) { return set(op.result(), operand(op, 0)); }
   llvm::SmallVector<Value, 4> take(llvm::ArrayRef<ir::ValueId> values) const;
 
   Launch &launch() { return launch_; }
@@ -65,68 +71,18 @@ private:
   std::int64_t steps_ = 0;
 };
 
-/// Run one op: what each kind means (dispatch.cpp), by topic.
+/// Run one op, by its kind.
 Flow runOp(BlockRun &run, const ir::Op &op);
 
-// values.cpp: elementwise ops, conversions, values from nothing
-void runConstant(BlockRun &run, const ir::Op &op);
-void runArange(BlockRun &run, const ir::Op &op);
-void runGridIndex(BlockRun &run, const ir::Op &op);
-void runElementwise(BlockRun &run, const ir::Op &op);
-void runCast(BlockRun &run, const ir::Op &op);
-void runBitcast(BlockRun &run, const ir::Op &op);
-// shape.cpp
-void runBroadcast(BlockRun &run, const ir::Op &op);
-void runReshape(BlockRun &run, const ir::Op &op);
-void runPermute(BlockRun &run, const ir::Op &op);
-void runJoin(BlockRun &run, const ir::Op &op);
-void runSplit(BlockRun &run, const ir::Op &op);
-void runConcat(BlockRun &run, const ir::Op &op);
-void runSlice(BlockRun &run, const ir::Op &op);
-void runFlip(BlockRun &run, const ir::Op &op);
-void runConvertLayout(BlockRun &run, const ir::Op &op);
-// access.cpp
-void runPointerAdd(BlockRun &run, const ir::Op &op);
-Flow runLoad(BlockRun &run, const ir::Op &op);
-Flow runStore(BlockRun &run, const ir::Op &op);
-Flow runAtomicRmw(BlockRun &run, const ir::Op &op);
-Flow runAtomicCas(BlockRun &run, const ir::Op &op);
-Flow runViewLoad(BlockRun &run, const ir::Op &op);
-Flow runViewStore(BlockRun &run, const ir::Op &op);
-void runViewProperty(BlockRun &run, const ir::Op &op);
-void runTablePointer(BlockRun &run, const ir::Op &op);
-Flow runRingCopy(BlockRun &run, const ir::Op &op);
-Flow runRingCopyBox(BlockRun &run, const ir::Op &op);
-Flow runRingStore(BlockRun &run, const ir::Op &op);
-Flow runRingLoadBox(BlockRun &run, const ir::Op &op);
-// rings.cpp: here a copy is done at once, so that nobody need wait
-void runRingNew(BlockRun &run, const ir::Op &op);
+/// What each kind means: `runLoad` and the like, by topic. values.cpp: elementwise ops,
+/// conversions, values from nothing, variables; shape.cpp; access.cpp: memory; rings.cpp; axis.cpp,
+/// order.cpp: what goes along an axis; product.cpp; random.cpp; observe.cpp; control.cpp.
+#define IMBREX_OP(Kind, ...) Flow run##Kind(BlockRun &run, const ir::Op &op);
+#define IMBREX_ELEMENTWISE(...)
+#include "backend/ir/ops.def"
+Flow runElementwise(BlockRun &run, const ir::Op &op);
+
+/// Into a ring goes what `load` gives, if anything.
 Flow runRingFill(BlockRun &run, const ir::Op &op, llvm::function_ref<std::optional<Value>()> load);
-Flow runRingSlot(BlockRun &run, const ir::Op &op);
-void runSharedLoad(BlockRun &run, const ir::Op &op);
-Flow runRoles(BlockRun &run, const ir::Op &op);
-// axis.cpp
-Flow runReduce(BlockRun &run, const ir::Op &op);
-Flow runScan(BlockRun &run, const ir::Op &op);
-// order.cpp
-void runSort(BlockRun &run, const ir::Op &op);
-void runHistogram(BlockRun &run, const ir::Op &op);
-void runGather(BlockRun &run, const ir::Op &op);
-// product.cpp
-void runDot(BlockRun &run, const ir::Op &op);
-void runDotScaled(BlockRun &run, const ir::Op &op);
-// random.cpp
-void runPhilox(BlockRun &run, const ir::Op &op);
-// observe.cpp
-void runPrint(BlockRun &run, const ir::Op &op);
-Flow runAssert(BlockRun &run, const ir::Op &op);
-Flow runInlineAsm(BlockRun &run, const ir::Op &op);
-// control.cpp
-Flow runFor(BlockRun &run, const ir::Op &op);
-Flow runWhile(BlockRun &run, const ir::Op &op);
-Flow runIf(BlockRun &run, const ir::Op &op);
-Flow runYield(BlockRun &run, const ir::Op &op);
-Flow runBreakIf(BlockRun &run, const ir::Op &op);
-Flow runExitIf(BlockRun &run, const ir::Op &op);
 
 } // namespace imbrex::interpret

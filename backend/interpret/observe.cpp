@@ -5,7 +5,7 @@
 
 namespace imbrex::interpret {
 
-void runPrint(BlockRun &run, const ir::Op &op) {
+Flow runPrint(BlockRun &run, const ir::Op &op) {
   std::vector<ir::PrintedTile> tiles;
   for (const ir::ValueId operand : op.operands)
     tiles.push_back({run.type(operand), run.value(operand).bits});
@@ -15,6 +15,7 @@ void runPrint(BlockRun &run, const ir::Op &op) {
     print(line);
   else
     std::fputs(line.c_str(), stdout);
+  return Flow::Next;
 }
 
 Flow runAssert(BlockRun &run, const ir::Op &op) {
@@ -27,6 +28,8 @@ Flow runAssert(BlockRun &run, const ir::Op &op) {
   }
   return Flow::Next;
 }
+
+Flow runRequire(BlockRun &, const ir::Op &) { return Flow::Next; } // before the first block
 
 Flow runInlineAsm(BlockRun &run, const ir::Op &op) {
   run.launch().diagnostics.report(Diag::ForeignAssembly, op.where, op.attrs<ir::AsmAttrs>().target,

@@ -35,7 +35,7 @@ private:
 
 } // namespace
 
-void runSort(BlockRun &run, const ir::Op &op) {
+Flow runSort(BlockRun &run, const ir::Op &op) {
   const auto &attrs = op.attrs<ir::SortAttrs>();
   const Value &keys = run.operand(op, 0);
   const Lines lines(keys.shape, attrs.axis);
@@ -57,9 +57,10 @@ void runSort(BlockRun &run, const ir::Op &op) {
     }
   }
   for (size_t i = 0; i < results.size(); ++i) run.set(op.result(i), std::move(results[i]));
+  return Flow::Next;
 }
 
-void runHistogram(BlockRun &run, const ir::Op &op) {
+Flow runHistogram(BlockRun &run, const ir::Op &op) {
   const ElementKind element = run.type(op.operand(0)).element();
   const Value &values = run.operand(op, 0);
   const auto bins = static_cast<size_t>(run.type(op.result()).shape()[0]);
@@ -70,10 +71,10 @@ void runHistogram(BlockRun &run, const ir::Op &op) {
     const bool isOn = op.operands.size() < 2 || run.operand(op, 1).at(i) != 0;
     if (isOn && bin < bins) ++counts.bits[bin];
   }
-  run.set(op.result(), std::move(counts));
+  return run.set(op.result(), std::move(counts));
 }
 
-void runGather(BlockRun &run, const ir::Op &op) {
+Flow runGather(BlockRun &run, const ir::Op &op) {
   const std::int32_t axis = op.attrs<ir::AxisAttrs>().axis;
   const Value &source = run.operand(op, 0), &indices = run.operand(op, 1);
   const ElementKind element = run.type(op.operand(1)).element();
@@ -85,7 +86,7 @@ void runGather(BlockRun &run, const ir::Op &op) {
     index[static_cast<size_t>(axis)] = static_cast<std::int64_t>(along);
     result.bits.push_back(isInside ? source.at(positionOf(source.shape, index)) : 0);
   }
-  run.set(op.result(), std::move(result));
+  return run.set(op.result(), std::move(result));
 }
 
 } // namespace imbrex::interpret

@@ -155,7 +155,7 @@ double scaledElement(const At &at, ElementKind element, bool isPacked, std::int6
 
 } // namespace
 
-void runDot(BlockRun &run, const ir::Op &op) {
+Flow runDot(BlockRun &run, const ir::Op &op) {
   const DotElements elements{run.type(op.operand(0)).element(), run.type(op.operand(1)).element(),
                              run.type(op.operand(2)).element()};
   Value result = run.operand(op, 2);
@@ -164,10 +164,10 @@ void runDot(BlockRun &run, const ir::Op &op) {
     std::uint64_t &c = result.bits[static_cast<size_t>(i)];
     c = accumulated(pair, elements, op.attrs<ir::DotAttrs>(), c);
   }
-  run.set(op.result(), std::move(result));
+  return run.set(op.result(), std::move(result));
 }
 
-void runDotScaled(BlockRun &run, const ir::Op &op) {
+Flow runDotScaled(BlockRun &run, const ir::Op &op) {
   const ir::Kernel &kernel = run.kernel();
   const ElementKind a = ir::elementOf(kernel, op, 0), b = ir::elementOf(kernel, op, 1);
   const bool isAPacked = ir::depthOfElement(kernel, op, 0) == 2,
@@ -193,7 +193,7 @@ void runDotScaled(BlockRun &run, const ir::Op &op) {
     std::uint64_t &c = result.bits[static_cast<size_t>(i)];
     c = fromDouble(toDouble(c, element) + total, element);
   }
-  run.set(op.result(), std::move(result));
+  return run.set(op.result(), std::move(result));
 }
 
 } // namespace imbrex::interpret

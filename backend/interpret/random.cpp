@@ -25,7 +25,7 @@ Words philox(Words counter, std::uint64_t key) {
 
 } // namespace
 
-void runPhilox(BlockRun &run, const ir::Op &op) {
+Flow runPhilox(BlockRun &run, const ir::Op &op) {
   const std::uint64_t key = run.operand(op, 0).at(0);
   const ir::Shape &shape = run.type(op.result()).shape();
   std::array<Value, 4> results;
@@ -39,6 +39,7 @@ void runPhilox(BlockRun &run, const ir::Op &op) {
   }
   for (size_t word = 0; word < results.size(); ++word)
     run.set(op.result(word), std::move(results[word]));
+  return Flow::Next;
 }
 
 } // namespace imbrex::interpret

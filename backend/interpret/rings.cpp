@@ -2,8 +2,9 @@
 
 namespace imbrex::interpret {
 
-void runRingNew(BlockRun &run, const ir::Op &op) {
+Flow runRingNew(BlockRun &run, const ir::Op &op) {
   run.ring(op.result()) = {.slots = op.attrs<ir::RingAttrs>().slots, .tiles = {}};
+  return Flow::Next;
 }
 
 Flow runRingFill(BlockRun &run, const ir::Op &op, llvm::function_ref<std::optional<Value>()> load) {
@@ -43,6 +44,15 @@ Flow runRingSlot(BlockRun &run, const ir::Op &op) {
   return Flow::Next;
 }
 
-void runSharedLoad(BlockRun &run, const ir::Op &op) { run.set(op.result(), run.operand(op, 0)); }
+Flow runSharedLoad(BlockRun &run, const ir::Op &op) { return run.passOn(op); }
+
+// A copy is done at once, and all threads are one: nobody need wait.
+Flow runRingCommit(BlockRun &, const ir::Op &) { return Flow::Next; }
+Flow runRingDrain(BlockRun &, const ir::Op &) { return Flow::Next; }
+Flow runMeet(BlockRun &, const ir::Op &) { return Flow::Next; }
+Flow runBarrierNew(BlockRun &, const ir::Op &) { return Flow::Next; }
+Flow runBarrierExpect(BlockRun &, const ir::Op &) { return Flow::Next; }
+Flow runBarrierArrive(BlockRun &, const ir::Op &) { return Flow::Next; }
+Flow runBarrierWait(BlockRun &, const ir::Op &) { return Flow::Next; }
 
 } // namespace imbrex::interpret

@@ -9,16 +9,16 @@ const ir::Shape &resultShape(BlockRun &run, const ir::Op &op) {
 
 /// The result's element at an index is the operand's at `source(index)`.
 template <class Source>
-void rearrange(BlockRun &run, const ir::Op &op, const Source &source) {
-  run.set(op.result(), rearranged(run.operand(op, 0), resultShape(run, op), source));
+Flow rearrange(BlockRun &run, const ir::Op &op, const Source &source) {
+  return run.set(op.result(), rearranged(run.operand(op, 0), resultShape(run, op), source));
 }
 
 } // namespace
 
 // Axes line up at the last one; an axis that the operand lacks, or has once, repeats.
-void runBroadcast(BlockRun &run, const ir::Op &op) {
+Flow runBroadcast(BlockRun &run, const ir::Op &op) {
   const ir::Shape from = run.operand(op, 0).shape;
-  rearrange(run, op, [&](Index index) {
+  return rearrange(run, op, [&](Index index) {
     index.erase(index.begin(), index.end() - from.rank());
     for (std::int32_t axis = 0; axis < from.rank(); ++axis)
       if (from[axis] == 1) index[static_cast<size_t>(axis)] = 0;
@@ -26,22 +26,22 @@ void runBroadcast(BlockRun &run, const ir::Op &op) {
   });
 }
 
-void runReshape(BlockRun &run, const ir::Op &op) {
+Flow runReshape(BlockRun &run, const ir::Op &op) {
   Value result = run.operand(op, 0);
   result.shape = resultShape(run, op);
-  run.set(op.result(), std::move(result));
+  return run.set(op.result(), std::move(result));
 }
 
-void runPermute(BlockRun &run, const ir::Op &op) {
+Flow runPermute(BlockRun &run, const ir::Op &op) {
   const auto &order = op.attrs<ir::PermuteAttrs>().order;
-  rearrange(run, op, [&](const Index &index) {
+  return rearrange(run, op, [&](const Index &index) {
     Index source(index.size());
     for (size_t i = 0; i < index.size(); ++i) source[static_cast<size_t>(order[i])] = index[i];
     return source;
   });
 }
 
-void runJoin(BlockRun &run, const ir::Op &op) {
+Flow runJoin(BlockRun &run, const ir::Op &op) {
   const Value &first = run.operand(op, 0), &second = run.operand(op, 1);
   Value result{resultShape(run, op), {}, {}};
   for (std::int64_t i = 0; i < first.shape.elements(); ++i) {
@@ -50,10 +50,10 @@ void runJoin(BlockRun &run, const ir::Op &op) {
       if (!part->origins.empty()) result.origins.push_back(part->origin(i));
     }
   }
-  run.set(op.result(), std::move(result));
+  return run.set(op.result(), std::move(result));
 }
 
-void runSplit(BlockRun &run, const ir::Op &op) {
+Flow runSplit(BlockRun &run, const ir::Op &op) {
   for (std::int64_t half = 0; half < 2; ++half) {
     const ir::ValueId target = op.result(static_cast<size_t>(half));
     run.set(target, rearranged(run.operand(op, 0), run.type(target).shape(), [&](Index index) {
@@ -61,9 +61,10 @@ void runSplit(BlockRun &run, const ir::Op &op) {
               return index;
             }));
   }
+  return Flow::Next;
 }
 
-void runConcat(BlockRun &run, const ir::Op &op) {
+Flow runConcat(BlockRun &run, const ir::Op &op) {
   const auto axis = static_cast<size_t>(op.attrs<ir::AxisAttrs>().axis);
   const Value &first = run.operand(op, 0), &second = run.operand(op, 1);
   Value result{resultShape(run, op), {}, {}};
@@ -76,27 +77,27 @@ void runConcat(BlockRun &run, const ir::Op &op) {
     result.bits.push_back(part.at(position));
     if (!part.origins.empty()) result.origins.push_back(part.origin(position));
   }
-  run.set(op.result(), std::move(result));
+  return run.set(op.result(), std::move(result));
 }
 
-void runSlice(BlockRun &run, const ir::Op &op) {
+Flow runSlice(BlockRun &run, const ir::Op &op) {
   const auto &attrs = op.attrs<ir::SliceAttrs>();
-  rearrange(run, op, [&](Index index) {
+  return rearrange(run, op, [&](Index index) {
     for (size_t axis = 0; axis < index.size(); ++axis)
       index[axis] = attrs.offsets[axis] + index[axis] * attrs.strides[axis];
     return index;
   });
 }
 
-void runFlip(BlockRun &run, const ir::Op &op) {
+Flow runFlip(BlockRun &run, const ir::Op &op) {
   const std::int32_t axis = op.attrs<ir::AxisAttrs>().axis;
   const std::int64_t last = resultShape(run, op)[axis] - 1;
-  rearrange(run, op, [&](Index index) {
+  return rearrange(run, op, [&](Index index) {
     index[static_cast<size_t>(axis)] = last - index[static_cast<size_t>(axis)];
     return index;
   });
 }
 
-void runConvertLayout(BlockRun &run, const ir::Op &op) { run.set(op.result(), run.operand(op, 0)); }
+Flow runConvertLayout(BlockRun &run, const ir::Op &op) { return run.passOn(op); }
 
 } // namespace imbrex::interpret

@@ -46,8 +46,7 @@ bool haveRows(const MatrixParts &parts, llvm::ArrayRef<Bits> others) {
   for (std::size_t bit = 0; bit < parts.within.size(); ++bit)
     if (parts.within[bit] != Bits{1} << bit) return false;
   const Bits inside = (Bits{1} << parts.within.size()) - 1;
-  const auto isRow = [&](Bits column) { return (column & inside) == 0; };
-  return llvm::all_of(parts.named, isRow) && llvm::all_of(others, isRow);
+  return ((unionOf(parts.named) | unionOf(others)) & inside) == 0;
 }
 
 /// The number whose bits are those of `number`, at these places.

@@ -17,9 +17,8 @@ namespace {
 /// thread has it.
 bool keepsTogether(const LinearLayout &offsets, const RegisterVectors &vectors) {
   const Bits inside = static_cast<Bits>(vectors.width) - 1;
-  for (const Dim dim : {Dim::Lane, Dim::Warp})
-    if (llvm::any_of(offsets.columns(dim), [&](Bits column) { return (column & inside) != 0; }))
-      return false;
+  const Bits ofThreads = unionOf(offsets.columns(Dim::Lane)) | unionOf(offsets.columns(Dim::Warp));
+  if ((ofThreads & inside) != 0) return false;
   const auto offsetOf = [&](std::size_t i) {
     return offsets.apply(Dim::Register, static_cast<Bits>(vectors.registers[i]));
   };

@@ -19,9 +19,7 @@ struct RegisterBasis {
 /// on the thread.
 bool isMovedByThreads(const LinearLayout &layout, Bits mask) {
   return llvm::any_of(layout.inputs(), [&](const Side &side) {
-    return side.dim != Dim::Register && llvm::any_of(layout.columns(side.dim), [&](Bits column) {
-             return (column & mask) != 0;
-           });
+    return side.dim != Dim::Register && (unionOf(layout.columns(side.dim)) & mask) != 0;
   });
 }
 

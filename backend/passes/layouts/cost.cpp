@@ -1,5 +1,6 @@
 #include "backend/passes/layouts/cost.h"
 
+#include "backend/layout/matrix.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 
@@ -23,11 +24,7 @@ constexpr Cost kIssue = 4;
 constexpr std::int64_t kSectorBits = 8 * 32;
 constexpr std::int64_t kMostBits = 8 * 16; // that one instruction of a thread accesses
 
-Bits spanOf(const LinearLayout &layout, Dim dim) {
-  Bits span = 0;
-  for (const Bits column : layout.columns(dim)) span |= column;
-  return span;
-}
+Bits spanOf(const LinearLayout &layout, Dim dim) { return layout::unionOf(layout.columns(dim)); }
 
 /// Whether a place's part of a dimension decides alike in both layouts, but for what is held
 /// anyway.

@@ -83,9 +83,8 @@ bool staysInWarps(const Kernel &kernel, const Op &op) {
   else
     return false;
   const layout::LinearLayout &held = kernel.layout(kernel.layoutOf(op.operand(0)));
-  return llvm::all_of(held.columns(layout::Dim::Warp), [&](layout::Bits column) {
-    return held.outputPart(column, layout::axisDim(axis)) == 0;
-  });
+  const layout::Bits warps = layout::unionOf(held.columns(layout::Dim::Warp));
+  return held.outputPart(warps, layout::axisDim(axis)) == 0;
 }
 
 /// A move of bits within the coordinates is done by the layouts (assign-layouts); by an offset, or
