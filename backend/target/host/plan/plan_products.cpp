@@ -88,14 +88,12 @@ private:
 
   /// Whether nothing in the kernel may write what the load reads.
   bool isConstant(const ir::Op &load) const {
-    bool is = true;
-    ir::walk(kernel_.body(), [&](const ir::Op &op) {
-      const ir::Effect effect = info(op.kind).effect;
-      if (effect == ir::Effect::Write || effect == ir::Effect::Atomic)
-        is &= !mayTouch(kernel_, traits_, load, op);
-      is &= op.kind != OpKind::InlineAsm;
-    });
-    return is;
+    return ir::firstOp(kernel_.body(), [&](const ir::Op &op) {
+             const ir::Effect effect = info(op.kind).effect;
+             const bool writes = effect == ir::Effect::Write || effect == ir::Effect::Atomic;
+             return op.kind == OpKind::InlineAsm ||
+                    (writes && mayTouch(kernel_, traits_, load, op));
+           }) == nullptr;
   }
 
   /// Whether the box may be the next block's too.
@@ -113,9 +111,8 @@ private:
     const auto *const argument = llvm::find(carried, dot.operand(2));
     if (argument == carried.end() || uses_[dot.operand(2).index()] != 1) return false;
     const bool isYielded = yielded[static_cast<size_t>(argument - carried.begin())] == dot.result();
-    bool leaves = false;
-    ir::walk(body, [&](const ir::Op &op) { leaves |= info(op.kind).effect == ir::Effect::Leave; });
-    return isYielded && uses_[dot.result().index()] == 1 && !leaves;
+    const auto leaves = [](const ir::Op &op) { return info(op.kind).effect == ir::Effect::Leave; };
+    return isYielded && uses_[dot.result().index()] == 1 && ir::firstOp(body, leaves) == nullptr;
   }
 
   /// Whether the next trip's box has the columns behind this one's.
