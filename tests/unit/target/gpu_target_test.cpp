@@ -65,7 +65,9 @@ Result<target::ObjectCode> objectOf(const GpuTarget &target, const sample::Body 
   llvm::LLVMContext context;
   const auto module = sample::kernel(context, target, body);
   target.optimise(*module);
-  return target.objectOf(target.assembly(*module).value());
+  const auto text = target.assembly(*module);
+  if (!text) return text.failure();
+  return target.objectOf(*text);
 }
 
 /// The machine that an image says it is for.
