@@ -584,8 +584,6 @@ private:
   const DotShape &shape_;
   const DotPlan plan_;
   ByteProducts bytes_; // where several steps are together
-  Value *panels_;      // of the matrix at hand
-  Value *scratch_;
   std::optional<DotPieces> pieces_;
   Value *areNew_ = nullptr;
   ElementKind copied_;
