@@ -291,30 +291,98 @@ TEST_CASE("a transpose is read where its box is, and anew where that is written"
            .isWritable = true});
 }
 
-TEST_CASE("a factor that is used besides") {
-  const char *const kUses[] = {
-      "  %d = dot %x, %x, %z : f32[16x16]\n  view.store %c, %d, %0, %0\n",
-      "  %y = view.load %b, %0, %0 : f32[16x16]\n  %d = dot %x, %y, %z : f32[16x16]\n"
-      "  %e = add %d, %x : f32[16x16]\n  view.store %c, %e, %0, %0\n",
-      "  %y = view.load %b, %0, %0 : f32[16x16]\n  %e = add %y, %x : f32[16x16]\n"
-      "  %d = dot %y, %x, %e : f32[16x16]\n  view.store %c, %d, %0, %0\n"};
-  for (const char *use : kUses) {
-    CAPTURE(use);
-    const ir::Kernel kernel = parsedKernel(
-        std::string("kernel @k(%a: view<const f32, 2>, %b: view<const f32, 2>, %c: view<f32, 2>) "
-                    "stage tiles {\n  %0 = constant 0 : i64\n  %z = constant 0 : f32[16x16]\n"
-                    "  %x = view.load %a, %0, %0 : f32[16x16]\n") +
-        use + "}\n");
-    std::mt19937 rng(17); // scratch may hold what other tests have drawn
-    std::vector<float> a = wholeNumbers<float>(rng, 256), b = wholeNumbers<float>(rng, 256);
-    std::vector<float> sums(256), expected(256);
-    launch(kernel, {}, {viewOf(a, {16, 16}), viewOf(b, {16, 16}), viewOf(sums, {16, 16})});
+/// What kernels of two f32 matrices and one of sums leave, on the host and by the interpreter.
+/// Twice, with other numbers: what scratch holds of one launch is not right for the other.
+void compareKernel(const std::string &body, std::int64_t extent = 16, ir::Grid grid = {}) {
+  CAPTURE(body);
+  const ir::Kernel kernel = parsedKernel(
+      "kernel @k(%a: view<const f32, 2>, %b: view<const f32, 2>, %c: view<f32, 2>) stage tiles {\n"
+      "  %0 = constant 0 : i64\n  %1 = constant 1 : i64\n  %4 = constant 4 : i64\n"
+      "  %z = constant 0 : f32[16x16]\n" +
+      body + "}\n");
+  std::mt19937 rng(17);
+  const auto count = extent * extent;
+  for (int launchNumber = 0; launchNumber < 2; ++launchNumber) {
+    std::vector<float> a = wholeNumbers<float>(rng, count), b = wholeNumbers<float>(rng, count);
+    std::vector<float> sums(a.size()), expected(a.size());
+    const auto arguments = [&](std::vector<float> &of) {
+      return std::vector{viewOf(a, {extent, extent}), viewOf(b, {extent, extent}),
+                         viewOf(of, {extent, extent})};
+    };
+    launch(kernel, grid, arguments(sums));
     Diagnostics diagnostics;
-    REQUIRE(interpret::run(kernel, {},
-                           {viewOf(a, {16, 16}), viewOf(b, {16, 16}), viewOf(expected, {16, 16})},
-                           diagnostics));
+    REQUIRE_MESSAGE(interpret::run(kernel, grid, arguments(expected), diagnostics),
+                    diagnostics.render());
     CHECK(sums == expected);
   }
+}
+
+constexpr const char *kX = "  %x = view.load %a, %0, %0 : f32[16x16]\n";
+constexpr const char *kY = "  %y = view.load %b, %0, %0 : f32[16x16]\n";
+
+TEST_CASE("a factor that is used besides") {
+  const std::string x = kX, y = kY, store = "  view.store %c, %e, %0, %0\n";
+  compareKernel(x + "  %e = dot %x, %x, %z : f32[16x16]\n" + store);
+  compareKernel(x + y + "  %d = dot %x, %y, %z : f32[16x16]\n  %e = add %d, %x : f32[16x16]\n" +
+                store);
+  compareKernel(x + y + "  %s = add %y, %x : f32[16x16]\n  %e = dot %y, %x, %s : f32[16x16]\n" +
+                store);
+}
+
+TEST_CASE("a permutation that leaves b as it is transposes nothing") {
+  compareKernel(std::string(kX) + kY +
+                "  %p = permute %y [order = [0, 1]] : f32[16x16]\n"
+                "  %e = dot %x, %p, %z : f32[16x16]\n  view.store %c, %e, %0, %0\n");
+}
+
+TEST_CASE("what a loop has made of zeros is added to, and not begun anew") {
+  compareKernel(std::string(kX) + kY +
+                "  %s = for %0, %4, %1, %z (%t: i64, %v: f32[16x16]) {\n"
+                "    %w = add %v, %x : f32[16x16]\n    yield %w\n  } : f32[16x16]\n"
+                "  %e = dot %x, %y, %s : f32[16x16]\n  view.store %c, %e, %0, %0\n");
+  compareKernel(std::string(kX) + kY +
+                "  %d = dot %x, %x, %z : f32[16x16]\n"
+                "  %e = dot %x, %y, %d : f32[16x16]\n  view.store %c, %e, %0, %0\n");
+}
+
+TEST_CASE("several matrices of a tile are several trips deep alike") {
+  compareKernel("  %zb = constant 0 : f32[2x16x16]\n"
+                "  %s = for %0, %4, %1, %zb (%t: i64, %v: f32[2x16x16]) {\n"
+                "    %p = view.load %a, %0, %t : f32[32x16]\n"
+                "    %q = view.load %b, %t, %0 : f32[16x32]\n"
+                "    %r = reshape %p : f32[2x16x16]\n    %u = reshape %q : f32[2x16x16]\n"
+                "    %d = dot %r, %u, %v : f32[2x16x16]\n    yield %d\n  } : f32[2x16x16]\n"
+                "  %e = reshape %s : f32[32x16]\n  view.store %c, %e, %0, %0\n",
+                64);
+  const ir::Kernel kernel = parsedKernel(
+      "kernel @k(%a: view<const f32, 3>, %b: view<const f32, 3>, %c: view<f32, 3>) stage tiles {\n"
+      "  %0 = constant 0 : i64\n  %1 = constant 1 : i64\n  %4 = constant 4 : i64\n"
+      "  %z = constant 0 : f32[2x16x16]\n"
+      "  %s = for %0, %4, %1, %z (%t: i64, %v: f32[2x16x16]) {\n"
+      "    %x = view.load %a, %0, %0, %t : f32[2x16x16]\n"
+      "    %y = view.load %b, %0, %t, %0 : f32[2x16x16]\n"
+      "    %d = dot %x, %y, %v : f32[2x16x16]\n    yield %d\n  } : f32[2x16x16]\n"
+      "  view.store %c, %s, %0, %0, %0\n}\n");
+  std::mt19937 rng(3);
+  std::vector<float> a = wholeNumbers<float>(rng, 2 * 16 * 64),
+                     b = wholeNumbers<float>(rng, 2 * 64 * 16);
+  std::vector<float> sums(2 * 16 * 16), expected(sums.size());
+  const auto arguments = [&](std::vector<float> &of) {
+    return std::vector{viewOf(a, {2, 16, 64}), viewOf(b, {2, 64, 16}), viewOf(of, {2, 16, 16})};
+  };
+  launch(kernel, {}, arguments(sums));
+  Diagnostics diagnostics;
+  REQUIRE(interpret::run(kernel, {}, arguments(expected), diagnostics));
+  CHECK(sums == expected);
+}
+
+TEST_CASE("boxes at the edge that are padded with different numbers are different boxes") {
+  compareKernel("  %m = program_id : i32\n  %q = mul %m, %m : i32\n  %pad = cast %q : f32\n  %3 = "
+                "constant 3 : i64\n"
+                "  %x = view.load %a, %m, %0 : f32[16x16]\n"
+                "  %y = view.load %b, %0, %3, %pad [padding = value] : f32[16x16]\n"
+                "  %e = dot %x, %y, %z : f32[16x16]\n  view.store %c, %e, %m, %0\n",
+                3 * 16 + 5, {.extents = {60, 1, 1}});
 }
 
 } // namespace

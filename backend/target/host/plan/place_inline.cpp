@@ -196,7 +196,8 @@ bool Planner::isReadByProduct(const ir::Op &op, std::int32_t step) const {
   if (product == nullptr || product->kind != OpKind::Dot) return false;
   const auto isItsOwn = [&](ValueId value) { return uses_[value.index()] == 1; };
   const bool isTransposed = op.kind == OpKind::Permute;
-  if (isTransposed && (product->operand(1) != op.result() || !isItsOwn(op.operand(0))))
+  if (isTransposed && (product->operand(1) != op.result() || !isItsOwn(op.operand(0)) ||
+                       op.attrs<ir::PermuteAttrs>().order[0] == 0))
     return false;
   const ir::Op *load = isTransposed ? kernel_.definition(op.operand(0)) : &op;
   if (load == nullptr || load->kind != OpKind::ViewLoad || !local_.contains(load->result()))

@@ -46,7 +46,7 @@ private:
 
   void planFactors(Step &step, Steps before) {
     const ir::Op *b = readFor(step, step.op->operand(1));
-    step.product.keepsPanels = b != nullptr && isConstant(*b) && mayStay(*b);
+    step.product.keepsPanels = b != nullptr && isOfItsPlace(*b) && mayStay(*b);
     if (takeZeros(before, step.op->result())) step.product.start = Start::Always;
   }
 
@@ -64,10 +64,14 @@ private:
     }
   }
 
-  /// Take away what writes zeros to the value's buffer in the last step that writes it.
+  /// Take away what writes zeros to the value's buffer, if that is the last that writes to it.
   bool takeZeros(Steps before, ValueId value) {
     const BufferId buffer = plan_.bufferOf[value.index()];
     for (Step &step : llvm::reverse(before)) {
+      const bool isWritten = step.op && llvm::any_of(step.op->results, [&](ValueId result) {
+                               return plan_.bufferOf[result.index()] == buffer;
+                             });
+      if (isWritten) return false;
       const auto root = llvm::find_if(step.nest.roots, [&](const Root &each) {
         return each.kind == Root::Kind::Keep && each.into == buffer;
       });
@@ -94,6 +98,13 @@ private:
              return op.kind == OpKind::InlineAsm ||
                     (writes && mayTouch(kernel_, traits_, load, op));
            }) == nullptr;
+  }
+
+  /// Whether a box that begins at the same place is the same box all through the launch.
+  bool isOfItsPlace(const ir::Op &load) const {
+    const bool isPaddedAlike = load.attrs<ir::ViewAttrs>().padding != ir::Padding::Value ||
+                               constantBits(kernel_, load.operands.back());
+    return isPaddedAlike && isConstant(load);
   }
 
   /// Whether the box may be the next block's too.

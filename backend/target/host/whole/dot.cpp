@@ -411,8 +411,8 @@ private:
           DotOperand partOfA = a, partOfB = b;
           partOfA.data =
               b_.CreateGEP(b_.getInt8Ty(), a.data, b_.CreateMul(piece, pieces_->strideA));
-          partOfB.data =
-              b_.CreateGEP(b_.getInt8Ty(), b.data, b_.CreateMul(piece, i64(plan_.bytesPanels())));
+          partOfB.data = b_.CreateGEP(b_.getInt8Ty(), b.data,
+                                      b_.CreateMul(piece, i64(shape_.batch * plan_.bytesPanels())));
           return sweepPiece(partOfA, partOfB, tile, products, carried);
         });
   }

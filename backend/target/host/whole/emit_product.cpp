@@ -184,6 +184,7 @@ void WholeEmitter::multiplyRun(const DotShape &shape, std::int64_t trips, Value 
     Value *first = b_.CreateGEP(f_.i8, a.at.data, b_.CreateNeg(b_.CreateMul(before, piece)));
     rows.data = either(first, copied.data);
     rows.rowStride = either(a.at.rowStride, copied.rowStride);
+    rows.batchStride = either(a.at.batchStride, copied.batchStride);
     stride = either(piece, stride);
     isOver = b_.CreateOr(isOver, b_.CreateICmpNE(a.box->isInside, isNextInside(*a.box)));
   }
