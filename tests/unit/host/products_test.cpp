@@ -14,8 +14,9 @@ namespace {
 
 using testing::parsedKernel;
 
-/// A product in a loop over k, `{name}` standing for what differs.
+/// A product in a loop over k.
 struct Case {
+  std::int64_t batch = 0;                           // matrices of a box; 0: of rank 2
   std::int64_t rows = 24, columns = 32, depth = 16; // of a block's step
   std::int64_t m = 48, n = 64, k = 64;              // of the views
   std::int64_t padA = 0, padB = 0;                  // elements between rows
@@ -23,11 +24,13 @@ struct Case {
   ir::Grid grid{.extents = {2, 2, 1}};
   std::string element = "f32", sum = "f32";
   std::string unit = "tiles"; // of boxes
+  std::string padding = {};   // of boxes of a and b; `value` is another one for each row of blocks
   std::string index = "i64";  // of the loop
   std::int64_t low = 0, high = 4, step = 1;
   std::int64_t first = 1;                             // of each sum
   std::string before = {}, between = {}, behind = {}; // further ops of a trip
   std::string coordinate = "%t";
+  std::string ofB = {}; // if another one
   std::string rowOf = "%m", columnOf = "%n";
   std::string yielded = "%d";
   bool isTransposed = false; // b is multiplied as what its boxes are transposed
@@ -38,29 +41,40 @@ std::string digits(std::int64_t value) { return std::to_string(value); }
 
 std::string textOf(const Case &c) {
   const std::string constant = c.isWritable ? "" : "const ";
-  const std::string sums = c.sum + "[" + digits(c.rows) + "x" + digits(c.columns) + "]";
-  const std::string a = c.element + "[" + digits(c.rows) + "x" + digits(c.depth) + "]";
-  const std::string b = c.element + "[" + digits(c.depth) + "x" + digits(c.columns) + "]";
-  const std::string stored = c.element + "[" + digits(c.columns) + "x" + digits(c.depth) + "]";
-  const std::string unit = c.unit == "tiles" ? "" : " [unit = " + c.unit + "]";
-  return "kernel @product(%a: view<" + constant + c.element + ", 2>, %b: view<" + constant +
-         c.element + ", 2>, %c: view<" + c.sum + ", 2>) stage tiles {\n" +
-         "  %m = program_id : i32\n  %n = program_id [axis = 1] : i32\n" + //
-         "  %low = constant " + digits(c.low) + " : " + c.index + "\n" +   //
-         "  %high = constant " + digits(c.high) + " : " + c.index + "\n" + //
-         "  %step = constant " + digits(c.step) + " : " + c.index + "\n" + //
+  const std::string rank = c.batch > 0 ? "3" : "2";
+  const auto tile = [&](std::int64_t rows, std::int64_t columns, const std::string &element) {
+    return element + "[" + (c.batch > 0 ? digits(c.batch) + "x" : "") + digits(rows) + "x" +
+           digits(columns) + "]";
+  };
+  const auto box = [&](const std::string &row, const std::string &column) {
+    return (c.batch > 0 ? std::string("%zero, ") : "") + row + ", " + column;
+  };
+  const std::string sums = tile(c.rows, c.columns, c.sum);
+  const std::string b = tile(c.depth, c.columns, c.element);
+  const std::string along = c.ofB.empty() ? c.coordinate : c.ofB;
+  const std::string padding = c.padding.empty() ? "" : ", padding = " + c.padding;
+  const std::string how =
+      (c.padding == "value" ? std::string(", %pad") : "") + " [unit = " + c.unit + padding + "] : ";
+  return "kernel @product(%a: view<" + constant + c.element + ", " + rank + ">, %b: view<" +
+         constant + c.element + ", " + rank + ">, %c: view<" + c.sum + ", " + rank +
+         ">) stage tiles {\n" + "  %m = program_id : i32\n  %n = program_id [axis = 1] : i32\n" + //
+         "  %zero = constant 0 : i64\n  %pad = cast %m : " + c.element + "\n" +                   //
+         "  %low = constant " + digits(c.low) + " : " + c.index + "\n" +                          //
+         "  %high = constant " + digits(c.high) + " : " + c.index + "\n" +                        //
+         "  %step = constant " + digits(c.step) + " : " + c.index + "\n" +                        //
          "  %first = constant " + digits(c.first) + " : " + sums + "\n" +
          "  %sums = for %low, %high, %step, %first (%t: " + c.index + ", %s: " + sums + ") {\n" +
          c.before + //
-         "    %x = view.load %a, " + c.rowOf + ", " + c.coordinate + unit + " : " + a + "\n" +
+         "    %x = view.load %a, " + box(c.rowOf, c.coordinate) + how +
+         tile(c.rows, c.depth, c.element) + "\n" +
          (c.isTransposed
-              ? "    %r = view.load %b, " + c.columnOf + ", " + c.coordinate + unit + " : " +
-                    stored + "\n    %y = permute %r [order = [1, 0]] : " + b + "\n"
-              : "    %y = view.load %b, " + c.coordinate + ", " + c.columnOf + unit + " : " + b +
-                    "\n") +
+              ? "    %r = view.load %b, " + box(c.columnOf, along) + how +
+                    tile(c.columns, c.depth, c.element) + "\n    %y = permute %r [order = " +
+                    (c.batch > 0 ? "[0, 2, 1]" : "[1, 0]") + "] : " + b + "\n"
+              : "    %y = view.load %b, " + box(along, c.columnOf) + how + b + "\n") +
          c.between + "    %d = dot %x, %y, %s : " + sums + "\n" + c.behind + //
          "    yield " + c.yielded + "\n  } : " + sums + "\n" +               //
-         "  view.store %c, %sums, %m, %n\n}\n";
+         "  view.store %c, %sums, " + box("%m", "%n") + "\n}\n";
 }
 
 template <class T>
@@ -70,11 +84,15 @@ std::vector<T> wholeNumbers(std::mt19937 &rng, std::int64_t count) {
   return values;
 }
 
-ir::Argument matrixOf(auto &data, std::int64_t rows, std::int64_t columns, std::int64_t stride,
-                      std::int64_t apart = 1) {
+/// Rows x columns of the data, or so many of them behind each other.
+ir::Argument matrixOf(auto &data, std::int64_t batch, std::int64_t rows, std::int64_t columns,
+                      std::int64_t stride, std::int64_t apart = 1) {
   ir::Argument argument = viewOf(data, {rows, columns});
-  argument.strides[0] = stride;
-  argument.strides[1] = apart;
+  if (batch > 0) argument = viewOf(data, {batch, rows, columns});
+  const size_t axis = batch > 0 ? 1 : 0;
+  argument.strides[0] = rows * stride;
+  argument.strides[axis] = stride;
+  argument.strides[axis + 1] = apart;
   return argument;
 }
 
@@ -90,17 +108,19 @@ void compare(const Case &c) {
   std::mt19937 rng(1);
   const std::int64_t rowsB = c.isTransposed ? c.n : c.k, columnsB = c.isTransposed ? c.k : c.n;
   const std::int64_t strideA = (c.k + c.padA) * c.apart, strideB = (columnsB + c.padB) * c.apart;
-  std::vector<T> a(static_cast<size_t>(c.m * strideA)), b(static_cast<size_t>(rowsB * strideB));
+  const std::int64_t matrices = std::max<std::int64_t>(1, c.batch);
+  std::vector<T> a(static_cast<size_t>(matrices * c.m * strideA)),
+      b(static_cast<size_t>(matrices * rowsB * strideB));
   for (int launchNumber = 0; launchNumber < 2; ++launchNumber) {
     std::ranges::copy(wholeNumbers<T>(rng, std::ssize(a)), a.begin());
     std::ranges::copy(wholeNumbers<T>(rng, std::ssize(b)), b.begin());
-    std::vector<Sum> sums(static_cast<size_t>(c.m * c.n), -1);
+    std::vector<Sum> sums(static_cast<size_t>(matrices * c.m * c.n), -1);
     std::vector<T> expectedA = a, expectedB = b;
     std::vector<Sum> expected = sums;
     const auto arguments = [&](std::vector<T> &ofA, std::vector<T> &ofB, std::vector<Sum> &ofSums) {
-      return std::vector{matrixOf(ofA, c.m, c.k, strideA, c.apart),
-                         matrixOf(ofB, rowsB, columnsB, strideB, c.apart),
-                         matrixOf(ofSums, c.m, c.n, c.n)};
+      return std::vector{matrixOf(ofA, c.batch, c.m, c.k, strideA, c.apart),
+                         matrixOf(ofB, c.batch, rowsB, columnsB, strideB, c.apart),
+                         matrixOf(ofSums, c.batch, c.m, c.n, c.n)};
     };
     REQUIRE_MESSAGE(program->run(c.grid, arguments(a, b, sums), diagnostics), diagnostics.render());
     REQUIRE_MESSAGE(
@@ -165,6 +185,9 @@ Case drawn(std::uint32_t seed) {
   }
   if (rng() % 8 == 0) (rng() % 2 == 0 ? c.rowOf : c.columnOf) = c.coordinate;
   if (rng() % 4 == 0) std::swap(c.rowOf, c.columnOf);
+  c.batch = oneOf<std::int64_t>(rng, {0, 0, 1, 3});
+  if (rng() % 4 == 0) c.ofB = "%zero";
+  c.padding = oneOf<std::string>(rng, {"", "", "", "value"});
   return c;
 }
 
@@ -222,6 +245,11 @@ TEST_CASE("blocks that need other panels do not take the last one's") {
 TEST_CASE("rows of a that move from trip to trip") {
   compare({.rows = 16, .m = 150, .k = 160, .high = 9, .rowOf = "%t"});
   compare({.rows = 16, .n = 300, .k = 160, .high = 9, .columnOf = "%t"});
+}
+
+TEST_CASE("boxes of a that begin before its rows") {
+  compare({.low = -3, .ofB = "%zero"});
+  compare({.padding = "value", .low = -3, .ofB = "%zero"});
 }
 
 TEST_CASE("sums of no product are what they begin with") {
@@ -354,26 +382,8 @@ TEST_CASE("several matrices of a tile are several trips deep alike") {
                 "    %d = dot %r, %u, %v : f32[2x16x16]\n    yield %d\n  } : f32[2x16x16]\n"
                 "  %e = reshape %s : f32[32x16]\n  view.store %c, %e, %0, %0\n",
                 64);
-  const ir::Kernel kernel = parsedKernel(
-      "kernel @k(%a: view<const f32, 3>, %b: view<const f32, 3>, %c: view<f32, 3>) stage tiles {\n"
-      "  %0 = constant 0 : i64\n  %1 = constant 1 : i64\n  %4 = constant 4 : i64\n"
-      "  %z = constant 0 : f32[2x16x16]\n"
-      "  %s = for %0, %4, %1, %z (%t: i64, %v: f32[2x16x16]) {\n"
-      "    %x = view.load %a, %0, %0, %t : f32[2x16x16]\n"
-      "    %y = view.load %b, %0, %t, %0 : f32[2x16x16]\n"
-      "    %d = dot %x, %y, %v : f32[2x16x16]\n    yield %d\n  } : f32[2x16x16]\n"
-      "  view.store %c, %s, %0, %0, %0\n}\n");
-  std::mt19937 rng(3);
-  std::vector<float> a = wholeNumbers<float>(rng, 2 * 16 * 64),
-                     b = wholeNumbers<float>(rng, 2 * 64 * 16);
-  std::vector<float> sums(2 * 16 * 16), expected(sums.size());
-  const auto arguments = [&](std::vector<float> &of) {
-    return std::vector{viewOf(a, {2, 16, 64}), viewOf(b, {2, 64, 16}), viewOf(of, {2, 16, 16})};
-  };
-  launch(kernel, {}, arguments(sums));
-  Diagnostics diagnostics;
-  REQUIRE(interpret::run(kernel, {}, arguments(expected), diagnostics));
-  CHECK(sums == expected);
+  compare({.batch = 2});
+  compare({.batch = 2, .isTransposed = true});
 }
 
 TEST_CASE("boxes at the edge that are padded with different numbers are different boxes") {

@@ -186,7 +186,7 @@ void WholeEmitter::multiplyRun(const DotShape &shape, std::int64_t trips, Value 
     rows.rowStride = either(a.at.rowStride, copied.rowStride);
     rows.batchStride = either(a.at.batchStride, copied.batchStride);
     stride = either(piece, stride);
-    isOver = b_.CreateOr(isOver, b_.CreateICmpNE(a.box->isInside, isNextInside(*a.box)));
+    isOver = b_.CreateOr(isOver, b_.CreateNot(isNextAlike(*a.box)));
   }
   b_.CreateStore(b_.CreateSelect(isOver, f_.index(0), b_.CreateNUWAdd(before, f_.index(1))), left);
   if (sums.areNew) sums.areNew = b_.CreateICmpEQ(f_.trip(), before); // the run's first was
@@ -198,17 +198,19 @@ void WholeEmitter::multiplyRun(const DotShape &shape, std::int64_t trips, Value 
   });
 }
 
-/// Whether the box of a in the next trip is inside its view too, if there is one: its rows are the
-/// same, and its columns follow, since so small numbers do not wrap.
-Value *WholeEmitter::isNextInside(const Body::BoxPlace &box) {
+/// Whether the box of a in the next trip is inside its view as this one is, or outside like it. Its
+/// rows are the same; its columns follow, since numbers below 2^31 do not wrap.
+Value *WholeEmitter::isNextAlike(const Body::BoxPlace &box) {
   const ir::Op &load = *f_.kernel.definition(op_.operand(0));
   const ir::Shape &shape = f_.type(load.result()).shape();
-  Value *columns = f_.index(shape[shape.rank() - 1]);
+  Value *columns = f_.index(shape[shape.rank() - 1]), *start = box.start.back();
   Value *extent =
       b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, f_.view(load.operand(0)).extents.back(),
                                f_.index(std::numeric_limits<std::int32_t>::max()));
-  return b_.CreateAnd(box.isInside, b_.CreateICmpSLE(b_.CreateAdd(box.start.back(), columns),
-                                                     b_.CreateSub(extent, columns)));
+  Value *hasNext = b_.CreateICmpSLE(b_.CreateAdd(start, columns), b_.CreateSub(extent, columns));
+  // One that begins inside is outside by its rows, or by an end that the next one exceeds too.
+  Value *beginsInside = b_.CreateICmpULT(start, extent);
+  return b_.CreateSelect(box.isInside, hasNext, beginsInside);
 }
 
 void WholeEmitter::whereNot(Value *condition, llvm::function_ref<void()> body) {

@@ -50,7 +50,7 @@ private:
   std::int64_t tripsOf(const DotShape &shape) const;
   DotOperand rowsFor(const DotShape &shape, const DotOperand &a);
   void multiplyRun(const DotShape &shape, std::int64_t trips, llvm::Value *panels, DotSums sums);
-  llvm::Value *isNextInside(const Body::BoxPlace &box);
+  llvm::Value *isNextAlike(const Body::BoxPlace &box);
   void whereNot(llvm::Value *condition, llvm::function_ref<void()> body);
   void emitTreeReduce();
   void emitScan();
