@@ -72,33 +72,35 @@ Value *Emitter::bufferAddress(BufferId buffer) {
   return address;
 }
 
-Value *Emitter::scratch(std::int64_t bytes) {
-  constexpr std::int64_t kUnit = kScratchAlignment;
+std::uint64_t Emitter::takeScratch(std::int64_t bytes) {
   const std::int64_t offset = scratchBytes_;
-  scratchBytes_ += (bytes + kUnit - 1) / kUnit * kUnit;
-  return builder.CreateConstGEP1_64(i8, scratch_, static_cast<std::uint64_t>(offset));
+  scratchBytes_ += static_cast<std::int64_t>(
+      llvm::alignTo<kScratchAlignment>(static_cast<std::uint64_t>(bytes)));
+  return static_cast<std::uint64_t>(offset);
+}
+
+Value *Emitter::scratch(std::int64_t bytes) {
+  return builder.CreateConstGEP1_64(i8, scratch_, takeScratch(bytes));
 }
 
 Value *Emitter::placesPerRange(std::int64_t count) {
   constexpr std::int64_t kAtOnce = 8;
   const std::int64_t parts = (count + kAtOnce - 1) / kAtOnce;
-  const std::int64_t offset = scratchBytes_;
-  Value *words = scratch(parts * kAtOnce * std::int64_t{sizeof(std::int64_t)});
   llvm::IRBuilder<> entry(variables_);
-  Value *first = entry.CreateConstGEP1_64(i8, scratch_, static_cast<std::uint64_t>(offset));
+  Value *words = entry.CreateConstGEP1_64(
+      i8, scratch_, takeScratch(parts * kAtOnce * std::int64_t{sizeof(std::int64_t)}));
   llvm::Constant *most =
       llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(kAtOnce), index(kNoPlace));
   for (std::int64_t part = 0; part < parts; ++part) {
-    Value *to = entry.CreateConstGEP1_64(most->getType(), first, static_cast<std::uint64_t>(part));
+    Value *to = entry.CreateConstGEP1_64(most->getType(), words, static_cast<std::uint64_t>(part));
     entry.CreateAlignedStore(most, to, llvm::Align(kScratchAlignment));
   }
   return words;
 }
 
 llvm::AllocaInst *Emitter::newCounter() {
-  llvm::IRBuilder<> entry(variables_);
-  llvm::AllocaInst *counter = entry.CreateAlloca(i64);
-  entry.CreateStore(index(0), counter);
+  llvm::AllocaInst *counter = newVariable(i64);
+  llvm::IRBuilder<>(variables_).CreateStore(index(0), counter);
   return counter;
 }
 

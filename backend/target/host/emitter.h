@@ -115,6 +115,7 @@ private:
 
   void decodeArguments();
   void emitBlockLoop();
+  std::uint64_t takeScratch(std::int64_t bytes); // where it is from the scratch's start
 
   std::vector<llvm::Value *> scalars_;
   std::vector<ViewValues> views_;

@@ -4,7 +4,7 @@
 
 namespace imbrex::host {
 
-/// How a processor multiplies bytes and adds up 32 bits (dot_bytes.h): its widest instruction.
+/// How a processor multiplies bytes and adds up 32 bits (dot/bytes.h): its widest instruction.
 enum class ByteProduct : std::uint8_t {
   Single,         ///< None: each is widened to 32 bits.
   Pairs,          ///< x86: two integers of 16 bits, pmaddwd.

@@ -1,5 +1,5 @@
-#include "backend/target/host/whole/dot.h"
-#include "backend/target/host/whole/dot_operands.h"
+#include "backend/target/host/dot/dot.h"
+#include "backend/target/host/dot/operands.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"

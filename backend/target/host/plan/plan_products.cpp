@@ -145,7 +145,8 @@ private:
 } // namespace
 
 void planProducts(LoopPlan &plan, const ir::Kernel &kernel, const LaunchTraits &traits) {
-  ProductPlanner(plan, kernel, traits).planBlock(kernel.body());
+  if (ir::firstOp(kernel.body(), [](const ir::Op &op) { return op.kind == OpKind::Dot; }))
+    ProductPlanner(plan, kernel, traits).planBlock(kernel.body());
 }
 
 } // namespace imbrex::host

@@ -1,12 +1,12 @@
+#include "backend/target/host/dot/dot.h"
 #include "backend/target/host/nest/body.h"
-#include "backend/target/host/whole/dot.h"
 #include "backend/target/host/whole/whole.h"
 
 #include <algorithm>
 #include <limits>
 
 /// A product: where its factors are, which panels of b are there already, and how many trips of a
-/// loop are one product. The arithmetic is in dot.cpp.
+/// loop are one product. The arithmetic is in dot/.
 ///
 ///   slot = this trip's, of those that there are
 ///   if the slot's panels are of another box: copy b, by itself or from the tile that is kept of it
@@ -26,14 +26,46 @@ constexpr std::int64_t kMostSlots = 64;
 
 } // namespace
 
-/// Where a factor's tile is, or that of its transpose: in memory where its box lies inside the
-/// view, else kept in scratch.
-struct WholeEmitter::Factor {
-  DotOperand at;
-  std::optional<Body::BoxPlace> box; // of what is read from memory
+class WholeEmitter::Product {
+public:
+  explicit Product(WholeEmitter &whole)
+      : whole_(whole), f_(whole.f_), b_(whole.b_), step_(whole.step_), op_(whole.op_),
+        shape_(shapeOf()), panelBytes_(dotPanelBytes(shape_, f_.unit)),
+        rowBytes_(dotRowBytes(shape_, f_.unit)) {}
+  void emit();
+
+private:
+  /// Where a factor's tile is, or that of its transpose: in memory where its box lies inside the
+  /// view, else kept in scratch.
+  struct Factor {
+    DotOperand at;
+    std::optional<Body::BoxPlace> box; // of what is read from memory
+  };
+
+  DotShape shapeOf() const;
+  const Nest *nestOf(size_t factor) const;
+  DotOperand keptTile(ir::ValueId value);
+  Factor factor(size_t operand);
+  DotSums sums();
+  std::int64_t tripCount() const;
+  std::int64_t slotCount(std::int64_t trips) const;
+  Value *slotOf(std::int64_t slots, std::int64_t trips);
+  void copyIfOthers(Value *panels, std::int64_t slots, Value *slot);
+  DotOperand rowsFor(const DotOperand &a);
+  void multiplyRun(std::int64_t trips, Value *panels, DotSums sums);
+  Value *isNextAlike(const Body::BoxPlace &box);
+  void whereNot(Value *condition, llvm::function_ref<void()> body);
+
+  WholeEmitter &whole_;
+  Emitter &f_;
+  llvm::IRBuilder<> &b_;
+  const Step &step_;
+  const ir::Op &op_;
+  const DotShape shape_;
+  const std::int64_t panelBytes_, rowBytes_;
 };
 
-DotShape WholeEmitter::dotShape() const {
+DotShape WholeEmitter::Product::shapeOf() const {
   const ir::Type &a = f_.type(op_.operand(0)), &b = f_.type(op_.operand(1));
   const ir::Type &sum = f_.type(op_.result());
   const std::int32_t rank = sum.rank();
@@ -50,19 +82,19 @@ DotShape WholeEmitter::dotShape() const {
           .isTransposedB = nest != nullptr && nest->roots[0].value != op_.operand(1)};
 }
 
-const Nest *WholeEmitter::nestOf(size_t factor) const {
+const Nest *WholeEmitter::Product::nestOf(size_t factor) const {
   return nestBehind(step_, f_.kernel, op_.operand(factor));
 }
 
-DotOperand WholeEmitter::keptTile(ir::ValueId value) {
+DotOperand WholeEmitter::Product::keptTile(ir::ValueId value) {
   const ir::Shape &shape = f_.type(value).shape();
   const std::int64_t columns = shape[shape.rank() - 1];
-  return {.data = tile(value).address,
+  return {.data = whole_.tile(value).address,
           .rowStride = f_.index(columns),
           .batchStride = f_.index(shape[shape.rank() - 2] * columns)};
 }
 
-WholeEmitter::Factor WholeEmitter::factor(size_t operand) {
+WholeEmitter::Product::Factor WholeEmitter::Product::factor(size_t operand) {
   const Nest *nest = nestOf(operand);
   if (nest == nullptr) return {.at = keptTile(op_.operand(operand)), .box = {}};
   const ir::Op &load = *f_.kernel.definition(nest->roots[0].value);
@@ -79,53 +111,54 @@ WholeEmitter::Factor WholeEmitter::factor(size_t operand) {
           .box = box};
 }
 
-void WholeEmitter::emitDot() {
-  const DotShape shape = dotShape();
-  DotSums sums{.at = keptTile(op_.result())};
-  using Start = ProductPlan::Start;
-  if (step_.product.start == Start::Always) sums.areNew = b_.getTrue();
-  if (step_.product.start == Start::FirstTrip)
-    sums.areNew = b_.CreateICmpEQ(f_.trip(), f_.index(0));
-  if (!wantsPanels(shape, f_.unit)) {
+void WholeEmitter::Product::emit() {
+  if (!wantsPanels(shape_, f_.unit)) {
     const DotOperand b = factor(1).at;
-    return host::emitDot(b_, shape, f_.unit, rowsFor(shape, factor(0).at), b, sums);
+    return host::emitDot(b_, shape_, f_.unit, rowsFor(factor(0).at), b, sums());
   }
-  const std::int64_t bytes = dotPanelBytes(shape, f_.unit);
-  const std::int64_t trips = tripsOf(shape);
-  const std::int64_t slots = slotCount(bytes, trips);
-  Value *memory = f_.scratch(slots * bytes);
+  const std::int64_t trips = tripCount();
+  const std::int64_t slots = slotCount(trips);
+  Value *memory = f_.scratch(slots * panelBytes_);
   Value *slot = slots > 1 ? slotOf(slots, trips) : f_.index(0);
-  Value *panels = b_.CreateGEP(f_.i8, memory, b_.CreateMul(slot, f_.index(bytes)));
+  Value *panels = b_.CreateGEP(f_.i8, memory, b_.CreateMul(slot, f_.index(panelBytes_)));
   if (step_.product.keepsPanels)
-    copyIfOthers(shape, panels, slots, slot);
+    copyIfOthers(panels, slots, slot);
   else
-    emitDotPanels(b_, shape, f_.unit, factor(1).at, panels);
-  if (trips > 1) return multiplyRun(shape, trips, panels, sums);
-  host::emitDot(b_, shape, f_.unit, rowsFor(shape, factor(0).at),
-                dotPanelsAt(b_, shape, f_.unit, panels), sums);
+    emitDotPanels(b_, shape_, f_.unit, factor(1).at, panels);
+  if (trips > 1) return multiplyRun(trips, panels, sums());
+  host::emitDot(b_, shape_, f_.unit, rowsFor(factor(0).at),
+                dotPanelsAt(b_, shape_, f_.unit, panels), sums());
 }
 
-DotOperand WholeEmitter::rowsFor(const DotShape &shape, const DotOperand &a) {
-  if (!wantsRows(shape)) return a;
-  return emitDotRows(b_, shape, f_.unit, a, f_.scratch(dotRowBytes(shape, f_.unit)));
+DotSums WholeEmitter::Product::sums() {
+  using Start = ProductPlan::Start;
+  Value *areNew = nullptr;
+  if (step_.product.start == Start::Always) areNew = b_.getTrue();
+  if (step_.product.start == Start::FirstTrip) areNew = b_.CreateICmpEQ(f_.trip(), f_.index(0));
+  return {.at = keptTile(op_.result()), .areNew = areNew};
+}
+
+DotOperand WholeEmitter::Product::rowsFor(const DotOperand &a) {
+  return wantsRows(shape_) ? emitDotRows(b_, shape_, f_.unit, a, f_.scratch(rowBytes_)) : a;
 }
 
 /// How many trips are one product at most. One that has a where it is wants parts that adjoin.
-std::int64_t WholeEmitter::tripsOf(const DotShape &shape) const {
-  const bool mayRun = canHavePieces(shape, f_.unit) && (wantsRows(shape) || step_.product.adjoins);
+std::int64_t WholeEmitter::Product::tripCount() const {
+  const bool mayRun =
+      canHavePieces(shape_, f_.unit) && (wantsRows(shape_) || step_.product.adjoins);
   return mayRun ? step_.product.trips : 1;
 }
 
 /// As many as fit, or as the trips of one product want; whole products of them.
-std::int64_t WholeEmitter::slotCount(std::int64_t bytes, std::int64_t trips) const {
+std::int64_t WholeEmitter::Product::slotCount(std::int64_t trips) const {
   if (!f_.isInFor() || !step_.product.keepsPanels) return trips;
-  const std::int64_t fit = std::clamp<std::int64_t>(kKeptBytes / bytes, 1, kMostSlots);
+  const std::int64_t fit = std::clamp<std::int64_t>(kKeptBytes / panelBytes_, 1, kMostSlots);
   return std::max(trips, fit / trips * trips);
 }
 
 /// Trips that have no slot of their own share those of the last product. Where no block follows
 /// along x, few slots stay in the nearer caches.
-Value *WholeEmitter::slotOf(std::int64_t slots, std::int64_t trips) {
+Value *WholeEmitter::Product::slotOf(std::int64_t slots, std::int64_t trips) {
   Value *trip = f_.trip();
   Value *shared = b_.CreateURem(trip, f_.index(trips));
   if (slots == trips) return shared;
@@ -136,8 +169,7 @@ Value *WholeEmitter::slotOf(std::int64_t slots, std::int64_t trips) {
 }
 
 /// Where a box begins tells what it is: nothing writes it, and its view is the same in all blocks.
-void WholeEmitter::copyIfOthers(const DotShape &shape, Value *panels, std::int64_t slots,
-                                Value *slot) {
+void WholeEmitter::Product::copyIfOthers(Value *panels, std::int64_t slots, Value *slot) {
   const auto start = Body(f_, 1).placeOf(*f_.kernel.definition(nestOf(1)->roots[0].value)).start;
   const auto rank = static_cast<std::int64_t>(start.size());
   Value *owner =
@@ -149,38 +181,36 @@ void WholeEmitter::copyIfOthers(const DotShape &shape, Value *panels, std::int64
     areOurs = b_.CreateAnd(areOurs, b_.CreateICmpEQ(owned, start[axis]));
   }
   whereNot(areOurs, [&] {
-    emitDotPanels(b_, shape, f_.unit, factor(1).at, panels);
+    emitDotPanels(b_, shape_, f_.unit, factor(1).at, panels);
     for (size_t axis = 0; axis < start.size(); ++axis) b_.CreateStore(start[axis], word(axis));
   });
 }
 
 /// The products of a run of trips at once, in its last one: of parts of a that adjoin in memory, or
 /// of rows that are copied trip by trip.
-void WholeEmitter::multiplyRun(const DotShape &shape, std::int64_t trips, Value *panels,
-                               DotSums sums) {
+void WholeEmitter::Product::multiplyRun(std::int64_t trips, Value *panels, DotSums sums) {
   const Factor a = factor(0);
-  const std::int64_t bytes = dotRowBytes(shape, f_.unit);
   llvm::AllocaInst *left = f_.newCounter();
   Value *before = b_.CreateLoad(f_.i64, left);
-  Value *memory = f_.scratch(trips * bytes);
+  Value *memory = f_.scratch(trips * rowBytes_);
   const auto copy = [&] {
-    emitDotRows(b_, shape, f_.unit, a.at,
-                b_.CreateGEP(f_.i8, memory, b_.CreateMul(before, f_.index(bytes))));
+    emitDotRows(b_, shape_, f_.unit, a.at,
+                b_.CreateGEP(f_.i8, memory, b_.CreateMul(before, f_.index(rowBytes_))));
   };
-  const DotOperand copied = dotRowsAt(b_, shape, f_.unit, memory);
+  const DotOperand copied = dotRowsAt(b_, shape_, f_.unit, memory);
   DotOperand rows = copied;
-  Value *stride = f_.index(bytes);
+  Value *stride = f_.index(rowBytes_);
   Value *isOver =
       b_.CreateOr(f_.isLastTrip(),
                   b_.CreateICmpEQ(b_.CreateURem(f_.trip(), f_.index(trips)), f_.index(trips - 1)));
-  if (wantsRows(shape)) {
+  if (wantsRows(shape_)) {
     copy();
   } else {
     whereNot(a.box->isInside, copy);
     const auto either = [&](Value *inMemory, Value *inScratch) {
       return b_.CreateSelect(a.box->isInside, inMemory, inScratch);
     };
-    Value *piece = f_.index(shape.k * scratchElementBytes(f_.type(op_.operand(0))));
+    Value *piece = f_.index(shape_.k * scratchElementBytes(f_.type(op_.operand(0))));
     Value *first = b_.CreateGEP(f_.i8, a.at.data, b_.CreateNeg(b_.CreateMul(before, piece)));
     rows.data = either(first, copied.data);
     rows.rowStride = either(a.at.rowStride, copied.rowStride);
@@ -191,16 +221,15 @@ void WholeEmitter::multiplyRun(const DotShape &shape, std::int64_t trips, Value 
   b_.CreateStore(b_.CreateSelect(isOver, f_.index(0), b_.CreateNUWAdd(before, f_.index(1))), left);
   if (sums.areNew) sums.areNew = b_.CreateICmpEQ(f_.trip(), before); // the run's first was
   whereNot(b_.CreateNot(isOver), [&] {
-    Value *first =
-        b_.CreateGEP(f_.i8, panels, b_.CreateMul(before, f_.index(-dotPanelBytes(shape, f_.unit))));
-    host::emitDot(b_, shape, f_.unit, rows, dotPanelsAt(b_, shape, f_.unit, first), sums,
+    Value *first = b_.CreateGEP(f_.i8, panels, b_.CreateMul(before, f_.index(-panelBytes_)));
+    host::emitDot(b_, shape_, f_.unit, rows, dotPanelsAt(b_, shape_, f_.unit, first), sums,
                   DotPieces{.count = b_.CreateNUWAdd(before, f_.index(1)), .strideA = stride});
   });
 }
 
 /// Whether the box of a in the next trip is inside its view as this one is, or outside like it. Its
 /// rows are the same; its columns follow, since numbers below 2^31 do not wrap.
-Value *WholeEmitter::isNextAlike(const Body::BoxPlace &box) {
+Value *WholeEmitter::Product::isNextAlike(const Body::BoxPlace &box) {
   const ir::Op &load = *f_.kernel.definition(op_.operand(0));
   const ir::Shape &shape = f_.type(load.result()).shape();
   Value *columns = f_.index(shape[shape.rank() - 1]), *start = box.start.back();
@@ -213,7 +242,7 @@ Value *WholeEmitter::isNextAlike(const Body::BoxPlace &box) {
   return b_.CreateSelect(box.isInside, hasNext, beginsInside);
 }
 
-void WholeEmitter::whereNot(Value *condition, llvm::function_ref<void()> body) {
+void WholeEmitter::Product::whereNot(Value *condition, llvm::function_ref<void()> body) {
   llvm::BasicBlock *otherwise = f_.newBlock("otherwise"), *after = f_.newBlock("after");
   b_.CreateCondBr(condition, after, otherwise);
   b_.SetInsertPoint(otherwise);
@@ -221,5 +250,7 @@ void WholeEmitter::whereNot(Value *condition, llvm::function_ref<void()> body) {
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
 }
+
+void WholeEmitter::emitDot() { Product(*this).emit(); }
 
 } // namespace imbrex::host

@@ -2,8 +2,6 @@
 
 #include "backend/launching/sort.h"
 #include "backend/target/host/emitter.h"
-#include "backend/target/host/nest/body.h"
-#include "backend/target/host/whole/dot.h"
 
 /// Ops that take whole tiles from buffers and leave whole tiles in buffers, in loops of their own.
 namespace imbrex::host {
@@ -21,6 +19,7 @@ public:
   void emit();
 
 private:
+  class Product;
   class Scan;
   struct Tile {
     ir::Type type;
@@ -36,22 +35,7 @@ private:
   void whereOn(std::optional<size_t> mask, llvm::Value *index, const std::function<void()> &body);
   void setScalarResult(size_t result, llvm::Value *value);
 
-  // Products (emit_product.cpp).
-  struct Factor;
   void emitDot();
-  DotShape dotShape() const;
-  const Nest *nestOf(size_t factor) const;
-  DotOperand keptTile(ir::ValueId value);
-  Factor factor(size_t operand);
-  std::int64_t slotCount(std::int64_t bytes, std::int64_t trips) const;
-  llvm::Value *slotOf(std::int64_t slots, std::int64_t trips);
-  void copyIfOthers(const DotShape &shape, llvm::Value *panels, std::int64_t slots,
-                    llvm::Value *slot);
-  std::int64_t tripsOf(const DotShape &shape) const;
-  DotOperand rowsFor(const DotShape &shape, const DotOperand &a);
-  void multiplyRun(const DotShape &shape, std::int64_t trips, llvm::Value *panels, DotSums sums);
-  llvm::Value *isNextAlike(const Body::BoxPlace &box);
-  void whereNot(llvm::Value *condition, llvm::function_ref<void()> body);
   void emitTreeReduce();
   void emitScan();
   void emitSort();

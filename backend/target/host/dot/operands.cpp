@@ -1,4 +1,4 @@
-#include "backend/target/host/whole/dot_operands.h"
+#include "backend/target/host/dot/operands.h"
 
 #include "backend/support/check.h"
 #include "llvm/ADT/APFloat.h"

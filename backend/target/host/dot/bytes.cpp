@@ -1,4 +1,4 @@
-#include "backend/target/host/whole/dot_bytes.h"
+#include "backend/target/host/dot/bytes.h"
 
 #include "backend/support/check.h"
 #include "llvm/IR/IntrinsicsAArch64.h"

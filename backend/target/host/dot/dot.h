@@ -23,7 +23,7 @@
 ///
 /// a is read where it is when its elements are already those of the sum; otherwise (narrow types,
 /// tf32, split precisions) its rows are converted into scratch first. Of bytes a word of a or of a
-/// panel may have several steps of k (dot_bytes.h). Where a has no more rows than a micro-tile,
+/// panel may have several steps of k (bytes.h). Where a has no more rows than a micro-tile,
 /// each row of b is wanted once, and b is read where it is as well.
 ///
 /// The scheme is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"

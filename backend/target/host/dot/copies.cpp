@@ -1,0 +1,253 @@
+#include "backend/target/host/dot/layout.h"
+#include "backend/target/host/nest/counted_loop.h"
+
+#include <algorithm>
+
+/// Copies of factors as a product takes them: rows of a, and panels of b.
+namespace imbrex::host {
+namespace {
+
+using ir::ElementKind;
+using llvm::Value;
+
+/// What copies are of: what the sums are, or parts of a word.
+ElementKind copiedFor(const DotShape &shape, std::int64_t together) {
+  return together == 1 ? shape.sum : together == 2 ? ElementKind::I16 : shape.a;
+}
+
+class DotCopies : public DotLayout {
+public:
+  DotCopies(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit)
+      : DotLayout(builder, shape, unit), copied_(copiedFor(shape, plan_.together)) {}
+
+  void copyRows(const DotOperand &a, const DotOperand &rows) {
+    forEachMatrix([&](Value *batch) {
+      const DotOperand from = atBatch(a, batch, shape_.a), to = atBatch(rows, batch, shape_.sum);
+      for (const DotPart part : plan_.partsA) copyA(from, part, to);
+    });
+  }
+
+  void copyPanels(const DotOperand &b, const DotOperand &panels) {
+    forEachMatrix([&](Value *batch) {
+      const DotOperand from = atBatch(b, batch, shape_.b);
+      Value *to = atBatch(panels, batch, shape_.sum).data;
+      if (shape_.isTransposedB)
+        for (const DotPart part : plan_.partsB) copyTransposed(from, part, to);
+      else if (plan_.together > 1)
+        copyWords(from, to);
+      else
+        for (const DotPart part : plan_.partsB) copyB(from, part, to);
+      if (plan_.bytesCorrection > 0) storeCorrections(to);
+    });
+  }
+
+private:
+  /// a, converted, row after row without gaps.
+  void copyA(const DotOperand &a, DotPart part, const DotOperand &rows) {
+    emitCountedLoop(b_, i64(shape_.m), 1, {}, [&](Value *row, auto) {
+      Value *from = at(a.data, b_.CreateMul(row, a.rowStride), shape_.a);
+      Value *to = at(partOfA(rows.data, part), b_.CreateMul(row, i64(plan_.depth)), shape_.sum);
+      copyRow(from, shape_.a, part, to, shape_.k);
+      for (std::int64_t k = shape_.k; k < plan_.depth * plan_.together; ++k) // of the last word
+        b_.CreateStore(llvm::Constant::getNullValue(scratchElementType(b_.getContext(), copied_)),
+                       at(to, i64(k), copied_));
+      return Carried{};
+    });
+  }
+
+  /// b, converted, row after row, as it comes from memory. Rows of a panel follow each other
+  /// without gaps, and a vector that b does not fill is filled up with zeros.
+  void copyB(const DotOperand &b, DotPart part, Value *panels) {
+    emitCountedLoop(b_, i64(shape_.k), 1, {}, [&](Value *k, auto) {
+      Value *row = at(b.data, b_.CreateMul(k, b.rowStride), shape_.b);
+      forEachPanel([&](Value *firstColumn, std::int64_t columns) {
+        Value *to = rowOfPanel(panelOf(panels, part, firstColumn), k, columns);
+        copyRow(at(row, firstColumn, shape_.b), shape_.b, part, to, columns);
+      });
+      return Carried{};
+    });
+  }
+
+  /// The same of as many rows of b at a time as have their steps in a word.
+  void copyWords(const DotOperand &b, Value *panels) {
+    const std::int64_t whole = shape_.k / plan_.together, rest = shape_.k % plan_.together;
+    if (whole > 0)
+      emitCountedLoop(b_, i64(whole), 1, {}, [&](Value *word, auto) {
+        copyWordsOf(b, panels, word, plan_.together);
+        return Carried{};
+      });
+    if (rest > 0) copyWordsOf(b, panels, i64(whole), rest);
+  }
+
+  void storeCorrections(Value *panels) {
+    forEachPanel([&](Value *firstColumn, std::int64_t columns) {
+      storeCorrection(panelOf(panels, DotPart::Whole, firstColumn),
+                      correctionsOf(panels, firstColumn), widthOf(columns));
+    });
+  }
+
+  /// The same of a b that is given as its transpose, in squares of a vector's columns and as many
+  /// words of k.
+  void copyTransposed(const DotOperand &b, DotPart part, Value *panels) {
+    forEachPanel([&](Value *firstColumn, std::int64_t columns) {
+      Value *panel = panelOf(panels, part, firstColumn);
+      const auto square = [&](Value *word, std::int64_t words, std::int64_t steps) {
+        for (std::int64_t column = 0; column < columns; column += plan_.lanes)
+          copySquare(b, part, panel,
+                     {.firstColumn = b_.CreateAdd(firstColumn, i64(column)),
+                      .firstWord = word,
+                      .columns = std::min(plan_.lanes, columns - column),
+                      .words = words,
+                      .steps = steps},
+                     widthOf(columns), column);
+      };
+      const std::int64_t steps = plan_.lanes * plan_.together;
+      const std::int64_t whole = shape_.k / steps * plan_.lanes;
+      if (whole > 0)
+        emitCountedLoop(b_, i64(whole), plan_.lanes, {}, [&](Value *word, auto) {
+          square(word, plan_.lanes, steps);
+          return Carried{};
+        });
+      if (whole < plan_.depth)
+        square(i64(whole), plan_.depth - whole, shape_.k - whole * plan_.together);
+    });
+  }
+
+  struct Square {
+    Value *firstColumn, *firstWord;
+    std::int64_t columns, words, steps;
+  };
+
+  /// To the columns of a panel so many wide from `column` on.
+  void copySquare(const DotOperand &b, DotPart part, Value *panel, const Square &square,
+                  std::int64_t width, std::int64_t column) {
+    Value *k = b_.CreateMul(square.firstWord, i64(plan_.together));
+    Carried vectors(static_cast<size_t>(plan_.lanes), llvm::Constant::getNullValue(vectorType()));
+    for (std::int64_t i = 0; i < square.columns; ++i) {
+      Value *row = b_.CreateMul(b_.CreateAdd(square.firstColumn, i64(i)), b.rowStride);
+      Value *loaded = loadDotElements(b_, shape_.b, copied_, part,
+                                      at(at(b.data, row, shape_.b), k, shape_.b), square.steps);
+      vectors[static_cast<size_t>(i)] =
+          b_.CreateBitCast(filledUp(loaded, plan_.lanes * plan_.together), vectorType());
+    }
+    transpose(vectors);
+    for (std::int64_t word = 0; word < square.words; ++word) {
+      Value *row = rowOfPanel(panel, b_.CreateAdd(square.firstWord, i64(word)), width);
+      b_.CreateAlignedStore(vectors[static_cast<size_t>(word)], at(row, i64(column), shape_.sum),
+                            elementAlign());
+    }
+  }
+
+  /// Each step interleaves the first half of the vectors with the second.
+  void transpose(Carried &vectors) {
+    llvm::SmallVector<int, 16> low, high;
+    const auto lanes = static_cast<int>(plan_.lanes);
+    for (int lane = 0; lane < lanes / 2; ++lane) {
+      low.append({lane, lane + lanes});
+      high.append({lane + lanes / 2, lane + lanes / 2 + lanes});
+    }
+    for (std::int64_t step = 1; step < plan_.lanes; step *= 2) {
+      const Carried before = vectors;
+      for (size_t i = 0; i < before.size() / 2; ++i) {
+        Value *first = before[i], *second = before[i + before.size() / 2];
+        vectors[2 * i] = b_.CreateShuffleVector(first, second, low);
+        vectors[2 * i + 1] = b_.CreateShuffleVector(first, second, high);
+      }
+    }
+  }
+
+  /// With zeros.
+  Value *filledUp(Value *vector, std::int64_t lanes) {
+    const auto has =
+        static_cast<int>(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
+    if (has == lanes) return vector;
+    llvm::SmallVector<int, 64> mask;
+    for (int lane = 0; lane < lanes; ++lane) mask.push_back(std::min(lane, has));
+    return b_.CreateShuffleVector(vector, llvm::Constant::getNullValue(vector->getType()), mask);
+  }
+
+  void copyWordsOf(const DotOperand &b, Value *panels, Value *word, std::int64_t steps) {
+    Value *first =
+        at(b.data, b_.CreateMul(b_.CreateMul(word, i64(plan_.together)), b.rowStride), shape_.b);
+    forEachPanel([&](Value *firstColumn, std::int64_t columns) {
+      Value *to = rowOfPanel(panelOf(panels, DotPart::Whole, firstColumn), word, columns);
+      inVectors(columns, [&](Value *column, std::int64_t lanes) {
+        llvm::SmallVector<Value *, 4> rows;
+        for (std::int64_t step = 0; step < plan_.together; ++step) {
+          Value *row =
+              at(at(first, b_.CreateMul(i64(step), b.rowStride), shape_.b), firstColumn, shape_.b);
+          rows.push_back(step < steps ? loadDotElements(b_, shape_.b, copied_, DotPart::Whole,
+                                                        at(row, column, shape_.b), lanes)
+                                      : llvm::Constant::getNullValue(rows[0]->getType()));
+        }
+        b_.CreateAlignedStore(bytes_.interleaved(rows), at(to, column, shape_.sum), elementAlign());
+      });
+    });
+  }
+
+  void storeCorrection(Value *panel, Value *corrections, std::int64_t width) {
+    const std::int64_t vectors = width / plan_.lanes;
+    const auto vectorAt = [&](Value *base, std::int64_t v) {
+      return at(base, i64(v * plan_.lanes), shape_.sum);
+    };
+    Carried columns(static_cast<size_t>(vectors), llvm::Constant::getNullValue(vectorType()));
+    columns = emitCountedLoop(
+        b_, i64(plan_.depth), 1, columns, [&](Value *word, llvm::ArrayRef<Value *> carried) {
+          Value *row = at(panel, b_.CreateMul(word, i64(width)), shape_.sum);
+          Carried next;
+          for (std::int64_t v = 0; v < vectors; ++v) {
+            Value *own = b_.CreateAlignedLoad(vectorType(), vectorAt(row, v), elementAlign());
+            next.push_back(bytes_.addColumn(carried[static_cast<size_t>(v)], own));
+          }
+          return next;
+        });
+    for (std::int64_t v = 0; v < vectors; ++v)
+      b_.CreateAlignedStore(bytes_.correction(columns[static_cast<size_t>(v)]),
+                            vectorAt(corrections, v), elementAlign());
+  }
+
+  /// `each(first, lanes)` for vectors of elements, the last of which may be short; the few of a
+  /// panel's row one behind the other.
+  void inVectors(std::int64_t count, llvm::function_ref<void(Value *, std::int64_t)> each) {
+    constexpr std::int64_t kFew = 4;
+    const std::int64_t whole = count - count % plan_.lanes;
+    if (whole <= kFew * plan_.lanes)
+      for (std::int64_t first = 0; first < whole; first += plan_.lanes)
+        each(i64(first), plan_.lanes);
+    else
+      emitCountedLoop(b_, i64(whole), plan_.lanes, {}, [&](Value *first, auto) {
+        each(first, plan_.lanes);
+        return Carried{};
+      });
+    if (whole < count) each(i64(whole), count - whole);
+  }
+
+  void copyRow(Value *from, ElementKind kind, DotPart part, Value *to, std::int64_t count) {
+    inVectors(count, [&](Value *first, std::int64_t lanes) {
+      Value *loaded = loadDotElements(b_, kind, copied_, part, at(from, first, kind), lanes);
+      if (plan_.together > 1) loaded = bytes_.ofA(loaded);
+      b_.CreateAlignedStore(loaded, at(to, first, copied_),
+                            llvm::Align(static_cast<std::uint64_t>(ir::info(copied_).bits / 8)));
+    });
+  }
+
+  const ElementKind copied_;
+};
+
+} // namespace
+
+DotOperand emitDotPanels(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                         const DotOperand &b, Value *panels) {
+  DotCopies copies(builder, shape, unit);
+  copies.copyPanels(b, copies.panelsAt(panels));
+  return copies.panelsAt(panels);
+}
+
+DotOperand emitDotRows(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                       const DotOperand &a, Value *rows) {
+  DotCopies copies(builder, shape, unit);
+  copies.copyRows(a, copies.rowsAt(rows));
+  return copies.rowsAt(rows);
+}
+
+} // namespace imbrex::host

@@ -1,0 +1,179 @@
+#include "backend/target/host/dot/layout.h"
+
+#include "backend/support/check.h"
+#include "backend/target/host/nest/counted_loop.h"
+
+#include <algorithm>
+
+namespace imbrex::host {
+
+using ir::ElementKind;
+using llvm::Value;
+
+namespace {
+
+/// The parts that a precision multiplies. Where there are two sweeps, the first gathers the small
+/// products; its NaNs (of infinities minus themselves) become 0 before the second.
+std::vector<Sweep> sweepsOf(ir::Precision precision) {
+  switch (precision) {
+  case ir::Precision::Ieee: return {{{DotPart::Whole, DotPart::Whole}}};
+  case ir::Precision::Tf32: return {{{DotPart::Tf32, DotPart::Tf32}}};
+  case ir::Precision::Tf32x3:
+    return {{{DotPart::Tf32Rest, DotPart::Tf32}, {DotPart::Tf32, DotPart::Tf32Rest}},
+            {{DotPart::Tf32, DotPart::Tf32}}};
+  case ir::Precision::Bf16x3:
+    return {{{DotPart::Bf16Rest, DotPart::Bf16}, {DotPart::Bf16, DotPart::Bf16Rest}},
+            {{DotPart::Bf16, DotPart::Bf16}}};
+  }
+  IMBREX_UNREACHABLE("a precision that is none");
+}
+
+std::int64_t roundUp(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+bool areBytes(const DotShape &shape) {
+  return shape.sum == ElementKind::I32 && ir::info(shape.a).bits == 8 && shape.a == shape.b;
+}
+
+} // namespace
+
+DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
+  DotPlan plan;
+  plan.sweeps = sweepsOf(shape.precision);
+  for (const Sweep &sweep : plan.sweeps)
+    for (const auto &[a, b] : sweep) {
+      if (!llvm::is_contained(plan.partsA, a)) plan.partsA.push_back(a);
+      if (!llvm::is_contained(plan.partsB, b)) plan.partsB.push_back(b);
+    }
+  plan.wantsRows = wantsRows(shape);
+  const std::int32_t bits = ir::info(shape.sum).bits;
+  plan.elementBytes = bits / 8;
+  plan.together = areBytes(shape) ? ByteProducts::together(unit.byteProduct) : 1;
+  plan.depth = roundUp(shape.k, plan.together) / plan.together;
+  plan.lanes = unit.lanes(bits);
+  plan.vectors = shape.n > plan.lanes ? 2 : 1;
+  // Besides the sums, registers hold one row of b and one broadcast element of a; 12 rows of two
+  // vectors already hide the latency of a multiply-add.
+  constexpr std::int64_t kMostRows = 12;
+  plan.rows = std::min({(unit.registers - plan.vectors - 1) / plan.vectors, kMostRows, shape.m});
+  plan.wantsPanels = shape.isTransposedB || shape.b != shape.sum ||
+                     shape.precision != ir::Precision::Ieee || plan.rows < shape.m;
+  if (!plan.wantsPanels) {
+    // The wider, the more of a row of b lies side by side.
+    constexpr std::int64_t kMostVectors = 16;
+    plan.vectors =
+        std::clamp<std::int64_t>((unit.registers - 2) / (plan.rows + 1), 1,
+                                 std::min(kMostVectors, roundUp(shape.n, plan.lanes) / plan.lanes));
+  }
+  plan.bytesA = roundUp(shape.m * plan.depth * plan.elementBytes, 64);
+  const std::int64_t bytesRow = roundUp(shape.n, plan.lanes) * plan.elementBytes;
+  plan.bytesB = roundUp(bytesRow * plan.depth, 64);
+  const bool needsCorrection = areBytes(shape) && unit.byteProduct == ByteProduct::UnsignedSigned;
+  plan.bytesCorrection = needsCorrection ? roundUp(bytesRow, 64) : 0;
+  return plan;
+}
+
+bool wantsRows(const DotShape &shape) {
+  return shape.a != shape.sum || shape.precision != ir::Precision::Ieee;
+}
+
+bool wantsPanels(const DotShape &shape, const VectorUnit &unit) {
+  return planDot(shape, unit).wantsPanels;
+}
+
+std::int64_t dotPanelBytes(const DotShape &shape, const VectorUnit &unit) {
+  return shape.batch * planDot(shape, unit).bytesPanels();
+}
+
+std::int64_t dotRowBytes(const DotShape &shape, const VectorUnit &unit) {
+  return shape.batch * planDot(shape, unit).bytesRows();
+}
+
+DotOperand dotPanelsAt(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                       Value *panels) {
+  return DotLayout(builder, shape, unit).panelsAt(panels);
+}
+
+DotOperand dotRowsAt(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+                     Value *rows) {
+  return DotLayout(builder, shape, unit).rowsAt(rows);
+}
+
+bool canHavePieces(const DotShape &shape, const VectorUnit &unit) {
+  const DotPlan plan = planDot(shape, unit);
+  return plan.wantsPanels && plan.sweeps.size() == 1;
+}
+
+DotLayout::DotLayout(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit)
+    : b_(builder), shape_(shape), plan_(planDot(shape, unit)), bytes_(builder, shape.a, unit),
+      element_(scratchElementType(builder.getContext(), shape.sum)) {}
+
+DotOperand DotLayout::rowsAt(Value *rows) {
+  return {rows, i64(plan_.depth), i64(plan_.bytesRows() / plan_.elementBytes)};
+}
+
+DotOperand DotLayout::panelsAt(Value *panels) {
+  return {panels, nullptr, i64(plan_.bytesPanels() / plan_.elementBytes)};
+}
+
+void DotLayout::forEachMatrix(llvm::function_ref<void(Value *batch)> each) {
+  emitCountedLoop(b_, i64(shape_.batch), 1, {}, [&](Value *batch, auto) {
+    each(batch);
+    return Carried{};
+  });
+}
+
+void DotLayout::forEachPanel(
+    llvm::function_ref<void(Value *firstColumn, std::int64_t columns)> each) {
+  const std::int64_t full = shape_.n / plan_.panelColumns();
+  const std::int64_t rest = shape_.n % plan_.panelColumns();
+  if (full > 0)
+    emitCountedLoop(b_, i64(full), 1, {}, [&](Value *panel, auto) {
+      each(b_.CreateMul(panel, i64(plan_.panelColumns())), plan_.panelColumns());
+      return Carried{};
+    });
+  if (rest > 0) each(i64(full * plan_.panelColumns()), rest);
+}
+
+std::int64_t DotLayout::widthOf(std::int64_t columns) const {
+  return roundUp(columns, plan_.lanes);
+}
+
+Value *DotLayout::rowOfPanel(Value *panel, Value *k, std::int64_t columns) {
+  return at(panel, b_.CreateMul(k, i64(widthOf(columns))), shape_.sum);
+}
+
+DotOperand DotLayout::atBatch(const DotOperand &operand, Value *batch, ElementKind kind) {
+  return {at(operand.data, b_.CreateMul(batch, operand.batchStride), kind), operand.rowStride,
+          nullptr};
+}
+
+Value *DotLayout::at(Value *base, Value *elements, ElementKind kind) {
+  return b_.CreateGEP(scratchElementType(b_.getContext(), kind), base, elements);
+}
+
+Value *DotLayout::bytesInto(Value *memory, std::int64_t bytes) {
+  return b_.CreateGEP(b_.getInt8Ty(), memory, i64(bytes));
+}
+
+Value *DotLayout::partOfA(Value *rows, DotPart part) {
+  const auto found = std::ranges::find(plan_.partsA, part);
+  return bytesInto(rows, (found - plan_.partsA.begin()) * plan_.bytesA);
+}
+
+Value *DotLayout::panelOf(Value *panels, DotPart part, Value *firstColumn) {
+  const auto found = std::ranges::find(plan_.partsB, part);
+  return at(bytesInto(panels, (found - plan_.partsB.begin()) * plan_.bytesB),
+            b_.CreateMul(firstColumn, i64(plan_.depth)), shape_.sum);
+}
+
+Value *DotLayout::correctionsOf(Value *panels, Value *firstColumn) {
+  return at(bytesInto(panels, std::ssize(plan_.partsB) * plan_.bytesB), firstColumn, shape_.sum);
+}
+
+llvm::Type *DotLayout::vectorType() {
+  return llvm::FixedVectorType::get(element_, static_cast<unsigned>(plan_.lanes));
+}
+
+} // namespace imbrex::host

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "backend/target/host/dot/bytes.h"
+#include "backend/target/host/dot/dot.h"
+#include "backend/target/host/dot/operands.h"
+
+#include <utility>
+#include <vector>
+
+/// How a dot is cut for the registers, and where its copies lie in scratch.
+namespace imbrex::host {
+
+/// One pass of a micro-tile over k: products of these parts of a and b, all into the same sums.
+using Sweep = std::vector<std::pair<DotPart, DotPart>>;
+
+struct DotPlan {
+  std::vector<Sweep> sweeps;
+  std::vector<DotPart> partsA, partsB; // copied to scratch, each part once
+  bool wantsRows;                      // copied ones of a; else a is read where it is
+  bool wantsPanels;                    // of b; else b is read where it is
+  std::int64_t lanes;                  // of a vector of sums
+  std::int64_t vectors;                // beside each other in a micro-tile
+  std::int64_t rows;                   // of a micro-tile
+  std::int64_t panelColumns() const { return lanes * vectors; }
+  std::int64_t together; // steps of k in an element of a copy
+  std::int64_t depth;    // of a copy, in its elements
+  std::int64_t elementBytes;
+  std::int64_t bytesA;          // of one part
+  std::int64_t bytesB;          // of one part: all panels
+  std::int64_t bytesCorrection; // of all columns' sums
+  std::int64_t bytesRows() const { return std::ssize(partsA) * bytesA; }
+  std::int64_t bytesPanels() const { return std::ssize(partsB) * bytesB + bytesCorrection; }
+};
+
+DotPlan planDot(const DotShape &shape, const VectorUnit &unit);
+
+/// Addresses in the copies of a plan, and in matrices elsewhere.
+class DotLayout {
+public:
+  DotLayout(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit);
+
+  /// The copies that lie there, as a product takes them.
+  DotOperand rowsAt(llvm::Value *rows);
+  DotOperand panelsAt(llvm::Value *panels);
+
+protected:
+  void forEachMatrix(llvm::function_ref<void(llvm::Value *batch)> each);
+  void forEachPanel(llvm::function_ref<void(llvm::Value *firstColumn, std::int64_t columns)> each);
+  /// Columns of a panel with those that fill it up.
+  std::int64_t widthOf(std::int64_t columns) const;
+  DotOperand atBatch(const DotOperand &operand, llvm::Value *batch, ir::ElementKind kind);
+  llvm::Value *at(llvm::Value *base, llvm::Value *elements, ir::ElementKind kind);
+  llvm::Value *partOfA(llvm::Value *rows, DotPart part);
+  /// Each panel is as wide as its columns, but the last may be short.
+  llvm::Value *panelOf(llvm::Value *panels, DotPart part, llvm::Value *firstColumn);
+  llvm::Value *rowOfPanel(llvm::Value *panel, llvm::Value *k, std::int64_t columns);
+  /// What sums of these columns begin with.
+  llvm::Value *correctionsOf(llvm::Value *panels, llvm::Value *firstColumn);
+  /// Of the sums' elements.
+  llvm::Type *vectorType();
+  llvm::Align elementAlign() const {
+    return llvm::Align(static_cast<std::uint64_t>(plan_.elementBytes));
+  }
+  llvm::ConstantInt *i64(std::int64_t value) {
+    return b_.getInt64(static_cast<std::uint64_t>(value));
+  }
+
+  llvm::IRBuilder<> &b_;
+  const DotShape &shape_;
+  const DotPlan plan_;
+  ByteProducts bytes_;  // where several steps are together
+  llvm::Type *element_; // of the sums
+
+private:
+  llvm::Value *bytesInto(llvm::Value *memory, std::int64_t bytes);
+};
+
+} // namespace imbrex::host

@@ -1,0 +1,227 @@
+#include "backend/target/host/dot/layout.h"
+#include "backend/target/host/nest/counted_loop.h"
+
+#include <algorithm>
+
+/// The product of factors as they are wanted, micro-tile by micro-tile.
+namespace imbrex::host {
+namespace {
+
+using llvm::Value;
+
+class DotProduct : public DotLayout {
+public:
+  DotProduct(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+             const std::optional<DotPieces> &pieces)
+      : DotLayout(builder, shape, unit), pieces_(pieces) {}
+
+  void multiply(const DotOperand &a, const DotOperand &b, const DotSums &sums) {
+    areNew_ = sums.areNew;
+    forEachMatrix([&](Value *batch) {
+      forEachPanel([&](Value *firstColumn, std::int64_t columns) {
+        multiplyPanel(atBatch(a, batch, shape_.sum), atBatch(b, batch, shape_.sum),
+                      atBatch(sums.at, batch, shape_.sum), firstColumn, columns);
+      });
+    });
+  }
+
+private:
+  /// All rows of `columns` columns from `firstColumn` on.
+  void multiplyPanel(const DotOperand &a, const DotOperand &b, const DotOperand &sum,
+                     Value *firstColumn, std::int64_t columns) {
+    const DotOperand sums{at(sum.data, firstColumn, shape_.sum), sum.rowStride, nullptr};
+    const std::int64_t rest = shape_.m % plan_.rows;
+    const auto microTile = [&](Value *firstRow, std::int64_t rows) {
+      emitMicroTile(a, b, sums,
+                    {.firstRow = firstRow,
+                     .firstColumn = firstColumn,
+                     .rows = rows,
+                     .columns = columns,
+                     .vectors = widthOf(columns) / plan_.lanes});
+    };
+    emitCountedLoop(b_, i64(shape_.m - rest), plan_.rows, {}, [&](Value *row, auto) {
+      microTile(row, plan_.rows);
+      return Carried{};
+    });
+    if (rest > 0) microTile(i64(shape_.m - rest), rest);
+  }
+
+  struct Tile {
+    Value *firstRow, *firstColumn;
+    std::int64_t rows, columns, vectors;
+  };
+
+  /// rows x columns sums in registers over all of k.
+  void emitMicroTile(const DotOperand &a, const DotOperand &b, const DotOperand &sum,
+                     const Tile &tile) {
+    Carried sums = loadSums(sum, tile);
+    if (plan_.sweeps.size() == 1) {
+      storeSums(sum, tile, sweep(a, b, tile, plan_.sweeps[0], sums));
+      return;
+    }
+    Carried small(sums.size(), llvm::Constant::getNullValue(sums[0]->getType()));
+    small = sweep(a, b, tile, plan_.sweeps[0], small);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      Value *isNumber = b_.CreateFCmpORD(small[i], small[i]);
+      Value *zero = llvm::Constant::getNullValue(small[i]->getType());
+      sums[i] = b_.CreateFAdd(sums[i], b_.CreateSelect(isNumber, small[i], zero));
+    }
+    storeSums(sum, tile, sweep(a, b, tile, plan_.sweeps[1], sums));
+  }
+
+  Carried sweep(const DotOperand &a, const DotOperand &b, const Tile &tile, const Sweep &products,
+                const Carried &initial) {
+    if (!pieces_) return sweepPiece(a, b, tile, products, initial);
+    return emitCountedLoop(
+        b_, pieces_->count, 1, initial, [&](Value *piece, llvm::ArrayRef<Value *> carried) {
+          DotOperand partOfA = a, partOfB = b;
+          partOfA.data =
+              b_.CreateGEP(b_.getInt8Ty(), a.data, b_.CreateMul(piece, pieces_->strideA));
+          partOfB.data = b_.CreateGEP(b_.getInt8Ty(), b.data,
+                                      b_.CreateMul(piece, i64(shape_.batch * plan_.bytesPanels())));
+          return sweepPiece(partOfA, partOfB, tile, products, carried);
+        });
+  }
+
+  Carried sweepPiece(const DotOperand &a, const DotOperand &b, const Tile &tile,
+                     const Sweep &products, llvm::ArrayRef<Value *> initial) {
+    constexpr std::int64_t kUnroll = 4;
+    const std::int64_t depth = plan_.depth, rest = depth % kUnroll;
+    Carried sums(initial);
+    if (plan_.bytesCorrection > 0) addCorrections(b, tile, sums);
+    const auto step = [&](Value *k) {
+      for (const auto &[partA, partB] : products)
+        multiplyAdd(partOfA(a.data, partA), a.rowStride, rowOfB(b, partB, tile, k), tile, k, sums);
+    };
+    if (depth >= kUnroll)
+      sums = emitCountedLoop(b_, i64(depth - rest), kUnroll, sums,
+                             [&](Value *k, llvm::ArrayRef<Value *> carried) {
+                               sums.assign(carried.begin(), carried.end());
+                               for (std::int64_t u = 0; u < kUnroll; ++u)
+                                 step(b_.CreateNUWAdd(k, i64(u)));
+                               return sums;
+                             });
+    for (std::int64_t k = depth - rest; k < depth; ++k) step(i64(k));
+    return sums;
+  }
+
+  Value *rowOfB(const DotOperand &b, DotPart part, const Tile &tile, Value *k) {
+    if (!plan_.wantsPanels)
+      return at(at(b.data, tile.firstColumn, shape_.sum), b_.CreateMul(k, b.rowStride), shape_.sum);
+    return rowOfPanel(panelOf(b.data, part, tile.firstColumn), k, tile.columns);
+  }
+
+  /// sums += column k of a times this row of b.
+  void multiplyAdd(Value *a, Value *strideA, Value *row, const Tile &tile, Value *k,
+                   Carried &sums) {
+    llvm::SmallVector<Value *, 16> right;
+    for (std::int64_t v = 0; v < tile.vectors; ++v) {
+      // A panel is filled up; b itself may end.
+      const std::int64_t first = v * plan_.lanes;
+      const std::int64_t lanes =
+          plan_.wantsPanels ? plan_.lanes : std::min(plan_.lanes, tile.columns - first);
+      right.push_back(loadVector(at(row, i64(first), shape_.sum), lanes));
+    }
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+      Value *left = broadcast(a, strideA, b_.CreateNUWAdd(tile.firstRow, i64(i)), k);
+      for (std::int64_t v = 0; v < tile.vectors; ++v) {
+        Value *&sum = sums[static_cast<size_t>(i * tile.vectors + v)];
+        sum = fusedMultiplyAdd(left, right[static_cast<size_t>(v)], sum);
+      }
+    }
+  }
+
+  Value *broadcast(Value *a, Value *stride, Value *row, Value *k) {
+    Value *pointer = at(at(a, b_.CreateMul(row, stride), shape_.sum), k, shape_.sum);
+    Value *scalar = b_.CreateAlignedLoad(element_, pointer, elementAlign());
+    return b_.CreateVectorSplat(static_cast<unsigned>(plan_.lanes), scalar);
+  }
+
+  Value *fusedMultiplyAdd(Value *x, Value *y, Value *z) {
+    if (plan_.together > 1) return bytes_.multiplyAdd(x, y, z);
+    if (ir::isInteger(shape_.sum)) return b_.CreateAdd(b_.CreateMul(x, y), z);
+    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {z->getType()}, {x, y, z});
+  }
+
+  Carried loadSums(const DotOperand &sum, const Tile &tile) {
+    Carried sums;
+    llvm::BasicBlock *before = b_.GetInsertBlock();
+    llvm::Function *function = before->getParent();
+    auto *load = llvm::BasicBlock::Create(b_.getContext(), "load", function);
+    auto *multiply = llvm::BasicBlock::Create(b_.getContext(), "multiply", function);
+    b_.CreateCondBr(areNew_ ? areNew_ : b_.getFalse(), multiply, load);
+    b_.SetInsertPoint(load);
+    forEachVector(sum, tile, [&](Value *pointer, std::int64_t lanes) {
+      sums.push_back(loadVector(pointer, lanes));
+    });
+    b_.CreateBr(multiply);
+    b_.SetInsertPoint(multiply);
+    for (Value *&each : sums) {
+      llvm::PHINode *either = b_.CreatePHI(each->getType(), 2);
+      either->addIncoming(llvm::Constant::getNullValue(each->getType()), before);
+      either->addIncoming(each, load);
+      each = either;
+    }
+    return sums;
+  }
+
+  /// As wide as all are, of so many elements in memory.
+  Value *loadVector(Value *pointer, std::int64_t lanes) {
+    llvm::Type *type = llvm::FixedVectorType::get(element_, static_cast<unsigned>(lanes));
+    return resized(b_.CreateAlignedLoad(type, pointer, elementAlign()), lanes, plan_.lanes);
+  }
+
+  void addCorrections(const DotOperand &b, const Tile &tile, Carried &sums) {
+    Value *corrections = correctionsOf(b.data, tile.firstColumn);
+    for (std::int64_t v = 0; v < tile.vectors; ++v) {
+      Value *from = at(corrections, i64(v * plan_.lanes), shape_.sum);
+      Value *correction = b_.CreateAlignedLoad(vectorType(), from, elementAlign());
+      for (std::int64_t i = 0; i < tile.rows; ++i) {
+        Value *&sum = sums[static_cast<size_t>(i * tile.vectors + v)];
+        sum = b_.CreateAdd(sum, correction);
+      }
+    }
+  }
+
+  void storeSums(const DotOperand &sum, const Tile &tile, const Carried &sums) {
+    size_t next = 0;
+    forEachVector(sum, tile, [&](Value *pointer, std::int64_t lanes) {
+      b_.CreateAlignedStore(resized(sums[next++], plan_.lanes, lanes), pointer, elementAlign());
+    });
+  }
+
+  /// The memory of each vector of sums; the last of a row may be short.
+  void forEachVector(const DotOperand &sum, const Tile &tile,
+                     llvm::function_ref<void(Value *pointer, std::int64_t lanes)> visit) {
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+      Value *row = b_.CreateMul(b_.CreateNUWAdd(tile.firstRow, i64(i)), sum.rowStride);
+      for (std::int64_t v = 0; v < tile.vectors; ++v) {
+        const std::int64_t first = v * plan_.lanes;
+        visit(at(at(sum.data, row, shape_.sum), i64(first), shape_.sum),
+              std::min(plan_.lanes, tile.columns - first));
+      }
+    }
+  }
+
+  /// The first lanes of a vector, or the vector with lanes of no meaning behind it.
+  Value *resized(Value *vector, std::int64_t from, std::int64_t to) {
+    if (from == to) return vector;
+    llvm::SmallVector<int, 32> mask;
+    for (std::int64_t lane = 0; lane < to; ++lane)
+      mask.push_back(lane < from ? static_cast<int>(lane) : -1);
+    return b_.CreateShuffleVector(vector, mask);
+  }
+
+  const std::optional<DotPieces> pieces_;
+  Value *areNew_ = nullptr;
+};
+
+} // namespace
+
+void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
+             const DotOperand &a, const DotOperand &b, const DotSums &sums,
+             const std::optional<DotPieces> &pieces) {
+  DotProduct(builder, shape, unit, pieces).multiply(a, b, sums);
+}
+
+} // namespace imbrex::host
