@@ -54,8 +54,8 @@ public:
   }
 
   // Elementwise ops come in pairs already; products by multiply-adds and reductions do not.
-  // LLVM's combiner of vectors (`vector-combine`) would save one move in 150 instructions, and
-  // loads bytes nobody asked for, which the emulator must then take for reads of the kernel's.
+  // LLVM's combiner of vectors (`vector-combine`) would save a few of 150 to 330 instructions,
+  // and loads bytes nobody asked for, which the emulator must then take for reads of the kernel's.
   void optimise(llvm::Module &module) const override {
     const llvm::StringRef last = vocabulary_.hasFloatPairs() && computesFloats(module)
                                      ? "slp-vectorizer,instcombine<no-verify-fixpoint>"
