@@ -14,9 +14,9 @@ using runtime::DiskCache;
 
 cl::SubCommand cacheOptions("cache", "List, check or clear what is kept of compiled code");
 cl::opt<std::string> action(cl::Positional, cl::desc("[list|verify|clear]"), cl::init("list"),
-                            cl::sub(cacheOptions), cl::cat(ownOptions()));
+                            Of{cacheOptions});
 cl::opt<std::string> folder("dir", cl::desc("The folder, in place of IMBREX_CACHE_DIR's"),
-                            cl::value_desc("folder"), cl::sub(cacheOptions), cl::cat(ownOptions()));
+                            cl::value_desc("folder"), Of{cacheOptions});
 
 /// The first lines of a key, without their first words: `softmax for sm_90a`.
 std::string nameOf(const DiskCache::Entry &entry) {

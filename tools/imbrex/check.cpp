@@ -15,14 +15,14 @@ namespace cl = llvm::cl;
 cl::SubCommand checkOptions("check",
                             "Prove a schedule, or a kernel's, free of deadlocks and races");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
-                          cl::sub(checkOptions), cl::cat(ownOptions()));
+                          Of{checkOptions});
 cl::opt<std::string> target("target", cl::value_desc("T"),
                             cl::desc("Hold memory, threads and registers against this machine too, "
                                      "one of `imbrex targets`; a kernel is compiled for it"),
-                            cl::sub(checkOptions), cl::cat(ownOptions()));
+                            Of{checkOptions});
 cl::opt<std::int32_t> minBlocks("min-blocks", cl::value_desc("n"), cl::init(1),
                                 cl::desc("Blocks that share a core and its registers"),
-                                cl::sub(checkOptions), cl::cat(ownOptions()));
+                                Of{checkOptions});
 
 bool checkTarget(const schedule::Program &program, Diagnostics &diagnostics) {
   if (target.empty()) {

@@ -28,6 +28,17 @@ extern const Subcommand kTargets, kOpt, kCompile, kRun, kLayout, kCheck, kPlan, 
 /// The category that our own options are in, so that --help hides LLVM's.
 llvm::cl::OptionCategory &ownOptions();
 
+/// Says of an option that it is one of this subcommand, and our own.
+struct Of {
+  llvm::cl::SubCommand &subcommand;
+
+  template <class Option>
+  void apply(Option &option) const {
+    option.addSubCommand(subcommand);
+    option.addCategory(ownOptions());
+  }
+};
+
 /// Reads the value of an option that has names for its values, and lists these for another.
 template <class Value>
 class NamedValueParser : public llvm::cl::parser<Value> {

@@ -21,11 +21,11 @@ using package::Product;
 
 cl::SubCommand compileOptions("compile", "Make a GPU's code of a kernel");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
-                          cl::sub(compileOptions), cl::cat(ownOptions()));
+                          Of{compileOptions});
 cl::list<std::string>
     targetNames("target", cl::value_desc("T"), cl::CommaSeparated,
                 cl::desc("Make code for this GPU, one of `imbrex targets`; a package has several"),
-                cl::sub(compileOptions), cl::cat(ownOptions()));
+                Of{compileOptions});
 
 /// What --help says of --emit.
 const std::string &emitMeaning() {
@@ -39,26 +39,25 @@ const std::string &emitMeaning() {
 }
 
 cl::opt<std::string> emit("emit", cl::value_desc("format"), cl::desc(emitMeaning()),
-                          cl::init("report"), cl::sub(compileOptions), cl::cat(ownOptions()));
+                          cl::init("report"), Of{compileOptions});
 cl::opt<std::string> output("o", cl::value_desc("FILE"),
                             cl::desc("Write there, and not to standard output"), cl::init("-"),
-                            cl::sub(compileOptions), cl::cat(ownOptions()));
+                            Of{compileOptions});
 cl::opt<bool> asJson("json", cl::desc("Write a report, and the times, as JSON"),
-                     cl::sub(compileOptions), cl::cat(ownOptions()));
-cl::opt<bool> isCompressed("compress", cl::desc("Compress a package"), cl::sub(compileOptions),
-                           cl::cat(ownOptions()));
+                     Of{compileOptions});
+cl::opt<bool> isCompressed("compress", cl::desc("Compress a package"), Of{compileOptions});
 cl::opt<bool> withoutAssumptions("no-assumptions",
                                  cl::desc("Take nothing for granted of the launches"),
-                                 cl::sub(compileOptions), cl::cat(ownOptions()));
+                                 Of{compileOptions});
 cl::opt<bool> withTime("time", cl::desc("Say on stderr what the time went into"),
-                       cl::sub(compileOptions), cl::cat(ownOptions()));
+                       Of{compileOptions});
 
 cl::opt<std::int32_t> warps("warps", cl::value_desc("n"),
                             cl::desc("Let blocks have so many warps, a power of two"),
-                            cl::sub(compileOptions), cl::cat(ownOptions()));
+                            Of{compileOptions});
 cl::opt<std::int32_t> registers("registers", cl::value_desc("n"),
                                 cl::desc("Let a thread use so many registers at most"),
-                                cl::sub(compileOptions), cl::cat(ownOptions()));
+                                Of{compileOptions});
 
 /// The command line as it was: lld, which is a library here, sets LLVM's options back.
 struct Request {

@@ -21,33 +21,31 @@ namespace cl = llvm::cl;
 
 cl::SubCommand layoutOptions("layout", "Show which thread's register holds each element of a tile");
 cl::opt<std::string> layoutText(cl::Positional, cl::desc("LAYOUT, as it stands in IR"),
-                                cl::sub(layoutOptions), cl::cat(ownOptions()));
+                                Of{layoutOptions});
 cl::opt<std::string> blocked("blocked", cl::value_desc("64x32"),
                              cl::desc("Instead of LAYOUT: neighbours to a thread, then to lanes, "
                                       "then to warps"),
-                             cl::sub(layoutOptions), cl::cat(ownOptions()));
+                             Of{layoutOptions});
 cl::opt<std::int32_t> perThread("per-thread", cl::init(1), cl::value_desc("n"),
-                                cl::desc("Neighbours of a thread"), cl::sub(layoutOptions),
-                                cl::cat(ownOptions()));
+                                cl::desc("Neighbours of a thread"), Of{layoutOptions});
 cl::opt<std::string> targetName("target", cl::value_desc("T"),
                                 cl::desc("The GPU whose warps and shared memory are meant"),
-                                cl::sub(layoutOptions), cl::cat(ownOptions()));
+                                Of{layoutOptions});
 cl::opt<std::int32_t> lanes("lanes", cl::init(32), cl::value_desc("n"),
                             cl::desc("Of a warp (those of the target, else 32)"),
-                            cl::sub(layoutOptions), cl::cat(ownOptions()));
+                            Of{layoutOptions});
 cl::opt<std::int32_t> warps("warps", cl::init(4), cl::value_desc("n"), cl::desc("Of the block"),
-                            cl::sub(layoutOptions), cl::cat(ownOptions()));
+                            Of{layoutOptions});
 cl::list<std::int32_t> order("order", cl::CommaSeparated, cl::value_desc("1,0"),
                              cl::desc("The axes, fastest first (the last axis first)"),
-                             cl::sub(layoutOptions), cl::cat(ownOptions()));
+                             Of{layoutOptions});
 cl::opt<std::string> svgFile("svg", cl::value_desc("file"), cl::desc("Draw it, too"),
-                             cl::sub(layoutOptions), cl::cat(ownOptions()));
+                             Of{layoutOptions});
 cl::opt<std::string> toLayout("to", cl::value_desc("LAYOUT"),
                               cl::desc("Say how the tile is converted to this layout"),
-                              cl::sub(layoutOptions), cl::cat(ownOptions()));
+                              Of{layoutOptions});
 cl::opt<std::int32_t> elementBytes("element-bytes", cl::init(4), cl::value_desc("n"),
-                                   cl::desc("Of the tile that --to converts"),
-                                   cl::sub(layoutOptions), cl::cat(ownOptions()));
+                                   cl::desc("Of the tile that --to converts"), Of{layoutOptions});
 
 constexpr std::int32_t kMaxThreads = 1024;
 

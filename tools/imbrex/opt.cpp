@@ -13,7 +13,7 @@ namespace cl = llvm::cl;
 
 cl::SubCommand optOptions("opt", "Run passes on a file of IR and print what comes out");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
-                          cl::sub(optOptions), cl::cat(ownOptions()));
+                          Of{optOptions});
 
 /// What --help says of --passes.
 const std::string &passesMeaning() {
@@ -26,25 +26,23 @@ const std::string &passesMeaning() {
 }
 
 cl::list<std::string> passNames("passes", cl::CommaSeparated, cl::value_desc("a,b"),
-                                cl::desc(passesMeaning()), cl::sub(optOptions),
-                                cl::cat(ownOptions()));
+                                cl::desc(passesMeaning()), Of{optOptions});
 cl::opt<std::string> stopAfter("stop-after", cl::value_desc("pass"),
-                               cl::desc("Run no pass behind this one"), cl::sub(optOptions),
-                               cl::cat(ownOptions()));
+                               cl::desc("Run no pass behind this one"), Of{optOptions});
 cl::opt<bool> withLocations("locations", cl::desc("Print where each op was written"),
-                            cl::sub(optOptions), cl::cat(ownOptions()));
+                            Of{optOptions});
 
 cl::opt<std::string> target("target", cl::value_desc("T"),
                             cl::desc("Run the passes for this target, one of `imbrex targets`"),
-                            cl::init("host"), cl::sub(optOptions), cl::cat(ownOptions()));
+                            cl::init("host"), Of{optOptions});
 
 cl::opt<bool> withoutAssumptions("no-assumptions",
                                  cl::desc("Take nothing for granted of a launch's arguments"),
-                                 cl::sub(optOptions), cl::cat(ownOptions()));
+                                 Of{optOptions});
 
 cl::opt<bool> explain("explain",
                       cl::desc("Print why a GPU's passes decided as they did, as comments"),
-                      cl::sub(optOptions), cl::cat(ownOptions()));
+                      Of{optOptions});
 
 /// The passes of --passes; reports those that there are not.
 std::vector<Pass> choosePasses(const machine::Machine &machine, Diagnostics &diagnostics) {

@@ -22,31 +22,27 @@ namespace cl = llvm::cl;
 cl::SubCommand planOptions("plan", "Make a schedule of sequential work: roles, slots, and all that "
                                    "orders them; or write down that of a kernel");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
-                          cl::sub(planOptions), cl::cat(ownOptions()));
+                          Of{planOptions});
 cl::opt<std::string> target("target", cl::value_desc("T"), cl::init("sm_90a"),
                             cl::desc("The machine whose room there is, one of `imbrex targets`"),
-                            cl::sub(planOptions), cl::cat(ownOptions()));
+                            Of{planOptions});
 cl::opt<std::string> loopName("loop", cl::value_desc("trips"),
-                              cl::desc("The loop whose trips are to overlap"), cl::sub(planOptions),
-                              cl::cat(ownOptions()));
+                              cl::desc("The loop whose trips are to overlap"), Of{planOptions});
 cl::list<std::string> tripTexts("trips", cl::CommaSeparated, cl::value_desc("k=8,tiles=2"),
-                                cl::desc("How many trips the loops usually run"),
-                                cl::sub(planOptions), cl::cat(ownOptions()));
+                                cl::desc("How many trips the loops usually run"), Of{planOptions});
 cl::list<std::string> signalling("signals", cl::CommaSeparated, cl::value_desc("queue"),
                                  cl::desc("Queues that can arrive at a barrier by themselves"),
-                                 cl::sub(planOptions), cl::cat(ownOptions()));
+                                 Of{planOptions});
 cl::opt<std::int32_t> slots("slots", cl::value_desc("n"),
-                            cl::desc("So many slots, and not as many as pay"), cl::sub(planOptions),
-                            cl::cat(ownOptions()));
+                            cl::desc("So many slots, and not as many as pay"), Of{planOptions});
 cl::opt<std::int32_t> warps("warps", cl::value_desc("n"),
                             cl::desc("Warps of the role that computes, and not those of the work"),
-                            cl::sub(planOptions), cl::cat(ownOptions()));
+                            Of{planOptions});
 cl::opt<bool> turns("turns", cl::desc("The warps that compute may do so in two groups by turns"),
-                    cl::sub(planOptions), cl::cat(ownOptions()));
+                    Of{planOptions});
 cl::opt<bool> registers("registers", cl::desc("Roles may change the number of their registers"),
-                        cl::sub(planOptions), cl::cat(ownOptions()));
-cl::opt<bool> explains("explain", cl::desc("Print why, as comments"), cl::sub(planOptions),
-                       cl::cat(ownOptions()));
+                        Of{planOptions});
+cl::opt<bool> explains("explain", cl::desc("Print why, as comments"), Of{planOptions});
 
 /// The id of a name among a program's parts; an error where there is none.
 template <class Id, class Parts>

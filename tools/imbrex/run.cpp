@@ -20,46 +20,45 @@ namespace cl = llvm::cl;
 
 cl::SubCommand runOptions("run", "Run the kernel of a file of IR on real data");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
-                          cl::sub(runOptions), cl::cat(ownOptions()));
+                          Of{runOptions});
 cl::opt<std::string> gridText("grid", cl::value_desc("x,y,z"),
-                              cl::desc("How many blocks to run along each axis"),
-                              cl::sub(runOptions), cl::cat(ownOptions()));
+                              cl::desc("How many blocks to run along each axis"), Of{runOptions});
 cl::opt<std::string>
     deviceName("device", cl::value_desc("name"),
                cl::desc("As `imbrex targets` lists them; by default that of IMBREX_DEVICE"),
-               cl::sub(runOptions), cl::cat(ownOptions()));
+               Of{runOptions});
 cl::list<std::string> argumentTexts(
     "arg", cl::value_desc("name=value"),
     cl::desc("An argument: a number, @file.npy, or an array made here, as zeros:f32:128x64 "
              "(also ones, arange, random, empty)"),
-    cl::sub(runOptions), cl::cat(ownOptions()));
+    Of{runOptions});
 cl::list<std::string> outputTexts("out", cl::value_desc("name=@file.npy"),
                                   cl::desc("Write an argument's array after the run"),
-                                  cl::sub(runOptions), cl::cat(ownOptions()));
+                                  Of{runOptions});
 cl::opt<std::string>
     imageFile("image", cl::value_desc("file"),
               cl::desc("What `imbrex compile` has made of the kernel, for a GPU to run"),
-              cl::sub(runOptions), cl::cat(ownOptions()));
+              Of{runOptions});
 cl::opt<bool> withTimes("time", cl::desc("Print to stderr how long compiling and running took"),
-                        cl::sub(runOptions), cl::cat(ownOptions()));
+                        Of{runOptions});
 
 cl::opt<std::string> seedText("seed", cl::value_desc("number"), cl::init("0"),
                               cl::desc("Of the order in which an emulated device runs its warps, "
                                        "and of what else may differ"),
-                              cl::sub(runOptions), cl::cat(ownOptions()));
+                              Of{runOptions});
 cl::opt<emulate::Delivery, false, NamedValueParser<emulate::Delivery>> delivery(
     "delivery", cl::desc("When copies arrive that run beside the threads of an emulated device"),
     cl::init(emulate::Delivery::Late),
     cl::values(clEnumValN(emulate::Delivery::Late, "late", "when they are waited for"),
                clEnumValN(emulate::Delivery::Random, "random", "at any moment up to then")),
-    cl::sub(runOptions), cl::cat(ownOptions()));
+    Of{runOptions});
 cl::opt<emulate::Numerics, false, NamedValueParser<emulate::Numerics>>
     numerics("numerics", cl::desc("How the matrix instructions of an emulated device add up"),
              cl::init(emulate::Numerics::Exact),
              cl::values(clEnumValN(emulate::Numerics::Exact, "exact", "exactly, and round once"),
                         clEnumValN(emulate::Numerics::Adversarial, "adversarial",
                                    "as badly as the machine is known to, by the seed")),
-             cl::sub(runOptions), cl::cat(ownOptions()));
+             Of{runOptions});
 enum class Profile : std::uint8_t { None, Text, Json };
 cl::opt<Profile, false, NamedValueParser<Profile>>
     profile("profile", cl::ValueOptional, cl::init(Profile::None),
@@ -67,7 +66,7 @@ cl::opt<Profile, false, NamedValueParser<Profile>>
             cl::values(clEnumValN(Profile::Text, "", "as a table"),
                        clEnumValN(Profile::Text, "text", "as a table"),
                        clEnumValN(Profile::Json, "json", "as JSON")),
-            cl::sub(runOptions), cl::cat(ownOptions()));
+            Of{runOptions});
 
 using Clock = std::chrono::steady_clock;
 

@@ -18,24 +18,23 @@ enum class Format : std::uint8_t { Text, Svg, Perfetto, Mermaid };
 cl::SubCommand timelineOptions("timeline",
                                "Show when everything in a schedule, or in a kernel's, happens");
 cl::opt<std::string> file(cl::Positional, cl::desc("FILE.imx (- is standard input)"),
-                          cl::sub(timelineOptions), cl::cat(ownOptions()));
+                          Of{timelineOptions});
 cl::list<std::string> tripTexts("trips", cl::CommaSeparated, cl::value_desc("k=8,tiles=2"),
-                                cl::desc("How many trips the loops run"), cl::sub(timelineOptions),
-                                cl::cat(ownOptions()));
+                                cl::desc("How many trips the loops run"), Of{timelineOptions});
 cl::opt<std::string> target("target", cl::value_desc("T"),
                             cl::desc("The machine that a kernel is compiled for, one of `imbrex "
                                      "targets`"),
-                            cl::sub(timelineOptions), cl::cat(ownOptions()));
+                            Of{timelineOptions});
 cl::opt<Format, false, NamedValueParser<Format>> format(
     "format", cl::desc("What to make of it (text unless said):"), cl::init(Format::Text),
     cl::values(clEnumValN(Format::Text, "text", "what limits the schedule, and who waits for what"),
                clEnumValN(Format::Svg, "svg", "a drawing"),
                clEnumValN(Format::Perfetto, "perfetto", "JSON for trace viewers"),
                clEnumValN(Format::Mermaid, "mermaid", "a sequence diagram")),
-    cl::sub(timelineOptions), cl::cat(ownOptions()));
+    Of{timelineOptions});
 cl::opt<std::string> output("o", cl::value_desc("FILE"),
                             cl::desc("Write there, and not to standard output"), cl::init("-"),
-                            cl::sub(timelineOptions), cl::cat(ownOptions()));
+                            Of{timelineOptions});
 
 /// The loops' intervals, each a line; an error for each that cannot be told. They are found with
 /// more trips than were asked for, which takes nothing from what is said of those.
