@@ -2,9 +2,9 @@
 
 #include "backend/support/lexer.h"
 #include "backend/support/text.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
-#include <charconv>
 #include <concepts>
 #include <iterator>
 
@@ -18,15 +18,6 @@ template <class Enum>
 concept Named = std::is_enum_v<Enum>;
 template <class T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
-
-template <Integer T>
-bool read(std::string_view text, T &value) {
-  T result{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-  if (error != std::errc{} || end != text.data() + text.size()) return false;
-  value = result;
-  return true;
-}
 
 // --- a value as text ---
 
@@ -68,7 +59,7 @@ bool assign(bool &field, const WrittenValue &value) {
 }
 
 bool assign(Integer auto &field, const WrittenValue &value) {
-  return value.form == ValueForm::Number && read(value.text, field);
+  return value.form == ValueForm::Number && llvm::to_integer(value.text, field, 10);
 }
 
 bool assign(std::string &field, const WrittenValue &value) {
@@ -81,7 +72,7 @@ bool assign(Integers &field, const WrittenValue &value) {
   if (value.form != ValueForm::List) return false;
   Integers result(value.elements.size());
   for (std::size_t i = 0; i < result.size(); ++i)
-    if (!read(value.elements[i], result[i])) return false;
+    if (!llvm::to_integer(value.elements[i], result[i], 10)) return false;
   field = std::move(result);
   return true;
 }

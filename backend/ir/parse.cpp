@@ -3,9 +3,9 @@
 #include "backend/ir/text.h"
 #include "backend/ir/type_reader.h"
 #include "backend/layout/layout_text.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <map>
 
@@ -94,9 +94,7 @@ private:
   bool parseCount(std::int32_t &count) {
     const auto token = take(TokenKind::Number, "a number of threads");
     if (!token) return false;
-    const char *const end = token->text.data() + token->text.size();
-    const auto [stop, problem] = std::from_chars(token->text.data(), end, count);
-    return (problem == std::errc{} && stop == end) ||
+    return llvm::to_integer(token->text, count, 10) ||
            error(Diag::TextUnexpected, *token, "a number of threads", shown(*token));
   }
 
@@ -356,9 +354,7 @@ private:
     const auto token = take(TokenKind::Number, "a line's number");
     if (!token) return std::nullopt;
     std::uint32_t line = 0;
-    const char *const end = token->text.data() + token->text.size();
-    const auto [stop, problem] = std::from_chars(token->text.data(), end, line);
-    if (problem == std::errc{} && stop == end)
+    if (llvm::to_integer(token->text, line, 10))
       return Location{.file = internFileName(*file), .line = line};
     error(Diag::TextUnexpected, *token, "a line's number", shown(*token));
     return std::nullopt;

@@ -1,6 +1,7 @@
 #include "backend/ir/type_reader.h"
 
-#include <charconv>
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace imbrex::ir {
 
@@ -24,18 +25,13 @@ std::optional<Shape> TypeReader::parseShape() {
   if (!accept('[')) return Shape{};
   const auto token = take(TokenKind::Number, "extents, such as 128x64");
   if (!token || !expect(']')) return std::nullopt;
-  std::vector<std::int64_t> extents;
-  const char *next = token->text.data();
-  const char *const end = next + token->text.size();
-  while (next != end) {
-    std::int64_t extent = 0;
-    const auto [stop, problem] = std::from_chars(next, end, extent);
-    const bool isLast = stop == end;
-    if (problem != std::errc{} || (!isLast && (*stop != 'x' || stop + 1 == end))) break;
-    extents.push_back(extent);
-    next = isLast ? end : stop + 1;
-  }
-  if (next == end && extents.size() <= Shape::kMaxRank && isPossible(Shape(extents)))
+  llvm::SmallVector<llvm::StringRef, Shape::kMaxRank> parts;
+  llvm::StringRef(token->text).split(parts, 'x');
+  std::vector<std::int64_t> extents(parts.size());
+  bool areNumbers = true;
+  for (const auto &[part, extent] : llvm::zip_equal(parts, extents))
+    areNumbers &= llvm::to_integer(part, extent, 10);
+  if (areNumbers && extents.size() <= Shape::kMaxRank && isPossible(Shape(extents)))
     return Shape(extents);
   error(Diag::TextBadShape, *token, shown(*token));
   return std::nullopt;

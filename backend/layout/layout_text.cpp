@@ -4,7 +4,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
 
-#include <charconv>
 #include <vector>
 
 namespace imbrex::layout {
@@ -55,8 +54,7 @@ public:
   explicit LayoutReader(std::string_view text) : rest_(text) { skipSpace(); }
 
   bool take(std::string_view sign) {
-    if (!rest_.starts_with(sign)) return false;
-    rest_.remove_prefix(sign.size());
+    if (!rest_.consume_front(sign)) return false;
     skipSpace();
     return true;
   }
@@ -77,9 +75,7 @@ public:
 
   std::optional<Bits> takeNumber() {
     Bits number = 0;
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), number);
-    if (error != std::errc{}) return std::nullopt;
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    if (rest_.consumeInteger(10, number)) return std::nullopt;
     skipSpace();
     return number;
   }
@@ -88,17 +84,14 @@ public:
 
   /// The problem that something else should stand here.
   Problem expected(std::string_view what) const {
-    const std::string_view found = rest_.substr(0, 12);
     return {"expected " + std::string(what) +
-            (atEnd() ? ", and the text ends" : " at '" + std::string(found) + "'")};
+            (atEnd() ? ", and the text ends" : " at '" + rest_.take_front(12).str() + "'")};
   }
 
 private:
-  void skipSpace() {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size()));
-  }
+  void skipSpace() { rest_ = rest_.ltrim(" \t\n"); }
 
-  std::string_view rest_;
+  llvm::StringRef rest_;
 };
 
 /// `[` items with commas between `]`.

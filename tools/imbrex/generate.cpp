@@ -1,11 +1,12 @@
 #include "tools/imbrex/generate.h"
 
 #include "backend/interpret/scalar.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "tools/imbrex/arguments.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -20,18 +21,13 @@ using ir::ElementKind;
 constexpr std::array<std::string_view, 5> kNames{"zeros", "ones", "empty", "arange", "random"};
 
 /// `128x64`; nothing for a text of no axes.
-std::optional<std::vector<std::int64_t>> parseShape(std::string_view text) {
-  std::vector<std::int64_t> shape;
-  while (true) {
-    std::int64_t extent = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
-    if (error != std::errc{} || extent < 0) return std::nullopt;
-    shape.push_back(extent);
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    if (text.empty()) return shape;
-    if (!text.starts_with('x')) return std::nullopt;
-    text.remove_prefix(1);
-  }
+std::optional<std::vector<std::int64_t>> parseShape(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef, 5> parts;
+  text.split(parts, 'x');
+  std::vector<std::int64_t> shape(parts.size());
+  for (const auto &[part, extent] : llvm::zip_equal(parts, shape))
+    if (!llvm::to_integer(part, extent, 10) || extent < 0) return std::nullopt;
+  return shape;
 }
 
 Failure<Diagnostic> unknownElement(const Assignment &assignment, std::string_view text) {

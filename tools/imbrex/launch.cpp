@@ -1,10 +1,8 @@
 #include "tools/imbrex/launch.h"
 
 #include "backend/support/text.h"
-
-#include <algorithm>
-#include <charconv>
-#include <limits>
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace imbrex::tool {
 namespace {
@@ -31,9 +29,8 @@ const BoundArgument *arrayNamed(std::string_view text, const ir::Type &type,
                                 const BoundArgument &bound) {
   if (!type.isTable()) return text.ends_with(']') ? nullptr : &bound;
   std::size_t number = 0;
-  const std::string_view index = text.substr(std::min(text.find('['), text.size() - 1) + 1);
-  const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), number);
-  const bool isIndex = error == std::errc{} && std::string_view(end, index.end()) == "]";
+  llvm::StringRef index = llvm::StringRef(text).split('[').second;
+  const bool isIndex = !index.consumeInteger(10, number) && index == "]";
   return isIndex && number < bound.pointees.size() ? &bound.pointees[number] : nullptr;
 }
 
@@ -48,18 +45,11 @@ std::string exampleFor(const ir::Type &type) {
 
 Result<ir::Grid> parseGrid(std::string_view text) {
   ir::Grid grid;
-  std::string_view rest = text;
-  bool good = true, ended = false;
-  for (std::size_t axis = 0; axis < 3 && good && !ended; ++axis) {
-    std::int32_t extent = -1;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), extent);
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    good = error == std::errc{} && extent >= 0;
-    grid.extents[axis] = extent;
-    ended = !rest.starts_with(',');
-    if (!ended) rest.remove_prefix(1);
-  }
-  if (!good || !ended || !rest.empty()) return fail(Diag::BadGridText, {}, text);
+  llvm::SmallVector<llvm::StringRef, 3> parts;
+  llvm::StringRef(text).split(parts, ',');
+  if (parts.size() > grid.extents.size()) return fail(Diag::BadGridText, {}, text);
+  for (const auto &[part, extent] : llvm::zip(parts, grid.extents))
+    if (!llvm::to_integer(part, extent, 10) || extent < 0) return fail(Diag::BadGridText, {}, text);
   std::int64_t blocks = std::int64_t{grid.extents[0]} * grid.extents[1];
   if (__builtin_mul_overflow(blocks, grid.extents[2], &blocks))
     return fail(Diag::TooManyBlocks, {});

@@ -1,7 +1,8 @@
 #include "tools/imbrex/npy.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -24,34 +25,28 @@ public:
 
   bool take(char wanted) {
     skipSpace();
-    if (!rest_.starts_with(wanted)) return false;
-    rest_.remove_prefix(1);
-    return true;
+    return rest_.consume_front(wanted);
   }
 
   bool takeWord(std::string_view wanted) {
     skipSpace();
-    if (!rest_.starts_with(wanted)) return false;
-    rest_.remove_prefix(wanted.size());
-    return true;
+    return rest_.consume_front(wanted);
   }
 
   bool takeString(std::string_view &text) {
     skipSpace();
     if (rest_.empty() || (rest_.front() != '\'' && rest_.front() != '"')) return false;
     const std::size_t end = rest_.find(rest_.front(), 1);
-    if (end == std::string_view::npos) return false;
+    if (end == llvm::StringRef::npos) return false;
     text = rest_.substr(1, end - 1);
-    rest_.remove_prefix(end + 1);
+    rest_ = rest_.drop_front(end + 1);
     return true;
   }
 
   bool takeNumber(std::int64_t &number) {
     skipSpace();
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), number);
-    if (error != std::errc{}) return false;
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    if (rest_.starts_with('L')) rest_.remove_prefix(1); // a long of Python 2
+    if (rest_.consumeInteger(10, number)) return false;
+    rest_.consume_front('L'); // a long of Python 2
     return true;
   }
 
@@ -61,12 +56,9 @@ public:
   }
 
 private:
-  void skipSpace() {
-    const std::size_t end = rest_.find_first_not_of(" \t\r\n");
-    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end);
-  }
+  void skipSpace() { rest_ = rest_.ltrim(" \t\r\n"); }
 
-  std::string_view rest_;
+  llvm::StringRef rest_;
 };
 
 Failure<Diagnostic> malformed(std::string_view name, std::string_view what) {
@@ -91,9 +83,7 @@ Result<NpyElement> parseElement(std::string_view text, std::string_view name) {
   element.kind = plain.front();
   if (element.kind == '?') return NpyElement{'b', 1};
   if (element.kind == 'O') return unsupported(name, text, "of Python objects", kConvert);
-  const auto [end, error] =
-      std::from_chars(plain.data() + 1, plain.data() + plain.size(), element.bytes);
-  if (error != std::errc{} || end != plain.data() + plain.size())
+  if (!llvm::to_integer(plain.substr(1), element.bytes, 10))
     return unsupported(name, text, "not of plain numbers", kConvert);
 
   const auto isOneOf = [&](std::string_view sizes) {

@@ -2,9 +2,9 @@
 
 #include "backend/schedule/program/attributes.h"
 #include "backend/support/token_reader.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <span>
 #include <string>
@@ -81,9 +81,7 @@ protected:
     const auto token = take(TokenKind::Number, "a number");
     if (!token) return false;
     std::int64_t number = 0;
-    const char *const end = token->text.data() + token->text.size();
-    const auto [stop, problem] = std::from_chars(token->text.data(), end, number);
-    if (problem == std::errc{} && stop == end && attribute.range.contains(number))
+    if (llvm::to_integer(token->text, number, 10) && attribute.range.contains(number))
       attribute.set(of, number);
     else
       mistake(Diag::ScheduleNumber, *token, attribute.word, what, shown(*token),
