@@ -51,11 +51,7 @@ Shape::Shape(llvm::ArrayRef<std::int64_t> extents)
   std::ranges::copy(extents, extents_.begin());
 }
 
-std::int64_t Shape::elements() const {
-  std::int64_t product = 1;
-  for (const std::int64_t extent : extents()) product *= extent;
-  return product;
-}
+std::int64_t Shape::elements() const { return llvm::product_of(extents()); }
 
 bool isPossible(const Shape &shape) {
   std::int64_t elements = 1;

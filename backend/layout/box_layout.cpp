@@ -21,12 +21,6 @@ constexpr std::int64_t kMostCopies = 16;
 
 using Extents = llvm::SmallVector<std::int64_t, 5>;
 
-std::int64_t product(llvm::ArrayRef<std::int64_t> extents) {
-  std::int64_t all = 1;
-  for (const std::int64_t extent : extents) all *= extent;
-  return all;
-}
-
 /// The bits of an offset without the swizzle, from the fastest on: the elements of a box, its last
 /// axis first, then which box it is.
 Vectors plainColumns(llvm::ArrayRef<std::int64_t> extents, llvm::ArrayRef<std::int64_t> box) {
@@ -59,7 +53,7 @@ std::optional<BoxLayout> planWith(llvm::ArrayRef<std::int64_t> extents, std::int
   BoxLayout plan{.box = {}, .span = static_cast<std::int32_t>(span), .shared = {}};
   for (const std::int64_t extent : extents) plan.box.push_back(std::min(extent, kMostExtent));
   if (span > 0) plan.box.back() = span / elementBytes;
-  plan.copies = product(extents) / product(plan.box);
+  plan.copies = llvm::product_of(extents) / llvm::product_of(plan.box);
   if (plan.copies > kMostCopies || plan.elements() * elementBytes % plan.alignment() != 0)
     return std::nullopt;
   Vectors columns = plainColumns(extents, plan.box);
@@ -71,7 +65,7 @@ std::optional<BoxLayout> planWith(llvm::ArrayRef<std::int64_t> extents, std::int
 
 } // namespace
 
-std::int64_t BoxLayout::elements() const { return product(box); }
+std::int64_t BoxLayout::elements() const { return llvm::product_of(box); }
 std::int64_t BoxLayout::alignment() const { return std::max(kLeastAlignment, span * kRows); }
 
 std::optional<BoxLayout> planBoxes(llvm::ArrayRef<std::int64_t> extents,

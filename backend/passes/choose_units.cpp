@@ -38,9 +38,8 @@ struct ProductShape {
 ProductShape shapeOf(const Kernel &kernel, const Op &dot) {
   const Shape &c = kernel.type(dot.result()).shape();
   const std::int32_t rank = c.rank();
-  std::int64_t batches = 1;
-  for (std::int32_t axis = 0; axis < rank - 2; ++axis) batches *= c[axis];
-  return {c[rank - 2], c[rank - 1], depthOf(kernel, dot), batches};
+  return {c[rank - 2], c[rank - 1], depthOf(kernel, dot),
+          llvm::product_of(c.extents().drop_back(2))};
 }
 
 // --- what may be: instructions for the elements ---

@@ -53,9 +53,7 @@ bool sorts(const Kernel &kernel) {
 std::int32_t warpsOfUnits(const Kernel &kernel) {
   std::int64_t warps = 0;
   walk(kernel.body(), [&](const Op &op) {
-    if (!isOnUnit(op)) return;
-    warps = 1;
-    for (const std::int64_t along : unitAttrs(op).warps) warps *= along;
+    if (isOnUnit(op)) warps = llvm::product_of(unitAttrs(op).warps);
   });
   return static_cast<std::int32_t>(warps);
 }

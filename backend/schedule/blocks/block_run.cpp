@@ -1,6 +1,7 @@
 #include "backend/schedule/blocks/block_run.h"
 
 #include "backend/support/text.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <map>
@@ -129,8 +130,7 @@ private:
     for (const BlockStep &step : steps)
       if (step.kind == BlockStep::Kind::Load)
         entries.push_back(isOfA(step.op) ? config_.vmPerLoadA : config_.vmPerLoadB);
-    std::int64_t left = 0;
-    for (const std::int64_t one : entries) left += one;
+    std::int64_t left = llvm::sum_of(entries);
     for (std::size_t i = 0; i < bootstrap.size(); ++i) {
       if (i < entries.size()) left -= entries[i];
       waitVm(left, steps);

@@ -1,5 +1,6 @@
 #include "backend/schedule/timeline/critical.h"
 #include "backend/schedule/timeline/simulation.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <functional>
@@ -95,9 +96,7 @@ std::optional<LoopLimit> limitInLoop(const Program &program, const Timeline &tim
 } // namespace
 
 std::int64_t cyclesOf(const std::vector<CriticalStep> &cycle) {
-  std::int64_t cycles = 0;
-  for (const CriticalStep &step : cycle) cycles += step.cycles;
-  return cycles;
+  return llvm::sum_of(llvm::map_range(cycle, [](const CriticalStep &step) { return step.cycles; }));
 }
 
 Result<Timeline> simulate(const Program &program, const std::vector<std::int32_t> &trips) {

@@ -1,5 +1,6 @@
 #include "backend/support/check.h"
 #include "backend/target/host/nest/body.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <numeric>
@@ -137,8 +138,7 @@ void Body::reshapeGroup(llvm::ArrayRef<std::int64_t> from, llvm::ArrayRef<std::i
                         llvm::ArrayRef<Coordinate> at, Point &result) {
   const auto isUnit = [](std::int64_t extent) { return extent == 1; };
   Coordinate rest = linear(to, at);
-  std::int64_t inner = 1;
-  for (const std::int64_t extent : from) inner *= extent;
+  std::int64_t inner = llvm::product_of(from);
   for (size_t axis = 0; axis < from.size(); ++axis) {
     if (from[axis] == 1) {
       result.push_back(constant(0));
