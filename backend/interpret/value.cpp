@@ -1,5 +1,7 @@
 #include "backend/interpret/value.h"
 
+#include "backend/support/text.h"
+
 namespace imbrex::interpret {
 
 Index indexAt(const ir::Shape &shape, std::int64_t position) {
@@ -18,10 +20,6 @@ std::int64_t positionOf(const ir::Shape &shape, const Index &index) {
   return position;
 }
 
-std::string toText(const Index &index) {
-  std::string text;
-  for (const std::int64_t i : index) text += (text.empty() ? "" : ", ") + std::to_string(i);
-  return text;
-}
+std::string toText(const Index &index) { return joined(index); }
 
 } // namespace imbrex::interpret

@@ -27,11 +27,7 @@ std::string toText(const std::string &value) { return quoted(value); }
 std::string toText(Named auto value) {
   return std::string(kNames<decltype(value)>[static_cast<std::size_t>(value)]);
 }
-std::string toText(const Integers &values) {
-  std::string text;
-  for (const std::int64_t value : values) (text += text.empty() ? "" : ", ") += toText(value);
-  return "[" + text + "]";
-}
+std::string toText(const Integers &values) { return "[" + joined(values) + "]"; }
 
 // --- what can be written ---
 

@@ -1,6 +1,7 @@
 #include "backend/ir/types.h"
 
 #include "backend/support/check.h"
+#include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 
@@ -156,12 +157,7 @@ Type Type::held() const {
   return type;
 }
 
-std::string toString(const Shape &shape) {
-  std::string text;
-  for (const std::int64_t extent : shape.extents())
-    text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text;
-}
+std::string toString(const Shape &shape) { return joined(shape.extents(), "x"); }
 
 std::string toString(const Type &type) {
   if (type.isVariable()) return "var<" + toString(type.held()) + ">";

@@ -297,11 +297,7 @@ bool contains(Domain domain, ElementKind element) {
   return false;
 }
 
-std::string listed(llvm::ArrayRef<Type> types) {
-  std::string text;
-  for (const Type &type : types) (text += text.empty() ? "" : ", ") += toString(type);
-  return text.empty() ? "nothing" : text;
-}
+std::string listed(llvm::ArrayRef<Type> types) { return types.empty() ? "nothing" : joined(types); }
 
 llvm::SmallVector<Type, 4> typesOf(const Kernel &kernel, llvm::ArrayRef<ValueId> values) {
   llvm::SmallVector<Type, 4> types;

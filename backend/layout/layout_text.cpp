@@ -1,5 +1,6 @@
 #include "backend/layout/layout_text.h"
 
+#include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
@@ -22,22 +23,16 @@ std::string extentText(const Side &side) { return std::to_string(Bits{1} << side
 
 /// `[4x8]`, or `offset [32]`.
 std::string outputText(llvm::ArrayRef<Side> sides) {
-  std::string text;
-  if (areAxesInOrder(sides)) {
-    for (const Side &side : sides) text += (text.empty() ? "" : "x") + extentText(side);
-    return "[" + text + "]";
-  }
-  for (const Side &side : sides)
-    text +=
-        (text.empty() ? "" : " ") + std::string(nameOf(side.dim)) + " [" + extentText(side) + "]";
-  return text;
+  if (areAxesInOrder(sides)) return "[" + joined(llvm::map_range(sides, extentText), "x") + "]";
+  const auto named = [](const Side &side) {
+    return std::string(nameOf(side.dim)) + " [" + extentText(side) + "]";
+  };
+  return joined(llvm::map_range(sides, named), " ");
 }
 
 std::string columnText(const LinearLayout &layout, Bits column) {
-  std::string text;
-  for (const Side &side : layout.outputs())
-    text += (text.empty() ? "" : ",") + std::to_string(layout.outputPart(column, side.dim));
-  return "[" + text + "]";
+  const auto part = [&](const Side &side) { return layout.outputPart(column, side.dim); };
+  return "[" + joined(llvm::map_range(layout.outputs(), part), ",") + "]";
 }
 
 /// What a text says, before it is known to make sense.
@@ -192,12 +187,10 @@ Result<LinearLayout, std::string> assemble(llvm::ArrayRef<InputText> read, const
 
 std::string toText(const LinearLayout &layout) {
   std::string text;
-  for (const Side &side : layout.inputs()) {
-    std::string columns;
-    for (const Bits column : layout.columns(side.dim))
-      columns += (columns.empty() ? "" : ",") + columnText(layout, column);
-    text += std::string(nameOf(side.dim)) + " [" + columns + "] ";
-  }
+  const auto asText = [&](Bits column) { return columnText(layout, column); };
+  for (const Side &side : layout.inputs())
+    text += std::string(nameOf(side.dim)) + " [" +
+            joined(llvm::map_range(layout.columns(side.dim), asText), ",") + "] ";
   return text + "of " + outputText(layout.outputs());
 }
 

@@ -8,6 +8,7 @@
 #include "backend/passes/expand/scaled_operand.h"
 #include "backend/passes/layouts/layout_plan.h"
 #include "backend/passes/unit_registers.h"
+#include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -386,10 +387,7 @@ std::string explained(const Product &product, const Grid &grid) {
   std::string text = nameOf(op) + ": " + std::string(unit.intrinsic) + ", " +
                      std::to_string(unit.m) + " x " + std::to_string(unit.n) + " x " +
                      std::to_string(unit.k) + ", " + std::to_string(instructions) +
-                     " times by warps [";
-  for (std::size_t axis = 0; axis < grid.size(); ++axis)
-    text += (axis == 0 ? "" : ", ") + std::to_string(grid[axis]);
-  text += "]";
+                     " times by warps [" + joined(grid) + "]";
   if (unit.cycles > 0)
     text += ", " + std::to_string(instructions * unit.cycles) + " cycles of a unit";
   if (made > wanted)

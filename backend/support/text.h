@@ -25,6 +25,18 @@ std::string counted(T count, std::string_view noun) {
   return toText(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
+/// What stands for each of them, with `between` between two.
+template <class Range>
+std::string joined(const Range &range, std::string_view between = ", ") {
+  std::string text;
+  std::string_view before;
+  for (const auto &one : range) {
+    text.append(before).append(toText(one));
+    before = between;
+  }
+  return text;
+}
+
 /// How many arguments a pattern wants: one more than its largest `{n}`.
 constexpr int countFillers(std::string_view pattern) {
   int count = 0;

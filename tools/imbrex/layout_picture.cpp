@@ -2,6 +2,7 @@
 
 #include "backend/layout/layout_text.h"
 #include "backend/layout/matrix.h"
+#include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -33,10 +34,8 @@ std::string placeText(const LinearLayout &layout, Bits place) {
                                                                   << layout.inputBits(Dim::Lane);
     return std::to_string(thread) + ":" + std::to_string(inputPart(layout, place, Dim::Register));
   }
-  std::string text;
-  for (const layout::Side &side : layout.inputs())
-    text += (text.empty() ? "" : ",") + std::to_string(inputPart(layout, place, side.dim));
-  return text;
+  const auto part = [&](const layout::Side &side) { return inputPart(layout, place, side.dim); };
+  return joined(llvm::map_range(layout.inputs(), part), ",");
 }
 
 /// A rectangle of elements: the last two axes, and where the others stand.
@@ -239,10 +238,8 @@ std::string placeLegend(const LinearLayout &layout) {
   if (isOnThreads(layout))
     return "thread:register, thread = lane + " +
            std::to_string(Bits{1} << layout.inputBits(Dim::Lane)) + " * warp";
-  std::string names;
-  for (const layout::Side &side : layout.inputs())
-    names += (names.empty() ? "" : ",") + std::string(nameOf(side.dim));
-  return names;
+  const auto name = [](const layout::Side &side) { return nameOf(side.dim); };
+  return joined(llvm::map_range(layout.inputs(), name), ",");
 }
 
 std::string tableOf(const PicturedLayout &picture) {

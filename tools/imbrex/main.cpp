@@ -4,6 +4,7 @@
 #include "backend/support/diagnostics.h"
 #include "backend/support/float_state.h"
 #include "backend/support/lexer.h"
+#include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -167,10 +168,8 @@ bool isKnown(std::string_view word) {
     if (name == llvm::StringRef(word)) return true;
   }
   if (word.starts_with('-')) return true;
-  std::string list;
-  for (const std::string_view name : names) list += (list.empty() ? "" : ", ") + std::string(name);
   const std::string_view meant = nearest(word, names);
-  reportUsage(meant.empty() ? diagnostic(Diag::ForeignSubcommand, {}, word, list)
+  reportUsage(meant.empty() ? diagnostic(Diag::ForeignSubcommand, {}, word, joined(names))
                             : diagnostic(Diag::UnknownSubcommand, {}, word, meant));
   return false;
 }
