@@ -123,7 +123,7 @@ struct PlacementSearch {
 };
 
 struct PlacementChoice {
-  bool amongArithmetic = true; ///< Loads may stand in clusters of arithmetic, too.
+  bool amongArithmetic = false; ///< Loads may stand in clusters of arithmetic, too, and hold it up.
   /// By piece; empty: the most that are safe, for each cluster. Fewer never leave more in flight.
   std::vector<std::int32_t> ahead = {};
 };

@@ -24,8 +24,6 @@ constexpr std::int32_t kMostOuterSlots = 2;
 constexpr std::int32_t kMostLeast = 4096;
 // More take minutes.
 constexpr std::int64_t kMostWalked = 100'000;
-/// Loads do not hold up arithmetic.
-PlacementChoice amongReads() { return {.amongArithmetic = false}; }
 // Cycles are whole numbers; what differs by less is the same.
 constexpr double kSame = 1e-6;
 
@@ -188,7 +186,7 @@ private:
   void describePlacement(Candidate &taken) const {
     std::string why;
     const auto loop = clusters(taken.slots, *taken.takesTurns, why);
-    taken.placement = describe(*loop, searchPlacements(*loop, amongReads()));
+    taken.placement = describe(*loop, searchPlacements(*loop));
   }
 
   void tryTurns(LastCluster last) {
@@ -201,7 +199,7 @@ private:
     overSlots(1, candidate, [&](std::int32_t slots, Diagnostics &) -> std::optional<Program> {
       std::string why;
       const TurnLoop loop = *clusters(slots, last, why);
-      const PlacementSearch search = searchPlacements(loop, amongReads());
+      const PlacementSearch search = searchPlacements(loop);
       if (!search.best) return std::nullopt;
       return programOf(loop, *search.best);
     });

@@ -80,7 +80,7 @@ bool failsWithin(const Program &program, std::int32_t most) {
 }
 
 Placement bestOf(const TurnLoop &loop) {
-  const PlacementSearch search = searchPlacements(loop);
+  const PlacementSearch search = searchPlacements(loop, {.amongArithmetic = true});
   REQUIRE(search.best);
   return *search.best;
 }

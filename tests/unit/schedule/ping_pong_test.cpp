@@ -103,7 +103,8 @@ TEST_CASE("ping-pong programs that are safe in theory are proven") {
 
 TEST_CASE("of the 4096 placements of a ping-pong half, 126 are safe, and 25 leave 12 in flight") {
   const TurnLoop loop = pingPongHalf();
-  const PlacementSearch search = searchPlacements(loop, {.ahead = {1, 2, 2, 2}});
+  const PlacementSearch search =
+      searchPlacements(loop, {.amongArithmetic = true, .ahead = {1, 2, 2, 2}});
   CHECK(search.tried == 4096);
   CHECK(search.safe == 126);
   CHECK(search.byLeast ==
@@ -114,10 +115,11 @@ TEST_CASE("of the 4096 placements of a ping-pong half, 126 are safe, and 25 leav
 
 TEST_CASE("of placements that leave as much, the best gives loads the most time") {
   const TurnLoop loop = pingPongHalf();
-  REQUIRE(searchPlacements(loop, {.ahead = {1, 2, 2, 2}}).best == placed({0, 6, 5, 5}));
+  REQUIRE(searchPlacements(loop, {.amongArithmetic = true, .ahead = {1, 2, 2, 2}}).best ==
+          placed({0, 6, 5, 5}));
   // A1 has less time than the others. Where it may be loaded two trips ahead, in the last cluster
   // of one, it has more, and as much is left.
-  const PlacementSearch search = searchPlacements(loop);
+  const PlacementSearch search = searchPlacements(loop, {.amongArithmetic = true});
   REQUIRE(search.best);
   CHECK(search.best->front() == LoadPlace{7, 2});
   CHECK(waitsOf(loop, *search.best) == kTwelve);
@@ -249,7 +251,7 @@ TEST_CASE("K6: two groups by turns leave as much in flight as the published kern
     const auto loop = cutIntoClusters(countedWork(2), QueueId(0), TripsId(0), slots, why);
     REQUIRE_MESSAGE(loop, why);
     CHECK(loop->clusters.size() == 4);
-    const PlacementSearch search = searchPlacements(*loop, {.amongArithmetic = false});
+    const PlacementSearch search = searchPlacements(*loop);
     REQUIRE(search.best);
     // There the loads of a trip are 4 entries, and those of all slots but 2 are left.
     for (const auto &[cluster, count] : waitsOf(*loop, *search.best))
@@ -293,7 +295,7 @@ TEST_CASE("more entries in flight than warps were seen to bear are told") {
   std::string why;
   const auto loop = cutIntoClusters(countedWork(2, 4), QueueId(0), TripsId(0), 5, why);
   REQUIRE(loop);
-  const std::string text = describe(*loop, searchPlacements(*loop, {.amongArithmetic = false}));
+  const std::string text = describe(*loop, searchPlacements(*loop));
   CHECK(text.ends_with("at least 32 entries are left, at most 36 are in flight, where warps were "
                        "seen to stall from 24 on"));
 }
@@ -430,7 +432,7 @@ TEST_CASE("K6: through registers into one slot, reads and stores end before the 
   const Program work = stagedWork(2, 3, 2);
   const TurnLoop loop = cutStaged(work, LastCluster::Halved, 1);
   CHECK(loop.clusters.size() == 8);
-  const PlacementSearch search = searchPlacements(loop, {.amongArithmetic = false});
+  const PlacementSearch search = searchPlacements(loop);
   CHECK(search.tried == 16);
   CHECK(search.safe == 1);
   REQUIRE(search.best == Placement{{6, 1}, {6, 1}});
@@ -481,7 +483,7 @@ TEST_CASE("turns through registers are proven, and no wait of theirs could be we
           CAPTURE(reads);
           CAPTURE(stages);
           const TurnLoop loop = cutStaged(stagedWork(pieces, reads, 3), last, stages);
-          const PlacementSearch search = searchPlacements(loop, {.amongArithmetic = false});
+          const PlacementSearch search = searchPlacements(loop);
           REQUIRE(search.best);
           Program program = programOf(loop, *search.best);
           CHECK(findingOf(program) == std::nullopt);
