@@ -2,6 +2,7 @@
 
 #include "backend/support/check.h"
 #include "backend/target/host/nest/body.h"
+#include "backend/target/host/nest/counted_loop.h"
 
 #include <algorithm>
 
@@ -118,17 +119,10 @@ Value *Emitter::site(const ir::Op &op) {
 
 void Emitter::emitLoop(std::int64_t trips, const std::function<void(Value *)> &body) {
   if (trips == 1) return body(index(0));
-  llvm::BasicBlock *before = builder.GetInsertBlock(), *loop = newBlock("loop");
-  builder.CreateBr(loop);
-  builder.SetInsertPoint(loop);
-  llvm::PHINode *i = builder.CreatePHI(i64, 2);
-  i->addIncoming(index(0), before);
-  body(i);
-  Value *next = builder.CreateNUWAdd(i, index(1));
-  i->addIncoming(next, builder.GetInsertBlock());
-  llvm::BasicBlock *after = newBlock("after");
-  builder.CreateCondBr(builder.CreateICmpULT(next, index(trips)), loop, after);
-  builder.SetInsertPoint(after);
+  emitCountedLoop(builder, index(trips), 1, {}, [&](Value *i, auto) {
+    body(i);
+    return Carried();
+  });
 }
 
 /// Write one element everywhere.
