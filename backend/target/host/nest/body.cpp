@@ -219,7 +219,7 @@ Lanes Body::elementwise(const ir::Op &op, PointId at) {
   // Of a select, the second operand's element: the first is its condition.
   const ir::ElementKind element = f_.type(op.operands.back()).element();
   Value *value = emitElementwise(b_, op.kind, element, values, f_.natives);
-  return {.value = value, .isVector = !allUniform && width_ > 1, .step = 0, .depth = depth};
+  return {.value = value, .isVector = !allUniform && width_ > 1, .depth = depth};
 }
 
 /// Sums and products that keep a fixed step between lanes. Steps are exact modulo the type's width,
@@ -253,7 +253,7 @@ std::optional<Lanes> Body::affine(const ir::Op &op, llvm::ArrayRef<Lanes> operan
   const std::int32_t depth = std::max(x.depth, y.depth);
   const AtDepth position(*this, depth);
   Value *first = emitElementwise(b_, op.kind, type.element(), {x.value, y.value}, f_.natives);
-  return Lanes{.value = first, .isVector = false, .step = step, .depth = depth};
+  return Lanes{.value = first, .step = step, .depth = depth};
 }
 
 Lanes Body::cast(const ir::Op &op, PointId at) {
@@ -266,7 +266,6 @@ Lanes Body::cast(const ir::Op &op, PointId at) {
       info(to).bits <= info(from).bits) {
     const std::int32_t unused = 64 - info(to).bits;
     return {.value = emitCast(b_, from, to, {}, x.value, f_.natives),
-            .isVector = false,
             .step =
                 static_cast<std::int64_t>(static_cast<std::uint64_t>(x.step) << unused) >> unused,
             .depth = x.depth};
@@ -277,7 +276,6 @@ Lanes Body::cast(const ir::Op &op, PointId at) {
   Value *operand = x.isUniform() ? x.value : vector(x);
   return {.value = emitCast(b_, from, to, rounding, operand, f_.natives),
           .isVector = !x.isUniform() && width_ > 1,
-          .step = 0,
           .depth = x.depth};
 }
 

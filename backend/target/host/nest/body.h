@@ -149,7 +149,7 @@ private:
   llvm::Value *laneSteps(llvm::Type *element, std::int64_t step);
   Lanes extendTo64(const Lanes &offset, ir::ValueId value, PointId at);
   Lanes uniform(llvm::Value *value, std::int32_t depth = -1) {
-    return {.value = value, .isVector = false, .step = 0, .depth = depth};
+    return {.value = value, .depth = depth};
   }
 
   Emitter &f_;

@@ -13,10 +13,8 @@ Lanes Body::gather(const ir::Op &op, PointId at) {
   const std::int64_t extent = f_.type(op.operand(0)).shape()[static_cast<std::int32_t>(axis)];
   const Lanes index = read(op.operand(1), at);
   Value *given = index.isUniform() ? index.value : vector(index);
-  Coordinate coordinate{.value = nullptr,
-                        .isVector = given->getType()->isVectorTy(),
-                        .step = 0,
-                        .depth = index.depth};
+  Coordinate coordinate{
+      .value = nullptr, .isVector = given->getType()->isVectorTy(), .depth = index.depth};
   Value *inside = nullptr;
   {
     const AtDepth position(*this, index.depth);
@@ -35,7 +33,6 @@ Lanes Body::gather(const ir::Op &op, PointId at) {
   const AtDepth position(*this, depth);
   return {.value = b_.CreateSelect(keeps, x, llvm::Constant::getNullValue(x->getType())),
           .isVector = !isOne && width_ > 1,
-          .step = 0,
           .depth = depth};
 }
 

@@ -63,7 +63,6 @@ Lanes Body::addressLanes(const Lanes &pointers) {
   return {.value = b_.CreateGEP(f_.i8, b_.CreateVectorSplat(static_cast<unsigned>(width_), first),
                                 steps),
           .isVector = true,
-          .step = 0,
           .depth = pointers.depth};
 }
 
@@ -97,7 +96,7 @@ Lanes Body::readMemory(const ir::Type &type, const Access &access, const Lanes &
     Value *off = otherVector ? otherVector : llvm::Constant::getNullValue(loaded->getType());
     loaded = b_.CreateSelect(maskVector, loaded, off);
   }
-  return {.value = loaded, .isVector = !resultIsOne, .step = 0, .depth = depth};
+  return {.value = loaded, .isVector = !resultIsOne, .depth = depth};
 }
 
 /// Bring what the next block reads here, if the plan says so, to the first-level cache.
@@ -204,11 +203,8 @@ Lanes Body::extendTo64(const Lanes &offset, ir::ValueId value, PointId at) {
   const ir::ElementKind element = f_.type(value).element();
   Point start;
   for (const Coordinate &c : point(at))
-    start.push_back({.value = c.start,
-                     .step = 0,
-                     .depth = c.startDepth,
-                     .start = c.start,
-                     .startDepth = c.startDepth});
+    start.push_back(
+        {.value = c.start, .depth = c.startDepth, .start = c.start, .startDepth = c.startDepth});
   const bool isKnown = std::ranges::all_of(start, [](const Coordinate &c) { return c.start; });
   // The reach must fit the type, or no start can be right.
   const std::int64_t reach = offset.step * (innerTrips_ - 1); // 32 bits times 31

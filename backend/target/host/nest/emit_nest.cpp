@@ -33,12 +33,8 @@ void NestEmitter::emitAxis(std::int32_t axis) {
   llvm::PHINode *index = b_.CreatePHI(f_.i64, 2);
   index->addIncoming(f_.index(0), before);
   body_.pushLevel(entry);
-  coordinates_[static_cast<size_t>(axis)] = {.value = index,
-                                             .step = 0,
-                                             .depth = body_.innermost(),
-                                             .start = index,
-                                             .startDepth = body_.innermost(),
-                                             .multiple = 1};
+  coordinates_[static_cast<size_t>(axis)] = {
+      .value = index, .depth = body_.innermost(), .start = index, .startDepth = body_.innermost()};
   emitAxis(axis + 1);
   body_.popLevel();
   Value *next = b_.CreateNUWAdd(index, f_.index(1));
@@ -137,7 +133,6 @@ void NestEmitter::emitVectorTrips(std::int32_t unroll) {
               .step = shape_.width > 1 ? 1 : 0,
               .depth = body_.innermost(),
               .start = f_.index(0),
-              .startDepth = -1,
               .multiple = loops || offset != 0 ? shape_.width : 0},
              copy);
   }
@@ -156,13 +151,7 @@ void NestEmitter::emitRest(Value *start) {
   llvm::PHINode *index = b_.CreatePHI(f_.i64, 2);
   index->addIncoming(start, before);
   constexpr std::int32_t kRest = -1;
-  emitTrip({.value = index,
-            .step = 0,
-            .depth = body_.innermost(),
-            .start = nullptr,
-            .startDepth = -1,
-            .multiple = 1},
-           kRest);
+  emitTrip({.value = index, .depth = body_.innermost()}, kRest);
   Value *next = b_.CreateNUWAdd(index, f_.index(1));
   index->addIncoming(next, b_.GetInsertBlock());
   llvm::BasicBlock *after = f_.newBlock("rest.done");

@@ -54,11 +54,9 @@ std::function<void()> NestEmitter::evaluateReduce(const Root &root, PointId at, 
         body_.loadBuffer(f_.plan.buffers[buffer.index()], f_.bufferAddress(buffer), into));
   };
   const auto store = [&](BufferId buffer, Value *x) {
-    body_.storeBuffer(f_.plan.buffers[buffer.index()], f_.bufferAddress(buffer), into,
-                      {.value = x,
-                       .isVector = x->getType()->isVectorTy(),
-                       .step = 0,
-                       .depth = body_.innermost()});
+    body_.storeBuffer(
+        f_.plan.buffers[buffer.index()], f_.bufferAddress(buffer), into,
+        {.value = x, .isVector = x->getType()->isVectorTy(), .depth = body_.innermost()});
   };
   if (!index) {
     store(bufferOf(0),
@@ -172,7 +170,7 @@ void NestEmitter::storeResult(ir::ValueId result, Value *value, PointId at) {
   if (f_.type(result).rank() == 0) return f_.setScalar(result, value);
   const BufferId buffer = f_.plan.bufferOf[result.index()];
   body_.storeBuffer(f_.plan.buffers[buffer.index()], f_.bufferAddress(buffer), at,
-                    {.value = value, .isVector = false, .step = 0, .depth = body_.innermost()});
+                    {.value = value, .depth = body_.innermost()});
 }
 
 } // namespace imbrex::host

@@ -13,13 +13,7 @@ using llvm::Value;
 // --- indices ---
 
 Coordinate Body::constant(std::int64_t value) {
-  return {.value = f_.index(value),
-          .isVector = false,
-          .step = 0,
-          .depth = -1,
-          .start = f_.index(value),
-          .startDepth = -1,
-          .multiple = value};
+  return {.value = f_.index(value), .start = f_.index(value), .multiple = value};
 }
 
 Coordinate Body::addConstant(const Coordinate &c, std::int64_t by) {
@@ -31,8 +25,6 @@ Coordinate Body::add(const Coordinate &a, const Coordinate &b) {
                     .isVector = a.isVector || b.isVector,
                     .step = a.step + b.step,
                     .depth = std::max(a.depth, b.depth),
-                    .start = nullptr,
-                    .startDepth = -1,
                     .multiple = std::gcd(a.multiple, b.multiple)};
   Value *x = result.isVector ? vector(a) : a.value;
   Value *y = result.isVector ? vector(b) : b.value;
@@ -74,13 +66,7 @@ Coordinate Body::quotient(const Coordinate &c, std::int64_t by) {
   Value *x = isUniform ? c.value : vector(c);
   const AtDepth position(*this, c.depth);
   Value *divisor = llvm::ConstantInt::getSigned(x->getType(), by);
-  return {.value = b_.CreateUDiv(x, divisor),
-          .isVector = !isUniform,
-          .step = 0,
-          .depth = c.depth,
-          .start = nullptr,
-          .startDepth = -1,
-          .multiple = 1};
+  return {.value = b_.CreateUDiv(x, divisor), .isVector = !isUniform, .depth = c.depth};
 }
 
 Coordinate Body::remainder(const Coordinate &c, std::int64_t by) {
@@ -93,8 +79,6 @@ Coordinate Body::remainder(const Coordinate &c, std::int64_t by) {
           .isVector = !isAffine,
           .step = isAffine ? c.step : 0,
           .depth = c.depth,
-          .start = nullptr,
-          .startDepth = -1,
           .multiple = isAffine ? std::gcd(c.multiple, by) : 1};
 }
 
@@ -106,11 +90,7 @@ Coordinate Body::clamp(const Coordinate &c, std::int64_t extent) {
   Value *raised = b_.CreateSelect(b_.CreateICmpSLT(x, low), low, x);
   return {.value = b_.CreateSelect(b_.CreateICmpSGT(raised, high), high, raised),
           .isVector = x->getType()->isVectorTy(),
-          .step = 0,
-          .depth = c.depth,
-          .start = nullptr,
-          .startDepth = -1,
-          .multiple = 1};
+          .depth = c.depth};
 }
 
 Coordinate Body::linear(llvm::ArrayRef<std::int64_t> extents, llvm::ArrayRef<Coordinate> point) {
@@ -233,10 +213,7 @@ Lanes Body::join(const ir::Op &op, PointId at) {
   Value *first = vector(x), *second = vector(y);
   const AtDepth position(*this, depth);
   Value *isFirst = b_.CreateICmpEQ(index, llvm::Constant::getNullValue(index->getType()));
-  return {.value = b_.CreateSelect(isFirst, first, second),
-          .isVector = width_ > 1,
-          .step = 0,
-          .depth = depth};
+  return {.value = b_.CreateSelect(isFirst, first, second), .isVector = width_ > 1, .depth = depth};
 }
 
 Lanes Body::concat(const ir::Op &op, PointId at) {
@@ -259,7 +236,6 @@ Lanes Body::concat(const ir::Op &op, PointId at) {
   Value *bound = llvm::ConstantInt::getSigned(index->getType(), firstExtent);
   return {.value = b_.CreateSelect(b_.CreateICmpSLT(index, bound), first, second),
           .isVector = width_ > 1,
-          .step = 0,
           .depth = depth};
 }
 
@@ -274,7 +250,6 @@ Lanes Body::bitcast(const ir::Op &op, PointId at) {
   const AtDepth position(*this, x.depth);
   return {.value = b_.CreateBitCast(value, lanesLike(value->getType(), f_.laneType(to))),
           .isVector = value->getType()->isVectorTy(),
-          .step = 0,
           .depth = x.depth};
 }
 
@@ -291,7 +266,6 @@ Lanes Body::nibbles(const ir::Op &op, PointId at, bool unpacks) {
     const AtDepth position(*this, depth);
     return {.value = b_.CreateOr(lowBits, b_.CreateShl(highBits, 4)),
             .isVector = width_ > 1,
-            .step = 0,
             .depth = depth};
   }
   from.back() = quotient(last, 2);
@@ -302,7 +276,6 @@ Lanes Body::nibbles(const ir::Op &op, PointId at, bool unpacks) {
   Value *odd = b_.CreateTrunc(index, lanesLike(index->getType(), f_.i1));
   return {.value = b_.CreateSelect(odd, b_.CreateLShr(bits, 4), b_.CreateAnd(bits, 15)),
           .isVector = width_ > 1,
-          .step = 0,
           .depth = depth};
 }
 

@@ -61,7 +61,6 @@ Lanes Body::within(const Coordinate &where, Value *start, Value *extent) {
   narrow.value = b_.CreateTrunc(where.value, lanesLike(where.value->getType(), f_.i32));
   return {.value = b_.CreateICmpULT(b_.CreateSub(vector(narrow), low), count),
           .isVector = true,
-          .step = 0,
           .depth = where.depth};
 }
 
@@ -111,10 +110,7 @@ Lanes Body::both(const Lanes &x, const Lanes &y) {
   Value *second = isOne ? y.value : vector(y);
   const std::int32_t depth = std::max(x.depth, y.depth);
   const AtDepth position(*this, depth);
-  return {.value = b_.CreateAnd(first, second),
-          .isVector = !isOne && width_ > 1,
-          .step = 0,
-          .depth = depth};
+  return {.value = b_.CreateAnd(first, second), .isVector = !isOne && width_ > 1, .depth = depth};
 }
 
 Body::ViewAccess Body::viewAccess(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box,
@@ -125,7 +121,7 @@ Body::ViewAccess Body::viewAccess(const ir::Op &op, size_t firstCoordinate, cons
   ViewAccess access{.element = uniform(f_.index(0)), .mask = {}};
   if (assumesInside_) assumeInside(op, firstCoordinate, box);
   for (size_t axis = 0; axis < where.size(); ++axis) {
-    const Coordinate first{.value = start[axis], .step = 0, .depth = -1};
+    const Coordinate first{.value = start[axis]};
     const Coordinate index = add(where[axis], first);
     if (!assumesInside_)
       access.mask = both(access.mask, within(where[axis], start[axis], view.extents[axis]));
@@ -178,10 +174,7 @@ Lanes Body::viewLoad(const ir::Op &op, PointId at) {
   Value *mask = vector(access.mask), *inside = vector(loaded);
   Value *outside = other.value ? vector(other) : llvm::Constant::getNullValue(inside->getType());
   const AtDepth position(*this, depth);
-  return {.value = b_.CreateSelect(mask, inside, outside),
-          .isVector = width_ > 1,
-          .step = 0,
-          .depth = depth};
+  return {.value = b_.CreateSelect(mask, inside, outside), .isVector = width_ > 1, .depth = depth};
 }
 
 // --- f4e2m1: two elements in a byte, the first in the low nibble ---
@@ -201,7 +194,7 @@ Lanes Body::readNibbles(ir::ValueId view, const ViewAccess &access) {
                                   address, llvm::Align(1), mask);
   Value *odd = b_.CreateTrunc(element, lanesLike(element->getType(), f_.i1));
   Value *nibble = b_.CreateSelect(odd, b_.CreateLShr(byte, 4), b_.CreateAnd(byte, 15));
-  return {.value = nibble, .isVector = width_ > 1, .step = 0, .depth = depth};
+  return {.value = nibble, .isVector = width_ > 1, .depth = depth};
 }
 
 /// The byte's other nibble may belong to another block, so that each half is changed in one step

@@ -52,14 +52,7 @@ private:
     return root.op->attrs<ir::ReduceAttrs>();
   }
   bool isAlongInner(const Root &root) const { return reduction(root).axis == shape_.innerAxis; }
-  Coordinate zero() {
-    return {.value = f_.index(0),
-            .step = 0,
-            .depth = -1,
-            .start = f_.index(0),
-            .startDepth = -1,
-            .multiple = 0};
-  }
+  Coordinate zero() { return {.value = f_.index(0), .start = f_.index(0), .multiple = 0}; }
 
   void prepare(const Root &root);
   void emitAxis(std::int32_t axis);

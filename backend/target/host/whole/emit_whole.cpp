@@ -109,10 +109,7 @@ llvm::SmallVector<Value *, 4> WholeEmitter::combine(llvm::ArrayRef<Value *> a,
   const PointId nowhere = body.intern({});
   for (size_t i = 0; i < region.arguments.size(); ++i)
     body.bind(region.arguments[i], nowhere,
-              {.value = i < a.size() ? a[i] : b[i - a.size()],
-               .isVector = lanes > 1,
-               .step = 0,
-               .depth = -1});
+              {.value = i < a.size() ? a[i] : b[i - a.size()], .isVector = lanes > 1});
   llvm::SmallVector<Value *, 4> results;
   for (const ir::ValueId yielded : region.ops.back()->operands)
     results.push_back(body.readVector(yielded, nowhere));
