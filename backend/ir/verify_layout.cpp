@@ -172,21 +172,14 @@ bool checkLayouts(const OpCheck &check) {
   const Op &op = check.op();
   LayoutCheck layouts(check);
   switch (info(op.kind).typeRule) {
-  case TypeRule::SameAsOperands:
-  case TypeRule::Comparison:
-  case TypeRule::Select:
-  case TypeRule::Cast:
-  case TypeRule::PointerAdd:
-  case TypeRule::RingCopy:
-  case TypeRule::RingStore:
-  case TypeRule::Load:
-  case TypeRule::Store:
-  case TypeRule::AtomicRmw:
-  case TypeRule::AtomicCas:
-  case TypeRule::Scan:
-  case TypeRule::Sort:
-  case TypeRule::Philox:
-  case TypeRule::InlineAsm: return layouts.areAllOne();
+#define IMBREX_TYPE_RULE(...)
+#define IMBREX_ALIKE(Rule) case TypeRule::Rule:
+#include "backend/ir/type_rules.def"
+    return layouts.areAllOne();
+#define IMBREX_TYPE_RULE(...)
+#define IMBREX_APART(Rule) case TypeRule::Rule:
+#include "backend/ir/type_rules.def"
+    return true;
   case TypeRule::Bitcast:
     return check.operand(0).shape() != check.result().shape() || layouts.areAllOne();
   case TypeRule::RingSlot: return layouts.isOfRing();
@@ -202,41 +195,8 @@ bool checkLayouts(const OpCheck &check) {
   case TypeRule::BreakIf:
     return layouts.areSlotsOne(llvm::ArrayRef(op.operands).drop_front(),
                                innermostLoop(check.parents())->results);
-  case TypeRule::Constant:
-  case TypeRule::Arange:
-  case TypeRule::GridIndex:
-  case TypeRule::Broadcast:
-  case TypeRule::Reshape:
-  case TypeRule::Permute:
-  case TypeRule::Join:
-  case TypeRule::Split:
-  case TypeRule::Concat:
-  case TypeRule::Slice:
-  case TypeRule::Flip:
-  case TypeRule::ViewLoad:
   case TypeRule::ViewStore:
-  case TypeRule::ViewExtent:
-  case TypeRule::ViewData:
-  case TypeRule::ViewBytes:
-  case TypeRule::TablePointer:
-  case TypeRule::NoResult:
-  case TypeRule::Bare:
-  case TypeRule::Assert:
-  case TypeRule::Require:
-  case TypeRule::If: // as what its bodies yield
-  case TypeRule::ExitIf:
-  case TypeRule::ConvertLayout:
-  case TypeRule::RingNew:
-  case TypeRule::RingCopyBox: // by the ring's
-  case TypeRule::RingDrain:
-  case TypeRule::SharedLoad:
-  case TypeRule::RingLoadBox:
-  case TypeRule::BarrierNew:
-  case TypeRule::BarrierUse:
-  case TypeRule::Roles:
-  case TypeRule::VarNew:
-  case TypeRule::VarRead:
-  case TypeRule::VarWrite: return true;
+  case TypeRule::If: return true; // as what its bodies yield
   }
   return false;
 }

@@ -105,19 +105,14 @@ private:
 
   void collect(Op &op, Op *inside) {
     switch (info(op.kind).typeRule) {
-    case TypeRule::SameAsOperands:
-    case TypeRule::Comparison:
-    case TypeRule::Select:
-    case TypeRule::Cast:
-    case TypeRule::PointerAdd:
-    case TypeRule::Load:
-    case TypeRule::Store:
-    case TypeRule::AtomicRmw:
-    case TypeRule::AtomicCas:
-    case TypeRule::Scan:
-    case TypeRule::Sort:
-    case TypeRule::Philox:
-    case TypeRule::InlineAsm: return together(op);
+#define IMBREX_TYPE_RULE(...)
+#define IMBREX_ALIKE(Rule) case TypeRule::Rule:
+#include "backend/ir/type_rules.def"
+      return together(op);
+#define IMBREX_TYPE_RULE(...)
+#define IMBREX_APART(Rule) case TypeRule::Rule:
+#include "backend/ir/type_rules.def"
+      return apart(op);
     case TypeRule::Bitcast: return sameShape(op) ? together(op) : apart(op);
     case TypeRule::Reduce: return reduction(op);
     case TypeRule::Gather: return resultsWith(op, {1});
@@ -129,43 +124,8 @@ private:
     case TypeRule::While: return loop(op);
     case TypeRule::If: return choice(op);
     case TypeRule::BreakIf: return leave(op, *inside);
-    case TypeRule::Constant:
-    case TypeRule::Arange:
-    case TypeRule::GridIndex:
-    case TypeRule::Broadcast:
-    case TypeRule::Reshape:
-    case TypeRule::Permute:
-    case TypeRule::Join:
-    case TypeRule::Split:
-    case TypeRule::Concat:
-    case TypeRule::Slice:
-    case TypeRule::Flip:
-    case TypeRule::ViewLoad:
-    case TypeRule::ViewExtent:
-    case TypeRule::ViewData:
-    case TypeRule::ViewBytes:
-    case TypeRule::TablePointer:
-    case TypeRule::NoResult:
-    case TypeRule::Bare:
-    case TypeRule::Assert:
-    case TypeRule::Require:
     case TypeRule::Yield: // with the op around it
-    case TypeRule::ExitIf:
-    case TypeRule::ConvertLayout:
-    case TypeRule::RingNew:
-    case TypeRule::RingCopy:
-    case TypeRule::RingCopyBox:
-    case TypeRule::RingStore:
-    case TypeRule::RingDrain:
-    case TypeRule::RingSlot:
-    case TypeRule::SharedLoad:
-    case TypeRule::RingLoadBox:
-    case TypeRule::BarrierNew:
-    case TypeRule::BarrierUse:
-    case TypeRule::Roles:
-    case TypeRule::VarNew:
-    case TypeRule::VarRead:
-    case TypeRule::VarWrite: return apart(op);
+    case TypeRule::RingSlot: return apart(op);
     }
   }
 
