@@ -50,18 +50,6 @@ bool canCombine(AtomicKind kind, ElementKind element) {
   return false;
 }
 
-/// The view, and from operand `first` on a coordinate for each of its axes.
-bool coordinatesAreRight(const OpCheck &check, size_t first) {
-  const auto rank = static_cast<size_t>(check.operand(0).rank());
-  for (size_t i = first; i < first + rank; ++i) {
-    const Type &type = check.operand(i);
-    if (!check.operandIs(i, "a coordinate", type.isScalar() && isInteger(type.element()),
-                         "an integer scalar"))
-      return false;
-  }
-  return true;
-}
-
 bool hasView(const OpCheck &check) {
   return check.operandIs(0, "the first operand", check.operand(0).isView(), "a view");
 }
@@ -76,6 +64,17 @@ std::string boxOf(const Type &view) {
 }
 
 } // namespace
+
+bool coordinatesAreRight(const OpCheck &check, size_t view, size_t first) {
+  const auto rank = static_cast<size_t>(check.operand(view).rank());
+  for (size_t i = first; i < first + rank; ++i) {
+    const Type &type = check.operand(i);
+    if (!check.operandIs(i, "a coordinate", type.isScalar() && isInteger(type.element()),
+                         "an integer scalar"))
+      return false;
+  }
+  return true;
+}
 
 bool checkPointerAdd(const OpCheck &check) {
   if (!hasPointers(check)) return false;
@@ -132,7 +131,7 @@ bool checkViewLoad(const OpCheck &check) {
   const Padding padding = check.op().attrs<ViewAttrs>().padding;
   const size_t paddings = padding == Padding::Value ? 1 : 0;
   const auto rank = static_cast<size_t>(view.rank());
-  if (!check.operandCountIs(1 + rank + paddings) || !coordinatesAreRight(check, 1)) return false;
+  if (!check.operandCountIs(1 + rank + paddings) || !coordinatesAreRight(check, 0, 1)) return false;
   if (paddings == 1 && !check.operandIs(1 + rank, "the padding", Type::tile(view.element())))
     return false;
   const bool hasNan = (isFloat(view.element()) || isNarrowFloat(view.element())) &&
@@ -150,7 +149,7 @@ bool checkViewStore(const OpCheck &check) {
   const Type &view = check.operand(0);
   return check.operandCountIs(2 + static_cast<size_t>(view.rank())) &&
          check.operandIs(1, "the value", isBoxOf(view, check.operand(1)), boxOf(view)) &&
-         coordinatesAreRight(check, 2) &&
+         coordinatesAreRight(check, 0, 2) &&
          check.attributeIs("padding", check.op().attrs<ViewAttrs>().padding == Padding::Zero,
                            "left alone, because a store has none") &&
          aheadIsRight<ViewAttrs>(check);

@@ -28,16 +28,10 @@ bool boxIsRight(const OpCheck &check) {
   constexpr size_t kFirst = 3;
   const bool isRight =
       view.isView() && view.element() == held.element() && view.rank() == held.rank();
-  if (!check.operandIs(2, "the third operand", isRight, "a view with boxes of " + toString(held)) ||
-      !check.operandCountIs(kFirst + static_cast<size_t>(view.rank())))
-    return false;
-  for (size_t i = kFirst; i < check.operandCount(); ++i) {
-    const Type &type = check.operand(i);
-    if (!check.operandIs(i, "a coordinate", type.isScalar() && isInteger(type.element()),
-                         "an integer scalar"))
-      return false;
-  }
-  return true;
+  return check.operandIs(2, "the third operand", isRight,
+                         "a view with boxes of " + toString(held)) &&
+         check.operandCountIs(kFirst + static_cast<size_t>(view.rank())) &&
+         coordinatesAreRight(check, 2, kFirst);
 }
 
 constexpr std::int32_t kMostArrivals = (1 << 20) - 1; // that a phase can count

@@ -77,6 +77,10 @@ inline bool isCombineBody(const Op &op) {
   return op.kind == OpKind::Reduce || op.kind == OpKind::Scan;
 }
 
+/// Of a view, that is operand `view`: from operand `first` on a coordinate for each of its axes
+/// (verify_memory.cpp).
+bool coordinatesAreRight(const OpCheck &check, size_t view, size_t first);
+
 // verify_layout.cpp
 bool checkDemands(const Kernel &kernel, Diagnostics &diagnostics);
 bool checkThreads(const Kernel &kernel, Diagnostics &diagnostics);
