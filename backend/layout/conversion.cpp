@@ -305,12 +305,6 @@ private:
   std::vector<ConversionStep> steps_;
 };
 
-bool isOnThreads(const LinearLayout &layout) {
-  const auto inputs = layout.inputs();
-  return inputs.size() == 3 && inputs[0].dim == Dim::Register && inputs[1].dim == Dim::Lane &&
-         inputs[2].dim == Dim::Warp;
-}
-
 /// Through shared memory a register is stored and loaded, both by address, and all warps wait for
 /// each other twice. Beyond so many instructions per register that is less.
 constexpr std::int64_t kMaxStepsPerRegister = 6;
@@ -326,7 +320,7 @@ ConversionKind kindOf(const std::vector<ConversionStep> &steps) {
 
 std::optional<std::vector<ConversionStep>> planWithinWarps(const LinearLayout &from,
                                                            const LinearLayout &wanted) {
-  IMBREX_CHECK(isOnThreads(from) && isOnThreads(wanted), "a conversion between other places");
+  IMBREX_CHECK(from.isOnThreads() && wanted.isOnThreads(), "a conversion between other places");
   for (const Dim dim : {Dim::Lane, Dim::Warp})
     IMBREX_CHECK(from.inputBits(dim) == wanted.inputBits(dim),
                  "a conversion between different threads: {0} has {1} and {2} bits", nameOf(dim),

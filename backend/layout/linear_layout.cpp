@@ -72,4 +72,9 @@ Bits LinearLayout::apply(Bits input) const { return multiply(columns_, input); }
 
 Bits LinearLayout::apply(Dim input, Bits index) const { return apply(index << inputShift(input)); }
 
+bool LinearLayout::isOnThreads() const {
+  return llvm::equal(inputs_, std::array{Dim::Register, Dim::Lane, Dim::Warp},
+                     [](const Side &side, Dim dim) { return side.dim == dim; });
+}
+
 } // namespace imbrex::layout

@@ -85,6 +85,9 @@ public:
   /// The same for one dimension, the others at 0.
   Bits apply(Dim input, Bits index) const;
 
+  /// Whether its inputs are registers, lanes and warps.
+  bool isOnThreads() const;
+
   friend bool operator==(const LinearLayout &, const LinearLayout &) = default;
 
 private:

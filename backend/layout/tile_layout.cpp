@@ -57,10 +57,7 @@ LinearLayout withNeighboursInRegisters(const LinearLayout &layout, std::int32_t 
 }
 
 bool isFillingLayout(const LinearLayout &layout) {
-  const auto inputs = layout.inputs();
-  if (inputs.size() != 3 || inputs[0].dim != Dim::Register || inputs[1].dim != Dim::Lane ||
-      inputs[2].dim != Dim::Warp)
-    return false;
+  if (!layout.isOnThreads()) return false;
   const auto registers = layout.columns(Dim::Register);
   const Bits ofThreads = unionOf(layout.columns(Dim::Lane)) | unionOf(layout.columns(Dim::Warp));
   const auto copies = llvm::count(layout.columns(), Bits{0});

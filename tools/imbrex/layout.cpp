@@ -9,7 +9,6 @@
 #include "tools/imbrex/command.h"
 #include "tools/imbrex/layout_picture.h"
 
-#include <array>
 #include <cstdio>
 #include <fstream>
 #include <numeric>
@@ -113,12 +112,6 @@ Result<PicturedLayout> chosenPicture() {
   return picture;
 }
 
-bool isOnThreads(const layout::LinearLayout &layout) {
-  using layout::Dim;
-  return llvm::equal(layout.inputs(), std::array{Dim::Register, Dim::Lane, Dim::Warp},
-                     [](const layout::Side &side, Dim dim) { return side.dim == dim; });
-}
-
 /// "8 writes of 4 elements in 32 cycles, 0 of them by conflicts"
 std::string costText(const layout::AccessCost &cost, std::int64_t width, std::string_view what) {
   return std::to_string(cost.accesses) + " " + std::string(what) + " of " + std::to_string(width) +
@@ -131,7 +124,7 @@ Result<std::string> conversionText(const layout::LinearLayout &from,
                                    const machine::Machine *machine) {
   auto to = parse(toLayout);
   if (!to) return to.failure();
-  const bool match = isOnThreads(from) && isOnThreads(*to) && from.outputs() == to->outputs() &&
+  const bool match = from.isOnThreads() && to->isOnThreads() && from.outputs() == to->outputs() &&
                      from.inputs().drop_front() == to->inputs().drop_front() &&
                      isSurjective(from) && isSurjective(*to);
   if (!match) return fail(Diag::LayoutsDoNotMatch, {}, toText(from), toText(*to));
