@@ -33,7 +33,7 @@ public:
 
   void add(const Op &op) {
     if (!seen_.insert(&op).second) return;
-    if (op.kind == OpKind::Load || op.kind == OpKind::ViewLoad) return loads_.push_back(&op);
+    if (isLoad(op)) return loads_.push_back(&op);
     if (!isComputed(op) && !moves(kernel_, op)) return;
     for (const ValueId operand : op.operands)
       if (const Op *from = kernel_.definition(operand); from && kernel_.type(operand).rank() > 0)

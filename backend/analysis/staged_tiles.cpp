@@ -5,10 +5,6 @@ namespace {
 
 using namespace ir;
 
-bool isLoad(const Op *op) {
-  return op != nullptr && (op->kind == OpKind::Load || op->kind == OpKind::ViewLoad);
-}
-
 /// Adds what an op passes on of one of its slots.
 class StagedTileFinder {
 public:
@@ -27,7 +23,8 @@ public:
 
 private:
   bool isStaged(ValueId value) const {
-    return isLoad(kernel_.definition(value)) || staged_.contains(value);
+    const Op *op = kernel_.definition(value);
+    return (op && isLoad(*op)) || staged_.contains(value);
   }
 
   void passOn(const Op &op) {

@@ -135,4 +135,7 @@ struct Op {
   ValueId result(size_t i = 0) const { return results[i]; }
 };
 
+/// Whether it gives what is in global memory, and does nothing else.
+inline bool isLoad(const Op &op) { return op.kind == OpKind::Load || op.kind == OpKind::ViewLoad; }
+
 } // namespace imbrex::ir

@@ -64,7 +64,7 @@ public:
   bool reaches(ValueId value, std::int32_t axis) {
     const Op *op = kernel_.definition(value);
     if (op == nullptr || !isTile(kernel_.type(value))) return false;
-    if (op->kind == OpKind::Load || op->kind == OpKind::ViewLoad) loads.insert(op);
+    if (isLoad(*op)) loads.insert(op);
     // Not a switch: of all the ops only these are for each element the same.
     if (op->kind == OpKind::Constant || op->kind == OpKind::Arange) return true;
     if (op->kind == OpKind::ViewLoad) return hasNarrowCoordinates(*op);

@@ -366,8 +366,7 @@ private:
       const auto site = scale ? sourceOf(dot.operand(*scale)) : std::nullopt;
       if (!site) continue;
       const Op &made = *graph_.sites[*site].op;
-      if ((made.kind == OpKind::Load || made.kind == OpKind::ViewLoad) && mayFillSlot(made))
-        continue;
+      if (isLoad(made) && mayFillSlot(made)) continue;
       const Fragments fragments = fragmentsOf(kernel_, dot, *scale, question_.machine, sums);
       Cluster &cluster = graph_.clusters[graph_.clusterOf[*site]];
       cluster.candidates.push_back({fragments.places, &dot});

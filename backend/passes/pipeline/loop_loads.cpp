@@ -29,8 +29,6 @@ std::string named(const Op &op) {
   return "'" + std::string(info(op.kind).mnemonic) + "' at " + toText(op.where);
 }
 
-bool isLoad(const Op &op) { return op.kind == OpKind::Load || op.kind == OpKind::ViewLoad; }
-
 Ahead &aheadOf(Op &load) {
   return load.kind == OpKind::Load ? load.attrs<MemoryAttrs>().ahead
                                    : load.attrs<ViewAttrs>().ahead;

@@ -52,7 +52,6 @@ std::vector<ir::Op *> loopsThat(bool (*holds)(const ir::Op &), ir::Kernel &kerne
 /// "'break_if' at kernel.cpp:12"
 std::string named(const ir::Op &op);
 
-bool isLoad(const ir::Op &op);
 /// What a load says of how it runs ahead; it is a load.
 ir::Ahead &aheadOf(ir::Op &load);
 ir::Ahead aheadOf(const ir::Op &load);

@@ -79,7 +79,6 @@ bool sameBox(const ir::Kernel &kernel, const ir::Op &a, const ir::Op &b) {
 
 } // namespace
 
-bool isLoad(const ir::Op &op) { return op.kind == OpKind::Load || op.kind == OpKind::ViewLoad; }
 bool isStore(const ir::Op &op) { return op.kind == OpKind::Store || op.kind == OpKind::ViewStore; }
 
 bool writesMemory(const ir::Op &op) {

@@ -5,7 +5,6 @@
 /// Which ops touch global memory, and whether two may be interleaved element by element.
 namespace imbrex::host {
 
-bool isLoad(const ir::Op &op);  // load, view.load
 bool isStore(const ir::Op &op); // store, view.store
 
 /// Whether the op, or one inside it, writes global memory or is seen outside.
