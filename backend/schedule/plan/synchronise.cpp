@@ -119,11 +119,8 @@ private:
   }
 
   static bool advances(const Op &op, CursorId cursor) {
-    bool found = op.kind == OpKind::Advance && op.cursor == cursor;
-    forEachOp(op.body, [&](const Op &inner) {
-      found |= inner.kind == OpKind::Advance && inner.cursor == cursor;
-    });
-    return found;
+    return (op.kind == OpKind::Advance && op.cursor == cursor) ||
+           std::ranges::any_of(op.body, [&](const Op &inner) { return advances(inner, cursor); });
   }
 
   void addFor(RoleId role, const UseInterval &stay, std::vector<Op> &body, Insertions &additions,
@@ -265,9 +262,8 @@ private:
   }
 
   static bool mentions(const Op &op, QueueId queue) {
-    bool found = op.queue == queue;
-    forEachOp(op.body, [&](const Op &inner) { found |= inner.queue == queue; });
-    return found;
+    return op.queue == queue ||
+           std::ranges::any_of(op.body, [&](const Op &inner) { return mentions(inner, queue); });
   }
 
   static Op releaseOf(const SlotRelease &slot, std::int32_t back) {
