@@ -44,14 +44,6 @@ constexpr auto kMachines = std::to_array<Machine>({
 constexpr Machine kHost{
     .name = "host", .family = Family::Cpu, .warpSize = 1, .meaning = "this machine's processor"};
 
-/// The letters and digits of a name, in lower case: "RTX 4090" and "rtx4090" are one.
-std::string squeezed(llvm::StringRef name) {
-  std::string letters;
-  for (const char c : name)
-    if (llvm::isAlnum(c)) letters += llvm::toLower(c);
-  return letters;
-}
-
 /// The machine that a product is, by what `meaning` says of it: sm_80 for "A100", gfx942 for
 /// "MI300X"; null if none is. Of several that begin as the name does, the longest counts.
 const Machine *machineOfProduct(llvm::StringRef name) {

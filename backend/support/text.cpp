@@ -31,6 +31,15 @@ std::string fill(std::string_view pattern, std::span<const std::string> argument
   return text;
 }
 
+std::string squeezed(std::string_view word) {
+  std::string text;
+  for (const char letter : word) {
+    const auto code = static_cast<unsigned char>(letter);
+    if (std::isalnum(code)) text += static_cast<char>(std::tolower(code));
+  }
+  return text;
+}
+
 namespace {
 
 /// Levenshtein's distance: how many letters are inserted, dropped or replaced.
@@ -49,16 +58,6 @@ std::size_t editDistance(std::string_view a, std::string_view b) {
 }
 
 std::string asItIs(std::string_view word) { return std::string(word); }
-
-/// Letters and digits alone, in lower case: what is left of SM-90a and of sm_90a.
-std::string squeezed(std::string_view word) {
-  std::string text;
-  for (const char letter : word) {
-    const auto code = static_cast<unsigned char>(letter);
-    if (std::isalnum(code)) text += static_cast<char>(std::tolower(code));
-  }
-  return text;
-}
 
 /// Who stopped early meant the shortest that goes on: of sm_80 and sm_90a, sm_90 is the latter.
 std::string_view continued(std::string_view word, std::span<const std::string_view> candidates,

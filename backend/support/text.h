@@ -52,6 +52,9 @@ constexpr int countFillers(std::string_view pattern) {
 /// argument stays as it is written: a message about a mistake must not make one.
 std::string fill(std::string_view pattern, std::span<const std::string> arguments);
 
+/// Letters and digits alone, in lower case: what is left of SM-90a and of sm_90a.
+std::string squeezed(std::string_view word);
+
 /// The candidate that a misspelt `word` probably meant, empty where none is near.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
