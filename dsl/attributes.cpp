@@ -2,17 +2,16 @@
 
 #include "backend/support/check.h"
 
+#include <algorithm>
+
 namespace imbrex::dsl {
 namespace {
 
 template <class Enum>
 Enum enumNamed(std::string_view word) {
-  std::size_t i = 0;
-  for (const std::string_view name : ir::kNames<Enum>) {
-    if (name == word) return static_cast<Enum>(i);
-    ++i;
-  }
-  IMBREX_UNREACHABLE("there is no enumerator '{0}'", word);
+  const auto *found = std::ranges::find(ir::kNames<Enum>, word);
+  IMBREX_CHECK(found != std::end(ir::kNames<Enum>), "there is no enumerator '{0}'", word);
+  return static_cast<Enum>(found - std::begin(ir::kNames<Enum>));
 }
 
 template <class Field>
