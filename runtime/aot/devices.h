@@ -9,6 +9,11 @@ namespace imbrex::aot {
 
 const driver::Vendor &vendorOf(const imbrex_stream &on);
 
+/// Whether a stream is a GPU's that there can be.
+inline bool isOfGpu(const imbrex_stream *stream) {
+  return stream != nullptr && (stream->device == IMBREX_CUDA || stream->device == IMBREX_HIP) &&
+         static_cast<std::uint32_t>(stream->number) < kMostGpus;
+}
 /// An error where a stream is of no device that there can be.
 int check(const imbrex_stream *stream);
 

@@ -12,13 +12,11 @@
 namespace imbrex::aot {
 namespace {
 
-/// Memory of an argument: an imbrex_array of so many axes, an imbrex_memory or an imbrex_table.
-struct Memory {
+/// Two words of an argument that has memory, by where they are in it. A lone one is there twice.
+struct KeptWords {
   std::uint32_t argument;
-  std::uint16_t axes; ///< 0: it is one of the latter, whose second member is kept as an extent.
-  bool isTable;       ///< Whose promises are kept as a stride.
-  std::uint64_t data = 0;
-  std::array<std::int64_t, kMostAxes> extents = {}, strides = {};
+  std::uint16_t first, second;
+  std::uint64_t values[2];
 };
 
 /// An argument that is a number.
@@ -35,7 +33,7 @@ struct Number {
 struct RecentLaunch {
   const void *loaded = nullptr; ///< What the GPU has loaded of the kernel, which no other has.
   imbrex_grid grid{};           ///< That the launch brought, of a kernel that does not compute it.
-  std::vector<Memory> memory = {};
+  std::vector<KeptWords> memory = {};
   std::vector<Number> numbers = {};
   const driver::Gpu *gpu = nullptr;
   driver::Module module = {};
@@ -53,7 +51,7 @@ T readAs(const void *from) {
 
 /// The bits of a number, as they are passed.
 std::uint64_t bitsOf(const void *given, std::uint8_t bytes, bool isTruth) {
-  if (bytes == 4) return readAs<std::uint32_t>(given); // as most are
+  if (bytes == 4) return readAs<std::uint32_t>(given);
   if (bytes == 8) return readAs<std::uint64_t>(given);
   if (bytes == 2) return readAs<std::uint16_t>(given);
   const auto bits = readAs<std::uint8_t>(given);
@@ -74,26 +72,36 @@ driver::LaunchHash hashOf(const Asked &asked, const void *loaded) {
 
 // --- to keep one ---
 
-Memory memoryOf(const Asked &asked, std::size_t argument) {
-  const Parameter &parameter = asked.kernel.parameters[argument];
+/// Where the words of an argument are that has memory: its data, what it reaches over, what is
+/// promised of it.
+std::vector<std::uint16_t> placesOf(const Parameter &parameter) {
+  if (parameter.form == Form::Pointer)
+    return {offsetof(imbrex_memory, data), offsetof(imbrex_memory, bytes)};
+  if (parameter.form == Form::Table)
+    return {offsetof(imbrex_table, pointers), offsetof(imbrex_table, count),
+            // Behind the promises is nothing; before them is the count's last half.
+            offsetof(imbrex_table, promises) - sizeof(imbrex_table::promises)};
+  std::vector<std::uint16_t> places{offsetof(imbrex_array, data)};
+  for (std::size_t axis = 0; axis < parameter.rank; ++axis)
+    for (const std::size_t of : {offsetof(imbrex_array, extents), offsetof(imbrex_array, strides)})
+      places.push_back(static_cast<std::uint16_t>(of + axis * sizeof(std::int64_t)));
+  return places;
+}
+
+std::uint64_t wordAt(const void *given, std::uint16_t place) {
+  return readAs<std::uint64_t>(static_cast<const std::byte *>(given) + place);
+}
+
+void keepMemory(const Asked &asked, std::size_t argument, std::vector<KeptWords> &words) {
+  const std::vector<std::uint16_t> places = placesOf(asked.kernel.parameters[argument]);
   const void *const given = asked.arguments[argument];
-  Memory made{.argument = static_cast<std::uint32_t>(argument),
-              .axes = parameter.rank,
-              .isTable = parameter.form == Form::Table};
-  made.data = readAs<std::uint64_t>(given); // all begin with it
-  if (parameter.form == Form::Pointer) {
-    made.extents[0] = static_cast<const imbrex_memory *>(given)->bytes;
-    return made;
+  for (std::size_t i = 0; i < places.size(); i += 2) {
+    const std::uint16_t first = places[i], second = places[std::min(i + 1, places.size() - 1)];
+    words.push_back({.argument = static_cast<std::uint32_t>(argument),
+                     .first = first,
+                     .second = second,
+                     .values = {wordAt(given, first), wordAt(given, second)}});
   }
-  if (made.isTable) {
-    made.extents[0] = static_cast<const imbrex_table *>(given)->count;
-    made.strides[0] = static_cast<const imbrex_table *>(given)->promises;
-    return made;
-  }
-  const auto &array = *static_cast<const imbrex_array *>(given);
-  std::copy_n(array.extents, parameter.rank, made.extents.begin());
-  std::copy_n(array.strides, parameter.rank, made.strides.begin());
-  return made;
 }
 
 Number numberOf(const Asked &asked, std::size_t argument) {
@@ -114,7 +122,7 @@ void keepArguments(const Asked &asked, RecentLaunch &kept) {
   kept.numbers.clear();
   for (std::size_t i = 0; i < static_cast<std::size_t>(asked.kernel.parameterCount); ++i)
     if (hasMemory(asked.kernel.parameters[i]))
-      kept.memory.push_back(memoryOf(asked, i));
+      keepMemory(asked, i, kept.memory);
     else
       kept.numbers.push_back(numberOf(asked, i));
 }
@@ -150,32 +158,20 @@ bool mayBe(std::uint64_t value, const Number &before) {
          launching::ParameterAssumptions::areAlike(value, before.value, before.isInteger);
 }
 
-bool isSame(const Memory &kept, const void *given) {
-  if (given == nullptr) return false;
-  if (kept.isTable) {
-    const auto &table = *static_cast<const imbrex_table *>(given);
-    return readAs<std::uint64_t>(&table) == kept.data && table.count == kept.extents[0] &&
-           table.promises == kept.strides[0];
-  }
-  if (kept.axes == 0) {
-    const auto &memory = *static_cast<const imbrex_memory *>(given);
-    return readAs<std::uint64_t>(&memory) == kept.data && memory.bytes == kept.extents[0];
-  }
-  const auto &array = *static_cast<const imbrex_array *>(given);
-  if (readAs<std::uint64_t>(&array) != kept.data) return false;
-  for (std::uint32_t axis = 0; axis < kept.axes; ++axis)
-    if (array.extents[axis] != kept.extents[axis] || array.strides[axis] != kept.strides[axis])
-      return false;
-  return true;
+bool isSame(const KeptWords &kept, const void *given) {
+  return given != nullptr && wordAt(given, kept.first) == kept.values[0] &&
+         wordAt(given, kept.second) == kept.values[1];
 }
 
 /// Give the launch that is kept other numbers, where they are all that differs; false where it is
 /// another launch.
 bool adapt(RecentLaunch &kept, const void *const *arguments) {
-  for (const Memory &one : kept.memory)
+  for (const KeptWords &one : kept.memory)
     if (!isSame(one, arguments[one.argument])) return false;
   for (Number &number : kept.numbers) {
-    const std::uint64_t value = bitsOf(arguments[number.argument], number.bytes, number.isTruth);
+    const void *const given = arguments[number.argument];
+    if (number.bytes == 4 && readAs<std::uint32_t>(given) == number.value) continue; // as most
+    const std::uint64_t value = bitsOf(given, number.bytes, number.isTruth);
     if (value == number.value) continue;
     if (!mayBe(value, number)) return false;
     kept.launch.change(number.place, number.bytes, value);

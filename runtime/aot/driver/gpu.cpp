@@ -29,10 +29,10 @@ Gpu::Gpu(const OpenDriver &opened, std::string kind)
 
 template <class Action>
 int Gpu::within(Action action) const {
-  int before = 0;
+  int before = kStays;
   if (const int error = enter(before); error != 0) return error;
   const int error = action();
-  leave(before);
+  if (before != kStays) leave(before);
   return error;
 }
 
@@ -74,7 +74,7 @@ void Gpu::unload(const Module &module) const {
 
 // --- launches ---
 
-int Gpu::enqueue(const Module &kernel, const Launch &launch) const {
+inline int Gpu::enqueue(const Module &kernel, const Launch &launch) const {
   // The words by which the two parts of the list are known, the same for both vendors: cuda.h,
   // CU_LAUNCH_PARAM_BUFFER_POINTER; hip_runtime_api.h, HIP_LAUNCH_PARAM_BUFFER_POINTER.
   constexpr std::uintptr_t kBuffer = 1, kSize = 2;

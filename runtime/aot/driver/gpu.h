@@ -125,7 +125,9 @@ public:
 protected:
   Gpu(const OpenDriver &opened, std::string kind);
 
-  /// Make the device the calling thread's current one, and again the one that was so before.
+  /// Make the device the calling thread's current one, and again the one that was so before; kStays
+  /// where it was so already, which is not left.
+  static constexpr int kStays = -1;
   virtual int enter(int &before) const = 0;
   virtual void leave(int before) const = 0;
   /// Let launches of a kernel give it so many bytes of shared memory, while the device is current.

@@ -54,6 +54,22 @@ TEST_CASE("a product like an earlier one has the boxes of its own") {
   }
 }
 
+TEST_CASE("rows that lie otherwise are no launch of before") {
+  const Fake fake(trace(aot_kernels::add{}));
+  constexpr std::int64_t kSize = 2048;
+  const std::vector<f32> numbers = random<f32>(kSize, 3);
+  const auto a = on(kGpu, numbers), c = on(kGpu, std::vector<f32>(kSize));
+  for (const std::int64_t stride : {1, 2, 2, 1}) {
+    CAPTURE(stride);
+    const array<f32, 1> from(a.data(), {kSize / 2}, {stride}), to(c.data(), {kSize / 2});
+    check(app::add(kGpu, 1, from, from, to));
+    REQUIRE(fake.played.problem() == "");
+    const std::vector<f32> sums = contentOf(c);
+    for (std::size_t i = 0; i < kSize / 2; ++i)
+      REQUIRE(sums[i] == 2 * numbers[i * static_cast<std::size_t>(stride)]);
+  }
+}
+
 TEST_CASE("large arrays beside one of them are launched again") {
   Fake fake(trace(aot_kernels::add{}));
   fake.driver.device = [](const fake::SeenLaunch &) { return 0; }; // their sums are no matter

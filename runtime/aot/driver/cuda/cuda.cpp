@@ -65,16 +65,17 @@ public:
   bool knowsBoxes() const override { return own_.describeTensor != nullptr; }
 
 protected:
-  /// `before`: whether it was so before, which is mostly so, and spares two calls.
+  // Mostly it is so already, which spares two calls.
+  static constexpr int kPushed = 0;
   int enter(int &before) const override {
     void *current = nullptr;
     if (const int error = own_.currentContext(&current); error != 0) return error;
-    before = current == context_ ? 1 : 0;
-    return before == 1 ? 0 : own_.pushContext(context_);
+    before = current == context_ ? kStays : kPushed;
+    return before == kStays ? 0 : own_.pushContext(context_);
   }
-  void leave(int before) const override {
+  void leave(int /*pushed*/) const override {
     void *popped = nullptr;
-    if (before == 0) own_.popContext(&popped);
+    own_.popContext(&popped);
   }
   int allowShared(void *function, std::int32_t bytes) const override {
     // cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES. Without it a block has 48 KB.

@@ -37,7 +37,9 @@ public:
 protected:
   int enter(int &before) const override {
     if (const int error = own_.currentDevice(&before); error != 0) return error;
-    return own_.useDevice(number());
+    if (before != number()) return own_.useDevice(number());
+    before = kStays;
+    return 0;
   }
   void leave(int before) const override { own_.useDevice(before); }
   int allowShared(void * /*function*/, std::int32_t /*bytes*/) const override {
