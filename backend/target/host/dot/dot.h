@@ -13,11 +13,12 @@
 /// accumulator[m][n] += sum over k of a[m][k] b[k][n], per batch. Three levels, from the inside:
 ///
 ///   micro-tile   rows x (vectors * lanes) sums stay in registers for all of k; each step of k
-///   loads
-///                a few vectors of b and multiplies them with one broadcast element of a per row.
+///                loads a few vectors of b and multiplies them with one broadcast element of a per
+///                row.
 ///   panel        b is copied first, panel by panel: the columns of a micro-tile side by side for
-///                all of k. So the inner loop reads b in order, whatever b's row stride, and a
-///                panel stays in the first-level cache while all rows of a pass over it.
+///                all of k. So the inner loop reads b in order, whatever b's row stride. A panel
+///                stays in the first-level cache while all rows of a pass over it; panels of deeper
+///                products do not, and a micro-tile's rows of a stay there while all panels pass.
 ///   tile         one dot of Block IR, or the dots of several trips of a loop, which are then
 ///                *pieces* of one deeper product. The accumulator is read and written once.
 ///

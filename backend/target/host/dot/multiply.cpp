@@ -18,32 +18,40 @@ public:
   void multiply(const DotOperand &a, const DotOperand &b, const DotSums &sums) {
     areNew_ = sums.areNew;
     forEachMatrix([&](Value *batch) {
-      forEachPanel([&](Value *firstColumn, std::int64_t columns) {
-        multiplyPanel(atBatch(a, batch, shape_.sum), atBatch(b, batch, shape_.sum),
-                      atBatch(sums.at, batch, shape_.sum), firstColumn, columns);
-      });
+      const DotOperand ofA = atBatch(a, batch, shape_.sum), ofB = atBatch(b, batch, shape_.sum);
+      const DotOperand to = atBatch(sums.at, batch, shape_.sum);
+      const auto microTile = [&](Value *row, std::int64_t rows, Value *column,
+                                 std::int64_t columns) {
+        emitMicroTile(ofA, ofB, to,
+                      {.firstRow = row,
+                       .firstColumn = column,
+                       .rows = rows,
+                       .columns = columns,
+                       .vectors = widthOf(columns) / plan_.lanes});
+      };
+      // A panel of one piece stays in the first-level cache while all rows of a pass over it; those
+      // of several do not, and rows stay there while all panels do.
+      if (pieces_)
+        forEachRows([&](Value *row, std::int64_t rows) {
+          forEachPanel(
+              [&](Value *column, std::int64_t columns) { microTile(row, rows, column, columns); });
+        });
+      else
+        forEachPanel([&](Value *column, std::int64_t columns) {
+          forEachRows(
+              [&](Value *row, std::int64_t rows) { microTile(row, rows, column, columns); });
+        });
     });
   }
 
 private:
-  /// All rows of `columns` columns from `firstColumn` on.
-  void multiplyPanel(const DotOperand &a, const DotOperand &b, const DotOperand &sum,
-                     Value *firstColumn, std::int64_t columns) {
-    const DotOperand sums{at(sum.data, firstColumn, shape_.sum), sum.rowStride, nullptr};
+  void forEachRows(llvm::function_ref<void(Value *firstRow, std::int64_t rows)> each) {
     const std::int64_t rest = shape_.m % plan_.rows;
-    const auto microTile = [&](Value *firstRow, std::int64_t rows) {
-      emitMicroTile(a, b, sums,
-                    {.firstRow = firstRow,
-                     .firstColumn = firstColumn,
-                     .rows = rows,
-                     .columns = columns,
-                     .vectors = widthOf(columns) / plan_.lanes});
-    };
     emitCountedLoop(b_, i64(shape_.m - rest), plan_.rows, {}, [&](Value *row, auto) {
-      microTile(row, plan_.rows);
+      each(row, plan_.rows);
       return Carried{};
     });
-    if (rest > 0) microTile(i64(shape_.m - rest), rest);
+    if (rest > 0) each(i64(shape_.m - rest), rest);
   }
 
   struct Tile {
@@ -193,11 +201,12 @@ private:
   /// The memory of each vector of sums; the last of a row may be short.
   void forEachVector(const DotOperand &sum, const Tile &tile,
                      llvm::function_ref<void(Value *pointer, std::int64_t lanes)> visit) {
+    Value *columns = at(sum.data, tile.firstColumn, shape_.sum);
     for (std::int64_t i = 0; i < tile.rows; ++i) {
       Value *row = b_.CreateMul(b_.CreateNUWAdd(tile.firstRow, i64(i)), sum.rowStride);
       for (std::int64_t v = 0; v < tile.vectors; ++v) {
         const std::int64_t first = v * plan_.lanes;
-        visit(at(at(sum.data, row, shape_.sum), i64(first), shape_.sum),
+        visit(at(at(columns, row, shape_.sum), i64(first), shape_.sum),
               std::min(plan_.lanes, tile.columns - first));
       }
     }
