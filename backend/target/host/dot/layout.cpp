@@ -2,6 +2,7 @@
 
 #include "backend/support/check.h"
 #include "backend/target/host/nest/counted_loop.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
@@ -56,7 +57,9 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   // Besides the sums, registers hold one row of b and one broadcast element of a; 12 rows of two
   // vectors already hide the latency of a multiply-add.
   constexpr std::int64_t kMostRows = 12;
-  plan.rows = std::min({(unit.registers - plan.vectors - 1) / plan.vectors, kMostRows, shape.m});
+  const std::int64_t most = std::min((unit.registers - plan.vectors - 1) / plan.vectors, kMostRows);
+  // As many micro-tiles as that takes, about equally high: few rows wait for their own sums.
+  plan.rows = llvm::divideCeil(shape.m, llvm::divideCeil(shape.m, most));
   plan.wantsPanels = shape.isTransposedB || shape.b != shape.sum ||
                      shape.precision != ir::Precision::Ieee || plan.rows < shape.m;
   if (!plan.wantsPanels) {
