@@ -59,7 +59,7 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   constexpr std::int64_t kMostRows = 12;
   const std::int64_t most = std::min((unit.registers - plan.vectors - 1) / plan.vectors, kMostRows);
   // As many micro-tiles as that takes, about equally high: few rows wait for their own sums.
-  plan.rows = llvm::divideCeil(shape.m, llvm::divideCeil(shape.m, most));
+  plan.rows = llvm::divideCeilSigned(shape.m, llvm::divideCeilSigned(shape.m, most));
   plan.wantsPanels = shape.isTransposedB || shape.b != shape.sum ||
                      shape.precision != ir::Precision::Ieee || plan.rows < shape.m;
   if (!plan.wantsPanels) {
