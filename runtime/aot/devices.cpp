@@ -78,7 +78,7 @@ const driver::Vendor &vendorOf(const imbrex_stream &on) {
   return on.device == IMBREX_CUDA ? driver::cuda() : driver::hip();
 }
 
-int check(const imbrex_stream *stream) {
+int checkOther(const imbrex_stream *stream) {
   if (stream == nullptr) return fail(IMBREX_BAD_ARGUMENT, "there is no stream");
   if (stream->device == kUnknownDevice)
     return fail(IMBREX_NO_DEVICE, "IMBREX_DEVICE is '%s'; here it may be host, cuda:N, hip:N, auto",
@@ -88,8 +88,7 @@ int check(const imbrex_stream *stream) {
     return fail(IMBREX_BAD_ARGUMENT, "a stream of device %d, which there is not", stream->device);
   if (stream->device == IMBREX_HOST && stream->handle != nullptr)
     return fail(IMBREX_BAD_ARGUMENT, "the host has no streams, but a handle of one is given");
-  if (stream->device != IMBREX_HOST &&
-      (stream->number < 0 || stream->number >= static_cast<std::int32_t>(kMostGpus)))
+  if (stream->device != IMBREX_HOST)
     return fail(IMBREX_BAD_ARGUMENT, "a stream of %s:%d; devices are numbered from 0 to %zu",
                 vendorOf(*stream).device, stream->number, kMostGpus - 1);
   return IMBREX_OK;

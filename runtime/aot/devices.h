@@ -14,8 +14,12 @@ inline bool isOfGpu(const imbrex_stream *stream) {
   return stream != nullptr && (stream->device == IMBREX_CUDA || stream->device == IMBREX_HIP) &&
          static_cast<std::uint32_t>(stream->number) < kMostGpus;
 }
+/// The same as `check`, of a stream that is none of a GPU's.
+int checkOther(const imbrex_stream *stream);
 /// An error where a stream is of no device that there can be.
-int check(const imbrex_stream *stream);
+inline int check(const imbrex_stream *stream) {
+  return isOfGpu(stream) ? IMBREX_OK : checkOther(stream);
+}
 
 /// The GPU of a stream that is not the host's; it holds as long as the process. Null, and an error
 /// kept, where there is none: it is looked for again the next time.

@@ -168,12 +168,9 @@ int guarded(const Kernel &kernel, Launch launch) {
 
 int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
            const void *const *arguments) {
-  if (const int status = isOfGpu(stream) ? IMBREX_OK : check(stream); status != IMBREX_OK)
-    return status;
-  const Asked asked{kernel, *stream, grid, arguments};
-  if (!WatchedLaunch::isWanted()) return launchUnwatched(asked);
+  if (const int status = check(stream); status != IMBREX_OK) return status;
   WatchedLaunch watched(kernel, *stream);
-  return watched.ended(launchUnwatched(asked));
+  return watched.ended(launchUnwatched({kernel, *stream, grid, arguments}));
 }
 
 /// Of tensors.

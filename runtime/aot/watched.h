@@ -19,16 +19,13 @@ struct Hook {
 class WatchedLaunch {
 public:
   WatchedLaunch(const Kernel &kernel, const imbrex_stream &on) {
-    if (isWanted()) begin(kernel, on);
+    if (watchers.load(std::memory_order_relaxed) != Watchers::None) begin(kernel, on);
   }
   WatchedLaunch(const WatchedLaunch &) = delete;
   WatchedLaunch &operator=(const WatchedLaunch &) = delete;
   ~WatchedLaunch() {
     if (isWatched_) end();
   }
-
-  /// Whether anybody may be told.
-  static bool isWanted() { return watchers.load(std::memory_order_relaxed) != Watchers::None; }
 
   /// The status, for the caller to return.
   int ended(int status) {

@@ -88,10 +88,14 @@ public:
   /// gives its hash.
   template <class Is, class HashOf>
   Entry *find(Is is, HashOf hashOf) {
-    Place *const next = latest_->next;
-    if (next == nullptr || !is(next->entry)) return findAnywhere(is, hashOf);
-    latest_ = next;
-    return &next->entry;
+    Place *place = latest_->next;
+    if (place == nullptr || !is(place->entry)) {
+      place = places_[hashOf().place()].get();
+      if (place == nullptr || !is(place->entry)) return nullptr;
+      latest_->next = place;
+    }
+    latest_ = place;
+    return &place->entry;
   }
 
   /// Where the launch of a hash is to be, whatever was there before. It is the latest then.
@@ -111,15 +115,6 @@ private:
     Entry entry = {};
     Place *next = nullptr; ///< What was launched behind it the last time.
   };
-
-  /// Apart from what is mostly enough.
-  template <class Is, class HashOf>
-  [[gnu::noinline]] Entry *findAnywhere(Is is, HashOf hashOf) {
-    Place *const place = places_[hashOf().place()].get();
-    if (place == nullptr || !is(place->entry)) return nullptr;
-    latest_ = latest_->next = place;
-    return &place->entry;
-  }
 
   std::array<std::unique_ptr<Place>, LaunchHash::kPlaces> places_;
   Place before_; ///< Any launch.

@@ -193,7 +193,7 @@ private:
     Carried columns(static_cast<size_t>(vectors), llvm::Constant::getNullValue(vectorType()));
     columns = emitCountedLoop(
         b_, i64(plan_.depth), 1, columns, [&](Value *word, llvm::ArrayRef<Value *> carried) {
-          Value *row = at(panel, b_.CreateMul(word, i64(width)), shape_.sum);
+          Value *row = rowOfPanel(panel, word, width);
           Carried next;
           for (std::int64_t v = 0; v < vectors; ++v) {
             Value *own = b_.CreateAlignedLoad(vectorType(), vectorAt(row, v), elementAlign());

@@ -66,11 +66,11 @@ DotOperand dotPanelsAt(llvm::IRBuilder<> &builder, const DotShape &shape, const 
 DotOperand dotRowsAt(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
                      llvm::Value *rows);
 
-/// How many products of the shape are one, each `shape.k` deeper in than the one before: their
-/// panels follow each other, and a's parts do so many bytes apart.
+/// How many products of the shape are one, each `shape.k` deeper in than the one before, and how
+/// many bytes apart their parts of a and their panels are.
 struct DotPieces {
   llvm::Value *count; // i64, from 1
-  llvm::Value *strideA;
+  llvm::Value *strideA, *strideB;
 };
 /// Whether a product may have more than one: it is of panels, and its sums go one way.
 bool canHavePieces(const DotShape &shape, const VectorUnit &unit);

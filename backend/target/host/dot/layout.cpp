@@ -156,23 +156,24 @@ Value *DotLayout::at(Value *base, Value *elements, ElementKind kind) {
   return b_.CreateGEP(scratchElementType(b_.getContext(), kind), base, elements);
 }
 
-Value *DotLayout::bytesInto(Value *memory, std::int64_t bytes) {
-  return b_.CreateGEP(b_.getInt8Ty(), memory, i64(bytes));
+Value *DotLayout::bytesInto(Value *memory, Value *bytes) {
+  return b_.CreateGEP(b_.getInt8Ty(), memory, bytes);
 }
 
 Value *DotLayout::partOfA(Value *rows, DotPart part) {
   const auto found = std::ranges::find(plan_.partsA, part);
-  return bytesInto(rows, (found - plan_.partsA.begin()) * plan_.bytesA);
+  return bytesInto(rows, i64((found - plan_.partsA.begin()) * plan_.bytesA));
 }
 
 Value *DotLayout::panelOf(Value *panels, DotPart part, Value *firstColumn) {
   const auto found = std::ranges::find(plan_.partsB, part);
-  return at(bytesInto(panels, (found - plan_.partsB.begin()) * plan_.bytesB),
+  return at(bytesInto(panels, i64((found - plan_.partsB.begin()) * plan_.bytesB)),
             b_.CreateMul(firstColumn, i64(plan_.depth)), shape_.sum);
 }
 
 Value *DotLayout::correctionsOf(Value *panels, Value *firstColumn) {
-  return at(bytesInto(panels, std::ssize(plan_.partsB) * plan_.bytesB), firstColumn, shape_.sum);
+  return at(bytesInto(panels, i64(std::ssize(plan_.partsB) * plan_.bytesB)), firstColumn,
+            shape_.sum);
 }
 
 llvm::Type *DotLayout::vectorType() {

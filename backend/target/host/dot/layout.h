@@ -49,6 +49,7 @@ protected:
   /// Columns of a panel with those that fill it up.
   std::int64_t widthOf(std::int64_t columns) const;
   DotOperand atBatch(const DotOperand &operand, llvm::Value *batch, ir::ElementKind kind);
+  llvm::Value *bytesInto(llvm::Value *memory, llvm::Value *bytes);
   llvm::Value *at(llvm::Value *base, llvm::Value *elements, ir::ElementKind kind);
   llvm::Value *partOfA(llvm::Value *rows, DotPart part);
   /// Each panel is as wide as its columns, but the last may be short.
@@ -70,9 +71,6 @@ protected:
   const DotPlan plan_;
   ByteProducts bytes_;  // where several steps are together
   llvm::Type *element_; // of the sums
-
-private:
-  llvm::Value *bytesInto(llvm::Value *memory, std::int64_t bytes);
 };
 
 } // namespace imbrex::host

@@ -12,14 +12,13 @@ using llvm::Value;
 class DotProduct : public DotLayout {
 public:
   DotProduct(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-             const std::optional<DotPieces> &pieces)
-      : DotLayout(builder, shape, unit), pieces_(pieces) {}
+             const DotSums &sums, const std::optional<DotPieces> &pieces)
+      : DotLayout(builder, shape, unit), sums_(sums), pieces_(pieces) {}
 
-  void multiply(const DotOperand &a, const DotOperand &b, const DotSums &sums) {
-    areNew_ = sums.areNew;
+  void multiply(const DotOperand &a, const DotOperand &b) {
     forEachMatrix([&](Value *batch) {
       const DotOperand ofA = atBatch(a, batch, shape_.sum), ofB = atBatch(b, batch, shape_.sum);
-      const DotOperand to = atBatch(sums.at, batch, shape_.sum);
+      const DotOperand to = atBatch(sums_.at, batch, shape_.sum);
       const auto microTile = [&](Value *row, std::int64_t rows, Value *column,
                                  std::int64_t columns) {
         emitMicroTile(ofA, ofB, to,
@@ -83,10 +82,8 @@ private:
     return emitCountedLoop(
         b_, pieces_->count, 1, initial, [&](Value *piece, llvm::ArrayRef<Value *> carried) {
           DotOperand partOfA = a, partOfB = b;
-          partOfA.data =
-              b_.CreateGEP(b_.getInt8Ty(), a.data, b_.CreateMul(piece, pieces_->strideA));
-          partOfB.data = b_.CreateGEP(b_.getInt8Ty(), b.data,
-                                      b_.CreateMul(piece, i64(shape_.batch * plan_.bytesPanels())));
+          partOfA.data = bytesInto(a.data, b_.CreateMul(piece, pieces_->strideA));
+          partOfB.data = bytesInto(b.data, b_.CreateMul(piece, pieces_->strideB));
           return sweepPiece(partOfA, partOfB, tile, products, carried);
         });
   }
@@ -157,7 +154,7 @@ private:
     llvm::Function *function = before->getParent();
     auto *load = llvm::BasicBlock::Create(b_.getContext(), "load", function);
     auto *multiply = llvm::BasicBlock::Create(b_.getContext(), "multiply", function);
-    b_.CreateCondBr(areNew_ ? areNew_ : b_.getFalse(), multiply, load);
+    b_.CreateCondBr(sums_.areNew ? sums_.areNew : b_.getFalse(), multiply, load);
     b_.SetInsertPoint(load);
     forEachVector(sum, tile, [&](Value *pointer, std::int64_t lanes) {
       sums.push_back(loadVector(pointer, lanes));
@@ -221,8 +218,8 @@ private:
     return b_.CreateShuffleVector(vector, mask);
   }
 
+  const DotSums sums_;
   const std::optional<DotPieces> pieces_;
-  Value *areNew_ = nullptr;
 };
 
 } // namespace
@@ -230,7 +227,7 @@ private:
 void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
              const DotOperand &a, const DotOperand &b, const DotSums &sums,
              const std::optional<DotPieces> &pieces) {
-  DotProduct(builder, shape, unit, pieces).multiply(a, b, sums);
+  DotProduct(builder, shape, unit, sums, pieces).multiply(a, b);
 }
 
 } // namespace imbrex::host

@@ -58,32 +58,34 @@ llvm::Value *convertToSum(llvm::IRBuilder<> &builder, ElementKind from, ElementK
   return builder.CreateIntCast(value, target, ir::isSigned(from));
 }
 
-/// Round the magnitude's bits at bit 13, half up: away from zero, since the sign stands apart.
-/// Infinities and NaNs stay: their low bits must not carry into the sign.
-llvm::Value *roundToTf32(llvm::IRBuilder<> &builder, llvm::Value *value) {
-  constexpr std::uint32_t kHalf = 0x1000, kKept = 0xffffe000, kExponent = 0x7f800000;
+enum class Ties : std::uint8_t { Away, Even };
+
+/// An f32 rounded to the nearest without so many bits of its mantissa. The sign stands apart, so
+/// that half up is away from zero. Infinities and NaNs stay: their low bits must not carry into it.
+llvm::Value *rounded(llvm::IRBuilder<> &builder, llvm::Value *value, std::uint32_t dropped,
+                     Ties ties) {
+  constexpr std::uint32_t kExponent = 0x7f800000;
+  const std::uint32_t half = 1U << (dropped - 1);
   llvm::Type *type = value->getType();
   llvm::Type *words = type->getWithNewType(builder.getInt32Ty());
   const auto word = [&](std::uint32_t bits) { return llvm::ConstantInt::get(words, bits); };
   llvm::Value *bits = builder.CreateBitCast(value, words);
-  llvm::Value *rounded = builder.CreateAnd(builder.CreateAdd(bits, word(kHalf)), word(kKept));
+  llvm::Value *carry = word(half);
+  if (ties == Ties::Even)
+    carry = builder.CreateAdd(builder.CreateAnd(builder.CreateLShr(bits, dropped), word(1)),
+                              word(half - 1));
+  llvm::Value *kept = builder.CreateAnd(builder.CreateAdd(bits, carry), word(~0U << dropped));
   llvm::Value *special =
       builder.CreateICmpEQ(builder.CreateAnd(bits, word(kExponent)), word(kExponent));
-  return builder.CreateBitCast(builder.CreateSelect(special, bits, rounded), type);
+  return builder.CreateBitCast(builder.CreateSelect(special, bits, kept), type);
+}
+
+llvm::Value *roundToTf32(llvm::IRBuilder<> &builder, llvm::Value *value) {
+  return rounded(builder, value, 13, Ties::Away);
 }
 
 llvm::Value *roundToBf16(llvm::IRBuilder<> &builder, llvm::Value *value) {
-  constexpr std::uint32_t kKept = 0xffff0000, kBelowHalf = 0x7fff, kExponent = 0x7f800000;
-  llvm::Type *type = value->getType();
-  llvm::Type *words = type->getWithNewType(builder.getInt32Ty());
-  const auto word = [&](std::uint32_t bits) { return llvm::ConstantInt::get(words, bits); };
-  llvm::Value *bits = builder.CreateBitCast(value, words);
-  llvm::Value *odd = builder.CreateAnd(builder.CreateLShr(bits, 16), word(1));
-  llvm::Value *carried = builder.CreateAdd(bits, builder.CreateAdd(odd, word(kBelowHalf)));
-  llvm::Value *special =
-      builder.CreateICmpEQ(builder.CreateAnd(bits, word(kExponent)), word(kExponent));
-  llvm::Value *rounded = builder.CreateAnd(carried, word(kKept));
-  return builder.CreateBitCast(builder.CreateSelect(special, bits, rounded), type);
+  return rounded(builder, value, 16, Ties::Even);
 }
 
 llvm::Value *takePart(llvm::IRBuilder<> &builder, DotPart part, llvm::Value *value) {

@@ -223,7 +223,9 @@ void WholeEmitter::Product::multiplyRun(std::int64_t trips, Value *panels, DotSu
   whereNot(b_.CreateNot(isOver), [&] {
     Value *first = b_.CreateGEP(f_.i8, panels, b_.CreateMul(before, f_.index(-panelBytes_)));
     host::emitDot(b_, shape_, f_.unit, rows, dotPanelsAt(b_, shape_, f_.unit, first), sums,
-                  DotPieces{.count = b_.CreateNUWAdd(before, f_.index(1)), .strideA = stride});
+                  DotPieces{.count = b_.CreateNUWAdd(before, f_.index(1)),
+                            .strideA = stride,
+                            .strideB = f_.index(panelBytes_)});
   });
 }
 

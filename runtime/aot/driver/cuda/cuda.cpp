@@ -65,12 +65,11 @@ public:
   bool knowsBoxes() const override { return own_.describeTensor != nullptr; }
 
 protected:
-  // Mostly it is so already, which spares two calls.
-  static constexpr int kPushed = 0;
   int enter(int &before) const override {
+    constexpr int kPushed = 0;
     void *current = nullptr;
     if (const int error = own_.currentContext(&current); error != 0) return error;
-    before = current == context_ ? kStays : kPushed;
+    before = current == context_ ? kStays : kPushed; // mostly the first, which spares two calls
     return before == kStays ? 0 : own_.pushContext(context_);
   }
   void leave(int /*pushed*/) const override {
