@@ -43,6 +43,10 @@ cl::opt<std::string>
 cl::opt<bool> isCompressedOption("compress", cl::desc("Compress the GPUs' code"),
                                  cl::cat(category));
 cl::opt<bool>
+    keepsLinesOption("line-info",
+                     cl::desc("Let GPUs' code say which lines of the sources it is made from"),
+                     cl::cat(category));
+cl::opt<bool>
     onlyAssemblyOption("ptx-only",
                        cl::desc("Make PTX in place of images, where no toolkit is installed"),
                        cl::cat(category));
@@ -57,7 +61,7 @@ struct Request {
   std::string name, nameSpace, folder, tuned;
   llvm::Triple processor;
   std::vector<std::string> targets;
-  bool isCompressed, onlyAssembly;
+  bool isCompressed, onlyAssembly, keepsLines;
 };
 
 Request requestNow() {
@@ -69,7 +73,8 @@ Request requestNow() {
               llvm::Triple(tripleOption.empty() ? llvm::sys::getProcessTriple() : tripleOption),
           .targets = targetsOption,
           .isCompressed = isCompressedOption,
-          .onlyAssembly = onlyAssemblyOption};
+          .onlyAssembly = onlyAssemblyOption,
+          .keepsLines = keepsLinesOption};
 }
 
 std::vector<detail::library_kernel> &kernels() {
@@ -235,7 +240,8 @@ bool run(const Request &request, Diagnostics &diagnostics) {
     if (!archive::isName(one)) diagnostics.report(Diag::NoIdentifier, {}, one);
   const archive::LibraryOptions options{.targets = targetsOf(request, diagnostics),
                                         .isCompressed = request.isCompressed,
-                                        .onlyAssembly = request.onlyAssembly};
+                                        .onlyAssembly = request.onlyAssembly,
+                                        .keepsLines = request.keepsLines};
   if (diagnostics.hasErrors()) return false;
   return traceAll(library, diagnostics) && tune(library, request.tuned, options, diagnostics) &&
          archive::compileLibrary(library, options, diagnostics) &&

@@ -10,6 +10,7 @@
 #include "backend/spills.h"
 #include "backend/support/environment.h"
 #include "backend/support/float_state.h"
+#include "backend/target/codegen/loc_lines.h"
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/kernel_code.h"
 #include "llvm/ADT/STLExtras.h"
@@ -26,7 +27,7 @@ struct Task {
   const LibraryTarget &target;
   Assumptions assumptions;
   std::size_t number; ///< Among the kernel's of this target.
-  bool isCompressed;
+  const LibraryOptions &options;
   Diagnostics diagnostics = {};
   std::optional<LibraryCode> made = {};
 
@@ -62,7 +63,7 @@ bool hasRoom(const CodeOnGpu &code, Task &of) {
 // --- for a GPU ---
 
 std::string packed(const Task &of, std::string content) {
-  if (!of.isCompressed) return content;
+  if (!of.options.isCompressed) return content;
   const package::Member member{
       .machine = of.target.name, .isAssembly = of.target.isAssembly, .content = std::move(content)};
   return package::writePackage(of.target.machine->family, member, /*compressed=*/true);
@@ -70,13 +71,18 @@ std::string packed(const Task &of, std::string content) {
 
 Result<void> makeImage(Task &of, const GpuCode &code, CodeOnGpu &made) {
   const target::GpuTarget &target = target::gpuTarget(*of.target.machine);
-  auto assembly = makeAssembly(code, target);
+  const auto assembly = makeAssembly(code, target);
   if (!assembly) return assembly.failure();
-  if (of.target.isAssembly) return made.image = packed(of, *std::move(assembly)), Result<void>();
-  const auto object = makeObject(*assembly, target);
-  if (!object) return object.failure();
-  if (auto spills = spillsOf(code.interface, target, *assembly, *object))
+  const std::string text = of.options.keepsLines ? *assembly : target::withoutLines(*assembly);
+  if (of.target.isAssembly) return made.image = packed(of, text), Result<void>();
+  const auto object = makeObject(text, target);
+  // What is wrong, or spilled, is told of its line.
+  const bool isClean = object && target.resources(*object).spilledBytes == 0;
+  const auto told = isClean ? object : makeObject(*assembly, target);
+  if (!told) return told.failure();
+  if (auto spills = spillsOf(code.interface, target, *assembly, *told))
     of.diagnostics.add(std::move(*spills));
+  if (!object) return object.failure();
   made.resources = target.resources(*object);
   made.image = packed(of, std::string(object->image.begin(), object->image.end()));
   return {};
@@ -179,7 +185,7 @@ std::vector<LibraryKernel *> compiledOf(Library &library) {
 }
 
 std::vector<Task> tasksOf(const Library &library, llvm::ArrayRef<LibraryKernel *> kernels,
-                          bool isCompressed) {
+                          const LibraryOptions &options) {
   std::vector<Task> tasks;
   for (const LibraryKernel *of : kernels)
     for (const LibraryTarget &target : of->targets) {
@@ -191,7 +197,7 @@ std::vector<Task> tasksOf(const Library &library, llvm::ArrayRef<LibraryKernel *
                          .target = target,
                          .assumptions = std::move(one),
                          .number = number++,
-                         .isCompressed = isCompressed});
+                         .options = options});
     }
   return tasks;
 }
@@ -205,7 +211,7 @@ bool compileLibrary(Library &library, const LibraryOptions &options, Diagnostics
   if (diagnostics.hasErrors()) return false;
   for (LibraryKernel *kernel : kernels)
     if (!compileForLaunches(library, *kernel, diagnostics)) return false;
-  std::vector<Task> tasks = tasksOf(library, kernels, options.isCompressed);
+  std::vector<Task> tasks = tasksOf(library, kernels, options);
   launching::runInParallel(std::ssize(tasks), launching::threadCount(environment().numThreads),
                            [&](std::int64_t first, std::int64_t last) {
                              for (std::int64_t i = first; i < last; ++i)

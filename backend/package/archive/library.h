@@ -121,6 +121,7 @@ struct LibraryOptions {
   std::vector<LibraryTarget> targets;
   bool isCompressed = false;
   bool onlyAssembly = false; ///< As targets were parsed.
+  bool keepsLines = false;   ///< GPUs' code says which lines of the sources it is made from.
 };
 
 /// Compile each kernel for each target, several at once. False where an error was reported.

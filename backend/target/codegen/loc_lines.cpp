@@ -1,6 +1,7 @@
 #include "backend/target/codegen/loc_lines.h"
 
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 #include <algorithm>
@@ -29,6 +30,20 @@ const Location &LocLines::behind(llvm::StringRef line) {
   where_.file = files_.lookup(words[0].trim());
   return where_;
 }
+
+std::string withoutLines(llvm::StringRef assembly) {
+  std::string left;
+  bool isDebug = false;
+  for (const llvm::StringRef line : llvm::split(assembly, '\n')) {
+    llvm::StringRef words = line.trim();
+    if (words.consume_front(".section")) isDebug = words.ltrim().starts_with(".debug_");
+    const bool namesLines = words.starts_with(".loc\t") || words.starts_with(".file\t");
+    if (!isDebug && !namesLines) left.append(line.data(), line.size()).push_back('\n');
+  }
+  return left;
+}
+
+bool namesLines(llvm::StringRef assembly) { return assembly.contains("\t.loc\t"); }
 
 void SpilledLines::add(const Location &where, std::int64_t bytes) {
   total_ += bytes;

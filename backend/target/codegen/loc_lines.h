@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <map>
+#include <string>
 
 namespace imbrex::target {
 
@@ -20,6 +21,11 @@ private:
   llvm::StringMap<std::string_view> files_;
   Location where_;
 };
+
+/// An assembly that names neither lines nor files of the kernel: without `.loc`, `.file` and the
+/// sections of debug information. What it is assembled to is the same code.
+std::string withoutLines(llvm::StringRef assembly);
+bool namesLines(llvm::StringRef assembly);
 
 /// Bytes that are moved between registers and memory for want of registers, by line of the kernel.
 class SpilledLines {

@@ -2,6 +2,7 @@
 // so that nothing of ours is linked with it; its few declarations are repeated here for that
 // reason.
 
+#include "backend/target/codegen/loc_lines.h"
 #include "backend/target/nvptx/assembler.h"
 #include "backend/target/nvptx/refusal.h"
 #include "backend/target/nvptx/toolkit.h"
@@ -98,7 +99,8 @@ std::optional<Result<ObjectCode>> assembleInProcess(const std::string &ptx,
   static const std::optional<JitLink> link = openLibrary();
   if (!link) return std::nullopt;
   const std::string arch = "-arch=" + std::string(machine.name);
-  const std::array<const char *, 3> options{arch.c_str(), "-verbose", "-lineinfo"};
+  llvm::SmallVector<const char *, 3> options{arch.c_str(), "-verbose"};
+  if (namesLines(ptx)) options.push_back("-lineinfo");
   Handle handle = nullptr;
   // A library that does not know the machine yet; the program may.
   if (link->create(&handle, static_cast<std::uint32_t>(options.size()), options.data()) != kSuccess)

@@ -1,3 +1,4 @@
+#include "backend/target/codegen/loc_lines.h"
 #include "backend/target/codegen/temporary_file.h"
 #include "backend/target/nvptx/assembler.h"
 #include "backend/target/nvptx/refusal.h"
@@ -18,8 +19,10 @@ std::optional<Result<ObjectCode>> assembleByProgram(const std::string &ptx,
   for (const auto *file : {&input, &output, &log})
     if (!*file) return Result<ObjectCode>(file->failure());
   const std::string name(machine.name);
-  const std::array<llvm::StringRef, 8> arguments{
-      program, "-arch", name, "-v", "-lineinfo", "-o", output->path(), input->path()};
+  llvm::SmallVector<llvm::StringRef, 8> arguments{program, "-arch", name,
+                                                  "-v",    "-o",    output->path()};
+  if (namesLines(ptx)) arguments.push_back("-lineinfo"); // which has the image hold all of the PTX
+  arguments.push_back(input->path());
   const std::array<std::optional<llvm::StringRef>, 3> streams{"", log->path(), log->path()};
   std::string problem;
   const int status =

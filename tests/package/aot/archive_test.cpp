@@ -3,12 +3,16 @@
 #include "backend/package/archive/names.h"
 #include "backend/package/archive/tuning.h"
 #include "backend/package/package.h"
+#include "backend/target/codegen/loc_lines.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Object/ObjectFile.h"
 #include "tests/support/assembler.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -46,6 +50,31 @@ ir::Kernel copyThroughPointers() {
 })");
 }
 
+/// What is loaded is wanted again behind the sums: more than threads have registers for.
+ir::Kernel spilling() {
+  return testing::parsedKernel(
+      R"(kernel @spills(%x: view<f32, 1>) stage tiles [warps = 1, registers = 32] {
+  %0 = constant 0 : i64
+  %1 = constant 1 : i64
+  %2 = constant 2 : i64
+  %3 = view.load %x, %0 : f32[1024]
+  %4 = view.load %x, %1 : f32[1024]
+  %5 = view.load %x, %2 : f32[1024]
+  %6 = reduce %3 : f32
+  %7 = broadcast %6 : f32[1024]
+  %8 = mul %4, %5 : f32[1024]
+  %9 = add %8, %7 : f32[1024]
+  %10 = reduce %9 : f32
+  %11 = broadcast %10 : f32[1024]
+  %12 = mul %3, %11 : f32[1024]
+  %13 = mul %4, %11 : f32[1024]
+  %14 = mul %5, %11 : f32[1024]
+  view.store %x, %12, %0
+  view.store %x, %13, %1
+  view.store %x, %14, %2
+})");
+}
+
 LibraryOptions optionsFor(const std::vector<std::string> &targets) {
   LibraryOptions options;
   for (const std::string &target : targets)
@@ -63,6 +92,48 @@ void checkImages(const Library &library) {
     REQUIRE(members->size() == 1);
     CHECK(members->front().machine == code.target.name);
     CHECK(members->front().isAssembly == code.target.isAssembly);
+  }
+}
+
+/// Of an ELF file: its sections by name.
+std::map<std::string, std::string> sectionsOf(llvm::StringRef image) {
+  std::map<std::string, std::string> sections;
+  auto file = llvm::object::ObjectFile::createELFObjectFile({image, "image"});
+  REQUIRE(static_cast<bool>(file));
+  for (const llvm::object::SectionRef &section : (*file)->sections())
+    sections[llvm::cantFail(section.getName()).str()] = llvm::cantFail(section.getContents()).str();
+  return sections;
+}
+
+/// The same code with lines and without.
+void checkLines(const std::vector<std::string> &targets) {
+  LibraryOptions options = optionsFor(targets);
+  Library bare = libraryOf(sum()), lined = libraryOf(sum());
+  Diagnostics diagnostics;
+  REQUIRE(compileLibrary(bare, options, diagnostics));
+  options.keepsLines = true;
+  REQUIRE(compileLibrary(lined, options, diagnostics));
+  REQUIRE(bare.kernels[0].codes.size() == lined.kernels[0].codes.size());
+  const auto lineSections = [](const auto &sections) {
+    return llvm::count_if(sections, [](const auto &section) {
+      const llvm::StringRef name = section.first;
+      return name.starts_with(".debug_line") || name.contains("debug_ptx_txt");
+    });
+  };
+  for (std::size_t i = 0; i < bare.kernels[0].codes.size(); ++i) {
+    const LibraryCode &one = bare.kernels[0].codes[i], &other = lined.kernels[0].codes[i];
+    CAPTURE(toText(one.target));
+    if (one.target.isAssembly) {
+      CHECK_FALSE(target::namesLines(one.gpu.image));
+      CHECK(target::namesLines(other.gpu.image));
+      CHECK(one.gpu.image == target::withoutLines(other.gpu.image));
+      continue;
+    }
+    const auto sections = sectionsOf(one.gpu.image), with = sectionsOf(other.gpu.image);
+    CHECK(lineSections(sections) == 0);
+    CHECK(lineSections(with) > 0);
+    for (const auto &[name, content] : sections)
+      if (llvm::StringRef(name).starts_with(".text")) CHECK(content == with.at(name));
   }
 }
 
@@ -98,7 +169,31 @@ TEST_CASE("images and assembly are of the machines that are named, compressed or
   }
 }
 
+TEST_CASE("code names no lines of the sources unless that is asked for") {
+  checkLines({"ptx:sm_80", "gfx942", "gfx11-generic"});
+}
+
+TEST_CASE("what is spilled is told of its line in code without lines, too") {
+  Library library = libraryOf(spilling());
+  Diagnostics diagnostics;
+  REQUIRE(compileLibrary(library, optionsFor({"gfx942"}), diagnostics));
+  REQUIRE(!diagnostics.all().empty());
+  CHECK(diagnostics.all().front().kind == Diag::RegistersSpilled);
+  CHECK(diagnostics.all().front().where.line > 1);
+}
+
 TEST_SUITE("toolkit") {
+  TEST_CASE("images of NVIDIA's name no lines of the sources unless that is asked for") {
+    if (!testing::canAssemble(target::gpuTarget(*machine::findMachine("sm_80")))) return;
+    checkLines({"sm_80", "sm_90a", "sm_120a"});
+    Library library = libraryOf(spilling());
+    Diagnostics diagnostics;
+    REQUIRE(compileLibrary(library, optionsFor({"sm_80"}), diagnostics));
+    REQUIRE(!diagnostics.all().empty());
+    CHECK(diagnostics.all().front().kind == Diag::RegistersSpilled);
+    CHECK(diagnostics.all().front().where.line > 1);
+  }
+
   TEST_CASE("images of NVIDIA's are of the machines that are named") {
     if (!testing::canAssemble(target::gpuTarget(*machine::findMachine("sm_80")))) return;
     for (const bool isCompressed : {false, true}) {

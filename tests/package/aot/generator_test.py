@@ -104,6 +104,9 @@ def test_files():
         last = add["codes"][-1]["assumptions"]["parameters"]
         expect(all(not one["assumed"] for one in last), "the last code assumes nothing")
 
+        expect(b"kernels.h" not in archive.read_bytes(), "no file of the sources is named")
+        expect(generate("app", second, "gfx942", "--line-info").returncode == 0, "--line-info")
+        expect(b"kernels.h" in pathlib.Path(second, "libapp.a").read_bytes(), "files are named on request")
         whole = archive.stat().st_size
         expect(generate("app", second, targets, "--ptx-only", "--compress").returncode == 0, "--compress")
         expect(pathlib.Path(second, "libapp.a").stat().st_size < 0.6 * whole, "it is much smaller")

@@ -14,8 +14,6 @@
 
 /// What tests of a library's launches share: a fake driver whose results the emulator makes of the
 /// very code that the driver was handed (CMakeLists.txt compiles them once for each vendor).
-/// Each includes kernels.h itself, by the name that kernels.cpp has for it: code knows its lines'
-/// file, and other code is not played.
 namespace imbrex::aot_tests {
 
 using aot::array;

@@ -3,8 +3,8 @@
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
 #include "backend/lower/observations.h"
+#include "backend/target/codegen/loc_lines.h"
 #include "tests/run/runtime/image_arguments.h"
-#include "tests/support/made_object.h"
 
 #include <algorithm>
 #include <cstring>
@@ -24,20 +24,25 @@ struct Made {
   std::string image;
 };
 
+/// Which text the code is made to.
+struct Form {
+  bool isImage = true;
+  bool hasLines = true; ///< As a launch's; a library's has none.
+};
+
 std::unique_ptr<Made> make(const ir::Kernel &kernel, const machine::Machine &machine,
-                           const analysis::Assumptions &assumptions, bool asImage) {
+                           const analysis::Assumptions &assumptions, Form form) {
   const target::GpuTarget &target = target::gpuTarget(machine);
   Diagnostics diagnostics;
   auto made = std::make_unique<Made>(Made{.kernel = kernel.clone(), .code = {}, .image = {}});
   auto code = compileForGpu(made->kernel, target, assumptions, diagnostics);
   if (!code) return nullptr;
   made->code = std::move(*code);
-  if (asImage) {
-    const auto object = makeObject(made->code, target);
-    if (object) made->image.assign(object->image.begin(), object->image.end());
-  } else {
-    made->image = makeAssembly(made->code, target).value();
-  }
+  made->image = makeAssembly(made->code, target).value();
+  if (!form.hasLines) made->image = target::withoutLines(made->image);
+  if (form.isImage)
+    if (const auto object = makeObject(made->image, target); object)
+      made->image.assign(object->image.begin(), object->image.end());
   return made;
 }
 
@@ -109,12 +114,12 @@ fake::State &freshDriver(const char *path) {
 
 std::string imageOf(const ir::Kernel &kernel, std::string_view machine) {
   const machine::Machine *found = machine::findMachine(machine);
-  return make(kernel, *found, analysis::usualAssumptions(kernel), true)->image;
+  return make(kernel, *found, analysis::usualAssumptions(kernel), {})->image;
 }
 
 std::string assemblyOf(const ir::Kernel &kernel, std::string_view machine) {
   const machine::Machine *found = machine::findMachine(machine);
-  return make(kernel, *found, analysis::usualAssumptions(kernel), false)->image;
+  return make(kernel, *found, analysis::usualAssumptions(kernel), {.isImage = false})->image;
 }
 
 int PlayedGpu::run(const fake::SeenLaunch &launch) {
@@ -158,8 +163,8 @@ analysis::Assumptions PlayedGpu::assumedFor(const std::vector<ir::Argument> &arg
 }
 
 std::string PlayedGpu::runOrSay(const fake::SeenLaunch &launch) {
-  const bool isImage = launch.image.starts_with("\177ELF");
-  const auto usual = make(kernel_, machine_, analysis::usualAssumptions(kernel_), isImage);
+  const Form form{.isImage = launch.image.starts_with("\177ELF"), .hasLines = madeBefore_.empty()};
+  const auto usual = make(kernel_, machine_, analysis::usualAssumptions(kernel_), form);
   if (usual == nullptr) return "the kernel does not compile";
   // Maps of boxes, which other code may have none of, come last.
   std::vector<lower::Word> words = usual->code.interface.words;
@@ -189,7 +194,7 @@ std::string PlayedGpu::runOrSay(const fake::SeenLaunch &launch) {
 
   const analysis::Assumptions kept = assumedFor(arguments.of);
   const bool isUsual = kept.cover(analysis::usualAssumptions(kernel_));
-  const auto own = isUsual ? nullptr : make(kernel_, machine_, kept, isImage);
+  const auto own = isUsual ? nullptr : make(kernel_, machine_, kept, form);
   const Made &expected = own != nullptr ? *own : *usual;
   if (launch.image != expected.image) return "this is not the code for such arguments";
   const lower::KernelInterface &interface = expected.code.interface;
