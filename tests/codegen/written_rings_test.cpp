@@ -139,6 +139,7 @@ TEST_CASE("a thread that reads what it has copied itself need not meet the other
   CHECK(checked(ahead + "ring.drain\n") == "");
   CHECK(checked(kCopy + kReadOwn) != "");
   CHECK(checked(kCopy + "ring.drain [count = 1]\n" + kReadOwn) != "");
+  CHECK(checked(kCopy + kWait + kReadOwn) == ""); // who meets them all the same may do so
   // Its reads are over when the slot is filled again only where copies are not counted.
   const std::string twice = kCopy + kCopy + "ring.drain\n" + kReadOwn;
   CHECK(checked(twice + kCopy + "ring.drain\n") == "");
