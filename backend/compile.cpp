@@ -3,7 +3,7 @@
 #include "backend/lower/lower.h"
 #include "backend/lower/memory/shared_memory.h"
 #include "backend/lower/values/inline_assembly.h"
-#include "backend/passes/assign_layouts.h"
+#include "backend/passes/layouts/assign_layouts.h"
 #include "backend/passes/pipeline/check_boxes.h"
 #include "backend/passes/pipeline/prove_rings.h"
 #include "backend/pipeline.h"

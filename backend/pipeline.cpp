@@ -4,7 +4,6 @@
 #include "backend/ir/verify.h"
 #include "backend/pass_record.h"
 #include "backend/passes/accumulate_products.h"
-#include "backend/passes/assign_layouts.h"
 #include "backend/passes/canonicalise.h"
 #include "backend/passes/choose_units.h"
 #include "backend/passes/construct_ssa.h"
@@ -17,6 +16,7 @@
 #include "backend/passes/expand/expand_random.h"
 #include "backend/passes/expand/split_products.h"
 #include "backend/passes/fold.h"
+#include "backend/passes/layouts/assign_layouts.h"
 #include "backend/passes/licm.h"
 #include "backend/passes/load_bytes.h"
 #include "backend/passes/loop_over_parts.h"
@@ -87,7 +87,7 @@ consteval std::array<Pass, sizeof...(Names)> listed(Names... names) {
 }
 
 // clang-format off
-// The whole compiler up to a target's own code, in order.
+// All that is done to Block IR, in order.
 constexpr auto kHostPipeline = listed(
     "construct-ssa",
     "canonicalise", "fold", "cse", "licm", "dce",
@@ -105,6 +105,7 @@ constexpr auto kGpuPipeline = listed(
     "expand-products", "expand-dots", "expand-math", "expand-random", "expand-conversions",
     "canonicalise", "fold", "cse", "licm", "dce",
     "load-bytes", "assign-layouts",
+    // Loops that load ahead: what may run ahead, what pays, the writing of it, and what that entails.
     "count-trips", "study-loads", "plan-loops", "apply-plans",
     "split-roles", "store-factors", "order-products", "place-slots");
 // clang-format on
@@ -120,8 +121,8 @@ consteval bool chains(std::span<const Pass> passes) {
 static_assert(chains(kHostPipeline) && chains(kGpuPipeline),
               "each pass must start at the stage that the one before reaches");
 
-/// A pipeline begins at the stage of its first pass; a kernel that was read from a file may be past
-/// that, and then needs no pass that would bring it there.
+/// A kernel that was read from a file may be past the stage to which a pass would bring it. What
+/// else stands in front of that stage gpuPipelineFrom leaves out.
 bool isBehind(const ir::Kernel &kernel, const Pass &pass) {
   return pass.from != pass.to && kernel.stage() >= pass.to;
 }

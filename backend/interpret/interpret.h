@@ -29,7 +29,7 @@ struct Options {
 /// slow, obvious, and watching. Reports (and returns false after) an access outside an argument's
 /// bytes, a read of bytes marked unwritten, two blocks that touch the same byte with no order
 /// between them and at least one writing, a failed assert, an inline_asm, a block without an end.
-/// Takes both stages: what construct-ssa makes of a kernel can be compared with the kernel.
+/// Takes every stage: what a pass makes of a kernel can be compared with the kernel.
 bool run(const ir::Kernel &kernel, const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
          Diagnostics &diagnostics, const Options &options = {});
 

@@ -32,8 +32,9 @@ namespace imbrex::passes::pipeline {
 /// off it and proven (prove_rings.h).
 ///
 /// Runs behind plan-loops, and in front of split-roles, which takes a body apart that is written
-/// for two roles. No pass that follows may move what these two write, which is in the order that
-/// was planned; store-factors writes in front of loops, and place-slots lays slots out.
+/// for two roles. No pass that follows may move what apply-plans and split-roles write, which is in
+/// the order that was planned; store-factors writes in front of loops, and place-slots lays slots
+/// out.
 void applyPlans(ir::Kernel &kernel, const PassContext &context);
 
 } // namespace imbrex::passes::pipeline

@@ -1,4 +1,4 @@
-#include "backend/passes/assign_layouts.h"
+#include "backend/passes/layouts/assign_layouts.h"
 
 #include "backend/machine/occupancy.h"
 #include "backend/passes/layouts/explain_layouts.h"
