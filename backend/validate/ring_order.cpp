@@ -86,7 +86,9 @@ private:
   }
 
   std::size_t step(std::size_t from, std::optional<RingEvent> event = {}, bool isCertain = true) {
-    isCertain &= event && event->kind != RingEventKind::Copy && avoidable_ == 0;
+    // A copy of a thread's own may be masked; those in the order of lanes are made in any case.
+    const bool isMasked = event && event->kind == RingEventKind::Copy && !copies_.areInLaneOrder;
+    isCertain &= event && !isMasked && avoidable_ == 0;
     order_.steps.push_back({.event = event, .isCertain = isCertain});
     link(from, order_.steps.size() - 1);
     return order_.steps.size() - 1;

@@ -364,6 +364,29 @@ TEST_CASE("a meeting that the assembly lacks is found where no other barrier tak
   CHECK(differenceFrom(made.code->rings, target->ringsOf(textOf(weaker))));
 }
 
+TEST_CASE("a load to LDS that is missing is found but in one of a loop's two codes") {
+  const target::GpuTarget *target = targetNamed("gfx950");
+  if (target == nullptr) return;
+  for (const TableKernel &one : oneOfEach(3)) {
+    CAPTURE(one.name);
+    const Compiled made = compiled(one, *target);
+    const Lines lines = linesOf(*makeAssembly(*made.code, *target));
+    std::ptrdiff_t loads = 0, missed = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (!has(lines[i], "global_load_lds")) continue;
+      Lines without = lines;
+      without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+      ++loads;
+      missed += !differenceFrom(made.code->rings, target->ringsOf(textOf(without)));
+    }
+    // A wave alone meets nobody, and where its whole trips, or the others, lack the load, they do
+    // what no trips do.
+    const bool hasWholeTrips = one.name.starts_with("product");
+    CHECK(missed == (hasWholeTrips ? 2 : 0));
+    CHECK((loads > 0) == !one.name.starts_with("attention"));
+  }
+}
+
 TEST_CASE("loads to LDS are all made, and waited for by their number and nothing more") {
   const target::GpuTarget *target = targetNamed("gfx950");
   if (target == nullptr) return;

@@ -46,7 +46,7 @@ int check() {
   // Whatever the file holds.
   if (!target.empty() && !machine::machineNamed(target.getValue(), diagnostics))
     return conclude(false, diagnostics);
-  const auto given = readGivenSchedule(file, target, diagnostics);
+  const auto given = readGivenSchedule(file, target, diagnostics, ScheduleFor::Proof);
   bool ok = given.has_value();
   schedule::Verdict verdict;
   if (ok) {

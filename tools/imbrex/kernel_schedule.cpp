@@ -70,7 +70,7 @@ bool isOfLoop(const schedule::Program &program, schedule::TripsId trips) {
 }
 
 std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machine &machine,
-                                        Diagnostics &diagnostics, Scheduled wanted) {
+                                        Diagnostics &diagnostics, ScheduleFor what) {
   if (machine.family == machine::Family::Cpu) {
     diagnostics.report(Diag::NoGpuCode, {}, machine.name);
     return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machin
   context.explanation = &given.explanation;
   if (!runPasses(kernel, gpuPipelineFrom(kernel.stage()), context)) return std::nullopt;
   const bool multiplies =
-      wanted == Scheduled::WithRingsOrUnits && passes::pipeline::multipliesInLoops(kernel);
+      what == ScheduleFor::Timeline && passes::pipeline::multipliesInLoops(kernel);
   if (!passes::pipeline::hasRings(kernel) && !multiplies) {
     std::string why = reasonsIn(given.explanation);
     if (why.empty())
@@ -91,7 +91,9 @@ std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machin
     return std::nullopt;
   }
   auto read = passes::pipeline::readSchedule(kernel, machine, diagnostics,
-                                             passes::pipeline::ReadFor::Timeline);
+                                             what == ScheduleFor::Proof
+                                                 ? passes::pipeline::ReadFor::Proof
+                                                 : passes::pipeline::ReadFor::Timeline);
   if (!read) return std::nullopt;
   given.program = std::move(read->program);
   given.about = "kernel '" + kernel.name() + "' on " + std::string(machine.name) + "\n" +
@@ -100,7 +102,7 @@ std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machin
 }
 
 std::optional<GivenSchedule> readGivenSchedule(const std::string &path, const std::string &target,
-                                               Diagnostics &diagnostics, Scheduled wanted) {
+                                               Diagnostics &diagnostics, ScheduleFor what) {
   auto read = readKernelOrSchedule(path, diagnostics);
   if (!read) return std::nullopt;
   if (read->schedule) return GivenSchedule{.program = *std::move(read->schedule)};
@@ -109,8 +111,7 @@ std::optional<GivenSchedule> readGivenSchedule(const std::string &path, const st
     return std::nullopt;
   }
   const machine::Machine *machine = machine::machineNamed(target, diagnostics);
-  return machine ? scheduleOf(*std::move(read->kernel), *machine, diagnostics, wanted)
-                 : std::nullopt;
+  return machine ? scheduleOf(*std::move(read->kernel), *machine, diagnostics, what) : std::nullopt;
 }
 
 } // namespace imbrex::tool

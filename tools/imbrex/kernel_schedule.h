@@ -17,23 +17,23 @@ struct GivenSchedule {
   bool isOfKernel = false;
 };
 
-/// Which kernels have one: those with rings, of which there is something to prove; a timeline also
-/// shows those that multiply on matrix units.
-enum class Scheduled : std::uint8_t { WithRings, WithRingsOrUnits };
+/// What a kernel's schedule is read for. A kernel has one if it has rings.
+enum class ScheduleFor : std::uint8_t {
+  Proof,    ///< The very one that is proven when it is compiled.
+  Text,     ///< With what its operations cost.
+  Timeline, ///< The same; kernels have one, too, that multiply on matrix units and have no rings.
+};
 
 /// The schedule of a file: what stands there, or what a kernel that stands there does when it is
-/// compiled for a machine, with what its operations cost. Errors where a kernel has none, or the
-/// machine of one is not named.
+/// compiled for a machine. Errors where a kernel has none, or the machine of one is not named.
 std::optional<GivenSchedule> readGivenSchedule(const std::string &path, const std::string &target,
-                                               Diagnostics &diagnostics,
-                                               Scheduled wanted = Scheduled::WithRings);
+                                               Diagnostics &diagnostics, ScheduleFor what);
 
 /// Whether trips are a loop's, and not what a condition asks for alone.
 bool isOfLoop(const schedule::Program &program, schedule::TripsId trips);
 
 /// The schedule of a kernel that has been read.
 std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machine &machine,
-                                        Diagnostics &diagnostics,
-                                        Scheduled wanted = Scheduled::WithRings);
+                                        Diagnostics &diagnostics, ScheduleFor what);
 
 } // namespace imbrex::tool

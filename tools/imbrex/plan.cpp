@@ -132,7 +132,7 @@ bool hasNoOptions(const ir::Kernel &kernel, Diagnostics &diagnostics) {
 /// Prints what a kernel's threads do when it is compiled.
 bool write(ir::Kernel kernel, const machine::Machine &machine, Diagnostics &diagnostics) {
   if (!hasNoOptions(kernel, diagnostics)) return false;
-  const auto given = scheduleOf(std::move(kernel), machine, diagnostics);
+  const auto given = scheduleOf(std::move(kernel), machine, diagnostics, ScheduleFor::Text);
   if (!given || !schedule::report(schedule::prove(given->program), diagnostics)) return false;
   std::fputs(asComments("// ", given->about).c_str(), stdout);
   if (explains) std::fputs(asComments("// ", given->explanation).c_str(), stdout);

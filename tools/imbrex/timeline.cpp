@@ -91,7 +91,7 @@ bool isSafe(const schedule::Program &program, const std::vector<std::int32_t> &c
 
 /// Whether it is written; else why not is reported.
 bool show(Diagnostics &diagnostics) {
-  const auto given = readGivenSchedule(file, target, diagnostics, Scheduled::WithRingsOrUnits);
+  const auto given = readGivenSchedule(file, target, diagnostics, ScheduleFor::Timeline);
   if (!given) return false;
   const schedule::Program &program = given->program;
   const auto counts = tripCounts(program, tripTexts, otherwise(*given));

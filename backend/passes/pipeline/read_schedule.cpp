@@ -359,6 +359,7 @@ private:
       ops.back().flipped = op.attrs<WaitAttrs>().flipped;
       return advance(0, Walks::Awaits);
     }
+    IMBREX_UNREACHABLE("nobody reads '{0}'", info(op.kind).mnemonic);
   }
 
   schedule::Op readDrain(const Op &op) {
