@@ -71,8 +71,7 @@ void findLeastGroup(const Kernel &kernel, const Block &body, const machine::Mach
     if (!op->regions.empty()) count = 0;
     if (op->kind == OpKind::RingCopy || op->kind == OpKind::RingCopyBox) {
       const RingCopies copies = copiesOf(kernel, op->operand(0), machine);
-      const auto registers = static_cast<std::int64_t>(copies.vectors.registers.size());
-      if (copies.areInLaneOrder) count += registers / copies.vectors.width;
+      if (copies.areInLaneOrder) count += copies.countOfThread();
     }
     if (op->kind != OpKind::RingCommit) continue;
     least = std::min(least.value_or(count), count);

@@ -5,6 +5,7 @@
 #include "backend/machine/machine.h"
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 
 namespace imbrex::analysis {
@@ -16,6 +17,8 @@ struct RingCopies {
   bool areAsynchronous = false;
   bool areInLaneOrder = false; ///< As Machine::asyncCopies says.
   bool areStores = false;      ///< Of what threads hold in registers.
+
+  std::int64_t countOfThread() const { return std::ssize(vectors.registers) / vectors.width; }
 };
 RingCopies copiesOf(const ir::Kernel &kernel, ir::ValueId ring, const machine::Machine &machine);
 

@@ -164,9 +164,35 @@ private:
 
   RingEvent waitFor(const schedule::Op &drain) const {
     std::int64_t count = drain.count;
-    if (!copies_.areGrouped) count *= analysis::leastCopiesOfGroup(kernel_, machine_);
+    if (!copies_.areGrouped) count *= leastCopiesOfGroup();
     count = std::min<std::int64_t>(count, copies_.capacity);
     return {RingEventKind::Wait, static_cast<std::int32_t>(count)};
+  }
+
+  /// Where copies are counted, and not their groups: of all groups. Lowering asks the kernel
+  /// (analysis/ring_copies.h), so that neither trusts the other.
+  std::int64_t leastCopiesOfGroup() const {
+    std::optional<std::int64_t> least;
+    for (const schedule::Role &role : program_.roles) findLeastGroup(role.body, least);
+    return least.value_or(0);
+  }
+
+  /// What stands in front of a body within this one is not counted, which makes a group smaller.
+  void findLeastGroup(llvm::ArrayRef<schedule::Op> body, std::optional<std::int64_t> &least) const {
+    std::int64_t count = 0;
+    for (const schedule::Op &op : body) {
+      const bool isOfCopies = op.kind == ScheduleOp::If && !isBranch(op); // made in any case
+      if (isOfCopies)
+        for (const schedule::Op &inner : op.body) count += copiesCountedIn(inner);
+      count += copiesCountedIn(op);
+      if (!isOfCopies && !op.body.empty()) findLeastGroup(op.body, least), count = 0;
+      if (op.kind == ScheduleOp::Commit) least = std::min(least.value_or(count), count), count = 0;
+    }
+  }
+  std::int64_t copiesCountedIn(const schedule::Op &op) const {
+    if (op.kind != ScheduleOp::Issue) return 0;
+    const analysis::RingCopies of = analysis::copiesOf(kernel_, ringOf(op), machine_);
+    return of.areInLaneOrder ? of.countOfThread() : 0;
   }
 
   TripsKind kindOf(schedule::TripsId trips) const { return schedule_.trips[trips.index()]; }
@@ -280,7 +306,7 @@ private:
     const ValueId ring = ringOf(op);
     const analysis::RingCopies of = analysis::copiesOf(kernel_, ring, machine_);
     if (!of.areAsynchronous) return;
-    const auto count = of.vectors.registers.size() / static_cast<std::size_t>(of.vectors.width);
+    const auto count = static_cast<std::size_t>(of.countOfThread());
     Events copies{.events = std::vector(count, RingEvent{RingEventKind::Copy}), .conditions = {}};
     if (of.areInLaneOrder) return pending_.push_back(std::move(copies)); // made in any case
     copies.conditions = std::move(conditions);
