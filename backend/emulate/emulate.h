@@ -15,8 +15,9 @@ namespace imbrex::emulate {
 /// A kernel's LLVM module for a GPU, after LLVM's optimiser, made ready to run here. Immutable; any
 /// number of threads may run it at once.
 ///
-/// Each thread of a block is a fiber; lanes meet in warp operations, threads in barriers, and every
-/// access to memory is checked. docs/emulator.md says what a run without an error proves.
+/// Each thread of a block is a fiber; lanes meet in warp operations, threads of a block at
+/// barriers, and every access to memory is checked. docs/emulator.md says what a run without an
+/// error proves.
 class Program {
 public:
   /// Null, and errors reported, where the module does something that has no model here. The module

@@ -231,22 +231,22 @@ Value *Emitter::isLoader() {
   return role_ == Role::Loads ? nullptr : b.CreateICmpEQ(thread_, b.getInt32(0));
 }
 
-// A barrier that orders all memory would wait for all copies that are counted, and for all loads
+// A meeting that orders all memory would wait for all copies that are counted, and for all loads
 // whose tiles are stored into slots a trip later.
-void Emitter::barrier() {
-  if (!letsLoadsFly() || role_ == Role::Computes) return barrierForAll();
-  words.barrierForShared(b);
-  shared.onBarrier();
+void Emitter::meet() {
+  if (!letsLoadsFly() || role_ == Role::Computes) return meetForAll();
+  words.meetForShared(b);
+  shared.onMeeting();
 }
 
-void Emitter::barrierForAll() {
+void Emitter::meetForAll() {
   IMBREX_CHECK(role_ != Role::Loads, "one thread waits for a block");
   if (role_ == Role::Computes)
     words.meet(b, kernel.threads().count());
   else
-    words.barrier(b);
-  shared.onBarrier();
-  order.onBarrier();
+    words.meetAll(b);
+  shared.onMeeting();
+  order.onMeeting();
 }
 
 llvm::Constant *Emitter::zeros(std::int64_t bytes) {

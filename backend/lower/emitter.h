@@ -146,13 +146,13 @@ public:
   /// Whether this thread is the one that loads boxes for its role; null where no other runs the
   /// code.
   llvm::Value *isLoader();
-  /// A barrier of the block, or of the role, for accesses to shared memory; and for all, unless the
+  /// A meeting of the block, or of the role, for accesses to shared memory; and for all, unless the
   /// machine counts copies or the kernel stores what it loads into slots.
-  void barrier();
+  void meet();
   /// The same for all accesses on any machine.
-  void barrierForAll();
+  void meetForAll();
   /// Shared memory for an exchange of so many bytes, which nobody reads any more. Behind its writes
-  /// comes a barrier in any case.
+  /// comes a meeting in any case.
   llvm::Value *beginExchange(std::int64_t bytes);
   /// So many zeros in global memory.
   llvm::Constant *zeros(std::int64_t bytes);
@@ -185,7 +185,7 @@ public:
 private:
   /// Whether there are copies that are waited for by their number.
   bool countsCopies() const;
-  /// Whether barriers for shared memory had better not wait for loads from global memory.
+  /// Whether meetings for shared memory had better not wait for loads from global memory.
   bool letsLoadsFly() const;
   void collectRings();
   void addMap(const ir::Op &load);
@@ -248,7 +248,7 @@ private:
   std::uint64_t assemblies_ = 0;
   Location largestUse_;
   /// In front of an exchange's writes, for readers that are assumed at the head of a loop.
-  struct AssumedBarrier {
+  struct AssumedMeeting {
     std::size_t region = 0;
     llvm::SmallVector<llvm::Instruction *, 3> instructions = {};
   };
@@ -257,7 +257,7 @@ private:
     std::vector<Incoming> leaving;
     MemoryOrder::Pending pending; // before it
     SharedMemory::AllReaders before, after;
-    std::vector<AssumedBarrier> assumed = {};
+    std::vector<AssumedMeeting> assumed = {};
   };
   std::vector<LoopFrame> loops_;
   WholeCopies *whole_ = nullptr;

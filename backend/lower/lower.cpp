@@ -117,7 +117,7 @@ void Emitter::makeBarriers() {
     for (const auto &[value, barriers] : barriers_) barriers.make(*this);
     words.showBarriers(b);
   });
-  barrier();
+  meet();
 }
 
 /// Whether nobody writes a parameter's memory while the kernel runs. Of what the kernel writes,

@@ -42,7 +42,7 @@ public:
   // --- the block ---
 
   /// Wait for every thread of the block; what they wrote before, to any memory, is seen after.
-  virtual void barrier(Builder &b) const = 0;
+  virtual void meetAll(Builder &b) const = 0;
 
   /// What touches memory stays on its side of this place, so that registers which one side reads
   /// can be those that the other loads.
@@ -119,8 +119,8 @@ public:
 
   // --- asynchronous copies, on a machine that has them (Machine::asyncCopies) ---
 
-  /// A barrier of the block that orders accesses to shared memory alone, and waits for no copy.
-  virtual void barrierForShared(Builder &b) const { barrier(b); }
+  /// As `meetAll`, but that it orders accesses to shared memory alone, and waits for no copy.
+  virtual void meetForShared(Builder &b) const { meetAll(b); }
   /// What a copy moves, and whether it does: where the condition (null: always) does not hold, it
   /// fills with zeros.
   struct Copy {
@@ -177,7 +177,7 @@ public:
   }
   /// Wait for the lanes of the warp; they see what each has done to memory.
   virtual void meetWarp(Builder &) const { lacks(kNoBoxes); }
-  /// As `barrier`, of so many threads alone: always the same, of whole warps.
+  /// As `meetAll`, of so many threads alone: always the same, of whole warps.
   virtual void meet(Builder &, std::int32_t /*threads*/) const { lacks(kNoBoxes); }
   /// Hand registers back, or take some: each thread of four warps, which do so together.
   virtual void releaseRegisters(Builder &, std::int32_t /*left*/) const { lacks(kNoBoxes); }

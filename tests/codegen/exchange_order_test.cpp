@@ -33,7 +33,7 @@ std::optional<std::string> disorderAt(const target::GpuTarget &target, std::int6
       return b.CreateGEP(b.getInt32Ty(), base, words.threadIndex(b));
     };
     b.CreateStore(x, place(region));
-    if (meets) words.barrier(b);
+    if (meets) words.meetAll(b);
     Value *const moved =
         b.CreateGEP(b.getInt8Ty(), region, b.getInt32(static_cast<std::uint32_t>(offset)));
     Value *const read = b.CreateLoad(b.getInt32Ty(), place(moved));

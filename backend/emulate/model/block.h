@@ -18,13 +18,13 @@
 #include <unordered_map>
 #include <vector>
 
-/// A block that runs: its threads, its shared memory, its barriers.
+/// A block that runs: its threads, its shared memory, its meetings.
 namespace imbrex::emulate {
 
 enum class ThreadState : std::uint8_t {
   Runnable,
   AtWarpCall,
-  AtBarrier,
+  AtMeeting,
   AtPhase, ///< Of a barrier in shared memory.
   Exited,
 };
@@ -55,11 +55,11 @@ struct Thread {
   std::uint32_t warp, lane;
   ThreadState state = ThreadState::Runnable;
   std::uint32_t site = 0; ///< Where it waits, or has last been.
-  Operands operands{};    ///< Of the warp call or the barrier at which it waits.
+  Operands operands{};    ///< Of the warp call or the meeting at which it waits.
   LaneResult result;
   MatrixWords words{};    ///< That it brings to an exchange of registers, and takes from it.
   std::int64_t turns = 0; ///< Of loops, and of waits.
-  std::unordered_map<std::uint64_t, std::uint64_t> arrivals; ///< At split barriers.
+  std::unordered_map<std::uint64_t, std::uint64_t> arrivals; ///< At meetings in two halves.
   CopyQueue copies;
   BulkQueue stores;
   std::vector<IdleAgent> bulkAgents;
@@ -69,8 +69,8 @@ struct Thread {
   std::unique_ptr<Fiber> fiber;
 };
 
-/// A barrier of the block. Its number, and how many threads it counts, come with each call.
-struct BarrierCount {
+/// Of threads of the block. Its number, and how many threads it counts, come with each call.
+struct BlockMeeting {
   std::uint32_t arrived = 0;
   std::uint64_t phases = 0; ///< That are complete.
   Clock published;          ///< By those that have arrived in this phase.
@@ -85,7 +85,7 @@ struct Block {
   std::vector<std::byte> shared;
   std::vector<std::uint8_t> written; ///< For each byte of shared memory.
   Shadow sharedShadow;
-  std::unordered_map<std::uint64_t, BarrierCount> barriers;
+  std::unordered_map<std::uint64_t, BlockMeeting> meetings;
   PhaseBarriers phaseBarriers;
   std::vector<Completion> completions; ///< That have not come.
   std::uint64_t changes = 1;           ///< To barriers in shared memory.

@@ -33,7 +33,7 @@ std::string Report::stateText(const Thread &thread) const {
   switch (thread.state) {
   case ThreadState::Exited: return "has exited at " + toText(site.where);
   case ThreadState::AtWarpCall:
-  case ThreadState::AtBarrier:
+  case ThreadState::AtMeeting:
   case ThreadState::AtPhase: return "waits in '" + site.what + "' at " + toText(site.where);
   case ThreadState::Runnable: return "was last at " + toText(site.where);
   }

@@ -54,14 +54,14 @@ struct WarpSite {
   MatrixExchange exchange = {}; ///< Of WarpOperation::Exchange.
 };
 
-enum class BarrierAction : std::uint8_t {
+enum class MeetingAction : std::uint8_t {
   Meet,   ///< Wait for all that take part.
   Arrive, ///< Count, and go on.
   Await,  ///< Wait for all that arrive.
 };
 
-struct BarrierSite {
-  BarrierAction action = BarrierAction::Meet;
+struct MeetingSite {
+  MeetingAction action = MeetingAction::Meet;
   bool wholeBlock = true;    ///< Every thread takes part, and at this very call.
   bool ordersMemory = false; ///< What was done before is seen after, without a fence.
 };
@@ -85,7 +85,7 @@ struct ControlSite {};
 struct Site {
   Location where;
   std::string what; ///< For people: "load", "atomicrmw add", "llvm.nvvm.shfl.sync.bfly.i32".
-  std::variant<AccessSite, CopySite, FenceSite, WarpSite, BarrierSite, PhaseSite, BoxSite,
+  std::variant<AccessSite, CopySite, FenceSite, WarpSite, MeetingSite, PhaseSite, BoxSite,
                ControlSite>
       facts;
 };

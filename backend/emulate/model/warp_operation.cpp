@@ -301,7 +301,7 @@ std::optional<LaneFault> evaluate(const WarpMeeting &meeting, Results &results) 
   case MoveDpp: moveDpp(meeting, results, false); break;
   case SwapRows: swapRows(meeting, results, 16); break;
   case SwapRowPairs: swapRows(meeting, results, 32); break;
-  case Barrier:
+  case Meet:
   case Exchange: break;
   }
   return std::nullopt;

@@ -35,7 +35,7 @@ enum class WarpOperation : std::uint8_t {
   Elect,
   ActiveMask,
   // both
-  Barrier,
+  Meet,
   Exchange, ///< Of registers, as the call says: MatrixExchange.
   // AMD's
   Ballot,

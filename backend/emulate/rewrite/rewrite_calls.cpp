@@ -78,16 +78,16 @@ Value *meetWarp(MachineCall &c, const WarpSite &facts) {
   return c.b.CreateInsertValue(both, fromWord(c, second, pair->getElementType(1)), 1);
 }
 
-/// Which operands of a barrier say its number and how many threads it counts; -1: none.
-struct BarrierOperands {
+/// Which operands of a meeting say its number and how many threads it counts; -1: none.
+struct MeetingOperands {
   int number, count;
 };
 
-Value *meetBarrier(MachineCall &c, const BarrierSite &facts, BarrierOperands at) {
+Value *meetBlock(MachineCall &c, const MeetingSite &facts, MeetingOperands at) {
   const auto operand = [&](int index) -> Value * {
     return index < 0 ? c.b.getInt64(0) : c.word(static_cast<unsigned>(index));
   };
-  return createCall(c.b, calls::meetBarrier,
+  return createCall(c.b, calls::meetBlock,
                     {c.site(c.name(), facts), operand(at.number), operand(at.count)});
 }
 
@@ -117,9 +117,9 @@ RewriteTable machineRewrites() {
   return {
 #define IMBREX_REGISTER_CALL(intrinsic, which)                                                     \
   {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return readRegister(c, Register::which); }},
-#define IMBREX_BARRIER_CALL(intrinsic, action, scope, memory, number, count)                       \
+#define IMBREX_MEETING_CALL(intrinsic, action, scope, memory, number, count)                       \
   {llvm::Intrinsic::intrinsic, [](MachineCall &c) {                                                \
-     return meetBarrier(c, {BarrierAction::action, scope, memory}, {number, count});               \
+     return meetBlock(c, {MeetingAction::action, scope, memory}, {number, count});                 \
    }},
 #define IMBREX_FENCE_CALL(intrinsic, scope)                                                        \
   {llvm::Intrinsic::intrinsic, [](MachineCall &c) { return fence(c, MemoryScope::scope); }},

@@ -22,7 +22,7 @@ InstructionKind kindOfAccess(const llvm::Type *pointer, bool isStore) {
 
 KindsOfCalls kindsOfPlainCalls() {
   return {
-#define IMBREX_BARRIER_CALL(intrinsic, ...) {llvm::Intrinsic::intrinsic, InstructionKind::Barrier},
+#define IMBREX_MEETING_CALL(intrinsic, ...) {llvm::Intrinsic::intrinsic, InstructionKind::Barrier},
 #define IMBREX_FENCE_CALL(intrinsic, ...) {llvm::Intrinsic::intrinsic, InstructionKind::Fence},
 #include "backend/emulate/rewrite/machine_calls.def"
 #define IMBREX_WARP_CALL(intrinsic, ...) {llvm::Intrinsic::intrinsic, InstructionKind::Warp},

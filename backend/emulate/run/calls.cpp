@@ -80,8 +80,8 @@ void storeBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
   onThread(&Run::accessBuffer, site, {0, buffer, offset, scalarOffset});
 }
 
-void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count) {
-  onThread(&Run::meetBarrier, site, {number, count});
+void meetBlock(std::uint32_t site, std::uint64_t number, std::uint64_t count) {
+  onThread(&Run::meetBlock, site, {number, count});
 }
 
 void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {

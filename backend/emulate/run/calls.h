@@ -52,7 +52,7 @@ void loadBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
                 std::uint32_t scalarOffset);
 void storeBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
                  std::uint32_t scalarOffset);
-void meetBarrier(std::uint32_t site, std::uint64_t number, std::uint64_t count);
+void meetBlock(std::uint32_t site, std::uint64_t number, std::uint64_t count);
 void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes);
 void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,
                      std::uint32_t offset, std::uint32_t scalarOffset);

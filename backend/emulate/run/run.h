@@ -63,8 +63,8 @@ public:
   void storeWords(Thread &thread, std::uint32_t site, std::uint64_t address);
   void fence(Thread &thread, std::uint32_t site);
   std::uint64_t meetWarp(Thread &thread, std::uint32_t site, const Operands &operands);
-  /// `operands`: the barrier's number, how many threads it counts (0: all), what is reduced.
-  void meetBarrier(Thread &thread, std::uint32_t site, const Operands &operands);
+  /// `operands`: the meeting's number, how many threads it counts (0: all), what is reduced.
+  void meetBlock(Thread &thread, std::uint32_t site, const Operands &operands);
   void startCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands);
   void startBufferCopy(Thread &thread, std::uint32_t site, const BufferOperands &operands);
   /// Between the thread's words and what of the bytes is within the buffer.
@@ -113,9 +113,9 @@ private:
   void settleWarp(Block &block, std::uint32_t warp);
   void reportDivergence(const Block &block, std::uint32_t warp, const Thread &waiting);
   void orderMeeting(llvm::ArrayRef<Thread *> threads, MemoryScope fences);
-  void arriveEarly(Thread &thread, BarrierCount &barrier);
-  void seeBarrier(Thread &thread, const BarrierCount &barrier);
-  void completeBarrier(BarrierCount &barrier);
+  void arriveEarly(Thread &thread, BlockMeeting &meeting);
+  void seeMeeting(Thread &thread, const BlockMeeting &meeting);
+  void completeMeeting(BlockMeeting &meeting);
   void reportStuck(const Block &block);
 
   // Copies that run beside the threads: run_copies.cpp.

@@ -96,7 +96,7 @@ void Run::completeMeeting(Block &block, std::uint32_t warp, const Thread &first,
     threads.push_back(
         &laneOf(block, code_.warpSize, warp, static_cast<std::uint32_t>(std::countr_zero(rest))));
   if (!operateTogether(facts, threads, lanes)) return;
-  if (facts.operation == WarpOperation::Barrier)
+  if (facts.operation == WarpOperation::Meet)
     orderMeeting(threads, code_.lanesMeetAlways ? MemoryScope::Warp : MemoryScope::Thread);
   for (Thread *thread : threads) {
     ++thread->meetings;
@@ -177,15 +177,15 @@ void Run::orderMeeting(llvm::ArrayRef<Thread *> threads, MemoryScope fences) {
   }
 }
 
-void Run::meetBarrier(Thread &thread, std::uint32_t site, const Operands &operands) {
-  const auto &facts = std::get<BarrierSite>(code_.sites[site].facts);
-  BarrierCount &barrier = thread.block->barriers[operands[0]];
-  const auto elsewhere = std::ranges::find_if(barrier.waiting, [&](const Thread *other) {
+void Run::meetBlock(Thread &thread, std::uint32_t site, const Operands &operands) {
+  const auto &facts = std::get<MeetingSite>(code_.sites[site].facts);
+  BlockMeeting &meeting = thread.block->meetings[operands[0]];
+  const auto elsewhere = std::ranges::find_if(meeting.waiting, [&](const Thread *other) {
     return other->site != site &&
            (!launch_.options.warpsMeetAnywhere || other->warp == thread.warp);
   });
-  if (facts.wholeBlock && facts.action == BarrierAction::Meet &&
-      elsewhere != barrier.waiting.end()) {
+  if (facts.wholeBlock && facts.action == MeetingAction::Meet &&
+      elsewhere != meeting.waiting.end()) {
     thread.site = site;
     const Thread &other = **elsewhere;
     report_.errorOf(thread, Diag::EmulatedDivergentBarrier, site, other.site,
@@ -194,63 +194,63 @@ void Run::meetBarrier(Thread &thread, std::uint32_t site, const Operands &operan
   }
   thread.site = site;
   thread.operands = operands;
-  if (facts.action != BarrierAction::Await) ++barrier.arrived;
-  if (facts.action == BarrierAction::Arrive)
-    arriveEarly(thread, barrier);
-  else if (facts.action == BarrierAction::Meet || thread.arrivals[operands[0]] > barrier.phases)
-    barrier.waiting.push_back(&thread);
+  if (facts.action != MeetingAction::Await) ++meeting.arrived;
+  if (facts.action == MeetingAction::Arrive)
+    arriveEarly(thread, meeting);
+  else if (facts.action == MeetingAction::Meet || thread.arrivals[operands[0]] > meeting.phases)
+    meeting.waiting.push_back(&thread);
   else
-    seeBarrier(thread, barrier);
+    seeMeeting(thread, meeting);
   const std::uint64_t count = operands[1] != 0 ? operands[1] : code_.threads;
-  if (barrier.arrived == count) completeBarrier(barrier);
+  if (meeting.arrived == count) completeMeeting(meeting);
   // It was the last, or it need not wait.
-  const auto &waiting = barrier.waiting;
+  const auto &waiting = meeting.waiting;
   if (std::ranges::find(waiting, &thread) == waiting.end()) return;
-  thread.state = ThreadState::AtBarrier;
+  thread.state = ThreadState::AtMeeting;
   pause(thread);
 }
 
-void Run::arriveEarly(Thread &thread, BarrierCount &barrier) {
-  const auto &facts = std::get<BarrierSite>(code_.sites[thread.site].facts);
+void Run::arriveEarly(Thread &thread, BlockMeeting &meeting) {
+  const auto &facts = std::get<MeetingSite>(code_.sites[thread.site].facts);
   ++thread.arrivals[thread.operands[0]];
   const Publication published =
       facts.ordersMemory ? thread.order.publishNow() : thread.order.published(MemoryScope::Block);
-  barrier.published = memory_.joiner()(barrier.published, clockOf(thread.order.id(), published));
+  meeting.published = memory_.joiner()(meeting.published, clockOf(thread.order.id(), published));
 }
 
-void Run::seeBarrier(Thread &thread, const BarrierCount &barrier) {
-  const auto &facts = std::get<BarrierSite>(code_.sites[thread.site].facts);
+void Run::seeMeeting(Thread &thread, const BlockMeeting &meeting) {
+  const auto &facts = std::get<MeetingSite>(code_.sites[thread.site].facts);
   if (facts.ordersMemory)
-    thread.order.see(barrier.complete, memory_.joiner());
+    thread.order.see(meeting.complete, memory_.joiner());
   else
-    thread.order.seeAtFence(MemoryScope::Block, barrier.complete, memory_.joiner());
+    thread.order.seeAtFence(MemoryScope::Block, meeting.complete, memory_.joiner());
 }
 
-void Run::completeBarrier(BarrierCount &barrier) {
+void Run::completeMeeting(BlockMeeting &meeting) {
   std::vector<Thread *> met;
-  for (Thread *thread : barrier.waiting)
-    if (std::get<BarrierSite>(code_.sites[thread->site].facts).action == BarrierAction::Meet)
+  for (Thread *thread : meeting.waiting)
+    if (std::get<MeetingSite>(code_.sites[thread->site].facts).action == MeetingAction::Meet)
       met.push_back(thread);
   if (!met.empty()) {
-    const auto &facts = std::get<BarrierSite>(code_.sites[met.front()->site].facts);
+    const auto &facts = std::get<MeetingSite>(code_.sites[met.front()->site].facts);
     orderMeeting(met, facts.ordersMemory ? MemoryScope::Thread : MemoryScope::Block);
   }
-  barrier.complete = barrier.published;
-  for (Thread *thread : barrier.waiting) {
-    seeBarrier(*thread, barrier);
+  meeting.complete = meeting.published;
+  for (Thread *thread : meeting.waiting) {
+    seeMeeting(*thread, meeting);
     ++thread->meetings;
     thread->state = ThreadState::Runnable;
   }
-  barrier.waiting.clear();
-  barrier.arrived = 0;
-  ++barrier.phases;
+  meeting.waiting.clear();
+  meeting.arrived = 0;
+  ++meeting.phases;
 }
 
-/// Nobody of the block can go on: somebody waits at a barrier at which others never arrive.
+/// Nobody of the block can go on: somebody waits where others never arrive.
 void Run::reportStuck(const Block &block) {
   isStopped_ = true;
   if (reportStuckPhases(block)) return;
-  const auto waits = [](const auto &t) { return t->state == ThreadState::AtBarrier; };
+  const auto waits = [](const auto &t) { return t->state == ThreadState::AtMeeting; };
   const auto first = std::ranges::find_if(block.threads, waits);
   const auto elsewhere = [&](const auto &t) { return t->site != (*first)->site; };
   const auto other = std::ranges::find_if(block.threads, elsewhere);

@@ -140,7 +140,7 @@ Registers convertShared(Emitter &e, const RegisterTile &tile, const layout::Shar
   e.where(e.isOwner(tile.layout), [&] {
     writeShared(e, tile.type, tile.registers, {region, plan.writeOffsets, plan.writes});
   });
-  e.barrier();
+  e.meet();
   Registers read = readShared(e, tile.type, {region, plan.readOffsets, plan.reads});
   e.shared.end();
   return read;

@@ -29,7 +29,7 @@ public:
     for (std::int64_t round = 0; round < rounds; ++round) {
       Value *const region = e_.beginExchange(bytes_ << window_);
       write(region, round);
-      e_.barrier();
+      e_.meet();
       for (std::size_t i = 0; i < indices.size(); ++i)
         found[i] =
             e_.where(isIn(indices[i], round), found[i], [&] { return read(region, indices[i]); });
@@ -106,7 +106,7 @@ std::vector<Registers> fetchFromThreads(Emitter &e, llvm::ArrayRef<Value *> valu
     };
     for (std::size_t i = 0; i < round.size(); ++i)
       e.b.CreateAlignedStore(toMemory(e, round[i]), address(i, e.thread()), alignment);
-    e.barrier();
+    e.meet();
     for (std::size_t i = 0; i < round.size(); ++i) {
       Registers &ofThreads = fetched.emplace_back();
       for (Value *thread : threads) {
@@ -196,7 +196,7 @@ std::vector<Registers> fetchFromWarps(Emitter &e, llvm::ArrayRef<Value *> values
     e.where(e.b.CreateIsNull(e.lane()), [&] {
       for (std::size_t i = 0; i < round.size(); ++i) slots.write(place(i), round[i]);
     });
-    e.barrier();
+    e.meet();
     for (std::size_t i = 0; i < round.size(); ++i)
       fetched.push_back(slots.read(place(i), round[i]));
     e.shared.end();

@@ -89,7 +89,7 @@ std::optional<size_t> MemoryOrder::parameterOf(ir::ValueId accessed) const {
   return ir::rootParameter(kernel_, root);
 }
 
-bool MemoryOrder::needsBarrierBefore(const ir::Op &op) const {
+bool MemoryOrder::needsMeetingBefore(const ir::Op &op) const {
   return touchesMemory(op) && llvm::any_of(pending_, [&](const auto &earlier) {
            return conflict(*earlier.first, earlier.second, op);
          });

@@ -14,20 +14,20 @@ namespace imbrex::lower {
 /// if each op touched its whole tile before the next began.
 ///
 ///   store %p, %x          thread 5 writes an element that
-///   %y = load %q          thread 9 reads: a barrier stands between them,
+///   %y = load %q          thread 9 reads: they meet in between,
 ///
 /// unless the two cannot touch the same memory (different parameters that are assumed not
 /// to overlap), or every thread touches only its own (the same boxes, or tiles of the same view, in
-/// the same layout), or there was a barrier in between anyway.
+/// the same layout), or there was a meeting in between anyway.
 class MemoryOrder {
 public:
   MemoryOrder(const ir::Kernel &kernel, const analysis::Assumptions &assumptions);
 
-  /// Whether a barrier must stand before an op.
-  bool needsBarrierBefore(const ir::Op &op) const;
+  /// Whether threads must meet before an op.
+  bool needsMeetingBefore(const ir::Op &op) const;
   /// From here on later ops may have to wait for this one, if it accesses global memory.
   void add(const ir::Op &op);
-  void onBarrier() { pending_.clear(); }
+  void onMeeting() { pending_.clear(); }
 
   /// A body that runs again: its accesses come before those of its next round.
   void enterLoop(const ir::Block &body);

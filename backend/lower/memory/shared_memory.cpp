@@ -68,7 +68,7 @@ void SharedMemory::passRings() {
   regions_[kBehindRings].readers = Readers::Some;
 }
 
-void SharedMemory::onBarrier() {
+void SharedMemory::onMeeting() {
   for (Region &region : regions_) region.readers = Readers::None;
 }
 

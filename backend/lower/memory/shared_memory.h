@@ -13,12 +13,12 @@ namespace imbrex::lower {
 /// The block's shared memory, as scratch for one exchange at a time:
 ///
 ///   base = begin(bytes)   the threads write at base
-///   a barrier             they read at base
+///   a meeting             they read at base
 ///   end()
 ///
 /// Exchanges take turns in two regions, so that one may be written while slow threads still read
 /// the one before, and only the exchange after next waits: its region's readers have passed the
-/// barrier in between. Where two regions are too much for the machine, there is one.
+/// meeting in between. Where two regions are too much for the machine, there is one.
 ///
 /// Behind the last ring's use they lie where rings did, in a region of their own, if all is in one
 /// array.
@@ -50,7 +50,7 @@ public:
   struct Use {
     llvm::Value *base; // in shared memory
     std::size_t region;
-    Readers readers; // for whom a barrier is needed before it is written
+    Readers readers; // for whom a meeting is needed before it is written
   };
   Use begin(std::int64_t bytes);
   void end() { regions_[current_].readers = Readers::Some; }
@@ -58,8 +58,8 @@ public:
   void passRings();
   bool arePassed() const { return arePassed_; }
 
-  /// Every thread has passed a barrier.
-  void onBarrier();
+  /// All threads have met.
+  void onMeeting();
   /// Of all regions, for code that is reached on several ways.
   using AllReaders = std::array<Readers, kMostRegions>;
   static AllReaders anyReaders();

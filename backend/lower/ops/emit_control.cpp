@@ -106,19 +106,19 @@ void Emitter::enterLoop(const ir::Op &op) {
   shared.addReaders({SharedMemory::Readers::Assumed, SharedMemory::Readers::Assumed});
 }
 
-/// What was assumed at the head of the innermost loop is known at its end: barriers for readers
+/// What was assumed at the head of the innermost loop is known at its end: meetings for readers
 /// that there are not had better go, if the loop around brings none either.
 void Emitter::settleReaders() {
   using Readers = SharedMemory::Readers;
   LoopFrame &loop = loops_.back();
   const SharedMemory::AllReaders atEnd = shared.readers();
   SharedMemory::AllReaders after = SharedMemory::either(atEnd, loop.after);
-  for (const AssumedBarrier &barrier : loop.assumed) {
-    if (atEnd[barrier.region] == Readers::Some) continue;
-    if (loop.before[barrier.region] == Readers::Assumed)
-      loops_[loops_.size() - 2].assumed.push_back(barrier);
+  for (const AssumedMeeting &meeting : loop.assumed) {
+    if (atEnd[meeting.region] == Readers::Some) continue;
+    if (loop.before[meeting.region] == Readers::Assumed)
+      loops_[loops_.size() - 2].assumed.push_back(meeting);
     else
-      for (llvm::Instruction *instruction : barrier.instructions) instruction->eraseFromParent();
+      for (llvm::Instruction *instruction : meeting.instructions) instruction->eraseFromParent();
   }
   for (std::size_t region = 0; region < after.size(); ++region)
     if (after[region] == Readers::Assumed) after[region] = loop.before[region];
@@ -134,9 +134,9 @@ Value *Emitter::beginExchange(std::int64_t bytes) {
   if (use.readers == SharedMemory::Readers::None) return use.base;
   llvm::BasicBlock &block = *b.GetInsertBlock();
   const std::size_t before = block.size();
-  barrier();
+  meet();
   if (use.readers == SharedMemory::Readers::Assumed) {
-    AssumedBarrier &assumed = loops_.back().assumed.emplace_back();
+    AssumedMeeting &assumed = loops_.back().assumed.emplace_back();
     assumed.region = use.region;
     for (llvm::Instruction &instruction : llvm::drop_begin(block, before))
       assumed.instructions.push_back(&instruction);

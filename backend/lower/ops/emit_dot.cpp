@@ -168,7 +168,7 @@ private:
       write(i, first);
       offset += bytesOfSlab(i);
     }
-    e_.barrier();
+    e_.meet();
     multiply(first, count);
     e_.shared.end();
   }

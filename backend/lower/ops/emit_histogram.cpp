@@ -28,9 +28,9 @@ private:
   void countFrom(std::int64_t first, std::int64_t count, Registers &results) {
     base_ = e_.beginExchange(count * kCountBytes);
     clear(count);
-    e_.barrier();
+    e_.meet();
     add(first, count);
-    e_.barrier();
+    e_.meet();
     const layout::LinearLayout &layout = e_.layoutOf(op_.result());
     for (std::size_t r = 0; r < results.size(); ++r) {
       Value *bin = e_.b.CreateSub(e_.coordinate(layout, r, 0), e_.i32(first));

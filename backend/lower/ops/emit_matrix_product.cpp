@@ -216,7 +216,7 @@ private:
       scales_[i]->readFrom(base, writers[i]->shared());
       offset += std::max<std::int64_t>(writers[i]->bytes(), layout::kMaxAccessBytes);
     }
-    e_.barrier();
+    e_.meet();
     for (const std::size_t i : which) scales_[i]->loadAll();
     e_.shared.end();
   }
@@ -334,7 +334,7 @@ private:
       sources_[i]->readFrom(base, slabs_[i]->shared());
       offset += bytes[i];
     }
-    e_.barrier();
+    e_.meet();
     multiply(first, count);
     e_.shared.end();
   }

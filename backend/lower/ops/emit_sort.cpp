@@ -231,7 +231,7 @@ private:
   // longer than in proportion for more.
   static constexpr std::size_t kMostComparators = 512;
   // Of a thread's registers: what is fetched of all at once has no room beside them where they are
-  // many, and each exchange through shared memory takes a barrier. 32 keys and indices of a thread
+  // many, and each exchange through shared memory takes a meeting. 32 keys and indices of a thread
   // leave no register for anything else: the indices are pairs then, and two items are fetched.
   static constexpr std::size_t kManyItems = 32;
   static constexpr std::size_t kFetchedOfFew = 8, kFetchedOfMany = 2;

@@ -136,7 +136,7 @@ Value *AmdgpuVocabulary::gridExtent(Builder &b, std::int32_t axis) const {
 }
 
 // s_barrier orders no memory by itself (LLVM, AMDGPUUsage, "Memory Model").
-void AmdgpuVocabulary::barrier(Builder &b) const {
+void AmdgpuVocabulary::meetAll(Builder &b) const {
   const auto scope = b.getContext().getOrInsertSyncScopeID("workgroup");
   b.CreateFence(llvm::AtomicOrdering::Release, scope);
   plain(b, Intrinsic::amdgcn_s_barrier);
@@ -162,7 +162,7 @@ void AmdgpuVocabulary::awaitLoads(Builder &b) const {
 
 // The fences say that they are for LDS alone (LLVM, AMDGPUUsage, "Memory Model Relaxation
 // Annotations"); what LLVM makes of them is told in lds_loads.h.
-void AmdgpuVocabulary::barrierForShared(Builder &b) const {
+void AmdgpuVocabulary::meetForShared(Builder &b) const {
   const auto scope = b.getContext().getOrInsertSyncScopeID("workgroup");
   llvm::MDNode *const local = markOfLocalFences(b.getContext());
   b.CreateFence(llvm::AtomicOrdering::Release, scope)

@@ -23,7 +23,7 @@ public:
   Value *threadIndex(Builder &b) const override;
   Value *blockIndex(Builder &b, std::int32_t axis) const override;
   Value *gridExtent(Builder &b, std::int32_t axis) const override;
-  void barrier(Builder &b) const override;
+  void meetAll(Builder &b) const override;
   void keepOrder(Builder &b) const override;
   void awaitLoads(Builder &b) const override;
   Value *shuffleXor(Builder &b, Value *x, std::uint32_t mask) const override;
@@ -34,7 +34,7 @@ public:
   unsigned sharedSpace() const override;
   llvm::SyncScope::ID syncScope(llvm::LLVMContext &context, ir::Scope scope) const override;
   void applyHints(llvm::Instruction &access, ir::Cache cache, ir::Eviction eviction) const override;
-  void barrierForShared(Builder &b) const override;
+  void meetForShared(Builder &b) const override;
   void copyInLaneOrder(Builder &b, Value *to, Value *from, std::int64_t bytes) const override;
   Value *uniform(Builder &b, Value *x) const override;
   void drainCopies(Builder &b, std::int32_t left) const override;

@@ -65,7 +65,7 @@ Value *NvptxVocabulary::gridExtent(Builder &b, std::int32_t axis) const {
 }
 
 // bar.sync orders the memory accesses of the threads that take part (PTX ISA, barrier).
-void NvptxVocabulary::barrier(Builder &b) const {
+void NvptxVocabulary::meetAll(Builder &b) const {
   b.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_aligned_all, {}, {b.getInt32(0)});
 }
 

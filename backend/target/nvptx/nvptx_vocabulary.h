@@ -14,7 +14,7 @@ public:
   Value *threadIndex(Builder &b) const override;
   Value *blockIndex(Builder &b, std::int32_t axis) const override;
   Value *gridExtent(Builder &b, std::int32_t axis) const override;
-  void barrier(Builder &b) const override;
+  void meetAll(Builder &b) const override;
   Value *shuffleXor(Builder &b, Value *x, std::uint32_t mask) const override;
   Value *shuffle(Builder &b, Value *x, Value *lane) const override;
   Value *any(Builder &b, Value *condition) const override;

@@ -35,7 +35,7 @@ bool needsBarrier(const std::string &first, const std::string &second, bool areD
   lower::MemoryOrder order(kernel, assumptions);
   const auto &ops = kernel.body().ops;
   order.add(*ops[ops.size() - 2]);
-  return order.needsBarrierBefore(*ops.back());
+  return order.needsMeetingBefore(*ops.back());
 }
 
 const std::string kStore = "view.store %v, %2, %0";
@@ -75,19 +75,19 @@ TEST_CASE("an access of an earlier round conflicts even where equal values say w
   const ir::Op &load = *body.ops[0], &store = *kernel.body().ops[2];
   lower::MemoryOrder order(kernel, assumptions);
   order.add(load);
-  CHECK(!order.needsBarrierBefore(store));
+  CHECK(!order.needsMeetingBefore(store));
   const lower::MemoryOrder::Pending thisRound = order.pending();
   order.enterLoop(body);
-  CHECK(order.needsBarrierBefore(store));
+  CHECK(order.needsMeetingBefore(store));
   order.addPending(thisRound);
   order.add(load);
-  CHECK(order.needsBarrierBefore(store)); // that of the round before is still there
+  CHECK(order.needsMeetingBefore(store)); // that of the round before is still there
   const lower::MemoryOrder::Pending anyRound = order.pending();
-  order.onBarrier();
+  order.onMeeting();
   order.addPending(thisRound);
-  CHECK(!order.needsBarrierBefore(store));
+  CHECK(!order.needsMeetingBefore(store));
   order.addPending(anyRound);
-  CHECK(order.needsBarrierBefore(store));
+  CHECK(order.needsMeetingBefore(store));
 }
 
 TEST_CASE("one box of a view, held alike, needs no barrier if its elements are apart") {
@@ -123,7 +123,7 @@ bool needsBarrierBetweenTrips(const std::string &element, const std::string &one
   const ir::Block &body = kernel->body().ops[1]->regions[0];
   lower::MemoryOrder order(*kernel, assumptions);
   order.enterLoop(body);
-  return order.needsBarrierBefore(*body.ops[0]);
+  return order.needsMeetingBefore(*body.ops[0]);
 }
 
 TEST_CASE("in each trip of a loop tiles may be others, and no thread's element is another's") {
@@ -151,7 +151,7 @@ TEST_CASE("pointers that a loop carries on are still of their parameter, unless 
     const ir::Block &body = kernel->body().ops[0]->regions[0];
     lower::MemoryOrder order(*kernel, assumptions);
     order.add(*body.ops[1]);
-    CHECK(order.needsBarrierBefore(*kernel->body().ops[1]) == (std::string(next) == "%to"));
+    CHECK(order.needsMeetingBefore(*kernel->body().ops[1]) == (std::string(next) == "%to"));
   }
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("what two pointers of a table lead to may be the same, and other param
     lower::MemoryOrder order(kernel, assumptions);
     const auto &ops = kernel.body().ops;
     order.add(*ops[ops.size() - 2]);
-    return order.needsBarrierBefore(*ops.back());
+    return order.needsMeetingBefore(*ops.back());
   };
   CHECK(needs("store %1, %x", "%3 = load %2 : f32", true));
   CHECK(needs("store %1, %x", "%3 = load %p : f32", false));

@@ -31,7 +31,7 @@ Value *everyWord(const Vocabulary &words, Vocabulary::Builder &b, Value *x) {
   for (std::uint32_t mask = 1; mask < static_cast<std::uint32_t>(words.machine().warpSize);
        mask = mask * 2 + 1)
     x = b.CreateAdd(words.shuffleXor(b, x, mask), x);
-  words.barrier(b);
+  words.meetAll(b);
   x = b.CreateAdd(x, words.shuffle(b, x, b.CreateAnd(x, 31)));
   x = b.CreateAdd(x, b.CreateZExt(words.any(b, b.CreateICmpEQ(x, b.getInt32(7))), b.getInt32Ty()));
   const auto scope = words.syncScope(b.getContext(), ir::Scope::Device);
@@ -179,7 +179,7 @@ TEST_CASE("a barrier waits for what was written before it") {
                                             llvm::PoisonValue::get(type), "shared", nullptr,
                                             llvm::GlobalValue::NotThreadLocal, words.sharedSpace());
     b.CreateStore(x, b.CreateGEP(b.getInt32Ty(), shared, words.threadIndex(b)));
-    words.barrier(b);
+    words.meetAll(b);
     return b.CreateLoad(b.getInt32Ty(), shared);
   };
   for (const GpuTarget *target : sample::targets()) {
@@ -219,7 +219,7 @@ TEST_CASE("accesses to shared memory say how far their addresses are aligned") {
           llvm::Value *first = b.CreateShl(words.threadIndex(b), 2);
           for (unsigned i = 0; i < 4; ++i)
             b.CreateStore(x, b.CreateGEP(b.getInt32Ty(), shared, b.CreateOr(first, b.getInt32(i))));
-          words.barrier(b);
+          words.meetAll(b);
           return b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), shared, 200));
         });
     target->optimise(*module);

@@ -219,7 +219,7 @@ TEST_CASE("an image says what its kernel takes" * doctest::test_suite("toolkit")
               "shared", nullptr, llvm::GlobalValue::NotThreadLocal, words.sharedSpace());
           llvm::Value *here = b.CreateGEP(b.getInt32Ty(), shared, words.threadIndex(b));
           b.CreateStore(x, here);
-          words.barrier(b);
+          words.meetAll(b);
           return b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), shared, 200));
         });
     target->optimise(*module);

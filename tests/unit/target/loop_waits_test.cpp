@@ -22,7 +22,7 @@ sample::Body meetingThen(const std::function<void(const Vocabulary &, Builder &,
     b.CreateBr(loop);
     b.SetInsertPoint(loop);
     llvm::PHINode *trip = b.CreatePHI(b.getInt32Ty(), 2);
-    words.barrier(b);
+    words.meetAll(b);
     Value *value = b.CreateAdd(x, trip);
     end(words, b, value);
     Value *next = b.CreateAdd(trip, b.getInt32(1));

@@ -150,7 +150,7 @@ TEST_CASE("every kind of update in PTX is one instruction with its order, or a l
 #if IMBREX_ENABLE_AMDGPU
 TEST_CASE("on AMD a release waits for the cache that it writes back") {
   const sample::Body firstThing = [](const Vocabulary &words, Builder &b, Value *x) {
-    words.barrier(b);
+    words.meetAll(b);
     return update(words, b, AtomicRMWInst::Add, b.getInt32Ty(), x,
                   {AtomicOrdering::Release, ir::Scope::System});
   };
@@ -186,7 +186,7 @@ TEST_CASE("on AMD what a block hands on has been done before it meets") {
       CAPTURE(name);
       const std::string text = textOf(*target, [&](const Vocabulary &words, Builder &b, Value *x) {
         b.CreateStore(x, placeOf(words, b, x));
-        words.barrier(b);
+        words.meetAll(b);
         return update(words, b, AtomicRMWInst::Add, b.getInt32Ty(), x,
                       {AtomicOrdering::Release, scope});
       });
