@@ -4,10 +4,10 @@
 #include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/ir/shared_tiles.h"
-#include "backend/passes/pipeline/loop_costs.h"
+#include "backend/passes/pipeline/program_parts.h"
 #include "backend/passes/pipeline/read_condition.h"
-#include "backend/passes/pipeline/register_loads.h"
 #include "backend/passes/pipeline/taken_slots.h"
+#include "backend/passes/pipeline/timed_work.h"
 #include "backend/passes/pipeline/trip_counts.h"
 #include "backend/passes/rewriting.h"
 #include "backend/schedule/program/attributes.h"
@@ -17,12 +17,8 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <limits>
-#include <map>
-#include <set>
-#include <tuple>
 
 namespace imbrex::passes::pipeline {
 namespace {
@@ -34,8 +30,6 @@ using schedule::TripsId;
 using ScheduleOp = schedule::OpKind;
 using ScheduleOps = std::vector<schedule::Op>;
 
-// All threads, or all that compute.
-constexpr std::int32_t kAgents = 2;
 static_assert(kMostSlots <= schedule::kSlots.most);
 const schedule::MeetingId kAll(0);
 /// What one thread does for all.
@@ -56,19 +50,24 @@ bool holdsRings(const Kernel &kernel, const Op &op) {
 }
 
 class Reader {
+  using QueueOf = ProgramParts::QueueOf;
+  using Walks = ProgramParts::Walks;
+
 public:
   Reader(const Kernel &kernel, const machine::Machine &machine, Diagnostics &diagnostics,
          ReadFor what)
-      : kernel_(kernel), machine_(machine), copies_(machine.asyncCopies), diagnostics_(diagnostics),
-        hasCosts_(what == ReadFor::Timeline) {}
+      : kernel_(kernel), copies_(machine.asyncCopies), diagnostics_(diagnostics) {
+    if (what == ReadFor::Timeline) timed_.emplace(kernel, machine, parts_);
+  }
 
   std::optional<KernelSchedule> run() {
     program_.name = kernel_.name();
     program_.where = kernel_.where();
     program_.meetings.push_back({.name = "all", .parties = kAgents});
     for (const auto &op : kernel_.body().ops) {
-      if (op->kind == OpKind::RingNew) addRing(*op);
-      if (op->kind == OpKind::BarrierNew) addBarriers(*op);
+      if (op->kind == OpKind::RingNew) parts_.addRing(*op);
+      if (op->kind == OpKind::BarrierNew && !parts_.addBarriers(*op))
+        unread(*op, "a phase of 'barrier.new' is over before all warps have arrived");
     }
     if (const Op *roles = rolesOf(kernel_)) {
       readAs({.name = "load", .warps = 1}, roles->regions[0]);
@@ -87,14 +86,9 @@ public:
   }
 
 private:
-  /// Of a role: what ends in order, and is waited for.
-  enum class QueueOf : std::uint8_t { Copies, Fragments, Loads };
-  enum class Walks : std::uint8_t { Filled, Taken, Arrives, Awaits }; // a cursor's purpose
-
   void readAs(schedule::Role role, const Block &body) {
-    role_ = schedule::RoleId(static_cast<std::uint32_t>(program_.roles.size()));
+    parts_.begin(schedule::RoleId(static_cast<std::uint32_t>(program_.roles.size())));
     program_.roles.push_back(std::move(role));
-    queues_ = {};
     taken_ = {};
     ScheduleOps ops = read(body);
     program_.roles.back().body = std::move(ops);
@@ -168,8 +162,8 @@ private:
         readTiles(op, ops);
       else if (isWalked(op))
         readBodies(op, ops);
-      else if (hasCosts_)
-        readWork(op, ops);
+      else if (timed_)
+        timed_->add(op, isOther_, ops);
       else if (mayStop(op))
         ops.push_back({.kind = ScheduleOp::Access, .where = op.where});
       if (!mayLeave(op)) continue;
@@ -181,12 +175,12 @@ private:
 
   /// A timeline also tells the trips in which matrix units multiply.
   bool isWalked(const Block &body) const {
-    return holdsRings(kernel_, body) || (hasCosts_ && firstOp(body, isOnUnit));
+    return holdsRings(kernel_, body) || (timed_ && firstOp(body, isOnUnit));
   }
   bool isWalked(const Op &op) const {
-    return holdsRings(kernel_, op) ||
-           (hasCosts_ &&
-            llvm::any_of(op.regions, [&](const Block &body) { return firstOp(body, isOnUnit); }));
+    return holdsRings(kernel_, op) || (timed_ && llvm::any_of(op.regions, [&](const Block &body) {
+                                         return firstOp(body, isOnUnit);
+                                       }));
   }
 
   static bool isAssertion(const Op &op) { return op.kind == OpKind::Assert; }
@@ -196,70 +190,11 @@ private:
            llvm::any_of(op.regions, [&](const Block &body) { return firstOp(body, isAssertion); });
   }
 
-  /// What takes time and is no part of the order. What is computed one after the other is one
-  /// operation.
-  void readWork(const Op &op, ScheduleOps &ops) {
-    if (ahead_.contains(&op)) return addLoadAhead(op, ops);
-    const schedule::Cost memory = memoryCost(kernel_, op, copies_);
-    if (memory.cycles > 0 && !isOther_)
-      return ops.push_back({.kind = ScheduleOp::Access, .cost = memory, .where = op.where});
-    addWork(workOf(kernel_, op, machine_), {.kind = ScheduleOp::Access, .where = op.where}, ops);
-  }
-
-  /// It lands beside all that the trip computes, which waits for it at its end.
-  void addLoadAhead(const Op &op, ScheduleOps &ops) {
-    const schedule::QueueId loads = queue(QueueOf::Loads);
-    ops.push_back({.kind = ScheduleOp::Issue,
-                   .queue = loads,
-                   .cost = memoryCost(kernel_, op, copies_, source_),
-                   .where = op.where});
-    ops.push_back({.kind = ScheduleOp::Commit, .queue = loads, .where = op.where});
-  }
-
   ScheduleOps readTrip(const Op &loop) {
-    const std::set<const Op *> ahead =
-        hasCosts_ ? loadsAheadInRegisters(loop) : std::set<const Op *>();
-    ahead_.insert(ahead.begin(), ahead.end());
+    const bool areLoadsBeside = timed_ && timed_->noteLoadsAhead(loop);
     ScheduleOps ops = read(loop.regions[0]);
-    if (!ahead.empty())
-      ops.push_back({.kind = ScheduleOp::Drain,
-                     .count = 0,
-                     .queue = queue(QueueOf::Loads),
-                     .where = loop.where});
+    if (areLoadsBeside) ops.push_back(timed_->landing(loop));
     return ops;
-  }
-
-  /// Fragments are read beside the products, which wait for the last of them at their end.
-  void addWork(const Work &work, const schedule::Op &access, ScheduleOps &ops) {
-    const auto add = [&](std::string_view resource, std::int64_t cycles) {
-      if (cycles == 0) return;
-      ops.push_back(access);
-      ops.back().cost = costOn(resource, cycles);
-    };
-    const bool isBeside = work.units > 0 && work.shared > 0;
-    if (isBeside) {
-      const schedule::QueueId fragments = queue(QueueOf::Fragments);
-      add(kSharedMemory, work.shared);
-      ops.back().kind = ScheduleOp::Issue;
-      ops.back().queue = fragments;
-      ops.push_back({.kind = ScheduleOp::Commit, .queue = fragments, .where = access.where});
-      add(kMatrixUnits, work.units);
-      ops.push_back(
-          {.kind = ScheduleOp::Drain, .count = 0, .queue = fragments, .where = access.where});
-    } else {
-      add(kMatrixUnits, work.units);
-      add(kSharedMemory, work.shared);
-    }
-    addLanes(work.lanes, access.where, ops);
-  }
-
-  void addLanes(std::int64_t cycles, const Location &where, ScheduleOps &ops) const {
-    if (cycles == 0) return;
-    const schedule::Op own{.kind = ScheduleOp::Access, .where = where};
-    const bool goesOn = !ops.empty() && ops.back().kind == ScheduleOp::Access &&
-                        ops.back().accesses.empty() && ops.back().cost.resource == kLanes;
-    if (!goesOn) ops.push_back(own);
-    ops.back().cost = costOn(kLanes, cycles + ops.back().cost.cycles);
   }
 
   void readBodies(const Op &op, ScheduleOps &ops) {
@@ -289,7 +224,7 @@ private:
   void readBranch(const Op &op, std::size_t number, ScheduleOps &ops) {
     const Block &body = op.regions[number];
     if (!isWalked(body)) {
-      if (!hasCosts_ && firstOp(body, isAssertion))
+      if (!timed_ && firstOp(body, isAssertion))
         ops.push_back({.kind = ScheduleOp::Access, .where = op.where});
       return;
     }
@@ -319,12 +254,12 @@ private:
   void readSync(SyncOp kind, const Op &op, ScheduleOps &ops) {
     const auto add = [&](schedule::Op made) {
       made.where = op.where;
-      if (hasCosts_) made.cost = costOf(op);
+      if (timed_) made.cost = timed_->costOf(op);
       ops.push_back(std::move(made));
     };
     const auto advance = [&](std::size_t operand, Walks walks) {
       ops.push_back({.kind = ScheduleOp::Advance,
-                     .cursor = cursor(op.operand(operand), walks),
+                     .cursor = parts_.cursor(op.operand(operand), walks),
                      .where = op.where});
     };
     switch (kind) {
@@ -333,12 +268,13 @@ private:
     case SyncOp::RingCopy:
     case SyncOp::RingCopyBox: return readCopy(op, ops);
     case SyncOp::RingStore: {
-      const CursorId filled = cursor(op.operand(0), Walks::Filled);
-      add({.kind = ScheduleOp::Access, .accesses = {ownPart(buffers_.at(op.operand(0)), filled)}});
+      const CursorId filled = parts_.cursor(op.operand(0), Walks::Filled);
+      add({.kind = ScheduleOp::Access,
+           .accesses = {ownPart(parts_.buffer(op.operand(0)), filled)}});
       return advance(0, Walks::Filled);
     }
     case SyncOp::RingCommit:
-      return add({.kind = ScheduleOp::Commit, .queue = queue(QueueOf::Copies)});
+      return add({.kind = ScheduleOp::Commit, .queue = parts_.queue(QueueOf::Copies)});
     case SyncOp::RingDrain: return add(readDrain(op));
     case SyncOp::Meet: return add({.kind = ScheduleOp::Meet, .meeting = kAll});
     case SyncOp::RingSlot: taken_.note(op); return advance(0, Walks::Taken);
@@ -364,17 +300,9 @@ private:
 
   schedule::Op readDrain(const Op &op) {
     const std::int32_t count = op.attrs<CountAttrs>().count;
-    std::int32_t &capacity = program_.queues[queue(QueueOf::Copies).index()].capacity;
+    std::int32_t &capacity = program_.queues[parts_.queue(QueueOf::Copies).index()].capacity;
     capacity = std::max(capacity, count);
-    return {.kind = ScheduleOp::Drain, .count = count, .queue = queue(QueueOf::Copies)};
-  }
-
-  schedule::Cost costOf(const Op &op) const {
-    if (op.kind == OpKind::RingLoadBox)
-      return copyCost(copies_, slotBytes(kernel_, op.operand(0)), source_);
-    if (op.kind == OpKind::RingStore)
-      return combinedCost(workToRead(slotBytes(kernel_, op.operand(0)), machine_));
-    return {};
+    return {.kind = ScheduleOp::Drain, .count = count, .queue = parts_.queue(QueueOf::Copies)};
   }
 
   // --- slots ---
@@ -393,11 +321,7 @@ private:
       bytes += slotBytes(kernel_, slot.operand(0));
       access.accesses.push_back(readOf(op, slot, *behind));
     }
-    if (!hasCosts_) return ops.push_back(std::move(access));
-    Work work = workOf(kernel_, op, machine_);
-    if (work.units > 0) return addWork(work, access, ops);
-    work += workToRead(bytes, machine_);
-    access.cost = combinedCost(work);
+    if (timed_) return timed_->addReads(op, bytes, std::move(access), ops);
     ops.push_back(std::move(access));
   }
 
@@ -406,83 +330,18 @@ private:
     // It ends the phase that was expected last.
     constexpr std::int32_t kLast = -1;
     return {.kind = ScheduleOp::Copy,
-            .accesses = {{.buffer = buffers_.at(ring),
-                          .index = {cursor(ring, Walks::Filled)},
+            .accesses = {{.buffer = parts_.buffer(ring),
+                          .index = {parts_.cursor(ring, Walks::Filled)},
                           .writes = true}},
-            .barrier = barriers_.at(op.operand(1)),
-            .index = {cursor(op.operand(1), Walks::Arrives), kLast},
+            .barrier = parts_.barrier(op.operand(1)),
+            .index = {parts_.cursor(op.operand(1), Walks::Arrives), kLast},
             .bytes = slotBytes(kernel_, ring)};
   }
 
   schedule::Op atBarrier(ScheduleOp kind, const Op &op, Walks walks) {
     return {.kind = kind,
-            .barrier = barriers_.at(op.operand(0)),
-            .index = {cursor(op.operand(0), walks)}};
-  }
-
-  /// Each thread keeps its own.
-  CursorId cursor(ValueId of, Walks walks) {
-    constexpr std::array<std::string_view, 4> kNames{".filled", ".taken", ".arrives", ".awaits"};
-    const auto [at, isNew] = cursors_.try_emplace(
-        {role_, of, walks}, CursorId(static_cast<std::uint32_t>(program_.cursors.size())));
-    const schedule::RingId ring = slots_.at(of);
-    if (isNew)
-      program_.cursors.push_back(
-          {.name = (role_.index() > 0 ? program_.roles[role_.index()].name + "." : "") +
-                   program_[ring].name + std::string(kNames.at(static_cast<std::size_t>(walks))),
-           .role = role_,
-           .ring = ring});
-    return at->second;
-  }
-
-  schedule::QueueId queue(QueueOf what) {
-    constexpr std::array<std::string_view, 3> kNames{"copies", "fragments", "loads"};
-    const auto number = static_cast<std::size_t>(what);
-    schedule::QueueId &queue = queues_.at(number);
-    if (queue.valid()) return queue;
-    queue = schedule::QueueId(static_cast<std::uint32_t>(program_.queues.size()));
-    std::string name(kNames.at(number));
-    if (llvm::any_of(program_.queues, [&](const auto &other) { return other.name == name; }))
-      name += std::to_string(queue.index());
-    program_.queues.push_back(
-        {.name = std::move(name), .role = role_, .grouped = true, .capacity = 0});
-    return queue;
-  }
-
-  schedule::RingId addSlots(const Op &op, std::string name, std::int32_t slots) {
-    const schedule::RingId ring(static_cast<std::uint32_t>(program_.rings.size()));
-    program_.rings.push_back({.name = std::move(name), .depth = slots});
-    slots_[op.result()] = ring;
-    return ring;
-  }
-
-  void addRing(const Op &op) {
-    const std::string name = "ring" + std::to_string(buffers_.size());
-    const schedule::RingId ring = addSlots(op, name, op.attrs<RingAttrs>().slots);
-    buffers_[op.result()] = schedule::BufferId(static_cast<std::uint32_t>(program_.buffers.size()));
-    read_.rings.push_back(op.result());
-    program_.buffers.push_back({.name = name + ".tile",
-                                .ring = ring,
-                                .bytes = slotBytes(kernel_, op.result()),
-                                .parts = kAgents});
-  }
-
-  /// Two agents stand for all warps that arrive, so that what a phase wants beyond or less than
-  /// these, it wants of the two.
-  void addBarriers(const Op &op) {
-    const auto &attrs = op.attrs<BarrierAttrs>();
-    const std::string name = "barriers" + std::to_string(barriers_.size());
-    const schedule::RingId ring = addSlots(op, name, attrs.slots);
-    std::int32_t arrivals = attrs.arrivals;
-    const auto arrives = [&](const Op &one) {
-      return one.kind == OpKind::BarrierArrive && one.operand(0) == op.result();
-    };
-    if (firstOp(kernel_.body(), arrives)) arrivals += kAgents - kernel_.threads().warps;
-    if (arrivals < 1) unread(op, "a phase of 'barrier.new' is over before all warps have arrived");
-    barriers_[op.result()] =
-        schedule::BarrierId(static_cast<std::uint32_t>(program_.barriers.size()));
-    read_.barriers.push_back(op.result());
-    program_.barriers.push_back({.name = name + ".phase", .ring = ring, .arrivals = arrivals});
+            .barrier = parts_.barrier(op.operand(0)),
+            .index = {parts_.cursor(op.operand(0), walks)}};
   }
 
   /// A thread that reads a slot as it was filled, each element by one thread, reads what it has
@@ -505,10 +364,10 @@ private:
   /// Of the slot that was taken so many slots ago.
   schedule::Access readOf(const Op &read, const Op &slot, std::int32_t behind) {
     const ValueId ring = slot.operand(0);
-    schedule::Access access = {.buffer = buffers_.at(ring)};
-    if (readsOwn(read, ring)) access = ownPart(buffers_.at(ring), {});
+    schedule::Access access = {.buffer = parts_.buffer(ring)};
+    if (readsOwn(read, ring)) access = ownPart(parts_.buffer(ring), {});
     access.writes = false;
-    access.index = {cursor(ring, Walks::Taken), -behind};
+    access.index = {parts_.cursor(ring, Walks::Taken), -behind};
     return access;
   }
 
@@ -516,21 +375,19 @@ private:
   schedule::Access ownPart(schedule::BufferId buffer, CursorId filled) const {
     schedule::Access access{
         .buffer = buffer, .index = {filled}, .writes = true, .part = schedule::Part::Own};
-    if (program_[role_].warps == kAgents) return access;
+    if (program_[parts_.role()].warps == kAgents) return access;
     access.part = schedule::Part::Numbered;
     access.number = isOther_ ? 1 : 0;
     return access;
   }
 
   void readCopy(const Op &op, ScheduleOps &ops) {
-    const CursorId filled = cursor(op.operand(0), Walks::Filled);
-    const schedule::Op issue{
-        .kind = ScheduleOp::Issue,
-        .accesses = {ownPart(buffers_.at(op.operand(0)), filled)},
-        .queue = queue(QueueOf::Copies),
-        .cost = hasCosts_ ? copyCost(copies_, slotBytes(kernel_, op.operand(0)), source_)
-                          : schedule::Cost(),
-        .where = op.where};
+    const CursorId filled = parts_.cursor(op.operand(0), Walks::Filled);
+    const schedule::Op issue{.kind = ScheduleOp::Issue,
+                             .accesses = {ownPart(parts_.buffer(op.operand(0)), filled)},
+                             .queue = parts_.queue(QueueOf::Copies),
+                             .cost = timed_ ? timed_->costOf(op) : schedule::Cost(),
+                             .where = op.where};
     ScheduleOps filling{issue, {.kind = ScheduleOp::Advance, .cursor = filled, .where = op.where}};
     if (constantBits(kernel_, op.operand(1)) == std::uint64_t{1})
       std::ranges::move(filling, std::back_inserter(ops));
@@ -545,22 +402,14 @@ private:
   }
 
   const Kernel &kernel_;
-  const machine::Machine &machine_;
   const machine::AsyncCopies &copies_;
   Diagnostics &diagnostics_;
-  const bool hasCosts_;
-  const Source source_ = hasCosts_ ? sourceOf(kernel_) : Source::Memory;
   KernelSchedule read_;
   schedule::Program &program_ = read_.program;
   TripCounts counts_{kernel_, read_};
   TakenSlots taken_;
-  std::map<ValueId, schedule::RingId> slots_;       // of rings and barriers
-  std::map<ValueId, schedule::BufferId> buffers_;   // by ring
-  std::map<ValueId, schedule::BarrierId> barriers_; // by barrier
-  std::map<std::tuple<schedule::RoleId, ValueId, Walks>, CursorId> cursors_;
-  schedule::RoleId role_;                   // that is read
-  std::array<schedule::QueueId, 3> queues_; // its own
-  std::set<const Op *> ahead_;              // loads that land beside what a trip computes
+  ProgramParts parts_{kernel_, read_};
+  std::optional<TimedWork> timed_;
   bool isOther_ = false;           // it is one of the threads that do not start loads of boxes
   std::vector<CountedLoop> loops_; // those of the bodies around, and of the one that is read
   bool isUnread_ = false;

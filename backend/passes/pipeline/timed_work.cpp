@@ -1,0 +1,99 @@
+#include "backend/passes/pipeline/timed_work.h"
+
+#include "backend/ir/ring_bytes.h"
+#include "backend/passes/pipeline/register_loads.h"
+
+#include <string_view>
+
+namespace imbrex::passes::pipeline {
+
+using namespace ir;
+using ScheduleOp = schedule::OpKind;
+using QueueOf = ProgramParts::QueueOf;
+
+namespace {
+
+void addLanes(std::int64_t cycles, const Location &where, TimedWork::Ops &ops) {
+  if (cycles == 0) return;
+  const schedule::Op own{.kind = ScheduleOp::Access, .where = where};
+  const bool goesOn = !ops.empty() && ops.back().kind == ScheduleOp::Access &&
+                      ops.back().accesses.empty() && ops.back().cost.resource == kLanes;
+  if (!goesOn) ops.push_back(own);
+  ops.back().cost = costOn(kLanes, cycles + ops.back().cost.cycles);
+}
+
+} // namespace
+
+void TimedWork::add(const Op &op, bool isOther, Ops &ops) {
+  if (ahead_.contains(&op)) return addLoadAhead(op, ops);
+  const schedule::Cost memory = memoryCost(kernel_, op, copies_);
+  if (memory.cycles > 0 && !isOther)
+    return ops.push_back({.kind = ScheduleOp::Access, .cost = memory, .where = op.where});
+  addWork(workOf(kernel_, op, machine_), {.kind = ScheduleOp::Access, .where = op.where}, ops);
+}
+
+// It lands beside all that the trip computes, which waits for it at its end.
+void TimedWork::addLoadAhead(const Op &op, Ops &ops) {
+  const schedule::QueueId loads = parts_.queue(QueueOf::Loads);
+  ops.push_back({.kind = ScheduleOp::Issue,
+                 .queue = loads,
+                 .cost = memoryCost(kernel_, op, copies_, source_),
+                 .where = op.where});
+  ops.push_back({.kind = ScheduleOp::Commit, .queue = loads, .where = op.where});
+}
+
+bool TimedWork::noteLoadsAhead(const Op &loop) {
+  const std::set<const Op *> ahead = loadsAheadInRegisters(loop);
+  ahead_.insert(ahead.begin(), ahead.end());
+  return !ahead.empty();
+}
+
+schedule::Op TimedWork::landing(const Op &loop) {
+  return {.kind = ScheduleOp::Drain,
+          .count = 0,
+          .queue = parts_.queue(QueueOf::Loads),
+          .where = loop.where};
+}
+
+// Fragments are read beside the products, which wait for the last of them at their end.
+void TimedWork::addWork(const Work &work, const schedule::Op &access, Ops &ops) {
+  const auto add = [&](std::string_view resource, std::int64_t cycles) {
+    if (cycles == 0) return;
+    ops.push_back(access);
+    ops.back().cost = costOn(resource, cycles);
+  };
+  const bool isBeside = work.units > 0 && work.shared > 0;
+  if (isBeside) {
+    const schedule::QueueId fragments = parts_.queue(QueueOf::Fragments);
+    add(kSharedMemory, work.shared);
+    ops.back().kind = ScheduleOp::Issue;
+    ops.back().queue = fragments;
+    ops.push_back({.kind = ScheduleOp::Commit, .queue = fragments, .where = access.where});
+    add(kMatrixUnits, work.units);
+    ops.push_back(
+        {.kind = ScheduleOp::Drain, .count = 0, .queue = fragments, .where = access.where});
+  } else {
+    add(kMatrixUnits, work.units);
+    add(kSharedMemory, work.shared);
+  }
+  addLanes(work.lanes, access.where, ops);
+}
+
+void TimedWork::addReads(const Op &op, std::int64_t bytes, schedule::Op access, Ops &ops) {
+  Work work = workOf(kernel_, op, machine_);
+  if (work.units > 0) return addWork(work, access, ops);
+  work += workToRead(bytes, machine_);
+  access.cost = combinedCost(work);
+  ops.push_back(std::move(access));
+}
+
+schedule::Cost TimedWork::costOf(const Op &op) const {
+  if (op.kind == OpKind::RingStore)
+    return combinedCost(workToRead(slotBytes(kernel_, op.operand(0)), machine_));
+  const bool isCopy = op.kind == OpKind::RingLoadBox || op.kind == OpKind::RingCopy ||
+                      op.kind == OpKind::RingCopyBox;
+  if (!isCopy) return {};
+  return copyCost(copies_, slotBytes(kernel_, op.operand(0)), source_);
+}
+
+} // namespace imbrex::passes::pipeline

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "backend/passes/pipeline/loop_costs.h"
+#include "backend/passes/pipeline/program_parts.h"
+
+#include <set>
+#include <vector>
+
+namespace imbrex::passes::pipeline {
+
+/// What a timeline wants of a kernel besides its order: what takes time, and how much.
+class TimedWork {
+public:
+  using Ops = std::vector<schedule::Op>;
+
+  TimedWork(const ir::Kernel &kernel, const machine::Machine &machine, ProgramParts &parts)
+      : kernel_(kernel), machine_(machine), copies_(machine.asyncCopies), parts_(parts) {}
+
+  /// An op that is no part of the order. What is computed one after the other is one operation.
+  /// `isOther`: for threads that leave what uses global memory to the first.
+  void add(const ir::Op &op, bool isOther, Ops &ops);
+  /// An op that reads so many bytes of slots.
+  void addReads(const ir::Op &op, std::int64_t bytes, schedule::Op access, Ops &ops);
+  /// Of an op of the order.
+  schedule::Cost costOf(const ir::Op &op) const;
+  /// The loads of a loop that land in registers beside its trips; false: there are none.
+  bool noteLoadsAhead(const ir::Op &loop);
+  /// At the end of such a trip they have landed.
+  schedule::Op landing(const ir::Op &loop);
+
+private:
+  void addLoadAhead(const ir::Op &op, Ops &ops);
+  void addWork(const Work &work, const schedule::Op &access, Ops &ops);
+
+  const ir::Kernel &kernel_;
+  const machine::Machine &machine_;
+  const machine::AsyncCopies &copies_;
+  ProgramParts &parts_;
+  const Source source_ = sourceOf(kernel_);
+  std::set<const ir::Op *> ahead_;
+};
+
+} // namespace imbrex::passes::pipeline
