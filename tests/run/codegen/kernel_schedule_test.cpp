@@ -4,6 +4,15 @@
 
 #include <string>
 
+namespace {
+
+/// "4 states"
+std::string afterLast(const std::string &text, const char *mark) {
+  return text.substr(text.rfind(mark) + std::string(mark).size());
+}
+
+} // namespace
+
 TEST_CASE("the schedule of a kernel is written down, and can be read and proven") {
   for (const char *target : {"sm_80", "sm_90a", "gfx950"}) {
     CAPTURE(target);
@@ -14,11 +23,13 @@ TEST_CASE("the schedule of a kernel is written down, and can be read and proven"
                                    "schedule @product {\n  trips %k0\n"));
     const Outcome proven = shell(plan + " | imbrex check -");
     CHECK(proven.output.starts_with("schedule 'product' is safe for all numbers of trips: "));
-    CHECK(shell("imbrex check product.imx --target " + std::string(target)).output ==
-          proven.output);
+    // Of the kernel itself what costs time alone is left out, as it is when it is compiled.
+    const Outcome ofKernel = shell("imbrex check product.imx --target " + std::string(target));
+    CHECK(ofKernel.output.starts_with("schedule 'product' is safe for all numbers of trips: "));
+    CHECK(afterLast(ofKernel.output, " in ") == afterLast(proven.output, " in "));
     CHECK(shell("imbrex opt product.imx --target " + std::string(target) +
                 " | imbrex check - --target " + target)
-              .output == proven.output);
+              .output == ofKernel.output);
     // Read again it is the same.
     const Outcome timed = shell(plan + " | imbrex timeline - --trips k0=9");
     CHECK(contains(
