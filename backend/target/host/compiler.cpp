@@ -89,11 +89,12 @@ HostMachine describe(const llvm::TargetMachine &target) {
   else if (isX86 && features.checkFeatures("+avx2"))
     vectors = {.bits = 256, .registers = 16};
   if (avx512 && features.checkFeatures("+avx512vnni"))
-    vectors.byteProduct = ByteProduct::UnsignedSigned;
+    vectors.ofBytes = WordProduct::UnsignedSigned;
   else if (isX86)
-    vectors.byteProduct = ByteProduct::Pairs;
+    vectors.ofBytes = WordProduct::Pairs;
   else if (triple.isAArch64() && features.checkFeatures("+dotprod"))
-    vectors.byteProduct = ByteProduct::Alike;
+    vectors.ofBytes = WordProduct::Alike;
+  if (avx512 && features.checkFeatures("+avx512bf16")) vectors.ofBf16 = WordProduct::Bf16;
   return {.vectors = vectors, .hasRange = avx512, .name = "host-" + triple.getArchName().str()};
 }
 

@@ -4,19 +4,21 @@
 
 namespace imbrex::host {
 
-/// How a processor multiplies bytes and adds up 32 bits (dot/bytes.h): its widest instruction.
-enum class ByteProduct : std::uint8_t {
-  Single,         ///< None: each is widened to 32 bits.
-  Pairs,          ///< x86: two integers of 16 bits, pmaddwd.
-  UnsignedSigned, ///< x86 with VNNI: four bytes without a sign by four with one, vpdpbusd.
-  Alike,          ///< AArch64 with FEAT_DotProd: four of one kind, sdot and udot.
+/// How a processor multiplies and adds up in words of 32 bits what several steps of a product have
+/// in one (dot/words.h).
+enum class WordProduct : std::uint8_t {
+  Single,         ///< It does not: each element is widened.
+  Pairs,          ///< Bytes, as two integers of 16 bits: pmaddwd of x86.
+  UnsignedSigned, ///< Four bytes without a sign by four with one: vpdpbusd of AVX-512 VNNI.
+  Alike,          ///< Four bytes of one kind: sdot and udot of AArch64 with FEAT_DotProd.
+  Bf16,           ///< Two of bf16, added up in f32: vdpbf16ps of AVX-512 BF16.
 };
 
 /// The SIMD registers of the CPU that code is made for. All that loops need to know of it.
 struct VectorUnit {
   std::int32_t bits;      // of one register
   std::int32_t registers; // that a program can name
-  ByteProduct byteProduct = ByteProduct::Single;
+  WordProduct ofBytes = WordProduct::Single, ofBf16 = WordProduct::Single; ///< The widest.
 
   /// Lanes of a register for elements of this many bits.
   std::int32_t lanes(std::int32_t elementBits) const { return bits / elementBits; }

@@ -231,11 +231,13 @@ TEST_CASE("a dot of any extents touches its own sums only") {
 
 namespace {
 
-/// Whether this processor can run code that multiplies bytes so.
-bool hasProduct(ByteProduct product, std::int32_t bits) {
+/// Whether this processor can run code that multiplies so.
+bool hasProduct(WordProduct product, std::int32_t bits) {
   const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  if (product == ByteProduct::Single) return true;
-  if (product == ByteProduct::UnsignedSigned)
+  if (product == WordProduct::Single) return true;
+  if (product == WordProduct::Bf16)
+    return features.lookup("avx512bf16") && features.lookup("avx512vl");
+  if (product == WordProduct::UnsignedSigned)
     return features.lookup("avx512vnni") && features.lookup("avx512vl");
   return features.lookup(bits == 512 ? "avx512bw" : bits == 256 ? "avx2" : "sse2");
 }
@@ -244,14 +246,14 @@ bool hasProduct(ByteProduct product, std::int32_t bits) {
 
 TEST_CASE("bytes are multiplied exactly, however many at a time, of any extents and values") {
   unsigned seed = 0;
-  for (const ByteProduct product :
-       {ByteProduct::Single, ByteProduct::Pairs, ByteProduct::UnsignedSigned}) {
+  for (const WordProduct product :
+       {WordProduct::Single, WordProduct::Pairs, WordProduct::UnsignedSigned}) {
     for (VectorUnit unit : kUnits) {
       if (!hasProduct(product, unit.bits)) {
         MESSAGE("SKIP: this processor has no such product");
         continue;
       }
-      unit.byteProduct = product;
+      unit.ofBytes = product;
       for (const ElementKind kind : {ElementKind::I8, ElementKind::U8})
         for (const std::int64_t k : {1, 2, 3, 5, 8, 19, 64}) {
           ++seed;
@@ -271,6 +273,36 @@ TEST_CASE("bytes are multiplied exactly, however many at a time, of any extents 
           CHECK(worstError(shape, unit, seed) == 0);
         }
     }
+  }
+}
+
+TEST_CASE("two of bf16 at a time are added up as one by one, of any extents") {
+  unsigned seed = 0;
+  for (VectorUnit unit : kUnits) {
+    if (!hasProduct(WordProduct::Bf16, unit.bits)) {
+      MESSAGE("SKIP: this processor has no such product");
+      continue;
+    }
+    unit.ofBf16 = WordProduct::Bf16;
+    for (const std::int64_t k : {1, 2, 3, 5, 8, 19, 64})
+      for (const TypePair &pair : kPairs) {
+        if (pair.sum != ElementKind::F32 || ir::info(pair.a).bits > 16) continue;
+        ++seed;
+        const DotShape shape{.batch = 1 + seed % 2,
+                             .m = 1 + seed * 5 % 14,
+                             .n = 1 + seed * 7 % 70,
+                             .k = k,
+                             .a = pair.a,
+                             .b = pair.b,
+                             .sum = pair.sum,
+                             .isTransposedB = seed % 3 == 0};
+        CAPTURE(ir::info(pair.a).name);
+        CAPTURE(unit.bits);
+        CAPTURE(shape.m);
+        CAPTURE(shape.n);
+        CAPTURE(k);
+        CHECK(worstError(shape, unit, seed) <= kF32Bound);
+      }
   }
 }
 

@@ -128,7 +128,26 @@ TEST_CASE(
   CHECK(portableCompiler().machine().vectors.bits <= 256);
 }
 
-TEST_CASE("kernels for the host have no instruction that flushes subnormals, on any processor") {
+namespace {
+
+bool isProductOfBf16(const ir::Kernel &kernel) {
+  return ir::firstOp(kernel.body(), [&](const ir::Op &op) {
+           return op.kind == ir::OpKind::Dot &&
+                  kernel.type(op.operand(0)).element() == ir::ElementKind::BF16;
+         }) != nullptr;
+}
+
+/// These may, as docs/semantics.md says.
+std::string withoutProducts(std::string assembly) {
+  constexpr std::string_view kProduct = "vdpbf16ps";
+  for (std::size_t at = 0; (at = assembly.find(kProduct, at)) != std::string::npos;)
+    assembly.erase(at, kProduct.size());
+  return assembly;
+}
+
+} // namespace
+
+TEST_CASE("kernels for the host flush subnormals in products of bf16 alone, on any processor") {
   if (!isX86()) {
     MESSAGE("SKIP: LLVM may have no x86 here");
     return;
@@ -149,7 +168,8 @@ TEST_CASE("kernels for the host have no instruction that flushes subnormals, on 
     for (std::size_t i = 0; i < kernels.size(); i += 3) {
       CAPTURE(kernels[i].name());
       const KernelCode code = compileKernel(kernels[i], usualTraits(kernels[i]), compiler);
-      CHECK(otherBits(disassembled(code.object->getMemBufferRef(), cpu)) == "");
+      const std::string assembly = disassembled(code.object->getMemBufferRef(), cpu);
+      CHECK(otherBits(isProductOfBf16(kernels[i]) ? withoutProducts(assembly) : assembly) == "");
     }
   }
 }

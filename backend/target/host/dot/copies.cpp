@@ -10,15 +10,10 @@ namespace {
 using ir::ElementKind;
 using llvm::Value;
 
-/// What copies are of: what the sums are, or parts of a word.
-ElementKind copiedFor(const DotShape &shape, std::int64_t together) {
-  return together == 1 ? shape.sum : together == 2 ? ElementKind::I16 : shape.a;
-}
-
 class DotCopies : public DotLayout {
 public:
   DotCopies(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit)
-      : DotLayout(builder, shape, unit), copied_(copiedFor(shape, plan_.together)) {}
+      : DotLayout(builder, shape, unit), copied_(plan_.copied) {}
 
   void copyRows(const DotOperand &a, const DotOperand &rows) {
     forEachMatrix([&](Value *batch) {
@@ -180,7 +175,7 @@ private:
                                                         at(row, column, shape_.b), lanes)
                                       : llvm::Constant::getNullValue(rows[0]->getType()));
         }
-        b_.CreateAlignedStore(bytes_.interleaved(rows), at(to, column, shape_.sum), elementAlign());
+        b_.CreateAlignedStore(words_.interleaved(rows), at(to, column, shape_.sum), elementAlign());
       });
     });
   }
@@ -197,12 +192,12 @@ private:
           Carried next;
           for (std::int64_t v = 0; v < vectors; ++v) {
             Value *own = b_.CreateAlignedLoad(vectorType(), vectorAt(row, v), elementAlign());
-            next.push_back(bytes_.addColumn(carried[static_cast<size_t>(v)], own));
+            next.push_back(words_.addColumn(carried[static_cast<size_t>(v)], own));
           }
           return next;
         });
     for (std::int64_t v = 0; v < vectors; ++v)
-      b_.CreateAlignedStore(bytes_.correction(columns[static_cast<size_t>(v)]),
+      b_.CreateAlignedStore(words_.correction(columns[static_cast<size_t>(v)]),
                             vectorAt(corrections, v), elementAlign());
   }
 
@@ -225,7 +220,7 @@ private:
   void copyRow(Value *from, ElementKind kind, DotPart part, Value *to, std::int64_t count) {
     inVectors(count, [&](Value *first, std::int64_t lanes) {
       Value *loaded = loadDotElements(b_, kind, copied_, part, at(from, first, kind), lanes);
-      if (plan_.together > 1) loaded = bytes_.ofA(loaded);
+      if (plan_.together > 1) loaded = words_.ofA(loaded);
       b_.CreateAlignedStore(loaded, at(to, first, copied_),
                             llvm::Align(static_cast<std::uint64_t>(ir::info(copied_).bits / 8)));
     });

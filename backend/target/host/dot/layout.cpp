@@ -33,9 +33,7 @@ std::int64_t roundUp(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-bool areBytes(const DotShape &shape) {
-  return shape.sum == ElementKind::I32 && ir::info(shape.a).bits == 8 && shape.a == shape.b;
-}
+DotElements elementsOf(const DotShape &shape) { return {shape.a, shape.b, shape.sum}; }
 
 } // namespace
 
@@ -50,7 +48,9 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   plan.wantsRows = wantsRows(shape);
   const std::int32_t bits = ir::info(shape.sum).bits;
   plan.elementBytes = bits / 8;
-  plan.together = areBytes(shape) ? ByteProducts::together(unit.byteProduct) : 1;
+  const WordProduct product = WordProducts::kindFor(elementsOf(shape), unit);
+  plan.together = WordProducts::together(product);
+  plan.copied = WordProducts::copiedFor(product, elementsOf(shape));
   plan.depth = roundUp(shape.k, plan.together) / plan.together;
   plan.lanes = unit.lanes(bits);
   plan.vectors = shape.n > plan.lanes ? 2 : 1;
@@ -72,8 +72,7 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   plan.bytesA = roundUp(shape.m * plan.depth * plan.elementBytes, 64);
   const std::int64_t bytesRow = roundUp(shape.n, plan.lanes) * plan.elementBytes;
   plan.bytesB = roundUp(bytesRow * plan.depth, 64);
-  const bool needsCorrection = areBytes(shape) && unit.byteProduct == ByteProduct::UnsignedSigned;
-  plan.bytesCorrection = needsCorrection ? roundUp(bytesRow, 64) : 0;
+  plan.bytesCorrection = product == WordProduct::UnsignedSigned ? roundUp(bytesRow, 64) : 0;
   return plan;
 }
 
@@ -109,7 +108,8 @@ bool canHavePieces(const DotShape &shape, const VectorUnit &unit) {
 }
 
 DotLayout::DotLayout(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit)
-    : b_(builder), shape_(shape), plan_(planDot(shape, unit)), bytes_(builder, shape.a, unit),
+    : b_(builder), shape_(shape), plan_(planDot(shape, unit)),
+      words_(builder, elementsOf(shape), unit),
       element_(scratchElementType(builder.getContext(), shape.sum)) {}
 
 DotOperand DotLayout::rowsAt(Value *rows) {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "backend/target/host/dot/bytes.h"
 #include "backend/target/host/dot/dot.h"
 #include "backend/target/host/dot/operands.h"
+#include "backend/target/host/dot/words.h"
 
 #include <utility>
 #include <vector>
@@ -22,8 +22,9 @@ struct DotPlan {
   std::int64_t vectors;                // beside each other in a micro-tile
   std::int64_t rows;                   // of a micro-tile
   std::int64_t panelColumns() const { return lanes * vectors; }
-  std::int64_t together; // steps of k in an element of a copy
-  std::int64_t depth;    // of a copy, in its elements
+  std::int64_t together;  // steps of k in an element of a copy
+  ir::ElementKind copied; // what copies are of
+  std::int64_t depth;     // of a copy, in its elements
   std::int64_t elementBytes;
   std::int64_t bytesA;          // of one part
   std::int64_t bytesB;          // of one part: all panels
@@ -69,7 +70,7 @@ protected:
   llvm::IRBuilder<> &b_;
   const DotShape &shape_;
   const DotPlan plan_;
-  ByteProducts bytes_;  // where several steps are together
+  WordProducts words_;  // where several steps are together
   llvm::Type *element_; // of the sums
 };
 

@@ -143,7 +143,7 @@ private:
   }
 
   Value *fusedMultiplyAdd(Value *x, Value *y, Value *z) {
-    if (plan_.together > 1) return bytes_.multiplyAdd(x, y, z);
+    if (plan_.together > 1) return words_.multiplyAdd(x, y, z);
     if (ir::isInteger(shape_.sum)) return b_.CreateAdd(b_.CreateMul(x, y), z);
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {z->getType()}, {x, y, z});
   }

@@ -44,9 +44,20 @@ llvm::Value *decodeNarrow(llvm::IRBuilder<> &builder, ElementKind kind, llvm::Va
                                     llvm::Align(4));
 }
 
+/// Of f32 that bf16 has, too.
+llvm::Value *upperHalf(llvm::IRBuilder<> &builder, llvm::Value *value, std::int64_t lanes) {
+  llvm::Value *bits = builder.CreateBitCast(value, vectorOf(builder.getInt32Ty(), lanes));
+  llvm::Value *upper =
+      builder.CreateTrunc(builder.CreateLShr(bits, 16), vectorOf(builder.getInt16Ty(), lanes));
+  return builder.CreateBitCast(upper, vectorOf(builder.getBFloatTy(), lanes));
+}
+
 llvm::Value *convertToSum(llvm::IRBuilder<> &builder, ElementKind from, ElementKind sum,
                           llvm::Value *value, std::int64_t lanes) {
-  if (ir::isNarrowFloat(from)) return decodeNarrow(builder, from, value, lanes);
+  if (ir::isNarrowFloat(from)) {
+    llvm::Value *decoded = decodeNarrow(builder, from, value, lanes);
+    return sum == ElementKind::BF16 ? upperHalf(builder, decoded, lanes) : decoded;
+  }
   llvm::Type *target = vectorOf(scratchElementType(builder.getContext(), sum), lanes);
   if (from == sum || value->getType() == target) return value;
   if (from == ElementKind::BF16) {

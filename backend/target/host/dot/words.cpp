@@ -1,0 +1,123 @@
+#include "backend/target/host/dot/words.h"
+
+#include "backend/support/check.h"
+#include "llvm/IR/IntrinsicsAArch64.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <array>
+
+namespace imbrex::host {
+namespace {
+
+using ir::ElementKind;
+using llvm::Value;
+using llvm::Intrinsic::ID;
+
+/// By the width of registers: 128, 256 or 512 bits.
+using ByWidth = std::array<ID, 3>;
+constexpr ByWidth kPairs{llvm::Intrinsic::x86_sse2_pmadd_wd, llvm::Intrinsic::x86_avx2_pmadd_wd,
+                         llvm::Intrinsic::x86_avx512_pmaddw_d_512};
+constexpr ByWidth kFours{llvm::Intrinsic::x86_avx512_vpdpbusd_128,
+                         llvm::Intrinsic::x86_avx512_vpdpbusd_256,
+                         llvm::Intrinsic::x86_avx512_vpdpbusd_512};
+
+constexpr ByWidth kBf16{llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128,
+                        llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256,
+                        llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512};
+
+ID formFor(const ByWidth &forms, std::int32_t lanes) {
+  constexpr std::uint64_t kLeastLanes = 4;
+  return forms.at(llvm::Log2_64(static_cast<std::uint64_t>(lanes) / kLeastLanes));
+}
+
+constexpr std::uint32_t kOnes = 0x01010101;
+
+} // namespace
+
+WordProduct WordProducts::kindFor(const DotElements &elements, const VectorUnit &unit) {
+  const auto areBf16 = [](ElementKind kind) {
+    return kind == ElementKind::BF16 || ir::isNarrowFloat(kind);
+  };
+  if (elements.sum == ElementKind::I32 && elements.a == elements.b &&
+      ir::info(elements.a).bits == 8)
+    return unit.ofBytes;
+  if (elements.sum == ElementKind::F32 && areBf16(elements.a) && areBf16(elements.b))
+    return unit.ofBf16;
+  return WordProduct::Single;
+}
+
+std::int64_t WordProducts::together(WordProduct kind) {
+  switch (kind) {
+  case WordProduct::Single: return 1;
+  case WordProduct::Pairs:
+  case WordProduct::Bf16: return 2;
+  case WordProduct::UnsignedSigned:
+  case WordProduct::Alike: return 4;
+  }
+  IMBREX_UNREACHABLE("a product of words that is none");
+}
+
+ElementKind WordProducts::copiedFor(WordProduct kind, const DotElements &elements) {
+  switch (kind) {
+  case WordProduct::Single: return elements.sum;
+  case WordProduct::Pairs: return ElementKind::I16;
+  case WordProduct::Bf16: return ElementKind::BF16;
+  case WordProduct::UnsignedSigned:
+  case WordProduct::Alike: return elements.a;
+  }
+  IMBREX_UNREACHABLE("a product of words that is none");
+}
+
+Value *WordProducts::splat(std::uint32_t word) {
+  return b_.CreateVectorSplat(static_cast<unsigned>(lanes_), b_.getInt32(word));
+}
+
+Value *WordProducts::pieces(Value *words) {
+  const std::int64_t steps = together(kind_);
+  llvm::Type *piece = kind_ == WordProduct::Bf16 ? llvm::Type::getBFloatTy(b_.getContext())
+                                                 : b_.getIntNTy(static_cast<unsigned>(32 / steps));
+  return b_.CreateBitCast(words,
+                          llvm::FixedVectorType::get(piece, static_cast<unsigned>(lanes_ * steps)));
+}
+
+Value *WordProducts::ofA(Value *elements) {
+  if (!needsCorrection()) return elements;
+  return b_.CreateXor(elements, llvm::ConstantInt::get(elements->getType(), 0x80));
+}
+
+Value *WordProducts::interleaved(llvm::ArrayRef<Value *> rows) {
+  // Of four rows, 0 with 2 and 1 with 3: interleaving both pairs leaves 0, 1, 2, 3 in each word.
+  const auto pairOf = [&](Value *low, Value *high) {
+    const auto lanes =
+        static_cast<int>(llvm::cast<llvm::FixedVectorType>(low->getType())->getNumElements());
+    llvm::SmallVector<int, 64> mask;
+    for (int lane = 0; lane < lanes; ++lane) mask.append({lane, lane + lanes});
+    return b_.CreateShuffleVector(low, high, mask);
+  };
+  if (rows.size() == 2) return pairOf(rows[0], rows[1]);
+  return pairOf(pairOf(rows[0], rows[2]), pairOf(rows[1], rows[3]));
+}
+
+Value *WordProducts::multiplyAdd(Value *x, Value *y, Value *sum) {
+  if (kind_ == WordProduct::UnsignedSigned)
+    return b_.CreateIntrinsic(formFor(kFours, lanes_), {},
+                              {sum, pieces(isSigned_ ? x : y), pieces(isSigned_ ? y : x)});
+  Value *ofX = pieces(x), *ofY = pieces(y);
+  if (kind_ == WordProduct::Bf16)
+    return b_.CreateIntrinsic(formFor(kBf16, lanes_), {}, {sum, ofX, ofY});
+  if (kind_ == WordProduct::Alike)
+    return b_.CreateIntrinsic(isSigned_ ? llvm::Intrinsic::aarch64_neon_sdot
+                                        : llvm::Intrinsic::aarch64_neon_udot,
+                              {sum->getType(), ofX->getType()}, {sum, ofX, ofY});
+  return b_.CreateAdd(b_.CreateIntrinsic(formFor(kPairs, lanes_), {}, {ofX, ofY}), sum);
+}
+
+Value *WordProducts::addColumn(Value *sum, Value *y) { return multiplyAdd(splat(kOnes), y, sum); }
+
+Value *WordProducts::correction(Value *column) {
+  Value *moved = b_.CreateShl(column, 7);
+  return isSigned_ ? b_.CreateNeg(moved) : moved;
+}
+
+} // namespace imbrex::host

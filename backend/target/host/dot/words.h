@@ -1,0 +1,62 @@
+#pragma once
+
+#include "backend/ir/types.h"
+#include "backend/target/host/vector_unit.h"
+#include "llvm/IR/IRBuilder.h"
+
+#include <cstdint>
+
+/// Products of bytes and of bf16 with sums of 32 bits, some steps of k at a time: those that lie
+/// beside each other in a word of either factor.
+///
+/// Of bytes all is exact, modulo 2^32. Where one factor must be without a sign and the other with
+/// one (WordProduct::UnsignedSigned), a is moved by 128 into the other kind, and the sums begin
+/// with what that adds: 128 times the sums of b's columns, which depend on no row.
+///
+/// Of bf16, which narrower floats become without rounding, each product is exact and each sum
+/// rounded, as if added up one by one, but that subnormal numbers, elements and sums alike, are
+/// taken for zeros (WordProduct::Bf16; Intel SDM, VDPBF16PS).
+namespace imbrex::host {
+
+/// Of the factors, and of their product.
+struct DotElements {
+  ir::ElementKind a, b, sum;
+};
+
+class WordProducts {
+public:
+  /// How factors with such elements are multiplied.
+  WordProducts(llvm::IRBuilder<> &builder, const DotElements &elements, const VectorUnit &unit)
+      : b_(builder), isSigned_(ir::isSigned(elements.a)), kind_(kindFor(elements, unit)),
+        lanes_(unit.lanes(32)) {}
+
+  static WordProduct kindFor(const DotElements &elements, const VectorUnit &unit);
+  /// Steps of k in a word.
+  static std::int64_t together(WordProduct kind);
+  /// What copies are of: a part of a word, or one as the sums are.
+  static ir::ElementKind copiedFor(WordProduct kind, const DotElements &elements);
+
+  /// Elements of a as they are copied.
+  llvm::Value *ofA(llvm::Value *elements);
+  /// Rows of b, one for each step of a word, word by word.
+  llvm::Value *interleaved(llvm::ArrayRef<llvm::Value *> rows);
+  /// sum + x · y, of words of a and b.
+  llvm::Value *multiplyAdd(llvm::Value *x, llvm::Value *y, llvm::Value *sum);
+
+  bool needsCorrection() const { return kind_ == WordProduct::UnsignedSigned; }
+  /// The sum of a column's words so far and of one more.
+  llvm::Value *addColumn(llvm::Value *sum, llvm::Value *y);
+  /// What sums begin with, of the sum of a column.
+  llvm::Value *correction(llvm::Value *column);
+
+private:
+  llvm::Value *pieces(llvm::Value *words);
+  llvm::Value *splat(std::uint32_t word);
+
+  llvm::IRBuilder<> &b_;
+  bool isSigned_;
+  WordProduct kind_;
+  std::int32_t lanes_;
+};
+
+} // namespace imbrex::host
