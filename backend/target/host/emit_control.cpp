@@ -1,5 +1,6 @@
 #include "backend/support/check.h"
 #include "backend/target/host/emitter.h"
+#include "backend/target/host/nest/body.h"
 
 /// Loops and branches. Scalars that cross a border of a body live in allocas, which LLVM turns into
 /// SSA values again; tiles live in buffers that the plan's nests write.
@@ -146,6 +147,20 @@ void Emitter::emitIf(const ir::Op &op) {
     builder.CreateBr(frame.exit);
   }
   leaveLoop(op, frame);
+}
+
+/// The nest of a store that a product does itself where it can.
+void Emitter::emitUnlessStored(const Step &step) {
+  Value *isStored = Body(*this, 1).placeOf(*step.nest.roots[0].op).isInside;
+  if (step.storedBy->kind == OpKind::For)
+    isStored =
+        builder.CreateAnd(isStored, builder.CreateICmpNE(tripCount(*step.storedBy), index(0)));
+  llvm::BasicBlock *stores = newBlock("stores"), *stored = newBlock("stored");
+  builder.CreateCondBr(isStored, stored, stores);
+  builder.SetInsertPoint(stores);
+  emitNest(step.nest);
+  builder.CreateBr(stored);
+  builder.SetInsertPoint(stored);
 }
 
 } // namespace imbrex::host

@@ -238,7 +238,7 @@ void Emitter::emitSteps(llvm::ArrayRef<Step> steps) {
   for (const Step &step : steps) {
     switch (step.kind) {
     case Step::Kind::Scalar: emitScalar(*step.op); break;
-    case Step::Kind::Nest: emitNest(step.nest); break;
+    case Step::Kind::Nest: step.storedBy ? emitUnlessStored(step) : emitNest(step.nest); break;
     case Step::Kind::Whole: emitWhole(step); break;
     case Step::Kind::Control: emitControl(step); break;
     }

@@ -106,6 +106,7 @@ private:
   void emitFor(const Step &step);
   void emitWhile(const ir::Op &op);
   void emitIf(const ir::Op &op);
+  void emitUnlessStored(const Step &step);
   void emitBreakIf(const ir::Op &op);
   LoopFrame enterLoop(const ir::Op &op, size_t firstInitial, size_t firstArgument);
   void leaveLoop(const ir::Op &op, const LoopFrame &frame);

@@ -65,7 +65,8 @@ private:
                right = operand(1, shape.isTransposedB ? shape.n : shape.k);
     if (wantsRows(shape)) left = emitDotRows(b, shape, unit, left, rows);
     if (wantsPanels(shape, unit)) right = emitDotPanels(b, shape, unit, right, panels);
-    emitDot(b, shape, unit, left, right, DotSums{.at = operand(2, shape.m)});
+    const DotOperand sums = operand(2, shape.m);
+    emitDot(b, shape, unit, left, right, DotSums{.at = sums, .to = sums});
     b.CreateRetVoid();
   }
 

@@ -78,6 +78,7 @@ bool canHavePieces(const DotShape &shape, const VectorUnit &unit);
 /// The sums that a product is added to. Where `areNew` holds, they are 0 whatever is in memory.
 struct DotSums {
   DotOperand at;
+  DotOperand to;                 ///< Where they are written.
   llvm::Value *areNew = nullptr; // i1; null: nowhere
 };
 

@@ -18,10 +18,11 @@ public:
   void multiply(const DotOperand &a, const DotOperand &b) {
     forEachMatrix([&](Value *batch) {
       const DotOperand ofA = atBatch(a, batch, shape_.sum), ofB = atBatch(b, batch, shape_.sum);
-      const DotOperand to = atBatch(sums_.at, batch, shape_.sum);
+      const DotOperand from = atBatch(sums_.at, batch, shape_.sum),
+                       to = atBatch(sums_.to, batch, shape_.sum);
       const auto microTile = [&](Value *row, std::int64_t rows, Value *column,
                                  std::int64_t columns) {
-        emitMicroTile(ofA, ofB, to,
+        emitMicroTile(ofA, ofB, from, to,
                       {.firstRow = row,
                        .firstColumn = column,
                        .rows = rows,
@@ -59,11 +60,11 @@ private:
   };
 
   /// rows x columns sums in registers over all of k.
-  void emitMicroTile(const DotOperand &a, const DotOperand &b, const DotOperand &sum,
-                     const Tile &tile) {
-    Carried sums = loadSums(sum, tile);
+  void emitMicroTile(const DotOperand &a, const DotOperand &b, const DotOperand &from,
+                     const DotOperand &to, const Tile &tile) {
+    Carried sums = loadSums(from, tile);
     if (plan_.sweeps.size() == 1) {
-      storeSums(sum, tile, sweep(a, b, tile, plan_.sweeps[0], sums));
+      storeSums(to, tile, sweep(a, b, tile, plan_.sweeps[0], sums));
       return;
     }
     Carried small(sums.size(), llvm::Constant::getNullValue(sums[0]->getType()));
@@ -73,7 +74,7 @@ private:
       Value *zero = llvm::Constant::getNullValue(small[i]->getType());
       sums[i] = b_.CreateFAdd(sums[i], b_.CreateSelect(isNumber, small[i], zero));
     }
-    storeSums(sum, tile, sweep(a, b, tile, plan_.sweeps[1], sums));
+    storeSums(to, tile, sweep(a, b, tile, plan_.sweeps[1], sums));
   }
 
   Carried sweep(const DotOperand &a, const DotOperand &b, const Tile &tile, const Sweep &products,

@@ -57,7 +57,7 @@ public:
     llvm::Value *address, *isInside;
     llvm::SmallVector<llvm::Value *, 5> start;
   };
-  BoxPlace placeOf(const ir::Op &load);
+  BoxPlace placeOf(const ir::Op &op);
 
   // Combine regions and the like: values of scalar type that are lanes here.
   void bind(ir::ValueId value, PointId at, const Lanes &lanes) {

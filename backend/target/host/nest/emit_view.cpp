@@ -141,14 +141,16 @@ Lanes Body::viewAddress(ir::ValueId view, const Lanes &element) {
           .depth = offset.depth};
 }
 
-Body::BoxPlace Body::placeOf(const ir::Op &load) {
-  const ir::Shape &box = f_.type(load.result()).shape();
-  const llvm::SmallVector<Value *, 5> start = boxStart(load, 1, box);
-  assumeInside(load, 1, box);
+Body::BoxPlace Body::placeOf(const ir::Op &op) {
+  const bool isStore = op.kind == ir::OpKind::ViewStore;
+  const size_t first = isStore ? 2 : 1;
+  const ir::Shape &box = f_.type(isStore ? op.operand(1) : op.result()).shape();
+  const llvm::SmallVector<Value *, 5> start = boxStart(op, first, box);
+  assumeInside(op, first, box);
   Value *element = f_.index(0);
   for (size_t axis = 0; axis < start.size(); ++axis)
-    element = plus(element, times(start[axis], f_.view(load.operand(0)).strides[axis]));
-  return {.address = viewAddress(load.operand(0), uniform(element)).value,
+    element = plus(element, times(start[axis], f_.view(op.operand(0)).strides[axis]));
+  return {.address = viewAddress(op.operand(0), uniform(element)).value,
           .isInside = takeAssumptions(),
           .start = start};
 }

@@ -87,6 +87,10 @@ struct ProductPlan {
   bool keepsPanels = false; // of b, for the blocks to come
   std::int64_t trips = 1;   // of the loop around, that may be one product
   bool adjoins = false;     // a of the next trip, in memory that nothing writes
+  /// The view.store that takes the sums, and is all that does: of a box inside its view the product
+  /// itself stores them, when they are complete.
+  const ir::Op *store = nullptr;
+  bool storesLast = false; // in the last trip of the loop around
 };
 
 /// What is done at one point of a body.
@@ -105,6 +109,9 @@ struct Step {
   ProductPlan product = {};
   /// Of a loop: what is 0 behind it if it has no trips, and otherwise what it makes of it.
   std::vector<BufferId> zeros = {};
+  /// Of a nest that stores the sums of a product: that, or the loop that adds it up, which has done
+  /// so itself if the box is inside its view and there are trips.
+  const ir::Op *storedBy = nullptr;
 };
 
 struct LoopPlan {

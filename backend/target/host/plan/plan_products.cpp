@@ -27,9 +27,10 @@ public:
       const auto before =
           llvm::MutableArrayRef(steps).take_front(static_cast<size_t>(&step - steps.data()));
       if (isProduct(step)) planFactors(step, before);
+      if (isProduct(step)) planStore(step, *step.op, step.op->result(), behind(steps, step));
       if (step.kind != Step::Kind::Control) continue;
       for (const ir::Block &region : step.op->regions) planBlock(region);
-      if (step.op->kind == OpKind::For) planSums(step, before);
+      if (step.op->kind == OpKind::For) planSums(step, before, behind(steps, step));
     }
     std::erase_if(steps, [](const Step &step) {
       return step.kind == Step::Kind::Nest && step.nest.roots.empty();
@@ -39,6 +40,10 @@ public:
 private:
   using Steps = llvm::MutableArrayRef<Step>;
   using Start = ProductPlan::Start;
+
+  static Steps behind(std::vector<Step> &steps, const Step &step) {
+    return Steps(steps).drop_front(static_cast<size_t>(&step - steps.data()) + 1);
+  }
 
   static bool isProduct(const Step &step) {
     return step.kind == Step::Kind::Whole && step.op->kind == OpKind::Dot;
@@ -51,9 +56,10 @@ private:
   }
 
   /// Of the products that a loop adds up.
-  void planSums(Step &loop, Steps before) {
+  void planSums(Step &loop, Steps before, Steps behind) {
     for (Step &step : plan_.steps.at(&loop.op->regions[0])) {
       if (!isProduct(step) || !isCarriedBy(*step.op, *loop.op)) continue;
+      planStore(step, *loop.op, resultFor(*step.op, *loop.op), behind);
       const ir::Op *a = readFor(step, step.op->operand(0));
       const ir::Shape &shape = kernel_.type(step.op->operand(1)).shape();
       step.product.trips = std::max<std::int64_t>(1, kDepth / shape[shape.rank() - 2]);
@@ -62,6 +68,56 @@ private:
       step.product.start = Start::FirstTrip;
       loop.zeros.push_back(plan_.bufferOf[step.op->result().index()]);
     }
+  }
+
+  static ValueId resultFor(const ir::Op &dot, const ir::Op &loop) {
+    const auto yielded = llvm::ArrayRef(loop.regions[0].ops.back()->operands);
+    return loop.result(static_cast<size_t>(llvm::find(yielded, dot.result()) - yielded.begin()));
+  }
+
+  /// Of sums that the op, the product or the loop around it, leaves to a view.store alone.
+  void planStore(Step &product, const ir::Op &op, ValueId sums, Steps behind) {
+    if (uses_[sums.index()] != 1) return;
+    for (Step &step : behind) {
+      if (step.kind == Step::Kind::Control || step.kind == Step::Kind::Whole) return;
+      const bool isAlone = step.nest.roots.size() == 1;
+      const ir::Op *store = isAlone ? step.nest.roots[0].op : nullptr;
+      if (store == nullptr || !isStore(*store) || store->operand(1) != sums) continue;
+      if (!canStore(*store, op)) return;
+      product.product.store = store;
+      product.product.storesLast = op.kind == OpKind::For;
+      step.storedBy = &op;
+      return;
+    }
+  }
+
+  /// Whether the sums may go to the store's box as soon as `op` has them: the place is known by
+  /// then, and nothing else in the kernel sees or changes what is there.
+  bool canStore(const ir::Op &store, const ir::Op &op) const {
+    if (store.kind != OpKind::ViewStore) return false;
+    const std::optional<size_t> parameter = rootParameter(kernel_, store.operand(0));
+    const ir::Type &type = kernel_.type(store.operand(1));
+    if (!parameter || !traits_.hasUnitStride(*parameter) || traits_.overlaps(*parameter) ||
+        type.rank() > 3 || store.attrs<ir::ViewAttrs>().cache == ir::Cache::Streaming)
+      return false;
+    const auto isInTheWay = [&](const ir::Op &other) {
+      const ir::Effect effect = info(other.kind).effect;
+      const bool accesses =
+          effect == ir::Effect::Read || effect == ir::Effect::Write || effect == ir::Effect::Atomic;
+      return other.kind == OpKind::InlineAsm || effect == ir::Effect::Observe ||
+             (accesses && &other != &store && mayTouch(kernel_, traits_, other, store));
+    };
+    return ir::firstOp(kernel_.body(), isInTheWay) == nullptr &&
+           llvm::all_of(llvm::drop_begin(store.operands, 2),
+                        [&](ValueId coordinate) { return isBefore(coordinate, op); });
+  }
+
+  /// Whether the value is there before the op runs, which is in the block of its user.
+  bool isBefore(ValueId value, const ir::Op &op) const {
+    const ir::Op *made = kernel_.definition(value);
+    if (made == nullptr) return true;
+    return ir::firstOp(kernel_.body(),
+                       [&](const ir::Op &each) { return &each == made || &each == &op; }) == made;
   }
 
   /// Take away what writes zeros to the value's buffer, if that is the last that writes to it.

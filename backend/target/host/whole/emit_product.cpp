@@ -47,6 +47,7 @@ private:
   DotOperand keptTile(ir::ValueId value);
   Factor factor(size_t operand);
   DotSums sums();
+  DotOperand storedTo(const DotOperand &kept);
   std::int64_t tripCount() const;
   std::int64_t slotCount(std::int64_t trips) const;
   Value *slotOf(std::int64_t slots, std::int64_t trips);
@@ -135,7 +136,20 @@ DotSums WholeEmitter::Product::sums() {
   Value *areNew = nullptr;
   if (step_.product.start == Start::Always) areNew = b_.getTrue();
   if (step_.product.start == Start::FirstTrip) areNew = b_.CreateICmpEQ(f_.trip(), f_.index(0));
-  return {.at = keptTile(op_.result()), .areNew = areNew};
+  const DotOperand kept = keptTile(op_.result());
+  return {.at = kept, .to = step_.product.store ? storedTo(kept) : kept, .areNew = areNew};
+}
+
+/// Where complete sums are stored, if their box is inside its view.
+DotOperand WholeEmitter::Product::storedTo(const DotOperand &kept) {
+  const ir::Op &store = *step_.product.store;
+  const Body::BoxPlace box = Body(f_, 1).placeOf(store);
+  Value *isDue =
+      step_.product.storesLast ? b_.CreateAnd(box.isInside, f_.isLastTrip()) : box.isInside;
+  const auto &strides = f_.view(store.operand(0)).strides;
+  return {.data = b_.CreateSelect(isDue, box.address, kept.data),
+          .rowStride = b_.CreateSelect(isDue, strides[strides.size() - 2], kept.rowStride),
+          .batchStride = b_.CreateSelect(isDue, strides.front(), kept.batchStride)};
 }
 
 DotOperand WholeEmitter::Product::rowsFor(const DotOperand &a) {
