@@ -22,10 +22,11 @@ std::byte *allocate(std::size_t bytes) {
   const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
   if (bytes / static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) >= pages) return nullptr;
   // Whole huge pages: a large buffer then costs the processor a few entries of its address cache
-  // instead of thousands.
-  const bool huge = bytes >= 2 * kHugePageBytes;
+  // instead of thousands. No more than half of it is added for that.
+  const auto roundedTo = [&](std::size_t unit) { return (bytes + unit - 1) / unit * unit; };
+  const bool huge = bytes >= kHugePageBytes && roundedTo(kHugePageBytes) - bytes <= bytes / 2;
   const std::size_t unit = huge ? kHugePageBytes : kLineBytes;
-  const std::size_t rounded = (bytes + unit - 1) / unit * unit;
+  const std::size_t rounded = roundedTo(unit);
   void *memory = std::aligned_alloc(unit, rounded);
   if (memory != nullptr && huge) madvise(memory, rounded, MADV_HUGEPAGE); // a wish: may fail
   return static_cast<std::byte *>(memory);

@@ -25,6 +25,17 @@ std::string errorOf(const F &make) {
 
 } // namespace
 
+TEST_CASE("a large buffer begins at a huge page, if the last is not mostly empty") {
+  const auto isAtHugePage = [](std::int64_t kib) {
+    const buffer<i8> a(kib << 10);
+    return std::bit_cast<std::uintptr_t>(a.data()) % (std::uintptr_t{2} << 20) == 0;
+  };
+  for (const std::int64_t kib : {2048, 3906, 4096, 4097, 5000, 9000}) CHECK(isAtHugePage(kib));
+  int others = 0; // any address may happen to be one
+  for (const std::int64_t kib : {2100, 2500, 1024}) others += isAtHugePage(kib) ? 1 : 0;
+  CHECK(others < 3);
+}
+
 TEST_CASE("a buffer's memory is aligned, and its shape is what it was made with") {
   for (const std::int64_t n : {1, 3, 1000, 5'000'000}) {
     const buffer<f32> a(n);
