@@ -205,12 +205,39 @@ TEST_CASE("a product says what it reads by itself, keeps, and adds up") {
     const std::string text = toText(planLoops(kernel, usualTraits(kernel)), kernel);
     return text.substr(text.find("whole"), text.find("\nend") - text.find("whole"));
   };
-  CHECK(planned("%m, %k", "%k, %n") == "whole dot, reads 2 by itself, keeps panels, 4 trips as "
-                                       "one, of rows that adjoin, from zero");
+  CHECK(planned("%m, %k", "%k, %n") ==
+        "whole dot, reads 2 by itself, keeps panels, 4 trips as "
+        "one, of rows that adjoin, from zero, stores in the last trip");
   CHECK(planned("%n, %k", "%k, %m") ==
-        "whole dot, reads 2 by itself, 4 trips as one, of rows that adjoin, from zero");
+        "whole dot, reads 2 by itself, 4 trips as one, of rows that adjoin, from zero, stores in "
+        "the last trip");
   CHECK(planned("%k, %m", "%k, %n") ==
-        "whole dot, reads 2 by itself, keeps panels, 4 trips as one, from zero");
+        "whole dot, reads 2 by itself, keeps panels, 4 trips as one, from zero, stores in the last "
+        "trip");
+}
+
+TEST_CASE("a product stores its sums where nothing else is in the way") {
+  const auto planned = [](const std::string &behind, const char *store = "%d, %0, %0",
+                          bool isUsual = true) {
+    const ir::Kernel kernel = testing::parsedKernel(
+        "kernel @k(%a: view<const f32, 2>, %b: view<const f32, 2>, %c: view<f32, 2>) stage tiles "
+        "{\n"
+        "  %0 = constant 0 : i32\n  %z = constant 0 : f32[16x16]\n"
+        "  %x = view.load %a, %0, %0 : f32[16x16]\n  %y = view.load %b, %0, %0 : f32[16x16]\n"
+        "  %d = dot %x, %y, %z : f32[16x16]\n" +
+        behind + "  view.store %c, " + store + "\n}\n");
+    LaunchTraits traits = usualTraits(kernel);
+    if (!isUsual) traits.unitStrides.back() = false;
+    return toText(planLoops(kernel, traits), kernel).find(", stores") != std::string::npos;
+  };
+  CHECK(planned(""));
+  CHECK(planned("  %e = add %d, %x : f32[16x16]\n  view.store %c, %e, %0, %0\n") == false);
+  CHECK_FALSE(planned("  %e = neg %d : f32[16x16]\n", "%e, %0, %0"));
+  CHECK_FALSE(planned("  %1 = constant 1 : i32\n", "%d, %1, %0"));
+  CHECK_FALSE(planned("  %old = view.load %c, %0, %0 : f32[16x16]\n"
+                      "  view.store %c, %old, %0, %0\n"));
+  CHECK_FALSE(planned("", "%d, %0, %0 [cache = streaming]"));
+  CHECK_FALSE(planned("", "%d, %0, %0", false));
 }
 
 /// `count` times %t = sqrt(%t) + flip(sqrt(%t)).

@@ -58,7 +58,10 @@ private:
     if (step.product.keepsPanels) text += ", keeps panels";
     if (step.product.trips > 1) text += ", " + std::to_string(step.product.trips) + " trips as one";
     if (step.product.adjoins) text += ", of rows that adjoin";
-    return step.product.start == Start::Never ? text : text + ", from zero";
+    if (step.product.start != Start::Never) text += ", from zero";
+    if (step.product.store)
+      text += step.product.storesLast ? ", stores in the last trip" : ", stores";
+    return text;
   }
 
   const LoopPlan &plan_;

@@ -19,8 +19,8 @@ struct Case {
   std::int64_t batch = 0;                           // matrices of a box; 0: of rank 2
   std::int64_t rows = 24, columns = 32, depth = 16; // of a block's step
   std::int64_t m = 48, n = 64, k = 64;              // of the views
-  std::int64_t padA = 0, padB = 0;                  // elements between rows
-  std::int64_t apart = 1;                           // from an element of a row to the next
+  std::int64_t padA = 0, padB = 0, padC = 0;        // elements between rows
+  std::int64_t apart = 1, apartC = 1;               // from an element of a row to the next
   ir::Grid grid{.extents = {2, 2, 1}};
   std::string element = "f32", sum = "f32";
   std::string unit = "tiles"; // of boxes
@@ -114,13 +114,14 @@ void compare(const Case &c) {
   for (int launchNumber = 0; launchNumber < 2; ++launchNumber) {
     std::ranges::copy(wholeNumbers<T>(rng, std::ssize(a)), a.begin());
     std::ranges::copy(wholeNumbers<T>(rng, std::ssize(b)), b.begin());
-    std::vector<Sum> sums(static_cast<size_t>(matrices * c.m * c.n), -1);
+    const std::int64_t strideC = (c.n + c.padC) * c.apartC;
+    std::vector<Sum> sums(static_cast<size_t>(matrices * c.m * strideC), -1);
     std::vector<T> expectedA = a, expectedB = b;
     std::vector<Sum> expected = sums;
     const auto arguments = [&](std::vector<T> &ofA, std::vector<T> &ofB, std::vector<Sum> &ofSums) {
       return std::vector{matrixOf(ofA, c.batch, c.m, c.k, strideA, c.apart),
                          matrixOf(ofB, c.batch, rowsB, columnsB, strideB, c.apart),
-                         matrixOf(ofSums, c.batch, c.m, c.n, c.n)};
+                         matrixOf(ofSums, c.batch, c.m, c.n, strideC, c.apartC)};
     };
     REQUIRE_MESSAGE(program->run(c.grid, arguments(a, b, sums), diagnostics), diagnostics.render());
     REQUIRE_MESSAGE(
@@ -188,6 +189,8 @@ Case drawn(std::uint32_t seed) {
   c.batch = oneOf<std::int64_t>(rng, {0, 0, 1, 3});
   if (rng() % 4 == 0) c.ofB = "%zero";
   c.padding = oneOf<std::string>(rng, {"", "", "", "value"});
+  c.padC = oneOf<std::int64_t>(rng, {0, 0, 7});
+  c.apartC = oneOf<std::int64_t>(rng, {1, 1, 1, 3});
   return c;
 }
 
@@ -384,6 +387,50 @@ TEST_CASE("several matrices of a tile are several trips deep alike") {
                 64);
   compare({.batch = 2});
   compare({.batch = 2, .isTransposed = true});
+}
+
+TEST_CASE("sums go where they are stored, when the kernel says so") {
+  const std::string product = std::string(kX) + kY + "  %d = dot %x, %y, %z : f32[16x16]\n";
+  const std::string loop = std::string(kX) + kY +
+                           "  %d = for %0, %4, %1, %z (%t: i64, %v: f32[16x16]) {\n"
+                           "    %w = dot %x, %y, %v : f32[16x16]\n    yield %w\n"
+                           "  } : f32[16x16]\n";
+  const std::string store = "  view.store %c, %d, %0, %0\n";
+  for (const std::string &sums : {product, loop}) {
+    compareKernel(sums + store);
+    // What was there before is read behind the product, and kept elsewhere.
+    compareKernel("  %i = constant 3 : f32[16x16]\n  view.store %c, %i, %0, %0\n" + sums +
+                      "  %old = view.load %c, %0, %0 : f32[16x16]\n" + store +
+                      "  view.store %c, %old, %1, %0\n",
+                  32);
+    compareKernel(sums + "  %far = add %1, %1 : i64\n  view.store %c, %d, %far, %1\n", 64);
+    const std::string is = "  %m = program_id : i32\n  %two = constant 2 : i32\n"
+                           "  %is = ge %m, %two : bool\n";
+    compareKernel(is + sums + "  exit_if %is\n  view.store %c, %d, %m, %0\n", 64,
+                  {.extents = {4, 1, 1}});
+    compareKernel(
+        sums + store + "  %e = dot %d, %x, %z : f32[16x16]\n  view.store %c, %e, %1, %0\n", 32);
+    compareKernel("  %m = program_id : i32\n" + sums + "  view.store %c, %d, %m, %0\n", 40,
+                  {.extents = {4, 1, 1}});
+    compareKernel(is + sums + "  if %is {\n    view.store %c, %d, %m, %0\n    yield\n  }\n", 64,
+                  {.extents = {4, 1, 1}});
+  }
+}
+
+TEST_CASE("sums that are stored, and stored again where something holds") {
+  const ir::Kernel kernel = parsedKernel(
+      "kernel @k(%a: view<const f32, 2>, %c: view<f32, 2>, %e: view<f32, 2>) stage tiles {\n"
+      "  %0 = constant 0 : i64\n  %z = constant 0 : f32[16x16]\n"
+      "  %m = program_id : i32\n  %is = ge %m, %m : bool\n"
+      "  %x = view.load %a, %0, %0 : f32[16x16]\n  %d = dot %x, %x, %z : f32[16x16]\n"
+      "  view.store %c, %d, %0, %0\n  if %is {\n    view.store %e, %d, %0, %0\n    yield\n  "
+      "}\n}\n");
+  std::mt19937 rng(3);
+  for (int launchNumber = 0; launchNumber < 2; ++launchNumber) {
+    std::vector<float> a = wholeNumbers<float>(rng, 256), sums(256), again(256);
+    launch(kernel, {}, {viewOf(a, {16, 16}), viewOf(sums, {16, 16}), viewOf(again, {16, 16})});
+    CHECK(again == sums);
+  }
 }
 
 TEST_CASE("boxes at the edge that are padded with different numbers are different boxes") {
