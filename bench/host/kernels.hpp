@@ -93,7 +93,7 @@ struct attention {
     var most = full<f32, BM>(-1e30F);
     var total = zeros<f32, BM>();
     var trips = length / BN;
-    if (is_causal) trips = (m + 1) * BM / BN;
+    if (is_causal) trips = cdiv((m + 1) * BM, BN);
     for (auto n : range(0, trips)) {
       var scores = dot(queries, permute<1, 0>(k[box<BN, D>(first + n, 0)]));
       if (is_causal)
