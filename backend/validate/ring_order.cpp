@@ -169,8 +169,9 @@ private:
     return {RingEventKind::Wait, static_cast<std::int32_t>(count)};
   }
 
-  /// Where copies are counted, and not their groups: of all groups. Lowering asks the kernel
-  /// (analysis/ring_copies.h), so that neither trusts the other.
+  /// Where copies are counted, and not their groups: of all groups. Which copies a group has is
+  /// read off the program, where lowering asks the kernel; how many one op makes both ask
+  /// analysis/ring_copies.h.
   std::int64_t leastCopiesOfGroup() const {
     std::optional<std::int64_t> least;
     for (const schedule::Role &role : program_.roles) findLeastGroup(role.body, least);

@@ -42,8 +42,9 @@ void product(const T *a, const T *b, Sum *c, size m, size n, size k) {
 
 template <int D>
 void attend(const f32 *const (&factors)[3], f32 *o, size heads, size length, bool isCausal) {
+  if (length % 256 != 0) refuse("attention of length", length);
   const auto of = [&](auto *data) { return tensor_ref(data, {heads * length, size{D}}); };
-  // A kernel and its member are compiled once for each.
+  // `run` keeps one kernel a type, and these differ by a member.
   static const auto all = jit(bench::attention<64, 256, D>{}),
                     causal = jit(bench::attention<64, 256, D>{.is_causal = true});
   (isCausal ? causal : all)(grid(length / 64, heads), of(factors[0]), of(factors[1]),

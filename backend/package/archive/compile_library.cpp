@@ -77,11 +77,13 @@ Result<void> makeImage(Task &of, const GpuCode &code, CodeOnGpu &made) {
   if (of.target.isAssembly) return made.image = packed(of, text), Result<void>();
   const auto object = makeObject(text, target);
   // What is wrong, or spilled, is told of its line.
-  const bool isClean = object && target.resources(*object).spilledBytes == 0;
-  const auto told = isClean ? object : makeObject(*assembly, target);
-  if (!told) return told.failure();
-  if (auto spills = spillsOf(code.interface, target, *assembly, *told))
-    of.diagnostics.add(std::move(*spills));
+  const bool hasToTell = !object || target.resources(*object).spilledBytes > 0;
+  if (hasToTell) {
+    const auto told = of.options.keepsLines ? object : makeObject(*assembly, target);
+    if (!told) return told.failure();
+    if (auto spills = spillsOf(code.interface, target, *assembly, *told))
+      of.diagnostics.add(std::move(*spills));
+  }
   if (!object) return object.failure();
   made.resources = target.resources(*object);
   made.image = packed(of, std::string(object->image.begin(), object->image.end()));

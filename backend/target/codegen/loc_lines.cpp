@@ -37,8 +37,9 @@ std::string withoutLines(llvm::StringRef assembly) {
   for (const llvm::StringRef line : llvm::split(assembly, '\n')) {
     llvm::StringRef words = line.trim();
     if (words.consume_front(".section")) isDebug = words.ltrim().starts_with(".debug_");
-    const bool namesLines = words.starts_with(".loc\t") || words.starts_with(".file\t");
-    if (!isDebug && !namesLines) left.append(line.data(), line.size()).push_back('\n');
+    if (words == ".text" || words.starts_with(".amdgpu_metadata")) isDebug = false;
+    const bool isOfLines = words.starts_with(".loc\t") || words.starts_with(".file\t");
+    if (!isDebug && !isOfLines) left.append(line.data(), line.size()).push_back('\n');
   }
   return left;
 }

@@ -16,9 +16,10 @@ enum class WordProduct : std::uint8_t {
 
 /// The SIMD registers of the CPU that code is made for. All that loops need to know of it.
 struct VectorUnit {
-  std::int32_t bits;      // of one register
-  std::int32_t registers; // that a program can name
-  WordProduct ofBytes = WordProduct::Single, ofBf16 = WordProduct::Single; ///< The widest.
+  std::int32_t bits;                         // of one register
+  std::int32_t registers;                    // that a program can name
+  WordProduct ofBytes = WordProduct::Single; ///< Its widest for bytes,
+  WordProduct ofBf16 = WordProduct::Single;  ///< and for bf16.
 
   /// Lanes of a register for elements of this many bits.
   std::int32_t lanes(std::int32_t elementBits) const { return bits / elementBits; }

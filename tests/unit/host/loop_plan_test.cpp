@@ -240,6 +240,18 @@ TEST_CASE("a product stores its sums where nothing else is in the way") {
   CHECK_FALSE(planned("", "%d, %0, %0", false));
 }
 
+TEST_CASE("a product does not store where only its own loop knows") {
+  const ir::Kernel kernel = testing::parsedKernel(
+      "kernel @k(%a: view<const f32, 2>, %c: view<f32, 2>) stage tiles {\n"
+      "  %0 = constant 0 : i64\n  %1 = constant 1 : i64\n  %4 = constant 4 : i64\n"
+      "  %z = constant 0 : f32[16x16]\n  %x = view.load %a, %0, %0 : f32[16x16]\n"
+      "  %d, %s = for %0, %4, %1, %z, %0 (%t: i64, %v: f32[16x16], %r: i64) {\n"
+      "    %w = dot %x, %x, %v : f32[16x16]\n    %n = add %r, %t : i64\n    yield %w, %n\n"
+      "  } : f32[16x16], i64\n  view.store %c, %d, %s, %0\n}\n");
+  const std::string text = toText(planLoops(kernel, usualTraits(kernel)), kernel);
+  CHECK(text.find(", stores") == std::string::npos);
+}
+
 /// `count` times %t = sqrt(%t) + flip(sqrt(%t)).
 std::string mirrors(int count) {
   std::string body = kAddresses + "  %t0 = load %px : f32[64]\n";

@@ -130,10 +130,12 @@ TEST_CASE(
 
 namespace {
 
+/// Or of 8-bit floats.
 bool isProductOfBf16(const ir::Kernel &kernel) {
   return ir::firstOp(kernel.body(), [&](const ir::Op &op) {
-           return op.kind == ir::OpKind::Dot &&
-                  kernel.type(op.operand(0)).element() == ir::ElementKind::BF16;
+           if (op.kind != ir::OpKind::Dot) return false;
+           const ir::ElementKind element = kernel.type(op.operand(0)).element();
+           return element == ir::ElementKind::BF16 || ir::isNarrowFloat(element);
          }) != nullptr;
 }
 

@@ -23,8 +23,9 @@
 ///                *pieces* of one deeper product. The accumulator is read and written once.
 ///
 /// a is read where it is when its elements are already those of the sum; otherwise (narrow types,
-/// tf32, split precisions) its rows are converted into scratch first. Of bytes a word of a or of a
-/// panel may have several steps of k (bytes.h). Where a has no more rows than a micro-tile,
+/// tf32, split precisions) its rows are copied into scratch first, and converted unless words take
+/// them as they are: of bytes and of bf16 a word of a or of a panel may have several steps of k
+/// (words.h). Where a has no more rows than a micro-tile,
 /// each row of b is wanted once, and b is read where it is as well.
 ///
 /// The scheme is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"

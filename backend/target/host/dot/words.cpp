@@ -21,7 +21,6 @@ constexpr ByWidth kPairs{llvm::Intrinsic::x86_sse2_pmadd_wd, llvm::Intrinsic::x8
 constexpr ByWidth kFours{llvm::Intrinsic::x86_avx512_vpdpbusd_128,
                          llvm::Intrinsic::x86_avx512_vpdpbusd_256,
                          llvm::Intrinsic::x86_avx512_vpdpbusd_512};
-
 constexpr ByWidth kBf16{llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128,
                         llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256,
                         llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512};

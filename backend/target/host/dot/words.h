@@ -14,8 +14,8 @@
 /// with what that adds: 128 times the sums of b's columns, which depend on no row.
 ///
 /// Of bf16, which narrower floats become without rounding, each product is exact and each sum
-/// rounded, as if added up one by one, but that subnormal numbers, elements and sums alike, are
-/// taken for zeros (WordProduct::Bf16; Intel SDM, VDPBF16PS).
+/// rounded, as if added up one by one in either order, but that subnormal numbers, elements and
+/// sums alike, are taken for zeros (WordProduct::Bf16; Intel SDM, VDPBF16PS).
 namespace imbrex::host {
 
 /// Of the factors, and of their product.

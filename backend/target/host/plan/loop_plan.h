@@ -87,8 +87,8 @@ struct ProductPlan {
   bool keepsPanels = false; // of b, for the blocks to come
   std::int64_t trips = 1;   // of the loop around, that may be one product
   bool adjoins = false;     // a of the next trip, in memory that nothing writes
-  /// The view.store that takes the sums, and is all that does: of a box inside its view the product
-  /// itself stores them, when they are complete.
+  /// The view.store that alone uses the sums: where its box is inside its view the product stores
+  /// them itself, when they are complete.
   const ir::Op *store = nullptr;
   bool storesLast = false; // in the last trip of the loop around
 };
@@ -109,8 +109,8 @@ struct Step {
   ProductPlan product = {};
   /// Of a loop: what is 0 behind it if it has no trips, and otherwise what it makes of it.
   std::vector<BufferId> zeros = {};
-  /// Of a nest that stores the sums of a product: that, or the loop that adds it up, which has done
-  /// so itself if the box is inside its view and there are trips.
+  /// Of a nest that stores the sums of a product: the product, or the loop that adds products up,
+  /// which has done so itself if the box is inside its view and there are trips.
   const ir::Op *storedBy = nullptr;
 };
 

@@ -91,31 +91,36 @@ private:
     }
   }
 
-  /// Whether the sums may go to the store's box as soon as `op` has them: the place is known by
-  /// then, and nothing else in the kernel sees or changes what is there.
+  /// Whether the sums may go to the store's box as soon as `op` has them.
   bool canStore(const ir::Op &store, const ir::Op &op) const {
     if (store.kind != OpKind::ViewStore) return false;
     const std::optional<size_t> parameter = rootParameter(kernel_, store.operand(0));
-    const ir::Type &type = kernel_.type(store.operand(1));
-    if (!parameter || !traits_.hasUnitStride(*parameter) || traits_.overlaps(*parameter) ||
-        type.rank() > 3 || store.attrs<ir::ViewAttrs>().cache == ir::Cache::Streaming)
-      return false;
-    const auto isInTheWay = [&](const ir::Op &other) {
-      const ir::Effect effect = info(other.kind).effect;
-      const bool accesses =
-          effect == ir::Effect::Read || effect == ir::Effect::Write || effect == ir::Effect::Atomic;
-      return other.kind == OpKind::InlineAsm || effect == ir::Effect::Observe ||
-             (accesses && &other != &store && mayTouch(kernel_, traits_, other, store));
-    };
-    return ir::firstOp(kernel_.body(), isInTheWay) == nullptr &&
+    const bool hasRows = parameter && traits_.hasUnitStride(*parameter) &&
+                         !traits_.overlaps(*parameter) &&
+                         kernel_.type(store.operand(1)).rank() <= 3;
+    const bool isStreamed = store.attrs<ir::ViewAttrs>().cache == ir::Cache::Streaming;
+    return hasRows && !isStreamed && !isSeenElsewhere(store) &&
            llvm::all_of(llvm::drop_begin(store.operands, 2),
                         [&](ValueId coordinate) { return isBefore(coordinate, op); });
   }
 
-  /// Whether the value is there before the op runs, which is in the block of its user.
+  /// Whether anything else in the kernel may tell when the store happens: what reads or writes
+  /// there, and an assertion, which ends the launch with what stands behind it not done.
+  bool isSeenElsewhere(const ir::Op &store) const {
+    return ir::firstOp(kernel_.body(), [&](const ir::Op &other) {
+             const ir::Effect effect = info(other.kind).effect;
+             const bool accesses = effect == ir::Effect::Read || effect == ir::Effect::Write ||
+                                   effect == ir::Effect::Atomic;
+             return effect == ir::Effect::Observe ||
+                    (accesses && &other != &store && mayTouch(kernel_, traits_, other, store));
+           }) != nullptr;
+  }
+
+  /// Whether the value is there before the op runs. The op is in the block of the value's user.
   bool isBefore(ValueId value, const ir::Op &op) const {
     const ir::Op *made = kernel_.definition(value);
     if (made == nullptr) return true;
+    if (made == &op) return false;
     return ir::firstOp(kernel_.body(),
                        [&](const ir::Op &each) { return &each == made || &each == &op; }) == made;
   }

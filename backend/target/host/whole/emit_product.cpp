@@ -12,7 +12,7 @@
 ///   if the slot's panels are of another box: copy b, by itself or from the tile that is kept of it
 ///   if a's box is not inside its view: keep a tile of it
 ///   if the next trip's part of a adjoins, and is to be of the same product: leave it to that trip
-///   multiply what has been left, and this trip's
+///   multiply what has been left, and this trip's; in the last trip to where the sums are stored
 namespace imbrex::host {
 
 using llvm::Value;
