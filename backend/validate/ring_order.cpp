@@ -57,6 +57,7 @@ public:
   RingOrder run() {
     order_.steps.resize(2);
     if (countsCopies()) awaitAllAtEnd();
+    if (!copies_.areGrouped) leastOfGroup_ = leastCopiesOfGroup();
     std::size_t at = makeBarriers(kBeginning);
     // Of threads that do the same but that one of them loads, the one does what the others do too.
     at = rolesOf(kernel_) ? roles(at) : ops(program_.roles.front().body, at);
@@ -164,7 +165,7 @@ private:
 
   RingEvent waitFor(const schedule::Op &drain) const {
     std::int64_t count = drain.count;
-    if (!copies_.areGrouped) count *= leastCopiesOfGroup();
+    if (!copies_.areGrouped) count *= leastOfGroup_;
     count = std::min<std::int64_t>(count, copies_.capacity);
     return {RingEventKind::Wait, static_cast<std::int32_t>(count)};
   }
@@ -373,7 +374,8 @@ private:
   const machine::Machine &machine_;
   const machine::AsyncCopies &copies_;
   RingOrder order_;
-  std::size_t end_ = kEnd;     // what ways to the end come to
+  std::size_t end_ = kEnd; // what ways to the end come to
+  std::int64_t leastOfGroup_ = 1;
   std::int32_t avoidable_ = 0; // bodies around that may turn out not to run
   std::vector<Events> pending_;
   std::vector<BarrierRange> barriers_;

@@ -6,7 +6,7 @@ turns: JAX (XLA), NumPy (OpenBLAS) and PyTorch (oneDNN, MKL), as far as they are
     ~/peers/bin/python bench/host/python_peers.py build/dev/bench/host/libbench_host_library.so \\
         [--threads 2] [--rounds 9] [--only matmul]
 
-What is compared is right first: within a bound of the same in float64. A line of JSON for each workload
+Ours is right first: within a bound of the same in float64. A line of JSON for each workload
 and peer has medians, and the median ratio of peer to ours, above 1 where ours is faster, with its 95 %
 interval. XLA and PyTorch write to new arrays, as their users have it; what making one costs counts.
 `torch.compile` is not used."""
@@ -14,6 +14,7 @@ interval. XLA and PyTorch write to new arrays, as their users have it; what maki
 import argparse
 import ctypes
 import json
+import math
 import os
 import statistics
 import sys
@@ -61,8 +62,8 @@ def of_jax(function, *arrays):
     return lambda: compiled(*given).block_until_ready()
 
 
-def of_torch(function, *arrays):
-    given = [torch.from_numpy(array) for array in arrays]
+def of_torch(function, *arrays, dtype=None):
+    given = [torch.from_numpy(array).to(dtype) for array in arrays]
 
     def run():
         with torch.inference_mode():
@@ -134,9 +135,9 @@ def bench_products():
                "PyTorch": if_there(torch, lambda: of_torch(torch.matmul, a, b))})
         if m == n and m in (512, 1024):
             z = expected + bias
-            from_c = np.vectorize(__import__("math").erf)
+            erf = np.vectorize(math.erf)
             bench(f"matmul+bias+gelu f32 {m}x{n}x{k}", ours("matmul_gelu", (a, b, bias, c), (m, n, k)), c,
-                  0.5 * z * (1 + from_c(z * 0.5**0.5)), 1e-6 * k,
+                  0.5 * z * (1 + erf(z * 0.5**0.5)), 1e-6 * k,
                   {"XLA": if_there(jax, lambda: of_jax(
                       lambda a, b, bias: jax.nn.gelu(a @ b + bias, approximate=False), a, b, bias)),
                    "PyTorch": if_there(torch, lambda: of_torch(
@@ -150,7 +151,7 @@ def bench_products():
           wide[0][:8].astype(np.float64) @ wide[1], 1e-3,
           {"XLA": lambda: of_jax(lambda a, b: jnp.matmul(a, b, preferred_element_type=jnp.float32), a, b),
            "PyTorch (result of bf16)": if_there(torch, lambda: of_torch(
-               lambda a, b: torch.matmul(a.bfloat16(), b.bfloat16()) if a.dtype != torch.bfloat16 else a @ b, *wide))})
+               torch.matmul, *wide, dtype=torch.bfloat16))})
 
 
 def bench_rows():

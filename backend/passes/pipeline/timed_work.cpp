@@ -26,7 +26,7 @@ void addLanes(std::int64_t cycles, const Location &where, TimedWork::Ops &ops) {
 
 void TimedWork::add(const Op &op, bool isOther, Ops &ops) {
   if (ahead_.contains(&op)) return addLoadAhead(op, ops);
-  const schedule::Cost memory = memoryCost(kernel_, op, copies_);
+  const schedule::Cost memory = memoryCost(kernel_, op, machine_.asyncCopies);
   if (memory.cycles > 0 && !isOther)
     return ops.push_back({.kind = ScheduleOp::Access, .cost = memory, .where = op.where});
   addWork(workOf(kernel_, op, machine_), {.kind = ScheduleOp::Access, .where = op.where}, ops);
@@ -37,7 +37,7 @@ void TimedWork::addLoadAhead(const Op &op, Ops &ops) {
   const schedule::QueueId loads = parts_.queue(QueueOf::Loads);
   ops.push_back({.kind = ScheduleOp::Issue,
                  .queue = loads,
-                 .cost = memoryCost(kernel_, op, copies_, source_),
+                 .cost = memoryCost(kernel_, op, machine_.asyncCopies, source_),
                  .where = op.where});
   ops.push_back({.kind = ScheduleOp::Commit, .queue = loads, .where = op.where});
 }
@@ -93,7 +93,7 @@ schedule::Cost TimedWork::costOf(const Op &op) const {
   const bool isCopy = op.kind == OpKind::RingLoadBox || op.kind == OpKind::RingCopy ||
                       op.kind == OpKind::RingCopyBox;
   if (!isCopy) return {};
-  return copyCost(copies_, slotBytes(kernel_, op.operand(0)), source_);
+  return copyCost(machine_.asyncCopies, slotBytes(kernel_, op.operand(0)), source_);
 }
 
 } // namespace imbrex::passes::pipeline

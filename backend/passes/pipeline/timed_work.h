@@ -14,7 +14,7 @@ public:
   using Ops = std::vector<schedule::Op>;
 
   TimedWork(const ir::Kernel &kernel, const machine::Machine &machine, ProgramParts &parts)
-      : kernel_(kernel), machine_(machine), copies_(machine.asyncCopies), parts_(parts) {}
+      : kernel_(kernel), machine_(machine), parts_(parts) {}
 
   /// An op that is no part of the order. What is computed one after the other is one operation.
   /// `isOther`: for threads that leave what uses global memory to the first.
@@ -34,7 +34,6 @@ private:
 
   const ir::Kernel &kernel_;
   const machine::Machine &machine_;
-  const machine::AsyncCopies &copies_;
   ProgramParts &parts_;
   const Source source_ = sourceOf(kernel_);
   std::set<const ir::Op *> ahead_;

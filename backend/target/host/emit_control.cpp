@@ -155,12 +155,16 @@ void Emitter::emitUnlessStored(const Step &step) {
   if (step.storedBy->kind == OpKind::For)
     isStored =
         builder.CreateAnd(isStored, builder.CreateICmpNE(tripCount(*step.storedBy), index(0)));
-  llvm::BasicBlock *stores = newBlock("stores"), *stored = newBlock("stored");
-  builder.CreateCondBr(isStored, stored, stores);
-  builder.SetInsertPoint(stores);
-  emitNest(step.nest);
-  builder.CreateBr(stored);
-  builder.SetInsertPoint(stored);
+  emitUnless(isStored, [&] { emitNest(step.nest); });
+}
+
+void Emitter::emitUnless(Value *condition, llvm::function_ref<void()> body) {
+  llvm::BasicBlock *otherwise = newBlock("otherwise"), *after = newBlock("after");
+  builder.CreateCondBr(condition, after, otherwise);
+  builder.SetInsertPoint(otherwise);
+  body();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(after);
 }
 
 } // namespace imbrex::host

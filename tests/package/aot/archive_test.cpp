@@ -42,6 +42,17 @@ ir::Kernel sum() {
 })");
 }
 
+ir::Kernel vectorAdd() {
+  return testing::parsedKernel(
+      R"(kernel @add(%x: view<const f32, 1>, %y: view<const f32, 1>, %z: view<f32, 1>) stage tiles {
+  %0 = program_id : i32
+  %1 = view.load %x, %0 : f32[1024]
+  %2 = view.load %y, %0 : f32[1024]
+  %3 = add %1, %2 : f32[1024]
+  view.store %z, %3, %0
+})");
+}
+
 ir::Kernel copyThroughPointers() {
   return testing::parsedKernel(
       R"(kernel @copy(%x: ptr<const f32>, %y: ptr<f32>, %n: i32) stage tiles {
@@ -137,6 +148,15 @@ void checkLines(const std::vector<std::string> &targets) {
   }
 }
 
+void checkSpills(const std::string &target) {
+  Library library = libraryOf(spilling());
+  Diagnostics diagnostics;
+  REQUIRE(compileLibrary(library, optionsFor({target}), diagnostics));
+  REQUIRE(!diagnostics.all().empty());
+  CHECK(diagnostics.all().front().kind == Diag::RegistersSpilled);
+  CHECK(diagnostics.all().front().where.line > 1);
+}
+
 std::set<std::string> targetsIn(const Library &library) {
   std::set<std::string> targets;
   for (const LibraryCode &code : library.kernels[0].codes) targets.insert(toText(code.target));
@@ -174,24 +194,35 @@ TEST_CASE("code names no lines of the sources unless that is asked for") {
 }
 
 TEST_CASE("what is spilled is told of its line in code without lines, too") {
-  Library library = libraryOf(spilling());
-  Diagnostics diagnostics;
-  REQUIRE(compileLibrary(library, optionsFor({"gfx942"}), diagnostics));
-  REQUIRE(!diagnostics.all().empty());
-  CHECK(diagnostics.all().front().kind == Diag::RegistersSpilled);
-  CHECK(diagnostics.all().front().where.line > 1);
+  checkSpills("gfx942");
 }
 
 TEST_SUITE("toolkit") {
   TEST_CASE("images of NVIDIA's name no lines of the sources unless that is asked for") {
     if (!testing::canAssemble(target::gpuTarget(*machine::findMachine("sm_80")))) return;
     checkLines({"sm_80", "sm_90a", "sm_120a"});
-    Library library = libraryOf(spilling());
+    checkSpills("sm_80");
+  }
+
+  TEST_CASE("code for all of NVIDIA's GPUs that assumes most takes few bytes") {
+    if (!testing::canAssemble(target::gpuTarget(*machine::findMachine("sm_80")))) return;
+    std::vector<std::string> targets{"ptx:sm_75"};
+    for (const machine::Machine &machine : machine::allMachines())
+      if (machine.family == machine::Family::Nvptx) targets.emplace_back(machine.name);
+    CHECK(targets.size() > 10);
+    Library library = libraryOf(vectorAdd());
+    LibraryOptions options = optionsFor(targets);
+    options.isCompressed = true;
     Diagnostics diagnostics;
-    REQUIRE(compileLibrary(library, optionsFor({"sm_80"}), diagnostics));
-    REQUIRE(!diagnostics.all().empty());
-    CHECK(diagnostics.all().front().kind == Diag::RegistersSpilled);
-    CHECK(diagnostics.all().front().where.line > 1);
+    REQUIRE(compileLibrary(library, options, diagnostics));
+    std::size_t bytes = 0, all = 0;
+    std::set<std::string> seen;
+    for (const LibraryCode &code : library.kernels[0].codes) {
+      all += code.gpu.image.size();
+      if (seen.insert(toText(code.target)).second) bytes += code.gpu.image.size();
+    }
+    CHECK(bytes < 20 << 10);
+    CHECK(all < 90 << 10);
   }
 
   TEST_CASE("images of NVIDIA's are of the machines that are named") {

@@ -217,8 +217,9 @@ TEST_CASE("a product says what it reads by itself, keeps, and adds up") {
 }
 
 TEST_CASE("a product stores its sums where nothing else is in the way") {
-  const auto planned = [](const std::string &behind, const char *store = "%d, %0, %0",
-                          bool isUsual = true) {
+  const auto planned = [](
+                           const std::string &behind, const char *store = "%d, %0, %0",
+                           void (*change)(LaunchTraits &) = [](LaunchTraits &) {}) {
     const ir::Kernel kernel = testing::parsedKernel(
         "kernel @k(%a: view<const f32, 2>, %b: view<const f32, 2>, %c: view<f32, 2>) stage tiles "
         "{\n"
@@ -227,29 +228,37 @@ TEST_CASE("a product stores its sums where nothing else is in the way") {
         "  %d = dot %x, %y, %z : f32[16x16]\n" +
         behind + "  view.store %c, " + store + "\n}\n");
     LaunchTraits traits = usualTraits(kernel);
-    if (!isUsual) traits.unitStrides.back() = false;
+    change(traits);
     return toText(planLoops(kernel, traits), kernel).find(", stores") != std::string::npos;
   };
   CHECK(planned(""));
-  CHECK(planned("  %e = add %d, %x : f32[16x16]\n  view.store %c, %e, %0, %0\n") == false);
+  CHECK_FALSE(planned("  %e = add %d, %x : f32[16x16]\n  view.store %c, %e, %0, %0\n"));
   CHECK_FALSE(planned("  %e = neg %d : f32[16x16]\n", "%e, %0, %0"));
   CHECK_FALSE(planned("  %1 = constant 1 : i32\n", "%d, %1, %0"));
   CHECK_FALSE(planned("  %old = view.load %c, %0, %0 : f32[16x16]\n"
                       "  view.store %c, %old, %0, %0\n"));
+  CHECK_FALSE(planned("  %1 = constant 1 : i32\n  %is = lt %0, %1 : bool\n  assert %is\n"));
   CHECK_FALSE(planned("", "%d, %0, %0 [cache = streaming]"));
-  CHECK_FALSE(planned("", "%d, %0, %0", false));
+  CHECK_FALSE(planned("", "%d, %0, %0", [](LaunchTraits &t) { t.unitStrides.back() = false; }));
+  CHECK_FALSE(planned("", "%d, %0, %0", [](LaunchTraits &t) { t.overlapping.back() = true; }));
 }
 
-TEST_CASE("a product does not store where only its own loop knows") {
-  const ir::Kernel kernel = testing::parsedKernel(
-      "kernel @k(%a: view<const f32, 2>, %c: view<f32, 2>) stage tiles {\n"
-      "  %0 = constant 0 : i64\n  %1 = constant 1 : i64\n  %4 = constant 4 : i64\n"
-      "  %z = constant 0 : f32[16x16]\n  %x = view.load %a, %0, %0 : f32[16x16]\n"
-      "  %d, %s = for %0, %4, %1, %z, %0 (%t: i64, %v: f32[16x16], %r: i64) {\n"
-      "    %w = dot %x, %x, %v : f32[16x16]\n    %n = add %r, %t : i64\n    yield %w, %n\n"
-      "  } : f32[16x16], i64\n  view.store %c, %d, %s, %0\n}\n");
-  const std::string text = toText(planLoops(kernel, usualTraits(kernel)), kernel);
-  CHECK(text.find(", stores") == std::string::npos);
+TEST_CASE("a loop of products stores their sum where nothing of it is in the way") {
+  const auto planned = [](const std::string &behind, const char *place) {
+    const ir::Kernel kernel = testing::parsedKernel(
+        "kernel @k(%a: view<const f32, 2>, %c: view<f32, 2>) stage tiles {\n"
+        "  %0 = constant 0 : i64\n  %1 = constant 1 : i64\n  %4 = constant 4 : i64\n"
+        "  %z = constant 0 : f32[16x16]\n  %x = view.load %a, %0, %0 : f32[16x16]\n"
+        "  %d, %s = for %0, %4, %1, %z, %0 (%t: i64, %v: f32[16x16], %r: i64) {\n"
+        "    %w = dot %x, %x, %v : f32[16x16]\n    %n = add %r, %t : i64\n" +
+        behind + "    yield %w, %n\n  } : f32[16x16], i64\n  view.store %c, %d, " + place +
+        ", %0\n}\n");
+    const std::string text = toText(planLoops(kernel, usualTraits(kernel)), kernel);
+    return text.find(", stores in the last trip") != std::string::npos;
+  };
+  CHECK(planned("", "%0"));
+  CHECK_FALSE(planned("", "%s")); // which the loop makes
+  CHECK_FALSE(planned("    %is = lt %t, %1 : bool\n    assert %is\n", "%0"));
 }
 
 /// `count` times %t = sqrt(%t) + flip(sqrt(%t)).

@@ -60,7 +60,7 @@ private:
     if (step.product.adjoins) text += ", of rows that adjoin";
     if (step.product.start != Start::Never) text += ", from zero";
     if (step.product.store)
-      text += step.product.storesLast ? ", stores in the last trip" : ", stores";
+      text += step.product.storesLast(*step.op) ? ", stores in the last trip" : ", stores";
     return text;
   }
 

@@ -12,8 +12,7 @@ using llvm::Value;
 
 class DotCopies : public DotLayout {
 public:
-  DotCopies(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit)
-      : DotLayout(builder, shape, unit), copied_(plan_.copied) {}
+  using DotLayout::DotLayout;
 
   void copyRows(const DotOperand &a, const DotOperand &rows) {
     forEachMatrix([&](Value *batch) {
@@ -44,8 +43,9 @@ private:
       Value *to = at(partOfA(rows.data, part), b_.CreateMul(row, i64(plan_.depth)), shape_.sum);
       copyRow(from, shape_.a, part, to, shape_.k);
       for (std::int64_t k = shape_.k; k < plan_.depth * plan_.together; ++k) // of the last word
-        b_.CreateStore(llvm::Constant::getNullValue(scratchElementType(b_.getContext(), copied_)),
-                       at(to, i64(k), copied_));
+        b_.CreateStore(
+            llvm::Constant::getNullValue(scratchElementType(b_.getContext(), plan_.copied)),
+            at(to, i64(k), plan_.copied));
       return Carried{};
     });
   }
@@ -120,7 +120,7 @@ private:
     Carried vectors(static_cast<size_t>(plan_.lanes), llvm::Constant::getNullValue(vectorType()));
     for (std::int64_t i = 0; i < square.columns; ++i) {
       Value *row = b_.CreateMul(b_.CreateAdd(square.firstColumn, i64(i)), b.rowStride);
-      Value *loaded = loadDotElements(b_, shape_.b, copied_, part,
+      Value *loaded = loadDotElements(b_, shape_.b, plan_.copied, part,
                                       at(at(b.data, row, shape_.b), k, shape_.b), square.steps);
       vectors[static_cast<size_t>(i)] =
           b_.CreateBitCast(filledUp(loaded, plan_.lanes * plan_.together), vectorType());
@@ -171,7 +171,7 @@ private:
         for (std::int64_t step = 0; step < plan_.together; ++step) {
           Value *row =
               at(at(first, b_.CreateMul(i64(step), b.rowStride), shape_.b), firstColumn, shape_.b);
-          rows.push_back(step < steps ? loadDotElements(b_, shape_.b, copied_, DotPart::Whole,
+          rows.push_back(step < steps ? loadDotElements(b_, shape_.b, plan_.copied, DotPart::Whole,
                                                         at(row, column, shape_.b), lanes)
                                       : llvm::Constant::getNullValue(rows[0]->getType()));
         }
@@ -219,14 +219,13 @@ private:
 
   void copyRow(Value *from, ElementKind kind, DotPart part, Value *to, std::int64_t count) {
     inVectors(count, [&](Value *first, std::int64_t lanes) {
-      Value *loaded = loadDotElements(b_, kind, copied_, part, at(from, first, kind), lanes);
+      Value *loaded = loadDotElements(b_, kind, plan_.copied, part, at(from, first, kind), lanes);
       if (plan_.together > 1) loaded = words_.ofA(loaded);
-      b_.CreateAlignedStore(loaded, at(to, first, copied_),
-                            llvm::Align(static_cast<std::uint64_t>(ir::info(copied_).bits / 8)));
+      b_.CreateAlignedStore(
+          loaded, at(to, first, plan_.copied),
+          llvm::Align(static_cast<std::uint64_t>(ir::info(plan_.copied).bits / 8)));
     });
   }
-
-  const ElementKind copied_;
 };
 
 } // namespace

@@ -25,8 +25,8 @@
 /// a is read where it is when its elements are already those of the sum; otherwise (narrow types,
 /// tf32, split precisions) its rows are copied into scratch first, and converted unless words take
 /// them as they are: of bytes and of bf16 a word of a or of a panel may have several steps of k
-/// (words.h). Where a has no more rows than a micro-tile,
-/// each row of b is wanted once, and b is read where it is as well.
+/// (words.h). Where a has no more rows than a micro-tile, each row of b is wanted once, and b is
+/// read where it is as well.
 ///
 /// The scheme is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
 /// (ACM TOMS 34, 2008), with the two outer loops left to the kernel's author.
@@ -79,7 +79,7 @@ bool canHavePieces(const DotShape &shape, const VectorUnit &unit);
 /// The sums that a product is added to. Where `areNew` holds, they are 0 whatever is in memory.
 struct DotSums {
   DotOperand at;
-  DotOperand to;                 ///< Where they are written.
+  DotOperand to;                 ///< Where they are written; `at`, if nowhere else.
   llvm::Value *areNew = nullptr; // i1; null: nowhere
 };
 

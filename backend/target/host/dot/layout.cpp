@@ -33,8 +33,6 @@ std::int64_t roundUp(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-DotElements elementsOf(const DotShape &shape) { return {shape.a, shape.b, shape.sum}; }
-
 } // namespace
 
 DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
@@ -48,9 +46,9 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   plan.wantsRows = wantsRows(shape);
   const std::int32_t bits = ir::info(shape.sum).bits;
   plan.elementBytes = bits / 8;
-  const WordProduct product = WordProducts::kindFor(elementsOf(shape), unit);
+  const WordProduct product = WordProducts::kindFor(shape, unit);
   plan.together = WordProducts::together(product);
-  plan.copied = WordProducts::copiedFor(product, elementsOf(shape));
+  plan.copied = WordProducts::copiedFor(product, shape);
   plan.depth = roundUp(shape.k, plan.together) / plan.together;
   plan.lanes = unit.lanes(bits);
   plan.vectors = shape.n > plan.lanes ? 2 : 1;
@@ -108,8 +106,7 @@ bool canHavePieces(const DotShape &shape, const VectorUnit &unit) {
 }
 
 DotLayout::DotLayout(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit)
-    : b_(builder), shape_(shape), plan_(planDot(shape, unit)),
-      words_(builder, elementsOf(shape), unit),
+    : b_(builder), shape_(shape), plan_(planDot(shape, unit)), words_(builder, shape, unit),
       element_(scratchElementType(builder.getContext(), shape.sum)) {}
 
 DotOperand DotLayout::rowsAt(Value *rows) {

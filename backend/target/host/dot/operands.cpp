@@ -52,14 +52,14 @@ llvm::Value *upperHalf(llvm::IRBuilder<> &builder, llvm::Value *value, std::int6
   return builder.CreateBitCast(upper, vectorOf(builder.getBFloatTy(), lanes));
 }
 
-llvm::Value *convertToSum(llvm::IRBuilder<> &builder, ElementKind from, ElementKind sum,
-                          llvm::Value *value, std::int64_t lanes) {
+llvm::Value *converted(llvm::IRBuilder<> &builder, ElementKind from, ElementKind to,
+                       llvm::Value *value, std::int64_t lanes) {
   if (ir::isNarrowFloat(from)) {
     llvm::Value *decoded = decodeNarrow(builder, from, value, lanes);
-    return sum == ElementKind::BF16 ? upperHalf(builder, decoded, lanes) : decoded;
+    return to == ElementKind::BF16 ? upperHalf(builder, decoded, lanes) : decoded;
   }
-  llvm::Type *target = vectorOf(scratchElementType(builder.getContext(), sum), lanes);
-  if (from == sum || value->getType() == target) return value;
+  llvm::Type *target = vectorOf(scratchElementType(builder.getContext(), to), lanes);
+  if (from == to || value->getType() == target) return value;
   if (from == ElementKind::BF16) {
     llvm::Type *words = vectorOf(builder.getInt32Ty(), lanes);
     llvm::Value *bits = builder.CreateBitCast(value, vectorOf(builder.getInt16Ty(), lanes));
@@ -124,12 +124,12 @@ llvm::Type *scratchElementType(llvm::LLVMContext &context, ElementKind kind) {
   return llvm::Type::getInt8Ty(context);
 }
 
-llvm::Value *loadDotElements(llvm::IRBuilder<> &builder, ElementKind from, ElementKind sum,
+llvm::Value *loadDotElements(llvm::IRBuilder<> &builder, ElementKind from, ElementKind to,
                              DotPart part, llvm::Value *pointer, std::int64_t lanes) {
   llvm::Type *element = scratchElementType(builder.getContext(), from);
   const llvm::Align align(static_cast<std::uint64_t>(element->getPrimitiveSizeInBits() / 8));
   llvm::Value *loaded = builder.CreateAlignedLoad(vectorOf(element, lanes), pointer, align);
-  return takePart(builder, part, convertToSum(builder, from, sum, loaded, lanes));
+  return takePart(builder, part, converted(builder, from, to, loaded, lanes));
 }
 
 } // namespace imbrex::host

@@ -22,9 +22,9 @@ enum class DotPart : std::uint8_t {
 /// bool as bytes.
 llvm::Type *scratchElementType(llvm::LLVMContext &context, ir::ElementKind kind);
 
-/// Load `lanes` neighbouring elements from `pointer` and convert them to the sum's element,
-/// exactly; then take the part.
-llvm::Value *loadDotElements(llvm::IRBuilder<> &builder, ir::ElementKind from, ir::ElementKind sum,
+/// Load `lanes` neighbouring elements from `pointer` and convert them, exactly, to what a copy is
+/// of; then take the part.
+llvm::Value *loadDotElements(llvm::IRBuilder<> &builder, ir::ElementKind from, ir::ElementKind to,
                              DotPart part, llvm::Value *pointer, std::int64_t lanes);
 
 } // namespace imbrex::host

@@ -34,15 +34,13 @@ constexpr std::uint32_t kOnes = 0x01010101;
 
 } // namespace
 
-WordProduct WordProducts::kindFor(const DotElements &elements, const VectorUnit &unit) {
+WordProduct WordProducts::kindFor(const DotShape &shape, const VectorUnit &unit) {
   const auto areBf16 = [](ElementKind kind) {
     return kind == ElementKind::BF16 || ir::isNarrowFloat(kind);
   };
-  if (elements.sum == ElementKind::I32 && elements.a == elements.b &&
-      ir::info(elements.a).bits == 8)
+  if (shape.sum == ElementKind::I32 && shape.a == shape.b && ir::info(shape.a).bits == 8)
     return unit.ofBytes;
-  if (elements.sum == ElementKind::F32 && areBf16(elements.a) && areBf16(elements.b))
-    return unit.ofBf16;
+  if (shape.sum == ElementKind::F32 && areBf16(shape.a) && areBf16(shape.b)) return unit.ofBf16;
   return WordProduct::Single;
 }
 
@@ -57,13 +55,13 @@ std::int64_t WordProducts::together(WordProduct kind) {
   IMBREX_UNREACHABLE("a product of words that is none");
 }
 
-ElementKind WordProducts::copiedFor(WordProduct kind, const DotElements &elements) {
+ElementKind WordProducts::copiedFor(WordProduct kind, const DotShape &shape) {
   switch (kind) {
-  case WordProduct::Single: return elements.sum;
+  case WordProduct::Single: return shape.sum;
   case WordProduct::Pairs: return ElementKind::I16;
   case WordProduct::Bf16: return ElementKind::BF16;
   case WordProduct::UnsignedSigned:
-  case WordProduct::Alike: return elements.a;
+  case WordProduct::Alike: return shape.a;
   }
   IMBREX_UNREACHABLE("a product of words that is none");
 }

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "backend/ir/types.h"
-#include "backend/target/host/vector_unit.h"
+#include "backend/target/host/dot/dot.h"
 #include "llvm/IR/IRBuilder.h"
 
 #include <cstdint>
@@ -18,23 +17,18 @@
 /// sums alike, are taken for zeros (WordProduct::Bf16; Intel SDM, VDPBF16PS).
 namespace imbrex::host {
 
-/// Of the factors, and of their product.
-struct DotElements {
-  ir::ElementKind a, b, sum;
-};
-
 class WordProducts {
 public:
-  /// How factors with such elements are multiplied.
-  WordProducts(llvm::IRBuilder<> &builder, const DotElements &elements, const VectorUnit &unit)
-      : b_(builder), isSigned_(ir::isSigned(elements.a)), kind_(kindFor(elements, unit)),
+  WordProducts(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit)
+      : b_(builder), isSigned_(ir::isSigned(shape.a)), kind_(kindFor(shape, unit)),
         lanes_(unit.lanes(32)) {}
 
-  static WordProduct kindFor(const DotElements &elements, const VectorUnit &unit);
+  /// How factors with such elements are multiplied.
+  static WordProduct kindFor(const DotShape &shape, const VectorUnit &unit);
   /// Steps of k in a word.
   static std::int64_t together(WordProduct kind);
   /// What copies are of: a part of a word, or one as the sums are.
-  static ir::ElementKind copiedFor(WordProduct kind, const DotElements &elements);
+  static ir::ElementKind copiedFor(WordProduct kind, const DotShape &shape);
 
   /// Elements of a as they are copied.
   llvm::Value *ofA(llvm::Value *elements);

@@ -90,7 +90,8 @@ struct ProductPlan {
   /// The view.store that alone uses the sums: where its box is inside its view the product stores
   /// them itself, when they are complete.
   const ir::Op *store = nullptr;
-  bool storesLast = false; // in the last trip of the loop around
+  /// Whether the store takes what a loop has made of the product's sums.
+  bool storesLast(const ir::Op &product) const { return store->operand(1) != product.result(); }
 };
 
 /// What is done at one point of a body.

@@ -24,13 +24,16 @@ public:
   void planBlock(const ir::Block &block) {
     std::vector<Step> &steps = plan_.steps.at(&block);
     for (Step &step : steps) {
-      const auto before =
-          llvm::MutableArrayRef(steps).take_front(static_cast<size_t>(&step - steps.data()));
-      if (isProduct(step)) planFactors(step, before);
-      if (isProduct(step)) planStore(step, *step.op, step.op->result(), behind(steps, step));
+      const auto number = static_cast<size_t>(&step - steps.data());
+      const Steps before = Steps(steps).take_front(number),
+                  behind = Steps(steps).drop_front(number + 1);
+      if (isProduct(step)) {
+        planFactors(step, before);
+        planStore(step, step.op->result(), behind);
+      }
       if (step.kind != Step::Kind::Control) continue;
       for (const ir::Block &region : step.op->regions) planBlock(region);
-      if (step.op->kind == OpKind::For) planSums(step, before, behind(steps, step));
+      if (step.op->kind == OpKind::For) planSums(step, before, behind);
     }
     std::erase_if(steps, [](const Step &step) {
       return step.kind == Step::Kind::Nest && step.nest.roots.empty();
@@ -40,10 +43,6 @@ public:
 private:
   using Steps = llvm::MutableArrayRef<Step>;
   using Start = ProductPlan::Start;
-
-  static Steps behind(std::vector<Step> &steps, const Step &step) {
-    return Steps(steps).drop_front(static_cast<size_t>(&step - steps.data()) + 1);
-  }
 
   static bool isProduct(const Step &step) {
     return step.kind == Step::Kind::Whole && step.op->kind == OpKind::Dot;
@@ -59,7 +58,7 @@ private:
   void planSums(Step &loop, Steps before, Steps behind) {
     for (Step &step : plan_.steps.at(&loop.op->regions[0])) {
       if (!isProduct(step) || !isCarriedBy(*step.op, *loop.op)) continue;
-      planStore(step, *loop.op, resultFor(*step.op, *loop.op), behind);
+      planStore(step, resultFor(*step.op, *loop.op), behind);
       const ir::Op *a = readFor(step, step.op->operand(0));
       const ir::Shape &shape = kernel_.type(step.op->operand(1)).shape();
       step.product.trips = std::max<std::int64_t>(1, kDepth / shape[shape.rank() - 2]);
@@ -75,25 +74,25 @@ private:
     return loop.result(static_cast<size_t>(llvm::find(yielded, dot.result()) - yielded.begin()));
   }
 
-  /// Of sums that the op, the product or the loop around it, leaves to a view.store alone.
-  void planStore(Step &product, const ir::Op &op, ValueId sums, Steps behind) {
+  /// Of sums that the product, or the loop around it, leaves to a view.store alone.
+  void planStore(Step &product, ValueId sums, Steps behind) {
     if (uses_[sums.index()] != 1) return;
     for (Step &step : behind) {
       if (step.kind == Step::Kind::Control || step.kind == Step::Kind::Whole) return;
       const bool isAlone = step.nest.roots.size() == 1;
       const ir::Op *store = isAlone ? step.nest.roots[0].op : nullptr;
-      if (store == nullptr || !isStore(*store) || store->operand(1) != sums) continue;
-      if (!canStore(*store, op)) return;
+      if (store == nullptr || store->kind != OpKind::ViewStore || store->operand(1) != sums)
+        continue;
+      const ir::Op *summed = kernel_.definition(sums);
+      if (!canStore(*store, *summed)) return;
       product.product.store = store;
-      product.product.storesLast = op.kind == OpKind::For;
-      step.storedBy = &op;
+      step.storedBy = summed;
       return;
     }
   }
 
   /// Whether the sums may go to the store's box as soon as `op` has them.
   bool canStore(const ir::Op &store, const ir::Op &op) const {
-    if (store.kind != OpKind::ViewStore) return false;
     const std::optional<size_t> parameter = rootParameter(kernel_, store.operand(0));
     const bool hasRows = parameter && traits_.hasUnitStride(*parameter) &&
                          !traits_.overlaps(*parameter) &&

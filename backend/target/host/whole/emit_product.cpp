@@ -55,7 +55,6 @@ private:
   DotOperand rowsFor(const DotOperand &a);
   void multiplyRun(std::int64_t trips, Value *panels, DotSums sums);
   Value *isNextAlike(const Body::BoxPlace &box);
-  void whereNot(Value *condition, llvm::function_ref<void()> body);
 
   WholeEmitter &whole_;
   Emitter &f_;
@@ -101,7 +100,7 @@ WholeEmitter::Product::Factor WholeEmitter::Product::factor(size_t operand) {
   const ir::Op &load = *f_.kernel.definition(nest->roots[0].value);
   const DotOperand kept = keptTile(load.result());
   const Body::BoxPlace box = Body(f_, 1).placeOf(load);
-  whereNot(box.isInside, [&] { f_.emitNest(*nest); });
+  f_.emitUnless(box.isInside, [&] { f_.emitNest(*nest); });
   const auto either = [&](Value *inMemory, Value *inScratch) {
     return b_.CreateSelect(box.isInside, inMemory, inScratch);
   };
@@ -145,7 +144,7 @@ DotOperand WholeEmitter::Product::storedTo(const DotOperand &kept) {
   const ir::Op &store = *step_.product.store;
   const Body::BoxPlace box = Body(f_, 1).placeOf(store);
   Value *isDue =
-      step_.product.storesLast ? b_.CreateAnd(box.isInside, f_.isLastTrip()) : box.isInside;
+      step_.product.storesLast(op_) ? b_.CreateAnd(box.isInside, f_.isLastTrip()) : box.isInside;
   const auto &strides = f_.view(store.operand(0)).strides;
   return {.data = b_.CreateSelect(isDue, box.address, kept.data),
           .rowStride = b_.CreateSelect(isDue, strides[strides.size() - 2], kept.rowStride),
@@ -194,7 +193,7 @@ void WholeEmitter::Product::copyIfOthers(Value *panels, std::int64_t slots, Valu
     Value *owned = b_.CreateLoad(f_.i64, word(axis));
     areOurs = b_.CreateAnd(areOurs, b_.CreateICmpEQ(owned, start[axis]));
   }
-  whereNot(areOurs, [&] {
+  f_.emitUnless(areOurs, [&] {
     emitDotPanels(b_, shape_, f_.unit, factor(1).at, panels);
     for (size_t axis = 0; axis < start.size(); ++axis) b_.CreateStore(start[axis], word(axis));
   });
@@ -220,7 +219,7 @@ void WholeEmitter::Product::multiplyRun(std::int64_t trips, Value *panels, DotSu
   if (wantsRows(shape_)) {
     copy();
   } else {
-    whereNot(a.box->isInside, copy);
+    f_.emitUnless(a.box->isInside, copy);
     const auto either = [&](Value *inMemory, Value *inScratch) {
       return b_.CreateSelect(a.box->isInside, inMemory, inScratch);
     };
@@ -234,7 +233,7 @@ void WholeEmitter::Product::multiplyRun(std::int64_t trips, Value *panels, DotSu
   }
   b_.CreateStore(b_.CreateSelect(isOver, f_.index(0), b_.CreateNUWAdd(before, f_.index(1))), left);
   if (sums.areNew) sums.areNew = b_.CreateICmpEQ(f_.trip(), before); // the run's first was
-  whereNot(b_.CreateNot(isOver), [&] {
+  f_.emitUnless(b_.CreateNot(isOver), [&] {
     Value *first = b_.CreateGEP(f_.i8, panels, b_.CreateMul(before, f_.index(-panelBytes_)));
     host::emitDot(b_, shape_, f_.unit, rows, dotPanelsAt(b_, shape_, f_.unit, first), sums,
                   DotPieces{.count = b_.CreateNUWAdd(before, f_.index(1)),
@@ -256,15 +255,6 @@ Value *WholeEmitter::Product::isNextAlike(const Body::BoxPlace &box) {
   // One that begins inside is outside by its rows, or by an end that the next one exceeds too.
   Value *beginsInside = b_.CreateICmpULT(start, extent);
   return b_.CreateSelect(box.isInside, hasNext, beginsInside);
-}
-
-void WholeEmitter::Product::whereNot(Value *condition, llvm::function_ref<void()> body) {
-  llvm::BasicBlock *otherwise = f_.newBlock("otherwise"), *after = f_.newBlock("after");
-  b_.CreateCondBr(condition, after, otherwise);
-  b_.SetInsertPoint(otherwise);
-  body();
-  b_.CreateBr(after);
-  b_.SetInsertPoint(after);
 }
 
 void WholeEmitter::emitDot() { Product(*this).emit(); }
