@@ -25,8 +25,8 @@
 /// a is read where it is when its elements are already those of the sum; otherwise (narrow types,
 /// tf32, split precisions) its rows are copied into scratch first, and converted unless words take
 /// them as they are: of bytes and of bf16 a word of a or of a panel may have several steps of k
-/// (words.h). Where a has no more rows than a micro-tile, each row of b is wanted once, and b is
-/// read where it is as well.
+/// (words.h). Where a has so few rows that one micro-tile has them all, each row of b is wanted
+/// once, and b is read where it is as well.
 ///
 /// The scheme is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
 /// (ACM TOMS 34, 2008), with the two outer loops left to the kernel's author.

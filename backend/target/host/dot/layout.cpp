@@ -33,6 +33,35 @@ std::int64_t roundUp(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
+/// Rows of a micro-tile beside whose sums there is room for a row of b and a broadcast element of
+/// a. Twelve hide the latency of a multiply-add, however few vectors they have.
+std::int64_t mostRows(const VectorUnit &unit, std::int64_t vectors) {
+  constexpr std::int64_t kMostRows = 12;
+  return std::min((unit.registers - vectors - 1) / vectors, kMostRows);
+}
+
+/// A count in as many parts as it takes, about equally large.
+std::int64_t evenPart(std::int64_t count, std::int64_t most) {
+  return llvm::divideCeilSigned(count, llvm::divideCeilSigned(count, most));
+}
+
+/// Rows that are a multiple of 4 KiB apart lie in one set of the first-level cache, which has eight
+/// lines on Zen 2 to 5: six rows of a stay there beside b's. Where there are registers for four
+/// vectors of them, a step takes ten loads for the fourteen of twelve rows of two.
+void blockPanels(DotPlan &plan, std::int64_t rows, std::int64_t vectors, const VectorUnit &unit) {
+  constexpr std::int64_t kRows = 6;
+  plan.vectors = evenPart(vectors, (unit.registers - 1) / (kRows + 1));
+  plan.rows = evenPart(rows, mostRows(unit, plan.vectors)); // few rows wait for their own sums
+}
+
+/// Of b where it is: the wider, the more of one of its rows lies side by side.
+void blockRows(DotPlan &plan, std::int64_t rows, std::int64_t vectors, const VectorUnit &unit) {
+  constexpr std::int64_t kMostVectors = 16;
+  plan.rows = rows;
+  plan.vectors = std::clamp<std::int64_t>((unit.registers - 2) / (rows + 1), 1,
+                                          std::min(kMostVectors, vectors));
+}
+
 } // namespace
 
 DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
@@ -51,22 +80,14 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   plan.copied = WordProducts::copiedFor(product, shape);
   plan.depth = roundUp(shape.k, plan.together) / plan.together;
   plan.lanes = unit.lanes(bits);
-  plan.vectors = shape.n > plan.lanes ? 2 : 1;
-  // Besides the sums, registers hold one row of b and one broadcast element of a; 12 rows of two
-  // vectors already hide the latency of a multiply-add.
-  constexpr std::int64_t kMostRows = 12;
-  const std::int64_t most = std::min((unit.registers - plan.vectors - 1) / plan.vectors, kMostRows);
-  // As many micro-tiles as that takes, about equally high: few rows wait for their own sums.
-  plan.rows = llvm::divideCeilSigned(shape.m, llvm::divideCeilSigned(shape.m, most));
+  const std::int64_t vectors = llvm::divideCeilSigned(shape.n, plan.lanes); // of a row
   plan.wantsPanels = shape.isTransposedB || shape.b != shape.sum ||
-                     shape.precision != ir::Precision::Ieee || plan.rows < shape.m;
-  if (!plan.wantsPanels) {
-    // The wider, the more of a row of b lies side by side.
-    constexpr std::int64_t kMostVectors = 16;
-    plan.vectors =
-        std::clamp<std::int64_t>((unit.registers - 2) / (plan.rows + 1), 1,
-                                 std::min(kMostVectors, roundUp(shape.n, plan.lanes) / plan.lanes));
-  }
+                     shape.precision != ir::Precision::Ieee ||
+                     shape.m > mostRows(unit, std::min<std::int64_t>(vectors, 2));
+  if (plan.wantsPanels)
+    blockPanels(plan, shape.m, vectors, unit);
+  else
+    blockRows(plan, shape.m, vectors, unit);
   plan.bytesA = roundUp(shape.m * plan.depth * plan.elementBytes, 64);
   const std::int64_t bytesRow = roundUp(shape.n, plan.lanes) * plan.elementBytes;
   plan.bytesB = roundUp(bytesRow * plan.depth, 64);

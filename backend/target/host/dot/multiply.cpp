@@ -29,9 +29,7 @@ public:
                        .columns = columns,
                        .vectors = widthOf(columns) / plan_.lanes});
       };
-      // A panel of one piece stays in the first-level cache while all rows of a pass over it; those
-      // of several do not, and rows stay there while all panels do.
-      if (pieces_)
+      if (!hasNearPanels())
         forEachRows([&](Value *row, std::int64_t rows) {
           forEachPanel(
               [&](Value *column, std::int64_t columns) { microTile(row, rows, column, columns); });
@@ -45,6 +43,14 @@ public:
   }
 
 private:
+  /// Whether a panel stays in the first-level cache while all rows of a pass over it. If not, rows
+  /// stay there while all panels do.
+  bool hasNearPanels() const {
+    constexpr std::int64_t kNearBytes = 16
+                                        << 10; // half of what Zen 2 to 5 and Neoverse have at least
+    return !pieces_ && plan_.panelColumns() * plan_.depth * plan_.elementBytes <= kNearBytes;
+  }
+
   void forEachRows(llvm::function_ref<void(Value *firstRow, std::int64_t rows)> each) {
     const std::int64_t rest = shape_.m % plan_.rows;
     emitCountedLoop(b_, i64(shape_.m - rest), plan_.rows, {}, [&](Value *row, auto) {
