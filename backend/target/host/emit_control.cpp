@@ -1,6 +1,7 @@
 #include "backend/support/check.h"
 #include "backend/target/host/emitter.h"
 #include "backend/target/host/nest/body.h"
+#include "backend/target/host/nest/control_flow.h"
 
 /// Loops and branches. Scalars that cross a border of a body live in allocas, which LLVM turns into
 /// SSA values again; tiles live in buffers that the plan's nests write.
@@ -155,16 +156,7 @@ void Emitter::emitUnlessStored(const Step &step) {
   if (step.storedBy->kind == OpKind::For)
     isStored =
         builder.CreateAnd(isStored, builder.CreateICmpNE(tripCount(*step.storedBy), index(0)));
-  emitUnless(isStored, [&] { emitNest(step.nest); });
-}
-
-void Emitter::emitUnless(Value *condition, llvm::function_ref<void()> body) {
-  llvm::BasicBlock *otherwise = newBlock("otherwise"), *after = newBlock("after");
-  builder.CreateCondBr(condition, after, otherwise);
-  builder.SetInsertPoint(otherwise);
-  body();
-  builder.CreateBr(after);
-  builder.SetInsertPoint(after);
+  emitUnless(builder, isStored, [&] { emitNest(step.nest); });
 }
 
 } // namespace imbrex::host

@@ -2,7 +2,7 @@
 
 #include "backend/support/check.h"
 #include "backend/target/host/nest/body.h"
-#include "backend/target/host/nest/counted_loop.h"
+#include "backend/target/host/nest/control_flow.h"
 
 #include <algorithm>
 

@@ -88,8 +88,6 @@ public:
   void emitScalar(const ir::Op &op);
   /// `for (i = 0; i < trips; ++i) body(i)`, trips a constant from 1.
   void emitLoop(std::int64_t trips, const std::function<void(llvm::Value *)> &body);
-  /// `if (!condition) body()`
-  void emitUnless(llvm::Value *condition, llvm::function_ref<void()> body);
   /// Write one element, of the buffer's lane type, to all of a buffer.
   void emitFill(BufferId buffer, llvm::Constant *element);
 

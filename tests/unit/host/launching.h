@@ -12,14 +12,13 @@
 /// Arguments from plain vectors, for kernels that are built by hand; and the code of a kernel.
 namespace imbrex::host {
 
-template <class T>
-ir::Argument pointerTo(std::vector<T> &data) {
+template <class T, class Allocator>
+ir::Argument pointerTo(std::vector<T, Allocator> &data) {
   return {.data = reinterpret_cast<std::byte *>(data.data()),
           .bytes = static_cast<std::int64_t>(data.size() * sizeof(T))};
 }
 
-template <class T>
-ir::Argument viewOf(std::vector<T> &data, std::vector<std::int64_t> extents) {
+ir::Argument viewOf(auto &data, std::vector<std::int64_t> extents) {
   ir::Argument argument = pointerTo(data);
   std::int64_t stride = 1;
   for (size_t axis = extents.size(); axis-- > 0;) {

@@ -2,28 +2,35 @@
 // trips of a loop as one: against the interpreter, on whole numbers, for which both are exact.
 
 #include "backend/interpret/interpret.h"
+#include "tests/support/page_end.h"
 #include "tests/support/parsed_kernel.h"
 #include "tests/unit/host/launching.h"
 
 #include <doctest/doctest.h>
 
+#include <cstring>
+#include <limits>
 #include <random>
 
 namespace imbrex::host {
 namespace {
 
+using testing::PageEndVector;
 using testing::parsedKernel;
 
 /// A product in a loop over k.
 struct Case {
   std::int64_t batch = 0;                           // matrices of a box; 0: of rank 2
+  std::int64_t missing = 0;                         // of which the views have so many fewer
   std::int64_t rows = 24, columns = 32, depth = 16; // of a block's step
   std::int64_t m = 48, n = 64, k = 64;              // of the views
+  std::int64_t moreK = 0, moreM = 0, moreN = 0;     // that b has of k, and c of the others
   std::int64_t padA = 0, padB = 0, padC = 0;        // elements between rows
   std::int64_t apart = 1, apartC = 1;               // from an element of a row to the next
   ir::Grid grid{.extents = {2, 2, 1}};
   std::string element = "f32", sum = "f32";
   std::string unit = "tiles"; // of boxes
+  std::string unitOfB = {};   // if another one
   std::string padding = {};   // of boxes of a and b; `value` is another one for each row of blocks
   std::string index = "i64";  // of the loop
   std::int64_t low = 0, high = 4, step = 1;
@@ -53,8 +60,11 @@ std::string textOf(const Case &c) {
   const std::string b = tile(c.depth, c.columns, c.element);
   const std::string along = c.ofB.empty() ? c.coordinate : c.ofB;
   const std::string padding = c.padding.empty() ? "" : ", padding = " + c.padding;
-  const std::string how =
-      (c.padding == "value" ? std::string(", %pad") : "") + " [unit = " + c.unit + padding + "] : ";
+  const auto how = [&](const std::string &unit) {
+    return (c.padding == "value" ? std::string(", %pad") : "") + " [unit = " + unit + padding +
+           "] : ";
+  };
+  const std::string howB = how(c.unitOfB.empty() ? c.unit : c.unitOfB);
   return "kernel @product(%a: view<" + constant + c.element + ", " + rank + ">, %b: view<" +
          constant + c.element + ", " + rank + ">, %c: view<" + c.sum + ", " + rank +
          ">) stage tiles {\n" + "  %m = program_id : i32\n  %n = program_id [axis = 1] : i32\n" + //
@@ -65,17 +75,33 @@ std::string textOf(const Case &c) {
          "  %first = constant " + digits(c.first) + " : " + sums + "\n" +
          "  %sums = for %low, %high, %step, %first (%t: " + c.index + ", %s: " + sums + ") {\n" +
          c.before + //
-         "    %x = view.load %a, " + box(c.rowOf, c.coordinate) + how +
+         "    %x = view.load %a, " + box(c.rowOf, c.coordinate) + how(c.unit) +
          tile(c.rows, c.depth, c.element) + "\n" +
          (c.isTransposed
-              ? "    %r = view.load %b, " + box(c.columnOf, along) + how +
+              ? "    %r = view.load %b, " + box(c.columnOf, along) + howB +
                     tile(c.columns, c.depth, c.element) + "\n    %y = permute %r [order = " +
                     (c.batch > 0 ? "[0, 2, 1]" : "[1, 0]") + "] : " + b + "\n"
-              : "    %y = view.load %b, " + box(along, c.columnOf) + how + b + "\n") +
+              : "    %y = view.load %b, " + box(along, c.columnOf) + howB + b + "\n") +
          c.between + "    %d = dot %x, %y, %s : " + sums + "\n" + c.behind + //
          "    yield " + c.yielded + "\n  } : " + sums + "\n" +               //
          "  view.store %c, %sums, " + box("%m", "%n") + "\n}\n";
 }
+
+/// A matrix of a view: what lies between its rows is nobody's, what lies behind the last may not be
+/// touched.
+struct Matrix {
+  std::int64_t batch, rows, columns;
+  std::int64_t pad = 0, apart = 1;
+
+  std::int64_t stride() const { return (columns + pad) * apart; }
+  std::int64_t elements() const {
+    return (std::max<std::int64_t>(1, batch) * rows - 1) * stride() + (columns - 1) * apart + 1;
+  }
+  bool has(std::int64_t element) const {
+    const std::int64_t inRow = element % stride();
+    return inRow % apart == 0 && inRow / apart < columns;
+  }
+};
 
 template <class T>
 std::vector<T> wholeNumbers(std::mt19937 &rng, std::int64_t count) {
@@ -84,16 +110,44 @@ std::vector<T> wholeNumbers(std::mt19937 &rng, std::int64_t count) {
   return values;
 }
 
-/// Rows x columns of the data, or so many of them behind each other.
-ir::Argument matrixOf(auto &data, std::int64_t batch, std::int64_t rows, std::int64_t columns,
-                      std::int64_t stride, std::int64_t apart = 1) {
-  ir::Argument argument = viewOf(data, {rows, columns});
-  if (batch > 0) argument = viewOf(data, {batch, rows, columns});
+/// Products of NaNs are NaNs, with zeros too.
+template <class T>
+PageEndVector<T> numbersIn(const Matrix &matrix, std::mt19937 &rng) {
+  PageEndVector<T> data(static_cast<size_t>(matrix.elements()));
+  std::ranges::copy(wholeNumbers<T>(rng, std::ssize(data)), data.begin());
+  for (std::int64_t i = 0; i < std::ssize(data); ++i)
+    if (!matrix.has(i)) data[static_cast<size_t>(i)] = std::numeric_limits<T>::quiet_NaN();
+  return data;
+}
+
+ir::Argument matrixOf(auto &data, const Matrix &matrix) {
+  const auto [batch, rows, columns] = std::tuple(matrix.batch, matrix.rows, matrix.columns);
+  ir::Argument argument = viewOf(data, std::vector{rows, columns});
+  if (batch > 0) argument = viewOf(data, std::vector{batch, rows, columns});
   const size_t axis = batch > 0 ? 1 : 0;
-  argument.strides[0] = rows * stride;
-  argument.strides[axis] = stride;
-  argument.strides[axis + 1] = apart;
+  argument.strides[0] = rows * matrix.stride();
+  argument.strides[axis] = matrix.stride();
+  argument.strides[axis + 1] = matrix.apart;
   return argument;
+}
+
+/// Of zeros that a is padded with products with one column are NaNs.
+template <class T>
+void endWithInfinity(PageEndVector<T> &b, const Case &c, const Matrix &ofB) {
+  if (c.n == 1 || !std::numeric_limits<T>::has_infinity) return;
+  const std::int64_t last = c.k + c.moreK - 1;
+  const std::int64_t at = last * (c.isTransposed ? ofB.apart : ofB.stride());
+  b[static_cast<size_t>(at)] = std::numeric_limits<T>::infinity();
+}
+
+template <class T>
+bool isSame(T x, T y) {
+  return x == y || (x != x && y != y);
+}
+
+template <class T>
+bool areAlike(const PageEndVector<T> &x, const PageEndVector<T> &y) {
+  return std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
 }
 
 /// Launched twice, the second time with other numbers: nothing is left of the first.
@@ -106,29 +160,27 @@ void compare(const Case &c) {
   const std::unique_ptr<Program> program = Program::compile(kernel, diagnostics);
   REQUIRE(program);
   std::mt19937 rng(1);
-  const std::int64_t rowsB = c.isTransposed ? c.n : c.k, columnsB = c.isTransposed ? c.k : c.n;
-  const std::int64_t strideA = (c.k + c.padA) * c.apart, strideB = (columnsB + c.padB) * c.apart;
-  const std::int64_t matrices = std::max<std::int64_t>(1, c.batch);
-  std::vector<T> a(static_cast<size_t>(matrices * c.m * strideA)),
-      b(static_cast<size_t>(matrices * rowsB * strideB));
+  const std::int64_t batch = c.batch - c.missing;
+  const Matrix ofA{batch, c.m, c.k, c.padA, c.apart};
+  Matrix ofB{batch, c.k + c.moreK, c.n, c.padB, c.apart};
+  if (c.isTransposed) std::swap(ofB.rows, ofB.columns);
+  const Matrix ofC{batch, c.m + c.moreM, c.n + c.moreN, c.padC, c.apartC};
   for (int launchNumber = 0; launchNumber < 2; ++launchNumber) {
-    std::ranges::copy(wholeNumbers<T>(rng, std::ssize(a)), a.begin());
-    std::ranges::copy(wholeNumbers<T>(rng, std::ssize(b)), b.begin());
-    const std::int64_t strideC = (c.n + c.padC) * c.apartC;
-    std::vector<Sum> sums(static_cast<size_t>(matrices * c.m * strideC), -1);
-    std::vector<T> expectedA = a, expectedB = b;
-    std::vector<Sum> expected = sums;
-    const auto arguments = [&](std::vector<T> &ofA, std::vector<T> &ofB, std::vector<Sum> &ofSums) {
-      return std::vector{matrixOf(ofA, c.batch, c.m, c.k, strideA, c.apart),
-                         matrixOf(ofB, c.batch, rowsB, columnsB, strideB, c.apart),
-                         matrixOf(ofSums, c.batch, c.m, c.n, strideC, c.apartC)};
-    };
-    REQUIRE_MESSAGE(program->run(c.grid, arguments(a, b, sums), diagnostics), diagnostics.render());
-    REQUIRE_MESSAGE(
-        interpret::run(kernel, c.grid, arguments(expectedA, expectedB, expected), diagnostics),
-        diagnostics.render());
-    CHECK(sums == expected);
-    CHECK(a == expectedA);
+    PageEndVector<T> a = numbersIn<T>(ofA, rng), b = numbersIn<T>(ofB, rng);
+    endWithInfinity(b, c, ofB);
+    PageEndVector<Sum> sums(static_cast<size_t>(ofC.elements()), -1);
+    PageEndVector<T> expectedA = a, expectedB = b;
+    PageEndVector<Sum> expected = sums;
+    REQUIRE_MESSAGE(program->run(c.grid, {matrixOf(a, ofA), matrixOf(b, ofB), matrixOf(sums, ofC)},
+                                 diagnostics),
+                    diagnostics.render());
+    REQUIRE_MESSAGE(interpret::run(kernel, c.grid,
+                                   {matrixOf(expectedA, ofA), matrixOf(expectedB, ofB),
+                                    matrixOf(expected, ofC)},
+                                   diagnostics),
+                    diagnostics.render());
+    CHECK(std::ranges::equal(sums, expected, isSame<Sum>));
+    CHECK(areAlike(a, expectedA));
   }
 }
 
@@ -189,6 +241,13 @@ Case drawn(std::uint32_t seed) {
   c.batch = oneOf<std::int64_t>(rng, {0, 0, 1, 3});
   if (rng() % 4 == 0) c.ofB = "%zero";
   c.padding = oneOf<std::string>(rng, {"", "", "", "value"});
+  const auto moreThan = [&](std::int64_t of) {
+    const std::int64_t more = oneOf<std::int64_t>(rng, {0, 0, 0, 3, -1, -5});
+    return std::max(more, 1 - of);
+  };
+  c.moreK = moreThan(c.k);
+  c.moreM = moreThan(c.m);
+  c.moreN = moreThan(c.n);
   c.padC = oneOf<std::int64_t>(rng, {0, 0, 7});
   c.apartC = oneOf<std::int64_t>(rng, {1, 1, 1, 3});
   return c;
@@ -253,6 +312,44 @@ TEST_CASE("rows of a that move from trip to trip") {
 TEST_CASE("boxes of a that begin before its rows") {
   compare({.low = -3, .ofB = "%zero"});
   compare({.padding = "value", .low = -3, .ofB = "%zero"});
+}
+
+TEST_CASE("boxes of a that end with their view") {
+  // The third box of 32 ends there, and so does the second one of rows.
+  const Case most{.rows = 16,
+                  .columns = 64,
+                  .depth = 32,
+                  .m = 27,
+                  .n = 100,
+                  .k = 83,
+                  .padA = 5,
+                  .padC = 3,
+                  .high = 3,
+                  .first = 0};
+  const auto with = [&](auto change) {
+    for (const bool isTransposed : {false, true}) {
+      Case c = most;
+      c.isTransposed = isTransposed;
+      change(c);
+      compare(c);
+    }
+  };
+  with([](Case &) {});
+  with([](Case &c) { c.high = 5; });
+  with([](Case &c) { c.low = -1; });
+  for (const std::int64_t more : {-40, -2, 2, 40}) {
+    CAPTURE(more);
+    with([&](Case &c) { c.moreK = more; });
+    with([&](Case &c) { c.moreM = std::max<std::int64_t>(more, -20); });
+    with([&](Case &c) { c.moreN = more; });
+  }
+  with([](Case &c) { c.padding = "value"; });
+  with([](Case &c) { c.padding = "nan"; });
+  with([](Case &c) { c.unit = "elements", c.high = 96, c.step = 32; });
+  with([](Case &c) { c.unitOfB = "elements", c.moreK = -53; });
+  with([](Case &c) { c.ofB = "%zero", c.moreK = -53; });
+  with([](Case &c) { c.batch = 3, c.missing = 1; });
+  with([](Case &c) { c.first = 1; });
 }
 
 TEST_CASE("sums of no product are what they begin with") {

@@ -1,5 +1,5 @@
 #include "backend/target/host/dot/layout.h"
-#include "backend/target/host/nest/counted_loop.h"
+#include "backend/target/host/nest/control_flow.h"
 
 #include <algorithm>
 

@@ -72,6 +72,8 @@ DotOperand dotRowsAt(llvm::IRBuilder<> &builder, const DotShape &shape, const Ve
 struct DotPieces {
   llvm::Value *count; // i64, from 1
   llvm::Value *strideA, *strideB;
+  /// How much of k the last has, i64 from 1: what is behind it is not read. Null: all.
+  llvm::Value *lastDepth = nullptr;
 };
 /// Whether a product may have more than one: it is of panels, and its sums go one way.
 bool canHavePieces(const DotShape &shape, const VectorUnit &unit);
@@ -81,6 +83,8 @@ struct DotSums {
   DotOperand at;
   DotOperand to;                 ///< Where they are written; `at`, if nowhere else.
   llvm::Value *areNew = nullptr; // i1; null: nowhere
+  /// How many are wanted, i64 from 1: of others a is not read, and sums may be anything. Null: all.
+  llvm::Value *rows = nullptr, *columns = nullptr;
 };
 
 /// Append the product, of factors as they are wanted, to the builder's block; the builder ends up

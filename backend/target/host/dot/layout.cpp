@@ -1,7 +1,7 @@
 #include "backend/target/host/dot/layout.h"
 
 #include "backend/support/check.h"
-#include "backend/target/host/nest/counted_loop.h"
+#include "backend/target/host/nest/control_flow.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -146,15 +146,24 @@ void DotLayout::forEachMatrix(llvm::function_ref<void(Value *batch)> each) {
 }
 
 void DotLayout::forEachPanel(
-    llvm::function_ref<void(Value *firstColumn, std::int64_t columns)> each) {
-  const std::int64_t full = shape_.n / plan_.panelColumns();
-  const std::int64_t rest = shape_.n % plan_.panelColumns();
-  if (full > 0)
-    emitCountedLoop(b_, i64(full), 1, {}, [&](Value *panel, auto) {
-      each(b_.CreateMul(panel, i64(plan_.panelColumns())), plan_.panelColumns());
+    llvm::function_ref<void(Value *firstColumn, std::int64_t columns)> each, Value *wanted) {
+  forEachUnit(shape_.n, plan_.panelColumns(), wanted, each);
+}
+
+void DotLayout::forEachUnit(std::int64_t count, std::int64_t unit, Value *wanted,
+                            llvm::function_ref<void(Value *first, std::int64_t count)> each) {
+  const std::int64_t rest = count % unit;
+  Value *whole = i64(count - rest);
+  if (rest < count) {
+    Value *end = wanted ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, wanted, whole) : whole;
+    emitCountedLoop(b_, end, unit, {}, [&](Value *first, auto) {
+      each(first, unit);
       return Carried{};
     });
-  if (rest > 0) each(i64(full * plan_.panelColumns()), rest);
+  }
+  if (rest == 0) return;
+  if (!wanted) return each(whole, rest);
+  emitUnless(b_, b_.CreateICmpULE(wanted, whole), [&] { each(whole, rest); });
 }
 
 std::int64_t DotLayout::widthOf(std::int64_t columns) const {

@@ -46,7 +46,12 @@ public:
 
 protected:
   void forEachMatrix(llvm::function_ref<void(llvm::Value *batch)> each);
-  void forEachPanel(llvm::function_ref<void(llvm::Value *firstColumn, std::int64_t columns)> each);
+  /// Up to the one with the last column that is wanted, if there is such.
+  void forEachPanel(llvm::function_ref<void(llvm::Value *firstColumn, std::int64_t columns)> each,
+                    llvm::Value *wanted = nullptr);
+  /// Of the units of a count, and what is left behind them: up to the last that is wanted.
+  void forEachUnit(std::int64_t count, std::int64_t unit, llvm::Value *wanted,
+                   llvm::function_ref<void(llvm::Value *first, std::int64_t count)> each);
   /// Columns of a panel with those that fill it up.
   std::int64_t widthOf(std::int64_t columns) const;
   DotOperand atBatch(const DotOperand &operand, llvm::Value *batch, ir::ElementKind kind);

@@ -1,5 +1,5 @@
 #include "backend/target/host/dot/layout.h"
-#include "backend/target/host/nest/counted_loop.h"
+#include "backend/target/host/nest/control_flow.h"
 
 #include <algorithm>
 
@@ -32,13 +32,16 @@ public:
       if (!hasNearPanels())
         forEachRows([&](Value *row, std::int64_t rows) {
           forEachPanel(
-              [&](Value *column, std::int64_t columns) { microTile(row, rows, column, columns); });
+              [&](Value *column, std::int64_t columns) { microTile(row, rows, column, columns); },
+              sums_.columns);
         });
       else
-        forEachPanel([&](Value *column, std::int64_t columns) {
-          forEachRows(
-              [&](Value *row, std::int64_t rows) { microTile(row, rows, column, columns); });
-        });
+        forEachPanel(
+            [&](Value *column, std::int64_t columns) {
+              forEachRows(
+                  [&](Value *row, std::int64_t rows) { microTile(row, rows, column, columns); });
+            },
+            sums_.columns);
     });
   }
 
@@ -52,12 +55,7 @@ private:
   }
 
   void forEachRows(llvm::function_ref<void(Value *firstRow, std::int64_t rows)> each) {
-    const std::int64_t rest = shape_.m % plan_.rows;
-    emitCountedLoop(b_, i64(shape_.m - rest), plan_.rows, {}, [&](Value *row, auto) {
-      each(row, plan_.rows);
-      return Carried{};
-    });
-    if (rest > 0) each(i64(shape_.m - rest), rest);
+    forEachUnit(shape_.m, plan_.rows, sums_.rows, each);
   }
 
   struct Tile {
@@ -91,29 +89,47 @@ private:
           DotOperand partOfA = a, partOfB = b;
           partOfA.data = bytesInto(a.data, b_.CreateMul(piece, pieces_->strideA));
           partOfB.data = bytesInto(b.data, b_.CreateMul(piece, pieces_->strideB));
-          return sweepPiece(partOfA, partOfB, tile, products, carried);
+          return sweepPiece(partOfA, partOfB, tile, products, carried, depthOf(piece));
         });
   }
 
+  /// How many elements of copies a piece has; null: as many as all.
+  Value *depthOf(Value *piece) {
+    if (!pieces_->lastDepth) return nullptr;
+    Value *isLast = b_.CreateICmpEQ(b_.CreateNUWAdd(piece, i64(1)), pieces_->count);
+    Value *last = b_.CreateUDiv(b_.CreateNUWAdd(pieces_->lastDepth, i64(plan_.together - 1)),
+                                i64(plan_.together));
+    return b_.CreateSelect(isLast, last, i64(plan_.depth));
+  }
+
   Carried sweepPiece(const DotOperand &a, const DotOperand &b, const Tile &tile,
-                     const Sweep &products, llvm::ArrayRef<Value *> initial) {
-    constexpr std::int64_t kUnroll = 4;
-    const std::int64_t depth = plan_.depth, rest = depth % kUnroll;
+                     const Sweep &products, llvm::ArrayRef<Value *> initial,
+                     Value *depth = nullptr) {
     Carried sums(initial);
     if (plan_.bytesCorrection > 0) addCorrections(b, tile, sums);
     const auto step = [&](Value *k) {
       for (const auto &[partA, partB] : products)
         multiplyAdd(partOfA(a.data, partA), a.rowStride, rowOfB(b, partB, tile, k), tile, k, sums);
     };
-    if (depth >= kUnroll)
-      sums = emitCountedLoop(b_, i64(depth - rest), kUnroll, sums,
+    const auto loop = [&](Value *end, std::int64_t unroll) {
+      sums = emitCountedLoop(b_, end, unroll, Carried(sums),
                              [&](Value *k, llvm::ArrayRef<Value *> carried) {
                                sums.assign(carried.begin(), carried.end());
-                               for (std::int64_t u = 0; u < kUnroll; ++u)
+                               for (std::int64_t u = 0; u < unroll; ++u)
                                  step(b_.CreateNUWAdd(k, i64(u)));
                                return sums;
                              });
-    for (std::int64_t k = depth - rest; k < depth; ++k) step(i64(k));
+    };
+    // A loop around so many multiply-adds costs nothing.
+    constexpr std::int64_t kLongStep = 16, kUnroll = 4;
+    const bool isLong = tile.rows * tile.vectors >= kLongStep;
+    if (depth || isLong) {
+      loop(depth ? depth : i64(plan_.depth), 1);
+      return sums;
+    }
+    const std::int64_t rest = plan_.depth % kUnroll, whole = plan_.depth - rest;
+    if (whole > 0) loop(i64(whole), kUnroll);
+    for (std::int64_t k = whole; k < plan_.depth; ++k) step(i64(k));
     return sums;
   }
 
@@ -135,12 +151,19 @@ private:
       right.push_back(loadVector(at(row, i64(first), shape_.sum), lanes));
     }
     for (std::int64_t i = 0; i < tile.rows; ++i) {
-      Value *left = broadcast(a, strideA, b_.CreateNUWAdd(tile.firstRow, i64(i)), k);
+      Value *left = broadcast(a, strideA, rowOfA(tile, i), k);
       for (std::int64_t v = 0; v < tile.vectors; ++v) {
         Value *&sum = sums[static_cast<size_t>(i * tile.vectors + v)];
         sum = fusedMultiplyAdd(left, right[static_cast<size_t>(v)], sum);
       }
     }
+  }
+
+  /// Behind the last row that is wanted there may be none.
+  Value *rowOfA(const Tile &tile, std::int64_t i) {
+    Value *row = b_.CreateNUWAdd(tile.firstRow, i64(i));
+    if (!pieces_ || !sums_.rows || plan_.wantsRows) return row;
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, row, b_.CreateSub(sums_.rows, i64(1)));
   }
 
   Value *broadcast(Value *a, Value *stride, Value *row, Value *k) {

@@ -87,6 +87,9 @@ struct ProductPlan {
   bool keepsPanels = false; // of b, for the blocks to come
   std::int64_t trips = 1;   // of the loop around, that may be one product
   bool adjoins = false;     // a of the next trip, in memory that nothing writes
+  /// Behind the ends of both factors along k there are zeros, which change no sums that begin with
+  /// zero: a trip needs no more of k than one of them has. Their boxes begin at the same place.
+  bool endsWithFactors = false;
   /// The view.store that alone uses the sums: where its box is inside its view the product stores
   /// them itself, when they are complete.
   const ir::Op *store = nullptr;

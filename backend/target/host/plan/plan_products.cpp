@@ -64,6 +64,7 @@ private:
       step.product.trips = std::max<std::int64_t>(1, kDepth / shape[shape.rank() - 2]);
       step.product.adjoins = a != nullptr && isConstant(*a) && adjoinsAlongK(*a, *loop.op);
       if (!takeZeros(before, step.op->result())) continue;
+      step.product.endsWithFactors = step.product.adjoins && endAlike(*a, step);
       step.product.start = Start::FirstTrip;
       loop.zeros.push_back(plan_.bufferOf[step.op->result().index()]);
     }
@@ -184,6 +185,17 @@ private:
     const bool isYielded = yielded[static_cast<size_t>(argument - carried.begin())] == dot.result();
     const auto leaves = [](const ir::Op &op) { return info(op.kind).effect == ir::Effect::Leave; };
     return isYielded && uses_[dot.result().index()] == 1 && ir::firstOp(body, leaves) == nullptr;
+  }
+
+  /// Whether a and b have zeros behind their ends, and the same place along k.
+  bool endAlike(const ir::Op &a, const Step &product) const {
+    const ir::Op *b = readFor(product, product.op->operand(1));
+    if (b == nullptr) return false;
+    const auto &ofA = a.attrs<ir::ViewAttrs>(), &ofB = b->attrs<ir::ViewAttrs>();
+    const auto rank = static_cast<size_t>(kernel_.type(a.result()).rank());
+    const bool isTransposed = b->result() != product.op->operand(1);
+    return ofA.padding == ir::Padding::Zero && ofB.padding == ir::Padding::Zero &&
+           ofA.unit == ofB.unit && a.operand(rank) == b->operand(isTransposed ? rank : rank - 1);
   }
 
   /// Whether the next trip's box has the columns behind this one's.

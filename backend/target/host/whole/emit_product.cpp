@@ -1,5 +1,6 @@
 #include "backend/target/host/dot/dot.h"
 #include "backend/target/host/nest/body.h"
+#include "backend/target/host/nest/control_flow.h"
 #include "backend/target/host/whole/whole.h"
 
 #include <algorithm>
@@ -35,26 +36,31 @@ public:
   void emit();
 
 private:
-  /// Where a factor's tile is, or that of its transpose: in memory where its box lies inside the
-  /// view, else kept in scratch.
-  struct Factor {
-    DotOperand at;
-    std::optional<Body::BoxPlace> box; // of what is read from memory
+  /// Where a's rows are in a trip, whether they may be read there, and how much of k they have
+  /// (null: all). The next trip's may be read where this one's may, or neither.
+  struct PlacedRows {
+    Body::BoxPlace box;
+    Value *isThere, *depth, *isNextAlike;
   };
 
   DotShape shapeOf() const;
   const Nest *nestOf(size_t factor) const;
+  const ir::Op &loadOf(const Nest &nest) const {
+    return *f_.kernel.definition(nest.roots[0].value);
+  }
   DotOperand keptTile(ir::ValueId value);
-  Factor factor(size_t operand);
+  DotOperand factor(size_t operand);
+  DotOperand factorAt(const Nest &nest, const Body::BoxPlace &box, Value *isThere);
   DotSums sums();
-  DotOperand storedTo(const DotOperand &kept);
+  void storeWhereDue(DotSums &sums);
+  Value *reachOf(Value *extent, Value *start);
   std::int64_t tripCount() const;
   std::int64_t slotCount(std::int64_t trips) const;
   Value *slotOf(std::int64_t slots, std::int64_t trips);
   void copyIfOthers(Value *panels, std::int64_t slots, Value *slot);
   DotOperand rowsFor(const DotOperand &a);
   void multiplyRun(std::int64_t trips, Value *panels, DotSums sums);
-  Value *isNextAlike(const Body::BoxPlace &box);
+  PlacedRows placedRows(const DotSums &sums);
 
   WholeEmitter &whole_;
   Emitter &f_;
@@ -94,27 +100,34 @@ DotOperand WholeEmitter::Product::keptTile(ir::ValueId value) {
           .batchStride = f_.index(shape[shape.rank() - 2] * columns)};
 }
 
-WholeEmitter::Product::Factor WholeEmitter::Product::factor(size_t operand) {
+/// Where a factor's tile is, or that of its transpose: in memory where its box lies inside the
+/// view, else kept in scratch.
+DotOperand WholeEmitter::Product::factor(size_t operand) {
   const Nest *nest = nestOf(operand);
-  if (nest == nullptr) return {.at = keptTile(op_.operand(operand)), .box = {}};
-  const ir::Op &load = *f_.kernel.definition(nest->roots[0].value);
+  if (nest == nullptr) return keptTile(op_.operand(operand));
+  const Body::BoxPlace box = Body(f_, 1).placeOf(loadOf(*nest));
+  return factorAt(*nest, box, box.isInside);
+}
+
+/// The same, in memory where the box may be read there.
+DotOperand WholeEmitter::Product::factorAt(const Nest &nest, const Body::BoxPlace &box,
+                                           Value *isThere) {
+  const ir::Op &load = loadOf(nest);
   const DotOperand kept = keptTile(load.result());
-  const Body::BoxPlace box = Body(f_, 1).placeOf(load);
-  f_.emitUnless(box.isInside, [&] { f_.emitNest(*nest); });
+  emitUnless(b_, isThere, [&] { f_.emitNest(nest); });
   const auto either = [&](Value *inMemory, Value *inScratch) {
-    return b_.CreateSelect(box.isInside, inMemory, inScratch);
+    return b_.CreateSelect(isThere, inMemory, inScratch);
   };
   const auto &strides = f_.view(load.operand(0)).strides;
-  return {.at = {.data = either(box.address, kept.data),
-                 .rowStride = either(strides[strides.size() - 2], kept.rowStride),
-                 .batchStride = either(strides.front(), kept.batchStride)},
-          .box = box};
+  return {.data = either(box.address, kept.data),
+          .rowStride = either(strides[strides.size() - 2], kept.rowStride),
+          .batchStride = either(strides.front(), kept.batchStride)};
 }
 
 void WholeEmitter::Product::emit() {
   if (!wantsPanels(shape_, f_.unit)) {
-    const DotOperand b = factor(1).at;
-    return host::emitDot(b_, shape_, f_.unit, rowsFor(factor(0).at), b, sums());
+    const DotOperand b = factor(1);
+    return host::emitDot(b_, shape_, f_.unit, rowsFor(factor(0)), b, sums());
   }
   const std::int64_t trips = tripCount();
   const std::int64_t slots = slotCount(trips);
@@ -124,10 +137,10 @@ void WholeEmitter::Product::emit() {
   if (step_.product.keepsPanels)
     copyIfOthers(panels, slots, slot);
   else
-    emitDotPanels(b_, shape_, f_.unit, factor(1).at, panels);
+    emitDotPanels(b_, shape_, f_.unit, factor(1), panels);
   if (trips > 1) return multiplyRun(trips, panels, sums());
-  host::emitDot(b_, shape_, f_.unit, rowsFor(factor(0).at),
-                dotPanelsAt(b_, shape_, f_.unit, panels), sums());
+  host::emitDot(b_, shape_, f_.unit, rowsFor(factor(0)), dotPanelsAt(b_, shape_, f_.unit, panels),
+                sums());
 }
 
 DotSums WholeEmitter::Product::sums() {
@@ -136,19 +149,33 @@ DotSums WholeEmitter::Product::sums() {
   if (step_.product.start == Start::Always) areNew = b_.getTrue();
   if (step_.product.start == Start::FirstTrip) areNew = b_.CreateICmpEQ(f_.trip(), f_.index(0));
   const DotOperand kept = keptTile(op_.result());
-  return {.at = kept, .to = step_.product.store ? storedTo(kept) : kept, .areNew = areNew};
+  DotSums sums{.at = kept, .to = kept, .areNew = areNew};
+  if (step_.product.store) storeWhereDue(sums);
+  return sums;
 }
 
-/// Where complete sums are stored, if their box is inside its view.
-DotOperand WholeEmitter::Product::storedTo(const DotOperand &kept) {
+/// Complete sums go to where they are stored, if their box is inside its view; of a box at the
+/// edge only what is inside is wanted.
+void WholeEmitter::Product::storeWhereDue(DotSums &sums) {
   const ir::Op &store = *step_.product.store;
   const Body::BoxPlace box = Body(f_, 1).placeOf(store);
   Value *isDue =
       step_.product.storesLast(op_) ? b_.CreateAnd(box.isInside, f_.isLastTrip()) : box.isInside;
-  const auto &strides = f_.view(store.operand(0)).strides;
-  return {.data = b_.CreateSelect(isDue, box.address, kept.data),
-          .rowStride = b_.CreateSelect(isDue, strides[strides.size() - 2], kept.rowStride),
-          .batchStride = b_.CreateSelect(isDue, strides.front(), kept.batchStride)};
+  const ViewValues &view = f_.view(store.operand(0));
+  const auto &strides = view.strides;
+  sums.to = {.data = b_.CreateSelect(isDue, box.address, sums.at.data),
+             .rowStride = b_.CreateSelect(isDue, strides[strides.size() - 2], sums.at.rowStride),
+             .batchStride = b_.CreateSelect(isDue, strides.front(), sums.at.batchStride)};
+  const size_t rank = strides.size();
+  sums.rows = reachOf(view.extents[rank - 2], box.start[rank - 2]);
+  sums.columns = reachOf(view.extents[rank - 1], box.start[rank - 1]);
+}
+
+/// How far a view reaches along an axis from where a box begins.
+Value *WholeEmitter::Product::reachOf(Value *extent, Value *start) {
+  return b_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::smax, b_.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, extent, start),
+      f_.index(1));
 }
 
 DotOperand WholeEmitter::Product::rowsFor(const DotOperand &a) {
@@ -183,7 +210,7 @@ Value *WholeEmitter::Product::slotOf(std::int64_t slots, std::int64_t trips) {
 
 /// Where a box begins tells what it is: nothing writes it, and its view is the same in all blocks.
 void WholeEmitter::Product::copyIfOthers(Value *panels, std::int64_t slots, Value *slot) {
-  const auto start = Body(f_, 1).placeOf(*f_.kernel.definition(nestOf(1)->roots[0].value)).start;
+  const auto start = Body(f_, 1).placeOf(loadOf(*nestOf(1))).start;
   const auto rank = static_cast<std::int64_t>(start.size());
   Value *owner =
       b_.CreateGEP(f_.i64, f_.placesPerRange(slots * rank), b_.CreateMul(slot, f_.index(rank)));
@@ -193,8 +220,8 @@ void WholeEmitter::Product::copyIfOthers(Value *panels, std::int64_t slots, Valu
     Value *owned = b_.CreateLoad(f_.i64, word(axis));
     areOurs = b_.CreateAnd(areOurs, b_.CreateICmpEQ(owned, start[axis]));
   }
-  f_.emitUnless(areOurs, [&] {
-    emitDotPanels(b_, shape_, f_.unit, factor(1).at, panels);
+  emitUnless(b_, areOurs, [&] {
+    emitDotPanels(b_, shape_, f_.unit, factor(1), panels);
     for (size_t axis = 0; axis < start.size(); ++axis) b_.CreateStore(start[axis], word(axis));
   });
 }
@@ -202,59 +229,85 @@ void WholeEmitter::Product::copyIfOthers(Value *panels, std::int64_t slots, Valu
 /// The products of a run of trips at once, in its last one: of parts of a that adjoin in memory, or
 /// of rows that are copied trip by trip.
 void WholeEmitter::Product::multiplyRun(std::int64_t trips, Value *panels, DotSums sums) {
-  const Factor a = factor(0);
   llvm::AllocaInst *left = f_.newCounter();
   Value *before = b_.CreateLoad(f_.i64, left);
   Value *memory = f_.scratch(trips * rowBytes_);
-  const auto copy = [&] {
-    emitDotRows(b_, shape_, f_.unit, a.at,
+  const auto copy = [&](const DotOperand &a) {
+    emitDotRows(b_, shape_, f_.unit, a,
                 b_.CreateGEP(f_.i8, memory, b_.CreateMul(before, f_.index(rowBytes_))));
   };
-  const DotOperand copied = dotRowsAt(b_, shape_, f_.unit, memory);
-  DotOperand rows = copied;
-  Value *stride = f_.index(rowBytes_);
+  DotOperand rows = dotRowsAt(b_, shape_, f_.unit, memory);
+  DotPieces pieces{.count = b_.CreateNUWAdd(before, f_.index(1)),
+                   .strideA = f_.index(rowBytes_),
+                   .strideB = f_.index(panelBytes_)};
   Value *isOver =
       b_.CreateOr(f_.isLastTrip(),
                   b_.CreateICmpEQ(b_.CreateURem(f_.trip(), f_.index(trips)), f_.index(trips - 1)));
   if (wantsRows(shape_)) {
-    copy();
+    copy(factor(0));
   } else {
-    f_.emitUnless(a.box->isInside, copy);
+    const PlacedRows placed = placedRows(sums);
+    const DotOperand a = factorAt(*nestOf(0), placed.box, placed.isThere);
+    emitUnless(b_, placed.isThere, [&] { copy(a); });
     const auto either = [&](Value *inMemory, Value *inScratch) {
-      return b_.CreateSelect(a.box->isInside, inMemory, inScratch);
+      return b_.CreateSelect(placed.isThere, inMemory, inScratch);
     };
     Value *piece = f_.index(shape_.k * scratchElementBytes(f_.type(op_.operand(0))));
-    Value *first = b_.CreateGEP(f_.i8, a.at.data, b_.CreateNeg(b_.CreateMul(before, piece)));
-    rows.data = either(first, copied.data);
-    rows.rowStride = either(a.at.rowStride, copied.rowStride);
-    rows.batchStride = either(a.at.batchStride, copied.batchStride);
-    stride = either(piece, stride);
-    isOver = b_.CreateOr(isOver, b_.CreateNot(isNextAlike(*a.box)));
+    Value *first = b_.CreateGEP(f_.i8, a.data, b_.CreateNeg(b_.CreateMul(before, piece)));
+    rows.data = either(first, rows.data);
+    rows.rowStride = either(a.rowStride, rows.rowStride);
+    rows.batchStride = either(a.batchStride, rows.batchStride);
+    pieces.strideA = either(piece, pieces.strideA);
+    pieces.lastDepth = placed.depth;
+    isOver = b_.CreateOr(isOver, b_.CreateNot(placed.isNextAlike));
   }
-  b_.CreateStore(b_.CreateSelect(isOver, f_.index(0), b_.CreateNUWAdd(before, f_.index(1))), left);
+  b_.CreateStore(b_.CreateSelect(isOver, f_.index(0), pieces.count), left);
   if (sums.areNew) sums.areNew = b_.CreateICmpEQ(f_.trip(), before); // the run's first was
-  f_.emitUnless(b_.CreateNot(isOver), [&] {
+  emitUnless(b_, b_.CreateNot(isOver), [&] {
     Value *first = b_.CreateGEP(f_.i8, panels, b_.CreateMul(before, f_.index(-panelBytes_)));
-    host::emitDot(b_, shape_, f_.unit, rows, dotPanelsAt(b_, shape_, f_.unit, first), sums,
-                  DotPieces{.count = b_.CreateNUWAdd(before, f_.index(1)),
-                            .strideA = stride,
-                            .strideB = f_.index(panelBytes_)});
+    host::emitDot(b_, shape_, f_.unit, rows, dotPanelsAt(b_, shape_, f_.unit, first), sums, pieces);
   });
 }
 
-/// Whether the box of a in the next trip is inside its view as this one is, or outside like it. Its
-/// rows are the same; its columns follow, since numbers below 2^31 do not wrap.
-Value *WholeEmitter::Product::isNextAlike(const Body::BoxPlace &box) {
-  const ir::Op &load = *f_.kernel.definition(op_.operand(0));
-  const ir::Shape &shape = f_.type(load.result()).shape();
-  Value *columns = f_.index(shape[shape.rank() - 1]), *start = box.start.back();
-  Value *extent =
-      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, f_.view(load.operand(0)).extents.back(),
-                               f_.index(std::numeric_limits<std::int32_t>::max()));
-  Value *hasNext = b_.CreateICmpSLE(b_.CreateAdd(start, columns), b_.CreateSub(extent, columns));
+/// It matters whether that part of a's box lies inside the view which is multiplied: rows whose
+/// sums are wanted, and k as far as one of the factors has it. Of the next trip's box the rows are
+/// the same; its columns follow, since numbers below 2^31 do not wrap.
+WholeEmitter::Product::PlacedRows WholeEmitter::Product::placedRows(const DotSums &sums) {
+  constexpr std::int64_t kShortDepth = 32; // costs less than to look for its end
+  const bool mayEnd = step_.product.endsWithFactors && shape_.k >= kShortDepth;
+  const ir::Op &a = loadOf(*nestOf(0));
+  const Body::BoxPlace box = Body(f_, 1).placeOf(a);
+  const auto &extents = f_.view(a.operand(0)).extents;
+  const size_t rows = extents.size() - 2, columns = extents.size() - 1;
+  const auto least = [&](Value *x, Value *y) {
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y);
+  };
+  const auto depthFrom = [&](Value *start) -> Value * {
+    if (!mayEnd) return f_.index(shape_.k);
+    const auto &ofB = f_.view(loadOf(*nestOf(1)).operand(0)).extents;
+    Value *end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extents[columns],
+                                          ofB[shape_.isTransposedB ? columns : rows]);
+    return least(reachOf(end, start), f_.index(shape_.k));
+  };
+  const auto isInside = [&](Value *start, Value *count, Value *extent) {
+    return b_.CreateAnd(b_.CreateICmpSGE(start, f_.index(0)),
+                        b_.CreateICmpSLE(start, b_.CreateSub(extent, count)));
+  };
+  Value *const start = box.start[columns], *const depth = depthFrom(start);
+  Value *const wanted = sums.rows ? least(sums.rows, f_.index(shape_.m)) : f_.index(shape_.m);
+  Value *isThere = b_.CreateAnd(isInside(box.start[rows], wanted, extents[rows]),
+                                isInside(start, depth, extents[columns]));
+  if (rows > 0)
+    isThere = b_.CreateAnd(isThere, isInside(box.start[0], f_.index(shape_.batch), extents[0]));
+  Value *const next = b_.CreateAdd(start, f_.index(shape_.k));
+  Value *const end = least(extents[columns], f_.index(std::numeric_limits<std::int32_t>::max()));
   // One that begins inside is outside by its rows, or by an end that the next one exceeds too.
-  Value *beginsInside = b_.CreateICmpULT(start, extent);
-  return b_.CreateSelect(box.isInside, hasNext, beginsInside);
+  Value *const isNextAlike =
+      b_.CreateSelect(isThere, isInside(next, depthFrom(next), end), b_.CreateICmpULT(start, end));
+  return {.box = box,
+          .isThere = isThere,
+          .depth = mayEnd ? depth : nullptr,
+          .isNextAlike = isNextAlike};
 }
 
 void WholeEmitter::emitDot() { Product(*this).emit(); }

@@ -1,4 +1,4 @@
-#include "backend/target/host/nest/counted_loop.h"
+#include "backend/target/host/nest/control_flow.h"
 
 namespace imbrex::host {
 
@@ -33,6 +33,18 @@ Carried emitCountedLoop(
   builder.CreateCondBr(builder.CreateICmpULT(nextIndex, trips), loop, after);
   builder.SetInsertPoint(after);
   return next;
+}
+
+void emitUnless(llvm::IRBuilder<> &builder, llvm::Value *condition,
+                llvm::function_ref<void()> body) {
+  llvm::Function *function = builder.GetInsertBlock()->getParent();
+  auto *otherwise = llvm::BasicBlock::Create(builder.getContext(), "otherwise", function);
+  auto *after = llvm::BasicBlock::Create(builder.getContext(), "after", function);
+  builder.CreateCondBr(condition, after, otherwise);
+  builder.SetInsertPoint(otherwise);
+  body();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(after);
 }
 
 } // namespace imbrex::host

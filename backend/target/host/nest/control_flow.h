@@ -11,10 +11,14 @@ namespace imbrex::host {
 using Carried = llvm::SmallVector<llvm::Value *, 16>;
 
 /// Append `for (i64 i = 0; i < trips; i += step) carried = body(i, carried)` and leave the builder
-/// behind it. `trips` is a positive multiple of `step`. Returns the values carried out.
+/// behind it. `trips` is from 1. Returns the values carried out.
 Carried emitCountedLoop(
     llvm::IRBuilder<> &builder, llvm::Value *trips, std::int64_t step,
     llvm::ArrayRef<llvm::Value *> initial,
     llvm::function_ref<Carried(llvm::Value *index, llvm::ArrayRef<llvm::Value *> carried)> body);
+
+/// Append `if (!condition) body()` and leave the builder behind it.
+void emitUnless(llvm::IRBuilder<> &builder, llvm::Value *condition,
+                llvm::function_ref<void()> body);
 
 } // namespace imbrex::host
