@@ -63,7 +63,7 @@ private:
         b.getInt8Ty(), panels, static_cast<std::uint64_t>(dotPanelBytes(shape, unit)));
     DotOperand left = operand(0, shape.m),
                right = operand(1, shape.isTransposedB ? shape.n : shape.k);
-    if (wantsRows(shape)) left = emitDotRows(b, shape, unit, left, rows);
+    if (wantsRows(shape, unit)) left = emitDotRows(b, shape, unit, left, rows);
     if (wantsPanels(shape, unit)) right = emitDotPanels(b, shape, unit, right, panels);
     const DotOperand sums = operand(2, shape.m);
     emitDot(b, shape, unit, left, right, DotSums{.at = sums, .to = sums});

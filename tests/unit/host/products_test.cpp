@@ -5,6 +5,7 @@
 #include "tests/support/page_end.h"
 #include "tests/support/parsed_kernel.h"
 #include "tests/unit/host/launching.h"
+#include <imbrex/element_types.hpp>
 
 #include <doctest/doctest.h>
 
@@ -106,7 +107,7 @@ struct Matrix {
 template <class T>
 std::vector<T> wholeNumbers(std::mt19937 &rng, std::int64_t count) {
   std::vector<T> values(static_cast<size_t>(count));
-  for (T &value : values) value = static_cast<T>(static_cast<int>(rng() % 7) - 3);
+  for (T &value : values) value = static_cast<T>(static_cast<float>(rng() % 7) - 3);
   return values;
 }
 
@@ -115,8 +116,9 @@ template <class T>
 PageEndVector<T> numbersIn(const Matrix &matrix, std::mt19937 &rng) {
   PageEndVector<T> data(static_cast<size_t>(matrix.elements()));
   std::ranges::copy(wholeNumbers<T>(rng, std::ssize(data)), data.begin());
+  if (std::is_integral_v<T>) return data;
   for (std::int64_t i = 0; i < std::ssize(data); ++i)
-    if (!matrix.has(i)) data[static_cast<size_t>(i)] = std::numeric_limits<T>::quiet_NaN();
+    if (!matrix.has(i)) data[static_cast<size_t>(i)] = T(std::numeric_limits<float>::quiet_NaN());
   return data;
 }
 
@@ -134,10 +136,10 @@ ir::Argument matrixOf(auto &data, const Matrix &matrix) {
 /// Of zeros that a is padded with products with one column are NaNs.
 template <class T>
 void endWithInfinity(PageEndVector<T> &b, const Case &c, const Matrix &ofB) {
-  if (c.n == 1 || !std::numeric_limits<T>::has_infinity) return;
+  if (c.n == 1 || std::is_integral_v<T>) return;
   const std::int64_t last = c.k + c.moreK - 1;
   const std::int64_t at = last * (c.isTransposed ? ofB.apart : ofB.stride());
-  b[static_cast<size_t>(at)] = std::numeric_limits<T>::infinity();
+  b[static_cast<size_t>(at)] = T(std::numeric_limits<float>::infinity());
 }
 
 template <class T>
@@ -188,6 +190,7 @@ void compare(const Case &c) {
   if (c.element == "f64") return compare<double, double>(c);
   if (c.element == "i8") return compare<std::int8_t, std::int32_t>(c);
   if (c.element == "i32") return compare<std::int32_t, std::int32_t>(c);
+  if (c.element == "bf16") return compare<bf16, float>(c);
   compare<float, float>(c);
 }
 
@@ -199,8 +202,8 @@ T oneOf(std::mt19937 &rng, std::initializer_list<T> choices) {
 Case drawn(std::uint32_t seed) {
   std::mt19937 rng(seed);
   Case c;
-  c.element = oneOf<std::string>(rng, {"f32", "f32", "f32", "f64", "i32", "i8"});
-  c.sum = c.element == "i8" ? "i32" : c.element;
+  c.element = oneOf<std::string>(rng, {"f32", "f32", "f32", "f64", "i32", "i8", "bf16"});
+  c.sum = c.element == "i8" ? "i32" : c.element == "bf16" ? "f32" : c.element;
   c.rows = oneOf<std::int64_t>(rng, {1, 4, 8, 16, 32});
   c.columns = oneOf<std::int64_t>(rng, {1, 8, 16, 64});
   c.depth = oneOf<std::int64_t>(rng, {1, 4, 8, 32, 256});
@@ -327,12 +330,14 @@ TEST_CASE("boxes of a that end with their view") {
                   .high = 3,
                   .first = 0};
   const auto with = [&](auto change) {
-    for (const bool isTransposed : {false, true}) {
-      Case c = most;
-      c.isTransposed = isTransposed;
-      change(c);
-      compare(c);
-    }
+    for (const bool isTransposed : {false, true})
+      for (const char *element : {"f32", "bf16"}) {
+        Case c = most;
+        c.isTransposed = isTransposed;
+        c.element = element;
+        change(c);
+        compare(c);
+      }
   };
   with([](Case &) {});
   with([](Case &c) { c.high = 5; });

@@ -16,7 +16,7 @@ public:
 
   void copyRows(const DotOperand &a, const DotOperand &rows) {
     forEachMatrix([&](Value *batch) {
-      const DotOperand from = atBatch(a, batch, shape_.a), to = atBatch(rows, batch, shape_.sum);
+      const DotOperand from = atBatch(a, batch, shape_.a), to = atBatch(rows, batch, plan_.copied);
       for (const DotPart part : plan_.partsA) copyA(from, part, to);
     });
   }
@@ -221,9 +221,8 @@ private:
     inVectors(count, [&](Value *first, std::int64_t lanes) {
       Value *loaded = loadDotElements(b_, kind, plan_.copied, part, at(from, first, kind), lanes);
       if (plan_.together > 1) loaded = words_.ofA(loaded);
-      b_.CreateAlignedStore(
-          loaded, at(to, first, plan_.copied),
-          llvm::Align(static_cast<std::uint64_t>(ir::info(plan_.copied).bits / 8)));
+      b_.CreateAlignedStore(loaded, at(to, first, plan_.copied),
+                            llvm::Align(static_cast<std::uint64_t>(copiedBytes())));
     });
   }
 };

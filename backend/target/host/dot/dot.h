@@ -22,11 +22,11 @@
 ///   tile         one dot of Block IR, or the dots of several trips of a loop, which are then
 ///                *pieces* of one deeper product. The accumulator is read and written once.
 ///
-/// a is read where it is when its elements are already those of the sum; otherwise (narrow types,
-/// tf32, split precisions) its rows are copied into scratch first, and converted unless words take
-/// them as they are: of bytes and of bf16 a word of a or of a panel may have several steps of k
-/// (words.h). Where a has so few rows that one micro-tile has them all, each row of b is wanted
-/// once, and b is read where it is as well.
+/// a is read where it is when its elements are already those of the sum, or fill words that the
+/// processor multiplies as they are: of bytes and of bf16 a word of a or of a panel may have
+/// several steps of k (words.h). Otherwise (other narrow types, tf32, split precisions) its rows
+/// are copied into scratch first, and converted. Where a has so few rows that one micro-tile has
+/// them all, each row of b is wanted once, and b is read where it is as well.
 ///
 /// The scheme is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
 /// (ACM TOMS 34, 2008), with the two outer loops left to the kernel's author.
@@ -51,7 +51,9 @@ struct DotOperand {
 /// Whether the product is of panels; else of b itself.
 bool wantsPanels(const DotShape &shape, const VectorUnit &unit);
 /// Whether the product is of copied rows; else of a itself, unless rows are copied all the same.
-bool wantsRows(const DotShape &shape);
+bool wantsRows(const DotShape &shape, const VectorUnit &unit);
+/// How many steps of k it takes at a time; of a itself it takes whole ones.
+std::int64_t stepsTogether(const DotShape &shape, const VectorUnit &unit);
 /// Bytes of the panels of one b, and of the copied rows of one a; both are aligned to 64.
 std::int64_t dotPanelBytes(const DotShape &shape, const VectorUnit &unit);
 std::int64_t dotRowBytes(const DotShape &shape, const VectorUnit &unit);

@@ -72,13 +72,14 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
       if (!llvm::is_contained(plan.partsA, a)) plan.partsA.push_back(a);
       if (!llvm::is_contained(plan.partsB, b)) plan.partsB.push_back(b);
     }
-  plan.wantsRows = wantsRows(shape);
   const std::int32_t bits = ir::info(shape.sum).bits;
   plan.elementBytes = bits / 8;
   const WordProduct product = WordProducts::kindFor(shape, unit);
   plan.together = WordProducts::together(product);
   plan.copied = WordProducts::copiedFor(product, shape);
   plan.depth = roundUp(shape.k, plan.together) / plan.together;
+  plan.wantsRows = shape.precision != ir::Precision::Ieee ||
+                   !WordProducts::takesA(product, shape) || shape.k % plan.together != 0;
   plan.lanes = unit.lanes(bits);
   const std::int64_t vectors = llvm::divideCeilSigned(shape.n, plan.lanes); // of a row
   plan.wantsPanels = shape.isTransposedB || shape.b != shape.sum ||
@@ -95,8 +96,12 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   return plan;
 }
 
-bool wantsRows(const DotShape &shape) {
-  return shape.a != shape.sum || shape.precision != ir::Precision::Ieee;
+bool wantsRows(const DotShape &shape, const VectorUnit &unit) {
+  return planDot(shape, unit).wantsRows;
+}
+
+std::int64_t stepsTogether(const DotShape &shape, const VectorUnit &unit) {
+  return planDot(shape, unit).together;
 }
 
 bool wantsPanels(const DotShape &shape, const VectorUnit &unit) {
@@ -131,7 +136,7 @@ DotLayout::DotLayout(llvm::IRBuilder<> &builder, const DotShape &shape, const Ve
       element_(scratchElementType(builder.getContext(), shape.sum)) {}
 
 DotOperand DotLayout::rowsAt(Value *rows) {
-  return {rows, i64(plan_.depth), i64(plan_.bytesRows() / plan_.elementBytes)};
+  return {rows, i64(plan_.depth * plan_.together), i64(plan_.bytesRows() / copiedBytes())};
 }
 
 DotOperand DotLayout::panelsAt(Value *panels) {

@@ -40,7 +40,8 @@ class DotLayout {
 public:
   DotLayout(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit);
 
-  /// The copies that lie there, as a product takes them.
+  /// The copies that lie there, as a product takes them: rows in elements of `copied`, panels in
+  /// those of the sums.
   DotOperand rowsAt(llvm::Value *rows);
   DotOperand panelsAt(llvm::Value *panels);
 
@@ -65,6 +66,7 @@ protected:
   llvm::Value *correctionsOf(llvm::Value *panels, llvm::Value *firstColumn);
   /// Of the sums' elements.
   llvm::Type *vectorType();
+  std::int64_t copiedBytes() const { return ir::info(plan_.copied).bits / 8; }
   llvm::Align elementAlign() const {
     return llvm::Align(static_cast<std::uint64_t>(plan_.elementBytes));
   }

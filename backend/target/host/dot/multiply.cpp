@@ -17,7 +17,7 @@ public:
 
   void multiply(const DotOperand &a, const DotOperand &b) {
     forEachMatrix([&](Value *batch) {
-      const DotOperand ofA = atBatch(a, batch, shape_.sum), ofB = atBatch(b, batch, shape_.sum);
+      const DotOperand ofA = atBatch(a, batch, plan_.copied), ofB = atBatch(b, batch, shape_.sum);
       const DotOperand from = atBatch(sums_.at, batch, shape_.sum),
                        to = atBatch(sums_.to, batch, shape_.sum);
       const auto microTile = [&](Value *row, std::int64_t rows, Value *column,
@@ -167,8 +167,9 @@ private:
   }
 
   Value *broadcast(Value *a, Value *stride, Value *row, Value *k) {
-    Value *pointer = at(at(a, b_.CreateMul(row, stride), shape_.sum), k, shape_.sum);
-    Value *scalar = b_.CreateAlignedLoad(element_, pointer, elementAlign());
+    Value *pointer = at(at(a, b_.CreateMul(row, stride), plan_.copied), k, shape_.sum);
+    const llvm::Align align(static_cast<std::uint64_t>(copiedBytes()));
+    Value *scalar = b_.CreateAlignedLoad(element_, pointer, align);
     return b_.CreateVectorSplat(static_cast<unsigned>(plan_.lanes), scalar);
   }
 

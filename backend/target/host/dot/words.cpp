@@ -66,6 +66,10 @@ ElementKind WordProducts::copiedFor(WordProduct kind, const DotShape &shape) {
   IMBREX_UNREACHABLE("a product of words that is none");
 }
 
+bool WordProducts::takesA(WordProduct kind, const DotShape &shape) {
+  return shape.a == copiedFor(kind, shape) && kind != WordProduct::UnsignedSigned;
+}
+
 Value *WordProducts::splat(std::uint32_t word) {
   return b_.CreateVectorSplat(static_cast<unsigned>(lanes_), b_.getInt32(word));
 }

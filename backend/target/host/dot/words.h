@@ -30,6 +30,8 @@ public:
   /// What copies are of: a part of a word, or one as the sums are.
   static ir::ElementKind copiedFor(WordProduct kind, const DotShape &shape);
 
+  /// Whether words of a are as a's elements lie in memory, if these fill them.
+  static bool takesA(WordProduct kind, const DotShape &shape);
   /// Elements of a as they are copied.
   llvm::Value *ofA(llvm::Value *elements);
   /// Rows of b, one for each step of a word, word by word.

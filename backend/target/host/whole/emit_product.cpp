@@ -179,13 +179,14 @@ Value *WholeEmitter::Product::reachOf(Value *extent, Value *start) {
 }
 
 DotOperand WholeEmitter::Product::rowsFor(const DotOperand &a) {
-  return wantsRows(shape_) ? emitDotRows(b_, shape_, f_.unit, a, f_.scratch(rowBytes_)) : a;
+  return wantsRows(shape_, f_.unit) ? emitDotRows(b_, shape_, f_.unit, a, f_.scratch(rowBytes_))
+                                    : a;
 }
 
 /// How many trips are one product at most. One that has a where it is wants parts that adjoin.
 std::int64_t WholeEmitter::Product::tripCount() const {
   const bool mayRun =
-      canHavePieces(shape_, f_.unit) && (wantsRows(shape_) || step_.product.adjoins);
+      canHavePieces(shape_, f_.unit) && (wantsRows(shape_, f_.unit) || step_.product.adjoins);
   return mayRun ? step_.product.trips : 1;
 }
 
@@ -243,7 +244,7 @@ void WholeEmitter::Product::multiplyRun(std::int64_t trips, Value *panels, DotSu
   Value *isOver =
       b_.CreateOr(f_.isLastTrip(),
                   b_.CreateICmpEQ(b_.CreateURem(f_.trip(), f_.index(trips)), f_.index(trips - 1)));
-  if (wantsRows(shape_)) {
+  if (wantsRows(shape_, f_.unit)) {
     copy(factor(0));
   } else {
     const PlacedRows placed = placedRows(sums);
@@ -293,17 +294,21 @@ WholeEmitter::Product::PlacedRows WholeEmitter::Product::placedRows(const DotSum
     return b_.CreateAnd(b_.CreateICmpSGE(start, f_.index(0)),
                         b_.CreateICmpSLE(start, b_.CreateSub(extent, count)));
   };
+  const auto isDepthInside = [&](Value *start, Value *depth, Value *extent) {
+    Value *rest = b_.CreateURem(depth, f_.index(stepsTogether(shape_, f_.unit)));
+    return b_.CreateAnd(b_.CreateICmpEQ(rest, f_.index(0)), isInside(start, depth, extent));
+  };
   Value *const start = box.start[columns], *const depth = depthFrom(start);
   Value *const wanted = sums.rows ? least(sums.rows, f_.index(shape_.m)) : f_.index(shape_.m);
   Value *isThere = b_.CreateAnd(isInside(box.start[rows], wanted, extents[rows]),
-                                isInside(start, depth, extents[columns]));
+                                isDepthInside(start, depth, extents[columns]));
   if (rows > 0)
     isThere = b_.CreateAnd(isThere, isInside(box.start[0], f_.index(shape_.batch), extents[0]));
   Value *const next = b_.CreateAdd(start, f_.index(shape_.k));
   Value *const end = least(extents[columns], f_.index(std::numeric_limits<std::int32_t>::max()));
   // One that begins inside is outside by its rows, or by an end that the next one exceeds too.
-  Value *const isNextAlike =
-      b_.CreateSelect(isThere, isInside(next, depthFrom(next), end), b_.CreateICmpULT(start, end));
+  Value *const isNextAlike = b_.CreateSelect(isThere, isDepthInside(next, depthFrom(next), end),
+                                             b_.CreateICmpULT(start, end));
   return {.box = box,
           .isThere = isThere,
           .depth = mayEnd ? depth : nullptr,
