@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Times the kernels of bench_host beside what Python's users run on a CPU, in one process and in
-turns: JAX (XLA), NumPy (OpenBLAS) and PyTorch (oneDNN, MKL), as far as they are installed.
+turns: JAX (XLA), NumPy (OpenBLAS), PyTorch (oneDNN, MKL) and Halide, as far as they are installed.
 
-    python3 -m venv ~/peers && ~/peers/bin/pip install numpy jax torch
+    python3 -m venv ~/peers && ~/peers/bin/pip install numpy jax torch halide
     ~/peers/bin/python bench/host/python_peers.py build/dev/bench/host/libbench_host_library.so \\
         [--threads 2] [--rounds 9] [--only matmul]
 
 Ours is right first: within a bound of the same in float64. A line of JSON for each workload
 and peer has medians, and the median ratio of peer to ours, above 1 where ours is faster, with its 95 %
 interval. XLA and PyTorch write to new arrays, as their users have it; what making one costs counts.
-`torch.compile` is not used."""
+`torch.compile` is not used, and Halide's schedules are those of halide_peers.py."""
 
 import argparse
 import ctypes
@@ -19,6 +19,7 @@ import os
 import statistics
 import sys
 import time
+from importlib.metadata import version
 
 OPTIONS = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 OPTIONS.add_argument("library")
@@ -29,7 +30,7 @@ OPTIONS = OPTIONS.parse_args()
 
 # Before anything is imported that counts processors.
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: OPTIONS.threads])
-for variable in "IMBREX", "OMP", "OPENBLAS", "MKL":
+for variable in "IMBREX", "OMP", "OPENBLAS", "MKL", "HL":
     os.environ[f"{variable}_NUM_THREADS"] = str(OPTIONS.threads)
 
 import numpy as np  # noqa: E402
@@ -43,6 +44,11 @@ try:
     import torch
 except ImportError:
     torch = None
+
+try:
+    import halide_peers as halide
+except ImportError:
+    halide = None
 
 LIBRARY = ctypes.CDLL(OPTIONS.library)
 RANDOM = np.random.default_rng(1)
@@ -132,7 +138,8 @@ def bench_products():
         bench(f"matmul f32 {m}x{n}x{k}", ours("matmul_f32", (a, b, c), (m, n, k)), c, expected, 1e-6 * k,
               {"XLA": if_there(jax, lambda: of_jax(jnp.matmul, a, b)),
                "NumPy": lambda: lambda: np.matmul(a, b, out=c),
-               "PyTorch": if_there(torch, lambda: of_torch(torch.matmul, a, b))})
+               "PyTorch": if_there(torch, lambda: of_torch(torch.matmul, a, b)),
+               "Halide": if_there(halide, lambda: halide.matmul(a, b, c))})
         if m == n and m in (512, 1024):
             z = expected + bias
             erf = np.vectorize(math.erf)
@@ -141,7 +148,8 @@ def bench_products():
                   {"XLA": if_there(jax, lambda: of_jax(
                       lambda a, b, bias: jax.nn.gelu(a @ b + bias, approximate=False), a, b, bias)),
                    "PyTorch": if_there(torch, lambda: of_torch(
-                       lambda a, b, bias: torch.nn.functional.gelu(torch.addmm(bias, a, b)), a, b, bias))})
+                       lambda a, b, bias: torch.nn.functional.gelu(torch.addmm(bias, a, b)), a, b, bias)),
+                   "Halide": if_there(halide, lambda: halide.matmul_gelu(a, b, bias, c))})
     if jax is None:
         return
     a, b = (np.asarray(jnp.asarray(floats(1024, 1024), jnp.bfloat16)) for _ in range(2))
@@ -162,7 +170,8 @@ def bench_rows():
         e = np.exp(first - first.max(1, keepdims=True))
         bench(f"softmax f32 4096x{columns}", ours("softmax", (x, y), x.shape), y, e / e.sum(1, keepdims=True), 1e-6,
               {"XLA": if_there(jax, lambda: of_jax(lambda x: jax.nn.softmax(x, axis=1), x)),
-               "PyTorch": if_there(torch, lambda: of_torch(lambda x: torch.softmax(x, 1), x))})
+               "PyTorch": if_there(torch, lambda: of_torch(lambda x: torch.softmax(x, 1), x)),
+               "Halide": if_there(halide, lambda: halide.softmax(x, y))})
         centred = first - first.mean(1, keepdims=True)
         normal = centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5) * scale + shift
 
@@ -172,11 +181,13 @@ def bench_rows():
         bench(f"layer norm f32 4096x{columns}", ours("layer_norm", (x, scale, shift, y), x.shape), y, normal, 1e-4,
               {"XLA": if_there(jax, lambda: of_jax(layer_norm, x, scale, shift)),
                "PyTorch": if_there(torch, lambda: of_torch(
-                   lambda x, scale, shift: torch.nn.functional.layer_norm(x, (columns,), scale, shift), x, scale, shift))})
+                   lambda x, scale, shift: torch.nn.functional.layer_norm(x, (columns,), scale, shift), x, scale, shift)),
+               "Halide": if_there(halide, lambda: halide.layer_norm(x, scale, shift, y))})
     a, b, c = floats(1 << 24), floats(1 << 24), np.empty(1 << 24, np.float32)
     bench("add f32 16M", ours("add", (a, b, c), a.shape), c, (a[:8] + b[:8]).astype(np.float64), 0,
           {"XLA": if_there(jax, lambda: of_jax(jnp.add, a, b)), "NumPy": lambda: lambda: np.add(a, b, out=c),
-           "PyTorch": if_there(torch, lambda: of_torch(torch.add, a, b))})
+           "PyTorch": if_there(torch, lambda: of_torch(torch.add, a, b)),
+           "Halide": if_there(halide, lambda: halide.add(a, b, c))})
 
 
 def bench_attention():
@@ -204,7 +215,7 @@ def bench_attention():
                    "PyTorch": if_there(torch, lambda: of_torch(attend_by_torch, q, k, v))})
 
 
-print(json.dumps({"numpy": np.__version__, "jax": jax and jax.__version__, "torch": torch and torch.__version__,
+print(json.dumps({"numpy": np.__version__, "jax": jax and jax.__version__, "torch": torch and torch.__version__, "halide": halide and version("halide"),
                   "threads": OPTIONS.threads, "rounds": OPTIONS.rounds}))
 bench_products()
 bench_rows()
