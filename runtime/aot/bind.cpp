@@ -21,8 +21,8 @@ using launching::ParameterAssumptions;
 
 /// A parameter on its way to its argument.
 struct Pair {
-  const Kernel &kernel;
-  const Parameter &parameter;
+  const KernelRow &kernel;
+  const ParameterRow &parameter;
   Bound &bound;
 };
 
@@ -58,7 +58,7 @@ int bindMemory(const Pair &pair, const imbrex_memory &given) {
   return IMBREX_OK;
 }
 
-GivenView givenView(const Parameter &parameter, const imbrex_array &view) {
+GivenView givenView(const ParameterRow &parameter, const imbrex_array &view) {
   return {.address = reinterpret_cast<std::uintptr_t>(view.data),
           .extents = std::span(view.extents, parameter.rank),
           .strides = std::span(view.strides, parameter.rank),
@@ -115,16 +115,16 @@ bool areApart(const Bound &a, const Bound &b) {
 }
 
 /// analysis::Assumptions::areDisjoint
-bool areDisjoint(const Kernel &kernel, const BoundLaunch &bound) {
+bool areDisjoint(const KernelRow &kernel, const BoundLaunch &bound) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
-    const Parameter &parameter = kernel.parameters[i];
+    const ParameterRow &parameter = kernel.parameters[i];
     if (!hasMemory(parameter)) continue;
     const Bound &one = bound[i];
     if (parameter.form == Form::View && !parameter.isConst &&
         !launching::areElementsApart(givenView(parameter, *one.view)))
       return false;
     for (std::size_t before = 0; before < i; ++before)
-      if (const Parameter &other = kernel.parameters[before];
+      if (const ParameterRow &other = kernel.parameters[before];
           hasMemory(other) && !(parameter.isConst && other.isConst) &&
           !areApart(one, bound[before]))
         return false;
@@ -142,11 +142,11 @@ ParameterAssumptions assumptionsOf(const Assumed &assumed) {
           .sharedRowBytes = assumed.sharedRowBytes};
 }
 
-bool holds(const Kernel &kernel, const Code &code, const BoundLaunch &bound) {
+bool holds(const KernelRow &kernel, const CodeRow &code, const BoundLaunch &bound) {
   if (code.areDisjoint && !bound.areDisjoint) return false;
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i)
     if (!bound[i].holds.cover(assumptionsOf(code.assumed[i]))) return false;
-  return std::all_of(code.equals, code.equals + code.equalCount, [&](const EqualExtents &pair) {
+  return std::all_of(code.equals, code.equals + code.equalCount, [&](const EqualExtentsRow &pair) {
     return bound[pair.parameter].view->extents[pair.axis] ==
            bound[pair.first].view->extents[pair.firstAxis];
   });
@@ -154,7 +154,7 @@ bool holds(const Kernel &kernel, const Code &code, const BoundLaunch &bound) {
 
 } // namespace
 
-int wrongArgument(const Kernel &kernel, const Parameter &parameter, const char *what, ...) {
+int wrongArgument(const KernelRow &kernel, const ParameterRow &parameter, const char *what, ...) {
   std::array<char, 256> text{};
   std::va_list values;
   va_start(values, what);
@@ -164,7 +164,7 @@ int wrongArgument(const Kernel &kernel, const Parameter &parameter, const char *
               parameter.type, text.data());
 }
 
-int checkSpan(const Kernel &kernel, const Parameter &parameter,
+int checkSpan(const KernelRow &kernel, const ParameterRow &parameter,
               std::span<const std::int64_t> extents, std::span<const std::int64_t> strides,
               std::int64_t &bytes) {
   const launching::ArraySpan span = launching::spanOf(extents, strides);
@@ -183,7 +183,7 @@ int checkSpan(const Kernel &kernel, const Parameter &parameter,
   return IMBREX_OK;
 }
 
-int bindArguments(const Kernel &kernel, const void *const *arguments, BoundLaunch &bound) {
+int bindArguments(const KernelRow &kernel, const void *const *arguments, BoundLaunch &bound) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
     const Pair pair{kernel, kernel.parameters[i], bound.add(i)};
     if (const int status = bindOne(pair, arguments[i]); status != IMBREX_OK) return status;
@@ -192,7 +192,7 @@ int bindArguments(const Kernel &kernel, const void *const *arguments, BoundLaunc
   return IMBREX_OK;
 }
 
-std::size_t writeWords(const Kernel &kernel, const BoundLaunch &bound, Words &words) {
+std::size_t writeWords(const KernelRow &kernel, const BoundLaunch &bound, Words &words) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
     words[count++] = bound[i].scalar;
@@ -209,9 +209,10 @@ std::size_t writeWords(const Kernel &kernel, const BoundLaunch &bound, Words &wo
   return count;
 }
 
-const Code &strongest(const Kernel &kernel, std::span<const Code> codes, const BoundLaunch &bound) {
+const CodeRow &strongest(const KernelRow &kernel, std::span<const CodeRow> codes,
+                         const BoundLaunch &bound) {
   const auto found =
-      std::ranges::find_if(codes, [&](const Code &code) { return holds(kernel, code, bound); });
+      std::ranges::find_if(codes, [&](const CodeRow &code) { return holds(kernel, code, bound); });
   return found == codes.end() ? codes.back() : *found;
 }
 

@@ -47,25 +47,26 @@ private:
 };
 
 /// "the argument 'a' of 'gemm', view<f32, 2>, " and what is wrong with it. An imbrex_status.
-[[gnu::format(printf, 3, 4)]] int wrongArgument(const Kernel &kernel, const Parameter &parameter,
-                                                const char *what, ...);
+[[gnu::format(printf, 3, 4)]] int
+wrongArgument(const KernelRow &kernel, const ParameterRow &parameter, const char *what, ...);
 
 /// The bytes that an array reaches over, or the error of one that can't be. An imbrex_status.
-int checkSpan(const Kernel &kernel, const Parameter &parameter,
+int checkSpan(const KernelRow &kernel, const ParameterRow &parameter,
               std::span<const std::int64_t> extents, std::span<const std::int64_t> strides,
               std::int64_t &bytes);
 
 /// An imbrex_status.
-int bindArguments(const Kernel &kernel, const void *const *arguments, BoundLaunch &bound);
+int bindArguments(const KernelRow &kernel, const void *const *arguments, BoundLaunch &bound);
 
 /// The arguments as code for the processor takes them (host::argumentWords): a scalar's bits, an
 /// address, and behind that of a view its extents and strides, of a table its size.
 using Words = std::array<std::uint64_t, (kMostParameters + 1) * (1 + 2 * kMostAxes)>;
 /// How many they are.
-std::size_t writeWords(const Kernel &kernel, const BoundLaunch &bound, Words &words);
+std::size_t writeWords(const KernelRow &kernel, const BoundLaunch &bound, Words &words);
 
 /// The code, of those for one machine, that assumes most of what holds of the launch. The last one
 /// assumes nothing.
-const Code &strongest(const Kernel &kernel, std::span<const Code> codes, const BoundLaunch &bound);
+const CodeRow &strongest(const KernelRow &kernel, std::span<const CodeRow> codes,
+                         const BoundLaunch &bound);
 
 } // namespace imbrex::aot

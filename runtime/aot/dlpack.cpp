@@ -23,8 +23,8 @@ enum DlpackDevice : std::int32_t {
 
 /// A parameter and the tensor that is given for it.
 struct TensorPair {
-  const Kernel &kernel;
-  const Parameter &parameter;
+  const KernelRow &kernel;
+  const ParameterRow &parameter;
   const imbrex_dltensor &given;
 };
 
@@ -92,10 +92,10 @@ imbrex_array arrayOf(const imbrex_dltensor &tensor) {
 
 } // namespace
 
-int TensorArguments::take(const Kernel &kernel, const imbrex_stream &on,
+int TensorArguments::take(const KernelRow &kernel, const imbrex_stream &on,
                           const void *const *arguments) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
-    const Parameter &parameter = kernel.parameters[i];
+    const ParameterRow &parameter = kernel.parameters[i];
     list_[i] = arguments[i];
     if (!hasMemory(parameter) || parameter.form == Form::Table) continue;
     if (arguments[i] == nullptr) return wrongArgument(kernel, parameter, "is missing");

@@ -12,7 +12,7 @@ class TensorArguments {
 public:
   /// Take a launch's arguments, of which those with memory are tensors; each is checked against its
   /// parameter and the stream. An imbrex_status.
-  int take(const Kernel &kernel, const imbrex_stream &on, const void *const *arguments);
+  int take(const KernelRow &kernel, const imbrex_stream &on, const void *const *arguments);
   /// The same, with arrays of our own. Good as long as this.
   const void *const *list() const { return list_.data(); }
 

@@ -45,7 +45,7 @@ std::size_t bestBaseline() {
 }
 
 /// 1 and more, the better the later; 0 where this processor can't run it.
-std::size_t fitOf(const Code &code) {
+std::size_t fitOf(const CodeRow &code) {
   if (code.device != IMBREX_HOST) return 0;
   for (std::size_t i = 0; i <= bestBaseline(); ++i)
     if (kBaselines[i] == code.machine) return i + 1;
@@ -53,10 +53,10 @@ std::size_t fitOf(const Code &code) {
 }
 
 /// The code for the best baseline; empty where there is none.
-std::span<const Code> bestCodes(const Kernel &kernel) {
-  const Code *first = nullptr;
+std::span<const CodeRow> bestCodes(const KernelRow &kernel) {
+  const CodeRow *first = nullptr;
   std::size_t count = 0, best = 0;
-  for (const Code &code : std::span(kernel.codes, static_cast<std::size_t>(kernel.codeCount))) {
+  for (const CodeRow &code : std::span(kernel.codes, static_cast<std::size_t>(kernel.codeCount))) {
     const std::size_t fit = fitOf(code);
     if (fit == 0 || fit < best) continue;
     if (fit > best) first = &code, count = 0;
@@ -67,7 +67,7 @@ std::span<const Code> bestCodes(const Kernel &kernel) {
 }
 
 /// The first time that it is run.
-void logOnce(const Kernel &kernel, const Code &code) {
+void logOnce(const KernelRow &kernel, const CodeRow &code) {
   const auto bit = std::uint64_t{1} << std::min<std::ptrdiff_t>(&code - kernel.codes, 63);
   std::atomic<std::uint64_t> &ran = kernel.loaded->ranOnHost;
   if ((ran.load(std::memory_order_relaxed) & bit) == 0 && (ran.fetch_or(bit) & bit) == 0)
@@ -85,18 +85,18 @@ std::int32_t threadCount() {
 
 } // namespace
 
-const Code *usualCode(const Kernel &kernel) {
-  const std::span<const Code> codes = bestCodes(kernel);
+const CodeRow *usualCode(const KernelRow &kernel) {
+  const std::span<const CodeRow> codes = bestCodes(kernel);
   return codes.empty() ? nullptr : codes.data();
 }
 
-int runOnHost(const Kernel &kernel, const BoundLaunch &bound) {
-  const std::span<const Code> codes = bestCodes(kernel);
+int runOnHost(const KernelRow &kernel, const BoundLaunch &bound) {
+  const std::span<const CodeRow> codes = bestCodes(kernel);
   if (codes.empty())
     return fail(IMBREX_NO_CODE,
                 "the library '%s' has no code of '%s' for this processor, only for %s",
                 kernel.library, kernel.name, describe(kernel).c_str());
-  const Code &code = strongest(kernel, codes, bound);
+  const CodeRow &code = strongest(kernel, codes, bound);
   logOnce(kernel, code);
   Words words;
   writeWords(kernel, bound, words);

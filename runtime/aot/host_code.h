@@ -6,9 +6,9 @@
 namespace imbrex::aot {
 
 /// Of what launches run here, whatever they keep; null where there is nothing for this processor.
-const Code *usualCode(const Kernel &kernel);
+const CodeRow *usualCode(const KernelRow &kernel);
 
 /// Run all blocks of a launch, and return when all are done. An imbrex_status.
-int runOnHost(const Kernel &kernel, const BoundLaunch &bound);
+int runOnHost(const KernelRow &kernel, const BoundLaunch &bound);
 
 } // namespace imbrex::aot

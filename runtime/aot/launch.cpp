@@ -20,7 +20,7 @@ struct Packed {
   std::array<void *, kMostWords> each; ///< Where each word is, of code that has maps.
 };
 
-std::uint64_t valueOf(const Word &word, const BoundLaunch &bound) {
+std::uint64_t valueOf(const WordRow &word, const BoundLaunch &bound) {
   const Bound &argument = bound[word.parameter];
   switch (word.kind) {
   case WordKind::Scalar:
@@ -34,7 +34,7 @@ std::uint64_t valueOf(const Word &word, const BoundLaunch &bound) {
   return 0;
 }
 
-int describeBoxes(const driver::Gpu &gpu, const BoxMap &map, const imbrex_array &view,
+int describeBoxes(const driver::Gpu &gpu, const BoxMapRow &map, const imbrex_array &view,
                   std::byte *to) {
   const auto rank = static_cast<std::size_t>(map.rank);
   driver::BoxMapBytes bytes;
@@ -50,13 +50,13 @@ int describeBoxes(const driver::Gpu &gpu, const BoxMap &map, const imbrex_array 
 }
 
 /// 0, or the driver's error.
-int pack(const driver::Gpu &gpu, const Code &code, const BoundLaunch &bound, Packed &packed) {
+int pack(const driver::Gpu &gpu, const CodeRow &code, const BoundLaunch &bound, Packed &packed) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(code.wordCount); ++i) {
-    const Word &word = code.words[i];
+    const WordRow &word = code.words[i];
     std::byte *const to = &packed.bytes[word.place];
     if (code.mapCount > 0) packed.each[i] = to;
     if (word.kind == WordKind::BoxMap) {
-      const BoxMap &map = code.maps[word.axis];
+      const BoxMapRow &map = code.maps[word.axis];
       if (const int error = describeBoxes(gpu, map, *bound[word.parameter].view, to); error != 0)
         return error;
       continue;
@@ -68,9 +68,9 @@ int pack(const driver::Gpu &gpu, const Code &code, const BoundLaunch &bound, Pac
 }
 
 /// Memory of the host, or of another GPU, can't be reached by a kernel.
-int checkOwners(const Kernel &kernel, const driver::Gpu &gpu, const BoundLaunch &bound) {
+int checkOwners(const KernelRow &kernel, const driver::Gpu &gpu, const BoundLaunch &bound) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
-    const Parameter &parameter = kernel.parameters[i];
+    const ParameterRow &parameter = kernel.parameters[i];
     if (!hasMemory(parameter) || bound[i].scalar == 0) continue;
     const auto owner = gpu.ownerOf(reinterpret_cast<const void *>(bound[i].scalar));
     if (owner.isDevice && owner.number == gpu.number()) continue;
@@ -83,12 +83,13 @@ int checkOwners(const Kernel &kernel, const driver::Gpu &gpu, const BoundLaunch 
 }
 
 /// The kernel that is asked for, or a configuration of it.
-int launchOn(const driver::Gpu &gpu, const Asked &asked, const Kernel &kernel, BoundLaunch &bound) {
+int launchOn(const driver::Gpu &gpu, const Asked &asked, const KernelRow &kernel,
+             BoundLaunch &bound) {
   if (const int status = checkOwners(kernel, gpu, bound); status != IMBREX_OK) return status;
   Ready ready;
   if (const int status = makeReady(kernel, gpu, asked.on, bound, ready); status != IMBREX_OK)
     return status;
-  const Code &code = *ready.code;
+  const CodeRow &code = *ready.code;
   Packed packed;
   if (const int error = pack(gpu, code, bound, packed); error != 0)
     return fail(IMBREX_REFUSED, "%s refuses to describe the boxes of an argument of '%s': %s",
@@ -112,7 +113,7 @@ int launchOn(const driver::Gpu &gpu, const Asked &asked, const Kernel &kernel, B
 }
 
 /// The same, wherever it runs. It has its own requirements and grid.
-int launchConfig(const Asked &asked, const Kernel &kernel, BoundLaunch &bound) {
+int launchConfig(const Asked &asked, const KernelRow &kernel, BoundLaunch &bound) {
   int status = checkRequired(kernel, bound);
   if (status == IMBREX_OK) status = bindGrid(kernel, asked.grid, bound);
   if (status != IMBREX_OK) return status;
@@ -123,11 +124,12 @@ int launchConfig(const Asked &asked, const Kernel &kernel, BoundLaunch &bound) {
 }
 
 /// By the tuning table. One whose code the GPU's driver refuses is passed over.
-const Kernel &tunedConfig(const Asked &asked, const driver::Gpu *gpu, BoundLaunch &bound) {
-  const Kernel &kernel = asked.kernel;
-  const Code *const usual = gpu == nullptr ? usualCode(kernel) : usualCode(kernel, *gpu, asked.on);
+const KernelRow &tunedConfig(const Asked &asked, const driver::Gpu *gpu, BoundLaunch &bound) {
+  const KernelRow &kernel = asked.kernel;
+  const CodeRow *const usual =
+      gpu == nullptr ? usualCode(kernel) : usualCode(kernel, *gpu, asked.on);
   if (usual == nullptr) return kernel; // which says so
-  const Kernel &config = configFor(kernel, *usual, bound);
+  const KernelRow &config = configFor(kernel, *usual, bound);
   if (gpu == nullptr || &config == &kernel) return config;
   Ready ready;
   return makeReady(config, *gpu, asked.on, bound, ready) == IMBREX_REFUSED ? kernel : config;
@@ -136,7 +138,7 @@ const Kernel &tunedConfig(const Asked &asked, const driver::Gpu *gpu, BoundLaunc
 /// One that is like none that was made lately.
 int launchNew(const Asked &asked) {
   const bool isOnHost = asked.on.device == IMBREX_HOST;
-  const Kernel &kernel = asked.kernel;
+  const KernelRow &kernel = asked.kernel;
   BoundLaunch bound;
   if (const int status = bindArguments(kernel, asked.arguments, bound); status != IMBREX_OK)
     return status;
@@ -158,7 +160,7 @@ int launchUnwatched(const Asked &asked) {
 
 /// Nothing is thrown to a caller in C.
 template <class Launch>
-int guarded(const Kernel &kernel, Launch launch) {
+int guarded(const KernelRow &kernel, Launch launch) {
   try {
     return launch();
   } catch (const std::bad_alloc &) {
@@ -166,7 +168,7 @@ int guarded(const Kernel &kernel, Launch launch) {
   }
 }
 
-int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
+int launch(const KernelRow &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
            const void *const *arguments) {
   if (const int status = check(stream); status != IMBREX_OK) return status;
   WatchedLaunch watched(kernel, *stream);
@@ -174,7 +176,7 @@ int launch(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid 
 }
 
 /// Of tensors.
-int launchTensors(const Kernel &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
+int launchTensors(const KernelRow &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
                   const void *const *arguments) {
   if (const int status = check(stream); status != IMBREX_OK) return status;
   WatchedLaunch watched(kernel, *stream);
@@ -184,12 +186,12 @@ int launchTensors(const Kernel &kernel, const imbrex_stream *stream, const imbre
   return watched.ended(status);
 }
 
-int load(std::span<const Kernel *const> kernels, const imbrex_stream *stream) {
+int load(std::span<const KernelRow *const> kernels, const imbrex_stream *stream) {
   if (const int status = check(stream); status != IMBREX_OK) return status;
   if (stream->device == IMBREX_HOST) return IMBREX_OK;
   const driver::Gpu *const gpu = gpuOf(*stream);
   if (gpu == nullptr) return IMBREX_NO_DEVICE;
-  for (const Kernel *kernel : kernels)
+  for (const KernelRow *kernel : kernels)
     if (const int status = loadAll(*kernel, *gpu, *stream); status != IMBREX_OK) return status;
   return IMBREX_OK;
 }
@@ -198,7 +200,7 @@ int load(std::span<const Kernel *const> kernels, const imbrex_stream *stream) {
 } // namespace imbrex::aot
 
 /// Load all code of kernels for the stream's device.
-extern "C" int imbrex_aot_load_3(const imbrex::aot::Kernel *const *kernels, std::int64_t count,
+extern "C" int imbrex_aot_load_3(const imbrex::aot::KernelRow *const *kernels, std::int64_t count,
                                  const imbrex_stream *stream) {
   return imbrex::aot::guarded(**kernels, [&] {
     return imbrex::aot::load({kernels, static_cast<std::size_t>(count)}, stream);
@@ -207,14 +209,15 @@ extern "C" int imbrex_aot_load_3(const imbrex::aot::Kernel *const *kernels, std:
 
 /// Launch a kernel. Each of the arguments points to an imbrex_array, an imbrex_memory, or a scalar
 /// in its own type.
-extern "C" int imbrex_aot_launch_3(const imbrex::aot::Kernel *kernel, const imbrex_stream *stream,
-                                   const imbrex_grid *grid, const void *const *arguments) {
+extern "C" int imbrex_aot_launch_3(const imbrex::aot::KernelRow *kernel,
+                                   const imbrex_stream *stream, const imbrex_grid *grid,
+                                   const void *const *arguments) {
   return imbrex::aot::guarded(
       *kernel, [&] { return imbrex::aot::launch(*kernel, stream, grid, arguments); });
 }
 
 /// The same, with an imbrex_dltensor for each that has memory.
-extern "C" int imbrex_aot_launch_dlpack_3(const imbrex::aot::Kernel *kernel,
+extern "C" int imbrex_aot_launch_dlpack_3(const imbrex::aot::KernelRow *kernel,
                                           const imbrex_stream *stream, const imbrex_grid *grid,
                                           const void *const *arguments) {
   return imbrex::aot::guarded(

@@ -14,15 +14,15 @@
 namespace imbrex::aot {
 namespace {
 
-using Codes = std::span<const Code>;
+using Codes = std::span<const CodeRow>;
 
-bool areOfOneMachine(const Code &a, const Code &b) {
+bool areOfOneMachine(const CodeRow &a, const CodeRow &b) {
   return a.device == b.device && a.isAssembly == b.isAssembly &&
          std::string_view(a.machine) == b.machine;
 }
 
 /// The code of each machine, which stands together.
-std::vector<Codes> byMachine(const Kernel &kernel) {
+std::vector<Codes> byMachine(const KernelRow &kernel) {
   std::vector<Codes> groups;
   const Codes all(kernel.codes, static_cast<std::size_t>(kernel.codeCount));
   for (std::size_t first = 0, next = 0; first < all.size(); first = next) {
@@ -33,9 +33,9 @@ std::vector<Codes> byMachine(const Kernel &kernel) {
 }
 
 /// What suits a GPU, the best first.
-std::vector<Codes> suitable(const Kernel &kernel, const driver::Gpu &gpu, std::uint8_t device) {
+std::vector<Codes> suitable(const KernelRow &kernel, const driver::Gpu &gpu, std::uint8_t device) {
   const auto fit = [&](Codes codes) {
-    const Code &one = codes.front();
+    const CodeRow &one = codes.front();
     if (one.device != device) return 0;
     return package::fitOf(one.machine, one.isAssembly, gpu.kind());
   };
@@ -49,11 +49,11 @@ std::vector<Codes> suitable(const Kernel &kernel, const driver::Gpu &gpu, std::u
 /// on; before that, the next best is tried where it refuses one.
 class OnGpu {
 public:
-  OnGpu(const Kernel &kernel, const driver::Gpu &gpu, std::uint8_t device)
+  OnGpu(const KernelRow &kernel, const driver::Gpu &gpu, std::uint8_t device)
       : kernel_(kernel), gpu_(gpu), suitable_(suitable(kernel, gpu, device)),
         slots_(static_cast<std::size_t>(kernel.codeCount)) {}
 
-  const Code *usual() const {
+  const CodeRow *usual() const {
     if (const Codes *codes = taken_.load(std::memory_order_acquire)) return codes->data();
     return suitable_.empty() ? nullptr : suitable_.front().data();
   }
@@ -82,7 +82,7 @@ public:
       status = takeBest([&](Codes codes) { return load(on, codes.back(), ready); });
     const Codes *const taken = taken_.load(std::memory_order_acquire);
     if (taken == nullptr) return status;
-    for (const Code &code : *taken)
+    for (const CodeRow &code : *taken)
       if (status == IMBREX_OK && (code.mapCount == 0 || gpu_.knowsBoxes()))
         status = load(on, code, ready);
     return status;
@@ -110,9 +110,11 @@ private:
     std::atomic<bool> isLoaded = false;
   };
 
-  Slot &slotOf(const Code &code) { return slots_[static_cast<std::size_t>(&code - kernel_.codes)]; }
+  Slot &slotOf(const CodeRow &code) {
+    return slots_[static_cast<std::size_t>(&code - kernel_.codes)];
+  }
 
-  bool isLoaded(const Code &code, Ready &ready) {
+  bool isLoaded(const CodeRow &code, Ready &ready) {
     const Slot &slot = slotOf(code);
     if (!slot.isLoaded.load(std::memory_order_acquire)) return false;
     ready = {&code, slot.module};
@@ -120,7 +122,7 @@ private:
   }
 
   /// Unless it is there.
-  int load(const imbrex_stream &on, const Code &code, Ready &ready) {
+  int load(const imbrex_stream &on, const CodeRow &code, Ready &ready) {
     if (isLoaded(code, ready)) return IMBREX_OK;
     if (gpu_.isCapturing(on.handle))
       return fail(IMBREX_CAPTURED,
@@ -147,7 +149,7 @@ private:
     return IMBREX_OK;
   }
 
-  const Kernel &kernel_;
+  const KernelRow &kernel_;
   const driver::Gpu &gpu_;
   const std::vector<Codes> suitable_;
   std::atomic<const Codes *> taken_ = nullptr;
@@ -158,7 +160,7 @@ private:
 
 constinit std::mutex making;
 
-OnGpu &onGpu(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
+OnGpu &onGpu(const KernelRow &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
   std::atomic<void *> &place = kernel.loaded->places[placeOf(on)];
   if (void *found = place.load(std::memory_order_acquire)) return *static_cast<OnGpu *>(found);
   const std::scoped_lock lock(making);
@@ -171,17 +173,17 @@ OnGpu &onGpu(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &
 
 } // namespace
 
-const Code *usualCode(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
+const CodeRow *usualCode(const KernelRow &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
   return onGpu(kernel, gpu, on).usual();
 }
 
-int makeReady(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
+int makeReady(const KernelRow &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
               BoundLaunch &bound, Ready &ready) {
   if (!gpu.knowsBoxes()) bound.forgetBoxes(static_cast<std::size_t>(kernel.parameterCount));
   return onGpu(kernel, gpu, on).find(on, bound, ready);
 }
 
-void logLoaded(const Kernel &kernel, const Code &code, const char *device) {
+void logLoaded(const KernelRow &kernel, const CodeRow &code, const char *device) {
   int assumed = (code.areDisjoint ? 1 : 0) + code.equalCount; // tells the codes of a machine apart
   for (const Assumed &of : std::span(code.assumed, static_cast<std::size_t>(kernel.parameterCount)))
     assumed += of.isDivisible + of.hasUnitStride + of.hasDivisibleRows + of.hasSmallExtents +
@@ -192,7 +194,7 @@ void logLoaded(const Kernel &kernel, const Code &code, const char *device) {
            code.isAssembly ? "ptx:" : "", code.machine, assumed);
 }
 
-int loadAll(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
+int loadAll(const KernelRow &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
   OnGpu &usual = onGpu(kernel, gpu, on);
   int status = usual.findAll(on);
   for (const TunedRow &row : std::span(kernel.tuned, static_cast<std::size_t>(kernel.tunedCount))) {
@@ -203,10 +205,10 @@ int loadAll(const Kernel &kernel, const driver::Gpu &gpu, const imbrex_stream &o
   return status;
 }
 
-std::string describe(const Kernel &kernel) {
+std::string describe(const KernelRow &kernel) {
   std::string text;
   for (const Codes codes : byMachine(kernel)) {
-    const Code &one = codes.front();
+    const CodeRow &one = codes.front();
     text.append(text.empty() ? "" : ", ")
         .append(one.isAssembly              ? "assembly of "
                 : one.device == IMBREX_HOST ? "host:"

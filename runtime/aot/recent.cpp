@@ -60,7 +60,7 @@ std::uint64_t bitsOf(const void *given, std::uint8_t bytes, bool isTruth) {
 
 driver::LaunchHash hashOf(const Asked &asked, const void *loaded) {
   driver::LaunchHash hash(reinterpret_cast<std::uintptr_t>(loaded));
-  const Kernel &kernel = asked.kernel;
+  const KernelRow &kernel = asked.kernel;
   const auto count =
       std::min(static_cast<std::size_t>(kernel.parameterCount), driver::LaunchHash::kMostArguments);
   for (std::size_t i = 0; i < count; ++i)
@@ -74,7 +74,7 @@ driver::LaunchHash hashOf(const Asked &asked, const void *loaded) {
 
 /// Where the words of an argument are that has memory: its data, what it reaches over, what is
 /// promised of it.
-std::vector<std::uint16_t> placesOf(const Parameter &parameter) {
+std::vector<std::uint16_t> placesOf(const ParameterRow &parameter) {
   if (parameter.form == Form::Pointer)
     return {offsetof(imbrex_memory, data), offsetof(imbrex_memory, bytes)};
   if (parameter.form == Form::Table)
@@ -105,7 +105,7 @@ void keepMemory(const Asked &asked, std::size_t argument, std::vector<KeptWords>
 }
 
 Number numberOf(const Asked &asked, std::size_t argument) {
-  const Parameter &parameter = asked.kernel.parameters[argument];
+  const ParameterRow &parameter = asked.kernel.parameters[argument];
   const std::uint8_t bytes = storageBytes(parameter);
   const bool isTruth = parameter.form == Form::Truth;
   return {.argument = static_cast<std::uint32_t>(argument),
@@ -129,9 +129,9 @@ void keepArguments(const Asked &asked, RecentLaunch &kept) {
 
 /// Those of which the code is told, unless a requirement, the grid or a configuration follows from
 /// them.
-void findPlaces(const Kernel &kernel, const Code &code, std::vector<Number> &numbers) {
+void findPlaces(const KernelRow &kernel, const CodeRow &code, std::vector<Number> &numbers) {
   if (kernel.check != nullptr || kernel.blocks != nullptr) return;
-  for (const Word &word : std::span(code.words, static_cast<std::size_t>(code.wordCount))) {
+  for (const WordRow &word : std::span(code.words, static_cast<std::size_t>(code.wordCount))) {
     if (word.kind != WordKind::Scalar) continue;
     for (Number &number : numbers)
       if (number.argument == word.parameter && !kernel.parameters[number.argument].isTuned)
@@ -139,7 +139,7 @@ void findPlaces(const Kernel &kernel, const Code &code, std::vector<Number> &num
   }
 }
 
-const void *loadedOf(const Kernel &kernel, const imbrex_stream &on) {
+const void *loadedOf(const KernelRow &kernel, const imbrex_stream &on) {
   return kernel.loaded->places[placeOf(on)].load(std::memory_order_acquire);
 }
 
@@ -200,7 +200,7 @@ void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
                 const driver::Launch &launch) {
   RecentLaunches *const recent = RecentLaunches::make();
   if (recent == nullptr) return;
-  const Kernel &kernel = asked.kernel;
+  const KernelRow &kernel = asked.kernel;
   const void *const loaded = loadedOf(kernel, asked.on);
   RecentLaunch &kept = recent->make(hashOf(asked, loaded));
   kept.loaded = nullptr; // until all is there
@@ -213,7 +213,7 @@ void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
   kept.loaded = loaded;
 }
 
-int refusedLaunch(const Kernel &kernel, const driver::Gpu &gpu, const driver::Launch &launch,
+int refusedLaunch(const KernelRow &kernel, const driver::Gpu &gpu, const driver::Launch &launch,
                   int error) {
   return fail(IMBREX_REFUSED, "%s refuses the launch of '%s' with %d x %d x %d blocks of %d: %s",
               gpu.description().c_str(), kernel.name, launch.grid[0], launch.grid[1],

@@ -10,7 +10,7 @@ namespace imbrex::aot {
 
 /// A launch as it is asked for.
 struct Asked {
-  const Kernel &kernel;
+  const KernelRow &kernel;
   const imbrex_stream &on;
   const imbrex_grid *grid; ///< Null where the kernel is to compute it.
   const void *const *arguments;
@@ -25,7 +25,7 @@ void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
                 const driver::Launch &launch);
 
 /// The error of what a driver did not take.
-int refusedLaunch(const Kernel &kernel, const driver::Gpu &gpu, const driver::Launch &launch,
+int refusedLaunch(const KernelRow &kernel, const driver::Gpu &gpu, const driver::Launch &launch,
                   int error);
 
 } // namespace imbrex::aot

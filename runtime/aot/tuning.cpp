@@ -16,25 +16,26 @@ std::int64_t valueOf(const Given &of, std::uint64_t bits) {
   return static_cast<std::int64_t>(std::min(bits, kMost));
 }
 
-bool isIn(const Range &range, const Words &words) {
+bool isIn(const RangeRow &range, const Words &words) {
   const std::int64_t value = valueOf(range.of, words[static_cast<std::size_t>(range.of.word)]);
   return range.least <= value && value <= range.most;
 }
 
 } // namespace
 
-bool isAbout(const TunedRow &row, const Code &usual) {
+bool isAbout(const TunedRow &row, const CodeRow &usual) {
   return row.device == usual.device && row.isAssembly == usual.isAssembly &&
          std::string_view(row.machine) == usual.machine;
 }
 
-const Kernel &configFor(const Kernel &kernel, const Code &usual, const BoundLaunch &bound) {
+const KernelRow &configFor(const KernelRow &kernel, const CodeRow &usual,
+                           const BoundLaunch &bound) {
   Words words;
   writeWords(kernel, bound, words);
   for (const TunedRow &row : std::span(kernel.tuned, static_cast<std::size_t>(kernel.tunedCount)))
     if (isAbout(row, usual) &&
         std::all_of(row.ranges, row.ranges + row.rangeCount,
-                    [&](const Range &range) { return isIn(range, words); }) &&
+                    [&](const RangeRow &range) { return isIn(range, words); }) &&
         keepsRequired(*row.config, bound))
       return *row.config;
   return kernel;

@@ -6,11 +6,11 @@
 namespace imbrex::aot {
 
 /// Whether a row is about launches that would run code of that machine otherwise.
-bool isAbout(const TunedRow &row, const Code &usual);
+bool isAbout(const TunedRow &row, const CodeRow &usual);
 
 /// The one of the first row of the kernel's tuning table that fits: it is about the machine that
 /// `usual` is for, which the launch would run otherwise, all its ranges have the launch's numbers,
 /// and the launch keeps what its configuration requires. The kernel itself where none does.
-const Kernel &configFor(const Kernel &kernel, const Code &usual, const BoundLaunch &bound);
+const KernelRow &configFor(const KernelRow &kernel, const CodeRow &usual, const BoundLaunch &bound);
 
 } // namespace imbrex::aot

@@ -29,7 +29,7 @@ void countWatchers() {
 
 } // namespace
 
-void WatchedLaunch::begin(const Kernel &kernel, const imbrex_stream &on) {
+void WatchedLaunch::begin(const KernelRow &kernel, const imbrex_stream &on) {
   if (watchers.load(std::memory_order_relaxed) == Watchers::Unknown) {
     const std::scoped_lock lock(setting);
     countWatchers();

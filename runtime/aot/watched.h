@@ -18,7 +18,7 @@ struct Hook {
 /// flag where nobody wants to know.
 class WatchedLaunch {
 public:
-  WatchedLaunch(const Kernel &kernel, const imbrex_stream &on) {
+  WatchedLaunch(const KernelRow &kernel, const imbrex_stream &on) {
     if (watchers.load(std::memory_order_relaxed) != Watchers::None) begin(kernel, on);
   }
   WatchedLaunch(const WatchedLaunch &) = delete;
@@ -38,7 +38,7 @@ public:
   static inline constinit std::atomic<Watchers> watchers = Watchers::Unknown;
 
 private:
-  void begin(const Kernel &kernel, const imbrex_stream &on);
+  void begin(const KernelRow &kernel, const imbrex_stream &on);
   void end();
 
   imbrex_launch seen_;

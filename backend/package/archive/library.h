@@ -67,7 +67,7 @@ struct TunedRange {
 
 /// A row of a kernel's tuning table: which of its configurations launches run that are in all the
 /// ranges, on devices where they would run code for one of the targets.
-struct TunedRow {
+struct TuningRule {
   std::vector<LibraryTarget> targets;
   std::vector<TunedRange> ranges;
   std::size_t config;
@@ -86,7 +86,7 @@ struct LibraryKernel {
   CodeOnHost checkCode = {}; ///< Of what it requires of its launches, if that is anything.
   std::vector<LibraryTarget> targets = {}; ///< That it is compiled for.
   std::vector<LibraryKernel> configs = {};
-  std::vector<TunedRow> tuned = {}; ///< The first that fits counts.
+  std::vector<TuningRule> tuned = {}; ///< The first that fits counts.
 
   /// Whether arrays are passed to it, so that a function whose name ends with kDlpackSuffix takes
   /// them as DLPack's tensors.

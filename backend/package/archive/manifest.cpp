@@ -37,7 +37,7 @@ Object asJson(const LibraryKernel &of, const LibraryCode &code) {
   return object;
 }
 
-Object asJson(const LibraryKernel &of, const TunedRow &row) {
+Object asJson(const LibraryKernel &of, const TuningRule &row) {
   Array targets;
   for (const LibraryTarget &target : row.targets) targets.push_back(toText(target));
   Object where;
@@ -72,7 +72,7 @@ Object asJson(const Library &library, const LibraryKernel &of) {
   Array configs, tuned;
   for (const LibraryKernel &config : of.configs)
     if (!config.targets.empty()) configs.push_back(asJson(library, config));
-  for (const TunedRow &row : of.tuned) tuned.push_back(asJson(of, row));
+  for (const TuningRule &row : of.tuned) tuned.push_back(asJson(of, row));
   object["configs"] = std::move(configs);
   object["tuned"] = std::move(tuned);
   return object;

@@ -92,7 +92,7 @@ public:
                              entry(of_.checkCode), make_.number(of_.checkCode.scratchBytes),
                              entry(of_.blocksCode), make_.number(of_.blocksCode.scratchBytes),
                              count(parameters.size()), count(codes.size()), count(rows.size())}),
-                        alignof(aot::Kernel));
+                        alignof(aot::KernelRow));
   }
 
 private:
@@ -109,7 +109,7 @@ private:
       configs.push_back(
           config.targets.empty() ? nullptr : TableMaker(module_, make_, library_, config).kernel());
     llvm::SmallVector<Constant *, 16> rows;
-    for (const TunedRow &row : of_.tuned) {
+    for (const TuningRule &row : of_.tuned) {
       llvm::SmallVector<Constant *, 4> ranges;
       for (const TunedRange &range : row.ranges)
         ranges.push_back(ConstantMaker::structure(
@@ -167,7 +167,7 @@ private:
 
   /// A range of the table may be about it, or what a configuration requires.
   bool isTuned(const std::string &scalar) const {
-    return llvm::any_of(of_.tuned, [&](const TunedRow &row) {
+    return llvm::any_of(of_.tuned, [&](const TuningRule &row) {
       return !of_.configs[row.config].checkCode.entry.empty() ||
              llvm::any_of(row.ranges,
                           [&](const TunedRange &range) { return range.of.name == scalar; });

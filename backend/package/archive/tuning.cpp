@@ -88,9 +88,9 @@ private:
     if (config == kernel.configs.end())
       return unknown(place + ": '" + kernel.name + "'", "configuration", row.config,
                      listOf(kernel.configs, [](const auto &one) { return one.config; }));
-    TunedRow made{.targets = targetsOf(row, place),
-                  .ranges = rangesOf(kernel, row, place),
-                  .config = static_cast<std::size_t>(config - kernel.configs.begin())};
+    TuningRule made{.targets = targetsOf(row, place),
+                    .ranges = rangesOf(kernel, row, place),
+                    .config = static_cast<std::size_t>(config - kernel.configs.begin())};
     for (const LibraryTarget &target : options_.targets)
       if (isOneOf(target, made.targets) && !isOneOf(target, config->targets))
         config->targets.push_back(target);

@@ -10,12 +10,13 @@
 /// version no longer link.
 namespace imbrex::aot {
 
-/// `int (const Kernel *, const imbrex_stream *, const imbrex_grid *, const void *const *arguments)`
+/// `int (const KernelRow *, const imbrex_stream *, const imbrex_grid *, const void *const *)`: the
+/// last are the arguments.
 inline constexpr const char *kLaunchSymbol = "imbrex_aot_launch_3";
 /// The same, where all that has memory comes as an imbrex_dltensor.
 inline constexpr const char *kDlpackLaunchSymbol = "imbrex_aot_launch_dlpack_3";
 
-/// `int (const Kernel *const *, std::int64_t count, const imbrex_stream *)`
+/// `int (const KernelRow *const *, std::int64_t count, const imbrex_stream *)`
 inline constexpr const char *kLoadSymbol = "imbrex_aot_load_3";
 
 inline constexpr std::size_t kMostAxes = 5;
@@ -27,31 +28,31 @@ inline constexpr std::size_t kMostParameters = 32, kMostWords = 512, kMostArgume
 /// What is passed for one parameter of a GPU's kernel (lower::WordKind).
 enum class WordKind : std::uint8_t { Scalar, Pointer, Extent, Stride, BoxMap };
 
-struct Word {
+struct WordRow {
   WordKind kind;
   std::uint8_t parameter;
   std::uint8_t axis; ///< Of the view, 0 of a table; of a BoxMap: its number among the code's.
   std::uint8_t bytes;
   std::uint32_t place; ///< In the argument list.
 };
-static_assert(sizeof(Word) == 8);
+static_assert(sizeof(WordRow) == 8);
 
 /// lower::BoxMap
-struct BoxMap {
+struct BoxMapRow {
   std::int32_t parameter;
   std::int32_t elementBytes;
   std::int32_t swizzleBytes;
   std::int32_t rank;
   std::int64_t box[kMostAxes];
 };
-static_assert(sizeof(BoxMap) == 56);
+static_assert(sizeof(BoxMapRow) == 56);
 
 /// imbrex_device (imbrex/aot.h), whose numbers these are.
 enum Device : std::uint8_t { kHost, kCuda, kHip };
 
 enum class Form : std::uint8_t { Scalar, Truth, Pointer, View, Table };
 
-struct Parameter {
+struct ParameterRow {
   const char *name;
   const char *type; ///< For people: "view<const bf16, 2>".
   Form form;
@@ -62,13 +63,13 @@ struct Parameter {
   std::uint8_t dlpackCode;  ///< The same as DLPack has it.
   bool isTuned;             ///< A scalar that a configuration of the kernel may follow from.
 };
-static_assert(sizeof(Parameter) == 24);
+static_assert(sizeof(ParameterRow) == 24);
 
 /// Whole bytes, of which elements may share one.
-inline std::uint8_t storageBytes(const Parameter &parameter) {
+inline std::uint8_t storageBytes(const ParameterRow &parameter) {
   return static_cast<std::uint8_t>((parameter.storageBits + 7) / 8);
 }
-inline bool hasMemory(const Parameter &parameter) {
+inline bool hasMemory(const ParameterRow &parameter) {
   return parameter.form == Form::Pointer || parameter.form == Form::View ||
          parameter.form == Form::Table;
 }
@@ -81,26 +82,26 @@ struct Assumed {
 static_assert(sizeof(Assumed) == 7);
 
 /// analysis::EqualExtents
-struct EqualExtents {
+struct EqualExtentsRow {
   std::uint8_t parameter, axis, first, firstAxis;
 };
-static_assert(sizeof(EqualExtents) == 4);
+static_assert(sizeof(EqualExtentsRow) == 4);
 
 /// Runs blocks on the processor (host::EntryFunction).
 using HostEntry = void(const std::uint64_t *words, const std::int32_t *grid, std::int64_t first,
                        std::int64_t last, std::byte *scratch, void *launch);
 
 /// Code of a kernel for one machine and for launches of which all that is assumed holds.
-struct Code {
+struct CodeRow {
   const char *machine; ///< "sm_90a", "gfx942", "x86-64-v3"
   const void *image;   ///< What the driver loads; assembly ends with a zero. Null on the host.
   const char *symbol;  ///< Of the kernel in the image.
-  const Word *words;
-  const BoxMap *maps;
-  HostEntry *entry;           ///< Null on GPUs.
-  std::int64_t scratchBytes;  ///< Of each call of it.
-  const Assumed *assumed;     ///< Of each parameter.
-  const EqualExtents *equals; ///< That are assumed.
+  const WordRow *words;
+  const BoxMapRow *maps;
+  HostEntry *entry;              ///< Null on GPUs.
+  std::int64_t scratchBytes;     ///< Of each call of it.
+  const Assumed *assumed;        ///< Of each parameter.
+  const EqualExtentsRow *equals; ///< That are assumed.
   std::int32_t wordCount, mapCount, equalCount;
   std::int32_t threads;       ///< Of a block.
   std::int32_t sharedBytes;   ///< That the launch gives a block.
@@ -109,7 +110,7 @@ struct Code {
   bool isAssembly;
   bool areDisjoint; ///< It is assumed that no two arguments' memory overlaps.
 };
-static_assert(sizeof(Code) == 104);
+static_assert(sizeof(CodeRow) == 104);
 
 /// A scalar, an extent or a stride of a launch, which a requirement or a tuning table is about.
 struct Given {
@@ -129,29 +130,29 @@ inline std::int64_t signedValue(const Given &of, std::uint64_t bits) {
 }
 
 /// What a kernel requires of its launches.
-struct Requirement {
+struct RequirementRow {
   const char *condition; ///< "a.extent(1) == b.extent(0)"
   const char *text;      ///< The author's, of what it is for.
   const Given *given;
   std::int64_t givenCount;
 };
-static_assert(sizeof(Requirement) == 32);
+static_assert(sizeof(RequirementRow) == 32);
 
 /// What a whole number of a launch may be.
-struct Range {
+struct RangeRow {
   Given of;
   std::int64_t least, most;
 };
-static_assert(sizeof(Range) == 32);
+static_assert(sizeof(RangeRow) == 32);
 
-struct Kernel;
+struct KernelRow;
 
 /// A row of a tuning table: which configuration launches run whose numbers are in the ranges, on
 /// devices where they would run code for the machine.
 struct TunedRow {
   const char *machine;
-  const Range *ranges;
-  const Kernel *config;
+  const RangeRow *ranges;
+  const KernelRow *config;
   std::int32_t rangeCount;
   std::uint8_t device; ///< A Device.
   bool isAssembly;
@@ -172,15 +173,15 @@ struct Loaded {
 
 /// A kernel of a library, or another configuration of one. Of codes, those of one machine stand
 /// together, those that assume more first, and the last of them assumes nothing.
-struct Kernel {
+struct KernelRow {
   const char *library;
   const char *name;
   const char *config;    ///< Its name; null of the kernel itself.
   const TunedRow *tuned; ///< The first that fits a launch counts. Of the kernel itself.
-  const Parameter *parameters;
-  const Code *codes;
+  const ParameterRow *parameters;
+  const CodeRow *codes;
   Loaded *loaded;
-  const Requirement *requirements;
+  const RequirementRow *requirements;
   /// Run with the kernel's arguments and behind them a view of one i64, its only block writes the
   /// number of the first requirement that they do not keep there, or -1. Null where nothing is
   /// required.
@@ -194,6 +195,6 @@ struct Kernel {
   std::int32_t codeCount;
   std::int32_t tunedCount;
 };
-static_assert(sizeof(Kernel) == 112);
+static_assert(sizeof(KernelRow) == 112);
 
 } // namespace imbrex::aot

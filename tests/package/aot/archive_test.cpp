@@ -286,7 +286,7 @@ struct Tuning {
                     diagnostics))
       error = diagnostics.render();
   }
-  const std::vector<TunedRow> &rows() const { return library.kernels[0].tuned; }
+  const std::vector<TuningRule> &rows() const { return library.kernels[0].tuned; }
 
   Library library;
   std::string error;
