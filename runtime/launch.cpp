@@ -159,7 +159,7 @@ result<void> launchable::launch(const stream_ref *stream, const grid *blocks,
                                    .arguments = arguments,
                                    .followsFromNumbers =
                                        blocks == nullptr || !state_->requirements.empty()};
-  runtime::WatchedLaunch watched(irOf(state_->kernel).name(), asked.in);
+  runtime::HookedLaunch watched(irOf(state_->kernel).name(), asked.in);
   const std::optional<Result<void>> again = runtime::launchAgain(asked);
   const result<void> made = again ? toResult(*again) : launchNew(*state_, asked);
   if (made.ok()) watched.isDone();

@@ -22,22 +22,22 @@ void set_launch_hook(launch_hook hook) {
   const launch_hook *const next = hook ? &permanent(std::move(hook)) : nullptr;
   const std::scoped_lock lock(setting);
   hookNow.store(next, std::memory_order_release);
-  runtime::WatchedLaunch::isAnyWatched = next != nullptr || wantedRanges() != nullptr;
+  runtime::HookedLaunch::isAnyWatched = next != nullptr || wantedRanges() != nullptr;
 }
 
 namespace runtime {
 
 void beginToWatch() {
-  if (wantedRanges() != nullptr) WatchedLaunch::isAnyWatched = true;
+  if (wantedRanges() != nullptr) HookedLaunch::isAnyWatched = true;
 }
 
-void WatchedLaunch::begin(const std::string &kernel) {
+void HookedLaunch::begin(const std::string &kernel) {
   hook_ = hookNow.load(std::memory_order_acquire);
   if (hook_ != nullptr) (*hook_)(seen_);
   if (const driver::Ranges *ranges = wantedRanges()) ranges->begin(kernel.c_str());
 }
 
-void WatchedLaunch::end() {
+void HookedLaunch::end() {
   if (const driver::Ranges *ranges = wantedRanges()) ranges->end();
   if (hook_ == nullptr) return;
   if (seen_.moment == launch_moment::begins) seen_.moment = launch_moment::failed;

@@ -12,16 +12,16 @@ void beginToWatch();
 
 /// Tells of a launch when it is made, and when it is told what became of it. Costs a look at one
 /// flag where nobody wants to know.
-class WatchedLaunch {
+class HookedLaunch {
 public:
-  WatchedLaunch(const std::string &kernel, const stream_ref &in)
+  HookedLaunch(const std::string &kernel, const stream_ref &in)
       : seen_{.kernel = kernel, .in = in, .moment = launch_moment::begins},
         isWatched_(isAnyWatched.load(std::memory_order_relaxed)) {
     if (isWatched_) begin(kernel);
   }
-  WatchedLaunch(const WatchedLaunch &) = delete;
-  WatchedLaunch &operator=(const WatchedLaunch &) = delete;
-  ~WatchedLaunch() {
+  HookedLaunch(const HookedLaunch &) = delete;
+  HookedLaunch &operator=(const HookedLaunch &) = delete;
+  ~HookedLaunch() {
     if (isWatched_) end();
   }
 

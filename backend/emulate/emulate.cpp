@@ -160,7 +160,7 @@ std::unique_ptr<Program> Program::compile(const llvm::Module &module,
 
 namespace {
 
-void addRegion(Launch &launch, const std::string &name, std::size_t parameter,
+void addRegion(EmulatedLaunch &launch, const std::string &name, std::size_t parameter,
                const ir::Argument &argument) {
   launch.regions.push_back({.name = name,
                             .begin = reinterpret_cast<std::uintptr_t>(argument.data),
@@ -169,7 +169,8 @@ void addRegion(Launch &launch, const std::string &name, std::size_t parameter,
                             .parameter = static_cast<std::int32_t>(parameter)});
 }
 
-void addObservations(Launch &launch, std::size_t parameter, llvm::ArrayRef<std::uint64_t> words) {
+void addObservations(EmulatedLaunch &launch, std::size_t parameter,
+                     llvm::ArrayRef<std::uint64_t> words) {
   const auto begin = reinterpret_cast<std::uintptr_t>(words.data());
   launch.arguments.push_back(begin);
   launch.regions.push_back({.name = "the record of prints",
@@ -187,7 +188,7 @@ std::string numbered(std::string name, std::size_t number) {
 /// A table's addresses, marked where there are marks left, and the region of each.
 class MarkedTables {
 public:
-  void add(Launch &launch, const std::string &name, std::size_t parameter,
+  void add(EmulatedLaunch &launch, const std::string &name, std::size_t parameter,
            const ir::Argument &table) {
     std::vector<std::uint64_t> &addresses = tables_.emplace_back();
     const auto addPointer = [&](const std::string &target, const ir::Argument &pointee) {
@@ -219,20 +220,20 @@ private:
 };
 
 template <class T>
-void addConstant(Launch &launch, const std::string &name, const T &value) {
+void addConstant(EmulatedLaunch &launch, const std::string &name, const T &value) {
   launch.regions.push_back({.name = name,
                             .begin = reinterpret_cast<std::uintptr_t>(&value),
                             .bytes = sizeof(T),
                             .isConstant = true});
 }
 
-void addMap(Launch &launch, const std::string &name, const TensorMap &map) {
+void addMap(EmulatedLaunch &launch, const std::string &name, const TensorMap &map) {
   launch.arguments.push_back(reinterpret_cast<std::uintptr_t>(&map));
   addConstant(launch, "the map of " + name, map);
 }
 
 /// AMD's ways to ask for the launch.
-void describeLaunch(Launch &launch, std::uint32_t threads) {
+void describeLaunch(EmulatedLaunch &launch, std::uint32_t threads) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const auto blocks = static_cast<std::uint32_t>(launch.grid.extents[axis]);
     const auto size = static_cast<std::uint16_t>(axis == 0 ? threads : 1);
@@ -268,7 +269,7 @@ std::int32_t Program::threads() const {
 bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
                   const Options &options, Diagnostics &diagnostics) const {
   const Implementation &program = *implementation_;
-  Launch launch;
+  EmulatedLaunch launch;
   launch.grid = grid;
   launch.options = options;
   std::vector<std::uint64_t> observations;

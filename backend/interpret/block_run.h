@@ -18,7 +18,7 @@ enum class Flow : std::uint8_t {
 };
 
 /// What a launch has in common for all its blocks.
-struct Launch {
+struct InterpretedLaunch {
   const ir::Kernel &kernel;
   const ir::Grid &grid;
   const Options &options;
@@ -29,7 +29,7 @@ struct Launch {
 /// One block of the grid while it runs.
 class BlockRun {
 public:
-  BlockRun(Launch &launch, std::int64_t block);
+  BlockRun(InterpretedLaunch &launch, std::int64_t block);
 
   Flow execute(const ir::Block &body);
 
@@ -46,7 +46,7 @@ public:
   Flow passOn(const ir::Op &op) { return set(op.result(), operand(op, 0)); }
   llvm::SmallVector<Value, 4> take(llvm::ArrayRef<ir::ValueId> values) const;
 
-  Launch &launch() { return launch_; }
+  InterpretedLaunch &launch() { return launch_; }
   const std::array<std::int32_t, 3> &programId() const { return programId_; }
 
   /// What a ring holds, the oldest first.
@@ -64,7 +64,7 @@ public:
 private:
   bool countStep(const ir::Op &op);
 
-  Launch &launch_;
+  InterpretedLaunch &launch_;
   std::array<std::int32_t, 3> programId_;
   std::vector<Value> values_;
   std::map<std::uint32_t, Ring> rings_; // by value number

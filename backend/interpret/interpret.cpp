@@ -15,7 +15,7 @@ Value argumentValue(const ir::Type &type, const ir::Argument &argument, std::int
 
 } // namespace
 
-BlockRun::BlockRun(Launch &launch, std::int64_t block)
+BlockRun::BlockRun(InterpretedLaunch &launch, std::int64_t block)
     : launch_(launch), programId_(programIdOf(launch.grid, block)),
       values_(launch.kernel.valueCount()) {
   launch_.memory.enterBlock(programId_, block);
@@ -55,8 +55,8 @@ bool run(const ir::Kernel &kernel, const ir::Grid &grid, llvm::ArrayRef<ir::Argu
   }
   if (const auto unmet = Requirements(kernel).unmet(arguments, {}))
     return diagnostics.add(*unmet), false;
-  Launch launch{kernel, grid, options, diagnostics,
-                Memory(kernel, grid, arguments, options, diagnostics)};
+  InterpretedLaunch launch{kernel, grid, options, diagnostics,
+                           Memory(kernel, grid, arguments, options, diagnostics)};
   for (std::int64_t block = 0; block < grid.blocks(); ++block)
     if (BlockRun(launch, block).execute(kernel.body()) == Flow::Failed) return false;
   return true;

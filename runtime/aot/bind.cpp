@@ -115,7 +115,7 @@ bool areApart(const Bound &a, const Bound &b) {
 }
 
 /// analysis::Assumptions::areDisjoint
-bool areDisjoint(const KernelRow &kernel, const BoundLaunch &bound) {
+bool areDisjoint(const KernelRow &kernel, const BoundArguments &bound) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
     const ParameterRow &parameter = kernel.parameters[i];
     if (!hasMemory(parameter)) continue;
@@ -142,7 +142,7 @@ ParameterAssumptions assumptionsOf(const Assumed &assumed) {
           .sharedRowBytes = assumed.sharedRowBytes};
 }
 
-bool holds(const KernelRow &kernel, const CodeRow &code, const BoundLaunch &bound) {
+bool holds(const KernelRow &kernel, const CodeRow &code, const BoundArguments &bound) {
   if (code.areDisjoint && !bound.areDisjoint) return false;
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i)
     if (!bound[i].holds.cover(assumptionsOf(code.assumed[i]))) return false;
@@ -183,7 +183,7 @@ int checkSpan(const KernelRow &kernel, const ParameterRow &parameter,
   return IMBREX_OK;
 }
 
-int bindArguments(const KernelRow &kernel, const void *const *arguments, BoundLaunch &bound) {
+int bindArguments(const KernelRow &kernel, const void *const *arguments, BoundArguments &bound) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
     const Pair pair{kernel, kernel.parameters[i], bound.add(i)};
     if (const int status = bindOne(pair, arguments[i]); status != IMBREX_OK) return status;
@@ -192,7 +192,7 @@ int bindArguments(const KernelRow &kernel, const void *const *arguments, BoundLa
   return IMBREX_OK;
 }
 
-std::size_t writeWords(const KernelRow &kernel, const BoundLaunch &bound, Words &words) {
+std::size_t writeWords(const KernelRow &kernel, const BoundArguments &bound, Words &words) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
     words[count++] = bound[i].scalar;
@@ -210,7 +210,7 @@ std::size_t writeWords(const KernelRow &kernel, const BoundLaunch &bound, Words 
 }
 
 const CodeRow &strongest(const KernelRow &kernel, std::span<const CodeRow> codes,
-                         const BoundLaunch &bound) {
+                         const BoundArguments &bound) {
   const auto found =
       std::ranges::find_if(codes, [&](const CodeRow &code) { return holds(kernel, code, bound); });
   return found == codes.end() ? codes.back() : *found;

@@ -24,12 +24,12 @@ struct Bound {
 
 /// A launch whose arguments fit. What is not used of it is never written, which would cost more
 /// than the rest of a small launch.
-class BoundLaunch {
+class BoundArguments {
 public:
   std::array<std::int32_t, 3> grid{};
   bool areDisjoint = false;
 
-  BoundLaunch() {} // NOLINT(modernize-use-equals-default): the arguments are made one by one
+  BoundArguments() {} // NOLINT(modernize-use-equals-default): the arguments are made one by one
   Bound &add(std::size_t i) { return *std::construct_at(&arguments_[i].bound); }
   /// Of the first so many arguments: for a device that can't load boxes.
   void forgetBoxes(std::size_t count) {
@@ -56,17 +56,17 @@ int checkSpan(const KernelRow &kernel, const ParameterRow &parameter,
               std::int64_t &bytes);
 
 /// An imbrex_status.
-int bindArguments(const KernelRow &kernel, const void *const *arguments, BoundLaunch &bound);
+int bindArguments(const KernelRow &kernel, const void *const *arguments, BoundArguments &bound);
 
 /// The arguments as code for the processor takes them (host::argumentWords): a scalar's bits, an
 /// address, and behind that of a view its extents and strides, of a table its size.
 using Words = std::array<std::uint64_t, (kMostParameters + 1) * (1 + 2 * kMostAxes)>;
 /// How many they are.
-std::size_t writeWords(const KernelRow &kernel, const BoundLaunch &bound, Words &words);
+std::size_t writeWords(const KernelRow &kernel, const BoundArguments &bound, Words &words);
 
 /// The code, of those for one machine, that assumes most of what holds of the launch. The last one
 /// assumes nothing.
 const CodeRow &strongest(const KernelRow &kernel, std::span<const CodeRow> codes,
-                         const BoundLaunch &bound);
+                         const BoundArguments &bound);
 
 } // namespace imbrex::aot

@@ -36,7 +36,7 @@ std::string numberText(const Given &of, std::uint64_t bits) {
 
 /// "a.extent(1) is 7, b.extent(0) is 64"
 std::string givenText(const KernelRow &kernel, const RequirementRow &required,
-                      const BoundLaunch &bound) {
+                      const BoundArguments &bound) {
   Words words;
   writeWords(kernel, bound, words);
   std::string text;
@@ -52,7 +52,7 @@ std::string givenText(const KernelRow &kernel, const RequirementRow &required,
 }
 
 /// Run what a launch computes before anything else: its results go to `made`.
-void computeFirst(const KernelRow &kernel, const BoundLaunch &bound, HostEntry *entry,
+void computeFirst(const KernelRow &kernel, const BoundArguments &bound, HostEntry *entry,
                   std::int64_t scratchBytes, std::span<std::int64_t> made) {
   const DefaultFloatState state;
   Words words;
@@ -66,14 +66,14 @@ void computeFirst(const KernelRow &kernel, const BoundLaunch &bound, HostEntry *
 }
 
 /// What the kernel itself says of the grid of such a launch.
-Extents computedGrid(const KernelRow &kernel, const BoundLaunch &bound) {
+Extents computedGrid(const KernelRow &kernel, const BoundArguments &bound) {
   Extents extents{};
   computeFirst(kernel, bound, kernel.blocks, kernel.blocksScratchBytes, extents);
   return extents;
 }
 
 /// Null where the launch keeps all.
-const RequirementRow *firstUnmet(const KernelRow &kernel, const BoundLaunch &bound) {
+const RequirementRow *firstUnmet(const KernelRow &kernel, const BoundArguments &bound) {
   if (kernel.check == nullptr) return nullptr;
   std::array<std::int64_t, 1> unmet{};
   computeFirst(kernel, bound, kernel.check, kernel.checkScratchBytes, unmet);
@@ -82,18 +82,18 @@ const RequirementRow *firstUnmet(const KernelRow &kernel, const BoundLaunch &bou
 
 } // namespace
 
-bool keepsRequired(const KernelRow &kernel, const BoundLaunch &bound) {
+bool keepsRequired(const KernelRow &kernel, const BoundArguments &bound) {
   return firstUnmet(kernel, bound) == nullptr;
 }
 
-int checkRequired(const KernelRow &kernel, const BoundLaunch &bound) {
+int checkRequired(const KernelRow &kernel, const BoundArguments &bound) {
   const RequirementRow *const unmet = firstUnmet(kernel, bound);
   if (unmet == nullptr) return IMBREX_OK;
   return fail(IMBREX_UNMET, "'%s' requires %s, and %s: %s", kernel.name, unmet->condition,
               givenText(kernel, *unmet, bound).c_str(), unmet->text);
 }
 
-int bindGrid(const KernelRow &kernel, const imbrex_grid *grid, BoundLaunch &bound) {
+int bindGrid(const KernelRow &kernel, const imbrex_grid *grid, BoundArguments &bound) {
   if (grid == nullptr && kernel.blocks == nullptr)
     return fail(IMBREX_BAD_ARGUMENT, "the launch of '%s' has no grid", kernel.name);
   const Extents extents =

@@ -90,7 +90,7 @@ const CodeRow *usualCode(const KernelRow &kernel) {
   return codes.empty() ? nullptr : codes.data();
 }
 
-int runOnHost(const KernelRow &kernel, const BoundLaunch &bound) {
+int runOnHost(const KernelRow &kernel, const BoundArguments &bound) {
   const std::span<const CodeRow> codes = bestCodes(kernel);
   if (codes.empty())
     return fail(IMBREX_NO_CODE,

@@ -9,6 +9,6 @@ namespace imbrex::aot {
 const CodeRow *usualCode(const KernelRow &kernel);
 
 /// Run all blocks of a launch, and return when all are done. An imbrex_status.
-int runOnHost(const KernelRow &kernel, const BoundLaunch &bound);
+int runOnHost(const KernelRow &kernel, const BoundArguments &bound);
 
 } // namespace imbrex::aot

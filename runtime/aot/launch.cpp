@@ -20,7 +20,7 @@ struct Packed {
   std::array<void *, kMostWords> each; ///< Where each word is, of code that has maps.
 };
 
-std::uint64_t valueOf(const WordRow &word, const BoundLaunch &bound) {
+std::uint64_t valueOf(const WordRow &word, const BoundArguments &bound) {
   const Bound &argument = bound[word.parameter];
   switch (word.kind) {
   case WordKind::Scalar:
@@ -50,7 +50,7 @@ int describeBoxes(const driver::Gpu &gpu, const BoxMapRow &map, const imbrex_arr
 }
 
 /// 0, or the driver's error.
-int pack(const driver::Gpu &gpu, const CodeRow &code, const BoundLaunch &bound, Packed &packed) {
+int pack(const driver::Gpu &gpu, const CodeRow &code, const BoundArguments &bound, Packed &packed) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(code.wordCount); ++i) {
     const WordRow &word = code.words[i];
     std::byte *const to = &packed.bytes[word.place];
@@ -68,7 +68,7 @@ int pack(const driver::Gpu &gpu, const CodeRow &code, const BoundLaunch &bound, 
 }
 
 /// Memory of the host, or of another GPU, can't be reached by a kernel.
-int checkOwners(const KernelRow &kernel, const driver::Gpu &gpu, const BoundLaunch &bound) {
+int checkOwners(const KernelRow &kernel, const driver::Gpu &gpu, const BoundArguments &bound) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
     const ParameterRow &parameter = kernel.parameters[i];
     if (!hasMemory(parameter) || bound[i].scalar == 0) continue;
@@ -84,7 +84,7 @@ int checkOwners(const KernelRow &kernel, const driver::Gpu &gpu, const BoundLaun
 
 /// The kernel that is asked for, or a configuration of it.
 int launchOn(const driver::Gpu &gpu, const Asked &asked, const KernelRow &kernel,
-             BoundLaunch &bound) {
+             BoundArguments &bound) {
   if (const int status = checkOwners(kernel, gpu, bound); status != IMBREX_OK) return status;
   Ready ready;
   if (const int status = makeReady(kernel, gpu, asked.on, bound, ready); status != IMBREX_OK)
@@ -113,7 +113,7 @@ int launchOn(const driver::Gpu &gpu, const Asked &asked, const KernelRow &kernel
 }
 
 /// The same, wherever it runs. It has its own requirements and grid.
-int launchConfig(const Asked &asked, const KernelRow &kernel, BoundLaunch &bound) {
+int launchConfig(const Asked &asked, const KernelRow &kernel, BoundArguments &bound) {
   int status = checkRequired(kernel, bound);
   if (status == IMBREX_OK) status = bindGrid(kernel, asked.grid, bound);
   if (status != IMBREX_OK) return status;
@@ -124,7 +124,7 @@ int launchConfig(const Asked &asked, const KernelRow &kernel, BoundLaunch &bound
 }
 
 /// By the tuning table. One whose code the GPU's driver refuses is passed over.
-const KernelRow &tunedConfig(const Asked &asked, const driver::Gpu *gpu, BoundLaunch &bound) {
+const KernelRow &tunedConfig(const Asked &asked, const driver::Gpu *gpu, BoundArguments &bound) {
   const KernelRow &kernel = asked.kernel;
   const CodeRow *const usual =
       gpu == nullptr ? usualCode(kernel) : usualCode(kernel, *gpu, asked.on);
@@ -139,7 +139,7 @@ const KernelRow &tunedConfig(const Asked &asked, const driver::Gpu *gpu, BoundLa
 int launchNew(const Asked &asked) {
   const bool isOnHost = asked.on.device == IMBREX_HOST;
   const KernelRow &kernel = asked.kernel;
-  BoundLaunch bound;
+  BoundArguments bound;
   if (const int status = bindArguments(kernel, asked.arguments, bound); status != IMBREX_OK)
     return status;
   if (kernel.tunedCount == 0) return launchConfig(asked, kernel, bound);

@@ -58,7 +58,7 @@ public:
     return suitable_.empty() ? nullptr : suitable_.front().data();
   }
 
-  int find(const imbrex_stream &on, const BoundLaunch &bound, Ready &ready) {
+  int find(const imbrex_stream &on, const BoundArguments &bound, Ready &ready) {
     if (const Codes *codes = taken_.load(std::memory_order_acquire))
       if (isLoaded(strongest(kernel_, *codes, bound), ready)) return IMBREX_OK;
     if (isRefused_.load(std::memory_order_relaxed)) return IMBREX_REFUSED;
@@ -178,7 +178,7 @@ const CodeRow *usualCode(const KernelRow &kernel, const driver::Gpu &gpu, const 
 }
 
 int makeReady(const KernelRow &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
-              BoundLaunch &bound, Ready &ready) {
+              BoundArguments &bound, Ready &ready) {
   if (!gpu.knowsBoxes()) bound.forgetBoxes(static_cast<std::size_t>(kernel.parameterCount));
   return onGpu(kernel, gpu, on).find(on, bound, ready);
 }

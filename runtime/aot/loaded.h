@@ -19,7 +19,7 @@ const CodeRow *usualCode(const KernelRow &kernel, const driver::Gpu &gpu, const 
 /// imbrex_status. A configuration that the GPU's driver has once refused stays so. Where the driver
 /// knows of no boxes, the launch is without them from then on.
 int makeReady(const KernelRow &kernel, const driver::Gpu &gpu, const imbrex_stream &on,
-              BoundLaunch &bound, Ready &ready);
+              BoundArguments &bound, Ready &ready);
 
 /// All that launches on the GPU may run of a kernel and of its configurations. An imbrex_status.
 int loadAll(const KernelRow &kernel, const driver::Gpu &gpu, const imbrex_stream &on);

@@ -30,7 +30,7 @@ struct Number {
   std::uint64_t value;
 };
 
-struct RecentLaunch {
+struct RememberedLaunch {
   const void *loaded = nullptr; ///< What the GPU has loaded of the kernel, which no other has.
   imbrex_grid grid{};           ///< That the launch brought, of a kernel that does not compute it.
   std::vector<KeptWords> memory = {};
@@ -40,7 +40,7 @@ struct RecentLaunch {
   driver::KeptLaunch launch = {};
 };
 
-using RecentLaunches = driver::Recent<RecentLaunch>;
+using RememberedLaunches = driver::Recent<RememberedLaunch>;
 
 template <class T>
 T readAs(const void *from) {
@@ -117,7 +117,7 @@ Number numberOf(const Asked &asked, std::size_t argument) {
           .value = bitsOf(asked.arguments[argument], bytes, isTruth)};
 }
 
-void keepArguments(const Asked &asked, RecentLaunch &kept) {
+void keepArguments(const Asked &asked, RememberedLaunch &kept) {
   kept.memory.clear();
   kept.numbers.clear();
   for (std::size_t i = 0; i < static_cast<std::size_t>(asked.kernel.parameterCount); ++i)
@@ -165,7 +165,7 @@ bool isSame(const KeptWords &kept, const void *given) {
 
 /// Give the launch that is kept other numbers, where they are all that differs; false where it is
 /// another launch.
-bool adapt(RecentLaunch &kept, const void *const *arguments) {
+bool adapt(RememberedLaunch &kept, const void *const *arguments) {
   for (const KeptWords &one : kept.memory)
     if (!isSame(one, arguments[one.argument])) return false;
   for (Number &number : kept.numbers) {
@@ -184,12 +184,12 @@ bool adapt(RecentLaunch &kept, const void *const *arguments) {
 
 int launchAgain(const Asked &asked) {
   const void *const loaded = loadedOf(asked.kernel, asked.on);
-  RecentLaunches *const recent = RecentLaunches::find();
+  RememberedLaunches *const recent = RememberedLaunches::find();
   if (recent == nullptr || loaded == nullptr) return kNotRecent;
-  const auto is = [&](RecentLaunch &one) {
+  const auto is = [&](RememberedLaunch &one) {
     return one.loaded == loaded && isSameGrid(asked, one.grid) && adapt(one, asked.arguments);
   };
-  RecentLaunch *const kept = recent->find(is, [&] { return hashOf(asked, loaded); });
+  RememberedLaunch *const kept = recent->find(is, [&] { return hashOf(asked, loaded); });
   if (kept == nullptr) return kNotRecent;
   const driver::Launch &launch = kept->launch.in(asked.on.handle);
   const int error = kept->gpu->start(kept->module, launch);
@@ -198,11 +198,11 @@ int launchAgain(const Asked &asked) {
 
 void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
                 const driver::Launch &launch) {
-  RecentLaunches *const recent = RecentLaunches::make();
+  RememberedLaunches *const recent = RememberedLaunches::make();
   if (recent == nullptr) return;
   const KernelRow &kernel = asked.kernel;
   const void *const loaded = loadedOf(kernel, asked.on);
-  RecentLaunch &kept = recent->make(hashOf(asked, loaded));
+  RememberedLaunch &kept = recent->make(hashOf(asked, loaded));
   kept.loaded = nullptr; // until all is there
   if (kernel.blocks == nullptr) kept.grid = *asked.grid;
   keepArguments(asked, kept);

@@ -29,7 +29,7 @@ bool isAbout(const TunedRow &row, const CodeRow &usual) {
 }
 
 const KernelRow &configFor(const KernelRow &kernel, const CodeRow &usual,
-                           const BoundLaunch &bound) {
+                           const BoundArguments &bound) {
   Words words;
   writeWords(kernel, bound, words);
   for (const TunedRow &row : std::span(kernel.tuned, static_cast<std::size_t>(kernel.tunedCount)))

@@ -14,7 +14,7 @@ struct Output {
   std::string path;
 };
 
-struct Launch {
+struct RequestedLaunch {
   device on;
   ir::Grid grid;
   std::uint64_t seed;                   ///< Of the order of warps on an emulated device.

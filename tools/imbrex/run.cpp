@@ -97,7 +97,7 @@ Result<std::uint64_t> readSeed() {
 }
 
 /// What the command line asks for, understood.
-Result<Launch> readLaunch(const ir::Kernel &kernel) {
+Result<RequestedLaunch> readLaunch(const ir::Kernel &kernel) {
   auto on = chooseDevice();
   if (!on) return on.failure();
   const DeviceInfo &info = runtime::infoOf(*on);
@@ -110,11 +110,11 @@ Result<Launch> readLaunch(const ir::Kernel &kernel) {
   if (!arguments) return arguments.failure();
   auto outputs = parseOutputs(kernel, *arguments, outputTexts);
   if (!outputs) return outputs.failure();
-  return Launch{.on = *on,
-                .grid = *blocks,
-                .seed = *seed,
-                .arguments = std::move(*arguments),
-                .outputs = std::move(*outputs)};
+  return RequestedLaunch{.on = *on,
+                         .grid = *blocks,
+                         .seed = *seed,
+                         .arguments = std::move(*arguments),
+                         .outputs = std::move(*outputs)};
 }
 
 void printProfile(const emulate::Counters &counters) {
@@ -140,7 +140,7 @@ Executable makeExecutable(const ir::Kernel &kernel, device on, llvm::ArrayRef<ir
                                     {.image = (*bytes)->getBuffer().str()});
 }
 
-bool execute(const ir::Kernel &kernel, const Launch &launch, Diagnostics &diagnostics) {
+bool execute(const ir::Kernel &kernel, const RequestedLaunch &launch, Diagnostics &diagnostics) {
   std::vector<ir::Argument> arguments;
   for (const BoundArgument &bound : launch.arguments) arguments.push_back(bound.argument);
   if (const auto unmet = interpret::Requirements(kernel).unmet(arguments, {}))

@@ -24,7 +24,7 @@ thread_local Thread *running = nullptr;
 
 Thread &currentThread() { return *running; }
 
-Run::Run(const Code &code, const Launch &launch, Diagnostics &diagnostics)
+Run::Run(const Code &code, const EmulatedLaunch &launch, Diagnostics &diagnostics)
     : code_(code), launch_(launch), agents_(code.threads, code.warpSize),
       report_(code.sites, launch.grid, code.warpSize, diagnostics),
       memory_(launch.regions, code.warpSize, agents_, report_),

@@ -27,7 +27,7 @@ struct Code {
   std::vector<InstructionCounts> mixes; ///< Of each basic block.
 };
 
-struct Launch {
+struct EmulatedLaunch {
   ir::Grid grid;
   Options options;
   std::vector<std::uint64_t> arguments; ///< A word for each LLVM parameter.
@@ -43,11 +43,11 @@ struct Launch {
 /// in the grid's order, several at a time as on a GPU, so that a block may wait for an earlier one.
 class Run {
 public:
-  Run(const Code &code, const Launch &launch, Diagnostics &diagnostics);
+  Run(const Code &code, const EmulatedLaunch &launch, Diagnostics &diagnostics);
   bool execute();
 
   const Code &code() const { return code_; }
-  const Launch &launch() const { return launch_; }
+  const EmulatedLaunch &launch() const { return launch_; }
   std::uint64_t *blockCounts() { return blockCounts_.data(); }
 
   // --- on a thread's fiber, called by compiled code ---
@@ -168,7 +168,7 @@ private:
   [[noreturn]] void abandon(Thread &thread);
 
   const Code &code_;
-  const Launch &launch_;
+  const EmulatedLaunch &launch_;
   Agents agents_;
   Report report_;
   Memory memory_;

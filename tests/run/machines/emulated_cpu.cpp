@@ -75,7 +75,7 @@ bool EmulatedCpu::run(const ir::Kernel &source, const ir::Grid &grid,
     std::memcpy(at, data.data(), data.size() * sizeof(data[0]));
     return reinterpret_cast<std::uint64_t>(at);
   };
-  host::Launch launch{.sites = code.sites, .diagnostics = diagnostics};
+  host::RunningLaunch launch{.sites = code.sites, .diagnostics = diagnostics};
   std::byte *scratch = guest_.allocateData(static_cast<std::size_t>(code.scratchBytes));
   guest_.run(linkInto(guest_, symbols_, code.object->getMemBufferRef(), host::KernelCode::kEntry),
              {inGuest(host::argumentWords(kernel, copied.arguments())), inGuest(grid.extents), 0,

@@ -10,7 +10,7 @@
 namespace imbrex::host {
 
 /// A running launch, as the calls of its code see it.
-struct Launch {
+struct RunningLaunch {
   const std::vector<Site> &sites;
   Diagnostics &diagnostics; // guarded by the mutex
   std::mutex mutex = {};

@@ -44,7 +44,7 @@ std::unique_ptr<Variant> loaded(KernelCode made, const LaunchTraits &traits) {
 __attribute__((no_sanitize("function")))
 #endif
 void runBlocks(const Variant &variant, const std::uint64_t *words, const ir::Grid &grid,
-               std::int64_t first, std::int64_t last, Launch &launch) {
+               std::int64_t first, std::int64_t last, RunningLaunch &launch) {
   const launching::Scratch scratch(variant.scratchBytes);
   variant.entry(words, grid.extents.data(), first, last, scratch.data(), &launch);
 }
@@ -128,7 +128,7 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   const Variant *variant = implementation_->variantFor(traitsOf(kernel, arguments), diagnostics);
   if (variant == nullptr) return false;
   const Words words = argumentWords(kernel, arguments);
-  Launch launch{.sites = variant->sites, .diagnostics = diagnostics};
+  RunningLaunch launch{.sites = variant->sites, .diagnostics = diagnostics};
   launching::runInParallel(grid.blocks(), threadCount(),
                            [&](std::int64_t first, std::int64_t last) {
                              if (launch.stopped) return;

@@ -23,8 +23,8 @@ std::uint64_t bitsAt(const void *data, std::int64_t index, std::int64_t bytes) {
 
 // --- print and assert ---
 
-void print(Launch *launch, std::uint32_t site, std::int32_t x, std::int32_t y, std::int32_t z,
-           const void *const *operands) {
+void print(RunningLaunch *launch, std::uint32_t site, std::int32_t x, std::int32_t y,
+           std::int32_t z, const void *const *operands) {
   const Site &printed = launch->sites[site];
   std::vector<std::vector<std::uint64_t>> bits;
   std::vector<ir::PrintedTile> tiles;
@@ -40,8 +40,8 @@ void print(Launch *launch, std::uint32_t site, std::int32_t x, std::int32_t y, s
   std::fputs(line.c_str(), stdout);
 }
 
-void failAssert(Launch *launch, std::uint32_t site, std::int32_t x, std::int32_t y, std::int32_t z,
-                std::int64_t element) {
+void failAssert(RunningLaunch *launch, std::uint32_t site, std::int32_t x, std::int32_t y,
+                std::int32_t z, std::int64_t element) {
   const Site &failed = launch->sites[site];
   const std::lock_guard lock(launch->mutex);
   if (launch->stopped.exchange(true)) return; // one message is enough
